@@ -1,0 +1,10 @@
+// Package domain holds what every aggregate of the gateway shares: the kinds of
+// error, the collector of broken rules, pages of a list, identifiers, JSON
+// documents that come back as they were sent, and commands that take effect once.
+//
+// The packages below it are the aggregates. They import the standard library and
+// one another only, in the order tenant, node, workflow, trigger, run, event, and
+// they never read a clock, roll a die, touch a file or write a log: the time and
+// every random byte are arguments. They can therefore be imported and unit-tested
+// without the rest of the gateway.
+package domain

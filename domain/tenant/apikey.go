@@ -1,0 +1,143 @@
+package tenant
+
+import (
+	"time"
+
+	"github.com/sluicehq/sluice/domain"
+)
+
+// KeyID identifies an API key: "key_" and 26 base32 characters. It is no secret.
+type KeyID string
+
+// UsedResolution is how exactly the last use of a key is kept, so that a busy key
+// does not cause a write for each request.
+const UsedResolution = time.Minute
+
+// MaxGrace bounds how long a rotated key may go on.
+const MaxGrace = 24 * time.Hour
+
+// APIKey is a key of a tenant without its text. Build one with [NewAPIKey] or
+// [RestoreAPIKey].
+type APIKey struct{ state KeyState }
+
+// KeyState is everything a store keeps of a key.
+type KeyState struct {
+	ID         KeyID
+	Tenant     ID
+	Type       KeyType
+	Name       string
+	Hash       KeyHash
+	LastFour   string
+	CreatedAt  time.Time
+	LastUsedAt *time.Time
+	ExpiresAt  *time.Time
+	RevokedAt  *time.Time
+	Revision   int64
+}
+
+// NewAPIKey records a key of the tenant under a name of at most 255 characters
+// (none is fine). expiresAt nil means that it does not expire; a time that is not
+// after now is a violation. The code is api_key_invalid.
+func NewAPIKey(id KeyID, owner ID, name string, text KeyText, expiresAt *time.Time, now time.Time) (*APIKey, error) {
+	var r domain.Rules
+	r.Text(name, "name", 0, MaxName)
+	r.Check(expiresAt == nil || expiresAt.After(now), "expiresAt", domain.TooSmall, "must be in the future")
+	if err := r.Err("api_key_invalid", "The API key is not valid."); err != nil {
+		return nil, err
+	}
+	return &APIKey{KeyState{
+		ID: id, Tenant: owner, Type: text.Type(), Name: name, Hash: text.Hash(), LastFour: text.LastFour(),
+		CreatedAt: now, ExpiresAt: copyTime(expiresAt), Revision: 1,
+	}}, nil
+}
+
+// RestoreAPIKey rebuilds a key from what a store kept, without applying any rule.
+func RestoreAPIKey(s KeyState) *APIKey { return &APIKey{s.clone()} }
+
+// State returns what a store has to keep.
+func (k *APIKey) State() KeyState { return k.state.clone() }
+
+// ID identifies the key.
+func (k *APIKey) ID() KeyID { return k.state.ID }
+
+// Tenant owns the key.
+func (k *APIKey) Tenant() ID { return k.state.Tenant }
+
+// Type says what the key is for.
+func (k *APIKey) Type() KeyType { return k.state.Type }
+
+// Name is for people.
+func (k *APIKey) Name() string { return k.state.Name }
+
+// LastFour are the last four characters of the text.
+func (k *APIKey) LastFour() string { return k.state.LastFour }
+
+// CreatedAt is when the key was made.
+func (k *APIKey) CreatedAt() time.Time { return k.state.CreatedAt }
+
+// LastUsedAt is when the key was last accepted, to the minute; nil for never.
+func (k *APIKey) LastUsedAt() *time.Time { return copyTime(k.state.LastUsedAt) }
+
+// ExpiresAt is from when the key is refused; nil for never.
+func (k *APIKey) ExpiresAt() *time.Time { return copyTime(k.state.ExpiresAt) }
+
+// RevokedAt is when the key was revoked; nil when it was not.
+func (k *APIKey) RevokedAt() *time.Time { return copyTime(k.state.RevokedAt) }
+
+// Revision counts the key's changes.
+func (k *APIKey) Revision() int64 { return k.state.Revision }
+
+// Usable says whether the key is accepted at the time.
+func (k *APIKey) Usable(now time.Time) bool {
+	return k.state.RevokedAt == nil && (k.state.ExpiresAt == nil || now.Before(*k.state.ExpiresAt))
+}
+
+// Revoke ends the key now. A revoked key stays as it is.
+func (k *APIKey) Revoke(now time.Time) {
+	if k.state.RevokedAt == nil {
+		k.state.RevokedAt = &now
+	}
+}
+
+// Retire ends the key after a grace of 0 to [MaxGrace]: at once when there is
+// none. A key that ends earlier keeps its end. The code is api_key_invalid.
+func (k *APIKey) Retire(grace time.Duration, now time.Time) error {
+	var r domain.Rules
+	const field = "graceSeconds"
+	r.Check(grace >= 0, field, domain.TooSmall, "must be at least 0, not %d", int64(grace/time.Second))
+	r.Check(grace <= MaxGrace, field, domain.TooLarge, "must be at most %d, not %d", int64(MaxGrace/time.Second), int64(grace/time.Second))
+	if err := r.Err("api_key_invalid", "The API key cannot be rotated like that."); err != nil {
+		return err
+	}
+	if grace == 0 {
+		k.Revoke(now)
+		return nil
+	}
+	if end := now.Add(grace); k.state.ExpiresAt == nil || end.Before(*k.state.ExpiresAt) {
+		k.state.ExpiresAt = &end
+	}
+	return nil
+}
+
+// NoteUse records that the key was accepted. It says whether the note is worth
+// storing: only when the last one is at least [UsedResolution] old.
+func (k *APIKey) NoteUse(now time.Time) bool {
+	if k.state.LastUsedAt != nil && now.Sub(*k.state.LastUsedAt) < UsedResolution {
+		return false
+	}
+	k.state.LastUsedAt = &now
+	return true
+}
+
+func (s KeyState) clone() KeyState {
+	s.LastUsedAt, s.ExpiresAt, s.RevokedAt = copyTime(s.LastUsedAt), copyTime(s.ExpiresAt), copyTime(s.RevokedAt)
+	return s
+}
+
+func copyTime(t *time.Time) *time.Time {
+	if t == nil {
+		return nil
+	}
+	c := *t
+	return &c
+}

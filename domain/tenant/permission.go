@@ -1,0 +1,79 @@
+package tenant
+
+import "github.com/sluicehq/sluice/domain"
+
+// Operation is something that a key may ask for. Its name is stable: it is the
+// operation's name in the logs, the metrics and the API description.
+type Operation string
+
+// Access says whether a type of key may perform an operation.
+type Access string
+
+// The kinds of access.
+const (
+	Denied        Access = "denied"
+	Allowed       Access = "allowed"
+	TenantsChoice Access = "tenant's choice" // denied unless the tenant's settings say otherwise
+)
+
+// Permission is one row of the table of permissions.
+type Permission struct {
+	Operation Operation
+	Public    Access
+	Secret    Access
+}
+
+// The operations of the gateway.
+const (
+	CreateTrigger    Operation = "createTrigger"
+	ReadNodeRegistry Operation = "readNodeRegistry"
+)
+
+// permissions is the whole table: operation × type of key (specification,
+// "Authentication", and the rows that settle what it leaves open).
+var permissions = []Permission{
+	{CreateTrigger, TenantsChoice, Allowed},
+	{ReadNodeRegistry, Allowed, Allowed},
+}
+
+// Permissions returns the whole table of permissions.
+func Permissions() []Permission { return append([]Permission(nil), permissions...) }
+
+// Access returns what a type of key may do; ok is false for an operation that has
+// no row, which nobody may perform.
+func (o Operation) Access(t KeyType) (access Access, ok bool) {
+	for _, p := range permissions {
+		if p.Operation == o {
+			if t == Secret {
+				return p.Secret, true
+			}
+			return p.Public, true
+		}
+	}
+	return Denied, false
+}
+
+// Caller is who asks: a tenant, through one of its keys. It is an argument of
+// every use case.
+type Caller struct {
+	Tenant   ID
+	Key      KeyID
+	KeyType  KeyType
+	Settings Settings // the tenant's settings as they were when the caller was recognized
+}
+
+// May returns nil when the caller may perform the operation, else a Forbidden
+// error with the code key_type_not_allowed.
+func (c Caller) May(o Operation) error {
+	switch access, _ := o.Access(c.KeyType); {
+	case access == Allowed:
+		return nil
+	case access == TenantsChoice && o == CreateTrigger && c.Settings.PublicTriggers() == PublicTriggersLimited:
+		return nil
+	case c.KeyType == Public:
+		return domain.Fail(domain.Forbidden, "key_type_not_allowed",
+			"A public key (pk_) may not do this. Use a secret key (sk_), on your servers only.")
+	default:
+		return domain.Fail(domain.Forbidden, "key_type_not_allowed", "A %s key may not do this.", c.KeyType)
+	}
+}

@@ -1,0 +1,32 @@
+package tenant
+
+import "github.com/sluicehq/sluice/domain"
+
+// Quota is how much one type of a tenant's keys may ask of the gateway.
+type Quota struct {
+	PerMinute  int // requests in any 60 seconds, at least 1
+	Concurrent int // requests at the same time, at least 1
+}
+
+// maxQuota keeps an override within what a limiter can count.
+const maxQuota = 1_000_000
+
+// DefaultQuota is the specification's limit for a type of key: 100 requests a
+// minute and 20 at once for a public key, 1000 and 100 for a secret key.
+func DefaultQuota(t KeyType) Quota {
+	if t == Secret {
+		return Quota{PerMinute: 1000, Concurrent: 100}
+	}
+	return Quota{PerMinute: 100, Concurrent: 20}
+}
+
+func (q Quota) check(r *domain.Rules, path string) {
+	for _, bound := range []struct {
+		member string
+		value  int
+	}{{"requestsPerMinute", q.PerMinute}, {"concurrentRequests", q.Concurrent}} {
+		field := domain.Member(path, bound.member)
+		r.Check(bound.value >= 1, field, domain.TooSmall, "must be at least 1, not %d", bound.value)
+		r.Check(bound.value <= maxQuota, field, domain.TooLarge, "must be at most %d, not %d", maxQuota, bound.value)
+	}
+}

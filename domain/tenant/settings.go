@@ -1,0 +1,130 @@
+package tenant
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/sluicehq/sluice/domain"
+)
+
+// Language is a language in which the node registry speaks, as a BCP 47 tag.
+type Language string
+
+// The languages there are catalogues for.
+const (
+	English             Language = "en"
+	BrazilianPortuguese Language = "pt-BR"
+	Spanish             Language = "es"
+)
+
+// Languages lists every language there is, the default first.
+func Languages() []Language { return []Language{English, BrazilianPortuguese, Spanish} }
+
+// Valid says whether there is a catalogue for the language.
+func (l Language) Valid() bool { return slices.Contains(Languages(), l) }
+
+func (l Language) check(r *domain.Rules, field string) {
+	r.Check(l.Valid(), field, domain.NotAllowed, "must be one of %s, not %q", domain.OneOf(Languages()...), string(l))
+}
+
+// PublicTriggerCreation says what a public key may do with POST /triggers.
+type PublicTriggerCreation string
+
+// The choices for [PublicTriggerCreation].
+const (
+	PublicTriggersForbidden PublicTriggerCreation = "forbidden" // the default: only a secret key creates triggers
+	PublicTriggersLimited   PublicTriggerCreation = "limited"   // webhook triggers, created inactive, at most [PublicTriggersPerMinute]
+)
+
+// PublicTriggersPerMinute bounds how many triggers public keys of one tenant may
+// create in any minute when the tenant allows it at all.
+const PublicTriggersPerMinute = 10
+
+// Valid says whether c is a choice that exists.
+func (c PublicTriggerCreation) Valid() bool {
+	return c == PublicTriggersForbidden || c == PublicTriggersLimited
+}
+
+// Event is a name that the webhook triggers of a tenant may listen for.
+type Event struct {
+	Name  string // what webhookConfig.event holds, 1 to 255 characters
+	Label string // for people, at most 255 characters
+}
+
+// Settings are a tenant's choices. The zero value has every default except the
+// language.
+type Settings struct {
+	Language              Language
+	DisabledNodeTypes     []string              // built-in node types that the registry leaves out
+	PublicTriggerCreation PublicTriggerCreation // empty means PublicTriggersForbidden
+	Events                []Event               // when not empty, webhookConfig.event must be one of these names
+	Quotas                map[KeyType]Quota     // overrides of [DefaultQuota], set by the operator
+}
+
+// PublicTriggers returns the choice for POST /triggers with a public key.
+func (s Settings) PublicTriggers() PublicTriggerCreation {
+	if s.PublicTriggerCreation == "" {
+		return PublicTriggersForbidden
+	}
+	return s.PublicTriggerCreation
+}
+
+// KnowsEvent says whether a webhook trigger may name this event: any name while
+// the tenant lists none.
+func (s Settings) KnowsEvent(name string) bool {
+	return len(s.Events) == 0 || slices.ContainsFunc(s.Events, func(e Event) bool { return e.Name == name })
+}
+
+// Quota returns what a type of key may ask of the gateway: the operator's
+// override for this tenant where there is one, else the default.
+func (s Settings) Quota(t KeyType) Quota {
+	if q, ok := s.Quotas[t]; ok {
+		return q
+	}
+	return DefaultQuota(t)
+}
+
+func (s Settings) clone() Settings {
+	s.DisabledNodeTypes = slices.Clone(s.DisabledNodeTypes)
+	s.Events = slices.Clone(s.Events)
+	s.Quotas = maps.Clone(s.Quotas)
+	return s
+}
+
+// Configure replaces the tenant's settings. knownNode says whether a built-in
+// node type of this name exists. Every violation is reported at once, with the
+// code settings_invalid.
+func (t *Tenant) Configure(s Settings, knownNode func(string) bool, now time.Time) error {
+	var r domain.Rules
+	s.check(&r, knownNode)
+	if err := r.Err("settings_invalid", "The settings are not valid."); err != nil {
+		return err
+	}
+	t.state.Settings, t.state.UpdatedAt = s.clone(), now
+	return nil
+}
+
+func (s Settings) check(r *domain.Rules, knownNode func(string) bool) {
+	s.Language.check(r, "language")
+	r.Check(s.PublicTriggers().Valid(), "publicTriggerCreation", domain.NotAllowed, "must be one of %s, not %q",
+		domain.OneOf(PublicTriggersForbidden, PublicTriggersLimited), string(s.PublicTriggerCreation))
+	for i, name := range s.DisabledNodeTypes {
+		path := domain.Index("disabledNodeTypes", i)
+		r.Check(knownNode(name), path, domain.Unknown, "must name a built-in node type; there is no %q", name)
+		r.Check(slices.Index(s.DisabledNodeTypes, name) == i, path, domain.Duplicate, "names %q a second time", name)
+	}
+	seen := make(map[string]bool, len(s.Events))
+	for i, e := range s.Events {
+		path := domain.Index("events", i)
+		r.Text(e.Name, domain.Member(path, "name"), 1, 255)
+		r.Text(e.Label, domain.Member(path, "label"), 0, 255)
+		r.Check(!seen[e.Name], domain.Member(path, "name"), domain.Duplicate, "names %q a second time", e.Name)
+		seen[e.Name] = true
+	}
+	for _, kt := range KeyTypes() {
+		if q, ok := s.Quotas[kt]; ok {
+			q.check(r, domain.Member("limits", string(kt)))
+		}
+	}
+}

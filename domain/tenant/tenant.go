@@ -1,0 +1,120 @@
+package tenant
+
+import (
+	"time"
+
+	"github.com/sluicehq/sluice/domain"
+)
+
+// ID identifies a tenant: "tenant_" and 26 base32 characters.
+type ID string
+
+// SubTenantID names a segment of a tenant. The tenant chooses it, 1 to 255
+// characters.
+type SubTenantID string
+
+// Bounds of a tenant's name, in characters.
+const (
+	MinName = 1
+	MaxName = 255
+)
+
+// Status says whether a tenant's keys are accepted.
+type Status string
+
+// The statuses of a tenant.
+const (
+	Active    Status = "active"
+	Suspended Status = "suspended" // every request is answered as if the key were unknown
+)
+
+// Valid says whether s is a status that exists.
+func (s Status) Valid() bool { return s == Active || s == Suspended }
+
+// Tenant is a customer of the gateway. Build one with [New] or [Restore].
+type Tenant struct{ state State }
+
+// State is everything a store keeps of a tenant.
+type State struct {
+	ID        ID
+	Name      string
+	Status    Status
+	Settings  Settings
+	CreatedAt time.Time
+	UpdatedAt time.Time
+	Revision  int64 // 1 at first; a store raises it with every update and refuses a stale one
+}
+
+// New makes an active tenant with the default settings in the given language. It
+// reports an invalid name or language with the code tenant_invalid.
+func New(id ID, name string, language Language, now time.Time) (*Tenant, error) {
+	var r domain.Rules
+	checkName(&r, name)
+	language.check(&r, "language")
+	if err := r.Err("tenant_invalid", "The tenant is not valid."); err != nil {
+		return nil, err
+	}
+	return &Tenant{State{
+		ID: id, Name: name, Status: Active, Settings: Settings{Language: language},
+		CreatedAt: now, UpdatedAt: now, Revision: 1,
+	}}, nil
+}
+
+// Restore rebuilds a tenant from what a store kept, without applying any rule.
+func Restore(s State) *Tenant {
+	s.Settings = s.Settings.clone()
+	return &Tenant{s}
+}
+
+// State returns what a store has to keep.
+func (t *Tenant) State() State {
+	s := t.state
+	s.Settings = s.Settings.clone()
+	return s
+}
+
+// ID identifies the tenant.
+func (t *Tenant) ID() ID { return t.state.ID }
+
+// Name is for people.
+func (t *Tenant) Name() string { return t.state.Name }
+
+// Status says whether the tenant's keys are accepted.
+func (t *Tenant) Status() Status { return t.state.Status }
+
+// Settings are the tenant's choices.
+func (t *Tenant) Settings() Settings { return t.state.Settings.clone() }
+
+// CreatedAt is when the tenant was made.
+func (t *Tenant) CreatedAt() time.Time { return t.state.CreatedAt }
+
+// UpdatedAt is when the tenant last changed.
+func (t *Tenant) UpdatedAt() time.Time { return t.state.UpdatedAt }
+
+// Revision counts the tenant's changes.
+func (t *Tenant) Revision() int64 { return t.state.Revision }
+
+// Rename gives the tenant another name of 1 to 255 characters.
+func (t *Tenant) Rename(name string, now time.Time) error {
+	var r domain.Rules
+	checkName(&r, name)
+	if err := r.Err("tenant_invalid", "The tenant is not valid."); err != nil {
+		return err
+	}
+	t.state.Name, t.state.UpdatedAt = name, now
+	return nil
+}
+
+// Suspend stops accepting the tenant's keys. A suspended tenant stays as it is.
+func (t *Tenant) Suspend(now time.Time) { t.become(Suspended, now) }
+
+// Resume accepts the tenant's keys again. An active tenant stays as it is.
+func (t *Tenant) Resume(now time.Time) { t.become(Active, now) }
+
+func (t *Tenant) become(s Status, now time.Time) {
+	if t.state.Status != s {
+		t.state.Status, t.state.UpdatedAt = s, now
+	}
+}
+
+func checkName(r *domain.Rules, name string) { r.Text(name, "name", MinName, MaxName) }
