@@ -20,11 +20,16 @@ func ParseDocument(text string) (Document, error) {
 	if !strings.HasPrefix(trimmed, "{") || !utf8.ValidString(trimmed) || !json.Valid([]byte(trimmed)) {
 		return Document{}, fmt.Errorf("%w: the text is not one JSON object", Invalid)
 	}
-	return Document{text: trimmed}, nil
+	return RestoreDocument(trimmed), nil
 }
 
 // RestoreDocument trusts the text, which [Document.String] gave before.
-func RestoreDocument(text string) Document { return Document{text: text} }
+func RestoreDocument(text string) Document {
+	if text == "{}" {
+		return Document{} // so that equal documents are equal values
+	}
+	return Document{text: text}
+}
 
 // String returns the text, "{}" for the zero value.
 func (d Document) String() string {

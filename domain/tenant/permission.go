@@ -27,6 +27,13 @@ type Permission struct {
 const (
 	CreateTrigger    Operation = "createTrigger"
 	ReadNodeRegistry Operation = "readNodeRegistry"
+	CreateWorkflow   Operation = "createWorkflow"
+	CreateVersion    Operation = "createWorkflowVersion"
+	PublishVersion   Operation = "publishWorkflowVersion"
+	ReadKeys         Operation = "readApiKeys"
+	CreateKey        Operation = "createApiKey"
+	RotateKey        Operation = "rotateApiKey"
+	RevokeKey        Operation = "revokeApiKey"
 )
 
 // permissions is the whole table: operation × type of key (specification,
@@ -34,6 +41,13 @@ const (
 var permissions = []Permission{
 	{CreateTrigger, TenantsChoice, Allowed},
 	{ReadNodeRegistry, Allowed, Allowed},
+	{CreateWorkflow, Denied, Allowed},
+	{CreateVersion, Denied, Allowed},
+	{PublishVersion, Denied, Allowed},
+	{ReadKeys, Denied, Allowed},
+	{CreateKey, Denied, Allowed},
+	{RotateKey, Denied, Allowed},
+	{RevokeKey, Denied, Allowed},
 }
 
 // Permissions returns the whole table of permissions.
@@ -61,6 +75,10 @@ type Caller struct {
 	KeyType  KeyType
 	Settings Settings // the tenant's settings as they were when the caller was recognized
 }
+
+// Operator is the caller on whose behalf the operator of the gateway acts for a
+// tenant, without a key: it may do what a secret key may.
+func Operator(t ID) Caller { return Caller{Tenant: t, KeyType: Secret} }
 
 // May returns nil when the caller may perform the operation, else a Forbidden
 // error with the code key_type_not_allowed.

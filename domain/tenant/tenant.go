@@ -13,6 +13,12 @@ type ID string
 // characters.
 type SubTenantID string
 
+// The prefixes of this package's identifiers.
+const (
+	IDPrefix    = "tenant"
+	KeyIDPrefix = "key"
+)
+
 // Bounds of a tenant's name, in characters.
 const (
 	MinName = 1

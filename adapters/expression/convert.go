@@ -1,0 +1,101 @@
+package expression
+
+import "math"
+
+// truthy is ToBoolean of ECMA-262.
+func truthy(v any) bool {
+	switch v := v.(type) {
+	case bool:
+		return v
+	case nil, undefinedType:
+		return false
+	case float64:
+		return v != 0 && v == v
+	case string:
+		return v != ""
+	}
+	return true
+}
+
+// number is ToNumber of ECMA-262.
+func (m *machine) number(v any) float64 {
+	switch v := v.(type) {
+	case float64:
+		return v
+	case bool:
+		if v {
+			return 1
+		}
+		return 0
+	case nil:
+		return 0
+	case undefinedType:
+		return math.NaN()
+	case string:
+		m.work(len(v))
+		return parseNumber(v)
+	}
+	return parseNumber(m.text(v))
+}
+
+// integer is ToIntegerOrInfinity of ECMA-262.
+func (m *machine) integer(v any) float64 {
+	f := m.number(v)
+	if f != f {
+		return 0
+	}
+	return math.Trunc(f) + 0
+}
+
+// text is ToString of ECMA-262. An array is its elements joined by commas.
+func (m *machine) text(v any) string {
+	switch v := v.(type) {
+	case string:
+		return v
+	case float64:
+		m.alloc(16)
+		return formatNumber(v)
+	case bool:
+		if v {
+			return "true"
+		}
+		return "false"
+	case nil:
+		return "null"
+	case undefinedType:
+		return "undefined"
+	}
+	if elems, ok := elements(v); ok {
+		return m.join(elems, ",")
+	}
+	return "[object Object]"
+}
+
+// join is Array.prototype.join: null and undefined are empty.
+func (m *machine) join(elems []any, separator string) string {
+	m.enter()
+	defer func() { m.depth++ }()
+	t := text{m: m}
+	for i, e := range elems {
+		m.step()
+		if i > 0 {
+			t.add(separator)
+		}
+		if e = m.read(e); e != nil && e != undefined {
+			t.add(m.text(e))
+		}
+	}
+	return string(t.b)
+}
+
+// primitive is ToPrimitive of ECMA-262. Objects of the language have no methods
+// of their own that it would call.
+func (m *machine) primitive(v any) any {
+	if isObject(v) {
+		return m.text(v)
+	}
+	return v
+}
+
+// key is ToPropertyKey of ECMA-262, without symbols.
+func (m *machine) key(v any) string { return m.text(v) }

@@ -1,0 +1,118 @@
+package expression
+
+import (
+	"fmt"
+	"sync"
+)
+
+// machine is the state of one evaluation. A compiled expression is a tree of
+// closures over it; what goes wrong leaves them as a panic with a *fault, which
+// execute turns into an error, so that the closures stay free of error paths.
+type machine struct {
+	values map[string]any
+	env    *Env
+	slots  []any // the parameters of arrow functions, each at a place of its own
+	stack  []any // the arguments of the calls under way
+	at     int   // the byte of the text that is evaluated, for faults
+	steps  int   // left
+	memory int   // left
+	depth  int   // left
+	limits Limits
+}
+
+type eval func(*machine) any
+
+var machines = sync.Pool{New: func() any { return new(machine) }}
+
+// execute runs the work on a machine with a full budget.
+func execute(text string, limits Limits, slots int, env *Env, work func(*machine) any) (result any, err error) {
+	m := machines.Get().(*machine)
+	m.values, m.env, m.limits = env.Values, env, limits
+	m.steps, m.memory, m.depth = limits.Steps, limits.Memory, limits.Depth
+	if cap(m.slots) < slots {
+		m.slots = make([]any, slots)
+	}
+	m.slots = m.slots[:slots]
+	defer func() {
+		if thrown := recover(); thrown != nil {
+			f, ok := thrown.(*fault)
+			if !ok {
+				panic(thrown)
+			}
+			result, err = nil, f.evaluationError(text)
+		}
+		m.release()
+	}()
+	return work(m), nil
+}
+
+func (m *machine) release() {
+	clear(m.slots)
+	m.stack = m.stack[:cap(m.stack)]
+	if len(m.stack) > 1024 {
+		m.stack = nil
+	}
+	clear(m.stack)
+	m.stack = m.stack[:0]
+	m.values, m.env = nil, nil
+	machines.Put(m)
+}
+
+func (f *fault) evaluationError(text string) error {
+	switch f.code {
+	case CodeSteps, CodeMemory, CodeNesting:
+		return &BudgetError{f.problem(text)}
+	}
+	return &EvaluationError{f.problem(text)}
+}
+
+// fault describes what went wrong where the machine stands.
+func (m *machine) fault(code, format string, args ...any) *fault {
+	return &fault{at: m.at, code: code, message: fmt.Sprintf(format, args...)}
+}
+
+// step counts one operation.
+func (m *machine) step() {
+	if m.steps--; m.steps < 0 {
+		m.exhausted(CodeSteps)
+	}
+}
+
+// work counts reading n bytes of text.
+func (m *machine) work(n int) {
+	if m.steps -= n >> 6; m.steps < 0 {
+		m.exhausted(CodeSteps)
+	}
+}
+
+// alloc counts n bytes, before they are allocated.
+func (m *machine) alloc(n int) {
+	if m.memory -= n; m.memory < 0 || n < 0 {
+		m.exhausted(CodeMemory)
+	}
+}
+
+// spend counts both.
+func (m *machine) spend(steps, bytes int) {
+	if m.steps -= steps; m.steps < 0 {
+		m.exhausted(CodeSteps)
+	}
+	m.alloc(bytes)
+}
+
+// enter counts one level of nested data; leave it by m.depth++.
+func (m *machine) enter() {
+	if m.depth--; m.depth < 0 {
+		m.exhausted(CodeNesting)
+	}
+}
+
+func (m *machine) exhausted(code string) {
+	switch code {
+	case CodeSteps:
+		panic(m.fault(code, "must be done within %d steps; give it less data or compute less", m.limits.Steps))
+	case CodeMemory:
+		panic(m.fault(code, "must be done within %d bytes of memory; build less text and fewer values", m.limits.Memory))
+	}
+	panic(m.fault(code, "must not nest data deeper than %d levels", m.limits.Depth))
+}

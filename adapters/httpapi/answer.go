@@ -1,0 +1,58 @@
+package httpapi
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"regexp"
+	"time"
+
+	"github.com/gin-gonic/gin"
+)
+
+const contentType = "application/json; charset=utf-8"
+
+// encode writes a value as JSON. Characters that matter only inside HTML stay as
+// they are, and a document keeps its own spelling.
+func encode(value any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(value); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+func writeJSON(c *gin.Context, status int, value any) error {
+	body, err := encode(value)
+	if err != nil {
+		return err
+	}
+	write(c, status, body)
+	return nil
+}
+
+func write(c *gin.Context, status int, body []byte) {
+	c.Writer.Header().Set("X-Content-Type-Options", "nosniff")
+	c.Writer.Header().Set("Cache-Control", "no-store")
+	c.Data(status, contentType, body)
+}
+
+// timestamp renders an instant as the specification asks: ISO 8601 in UTC with
+// milliseconds.
+func timestamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
+
+// ceilUnix is the first whole Unix second that is not before t.
+func ceilUnix(t time.Time) int64 { return int64(math.Ceil(float64(t.UnixMilli()) / 1000)) }
+
+var keyShape = regexp.MustCompile(`([ps]k_)[0-9A-Za-z]{8,}`)
+
+// redact hides whatever has the shape of an API key in text that came from
+// outside, before it is shown or logged.
+func redact(text string) string {
+	if len(text) < len("sk_")+8 {
+		return text
+	}
+	return keyShape.ReplaceAllString(text, "$1…")
+}

@@ -1,0 +1,87 @@
+package httpapi
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/gin-gonic/gin"
+	"github.com/rs/zerolog"
+
+	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/ports/inbound"
+)
+
+// Ports are what the API calls.
+type Ports struct {
+	Admission inbound.Admission
+	Nodes     inbound.Nodes
+	Triggers  inbound.Triggers
+}
+
+// Options are the operator's choices and what the API needs of its surroundings.
+type Options struct {
+	Log            zerolog.Logger
+	MaxBody        int64    // greatest size of a request body in bytes
+	AllowedOrigins []string // origins that browsers may call from; "*" for any
+	TrustedProxies []string // address ranges whose X-Forwarded-For is believed
+
+	Now   func() time.Time           // the time shown in errors
+	NewID func(prefix string) string // makes request identifiers
+	Ready func(context.Context) error
+}
+
+// API serves the gateway's interface.
+type API struct {
+	ports    Ports
+	opts     Options
+	engine   *gin.Engine
+	inFlight inFlight
+}
+
+var _ http.Handler = (*API)(nil)
+
+// New builds the API. It fails when a route performs an operation that the table
+// of permissions does not hold, or when a trusted proxy is no address range.
+func New(ports Ports, opts Options) (*API, error) {
+	gin.SetMode(gin.ReleaseMode)
+	a := &API{ports: ports, opts: opts, engine: gin.New()}
+	e := a.engine
+	e.HandleMethodNotAllowed = true
+	e.RedirectTrailingSlash = false
+	e.RedirectFixedPath = false
+	e.UseRawPath = true // an escaped slash belongs to an identifier, which is then unknown
+	e.UnescapePathValues = true
+	if err := e.SetTrustedProxies(opts.TrustedProxies); err != nil {
+		return nil, fmt.Errorf("trusted proxies: %w", err)
+	}
+	e.Use(a.identify, a.record, a.recover, a.cors)
+	e.NoRoute(func(c *gin.Context) { a.fail(c, errNoRoute(c.Request)) })
+	e.NoMethod(func(c *gin.Context) { a.fail(c, errNoMethod(c.Request)) })
+	for _, r := range a.routes() {
+		if _, ok := r.operation.Access(tenant.Secret); !ok {
+			return nil, fmt.Errorf("route %s %s: the operation %q is not in the table of permissions", r.method, r.path, r.operation)
+		}
+		e.Handle(r.method, r.path, a.admitted(r))
+	}
+	a.serveOpen(e)
+	return a, nil
+}
+
+// ServeHTTP answers a request.
+func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.engine.ServeHTTP(w, r) }
+
+// Route is a method and a path in the notation of the API description.
+type Route struct {
+	Method, Path string
+}
+
+// Routes lists every route that is served.
+func (a *API) Routes() []Route {
+	var all []Route
+	for _, r := range a.engine.Routes() {
+		all = append(all, Route{r.Method, openAPIPath(r.Path)})
+	}
+	return all
+}

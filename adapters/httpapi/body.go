@@ -1,0 +1,48 @@
+package httpapi
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/sluicehq/sluice/adapters/httpapi/jsonread"
+)
+
+// readBody reads a request's JSON object. A missing body equals an empty object.
+func (a *API) readBody(c *gin.Context) (jsonread.Object, error) {
+	if err := checkContentType(c.GetHeader("Content-Type")); err != nil {
+		return jsonread.Object{}, err
+	}
+	reader := http.MaxBytesReader(c.Writer, c.Request.Body, a.opts.MaxBody)
+	text, err := io.ReadAll(reader)
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.As(err, &tooLarge):
+		return jsonread.Object{}, &transportError{http.StatusRequestEntityTooLarge, "body_too_large",
+			fmt.Sprintf("The request body may be at most %d bytes.", a.opts.MaxBody)}
+	case err != nil:
+		return jsonread.Object{}, &transportError{http.StatusBadRequest, "body_unreadable",
+			"The request body ended before it was complete."}
+	}
+	return jsonread.Parse(text)
+}
+
+// checkContentType refuses a body that says it is something else than JSON.
+func checkContentType(header string) error {
+	if header == "" {
+		return nil
+	}
+	media, params, err := mime.ParseMediaType(header)
+	isJSON := media == "application/json" || strings.HasPrefix(media, "application/") && strings.HasSuffix(media, "+json")
+	charset := params["charset"]
+	if err == nil && isJSON && (charset == "" || strings.EqualFold(charset, "utf-8")) {
+		return nil
+	}
+	return &transportError{http.StatusUnsupportedMediaType, "unsupported_media_type",
+		"The request body must be JSON in UTF-8: send Content-Type: application/json."}
+}

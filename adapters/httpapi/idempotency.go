@@ -1,0 +1,104 @@
+package httpapi
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"sync"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/sluicehq/sluice/adapters/httpapi/jsonread"
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/tenant"
+)
+
+// maxIdempotencyKey bounds the key that a client chooses.
+const maxIdempotencyKey = 255
+
+// inFlight holds the idempotency keys whose first request this process is running.
+// A second request is told so at once; between processes, the store tells.
+type inFlight struct{ keys sync.Map }
+
+func (f *inFlight) enter(key string) (leave func(), ok bool) {
+	if _, taken := f.keys.LoadOrStore(key, struct{}{}); taken {
+		return func() {}, false
+	}
+	return func() { f.keys.Delete(key) }, true
+}
+
+// create runs a command that makes something and answers 201 with what it made.
+// With an idempotency key it takes effect once, and a repeat gets the same answer.
+func create[T any](a *API, c *gin.Context, who tenant.Caller, body jsonread.Object, run func(domain.Once) (T, error), render func(T) any) error {
+	once, err := onceOf(c, body, func(outcome any) (any, error) {
+		made, ok := outcome.(T)
+		if !ok {
+			return nil, fmt.Errorf("the outcome is a %T", outcome)
+		}
+		return render(made), nil
+	})
+	if err != nil {
+		return err
+	}
+	if once.Wanted() {
+		leave, ok := a.inFlight.enter(string(who.Tenant) + " " + once.Scope + " " + once.Key)
+		if !ok {
+			return domain.OnceInProgress()
+		}
+		defer leave()
+	}
+	made, err := run(once)
+	if err != nil {
+		return err
+	}
+	return writeJSON(c, http.StatusCreated, render(made))
+}
+
+// onceOf reads the idempotency key of a request. The scope is the method and the
+// path; the fingerprint covers the body's meaning, not its spelling.
+func onceOf(c *gin.Context, body jsonread.Object, render func(any) (any, error)) (domain.Once, error) {
+	sent := c.Request.Header.Values(headerIdempotencyKey)
+	if len(sent) == 0 {
+		return domain.Once{}, nil
+	}
+	if len(sent) > 1 || !printable(sent[0], maxIdempotencyKey) {
+		return domain.Once{}, domain.Fail(domain.Invalid, "idempotency_key_invalid",
+			"The header X-Idempotency-Key must be given once and hold 1 to %d printable ASCII characters.", maxIdempotencyKey)
+	}
+	digest := sha256.Sum256(body.Canonical())
+	return domain.Once{
+		Scope:       c.Request.Method + " " + c.Request.URL.Path,
+		Key:         sent[0],
+		Fingerprint: hex.EncodeToString(digest[:]),
+		Answer: func(outcome any) ([]byte, error) {
+			value, err := render(outcome)
+			if err != nil {
+				return nil, err
+			}
+			text, err := encode(value)
+			return append([]byte(strconv.Itoa(http.StatusCreated)), text...), err
+		},
+	}, nil
+}
+
+// statusDigits is how many bytes the status takes in front of a recorded answer.
+const statusDigits = 3
+
+// replay answers as the first request was answered.
+func (a *API) replay(c *gin.Context, r *domain.Replay) {
+	if len(r.Answer) < statusDigits {
+		a.fail(c, errors.New("the recorded answer of an idempotent request is cut off"))
+		return
+	}
+	status, err := strconv.Atoi(string(r.Answer[:statusDigits]))
+	if err != nil {
+		a.fail(c, fmt.Errorf("the recorded answer of an idempotent request: %w", err))
+		return
+	}
+	c.Header(headerReplayed, "true")
+	c.Abort()
+	write(c, status, r.Answer[statusDigits:])
+}

@@ -1,0 +1,196 @@
+package jsonread
+
+import (
+	"iter"
+
+	"github.com/sluicehq/sluice/domain"
+)
+
+// Object is a JSON object of a body. The zero value is empty.
+//
+// A getter takes a member as one type. Another type, null included, is recorded in
+// r as a violation and counts as absent. The plain getters of strings, booleans and
+// numbers say nothing about an absent member: whether it may be is the domain's to
+// say. Those of arrays and objects record it as required. The Optional ones permit
+// absence, the Nullable ones permit null besides.
+type Object struct {
+	tree *tree
+	at   uint32
+}
+
+// Get returns a member, whatever its type; ok is false when it is absent.
+func (o Object) Get(name string) (v Value, ok bool) {
+	if o.tree == nil {
+		return Value{}, false
+	}
+	at := o.tree.member(o.at, name)
+	return Value{o.tree, at}, at != 0
+}
+
+// Has says whether a member is there, null included.
+func (o Object) Has(name string) bool {
+	_, ok := o.Get(name)
+	return ok
+}
+
+// IsNull says whether a member is there and null.
+func (o Object) IsNull(name string) bool {
+	v, ok := o.Get(name)
+	return ok && v.IsNull()
+}
+
+// All yields the members in the order of the text.
+func (o Object) All() iter.Seq2[string, Value] {
+	return func(yield func(string, Value) bool) {
+		if o.tree == nil {
+			return
+		}
+		nodes := o.tree.nodes
+		for i := o.at + 1; i < nodes[o.at].after; i = nodes[i+1].after {
+			if !yield(o.tree.owned(o.tree.str(i)), Value{o.tree, i + 1}) {
+				return
+			}
+		}
+	}
+}
+
+// Path is where the object stands in the body, empty for the body itself.
+func (o Object) Path() string {
+	if o.tree == nil {
+		return ""
+	}
+	return o.tree.path(o.at)
+}
+
+// Text is the JSON text of the object, as [Value.Text] gives it.
+func (o Object) Text() string {
+	if o.tree == nil {
+		return "{}"
+	}
+	return o.tree.compact(o.at)
+}
+
+// get takes a member by one of Value's getters. It answers with the zero value and
+// false when the member is absent or of another type.
+func get[T any](o Object, name string, r *domain.Rules, as func(Value, *domain.Rules) (T, bool)) (value T, ok bool) {
+	if v, found := o.Get(name); found {
+		return as(v, r)
+	}
+	return value, false
+}
+
+// optional is get with nil for false.
+func optional[T any](o Object, name string, r *domain.Rules, as func(Value, *domain.Rules) (T, bool)) *T {
+	if value, ok := get(o, name, r, as); ok {
+		return &value
+	}
+	return nil
+}
+
+// nullable is optional that permits null.
+func nullable[T any](o Object, name string, r *domain.Rules, as func(Value, *domain.Rules) (T, bool)) (value *T, present bool) {
+	if o.IsNull(name) {
+		return nil, true
+	}
+	value = optional(o, name, r, as)
+	return value, value != nil
+}
+
+// required is get that records absence.
+func required[T any](o Object, name string, k kind, r *domain.Rules, as func(Value, *domain.Rules) (T, bool)) (value T, ok bool) {
+	if !o.Has(name) {
+		r.Check(false, domain.Member(o.Path(), name), domain.Required, "must be %s", k)
+		return value, false
+	}
+	return get(o, name, r, as)
+}
+
+// String returns a string, empty when absent.
+func (o Object) String(name string, r *domain.Rules) (value string, present bool) {
+	return get(o, name, r, Value.String)
+}
+
+// OptionalString returns a string, nil when absent.
+func (o Object) OptionalString(name string, r *domain.Rules) *string {
+	return optional(o, name, r, Value.String)
+}
+
+// NullableString returns a string, nil and present when the client wrote null, as
+// it does to clear a member.
+func (o Object) NullableString(name string, r *domain.Rules) (value *string, present bool) {
+	return nullable(o, name, r, Value.String)
+}
+
+// Bool returns a boolean, false when absent.
+func (o Object) Bool(name string, r *domain.Rules) (value, present bool) {
+	return get(o, name, r, Value.Bool)
+}
+
+// OptionalBool returns a boolean, nil when absent.
+func (o Object) OptionalBool(name string, r *domain.Rules) *bool {
+	return optional(o, name, r, Value.Bool)
+}
+
+// Number returns a number, 0 when absent; see [Value.Number].
+func (o Object) Number(name string, r *domain.Rules) (value float64, present bool) {
+	return get(o, name, r, Value.Number)
+}
+
+// OptionalNumber returns a number, nil when absent; see [Value.Number].
+func (o Object) OptionalNumber(name string, r *domain.Rules) *float64 {
+	return optional(o, name, r, Value.Number)
+}
+
+// Int returns a whole number, 0 when absent; see [Value.Int].
+func (o Object) Int(name string, r *domain.Rules) (value int, present bool) {
+	return get(o, name, r, Value.Int)
+}
+
+// OptionalInt returns a whole number, nil when absent; see [Value.Int].
+func (o Object) OptionalInt(name string, r *domain.Rules) *int {
+	return optional(o, name, r, Value.Int)
+}
+
+// NullableInt returns a whole number, nil and present when the client wrote null.
+func (o Object) NullableInt(name string, r *domain.Rules) (value *int, present bool) {
+	return nullable(o, name, r, Value.Int)
+}
+
+// Object returns an object that must be there.
+func (o Object) Object(name string, r *domain.Rules) (value Object, present bool) {
+	return required(o, name, object, r, Value.Object)
+}
+
+// OptionalObject returns an object, the empty one and false when absent.
+func (o Object) OptionalObject(name string, r *domain.Rules) (value Object, present bool) {
+	return get(o, name, r, Value.Object)
+}
+
+// NullableObject returns an object, the empty one and false when absent or null;
+// [Object.IsNull] tells which.
+func (o Object) NullableObject(name string, r *domain.Rules) (value Object, present bool) {
+	if o.IsNull(name) {
+		return Object{}, false
+	}
+	return get(o, name, r, Value.Object)
+}
+
+// Array returns an array that must be there.
+func (o Object) Array(name string, r *domain.Rules) (value Array, present bool) {
+	return required(o, name, array, r, Value.Array)
+}
+
+// OptionalArray returns an array, the empty one and false when absent.
+func (o Object) OptionalArray(name string, r *domain.Rules) (value Array, present bool) {
+	return get(o, name, r, Value.Array)
+}
+
+// Document returns an object that must be there, to be kept as it was sent.
+func (o Object) Document(name string, r *domain.Rules) (value domain.Document, present bool) {
+	return required(o, name, object, r, Value.Document)
+}
+
+// OptionalDocument returns an object to be kept as it was sent, nil when absent.
+func (o Object) OptionalDocument(name string, r *domain.Rules) *domain.Document {
+	return optional(o, name, r, Value.Document)
+}

@@ -1,0 +1,161 @@
+package jsonread
+
+import (
+	"encoding/json"
+	"math"
+	"strconv"
+
+	"github.com/sluicehq/sluice/domain"
+)
+
+// Value is one JSON value of a body. Its getters take it as one type; where it has
+// another, they record a violation in r and return the zero value and false.
+type Value struct {
+	tree *tree
+	at   uint32
+}
+
+func (v Value) node() node { return v.tree.nodes[v.at] }
+
+// Path is where the value stands in the body, as the client would write it:
+// "nodes[2].config". It is empty for the body itself.
+func (v Value) Path() string { return v.tree.path(v.at) }
+
+// IsNull says whether the value is null.
+func (v Value) IsNull() bool { return v.node().kind == null }
+
+// Text is the JSON text of the value as it was sent, without white space between
+// its parts: the order of members, the spelling of numbers and the escapes are the
+// client's.
+func (v Value) Text() string { return v.tree.compact(v.at) }
+
+// Any returns the value as encoding/json does with UseNumber: nil, bool, string,
+// [json.Number], []any or map[string]any.
+func (v Value) Any() any {
+	n := v.node()
+	switch n.kind {
+	case null:
+		return nil
+	case boolean:
+		return v.tree.text[n.start] == 't'
+	case number:
+		return json.Number(v.tree.owned(v.tree.raw(v.at)))
+	case text:
+		return v.tree.owned(v.tree.str(v.at))
+	case array:
+		all := make([]any, 0, 4)
+		for _, e := range (Array{v.tree, v.at}).All() {
+			all = append(all, e.Any())
+		}
+		return all
+	case object:
+	}
+	all := map[string]any{}
+	for name, m := range (Object{v.tree, v.at}).All() {
+		all[name] = m.Any()
+	}
+	return all
+}
+
+// wanted says whether the value is of a kind, and records a violation otherwise.
+func (v Value) wanted(k kind, r *domain.Rules) bool {
+	got := v.node().kind
+	if got == k {
+		return true
+	}
+	r.Check(false, v.Path(), domain.WrongType, "must be %s, not %s", k, got)
+	return false
+}
+
+// String takes the value as a string.
+func (v Value) String(r *domain.Rules) (value string, ok bool) {
+	if !v.wanted(text, r) {
+		return "", false
+	}
+	return v.tree.owned(v.tree.str(v.at)), true
+}
+
+// Bool takes the value as a boolean.
+func (v Value) Bool(r *domain.Rules) (value, ok bool) {
+	if !v.wanted(boolean, r) {
+		return false, false
+	}
+	return v.tree.text[v.node().start] == 't', true
+}
+
+// Number takes the value as a number. One beyond what a double can hold, such as
+// 1e400, is a violation too large or too small.
+func (v Value) Number(r *domain.Rules) (value float64, ok bool) {
+	if !v.wanted(number, r) {
+		return 0, false
+	}
+	raw := v.tree.raw(v.at)
+	value, err := strconv.ParseFloat(raw, 64)
+	if err != nil { // the syntax is checked, so it is the range
+		v.outOfRange(r, raw, math.MaxFloat64)
+		return 0, false
+	}
+	return value, true
+}
+
+// maxInt is the greatest whole number that every JSON reader keeps exact (RFC 8259,
+// §6); the least is its negation.
+const maxInt = 1<<53 - 1
+
+// Int takes the value as a whole number of at most 2⁵³-1 in size, which may be
+// spelled 1000, 1000.0 or 1e3. A fraction is a violation not whole; one beyond is
+// too large or too small.
+func (v Value) Int(r *domain.Rules) (value int, ok bool) {
+	if !v.wanted(number, r) {
+		return 0, false
+	}
+	raw := v.tree.raw(v.at)
+	d := parseDecimal(raw)
+	if !d.whole() {
+		r.Check(false, v.Path(), domain.NotWhole, "must be a whole number, not %s", legible(raw))
+		return 0, false
+	}
+	n, ok := d.int()
+	if !ok {
+		v.outOfRange(r, raw, maxInt)
+	}
+	return n, ok
+}
+
+func (v Value) outOfRange(r *domain.Rules, raw string, limit float64) {
+	most := strconv.FormatFloat(limit, 'g', -1, 64)
+	if limit == maxInt {
+		most = strconv.Itoa(maxInt)
+	}
+	if raw[0] == '-' {
+		r.Check(false, v.Path(), domain.TooSmall, "must be at least -%s, not %s", most, legible(raw))
+		return
+	}
+	r.Check(false, v.Path(), domain.TooLarge, "must be at most %s, not %s", most, legible(raw))
+}
+
+// Object takes the value as an object. The zero Object, which is empty, stands for
+// one of another type.
+func (v Value) Object(r *domain.Rules) (value Object, ok bool) {
+	if !v.wanted(object, r) {
+		return Object{}, false
+	}
+	return Object(v), true
+}
+
+// Array takes the value as an array. The zero Array, which is empty, stands for one
+// of another type.
+func (v Value) Array(r *domain.Rules) (value Array, ok bool) {
+	if !v.wanted(array, r) {
+		return Array{}, false
+	}
+	return Array(v), true
+}
+
+// Document takes the value as an object to be kept as it was sent.
+func (v Value) Document(r *domain.Rules) (value domain.Document, ok bool) {
+	if !v.wanted(object, r) {
+		return domain.Document{}, false
+	}
+	return domain.RestoreDocument(v.Text()), true // the text was checked when it was read
+}

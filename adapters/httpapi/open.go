@@ -1,0 +1,48 @@
+package httpapi
+
+import (
+	"net/http"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/sluicehq/sluice/adapters/httpapi/docs"
+	"github.com/sluicehq/sluice/adapters/httpapi/openapi"
+)
+
+// serveOpen adds what needs no key: health, the API's description and its page.
+func (a *API) serveOpen(e *gin.Engine) {
+	e.GET("/healthz", a.health)
+	e.GET("/readyz", a.readiness)
+	e.GET("/openapi.yaml", description("application/yaml; charset=utf-8", openapi.YAML()))
+	e.GET("/openapi.json", description(contentType, openapi.JSON()))
+	page := gin.WrapH(http.StripPrefix("/docs", docs.Handler()))
+	e.GET("/docs", func(c *gin.Context) { c.Redirect(http.StatusMovedPermanently, "/docs/") })
+	e.GET("/docs/*file", page)
+}
+
+type healthBody struct {
+	Status string `json:"status"`
+}
+
+// health says that the process lives.
+func (a *API) health(c *gin.Context) {
+	if err := writeJSON(c, http.StatusOK, healthBody{"ok"}); err != nil {
+		a.fail(c, err)
+	}
+}
+
+// readiness says whether requests can be served: the database answers and its
+// schema is up to date.
+func (a *API) readiness(c *gin.Context) {
+	err := a.opts.Ready(c.Request.Context())
+	if err == nil {
+		err = writeJSON(c, http.StatusOK, healthBody{"ready"})
+	}
+	if err != nil {
+		a.fail(c, err)
+	}
+}
+
+func description(contentType string, text []byte) gin.HandlerFunc {
+	return func(c *gin.Context) { c.Data(http.StatusOK, contentType, text) }
+}

@@ -1,0 +1,150 @@
+// Package memory is the driven adapter that counts requests in this process.
+package memory
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/sluicehq/sluice/ports/outbound"
+)
+
+// shards spreads the subjects over locks.
+const shards = 64
+
+// sweepEvery is after how many new subjects a shard forgets the idle ones.
+const sweepEvery = 256
+
+// Limiter counts in this process. It keeps the time of every granted request of
+// the current window, so the limit holds in every span and not only in aligned
+// ones; a subject costs at most 8 bytes times its limit.
+type Limiter struct {
+	clock  outbound.Clock
+	shards [shards]shard
+}
+
+var _ outbound.Limiter = (*Limiter)(nil)
+
+// New returns a limiter that nothing has been asked of.
+func New(clock outbound.Clock) *Limiter {
+	l := &Limiter{clock: clock}
+	for i := range l.shards {
+		l.shards[i].subjects = make(map[string]*subject)
+	}
+	return l
+}
+
+type shard struct {
+	mu       sync.Mutex
+	subjects map[string]*subject
+	added    int
+}
+
+// subject is a ring of the instants, in Unix milliseconds, at which requests were
+// granted, and the number of places taken.
+type subject struct {
+	granted []int64
+	first   int
+	count   int
+	window  int64
+	inside  int
+}
+
+// Take counts one request unless the window is full.
+func (l *Limiter) Take(ctx context.Context, name string, limit int, window time.Duration) (outbound.Allowance, error) {
+	if err := ctx.Err(); err != nil {
+		return outbound.Allowance{}, err
+	}
+	now := l.clock.Now().UnixMilli()
+	sh := l.shard(name)
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	s := sh.subject(name, now)
+	s.window = window.Milliseconds()
+	s.forget(now)
+	if s.count >= limit {
+		// The (count-limit+1)-th oldest grant must leave the window first: after a limit
+		// was lowered there can be more grants than the limit.
+		wait := s.at(s.count-limit) + s.window - now
+		return outbound.Allowance{
+			Reset:      time.UnixMilli(s.at(s.count-1) + s.window).UTC(),
+			RetryAfter: time.Duration(wait) * time.Millisecond,
+		}, nil
+	}
+	s.push(now, limit)
+	a := outbound.Allowance{Granted: true, Remaining: limit - s.count, Reset: time.UnixMilli(now + s.window).UTC()}
+	if a.Remaining == 0 {
+		a.RetryAfter = time.Duration(s.at(0)+s.window-now) * time.Millisecond
+	}
+	return a, nil
+}
+
+// Enter takes a place if one is free.
+func (l *Limiter) Enter(ctx context.Context, name string, places int) (func(), bool, error) {
+	if err := ctx.Err(); err != nil {
+		return func() {}, false, err
+	}
+	sh := l.shard(name)
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	s := sh.subject(name, l.clock.Now().UnixMilli())
+	if s.inside >= places {
+		return func() {}, false, nil
+	}
+	s.inside++
+	return sync.OnceFunc(func() {
+		sh.mu.Lock()
+		defer sh.mu.Unlock()
+		s.inside--
+	}), true, nil
+}
+
+func (l *Limiter) shard(name string) *shard {
+	h := uint32(2166136261) // FNV-1a
+	for i := range len(name) {
+		h = (h ^ uint32(name[i])) * 16777619
+	}
+	return &l.shards[h%shards]
+}
+
+// subject finds or makes a subject, and from time to time forgets those that hold
+// nothing, so that memory does not grow with every tenant ever seen.
+func (sh *shard) subject(name string, now int64) *subject {
+	if s, ok := sh.subjects[name]; ok {
+		return s
+	}
+	if sh.added++; sh.added >= sweepEvery {
+		sh.added = 0
+		for key, s := range sh.subjects {
+			if s.forget(now); s.count == 0 && s.inside == 0 {
+				delete(sh.subjects, key)
+			}
+		}
+	}
+	s := &subject{}
+	sh.subjects[name] = s
+	return s
+}
+
+// forget drops the grants that have left the window.
+func (s *subject) forget(now int64) {
+	for s.count > 0 && s.at(0)+s.window <= now {
+		s.first = (s.first + 1) % len(s.granted)
+		s.count--
+	}
+}
+
+func (s *subject) at(i int) int64 { return s.granted[(s.first+i)%len(s.granted)] }
+
+// push appends a grant, growing the ring up to the limit.
+func (s *subject) push(now int64, limit int) {
+	if s.count == len(s.granted) {
+		larger := make([]int64, max(s.count+1, min(2*s.count+8, limit)))
+		for i := range s.count {
+			larger[i] = s.at(i)
+		}
+		s.granted, s.first = larger, 0
+	}
+	s.granted[(s.first+s.count)%len(s.granted)] = now
+	s.count++
+}

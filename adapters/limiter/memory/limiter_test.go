@@ -1,0 +1,43 @@
+package memory_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/sluicehq/sluice/adapters/limiter/memory"
+	"github.com/sluicehq/sluice/adapters/system"
+	"github.com/sluicehq/sluice/ports/outbound"
+	"github.com/sluicehq/sluice/ports/portstest"
+)
+
+func TestLimiter(t *testing.T) {
+	portstest.Limiter(t, func(_ *testing.T, clock outbound.Clock) outbound.Limiter { return memory.New(clock) })
+}
+
+func BenchmarkTake(b *testing.B) {
+	l := memory.New(system.Clock{})
+	b.ReportAllocs()
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			if _, err := l.Take(context.Background(), "tenant/secret", 1000, time.Minute); err != nil {
+				b.Error(err)
+			}
+		}
+	})
+}
+
+func BenchmarkTakeOfManySubjects(b *testing.B) {
+	l := memory.New(system.Clock{})
+	names := make([]string, 10_000)
+	for i := range names {
+		names[i] = fmt.Sprint("tenant ", i)
+	}
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		if _, err := l.Take(context.Background(), names[i%len(names)], 1000, time.Minute); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

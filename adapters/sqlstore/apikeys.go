@@ -1,0 +1,161 @@
+package sqlstore
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/ports/outbound"
+)
+
+type apiKeys struct{ *unit }
+
+var _ outbound.APIKeyRepository = apiKeys{}
+
+const apiKeyColumns = `id, tenant_id, type, name, hash, last_four, created_at, last_used_at, expires_at, revoked_at, revision`
+
+type apiKeyRow struct {
+	ID         string     `db:"id"`
+	Tenant     string     `db:"tenant_id"`
+	Type       string     `db:"type"`
+	Name       string     `db:"name"`
+	Hash       []byte     `db:"hash"`
+	LastFour   string     `db:"last_four"`
+	CreatedAt  time.Time  `db:"created_at"`
+	LastUsedAt *time.Time `db:"last_used_at"`
+	ExpiresAt  *time.Time `db:"expires_at"`
+	RevokedAt  *time.Time `db:"revoked_at"`
+	Revision   int64      `db:"revision"`
+}
+
+func (row apiKeyRow) restore() (*tenant.APIKey, error) {
+	var hash tenant.KeyHash
+	if copy(hash[:], row.Hash) != len(hash) {
+		return nil, fmt.Errorf("API key %s: the stored hash has %d bytes", row.ID, len(row.Hash))
+	}
+	return tenant.RestoreAPIKey(tenant.KeyState{
+		ID: tenant.KeyID(row.ID), Tenant: tenant.ID(row.Tenant), Type: tenant.KeyType(row.Type), Name: row.Name,
+		Hash: hash, LastFour: row.LastFour, CreatedAt: row.CreatedAt.UTC(), LastUsedAt: inUTC(row.LastUsedAt),
+		ExpiresAt: inUTC(row.ExpiresAt), RevokedAt: inUTC(row.RevokedAt), Revision: row.Revision,
+	}), nil
+}
+
+// Insert adds a key.
+func (s apiKeys) Insert(ctx context.Context, k *tenant.APIKey) error {
+	st := k.State()
+	_, err := s.exec(ctx, "insert API key",
+		`INSERT INTO api_keys (`+apiKeyColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+		string(st.ID), string(st.Tenant), string(st.Type), st.Name, st.Hash[:], st.LastFour,
+		st.CreatedAt, st.LastUsedAt, st.ExpiresAt, st.RevokedAt, st.Revision)
+	return err
+}
+
+// Get reads a key.
+func (s apiKeys) Get(ctx context.Context, owner tenant.ID, id tenant.KeyID) (*tenant.APIKey, error) {
+	var row apiKeyRow
+	err := s.get(ctx, "get API key", &row, `SELECT `+apiKeyColumns+` FROM api_keys WHERE tenant_id = $1 AND id = $2`,
+		string(owner), string(id))
+	if err != nil {
+		return nil, missing(err, "api_key_not_found", "There is no such API key.")
+	}
+	return row.restore()
+}
+
+// List reads a page of a tenant's keys.
+func (s apiKeys) List(ctx context.Context, owner tenant.ID, page domain.PageRequest) (domain.Page[*tenant.APIKey], error) {
+	found := domain.Page[*tenant.APIKey]{Limit: page.Limit(), Offset: page.Offset()}
+	err := s.get(ctx, "count API keys", &found.Total, `SELECT count(*) FROM api_keys WHERE tenant_id = $1`, string(owner))
+	if err != nil {
+		return found, err
+	}
+	var rows []apiKeyRow
+	err = s.list(ctx, "list API keys", &rows, `SELECT `+apiKeyColumns+` FROM api_keys WHERE tenant_id = $1
+		ORDER BY created_at DESC, id DESC LIMIT $2 OFFSET $3`, string(owner), page.Limit(), page.Offset())
+	if err != nil {
+		return found, err
+	}
+	for _, row := range rows {
+		k, err := row.restore()
+		if err != nil {
+			return found, err
+		}
+		found.Items = append(found.Items, k)
+	}
+	return found, nil
+}
+
+// Update writes a key whose stored revision is the aggregate's. Its type, hash and
+// last four characters never change.
+func (s apiKeys) Update(ctx context.Context, k *tenant.APIKey) error {
+	st := k.State()
+	n, err := s.exec(ctx, "update API key", `UPDATE api_keys
+		SET name = $1, expires_at = $2, revoked_at = $3, revision = revision + 1
+		WHERE tenant_id = $4 AND id = $5 AND revision = $6`,
+		st.Name, st.ExpiresAt, st.RevokedAt, string(st.Tenant), string(st.ID), st.Revision)
+	return s.updated(n, err, func() error {
+		_, err := s.Get(ctx, st.Tenant, st.ID)
+		return err
+	})
+}
+
+// CountUsable counts usable keys and locks them against other units that count.
+func (s apiKeys) CountUsable(ctx context.Context, owner tenant.ID, t tenant.KeyType, at time.Time) (int, error) {
+	var ids []string
+	err := s.list(ctx, "count usable API keys", &ids, `SELECT id FROM api_keys
+		WHERE tenant_id = $1 AND type = $2 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $3)
+		ORDER BY id`+s.store.dialect.ForUpdate, string(owner), string(t), at)
+	return len(ids), err
+}
+
+type credentials struct{ *unit }
+
+var _ outbound.CredentialRepository = credentials{}
+
+// Find reads a key with its tenant.
+func (s credentials) Find(ctx context.Context, hash tenant.KeyHash) (outbound.Credential, error) {
+	var row struct {
+		apiKeyRow
+		TenantName      string    `db:"tenant_name"`
+		TenantStatus    string    `db:"tenant_status"`
+		TenantSettings  string    `db:"tenant_settings"`
+		TenantCreatedAt time.Time `db:"tenant_created_at"`
+		TenantUpdatedAt time.Time `db:"tenant_updated_at"`
+		TenantRevision  int64     `db:"tenant_revision"`
+	}
+	err := s.get(ctx, "find API key", &row, `SELECT k.id, k.tenant_id, k.type, k.name, k.hash, k.last_four, k.created_at,
+			k.last_used_at, k.expires_at, k.revoked_at, k.revision,
+			t.name AS tenant_name, t.status AS tenant_status, t.settings AS tenant_settings,
+			t.created_at AS tenant_created_at, t.updated_at AS tenant_updated_at, t.revision AS tenant_revision
+		FROM api_keys k JOIN tenants t ON t.id = k.tenant_id WHERE k.hash = $1`, hash[:])
+	if err != nil {
+		return outbound.Credential{}, missing(err, "api_key_not_found", "There is no such API key.")
+	}
+	k, err := row.restore()
+	if err != nil {
+		return outbound.Credential{}, err
+	}
+	ten, err := tenantRow{
+		ID: row.Tenant, Name: row.TenantName, Status: row.TenantStatus, Settings: row.TenantSettings,
+		CreatedAt: row.TenantCreatedAt, UpdatedAt: row.TenantUpdatedAt, Revision: row.TenantRevision,
+	}.restore()
+	return outbound.Credential{Key: k, Tenant: ten}, err
+}
+
+// NoteUse records a use, once in a while.
+func (s credentials) NoteUse(ctx context.Context, owner tenant.ID, id tenant.KeyID, at time.Time) error {
+	_, err := s.exec(ctx, "note use of API key", `UPDATE api_keys SET last_used_at = $1
+		WHERE tenant_id = $2 AND id = $3 AND (last_used_at IS NULL OR last_used_at <= $4)`,
+		at, string(owner), string(id), at.Add(-tenant.UsedResolution))
+	return err
+}
+
+// inUTC gives an optional instant that a driver read in the session's zone.
+func inUTC(t *time.Time) *time.Time {
+	if t == nil {
+		return nil
+	}
+	u := t.UTC()
+	return &u
+}

@@ -1,0 +1,111 @@
+package sqlstore
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/sluicehq/sluice/domain/node"
+	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/ports/outbound"
+)
+
+type customNodes struct{ *unit }
+
+var _ outbound.CustomNodeRepository = customNodes{}
+
+const customNodeColumns = `id, tenant_id, type, version, name, description, input_schema, output_schema, config_schema,
+	endpoint, can_pause, is_active, translations, created_at, updated_at, revision`
+
+type customNodeRow struct {
+	ID           string    `db:"id"`
+	Tenant       string    `db:"tenant_id"`
+	Type         string    `db:"type"`
+	Version      string    `db:"version"`
+	Name         string    `db:"name"`
+	Description  string    `db:"description"`
+	InputSchema  string    `db:"input_schema"`
+	OutputSchema string    `db:"output_schema"`
+	ConfigSchema string    `db:"config_schema"`
+	Endpoint     string    `db:"endpoint"`
+	CanPause     bool      `db:"can_pause"`
+	Active       bool      `db:"is_active"`
+	Translations string    `db:"translations"`
+	CreatedAt    time.Time `db:"created_at"`
+	UpdatedAt    time.Time `db:"updated_at"`
+	Revision     int64     `db:"revision"`
+}
+
+type translationJSON struct {
+	Name        string `json:"name,omitempty"`
+	Description string `json:"description,omitempty"`
+}
+
+func (row customNodeRow) restore() (*node.Custom, error) {
+	st := node.CustomState{
+		ID: node.CustomID(row.ID), Tenant: tenant.ID(row.Tenant), Type: node.Type(row.Type), Version: row.Version,
+		Name: row.Name, Description: row.Description, Endpoint: row.Endpoint, CanPause: row.CanPause, IsActive: row.Active,
+		CreatedAt: row.CreatedAt.UTC(), UpdatedAt: row.UpdatedAt.UTC(), Revision: row.Revision,
+	}
+	var translations map[string]translationJSON
+	for _, column := range []struct {
+		text string
+		into any
+	}{
+		{row.InputSchema, &st.InputSchema}, {row.OutputSchema, &st.OutputSchema},
+		{row.ConfigSchema, &st.ConfigSchema}, {row.Translations, &translations},
+	} {
+		if err := json.Unmarshal([]byte(column.text), column.into); err != nil {
+			return nil, fmt.Errorf("custom node %s: %w", row.ID, err)
+		}
+	}
+	for l, t := range translations {
+		if st.Translations == nil {
+			st.Translations = make(map[tenant.Language]node.Translation, len(translations))
+		}
+		st.Translations[tenant.Language(l)] = node.Translation(t)
+	}
+	return node.RestoreCustom(st), nil
+}
+
+// Insert adds a custom node.
+func (s customNodes) Insert(ctx context.Context, n *node.Custom) error {
+	st := n.State()
+	translations := make(map[string]translationJSON, len(st.Translations))
+	for l, t := range st.Translations {
+		translations[string(l)] = translationJSON(t)
+	}
+	var texts [4]string
+	for i, value := range []any{st.InputSchema, st.OutputSchema, st.ConfigSchema, translations} {
+		text, err := json.Marshal(value)
+		if err != nil {
+			return s.spoil(fmt.Errorf("encode custom node: %w", err))
+		}
+		texts[i] = string(text)
+	}
+	_, err := s.exec(ctx, "insert custom node", `INSERT INTO custom_nodes (`+customNodeColumns+`)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`,
+		string(st.ID), string(st.Tenant), string(st.Type), st.Version, st.Name, st.Description, texts[0], texts[1], texts[2],
+		st.Endpoint, st.CanPause, st.IsActive, texts[3], st.CreatedAt, st.UpdatedAt, st.Revision)
+	return err
+}
+
+// Active reads the tenant's active custom nodes.
+func (s customNodes) Active(ctx context.Context, owner tenant.ID) ([]*node.Custom, error) {
+	var rows []customNodeRow
+	err := s.list(ctx, "list active custom nodes", &rows, `SELECT `+customNodeColumns+` FROM custom_nodes
+		WHERE tenant_id = $1 AND is_active ORDER BY type, version`, string(owner))
+	if err != nil {
+		return nil, err
+	}
+	found := make([]*node.Custom, 0, len(rows))
+	for _, row := range rows {
+		n, err := row.restore()
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, n)
+	}
+	return found, nil
+}

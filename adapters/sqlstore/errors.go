@@ -1,0 +1,30 @@
+package sqlstore
+
+import (
+	"time"
+
+	"github.com/sluicehq/sluice/domain"
+)
+
+// UniqueConflict returns the Conflict that the violation of a unique index means,
+// nil for an index that only a defect can violate. Both databases name their
+// indexes alike.
+func UniqueConflict(index string) *domain.Error {
+	switch index {
+	case "workflows_name":
+		return domain.Fail(domain.Conflict, "workflow_name_taken",
+			"Another workflow of this tenant and sub-tenant bears this name. Choose another one.")
+	case "custom_nodes_type":
+		return domain.Fail(domain.Conflict, "custom_node_exists",
+			"This tenant has a custom node of this type and version already. Choose a higher version.")
+	default:
+		return nil
+	}
+}
+
+// Unavailable is the error of a database that cannot be reached at the moment.
+func Unavailable(cause error) *domain.Error {
+	e := domain.Fail(domain.Unavailable, "database_unavailable", "The database cannot be reached. Try again in a moment.")
+	e.RetryAfter = time.Second
+	return e.Because(cause)
+}

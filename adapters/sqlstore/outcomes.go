@@ -1,0 +1,69 @@
+package sqlstore
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/ports/outbound"
+)
+
+type outcomes struct{ *unit }
+
+var _ outbound.OutcomeRepository = outcomes{}
+
+var errKeyTaken = errors.New("another unit recorded an outcome under the same idempotency key")
+
+// Claim looks for a recorded outcome.
+func (s outcomes) Claim(ctx context.Context, owner tenant.ID, once domain.Once, now time.Time) error {
+	if !once.Wanted() {
+		return nil
+	}
+	var row struct {
+		Free        bool    `db:"free"`
+		Fingerprint *string `db:"fingerprint"`
+		Answer      []byte  `db:"answer"`
+	}
+	err := s.get(ctx, "claim idempotency key", &row, s.store.dialect.ClaimOutcome,
+		string(owner), once.Scope, once.Key, now.Add(-domain.OnceRetention))
+	switch {
+	case err != nil:
+		return err
+	case row.Fingerprint != nil:
+		return once.CheckReplay(*row.Fingerprint, row.Answer)
+	case !row.Free:
+		return domain.OnceInProgress()
+	default:
+		return nil
+	}
+}
+
+// Keep records the outcome, in the place of one that has expired.
+func (s outcomes) Keep(ctx context.Context, owner tenant.ID, once domain.Once, outcome any, now time.Time) error {
+	if !once.Wanted() {
+		return nil
+	}
+	answer, err := once.Answer(outcome)
+	if err != nil {
+		return s.spoil(err)
+	}
+	n, err := s.exec(ctx, "keep idempotent outcome", `INSERT INTO outcomes (tenant_id, scope, key, fingerprint, answer, created_at)
+		VALUES ($1, $2, $3, $4, $5, $6)
+		ON CONFLICT (tenant_id, scope, key) DO UPDATE
+		SET fingerprint = excluded.fingerprint, answer = excluded.answer, created_at = excluded.created_at
+		WHERE outcomes.created_at <= $7`,
+		string(owner), once.Scope, once.Key, once.Fingerprint, answer, now, now.Add(-domain.OnceRetention))
+	if err == nil && n == 0 {
+		return s.spoil(&Collision{errKeyTaken})
+	}
+	return err
+}
+
+// Sweep removes old outcomes.
+func (s outcomes) Sweep(ctx context.Context, before time.Time, limit int) (int, error) {
+	n, err := s.exec(ctx, "sweep idempotent outcomes", `DELETE FROM outcomes WHERE (tenant_id, scope, key) IN (
+			SELECT tenant_id, scope, key FROM outcomes WHERE created_at < $1 ORDER BY created_at LIMIT $2)`, before, limit)
+	return int(n), err
+}

@@ -1,0 +1,61 @@
+package postgres
+
+import (
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"io"
+	"net"
+	"strings"
+
+	"github.com/lib/pq"
+
+	"github.com/sluicehq/sluice/adapters/sqlstore"
+)
+
+// SQLSTATE codes and classes (PostgreSQL manual, appendix A).
+const (
+	uniqueViolation     = "23505"
+	foreignKeyViolation = "23503"
+	serializationClash  = "40001"
+	deadlock            = "40P01"
+	lockNotAvailable    = "55P03"
+	tooManyConnections  = "53300"
+	connectionClass     = "08"
+	operatorClass       = "57P" // shut down, crashed, starting
+)
+
+// translate says what an error of lib/pq means. What is in no table stays as it is,
+// which is Internal.
+func translate(err error) error {
+	if err == nil || errors.Is(err, sql.ErrNoRows) {
+		return err
+	}
+	var e *pq.Error
+	if !errors.As(err, &e) {
+		if lostConnection(err) {
+			return sqlstore.Unavailable(err)
+		}
+		return err
+	}
+	switch code := string(e.Code); {
+	case code == uniqueViolation:
+		if conflict := sqlstore.UniqueConflict(e.Constraint); conflict != nil {
+			return conflict.Because(err)
+		}
+		return err
+	case code == foreignKeyViolation, code == serializationClash, code == deadlock, code == lockNotAvailable:
+		return &sqlstore.Collision{Cause: err}
+	case code == tooManyConnections, strings.HasPrefix(code, connectionClass), strings.HasPrefix(code, operatorClass):
+		return sqlstore.Unavailable(err)
+	default:
+		return err
+	}
+}
+
+func lostConnection(err error) bool {
+	var netErr net.Error
+	var opErr *net.OpError
+	return errors.Is(err, driver.ErrBadConn) || errors.Is(err, sql.ErrConnDone) || errors.Is(err, io.EOF) ||
+		errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, &opErr) || errors.As(err, &netErr)
+}

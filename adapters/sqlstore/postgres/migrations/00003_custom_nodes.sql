@@ -1,0 +1,24 @@
+-- +goose Up
+CREATE TABLE custom_nodes (
+    tenant_id    text        NOT NULL CONSTRAINT custom_nodes_tenant REFERENCES tenants ON DELETE CASCADE,
+    id           text        NOT NULL,
+    type         text        NOT NULL,
+    version      text        NOT NULL,
+    name         text        NOT NULL,
+    description  text NOT NULL,
+    input_schema  text        NOT NULL,
+    output_schema text        NOT NULL,
+    config_schema text        NOT NULL,
+    endpoint     text NOT NULL,
+    can_pause    boolean     NOT NULL,
+    is_active    boolean     NOT NULL,
+    translations text        NOT NULL,
+    created_at   timestamptz NOT NULL,
+    updated_at   timestamptz NOT NULL,
+    revision     bigint      NOT NULL,
+    PRIMARY KEY (tenant_id, id)
+);
+CREATE UNIQUE INDEX custom_nodes_type ON custom_nodes (tenant_id, type, version);
+
+-- +goose Down
+DROP TABLE custom_nodes;

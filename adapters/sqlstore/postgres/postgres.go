@@ -1,0 +1,103 @@
+// Package postgres opens a PostgreSQL database (14 or later) for package sqlstore:
+// its connections, its dialect, its migrations and what its driver's errors mean.
+package postgres
+
+import (
+	"context"
+	"embed"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+	_ "github.com/lib/pq" // the driver
+	"github.com/pressly/goose/v3"
+	"github.com/pressly/goose/v3/lock"
+
+	"github.com/sluicehq/sluice/adapters/sqlstore"
+)
+
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+// Options tune the connections.
+type Options struct {
+	MaxConnections int // at most that many at the same time; 0 means 16
+}
+
+const (
+	defaultConnections = 16
+	connectionLifetime = 30 * time.Minute // so that connections spread over a database that fails over
+)
+
+var dialect = sqlstore.Dialect{
+	ForUpdate: " FOR UPDATE",
+	// The lock is held to the end of the transaction, by every unit with this key that
+	// got past this statement.
+	ClaimOutcome: `SELECT pg_try_advisory_xact_lock(hashtextextended(CAST($1 AS text) || '/' || $2 || '/' || $3, 0)) AS free,
+			o.fingerprint, o.answer
+		FROM (SELECT 1) AS one
+		LEFT JOIN outcomes o ON o.tenant_id = $1 AND o.scope = $2 AND o.key = $3 AND o.created_at > $4`,
+	Translate: translate,
+}
+
+// Open connects to the database that the URL names, in the form
+// postgres://user:password@host:port/database?sslmode=…. It fails when the
+// database does not answer before ctx ends. No error shows the URL's password.
+func Open(ctx context.Context, address string, opts Options) (*sqlstore.Store, error) {
+	dsn, err := dataSource(address)
+	if err != nil {
+		return nil, err
+	}
+	db, err := sqlx.Open("postgres", dsn)
+	if err != nil {
+		return nil, fmt.Errorf("open the PostgreSQL database: %w", err)
+	}
+	n := opts.MaxConnections
+	if n == 0 {
+		n = defaultConnections
+	}
+	db.SetMaxOpenConns(n)
+	db.SetMaxIdleConns(n)
+	db.SetConnMaxLifetime(connectionLifetime)
+	if err := db.PingContext(ctx); err != nil {
+		_ = db.Close() // the ping's error says more
+		return nil, fmt.Errorf("reach the PostgreSQL database: %w", err)
+	}
+	files, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		return nil, err
+	}
+	// The lock is asked for every second for two minutes: long enough for another
+	// process to finish its migrations.
+	locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 120))
+	if err != nil {
+		return nil, err
+	}
+	migrator, err := sqlstore.NewGoose(goose.DialectPostgres, db.DB, files, goose.WithSessionLocker(locker))
+	if err != nil {
+		return nil, err
+	}
+	return sqlstore.New(db, db, dialect, migrator), nil
+}
+
+// dataSource completes the URL with what must not be left to the environment.
+func dataSource(address string) (string, error) {
+	u, err := url.Parse(address)
+	if err != nil {
+		return "", fmt.Errorf("the PostgreSQL URL does not parse; it must read postgres://user:password@host:port/database?sslmode=require")
+	}
+	q := u.Query()
+	if !q.Has("sslmode") {
+		q.Set("sslmode", "require")
+	}
+	if !q.Has("application_name") {
+		q.Set("application_name", "sluice")
+	}
+	if !q.Has("connect_timeout") {
+		q.Set("connect_timeout", "10")
+	}
+	u.RawQuery = q.Encode()
+	return u.String(), nil
+}

@@ -1,0 +1,52 @@
+package sqlite
+
+import (
+	"database/sql"
+	"errors"
+	"strings"
+
+	"modernc.org/sqlite"
+	lib "modernc.org/sqlite/lib"
+
+	"github.com/sluicehq/sluice/adapters/sqlstore"
+)
+
+// uniqueIndexes gives the name of the unique index that SQLite's message describes
+// by its columns.
+var uniqueIndexes = map[string]string{
+	"workflows.tenant_id, workflows.sub_tenant_id, workflows.name":    "workflows_name",
+	"custom_nodes.tenant_id, custom_nodes.type, custom_nodes.version": "custom_nodes_type",
+}
+
+// translate says what an error of the driver means. What is in no table stays as
+// it is, which is Internal.
+func translate(err error) error {
+	if err == nil || errors.Is(err, sql.ErrNoRows) {
+		return err
+	}
+	var e *sqlite.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	switch e.Code() {
+	case lib.SQLITE_CONSTRAINT_UNIQUE, lib.SQLITE_CONSTRAINT_PRIMARYKEY:
+		for columns, index := range uniqueIndexes {
+			if strings.Contains(e.Error(), columns) {
+				return sqlstore.UniqueConflict(index).Because(err)
+			}
+		}
+		return err
+	case lib.SQLITE_CONSTRAINT_FOREIGNKEY:
+		return &sqlstore.Collision{Cause: err}
+	case lib.SQLITE_FULL, lib.SQLITE_IOERR, lib.SQLITE_CANTOPEN:
+		return sqlstore.Unavailable(err)
+	}
+	switch e.Code() & 0xff { // the primary code below the extended one
+	case lib.SQLITE_BUSY, lib.SQLITE_LOCKED:
+		return &sqlstore.Collision{Cause: err}
+	case lib.SQLITE_IOERR:
+		return sqlstore.Unavailable(err)
+	default:
+		return err
+	}
+}

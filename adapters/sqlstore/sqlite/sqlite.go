@@ -1,0 +1,87 @@
+// Package sqlite opens an embedded SQLite database for package sqlstore: its
+// connections, its dialect, its migrations and what its driver's errors mean.
+package sqlite
+
+import (
+	"context"
+	"embed"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+
+	"github.com/jmoiron/sqlx"
+	"github.com/pressly/goose/v3"
+	_ "modernc.org/sqlite" // the driver
+
+	"github.com/sluicehq/sluice/adapters/sqlstore"
+)
+
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+// Options tune the database.
+type Options struct {
+	// Volatile gives up on surviving a power cut for the sake of tests.
+	Volatile bool
+}
+
+// readers is how many units may read at the same time.
+const readers = 4
+
+var dialect = sqlstore.Dialect{
+	// Writing units run one after another, so nobody else can hold the key.
+	ClaimOutcome: `SELECT 1 AS free, o.fingerprint, o.answer
+		FROM (SELECT 1) AS one
+		LEFT JOIN outcomes o ON o.tenant_id = $1 AND o.scope = $2 AND o.key = $3 AND o.created_at > $4`,
+	Translate: translate,
+}
+
+// Open opens the database in the file, making it and its folder (readable by the
+// owner only) when they are missing. Several processes of one machine may have it
+// open.
+func Open(ctx context.Context, file string, opts Options) (*sqlstore.Store, error) {
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return nil, fmt.Errorf("make the folder of the SQLite database: %w", err)
+	}
+	writer, err := connect(ctx, file, opts, 1, "_txlock=immediate")
+	if err != nil {
+		return nil, err
+	}
+	reader, err := connect(ctx, file, opts, readers, "_pragma=query_only(1)")
+	if err != nil {
+		_ = writer.Close() // the error of the reader says more
+		return nil, err
+	}
+	files, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		return nil, err
+	}
+	migrator, err := sqlstore.NewGoose(goose.DialectSQLite3, writer.DB, files)
+	if err != nil {
+		return nil, err
+	}
+	return sqlstore.New(writer, reader, dialect, migrator), nil
+}
+
+func connect(ctx context.Context, file string, opts Options, connections int, option string) (*sqlx.DB, error) {
+	synchronous := "FULL"
+	if opts.Volatile {
+		synchronous = "OFF"
+	}
+	dsn := (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: file}).EscapedPath()}).String() +
+		"?_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=foreign_keys(1)&_time_format=sqlite" +
+		"&_pragma=synchronous(" + synchronous + ")&" + option
+	db, err := sqlx.Open("sqlite", dsn)
+	if err != nil {
+		return nil, fmt.Errorf("open the SQLite database %s: %w", file, err)
+	}
+	db.SetMaxOpenConns(connections)
+	db.SetMaxIdleConns(connections)
+	if err := db.PingContext(ctx); err != nil {
+		_ = db.Close() // the ping's error says more
+		return nil, fmt.Errorf("open the SQLite database %s: %w", file, err)
+	}
+	return db, nil
+}

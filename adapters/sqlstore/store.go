@@ -1,0 +1,137 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/ports/outbound"
+)
+
+// Store is a database that units of work run on.
+type Store struct {
+	writer, reader *pool
+	dialect        Dialect
+	migrator       Migrator
+}
+
+var _ outbound.UnitOfWork = (*Store)(nil)
+
+// Migrator brings the schema of a database up to date.
+type Migrator interface {
+	// Pending lists the migrations that are not applied yet, in order.
+	Pending(ctx context.Context) ([]Migration, error)
+
+	// Up applies the pending migrations under a lock and returns those it applied.
+	// Several processes may call it at the same time.
+	Up(ctx context.Context) ([]Migration, error)
+
+	// Status lists every migration there is, in order.
+	Status(ctx context.Context) ([]Migration, error)
+}
+
+// Migration is one step of the schema.
+type Migration struct {
+	Version   int64
+	Name      string
+	AppliedAt *time.Time // nil while it is pending
+}
+
+// New returns a store over two pools, which may be the same: one for units that
+// write and one for units that only read.
+func New(writer, reader *sqlx.DB, dialect Dialect, migrator Migrator) *Store {
+	s := &Store{writer: newPool(writer), dialect: dialect, migrator: migrator}
+	s.reader = s.writer
+	if reader != writer {
+		s.reader = newPool(reader)
+	}
+	return s
+}
+
+// Migrator brings the store's schema up to date.
+func (s *Store) Migrator() Migrator { return s.migrator }
+
+// Ping says whether the database answers.
+func (s *Store) Ping(ctx context.Context) error {
+	if err := s.reader.db.PingContext(ctx); err != nil {
+		return s.translate(err)
+	}
+	return nil
+}
+
+// Close ends all connections.
+func (s *Store) Close() error {
+	err := s.writer.close()
+	if s.reader != s.writer {
+		err = errors.Join(err, s.reader.close())
+	}
+	return err
+}
+
+// Runs of a unit that keeps colliding, and how long it waits between two.
+const (
+	maxRuns  = 12
+	firstGap = 2 * time.Millisecond
+	maxGap   = 100 * time.Millisecond
+)
+
+// Do runs fn in a transaction and commits it when fn returns nil.
+func (s *Store) Do(ctx context.Context, fn func(context.Context, outbound.Stores) error) error {
+	gap := firstGap
+	for run := 1; ; run++ {
+		err := s.run(ctx, s.writer, nil, fn)
+		var collision *Collision
+		if !errors.As(err, &collision) {
+			return err
+		}
+		if run == maxRuns {
+			return domain.Fail(domain.Unavailable, "database_busy", "The database is busy. Try again in a second.").Because(err)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(gap/2 + rand.N(gap)): // spread, so that two units do not collide in step
+		}
+		gap = min(2*gap, maxGap)
+	}
+}
+
+// View runs fn in a transaction that cannot write.
+func (s *Store) View(ctx context.Context, fn func(context.Context, outbound.Stores) error) error {
+	return s.run(ctx, s.reader, &sql.TxOptions{ReadOnly: true, Isolation: sql.LevelRepeatableRead}, fn)
+}
+
+func (s *Store) run(ctx context.Context, p *pool, opts *sql.TxOptions, fn func(context.Context, outbound.Stores) error) error {
+	tx, err := p.db.BeginTxx(ctx, opts)
+	if err != nil {
+		return s.translate(fmt.Errorf("begin: %w", err))
+	}
+	u := &unit{pool: p, tx: tx, store: s}
+	defer func() {
+		_ = tx.Rollback() // without effect after the commit; else the error or panic that led here says more
+		p.prepare(ctx, u.unprepared)
+	}()
+	if err := fn(ctx, u.stores()); err != nil {
+		return err
+	}
+	if u.spoiled != nil {
+		return u.spoiled
+	}
+	if err := tx.Commit(); err != nil {
+		return s.translate(fmt.Errorf("commit: %w", err))
+	}
+	return nil
+}
+
+func (s *Store) translate(err error) error {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	return s.dialect.Translate(err)
+}

@@ -1,0 +1,163 @@
+package sqlstore
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/ports/outbound"
+)
+
+type tenants struct{ *unit }
+
+var _ outbound.TenantRepository = tenants{}
+
+const tenantColumns = `id, name, status, settings, created_at, updated_at, revision`
+
+type tenantRow struct {
+	ID        string    `db:"id"`
+	Name      string    `db:"name"`
+	Status    string    `db:"status"`
+	Settings  string    `db:"settings"`
+	CreatedAt time.Time `db:"created_at"`
+	UpdatedAt time.Time `db:"updated_at"`
+	Revision  int64     `db:"revision"`
+}
+
+func (row tenantRow) restore() (*tenant.Tenant, error) {
+	settings, err := decodeSettings(row.Settings)
+	if err != nil {
+		return nil, fmt.Errorf("tenant %s: settings: %w", row.ID, err)
+	}
+	return tenant.Restore(tenant.State{
+		ID: tenant.ID(row.ID), Name: row.Name, Status: tenant.Status(row.Status), Settings: settings,
+		CreatedAt: row.CreatedAt.UTC(), UpdatedAt: row.UpdatedAt.UTC(), Revision: row.Revision,
+	}), nil
+}
+
+// Insert adds a tenant.
+func (s tenants) Insert(ctx context.Context, ten *tenant.Tenant) error {
+	st := ten.State()
+	settings, err := encodeSettings(st.Settings)
+	if err != nil {
+		return s.spoil(err)
+	}
+	_, err = s.exec(ctx, "insert tenant", `INSERT INTO tenants (`+tenantColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+		string(st.ID), st.Name, string(st.Status), settings, st.CreatedAt, st.UpdatedAt, st.Revision)
+	return err
+}
+
+// Get reads a tenant.
+func (s tenants) Get(ctx context.Context, id tenant.ID) (*tenant.Tenant, error) {
+	var row tenantRow
+	err := s.get(ctx, "get tenant", &row, `SELECT `+tenantColumns+` FROM tenants WHERE id = $1`, string(id))
+	if err != nil {
+		return nil, missing(err, "tenant_not_found", "There is no such tenant.")
+	}
+	return row.restore()
+}
+
+// List reads a page of all tenants.
+func (s tenants) List(ctx context.Context, page domain.PageRequest) (domain.Page[*tenant.Tenant], error) {
+	found := domain.Page[*tenant.Tenant]{Limit: page.Limit(), Offset: page.Offset()}
+	if err := s.get(ctx, "count tenants", &found.Total, `SELECT count(*) FROM tenants`); err != nil {
+		return found, err
+	}
+	var rows []tenantRow
+	err := s.list(ctx, "list tenants", &rows, `SELECT `+tenantColumns+` FROM tenants
+		ORDER BY created_at DESC, id DESC LIMIT $1 OFFSET $2`, page.Limit(), page.Offset())
+	if err != nil {
+		return found, err
+	}
+	for _, row := range rows {
+		ten, err := row.restore()
+		if err != nil {
+			return found, err
+		}
+		found.Items = append(found.Items, ten)
+	}
+	return found, nil
+}
+
+// Update writes a tenant whose stored revision is the aggregate's.
+func (s tenants) Update(ctx context.Context, ten *tenant.Tenant) error {
+	st := ten.State()
+	settings, err := encodeSettings(st.Settings)
+	if err != nil {
+		return s.spoil(err)
+	}
+	n, err := s.exec(ctx, "update tenant", `UPDATE tenants
+		SET name = $1, status = $2, settings = $3, updated_at = $4, revision = revision + 1
+		WHERE id = $5 AND revision = $6`,
+		st.Name, string(st.Status), settings, st.UpdatedAt, string(st.ID), st.Revision)
+	return s.updated(n, err, func() error {
+		_, err := s.Get(ctx, st.ID)
+		return err
+	})
+}
+
+// Delete removes a tenant; the schema's cascades remove what it owns.
+func (s tenants) Delete(ctx context.Context, id tenant.ID) error {
+	n, err := s.exec(ctx, "delete tenant", `DELETE FROM tenants WHERE id = $1`, string(id))
+	return s.deleted(n, err, "tenant_not_found", "There is no such tenant.")
+}
+
+// settingsJSON is how a tenant's settings are kept.
+type settingsJSON struct {
+	Language       string               `json:"language"`
+	Disabled       []string             `json:"disabledNodeTypes,omitempty"`
+	PublicTriggers string               `json:"publicTriggerCreation,omitempty"`
+	Events         []eventJSON          `json:"events,omitempty"`
+	Quotas         map[string]quotaJSON `json:"quotas,omitempty"`
+}
+
+type eventJSON struct {
+	Name  string `json:"name"`
+	Label string `json:"label,omitempty"`
+}
+
+type quotaJSON struct {
+	PerMinute  int `json:"perMinute"`
+	Concurrent int `json:"concurrent"`
+}
+
+func encodeSettings(s tenant.Settings) (string, error) {
+	kept := settingsJSON{
+		Language: string(s.Language), Disabled: s.DisabledNodeTypes, PublicTriggers: string(s.PublicTriggerCreation),
+	}
+	for _, e := range s.Events {
+		kept.Events = append(kept.Events, eventJSON(e))
+	}
+	for kt, q := range s.Quotas {
+		if kept.Quotas == nil {
+			kept.Quotas = make(map[string]quotaJSON, len(s.Quotas))
+		}
+		kept.Quotas[string(kt)] = quotaJSON(q)
+	}
+	text, err := json.Marshal(kept)
+	return string(text), err
+}
+
+func decodeSettings(text string) (tenant.Settings, error) {
+	var kept settingsJSON
+	if err := json.Unmarshal([]byte(text), &kept); err != nil {
+		return tenant.Settings{}, err
+	}
+	s := tenant.Settings{
+		Language: tenant.Language(kept.Language), DisabledNodeTypes: kept.Disabled,
+		PublicTriggerCreation: tenant.PublicTriggerCreation(kept.PublicTriggers),
+	}
+	for _, e := range kept.Events {
+		s.Events = append(s.Events, tenant.Event(e))
+	}
+	for kt, q := range kept.Quotas {
+		if s.Quotas == nil {
+			s.Quotas = make(map[tenant.KeyType]tenant.Quota, len(kept.Quotas))
+		}
+		s.Quotas[tenant.KeyType(kt)] = tenant.Quota(q)
+	}
+	return s, nil
+}

@@ -1,0 +1,80 @@
+package sqlstore
+
+import (
+	"context"
+	"time"
+
+	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/domain/trigger"
+	"github.com/sluicehq/sluice/domain/workflow"
+	"github.com/sluicehq/sluice/ports/outbound"
+)
+
+type triggers struct{ *unit }
+
+var _ outbound.TriggerRepository = triggers{}
+
+const triggerColumns = `id, tenant_id, sub_tenant_id, workflow_version_id, name, type, config, is_active, created_at, updated_at, revision`
+
+type triggerRow struct {
+	ID        string    `db:"id"`
+	Tenant    string    `db:"tenant_id"`
+	SubTenant string    `db:"sub_tenant_id"`
+	Version   string    `db:"workflow_version_id"`
+	Name      string    `db:"name"`
+	Type      string    `db:"type"`
+	Config    string    `db:"config"`
+	Active    bool      `db:"is_active"`
+	CreatedAt time.Time `db:"created_at"`
+	UpdatedAt time.Time `db:"updated_at"`
+	Revision  int64     `db:"revision"`
+}
+
+func (row triggerRow) restore() *trigger.Trigger {
+	return trigger.Restore(trigger.State{
+		ID: trigger.ID(row.ID), Tenant: tenant.ID(row.Tenant), SubTenant: tenant.SubTenantID(row.SubTenant),
+		Version: workflow.VersionID(row.Version), Name: row.Name, Type: trigger.Type(row.Type),
+		Config: trigger.RestoreConfig(row.Config), Active: row.Active,
+		CreatedAt: row.CreatedAt.UTC(), UpdatedAt: row.UpdatedAt.UTC(), Revision: row.Revision,
+	})
+}
+
+// Insert adds a trigger.
+func (s triggers) Insert(ctx context.Context, trg *trigger.Trigger) error {
+	st := trg.State()
+	_, err := s.exec(ctx, "insert trigger", `INSERT INTO triggers (`+triggerColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+		string(st.ID), string(st.Tenant), string(st.SubTenant), string(st.Version), st.Name, string(st.Type),
+		st.Config.Document().String(), st.Active, st.CreatedAt, st.UpdatedAt, st.Revision)
+	return err
+}
+
+// Get reads a trigger.
+func (s triggers) Get(ctx context.Context, owner tenant.ID, id trigger.ID) (*trigger.Trigger, error) {
+	var row triggerRow
+	err := s.get(ctx, "get trigger", &row, `SELECT `+triggerColumns+` FROM triggers WHERE tenant_id = $1 AND id = $2`,
+		string(owner), string(id))
+	if err != nil {
+		return nil, missing(err, "trigger_not_found", "There is no such trigger.")
+	}
+	return row.restore(), nil
+}
+
+// Update writes a trigger whose stored revision is the aggregate's. Its version
+// and its type never change.
+func (s triggers) Update(ctx context.Context, trg *trigger.Trigger) error {
+	st := trg.State()
+	n, err := s.exec(ctx, "update trigger", `UPDATE triggers
+		SET name = $1, config = $2, is_active = $3, updated_at = $4, revision = revision + 1
+		WHERE tenant_id = $5 AND id = $6 AND revision = $7`,
+		st.Name, st.Config.Document().String(), st.Active, st.UpdatedAt, string(st.Tenant), string(st.ID), st.Revision)
+	return s.updated(n, err, func() error {
+		_, err := s.Get(ctx, st.Tenant, st.ID)
+		return err
+	})
+}
+
+// Delete removes a trigger.
+func (s triggers) Delete(ctx context.Context, owner tenant.ID, id trigger.ID) error {
+	n, err := s.exec(ctx, "delete trigger", `DELETE FROM triggers WHERE tenant_id = $1 AND id = $2`, string(owner), string(id))
+	return s.deleted(n, err, "trigger_not_found", "There is no such trigger.")
+}

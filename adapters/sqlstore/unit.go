@@ -1,0 +1,132 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/jmoiron/sqlx"
+
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/ports/outbound"
+)
+
+// unit is one transaction. It keeps the first failed write, after which the
+// transaction must not commit.
+type unit struct {
+	pool       *pool
+	tx         *sqlx.Tx
+	store      *Store
+	spoiled    error
+	unprepared []string
+}
+
+func (u *unit) stores() outbound.Stores {
+	return outbound.Stores{
+		Tenants:     tenants{u},
+		APIKeys:     apiKeys{u},
+		Credentials: credentials{u},
+		Workflows:   workflows{u},
+		Versions:    versions{u},
+		Triggers:    triggers{u},
+		CustomNodes: customNodes{u},
+		Outcomes:    outcomes{u},
+	}
+}
+
+// exec runs a statement that writes and returns how many rows it touched. what
+// says for the log what was being done.
+func (u *unit) exec(ctx context.Context, what, query string, args ...any) (int64, error) {
+	if u.spoiled != nil {
+		return 0, u.spoiled
+	}
+	result, err := u.execute(ctx, query, args)
+	if err == nil {
+		var n int64
+		if n, err = result.RowsAffected(); err == nil {
+			return n, nil
+		}
+	}
+	return 0, u.spoil(fmt.Errorf("%s: %w", what, u.store.translate(err)))
+}
+
+func (u *unit) execute(ctx context.Context, query string, args []any) (sql.Result, error) {
+	if st, ok := u.pool.statement(query); ok {
+		return u.tx.StmtxContext(ctx, st).ExecContext(ctx, args...)
+	}
+	u.unprepared = append(u.unprepared, query)
+	return u.tx.ExecContext(ctx, query, args...)
+}
+
+// spoil keeps the unit from committing and returns err.
+func (u *unit) spoil(err error) error {
+	if u.spoiled == nil {
+		u.spoiled = err
+	}
+	return err
+}
+
+// get reads one row into dest. No row is sql.ErrNoRows inside the error.
+func (u *unit) get(ctx context.Context, what string, dest any, query string, args ...any) error {
+	var err error
+	if st, ok := u.pool.statement(query); ok {
+		err = u.tx.StmtxContext(ctx, st).GetContext(ctx, dest, args...)
+	} else {
+		u.unprepared = append(u.unprepared, query)
+		err = u.tx.GetContext(ctx, dest, query, args...)
+	}
+	return u.read(what, err)
+}
+
+// list reads all rows into dest, a pointer to a slice.
+func (u *unit) list(ctx context.Context, what string, dest any, query string, args ...any) error {
+	var err error
+	if st, ok := u.pool.statement(query); ok {
+		err = u.tx.StmtxContext(ctx, st).SelectContext(ctx, dest, args...)
+	} else {
+		u.unprepared = append(u.unprepared, query)
+		err = u.tx.SelectContext(ctx, dest, query, args...)
+	}
+	return u.read(what, err)
+}
+
+func (u *unit) read(what string, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, sql.ErrNoRows):
+		return fmt.Errorf("%s: %w", what, err)
+	default:
+		return fmt.Errorf("%s: %w", what, u.store.translate(err))
+	}
+}
+
+// missing turns the absence of a row into the NotFound of a record.
+func missing(err error, code, message string) error {
+	if errors.Is(err, sql.ErrNoRows) {
+		return domain.Fail(domain.NotFound, code, "%s", message)
+	}
+	return err
+}
+
+// updated checks that an UPDATE guarded by a revision touched its row. Where it
+// did not, get tells a record that is gone from one that has changed.
+func (u *unit) updated(n int64, err error, get func() error) error {
+	if err != nil || n == 1 {
+		return err
+	}
+	if err := get(); err != nil {
+		return u.spoil(err)
+	}
+	return u.spoil(domain.Fail(domain.Conflict, "stale_revision",
+		"The record was changed by somebody else in the meantime. Read it again and repeat the change."))
+}
+
+// deleted checks that a DELETE touched its row.
+func (u *unit) deleted(n int64, err error, code, message string) error {
+	if err != nil || n > 0 {
+		return err
+	}
+	return domain.Fail(domain.NotFound, code, "%s", message)
+}

@@ -1,0 +1,113 @@
+// Package admission implements inbound.Admission: it finds out who is asking and
+// whether they may.
+package admission
+
+import (
+	"context"
+	"errors"
+	"math"
+	"time"
+
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/ports/inbound"
+	"github.com/sluicehq/sluice/ports/outbound"
+)
+
+// minute is the span that requests are counted over.
+const minute = time.Minute
+
+// Service implements inbound.Admission.
+type Service struct {
+	work    outbound.UnitOfWork
+	limiter outbound.Limiter
+	clock   outbound.Clock
+}
+
+var _ inbound.Admission = (*Service)(nil)
+
+// New returns the service.
+func New(work outbound.UnitOfWork, limiter outbound.Limiter, clock outbound.Clock) *Service {
+	return &Service{work: work, limiter: limiter, clock: clock}
+}
+
+// Admit recognizes the caller, counts the request and checks the permission.
+func (s *Service) Admit(ctx context.Context, keyText string, op tenant.Operation) (inbound.Admitted, error) {
+	in := inbound.Admitted{Leave: func() {}}
+	who, err := s.recognize(ctx, keyText)
+	if err != nil {
+		return in, err
+	}
+	in.Caller = who
+	if err := s.count(ctx, &in); err != nil {
+		return in, err
+	}
+	return in, who.May(op)
+}
+
+func (s *Service) recognize(ctx context.Context, keyText string) (tenant.Caller, error) {
+	text, err := tenant.ParseKeyText(keyText)
+	if err != nil {
+		return tenant.Caller{}, errUnknownKey()
+	}
+	var found outbound.Credential
+	err = s.work.View(ctx, func(ctx context.Context, st outbound.Stores) error {
+		found, err = st.Credentials.Find(ctx, text.Hash())
+		return err
+	})
+	switch {
+	case errors.Is(err, domain.NotFound):
+		return tenant.Caller{}, errUnknownKey()
+	case err != nil:
+		return tenant.Caller{}, err
+	}
+	now := s.clock.Now()
+	if !found.Key.Usable(now) || found.Tenant.Status() != tenant.Active {
+		return tenant.Caller{}, errUnknownKey()
+	}
+	who := tenant.Caller{
+		Tenant: found.Tenant.ID(), Key: found.Key.ID(), KeyType: found.Key.Type(), Settings: found.Tenant.Settings(),
+	}
+	if !found.Key.NoteUse(now) {
+		return who, nil
+	}
+	return who, s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
+		return st.Credentials.NoteUse(ctx, who.Tenant, who.Key, now)
+	})
+}
+
+// count takes one of the caller's requests of this minute and one of its places.
+func (s *Service) count(ctx context.Context, in *inbound.Admitted) error {
+	who := in.Caller
+	quota := who.Settings.Quota(who.KeyType)
+	subject := string(who.Tenant) + "/" + string(who.KeyType)
+	left, err := s.limiter.Take(ctx, subject, quota.PerMinute, minute)
+	if err != nil {
+		return err
+	}
+	in.Allowance = &inbound.Allowance{Limit: quota.PerMinute, Remaining: left.Remaining, Reset: left.Reset}
+	if !left.Granted {
+		seconds := int(math.Ceil(left.RetryAfter.Seconds()))
+		e := domain.Fail(domain.RateLimited, "rate_limit_exceeded",
+			"Rate limit exceeded: %d requests a minute with a %s key. Try again in %d seconds.", quota.PerMinute, who.KeyType, seconds)
+		e.RetryAfter = left.RetryAfter
+		return e
+	}
+	leave, ok, err := s.limiter.Enter(ctx, subject, quota.Concurrent)
+	if err != nil {
+		return err
+	}
+	in.Leave = leave
+	if !ok {
+		e := domain.Fail(domain.RateLimited, "too_many_concurrent_requests",
+			"Too many requests at the same time: at most %d with a %s key. Try again in 1 second.", quota.Concurrent, who.KeyType)
+		e.RetryAfter = time.Second
+		return e
+	}
+	return nil
+}
+
+func errUnknownKey() *domain.Error {
+	return domain.Fail(domain.Unauthenticated, "api_key_invalid",
+		"A valid API key is required in the header X-API-Key.")
+}

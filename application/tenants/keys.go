@@ -1,0 +1,134 @@
+package tenants
+
+import (
+	"context"
+	"time"
+
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/ports/inbound"
+	"github.com/sluicehq/sluice/ports/outbound"
+)
+
+// Keys implements inbound.APIKeys.
+type Keys struct {
+	work   outbound.UnitOfWork
+	clock  outbound.Clock
+	random outbound.Random
+}
+
+var _ inbound.APIKeys = (*Keys)(nil)
+
+// NewKeys returns the service.
+func NewKeys(work outbound.UnitOfWork, clock outbound.Clock, random outbound.Random) *Keys {
+	return &Keys{work: work, clock: clock, random: random}
+}
+
+// Issue makes a key.
+func (s *Keys) Issue(ctx context.Context, who tenant.Caller, d inbound.KeyDraft) (inbound.IssuedKey, error) {
+	if err := who.May(tenant.CreateKey); err != nil {
+		return inbound.IssuedKey{}, err
+	}
+	issued, err := issue(s.random, who.Tenant, d, s.clock.Now())
+	if err != nil {
+		return inbound.IssuedKey{}, err
+	}
+	err = s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
+		if _, err := st.Tenants.Get(ctx, who.Tenant); err != nil {
+			return err
+		}
+		return st.APIKeys.Insert(ctx, issued.Key)
+	})
+	if err != nil {
+		return inbound.IssuedKey{}, err
+	}
+	return issued, nil
+}
+
+// List returns a page of the tenant's keys.
+func (s *Keys) List(ctx context.Context, who tenant.Caller, page domain.PageRequest) (found domain.Page[*tenant.APIKey], err error) {
+	if err = who.May(tenant.ReadKeys); err != nil {
+		return found, err
+	}
+	err = s.work.View(ctx, func(ctx context.Context, st outbound.Stores) error {
+		found, err = st.APIKeys.List(ctx, who.Tenant, page)
+		return err
+	})
+	return found, err
+}
+
+// Rotate makes a key like the old one, which ends after the grace.
+func (s *Keys) Rotate(ctx context.Context, who tenant.Caller, id tenant.KeyID, grace time.Duration) (fresh inbound.IssuedKey, err error) {
+	if err = who.May(tenant.RotateKey); err != nil {
+		return fresh, err
+	}
+	now := s.clock.Now()
+	err = s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
+		old, err := st.APIKeys.Get(ctx, who.Tenant, id)
+		if err != nil {
+			return err
+		}
+		if !old.Usable(now) {
+			return domain.Fail(domain.Conflict, "api_key_not_active", "The API key has ended and cannot be rotated. Create a new one.")
+		}
+		if err := old.Retire(grace, now); err != nil {
+			return err
+		}
+		if err := st.APIKeys.Update(ctx, old); err != nil {
+			return err
+		}
+		fresh, err = issue(s.random, who.Tenant, inbound.KeyDraft{Type: old.Type(), Name: old.Name()}, now)
+		if err != nil {
+			return err
+		}
+		return st.APIKeys.Insert(ctx, fresh.Key)
+	})
+	if err != nil {
+		return inbound.IssuedKey{}, err
+	}
+	return fresh, nil
+}
+
+// Revoke ends a key at once.
+func (s *Keys) Revoke(ctx context.Context, who tenant.Caller, id tenant.KeyID) (key *tenant.APIKey, err error) {
+	if err = who.May(tenant.RevokeKey); err != nil {
+		return nil, err
+	}
+	now := s.clock.Now()
+	err = s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
+		usable, err := st.APIKeys.CountUsable(ctx, who.Tenant, tenant.Secret, now)
+		if err != nil {
+			return err
+		}
+		if key, err = st.APIKeys.Get(ctx, who.Tenant, id); err != nil {
+			return err
+		}
+		if key.Type() == tenant.Secret && key.Usable(now) && usable <= 1 {
+			return domain.Fail(domain.Conflict, "last_secret_key",
+				"This is the last usable secret key. Rotate it, or create another one first.")
+		}
+		key.Revoke(now)
+		return st.APIKeys.Update(ctx, key)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return key, nil
+}
+
+// issue draws the text of a key and records the key, without storing it.
+func issue(random outbound.Random, owner tenant.ID, d inbound.KeyDraft, now time.Time) (inbound.IssuedKey, error) {
+	if !d.Type.Valid() {
+		var r domain.Rules
+		r.Check(false, "type", domain.NotAllowed, "must be one of %s, not %q", domain.OneOf(tenant.KeyTypes()...), string(d.Type))
+		return inbound.IssuedKey{}, r.Err("api_key_invalid", "The API key is not valid.")
+	}
+	var entropy [tenant.KeyEntropy]byte
+	random.Fill(entropy[:])
+	text := tenant.NewKeyText(d.Type, entropy)
+	key, err := tenant.NewAPIKey(tenant.KeyID(random.ID(tenant.KeyIDPrefix)), owner, d.Name, text, d.ExpiresAt, now)
+	if err != nil {
+		return inbound.IssuedKey{}, err
+	}
+	return inbound.IssuedKey{Key: key, Text: text}, nil
+}

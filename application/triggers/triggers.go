@@ -1,0 +1,99 @@
+// Package triggers implements inbound.Triggers.
+package triggers
+
+import (
+	"context"
+	"errors"
+	"math"
+	"time"
+
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/domain/trigger"
+	"github.com/sluicehq/sluice/ports/inbound"
+	"github.com/sluicehq/sluice/ports/outbound"
+)
+
+// Service implements inbound.Triggers.
+type Service struct {
+	work    outbound.UnitOfWork
+	limiter outbound.Limiter
+	clock   outbound.Clock
+	random  outbound.Random
+}
+
+var _ inbound.Triggers = (*Service)(nil)
+
+// New returns the service.
+func New(work outbound.UnitOfWork, limiter outbound.Limiter, clock outbound.Clock, random outbound.Random) *Service {
+	return &Service{work: work, limiter: limiter, clock: clock, random: random}
+}
+
+// Create attaches a trigger to a version of a workflow.
+func (s *Service) Create(ctx context.Context, who tenant.Caller, once domain.Once, d trigger.Draft) (trg *trigger.Trigger, err error) {
+	if err = who.May(tenant.CreateTrigger); err != nil {
+		return nil, err
+	}
+	if d, err = s.publicly(ctx, who, d); err != nil {
+		return nil, err
+	}
+	now := s.clock.Now()
+	id := trigger.ID(s.random.ID(trigger.IDPrefix))
+	err = s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
+		if err := st.Outcomes.Claim(ctx, who.Tenant, once, now); err != nil {
+			return err
+		}
+		around, err := s.surroundings(ctx, st, who, d)
+		if err != nil {
+			return err
+		}
+		if trg, err = trigger.New(id, who.Tenant, around, d, now); err != nil {
+			return err
+		}
+		if err := st.Triggers.Insert(ctx, trg); err != nil {
+			return err
+		}
+		return st.Outcomes.Keep(ctx, who.Tenant, once, trg, now)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return trg, nil
+}
+
+// surroundings looks up what the trigger refers to.
+func (s *Service) surroundings(ctx context.Context, st outbound.Stores, who tenant.Caller, d trigger.Draft) (trigger.Surroundings, error) {
+	sub, err := st.Versions.SubTenant(ctx, who.Tenant, d.Version)
+	around := trigger.Surroundings{VersionExists: err == nil, SubTenant: sub, Settings: who.Settings}
+	if errors.Is(err, domain.NotFound) {
+		return around, nil
+	}
+	return around, err
+}
+
+// publicly applies what a tenant permits its public keys: webhook triggers that are
+// created inactive, a few a minute. For a secret key it changes nothing.
+func (s *Service) publicly(ctx context.Context, who tenant.Caller, d trigger.Draft) (trigger.Draft, error) {
+	if who.KeyType != tenant.Public {
+		return d, nil
+	}
+	if d.Type != trigger.Webhook {
+		return d, domain.Fail(domain.Forbidden, "public_trigger_type",
+			"With a public key only triggers of type webhook can be created. Use a secret key for others.")
+	}
+	if d.Active != nil && *d.Active {
+		return d, domain.Fail(domain.Forbidden, "public_trigger_active",
+			"With a public key triggers are created inactive. Activate them with a secret key.")
+	}
+	inactive := false
+	d.Active = &inactive
+	left, err := s.limiter.Take(ctx, string(who.Tenant)+"/public-triggers", tenant.PublicTriggersPerMinute, time.Minute)
+	if err != nil || left.Granted {
+		return d, err
+	}
+	e := domain.Fail(domain.RateLimited, "rate_limit_exceeded",
+		"Rate limit exceeded: %d triggers a minute with public keys. Try again in %d seconds.",
+		tenant.PublicTriggersPerMinute, int(math.Ceil(left.RetryAfter.Seconds())))
+	e.RetryAfter = left.RetryAfter
+	return d, e
+}

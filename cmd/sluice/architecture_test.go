@@ -1,0 +1,285 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io"
+	"io/fs"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/sluicehq/sluice/"
+
+// rule says which packages of this module a package may import. Patterns are path
+// prefixes; "third parties" stands for every other module.
+type rule struct {
+	who          string // prefix of the package's path within the module
+	may          []string
+	thirdParties bool
+	reason       string
+}
+
+// rules are tried in order; the first whose prefix fits decides.
+var rules = []rule{
+	{"domain/tenant", []string{"domain"}, false, "the domain's order is tenant, node, workflow, trigger, run, event"},
+	{"domain/node", []string{"domain", "domain/tenant"}, false, "the domain's order is tenant, node, workflow, trigger, run, event"},
+	{"domain/workflow", []string{"domain", "domain/tenant", "domain/node"}, false, "the domain's order is tenant, node, workflow, trigger, run, event"},
+	{"domain/trigger", []string{"domain", "domain/tenant", "domain/node", "domain/workflow"}, false, "the domain's order is tenant, node, workflow, trigger, run, event"},
+	{"domain", nil, false, "the domain imports the standard library and itself only"},
+	{"ports/portstest", []string{"domain/...", "ports/..."}, true, "suites speak of the domain and the ports"},
+	{"ports", []string{"domain/..."}, false, "ports speak of the domain only"},
+	{"application", []string{"domain/...", "ports/inbound", "ports/outbound"}, false, "use cases know the domain and the ports, not technology nor one another"},
+	{"adapters/httpapi", []string{"domain/...", "ports/inbound", "adapters/httpapi/..."}, true, "a driving adapter calls inbound ports"},
+	{"adapters/sqlstore", []string{"domain/...", "ports/outbound", "adapters/sqlstore/..."}, true, "a driven adapter implements outbound ports"},
+	{"adapters/limiter", []string{"domain/...", "ports/outbound"}, true, "a driven adapter implements outbound ports"},
+	{"adapters/expression", []string{"domain/...", "ports/outbound", "adapters/expression/..."}, true, "a driven adapter implements outbound ports"},
+	{"adapters/system", []string{"domain/...", "ports/outbound"}, true, "a driven adapter implements outbound ports"},
+	{"cmd", []string{"..."}, true, "cmd puts everything together"},
+	{"deploy", []string{"..."}, true, "deploy holds tools around the product"},
+}
+
+// listedPackage is what go list says of a package.
+type listedPackage struct {
+	ImportPath string
+	Dir        string
+	Doc        string
+	Name       string
+	GoFiles    []string
+	Imports    []string
+}
+
+func packages(t *testing.T) []listedPackage {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "go", "list", "-json=ImportPath,Dir,Doc,Name,GoFiles,Imports", "./...")
+	cmd.Dir = filepath.Join("..", "..")
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list: %v\n%s", err, stderr.String())
+	}
+	var all []listedPackage
+	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p listedPackage
+		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+			return all
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, p)
+	}
+}
+
+func TestImportsFollowTheHouse(t *testing.T) {
+	for _, p := range packages(t) {
+		who := strings.TrimPrefix(p.ImportPath, module)
+		r, ok := ruleFor(who)
+		if !ok {
+			t.Errorf("%s stands in no room of the house", who)
+			continue
+		}
+		for _, imported := range p.Imports {
+			if why := forbidden(r, imported); why != "" {
+				t.Errorf("%s imports %s: %s (%s)", who, imported, why, r.reason)
+			}
+		}
+	}
+}
+
+func ruleFor(who string) (rule, bool) {
+	for _, r := range rules {
+		if who == r.who || strings.HasPrefix(who, r.who+"/") {
+			return r, true
+		}
+	}
+	return rule{}, false
+}
+
+func forbidden(r rule, imported string) string {
+	first, _, _ := strings.Cut(imported, "/")
+	switch {
+	case strings.HasPrefix(imported, module):
+		inside := strings.TrimPrefix(imported, module)
+		if inside == r.who || slices.ContainsFunc(r.may, func(pattern string) bool { return fits(pattern, inside) }) {
+			return ""
+		}
+		return "another room it has no door to"
+	case !strings.Contains(first, "."):
+		return "" // the standard library
+	case strings.HasPrefix(imported, "github.com/google/wire") && r.who != "cmd":
+		return "only cmd imports wire"
+	case !r.thirdParties:
+		return "a third party"
+	default:
+		return ""
+	}
+}
+
+func fits(pattern, inside string) bool {
+	prefix, deep := strings.CutSuffix(pattern, "...")
+	if !deep {
+		return inside == pattern
+	}
+	return inside+"/" == prefix || strings.HasPrefix(inside, prefix) || inside == strings.TrimSuffix(prefix, "/")
+}
+
+func TestEachRuleForbidsWhatItShould(t *testing.T) {
+	for _, c := range []struct {
+		who, imported string
+		allowed       bool
+	}{
+		{"domain/tenant", module + "domain", true},
+		{"domain/tenant", module + "domain/node", false},
+		{"domain/trigger", module + "domain/workflow", true},
+		{"domain", "github.com/google/uuid", false},
+		{"ports/outbound", module + "application/triggers", false},
+		{"application/triggers", module + "application/tenants", false},
+		{"application/triggers", module + "adapters/sqlstore", false},
+		{"application/triggers", "github.com/gin-gonic/gin", false},
+		{"adapters/httpapi", module + "ports/outbound", false},
+		{"adapters/httpapi", module + "adapters/sqlstore", false},
+		{"adapters/httpapi", module + "adapters/httpapi/jsonread", true},
+		{"adapters/sqlstore/postgres", module + "adapters/sqlstore", true},
+		{"adapters/sqlstore", module + "ports/inbound", false},
+		{"adapters/system", "github.com/google/wire", false},
+		{"cmd/sluice", module + "adapters/sqlstore/postgres", true},
+	} {
+		r, ok := ruleFor(c.who)
+		if why := forbidden(r, c.imported); !ok || (why == "") != c.allowed {
+			t.Errorf("%s importing %s: %q", c.who, c.imported, why)
+		}
+	}
+}
+
+func TestEveryPackageSaysWhatItIs(t *testing.T) {
+	for _, p := range packages(t) {
+		if p.Doc == "" {
+			t.Errorf("%s has no package comment", p.ImportPath)
+		}
+	}
+}
+
+// Bounds that keep one concept in a file and one thought in a function, in lines.
+const (
+	maxFile     = 400
+	maxSuite    = 600
+	maxFunction = 60
+	maxMethods  = 6 // of an outbound port
+)
+
+func TestFilesAndFunctionsStaySmall(t *testing.T) {
+	eachFile(t, func(name string, set *token.FileSet, file *ast.File) {
+		limit := maxFile
+		suite := strings.HasSuffix(name, "_test.go") || strings.Contains(name, "portstest/")
+		if suite {
+			limit = maxSuite
+		}
+		if n := set.File(file.Pos()).LineCount(); n > limit {
+			t.Errorf("%s has %d lines, more than %d", name, n, limit)
+		}
+		for _, d := range file.Decls {
+			fn, ok := d.(*ast.FuncDecl)
+			if !ok || suite {
+				continue
+			}
+			if n := set.Position(fn.End()).Line - set.Position(fn.Pos()).Line + 1; n > maxFunction {
+				t.Errorf("%s: %s has %d lines, more than %d", name, fn.Name.Name, n, maxFunction)
+			}
+		}
+	})
+}
+
+func TestOutboundPortsStayNarrow(t *testing.T) {
+	eachFile(t, func(name string, _ *token.FileSet, file *ast.File) {
+		if !strings.HasPrefix(name, "ports/outbound/") {
+			return
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			if spec, ok := n.(*ast.TypeSpec); ok {
+				if i, ok := spec.Type.(*ast.InterfaceType); ok && i.Methods.NumFields() > maxMethods {
+					t.Errorf("%s: %s has %d methods, more than %d", name, spec.Name.Name, i.Methods.NumFields(), maxMethods)
+				}
+			}
+			return true
+		})
+	})
+}
+
+func TestUseCasesReadNoAggregatesState(t *testing.T) {
+	eachFile(t, func(name string, set *token.FileSet, file *ast.File) {
+		if !strings.HasPrefix(name, "application/") || strings.HasSuffix(name, "_test.go") {
+			return
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			if sel, ok := n.(*ast.SelectorExpr); ok && sel.Sel.Name == "State" {
+				t.Errorf("%s reads an aggregate's state; give the aggregate a method", set.Position(sel.Pos()))
+			}
+			return true
+		})
+	})
+}
+
+func TestNoPackageHasAnEmptyName(t *testing.T) {
+	meaningless := regexp.MustCompile(`^(utils?|common|helpers?|base|models?|types|shared|misc)$`)
+	for _, p := range packages(t) {
+		if meaningless.MatchString(p.Name) || meaningless.MatchString(path.Base(p.ImportPath)) {
+			t.Errorf("%s: the name says nothing", p.ImportPath)
+		}
+	}
+}
+
+func TestOnlyTheSixFoldersStandAtTheTop(t *testing.T) {
+	out, err := exec.CommandContext(t.Context(), "git", "-C", filepath.Join("..", ".."), "ls-files").Output()
+	if err != nil {
+		t.Fatalf("git ls-files: %v", err)
+	}
+	given := []string{"domain", "application", "adapters", "ports", "cmd", "deploy"}
+	for lines := bufio.NewScanner(bytes.NewReader(out)); lines.Scan(); {
+		top, _, inFolder := strings.Cut(lines.Text(), "/")
+		if inFolder && !strings.HasPrefix(top, ".") && !slices.Contains(given, top) {
+			t.Errorf("%s stands in a folder that does not belong at the top", lines.Text())
+		}
+	}
+}
+
+// eachFile parses every hand-written Go file of the module.
+func eachFile(t *testing.T, look func(name string, set *token.FileSet, file *ast.File)) {
+	t.Helper()
+	root := filepath.Join("..", "..")
+	err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (d.Name() == "node_modules" || d.Name() == ".git" || d.Name() == "testdata"):
+			return filepath.SkipDir
+		case d.IsDir() || filepath.Ext(name) != ".go" || strings.HasSuffix(name, "_gen.go"):
+			return nil
+		}
+		set := token.NewFileSet()
+		file, err := parser.ParseFile(set, name, nil, parser.ParseComments)
+		if err != nil {
+			return fmt.Errorf("parse %s: %w", name, err)
+		}
+		short, err := filepath.Rel(root, name)
+		if err != nil {
+			return err
+		}
+		look(filepath.ToSlash(short), set, file)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}

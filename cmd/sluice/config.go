@@ -1,0 +1,191 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/caarlos0/env/v11"
+	"github.com/rs/zerolog"
+)
+
+// envPrefix stands before the name of every setting.
+const envPrefix = "SLUICE_"
+
+// config is every setting of the gateway. Only this file reads the environment.
+// The tag help is shown by sluice --help.
+type config struct {
+	DatabaseURL     string        `env:"DATABASE_URL" envDefault:"sqlite:data/sluice.db" help:"where everything is kept: sqlite:<file> or postgres://user:password@host:port/database?sslmode=…"`
+	DatabaseURLFile string        `env:"DATABASE_URL_FILE,file" help:"file that holds the database URL, in place of DATABASE_URL"`
+	DatabasePool    int           `env:"DATABASE_MAX_CONNECTIONS" envDefault:"16" help:"greatest number of connections to PostgreSQL"`
+	Listen          string        `env:"LISTEN" envDefault:"127.0.0.1:8080" help:"address and port to serve on; port 0 takes a free one"`
+	BaseURL         string        `env:"BASE_URL" help:"address under which clients reach the gateway; shown in examples (default: http://<the address it listens on>)"`
+	LogLevel        zerolog.Level `env:"LOG_LEVEL" envDefault:"info" help:"trace, debug, info, warn, error or disabled"`
+	LogFormat       string        `env:"LOG_FORMAT" help:"json or console (default: console on a terminal, else json)"`
+	CORSOrigins     []string      `env:"CORS_ORIGINS" help:"origins that browsers may call from, separated by commas, or * for any (default: none)"`
+	TrustedProxies  []string      `env:"TRUSTED_PROXIES" help:"address ranges of proxies whose X-Forwarded-For is believed, separated by commas (default: none)"`
+	MaxBody         int64         `env:"MAX_BODY_BYTES" envDefault:"1048576" help:"greatest size of a request body"`
+	ShutdownTimeout time.Duration `env:"SHUTDOWN_TIMEOUT" envDefault:"30s" help:"how long running requests may take to finish after SIGTERM"`
+}
+
+// errConfiguration marks errors of the configuration, which end the process with
+// exit code 2.
+var errConfiguration = errors.New("the configuration is not valid")
+
+// readConfig reads the settings from the environment, a list of NAME=value. All
+// mistakes are reported at once.
+func readConfig(environ []string) (config, error) {
+	var cfg config
+	var mistakes []error
+	err := env.ParseWithOptions(&cfg, env.Options{
+		Prefix: envPrefix, Environment: env.ToMap(environ),
+		FuncMap: map[reflect.Type]env.ParserFunc{reflect.TypeFor[zerolog.Level](): parseLevel},
+	})
+	var found env.AggregateError
+	if errors.As(err, &found) {
+		mistakes = append(mistakes, plain(found)...)
+	} else if err != nil {
+		mistakes = append(mistakes, err)
+	}
+	if cfg.DatabaseURLFile != "" {
+		cfg.DatabaseURL = strings.TrimSpace(cfg.DatabaseURLFile)
+	}
+	mistakes = append(mistakes, cfg.mistakes()...)
+	if len(mistakes) > 0 {
+		return config{}, fmt.Errorf("%w:\n%w", errConfiguration, errors.Join(mistakes...))
+	}
+	return cfg, nil
+}
+
+// plain rewrites the reader's errors so that they name the variable instead of the
+// field of the struct, and never its value, which may be a secret.
+func plain(found env.AggregateError) []error {
+	var all []error
+	for _, err := range found.Errors {
+		var parse env.ParseError
+		var file env.LoadFileContentError
+		switch {
+		case errors.As(err, &parse):
+			all = append(all, setting(variableOf(parse.Name), "is not "+kindOf(parse.Type)))
+		case errors.As(err, &file):
+			all = append(all, setting(strings.TrimPrefix(file.Key, envPrefix), "names a file that cannot be read: "+reason(file.Err)))
+		default:
+			all = append(all, err)
+		}
+	}
+	return all
+}
+
+func reason(err error) string {
+	var path *os.PathError
+	if errors.As(err, &path) {
+		return path.Err.Error()
+	}
+	return err.Error()
+}
+
+func variableOf(field string) string {
+	f, _ := reflect.TypeFor[config]().FieldByName(field)
+	name, _, _ := strings.Cut(f.Tag.Get("env"), ",")
+	return name
+}
+
+func kindOf(t reflect.Type) string {
+	switch {
+	case t == reflect.TypeFor[time.Duration]():
+		return "a duration such as 30s or 2m"
+	case t == reflect.TypeFor[zerolog.Level]():
+		return "one of trace, debug, info, warn, error and disabled"
+	case t.Kind() == reflect.Int || t.Kind() == reflect.Int64:
+		return "a whole number"
+	default:
+		return "a " + t.String()
+	}
+}
+
+func parseLevel(text string) (any, error) {
+	level, err := zerolog.ParseLevel(text)
+	if err != nil || text == "" {
+		return nil, errors.New("unknown level")
+	}
+	return level, nil
+}
+
+func setting(name, message string) error { return fmt.Errorf("%s%s %s", envPrefix, name, message) }
+
+// mistakes lists what is wrong with the values.
+func (c config) mistakes() []error {
+	var found []error
+	check := func(ok bool, name, message string) {
+		if !ok {
+			found = append(found, setting(name, message))
+		}
+	}
+	_, err := databaseOf(c.DatabaseURL)
+	check(err == nil, "DATABASE_URL", "must be sqlite:<file> or postgres://user:password@host:port/database")
+	check(c.DatabasePool >= 2 && c.DatabasePool <= 1000, "DATABASE_MAX_CONNECTIONS", "must be between 2 and 1000")
+	_, _, err = net.SplitHostPort(c.Listen)
+	check(err == nil, "LISTEN", "must be an address and a port, such as 127.0.0.1:8080 or :8080")
+	check(c.BaseURL == "" || isHTTP(c.BaseURL), "BASE_URL", "must be an http:// or https:// address")
+	check(slices.Contains([]string{"", "json", "console"}, c.LogFormat), "LOG_FORMAT", "must be json or console")
+	for _, origin := range c.CORSOrigins {
+		check(origin == "*" || isOrigin(origin), "CORS_ORIGINS", fmt.Sprintf("holds %q; an origin reads https://app.example.com, without a path", origin))
+	}
+	for _, proxy := range c.TrustedProxies {
+		_, errPrefix := netip.ParsePrefix(proxy)
+		_, errAddr := netip.ParseAddr(proxy)
+		check(errPrefix == nil || errAddr == nil, "TRUSTED_PROXIES", fmt.Sprintf("holds %q; a range reads 10.0.0.0/8", proxy))
+	}
+	check(c.MaxBody >= 1024 && c.MaxBody <= 64<<20, "MAX_BODY_BYTES", "must be between 1024 and 67108864")
+	check(c.ShutdownTimeout > 0, "SHUTDOWN_TIMEOUT", "must be longer than nothing")
+	return found
+}
+
+func isHTTP(text string) bool {
+	u, err := url.Parse(text)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
+}
+
+func isOrigin(text string) bool {
+	u, err := url.Parse(text)
+	return isHTTP(text) && err == nil && u.Path == "" && u.RawQuery == "" && u.User == nil
+}
+
+// unknownSettings lists variables that look like settings but are none: most often
+// a misspelled name.
+func unknownSettings(environ []string) []string {
+	known := make(map[string]bool)
+	for _, s := range settings() {
+		known[s.name] = true
+	}
+	var unknown []string
+	for _, pair := range environ {
+		name, _, _ := strings.Cut(pair, "=")
+		if strings.HasPrefix(name, envPrefix) && !known[name] {
+			unknown = append(unknown, name)
+		}
+	}
+	slices.Sort(unknown)
+	return unknown
+}
+
+// settingHelp describes one setting for people.
+type settingHelp struct{ name, fallback, help string }
+
+func settings() []settingHelp {
+	t := reflect.TypeFor[config]()
+	all := make([]settingHelp, 0, t.NumField())
+	for i := range t.NumField() {
+		tag := t.Field(i).Tag
+		name, _, _ := strings.Cut(tag.Get("env"), ",")
+		all = append(all, settingHelp{envPrefix + name, tag.Get("envDefault"), tag.Get("help")})
+	}
+	return all
+}

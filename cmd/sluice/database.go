@@ -1,0 +1,118 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/sluicehq/sluice/adapters/sqlstore"
+	"github.com/sluicehq/sluice/adapters/sqlstore/postgres"
+	"github.com/sluicehq/sluice/adapters/sqlstore/sqlite"
+	"github.com/sluicehq/sluice/domain"
+)
+
+// connectTimeout bounds how long the first connection to a database may take.
+const connectTimeout = 15 * time.Second
+
+// database is a database URL that was understood: exactly one member is set.
+type database struct {
+	sqliteFile  string
+	postgresURL string
+}
+
+var errDatabaseURL = errors.New("not a database URL")
+
+func databaseOf(address string) (database, error) {
+	if file, ok := strings.CutPrefix(address, "sqlite:"); ok {
+		if file = strings.TrimPrefix(file, "//"); file == "" || strings.Contains(file, "?") {
+			return database{}, errDatabaseURL
+		}
+		return database{sqliteFile: file}, nil
+	}
+	u, err := url.Parse(address)
+	if err != nil || (u.Scheme != "postgres" && u.Scheme != "postgresql") {
+		return database{}, errDatabaseURL
+	}
+	return database{postgresURL: address}, nil
+}
+
+// String names the database without its credentials.
+func (d database) String() string {
+	if d.sqliteFile != "" {
+		return "SQLite " + d.sqliteFile
+	}
+	u, err := url.Parse(d.postgresURL)
+	if err != nil {
+		return "PostgreSQL"
+	}
+	return strings.TrimSpace("PostgreSQL " + u.Host + u.Path)
+}
+
+// open opens the store that the configuration names.
+func (c config) open(ctx context.Context) (*sqlstore.Store, error) {
+	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
+	defer cancel()
+	db, err := databaseOf(c.DatabaseURL)
+	switch {
+	case err != nil:
+		return nil, err
+	case db.sqliteFile != "":
+		return sqlite.Open(ctx, db.sqliteFile, sqlite.Options{})
+	default:
+		return postgres.Open(ctx, db.postgresURL, postgres.Options{MaxConnections: c.DatabasePool})
+	}
+}
+
+// openMigrated opens the store for a command that needs the schema of this version.
+func (c config) openMigrated(ctx context.Context) (*sqlstore.Store, error) {
+	store, err := c.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := upToDate(ctx, store); err != nil {
+		_ = store.Close() // the first error says more
+		return nil, err
+	}
+	return store, nil
+}
+
+// upToDate reports migrations that are still to be applied.
+func upToDate(ctx context.Context, store *sqlstore.Store) error {
+	pending, err := store.Migrator().Pending(ctx)
+	if err != nil {
+		return err
+	}
+	if len(pending) == 0 {
+		return nil
+	}
+	names := make([]string, len(pending))
+	for i, m := range pending {
+		names[i] = m.Name
+	}
+	return fmt.Errorf("the database lacks %d migration(s): %s; apply them with: sluice migrate up", len(pending), strings.Join(names, ", "))
+}
+
+// ready says whether the gateway can serve: the database answers and its schema is
+// up to date.
+func ready(store *sqlstore.Store) func(context.Context) error {
+	return func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+		defer cancel()
+		if err := store.Ping(ctx); err != nil {
+			return notReady(err)
+		}
+		if err := upToDate(ctx, store); err != nil {
+			return notReady(err)
+		}
+		return nil
+	}
+}
+
+func notReady(cause error) error {
+	e := domain.Fail(domain.Unavailable, "not_ready", "The gateway cannot serve requests at the moment.")
+	e.RetryAfter = time.Second
+	return e.Because(cause)
+}

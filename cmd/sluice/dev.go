@@ -1,0 +1,62 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sluicehq/sluice/adapters/sqlstore"
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/ports/inbound"
+)
+
+func (p *program) devCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "dev", Short: "Start the gateway to try it, with a demo tenant and an example workflow", Args: exactly(),
+		Long: "Starts the gateway like serve. On a database without tenants it first makes a demo tenant with an\n" +
+			"example workflow, and prints its keys and a request to paste. Not for production.",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cfg, err := readConfig(p.environ)
+			if err != nil {
+				return err
+			}
+			return p.serve(cmd.Context(), cfg, false, func(ctx context.Context, store *sqlstore.Store, baseURL string) error {
+				return p.demonstrate(ctx, newOperator(store), baseURL)
+			})
+		},
+	}
+}
+
+// demonstrate makes the demo tenant where there is no tenant yet, and greets.
+func (p *program) demonstrate(ctx context.Context, op operator, baseURL string) error {
+	page, err := domain.NewPageRequest(1, 0)
+	if err != nil {
+		return err
+	}
+	found, err := op.Tenants.List(ctx, page)
+	if err != nil {
+		return err
+	}
+	if found.Total > 0 {
+		return p.printf("\n  Sluice is running at %s\n  Documentation at %s/docs/\n\n"+
+			"  There are tenants in the database already; their keys were shown when they were made.\n"+
+			"  Another tenant:  sluice tenant create --name NAME --example\n\n", baseURL, baseURL)
+	}
+	made, err := op.Tenants.Create(ctx, inbound.TenantDraft{Name: "Demo"})
+	if err != nil {
+		return err
+	}
+	example, err := op.createExample(ctx, made.Tenant.ID())
+	if err != nil {
+		return err
+	}
+	request := fmt.Sprintf(`curl -sS -X POST %s/v1/gateway/triggers \
+  -H 'X-API-Key: %s' -H 'Content-Type: application/json' \
+  -d '{"workflowVersionId": "%s", "name": "Every morning", "type": "schedule", "config": {"scheduleConfig": {"cron": "0 8 * * *", "timezone": "Europe/Berlin"}}}'`,
+		baseURL, made.Secret.Text.Reveal(), example.VersionID)
+	return p.printf("\n  Sluice is running at %s\n  Documentation at %s/docs/\n\n"+
+		"  A demo tenant was made. Its keys are shown this once:\n\n    public  %s\n    secret  %s\n\n"+
+		"  Your first request creates a trigger; paste it into another terminal:\n\n%s\n\n",
+		baseURL, baseURL, made.Public.Text.Reveal(), made.Secret.Text.Reveal(), request)
+}

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/node"
+	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/domain/workflow"
+	"github.com/sluicehq/sluice/ports/inbound"
+)
+
+// exampleIDs names what createExample made.
+type exampleIDs struct {
+	WorkflowID workflow.ID        `json:"workflowId"`
+	VersionID  workflow.VersionID `json:"workflowVersionId"`
+}
+
+// createExample gives a tenant a workflow to try things with: an order is looked
+// at, and a large one is reported.
+func (op operator) createExample(ctx context.Context, owner tenant.ID) (*exampleIDs, error) {
+	who := tenant.Operator(owner)
+	about := "Looks at each order and prepares a notice for the large ones."
+	wf, err := op.Workflows.Create(ctx, who, domain.Once{}, inbound.WorkflowDraft{
+		Draft: workflow.Draft{Name: "Example: notice large orders", Description: &about},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("create the example workflow: %w", err)
+	}
+	nodes := []workflow.NodeDraft{
+		exampleNode("is-large", node.Condition, "Is the order large?", 0, `{"condition":"input.amount >= 1000"}`),
+		exampleNode("notice", node.Transform, "Write the notice", 280,
+			"{\"transformType\":\"expression\",\"expression\":\"{ text: `Order ${payload.id} is worth ${payload.amount}` }\"}"),
+		exampleNode("ignore", node.Transform, "Nothing to do", 280, `{"transformType":"expression","expression":"{ ignored: true }"}`),
+	}
+	yes, no := node.BranchTrue, node.BranchFalse
+	edges := []workflow.EdgeDraft{
+		{SourceNodeID: "is-large", TargetNodeID: "notice", SourceOutputKey: &yes},
+		{SourceNodeID: "is-large", TargetNodeID: "ignore", SourceOutputKey: &no},
+	}
+	ver, err := op.Versions.Create(ctx, who, domain.Once{}, inbound.VersionDraft{
+		Workflow: wf.ID(), VersionDraft: workflow.VersionDraft{Nodes: nodes, Edges: edges},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("create a version of the example workflow: %w", err)
+	}
+	return &exampleIDs{WorkflowID: wf.ID(), VersionID: ver.ID()}, nil
+}
+
+func exampleNode(id workflow.NodeID, t node.Type, name string, x float64, config string) workflow.NodeDraft {
+	return workflow.NodeDraft{
+		ID: id, Type: string(t), Version: "1.0.0", Name: name, Config: domain.RestoreDocument(config),
+		Position: workflow.Position{X: x},
+	}
+}

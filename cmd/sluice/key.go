@@ -1,0 +1,175 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/ports/inbound"
+)
+
+func (p *program) keyCommand() *cobra.Command {
+	var owner string
+	cmd := group("key", "Create and manage the API keys of a tenant",
+		p.keyCreate(&owner), p.keyList(&owner), p.keyRotate(&owner), p.keyRevoke(&owner))
+	cmd.PersistentFlags().StringVar(&owner, "tenant", "", "id of the tenant (required)")
+	return cmd
+}
+
+// operateFor runs a command of the operator on behalf of a tenant that exists.
+func (p *program) operateFor(cmd *cobra.Command, owner string, do func(context.Context, operator, tenant.Caller) error) error {
+	if owner == "" {
+		return fmt.Errorf("%w: %s needs --tenant", errUsage, cmd.CommandPath())
+	}
+	return p.operate(cmd, func(ctx context.Context, op operator) error {
+		ten, err := op.Tenants.Get(ctx, tenant.ID(owner))
+		if err != nil {
+			return err
+		}
+		return do(ctx, op, tenant.Operator(ten.ID()))
+	})
+}
+
+// shownKey is how a key is printed as JSON. Key is its text, which only the command
+// that made it prints.
+type shownKey struct {
+	ID         tenant.KeyID   `json:"id"`
+	Type       tenant.KeyType `json:"type"`
+	Name       string         `json:"name"`
+	LastFour   string         `json:"lastFour"`
+	Key        string         `json:"key,omitempty"`
+	CreatedAt  time.Time      `json:"createdAt"`
+	LastUsedAt *time.Time     `json:"lastUsedAt,omitempty"`
+	ExpiresAt  *time.Time     `json:"expiresAt,omitempty"`
+	RevokedAt  *time.Time     `json:"revokedAt,omitempty"`
+}
+
+func showKey(k *tenant.APIKey) shownKey {
+	return shownKey{
+		ID: k.ID(), Type: k.Type(), Name: k.Name(), LastFour: k.LastFour(), CreatedAt: k.CreatedAt(),
+		LastUsedAt: k.LastUsedAt(), ExpiresAt: k.ExpiresAt(), RevokedAt: k.RevokedAt(),
+	}
+}
+
+func (p *program) printIssued(issued inbound.IssuedKey, asJSON bool) error {
+	s := showKey(issued.Key)
+	s.Key = issued.Text.Reveal()
+	if asJSON {
+		return p.printJSON(s)
+	}
+	return p.printf("%s key %s\n\n  %s\n\nKeep it now: it cannot be shown again.\n", s.Type, s.ID, s.Key)
+}
+
+func (p *program) keyCreate(owner *string) *cobra.Command {
+	var d inbound.KeyDraft
+	var validFor time.Duration
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "create --tenant TENANT", Short: "Create a key and print it, once", Args: exactly(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if validFor < 0 {
+				return fmt.Errorf("%w: --valid-for must not be negative", errUsage)
+			}
+			if validFor > 0 {
+				end := time.Now().UTC().Add(validFor).Truncate(time.Millisecond)
+				d.ExpiresAt = &end
+			}
+			return p.operateFor(cmd, *owner, func(ctx context.Context, op operator, who tenant.Caller) error {
+				issued, err := op.Keys.Issue(ctx, who, d)
+				if err != nil {
+					return err
+				}
+				return p.printIssued(issued, asJSON)
+			})
+		},
+	}
+	cmd.Flags().StringVar((*string)(&d.Type), "type", string(tenant.Secret), "type of the key: public or secret")
+	cmd.Flags().StringVar(&d.Name, "name", "", "name of the key, for people")
+	cmd.Flags().DurationVar(&validFor, "valid-for", 0, "how long the key is accepted, such as 720h (default: without end)")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON document")
+	return cmd
+}
+
+func (p *program) keyList(owner *string) *cobra.Command {
+	var limit, offset int
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "list --tenant TENANT", Short: "List the keys of a tenant, the newest first", Args: exactly(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			page, err := domain.NewPageRequest(limit, offset)
+			if err != nil {
+				return fmt.Errorf("%w: %s", errUsage, explain(err))
+			}
+			return p.operateFor(cmd, *owner, func(ctx context.Context, op operator, who tenant.Caller) error {
+				found, err := op.Keys.List(ctx, who, page)
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return p.printJSON(pageOf(found, showKey))
+				}
+				rows := [][]string{{"KEY", "TYPE", "ENDS IN", "NAME", "CREATED", "LAST USED", "EXPIRES", "REVOKED"}}
+				for _, k := range found.Items {
+					s := showKey(k)
+					rows = append(rows, []string{
+						string(s.ID), string(s.Type), s.LastFour, s.Name, shown(&s.CreatedAt),
+						shown(s.LastUsedAt), shown(s.ExpiresAt), shown(s.RevokedAt),
+					})
+				}
+				return p.printTable(rows)
+			})
+		},
+	}
+	pageFlags(cmd, &limit, &offset)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON document")
+	return cmd
+}
+
+func (p *program) keyRotate(owner *string) *cobra.Command {
+	var grace time.Duration
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "rotate KEY --tenant TENANT", Short: "Replace a key and print the new one, once", Args: exactly("the id of a key"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return p.operateFor(cmd, *owner, func(ctx context.Context, op operator, who tenant.Caller) error {
+				issued, err := op.Keys.Rotate(ctx, who, tenant.KeyID(args[0]), grace)
+				if err != nil {
+					return err
+				}
+				return p.printIssued(issued, asJSON)
+			})
+		},
+	}
+	cmd.Flags().DurationVar(&grace, "grace", 0, "how long the old key is still accepted, at most 24h")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON document")
+	return cmd
+}
+
+func (p *program) keyRevoke(owner *string) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "revoke KEY --tenant TENANT", Short: "End a key at once", Args: exactly("the id of a key"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return p.operateFor(cmd, *owner, func(ctx context.Context, op operator, who tenant.Caller) error {
+				k, err := op.Keys.Revoke(ctx, who, tenant.KeyID(args[0]))
+				if errors.Is(err, domain.Conflict) {
+					return fmt.Errorf("%s To replace it: sluice key rotate %s --tenant %s", explain(err), args[0], *owner)
+				}
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return p.printJSON(showKey(k))
+				}
+				return p.printf("revoked %s\n", k.ID())
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON document")
+	return cmd
+}

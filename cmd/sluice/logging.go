@@ -1,0 +1,34 @@
+package main
+
+import (
+	"io"
+	"os"
+	"time"
+
+	"github.com/rs/zerolog"
+)
+
+// newLogger logs to standard error in the configured format; on a terminal, unless
+// told otherwise, in one that people read.
+func newLogger(stderr io.Writer, cfg config) zerolog.Logger {
+	zerolog.TimeFieldFormat = "2006-01-02T15:04:05.000Z07:00"
+	zerolog.TimestampFunc = func() time.Time { return time.Now().UTC() }
+	zerolog.DurationFieldUnit = time.Millisecond
+	format := cfg.LogFormat
+	if format == "" && isTerminal(stderr) {
+		format = "console"
+	}
+	if format == "console" {
+		stderr = zerolog.ConsoleWriter{Out: stderr, TimeFormat: time.TimeOnly, NoColor: !isTerminal(stderr)}
+	}
+	return zerolog.New(stderr).Level(cfg.LogLevel).With().Timestamp().Logger()
+}
+
+func isTerminal(w io.Writer) bool {
+	file, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := file.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}

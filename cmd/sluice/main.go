@@ -1,0 +1,131 @@
+// Command sluice is the workflow automation gateway: the server, and the operator's
+// commands beside it.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	_ "time/tzdata" // schedules need every zone, also in a container without a zone database
+
+	"github.com/spf13/cobra"
+)
+
+// The exit codes.
+const (
+	exitDone   = 0
+	exitFailed = 1
+	exitUsage  = 2 // wrong usage or configuration
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	// After the first signal the default handling is back, so a second one ends the
+	// process at once.
+	context.AfterFunc(ctx, stop)
+	code := run(ctx, os.Args[1:], os.Environ(), os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+// errUsage marks a command line that is not understood.
+var errUsage = errors.New("wrong usage")
+
+// run carries out one command line and returns the exit code. environ is a list of
+// NAME=value.
+func run(ctx context.Context, args, environ []string, stdout, stderr io.Writer) int {
+	p := &program{environ: environ, stdout: stdout, stderr: stderr}
+	root := p.root()
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	switch {
+	case err == nil:
+		return exitDone
+	case errors.Is(err, errConfiguration):
+		_, _ = fmt.Fprintf(stderr, "sluice: %v\n\nAll settings: sluice --help\n", err) // nowhere to report a failure to
+		return exitUsage
+	case errors.Is(err, errUsage):
+		_, _ = fmt.Fprintf(stderr, "sluice: %v\n\nHelp: sluice --help\n", err)
+		return exitUsage
+	default:
+		_, _ = fmt.Fprintf(stderr, "sluice: %v\n", explain(err))
+		return exitFailed
+	}
+}
+
+// program is what every command needs.
+type program struct {
+	environ        []string
+	stdout, stderr io.Writer
+}
+
+func (p *program) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "sluice",
+		Short: "The workflow automation gateway",
+		Long: "Sluice is a workflow automation gateway: your customers' applications create and manage\n" +
+			"automations over its API, and it runs them durably.\n\n" +
+			"To try it: sluice dev",
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          unknownCommand,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.SetOut(p.stdout)
+	root.SetErr(p.stderr)
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return fmt.Errorf("%w: %w", errUsage, err) })
+	root.SetUsageTemplate(root.UsageTemplate() + settingsTemplate())
+	root.AddCommand(p.serveCommand(), p.devCommand(), p.migrateCommand(), p.tenantCommand(), p.keyCommand(), p.versionCommand())
+	return root
+}
+
+// unknownCommand refuses words that are no command.
+func unknownCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%w: there is no command %q; see %s --help", errUsage, args[0], cmd.CommandPath())
+}
+
+// group is a command that only holds others.
+func group(use, short string, commands ...*cobra.Command) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: use, Short: short, Args: unknownCommand,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(commands...)
+	return cmd
+}
+
+// exactly asks for that many arguments and names what is missing.
+func exactly(names ...string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) < len(names):
+			return fmt.Errorf("%w: %s needs %s", errUsage, cmd.CommandPath(), names[len(args)])
+		case len(args) > len(names):
+			return fmt.Errorf("%w: %s does not take %q", errUsage, cmd.CommandPath(), args[len(names)])
+		default:
+			return nil
+		}
+	}
+}
+
+// settingsTemplate lists the settings below the help of a command.
+func settingsTemplate() string {
+	text := "\nSettings (environment variables):\n"
+	for _, s := range settings() {
+		text += fmt.Sprintf("  %-32s %s", s.name, s.help)
+		if s.fallback != "" {
+			text += fmt.Sprintf(" (default: %s)", s.fallback)
+		}
+		text += "\n"
+	}
+	return text
+}

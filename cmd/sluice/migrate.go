@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sluicehq/sluice/adapters/sqlstore"
+)
+
+func (p *program) migrateCommand() *cobra.Command {
+	return group("migrate", "Bring the schema of the database up to date", p.migrateUp(), p.migrateStatus())
+}
+
+func (p *program) withStore(ctx context.Context, do func(*sqlstore.Store) error) error {
+	cfg, err := readConfig(p.environ)
+	if err != nil {
+		return err
+	}
+	store, err := cfg.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer closing(store, p.stderr)
+	return do(store)
+}
+
+func (p *program) migrateUp() *cobra.Command {
+	return &cobra.Command{
+		Use: "up", Short: "Apply the pending migrations", Args: exactly(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return p.withStore(cmd.Context(), func(store *sqlstore.Store) error {
+				applied, err := store.Migrator().Up(cmd.Context())
+				for _, m := range applied {
+					if err := p.printf("applied %s\n", m.Name); err != nil {
+						return err
+					}
+				}
+				if err == nil && len(applied) == 0 {
+					return p.printf("nothing to do: the schema is up to date\n")
+				}
+				return err
+			})
+		},
+	}
+}
+
+func (p *program) migrateStatus() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "status", Short: "List the migrations and when they were applied", Args: exactly(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return p.withStore(cmd.Context(), func(store *sqlstore.Store) error {
+				all, err := store.Migrator().Status(cmd.Context())
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return p.printJSON(statusJSON(all))
+				}
+				rows := [][]string{{"MIGRATION", "APPLIED"}}
+				for _, m := range all {
+					at := "pending"
+					if m.AppliedAt != nil {
+						at = shown(m.AppliedAt)
+					}
+					rows = append(rows, []string{m.Name, at})
+				}
+				return p.printTable(rows)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON document")
+	return cmd
+}
+
+// shownMigration is how a migration is printed as JSON.
+type shownMigration struct {
+	Version   int64  `json:"version"`
+	Name      string `json:"name"`
+	AppliedAt string `json:"appliedAt,omitempty"`
+}
+
+func statusJSON(all []sqlstore.Migration) []shownMigration {
+	out := []shownMigration{}
+	for _, m := range all {
+		s := shownMigration{Version: m.Version, Name: m.Name}
+		if m.AppliedAt != nil {
+			s.AppliedAt = shown(m.AppliedAt)
+		}
+		out = append(out, s)
+	}
+	return out
+}

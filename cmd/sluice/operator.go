@@ -1,0 +1,32 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sluicehq/sluice/ports/inbound"
+)
+
+// operator is what the operator's commands call. They work on the database itself,
+// beside a server that is running or without one.
+type operator struct {
+	Tenants   inbound.Tenants
+	Keys      inbound.APIKeys
+	Workflows inbound.Workflows
+	Versions  inbound.Versions
+}
+
+// operate runs one command of the operator on the configured database.
+func (p *program) operate(cmd *cobra.Command, do func(context.Context, operator) error) error {
+	cfg, err := readConfig(p.environ)
+	if err != nil {
+		return err
+	}
+	store, err := cfg.openMigrated(cmd.Context())
+	if err != nil {
+		return err
+	}
+	defer closing(store, p.stderr)
+	return do(cmd.Context(), newOperator(store))
+}

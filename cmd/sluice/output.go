@@ -1,0 +1,87 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sluicehq/sluice/domain"
+)
+
+// printf writes to standard output, which carries results only; logs go to
+// standard error.
+func (p *program) printf(format string, args ...any) error {
+	_, err := fmt.Fprintf(p.stdout, format, args...)
+	return err
+}
+
+// printJSON writes one JSON document.
+func (p *program) printJSON(value any) error {
+	enc := json.NewEncoder(p.stdout)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(value)
+}
+
+// printTable writes rows in columns. The first row is the heading.
+func (p *program) printTable(rows [][]string) error {
+	w := tabwriter.NewWriter(p.stdout, 0, 4, 2, ' ', 0)
+	for _, row := range rows {
+		if _, err := fmt.Fprintln(w, strings.Join(row, "\t")); err != nil {
+			return err
+		}
+	}
+	return w.Flush()
+}
+
+// shown renders an optional instant for people.
+func shown(t *time.Time) string {
+	if t == nil {
+		return "-"
+	}
+	return t.Format(time.RFC3339)
+}
+
+// explain turns an error into what a person at a terminal can use: the message and
+// every violation, and the cause where there is no message meant for people.
+func explain(err error) string {
+	var known *domain.Error
+	if !errors.As(err, &known) {
+		return err.Error()
+	}
+	text := known.Message
+	for _, v := range known.Violations {
+		text += "\n  " + v.String()
+	}
+	if known.Cause != nil {
+		text += "\n  cause: " + known.Cause.Error()
+	}
+	return text
+}
+
+// pageJSON is how a page of a list is printed as JSON.
+type pageJSON[T any] struct {
+	Items   []T  `json:"items"`
+	Total   int  `json:"total"`
+	Limit   int  `json:"limit"`
+	Offset  int  `json:"offset"`
+	HasMore bool `json:"hasMore"`
+}
+
+func pageOf[T, S any](found domain.Page[T], show func(T) S) pageJSON[S] {
+	out := pageJSON[S]{Items: []S{}, Total: found.Total, Limit: found.Limit, Offset: found.Offset, HasMore: found.HasMore()}
+	for _, item := range found.Items {
+		out.Items = append(out.Items, show(item))
+	}
+	return out
+}
+
+func pageFlags(cmd *cobra.Command, limit, offset *int) {
+	cmd.Flags().IntVar(limit, "limit", domain.DefaultPageLimit, "how many to list, at most 100")
+	cmd.Flags().IntVar(offset, "offset", 0, "how many to skip")
+}

@@ -1,0 +1,240 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/ports/inbound"
+)
+
+func (p *program) tenantCommand() *cobra.Command {
+	return group("tenant", "Create and manage tenants",
+		p.tenantCreate(), p.tenantList(), p.tenantShow(), p.tenantUpdate(),
+		p.tenantStatus("suspend", "Refuse every key of a tenant until it is resumed", func(op operator) statusVerb { return op.Tenants.Suspend }),
+		p.tenantStatus("resume", "Accept a suspended tenant's keys again", func(op operator) statusVerb { return op.Tenants.Resume }),
+		p.tenantDelete())
+}
+
+// createdTenant is what tenant create --json prints.
+type createdTenant struct {
+	TenantID  tenant.ID `json:"tenantId"`
+	Name      string    `json:"name"`
+	PublicKey string    `json:"publicKey"`
+	SecretKey string    `json:"secretKey"`
+	*exampleIDs
+}
+
+func (p *program) tenantCreate() *cobra.Command {
+	var d inbound.TenantDraft
+	var asJSON, withExample bool
+	cmd := &cobra.Command{
+		Use: "create --name NAME", Short: "Create a tenant and print its two keys, which are not shown again", Args: exactly(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return p.operate(cmd, func(ctx context.Context, op operator) error {
+				made, err := op.Tenants.Create(ctx, d)
+				if err != nil {
+					return err
+				}
+				out := createdTenant{
+					TenantID: made.Tenant.ID(), Name: made.Tenant.Name(),
+					PublicKey: made.Public.Text.Reveal(), SecretKey: made.Secret.Text.Reveal(),
+				}
+				if withExample {
+					if out.exampleIDs, err = op.createExample(ctx, made.Tenant.ID()); err != nil {
+						return err
+					}
+				}
+				return p.printCreated(out, asJSON)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&d.Name, "name", "", "name of the tenant, 1 to 255 characters")
+	cmd.Flags().StringVar((*string)(&d.Language), "language", string(tenant.English), "language of the node registry: en, pt-BR or es")
+	cmd.Flags().BoolVar(&withExample, "example", false, "also create an example workflow with a version that triggers can be attached to")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON document")
+	return cmd
+}
+
+func (p *program) printCreated(out createdTenant, asJSON bool) error {
+	if asJSON {
+		return p.printJSON(out)
+	}
+	err := p.printf("Tenant %s (%s)\n\n  public key  %s\n  secret key  %s\n", out.TenantID, out.Name, out.PublicKey, out.SecretKey)
+	if err == nil && out.exampleIDs != nil {
+		err = p.printf("\n  workflow    %s\n  version     %s\n", out.WorkflowID, out.VersionID)
+	}
+	if err != nil {
+		return err
+	}
+	return p.printf("\nKeep the keys now: they cannot be shown again.\n")
+}
+
+// shownTenant is how a tenant is printed as JSON.
+type shownTenant struct {
+	TenantID  tenant.ID                      `json:"tenantId"`
+	Name      string                         `json:"name"`
+	Status    tenant.Status                  `json:"status"`
+	Language  tenant.Language                `json:"language"`
+	Limits    map[tenant.KeyType]shownLimits `json:"limits"`
+	CreatedAt time.Time                      `json:"createdAt"`
+	UpdatedAt time.Time                      `json:"updatedAt"`
+}
+
+type shownLimits struct {
+	PerMinute  int `json:"requestsPerMinute"`
+	Concurrent int `json:"concurrentRequests"`
+}
+
+func showTenant(ten *tenant.Tenant) shownTenant {
+	settings := ten.Settings()
+	limits := make(map[tenant.KeyType]shownLimits)
+	for _, kt := range tenant.KeyTypes() {
+		limits[kt] = shownLimits(settings.Quota(kt))
+	}
+	return shownTenant{
+		TenantID: ten.ID(), Name: ten.Name(), Status: ten.Status(), Language: settings.Language, Limits: limits,
+		CreatedAt: ten.CreatedAt(), UpdatedAt: ten.UpdatedAt(),
+	}
+}
+
+func (p *program) printTenant(ten *tenant.Tenant, asJSON bool) error {
+	s := showTenant(ten)
+	if asJSON {
+		return p.printJSON(s)
+	}
+	rows := [][]string{
+		{"tenant", string(s.TenantID)}, {"name", s.Name}, {"status", string(s.Status)}, {"language", string(s.Language)},
+	}
+	for _, kt := range tenant.KeyTypes() {
+		rows = append(rows, []string{string(kt) + " keys", fmt.Sprintf("%d requests a minute, %d at the same time", s.Limits[kt].PerMinute, s.Limits[kt].Concurrent)})
+	}
+	rows = append(rows, []string{"created", shown(&s.CreatedAt)}, []string{"updated", shown(&s.UpdatedAt)})
+	return p.printTable(rows)
+}
+
+func (p *program) tenantList() *cobra.Command {
+	var limit, offset int
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "list", Short: "List tenants, the newest first", Args: exactly(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			page, err := domain.NewPageRequest(limit, offset)
+			if err != nil {
+				return fmt.Errorf("%w: %s", errUsage, explain(err))
+			}
+			return p.operate(cmd, func(ctx context.Context, op operator) error {
+				found, err := op.Tenants.List(ctx, page)
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return p.printJSON(pageOf(found, showTenant))
+				}
+				rows := [][]string{{"TENANT", "NAME", "STATUS", "LANGUAGE", "CREATED"}}
+				for _, ten := range found.Items {
+					s := showTenant(ten)
+					rows = append(rows, []string{string(s.TenantID), s.Name, string(s.Status), string(s.Language), shown(&s.CreatedAt)})
+				}
+				if err := p.printTable(rows); err != nil {
+					return err
+				}
+				return p.printf("\n%d of %d tenants\n", len(found.Items), found.Total)
+			})
+		},
+	}
+	pageFlags(cmd, &limit, &offset)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON document")
+	return cmd
+}
+
+func (p *program) tenantShow() *cobra.Command {
+	return p.tenantStatus("show", "Show a tenant", func(op operator) statusVerb { return op.Tenants.Get })
+}
+
+// statusVerb does something to one tenant and returns it.
+type statusVerb func(context.Context, tenant.ID) (*tenant.Tenant, error)
+
+func (p *program) tenantStatus(name, short string, verb func(operator) statusVerb) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: name + " TENANT", Short: short, Args: exactly("the id of a tenant"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return p.operate(cmd, func(ctx context.Context, op operator) error {
+				ten, err := verb(op)(ctx, tenant.ID(args[0]))
+				if err != nil {
+					return err
+				}
+				return p.printTenant(ten, asJSON)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON document")
+	return cmd
+}
+
+func (p *program) tenantUpdate() *cobra.Command {
+	var name, language string
+	var asJSON bool
+	limits := map[tenant.KeyType]*shownLimits{tenant.Public: {}, tenant.Secret: {}}
+	cmd := &cobra.Command{
+		Use: "update TENANT", Short: "Change a tenant's name, language or limits", Args: exactly("the id of a tenant"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			patch := inbound.TenantPatch{Quotas: make(map[tenant.KeyType]inbound.QuotaPatch)}
+			if cmd.Flags().Changed("name") {
+				patch.Name = &name
+			}
+			if cmd.Flags().Changed("language") {
+				patch.Language = (*tenant.Language)(&language)
+			}
+			for kt, l := range limits {
+				var q inbound.QuotaPatch
+				if cmd.Flags().Changed(string(kt) + "-per-minute") {
+					q.PerMinute = &l.PerMinute
+				}
+				if cmd.Flags().Changed(string(kt) + "-concurrent") {
+					q.Concurrent = &l.Concurrent
+				}
+				if q != (inbound.QuotaPatch{}) {
+					patch.Quotas[kt] = q
+				}
+			}
+			return p.operate(cmd, func(ctx context.Context, op operator) error {
+				ten, err := op.Tenants.Update(ctx, tenant.ID(args[0]), patch)
+				if err != nil {
+					return err
+				}
+				return p.printTenant(ten, asJSON)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&name, "name", "", "name, 1 to 255 characters")
+	cmd.Flags().StringVar(&language, "language", "", "language of the node registry: en, pt-BR or es")
+	for kt, l := range limits {
+		cmd.Flags().IntVar(&l.PerMinute, string(kt)+"-per-minute", 0, "requests a minute with "+string(kt)+" keys")
+		cmd.Flags().IntVar(&l.Concurrent, string(kt)+"-concurrent", 0, "requests at the same time with "+string(kt)+" keys")
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON document")
+	return cmd
+}
+
+func (p *program) tenantDelete() *cobra.Command {
+	var sure bool
+	cmd := &cobra.Command{
+		Use: "delete TENANT --yes", Short: "Delete a tenant with everything it owns, for good", Args: exactly("the id of a tenant"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !sure {
+				return fmt.Errorf("%w: this deletes the tenant with its keys, workflows and triggers, for good; repeat it with --yes", errUsage)
+			}
+			return p.operate(cmd, func(ctx context.Context, op operator) error {
+				return op.Tenants.Delete(ctx, tenant.ID(args[0]))
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&sure, "yes", false, "really delete")
+	return cmd
+}

@@ -1,0 +1,49 @@
+//go:build wireinject
+
+package main
+
+import (
+	"github.com/google/wire"
+
+	"github.com/sluicehq/sluice/adapters/httpapi"
+	"github.com/sluicehq/sluice/adapters/limiter/memory"
+	"github.com/sluicehq/sluice/adapters/sqlstore"
+	"github.com/sluicehq/sluice/adapters/system"
+	"github.com/sluicehq/sluice/application/admission"
+	"github.com/sluicehq/sluice/application/nodes"
+	"github.com/sluicehq/sluice/application/tenants"
+	"github.com/sluicehq/sluice/application/triggers"
+	"github.com/sluicehq/sluice/application/workflows"
+	"github.com/sluicehq/sluice/ports/inbound"
+	"github.com/sluicehq/sluice/ports/outbound"
+)
+
+// driven binds each outbound port to its adapter.
+var driven = wire.NewSet(
+	wire.Struct(new(system.Clock)), wire.Bind(new(outbound.Clock), new(system.Clock)),
+	wire.Struct(new(system.Random)), wire.Bind(new(outbound.Random), new(system.Random)),
+	memory.New, wire.Bind(new(outbound.Limiter), new(*memory.Limiter)),
+)
+
+// core binds each inbound port to its use cases.
+var core = wire.NewSet(
+	admission.New, wire.Bind(new(inbound.Admission), new(*admission.Service)),
+	nodes.New, wire.Bind(new(inbound.Nodes), new(*nodes.Service)),
+	tenants.New, wire.Bind(new(inbound.Tenants), new(*tenants.Service)),
+	tenants.NewKeys, wire.Bind(new(inbound.APIKeys), new(*tenants.Keys)),
+	triggers.New, wire.Bind(new(inbound.Triggers), new(*triggers.Service)),
+	workflows.New, wire.Bind(new(inbound.Workflows), new(*workflows.Service)),
+	workflows.NewVersions, wire.Bind(new(inbound.Versions), new(*workflows.Versions)),
+)
+
+// newAPI assembles what sluice serve runs.
+func newAPI(store *sqlstore.Store, opts httpapi.Options) (*httpapi.API, error) {
+	wire.Build(wire.Bind(new(outbound.UnitOfWork), new(*sqlstore.Store)), driven, core, wire.Struct(new(httpapi.Ports), "*"), httpapi.New)
+	return nil, nil
+}
+
+// newOperator assembles what the operator's commands call.
+func newOperator(store *sqlstore.Store) operator {
+	wire.Build(wire.Bind(new(outbound.UnitOfWork), new(*sqlstore.Store)), driven, core, wire.Struct(new(operator), "*"))
+	return operator{}
+}

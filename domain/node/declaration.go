@@ -1,0 +1,183 @@
+package node
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+)
+
+// FieldType is the type of a field (specification, "Field schema").
+type FieldType string
+
+// The types of field.
+const (
+	String  FieldType = "string"
+	Number  FieldType = "number"
+	Boolean FieldType = "boolean"
+	Any     FieldType = "any" // any value, null included
+	Object  FieldType = "object"
+	Array   FieldType = "array"
+	Enum    FieldType = "enum" // one of the listed values
+)
+
+// FieldTypes lists every type of field.
+func FieldTypes() []FieldType {
+	return []FieldType{String, Number, Boolean, Any, Object, Array, Enum}
+}
+
+// Valid says whether t is a type that exists.
+func (t FieldType) Valid() bool { return slices.Contains(FieldTypes(), t) }
+
+// Declaration is a field schema as its author wrote it, checked by nothing yet:
+// [ParseField] makes a [FieldSchema] of it. A nil member was left out and is left
+// out again when the declaration is written as JSON; its JSON form is the
+// specification's. Read one from JSON with [ReadDeclarations], which tells the
+// author everything that has the wrong type, or by json.Unmarshal.
+type Declaration struct {
+	Type        FieldType `json:"type"`
+	Description *string   `json:"description,omitzero"`
+	Required    *bool     `json:"required,omitzero"` // nil means false
+	Default     Literal   `json:"default,omitzero"`
+
+	MinLength *float64 `json:"minLength,omitzero"` // in Unicode code points, inclusive
+	MaxLength *float64 `json:"maxLength,omitzero"`
+	Pattern   *string  `json:"pattern,omitzero"` // RE2; it may match anywhere unless anchored
+
+	Min     *float64 `json:"min,omitzero"` // inclusive
+	Max     *float64 `json:"max,omitzero"`
+	Integer *bool    `json:"integer,omitzero"` // nil means false
+
+	Properties           Declarations `json:"properties,omitzero"`
+	AdditionalProperties *bool        `json:"additionalProperties,omitzero"` // nil means true
+
+	Items    *Declaration `json:"items,omitzero"`
+	MinItems *float64     `json:"minItems,omitzero"` // inclusive
+	MaxItems *float64     `json:"maxItems,omitzero"`
+
+	Enum []Literal `json:"enum,omitzero"`
+}
+
+// Literal is the JSON text of a value that an author wrote into a declaration. It
+// is kept as text so that it comes back as it was sent; nil means that none was
+// written, which differs from the text null.
+type Literal json.RawMessage
+
+// MarshalJSON returns the text, null when there is none.
+func (l Literal) MarshalJSON() ([]byte, error) { return json.RawMessage(l).MarshalJSON() }
+
+// UnmarshalJSON keeps a copy of the text.
+func (l *Literal) UnmarshalJSON(text []byte) error {
+	*l = bytes.Clone(text)
+	return nil
+}
+
+// Declarations are named field schemas in their author's order, which editors
+// show them in. Their JSON form is an object; nil was left out.
+type Declarations []DeclaredField
+
+// DeclaredField is one field of [Declarations].
+type DeclaredField struct {
+	Name        string
+	Declaration Declaration
+}
+
+// MarshalJSON writes one object, its members in order; nil is the empty object,
+// which is how the specification writes a schema without fields.
+func (ds Declarations) MarshalJSON() ([]byte, error) {
+	var b bytes.Buffer
+	b.WriteByte('{')
+	for i, f := range ds {
+		name, err := json.Marshal(f.Name)
+		if err != nil {
+			return nil, err
+		}
+		declaration, err := json.Marshal(f.Declaration)
+		if err != nil {
+			return nil, err
+		}
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.Write(name)
+		b.WriteByte(':')
+		b.Write(declaration)
+	}
+	b.WriteByte('}')
+	return b.Bytes(), nil
+}
+
+// Clone returns a copy that shares nothing with the original.
+func (ds Declarations) Clone() Declarations {
+	if ds == nil {
+		return nil
+	}
+	out := make(Declarations, len(ds))
+	for i, f := range ds {
+		out[i] = DeclaredField{Name: f.Name, Declaration: f.Declaration.Clone()}
+	}
+	return out
+}
+
+// Clone returns a copy that shares nothing with the original.
+func (d Declaration) Clone() Declaration {
+	d.Description, d.Pattern = copied(d.Description), copied(d.Pattern)
+	d.Required, d.Integer, d.AdditionalProperties = copied(d.Required), copied(d.Integer), copied(d.AdditionalProperties)
+	d.MinLength, d.MaxLength = copied(d.MinLength), copied(d.MaxLength)
+	d.Min, d.Max = copied(d.Min), copied(d.Max)
+	d.MinItems, d.MaxItems = copied(d.MinItems), copied(d.MaxItems)
+	d.Default = bytes.Clone(d.Default)
+	d.Properties = d.Properties.Clone()
+	if d.Items != nil {
+		items := d.Items.Clone()
+		d.Items = &items
+	}
+	if d.Enum != nil {
+		values := make([]Literal, len(d.Enum))
+		for i, v := range d.Enum {
+			values[i] = bytes.Clone(v)
+		}
+		d.Enum = values
+	}
+	return d
+}
+
+func copied[T any](p *T) *T {
+	if p == nil {
+		return nil
+	}
+	c := *p
+	return &c
+}
+
+// The members of a declaration in the order of the specification's table, and for
+// each type those that belong to it beside the common ones.
+var (
+	commonMembers = []string{"type", "description", "required", "default"}
+	ownMembers    = map[FieldType][]string{
+		String: {"minLength", "maxLength", "pattern"},
+		Number: {"min", "max", "integer"},
+		Object: {"properties", "additionalProperties"},
+		Array:  {"items", "minItems", "maxItems"},
+		Enum:   {"enum"},
+	}
+)
+
+// written lists the members beside the common ones that the author wrote.
+func (d *Declaration) written() []string {
+	var names []string
+	for _, m := range []struct {
+		name string
+		set  bool
+	}{
+		{"minLength", d.MinLength != nil}, {"maxLength", d.MaxLength != nil}, {"pattern", d.Pattern != nil},
+		{"min", d.Min != nil}, {"max", d.Max != nil}, {"integer", d.Integer != nil},
+		{"properties", d.Properties != nil}, {"additionalProperties", d.AdditionalProperties != nil},
+		{"items", d.Items != nil}, {"minItems", d.MinItems != nil}, {"maxItems", d.MaxItems != nil},
+		{"enum", d.Enum != nil},
+	} {
+		if m.set {
+			names = append(names, m.name)
+		}
+	}
+	return names
+}

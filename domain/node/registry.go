@@ -1,0 +1,84 @@
+package node
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/sluicehq/sluice/domain/tenant"
+)
+
+// Registry is the catalogue of node types that one tenant sees. It is immutable.
+// The zero value knows no node.
+type Registry struct {
+	entries []NodeType
+	known   map[identity]NodeType
+	types   map[Type]bool
+}
+
+// identity is what distinguishes node types in a registry.
+type identity struct {
+	nodeType Type
+	version  SemVer
+}
+
+// RegistryFor returns what the owner sees (specification, "Retrieve the node
+// registry", rules 1 to 6): the built-in nodes that it has not disabled and the
+// active ones of its own custom nodes, each version an entry of its own, with
+// names and descriptions in the language. Custom nodes of other tenants are left
+// out even when they are passed in. disabled names built-in nodes; it concerns
+// neither trigger nodes nor custom nodes. When two custom nodes claim one type and
+// version the first one stands.
+func RegistryFor(owner tenant.ID, l tenant.Language, disabled []string, custom []*Custom) Registry {
+	g := Registry{known: make(map[identity]NodeType), types: make(map[Type]bool)}
+	for _, n := range platform(l) {
+		switch {
+		case n.Type.IsTrigger():
+			g.know(n)
+		case !slices.Contains(disabled, string(n.Type)):
+			g.know(n)
+			g.entries = append(g.entries, n)
+		}
+	}
+	builtIn := len(g.entries)
+	for _, c := range custom {
+		if c.Tenant() != owner || !c.IsActive() {
+			continue
+		}
+		n := c.NodeType(l)
+		if _, taken := g.Lookup(n.Type, n.Version); !taken {
+			g.know(n)
+			g.entries = append(g.entries, n)
+		}
+	}
+	slices.SortFunc(g.entries[builtIn:], func(a, b NodeType) int {
+		return cmp.Or(
+			cmp.Compare(a.Type, b.Type),
+			a.Version.Compare(b.Version),
+			cmp.Compare(a.Version.String(), b.Version.String()), // versions that differ in build metadata only
+		)
+	})
+	return g
+}
+
+func (g *Registry) know(n NodeType) {
+	g.known[identity{n.Type, n.Version}] = n
+	g.types[n.Type] = true
+}
+
+// Entries lists the node types: the built-in ones in their customary order, then
+// the custom ones by type and version. Trigger nodes are not listed.
+func (g Registry) Entries() []NodeType { return slices.Clone(g.entries) }
+
+// Len is the number of entries.
+func (g Registry) Len() int { return len(g.entries) }
+
+// Lookup returns the node type of exactly this type and version. It also finds
+// trigger nodes, which versions may use although they are not listed.
+func (g Registry) Lookup(t Type, v SemVer) (NodeType, bool) {
+	n, ok := g.known[identity{t, v}]
+	return n, ok
+}
+
+// Knows says whether there is a node of this type in any version, trigger nodes
+// included.
+func (g Registry) Knows(t Type) bool { return g.types[t] }

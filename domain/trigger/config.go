@@ -1,0 +1,182 @@
+package trigger
+
+import (
+	"sync"
+	"time"
+
+	"github.com/sluicehq/sluice/domain"
+)
+
+// Config is what a client configured: the document exactly as it was sent, and
+// what the gateway reads in it. The zero value is the empty configuration. Build
+// one with [ParseConfig] or [RestoreConfig].
+type Config struct {
+	document domain.Document
+	read     func() members // parsed when first needed
+}
+
+// members are the parts of a configuration that the gateway knows.
+type members struct {
+	rateLimit *RateLimit
+	timeout   *time.Duration
+	retry     *RetryPolicy
+	event     *string
+	schedule  scheduleConfig
+}
+
+// RateLimit bounds how often a trigger starts runs.
+type RateLimit struct {
+	MaxRequests int64 // at least 1
+	Window      time.Duration
+}
+
+// RetryPolicy governs the attempts at each node of a run.
+type RetryPolicy struct {
+	MaxRetries int           // further attempts after the first, 0 to 10
+	Backoff    time.Duration // before the first further attempt; it doubles with each
+	MaxBackoff time.Duration // never longer than this
+}
+
+// What holds where a configuration says nothing (execution rules, "Failure").
+const (
+	DefaultTimeout    = 30 * time.Minute
+	defaultMaxRetries = 3
+	defaultBackoff    = time.Second
+	defaultMaxBackoff = 30 * time.Second
+)
+
+// DefaultRetryPolicy governs runs of triggers that configure none.
+func DefaultRetryPolicy() RetryPolicy {
+	return RetryPolicy{MaxRetries: defaultMaxRetries, Backoff: defaultBackoff, MaxBackoff: defaultMaxBackoff}
+}
+
+// CatchUp says what becomes of instants that passed while nobody could fire.
+type CatchUp string
+
+// The ways of catching up. Nothing older than [MaxLookBack] is caught up.
+const (
+	CatchUpNone CatchUp = "none" // they are skipped
+	CatchUpLast CatchUp = "last" // the latest of them fires; the default
+	CatchUpAll  CatchUp = "all"  // each of them fires
+)
+
+// Overlap says what becomes of an instant while a run of the trigger still goes on.
+type Overlap string
+
+// The ways of overlapping.
+const (
+	OverlapAllow Overlap = "allow" // it fires all the same; the default
+	OverlapSkip  Overlap = "skip"  // it is suppressed
+)
+
+// scheduleConfig is the member scheduleConfig.
+type scheduleConfig struct {
+	cron     *Cron
+	interval time.Duration // 0 when there is none
+	zone     *time.Location
+	catchUp  CatchUp
+	overlap  Overlap
+}
+
+// Document is the configuration as it was sent.
+func (c Config) Document() domain.Document { return c.document }
+
+// Equal says whether both were sent as the same text.
+func (c Config) Equal(other Config) bool { return c.document == other.document }
+
+func (c Config) members() members {
+	if c.read == nil {
+		return members{}
+	}
+	return c.read()
+}
+
+// RateLimit bounds how often the trigger starts runs; ok is false without a bound.
+func (c Config) RateLimit() (limit RateLimit, ok bool) {
+	if m := c.members(); m.rateLimit != nil {
+		return *m.rateLimit, true
+	}
+	return RateLimit{}, false
+}
+
+// Timeout is how long a run may take, paused time not counted.
+func (c Config) Timeout() time.Duration {
+	if m := c.members(); m.timeout != nil {
+		return *m.timeout
+	}
+	return DefaultTimeout
+}
+
+// RetryPolicy governs the attempts at each node.
+func (c Config) RetryPolicy() RetryPolicy {
+	if m := c.members(); m.retry != nil {
+		return *m.retry
+	}
+	return DefaultRetryPolicy()
+}
+
+// Event is the name of the event that a webhook trigger listens for; ok is false
+// when it names none.
+func (c Config) Event() (name string, ok bool) {
+	if m := c.members(); m.event != nil {
+		return *m.event, true
+	}
+	return "", false
+}
+
+// CatchUp says what becomes of missed instants.
+func (c Config) CatchUp() CatchUp {
+	if catchUp := c.members().schedule.catchUp; catchUp != "" {
+		return catchUp
+	}
+	return CatchUpLast
+}
+
+// Overlap says what becomes of an instant while a run goes on.
+func (c Config) Overlap() Overlap {
+	if overlap := c.members().schedule.overlap; overlap != "" {
+		return overlap
+	}
+	return OverlapAllow
+}
+
+// Schedule returns when the trigger is due if it was activated at the time; ok is
+// false when neither a cron expression nor an interval is configured, so that it
+// never is.
+func (c Config) Schedule(activatedAt time.Time) (s Schedule, ok bool) {
+	switch sc := c.members().schedule; {
+	case sc.cron != nil:
+		return NewCronSchedule(*sc.cron, sc.location()), true
+	case sc.interval > 0:
+		return NewIntervalSchedule(sc.interval, activatedAt), true
+	default:
+		return Schedule{}, false
+	}
+}
+
+func (sc scheduleConfig) location() *time.Location {
+	if sc.zone == nil {
+		return time.UTC
+	}
+	return sc.zone
+}
+
+// RestoreConfig rebuilds a configuration from the text that a store kept, without
+// applying any rule. A member that breaks one reads as absent.
+func RestoreConfig(text string) Config {
+	doc := domain.RestoreDocument(text)
+	return Config{document: doc, read: sync.OnceValue(func() members {
+		var r domain.Rules
+		return readMembers(&r, doc)
+	})}
+}
+
+// ParseConfig reads a configuration. The violations name their fields below
+// "config". Members that the gateway does not know are kept and not looked at. The
+// members of the other type of trigger are checked as well, although they have no
+// effect.
+func ParseConfig(doc domain.Document) (Config, []domain.Violation) {
+	var r domain.Rules
+	m := readMembers(&r, doc)
+	return Config{document: doc, read: func() members { return m }}, r.Violations()
+}

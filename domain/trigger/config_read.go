@@ -1,0 +1,236 @@
+package trigger
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/sluicehq/sluice/domain"
+)
+
+// Bounds of a configuration's numbers. The minima are the specification's; the
+// maxima keep every sum of durations within what can be computed.
+const (
+	minWindow      = 1000
+	minTimeout     = 1000
+	maxRetries     = 10
+	minBackoff     = 100
+	minMaxBackoff  = 1000
+	minInterval    = 60_000
+	maxMillis      = 100 * 365 * 24 * 60 * 60 * 1000 // a hundred years
+	maxCount       = 1<<53 - 1                       // the greatest whole number that every JSON reader keeps
+	maxEventName   = 255
+	maxZoneName    = 255
+	maxCronText    = 1000
+	millisecond    = time.Millisecond
+	configPath     = "config"
+	schedulePath   = configPath + ".scheduleConfig"
+	mustBeAnObject = "must be an object, not %s"
+)
+
+// readMembers reads the members the gateway knows. Names are compared exactly.
+func readMembers(r *domain.Rules, doc domain.Document) members {
+	dec := json.NewDecoder(strings.NewReader(doc.String()))
+	dec.UseNumber()
+	var all map[string]any
+	if err := dec.Decode(&all); err != nil {
+		r.Check(false, configPath, domain.BadFormat, "must be a JSON object")
+		return members{}
+	}
+	whole := reader{r, configPath, all}
+	var m members
+	if limit, ok := whole.object("rateLimit"); ok {
+		most, _ := limit.required("maxRequests", 1, maxCount)
+		window, _ := limit.required("windowMs", minWindow, maxMillis)
+		m.rateLimit = &RateLimit{MaxRequests: most, Window: time.Duration(window) * millisecond}
+	}
+	if ms, ok := whole.number("timeoutMs", minTimeout, maxMillis); ok {
+		timeout := time.Duration(ms) * millisecond
+		m.timeout = &timeout
+	}
+	if retry, ok := whole.object("retryPolicy"); ok {
+		m.retry = readRetryPolicy(retry)
+	}
+	if value, present := all["webhookConfig"]; present && value != nil {
+		if webhook, ok := whole.object("webhookConfig"); ok {
+			m.event = webhook.text("event", maxEventName)
+		}
+	}
+	if schedule, ok := whole.object("scheduleConfig"); ok {
+		m.schedule = readSchedule(schedule)
+	}
+	if len(r.Violations()) > 0 {
+		m = m.withoutBroken(r)
+	}
+	return m
+}
+
+// withoutBroken drops the members about which something was found.
+func (m members) withoutBroken(r *domain.Rules) members {
+	for _, v := range r.Violations() {
+		name, _, _ := strings.Cut(strings.TrimPrefix(v.Field, configPath+"."), ".")
+		switch name {
+		case "rateLimit":
+			m.rateLimit = nil
+		case "timeoutMs":
+			m.timeout = nil
+		case "retryPolicy":
+			m.retry = nil
+		case "webhookConfig":
+			m.event = nil
+		case "scheduleConfig":
+			m.schedule = scheduleConfig{}
+		}
+	}
+	return m
+}
+
+func readRetryPolicy(o reader) *RetryPolicy {
+	retries, _ := o.required("maxRetries", 0, maxRetries)
+	backoff, okBackoff := o.required("backoffMs", minBackoff, maxMillis)
+	most, okMost := o.required("maxBackoffMs", minMaxBackoff, maxMillis)
+	if okBackoff && okMost {
+		o.rules.Check(most >= backoff, o.path+".maxBackoffMs", domain.TooSmall, "must be at least backoffMs, which is %d, not %d", backoff, most)
+	}
+	return &RetryPolicy{
+		MaxRetries: int(retries), Backoff: time.Duration(backoff) * millisecond, MaxBackoff: time.Duration(most) * millisecond,
+	}
+}
+
+func readSchedule(o reader) scheduleConfig {
+	var sc scheduleConfig
+	if expr := o.text("cron", maxCronText); expr != nil {
+		cron, err := ParseCron(*expr)
+		if err != nil {
+			o.rules.Check(false, schedulePath+".cron", domain.BadFormat, "%s", err.Error())
+		} else {
+			sc.cron = &cron
+		}
+	}
+	if ms, ok := o.number("intervalMs", minInterval, maxMillis); ok {
+		sc.interval = time.Duration(ms) * millisecond
+	}
+	_, hasCron := o.members["cron"]
+	_, hasInterval := o.members["intervalMs"]
+	o.rules.Check(!hasCron || !hasInterval, schedulePath, domain.Conflicting, "must hold cron or intervalMs, not both")
+	if name := o.text("timezone", maxZoneName); name != nil {
+		zone, ok := zoneNamed(*name)
+		o.rules.Check(ok, schedulePath+".timezone", domain.Unknown, `must be the IANA name of a time zone, such as "Europe/Berlin", not %q`, *name)
+		sc.zone = zone
+	}
+	sc.catchUp = choice(o, "catchUp", CatchUpNone, CatchUpLast, CatchUpAll)
+	sc.overlap = choice(o, "overlap", OverlapAllow, OverlapSkip)
+	return sc
+}
+
+// choice reads a member that holds one of a few words.
+func choice[T ~string](o reader, name string, allowed ...T) T {
+	value := o.text(name, maxEventName)
+	if value == nil {
+		return ""
+	}
+	for _, a := range allowed {
+		if string(a) == *value {
+			return a
+		}
+	}
+	o.rules.Check(false, domain.Member(o.path, name), domain.NotAllowed, "must be %s, not %q", domain.OneOf(allowed...), *value)
+	return ""
+}
+
+// reader reads the members of one object and records what is wrong with them.
+type reader struct {
+	rules   *domain.Rules
+	path    string
+	members map[string]any
+}
+
+// object reads an optional member that is an object.
+func (o reader) object(name string) (reader, bool) {
+	value, present := o.members[name]
+	if !present {
+		return reader{}, false
+	}
+	path := domain.Member(o.path, name)
+	inside, ok := value.(map[string]any)
+	o.rules.Check(ok, path, domain.WrongType, mustBeAnObject, typeOf(value))
+	return reader{o.rules, path, inside}, ok
+}
+
+// text reads an optional member that is a string.
+func (o reader) text(name string, most int) *string {
+	value, present := o.members[name]
+	if !present {
+		return nil
+	}
+	path := domain.Member(o.path, name)
+	text, ok := value.(string)
+	if !ok {
+		o.rules.Check(false, path, domain.WrongType, "must be a string, not %s", typeOf(value))
+		return nil
+	}
+	o.rules.Text(text, path, 0, most)
+	return &text
+}
+
+// required reads a whole number that must be given.
+func (o reader) required(name string, least, most int64) (int64, bool) {
+	if _, present := o.members[name]; !present {
+		o.rules.Check(false, domain.Member(o.path, name), domain.Required, "must be given: a whole number of at least %d", least)
+		return 0, false
+	}
+	return o.number(name, least, most)
+}
+
+// number reads an optional whole number within bounds.
+func (o reader) number(name string, least, most int64) (int64, bool) {
+	value, present := o.members[name]
+	if !present {
+		return 0, false
+	}
+	path := domain.Member(o.path, name)
+	text, ok := value.(json.Number)
+	if !ok {
+		o.rules.Check(false, path, domain.WrongType, "must be a number, not %s", typeOf(value))
+		return 0, false
+	}
+	n, code := wholeNumber(text.String())
+	switch {
+	case code == domain.NotWhole:
+		o.rules.Check(false, path, code, "must be a whole number, not %s", shortened(text.String()))
+	case code == domain.TooLarge || code == "" && n > most:
+		o.rules.Check(false, path, domain.TooLarge, "must be at most %d, not %s", most, shortened(text.String()))
+	case code == domain.TooSmall || n < least:
+		o.rules.Check(false, path, domain.TooSmall, "must be at least %d, not %s", least, shortened(text.String()))
+	default:
+		return n, true
+	}
+	return 0, false
+}
+
+// shortened keeps a message readable when a client sends a number of many digits.
+func shortened(number string) string {
+	const most = 32
+	if len(number) <= most {
+		return number
+	}
+	return number[:most] + "…"
+}
+
+// typeOf names the JSON type of a value for a message.
+func typeOf(value any) string {
+	switch value.(type) {
+	case nil:
+		return "null"
+	case bool:
+		return "a boolean"
+	case json.Number:
+		return "a number"
+	case string:
+		return "a string"
+	case []any:
+		return "an array"
+	default:
+		return "an object"
+	}
+}

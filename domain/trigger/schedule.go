@@ -1,0 +1,138 @@
+package trigger
+
+import (
+	"time"
+)
+
+// Schedule says when something is due: by a cron expression in a zone, or every so
+// often from an instant on. Build one with [NewCronSchedule] or
+// [NewIntervalSchedule]; the zero value is never due.
+//
+// At a change of the clocks an expression with fixed hours is due once for each
+// local time it names: a time that does not exist is due at the change, a time that
+// happens twice is due the first time, and a day that a zone leaves out altogether
+// is not due. An expression whose hour is * or */n is due whenever the clock on the
+// wall shows a time that fits, so that an hourly one is due each hour that passes.
+type Schedule struct {
+	cron     *Cron
+	zone     *time.Location
+	interval time.Duration
+	anchor   time.Time
+}
+
+// NewCronSchedule is due when a clock in the zone shows a time that fits.
+func NewCronSchedule(c Cron, zone *time.Location) Schedule { return Schedule{cron: &c, zone: zone} }
+
+// NewIntervalSchedule is due each interval after the anchor, at the anchor not yet.
+func NewIntervalSchedule(interval time.Duration, anchor time.Time) Schedule {
+	return Schedule{interval: interval, anchor: anchor.UTC()}
+}
+
+// Shift says how a change of the clocks affected an occurrence.
+type Shift string
+
+// The ways in which a change of the clocks affects an occurrence.
+const (
+	NoShift  Shift = ""
+	Gap      Shift = "gap"      // the local time does not exist; it is due at the change
+	Repeated Shift = "repeated" // the local time happens twice; it is due the first time
+)
+
+// Reason explains the shift to people; empty for [NoShift].
+func (s Shift) Reason() string {
+	switch s {
+	case Gap:
+		return "The local time does not exist because the clocks go forward; it fires when they do."
+	case Repeated:
+		return "The local time happens twice because the clocks go back; it fires the first time only."
+	default:
+		return ""
+	}
+}
+
+// Occurrence is an instant at which a schedule is due.
+type Occurrence struct {
+	At    time.Time // in UTC
+	Shift Shift
+}
+
+// Next returns the first occurrence after an instant; ok is false when there is
+// none any more.
+func (s Schedule) Next(after time.Time) (next Occurrence, ok bool) {
+	switch {
+	case s.interval > 0:
+		return Occurrence{At: s.nextInterval(after.UTC())}, true
+	case s.cron == nil:
+		return Occurrence{}, false
+	case s.cron.everyHour:
+		return s.nextShown(after.UTC())
+	default:
+		return s.nextNamed(after.UTC())
+	}
+}
+
+// Upcoming returns the next n occurrences after an instant, fewer when there are
+// no more.
+func (s Schedule) Upcoming(after time.Time, n int) []Occurrence {
+	upcoming := make([]Occurrence, 0, n)
+	for len(upcoming) < n {
+		next, ok := s.Next(after)
+		if !ok {
+			break
+		}
+		upcoming = append(upcoming, next)
+		after = next.At
+	}
+	return upcoming
+}
+
+func (s Schedule) nextInterval(after time.Time) time.Time {
+	if after.Before(s.anchor) {
+		return s.anchor.Add(s.interval)
+	}
+	passed := after.Sub(s.anchor) / s.interval
+	return s.anchor.Add((passed + 1) * s.interval)
+}
+
+// nextNamed finds the next local time that the expression names. Instants do not
+// decrease as local times go on, so the first one that is late enough is the next.
+func (s Schedule) nextNamed(after time.Time) (Occurrence, bool) {
+	w := wallOf(after, offsetAt(after, s.zone))
+	for {
+		var ok bool
+		if w, ok = s.cron.nextWall(w); !ok {
+			return Occurrence{}, false
+		}
+		if at, shift, exists := instantOf(w, s.zone); exists && at.After(after) {
+			return Occurrence{At: at, Shift: shift}, true
+		}
+	}
+}
+
+// nextShown finds the next instant at which the clock on the wall shows a time that
+// fits, one period of constant offset after the other.
+func (s Schedule) nextShown(after time.Time) (Occurrence, bool) {
+	from := after
+	for {
+		offset := offsetAt(from, s.zone)
+		_, end := from.In(s.zone).ZoneBounds()
+		w, ok := s.cron.nextWall(wallOf(from, offset))
+		if !ok {
+			return Occurrence{}, false
+		}
+		if at := w.Add(-offset); end.IsZero() || at.Before(end) {
+			return Occurrence{At: at}, true
+		}
+		// The change itself may show a time that fits, so the search goes on just before it.
+		from = end
+		if shown := wallOf(end, offsetAt(end, s.zone)); s.cron.shows(shown) {
+			return Occurrence{At: end.UTC()}, true
+		}
+	}
+}
+
+// shows says whether a wall time fits the expression to the second.
+func (c Cron) shows(w time.Time) bool {
+	return w.Second() == 0 && w.Nanosecond() == 0 && c.minutes&(1<<w.Minute()) != 0 && c.hours&(1<<w.Hour()) != 0 &&
+		c.fitsDay(w.Date())
+}

@@ -1,0 +1,196 @@
+package trigger
+
+import (
+	"time"
+
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/domain/workflow"
+)
+
+// ID identifies a trigger: "trg_" and 26 base32 characters.
+type ID string
+
+// IDPrefix is what an [ID] begins with, without the underscore.
+const IDPrefix = "trg"
+
+// Bounds of a trigger's name, in characters (specification, "Trigger").
+const (
+	MinName = 1
+	MaxName = 255
+)
+
+// Type says what fires a trigger.
+type Type string
+
+// The types of trigger (specification, "Trigger").
+const (
+	Scheduled Type = "schedule" // its schedule
+	Webhook   Type = "webhook"  // a call to the API
+)
+
+// Types lists every type.
+func Types() []Type { return []Type{Scheduled, Webhook} }
+
+// Valid says whether t is a type that exists.
+func (t Type) Valid() bool { return t == Scheduled || t == Webhook }
+
+// Trigger starts runs of the workflow version it is attached to. Build one with
+// [New] or [Restore].
+type Trigger struct{ state State }
+
+// State is everything a store keeps of a trigger.
+type State struct {
+	ID        ID
+	Tenant    tenant.ID
+	SubTenant tenant.SubTenantID // that of the workflow; empty when it belongs to the tenant as a whole
+	Version   workflow.VersionID
+	Name      string
+	Type      Type
+	Config    Config
+	Active    bool
+	CreatedAt time.Time
+	UpdatedAt time.Time
+	Revision  int64 // 1 at first; a store raises it with every update and refuses a stale one
+}
+
+// Draft is a trigger as a client sends it.
+type Draft struct {
+	Version   workflow.VersionID // the version to attach it to; a draft will do
+	Name      string             // 1 to 255 characters
+	Type      Type
+	Config    *domain.Document   // required; may be the empty object
+	Active    *bool              // nil means true
+	Malformed []domain.Violation // what was found while the request was read; reported with the rest
+}
+
+// Surroundings is what a trigger refers to and does not hold itself.
+type Surroundings struct {
+	VersionExists bool               // whether the tenant has the version that is named
+	SubTenant     tenant.SubTenantID // that of the version
+	Settings      tenant.Settings    // of the tenant: which events it knows
+}
+
+const invalid, invalidMessage = "trigger_invalid", "The trigger is not valid."
+
+// New makes a trigger of the tenant. Every violation is reported at once, with the
+// code trigger_invalid and the client's field paths.
+func New(id ID, owner tenant.ID, around Surroundings, d Draft, now time.Time) (*Trigger, error) {
+	var r domain.Rules
+	r.Add(d.Malformed...)
+	switch {
+	case d.Version == "":
+		r.Check(false, "workflowVersionId", domain.Required, "must not be empty")
+	case !around.VersionExists:
+		r.Check(false, "workflowVersionId", domain.Unknown, "does not exist; it must be the id of one of your workflow versions")
+	}
+	r.Text(d.Name, "name", MinName, MaxName)
+	checkType(&r, d.Type)
+	var config Config
+	if d.Config == nil {
+		r.Check(false, "config", domain.Required, "must be given; it may be an empty object")
+	} else {
+		config = readConfig(&r, *d.Config, around.Settings)
+	}
+	if err := r.Err(invalid, invalidMessage); err != nil {
+		return nil, err
+	}
+	return &Trigger{State{
+		ID: id, Tenant: owner, SubTenant: around.SubTenant, Version: d.Version, Name: d.Name, Type: d.Type, Config: config,
+		Active: d.Active == nil || *d.Active, CreatedAt: now, UpdatedAt: now, Revision: 1,
+	}}, nil
+}
+
+// Restore rebuilds a trigger from what a store kept, without applying any rule.
+func Restore(s State) *Trigger { return &Trigger{s} }
+
+// State returns what a store has to keep.
+func (t *Trigger) State() State { return t.state }
+
+// ID identifies the trigger.
+func (t *Trigger) ID() ID { return t.state.ID }
+
+// Tenant owns the trigger.
+func (t *Trigger) Tenant() tenant.ID { return t.state.Tenant }
+
+// SubTenant is the segment of the tenant that the workflow belongs to, empty for
+// none.
+func (t *Trigger) SubTenant() tenant.SubTenantID { return t.state.SubTenant }
+
+// Version is the workflow version the trigger is attached to.
+func (t *Trigger) Version() workflow.VersionID { return t.state.Version }
+
+// Name is for people.
+func (t *Trigger) Name() string { return t.state.Name }
+
+// Type says what fires the trigger.
+func (t *Trigger) Type() Type { return t.state.Type }
+
+// Config is what the client configured.
+func (t *Trigger) Config() Config { return t.state.Config }
+
+// Active says whether the trigger may fire.
+func (t *Trigger) Active() bool { return t.state.Active }
+
+// CreatedAt is when the trigger was made.
+func (t *Trigger) CreatedAt() time.Time { return t.state.CreatedAt }
+
+// UpdatedAt is when the trigger last changed.
+func (t *Trigger) UpdatedAt() time.Time { return t.state.UpdatedAt }
+
+// Revision counts the trigger's changes.
+func (t *Trigger) Revision() int64 { return t.state.Revision }
+
+// Patch is what a client wants to change of a trigger; nil leaves a member as it
+// is. The type and the version never change.
+type Patch struct {
+	Name      *string
+	Config    *domain.Document
+	Active    *bool
+	Malformed []domain.Violation // what was found while the request was read; reported with the rest
+}
+
+// Revise changes the trigger as a whole or not at all. Every violation is reported
+// at once, with the code trigger_invalid.
+func (t *Trigger) Revise(p Patch, settings tenant.Settings, now time.Time) error {
+	next := t.state
+	var r domain.Rules
+	r.Add(p.Malformed...)
+	if p.Name != nil {
+		next.Name = *p.Name
+		r.Text(next.Name, "name", MinName, MaxName)
+	}
+	if p.Config != nil {
+		next.Config = readConfig(&r, *p.Config, settings)
+	}
+	if p.Active != nil {
+		next.Active = *p.Active
+	}
+	if err := r.Err(invalid, invalidMessage); err != nil {
+		return err
+	}
+	if next.Name != t.state.Name || next.Active != t.state.Active || !next.Config.Equal(t.state.Config) {
+		next.UpdatedAt = now
+	}
+	t.state = next
+	return nil
+}
+
+func checkType(r *domain.Rules, t Type) {
+	if t == "" {
+		r.Check(false, "type", domain.Required, "must be %s", domain.OneOf(Types()...))
+		return
+	}
+	r.Check(t.Valid(), "type", domain.NotAllowed, "must be %s, not %q", domain.OneOf(Types()...), string(t))
+}
+
+// readConfig reads a configuration and checks its event against those that the
+// tenant knows.
+func readConfig(r *domain.Rules, doc domain.Document, settings tenant.Settings) Config {
+	c, found := ParseConfig(doc)
+	r.Add(found...)
+	if event, ok := c.Event(); ok && !settings.KnowsEvent(event) {
+		r.Check(false, "config.webhookConfig.event", domain.Unknown, "must be one of the events in your settings; there is no %q", event)
+	}
+	return c
+}

@@ -1,0 +1,163 @@
+package workflow
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/node"
+)
+
+// Expressions compiles what nodes and edges compute with. It runs nothing.
+type Expressions interface {
+	// CheckExpression returns nil when source is an expression that uses no free
+	// name but the roots and what the language itself defines, else an error that
+	// says what is wrong and where in the source.
+	CheckExpression(source string, roots ...string) error
+
+	// CheckTemplate does the same for every expression that stands between {{ and
+	// }} in the text. A {{ without its }} is an error.
+	CheckTemplate(text string, roots ...string) error
+}
+
+// AttachedTrigger is what a graph needs to know of a trigger of its version.
+type AttachedTrigger struct {
+	ID   string
+	Name string
+	Type string // "webhook" or "schedule"
+}
+
+// Environment is what a graph is checked against. Every member but Triggers is
+// needed.
+type Environment struct {
+	Registry    node.Registry     // what the tenant sees
+	Expressions Expressions       // the expression language
+	Triggers    []AttachedTrigger // all triggers of the version, active or not
+}
+
+// Check reports everything that keeps a graph from being published, the way a
+// compiler does: all at once, nodes first, then edges, each in the client's order.
+//
+//   - Nodes have a type and version of the registry and a configuration that fits
+//     its schema; in the configuration of an httpRequest a text that holds {{ is
+//     checked as a template and fits any type.
+//   - Expressions and templates compile.
+//   - Every branch of a condition or switch leads somewhere: by an edge that bears
+//     it, by an edge that is taken on every branch, or by a target in the
+//     configuration. A target that is written as null or "" says that the run is
+//     meant to end there.
+//   - Branch targets in the configuration are nodes that an edge leads to.
+//   - Trigger nodes name triggers of the version that have their type.
+//   - Every node is reached from where some run starts.
+//   - Edges name outputs, branches and inputs that exist, what they carry fits
+//     where it arrives, and required inputs are provided. The schemas written into
+//     a node narrow those of its type; a document that is no map of field schemas
+//     is a note of its author's and says nothing.
+//
+// What no draft may have either, such as a cycle, is reported as well.
+func Check(g Graph, env Environment) []Finding {
+	c := &checker{
+		g: g, env: env, names: namesOf(env.Registry),
+		triggerNodes: g.triggerNodes(), steps: make([]step, len(g.nodes)),
+	}
+	if len(g.nodes) == 0 {
+		c.found.add(subject{path: "nodes"}, domain.Required, "must hold at least one node")
+		return c.found.list
+	}
+	c.found = collected(g.defects(true))
+	if len(g.nodes) > MaxNodes || len(g.edges) > MaxEdges {
+		return c.found.list
+	}
+	reached := c.reached()
+	for i, n := range g.nodes {
+		about := nodeSubject(i, n)
+		c.steps[i] = c.prepare(about, n)
+		c.checkNode(about, i)
+		if !reached[n.ID] {
+			c.found.add(about, UnreachableNode, "is never reached: no edge leads to it from %s", c.whereRunsStart())
+		}
+	}
+	c.flow()
+	for i, e := range g.edges {
+		c.checkEdge(edgeSubject(i, e), i)
+	}
+	return c.found.list
+}
+
+// checker is one check of one graph.
+type checker struct {
+	g            Graph
+	env          Environment
+	names        typeNames
+	triggerNodes []triggerNode
+	found        findings
+	steps        []step // by place of the node
+}
+
+// step is what is known of a node.
+type step struct {
+	known    bool // the registry has its type and version; else nothing below is set
+	kind     node.NodeType
+	config   map[string]any
+	input    node.Schema // of the type, narrowed by the node's own
+	output   node.Schema
+	branches []string         // nil when the node chooses none
+	takes    node.FieldSchema // what its whole input must be
+	gives    node.FieldSchema // what edges carry away from it
+}
+
+func (c *checker) prepare(about subject, n Node) step {
+	kind, known := c.lookup(about, n)
+	config, readable := object(n.Config)
+	if !readable {
+		c.found.add(about.member("config"), domain.BadFormat, "must be a JSON object")
+	}
+	if !known || !readable {
+		return step{}
+	}
+	s := step{
+		known: true, kind: kind, config: config,
+		input:    c.narrow(about.member("inputSchema"), n.InputSchema, kind.Input),
+		output:   c.narrow(about.member("outputSchema"), n.OutputSchema, outputs(kind, config)),
+		branches: node.Branches(kind.Type, config),
+	}
+	s.takes = s.input.Whole()
+	return s
+}
+
+func (c *checker) checkNode(about subject, i int) {
+	s := c.steps[i]
+	if !s.known {
+		return
+	}
+	config := about.member("config")
+	c.checkConfig(config, s)
+	c.checkExpressions(config, s)
+	c.checkBranches(config, i)
+	c.checkTriggerNode(config, i)
+	c.checkInputs(about, i)
+}
+
+// checkConfig applies the schema of the type. Branch targets are left to
+// checkBranches, which knows more about them.
+func (c *checker) checkConfig(about subject, s step) {
+	var r domain.Rules
+	s.kind.CheckConfig(&r, about.path, withoutOpenEnds(s))
+	templates := map[string]bool{}
+	for _, t := range c.templates(about, s) {
+		templates[t.about.path] = true
+	}
+	for _, v := range r.Violations() {
+		if !templates[v.Field] {
+			c.found.add(subject{path: v.Field, node: about.node}, v.Code, "%s", v.Message)
+		}
+	}
+}
+
+// object reads a document into a JSON tree with its numbers as they are spelled.
+func object(d domain.Document) (tree map[string]any, ok bool) {
+	dec := json.NewDecoder(strings.NewReader(d.String()))
+	dec.UseNumber()
+	err := dec.Decode(&tree)
+	return tree, err == nil && tree != nil
+}

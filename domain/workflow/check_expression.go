@@ -1,0 +1,100 @@
+package workflow
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/sluicehq/sluice/domain/node"
+)
+
+// checkExpressions compiles the expressions and templates in a configuration.
+func (c *checker) checkExpressions(about subject, s step) {
+	switch s.kind.Type {
+	case node.Condition:
+		c.compile(about.member("condition"), s.config["condition"], NodeScope())
+	case node.Switch:
+		c.compile(about.member("expression"), s.config["expression"], NodeScope())
+	case node.Transform:
+		transformType, _ := s.config["transformType"].(string)
+		c.compile(about.member("source"), s.config["source"], NodeScope())
+		c.compile(about.member("expression"), s.config["expression"], TransformScope(transformType))
+		c.compileMapping(about.member("mapping"), s.config["mapping"], TransformScope(transformType))
+	}
+	for _, t := range c.templates(about, s) {
+		if err := c.env.Expressions.CheckTemplate(t.text, NodeScope()...); err != nil {
+			c.found.add(t.about, BadExpression, "must be a template that compiles: %s", err)
+		}
+	}
+}
+
+// compile checks one expression. An absent, empty or mistyped one is the matter
+// of the configuration schema.
+func (c *checker) compile(about subject, source any, roots []string) {
+	text, isText := source.(string)
+	if !isText || text == "" {
+		return
+	}
+	if err := c.env.Expressions.CheckExpression(text, roots...); err != nil {
+		c.found.add(about, BadExpression, "must be an expression that compiles: %s", err)
+	}
+}
+
+// compileMapping checks every text of a mapping, however deep, as an expression.
+func (c *checker) compileMapping(about subject, mapping any, roots []string) {
+	object, isObject := mapping.(map[string]any)
+	if !isObject {
+		return
+	}
+	walkTexts(about, object, func(at subject, text string) { c.compile(at, text, roots) })
+}
+
+// template is a text of a configuration with expressions in it.
+type template struct {
+	about subject
+	text  string
+}
+
+// templates finds the templates in the configuration of a node whose type permits
+// them (execution rules, "Nodes").
+func (c *checker) templates(about subject, s step) []template {
+	if s.kind.Type != node.HTTPRequest {
+		return nil
+	}
+	var found []template
+	walkTexts(about, s.config, func(at subject, text string) {
+		if strings.Contains(text, "{{") {
+			found = append(found, template{at, text})
+		}
+	})
+	return found
+}
+
+// walkTexts visits every string within a JSON tree, members by name.
+func walkTexts(about subject, value any, visit func(subject, string)) {
+	switch v := value.(type) {
+	case string:
+		visit(about, v)
+	case []any:
+		for i, item := range v {
+			walkTexts(about.item(i), item, visit)
+		}
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			walkTexts(about.member(name), v[name], visit)
+		}
+	}
+}
+
+// checkEdge checks one edge: the keys it bears, what it carries and its condition.
+func (c *checker) checkEdge(about subject, i int) {
+	e := c.g.edges[i]
+	if source, target, ok := c.g.ends(i); ok {
+		c.checkCarried(about, e, source, target)
+	}
+	if guard := e.Guard(); guard != "" {
+		if err := c.env.Expressions.CheckExpression(guard, EdgeScope()...); err != nil {
+			c.found.add(about.member("condition"), BadExpression, "must be an expression that compiles: %s", err)
+		}
+	}
+}

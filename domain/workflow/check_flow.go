@@ -1,0 +1,169 @@
+package workflow
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/sluicehq/sluice/domain/node"
+)
+
+// flow determines what each node gives, after the nodes that lead to it.
+func (c *checker) flow() {
+	for _, id := range c.g.TopologicalOrder() {
+		i := c.g.index[id]
+		s := &c.steps[i]
+		switch {
+		case !s.known:
+		case s.kind.Type.PassesInput() && s.output.Len() == 0:
+			s.gives = c.arriving(i)
+		default:
+			s.gives = s.output.Whole()
+		}
+	}
+}
+
+// arriving is what a node receives where that is one edge's whole value, and any
+// value otherwise: several are merged, or which of them come is not known.
+func (c *checker) arriving(i int) node.FieldSchema {
+	if len(c.g.incoming[i]) != 1 {
+		return node.FieldSchema{}
+	}
+	e := c.g.edges[c.g.incoming[i][0]]
+	if e.InputKey() != "" {
+		return node.FieldSchema{}
+	}
+	value, _ := c.carried(e, c.g.index[e.SourceNodeID])
+	return value
+}
+
+// carried returns what an edge takes from its source. When the source has no such
+// output, problem says what it has.
+func (c *checker) carried(e Edge, source int) (value node.FieldSchema, problem string) {
+	s, key := c.steps[source], e.OutputKey()
+	switch {
+	case key == "" || key == OnSuccess || slices.Contains(s.branches, key):
+		return s.gives, ""
+	case key == OnError || !s.known:
+		return node.FieldSchema{}, ""
+	case s.branches != nil:
+		return node.FieldSchema{}, "must be a branch of " + quote(e.SourceNodeID) + ": " + offer(s.branches)
+	case s.gives.Type() == node.Any:
+		return node.FieldSchema{}, ""
+	case s.gives.Type() != node.Object:
+		return node.FieldSchema{}, "must be left out or \"" + OnSuccess + "\" or \"" + OnError + "\": " +
+			quote(e.SourceNodeID) + " gives one value without members"
+	}
+	members := s.gives.Properties()
+	if value, declared := members.Field(key); declared {
+		return value, ""
+	}
+	if s.kind.Type.PassesInput() || members.Len() == 0 { // what passes may hold more than was declared
+		return node.FieldSchema{}, ""
+	}
+	return node.FieldSchema{}, "must be an output of " + quote(e.SourceNodeID) + ": " + offer(fieldNames(members))
+}
+
+// offer lists outputs for a message, with the outcomes that every node has.
+func offer(outputs []string) string {
+	const most = 20
+	if len(outputs) > most {
+		outputs = append(outputs[:most:most], "…")
+	}
+	names := make([]string, 0, len(outputs)+2)
+	for _, o := range append(slices.Clip(outputs), OnSuccess) {
+		names = append(names, quote(o))
+	}
+	return strings.Join(names, ", ") + " or " + quote(OnError)
+}
+
+func fieldNames(s node.Schema) []string {
+	names := make([]string, 0, s.Len())
+	for name := range s.All() {
+		names = append(names, name)
+	}
+	return names
+}
+
+// checkCarried checks that the edge names an output and an input that exist and
+// that the one fits the other.
+func (c *checker) checkCarried(about subject, e Edge, source, target int) {
+	value, problem := c.carried(e, source)
+	if problem != "" {
+		c.found.add(about.member("sourceOutputKey"), UnknownOutput, "%s, not %s", problem, quote(e.OutputKey()))
+	}
+	t := c.steps[target]
+	if !t.known || t.input.Len() == 0 {
+		return
+	}
+	wanted, into := t.takes, "the input of "+quote(e.TargetNodeID)
+	if key := e.InputKey(); key != "" {
+		field, declared := t.input.Field(key)
+		if !declared {
+			c.found.add(about.member("targetInputKey"), UnknownInput, "must be an input of %s: %s, not %s",
+				quote(e.TargetNodeID), oneOf(fieldNames(t.input)), quote(key))
+			return
+		}
+		wanted, into = field, "input "+quote(key)+" of "+quote(e.TargetNodeID)
+	} else if len(c.g.incoming[target]) > 1 && value.Type() == node.Object {
+		value = value.Properties().Whole() // what one lacks may come from another
+	}
+	if fits, reason := node.Fits(value, wanted); !fits {
+		c.found.add(clashAt(about, e), TypeClash, "must lead from what fits: %s %s (%s)", c.outputOf(e, source), reason, into)
+	}
+}
+
+// clashAt is the member of the edge that a clash is best mended at.
+func clashAt(about subject, e Edge) subject {
+	switch {
+	case e.InputKey() != "":
+		return about.member("targetInputKey")
+	case e.OutputKey() != "":
+		return about.member("sourceOutputKey")
+	}
+	return about
+}
+
+// outputOf says in a message what an edge takes.
+func (c *checker) outputOf(e Edge, source int) string {
+	switch key := e.OutputKey(); {
+	case key == "" || key == OnSuccess:
+		return quote(e.SourceNodeID)
+	case slices.Contains(c.steps[source].branches, key):
+		return "branch " + quote(key) + " of " + quote(e.SourceNodeID)
+	default:
+		return "output " + quote(key) + " of " + quote(e.SourceNodeID)
+	}
+}
+
+func oneOf(names []string) string {
+	const most = 20
+	if len(names) > most {
+		names = append(names[:most:most], "…")
+	}
+	quoted := make([]string, len(names))
+	for i, name := range names {
+		quoted[i] = quote(name)
+	}
+	return strings.Join(quoted, ", ")
+}
+
+// checkInputs reports required inputs that no edge provides where every edge that
+// arrives names the one it provides, so that the node gets these and nothing else.
+func (c *checker) checkInputs(about subject, i int) {
+	provided := map[string]bool{}
+	for _, e := range c.g.incoming[i] {
+		provided[c.g.edges[e].InputKey()] = true
+	}
+	if len(provided) == 0 || provided[""] {
+		return
+	}
+	var missing []string
+	for name, field := range c.steps[i].input.All() {
+		if _, hasDefault := field.Default(); field.Required() && !hasDefault && !provided[name] {
+			missing = append(missing, name)
+		}
+	}
+	if len(missing) > 0 {
+		c.found.add(about, MissingInput, "never gets what it requires: add an edge for each targetInputKey of %s", oneOf(missing))
+	}
+}

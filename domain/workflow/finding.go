@@ -1,0 +1,151 @@
+package workflow
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/sluicehq/sluice/domain"
+)
+
+// The sorts of broken rule that only a graph knows. They are part of the public
+// contract, beside those of package domain.
+const (
+	SelfEdge           domain.ViolationCode = "self_edge"            // an edge from a node to itself
+	Cycle              domain.ViolationCode = "cycle"                // nodes that lead back to themselves
+	UnknownNode        domain.ViolationCode = "unknown_node"         // a node id that no node of the version has
+	UnknownNodeType    domain.ViolationCode = "unknown_node_type"    // the tenant's registry has no such type
+	UnknownNodeVersion domain.ViolationCode = "unknown_node_version" // the type exists, not in this version
+	UnreachableNode    domain.ViolationCode = "unreachable_node"     // no run ever comes to it
+	BadExpression      domain.ViolationCode = "bad_expression"       // an expression or template that does not compile
+	UnknownOutput      domain.ViolationCode = "unknown_output"       // the source has no such output or branch
+	UnknownInput       domain.ViolationCode = "unknown_input"        // the target has no such input
+	TypeClash          domain.ViolationCode = "type_clash"           // what the source gives does not fit the target
+	MissingInput       domain.ViolationCode = "missing_input"        // an input that nothing provides
+	MissingBranch      domain.ViolationCode = "missing_branch"       // a branch that leads nowhere
+	MissingEdge        domain.ViolationCode = "missing_edge"         // a branch target that no edge leads to
+	UnknownTrigger     domain.ViolationCode = "unknown_trigger"      // a trigger that the version does not have
+	WrongTriggerType   domain.ViolationCode = "wrong_trigger_type"   // a trigger of another type than its node's
+)
+
+// Finding is one thing that keeps a graph from being stored or published.
+type Finding struct {
+	Field   string // dotted path as the client wrote it: nodes[2].config.url, edges[0].targetNodeId
+	NodeID  NodeID // the node it is about, empty when it is about none
+	EdgeID  EdgeID // the edge it is about, empty when it is about none
+	Code    domain.ViolationCode
+	Message string // what is wrong and what would be right, beginning in lower case after the field's name
+}
+
+// Violation turns the finding into the form that every error has.
+func (f Finding) Violation() domain.Violation {
+	return domain.Violation{Field: f.Field, Message: f.Message, Code: f.Code}
+}
+
+// String renders the finding as "field message".
+func (f Finding) String() string { return f.Violation().String() }
+
+// subject is what findings are about: the place of a node or an edge in the
+// client's document.
+type subject struct {
+	path string
+	node NodeID
+	edge EdgeID
+}
+
+func nodeSubject(i int, n Node) subject {
+	return subject{path: domain.Index("nodes", i), node: n.ID}
+}
+
+func edgeSubject(i int, e Edge) subject {
+	return subject{path: domain.Index("edges", i), edge: e.ID}
+}
+
+// member returns the same subject with the path of one of its members.
+func (s subject) member(name string) subject {
+	s.path = domain.Member(s.path, name)
+	return s
+}
+
+// item returns the same subject with the path of an element of an array.
+func (s subject) item(i int) subject {
+	s.path = domain.Index(s.path, i)
+	return s
+}
+
+// findings collects findings, one for each field: the first, because later ones
+// follow from it. It does what domain.Rules does, in linear time however many
+// there are. The zero value is ready to use.
+type findings struct {
+	list []Finding
+	seen map[string]bool
+}
+
+// collected continues with findings that were made before.
+func collected(list []Finding) findings {
+	fs := findings{list: list, seen: make(map[string]bool, len(list))}
+	for _, f := range list {
+		fs.seen[f.Field] = true
+	}
+	return fs
+}
+
+func (fs *findings) add(about subject, code domain.ViolationCode, format string, args ...any) {
+	if fs.seen[about.path] {
+		return
+	}
+	if fs.seen == nil {
+		fs.seen = map[string]bool{}
+	}
+	fs.seen[about.path] = true
+	fs.list = append(fs.list, Finding{
+		Field: about.path, NodeID: about.node, EdgeID: about.edge, Code: code, Message: fmt.Sprintf(format, args...),
+	})
+}
+
+// text applies the rules that every text of a client obeys to one member.
+func (fs *findings) text(about subject, value string, minLen, maxLen int) {
+	var r domain.Rules
+	r.Text(value, about.path, minLen, maxLen)
+	for _, v := range r.Violations() {
+		fs.add(about, v.Code, "%s", v.Message)
+	}
+}
+
+// invalid returns nil when there is nothing to report, else an Invalid error that
+// holds what an adapter found while it read the request, then the findings. A
+// finding about a member whose type was wrong, or that lies inside such a member,
+// would only repeat that and is left out.
+func invalid(code, message string, malformed []domain.Violation, found []Finding) error {
+	var all []domain.Violation
+	read := make(map[string]bool, len(malformed))
+	for _, v := range malformed {
+		if !read[v.Field] {
+			read[v.Field] = true
+			all = append(all, v)
+		}
+	}
+	for _, f := range found {
+		if !within(read, f.Field) {
+			all = append(all, f.Violation())
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	return &domain.Error{Kind: domain.Invalid, Code: code, Message: message, Violations: all}
+}
+
+// within says whether the path or one that contains it is in the set.
+func within(paths map[string]bool, path string) bool {
+	for len(paths) > 0 {
+		if paths[path] {
+			return true
+		}
+		cut := strings.LastIndexAny(path, ".[")
+		if cut < 0 {
+			return false
+		}
+		path = path[:cut]
+	}
+	return false
+}

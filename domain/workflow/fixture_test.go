@@ -1,0 +1,185 @@
+package workflow_test
+
+import (
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/node"
+	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/domain/workflow"
+)
+
+const owner = tenant.ID("tenant_01h2xcejqtf2nbrexx3vqjhp41")
+
+var (
+	morning = time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC)
+	noon    = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+)
+
+// goExpressions is an expression language for tests whose grammar is Go's.
+type goExpressions struct{}
+
+func (goExpressions) CheckExpression(source string, roots ...string) error {
+	tree, err := parser.ParseExpr(source)
+	if err != nil {
+		return err
+	}
+	var unknown error
+	ast.Inspect(tree, func(n ast.Node) bool { return free(n, roots, &unknown) })
+	return unknown
+}
+
+// free visits a tree and notes the first name that is no root; what stands behind
+// a dot is a member's name.
+func free(n ast.Node, roots []string, unknown *error) bool {
+	if selector, ok := n.(*ast.SelectorExpr); ok {
+		ast.Inspect(selector.X, func(n ast.Node) bool { return free(n, roots, unknown) })
+		return false
+	}
+	if name, ok := n.(*ast.Ident); ok && !slices.Contains(roots, name.Name) && *unknown == nil {
+		*unknown = fmt.Errorf("unknown name %q", name.Name)
+	}
+	return true
+}
+
+func (x goExpressions) CheckTemplate(text string, roots ...string) error {
+	for {
+		_, rest, found := strings.Cut(text, "{{")
+		if !found {
+			return nil
+		}
+		source, after, closed := strings.Cut(rest, "}}")
+		if !closed {
+			return errors.New("{{ without }}")
+		}
+		if err := x.CheckExpression(source, roots...); err != nil {
+			return err
+		}
+		text = after
+	}
+}
+
+func schema(t testing.TB, text string) node.Declarations {
+	t.Helper()
+	var r domain.Rules
+	declared := node.ReadDeclarations(&r, "", []byte(text))
+	if err := r.Err("schema_invalid", "The schema is not valid."); err != nil {
+		t.Fatal(err)
+	}
+	return declared
+}
+
+// registry has the built-in nodes and the custom nodes charge 1.0.0 and 1.1.0
+// and person 1.0.0.
+func registry(t testing.TB) node.Registry {
+	t.Helper()
+	var custom []*node.Custom
+	for _, d := range []node.CustomDraft{
+		{
+			Type: "charge", Version: "1.0.0",
+			InputSchema:  schema(t, `{"amount": {"type": "number", "required": true, "min": 1}, "note": {"type": "string"}}`),
+			OutputSchema: schema(t, `{"receipt": {"type": "string", "required": true}, "total": {"type": "number", "required": true}}`),
+			ConfigSchema: schema(t, `{"currency": {"type": "string", "pattern": "^[A-Z]{3}$"}}`),
+		},
+		{Type: "charge", Version: "1.1.0"},
+		{
+			Type: "person", Version: "1.0.0",
+			OutputSchema: schema(t, `{
+				"name": {"type": "string", "required": true},
+				"amount": {"type": "string", "required": true},
+				"address": {"type": "object", "required": true, "properties": {"city": {"type": "string"}}, "additionalProperties": false}
+			}`),
+		},
+	} {
+		d.Name = d.Type
+		c, err := node.NewCustom(node.CustomID(d.Type+d.Version), owner, d, morning)
+		if err != nil {
+			t.Fatal(err)
+		}
+		custom = append(custom, c)
+	}
+	return node.RegistryFor(owner, tenant.English, []string{"waitForEvent"}, custom)
+}
+
+func environment(t testing.TB, triggers ...workflow.AttachedTrigger) workflow.Environment {
+	t.Helper()
+	return workflow.Environment{Registry: registry(t), Expressions: goExpressions{}, Triggers: triggers}
+}
+
+// step is a node draft of a type's first version.
+func step(id, kind, config string) workflow.NodeDraft {
+	return workflow.NodeDraft{
+		ID: workflow.NodeID(id), Type: kind, Version: "1.0.0", Name: id, Config: domain.RestoreDocument(config),
+	}
+}
+
+func edge(source, target string) workflow.EdgeDraft {
+	return workflow.EdgeDraft{SourceNodeID: workflow.NodeID(source), TargetNodeID: workflow.NodeID(target)}
+}
+
+// on is an edge that bears a sourceOutputKey.
+func on(source, key, target string) workflow.EdgeDraft {
+	e := edge(source, target)
+	e.SourceOutputKey = &key
+	return e
+}
+
+// into is an edge that bears both keys.
+func into(source, output, target, input string) workflow.EdgeDraft {
+	e := on(source, output, target)
+	e.TargetInputKey = &input
+	return e
+}
+
+func when(e workflow.EdgeDraft, condition string) workflow.EdgeDraft {
+	e.Condition = &condition
+	return e
+}
+
+func nodes(n ...workflow.NodeDraft) []workflow.NodeDraft { return n }
+
+func edges(e ...workflow.EdgeDraft) []workflow.EdgeDraft { return e }
+
+// counted gives edges the ids edge_1, edge_2 and so on.
+func counted() func() workflow.EdgeID {
+	n := 0
+	return func() workflow.EdgeID {
+		n++
+		return workflow.EdgeID(fmt.Sprintf("edge_%d", n))
+	}
+}
+
+func graph(t testing.TB, n []workflow.NodeDraft, e []workflow.EdgeDraft) workflow.Graph {
+	t.Helper()
+	g, err := workflow.NewGraph(n, e, counted())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+// wantError compares an error's kind, code and violations.
+func wantError(t *testing.T, got error, kind domain.Kind, code string, violations ...domain.Violation) {
+	t.Helper()
+	var e *domain.Error
+	if !errors.As(got, &e) {
+		t.Fatalf("error is %v, want a domain error with the code %s", got, code)
+	}
+	if e.Kind != kind || e.Code != code || e.Message == "" {
+		t.Errorf("error is %q of kind %q, want %q of kind %q with a message", e.Code, e.Kind, code, kind)
+	}
+	if diff := cmp.Diff(violations, e.Violations); diff != "" {
+		t.Errorf("violations (-want +got):\n%s", diff)
+	}
+}
+
+func pointer[T any](v T) *T { return &v }

@@ -1,0 +1,41 @@
+package workflow
+
+// The names that an expression can begin with (execution rules, "The graph").
+// Functions of the expression language itself, such as now, are not among them.
+const (
+	RootInput   = "input"   // what flowed into the node
+	RootPayload = "payload" // what the run was started with
+	RootNodes   = "nodes"   // the output of each node that ran, by node id
+	RootRun     = "run"     // the run's ids
+	RootResult  = "result"  // on an edge: the source's output
+	RootItem    = "item"    // in map, filter and reduce: the element at hand
+	RootIndex   = "index"   // in map, filter and reduce: its place, from 0
+	RootAcc     = "acc"     // in reduce: what was computed so far
+)
+
+// NodeScope lists the roots of an expression in a node's configuration.
+func NodeScope() []string { return []string{RootInput, RootPayload, RootNodes, RootRun} }
+
+// EdgeScope lists the roots of an edge's condition.
+func EdgeScope() []string { return append(NodeScope(), RootResult) }
+
+// The values of a transform's transformType, which say what its expression is
+// applied to.
+const (
+	TransformExpression = "expression"
+	TransformMap        = "map"
+	TransformFilter     = "filter"
+	TransformReduce     = "reduce"
+)
+
+// TransformScope lists the roots of the expression or mapping of a transform of
+// this transformType.
+func TransformScope(transformType string) []string {
+	switch transformType {
+	case TransformMap, TransformFilter:
+		return append(NodeScope(), RootItem, RootIndex)
+	case TransformReduce:
+		return append(NodeScope(), RootItem, RootIndex, RootAcc)
+	}
+	return NodeScope()
+}

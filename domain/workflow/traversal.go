@@ -1,0 +1,118 @@
+package workflow
+
+import "slices"
+
+// Nodes returns the nodes in the client's order.
+func (g Graph) Nodes() []Node { return cloneNodes(g.nodes) }
+
+// Edges returns the edges in the client's order.
+func (g Graph) Edges() []Edge { return cloneEdges(g.edges) }
+
+// Node returns the node of an id; ok is false when there is none.
+func (g Graph) Node(id NodeID) (n Node, ok bool) {
+	i, ok := g.index[id]
+	if !ok {
+		return Node{}, false
+	}
+	n = g.nodes[i]
+	n.Description = copied(n.Description)
+	return n, true
+}
+
+// Incoming returns the edges that lead to a node, in the client's order.
+func (g Graph) Incoming(id NodeID) []Edge { return g.pick(g.incoming, id) }
+
+// Outgoing returns the edges that lead away from a node, in the client's order.
+func (g Graph) Outgoing(id NodeID) []Edge { return g.pick(g.outgoing, id) }
+
+func (g Graph) pick(lists [][]int, id NodeID) []Edge {
+	i, ok := g.index[id]
+	if !ok {
+		return nil
+	}
+	picked := make([]Edge, 0, len(lists[i]))
+	for _, e := range lists[i] {
+		picked = append(picked, g.edges[e].clone())
+	}
+	return picked
+}
+
+// Roots returns the nodes without an incoming edge, in the client's order.
+func (g Graph) Roots() []NodeID {
+	var roots []NodeID
+	for i, n := range g.nodes {
+		if len(g.incoming[i]) == 0 {
+			roots = append(roots, n.ID)
+		}
+	}
+	return roots
+}
+
+// TopologicalOrder returns every node after all nodes that lead to it, otherwise
+// in the client's order. A graph with a cycle, which only [RestoreGraph] can make,
+// yields the nodes before it.
+func (g Graph) TopologicalOrder() []NodeID {
+	open := make([]int, len(g.nodes)) // edges whose source has not been placed yet
+	var ready []int
+	for i := range g.nodes {
+		if open[i] = len(g.incoming[i]); open[i] == 0 {
+			ready = append(ready, i)
+		}
+	}
+	order := make([]NodeID, 0, len(g.nodes))
+	for ; len(ready) > 0; ready = ready[1:] {
+		order = append(order, g.nodes[ready[0]].ID)
+		for _, e := range g.outgoing[ready[0]] {
+			target := g.index[g.edges[e].TargetNodeID]
+			if open[target]--; open[target] == 0 {
+				ready = append(ready, target)
+			}
+		}
+	}
+	return order
+}
+
+// Reachable returns the nodes that edges lead to from any of the given ones, these
+// included, in the client's order. An id that no node has leads nowhere.
+func (g Graph) Reachable(from ...NodeID) []NodeID {
+	reached := make([]bool, len(g.nodes))
+	var open []int
+	visit := func(i int) {
+		if !reached[i] {
+			reached[i] = true
+			open = append(open, i)
+		}
+	}
+	for _, id := range from {
+		if i, ok := g.index[id]; ok {
+			visit(i)
+		}
+	}
+	for len(open) > 0 {
+		last := open[len(open)-1]
+		open = open[:len(open)-1]
+		for _, e := range g.outgoing[last] {
+			visit(g.index[g.edges[e].TargetNodeID])
+		}
+	}
+	var ids []NodeID
+	for i, n := range g.nodes {
+		if reached[i] {
+			ids = append(ids, n.ID)
+		}
+	}
+	return ids
+}
+
+// Equal says whether both graphs hold the same nodes and edges in the same order.
+func (g Graph) Equal(other Graph) bool {
+	return slices.EqualFunc(g.nodes, other.nodes, func(a, b Node) bool {
+		sameDescription := same(a.Description, b.Description)
+		a.Description, b.Description = nil, nil
+		return sameDescription && a == b
+	}) && slices.EqualFunc(g.edges, other.edges, func(a, b Edge) bool {
+		return a.ID == b.ID && a.SourceNodeID == b.SourceNodeID && a.TargetNodeID == b.TargetNodeID &&
+			same(a.Condition, b.Condition) && same(a.Label, b.Label) &&
+			same(a.SourceOutputKey, b.SourceOutputKey) && same(a.TargetInputKey, b.TargetInputKey)
+	})
+}

@@ -1,0 +1,194 @@
+package workflow
+
+import (
+	"slices"
+	"time"
+
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/tenant"
+)
+
+// Status says where a version is in its life.
+type Status string
+
+// The statuses of a version.
+const (
+	StatusDraft    Status = "draft"    // never published; its graph may change
+	StatusActive   Status = "active"   // published, and the one of its workflow that triggers start
+	StatusInactive Status = "inactive" // published before and replaced or switched off since
+)
+
+// Valid says whether s is a status that exists.
+func (s Status) Valid() bool { return s == StatusDraft || s == StatusActive || s == StatusInactive }
+
+// Version is one numbered state of a workflow's graph: a draft until it is
+// published, immutable afterwards. At most one version of a workflow is active;
+// who publishes one deactivates the other in the same unit of work. Build one with
+// [NewVersion] or [RestoreVersion].
+type Version struct{ state VersionState }
+
+// VersionState is everything a store keeps of a version.
+type VersionState struct {
+	ID          VersionID
+	Workflow    ID
+	Tenant      tenant.ID
+	SubTenant   tenant.SubTenantID // that of the workflow
+	Number      int                // 1, 2, 3 … within the workflow
+	Graph       Graph
+	Active      bool
+	PublishedAt *time.Time // when it last became active, nil for a draft
+	CreatedAt   time.Time
+	Revision    int64 // 1 at first; a store raises it with every update and refuses a stale one
+}
+
+// VersionDraft is what a version is made of.
+type VersionDraft struct {
+	Nodes     []NodeDraft        // at most [MaxNodes]
+	Edges     []EdgeDraft        // at most [MaxEdges]
+	Malformed []domain.Violation // what was found while the request was read; reported with the rest
+}
+
+// VersionPatch changes a draft. A nil member stays as it is; one that is there
+// replaces all nodes or all edges.
+type VersionPatch struct {
+	Nodes     *[]NodeDraft
+	Edges     *[]EdgeDraft
+	Malformed []domain.Violation // what was found while the request was read; reported with the rest
+}
+
+const versionInvalid, versionInvalidMessage = "version_invalid", "The workflow version is not valid."
+
+// NewVersion makes a draft that bears the given number. newEdgeID is called once
+// for each edge. A nil wf means that the client named a workflow that does not
+// exist. That and every violation of [NewGraph] are reported together, with the
+// code version_invalid.
+func NewVersion(id VersionID, wf *Workflow, number int, d VersionDraft, newEdgeID func() EdgeID, now time.Time) (*Version, error) {
+	malformed := d.Malformed
+	if wf == nil {
+		absent := domain.Violation{Field: "workflowId", Message: "must be the id of a workflow that exists", Code: domain.Unknown}
+		malformed = append(slices.Clone(malformed), absent)
+	}
+	g, err := buildGraph(versionInvalid, versionInvalidMessage, malformed, drawn(d.Nodes), drafted(d.Edges), newEdgeID)
+	if err != nil {
+		return nil, err
+	}
+	return &Version{VersionState{
+		ID: id, Workflow: wf.ID(), Tenant: wf.Tenant(), SubTenant: wf.SubTenant(), Number: number, Graph: g,
+		CreatedAt: now, Revision: 1,
+	}}, nil
+}
+
+// RestoreVersion rebuilds a version from what a store kept, without applying any
+// rule.
+func RestoreVersion(s VersionState) *Version {
+	s.PublishedAt = copied(s.PublishedAt)
+	return &Version{s}
+}
+
+// State returns what a store has to keep.
+func (v *Version) State() VersionState {
+	s := v.state
+	s.PublishedAt = copied(s.PublishedAt)
+	return s
+}
+
+// Edit replaces the nodes, the edges or both of a draft. A published version is a
+// Conflict with the code version_published. Every violation of the resulting graph
+// is reported with the code version_invalid, and nothing changes then. An edge
+// that is the same as before keeps its id; newEdgeID is called for each other one.
+func (v *Version) Edit(p VersionPatch, newEdgeID func() EdgeID) error {
+	if v.Status() != StatusDraft {
+		return domain.Fail(domain.Conflict, "version_published",
+			"Version %d was published and cannot change any more. Create a new version instead.", v.state.Number)
+	}
+	nodes, edges := v.state.Graph.Nodes(), v.state.Graph.Edges()
+	if p.Nodes != nil {
+		nodes = drawn(*p.Nodes)
+	}
+	if p.Edges != nil {
+		kept := make(map[[6]string]EdgeID, len(edges))
+		for _, e := range edges {
+			kept[e.content()] = e.ID
+		}
+		edges = drafted(*p.Edges)
+		for i := range edges {
+			edges[i].ID = kept[edges[i].content()]
+		}
+	}
+	g, err := buildGraph(versionInvalid, versionInvalidMessage, p.Malformed, nodes, edges, newEdgeID)
+	if err != nil {
+		return err
+	}
+	v.state.Graph = g
+	return nil
+}
+
+// Publish makes the version the active one: a draft, or one that was published
+// before. The active version stays as it is, whatever a check would say by now.
+// Everything that [Check] finds is reported as an Invalid error with the code
+// version_not_publishable, and nothing changes then.
+func (v *Version) Publish(env Environment, now time.Time) error {
+	if v.state.Active {
+		return nil
+	}
+	if err := invalid("version_not_publishable", "The workflow version cannot be published yet.", nil, Check(v.state.Graph, env)); err != nil {
+		return err
+	}
+	v.state.Active, v.state.PublishedAt = true, &now
+	return nil
+}
+
+// Deactivate ends that triggers start the version. One that is not active stays as
+// it is.
+func (v *Version) Deactivate() { v.state.Active = false }
+
+// CheckDeletable returns a Conflict with the code version_active when the version
+// is the active one, which triggers may start at any time.
+func (v *Version) CheckDeletable() error {
+	if v.state.Active {
+		return domain.Fail(domain.Conflict, "version_active",
+			"Version %d is the active one and cannot be deleted. Publish another version first.", v.state.Number)
+	}
+	return nil
+}
+
+// Status says where the version is in its life.
+func (v *Version) Status() Status {
+	switch {
+	case v.state.Active:
+		return StatusActive
+	case v.state.PublishedAt != nil:
+		return StatusInactive
+	}
+	return StatusDraft
+}
+
+// ID identifies the version.
+func (v *Version) ID() VersionID { return v.state.ID }
+
+// Workflow is the workflow it is a version of.
+func (v *Version) Workflow() ID { return v.state.Workflow }
+
+// Tenant is the owner.
+func (v *Version) Tenant() tenant.ID { return v.state.Tenant }
+
+// SubTenant is that of the workflow, empty for none.
+func (v *Version) SubTenant() tenant.SubTenantID { return v.state.SubTenant }
+
+// Number counts the versions of the workflow from 1.
+func (v *Version) Number() int { return v.state.Number }
+
+// Graph is what the version does.
+func (v *Version) Graph() Graph { return v.state.Graph }
+
+// Active says whether the version is the one that triggers start.
+func (v *Version) Active() bool { return v.state.Active }
+
+// PublishedAt is when the version last became active, nil for a draft.
+func (v *Version) PublishedAt() *time.Time { return copied(v.state.PublishedAt) }
+
+// CreatedAt is when the version was made.
+func (v *Version) CreatedAt() time.Time { return v.state.CreatedAt }
+
+// Revision counts the version's changes.
+func (v *Version) Revision() int64 { return v.state.Revision }

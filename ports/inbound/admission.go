@@ -1,0 +1,40 @@
+package inbound
+
+import (
+	"context"
+	"time"
+
+	"github.com/sluicehq/sluice/domain/tenant"
+)
+
+// Admission decides who is asking and whether they may.
+type Admission interface {
+	// Admit checks, in this order: the text of the API key, whether its tenant is
+	// active, the tenant's quota for that type of key, and whether a key of that type
+	// may perform the operation.
+	//
+	// A text that is empty, malformed, unknown, expired or revoked, and the key of a
+	// suspended tenant, are all the same Unauthenticated error with the code
+	// api_key_invalid, so that nobody learns which. Too many requests in a minute are
+	// RateLimited with the code rate_limit_exceeded, too many at the same time with
+	// too_many_concurrent_requests. A key of the wrong type is Forbidden with the code
+	// key_type_not_allowed.
+	//
+	// What was found out before an error is in the answer beside it. Leave is never
+	// nil and must be called when the request is done.
+	Admit(ctx context.Context, keyText string, op tenant.Operation) (Admitted, error)
+}
+
+// Admitted is what is known about a request once its key was recognized.
+type Admitted struct {
+	Caller    tenant.Caller
+	Allowance *Allowance // nil while the caller is unknown
+	Leave     func()     // gives the request's place back
+}
+
+// Allowance is what is left of a caller's requests in the sliding minute.
+type Allowance struct {
+	Limit     int       // requests in any 60 seconds
+	Remaining int       // how many of them are left now
+	Reset     time.Time // when all of them are available again, if none is made until then
+}

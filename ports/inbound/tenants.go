@@ -1,0 +1,93 @@
+package inbound
+
+import (
+	"context"
+	"time"
+
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/tenant"
+)
+
+// Tenants is what the operator of the gateway does with tenants. No tenant's own
+// key reaches it.
+type Tenants interface {
+	// Create makes an active tenant with one public and one secret key, whose texts
+	// are in the answer and nowhere else.
+	Create(ctx context.Context, d TenantDraft) (NewTenant, error)
+
+	// Get returns a tenant, or NotFound with the code tenant_not_found.
+	Get(ctx context.Context, id tenant.ID) (*tenant.Tenant, error)
+
+	// List returns a page of all tenants, the newest first.
+	List(ctx context.Context, page domain.PageRequest) (domain.Page[*tenant.Tenant], error)
+
+	// Update changes what the patch names and nothing else.
+	Update(ctx context.Context, id tenant.ID, p TenantPatch) (*tenant.Tenant, error)
+
+	// Suspend makes the tenant's keys be refused until Resume. Both may be repeated.
+	Suspend(ctx context.Context, id tenant.ID) (*tenant.Tenant, error)
+
+	// Resume lets the tenant's keys be accepted again.
+	Resume(ctx context.Context, id tenant.ID) (*tenant.Tenant, error)
+
+	// Delete removes the tenant and everything it owns, for good.
+	Delete(ctx context.Context, id tenant.ID) error
+}
+
+// TenantDraft is what a tenant is made of.
+type TenantDraft struct {
+	Name     string
+	Language tenant.Language // empty means English
+}
+
+// TenantPatch names what changes about a tenant; nil leaves a member as it is.
+type TenantPatch struct {
+	Name     *string
+	Language *tenant.Language
+	Quotas   map[tenant.KeyType]QuotaPatch
+}
+
+// QuotaPatch overrides parts of a quota; nil leaves a part as it is.
+type QuotaPatch struct {
+	PerMinute  *int
+	Concurrent *int
+}
+
+// NewTenant is a tenant with the texts of its first keys.
+type NewTenant struct {
+	Tenant *tenant.Tenant
+	Public IssuedKey
+	Secret IssuedKey
+}
+
+// IssuedKey is a key together with its text, which cannot be had a second time.
+type IssuedKey struct {
+	Key  *tenant.APIKey
+	Text tenant.KeyText
+}
+
+// APIKeys is what can be done with the keys of the caller's tenant.
+type APIKeys interface {
+	// Issue makes a key. The text is in the answer and nowhere else.
+	Issue(ctx context.Context, who tenant.Caller, d KeyDraft) (IssuedKey, error)
+
+	// List returns a page of the tenant's keys, revoked ones included, the newest
+	// first.
+	List(ctx context.Context, who tenant.Caller, page domain.PageRequest) (domain.Page[*tenant.APIKey], error)
+
+	// Rotate makes a key of the same type and name and ends the old one after the
+	// grace, 0 to 24 hours: with none, the old key is dead when this returns. A key
+	// that is not usable any more is a Conflict with the code api_key_not_active.
+	Rotate(ctx context.Context, who tenant.Caller, id tenant.KeyID, grace time.Duration) (IssuedKey, error)
+
+	// Revoke ends a key at once. The last usable secret key is a Conflict with the
+	// code last_secret_key: it can only be rotated. Revoking twice is fine.
+	Revoke(ctx context.Context, who tenant.Caller, id tenant.KeyID) (*tenant.APIKey, error)
+}
+
+// KeyDraft is what a key is made of.
+type KeyDraft struct {
+	Type      tenant.KeyType
+	Name      string
+	ExpiresAt *time.Time // nil for never
+}

@@ -1,0 +1,30 @@
+package outbound
+
+import (
+	"context"
+	"time"
+
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/tenant"
+)
+
+// OutcomeRepository keeps what commands with an idempotency key answered, in the
+// unit that had their effect.
+type OutcomeRepository interface {
+	// Claim is called first in a unit. It returns nil when the command has not taken
+	// effect yet, or not within domain.OnceRetention before now; the *domain.Replay
+	// when it has; Invalid with the code idempotency_key_reused when the key was used
+	// for another request; and a Conflict with the code idempotency_in_progress when
+	// another unit with the key is running and the store can tell without waiting.
+	// Nothing is asked of the store when no key was given.
+	Claim(ctx context.Context, owner tenant.ID, once domain.Once, now time.Time) error
+
+	// Keep is called last in the unit and records the outcome that once renders. Of
+	// two units that reach it with one key only one commits; the other runs again and
+	// meets the outcome in Claim.
+	Keep(ctx context.Context, owner tenant.ID, once domain.Once, outcome any, now time.Time) error
+
+	// Sweep removes at most limit outcomes, of any tenant, that were recorded before
+	// the time, and returns how many.
+	Sweep(ctx context.Context, before time.Time, limit int) (int, error)
+}

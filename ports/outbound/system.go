@@ -1,0 +1,20 @@
+package outbound
+
+import "time"
+
+// Clock tells the time.
+type Clock interface {
+	// Now is in UTC and truncated to milliseconds, so that every store and the JSON
+	// hold the same instant.
+	Now() time.Time
+}
+
+// Random makes what must not be guessed or must not repeat.
+type Random interface {
+	// ID returns prefix, an underscore and the 26 base32 characters of a UUIDv7. The
+	// identifiers that one process makes sort in the order they were made.
+	ID(prefix string) string
+
+	// Fill fills the slice with bytes from a cryptographically secure source.
+	Fill(p []byte)
+}

@@ -1,0 +1,21 @@
+package outbound
+
+import (
+	"context"
+
+	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/domain/trigger"
+)
+
+// TriggerRepository keeps triggers.
+type TriggerRepository interface {
+	Insert(ctx context.Context, trg *trigger.Trigger) error
+
+	// Get returns NotFound with the code trigger_not_found for an unknown id.
+	Get(ctx context.Context, owner tenant.ID, id trigger.ID) (*trigger.Trigger, error)
+
+	Update(ctx context.Context, trg *trigger.Trigger) error
+
+	// Delete removes the trigger. An unknown id is NotFound.
+	Delete(ctx context.Context, owner tenant.ID, id trigger.ID) error
+}

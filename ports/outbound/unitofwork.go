@@ -1,0 +1,37 @@
+package outbound
+
+import "context"
+
+// UnitOfWork runs a function against the stores so that all its writes take
+// effect together or not at all.
+type UnitOfWork interface {
+	// Do commits exactly when fn returns nil. An error of fn comes back unchanged and
+	// nothing is written; an error of the commit comes back as Unavailable or
+	// Internal. fn may run again when the database reports that it collided with
+	// another unit, so it has no effect but through the stores. Once a write has
+	// failed, the unit does not commit even if fn ignores the failure. Units must not
+	// be nested. A cancelled ctx stops the unit.
+	Do(ctx context.Context, fn func(context.Context, Stores) error) error
+
+	// View runs fn against one consistent snapshot. A write inside fn is an error.
+	View(ctx context.Context, fn func(context.Context, Stores) error) error
+}
+
+// Stores are the repositories of one unit of work. They are valid only inside the
+// function that received them, and not for concurrent use.
+//
+// What holds for all of them: a record of another tenant is reported as one that
+// does not exist; Insert and Update take the tenant from the aggregate, every
+// other method as an argument; Update compares the aggregate's revision with the
+// stored one and raises it by one in both, and a stale one is a Conflict with the
+// code stale_revision.
+type Stores struct {
+	Tenants     TenantRepository
+	APIKeys     APIKeyRepository
+	Credentials CredentialRepository
+	Workflows   WorkflowRepository
+	Versions    VersionRepository
+	Triggers    TriggerRepository
+	CustomNodes CustomNodeRepository
+	Outcomes    OutcomeRepository
+}

@@ -1,0 +1,87 @@
+package portstest
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/node"
+	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/ports/outbound"
+)
+
+// customNode is a custom node with every member filled in.
+func (f fixture) customNode(owner tenant.ID, t node.Type, version string, active bool) node.CustomState {
+	f.Helper()
+	var schema node.Declarations
+	err := json.Unmarshal([]byte(`{"z":{"type":"string","required":true,"pattern":"^<a>&","maxLength":9,"default":"<a>&"},
+		"a":{"type":"array","items":{"type":"enum","enum":["x",1.50,null]}}}`), &schema)
+	if err != nil {
+		f.Fatal(err)
+	}
+	return node.CustomState{
+		ID: node.CustomID(newID("cn")), Tenant: owner, Type: t, Name: "Enrich", Description: "Looks it up", Version: version,
+		InputSchema: schema, OutputSchema: schema, ConfigSchema: schema, Endpoint: "https://example.com/run", CanPause: true,
+		IsActive: active, Translations: map[tenant.Language]node.Translation{tenant.Spanish: {Name: "Enriquecer"}},
+		CreatedAt: noon, UpdatedAt: noon.Add(time.Second), Revision: 1,
+	}
+}
+
+// CustomNodeRepository is the contract of outbound.CustomNodeRepository.
+func CustomNodeRepository(t *testing.T, open OpenStore) {
+	insert := func(f fixture, st node.CustomState) error {
+		return f.work.Do(f.Context(), func(ctx context.Context, stores outbound.Stores) error {
+			return stores.CustomNodes.Insert(ctx, node.RestoreCustom(st))
+		})
+	}
+	cases(t, open, map[string]func(f fixture){
+		"every field of the active ones comes back, by type and version": func(f fixture) {
+			owner := f.tenant().ID()
+			b := f.customNode(owner, "acme.b", "1.0.0", true)
+			a2 := f.customNode(owner, "acme.a", "2.0.0", true)
+			a1 := f.customNode(owner, "acme.a", "1.0.0", true)
+			inactive := f.customNode(owner, "acme.c", "1.0.0", false)
+			foreign := f.customNode(f.tenant().ID(), "acme.d", "1.0.0", true)
+			for _, st := range []node.CustomState{b, a2, a1, inactive, foreign} {
+				if err := insert(f, st); err != nil {
+					f.Fatal(err)
+				}
+			}
+			f.read(func(ctx context.Context, st outbound.Stores) error {
+				found, err := st.CustomNodes.Active(ctx, owner)
+				var got []node.CustomState
+				for _, n := range found {
+					got = append(got, n.State())
+				}
+				if diff := cmp.Diff(asText(f, a1, a2, b), asText(f, got...)); diff != "" {
+					f.Error(diff)
+				}
+				return err
+			})
+		},
+		"a type and version exists once in a tenant": func(f fixture) {
+			owner := f.tenant().ID()
+			if err := insert(f, f.customNode(owner, "acme.a", "1.0.0", true)); err != nil {
+				f.Fatal(err)
+			}
+			f.wantError(insert(f, f.customNode(owner, "acme.a", "1.0.0", false)), domain.Conflict, "custom_node_exists")
+			if err := insert(f, f.customNode(f.tenant().ID(), "acme.a", "1.0.0", true)); err != nil {
+				f.Errorf("another tenant may not define it: %v", err)
+			}
+		},
+	})
+}
+
+// asText renders states for comparison, spelling of numbers included.
+func asText(f fixture, states ...node.CustomState) string {
+	f.Helper()
+	text, err := json.MarshalIndent(states, "", " ")
+	if err != nil {
+		f.Fatal(err)
+	}
+	return string(text)
+}
