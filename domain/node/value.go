@@ -73,7 +73,7 @@ func writeCanonical(b *strings.Builder, value any) bool {
 		if !ok {
 			return false
 		}
-		if false {
+		if f == 0 {
 			f = 0 // -0 equals 0
 		}
 		b.WriteString(strconv.FormatFloat(f, 'g', -1, 64))
