@@ -47,6 +47,7 @@ const (
 // finding about it is kept, because the later ones follow from it.
 type Rules struct {
 	violations []Violation
+	broken     map[string]struct{} // the fields that were reported
 }
 
 // Check records a violation of field unless ok. The message is formatted only
@@ -60,20 +61,21 @@ func (r *Rules) Check(ok bool, field string, code ViolationCode, format string, 
 // Add records violations, dropping each whose field was reported before.
 func (r *Rules) Add(found ...Violation) {
 	for _, v := range found {
-		if !r.Broken(v.Field) {
-			r.violations = append(r.violations, v)
+		if r.Broken(v.Field) {
+			continue
 		}
+		if r.broken == nil {
+			r.broken = make(map[string]struct{})
+		}
+		r.broken[v.Field] = struct{}{}
+		r.violations = append(r.violations, v)
 	}
 }
 
 // Broken says whether a violation of exactly this field was recorded.
 func (r *Rules) Broken(field string) bool {
-	for _, v := range r.violations {
-		if v.Field == field {
-			return true
-		}
-	}
-	return false
+	_, ok := r.broken[field]
+	return ok
 }
 
 // Violations returns what was recorded, in order; nil when nothing was.

@@ -15,9 +15,19 @@ func (a *API) serveOpen(e *gin.Engine) {
 	e.GET("/readyz", a.readiness)
 	e.GET("/openapi.yaml", description("application/yaml; charset=utf-8", openapi.YAML()))
 	e.GET("/openapi.json", description(contentType, openapi.JSON()))
-	page := gin.WrapH(http.StripPrefix("/docs", docs.Handler()))
 	e.GET("/docs", func(c *gin.Context) { c.Redirect(http.StatusMovedPermanently, "/docs/") })
-	e.GET("/docs/*file", page)
+	e.GET("/docs/*file", a.documentation(http.StripPrefix("/docs", docs.Handler())))
+}
+
+// documentation serves the page about the API.
+func (a *API) documentation(page http.Handler) gin.HandlerFunc {
+	return func(c *gin.Context) {
+		if !docs.Has(c.Param("file")) {
+			a.fail(c, errNoRoute(c.Request))
+			return
+		}
+		page.ServeHTTP(c.Writer, c.Request)
+	}
 }
 
 type healthBody struct {

@@ -59,10 +59,7 @@ func (s *Store) Migrator() Migrator { return s.migrator }
 
 // Ping says whether the database answers.
 func (s *Store) Ping(ctx context.Context) error {
-	if err := s.reader.db.PingContext(ctx); err != nil {
-		return s.translate(err)
-	}
-	return nil
+	return s.reached(s.reader.db.PingContext(ctx))
 }
 
 // Close ends all connections.
@@ -86,8 +83,7 @@ func (s *Store) Do(ctx context.Context, fn func(context.Context, outbound.Stores
 	gap := firstGap
 	for run := 1; ; run++ {
 		err := s.run(ctx, s.writer, nil, fn)
-		var collision *Collision
-		if !errors.As(err, &collision) {
+		if !isCollision(err) {
 			return err
 		}
 		if run == maxRuns {
@@ -110,7 +106,7 @@ func (s *Store) View(ctx context.Context, fn func(context.Context, outbound.Stor
 func (s *Store) run(ctx context.Context, p *pool, opts *sql.TxOptions, fn func(context.Context, outbound.Stores) error) error {
 	tx, err := p.db.BeginTxx(ctx, opts)
 	if err != nil {
-		return s.translate(fmt.Errorf("begin: %w", err))
+		return s.reached(fmt.Errorf("begin: %w", err))
 	}
 	u := &unit{pool: p, tx: tx, store: s}
 	defer func() {
@@ -129,8 +125,29 @@ func (s *Store) run(ctx context.Context, p *pool, opts *sql.TxOptions, fn func(c
 	return nil
 }
 
+// reached translates an error of asking for a connection, where whatever the driver
+// cannot name means that there is none to be had.
+func (s *Store) reached(err error) error {
+	if err == nil {
+		return nil
+	}
+	if err = s.translate(err); domain.KindOf(err) == domain.Internal && !isContext(err) && !isCollision(err) {
+		return Unavailable(err)
+	}
+	return err
+}
+
+func isContext(err error) bool {
+	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+}
+
+func isCollision(err error) bool {
+	var collision *Collision
+	return errors.As(err, &collision)
+}
+
 func (s *Store) translate(err error) error {
-	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+	if isContext(err) {
 		return err
 	}
 	return s.dialect.Translate(err)

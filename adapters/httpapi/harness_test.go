@@ -1,0 +1,299 @@
+package httpapi_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"github.com/sluicehq/sluice/adapters/httpapi"
+	"github.com/sluicehq/sluice/adapters/httpapi/contract"
+	"github.com/sluicehq/sluice/adapters/limiter/memory"
+	"github.com/sluicehq/sluice/adapters/sqlstore"
+	"github.com/sluicehq/sluice/adapters/sqlstore/sqlite"
+	"github.com/sluicehq/sluice/application/admission"
+	"github.com/sluicehq/sluice/application/nodes"
+	"github.com/sluicehq/sluice/application/tenants"
+	"github.com/sluicehq/sluice/application/triggers"
+	"github.com/sluicehq/sluice/application/workflows"
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/node"
+	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/domain/trigger"
+	"github.com/sluicehq/sluice/domain/workflow"
+	"github.com/sluicehq/sluice/ports/inbound"
+	"github.com/sluicehq/sluice/ports/outbound"
+	"github.com/sluicehq/sluice/ports/portstest"
+)
+
+var update = flag.Bool("update", false, "write the answers into the golden files")
+
+// noon is where every test's clock begins.
+var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+// gateway is the whole gateway on a database of its own, behind the validator of
+// the API description.
+type gateway struct {
+	*testing.T
+	handler  http.Handler
+	api      *httpapi.API
+	contract *contract.Validator
+	store    *sqlstore.Store
+	clock    *portstest.ManualClock
+	random   *countedRandom
+	log      *safeBuffer
+}
+
+// option changes how a gateway is built.
+type option func(*httpapi.Options, *httpapi.Ports)
+
+func newGateway(t *testing.T, options ...option) *gateway {
+	t.Helper()
+	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "sluice.db"), sqlite.Options{Volatile: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = store.Close() }) // some tests close it themselves
+	if _, err := store.Migrator().Up(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	g := &gateway{T: t, contract: contract.New(t), store: store, clock: &portstest.ManualClock{}, random: &countedRandom{}, log: &safeBuffer{}}
+	g.clock.Set(noon)
+	limiter := memory.New(g.clock)
+	ports := httpapi.Ports{
+		Admission: admission.New(store, limiter, g.clock),
+		Nodes:     nodes.New(store),
+		Triggers:  triggers.New(store, limiter, g.clock, g.random),
+	}
+	opts := httpapi.Options{
+		Log: zerolog.New(g.log), MaxBody: 1 << 20, Now: g.clock.Now, NewID: g.random.ID,
+		Ready: func(ctx context.Context) error { return store.Ping(ctx) },
+	}
+	for _, change := range options {
+		change(&opts, &ports)
+	}
+	if g.api, err = httpapi.New(ports, opts); err != nil {
+		t.Fatal(err)
+	}
+	g.handler = g.contract.Handler(g.api)
+	return g
+}
+
+// customer is a tenant with its keys and a version to attach triggers to.
+type customer struct {
+	id             tenant.ID
+	public, secret string
+	version        workflow.VersionID
+}
+
+func (g *gateway) customer(name string) customer {
+	g.Helper()
+	made, err := tenants.New(g.store, g.clock, g.random).Create(g.Context(), inbound.TenantDraft{Name: name})
+	if err != nil {
+		g.Fatal(err)
+	}
+	who := tenant.Operator(made.Tenant.ID())
+	wf, err := workflows.New(g.store, g.clock, g.random).Create(g.Context(), who, domain.Once{}, inbound.WorkflowDraft{Draft: workflow.Draft{Name: "Orders"}})
+	if err != nil {
+		g.Fatal(err)
+	}
+	ver, err := workflows.NewVersions(g.store, g.clock, g.random).Create(g.Context(), who, domain.Once{}, inbound.VersionDraft{Workflow: wf.ID()})
+	if err != nil {
+		g.Fatal(err)
+	}
+	return customer{made.Tenant.ID(), made.Public.Text.Reveal(), made.Secret.Text.Reveal(), ver.ID()}
+}
+
+// configure changes a customer's settings.
+func (g *gateway) configure(c customer, change func(*tenant.Settings)) {
+	g.Helper()
+	g.write(func(ctx context.Context, st outbound.Stores) error {
+		ten, err := st.Tenants.Get(ctx, c.id)
+		if err != nil {
+			return err
+		}
+		settings := ten.Settings()
+		change(&settings)
+		if err := ten.Configure(settings, node.IsBuiltIn, g.clock.Now()); err != nil {
+			return err
+		}
+		return st.Tenants.Update(ctx, ten)
+	})
+}
+
+func (g *gateway) write(fn func(context.Context, outbound.Stores) error) {
+	g.Helper()
+	if err := g.store.Do(g.Context(), fn); err != nil {
+		g.Fatal(err)
+	}
+}
+
+// answer is what a request got.
+type answer struct {
+	status int
+	header http.Header
+	body   string
+}
+
+// field returns a member of the JSON body, by its dotted path.
+func (a answer) field(t *testing.T, path string) any {
+	t.Helper()
+	var at any
+	if err := json.Unmarshal([]byte(a.body), &at); err != nil {
+		t.Fatalf("the body is not JSON: %v: %s", err, a.body)
+	}
+	for name := range strings.SplitSeq(path, ".") {
+		object, ok := at.(map[string]any)
+		if !ok {
+			return nil
+		}
+		at = object[name]
+	}
+	return at
+}
+
+// violations lists "field code" of a 400.
+func (a answer) violations(t *testing.T) []string {
+	t.Helper()
+	var body struct {
+		Details []struct{ Field, Code string }
+	}
+	if err := json.Unmarshal([]byte(a.body), &body); err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	for _, d := range body.Details {
+		all = append(all, d.Field+" "+d.Code)
+	}
+	return all
+}
+
+// send makes a request; headers are pairs of name and value.
+func (g *gateway) send(method, path, key, body string, headers ...string) answer {
+	g.Helper()
+	r := httptest.NewRequestWithContext(g.Context(), method, path, strings.NewReader(body))
+	if key != "" {
+		r.Header.Set("X-API-Key", key)
+	}
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	for i := 0; i+1 < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	return g.do(r)
+}
+
+func (g *gateway) do(r *http.Request) answer {
+	g.Helper()
+	recorder := httptest.NewRecorder()
+	g.handler.ServeHTTP(recorder, r)
+	return answer{recorder.Code, recorder.Header(), recorder.Body.String()}
+}
+
+const triggersPath = "/v1/gateway/triggers"
+
+func (g *gateway) createTrigger(key, body string, headers ...string) answer {
+	g.Helper()
+	return g.send(http.MethodPost, triggersPath, key, body, headers...)
+}
+
+func webhookBody(c customer) string {
+	return fmt.Sprintf(`{"workflowVersionId":%q,"name":"Paid","type":"webhook","config":{}}`, c.version)
+}
+
+// countTriggers counts every trigger in the database.
+func (g *gateway) countTriggers() int {
+	g.Helper()
+	n := 0
+	for id := int64(0); id <= g.random.ids.Load(); id++ {
+		err := g.store.View(g.Context(), func(ctx context.Context, st outbound.Stores) error {
+			page, err := st.Tenants.List(ctx, domain.PageRequest{})
+			if err != nil {
+				return err
+			}
+			for _, ten := range page.Items {
+				if _, err := st.Triggers.Get(ctx, ten.ID(), trigger.ID(fmt.Sprintf("trg_%026d", id))); err == nil {
+					n++
+				} else if !errors.Is(err, domain.NotFound) {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			g.Fatal(err)
+		}
+	}
+	return n
+}
+
+// countedRandom makes identifiers and keys that are the same in every run.
+type countedRandom struct{ ids, fills atomic.Int64 }
+
+var _ outbound.Random = (*countedRandom)(nil)
+
+// ID counts.
+func (r *countedRandom) ID(prefix string) string {
+	return fmt.Sprintf("%s_%026d", prefix, r.ids.Add(1))
+}
+
+// Fill fills p with a digest of a counter.
+func (r *countedRandom) Fill(p []byte) {
+	digest := sha256.Sum256([]byte(fmt.Sprint(r.fills.Add(1))))
+	copy(p, digest[:])
+}
+
+// safeBuffer is a buffer for many writers.
+type safeBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (s *safeBuffer) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.Write(p)
+}
+
+func (s *safeBuffer) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.String()
+}
+
+func (g *gateway) tenants() *tenants.Service { return tenants.New(g.store, g.clock, g.random) }
+
+// revoke ends a customer's secret key, after giving it another one.
+func (g *gateway) revoke(c customer) {
+	g.Helper()
+	keys := tenants.NewKeys(g.store, g.clock, g.random)
+	who := tenant.Operator(c.id)
+	if _, err := keys.Issue(g.Context(), who, inbound.KeyDraft{Type: tenant.Secret}); err != nil {
+		g.Fatal(err)
+	}
+	all, err := keys.List(g.Context(), who, domain.PageRequest{})
+	if err != nil {
+		g.Fatal(err)
+	}
+	for _, k := range all.Items {
+		if k.LastFour() == c.secret[len(c.secret)-4:] {
+			if _, err := keys.Revoke(g.Context(), who, k.ID()); err != nil {
+				g.Fatal(err)
+			}
+		}
+	}
+}
