@@ -47,3 +47,27 @@ type Page[T any] struct {
 
 // HasMore says whether records follow this page.
 func (p Page[T]) HasMore() bool { return p.Offset+len(p.Items) < p.Total }
+
+// Sorting is the order of a list: by one field, ties broken by the identifier in
+// the same direction. The zero value is the default, the newest first.
+type Sorting struct {
+	Field     string // one of those the resource can be sorted by; empty means createdAt
+	Ascending bool
+}
+
+// DefaultSortField is what lists are sorted by unless asked otherwise.
+const DefaultSortField = "createdAt"
+
+// By returns the field to sort by.
+func (s Sorting) By() string {
+	if s.Field == "" {
+		return DefaultSortField
+	}
+	return s.Field
+}
+
+// Query asks for one page of a list in an order.
+type Query struct {
+	PageRequest
+	Sorting
+}

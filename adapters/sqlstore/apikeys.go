@@ -94,7 +94,7 @@ func (s apiKeys) Update(ctx context.Context, k *tenant.APIKey) error {
 		SET name = $1, expires_at = $2, revoked_at = $3, revision = revision + 1
 		WHERE tenant_id = $4 AND id = $5 AND revision = $6`,
 		st.Name, st.ExpiresAt, st.RevokedAt, string(st.Tenant), string(st.ID), st.Revision)
-	return s.updated(n, err, func() error {
+	return s.updated(n, err, k.Saved, func() error {
 		_, err := s.Get(ctx, st.Tenant, st.ID)
 		return err
 	})

@@ -93,7 +93,7 @@ func (s tenants) Update(ctx context.Context, ten *tenant.Tenant) error {
 		SET name = $1, status = $2, settings = $3, updated_at = $4, revision = revision + 1
 		WHERE id = $5 AND revision = $6`,
 		st.Name, string(st.Status), settings, st.UpdatedAt, string(st.ID), st.Revision)
-	return s.updated(n, err, func() error {
+	return s.updated(n, err, ten.Saved, func() error {
 		_, err := s.Get(ctx, st.ID)
 		return err
 	})
@@ -111,6 +111,7 @@ type settingsJSON struct {
 	Disabled       []string             `json:"disabledNodeTypes,omitempty"`
 	PublicTriggers string               `json:"publicTriggerCreation,omitempty"`
 	Events         []eventJSON          `json:"events,omitempty"`
+	NodeEndpoint   string               `json:"customNodeEndpoint,omitempty"`
 	Quotas         map[string]quotaJSON `json:"quotas,omitempty"`
 }
 
@@ -127,6 +128,7 @@ type quotaJSON struct {
 func encodeSettings(s tenant.Settings) (string, error) {
 	kept := settingsJSON{
 		Language: string(s.Language), Disabled: s.DisabledNodeTypes, PublicTriggers: string(s.PublicTriggerCreation),
+		NodeEndpoint: s.CustomNodeEndpoint,
 	}
 	for _, e := range s.Events {
 		kept.Events = append(kept.Events, eventJSON(e))
@@ -148,7 +150,7 @@ func decodeSettings(text string) (tenant.Settings, error) {
 	}
 	s := tenant.Settings{
 		Language: tenant.Language(kept.Language), DisabledNodeTypes: kept.Disabled,
-		PublicTriggerCreation: tenant.PublicTriggerCreation(kept.PublicTriggers),
+		PublicTriggerCreation: tenant.PublicTriggerCreation(kept.PublicTriggers), CustomNodeEndpoint: kept.NodeEndpoint,
 	}
 	for _, e := range kept.Events {
 		s.Events = append(s.Events, tenant.Event(e))

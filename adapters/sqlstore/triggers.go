@@ -67,7 +67,7 @@ func (s triggers) Update(ctx context.Context, trg *trigger.Trigger) error {
 		SET name = $1, config = $2, is_active = $3, updated_at = $4, revision = revision + 1
 		WHERE tenant_id = $5 AND id = $6 AND revision = $7`,
 		st.Name, st.Config.Document().String(), st.Active, st.UpdatedAt, string(st.Tenant), string(st.ID), st.Revision)
-	return s.updated(n, err, func() error {
+	return s.updated(n, err, trg.Saved, func() error {
 		_, err := s.Get(ctx, st.Tenant, st.ID)
 		return err
 	})

@@ -110,11 +110,16 @@ func missing(err error, code, message string) error {
 	return err
 }
 
-// updated checks that an UPDATE guarded by a revision touched its row. Where it
-// did not, get tells a record that is gone from one that has changed.
-func (u *unit) updated(n int64, err error, get func() error) error {
-	if err != nil || n == 1 {
+// updated checks that an UPDATE guarded by a revision touched its row, and tells the
+// aggregate. Where it did not, get tells a record that is gone from one that has
+// changed.
+func (u *unit) updated(n int64, err error, saved func(), get func() error) error {
+	if err != nil {
 		return err
+	}
+	if n == 1 {
+		saved()
+		return nil
 	}
 	if err := get(); err != nil {
 		return u.spoil(err)

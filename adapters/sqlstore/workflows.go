@@ -62,7 +62,7 @@ func (s workflows) Update(ctx context.Context, wf *workflow.Workflow) error {
 		SET name = $1, description = $2, is_active = $3, updated_at = $4, revision = revision + 1
 		WHERE tenant_id = $5 AND id = $6 AND revision = $7`,
 		st.Name, st.Description, st.Active, st.UpdatedAt, string(st.Tenant), string(st.ID), st.Revision)
-	return s.updated(n, err, func() error {
+	return s.updated(n, err, wf.Saved, func() error {
 		_, err := s.Get(ctx, st.Tenant, st.ID)
 		return err
 	})

@@ -163,3 +163,6 @@ func (s CustomState) parse() schemas {
 		config: restoreSchema(s.ConfigSchema),
 	}
 }
+
+// Saved notes that a store kept the changes, which raises the revision by one.
+func (c *Custom) Saved() { c.state.Revision++ }

@@ -47,7 +47,7 @@ func NewAPIKey(id KeyID, owner ID, name string, text KeyText, expiresAt *time.Ti
 	}
 	return &APIKey{KeyState{
 		ID: id, Tenant: owner, Type: text.Type(), Name: name, Hash: text.Hash(), LastFour: text.LastFour(),
-		CreatedAt: now, ExpiresAt: copyTime(expiresAt), Revision: 1,
+		CreatedAt: now, ExpiresAt: copyOf(expiresAt), Revision: 1,
 	}}, nil
 }
 
@@ -76,16 +76,19 @@ func (k *APIKey) LastFour() string { return k.state.LastFour }
 func (k *APIKey) CreatedAt() time.Time { return k.state.CreatedAt }
 
 // LastUsedAt is when the key was last accepted, to the minute; nil for never.
-func (k *APIKey) LastUsedAt() *time.Time { return copyTime(k.state.LastUsedAt) }
+func (k *APIKey) LastUsedAt() *time.Time { return copyOf(k.state.LastUsedAt) }
 
 // ExpiresAt is from when the key is refused; nil for never.
-func (k *APIKey) ExpiresAt() *time.Time { return copyTime(k.state.ExpiresAt) }
+func (k *APIKey) ExpiresAt() *time.Time { return copyOf(k.state.ExpiresAt) }
 
 // RevokedAt is when the key was revoked; nil when it was not.
-func (k *APIKey) RevokedAt() *time.Time { return copyTime(k.state.RevokedAt) }
+func (k *APIKey) RevokedAt() *time.Time { return copyOf(k.state.RevokedAt) }
 
 // Revision counts the key's changes.
 func (k *APIKey) Revision() int64 { return k.state.Revision }
+
+// Saved notes that a store kept the changes, which raises the revision by one.
+func (k *APIKey) Saved() { k.state.Revision++ }
 
 // Usable says whether the key is accepted at the time.
 func (k *APIKey) Usable(now time.Time) bool {
@@ -130,14 +133,14 @@ func (k *APIKey) NoteUse(now time.Time) bool {
 }
 
 func (s KeyState) clone() KeyState {
-	s.LastUsedAt, s.ExpiresAt, s.RevokedAt = copyTime(s.LastUsedAt), copyTime(s.ExpiresAt), copyTime(s.RevokedAt)
+	s.LastUsedAt, s.ExpiresAt, s.RevokedAt = copyOf(s.LastUsedAt), copyOf(s.ExpiresAt), copyOf(s.RevokedAt)
 	return s
 }
 
-func copyTime(t *time.Time) *time.Time {
-	if t == nil {
+func copyOf[T any](p *T) *T {
+	if p == nil {
 		return nil
 	}
-	c := *t
+	c := *p
 	return &c
 }

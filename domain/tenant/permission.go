@@ -25,30 +25,78 @@ type Permission struct {
 
 // The operations of the gateway.
 const (
-	CreateTrigger    Operation = "createTrigger"
-	ReadNodeRegistry Operation = "readNodeRegistry"
+	ReadWorkflows    Operation = "readWorkflows"
 	CreateWorkflow   Operation = "createWorkflow"
+	ChangeWorkflow   Operation = "changeWorkflow"
+	DeleteWorkflow   Operation = "deleteWorkflow"
+	ReadVersions     Operation = "readWorkflowVersions"
 	CreateVersion    Operation = "createWorkflowVersion"
+	ChangeVersion    Operation = "changeWorkflowVersion"
+	DeleteVersion    Operation = "deleteWorkflowVersion"
 	PublishVersion   Operation = "publishWorkflowVersion"
+	ValidateVersion  Operation = "validateWorkflowVersion"
+	ReadTriggers     Operation = "readTriggers"
+	CreateTrigger    Operation = "createTrigger"
+	ChangeTrigger    Operation = "changeTrigger"
+	DeleteTrigger    Operation = "deleteTrigger"
+	ReadSubTenants   Operation = "readSubTenants"
+	CreateSubTenant  Operation = "createSubTenant"
+	ChangeSubTenant  Operation = "changeSubTenant"
+	DeleteSubTenant  Operation = "deleteSubTenant"
+	ReadNodeRegistry Operation = "readNodeRegistry"
+	ReadCustomNodes  Operation = "readCustomNodes"
+	CreateCustomNode Operation = "createCustomNode"
+	ChangeCustomNode Operation = "changeCustomNode"
+	DeleteCustomNode Operation = "deleteCustomNode"
 	ReadKeys         Operation = "readApiKeys"
 	CreateKey        Operation = "createApiKey"
 	RotateKey        Operation = "rotateApiKey"
 	RevokeKey        Operation = "revokeApiKey"
+	ReadSettings     Operation = "readSettings"
+	ChangeSettings   Operation = "changeSettings"
 )
 
 // permissions is the whole table: operation × type of key (specification,
 // "Authentication", and the rows that settle what it leaves open).
 var permissions = []Permission{
-	{CreateTrigger, TenantsChoice, Allowed},
-	{ReadNodeRegistry, Allowed, Allowed},
+	{ReadWorkflows, Allowed, Allowed},
 	{CreateWorkflow, Denied, Allowed},
+	{ChangeWorkflow, Denied, Allowed},
+	{DeleteWorkflow, Denied, Allowed},
+	{ReadVersions, Allowed, Allowed},
 	{CreateVersion, Denied, Allowed},
+	{ChangeVersion, Denied, Allowed},
+	{DeleteVersion, Denied, Allowed},
 	{PublishVersion, Denied, Allowed},
+	{ValidateVersion, Denied, Allowed},
+	{ReadTriggers, Allowed, Allowed},
+	{CreateTrigger, TenantsChoice, Allowed},
+	{ChangeTrigger, Denied, Allowed},
+	{DeleteTrigger, Denied, Allowed},
+	{ReadSubTenants, Allowed, Allowed},
+	{CreateSubTenant, Denied, Allowed},
+	{ChangeSubTenant, Denied, Allowed},
+	{DeleteSubTenant, Denied, Allowed},
+	{ReadNodeRegistry, Allowed, Allowed},
+	{ReadCustomNodes, Denied, Allowed},
+	{CreateCustomNode, Denied, Allowed},
+	{ChangeCustomNode, Denied, Allowed},
+	{DeleteCustomNode, Denied, Allowed},
 	{ReadKeys, Denied, Allowed},
 	{CreateKey, Denied, Allowed},
 	{RotateKey, Denied, Allowed},
 	{RevokeKey, Denied, Allowed},
+	{ReadSettings, Denied, Allowed},
+	{ChangeSettings, Denied, Allowed},
 }
+
+var permissionOf = func() map[Operation]Permission {
+	rows := make(map[Operation]Permission, len(permissions))
+	for _, p := range permissions {
+		rows[p.Operation] = p
+	}
+	return rows
+}()
 
 // Permissions returns the whole table of permissions.
 func Permissions() []Permission { return append([]Permission(nil), permissions...) }
@@ -56,15 +104,15 @@ func Permissions() []Permission { return append([]Permission(nil), permissions..
 // Access returns what a type of key may do; ok is false for an operation that has
 // no row, which nobody may perform.
 func (o Operation) Access(t KeyType) (access Access, ok bool) {
-	for _, p := range permissions {
-		if p.Operation == o {
-			if t == Secret {
-				return p.Secret, true
-			}
-			return p.Public, true
-		}
+	p, ok := permissionOf[o]
+	switch {
+	case !ok:
+		return Denied, false
+	case t == Secret:
+		return p.Secret, true
+	default:
+		return p.Public, true
 	}
-	return Denied, false
 }
 
 // Caller is who asks: a tenant, through one of its keys. It is an argument of

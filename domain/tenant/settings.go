@@ -2,6 +2,7 @@ package tenant
 
 import (
 	"maps"
+	"net/url"
 	"slices"
 	"time"
 
@@ -59,6 +60,7 @@ type Settings struct {
 	DisabledNodeTypes     []string              // built-in node types that the registry leaves out
 	PublicTriggerCreation PublicTriggerCreation // empty means PublicTriggersForbidden
 	Events                []Event               // when not empty, webhookConfig.event must be one of these names
+	CustomNodeEndpoint    string                // URL that runs custom nodes without an endpoint of their own; empty for none
 	Quotas                map[KeyType]Quota     // overrides of [DefaultQuota], set by the operator
 }
 
@@ -96,7 +98,12 @@ func (s Settings) clone() Settings {
 // node type of this name exists. Every violation is reported at once, with the
 // code settings_invalid.
 func (t *Tenant) Configure(s Settings, knownNode func(string) bool, now time.Time) error {
+	return t.configure(s, nil, knownNode, now)
+}
+
+func (t *Tenant) configure(s Settings, malformed []domain.Violation, knownNode func(string) bool, now time.Time) error {
 	var r domain.Rules
+	r.Add(malformed...)
 	s.check(&r, knownNode)
 	if err := r.Err("settings_invalid", "The settings are not valid."); err != nil {
 		return err
@@ -122,9 +129,54 @@ func (s Settings) check(r *domain.Rules, knownNode func(string) bool) {
 		r.Check(!seen[e.Name], domain.Member(path, "name"), domain.Duplicate, "names %q a second time", e.Name)
 		seen[e.Name] = true
 	}
+	s.checkEndpoint(r)
 	for _, kt := range KeyTypes() {
 		if q, ok := s.Quotas[kt]; ok {
 			q.check(r, domain.Member("limits", string(kt)))
 		}
+	}
+}
+
+// maxEndpoint bounds the address of the endpoint, in characters.
+const maxEndpoint = 2048
+
+func (s Settings) checkEndpoint(r *domain.Rules) {
+	const field = "customNodeEndpoint"
+	if s.CustomNodeEndpoint == "" {
+		return
+	}
+	r.Text(s.CustomNodeEndpoint, field, 0, maxEndpoint)
+	u, err := url.Parse(s.CustomNodeEndpoint)
+	r.Check(err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" && u.User == nil, field, domain.BadFormat,
+		"must be an absolute http or https URL without credentials")
+}
+
+// SettingsPatch is what a client wants to change of its settings; nil leaves a
+// member as it is. The limits are the operator's.
+type SettingsPatch struct {
+	Language              *Language
+	DisabledNodeTypes     *[]string
+	PublicTriggerCreation *PublicTriggerCreation
+	Events                *[]Event
+	CustomNodeEndpoint    *string            // empty takes the endpoint away
+	Malformed             []domain.Violation // what was found while the request was read; reported with the rest
+}
+
+// ReviseSettings changes the tenant's settings as a whole or not at all. knownNode
+// says whether a built-in node type of this name exists. Every violation is
+// reported at once, with the code settings_invalid.
+func (t *Tenant) ReviseSettings(p SettingsPatch, knownNode func(string) bool, now time.Time) error {
+	s := t.state.Settings.clone()
+	set(&s.Language, p.Language)
+	set(&s.DisabledNodeTypes, p.DisabledNodeTypes)
+	set(&s.PublicTriggerCreation, p.PublicTriggerCreation)
+	set(&s.Events, p.Events)
+	set(&s.CustomNodeEndpoint, p.CustomNodeEndpoint)
+	return t.configure(s, p.Malformed, knownNode, now)
+}
+
+func set[T any](member *T, value *T) {
+	if value != nil {
+		*member = *value
 	}
 }

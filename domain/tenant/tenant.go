@@ -100,6 +100,9 @@ func (t *Tenant) UpdatedAt() time.Time { return t.state.UpdatedAt }
 // Revision counts the tenant's changes.
 func (t *Tenant) Revision() int64 { return t.state.Revision }
 
+// Saved notes that a store kept the changes, which raises the revision by one.
+func (t *Tenant) Saved() { t.state.Revision++ }
+
 // Rename gives the tenant another name of 1 to 255 characters.
 func (t *Tenant) Rename(name string, now time.Time) error {
 	var r domain.Rules

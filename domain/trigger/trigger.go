@@ -141,6 +141,9 @@ func (t *Trigger) UpdatedAt() time.Time { return t.state.UpdatedAt }
 // Revision counts the trigger's changes.
 func (t *Trigger) Revision() int64 { return t.state.Revision }
 
+// Saved notes that a store kept the changes, which raises the revision by one.
+func (t *Trigger) Saved() { t.state.Revision++ }
+
 // Patch is what a client wants to change of a trigger; nil leaves a member as it
 // is. The type and the version never change.
 type Patch struct {

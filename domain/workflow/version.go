@@ -192,3 +192,6 @@ func (v *Version) CreatedAt() time.Time { return v.state.CreatedAt }
 
 // Revision counts the version's changes.
 func (v *Version) Revision() int64 { return v.state.Revision }
+
+// Saved notes that a store kept the changes, which raises the revision by one.
+func (v *Version) Saved() { v.state.Revision++ }

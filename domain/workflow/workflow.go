@@ -142,6 +142,9 @@ func (w *Workflow) UpdatedAt() time.Time { return w.state.UpdatedAt }
 // Revision counts the workflow's changes.
 func (w *Workflow) Revision() int64 { return w.state.Revision }
 
+// Saved notes that a store kept the changes, which raises the revision by one.
+func (w *Workflow) Saved() { w.state.Revision++ }
+
 func checkTexts(r *domain.Rules, name string, description *string) {
 	r.Text(name, "name", MinName, MaxName)
 	if description != nil {

@@ -21,9 +21,9 @@ func TenantRepository(t *testing.T, open OpenStore) {
 				ID: tenant.ID(newID("tenant")), Name: "Café \"<&>' 漢", Status: tenant.Suspended,
 				Settings: tenant.Settings{
 					Language: tenant.BrazilianPortuguese, DisabledNodeTypes: []string{"wait", "input"},
-					PublicTriggerCreation: tenant.PublicTriggersLimited,
-					Events:                []tenant.Event{{Name: "order.paid", Label: "Paid"}, {Name: "x"}},
-					Quotas:                map[tenant.KeyType]tenant.Quota{tenant.Public: {PerMinute: 7, Concurrent: 3}},
+					PublicTriggerCreation: tenant.PublicTriggersLimited, CustomNodeEndpoint: "https://nodes.example/run",
+					Events: []tenant.Event{{Name: "order.paid", Label: "Paid"}, {Name: "x"}},
+					Quotas: map[tenant.KeyType]tenant.Quota{tenant.Public: {PerMinute: 7, Concurrent: 3}},
 				},
 				CreatedAt: noon, UpdatedAt: noon.Add(time.Minute), Revision: 1,
 			}

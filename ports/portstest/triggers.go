@@ -103,7 +103,9 @@ func TriggerRepository(t *testing.T, open OpenStore) {
 			stolen := trg.State()
 			stolen.Tenant = other
 			for _, do := range []func(context.Context, outbound.Stores) error{
-				func(ctx context.Context, st outbound.Stores) error { return st.Triggers.Update(ctx, trigger.Restore(stolen)) },
+				func(ctx context.Context, st outbound.Stores) error {
+					return st.Triggers.Update(ctx, trigger.Restore(stolen))
+				},
 				func(ctx context.Context, st outbound.Stores) error { return st.Triggers.Delete(ctx, other, trg.ID()) },
 			} {
 				f.wantError(f.work.Do(f.Context(), do), domain.NotFound, "trigger_not_found")

@@ -168,6 +168,7 @@ func TestAClientReachesTheHandlerWithoutANetwork(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer func() { _ = answer.Body.Close() }()
 	body, err := io.ReadAll(answer.Body)
 	if err != nil || string(body) != made || answer.StatusCode != http.StatusCreated {
 		t.Errorf("%d %s, %v", answer.StatusCode, body, err)

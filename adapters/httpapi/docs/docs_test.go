@@ -16,7 +16,7 @@ import (
 	"github.com/sluicehq/sluice/adapters/httpapi/docs"
 )
 
-func ask(t *testing.T, method, path string, headers ...string) (*http.Response, []byte) {
+func ask(t *testing.T, method, path string, headers ...string) (*httptest.ResponseRecorder, []byte) {
 	t.Helper()
 	r := httptest.NewRequest(method, path, nil)
 	for i := 0; i < len(headers); i += 2 {
@@ -24,18 +24,13 @@ func ask(t *testing.T, method, path string, headers ...string) (*http.Response, 
 	}
 	w := httptest.NewRecorder()
 	docs.Handler().ServeHTTP(w, r)
-	answer := w.Result()
-	body, err := io.ReadAll(answer.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return answer, body
+	return w, w.Body.Bytes()
 }
 
 func TestThePageLoadsOnlyWhatIsServedBesideIt(t *testing.T) {
 	answer, page := ask(t, http.MethodGet, "/")
-	if answer.StatusCode != http.StatusOK || !strings.Contains(string(page), "<title>Sluice API</title>") {
-		t.Fatalf("status %d, page %s", answer.StatusCode, page)
+	if answer.Code != http.StatusOK || !strings.Contains(string(page), "<title>Sluice API</title>") {
+		t.Fatalf("status %d, page %s", answer.Code, page)
 	}
 	for _, m := range regexp.MustCompile(`(?:src|href)="([^"]*)"`).FindAllStringSubmatch(string(page), -1) {
 		link := m[1]
@@ -60,10 +55,10 @@ func TestEveryFileIsServedWithItsTypeAndUnderThePolicy(t *testing.T) {
 	}
 	for path, contentType := range types {
 		answer, body := ask(t, http.MethodGet, path)
-		if answer.StatusCode != http.StatusOK || len(body) == 0 {
-			t.Errorf("%s: status %d, %d bytes", path, answer.StatusCode, len(body))
+		if answer.Code != http.StatusOK || len(body) == 0 {
+			t.Errorf("%s: status %d, %d bytes", path, answer.Code, len(body))
 		}
-		h := answer.Header
+		h := answer.Header()
 		got := map[string]string{}
 		for _, name := range []string{"Content-Type", "Cache-Control", "Content-Security-Policy", "X-Content-Type-Options", "Referrer-Policy", "X-Frame-Options"} {
 			got[name] = h.Get(name)
@@ -79,8 +74,8 @@ func TestEveryFileIsServedWithItsTypeAndUnderThePolicy(t *testing.T) {
 			t.Errorf("%s: %s", path, diff)
 		}
 		again, rest := ask(t, http.MethodGet, path, "If-None-Match", h.Get("ETag"))
-		if h.Get("ETag") == "" || again.StatusCode != http.StatusNotModified || len(rest) != 0 {
-			t.Errorf("%s: a second visit with ETag %q got status %d", path, h.Get("ETag"), again.StatusCode)
+		if h.Get("ETag") == "" || again.Code != http.StatusNotModified || len(rest) != 0 {
+			t.Errorf("%s: a second visit with ETag %q got status %d", path, h.Get("ETag"), again.Code)
 		}
 	}
 }
@@ -103,10 +98,10 @@ func TestLargeFilesAreCompressedForThoseWhoTakeIt(t *testing.T) {
 	} {
 		t.Run(claim, func(t *testing.T) {
 			answer, body := ask(t, http.MethodGet, "/swagger-ui.css", c.accept...)
-			if got := answer.Header.Get("Content-Encoding") == "gzip"; got != c.compressed {
+			if got := answer.Header().Get("Content-Encoding") == "gzip"; got != c.compressed {
 				t.Fatalf("compressed: %v", got)
 			}
-			if got := answer.Header.Get("Vary"); got != "Accept-Encoding" {
+			if got := answer.Header().Get("Vary"); got != "Accept-Encoding" {
 				t.Errorf("Vary is %q", got)
 			}
 			if c.compressed {
@@ -125,22 +120,22 @@ func TestLargeFilesAreCompressedForThoseWhoTakeIt(t *testing.T) {
 	}
 	plain, _ := ask(t, http.MethodGet, "/swagger-ui.css")
 	packed, _ := ask(t, http.MethodGet, "/swagger-ui.css", "Accept-Encoding", "gzip")
-	if plain.Header.Get("ETag") == packed.Header.Get("ETag") {
+	if plain.Header().Get("ETag") == packed.Header().Get("ETag") {
 		t.Error("two encodings share a strong ETag")
 	}
 }
 
 func TestWhatIsNotPartOfThePageIsRefused(t *testing.T) {
 	for _, path := range []string{"/nothing", "/assets/index.html", "/../docs.go", "/swagger-ui.css.gz", "/index.html"} {
-		if answer, _ := ask(t, http.MethodGet, path); answer.StatusCode != http.StatusNotFound || docs.Has(path) {
-			t.Errorf("%s: status %d", path, answer.StatusCode)
+		if answer, _ := ask(t, http.MethodGet, path); answer.Code != http.StatusNotFound || docs.Has(path) {
+			t.Errorf("%s: status %d", path, answer.Code)
 		}
 	}
-	if answer, _ := ask(t, http.MethodPost, "/"); answer.StatusCode != http.StatusMethodNotAllowed || answer.Header.Get("Allow") != "GET, HEAD" {
-		t.Errorf("POST: status %d", answer.StatusCode)
+	if answer, _ := ask(t, http.MethodPost, "/"); answer.Code != http.StatusMethodNotAllowed || answer.Header().Get("Allow") != "GET, HEAD" {
+		t.Errorf("POST: status %d", answer.Code)
 	}
-	if answer, body := ask(t, http.MethodHead, "/"); answer.StatusCode != http.StatusOK || len(body) != 0 {
-		t.Errorf("HEAD: status %d, %d bytes", answer.StatusCode, len(body))
+	if answer, body := ask(t, http.MethodHead, "/"); answer.Code != http.StatusOK || len(body) != 0 {
+		t.Errorf("HEAD: status %d, %d bytes", answer.Code, len(body))
 	}
 }
 

@@ -201,9 +201,9 @@ func TestMembersAndElementsCanBeWalked(t *testing.T) {
 	}
 	var order []string
 	for name, v := range o.All() {
-		order = append(order, name+" "+v.Path()+" "+v.Text())
+		order = append(order, name+" at "+v.Path()+": "+v.Text())
 	}
-	if diff := cmp.Diff([]string{`b b [true,null,1.50,"x"]`, `ab ab {"c":{}}`}, order); diff != "" {
+	if diff := cmp.Diff([]string{`b at b: [true,null,1.50,"x"]`, `ab at ab: {"c":{}}`}, order); diff != "" {
 		t.Error(diff)
 	}
 	for range o.All() {

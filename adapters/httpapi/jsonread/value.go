@@ -44,14 +44,14 @@ func (v Value) Any() any {
 		return v.tree.owned(v.tree.str(v.at))
 	case array:
 		all := make([]any, 0, 4)
-		for _, e := range (Array{v.tree, v.at}).All() {
+		for _, e := range Array(v).All() {
 			all = append(all, e.Any())
 		}
 		return all
 	case object:
 	}
 	all := map[string]any{}
-	for name, m := range (Object{v.tree, v.at}).All() {
+	for name, m := range Object(v).All() {
 		all[name] = m.Any()
 	}
 	return all

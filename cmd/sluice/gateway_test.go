@@ -1,0 +1,260 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"github.com/sluicehq/sluice/adapters/sqlstore/postgres"
+	"github.com/sluicehq/sluice/adapters/sqlstore/postgres/pgtest"
+)
+
+// databases runs a test on each database.
+func databases(t *testing.T, test func(t *testing.T, b binary)) {
+	t.Run("SQLite", func(t *testing.T) {
+		t.Parallel()
+		test(t, newBinary(t, sqliteURL(t)))
+	})
+	t.Run("PostgreSQL", func(t *testing.T) {
+		t.Parallel()
+		test(t, newBinary(t, postgresURL(t)))
+	})
+}
+
+// postgresURL names a database without a schema.
+func postgresURL(t *testing.T) string {
+	t.Helper()
+	return pgtest.Start(t).Database(t, func(string) error { return nil })
+}
+
+func TestMain(m *testing.M) { pgtest.Main(m) }
+
+var curl = regexp.MustCompile(`(?s)curl -sS -X POST (http://\S+)(/v1/gateway/triggers) .*X-API-Key: (sk_\w+)'.*-d '(\{.*\})'`)
+
+func TestANewcomersFirstMinute(t *testing.T) {
+	databases(t, func(t *testing.T, b binary) {
+		s := b.start("dev")
+		printed, ok := s.stdout.await(`(?s)(.*-d '.*'\n)`)
+		if !ok {
+			t.Fatalf("dev printed %s", s.stdout)
+		}
+		found := curl.FindStringSubmatch(printed)
+		if found == nil || found[1] != s.url {
+			t.Fatalf("no request to paste to %s in %s", s.url, printed)
+		}
+		status, body := s.request(t, http.MethodPost, found[2], found[3], found[4])
+		if status != http.StatusCreated || !strings.Contains(body, `"cron":"0 8 * * *"`) {
+			t.Errorf("the printed request got %d: %s", status, body)
+		}
+		if status, body := s.request(t, http.MethodGet, "/readyz", "", ""); status != http.StatusOK {
+			t.Errorf("not ready: %s", body)
+		}
+		if code := s.stop(); code != exitDone {
+			t.Errorf("stopped with %d: %s", code, s.stderr)
+		}
+		if strings.Contains(s.stderr.String(), found[3][3:]) {
+			t.Errorf("the key is in the log: %s", s.stderr)
+		}
+
+		again := b.start("dev")
+		again.stop()
+		if text := again.stdout.String(); strings.Contains(text, "sk_") || !strings.Contains(text, "tenants in the database already") {
+			t.Errorf("the second start printed %s", text)
+		}
+		if total := b.json("tenant", "list")["total"]; total != 1.0 {
+			t.Errorf("there are %v tenants", total)
+		}
+	})
+}
+
+func TestTheOperatorsDay(t *testing.T) {
+	databases(t, func(t *testing.T, b binary) {
+		s := b.start("serve")
+		made := b.json("tenant", "create", "--name", "Acme Inc", "--language", "es", "--example")
+		text := func(doc map[string]any, name string) string { return fmt.Sprint(doc[name]) }
+		id, secret, public := text(made, "tenantId"), text(made, "secretKey"), text(made, "publicKey")
+		registry := func(key string) int {
+			status, _ := s.request(t, http.MethodGet, "/v1/gateway/custom-nodes/registry", key, "")
+			return status
+		}
+		want := func(step string, got, want any) {
+			t.Helper()
+			if got != want {
+				t.Errorf("%s: %v, not %v", step, got, want)
+			}
+		}
+		body := fmt.Sprintf(`{"workflowVersionId":%q,"name":"Paid","type":"webhook","config":{}}`, text(made, "workflowVersionId"))
+		status, _ := s.request(t, http.MethodPost, "/v1/gateway/triggers", secret, body)
+		want("a trigger on the example", status, http.StatusCreated)
+
+		b.ok("tenant", "suspend", id)
+		want("a suspended tenant's key", registry(secret), http.StatusUnauthorized)
+		b.ok("tenant", "resume", id)
+		want("a resumed tenant's key", registry(secret), http.StatusOK)
+
+		issued := b.json("key", "create", "--tenant", id, "--name", "deploy")
+		want("a new key", registry(text(issued, "key")), http.StatusOK)
+		fresh := b.json("key", "rotate", text(issued, "id"), "--tenant", id)
+		want("a rotated key", registry(text(issued, "key")), http.StatusUnauthorized)
+		want("its successor", registry(text(fresh, "key")), http.StatusOK)
+		b.ok("key", "revoke", text(fresh, "id"), "--tenant", id)
+		want("a revoked key", registry(text(fresh, "key")), http.StatusUnauthorized)
+
+		keys := b.json("key", "list", "--tenant", id)
+		if listed, err := json.Marshal(keys); err != nil || strings.Contains(string(listed), secret[3:]) || keys["total"] != 4.0 {
+			t.Errorf("the list of keys is %s, %v", listed, err)
+		}
+		first := secretKeyID(t, keys, secret)
+		code, _, stderr := b.run("key", "revoke", first, "--tenant", id)
+		if code != exitFailed || !strings.Contains(stderr, "sluice key rotate "+first) {
+			t.Errorf("revoking the last secret key: %d, %s", code, stderr)
+		}
+
+		b.ok("tenant", "update", id, "--name", "Acme", "--public-per-minute", "1")
+		shown := b.json("tenant", "show", id)
+		want("the name", shown["name"], "Acme")
+		want("the first read with the public key", registry(public), http.StatusOK)
+		want("the second one", registry(public), http.StatusTooManyRequests)
+
+		b.ok("tenant", "delete", id, "--yes")
+		want("a deleted tenant's key", registry(secret), http.StatusUnauthorized)
+		code, _, stderr = b.run("tenant", "show", id)
+		if code != exitFailed || !strings.Contains(stderr, "no such tenant") {
+			t.Errorf("showing a deleted tenant: %d, %s", code, stderr)
+		}
+	})
+}
+
+func secretKeyID(t *testing.T, keys map[string]any, secret string) string {
+	t.Helper()
+	items, _ := keys["items"].([]any)
+	for _, item := range items {
+		if k, _ := item.(map[string]any); k["lastFour"] == secret[len(secret)-4:] && k["type"] == "secret" {
+			return fmt.Sprint(k["id"])
+		}
+	}
+	t.Fatalf("the key is not among %v", items)
+	return ""
+}
+
+func TestTheSchemaIsBroughtUpToDateOrTheStartRefused(t *testing.T) {
+	databases(t, func(t *testing.T, b binary) {
+		code, _, stderr := b.run("serve", "--no-migrate")
+		if code != exitFailed || !strings.Contains(stderr, "sluice migrate up") {
+			t.Errorf("serving without a schema: %d, %s", code, stderr)
+		}
+		if code, _, stderr := b.run("tenant", "list"); code != exitFailed || !strings.Contains(stderr, "sluice migrate up") {
+			t.Errorf("listing tenants without a schema: %d, %s", code, stderr)
+		}
+		if out := b.ok("migrate", "status"); !strings.Contains(out, "pending") {
+			t.Errorf("the state is %s", out)
+		}
+		b.ok("migrate", "up")
+		if out := b.ok("migrate", "up"); !strings.Contains(out, "nothing to do") {
+			t.Errorf("applying again printed %s", out)
+		}
+		if out := b.ok("migrate", "status"); strings.Contains(out, "pending") {
+			t.Errorf("the state is %s", out)
+		}
+		if code := b.start("serve", "--no-migrate").stop(); code != exitDone {
+			t.Errorf("serving with the schema ended with %d", code)
+		}
+	})
+}
+
+func TestADatabaseThatCannotBeReachedStopsTheStartWithoutItsPassword(t *testing.T) {
+	b := newBinary(t, "postgres://sluice:hunter2@127.0.0.1:1/sluice?sslmode=disable")
+	code, _, stderr := b.run("serve")
+	if code != exitFailed || strings.Contains(stderr, "hunter2") || !strings.Contains(stderr, "PostgreSQL") {
+		t.Errorf("exit code %d: %s", code, stderr)
+	}
+	if _, err := postgres.Open(t.Context(), "postgres://a:hunter2@[::1/x", postgres.Options{}); err == nil || strings.Contains(err.Error(), "hunter2") {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+func TestAnAddressThatIsTakenStopsTheStart(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = taken.Close() }()
+	b := newBinary(t, sqliteURL(t))
+	b.environ = append(b.environ, "SLUICE_LISTEN="+taken.Addr().String())
+	if code, _, stderr := b.run("serve"); code != exitFailed || !strings.Contains(stderr, "SLUICE_LISTEN") {
+		t.Errorf("exit code %d: %s", code, stderr)
+	}
+}
+
+func TestStoppingFinishesWhatRuns(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	inside, finish := make(chan struct{}), make(chan struct{})
+	slow := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		close(inside)
+		<-finish
+		w.WriteHeader(http.StatusTeapot)
+	})
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- serveUntil(ctx, zerolog.Nop(), listener, slow, time.Minute) }()
+	answered := make(chan int, 1)
+	go func() {
+		answer, err := http.Get("http://" + listener.Addr().String())
+		if err != nil {
+			t.Error(err)
+			answered <- 0
+			return
+		}
+		_ = answer.Body.Close()
+		answered <- answer.StatusCode
+	}()
+	<-inside
+	stop()
+	for { // new connections are refused while the request still runs
+		c, err := net.Dial("tcp", listener.Addr().String())
+		if err != nil {
+			break
+		}
+		_ = c.Close()
+	}
+	close(finish)
+	if status, err := <-answered, <-ended; status != http.StatusTeapot || err != nil {
+		t.Errorf("the request got %d and serving ended with %v", status, err)
+	}
+}
+
+func TestARequestThatDoesNotFinishInTimeIsReported(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	inside := make(chan struct{})
+	stuck := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		close(inside)
+		<-r.Context().Done()
+	})
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- serveUntil(ctx, zerolog.Nop(), listener, stuck, time.Millisecond) }()
+	go func() {
+		if answer, err := http.Get("http://" + listener.Addr().String()); err == nil {
+			_ = answer.Body.Close()
+		}
+	}()
+	<-inside
+	stop()
+	if err := <-ended; err == nil || !strings.Contains(err.Error(), "did not finish within 1ms") {
+		t.Errorf("serving ended with %v", err)
+	}
+}

@@ -1,0 +1,255 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// binary is the program as a person runs it, in a folder of its own.
+type binary struct {
+	*testing.T
+	environ []string
+}
+
+func newBinary(t *testing.T, database string) binary {
+	t.Helper()
+	return binary{t, []string{"SLUICE_DATABASE_URL=" + database, "SLUICE_LISTEN=127.0.0.1:0"}}
+}
+
+func sqliteURL(t *testing.T) string {
+	t.Helper()
+	return "sqlite:" + filepath.Join(t.TempDir(), "data", "sluice.db")
+}
+
+// run runs one command to its end.
+func (b binary) run(args ...string) (code int, stdout, stderr string) {
+	b.Helper()
+	var out, err bytes.Buffer
+	code = run(b.Context(), args, b.environ, &out, &err)
+	return code, out.String(), err.String()
+}
+
+// ok runs a command that must succeed and returns what it printed.
+func (b binary) ok(args ...string) string {
+	b.Helper()
+	code, stdout, stderr := b.run(args...)
+	if code != exitDone {
+		b.Fatalf("sluice %s: exit code %d: %s", strings.Join(args, " "), code, stderr)
+	}
+	return stdout
+}
+
+// json runs a command that prints one JSON document.
+func (b binary) json(args ...string) map[string]any {
+	b.Helper()
+	text := b.ok(append(args, "--json")...)
+	var doc map[string]any
+	if err := json.Unmarshal([]byte(text), &doc); err != nil {
+		b.Fatalf("sluice %s printed %q: %v", strings.Join(args, " "), text, err)
+	}
+	return doc
+}
+
+// server is a gateway that runs.
+type server struct {
+	url            string
+	stdout, stderr *output
+	stop           func() int // stops it and returns its exit code
+}
+
+// start starts a command that serves, and waits until it does.
+func (b binary) start(args ...string) server {
+	b.Helper()
+	ctx, cancel := context.WithCancel(context.WithoutCancel(b.Context()))
+	s := server{stdout: newOutput(), stderr: newOutput()}
+	code := make(chan int, 1)
+	go func() {
+		code <- run(ctx, args, b.environ, s.stdout, s.stderr)
+		s.stderr.end()
+	}()
+	s.stop = sync.OnceValue(func() int {
+		cancel()
+		return <-code
+	})
+	b.Cleanup(func() { s.stop() })
+	line, ok := s.stderr.await(`"baseUrl":"(http://[^"]+)"`)
+	if !ok {
+		b.Fatalf("sluice %s did not start: %s", strings.Join(args, " "), s.stderr)
+	}
+	s.url = line
+	return s
+}
+
+// request makes a request and returns its status and body.
+func (s server) request(t *testing.T, method, path, key, body string) (int, string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, s.url+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("X-API-Key", key)
+	r.Header.Set("Content-Type", "application/json")
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = answer.Body.Close() }()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer.StatusCode, string(text)
+}
+
+// output is what a program writes while it runs.
+type output struct {
+	mu      sync.Mutex
+	text    bytes.Buffer
+	changed chan struct{}
+	ended   bool
+}
+
+func newOutput() *output { return &output{changed: make(chan struct{})} }
+
+// Write keeps what is written and wakes those who wait for it.
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	close(o.changed)
+	o.changed = make(chan struct{})
+	return o.text.Write(p)
+}
+
+func (o *output) end() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.ended = true
+	close(o.changed)
+	o.changed = make(chan struct{})
+}
+
+// String returns what was written so far.
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
+}
+
+// await waits until what was written fits the pattern, and returns its first group.
+func (o *output) await(pattern string) (string, bool) {
+	expr := regexp.MustCompile(pattern)
+	deadline := time.After(time.Minute)
+	for {
+		o.mu.Lock()
+		found, ended, changed := expr.FindStringSubmatch(o.text.String()), o.ended, o.changed
+		o.mu.Unlock()
+		switch {
+		case found != nil:
+			return found[1], true
+		case ended:
+			return "", false
+		}
+		select {
+		case <-changed:
+		case <-deadline:
+			return "", false
+		}
+	}
+}
+
+func TestAWrongCommandLineIsAUsageErrorThatHelps(t *testing.T) {
+	b := newBinary(t, sqliteURL(t))
+	for line, want := range map[string]string{
+		"serv":                        `no command "serv"`,
+		"serve now":                   `does not take "now"`,
+		"tenant show":                 "needs the id of a tenant",
+		"tenant crate":                `no command "crate"`,
+		"serve --fast":                "unknown flag: --fast",
+		"key list":                    "needs --tenant",
+		"tenant list --limit 0":       "limit must be at least 1",
+		"tenant delete tenant_1":      "--yes",
+		"key create --valid-for -1h":  "must not be negative",
+		"key create --valid-for soon": "invalid argument",
+	} {
+		code, stdout, stderr := b.run(strings.Fields(line)...)
+		if code != exitUsage || !strings.Contains(stderr, want) || stdout != "" {
+			t.Errorf("sluice %s: exit code %d, %q, %q", line, code, stdout, stderr)
+		}
+	}
+}
+
+func TestHelpListsEverySetting(t *testing.T) {
+	help := newBinary(t, sqliteURL(t)).ok("--help")
+	for _, s := range settings() {
+		if !strings.Contains(help, s.name) || s.help == "" {
+			t.Errorf("%s is not explained", s.name)
+		}
+	}
+	for _, name := range []string{"serve", "dev", "migrate", "tenant", "key", "version"} {
+		if !strings.Contains(help, "\n  "+name+" ") {
+			t.Errorf("%s is not listed", name)
+		}
+	}
+}
+
+func TestAllMistakesInTheSettingsAreNamedAtOnceAndNoValueIsShown(t *testing.T) {
+	missing := filepath.Join(t.TempDir(), "missing")
+	b := binary{t, []string{
+		"SLUICE_DATABASE_URL=mysql://root:hunter2@db/x", "SLUICE_LISTEN=8080", "SLUICE_LOG_LEVEL=loud", "SLUICE_LOG_FORMAT=xml",
+		"SLUICE_CORS_ORIGINS=https://a.example/path,*", "SLUICE_TRUSTED_PROXIES=10.0.0.0/99", "SLUICE_MAX_BODY_BYTES=many",
+		"SLUICE_SHUTDOWN_TIMEOUT=-1s", "SLUICE_BASE_URL=gateway", "SLUICE_DATABASE_MAX_CONNECTIONS=1", "SLUICE_DATABASE_URL_FILE=" + missing,
+	}}
+	code, _, stderr := b.run("serve")
+	if code != exitUsage || strings.Contains(stderr, "hunter2") {
+		t.Errorf("exit code %d: %s", code, stderr)
+	}
+	for _, name := range []string{
+		"DATABASE_URL ", "LISTEN", "LOG_LEVEL", "LOG_FORMAT", "CORS_ORIGINS", "TRUSTED_PROXIES", "MAX_BODY_BYTES",
+		"SHUTDOWN_TIMEOUT", "BASE_URL", "DATABASE_MAX_CONNECTIONS", "DATABASE_URL_FILE",
+	} {
+		if !strings.Contains(stderr, "SLUICE_"+name) {
+			t.Errorf("SLUICE_%s is not named in: %s", name, stderr)
+		}
+	}
+}
+
+func TestTheDatabaseURLMayStandInAFile(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "url")
+	if err := os.WriteFile(file, []byte(sqliteURL(t)+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b := binary{t, []string{"SLUICE_DATABASE_URL_FILE=" + file}}
+	if out := b.ok("migrate", "up"); !strings.Contains(out, "applied 00001") {
+		t.Errorf("printed %q", out)
+	}
+}
+
+func TestAMisspelledSettingIsPointedOut(t *testing.T) {
+	b := newBinary(t, sqliteURL(t))
+	b.environ = append(b.environ, "SLUICE_LISTEN_ADDRESS=:80")
+	s := b.start("serve")
+	s.stop()
+	if log := s.stderr.String(); !strings.Contains(log, `"variable":"SLUICE_LISTEN_ADDRESS"`) || strings.Contains(log, `"variable":"SLUICE_LISTEN"`) {
+		t.Errorf("the log says %s", log)
+	}
+}
+
+func TestVersion(t *testing.T) {
+	b := newBinary(t, sqliteURL(t))
+	if out := b.ok("version"); !strings.HasPrefix(out, "sluice ") {
+		t.Errorf("printed %q", out)
+	}
+	if doc := b.json("version"); doc["version"] == "" || doc["go"] == "" {
+		t.Errorf("printed %v", doc)
+	}
+}
