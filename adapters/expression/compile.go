@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/dop251/goja/ast"
 	"github.com/dop251/goja/file"
@@ -69,7 +70,7 @@ func (c *compiler) syntaxFault(from, end int, err error) *fault {
 	if !ok || len(list) == 0 {
 		return faultf(from, CodeSyntax, "must be one JavaScript expression")
 	}
-	at := min(max(list[0].Position.Offset-1+from, from), end)
+	at := min(max(from-1+byteAt(" "+c.text[from:end], list[0].Position), from), end)
 	message := list[0].Message
 	if message == "Unexpected token )" && at >= end {
 		message = "unexpected end; the expression is not complete"
@@ -77,6 +78,22 @@ func (c *compiler) syntaxFault(from, end int, err error) *fault {
 		message = strings.ToLower(message[:1]) + message[1:]
 	}
 	return &fault{at: at, code: CodeSyntax, message: "must be one JavaScript expression: " + message}
+}
+
+// byteAt finds the byte that the parser reports as line and column.
+func byteAt(s string, at file.Position) int {
+	start := 0
+	for line := 1; line < at.Line; line++ {
+		i := strings.IndexAny(s[start:], "\r\n\u2028\u2029")
+		if i < 0 {
+			return len(s)
+		}
+		r, size := utf8.DecodeRuneInString(s[start+i:])
+		if start += i + size; r == '\r' && strings.HasPrefix(s[start:], "\n") {
+			start++
+		}
+	}
+	return start + at.Column - 1
 }
 
 // offset is the byte of the text at a position of the parser.

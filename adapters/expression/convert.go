@@ -98,4 +98,8 @@ func (m *machine) primitive(v any) any {
 }
 
 // key is ToPropertyKey of ECMA-262, without symbols.
-func (m *machine) key(v any) string { return m.text(v) }
+func (m *machine) key(v any) string {
+	name := m.text(v)
+	m.work(len(name))
+	return name
+}

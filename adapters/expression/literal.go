@@ -7,13 +7,21 @@ import (
 )
 
 func (c *compiler) numberLiteral(n *ast.NumberLiteral) eval {
-	switch v := n.Value.(type) {
-	case int64:
-		return constant(float64(v))
-	case float64:
+	if v, ok := plainNumber(n); ok {
 		return constant(v)
 	}
 	return c.reject(n.Idx, CodeNotAllowed, "%s must be a plain number: big integers are not permitted", n.Literal)
+}
+
+// plainNumber is the value of a literal that is no big integer.
+func plainNumber(n *ast.NumberLiteral) (float64, bool) {
+	switch v := n.Value.(type) {
+	case int64:
+		return float64(v), true
+	case float64:
+		return v, true
+	}
+	return 0, false
 }
 
 // templateString compiles `a ${b} c`.
@@ -175,10 +183,7 @@ func (c *compiler) plainKey(n ast.Expression) (string, bool) {
 	case *ast.StringLiteral:
 		return fromParser(k.Value), true
 	case *ast.NumberLiteral:
-		switch v := k.Value.(type) {
-		case int64:
-			return formatNumber(float64(v)), true
-		case float64:
+		if v, ok := plainNumber(k); ok {
 			return formatNumber(v), true
 		}
 	}
@@ -215,6 +220,7 @@ func (m *machine) assign(o *object, v any, without []string) {
 	}
 next:
 	for i, key := range m.ownKeys(v) {
+		m.spend(len(without), 0)
 		for _, name := range without {
 			if name == key {
 				continue next

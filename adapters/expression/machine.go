@@ -11,12 +11,14 @@ import (
 type machine struct {
 	values map[string]any
 	env    *Env
-	slots  []any // the parameters of arrow functions, each at a place of its own
-	stack  []any // the arguments of the calls under way
-	at     int   // the byte of the text that is evaluated, for faults
-	steps  int   // left
-	memory int   // left
-	depth  int   // left
+	slots  []any  // the parameters of arrow functions, each at a place of its own
+	stack  []any  // the arguments of the calls under way
+	source string // what is evaluated, and the path to it, for faults
+	path   string
+	at     int // the byte of the text that is evaluated, for faults
+	steps  int // left
+	memory int // left
+	depth  int // left
 	limits Limits
 }
 
@@ -27,7 +29,7 @@ var machines = sync.Pool{New: func() any { return new(machine) }}
 // execute runs the work on a machine with a full budget.
 func execute(text string, limits Limits, slots int, env *Env, work func(*machine) any) (result any, err error) {
 	m := machines.Get().(*machine)
-	m.values, m.env, m.limits = env.Values, env, limits
+	m.values, m.env, m.limits, m.source, m.path = env.Values, env, limits, text, ""
 	m.steps, m.memory, m.depth = limits.Steps, limits.Memory, limits.Depth
 	if cap(m.slots) < slots {
 		m.slots = make([]any, slots)
@@ -39,7 +41,7 @@ func execute(text string, limits Limits, slots int, env *Env, work func(*machine
 			if !ok {
 				panic(thrown)
 			}
-			result, err = nil, f.evaluationError(text)
+			result, err = nil, m.evaluationError(f)
 		}
 		m.release()
 	}()
@@ -58,12 +60,14 @@ func (m *machine) release() {
 	machines.Put(m)
 }
 
-func (f *fault) evaluationError(text string) error {
+func (m *machine) evaluationError(f *fault) error {
+	found := f.problem(m.source)
+	found.Path = m.path
 	switch f.code {
 	case CodeSteps, CodeMemory, CodeNesting:
-		return &BudgetError{f.problem(text)}
+		return &BudgetError{found}
 	}
-	return &EvaluationError{f.problem(text)}
+	return &EvaluationError{found}
 }
 
 // fault describes what went wrong where the machine stands.

@@ -14,10 +14,9 @@ func (c *compiler) unary(n *ast.UnaryExpression) eval {
 	}
 	operand, at := c.expr(n.Operand), c.offset(n.Idx)
 	if literal, isNumber := n.Operand.(*ast.NumberLiteral); isNumber && n.Operator == token.MINUS {
-		if f, plain := operand(nil).(float64); plain {
+		if f, plain := plainNumber(literal); plain {
 			return constant(-f)
 		}
-		return c.reject(literal.Idx, CodeNotAllowed, "%s must be a plain number", literal.Literal)
 	}
 	return func(m *machine) any {
 		m.step()
@@ -55,7 +54,7 @@ var binaryOperators = map[token.Token]func(*machine, any, any) any{
 	token.STRICT_NOT_EQUAL:     func(m *machine, a, b any) any { return !m.strictEquals(a, b) },
 	token.EQUAL:                func(m *machine, a, b any) any { return m.looseEquals(a, b) },
 	token.NOT_EQUAL:            func(m *machine, a, b any) any { return !m.looseEquals(a, b) },
-	token.LESS:                 lessThan,
+	token.LESS:                 func(m *machine, a, b any) any { return lessThan(m, a, b) },
 	token.GREATER:              func(m *machine, a, b any) any { return greaterThan(m, a, b) },
 	token.LESS_OR_EQUAL:        func(m *machine, a, b any) any { return atMost(m, a, b) },
 	token.GREATER_OR_EQUAL:     func(m *machine, a, b any) any { return atLeast(m, a, b) },
@@ -81,7 +80,7 @@ func arithmetic(operate func(x, y float64) float64) func(*machine, any, any) any
 	}
 }
 
-func lessThan(m *machine, a, b any) any {
+func lessThan(m *machine, a, b any) bool {
 	less, _ := m.less(a, b)
 	return less
 }

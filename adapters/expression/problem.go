@@ -31,7 +31,7 @@ const (
 // Problem is one thing that is wrong with an expression, and where. Line and
 // Column count from 1, columns in Unicode code points; in a template they count
 // within the whole text. Path is the dotted path of the text within the tree that
-// [CompileTree] was given, else "".
+// [CompileTemplateTree] was given, else "".
 type Problem struct {
 	Code    string
 	Message string

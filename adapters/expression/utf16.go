@@ -1,6 +1,7 @@
 package expression
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -167,7 +168,10 @@ func (m *machine) compareText(a, b string) int {
 	}
 	x, _ := decode(a[i:])
 	y, _ := decode(b[i:])
-	return int(firstUnit(x)) - int(firstUnit(y))
+	if first := int(firstUnit(x)) - int(firstUnit(y)); first != 0 {
+		return first
+	}
+	return slices.Compare(m.units(a[i:]), m.units(b[i:])) // half a pair and a whole one
 }
 
 func firstUnit(r rune) rune {

@@ -43,6 +43,14 @@ func write(c *gin.Context, status int, body []byte) {
 // milliseconds.
 func timestamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
 
+// optionalTimestamp renders an instant that may be absent.
+func optionalTimestamp(t *time.Time) string {
+	if t == nil {
+		return ""
+	}
+	return timestamp(*t)
+}
+
 // ceilUnix is the first whole Unix second that is not before t.
 func ceilUnix(t time.Time) int64 { return int64(math.Ceil(float64(t.UnixMilli()) / 1000)) }
 

@@ -15,9 +15,15 @@ import (
 
 // Ports are what the API calls.
 type Ports struct {
-	Admission inbound.Admission
-	Nodes     inbound.Nodes
-	Triggers  inbound.Triggers
+	Admission   inbound.Admission
+	APIKeys     inbound.APIKeys
+	CustomNodes inbound.CustomNodes
+	Nodes       inbound.Nodes
+	Settings    inbound.Settings
+	SubTenants  inbound.SubTenants
+	Triggers    inbound.Triggers
+	Versions    inbound.Versions
+	Workflows   inbound.Workflows
 }
 
 // Options are the operator's choices and what the API needs of its surroundings.

@@ -25,6 +25,12 @@ var statuses = map[domain.Kind]int{
 	domain.Unavailable:     http.StatusServiceUnavailable,
 }
 
+// codeStatuses says which status an error becomes that has one of its own among its
+// kind.
+var codeStatuses = map[string]int{
+	"precondition_failed": http.StatusPreconditionFailed,
+}
+
 // statusClientGone is what the log shows for a client that went away; nobody reads
 // the answer.
 const statusClientGone = 499
@@ -115,6 +121,9 @@ func (a *API) explain(err error) errorBody {
 			StatusCode: http.StatusInternalServerError, Error: http.StatusText(http.StatusInternalServerError), Code: "internal_error",
 			Message: "Something went wrong on our side. If it happens again, tell us the request id.",
 		}
+	}
+	if own, ok := codeStatuses[known.Code]; ok {
+		status = own
 	}
 	body := errorBody{StatusCode: status, Error: http.StatusText(status), Code: known.Code, Message: known.Message}
 	for _, v := range known.Violations {

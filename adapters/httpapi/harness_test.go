@@ -19,6 +19,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"github.com/sluicehq/sluice/adapters/expression"
 	"github.com/sluicehq/sluice/adapters/httpapi"
 	"github.com/sluicehq/sluice/adapters/httpapi/contract"
 	"github.com/sluicehq/sluice/adapters/limiter/memory"
@@ -75,8 +76,10 @@ func newGateway(t *testing.T, options ...option) *gateway {
 	limiter := memory.New(g.clock)
 	ports := httpapi.Ports{
 		Admission: admission.New(store, limiter, g.clock),
-		Nodes:     nodes.New(store),
-		Triggers:  triggers.New(store, limiter, g.clock, g.random),
+		APIKeys:   tenants.NewKeys(store, g.clock, g.random), CustomNodes: nodes.NewCustom(store, g.clock, g.random),
+		Nodes: nodes.New(store), Settings: tenants.NewSettings(store, g.clock), SubTenants: tenants.NewSubTenants(store, g.clock, g.random),
+		Triggers: triggers.New(store, limiter, g.clock, g.random), Workflows: workflows.New(store, g.clock, g.random),
+		Versions: workflows.NewVersions(store, expression.Checker{}, g.clock, g.random),
 	}
 	opts := httpapi.Options{
 		Log: zerolog.New(g.log), MaxBody: 1 << 20, Now: g.clock.Now, NewID: g.random.ID,
@@ -110,7 +113,7 @@ func (g *gateway) customer(name string) customer {
 	if err != nil {
 		g.Fatal(err)
 	}
-	ver, err := workflows.NewVersions(g.store, g.clock, g.random).Create(g.Context(), who, domain.Once{}, inbound.VersionDraft{Workflow: wf.ID()})
+	ver, err := workflows.NewVersions(g.store, expression.Checker{}, g.clock, g.random).Create(g.Context(), who, domain.Once{}, inbound.VersionDraft{Workflow: wf.ID()})
 	if err != nil {
 		g.Fatal(err)
 	}
@@ -282,7 +285,7 @@ func (g *gateway) revoke(c customer) {
 	g.Helper()
 	keys := tenants.NewKeys(g.store, g.clock, g.random)
 	who := tenant.Operator(c.id)
-	if _, err := keys.Issue(g.Context(), who, inbound.KeyDraft{Type: tenant.Secret}); err != nil {
+	if _, err := keys.Issue(g.Context(), who, domain.Once{}, tenant.KeyDraft{Type: tenant.Secret}); err != nil {
 		g.Fatal(err)
 	}
 	all, err := keys.List(g.Context(), who, domain.PageRequest{})

@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"net/http"
 	"strconv"
 	"sync"
 
@@ -30,15 +29,32 @@ func (f *inFlight) enter(key string) (leave func(), ok bool) {
 	return func() { f.keys.Delete(key) }, true
 }
 
-// create runs a command that makes something and answers 201 with what it made.
-// With an idempotency key it takes effect once, and a repeat gets the same answer.
-func create[T any](a *API, c *gin.Context, who tenant.Caller, body jsonread.Object, run func(domain.Once) (T, error), render func(T) any) error {
-	once, err := onceOf(c, body, func(outcome any) (any, error) {
+// command is a POST that has an effect.
+type command[T any] struct {
+	status int // of the answer
+	run    func(domain.Once) (T, error)
+	render func(T) any
+
+	// revision gives the answer's ETag; nil for an answer without one.
+	revision func(T) int64
+
+	// record renders what a repeat gets back where that differs from the first answer;
+	// nil where it does not.
+	record func(outcome any) any
+}
+
+// execute runs a command and answers. With an idempotency key it takes effect once,
+// and a repeat gets the same answer.
+func execute[T any](a *API, c *gin.Context, who tenant.Caller, body jsonread.Object, cmd command[T]) error {
+	once, err := onceOf(c, body, cmd.status, func(outcome any) (any, error) {
+		if cmd.record != nil {
+			return cmd.record(outcome), nil
+		}
 		made, ok := outcome.(T)
 		if !ok {
 			return nil, fmt.Errorf("the outcome is a %T", outcome)
 		}
-		return render(made), nil
+		return cmd.render(made), nil
 	})
 	if err != nil {
 		return err
@@ -50,16 +66,19 @@ func create[T any](a *API, c *gin.Context, who tenant.Caller, body jsonread.Obje
 		}
 		defer leave()
 	}
-	made, err := run(once)
+	made, err := cmd.run(once)
 	if err != nil {
 		return err
 	}
-	return writeJSON(c, http.StatusCreated, render(made))
+	if cmd.revision != nil {
+		setETag(c, cmd.revision(made))
+	}
+	return writeJSON(c, cmd.status, cmd.render(made))
 }
 
 // onceOf reads the idempotency key of a request. The scope is the method and the
 // path; the fingerprint covers the body's meaning, not its spelling.
-func onceOf(c *gin.Context, body jsonread.Object, render func(any) (any, error)) (domain.Once, error) {
+func onceOf(c *gin.Context, body jsonread.Object, status int, render func(any) (any, error)) (domain.Once, error) {
 	sent := c.Request.Header.Values(headerIdempotencyKey)
 	if len(sent) == 0 {
 		return domain.Once{}, nil
@@ -79,7 +98,7 @@ func onceOf(c *gin.Context, body jsonread.Object, render func(any) (any, error))
 				return nil, err
 			}
 			text, err := encode(value)
-			return append([]byte(strconv.Itoa(http.StatusCreated)), text...), err
+			return append([]byte(strconv.Itoa(status)), text...), err
 		},
 	}, nil
 }

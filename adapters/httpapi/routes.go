@@ -25,10 +25,60 @@ type route struct {
 
 // routes is the whole API behind the keys.
 func (a *API) routes() []route {
-	return []route{
-		{http.MethodPost, prefix + "/triggers", tenant.CreateTrigger, a.createTrigger},
-		{http.MethodGet, prefix + "/custom-nodes/registry", tenant.ReadNodeRegistry, a.nodeRegistry},
+	const get, post, patch, remove = http.MethodGet, http.MethodPost, http.MethodPatch, http.MethodDelete
+	all := []route{
+		{get, "/workflows", tenant.ReadWorkflows, a.listWorkflows},
+		{post, "/workflows", tenant.CreateWorkflow, a.createWorkflow},
+		{get, "/workflows/:id", tenant.ReadWorkflows, a.getWorkflow},
+		{patch, "/workflows/:id", tenant.ChangeWorkflow, a.updateWorkflow},
+		{remove, "/workflows/:id", tenant.DeleteWorkflow, a.deleteWorkflow},
+		{patch, "/workflows/:id/toggle-status", tenant.ChangeWorkflow, a.toggleWorkflow},
+		{get, "/workflows/:id/versions", tenant.ReadVersions, a.listVersionsOfWorkflow},
+		{get, "/workflows/versions/:versionId", tenant.ReadVersions, a.getVersion},
+
+		{get, "/workflow-versions", tenant.ReadVersions, a.listVersions},
+		{post, "/workflow-versions", tenant.CreateVersion, a.createVersion},
+		{get, "/workflow-versions/:id", tenant.ReadVersions, a.getVersion},
+		{patch, "/workflow-versions/:id", tenant.ChangeVersion, a.updateVersion},
+		{remove, "/workflow-versions/:id", tenant.DeleteVersion, a.deleteVersion},
+		{post, "/workflow-versions/:id/publish", tenant.PublishVersion, a.publishVersion},
+		{post, "/workflow-versions/:id/validate", tenant.ValidateVersion, a.validateVersion},
+
+		{get, "/triggers", tenant.ReadTriggers, a.listTriggers},
+		{post, "/triggers", tenant.CreateTrigger, a.createTrigger},
+		{get, "/triggers/:id", tenant.ReadTriggers, a.getTrigger},
+		{patch, "/triggers/:id", tenant.ChangeTrigger, a.updateTrigger},
+		{remove, "/triggers/:id", tenant.DeleteTrigger, a.deleteTrigger},
+		{get, "/triggers/workflow-version/:versionId", tenant.ReadTriggers, a.listTriggersOfVersion},
+
+		{get, "/sub-tenants", tenant.ReadSubTenants, a.listSubTenants},
+		{post, "/sub-tenants", tenant.CreateSubTenant, a.createSubTenant},
+		{get, "/sub-tenants/combined", tenant.ReadSubTenants, a.listCombinedSubTenants},
+		{get, "/sub-tenants/by-id/:subTenantId", tenant.ReadSubTenants, a.findSubTenant},
+		{get, "/sub-tenants/:id", tenant.ReadSubTenants, a.getSubTenant},
+		{patch, "/sub-tenants/:id", tenant.ChangeSubTenant, a.updateSubTenant},
+		{remove, "/sub-tenants/:id", tenant.DeleteSubTenant, a.deleteSubTenant},
+
+		{get, "/custom-nodes/registry", tenant.ReadNodeRegistry, a.nodeRegistry},
+		{get, "/custom-nodes", tenant.ReadCustomNodes, a.listCustomNodes},
+		{post, "/custom-nodes", tenant.CreateCustomNode, a.createCustomNode},
+		{get, "/custom-nodes/:id", tenant.ReadCustomNodes, a.getCustomNode},
+		{patch, "/custom-nodes/:id", tenant.ChangeCustomNode, a.updateCustomNode},
+		{remove, "/custom-nodes/:id", tenant.DeleteCustomNode, a.deleteCustomNode},
+
+		{get, "/api-keys", tenant.ReadKeys, a.listKeys},
+		{post, "/api-keys", tenant.CreateKey, a.createKey},
+		{get, "/api-keys/:id", tenant.ReadKeys, a.getKey},
+		{remove, "/api-keys/:id", tenant.RevokeKey, a.revokeKey},
+		{post, "/api-keys/:id/rotate", tenant.RotateKey, a.rotateKey},
+
+		{get, "/settings", tenant.ReadSettings, a.getSettings},
+		{patch, "/settings", tenant.ChangeSettings, a.updateSettings},
 	}
+	for i := range all {
+		all[i].path = prefix + all[i].path
+	}
+	return all
 }
 
 var pathParameter = regexp.MustCompile(`[:*]([A-Za-z]+)`)

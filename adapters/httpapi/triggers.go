@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"encoding/json"
+	"net/http"
 
 	"github.com/gin-gonic/gin"
 
@@ -19,10 +20,12 @@ func (a *API) createTrigger(c *gin.Context, who tenant.Caller) error {
 		return err
 	}
 	draft := triggerDraft(body)
-	run := func(once domain.Once) (*trigger.Trigger, error) {
-		return a.ports.Triggers.Create(c.Request.Context(), who, once, draft)
-	}
-	return create(a, c, who, body, run, renderTrigger)
+	return execute(a, c, who, body, command[*trigger.Trigger]{
+		status: http.StatusCreated, render: renderTrigger, revision: (*trigger.Trigger).Revision,
+		run: func(once domain.Once) (*trigger.Trigger, error) {
+			return a.ports.Triggers.Create(c.Request.Context(), who, once, draft)
+		},
+	})
 }
 
 func triggerDraft(body jsonread.Object) trigger.Draft {
@@ -60,4 +63,91 @@ func renderTrigger(trg *trigger.Trigger) any {
 		Config: json.RawMessage(trg.Config().Document().String()), IsActive: trg.Active(),
 		CreatedAt: timestamp(trg.CreatedAt()), UpdatedAt: timestamp(trg.UpdatedAt()),
 	}
+}
+
+// getTrigger answers GET /triggers/{id}.
+func (a *API) getTrigger(c *gin.Context, who tenant.Caller) error {
+	trg, err := a.ports.Triggers.Get(c.Request.Context(), who, pathID[trigger.ID](c, "id", trigger.IDPrefix))
+	return answerTrigger(c, trg, err)
+}
+
+func answerTrigger(c *gin.Context, trg *trigger.Trigger, err error) error {
+	if err != nil {
+		return err
+	}
+	setETag(c, trg.Revision())
+	return writeJSON(c, http.StatusOK, renderTrigger(trg))
+}
+
+// listTriggers answers GET /triggers.
+func (a *API) listTriggers(c *gin.Context, who tenant.Caller) error {
+	l, err := readList(c, trigger.SortFields()...)
+	if err != nil {
+		return err
+	}
+	filter := trigger.Filter{SubTenant: l.subTenant(), Active: l.IsActive, Search: l.Search}
+	kinds := make([]string, 0, len(trigger.Types()))
+	for _, t := range trigger.Types() {
+		kinds = append(kinds, string(t))
+	}
+	kind, _ := l.query.OneOf("type", kinds, &l.rules)
+	filter.Type = trigger.Type(kind)
+	if version, asked := l.query.String("workflowVersionId", &l.rules); asked {
+		if filter.Version = knownID[workflow.VersionID](version, workflow.VersionIDPrefix); filter.Version == "" {
+			filter.Version = noVersion
+		}
+	}
+	if err := l.err(); err != nil {
+		return err
+	}
+	found, err := a.ports.Triggers.List(c.Request.Context(), who, filter, l.wanted())
+	if err != nil {
+		return err
+	}
+	return answerList(c, l, found, renderTrigger)
+}
+
+// noVersion is an identifier that no version has, for a filter that is spelled wrong.
+const noVersion = workflow.VersionID("none")
+
+// listTriggersOfVersion answers GET /triggers/workflow-version/{versionId}.
+func (a *API) listTriggersOfVersion(c *gin.Context, who tenant.Caller) error {
+	l, err := readList(c, trigger.SortFields()...)
+	if err != nil {
+		return err
+	}
+	if err := l.err(); err != nil {
+		return err
+	}
+	filter := trigger.Filter{Version: versionID(c), Active: l.IsActive, Search: l.Search}
+	found, err := a.ports.Triggers.OfVersion(c.Request.Context(), who, filter, l.wanted())
+	if err != nil {
+		return err
+	}
+	return answerList(c, l, found, renderTrigger)
+}
+
+// updateTrigger answers PATCH /triggers/{id}.
+func (a *API) updateTrigger(c *gin.Context, who tenant.Caller) error {
+	body, err := a.readBody(c)
+	if err != nil {
+		return err
+	}
+	var r domain.Rules
+	patch := trigger.Patch{
+		Name: body.OptionalString("name", &r), Config: body.OptionalDocument("config", &r), Active: body.OptionalBool("isActive", &r),
+	}
+	patch.Malformed = r.Violations()
+	id := pathID[trigger.ID](c, "id", trigger.IDPrefix)
+	trg, err := a.ports.Triggers.Update(c.Request.Context(), who, id, expected(c), patch)
+	return answerTrigger(c, trg, err)
+}
+
+// deleteTrigger answers DELETE /triggers/{id}.
+func (a *API) deleteTrigger(c *gin.Context, who tenant.Caller) error {
+	id := pathID[trigger.ID](c, "id", trigger.IDPrefix)
+	if err := a.ports.Triggers.Delete(c.Request.Context(), who, id, expected(c)); err != nil {
+		return err
+	}
+	return noContent(c)
 }

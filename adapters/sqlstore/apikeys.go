@@ -55,7 +55,7 @@ func (s apiKeys) Insert(ctx context.Context, k *tenant.APIKey) error {
 // Get reads a key.
 func (s apiKeys) Get(ctx context.Context, owner tenant.ID, id tenant.KeyID) (*tenant.APIKey, error) {
 	var row apiKeyRow
-	err := s.get(ctx, "get API key", &row, `SELECT `+apiKeyColumns+` FROM api_keys WHERE tenant_id = $1 AND id = $2`,
+	err := s.get(ctx, "get API key", &row, `SELECT `+apiKeyColumns+` FROM api_keys WHERE tenant_id = $1 AND id = $2`+s.hold(),
 		string(owner), string(id))
 	if err != nil {
 		return nil, missing(err, "api_key_not_found", "There is no such API key.")

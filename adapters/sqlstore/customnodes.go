@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/node"
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/ports/outbound"
@@ -69,26 +70,89 @@ func (row customNodeRow) restore() (*node.Custom, error) {
 	return node.RestoreCustom(st), nil
 }
 
-// Insert adds a custom node.
-func (s customNodes) Insert(ctx context.Context, n *node.Custom) error {
-	st := n.State()
+const customNodeNotFound, customNodeNotFoundMessage = "custom_node_not_found", "There is no such custom node."
+
+var customNodesSorted = map[string]string{"name": "name", "type": "type", "createdAt": "created_at", "updatedAt": "updated_at"}
+
+// documents encodes the members of a custom node that are kept as JSON: the schemas
+// for input, output and configuration, and the translations.
+func documents(st node.CustomState) (texts [4]string, err error) {
 	translations := make(map[string]translationJSON, len(st.Translations))
 	for l, t := range st.Translations {
 		translations[string(l)] = translationJSON(t)
 	}
-	var texts [4]string
 	for i, value := range []any{st.InputSchema, st.OutputSchema, st.ConfigSchema, translations} {
 		text, err := json.Marshal(value)
 		if err != nil {
-			return s.spoil(fmt.Errorf("encode custom node: %w", err))
+			return texts, fmt.Errorf("encode custom node: %w", err)
 		}
 		texts[i] = string(text)
 	}
-	_, err := s.exec(ctx, "insert custom node", `INSERT INTO custom_nodes (`+customNodeColumns+`)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`,
+	return texts, nil
+}
+
+// Insert adds a custom node.
+func (s customNodes) Insert(ctx context.Context, n *node.Custom) error {
+	st := n.State()
+	texts, err := documents(st)
+	if err != nil {
+		return s.spoil(err)
+	}
+	_, err = s.exec(ctx, "insert custom node", `INSERT INTO custom_nodes (`+customNodeColumns+`, search_text)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`,
 		string(st.ID), string(st.Tenant), string(st.Type), st.Version, st.Name, st.Description, texts[0], texts[1], texts[2],
-		st.Endpoint, st.CanPause, st.IsActive, texts[3], st.CreatedAt, st.UpdatedAt, st.Revision)
+		st.Endpoint, st.CanPause, st.IsActive, texts[3], st.CreatedAt, st.UpdatedAt, st.Revision, searchText(st.Name, &st.Description))
 	return err
+}
+
+// Get reads a custom node.
+func (s customNodes) Get(ctx context.Context, owner tenant.ID, id node.CustomID) (*node.Custom, error) {
+	var row customNodeRow
+	err := s.get(ctx, "get custom node", &row, `SELECT `+customNodeColumns+` FROM custom_nodes WHERE tenant_id = $1 AND id = $2`+s.hold(),
+		string(owner), string(id))
+	if err != nil {
+		return nil, missing(err, customNodeNotFound, customNodeNotFoundMessage)
+	}
+	return row.restore()
+}
+
+// List reads a page of the tenant's custom nodes.
+func (s customNodes) List(ctx context.Context, owner tenant.ID, f node.CustomFilter, q domain.Query) (domain.Page[*node.Custom], error) {
+	l := listOf("custom_nodes", customNodeColumns, owner, customNodesSorted)
+	l.active = f.Active
+	l.search(f.Search)
+	var rows []customNodeRow
+	total, err := s.page(ctx, l, q, &rows)
+	if err != nil {
+		return domain.Page[*node.Custom]{}, err
+	}
+	return restored(rows, total, q.PageRequest, customNodeRow.restore)
+}
+
+// Update writes a custom node whose stored revision is the aggregate's. Its type
+// never changes.
+func (s customNodes) Update(ctx context.Context, n *node.Custom) error {
+	st := n.State()
+	texts, err := documents(st)
+	if err != nil {
+		return s.spoil(err)
+	}
+	changed, err := s.exec(ctx, "update custom node", `UPDATE custom_nodes
+		SET version = $1, name = $2, description = $3, input_schema = $4, output_schema = $5, config_schema = $6, endpoint = $7,
+			can_pause = $8, is_active = $9, translations = $10, updated_at = $11, search_text = $12, revision = revision + 1
+		WHERE tenant_id = $13 AND id = $14 AND revision = $15`,
+		st.Version, st.Name, st.Description, texts[0], texts[1], texts[2], st.Endpoint, st.CanPause, st.IsActive, texts[3],
+		st.UpdatedAt, searchText(st.Name, &st.Description), string(st.Tenant), string(st.ID), st.Revision)
+	return s.updated(changed, err, n.Saved, func() error {
+		_, err := s.Get(ctx, st.Tenant, st.ID)
+		return err
+	})
+}
+
+// Delete removes a custom node.
+func (s customNodes) Delete(ctx context.Context, owner tenant.ID, id node.CustomID) error {
+	n, err := s.exec(ctx, "delete custom node", `DELETE FROM custom_nodes WHERE tenant_id = $1 AND id = $2`, string(owner), string(id))
+	return s.deleted(n, err, customNodeNotFound, customNodeNotFoundMessage)
 }
 
 // Active reads the tenant's active custom nodes.

@@ -17,6 +17,8 @@ func UniqueConflict(index string) *domain.Error {
 	case "custom_nodes_type":
 		return domain.Fail(domain.Conflict, "custom_node_exists",
 			"This tenant has a custom node of this type and version already. Choose a higher version.")
+	case "sub_tenants_identifier":
+		return domain.Fail(domain.Conflict, "sub_tenant_exists", "A sub-tenant of this identifier is registered already.")
 	default:
 		return nil
 	}

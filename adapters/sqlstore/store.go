@@ -108,7 +108,7 @@ func (s *Store) run(ctx context.Context, p *pool, opts *sql.TxOptions, fn func(c
 	if err != nil {
 		return s.reached(fmt.Errorf("begin: %w", err))
 	}
-	u := &unit{pool: p, tx: tx, store: s}
+	u := &unit{pool: p, tx: tx, store: s, writing: opts == nil}
 	defer func() {
 		_ = tx.Rollback() // without effect after the commit; else the error or panic that led here says more
 		p.prepare(ctx, u.unprepared)

@@ -53,7 +53,7 @@ func (s tenants) Insert(ctx context.Context, ten *tenant.Tenant) error {
 // Get reads a tenant.
 func (s tenants) Get(ctx context.Context, id tenant.ID) (*tenant.Tenant, error) {
 	var row tenantRow
-	err := s.get(ctx, "get tenant", &row, `SELECT `+tenantColumns+` FROM tenants WHERE id = $1`, string(id))
+	err := s.get(ctx, "get tenant", &row, `SELECT `+tenantColumns+` FROM tenants WHERE id = $1`+s.hold(), string(id))
 	if err != nil {
 		return nil, missing(err, "tenant_not_found", "There is no such tenant.")
 	}
@@ -101,7 +101,7 @@ func (s tenants) Update(ctx context.Context, ten *tenant.Tenant) error {
 
 // Delete removes a tenant; the schema's cascades remove what it owns.
 func (s tenants) Delete(ctx context.Context, id tenant.ID) error {
-	n, err := s.exec(ctx, "delete tenant", `DELETE FROM tenants WHERE id = $1`, string(id))
+	n, err := s.exec(ctx, "delete tenant", `DELETE FROM tenants WHERE id = $1`+s.hold(), string(id))
 	return s.deleted(n, err, "tenant_not_found", "There is no such tenant.")
 }
 

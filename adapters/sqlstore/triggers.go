@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/domain/trigger"
 	"github.com/sluicehq/sluice/domain/workflow"
@@ -39,19 +40,21 @@ func (row triggerRow) restore() *trigger.Trigger {
 	})
 }
 
+var triggersSorted = map[string]string{"name": "name", "type": "type", "createdAt": "created_at", "updatedAt": "updated_at"}
+
 // Insert adds a trigger.
 func (s triggers) Insert(ctx context.Context, trg *trigger.Trigger) error {
 	st := trg.State()
-	_, err := s.exec(ctx, "insert trigger", `INSERT INTO triggers (`+triggerColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+	_, err := s.exec(ctx, "insert trigger", `INSERT INTO triggers (`+triggerColumns+`, search_text) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
 		string(st.ID), string(st.Tenant), string(st.SubTenant), string(st.Version), st.Name, string(st.Type),
-		st.Config.Document().String(), st.Active, st.CreatedAt, st.UpdatedAt, st.Revision)
+		st.Config.Document().String(), st.Active, st.CreatedAt, st.UpdatedAt, st.Revision, searchText(st.Name, nil))
 	return err
 }
 
 // Get reads a trigger.
 func (s triggers) Get(ctx context.Context, owner tenant.ID, id trigger.ID) (*trigger.Trigger, error) {
 	var row triggerRow
-	err := s.get(ctx, "get trigger", &row, `SELECT `+triggerColumns+` FROM triggers WHERE tenant_id = $1 AND id = $2`,
+	err := s.get(ctx, "get trigger", &row, `SELECT `+triggerColumns+` FROM triggers WHERE tenant_id = $1 AND id = $2`+s.hold(),
 		string(owner), string(id))
 	if err != nil {
 		return nil, missing(err, "trigger_not_found", "There is no such trigger.")
@@ -64,9 +67,9 @@ func (s triggers) Get(ctx context.Context, owner tenant.ID, id trigger.ID) (*tri
 func (s triggers) Update(ctx context.Context, trg *trigger.Trigger) error {
 	st := trg.State()
 	n, err := s.exec(ctx, "update trigger", `UPDATE triggers
-		SET name = $1, config = $2, is_active = $3, updated_at = $4, revision = revision + 1
-		WHERE tenant_id = $5 AND id = $6 AND revision = $7`,
-		st.Name, st.Config.Document().String(), st.Active, st.UpdatedAt, string(st.Tenant), string(st.ID), st.Revision)
+		SET name = $1, config = $2, is_active = $3, updated_at = $4, search_text = $5, revision = revision + 1
+		WHERE tenant_id = $6 AND id = $7 AND revision = $8`,
+		st.Name, st.Config.Document().String(), st.Active, st.UpdatedAt, searchText(st.Name, nil), string(st.Tenant), string(st.ID), st.Revision)
 	return s.updated(n, err, trg.Saved, func() error {
 		_, err := s.Get(ctx, st.Tenant, st.ID)
 		return err
@@ -77,4 +80,39 @@ func (s triggers) Update(ctx context.Context, trg *trigger.Trigger) error {
 func (s triggers) Delete(ctx context.Context, owner tenant.ID, id trigger.ID) error {
 	n, err := s.exec(ctx, "delete trigger", `DELETE FROM triggers WHERE tenant_id = $1 AND id = $2`, string(owner), string(id))
 	return s.deleted(n, err, "trigger_not_found", "There is no such trigger.")
+}
+
+// List reads a page of the tenant's triggers.
+func (s triggers) List(ctx context.Context, owner tenant.ID, f trigger.Filter, q domain.Query) (domain.Page[*trigger.Trigger], error) {
+	l := listOf("triggers", triggerColumns, owner, triggersSorted)
+	l.kept, l.active = true, f.Active
+	if f.Type != "" {
+		l.equal("type", string(f.Type))
+	}
+	if f.Version != "" {
+		l.equal("workflow_version_id", string(f.Version))
+	}
+	l.ofSubTenant(f.SubTenant)
+	l.search(f.Search)
+	var rows []triggerRow
+	total, err := s.page(ctx, l, q, &rows)
+	if err != nil {
+		return domain.Page[*trigger.Trigger]{}, err
+	}
+	return restored(rows, total, q.PageRequest, func(row triggerRow) (*trigger.Trigger, error) { return row.restore(), nil })
+}
+
+// OfVersion reads every trigger of a version.
+func (s triggers) OfVersion(ctx context.Context, owner tenant.ID, version workflow.VersionID) ([]*trigger.Trigger, error) {
+	var rows []triggerRow
+	err := s.list(ctx, "list the version's triggers", &rows, `SELECT `+triggerColumns+` FROM triggers
+		WHERE tenant_id = $1 AND workflow_version_id = $2 ORDER BY created_at, id`, string(owner), string(version))
+	if err != nil {
+		return nil, err
+	}
+	found := make([]*trigger.Trigger, len(rows))
+	for i, row := range rows {
+		found[i] = row.restore()
+	}
+	return found, nil
 }

@@ -18,8 +18,17 @@ type unit struct {
 	pool       *pool
 	tx         *sqlx.Tx
 	store      *Store
+	writing    bool
 	spoiled    error
 	unprepared []string
+}
+
+// hold is appended to the SELECT of a record that the unit may change.
+func (u *unit) hold() string {
+	if u.writing {
+		return u.store.dialect.ForUpdate
+	}
+	return ""
 }
 
 func (u *unit) stores() outbound.Stores {
@@ -30,6 +39,8 @@ func (u *unit) stores() outbound.Stores {
 		Workflows:   workflows{u},
 		Versions:    versions{u},
 		Triggers:    triggers{u},
+		SubTenants:  subTenants{u},
+		SeenIn:      directory{u},
 		CustomNodes: customNodes{u},
 		Outcomes:    outcomes{u},
 	}

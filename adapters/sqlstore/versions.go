@@ -2,11 +2,10 @@ package sqlstore
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"time"
 
+	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/domain/workflow"
 	"github.com/sluicehq/sluice/ports/outbound"
@@ -45,16 +44,10 @@ func (row versionRow) restore() (*workflow.Version, error) {
 
 const versionNotFound, versionNotFoundMessage = "version_not_found", "There is no such workflow version."
 
-// NextNumber draws the workflow's next version number and holds the workflow until
-// the unit ends. A unit that does not commit gives the number back.
-func (s versions) NextNumber(ctx context.Context, owner tenant.ID, of workflow.ID) (int, error) {
-	var number int
-	err := s.get(ctx, "number a version", &number, `UPDATE workflows SET last_version = last_version + 1
-		WHERE tenant_id = $1 AND id = $2 RETURNING last_version`, string(owner), string(of))
-	if err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return 0, s.spoil(err)
-	}
-	return number, missing(err, "workflow_not_found", "There is no such workflow.")
+var versionsSorted = map[string]string{
+	"version": "number", "createdAt": "created_at",
+	// Drafts have no such time; they come before everything that was published.
+	"publishedAt": "coalesce(published_at, '0001-01-01 00:00:00+00:00')",
 }
 
 // Insert adds a version.
@@ -73,7 +66,7 @@ func (s versions) Insert(ctx context.Context, ver *workflow.Version) error {
 // Get reads a version.
 func (s versions) Get(ctx context.Context, owner tenant.ID, id workflow.VersionID) (*workflow.Version, error) {
 	var row versionRow
-	err := s.get(ctx, "get version", &row, `SELECT `+versionColumns+` FROM workflow_versions WHERE tenant_id = $1 AND id = $2`,
+	err := s.get(ctx, "get version", &row, `SELECT `+versionColumns+` FROM workflow_versions WHERE tenant_id = $1 AND id = $2`+s.hold(),
 		string(owner), string(id))
 	if err != nil {
 		return nil, missing(err, versionNotFound, versionNotFoundMessage)
@@ -81,10 +74,51 @@ func (s versions) Get(ctx context.Context, owner tenant.ID, id workflow.VersionI
 	return row.restore()
 }
 
-// SubTenant reads only whom a version belongs to.
-func (s versions) SubTenant(ctx context.Context, owner tenant.ID, id workflow.VersionID) (tenant.SubTenantID, error) {
-	var sub string
-	err := s.get(ctx, "get the version's sub-tenant", &sub,
-		`SELECT sub_tenant_id FROM workflow_versions WHERE tenant_id = $1 AND id = $2`, string(owner), string(id))
-	return tenant.SubTenantID(sub), missing(err, versionNotFound, versionNotFoundMessage)
+// Belongs reads only where a version belongs.
+func (s versions) Belongs(ctx context.Context, owner tenant.ID, id workflow.VersionID) (outbound.Belonging, error) {
+	var row struct {
+		Workflow  string `db:"workflow_id"`
+		SubTenant string `db:"sub_tenant_id"`
+	}
+	err := s.get(ctx, "get where the version belongs", &row,
+		`SELECT workflow_id, sub_tenant_id FROM workflow_versions WHERE tenant_id = $1 AND id = $2`, string(owner), string(id))
+	belonging := outbound.Belonging{Workflow: workflow.ID(row.Workflow), SubTenant: tenant.SubTenantID(row.SubTenant)}
+	return belonging, missing(err, versionNotFound, versionNotFoundMessage)
+}
+
+// List reads a page of the versions of a workflow.
+func (s versions) List(ctx context.Context, owner tenant.ID, f workflow.VersionFilter, q domain.Query) (domain.Page[*workflow.Version], error) {
+	l := listOf("workflow_versions", versionColumns, owner, versionsSorted)
+	l.active = f.Active
+	l.equal("workflow_id", string(f.Workflow))
+	var rows []versionRow
+	total, err := s.page(ctx, l, q, &rows)
+	if err != nil {
+		return domain.Page[*workflow.Version]{}, err
+	}
+	return restored(rows, total, q.PageRequest, versionRow.restore)
+}
+
+// Update writes a version whose stored revision is the aggregate's. Its workflow and
+// its number never change.
+func (s versions) Update(ctx context.Context, ver *workflow.Version) error {
+	st := ver.State()
+	graph, err := encodeGraph(st.Graph)
+	if err != nil {
+		return s.spoil(err)
+	}
+	n, err := s.exec(ctx, "update version", `UPDATE workflow_versions
+		SET graph = $1, is_active = $2, published_at = $3, revision = revision + 1
+		WHERE tenant_id = $4 AND id = $5 AND revision = $6`,
+		graph, st.Active, st.PublishedAt, string(st.Tenant), string(st.ID), st.Revision)
+	return s.updated(n, err, ver.Saved, func() error {
+		_, err := s.Get(ctx, st.Tenant, st.ID)
+		return err
+	})
+}
+
+// Delete removes a version; the schema's cascades remove its triggers.
+func (s versions) Delete(ctx context.Context, owner tenant.ID, id workflow.VersionID) error {
+	n, err := s.exec(ctx, "delete version", `DELETE FROM workflow_versions WHERE tenant_id = $1 AND id = $2`, string(owner), string(id))
+	return s.deleted(n, err, versionNotFound, versionNotFoundMessage)
 }

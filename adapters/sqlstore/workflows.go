@@ -2,8 +2,11 @@ package sqlstore
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"time"
 
+	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/domain/workflow"
 	"github.com/sluicehq/sluice/ports/outbound"
@@ -35,22 +38,26 @@ func (row workflowRow) restore() *workflow.Workflow {
 	})
 }
 
+const workflowNotFound, workflowNotFoundMessage = "workflow_not_found", "There is no such workflow."
+
+var workflowsSorted = map[string]string{"name": "name", "createdAt": "created_at", "updatedAt": "updated_at"}
+
 // Insert adds a workflow.
 func (s workflows) Insert(ctx context.Context, wf *workflow.Workflow) error {
 	st := wf.State()
-	_, err := s.exec(ctx, "insert workflow", `INSERT INTO workflows (`+workflowColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+	_, err := s.exec(ctx, "insert workflow", `INSERT INTO workflows (`+workflowColumns+`, search_text) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
 		string(st.ID), string(st.Tenant), string(st.SubTenant), st.Name, st.Description, st.Active,
-		st.CreatedAt, st.UpdatedAt, st.Revision)
+		st.CreatedAt, st.UpdatedAt, st.Revision, searchText(st.Name, st.Description))
 	return err
 }
 
 // Get reads a workflow.
 func (s workflows) Get(ctx context.Context, owner tenant.ID, id workflow.ID) (*workflow.Workflow, error) {
 	var row workflowRow
-	err := s.get(ctx, "get workflow", &row, `SELECT `+workflowColumns+` FROM workflows WHERE tenant_id = $1 AND id = $2`,
+	err := s.get(ctx, "get workflow", &row, `SELECT `+workflowColumns+` FROM workflows WHERE tenant_id = $1 AND id = $2`+s.hold(),
 		string(owner), string(id))
 	if err != nil {
-		return nil, missing(err, "workflow_not_found", "There is no such workflow.")
+		return nil, missing(err, workflowNotFound, workflowNotFoundMessage)
 	}
 	return row.restore(), nil
 }
@@ -59,11 +66,45 @@ func (s workflows) Get(ctx context.Context, owner tenant.ID, id workflow.ID) (*w
 func (s workflows) Update(ctx context.Context, wf *workflow.Workflow) error {
 	st := wf.State()
 	n, err := s.exec(ctx, "update workflow", `UPDATE workflows
-		SET name = $1, description = $2, is_active = $3, updated_at = $4, revision = revision + 1
-		WHERE tenant_id = $5 AND id = $6 AND revision = $7`,
-		st.Name, st.Description, st.Active, st.UpdatedAt, string(st.Tenant), string(st.ID), st.Revision)
+		SET name = $1, description = $2, is_active = $3, updated_at = $4, search_text = $5, revision = revision + 1
+		WHERE tenant_id = $6 AND id = $7 AND revision = $8`,
+		st.Name, st.Description, st.Active, st.UpdatedAt, searchText(st.Name, st.Description),
+		string(st.Tenant), string(st.ID), st.Revision)
 	return s.updated(n, err, wf.Saved, func() error {
 		_, err := s.Get(ctx, st.Tenant, st.ID)
 		return err
 	})
+}
+
+// List reads a page of the tenant's workflows.
+func (s workflows) List(ctx context.Context, owner tenant.ID, f workflow.Filter, q domain.Query) (domain.Page[*workflow.Workflow], error) {
+	l := listOf("workflows", workflowColumns, owner, workflowsSorted)
+	l.kept, l.active = true, f.Active
+	l.ofSubTenant(f.SubTenant)
+	l.search(f.Search)
+	var rows []workflowRow
+	total, err := s.page(ctx, l, q, &rows)
+	if err != nil {
+		return domain.Page[*workflow.Workflow]{}, err
+	}
+	return restored(rows, total, q.PageRequest, func(row workflowRow) (*workflow.Workflow, error) { return row.restore(), nil })
+}
+
+// Delete removes a workflow; the schema's cascades remove its versions and their
+// triggers.
+func (s workflows) Delete(ctx context.Context, owner tenant.ID, id workflow.ID) error {
+	n, err := s.exec(ctx, "delete workflow", `DELETE FROM workflows WHERE tenant_id = $1 AND id = $2`, string(owner), string(id))
+	return s.deleted(n, err, workflowNotFound, workflowNotFoundMessage)
+}
+
+// NextVersion draws the next version number and holds the workflow until the unit
+// ends.
+func (s workflows) NextVersion(ctx context.Context, owner tenant.ID, id workflow.ID) (int, error) {
+	var number int
+	err := s.get(ctx, "number a version", &number, `UPDATE workflows SET last_version = last_version + 1
+		WHERE tenant_id = $1 AND id = $2 RETURNING last_version`, string(owner), string(id))
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return 0, s.spoil(err)
+	}
+	return number, missing(err, workflowNotFound, workflowNotFoundMessage)
 }

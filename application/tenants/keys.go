@@ -25,24 +25,39 @@ func NewKeys(work outbound.UnitOfWork, clock outbound.Clock, random outbound.Ran
 }
 
 // Issue makes a key.
-func (s *Keys) Issue(ctx context.Context, who tenant.Caller, d inbound.KeyDraft) (inbound.IssuedKey, error) {
-	if err := who.May(tenant.CreateKey); err != nil {
-		return inbound.IssuedKey{}, err
+func (s *Keys) Issue(ctx context.Context, who tenant.Caller, once domain.Once, d tenant.KeyDraft) (issued inbound.IssuedKey, err error) {
+	if err = who.May(tenant.CreateKey); err != nil {
+		return issued, err
 	}
-	issued, err := issue(s.random, who.Tenant, d, s.clock.Now())
-	if err != nil {
-		return inbound.IssuedKey{}, err
-	}
+	now := s.clock.Now()
 	err = s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
-		if _, err := st.Tenants.Get(ctx, who.Tenant); err != nil {
+		if err := st.Outcomes.Claim(ctx, who.Tenant, once, now); err != nil {
 			return err
 		}
-		return st.APIKeys.Insert(ctx, issued.Key)
+		if issued, err = issue(s.random, who.Tenant, d, now); err != nil {
+			return err
+		}
+		if err := st.APIKeys.Insert(ctx, issued.Key); err != nil {
+			return err
+		}
+		return st.Outcomes.Keep(ctx, who.Tenant, once, issued.Key, now)
 	})
 	if err != nil {
 		return inbound.IssuedKey{}, err
 	}
 	return issued, nil
+}
+
+// Get returns a key without its text.
+func (s *Keys) Get(ctx context.Context, who tenant.Caller, id tenant.KeyID) (key *tenant.APIKey, err error) {
+	if err = who.May(tenant.ReadKeys); err != nil {
+		return nil, err
+	}
+	err = s.work.View(ctx, func(ctx context.Context, st outbound.Stores) error {
+		key, err = st.APIKeys.Get(ctx, who.Tenant, id)
+		return err
+	})
+	return key, err
 }
 
 // List returns a page of the tenant's keys.
@@ -58,12 +73,15 @@ func (s *Keys) List(ctx context.Context, who tenant.Caller, page domain.PageRequ
 }
 
 // Rotate makes a key like the old one, which ends after the grace.
-func (s *Keys) Rotate(ctx context.Context, who tenant.Caller, id tenant.KeyID, grace time.Duration) (fresh inbound.IssuedKey, err error) {
+func (s *Keys) Rotate(ctx context.Context, who tenant.Caller, once domain.Once, id tenant.KeyID, grace time.Duration) (fresh inbound.IssuedKey, err error) {
 	if err = who.May(tenant.RotateKey); err != nil {
 		return fresh, err
 	}
 	now := s.clock.Now()
 	err = s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
+		if err := st.Outcomes.Claim(ctx, who.Tenant, once, now); err != nil {
+			return err
+		}
 		old, err := st.APIKeys.Get(ctx, who.Tenant, id)
 		if err != nil {
 			return err
@@ -77,11 +95,14 @@ func (s *Keys) Rotate(ctx context.Context, who tenant.Caller, id tenant.KeyID, g
 		if err := st.APIKeys.Update(ctx, old); err != nil {
 			return err
 		}
-		fresh, err = issue(s.random, who.Tenant, inbound.KeyDraft{Type: old.Type(), Name: old.Name()}, now)
+		fresh, err = issue(s.random, who.Tenant, tenant.KeyDraft{Type: old.Type(), Name: old.Name()}, now)
 		if err != nil {
 			return err
 		}
-		return st.APIKeys.Insert(ctx, fresh.Key)
+		if err := st.APIKeys.Insert(ctx, fresh.Key); err != nil {
+			return err
+		}
+		return st.Outcomes.Keep(ctx, who.Tenant, once, fresh.Key, now)
 	})
 	if err != nil {
 		return inbound.IssuedKey{}, err
@@ -117,16 +138,11 @@ func (s *Keys) Revoke(ctx context.Context, who tenant.Caller, id tenant.KeyID) (
 }
 
 // issue draws the text of a key and records the key, without storing it.
-func issue(random outbound.Random, owner tenant.ID, d inbound.KeyDraft, now time.Time) (inbound.IssuedKey, error) {
-	if !d.Type.Valid() {
-		var r domain.Rules
-		r.Check(false, "type", domain.NotAllowed, "must be one of %s, not %q", domain.OneOf(tenant.KeyTypes()...), string(d.Type))
-		return inbound.IssuedKey{}, r.Err("api_key_invalid", "The API key is not valid.")
-	}
+func issue(random outbound.Random, owner tenant.ID, d tenant.KeyDraft, now time.Time) (inbound.IssuedKey, error) {
 	var entropy [tenant.KeyEntropy]byte
 	random.Fill(entropy[:])
 	text := tenant.NewKeyText(d.Type, entropy)
-	key, err := tenant.NewAPIKey(tenant.KeyID(random.ID(tenant.KeyIDPrefix)), owner, d.Name, text, d.ExpiresAt, now)
+	key, err := tenant.NewAPIKey(tenant.KeyID(random.ID(tenant.KeyIDPrefix)), owner, d, text, now)
 	if err != nil {
 		return inbound.IssuedKey{}, err
 	}

@@ -39,7 +39,7 @@ func (s *Service) Create(ctx context.Context, d inbound.TenantDraft) (made inbou
 		keyType tenant.KeyType
 		issued  *inbound.IssuedKey
 	}{{tenant.Public, &made.Public}, {tenant.Secret, &made.Secret}} {
-		draft := inbound.KeyDraft{Type: first.keyType, Name: "first " + string(first.keyType) + " key"}
+		draft := tenant.KeyDraft{Type: first.keyType, Name: "first " + string(first.keyType) + " key"}
 		if *first.issued, err = issue(s.random, made.Tenant.ID(), draft, now); err != nil {
 			return inbound.NewTenant{}, err
 		}

@@ -63,8 +63,8 @@ func (s *Service) Create(ctx context.Context, who tenant.Caller, once domain.Onc
 
 // surroundings looks up what the trigger refers to.
 func (s *Service) surroundings(ctx context.Context, st outbound.Stores, who tenant.Caller, d trigger.Draft) (trigger.Surroundings, error) {
-	sub, err := st.Versions.SubTenant(ctx, who.Tenant, d.Version)
-	around := trigger.Surroundings{VersionExists: err == nil, SubTenant: sub, Settings: who.Settings}
+	belongs, err := st.Versions.Belongs(ctx, who.Tenant, d.Version)
+	around := trigger.Surroundings{VersionExists: err == nil, SubTenant: belongs.SubTenant, Settings: who.Settings}
 	if errors.Is(err, domain.NotFound) {
 		return around, nil
 	}

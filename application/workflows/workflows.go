@@ -31,12 +31,12 @@ func (s *Service) Create(ctx context.Context, who tenant.Caller, once domain.Onc
 		return nil, err
 	}
 	now := s.clock.Now()
-	wf, err = workflow.New(workflow.ID(s.random.ID(workflow.IDPrefix)), who.Tenant, d.SubTenant, d.Draft, now)
-	if err != nil {
-		return nil, err
-	}
 	err = s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
 		if err := st.Outcomes.Claim(ctx, who.Tenant, once, now); err != nil {
+			return err
+		}
+		wf, err = workflow.New(workflow.ID(s.random.ID(workflow.IDPrefix)), who.Tenant, d.SubTenant, d.Draft, now)
+		if err != nil {
 			return err
 		}
 		if err := st.Workflows.Insert(ctx, wf); err != nil {
@@ -48,4 +48,80 @@ func (s *Service) Create(ctx context.Context, who tenant.Caller, once domain.Onc
 		return nil, err
 	}
 	return wf, nil
+}
+
+// Get returns a workflow.
+func (s *Service) Get(ctx context.Context, who tenant.Caller, id workflow.ID) (wf *workflow.Workflow, err error) {
+	if err = who.May(tenant.ReadWorkflows); err != nil {
+		return nil, err
+	}
+	err = s.work.View(ctx, func(ctx context.Context, st outbound.Stores) error {
+		wf, err = st.Workflows.Get(ctx, who.Tenant, id)
+		return err
+	})
+	return wf, err
+}
+
+// List returns a page of workflows.
+func (s *Service) List(ctx context.Context, who tenant.Caller, f workflow.Filter, q domain.Query) (found domain.Page[*workflow.Workflow], err error) {
+	if err = who.May(tenant.ReadWorkflows); err != nil {
+		return found, err
+	}
+	err = s.work.View(ctx, func(ctx context.Context, st outbound.Stores) error {
+		found, err = st.Workflows.List(ctx, who.Tenant, f, q)
+		return err
+	})
+	return found, err
+}
+
+// Update changes what the patch names.
+func (s *Service) Update(ctx context.Context, who tenant.Caller, id workflow.ID, at domain.Expected, p workflow.Patch) (*workflow.Workflow, error) {
+	return s.change(ctx, who, id, at, func(wf *workflow.Workflow) error { return wf.Revise(p, s.clock.Now()) })
+}
+
+// Toggle makes an active workflow inactive and the reverse.
+func (s *Service) Toggle(ctx context.Context, who tenant.Caller, id workflow.ID, at domain.Expected) (*workflow.Workflow, error) {
+	return s.change(ctx, who, id, at, func(wf *workflow.Workflow) error {
+		wf.Toggle(s.clock.Now())
+		return nil
+	})
+}
+
+func (s *Service) change(ctx context.Context, who tenant.Caller, id workflow.ID, at domain.Expected, verb func(*workflow.Workflow) error) (wf *workflow.Workflow, err error) {
+	if err = who.May(tenant.ChangeWorkflow); err != nil {
+		return nil, err
+	}
+	err = s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
+		if wf, err = st.Workflows.Get(ctx, who.Tenant, id); err != nil {
+			return err
+		}
+		if err := at.Check(wf.Revision()); err != nil {
+			return err
+		}
+		if err := verb(wf); err != nil {
+			return err
+		}
+		return st.Workflows.Update(ctx, wf)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return wf, nil
+}
+
+// Delete removes a workflow with its versions and their triggers.
+func (s *Service) Delete(ctx context.Context, who tenant.Caller, id workflow.ID, at domain.Expected) error {
+	if err := who.May(tenant.DeleteWorkflow); err != nil {
+		return err
+	}
+	return s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
+		wf, err := st.Workflows.Get(ctx, who.Tenant, id)
+		if err != nil {
+			return err
+		}
+		if err := at.Check(wf.Revision()); err != nil {
+			return err
+		}
+		return st.Workflows.Delete(ctx, who.Tenant, id)
+	})
 }

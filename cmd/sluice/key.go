@@ -66,7 +66,7 @@ func (p *program) printIssued(issued inbound.IssuedKey, asJSON bool) error {
 }
 
 func (p *program) keyCreate(owner *string) *cobra.Command {
-	var d inbound.KeyDraft
+	var d tenant.KeyDraft
 	var validFor time.Duration
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -80,7 +80,7 @@ func (p *program) keyCreate(owner *string) *cobra.Command {
 				d.ExpiresAt = &end
 			}
 			return p.operateFor(cmd, *owner, func(ctx context.Context, op operator, who tenant.Caller) error {
-				issued, err := op.Keys.Issue(ctx, who, d)
+				issued, err := op.Keys.Issue(ctx, who, domain.Once{}, d)
 				if err != nil {
 					return err
 				}
@@ -137,7 +137,7 @@ func (p *program) keyRotate(owner *string) *cobra.Command {
 		Use: "rotate KEY --tenant TENANT", Short: "Replace a key and print the new one, once", Args: exactly("the id of a key"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return p.operateFor(cmd, *owner, func(ctx context.Context, op operator, who tenant.Caller) error {
-				issued, err := op.Keys.Rotate(ctx, who, tenant.KeyID(args[0]), grace)
+				issued, err := op.Keys.Rotate(ctx, who, domain.Once{}, tenant.KeyID(args[0]), grace)
 				if err != nil {
 					return err
 				}

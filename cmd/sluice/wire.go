@@ -5,6 +5,7 @@ package main
 import (
 	"github.com/google/wire"
 
+	"github.com/sluicehq/sluice/adapters/expression"
 	"github.com/sluicehq/sluice/adapters/httpapi"
 	"github.com/sluicehq/sluice/adapters/limiter/memory"
 	"github.com/sluicehq/sluice/adapters/sqlstore"
@@ -22,6 +23,7 @@ import (
 var driven = wire.NewSet(
 	wire.Struct(new(system.Clock)), wire.Bind(new(outbound.Clock), new(system.Clock)),
 	wire.Struct(new(system.Random)), wire.Bind(new(outbound.Random), new(system.Random)),
+	wire.Struct(new(expression.Checker)), wire.Bind(new(outbound.Expressions), new(expression.Checker)),
 	memory.New, wire.Bind(new(outbound.Limiter), new(*memory.Limiter)),
 )
 
@@ -29,8 +31,11 @@ var driven = wire.NewSet(
 var core = wire.NewSet(
 	admission.New, wire.Bind(new(inbound.Admission), new(*admission.Service)),
 	nodes.New, wire.Bind(new(inbound.Nodes), new(*nodes.Service)),
+	nodes.NewCustom, wire.Bind(new(inbound.CustomNodes), new(*nodes.Custom)),
 	tenants.New, wire.Bind(new(inbound.Tenants), new(*tenants.Service)),
 	tenants.NewKeys, wire.Bind(new(inbound.APIKeys), new(*tenants.Keys)),
+	tenants.NewSettings, wire.Bind(new(inbound.Settings), new(*tenants.Settings)),
+	tenants.NewSubTenants, wire.Bind(new(inbound.SubTenants), new(*tenants.SubTenants)),
 	triggers.New, wire.Bind(new(inbound.Triggers), new(*triggers.Service)),
 	workflows.New, wire.Bind(new(inbound.Workflows), new(*workflows.Service)),
 	workflows.NewVersions, wire.Bind(new(inbound.Versions), new(*workflows.Versions)),

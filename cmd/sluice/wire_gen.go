@@ -8,6 +8,7 @@ package main
 
 import (
 	"github.com/google/wire"
+	"github.com/sluicehq/sluice/adapters/expression"
 	"github.com/sluicehq/sluice/adapters/httpapi"
 	"github.com/sluicehq/sluice/adapters/limiter/memory"
 	"github.com/sluicehq/sluice/adapters/sqlstore"
@@ -32,13 +33,26 @@ func newAPI(store *sqlstore.Store, opts httpapi.Options) (*httpapi.API, error) {
 	clock := system.Clock{}
 	limiter := memory.New(clock)
 	service := admission.New(store, limiter, clock)
-	nodesService := nodes.New(store)
 	random := system.Random{}
+	keys := tenants.NewKeys(store, clock, random)
+	custom := nodes.NewCustom(store, clock, random)
+	nodesService := nodes.New(store)
+	tenantsSettings := tenants.NewSettings(store, clock)
+	subTenants := tenants.NewSubTenants(store, clock, random)
 	triggersService := triggers.New(store, limiter, clock, random)
+	checker := expression.Checker{}
+	versions := workflows.NewVersions(store, checker, clock, random)
+	workflowsService := workflows.New(store, clock, random)
 	ports := httpapi.Ports{
-		Admission: service,
-		Nodes:     nodesService,
-		Triggers:  triggersService,
+		Admission:   service,
+		APIKeys:     keys,
+		CustomNodes: custom,
+		Nodes:       nodesService,
+		Settings:    tenantsSettings,
+		SubTenants:  subTenants,
+		Triggers:    triggersService,
+		Versions:    versions,
+		Workflows:   workflowsService,
 	}
 	api, err := httpapi.New(ports, opts)
 	if err != nil {
@@ -54,7 +68,8 @@ func newOperator(store *sqlstore.Store) operator {
 	service := tenants.New(store, clock, random)
 	keys := tenants.NewKeys(store, clock, random)
 	workflowsService := workflows.New(store, clock, random)
-	versions := workflows.NewVersions(store, clock, random)
+	checker := expression.Checker{}
+	versions := workflows.NewVersions(store, checker, clock, random)
 	mainOperator := operator{
 		Tenants:   service,
 		Keys:      keys,
@@ -67,7 +82,7 @@ func newOperator(store *sqlstore.Store) operator {
 // wire.go:
 
 // driven binds each outbound port to its adapter.
-var driven = wire.NewSet(wire.Struct(new(system.Clock)), wire.Bind(new(outbound.Clock), new(system.Clock)), wire.Struct(new(system.Random)), wire.Bind(new(outbound.Random), new(system.Random)), memory.New, wire.Bind(new(outbound.Limiter), new(*memory.Limiter)))
+var driven = wire.NewSet(wire.Struct(new(system.Clock)), wire.Bind(new(outbound.Clock), new(system.Clock)), wire.Struct(new(system.Random)), wire.Bind(new(outbound.Random), new(system.Random)), wire.Struct(new(expression.Checker)), wire.Bind(new(outbound.Expressions), new(expression.Checker)), memory.New, wire.Bind(new(outbound.Limiter), new(*memory.Limiter)))
 
 // core binds each inbound port to its use cases.
-var core = wire.NewSet(admission.New, wire.Bind(new(inbound.Admission), new(*admission.Service)), nodes.New, wire.Bind(new(inbound.Nodes), new(*nodes.Service)), tenants.New, wire.Bind(new(inbound.Tenants), new(*tenants.Service)), tenants.NewKeys, wire.Bind(new(inbound.APIKeys), new(*tenants.Keys)), triggers.New, wire.Bind(new(inbound.Triggers), new(*triggers.Service)), workflows.New, wire.Bind(new(inbound.Workflows), new(*workflows.Service)), workflows.NewVersions, wire.Bind(new(inbound.Versions), new(*workflows.Versions)))
+var core = wire.NewSet(admission.New, wire.Bind(new(inbound.Admission), new(*admission.Service)), nodes.New, wire.Bind(new(inbound.Nodes), new(*nodes.Service)), nodes.NewCustom, wire.Bind(new(inbound.CustomNodes), new(*nodes.Custom)), tenants.New, wire.Bind(new(inbound.Tenants), new(*tenants.Service)), tenants.NewKeys, wire.Bind(new(inbound.APIKeys), new(*tenants.Keys)), tenants.NewSettings, wire.Bind(new(inbound.Settings), new(*tenants.Settings)), tenants.NewSubTenants, wire.Bind(new(inbound.SubTenants), new(*tenants.SubTenants)), triggers.New, wire.Bind(new(inbound.Triggers), new(*triggers.Service)), workflows.New, wire.Bind(new(inbound.Workflows), new(*workflows.Service)), workflows.NewVersions, wire.Bind(new(inbound.Versions), new(*workflows.Versions)))

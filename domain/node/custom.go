@@ -69,6 +69,7 @@ type CustomDraft struct {
 	CanPause     bool
 	IsActive     *bool // nil means true
 	Translations map[tenant.Language]Translation
+	Malformed    []domain.Violation // what was found while the request was read; reported with the rest
 }
 
 // NewCustom makes a custom node of the tenant. Its type must be spelled as one and
@@ -76,6 +77,7 @@ type CustomDraft struct {
 // reported at once, with the code custom_node_invalid.
 func NewCustom(id CustomID, owner tenant.ID, d CustomDraft, now time.Time) (*Custom, error) {
 	var r domain.Rules
+	r.Add(d.Malformed...)
 	checkType(&r, d.Type)
 	r.Text(d.Name, "name", 1, maxName)
 	r.Text(d.Description, "description", 0, maxDescription)

@@ -20,6 +20,7 @@ type CustomPatch struct {
 	CanPause     *bool
 	IsActive     *bool
 	Translations map[tenant.Language]Translation // nil leaves them, otherwise replaces all
+	Malformed    []domain.Violation              // what was found while the request was read; reported with the rest
 }
 
 // Revise changes the custom node as a whole or not at all. A version stands for
@@ -33,6 +34,7 @@ func (c *Custom) Revise(p CustomPatch, now time.Time) error {
 	p.apply(&next)
 
 	var r domain.Rules
+	r.Add(p.Malformed...)
 	r.Text(next.Name, "name", 1, maxName)
 	r.Text(next.Description, "description", 0, maxDescription)
 	checkVersion(&r, next.Version)

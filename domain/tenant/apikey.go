@@ -35,19 +35,29 @@ type KeyState struct {
 	Revision   int64
 }
 
-// NewAPIKey records a key of the tenant under a name of at most 255 characters
-// (none is fine). expiresAt nil means that it does not expire; a time that is not
-// after now is a violation. The code is api_key_invalid.
-func NewAPIKey(id KeyID, owner ID, name string, text KeyText, expiresAt *time.Time, now time.Time) (*APIKey, error) {
+// KeyDraft is a key as its maker asks for it.
+type KeyDraft struct {
+	Type      KeyType
+	Name      string             // at most 255 characters; none is fine
+	ExpiresAt *time.Time         // nil for never
+	Malformed []domain.Violation // what was found while the request was read; reported with the rest
+}
+
+// NewAPIKey records a key of the tenant. Every violation is reported at once, with
+// the code api_key_invalid.
+func NewAPIKey(id KeyID, owner ID, d KeyDraft, text KeyText, now time.Time) (*APIKey, error) {
 	var r domain.Rules
-	r.Text(name, "name", 0, MaxName)
-	r.Check(expiresAt == nil || expiresAt.After(now), "expiresAt", domain.TooSmall, "must be in the future")
+	r.Add(d.Malformed...)
+	r.Check(d.Type != "", "type", domain.Required, "must be %s", domain.OneOf(KeyTypes()...))
+	r.Check(d.Type.Valid(), "type", domain.NotAllowed, "must be %s, not %q", domain.OneOf(KeyTypes()...), string(d.Type))
+	r.Text(d.Name, "name", 0, MaxName)
+	r.Check(d.ExpiresAt == nil || d.ExpiresAt.After(now), "expiresAt", domain.TooSmall, "must be in the future")
 	if err := r.Err("api_key_invalid", "The API key is not valid."); err != nil {
 		return nil, err
 	}
 	return &APIKey{KeyState{
-		ID: id, Tenant: owner, Type: text.Type(), Name: name, Hash: text.Hash(), LastFour: text.LastFour(),
-		CreatedAt: now, ExpiresAt: copyOf(expiresAt), Revision: 1,
+		ID: id, Tenant: owner, Type: text.Type(), Name: d.Name, Hash: text.Hash(), LastFour: text.LastFour(),
+		CreatedAt: now, ExpiresAt: copyOf(d.ExpiresAt), Revision: 1,
 	}}, nil
 }
 

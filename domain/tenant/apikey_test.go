@@ -12,7 +12,8 @@ import (
 
 func someKey(t *testing.T, expiresAt *time.Time) *tenant.APIKey {
 	t.Helper()
-	k, err := tenant.NewAPIKey("key_1", "tenant_1", "deploy", tenant.NewKeyText(tenant.Secret, entropyOf(1)), expiresAt, noon)
+	k, err := tenant.NewAPIKey("key_1", "tenant_1", tenant.KeyDraft{Type: tenant.Secret, Name: "deploy", ExpiresAt: expiresAt},
+		tenant.NewKeyText(tenant.Secret, entropyOf(1)), noon)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,9 +33,12 @@ func TestAKeyIsUsableUntilItExpiresOrIsRevoked(t *testing.T) {
 	}
 }
 
-func TestAKeyCannotExpireInThePast(t *testing.T) {
-	_, err := tenant.NewAPIKey("key_1", "tenant_1", "", tenant.NewKeyText(tenant.Public, entropyOf(1)), &noon, noon)
-	want := []domain.Violation{{Field: "expiresAt", Code: domain.TooSmall, Message: "must be in the future"}}
+func TestAKeyOfNoTypeThatExpiresInThePastIsRefusedForBoth(t *testing.T) {
+	_, err := tenant.NewAPIKey("key_1", "tenant_1", tenant.KeyDraft{Type: "master", ExpiresAt: &noon}, tenant.NewKeyText(tenant.Public, entropyOf(1)), noon)
+	want := []domain.Violation{
+		{Field: "type", Code: domain.NotAllowed, Message: `must be "public" or "secret", not "master"`},
+		{Field: "expiresAt", Code: domain.TooSmall, Message: "must be in the future"},
+	}
 	if diff := cmp.Diff(want, violations(t, err, "api_key_invalid")); diff != "" {
 		t.Error(diff)
 	}

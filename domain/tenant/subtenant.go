@@ -151,3 +151,13 @@ func checkSubTenantTexts(r *domain.Rules, name string, description *string) {
 		r.Text(*description, "description", 0, MaxSubTenantDescription)
 	}
 }
+
+// SubTenantSortFields lists what registrations can be sorted by.
+func SubTenantSortFields() []string { return []string{"name", "createdAt", "updatedAt"} }
+
+// SeenSubTenant is a segment of a tenant that is registered, or that some record
+// belongs to.
+type SeenSubTenant struct {
+	SubTenant    SubTenantID
+	Registration *SubTenant // nil when it is not registered
+}

@@ -69,7 +69,10 @@ type IssuedKey struct {
 // APIKeys is what can be done with the keys of the caller's tenant.
 type APIKeys interface {
 	// Issue makes a key. The text is in the answer and nowhere else.
-	Issue(ctx context.Context, who tenant.Caller, d KeyDraft) (IssuedKey, error)
+	Issue(ctx context.Context, who tenant.Caller, once domain.Once, d tenant.KeyDraft) (IssuedKey, error)
+
+	// Get returns NotFound with the code api_key_not_found for an unknown id.
+	Get(ctx context.Context, who tenant.Caller, id tenant.KeyID) (*tenant.APIKey, error)
 
 	// List returns a page of the tenant's keys, revoked ones included, the newest
 	// first.
@@ -78,16 +81,18 @@ type APIKeys interface {
 	// Rotate makes a key of the same type and name and ends the old one after the
 	// grace, 0 to 24 hours: with none, the old key is dead when this returns. A key
 	// that is not usable any more is a Conflict with the code api_key_not_active.
-	Rotate(ctx context.Context, who tenant.Caller, id tenant.KeyID, grace time.Duration) (IssuedKey, error)
+	Rotate(ctx context.Context, who tenant.Caller, once domain.Once, id tenant.KeyID, grace time.Duration) (IssuedKey, error)
 
 	// Revoke ends a key at once. The last usable secret key is a Conflict with the
 	// code last_secret_key: it can only be rotated. Revoking twice is fine.
 	Revoke(ctx context.Context, who tenant.Caller, id tenant.KeyID) (*tenant.APIKey, error)
 }
 
-// KeyDraft is what a key is made of.
-type KeyDraft struct {
-	Type      tenant.KeyType
-	Name      string
-	ExpiresAt *time.Time // nil for never
+// Settings is what can be done with the settings of the caller's tenant.
+type Settings interface {
+	Get(ctx context.Context, who tenant.Caller) (tenant.Settings, error)
+
+	// Update changes what the patch names. Every violation is reported at once, with
+	// the code settings_invalid.
+	Update(ctx context.Context, who tenant.Caller, p tenant.SettingsPatch) (tenant.Settings, error)
 }

@@ -8,11 +8,26 @@ import (
 	"github.com/sluicehq/sluice/domain/workflow"
 )
 
-// Workflows is what can be done with workflows.
+// Workflows is what can be done with workflows. An unknown id is NotFound with the
+// code workflow_not_found; a revision that is not the expected one is a Conflict
+// with the code precondition_failed.
 type Workflows interface {
 	// Create makes an active workflow. A name that another workflow of the same
 	// tenant and sub-tenant bears is a Conflict with the code workflow_name_taken.
 	Create(ctx context.Context, who tenant.Caller, once domain.Once, d WorkflowDraft) (*workflow.Workflow, error)
+
+	Get(ctx context.Context, who tenant.Caller, id workflow.ID) (*workflow.Workflow, error)
+
+	List(ctx context.Context, who tenant.Caller, f workflow.Filter, q domain.Query) (domain.Page[*workflow.Workflow], error)
+
+	// Update changes what the patch names, with the conflict of Create.
+	Update(ctx context.Context, who tenant.Caller, id workflow.ID, at domain.Expected, p workflow.Patch) (*workflow.Workflow, error)
+
+	// Toggle makes an active workflow inactive and the reverse.
+	Toggle(ctx context.Context, who tenant.Caller, id workflow.ID, at domain.Expected) (*workflow.Workflow, error)
+
+	// Delete removes the workflow with its versions and their triggers.
+	Delete(ctx context.Context, who tenant.Caller, id workflow.ID, at domain.Expected) error
 }
 
 // WorkflowDraft is what a workflow is made of.
@@ -21,16 +36,47 @@ type WorkflowDraft struct {
 	workflow.Draft
 }
 
-// Versions is what can be done with the versions of a workflow.
+// Versions is what can be done with the versions of a workflow. An unknown id is
+// NotFound with the code version_not_found; a revision that is not the expected one
+// is a Conflict with the code precondition_failed.
 type Versions interface {
 	// Create saves a draft under the workflow's next number: 1, 2, 3 and so on,
 	// without gaps however many are created at the same time. A workflow that does
-	// not exist is an Invalid error about workflowId.
-	Create(ctx context.Context, who tenant.Caller, once domain.Once, d VersionDraft) (*workflow.Version, error)
+	// not exist is an Invalid error about workflowId, beside all other violations.
+	Create(ctx context.Context, who tenant.Caller, once domain.Once, d VersionDraft) (CheckedVersion, error)
+
+	Get(ctx context.Context, who tenant.Caller, id workflow.VersionID) (CheckedVersion, error)
+
+	// List returns a page of one workflow's versions. A workflow that does not exist is
+	// NotFound with the code workflow_not_found.
+	List(ctx context.Context, who tenant.Caller, f workflow.VersionFilter, q domain.Query) (domain.Page[CheckedVersion], error)
+
+	// Update replaces the nodes or the edges of a draft. A version that was published is
+	// a Conflict with the code version_published.
+	Update(ctx context.Context, who tenant.Caller, id workflow.VersionID, at domain.Expected, p workflow.VersionPatch) (CheckedVersion, error)
+
+	// Delete removes a version with its triggers. The active one is a Conflict with the
+	// code version_active.
+	Delete(ctx context.Context, who tenant.Caller, id workflow.VersionID, at domain.Expected) error
+
+	// Publish checks everything and makes the version the only active one of its
+	// workflow. What stands against it is an Invalid error with the code
+	// version_not_publishable and every finding. Publishing the active version again
+	// changes nothing.
+	Publish(ctx context.Context, who tenant.Caller, once domain.Once, id workflow.VersionID) (CheckedVersion, error)
+
+	// Validate returns what stands against publishing, nothing when nothing does.
+	Validate(ctx context.Context, who tenant.Caller, id workflow.VersionID) ([]workflow.Finding, error)
 }
 
 // VersionDraft is what a version is made of.
 type VersionDraft struct {
 	Workflow workflow.ID
 	workflow.VersionDraft
+}
+
+// CheckedVersion is a version beside what its tenant's registry says of its nodes.
+type CheckedVersion struct {
+	*workflow.Version
+	CanPause map[workflow.NodeID]bool // whether each node can pause a run; a node of unknown type cannot
 }

@@ -3,6 +3,7 @@ package outbound
 import (
 	"context"
 
+	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/node"
 	"github.com/sluicehq/sluice/domain/tenant"
 )
@@ -13,6 +14,17 @@ type CustomNodeRepository interface {
 	// the code custom_node_exists.
 	Insert(ctx context.Context, n *node.Custom) error
 
+	// Get returns NotFound with the code custom_node_not_found for an unknown id.
+	Get(ctx context.Context, owner tenant.ID, id node.CustomID) (*node.Custom, error)
+
+	List(ctx context.Context, owner tenant.ID, f node.CustomFilter, q domain.Query) (domain.Page[*node.Custom], error)
+
 	// Active returns the tenant's active custom nodes by type and version.
 	Active(ctx context.Context, owner tenant.ID) ([]*node.Custom, error)
+
+	// Update has the conflict of Insert besides a stale revision.
+	Update(ctx context.Context, n *node.Custom) error
+
+	// Delete removes the custom node. An unknown id is NotFound.
+	Delete(ctx context.Context, owner tenant.ID, id node.CustomID) error
 }

@@ -24,7 +24,10 @@ type UnitOfWork interface {
 // does not exist; Insert and Update take the tenant from the aggregate, every
 // other method as an argument; Update compares the aggregate's revision with the
 // stored one and raises it by one in both, and a stale one is a Conflict with the
-// code stale_revision.
+// code stale_revision. In a unit that writes, Get holds the record until the unit
+// ends, so what is read, changed and written in one unit is never stale. A list
+// comes in the order asked for, ties by id in the same direction, and with the exact
+// number of all records that fit, as of one instant.
 type Stores struct {
 	Tenants     TenantRepository
 	APIKeys     APIKeyRepository
@@ -32,6 +35,8 @@ type Stores struct {
 	Workflows   WorkflowRepository
 	Versions    VersionRepository
 	Triggers    TriggerRepository
+	SubTenants  SubTenantRepository
+	SeenIn      SubTenantDirectory
 	CustomNodes CustomNodeRepository
 	Outcomes    OutcomeRepository
 }

@@ -3,6 +3,7 @@ package outbound
 import (
 	"context"
 
+	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/domain/workflow"
 )
@@ -16,25 +17,49 @@ type WorkflowRepository interface {
 	// Get returns NotFound with the code workflow_not_found for an unknown id.
 	Get(ctx context.Context, owner tenant.ID, id workflow.ID) (*workflow.Workflow, error)
 
+	List(ctx context.Context, owner tenant.ID, f workflow.Filter, q domain.Query) (domain.Page[*workflow.Workflow], error)
+
 	// Update has the conflict of Insert besides a stale revision.
 	Update(ctx context.Context, wf *workflow.Workflow) error
+
+	// Delete removes the workflow with its versions and their triggers. An unknown id
+	// is NotFound.
+	Delete(ctx context.Context, owner tenant.ID, id workflow.ID) error
+
+	// NextVersion returns the number that the workflow's next version bears: one more
+	// than its last, 1 at first. Until the unit ends no other unit gets a number of the
+	// same workflow, and a unit that does not commit gives the number back. An unknown
+	// id is NotFound.
+	NextVersion(ctx context.Context, owner tenant.ID, id workflow.ID) (int, error)
 }
 
 // VersionRepository keeps the versions of workflows.
 type VersionRepository interface {
-	// NextNumber returns the number that the workflow's next version bears: one more
-	// than its last, 1 at first. Until the unit ends no other unit gets a number of
-	// the same workflow. An unknown workflow is NotFound with the code
-	// workflow_not_found.
-	NextNumber(ctx context.Context, owner tenant.ID, of workflow.ID) (int, error)
-
 	Insert(ctx context.Context, ver *workflow.Version) error
 
 	// Get returns NotFound with the code version_not_found for an unknown id.
 	Get(ctx context.Context, owner tenant.ID, id workflow.VersionID) (*workflow.Version, error)
 
-	// SubTenant returns the sub-tenant that a version belongs to, empty for none,
-	// without reading its graph. An unknown id is NotFound with the code
-	// version_not_found.
-	SubTenant(ctx context.Context, owner tenant.ID, id workflow.VersionID) (tenant.SubTenantID, error)
+	// Belongs returns where a version belongs, without reading its graph or holding it.
+	// An unknown id is NotFound with the code version_not_found.
+	Belongs(ctx context.Context, owner tenant.ID, id workflow.VersionID) (Belonging, error)
+
+	List(ctx context.Context, owner tenant.ID, f workflow.VersionFilter, q domain.Query) (domain.Page[*workflow.Version], error)
+
+	// Update of a version as active while another one of its workflow is fails.
+	Update(ctx context.Context, ver *workflow.Version) error
+
+	// Delete removes the version with its triggers. An unknown id is NotFound.
+	Delete(ctx context.Context, owner tenant.ID, id workflow.VersionID) error
+}
+
+// Belonging is where a version belongs.
+type Belonging struct {
+	Workflow  workflow.ID
+	SubTenant tenant.SubTenantID // empty for none
+}
+
+// Expressions checks the texts of expressions and templates in a graph.
+type Expressions interface {
+	workflow.Expressions
 }

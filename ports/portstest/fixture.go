@@ -99,7 +99,8 @@ func (f fixture) newKey(owner tenant.ID, kt tenant.KeyType, expiresAt *time.Time
 	f.Helper()
 	var entropy [tenant.KeyEntropy]byte
 	copy(entropy[:], newID("")[1:])
-	k, err := tenant.NewAPIKey(tenant.KeyID(newID("key")), owner, "deploy", tenant.NewKeyText(kt, entropy), expiresAt, noon)
+	k, err := tenant.NewAPIKey(tenant.KeyID(newID("key")), owner, tenant.KeyDraft{Type: kt, Name: "deploy", ExpiresAt: expiresAt},
+		tenant.NewKeyText(kt, entropy), noon)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -129,7 +130,7 @@ func (f fixture) version(wf *workflow.Workflow) *workflow.Version {
 	f.Helper()
 	var ver *workflow.Version
 	f.write(func(ctx context.Context, st outbound.Stores) error {
-		number, err := st.Versions.NextNumber(ctx, wf.Tenant(), wf.ID())
+		number, err := st.Workflows.NextVersion(ctx, wf.Tenant(), wf.ID())
 		if err != nil {
 			return err
 		}

@@ -130,9 +130,9 @@ func VersionRepository(t *testing.T, open OpenStore) {
 				if diff += cmp.Diff(want, have, cmp.AllowUnexported(workflow.Graph{})); diff != "" {
 					f.Error(diff)
 				}
-				sub, err := st.Versions.SubTenant(ctx, want.Tenant, want.ID)
-				if sub != "team" {
-					f.Errorf("the sub-tenant is %q", sub)
+				belongs, err := st.Versions.Belongs(ctx, want.Tenant, want.ID)
+				if belongs != (outbound.Belonging{Workflow: want.Workflow, SubTenant: "team"}) {
+					f.Errorf("it belongs to %+v", belongs)
 				}
 				return err
 			})
@@ -147,7 +147,7 @@ func VersionRepository(t *testing.T, open OpenStore) {
 				done.Go(func() {
 					if i%4 == 0 { // a unit that fails gives its number back
 						_ = f.work.Do(f.Context(), func(ctx context.Context, st outbound.Stores) error {
-							_, err := st.Versions.NextNumber(ctx, wf.Tenant(), wf.ID())
+							_, err := st.Workflows.NextVersion(ctx, wf.Tenant(), wf.ID())
 							if err != nil {
 								f.Error(err)
 							}
@@ -181,12 +181,12 @@ func VersionRepository(t *testing.T, open OpenStore) {
 				if err.Error() != errAbsent.Error() {
 					f.Errorf("%q differs from %q", err, errAbsent)
 				}
-				_, err = st.Versions.SubTenant(ctx, other, ver.ID())
+				_, err = st.Versions.Belongs(ctx, other, ver.ID())
 				f.wantError(err, domain.NotFound, "version_not_found")
 				return nil
 			})
 			err := f.work.Do(f.Context(), func(ctx context.Context, st outbound.Stores) error {
-				_, err := st.Versions.NextNumber(ctx, other, wf.ID())
+				_, err := st.Workflows.NextVersion(ctx, other, wf.ID())
 				return err
 			})
 			f.wantError(err, domain.NotFound, "workflow_not_found")

@@ -32,7 +32,7 @@ const (
 )
 
 var dialect = sqlstore.Dialect{
-	ForUpdate: " FOR UPDATE",
+	ForUpdate: " FOR NO KEY UPDATE", // leaves those alone who only refer to the record
 	// The lock is held to the end of the transaction, by every unit with this key that
 	// got past this statement.
 	ClaimOutcome: `SELECT pg_try_advisory_xact_lock(hashtextextended(CAST($1 AS text) || '/' || $2 || '/' || $3, 0)) AS free,

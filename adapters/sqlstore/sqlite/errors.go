@@ -16,6 +16,7 @@ import (
 var uniqueIndexes = map[string]string{
 	"workflows.tenant_id, workflows.sub_tenant_id, workflows.name":    "workflows_name",
 	"custom_nodes.tenant_id, custom_nodes.type, custom_nodes.version": "custom_nodes_type",
+	"sub_tenants.tenant_id, sub_tenants.sub_tenant_id":                "sub_tenants_identifier",
 }
 
 // translate says what an error of the driver means. What is in no table stays as

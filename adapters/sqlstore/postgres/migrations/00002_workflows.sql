@@ -2,15 +2,18 @@
 -- every reference carries the tenant along: a record cannot point into another
 -- tenant, whatever the code does.
 
+-- search_text holds what the text filter looks in, in lower case: the name and,
+-- where there is one, the description. Names sort by their bytes on every database.
 -- An empty sub_tenant_id means that the record belongs to the tenant as a whole.
 
 -- +goose Up
 CREATE TABLE workflows (
     tenant_id     text        NOT NULL CONSTRAINT workflows_tenant REFERENCES tenants ON DELETE CASCADE,
     id            text        NOT NULL,
-    sub_tenant_id text NOT NULL,
-    name          text        NOT NULL,
+    sub_tenant_id text COLLATE "C" NOT NULL,
+    name          text COLLATE "C" NOT NULL,
     description   text,
+    search_text   text        NOT NULL,
     is_active     boolean     NOT NULL,
     last_version  integer     NOT NULL DEFAULT 0,
     created_at    timestamptz NOT NULL,
@@ -20,12 +23,14 @@ CREATE TABLE workflows (
 );
 CREATE UNIQUE INDEX workflows_name ON workflows (tenant_id, sub_tenant_id, name);
 CREATE INDEX workflows_by_creation ON workflows (tenant_id, created_at, id);
+CREATE INDEX workflows_by_change ON workflows (tenant_id, updated_at, id);
+CREATE INDEX workflows_by_name ON workflows (tenant_id, name, id);
 
 CREATE TABLE workflow_versions (
     tenant_id     text        NOT NULL,
     id            text        NOT NULL,
     workflow_id   text        NOT NULL,
-    sub_tenant_id text NOT NULL,
+    sub_tenant_id text COLLATE "C" NOT NULL,
     number        integer     NOT NULL,
     graph         text        NOT NULL,
     is_active     boolean     NOT NULL,
@@ -41,9 +46,10 @@ CREATE UNIQUE INDEX workflow_versions_active ON workflow_versions (tenant_id, wo
 CREATE TABLE triggers (
     tenant_id           text        NOT NULL,
     id                  text        NOT NULL,
-    sub_tenant_id       text NOT NULL,
+    sub_tenant_id       text COLLATE "C" NOT NULL,
     workflow_version_id text        NOT NULL,
-    name                text        NOT NULL,
+    name                text COLLATE "C" NOT NULL,
+    search_text         text        NOT NULL,
     type                text        NOT NULL,
     config              text        NOT NULL,
     is_active           boolean     NOT NULL,
@@ -53,6 +59,7 @@ CREATE TABLE triggers (
     PRIMARY KEY (tenant_id, id),
     CONSTRAINT triggers_version FOREIGN KEY (tenant_id, workflow_version_id) REFERENCES workflow_versions ON DELETE CASCADE
 );
+CREATE INDEX triggers_by_creation ON triggers (tenant_id, created_at, id);
 CREATE INDEX triggers_by_version ON triggers (tenant_id, workflow_version_id);
 
 -- +goose Down

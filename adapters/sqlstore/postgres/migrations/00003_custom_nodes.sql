@@ -2,9 +2,10 @@
 CREATE TABLE custom_nodes (
     tenant_id    text        NOT NULL CONSTRAINT custom_nodes_tenant REFERENCES tenants ON DELETE CASCADE,
     id           text        NOT NULL,
-    type         text        NOT NULL,
+    type         text COLLATE "C" NOT NULL,
     version      text        NOT NULL,
-    name         text        NOT NULL,
+    name         text COLLATE "C" NOT NULL,
+    search_text  text        NOT NULL,
     description  text NOT NULL,
     input_schema  text        NOT NULL,
     output_schema text        NOT NULL,

@@ -2,6 +2,8 @@
 -- every reference carries the tenant along: a record cannot point into another
 -- tenant, whatever the code does.
 
+-- search_text holds what the text filter looks in, in lower case: the name and,
+-- where there is one, the description. Names sort by their bytes on every database.
 -- An empty sub_tenant_id means that the record belongs to the tenant as a whole.
 
 -- +goose Up
@@ -11,6 +13,7 @@ CREATE TABLE workflows (
     sub_tenant_id text NOT NULL,
     name          text NOT NULL,
     description   text,
+    search_text   text NOT NULL,
     is_active     boolean NOT NULL,
     last_version  integer NOT NULL DEFAULT 0,
     created_at    timestamp NOT NULL,
@@ -20,6 +23,8 @@ CREATE TABLE workflows (
 );
 CREATE UNIQUE INDEX workflows_name ON workflows (tenant_id, sub_tenant_id, name);
 CREATE INDEX workflows_by_creation ON workflows (tenant_id, created_at, id);
+CREATE INDEX workflows_by_change ON workflows (tenant_id, updated_at, id);
+CREATE INDEX workflows_by_name ON workflows (tenant_id, name, id);
 
 CREATE TABLE workflow_versions (
     tenant_id     text NOT NULL,
@@ -44,6 +49,7 @@ CREATE TABLE triggers (
     sub_tenant_id       text NOT NULL,
     workflow_version_id text NOT NULL,
     name                text NOT NULL,
+    search_text         text NOT NULL,
     type                text NOT NULL,
     config              text NOT NULL,
     is_active           boolean NOT NULL,
@@ -53,6 +59,7 @@ CREATE TABLE triggers (
     PRIMARY KEY (tenant_id, id),
     CONSTRAINT triggers_version FOREIGN KEY (tenant_id, workflow_version_id) REFERENCES workflow_versions ON DELETE CASCADE
 );
+CREATE INDEX triggers_by_creation ON triggers (tenant_id, created_at, id);
 CREATE INDEX triggers_by_version ON triggers (tenant_id, workflow_version_id);
 
 -- +goose Down

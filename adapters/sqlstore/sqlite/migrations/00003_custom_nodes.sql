@@ -5,6 +5,7 @@ CREATE TABLE custom_nodes (
     type         text NOT NULL,
     version      text NOT NULL,
     name         text NOT NULL,
+    search_text  text NOT NULL,
     description  text NOT NULL,
     input_schema  text NOT NULL,
     output_schema text NOT NULL,

@@ -1,0 +1,65 @@
+package expression
+
+import "slices"
+
+// Program is a compiled expression. It may be evaluated by many goroutines at once.
+type Program struct {
+	text   string
+	limits Limits
+	slots  int
+	run    eval
+}
+
+// Compile reads one expression. The error is a *[CompileError] that lists all
+// that is wrong.
+func Compile(source string, options ...Option) (*Program, error) {
+	return compileWith(source, newSettings(options))
+}
+
+func compileWith(source string, s settings) (*Program, error) {
+	if f := checkLength(source, s.limits); f != nil {
+		return nil, compileError(source, f)
+	}
+	if _, f := scan(source, 0, len(source), s.limits.Depth, false); f != nil {
+		return nil, compileError(source, f)
+	}
+	c := &compiler{settings: s, text: source}
+	run := c.compile(0, len(source))
+	if len(c.faults) > 0 {
+		return nil, compileError(source, c.faults...)
+	}
+	return &Program{text: source, limits: s.limits, slots: c.slots, run: run}, nil
+}
+
+func checkLength(source string, limits Limits) *fault {
+	if len(source) > limits.Source {
+		return faultf(0, CodeTooLong, "must be at most %d bytes long, not %d", limits.Source, len(source))
+	}
+	return nil
+}
+
+func compileError(text string, faults ...*fault) *CompileError {
+	slices.SortStableFunc(faults, func(a, b *fault) int { return a.at - b.at })
+	e := &CompileError{Problems: make([]Problem, len(faults))}
+	for i, f := range faults {
+		e.Problems[i] = f.problem(text)
+	}
+	return e
+}
+
+// Evaluate computes the value as a JSON tree: what JSON.stringify would keep of
+// it. So undefined is nil, as a member it is left out, NaN and the infinities are
+// nil, -0 is 0, and half of a surrogate pair is U+FFFD. Parts of the environment
+// come as they are, shared with it. The error is an *[EvaluationError] or a
+// *[BudgetError].
+func (p *Program) Evaluate(env Env) (any, error) {
+	return execute(p.text, p.limits, p.slots, &env, func(m *machine) any { return m.output(p.run(m)) })
+}
+
+// Test computes whether the value is true as JavaScript's conditions see it: not
+// false, null, undefined, 0, NaN or "". The errors are those of Evaluate.
+func (p *Program) Test(env Env) (bool, error) {
+	v, err := execute(p.text, p.limits, p.slots, &env, func(m *machine) any { return truthy(p.run(m)) })
+	holds, _ := v.(bool)
+	return holds, err
+}

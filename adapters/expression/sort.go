@@ -1,0 +1,52 @@
+package expression
+
+// listSort is sort and toSorted: a copy in stable order, undefined last. Without a
+// function it orders by text, as JavaScript does.
+func listSort(m *machine, _ any, a []any, f *function, _ []any) any {
+	m.spend(len(a), 16*len(a))
+	sorted := &array{elems: make([]any, 0, len(a))}
+	missing := 0
+	for _, e := range a {
+		if e = m.read(e); e == undefined {
+			missing++
+		} else {
+			sorted.elems = append(sorted.elems, e)
+		}
+	}
+	after := func(x, y any) bool { return m.compareText(m.text(x), m.text(y)) > 0 }
+	if f != nil {
+		buffer := make([]any, 2)
+		after = func(x, y any) bool {
+			buffer[0], buffer[1] = x, y
+			return m.number(f.invoke(m, buffer)) > 0
+		}
+	}
+	m.alloc(16 * len(a))
+	m.mergeSort(sorted.elems, make([]any, len(sorted.elems)), after)
+	for range missing {
+		sorted.elems = append(sorted.elems, undefined)
+	}
+	return sorted
+}
+
+// mergeSort sorts a; after tells that x belongs after y. Unlike the sorting of
+// the standard library, every comparator leaves it in an order that depends on
+// nothing else, so that replays agree for those that contradict themselves, too.
+func (m *machine) mergeSort(a, spare []any, after func(x, y any) bool) {
+	if len(a) < 2 {
+		return
+	}
+	middle := len(a) / 2
+	m.mergeSort(a[:middle], spare[:middle], after)
+	m.mergeSort(a[middle:], spare[middle:], after)
+	copy(spare, a)
+	left, right := spare[:middle], spare[middle:len(a)]
+	for i := range a {
+		m.step()
+		if len(right) == 0 || len(left) > 0 && !after(left[0], right[0]) {
+			a[i], left = left[0], left[1:]
+		} else {
+			a[i], right = right[0], right[1:]
+		}
+	}
+}

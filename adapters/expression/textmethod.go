@@ -1,0 +1,334 @@
+package expression
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/text/cases"
+	"golang.org/x/text/language"
+)
+
+func formatInteger(i int64, base int) string { return strconv.FormatInt(i, base) }
+
+func textAt(m *machine, s string, args []any) any {
+	i := m.integer(argumentAt(args, 0))
+	if i < 0 {
+		i += float64(m.unitLen(s))
+	}
+	return m.charAt(s, i, undefined)
+}
+
+func textCharAt(m *machine, s string, args []any) any {
+	return m.charAt(s, m.integer(argumentAt(args, 0)), "")
+}
+
+func textCharCodeAt(m *machine, s string, args []any) any {
+	i := m.integer(argumentAt(args, 0))
+	if units := m.units(s); i >= 0 && i < float64(len(units)) {
+		return float64(units[int(i)])
+	}
+	return math.NaN()
+}
+
+func textCodePointAt(m *machine, s string, args []any) any {
+	i := m.integer(argumentAt(args, 0))
+	units := m.units(s)
+	if i < 0 || i >= float64(len(units)) {
+		return undefined
+	}
+	r, _ := decode(m.fromUnits(units[int(i):min(int(i)+2, len(units))]))
+	return float64(r)
+}
+
+func textConcat(m *machine, s string, args []any) any {
+	for _, a := range args {
+		s = m.concat(s, m.text(a))
+	}
+	return s
+}
+
+// pattern reads the text that a method looks for.
+func (m *machine) pattern(args []any) string {
+	p := m.text(argumentAt(args, 0))
+	if !wellFormed(p) {
+		panic(m.fault(CodeBadArgument, "half of a surrogate pair cannot be looked for; look for whole characters"))
+	}
+	m.work(len(p))
+	return p
+}
+
+// cut divides s at a code unit.
+func (m *machine) cut(s string, at int) (before, after string) {
+	if m.work(len(s)); isASCII(s) {
+		return s[:at], s[at:]
+	}
+	units := m.units(s)
+	return m.fromUnits(units[:at]), m.fromUnits(units[at:])
+}
+
+func textIncludes(m *machine, s string, args []any) any {
+	return m.find(s, args) >= 0
+}
+
+func textIndexOf(m *machine, s string, args []any) any {
+	return float64(m.find(s, args))
+}
+
+// find returns the index of the first argument at or after the second, or -1.
+func (m *machine) find(s string, args []any) int {
+	p := m.pattern(args)
+	m.work(len(s))
+	start := 0
+	if given := argumentAt(args, 1); given != undefined {
+		start = m.clamp(given, m.unitLen(s), 0)
+		_, s = m.cut(s, start)
+	}
+	i := strings.Index(s, p)
+	if i < 0 {
+		return -1
+	}
+	return start + unitLen(s[:i])
+}
+
+func textLastIndexOf(m *machine, s string, args []any) any {
+	p := m.pattern(args)
+	n, size := m.unitLen(s), m.unitLen(p)
+	if given := m.number(argumentAt(args, 1)); given == given {
+		if last := m.clamp(given, n, 0) + size; last < n {
+			s, _ = m.cut(s, last)
+		}
+	}
+	i := strings.LastIndex(s, p)
+	if i < 0 {
+		return -1.0
+	}
+	return float64(unitLen(s[:i]))
+}
+
+func textStartsWith(m *machine, s string, args []any) any {
+	p := m.pattern(args)
+	if given := argumentAt(args, 1); given != undefined {
+		_, s = m.cut(s, m.clamp(given, m.unitLen(s), 0))
+	}
+	return strings.HasPrefix(s, p)
+}
+
+func textEndsWith(m *machine, s string, args []any) any {
+	p := m.pattern(args)
+	if given := argumentAt(args, 1); given != undefined {
+		s, _ = m.cut(s, m.clamp(given, m.unitLen(s), 0))
+	}
+	return strings.HasSuffix(s, p)
+}
+
+func textSlice(m *machine, s string, args []any) any {
+	n := m.unitLen(s)
+	return m.substring(s, m.bound(argumentAt(args, 0), n, 0), m.bound(argumentAt(args, 1), n, float64(n)))
+}
+
+func textSubstring(m *machine, s string, args []any) any {
+	n := m.unitLen(s)
+	from, to := m.clamp(argumentAt(args, 0), n, 0), m.clamp(argumentAt(args, 1), n, float64(n))
+	return m.substring(s, min(from, to), max(from, to))
+}
+
+func textToUpper(m *machine, s string, _ []any) any { return m.mapCase(s, cases.Upper(language.Und)) }
+func textToLower(m *machine, s string, _ []any) any { return m.mapCase(s, cases.Lower(language.Und)) }
+
+// mapCase maps s by Unicode's rules for no language in particular, around lone
+// surrogates.
+func (m *machine) mapCase(s string, to cases.Caser) string {
+	m.work(16 * len(s))
+	m.alloc(3 * len(s))
+	if wellFormed(s) {
+		return to.String(s)
+	}
+	var b strings.Builder
+	from := 0
+	for i := 0; i < len(s); {
+		_, size := decode(s[i:])
+		if isHalf(s[i:]) {
+			b.WriteString(to.String(s[from:i]))
+			b.WriteString(s[i : i+size])
+			from = i + size
+		}
+		i += size
+	}
+	b.WriteString(to.String(s[from:]))
+	return b.String()
+}
+
+func textTrim(m *machine, s string, _ []any) any {
+	m.work(len(s))
+	return strings.TrimFunc(s, isSpace)
+}
+
+func textTrimStart(m *machine, s string, _ []any) any {
+	m.work(len(s))
+	return strings.TrimLeftFunc(s, isSpace)
+}
+
+func textTrimEnd(m *machine, s string, _ []any) any {
+	m.work(len(s))
+	return strings.TrimRightFunc(s, isSpace)
+}
+
+func textRepeat(m *machine, s string, args []any) any {
+	n := m.integer(argumentAt(args, 0))
+	if n < 0 || math.IsInf(n, 0) {
+		panic(m.fault(CodeBadArgument, "repeat takes a number of 0 or more, not %s", formatNumber(n)))
+	}
+	if s == "" || n == 0 {
+		return ""
+	}
+	if n*float64(len(s)) > float64(m.memory) {
+		m.exhausted(CodeMemory)
+	}
+	if endsWithHigh(s) && startsWithLow(s) {
+		t := text{m: m}
+		for range int(n) {
+			m.step()
+			t.add(s)
+		}
+		return string(t.b)
+	}
+	m.alloc(len(s) * int(n))
+	m.work(len(s) * int(n))
+	return strings.Repeat(s, int(n))
+}
+
+// pad is padStart and padEnd.
+func (m *machine) pad(s string, args []any, start bool) string {
+	wanted, filler := m.integer(argumentAt(args, 0)), " "
+	if given := argumentAt(args, 1); given != undefined {
+		filler = m.text(given)
+	}
+	missing := wanted - float64(m.unitLen(s))
+	if missing <= 0 || filler == "" {
+		return s
+	}
+	if missing > float64(m.memory) {
+		m.exhausted(CodeMemory)
+	}
+	size := m.unitLen(filler)
+	whole, part := int(missing)/size, int(missing)%size
+	t := text{m: m}
+	if !start {
+		t.add(s)
+	}
+	for range whole {
+		m.step()
+		t.add(filler)
+	}
+	t.add(m.substring(filler, 0, part))
+	if start {
+		t.add(s)
+	}
+	return string(t.b)
+}
+
+func textSplit(m *machine, s string, args []any) any {
+	limit := float64(math.MaxUint32)
+	if given := argumentAt(args, 1); given != undefined {
+		limit = float64(toUint32(m.number(given)))
+	}
+	separator := argumentAt(args, 0)
+	if separator == undefined {
+		if limit == 0 {
+			return m.list(nil)
+		}
+		return m.list([]any{s})
+	}
+	p := m.pattern(args)
+	if p == "" {
+		chars := m.characters(s)
+		return m.list(chars[:int(min(limit, float64(len(chars))))])
+	}
+	m.work(len(s))
+	var parts []any
+	for float64(len(parts)) < limit {
+		m.spend(1, 32)
+		i := strings.Index(s, p)
+		if i < 0 {
+			parts = append(parts, s)
+			break
+		}
+		parts = append(parts, s[:i])
+		s = s[i+len(p):]
+	}
+	return m.list(slices.Clip(parts))
+}
+
+// replace replaces the first argument by the second, at most n times.
+func (m *machine) replace(s string, args []any, n int) string {
+	p, with := m.pattern(args), m.text(argumentAt(args, 1))
+	if p == "" {
+		return m.replaceEmpty(s, with, n)
+	}
+	m.work(len(s))
+	t := text{m: m}
+	done := 0
+	for ; n > 0; n-- {
+		i := strings.Index(s[done:], p)
+		if i < 0 {
+			break
+		}
+		m.step()
+		t.add(s[done : done+i])
+		t.expand(with, s[:done+i], p, s[done+i+len(p):])
+		done += i + len(p)
+	}
+	t.add(s[done:])
+	return string(t.b)
+}
+
+// replaceEmpty inserts before the first code unit; for replaceAll before each and
+// at the end.
+func (m *machine) replaceEmpty(s, with string, n int) string {
+	t := text{m: m}
+	if n == 1 {
+		t.expand(with, "", "", s)
+		t.add(s)
+		return string(t.b)
+	}
+	if !isASCII(s) {
+		panic(m.fault(CodeBadArgument, "replaceAll of an empty text takes ASCII only; use split and join"))
+	}
+	for i := range len(s) {
+		m.step()
+		t.expand(with, s[:i], "", s[i:])
+		t.add(s[i : i+1])
+	}
+	t.expand(with, s, "", "")
+	return string(t.b)
+}
+
+// expand is GetSubstitution of ECMA-262 for a text that was looked for: $$ $& $` $'.
+func (t *text) expand(with, before, match, after string) {
+	for {
+		i := strings.IndexByte(with, '$')
+		if i < 0 || i+1 >= len(with) {
+			t.add(with)
+			return
+		}
+		t.add(with[:i])
+		t.m.step()
+		switch with[i+1] {
+		case '$':
+			t.add("$")
+		case '&':
+			t.add(match)
+		case '`':
+			t.add(before)
+		case '\'':
+			t.add(after)
+		default:
+			t.add("$")
+			with = with[i+1:]
+			continue
+		}
+		with = with[i+2:]
+	}
+}

@@ -1,0 +1,114 @@
+package expression
+
+import (
+	"errors"
+	"maps"
+	"slices"
+
+	"github.com/sluicehq/sluice/domain"
+)
+
+// TemplateTree is a JSON tree whose strings are templates. It may be evaluated by
+// many goroutines at once.
+type TemplateTree struct {
+	limits Limits
+	slots  int
+	root   eval
+}
+
+// CompileTemplateTree reads every string within a JSON tree of map[string]any,
+// []any and plain values as a template; names of members are none. The error is a
+// *[CompileError] whose problems carry the dotted path of their string, members
+// in the order of their names.
+func CompileTemplateTree(tree any, options ...Option) (*TemplateTree, error) {
+	s := newSettings(options)
+	t := &treeCompiler{settings: s}
+	root := t.compile("", tree, s.limits.Depth)
+	if len(t.problems) > 0 {
+		return nil, &CompileError{Problems: t.problems}
+	}
+	return &TemplateTree{limits: s.limits, slots: t.slots, root: root}, nil
+}
+
+// Evaluate computes the tree with the value of each template in its place. The
+// limits hold for the whole tree. A member whose template is one {{ }} that gives
+// undefined is left out; as an element it is nil. The errors are those of
+// [Program.Evaluate], with the path.
+func (t *TemplateTree) Evaluate(env Env) (any, error) {
+	return execute("", t.limits, t.slots, &env, func(m *machine) any {
+		v := t.root(m)
+		m.path = ""
+		return m.output(v)
+	})
+}
+
+type treeCompiler struct {
+	settings settings
+	slots    int
+	problems []Problem
+}
+
+// compile returns what computes the part of the tree at the path.
+func (t *treeCompiler) compile(path string, part any, depth int) eval {
+	if depth == 0 {
+		t.problems = append(t.problems, Problem{Code: CodeTooDeep, Message: "must not be nested deeper", Path: path, Line: 1, Column: 1})
+		return constant(nil)
+	}
+	switch part := part.(type) {
+	case string:
+		return t.template(path, part)
+	case []any:
+		return t.list(path, part, depth)
+	case map[string]any:
+		return t.members(path, part, depth)
+	}
+	return constant(part)
+}
+
+func (t *treeCompiler) template(path, source string) eval {
+	made, err := compileTemplateWith(source, t.settings)
+	var failed *CompileError
+	if errors.As(err, &failed) {
+		for _, p := range failed.Problems {
+			p.Path = path
+			t.problems = append(t.problems, p)
+		}
+		return constant(nil)
+	}
+	t.slots = max(t.slots, made.slots)
+	return func(m *machine) any {
+		m.source, m.path = made.text, path
+		return made.render(m)
+	}
+}
+
+func (t *treeCompiler) list(path string, elems []any, depth int) eval {
+	parts := make([]eval, len(elems))
+	for i, e := range elems {
+		parts[i] = t.compile(domain.Index(path, i), e, depth-1)
+	}
+	return func(m *machine) any {
+		m.spend(1, 40+16*len(parts))
+		made := make([]any, len(parts))
+		for i, part := range parts {
+			made[i] = part(m)
+		}
+		return &array{elems: made}
+	}
+}
+
+func (t *treeCompiler) members(path string, tree map[string]any, depth int) eval {
+	names := slices.Sorted(maps.Keys(tree))
+	parts := make([]eval, len(names))
+	for i, name := range names {
+		parts[i] = t.compile(domain.Member(path, name), tree[name], depth-1)
+	}
+	return func(m *machine) any {
+		m.spend(1, 64)
+		made := &object{}
+		for i, part := range parts {
+			m.set(made, names[i], part(m))
+		}
+		return made
+	}
+}

@@ -1,0 +1,141 @@
+package httpapi
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/ports/inbound"
+)
+
+// keyBody is an API key as clients see it. The text stands only on the first answer
+// to the request that made the key.
+type keyBody struct {
+	ID         string `json:"id"`
+	Type       string `json:"type"`
+	Name       string `json:"name"`
+	LastFour   string `json:"lastFour"`
+	Key        string `json:"key,omitempty"`
+	CreatedAt  string `json:"createdAt"`
+	LastUsedAt string `json:"lastUsedAt,omitempty"`
+	ExpiresAt  string `json:"expiresAt,omitempty"`
+	RevokedAt  string `json:"revokedAt,omitempty"`
+}
+
+func keyBodyOf(k *tenant.APIKey) keyBody {
+	return keyBody{
+		ID: string(k.ID()), Type: string(k.Type()), Name: k.Name(), LastFour: k.LastFour(), CreatedAt: timestamp(k.CreatedAt()),
+		LastUsedAt: optionalTimestamp(k.LastUsedAt()), ExpiresAt: optionalTimestamp(k.ExpiresAt()), RevokedAt: optionalTimestamp(k.RevokedAt()),
+	}
+}
+
+func renderKey(k *tenant.APIKey) any { return keyBodyOf(k) }
+
+func renderIssuedKey(issued inbound.IssuedKey) any {
+	body := keyBodyOf(issued.Key)
+	body.Key = issued.Text.Reveal()
+	return body
+}
+
+// recordKey is what a repeat of the request that made a key gets: the text of a key
+// is never stored, hence not with the recorded answer either.
+func recordKey(outcome any) any {
+	k, ok := outcome.(*tenant.APIKey)
+	if !ok {
+		return nil
+	}
+	return keyBodyOf(k)
+}
+
+// createKey answers POST /api-keys.
+func (a *API) createKey(c *gin.Context, who tenant.Caller) error {
+	body, err := a.readBody(c)
+	if err != nil {
+		return err
+	}
+	var r domain.Rules
+	var draft tenant.KeyDraft
+	kind, _ := body.String("type", &r)
+	draft.Type = tenant.KeyType(kind)
+	if name := body.OptionalString("name", &r); name != nil {
+		draft.Name = *name
+	}
+	if text := body.OptionalString("expiresAt", &r); text != nil {
+		at, err := time.Parse(time.RFC3339, *text)
+		r.Check(err == nil, "expiresAt", domain.BadFormat, "must be a time in RFC 3339, such as 2027-01-31T09:00:00Z")
+		if err == nil {
+			at = at.UTC().Truncate(time.Millisecond)
+			draft.ExpiresAt = &at
+		}
+	}
+	draft.Malformed = r.Violations()
+	return execute(a, c, who, body, command[inbound.IssuedKey]{
+		status: http.StatusCreated, render: renderIssuedKey, record: recordKey,
+		run: func(once domain.Once) (inbound.IssuedKey, error) {
+			return a.ports.APIKeys.Issue(c.Request.Context(), who, once, draft)
+		},
+	})
+}
+
+func keyID(c *gin.Context) tenant.KeyID { return pathID[tenant.KeyID](c, "id", tenant.KeyIDPrefix) }
+
+// getKey answers GET /api-keys/{id}.
+func (a *API) getKey(c *gin.Context, who tenant.Caller) error {
+	k, err := a.ports.APIKeys.Get(c.Request.Context(), who, keyID(c))
+	if err != nil {
+		return err
+	}
+	return writeJSON(c, http.StatusOK, renderKey(k))
+}
+
+// listKeys answers GET /api-keys.
+func (a *API) listKeys(c *gin.Context, who tenant.Caller) error {
+	l, err := readList(c)
+	if err != nil {
+		return err
+	}
+	if err := l.err(); err != nil {
+		return err
+	}
+	found, err := a.ports.APIKeys.List(c.Request.Context(), who, l.Page)
+	if err != nil {
+		return err
+	}
+	return answerList(c, l, found, renderKey)
+}
+
+// rotateKey answers POST /api-keys/{id}/rotate.
+func (a *API) rotateKey(c *gin.Context, who tenant.Caller) error {
+	body, err := a.readBody(c)
+	if err != nil {
+		return err
+	}
+	var r domain.Rules
+	grace := time.Duration(0)
+	if seconds := body.OptionalInt("graceSeconds", &r); seconds != nil {
+		most := int(tenant.MaxGrace / time.Second)
+		r.Check(*seconds >= 0, "graceSeconds", domain.TooSmall, "must be at least 0, not %d", *seconds)
+		r.Check(*seconds <= most, "graceSeconds", domain.TooLarge, "must be at most %d, not %d", most, *seconds)
+		grace = time.Duration(min(*seconds, most)) * time.Second
+	}
+	if err := r.Err("api_key_invalid", "The API key cannot be rotated like that."); err != nil {
+		return err
+	}
+	return execute(a, c, who, body, command[inbound.IssuedKey]{
+		status: http.StatusCreated, render: renderIssuedKey, record: recordKey,
+		run: func(once domain.Once) (inbound.IssuedKey, error) {
+			return a.ports.APIKeys.Rotate(c.Request.Context(), who, once, keyID(c), grace)
+		},
+	})
+}
+
+// revokeKey answers DELETE /api-keys/{id}.
+func (a *API) revokeKey(c *gin.Context, who tenant.Caller) error {
+	if _, err := a.ports.APIKeys.Revoke(c.Request.Context(), who, keyID(c)); err != nil {
+		return err
+	}
+	return noContent(c)
+}

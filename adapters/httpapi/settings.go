@@ -1,0 +1,95 @@
+package httpapi
+
+import (
+	"net/http"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/sluicehq/sluice/adapters/httpapi/jsonread"
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/tenant"
+)
+
+// settingsBody is a tenant's settings as clients see them.
+type settingsBody struct {
+	Language              string               `json:"language"`
+	DisabledNodeTypes     []string             `json:"disabledNodeTypes"`
+	PublicTriggerCreation string               `json:"publicTriggerCreation"`
+	Events                []eventBody          `json:"events"`
+	CustomNodeEndpoint    string               `json:"customNodeEndpoint,omitempty"`
+	Limits                map[string]quotaBody `json:"limits"`
+}
+
+type eventBody struct {
+	Name  string `json:"name"`
+	Label string `json:"label,omitempty"`
+}
+
+type quotaBody struct {
+	RequestsPerMinute  int `json:"requestsPerMinute"`
+	ConcurrentRequests int `json:"concurrentRequests"`
+}
+
+func renderSettings(s tenant.Settings) any {
+	body := settingsBody{
+		Language: string(s.Language), DisabledNodeTypes: append([]string{}, s.DisabledNodeTypes...),
+		PublicTriggerCreation: string(s.PublicTriggers()), Events: []eventBody{}, CustomNodeEndpoint: s.CustomNodeEndpoint,
+		Limits: make(map[string]quotaBody),
+	}
+	for _, e := range s.Events {
+		body.Events = append(body.Events, eventBody(e))
+	}
+	for _, kt := range tenant.KeyTypes() {
+		q := s.Quota(kt)
+		body.Limits[string(kt)] = quotaBody{q.PerMinute, q.Concurrent}
+	}
+	return body
+}
+
+// getSettings answers GET /settings.
+func (a *API) getSettings(c *gin.Context, who tenant.Caller) error {
+	s, err := a.ports.Settings.Get(c.Request.Context(), who)
+	if err != nil {
+		return err
+	}
+	return writeJSON(c, http.StatusOK, renderSettings(s))
+}
+
+// updateSettings answers PATCH /settings.
+func (a *API) updateSettings(c *gin.Context, who tenant.Caller) error {
+	body, err := a.readBody(c)
+	if err != nil {
+		return err
+	}
+	s, err := a.ports.Settings.Update(c.Request.Context(), who, settingsPatch(body))
+	if err != nil {
+		return err
+	}
+	return writeJSON(c, http.StatusOK, renderSettings(s))
+}
+
+func settingsPatch(body jsonread.Object) tenant.SettingsPatch {
+	var r domain.Rules
+	var p tenant.SettingsPatch
+	p.Language = (*tenant.Language)(body.OptionalString("language", &r))
+	p.PublicTriggerCreation = (*tenant.PublicTriggerCreation)(body.OptionalString("publicTriggerCreation", &r))
+	if list, present := body.OptionalArray("disabledNodeTypes", &r); present {
+		types := list.Strings(&r)
+		p.DisabledNodeTypes = &types
+	}
+	if list, present := body.OptionalArray("events", &r); present {
+		events := []tenant.Event{}
+		for _, o := range list.Objects(&r) {
+			var e tenant.Event
+			e.Name, _ = o.String("name", &r)
+			if label := o.OptionalString("label", &r); label != nil {
+				e.Label = *label
+			}
+			events = append(events, e)
+		}
+		p.Events = &events
+	}
+	p.CustomNodeEndpoint = changedText(body, "customNodeEndpoint", &r)
+	p.Malformed = r.Violations()
+	return p
+}

@@ -1,0 +1,145 @@
+package httpapi
+
+import (
+	"net/http"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/tenant"
+)
+
+// subTenantBody is a segment of a tenant as clients see it; all but the first two
+// members stand only on one that is registered.
+type subTenantBody struct {
+	SubTenantID  string  `json:"subTenantId"`
+	IsRegistered bool    `json:"isRegistered"`
+	ID           string  `json:"id,omitempty"`
+	TenantID     string  `json:"tenantId,omitempty"`
+	Name         string  `json:"name,omitempty"`
+	Description  *string `json:"description,omitempty"`
+	CreatedAt    string  `json:"createdAt,omitempty"`
+	UpdatedAt    string  `json:"updatedAt,omitempty"`
+}
+
+func renderSubTenant(sub *tenant.SubTenant) any {
+	return subTenantBody{
+		ID: string(sub.ID()), TenantID: string(sub.Tenant()), SubTenantID: string(sub.SubTenant()), IsRegistered: true,
+		Name: sub.Name(), Description: sub.Description(), CreatedAt: timestamp(sub.CreatedAt()), UpdatedAt: timestamp(sub.UpdatedAt()),
+	}
+}
+
+func renderSeenSubTenant(seen tenant.SeenSubTenant) any {
+	if seen.Registration != nil {
+		return renderSubTenant(seen.Registration)
+	}
+	return subTenantBody{SubTenantID: string(seen.SubTenant)}
+}
+
+// createSubTenant answers POST /sub-tenants.
+func (a *API) createSubTenant(c *gin.Context, who tenant.Caller) error {
+	body, err := a.readBody(c)
+	if err != nil {
+		return err
+	}
+	var r domain.Rules
+	var draft tenant.SubTenantDraft
+	if sub := body.OptionalString("subTenantId", &r); sub != nil {
+		draft.SubTenant = tenant.SubTenantID(*sub)
+		draft.SubTenant.Check(&r, "subTenantId")
+	}
+	draft.Name, _ = body.String("name", &r)
+	draft.Description, _ = body.NullableString("description", &r)
+	draft.Malformed = r.Violations()
+	return execute(a, c, who, body, command[*tenant.SubTenant]{
+		status: http.StatusCreated, render: renderSubTenant, revision: (*tenant.SubTenant).Revision,
+		run: func(once domain.Once) (*tenant.SubTenant, error) {
+			return a.ports.SubTenants.Create(c.Request.Context(), who, once, draft)
+		},
+	})
+}
+
+func registrationID(c *gin.Context) tenant.RegistrationID {
+	return pathID[tenant.RegistrationID](c, "id", tenant.RegistrationIDPrefix)
+}
+
+// getSubTenant answers GET /sub-tenants/{id}.
+func (a *API) getSubTenant(c *gin.Context, who tenant.Caller) error {
+	sub, err := a.ports.SubTenants.Get(c.Request.Context(), who, registrationID(c))
+	return answerSubTenant(c, sub, err)
+}
+
+// findSubTenant answers GET /sub-tenants/by-id/{subTenantId}.
+func (a *API) findSubTenant(c *gin.Context, who tenant.Caller) error {
+	var r domain.Rules
+	segment := tenant.SubTenantID(c.Param("subTenantId"))
+	if segment.Check(&r, "subTenantId"); len(r.Violations()) > 0 {
+		segment = "" // which no registration has, so that it is not found
+	}
+	sub, err := a.ports.SubTenants.Find(c.Request.Context(), who, segment)
+	return answerSubTenant(c, sub, err)
+}
+
+func answerSubTenant(c *gin.Context, sub *tenant.SubTenant, err error) error {
+	if err != nil {
+		return err
+	}
+	setETag(c, sub.Revision())
+	return writeJSON(c, http.StatusOK, renderSubTenant(sub))
+}
+
+// listSubTenants answers GET /sub-tenants.
+func (a *API) listSubTenants(c *gin.Context, who tenant.Caller) error {
+	l, err := readList(c, tenant.SubTenantSortFields()...)
+	if err != nil {
+		return err
+	}
+	if err := l.err(); err != nil {
+		return err
+	}
+	found, err := a.ports.SubTenants.List(c.Request.Context(), who, l.Search, l.wanted())
+	if err != nil {
+		return err
+	}
+	return answerList(c, l, found, renderSubTenant)
+}
+
+// listCombinedSubTenants answers GET /sub-tenants/combined.
+func (a *API) listCombinedSubTenants(c *gin.Context, who tenant.Caller) error {
+	l, err := readList(c)
+	if err != nil {
+		return err
+	}
+	if err := l.err(); err != nil {
+		return err
+	}
+	found, err := a.ports.SubTenants.Combined(c.Request.Context(), who, l.Page)
+	if err != nil {
+		return err
+	}
+	return answerList(c, l, found, renderSeenSubTenant)
+}
+
+// updateSubTenant answers PATCH /sub-tenants/{id}.
+func (a *API) updateSubTenant(c *gin.Context, who tenant.Caller) error {
+	body, err := a.readBody(c)
+	if err != nil {
+		return err
+	}
+	var r domain.Rules
+	patch := tenant.SubTenantPatch{Name: body.OptionalString("name", &r)}
+	var present bool
+	patch.Description, present = body.NullableString("description", &r)
+	patch.RemoveDescription = present && patch.Description == nil
+	patch.Malformed = r.Violations()
+	sub, err := a.ports.SubTenants.Update(c.Request.Context(), who, registrationID(c), expected(c), patch)
+	return answerSubTenant(c, sub, err)
+}
+
+// deleteSubTenant answers DELETE /sub-tenants/{id}.
+func (a *API) deleteSubTenant(c *gin.Context, who tenant.Caller) error {
+	if err := a.ports.SubTenants.Delete(c.Request.Context(), who, registrationID(c), expected(c)); err != nil {
+		return err
+	}
+	return noContent(c)
+}

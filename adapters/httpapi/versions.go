@@ -1,0 +1,210 @@
+package httpapi
+
+import (
+	"fmt"
+	"net/http"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/sluicehq/sluice/adapters/httpapi/jsonread"
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/domain/workflow"
+	"github.com/sluicehq/sluice/ports/inbound"
+)
+
+// createVersion answers POST /workflow-versions.
+func (a *API) createVersion(c *gin.Context, who tenant.Caller) error {
+	body, err := a.readBody(c)
+	if err != nil {
+		return err
+	}
+	var r domain.Rules
+	id, _ := body.String("workflowId", &r)
+	draft := inbound.VersionDraft{Workflow: knownID[workflow.ID](id, workflow.IDPrefix)}
+	draft.Nodes, draft.Edges = readNodes(body, &r), readEdges(body, &r)
+	draft.Malformed = r.Violations()
+	return execute(a, c, who, body, command[inbound.CheckedVersion]{
+		status: http.StatusCreated, render: renderVersion, revision: revisionOfVersion,
+		run: func(once domain.Once) (inbound.CheckedVersion, error) {
+			return a.ports.Versions.Create(c.Request.Context(), who, once, draft)
+		},
+	})
+}
+
+func revisionOfVersion(ver inbound.CheckedVersion) int64 { return ver.Revision() }
+
+// readNodes reads the member nodes; nil when it is absent.
+func readNodes(body jsonread.Object, r *domain.Rules) []workflow.NodeDraft {
+	list, present := body.OptionalArray("nodes", r)
+	if !present {
+		return nil
+	}
+	objects := list.Objects(r)
+	nodes := make([]workflow.NodeDraft, len(objects))
+	for i, o := range objects {
+		n := &nodes[i]
+		id, _ := o.String("id", r)
+		n.ID = workflow.NodeID(id)
+		n.Type, _ = o.String("type", r)
+		n.Version, _ = o.String("version", r)
+		n.Name, _ = o.String("name", r)
+		n.Description, _ = o.NullableString("description", r)
+		n.Config, _ = o.Document("config", r)
+		n.InputSchema, _ = o.Document("inputSchema", r)
+		n.OutputSchema, _ = o.Document("outputSchema", r)
+		if position, ok := o.OptionalObject("position", r); ok {
+			n.Position.X, _ = position.Number("x", r)
+			n.Position.Y, _ = position.Number("y", r)
+		}
+	}
+	return nodes
+}
+
+// readEdges reads the member edges; nil when it is absent.
+func readEdges(body jsonread.Object, r *domain.Rules) []workflow.EdgeDraft {
+	list, present := body.OptionalArray("edges", r)
+	if !present {
+		return nil
+	}
+	objects := list.Objects(r)
+	edges := make([]workflow.EdgeDraft, len(objects))
+	for i, o := range objects {
+		e := &edges[i]
+		source, _ := o.String("sourceNodeId", r)
+		target, _ := o.String("targetNodeId", r)
+		e.SourceNodeID, e.TargetNodeID = workflow.NodeID(source), workflow.NodeID(target)
+		e.Condition, _ = o.NullableString("condition", r)
+		e.Label, _ = o.NullableString("label", r)
+		e.SourceOutputKey, _ = o.NullableString("sourceOutputKey", r)
+		e.TargetInputKey, _ = o.NullableString("targetInputKey", r)
+	}
+	return edges
+}
+
+// getVersion answers GET /workflow-versions/{id} and GET /workflows/versions/{versionId}.
+func (a *API) getVersion(c *gin.Context, who tenant.Caller) error {
+	ver, err := a.ports.Versions.Get(c.Request.Context(), who, versionID(c))
+	return answerVersion(c, ver, err)
+}
+
+// versionID reads the version's identifier, which has another name below /workflows.
+func versionID(c *gin.Context) workflow.VersionID {
+	name := "id"
+	if c.Param("versionId") != "" {
+		name = "versionId"
+	}
+	return pathID[workflow.VersionID](c, name, workflow.VersionIDPrefix)
+}
+
+func answerVersion(c *gin.Context, ver inbound.CheckedVersion, err error) error {
+	if err != nil {
+		return err
+	}
+	setETag(c, ver.Revision())
+	return writeJSON(c, http.StatusOK, renderVersion(ver))
+}
+
+// listVersions answers GET /workflow-versions, whose parameter workflowId names the
+// workflow.
+func (a *API) listVersions(c *gin.Context, who tenant.Caller) error {
+	l, err := readList(c, workflow.VersionSortFields()...)
+	if err != nil {
+		return err
+	}
+	id, _ := l.query.String("workflowId", &l.rules)
+	l.rules.Check(id != "", "workflowId", domain.Required, "must be given: the id of the workflow whose versions are listed")
+	return a.answerVersions(c, who, l, id)
+}
+
+// listVersionsOfWorkflow answers GET /workflows/{id}/versions.
+func (a *API) listVersionsOfWorkflow(c *gin.Context, who tenant.Caller) error {
+	l, err := readList(c, workflow.VersionSortFields()...)
+	if err != nil {
+		return err
+	}
+	return a.answerVersions(c, who, l, c.Param("id"))
+}
+
+func (a *API) answerVersions(c *gin.Context, who tenant.Caller, l *listRequest, of string) error {
+	if err := l.err(); err != nil {
+		return err
+	}
+	filter := workflow.VersionFilter{Workflow: knownID[workflow.ID](of, workflow.IDPrefix), Active: l.IsActive}
+	found, err := a.ports.Versions.List(c.Request.Context(), who, filter, l.wanted())
+	if err != nil {
+		return err
+	}
+	return answerList(c, l, found, renderVersion)
+}
+
+// updateVersion answers PATCH /workflow-versions/{id}.
+func (a *API) updateVersion(c *gin.Context, who tenant.Caller) error {
+	body, err := a.readBody(c)
+	if err != nil {
+		return err
+	}
+	var r domain.Rules
+	var patch workflow.VersionPatch
+	if nodes := readNodes(body, &r); nodes != nil {
+		patch.Nodes = &nodes
+	}
+	if edges := readEdges(body, &r); edges != nil {
+		patch.Edges = &edges
+	}
+	patch.Malformed = r.Violations()
+	ver, err := a.ports.Versions.Update(c.Request.Context(), who, versionID(c), expected(c), patch)
+	return answerVersion(c, ver, err)
+}
+
+// deleteVersion answers DELETE /workflow-versions/{id}.
+func (a *API) deleteVersion(c *gin.Context, who tenant.Caller) error {
+	if err := a.ports.Versions.Delete(c.Request.Context(), who, versionID(c), expected(c)); err != nil {
+		return err
+	}
+	return noContent(c)
+}
+
+// publishedBody is the answer of publishing.
+type publishedBody struct {
+	Message string `json:"message"`
+	Version any    `json:"version"`
+}
+
+// publishVersion answers POST /workflow-versions/{id}/publish.
+func (a *API) publishVersion(c *gin.Context, who tenant.Caller) error {
+	return execute(a, c, who, jsonread.Object{}, command[inbound.CheckedVersion]{
+		status: http.StatusOK, revision: revisionOfVersion,
+		run: func(once domain.Once) (inbound.CheckedVersion, error) {
+			return a.ports.Versions.Publish(c.Request.Context(), who, once, versionID(c))
+		},
+		render: func(ver inbound.CheckedVersion) any {
+			return publishedBody{fmt.Sprintf("Version %d is published.", ver.Number()), renderVersion(ver)}
+		},
+	})
+}
+
+// validatedBody is the answer of validating.
+type validatedBody struct {
+	Valid   bool          `json:"valid"`
+	Details []findingBody `json:"details"`
+}
+
+type findingBody struct {
+	errorDetail
+	NodeID string `json:"nodeId,omitempty"`
+	EdgeID string `json:"edgeId,omitempty"`
+}
+
+// validateVersion answers POST /workflow-versions/{id}/validate.
+func (a *API) validateVersion(c *gin.Context, who tenant.Caller) error {
+	findings, err := a.ports.Versions.Validate(c.Request.Context(), who, versionID(c))
+	if err != nil {
+		return err
+	}
+	body := validatedBody{Valid: len(findings) == 0, Details: []findingBody{}}
+	for _, f := range findings {
+		body.Details = append(body.Details, findingBody{errorDetail{f.Field, f.Message, string(f.Code)}, string(f.NodeID), string(f.EdgeID)})
+	}
+	return writeJSON(c, http.StatusOK, body)
+}

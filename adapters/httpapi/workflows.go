@@ -1,0 +1,142 @@
+package httpapi
+
+import (
+	"net/http"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/sluicehq/sluice/adapters/httpapi/jsonread"
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/domain/workflow"
+	"github.com/sluicehq/sluice/ports/inbound"
+)
+
+// workflowBody is a workflow as clients see it.
+type workflowBody struct {
+	ID          string  `json:"id"`
+	TenantID    string  `json:"tenantId"`
+	SubTenantID string  `json:"subTenantId,omitempty"`
+	Name        string  `json:"name"`
+	Description *string `json:"description,omitempty"`
+	IsActive    bool    `json:"isActive"`
+	CreatedAt   string  `json:"createdAt"`
+	UpdatedAt   string  `json:"updatedAt"`
+}
+
+func renderWorkflow(wf *workflow.Workflow) any {
+	return workflowBody{
+		ID: string(wf.ID()), TenantID: string(wf.Tenant()), SubTenantID: string(wf.SubTenant()), Name: wf.Name(),
+		Description: wf.Description(), IsActive: wf.Active(), CreatedAt: timestamp(wf.CreatedAt()), UpdatedAt: timestamp(wf.UpdatedAt()),
+	}
+}
+
+// createWorkflow answers POST /workflows.
+func (a *API) createWorkflow(c *gin.Context, who tenant.Caller) error {
+	body, err := a.readBody(c)
+	if err != nil {
+		return err
+	}
+	draft, err := workflowDraft(c, body)
+	if err != nil {
+		return err
+	}
+	return execute(a, c, who, body, command[*workflow.Workflow]{
+		status: http.StatusCreated, render: renderWorkflow, revision: (*workflow.Workflow).Revision,
+		run: func(once domain.Once) (*workflow.Workflow, error) {
+			return a.ports.Workflows.Create(c.Request.Context(), who, once, draft)
+		},
+	})
+}
+
+// workflowDraft reads a new workflow. The sub-tenant stands in the query or in the
+// body.
+func workflowDraft(c *gin.Context, body jsonread.Object) (inbound.WorkflowDraft, error) {
+	query, err := jsonread.ParseQuery(c.Request.URL.RawQuery)
+	if err != nil {
+		return inbound.WorkflowDraft{}, err
+	}
+	var r domain.Rules
+	var d inbound.WorkflowDraft
+	d.Name, _ = body.String("name", &r)
+	d.Description, _ = body.NullableString("description", &r)
+	sub := body.OptionalString("subTenantId", &r)
+	asked, inQuery := query.String("subTenantId", &r)
+	switch {
+	case sub != nil && inQuery && asked != *sub:
+		r.Check(false, "subTenantId", domain.Conflicting, "must be the same in the query and in the body")
+	case sub != nil:
+		d.SubTenant = tenant.SubTenantID(*sub)
+	case inQuery:
+		d.SubTenant = tenant.SubTenantID(asked)
+	}
+	if sub != nil || inQuery {
+		d.SubTenant.Check(&r, "subTenantId")
+	}
+	d.Malformed = r.Violations()
+	return d, nil
+}
+
+// getWorkflow answers GET /workflows/{id}.
+func (a *API) getWorkflow(c *gin.Context, who tenant.Caller) error {
+	wf, err := a.ports.Workflows.Get(c.Request.Context(), who, pathID[workflow.ID](c, "id", workflow.IDPrefix))
+	return answerWorkflow(c, wf, err)
+}
+
+func answerWorkflow(c *gin.Context, wf *workflow.Workflow, err error) error {
+	if err != nil {
+		return err
+	}
+	setETag(c, wf.Revision())
+	return writeJSON(c, http.StatusOK, renderWorkflow(wf))
+}
+
+// listWorkflows answers GET /workflows.
+func (a *API) listWorkflows(c *gin.Context, who tenant.Caller) error {
+	l, err := readList(c, workflow.SortFields()...)
+	if err != nil {
+		return err
+	}
+	filter := workflow.Filter{SubTenant: l.subTenant(), Active: l.IsActive, Search: l.Search}
+	if err := l.err(); err != nil {
+		return err
+	}
+	found, err := a.ports.Workflows.List(c.Request.Context(), who, filter, l.wanted())
+	if err != nil {
+		return err
+	}
+	return answerList(c, l, found, renderWorkflow)
+}
+
+// updateWorkflow answers PATCH /workflows/{id}.
+func (a *API) updateWorkflow(c *gin.Context, who tenant.Caller) error {
+	body, err := a.readBody(c)
+	if err != nil {
+		return err
+	}
+	var r domain.Rules
+	patch := workflow.Patch{Name: body.OptionalString("name", &r), Active: body.OptionalBool("isActive", &r)}
+	var present bool
+	patch.Description, present = body.NullableString("description", &r)
+	patch.RemoveDescription = present && patch.Description == nil
+	patch.Malformed = r.Violations()
+	id := pathID[workflow.ID](c, "id", workflow.IDPrefix)
+	wf, err := a.ports.Workflows.Update(c.Request.Context(), who, id, expected(c), patch)
+	return answerWorkflow(c, wf, err)
+}
+
+// toggleWorkflow answers PATCH /workflows/{id}/toggle-status.
+func (a *API) toggleWorkflow(c *gin.Context, who tenant.Caller) error {
+	id := pathID[workflow.ID](c, "id", workflow.IDPrefix)
+	wf, err := a.ports.Workflows.Toggle(c.Request.Context(), who, id, expected(c))
+	return answerWorkflow(c, wf, err)
+}
+
+// deleteWorkflow answers DELETE /workflows/{id}.
+func (a *API) deleteWorkflow(c *gin.Context, who tenant.Caller) error {
+	id := pathID[workflow.ID](c, "id", workflow.IDPrefix)
+	if err := a.ports.Workflows.Delete(c.Request.Context(), who, id, expected(c)); err != nil {
+		return err
+	}
+	return noContent(c)
+}

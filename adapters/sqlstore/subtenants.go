@@ -1,0 +1,149 @@
+package sqlstore
+
+import (
+	"context"
+	"time"
+
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/ports/outbound"
+)
+
+type subTenants struct{ *unit }
+
+var _ outbound.SubTenantRepository = subTenants{}
+
+const subTenantColumns = `id, tenant_id, sub_tenant_id, name, description, created_at, updated_at, revision`
+
+type subTenantRow struct {
+	ID          string    `db:"id"`
+	Tenant      string    `db:"tenant_id"`
+	SubTenant   string    `db:"sub_tenant_id"`
+	Name        string    `db:"name"`
+	Description *string   `db:"description"`
+	CreatedAt   time.Time `db:"created_at"`
+	UpdatedAt   time.Time `db:"updated_at"`
+	Revision    int64     `db:"revision"`
+}
+
+func (row subTenantRow) restore() (*tenant.SubTenant, error) {
+	return tenant.RestoreSubTenant(tenant.SubTenantState{
+		ID: tenant.RegistrationID(row.ID), Tenant: tenant.ID(row.Tenant), SubTenant: tenant.SubTenantID(row.SubTenant),
+		Name: row.Name, Description: row.Description,
+		CreatedAt: row.CreatedAt.UTC(), UpdatedAt: row.UpdatedAt.UTC(), Revision: row.Revision,
+	}), nil
+}
+
+const subTenantNotFound, subTenantNotFoundMessage = "sub_tenant_not_found", "There is no such sub-tenant."
+
+var subTenantsSorted = map[string]string{"name": "name", "createdAt": "created_at", "updatedAt": "updated_at"}
+
+// Insert adds a registration.
+func (s subTenants) Insert(ctx context.Context, sub *tenant.SubTenant) error {
+	st := sub.State()
+	_, err := s.exec(ctx, "insert sub-tenant", `INSERT INTO sub_tenants (`+subTenantColumns+`, search_text) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+		string(st.ID), string(st.Tenant), string(st.SubTenant), st.Name, st.Description, st.CreatedAt, st.UpdatedAt, st.Revision,
+		searchText(st.Name, st.Description))
+	return err
+}
+
+// Get reads a registration.
+func (s subTenants) Get(ctx context.Context, owner tenant.ID, id tenant.RegistrationID) (*tenant.SubTenant, error) {
+	return s.one(ctx, "id", owner, string(id))
+}
+
+// Find reads the registration of a sub-tenant.
+func (s subTenants) Find(ctx context.Context, owner tenant.ID, sub tenant.SubTenantID) (*tenant.SubTenant, error) {
+	return s.one(ctx, "sub_tenant_id", owner, string(sub))
+}
+
+func (s subTenants) one(ctx context.Context, column string, owner tenant.ID, value string) (*tenant.SubTenant, error) {
+	var row subTenantRow
+	err := s.get(ctx, "get sub-tenant", &row, `SELECT `+subTenantColumns+` FROM sub_tenants WHERE tenant_id = $1 AND `+column+` = $2`+s.hold(),
+		string(owner), value)
+	if err != nil {
+		return nil, missing(err, subTenantNotFound, subTenantNotFoundMessage)
+	}
+	return row.restore()
+}
+
+// List reads a page of the tenant's registrations.
+func (s subTenants) List(ctx context.Context, owner tenant.ID, search string, q domain.Query) (domain.Page[*tenant.SubTenant], error) {
+	l := listOf("sub_tenants", subTenantColumns, owner, subTenantsSorted)
+	l.search(search)
+	var rows []subTenantRow
+	total, err := s.page(ctx, l, q, &rows)
+	if err != nil {
+		return domain.Page[*tenant.SubTenant]{}, err
+	}
+	return restored(rows, total, q.PageRequest, subTenantRow.restore)
+}
+
+// Update writes a registration whose stored revision is the aggregate's. The
+// sub-tenant it is of never changes.
+func (s subTenants) Update(ctx context.Context, sub *tenant.SubTenant) error {
+	st := sub.State()
+	n, err := s.exec(ctx, "update sub-tenant", `UPDATE sub_tenants
+		SET name = $1, description = $2, updated_at = $3, search_text = $4, revision = revision + 1
+		WHERE tenant_id = $5 AND id = $6 AND revision = $7`,
+		st.Name, st.Description, st.UpdatedAt, searchText(st.Name, st.Description), string(st.Tenant), string(st.ID), st.Revision)
+	return s.updated(n, err, sub.Saved, func() error {
+		_, err := s.Get(ctx, st.Tenant, st.ID)
+		return err
+	})
+}
+
+// Delete removes a registration.
+func (s subTenants) Delete(ctx context.Context, owner tenant.ID, id tenant.RegistrationID) error {
+	n, err := s.exec(ctx, "delete sub-tenant", `DELETE FROM sub_tenants WHERE tenant_id = $1 AND id = $2`, string(owner), string(id))
+	return s.deleted(n, err, subTenantNotFound, subTenantNotFoundMessage)
+}
+
+type directory struct{ *unit }
+
+var _ outbound.SubTenantDirectory = directory{}
+
+// seen selects every sub-tenant of a tenant once, registered or not.
+const seen = `SELECT sub_tenant_id FROM sub_tenants WHERE tenant_id = $1
+	UNION SELECT sub_tenant_id FROM workflows WHERE tenant_id = $1 AND sub_tenant_id <> ''`
+
+// Combined reads a page of all sub-tenants.
+func (s directory) Combined(ctx context.Context, owner tenant.ID, page domain.PageRequest) (domain.Page[tenant.SeenSubTenant], error) {
+	var total int
+	if err := s.get(ctx, "count sub-tenants", &total, `SELECT count(*) FROM (`+seen+`) AS seen`, string(owner)); err != nil {
+		return domain.Page[tenant.SeenSubTenant]{}, err
+	}
+	var identifiers []string
+	err := s.list(ctx, "list sub-tenants", &identifiers, seen+` ORDER BY sub_tenant_id LIMIT $2 OFFSET $3`,
+		string(owner), page.Limit(), page.Offset())
+	if err != nil || len(identifiers) == 0 {
+		return domain.Page[tenant.SeenSubTenant]{Total: total, Limit: page.Limit(), Offset: page.Offset()}, err
+	}
+	registered, err := s.between(ctx, owner, identifiers[0], identifiers[len(identifiers)-1])
+	if err != nil {
+		return domain.Page[tenant.SeenSubTenant]{}, err
+	}
+	return restored(identifiers, total, page, func(id string) (tenant.SeenSubTenant, error) {
+		sub := tenant.SubTenantID(id)
+		return tenant.SeenSubTenant{SubTenant: sub, Registration: registered[sub]}, nil
+	})
+}
+
+// between reads the registrations of a range of sub-tenants.
+func (s directory) between(ctx context.Context, owner tenant.ID, first, last string) (map[tenant.SubTenantID]*tenant.SubTenant, error) {
+	var rows []subTenantRow
+	err := s.list(ctx, "list sub-tenants of a page", &rows, `SELECT `+subTenantColumns+` FROM sub_tenants
+		WHERE tenant_id = $1 AND sub_tenant_id BETWEEN $2 AND $3`, string(owner), first, last)
+	if err != nil {
+		return nil, err
+	}
+	registered := make(map[tenant.SubTenantID]*tenant.SubTenant, len(rows))
+	for _, row := range rows {
+		sub, err := row.restore()
+		if err != nil {
+			return nil, err
+		}
+		registered[sub.SubTenant()] = sub
+	}
+	return registered, nil
+}

@@ -1,0 +1,112 @@
+package workflows
+
+import (
+	"context"
+
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/domain/workflow"
+	"github.com/sluicehq/sluice/ports/inbound"
+	"github.com/sluicehq/sluice/ports/outbound"
+)
+
+// Publish makes a version the only active one of its workflow, if nothing stands
+// against it. The workflow is held first, so publishing two of its versions at the
+// same time makes one of them active after the other.
+func (s *Versions) Publish(ctx context.Context, who tenant.Caller, once domain.Once, id workflow.VersionID) (published inbound.CheckedVersion, err error) {
+	if err = who.May(tenant.PublishVersion); err != nil {
+		return published, err
+	}
+	now := s.clock.Now()
+	err = s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
+		if err := st.Outcomes.Claim(ctx, who.Tenant, once, now); err != nil {
+			return err
+		}
+		ver, err := s.holdForPublishing(ctx, st, who.Tenant, id)
+		if err != nil {
+			return err
+		}
+		if !ver.Active() {
+			env, err := s.environment(ctx, st, who, id)
+			if err != nil {
+				return err
+			}
+			if err := ver.Publish(env, now); err != nil {
+				return err
+			}
+			if err := retireActive(ctx, st, ver); err != nil {
+				return err
+			}
+			if err := st.Versions.Update(ctx, ver); err != nil {
+				return err
+			}
+		}
+		if published, err = checked(ctx, st, who, ver); err != nil {
+			return err
+		}
+		return st.Outcomes.Keep(ctx, who.Tenant, once, published, now)
+	})
+	return published, err
+}
+
+// holdForPublishing holds the workflow and then its version, always in that order.
+func (s *Versions) holdForPublishing(ctx context.Context, st outbound.Stores, owner tenant.ID, id workflow.VersionID) (*workflow.Version, error) {
+	belongs, err := st.Versions.Belongs(ctx, owner, id)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := st.Workflows.Get(ctx, owner, belongs.Workflow); err != nil {
+		return nil, err
+	}
+	return st.Versions.Get(ctx, owner, id)
+}
+
+// retireActive deactivates the version of the same workflow that was active so far.
+func retireActive(ctx context.Context, st outbound.Stores, successor *workflow.Version) error {
+	active := true
+	found, err := st.Versions.List(ctx, successor.Tenant(), workflow.VersionFilter{Workflow: successor.Workflow(), Active: &active}, domain.Query{})
+	if err != nil {
+		return err
+	}
+	for _, ver := range found.Items {
+		ver.Deactivate()
+		if err := st.Versions.Update(ctx, ver); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Validate returns what stands against publishing a version.
+func (s *Versions) Validate(ctx context.Context, who tenant.Caller, id workflow.VersionID) (findings []workflow.Finding, err error) {
+	if err = who.May(tenant.ValidateVersion); err != nil {
+		return nil, err
+	}
+	err = s.work.View(ctx, func(ctx context.Context, st outbound.Stores) error {
+		ver, err := st.Versions.Get(ctx, who.Tenant, id)
+		if err != nil {
+			return err
+		}
+		env, err := s.environment(ctx, st, who, id)
+		if err != nil {
+			return err
+		}
+		findings = workflow.Check(ver.Graph(), env)
+		return nil
+	})
+	return findings, err
+}
+
+// environment is what a version is checked against.
+func (s *Versions) environment(ctx context.Context, st outbound.Stores, who tenant.Caller, id workflow.VersionID) (workflow.Environment, error) {
+	registry, err := registryOf(ctx, st, who)
+	if err != nil {
+		return workflow.Environment{}, err
+	}
+	env := workflow.Environment{Registry: registry, Expressions: s.expressions}
+	attached, err := st.Triggers.OfVersion(ctx, who.Tenant, id)
+	for _, trg := range attached {
+		env.Triggers = append(env.Triggers, workflow.AttachedTrigger{ID: string(trg.ID()), Name: trg.Name(), Type: string(trg.Type())})
+	}
+	return env, err
+}

@@ -1,0 +1,10 @@
+package node
+
+// CustomFilter narrows a list of custom nodes; the zero value takes all of them.
+type CustomFilter struct {
+	Active *bool
+	Search string // part of the name or the description, whatever its case
+}
+
+// CustomSortFields lists what custom nodes can be sorted by.
+func CustomSortFields() []string { return []string{"name", "type", "createdAt", "updatedAt"} }
