@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
-	"errors"
 	"flag"
 	"fmt"
 	"net/http"
@@ -33,7 +32,6 @@ import (
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/node"
 	"github.com/sluicehq/sluice/domain/tenant"
-	"github.com/sluicehq/sluice/domain/trigger"
 	"github.com/sluicehq/sluice/domain/workflow"
 	"github.com/sluicehq/sluice/ports/inbound"
 	"github.com/sluicehq/sluice/ports/outbound"
@@ -216,32 +214,6 @@ func (g *gateway) createTrigger(key, body string, headers ...string) answer {
 
 func webhookBody(c customer) string {
 	return fmt.Sprintf(`{"workflowVersionId":%q,"name":"Paid","type":"webhook","config":{}}`, c.version)
-}
-
-// countTriggers counts every trigger in the database.
-func (g *gateway) countTriggers() int {
-	g.Helper()
-	n := 0
-	for id := int64(0); id <= g.random.ids.Load(); id++ {
-		err := g.store.View(g.Context(), func(ctx context.Context, st outbound.Stores) error {
-			page, err := st.Tenants.List(ctx, domain.PageRequest{})
-			if err != nil {
-				return err
-			}
-			for _, ten := range page.Items {
-				if _, err := st.Triggers.Get(ctx, ten.ID(), trigger.ID(fmt.Sprintf("trg_%026d", id))); err == nil {
-					n++
-				} else if !errors.Is(err, domain.NotFound) {
-					return err
-				}
-			}
-			return nil
-		})
-		if err != nil {
-			g.Fatal(err)
-		}
-	}
-	return n
 }
 
 // countedRandom makes identifiers and keys that are the same in every run.

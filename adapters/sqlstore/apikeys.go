@@ -105,7 +105,7 @@ func (s apiKeys) CountUsable(ctx context.Context, owner tenant.ID, t tenant.KeyT
 	var ids []string
 	err := s.list(ctx, "count usable API keys", &ids, `SELECT id FROM api_keys
 		WHERE tenant_id = $1 AND type = $2 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $3)
-		ORDER BY id`+s.store.dialect.ForUpdate, string(owner), string(t), at)
+		ORDER BY id`+s.hold(), string(owner), string(t), at)
 	return len(ids), err
 }
 

@@ -42,7 +42,7 @@ func (p *pool) prepare(ctx context.Context, queries []string) {
 		if _, ok := next[query]; ok {
 			continue
 		}
-		if st, err := p.db.PreparexContext(ctx, query); err == nil {
+		if st, err := p.db.PreparexContext(ctx, query); err == nil { //nolint:sqlclosecheck // closed with the pool
 			next[query] = st
 		}
 	}

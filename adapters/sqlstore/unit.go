@@ -64,7 +64,7 @@ func (u *unit) exec(ctx context.Context, what, query string, args ...any) (int64
 
 func (u *unit) execute(ctx context.Context, query string, args []any) (sql.Result, error) {
 	if st, ok := u.pool.statement(query); ok {
-		return u.tx.StmtxContext(ctx, st).ExecContext(ctx, args...)
+		return u.tx.StmtxContext(ctx, st).ExecContext(ctx, args...) //nolint:sqlclosecheck // closed with the transaction
 	}
 	u.unprepared = append(u.unprepared, query)
 	return u.tx.ExecContext(ctx, query, args...)
@@ -82,7 +82,7 @@ func (u *unit) spoil(err error) error {
 func (u *unit) get(ctx context.Context, what string, dest any, query string, args ...any) error {
 	var err error
 	if st, ok := u.pool.statement(query); ok {
-		err = u.tx.StmtxContext(ctx, st).GetContext(ctx, dest, args...)
+		err = u.tx.StmtxContext(ctx, st).GetContext(ctx, dest, args...) //nolint:sqlclosecheck // closed with the transaction
 	} else {
 		u.unprepared = append(u.unprepared, query)
 		err = u.tx.GetContext(ctx, dest, query, args...)
@@ -94,7 +94,7 @@ func (u *unit) get(ctx context.Context, what string, dest any, query string, arg
 func (u *unit) list(ctx context.Context, what string, dest any, query string, args ...any) error {
 	var err error
 	if st, ok := u.pool.statement(query); ok {
-		err = u.tx.StmtxContext(ctx, st).SelectContext(ctx, dest, args...)
+		err = u.tx.StmtxContext(ctx, st).SelectContext(ctx, dest, args...) //nolint:sqlclosecheck // closed with the transaction
 	} else {
 		u.unprepared = append(u.unprepared, query)
 		err = u.tx.SelectContext(ctx, dest, query, args...)

@@ -32,7 +32,7 @@ func databases(t *testing.T, test func(t *testing.T, b binary)) {
 // postgresURL names a database without a schema.
 func postgresURL(t *testing.T) string {
 	t.Helper()
-	return pgtest.Start(t).Database(t, func(string) error { return nil })
+	return pgtest.Start(t).Database(t)
 }
 
 func TestMain(m *testing.M) { pgtest.Main(m) }

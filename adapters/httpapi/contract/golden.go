@@ -2,6 +2,7 @@ package contract
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -101,7 +102,7 @@ func request(text string, replace []Replacement) (*http.Request, error) {
 	if !ok || !strings.HasPrefix(target, "/") {
 		return nil, fmt.Errorf("%q is not a method and a path", lines[0])
 	}
-	r, err := http.NewRequest(method, "http://gateway.example"+target, strings.NewReader(body))
+	r, err := http.NewRequestWithContext(context.Background(), method, "http://gateway.example"+target, strings.NewReader(body))
 	if err != nil {
 		return nil, err
 	}

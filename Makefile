@@ -1,0 +1,79 @@
+# What can be made. GOFLAGS is the same for every target, so that all of them share
+# one build cache.
+export GOFLAGS := $(filter-out -trimpath,$(GOFLAGS)) -trimpath
+
+VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+FUZZTIME ?= 20s
+LINT     := go tool -modfile=deploy/tools/go.mod golangci-lint
+# Packages that share state between goroutines; the others have nothing to race for.
+RACE     := ./adapters/httpapi/... ./adapters/limiter/... ./adapters/sqlstore/... ./adapters/system/... ./adapters/expression/... ./application/... ./cmd/... ./domain/trigger/...
+
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help: ## Show what can be made
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: run
+run: ## Start the gateway on an embedded database, with a demo tenant and a first request to paste
+	go run ./cmd/sluice dev
+
+.PHONY: build
+build: ## Build bin/sluice, one static binary
+	CGO_ENABLED=0 go build -ldflags '-s -w -X main.version=$(VERSION)' -o bin/sluice ./cmd/sluice
+
+.PHONY: test
+test: ## Run all tests; fetches a real PostgreSQL where there is none
+	go test ./...
+	@echo "all tests passed"
+
+.PHONY: race
+race: ## Run the tests of concurrent packages under the race detector (needs a C compiler)
+	go test -race -short $(RACE)
+
+.PHONY: fmt
+fmt: ## Format the code
+	$(LINT) fmt ./...
+
+.PHONY: lint
+lint: ## Check format and code; the first time this builds the linter, which takes minutes
+	$(LINT) fmt --diff ./...
+	$(LINT) run ./...
+
+.PHONY: tidy-check
+tidy-check: ## Check that go.mod holds what is needed and nothing else
+	go mod tidy -diff
+	cd deploy/tools && go mod tidy -diff
+
+.PHONY: wire
+wire: ## Write the object graph anew
+	go tool wire ./cmd/...
+
+.PHONY: wire-check
+wire-check: ## Check that the object graph is the one that is described
+	go tool wire diff ./cmd/...
+
+.PHONY: openapi-lint
+openapi-lint: ## Check the description of the API (needs Node)
+	cd deploy/npm && npm ci --silent --no-audit --no-fund
+	cd adapters/httpapi/openapi && ../../../deploy/npm/node_modules/.bin/redocly lint openapi.yaml
+
+.PHONY: fuzz
+fuzz: ## Run every fuzz test for FUZZTIME (20s)
+	@set -e; for pkg in $$(go list ./...); do \
+		for target in $$(go test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
+			echo "== $$pkg $$target"; go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$pkg; \
+		done; \
+	done
+
+.PHONY: bench
+bench: ## Measure the hot paths against a baseline in the same run (installs wrk on Debian)
+	go run ./deploy/bench
+
+.PHONY: ci
+ci: tidy-check wire-check lint test race build openapi-lint ## Run everything that must pass
+	@echo "ci passed"
+
+.PHONY: clean
+clean: ## Remove what was built, and the embedded database of make run
+	rm -rf bin data deploy/npm/node_modules

@@ -1,0 +1,125 @@
+package postgres_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/sluicehq/sluice/adapters/sqlstore"
+	"github.com/sluicehq/sluice/adapters/sqlstore/postgres"
+	"github.com/sluicehq/sluice/adapters/sqlstore/postgres/pgtest"
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/ports/outbound"
+	"github.com/sluicehq/sluice/ports/portstest"
+)
+
+func TestMain(m *testing.M) { pgtest.Main(m) }
+
+func open(t *testing.T, address string) *sqlstore.Store {
+	t.Helper()
+	store, err := postgres.Open(t.Context(), address, postgres.Options{MaxConnections: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return store
+}
+
+func migrate(address string) (err error) {
+	ctx := context.Background()
+	store, err := postgres.Open(ctx, address, postgres.Options{})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	_, err = store.Migrator().Up(ctx)
+	return err
+}
+
+func migrated(t *testing.T) (*sqlstore.Store, string) {
+	t.Helper()
+	address := pgtest.Start(t).Migrated(t, migrate)
+	return open(t, address), address
+}
+
+func TestStores(t *testing.T) {
+	portstest.Stores(t, func(t *testing.T) outbound.UnitOfWork {
+		store, _ := migrated(t)
+		return store
+	})
+}
+
+func TestSeveralProcessesMayMigrateAtOnce(t *testing.T) {
+	address := pgtest.Start(t).Database(t)
+	var applied [4]int
+	var done sync.WaitGroup
+	for i := range applied {
+		store := open(t, address)
+		done.Go(func() {
+			migrations, err := store.Migrator().Up(t.Context())
+			if err != nil {
+				t.Error(err)
+			}
+			applied[i] = len(migrations)
+		})
+	}
+	done.Wait()
+	store := open(t, address)
+	all, err := store.Migrator().Status(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if sum := applied[0] + applied[1] + applied[2] + applied[3]; sum != len(all) {
+		t.Errorf("of %d migrations the processes applied %v", len(all), applied)
+	}
+	if pending, err := store.Migrator().Pending(t.Context()); err != nil || len(pending) > 0 {
+		t.Errorf("pending: %v, %v", pending, err)
+	}
+}
+
+func TestALostConnectionIsUnavailableAndTheNextCallWorks(t *testing.T) {
+	store, address := migrated(t)
+	killer, err := sql.Open("postgres", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = killer.Close() }()
+	err = store.Do(t.Context(), func(ctx context.Context, st outbound.Stores) error {
+		const everyOther = `SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`
+		if _, err := killer.ExecContext(ctx, everyOther); err != nil {
+			return err
+		}
+		_, err := st.Tenants.Get(ctx, "tenant_absent")
+		return err
+	})
+	var e *domain.Error
+	if !errors.Is(err, domain.Unavailable) || !errors.As(err, &e) || e.RetryAfter == 0 {
+		t.Errorf("the error is %v", err)
+	}
+	err = store.View(t.Context(), func(ctx context.Context, st outbound.Stores) error {
+		_, err := st.Tenants.Get(ctx, "tenant_absent")
+		return err
+	})
+	if !errors.Is(err, domain.NotFound) {
+		t.Errorf("the next call got %v", err)
+	}
+}
+
+func TestAServerThatCannotBeReachedIsNamedWithoutItsPassword(t *testing.T) {
+	for _, address := range []string{
+		"postgres://sluice:hunter2@127.0.0.1:1/sluice?sslmode=disable",
+		"postgres://sluice:hunter2@[::1/sluice", "postgres://sluice:hunter2@/sluice?host=/nowhere&sslmode=disable",
+	} {
+		_, err := postgres.Open(t.Context(), address, postgres.Options{})
+		if err == nil || strings.Contains(err.Error(), "hunter2") || !strings.Contains(err.Error(), "PostgreSQL") {
+			t.Errorf("the error is %v", err)
+		}
+	}
+}

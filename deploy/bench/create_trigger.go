@@ -1,0 +1,152 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// createTrigger measures POST /triggers whole against pgbench putting one such row
+// into a table with the same columns and indexes, and nothing else.
+type createTrigger struct {
+	connections int
+	withKey     bool // every request has an idempotency key of its own
+
+	st     *stage
+	ask    question
+	script string // pgbench's
+	rounds int
+}
+
+// baselineConnections is what pgbench is given against many connections of the
+// gateway: more do not make it faster on two cores.
+const baselineConnections = 16
+
+func (r *createTrigger) about() about {
+	a := about{
+		name: "triggers-" + strconv.Itoa(r.connections), aim: 1.2,
+		what: fmt.Sprintf("POST /triggers, %d connections", r.connections),
+	}
+	if r.connections == 1 {
+		a.aim, a.what = 0.6, "POST /triggers, 1 connection"
+	}
+	if r.withKey {
+		a.name, a.what = a.name+"-key", a.what+", idempotency key"
+	}
+	return a
+}
+
+// prepare creates one trigger and makes the baseline's row of it.
+func (r *createTrigger) prepare(ctx context.Context, st *stage) error {
+	r.st = st
+	ten, err := st.gateway.newTenant(ctx, "bench "+r.about().name)
+	if err != nil {
+		return err
+	}
+	body, err := json.Marshal(map[string]any{
+		"workflowVersionId": ten.WorkflowVersionID, "name": "Orders of the shop in the old town", "type": "webhook",
+		"config": map[string]any{
+			"webhookConfig": map[string]any{"event": "order.created"},
+			"timeoutMs":     30000,
+			"rateLimit":     map[string]any{"maxRequests": 100, "windowMs": 60000},
+			"retryPolicy":   map[string]any{"maxRetries": 3, "backoffMs": 1000, "maxBackoffMs": 30000},
+		},
+	})
+	if err != nil {
+		return err
+	}
+	r.ask = question{Method: http.MethodPost, Path: "/v1/gateway/triggers", Body: string(body), APIKeys: []string{ten.SecretKey}}
+	if _, err := ask(ctx, st.gateway.baseURL, r.ask, http.StatusCreated); err != nil {
+		return err
+	}
+	text, err := bareInsert(ctx, st.database.db, ten.TenantID)
+	if err != nil {
+		return err
+	}
+	r.script = filepath.Join(st.dir, r.about().name+".pgbench")
+	return os.WriteFile(r.script, []byte(text), 0o600)
+}
+
+// bareInsert makes a table of the shape of the triggers', without its references
+// and database triggers, and returns the pgbench script that adds the tenant's
+// trigger to it again and again, under identifiers that grow as the gateway's do.
+func bareInsert(ctx context.Context, db *sql.DB, tenantID string) (string, error) {
+	_, err := db.ExecContext(ctx, `CREATE TABLE IF NOT EXISTS bench_triggers (LIKE triggers INCLUDING ALL)`)
+	if err != nil {
+		return "", err
+	}
+	rows, err := db.QueryContext(ctx, `SELECT * FROM triggers WHERE tenant_id = $1`, tenantID)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = rows.Close() }() // closed by the last Next already
+	types, err := rows.ColumnTypes()
+	if err != nil {
+		return "", err
+	}
+	texts, into := make([]sql.NullString, len(types)), make([]any, len(types))
+	for i := range texts {
+		into[i] = &texts[i]
+	}
+	if !rows.Next() {
+		return "", fmt.Errorf("the trigger that was created is not in the table: %w", rows.Err())
+	}
+	if err := rows.Scan(into...); err != nil {
+		return "", err
+	}
+	columns, values := make([]string, len(types)), make([]string, len(types))
+	for i, t := range types {
+		columns[i], values[i] = t.Name(), pgbenchLiteral(texts[i].String)
+		switch {
+		case t.Name() == "id":
+			values[i] = "'trg_' || lpad(CAST(:n AS text), 26, '0')"
+		case t.DatabaseTypeName() == "TIMESTAMPTZ":
+			values[i] = "now()"
+		case !texts[i].Valid:
+			values[i] = "NULL"
+		}
+	}
+	return fmt.Sprintf("\\set i :i + 1\n\\set n :i * 100 + :client_id\nINSERT INTO bench_triggers (%s) VALUES (%s);\n",
+		strings.Join(columns, ", "), strings.Join(values, ", ")), rows.Close()
+}
+
+// spanOfRound is the identifiers that one measurement of the baseline may use on
+// each connection.
+const spanOfRound = 1_000_000_000
+
+func (r *createTrigger) baseline(ctx context.Context, slice time.Duration) (float64, error) {
+	r.rounds++
+	return r.st.database.pgbench(ctx, r.script, min(r.connections, baselineConnections), slice,
+		map[string]int{"i": r.rounds * spanOfRound})
+}
+
+// ours counts the rows besides the answers: each acknowledged trigger must be there.
+func (r *createTrigger) ours(ctx context.Context, slice time.Duration) (load, error) {
+	before, err := r.st.database.count(ctx, "triggers")
+	if err != nil {
+		return load{}, err
+	}
+	q := r.ask
+	if r.withKey {
+		q.Once = "bench-" + strconv.FormatInt(time.Now().UnixNano(), 36)
+	}
+	found, err := r.st.askGateway(ctx, q, r.connections, http.StatusCreated, slice)
+	if err != nil {
+		return load{}, err
+	}
+	after, err := r.st.database.count(ctx, "triggers")
+	if err != nil {
+		return load{}, err
+	}
+	if added := after - before; added < found.requests {
+		return load{}, fmt.Errorf("%d triggers were acknowledged, but only %d are in the table", found.requests, added)
+	}
+	return found, nil
+}

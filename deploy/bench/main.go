@@ -1,0 +1,130 @@
+// Command bench measures the gateway against what the same machine can do without
+// it: each figure stands beside a baseline taken in the same run, and the ratio of
+// the two is what counts. README.md says how to read it.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"regexp"
+	"syscall"
+	"time"
+)
+
+// Exit codes, as the gateway's own.
+const (
+	exitFailed = 1
+	exitUsage  = 2
+)
+
+var errUsage = errors.New("wrong usage")
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	switch {
+	case err == nil:
+	case errors.Is(err, flag.ErrHelp):
+	case errors.Is(err, errUsage):
+		_, _ = fmt.Fprintf(os.Stderr, "bench: %v\n", err) // nowhere else to report to
+		os.Exit(exitUsage)
+	default:
+		_, _ = fmt.Fprintf(os.Stderr, "\nbench: FAILED: %v\n", err)
+		os.Exit(exitFailed)
+	}
+}
+
+// options is what the command line chooses.
+type options struct {
+	rounds  int
+	slice   time.Duration // length of one measurement
+	only    *regexp.Regexp
+	json    string // file that receives the figures; empty for none
+	dir     string // where the database and the logs are kept while measuring
+	binary  string // the gateway; empty to build it
+	verbose io.Writer
+}
+
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	if len(args) > 0 && args[0] == bareCommand {
+		return serveBare(ctx, args[1:], stdout)
+	}
+	o, err := readOptions(args, stderr)
+	if err != nil {
+		return err
+	}
+	chosen := choose(allRows(), o.only)
+	if len(chosen) == 0 {
+		return fmt.Errorf("%w: no row is named like -only %s; there are %s", errUsage, o.only, names(allRows()))
+	}
+	rep, err := bench(ctx, o, chosen)
+	if err != nil {
+		return err
+	}
+	if o.json != "" {
+		if err := rep.save(o.json); err != nil {
+			return err
+		}
+	}
+	return rep.print(stdout)
+}
+
+func readOptions(args []string, stderr io.Writer) (options, error) {
+	o := options{verbose: stderr}
+	var only string
+	var seconds int
+	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	flags.IntVar(&o.rounds, "rounds", 5, "how often baseline and gateway are measured in turn")
+	flags.IntVar(&seconds, "seconds", 3, "how long one measurement takes")
+	flags.StringVar(&only, "only", "", "measure only the rows whose name matches this regular expression: "+names(allRows()))
+	flags.StringVar(&o.json, "json", "", "also write the figures to this file")
+	flags.StringVar(&o.dir, "dir", "", "directory for the database and the logs, on the disk to measure (default: the system's for temporary files)")
+	flags.StringVar(&o.binary, "binary", "", "gateway to measure (default: build it)")
+	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
+		return o, err
+	} else if err != nil {
+		return o, fmt.Errorf("%w: %w", errUsage, err)
+	}
+	o.slice = time.Duration(seconds) * time.Second
+	pattern, err := regexp.Compile(only)
+	switch {
+	case flags.NArg() > 0:
+		return o, fmt.Errorf("%w: %q is not expected; every option begins with a dash", errUsage, flags.Arg(0))
+	case o.rounds < 1:
+		return o, fmt.Errorf("%w: -rounds must be at least 1, not %d", errUsage, o.rounds)
+	case seconds < 1:
+		return o, fmt.Errorf("%w: -seconds must be at least 1, not %d", errUsage, seconds)
+	case err != nil:
+		return o, fmt.Errorf("%w: -only: %w", errUsage, err)
+	}
+	o.only = pattern
+	return o, nil
+}
+
+// bench sets the stage once and measures every row on it.
+func bench(ctx context.Context, o options, chosen []row) (report, error) {
+	rep := report{Machine: describeMachine(), Rounds: o.rounds, Seconds: o.slice.Seconds()}
+	st, err := setStage(ctx, o)
+	if err != nil {
+		return rep, err
+	}
+	defer st.close()
+	if rep.Machine.PostgreSQL, err = st.database.version(ctx); err != nil {
+		return rep, err
+	}
+	for _, r := range chosen {
+		res, err := measure(ctx, st, r, o)
+		if err != nil {
+			return rep, fmt.Errorf("%s: %w", r.about().name, err)
+		}
+		rep.Rows = append(rep.Rows, res)
+	}
+	return rep, nil
+}

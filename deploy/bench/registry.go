@@ -1,0 +1,107 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/sluicehq/sluice/adapters/sqlstore/postgres"
+	"github.com/sluicehq/sluice/adapters/system"
+	"github.com/sluicehq/sluice/application/nodes"
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/node"
+	"github.com/sluicehq/sluice/domain/tenant"
+)
+
+// registry measures GET /custom-nodes/registry against a server on the same
+// framework that sends the same bytes and does nothing else.
+type registry struct {
+	st   *stage
+	ask  question
+	bare *bareServer
+}
+
+const (
+	registryNodes       = 20 // built-in and custom together
+	registryConnections = 64
+
+	// registryTenants share the load, for together they may be asked more than one
+	// tenant's limit allows.
+	registryTenants = 8
+)
+
+func (r *registry) about() about {
+	return about{
+		name: "registry", aim: 0.85,
+		what: fmt.Sprintf("GET /custom-nodes/registry, %d nodes, %d connections", registryNodes, registryConnections),
+	}
+}
+
+func (r *registry) prepare(ctx context.Context, st *stage) error {
+	r.st = st
+	r.ask = question{Method: http.MethodGet, Path: "/v1/gateway/custom-nodes/registry"}
+	var owners []tenant.ID
+	for i := range registryTenants {
+		ten, err := st.gateway.newTenant(ctx, fmt.Sprintf("bench registry %d", i+1))
+		if err != nil {
+			return err
+		}
+		r.ask.APIKeys = append(r.ask.APIKeys, ten.SecretKey)
+		owners = append(owners, tenant.ID(ten.TenantID))
+	}
+	if err := addCustomNodes(ctx, st.database.url(), owners); err != nil {
+		return err
+	}
+	body, err := ask(ctx, st.gateway.baseURL, r.ask, http.StatusOK)
+	if err != nil {
+		return err
+	}
+	file := filepath.Join(st.dir, "registry.json")
+	if err := os.WriteFile(file, body, 0o600); err != nil {
+		return err
+	}
+	if r.bare, err = startBare(ctx, r.ask.Path, file); err != nil {
+		return err
+	}
+	st.atClose(r.bare.stop)
+	return nil
+}
+
+// addCustomNodes fills every tenant's registry up.
+func addCustomNodes(ctx context.Context, databaseURL string, owners []tenant.ID) error {
+	store, err := postgres.Open(ctx, databaseURL, postgres.Options{})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = store.Close() }() // every unit is committed by then
+	service := nodes.NewCustom(store, system.Clock{}, system.Random{})
+	like, ok := node.BuiltIn(node.HTTPRequest)
+	if !ok {
+		return fmt.Errorf("there is no built-in node %s to take as a pattern", node.HTTPRequest)
+	}
+	for _, owner := range owners {
+		for i := len(node.BuiltIns(tenant.English)); i < registryNodes; i++ {
+			_, err := service.Create(ctx, tenant.Operator(owner), domain.Once{}, node.CustomDraft{
+				Type: fmt.Sprintf("benchNode%d", i), Name: fmt.Sprintf("Node %d of the tenant", i), Version: "1.0.0",
+				Description: "Stands for a node that a tenant has defined.", Endpoint: "https://example.com/nodes",
+				InputSchema: like.Input.Declarations(), OutputSchema: like.Output.Declarations(), ConfigSchema: like.Config.Declarations(),
+			})
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (r *registry) baseline(ctx context.Context, slice time.Duration) (float64, error) {
+	found, err := r.st.makeLoad(ctx, r.bare.baseURL, r.ask, registryConnections, slice)
+	return found.perSecond, err
+}
+
+func (r *registry) ours(ctx context.Context, slice time.Duration) (load, error) {
+	return r.st.askGateway(ctx, r.ask, registryConnections, http.StatusOK, slice)
+}

@@ -1,0 +1,179 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+)
+
+// report is everything a run found. Rates are operations per second, latencies
+// milliseconds.
+type report struct {
+	Machine machine  `json:"machine"`
+	Rounds  int      `json:"rounds"`
+	Seconds float64  `json:"seconds"`
+	Rows    []result `json:"rows"`
+}
+
+// machine says what the figures were taken on.
+type machine struct {
+	CPUs       int    `json:"cpus"`
+	Platform   string `json:"platform"`
+	Go         string `json:"go"`
+	PostgreSQL string `json:"postgresql"`
+	Load       string `json:"loadAverage,omitempty"` // of one minute, before the start; Linux only
+}
+
+// result is one row's figures: the medians over the rounds.
+type result struct {
+	Name        string  `json:"name"`
+	What        string  `json:"what"`
+	Ours        float64 `json:"ours"`
+	Baseline    float64 `json:"baseline"`
+	Ratio       float64 `json:"ratio"` // median of the rounds' ratios, not the ratio of the medians
+	LowRatio    float64 `json:"lowRatio"`
+	HighRatio   float64 `json:"highRatio"`
+	Aim         float64 `json:"aim"`
+	Reached     bool    `json:"reached"`
+	P50         float64 `json:"p50Ms"`
+	P99         float64 `json:"p99Ms"`
+	Requests    int     `json:"requests"` // all rounds together
+	Non2xx      int     `json:"non2xx"`   // always 0: a run with any other answer has no report
+	RoundsTaken []round `json:"rounds"`
+}
+
+// round is one measurement of the baseline and, right after it, one of the gateway.
+type round struct {
+	Ours     float64 `json:"ours"`
+	Baseline float64 `json:"baseline"`
+	Ratio    float64 `json:"ratio"`
+	P50      float64 `json:"p50Ms"`
+	P99      float64 `json:"p99Ms"`
+	Requests int     `json:"requests"`
+}
+
+func newRound(baseline float64, found load) round {
+	return round{
+		Ours: found.perSecond, Baseline: baseline, Ratio: found.perSecond / baseline,
+		P50: milliseconds(found.p50), P99: milliseconds(found.p99), Requests: found.requests,
+	}
+}
+
+func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+
+// summarize fills in the medians from the rounds.
+func (r *result) summarize() {
+	of := func(figure func(round) float64) []float64 {
+		all := make([]float64, len(r.RoundsTaken))
+		for i, rd := range r.RoundsTaken {
+			all[i] = figure(rd)
+		}
+		slices.Sort(all)
+		return all
+	}
+	ratios := of(func(rd round) float64 { return rd.Ratio })
+	r.Ratio, r.LowRatio, r.HighRatio = median(ratios), ratios[0], ratios[len(ratios)-1]
+	r.Ours = median(of(func(rd round) float64 { return rd.Ours }))
+	r.Baseline = median(of(func(rd round) float64 { return rd.Baseline }))
+	r.P50 = median(of(func(rd round) float64 { return rd.P50 }))
+	r.P99 = median(of(func(rd round) float64 { return rd.P99 }))
+	r.Reached = r.Ratio >= r.Aim
+	for _, rd := range r.RoundsTaken {
+		r.Requests += rd.Requests
+	}
+}
+
+// median returns the middle of sorted figures, of which there is at least one.
+func median(sorted []float64) float64 {
+	n := len(sorted)
+	if n%2 == 1 {
+		return sorted[n/2]
+	}
+	return (sorted[n/2-1] + sorted[n/2]) / 2
+}
+
+// save writes the report as JSON.
+func (r report) save(file string) error {
+	text, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(file, append(text, '\n'), 0o644)
+}
+
+// print writes the report as a table.
+func (r report) print(w io.Writer) error {
+	lines := [][]string{{"WHAT", "OURS/S", "BASELINE/S", "RATIO", "LOW–HIGH", "AIM", "", "P50 MS", "P99 MS", "NON-2XX"}}
+	for _, row := range r.Rows {
+		verdict := "below"
+		if row.Reached {
+			verdict = "ok"
+		}
+		lines = append(lines, []string{
+			row.What, fmt.Sprintf("%.0f", row.Ours), fmt.Sprintf("%.0f", row.Baseline), fmt.Sprintf("%.2f", row.Ratio),
+			fmt.Sprintf("%.2f–%.2f", row.LowRatio, row.HighRatio), fmt.Sprintf("≥ %.2f", row.Aim), verdict,
+			fmt.Sprintf("%.2f", row.P50), fmt.Sprintf("%.2f", row.P99), fmt.Sprint(row.Non2xx),
+		})
+	}
+	text := fmt.Sprintf("\n%s\nMedian of %d rounds of %g s each, baseline and gateway in turn.\n\n%s", r.Machine, r.Rounds, r.Seconds, aligned(lines))
+	_, err := io.WriteString(w, text)
+	return err
+}
+
+// aligned lays cells out in columns: the first to the left, the others, figures,
+// to the right.
+func aligned(lines [][]string) string {
+	widths := make([]int, len(lines[0]))
+	for _, line := range lines {
+		for i, cell := range line {
+			widths[i] = max(widths[i], len([]rune(cell)))
+		}
+	}
+	var b strings.Builder
+	for _, line := range lines {
+		for i, cell := range line {
+			gap := strings.Repeat(" ", widths[i]-len([]rune(cell)))
+			if i == 0 {
+				b.WriteString(cell + gap)
+			} else {
+				b.WriteString("  " + gap + cell)
+			}
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+func (m machine) String() string {
+	text := fmt.Sprintf("%d CPUs, %s, %s, PostgreSQL %s", m.CPUs, m.Platform, m.Go, m.PostgreSQL)
+	if m.Load != "" {
+		text += ", load average before the start " + m.Load
+	}
+	return text
+}
+
+func describeMachine() machine {
+	m := machine{CPUs: runtime.NumCPU(), Platform: runtime.GOOS + "/" + runtime.GOARCH, Go: runtime.Version()}
+	if text, err := os.ReadFile("/proc/loadavg"); err == nil {
+		m.Load, _, _ = strings.Cut(string(text), " ")
+	}
+	return m
+}
+
+// output runs a program to its end and returns what it printed. An error holds
+// what it complained about.
+func output(cmd *exec.Cmd) (string, error) {
+	var complaint strings.Builder
+	cmd.Stderr = &complaint
+	text, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("%s: %w\n%s%s", cmd.Path, err, text, complaint.String())
+	}
+	return string(text), nil
+}

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// row is one line of the table: the gateway doing something, and a baseline doing
+// as much of it as can be done without the gateway. A new row is a file that
+// implements this and a line in allRows.
+type row interface {
+	about() about
+
+	// prepare makes ready what both sides need. It is called once, before the first
+	// measurement, and sees to it that the gateway answers as it should.
+	prepare(ctx context.Context, st *stage) error
+
+	// baseline measures for the given time and returns operations per second.
+	baseline(ctx context.Context, slice time.Duration) (float64, error)
+
+	// ours measures the gateway. An answer outside 2xx, a socket's error or an effect
+	// that is missing afterwards is an error.
+	ours(ctx context.Context, slice time.Duration) (load, error)
+}
+
+// about says what a row measures.
+type about struct {
+	name string  // short; what -only matches and the JSON shows
+	what string  // the table's first column
+	aim  float64 // the least ratio that is good
+}
+
+// load is what a load generator found in one measurement.
+type load struct {
+	perSecond float64
+	p50, p99  time.Duration
+	requests  int
+}
+
+// allRows lists every row in the order of the table.
+func allRows() []row {
+	return []row{
+		&createTrigger{connections: 64},
+		&createTrigger{connections: 64, withKey: true},
+		&createTrigger{connections: 1},
+		&createTrigger{connections: 1, withKey: true},
+		&registry{},
+	}
+}
+
+func choose(rows []row, only *regexp.Regexp) []row {
+	var chosen []row
+	for _, r := range rows {
+		if only.MatchString(r.about().name) {
+			chosen = append(chosen, r)
+		}
+	}
+	return chosen
+}
+
+func names(rows []row) string {
+	all := make([]string, len(rows))
+	for i, r := range rows {
+		all[i] = r.about().name
+	}
+	return strings.Join(all, ", ")
+}
+
+// warmUp fills caches, pools and prepared statements of both sides; its figures are
+// thrown away.
+const warmUp = time.Second
+
+// measure takes turns between the baseline and the gateway, so that whatever else
+// the machine does falls on both.
+func measure(ctx context.Context, st *stage, r row, o options) (result, error) {
+	a := r.about()
+	res := result{Name: a.name, What: a.what, Aim: a.aim}
+	if err := r.prepare(ctx, st); err != nil {
+		return res, fmt.Errorf("prepare: %w", err)
+	}
+	if _, err := r.baseline(ctx, warmUp); err != nil {
+		return res, fmt.Errorf("warm up the baseline: %w", err)
+	}
+	if _, err := r.ours(ctx, warmUp); err != nil {
+		return res, fmt.Errorf("warm up the gateway: %w", err)
+	}
+	for i := range o.rounds {
+		base, err := r.baseline(ctx, o.slice)
+		if err != nil {
+			return res, fmt.Errorf("round %d: the baseline: %w", i+1, err)
+		}
+		found, err := r.ours(ctx, o.slice)
+		if err != nil {
+			return res, fmt.Errorf("round %d: the gateway: %w", i+1, err)
+		}
+		rd := newRound(base, found)
+		res.RoundsTaken = append(res.RoundsTaken, rd)
+		_, _ = fmt.Fprintf(o.verbose, "%s, round %d of %d: %.0f/s, baseline %.0f/s, ratio %.2f\n", // progress only
+			a.name, i+1, o.rounds, rd.Ours, rd.Baseline, rd.Ratio)
+	}
+	res.summarize()
+	return res, nil
+}

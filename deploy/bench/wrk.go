@@ -1,0 +1,135 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	_ "embed" // the script
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"text/template"
+	"time"
+)
+
+// question is what a load generator asks over and over. With several API keys it
+// goes round them, so that no tenant's limit is reached.
+type question struct {
+	Method, Path, Body string
+	APIKeys            []string
+	Once               string // begins every request's own idempotency key; empty for none
+}
+
+//go:embed request.lua.tmpl
+var scriptText string
+
+var script = template.Must(template.New("request.lua").Funcs(template.FuncMap{"lua": luaString}).Parse(scriptText))
+
+// luaString quotes text for Lua. Bytes outside plain ASCII go as decimal escapes.
+func luaString(text string) string {
+	var b strings.Builder
+	b.WriteByte('"')
+	for i := range len(text) {
+		if c := text[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
+			_, _ = fmt.Fprintf(&b, `\%03d`, c) // cannot fail
+		} else {
+			b.WriteByte(c)
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
+}
+
+// wrkThreads is how many threads make load: as many as the machine in the goals
+// has cores, but no more than connections.
+const wrkThreads = 2
+
+// makeLoad asks the question with wrk for the given time. An error counts what was not answered with success.
+func (st *stage) makeLoad(ctx context.Context, baseURL string, q question, connections int, slice time.Duration) (load, error) {
+	var text bytes.Buffer
+	if err := script.Execute(&text, q); err != nil {
+		return load{}, err
+	}
+	file := filepath.Join(st.dir, "request.lua")
+	if err := os.WriteFile(file, text.Bytes(), 0o600); err != nil {
+		return load{}, err
+	}
+	printed, err := output(exec.CommandContext(ctx, st.wrk, "-t"+strconv.Itoa(min(wrkThreads, connections)),
+		"-c"+strconv.Itoa(connections), "-d"+wholeSeconds(slice)+"s", "--latency", "-s", file, baseURL+q.Path))
+	if err != nil {
+		return load{}, err
+	}
+	return readWrk(printed)
+}
+
+// wholeSeconds is how both load generators want a time.
+func wholeSeconds(slice time.Duration) string { return strconv.Itoa(int(slice.Round(time.Second).Seconds())) }
+
+// wrkSummary is the line that the script prints at the end.
+type wrkSummary struct {
+	Requests, Microseconds                 int
+	P50, P99                               int // microseconds
+	Refused, Connect, Read, Write, Timeout int
+}
+
+var errRefused = errors.New("not every request was answered with success")
+
+func readWrk(printed string) (load, error) {
+	at := strings.LastIndex(printed, "{")
+	if at < 0 {
+		return load{}, fmt.Errorf("wrk printed no summary:\n%s", printed)
+	}
+	var s wrkSummary
+	if err := json.Unmarshal([]byte(printed[at:]), &s); err != nil {
+		return load{}, fmt.Errorf("wrk's summary: %w:\n%s", err, printed)
+	}
+	if s.Refused+s.Connect+s.Read+s.Write+s.Timeout > 0 {
+		return load{}, fmt.Errorf("%w: of %d requests %d had another status; sockets failed to connect %d, to read %d, to write %d times; %d requests took longer than 2 s",
+			errRefused, s.Requests, s.Refused, s.Connect, s.Read, s.Write, s.Timeout)
+	}
+	if s.Requests == 0 || s.Microseconds == 0 {
+		return load{}, fmt.Errorf("%w: not one answer came", errRefused)
+	}
+	return load{
+		perSecond: float64(s.Requests) / (float64(s.Microseconds) / 1e6), requests: s.Requests,
+		p50: time.Duration(s.P50) * time.Microsecond, p99: time.Duration(s.P99) * time.Microsecond,
+	}, nil
+}
+
+// askGateway makes load on the gateway. Where that fails it says what the gateway
+// logged of the failures, and what it answers now.
+func (st *stage) askGateway(ctx context.Context, q question, connections, status int, slice time.Duration) (load, error) {
+	from := st.gateway.logSize()
+	found, err := st.makeLoad(ctx, st.gateway.baseURL, q, connections, slice)
+	if !errors.Is(err, errRefused) {
+		return found, err
+	}
+	now := "the same request is answered as it should be now"
+	if _, again := ask(ctx, st.gateway.baseURL, q, status); again != nil {
+		now = "the same request now: " + again.Error()
+	}
+	return found, fmt.Errorf("%w\n%s%s", err, st.gateway.refusals(from), now)
+}
+
+// findWrk returns the path of wrk. Root on Debian gets it installed.
+func findWrk(ctx context.Context, verbose io.Writer) (string, error) {
+	if found, err := exec.LookPath("wrk"); err == nil {
+		return found, nil
+	}
+	_, err := exec.LookPath("apt-get")
+	if err != nil || os.Geteuid() != 0 {
+		return "", errors.New("the load generator wrk is not installed; install it (Debian: apt-get install wrk, macOS: brew install wrk)")
+	}
+	_, _ = fmt.Fprintln(verbose, "installing wrk") // progress only
+	for _, args := range [][]string{{"update"}, {"install", "-y", "wrk"}} {
+		if _, err := output(exec.CommandContext(ctx, "apt-get", args...)); err != nil {
+			return "", fmt.Errorf("install wrk: %w", err)
+		}
+	}
+	return exec.LookPath("wrk")
+}
