@@ -28,7 +28,7 @@ func BenchmarkEvaluate(b *testing.B) {
 func BenchmarkCompile(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := expression.Compile(`input.items.filter(i => i.price > 2).map(({id, price}) => ({id, price: price * 1.2}))`); err != nil {
+		if _, err := expression.Compile(`input.items.filter(i => i.price > 2).map(({id, price}) => ({id, price: price * 1.2}))`, roots...); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -7,13 +7,13 @@ type Checker struct{}
 // CheckExpression returns nil when the source is an expression that uses no free
 // name but the roots and what the language itself defines, else a *[CompileError].
 func (Checker) CheckExpression(source string, roots ...string) error {
-	_, err := Compile(source, WithRoots(roots...))
+	_, err := Compile(source, roots...)
 	return err
 }
 
 // CheckTemplate does the same for every expression that stands between {{ and }}
 // in the text.
 func (Checker) CheckTemplate(text string, roots ...string) error {
-	_, err := CompileTemplate(text, WithRoots(roots...))
+	_, err := CompileTemplate(text, roots...)
 	return err
 }

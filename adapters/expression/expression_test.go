@@ -34,9 +34,12 @@ func order() expression.Env {
 	}
 }
 
-func mustCompile(t testing.TB, source string, options ...expression.Option) *expression.Program {
+// roots are those of a node's configuration (execution rules, "The graph").
+var roots = []string{"input", "payload", "nodes", "run"}
+
+func mustCompile(t testing.TB, source string) *expression.Program {
 	t.Helper()
-	p, err := expression.Compile(source, options...)
+	p, err := expression.Compile(source, roots...)
 	if err != nil {
 		t.Fatalf("%s: %v", source, err)
 	}
@@ -201,7 +204,7 @@ func TestCompileRefuses(t *testing.T) {
 		"#a":                       "line 1, column 1: unexpected '#'",
 		"[1].map(async x => x)":    "line 1, column 9: async is not permitted; an expression does not wait",
 	} {
-		_, err := expression.Compile(source)
+		_, err := expression.Compile(source, roots...)
 		var refused *expression.CompileError
 		if !errors.As(err, &refused) {
 			t.Errorf("%q compiles, or fails otherwise: %v", source, err)
@@ -212,7 +215,7 @@ func TestCompileRefuses(t *testing.T) {
 }
 
 func TestCompileListsEveryProblemInOrder(t *testing.T) {
-	_, err := expression.Compile("foo +\n  input.items.map(x => y) + bar.z", expression.WithRoots("input", "item"))
+	_, err := expression.Compile("foo +\n  input.items.map(x => y) + bar.z", "input", "item")
 	var refused *expression.CompileError
 	if !errors.As(err, &refused) {
 		t.Fatal(err)
@@ -236,11 +239,15 @@ func TestCompileListsEveryProblemInOrder(t *testing.T) {
 
 func TestRootsAreThoseOfTheCaller(t *testing.T) {
 	env := expression.Env{Values: map[string]any{"item": 3.0, "secret": 1.0, "JSON": "mine"}}
-	got, err := mustCompile(t, "[item, index, JSON]", expression.WithRoots("item", "index", "JSON")).Evaluate(env)
+	p, err := expression.Compile("[item, index, JSON]", "item", "index", "JSON")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := p.Evaluate(env)
 	if diff := cmp.Diff([]any{3.0, nil, "mine"}, got); diff != "" || err != nil {
 		t.Errorf("roots: %v\n%s", err, diff)
 	}
-	if _, err := expression.Compile("secret", expression.WithRoots("item")); err == nil {
+	if _, err := expression.Compile("secret", "item"); err == nil {
 		t.Error("a value of the environment that is no root can be read")
 	}
 }

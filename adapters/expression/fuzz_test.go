@@ -26,9 +26,9 @@ func FuzzCompile(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, source string) {
-		_, err := expression.Compile(source)
+		_, err := expression.Compile(source, roots...)
 		checkProblems(t, source, err)
-		_, err = expression.CompileTemplate(source)
+		_, err = expression.CompileTemplate(source, roots...)
 		checkProblems(t, source, err)
 	})
 }
@@ -55,8 +55,8 @@ func FuzzEvaluate(f *testing.F) {
 		f.Add(seed, "text", 1.5)
 	}
 	f.Fuzz(func(t *testing.T, source, text string, number float64) {
-		p, err := expression.CompileTemplate(source)
-		if whole, wholeErr := expression.Compile(source); wholeErr == nil {
+		p, err := expression.CompileTemplate(source, roots...)
+		if whole, wholeErr := expression.Compile(source, roots...); wholeErr == nil {
 			checkEvaluation(t, source, whole.Evaluate, text, number)
 		}
 		if err == nil {

@@ -61,7 +61,7 @@ func TestHostileSourcesAreRefusedQuickly(t *testing.T) {
 	} {
 		t.Run(claim, func(t *testing.T) {
 			bounded(t, func() {
-				_, err := expression.Compile(c.source)
+				_, err := expression.Compile(c.source, roots...)
 				var refused *expression.CompileError
 				if !errors.As(err, &refused) || refused.Problems[0].Code != c.code {
 					t.Errorf("got %.200v, want %s", err, c.code)
@@ -138,15 +138,18 @@ func TestBudgetsAreTheCallers(t *testing.T) {
 		"too little memory": {`"x".repeat(1000)`, expression.Limits{Memory: 900}, false},
 		"enough depth":      {`JSON.stringify([[1]])`, expression.Limits{Depth: 4}, true},
 	} {
-		_, err := mustCompile(t, c.source, expression.WithLimits(c.limits)).Evaluate(expression.Env{})
-		if (err == nil) != c.fits {
+		p, err := c.limits.Compile(c.source)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err = p.Evaluate(expression.Env{}); (err == nil) != c.fits {
 			t.Errorf("%s: %v", claim, err)
 		}
 	}
-	if _, err := expression.Compile("[[[1]]]", expression.WithLimits(expression.Limits{Depth: 2})); err == nil {
+	if _, err := (expression.Limits{Depth: 2}).Compile("[[[1]]]"); err == nil {
 		t.Error("a source nested 3 deep compiles with a depth of 2")
 	}
-	if _, err := expression.Compile("1 + 1", expression.WithLimits(expression.Limits{Source: 4})); err == nil {
+	if _, err := (expression.Limits{Source: 4}).Compile("1 + 1"); err == nil {
 		t.Error("a source of 5 bytes compiles with a limit of 4")
 	}
 }

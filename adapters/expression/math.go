@@ -1,34 +1,37 @@
 package expression
 
-import "math"
+import (
+	"math"
+	"math/bits"
+)
 
 // mathFunctions are the members of Math. There is no random: a replay must agree.
 var mathFunctions = map[string]builtin{
-	"abs":   ofOne(math.Abs),
-	"cbrt":  ofOne(math.Cbrt),
-	"ceil":  ofOne(math.Ceil),
-	"exp":   ofOne(math.Exp),
-	"floor": ofOne(math.Floor),
-	"hypot": hypotenuse,
-	"log":   ofOne(math.Log),
-	"log10": ofOne(math.Log10),
-	"log2":  ofOne(math.Log2),
-	"max":   func(m *machine, args []any) any { return m.extreme(args, math.Inf(-1), math.Max) },
-	"min":   func(m *machine, args []any) any { return m.extreme(args, math.Inf(1), math.Min) },
-	"pow":   powerOf,
-	"round": ofOne(round),
-	"sign":  ofOne(signOf),
-	"sqrt":  ofOne(math.Sqrt),
-	"trunc": ofOne(math.Trunc),
+	"abs": ofOne(math.Abs), "sign": ofOne(signOf),
+	"ceil": ofOne(math.Ceil), "floor": ofOne(math.Floor), "round": ofOne(round), "trunc": ofOne(math.Trunc),
+	"sqrt": ofOne(math.Sqrt), "cbrt": ofOne(math.Cbrt), "hypot": hypotenuse, "pow": ofTwo(power),
+	"exp": ofOne(math.Exp), "expm1": ofOne(math.Expm1),
+	"log": ofOne(math.Log), "log10": ofOne(math.Log10), "log1p": ofOne(math.Log1p), "log2": ofOne(math.Log2),
+	"sin": ofOne(math.Sin), "cos": ofOne(math.Cos), "tan": ofOne(math.Tan),
+	"asin": ofOne(math.Asin), "acos": ofOne(math.Acos), "atan": ofOne(math.Atan), "atan2": ofTwo(math.Atan2),
+	"sinh": ofOne(math.Sinh), "cosh": ofOne(math.Cosh), "tanh": ofOne(math.Tanh),
+	"asinh": ofOne(math.Asinh), "acosh": ofOne(math.Acosh), "atanh": ofOne(math.Atanh),
+	"clz32":  ofOne(func(f float64) float64 { return float64(bits.LeadingZeros32(toUint32(f))) }),
+	"fround": ofOne(func(f float64) float64 { return float64(float32(f)) }),
+	"imul":   ofTwo(func(x, y float64) float64 { return float64(toInt32(x) * toInt32(y)) }),
+	"max":    func(m *machine, args []any) any { return m.extreme(args, math.Inf(-1), math.Max) },
+	"min":    func(m *machine, args []any) any { return m.extreme(args, math.Inf(1), math.Min) },
 }
 
 func ofOne(f func(float64) float64) builtin {
 	return func(m *machine, args []any) any { return f(m.number(argumentAt(args, 0))) }
 }
 
-func powerOf(m *machine, args []any) any {
-	x := m.number(argumentAt(args, 0))
-	return power(x, m.number(argumentAt(args, 1)))
+func ofTwo(f func(x, y float64) float64) builtin {
+	return func(m *machine, args []any) any {
+		x := m.number(argumentAt(args, 0))
+		return f(x, m.number(argumentAt(args, 1)))
+	}
 }
 
 // round is Math.round: halves go up, and what is rounded to zero keeps its sign.

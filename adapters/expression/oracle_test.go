@@ -72,17 +72,7 @@ func newOracle(t testing.TB) *oracle {
 // run evaluates the source and spells the value out.
 func (o *oracle) run(t interface{ Fatal(...any) }, source string, env Env) (string, error) {
 	for name, value := range env.Values {
-		text, err := json.Marshal(value)
-		if err != nil {
-			t.Fatal(err)
-		}
-		tree, err := o.vm.RunString("JSON.parse(" + strconv.Quote(string(text)) + ")")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := o.vm.Set(name, tree); err != nil {
-			t.Fatal(err)
-		}
+		o.set(t, name, value)
 	}
 	if err := o.vm.Set("now", func() int64 { return env.Now.UnixMilli() }); err != nil {
 		t.Fatal(err)
@@ -94,9 +84,24 @@ func (o *oracle) run(t interface{ Fatal(...any) }, source string, env Env) (stri
 	return v.String(), nil
 }
 
+// set gives a JSON tree a name.
+func (o *oracle) set(t interface{ Fatal(...any) }, name string, value any) {
+	text, err := json.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tree, err := o.vm.RunString("(" + string(text) + ")")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := o.vm.Set(name, tree); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // runOurs evaluates the source here, without the conversion to JSON.
 func runOurs(source string, env Env) (string, error) {
-	p, err := Compile(source, WithLimits(Limits{Steps: 1 << 24, Memory: 1 << 28}))
+	p, err := Limits{Steps: 1 << 24, Memory: 1 << 28}.Compile(source, "input", "payload", "nodes", "run")
 	if err != nil {
 		return "", err
 	}
@@ -248,9 +253,9 @@ func (g *generator) number(depth int) string {
 	case 4:
 		return g.pick("(0 + "+n()+" * "+n()+")", "(-("+n()+"))", "(+("+n()+"))")
 	case 5:
-		return "Math." + g.pick("abs", "ceil", "floor", "round", "trunc", "sign", "sqrt", "cbrt") + "(" + n() + ")"
+		return "Math." + g.pick("abs", "ceil", "floor", "round", "trunc", "sign", "sqrt", "cbrt", "sin", "atan", "log1p", "expm1", "tanh", "asinh", "fround") + "(" + n() + ")"
 	case 6:
-		return "Math." + g.pick("max", "min", "pow", "hypot") + "(" + n() + ", " + n() + ")"
+		return "Math." + g.pick("max", "min", "pow", "hypot", "atan2") + "(" + n() + ", " + n() + ")"
 	case 7:
 		return g.pick("Number(", "parseFloat(", "Number.parseFloat(") + g.any(depth-1) + ")"
 	case 8:

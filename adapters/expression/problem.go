@@ -55,11 +55,18 @@ type CompileError struct {
 	Problems []Problem
 }
 
-// Error joins the problems with semicolons.
+// maxInText is how many problems the text of an error spells out.
+const maxInText = 3
+
+// Error joins the first three problems with semicolons and counts the others.
 func (e *CompileError) Error() string {
-	parts := make([]string, len(e.Problems))
+	var parts []string
 	for i, p := range e.Problems {
-		parts[i] = p.String()
+		if i == maxInText {
+			parts = append(parts, fmt.Sprintf("and %d more", len(e.Problems)-i))
+			break
+		}
+		parts = append(parts, p.String())
 	}
 	return strings.Join(parts, "; ")
 }

@@ -10,10 +10,17 @@ type Program struct {
 	run    eval
 }
 
-// Compile reads one expression. The error is a *[CompileError] that lists all
-// that is wrong.
-func Compile(source string, options ...Option) (*Program, error) {
-	return compileWith(source, newSettings(options))
+// Compile reads one expression that may begin with the roots, such as input or
+// payload, and with what is built in; a root hides what is built in under the same
+// name. The error is a *[CompileError] that lists all that is wrong.
+func Compile(source string, roots ...string) (*Program, error) {
+	return Limits{}.Compile(source, roots...)
+}
+
+// Compile is the function [Compile] with other limits, for the source and for every
+// evaluation of the program.
+func (l Limits) Compile(source string, roots ...string) (*Program, error) {
+	return compileWith(source, l.settings(roots))
 }
 
 func compileWith(source string, s settings) (*Program, error) {

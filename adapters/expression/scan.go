@@ -320,7 +320,7 @@ func (s *scanner) punctuation(c byte) *fault {
 	rest := s.text[s.at:s.end]
 	switch {
 	case strings.HasPrefix(rest, "=>"):
-		if s.prev == closing && false {
+		if s.prev == closing && s.closed.arrows != s.arrows {
 			return faultf(s.closed.at, CodeNotAllowed, "the parameters of an arrow function must not hold another arrow function")
 		}
 		if s.arrows++; s.arrows > maxArrows {

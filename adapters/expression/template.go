@@ -19,9 +19,15 @@ type templatePart struct {
 
 // CompileTemplate reads a text in which expressions may stand between {{ and }}
 // (execution rules, "Nodes"). The limits on the source hold for the whole text.
-// Two braces themselves are written {{ "{{" }}. The error is a *[CompileError].
-func CompileTemplate(text string, options ...Option) (*Template, error) {
-	return compileTemplateWith(text, newSettings(options))
+// Two braces themselves are written {{ "{{" }}. The roots are those of [Compile].
+// The error is a *[CompileError].
+func CompileTemplate(text string, roots ...string) (*Template, error) {
+	return Limits{}.CompileTemplate(text, roots...)
+}
+
+// CompileTemplate is the function [CompileTemplate] with other limits.
+func (l Limits) CompileTemplate(text string, roots ...string) (*Template, error) {
+	return compileTemplateWith(text, l.settings(roots))
 }
 
 func compileTemplateWith(text string, s settings) (*Template, error) {

@@ -30,7 +30,7 @@ func TestTemplates(t *testing.T) {
 		"every part sees its own parameters":      {"{{ [1].map(x => x)[0] }}{{ [2].map(x => x)[0] }}", "12"},
 	} {
 		t.Run(claim, func(t *testing.T) {
-			made, err := expression.CompileTemplate(c.text)
+			made, err := expression.CompileTemplate(c.text, roots...)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -50,7 +50,7 @@ func TestTemplatesThatDoNotCompile(t *testing.T) {
 		"{{ input }}\n{{ 1 + }}": "line 2, column 8: must be one JavaScript expression: unexpected end; the expression is not complete",
 		"é{{ 1 = 2 }}":           `line 1, column 5: must be one JavaScript expression: invalid left-hand side in assignment`,
 	} {
-		_, err := expression.CompileTemplate(text)
+		_, err := expression.CompileTemplate(text, roots...)
 		var refused *expression.CompileError
 		if !errors.As(err, &refused) {
 			t.Errorf("%q compiles, or fails otherwise: %v", text, err)
@@ -61,7 +61,7 @@ func TestTemplatesThatDoNotCompile(t *testing.T) {
 }
 
 func TestTemplatesPlaceFailuresInTheWholeText(t *testing.T) {
-	made, err := expression.CompileTemplate("one\n{{ input.name }} {{ input.gone.id }}")
+	made, err := expression.CompileTemplate("one\n{{ input.name }} {{ input.gone.id }}", roots...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +78,7 @@ func TestTemplateTree(t *testing.T) {
 		"headers": map[string]any{"X-Amount": "{{ input.amount }}", "X-Gone": "{{ input.gone }}", "{{ key }}": "kept"},
 		"body":    []any{"{{ input.items[0] }}", "{{ input.gone }}", 1.0, true, nil, "plain"},
 	}
-	made, err := expression.CompileTemplateTree(tree)
+	made, err := expression.CompileTemplateTree(tree, roots...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +96,7 @@ func TestTemplateTree(t *testing.T) {
 }
 
 func TestTemplateTreeNamesThePath(t *testing.T) {
-	_, err := expression.CompileTemplateTree(map[string]any{"b": []any{"ok", "{{ foo", map[string]any{"c": "{{ 1 }}{{ 2 = 3 }}"}}, "a": "{{ }}"})
+	_, err := expression.CompileTemplateTree(map[string]any{"b": []any{"ok", "{{ foo", map[string]any{"c": "{{ 1 }}{{ 2 = 3 }}"}}, "a": "{{ }}"}, roots...)
 	var refused *expression.CompileError
 	if !errors.As(err, &refused) {
 		t.Fatal(err)
@@ -109,7 +109,7 @@ func TestTemplateTreeNamesThePath(t *testing.T) {
 		t.Errorf("paths (-want +got):\n%s", diff)
 	}
 
-	made, err := expression.CompileTemplateTree(map[string]any{"a": "{{ 1 }}", "b": []any{"x {{ input.gone.id }}"}})
+	made, err := expression.CompileTemplateTree(map[string]any{"a": "{{ 1 }}", "b": []any{"x {{ input.gone.id }}"}}, roots...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,15 +122,15 @@ func TestTemplateTreeNamesThePath(t *testing.T) {
 
 func TestTemplateTreeSharesOneBudget(t *testing.T) {
 	text := `{{ "x".repeat(600) }}`
-	limits := expression.WithLimits(expression.Limits{Memory: 4000})
-	one, err := expression.CompileTemplateTree([]any{text}, limits)
+	limits := expression.Limits{Memory: 4000}
+	one, err := limits.CompileTemplateTree([]any{text})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := one.Evaluate(order()); err != nil {
 		t.Errorf("one text: %v", err)
 	}
-	many, err := expression.CompileTemplateTree([]any{text, text, text, text}, limits)
+	many, err := limits.CompileTemplateTree([]any{text, text, text, text})
 	if err != nil {
 		t.Fatal(err)
 	}

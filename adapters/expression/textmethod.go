@@ -5,9 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"golang.org/x/text/cases"
-	"golang.org/x/text/language"
 )
 
 func formatInteger(i int64, base int) string { return strconv.FormatInt(i, base) }
@@ -134,30 +131,13 @@ func textSubstring(m *machine, s string, args []any) any {
 	return m.substring(s, min(from, to), max(from, to))
 }
 
-func textToUpper(m *machine, s string, _ []any) any { return m.mapCase(s, cases.Upper(language.Und)) }
-func textToLower(m *machine, s string, _ []any) any { return m.mapCase(s, cases.Lower(language.Und)) }
+func textToUpper(m *machine, s string, _ []any) any { return m.mapCase(s, toUpper) }
+func textToLower(m *machine, s string, _ []any) any { return m.mapCase(s, toLower) }
 
-// mapCase maps s by Unicode's rules for no language in particular, around lone
-// surrogates.
-func (m *machine) mapCase(s string, to cases.Caser) string {
+func (m *machine) mapCase(s string, to func(string) string) string {
 	m.work(16 * len(s))
 	m.alloc(3 * len(s))
-	if wellFormed(s) {
-		return to.String(s)
-	}
-	var b strings.Builder
-	from := 0
-	for i := 0; i < len(s); {
-		_, size := decode(s[i:])
-		if isHalf(s[i:]) {
-			b.WriteString(to.String(s[from:i]))
-			b.WriteString(s[i : i+size])
-			from = i + size
-		}
-		i += size
-	}
-	b.WriteString(to.String(s[from:]))
-	return b.String()
+	return to(s)
 }
 
 func textTrim(m *machine, s string, _ []any) any {

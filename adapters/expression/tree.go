@@ -19,9 +19,14 @@ type TemplateTree struct {
 // CompileTemplateTree reads every string within a JSON tree of map[string]any,
 // []any and plain values as a template; names of members are none. The error is a
 // *[CompileError] whose problems carry the dotted path of their string, members
-// in the order of their names.
-func CompileTemplateTree(tree any, options ...Option) (*TemplateTree, error) {
-	s := newSettings(options)
+// in the order of their names. The roots are those of [Compile].
+func CompileTemplateTree(tree any, roots ...string) (*TemplateTree, error) {
+	return Limits{}.CompileTemplateTree(tree, roots...)
+}
+
+// CompileTemplateTree is the function [CompileTemplateTree] with other limits.
+func (l Limits) CompileTemplateTree(tree any, roots ...string) (*TemplateTree, error) {
+	s := l.settings(roots)
 	t := &treeCompiler{settings: s}
 	root := t.compile("", tree, s.limits.Depth)
 	if len(t.problems) > 0 {

@@ -50,15 +50,23 @@ func readNodes(body jsonread.Object, r *domain.Rules) []workflow.NodeDraft {
 		n.Version, _ = o.String("version", r)
 		n.Name, _ = o.String("name", r)
 		n.Description, _ = o.NullableString("description", r)
-		n.Config, _ = o.Document("config", r)
-		n.InputSchema, _ = o.Document("inputSchema", r)
-		n.OutputSchema, _ = o.Document("outputSchema", r)
+		n.Config = documentOrEmpty(o, "config", r)
+		n.InputSchema = documentOrEmpty(o, "inputSchema", r)
+		n.OutputSchema = documentOrEmpty(o, "outputSchema", r)
 		if position, ok := o.OptionalObject("position", r); ok {
 			n.Position.X, _ = position.Number("x", r)
 			n.Position.Y, _ = position.Number("y", r)
 		}
 	}
 	return nodes
+}
+
+// documentOrEmpty reads an optional document: a draft may be saved without it.
+func documentOrEmpty(o jsonread.Object, member string, r *domain.Rules) domain.Document {
+	if doc := o.OptionalDocument(member, r); doc != nil {
+		return *doc
+	}
+	return domain.Document{}
 }
 
 // readEdges reads the member edges; nil when it is absent.

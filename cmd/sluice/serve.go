@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -15,6 +16,7 @@ import (
 	"github.com/sluicehq/sluice/adapters/httpapi"
 	"github.com/sluicehq/sluice/adapters/sqlstore"
 	"github.com/sluicehq/sluice/adapters/system"
+	"github.com/sluicehq/sluice/ports/inbound"
 )
 
 // Bounds of a connection, against clients that are slow on purpose.
@@ -61,7 +63,7 @@ func (p *program) serve(ctx context.Context, cfg config, noMigrate bool, begin s
 	if err := prepare(ctx, log, store, noMigrate); err != nil {
 		return err
 	}
-	api, err := newAPI(store, httpapi.Options{
+	g, err := newGateway(store, httpapi.Options{
 		Log: log, MaxBody: cfg.MaxBody, AllowedOrigins: cfg.CORSOrigins, TrustedProxies: cfg.TrustedProxies,
 		Now: system.Clock{}.Now, NewID: system.Random{}.ID, Ready: ready(store),
 	})
@@ -88,7 +90,18 @@ func (p *program) serve(ctx context.Context, cfg config, noMigrate bool, begin s
 			return err
 		}
 	}
-	return serveUntil(ctx, log, listener, api, cfg.ShutdownTimeout)
+	var background sync.WaitGroup
+	defer background.Wait() // before the store is closed
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	background.Go(func() { keepUp(ctx, log, g.Upkeep) })
+	return serveUntil(ctx, log, listener, g.API, cfg.ShutdownTimeout)
+}
+
+// gateway is what sluice serve runs.
+type gateway struct {
+	API    *httpapi.API
+	Upkeep inbound.Upkeep
 }
 
 // serveUntil answers requests until ctx ends. Then it refuses new ones and waits

@@ -14,6 +14,7 @@ import (
 	"github.com/sluicehq/sluice/application/nodes"
 	"github.com/sluicehq/sluice/application/tenants"
 	"github.com/sluicehq/sluice/application/triggers"
+	"github.com/sluicehq/sluice/application/upkeep"
 	"github.com/sluicehq/sluice/application/workflows"
 	"github.com/sluicehq/sluice/ports/inbound"
 	"github.com/sluicehq/sluice/ports/outbound"
@@ -37,14 +38,16 @@ var core = wire.NewSet(
 	tenants.NewSettings, wire.Bind(new(inbound.Settings), new(*tenants.Settings)),
 	tenants.NewSubTenants, wire.Bind(new(inbound.SubTenants), new(*tenants.SubTenants)),
 	triggers.New, wire.Bind(new(inbound.Triggers), new(*triggers.Service)),
+	upkeep.New, wire.Bind(new(inbound.Upkeep), new(*upkeep.Service)),
 	workflows.New, wire.Bind(new(inbound.Workflows), new(*workflows.Service)),
 	workflows.NewVersions, wire.Bind(new(inbound.Versions), new(*workflows.Versions)),
 )
 
-// newAPI assembles what sluice serve runs.
-func newAPI(store *sqlstore.Store, opts httpapi.Options) (*httpapi.API, error) {
-	wire.Build(wire.Bind(new(outbound.UnitOfWork), new(*sqlstore.Store)), driven, core, wire.Struct(new(httpapi.Ports), "*"), httpapi.New)
-	return nil, nil
+// newGateway assembles what sluice serve runs.
+func newGateway(store *sqlstore.Store, opts httpapi.Options) (gateway, error) {
+	wire.Build(wire.Bind(new(outbound.UnitOfWork), new(*sqlstore.Store)), driven, core,
+		wire.Struct(new(httpapi.Ports), "*"), httpapi.New, wire.Struct(new(gateway), "*"))
+	return gateway{}, nil
 }
 
 // newOperator assembles what the operator's commands call.

@@ -17,6 +17,7 @@ import (
 	"github.com/sluicehq/sluice/application/nodes"
 	"github.com/sluicehq/sluice/application/tenants"
 	"github.com/sluicehq/sluice/application/triggers"
+	"github.com/sluicehq/sluice/application/upkeep"
 	"github.com/sluicehq/sluice/application/workflows"
 	"github.com/sluicehq/sluice/ports/inbound"
 	"github.com/sluicehq/sluice/ports/outbound"
@@ -28,8 +29,8 @@ import (
 
 // Injectors from wire.go:
 
-// newAPI assembles what sluice serve runs.
-func newAPI(store *sqlstore.Store, opts httpapi.Options) (*httpapi.API, error) {
+// newGateway assembles what sluice serve runs.
+func newGateway(store *sqlstore.Store, opts httpapi.Options) (gateway, error) {
 	clock := system.Clock{}
 	limiter := memory.New(clock)
 	service := admission.New(store, limiter, clock)
@@ -56,9 +57,14 @@ func newAPI(store *sqlstore.Store, opts httpapi.Options) (*httpapi.API, error) {
 	}
 	api, err := httpapi.New(ports, opts)
 	if err != nil {
-		return nil, err
+		return gateway{}, err
 	}
-	return api, nil
+	upkeepService := upkeep.New(store, clock)
+	mainGateway := gateway{
+		API:    api,
+		Upkeep: upkeepService,
+	}
+	return mainGateway, nil
 }
 
 // newOperator assembles what the operator's commands call.
@@ -85,4 +91,4 @@ func newOperator(store *sqlstore.Store) operator {
 var driven = wire.NewSet(wire.Struct(new(system.Clock)), wire.Bind(new(outbound.Clock), new(system.Clock)), wire.Struct(new(system.Random)), wire.Bind(new(outbound.Random), new(system.Random)), wire.Struct(new(expression.Checker)), wire.Bind(new(outbound.Expressions), new(expression.Checker)), memory.New, wire.Bind(new(outbound.Limiter), new(*memory.Limiter)))
 
 // core binds each inbound port to its use cases.
-var core = wire.NewSet(admission.New, wire.Bind(new(inbound.Admission), new(*admission.Service)), nodes.New, wire.Bind(new(inbound.Nodes), new(*nodes.Service)), nodes.NewCustom, wire.Bind(new(inbound.CustomNodes), new(*nodes.Custom)), tenants.New, wire.Bind(new(inbound.Tenants), new(*tenants.Service)), tenants.NewKeys, wire.Bind(new(inbound.APIKeys), new(*tenants.Keys)), tenants.NewSettings, wire.Bind(new(inbound.Settings), new(*tenants.Settings)), tenants.NewSubTenants, wire.Bind(new(inbound.SubTenants), new(*tenants.SubTenants)), triggers.New, wire.Bind(new(inbound.Triggers), new(*triggers.Service)), workflows.New, wire.Bind(new(inbound.Workflows), new(*workflows.Service)), workflows.NewVersions, wire.Bind(new(inbound.Versions), new(*workflows.Versions)))
+var core = wire.NewSet(admission.New, wire.Bind(new(inbound.Admission), new(*admission.Service)), nodes.New, wire.Bind(new(inbound.Nodes), new(*nodes.Service)), nodes.NewCustom, wire.Bind(new(inbound.CustomNodes), new(*nodes.Custom)), tenants.New, wire.Bind(new(inbound.Tenants), new(*tenants.Service)), tenants.NewKeys, wire.Bind(new(inbound.APIKeys), new(*tenants.Keys)), tenants.NewSettings, wire.Bind(new(inbound.Settings), new(*tenants.Settings)), tenants.NewSubTenants, wire.Bind(new(inbound.SubTenants), new(*tenants.SubTenants)), triggers.New, wire.Bind(new(inbound.Triggers), new(*triggers.Service)), upkeep.New, wire.Bind(new(inbound.Upkeep), new(*upkeep.Service)), workflows.New, wire.Bind(new(inbound.Workflows), new(*workflows.Service)), workflows.NewVersions, wire.Bind(new(inbound.Versions), new(*workflows.Versions)))

@@ -68,7 +68,9 @@ func (st *stage) makeLoad(ctx context.Context, baseURL string, q question, conne
 }
 
 // wholeSeconds is how both load generators want a time.
-func wholeSeconds(slice time.Duration) string { return strconv.Itoa(int(slice.Round(time.Second).Seconds())) }
+func wholeSeconds(slice time.Duration) string {
+	return strconv.Itoa(int(slice.Round(time.Second).Seconds()))
+}
 
 // wrkSummary is the line that the script prints at the end.
 type wrkSummary struct {

@@ -15,12 +15,12 @@ const (
 // one: the first of them stands for all.
 func (s Schedule) Due(last, now time.Time, catchUp CatchUp) []Planned {
 	var plan []Planned
-	horizon := now.Add(-MaxLookBack)
-	if last.Before(horizon) {
-		if first, ok := s.Next(last); ok && first.At.Before(horizon) {
-			plan = append(plan, Planned{At: first.At, Outcome: Skipped, Reason: "missed more than 24 hours ago, with every later one until " + horizon.UTC().Format(time.RFC3339)})
+	oldest := now.Add(-MaxLookBack)
+	if last.Before(oldest) {
+		if first, ok := s.Next(last); ok && first.At.Before(oldest) {
+			plan = append(plan, Planned{At: first.At, Outcome: Skipped, Reason: "missed more than 24 hours ago, with every later one until " + oldest.UTC().Format(time.RFC3339)})
 		}
-		last = horizon.Add(-1)
+		last = oldest.Add(-1)
 	}
 	newestMissed := -1
 	for {

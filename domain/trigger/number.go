@@ -25,8 +25,9 @@ func wholeNumber(text string) (int64, domain.ViolationCode) {
 	}
 	shift := 0 // where the decimal point stands, counted from the end of digits
 	if hasExponent {
+		const most = 1_000_000_000 // no fraction is long enough to make up for more
 		n, err := strconv.Atoi(exponent)
-		if err != nil || n > 1000 || n < -1_000_000 {
+		if err != nil || n > most || n < -most {
 			if strings.HasPrefix(exponent, "-") {
 				return 0, domain.NotWhole
 			}

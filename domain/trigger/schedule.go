@@ -64,7 +64,7 @@ func (s Schedule) Next(after time.Time) (next Occurrence, ok bool) {
 		return Occurrence{At: s.nextInterval(after.UTC())}, true
 	case s.cron == nil:
 		return Occurrence{}, false
-	case s.cron.everyHour:
+	case s.cron.elapsing:
 		return s.nextShown(after.UTC())
 	default:
 		return s.nextNamed(after.UTC())

@@ -9,10 +9,12 @@ import (
 // names that exist get in, so it stays small.
 var zones sync.Map
 
-// zoneNamed finds a zone by its IANA name. "Local" and the empty name, which mean
-// whatever the machine is set to, are none.
+// zoneNamed finds a zone by its IANA name. "Local", which means whatever the machine
+// is set to, is none, and neither is the empty name. Every IANA name begins with a
+// capital; files beside them, such as right/UTC (with leap seconds) and localtime,
+// do not, and differ from machine to machine.
 func zoneNamed(name string) (*time.Location, bool) {
-	if name == "" || name == "Local" {
+	if name == "" || name == "Local" || name[0] < 'A' || name[0] > 'Z' {
 		return nil, false
 	}
 	if found, ok := zones.Load(name); ok {

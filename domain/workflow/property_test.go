@@ -1,6 +1,7 @@
 package workflow_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -111,7 +112,8 @@ func TestAGraphIsRefusedForCyclesExactlyWhenItHasOne(t *testing.T) {
 		g, err := workflow.NewGraph(n, e, counted())
 		if len(groups) > 0 {
 			var violations []domain.Violation
-			if failure, ok := err.(*domain.Error); ok {
+			var failure *domain.Error
+			if errors.As(err, &failure) {
 				violations = failure.Violations
 			}
 			if len(violations) != len(groups) || slices.ContainsFunc(violations, func(v domain.Violation) bool { return v.Code != workflow.Cycle }) {

@@ -29,6 +29,9 @@ func Stores(t *testing.T, open OpenStore) {
 	t.Run("Versions", func(t *testing.T) { VersionRepository(t, open) })
 	t.Run("Triggers", func(t *testing.T) { TriggerRepository(t, open) })
 	t.Run("CustomNodes", func(t *testing.T) { CustomNodeRepository(t, open) })
+	t.Run("WorkflowLists", func(t *testing.T) { WorkflowLists(t, open) })
+	t.Run("OtherLists", func(t *testing.T) { OtherLists(t, open) })
+	t.Run("SubTenants", func(t *testing.T) { SubTenantRepository(t, open) })
 	t.Run("Outcomes", func(t *testing.T) { OutcomeRepository(t, open) })
 }
 

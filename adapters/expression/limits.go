@@ -1,0 +1,41 @@
+package expression
+
+// Limits bound what one source may be and what one evaluation may use. A zero
+// member means its default, so the zero value is what [Compile] uses.
+type Limits struct {
+	Source int // bytes of source, 65,536
+	Depth  int // nesting of the source, and of data that is built or rendered, 200
+	Steps  int // operations, elements visited and 64-byte pieces of text read, 100,000
+	Memory int // bytes of values created, freed or not, and of the result, 4 MiB
+}
+
+// The defaults of [Limits].
+const (
+	DefaultSource = 64 << 10
+	DefaultDepth  = 200
+	DefaultSteps  = 100_000
+	DefaultMemory = 4 << 20
+)
+
+// orDefaults replaces the members that are not set.
+func (l Limits) orDefaults() Limits {
+	for _, limit := range []struct {
+		value    *int
+		standard int
+	}{{&l.Source, DefaultSource}, {&l.Depth, DefaultDepth}, {&l.Steps, DefaultSteps}, {&l.Memory, DefaultMemory}} {
+		if *limit.value <= 0 {
+			*limit.value = limit.standard
+		}
+	}
+	return l
+}
+
+// settings are what a source is compiled with.
+type settings struct {
+	roots  []string
+	limits Limits
+}
+
+func (l Limits) settings(roots []string) settings {
+	return settings{roots: roots, limits: l.orDefaults()}
+}

@@ -1,0 +1,200 @@
+package httpapi_test
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sluicehq/sluice/adapters/httpapi"
+	"github.com/sluicehq/sluice/domain/tenant"
+)
+
+// estate is a tenant with one record of each kind, by the name its identifier has in
+// paths and bodies.
+type estate struct {
+	customer
+	ids map[string]string
+}
+
+// marker stands in every text of an estate, so that a foreign byte is found.
+func (e estate) marker() string { return "belongs-to-" + string(e.id) }
+
+// estate makes a tenant that has everything.
+func (g *gateway) estate(name string) estate {
+	g.Helper()
+	e := estate{g.customer(name), make(map[string]string)}
+	made := func(path, body string) answer {
+		g.Helper()
+		got := g.send(http.MethodPost, "/v1/gateway"+path, e.secret, body)
+		if got.status != http.StatusCreated {
+			g.Fatalf("POST %s got %d: %s", path, got.status, got.body)
+		}
+		return got
+	}
+	text := func(a answer, member string) string { return fmt.Sprint(a.field(g.T, member)) }
+	e.ids["subTenantId"] = "segment of " + name
+	e.ids["workflows"] = text(made("/workflows", fmt.Sprintf(`{"name":%q,"subTenantId":%q}`, e.marker(), e.ids["subTenantId"])), "id")
+	e.ids["workflow-versions"] = text(made("/workflow-versions", fmt.Sprintf(`{"workflowId":%q,"nodes":[{"id":"a","type":"transform","version":"1.0.0","name":%q,"config":{}}]}`,
+		e.ids["workflows"], e.marker())), "id")
+	e.ids["triggers"] = text(made("/triggers", fmt.Sprintf(`{"workflowVersionId":%q,"name":%q,"type":"webhook","config":{"webhookConfig":{"event":%q}}}`,
+		e.ids["workflow-versions"], e.marker(), e.marker())), "id")
+	e.ids["sub-tenants"] = text(made("/sub-tenants", fmt.Sprintf(`{"subTenantId":%q,"name":%q}`, e.ids["subTenantId"], e.marker())), "id")
+	e.ids["custom-nodes"] = text(made("/custom-nodes", fmt.Sprintf(`{"type":"acme.enrich","name":%q,"version":"1.0.0","inputSchema":{},"outputSchema":{}}`, e.marker())), "id")
+	e.ids["api-keys"] = text(made("/api-keys", fmt.Sprintf(`{"type":"public","name":%q}`, e.marker())), "id")
+	e.ids["versionId"] = e.ids["workflow-versions"]
+	return e
+}
+
+// absent has an identifier for everything, and nothing of it exists.
+func absent(like estate) estate {
+	none := estate{ids: make(map[string]string)}
+	for kind, id := range like.ids {
+		prefix, _, _ := strings.Cut(id, "_")
+		none.ids[kind] = prefix + "_7zzzzzzzzzzzzzzzzzzzzzzzzz"
+		if kind == "subTenantId" {
+			none.ids[kind] = "segment of nobody"
+		}
+	}
+	return none
+}
+
+// fill puts an estate's identifiers into the path of a route. ok is false for a
+// parameter of which nobody said what it identifies.
+func (e estate) fill(path string) (filled string, ok bool) {
+	parts := strings.Split(path, "/")
+	for i, part := range parts {
+		name, isParameter := strings.CutPrefix(part, "{")
+		if !isParameter {
+			continue
+		}
+		name = strings.TrimSuffix(name, "}")
+		if name == "id" {
+			name = parts[i-1]
+		}
+		if parts[i], ok = e.ids[name]; !ok {
+			return path, false
+		}
+	}
+	return (&url.URL{Path: strings.Join(parts, "/")}).EscapedPath(), true
+}
+
+// requests are ways to ask a route for somebody's records: by its path, its query
+// and its body.
+func (e estate) requests(r httpapi.Route) (targets []string, body string, ok bool) {
+	path, ok := e.fill(r.Path)
+	if !ok {
+		return nil, "", false
+	}
+	targets = []string{path}
+	if r.Method == http.MethodGet {
+		targets = append(targets,
+			path+"?workflowId="+e.ids["workflows"], path+"?subTenantId="+url.QueryEscape(e.ids["subTenantId"]),
+			path+"?workflowVersionId="+e.ids["workflow-versions"], path+"?search=belongs-to&workflowId="+e.ids["workflows"])
+		return targets, "", true
+	}
+	if r.Method == http.MethodDelete {
+		return targets, "", true
+	}
+	text, err := json.Marshal(map[string]any{
+		"workflowId": e.ids["workflows"], "workflowVersionId": e.ids["workflow-versions"],
+		"name": "asks for " + e.ids["workflows"], "type": "webhook", "version": "9.0.0-" + strings.TrimLeft(e.ids["workflows"], "wf_0"),
+		"config": map[string]any{"_triggerId": e.ids["triggers"]},
+	})
+	return targets, string(text), err == nil
+}
+
+// routesBehindKeys lists the routes with their operations, in order.
+func routesBehindKeys(g *gateway) []httpapi.Route {
+	return slices.SortedFunc(maps.Keys(httpapi.Operations(g.api)), func(a, b httpapi.Route) int {
+		return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Method, b.Method))
+	})
+}
+
+func TestNoForeignByteIsFoundByAnyRoute(t *testing.T) {
+	g := newGateway(t)
+	mine, theirs := g.estate("Mine"), g.estate("Theirs")
+	none := absent(theirs)
+	for _, r := range routesBehindKeys(g) {
+		targets, body, ok := theirs.requests(r)
+		if !ok {
+			t.Errorf("%s %s has a parameter that this test cannot fill", r.Method, r.Path)
+			continue
+		}
+		missing, missingBody, _ := none.requests(r)
+		for i, target := range targets {
+			t.Run(r.Method+" "+target, func(t *testing.T) {
+				got := g.send(r.Method, target, mine.secret, body, "X-Request-Id", "same")
+				want := g.send(r.Method, missing[i], mine.secret, missingBody, "X-Request-Id", "same")
+				if got.status >= http.StatusInternalServerError {
+					t.Fatalf("got %d: %s", got.status, got.body)
+				}
+				if strings.Contains(got.body, theirs.marker()) || strings.Contains(got.body, string(theirs.id)+`"`) {
+					t.Errorf("a foreign byte in %s", got.body)
+				}
+				if got.status != want.status {
+					t.Errorf("somebody else's gets %d, what does not exist gets %d: %s", got.status, want.status, got.body)
+				}
+				if got.status >= http.StatusBadRequest && neutral(got.body, theirs) != neutral(want.body, none) {
+					t.Errorf("somebody else's gets %s\nwhat does not exist gets %s", got.body, want.body)
+				}
+				if total := got.field(t, "total"); got.status == http.StatusOK && total != nil && want.field(t, "total") != total {
+					t.Errorf("the total is %v, not %v", total, want.field(t, "total"))
+				}
+			})
+		}
+	}
+	for kind, path := range map[string]string{
+		"workflows": "/workflows/", "workflow-versions": "/workflow-versions/", "triggers": "/triggers/",
+		"sub-tenants": "/sub-tenants/", "custom-nodes": "/custom-nodes/", "api-keys": "/api-keys/",
+	} {
+		got := g.send(http.MethodGet, "/v1/gateway"+path+theirs.ids[kind], theirs.secret, "")
+		if got.status != http.StatusOK || !strings.Contains(got.body, theirs.marker()) || got.field(t, "revokedAt") != nil {
+			t.Errorf("their own %s got %d after all that: %s", kind, got.status, got.body)
+		}
+	}
+}
+
+// neutral replaces the identifiers that the client sent.
+func neutral(body string, sent estate) string {
+	for kind, id := range sent.ids {
+		body = strings.ReplaceAll(body, id, "{"+kind+"}")
+	}
+	return strings.ReplaceAll(body, "{versionId}", "{workflow-versions}")
+}
+
+func TestEachTypeOfKeyMayWhatTheTableSays(t *testing.T) {
+	g := newGateway(t)
+	e := g.estate("Acme")
+	operations := httpapi.Operations(g.api)
+	performed := make(map[tenant.Operation]bool)
+	for _, r := range routesBehindKeys(g) {
+		operation := operations[r]
+		performed[operation] = true
+		targets, body, _ := absent(e).requests(r)
+		for _, kt := range tenant.KeyTypes() {
+			key := e.secret
+			if kt == tenant.Public {
+				key = e.public
+			}
+			access, ok := operation.Access(kt)
+			if !ok {
+				t.Errorf("%s is not in the table", operation)
+			}
+			got := g.send(r.Method, targets[0], key, body)
+			if forbidden := got.status == http.StatusForbidden; forbidden != (access != tenant.Allowed) || got.status == http.StatusUnauthorized {
+				t.Errorf("%s %s with a %s key, which is %s, got %d: %s", r.Method, r.Path, kt, access, got.status, got.body)
+			}
+		}
+	}
+	for _, p := range tenant.Permissions() {
+		if !performed[p.Operation] {
+			t.Errorf("no route performs %s", p.Operation)
+		}
+	}
+}

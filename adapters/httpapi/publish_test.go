@@ -1,0 +1,143 @@
+package httpapi_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestPublishing saves and publishes each graph in testdata/publish, and compares
+// what stands against it with the file of the same name that ends in .golden.
+func TestPublishing(t *testing.T) {
+	files, err := filepath.Glob("testdata/publish/*.json")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%d graphs: %v", len(files), err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".json"), func(t *testing.T) {
+			graph, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := publish(newGateway(t), graph)
+			golden := strings.TrimSuffix(file, ".json") + ".golden"
+			if *update {
+				if err := os.WriteFile(golden, []byte(got), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(golden)
+			if err != nil && !errors.Is(err, fs.ErrNotExist) {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// publish saves a version with the graph and publishes it, in a tenant that has a
+// custom node with inputs of its own. It returns what was found, a line each.
+func publish(g *gateway, graph []byte) string {
+	g.Helper()
+	c := g.customer("Acme")
+	made := g.send(http.MethodPost, "/v1/gateway/custom-nodes", c.secret, `{"type":"acme.score","name":"Score","version":"1.0.0",
+		"inputSchema":{"order":{"type":"object","required":true},"extra":{"type":"number"}},"outputSchema":{"score":{"type":"number"}}}`)
+	if made.status != http.StatusCreated {
+		g.Fatalf("the custom node got %d: %s", made.status, made.body)
+	}
+	saved := g.saveVersion(c, graph)
+	if saved.status != http.StatusCreated {
+		return "saving it is refused:\n" + findings(g.T, saved)
+	}
+	path := fmt.Sprint("/v1/gateway/workflow-versions/", saved.field(g.T, "id"))
+	g.attachSchedule(c, path, fmt.Sprint(saved.field(g.T, "id")), graph)
+	validated := g.send(http.MethodPost, path+"/validate", c.secret, "")
+	published := g.send(http.MethodPost, path+"/publish", c.secret, "")
+	if published.status == http.StatusOK {
+		if validated.field(g.T, "valid") != true || published.field(g.T, "version.isActive") != true {
+			g.Errorf("published, but validating says %s", validated.body)
+		}
+		return "published\n"
+	}
+	if published.status != http.StatusBadRequest || validated.status != http.StatusOK || findings(g.T, published) != findings(g.T, validated) {
+		g.Errorf("publishing got %d: %s\nvalidating got %d: %s", published.status, published.body, validated.status, validated.body)
+	}
+	return "publishing it is refused:\n" + findings(g.T, published)
+}
+
+// attachSchedule attaches a trigger of type schedule where the graph names one.
+func (g *gateway) attachSchedule(c customer, path, version string, graph []byte) {
+	g.Helper()
+	const place = "{{schedule}}"
+	if !bytes.Contains(graph, []byte(place)) {
+		return
+	}
+	trg := g.createTrigger(c.secret, fmt.Sprintf(`{"workflowVersionId":%q,"name":"Daily","type":"schedule","config":{}}`, version))
+	graph = bytes.ReplaceAll(graph, []byte(place), []byte(fmt.Sprint(trg.field(g.T, "id"))))
+	if got := g.send(http.MethodPatch, path, c.secret, string(graph)); got.status != http.StatusOK {
+		g.Fatalf("editing the draft got %d: %s", got.status, got.body)
+	}
+}
+
+func (g *gateway) saveVersion(c customer, graph []byte) answer {
+	g.Helper()
+	ver := g.send(http.MethodGet, fmt.Sprint("/v1/gateway/workflow-versions/", c.version), c.secret, "")
+	body := append([]byte(fmt.Sprintf(`{"workflowId":%q,`, ver.field(g.T, "workflowId"))), bytes.TrimPrefix(graph, []byte("{"))...)
+	return g.send(http.MethodPost, "/v1/gateway/workflow-versions", c.secret, string(body))
+}
+
+// findings lists the details of an answer, a line each.
+func findings(t *testing.T, a answer) string {
+	t.Helper()
+	var body struct {
+		Details []struct{ Field, Code, Message string }
+	}
+	if err := json.Unmarshal([]byte(a.body), &body); err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	for _, d := range body.Details {
+		fmt.Fprintf(&b, "  %s [%s] %s\n", d.Field, d.Code, d.Message)
+	}
+	return b.String()
+}
+
+func TestOfTwentyPublishesAtOnceOneVersionIsActive(t *testing.T) {
+	g := newGateway(t)
+	c := g.customer("Acme")
+	graph, err := os.ReadFile("testdata/publish/everything_is_well.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var workflow string
+	var done sync.WaitGroup
+	for range 20 {
+		saved := g.saveVersion(c, graph)
+		workflow = fmt.Sprint(saved.field(t, "workflowId"))
+		done.Go(func() {
+			path := fmt.Sprint("/v1/gateway/workflow-versions/", saved.field(t, "id"), "/publish")
+			for range 2 { // again is a no-op, or makes it the active one again
+				if got := g.send(http.MethodPost, path, c.secret, ""); got.status != http.StatusOK {
+					t.Errorf("publishing got %d: %s", got.status, got.body)
+				}
+			}
+		})
+	}
+	done.Wait()
+	active := g.send(http.MethodGet, "/v1/gateway/workflow-versions?isActive=true&workflowId="+workflow, c.secret, "")
+	if total := active.field(t, "total"); total != 1.0 {
+		t.Errorf("%v versions are active", total)
+	}
+}

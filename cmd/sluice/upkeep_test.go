@@ -1,0 +1,46 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rs/zerolog"
+)
+
+// countingUpkeep fails the first time.
+type countingUpkeep struct{ swept int }
+
+func (c *countingUpkeep) SweepOutcomes(context.Context) (int, error) {
+	if c.swept++; c.swept == 1 {
+		return 0, errors.New("the database is gone")
+	}
+	return 3, nil
+}
+
+func TestExpiredRecordsAreSweptAgainAndAgainUntilTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithCancel(t.Context())
+		var log bytes.Buffer
+		upkeep := &countingUpkeep{}
+		ended := make(chan struct{})
+		go func() {
+			keepUp(ctx, zerolog.New(&log), upkeep)
+			close(ended)
+		}()
+		time.Sleep(24 * time.Hour)
+		synctest.Wait()
+		stop()
+		<-ended
+		if upkeep.swept < 24*4 || upkeep.swept > 24*12 {
+			t.Errorf("swept %d times in a day", upkeep.swept)
+		}
+		if !strings.Contains(log.String(), "the database is gone") || !strings.Contains(log.String(), `"removed":3`) {
+			t.Errorf("the log says %s", log.String())
+		}
+	})
+}

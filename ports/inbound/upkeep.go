@@ -1,0 +1,11 @@
+package inbound
+
+import "context"
+
+// Upkeep is what the gateway does for itself from time to time.
+type Upkeep interface {
+	// SweepOutcomes removes what is kept of commands with an idempotency key once their
+	// time is over, in batches that do not hold anybody up, and returns how many it
+	// removed. Several processes may do so at the same time.
+	SweepOutcomes(ctx context.Context) (removed int, err error)
+}
