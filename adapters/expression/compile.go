@@ -1,6 +1,7 @@
 package expression
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -66,7 +67,7 @@ func (c *compiler) parse(from, end int) (tree ast.Expression, f *fault) {
 
 // syntaxFault places the first error of the parser in the text.
 func (c *compiler) syntaxFault(from, end int, err error) *fault {
-	list, ok := err.(parser.ErrorList)
+	list, ok := errors.AsType[parser.ErrorList](err)
 	if !ok || len(list) == 0 {
 		return faultf(from, CodeSyntax, "must be one JavaScript expression")
 	}

@@ -31,14 +31,14 @@
 //     __proto__ of an object literal is refused.
 //   - Nothing is changed: sort and reverse work on a copy, Object.assign gives a new
 //     object and takes an object first. push, pop, splice and the like are refused.
+//   - The default of a parameter sees the parameters before it, not those after.
 //   - A comparison by < > <= >= or in must not be an operand of another.
 //   - Members of the environment's objects come in the order of their names, array
 //     indices first, since JSON objects have none; those of objects that the
 //     expression creates in the order of JavaScript.
 //   - An empty array of the environment equals (===) every other one.
 //   - Half of a surrogate pair cannot be looked for (includes, split, replace and
-//     the like), and replaceAll("", …) takes ASCII only. Patterns are strings, and
-//     replacements are no functions.
+//     the like). Patterns are strings, and replacements are no functions.
 //   - JSON.stringify takes no replacer and JSON.parse no reviver; toString with a
 //     radix other than 10 takes whole numbers below 2^53.
 //   - An array that is joined, flattened, parsed or rendered nests at most

@@ -95,6 +95,8 @@ func TestEvaluate(t *testing.T) {
 		"a trailing comma":                        {`[1, 2, ].concat([3], )`, []any{1.0, 2.0, 3.0}},
 		"a division is no regular expression":     {`(8) / 2 / [2][0] / {a: 2}.a`, 1.0},
 		"a URL's part":                            {`encodeURIComponent("a b/é?")`, "a%20b%2F%C3%A9%3F"},
+		"replaceAll of nothing cuts pairs":        {`"é😀".replaceAll("", "-")`, "-é-\ufffd-\ufffd-"},
+		"nothing is replaced where it is":         {"[\"ab\".replaceAll(\"\", \"[$`|$']\"), \"ab\".replace(\"\", \"<$'>\")]", []any{"[|ab]a[a|b]b[ab|]", "<ab>ab"}},
 		"$ in a replacement":                      {`"abc".replace("b", "[$&$$$'$\x60]")`, "a[b$ca]c"},
 	} {
 		t.Run(claim, func(t *testing.T) {

@@ -4,8 +4,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/sluicehq/sluice/adapters/expression"
 )
 
 func TestMethodsAndFunctions(t *testing.T) {
@@ -45,23 +43,5 @@ func TestMethodsAndFunctions(t *testing.T) {
 				t.Errorf("%s (-want +got):\n%s", c.source, diff)
 			}
 		})
-	}
-}
-
-func TestCheckerNamesWhatDoesNotCompile(t *testing.T) {
-	var c expression.Checker
-	for claim, check := range map[string]struct {
-		err  error
-		fits bool
-	}{
-		"an expression over its roots":      {c.CheckExpression("item.id", "item"), true},
-		"an expression over another":        {c.CheckExpression("input.id", "item"), false},
-		"a template over its roots":         {c.CheckTemplate("a {{ item.id }}", "item"), true},
-		"a template over another":           {c.CheckTemplate("a {{ input.id }}", "item"), false},
-		"a template without its last brace": {c.CheckTemplate("a {{ item.id }", "item"), false},
-	} {
-		if (check.err == nil) != check.fits {
-			t.Errorf("%s: %v", claim, check.err)
-		}
 	}
 }

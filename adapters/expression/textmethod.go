@@ -273,13 +273,16 @@ func (m *machine) replaceEmpty(s, with string, n int) string {
 		t.add(s)
 		return string(t.b)
 	}
-	if !isASCII(s) {
-		panic(m.fault(CodeBadArgument, "replaceAll of an empty text takes ASCII only; use split and join"))
-	}
-	for i := range len(s) {
+	units := m.units(s)
+	seesAround := strings.Contains(with, "$`") || strings.Contains(with, "$'")
+	for i := range units {
 		m.step()
-		t.expand(with, s[:i], "", s[i:])
-		t.add(s[i : i+1])
+		var before, after string
+		if seesAround {
+			before, after = m.fromUnits(units[:i]), m.fromUnits(units[i:])
+		}
+		t.expand(with, before, "", after)
+		t.add(m.fromUnits(units[i : i+1]))
 	}
 	t.expand(with, s, "", "")
 	return string(t.b)

@@ -64,7 +64,7 @@ func (u *unit) exec(ctx context.Context, what, query string, args ...any) (int64
 
 func (u *unit) execute(ctx context.Context, query string, args []any) (sql.Result, error) {
 	if st, ok := u.pool.statement(query); ok {
-		return u.tx.StmtxContext(ctx, st).ExecContext(ctx, args...) //nolint:sqlclosecheck // closed with the transaction
+		return u.tx.StmtxContext(ctx, st).ExecContext(ctx, args...)
 	}
 	u.unprepared = append(u.unprepared, query)
 	return u.tx.ExecContext(ctx, query, args...)

@@ -48,6 +48,9 @@ func allRows() []row {
 		&createTrigger{connections: 1},
 		&createTrigger{connections: 1, withKey: true},
 		&registry{},
+		&listWorkflows{workflows: 1_000},
+		&listWorkflows{workflows: 100_000},
+		&listWorkflows{workflows: 1_000_000},
 	}
 }
 

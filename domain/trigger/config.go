@@ -161,22 +161,23 @@ func (sc scheduleConfig) location() *time.Location {
 	return sc.zone
 }
 
-// RestoreConfig rebuilds a configuration from the text that a store kept, without
-// applying any rule. A member that breaks one reads as absent.
+// RestoreConfig rebuilds a configuration from the text that a store kept. It is not
+// checked: no bound applies, and a member that cannot be read at all, such as a time
+// zone that is gone, reads as absent.
 func RestoreConfig(text string) Config {
 	doc := domain.RestoreDocument(text)
 	return Config{document: doc, read: sync.OnceValue(func() members {
 		var r domain.Rules
-		return readMembers(&r, doc)
+		return readMembers(&r, doc, true)
 	})}
 }
 
 // ParseConfig reads a configuration. The violations name their fields below
 // "config". Members that the gateway does not know are kept and not looked at. The
 // members of the other type of trigger are checked as well, although they have no
-// effect.
+// effect. Only webhookConfig may be null.
 func ParseConfig(doc domain.Document) (Config, []domain.Violation) {
 	var r domain.Rules
-	m := readMembers(&r, doc)
+	m := readMembers(&r, doc, false)
 	return Config{document: doc, read: func() members { return m }}, r.Violations()
 }

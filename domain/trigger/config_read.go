@@ -28,8 +28,9 @@ const (
 	mustBeAnObject = "must be an object, not %s"
 )
 
-// readMembers reads the members the gateway knows. Names are compared exactly.
-func readMembers(r *domain.Rules, doc domain.Document) members {
+// readMembers reads the members the gateway knows. Names are compared exactly. A
+// trusted document is held to no bounds.
+func readMembers(r *domain.Rules, doc domain.Document, trusted bool) members {
 	dec := json.NewDecoder(strings.NewReader(doc.String()))
 	dec.UseNumber()
 	var all map[string]any
@@ -37,7 +38,7 @@ func readMembers(r *domain.Rules, doc domain.Document) members {
 		r.Check(false, configPath, domain.BadFormat, "must be a JSON object")
 		return members{}
 	}
-	whole := reader{r, configPath, all}
+	whole := reader{r, trusted, configPath, all}
 	var m members
 	if limit, ok := whole.object("rateLimit"); ok {
 		most, _ := limit.required("maxRequests", 1, maxCount)
@@ -89,7 +90,7 @@ func readRetryPolicy(o reader) *RetryPolicy {
 	retries, _ := o.required("maxRetries", 0, maxRetries)
 	backoff, okBackoff := o.required("backoffMs", minBackoff, maxMillis)
 	most, okMost := o.required("maxBackoffMs", minMaxBackoff, maxMillis)
-	if okBackoff && okMost {
+	if okBackoff && okMost && !o.trusted {
 		o.rules.Check(most >= backoff, o.path+".maxBackoffMs", domain.TooSmall, "must be at least backoffMs, which is %d, not %d", backoff, most)
 	}
 	return &RetryPolicy{
@@ -112,7 +113,7 @@ func readSchedule(o reader) scheduleConfig {
 	}
 	_, hasCron := o.members["cron"]
 	_, hasInterval := o.members["intervalMs"]
-	o.rules.Check(!hasCron || !hasInterval, schedulePath, domain.Conflicting, "must hold cron or intervalMs, not both")
+	o.rules.Check(o.trusted || !hasCron || !hasInterval, schedulePath, domain.Conflicting, "must hold cron or intervalMs, not both")
 	if name := o.text("timezone", maxZoneName); name != nil {
 		zone, ok := zoneNamed(*name)
 		o.rules.Check(ok, schedulePath+".timezone", domain.Unknown, `must be the IANA name of a time zone, such as "Europe/Berlin", not %q`, *name)
@@ -141,6 +142,7 @@ func choice[T ~string](o reader, name string, allowed ...T) T {
 // reader reads the members of one object and records what is wrong with them.
 type reader struct {
 	rules   *domain.Rules
+	trusted bool // a store kept it: no bounds apply
 	path    string
 	members map[string]any
 }
@@ -154,7 +156,7 @@ func (o reader) object(name string) (reader, bool) {
 	path := domain.Member(o.path, name)
 	inside, ok := value.(map[string]any)
 	o.rules.Check(ok, path, domain.WrongType, mustBeAnObject, typeOf(value))
-	return reader{o.rules, path, inside}, ok
+	return reader{o.rules, o.trusted, path, inside}, ok
 }
 
 // text reads an optional member that is a string.
@@ -169,7 +171,9 @@ func (o reader) text(name string, most int) *string {
 		o.rules.Check(false, path, domain.WrongType, "must be a string, not %s", typeOf(value))
 		return nil
 	}
-	o.rules.Text(text, path, 0, most)
+	if !o.trusted {
+		o.rules.Text(text, path, 0, most)
+	}
 	return &text
 }
 
@@ -193,6 +197,9 @@ func (o reader) number(name string, least, most int64) (int64, bool) {
 	if !ok {
 		o.rules.Check(false, path, domain.WrongType, "must be a number, not %s", typeOf(value))
 		return 0, false
+	}
+	if o.trusted {
+		least, most = 0, max(most, maxMillis)
 	}
 	n, code := wholeNumber(text.String())
 	switch {

@@ -20,6 +20,9 @@ type Cron struct {
 	elapsing                      bool // the hour is *, */n or every hour by name: it follows the time that passes, not the clocks
 }
 
+// allHours is the set of all hours.
+const allHours = 1<<24 - 1
+
 // cronField describes one field.
 type cronField struct {
 	name        string
@@ -75,8 +78,7 @@ func ParseCron(text string) (Cron, error) {
 	if c.neverFires() {
 		return Cron{}, fmt.Errorf("never fires: no month named %q has a day %q", fields[3], fields[2])
 	}
-	const everyHour = 1<<24 - 1
-	c.elapsing = c.hours == everyHour || strings.HasPrefix(fields[1], "*/") && !strings.Contains(fields[1], ",")
+	c.elapsing = c.hours == allHours || strings.HasPrefix(fields[1], "*/") && !strings.Contains(fields[1], ",")
 	return c, nil
 }
 

@@ -50,6 +50,7 @@ func NewFire(owner tenant.ID, of ID, p Planned, runID string, now time.Time) (*F
 		r.Check(p.Outcome.Starts() == (runID != ""), "runId", domain.Conflicting, "must be given exactly when a run was started")
 		r.Check(p.Outcome.Starts() || p.Reason != "", "reason", domain.Required, "must say why no run was started")
 	}
+	r.Check(!p.At.IsZero(), "at", domain.Required, "must say when it was due")
 	r.Check(!p.At.After(now), "at", domain.TooLarge, "must not be in the future")
 	if err := r.Err("fire_invalid", "The fire is not valid."); err != nil {
 		return nil, err

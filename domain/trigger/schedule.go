@@ -8,11 +8,14 @@ import (
 // often from an instant on. Build one with [NewCronSchedule] or
 // [NewIntervalSchedule]; the zero value is never due.
 //
-// At a change of the clocks an expression with fixed hours is due once for each
+// At a change of the clocks an expression that names its hours is due once for each
 // local time it names: a time that does not exist is due at the change, a time that
 // happens twice is due the first time, and a day that a zone leaves out altogether
-// is not due. An expression whose hour is * or */n is due whenever the clock on the
-// wall shows a time that fits, so that an hourly one is due each hour that passes.
+// is not due. An expression whose hour is *, */n or every hour by name follows the
+// time that passes: a time that does not exist is due as long after the change as
+// the clocks would have shown it, and one for every hour is due both times that the
+// clocks show a time, because an hour passes in between. So an hourly one neither
+// leaves an hour out nor fires twice in one.
 type Schedule struct {
 	cron     *Cron
 	zone     *time.Location
@@ -33,9 +36,11 @@ type Shift string
 
 // The ways in which a change of the clocks affects an occurrence.
 const (
-	NoShift  Shift = ""
-	Gap      Shift = "gap"      // the local time does not exist; it is due at the change
-	Repeated Shift = "repeated" // the local time happens twice; it is due the first time
+	NoShift   Shift = ""
+	Gap       Shift = "gap"       // the local time does not exist; it is due at the change
+	Displaced Shift = "displaced" // the local time does not exist; it is due when the clocks would have shown it
+	Repeated  Shift = "repeated"  // the local time happens twice; it is due the first time
+	Again     Shift = "again"     // the local time happens twice, and this is the second time
 )
 
 // Reason explains the shift to people; empty for [NoShift].
@@ -45,6 +50,10 @@ func (s Shift) Reason() string {
 		return "The local time does not exist because the clocks go forward; it fires when they do."
 	case Repeated:
 		return "The local time happens twice because the clocks go back; it fires the first time only."
+	case Displaced:
+		return "The local time does not exist because the clocks go forward; it fires when they would have shown it."
+	case Again:
+		return "The local time happens twice because the clocks go back; it fires both times, as it is due every hour."
 	default:
 		return ""
 	}
@@ -65,7 +74,7 @@ func (s Schedule) Next(after time.Time) (next Occurrence, ok bool) {
 	case s.cron == nil:
 		return Occurrence{}, false
 	case s.cron.elapsing:
-		return s.nextShown(after.UTC())
+		return s.nextElapsed(after.UTC())
 	default:
 		return s.nextNamed(after.UTC())
 	}
@@ -91,7 +100,7 @@ func (s Schedule) nextInterval(after time.Time) time.Time {
 		return s.anchor.Add(s.interval)
 	}
 	passed := after.Sub(s.anchor) / s.interval
-	return s.anchor.Add((passed + 1) * s.interval)
+	return s.anchor.Add(passed * s.interval).Add(s.interval)
 }
 
 // nextNamed finds the next local time that the expression names. Instants do not
@@ -107,32 +116,4 @@ func (s Schedule) nextNamed(after time.Time) (Occurrence, bool) {
 			return Occurrence{At: at, Shift: shift}, true
 		}
 	}
-}
-
-// nextShown finds the next instant at which the clock on the wall shows a time that
-// fits, one period of constant offset after the other.
-func (s Schedule) nextShown(after time.Time) (Occurrence, bool) {
-	from := after
-	for {
-		offset := offsetAt(from, s.zone)
-		_, end := from.In(s.zone).ZoneBounds()
-		w, ok := s.cron.nextWall(wallOf(from, offset))
-		if !ok {
-			return Occurrence{}, false
-		}
-		if at := w.Add(-offset); end.IsZero() || at.Before(end) {
-			return Occurrence{At: at}, true
-		}
-		// The change itself may show a time that fits, so the search goes on just before it.
-		from = end
-		if shown := wallOf(end, offsetAt(end, s.zone)); s.cron.shows(shown) {
-			return Occurrence{At: end.UTC()}, true
-		}
-	}
-}
-
-// shows says whether a wall time fits the expression to the second.
-func (c Cron) shows(w time.Time) bool {
-	return w.Second() == 0 && w.Nanosecond() == 0 && c.minutes&(1<<w.Minute()) != 0 && c.hours&(1<<w.Hour()) != 0 &&
-		c.fitsDay(w.Date())
 }

@@ -1,6 +1,8 @@
 package trigger
 
 import (
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/sluicehq/sluice/domain"
@@ -74,23 +76,29 @@ type Surroundings struct {
 const invalid, invalidMessage = "trigger_invalid", "The trigger is not valid."
 
 // New makes a trigger of the tenant. Every violation is reported at once, with the
-// code trigger_invalid and the client's field paths.
+// code trigger_invalid and the client's field paths; a member about which something
+// was found while the request was read is not reported as missing as well.
 func New(id ID, owner tenant.ID, around Surroundings, d Draft, now time.Time) (*Trigger, error) {
 	var r domain.Rules
 	r.Add(d.Malformed...)
-	switch {
-	case d.Version == "":
-		r.Check(false, "workflowVersionId", domain.Required, "must not be empty")
-	case !around.VersionExists:
-		r.Check(false, "workflowVersionId", domain.Unknown, "does not exist; it must be the id of one of your workflow versions")
+	if !touched(&r, "workflowVersionId") {
+		if d.Version == "" {
+			r.Check(false, "workflowVersionId", domain.Required, "must not be empty")
+		} else {
+			r.Check(around.VersionExists, "workflowVersionId", domain.Unknown, "does not exist; it must be the id of one of your workflow versions")
+		}
 	}
-	r.Text(d.Name, "name", MinName, MaxName)
-	checkType(&r, d.Type)
+	if !touched(&r, "name") {
+		r.Text(d.Name, "name", MinName, MaxName)
+	}
+	if !touched(&r, "type") {
+		checkType(&r, d.Type)
+	}
 	var config Config
-	if d.Config == nil {
-		r.Check(false, "config", domain.Required, "must be given; it may be an empty object")
-	} else {
+	if d.Config != nil {
 		config = readConfig(&r, *d.Config, around.Settings)
+	} else if !touched(&r, "config") {
+		r.Check(false, "config", domain.Required, "must be given; it may be an empty object")
 	}
 	if err := r.Err(invalid, invalidMessage); err != nil {
 		return nil, err
@@ -128,6 +136,25 @@ func (t *Trigger) Type() Type { return t.state.Type }
 
 // Config is what the client configured.
 func (t *Trigger) Config() Config { return t.state.Config }
+
+// Schedule returns when the trigger is due if it was activated at the time; ok is
+// false when it never is: a trigger of type webhook ignores what its configuration
+// says about schedules.
+func (t *Trigger) Schedule(activatedAt time.Time) (s Schedule, ok bool) {
+	if t.state.Type != Scheduled {
+		return Schedule{}, false
+	}
+	return t.state.Config.Schedule(activatedAt)
+}
+
+// Event is the name of the event that fires the trigger; ok is false when none does:
+// a trigger of type schedule ignores what its configuration says about events.
+func (t *Trigger) Event() (name string, ok bool) {
+	if t.state.Type != Webhook {
+		return "", false
+	}
+	return t.state.Config.Event()
+}
 
 // Active says whether the trigger may fire.
 func (t *Trigger) Active() bool { return t.state.Active }
@@ -177,6 +204,15 @@ func (t *Trigger) Revise(p Patch, settings tenant.Settings, now time.Time) error
 	}
 	t.state = next
 	return nil
+}
+
+// touched says whether something was found about a top-level member, about what it
+// holds, or about the request as a whole.
+func touched(r *domain.Rules, field string) bool {
+	return slices.ContainsFunc(r.Violations(), func(v domain.Violation) bool {
+		inside, below := strings.CutPrefix(v.Field, field)
+		return v.Field == "" || below && (inside == "" || inside[0] == '.' || inside[0] == '[')
+	})
 }
 
 func checkType(r *domain.Rules, t Type) {

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// listWorkflows measures one page of a tenant's workflows with its exact total,
+// against pgbench selecting the same page without a total. That the rate is the same
+// however many workflows there are is what the rows together show.
+type listWorkflows struct {
+	workflows int
+
+	st     *stage
+	ask    question
+	script string // pgbench's
+}
+
+const (
+	listConnections   = 64
+	selectConnections = 8 // what pgbench is given: more do not make it faster on two cores
+)
+
+func (r *listWorkflows) about() about {
+	return about{
+		name: "workflows-" + strconv.Itoa(r.workflows), aim: 0.3,
+		what: fmt.Sprintf("GET /workflows?limit=20 of %d, exact total, %d connections", r.workflows, listConnections),
+	}
+}
+
+// prepare fills a tenant. The rows are copies of the example that the gateway made;
+// their total is set in one go, as the gateway would have counted it.
+func (r *listWorkflows) prepare(ctx context.Context, st *stage) error {
+	r.st = st
+	ten, err := st.gateway.newTenant(ctx, "bench "+r.about().name)
+	if err != nil {
+		return err
+	}
+	tenant := pgbenchLiteral(ten.TenantID)
+	for _, statement := range []string{
+		`ALTER TABLE workflows DISABLE TRIGGER workflows_total`,
+		`INSERT INTO workflows (tenant_id, id, sub_tenant_id, name, description, search_text, is_active, created_at, updated_at, revision)
+			SELECT tenant_id, 'wf_' || lpad(CAST(n AS text), 26, '0'), sub_tenant_id, name || ' ' || n, description, search_text || ' ' || n,
+				is_active, created_at - n * interval '1 second', updated_at - n * interval '1 second', revision
+			FROM workflows, generate_series(2, ` + strconv.Itoa(r.workflows) + `) AS n WHERE tenant_id = ` + tenant,
+		`UPDATE totals SET n = ` + strconv.Itoa(r.workflows) + ` WHERE kind = 'workflows' AND tenant_id = ` + tenant,
+		`ALTER TABLE workflows ENABLE TRIGGER workflows_total`,
+		`VACUUM ANALYZE workflows`,
+	} {
+		if _, err := st.database.db.ExecContext(ctx, statement); err != nil {
+			return fmt.Errorf("fill the tenant: %w", err)
+		}
+	}
+	r.ask = question{Method: http.MethodGet, Path: "/v1/gateway/workflows?limit=20", APIKeys: []string{ten.SecretKey}}
+	body, err := ask(ctx, st.gateway.baseURL, r.ask, http.StatusOK)
+	if err != nil {
+		return err
+	}
+	if total := fmt.Sprintf(`"total":%d,`, r.workflows); !strings.Contains(string(body), total) {
+		return fmt.Errorf("the page does not hold %s: %s", total, body)
+	}
+	r.script = filepath.Join(st.dir, r.about().name+".pgbench")
+	return os.WriteFile(r.script, []byte(`SELECT id, tenant_id, sub_tenant_id, name, description, is_active, created_at, updated_at, revision
+FROM workflows WHERE tenant_id = `+tenant+` ORDER BY created_at DESC, id DESC LIMIT 20 OFFSET 0;
+`), 0o600)
+}
+
+func (r *listWorkflows) baseline(ctx context.Context, slice time.Duration) (float64, error) {
+	return r.st.database.pgbench(ctx, r.script, selectConnections, slice, nil)
+}
+
+func (r *listWorkflows) ours(ctx context.Context, slice time.Duration) (load, error) {
+	return r.st.askGateway(ctx, r.ask, listConnections, http.StatusOK, slice)
+}
