@@ -83,6 +83,8 @@ func TestHostileEvaluationsAreStopped(t *testing.T) {
 	}
 	for claim, c := range map[string]struct{ source, code string }{
 		"repeat":                          {`"x".repeat(1e9)`, expression.CodeMemory},
+		"repeat beyond what an int holds": {`"xxxx".repeat(2 ** 62)`, expression.CodeMemory},
+		"data within many results":        {`input.many.map(() => input.many)`, expression.CodeMemory},
 		"repeat of a repeat":              {`"x".repeat(1e6).repeat(1e6)`, expression.CodeMemory},
 		"padding":                         {`"x".padStart(1e12, "ab")`, expression.CodeMemory},
 		"doubling by +":                   {double(`s + s`), expression.CodeMemory},
@@ -123,6 +125,29 @@ func TestHostileEvaluationsAreStopped(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+func TestASourceFullOfProblemsNamesTwentyOfThem(t *testing.T) {
+	_, err := expression.Compile("[" + strings.Repeat("x,", 30_000) + "]")
+	var refused *expression.CompileError
+	if !errors.As(err, &refused) || len(refused.Problems) != 20 {
+		t.Errorf("got %.200v", err)
+	}
+}
+
+func TestTreesOfTemplatesThatNestTooDeepAreRefused(t *testing.T) {
+	var tree any = "{{ 1 }}"
+	for range expression.DefaultDepth {
+		tree = []any{tree}
+	}
+	_, err := expression.CompileTemplateTree(tree)
+	var refused *expression.CompileError
+	if !errors.As(err, &refused) || refused.Problems[0].Code != expression.CodeTooDeep {
+		t.Errorf("got %v, want %s", err, expression.CodeTooDeep)
+	}
+	if _, err := expression.CompileTemplateTree(tree.([]any)[0]); err != nil {
+		t.Errorf("one level less: %v", err)
 	}
 }
 

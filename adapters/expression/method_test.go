@@ -29,6 +29,7 @@ func TestMethodsAndFunctions(t *testing.T) {
 		"at, slice and substring count back":      {`["abc".at(-1), [1, 2].at(-3), "abc".slice(-2), "abc".substring(2, 0), [1, 2, 3].slice(-2, -1)]`, []any{"c", nil, "bc", "ab", []any{2.0}}},
 		"reverse and flat":                        {`[[1, [2, [3]]].flat(), [1, 2].reverse(), [[1], 2].flat(0)]`, []any{[]any{1.0, 2.0, []any{3.0}}, []any{2.0, 1.0}, []any{[]any{1.0}, 2.0}}},
 		"nested patterns with defaults":           {`(({a: {b} = {b: 2}, ["c" + 1]: d = 3}, [[e] = "x"]) => [b, d, e])({}, [])`, []any{2.0, 3.0, "x"}},
+		"bits of Math":                            {`[Math.imul(3, 4), Math.imul(0xffffffff, 5), Math.clz32(1), Math.clz32(0)]`, []any{12.0, -5.0, 31.0, 32.0}},
 		"rounding":                                {`[Math.round(2.5), Math.round(-2.5), 1 / Math.round(-0.2) < 0, Math.round(0.49999999999999994), Math.max(), Math.max(1, NaN), Math.hypot(3, 4)]`, []any{3.0, -2.0, true, 0.0, nil, nil, 5.0}},
 		"keys of a list and of a text":            {`[Object.keys(["a"]), Object.values("ab"), Object.keys(5), {..."ab"}, {...[7]}]`, []any{[]any{"0"}, []any{"a", "b"}, []any{}, object{"0": "a", "1": "b"}, object{"0": 7.0}}},
 		"created members keep their order":        {`JSON.stringify({z: 1, a: 2, 10: 3, 2: 4, z: 5, c: 0, d: 0, e: 0, f: 0, g: 0})`, `{"2":4,"10":3,"z":5,"a":2,"c":0,"d":0,"e":0,"f":0,"g":0}`},

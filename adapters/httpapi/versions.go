@@ -206,13 +206,18 @@ type findingBody struct {
 
 // validateVersion answers POST /workflow-versions/{id}/validate.
 func (a *API) validateVersion(c *gin.Context, who tenant.Caller) error {
-	findings, err := a.ports.Versions.Validate(c.Request.Context(), who, versionID(c))
-	if err != nil {
-		return err
-	}
+	return execute(a, c, who, jsonread.Object{}, command[[]workflow.Finding]{
+		status: http.StatusOK, render: renderFindings,
+		run: func(once domain.Once) ([]workflow.Finding, error) {
+			return a.ports.Versions.Validate(c.Request.Context(), who, once, versionID(c))
+		},
+	})
+}
+
+func renderFindings(findings []workflow.Finding) any {
 	body := validatedBody{Valid: len(findings) == 0, Details: []findingBody{}}
 	for _, f := range findings {
 		body.Details = append(body.Details, findingBody{errorDetail{f.Field, f.Message, string(f.Code)}, string(f.NodeID), string(f.EdgeID)})
 	}
-	return writeJSON(c, http.StatusOK, body)
+	return body
 }

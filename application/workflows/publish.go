@@ -77,12 +77,21 @@ func retireActive(ctx context.Context, st outbound.Stores, successor *workflow.V
 	return nil
 }
 
-// Validate returns what stands against publishing a version.
-func (s *Versions) Validate(ctx context.Context, who tenant.Caller, id workflow.VersionID) (findings []workflow.Finding, err error) {
+// Validate returns what stands against publishing a version. It writes nothing but
+// the outcome that an idempotency key asks for.
+func (s *Versions) Validate(ctx context.Context, who tenant.Caller, once domain.Once, id workflow.VersionID) (findings []workflow.Finding, err error) {
 	if err = who.May(tenant.ValidateVersion); err != nil {
 		return nil, err
 	}
-	err = s.work.View(ctx, func(ctx context.Context, st outbound.Stores) error {
+	run := s.work.View
+	if once.Wanted() {
+		run = s.work.Do
+	}
+	now := s.clock.Now()
+	err = run(ctx, func(ctx context.Context, st outbound.Stores) error {
+		if err := st.Outcomes.Claim(ctx, who.Tenant, once, now); err != nil {
+			return err
+		}
 		ver, err := st.Versions.Get(ctx, who.Tenant, id)
 		if err != nil {
 			return err
@@ -92,7 +101,7 @@ func (s *Versions) Validate(ctx context.Context, who tenant.Caller, id workflow.
 			return err
 		}
 		findings = workflow.Check(ver.Graph(), env)
-		return nil
+		return st.Outcomes.Keep(ctx, who.Tenant, once, findings, now)
 	})
 	return findings, err
 }

@@ -66,7 +66,7 @@ type Versions interface {
 	Publish(ctx context.Context, who tenant.Caller, once domain.Once, id workflow.VersionID) (CheckedVersion, error)
 
 	// Validate returns what stands against publishing, nothing when nothing does.
-	Validate(ctx context.Context, who tenant.Caller, id workflow.VersionID) ([]workflow.Finding, error)
+	Validate(ctx context.Context, who tenant.Caller, once domain.Once, id workflow.VersionID) ([]workflow.Finding, error)
 }
 
 // VersionDraft is what a version is made of.

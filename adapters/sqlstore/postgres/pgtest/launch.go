@@ -1,9 +1,7 @@
 package pgtest
 
 import (
-	"bytes"
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"net/url"
@@ -11,137 +9,116 @@ import (
 	"os/exec"
 	"os/user"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
-	"time"
 )
 
-// Options say what kind of server is wanted.
+// Options say what kind of server is wanted. The zero value is a fast server that a
+// power failure may ruin.
 type Options struct {
-	// Durable keeps fsync on, as a server in production does. Benchmarks need it.
+	// Durable keeps fsync and full_page_writes on, as a server in production does.
+	// Benchmarks need it.
 	Durable bool
+
+	// Data is the folder that is to hold the cluster. It must not exist, and every
+	// account must be able to pass through those above it. The default is below the
+	// system's folder for temporary files.
+	Data string
+
+	// Programs are needed besides initdb and postgres, in the same folder: pgbench, say.
+	Programs []string
+
+	// Settings are further parameters of the server, as name=value.
+	Settings []string
 }
 
-// dirPrefix begins the names of the servers' folders; the process id follows. The
-// folder holds the socket, whose path must stay below 108 bytes.
+// Instance is a server that runs. It ends with this process in any case where the
+// system can see to that.
+type Instance struct {
+	URL      string // of its maintenance database, as its superuser
+	Programs string // the folder of its programs
+
+	dirs []string // to remove at the end
+	process
+}
+
+// dirPrefix begins the names of the servers' folders; the process id follows.
 const dirPrefix = "sluice-pg-"
 
-const startTimeout = 60 * time.Second
+// maxSocketPath is the longest path of a Unix socket that every system takes, in bytes.
+const maxSocketPath = 103
 
 // superuser is the role that initdb makes.
 const superuser = "sluice"
 
-// Launch starts a server of its own that listens on a socket only, and returns the
-// URL of its maintenance database and a function that stops it. The server ends with
-// this process in any case where the system can see to that.
-func Launch(ctx context.Context, opts Options) (address string, stop func(), err error) {
-	bin, err := binaries(ctx)
+// Launch starts a server of its own that listens on a Unix socket only. Everybody
+// who can reach the socket's folder, which is this account alone, is let in.
+func Launch(ctx context.Context, opts Options) (_ *Instance, err error) {
+	bin, err := programs(ctx, append([]string{"initdb", "postgres"}, opts.Programs...))
 	if err != nil {
-		return "", nil, err
+		return nil, err
 	}
 	removeStale()
-	dir, err := os.MkdirTemp("", dirPrefix+strconv.Itoa(os.Getpid())+"-")
-	if err != nil {
-		return "", nil, err
-	}
-	remove := func() { _ = os.RemoveAll(dir) } // a folder that stays is removed by the next start
 	owner, err := unprivileged()
-	if err == nil && owner != nil {
-		err = os.Chown(dir, int(owner.Uid), int(owner.Gid))
-	}
 	if err != nil {
-		remove()
-		return "", nil, err
+		return nil, err
 	}
-	data := filepath.Join(dir, "data")
-	initdb := exec.CommandContext(ctx, filepath.Join(bin, "initdb"), "-D", data, "-U", superuser, "--auth=trust", "-E", "UTF8", "--locale=C", "--no-sync")
-	initdb.Dir, initdb.SysProcAttr = dir, attributes(owner)
-	if out, err := initdb.CombinedOutput(); err != nil {
-		remove()
-		return "", nil, fmt.Errorf("initdb: %w\n%s", err, out)
-	}
-	server, err := run(filepath.Join(bin, "postgres"), dir, data, opts, owner)
-	if err != nil {
-		remove()
-		return "", nil, err
-	}
-	stop = func() {
-		server.stop()
-		remove()
-	}
-	u := url.URL{Scheme: "postgres", User: url.User(superuser), Path: "/postgres", RawQuery: url.Values{"host": {dir}, "sslmode": {"disable"}}.Encode()}
-	if err := await(ctx, u.String(), server); err != nil {
-		stop()
-		return "", nil, err
-	}
-	return u.String(), stop, nil
-}
-
-// process is a server that runs.
-type process struct {
-	cmd   *exec.Cmd
-	log   *bytes.Buffer
-	ended chan struct{}
-}
-
-// run starts the server from a thread that lives as long as it: the signal at the
-// parent's death is sent when the thread ends that started the child.
-func run(postgres, dir, data string, opts Options, owner *syscall.Credential) (*process, error) {
-	durable := "off"
-	if opts.Durable {
-		durable = "on"
-	}
-	p := &process{log: &bytes.Buffer{}, ended: make(chan struct{})}
-	p.cmd = exec.Command(postgres, "-D", data, "-k", dir, "-c", "listen_addresses=", "-c", "max_connections=300", //nolint:noctx // stopped by a signal, not by a context
-		"-c", "fsync="+durable, "-c", "full_page_writes="+durable, "-c", "shared_buffers=256MB", "-c", "max_wal_size=4GB")
-	p.cmd.Dir, p.cmd.SysProcAttr, p.cmd.Stdout, p.cmd.Stderr = dir, attributes(owner), p.log, p.log
-	started := make(chan error)
-	go func() {
-		runtime.LockOSThread()
-		err := p.cmd.Start()
-		started <- err
-		if err == nil {
-			_ = p.cmd.Wait() // how it ended is in its log
-			close(p.ended)
+	in := &Instance{Programs: bin}
+	defer func() {
+		if err != nil {
+			in.Stop()
 		}
 	}()
-	return p, <-started
-}
-
-// stop asks for a fast shutdown and waits for it.
-func (p *process) stop() {
-	_ = p.cmd.Process.Signal(os.Interrupt) // it may have ended already
-	select {
-	case <-p.ended:
-	case <-time.After(10 * time.Second):
-		_ = p.cmd.Process.Kill()
-		<-p.ended
-	}
-}
-
-// await waits until the server answers.
-func await(ctx context.Context, address string, p *process) error {
-	db, err := sql.Open("postgres", address)
+	home, err := os.MkdirTemp(socketRoot(), dirPrefix+strconv.Itoa(os.Getpid())+"-")
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer func() { _ = db.Close() }() // nothing is pending
-	ctx, cancel := context.WithTimeout(ctx, startTimeout)
-	defer cancel()
-	for {
-		if err = db.PingContext(ctx); err == nil {
-			return nil
-		}
-		select {
-		case <-p.ended:
-			return fmt.Errorf("the PostgreSQL server did not start:\n%s", p.log)
-		case <-ctx.Done():
-			return fmt.Errorf("the PostgreSQL server does not answer: %w", err)
-		case <-time.After(20 * time.Millisecond):
+	data := opts.Data
+	if data == "" {
+		data = filepath.Join(home, "data")
+	}
+	in.dirs = []string{home, data}
+	if err := os.Mkdir(data, 0o700); err != nil {
+		return nil, err
+	}
+	if owner != nil {
+		for _, dir := range in.dirs {
+			if err := os.Chown(dir, int(owner.Uid), int(owner.Gid)); err != nil {
+				return nil, err
+			}
 		}
 	}
+	if err := initialize(ctx, filepath.Join(bin, "initdb"), home, data, opts, owner); err != nil {
+		return nil, err
+	}
+	if err := in.start(filepath.Join(bin, "postgres"), home, data, opts, owner); err != nil {
+		return nil, err
+	}
+	u := url.URL{Scheme: "postgres", User: url.User(superuser), Path: "/postgres", RawQuery: url.Values{"host": {home}, "sslmode": {"disable"}}.Encode()}
+	in.URL = u.String()
+	return in, in.await(ctx, in.URL)
+}
+
+// Stop ends the server and removes what it kept.
+func (in *Instance) Stop() {
+	in.stop()
+	for _, dir := range in.dirs {
+		_ = os.RemoveAll(dir) // a folder that stays is removed by the next start
+	}
+}
+
+func initialize(ctx context.Context, initdb, home, data string, opts Options, owner *syscall.Credential) error {
+	args := []string{"-D", data, "-U", superuser, "--auth=trust", "-E", "UTF8", "--locale=C"}
+	if !opts.Durable {
+		args = append(args, "--no-sync")
+	}
+	cmd := exec.CommandContext(ctx, initdb, args...)
+	cmd.Dir, cmd.SysProcAttr = home, attributes(owner)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("initdb: %w\n%s", err, out)
+	}
+	return nil
 }
 
 // unprivileged returns whom to run the server as: nobody else, unless this process
@@ -164,9 +141,20 @@ func unprivileged() (*syscall.Credential, error) {
 	return nil, errors.New("PostgreSQL refuses to run as root, and there is neither a user postgres nor a user nobody")
 }
 
-// removeStale removes the folders of processes that ended without doing so.
+// socketRoot is the system's folder for temporary files, or /tmp where the path of a
+// socket below that one would be too long.
+func socketRoot() string {
+	longest := filepath.Join(os.TempDir(), dirPrefix+"4194304-1234567890", ".s.PGSQL.5432")
+	if len(longest) > maxSocketPath {
+		return "/tmp"
+	}
+	return os.TempDir()
+}
+
+// removeStale removes the folders of processes that ended without doing so. Where a
+// server outlived its process it ends within a minute, for it watches its folder.
 func removeStale() {
-	left, err := filepath.Glob(filepath.Join(os.TempDir(), dirPrefix+"*"))
+	left, err := filepath.Glob(filepath.Join(socketRoot(), dirPrefix+"*"))
 	if err != nil {
 		return
 	}

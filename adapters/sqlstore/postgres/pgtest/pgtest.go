@@ -7,6 +7,7 @@ import (
 	"context"
 	"crypto/rand"
 	"database/sql"
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -24,12 +25,14 @@ const sessionZone = "Asia/Kathmandu"
 
 // Server is a PostgreSQL server for the tests of one process.
 type Server struct {
-	address  string // of its maintenance database
-	template templates
+	address  url.URL // of its maintenance database
+	strategy string  // clause of CREATE DATABASE
+	template template
+	instance *Instance // nil when somebody else runs the server
 }
 
-// templates holds the databases that new ones are copied from, by what made them.
-type templates struct {
+// template is the database that new ones are copied from. It is made once.
+type template struct {
 	mu   sync.Mutex
 	name string
 	err  error
@@ -38,16 +41,19 @@ type templates struct {
 var shared struct {
 	once   sync.Once
 	server *Server
-	stop   func()
 	err    error
 }
 
-// Main runs the tests of a package and stops the server that they started. Call it
-// from TestMain.
+// Main runs the tests of a package and then removes what is left of the server that
+// they used: all of it when they started it, the template otherwise. Call it from
+// TestMain.
 func Main(m *testing.M) {
 	code := m.Run()
-	if shared.stop != nil {
-		shared.stop()
+	if shared.server != nil {
+		if err := shared.server.close(); err != nil {
+			fmt.Fprintf(os.Stderr, "pgtest: %v\n", err)
+			code = max(code, 1)
+		}
 	}
 	os.Exit(code)
 }
@@ -56,17 +62,58 @@ func Main(m *testing.M) {
 // of the test must hand its TestMain to [Main].
 func Start(tb testing.TB) *Server {
 	tb.Helper()
-	shared.once.Do(func() {
-		address := os.Getenv("TEST_DATABASE_URL")
-		if address == "" {
-			address, shared.stop, shared.err = Launch(context.Background(), Options{})
-		}
-		shared.server = &Server{address: address}
-	})
+	shared.once.Do(func() { shared.server, shared.err = start(context.Background(), os.Getenv(addressVariable)) })
 	if shared.err != nil {
 		tb.Fatalf("no PostgreSQL for the tests: %v", shared.err)
 	}
 	return shared.server
+}
+
+// addressVariable names the environment variable that names a server.
+const addressVariable = "TEST_DATABASE_URL"
+
+// start uses the server at the given address, or launches one when it is empty.
+func start(ctx context.Context, address string) (*Server, error) {
+	var s Server
+	if address == "" {
+		instance, err := Launch(ctx, Options{})
+		if err != nil {
+			return nil, err
+		}
+		s.instance, address = instance, instance.URL
+	}
+	u, err := url.Parse(address)
+	if err != nil || !strings.HasPrefix(u.Scheme, "postgres") {
+		return nil, fmt.Errorf("%s must be a URL like postgres://user:password@host:port/postgres", addressVariable)
+	}
+	s.address = *u
+	var version int
+	err = s.using(func(ctx context.Context, db *sql.DB) error {
+		return db.QueryRowContext(ctx, `SELECT current_setting('server_version_num')::int`).Scan(&version)
+	})
+	if err != nil {
+		return nil, errors.Join(err, s.close())
+	}
+	if version >= fileCopySince {
+		s.strategy = " STRATEGY file_copy"
+	}
+	return &s, nil
+}
+
+// fileCopySince is the first version that can be told how to copy a database. Copying
+// files is the faster way for small ones where nothing waits for a disk.
+const fileCopySince = 150000
+
+// close stops the server if it was started here, and drops the template otherwise.
+func (s *Server) close() error {
+	if s.instance != nil {
+		s.instance.Stop()
+		return nil
+	}
+	if s.template.name == "" {
+		return nil
+	}
+	return s.exec(`DROP DATABASE IF EXISTS ` + pq.QuoteIdentifier(s.template.name) + ` WITH (FORCE)`)
 }
 
 // Database makes an empty database for one test and drops it when the test ends. It
@@ -77,7 +124,8 @@ func (s *Server) Database(tb testing.TB) string {
 }
 
 // Migrated makes a database like [Server.Database], copied from one that migrate
-// brought up to date once in this process.
+// brought up to date once in this process: the first call's, so all of a process
+// have to migrate alike. Migrate must leave no connection open.
 func (s *Server) Migrated(tb testing.TB, migrate func(address string) error) string {
 	tb.Helper()
 	s.template.mu.Lock()
@@ -95,12 +143,12 @@ func (s *Server) Migrated(tb testing.TB, migrate func(address string) error) str
 	return s.create(tb, name)
 }
 
-func (s *Server) create(tb testing.TB, template string) string {
+func (s *Server) create(tb testing.TB, from string) string {
 	tb.Helper()
 	name := "test_" + suffix()
 	quoted := pq.QuoteIdentifier(name)
 	err := s.exec(
-		`CREATE DATABASE `+quoted+` TEMPLATE `+pq.QuoteIdentifier(template),
+		`CREATE DATABASE `+quoted+` TEMPLATE `+pq.QuoteIdentifier(from)+s.strategy,
 		`ALTER DATABASE `+quoted+` SET timezone = `+pq.QuoteLiteral(sessionZone),
 	)
 	if err != nil {
@@ -116,26 +164,30 @@ func (s *Server) create(tb testing.TB, template string) string {
 
 // exec runs statements one after another on the maintenance database.
 func (s *Server) exec(statements ...string) error {
-	db, err := sql.Open("postgres", s.address)
+	return s.using(func(ctx context.Context, db *sql.DB) error {
+		for _, statement := range statements {
+			if _, err := db.ExecContext(ctx, statement); err != nil {
+				return fmt.Errorf("%s: %w", statement, err)
+			}
+		}
+		return nil
+	})
+}
+
+// using connects to the maintenance database for as long as do runs.
+func (s *Server) using(do func(context.Context, *sql.DB) error) error {
+	db, err := sql.Open("postgres", s.address.String())
 	if err != nil {
 		return err
 	}
 	defer func() { _ = db.Close() }() // nothing is pending
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	for _, statement := range statements {
-		if _, err := db.ExecContext(ctx, statement); err != nil {
-			return fmt.Errorf("%s: %w", statement, err)
-		}
-	}
-	return nil
+	return do(ctx, db)
 }
 
 func (s *Server) url(database string) string {
-	u, err := url.Parse(s.address)
-	if err != nil {
-		return s.address // it was used before, so it parses
-	}
+	u := s.address
 	u.Path = "/" + database
 	return u.String()
 }

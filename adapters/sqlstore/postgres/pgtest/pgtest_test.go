@@ -2,14 +2,25 @@ package pgtest_test
 
 import (
 	"database/sql"
+	"fmt"
+	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/sluicehq/sluice/adapters/sqlstore/postgres/pgtest"
 )
 
-func TestMain(m *testing.M) { pgtest.Main(m) }
+// launcherVariable makes this test binary launch a server and wait to be killed.
+const launcherVariable = "PGTEST_LAUNCHER"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(launcherVariable) != "" {
+		launchAndWait()
+	}
+	pgtest.Main(m)
+}
 
 func query(t *testing.T, address, statement string) string {
 	t.Helper()
@@ -31,10 +42,14 @@ func TestEachTestGetsADatabaseOfItsOwnInAnOddZone(t *testing.T) {
 	if a == b {
 		t.Errorf("both tests got %s", a)
 	}
-	if zone := query(t, a, "SHOW timezone"); zone != "Asia/Kathmandu" {
-		t.Errorf("the sessions' zone is %s", zone)
+	for _, address := range []string{a, b} {
+		if zone := query(t, address, "SHOW timezone"); zone != "Asia/Kathmandu" {
+			t.Errorf("the sessions' zone is %s", zone)
+		}
+		if tables := query(t, address, "SELECT count(*)::text FROM pg_tables WHERE schemaname = 'public'"); tables != "0" {
+			t.Errorf("a new database holds %s tables", tables)
+		}
 	}
-	query(t, a, "WITH made AS (SELECT 1) SELECT 'x' FROM made")
 }
 
 func TestATemplateIsMigratedOnceAndCopied(t *testing.T) {
@@ -62,41 +77,128 @@ func TestATemplateIsMigratedOnceAndCopied(t *testing.T) {
 
 func TestADatabaseIsDroppedWhenItsTestEnds(t *testing.T) {
 	server := pgtest.Start(t)
-	count := "SELECT count(*)::text FROM pg_database WHERE datname LIKE 'test_%'"
 	outer := server.Database(t)
-	before := query(t, outer, count)
-	t.Run("inner", func(t *testing.T) { server.Database(t) })
-	if after := query(t, outer, count); after != before {
-		t.Errorf("%s databases before, %s after", before, after)
+	var inner string
+	known := func() string {
+		return query(t, outer, fmt.Sprintf("SELECT count(*)::text FROM pg_database WHERE datname = '%s'", inner))
 	}
-}
-
-func TestAServerLeavesNothingBehind(t *testing.T) {
-	folders := func() int {
-		found, err := filepath.Glob(filepath.Join(os.TempDir(), "sluice-pg-*"))
+	t.Run("inner", func(t *testing.T) {
+		u, err := url.Parse(server.Database(t))
 		if err != nil {
 			t.Fatal(err)
 		}
-		return len(found)
+		inner = strings.TrimPrefix(u.Path, "/")
+		if known() != "1" {
+			t.Errorf("%s is not there while its test runs", inner)
+		}
+	})
+	if known() != "0" {
+		t.Errorf("%s is still there after its test", inner)
 	}
-	pgtest.Start(t)
-	stale := filepath.Join(os.TempDir(), "sluice-pg-999999999-x") // no process has this number
-	if err := os.MkdirAll(filepath.Join(stale, "data"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	address, stop, err := pgtest.Launch(t.Context(), pgtest.Options{Durable: true})
+}
+
+// folders lists the servers' folders of one process. Other test processes have
+// theirs at the same time.
+func folders(t *testing.T, pid int) []string {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(os.TempDir(), fmt.Sprintf("sluice-pg-%d-*", pid)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := os.Stat(stale); !os.IsNotExist(err) {
-		t.Errorf("the folder of a dead process was left: %v", err)
+	return found
+}
+
+func launch(t *testing.T, opts pgtest.Options) *pgtest.Instance {
+	t.Helper()
+	instance, err := pgtest.Launch(t.Context(), opts)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if fsync := query(t, address, "SHOW fsync"); fsync != "on" {
-		t.Errorf("a durable server has fsync %s", fsync)
+	t.Cleanup(instance.Stop)
+	return instance
+}
+
+func TestAStoppedServerLeavesNothingBehind(t *testing.T) {
+	before := len(folders(t, os.Getpid()))
+	parent, err := os.MkdirTemp("", "pgtest-")
+	if err != nil {
+		t.Fatal(err)
 	}
-	running := folders()
-	stop()
-	if left := folders(); left != running-1 {
-		t.Errorf("%d folders while it ran, %d after", running, left)
+	t.Cleanup(func() { _ = os.RemoveAll(parent) })
+	if err := os.Chmod(parent, 0o711); err != nil { // PostgreSQL may run as another user
+		t.Fatal(err)
+	}
+	data := filepath.Join(parent, "data")
+	instance := launch(t, pgtest.Options{Data: data})
+	if held := query(t, instance.URL, "SHOW data_directory"); held != data {
+		t.Errorf("the cluster is in %s, not in %s", held, data)
+	}
+	if now := len(folders(t, os.Getpid())); now != before+1 {
+		t.Errorf("%d folders before, %d while it runs", before, now)
+	}
+	instance.Stop()
+	if left := len(folders(t, os.Getpid())); left != before {
+		t.Errorf("%d folders before, %d after", before, left)
+	}
+	if _, err := os.Stat(data); !os.IsNotExist(err) {
+		t.Errorf("the cluster was left: %v", err)
+	}
+}
+
+func TestAServerIsMadeToOrder(t *testing.T) {
+	for claim, c := range map[string]struct {
+		opts  pgtest.Options
+		fsync string
+		level string
+	}{
+		"a server for tests does not wait for the disk":     {pgtest.Options{}, "off", "replica"},
+		"a durable server does":                             {pgtest.Options{Durable: true}, "on", "replica"},
+		"settings are added to, and win over, the server's": {pgtest.Options{Durable: true, Settings: []string{"fsync=off", "wal_level=logical"}}, "off", "logical"},
+	} {
+		t.Run(claim, func(t *testing.T) {
+			instance := launch(t, c.opts)
+			if fsync, level := query(t, instance.URL, "SHOW fsync"), query(t, instance.URL, "SHOW wal_level"); fsync != c.fsync || level != c.level {
+				t.Errorf("fsync %s, wal_level %s; want %s, %s", fsync, level, c.fsync, c.level)
+			}
+			if network := query(t, instance.URL, "SHOW listen_addresses"); network != "" {
+				t.Errorf("the server listens on %s", network)
+			}
+			if _, err := os.Stat(filepath.Join(instance.Programs, "initdb")); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestAServerStartsBelowAFolderTooDeepForASocket(t *testing.T) {
+	deep, err := os.MkdirTemp("", strings.Repeat("d", 90))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(deep) })
+	t.Setenv("TMPDIR", deep)
+	if one := query(t, launch(t, pgtest.Options{}).URL, "SELECT 1"); one != "1" {
+		t.Errorf("SELECT 1 is %s", one)
+	}
+}
+
+func TestAServerThatCannotStartSaysWhy(t *testing.T) {
+	before := len(folders(t, os.Getpid()))
+	_, err := pgtest.Launch(t.Context(), pgtest.Options{Settings: []string{"no_such_setting=1"}})
+	if err == nil || !strings.Contains(err.Error(), "no_such_setting") {
+		t.Errorf("the error does not name the setting: %v", err)
+	}
+	if left := len(folders(t, os.Getpid())); left != before {
+		t.Errorf("%d folders before, %d after", before, left)
+	}
+}
+
+func TestAFolderWithoutTheProgramsIsRefused(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("PG_BIN", dir)
+	_, err := pgtest.Launch(t.Context(), pgtest.Options{Programs: []string{"pgbench"}})
+	want := "PG_BIN names " + dir + ", which does not hold initdb, postgres, pgbench"
+	if err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
 	}
 }

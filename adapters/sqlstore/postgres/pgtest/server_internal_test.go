@@ -1,0 +1,63 @@
+package pgtest
+
+import (
+	"context"
+	"database/sql"
+	"testing"
+
+	"github.com/lib/pq"
+)
+
+// databases lists those of a server that somebody made.
+func databases(t *testing.T, s *Server) (names []string) {
+	t.Helper()
+	err := s.using(func(ctx context.Context, db *sql.DB) error {
+		return db.QueryRowContext(ctx, `SELECT array_agg(datname::text) FROM pg_database WHERE NOT datistemplate`).Scan(pq.Array(&names))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names
+}
+
+func TestAServerOfSomebodyElseKeepsNoTemplate(t *testing.T) {
+	instance, err := Launch(t.Context(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(instance.Stop)
+	server, err := start(t.Context(), instance.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Run("a test", func(t *testing.T) { server.Migrated(t, func(string) error { return nil }) })
+	if got := databases(t, server); len(got) != 2 { // the template and postgres
+		t.Fatalf("the server holds %v", got)
+	}
+	if err := server.close(); err != nil {
+		t.Fatal(err)
+	}
+	if got := databases(t, server); len(got) != 1 || got[0] != "postgres" {
+		t.Errorf("the server holds %v after the tests", got)
+	}
+}
+
+func TestAnAddressThatIsNoURLIsRefused(t *testing.T) {
+	const want = "TEST_DATABASE_URL must be a URL like postgres://user:password@host:port/postgres"
+	for _, address := range []string{"host=/tmp dbname=postgres", "localhost:5432", "mysql://localhost/x", "postgres://%zz"} {
+		if _, err := start(t.Context(), address); err == nil || err.Error() != want {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
+}
+
+func TestTheNewestVersionIsTaken(t *testing.T) {
+	for dir, want := range map[string]int{
+		"/usr/lib/postgresql/9/bin": 9, "/usr/lib/postgresql/15/bin": 15, "/opt/homebrew/opt/postgresql@16/bin": 16,
+		"/opt/homebrew/opt/postgresql/bin": 0, "/x/native/bin": 0,
+	} {
+		if got := versionIn(dir); got != want {
+			t.Errorf("%s: %d, want %d", dir, got, want)
+		}
+	}
+}
