@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -22,12 +23,19 @@ import (
 )
 
 func TestGoldens(t *testing.T) {
-	for _, name := range []string{"create_trigger", "node_registry", "transport"} {
-		t.Run(name, func(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.http")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%d files: %v", len(files), err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".http"), func(t *testing.T) {
 			g := newGateway(t)
-			c := g.customer("Acme")
-			contract.Golden(t, g.handler, "testdata/"+name+".http", *update,
-				contract.Value("secret", c.secret), contract.Value("public", c.public), contract.Value("version", string(c.version)))
+			e := g.estate("Acme")
+			contract.Golden(t, g.handler, file, *update,
+				contract.Value("secret", e.secret), contract.Value("public", e.public), contract.Value("version", string(e.version)),
+				contract.Value("workflow", e.ids["workflows"]), contract.Value("draft", e.ids["workflow-versions"]),
+				contract.Value("trigger", e.ids["triggers"]), contract.Value("registration", e.ids["sub-tenants"]),
+				contract.Value("customNode", e.ids["custom-nodes"]), contract.Value("apiKey", e.ids["api-keys"]))
 		})
 	}
 }

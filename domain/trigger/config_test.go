@@ -133,39 +133,30 @@ func dueAt(times ...string) read {
 	})
 }
 
-// reports renders violations one a line: the field, the code and the message.
-func reports(found []domain.Violation) string {
-	var b strings.Builder
-	for _, v := range found {
-		b.WriteString(v.Field + " [" + string(v.Code) + "] " + v.Message + "\n")
-	}
-	return b.String()
-}
-
 func TestRefusedConfigurationsSayWhatIsWrong(t *testing.T) {
 	for text, want := range map[string]string{
-		`{"rateLimit":null}`:                `config.rateLimit [wrong_type] must be an object, not null`,
-		`{"rateLimit":[]}`:                  `config.rateLimit [wrong_type] must be an object, not an array`,
-		`{"webhookConfig":"order"}`:         `config.webhookConfig [wrong_type] must be an object, not a string`,
-		`{"webhookConfig":{"event":null}}`:  `config.webhookConfig.event [wrong_type] must be a string, not null`,
-		`{"webhookConfig":{"event":"\u0000"}}`: `config.webhookConfig.event [bad_character] must not contain the character U+0000`,
+		`{"rateLimit":null}`:                                             `config.rateLimit [wrong_type] must be an object, not null`,
+		`{"rateLimit":[]}`:                                               `config.rateLimit [wrong_type] must be an object, not an array`,
+		`{"webhookConfig":"order"}`:                                      `config.webhookConfig [wrong_type] must be an object, not a string`,
+		`{"webhookConfig":{"event":null}}`:                               `config.webhookConfig.event [wrong_type] must be a string, not null`,
+		`{"webhookConfig":{"event":"\u0000"}}`:                           `config.webhookConfig.event [bad_character] must not contain the character U+0000`,
 		`{"webhookConfig":{"event":"` + strings.Repeat("é", 256) + `"}}`: `config.webhookConfig.event [too_long] must be at most 255 characters long, not 256`,
-		`{"timeoutMs":null}`:                `config.timeoutMs [wrong_type] must be a number, not null`,
-		`{"timeoutMs":"5000"}`:              `config.timeoutMs [wrong_type] must be a number, not a string`,
-		`{"timeoutMs":true}`:                `config.timeoutMs [wrong_type] must be a number, not a boolean`,
-		`{"timeoutMs":{}}`:                  `config.timeoutMs [wrong_type] must be a number, not an object`,
-		`{"timeoutMs":999}`:                 `config.timeoutMs [too_small] must be at least 1000, not 999`,
-		`{"timeoutMs":-1000}`:               `config.timeoutMs [too_small] must be at least 1000, not -1000`,
-		`{"timeoutMs":1000.5}`:              `config.timeoutMs [not_whole] must be a whole number, not 1000.5`,
-		`{"timeoutMs":1e-400}`:              `config.timeoutMs [not_whole] must be a whole number, not 1e-400`,
-		`{"timeoutMs":1e-99999999999999999999}`: `config.timeoutMs [not_whole] must be a whole number, not 1e-99999999999999999999`,
-		`{"timeoutMs":1e400}`:               `config.timeoutMs [too_large] must be at most 3153600000000, not 1e400`,
-		`{"timeoutMs":-1e400}`:              `config.timeoutMs [too_small] must be at least 1000, not -1e400`,
-		`{"timeoutMs":1e99999999999999999999}`: `config.timeoutMs [too_large] must be at most 3153600000000, not 1e99999999999999999999`,
-		`{"timeoutMs":9223372036854775808}`: `config.timeoutMs [too_large] must be at most 3153600000000, not 9223372036854775808`,
-		`{"timeoutMs":-9223372036854775809}`: `config.timeoutMs [too_small] must be at least 1000, not -9223372036854775809`,
-		`{"timeoutMs":3153600000001}`:       `config.timeoutMs [too_large] must be at most 3153600000000, not 3153600000001`,
-		`{"timeoutMs":1` + strings.Repeat("0", 50) + `}`: `config.timeoutMs [too_large] must be at most 3153600000000, not 1` + strings.Repeat("0", 31) + "…",
+		`{"timeoutMs":null}`:                                             `config.timeoutMs [wrong_type] must be a number, not null`,
+		`{"timeoutMs":"5000"}`:                                           `config.timeoutMs [wrong_type] must be a number, not a string`,
+		`{"timeoutMs":true}`:                                             `config.timeoutMs [wrong_type] must be a number, not a boolean`,
+		`{"timeoutMs":{}}`:                                               `config.timeoutMs [wrong_type] must be a number, not an object`,
+		`{"timeoutMs":999}`:                                              `config.timeoutMs [too_small] must be at least 1000, not 999`,
+		`{"timeoutMs":-1000}`:                                            `config.timeoutMs [too_small] must be at least 1000, not -1000`,
+		`{"timeoutMs":1000.5}`:                                           `config.timeoutMs [not_whole] must be a whole number, not 1000.5`,
+		`{"timeoutMs":1e-400}`:                                           `config.timeoutMs [not_whole] must be a whole number, not 1e-400`,
+		`{"timeoutMs":1e-99999999999999999999}`:                          `config.timeoutMs [not_whole] must be a whole number, not 1e-99999999999999999999`,
+		`{"timeoutMs":1e400}`:                                            `config.timeoutMs [too_large] must be at most 3153600000000, not 1e400`,
+		`{"timeoutMs":-1e400}`:                                           `config.timeoutMs [too_small] must be at least 1000, not -1e400`,
+		`{"timeoutMs":1e99999999999999999999}`:                           `config.timeoutMs [too_large] must be at most 3153600000000, not 1e99999999999999999999`,
+		`{"timeoutMs":9223372036854775808}`:                              `config.timeoutMs [too_large] must be at most 3153600000000, not 9223372036854775808`,
+		`{"timeoutMs":-9223372036854775809}`:                             `config.timeoutMs [too_small] must be at least 1000, not -9223372036854775809`,
+		`{"timeoutMs":3153600000001}`:                                    `config.timeoutMs [too_large] must be at most 3153600000000, not 3153600000001`,
+		`{"timeoutMs":1` + strings.Repeat("0", 50) + `}`:                 `config.timeoutMs [too_large] must be at most 3153600000000, not 1` + strings.Repeat("0", 31) + "…",
 		`{"rateLimit":{}}`: "config.rateLimit.maxRequests [required] must be given: a whole number of at least 1\n" +
 			"config.rateLimit.windowMs [required] must be given: a whole number of at least 1000",
 		`{"rateLimit":{"maxRequests":0,"windowMs":999}}`: "config.rateLimit.maxRequests [too_small] must be at least 1, not 0\n" +
@@ -180,17 +171,17 @@ func TestRefusedConfigurationsSayWhatIsWrong(t *testing.T) {
 			"config.retryPolicy.maxBackoffMs [too_small] must be at least 1000, not 999",
 		`{"retryPolicy":{"maxRetries":-1,"backoffMs":5000,"maxBackoffMs":4999}}`: "config.retryPolicy.maxRetries [too_small] must be at least 0, not -1\n" +
 			"config.retryPolicy.maxBackoffMs [too_small] must be at least backoffMs, which is 5000, not 4999",
-		`{"scheduleConfig":null}`:                   `config.scheduleConfig [wrong_type] must be an object, not null`,
-		`{"scheduleConfig":{"cron":5}}`:             `config.scheduleConfig.cron [wrong_type] must be a string, not a number`,
-		`{"scheduleConfig":{"cron":"0 25 * * *"}}`:  `config.scheduleConfig.cron [bad_format] has a wrong hour field "25": "25" must be a number from 0 to 23`,
+		`{"scheduleConfig":null}`:                                         `config.scheduleConfig [wrong_type] must be an object, not null`,
+		`{"scheduleConfig":{"cron":5}}`:                                   `config.scheduleConfig.cron [wrong_type] must be a string, not a number`,
+		`{"scheduleConfig":{"cron":"0 25 * * *"}}`:                        `config.scheduleConfig.cron [bad_format] has a wrong hour field "25": "25" must be a number from 0 to 23`,
 		`{"scheduleConfig":{"cron":"` + strings.Repeat("*", 1001) + `"}}`: `config.scheduleConfig.cron [too_long] must be at most 1000 characters long, not 1001`,
-		`{"scheduleConfig":{"intervalMs":59999}}`:   `config.scheduleConfig.intervalMs [too_small] must be at least 60000, not 59999`,
-		`{"scheduleConfig":{"cron":"@daily","intervalMs":60000}}`: `config.scheduleConfig [conflicting] must hold cron or intervalMs, not both`,
-		`{"scheduleConfig":{"timezone":""}}`:        `config.scheduleConfig.timezone [unknown] must be the IANA name of a time zone, such as "Europe/Berlin", not ""`,
-		`{"scheduleConfig":{"timezone":"Local"}}`:   `config.scheduleConfig.timezone [unknown] must be the IANA name of a time zone, such as "Europe/Berlin", not "Local"`,
-		`{"scheduleConfig":{"timezone":"Europe/Paradise"}}`: `config.scheduleConfig.timezone [unknown] must be the IANA name of a time zone, such as "Europe/Berlin", not "Europe/Paradise"`,
-		`{"scheduleConfig":{"timezone":"../Europe/Berlin"}}`: `config.scheduleConfig.timezone [unknown] must be the IANA name of a time zone, such as "Europe/Berlin", not "../Europe/Berlin"`,
-		`{"scheduleConfig":{"timezone":"posixrules"}}`: `config.scheduleConfig.timezone [unknown] must be the IANA name of a time zone, such as "Europe/Berlin", not "posixrules"`,
+		`{"scheduleConfig":{"intervalMs":59999}}`:                         `config.scheduleConfig.intervalMs [too_small] must be at least 60000, not 59999`,
+		`{"scheduleConfig":{"cron":"@daily","intervalMs":60000}}`:         `config.scheduleConfig [conflicting] must hold cron or intervalMs, not both`,
+		`{"scheduleConfig":{"timezone":""}}`:                              `config.scheduleConfig.timezone [unknown] must be the IANA name of a time zone, such as "Europe/Berlin", not ""`,
+		`{"scheduleConfig":{"timezone":"Local"}}`:                         `config.scheduleConfig.timezone [unknown] must be the IANA name of a time zone, such as "Europe/Berlin", not "Local"`,
+		`{"scheduleConfig":{"timezone":"Europe/Paradise"}}`:               `config.scheduleConfig.timezone [unknown] must be the IANA name of a time zone, such as "Europe/Berlin", not "Europe/Paradise"`,
+		`{"scheduleConfig":{"timezone":"../Europe/Berlin"}}`:              `config.scheduleConfig.timezone [unknown] must be the IANA name of a time zone, such as "Europe/Berlin", not "../Europe/Berlin"`,
+		`{"scheduleConfig":{"timezone":"posixrules"}}`:                    `config.scheduleConfig.timezone [unknown] must be the IANA name of a time zone, such as "Europe/Berlin", not "posixrules"`,
 		`{"scheduleConfig":{"catchUp":"some","overlap":"Skip"}}`: "config.scheduleConfig.catchUp [not_allowed] must be \"none\", \"last\" or \"all\", not \"some\"\n" +
 			"config.scheduleConfig.overlap [not_allowed] must be \"allow\" or \"skip\", not \"Skip\"",
 		`{"scheduleConfig":{"catchUp":null,"overlap":false}}`: "config.scheduleConfig.catchUp [wrong_type] must be a string, not null\n" +

@@ -224,9 +224,13 @@ func checkType(r *domain.Rules, t Type) {
 }
 
 // readConfig reads a configuration and checks its event against those that the
-// tenant knows.
+// tenant knows. What a configuration holds that is already reported as a whole is not
+// reported as well.
 func readConfig(r *domain.Rules, doc domain.Document, settings tenant.Settings) Config {
 	c, found := ParseConfig(doc)
+	if r.Broken("config") || r.Broken("") {
+		return c
+	}
 	r.Add(found...)
 	if event, ok := c.Event(); ok && !settings.KnowsEvent(event) {
 		r.Check(false, "config.webhookConfig.event", domain.Unknown, "must be one of the events in your settings; there is no %q", event)

@@ -49,6 +49,16 @@ func around() trigger.Surroundings {
 	return trigger.Surroundings{VersionExists: true, SubTenant: "acme"}
 }
 
+// knows are settings that list events.
+func knows(t testing.TB, names ...string) tenant.Settings {
+	t.Helper()
+	var s tenant.Settings
+	for _, name := range names {
+		s.Events = append(s.Events, tenant.Event{Name: name, Label: name})
+	}
+	return s
+}
+
 func mustNew(t testing.TB, d trigger.Draft) *trigger.Trigger {
 	t.Helper()
 	trg, err := trigger.New(id, owner, around(), d, created)

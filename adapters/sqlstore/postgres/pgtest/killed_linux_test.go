@@ -2,9 +2,7 @@ package pgtest_test
 
 import (
 	"bufio"
-	"context"
 	"database/sql"
-	"fmt"
 	"os"
 	"os/exec"
 	"strings"
@@ -13,16 +11,6 @@ import (
 
 	"github.com/sluicehq/sluice/adapters/sqlstore/postgres/pgtest"
 )
-
-func launchAndWait() {
-	instance, err := pgtest.Launch(context.Background(), pgtest.Options{})
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	fmt.Println(instance.URL)
-	select {}
-}
 
 func TestAKilledProcessTakesItsServerWithItAndTheNextOneClearsUp(t *testing.T) {
 	self, err := os.Executable()

@@ -1,6 +1,7 @@
 package pgtest_test
 
 import (
+	"context"
 	"database/sql"
 	"fmt"
 	"net/url"
@@ -20,6 +21,16 @@ func TestMain(m *testing.M) {
 		launchAndWait()
 	}
 	pgtest.Main(m)
+}
+
+func launchAndWait() {
+	instance, err := pgtest.Launch(context.Background(), pgtest.Options{})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	fmt.Println(instance.URL)
+	select {}
 }
 
 func query(t *testing.T, address, statement string) string {

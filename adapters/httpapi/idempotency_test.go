@@ -1,0 +1,137 @@
+package httpapi_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/sluicehq/sluice/domain"
+)
+
+// posts gives a body for every POST of the API, and another one that means something
+// else; empty where there is no body.
+func posts(e estate) map[string][2]string {
+	version := e.ids["workflow-versions"]
+	return map[string][2]string{
+		"/workflows":         {`{"name":"once"}`, `{"name":"other"}`},
+		"/workflow-versions": {fmt.Sprintf(`{"workflowId":%q}`, e.ids["workflows"]), fmt.Sprintf(`{"workflowId":%q,"nodes":[{"id":"a"}]}`, e.ids["workflows"])},
+		"/triggers": {
+			fmt.Sprintf(`{"workflowVersionId":%q,"name":"a","type":"webhook","config":{}}`, version),
+			fmt.Sprintf(`{"workflowVersionId":%q,"name":"b","type":"webhook","config":{}}`, version),
+		},
+		"/sub-tenants":  {`{"name":"once"}`, `{"name":"other"}`},
+		"/custom-nodes": {`{"type":"acme.once","name":"a","version":"1.0.0"}`, `{"type":"acme.once","name":"b","version":"1.0.0"}`},
+		"/api-keys":     {`{"type":"public"}`, `{"type":"secret"}`},
+		"/api-keys/" + e.ids["api-keys"] + "/rotate":  {`{"graceSeconds":60}`, `{"graceSeconds":61}`},
+		"/workflow-versions/" + version + "/publish":  {"", ""},
+		"/workflow-versions/" + version + "/validate": {"", ""},
+	}
+}
+
+func TestEveryPostTakesEffectOnceForItsKey(t *testing.T) {
+	g := newGateway(t)
+	e := g.estate("Acme")
+	bodies := posts(e)
+	for _, r := range routesBehindKeys(g) {
+		path, _ := e.fill(r.Path)
+		body, known := bodies[strings.TrimPrefix(path, "/v1/gateway")]
+		if r.Method != http.MethodPost {
+			continue
+		}
+		t.Run(r.Path, func(t *testing.T) {
+			if !known {
+				t.Fatal("this test has no body for the route")
+			}
+			post := func(body string) answer {
+				return g.send(http.MethodPost, path, e.secret, body, "X-Idempotency-Key", "k")
+			}
+			first := post(body[0])
+			if first.status >= http.StatusBadRequest && !strings.HasSuffix(path, "/publish") {
+				t.Fatalf("got %d: %s", first.status, first.body)
+			}
+			if strings.HasSuffix(path, "/publish") { // nothing is recorded for what is refused
+				if again := post(body[0]); first.status != http.StatusBadRequest || again.status != first.status || again.header.Get("Idempotent-Replayed") != "" {
+					t.Errorf("the repeat of a refusal got %d %v", again.status, again.header)
+				}
+				return
+			}
+			again := post(" " + body[0] + "\n")
+			if body[0] == "" {
+				again = post("")
+			}
+			if again.status != first.status || again.header.Get("Idempotent-Replayed") != "true" || withoutKey(t, again) != withoutKey(t, first) {
+				t.Errorf("the repeat got %d: %s, not %s", again.status, again.body, first.body)
+			}
+			if body[1] != body[0] {
+				if other := post(body[1]); other.status != http.StatusBadRequest || other.field(t, "code") != "idempotency_key_reused" {
+					t.Errorf("another body got %d: %s", other.status, other.body)
+				}
+			}
+			if third := g.send(http.MethodPost, path, e.secret, body[1], "X-Idempotency-Key", "K"); third.status >= http.StatusBadRequest && third.status != http.StatusConflict {
+				t.Errorf("another key got %d: %s", third.status, third.body)
+			}
+		})
+	}
+}
+
+// withoutKey is a body without the text of a key, which only the first answer shows.
+func withoutKey(t *testing.T, a answer) string {
+	t.Helper()
+	if key, ok := a.field(t, "key").(string); ok {
+		return strings.Replace(a.body, fmt.Sprintf(`"key":%q,`, key), "", 1)
+	}
+	return a.body
+}
+
+func TestOfThirtyRequestsWithOneKeyOneTakesEffect(t *testing.T) {
+	g := newGateway(t)
+	c := g.customer("Acme")
+	var mu sync.Mutex
+	statuses := make(map[int]int)
+	var done sync.WaitGroup
+	for range 30 {
+		done.Go(func() {
+			got := g.send(http.MethodPost, "/v1/gateway/workflows", c.secret, `{"name":"Once"}`, "X-Idempotency-Key", "k")
+			if got.status == http.StatusConflict && (got.field(t, "code") != "idempotency_in_progress" || got.header.Get("Retry-After") != "1" || got.header.Get("X-Should-Retry") != "") {
+				t.Errorf("the answer is %v %s", got.header, got.body)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			statuses[got.status]++
+		})
+	}
+	done.Wait()
+	list := g.send(http.MethodGet, "/v1/gateway/workflows?search=once", c.secret, "")
+	if list.field(t, "total") != 1.0 || statuses[201] < 1 || statuses[201]+statuses[409] != 30 {
+		t.Errorf("%v workflows; the answers were %v", list.field(t, "total"), statuses)
+	}
+}
+
+func TestAKeyIsForgottenAfterADay(t *testing.T) {
+	g := newGateway(t)
+	c := g.customer("Acme")
+	post := func() answer {
+		return g.send(http.MethodPost, "/v1/gateway/sub-tenants", c.secret, `{"name":"Again"}`, "X-Idempotency-Key", "k")
+	}
+	first := post()
+	g.clock.Set(noon.Add(domain.OnceRetention - time.Second))
+	if again := post(); again.header.Get("Idempotent-Replayed") != "true" {
+		t.Errorf("a repeat within a day got %d: %s", again.status, again.body)
+	}
+	g.clock.Set(noon.Add(domain.OnceRetention))
+	if again := post(); again.header.Get("Idempotent-Replayed") != "" || again.field(t, "id") == first.field(t, "id") {
+		t.Errorf("a request a day later got %d: %s", again.status, again.body)
+	}
+}
+
+func TestAPermanentConflictTellsClientsNotToRepeatIt(t *testing.T) {
+	g := newGateway(t)
+	c := g.customer("Acme")
+	got := g.send(http.MethodPost, "/v1/gateway/workflows", c.secret, `{"name":"Orders"}`)
+	if got.status != http.StatusConflict || got.header.Get("X-Should-Retry") != "false" || got.header.Get("Retry-After") != "" {
+		t.Errorf("got %d %v", got.status, got.header)
+	}
+}
