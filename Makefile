@@ -4,7 +4,8 @@ export GOFLAGS := $(filter-out -trimpath,$(GOFLAGS)) -trimpath
 
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 FUZZTIME ?= 20s
-LINT     := go tool -modfile=deploy/tools/go.mod golangci-lint
+TOOL     := go tool -modfile=deploy/tools/go.mod
+LINT     := $(TOOL) golangci-lint
 # Packages that share state between goroutines; the others have nothing to race for.
 RACE     := ./adapters/httpapi/... ./adapters/limiter/... ./adapters/sqlstore/... ./adapters/system/... ./adapters/expression/... ./application/... ./cmd/... ./domain/trigger/...
 
@@ -53,10 +54,23 @@ wire: ## Write the object graph anew
 wire-check: ## Check that the object graph is the one that is described
 	go tool wire diff ./cmd/...
 
-.PHONY: openapi-lint
-openapi-lint: ## Check the description of the API (needs Node)
+deploy/npm/node_modules: deploy/npm/package-lock.json
 	cd deploy/npm && npm ci --silent --no-audit --no-fund
+	@touch $@
+
+.PHONY: openapi-lint
+openapi-lint: deploy/npm/node_modules ## Check the description of the API (needs Node)
 	cd adapters/httpapi/openapi && ../../../deploy/npm/node_modules/.bin/redocly lint openapi.yaml
+
+.PHONY: client
+client: deploy/npm/node_modules ## Generate the Go client and the TypeScript types from the description of the API
+	$(TOOL) oapi-codegen -config deploy/tools/oapi-codegen.yaml adapters/httpapi/openapi/openapi.yaml
+	cd deploy/npm && npx --no-install openapi-typescript ../../adapters/httpapi/openapi/openapi.yaml -o ../../adapters/httpapi/client/typescript/sluice.d.ts
+
+.PHONY: client-check
+client-check: build client ## Check that the clients are those of the description, and that the TypeScript one works
+	git diff --exit-code --stat -- adapters/httpapi/client
+	deploy/npm/check-client
 
 .PHONY: fuzz
 fuzz: ## Run every fuzz test for FUZZTIME (20s)
@@ -71,7 +85,7 @@ bench: ## Measure the hot paths against a baseline in the same run (installs wrk
 	go run ./deploy/bench
 
 .PHONY: ci
-ci: tidy-check wire-check lint test race build openapi-lint ## Run everything that must pass
+ci: tidy-check wire-check lint test race build openapi-lint client-check ## Run everything that must pass
 	@echo "ci passed"
 
 .PHONY: clean

@@ -162,8 +162,9 @@ func (sc scheduleConfig) location() *time.Location {
 }
 
 // RestoreConfig rebuilds a configuration from the text that a store kept. It is not
-// checked: no bound applies, and a member that cannot be read at all, such as a time
-// zone that is gone, reads as absent.
+// checked: no bound applies, and a member that cannot be read at all reads as absent.
+// A schedule whose expression, interval or time zone cannot be read is absent as a
+// whole, so that it is never due at a time nobody asked for.
 func RestoreConfig(text string) Config {
 	doc := domain.RestoreDocument(text)
 	return Config{document: doc, read: sync.OnceValue(func() members {

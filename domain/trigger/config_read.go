@@ -66,9 +66,14 @@ func readMembers(r *domain.Rules, doc domain.Document, trusted bool) members {
 	return m
 }
 
-// withoutBroken drops the members about which something was found.
+// withoutBroken drops the members about which something was found. A schedule whose
+// times can be read keeps them: a word for catching up or overlapping that only a
+// newer version of the gateway knows leaves the default, and does not stop it.
 func (m members) withoutBroken(r *domain.Rules) members {
 	for _, v := range r.Violations() {
+		if v.Field == schedulePath+".catchUp" || v.Field == schedulePath+".overlap" {
+			continue // reads as absent already
+		}
 		name, _, _ := strings.Cut(strings.TrimPrefix(v.Field, configPath+"."), ".")
 		switch name {
 		case "rateLimit":

@@ -189,7 +189,7 @@ func (f cronField) span(text string, hasStep bool) (from, to int, err error) {
 			to = sundayAgain // so that FRI-SUN is the weekend and the day before
 		}
 	case hasStep:
-		to = f.end()
+		to = max(from, f.end()) // Sunday as 7 is beyond it
 	default:
 		to = from
 	}

@@ -95,12 +95,15 @@ func (s Schedule) Upcoming(after time.Time, n int) []Occurrence {
 	return upcoming
 }
 
+// nextInterval goes on from the first instant. It takes more than one step only where
+// a difference is greater than a duration can hold, which is 292 years.
 func (s Schedule) nextInterval(after time.Time) time.Time {
-	if after.Before(s.anchor) {
-		return s.anchor.Add(s.interval)
+	next := s.anchor.Add(s.interval)
+	for !next.After(after) {
+		passed := after.Sub(next) / s.interval
+		next = next.Add(passed * s.interval).Add(s.interval)
 	}
-	passed := after.Sub(s.anchor) / s.interval
-	return s.anchor.Add(passed * s.interval).Add(s.interval)
+	return next
 }
 
 // nextNamed finds the next local time that the expression names. Instants do not

@@ -147,7 +147,20 @@ func TestAStoppedServerLeavesNothingBehind(t *testing.T) {
 	if now := len(folders(t, os.Getpid())); now != before+1 {
 		t.Errorf("%d folders before, %d while it runs", before, now)
 	}
+	db, err := sql.Open("postgres", instance.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	conn, err := db.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
 	instance.Stop()
+	if _, err := conn.ExecContext(t.Context(), "SELECT 1"); err == nil {
+		t.Error("the server still answers")
+	}
 	if left := len(folders(t, os.Getpid())); left != before {
 		t.Errorf("%d folders before, %d after", before, left)
 	}

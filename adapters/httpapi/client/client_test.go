@@ -1,0 +1,118 @@
+package client_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"github.com/sluicehq/sluice/adapters/expression"
+	"github.com/sluicehq/sluice/adapters/httpapi"
+	"github.com/sluicehq/sluice/adapters/httpapi/client"
+	"github.com/sluicehq/sluice/adapters/httpapi/contract"
+	"github.com/sluicehq/sluice/adapters/limiter/memory"
+	"github.com/sluicehq/sluice/adapters/sqlstore/sqlite"
+	"github.com/sluicehq/sluice/adapters/system"
+	"github.com/sluicehq/sluice/application/admission"
+	"github.com/sluicehq/sluice/application/tenants"
+	"github.com/sluicehq/sluice/application/triggers"
+	"github.com/sluicehq/sluice/application/workflows"
+	"github.com/sluicehq/sluice/ports/inbound"
+)
+
+// serve runs the gateway and returns its address and a tenant's secret key.
+func serve(t *testing.T) (baseURL, key string) {
+	t.Helper()
+	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "sluice.db"), sqlite.Options{Volatile: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = store.Close() })
+	if _, err := store.Migrator().Up(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	clock, random, limiter := system.Clock{}, system.Random{}, memory.New(system.Clock{})
+	api, err := httpapi.New(httpapi.Ports{
+		Admission: admission.New(store, limiter, clock), Triggers: triggers.New(store, limiter, clock, random),
+		Workflows: workflows.New(store, clock, random), Versions: workflows.NewVersions(store, expression.Checker{}, clock, random),
+	}, httpapi.Options{Log: zerolog.Nop(), MaxBody: 1 << 20, Now: clock.Now, NewID: random.ID, Ready: func(context.Context) error { return nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	made, err := tenants.New(store, clock, random).Create(t.Context(), inbound.TenantDraft{Name: "Acme"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(contract.New(t).Handler(api))
+	t.Cleanup(server.Close)
+	return server.URL, made.Secret.Text.Reveal()
+}
+
+func of[T any](v T) *T { return &v }
+
+func TestFromAnEmptyTenantToAPublishedVersion(t *testing.T) {
+	baseURL, key := serve(t)
+	api, err := client.Connect(baseURL, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := t.Context()
+	wf, err := api.PublicworkflowsCreateWorkflowV1WithResponse(ctx, &client.PublicworkflowsCreateWorkflowV1Params{XIdempotencyKey: of("first")},
+		client.CreateWorkflow{Name: "Orders"})
+	if err != nil || wf.JSON201 == nil {
+		t.Fatalf("%v, %s", err, wf.Body)
+	}
+	nodes := []client.NodeDraft{{
+		Id: "notice", Type: of("transform"), Version: of("1.0.0"), Name: of("Notice"),
+		Config: &map[string]any{"transformType": "expression", "expression": "payload.id"}, Position: &client.Position{X: 0.5, Y: 1e15 + 1},
+	}}
+	ver, err := api.PublicworkflowversionsCreateWorkflowVersionV1WithResponse(ctx, nil, client.CreateWorkflowVersion{WorkflowId: wf.JSON201.Id, Nodes: &nodes})
+	if err != nil || ver.JSON201 == nil || ver.JSON201.Nodes[0].Position.Y != 1e15+1 {
+		t.Fatalf("%v, %s", err, ver.Body)
+	}
+	published, err := api.PublicworkflowversionsPublishWorkflowVersionV1WithResponse(ctx, ver.JSON201.Id, nil)
+	if err != nil || published.JSON200 == nil || !published.JSON200.Version.IsActive || published.JSON200.Version.PublishedAt.After(time.Now().Add(time.Minute)) {
+		t.Fatalf("%v, %s", err, published.Body)
+	}
+	trg, err := api.PublictriggersCreateTriggerV1WithResponse(ctx, nil, client.CreateTrigger{
+		WorkflowVersionId: ver.JSON201.Id, Name: "Paid", Type: client.TriggerTypeWebhook,
+	})
+	if err != nil || trg.JSON201 == nil {
+		t.Fatalf("%v, %s", err, trg.Body)
+	}
+	page, err := api.PublictriggersListTriggersV1WithResponse(ctx, &client.PublictriggersListTriggersV1Params{Limit: of(5)})
+	if err != nil || page.JSON200 == nil || page.JSON200.Total != 1 || page.JSON200.Items[0].Id != trg.JSON201.Id {
+		t.Fatalf("%v, %s", err, page.Body)
+	}
+}
+
+func TestAFailureSaysWhatIsWrong(t *testing.T) {
+	baseURL, key := serve(t)
+	api, err := client.Connect(baseURL, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := api.PublicworkflowsCreateWorkflowV1WithResponse(t.Context(), nil, client.CreateWorkflow{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var failure *client.RequestError
+	if err := client.Failure(got.StatusCode(), got.Body); !errors.As(err, &failure) || failure.Status != http.StatusBadRequest ||
+		failure.Body.Code != "workflow_invalid" || err.Error() != "gateway: 400 workflow_invalid: The workflow is not valid.; name must not be empty" {
+		t.Errorf("the failure is %v", err)
+	}
+	if err := client.Failure(http.StatusBadGateway, []byte("<html>")); !errors.As(err, &failure) || failure.Status != http.StatusBadGateway {
+		t.Errorf("the failure is %v", err)
+	}
+	if err := client.Failure(http.StatusNoContent, nil); err != nil {
+		t.Errorf("a success is %v", err)
+	}
+	if _, err := client.Connect(baseURL, ""); err == nil {
+		t.Error("an empty key is accepted")
+	}
+}
