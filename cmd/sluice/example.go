@@ -17,7 +17,7 @@ type exampleIDs struct {
 	VersionID  workflow.VersionID `json:"workflowVersionId"`
 }
 
-// createExample gives a tenant a workflow to try things with: an order is looked
+// createExample gives a tenant a published workflow to try things with: an order is looked
 // at, and a large one is reported.
 func (op operator) createExample(ctx context.Context, owner tenant.ID) (*exampleIDs, error) {
 	who := tenant.Operator(owner)
@@ -44,6 +44,9 @@ func (op operator) createExample(ctx context.Context, owner tenant.ID) (*example
 	})
 	if err != nil {
 		return nil, fmt.Errorf("create a version of the example workflow: %w", err)
+	}
+	if _, err := op.Versions.Publish(ctx, who, domain.Once{}, ver.ID()); err != nil {
+		return nil, fmt.Errorf("publish the example workflow: %w", err)
 	}
 	return &exampleIDs{WorkflowID: wf.ID(), VersionID: ver.ID()}, nil
 }

@@ -15,7 +15,6 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
-	"syscall"
 
 	"github.com/sluicehq/sluice/adapters/sqlstore/postgres/pgtest"
 )
@@ -27,13 +26,41 @@ const (
 )
 
 func main() {
-	// An interrupt reaches the program too, which ends in its own way; then the server
-	// is stopped.
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	code, err := run(context.WithoutCancel(ctx), os.Args[1:], os.Stdout, os.Stderr)
+	code, err := run(context.Background(), os.Args[1:], os.Stdout, os.Stderr)
 	if err != nil {
 		_, _ = fmt.Fprintf(os.Stderr, "pgserver: %v\n", err) // nowhere else to report to
 	}
 	os.Exit(code)
+}
+
+// run returns the exit code, and an error where it is not the program that failed.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) (int, error) {
+	if len(args) == 0 {
+		return exitUsage, errors.New("which program? Say pgserver PROGRAM [ARGUMENT...]")
+	}
+	// The terminal sends an interrupt to the program as well, and the program decides.
+	// This process has to outlive it, to stop the server.
+	interrupts := make(chan os.Signal, 1)
+	signal.Notify(interrupts, os.Interrupt)
+	defer signal.Stop(interrupts)
+
+	program := exec.CommandContext(ctx, args[0], args[1:]...)
+	program.Stdin, program.Stdout, program.Stderr = os.Stdin, stdout, stderr
+	program.Env = os.Environ()
+	if os.Getenv(pgtest.AddressVariable) == "" {
+		server, err := pgtest.Launch(ctx, pgtest.Options{})
+		if err != nil {
+			return exitFailed, err
+		}
+		defer server.Stop()
+		program.Env = append(program.Env, pgtest.AddressVariable+"="+server.URL)
+	}
+	err := program.Run()
+	if ended, ok := errors.AsType[*exec.ExitError](err); ok && ended.ExitCode() > 0 {
+		return ended.ExitCode(), nil
+	}
+	if err != nil {
+		return exitFailed, err
+	}
+	return 0, nil
 }

@@ -150,6 +150,8 @@ func TestRefusedConfigurationsSayWhatIsWrong(t *testing.T) {
 		`{"timeoutMs":1000.5}`:                                           `config.timeoutMs [not_whole] must be a whole number, not 1000.5`,
 		`{"timeoutMs":1e-400}`:                                           `config.timeoutMs [not_whole] must be a whole number, not 1e-400`,
 		`{"timeoutMs":1e-99999999999999999999}`:                          `config.timeoutMs [not_whole] must be a whole number, not 1e-99999999999999999999`,
+		`{"timeoutMs":10e9223372036854775807}`:                           `config.timeoutMs [too_large] must be at most 3153600000000, not 10e9223372036854775807`,
+		`{"timeoutMs":0.1e-9223372036854775808}`:                         `config.timeoutMs [not_whole] must be a whole number, not 0.1e-9223372036854775808`,
 		`{"timeoutMs":1e400}`:                                            `config.timeoutMs [too_large] must be at most 3153600000000, not 1e400`,
 		`{"timeoutMs":-1e400}`:                                           `config.timeoutMs [too_small] must be at least 1000, not -1e400`,
 		`{"timeoutMs":1e99999999999999999999}`:                           `config.timeoutMs [too_large] must be at most 3153600000000, not 1e99999999999999999999`,
@@ -181,6 +183,7 @@ func TestRefusedConfigurationsSayWhatIsWrong(t *testing.T) {
 		`{"scheduleConfig":{"timezone":"Local"}}`:                         `config.scheduleConfig.timezone [unknown] must be the IANA name of a time zone, such as "Europe/Berlin", not "Local"`,
 		`{"scheduleConfig":{"timezone":"Europe/Paradise"}}`:               `config.scheduleConfig.timezone [unknown] must be the IANA name of a time zone, such as "Europe/Berlin", not "Europe/Paradise"`,
 		`{"scheduleConfig":{"timezone":"../Europe/Berlin"}}`:              `config.scheduleConfig.timezone [unknown] must be the IANA name of a time zone, such as "Europe/Berlin", not "../Europe/Berlin"`,
+		`{"scheduleConfig":{"timezone":"./UTC"}}`:                         `config.scheduleConfig.timezone [unknown] must be the IANA name of a time zone, such as "Europe/Berlin", not "./UTC"`,
 		`{"scheduleConfig":{"timezone":"posixrules"}}`:                    `config.scheduleConfig.timezone [unknown] must be the IANA name of a time zone, such as "Europe/Berlin", not "posixrules"`,
 		`{"scheduleConfig":{"catchUp":"some","overlap":"Skip"}}`: "config.scheduleConfig.catchUp [not_allowed] must be \"none\", \"last\" or \"all\", not \"some\"\n" +
 			"config.scheduleConfig.overlap [not_allowed] must be \"allow\" or \"skip\", not \"Skip\"",
@@ -224,6 +227,9 @@ func TestAStoreIsTrusted(t *testing.T) {
 		"a zone that is gone makes no schedule": {`{"scheduleConfig":{"cron":"@daily","timezone":"Europe/Paradise","overlap":"skip"}}`, defaults()},
 		"what cannot be read reads as absent": {
 			`{"rateLimit":{"maxRequests":1},"timeoutMs":1e400,"retryPolicy":{"maxRetries":"3"},"webhookConfig":{"event":7},"scheduleConfig":{"cron":"@never"}}`, defaults(),
+		},
+		"words that only a newer version knows do not stop a schedule": {
+			`{"scheduleConfig":{"cron":"@daily","catchUp":"two","overlap":"queue"}}`, dueAt("2026-01-02T00:00:00Z", "2026-01-03T00:00:00Z"),
 		},
 		"a text that is no object": {`[`, defaults()},
 	} {

@@ -30,7 +30,7 @@ func TestDueInstantsAreFiredOrCaughtUp(t *testing.T) {
 		"what was dealt with is not again":  {"2026-05-01T10:00:00Z", "2026-05-01T10:00:00Z", trigger.CatchUpAll, nil},
 		"on time":                           {"2026-05-01T10:00:00Z", "2026-05-01T11:00:00Z", trigger.CatchUpNone, []planned{{At: at("2026-05-01T11:00:00Z"), Outcome: trigger.Fired}}},
 		"just not late":                     {"2026-05-01T10:00:00Z", "2026-05-01T11:00:04.999Z", trigger.CatchUpNone, []planned{{At: at("2026-05-01T11:00:00Z"), Outcome: trigger.Fired}}},
-		"late":                              {"2026-05-01T10:00:00Z", "2026-05-01T11:00:05.0001Z", trigger.CatchUpNone, []planned{{at("2026-05-01T11:00:00Z"), trigger.Late, "fired 5s after it was due"}}},
+		"late":                              {"2026-05-01T10:00:00Z", "2026-05-01T11:00:05Z", trigger.CatchUpNone, []planned{{at("2026-05-01T11:00:00Z"), trigger.Late, "fired 5s after it was due"}}},
 		"just not missed":                   {"2026-05-01T10:00:00Z", "2026-05-01T11:00:59.999Z", trigger.CatchUpNone, []planned{{at("2026-05-01T11:00:00Z"), trigger.Late, "fired 59.999s after it was due"}}},
 		"missed, and not caught up":         {"2026-05-01T10:00:00Z", "2026-05-01T11:01:00Z", trigger.CatchUpNone, []planned{{at("2026-05-01T11:00:00Z"), trigger.Skipped, noCatchUp}}},
 		"missed, and the only one":          {"2026-05-01T10:00:00Z", "2026-05-01T11:01:00Z", trigger.CatchUpLast, []planned{{at("2026-05-01T11:00:00Z"), trigger.CaughtUp, latest}}},

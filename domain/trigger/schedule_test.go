@@ -46,6 +46,13 @@ func TestIntervalsKeepTheirRhythm(t *testing.T) {
 	})
 }
 
+func TestAnIntervalGoesOnBeyondWhatADurationHolds(t *testing.T) {
+	next, ok := trigger.NewIntervalSchedule(24*time.Hour, at("2026-05-01T06:00:00Z")).Next(at("2826-05-01T12:00:00Z"))
+	if want := at("2826-05-02T06:00:00Z"); !ok || !next.At.Equal(want) {
+		t.Errorf("it is due at %s, not at %s", next.At, want)
+	}
+}
+
 func TestTheZeroScheduleIsNeverDue(t *testing.T) {
 	var s trigger.Schedule
 	if next, ok := s.Next(at("2026-01-01T00:00:00Z")); ok {

@@ -154,6 +154,12 @@ func TestRefusedTriggersSayEverythingThatIsWrong(t *testing.T) {
 				"type[0] [wrong_type] must be something else\n" + "names [wrong_type] must be something else\n" +
 				"workflowVersionId [unknown] does not exist; it must be the id of one of your workflow versions\n",
 		},
+		"a member whose name only begins alike is another": {
+			trigger.Draft{Malformed: []domain.Violation{wrong("configuration"), wrong("names"), wrong("type[0]")}},
+			"configuration [wrong_type] must be something else\n" + "names [wrong_type] must be something else\n" +
+				"type[0] [wrong_type] must be something else\n" + "workflowVersionId [required] must not be empty\n" +
+				"name [required] must not be empty\n" + "config [required] must be given; it may be an empty object\n",
+		},
 		"a request of the wrong type lacks nothing": {
 			trigger.Draft{Malformed: []domain.Violation{wrong("")}}, " [wrong_type] must be something else\n",
 		},

@@ -62,15 +62,16 @@ func Main(m *testing.M) {
 // of the test must hand its TestMain to [Main].
 func Start(tb testing.TB) *Server {
 	tb.Helper()
-	shared.once.Do(func() { shared.server, shared.err = start(context.Background(), os.Getenv(addressVariable)) })
+	shared.once.Do(func() { shared.server, shared.err = start(context.Background(), os.Getenv(AddressVariable)) })
 	if shared.err != nil {
 		tb.Fatalf("no PostgreSQL for the tests: %v", shared.err)
 	}
 	return shared.server
 }
 
-// addressVariable names the environment variable that names a server.
-const addressVariable = "TEST_DATABASE_URL"
+// AddressVariable is the environment variable that names a server for the tests: the
+// URL of a database on it, as an account that may make databases.
+const AddressVariable = "TEST_DATABASE_URL"
 
 // start uses the server at the given address, or launches one when it is empty.
 func start(ctx context.Context, address string) (*Server, error) {
@@ -84,7 +85,7 @@ func start(ctx context.Context, address string) (*Server, error) {
 	}
 	u, err := url.Parse(address)
 	if err != nil || !strings.HasPrefix(u.Scheme, "postgres") {
-		return nil, fmt.Errorf("%s must be a URL like postgres://user:password@host:port/postgres", addressVariable)
+		return nil, fmt.Errorf("%s must be a URL like postgres://user:password@host:port/postgres", AddressVariable)
 	}
 	s.address = *u
 	var version int
