@@ -35,8 +35,8 @@ func startGateway(ctx context.Context, binary, databaseURL, log string) (*gatewa
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = out.Close() }() // the process has its own handle
-	g.cmd = exec.Command(binary, "serve")
+	defer func() { _ = out.Close() }()    // the process has its own handle
+	g.cmd = exec.Command(binary, "serve") //nolint:noctx // stopped by stop, not by a signal to the bench
 	g.cmd.Env, g.cmd.Stdout, g.cmd.Stderr = g.environ, out, out
 	bound(g.cmd)
 	if err := g.cmd.Start(); err != nil {

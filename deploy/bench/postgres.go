@@ -68,7 +68,7 @@ func startPostgres(ctx context.Context, dir string) (*postgresServer, error) {
 	for _, s := range postgresSettings {
 		args = append(args, "-c", s)
 	}
-	p.cmd = exec.Command(filepath.Join(bin, "postgres"), args...) // stopped by stop, not by a signal to the bench
+	p.cmd = exec.Command(filepath.Join(bin, "postgres"), args...) //nolint:noctx // stopped by stop, not by a signal to the bench
 	p.cmd.Dir = home
 	as.as(p.cmd)
 	bound(p.cmd)
@@ -167,9 +167,9 @@ func (p *postgresServer) stop() {
 func endProcess(cmd *exec.Cmd, ended chan error, sig os.Signal) {
 	_ = cmd.Process.Signal(sig) // it may have ended already
 	select {
-	case <-ended:
+	case <-ended: //nolint:errcheck // how it ended is in its log
 	case <-time.After(stopTimeout):
 		_ = cmd.Process.Kill()
-		<-ended
+		<-ended //nolint:errcheck // it was killed
 	}
 }
