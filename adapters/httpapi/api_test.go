@@ -324,3 +324,53 @@ func TestNoKeyEverReachesALogOrAnAnswer(t *testing.T) {
 		t.Errorf("the log does not tell who and what: %s", g.log.String())
 	}
 }
+
+func TestATenantCannotLockItselfOut(t *testing.T) {
+	g := newGateway(t)
+	c := g.customer("Acme")
+	keys := func(query string) []any {
+		list, _ := g.send(http.MethodGet, "/v1/gateway/api-keys"+query, c.secret, "").field(t, "items").([]any)
+		return list
+	}
+	var first string
+	for _, item := range keys("") {
+		if k, _ := item.(map[string]any); k["type"] == "secret" {
+			first = fmt.Sprint(k["id"])
+		}
+	}
+	revoke := func() answer { return g.send(http.MethodDelete, "/v1/gateway/api-keys/"+first, c.secret, "") }
+	refused := func(step string) {
+		t.Helper()
+		if got := revoke(); got.status != http.StatusConflict || got.field(t, "code") != "last_secret_key" {
+			t.Errorf("%s: got %d: %s", step, got.status, got.body)
+		}
+	}
+	refused("the only key")
+	g.send(http.MethodPost, "/v1/gateway/api-keys", c.secret, `{"type":"public"}`)
+	refused("beside a public key")
+	g.send(http.MethodPost, "/v1/gateway/api-keys", c.secret, `{"type":"secret","expiresAt":"2026-11-21T13:00:00Z"}`)
+	refused("beside a key that ends in an hour")
+	if made := g.send(http.MethodPost, "/v1/gateway/api-keys", c.secret, `{"type":"secret"}`); made.status != http.StatusCreated {
+		t.Fatalf("got %d: %s", made.status, made.body)
+	}
+	if got := revoke(); got.status != http.StatusNoContent {
+		t.Errorf("beside a key that lasts: got %d: %s", got.status, got.body)
+	}
+	if got := g.send(http.MethodGet, "/v1/gateway/settings", c.secret, ""); got.status != http.StatusUnauthorized {
+		t.Errorf("the revoked key got %d", got.status)
+	}
+}
+
+func TestOperationsWithoutABodyStillRefuseAMalformedOne(t *testing.T) {
+	g := newGateway(t)
+	e := g.estate("Acme")
+	for path, method := range map[string]string{
+		"/workflows/" + e.ids["workflows"] + "/toggle-status":            http.MethodPatch,
+		"/workflow-versions/" + e.ids["workflow-versions"] + "/publish":  http.MethodPost,
+		"/workflow-versions/" + e.ids["workflow-versions"] + "/validate": http.MethodPost,
+	} {
+		if got := g.send(method, "/v1/gateway"+path, e.secret, `{"a":`); got.status != http.StatusBadRequest || got.field(t, "code") != "malformed_json" {
+			t.Errorf("%s got %d: %s", path, got.status, got.body)
+		}
+	}
+}

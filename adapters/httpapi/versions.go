@@ -20,7 +20,8 @@ func (a *API) createVersion(c *gin.Context, who tenant.Caller) error {
 		return err
 	}
 	var r domain.Rules
-	id, _ := body.String("workflowId", &r)
+	id, sent := body.String("workflowId", &r)
+	r.Check(sent && id != "", "workflowId", domain.Required, "must be given: the id of the workflow it is a version of")
 	draft := inbound.VersionDraft{Workflow: knownID[workflow.ID](id, workflow.IDPrefix)}
 	draft.Nodes, draft.Edges = readNodes(body, &r), readEdges(body, &r)
 	draft.Malformed = r.Violations()
@@ -181,7 +182,11 @@ type publishedBody struct {
 
 // publishVersion answers POST /workflow-versions/{id}/publish.
 func (a *API) publishVersion(c *gin.Context, who tenant.Caller) error {
-	return execute(a, c, who, jsonread.Object{}, command[inbound.CheckedVersion]{
+	body, err := a.readBody(c)
+	if err != nil {
+		return err
+	}
+	return execute(a, c, who, body, command[inbound.CheckedVersion]{
 		status: http.StatusOK, revision: revisionOfVersion,
 		run: func(once domain.Once) (inbound.CheckedVersion, error) {
 			return a.ports.Versions.Publish(c.Request.Context(), who, once, versionID(c))
@@ -206,7 +211,11 @@ type findingBody struct {
 
 // validateVersion answers POST /workflow-versions/{id}/validate.
 func (a *API) validateVersion(c *gin.Context, who tenant.Caller) error {
-	return execute(a, c, who, jsonread.Object{}, command[[]workflow.Finding]{
+	body, err := a.readBody(c)
+	if err != nil {
+		return err
+	}
+	return execute(a, c, who, body, command[[]workflow.Finding]{
 		status: http.StatusOK, render: renderFindings,
 		run: func(once domain.Once) ([]workflow.Finding, error) {
 			return a.ports.Versions.Validate(c.Request.Context(), who, once, versionID(c))

@@ -127,6 +127,9 @@ func (a *API) updateWorkflow(c *gin.Context, who tenant.Caller) error {
 
 // toggleWorkflow answers PATCH /workflows/{id}/toggle-status.
 func (a *API) toggleWorkflow(c *gin.Context, who tenant.Caller) error {
+	if _, err := a.readBody(c); err != nil {
+		return err
+	}
 	id := pathID[workflow.ID](c, "id", workflow.IDPrefix)
 	wf, err := a.ports.Workflows.Toggle(c.Request.Context(), who, id, expected(c))
 	return answerWorkflow(c, wf, err)

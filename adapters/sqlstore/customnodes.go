@@ -98,10 +98,23 @@ func (s customNodes) Insert(ctx context.Context, n *node.Custom) error {
 	if err != nil {
 		return s.spoil(err)
 	}
+	if err := s.takeVersion(ctx, st); err != nil {
+		return err
+	}
 	_, err = s.exec(ctx, "insert custom node", `INSERT INTO custom_nodes (`+customNodeColumns+`, search_text)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`,
 		string(st.ID), string(st.Tenant), string(st.Type), st.Version, st.Name, st.Description, texts[0], texts[1], texts[2],
 		st.Endpoint, st.CanPause, st.IsActive, texts[3], st.CreatedAt, st.UpdatedAt, st.Revision, searchText(st.Name, &st.Description))
+	return err
+}
+
+// takeVersion records the type and version as defined, unless the stored node has
+// this version already.
+func (s customNodes) takeVersion(ctx context.Context, st node.CustomState) error {
+	_, err := s.exec(ctx, "take custom node version", `INSERT INTO custom_node_versions (tenant_id, type, version)
+		SELECT CAST($1 AS text), CAST($2 AS text), CAST($3 AS text)
+		WHERE NOT EXISTS (SELECT 1 FROM custom_nodes WHERE tenant_id = $1 AND id = $4 AND version = $3)`,
+		string(st.Tenant), string(st.Type), st.Version, string(st.ID))
 	return err
 }
 
@@ -136,6 +149,9 @@ func (s customNodes) Update(ctx context.Context, n *node.Custom) error {
 	texts, err := documents(st)
 	if err != nil {
 		return s.spoil(err)
+	}
+	if err := s.takeVersion(ctx, st); err != nil {
+		return err
 	}
 	changed, err := s.exec(ctx, "update custom node", `UPDATE custom_nodes
 		SET version = $1, name = $2, description = $3, input_schema = $4, output_schema = $5, config_schema = $6, endpoint = $7,

@@ -14,9 +14,9 @@ func UniqueConflict(index string) *domain.Error {
 	case "workflows_name":
 		return domain.Fail(domain.Conflict, "workflow_name_taken",
 			"Another workflow of this tenant and sub-tenant bears this name. Choose another one.")
-	case "custom_nodes_type":
+	case "custom_node_versions_taken":
 		return domain.Fail(domain.Conflict, "custom_node_exists",
-			"This tenant has a custom node of this type and version already. Choose a higher version.")
+			"This tenant has defined this type and version before. What a version stands for never changes; choose a higher one.")
 	case "sub_tenants_identifier":
 		return domain.Fail(domain.Conflict, "sub_tenant_exists", "A sub-tenant of this identifier is registered already.")
 	default:

@@ -87,7 +87,9 @@ func (s *Store) Do(ctx context.Context, fn func(context.Context, outbound.Stores
 			return err
 		}
 		if run == maxRuns {
-			return domain.Fail(domain.Unavailable, "database_busy", "The database is busy. Try again in a second.").Because(err)
+			busy := domain.Fail(domain.Unavailable, "database_busy", "The database is busy. Try again in a second.")
+			busy.RetryAfter = time.Second
+			return busy.Because(err)
 		}
 		select {
 		case <-ctx.Done():

@@ -49,20 +49,20 @@ func (s subTenants) Insert(ctx context.Context, sub *tenant.SubTenant) error {
 
 // Get reads a registration.
 func (s subTenants) Get(ctx context.Context, owner tenant.ID, id tenant.RegistrationID) (*tenant.SubTenant, error) {
-	return s.one(ctx, "id", owner, string(id))
+	return s.one(ctx, "id", owner, string(id), "There is no such sub-tenant.")
 }
 
 // Find reads the registration of a sub-tenant.
 func (s subTenants) Find(ctx context.Context, owner tenant.ID, sub tenant.SubTenantID) (*tenant.SubTenant, error) {
-	return s.one(ctx, "sub_tenant_id", owner, string(sub))
+	return s.one(ctx, "sub_tenant_id", owner, string(sub), "No sub-tenant is registered under this identifier.")
 }
 
-func (s subTenants) one(ctx context.Context, column string, owner tenant.ID, value string) (*tenant.SubTenant, error) {
+func (s subTenants) one(ctx context.Context, column string, owner tenant.ID, value, absent string) (*tenant.SubTenant, error) {
 	var row subTenantRow
 	err := s.get(ctx, "get sub-tenant", &row, `SELECT `+subTenantColumns+` FROM sub_tenants WHERE tenant_id = $1 AND `+column+` = $2`+s.hold(),
 		string(owner), value)
 	if err != nil {
-		return nil, missing(err, subTenantNotFound, subTenantNotFoundMessage)
+		return nil, missing(err, subTenantNotFound, absent)
 	}
 	return row.restore()
 }

@@ -108,6 +108,6 @@ func (s *Service) count(ctx context.Context, in *inbound.Admitted) error {
 }
 
 func errUnknownKey() *domain.Error {
-	return domain.Fail(domain.Unauthenticated, "api_key_invalid",
+	return domain.Fail(domain.Unauthenticated, "unauthenticated",
 		"A valid API key is required in the header X-API-Key.")
 }

@@ -89,13 +89,14 @@ func (s *Keys) Rotate(ctx context.Context, who tenant.Caller, once domain.Once, 
 		if !old.Usable(now) {
 			return domain.Fail(domain.Conflict, "api_key_not_active", "The API key has ended and cannot be rotated. Create a new one.")
 		}
+		successor := tenant.KeyDraft{Type: old.Type(), Name: old.Name(), ExpiresAt: old.ExpiresAt()}
 		if err := old.Retire(grace, now); err != nil {
 			return err
 		}
 		if err := st.APIKeys.Update(ctx, old); err != nil {
 			return err
 		}
-		fresh, err = issue(s.random, who.Tenant, tenant.KeyDraft{Type: old.Type(), Name: old.Name()}, now)
+		fresh, err = issue(s.random, who.Tenant, successor, now)
 		if err != nil {
 			return err
 		}
@@ -117,16 +118,21 @@ func (s *Keys) Revoke(ctx context.Context, who tenant.Caller, id tenant.KeyID) (
 	}
 	now := s.clock.Now()
 	err = s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
-		usable, err := st.APIKeys.CountUsable(ctx, who.Tenant, tenant.Secret, now)
+		// Keys that end within the longest grace are on their way out already.
+		soon := now.Add(tenant.MaxGrace)
+		lasting, err := st.APIKeys.CountUsable(ctx, who.Tenant, tenant.Secret, soon)
 		if err != nil {
 			return err
 		}
 		if key, err = st.APIKeys.Get(ctx, who.Tenant, id); err != nil {
 			return err
 		}
-		if key.Type() == tenant.Secret && key.Usable(now) && usable <= 1 {
+		if key.Usable(soon) {
+			lasting-- // is this one
+		}
+		if key.Type() == tenant.Secret && key.Usable(now) && lasting < 1 {
 			return domain.Fail(domain.Conflict, "last_secret_key",
-				"This is the last usable secret key. Rotate it, or create another one first.")
+				"This is the last secret key that lasts. Rotate it, or create another one first.")
 		}
 		key.Revoke(now)
 		return st.APIKeys.Update(ctx, key)

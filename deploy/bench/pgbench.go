@@ -15,13 +15,13 @@ import (
 // once on each, and returns how often a second. The variables are the script's.
 func (p *postgresServer) pgbench(ctx context.Context, file string, connections int, slice time.Duration, variables map[string]int) (float64, error) {
 	args := []string{
-		"-h", p.socket, "-U", "postgres", "-M", "prepared", "-n", "-f", file, "-c", strconv.Itoa(connections),
+		"-M", "prepared", "-n", "-f", file, "-c", strconv.Itoa(connections),
 		"-j", strconv.Itoa(min(wrkThreads, connections)), "-T", wholeSeconds(slice),
 	}
 	for name, value := range variables {
 		args = append(args, "-D", name+"="+strconv.Itoa(value))
 	}
-	printed, err := output(exec.CommandContext(ctx, filepath.Join(p.bin, "pgbench"), append(args, "postgres")...))
+	printed, err := output(exec.CommandContext(ctx, filepath.Join(p.Programs, "pgbench"), append(args, p.URL)...))
 	if err != nil {
 		return 0, err
 	}

@@ -52,7 +52,7 @@ func (r *registry) prepare(ctx context.Context, st *stage) error {
 		r.ask.APIKeys = append(r.ask.APIKeys, ten.SecretKey)
 		owners = append(owners, tenant.ID(ten.TenantID))
 	}
-	if err := addCustomNodes(ctx, st.database.url(), owners); err != nil {
+	if err := addCustomNodes(ctx, st.database.URL, owners); err != nil {
 		return err
 	}
 	body, err := ask(ctx, st.gateway.baseURL, r.ask, http.StatusOK)

@@ -49,7 +49,7 @@ func setStage(ctx context.Context, o options) (st *stage, err error) {
 	if st.database, err = startPostgres(ctx, dir); err != nil {
 		return nil, err
 	}
-	st.gateway, err = startGateway(ctx, binary, st.database.url(), filepath.Join(dir, "gateway.log"))
+	st.gateway, err = startGateway(ctx, binary, st.database.URL, filepath.Join(dir, "gateway.log"))
 	return st, err
 }
 

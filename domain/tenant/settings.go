@@ -118,12 +118,18 @@ func (s Settings) check(r *domain.Rules, knownNode func(string) bool) {
 		domain.OneOf(PublicTriggersForbidden, PublicTriggersLimited), string(s.PublicTriggerCreation))
 	for i, name := range s.DisabledNodeTypes {
 		path := domain.Index("disabledNodeTypes", i)
+		if r.Broken(path) {
+			continue // it is no name at all
+		}
 		r.Check(knownNode(name), path, domain.Unknown, "must name a built-in node type; there is no %q", name)
 		r.Check(slices.Index(s.DisabledNodeTypes, name) == i, path, domain.Duplicate, "names %q a second time", name)
 	}
 	seen := make(map[string]bool, len(s.Events))
 	for i, e := range s.Events {
 		path := domain.Index("events", i)
+		if r.Broken(path) {
+			continue // it is no event at all
+		}
 		r.Text(e.Name, domain.Member(path, "name"), 1, 255)
 		r.Text(e.Label, domain.Member(path, "label"), 0, 255)
 		r.Check(!seen[e.Name], domain.Member(path, "name"), domain.Duplicate, "names %q a second time", e.Name)

@@ -11,30 +11,27 @@ import (
 // Bounds of a configuration's numbers. The minima are the specification's; the
 // maxima keep every sum of durations within what can be computed.
 const (
-	minWindow      = 1000
-	minTimeout     = 1000
-	maxRetries     = 10
-	minBackoff     = 100
-	minMaxBackoff  = 1000
-	minInterval    = 60_000
-	maxMillis      = 100 * 365 * 24 * 60 * 60 * 1000 // a hundred years
-	maxCount       = 1<<53 - 1                       // the greatest whole number that every JSON reader keeps
-	maxEventName   = 255
-	maxZoneName    = 255
-	maxCronText    = 1000
-	millisecond    = time.Millisecond
-	configPath     = "config"
-	schedulePath   = configPath + ".scheduleConfig"
-	mustBeAnObject = "must be an object, not %s"
+	minWindow     = 1000
+	minTimeout    = 1000
+	maxRetries    = 10
+	minBackoff    = 100
+	minMaxBackoff = 1000
+	minInterval   = 60_000
+	maxMillis     = 100 * 365 * 24 * 60 * 60 * 1000 // a hundred years
+	maxCount      = 1<<53 - 1                       // the greatest whole number that every JSON reader keeps
+	maxEventName  = 255
+	maxZoneName   = 255
+	maxCronText   = 1000
+	millisecond   = time.Millisecond
+	configPath    = "config"
+	schedulePath  = configPath + ".scheduleConfig"
 )
 
-// readMembers reads the members the gateway knows. Names are compared exactly. A
-// trusted document is held to no bounds.
+// readMembers reads the members the gateway knows. Names are compared exactly, and
+// what other members hold is not taken apart. A trusted document is held to no bounds.
 func readMembers(r *domain.Rules, doc domain.Document, trusted bool) members {
-	dec := json.NewDecoder(strings.NewReader(doc.String()))
-	dec.UseNumber()
-	var all map[string]any
-	if err := dec.Decode(&all); err != nil {
+	all, err := membersOf([]byte(doc.String()))
+	if err != nil {
 		r.Check(false, configPath, domain.BadFormat, "must be a JSON object")
 		return members{}
 	}
@@ -52,7 +49,7 @@ func readMembers(r *domain.Rules, doc domain.Document, trusted bool) members {
 	if retry, ok := whole.object("retryPolicy"); ok {
 		m.retry = readRetryPolicy(retry)
 	}
-	if value, present := all["webhookConfig"]; present && value != nil {
+	if value, present := all["webhookConfig"]; present && typeOf(value) != null {
 		if webhook, ok := whole.object("webhookConfig"); ok {
 			m.event = webhook.text("event", maxEventName)
 		}
@@ -66,7 +63,7 @@ func readMembers(r *domain.Rules, doc domain.Document, trusted bool) members {
 	return m
 }
 
-// withoutBroken drops the members about which something was found. A schedule whose
+// withoutBroken drops the objects in which something was found. A schedule whose
 // times can be read keeps them: a word for catching up or overlapping that only a
 // newer version of the gateway knows leaves the default, and does not stop it.
 func (m members) withoutBroken(r *domain.Rules) members {
@@ -78,8 +75,6 @@ func (m members) withoutBroken(r *domain.Rules) members {
 		switch name {
 		case "rateLimit":
 			m.rateLimit = nil
-		case "timeoutMs":
-			m.timeout = nil
 		case "retryPolicy":
 			m.retry = nil
 		case "webhookConfig":
@@ -149,7 +144,16 @@ type reader struct {
 	rules   *domain.Rules
 	trusted bool // a store kept it: no bounds apply
 	path    string
-	members map[string]any
+	members map[string]json.RawMessage
+}
+
+// membersOf returns the text of each member of an object.
+func membersOf(object []byte) (map[string]json.RawMessage, error) {
+	var all map[string]json.RawMessage
+	if err := json.Unmarshal(object, &all); err != nil {
+		return nil, err
+	}
+	return all, nil
 }
 
 // object reads an optional member that is an object.
@@ -159,9 +163,12 @@ func (o reader) object(name string) (reader, bool) {
 		return reader{}, false
 	}
 	path := domain.Member(o.path, name)
-	inside, ok := value.(map[string]any)
-	o.rules.Check(ok, path, domain.WrongType, mustBeAnObject, typeOf(value))
-	return reader{o.rules, o.trusted, path, inside}, ok
+	if typeOf(value) != anObject {
+		o.rules.Check(false, path, domain.WrongType, "must be an object, not %s", typeOf(value))
+		return reader{}, false
+	}
+	inside, err := membersOf(value)
+	return reader{o.rules, o.trusted, path, inside}, err == nil
 }
 
 // text reads an optional member that is a string.
@@ -171,8 +178,8 @@ func (o reader) text(name string, most int) *string {
 		return nil
 	}
 	path := domain.Member(o.path, name)
-	text, ok := value.(string)
-	if !ok {
+	var text string
+	if typeOf(value) != aString || json.Unmarshal(value, &text) != nil {
 		o.rules.Check(false, path, domain.WrongType, "must be a string, not %s", typeOf(value))
 		return nil
 	}
@@ -198,22 +205,22 @@ func (o reader) number(name string, least, most int64) (int64, bool) {
 		return 0, false
 	}
 	path := domain.Member(o.path, name)
-	text, ok := value.(json.Number)
-	if !ok {
+	if typeOf(value) != aNumber {
 		o.rules.Check(false, path, domain.WrongType, "must be a number, not %s", typeOf(value))
 		return 0, false
 	}
 	if o.trusted {
 		least, most = 0, max(most, maxMillis)
 	}
-	n, code := wholeNumber(text.String())
+	text := string(value)
+	n, code := wholeNumber(text)
 	switch {
 	case code == domain.NotWhole:
-		o.rules.Check(false, path, code, "must be a whole number, not %s", shortened(text.String()))
+		o.rules.Check(false, path, code, "must be a whole number, not %s", shortened(text))
 	case code == domain.TooLarge || code == "" && n > most:
-		o.rules.Check(false, path, domain.TooLarge, "must be at most %d, not %s", most, shortened(text.String()))
+		o.rules.Check(false, path, domain.TooLarge, "must be at most %d, not %s", most, shortened(text))
 	case code == domain.TooSmall || n < least:
-		o.rules.Check(false, path, domain.TooSmall, "must be at least %d, not %s", least, shortened(text.String()))
+		o.rules.Check(false, path, domain.TooSmall, "must be at least %d, not %s", least, shortened(text))
 	default:
 		return n, true
 	}
@@ -229,20 +236,28 @@ func shortened(number string) string {
 	return number[:most] + "…"
 }
 
+// The types that are asked for, as [typeOf] names them.
+const (
+	null     = "null"
+	aNumber  = "a number"
+	aString  = "a string"
+	anObject = "an object"
+)
+
 // typeOf names the JSON type of a value for a message.
-func typeOf(value any) string {
-	switch value.(type) {
-	case nil:
-		return "null"
-	case bool:
+func typeOf(value json.RawMessage) string {
+	switch value[0] {
+	case 'n':
+		return null
+	case 't', 'f':
 		return "a boolean"
-	case json.Number:
-		return "a number"
-	case string:
-		return "a string"
-	case []any:
+	case '"':
+		return aString
+	case '[':
 		return "an array"
+	case '{':
+		return anObject
 	default:
-		return "an object"
+		return aNumber
 	}
 }

@@ -1,11 +1,13 @@
 package trigger_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/trigger"
 )
 
@@ -64,5 +66,39 @@ func TestSundayAsSevenWithAStep(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
+	}
+}
+
+func TestARangeThatEndsJustBeforeItBeginsIsRefused(t *testing.T) {
+	for _, expr := range []string{"9-8 * * * *", "0 9-8 * * *", "0 0 9-8 * *", "0 0 * 9-8 *", "0 0 * * 5-4", "0 0 * * FRI-THU", "0 0 * * SAT-0"} {
+		if c, err := trigger.ParseCron(expr); err == nil || !strings.Contains(err.Error(), "ends before it begins") {
+			t.Errorf("%q is read as %v, %v", expr, c, err)
+		}
+	}
+}
+
+// Editors keep whole drawings in a configuration; reading it must not cost many times
+// its size.
+func TestUnknownMembersAreNotTakenApart(t *testing.T) {
+	const elements = 100_000
+	doc := domain.RestoreDocument(`{"drawing":[` + strings.Repeat("0,", elements) + `0],"timeoutMs":5000,"rateLimit":{"maxRequests":1,"windowMs":1000,"x":[` + strings.Repeat("[],", elements) + `0]}}`)
+	var c trigger.Config
+	allocations := testing.AllocsPerRun(2, func() {
+		var found []domain.Violation
+		if c, found = trigger.ParseConfig(doc); found != nil {
+			t.Fatal(found)
+		}
+	})
+	if allocations > 200 || c.Timeout() != 5*time.Second {
+		t.Errorf("%v allocations for %d elements, and a timeout of %s", allocations, elements, c.Timeout())
+	}
+}
+
+func TestSpacesBetweenTokensMeanNothing(t *testing.T) {
+	spaced := "{ \"timeoutMs\" :\t5000 ,\n\"webhookConfig\" : null , \"retryPolicy\" : { \"maxRetries\" : 1 , \"backoffMs\" : 100 , \"maxBackoffMs\" : 1000\r\n} , \"scheduleConfig\":\n{ \"cron\" : \"@daily\" , \"overlap\" :\t\"skip\" } }"
+	c, found := trigger.ParseConfig(domain.RestoreDocument(spaced))
+	plain, _ := trigger.ParseConfig(domain.RestoreDocument(strings.Join(strings.Fields(spaced), "")))
+	if diff := cmp.Diff(readAll(plain), readAll(c)); diff != "" || found != nil || c.Overlap() != trigger.OverlapSkip || c.Timeout() != 5*time.Second {
+		t.Errorf("%v %s", found, diff)
 	}
 }

@@ -96,7 +96,7 @@ func New(id ID, owner tenant.ID, around Surroundings, d Draft, now time.Time) (*
 	}
 	var config Config
 	if d.Config != nil {
-		config = readConfig(&r, *d.Config, around.Settings)
+		config = readConfig(&r, *d.Config, d.Type, around.Settings)
 	} else if !touched(&r, "config") {
 		r.Check(false, "config", domain.Required, "must be given; it may be an empty object")
 	}
@@ -191,7 +191,7 @@ func (t *Trigger) Revise(p Patch, settings tenant.Settings, now time.Time) error
 		r.Text(next.Name, "name", MinName, MaxName)
 	}
 	if p.Config != nil {
-		next.Config = readConfig(&r, *p.Config, settings)
+		next.Config = readConfig(&r, *p.Config, next.Type, settings)
 	}
 	if p.Active != nil {
 		next.Active = *p.Active
@@ -223,16 +223,16 @@ func checkType(r *domain.Rules, t Type) {
 	r.Check(t.Valid(), "type", domain.NotAllowed, "must be %s, not %q", domain.OneOf(Types()...), string(t))
 }
 
-// readConfig reads a configuration and checks its event against those that the
-// tenant knows. What a configuration holds that is already reported as a whole is not
+// readConfig reads a configuration and, where the trigger listens for one, checks
+// its event against those that the tenant knows. What a configuration holds that is already reported as a whole is not
 // reported as well.
-func readConfig(r *domain.Rules, doc domain.Document, settings tenant.Settings) Config {
+func readConfig(r *domain.Rules, doc domain.Document, t Type, settings tenant.Settings) Config {
 	c, found := ParseConfig(doc)
 	if r.Broken("config") || r.Broken("") {
 		return c
 	}
 	r.Add(found...)
-	if event, ok := c.Event(); ok && !settings.KnowsEvent(event) {
+	if event, ok := c.Event(); ok && t != Scheduled && !settings.KnowsEvent(event) {
 		r.Check(false, "config.webhookConfig.event", domain.Unknown, "must be one of the events in your settings; there is no %q", event)
 	}
 	return c

@@ -253,8 +253,16 @@ func TestARevisionChangesWhatItNames(t *testing.T) {
 	}
 }
 
-func TestARefusedRevisionChangesNothing(t *testing.T) {
+func TestAScheduleIsNotAskedForItsEvent(t *testing.T) {
 	trg := mustNew(t, draft(nil))
+	config := `{"webhookConfig":{"event":"paid"}}`
+	if err := trg.Revise(trigger.Patch{Config: document(config)}, knows("ordered"), later); err != nil || trg.Config().Document().String() != config {
+		t.Errorf("%v, the configuration is %s", err, trg.Config().Document())
+	}
+}
+
+func TestARefusedRevisionChangesNothing(t *testing.T) {
+	trg := mustNew(t, draft(func(d *trigger.Draft) { d.Type = trigger.Webhook }))
 	before := trg.State()
 	err := trg.Revise(trigger.Patch{
 		Name: new(""), Config: document(`{"webhookConfig":{"event":"paid"},"timeoutMs":1}`), Active: new(false),

@@ -15,7 +15,7 @@ type Admission interface {
 	//
 	// A text that is empty, malformed, unknown, expired or revoked, and the key of a
 	// suspended tenant, are all the same Unauthenticated error with the code
-	// api_key_invalid, so that nobody learns which. Too many requests in a minute are
+	// unauthenticated, so that nobody learns which. Too many requests in a minute are
 	// RateLimited with the code rate_limit_exceeded, too many at the same time with
 	// too_many_concurrent_requests. A key of the wrong type is Forbidden with the code
 	// key_type_not_allowed.

@@ -18,8 +18,8 @@ type Nodes interface {
 // CustomNodes is what can be done with the node types that a tenant defines. An
 // unknown id is NotFound with the code custom_node_not_found.
 type CustomNodes interface {
-	// Create defines a node type. A type and version that exist already are a Conflict
-	// with the code custom_node_exists.
+	// Create defines a node type. A type and version that the tenant ever defined are
+	// a Conflict with the code custom_node_exists.
 	Create(ctx context.Context, who tenant.Caller, once domain.Once, d node.CustomDraft) (*node.Custom, error)
 
 	Get(ctx context.Context, who tenant.Caller, id node.CustomID) (*node.Custom, error)

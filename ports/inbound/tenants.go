@@ -78,13 +78,14 @@ type APIKeys interface {
 	// first.
 	List(ctx context.Context, who tenant.Caller, page domain.PageRequest) (domain.Page[*tenant.APIKey], error)
 
-	// Rotate makes a key of the same type and name and ends the old one after the
+	// Rotate makes a key of the same type, name and end and ends the old one after the
 	// grace, 0 to 24 hours: with none, the old key is dead when this returns. A key
 	// that is not usable any more is a Conflict with the code api_key_not_active.
 	Rotate(ctx context.Context, who tenant.Caller, once domain.Once, id tenant.KeyID, grace time.Duration) (IssuedKey, error)
 
-	// Revoke ends a key at once. The last usable secret key is a Conflict with the
-	// code last_secret_key: it can only be rotated. Revoking twice is fine.
+	// Revoke ends a key at once. The last secret key that goes on for more than
+	// tenant.MaxGrace is a Conflict with the code last_secret_key: it can only be
+	// rotated. Revoking twice is fine.
 	Revoke(ctx context.Context, who tenant.Caller, id tenant.KeyID) (*tenant.APIKey, error)
 }
 

@@ -10,8 +10,9 @@ import (
 
 // CustomNodeRepository keeps the node types that tenants define.
 type CustomNodeRepository interface {
-	// Insert reports a (type, version) that the tenant has already as a Conflict with
-	// the code custom_node_exists.
+	// Insert reports a (type, version) that the tenant ever had as a Conflict with the
+	// code custom_node_exists: a version stays taken when its node moves on to a higher
+	// one or is deleted.
 	Insert(ctx context.Context, n *node.Custom) error
 
 	// Get returns NotFound with the code custom_node_not_found for an unknown id.

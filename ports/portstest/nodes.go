@@ -63,6 +63,29 @@ func CustomNodeRepository(t *testing.T, open OpenStore) {
 				return err
 			})
 		},
+		"a version stays taken when its node moves on to a higher one or is deleted": func(f fixture) {
+			owner := f.tenant().ID()
+			st := f.customNode(owner, "acme.a", "1.0.0", true)
+			if err := insert(f, st); err != nil {
+				f.Fatal(err)
+			}
+			st.Version, st.Name = "1.1.0", "Renamed"
+			f.write(func(ctx context.Context, stores outbound.Stores) error {
+				return stores.CustomNodes.Update(ctx, node.RestoreCustom(st))
+			})
+			st.Name, st.Revision = "Again", 2 // the same version once more is no new one
+			f.write(func(ctx context.Context, stores outbound.Stores) error {
+				return stores.CustomNodes.Update(ctx, node.RestoreCustom(st))
+			})
+			f.wantError(insert(f, f.customNode(owner, "acme.a", "1.0.0", true)), domain.Conflict, "custom_node_exists")
+			f.write(func(ctx context.Context, stores outbound.Stores) error {
+				return stores.CustomNodes.Delete(ctx, owner, st.ID)
+			})
+			f.wantError(insert(f, f.customNode(owner, "acme.a", "1.1.0", true)), domain.Conflict, "custom_node_exists")
+			if err := insert(f, f.customNode(owner, "acme.a", "1.2.0", true)); err != nil {
+				f.Error(err)
+			}
+		},
 		"a type and version exists once in a tenant": func(f fixture) {
 			owner := f.tenant().ID()
 			if err := insert(f, f.customNode(owner, "acme.a", "1.0.0", true)); err != nil {

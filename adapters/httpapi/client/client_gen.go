@@ -774,7 +774,7 @@ type CreateCustomNode struct {
 	// ConfigSchema Field schemas by the names of the fields; `{}` when nothing is declared.
 	ConfigSchema *FieldSchemas `json:"configSchema,omitempty"`
 
-	// Description What it is for; null takes it away.
+	// Description What it is for; null is the same as leaving it out.
 	Description *string `json:"description,omitempty"`
 
 	// Endpoint An http or https URL that runs the node; without it the tenant's own is called.
@@ -804,7 +804,7 @@ type CreateCustomNode struct {
 
 // CreateSubTenant defines model for CreateSubTenant.
 type CreateSubTenant struct {
-	// Description What it is for; null takes it away.
+	// Description What it is for; null is the same as leaving it out.
 	Description *string `json:"description,omitempty"`
 
 	// Name A name for people.
@@ -835,7 +835,7 @@ type CreateTrigger struct {
 
 // CreateWorkflow defines model for CreateWorkflow.
 type CreateWorkflow struct {
-	// Description What it is for; null takes it away.
+	// Description What it is for; null is the same as leaving it out.
 	Description *string `json:"description,omitempty"`
 
 	// Name A name for people.
@@ -1135,7 +1135,7 @@ type NodeDraft struct {
 	// Config Its configuration, as its type asks for it.
 	Config *map[string]interface{} `json:"config,omitempty"`
 
-	// Description What it is for.
+	// Description What it is for; null is the same as leaving it out.
 	Description *string `json:"description,omitempty"`
 
 	// Id Its identifier within the version, chosen by the client.
@@ -1862,20 +1862,65 @@ type WorkflowIdFilter = string
 // WorkflowSortBy defines model for WorkflowSortBy.
 type WorkflowSortBy string
 
-// BadRequest The body of every error.
-type BadRequest = Error
+// ApiKeyNotActive The body of every error.
+type ApiKeyNotActive = Error
 
-// Conflict The body of every error.
-type Conflict = Error
+// ApiKeyNotFound The body of every error.
+type ApiKeyNotFound = Error
 
 // ContentTooLarge The body of every error.
 type ContentTooLarge = Error
 
+// CustomNodeExists The body of every error.
+type CustomNodeExists = Error
+
+// CustomNodeExistsOrStale The body of every error.
+type CustomNodeExistsOrStale = Error
+
+// CustomNodeNotFound The body of every error.
+type CustomNodeNotFound = Error
+
 // Forbidden The body of every error.
 type Forbidden = Error
 
+// InProgress The body of every error.
+type InProgress = Error
+
 // InternalServerError The body of every error.
 type InternalServerError = Error
+
+// InvalidApiKey The body of every error.
+type InvalidApiKey = Error
+
+// InvalidBody The body of every error.
+type InvalidBody = Error
+
+// InvalidCustomNode The body of every error.
+type InvalidCustomNode = Error
+
+// InvalidIdempotencyKey The body of every error.
+type InvalidIdempotencyKey = Error
+
+// InvalidList The body of every error.
+type InvalidList = Error
+
+// InvalidSettings The body of every error.
+type InvalidSettings = Error
+
+// InvalidSubTenant The body of every error.
+type InvalidSubTenant = Error
+
+// InvalidTrigger The body of every error.
+type InvalidTrigger = Error
+
+// InvalidVersion The body of every error.
+type InvalidVersion = Error
+
+// InvalidWorkflow The body of every error.
+type InvalidWorkflow = Error
+
+// LastSecretKey The body of every error.
+type LastSecretKey = Error
 
 // MethodNotAllowed The body of every error.
 type MethodNotAllowed = Error
@@ -1886,17 +1931,56 @@ type NotFound = Error
 // PreconditionFailed The body of every error.
 type PreconditionFailed = Error
 
+// PublicTriggerForbidden The body of every error.
+type PublicTriggerForbidden = Error
+
 // ServiceUnavailable The body of every error.
 type ServiceUnavailable = Error
 
+// Stale The body of every error.
+type Stale = Error
+
+// StalePost The body of every error.
+type StalePost = Error
+
+// SubTenantExists The body of every error.
+type SubTenantExists = Error
+
+// SubTenantNotFound The body of every error.
+type SubTenantNotFound = Error
+
 // TooManyRequests The body of every error.
 type TooManyRequests = Error
+
+// TriggerNotFound The body of every error.
+type TriggerNotFound = Error
 
 // Unauthorized The body of every error.
 type Unauthorized = Error
 
 // UnsupportedMediaType The body of every error.
 type UnsupportedMediaType = Error
+
+// VersionActive The body of every error.
+type VersionActive = Error
+
+// VersionNotFound The body of every error.
+type VersionNotFound = Error
+
+// VersionNotPublishable The body of every error.
+type VersionNotPublishable = Error
+
+// VersionPublished The body of every error.
+type VersionPublished = Error
+
+// WorkflowNameTaken The body of every error.
+type WorkflowNameTaken = Error
+
+// WorkflowNameTakenOrStale The body of every error.
+type WorkflowNameTakenOrStale = Error
+
+// WorkflowNotFound The body of every error.
+type WorkflowNotFound = Error
 
 // PublicapikeysListApiKeysV1Params defines parameters for PublicapikeysListApiKeysV1.
 type PublicapikeysListApiKeysV1Params struct {
@@ -2132,7 +2216,8 @@ type PublicsubtenantsDeleteSubTenantV1Params struct {
 	// an API key, is replaced by a new one.
 	XRequestId *RequestId `json:"X-Request-Id,omitempty"`
 
-	// IfMatch Makes the change only if the record is still as it was when its `ETag` was this one. Otherwise the answer is a `412`.
+	// IfMatch Makes the change only if the record is still as it was when its `ETag` was this one, or one of several with commas between them.
+	// Otherwise the answer is a `412`. `*` stands for any. Weak tags match nothing.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
@@ -2149,7 +2234,8 @@ type PublicsubtenantsUpdateSubTenantV1Params struct {
 	// an API key, is replaced by a new one.
 	XRequestId *RequestId `json:"X-Request-Id,omitempty"`
 
-	// IfMatch Makes the change only if the record is still as it was when its `ETag` was this one. Otherwise the answer is a `412`.
+	// IfMatch Makes the change only if the record is still as it was when its `ETag` was this one, or one of several with commas between them.
+	// Otherwise the answer is a `412`. `*` stands for any. Weak tags match nothing.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
@@ -2262,7 +2348,8 @@ type PublictriggersDeleteTriggerV1Params struct {
 	// an API key, is replaced by a new one.
 	XRequestId *RequestId `json:"X-Request-Id,omitempty"`
 
-	// IfMatch Makes the change only if the record is still as it was when its `ETag` was this one. Otherwise the answer is a `412`.
+	// IfMatch Makes the change only if the record is still as it was when its `ETag` was this one, or one of several with commas between them.
+	// Otherwise the answer is a `412`. `*` stands for any. Weak tags match nothing.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
@@ -2279,7 +2366,8 @@ type PublictriggersUpdateTriggerV1Params struct {
 	// an API key, is replaced by a new one.
 	XRequestId *RequestId `json:"X-Request-Id,omitempty"`
 
-	// IfMatch Makes the change only if the record is still as it was when its `ETag` was this one. Otherwise the answer is a `412`.
+	// IfMatch Makes the change only if the record is still as it was when its `ETag` was this one, or one of several with commas between them.
+	// Otherwise the answer is a `412`. `*` stands for any. Weak tags match nothing.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
@@ -2308,9 +2396,6 @@ type PublicworkflowversionsListWorkflowVersionsV1Params struct {
 
 	// IsActive Takes only what is active, or only what is not.
 	IsActive *IsActive `form:"isActive,omitempty" json:"isActive,omitempty"`
-
-	// Search Takes only what holds this text in its name or description, whatever the case. `%` and `_` stand for themselves.
-	Search *Search `form:"search,omitempty" json:"search,omitempty"`
 
 	// XRequestId Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
 	// an API key, is replaced by a new one.
@@ -2343,7 +2428,8 @@ type PublicworkflowversionsDeleteWorkflowVersionV1Params struct {
 	// an API key, is replaced by a new one.
 	XRequestId *RequestId `json:"X-Request-Id,omitempty"`
 
-	// IfMatch Makes the change only if the record is still as it was when its `ETag` was this one. Otherwise the answer is a `412`.
+	// IfMatch Makes the change only if the record is still as it was when its `ETag` was this one, or one of several with commas between them.
+	// Otherwise the answer is a `412`. `*` stands for any. Weak tags match nothing.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
@@ -2360,7 +2446,8 @@ type PublicworkflowversionsUpdateWorkflowVersionV1Params struct {
 	// an API key, is replaced by a new one.
 	XRequestId *RequestId `json:"X-Request-Id,omitempty"`
 
-	// IfMatch Makes the change only if the record is still as it was when its `ETag` was this one. Otherwise the answer is a `412`.
+	// IfMatch Makes the change only if the record is still as it was when its `ETag` was this one, or one of several with commas between them.
+	// Otherwise the answer is a `412`. `*` stands for any. Weak tags match nothing.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
@@ -2456,7 +2543,8 @@ type PublicworkflowsDeleteWorkflowV1Params struct {
 	// an API key, is replaced by a new one.
 	XRequestId *RequestId `json:"X-Request-Id,omitempty"`
 
-	// IfMatch Makes the change only if the record is still as it was when its `ETag` was this one. Otherwise the answer is a `412`.
+	// IfMatch Makes the change only if the record is still as it was when its `ETag` was this one, or one of several with commas between them.
+	// Otherwise the answer is a `412`. `*` stands for any. Weak tags match nothing.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
@@ -2473,7 +2561,8 @@ type PublicworkflowsUpdateWorkflowV1Params struct {
 	// an API key, is replaced by a new one.
 	XRequestId *RequestId `json:"X-Request-Id,omitempty"`
 
-	// IfMatch Makes the change only if the record is still as it was when its `ETag` was this one. Otherwise the answer is a `412`.
+	// IfMatch Makes the change only if the record is still as it was when its `ETag` was this one, or one of several with commas between them.
+	// Otherwise the answer is a `412`. `*` stands for any. Weak tags match nothing.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
@@ -2483,7 +2572,8 @@ type PublicworkflowsToggleWorkflowStatusV1Params struct {
 	// an API key, is replaced by a new one.
 	XRequestId *RequestId `json:"X-Request-Id,omitempty"`
 
-	// IfMatch Makes the change only if the record is still as it was when its `ETag` was this one. Otherwise the answer is a `412`.
+	// IfMatch Makes the change only if the record is still as it was when its `ETag` was this one, or one of several with commas between them.
+	// Otherwise the answer is a `412`. `*` stands for any. Weak tags match nothing.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
@@ -2509,9 +2599,6 @@ type PublicworkflowsListWorkflowVersionsV1Params struct {
 
 	// IsActive Takes only what is active, or only what is not.
 	IsActive *IsActive `form:"isActive,omitempty" json:"isActive,omitempty"`
-
-	// Search Takes only what holds this text in its name or description, whatever the case. `%` and `_` stand for themselves.
-	Search *Search `form:"search,omitempty" json:"search,omitempty"`
 
 	// XRequestId Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
 	// an API key, is replaced by a new one.
@@ -3079,7 +3166,8 @@ type ClientInterface interface {
 	// Checks everything and makes the version the only active one of its workflow. What stands against it comes back in `details`, all at
 	// once: node types and versions that the registry does not have, configuration that does not fit, expressions that do not compile,
 	// branches, outputs and inputs that do not exist, types that clash, nodes that are never reached. Publishing the active version again
-	// changes nothing. There is no body.
+	// changes nothing; publishing one that was active before goes back to it, with a new `publishedAt`. There is no body, and one that
+	// is sent is not read.
 	//
 	// **Key:** secret.
 	//
@@ -4053,7 +4141,8 @@ func (c *Client) PublicworkflowversionsUpdateWorkflowVersionV1(ctx context.Conte
 // Checks everything and makes the version the only active one of its workflow. What stands against it comes back in `details`, all at
 // once: node types and versions that the registry does not have, configuration that does not fit, expressions that do not compile,
 // branches, outputs and inputs that do not exist, types that clash, nodes that are never reached. Publishing the active version again
-// changes nothing. There is no body.
+// changes nothing; publishing one that was active before goes back to it, with a new `publishedAt`. There is no body, and one that
+// is sent is not read.
 //
 // **Key:** secret.
 //
@@ -6473,18 +6562,6 @@ func NewPublicworkflowversionsListWorkflowVersionsV1Request(server string, param
 
 		}
 
-		if params.Search != nil {
-
-			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "search", *params.Search, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
-				return nil, err
-			} else {
-				for _, qp := range strings.Split(queryFrag, "&") {
-					rawQueryFragments = append(rawQueryFragments, qp)
-				}
-			}
-
-		}
-
 		if encoded := queryValues.Encode(); encoded != "" {
 			rawQueryFragments = append(rawQueryFragments, encoded)
 		}
@@ -7572,18 +7649,6 @@ func NewPublicworkflowsListWorkflowVersionsV1Request(server string, id WorkflowI
 
 		}
 
-		if params.Search != nil {
-
-			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "search", *params.Search, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
-				return nil, err
-			} else {
-				for _, qp := range strings.Split(queryFrag, "&") {
-					rawQueryFragments = append(rawQueryFragments, qp)
-				}
-			}
-
-		}
-
 		if encoded := queryValues.Encode(); encoded != "" {
 			rawQueryFragments = append(rawQueryFragments, encoded)
 		}
@@ -8147,7 +8212,8 @@ type ClientWithResponsesInterface interface {
 	// Checks everything and makes the version the only active one of its workflow. What stands against it comes back in `details`, all at
 	// once: node types and versions that the registry does not have, configuration that does not fit, expressions that do not compile,
 	// branches, outputs and inputs that do not exist, types that clash, nodes that are never reached. Publishing the active version again
-	// changes nothing. There is no body.
+	// changes nothing; publishing one that was active before goes back to it, with a new `publishedAt`. There is no body, and one that
+	// is sent is not read.
 	//
 	// **Key:** secret.
 	//
@@ -11083,7 +11149,8 @@ func (c *ClientWithResponses) PublicworkflowversionsUpdateWorkflowVersionV1WithR
 // Checks everything and makes the version the only active one of its workflow. What stands against it comes back in `details`, all at
 // once: node types and versions that the registry does not have, configuration that does not fit, expressions that do not compile,
 // branches, outputs and inputs that do not exist, types that clash, nodes that are never reached. Publishing the active version again
-// changes nothing. There is no body.
+// changes nothing; publishing one that was active before goes back to it, with a new `publishedAt`. There is no body, and one that
+// is sent is not read.
 //
 // **Key:** secret.
 //

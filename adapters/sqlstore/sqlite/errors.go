@@ -14,9 +14,9 @@ import (
 // uniqueIndexes gives the name of the unique index that SQLite's message describes
 // by its columns.
 var uniqueIndexes = map[string]string{
-	"workflows.tenant_id, workflows.sub_tenant_id, workflows.name":    "workflows_name",
-	"custom_nodes.tenant_id, custom_nodes.type, custom_nodes.version": "custom_nodes_type",
-	"sub_tenants.tenant_id, sub_tenants.sub_tenant_id":                "sub_tenants_identifier",
+	"workflows.tenant_id, workflows.sub_tenant_id, workflows.name":                            "workflows_name",
+	"custom_node_versions.tenant_id, custom_node_versions.type, custom_node_versions.version": "custom_node_versions_taken",
+	"sub_tenants.tenant_id, sub_tenants.sub_tenant_id":                                        "sub_tenants_identifier",
 }
 
 // translate says what an error of the driver means. What is in no table stays as

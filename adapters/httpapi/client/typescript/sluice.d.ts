@@ -4,62 +4,6 @@
  */
 
 export interface paths {
-    "/v1/gateway/triggers": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List triggers
-         * @description Returns a page of the tenant's triggers, the newest first unless asked otherwise, with their exact number.
-         *
-         *     **Key:** secret or public.
-         */
-        get: operations["publictriggers_listTriggers_v1"];
-        put?: never;
-        /**
-         * Create a trigger
-         * @description Attaches a trigger to a version of a workflow, which may still be a draft. The trigger fires only while it and its workflow are
-         *     active and the version is the published one.
-         *
-         *     **Key:** secret. A tenant may permit public keys as well (`publicTriggerCreation: limited`): they then create only triggers of
-         *     type `webhook`, which are inactive, at most 10 a minute.
-         */
-        post: operations["publictriggers_createTrigger_v1"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/gateway/custom-nodes/registry": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List the node types
-         * @description Returns every node type that the tenant's workflows can be built of: the built-in ones that the tenant has not disabled, and
-         *     its own custom ones that are active. Nothing of another tenant is ever among them. Names and descriptions are in the tenant's
-         *     language.
-         *
-         *     The order of `nodes` is not guaranteed. What a type and a version of it mean never changes, so both together may be cached.
-         *
-         *     **Key:** public or secret.
-         */
-        get: operations["publiccustomnodes_getRegistry_v1"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/v1/gateway/workflows": {
         parameters: {
             query?: never;
@@ -266,7 +210,8 @@ export interface paths {
          * @description Checks everything and makes the version the only active one of its workflow. What stands against it comes back in `details`, all at
          *     once: node types and versions that the registry does not have, configuration that does not fit, expressions that do not compile,
          *     branches, outputs and inputs that do not exist, types that clash, nodes that are never reached. Publishing the active version again
-         *     changes nothing. There is no body.
+         *     changes nothing; publishing one that was active before goes back to it, with a new `publishedAt`. There is no body, and one that
+         *     is sent is not read.
          *
          *     **Key:** secret.
          */
@@ -293,6 +238,36 @@ export interface paths {
          *     **Key:** secret.
          */
         post: operations["publicworkflowversions_validateWorkflowVersion_v1"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/gateway/triggers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List triggers
+         * @description Returns a page of the tenant's triggers, the newest first unless asked otherwise, with their exact number.
+         *
+         *     **Key:** secret or public.
+         */
+        get: operations["publictriggers_listTriggers_v1"];
+        put?: never;
+        /**
+         * Create a trigger
+         * @description Attaches a trigger to a version of a workflow, which may still be a draft. The trigger fires only while it and its workflow are
+         *     active and the version is the published one.
+         *
+         *     **Key:** secret. A tenant may permit public keys as well (`publicTriggerCreation: limited`): they then create only triggers of
+         *     type `webhook`, which are inactive, at most 10 a minute.
+         */
+        post: operations["publictriggers_createTrigger_v1"];
         delete?: never;
         options?: never;
         head?: never;
@@ -355,6 +330,94 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/gateway/custom-nodes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List custom nodes
+         * @description Returns a page of the tenant's own node types, inactive ones included.
+         *
+         *     **Key:** secret.
+         */
+        get: operations["publiccustomnodes_listCustomNodes_v1"];
+        put?: never;
+        /**
+         * Create a custom node
+         * @description Defines a node type of the tenant's own. A type and version never change what they stand for. A built-in type's name is refused.
+         *
+         *     **Key:** secret.
+         */
+        post: operations["publiccustomnodes_createCustomNode_v1"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/gateway/custom-nodes/registry": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the node types
+         * @description Returns every node type that the tenant's workflows can be built of: the built-in ones that the tenant has not disabled, and
+         *     its own custom ones that are active. Nothing of another tenant is ever among them. Names and descriptions are in the tenant's
+         *     language.
+         *
+         *     The order of `nodes` is not guaranteed. What a type and a version of it mean never changes, so both together may be cached.
+         *
+         *     **Key:** public or secret.
+         */
+        get: operations["publiccustomnodes_getRegistry_v1"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/gateway/custom-nodes/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Retrieve a custom node
+         * @description Returns one custom node.
+         *
+         *     **Key:** secret.
+         */
+        get: operations["publiccustomnodes_getCustomNode_v1"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete a custom node
+         * @description Deletes the node type. Versions that use it can no longer be published.
+         *
+         *     **Key:** secret.
+         */
+        delete: operations["publiccustomnodes_deleteCustomNode_v1"];
+        options?: never;
+        head?: never;
+        /**
+         * Update a custom node
+         * @description Changes the members that are sent and leaves the others. A schema, or `canPause`, changes only together with a higher `version`.
+         *
+         *     **Key:** secret.
+         */
+        patch: operations["publiccustomnodes_updateCustomNode_v1"];
+        trace?: never;
+    };
     "/v1/gateway/sub-tenants": {
         parameters: {
             query?: never;
@@ -405,28 +468,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/v1/gateway/sub-tenants/by-id/{subTenantId}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Retrieve the registration of a sub-tenant
-         * @description Returns the registration of the sub-tenant with this identifier; one that is not registered is a `404`.
-         *
-         *     **Key:** secret or public.
-         */
-        get: operations["publicsubtenants_getSubTenantByIdentifier_v1"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/v1/gateway/sub-tenants/{id}": {
         parameters: {
             query?: never;
@@ -461,7 +502,7 @@ export interface paths {
         patch: operations["publicsubtenants_updateSubTenant_v1"];
         trace?: never;
     };
-    "/v1/gateway/custom-nodes": {
+    "/v1/gateway/sub-tenants/by-id/{subTenantId}": {
         parameters: {
             query?: never;
             header?: never;
@@ -469,58 +510,18 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List custom nodes
-         * @description Returns a page of the tenant's own node types, inactive ones included.
+         * Retrieve the registration of a sub-tenant
+         * @description Returns the registration of the sub-tenant with this identifier; one that is not registered is a `404`.
          *
-         *     **Key:** secret.
+         *     **Key:** secret or public.
          */
-        get: operations["publiccustomnodes_listCustomNodes_v1"];
+        get: operations["publicsubtenants_getSubTenantByIdentifier_v1"];
         put?: never;
-        /**
-         * Create a custom node
-         * @description Defines a node type of the tenant's own. A type and version never change what they stand for. A built-in type's name is refused.
-         *
-         *     **Key:** secret.
-         */
-        post: operations["publiccustomnodes_createCustomNode_v1"];
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
         patch?: never;
-        trace?: never;
-    };
-    "/v1/gateway/custom-nodes/{id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Retrieve a custom node
-         * @description Returns one custom node.
-         *
-         *     **Key:** secret.
-         */
-        get: operations["publiccustomnodes_getCustomNode_v1"];
-        put?: never;
-        post?: never;
-        /**
-         * Delete a custom node
-         * @description Deletes the node type. Versions that use it can no longer be published.
-         *
-         *     **Key:** secret.
-         */
-        delete: operations["publiccustomnodes_deleteCustomNode_v1"];
-        options?: never;
-        head?: never;
-        /**
-         * Update a custom node
-         * @description Changes the members that are sent and leaves the others. A schema, or `canPause`, changes only together with a higher `version`.
-         *
-         *     **Key:** secret.
-         */
-        patch: operations["publiccustomnodes_updateCustomNode_v1"];
         trace?: never;
     };
     "/v1/gateway/api-keys": {
@@ -747,7 +748,7 @@ export interface components {
         CreateWorkflow: {
             /** @description A name for people. */
             name: string;
-            /** @description What it is for; null takes it away. */
+            /** @description What it is for; null is the same as leaving it out. */
             description?: string | null;
             /** @description The sub-tenant it belongs to, if it does. */
             subTenantId?: string;
@@ -812,7 +813,7 @@ export interface components {
             version?: string;
             /** @description A name for people. */
             name?: string;
-            /** @description What it is for. */
+            /** @description What it is for; null is the same as leaving it out. */
             description?: string | null;
             /** @description Its configuration, as its type asks for it. */
             config?: {
@@ -996,7 +997,7 @@ export interface components {
             subTenantId?: string;
             /** @description A name for people. */
             name: string;
-            /** @description What it is for; null takes it away. */
+            /** @description What it is for; null is the same as leaving it out. */
             description?: string | null;
         };
         UpdateSubTenant: {
@@ -1089,7 +1090,7 @@ export interface components {
             type: string;
             /** @description A name for people. */
             name: string;
-            /** @description What it is for; null takes it away. */
+            /** @description What it is for; null is the same as leaving it out. */
             description?: string | null;
             /** @description A semantic version. */
             version: string;
@@ -1528,19 +1529,6 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description The request is not valid. Where members are wrong, `details` lists every violation. */
-        BadRequest: {
-            headers: {
-                "X-Request-Id": components["headers"]["X-Request-Id"];
-                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/json": components["schemas"]["Error"];
-            };
-        };
         /** @description The API key is missing, mistyped, unknown, expired or revoked, or its tenant is suspended. The answer does not tell which. */
         Unauthorized: {
             headers: {
@@ -1564,7 +1552,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description There is nothing at this path, or the record that it names does not exist in this tenant. */
+        /** @description There is nothing at this path. */
         NotFound: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1588,8 +1576,229 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description The request collides with what is there, or with one that is still running. */
-        Conflict: {
+        /** @description The request is not valid. Where members are wrong, `details` lists every violation. */
+        InvalidWorkflow: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The request is not valid. Where members are wrong, `details` lists every violation. */
+        InvalidVersion: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The request is not valid. Where members are wrong, `details` lists every violation. */
+        InvalidTrigger: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The request is not valid. Where members are wrong, `details` lists every violation. */
+        InvalidSubTenant: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The request is not valid. Where members are wrong, `details` lists every violation. */
+        InvalidCustomNode: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The request is not valid. Where members are wrong, `details` lists every violation. */
+        InvalidApiKey: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The request is not valid. Where members are wrong, `details` lists every violation. */
+        InvalidSettings: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The parameters of the list are not valid. `details` lists every violation. */
+        InvalidList: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The version cannot be published yet: `details` lists what stands against it. Or the idempotency key is not valid. */
+        VersionNotPublishable: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The body, which may be left out, is not JSON. */
+        InvalidBody: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The idempotency key is not valid. */
+        InvalidIdempotencyKey: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description This tenant has no such workflow. */
+        WorkflowNotFound: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description This tenant has no such workflow version. */
+        VersionNotFound: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description This tenant has no such trigger. */
+        TriggerNotFound: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description This tenant has no such registration of a sub-tenant. */
+        SubTenantNotFound: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description This tenant has no such custom node. */
+        CustomNodeNotFound: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description This tenant has no such API key. */
+        ApiKeyNotFound: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The first request with the idempotency key is still running. */
+        InProgress: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
@@ -1597,6 +1806,178 @@ export interface components {
                 "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
                 "Retry-After": components["headers"]["Retry-After"];
                 "X-Should-Retry": components["headers"]["X-Should-Retry"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description Somebody else changed it at the same time. */
+        Stale: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                "X-Should-Retry": components["headers"]["X-Should-Retry"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description Somebody else changed it at the same time. Or the first request with the idempotency key is still running. */
+        StalePost: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                "Retry-After": components["headers"]["Retry-After"];
+                "X-Should-Retry": components["headers"]["X-Should-Retry"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description Another workflow of the same tenant and sub-tenant bears the name. Or the first request with the idempotency key is still running. */
+        WorkflowNameTaken: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                "Retry-After": components["headers"]["Retry-After"];
+                "X-Should-Retry": components["headers"]["X-Should-Retry"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description Another workflow of the same tenant and sub-tenant bears the name. Or somebody else changed it at the same time. */
+        WorkflowNameTakenOrStale: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                "X-Should-Retry": components["headers"]["X-Should-Retry"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description A sub-tenant of this identifier is registered. Or the first request with the idempotency key is still running. */
+        SubTenantExists: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                "Retry-After": components["headers"]["Retry-After"];
+                "X-Should-Retry": components["headers"]["X-Should-Retry"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The tenant has a custom node of this type and version. Or the first request with the idempotency key is still running. */
+        CustomNodeExists: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                "Retry-After": components["headers"]["Retry-After"];
+                "X-Should-Retry": components["headers"]["X-Should-Retry"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The tenant has a custom node of this type and version. Or somebody else changed it at the same time. */
+        CustomNodeExistsOrStale: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                "X-Should-Retry": components["headers"]["X-Should-Retry"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The version was published, and never changes. Or somebody else changed it at the same time. */
+        VersionPublished: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                "X-Should-Retry": components["headers"]["X-Should-Retry"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The version is the active one. */
+        VersionActive: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                "X-Should-Retry": components["headers"]["X-Should-Retry"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description It is the last secret key that works. Or somebody else changed it at the same time. */
+        LastSecretKey: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                "X-Should-Retry": components["headers"]["X-Should-Retry"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The key has ended. Or somebody else changed it at the same time. Or the first request with the idempotency key is still running. */
+        ApiKeyNotActive: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                "Retry-After": components["headers"]["Retry-After"];
+                "X-Should-Retry": components["headers"]["X-Should-Retry"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The key is fine, but a key of its type may not do this. */
+        PublicTriggerForbidden: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
                 [name: string]: unknown;
             };
             content: {
@@ -1727,7 +2108,8 @@ export interface components {
          */
         ApiKeyId: string;
         /**
-         * @description Makes the change only if the record is still as it was when its `ETag` was this one. Otherwise the answer is a `412`.
+         * @description Makes the change only if the record is still as it was when its `ETag` was this one, or one of several with commas between them.
+         *     Otherwise the answer is a `412`. `*` stands for any. Weak tags match nothing.
          * @example "3"
          */
         IfMatch: string;
@@ -1800,7 +2182,7 @@ export interface components {
         /** @description `true` when the answer is that of an earlier request with the same idempotency key. */
         "Idempotent-Replayed": "true";
         /**
-         * @description The revision of the record, for `If-Match`.
+         * @description The revision of the record, for `If-Match`. A replayed answer (`Idempotent-Replayed`) has none, as the record may have changed since.
          * @example "1"
          */
         ETag: string;
@@ -1814,6 +2196,790 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
+    publicworkflows_listWorkflows_v1: {
+        parameters: {
+            query?: {
+                /** @description How many items the page holds at the most. */
+                limit?: components["parameters"]["Limit"];
+                /** @description Another name of `limit`. Who sends it also gets the page-based members `data`, `page` and `lastPage`. */
+                pageSize?: components["parameters"]["PageSize"];
+                /** @description How many items to skip. With `page` as well it must be `page` × `limit`. */
+                offset?: components["parameters"]["Offset"];
+                /** @description The page, counted from 0, where `offset` is not sent. */
+                page?: components["parameters"]["Page"];
+                /** @description The direction of the order, descending unless said otherwise. Ties are ordered by `id`. */
+                sortOrder?: components["parameters"]["SortOrder"];
+                /** @description What to sort by. */
+                sortBy?: components["parameters"]["WorkflowSortBy"];
+                /** @description Takes only what is active, or only what is not. */
+                isActive?: components["parameters"]["IsActive"];
+                /** @description Takes only what holds this text in its name or description, whatever the case. `%` and `_` stand for themselves. */
+                search?: components["parameters"]["Search"];
+                /** @description Takes only what belongs to this sub-tenant. */
+                subTenantId?: components["parameters"]["SubTenantFilter"];
+            };
+            header?: {
+                /**
+                 * @description Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
+                 *     an API key, is replaced by a new one.
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+                /** @description Sent by generated clients, which also get the page-based members `data`, `page` and `lastPage`. */
+                "X-Stainless-Lang"?: components["parameters"]["Stainless"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of workflows. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WorkflowPage"];
+                };
+            };
+            400: components["responses"]["InvalidList"];
+            401: components["responses"]["Unauthorized"];
+            405: components["responses"]["MethodNotAllowed"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    publicworkflows_createWorkflow_v1: {
+        parameters: {
+            query?: {
+                /** @description The sub-tenant that the workflow belongs to. It may stand in the body instead. */
+                subTenantId?: components["parameters"]["SubTenantOfWorkflow"];
+            };
+            header?: {
+                /**
+                 * @description Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
+                 *     an API key, is replaced by a new one.
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description Makes a repeat of the request safe for 24 hours: 1 to 255 printable ASCII characters, fresh for each thing you want done, such as
+                 *     the random UUID `6f0c1b9e-6d5e-4f6f-9a55-2f5a1c1f6c77`.
+                 */
+                "X-Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateWorkflow"];
+            };
+        };
+        responses: {
+            /** @description The workflow was created, or it was before by a request with the same idempotency key and body. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    ETag: components["headers"]["ETag"];
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Workflow"];
+                };
+            };
+            400: components["responses"]["InvalidWorkflow"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            409: components["responses"]["WorkflowNameTaken"];
+            413: components["responses"]["ContentTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    publicworkflows_getWorkflow_v1: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
+                 *     an API key, is replaced by a new one.
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description The workflow.
+                 * @example wf_01kg2m8p1qf3mvyw8r5t7xk2ze
+                 */
+                id: components["parameters"]["WorkflowId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The workflow. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Workflow"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["WorkflowNotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    publicworkflows_deleteWorkflow_v1: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
+                 *     an API key, is replaced by a new one.
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description Makes the change only if the record is still as it was when its `ETag` was this one, or one of several with commas between them.
+                 *     Otherwise the answer is a `412`. `*` stands for any. Weak tags match nothing.
+                 * @example "3"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                /**
+                 * @description The workflow.
+                 * @example wf_01kg2m8p1qf3mvyw8r5t7xk2ze
+                 */
+                id: components["parameters"]["WorkflowId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is deleted. */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["WorkflowNotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            412: components["responses"]["PreconditionFailed"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    publicworkflows_updateWorkflow_v1: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
+                 *     an API key, is replaced by a new one.
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description Makes the change only if the record is still as it was when its `ETag` was this one, or one of several with commas between them.
+                 *     Otherwise the answer is a `412`. `*` stands for any. Weak tags match nothing.
+                 * @example "3"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                /**
+                 * @description The workflow.
+                 * @example wf_01kg2m8p1qf3mvyw8r5t7xk2ze
+                 */
+                id: components["parameters"]["WorkflowId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UpdateWorkflow"];
+            };
+        };
+        responses: {
+            /** @description The workflow as it is now. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Workflow"];
+                };
+            };
+            400: components["responses"]["InvalidWorkflow"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["WorkflowNotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            409: components["responses"]["WorkflowNameTakenOrStale"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["ContentTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    publicworkflows_toggleWorkflowStatus_v1: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
+                 *     an API key, is replaced by a new one.
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description Makes the change only if the record is still as it was when its `ETag` was this one, or one of several with commas between them.
+                 *     Otherwise the answer is a `412`. `*` stands for any. Weak tags match nothing.
+                 * @example "3"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                /**
+                 * @description The workflow.
+                 * @example wf_01kg2m8p1qf3mvyw8r5t7xk2ze
+                 */
+                id: components["parameters"]["WorkflowId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The workflow as it is now. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Workflow"];
+                };
+            };
+            400: components["responses"]["InvalidBody"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["WorkflowNotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            409: components["responses"]["Stale"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["ContentTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    publicworkflows_listWorkflowVersions_v1: {
+        parameters: {
+            query?: {
+                /** @description How many items the page holds at the most. */
+                limit?: components["parameters"]["Limit"];
+                /** @description Another name of `limit`. Who sends it also gets the page-based members `data`, `page` and `lastPage`. */
+                pageSize?: components["parameters"]["PageSize"];
+                /** @description How many items to skip. With `page` as well it must be `page` × `limit`. */
+                offset?: components["parameters"]["Offset"];
+                /** @description The page, counted from 0, where `offset` is not sent. */
+                page?: components["parameters"]["Page"];
+                /** @description The direction of the order, descending unless said otherwise. Ties are ordered by `id`. */
+                sortOrder?: components["parameters"]["SortOrder"];
+                /** @description What to sort by. Versions that were never published come before the others. */
+                sortBy?: components["parameters"]["VersionSortBy"];
+                /** @description Takes only what is active, or only what is not. */
+                isActive?: components["parameters"]["IsActive"];
+            };
+            header?: {
+                /**
+                 * @description Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
+                 *     an API key, is replaced by a new one.
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+                /** @description Sent by generated clients, which also get the page-based members `data`, `page` and `lastPage`. */
+                "X-Stainless-Lang"?: components["parameters"]["Stainless"];
+            };
+            path: {
+                /**
+                 * @description The workflow.
+                 * @example wf_01kg2m8p1qf3mvyw8r5t7xk2ze
+                 */
+                id: components["parameters"]["WorkflowId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of versions. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WorkflowVersionPage"];
+                };
+            };
+            400: components["responses"]["InvalidList"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["WorkflowNotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    publicworkflows_getWorkflowVersion_v1: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
+                 *     an API key, is replaced by a new one.
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description The workflow version.
+                 * @example wfv_01kg2m8qpefx4tsjvnb6ax0c9d
+                 */
+                versionId: components["parameters"]["VersionIdInPath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The version. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WorkflowVersion"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["VersionNotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    publicworkflowversions_listWorkflowVersions_v1: {
+        parameters: {
+            query: {
+                /** @description The workflow whose versions are listed. */
+                workflowId: components["parameters"]["WorkflowIdFilter"];
+                /** @description How many items the page holds at the most. */
+                limit?: components["parameters"]["Limit"];
+                /** @description Another name of `limit`. Who sends it also gets the page-based members `data`, `page` and `lastPage`. */
+                pageSize?: components["parameters"]["PageSize"];
+                /** @description How many items to skip. With `page` as well it must be `page` × `limit`. */
+                offset?: components["parameters"]["Offset"];
+                /** @description The page, counted from 0, where `offset` is not sent. */
+                page?: components["parameters"]["Page"];
+                /** @description The direction of the order, descending unless said otherwise. Ties are ordered by `id`. */
+                sortOrder?: components["parameters"]["SortOrder"];
+                /** @description What to sort by. Versions that were never published come before the others. */
+                sortBy?: components["parameters"]["VersionSortBy"];
+                /** @description Takes only what is active, or only what is not. */
+                isActive?: components["parameters"]["IsActive"];
+            };
+            header?: {
+                /**
+                 * @description Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
+                 *     an API key, is replaced by a new one.
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+                /** @description Sent by generated clients, which also get the page-based members `data`, `page` and `lastPage`. */
+                "X-Stainless-Lang"?: components["parameters"]["Stainless"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of versions. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WorkflowVersionPage"];
+                };
+            };
+            400: components["responses"]["InvalidList"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["WorkflowNotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    publicworkflowversions_createWorkflowVersion_v1: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
+                 *     an API key, is replaced by a new one.
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description Makes a repeat of the request safe for 24 hours: 1 to 255 printable ASCII characters, fresh for each thing you want done, such as
+                 *     the random UUID `6f0c1b9e-6d5e-4f6f-9a55-2f5a1c1f6c77`.
+                 */
+                "X-Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateWorkflowVersion"];
+            };
+        };
+        responses: {
+            /** @description The draft was created, or it was before by a request with the same idempotency key and body. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    ETag: components["headers"]["ETag"];
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WorkflowVersion"];
+                };
+            };
+            400: components["responses"]["InvalidVersion"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            409: components["responses"]["InProgress"];
+            413: components["responses"]["ContentTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    publicworkflowversions_getWorkflowVersion_v1: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
+                 *     an API key, is replaced by a new one.
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description The workflow version.
+                 * @example wfv_01kg2m8qpefx4tsjvnb6ax0c9d
+                 */
+                id: components["parameters"]["VersionId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The version. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WorkflowVersion"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["VersionNotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    publicworkflowversions_deleteWorkflowVersion_v1: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
+                 *     an API key, is replaced by a new one.
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description Makes the change only if the record is still as it was when its `ETag` was this one, or one of several with commas between them.
+                 *     Otherwise the answer is a `412`. `*` stands for any. Weak tags match nothing.
+                 * @example "3"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                /**
+                 * @description The workflow version.
+                 * @example wfv_01kg2m8qpefx4tsjvnb6ax0c9d
+                 */
+                id: components["parameters"]["VersionId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is deleted. */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["VersionNotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            409: components["responses"]["VersionActive"];
+            412: components["responses"]["PreconditionFailed"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    publicworkflowversions_updateWorkflowVersion_v1: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
+                 *     an API key, is replaced by a new one.
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description Makes the change only if the record is still as it was when its `ETag` was this one, or one of several with commas between them.
+                 *     Otherwise the answer is a `412`. `*` stands for any. Weak tags match nothing.
+                 * @example "3"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                /**
+                 * @description The workflow version.
+                 * @example wfv_01kg2m8qpefx4tsjvnb6ax0c9d
+                 */
+                id: components["parameters"]["VersionId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UpdateWorkflowVersion"];
+            };
+        };
+        responses: {
+            /** @description The version as it is now. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WorkflowVersion"];
+                };
+            };
+            400: components["responses"]["InvalidVersion"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["VersionNotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            409: components["responses"]["VersionPublished"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["ContentTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    publicworkflowversions_publishWorkflowVersion_v1: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
+                 *     an API key, is replaced by a new one.
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description Makes a repeat of the request safe for 24 hours: 1 to 255 printable ASCII characters, fresh for each thing you want done, such as
+                 *     the random UUID `6f0c1b9e-6d5e-4f6f-9a55-2f5a1c1f6c77`.
+                 */
+                "X-Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /**
+                 * @description The workflow version.
+                 * @example wfv_01kg2m8qpefx4tsjvnb6ax0c9d
+                 */
+                id: components["parameters"]["VersionId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The version is the active one. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    ETag: components["headers"]["ETag"];
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PublishedVersion"];
+                };
+            };
+            400: components["responses"]["VersionNotPublishable"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["VersionNotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            409: components["responses"]["StalePost"];
+            413: components["responses"]["ContentTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    publicworkflowversions_validateWorkflowVersion_v1: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
+                 *     an API key, is replaced by a new one.
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description Makes a repeat of the request safe for 24 hours: 1 to 255 printable ASCII characters, fresh for each thing you want done, such as
+                 *     the random UUID `6f0c1b9e-6d5e-4f6f-9a55-2f5a1c1f6c77`.
+                 */
+                "X-Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /**
+                 * @description The workflow version.
+                 * @example wfv_01kg2m8qpefx4tsjvnb6ax0c9d
+                 */
+                id: components["parameters"]["VersionId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What stands against publishing it, if anything does. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Validation"];
+                };
+            };
+            400: components["responses"]["InvalidIdempotencyKey"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["VersionNotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            409: components["responses"]["InProgress"];
+            413: components["responses"]["ContentTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
     publictriggers_listTriggers_v1: {
         parameters: {
             query?: {
@@ -1867,9 +3033,8 @@ export interface operations {
                     "application/json": components["schemas"]["TriggerPage"];
                 };
             };
-            400: components["responses"]["BadRequest"];
+            400: components["responses"]["InvalidList"];
             401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
@@ -1915,836 +3080,13 @@ export interface operations {
                     "application/json": components["schemas"]["Trigger"];
                 };
             };
-            400: components["responses"]["BadRequest"];
+            400: components["responses"]["InvalidTrigger"];
             401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
+            403: components["responses"]["PublicTriggerForbidden"];
             405: components["responses"]["MethodNotAllowed"];
-            409: components["responses"]["Conflict"];
+            409: components["responses"]["InProgress"];
             413: components["responses"]["ContentTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-        };
-    };
-    publiccustomnodes_getRegistry_v1: {
-        parameters: {
-            query?: never;
-            header?: {
-                /**
-                 * @description Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
-                 *     an API key, is replaced by a new one.
-                 */
-                "X-Request-Id"?: components["parameters"]["RequestId"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The node types. */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["NodeRegistry"];
-                };
-            };
-            401: components["responses"]["Unauthorized"];
-            405: components["responses"]["MethodNotAllowed"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-        };
-    };
-    publicworkflows_listWorkflows_v1: {
-        parameters: {
-            query?: {
-                /** @description How many items the page holds at the most. */
-                limit?: components["parameters"]["Limit"];
-                /** @description Another name of `limit`. Who sends it also gets the page-based members `data`, `page` and `lastPage`. */
-                pageSize?: components["parameters"]["PageSize"];
-                /** @description How many items to skip. With `page` as well it must be `page` × `limit`. */
-                offset?: components["parameters"]["Offset"];
-                /** @description The page, counted from 0, where `offset` is not sent. */
-                page?: components["parameters"]["Page"];
-                /** @description The direction of the order, descending unless said otherwise. Ties are ordered by `id`. */
-                sortOrder?: components["parameters"]["SortOrder"];
-                /** @description What to sort by. */
-                sortBy?: components["parameters"]["WorkflowSortBy"];
-                /** @description Takes only what is active, or only what is not. */
-                isActive?: components["parameters"]["IsActive"];
-                /** @description Takes only what holds this text in its name or description, whatever the case. `%` and `_` stand for themselves. */
-                search?: components["parameters"]["Search"];
-                /** @description Takes only what belongs to this sub-tenant. */
-                subTenantId?: components["parameters"]["SubTenantFilter"];
-            };
-            header?: {
-                /**
-                 * @description Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
-                 *     an API key, is replaced by a new one.
-                 */
-                "X-Request-Id"?: components["parameters"]["RequestId"];
-                /** @description Sent by generated clients, which also get the page-based members `data`, `page` and `lastPage`. */
-                "X-Stainless-Lang"?: components["parameters"]["Stainless"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description A page of workflows. */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["WorkflowPage"];
-                };
-            };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            405: components["responses"]["MethodNotAllowed"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-        };
-    };
-    publicworkflows_createWorkflow_v1: {
-        parameters: {
-            query?: {
-                /** @description The sub-tenant that the workflow belongs to. It may stand in the body instead. */
-                subTenantId?: components["parameters"]["SubTenantOfWorkflow"];
-            };
-            header?: {
-                /**
-                 * @description Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
-                 *     an API key, is replaced by a new one.
-                 */
-                "X-Request-Id"?: components["parameters"]["RequestId"];
-                /**
-                 * @description Makes a repeat of the request safe for 24 hours: 1 to 255 printable ASCII characters, fresh for each thing you want done, such as
-                 *     the random UUID `6f0c1b9e-6d5e-4f6f-9a55-2f5a1c1f6c77`.
-                 */
-                "X-Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["CreateWorkflow"];
-            };
-        };
-        responses: {
-            /** @description The workflow was created, or it was before by a request with the same idempotency key and body. */
-            201: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    ETag: components["headers"]["ETag"];
-                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Workflow"];
-                };
-            };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            405: components["responses"]["MethodNotAllowed"];
-            409: components["responses"]["Conflict"];
-            413: components["responses"]["ContentTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-        };
-    };
-    publicworkflows_getWorkflow_v1: {
-        parameters: {
-            query?: never;
-            header?: {
-                /**
-                 * @description Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
-                 *     an API key, is replaced by a new one.
-                 */
-                "X-Request-Id"?: components["parameters"]["RequestId"];
-            };
-            path: {
-                /**
-                 * @description The workflow.
-                 * @example wf_01kg2m8p1qf3mvyw8r5t7xk2ze
-                 */
-                id: components["parameters"]["WorkflowId"];
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The workflow. */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    ETag: components["headers"]["ETag"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Workflow"];
-                };
-            };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-        };
-    };
-    publicworkflows_deleteWorkflow_v1: {
-        parameters: {
-            query?: never;
-            header?: {
-                /**
-                 * @description Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
-                 *     an API key, is replaced by a new one.
-                 */
-                "X-Request-Id"?: components["parameters"]["RequestId"];
-                /**
-                 * @description Makes the change only if the record is still as it was when its `ETag` was this one. Otherwise the answer is a `412`.
-                 * @example "3"
-                 */
-                "If-Match"?: components["parameters"]["IfMatch"];
-            };
-            path: {
-                /**
-                 * @description The workflow.
-                 * @example wf_01kg2m8p1qf3mvyw8r5t7xk2ze
-                 */
-                id: components["parameters"]["WorkflowId"];
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description It is deleted. */
-            204: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            412: components["responses"]["PreconditionFailed"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-        };
-    };
-    publicworkflows_updateWorkflow_v1: {
-        parameters: {
-            query?: never;
-            header?: {
-                /**
-                 * @description Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
-                 *     an API key, is replaced by a new one.
-                 */
-                "X-Request-Id"?: components["parameters"]["RequestId"];
-                /**
-                 * @description Makes the change only if the record is still as it was when its `ETag` was this one. Otherwise the answer is a `412`.
-                 * @example "3"
-                 */
-                "If-Match"?: components["parameters"]["IfMatch"];
-            };
-            path: {
-                /**
-                 * @description The workflow.
-                 * @example wf_01kg2m8p1qf3mvyw8r5t7xk2ze
-                 */
-                id: components["parameters"]["WorkflowId"];
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["UpdateWorkflow"];
-            };
-        };
-        responses: {
-            /** @description The workflow as it is now. */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    ETag: components["headers"]["ETag"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Workflow"];
-                };
-            };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            409: components["responses"]["Conflict"];
-            412: components["responses"]["PreconditionFailed"];
-            413: components["responses"]["ContentTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-        };
-    };
-    publicworkflows_toggleWorkflowStatus_v1: {
-        parameters: {
-            query?: never;
-            header?: {
-                /**
-                 * @description Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
-                 *     an API key, is replaced by a new one.
-                 */
-                "X-Request-Id"?: components["parameters"]["RequestId"];
-                /**
-                 * @description Makes the change only if the record is still as it was when its `ETag` was this one. Otherwise the answer is a `412`.
-                 * @example "3"
-                 */
-                "If-Match"?: components["parameters"]["IfMatch"];
-            };
-            path: {
-                /**
-                 * @description The workflow.
-                 * @example wf_01kg2m8p1qf3mvyw8r5t7xk2ze
-                 */
-                id: components["parameters"]["WorkflowId"];
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The workflow as it is now. */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    ETag: components["headers"]["ETag"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Workflow"];
-                };
-            };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            409: components["responses"]["Conflict"];
-            412: components["responses"]["PreconditionFailed"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-        };
-    };
-    publicworkflows_listWorkflowVersions_v1: {
-        parameters: {
-            query?: {
-                /** @description How many items the page holds at the most. */
-                limit?: components["parameters"]["Limit"];
-                /** @description Another name of `limit`. Who sends it also gets the page-based members `data`, `page` and `lastPage`. */
-                pageSize?: components["parameters"]["PageSize"];
-                /** @description How many items to skip. With `page` as well it must be `page` × `limit`. */
-                offset?: components["parameters"]["Offset"];
-                /** @description The page, counted from 0, where `offset` is not sent. */
-                page?: components["parameters"]["Page"];
-                /** @description The direction of the order, descending unless said otherwise. Ties are ordered by `id`. */
-                sortOrder?: components["parameters"]["SortOrder"];
-                /** @description What to sort by. Versions that were never published come before the others. */
-                sortBy?: components["parameters"]["VersionSortBy"];
-                /** @description Takes only what is active, or only what is not. */
-                isActive?: components["parameters"]["IsActive"];
-                /** @description Takes only what holds this text in its name or description, whatever the case. `%` and `_` stand for themselves. */
-                search?: components["parameters"]["Search"];
-            };
-            header?: {
-                /**
-                 * @description Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
-                 *     an API key, is replaced by a new one.
-                 */
-                "X-Request-Id"?: components["parameters"]["RequestId"];
-                /** @description Sent by generated clients, which also get the page-based members `data`, `page` and `lastPage`. */
-                "X-Stainless-Lang"?: components["parameters"]["Stainless"];
-            };
-            path: {
-                /**
-                 * @description The workflow.
-                 * @example wf_01kg2m8p1qf3mvyw8r5t7xk2ze
-                 */
-                id: components["parameters"]["WorkflowId"];
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description A page of versions. */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["WorkflowVersionPage"];
-                };
-            };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-        };
-    };
-    publicworkflows_getWorkflowVersion_v1: {
-        parameters: {
-            query?: never;
-            header?: {
-                /**
-                 * @description Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
-                 *     an API key, is replaced by a new one.
-                 */
-                "X-Request-Id"?: components["parameters"]["RequestId"];
-            };
-            path: {
-                /**
-                 * @description The workflow version.
-                 * @example wfv_01kg2m8qpefx4tsjvnb6ax0c9d
-                 */
-                versionId: components["parameters"]["VersionIdInPath"];
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The version. */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    ETag: components["headers"]["ETag"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["WorkflowVersion"];
-                };
-            };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-        };
-    };
-    publicworkflowversions_listWorkflowVersions_v1: {
-        parameters: {
-            query: {
-                /** @description The workflow whose versions are listed. */
-                workflowId: components["parameters"]["WorkflowIdFilter"];
-                /** @description How many items the page holds at the most. */
-                limit?: components["parameters"]["Limit"];
-                /** @description Another name of `limit`. Who sends it also gets the page-based members `data`, `page` and `lastPage`. */
-                pageSize?: components["parameters"]["PageSize"];
-                /** @description How many items to skip. With `page` as well it must be `page` × `limit`. */
-                offset?: components["parameters"]["Offset"];
-                /** @description The page, counted from 0, where `offset` is not sent. */
-                page?: components["parameters"]["Page"];
-                /** @description The direction of the order, descending unless said otherwise. Ties are ordered by `id`. */
-                sortOrder?: components["parameters"]["SortOrder"];
-                /** @description What to sort by. Versions that were never published come before the others. */
-                sortBy?: components["parameters"]["VersionSortBy"];
-                /** @description Takes only what is active, or only what is not. */
-                isActive?: components["parameters"]["IsActive"];
-                /** @description Takes only what holds this text in its name or description, whatever the case. `%` and `_` stand for themselves. */
-                search?: components["parameters"]["Search"];
-            };
-            header?: {
-                /**
-                 * @description Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
-                 *     an API key, is replaced by a new one.
-                 */
-                "X-Request-Id"?: components["parameters"]["RequestId"];
-                /** @description Sent by generated clients, which also get the page-based members `data`, `page` and `lastPage`. */
-                "X-Stainless-Lang"?: components["parameters"]["Stainless"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description A page of versions. */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["WorkflowVersionPage"];
-                };
-            };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-        };
-    };
-    publicworkflowversions_createWorkflowVersion_v1: {
-        parameters: {
-            query?: never;
-            header?: {
-                /**
-                 * @description Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
-                 *     an API key, is replaced by a new one.
-                 */
-                "X-Request-Id"?: components["parameters"]["RequestId"];
-                /**
-                 * @description Makes a repeat of the request safe for 24 hours: 1 to 255 printable ASCII characters, fresh for each thing you want done, such as
-                 *     the random UUID `6f0c1b9e-6d5e-4f6f-9a55-2f5a1c1f6c77`.
-                 */
-                "X-Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["CreateWorkflowVersion"];
-            };
-        };
-        responses: {
-            /** @description The draft was created, or it was before by a request with the same idempotency key and body. */
-            201: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    ETag: components["headers"]["ETag"];
-                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["WorkflowVersion"];
-                };
-            };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            405: components["responses"]["MethodNotAllowed"];
-            409: components["responses"]["Conflict"];
-            413: components["responses"]["ContentTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-        };
-    };
-    publicworkflowversions_getWorkflowVersion_v1: {
-        parameters: {
-            query?: never;
-            header?: {
-                /**
-                 * @description Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
-                 *     an API key, is replaced by a new one.
-                 */
-                "X-Request-Id"?: components["parameters"]["RequestId"];
-            };
-            path: {
-                /**
-                 * @description The workflow version.
-                 * @example wfv_01kg2m8qpefx4tsjvnb6ax0c9d
-                 */
-                id: components["parameters"]["VersionId"];
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The version. */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    ETag: components["headers"]["ETag"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["WorkflowVersion"];
-                };
-            };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-        };
-    };
-    publicworkflowversions_deleteWorkflowVersion_v1: {
-        parameters: {
-            query?: never;
-            header?: {
-                /**
-                 * @description Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
-                 *     an API key, is replaced by a new one.
-                 */
-                "X-Request-Id"?: components["parameters"]["RequestId"];
-                /**
-                 * @description Makes the change only if the record is still as it was when its `ETag` was this one. Otherwise the answer is a `412`.
-                 * @example "3"
-                 */
-                "If-Match"?: components["parameters"]["IfMatch"];
-            };
-            path: {
-                /**
-                 * @description The workflow version.
-                 * @example wfv_01kg2m8qpefx4tsjvnb6ax0c9d
-                 */
-                id: components["parameters"]["VersionId"];
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description It is deleted. */
-            204: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            409: components["responses"]["Conflict"];
-            412: components["responses"]["PreconditionFailed"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-        };
-    };
-    publicworkflowversions_updateWorkflowVersion_v1: {
-        parameters: {
-            query?: never;
-            header?: {
-                /**
-                 * @description Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
-                 *     an API key, is replaced by a new one.
-                 */
-                "X-Request-Id"?: components["parameters"]["RequestId"];
-                /**
-                 * @description Makes the change only if the record is still as it was when its `ETag` was this one. Otherwise the answer is a `412`.
-                 * @example "3"
-                 */
-                "If-Match"?: components["parameters"]["IfMatch"];
-            };
-            path: {
-                /**
-                 * @description The workflow version.
-                 * @example wfv_01kg2m8qpefx4tsjvnb6ax0c9d
-                 */
-                id: components["parameters"]["VersionId"];
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["UpdateWorkflowVersion"];
-            };
-        };
-        responses: {
-            /** @description The version as it is now. */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    ETag: components["headers"]["ETag"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["WorkflowVersion"];
-                };
-            };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            409: components["responses"]["Conflict"];
-            412: components["responses"]["PreconditionFailed"];
-            413: components["responses"]["ContentTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-        };
-    };
-    publicworkflowversions_publishWorkflowVersion_v1: {
-        parameters: {
-            query?: never;
-            header?: {
-                /**
-                 * @description Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
-                 *     an API key, is replaced by a new one.
-                 */
-                "X-Request-Id"?: components["parameters"]["RequestId"];
-                /**
-                 * @description Makes a repeat of the request safe for 24 hours: 1 to 255 printable ASCII characters, fresh for each thing you want done, such as
-                 *     the random UUID `6f0c1b9e-6d5e-4f6f-9a55-2f5a1c1f6c77`.
-                 */
-                "X-Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-            };
-            path: {
-                /**
-                 * @description The workflow version.
-                 * @example wfv_01kg2m8qpefx4tsjvnb6ax0c9d
-                 */
-                id: components["parameters"]["VersionId"];
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The version is the active one. */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    ETag: components["headers"]["ETag"];
-                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["PublishedVersion"];
-                };
-            };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            409: components["responses"]["Conflict"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-        };
-    };
-    publicworkflowversions_validateWorkflowVersion_v1: {
-        parameters: {
-            query?: never;
-            header?: {
-                /**
-                 * @description Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
-                 *     an API key, is replaced by a new one.
-                 */
-                "X-Request-Id"?: components["parameters"]["RequestId"];
-                /**
-                 * @description Makes a repeat of the request safe for 24 hours: 1 to 255 printable ASCII characters, fresh for each thing you want done, such as
-                 *     the random UUID `6f0c1b9e-6d5e-4f6f-9a55-2f5a1c1f6c77`.
-                 */
-                "X-Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-            };
-            path: {
-                /**
-                 * @description The workflow version.
-                 * @example wfv_01kg2m8qpefx4tsjvnb6ax0c9d
-                 */
-                id: components["parameters"]["VersionId"];
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description What stands against publishing it, if anything does. */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Validation"];
-                };
-            };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            409: components["responses"]["Conflict"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
             503: components["responses"]["ServiceUnavailable"];
@@ -2785,10 +3127,8 @@ export interface operations {
                     "application/json": components["schemas"]["Trigger"];
                 };
             };
-            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
+            404: components["responses"]["TriggerNotFound"];
             405: components["responses"]["MethodNotAllowed"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
@@ -2805,7 +3145,8 @@ export interface operations {
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
                 /**
-                 * @description Makes the change only if the record is still as it was when its `ETag` was this one. Otherwise the answer is a `412`.
+                 * @description Makes the change only if the record is still as it was when its `ETag` was this one, or one of several with commas between them.
+                 *     Otherwise the answer is a `412`. `*` stands for any. Weak tags match nothing.
                  * @example "3"
                  */
                 "If-Match"?: components["parameters"]["IfMatch"];
@@ -2832,10 +3173,9 @@ export interface operations {
                 };
                 content?: never;
             };
-            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
+            404: components["responses"]["TriggerNotFound"];
             405: components["responses"]["MethodNotAllowed"];
             412: components["responses"]["PreconditionFailed"];
             429: components["responses"]["TooManyRequests"];
@@ -2853,7 +3193,8 @@ export interface operations {
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
                 /**
-                 * @description Makes the change only if the record is still as it was when its `ETag` was this one. Otherwise the answer is a `412`.
+                 * @description Makes the change only if the record is still as it was when its `ETag` was this one, or one of several with commas between them.
+                 *     Otherwise the answer is a `412`. `*` stands for any. Weak tags match nothing.
                  * @example "3"
                  */
                 "If-Match"?: components["parameters"]["IfMatch"];
@@ -2887,12 +3228,12 @@ export interface operations {
                     "application/json": components["schemas"]["Trigger"];
                 };
             };
-            400: components["responses"]["BadRequest"];
+            400: components["responses"]["InvalidTrigger"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
+            404: components["responses"]["TriggerNotFound"];
             405: components["responses"]["MethodNotAllowed"];
-            409: components["responses"]["Conflict"];
+            409: components["responses"]["Stale"];
             412: components["responses"]["PreconditionFailed"];
             413: components["responses"]["ContentTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
@@ -2954,360 +3295,10 @@ export interface operations {
                     "application/json": components["schemas"]["TriggerPage"];
                 };
             };
-            400: components["responses"]["BadRequest"];
+            400: components["responses"]["InvalidList"];
             401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
+            404: components["responses"]["VersionNotFound"];
             405: components["responses"]["MethodNotAllowed"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-        };
-    };
-    publicsubtenants_listSubTenants_v1: {
-        parameters: {
-            query?: {
-                /** @description How many items the page holds at the most. */
-                limit?: components["parameters"]["Limit"];
-                /** @description Another name of `limit`. Who sends it also gets the page-based members `data`, `page` and `lastPage`. */
-                pageSize?: components["parameters"]["PageSize"];
-                /** @description How many items to skip. With `page` as well it must be `page` × `limit`. */
-                offset?: components["parameters"]["Offset"];
-                /** @description The page, counted from 0, where `offset` is not sent. */
-                page?: components["parameters"]["Page"];
-                /** @description The direction of the order, descending unless said otherwise. Ties are ordered by `id`. */
-                sortOrder?: components["parameters"]["SortOrder"];
-                /** @description What to sort by. */
-                sortBy?: components["parameters"]["SubTenantSortBy"];
-                /** @description Takes only what holds this text in its name or description, whatever the case. `%` and `_` stand for themselves. */
-                search?: components["parameters"]["Search"];
-            };
-            header?: {
-                /**
-                 * @description Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
-                 *     an API key, is replaced by a new one.
-                 */
-                "X-Request-Id"?: components["parameters"]["RequestId"];
-                /** @description Sent by generated clients, which also get the page-based members `data`, `page` and `lastPage`. */
-                "X-Stainless-Lang"?: components["parameters"]["Stainless"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description A page of registrations. */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["SubTenantPage"];
-                };
-            };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            405: components["responses"]["MethodNotAllowed"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-        };
-    };
-    publicsubtenants_createSubTenant_v1: {
-        parameters: {
-            query?: never;
-            header?: {
-                /**
-                 * @description Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
-                 *     an API key, is replaced by a new one.
-                 */
-                "X-Request-Id"?: components["parameters"]["RequestId"];
-                /**
-                 * @description Makes a repeat of the request safe for 24 hours: 1 to 255 printable ASCII characters, fresh for each thing you want done, such as
-                 *     the random UUID `6f0c1b9e-6d5e-4f6f-9a55-2f5a1c1f6c77`.
-                 */
-                "X-Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["CreateSubTenant"];
-            };
-        };
-        responses: {
-            /** @description It was registered, or it was before by a request with the same idempotency key and body. */
-            201: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    ETag: components["headers"]["ETag"];
-                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["SubTenant"];
-                };
-            };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            405: components["responses"]["MethodNotAllowed"];
-            409: components["responses"]["Conflict"];
-            413: components["responses"]["ContentTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-        };
-    };
-    publicsubtenants_listCombinedSubTenants_v1: {
-        parameters: {
-            query?: {
-                /** @description How many items the page holds at the most. */
-                limit?: components["parameters"]["Limit"];
-                /** @description Another name of `limit`. Who sends it also gets the page-based members `data`, `page` and `lastPage`. */
-                pageSize?: components["parameters"]["PageSize"];
-                /** @description How many items to skip. With `page` as well it must be `page` × `limit`. */
-                offset?: components["parameters"]["Offset"];
-                /** @description The page, counted from 0, where `offset` is not sent. */
-                page?: components["parameters"]["Page"];
-            };
-            header?: {
-                /**
-                 * @description Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
-                 *     an API key, is replaced by a new one.
-                 */
-                "X-Request-Id"?: components["parameters"]["RequestId"];
-                /** @description Sent by generated clients, which also get the page-based members `data`, `page` and `lastPage`. */
-                "X-Stainless-Lang"?: components["parameters"]["Stainless"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description A page of sub-tenants. */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["SeenSubTenantPage"];
-                };
-            };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            405: components["responses"]["MethodNotAllowed"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-        };
-    };
-    publicsubtenants_getSubTenantByIdentifier_v1: {
-        parameters: {
-            query?: never;
-            header?: {
-                /**
-                 * @description Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
-                 *     an API key, is replaced by a new one.
-                 */
-                "X-Request-Id"?: components["parameters"]["RequestId"];
-            };
-            path: {
-                /**
-                 * @description The identifier of the sub-tenant.
-                 * @example team-7
-                 */
-                subTenantId: components["parameters"]["SubTenantIdentifier"];
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The registration. */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    ETag: components["headers"]["ETag"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["SubTenant"];
-                };
-            };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-        };
-    };
-    publicsubtenants_getSubTenant_v1: {
-        parameters: {
-            query?: never;
-            header?: {
-                /**
-                 * @description Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
-                 *     an API key, is replaced by a new one.
-                 */
-                "X-Request-Id"?: components["parameters"]["RequestId"];
-            };
-            path: {
-                /**
-                 * @description The registration of the sub-tenant.
-                 * @example st_01kg2m8s0xeq9bq6d2h4m8nvzr
-                 */
-                id: components["parameters"]["RegistrationId"];
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The registration. */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    ETag: components["headers"]["ETag"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["SubTenant"];
-                };
-            };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-        };
-    };
-    publicsubtenants_deleteSubTenant_v1: {
-        parameters: {
-            query?: never;
-            header?: {
-                /**
-                 * @description Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
-                 *     an API key, is replaced by a new one.
-                 */
-                "X-Request-Id"?: components["parameters"]["RequestId"];
-                /**
-                 * @description Makes the change only if the record is still as it was when its `ETag` was this one. Otherwise the answer is a `412`.
-                 * @example "3"
-                 */
-                "If-Match"?: components["parameters"]["IfMatch"];
-            };
-            path: {
-                /**
-                 * @description The registration of the sub-tenant.
-                 * @example st_01kg2m8s0xeq9bq6d2h4m8nvzr
-                 */
-                id: components["parameters"]["RegistrationId"];
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description It is deleted. */
-            204: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            412: components["responses"]["PreconditionFailed"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-        };
-    };
-    publicsubtenants_updateSubTenant_v1: {
-        parameters: {
-            query?: never;
-            header?: {
-                /**
-                 * @description Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
-                 *     an API key, is replaced by a new one.
-                 */
-                "X-Request-Id"?: components["parameters"]["RequestId"];
-                /**
-                 * @description Makes the change only if the record is still as it was when its `ETag` was this one. Otherwise the answer is a `412`.
-                 * @example "3"
-                 */
-                "If-Match"?: components["parameters"]["IfMatch"];
-            };
-            path: {
-                /**
-                 * @description The registration of the sub-tenant.
-                 * @example st_01kg2m8s0xeq9bq6d2h4m8nvzr
-                 */
-                id: components["parameters"]["RegistrationId"];
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["UpdateSubTenant"];
-            };
-        };
-        responses: {
-            /** @description The registration as it is now. */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    ETag: components["headers"]["ETag"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["SubTenant"];
-                };
-            };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            409: components["responses"]["Conflict"];
-            412: components["responses"]["PreconditionFailed"];
-            413: components["responses"]["ContentTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
             503: components["responses"]["ServiceUnavailable"];
@@ -3360,7 +3351,7 @@ export interface operations {
                     "application/json": components["schemas"]["CustomNodePage"];
                 };
             };
-            400: components["responses"]["BadRequest"];
+            400: components["responses"]["InvalidList"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
@@ -3407,13 +3398,48 @@ export interface operations {
                     "application/json": components["schemas"]["CustomNode"];
                 };
             };
-            400: components["responses"]["BadRequest"];
+            400: components["responses"]["InvalidCustomNode"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
-            409: components["responses"]["Conflict"];
+            409: components["responses"]["CustomNodeExists"];
             413: components["responses"]["ContentTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    publiccustomnodes_getRegistry_v1: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
+                 *     an API key, is replaced by a new one.
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The node types. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NodeRegistry"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            405: components["responses"]["MethodNotAllowed"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
             503: components["responses"]["ServiceUnavailable"];
@@ -3453,10 +3479,9 @@ export interface operations {
                     "application/json": components["schemas"]["CustomNode"];
                 };
             };
-            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
+            404: components["responses"]["CustomNodeNotFound"];
             405: components["responses"]["MethodNotAllowed"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
@@ -3495,10 +3520,9 @@ export interface operations {
                 };
                 content?: never;
             };
-            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
+            404: components["responses"]["CustomNodeNotFound"];
             405: components["responses"]["MethodNotAllowed"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
@@ -3543,14 +3567,358 @@ export interface operations {
                     "application/json": components["schemas"]["CustomNode"];
                 };
             };
-            400: components["responses"]["BadRequest"];
+            400: components["responses"]["InvalidCustomNode"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
+            404: components["responses"]["CustomNodeNotFound"];
             405: components["responses"]["MethodNotAllowed"];
-            409: components["responses"]["Conflict"];
+            409: components["responses"]["CustomNodeExistsOrStale"];
             413: components["responses"]["ContentTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    publicsubtenants_listSubTenants_v1: {
+        parameters: {
+            query?: {
+                /** @description How many items the page holds at the most. */
+                limit?: components["parameters"]["Limit"];
+                /** @description Another name of `limit`. Who sends it also gets the page-based members `data`, `page` and `lastPage`. */
+                pageSize?: components["parameters"]["PageSize"];
+                /** @description How many items to skip. With `page` as well it must be `page` × `limit`. */
+                offset?: components["parameters"]["Offset"];
+                /** @description The page, counted from 0, where `offset` is not sent. */
+                page?: components["parameters"]["Page"];
+                /** @description The direction of the order, descending unless said otherwise. Ties are ordered by `id`. */
+                sortOrder?: components["parameters"]["SortOrder"];
+                /** @description What to sort by. */
+                sortBy?: components["parameters"]["SubTenantSortBy"];
+                /** @description Takes only what holds this text in its name or description, whatever the case. `%` and `_` stand for themselves. */
+                search?: components["parameters"]["Search"];
+            };
+            header?: {
+                /**
+                 * @description Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
+                 *     an API key, is replaced by a new one.
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+                /** @description Sent by generated clients, which also get the page-based members `data`, `page` and `lastPage`. */
+                "X-Stainless-Lang"?: components["parameters"]["Stainless"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of registrations. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SubTenantPage"];
+                };
+            };
+            400: components["responses"]["InvalidList"];
+            401: components["responses"]["Unauthorized"];
+            405: components["responses"]["MethodNotAllowed"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    publicsubtenants_createSubTenant_v1: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
+                 *     an API key, is replaced by a new one.
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description Makes a repeat of the request safe for 24 hours: 1 to 255 printable ASCII characters, fresh for each thing you want done, such as
+                 *     the random UUID `6f0c1b9e-6d5e-4f6f-9a55-2f5a1c1f6c77`.
+                 */
+                "X-Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateSubTenant"];
+            };
+        };
+        responses: {
+            /** @description It was registered, or it was before by a request with the same idempotency key and body. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    ETag: components["headers"]["ETag"];
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SubTenant"];
+                };
+            };
+            400: components["responses"]["InvalidSubTenant"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            409: components["responses"]["SubTenantExists"];
+            413: components["responses"]["ContentTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    publicsubtenants_listCombinedSubTenants_v1: {
+        parameters: {
+            query?: {
+                /** @description How many items the page holds at the most. */
+                limit?: components["parameters"]["Limit"];
+                /** @description Another name of `limit`. Who sends it also gets the page-based members `data`, `page` and `lastPage`. */
+                pageSize?: components["parameters"]["PageSize"];
+                /** @description How many items to skip. With `page` as well it must be `page` × `limit`. */
+                offset?: components["parameters"]["Offset"];
+                /** @description The page, counted from 0, where `offset` is not sent. */
+                page?: components["parameters"]["Page"];
+            };
+            header?: {
+                /**
+                 * @description Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
+                 *     an API key, is replaced by a new one.
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+                /** @description Sent by generated clients, which also get the page-based members `data`, `page` and `lastPage`. */
+                "X-Stainless-Lang"?: components["parameters"]["Stainless"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of sub-tenants. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SeenSubTenantPage"];
+                };
+            };
+            400: components["responses"]["InvalidList"];
+            401: components["responses"]["Unauthorized"];
+            405: components["responses"]["MethodNotAllowed"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    publicsubtenants_getSubTenant_v1: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
+                 *     an API key, is replaced by a new one.
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description The registration of the sub-tenant.
+                 * @example st_01kg2m8s0xeq9bq6d2h4m8nvzr
+                 */
+                id: components["parameters"]["RegistrationId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The registration. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SubTenant"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["SubTenantNotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    publicsubtenants_deleteSubTenant_v1: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
+                 *     an API key, is replaced by a new one.
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description Makes the change only if the record is still as it was when its `ETag` was this one, or one of several with commas between them.
+                 *     Otherwise the answer is a `412`. `*` stands for any. Weak tags match nothing.
+                 * @example "3"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                /**
+                 * @description The registration of the sub-tenant.
+                 * @example st_01kg2m8s0xeq9bq6d2h4m8nvzr
+                 */
+                id: components["parameters"]["RegistrationId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is deleted. */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["SubTenantNotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            412: components["responses"]["PreconditionFailed"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    publicsubtenants_updateSubTenant_v1: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
+                 *     an API key, is replaced by a new one.
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description Makes the change only if the record is still as it was when its `ETag` was this one, or one of several with commas between them.
+                 *     Otherwise the answer is a `412`. `*` stands for any. Weak tags match nothing.
+                 * @example "3"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                /**
+                 * @description The registration of the sub-tenant.
+                 * @example st_01kg2m8s0xeq9bq6d2h4m8nvzr
+                 */
+                id: components["parameters"]["RegistrationId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UpdateSubTenant"];
+            };
+        };
+        responses: {
+            /** @description The registration as it is now. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SubTenant"];
+                };
+            };
+            400: components["responses"]["InvalidSubTenant"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["SubTenantNotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            409: components["responses"]["Stale"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["ContentTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    publicsubtenants_getSubTenantByIdentifier_v1: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
+                 *     an API key, is replaced by a new one.
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description The identifier of the sub-tenant.
+                 * @example team-7
+                 */
+                subTenantId: components["parameters"]["SubTenantIdentifier"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The registration. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SubTenant"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["SubTenantNotFound"];
+            405: components["responses"]["MethodNotAllowed"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
             503: components["responses"]["ServiceUnavailable"];
@@ -3595,7 +3963,7 @@ export interface operations {
                     "application/json": components["schemas"]["ApiKeyPage"];
                 };
             };
-            400: components["responses"]["BadRequest"];
+            400: components["responses"]["InvalidList"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
@@ -3642,11 +4010,11 @@ export interface operations {
                     "application/json": components["schemas"]["ApiKey"];
                 };
             };
-            400: components["responses"]["BadRequest"];
+            400: components["responses"]["InvalidApiKey"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
-            409: components["responses"]["Conflict"];
+            409: components["responses"]["InProgress"];
             413: components["responses"]["ContentTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["TooManyRequests"];
@@ -3688,10 +4056,9 @@ export interface operations {
                     "application/json": components["schemas"]["ApiKey"];
                 };
             };
-            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
+            404: components["responses"]["ApiKeyNotFound"];
             405: components["responses"]["MethodNotAllowed"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
@@ -3730,12 +4097,11 @@ export interface operations {
                 };
                 content?: never;
             };
-            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
+            404: components["responses"]["ApiKeyNotFound"];
             405: components["responses"]["MethodNotAllowed"];
-            409: components["responses"]["Conflict"];
+            409: components["responses"]["LastSecretKey"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
             503: components["responses"]["ServiceUnavailable"];
@@ -3785,12 +4151,12 @@ export interface operations {
                     "application/json": components["schemas"]["ApiKey"];
                 };
             };
-            400: components["responses"]["BadRequest"];
+            400: components["responses"]["InvalidApiKey"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
+            404: components["responses"]["ApiKeyNotFound"];
             405: components["responses"]["MethodNotAllowed"];
-            409: components["responses"]["Conflict"];
+            409: components["responses"]["ApiKeyNotActive"];
             413: components["responses"]["ContentTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["TooManyRequests"];
@@ -3826,7 +4192,6 @@ export interface operations {
                     "application/json": components["schemas"]["Settings"];
                 };
             };
-            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
@@ -3867,11 +4232,11 @@ export interface operations {
                     "application/json": components["schemas"]["Settings"];
                 };
             };
-            400: components["responses"]["BadRequest"];
+            400: components["responses"]["InvalidSettings"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
-            409: components["responses"]["Conflict"];
+            409: components["responses"]["Stale"];
             413: components["responses"]["ContentTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["TooManyRequests"];

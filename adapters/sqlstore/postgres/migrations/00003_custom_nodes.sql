@@ -19,7 +19,17 @@ CREATE TABLE custom_nodes (
     revision     bigint      NOT NULL,
     PRIMARY KEY (tenant_id, id)
 );
-CREATE UNIQUE INDEX custom_nodes_type ON custom_nodes (tenant_id, type, version);
+CREATE INDEX custom_nodes_type ON custom_nodes (tenant_id, type, version);
+
+-- Every type and version that a tenant ever defined. What a version stands for never
+-- changes, so it stays taken when its node moves on to a higher one or is deleted.
+CREATE TABLE custom_node_versions (
+    tenant_id text NOT NULL CONSTRAINT custom_node_versions_tenant REFERENCES tenants ON DELETE CASCADE,
+    type      text NOT NULL,
+    version   text NOT NULL,
+    CONSTRAINT custom_node_versions_taken PRIMARY KEY (tenant_id, type, version)
+);
 
 -- +goose Down
+DROP TABLE custom_node_versions;
 DROP TABLE custom_nodes;
