@@ -27,6 +27,7 @@ build: ## Build bin/sluice, one static binary
 .PHONY: test
 test: ## Run all tests; fetches a real PostgreSQL where there is none
 	go test ./...
+	SLUICE_TEST_STORE=postgres go test ./adapters/httpapi
 	@echo "all tests passed"
 
 .PHONY: race

@@ -5,10 +5,12 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -23,6 +25,8 @@ import (
 	"github.com/sluicehq/sluice/adapters/httpapi/contract"
 	"github.com/sluicehq/sluice/adapters/limiter/memory"
 	"github.com/sluicehq/sluice/adapters/sqlstore"
+	"github.com/sluicehq/sluice/adapters/sqlstore/postgres"
+	"github.com/sluicehq/sluice/adapters/sqlstore/postgres/pgtest"
 	"github.com/sluicehq/sluice/adapters/sqlstore/sqlite"
 	"github.com/sluicehq/sluice/application/admission"
 	"github.com/sluicehq/sluice/application/nodes"
@@ -61,14 +65,7 @@ type option func(*httpapi.Options, *httpapi.Ports)
 
 func newGateway(t *testing.T, options ...option) *gateway {
 	t.Helper()
-	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "sluice.db"), sqlite.Options{Volatile: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = store.Close() }) // some tests close it themselves
-	if _, err := store.Migrator().Up(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	store := openStore(t)
 	g := &gateway{T: t, contract: contract.New(t), store: store, clock: &portstest.ManualClock{}, random: &countedRandom{}, log: &safeBuffer{}}
 	g.clock.Set(noon)
 	limiter := memory.New(g.clock)
@@ -86,12 +83,54 @@ func newGateway(t *testing.T, options ...option) *gateway {
 	for _, change := range options {
 		change(&opts, &ports)
 	}
-	if g.api, err = httpapi.New(ports, opts); err != nil {
+	api, err := httpapi.New(ports, opts)
+	if err != nil {
 		t.Fatal(err)
 	}
+	g.api = api
 	g.handler = g.contract.Handler(g.api)
 	return g
 }
+
+// storeVariable names the database that the tests run on: sqlite, which is the
+// default, or postgres.
+const storeVariable = "SLUICE_TEST_STORE"
+
+// openStore opens an empty store with an up-to-date schema.
+func openStore(t *testing.T) *sqlstore.Store {
+	t.Helper()
+	var store *sqlstore.Store
+	var err error
+	switch name := os.Getenv(storeVariable); name {
+	case "", "sqlite":
+		store, err = sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "sluice.db"), sqlite.Options{Volatile: true})
+	case "postgres":
+		store, err = postgres.Open(t.Context(), pgtest.Start(t).Migrated(t, migratePostgres), postgres.Options{})
+	default:
+		t.Fatalf("%s is %q, neither sqlite nor postgres", storeVariable, name)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = store.Close() }) // some tests close it themselves
+	if _, err := store.Migrator().Up(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return store
+}
+
+func migratePostgres(address string) (err error) {
+	ctx := context.Background()
+	store, err := postgres.Open(ctx, address, postgres.Options{})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	_, err = store.Migrator().Up(ctx)
+	return err
+}
+
+func TestMain(m *testing.M) { pgtest.Main(m) }
 
 // customer is a tenant with its keys and a version to attach triggers to.
 type customer struct {
