@@ -4,6 +4,7 @@ export GOFLAGS := $(filter-out -trimpath,$(shell go env GOFLAGS)) -trimpath
 
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 FUZZTIME ?= 20s
+ROUNDS   ?= 20
 TOOL     := go tool -modfile=deploy/tools/go.mod
 LINT     := $(TOOL) golangci-lint
 NODE     := $(shell command -v npm 2>/dev/null)
@@ -89,8 +90,16 @@ fuzz: ## Run every fuzz test for FUZZTIME (20s)
 	@echo "all fuzz tests passed"
 
 .PHONY: bench
-bench: ## Measure the hot paths against a baseline in the same run (installs wrk on Debian)
+bench: ## Measure the hot paths against a baseline in the same run (installs wrk and PostgreSQL on Debian)
 	go run ./deploy/bench
+
+.PHONY: rolling
+rolling: ## Restart gateways behind a balancer under load, ROUNDS times, and print the ledger
+	go test ./cmd/sluice -run '^TestARollingRestartLosesNoRequest$$' -count=1 -v -rolling-rounds $(ROUNDS)
+
+.PHONY: image-check
+image-check: build ## Build the container image and try it (installs buildah on Debian; says so where it cannot)
+	deploy/image-check
 
 # The parts that need Node are left out where there is none, and the last line says so.
 .PHONY: ci

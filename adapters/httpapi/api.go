@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -19,6 +20,7 @@ type Ports struct {
 	APIKeys     inbound.APIKeys
 	CustomNodes inbound.CustomNodes
 	Nodes       inbound.Nodes
+	Schedules   inbound.Schedules
 	Settings    inbound.Settings
 	SubTenants  inbound.SubTenants
 	Triggers    inbound.Triggers
@@ -33,6 +35,8 @@ type Options struct {
 	AllowedOrigins []string // origins that browsers may call from; "*" for any
 	TrustedProxies []string // address ranges whose X-Forwarded-For is believed
 
+	Observers []Observer // told of every request, in this order when it begins
+
 	Now   func() time.Time           // the time shown in errors
 	NewID func(prefix string) string // makes request identifiers
 	Ready func(context.Context) error
@@ -44,6 +48,11 @@ type API struct {
 	opts     Options
 	engine   *gin.Engine
 	inFlight inFlight
+
+	registries registries
+
+	refused    []Route           // what the engine routes only to answer that the method is wrong
+	spelledOut map[string]string // the methods of paths that a path with a parameter fits as well
 }
 
 var _ http.Handler = (*API)(nil)
@@ -62,15 +71,16 @@ func New(ports Ports, opts Options) (*API, error) {
 	if err := e.SetTrustedProxies(opts.TrustedProxies); err != nil {
 		return nil, fmt.Errorf("trusted proxies: %w", err)
 	}
-	e.Use(a.identify, a.record, a.recover, a.cors)
+	e.Use(a.middleware()...)
 	e.NoRoute(func(c *gin.Context) { a.fail(c, errNoRoute(c.Request)) })
-	e.NoMethod(func(c *gin.Context) { a.fail(c, errNoMethod(c.Request)) })
+	e.NoMethod(a.wrongMethod)
 	for _, r := range a.routes() {
 		if _, ok := r.operation.Access(tenant.Secret); !ok {
 			return nil, fmt.Errorf("route %s %s: the operation %q is not in the table of permissions", r.method, r.path, r.operation)
 		}
 		e.Handle(r.method, r.path, a.admitted(r))
 	}
+	a.refuseShadowed(a.routes())
 	a.serveOpen(e)
 	return a, nil
 }
@@ -87,7 +97,9 @@ type Route struct {
 func (a *API) Routes() []Route {
 	var all []Route
 	for _, r := range a.engine.Routes() {
-		all = append(all, Route{r.Method, openAPIPath(r.Path)})
+		if route := (Route{r.Method, openAPIPath(r.Path)}); !slices.Contains(a.refused, route) {
+			all = append(all, route)
+		}
 	}
 	return all
 }

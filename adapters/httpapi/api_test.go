@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -31,11 +32,17 @@ func TestGoldens(t *testing.T) {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".http"), func(t *testing.T) {
 			g := newGateway(t)
 			e := g.estate("Acme")
+			scheduled := ""
+			if text, err := os.ReadFile(file); err != nil {
+				t.Fatal(err)
+			} else if strings.Contains(string(text), "{{schedule}}") {
+				scheduled = g.schedule(e)
+			}
 			contract.Golden(t, g.handler, file, *update,
 				contract.Value("secret", e.secret), contract.Value("public", e.public), contract.Value("version", string(e.version)),
 				contract.Value("workflow", e.ids["workflows"]), contract.Value("draft", e.ids["workflow-versions"]),
 				contract.Value("trigger", e.ids["triggers"]), contract.Value("registration", e.ids["sub-tenants"]),
-				contract.Value("customNode", e.ids["custom-nodes"]), contract.Value("apiKey", e.ids["api-keys"]))
+				contract.Value("schedule", scheduled), contract.Value("customNode", e.ids["custom-nodes"]), contract.Value("apiKey", e.ids["api-keys"]))
 		})
 	}
 }
@@ -255,7 +262,7 @@ type slowNodes struct {
 	held chan<- struct{}
 }
 
-func (s slowNodes) Registry(ctx context.Context, who tenant.Caller) (node.Registry, error) {
+func (s slowNodes) Registry(ctx context.Context, who tenant.Caller) (*node.Registry, error) {
 	s.held <- struct{}{}
 	<-s.hold
 	return s.Nodes.Registry(ctx, who)
@@ -264,8 +271,8 @@ func (s slowNodes) Registry(ctx context.Context, who tenant.Caller) (node.Regist
 // brokenNodes fails as it is told.
 type brokenNodes struct{ fail func() error }
 
-func (b brokenNodes) Registry(context.Context, tenant.Caller) (node.Registry, error) {
-	return node.Registry{}, b.fail()
+func (b brokenNodes) Registry(context.Context, tenant.Caller) (*node.Registry, error) {
+	return nil, b.fail()
 }
 
 func TestADefectShowsNothingButTheRequestID(t *testing.T) {

@@ -33,7 +33,10 @@ var codeStatuses = map[string]int{
 
 // statusClientGone is what the log shows for a client that went away; nobody reads
 // the answer.
-const statusClientGone = 499
+const (
+	statusClientGone = 499
+	codeClientGone   = "client_gone"
+)
 
 // transportError is a failure that only HTTP knows.
 type transportError struct {
@@ -84,6 +87,7 @@ func (a *API) fail(c *gin.Context, err error) {
 		return
 	}
 	if errors.Is(err, context.Canceled) && c.Request.Context().Err() != nil {
+		noteCode(c, codeClientGone)
 		c.AbortWithStatus(statusClientGone)
 		return
 	}
@@ -91,6 +95,7 @@ func (a *API) fail(c *gin.Context, err error) {
 	body.Timestamp = timestamp(a.opts.Now())
 	body.Path = redact(c.Request.URL.Path)
 	body.RequestID = requestID(c)
+	noteCode(c, body.Code)
 	if body.StatusCode >= http.StatusInternalServerError {
 		noteCause(c, err)
 	}

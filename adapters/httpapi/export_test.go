@@ -1,6 +1,12 @@
 package httpapi
 
-import "github.com/sluicehq/sluice/domain/tenant"
+import (
+	"net/http"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/sluicehq/sluice/domain/tenant"
+)
 
 // Operations returns what each route behind the keys performs.
 func Operations(a *API) map[Route]tenant.Operation {
@@ -9,4 +15,19 @@ func Operations(a *API) map[Route]tenant.Operation {
 		all[Route{r.method, openAPIPath(r.path)}] = r.operation
 	}
 	return all
+}
+
+// Behind returns an engine with one route, whose handler stands behind everything
+// that every request passes, and beside it the same engine without that.
+func Behind(opts Options, method, path string, who tenant.Caller, body []byte) (whole, bare http.Handler) {
+	gin.SetMode(gin.ReleaseMode)
+	a := &API{opts: opts}
+	engine, plain := gin.New(), gin.New()
+	engine.Use(a.middleware()...)
+	engine.Handle(method, path, func(c *gin.Context) {
+		note(c, who)
+		write(c, http.StatusOK, body)
+	})
+	plain.Handle(method, path, func(c *gin.Context) { write(c, http.StatusOK, body) })
+	return engine, plain
 }

@@ -20,6 +20,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"github.com/sluicehq/sluice/adapters/directory"
 	"github.com/sluicehq/sluice/adapters/expression"
 	"github.com/sluicehq/sluice/adapters/httpapi"
 	"github.com/sluicehq/sluice/adapters/httpapi/contract"
@@ -30,6 +31,7 @@ import (
 	"github.com/sluicehq/sluice/adapters/sqlstore/sqlite"
 	"github.com/sluicehq/sluice/application/admission"
 	"github.com/sluicehq/sluice/application/nodes"
+	"github.com/sluicehq/sluice/application/schedules"
 	"github.com/sluicehq/sluice/application/tenants"
 	"github.com/sluicehq/sluice/application/triggers"
 	"github.com/sluicehq/sluice/application/workflows"
@@ -57,7 +59,7 @@ type gateway struct {
 	store    *sqlstore.Store
 	clock    *portstest.ManualClock
 	random   *countedRandom
-	log      *safeBuffer
+	log      *logSink
 }
 
 // option changes how a gateway is built.
@@ -66,14 +68,17 @@ type option func(*httpapi.Options, *httpapi.Ports)
 func newGateway(t *testing.T, options ...option) *gateway {
 	t.Helper()
 	store := openStore(t)
-	g := &gateway{T: t, contract: contract.New(t), store: store, clock: &portstest.ManualClock{}, random: &countedRandom{}, log: &safeBuffer{}}
+	g := &gateway{T: t, contract: contract.New(t), store: store, clock: &portstest.ManualClock{}, random: &countedRandom{}, log: &logSink{tb: t}}
 	g.clock.Set(noon)
 	limiter := memory.New(g.clock)
+	known := directory.New(store)
+	g.follow(known)
 	ports := httpapi.Ports{
-		Admission: admission.New(store, limiter, g.clock),
+		Admission: admission.New(known, limiter, g.clock),
 		APIKeys:   tenants.NewKeys(store, g.clock, g.random), CustomNodes: nodes.NewCustom(store, g.clock, g.random),
-		Nodes: nodes.New(store), Settings: tenants.NewSettings(store, g.clock), SubTenants: tenants.NewSubTenants(store, g.clock, g.random),
-		Triggers: triggers.New(store, limiter, g.clock, g.random), Workflows: workflows.New(store, g.clock, g.random),
+		Nodes: nodes.New(known), Settings: tenants.NewSettings(store, g.clock), SubTenants: tenants.NewSubTenants(store, g.clock, g.random),
+		Schedules: schedules.New(store, g.clock),
+		Triggers:  triggers.New(store, known, sqlstore.NewTriggerIntake(store), limiter, g.clock, g.random), Workflows: workflows.New(store, g.clock, g.random),
 		Versions: workflows.NewVersions(store, expression.Checker{}, g.clock, g.random),
 	}
 	opts := httpapi.Options{
@@ -90,6 +95,22 @@ func newGateway(t *testing.T, options ...option) *gateway {
 	g.api = api
 	g.handler = g.contract.Handler(g.api)
 	return g
+}
+
+// follow keeps a directory up to date, as the process does.
+func (g *gateway) follow(known *directory.Directory) {
+	g.Helper()
+	ctx, stop := context.WithCancel(context.Background())
+	var done sync.WaitGroup
+	done.Go(func() {
+		if err := g.store.Follow(ctx, known); err != nil {
+			g.Error(err)
+		}
+	})
+	g.Cleanup(func() {
+		stop()
+		done.Wait()
+	})
 }
 
 // storeVariable names the database that the tests run on: sqlite, which is the

@@ -2,6 +2,7 @@ package httpapi_test
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -10,9 +11,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sluicehq/sluice/adapters/httpapi"
 	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/domain/trigger"
+	"github.com/sluicehq/sluice/ports/outbound"
 )
 
 // estate is a tenant with one record of each kind, by the name its identifier has in
@@ -48,7 +52,21 @@ func (g *gateway) estate(name string) estate {
 	e.ids["custom-nodes"] = text(made("/custom-nodes", fmt.Sprintf(`{"type":"acme.enrich","name":%q,"version":"1.0.0","inputSchema":{},"outputSchema":{}}`, e.marker())), "id")
 	e.ids["api-keys"] = text(made("/api-keys", fmt.Sprintf(`{"type":"public","name":%q}`, e.marker())), "id")
 	e.ids["versionId"] = e.ids["workflow-versions"]
+	g.record(e)
 	return e
+}
+
+// record writes one fire into the ledger of the estate's trigger.
+func (g *gateway) record(e estate) {
+	g.Helper()
+	fire := trigger.RestoreFire(trigger.FireState{
+		Trigger: trigger.ID(e.ids["triggers"]), Tenant: e.id, At: noon.Add(-time.Minute), Outcome: trigger.Suppressed,
+		Reason: e.marker(), RecordedAt: noon.Add(-time.Minute),
+	})
+	g.write(func(ctx context.Context, st outbound.Stores) error {
+		_, err := st.Fires.Record(ctx, []*trigger.Fire{fire})
+		return err
+	})
 }
 
 // absent has an identifier for everything, and nothing of it exists.

@@ -8,15 +8,22 @@ import (
 	"time"
 
 	"github.com/gin-gonic/gin"
+	"github.com/rs/zerolog"
 
 	"github.com/sluicehq/sluice/domain/tenant"
 )
 
-// visit is what the log line of a request is made of.
+// middleware is what every request passes on its way to a handler, from outside in.
+func (a *API) middleware() []gin.HandlerFunc {
+	return []gin.HandlerFunc{a.identify, a.record, a.recover, a.cors}
+}
+
+// visit is what the log line of a request is made of, beside the request itself.
 type visit struct {
 	requestID string
 	caller    tenant.Caller
-	cause     error
+	code      string // of the error that was answered
+	cause     error  // for the log only
 }
 
 const visitKey = "sluice.visit"
@@ -29,6 +36,7 @@ func visitOf(c *gin.Context) *visit {
 func requestID(c *gin.Context) string        { return visitOf(c).requestID }
 func note(c *gin.Context, who tenant.Caller) { visitOf(c).caller = who }
 func noteCause(c *gin.Context, cause error)  { visitOf(c).cause = cause }
+func noteCode(c *gin.Context, code string)   { visitOf(c).code = code }
 
 // maxRequestID bounds the request identifier that a client may choose.
 const maxRequestID = 128
@@ -54,29 +62,62 @@ func printable(text string, most int) bool {
 	return text != "" && len(text) <= most
 }
 
-// record writes one log line a request.
+// record follows a request from outside and writes its log line. It does both also
+// when a panic cuts the connection.
 func (a *API) record(c *gin.Context) {
 	start := time.Now()
+	a.begin(c)
+	defer func() {
+		took := time.Since(start)
+		v := visitOf(c)
+		a.end(c, v, took)
+		a.logRequest(c, v, took)
+	}()
 	c.Next()
-	v := visitOf(c)
-	status := c.Writer.Status()
-	line := a.opts.Log.Info()
-	if status >= http.StatusInternalServerError {
-		line = a.opts.Log.Error()
+}
+
+// logRequest writes one line. What the client wrote is in it only where it says what
+// went wrong: the method, and a path that no route fits, both without secrets; never
+// a query, a header or a body.
+func (a *API) logRequest(c *gin.Context, v *visit, took time.Duration) {
+	route, status := c.FullPath(), c.Writer.Status()
+	line := a.opts.Log.WithLevel(levelOf(route, status))
+	if line == nil {
+		return
 	}
-	line = line.Str("requestId", v.requestID).Str("method", redact(c.Request.Method)).Str("route", c.FullPath())
-	if c.FullPath() == "" {
+	line = line.Ctx(c.Request.Context()).Str("requestId", v.requestID).Str("method", redact(c.Request.Method)).Str("route", route)
+	if route == "" {
 		line = line.Str("path", redact(c.Request.URL.Path))
 	}
 	if v.caller.Tenant != "" {
 		line = line.Str("tenantId", string(v.caller.Tenant)).Str("keyId", string(v.caller.Key))
 	}
+	line = line.Int("status", status)
+	if v.code != "" {
+		line = line.Str("code", v.code)
+	}
 	if v.cause != nil {
 		line = line.Str("cause", redact(v.cause.Error()))
 	}
-	line.Int("status", status).Int("bytes", c.Writer.Size()).Dur("durationMs", time.Since(start)).
-		Str("client", c.ClientIP()).Msg("request")
+	line.Int("bytes", max(c.Writer.Size(), 0)).Dur("durationMs", took).Str("client", c.ClientIP()).Msg("request")
 }
+
+// levelOf says how loud the line of a request is. Whoever asks every few seconds
+// whether the gateway lives is heard only when it does not.
+func levelOf(route string, status int) zerolog.Level {
+	switch {
+	case status >= http.StatusInternalServerError:
+		return zerolog.ErrorLevel
+	case route == healthPath || route == readinessPath:
+		return zerolog.DebugLevel
+	default:
+		return zerolog.InfoLevel
+	}
+}
+
+// codeConnectionCut is what the log shows for a request whose connection a handler
+// cut; the status beside it may never have been sent.
+const codeConnectionCut = "connection_cut"
 
 // recover turns a panic into an answer.
 func (a *API) recover(c *gin.Context) {
@@ -86,9 +127,10 @@ func (a *API) recover(c *gin.Context) {
 			return
 		}
 		if err, ok := found.(error); ok && errors.Is(err, http.ErrAbortHandler) {
+			noteCode(c, codeConnectionCut)
 			panic(found) // the server's own way to cut a connection
 		}
-		a.opts.Log.Error().Str("requestId", requestID(c)).Str("panic", redact(fmt.Sprint(found))).
+		a.opts.Log.Error().Ctx(c.Request.Context()).Str("requestId", requestID(c)).Str("panic", redact(fmt.Sprint(found))).
 			Str("stack", string(debug.Stack())).Msg("a handler panicked")
 		a.fail(c, fmt.Errorf("panic: %v", found))
 	}()

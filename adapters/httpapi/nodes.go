@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"net/http"
+	"sync"
 
 	"github.com/gin-gonic/gin"
 
@@ -35,6 +36,50 @@ func (a *API) nodeRegistry(c *gin.Context, who tenant.Caller) error {
 	if err != nil {
 		return err
 	}
+	text, err := a.registries.rendered(who.Tenant, registry)
+	if err != nil {
+		return err
+	}
+	write(c, http.StatusOK, text)
+	return nil
+}
+
+// maxRegistries bounds how many rendered registries are kept.
+const maxRegistries = 1 << 12
+
+// registries keeps the registry of each tenant as it was last answered. The same
+// registry, pointer and all, has the same answer (inbound.Nodes).
+type registries struct {
+	mu   sync.RWMutex
+	kept map[tenant.ID]renderedRegistry
+}
+
+type renderedRegistry struct {
+	of   *node.Registry
+	text []byte
+}
+
+func (r *registries) rendered(owner tenant.ID, of *node.Registry) ([]byte, error) {
+	r.mu.RLock()
+	found := r.kept[owner]
+	r.mu.RUnlock()
+	if found.of == of {
+		return found.text, nil
+	}
+	text, err := encode(renderRegistry(of))
+	if err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.kept == nil || len(r.kept) >= maxRegistries {
+		r.kept = make(map[tenant.ID]renderedRegistry)
+	}
+	r.kept[owner] = renderedRegistry{of, text}
+	return text, nil
+}
+
+func renderRegistry(registry *node.Registry) registryBody {
 	body := registryBody{Nodes: make([]nodeTypeBody, 0, registry.Len()), Total: registry.Len()}
 	for _, n := range registry.Entries() {
 		body.Nodes = append(body.Nodes, nodeTypeBody{
@@ -43,5 +88,5 @@ func (a *API) nodeRegistry(c *gin.Context, who tenant.Caller) error {
 			OutputSchema: n.Output.Declarations(), ConfigSchema: n.Config.Declarations(),
 		})
 	}
-	return writeJSON(c, http.StatusOK, body)
+	return body
 }

@@ -9,10 +9,16 @@ import (
 	"github.com/sluicehq/sluice/adapters/httpapi/openapi"
 )
 
+// The paths that say how the gateway is.
+const (
+	healthPath    = "/healthz"
+	readinessPath = "/readyz"
+)
+
 // serveOpen adds what needs no key: health, the API's description and its page.
 func (a *API) serveOpen(e *gin.Engine) {
-	e.GET("/healthz", a.health)
-	e.GET("/readyz", a.readiness)
+	e.GET(healthPath, a.health)
+	e.GET(readinessPath, a.readiness)
 	e.GET("/openapi.yaml", description("application/yaml; charset=utf-8", openapi.YAML()))
 	e.GET("/openapi.json", description(contentType, openapi.JSON()))
 	e.GET("/docs", func(c *gin.Context) { c.Redirect(http.StatusMovedPermanently, "/docs/") })

@@ -50,6 +50,9 @@ func (a *API) routes() []route {
 		{patch, "/triggers/:id", tenant.ChangeTrigger, a.updateTrigger},
 		{remove, "/triggers/:id", tenant.DeleteTrigger, a.deleteTrigger},
 		{get, "/triggers/workflow-version/:versionId", tenant.ReadTriggers, a.listTriggersOfVersion},
+		{post, "/triggers/preview", tenant.PreviewSchedule, a.previewSchedule},
+		{get, "/triggers/:id/preview", tenant.ReadTriggers, a.previewTrigger},
+		{get, "/triggers/:id/fires", tenant.ReadTriggers, a.listFires},
 
 		{get, "/sub-tenants", tenant.ReadSubTenants, a.listSubTenants},
 		{post, "/sub-tenants", tenant.CreateSubTenant, a.createSubTenant},

@@ -45,6 +45,7 @@ func (row apiKeyRow) restore() (*tenant.APIKey, error) {
 // Insert adds a key.
 func (s apiKeys) Insert(ctx context.Context, k *tenant.APIKey) error {
 	st := k.State()
+	s.touch(st.Tenant)
 	_, err := s.exec(ctx, "insert API key",
 		`INSERT INTO api_keys (`+apiKeyColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
 		string(st.ID), string(st.Tenant), string(st.Type), st.Name, st.Hash[:], st.LastFour,
@@ -90,6 +91,7 @@ func (s apiKeys) List(ctx context.Context, owner tenant.ID, page domain.PageRequ
 // last four characters never change.
 func (s apiKeys) Update(ctx context.Context, k *tenant.APIKey) error {
 	st := k.State()
+	s.touch(st.Tenant)
 	n, err := s.exec(ctx, "update API key", `UPDATE api_keys
 		SET name = $1, expires_at = $2, revoked_at = $3, revision = revision + 1
 		WHERE tenant_id = $4 AND id = $5 AND revision = $6`,

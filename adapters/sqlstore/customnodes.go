@@ -20,6 +20,7 @@ const customNodeColumns = `id, tenant_id, type, version, name, description, inpu
 	endpoint, can_pause, is_active, translations, created_at, updated_at, revision`
 
 type customNodeRow struct {
+	counted
 	ID           string    `db:"id"`
 	Tenant       string    `db:"tenant_id"`
 	Type         string    `db:"type"`
@@ -101,6 +102,7 @@ func (s customNodes) Insert(ctx context.Context, n *node.Custom) error {
 	if err := s.takeVersion(ctx, st); err != nil {
 		return err
 	}
+	s.touch(st.Tenant)
 	_, err = s.exec(ctx, "insert custom node", `INSERT INTO custom_nodes (`+customNodeColumns+`, search_text)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`,
 		string(st.ID), string(st.Tenant), string(st.Type), st.Version, st.Name, st.Description, texts[0], texts[1], texts[2],
@@ -134,8 +136,7 @@ func (s customNodes) List(ctx context.Context, owner tenant.ID, f node.CustomFil
 	l := listOf("custom_nodes", customNodeColumns, owner, customNodesSorted)
 	l.active = f.Active
 	l.search(f.Search)
-	var rows []customNodeRow
-	total, err := s.page(ctx, l, q, &rows)
+	rows, total, err := page[customNodeRow](ctx, s.unit, l, q)
 	if err != nil {
 		return domain.Page[*node.Custom]{}, err
 	}
@@ -153,6 +154,7 @@ func (s customNodes) Update(ctx context.Context, n *node.Custom) error {
 	if err := s.takeVersion(ctx, st); err != nil {
 		return err
 	}
+	s.touch(st.Tenant)
 	changed, err := s.exec(ctx, "update custom node", `UPDATE custom_nodes
 		SET version = $1, name = $2, description = $3, input_schema = $4, output_schema = $5, config_schema = $6, endpoint = $7,
 			can_pause = $8, is_active = $9, translations = $10, updated_at = $11, search_text = $12, revision = revision + 1
@@ -167,6 +169,7 @@ func (s customNodes) Update(ctx context.Context, n *node.Custom) error {
 
 // Delete removes a custom node.
 func (s customNodes) Delete(ctx context.Context, owner tenant.ID, id node.CustomID) error {
+	s.touch(owner)
 	n, err := s.exec(ctx, "delete custom node", `DELETE FROM custom_nodes WHERE tenant_id = $1 AND id = $2`, string(owner), string(id))
 	return s.deleted(n, err, customNodeNotFound, customNodeNotFoundMessage)
 }

@@ -1,20 +1,57 @@
 package sqlstore
 
+import (
+	"context"
+
+	"github.com/jmoiron/sqlx"
+)
+
 // Dialect is what differs between the databases.
 type Dialect struct {
 	// ForUpdate is appended to a SELECT whose rows the unit will change. It is empty
 	// where writing units run one after another anyway.
 	ForUpdate string
 
+	// ClaimRows is appended to a SELECT whose rows belong to the unit from then on, and
+	// leaves out those that another unit has. It is empty where ForUpdate is.
+	ClaimRows string
+
+	// KeepTriggers is appended to a SELECT from triggers, under the name t, whose rows must
+	// not be deleted until the unit ends, and leaves out those that are being deleted. It
+	// is empty where ForUpdate is.
+	KeepTriggers string
+
+	// Rows is a table expression named r over the parameter $1, a JSON array of objects,
+	// whose members are the columns.
+	Rows func(columns ...Column) string
+
 	// ClaimOutcome selects one row (free, fingerprint, answer) for an idempotency key:
 	// whether no other unit holds the key, and what was recorded under it after a
 	// time. Parameters: tenant, scope, key, time.
 	ClaimOutcome string
 
+	// InsertTriggers adds the triggers whose version exists and whose key, if any, is
+	// free, each with its outcome, and returns the identifiers of those it added. It is
+	// nil where many statements in one transaction do as well.
+	InsertTriggers func(ctx context.Context, db *sqlx.DB, rows []TriggerEntry) (added []string, err error)
+
+	// Intakes is how many batches of triggers are committed at the same time; 0 means 1.
+	Intakes int
+
 	// Translate turns an error of the driver into one that the ports speak of. It
 	// returns other errors as they are.
 	Translate func(error) error
 }
+
+// Column is a column of [Dialect.Rows].
+type Column struct {
+	Name string
+	Time bool // an instant, written as rowTime says; else text
+}
+
+// rowTime is how an instant is written for [Dialect.Rows]: as SQLite's driver keeps it
+// (_time_format=sqlite), in UTC, and as PostgreSQL reads it.
+const rowTime = "2006-01-02 15:04:05.999999999-07:00"
 
 // Collision reports that a unit lost against another one that ran at the same
 // time, or met a parent record that was just deleted, and should run again.

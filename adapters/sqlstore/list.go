@@ -14,6 +14,7 @@ type listing struct {
 	table   string
 	columns string
 	sorted  map[string]string // from a sort field to its column
+	tie     string            // the column that breaks ties
 	kept    bool              // the table's total is kept
 	active  *bool
 	where   []string // further conditions, which the kept total cannot answer
@@ -21,7 +22,7 @@ type listing struct {
 }
 
 func listOf(table, columns string, owner tenant.ID, sorted map[string]string) *listing {
-	return &listing{table: table, columns: columns, sorted: sorted, args: []any{string(owner)}}
+	return &listing{table: table, columns: columns, sorted: sorted, tie: "id", args: []any{string(owner)}}
 }
 
 // arg adds a parameter and returns its placeholder.
@@ -49,47 +50,57 @@ func (l *listing) ofSubTenant(sub *tenant.SubTenantID) {
 	}
 }
 
-// page reads one page into dest, a pointer to a slice of rows, and returns the
-// number of all records that fit.
-func (u *unit) page(ctx context.Context, l *listing, q domain.Query, dest any) (total int, err error) {
-	if total, err = u.total(ctx, l); err != nil {
-		return 0, err
-	}
+// counted is embedded in the rows of a list: how many rows fit in all.
+type counted struct {
+	Total int `db:"total"`
+}
+
+func (c counted) total() int { return c.Total }
+
+// page reads one page and the number of all records that fit. One statement reads
+// both, so that they are of one instant outside of a transaction too.
+func page[Row interface{ total() int }](ctx context.Context, u *unit, l *listing, q domain.Query) (rows []Row, total int, err error) {
 	column, ok := l.sorted[q.By()]
 	if !ok {
-		return 0, fmt.Errorf("list %s: there is no column to sort by %q", l.table, q.By())
+		return nil, 0, fmt.Errorf("list %s: there is no column to sort by %q", l.table, q.By())
 	}
 	direction := "DESC"
 	if q.Ascending {
 		direction = "ASC"
 	}
-	if l.active != nil {
-		l.equal("is_active", *l.active)
+	count := l.count()
+	query := `SELECT ` + l.columns + `, (` + count + `) AS total FROM ` + l.table + ` WHERE ` + l.conditions() +
+		` ORDER BY ` + column + ` ` + direction + `, ` + l.tie + ` ` + direction
+	beforePage := len(l.args)
+	query += ` LIMIT ` + l.arg(q.Limit()) + ` OFFSET ` + l.arg(q.Offset())
+	if err = u.list(ctx, "list "+l.table, &rows, query, l.args...); err != nil {
+		return nil, 0, err
 	}
-	query := `SELECT ` + l.columns + ` FROM ` + l.table + ` WHERE ` + l.conditions() +
-		` ORDER BY ` + column + ` ` + direction + `, id ` + direction +
-		` LIMIT ` + l.arg(q.Limit()) + ` OFFSET ` + l.arg(q.Offset())
-	return total, u.list(ctx, "list "+l.table, dest, query, l.args...)
+	switch {
+	case len(rows) > 0:
+		return rows, rows[0].total(), nil
+	case q.Offset() == 0:
+		return nil, 0, nil
+	}
+	err = u.get(ctx, "count "+l.table, &total, count, l.args[:beforePage]...) // past the end
+	return nil, total, err
 }
 
 func (l *listing) conditions() string {
 	return strings.Join(append([]string{"tenant_id = $1"}, l.where...), " AND ")
 }
 
-// total asks for the kept total where that answers the question, and counts
-// otherwise.
-func (u *unit) total(ctx context.Context, l *listing) (total int, err error) {
-	counted := *l
-	query := `SELECT count(*) FROM ` + l.table + ` WHERE `
-	if l.kept && len(l.where) == 0 {
-		query = `SELECT coalesce(sum(n), 0) FROM totals WHERE kind = ` + counted.arg(l.table) + ` AND `
-	}
-	counted.where = append([]string(nil), l.where...)
+// count completes the conditions and returns the query for the number of records
+// that fit: the kept total where that answers the question.
+func (l *listing) count() string {
+	kept := l.kept && len(l.where) == 0
 	if l.active != nil {
-		counted.equal("is_active", *l.active)
+		l.equal("is_active", *l.active)
 	}
-	err = u.get(ctx, "count "+l.table, &total, query+counted.conditions(), counted.args...)
-	return total, err
+	if kept {
+		return `SELECT coalesce(sum(n), 0) FROM totals WHERE kind = '` + l.table + `' AND ` + l.conditions()
+	}
+	return `SELECT count(*) FROM ` + l.table + ` WHERE ` + l.conditions()
 }
 
 // restored turns the rows of a page into what they stand for.

@@ -19,6 +19,8 @@ type Store struct {
 	writer, reader *pool
 	dialect        Dialect
 	migrator       Migrator
+	notices        Notices
+	watchers       watchers
 }
 
 var _ outbound.UnitOfWork = (*Store)(nil)
@@ -45,8 +47,8 @@ type Migration struct {
 
 // New returns a store over two pools, which may be the same: one for units that
 // write and one for units that only read.
-func New(writer, reader *sqlx.DB, dialect Dialect, migrator Migrator) *Store {
-	s := &Store{writer: newPool(writer), dialect: dialect, migrator: migrator}
+func New(writer, reader *sqlx.DB, dialect Dialect, migrator Migrator, notices Notices) *Store {
+	s := &Store{writer: newPool(writer), dialect: dialect, migrator: migrator, notices: notices}
 	s.reader = s.writer
 	if reader != writer {
 		s.reader = newPool(reader)
@@ -105,6 +107,28 @@ func (s *Store) View(ctx context.Context, fn func(context.Context, outbound.Stor
 	return s.run(ctx, s.reader, &sql.TxOptions{ReadOnly: true, Isolation: sql.LevelRepeatableRead}, fn)
 }
 
+// Read runs fn without a transaction.
+func (s *Store) Read(ctx context.Context, fn func(context.Context, outbound.Stores) error) error {
+	u := &unit{pool: s.reader, store: s}
+	defer func() { s.reader.prepare(ctx, u.unprepared) }()
+	if err := fn(ctx, u.stores()); err != nil {
+		return s.diagnosed(ctx, err)
+	}
+	return u.spoiled
+}
+
+// diagnosed finds out, when nothing else says what an error means, whether the
+// database can be reached at all.
+func (s *Store) diagnosed(ctx context.Context, err error) error {
+	if domain.KindOf(err) != domain.Internal || isContext(err) || isCollision(err) {
+		return err
+	}
+	if gone := s.Ping(ctx); gone != nil {
+		return gone
+	}
+	return err
+}
+
 func (s *Store) run(ctx context.Context, p *pool, opts *sql.TxOptions, fn func(context.Context, outbound.Stores) error) error {
 	tx, err := p.db.BeginTxx(ctx, opts)
 	if err != nil {
@@ -122,8 +146,10 @@ func (s *Store) run(ctx context.Context, p *pool, opts *sql.TxOptions, fn func(c
 		return u.spoiled
 	}
 	if err := tx.Commit(); err != nil {
+		s.watchers.tell(u.touched) // it may have taken effect all the same
 		return s.translate(fmt.Errorf("commit: %w", err))
 	}
+	s.watchers.tell(u.touched)
 	return nil
 }
 

@@ -16,6 +16,7 @@ var _ outbound.SubTenantRepository = subTenants{}
 const subTenantColumns = `id, tenant_id, sub_tenant_id, name, description, created_at, updated_at, revision`
 
 type subTenantRow struct {
+	counted
 	ID          string    `db:"id"`
 	Tenant      string    `db:"tenant_id"`
 	SubTenant   string    `db:"sub_tenant_id"`
@@ -71,8 +72,7 @@ func (s subTenants) one(ctx context.Context, column string, owner tenant.ID, val
 func (s subTenants) List(ctx context.Context, owner tenant.ID, search string, q domain.Query) (domain.Page[*tenant.SubTenant], error) {
 	l := listOf("sub_tenants", subTenantColumns, owner, subTenantsSorted)
 	l.search(search)
-	var rows []subTenantRow
-	total, err := s.page(ctx, l, q, &rows)
+	rows, total, err := page[subTenantRow](ctx, s.unit, l, q)
 	if err != nil {
 		return domain.Page[*tenant.SubTenant]{}, err
 	}

@@ -89,6 +89,7 @@ func (s tenants) Update(ctx context.Context, ten *tenant.Tenant) error {
 	if err != nil {
 		return s.spoil(err)
 	}
+	s.touch(st.ID)
 	n, err := s.exec(ctx, "update tenant", `UPDATE tenants
 		SET name = $1, status = $2, settings = $3, updated_at = $4, revision = revision + 1
 		WHERE id = $5 AND revision = $6`,
@@ -101,6 +102,7 @@ func (s tenants) Update(ctx context.Context, ten *tenant.Tenant) error {
 
 // Delete removes a tenant; the schema's cascades remove what it owns.
 func (s tenants) Delete(ctx context.Context, id tenant.ID) error {
+	s.touch(id)
 	n, err := s.exec(ctx, "delete tenant", `DELETE FROM tenants WHERE id = $1`, string(id))
 	return s.deleted(n, err, "tenant_not_found", "There is no such tenant.")
 }

@@ -15,9 +15,10 @@ type triggers struct{ *unit }
 
 var _ outbound.TriggerRepository = triggers{}
 
-const triggerColumns = `id, tenant_id, sub_tenant_id, workflow_version_id, name, type, config, is_active, created_at, updated_at, revision`
+const triggerColumns = `id, tenant_id, sub_tenant_id, workflow_version_id, name, type, config, is_active, activated_at, created_at, updated_at, revision`
 
 type triggerRow struct {
+	counted
 	ID        string    `db:"id"`
 	Tenant    string    `db:"tenant_id"`
 	SubTenant string    `db:"sub_tenant_id"`
@@ -26,6 +27,7 @@ type triggerRow struct {
 	Type      string    `db:"type"`
 	Config    string    `db:"config"`
 	Active    bool      `db:"is_active"`
+	Activated time.Time `db:"activated_at"`
 	CreatedAt time.Time `db:"created_at"`
 	UpdatedAt time.Time `db:"updated_at"`
 	Revision  int64     `db:"revision"`
@@ -35,7 +37,7 @@ func (row triggerRow) restore() *trigger.Trigger {
 	return trigger.Restore(trigger.State{
 		ID: trigger.ID(row.ID), Tenant: tenant.ID(row.Tenant), SubTenant: tenant.SubTenantID(row.SubTenant),
 		Version: workflow.VersionID(row.Version), Name: row.Name, Type: trigger.Type(row.Type),
-		Config: trigger.RestoreConfig(row.Config), Active: row.Active,
+		Config: trigger.RestoreConfig(row.Config), Active: row.Active, ActivatedAt: row.Activated.UTC(),
 		CreatedAt: row.CreatedAt.UTC(), UpdatedAt: row.UpdatedAt.UTC(), Revision: row.Revision,
 	})
 }
@@ -45,9 +47,9 @@ var triggersSorted = map[string]string{"name": "name", "type": "type", "createdA
 // Insert adds a trigger.
 func (s triggers) Insert(ctx context.Context, trg *trigger.Trigger) error {
 	st := trg.State()
-	_, err := s.exec(ctx, "insert trigger", `INSERT INTO triggers (`+triggerColumns+`, search_text) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
+	_, err := s.exec(ctx, "insert trigger", `INSERT INTO triggers (`+triggerColumns+`, search_text) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
 		string(st.ID), string(st.Tenant), string(st.SubTenant), string(st.Version), st.Name, string(st.Type),
-		st.Config.Document().String(), st.Active, st.CreatedAt, st.UpdatedAt, st.Revision, searchText(st.Name, nil))
+		st.Config.Document().String(), st.Active, st.ActivatedAt, st.CreatedAt, st.UpdatedAt, st.Revision, searchText(st.Name, nil))
 	return err
 }
 
@@ -67,9 +69,9 @@ func (s triggers) Get(ctx context.Context, owner tenant.ID, id trigger.ID) (*tri
 func (s triggers) Update(ctx context.Context, trg *trigger.Trigger) error {
 	st := trg.State()
 	n, err := s.exec(ctx, "update trigger", `UPDATE triggers
-		SET name = $1, config = $2, is_active = $3, updated_at = $4, search_text = $5, revision = revision + 1
-		WHERE tenant_id = $6 AND id = $7 AND revision = $8`,
-		st.Name, st.Config.Document().String(), st.Active, st.UpdatedAt, searchText(st.Name, nil), string(st.Tenant), string(st.ID), st.Revision)
+		SET name = $1, config = $2, is_active = $3, activated_at = $4, updated_at = $5, search_text = $6, revision = revision + 1
+		WHERE tenant_id = $7 AND id = $8 AND revision = $9`,
+		st.Name, st.Config.Document().String(), st.Active, st.ActivatedAt, st.UpdatedAt, searchText(st.Name, nil), string(st.Tenant), string(st.ID), st.Revision)
 	return s.updated(n, err, trg.Saved, func() error {
 		_, err := s.Get(ctx, st.Tenant, st.ID)
 		return err
@@ -94,8 +96,7 @@ func (s triggers) List(ctx context.Context, owner tenant.ID, f trigger.Filter, q
 	}
 	l.ofSubTenant(f.SubTenant)
 	l.search(f.Search)
-	var rows []triggerRow
-	total, err := s.page(ctx, l, q, &rows)
+	rows, total, err := page[triggerRow](ctx, s.unit, l, q)
 	if err != nil {
 		return domain.Page[*trigger.Trigger]{}, err
 	}

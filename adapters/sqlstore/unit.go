@@ -9,11 +9,12 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
-// unit is one transaction. It keeps the first failed write, after which the
-// transaction must not commit.
+// unit is one transaction, or, when tx is nil, reads that each stand for themselves.
+// It keeps the first failed write, after which the transaction must not commit.
 type unit struct {
 	pool       *pool
 	tx         *sqlx.Tx
@@ -21,6 +22,7 @@ type unit struct {
 	writing    bool
 	spoiled    error
 	unprepared []string
+	touched    []tenant.ID // whose keys, settings or custom nodes it changes
 }
 
 // hold is appended to the SELECT of a record that the unit may change.
@@ -39,6 +41,8 @@ func (u *unit) stores() outbound.Stores {
 		Workflows:   workflows{u},
 		Versions:    versions{u},
 		Triggers:    triggers{u},
+		Schedules:   schedules{u},
+		Fires:       fires{u},
 		SubTenants:  subTenants{u},
 		SeenIn:      directory{u},
 		CustomNodes: customNodes{u},
@@ -63,12 +67,17 @@ func (u *unit) exec(ctx context.Context, what, query string, args ...any) (int64
 }
 
 func (u *unit) execute(ctx context.Context, query string, args []any) (sql.Result, error) {
+	if u.tx == nil {
+		return nil, errReadOnly
+	}
 	if st, ok := u.pool.statement(query); ok {
 		return u.tx.StmtxContext(ctx, st).ExecContext(ctx, args...)
 	}
 	u.unprepared = append(u.unprepared, query)
 	return u.tx.ExecContext(ctx, query, args...)
 }
+
+var errReadOnly = errors.New("a write in a unit that only reads")
 
 // spoil keeps the unit from committing and returns err.
 func (u *unit) spoil(err error) error {
@@ -80,26 +89,41 @@ func (u *unit) spoil(err error) error {
 
 // get reads one row into dest. No row is sql.ErrNoRows inside the error.
 func (u *unit) get(ctx context.Context, what string, dest any, query string, args ...any) error {
-	var err error
-	if st, ok := u.pool.statement(query); ok {
-		err = u.tx.StmtxContext(ctx, st).GetContext(ctx, dest, args...) //nolint:sqlclosecheck // closed with the transaction
-	} else {
-		u.unprepared = append(u.unprepared, query)
-		err = u.tx.GetContext(ctx, dest, query, args...)
+	st, ok := u.statement(ctx, query)
+	if ok {
+		return u.read(what, st.GetContext(ctx, dest, args...))
 	}
-	return u.read(what, err)
+	return u.read(what, sqlx.GetContext(ctx, u.queryer(), dest, query, args...))
 }
 
 // list reads all rows into dest, a pointer to a slice.
 func (u *unit) list(ctx context.Context, what string, dest any, query string, args ...any) error {
-	var err error
-	if st, ok := u.pool.statement(query); ok {
-		err = u.tx.StmtxContext(ctx, st).SelectContext(ctx, dest, args...) //nolint:sqlclosecheck // closed with the transaction
-	} else {
-		u.unprepared = append(u.unprepared, query)
-		err = u.tx.SelectContext(ctx, dest, query, args...)
+	st, ok := u.statement(ctx, query)
+	if ok {
+		return u.read(what, st.SelectContext(ctx, dest, args...))
 	}
-	return u.read(what, err)
+	return u.read(what, sqlx.SelectContext(ctx, u.queryer(), dest, query, args...))
+}
+
+// statement returns the prepared statement of a query, or notes that there is none.
+func (u *unit) statement(ctx context.Context, query string) (*sqlx.Stmt, bool) {
+	st, ok := u.pool.statement(query)
+	switch {
+	case !ok:
+		u.unprepared = append(u.unprepared, query)
+		return nil, false
+	case u.tx == nil:
+		return st, true
+	default:
+		return u.tx.StmtxContext(ctx, st), true
+	}
+}
+
+func (u *unit) queryer() sqlx.QueryerContext {
+	if u.tx == nil {
+		return u.pool.db
+	}
+	return u.tx
 }
 
 func (u *unit) read(what string, err error) error {

@@ -18,6 +18,7 @@ var _ outbound.VersionRepository = versions{}
 const versionColumns = `id, workflow_id, tenant_id, sub_tenant_id, number, graph, is_active, published_at, created_at, revision`
 
 type versionRow struct {
+	counted
 	ID          string     `db:"id"`
 	Workflow    string     `db:"workflow_id"`
 	Tenant      string     `db:"tenant_id"`
@@ -91,8 +92,7 @@ func (s versions) List(ctx context.Context, owner tenant.ID, f workflow.VersionF
 	l := listOf("workflow_versions", versionColumns, owner, versionsSorted)
 	l.active = f.Active
 	l.equal("workflow_id", string(f.Workflow))
-	var rows []versionRow
-	total, err := s.page(ctx, l, q, &rows)
+	rows, total, err := page[versionRow](ctx, s.unit, l, q)
 	if err != nil {
 		return domain.Page[*workflow.Version]{}, err
 	}

@@ -19,6 +19,7 @@ var _ outbound.WorkflowRepository = workflows{}
 const workflowColumns = `id, tenant_id, sub_tenant_id, name, description, is_active, created_at, updated_at, revision`
 
 type workflowRow struct {
+	counted
 	ID          string    `db:"id"`
 	Tenant      string    `db:"tenant_id"`
 	SubTenant   string    `db:"sub_tenant_id"`
@@ -82,8 +83,7 @@ func (s workflows) List(ctx context.Context, owner tenant.ID, f workflow.Filter,
 	l.kept, l.active = true, f.Active
 	l.ofSubTenant(f.SubTenant)
 	l.search(f.Search)
-	var rows []workflowRow
-	total, err := s.page(ctx, l, q, &rows)
+	rows, total, err := page[workflowRow](ctx, s.unit, l, q)
 	if err != nil {
 		return domain.Page[*workflow.Workflow]{}, err
 	}

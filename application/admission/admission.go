@@ -19,16 +19,16 @@ const minute = time.Minute
 
 // Service implements inbound.Admission.
 type Service struct {
-	work    outbound.UnitOfWork
-	limiter outbound.Limiter
-	clock   outbound.Clock
+	directory outbound.Directory
+	limiter   outbound.Limiter
+	clock     outbound.Clock
 }
 
 var _ inbound.Admission = (*Service)(nil)
 
 // New returns the service.
-func New(work outbound.UnitOfWork, limiter outbound.Limiter, clock outbound.Clock) *Service {
-	return &Service{work: work, limiter: limiter, clock: clock}
+func New(directory outbound.Directory, limiter outbound.Limiter, clock outbound.Clock) *Service {
+	return &Service{directory: directory, limiter: limiter, clock: clock}
 }
 
 // Admit recognizes the caller, counts the request and checks the permission.
@@ -50,11 +50,7 @@ func (s *Service) recognize(ctx context.Context, keyText string) (tenant.Caller,
 	if err != nil {
 		return tenant.Caller{}, errUnknownKey()
 	}
-	var found outbound.Credential
-	err = s.work.View(ctx, func(ctx context.Context, st outbound.Stores) error {
-		found, err = st.Credentials.Find(ctx, text.Hash())
-		return err
-	})
+	found, err := s.directory.Credential(ctx, text.Hash())
 	switch {
 	case errors.Is(err, domain.NotFound):
 		return tenant.Caller{}, errUnknownKey()
@@ -68,12 +64,7 @@ func (s *Service) recognize(ctx context.Context, keyText string) (tenant.Caller,
 	who := tenant.Caller{
 		Tenant: found.Tenant.ID(), Key: found.Key.ID(), KeyType: found.Key.Type(), Settings: found.Tenant.Settings(),
 	}
-	if !found.Key.NoteUse(now) {
-		return who, nil
-	}
-	return who, s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
-		return st.Credentials.NoteUse(ctx, who.Tenant, who.Key, now)
-	})
+	return who, s.directory.NoteUse(ctx, found, now)
 }
 
 // count takes one of the caller's requests of this minute and one of its places.
@@ -81,24 +72,20 @@ func (s *Service) count(ctx context.Context, in *inbound.Admitted) error {
 	who := in.Caller
 	quota := who.Settings.Quota(who.KeyType)
 	subject := string(who.Tenant) + "/" + string(who.KeyType)
-	left, err := s.limiter.Take(ctx, subject, quota.PerMinute, minute)
+	entry, err := s.limiter.Enter(ctx, subject, quota.PerMinute, minute, quota.Concurrent)
+	in.Leave = entry.Leave
 	if err != nil {
 		return err
 	}
-	in.Allowance = &inbound.Allowance{Limit: quota.PerMinute, Remaining: left.Remaining, Reset: left.Reset}
-	if !left.Granted {
-		seconds := int(math.Ceil(left.RetryAfter.Seconds()))
+	in.Allowance = &inbound.Allowance{Limit: quota.PerMinute, Remaining: entry.Remaining, Reset: entry.Reset}
+	switch {
+	case !entry.Granted:
+		seconds := int(math.Ceil(entry.RetryAfter.Seconds()))
 		e := domain.Fail(domain.RateLimited, "rate_limit_exceeded",
 			"Rate limit exceeded: %d requests a minute with a %s key. Try again in %d seconds.", quota.PerMinute, who.KeyType, seconds)
-		e.RetryAfter = left.RetryAfter
+		e.RetryAfter = entry.RetryAfter
 		return e
-	}
-	leave, ok, err := s.limiter.Enter(ctx, subject, quota.Concurrent)
-	if err != nil {
-		return err
-	}
-	in.Leave = leave
-	if !ok {
+	case !entry.Inside:
 		e := domain.Fail(domain.RateLimited, "too_many_concurrent_requests",
 			"Too many requests at the same time: at most %d with a %s key. Try again in 1 second.", quota.Concurrent, who.KeyType)
 		e.RetryAfter = time.Second

@@ -53,7 +53,7 @@ func (s *Custom) Get(ctx context.Context, who tenant.Caller, id node.CustomID) (
 	if err = who.May(tenant.ReadCustomNodes); err != nil {
 		return nil, err
 	}
-	err = s.work.View(ctx, func(ctx context.Context, st outbound.Stores) error {
+	err = s.work.Read(ctx, func(ctx context.Context, st outbound.Stores) error {
 		found, err = st.CustomNodes.Get(ctx, who.Tenant, id)
 		return err
 	})
@@ -65,7 +65,7 @@ func (s *Custom) List(ctx context.Context, who tenant.Caller, f node.CustomFilte
 	if err = who.May(tenant.ReadCustomNodes); err != nil {
 		return found, err
 	}
-	err = s.work.View(ctx, func(ctx context.Context, st outbound.Stores) error {
+	err = s.work.Read(ctx, func(ctx context.Context, st outbound.Stores) error {
 		found, err = st.CustomNodes.List(ctx, who.Tenant, f, q)
 		return err
 	})

@@ -12,26 +12,18 @@ import (
 
 // Service implements inbound.Nodes.
 type Service struct {
-	work outbound.UnitOfWork
+	directory outbound.Directory
 }
 
 var _ inbound.Nodes = (*Service)(nil)
 
 // New returns the service.
-func New(work outbound.UnitOfWork) *Service { return &Service{work: work} }
+func New(directory outbound.Directory) *Service { return &Service{directory: directory} }
 
 // Registry returns what the caller's tenant sees, in its language.
-func (s *Service) Registry(ctx context.Context, who tenant.Caller) (node.Registry, error) {
+func (s *Service) Registry(ctx context.Context, who tenant.Caller) (*node.Registry, error) {
 	if err := who.May(tenant.ReadNodeRegistry); err != nil {
-		return node.Registry{}, err
+		return nil, err
 	}
-	var custom []*node.Custom
-	err := s.work.View(ctx, func(ctx context.Context, st outbound.Stores) (err error) {
-		custom, err = st.CustomNodes.Active(ctx, who.Tenant)
-		return err
-	})
-	if err != nil {
-		return node.Registry{}, err
-	}
-	return node.RegistryFor(who.Tenant, who.Settings.Language, who.Settings.DisabledNodeTypes, custom), nil
+	return s.directory.Registry(ctx, who.Tenant)
 }

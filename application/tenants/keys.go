@@ -53,7 +53,7 @@ func (s *Keys) Get(ctx context.Context, who tenant.Caller, id tenant.KeyID) (key
 	if err = who.May(tenant.ReadKeys); err != nil {
 		return nil, err
 	}
-	err = s.work.View(ctx, func(ctx context.Context, st outbound.Stores) error {
+	err = s.work.Read(ctx, func(ctx context.Context, st outbound.Stores) error {
 		key, err = st.APIKeys.Get(ctx, who.Tenant, id)
 		return err
 	})

@@ -27,7 +27,7 @@ func (s *Settings) Get(ctx context.Context, who tenant.Caller) (found tenant.Set
 	if err = who.May(tenant.ReadSettings); err != nil {
 		return found, err
 	}
-	err = s.work.View(ctx, func(ctx context.Context, st outbound.Stores) error {
+	err = s.work.Read(ctx, func(ctx context.Context, st outbound.Stores) error {
 		ten, err := st.Tenants.Get(ctx, who.Tenant)
 		if err == nil {
 			found = ten.Settings()

@@ -69,7 +69,7 @@ func (s *SubTenants) one(ctx context.Context, who tenant.Caller, read func(conte
 	if err = who.May(tenant.ReadSubTenants); err != nil {
 		return nil, err
 	}
-	err = s.work.View(ctx, func(ctx context.Context, st outbound.Stores) error {
+	err = s.work.Read(ctx, func(ctx context.Context, st outbound.Stores) error {
 		sub, err = read(ctx, st.SubTenants)
 		return err
 	})
@@ -81,7 +81,7 @@ func (s *SubTenants) List(ctx context.Context, who tenant.Caller, search string,
 	if err = who.May(tenant.ReadSubTenants); err != nil {
 		return found, err
 	}
-	err = s.work.View(ctx, func(ctx context.Context, st outbound.Stores) error {
+	err = s.work.Read(ctx, func(ctx context.Context, st outbound.Stores) error {
 		found, err = st.SubTenants.List(ctx, who.Tenant, search, q)
 		return err
 	})

@@ -14,7 +14,7 @@ func (s *Service) Get(ctx context.Context, who tenant.Caller, id trigger.ID) (tr
 	if err = who.May(tenant.ReadTriggers); err != nil {
 		return nil, err
 	}
-	err = s.work.View(ctx, func(ctx context.Context, st outbound.Stores) error {
+	err = s.work.Read(ctx, func(ctx context.Context, st outbound.Stores) error {
 		trg, err = st.Triggers.Get(ctx, who.Tenant, id)
 		return err
 	})
@@ -26,7 +26,7 @@ func (s *Service) List(ctx context.Context, who tenant.Caller, f trigger.Filter,
 	if err = who.May(tenant.ReadTriggers); err != nil {
 		return found, err
 	}
-	err = s.work.View(ctx, func(ctx context.Context, st outbound.Stores) error {
+	err = s.work.Read(ctx, func(ctx context.Context, st outbound.Stores) error {
 		found, err = st.Triggers.List(ctx, who.Tenant, f, q)
 		return err
 	})

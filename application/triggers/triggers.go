@@ -16,17 +16,21 @@ import (
 
 // Service implements inbound.Triggers.
 type Service struct {
-	work    outbound.UnitOfWork
-	limiter outbound.Limiter
-	clock   outbound.Clock
-	random  outbound.Random
+	work      outbound.UnitOfWork
+	directory outbound.Directory
+	intake    outbound.TriggerIntake
+	limiter   outbound.Limiter
+	clock     outbound.Clock
+	random    outbound.Random
 }
 
 var _ inbound.Triggers = (*Service)(nil)
 
 // New returns the service.
-func New(work outbound.UnitOfWork, limiter outbound.Limiter, clock outbound.Clock, random outbound.Random) *Service {
-	return &Service{work: work, limiter: limiter, clock: clock, random: random}
+func New(work outbound.UnitOfWork, directory outbound.Directory, intake outbound.TriggerIntake,
+	limiter outbound.Limiter, clock outbound.Clock, random outbound.Random,
+) *Service {
+	return &Service{work: work, directory: directory, intake: intake, limiter: limiter, clock: clock, random: random}
 }
 
 // Create attaches a trigger to a version of a workflow.
@@ -39,6 +43,9 @@ func (s *Service) Create(ctx context.Context, who tenant.Caller, once domain.Onc
 	}
 	now := s.clock.Now()
 	id := trigger.ID(s.random.ID(trigger.IDPrefix))
+	if trg, done, err := s.takeIn(ctx, who, once, id, d, now); done || err != nil {
+		return trg, err
+	}
 	err = s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
 		if err := st.Outcomes.Claim(ctx, who.Tenant, once, now); err != nil {
 			return err
@@ -59,6 +66,25 @@ func (s *Service) Create(ctx context.Context, who tenant.Caller, once domain.Onc
 		return nil, err
 	}
 	return trg, nil
+}
+
+// takeIn creates a trigger the fast way, together with those of other requests. It
+// is not done where anything is out of the ordinary; the unit of work finds out what.
+func (s *Service) takeIn(ctx context.Context, who tenant.Caller, once domain.Once, id trigger.ID, d trigger.Draft, now time.Time) (*trigger.Trigger, bool, error) {
+	belongs, err := s.directory.Belongs(ctx, who.Tenant, d.Version)
+	if err != nil {
+		return nil, false, nil //nolint:nilerr // the unit meets it again
+	}
+	around := trigger.Surroundings{VersionExists: true, SubTenant: belongs.SubTenant, Settings: who.Settings}
+	trg, err := trigger.New(id, who.Tenant, around, d, now)
+	if err != nil {
+		return nil, false, nil //nolint:nilerr // the unit meets it again, after it has looked for an earlier outcome
+	}
+	done, err := s.intake.Insert(ctx, trg, once)
+	if err != nil || !done {
+		return nil, false, err
+	}
+	return trg, true, nil
 }
 
 // surroundings looks up what the trigger refers to.

@@ -4,8 +4,10 @@ package upkeep
 
 import (
 	"context"
+	"time"
 
 	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/trigger"
 	"github.com/sluicehq/sluice/ports/inbound"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
@@ -30,11 +32,26 @@ func New(work outbound.UnitOfWork, clock outbound.Clock) *Service {
 // SweepOutcomes removes the outcomes of idempotent commands that no repeat can ask
 // for any more.
 func (s *Service) SweepOutcomes(ctx context.Context) (removed int, err error) {
-	before := s.clock.Now().Add(-domain.OnceRetention)
+	return s.sweep(ctx, domain.OnceRetention, func(st outbound.Stores) sweeper { return st.Outcomes })
+}
+
+// SweepFires removes entries of the ledger of fires that were kept long enough.
+func (s *Service) SweepFires(ctx context.Context) (removed int, err error) {
+	return s.sweep(ctx, trigger.FireRetention, func(st outbound.Stores) sweeper { return st.Fires })
+}
+
+// sweeper is a repository that removes at most limit records from before a time.
+type sweeper interface {
+	Sweep(ctx context.Context, before time.Time, limit int) (int, error)
+}
+
+// sweep removes what is older than its retention, a batch at a time.
+func (s *Service) sweep(ctx context.Context, retention time.Duration, of func(outbound.Stores) sweeper) (removed int, err error) {
+	before := s.clock.Now().Add(-retention)
 	for {
 		n := 0
 		err := s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) (err error) {
-			n, err = st.Outcomes.Sweep(ctx, before, batch)
+			n, err = of(st).Sweep(ctx, before, batch)
 			return err
 		})
 		removed += n

@@ -55,7 +55,7 @@ func (s *Service) Get(ctx context.Context, who tenant.Caller, id workflow.ID) (w
 	if err = who.May(tenant.ReadWorkflows); err != nil {
 		return nil, err
 	}
-	err = s.work.View(ctx, func(ctx context.Context, st outbound.Stores) error {
+	err = s.work.Read(ctx, func(ctx context.Context, st outbound.Stores) error {
 		wf, err = st.Workflows.Get(ctx, who.Tenant, id)
 		return err
 	})
@@ -67,7 +67,7 @@ func (s *Service) List(ctx context.Context, who tenant.Caller, f workflow.Filter
 	if err = who.May(tenant.ReadWorkflows); err != nil {
 		return found, err
 	}
-	err = s.work.View(ctx, func(ctx context.Context, st outbound.Stores) error {
+	err = s.work.Read(ctx, func(ctx context.Context, st outbound.Stores) error {
 		found, err = st.Workflows.List(ctx, who.Tenant, f, q)
 		return err
 	})

@@ -29,10 +29,20 @@ type config struct {
 	BaseURL         string        `env:"BASE_URL" help:"address under which clients reach the gateway; shown in examples (default: http://<the address it listens on>)"`
 	LogLevel        zerolog.Level `env:"LOG_LEVEL" envDefault:"info" help:"trace, debug, info, warn, error or disabled"`
 	LogFormat       string        `env:"LOG_FORMAT" help:"json or console (default: console on a terminal, else json)"`
+	MetricsListen   string        `env:"METRICS_LISTEN" help:"address and port that only the operator reaches, to serve /metrics for Prometheus and /debug/pprof/ on; port 0 takes a free one (default: none)"`
 	CORSOrigins     []string      `env:"CORS_ORIGINS" help:"origins that browsers may call from, separated by commas, or * for any (default: none)"`
 	TrustedProxies  []string      `env:"TRUSTED_PROXIES" help:"address ranges of proxies whose X-Forwarded-For is believed, separated by commas (default: none)"`
 	MaxBody         int64         `env:"MAX_BODY_BYTES" envDefault:"1048576" help:"greatest size of a request body"`
+	MaxConnections  int           `env:"MAX_CONNECTIONS" envDefault:"20000" help:"greatest number of clients' connections; fewer where the system's limit of open files asks for it"`
+	HeaderTimeout   time.Duration `env:"HEADER_TIMEOUT" envDefault:"10s" help:"how long a client may take to send a request's headers"`
+	BodyTimeout     time.Duration `env:"BODY_TIMEOUT" envDefault:"60s" help:"how long a client may take to send a whole request"`
+	AnswerTimeout   time.Duration `env:"ANSWER_TIMEOUT" envDefault:"120s" help:"how long a request may take, from its headers until the client has received the answer"`
+	IdleTimeout     time.Duration `env:"IDLE_TIMEOUT" envDefault:"120s" help:"how long a connection may wait for its next request; longer than the balancer's in front"`
+	DrainDelay      time.Duration `env:"DRAIN_DELAY" envDefault:"0s" help:"how long to serve on after SIGTERM while /readyz says 503, so that balancers take notice"`
 	ShutdownTimeout time.Duration `env:"SHUTDOWN_TIMEOUT" envDefault:"30s" help:"how long running requests may take to finish after SIGTERM"`
+
+	// tracesEndpoint is the whole URL that traces are sent to; empty for none.
+	tracesEndpoint string
 }
 
 // errConfiguration marks errors of the configuration, which end the process with
@@ -58,6 +68,10 @@ func readConfig(environ []string) (config, error) {
 		cfg.DatabaseURL = strings.TrimSpace(cfg.DatabaseURLFile)
 	}
 	mistakes = append(mistakes, cfg.mistakes()...)
+	cfg.tracesEndpoint, err = tracesEndpoint(env.ToMap(environ))
+	if err != nil {
+		mistakes = append(mistakes, err)
+	}
 	if len(mistakes) > 0 {
 		return config{}, fmt.Errorf("%w:\n%w", errConfiguration, errors.Join(mistakes...))
 	}
@@ -133,6 +147,8 @@ func (c config) mistakes() []error {
 	check(c.DatabasePool >= 2 && c.DatabasePool <= 1000, "DATABASE_MAX_CONNECTIONS", "must be between 2 and 1000")
 	_, _, err = net.SplitHostPort(c.Listen)
 	check(err == nil, "LISTEN", "must be an address and a port, such as 127.0.0.1:8080 or :8080")
+	_, _, err = net.SplitHostPort(c.MetricsListen)
+	check(c.MetricsListen == "" || err == nil, "METRICS_LISTEN", "must be an address and a port, such as 127.0.0.1:9090 or :9090")
 	check(c.BaseURL == "" || isHTTP(c.BaseURL), "BASE_URL", "must be an http:// or https:// address")
 	check(slices.Contains([]string{"", "json", "console"}, c.LogFormat), "LOG_FORMAT", "must be json or console")
 	for _, origin := range c.CORSOrigins {
@@ -144,6 +160,12 @@ func (c config) mistakes() []error {
 		check(errPrefix == nil || errAddr == nil, "TRUSTED_PROXIES", fmt.Sprintf("holds %q; a range reads 10.0.0.0/8", proxy))
 	}
 	check(c.MaxBody >= 1024 && c.MaxBody <= 64<<20, "MAX_BODY_BYTES", "must be between 1024 and 67108864")
+	check(c.MaxConnections >= 1 && c.MaxConnections <= 1_000_000, "MAX_CONNECTIONS", "must be between 1 and 1000000")
+	check(c.HeaderTimeout > 0, "HEADER_TIMEOUT", "must be longer than nothing")
+	check(c.BodyTimeout >= c.HeaderTimeout, "BODY_TIMEOUT", "must not be shorter than SLUICE_HEADER_TIMEOUT, for it counts the headers in")
+	check(c.AnswerTimeout > 0, "ANSWER_TIMEOUT", "must be longer than nothing")
+	check(c.IdleTimeout > 0, "IDLE_TIMEOUT", "must be longer than nothing")
+	check(c.DrainDelay >= 0, "DRAIN_DELAY", "must not be negative")
 	check(c.ShutdownTimeout > 0, "SHUTDOWN_TIMEOUT", "must be longer than nothing")
 	return found
 }
@@ -156,6 +178,53 @@ func isHTTP(text string) bool {
 func isOrigin(text string) bool {
 	u, err := url.Parse(text)
 	return isHTTP(text) && err == nil && u.Path == "" && u.RawQuery == "" && u.User == nil
+}
+
+// The standard variables that say whether traces are wanted and where to (OpenTelemetry
+// specification, "OpenTelemetry Protocol Exporter"). The others are read by
+// OpenTelemetry's own code.
+const (
+	otlpEndpoint       = "OTEL_EXPORTER_OTLP_ENDPOINT"
+	otlpTracesEndpoint = "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"
+	otlpProtocol       = "OTEL_EXPORTER_OTLP_PROTOCOL"
+	otlpTracesProtocol = "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL"
+	otelDisabled       = "OTEL_SDK_DISABLED"
+	otelTracesExporter = "OTEL_TRACES_EXPORTER"
+)
+
+// standardSettings are those that are not the gateway's own.
+var standardSettings = []settingHelp{
+	{otlpEndpoint, "", "receiver of traces (OTLP over HTTP), such as http://collector:4318; /v1/traces is appended (default: no traces)"},
+	{otlpTracesEndpoint, "", "the same, the whole URL"},
+	{"OTEL_SERVICE_NAME", "sluice", "name of this service in traces"},
+	{"OTEL_TRACES_SAMPLER", "parentbased_always_on", "which requests are traced; these and every other OTEL_ variable mean what OpenTelemetry says"},
+}
+
+// tracesEndpoint returns the URL that traces are sent to, or "" where none are wanted.
+func tracesEndpoint(environ map[string]string) (string, error) {
+	endpoint, name := environ[otlpTracesEndpoint], otlpTracesEndpoint
+	if endpoint == "" {
+		endpoint, name = environ[otlpEndpoint], otlpEndpoint
+	}
+	exporter := environ[otelTracesExporter]
+	if endpoint == "" || exporter == "none" || strings.EqualFold(environ[otelDisabled], "true") {
+		return "", nil
+	}
+	for _, variable := range []string{otlpProtocol, otlpTracesProtocol} {
+		if p := environ[variable]; p != "" && !strings.HasPrefix(p, "http/") {
+			return "", fmt.Errorf("%s must be http/protobuf: traces are sent over HTTP", variable)
+		}
+	}
+	if exporter != "" && exporter != "otlp" {
+		return "", fmt.Errorf("%s must be otlp or none", otelTracesExporter)
+	}
+	if !isHTTP(endpoint) {
+		return "", fmt.Errorf("%s must be an http:// or https:// address", name)
+	}
+	if name == otlpEndpoint {
+		return url.JoinPath(endpoint, "v1", "traces")
+	}
+	return endpoint, nil
 }
 
 // unknownSettings lists variables that look like settings but are none: most often
@@ -179,13 +248,16 @@ func unknownSettings(environ []string) []string {
 // settingHelp describes one setting for people.
 type settingHelp struct{ name, fallback, help string }
 
+// settings lists the gateway's own, and then the standard ones that it heeds.
 func settings() []settingHelp {
 	t := reflect.TypeFor[config]()
 	all := make([]settingHelp, 0, t.NumField())
 	for i := range t.NumField() {
 		tag := t.Field(i).Tag
 		name, _, _ := strings.Cut(tag.Get("env"), ",")
-		all = append(all, settingHelp{envPrefix + name, tag.Get("envDefault"), tag.Get("help")})
+		if name != "" {
+			all = append(all, settingHelp{envPrefix + name, tag.Get("envDefault"), tag.Get("help")})
+		}
 	}
-	return all
+	return append(all, standardSettings...)
 }

@@ -2,25 +2,32 @@ package main
 
 import (
 	"io"
+	stdlog "log"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/rs/zerolog"
+
+	"github.com/sluicehq/sluice/adapters/telemetry"
 )
 
 // newLogger logs to standard error in the configured format; on a terminal, unless
 // told otherwise, in one that people read.
+// Whatever has the shape of a secret is hidden, wherever it came from.
 func newLogger(stderr io.Writer, cfg config) zerolog.Logger {
 	setLogFormat()
-	format := cfg.LogFormat
-	if format == "" && isTerminal(stderr) {
-		format = "console"
+	terminal := isTerminal(stderr)
+	out := telemetry.Redact(stderr)
+	if cfg.LogFormat == "console" || cfg.LogFormat == "" && terminal {
+		out = zerolog.ConsoleWriter{Out: out, TimeFormat: time.TimeOnly, NoColor: !terminal}
 	}
-	if format == "console" {
-		stderr = zerolog.ConsoleWriter{Out: stderr, TimeFormat: time.TimeOnly, NoColor: !isTerminal(stderr)}
+	log := zerolog.New(out).Level(cfg.LogLevel).With().Timestamp().Logger()
+	if cfg.tracesEndpoint != "" {
+		log = log.Hook(telemetry.LogTraces{})
 	}
-	return zerolog.New(stderr).Level(cfg.LogLevel).With().Timestamp().Logger()
+	return log
 }
 
 // setLogFormat sets what the logging library keeps for the whole process.
@@ -29,6 +36,21 @@ var setLogFormat = sync.OnceFunc(func() {
 	zerolog.TimestampFunc = func() time.Time { return time.Now().UTC() }
 	zerolog.DurationFieldUnit = time.Millisecond
 })
+
+// standardLog takes what a part of the standard library complains about into the log,
+// where it is looked at like everything else.
+func standardLog(log zerolog.Logger) *stdlog.Logger {
+	return stdlog.New(complaints{log}, "", 0)
+}
+
+// complaints logs each text as a warning.
+type complaints struct{ log zerolog.Logger }
+
+// Write logs one text.
+func (c complaints) Write(p []byte) (int, error) {
+	c.log.Warn().Msg(strings.TrimSpace(string(p)))
+	return len(p), nil
+}
 
 func isTerminal(w io.Writer) bool {
 	file, ok := w.(*os.File)

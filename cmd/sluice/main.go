@@ -24,13 +24,17 @@ const (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// After the first signal the default handling is back, so a second one ends the
-	// process at once.
-	context.AfterFunc(ctx, stop)
-	code := run(ctx, os.Args[1:], os.Environ(), os.Stdout, os.Stderr)
-	stop()
-	os.Exit(code)
+	ctx, cancel := context.WithCancel(context.Background())
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-signals
+		// The default handling is back before anybody learns of the first signal, so a
+		// second one ends the process at once.
+		signal.Stop(signals)
+		cancel()
+	}()
+	os.Exit(run(ctx, os.Args[1:], os.Environ(), os.Stdout, os.Stderr))
 }
 
 // errUsage marks a command line that is not understood.
@@ -81,7 +85,7 @@ func (p *program) root() *cobra.Command {
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return fmt.Errorf("%w: %w", errUsage, err) })
 	root.SetUsageTemplate(root.UsageTemplate() + settingsTemplate())
-	root.AddCommand(p.serveCommand(), p.devCommand(), p.migrateCommand(), p.tenantCommand(), p.keyCommand(), p.versionCommand())
+	root.AddCommand(p.serveCommand(), p.devCommand(), p.migrateCommand(), p.tenantCommand(), p.keyCommand(), p.healthcheckCommand(), p.versionCommand())
 	return root
 }
 

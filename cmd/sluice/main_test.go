@@ -36,6 +36,7 @@ func (b binary) run(args ...string) (code int, stdout, stderr string) {
 	b.Helper()
 	var out, err bytes.Buffer
 	code = run(b.Context(), args, b.environ, &out, &err)
+	holdsNoSecret(b, err.String())
 	return code, out.String(), err.String()
 }
 
@@ -81,7 +82,10 @@ func (b binary) start(args ...string) server {
 		cancel()
 		return <-code
 	})
-	b.Cleanup(func() { s.stop() })
+	b.Cleanup(func() {
+		s.stop()
+		holdsNoSecret(b, s.stderr.String())
+	})
 	line, ok := s.stderr.await(`"baseUrl":"(http://[^"]+)"`)
 	if !ok {
 		b.Fatalf("sluice %s did not start: %s", strings.Join(args, " "), s.stderr)
@@ -207,7 +211,7 @@ func TestAllMistakesInTheSettingsAreNamedAtOnceAndNoValueIsShown(t *testing.T) {
 	b := binary{t, []string{
 		"SLUICE_DATABASE_URL=mysql://root:hunter2@db/x", "SLUICE_LISTEN=8080", "SLUICE_LOG_LEVEL=loud", "SLUICE_LOG_FORMAT=xml",
 		"SLUICE_CORS_ORIGINS=https://a.example/path,*", "SLUICE_TRUSTED_PROXIES=10.0.0.0/99", "SLUICE_MAX_BODY_BYTES=many",
-		"SLUICE_SHUTDOWN_TIMEOUT=-1s", "SLUICE_BASE_URL=gateway", "SLUICE_DATABASE_MAX_CONNECTIONS=1", "SLUICE_DATABASE_URL_FILE=" + missing,
+		"SLUICE_SHUTDOWN_TIMEOUT=-1s", "SLUICE_METRICS_LISTEN=9090", "SLUICE_BASE_URL=gateway", "SLUICE_DATABASE_MAX_CONNECTIONS=1", "SLUICE_DATABASE_URL_FILE=" + missing,
 	}}
 	code, _, stderr := b.run("serve")
 	if code != exitUsage || strings.Contains(stderr, "hunter2") {
@@ -215,7 +219,7 @@ func TestAllMistakesInTheSettingsAreNamedAtOnceAndNoValueIsShown(t *testing.T) {
 	}
 	for _, name := range []string{
 		"DATABASE_URL ", "LISTEN", "LOG_LEVEL", "LOG_FORMAT", "CORS_ORIGINS", "TRUSTED_PROXIES", "MAX_BODY_BYTES",
-		"SHUTDOWN_TIMEOUT", "BASE_URL", "DATABASE_MAX_CONNECTIONS", "DATABASE_URL_FILE",
+		"SHUTDOWN_TIMEOUT", "METRICS_LISTEN", "BASE_URL", "DATABASE_MAX_CONNECTIONS", "DATABASE_URL_FILE",
 	} {
 		if !strings.Contains(stderr, "SLUICE_"+name) {
 			t.Errorf("SLUICE_%s is not named in: %s", name, stderr)

@@ -2,30 +2,21 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net"
-	"net/http"
 	"sync"
 	"time"
 
 	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
 
+	"github.com/sluicehq/sluice/adapters/directory"
 	"github.com/sluicehq/sluice/adapters/httpapi"
 	"github.com/sluicehq/sluice/adapters/sqlstore"
 	"github.com/sluicehq/sluice/adapters/system"
 	"github.com/sluicehq/sluice/ports/inbound"
-)
-
-// Bounds of a connection, against clients that are slow on purpose.
-const (
-	headerTimeout = 10 * time.Second
-	bodyTimeout   = 60 * time.Second
-	answerTimeout = 120 * time.Second
-	idleTimeout   = 120 * time.Second
-	maxHeader     = 32 << 10 // bytes
+	"github.com/sluicehq/sluice/ports/outbound"
 )
 
 func (p *program) serveCommand() *cobra.Command {
@@ -33,7 +24,8 @@ func (p *program) serveCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "serve", Short: "Start the gateway", Args: exactly(),
 		Long: "Starts the gateway on the configured database, after applying pending migrations.\n" +
-			"SIGTERM makes it finish the requests that run, and leave.",
+			"SIGTERM makes it say that it is not ready any more, serve on for SLUICE_DRAIN_DELAY, finish the\n" +
+			"requests that run, and leave. A second one stops it at once.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, err := readConfig(p.environ)
 			if err != nil {
@@ -63,10 +55,21 @@ func (p *program) serve(ctx context.Context, cfg config, noMigrate bool, begin s
 	if err := prepare(ctx, log, store, noMigrate); err != nil {
 		return err
 	}
-	g, err := newGateway(store, httpapi.Options{
+	watch, err := newWatching(ctx, log, cfg, store)
+	if err != nil {
+		return err
+	}
+	defer watch.close()
+	leaving := new(going)
+	g, err := newGateway(store, watch.tracing.UnitOfWork(store), httpapi.Options{
 		Log: log, MaxBody: cfg.MaxBody, AllowedOrigins: cfg.CORSOrigins, TrustedProxies: cfg.TrustedProxies,
-		Now: system.Clock{}.Now, NewID: system.Random{}.ID, Ready: ready(store),
+		Observers: watch.observers(), Now: system.Clock{}.Now, NewID: system.Random{}.ID, Ready: leaving.unlessGoing(ready(store)),
 	})
+	if err != nil {
+		return err
+	}
+	watch.directory(g.Directory)
+	front, err := newServing(log, cfg, g.API, leaving)
 	if err != nil {
 		return err
 	}
@@ -95,41 +98,32 @@ func (p *program) serve(ctx context.Context, cfg config, noMigrate bool, begin s
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	background.Go(func() { keepUp(ctx, log, g.Upkeep) })
-	return serveUntil(ctx, log, listener, g.API, cfg.ShutdownTimeout)
+	background.Go(func() { followChanges(ctx, log, store, g.Directory) })
+	return front.until(ctx, listener)
 }
 
 // gateway is what sluice serve runs.
 type gateway struct {
-	API    *httpapi.API
-	Upkeep inbound.Upkeep
+	API       *httpapi.API
+	Upkeep    inbound.Upkeep
+	Directory *directory.Directory
 }
 
-// serveUntil answers requests until ctx ends. Then it refuses new ones and waits
-// for those that run.
-func serveUntil(ctx context.Context, log zerolog.Logger, listener net.Listener, handler http.Handler, grace time.Duration) error {
-	server := &http.Server{
-		Handler:           handler,
-		ReadHeaderTimeout: headerTimeout,
-		ReadTimeout:       bodyTimeout,
-		WriteTimeout:      answerTimeout,
-		IdleTimeout:       idleTimeout,
-		MaxHeaderBytes:    maxHeader,
+// refollow is how long to wait before changes are followed again.
+const refollow = time.Second
+
+// followChanges keeps what a directory remembers up to date until ctx ends. While it
+// cannot, the directory asks the database each time.
+func followChanges(ctx context.Context, log zerolog.Logger, changes outbound.Changes, w outbound.Watcher) {
+	for ctx.Err() == nil {
+		if err := changes.Follow(ctx, w); err != nil {
+			log.Warn().Err(err).Msg("cannot follow what other processes change; keys are looked up in the database each time")
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(refollow):
+		}
 	}
-	failed := make(chan error, 1)
-	go func() { failed <- server.Serve(listener) }()
-	select {
-	case err := <-failed:
-		return fmt.Errorf("serve: %w", err)
-	case <-ctx.Done():
-	}
-	log.Info().Msg("finishing the requests that run, then stopping")
-	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
-	defer cancel()
-	if err := server.Shutdown(ending); err != nil {
-		return errors.Join(fmt.Errorf("some requests did not finish within %s: %w", grace, err), server.Close())
-	}
-	log.Info().Msg("stopped")
-	return nil
 }
 
 // prepare brings the schema up to date, or checks that it is.

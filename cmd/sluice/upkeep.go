@@ -22,14 +22,19 @@ func keepUp(ctx context.Context, log zerolog.Logger, upkeep inbound.Upkeep) {
 			return
 		case <-time.After(sweepEvery/2 + rand.N(sweepEvery)):
 		}
-		removed, err := upkeep.SweepOutcomes(ctx)
-		switch {
-		case ctx.Err() != nil:
-			return
-		case err != nil:
-			log.Warn().Err(err).Msg("sweeping expired idempotency records failed; it is tried again later")
-		case removed > 0:
-			log.Debug().Int("removed", removed).Msg("swept expired idempotency records")
-		}
+		sweep(ctx, log, "idempotency records", upkeep.SweepOutcomes)
+		sweep(ctx, log, "fires of triggers", upkeep.SweepFires)
+	}
+}
+
+// sweep removes expired records of one sort and says so in the log.
+func sweep(ctx context.Context, log zerolog.Logger, what string, remove func(context.Context) (int, error)) {
+	removed, err := remove(ctx)
+	switch {
+	case ctx.Err() != nil:
+	case err != nil:
+		log.Warn().Err(err).Str("records", what).Msg("sweeping expired records failed; it is tried again later")
+	case removed > 0:
+		log.Debug().Int("removed", removed).Str("records", what).Msg("swept expired records")
 	}
 }

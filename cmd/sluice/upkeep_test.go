@@ -13,13 +13,18 @@ import (
 )
 
 // countingUpkeep fails the first time.
-type countingUpkeep struct{ swept int }
+type countingUpkeep struct{ swept, fires int }
 
 func (c *countingUpkeep) SweepOutcomes(context.Context) (int, error) {
 	if c.swept++; c.swept == 1 {
 		return 0, errors.New("the database is gone")
 	}
 	return 3, nil
+}
+
+func (c *countingUpkeep) SweepFires(context.Context) (int, error) {
+	c.fires++
+	return 0, nil
 }
 
 func TestExpiredRecordsAreSweptAgainAndAgainUntilTheEnd(t *testing.T) {
@@ -38,6 +43,9 @@ func TestExpiredRecordsAreSweptAgainAndAgainUntilTheEnd(t *testing.T) {
 		<-ended
 		if upkeep.swept < 24*4 || upkeep.swept > 24*12 {
 			t.Errorf("swept %d times in a day", upkeep.swept)
+		}
+		if upkeep.fires != upkeep.swept {
+			t.Errorf("the ledger was swept %d times", upkeep.fires)
 		}
 		if !strings.Contains(log.String(), "the database is gone") || !strings.Contains(log.String(), `"removed":3`) {
 			t.Errorf("the log says %s", log.String())

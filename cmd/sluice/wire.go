@@ -5,6 +5,7 @@ package main
 import (
 	"github.com/google/wire"
 
+	"github.com/sluicehq/sluice/adapters/directory"
 	"github.com/sluicehq/sluice/adapters/expression"
 	"github.com/sluicehq/sluice/adapters/httpapi"
 	"github.com/sluicehq/sluice/adapters/limiter/memory"
@@ -12,6 +13,7 @@ import (
 	"github.com/sluicehq/sluice/adapters/system"
 	"github.com/sluicehq/sluice/application/admission"
 	"github.com/sluicehq/sluice/application/nodes"
+	"github.com/sluicehq/sluice/application/schedules"
 	"github.com/sluicehq/sluice/application/tenants"
 	"github.com/sluicehq/sluice/application/triggers"
 	"github.com/sluicehq/sluice/application/upkeep"
@@ -25,6 +27,8 @@ var driven = wire.NewSet(
 	wire.Struct(new(system.Clock)), wire.Bind(new(outbound.Clock), new(system.Clock)),
 	wire.Struct(new(system.Random)), wire.Bind(new(outbound.Random), new(system.Random)),
 	wire.Struct(new(expression.Checker)), wire.Bind(new(outbound.Expressions), new(expression.Checker)),
+	sqlstore.NewTriggerIntake, wire.Bind(new(outbound.TriggerIntake), new(*sqlstore.TriggerIntake)),
+	directory.New, wire.Bind(new(outbound.Directory), new(*directory.Directory)),
 	memory.New, wire.Bind(new(outbound.Limiter), new(*memory.Limiter)),
 )
 
@@ -33,6 +37,7 @@ var core = wire.NewSet(
 	admission.New, wire.Bind(new(inbound.Admission), new(*admission.Service)),
 	nodes.New, wire.Bind(new(inbound.Nodes), new(*nodes.Service)),
 	nodes.NewCustom, wire.Bind(new(inbound.CustomNodes), new(*nodes.Custom)),
+	schedules.New, wire.Bind(new(inbound.Schedules), new(*schedules.Service)),
 	tenants.New, wire.Bind(new(inbound.Tenants), new(*tenants.Service)),
 	tenants.NewKeys, wire.Bind(new(inbound.APIKeys), new(*tenants.Keys)),
 	tenants.NewSettings, wire.Bind(new(inbound.Settings), new(*tenants.Settings)),
@@ -43,9 +48,10 @@ var core = wire.NewSet(
 	workflows.NewVersions, wire.Bind(new(inbound.Versions), new(*workflows.Versions)),
 )
 
-// newGateway assembles what sluice serve runs.
-func newGateway(store *sqlstore.Store, opts httpapi.Options) (gateway, error) {
-	wire.Build(wire.Bind(new(outbound.UnitOfWork), new(*sqlstore.Store)), driven, core,
+// newGateway assembles what sluice serve runs. work is the store's, which somebody may
+// follow.
+func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, opts httpapi.Options) (gateway, error) {
+	wire.Build(driven, core,
 		wire.Struct(new(httpapi.Ports), "*"), httpapi.New, wire.Struct(new(gateway), "*"))
 	return gateway{}, nil
 }

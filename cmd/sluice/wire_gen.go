@@ -8,6 +8,7 @@ package main
 
 import (
 	"github.com/google/wire"
+	"github.com/sluicehq/sluice/adapters/directory"
 	"github.com/sluicehq/sluice/adapters/expression"
 	"github.com/sluicehq/sluice/adapters/httpapi"
 	"github.com/sluicehq/sluice/adapters/limiter/memory"
@@ -15,6 +16,7 @@ import (
 	"github.com/sluicehq/sluice/adapters/system"
 	"github.com/sluicehq/sluice/application/admission"
 	"github.com/sluicehq/sluice/application/nodes"
+	"github.com/sluicehq/sluice/application/schedules"
 	"github.com/sluicehq/sluice/application/tenants"
 	"github.com/sluicehq/sluice/application/triggers"
 	"github.com/sluicehq/sluice/application/upkeep"
@@ -29,26 +31,31 @@ import (
 
 // Injectors from wire.go:
 
-// newGateway assembles what sluice serve runs.
-func newGateway(store *sqlstore.Store, opts httpapi.Options) (gateway, error) {
+// newGateway assembles what sluice serve runs. work is the store's, which somebody may
+// follow.
+func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, opts httpapi.Options) (gateway, error) {
+	directoryDirectory := directory.New(work)
 	clock := system.Clock{}
 	limiter := memory.New(clock)
-	service := admission.New(store, limiter, clock)
+	service := admission.New(directoryDirectory, limiter, clock)
 	random := system.Random{}
-	keys := tenants.NewKeys(store, clock, random)
-	custom := nodes.NewCustom(store, clock, random)
-	nodesService := nodes.New(store)
-	tenantsSettings := tenants.NewSettings(store, clock)
-	subTenants := tenants.NewSubTenants(store, clock, random)
-	triggersService := triggers.New(store, limiter, clock, random)
+	keys := tenants.NewKeys(work, clock, random)
+	custom := nodes.NewCustom(work, clock, random)
+	nodesService := nodes.New(directoryDirectory)
+	schedulesService := schedules.New(work, clock)
+	tenantsSettings := tenants.NewSettings(work, clock)
+	subTenants := tenants.NewSubTenants(work, clock, random)
+	triggerIntake := sqlstore.NewTriggerIntake(store)
+	triggersService := triggers.New(work, directoryDirectory, triggerIntake, limiter, clock, random)
 	checker := expression.Checker{}
-	versions := workflows.NewVersions(store, checker, clock, random)
-	workflowsService := workflows.New(store, clock, random)
+	versions := workflows.NewVersions(work, checker, clock, random)
+	workflowsService := workflows.New(work, clock, random)
 	ports := httpapi.Ports{
 		Admission:   service,
 		APIKeys:     keys,
 		CustomNodes: custom,
 		Nodes:       nodesService,
+		Schedules:   schedulesService,
 		Settings:    tenantsSettings,
 		SubTenants:  subTenants,
 		Triggers:    triggersService,
@@ -59,10 +66,11 @@ func newGateway(store *sqlstore.Store, opts httpapi.Options) (gateway, error) {
 	if err != nil {
 		return gateway{}, err
 	}
-	upkeepService := upkeep.New(store, clock)
+	upkeepService := upkeep.New(work, clock)
 	mainGateway := gateway{
-		API:    api,
-		Upkeep: upkeepService,
+		API:       api,
+		Upkeep:    upkeepService,
+		Directory: directoryDirectory,
 	}
 	return mainGateway, nil
 }
@@ -88,7 +96,7 @@ func newOperator(store *sqlstore.Store) operator {
 // wire.go:
 
 // driven binds each outbound port to its adapter.
-var driven = wire.NewSet(wire.Struct(new(system.Clock)), wire.Bind(new(outbound.Clock), new(system.Clock)), wire.Struct(new(system.Random)), wire.Bind(new(outbound.Random), new(system.Random)), wire.Struct(new(expression.Checker)), wire.Bind(new(outbound.Expressions), new(expression.Checker)), memory.New, wire.Bind(new(outbound.Limiter), new(*memory.Limiter)))
+var driven = wire.NewSet(wire.Struct(new(system.Clock)), wire.Bind(new(outbound.Clock), new(system.Clock)), wire.Struct(new(system.Random)), wire.Bind(new(outbound.Random), new(system.Random)), wire.Struct(new(expression.Checker)), wire.Bind(new(outbound.Expressions), new(expression.Checker)), sqlstore.NewTriggerIntake, wire.Bind(new(outbound.TriggerIntake), new(*sqlstore.TriggerIntake)), directory.New, wire.Bind(new(outbound.Directory), new(*directory.Directory)), memory.New, wire.Bind(new(outbound.Limiter), new(*memory.Limiter)))
 
 // core binds each inbound port to its use cases.
-var core = wire.NewSet(admission.New, wire.Bind(new(inbound.Admission), new(*admission.Service)), nodes.New, wire.Bind(new(inbound.Nodes), new(*nodes.Service)), nodes.NewCustom, wire.Bind(new(inbound.CustomNodes), new(*nodes.Custom)), tenants.New, wire.Bind(new(inbound.Tenants), new(*tenants.Service)), tenants.NewKeys, wire.Bind(new(inbound.APIKeys), new(*tenants.Keys)), tenants.NewSettings, wire.Bind(new(inbound.Settings), new(*tenants.Settings)), tenants.NewSubTenants, wire.Bind(new(inbound.SubTenants), new(*tenants.SubTenants)), triggers.New, wire.Bind(new(inbound.Triggers), new(*triggers.Service)), upkeep.New, wire.Bind(new(inbound.Upkeep), new(*upkeep.Service)), workflows.New, wire.Bind(new(inbound.Workflows), new(*workflows.Service)), workflows.NewVersions, wire.Bind(new(inbound.Versions), new(*workflows.Versions)))
+var core = wire.NewSet(admission.New, wire.Bind(new(inbound.Admission), new(*admission.Service)), nodes.New, wire.Bind(new(inbound.Nodes), new(*nodes.Service)), nodes.NewCustom, wire.Bind(new(inbound.CustomNodes), new(*nodes.Custom)), schedules.New, wire.Bind(new(inbound.Schedules), new(*schedules.Service)), tenants.New, wire.Bind(new(inbound.Tenants), new(*tenants.Service)), tenants.NewKeys, wire.Bind(new(inbound.APIKeys), new(*tenants.Keys)), tenants.NewSettings, wire.Bind(new(inbound.Settings), new(*tenants.Settings)), tenants.NewSubTenants, wire.Bind(new(inbound.SubTenants), new(*tenants.SubTenants)), triggers.New, wire.Bind(new(inbound.Triggers), new(*triggers.Service)), upkeep.New, wire.Bind(new(inbound.Upkeep), new(*upkeep.Service)), workflows.New, wire.Bind(new(inbound.Workflows), new(*workflows.Service)), workflows.NewVersions, wire.Bind(new(inbound.Versions), new(*workflows.Versions)))

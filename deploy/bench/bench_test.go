@@ -141,13 +141,17 @@ func TestWrongUsageIsRefused(t *testing.T) {
 	}
 }
 
-func TestRowsHaveDistinctNames(t *testing.T) {
+func TestRowsAndGaugesHaveDistinctNames(t *testing.T) {
+	all := strings.Split(names(), ", ")
+	if len(all) != len(allRows())+len(allGauges()) {
+		t.Errorf("there are %d names", len(all))
+	}
 	seen := make(map[string]bool)
-	for _, r := range allRows() {
-		if seen[r.about().name] {
-			t.Errorf("two rows are named %s", r.about().name)
+	for _, name := range all {
+		if seen[name] {
+			t.Errorf("two are named %s", name)
 		}
-		seen[r.about().name] = true
+		seen[name] = true
 	}
 }
 

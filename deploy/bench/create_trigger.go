@@ -50,19 +50,9 @@ func (r *createTrigger) prepare(ctx context.Context, st *stage) error {
 	if err != nil {
 		return err
 	}
-	body, err := json.Marshal(map[string]any{
-		"workflowVersionId": ten.WorkflowVersionID, "name": "Orders of the shop in the old town", "type": "webhook",
-		"config": map[string]any{
-			"webhookConfig": map[string]any{"event": "order.created"},
-			"timeoutMs":     30000,
-			"rateLimit":     map[string]any{"maxRequests": 100, "windowMs": 60000},
-			"retryPolicy":   map[string]any{"maxRetries": 3, "backoffMs": 1000, "maxBackoffMs": 30000},
-		},
-	})
-	if err != nil {
+	if r.ask, err = newTrigger(ten); err != nil {
 		return err
 	}
-	r.ask = question{Method: http.MethodPost, Path: "/v1/gateway/triggers", Body: string(body), APIKeys: []string{ten.SecretKey}}
 	if _, err := ask(ctx, st.gateway.baseURL, r.ask, http.StatusCreated); err != nil {
 		return err
 	}
@@ -72,6 +62,20 @@ func (r *createTrigger) prepare(ctx context.Context, st *stage) error {
 	}
 	r.script = filepath.Join(st.dir, r.about().name+".pgbench")
 	return os.WriteFile(r.script, []byte(text), 0o600)
+}
+
+// newTrigger asks for a trigger with every common setting.
+func newTrigger(ten tenantKeys) (question, error) {
+	body, err := json.Marshal(map[string]any{
+		"workflowVersionId": ten.WorkflowVersionID, "name": "Orders of the shop in the old town", "type": "webhook",
+		"config": map[string]any{
+			"webhookConfig": map[string]any{"event": "order.created"},
+			"timeoutMs":     30000,
+			"rateLimit":     map[string]any{"maxRequests": 100, "windowMs": 60000},
+			"retryPolicy":   map[string]any{"maxRetries": 3, "backoffMs": 1000, "maxBackoffMs": 30000},
+		},
+	})
+	return question{Method: http.MethodPost, Path: "/v1/gateway/triggers", Body: string(body), APIKeys: []string{ten.SecretKey}}, err
 }
 
 // bareInsert makes a table of the shape of the triggers', without its references

@@ -28,27 +28,42 @@ type gateway struct {
 	ended   chan error
 }
 
-func startGateway(ctx context.Context, binary, databaseURL, log string) (*gateway, error) {
+// newGatewayProcess describes a gateway that is still to be started.
+func newGatewayProcess(binary, databaseURL, log string, environ ...string) *gateway {
 	g := &gateway{binary: binary, log: log, ended: make(chan error, 1)}
 	g.environ = append(os.Environ(), "SLUICE_DATABASE_URL="+databaseURL, "SLUICE_LISTEN=127.0.0.1:0", "SLUICE_LOG_FORMAT=json")
-	out, err := os.Create(log)
-	if err != nil {
+	g.environ = append(g.environ, environ...)
+	return g
+}
+
+// startGateway starts a gateway and waits until it is ready.
+func startGateway(ctx context.Context, binary, databaseURL, log string, environ ...string) (*gateway, error) {
+	g := newGatewayProcess(binary, databaseURL, log, environ...)
+	if err := g.start(); err != nil {
 		return nil, err
 	}
-	defer func() { _ = out.Close() }()    // the process has its own handle
-	g.cmd = exec.Command(binary, "serve") //nolint:noctx // stopped by stop, not by a signal to the bench
-	g.cmd.Env, g.cmd.Stdout, g.cmd.Stderr = g.environ, out, out
-	bound(g.cmd)
-	if err := g.cmd.Start(); err != nil {
-		return nil, err
-	}
-	go func() { g.ended <- g.cmd.Wait() }()
 	if err := g.awaitReady(ctx); err != nil {
 		g.stop()
 		text, _ := os.ReadFile(log) // the error stands without it
 		return nil, fmt.Errorf("start the gateway: %w\n%s", err, text)
 	}
 	return g, nil
+}
+
+func (g *gateway) start() error {
+	out, err := os.Create(g.log)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = out.Close() }()      // the process has its own handle
+	g.cmd = exec.Command(g.binary, "serve") //nolint:noctx // stopped by stop, not by a signal to the bench
+	g.cmd.Env, g.cmd.Stdout, g.cmd.Stderr = g.environ, out, out
+	bound(g.cmd)
+	if err := g.cmd.Start(); err != nil {
+		return err
+	}
+	go func() { g.ended <- g.cmd.Wait() }()
+	return nil
 }
 
 // awaitReady reads the address from the log.
@@ -119,6 +134,12 @@ func (g *gateway) command(ctx context.Context, args ...string) (string, error) {
 	return text, nil
 }
 
+// client keeps enough connections for the busiest load that the bench makes itself.
+var client = &http.Client{
+	Transport: &http.Transport{MaxIdleConnsPerHost: busyRate, MaxConnsPerHost: busyRate},
+	Timeout:   startTimeout,
+}
+
 // ask sends one request and returns the answer's body, or an error that shows the
 // whole answer when it has another status.
 func ask(ctx context.Context, baseURL string, q question, status int) ([]byte, error) {
@@ -128,7 +149,7 @@ func ask(ctx context.Context, baseURL string, q question, status int) ([]byte, e
 	}
 	req.Header.Set("X-API-Key", q.APIKeys[0])
 	req.Header.Set("Content-Type", "application/json")
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := client.Do(req)
 	if err != nil {
 		return nil, err
 	}

@@ -23,6 +23,9 @@ type listWorkflows struct {
 }
 
 const (
+	fewWorkflows  = 1_000
+	manyWorkflows = 1_000_000
+
 	listConnections   = 64
 	selectConnections = 8 // what pgbench is given: more do not make it faster on two cores
 )
@@ -44,13 +47,13 @@ func (r *listWorkflows) prepare(ctx context.Context, st *stage) error {
 	}
 	tenant := pgbenchLiteral(ten.TenantID)
 	for _, statement := range []string{
-		`ALTER TABLE workflows DISABLE TRIGGER workflows_total`,
+		`ALTER TABLE workflows DISABLE TRIGGER workflows_inserted`,
 		`INSERT INTO workflows (tenant_id, id, sub_tenant_id, name, description, search_text, is_active, created_at, updated_at, revision)
 			SELECT tenant_id, 'wf_' || lpad(CAST(n AS text), 26, '0'), sub_tenant_id, name || ' ' || n, description, search_text || ' ' || n,
 				is_active, created_at - n * interval '1 second', updated_at - n * interval '1 second', revision
 			FROM workflows, generate_series(2, ` + strconv.Itoa(r.workflows) + `) AS n WHERE tenant_id = ` + tenant,
 		`UPDATE totals SET n = ` + strconv.Itoa(r.workflows) + ` WHERE kind = 'workflows' AND tenant_id = ` + tenant,
-		`ALTER TABLE workflows ENABLE TRIGGER workflows_total`,
+		`ALTER TABLE workflows ENABLE TRIGGER workflows_inserted`,
 		`VACUUM ANALYZE workflows`,
 	} {
 		if _, err := st.database.db.ExecContext(ctx, statement); err != nil {

@@ -49,6 +49,9 @@ type options struct {
 	dir     string // where the database and the logs are kept while measuring
 	binary  string // the gateway; empty to build it
 	verbose io.Writer
+
+	profiles string // directory that receives the gateway's profiles; empty for none
+	into     string // Markdown file whose table is replaced; empty for none
 }
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
@@ -59,16 +62,21 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	chosen := choose(allRows(), o.only)
-	if len(chosen) == 0 {
-		return fmt.Errorf("%w: no row is named like -only %s; there are %s", errUsage, o.only, names(allRows()))
+	rows, gauges := choose(allRows(), o.only), chooseGauges(allGauges(), o.only)
+	if len(rows)+len(gauges) == 0 {
+		return fmt.Errorf("%w: nothing is named like -only %s; there are %s", errUsage, o.only, names())
 	}
-	rep, err := bench(ctx, o, chosen)
+	rep, err := bench(ctx, o, rows, gauges)
 	if err != nil {
 		return err
 	}
 	if o.json != "" {
 		if err := rep.save(o.json); err != nil {
+			return err
+		}
+	}
+	if o.into != "" {
+		if err := rep.writeInto(o.into); err != nil {
 			return err
 		}
 	}
@@ -83,8 +91,10 @@ func readOptions(args []string, stderr io.Writer) (options, error) {
 	flags.SetOutput(stderr)
 	flags.IntVar(&o.rounds, "rounds", 5, "how often baseline and gateway are measured in turn")
 	flags.IntVar(&seconds, "seconds", 3, "how long one measurement takes")
-	flags.StringVar(&only, "only", "", "measure only the rows whose name matches this regular expression: "+names(allRows()))
+	flags.StringVar(&only, "only", "", "measure only what has a name that matches this regular expression: "+names())
 	flags.StringVar(&o.json, "json", "", "also write the figures to this file")
+	flags.StringVar(&o.into, "into", "", "also write the tables into this Markdown file, between its lines "+beginTables+" and "+endTables)
+	flags.StringVar(&o.profiles, "profile", "", "also take CPU and allocation profiles of the gateway under each row's load, into this directory")
 	flags.StringVar(&o.dir, "dir", "", "directory for the database and the logs, on the disk to measure (default: the system's for temporary files)")
 	flags.StringVar(&o.binary, "binary", "", "gateway to measure (default: build it)")
 	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
@@ -108,9 +118,9 @@ func readOptions(args []string, stderr io.Writer) (options, error) {
 	return o, nil
 }
 
-// bench sets the stage once and measures every row on it.
-func bench(ctx context.Context, o options, chosen []row) (report, error) {
-	rep := report{Machine: describeMachine(), Rounds: o.rounds, Seconds: o.slice.Seconds()}
+// bench sets the stage once and measures everything on it.
+func bench(ctx context.Context, o options, rows []row, gauges []gauge) (report, error) {
+	rep := report{Machine: describeMachine(), Rounds: o.rounds, Seconds: o.slice.Seconds(), Taken: time.Now().UTC()}
 	st, err := setStage(ctx, o)
 	if err != nil {
 		return rep, err
@@ -119,12 +129,25 @@ func bench(ctx context.Context, o options, chosen []row) (report, error) {
 	if rep.Machine.PostgreSQL, err = st.database.version(ctx); err != nil {
 		return rep, err
 	}
-	for _, r := range chosen {
+	for _, r := range rows {
 		res, err := measure(ctx, st, r, o)
 		if err != nil {
 			return rep, fmt.Errorf("%s: %w", r.about().name, err)
 		}
 		rep.Rows = append(rep.Rows, res)
+	}
+	rep.Figures = sameAtEverySize(rep.Rows)
+	for _, g := range gauges {
+		_, _ = fmt.Fprintf(o.verbose, "%s\n", g.name()) // progress only
+		found, err := g.take(ctx, st, o)
+		if errors.Is(err, errNeedsLinux) {
+			_, _ = fmt.Fprintf(o.verbose, "%s: left out: %v\n", g.name(), err)
+			continue
+		}
+		if err != nil {
+			return rep, fmt.Errorf("%s: %w", g.name(), err)
+		}
+		rep.Figures = append(rep.Figures, found...)
 	}
 	return rep, nil
 }

@@ -3,7 +3,10 @@ package main
 import (
 	"context"
 	"database/sql"
+	"net/url"
 	"path/filepath"
+
+	"github.com/lib/pq"
 
 	"github.com/sluicehq/sluice/adapters/sqlstore/postgres/pgtest"
 )
@@ -43,6 +46,19 @@ func (p *postgresServer) version(ctx context.Context) (version string, err error
 func (p *postgresServer) count(ctx context.Context, table string) (n int, err error) {
 	err = p.db.QueryRowContext(ctx, "SELECT count(*) FROM "+table).Scan(&n)
 	return n, err
+}
+
+// create makes an empty database and returns its URL.
+func (p *postgresServer) create(ctx context.Context, name string) (string, error) {
+	if _, err := p.db.ExecContext(ctx, `CREATE DATABASE `+pq.QuoteIdentifier(name)); err != nil {
+		return "", err
+	}
+	u, err := url.Parse(p.URL)
+	if err != nil {
+		return "", err
+	}
+	u.Path = "/" + name
+	return u.String(), nil
 }
 
 // stop ends the server and throws away what it kept.

@@ -19,6 +19,9 @@ type report struct {
 	Rounds  int      `json:"rounds"`
 	Seconds float64  `json:"seconds"`
 	Rows    []result `json:"rows"`
+	Figures []figure `json:"figures"`
+
+	Taken time.Time `json:"taken"`
 }
 
 // machine says what the figures were taken on.
@@ -107,23 +110,48 @@ func (r report) save(file string) error {
 	return os.WriteFile(file, append(text, '\n'), 0o644)
 }
 
-// print writes the report as a table.
+// print writes the report as tables.
 func (r report) print(w io.Writer) error {
+	text := fmt.Sprintf("\n%s\nMedian of %d rounds of %g s each, baseline and gateway in turn.\n", r.Machine, r.Rounds, r.Seconds)
+	if len(r.Rows) > 0 {
+		text += "\n" + aligned(r.rowCells())
+	}
+	if len(r.Figures) > 0 {
+		text += "\n" + aligned(r.figureCells())
+	}
+	_, err := io.WriteString(w, text)
+	return err
+}
+
+func (r report) rowCells() [][]string {
 	lines := [][]string{{"WHAT", "OURS/S", "BASELINE/S", "RATIO", "LOW–HIGH", "AIM", "", "P50 MS", "P99 MS", "NON-2XX"}}
 	for _, row := range r.Rows {
-		verdict := "below"
-		if row.Reached {
-			verdict = "ok"
-		}
 		lines = append(lines, []string{
 			row.What, fmt.Sprintf("%.0f", row.Ours), fmt.Sprintf("%.0f", row.Baseline), fmt.Sprintf("%.2f", row.Ratio),
-			fmt.Sprintf("%.2f–%.2f", row.LowRatio, row.HighRatio), fmt.Sprintf("≥ %.2f", row.Aim), verdict,
+			fmt.Sprintf("%.2f–%.2f", row.LowRatio, row.HighRatio), fmt.Sprintf("≥ %.2f", row.Aim), verdict(row.Reached),
 			fmt.Sprintf("%.2f", row.P50), fmt.Sprintf("%.2f", row.P99), fmt.Sprint(row.Non2xx),
 		})
 	}
-	text := fmt.Sprintf("\n%s\nMedian of %d rounds of %g s each, baseline and gateway in turn.\n\n%s", r.Machine, r.Rounds, r.Seconds, aligned(lines))
-	_, err := io.WriteString(w, text)
-	return err
+	return lines
+}
+
+func (r report) figureCells() [][]string {
+	lines := [][]string{{"WHAT", "MEASURED", "UNIT", "LOW–HIGH", "AIM", "", "FROM"}}
+	for _, f := range r.Figures {
+		aim, reached := "", ""
+		if f.AtMost > 0 {
+			aim, reached = fmt.Sprintf("≤ %g", f.AtMost), verdict(f.Reached)
+		}
+		lines = append(lines, []string{f.What, fmt.Sprintf("%.1f", f.Value), f.Unit, f.span(), aim, reached, f.Detail})
+	}
+	return lines
+}
+
+func verdict(reached bool) string {
+	if reached {
+		return "ok"
+	}
+	return "missed"
 }
 
 // aligned lays cells out in columns: the first to the left, the others, figures,

@@ -48,9 +48,9 @@ func allRows() []row {
 		&createTrigger{connections: 1},
 		&createTrigger{connections: 1, withKey: true},
 		&registry{},
-		&listWorkflows{workflows: 1_000},
+		&listWorkflows{workflows: fewWorkflows},
 		&listWorkflows{workflows: 100_000},
-		&listWorkflows{workflows: 1_000_000},
+		&listWorkflows{workflows: manyWorkflows},
 	}
 }
 
@@ -64,10 +64,14 @@ func choose(rows []row, only *regexp.Regexp) []row {
 	return chosen
 }
 
-func names(rows []row) string {
-	all := make([]string, len(rows))
-	for i, r := range rows {
-		all[i] = r.about().name
+// names lists what -only can choose from.
+func names() string {
+	var all []string
+	for _, r := range allRows() {
+		all = append(all, r.about().name)
+	}
+	for _, g := range allGauges() {
+		all = append(all, g.name())
 	}
 	return strings.Join(all, ", ")
 }
@@ -105,5 +109,8 @@ func measure(ctx context.Context, st *stage, r row, o options) (result, error) {
 			a.name, i+1, o.rounds, rd.Ours, rd.Baseline, rd.Ratio)
 	}
 	res.summarize()
+	if o.profiles != "" {
+		return res, st.profile(ctx, r, o)
+	}
 	return res, nil
 }

@@ -14,6 +14,7 @@ type stage struct {
 	dir      string // holds everything; thrown away at the end
 	database *postgresServer
 	gateway  *gateway
+	profiles profileSource
 	wrk      string // the load generator
 	closers  []func()
 }
@@ -49,7 +50,10 @@ func setStage(ctx context.Context, o options) (st *stage, err error) {
 	if st.database, err = startPostgres(ctx, dir); err != nil {
 		return nil, err
 	}
-	st.gateway, err = startGateway(ctx, binary, st.database.URL, filepath.Join(dir, "gateway.log"))
+	if st.profiles, err = profiled(ctx, o); err != nil {
+		return nil, err
+	}
+	st.gateway, err = startGateway(ctx, binary, st.database.URL, filepath.Join(dir, "gateway.log"), st.profiles.environ()...)
 	return st, err
 }
 

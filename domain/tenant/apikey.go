@@ -132,14 +132,10 @@ func (k *APIKey) Retire(grace time.Duration, now time.Time) error {
 	return nil
 }
 
-// NoteUse records that the key was accepted. It says whether the note is worth
-// storing: only when the last one is at least [UsedResolution] old.
-func (k *APIKey) NoteUse(now time.Time) bool {
-	if k.state.LastUsedAt != nil && now.Sub(*k.state.LastUsedAt) < UsedResolution {
-		return false
-	}
-	k.state.LastUsedAt = &now
-	return true
+// UseNoted says whether a use at the time needs no note, because the last one that
+// was noted is less than [UsedResolution] older.
+func (k *APIKey) UseNoted(at time.Time) bool {
+	return k.state.LastUsedAt != nil && at.Sub(*k.state.LastUsedAt) < UsedResolution
 }
 
 func (s KeyState) clone() KeyState {

@@ -74,18 +74,18 @@ func TestRetiringAKey(t *testing.T) {
 	}
 }
 
-func TestAUseIsWorthStoringOnceAMinute(t *testing.T) {
+func TestAUseIsWorthANoteOnceAMinute(t *testing.T) {
 	k := someKey(t, nil)
-	for _, c := range []struct {
-		after time.Duration
-		want  bool
-	}{{0, true}, {time.Second, false}, {59 * time.Second, false}, {time.Minute, true}, {61 * time.Second, false}} {
-		if got := k.NoteUse(noon.Add(c.after)); got != c.want {
-			t.Errorf("a use after %s is worth storing: %v", c.after, got)
-		}
+	if k.UseNoted(noon) {
+		t.Error("the first use is taken for noted")
 	}
-	if !k.LastUsedAt().Equal(noon.Add(time.Minute)) {
-		t.Errorf("last used at %v", k.LastUsedAt())
+	st := k.State()
+	st.LastUsedAt = &noon
+	k = tenant.RestoreAPIKey(st)
+	for after, want := range map[time.Duration]bool{0: true, 59 * time.Second: true, time.Minute: false} {
+		if got := k.UseNoted(noon.Add(after)); got != want {
+			t.Errorf("a use after %s is noted: %v", after, got)
+		}
 	}
 }
 

@@ -39,6 +39,7 @@ const (
 	CreateTrigger    Operation = "createTrigger"
 	ChangeTrigger    Operation = "changeTrigger"
 	DeleteTrigger    Operation = "deleteTrigger"
+	PreviewSchedule  Operation = "previewSchedule"
 	ReadSubTenants   Operation = "readSubTenants"
 	CreateSubTenant  Operation = "createSubTenant"
 	ChangeSubTenant  Operation = "changeSubTenant"
@@ -54,6 +55,15 @@ const (
 	RevokeKey        Operation = "revokeApiKey"
 	ReadSettings     Operation = "readSettings"
 	ChangeSettings   Operation = "changeSettings"
+
+	ReadWebhookEndpoints  Operation = "readWebhookEndpoints"
+	CreateWebhookEndpoint Operation = "createWebhookEndpoint"
+	ChangeWebhookEndpoint Operation = "changeWebhookEndpoint"
+	DeleteWebhookEndpoint Operation = "deleteWebhookEndpoint"
+	RotateWebhookSecret   Operation = "rotateWebhookSecret"
+	TestWebhookEndpoint   Operation = "testWebhookEndpoint"
+	ReadDeliveries        Operation = "readWebhookDeliveries"
+	Redeliver             Operation = "redeliverWebhook"
 )
 
 // permissions is the whole table: operation × type of key (specification,
@@ -73,6 +83,7 @@ var permissions = []Permission{
 	{CreateTrigger, TenantsChoice, Allowed},
 	{ChangeTrigger, Denied, Allowed},
 	{DeleteTrigger, Denied, Allowed},
+	{PreviewSchedule, Denied, Allowed},
 	{ReadSubTenants, Allowed, Allowed},
 	{CreateSubTenant, Denied, Allowed},
 	{ChangeSubTenant, Denied, Allowed},
@@ -88,6 +99,14 @@ var permissions = []Permission{
 	{RevokeKey, Denied, Allowed},
 	{ReadSettings, Denied, Allowed},
 	{ChangeSettings, Denied, Allowed},
+	{ReadWebhookEndpoints, Denied, Allowed},
+	{CreateWebhookEndpoint, Denied, Allowed},
+	{ChangeWebhookEndpoint, Denied, Allowed},
+	{DeleteWebhookEndpoint, Denied, Allowed},
+	{RotateWebhookSecret, Denied, Allowed},
+	{TestWebhookEndpoint, Denied, Allowed},
+	{ReadDeliveries, Denied, Allowed},
+	{Redeliver, Denied, Allowed},
 }
 
 var permissionOf = func() map[Operation]Permission {

@@ -60,6 +60,9 @@ const (
 	CatchUpAll  CatchUp = "all"  // each of them fires
 )
 
+// Valid says whether c is a way that exists.
+func (c CatchUp) Valid() bool { return c == CatchUpNone || c == CatchUpLast || c == CatchUpAll }
+
 // Overlap says what becomes of an instant while a run of the trigger still goes on.
 type Overlap string
 
@@ -68,6 +71,9 @@ const (
 	OverlapAllow Overlap = "allow" // it fires all the same; the default
 	OverlapSkip  Overlap = "skip"  // it is suppressed
 )
+
+// Valid says whether o is a way that exists.
+func (o Overlap) Valid() bool { return o == OverlapAllow || o == OverlapSkip }
 
 // scheduleConfig is the member scheduleConfig.
 type scheduleConfig struct {
@@ -152,6 +158,16 @@ func (c Config) Schedule(activatedAt time.Time) (s Schedule, ok bool) {
 	default:
 		return Schedule{}, false
 	}
+}
+
+// sameTimes says whether both are due at the same times: the same expression in the
+// same zone, or the same interval.
+func (c Config) sameTimes(other Config) bool {
+	a, b := c.members().schedule, other.members().schedule
+	if a.interval != b.interval || (a.cron == nil) != (b.cron == nil) {
+		return false
+	}
+	return a.cron == nil || a.cron.text == b.cron.text && a.location().String() == b.location().String()
 }
 
 func (sc scheduleConfig) location() *time.Location {

@@ -9,8 +9,9 @@ const (
 	MaxLookBack = 24 * time.Hour  // missed instants before that are not caught up
 )
 
-// Due says what is to be done about every instant after the last one that was
-// dealt with, up to now, in order. Instants that are on time fire; missed ones
+// Due says what is to be done about every instant after last, up to now, in order.
+// Last is any time up to which nothing is left to do: the last look, the last instant
+// that was dealt with, or, at first, when the schedule took effect. Instants that are on time fire; missed ones
 // follow the catch-up. Instants more than [MaxLookBack] ago are not listed one by
 // one: the first of them stands for all.
 func (s Schedule) Due(last, now time.Time, catchUp CatchUp) []Planned {

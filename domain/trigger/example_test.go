@@ -23,7 +23,7 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	schedule, _ := trg.Schedule(now)
+	schedule, _ := trg.Schedule()
 	for _, o := range schedule.Upcoming(now, 3) {
 		fmt.Println(strings.TrimSpace(o.At.Format(time.RFC3339) + " " + o.Shift.Reason()))
 	}

@@ -1,6 +1,7 @@
 package trigger
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/sluicehq/sluice/domain"
@@ -18,6 +19,13 @@ const (
 	Skipped    Outcome = "skipped"    // it was missed, and no run was started
 	Suppressed Outcome = "suppressed" // no run was started although it was not missed: something stood against it
 )
+
+// Outcomes lists every outcome.
+func Outcomes() []Outcome { return []Outcome{Fired, Late, CaughtUp, Skipped, Suppressed} }
+
+// FireRetention is how long the ledger keeps an entry: as long as a run (execution
+// rules, "Failure").
+const FireRetention = 30 * 24 * time.Hour
 
 // Valid says whether o is an outcome that exists.
 func (o Outcome) Valid() bool { return o.Starts() || o == Skipped || o == Suppressed }
@@ -65,3 +73,37 @@ func RestoreFire(s FireState) *Fire { return &Fire{s} }
 
 // State returns what a store has to keep.
 func (f *Fire) State() FireState { return f.state }
+
+// Suppress notes that no run could be started after all, and why.
+func (f *Fire) Suppress(reason string) {
+	f.state.Outcome, f.state.Reason, f.state.RunID = Suppressed, reason, ""
+}
+
+// Trigger is whose fire it is.
+func (f *Fire) Trigger() ID { return f.state.Trigger }
+
+// Tenant owns the trigger.
+func (f *Fire) Tenant() tenant.ID { return f.state.Tenant }
+
+// At is when it was due.
+func (f *Fire) At() time.Time { return f.state.At }
+
+// Outcome is what became of it.
+func (f *Fire) Outcome() Outcome { return f.state.Outcome }
+
+// Reason explains the outcome to people, empty where there is nothing to explain.
+func (f *Fire) Reason() string { return f.state.Reason }
+
+// RunID names the run that was started, empty when none was.
+func (f *Fire) RunID() string { return f.state.RunID }
+
+// RecordedAt is when it was dealt with: where a run was started, when it fired.
+func (f *Fire) RecordedAt() time.Time { return f.state.RecordedAt }
+
+// Payload is what the run gets to work with (execution rules, "Starting a run"). The
+// times are in UTC with milliseconds.
+func (f *Fire) Payload() domain.Document {
+	const layout = "2006-01-02T15:04:05.000Z"
+	return domain.RestoreDocument(fmt.Sprintf(`{"triggerId":%q,"scheduledAt":%q,"firedAt":%q}`,
+		string(f.state.Trigger), f.state.At.UTC().Format(layout), f.state.RecordedAt.UTC().Format(layout)))
+}

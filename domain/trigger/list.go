@@ -1,6 +1,8 @@
 package trigger
 
 import (
+	"time"
+
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/domain/workflow"
 )
@@ -16,3 +18,16 @@ type Filter struct {
 
 // SortFields lists what triggers can be sorted by.
 func SortFields() []string { return []string{"name", "type", "createdAt", "updatedAt"} }
+
+// FireFilter narrows the list of a trigger's fires; the zero value takes all of them.
+type FireFilter struct {
+	Outcome Outcome    // empty for any
+	From    *time.Time // those that were due then or later
+	To      *time.Time // those that were due before
+}
+
+// FireSortField is what a list of fires is sorted by.
+const FireSortField = "scheduledAt"
+
+// FireSortFields lists what fires can be sorted by.
+func FireSortFields() []string { return []string{FireSortField} }

@@ -51,9 +51,13 @@ type State struct {
 	Type      Type
 	Config    Config
 	Active    bool
-	CreatedAt time.Time
-	UpdatedAt time.Time
-	Revision  int64 // 1 at first; a store raises it with every update and refuses a stale one
+	// ActivatedAt is when the schedule took effect: the creation, the last activation
+	// or the last change of the cron expression, interval or zone, whichever is last.
+	// Nothing is due before or at it, and intervals are counted from it.
+	ActivatedAt time.Time
+	CreatedAt   time.Time
+	UpdatedAt   time.Time
+	Revision    int64 // 1 at first; a store raises it with every update and refuses a stale one
 }
 
 // Draft is a trigger as a client sends it.
@@ -105,7 +109,7 @@ func New(id ID, owner tenant.ID, around Surroundings, d Draft, now time.Time) (*
 	}
 	return &Trigger{State{
 		ID: id, Tenant: owner, SubTenant: around.SubTenant, Version: d.Version, Name: d.Name, Type: d.Type, Config: config,
-		Active: d.Active == nil || *d.Active, CreatedAt: now, UpdatedAt: now, Revision: 1,
+		Active: d.Active == nil || *d.Active, ActivatedAt: now, CreatedAt: now, UpdatedAt: now, Revision: 1,
 	}}, nil
 }
 
@@ -137,14 +141,14 @@ func (t *Trigger) Type() Type { return t.state.Type }
 // Config is what the client configured.
 func (t *Trigger) Config() Config { return t.state.Config }
 
-// Schedule returns when the trigger is due if it was activated at the time; ok is
-// false when it never is: a trigger of type webhook ignores what its configuration
-// says about schedules.
-func (t *Trigger) Schedule(activatedAt time.Time) (s Schedule, ok bool) {
+// Schedule returns when the trigger is due while it is active; ok is false when it
+// never is: a trigger of type webhook ignores what its configuration says about
+// schedules.
+func (t *Trigger) Schedule() (s Schedule, ok bool) {
 	if t.state.Type != Scheduled {
 		return Schedule{}, false
 	}
-	return t.state.Config.Schedule(activatedAt)
+	return t.state.Config.Schedule(t.state.ActivatedAt)
 }
 
 // Event is the name of the event that fires the trigger; ok is false when none does:
@@ -158,6 +162,10 @@ func (t *Trigger) Event() (name string, ok bool) {
 
 // Active says whether the trigger may fire.
 func (t *Trigger) Active() bool { return t.state.Active }
+
+// ActivatedAt is when the schedule took effect: the creation, the last activation
+// or the last change of when it is due.
+func (t *Trigger) ActivatedAt() time.Time { return t.state.ActivatedAt }
 
 // CreatedAt is when the trigger was made.
 func (t *Trigger) CreatedAt() time.Time { return t.state.CreatedAt }
@@ -181,7 +189,8 @@ type Patch struct {
 }
 
 // Revise changes the trigger as a whole or not at all. Every violation is reported
-// at once, with the code trigger_invalid.
+// at once, with the code trigger_invalid. Activating an inactive trigger, and changing
+// when it is due, makes its schedule begin anew.
 func (t *Trigger) Revise(p Patch, settings tenant.Settings, now time.Time) error {
 	next := t.state
 	var r domain.Rules
@@ -201,6 +210,9 @@ func (t *Trigger) Revise(p Patch, settings tenant.Settings, now time.Time) error
 	}
 	if next.Name != t.state.Name || next.Active != t.state.Active || !next.Config.Equal(t.state.Config) {
 		next.UpdatedAt = now
+	}
+	if next.Active && !t.state.Active || !next.Config.sameTimes(t.state.Config) {
+		next.ActivatedAt = now
 	}
 	t.state = next
 	return nil

@@ -76,7 +76,7 @@ func TestANewTriggerHoldsWhatWasSent(t *testing.T) {
 	trg := mustNew(t, draft(func(d *trigger.Draft) { d.Active = &no }))
 	want := trigger.State{
 		ID: id, Tenant: owner, SubTenant: "acme", Version: ver, Name: "Morning report", Type: trigger.Scheduled,
-		Config: trigger.RestoreConfig(`{"scheduleConfig":{"cron":"0 8 * * *"}}`), Active: false, CreatedAt: created, UpdatedAt: created, Revision: 1,
+		Config: trigger.RestoreConfig(`{"scheduleConfig":{"cron":"0 8 * * *"}}`), Active: false, ActivatedAt: created, CreatedAt: created, UpdatedAt: created, Revision: 1,
 	}
 	if diff := cmp.Diff(want, trg.State()); diff != "" {
 		t.Error(diff)
@@ -84,7 +84,7 @@ func TestANewTriggerHoldsWhatWasSent(t *testing.T) {
 	restored := trigger.Restore(want)
 	shown := trigger.State{
 		ID: restored.ID(), Tenant: restored.Tenant(), SubTenant: restored.SubTenant(), Version: restored.Version(), Name: restored.Name(),
-		Type: restored.Type(), Config: restored.Config(), Active: restored.Active(), CreatedAt: restored.CreatedAt(),
+		Type: restored.Type(), Config: restored.Config(), Active: restored.Active(), ActivatedAt: restored.ActivatedAt(), CreatedAt: restored.CreatedAt(),
 		UpdatedAt: restored.UpdatedAt(), Revision: restored.Revision(),
 	}
 	if diff := cmp.Diff(want, shown); diff != "" {
@@ -214,7 +214,7 @@ func TestATriggerHeedsWhatBelongsToItsType(t *testing.T) {
 	} {
 		trg := mustNew(t, draft(func(d *trigger.Draft) { d.Type, d.Config = kind, document(both) }))
 		event, listens := trg.Event()
-		s, scheduled := trg.Schedule(created)
+		s, scheduled := trg.Schedule()
 		var due []time.Time
 		for _, o := range s.Upcoming(created, 1) {
 			due = append(due, o.At)

@@ -11,8 +11,8 @@ import (
 // Nodes is what can be asked about node types.
 type Nodes interface {
 	// Registry returns the node types available to the caller's tenant, in its
-	// language.
-	Registry(ctx context.Context, who tenant.Caller) (node.Registry, error)
+	// language: the same registry, pointer and all, until something changes in it.
+	Registry(ctx context.Context, who tenant.Caller) (*node.Registry, error)
 }
 
 // CustomNodes is what can be done with the node types that a tenant defines. An

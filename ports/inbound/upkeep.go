@@ -8,4 +8,8 @@ type Upkeep interface {
 	// time is over, in batches that do not hold anybody up, and returns how many it
 	// removed. Several processes may do so at the same time.
 	SweepOutcomes(ctx context.Context) (removed int, err error)
+
+	// SweepFires does the same with entries of the ledger of fires that are older than
+	// trigger.FireRetention.
+	SweepFires(ctx context.Context) (removed int, err error)
 }

@@ -6,16 +6,20 @@ import (
 )
 
 // Limiter counts requests in a sliding window, and requests at the same time.
+// Limits and places are at least 1. A clock that is set back never lets more pass,
+// and delays no grant by more than another window.
 type Limiter interface {
 	// Take counts one request of the subject unless limit were counted in the window
 	// that ends now: in no span of that length are more than limit granted. A refused
 	// request is not counted.
 	Take(ctx context.Context, subject string, limit int, window time.Duration) (Allowance, error)
 
-	// Enter takes one of a subject's places and says whether one was free. The place
-	// is held until leave is called; leave may be called more than once and is never
-	// nil.
-	Enter(ctx context.Context, subject string, places int) (leave func(), ok bool, err error)
+	// Enter counts one request like Take and, when that is granted, takes one of the
+	// subject's places in the same step. A request that finds no place free is counted
+	// all the same. The place is held until Leave is called or the process that holds
+	// it is gone. The process that called Leave finds the place free at once; others
+	// that share the limits find it so a moment later.
+	Enter(ctx context.Context, subject string, limit int, window time.Duration, places int) (Entry, error)
 }
 
 // Allowance is the answer of a [Limiter].
@@ -24,4 +28,11 @@ type Allowance struct {
 	Remaining  int           // how many more would be granted now
 	Reset      time.Time     // when the window is empty again, if nothing more is granted
 	RetryAfter time.Duration // how long until one more would be granted; 0 when one would be now
+}
+
+// Entry is the answer of [Limiter.Enter].
+type Entry struct {
+	Allowance
+	Inside bool   // a place was taken; never without Granted
+	Leave  func() // gives the place back; does not wait, may be called more than once, and is never nil
 }

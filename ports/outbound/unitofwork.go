@@ -15,6 +15,11 @@ type UnitOfWork interface {
 
 	// View runs fn against one consistent snapshot. A write inside fn is an error.
 	View(ctx context.Context, fn func(context.Context, Stores) error) error
+
+	// Read runs fn so that each call of a repository sees the newest state, of one instant
+	// for that call: cheaper than View, for what needs one call. A write inside fn is an
+	// error.
+	Read(ctx context.Context, fn func(context.Context, Stores) error) error
 }
 
 // Stores are the repositories of one unit of work. They are valid only inside the
@@ -35,6 +40,8 @@ type Stores struct {
 	Workflows   WorkflowRepository
 	Versions    VersionRepository
 	Triggers    TriggerRepository
+	Schedules   ScheduleRepository
+	Fires       FireRepository
 	SubTenants  SubTenantRepository
 	SeenIn      SubTenantDirectory
 	CustomNodes CustomNodeRepository

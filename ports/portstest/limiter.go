@@ -2,8 +2,8 @@ package portstest
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -26,28 +26,92 @@ func (c *ManualClock) Now() time.Time { return time.UnixMilli(c.at.Load()).UTC()
 // Set moves the clock.
 func (c *ManualClock) Set(t time.Time) { c.at.Store(t.UnixMilli()) }
 
-// Limiter is the contract of outbound.Limiter. open gives a limiter that nothing
-// was asked of and that reads the clock.
+// Limiter is the contract of outbound.Limiter within one process. open gives a
+// limiter that nothing was asked of and that reads the clock.
 func Limiter(t *testing.T, open func(*testing.T, outbound.Clock) outbound.Limiter) {
-	start := func(t *testing.T) (outbound.Limiter, *ManualClock) {
-		clock := &ManualClock{}
-		clock.Set(noon)
-		return open(t, clock), clock
-	}
-	take := func(t *testing.T, l outbound.Limiter, subject string, limit int) outbound.Allowance {
-		t.Helper()
-		a, err := l.Take(context.Background(), subject, limit, time.Minute)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return a
-	}
+	t.Run("Window", func(t *testing.T) { limiterWindow(t, open) })
+	t.Run("Clock", func(t *testing.T) { limiterClock(t, open) })
+	t.Run("Places", func(t *testing.T) { limiterPlaces(t, open) })
+}
 
+// gate is a limiter under test, and the clock that it reads.
+type gate struct {
+	outbound.Limiter
+	clock *ManualClock
+}
+
+func openGate(t *testing.T, open func(*testing.T, outbound.Clock) outbound.Limiter) gate {
+	clock := &ManualClock{}
+	clock.Set(noon)
+	return gate{Limiter: open(t, clock), clock: clock}
+}
+
+// at moves the clock to so long after noon.
+func (g gate) at(after time.Duration) gate {
+	g.clock.Set(noon.Add(after))
+	return g
+}
+
+// fataler is a test, or one run of a property.
+type fataler interface {
+	Helper()
+	Fatalf(format string, args ...any)
+}
+
+// take asks for one request in a minute.
+func take(t fataler, l outbound.Limiter, subject string, limit int) outbound.Allowance {
+	t.Helper()
+	a, err := l.Take(context.Background(), subject, limit, time.Minute)
+	if err != nil {
+		t.Fatalf("take: %v", err)
+	}
+	return a
+}
+
+// enter asks for one request in a minute and for a place.
+func enter(t fataler, l outbound.Limiter, subject string, limit, places int) outbound.Entry {
+	t.Helper()
+	e, err := l.Enter(context.Background(), subject, limit, time.Minute, places)
+	if err != nil {
+		t.Fatalf("enter: %v", err)
+	}
+	if e.Leave == nil || e.Inside && !e.Granted {
+		t.Fatalf("the answer breaks its promises: %+v", e)
+	}
+	return e
+}
+
+// many is a limit that a test does not reach.
+const many = 1_000_000
+
+// windowModel is what a limiter must answer, counted the slow way.
+type windowModel struct{ granted []time.Time }
+
+func (m *windowModel) take(now time.Time, limit int) outbound.Allowance {
+	var within []time.Time
+	for _, at := range m.granted {
+		if now.Sub(at) < time.Minute {
+			within = append(within, at)
+		}
+	}
+	a := outbound.Allowance{Granted: len(within) < limit}
+	if a.Granted {
+		within, m.granted = append(within, now), append(m.granted, now)
+	}
+	a.Remaining = max(0, limit-len(within))
+	a.Reset = within[len(within)-1].Add(time.Minute)
+	if over := len(within) - limit; over >= 0 {
+		a.RetryAfter = within[over].Add(time.Minute).Sub(now)
+	}
+	return a
+}
+
+func limiterWindow(t *testing.T, open func(*testing.T, outbound.Clock) outbound.Limiter) {
 	t.Run("an allowance counts down and says when more is to be had", func(t *testing.T) {
-		l, clock := start(t)
-		got := []outbound.Allowance{take(t, l, "a", 2)}
-		clock.Set(noon.Add(10 * time.Second))
-		got = append(got, take(t, l, "a", 2), take(t, l, "a", 2))
+		g := openGate(t, open)
+		got := []outbound.Allowance{take(t, g, "a", 2)}
+		g.at(10 * time.Second)
+		got = append(got, take(t, g, "a", 2), take(t, g, "a", 2))
 		want := []outbound.Allowance{
 			{Granted: true, Remaining: 1, Reset: noon.Add(time.Minute)},
 			{Granted: true, Remaining: 0, Reset: noon.Add(70 * time.Second), RetryAfter: 50 * time.Second},
@@ -59,111 +123,242 @@ func Limiter(t *testing.T, open func(*testing.T, outbound.Clock) outbound.Limite
 	})
 
 	t.Run("a refused request is not counted", func(t *testing.T) {
-		l, clock := start(t)
-		take(t, l, "a", 1)
+		g := openGate(t, open)
+		take(t, g, "a", 1)
 		for i := range 59 {
-			clock.Set(noon.Add(time.Duration(i) * time.Second))
-			if take(t, l, "a", 1).Granted {
+			if take(t, g.at(time.Duration(i)*time.Second), "a", 1).Granted {
 				t.Fatalf("granted a second request after %d s", i)
 			}
 		}
-		clock.Set(noon.Add(time.Minute))
-		if !take(t, l, "a", 1).Granted {
+		if !take(t, g.at(time.Minute), "a", 1).Granted {
 			t.Error("refused although the window is empty")
 		}
 	})
 
 	t.Run("subjects do not share a window", func(t *testing.T) {
-		l, _ := start(t)
-		take(t, l, "a", 1)
-		if !take(t, l, "b", 1).Granted || take(t, l, "a", 1).Granted {
+		g := openGate(t, open)
+		take(t, g, "a", 1)
+		if !take(t, g, "b", 1).Granted || take(t, g, "a", 1).Granted {
 			t.Error("the subjects were mixed up")
 		}
 	})
 
 	t.Run("a limit that is lowered holds at once", func(t *testing.T) {
-		l, clock := start(t)
+		g := openGate(t, open)
 		for i := range 5 {
-			clock.Set(noon.Add(time.Duration(i) * time.Second))
-			take(t, l, "a", 5)
+			take(t, g.at(time.Duration(i)*time.Second), "a", 5)
 		}
-		a := take(t, l, "a", 2)
+		a := take(t, g, "a", 2)
 		if a.Granted || a.RetryAfter != 59*time.Second { // the fourth grant, at 3 s, must leave the window
 			t.Errorf("the answer is %+v", a)
 		}
-		clock.Set(noon.Add(63 * time.Second))
-		if !take(t, l, "a", 2).Granted {
+		if !take(t, g.at(63*time.Second), "a", 2).Granted {
 			t.Error("refused when only one request is left in the window")
 		}
 	})
 
 	t.Run("in no window are more requests granted than the limit", func(t *testing.T) {
-		run := 0
+		g, run := openGate(t, open), 0
 		rapid.Check(t, func(rt *rapid.T) {
-			l, clock := start(t)
 			run++
-			subject, limit := fmt.Sprint("property ", run), rapid.IntRange(1, 5).Draw(rt, "limit")
-			now := noon
-			var granted []time.Time
-			for _, step := range rapid.SliceOfN(rapid.IntRange(0, 30_000), 1, 60).Draw(rt, "steps") {
-				now = now.Add(time.Duration(step) * time.Millisecond)
-				clock.Set(now)
-				a := take(t, l, subject, limit)
-				inWindow := 0
-				for _, at := range granted {
-					if now.Sub(at) < time.Minute {
-						inWindow++
-					}
+			subject, now := fmt.Sprint("property ", run), time.Duration(run)*time.Hour
+			var model windowModel
+			for range rapid.IntRange(1, 60).Draw(rt, "requests") {
+				now += time.Duration(rapid.IntRange(0, 30_000).Draw(rt, "wait")) * time.Millisecond
+				limit := rapid.IntRange(1, 5).Draw(rt, "limit")
+				g.at(now)
+				var got outbound.Allowance
+				if rapid.Bool().Draw(rt, "enter") {
+					e := enter(rt, g, subject, limit, many)
+					e.Leave()
+					got = e.Allowance
+				} else {
+					got = take(rt, g, subject, limit)
 				}
-				if a.Granted != (inWindow < limit) {
-					rt.Fatalf("%d of %d in the window at %s: granted %v", inWindow, limit, now, a.Granted)
+				if diff := cmp.Diff(model.take(noon.Add(now), limit), got); diff != "" {
+					rt.Fatalf("after %s, limit %d: %s", now, limit, diff)
 				}
-				if a.Granted {
-					granted = append(granted, now)
+			}
+		})
+	})
+
+	t.Run("a caller that is gone gets its own error and is not counted", func(t *testing.T) {
+		g := openGate(t, open)
+		gone, cancel := context.WithCancel(context.Background())
+		cancel()
+		if _, err := g.Take(gone, "a", 1, time.Minute); !errors.Is(err, context.Canceled) {
+			t.Errorf("take: %v", err)
+		}
+		e, err := g.Enter(gone, "a", 1, time.Minute, 1)
+		if !errors.Is(err, context.Canceled) || e.Inside || e.Leave == nil {
+			t.Errorf("enter: %+v, %v", e, err)
+		}
+		e.Leave()
+		if e := enter(t, g, "a", 1, 1); !e.Inside {
+			t.Errorf("the cancelled requests were counted: %+v", e)
+		}
+	})
+}
+
+func limiterClock(t *testing.T, open func(*testing.T, outbound.Clock) outbound.Limiter) {
+	t.Run("a clock that is set back lets no more pass, and delays by its step", func(t *testing.T) {
+		g := openGate(t, open)
+		take(t, g.at(30*time.Second), "a", 2)
+		got := []outbound.Allowance{take(t, g.at(0), "a", 2), take(t, g, "a", 2), take(t, g.at(90*time.Second-time.Millisecond), "a", 2)}
+		reset := noon.Add(90 * time.Second)
+		want := []outbound.Allowance{
+			{Granted: true, Reset: reset, RetryAfter: 90 * time.Second},
+			{Reset: reset, RetryAfter: 90 * time.Second},
+			{Reset: reset, RetryAfter: time.Millisecond},
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Error(diff)
+		}
+		if !take(t, g.at(90*time.Second), "a", 2).Granted {
+			t.Error("refused although the window is empty")
+		}
+	})
+
+	t.Run("a clock that is set back by more than the window does not lock a subject out", func(t *testing.T) {
+		g := openGate(t, open)
+		take(t, g.at(24*time.Hour), "a", 2)
+		take(t, g.at(24*time.Hour+10*time.Second), "a", 2)
+		got := []outbound.Allowance{take(t, g.at(0), "a", 2), take(t, g.at(50*time.Second), "a", 2)}
+		want := []outbound.Allowance{
+			{Reset: noon.Add(time.Minute), RetryAfter: 50 * time.Second},
+			{Granted: true, Reset: noon.Add(110 * time.Second), RetryAfter: 10 * time.Second},
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+func limiterPlaces(t *testing.T, open func(*testing.T, outbound.Clock) outbound.Limiter) {
+	t.Run("a request that finds no place free is counted all the same", func(t *testing.T) {
+		g := openGate(t, open)
+		first, second, third := enter(t, g, "a", 2, 1), enter(t, g, "a", 2, 1), enter(t, g, "a", 2, 1)
+		got := []outbound.Entry{first, second, third}
+		for i := range got {
+			got[i].Leave = nil
+		}
+		reset := noon.Add(time.Minute)
+		want := []outbound.Entry{
+			{Allowance: outbound.Allowance{Granted: true, Remaining: 1, Reset: reset}, Inside: true},
+			{Allowance: outbound.Allowance{Granted: true, Reset: reset, RetryAfter: time.Minute}},
+			{Allowance: outbound.Allowance{Reset: reset, RetryAfter: time.Minute}},
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Error(diff)
+		}
+	})
+
+	t.Run("a place is held for longer than the window", func(t *testing.T) {
+		g := openGate(t, open)
+		enter(t, g, "a", 1, 1)
+		if e := enter(t, g.at(time.Minute), "a", 1, 1); !e.Granted || e.Inside {
+			t.Errorf("the answer is %+v", e)
+		}
+	})
+
+	t.Run("leaving twice frees one place", func(t *testing.T) {
+		g := openGate(t, open)
+		first := enter(t, g, "a", many, 2)
+		enter(t, g, "a", many, 2)
+		first.Leave()
+		first.Leave()
+		if !enter(t, g, "a", many, 2).Inside {
+			t.Error("the place that was left is not free")
+		}
+		first.Leave()
+		if enter(t, g, "a", many, 2).Inside {
+			t.Error("leaving again freed another's place")
+		}
+	})
+
+	t.Run("who was refused frees nothing by leaving", func(t *testing.T) {
+		g := openGate(t, open)
+		enter(t, g, "a", many, 1)
+		enter(t, g, "a", many, 1).Leave()
+		if enter(t, g, "a", many, 1).Inside {
+			t.Error("a second place was given")
+		}
+	})
+
+	t.Run("one after another needs one place", func(t *testing.T) {
+		g := openGate(t, open)
+		for i := range 300 {
+			e := enter(t, g, "a", many, 1)
+			if !e.Inside {
+				t.Fatalf("request %d was refused although the one before it had left", i+1)
+			}
+			e.Leave()
+		}
+	})
+
+	t.Run("any order of entering and leaving", func(t *testing.T) {
+		g, run := openGate(t, open), 0
+		rapid.Check(t, func(rt *rapid.T) {
+			run++
+			inside := map[string][]func(){}
+			for range rapid.IntRange(1, 60).Draw(rt, "steps") {
+				subject := fmt.Sprint("property ", run, rapid.SampledFrom([]string{"a", "b"}).Draw(rt, "subject"))
+				held := inside[subject]
+				if len(held) > 0 && rapid.Bool().Draw(rt, "leave") {
+					i := rapid.IntRange(0, len(held)-1).Draw(rt, "which")
+					held[i]()
+					inside[subject] = append(held[:i:i], held[i+1:]...)
+					continue
+				}
+				places := rapid.IntRange(1, 5).Draw(rt, "places")
+				e := enter(rt, g, subject, many, places)
+				if e.Inside != (len(held) < places) {
+					rt.Fatalf("%d inside, %d places: %v", len(held), places, e.Inside)
+				}
+				if e.Inside {
+					inside[subject] = append(held, e.Leave)
 				}
 			}
 		})
 	})
 
 	t.Run("requests at the same time are never more than the places", func(t *testing.T) {
-		l, _ := start(t)
-		var inside, most, refused atomic.Int64
-		var done sync.WaitGroup
-		for range 50 {
-			done.Go(func() {
-				leave, ok, err := l.Enter(context.Background(), "a", 7)
+		g := openGate(t, open)
+		crowd(t, 7, g.Limiter)
+	})
+}
+
+// crowd has many requests enter at once, each through one of the limiters, and sees
+// to it that never more are inside than places.
+func crowd(t *testing.T, places int64, limiters ...outbound.Limiter) {
+	t.Helper()
+	var inside, most, entered atomic.Int64
+	var done sync.WaitGroup
+	for i := range 50 {
+		done.Go(func() {
+			for range 20 {
+				e, err := limiters[i%len(limiters)].Enter(context.Background(), "crowd", many, time.Minute, int(places))
 				if err != nil {
 					t.Error(err)
-				}
-				if !ok {
-					refused.Add(1)
 					return
 				}
+				if !e.Inside {
+					continue
+				}
+				entered.Add(1)
 				n := inside.Add(1)
 				for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
 				}
 				inside.Add(-1)
-				leave()
-				leave() // a second call changes nothing
-			})
-		}
-		done.Wait()
-		if most.Load() > 7 {
-			t.Errorf("%d were inside at the same time", most.Load())
-		}
-		var leaves []func()
-		for range 7 {
-			leave, ok, err := l.Enter(context.Background(), "a", 7)
-			if !ok || err != nil {
-				t.Fatalf("a free place was refused: %v", err)
+				e.Leave()
 			}
-			leaves = append(leaves, leave)
-		}
-		if _, ok, _ := l.Enter(context.Background(), "a", 7); ok {
-			t.Error("an eighth place was given")
-		}
-		for _, leave := range slices.Backward(leaves) {
-			leave()
-		}
-	})
+		})
+	}
+	done.Wait()
+	if most.Load() > places {
+		t.Errorf("%d were inside at the same time", most.Load())
+	}
+	if entered.Load() < places {
+		t.Errorf("only %d of 1000 were let in", entered.Load())
+	}
 }

@@ -20,7 +20,7 @@ func triggerState(ver *workflow.Version) trigger.State {
 	return trigger.State{
 		ID: trigger.ID(newID("trg")), Tenant: ver.Tenant(), SubTenant: ver.SubTenant(), Version: ver.ID(), Name: "Morgens früh",
 		Type: trigger.Scheduled, Config: trigger.RestoreConfig(config), Active: true,
-		CreatedAt: noon, UpdatedAt: noon.Add(time.Second), Revision: 1,
+		ActivatedAt: activated, CreatedAt: noon, UpdatedAt: noon.Add(time.Second), Revision: 1,
 	}
 }
 

@@ -86,6 +86,57 @@ func (e FieldSchemaType) Valid() bool {
 	}
 }
 
+// Defines values for FireOutcome.
+const (
+	CaughtUp   FireOutcome = "caught_up"
+	Fired      FireOutcome = "fired"
+	Late       FireOutcome = "late"
+	Skipped    FireOutcome = "skipped"
+	Suppressed FireOutcome = "suppressed"
+)
+
+// Valid indicates whether the value is a known member of the FireOutcome enum.
+func (e FireOutcome) Valid() bool {
+	switch e {
+	case CaughtUp:
+		return true
+	case Fired:
+		return true
+	case Late:
+		return true
+	case Skipped:
+		return true
+	case Suppressed:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for FireTimeShift.
+const (
+	Again     FireTimeShift = "again"
+	Displaced FireTimeShift = "displaced"
+	Gap       FireTimeShift = "gap"
+	Repeated  FireTimeShift = "repeated"
+)
+
+// Valid indicates whether the value is a known member of the FireTimeShift enum.
+func (e FireTimeShift) Valid() bool {
+	switch e {
+	case Again:
+		return true
+	case Displaced:
+		return true
+	case Gap:
+		return true
+	case Repeated:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for SettingsLanguage.
 const (
 	SettingsLanguageEn   SettingsLanguage = "en"
@@ -254,6 +305,21 @@ func (e CustomNodeSortBy) Valid() bool {
 	case CustomNodeSortByType:
 		return true
 	case CustomNodeSortByUpdatedAt:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for FireSortBy.
+const (
+	FireSortByScheduledAt FireSortBy = "scheduledAt"
+)
+
+// Valid indicates whether the value is a known member of the FireSortBy enum.
+func (e FireSortBy) Valid() bool {
+	switch e {
+	case FireSortByScheduledAt:
 		return true
 	default:
 		return false
@@ -560,6 +626,39 @@ func (e PublictriggersListTriggersOfVersionV1ParamsSortBy) Valid() bool {
 	case PublictriggersListTriggersOfVersionV1ParamsSortByType:
 		return true
 	case PublictriggersListTriggersOfVersionV1ParamsSortByUpdatedAt:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for PublictriggersListFiresV1ParamsSortOrder.
+const (
+	PublictriggersListFiresV1ParamsSortOrderAsc  PublictriggersListFiresV1ParamsSortOrder = "asc"
+	PublictriggersListFiresV1ParamsSortOrderDesc PublictriggersListFiresV1ParamsSortOrder = "desc"
+)
+
+// Valid indicates whether the value is a known member of the PublictriggersListFiresV1ParamsSortOrder enum.
+func (e PublictriggersListFiresV1ParamsSortOrder) Valid() bool {
+	switch e {
+	case PublictriggersListFiresV1ParamsSortOrderAsc:
+		return true
+	case PublictriggersListFiresV1ParamsSortOrderDesc:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for PublictriggersListFiresV1ParamsSortBy.
+const (
+	PublictriggersListFiresV1ParamsSortByScheduledAt PublictriggersListFiresV1ParamsSortBy = "scheduledAt"
+)
+
+// Valid indicates whether the value is a known member of the PublictriggersListFiresV1ParamsSortBy enum.
+func (e PublictriggersListFiresV1ParamsSortBy) Valid() bool {
+	switch e {
+	case PublictriggersListFiresV1ParamsSortByScheduledAt:
 		return true
 	default:
 		return false
@@ -1097,6 +1196,95 @@ type Finding struct {
 	NodeId *string `json:"nodeId,omitempty"`
 }
 
+// Fire What became of one instant at which a trigger was due: `scheduledAt`. `recordedAt` is when that was decided. `firedAt` is the same
+// where a run was started, and absent where none was.
+type Fire struct {
+	// FiredAt A time in UTC, in ISO 8601 with milliseconds.
+	//
+	// Example: 2026-01-31T09:00:00.000Z
+	FiredAt *Timestamp `json:"firedAt,omitempty"`
+
+	// Outcome What became of an instant at which a trigger was due. `fired`: a run was started in time. `late`: it was started 5 seconds or more
+	// after it was due. `caught_up`: it was missed by a minute or more, and a run was started for it afterwards. `skipped`: it was
+	// missed, and no run was started. `suppressed`: it was not missed, and no run was started because of what `reason` says.
+	Outcome FireOutcome `json:"outcome"`
+
+	// Reason Explains the outcome to people, where there is something to explain.
+	Reason *string `json:"reason,omitempty"`
+
+	// RecordedAt A time in UTC, in ISO 8601 with milliseconds.
+	//
+	// Example: 2026-01-31T09:00:00.000Z
+	RecordedAt Timestamp `json:"recordedAt"`
+
+	// RunId The run that was started, where one was.
+	RunId *string `json:"runId,omitempty"`
+
+	// ScheduledAt A time in UTC, in ISO 8601 with milliseconds.
+	//
+	// Example: 2026-01-31T09:00:00.000Z
+	ScheduledAt Timestamp `json:"scheduledAt"`
+
+	// TriggerId The trigger.
+	TriggerId string `json:"triggerId"`
+}
+
+// FireOutcome What became of an instant at which a trigger was due. `fired`: a run was started in time. `late`: it was started 5 seconds or more
+// after it was due. `caught_up`: it was missed by a minute or more, and a run was started for it afterwards. `skipped`: it was
+// missed, and no run was started. `suppressed`: it was not missed, and no run was started because of what `reason` says.
+type FireOutcome string
+
+// FirePage A page of fires.
+type FirePage struct {
+	// Data The same as `items`, for page-based clients only.
+	Data *[]Fire `json:"data,omitempty"`
+
+	// HasMore Whether more records follow.
+	HasMore bool `json:"hasMore"`
+
+	// Items The records of the page.
+	Items []Fire `json:"items"`
+
+	// LastPage The last page, counted from 0, for page-based clients only.
+	LastPage *int `json:"lastPage,omitempty"`
+
+	// Limit How many a page holds at the most.
+	Limit int `json:"limit"`
+
+	// Offset How many were skipped.
+	Offset int `json:"offset"`
+
+	// Page The page, counted from 0, for page-based clients only.
+	Page *int `json:"page,omitempty"`
+
+	// Total How many records there are in all.
+	Total int `json:"total"`
+}
+
+// FireTime A time at which a schedule fires.
+type FireTime struct {
+	// LocalTime The same time as a clock in the zone shows it.
+	LocalTime time.Time `json:"localTime"`
+
+	// Reason The same for people.
+	Reason *string `json:"reason,omitempty"`
+
+	// ScheduledAt A time in UTC, in ISO 8601 with milliseconds.
+	//
+	// Example: 2026-01-31T09:00:00.000Z
+	ScheduledAt Timestamp `json:"scheduledAt"`
+
+	// Shift How a change of the clocks affects it. `gap`: the local time does not exist, so it fires at the change. `displaced`: the local
+	// time does not exist, so it fires when the clocks would have shown it. `repeated`: the local time happens twice, and it fires
+	// the first time. `again`: the local time happens twice, and this is the second time of a schedule that is due every hour.
+	Shift *FireTimeShift `json:"shift,omitempty"`
+}
+
+// FireTimeShift How a change of the clocks affects it. `gap`: the local time does not exist, so it fires at the change. `displaced`: the local
+// time does not exist, so it fires when the clocks would have shown it. `repeated`: the local time happens twice, and it fires
+// the first time. `again`: the local time happens twice, and this is the second time of a schedule that is due every hour.
+type FireTimeShift string
+
 // Node A node as it was sent, and whether it can pause.
 type Node struct {
 	// CanPause Whether it can pause a run, according to the registry.
@@ -1178,6 +1366,16 @@ type Position struct {
 	Y float64 `json:"y"`
 }
 
+// PreviewSchedule A configuration to preview. Members that are not listed are ignored.
+type PreviewSchedule struct {
+	// Config How it fires and how its runs are treated. All members are optional, and `{}` is accepted. The object is stored and comes back as
+	// it was sent, with the order of its members, the spelling of its numbers and members that are not listed here.
+	Config TriggerConfig `json:"config"`
+
+	// Count How many fire times.
+	Count *int `json:"count,omitempty"`
+}
+
 // PublishedVersion defines model for PublishedVersion.
 type PublishedVersion struct {
 	// Message What happened, for people.
@@ -1228,6 +1426,18 @@ type RegistryEntry struct {
 type RotateApiKey struct {
 	// GraceSeconds How long the old key is still accepted.
 	GraceSeconds *int `json:"graceSeconds,omitempty"`
+}
+
+// SchedulePreview What a schedule does next.
+type SchedulePreview struct {
+	// Items The next fire times, in order. Fewer than asked for where there are no more.
+	Items []FireTime `json:"items"`
+
+	// Reason Why there are none, or why none of them fires as things stand. Absent where they fire.
+	Reason *string `json:"reason,omitempty"`
+
+	// Timezone The zone in which the times are meant; `UTC` for an interval. Absent without a schedule.
+	Timezone *string `json:"timezone,omitempty"`
 }
 
 // SeenSubTenant defines model for SeenSubTenant.
@@ -1470,7 +1680,7 @@ type TriggerConfig struct {
 		// Example: 0 9 * * 1-5
 		Cron *string `json:"cron,omitempty"`
 
-		// IntervalMs Every so many milliseconds from when it was activated.
+		// IntervalMs Every so many milliseconds from when it was activated, or its times last changed.
 		IntervalMs *int `json:"intervalMs,omitempty"`
 
 		// Overlap What happens at a time when the run before is still going on, fire all the same or `skip` it.
@@ -1784,6 +1994,20 @@ type CustomNodeId = string
 // CustomNodeSortBy defines model for CustomNodeSortBy.
 type CustomNodeSortBy string
 
+// FireFromFilter defines model for FireFromFilter.
+type FireFromFilter = time.Time
+
+// FireOutcomeFilter What became of an instant at which a trigger was due. `fired`: a run was started in time. `late`: it was started 5 seconds or more
+// after it was due. `caught_up`: it was missed by a minute or more, and a run was started for it afterwards. `skipped`: it was
+// missed, and no run was started. `suppressed`: it was not missed, and no run was started because of what `reason` says.
+type FireOutcomeFilter = FireOutcome
+
+// FireSortBy defines model for FireSortBy.
+type FireSortBy string
+
+// FireToFilter defines model for FireToFilter.
+type FireToFilter = time.Time
+
 // IdempotencyKey defines model for IdempotencyKey.
 type IdempotencyKey = string
 
@@ -1804,6 +2028,9 @@ type Page = int
 
 // PageSize defines model for PageSize.
 type PageSize = int
+
+// PreviewCount defines model for PreviewCount.
+type PreviewCount = int
 
 // RegistrationId defines model for RegistrationId.
 type RegistrationId = string
@@ -1903,6 +2130,12 @@ type InvalidIdempotencyKey = Error
 
 // InvalidList The body of every error.
 type InvalidList = Error
+
+// InvalidPreview The body of every error.
+type InvalidPreview = Error
+
+// InvalidPreviewCount The body of every error.
+type InvalidPreviewCount = Error
 
 // InvalidSettings The body of every error.
 type InvalidSettings = Error
@@ -2302,6 +2535,17 @@ type PublictriggersCreateTriggerV1Params struct {
 	XIdempotencyKey *IdempotencyKey `json:"X-Idempotency-Key,omitempty"`
 }
 
+// PublictriggersPreviewScheduleV1Params defines parameters for PublictriggersPreviewScheduleV1.
+type PublictriggersPreviewScheduleV1Params struct {
+	// XRequestId Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
+	// an API key, is replaced by a new one.
+	XRequestId *RequestId `json:"X-Request-Id,omitempty"`
+
+	// XIdempotencyKey Makes a repeat of the request safe for 24 hours: 1 to 255 printable ASCII characters, fresh for each thing you want done, such as
+	// the random UUID `6f0c1b9e-6d5e-4f6f-9a55-2f5a1c1f6c77`.
+	XIdempotencyKey *IdempotencyKey `json:"X-Idempotency-Key,omitempty"`
+}
+
 // PublictriggersListTriggersOfVersionV1Params defines parameters for PublictriggersListTriggersOfVersionV1.
 type PublictriggersListTriggersOfVersionV1Params struct {
 	// Limit How many items the page holds at the most.
@@ -2369,6 +2613,59 @@ type PublictriggersUpdateTriggerV1Params struct {
 	// IfMatch Makes the change only if the record is still as it was when its `ETag` was this one, or one of several with commas between them.
 	// Otherwise the answer is a `412`. `*` stands for any. Weak tags match nothing.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// PublictriggersListFiresV1Params defines parameters for PublictriggersListFiresV1.
+type PublictriggersListFiresV1Params struct {
+	// Limit How many items the page holds at the most.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// PageSize Another name of `limit`. Who sends it also gets the page-based members `data`, `page` and `lastPage`.
+	PageSize *PageSize `form:"pageSize,omitempty" json:"pageSize,omitempty"`
+
+	// Offset How many items to skip. With `page` as well it must be `page` × `limit`.
+	Offset *Offset `form:"offset,omitempty" json:"offset,omitempty"`
+
+	// Page The page, counted from 0, where `offset` is not sent.
+	Page *Page `form:"page,omitempty" json:"page,omitempty"`
+
+	// SortOrder The direction of the order, descending unless said otherwise. Ties are ordered by `id`.
+	SortOrder *PublictriggersListFiresV1ParamsSortOrder `form:"sortOrder,omitempty" json:"sortOrder,omitempty"`
+
+	// SortBy What to sort by.
+	SortBy *PublictriggersListFiresV1ParamsSortBy `form:"sortBy,omitempty" json:"sortBy,omitempty"`
+
+	// Outcome Takes only fires with this outcome.
+	Outcome *FireOutcomeFilter `form:"outcome,omitempty" json:"outcome,omitempty"`
+
+	// From Takes only what was due then or later.
+	From *FireFromFilter `form:"from,omitempty" json:"from,omitempty"`
+
+	// To Takes only what was due before.
+	To *FireToFilter `form:"to,omitempty" json:"to,omitempty"`
+
+	// XRequestId Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
+	// an API key, is replaced by a new one.
+	XRequestId *RequestId `json:"X-Request-Id,omitempty"`
+
+	// XStainlessLang Sent by generated clients, which also get the page-based members `data`, `page` and `lastPage`.
+	XStainlessLang *Stainless `json:"X-Stainless-Lang,omitempty"`
+}
+
+// PublictriggersListFiresV1ParamsSortOrder defines parameters for PublictriggersListFiresV1.
+type PublictriggersListFiresV1ParamsSortOrder string
+
+// PublictriggersListFiresV1ParamsSortBy defines parameters for PublictriggersListFiresV1.
+type PublictriggersListFiresV1ParamsSortBy string
+
+// PublictriggersPreviewTriggerV1Params defines parameters for PublictriggersPreviewTriggerV1.
+type PublictriggersPreviewTriggerV1Params struct {
+	// Count How many fire times.
+	Count *PreviewCount `form:"count,omitempty" json:"count,omitempty"`
+
+	// XRequestId Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
+	// an API key, is replaced by a new one.
+	XRequestId *RequestId `json:"X-Request-Id,omitempty"`
 }
 
 // PublicworkflowversionsListWorkflowVersionsV1Params defines parameters for PublicworkflowversionsListWorkflowVersionsV1.
@@ -2637,6 +2934,9 @@ type PublicsubtenantsUpdateSubTenantV1JSONRequestBody = UpdateSubTenant
 
 // PublictriggersCreateTriggerV1JSONRequestBody defines body for PublictriggersCreateTriggerV1 for application/json ContentType.
 type PublictriggersCreateTriggerV1JSONRequestBody = CreateTrigger
+
+// PublictriggersPreviewScheduleV1JSONRequestBody defines body for PublictriggersPreviewScheduleV1 for application/json ContentType.
+type PublictriggersPreviewScheduleV1JSONRequestBody = PreviewSchedule
 
 // PublictriggersUpdateTriggerV1JSONRequestBody defines body for PublictriggersUpdateTriggerV1 for application/json ContentType.
 type PublictriggersUpdateTriggerV1JSONRequestBody = UpdateTrigger
@@ -3037,6 +3337,30 @@ type ClientInterface interface {
 	// Corresponds with POST /v1/gateway/triggers (the `PublictriggersCreateTriggerV1` operationId).
 	PublictriggersCreateTriggerV1(ctx context.Context, params *PublictriggersCreateTriggerV1Params, body PublictriggersCreateTriggerV1JSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// PublictriggersPreviewScheduleV1WithBody Preview a schedule
+	//
+	// Lists when a trigger with this configuration would fire next if it were activated now, and explains each time that a change of
+	// the clocks affects. It changes nothing.
+	//
+	// **Key:** secret.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/gateway/triggers/preview (the `PublictriggersPreviewScheduleV1` operationId).
+	PublictriggersPreviewScheduleV1WithBody(ctx context.Context, params *PublictriggersPreviewScheduleV1Params, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PublictriggersPreviewScheduleV1 Preview a schedule
+	//
+	// Lists when a trigger with this configuration would fire next if it were activated now, and explains each time that a change of
+	// the clocks affects. It changes nothing.
+	//
+	// **Key:** secret.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/gateway/triggers/preview (the `PublictriggersPreviewScheduleV1` operationId).
+	PublictriggersPreviewScheduleV1(ctx context.Context, params *PublictriggersPreviewScheduleV1Params, body PublictriggersPreviewScheduleV1JSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// PublictriggersListTriggersOfVersionV1 List the triggers of a version
 	//
 	// Returns a page of the triggers that are attached to one version.
@@ -3085,6 +3409,27 @@ type ClientInterface interface {
 	//
 	// Corresponds with PATCH /v1/gateway/triggers/{id} (the `PublictriggersUpdateTriggerV1` operationId).
 	PublictriggersUpdateTriggerV1(ctx context.Context, id TriggerId, params *PublictriggersUpdateTriggerV1Params, body PublictriggersUpdateTriggerV1JSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PublictriggersListFiresV1 List the fires of a trigger
+	//
+	// Returns a page of the trigger's ledger: one record for each instant at which its schedule was due, and what became of it, the
+	// latest first unless asked otherwise. While the trigger or its workflow is inactive, or another version is the active one, nothing
+	// is due and nothing is recorded; activating it again makes the schedule begin anew. Records are kept for 30 days.
+	//
+	// **Key:** secret or public.
+	//
+	// Corresponds with GET /v1/gateway/triggers/{id}/fires (the `PublictriggersListFiresV1` operationId).
+	PublictriggersListFiresV1(ctx context.Context, id TriggerId, params *PublictriggersListFiresV1Params, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PublictriggersPreviewTriggerV1 Preview a trigger
+	//
+	// Lists when a trigger fires next, and explains each time that a change of the clocks affects. Where it does not fire as things
+	// stand, `reason` says why, and the times are those if that changed now.
+	//
+	// **Key:** secret or public.
+	//
+	// Corresponds with GET /v1/gateway/triggers/{id}/preview (the `PublictriggersPreviewTriggerV1` operationId).
+	PublictriggersPreviewTriggerV1(ctx context.Context, id TriggerId, params *PublictriggersPreviewTriggerV1Params, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// PublicworkflowversionsListWorkflowVersionsV1 List workflow versions
 	//
@@ -3892,6 +4237,50 @@ func (c *Client) PublictriggersCreateTriggerV1(ctx context.Context, params *Publ
 	return c.Client.Do(req)
 }
 
+// PublictriggersPreviewScheduleV1WithBody Preview a schedule
+//
+// Lists when a trigger with this configuration would fire next if it were activated now, and explains each time that a change of
+// the clocks affects. It changes nothing.
+//
+// **Key:** secret.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/gateway/triggers/preview (the `PublictriggersPreviewScheduleV1` operationId).
+func (c *Client) PublictriggersPreviewScheduleV1WithBody(ctx context.Context, params *PublictriggersPreviewScheduleV1Params, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPublictriggersPreviewScheduleV1RequestWithBody(c.Server, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PublictriggersPreviewScheduleV1 Preview a schedule
+//
+// Lists when a trigger with this configuration would fire next if it were activated now, and explains each time that a change of
+// the clocks affects. It changes nothing.
+//
+// **Key:** secret.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/gateway/triggers/preview (the `PublictriggersPreviewScheduleV1` operationId).
+func (c *Client) PublictriggersPreviewScheduleV1(ctx context.Context, params *PublictriggersPreviewScheduleV1Params, body PublictriggersPreviewScheduleV1JSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPublictriggersPreviewScheduleV1Request(c.Server, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // PublictriggersListTriggersOfVersionV1 List the triggers of a version
 //
 // Returns a page of the triggers that are attached to one version.
@@ -3981,6 +4370,47 @@ func (c *Client) PublictriggersUpdateTriggerV1WithBody(ctx context.Context, id T
 // Corresponds with PATCH /v1/gateway/triggers/{id} (the `PublictriggersUpdateTriggerV1` operationId).
 func (c *Client) PublictriggersUpdateTriggerV1(ctx context.Context, id TriggerId, params *PublictriggersUpdateTriggerV1Params, body PublictriggersUpdateTriggerV1JSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewPublictriggersUpdateTriggerV1Request(c.Server, id, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PublictriggersListFiresV1 List the fires of a trigger
+//
+// Returns a page of the trigger's ledger: one record for each instant at which its schedule was due, and what became of it, the
+// latest first unless asked otherwise. While the trigger or its workflow is inactive, or another version is the active one, nothing
+// is due and nothing is recorded; activating it again makes the schedule begin anew. Records are kept for 30 days.
+//
+// **Key:** secret or public.
+//
+// Corresponds with GET /v1/gateway/triggers/{id}/fires (the `PublictriggersListFiresV1` operationId).
+func (c *Client) PublictriggersListFiresV1(ctx context.Context, id TriggerId, params *PublictriggersListFiresV1Params, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPublictriggersListFiresV1Request(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PublictriggersPreviewTriggerV1 Preview a trigger
+//
+// Lists when a trigger fires next, and explains each time that a change of the clocks affects. Where it does not fire as things
+// stand, `reason` says why, and the times are those if that changed now.
+//
+// **Key:** secret or public.
+//
+// Corresponds with GET /v1/gateway/triggers/{id}/preview (the `PublictriggersPreviewTriggerV1` operationId).
+func (c *Client) PublictriggersPreviewTriggerV1(ctx context.Context, id TriggerId, params *PublictriggersPreviewTriggerV1Params, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPublictriggersPreviewTriggerV1Request(c.Server, id, params)
 	if err != nil {
 		return nil, err
 	}
@@ -6089,6 +6519,72 @@ func NewPublictriggersCreateTriggerV1RequestWithBody(server string, params *Publ
 	return req, nil
 }
 
+// NewPublictriggersPreviewScheduleV1Request calls the generic PublictriggersPreviewScheduleV1 builder with application/json body
+func NewPublictriggersPreviewScheduleV1Request(server string, params *PublictriggersPreviewScheduleV1Params, body PublictriggersPreviewScheduleV1JSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewPublictriggersPreviewScheduleV1RequestWithBody(server, params, "application/json", bodyReader)
+}
+
+// NewPublictriggersPreviewScheduleV1RequestWithBody constructs an http.Request for the PublictriggersPreviewScheduleV1 method, with any body, and a specified content type
+func NewPublictriggersPreviewScheduleV1RequestWithBody(server string, params *PublictriggersPreviewScheduleV1Params, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/gateway/triggers/preview")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.XRequestId != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "X-Request-Id", *params.XRequestId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("X-Request-Id", headerParam0)
+		}
+
+		if params.XIdempotencyKey != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "X-Idempotency-Key", *params.XIdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("X-Idempotency-Key", headerParam1)
+		}
+
+	}
+
+	return req, nil
+}
+
 // NewPublictriggersListTriggersOfVersionV1Request constructs an http.Request for the PublictriggersListTriggersOfVersionV1 method
 func NewPublictriggersListTriggersOfVersionV1Request(server string, versionId VersionIdInPath, params *PublictriggersListTriggersOfVersionV1Params) (*http.Request, error) {
 	var err error
@@ -6435,6 +6931,265 @@ func NewPublictriggersUpdateTriggerV1RequestWithBody(server string, id TriggerId
 			}
 
 			req.Header.Set("If-Match", headerParam1)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewPublictriggersListFiresV1Request constructs an http.Request for the PublictriggersListFiresV1 method
+func NewPublictriggersListFiresV1Request(server string, id TriggerId, params *PublictriggersListFiresV1Params) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/gateway/triggers/%s/fires", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.PageSize != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "pageSize", *params.PageSize, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Offset != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "offset", *params.Offset, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Page != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "page", *params.Page, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.SortOrder != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "sortOrder", *params.SortOrder, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.SortBy != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "sortBy", *params.SortBy, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Outcome != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "outcome", *params.Outcome, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.From != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "from", *params.From, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date-time"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.To != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "to", *params.To, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date-time"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.XRequestId != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "X-Request-Id", *params.XRequestId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("X-Request-Id", headerParam0)
+		}
+
+		if params.XStainlessLang != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "X-Stainless-Lang", *params.XStainlessLang, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("X-Stainless-Lang", headerParam1)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewPublictriggersPreviewTriggerV1Request constructs an http.Request for the PublictriggersPreviewTriggerV1 method
+func NewPublictriggersPreviewTriggerV1Request(server string, id TriggerId, params *PublictriggersPreviewTriggerV1Params) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/gateway/triggers/%s/preview", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Count != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "count", *params.Count, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.XRequestId != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "X-Request-Id", *params.XRequestId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("X-Request-Id", headerParam0)
 		}
 
 	}
@@ -8071,6 +8826,30 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /v1/gateway/triggers (the `PublictriggersCreateTriggerV1` operationId).
 	PublictriggersCreateTriggerV1WithResponse(ctx context.Context, params *PublictriggersCreateTriggerV1Params, body PublictriggersCreateTriggerV1JSONRequestBody, reqEditors ...RequestEditorFn) (*PublictriggersCreateTriggerV1Response, error)
 
+	// PublictriggersPreviewScheduleV1WithBodyWithResponse Preview a schedule
+	//
+	// Lists when a trigger with this configuration would fire next if it were activated now, and explains each time that a change of
+	// the clocks affects. It changes nothing.
+	//
+	// **Key:** secret.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/gateway/triggers/preview (the `PublictriggersPreviewScheduleV1` operationId).
+	PublictriggersPreviewScheduleV1WithBodyWithResponse(ctx context.Context, params *PublictriggersPreviewScheduleV1Params, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PublictriggersPreviewScheduleV1Response, error)
+
+	// PublictriggersPreviewScheduleV1WithResponse Preview a schedule
+	//
+	// Lists when a trigger with this configuration would fire next if it were activated now, and explains each time that a change of
+	// the clocks affects. It changes nothing.
+	//
+	// **Key:** secret.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/gateway/triggers/preview (the `PublictriggersPreviewScheduleV1` operationId).
+	PublictriggersPreviewScheduleV1WithResponse(ctx context.Context, params *PublictriggersPreviewScheduleV1Params, body PublictriggersPreviewScheduleV1JSONRequestBody, reqEditors ...RequestEditorFn) (*PublictriggersPreviewScheduleV1Response, error)
+
 	// PublictriggersListTriggersOfVersionV1WithResponse List the triggers of a version
 	//
 	// Returns a page of the triggers that are attached to one version.
@@ -8125,6 +8904,31 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with PATCH /v1/gateway/triggers/{id} (the `PublictriggersUpdateTriggerV1` operationId).
 	PublictriggersUpdateTriggerV1WithResponse(ctx context.Context, id TriggerId, params *PublictriggersUpdateTriggerV1Params, body PublictriggersUpdateTriggerV1JSONRequestBody, reqEditors ...RequestEditorFn) (*PublictriggersUpdateTriggerV1Response, error)
+
+	// PublictriggersListFiresV1WithResponse List the fires of a trigger
+	//
+	// Returns a page of the trigger's ledger: one record for each instant at which its schedule was due, and what became of it, the
+	// latest first unless asked otherwise. While the trigger or its workflow is inactive, or another version is the active one, nothing
+	// is due and nothing is recorded; activating it again makes the schedule begin anew. Records are kept for 30 days.
+	//
+	// **Key:** secret or public.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/gateway/triggers/{id}/fires (the `PublictriggersListFiresV1` operationId).
+	PublictriggersListFiresV1WithResponse(ctx context.Context, id TriggerId, params *PublictriggersListFiresV1Params, reqEditors ...RequestEditorFn) (*PublictriggersListFiresV1Response, error)
+
+	// PublictriggersPreviewTriggerV1WithResponse Preview a trigger
+	//
+	// Lists when a trigger fires next, and explains each time that a change of the clocks affects. Where it does not fire as things
+	// stand, `reason` says why, and the times are those if that changed now.
+	//
+	// **Key:** secret or public.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/gateway/triggers/{id}/preview (the `PublictriggersPreviewTriggerV1` operationId).
+	PublictriggersPreviewTriggerV1WithResponse(ctx context.Context, id TriggerId, params *PublictriggersPreviewTriggerV1Params, reqEditors ...RequestEditorFn) (*PublictriggersPreviewTriggerV1Response, error)
 
 	// PublicworkflowversionsListWorkflowVersionsV1WithResponse List workflow versions
 	//
@@ -9455,6 +10259,58 @@ func (r PublictriggersCreateTriggerV1Response) ContentType() string {
 	return ""
 }
 
+// PublictriggersPreviewScheduleV1Response200Headers the declared response headers of an HTTP 200 response for PublictriggersPreviewScheduleV1
+type PublictriggersPreviewScheduleV1Response200Headers struct {
+	IdempotentReplayed  *string
+	XRateLimitLimit     *int
+	XRateLimitRemaining *int
+	XRateLimitReset     *int
+	XRequestId          string
+}
+
+type PublictriggersPreviewScheduleV1Response struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *SchedulePreview
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *PublictriggersPreviewScheduleV1Response200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r PublictriggersPreviewScheduleV1Response) GetJSON200() *SchedulePreview {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r PublictriggersPreviewScheduleV1Response) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PublictriggersPreviewScheduleV1Response) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PublictriggersPreviewScheduleV1Response) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PublictriggersPreviewScheduleV1Response) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // PublictriggersListTriggersOfVersionV1Response200Headers the declared response headers of an HTTP 200 response for PublictriggersListTriggersOfVersionV1
 type PublictriggersListTriggersOfVersionV1Response200Headers struct {
 	XRateLimitLimit     *int
@@ -9648,6 +10504,108 @@ func (r PublictriggersUpdateTriggerV1Response) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r PublictriggersUpdateTriggerV1Response) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// PublictriggersListFiresV1Response200Headers the declared response headers of an HTTP 200 response for PublictriggersListFiresV1
+type PublictriggersListFiresV1Response200Headers struct {
+	XRateLimitLimit     *int
+	XRateLimitRemaining *int
+	XRateLimitReset     *int
+	XRequestId          string
+}
+
+type PublictriggersListFiresV1Response struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *FirePage
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *PublictriggersListFiresV1Response200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r PublictriggersListFiresV1Response) GetJSON200() *FirePage {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r PublictriggersListFiresV1Response) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PublictriggersListFiresV1Response) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PublictriggersListFiresV1Response) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PublictriggersListFiresV1Response) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// PublictriggersPreviewTriggerV1Response200Headers the declared response headers of an HTTP 200 response for PublictriggersPreviewTriggerV1
+type PublictriggersPreviewTriggerV1Response200Headers struct {
+	XRateLimitLimit     *int
+	XRateLimitRemaining *int
+	XRateLimitReset     *int
+	XRequestId          string
+}
+
+type PublictriggersPreviewTriggerV1Response struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *SchedulePreview
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *PublictriggersPreviewTriggerV1Response200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r PublictriggersPreviewTriggerV1Response) GetJSON200() *SchedulePreview {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r PublictriggersPreviewTriggerV1Response) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PublictriggersPreviewTriggerV1Response) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PublictriggersPreviewTriggerV1Response) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PublictriggersPreviewTriggerV1Response) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -10936,6 +11894,42 @@ func (c *ClientWithResponses) PublictriggersCreateTriggerV1WithResponse(ctx cont
 	return ParsePublictriggersCreateTriggerV1Response(rsp)
 }
 
+// PublictriggersPreviewScheduleV1WithBodyWithResponse Preview a schedule
+//
+// Lists when a trigger with this configuration would fire next if it were activated now, and explains each time that a change of
+// the clocks affects. It changes nothing.
+//
+// **Key:** secret.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/gateway/triggers/preview (the `PublictriggersPreviewScheduleV1` operationId).
+func (c *ClientWithResponses) PublictriggersPreviewScheduleV1WithBodyWithResponse(ctx context.Context, params *PublictriggersPreviewScheduleV1Params, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PublictriggersPreviewScheduleV1Response, error) {
+	rsp, err := c.PublictriggersPreviewScheduleV1WithBody(ctx, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePublictriggersPreviewScheduleV1Response(rsp)
+}
+
+// PublictriggersPreviewScheduleV1WithResponse Preview a schedule
+//
+// Lists when a trigger with this configuration would fire next if it were activated now, and explains each time that a change of
+// the clocks affects. It changes nothing.
+//
+// **Key:** secret.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/gateway/triggers/preview (the `PublictriggersPreviewScheduleV1` operationId).
+func (c *ClientWithResponses) PublictriggersPreviewScheduleV1WithResponse(ctx context.Context, params *PublictriggersPreviewScheduleV1Params, body PublictriggersPreviewScheduleV1JSONRequestBody, reqEditors ...RequestEditorFn) (*PublictriggersPreviewScheduleV1Response, error) {
+	rsp, err := c.PublictriggersPreviewScheduleV1(ctx, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePublictriggersPreviewScheduleV1Response(rsp)
+}
+
 // PublictriggersListTriggersOfVersionV1WithResponse List the triggers of a version
 //
 // Returns a page of the triggers that are attached to one version.
@@ -11019,6 +12013,43 @@ func (c *ClientWithResponses) PublictriggersUpdateTriggerV1WithResponse(ctx cont
 		return nil, err
 	}
 	return ParsePublictriggersUpdateTriggerV1Response(rsp)
+}
+
+// PublictriggersListFiresV1WithResponse List the fires of a trigger
+//
+// Returns a page of the trigger's ledger: one record for each instant at which its schedule was due, and what became of it, the
+// latest first unless asked otherwise. While the trigger or its workflow is inactive, or another version is the active one, nothing
+// is due and nothing is recorded; activating it again makes the schedule begin anew. Records are kept for 30 days.
+//
+// **Key:** secret or public.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/gateway/triggers/{id}/fires (the `PublictriggersListFiresV1` operationId).
+func (c *ClientWithResponses) PublictriggersListFiresV1WithResponse(ctx context.Context, id TriggerId, params *PublictriggersListFiresV1Params, reqEditors ...RequestEditorFn) (*PublictriggersListFiresV1Response, error) {
+	rsp, err := c.PublictriggersListFiresV1(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePublictriggersListFiresV1Response(rsp)
+}
+
+// PublictriggersPreviewTriggerV1WithResponse Preview a trigger
+//
+// Lists when a trigger fires next, and explains each time that a change of the clocks affects. Where it does not fire as things
+// stand, `reason` says why, and the times are those if that changed now.
+//
+// **Key:** secret or public.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/gateway/triggers/{id}/preview (the `PublictriggersPreviewTriggerV1` operationId).
+func (c *ClientWithResponses) PublictriggersPreviewTriggerV1WithResponse(ctx context.Context, id TriggerId, params *PublictriggersPreviewTriggerV1Params, reqEditors ...RequestEditorFn) (*PublictriggersPreviewTriggerV1Response, error) {
+	rsp, err := c.PublictriggersPreviewTriggerV1(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePublictriggersPreviewTriggerV1Response(rsp)
 }
 
 // PublicworkflowversionsListWorkflowVersionsV1WithResponse List workflow versions
@@ -12712,6 +13743,73 @@ func ParsePublictriggersCreateTriggerV1Response(rsp *http.Response) (*Publictrig
 	return response, nil
 }
 
+// ParsePublictriggersPreviewScheduleV1Response parses an HTTP response from a PublictriggersPreviewScheduleV1WithResponse call
+func ParsePublictriggersPreviewScheduleV1Response(rsp *http.Response) (*PublictriggersPreviewScheduleV1Response, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PublictriggersPreviewScheduleV1Response{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest SchedulePreview
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers PublictriggersPreviewScheduleV1Response200Headers
+		if values := rsp.Header.Values("Idempotent-Replayed"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Idempotent-Replayed", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.IdempotentReplayed = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Limit"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Limit", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitLimit = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Remaining"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Remaining", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitRemaining = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Reset"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Reset", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitReset = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
 // ParsePublictriggersListTriggersOfVersionV1Response parses an HTTP response from a PublictriggersListTriggersOfVersionV1WithResponse call
 func ParsePublictriggersListTriggersOfVersionV1Response(rsp *http.Response) (*PublictriggersListTriggersOfVersionV1Response, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -12922,6 +14020,126 @@ func ParsePublictriggersUpdateTriggerV1Response(rsp *http.Response) (*Publictrig
 			}
 			headers.ETag = &value
 		}
+		if values := rsp.Header.Values("X-RateLimit-Limit"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Limit", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitLimit = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Remaining"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Remaining", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitRemaining = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Reset"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Reset", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitReset = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParsePublictriggersListFiresV1Response parses an HTTP response from a PublictriggersListFiresV1WithResponse call
+func ParsePublictriggersListFiresV1Response(rsp *http.Response) (*PublictriggersListFiresV1Response, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PublictriggersListFiresV1Response{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest FirePage
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers PublictriggersListFiresV1Response200Headers
+		if values := rsp.Header.Values("X-RateLimit-Limit"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Limit", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitLimit = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Remaining"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Remaining", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitRemaining = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Reset"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Reset", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitReset = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParsePublictriggersPreviewTriggerV1Response parses an HTTP response from a PublictriggersPreviewTriggerV1WithResponse call
+func ParsePublictriggersPreviewTriggerV1Response(rsp *http.Response) (*PublictriggersPreviewTriggerV1Response, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PublictriggersPreviewTriggerV1Response{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest SchedulePreview
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers PublictriggersPreviewTriggerV1Response200Headers
 		if values := rsp.Header.Values("X-RateLimit-Limit"); len(values) > 0 {
 			var value int
 			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Limit", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {

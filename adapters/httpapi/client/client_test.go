@@ -11,11 +11,13 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"github.com/sluicehq/sluice/adapters/directory"
 	"github.com/sluicehq/sluice/adapters/expression"
 	"github.com/sluicehq/sluice/adapters/httpapi"
 	"github.com/sluicehq/sluice/adapters/httpapi/client"
 	"github.com/sluicehq/sluice/adapters/httpapi/contract"
 	"github.com/sluicehq/sluice/adapters/limiter/memory"
+	"github.com/sluicehq/sluice/adapters/sqlstore"
 	"github.com/sluicehq/sluice/adapters/sqlstore/sqlite"
 	"github.com/sluicehq/sluice/adapters/system"
 	"github.com/sluicehq/sluice/application/admission"
@@ -37,8 +39,10 @@ func serve(t *testing.T) (baseURL, key string) {
 		t.Fatal(err)
 	}
 	clock, random, limiter := system.Clock{}, system.Random{}, memory.New(system.Clock{})
+	known := directory.New(store)
 	api, err := httpapi.New(httpapi.Ports{
-		Admission: admission.New(store, limiter, clock), Triggers: triggers.New(store, limiter, clock, random),
+		Admission: admission.New(known, limiter, clock),
+		Triggers:  triggers.New(store, known, sqlstore.NewTriggerIntake(store), limiter, clock, random),
 		Workflows: workflows.New(store, clock, random), Versions: workflows.NewVersions(store, expression.Checker{}, clock, random),
 	}, httpapi.Options{Log: zerolog.Nop(), MaxBody: 1 << 20, Now: clock.Now, NewID: random.ID, Ready: func(context.Context) error { return nil }})
 	if err != nil {

@@ -59,44 +59,32 @@ func (l *Limiter) Take(ctx context.Context, name string, limit int, window time.
 	sh := l.shard(name)
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
-	s := sh.subject(name, now)
-	s.window = window.Milliseconds()
-	s.forget(now)
-	if s.count >= limit {
-		// The (count-limit+1)-th oldest grant must leave the window first: after a limit
-		// was lowered there can be more grants than the limit.
-		wait := s.at(s.count-limit) + s.window - now
-		return outbound.Allowance{
-			Reset:      time.UnixMilli(s.at(s.count-1) + s.window).UTC(),
-			RetryAfter: time.Duration(wait) * time.Millisecond,
-		}, nil
-	}
-	s.push(now, limit)
-	a := outbound.Allowance{Granted: true, Remaining: limit - s.count, Reset: time.UnixMilli(now + s.window).UTC()}
-	if a.Remaining == 0 {
-		a.RetryAfter = time.Duration(s.at(0)+s.window-now) * time.Millisecond
-	}
-	return a, nil
+	return sh.subject(name, now).take(now, limit, window), nil
 }
 
-// Enter takes a place if one is free.
-func (l *Limiter) Enter(ctx context.Context, name string, places int) (func(), bool, error) {
+// Enter counts one request and takes a place if one is free.
+func (l *Limiter) Enter(ctx context.Context, name string, limit int, window time.Duration, places int) (outbound.Entry, error) {
+	entry := outbound.Entry{Leave: func() {}}
 	if err := ctx.Err(); err != nil {
-		return func() {}, false, err
+		return entry, err
 	}
+	now := l.clock.Now().UnixMilli()
 	sh := l.shard(name)
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
-	s := sh.subject(name, l.clock.Now().UnixMilli())
-	if s.inside >= places {
-		return func() {}, false, nil
+	s := sh.subject(name, now)
+	entry.Allowance = s.take(now, limit, window)
+	if !entry.Granted || s.inside >= places {
+		return entry, nil
 	}
 	s.inside++
-	return sync.OnceFunc(func() {
+	entry.Inside = true
+	entry.Leave = sync.OnceFunc(func() {
 		sh.mu.Lock()
 		defer sh.mu.Unlock()
 		s.inside--
-	}), true, nil
+	})
+	return entry, nil
 }
 
 func (l *Limiter) shard(name string) *shard {
@@ -126,8 +114,42 @@ func (sh *shard) subject(name string, now int64) *subject {
 	return s
 }
 
-// forget drops the grants that have left the window.
+// take grants one request unless the window is full.
+func (s *subject) take(now int64, limit int, window time.Duration) outbound.Allowance {
+	s.window = window.Milliseconds()
+	s.forget(now)
+	if s.count >= limit {
+		// The (count-limit+1)-th oldest grant must leave the window first: after a limit
+		// was lowered there can be more grants than the limit.
+		wait := s.at(s.count-limit) + s.window - now
+		return outbound.Allowance{
+			Reset:      time.UnixMilli(s.at(s.count-1) + s.window).UTC(),
+			RetryAfter: time.Duration(wait) * time.Millisecond,
+		}
+	}
+	stamp := now
+	if s.count > 0 { // grants stay in order although a clock is set back, or was read before another request's
+		stamp = max(now, s.at(s.count-1))
+	}
+	s.push(stamp, limit)
+	a := outbound.Allowance{Granted: true, Remaining: limit - s.count, Reset: time.UnixMilli(stamp + s.window).UTC()}
+	if a.Remaining == 0 {
+		a.RetryAfter = time.Duration(s.at(0)+s.window-now) * time.Millisecond
+	}
+	return a
+}
+
+// forget drops the grants that have left the window. Those that a clock set back by
+// more than the window made lie in the future are moved back with it: they would
+// refuse everything until the clock is there again.
 func (s *subject) forget(now int64) {
+	if s.count > 0 {
+		if ahead := s.at(s.count-1) - now; ahead > s.window {
+			for i := range s.count {
+				s.granted[(s.first+i)%len(s.granted)] -= ahead
+			}
+		}
+	}
 	for s.count > 0 && s.at(0)+s.window <= now {
 		s.first = (s.first + 1) % len(s.granted)
 		s.count--

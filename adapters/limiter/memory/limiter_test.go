@@ -16,6 +16,13 @@ func TestLimiter(t *testing.T) {
 	portstest.Limiter(t, func(_ *testing.T, clock outbound.Clock) outbound.Limiter { return memory.New(clock) })
 }
 
+func TestLimiterOfManyUsers(t *testing.T) {
+	portstest.SharedLimiter(t, func(_ *testing.T, clock outbound.Clock) func() outbound.Limiter {
+		l := memory.New(clock)
+		return func() outbound.Limiter { return l }
+	})
+}
+
 func BenchmarkTake(b *testing.B) {
 	l := memory.New(system.Clock{})
 	b.ReportAllocs()
@@ -40,4 +47,18 @@ func BenchmarkTakeOfManySubjects(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
+}
+
+func BenchmarkEnter(b *testing.B) {
+	l := memory.New(system.Clock{})
+	b.ReportAllocs()
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			e, err := l.Enter(context.Background(), "tenant/secret", 1000, time.Minute, 100)
+			if err != nil {
+				b.Error(err)
+			}
+			e.Leave()
+		}
+	})
 }

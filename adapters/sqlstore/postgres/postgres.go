@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/jmoiron/sqlx"
@@ -32,14 +33,29 @@ const (
 )
 
 var dialect = sqlstore.Dialect{
-	ForUpdate: " FOR NO KEY UPDATE", // leaves those alone who only refer to the record
+	ForUpdate:    " FOR NO KEY UPDATE", // leaves those alone who only refer to the record
+	ClaimRows:    " FOR UPDATE SKIP LOCKED",
+	KeepTriggers: " FOR KEY SHARE OF t SKIP LOCKED",
+	Rows: func(columns ...sqlstore.Column) string {
+		defined := make([]string, len(columns))
+		for i, c := range columns {
+			kind := " text"
+			if c.Time {
+				kind = " timestamptz"
+			}
+			defined[i] = c.Name + kind
+		}
+		return "json_to_recordset(CAST($1 AS json)) AS r(" + strings.Join(defined, ", ") + ")"
+	},
 	// The lock is held to the end of the transaction, by every unit with this key that
 	// got past this statement.
 	ClaimOutcome: `SELECT pg_try_advisory_xact_lock(hashtextextended(CAST($1 AS text) || '/' || $2 || '/' || $3, 0)) AS free,
 			o.fingerprint, o.answer
 		FROM (SELECT 1) AS one
 		LEFT JOIN outcomes o ON o.tenant_id = $1 AND o.scope = $2 AND o.key = $3 AND o.created_at > $4`,
-	Translate: translate,
+	InsertTriggers: insertTriggers,
+	Intakes:        2,
+	Translate:      translate,
 }
 
 // Open connects to the database that the URL names, in the form
@@ -79,7 +95,7 @@ func Open(ctx context.Context, address string, opts Options) (*sqlstore.Store, e
 	if err != nil {
 		return nil, err
 	}
-	return sqlstore.New(db, db, dialect, migrator), nil
+	return sqlstore.New(db, db, dialect, migrator, &notices{dsn: dsn}), nil
 }
 
 // dataSource completes the URL with what must not be left to the environment.

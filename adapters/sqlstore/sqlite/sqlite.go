@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/jmoiron/sqlx"
 	"github.com/pressly/goose/v3"
@@ -31,6 +32,13 @@ type Options struct {
 const readers = 4
 
 var dialect = sqlstore.Dialect{
+	Rows: func(columns ...sqlstore.Column) string {
+		selected := make([]string, len(columns))
+		for i, c := range columns {
+			selected[i] = "value ->> '" + c.Name + "' AS " + c.Name
+		}
+		return "(SELECT " + strings.Join(selected, ", ") + " FROM json_each($1)) AS r"
+	},
 	// Writing units run one after another, so nobody else can hold the key.
 	ClaimOutcome: `SELECT 1 AS free, o.fingerprint, o.answer
 		FROM (SELECT 1) AS one
@@ -62,7 +70,7 @@ func Open(ctx context.Context, file string, opts Options) (*sqlstore.Store, erro
 	if err != nil {
 		return nil, err
 	}
-	return sqlstore.New(writer, reader, dialect, migrator), nil
+	return sqlstore.New(writer, reader, dialect, migrator, &notices{db: reader}), nil
 }
 
 func connect(ctx context.Context, file string, opts Options, connections int, option string) (*sqlx.DB, error) {

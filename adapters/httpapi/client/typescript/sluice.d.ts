@@ -330,6 +330,76 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/gateway/triggers/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Preview a schedule
+         * @description Lists when a trigger with this configuration would fire next if it were activated now, and explains each time that a change of
+         *     the clocks affects. It changes nothing.
+         *
+         *     **Key:** secret.
+         */
+        post: operations["publictriggers_previewSchedule_v1"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/gateway/triggers/{id}/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Preview a trigger
+         * @description Lists when a trigger fires next, and explains each time that a change of the clocks affects. Where it does not fire as things
+         *     stand, `reason` says why, and the times are those if that changed now.
+         *
+         *     **Key:** secret or public.
+         */
+        get: operations["publictriggers_previewTrigger_v1"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/gateway/triggers/{id}/fires": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the fires of a trigger
+         * @description Returns a page of the trigger's ledger: one record for each instant at which its schedule was due, and what became of it, the
+         *     latest first unless asked otherwise. While the trigger or its workflow is inactive, or another version is the active one, nothing
+         *     is due and nothing is recorded; activating it again makes the schedule begin anew. Records are kept for 30 days.
+         *
+         *     **Key:** secret or public.
+         */
+        get: operations["publictriggers_listFires_v1"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/gateway/custom-nodes": {
         parameters: {
             query?: never;
@@ -992,6 +1062,84 @@ export interface components {
             /** @description The last page, counted from 0, for page-based clients only. */
             lastPage?: number;
         };
+        /** @description A configuration to preview. Members that are not listed are ignored. */
+        PreviewSchedule: {
+            config: components["schemas"]["TriggerConfig"];
+            /**
+             * @description How many fire times.
+             * @default 5
+             */
+            count: number;
+        };
+        /** @description What a schedule does next. */
+        SchedulePreview: {
+            /** @description The zone in which the times are meant; `UTC` for an interval. Absent without a schedule. */
+            timezone?: string;
+            /** @description The next fire times, in order. Fewer than asked for where there are no more. */
+            items: components["schemas"]["FireTime"][];
+            /** @description Why there are none, or why none of them fires as things stand. Absent where they fire. */
+            reason?: string;
+        };
+        /** @description A time at which a schedule fires. */
+        FireTime: {
+            scheduledAt: components["schemas"]["Timestamp"];
+            /**
+             * Format: date-time
+             * @description The same time as a clock in the zone shows it.
+             */
+            localTime: string;
+            /**
+             * @description How a change of the clocks affects it. `gap`: the local time does not exist, so it fires at the change. `displaced`: the local
+             *     time does not exist, so it fires when the clocks would have shown it. `repeated`: the local time happens twice, and it fires
+             *     the first time. `again`: the local time happens twice, and this is the second time of a schedule that is due every hour.
+             * @enum {string}
+             */
+            shift?: "gap" | "displaced" | "repeated" | "again";
+            /** @description The same for people. */
+            reason?: string;
+        };
+        /**
+         * @description What became of an instant at which a trigger was due. `fired`: a run was started in time. `late`: it was started 5 seconds or more
+         *     after it was due. `caught_up`: it was missed by a minute or more, and a run was started for it afterwards. `skipped`: it was
+         *     missed, and no run was started. `suppressed`: it was not missed, and no run was started because of what `reason` says.
+         * @enum {string}
+         */
+        FireOutcome: "fired" | "late" | "caught_up" | "skipped" | "suppressed";
+        /**
+         * @description What became of one instant at which a trigger was due: `scheduledAt`. `recordedAt` is when that was decided. `firedAt` is the same
+         *     where a run was started, and absent where none was.
+         */
+        Fire: {
+            /** @description The trigger. */
+            triggerId: string;
+            scheduledAt: components["schemas"]["Timestamp"];
+            firedAt?: components["schemas"]["Timestamp"];
+            recordedAt: components["schemas"]["Timestamp"];
+            outcome: components["schemas"]["FireOutcome"];
+            /** @description Explains the outcome to people, where there is something to explain. */
+            reason?: string;
+            /** @description The run that was started, where one was. */
+            runId?: string;
+        };
+        /** @description A page of fires. */
+        FirePage: {
+            /** @description The records of the page. */
+            items: components["schemas"]["Fire"][];
+            /** @description How many records there are in all. */
+            total: number;
+            /** @description How many a page holds at the most. */
+            limit: number;
+            /** @description How many were skipped. */
+            offset: number;
+            /** @description Whether more records follow. */
+            hasMore: boolean;
+            /** @description The same as `items`, for page-based clients only. */
+            data?: components["schemas"]["Fire"][];
+            /** @description The page, counted from 0, for page-based clients only. */
+            page?: number;
+            /** @description The last page, counted from 0, for page-based clients only. */
+            lastPage?: number;
+        };
         CreateSubTenant: {
             /** @description Its identifier, 1 to 255 printable characters; a new one where it is absent. */
             subTenantId?: string;
@@ -1353,7 +1501,7 @@ export interface components {
                  * @example 0 9 * * 1-5
                  */
                 cron?: string;
-                /** @description Every so many milliseconds from when it was activated. */
+                /** @description Every so many milliseconds from when it was activated, or its times last changed. */
                 intervalMs?: number;
                 /**
                  * @description The IANA time zone that `cron` is meant in.
@@ -1604,6 +1752,32 @@ export interface components {
         };
         /** @description The request is not valid. Where members are wrong, `details` lists every violation. */
         InvalidTrigger: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The request is not valid. Where members are wrong, `details` lists every violation. */
+        InvalidPreview: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The parameters are not valid. `details` lists every violation. */
+        InvalidPreviewCount: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
@@ -2131,6 +2305,22 @@ export interface components {
         VersionSortBy: "version" | "createdAt" | "publishedAt";
         /** @description What to sort by. */
         TriggerSortBy: "name" | "type" | "createdAt" | "updatedAt";
+        /** @description What to sort by. */
+        FireSortBy: "scheduledAt";
+        /** @description Takes only fires with this outcome. */
+        FireOutcomeFilter: components["schemas"]["FireOutcome"];
+        /**
+         * @description Takes only what was due then or later.
+         * @example 2026-01-31T00:00:00Z
+         */
+        FireFromFilter: string;
+        /**
+         * @description Takes only what was due before.
+         * @example 2026-02-01T00:00:00Z
+         */
+        FireToFilter: string;
+        /** @description How many fire times. */
+        PreviewCount: number;
         /** @description What to sort by. */
         SubTenantSortBy: "name" | "createdAt" | "updatedAt";
         /** @description What to sort by. */
@@ -3298,6 +3488,172 @@ export interface operations {
             400: components["responses"]["InvalidList"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["VersionNotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    publictriggers_previewSchedule_v1: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
+                 *     an API key, is replaced by a new one.
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description Makes a repeat of the request safe for 24 hours: 1 to 255 printable ASCII characters, fresh for each thing you want done, such as
+                 *     the random UUID `6f0c1b9e-6d5e-4f6f-9a55-2f5a1c1f6c77`.
+                 */
+                "X-Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PreviewSchedule"];
+            };
+        };
+        responses: {
+            /** @description The next fire times. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SchedulePreview"];
+                };
+            };
+            400: components["responses"]["InvalidPreview"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            409: components["responses"]["InProgress"];
+            413: components["responses"]["ContentTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    publictriggers_previewTrigger_v1: {
+        parameters: {
+            query?: {
+                /** @description How many fire times. */
+                count?: components["parameters"]["PreviewCount"];
+            };
+            header?: {
+                /**
+                 * @description Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
+                 *     an API key, is replaced by a new one.
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description The trigger.
+                 * @example trg_01kg2m8r3mfhrs0v2g5w7jq4xe
+                 */
+                id: components["parameters"]["TriggerId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The next fire times. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SchedulePreview"];
+                };
+            };
+            400: components["responses"]["InvalidPreviewCount"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["TriggerNotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    publictriggers_listFires_v1: {
+        parameters: {
+            query?: {
+                /** @description How many items the page holds at the most. */
+                limit?: components["parameters"]["Limit"];
+                /** @description Another name of `limit`. Who sends it also gets the page-based members `data`, `page` and `lastPage`. */
+                pageSize?: components["parameters"]["PageSize"];
+                /** @description How many items to skip. With `page` as well it must be `page` × `limit`. */
+                offset?: components["parameters"]["Offset"];
+                /** @description The page, counted from 0, where `offset` is not sent. */
+                page?: components["parameters"]["Page"];
+                /** @description The direction of the order, descending unless said otherwise. Ties are ordered by `id`. */
+                sortOrder?: components["parameters"]["SortOrder"];
+                /** @description What to sort by. */
+                sortBy?: components["parameters"]["FireSortBy"];
+                /** @description Takes only fires with this outcome. */
+                outcome?: components["parameters"]["FireOutcomeFilter"];
+                /**
+                 * @description Takes only what was due then or later.
+                 * @example 2026-01-31T00:00:00Z
+                 */
+                from?: components["parameters"]["FireFromFilter"];
+                /**
+                 * @description Takes only what was due before.
+                 * @example 2026-02-01T00:00:00Z
+                 */
+                to?: components["parameters"]["FireToFilter"];
+            };
+            header?: {
+                /**
+                 * @description Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
+                 *     an API key, is replaced by a new one.
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+                /** @description Sent by generated clients, which also get the page-based members `data`, `page` and `lastPage`. */
+                "X-Stainless-Lang"?: components["parameters"]["Stainless"];
+            };
+            path: {
+                /**
+                 * @description The trigger.
+                 * @example trg_01kg2m8r3mfhrs0v2g5w7jq4xe
+                 */
+                id: components["parameters"]["TriggerId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of fires. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FirePage"];
+                };
+            };
+            400: components["responses"]["InvalidList"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["TriggerNotFound"];
             405: components["responses"]["MethodNotAllowed"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];

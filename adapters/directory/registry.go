@@ -1,0 +1,72 @@
+package directory
+
+import (
+	"context"
+
+	"github.com/sluicehq/sluice/domain/node"
+	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/domain/workflow"
+	"github.com/sluicehq/sluice/ports/outbound"
+)
+
+// Registry returns the node types that a tenant sees.
+func (d *Directory) Registry(ctx context.Context, owner tenant.ID) (*node.Registry, error) {
+	d.mu.RLock()
+	found, since := d.registries[owner], d.changes
+	d.mu.RUnlock()
+	if found != nil {
+		return found, nil
+	}
+	var registry node.Registry
+	err := d.work.View(ctx, func(ctx context.Context, st outbound.Stores) error {
+		ten, err := st.Tenants.Get(ctx, owner)
+		if err != nil {
+			return err
+		}
+		custom, err := st.CustomNodes.Active(ctx, owner)
+		if err != nil {
+			return err
+		}
+		settings := ten.Settings()
+		registry = node.RegistryFor(owner, settings.Language, settings.DisabledNodeTypes, custom)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	d.keep(since, func() {
+		makeRoom(d.registries, maxRegistries)
+		d.registries[owner] = &registry
+	})
+	return &registry, nil
+}
+
+// versionKey names a version of a tenant.
+type versionKey struct {
+	owner tenant.ID
+	id    workflow.VersionID
+}
+
+// Belongs returns where a version belongs. That never changes, so it is kept whether
+// changes are told or not.
+func (d *Directory) Belongs(ctx context.Context, owner tenant.ID, id workflow.VersionID) (outbound.Belonging, error) {
+	key := versionKey{owner, id}
+	d.mu.RLock()
+	belongs, known := d.versions[key]
+	d.mu.RUnlock()
+	if known {
+		return belongs, nil
+	}
+	err := d.work.Read(ctx, func(ctx context.Context, st outbound.Stores) (err error) {
+		belongs, err = st.Versions.Belongs(ctx, owner, id)
+		return err
+	})
+	if err != nil {
+		return belongs, err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	makeRoom(d.versions, maxVersions)
+	d.versions[key] = belongs
+	return belongs, nil
+}

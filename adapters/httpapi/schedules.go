@@ -1,0 +1,136 @@
+package httpapi
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/sluicehq/sluice/adapters/httpapi/jsonread"
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/domain/trigger"
+)
+
+// previewBody is what a schedule does next.
+type previewBody struct {
+	Timezone string           `json:"timezone,omitempty"`
+	Items    []occurrenceBody `json:"items"`
+	Reason   string           `json:"reason,omitempty"`
+}
+
+// occurrenceBody is one fire time.
+type occurrenceBody struct {
+	ScheduledAt string `json:"scheduledAt"`
+	LocalTime   string `json:"localTime"`
+	Shift       string `json:"shift,omitempty"`
+	Reason      string `json:"reason,omitempty"`
+}
+
+func renderPreview(p trigger.Preview) any {
+	body := previewBody{Items: make([]occurrenceBody, len(p.Upcoming)), Reason: p.Reason}
+	if p.Zone != nil {
+		body.Timezone = p.Zone.String()
+	}
+	for i, o := range p.Upcoming {
+		body.Items[i] = occurrenceBody{
+			ScheduledAt: timestamp(o.At), LocalTime: o.At.In(p.Zone).Format("2006-01-02T15:04:05.000-07:00"),
+			Shift: string(o.Shift), Reason: o.Shift.Reason(),
+		}
+	}
+	return body
+}
+
+// previewTrigger answers GET /triggers/{id}/preview.
+func (a *API) previewTrigger(c *gin.Context, who tenant.Caller) error {
+	query, err := jsonread.ParseQuery(c.Request.URL.RawQuery)
+	if err != nil {
+		return err
+	}
+	var r domain.Rules
+	count := query.Int("count", trigger.MinPreview, trigger.MaxPreview, &r)
+	if err := r.Err("preview_invalid", "The preview is not valid."); err != nil {
+		return err
+	}
+	p, err := a.ports.Schedules.Preview(c.Request.Context(), who, pathID[trigger.ID](c, "id", trigger.IDPrefix), count)
+	if err != nil {
+		return err
+	}
+	return writeJSON(c, http.StatusOK, renderPreview(p))
+}
+
+// previewSchedule answers POST /triggers/preview.
+func (a *API) previewSchedule(c *gin.Context, who tenant.Caller) error {
+	body, err := a.readBody(c)
+	if err != nil {
+		return err
+	}
+	var r domain.Rules
+	d := trigger.PreviewDraft{Config: body.OptionalDocument("config", &r), Count: body.OptionalInt("count", &r)}
+	d.Malformed = r.Violations()
+	return execute(a, c, who, body, command[trigger.Preview]{
+		status: http.StatusOK, render: renderPreview,
+		run: func(once domain.Once) (trigger.Preview, error) {
+			return a.ports.Schedules.PreviewDraft(c.Request.Context(), who, once, d)
+		},
+	})
+}
+
+// fireBody is an entry of a trigger's ledger.
+type fireBody struct {
+	TriggerID   string `json:"triggerId"`
+	ScheduledAt string `json:"scheduledAt"`
+	FiredAt     string `json:"firedAt,omitempty"`
+	RecordedAt  string `json:"recordedAt"`
+	Outcome     string `json:"outcome"`
+	Reason      string `json:"reason,omitempty"`
+	RunID       string `json:"runId,omitempty"`
+}
+
+func renderFire(f *trigger.Fire) any {
+	body := fireBody{
+		TriggerID: string(f.Trigger()), ScheduledAt: timestamp(f.At()), RecordedAt: timestamp(f.RecordedAt()),
+		Outcome: string(f.Outcome()), Reason: f.Reason(), RunID: f.RunID(),
+	}
+	if f.Outcome().Starts() {
+		body.FiredAt = body.RecordedAt
+	}
+	return body
+}
+
+// listFires answers GET /triggers/{id}/fires.
+func (a *API) listFires(c *gin.Context, who tenant.Caller) error {
+	l, err := readList(c, trigger.FireSortFields()...)
+	if err != nil {
+		return err
+	}
+	outcomes := make([]string, 0, len(trigger.Outcomes()))
+	for _, o := range trigger.Outcomes() {
+		outcomes = append(outcomes, string(o))
+	}
+	outcome, _ := l.query.OneOf("outcome", outcomes, &l.rules)
+	filter := trigger.FireFilter{Outcome: trigger.Outcome(outcome), From: l.time("from"), To: l.time("to")}
+	if err := l.err(); err != nil {
+		return err
+	}
+	found, err := a.ports.Schedules.Fires(c.Request.Context(), who, pathID[trigger.ID](c, "id", trigger.IDPrefix), filter, l.wanted())
+	if err != nil {
+		return err
+	}
+	return answerList(c, l, found, renderFire)
+}
+
+// time reads a filter that is a time; nil when it is absent.
+func (l *listRequest) time(name string) *time.Time {
+	text, present := l.query.String(name, &l.rules)
+	if !present {
+		return nil
+	}
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		l.rules.Check(false, name, domain.BadFormat, "must be a time in RFC 3339, such as 2027-01-31T09:00:00Z")
+		return nil
+	}
+	at = at.UTC()
+	return &at
+}

@@ -1,0 +1,22 @@
+// Package noderunner is the driven adapter that has the effects of nodes: it makes
+// the calls of httpRequest nodes and calls the endpoints of custom nodes (execution
+// rules, "Nodes" and "Failure").
+//
+// It calls through clients that it is given, and leaves to them where a call may go.
+// An error of theirs that is a *domain.Error becomes a failure with its code and its
+// message, retryable when its kind is Unavailable. Any other error of theirs is a
+// failure of the network, of which the text is not passed on.
+//
+// # The codes of failures
+//
+//   - config_invalid: the resolved configuration of an httpRequest cannot be used
+//   - unexpected_status: another status than expected; retryable when it is 408, 425,
+//     429 or 5xx
+//   - timeout, connection_failed: retryable
+//   - endpoint_missing, secret_missing: a custom node cannot be called
+//   - answer_invalid: a custom node answered against the protocol
+//   - pause_not_allowed: a custom node that cannot pause asked to
+//   - node_type_invalid: a built-in node that has no effect outside
+//   - those of the clients, such as address_refused and response_too_large
+//   - those that custom nodes give
+package noderunner

@@ -1,0 +1,70 @@
+package noderunner
+
+import (
+	"bytes"
+	"encoding/base64"
+	"mime"
+	"net/http"
+	"strings"
+	"unicode/utf8"
+)
+
+// output is the answer as the output schema of httpRequest declares it: status,
+// headers and body.
+func output(got *answer) map[string]any {
+	return map[string]any{
+		"status":  float64(got.status),
+		"headers": headers(got.header),
+		"body":    body(got.header.Get("Content-Type"), got.body),
+	}
+}
+
+// headers gives each header in lower case with its values joined as RFC 9110, §5.3
+// permits. Set-Cookie, which that excepts, is an array.
+func headers(h http.Header) map[string]any {
+	out := make(map[string]any, len(h))
+	for name, values := range h {
+		if name == "Set-Cookie" {
+			list := make([]any, len(values))
+			for i, v := range values {
+				list[i] = strings.ToValidUTF8(v, "\ufffd")
+			}
+			out["set-cookie"] = list
+			continue
+		}
+		out[strings.ToLower(name)] = strings.ToValidUTF8(strings.Join(values, ", "), "\ufffd")
+	}
+	return out
+}
+
+// body gives the value that JSON holds, else the text, else {"base64": …} for what is
+// no text. There is null for no body. JSON that is malformed or nested too deep is
+// text.
+func body(contentType string, content []byte) any {
+	if len(content) == 0 {
+		return nil
+	}
+	kind, parameters, _ := mime.ParseMediaType(contentType)
+	text := bytes.TrimPrefix(content, []byte("\ufeff"))
+	if isJSON(kind) {
+		var value any
+		if decode(text, &value) == nil {
+			return value
+		}
+	}
+	switch {
+	case utf8.Valid(text):
+		return string(text)
+	case strings.EqualFold(parameters["charset"], "iso-8859-1"):
+		runes := make([]rune, len(content))
+		for i, b := range content {
+			runes[i] = rune(b) // Latin-1 is the beginning of Unicode
+		}
+		return string(runes)
+	}
+	return map[string]any{"base64": base64.StdEncoding.EncodeToString(content)}
+}
+
+func isJSON(kind string) bool {
+	return kind == "application/json" || kind == "text/json" || strings.HasSuffix(kind, "+json")
+}

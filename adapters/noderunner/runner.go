@@ -1,0 +1,135 @@
+package noderunner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/node"
+	"github.com/sluicehq/sluice/ports/outbound"
+)
+
+// Caller makes a call, as *http.Client does. What it gives must be bounded in
+// length, and it must honour the context of the request.
+type Caller interface {
+	Do(req *http.Request) (*http.Response, error)
+}
+
+// Options are what a [Runner] works with. All are required.
+type Options struct {
+	Clock     outbound.Clock
+	Follow    Caller // follows redirects, and takes no credentials to another origin
+	Stay      Caller // gives a redirect as the answer
+	UserAgent string // what calls say who they are
+}
+
+// Runner executes nodes by HTTP. It is safe for concurrent use.
+type Runner struct {
+	clock     outbound.Clock
+	follow    Caller
+	stay      Caller
+	userAgent string
+	request   node.NodeType // the built-in httpRequest
+}
+
+var _ outbound.NodeRunner = (*Runner)(nil)
+
+// New returns a runner.
+func New(o Options) *Runner {
+	request, _ := node.BuiltIn(node.HTTPRequest)
+	return &Runner{clock: o.Clock, follow: o.Follow, stay: o.Stay, userAgent: o.UserAgent, request: request}
+}
+
+// Run makes one attempt of the node.
+func (r *Runner) Run(ctx context.Context, call outbound.NodeCall) (outbound.NodeOutcome, error) {
+	if ctx.Err() != nil {
+		return nil, stopped(ctx)
+	}
+	if call.Type == node.HTTPRequest {
+		return r.runRequest(ctx, call)
+	}
+	if _, builtIn := node.BuiltIn(call.Type); builtIn {
+		return failed("node_type_invalid", "A node of the type %s has no effect outside the gateway.", call.Type), nil
+	}
+	return r.runCustom(ctx, call)
+}
+
+// answer is what the other side said.
+type answer struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+// exchange makes the call and reads the answer. Of its results one is not nil.
+func exchange(ctx context.Context, c Caller, req *http.Request, timeout time.Duration) (*answer, *outbound.NodeFailed, error) {
+	bounded, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	got, err := read(c, req.WithContext(bounded))
+	if err == nil {
+		return got, nil, nil
+	}
+	if ctx.Err() != nil {
+		return nil, nil, stopped(ctx)
+	}
+	var known *domain.Error
+	switch {
+	case bounded.Err() != nil:
+		f := failed("timeout", "%s did not answer within %s.", shown(req.URL), timeout)
+		f.Retryable = true
+		return nil, &f, nil
+	case errors.As(err, &known):
+		f := failed(known.Code, "%s", known.Message)
+		f.Retryable = known.Kind == domain.Unavailable
+		return nil, &f, nil
+	default: // the network's words may tell of the gateway's surroundings
+		f := failed("connection_failed", "%s could not be reached, or gave no answer that can be read.", shown(req.URL))
+		f.Retryable = true
+		return nil, &f, nil
+	}
+}
+
+func read(c Caller, req *http.Request) (*answer, error) {
+	resp, err := c.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return nil, err
+	}
+	return &answer{status: resp.StatusCode, header: resp.Header, body: body}, nil
+}
+
+func stopped(ctx context.Context) error {
+	return fmt.Errorf("noderunner: the attempt was stopped: %w", context.Cause(ctx))
+}
+
+func failed(code, format string, args ...any) outbound.NodeFailed {
+	return outbound.NodeFailed{Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+// shown is the host as a message names it.
+func shown(u *url.URL) string { return clip(u.Host, 255) }
+
+// clip cuts a text to at most so many characters and makes it one that every store
+// can keep.
+func clip(text string, most int) string {
+	out := make([]rune, 0, min(len(text), most))
+	for _, c := range text { // what is no UTF-8 comes as U+FFFD
+		if len(out) == most {
+			return string(out) + "…"
+		}
+		if c == 0 {
+			c = '\ufffd'
+		}
+		out = append(out, c)
+	}
+	return string(out)
+}

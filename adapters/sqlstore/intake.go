@@ -1,0 +1,215 @@
+package sqlstore
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/trigger"
+	"github.com/sluicehq/sluice/ports/outbound"
+)
+
+// Bounds of an intake.
+const (
+	maxBatch      = 128
+	batchDeadline = 30 * time.Second
+)
+
+// TriggerIntake commits the triggers of requests that arrive at the same time
+// together (group commit). Nothing waits for a timer: a request that finds nobody at
+// work goes at once and takes along whoever waits; the others wait until one of
+// those at work is done, and then the first of them goes with all the rest.
+type TriggerIntake struct {
+	store *Store
+
+	mu      sync.Mutex
+	waiting []*entry
+	atWork  int
+}
+
+var _ outbound.TriggerIntake = (*TriggerIntake)(nil)
+
+// NewTriggerIntake returns an intake into the store.
+func NewTriggerIntake(store *Store) *TriggerIntake { return &TriggerIntake{store: store} }
+
+// entry is a trigger that is to be added, with the outcome to record under its
+// idempotency key.
+type entry struct {
+	trg     *trigger.Trigger
+	once    domain.Once
+	answer  []byte
+	verdict chan verdict // receives once
+}
+
+// verdict tells a request that waits what became of it, or that it is its turn to go.
+type verdict struct {
+	done bool
+	err  error
+	turn bool
+}
+
+// Insert adds a trigger together with those of other requests.
+func (q *TriggerIntake) Insert(ctx context.Context, trg *trigger.Trigger, once domain.Once) (bool, error) {
+	e := &entry{trg: trg, once: once, verdict: make(chan verdict, 1)}
+	if once.Wanted() {
+		answer, err := once.Answer(trg)
+		if err != nil {
+			return false, err
+		}
+		e.answer = answer
+	}
+	q.mu.Lock()
+	q.waiting = append(q.waiting, e)
+	first := q.atWork < max(1, q.store.dialect.Intakes)
+	if first {
+		q.atWork++
+	}
+	q.mu.Unlock()
+	if !first {
+		v := <-e.verdict
+		if !v.turn {
+			return v.done, v.err
+		}
+	}
+	return q.goWith(ctx, e)
+}
+
+// goWith commits the first entries that wait, which e is the first of, and hands over
+// to the next.
+func (q *TriggerIntake) goWith(ctx context.Context, e *entry) (bool, error) {
+	batch := q.take()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), batchDeadline)
+	defer cancel()
+	done, err := q.commit(ctx, batch)
+	q.handOver()
+	var mine verdict
+	for i, other := range batch {
+		v := verdict{done: err == nil && done[i], err: err}
+		if other == e {
+			mine = v
+			continue
+		}
+		other.verdict <- v
+	}
+	return mine.done, mine.err
+}
+
+func (q *TriggerIntake) take() []*entry {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	n := min(len(q.waiting), maxBatch)
+	batch := q.waiting[:n:n]
+	q.waiting = q.waiting[n:]
+	return batch
+}
+
+func (q *TriggerIntake) handOver() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.waiting) > 0 {
+		q.waiting[0].verdict <- verdict{turn: true}
+		return
+	}
+	q.waiting = nil
+	q.atWork--
+}
+
+// commit adds a batch and says for each entry whether it was added. An entry that
+// the database refuses takes the whole batch along, and so does one that collides:
+// then each is left to a unit of its own.
+func (q *TriggerIntake) commit(ctx context.Context, batch []*entry) ([]bool, error) {
+	insert := q.store.insertEach
+	if q.store.dialect.InsertTriggers != nil {
+		insert = q.store.insertAtOnce
+	}
+	done, err := insert(ctx, batch)
+	switch kind := domain.KindOf(err); {
+	case err == nil:
+		return done, nil
+	case kind == domain.Unavailable, isContext(err):
+		return nil, err
+	default:
+		return make([]bool, len(batch)), nil
+	}
+}
+
+// insertEach adds the entries one after another in one unit.
+func (s *Store) insertEach(ctx context.Context, batch []*entry) ([]bool, error) {
+	var done []bool
+	err := s.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
+		done = make([]bool, len(batch))
+		for i, e := range batch {
+			owner, now := e.trg.Tenant(), e.trg.CreatedAt()
+			if err := st.Outcomes.Claim(ctx, owner, e.once, now); err != nil {
+				if isDatabaseFailure(err) {
+					return err
+				}
+				continue
+			}
+			if _, err := st.Versions.Belongs(ctx, owner, e.trg.Version()); errors.Is(err, domain.NotFound) {
+				continue
+			} else if err != nil {
+				return err
+			}
+			if err := st.Triggers.Insert(ctx, e.trg); err != nil {
+				return err
+			}
+			if err := st.Outcomes.Keep(ctx, owner, e.once, e.trg, now); err != nil {
+				return err
+			}
+			done[i] = true
+		}
+		return nil
+	})
+	return done, err
+}
+
+// isDatabaseFailure tells an error of the database from an answer.
+func isDatabaseFailure(err error) bool {
+	var replay *domain.Replay
+	kind := domain.KindOf(err)
+	return !errors.As(err, &replay) && kind != domain.Conflict && kind != domain.Invalid
+}
+
+// insertAtOnce adds the entries with one statement, which is a transaction of its own.
+func (s *Store) insertAtOnce(ctx context.Context, batch []*entry) ([]bool, error) {
+	rows := make([]TriggerEntry, 0, len(batch))
+	keys := make(map[[3]string]bool)
+	done := make([]bool, len(batch))
+	index := make(map[string]int, len(batch))
+	for i, e := range batch {
+		if e.once.Wanted() {
+			key := [3]string{string(e.trg.Tenant()), e.once.Scope, e.once.Key}
+			if keys[key] {
+				continue // the other one goes first
+			}
+			keys[key] = true
+		}
+		st := e.trg.State()
+		index[string(st.ID)] = i
+		rows = append(rows, TriggerEntry{
+			State: st, SearchText: searchText(st.Name, nil),
+			Scope: e.once.Scope, Key: e.once.Key, Fingerprint: e.once.Fingerprint, Answer: e.answer,
+		})
+	}
+	added, err := s.dialect.InsertTriggers(ctx, s.writer.db, rows)
+	if err != nil {
+		return nil, s.diagnosed(ctx, s.translate(err))
+	}
+	for _, id := range added {
+		done[index[id]] = true
+	}
+	return done, nil
+}
+
+// TriggerEntry is a trigger and the outcome to keep with it, for
+// [Dialect.InsertTriggers]. An empty key keeps none.
+type TriggerEntry struct {
+	State      trigger.State
+	SearchText string
+
+	Scope, Key, Fingerprint string
+	Answer                  []byte
+}

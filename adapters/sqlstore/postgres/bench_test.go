@@ -1,0 +1,100 @@
+package postgres_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/sluicehq/sluice/adapters/sqlstore"
+	"github.com/sluicehq/sluice/adapters/sqlstore/postgres"
+	"github.com/sluicehq/sluice/adapters/sqlstore/postgres/pgtest"
+	"github.com/sluicehq/sluice/adapters/system"
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/domain/trigger"
+	"github.com/sluicehq/sluice/domain/workflow"
+	"github.com/sluicehq/sluice/ports/outbound"
+)
+
+// BenchmarkTriggerIntake adds triggers from 64 goroutines at once: one unit of work
+// each, and together.
+func BenchmarkTriggerIntake(b *testing.B) {
+	address := pgtest.Start(b).Migrated(b, migrate)
+	store, err := postgres.Open(b.Context(), address, postgres.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { _ = store.Close() })
+	random, now := system.Random{}, time.Now().UTC().Truncate(time.Millisecond)
+	version := benchVersion(b, store, random, now)
+	newTrigger := func() *trigger.Trigger {
+		draft := trigger.Draft{Version: version.ID(), Name: "Orders", Type: trigger.Webhook, Config: benchConfig()}
+		trg, err := trigger.New(trigger.ID(random.ID(trigger.IDPrefix)), version.Tenant(), trigger.Surroundings{VersionExists: true}, draft, now)
+		if err != nil {
+			b.Fatal(err)
+		}
+		return trg
+	}
+	intake := sqlstore.NewTriggerIntake(store)
+	b.Run("a unit each", func(b *testing.B) {
+		b.SetParallelism(32)
+		b.RunParallel(func(p *testing.PB) {
+			for p.Next() {
+				trg := newTrigger()
+				err := store.Do(b.Context(), func(ctx context.Context, st outbound.Stores) error { return st.Triggers.Insert(ctx, trg) })
+				if err != nil {
+					b.Error(err)
+				}
+			}
+		})
+	})
+	b.Run("together", func(b *testing.B) {
+		b.SetParallelism(32)
+		b.RunParallel(func(p *testing.PB) {
+			for p.Next() {
+				if done, err := intake.Insert(b.Context(), newTrigger(), domain.Once{}); err != nil || !done {
+					b.Errorf("done %v, %v", done, err)
+				}
+			}
+		})
+	})
+}
+
+func benchConfig() *domain.Document {
+	d := domain.RestoreDocument(`{"webhookConfig":{"event":"order.created"},"rateLimit":{"maxRequests":100,"windowMs":60000}}`)
+	return &d
+}
+
+func benchVersion(b *testing.B, store *sqlstore.Store, random system.Random, now time.Time) *workflow.Version {
+	b.Helper()
+	ten, err := tenant.New(tenant.ID(random.ID(tenant.IDPrefix)), "Acme", tenant.English, now)
+	if err != nil {
+		b.Fatal(err)
+	}
+	wf, err := workflow.New(workflow.ID(random.ID(workflow.IDPrefix)), ten.ID(), "", workflow.Draft{Name: "Orders"}, now)
+	if err != nil {
+		b.Fatal(err)
+	}
+	edges := 0
+	ver, err := workflow.NewVersion(workflow.VersionID(random.ID(workflow.VersionIDPrefix)), wf, 1, workflow.VersionDraft{}, func() workflow.EdgeID {
+		edges++
+		return workflow.EdgeID(fmt.Sprint("edge_", edges))
+	}, now)
+	if err != nil {
+		b.Fatal(err)
+	}
+	err = store.Do(b.Context(), func(ctx context.Context, st outbound.Stores) error {
+		if err := st.Tenants.Insert(ctx, ten); err != nil {
+			return err
+		}
+		if err := st.Workflows.Insert(ctx, wf); err != nil {
+			return err
+		}
+		return st.Versions.Insert(ctx, ver)
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return ver
+}

@@ -1,0 +1,46 @@
+// Package telemetrytest gives tests metrics of which every family that the gateway
+// can show has a measurement: those of names, boards, alerts and documents.
+package telemetrytest
+
+import (
+	"context"
+	"database/sql"
+	"net/http"
+	"testing"
+	"time"
+
+	dto "github.com/prometheus/client_model/go"
+
+	"github.com/sluicehq/sluice/adapters/telemetry"
+	"github.com/sluicehq/sluice/domain/tenant"
+)
+
+// Connected returns metrics with every hook connected and called. A new hook is
+// called here too, which brings its metrics under the tests of all of them.
+func Connected() *telemetry.Metrics {
+	m := telemetry.New("test")
+	m.RequestBegan()
+	m.RequestEnded(telemetry.Request{Method: http.MethodGet, Route: "/v1/gateway/workflows", Status: http.StatusOK, Took: time.Millisecond})
+	m.LimiterDecided(tenant.Secret, telemetry.Granted)
+	m.LimiterFailed()
+	m.LimiterFallback(true)
+	m.Database(func() map[string]sql.DBStats { return map[string]sql.DBStats{"writer": {InUse: 1}} })
+	m.CredentialCache(func() telemetry.CacheFigures { return telemetry.CacheFigures{Hits: 1} })
+	m.Queue("runs", func(context.Context) (int, error) { return 1, nil })
+	return m
+}
+
+// Families gathers every family of [Connected] by its name. Its own measurements
+// only: those of the handler exist once something serves it.
+func Families(tb testing.TB) map[string]*dto.MetricFamily {
+	tb.Helper()
+	gathered, err := Connected().Gatherer().Gather()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	all := make(map[string]*dto.MetricFamily)
+	for _, family := range gathered {
+		all[family.GetName()] = family
+	}
+	return all
+}

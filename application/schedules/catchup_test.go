@@ -1,0 +1,156 @@
+package schedules_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/sluicehq/sluice/domain/trigger"
+	"github.com/sluicehq/sluice/ports/outbound"
+)
+
+// However long the gateway was down, however often it came back and however little it
+// did at a time: every instant of the last 24 hours is in the ledger once, in order, and
+// as many runs were started as the catch-up permits.
+func TestAfterAnyOutageTheLedgerIsComplete(t *testing.T) {
+	w := newWorld(t, openSQLite(t))
+	begin := noon
+	rapid.Check(t, func(rt *rapid.T) {
+		begin = begin.AddDate(0, 0, 7) // each check is a week of its own
+		w.clock.Set(begin)
+		catchUp := rapid.SampledFrom([]trigger.CatchUp{trigger.CatchUpNone, trigger.CatchUpLast, trigger.CatchUpAll}).Draw(rt, "catchUp")
+		every := time.Duration(rapid.SampledFrom([]int{60, 420, 3600, 9000, 86400}).Draw(rt, "seconds")) * time.Second
+		trg := w.schedule(1, fmt.Sprintf(`{"intervalMs":%d,"catchUp":%q}`, every.Milliseconds(), catchUp))[0]
+		limit := rapid.IntRange(1, 40).Draw(rt, "limit")
+		now := begin
+		var looks []time.Time
+		for range rapid.IntRange(1, 5).Draw(rt, "looks") {
+			now = now.Add(time.Duration(rapid.IntRange(0, 26*3600).Draw(rt, "pause")) * time.Second)
+			looks = append(looks, now)
+			w.clock.Set(now)
+			for next := now; !next.IsZero() && !next.After(now); {
+				var err error
+				if _, next, err = w.scheduler.FireDue(t.Context(), limit); err != nil {
+					rt.Fatal(err)
+				}
+			}
+		}
+		checkLedger(rt, w.fires(trg), begin, every, looks, catchUp)
+		retire(w, trg)
+	})
+}
+
+// checkLedger holds a ledger against what an interval and the looks at it call for.
+func checkLedger(t *rapid.T, got []*trigger.Fire, begin time.Time, every time.Duration, looks []time.Time, catchUp trigger.CatchUp) {
+	from := begin
+	for _, now := range looks {
+		var due []time.Time
+		tooOld := false
+		for at := begin.Add(every); !at.After(now); at = at.Add(every) {
+			switch {
+			case !at.After(from):
+			case at.Before(now.Add(-trigger.MaxLookBack)):
+				if !tooOld { // one entry stands for all
+					due, tooOld = append(due, at), true
+				}
+			default:
+				due = append(due, at)
+			}
+		}
+		if len(got) < len(due) {
+			t.Fatalf("%d entries of %d between %s and %s", len(got), len(due), from, now)
+		}
+		caughtUp := 0
+		for i, at := range due {
+			latest := i+1 == len(due) || now.Sub(due[i+1]) < trigger.MissedAfter
+			want := wanted(now.Sub(at), latest, catchUp)
+			if got[i].Outcome() == trigger.CaughtUp {
+				caughtUp++
+			}
+			if !got[i].At().Equal(at) || got[i].Outcome() != want || !got[i].RecordedAt().Equal(now) {
+				t.Fatalf("at %s: %s of %s was recorded at %s, not %s of %s", now, got[i].Outcome(), got[i].At(), got[i].RecordedAt(), want, at)
+			}
+		}
+		if catchUp == trigger.CatchUpNone && caughtUp > 0 || catchUp == trigger.CatchUpLast && caughtUp > 1 {
+			t.Fatalf("%d were caught up with %q", caughtUp, catchUp)
+		}
+		got, from = got[len(due):], now
+	}
+	if len(got) > 0 {
+		t.Fatalf("%d entries too many, the first of %s", len(got), got[0].At())
+	}
+}
+
+// wanted is what becomes of an instant that is dealt with late; latest says that none
+// that was missed comes after it.
+func wanted(late time.Duration, latest bool, catchUp trigger.CatchUp) trigger.Outcome {
+	switch {
+	case late < trigger.LateAfter:
+		return trigger.Fired
+	case late < trigger.MissedAfter:
+		return trigger.Late
+	case late > trigger.MaxLookBack || catchUp == trigger.CatchUpNone || catchUp == trigger.CatchUpLast && !latest:
+		return trigger.Skipped
+	default:
+		return trigger.CaughtUp
+	}
+}
+
+// retire deletes a trigger.
+func retire(w *world, trg *trigger.Trigger) {
+	w.Helper()
+	w.do(func(ctx context.Context, st outbound.Stores) error {
+		return st.Triggers.Delete(ctx, trg.Tenant(), trg.ID())
+	})
+}
+
+// A fixed time of the day, ten years, zones with all sorts of changes: each local day
+// starts one run, whoever looks whenever.
+func TestEachLocalDayStartsOneRunOfAFixedTime(t *testing.T) {
+	w := newWorld(t, openSQLite(t))
+	zones := strings.Fields("Europe/Berlin America/Nuuk Africa/Cairo Africa/Casablanca Australia/Lord_Howe Asia/Gaza Pacific/Norfolk America/New_York")
+	begin, years := time.Date(2020, 1, 1, 12, 0, 0, 0, time.UTC), 10
+	if testing.Short() {
+		years = 1
+	}
+	w.clock.Set(begin)
+	at := make(map[trigger.ID]*time.Location)
+	for _, name := range zones {
+		zone, err := time.LoadLocation(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, hour := range []int{0, 2, 23} {
+			at[w.schedule(1, fmt.Sprintf(`{"cron":"30 %d * * *","timezone":%q,"catchUp":"all"}`, hour, name))[0].ID()] = zone
+		}
+	}
+	end := begin.AddDate(years, 0, 0)
+	for now := begin; now.Before(end); now = now.Add(23 * time.Hour) {
+		w.fire(now)
+	}
+	w.fire(end)
+	days := make(map[trigger.ID][]time.Time)
+	for _, run := range w.runs.started {
+		days[run.Trigger.ID()] = append(days[run.Trigger.ID()], run.Fire.At())
+	}
+	for id, zone := range at {
+		fires := days[id]
+		slices.SortFunc(fires, time.Time.Compare)
+		want := int(end.Sub(begin).Hours() / 24)
+		if len(fires) != want {
+			t.Errorf("%s: %d runs in %d days", zone, len(fires), want)
+			continue
+		}
+		for i := 1; i < len(fires); i++ {
+			// A change of the clocks moves a fire by at most an hour, to the change.
+			if gap := fires[i].Sub(fires[i-1]); gap < 22*time.Hour+30*time.Minute || gap > 25*time.Hour+30*time.Minute {
+				t.Errorf("%s: %s after the one before at %s", zone, gap, fires[i].In(zone))
+			}
+		}
+	}
+}

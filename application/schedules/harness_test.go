@@ -1,0 +1,287 @@
+package schedules_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/sluicehq/sluice/adapters/sqlstore"
+	"github.com/sluicehq/sluice/adapters/sqlstore/postgres"
+	"github.com/sluicehq/sluice/adapters/sqlstore/postgres/pgtest"
+	"github.com/sluicehq/sluice/adapters/sqlstore/sqlite"
+	"github.com/sluicehq/sluice/application/schedules"
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/domain/trigger"
+	"github.com/sluicehq/sluice/domain/workflow"
+	"github.com/sluicehq/sluice/ports/outbound"
+	"github.com/sluicehq/sluice/ports/portstest"
+)
+
+func TestMain(m *testing.M) { pgtest.Main(m) }
+
+// noon is where every test's clock begins.
+var noon = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+
+func migrated(address string) (err error) {
+	ctx := context.Background()
+	store, err := postgres.Open(ctx, address, postgres.Options{})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	_, err = store.Migrator().Up(ctx)
+	return err
+}
+
+// openPostgres opens a store of its own pool on a database.
+func openPostgres(t testing.TB, address string) *sqlstore.Store {
+	t.Helper()
+	store, err := postgres.Open(t.Context(), address, postgres.Options{MaxConnections: 8})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = store.Close() }) // nothing is pending
+	return store
+}
+
+func openSQLite(t testing.TB) *sqlstore.Store {
+	t.Helper()
+	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "sluice.db"), sqlite.Options{Volatile: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = store.Close() }) // nothing is pending
+	if _, err := store.Migrator().Up(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return store
+}
+
+// onEachStore runs a test on both databases.
+func onEachStore(t *testing.T, check func(w *world)) {
+	t.Run("sqlite", func(t *testing.T) { check(newWorld(t, openSQLite(t))) })
+	t.Run("postgres", func(t *testing.T) { check(onPostgres(t)) })
+}
+
+// onPostgres is a world on a PostgreSQL database of its own.
+func onPostgres(t testing.TB) *world {
+	t.Helper()
+	address := pgtest.Start(t).Migrated(t, migrated)
+	w := newWorld(t, openPostgres(t, address))
+	w.address = address
+	return w
+}
+
+// world is a store with a tenant that has an active version to attach triggers to.
+type world struct {
+	testing.TB
+	store     *sqlstore.Store
+	address   string // of the database; empty for SQLite
+	clock     *portstest.ManualClock
+	runs      *recorder
+	scheduler *schedules.Scheduler
+	tenant    *tenant.Tenant
+	workflow  *workflow.Workflow
+	version   *workflow.Version
+}
+
+func newWorld(t testing.TB, store *sqlstore.Store) *world {
+	t.Helper()
+	w := &world{TB: t, store: store, clock: &portstest.ManualClock{}, runs: &recorder{started: map[string]outbound.ScheduledRun{}}}
+	w.clock.Set(noon)
+	w.scheduler = schedules.NewScheduler(store, w.runs, w.clock, counted{})
+	var err error
+	if w.tenant, err = tenant.New(tenant.ID(counted{}.ID("tenant")), "Acme", tenant.English, noon); err != nil {
+		t.Fatal(err)
+	}
+	if w.workflow, err = workflow.New(workflow.ID(counted{}.ID("wf")), w.tenant.ID(), "", workflow.Draft{Name: "Orders"}, noon); err != nil {
+		t.Fatal(err)
+	}
+	newEdge := func() workflow.EdgeID { return "" }
+	ver, err := workflow.NewVersion(workflow.VersionID(counted{}.ID("wfv")), w.workflow, 1, workflow.VersionDraft{}, newEdge, noon)
+	if err != nil {
+		t.Fatal(err)
+	}
+	state := ver.State()
+	state.Active, state.PublishedAt = true, &noon
+	w.version = workflow.RestoreVersion(state)
+	w.do(func(ctx context.Context, st outbound.Stores) error {
+		return errors.Join(st.Tenants.Insert(ctx, w.tenant), st.Workflows.Insert(ctx, w.workflow), st.Versions.Insert(ctx, w.version))
+	})
+	return w
+}
+
+func (w *world) do(fn func(context.Context, outbound.Stores) error) {
+	w.Helper()
+	if err := w.store.Do(w.Context(), fn); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// schedule makes n triggers with a scheduleConfig, activated now.
+func (w *world) schedule(n int, config string) (made []*trigger.Trigger) {
+	w.Helper()
+	const atOnce = 500
+	for n > atOnce {
+		made, n = append(made, w.schedule(atOnce, config)...), n-atOnce
+		w.analyze()
+	}
+	doc := domain.RestoreDocument(`{"scheduleConfig":` + config + `}`)
+	w.do(func(ctx context.Context, st outbound.Stores) error {
+		for range n {
+			trg, err := trigger.New(trigger.ID(counted{}.ID("trg")), w.tenant.ID(), trigger.Surroundings{VersionExists: true},
+				trigger.Draft{Version: w.version.ID(), Name: "Scheduled", Type: trigger.Scheduled, Config: &doc}, w.clock.Now())
+			if err != nil {
+				return err
+			}
+			if err := st.Triggers.Insert(ctx, trg); err != nil {
+				return err
+			}
+			made = append(made, trg)
+		}
+		return nil
+	})
+	return made
+}
+
+// analyze tells PostgreSQL how large its tables are, which it finds out by itself
+// within a minute. Until then it plans as if they were empty.
+func (w *world) analyze() {
+	w.Helper()
+	if w.address == "" {
+		return
+	}
+	db, err := sql.Open("postgres", w.address)
+	if err != nil {
+		w.Fatal(err)
+	}
+	defer func() { _ = db.Close() }() // nothing is pending
+	if _, err := db.ExecContext(w.Context(), `ANALYZE`); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// fire lets everything happen that is due at a time.
+func (w *world) fire(at time.Time) {
+	w.Helper()
+	w.clock.Set(at)
+	for {
+		_, next, err := w.scheduler.FireDue(w.Context(), 100)
+		if err != nil {
+			w.Fatal(err)
+		}
+		if next.IsZero() || next.After(w.clock.Now()) {
+			return
+		}
+	}
+}
+
+// ledger lists "02 15:04:05 outcome" of a trigger, in order, and checks that exactly
+// the runs that it names were started.
+func (w *world) ledger(trg *trigger.Trigger) string {
+	w.Helper()
+	var lines []string
+	for _, f := range w.fires(trg) {
+		lines = append(lines, f.At().Format("02 15:04:05 ")+string(f.Outcome()))
+	}
+	return strings.Join(lines, ", ")
+}
+
+func (w *world) fires(trg *trigger.Trigger) (all []*trigger.Fire) {
+	w.Helper()
+	for offset := 0; ; offset += domain.MaxPageLimit {
+		page, err := domain.NewPageRequest(domain.MaxPageLimit, offset)
+		if err != nil {
+			w.Fatal(err)
+		}
+		var found domain.Page[*trigger.Fire]
+		err = w.store.View(w.Context(), func(ctx context.Context, st outbound.Stores) error {
+			found, err = st.Fires.List(ctx, trg.Tenant(), trg.ID(), trigger.FireFilter{}, domain.Query{PageRequest: page, Sorting: domain.Sorting{Ascending: true}})
+			return err
+		})
+		if err != nil {
+			w.Fatal(err)
+		}
+		all = append(all, found.Items...)
+		if !found.HasMore() {
+			break
+		}
+	}
+	for _, f := range all {
+		run, started := w.runs.get(f.RunID())
+		if started != f.Outcome().Starts() || started && (!run.Fire.At().Equal(f.At()) || run.Trigger.ID() != trg.ID()) {
+			w.Errorf("%s at %s: a run was started: %v", f.Outcome(), f.At(), started)
+		}
+	}
+	return all
+}
+
+// recorder keeps which runs it was asked to start.
+type recorder struct {
+	mu      sync.Mutex
+	started map[string]outbound.ScheduledRun
+	busy    []trigger.ID                       // these have a run that goes on
+	refuse  func(outbound.ScheduledRun) string // nil refuses nothing
+	fail    func(outbound.ScheduledRun) error  // nil fails never
+}
+
+var _ outbound.RunStarter = (*recorder)(nil)
+
+func (r *recorder) Unfinished(_ context.Context, _ outbound.Stores, of []*trigger.Trigger) ([]bool, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	busy := make([]bool, len(of))
+	for i, trg := range of {
+		busy[i] = slices.Contains(r.busy, trg.ID())
+	}
+	return busy, nil
+}
+
+func (r *recorder) Start(_ context.Context, _ outbound.Stores, wanted []outbound.ScheduledRun) ([]string, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	refusals := make([]string, len(wanted))
+	for i, run := range wanted {
+		if r.fail != nil {
+			if err := r.fail(run); err != nil {
+				return nil, err
+			}
+		}
+		if r.refuse != nil {
+			refusals[i] = r.refuse(run)
+		}
+	}
+	for i, run := range wanted {
+		if refusals[i] == "" {
+			r.started[run.Fire.RunID()] = run
+		}
+	}
+	return refusals, nil
+}
+
+func (r *recorder) get(id string) (outbound.ScheduledRun, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	run, ok := r.started[id]
+	return run, ok
+}
+
+// counted makes identifiers that do not repeat in this process.
+type counted struct{}
+
+var ids atomic.Int64
+
+// ID counts.
+func (counted) ID(prefix string) string { return fmt.Sprintf("%s_%026d", prefix, ids.Add(1)) }
+
+// Fill leaves p as it is: nothing here needs a secret.
+func (counted) Fill([]byte) {}

@@ -1,0 +1,105 @@
+package schedules_test
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/sluicehq/sluice/application/schedules"
+	"github.com/sluicehq/sluice/ports/outbound"
+)
+
+// many is how many schedules are due at one instant: ten thousand.
+const many = 10_000
+
+func TestTenThousandSchedulesOfOneInstantEachFireOnce(t *testing.T) {
+	many := many
+	if testing.Short() {
+		many /= 10
+	}
+	onEachStore(t, func(w *world) {
+		all := w.schedule(many, `{"cron":"* * * * *"}`)
+		w.fire(noon)
+		begin := time.Now()
+		w.fire(noon.Add(time.Minute))
+		took := time.Since(begin)
+		w.Logf("%d fires in %s, %.0f a second", many, took.Round(time.Millisecond), float64(many)/took.Seconds())
+		if len(w.runs.started) != many {
+			w.Errorf("%d runs were started", len(w.runs.started))
+		}
+		fired := make(map[string]int)
+		for _, run := range w.runs.started {
+			fired[string(run.Trigger.ID())+run.Fire.At().String()]++
+		}
+		if len(fired) != many {
+			w.Errorf("%d different instants were fired", len(fired))
+		}
+		for _, i := range []int{0, many / 2, many - 1} {
+			if got := w.ledger(all[i]); got != "01 12:01:00 fired" {
+				w.Errorf("%s: %s", all[i].ID(), got)
+			}
+		}
+	})
+}
+
+// shifted is a clock that goes on, ahead of the real one.
+type shifted time.Duration
+
+func (s shifted) Now() time.Time {
+	return time.Now().Add(time.Duration(s)).UTC().Truncate(time.Millisecond)
+}
+
+// BenchmarkTenThousandDueAtOnce lets ten thousand schedules become due while three
+// processes watch one PostgreSQL, and reports how late they fire.
+func BenchmarkTenThousandDueAtOnce(b *testing.B) {
+	const lead = 300 * time.Millisecond
+	for range b.N {
+		b.StopTimer()
+		w := onPostgres(b)
+		w.schedule(many, `{"intervalMs":60000}`)
+		w.fire(noon)
+		clock := shifted(time.Until(noon) + time.Minute - lead)
+		late := &lateness{RunStarter: w.runs, due: noon.Add(time.Minute), clock: clock, enough: make(chan struct{})}
+		ctx, stop := context.WithCancel(b.Context())
+		b.StartTimer()
+		var done sync.WaitGroup
+		for range 3 {
+			s := schedules.NewScheduler(openPostgres(b, w.address), late, clock, counted{})
+			done.Go(func() { s.Run(ctx, func(err error) { b.Error(err) }) })
+		}
+		<-late.enough
+		b.StopTimer()
+		stop()
+		done.Wait()
+		slices.Sort(late.all)
+		b.ReportMetric(late.all[len(late.all)/2].Seconds(), "s-p50")
+		b.ReportMetric(late.all[len(late.all)*99/100].Seconds(), "s-p99")
+		b.ReportMetric(late.all[len(late.all)-1].Seconds(), "s-max")
+		b.ReportMetric(many/late.all[len(late.all)-1].Seconds(), "fires/s")
+	}
+}
+
+// lateness notes how long after the due time each run is started.
+type lateness struct {
+	outbound.RunStarter
+	due    time.Time
+	clock  outbound.Clock
+	enough chan struct{} // closed when all have fired
+
+	mu  sync.Mutex
+	all []time.Duration
+}
+
+func (l *lateness) Start(ctx context.Context, st outbound.Stores, wanted []outbound.ScheduledRun) ([]string, error) {
+	refusals, err := l.RunStarter.Start(ctx, st, wanted)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for range wanted {
+		if l.all = append(l.all, l.clock.Now().Sub(l.due)); len(l.all) == many {
+			close(l.enough)
+		}
+	}
+	return refusals, err
+}

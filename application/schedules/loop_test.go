@@ -1,0 +1,85 @@
+package schedules
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// bubble is a clock of the test's bubble.
+type bubble struct{}
+
+func (bubble) Now() time.Time { return time.Now().UTC() }
+
+// looks runs the loop for a while and returns when it looked.
+func looks(t *testing.T, lasts time.Duration, step func(look int, now time.Time) (int, time.Time, error)) (at []time.Duration, failures int) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		begin := time.Now()
+		ctx, stop := context.WithTimeout(t.Context(), lasts)
+		defer stop()
+		run(ctx, bubble{}, func(error) { failures++ }, func(context.Context) (int, time.Time, error) {
+			at = append(at, time.Since(begin))
+			return step(len(at), time.Now())
+		})
+	})
+	return at, failures
+}
+
+func TestTheLoopLooksWhenSomethingIsDue(t *testing.T) {
+	const ms = time.Millisecond
+	for claim, c := range map[string]struct {
+		lasts time.Duration
+		step  func(look int, now time.Time) (int, time.Time, error)
+		want  []time.Duration
+		fails int
+	}{
+		"nothing is ever due: once a second": {
+			3100 * ms, func(int, time.Time) (int, time.Time, error) { return 0, time.Time{}, nil }, []time.Duration{0, 1000 * ms, 2000 * ms, 3000 * ms}, 0,
+		},
+		"something is due later: once a second, for it may change": {
+			2100 * ms, func(_ int, now time.Time) (int, time.Time, error) { return 1, now.Add(time.Hour), nil }, []time.Duration{0, 1000 * ms, 2000 * ms}, 0,
+		},
+		"something is due soon: then": {
+			1000 * ms, func(_ int, now time.Time) (int, time.Time, error) { return 1, now.Add(400 * ms), nil }, []time.Duration{0, 400 * ms, 800 * ms}, 0,
+		},
+		"there is more to do: at once": {
+			500 * ms, func(look int, now time.Time) (int, time.Time, error) {
+				if look < 4 {
+					return 1, now, nil
+				}
+				return 0, time.Time{}, nil
+			}, []time.Duration{0, 0, 0, 0}, 0,
+		},
+		"others are at it: soon": {
+			250 * ms, func(_ int, now time.Time) (int, time.Time, error) { return 0, now, nil }, []time.Duration{0, 100 * ms, 200 * ms}, 0,
+		},
+		"a failure is told, and tried again": {
+			1500 * ms, func(_ int, now time.Time) (int, time.Time, error) { return 0, now, errors.New("on purpose") }, []time.Duration{0, 1000 * ms}, 2,
+		},
+	} {
+		t.Run(claim, func(t *testing.T) {
+			at, fails := looks(t, c.lasts, c.step)
+			if diff := cmp.Diff(c.want, at); diff != "" || fails != c.fails {
+				t.Errorf("%d failures were told: %s", fails, diff)
+			}
+		})
+	}
+}
+
+func TestTheLoopEndsWithItsContext(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	n := 0
+	run(ctx, bubble{}, func(err error) { t.Error(err) }, func(ctx context.Context) (int, time.Time, error) {
+		n++
+		stop()
+		return 0, time.Time{}, ctx.Err() // what ended the loop is no failure
+	})
+	if n != 1 {
+		t.Errorf("it looked %d times", n)
+	}
+}

@@ -1,0 +1,274 @@
+package schedules_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sluicehq/sluice/application/schedules"
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/domain/trigger"
+	"github.com/sluicehq/sluice/ports/outbound"
+)
+
+func TestADueScheduleStartsARunAndIsWrittenDown(t *testing.T) {
+	onEachStore(t, func(w *world) {
+		trg := w.schedule(1, `{"cron":"*/10 * * * *"}`)[0]
+		w.fire(noon.Add(10*time.Minute + 30*time.Millisecond))
+		all := w.fires(trg)
+		if len(all) != 1 {
+			w.Fatalf("%d fires", len(all))
+		}
+		want := trigger.FireState{
+			Trigger: trg.ID(), Tenant: trg.Tenant(), At: noon.Add(10 * time.Minute), Outcome: trigger.Fired,
+			RunID: all[0].RunID(), RecordedAt: noon.Add(10*time.Minute + 30*time.Millisecond),
+		}
+		if diff := cmp.Diff(want, all[0].State()); diff != "" || !strings.HasPrefix(want.RunID, "run_") {
+			w.Error(diff)
+		}
+		run, _ := w.runs.get(want.RunID)
+		if diff := cmp.Diff(trg.State(), run.Trigger.State()); diff != "" {
+			w.Error(diff)
+		}
+		w.fire(noon.Add(20*time.Minute + 7*time.Second))
+		if got := w.ledger(trg); got != "01 12:10:00 fired, 01 12:20:00 late" {
+			w.Errorf("the ledger holds %s", got)
+		}
+	})
+}
+
+func TestTheNextLookIsTold(t *testing.T) {
+	onEachStore(t, func(w *world) {
+		look := func(want time.Time, wantLooked int) {
+			w.Helper()
+			looked, next, err := w.scheduler.FireDue(w.Context(), 10)
+			if err != nil || !next.Equal(want) || looked != wantLooked {
+				w.Errorf("looked at %d, the next is at %s (%v); not %d, at %s", looked, next, err, wantLooked, want)
+			}
+		}
+		look(time.Time{}, 0)
+		w.schedule(1, `{"cron":"0 * * * *"}`)
+		w.schedule(1, `{"intervalMs":1800000}`)
+		w.schedule(1, `{}`) // never due
+		look(noon.Add(30*time.Minute), 3)
+		look(noon.Add(30*time.Minute), 0)
+		w.clock.Set(noon.Add(30 * time.Minute))
+		look(noon.Add(time.Hour), 1)
+		w.clock.Set(noon.Add(time.Hour))
+		look(noon.Add(90*time.Minute), 2)
+	})
+}
+
+func TestAUnitDealsWithNoMoreThanItMay(t *testing.T) {
+	onEachStore(t, func(w *world) {
+		all := w.schedule(3, `{"cron":"* * * * *","catchUp":"all"}`)
+		w.fire(noon)
+		w.clock.Set(noon.Add(4 * time.Minute))
+		for i, want := range []struct{ looked, started int }{{2, 5}, {2, 10}, {1, 12}, {0, 12}} {
+			looked, next, err := w.scheduler.FireDue(w.Context(), 5)
+			more := !next.After(w.clock.Now())
+			if looked != want.looked || len(w.runs.started) != want.started || more != (want.started < 12) || err != nil {
+				w.Errorf("unit %d looked at %d and started %d in all, the next look is at %s: %v", i, looked, len(w.runs.started), next, err)
+			}
+		}
+		for _, trg := range all {
+			if got := w.ledger(trg); got != "01 12:01:00 caught_up, 01 12:02:00 caught_up, 01 12:03:00 caught_up, 01 12:04:00 fired" {
+				w.Error(got)
+			}
+		}
+	})
+}
+
+// The interval counts from the activation; nothing that was switched off fires for the
+// time that it was off, whatever its catch-up says.
+func TestWhatIsSwitchedOffFiresNeitherThenNorAfterwards(t *testing.T) {
+	type switches map[string]func(w *world, on bool, at time.Time)
+	for what, turn := range (switches{
+		"the trigger": func(w *world, on bool, at time.Time) {
+			w.do(func(ctx context.Context, st outbound.Stores) error {
+				all, err := st.Triggers.OfVersion(ctx, w.tenant.ID(), w.version.ID())
+				for _, trg := range all {
+					err = errors.Join(err, trg.Revise(trigger.Patch{Active: &on}, tenant.Settings{}, at), st.Triggers.Update(ctx, trg))
+				}
+				return err
+			})
+		},
+		"the workflow": func(w *world, _ bool, at time.Time) {
+			w.workflow.Toggle(at)
+			w.do(func(ctx context.Context, st outbound.Stores) error { return st.Workflows.Update(ctx, w.workflow) })
+		},
+		"the tenant": func(w *world, on bool, at time.Time) {
+			if w.tenant.Resume(at); !on {
+				w.tenant.Suspend(at)
+			}
+			w.do(func(ctx context.Context, st outbound.Stores) error { return st.Tenants.Update(ctx, w.tenant) })
+		},
+	}) {
+		t.Run(what, func(t *testing.T) {
+			onEachStore(t, func(w *world) {
+				cron := w.schedule(1, `{"cron":"*/10 * * * *","catchUp":"all"}`)[0]
+				interval := w.schedule(1, `{"intervalMs":420000,"catchUp":"all"}`)[0]
+				w.fire(noon.Add(10 * time.Minute))
+				turn(w, false, noon.Add(11*time.Minute))
+				w.fire(noon.Add(25 * time.Minute))
+				turn(w, true, noon.Add(31*time.Minute))
+				w.fire(noon.Add(31 * time.Minute))
+				w.fire(noon.Add(42 * time.Minute))
+				want := map[trigger.ID]string{
+					cron.ID(): "01 12:10:00 fired, 01 12:40:00 caught_up", interval.ID(): "01 12:07:00 caught_up, 01 12:35:00 caught_up, 01 12:42:00 fired",
+				}
+				if what == "the trigger" { // its activation is what the interval counts from
+					want[interval.ID()] = "01 12:07:00 caught_up, 01 12:38:00 caught_up"
+				}
+				for _, trg := range []*trigger.Trigger{cron, interval} {
+					if diff := cmp.Diff(want[trg.ID()], w.ledger(trg)); diff != "" {
+						w.Error(diff)
+					}
+				}
+			})
+		})
+	}
+}
+
+func TestRunsOverlapOnlyWhereTheyMay(t *testing.T) {
+	onEachStore(t, func(w *world) {
+		const often = `"cron":"* * * * *","catchUp":"all"`
+		may, mayNot, idle := w.schedule(1, `{`+often+`}`)[0], w.schedule(1, `{`+often+`,"overlap":"skip"}`)[0], w.schedule(1, `{`+often+`,"overlap":"skip"}`)[0]
+		w.runs.busy = []trigger.ID{may.ID(), mayNot.ID()}
+		w.fire(noon.Add(2 * time.Minute))
+		for trg, want := range map[*trigger.Trigger]string{
+			may:    "01 12:01:00 caught_up, 01 12:02:00 fired",
+			mayNot: "01 12:01:00 suppressed, 01 12:02:00 suppressed",
+			idle:   "01 12:01:00 caught_up, 01 12:02:00 suppressed", // beside the one that was just started
+		} {
+			if got := w.ledger(trg); got != want {
+				w.Errorf("%s, not %s", got, want)
+			}
+		}
+	})
+}
+
+func TestARunThatCannotBeStartedIsSuppressedWithTheReason(t *testing.T) {
+	onEachStore(t, func(w *world) {
+		good, bad := w.schedule(1, `{"cron":"* * * * *"}`)[0], w.schedule(1, `{"cron":"* * * * *"}`)[0]
+		w.runs.refuse = func(run outbound.ScheduledRun) string {
+			if run.Trigger.ID() == bad.ID() {
+				return "the version has no node to start at"
+			}
+			return ""
+		}
+		w.fire(noon.Add(time.Minute))
+		all := w.fires(bad)
+		if len(all) != 1 || all[0].Outcome() != trigger.Suppressed || all[0].Reason() != "the version has no node to start at" || w.ledger(good) != "01 12:01:00 fired" {
+			w.Errorf("%s, %s", w.ledger(bad), w.ledger(good))
+		}
+	})
+}
+
+func TestAScheduleThatFailsDoesNotStopTheOthers(t *testing.T) {
+	onEachStore(t, func(w *world) {
+		all := w.schedule(5, `{"cron":"* * * * *"}`)
+		broken := true
+		w.runs.fail = func(run outbound.ScheduledRun) error {
+			if broken && run.Trigger.ID() == all[2].ID() {
+				return errors.New("on purpose")
+			}
+			return nil
+		}
+		w.fire(noon)
+		w.clock.Set(noon.Add(time.Minute))
+		looked, next, err := w.scheduler.FireDue(w.Context(), 100)
+		if looked != 4 || !next.Equal(noon.Add(2*time.Minute)) || err == nil || !strings.Contains(err.Error(), string(all[2].ID())) || !strings.Contains(err.Error(), "on purpose") {
+			w.Errorf("looked at %d, next %s, %v", looked, next, err)
+		}
+		broken = false
+		w.fire(noon.Add(2 * time.Minute))
+		for i, trg := range all {
+			want := "01 12:01:00 fired, 01 12:02:00 fired"
+			if i == 2 {
+				want = "01 12:01:00 caught_up, 01 12:02:00 fired"
+			}
+			if got := w.ledger(trg); got != want {
+				w.Errorf("trigger %d: %s, not %s", i, got, want)
+			}
+		}
+	})
+}
+
+// The ledger decides: even where a schedule is held as not dealt with, an instant that
+// is written down starts nothing.
+func TestAnInstantThatIsWrittenDownStartsNothing(t *testing.T) {
+	onEachStore(t, func(w *world) {
+		trg := w.schedule(1, `{"cron":"* * * * *","catchUp":"all"}`)[0]
+		w.fire(noon.Add(2 * time.Minute))
+		w.do(func(ctx context.Context, st outbound.Stores) error {
+			return st.Schedules.Advance(ctx, []outbound.LookedAt{{Tenant: trg.Tenant(), Trigger: trg.ID(), DealtWith: noon, Next: noon}})
+		})
+		w.fire(noon.Add(3 * time.Minute))
+		if got := w.ledger(trg); got != "01 12:01:00 caught_up, 01 12:02:00 fired, 01 12:03:00 fired" || len(w.runs.started) != 3 {
+			w.Errorf("%s; %d runs were started", got, len(w.runs.started))
+		}
+	})
+}
+
+// A store that is out of reach is not the schedules' fault: none is put off.
+func TestAStoreOutOfReachPutsNothingOff(t *testing.T) {
+	w := newWorld(t, openSQLite(t))
+	trg := w.schedule(1, `{"cron":"* * * * *"}`)[0]
+	w.fire(noon)
+	w.runs.fail = func(outbound.ScheduledRun) error { return domain.Fail(domain.Unavailable, "gone", "gone") }
+	w.clock.Set(noon.Add(time.Minute))
+	if looked, next, err := w.scheduler.FireDue(t.Context(), 10); looked != 0 || !next.Equal(noon.Add(time.Minute)) || !errors.Is(err, domain.Unavailable) {
+		t.Errorf("looked at %d, next %s, %v", looked, next, err)
+	}
+	w.runs.fail = nil
+	w.fire(noon.Add(time.Minute))
+	if got := w.ledger(trg); got != "01 12:01:00 fired" {
+		t.Error(got)
+	}
+}
+
+func TestThreeProcessesFireEachInstantOnce(t *testing.T) {
+	w := onPostgres(t)
+	const triggers, minutes = 300, 4
+	all := w.schedule(triggers, `{"cron":"* * * * *","catchUp":"all"}`)
+	processes := []*schedules.Scheduler{w.scheduler}
+	for range 2 {
+		processes = append(processes, schedules.NewScheduler(openPostgres(t, w.address), w.runs, w.clock, counted{}))
+	}
+	for minute := range minutes {
+		w.clock.Set(noon.Add(time.Duration(minute+1) * time.Minute))
+		shares := make([]int, len(processes))
+		var done sync.WaitGroup
+		for i, p := range processes {
+			done.Go(func() {
+				for {
+					looked, next, err := p.FireDue(t.Context(), 20)
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					if shares[i] += looked; next.After(w.clock.Now()) {
+						return
+					}
+				}
+			})
+		}
+		done.Wait()
+		t.Logf("minute %d: the processes looked at %v", minute+1, shares)
+	}
+	for _, trg := range all {
+		if got := w.ledger(trg); got != "01 12:01:00 fired, 01 12:02:00 fired, 01 12:03:00 fired, 01 12:04:00 fired" {
+			t.Fatalf("%s: %s", trg.ID(), got)
+		}
+	}
+	if len(w.runs.started) != triggers*minutes {
+		t.Errorf("%d runs were started", len(w.runs.started))
+	}
+}

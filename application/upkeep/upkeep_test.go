@@ -1,0 +1,98 @@
+package upkeep_test
+
+import (
+	"context"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/sluicehq/sluice/adapters/sqlstore/sqlite"
+	"github.com/sluicehq/sluice/application/upkeep"
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/domain/trigger"
+	"github.com/sluicehq/sluice/domain/workflow"
+	"github.com/sluicehq/sluice/ports/outbound"
+	"github.com/sluicehq/sluice/ports/portstest"
+)
+
+var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+// More than a batch of fires is older than the retention, and one of each kind of
+// record is not.
+func TestWhatIsKeptLongEnoughIsSweptAndNothingElse(t *testing.T) {
+	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "sluice.db"), sqlite.Options{Volatile: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = store.Close() }) // nothing is pending
+	if _, err := store.Migrator().Up(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	clock := &portstest.ManualClock{}
+	clock.Set(noon)
+	service := upkeep.New(store, clock)
+	const old = 1100
+	owner := tenant.ID("tenant_1")
+	once := func(key string) domain.Once {
+		return domain.Once{Scope: "POST /things", Key: key, Answer: func(any) ([]byte, error) { return []byte("done"), nil }}
+	}
+	fires := func() (n int) {
+		err := store.View(t.Context(), func(ctx context.Context, st outbound.Stores) error {
+			found, err := st.Fires.List(ctx, owner, "trg_1", trigger.FireFilter{}, domain.Query{})
+			n = found.Total
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	err = store.Do(t.Context(), func(ctx context.Context, st outbound.Stores) error {
+		ten, err := tenant.New(owner, "Acme", tenant.English, noon)
+		if err != nil {
+			return err
+		}
+		if err := st.Tenants.Insert(ctx, ten); err != nil {
+			return err
+		}
+		wf := workflow.Restore(workflow.State{ID: "wf_1", Tenant: owner, Name: "Orders", Revision: 1})
+		if err := st.Workflows.Insert(ctx, wf); err != nil {
+			return err
+		}
+		ver := workflow.RestoreVersion(workflow.VersionState{ID: "wfv_1", Tenant: owner, Workflow: wf.ID(), Number: 1, Revision: 1})
+		if err := st.Versions.Insert(ctx, ver); err != nil {
+			return err
+		}
+		trg := trigger.Restore(trigger.State{ID: "trg_1", Tenant: owner, Version: ver.ID(), Type: trigger.Scheduled, Revision: 1})
+		if err := st.Triggers.Insert(ctx, trg); err != nil {
+			return err
+		}
+		expired := noon.Add(-trigger.FireRetention)
+		var all []*trigger.Fire
+		for i := range old + 1 {
+			at := expired.Add(-time.Duration(i) * time.Minute) // the first is not older than that
+			all = append(all, trigger.RestoreFire(trigger.FireState{Trigger: "trg_1", Tenant: owner, At: at, Outcome: trigger.Skipped, RecordedAt: at}))
+		}
+		if _, err := st.Fires.Record(ctx, all); err != nil {
+			return err
+		}
+		if err := st.Outcomes.Keep(ctx, owner, once("old"), nil, noon.Add(-domain.OnceRetention-time.Second)); err != nil {
+			return err
+		}
+		return st.Outcomes.Keep(ctx, owner, once("young"), nil, noon)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []int{old, 0} {
+		if removed, err := service.SweepFires(t.Context()); removed != want || err != nil || fires() != 1 {
+			t.Errorf("%d fires were removed, not %d, and %d are left: %v", removed, want, fires(), err)
+		}
+	}
+	for _, want := range []int{1, 0} {
+		if removed, err := service.SweepOutcomes(t.Context()); removed != want || err != nil {
+			t.Errorf("%d outcomes were removed, not %d: %v", removed, want, err)
+		}
+	}
+}

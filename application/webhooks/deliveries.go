@@ -1,0 +1,98 @@
+package webhooks
+
+import (
+	"context"
+
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/event"
+	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/ports/inbound"
+	"github.com/sluicehq/sluice/ports/outbound"
+)
+
+// Deliveries implements inbound.WebhookDeliveries.
+type Deliveries struct {
+	work  outbound.UnitOfWork
+	of    StoresOf
+	clock outbound.Clock
+}
+
+var _ inbound.WebhookDeliveries = (*Deliveries)(nil)
+
+// NewDeliveries returns the service.
+func NewDeliveries(work outbound.UnitOfWork, of StoresOf, clock outbound.Clock) *Deliveries {
+	return &Deliveries{work: work, of: of, clock: clock}
+}
+
+// List returns a page of the deliveries to an endpoint.
+func (s *Deliveries) List(ctx context.Context, who tenant.Caller, of event.EndpointID, f event.DeliveryFilter, q domain.Query) (found domain.Page[*event.Delivery], err error) {
+	if err = who.May(tenant.ReadDeliveries); err != nil {
+		return found, err
+	}
+	err = s.work.View(ctx, func(ctx context.Context, st outbound.Stores) error {
+		if _, err := s.of(st).Endpoints.Get(ctx, who.Tenant, of); err != nil {
+			return err
+		}
+		found, err = s.of(st).Deliveries.List(ctx, who.Tenant, of, f, q)
+		return err
+	})
+	return found, err
+}
+
+// Get returns a delivery.
+func (s *Deliveries) Get(ctx context.Context, who tenant.Caller, id event.DeliveryID) (d *event.Delivery, err error) {
+	if err = who.May(tenant.ReadDeliveries); err != nil {
+		return nil, err
+	}
+	return s.get(ctx, who.Tenant, id)
+}
+
+func (s *Deliveries) get(ctx context.Context, owner tenant.ID, id event.DeliveryID) (d *event.Delivery, err error) {
+	err = s.work.Read(ctx, func(ctx context.Context, st outbound.Stores) error {
+		d, err = s.of(st).Deliveries.Get(ctx, owner, id)
+		return err
+	})
+	return d, err
+}
+
+// Redeliver makes an attempt due now.
+func (s *Deliveries) Redeliver(ctx context.Context, who tenant.Caller, once domain.Once, id event.DeliveryID) (d *event.Delivery, err error) {
+	if err = who.May(tenant.Redeliver); err != nil {
+		return nil, err
+	}
+	known, err := s.get(ctx, who.Tenant, id)
+	if err != nil {
+		return nil, err
+	}
+	now := s.clock.Now()
+	err = s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
+		if err := st.Outcomes.Claim(ctx, who.Tenant, once, now); err != nil {
+			return err
+		}
+		// Whoever holds both takes the endpoint first, so that no two wait for each other.
+		e, err := s.of(st).Endpoints.Get(ctx, who.Tenant, known.Endpoint())
+		if err != nil {
+			return gone(err)
+		}
+		if d, err = s.of(st).Deliveries.Get(ctx, who.Tenant, id); err != nil {
+			return err
+		}
+		d.Redeliver(e.Active(), now)
+		if err := s.of(st).Deliveries.Update(ctx, d); err != nil {
+			return err
+		}
+		return st.Outcomes.Keep(ctx, who.Tenant, once, d, now)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// gone says of an endpoint that was deleted meanwhile what is true of its deliveries.
+func gone(err error) error {
+	if domain.KindOf(err) == domain.NotFound {
+		return domain.Fail(domain.NotFound, "delivery_not_found", "There is no such delivery.")
+	}
+	return err
+}

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/oasdiff/yaml"
+)
+
+var updateHandbook = flag.Bool("update-handbook", false, "write the table of settings into the operator's handbook")
+
+// The lines of the handbook between which the table of settings stands.
+const (
+	beginSettings = "<!-- settings: begin -->\n"
+	endSettings   = "<!-- settings: end -->"
+)
+
+func TestTheHandbookListsEverySettingAsHelpDoes(t *testing.T) {
+	file := filepath.Join("..", "..", "deploy", "README.md")
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, found := strings.Cut(string(text), beginSettings)
+	table, after, ended := strings.Cut(rest, endSettings)
+	if !found || !ended {
+		t.Fatalf("%s has no place for the settings", file)
+	}
+	want := settingsTable()
+	if *updateHandbook {
+		if err := os.WriteFile(file, []byte(before+beginSettings+want+endSettings+after), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if diff := cmp.Diff(want, table); diff != "" {
+		t.Errorf("the handbook differs from sluice --help (mend it with: go test ./cmd/sluice -run Handbook -update-handbook):\n%s", diff)
+	}
+}
+
+// settingsTable is what sluice --help says of the settings, as a table in Markdown.
+func settingsTable() string {
+	var b strings.Builder
+	b.WriteString("| variable | default | meaning |\n|---|---|---|\n")
+	for _, s := range settings() {
+		fallback := s.fallback
+		if fallback != "" {
+			fallback = "`" + fallback + "`"
+		}
+		b.WriteString("| `" + s.name + "` | " + fallback + " | " + strings.NewReplacer("|", `\|`, "<", `\<`).Replace(s.help) + " |\n")
+	}
+	return b.String()
+}
+
+// composed is what this test reads of a Compose file.
+type composed struct {
+	Services map[string]struct {
+		Environment map[string]string
+		Secrets     []string
+		Deploy      struct{ Resources struct{ Limits map[string]any } }
+		Healthcheck struct {
+			Test    []string
+			Disable bool
+		}
+	}
+	Secrets map[string]struct{ File string }
+}
+
+func TestTheComposeFileSetsWhatTheGatewayKnows(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "deploy", "compose.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file composed
+	if _, err := yaml.Unmarshal(text, &file, yaml.DecodeOpts{}); err != nil {
+		t.Fatal(err)
+	}
+	gateway, ok := file.Services["gateway"]
+	if !ok {
+		t.Fatal("there is no service gateway")
+	}
+	environ := make([]string, 0, len(gateway.Environment))
+	for name, value := range gateway.Environment {
+		// A secret is a file below /run/secrets; here it is one of the test's.
+		if secret, found := strings.CutPrefix(value, "/run/secrets/"); found {
+			if !slices.Contains(gateway.Secrets, secret) || file.Secrets[secret].File == "" {
+				t.Errorf("%s names the secret %s, which the service is not given", name, secret)
+			}
+			value = filepath.Join(t.TempDir(), secret)
+			if err := os.WriteFile(value, []byte("postgres://sluice:x@postgres:5432/sluice?sslmode=disable\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		environ = append(environ, name+"="+value)
+	}
+	if _, err := readConfig(environ); err != nil {
+		t.Errorf("the gateway refuses its environment: %v", err)
+	}
+	if unknown := unknownSettings(environ); len(unknown) > 0 {
+		t.Errorf("the gateway does not know %v", unknown)
+	}
+	for name, s := range file.Services {
+		if len(s.Deploy.Resources.Limits) == 0 {
+			t.Errorf("the service %s has no limits", name)
+		}
+		if len(s.Healthcheck.Test) == 0 && name != "gateway" { // whose image has one
+			t.Errorf("the service %s has no health check", name)
+		}
+		for variable, value := range s.Environment {
+			if regexp.MustCompile(`(?i)password|secret|token`).MatchString(variable) && !strings.HasSuffix(variable, "_FILE") {
+				t.Errorf("the service %s holds a secret in the open: %s=%s", name, variable, value)
+			}
+		}
+	}
+}
+
+func TestTheImageSetsWhatTheGatewayKnows(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "deploy", "Dockerfile"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	environ := regexp.MustCompile(`SLUICE_\w+=\S+`).FindAllString(string(text), -1)
+	if _, err := readConfig(environ); err != nil || len(environ) < 2 {
+		t.Errorf("the gateway refuses %v: %v", environ, err)
+	}
+	if unknown := unknownSettings(environ); len(unknown) > 0 {
+		t.Errorf("the gateway does not know %v", unknown)
+	}
+}

@@ -1,0 +1,228 @@
+package event
+
+import (
+	"slices"
+	"time"
+
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/tenant"
+)
+
+// EndpointID identifies a webhook endpoint: "whk_" and 26 base32 characters.
+type EndpointID string
+
+// EndpointIDPrefix is what an [EndpointID] begins with, without the underscore.
+const EndpointIDPrefix = "whk"
+
+// Bounds of an endpoint.
+const (
+	MaxURL         = 2048 // characters
+	MaxDescription = 1000 // characters
+
+	// MaxEndpoints is how many endpoints a tenant may have, because each multiplies
+	// every event.
+	MaxEndpoints = 100
+
+	// SecretOverlap is how long a secret goes on signing after a new one took its place.
+	SecretOverlap = 24 * time.Hour
+
+	// maxRetired is how many secrets may sign beside the current one: whoever rotates
+	// more often within [SecretOverlap] loses the oldest.
+	maxRetired = 4
+)
+
+// Endpoint is an address of the tenant's that wants to be told of events. Build one
+// with [NewEndpoint] or [RestoreEndpoint].
+type Endpoint struct{ state EndpointState }
+
+// EndpointState is everything a store keeps of an endpoint.
+type EndpointState struct {
+	ID           EndpointID
+	Tenant       tenant.ID
+	SubTenant    tenant.SubTenantID // only events of this segment; empty for those of all
+	URL          string
+	Description  *string
+	Events       []Type // what it subscribes to; empty for every type, those of later versions too
+	Active       bool
+	Secret       Secret
+	Retired      []RetiredSecret // those before it, the newest first; some may have ended
+	FailingSince *time.Time      // the end of the first attempt in a row of failures; nil after a success
+	Disabled     *Disabled       // when the gateway switched it off; nil when the tenant did, and while it is active
+	CreatedAt    time.Time
+	UpdatedAt    time.Time // when the tenant, or the gateway by switching it off, last changed it
+	Revision     int64     // 1 at first; a store raises it with every update and refuses a stale one
+}
+
+// RetiredSecret is a secret that a newer one took the place of.
+type RetiredSecret struct {
+	Secret Secret
+	Until  time.Time // it signs before this time
+}
+
+// EndpointDraft is an endpoint as a client sends it.
+type EndpointDraft struct {
+	URL         string
+	Description *string
+	Events      []Type             // empty for every type
+	SubTenant   tenant.SubTenantID // empty for all
+	Active      *bool              // nil means true
+	Malformed   []domain.Violation // what was found while the request was read; reported with the rest
+}
+
+const endpointInvalid, endpointInvalidMessage = "webhook_endpoint_invalid", "The webhook endpoint is not valid."
+
+// NewEndpoint makes an endpoint of the tenant that signs with the secret. Every
+// violation is reported at once, with the code webhook_endpoint_invalid.
+func NewEndpoint(id EndpointID, owner tenant.ID, d EndpointDraft, secret Secret, now time.Time) (*Endpoint, error) {
+	s := EndpointState{
+		ID: id, Tenant: owner, SubTenant: d.SubTenant, URL: d.URL, Description: d.Description, Events: d.Events,
+		Active: d.Active == nil || *d.Active, Secret: secret, CreatedAt: now, UpdatedAt: now, Revision: 1,
+	}
+	if err := s.check(d.Malformed); err != nil {
+		return nil, err
+	}
+	return &Endpoint{s.clone()}, nil
+}
+
+// RestoreEndpoint rebuilds an endpoint from what a store kept, without applying any
+// rule.
+func RestoreEndpoint(s EndpointState) *Endpoint { return &Endpoint{s.clone()} }
+
+// State returns what a store has to keep.
+func (e *Endpoint) State() EndpointState { return e.state.clone() }
+
+// EndpointPatch is what a client wants to change of an endpoint; nil leaves a member as
+// it is.
+type EndpointPatch struct {
+	URL               *string
+	Description       *string
+	RemoveDescription bool // takes the description away; Description is not looked at then
+	Events            *[]Type
+	SubTenant         *tenant.SubTenantID // empty for those of all segments
+	Active            *bool
+	Malformed         []domain.Violation // what was found while the request was read; reported with the rest
+}
+
+// Revise changes the endpoint as a whole or not at all. Every violation is reported at
+// once, with the code webhook_endpoint_invalid. Its failures are forgotten when it is
+// activated, and when it gets another URL.
+func (e *Endpoint) Revise(p EndpointPatch, now time.Time) error {
+	next := e.state.clone()
+	set(&next.URL, p.URL)
+	set(&next.Events, p.Events)
+	set(&next.SubTenant, p.SubTenant)
+	set(&next.Active, p.Active)
+	if p.Description != nil {
+		next.Description = p.Description
+	}
+	if p.RemoveDescription {
+		next.Description = nil
+	}
+	if err := next.check(p.Malformed); err != nil {
+		return err
+	}
+	if next.Active && !e.state.Active || next.URL != e.state.URL {
+		next.FailingSince = nil
+	}
+	if next.Active {
+		next.Disabled = nil
+	}
+	next.UpdatedAt = now
+	e.state = next.clone()
+	return nil
+}
+
+// RotateSecret makes fresh sign from now on. The secrets before it go on signing beside
+// it, each until [SecretOverlap] after it was replaced.
+func (e *Endpoint) RotateSecret(fresh Secret, now time.Time) {
+	retired := []RetiredSecret{{Secret: e.state.Secret, Until: now.Add(SecretOverlap)}}
+	for _, r := range e.state.Retired {
+		if now.Before(r.Until) && len(retired) < maxRetired {
+			retired = append(retired, r)
+		}
+	}
+	e.state.Secret, e.state.Retired, e.state.UpdatedAt = fresh, retired, now
+}
+
+// SigningSecrets are the secrets that sign at a time, the current one first.
+func (e *Endpoint) SigningSecrets(at time.Time) []Secret {
+	all := []Secret{e.state.Secret}
+	for _, r := range e.state.Retired {
+		if at.Before(r.Until) {
+			all = append(all, r.Secret)
+		}
+	}
+	return all
+}
+
+// Wants says whether the endpoint is to be told of an event: it is active, subscribes to
+// the type, and the event is about its segment where it has one.
+func (e *Endpoint) Wants(t Type, sub tenant.SubTenantID) bool {
+	return e.state.Active && t.Subscribable() &&
+		(len(e.state.Events) == 0 || slices.Contains(e.state.Events, t)) &&
+		(e.state.SubTenant == "" || e.state.SubTenant == sub)
+}
+
+// ID identifies the endpoint.
+func (e *Endpoint) ID() EndpointID { return e.state.ID }
+
+// Tenant owns the endpoint.
+func (e *Endpoint) Tenant() tenant.ID { return e.state.Tenant }
+
+// SubTenant is the segment whose events the endpoint wants, empty for all.
+func (e *Endpoint) SubTenant() tenant.SubTenantID { return e.state.SubTenant }
+
+// URL is where events are sent.
+func (e *Endpoint) URL() string { return e.state.URL }
+
+// Description is for people; nil when there is none.
+func (e *Endpoint) Description() *string { return copyOf(e.state.Description) }
+
+// Events lists the types that the endpoint subscribes to, as the client sent them;
+// empty for every type.
+func (e *Endpoint) Events() []Type { return slices.Clone(e.state.Events) }
+
+// Active says whether events are sent to the endpoint.
+func (e *Endpoint) Active() bool { return e.state.Active }
+
+// Secret is the current secret.
+func (e *Endpoint) Secret() Secret { return e.state.Secret }
+
+// FailingSince is the end of the first attempt in a row of nothing but failures; nil
+// after a success.
+func (e *Endpoint) FailingSince() *time.Time { return copyOf(e.state.FailingSince) }
+
+// Disabled says when and why the gateway switched the endpoint off; nil when it did not.
+func (e *Endpoint) Disabled() *Disabled { return copyOf(e.state.Disabled) }
+
+// CreatedAt is when the endpoint was made.
+func (e *Endpoint) CreatedAt() time.Time { return e.state.CreatedAt }
+
+// UpdatedAt is when the endpoint last changed.
+func (e *Endpoint) UpdatedAt() time.Time { return e.state.UpdatedAt }
+
+// Revision counts the endpoint's changes.
+func (e *Endpoint) Revision() int64 { return e.state.Revision }
+
+// Saved notes that a store kept the changes, which raises the revision by one.
+func (e *Endpoint) Saved() { e.state.Revision++ }
+
+func (s EndpointState) clone() EndpointState {
+	s.Description, s.FailingSince, s.Disabled = copyOf(s.Description), copyOf(s.FailingSince), copyOf(s.Disabled)
+	s.Events, s.Retired = slices.Clone(s.Events), slices.Clone(s.Retired)
+	return s
+}
+
+func copyOf[T any](p *T) *T {
+	if p == nil {
+		return nil
+	}
+	c := *p
+	return &c
+}
+
+func set[T any](member *T, value *T) {
+	if value != nil {
+		*member = *value
+	}
+}

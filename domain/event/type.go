@@ -1,0 +1,39 @@
+package event
+
+import "slices"
+
+// Type says what happened. It fixes the shape of an event's data.
+type Type string
+
+// The types of event (execution rules, "Outgoing events").
+const (
+	RunStarted        Type = "run.started"
+	RunCompleted      Type = "run.completed"
+	RunFailed         Type = "run.failed"
+	RunCancelled      Type = "run.cancelled"
+	RunPaused         Type = "run.paused"
+	RunResumed        Type = "run.resumed"
+	WorkflowPublished Type = "workflow.published"
+	TriggerDisabled   Type = "trigger.disabled"
+
+	// EndpointDisabled tells the tenant's other endpoints that one was switched off
+	// because it failed, as Svix does (an addition to the rules).
+	EndpointDisabled Type = "webhook_endpoint.disabled"
+
+	// EndpointTest is sent on request, to one endpoint, whatever it subscribes to. It
+	// cannot be subscribed to.
+	EndpointTest Type = "webhook_endpoint.test"
+)
+
+// Types lists every type that an endpoint can subscribe to.
+func Types() []Type {
+	return []Type{
+		RunStarted, RunCompleted, RunFailed, RunCancelled, RunPaused, RunResumed, WorkflowPublished, TriggerDisabled, EndpointDisabled,
+	}
+}
+
+// Valid says whether t is a type that exists.
+func (t Type) Valid() bool { return t == EndpointTest || t.Subscribable() }
+
+// Subscribable says whether an endpoint can subscribe to the type.
+func (t Type) Subscribable() bool { return slices.Contains(Types(), t) }

@@ -1,0 +1,47 @@
+package trigger
+
+import "time"
+
+// Agenda is what there is to do at one look at a trigger's schedule.
+type Agenda struct {
+	Plan    []Planned // in order; an instant that starts a run may still be suppressed
+	Through time.Time // once the plan is carried out, every instant up to it is dealt with
+	Next    time.Time // when to look again; zero when the schedule is never due any more
+}
+
+// Agenda says what is to be done about every instant after dealtWith, up to now, for at
+// most the given number of instants. Where there are more, the next look is due at
+// once and goes on from there; looking again does not change what is decided, other
+// than that time goes on.
+func (t *Trigger) Agenda(dealtWith, now time.Time, most int) Agenda {
+	s, ok := t.Schedule()
+	if !ok {
+		return Agenda{Through: later(dealtWith, now)}
+	}
+	plan := s.Due(dealtWith, now, t.state.Config.CatchUp())
+	if len(plan) > most {
+		// What is too old is dealt with as a whole by the first entry.
+		return Agenda{Plan: plan[:most], Through: later(plan[most-1].At, now.Add(-MaxLookBack-time.Millisecond)), Next: plan[most].At}
+	}
+	a := Agenda{Plan: plan, Through: later(dealtWith, now)}
+	if next, ok := s.Next(a.Through); ok {
+		a.Next = next.At
+	}
+	return a
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// Overlapping is the plan for an instant while a run of the trigger still goes on: one
+// that would start a run is suppressed where runs must not overlap.
+func (o Overlap) Overlapping(p Planned) Planned {
+	if o == OverlapSkip && p.Outcome.Starts() {
+		p.Outcome, p.Reason = Suppressed, "a run of this trigger still goes on, and overlap is set to skip"
+	}
+	return p
+}

@@ -1,0 +1,70 @@
+package inbound
+
+import (
+	"context"
+
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/event"
+	"github.com/sluicehq/sluice/domain/tenant"
+)
+
+// WebhookEndpoints is what can be done with the addresses that are told of events. An
+// unknown id is NotFound with the code webhook_endpoint_not_found; a revision that is
+// not the expected one is a Conflict with the code precondition_failed.
+type WebhookEndpoints interface {
+	// Create makes an endpoint with a new secret, which the answer holds. One more than
+	// event.MaxEndpoints is a Conflict with the code webhook_endpoint_limit.
+	Create(ctx context.Context, who tenant.Caller, once domain.Once, d event.EndpointDraft) (*event.Endpoint, error)
+
+	Get(ctx context.Context, who tenant.Caller, id event.EndpointID) (*event.Endpoint, error)
+
+	List(ctx context.Context, who tenant.Caller, f event.EndpointFilter, q domain.Query) (domain.Page[*event.Endpoint], error)
+
+	// Update changes what the patch names. Activating an endpoint forgets its failures.
+	Update(ctx context.Context, who tenant.Caller, id event.EndpointID, at domain.Expected, p event.EndpointPatch) (*event.Endpoint, error)
+
+	// Delete removes the endpoint with its deliveries; what was not delivered never is.
+	Delete(ctx context.Context, who tenant.Caller, id event.EndpointID, at domain.Expected) error
+
+	// RotateSecret gives the endpoint a new secret, which the answer holds. The one before
+	// goes on signing beside it for event.SecretOverlap.
+	RotateSecret(ctx context.Context, who tenant.Caller, once domain.Once, id event.EndpointID) (*event.Endpoint, error)
+
+	// Test sends an event of the type event.EndpointTest to the endpoint, once, whatever
+	// it subscribes to and even if it is not active. The answer is its delivery, in which
+	// the outcome can be read a moment later.
+	Test(ctx context.Context, who tenant.Caller, once domain.Once, id event.EndpointID) (*event.Delivery, error)
+}
+
+// WebhookDeliveries is what can be done with the deliveries of events. An unknown
+// delivery is NotFound with the code delivery_not_found.
+type WebhookDeliveries interface {
+	// List lists the deliveries to an endpoint. An unknown one is NotFound with the code
+	// webhook_endpoint_not_found.
+	List(ctx context.Context, who tenant.Caller, of event.EndpointID, f event.DeliveryFilter, q domain.Query) (domain.Page[*event.Delivery], error)
+
+	Get(ctx context.Context, who tenant.Caller, id event.DeliveryID) (*event.Delivery, error)
+
+	// Redeliver makes an attempt due now, under the same identifier. Of a pending delivery
+	// it is the next one, earlier. Of one that has ended, or whose endpoint is not active,
+	// it is a single one, which is made all the same and after which none follows.
+	Redeliver(ctx context.Context, who tenant.Caller, once domain.Once, id event.DeliveryID) (*event.Delivery, error)
+}
+
+// Courier brings events to endpoints. Several processes may do so at the same time: each
+// event is handed to each endpoint once, and arrives there at least once unless the
+// endpoint refuses it to the last.
+type Courier interface {
+	// FanOut makes the deliveries of at most limit events that wait, in one unit of work,
+	// and returns of how many.
+	FanOut(ctx context.Context, limit int) (events int, err error)
+
+	// Deliver makes at most limit attempts that are due, at the same time, records them
+	// and returns how many it dealt with. It returns when all have ended, those of a
+	// context that is done meanwhile included.
+	Deliver(ctx context.Context, limit int) (attempted int, err error)
+
+	// Run does both until ctx ends, and then returns once what it sends has ended. It
+	// hands errors to failed, by one goroutine at a time, and goes on.
+	Run(ctx context.Context, failed func(error))
+}

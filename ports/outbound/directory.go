@@ -1,0 +1,38 @@
+package outbound
+
+import (
+	"context"
+	"time"
+
+	"github.com/sluicehq/sluice/domain/node"
+	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/domain/workflow"
+)
+
+// Directory answers what nearly every request asks before it does anything. It may
+// answer from memory: an answer holds every change that this process committed
+// before the call, and every change of another process that is a second old
+// (decisions on API keys: revocation takes effect at once on the node that did it,
+// within a second elsewhere).
+//
+// What it returns is shared between callers, who only read it.
+type Directory interface {
+	// Credential returns the key with this hash and its tenant, whatever their state,
+	// or NotFound with the code api_key_not_found. A hash that is asked for again and
+	// again costs no store anything, be it known or not.
+	Credential(ctx context.Context, hash tenant.KeyHash) (Credential, error)
+
+	// NoteUse records that the credential's key was accepted at the time, at most once
+	// in each tenant.UsedResolution.
+	NoteUse(ctx context.Context, c Credential, at time.Time) error
+
+	// Registry returns the node types that a tenant sees, in its language. It is the
+	// same registry, pointer and all, until something changes in it. An unknown tenant
+	// is NotFound with the code tenant_not_found.
+	Registry(ctx context.Context, owner tenant.ID) (*node.Registry, error)
+
+	// Belongs returns where a version belongs, as VersionRepository.Belongs does, except
+	// that the version may have been deleted since: where it belongs never changes,
+	// that it exists does.
+	Belongs(ctx context.Context, owner tenant.ID, id workflow.VersionID) (Belonging, error)
+}

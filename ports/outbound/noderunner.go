@@ -1,0 +1,106 @@
+package outbound
+
+import (
+	"context"
+	"time"
+
+	"github.com/sluicehq/sluice/domain/node"
+	"github.com/sluicehq/sluice/domain/tenant"
+)
+
+// DefaultNodeTimeout bounds a call that sets no time of its own (execution rules,
+// "Nodes").
+const DefaultNodeTimeout = 30 * time.Second
+
+// NodeRunner has the effects of nodes outside the gateway: the built-in
+// httpRequest, and the custom nodes of tenants. Nodes that only compute or pause
+// never reach it.
+type NodeRunner interface {
+	// Run makes one attempt; retries are the caller's. Only what was written to a
+	// connection that proves to be dead may be sent again, with the same key. What the
+	// other side did, refused or failed to do in time is an outcome, never an error,
+	// and so is a configuration that cannot be used. An error means that the attempt
+	// did not come to an end here: the context was done, and the error wraps its
+	// cause, or the process could not try. The attempt may then have had its effect or
+	// not, and is worth repeating. When the context is done, Run returns at once.
+	Run(ctx context.Context, call NodeCall) (NodeOutcome, error)
+
+	// Health asks an endpoint of custom nodes whether it lives. Whatever the endpoint
+	// does is a result; an error is as that of Run.
+	Health(ctx context.Context, check HealthCheck) (NodeHealth, error)
+}
+
+// NodeCall is one attempt of one node. Values are JSON trees as in package node.
+// Run reads them and keeps none.
+type NodeCall struct {
+	Tenant    tenant.ID
+	SubTenant string // empty for none
+	RunID     string
+	EntityID  string
+	NodeID    string // as the graph calls it
+	Type      node.Type
+	Version   string // semantic version of the node type
+	CanPause  bool   // the node type may answer that the run is to pause
+	Attempt   int    // 1 for the first
+	Inputs    any
+	Config    map[string]any // templates are resolved
+
+	// IdempotencyKey is the same for every attempt of the node in the run, and for no
+	// other node. It is sent along, so that a receiver that honours it has the effect
+	// once.
+	IdempotencyKey string
+
+	// Timeout bounds the attempt as a whole; zero means [DefaultNodeTimeout], or for an
+	// httpRequest what its configuration says. Past it the outcome is [NodeFailed]
+	// with the code timeout, retryable.
+	Timeout time.Duration
+
+	Endpoint string   // URL that runs a custom node; empty for an httpRequest
+	Secrets  []string // of the tenant's custom nodes, whsec_ and base64, the newest first; all sign
+}
+
+// NodeOutcome is what became of an attempt: [NodeCompleted], [NodeFailed] or
+// [NodePaused].
+type NodeOutcome interface{ nodeOutcome() }
+
+// NodeCompleted is an attempt that succeeded.
+type NodeCompleted struct {
+	Output any // JSON tree with numbers as json.Number or float64
+}
+
+// NodeFailed is an attempt that failed. The message is for the tenant: it names the
+// host that was called, and tells nothing of the gateway's network.
+type NodeFailed struct {
+	Code       string // lower_snake slug; what a custom node says is its own
+	Message    string
+	Retryable  bool          // another attempt may succeed (execution rules, "Failure")
+	RetryAfter time.Duration // how long the other side asked to wait; 0 when it did not, at most 24 h
+}
+
+// NodePaused is the wish of a custom node that the run pauses; only a node that can
+// pause has it granted.
+type NodePaused struct {
+	Event   string        // the run continues when this event arrives for its entity; empty for any input
+	Timeout time.Duration // how long to wait; 0 when the node does not say
+}
+
+func (NodeCompleted) nodeOutcome() {}
+func (NodeFailed) nodeOutcome()    {}
+func (NodePaused) nodeOutcome()    {}
+
+// HealthCheck names the endpoint of custom nodes to ask.
+type HealthCheck struct {
+	Tenant   tenant.ID
+	Endpoint string
+	Secrets  []string      // as in [NodeCall]
+	Timeout  time.Duration // zero means [DefaultNodeTimeout]
+}
+
+// NodeHealth is what an endpoint answered.
+type NodeHealth struct {
+	Healthy bool
+	Status  int           // of the answer; 0 when none came
+	Latency time.Duration // until the answer or the failure
+	Code    string        // why it is not healthy, as in [NodeFailed]; empty when it is
+	Message string
+}

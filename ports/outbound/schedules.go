@@ -1,0 +1,88 @@
+package outbound
+
+import (
+	"context"
+	"time"
+
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/domain/trigger"
+)
+
+// ScheduleRepository keeps when each schedule has to be looked at. It is for the
+// gateway itself, hence not scoped to one tenant.
+//
+// It holds exactly the triggers of type schedule that can fire: those that are active,
+// on the active version of an active workflow of an active tenant. The store sees to
+// that in the unit that changes any of it. A trigger that becomes able to fire, or whose
+// trigger.Trigger.ActivatedAt changes, is held as dealt with up to then and is to be
+// looked at at once; one that cannot fire any more is not held.
+type ScheduleRepository interface {
+	// Due returns at most limit schedules whose time to be looked at is not after now, the
+	// most overdue first. No other unit gets them until this one ends, and those that
+	// another unit has, or whose trigger another unit is about to delete, are left out
+	// without waiting.
+	Due(ctx context.Context, now time.Time, limit int) ([]DueSchedule, error)
+
+	// Advance records how far schedules were dealt with. One that is not held any more is
+	// left out.
+	Advance(ctx context.Context, looked []LookedAt) error
+
+	// Next returns the earliest time at which a schedule has to be looked at; ok is false
+	// when none ever has.
+	Next(ctx context.Context) (at time.Time, ok bool, err error)
+}
+
+// DueSchedule is a schedule that has to be looked at.
+type DueSchedule struct {
+	Trigger   *trigger.Trigger
+	DealtWith time.Time // every instant up to it was dealt with
+}
+
+// LookedAt is how far a schedule was dealt with.
+type LookedAt struct {
+	Tenant    tenant.ID
+	Trigger   trigger.ID
+	DealtWith time.Time
+	Next      time.Time // when to look again; zero for never
+}
+
+// FireRepository keeps the ledger of fires.
+type FireRepository interface {
+	// Record adds fires and returns those that it added, in their order. An instant of a
+	// trigger that the ledger holds already, or that is given a second time, is left as
+	// it is and not returned.
+	Record(ctx context.Context, fires []*trigger.Fire) (added []*trigger.Fire, err error)
+
+	// Amend writes the outcome, reason and run of fires that the ledger holds.
+	Amend(ctx context.Context, fires []*trigger.Fire) error
+
+	// List returns a page of a trigger's fires in the order of the instants, which are all
+	// different, with the exact number of those that fit. The query's field is not looked
+	// at. A trigger that does not exist has none.
+	List(ctx context.Context, owner tenant.ID, of trigger.ID, f trigger.FireFilter, q domain.Query) (domain.Page[*trigger.Fire], error)
+
+	// Sweep removes at most limit fires, of any tenant, that were recorded before the
+	// time, and returns how many.
+	Sweep(ctx context.Context, before time.Time, limit int) (int, error)
+}
+
+// RunStarter starts the runs that schedules ask for. The calls belong to the caller's
+// unit of work: their writes go through its stores and take effect with it or not at
+// all, and an error undoes it.
+type RunStarter interface {
+	// Unfinished says of each trigger, in their order, whether one of its runs is not over
+	// yet. Paused runs are not over.
+	Unfinished(ctx context.Context, st Stores, of []*trigger.Trigger) ([]bool, error)
+
+	// Start starts a run for each fire, under the fire's RunID, with its Payload, and for
+	// an entity of its own. It returns, in their order, why a run cannot be started,
+	// which is for people, or nothing where it was.
+	Start(ctx context.Context, st Stores, wanted []ScheduledRun) (refusals []string, err error)
+}
+
+// ScheduledRun is a run that a schedule asks for.
+type ScheduledRun struct {
+	Trigger *trigger.Trigger
+	Fire    *trigger.Fire
+}

@@ -1,0 +1,132 @@
+package outbound
+
+import (
+	"context"
+	"time"
+
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/event"
+	"github.com/sluicehq/sluice/domain/tenant"
+)
+
+// WebhookStores are the repositories of outgoing events in one unit of work. What
+// [Stores] says of all repositories holds for them, too. Events, deliveries and
+// endpoints go with their tenant.
+type WebhookStores struct {
+	Endpoints  EndpointRepository
+	Events     EventRepository
+	Deliveries DeliveryRepository
+}
+
+// EndpointRepository keeps webhook endpoints. Their secrets have to come back, hence
+// are kept as event.Secret.Reveal gives them.
+type EndpointRepository interface {
+	Insert(ctx context.Context, e *event.Endpoint) error
+
+	// Get returns NotFound with the code webhook_endpoint_not_found for an unknown id.
+	Get(ctx context.Context, owner tenant.ID, id event.EndpointID) (*event.Endpoint, error)
+
+	List(ctx context.Context, owner tenant.ID, f event.EndpointFilter, q domain.Query) (domain.Page[*event.Endpoint], error)
+
+	// Matching returns the endpoints that want an event of the type about the segment, as
+	// event.Endpoint.Wants says, by id. It holds none of them.
+	Matching(ctx context.Context, owner tenant.ID, t event.Type, sub tenant.SubTenantID) ([]*event.Endpoint, error)
+
+	Update(ctx context.Context, e *event.Endpoint) error
+
+	// Delete removes the endpoint with its deliveries. An unknown id is NotFound.
+	Delete(ctx context.Context, owner tenant.ID, id event.EndpointID) error
+}
+
+// EventRepository keeps events from when they happen, and which of them were not handed
+// to the endpoints yet.
+type EventRepository interface {
+	// Append adds events that wait to be handed to the endpoints. It is called in the unit
+	// that makes them happen, so that an event is told exactly when it took place.
+	Append(ctx context.Context, events ...*event.Event) error
+
+	// Get returns NotFound with the code event_not_found for an unknown id. It holds
+	// nothing, since events never change.
+	Get(ctx context.Context, owner tenant.ID, id event.ID) (*event.Event, error)
+
+	// Waiting returns at most limit events that wait, in rounds: the oldest of each tenant
+	// before the second of any, and so on; within a round the oldest first, ties by id. No
+	// other unit gets them until this one ends, and those that another unit has are left
+	// out without waiting. It is for the gateway itself, hence not scoped to one tenant.
+	Waiting(ctx context.Context, limit int) ([]*event.Event, error)
+
+	// Settle notes that events do not wait any more. Those that do not are left as they
+	// are.
+	Settle(ctx context.Context, events ...*event.Event) error
+
+	// Sweep removes at most limit events, of any tenant, that happened before the time,
+	// with their deliveries, and returns how many. One that waits, or that has a pending
+	// delivery, stays.
+	Sweep(ctx context.Context, before time.Time, limit int) (int, error)
+}
+
+// DeliveryRepository keeps the deliveries of events to endpoints.
+type DeliveryRepository interface {
+	// Insert adds deliveries, whose event and endpoint exist.
+	Insert(ctx context.Context, deliveries ...*event.Delivery) error
+
+	// Get returns NotFound with the code delivery_not_found for an unknown id.
+	Get(ctx context.Context, owner tenant.ID, id event.DeliveryID) (*event.Delivery, error)
+
+	// List returns a page of an endpoint's deliveries. An endpoint that does not exist has
+	// none.
+	List(ctx context.Context, owner tenant.ID, of event.EndpointID, f event.DeliveryFilter, q domain.Query) (domain.Page[*event.Delivery], error)
+
+	// Update writes what became of a delivery, its lease among it.
+	Update(ctx context.Context, d *event.Delivery) error
+
+	// Claim lends at most limit deliveries to the caller, which is for the gateway itself,
+	// hence not scoped to one tenant. A delivery can be lent when it is pending, its next
+	// attempt is not after now, and it is not leased beyond now. They come in rounds: the
+	// most overdue of each tenant before the second of any, and so on; within a round the
+	// most overdue first, ties by id.
+	//
+	// Of one endpoint at most perEndpoint deliveries are leased beyond now at the same
+	// time, those lent earlier among them, whoever claims. Two units never claim the same
+	// delivery; one that another unit holds is left out without waiting. Claim writes the
+	// lease, until the time given, and leaves the revision as it is: what is recorded
+	// later is fenced by the number of the attempt.
+	Claim(ctx context.Context, c DeliveryClaim) ([]DueDelivery, error)
+
+	// Next returns the earliest time at which a pending delivery is due and not leased; ok
+	// is false when there is none. It does not look at the bound of [DeliveryClaim].
+	Next(ctx context.Context) (at time.Time, ok bool, err error)
+}
+
+// DeliveryClaim says what is to be lent, and for how long.
+type DeliveryClaim struct {
+	Now         time.Time
+	Until       time.Time // the end of the leases, after Now
+	Limit       int
+	PerEndpoint int // how many of one endpoint may be leased at the same time
+}
+
+// DueDelivery is a delivery that was lent, with all that it takes to send it.
+type DueDelivery struct {
+	Delivery *event.Delivery
+	Endpoint *event.Endpoint // as it was when the delivery was claimed
+	Event    *event.Event
+}
+
+// Sender sends signed messages to endpoints.
+type Sender interface {
+	// Send posts the message once. Whatever the other side does, refuses or fails to do
+	// within event.SendTimeout is an outcome, never an error, and so is an address that
+	// calls may not go to. Redirects are not followed. An error means that the attempt did
+	// not come to an end here: the context was done, and the error wraps its cause, or the
+	// process could not try. The message may then have arrived or not, and is to be sent
+	// again.
+	Send(ctx context.Context, m SignedMessage) (event.Outcome, error)
+}
+
+// SignedMessage is what is sent to an endpoint.
+type SignedMessage struct {
+	URL       string
+	Signature event.Signature
+	Body      []byte // JSON; exactly these bytes are signed
+}

@@ -1,0 +1,143 @@
+package portstest
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/sluicehq/sluice/ports/outbound"
+)
+
+// SharedLimiter is the contract of outbound.Limiter between processes that share
+// their limits. open gives the way to join one empty set of limits: each call of join
+// is another process, and all of them read the clock.
+func SharedLimiter(t *testing.T, open func(*testing.T, outbound.Clock) (join func() outbound.Limiter)) {
+	start := func(t *testing.T) (processes []outbound.Limiter, clock *ManualClock) {
+		clock = &ManualClock{}
+		clock.Set(noon)
+		join := open(t, clock)
+		return []outbound.Limiter{join(), join(), join()}, clock
+	}
+
+	t.Run("in no window are more requests granted than the limit, whoever asks", func(t *testing.T) {
+		processes, clock := start(t)
+		run := 0
+		rapid.Check(t, func(rt *rapid.T) {
+			run++
+			subject, now := fmt.Sprint("property ", run), noon.Add(time.Duration(run)*time.Hour)
+			var model windowModel
+			for range rapid.IntRange(1, 60).Draw(rt, "requests") {
+				now = now.Add(time.Duration(rapid.IntRange(0, 30_000).Draw(rt, "wait")) * time.Millisecond)
+				clock.Set(now)
+				l, limit := rapid.SampledFrom(processes).Draw(rt, "process"), rapid.IntRange(1, 5).Draw(rt, "limit")
+				if diff := cmp.Diff(model.take(now, limit), take(rt, l, subject, limit)); diff != "" {
+					rt.Fatalf("at %s, limit %d: %s", now, limit, diff)
+				}
+			}
+		})
+	})
+
+	t.Run("all at once they are granted the limit exactly", func(t *testing.T) {
+		processes, clock := start(t)
+		const limit, asked = 40, 25 // by each of six goroutines at each instant
+		random, now := rand.New(rand.NewPCG(1, 2)), noon
+		var granted []time.Time
+		for range 20 {
+			now = now.Add(time.Duration(random.IntN(25_000)) * time.Millisecond)
+			clock.Set(now)
+			free := limit
+			for _, at := range granted {
+				if now.Sub(at) < time.Minute {
+					free--
+				}
+			}
+			got := takeAtOnce(t, processes, asked, limit)
+			if got != free {
+				t.Fatalf("at %s %d were granted, not the %d that were left", now, got, free)
+			}
+			for range got {
+				granted = append(granted, now)
+			}
+		}
+	})
+
+	t.Run("a place taken through one process is not free for another until it is left", func(t *testing.T) {
+		processes, _ := start(t)
+		held := []outbound.Entry{enter(t, processes[0], "a", many, 2), enter(t, processes[1], "a", many, 2)}
+		if !held[0].Inside || !held[1].Inside {
+			t.Fatalf("a free place was refused: %+v", held)
+		}
+		for i, l := range processes {
+			if enter(t, l, "a", many, 2).Inside {
+				t.Errorf("process %d gave a third place", i)
+			}
+		}
+		held[0].Leave()
+		enterSoon(t, processes[2], "a", 2)
+		if enter(t, processes[0], "a", many, 2).Inside {
+			t.Error("one place left made room for two")
+		}
+	})
+
+	t.Run("leaving twice frees no place that another process took meanwhile", func(t *testing.T) {
+		processes, _ := start(t)
+		first := enter(t, processes[0], "a", many, 1)
+		first.Leave()
+		enterSoon(t, processes[1], "a", 1)
+		first.Leave()
+		for range 100 {
+			for i, l := range processes {
+				if enter(t, l, "a", many, 1).Inside {
+					t.Fatalf("process %d gave a second place", i)
+				}
+			}
+		}
+	})
+
+	t.Run("requests at the same time are never more than the places", func(t *testing.T) {
+		processes, _ := start(t)
+		crowd(t, 7, processes...)
+	})
+}
+
+// takeAtOnce asks all processes from two goroutines each and returns how many
+// requests were granted.
+func takeAtOnce(t *testing.T, processes []outbound.Limiter, each, limit int) int {
+	t.Helper()
+	var granted atomic.Int64
+	var done sync.WaitGroup
+	for i := range 2 * len(processes) {
+		done.Go(func() {
+			for range each {
+				a, err := processes[i%len(processes)].Take(context.Background(), "at once", limit, time.Minute)
+				if err != nil {
+					t.Error(err)
+				}
+				if a.Granted {
+					granted.Add(1)
+				}
+			}
+		})
+	}
+	done.Wait()
+	return int(granted.Load())
+}
+
+// enterSoon enters as soon as a place is free, which it must be in a moment.
+func enterSoon(t *testing.T, l outbound.Limiter, subject string, places int) outbound.Entry {
+	t.Helper()
+	for giveUp := time.Now().Add(10 * time.Second); time.Now().Before(giveUp); {
+		if e := enter(t, l, subject, many, places); e.Inside {
+			return e
+		}
+	}
+	t.Fatal("a place that was left did not become free")
+	return outbound.Entry{}
+}

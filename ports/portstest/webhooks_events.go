@@ -1,0 +1,217 @@
+package portstest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/event"
+	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/ports/outbound"
+)
+
+// newEvent makes an event with every member filled in, seconds after noon.
+func newEvent(owner tenant.ID, seconds int) *event.Event {
+	return event.Restore(event.State{
+		ID: event.ID(newID("evt")), Tenant: owner, SubTenant: "team", Type: event.RunFailed, At: noon.Add(time.Duration(seconds) * time.Second),
+		Data: domain.RestoreDocument("{\"z\":1.50,\n \"a\":\"é <&> \\u0000\",\"n\":1e400}"),
+	})
+}
+
+// event stores an event that does not wait.
+func (f webhooks) event(owner tenant.ID) *event.Event {
+	f.Helper()
+	e := newEvent(owner, 0)
+	f.put(func(ctx context.Context, st outbound.WebhookStores) error {
+		return errors.Join(st.Events.Append(ctx, e), st.Events.Settle(ctx, e))
+	})
+	return e
+}
+
+func (f webhooks) append(events ...*event.Event) {
+	f.Helper()
+	f.put(func(ctx context.Context, st outbound.WebhookStores) error { return st.Events.Append(ctx, events...) })
+}
+
+func (f webhooks) getEvent(owner tenant.ID, id event.ID) (e *event.Event, err error) {
+	err = f.look(func(ctx context.Context, st outbound.WebhookStores) error {
+		e, err = st.Events.Get(ctx, owner, id)
+		return err
+	})
+	return e, err
+}
+
+// waiting checks which events wait.
+func (f webhooks) waiting(step string, limit int, want ...*event.Event) {
+	f.Helper()
+	f.put(func(ctx context.Context, st outbound.WebhookStores) error {
+		found, err := st.Events.Waiting(ctx, limit)
+		f.sameState(idsOf(want), idsOf(found))
+		if f.Failed() {
+			f.Fatal(step)
+		}
+		return err
+	})
+}
+
+func idsOf(all []*event.Event) (ids []event.ID) {
+	for _, e := range all {
+		ids = append(ids, e.ID())
+	}
+	return ids
+}
+
+// EventRepository is the contract of outbound.EventRepository.
+func EventRepository(t *testing.T, open OpenWebhooks) {
+	webhookCases(t, open, map[string]func(f webhooks){
+		"every field comes back, the data byte for byte, also of those that wait": func(f webhooks) {
+			want := newEvent(f.tenant().ID(), 1)
+			bare := event.Restore(event.State{ID: event.ID(newID("evt")), Tenant: want.Tenant(), Type: event.RunPaused, At: noon.Add(time.Minute)})
+			f.append(want, bare)
+			f.put(func(ctx context.Context, st outbound.WebhookStores) error {
+				found, err := st.Events.Waiting(ctx, 9)
+				for i, e := range []*event.Event{want, bare} {
+					got, errGet := st.Events.Get(ctx, e.Tenant(), e.ID())
+					if err = errors.Join(err, errGet); err != nil {
+						return err
+					}
+					for _, got := range []*event.Event{got, found[i]} {
+						if e.State() != got.State() || string(e.Body()) != string(got.Body()) {
+							f.Errorf("%+v is not %+v", got.State(), e.State())
+						}
+					}
+				}
+				return err
+			})
+		},
+		"an event of another tenant is as if it did not exist": func(f webhooks) {
+			e, other := f.event(f.tenant().ID()), f.tenant().ID()
+			_, err := f.getEvent(other, e.ID())
+			f.wantError(err, domain.NotFound, "event_not_found")
+			if errAbsent := errorOf(f.getEvent(other, "evt_absent")); err.Error() != errAbsent.Error() {
+				f.Errorf("%q differs from %q", err, errAbsent)
+			}
+		},
+		"an event waits until it is settled, and settling it twice is fine": func(f webhooks) {
+			owner := f.tenant().ID()
+			a, b := newEvent(owner, 0), newEvent(owner, 1)
+			f.append(a, b)
+			f.waiting("both", 9, a, b)
+			settle := func(ctx context.Context, st outbound.WebhookStores) error { return st.Events.Settle(ctx, a) }
+			f.put(settle)
+			f.put(settle)
+			f.waiting("one is settled", 9, b)
+			f.put(func(ctx context.Context, st outbound.WebhookStores) error {
+				return errors.Join(st.Events.Append(ctx), st.Events.Settle(ctx))
+			})
+			f.waiting("nothing was added or settled", 9, b)
+		},
+		"an event of a unit that fails did not happen": func(f webhooks) {
+			e := newEvent(f.tenant().ID(), 0)
+			err := f.try(func(ctx context.Context, st outbound.WebhookStores) error {
+				return errors.Join(st.Events.Append(ctx, e), errOnPurpose)
+			})
+			if !errors.Is(err, errOnPurpose) {
+				f.Fatal(err)
+			}
+			f.waiting("after the failure", 9)
+		},
+		"the tenants take turns, the oldest event of each first": func(f webhooks) {
+			flood, modest := f.tenant().ID(), f.tenant().ID()
+			var all []*event.Event
+			for i := range 4 {
+				all = append(all, newEvent(flood, i))
+			}
+			first, second := newEvent(modest, 5), newEvent(modest, 7)
+			f.append(all[2], all[0], second, all[3], first, all[1])
+			f.waiting("three", 3, all[0], first, all[1])
+			f.waiting("all of them", 9, all[0], first, all[1], second, all[2], all[3])
+		},
+		"of many units that hand events on at the same time each gets others": func(f webhooks) {
+			const all, units = 40, 8
+			owner := f.tenant().ID()
+			for i := range all {
+				f.append(newEvent(owner, i))
+			}
+			var mu sync.Mutex
+			seen := make(map[event.ID]int)
+			var done sync.WaitGroup
+			for range units {
+				done.Go(func() {
+					for range all {
+						var took []*event.Event
+						f.put(func(ctx context.Context, st outbound.WebhookStores) (err error) {
+							if took, err = st.Events.Waiting(ctx, 3); err != nil {
+								return err
+							}
+							return st.Events.Settle(ctx, took...)
+						})
+						mu.Lock()
+						for _, id := range idsOf(took) {
+							seen[id]++
+						}
+						mu.Unlock()
+					}
+				})
+			}
+			done.Wait()
+			for id, n := range seen {
+				if n != 1 {
+					f.Errorf("%s was taken %d times", id, n)
+				}
+			}
+			if len(seen) != all {
+				f.Errorf("%d of %d were taken", len(seen), all)
+			}
+		},
+		"sweeping removes the old ones with their deliveries, a batch at a time, but none that is under way": func(f webhooks) {
+			owner := f.tenant().ID()
+			to := f.endpoint(owner)
+			var all []*event.Event
+			for i := range 6 {
+				all = append(all, newEvent(owner, i))
+			}
+			waits, pending, young, old := all[0], all[1], all[5], all[2:5]
+			f.append(all...)
+			f.put(func(ctx context.Context, st outbound.WebhookStores) error { return st.Events.Settle(ctx, all[1:]...) })
+			under := f.delivery(to, pending)
+			ended := f.delivery(to, old[0])
+			f.put(func(ctx context.Context, st outbound.WebhookStores) error {
+				d, err := st.Deliveries.Get(ctx, owner, ended.ID())
+				if err != nil {
+					return err
+				}
+				d.Record(1, noon, event.Outcome{Status: 200})
+				return st.Deliveries.Update(ctx, d)
+			})
+			var swept []string
+			for range 3 {
+				f.put(func(ctx context.Context, st outbound.WebhookStores) error {
+					n, err := st.Events.Sweep(ctx, young.At(), 2)
+					swept = append(swept, fmt.Sprint(n))
+					return err
+				})
+			}
+			if got := strings.Join(swept, " "); got != "2 1 0" {
+				f.Errorf("swept %s", got)
+			}
+			for _, e := range []*event.Event{waits, pending, young} {
+				if _, err := f.getEvent(owner, e.ID()); err != nil {
+					f.Error(err)
+				}
+			}
+			for _, e := range old {
+				f.wantError(errorOf(f.getEvent(owner, e.ID())), domain.NotFound, "event_not_found")
+			}
+			f.wantError(errorOf(f.getDelivery(owner, ended.ID())), domain.NotFound, "delivery_not_found")
+			if _, err := f.getDelivery(owner, under.ID()); err != nil {
+				f.Error(err)
+			}
+		},
+	})
+}
