@@ -63,7 +63,9 @@ type composed struct {
 	Services map[string]struct {
 		Environment map[string]string
 		Secrets     []string
-		Deploy      struct{ Resources struct{ Limits map[string]any } }
+		Deploy      struct {
+			Resources struct{ Limits map[string]any }
+		}
 		Healthcheck struct {
 			Test    []string
 			Disable bool

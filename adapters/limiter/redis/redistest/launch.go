@@ -108,10 +108,19 @@ func (in *Instance) Restart(ctx context.Context) error {
 func (in *Instance) Kill() { in.end(syscall.SIGKILL) }
 
 // Freeze has the server answer nothing while it keeps its connections, until [Instance.Thaw].
-func (in *Instance) Freeze() error { return in.cmd.Process.Signal(syscall.SIGSTOP) }
+func (in *Instance) Freeze() error { return in.signal(syscall.SIGSTOP) }
 
 // Thaw ends [Instance.Freeze].
-func (in *Instance) Thaw() error { return in.cmd.Process.Signal(syscall.SIGCONT) }
+func (in *Instance) Thaw() error { return in.signal(syscall.SIGCONT) }
+
+func (in *Instance) signal(sig syscall.Signal) error {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.ended == nil {
+		return os.ErrProcessDone
+	}
+	return in.cmd.Process.Signal(sig)
+}
 
 // Stop ends the server and removes its folder.
 func (in *Instance) Stop() {
