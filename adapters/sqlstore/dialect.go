@@ -1,11 +1,5 @@
 package sqlstore
 
-import (
-	"context"
-
-	"github.com/jmoiron/sqlx"
-)
-
 // Dialect is what differs between the databases.
 type Dialect struct {
 	// ForUpdate is appended to a SELECT whose rows the unit will change. It is empty
@@ -30,10 +24,11 @@ type Dialect struct {
 	// time. Parameters: tenant, scope, key, time.
 	ClaimOutcome string
 
-	// InsertTriggers adds the triggers whose version exists and whose key, if any, is
-	// free, each with its outcome, and returns the identifiers of those it added. It is
-	// nil where many statements in one transaction do as well.
-	InsertTriggers func(ctx context.Context, db *sqlx.DB, rows []TriggerEntry) (added []string, err error)
+	// InsertTriggers is a statement, and its arguments for a batch, that adds the triggers
+	// whose version exists and whose key, if any, is free, each with its outcome, and
+	// returns the identifiers of those it added. It is nil where many statements in one
+	// transaction do as well.
+	InsertTriggers func(batch []TriggerEntry) (statement string, args []any)
 
 	// Intakes is how many batches of triggers are committed at the same time; 0 means 1.
 	Intakes int

@@ -194,9 +194,12 @@ func (s *Store) insertAtOnce(ctx context.Context, batch []*entry) ([]bool, error
 			Scope: e.once.Scope, Key: e.once.Key, Fingerprint: e.once.Fingerprint, Answer: e.answer,
 		})
 	}
-	added, err := s.dialect.InsertTriggers(ctx, s.writer.db, rows)
-	if err != nil {
-		return nil, s.diagnosed(ctx, s.translate(err))
+	var added []string
+	u := &unit{pool: s.writer, store: s}
+	defer func() { s.writer.prepare(ctx, u.unprepared) }()
+	statement, args := s.dialect.InsertTriggers(rows)
+	if err := u.list(ctx, "insert triggers", &added, statement, args...); err != nil {
+		return nil, s.diagnosed(ctx, err)
 	}
 	for _, id := range added {
 		done[index[id]] = true

@@ -113,7 +113,7 @@ func (c *Courier) attempt(ctx context.Context, due outbound.DueDelivery) error {
 	ctx = context.WithoutCancel(ctx)
 	d := due.Delivery
 	if !due.Endpoint.Active() && !d.Manual() {
-		return c.describe(d, c.abandon(ctx, d))
+		return describe(d, c.abandon(ctx, d))
 	}
 	number, at, body := d.NextAttempt(), c.clock.Now(), due.Event.Body()
 	outcome, err := c.sender.Send(ctx, outbound.SignedMessage{
@@ -121,9 +121,9 @@ func (c *Courier) attempt(ctx context.Context, due outbound.DueDelivery) error {
 		Signature: event.Sign(due.Endpoint.SigningSecrets(at), string(d.ID()), at, body),
 	})
 	if err != nil {
-		return c.describe(d, err) // it is sent again when its lease has ended
+		return describe(d, err) // it is sent again when its lease has ended
 	}
-	return c.describe(d, c.record(ctx, d, number, at, outcome))
+	return describe(d, c.record(ctx, d, number, at, outcome))
 }
 
 // record writes down what became of an attempt, and switches the endpoint off where it
@@ -185,7 +185,7 @@ func unlessGone(err error) error {
 }
 
 // describe names the delivery in an error.
-func (c *Courier) describe(d *event.Delivery, err error) error {
+func describe(d *event.Delivery, err error) error {
 	if err == nil {
 		return nil
 	}

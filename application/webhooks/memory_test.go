@@ -138,7 +138,7 @@ func page[S, A any](all []S, q domain.Query, restore func(S) A, key func(S) time
 		}
 		return c
 	})
-	found := domain.Page[A]{Total: len(all), Limit: q.Limit(), Offset: q.PageRequest.Offset()}
+	found := domain.Page[A]{Total: len(all), Limit: q.Limit(), Offset: q.Offset()}
 	for i := found.Offset; i < min(len(all), found.Offset+found.Limit); i++ {
 		found.Items = append(found.Items, restore(all[i]))
 	}

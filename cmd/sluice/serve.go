@@ -43,6 +43,7 @@ type started func(ctx context.Context, store *sqlstore.Store, baseURL string) er
 
 // serve runs the gateway until ctx ends, and then until its requests are done.
 func (p *program) serve(ctx context.Context, cfg config, noMigrate bool, begin started) error {
+	tuneCollector(p.environ)
 	log := newLogger(p.stderr, cfg)
 	for _, name := range unknownSettings(p.environ) {
 		log.Warn().Str("variable", name).Msg("this variable looks like a setting, but there is none of that name; see sluice --help")
@@ -77,16 +78,10 @@ func (p *program) serve(ctx context.Context, cfg config, noMigrate bool, begin s
 	if err != nil {
 		return fmt.Errorf("listen on %s (SLUICE_LISTEN): %w", cfg.Listen, err)
 	}
-	baseURL := cfg.BaseURL
-	if baseURL == "" {
-		baseURL = "http://" + reachable(listener.Addr().String())
-	}
-	db, err := databaseOf(cfg.DatabaseURL)
+	baseURL, err := cfg.announce(log, listener.Addr().String())
 	if err != nil {
 		return err
 	}
-	log.Info().Str("version", version).Str("address", listener.Addr().String()).Str("baseUrl", baseURL).
-		Stringer("database", db).Msg("the gateway is ready")
 	if begin != nil {
 		if err := begin(ctx, store, baseURL); err != nil {
 			_ = listener.Close() // the first error says more
@@ -95,11 +90,26 @@ func (p *program) serve(ctx context.Context, cfg config, noMigrate bool, begin s
 	}
 	var background sync.WaitGroup
 	defer background.Wait() // before the store is closed
-	ctx, stop := context.WithCancel(ctx)
+	// It goes on while requests are served, which is longer than ctx.
+	whileServing, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
-	background.Go(func() { keepUp(ctx, log, g.Upkeep) })
-	background.Go(func() { followChanges(ctx, log, store, g.Directory) })
+	background.Go(func() { keepUp(whileServing, log, g.Upkeep) })
+	background.Go(func() { followChanges(whileServing, log, store, g.Directory) })
 	return front.until(ctx, listener)
+}
+
+// announce logs that the gateway listens on an address, and returns where clients
+// reach it.
+func (c config) announce(log zerolog.Logger, address string) (baseURL string, err error) {
+	db, err := databaseOf(c.DatabaseURL)
+	if err != nil {
+		return "", err
+	}
+	if baseURL = c.BaseURL; baseURL == "" {
+		baseURL = "http://" + reachable(address)
+	}
+	log.Info().Str("version", version).Str("address", address).Str("baseUrl", baseURL).Stringer("database", db).Msg("the gateway is ready")
+	return baseURL, nil
 }
 
 // gateway is what sluice serve runs.

@@ -110,7 +110,7 @@ func TestWhileItDrainsTheGatewayIsNotReadyAndServesOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	answers := bufio.NewReader(c)
-	ask := func() *http.Response {
+	ask := func() (status int, closing bool) {
 		t.Helper()
 		if _, err := c.Write([]byte("GET / HTTP/1.1\r\nHost: a\r\n\r\n")); err != nil {
 			t.Fatal(err)
@@ -120,18 +120,18 @@ func TestWhileItDrainsTheGatewayIsNotReadyAndServesOn(t *testing.T) {
 			t.Fatal(err)
 		}
 		_ = answer.Body.Close()
-		return answer
+		return answer.StatusCode, answer.Close
 	}
 	go func() { _ = s.until(ctx, listener) }() // ends with the test's process: it drains for an hour
-	if got := ask(); got.StatusCode != http.StatusOK || got.Close {
-		t.Errorf("before: %d, closing %t", got.StatusCode, got.Close)
+	if status, closing := ask(); status != http.StatusOK || closing {
+		t.Errorf("before: %d, closing %t", status, closing)
 	}
 	stop()
 	for !leaving.away.Load() { // until the server has seen it
 		time.Sleep(time.Millisecond)
 	}
-	if got := ask(); got.StatusCode != http.StatusServiceUnavailable || !got.Close {
-		t.Errorf("on the connection that was open: %d, closing %t", got.StatusCode, got.Close)
+	if status, closing := ask(); status != http.StatusServiceUnavailable || !closing {
+		t.Errorf("on the connection that was open: %d, closing %t", status, closing)
 	}
 	if _, err := answers.ReadByte(); err == nil {
 		t.Error("the connection stays open after its last answer")

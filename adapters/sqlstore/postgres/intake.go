@@ -1,11 +1,8 @@
 package postgres
 
 import (
-	"context"
-	"fmt"
 	"time"
 
-	"github.com/jmoiron/sqlx"
 	"github.com/lib/pq"
 
 	"github.com/sluicehq/sluice/adapters/sqlstore"
@@ -39,8 +36,48 @@ FROM asked a
 WHERE a.key = '' OR EXISTS (SELECT FROM claimed c WHERE c.tenant_id = a.tenant_id AND c.scope = a.scope AND c.key = a.key)
 RETURNING id`
 
+// insertTriggerSQL does the same for one trigger without a key: a request that finds
+// itself alone waits a third of the time.
+const insertTriggerSQL = `
+INSERT INTO triggers (tenant_id, id, sub_tenant_id, workflow_version_id, name, search_text, type, config,
+	is_active, activated_at, created_at, updated_at, revision)
+SELECT $1, $2, $3, v.id, $5, $6, $7, $8, $9, $10, $11, $11, 1
+FROM workflow_versions v WHERE v.tenant_id = $1 AND v.id = $4
+RETURNING id`
+
+// insertTriggerOnceSQL does the same for one trigger with a key.
+const insertTriggerOnceSQL = `
+WITH claimed AS (
+	INSERT INTO outcomes (tenant_id, scope, key, fingerprint, answer, created_at)
+	SELECT $1, $12, $13, $14, $15, $11 FROM workflow_versions v WHERE v.tenant_id = $1 AND v.id = $4
+	ON CONFLICT (tenant_id, scope, key) DO UPDATE
+	SET fingerprint = excluded.fingerprint, answer = excluded.answer, created_at = excluded.created_at
+	WHERE outcomes.created_at <= $16
+	RETURNING key
+)
+INSERT INTO triggers (tenant_id, id, sub_tenant_id, workflow_version_id, name, search_text, type, config,
+	is_active, activated_at, created_at, updated_at, revision)
+SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $11, 1 FROM claimed
+RETURNING id`
+
+// insertTrigger adds one trigger with one statement.
+func insertTrigger(row sqlstore.TriggerEntry) (statement string, args []any) {
+	st := row.State
+	args = []any{
+		string(st.Tenant), string(st.ID), string(st.SubTenant), string(st.Version), st.Name, row.SearchText, string(st.Type),
+		st.Config.Document().String(), st.Active, st.ActivatedAt, st.CreatedAt,
+	}
+	if row.Key == "" {
+		return insertTriggerSQL, args
+	}
+	return insertTriggerOnceSQL, append(args, row.Scope, row.Key, row.Fingerprint, row.Answer, st.CreatedAt.Add(-domain.OnceRetention))
+}
+
 // insertTriggers adds a batch with one statement.
-func insertTriggers(ctx context.Context, db *sqlx.DB, rows []sqlstore.TriggerEntry) (added []string, err error) {
+func insertTriggers(rows []sqlstore.TriggerEntry) (statement string, args []any) {
+	if len(rows) == 1 {
+		return insertTrigger(rows[0])
+	}
 	const texts = 13
 	var columns [texts][]string
 	active := make([]bool, len(rows))
@@ -62,16 +99,12 @@ func insertTriggers(ctx context.Context, db *sqlx.DB, rows []sqlstore.TriggerEnt
 	for i, row := range rows {
 		answers[i] = string(row.Answer)
 	}
-	args := make([]any, 0, texts+3)
+	args = make([]any, 0, texts+3)
 	for c, column := range columns {
 		if c == 8 {
 			args = append(args, pq.BoolArray(active))
 		}
 		args = append(args, pq.StringArray(column))
 	}
-	args = append(args, pq.StringArray(answers), domain.OnceRetention.Seconds())
-	if err := db.SelectContext(ctx, &added, insertTriggersSQL, args...); err != nil {
-		return nil, fmt.Errorf("insert triggers: %w", err)
-	}
-	return added, nil
+	return insertTriggersSQL, append(args, pq.StringArray(answers), domain.OnceRetention.Seconds())
 }
