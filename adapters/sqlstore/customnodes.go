@@ -39,6 +39,15 @@ type customNodeRow struct {
 	Revision     int64     `db:"revision"`
 }
 
+// targets are where the columns of a list go.
+func (row *customNodeRow) targets() []any {
+	return []any{
+		&row.ID, &row.Tenant, &row.Type, &row.Version, &row.Name, &row.Description, &row.InputSchema,
+		&row.OutputSchema, &row.ConfigSchema, &row.Endpoint, &row.CanPause, &row.Active, &row.Translations,
+		&row.CreatedAt, &row.UpdatedAt, &row.Revision, &row.Total,
+	}
+}
+
 type translationJSON struct {
 	Name        string `json:"name,omitempty"`
 	Description string `json:"description,omitempty"`

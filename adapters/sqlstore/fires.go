@@ -30,6 +30,14 @@ type fireRow struct {
 	RecordedAt  time.Time `db:"recorded_at"`
 }
 
+// targets are where the columns of a list go.
+func (row *fireRow) targets() []any {
+	return []any{
+		&row.Tenant, &row.Trigger, &row.ScheduledAt, &row.Outcome, &row.Reason, &row.RunID, &row.RecordedAt,
+		&row.Total,
+	}
+}
+
 func (row fireRow) restore() (*trigger.Fire, error) {
 	return trigger.RestoreFire(trigger.FireState{
 		Trigger: trigger.ID(row.Trigger), Tenant: tenant.ID(row.Tenant), At: row.ScheduledAt.UTC(), Outcome: trigger.Outcome(row.Outcome),

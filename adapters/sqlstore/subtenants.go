@@ -27,6 +27,14 @@ type subTenantRow struct {
 	Revision    int64     `db:"revision"`
 }
 
+// targets are where the columns of a list go.
+func (row *subTenantRow) targets() []any {
+	return []any{
+		&row.ID, &row.Tenant, &row.SubTenant, &row.Name, &row.Description, &row.CreatedAt, &row.UpdatedAt,
+		&row.Revision, &row.Total,
+	}
+}
+
 func (row subTenantRow) restore() (*tenant.SubTenant, error) {
 	return tenant.RestoreSubTenant(tenant.SubTenantState{
 		ID: tenant.RegistrationID(row.ID), Tenant: tenant.ID(row.Tenant), SubTenant: tenant.SubTenantID(row.SubTenant),

@@ -33,6 +33,14 @@ type triggerRow struct {
 	Revision  int64     `db:"revision"`
 }
 
+// targets are where the columns of a list go.
+func (row *triggerRow) targets() []any {
+	return []any{
+		&row.ID, &row.Tenant, &row.SubTenant, &row.Version, &row.Name, &row.Type, &row.Config, &row.Active,
+		&row.Activated, &row.CreatedAt, &row.UpdatedAt, &row.Revision, &row.Total,
+	}
+}
+
 func (row triggerRow) restore() *trigger.Trigger {
 	return trigger.Restore(trigger.State{
 		ID: trigger.ID(row.ID), Tenant: tenant.ID(row.Tenant), SubTenant: tenant.SubTenantID(row.SubTenant),

@@ -105,6 +105,28 @@ func (u *unit) list(ctx context.Context, what string, dest any, query string, ar
 	return u.read(what, sqlx.SelectContext(ctx, u.queryer(), dest, query, args...))
 }
 
+// each calls fn for each row.
+func (u *unit) each(ctx context.Context, what string, fn func(*sql.Rows) error, query string, args ...any) error {
+	rows, err := u.query(ctx, query, args)
+	if err != nil {
+		return u.read(what, err)
+	}
+	defer func() { _ = rows.Close() }() // Err says what went wrong
+	for rows.Next() {
+		if err := fn(rows); err != nil {
+			return u.read(what, err)
+		}
+	}
+	return u.read(what, rows.Err())
+}
+
+func (u *unit) query(ctx context.Context, query string, args []any) (*sql.Rows, error) {
+	if st, ok := u.statement(ctx, query); ok {
+		return st.QueryContext(ctx, args...) //nolint:sqlclosecheck // closed by each
+	}
+	return u.queryer().QueryContext(ctx, query, args...) //nolint:sqlclosecheck // closed by each
+}
+
 // statement returns the prepared statement of a query, or notes that there is none.
 func (u *unit) statement(ctx context.Context, query string) (*sqlx.Stmt, bool) {
 	st, ok := u.pool.statement(query)

@@ -31,6 +31,14 @@ type versionRow struct {
 	Revision    int64      `db:"revision"`
 }
 
+// targets are where the columns of a list go.
+func (row *versionRow) targets() []any {
+	return []any{
+		&row.ID, &row.Workflow, &row.Tenant, &row.SubTenant, &row.Number, &row.Graph, &row.Active, &row.PublishedAt,
+		&row.CreatedAt, &row.Revision, &row.Total,
+	}
+}
+
 func (row versionRow) restore() (*workflow.Version, error) {
 	graph, err := decodeGraph(row.Graph)
 	if err != nil {

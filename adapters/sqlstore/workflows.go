@@ -31,6 +31,14 @@ type workflowRow struct {
 	Revision    int64     `db:"revision"`
 }
 
+// targets are where the columns of a list go.
+func (row *workflowRow) targets() []any {
+	return []any{
+		&row.ID, &row.Tenant, &row.SubTenant, &row.Name, &row.Description, &row.Active, &row.CreatedAt,
+		&row.UpdatedAt, &row.Revision, &row.Total,
+	}
+}
+
 func (row workflowRow) restore() *workflow.Workflow {
 	return workflow.Restore(workflow.State{
 		ID: workflow.ID(row.ID), Tenant: tenant.ID(row.Tenant), SubTenant: tenant.SubTenantID(row.SubTenant),
