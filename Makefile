@@ -9,7 +9,7 @@ TOOL     := go tool -modfile=deploy/tools/go.mod
 LINT     := $(TOOL) golangci-lint
 NODE     := $(shell command -v npm 2>/dev/null)
 # Packages that share state between goroutines; the others have nothing to race for.
-RACE     := ./adapters/httpapi/... ./adapters/limiter/... ./adapters/sqlstore/... ./adapters/system/... ./adapters/expression/... ./application/... ./cmd/... ./domain/trigger/...
+RACE     := ./adapters/httpapi/... ./adapters/limiter/... ./adapters/sqlstore/... ./adapters/system/... ./adapters/expression/... ./application/... ./cmd/... ./domain/trigger/... ./deploy/rolling
 
 .DEFAULT_GOAL := help
 

@@ -14,6 +14,8 @@ import (
 
 	"github.com/caarlos0/env/v11"
 	"github.com/rs/zerolog"
+
+	"github.com/sluicehq/sluice/adapters/limiter/redis"
 )
 
 // envPrefix stands before the name of every setting.
@@ -25,6 +27,8 @@ type config struct {
 	DatabaseURL     string        `env:"DATABASE_URL" envDefault:"sqlite:data/sluice.db" help:"where everything is kept: sqlite:<file> or postgres://user:password@host:port/database?sslmode=…"`
 	DatabaseURLFile string        `env:"DATABASE_URL_FILE,file" help:"file that holds the database URL, in place of DATABASE_URL"`
 	DatabasePool    int           `env:"DATABASE_MAX_CONNECTIONS" envDefault:"16" help:"greatest number of connections to PostgreSQL"`
+	RedisURL        string        `env:"REDIS_URL" help:"Redis or Valkey in which all processes count requests together: redis://user:password@host:port/0 or rediss://… (default: each process counts on its own)"`
+	RedisURLFile    string        `env:"REDIS_URL_FILE,file" help:"file that holds the Redis URL, in place of REDIS_URL"`
 	Listen          string        `env:"LISTEN" envDefault:"127.0.0.1:8080" help:"address and port to serve on; port 0 takes a free one"`
 	BaseURL         string        `env:"BASE_URL" help:"address under which clients reach the gateway; shown in examples (default: http://<the address it listens on>)"`
 	LogLevel        zerolog.Level `env:"LOG_LEVEL" envDefault:"info" help:"trace, debug, info, warn, error or disabled"`
@@ -66,6 +70,9 @@ func readConfig(environ []string) (config, error) {
 	}
 	if cfg.DatabaseURLFile != "" {
 		cfg.DatabaseURL = strings.TrimSpace(cfg.DatabaseURLFile)
+	}
+	if cfg.RedisURLFile != "" {
+		cfg.RedisURL = strings.TrimSpace(cfg.RedisURLFile)
 	}
 	mistakes = append(mistakes, cfg.mistakes()...)
 	cfg.tracesEndpoint, err = tracesEndpoint(env.ToMap(environ))
@@ -144,6 +151,7 @@ func (c config) mistakes() []error {
 	}
 	_, err := databaseOf(c.DatabaseURL)
 	check(err == nil, "DATABASE_URL", "must be sqlite:<file> or postgres://user:password@host:port/database")
+	check(c.RedisURL == "" || redis.CheckAddress(c.RedisURL) == nil, "REDIS_URL", "must be redis://user:password@host:port/0, rediss://… or unix://…")
 	check(c.DatabasePool >= 2 && c.DatabasePool <= 1000, "DATABASE_MAX_CONNECTIONS", "must be between 2 and 1000")
 	_, _, err = net.SplitHostPort(c.Listen)
 	check(err == nil, "LISTEN", "must be an address and a port, such as 127.0.0.1:8080 or :8080")

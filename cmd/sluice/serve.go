@@ -61,8 +61,13 @@ func (p *program) serve(ctx context.Context, cfg config, noMigrate bool, begin s
 		return err
 	}
 	defer watch.close()
+	limiter, closeLimiter, err := openLimiter(ctx, log, cfg, watch.metrics)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = closeLimiter() }() // places that are not given back run out
 	leaving := new(going)
-	g, err := newGateway(store, watch.tracing.UnitOfWork(store), httpapi.Options{
+	g, err := newGateway(store, watch.tracing.UnitOfWork(store), limiter, httpapi.Options{
 		Log: log, MaxBody: cfg.MaxBody, AllowedOrigins: cfg.CORSOrigins, TrustedProxies: cfg.TrustedProxies,
 		Observers: watch.observers(), Now: system.Clock{}.Now, NewID: system.Random{}.ID, Ready: leaving.unlessGoing(ready(store)),
 	})

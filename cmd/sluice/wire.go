@@ -8,7 +8,6 @@ import (
 	"github.com/sluicehq/sluice/adapters/directory"
 	"github.com/sluicehq/sluice/adapters/expression"
 	"github.com/sluicehq/sluice/adapters/httpapi"
-	"github.com/sluicehq/sluice/adapters/limiter/memory"
 	"github.com/sluicehq/sluice/adapters/sqlstore"
 	"github.com/sluicehq/sluice/adapters/system"
 	"github.com/sluicehq/sluice/application/admission"
@@ -29,7 +28,6 @@ var driven = wire.NewSet(
 	wire.Struct(new(expression.Checker)), wire.Bind(new(outbound.Expressions), new(expression.Checker)),
 	sqlstore.NewTriggerIntake, wire.Bind(new(outbound.TriggerIntake), new(*sqlstore.TriggerIntake)),
 	directory.New, wire.Bind(new(outbound.Directory), new(*directory.Directory)),
-	memory.New, wire.Bind(new(outbound.Limiter), new(*memory.Limiter)),
 )
 
 // core binds each inbound port to its use cases.
@@ -50,7 +48,7 @@ var core = wire.NewSet(
 
 // newGateway assembles what sluice serve runs. work is the store's, which somebody may
 // follow.
-func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, opts httpapi.Options) (gateway, error) {
+func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, limiter outbound.Limiter, opts httpapi.Options) (gateway, error) {
 	wire.Build(driven, core,
 		wire.Struct(new(httpapi.Ports), "*"), httpapi.New, wire.Struct(new(gateway), "*"))
 	return gateway{}, nil

@@ -19,6 +19,15 @@ var errAddress = errors.New("the address of Redis must be a URL: redis://user:pa
 // measured with a clock that is up to 50 ms late.
 const connectTimeout = 5 * time.Second
 
+// CheckAddress says whether an address is one that [New] takes. The error does not
+// show it.
+func CheckAddress(address string) error {
+	if _, err := goredis.ParseURL(address); err != nil {
+		return errAddress
+	}
+	return nil
+}
+
 // connect makes a client that talks to nobody yet.
 func connect(address string) (*goredis.Client, error) {
 	opts, err := goredis.ParseURL(address)

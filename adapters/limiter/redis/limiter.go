@@ -130,8 +130,8 @@ func (l *Limiter) Take(ctx context.Context, subject string, limit int, window ti
 		if err == nil {
 			return got.Allowance, nil
 		}
-		if gone := ctx.Err(); gone != nil {
-			return outbound.Allowance{}, gone
+		if err := gone(ctx); err != nil {
+			return outbound.Allowance{}, err
 		}
 		l.fail(era, err)
 	}
@@ -149,13 +149,22 @@ func (l *Limiter) Enter(ctx context.Context, subject string, limit int, window t
 		if err == nil {
 			return entry, nil
 		}
-		if gone := ctx.Err(); gone != nil {
-			return entry, gone
+		if err := gone(ctx); err != nil {
+			return entry, err
 		}
 		l.fail(era, err)
 	}
 	l.opts.FellBack()
 	return l.fallback.Enter(ctx, subject, limit, window, places)
+}
+
+// gone says whether the caller has given up, and how. A connection may notice a
+// deadline that has passed before the context does.
+func gone(ctx context.Context) error {
+	if deadline, ok := ctx.Deadline(); ok && !time.Now().Before(deadline) {
+		return context.DeadlineExceeded
+	}
+	return ctx.Err()
 }
 
 func (l *Limiter) enter(ctx context.Context, r request) (outbound.Entry, error) {

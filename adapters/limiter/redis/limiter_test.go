@@ -1,0 +1,294 @@
+package redis_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	goredis "github.com/redis/go-redis/v9"
+
+	"github.com/sluicehq/sluice/adapters/limiter/redis"
+	"github.com/sluicehq/sluice/adapters/limiter/redis/redistest"
+	"github.com/sluicehq/sluice/ports/outbound"
+	"github.com/sluicehq/sluice/ports/portstest"
+)
+
+func TestMain(m *testing.M) {
+	if address := os.Getenv(holderVariable); address != "" {
+		holdAndWait(address)
+	}
+	if os.Getenv(quietVariable) != "" {
+		useAbsentServer()
+	}
+	redistest.Main(m)
+}
+
+// servers are what the limiter is tested on: one that runs in the test's process, and
+// a real one.
+var servers = map[string]func(*testing.T) string{
+	"miniredis": func(t *testing.T) string { return "redis://" + miniredis.RunT(t).Addr() },
+	"real":      func(t *testing.T) string { return redistest.Start(t) },
+}
+
+// noFallback is for tests in which Redis answers.
+type noFallback struct{ t testing.TB }
+
+func (n noFallback) Take(context.Context, string, int, time.Duration) (outbound.Allowance, error) {
+	n.t.Error("a request was counted by the process on its own")
+	return outbound.Allowance{}, nil
+}
+
+func (n noFallback) Enter(context.Context, string, int, time.Duration, int) (outbound.Entry, error) {
+	n.t.Error("a request was counted by the process on its own")
+	return outbound.Entry{Leave: func() {}}, nil
+}
+
+// patient never takes a busy machine for an outage.
+const patient = 30 * time.Second
+
+// join opens a limiter of the production kind, but patient.
+func join(t testing.TB, address string, opts redis.Options) *redis.Limiter {
+	t.Helper()
+	opts.Timeout = patient
+	opts.Warn = func(err error) { t.Errorf("an outage: %v", err) }
+	return joinWith(t, address, noFallback{t}, opts, nil)
+}
+
+func joinWith(t testing.TB, address string, fallback outbound.Limiter, opts redis.Options, clock outbound.Clock) *redis.Limiter {
+	t.Helper()
+	l, err := redis.OpenAt(context.Background(), address, fallback, opts, clock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := l.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	return l
+}
+
+// client talks to the server behind the limiter's back.
+func client(t testing.TB, address string) *goredis.Client {
+	t.Helper()
+	opts, err := goredis.ParseURL(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := goredis.NewClient(opts)
+	t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+// timeless are leases that outlast any step of a test's clock.
+const timeless = 100 * 365 * 24 * time.Hour
+
+func TestLimiter(t *testing.T) {
+	for name, start := range servers {
+		t.Run(name, func(t *testing.T) {
+			address := start(t)
+			portstest.Limiter(t, func(t *testing.T, clock outbound.Clock) outbound.Limiter {
+				opts := redis.Options{Prefix: redistest.Prefix(), Timeout: patient, Lease: timeless}
+				return joinWith(t, address, noFallback{t}, opts, clock)
+			})
+			portstest.SharedLimiter(t, func(t *testing.T, clock outbound.Clock) func() outbound.Limiter {
+				opts := redis.Options{Prefix: redistest.Prefix(), Timeout: patient, Lease: timeless}
+				return func() outbound.Limiter { return joinWith(t, address, noFallback{t}, opts, clock) }
+			})
+		})
+	}
+}
+
+// grant is a request that was granted at some time between two.
+type grant struct{ asked, answered time.Time }
+
+func TestProcessesShareTheServersTime(t *testing.T) {
+	for name, start := range servers {
+		t.Run(name, func(t *testing.T) {
+			address, prefix := start(t), redistest.Prefix()
+			const limit, window = 20, 100 * time.Millisecond
+			var mu sync.Mutex
+			var grants []grant
+			var done sync.WaitGroup
+			end := time.Now().Add(8 * window)
+			for range 2 {
+				l := join(t, address, redis.Options{Prefix: prefix})
+				for range 2 {
+					done.Go(func() {
+						for asked := time.Now(); asked.Before(end); asked = time.Now() {
+							a, err := l.Take(t.Context(), "a", limit, window)
+							if err != nil {
+								t.Error(err)
+							}
+							if a.Granted {
+								mu.Lock()
+								grants = append(grants, grant{asked, time.Now()})
+								mu.Unlock()
+							}
+						}
+					})
+				}
+			}
+			done.Wait()
+			slices.SortFunc(grants, func(a, b grant) int { return a.asked.Compare(b.asked) })
+			for i, first := range grants {
+				within := 0
+				for _, g := range grants[i:] {
+					if g.answered.Sub(first.asked) < window {
+						within++
+					}
+				}
+				if within > limit {
+					t.Fatalf("%d requests were granted within %s", within, window)
+				}
+			}
+			if len(grants) <= 2*limit {
+				t.Errorf("only %d requests were granted in 8 windows", len(grants))
+			}
+		})
+	}
+}
+
+func TestTheAnswerTellsTheServersTime(t *testing.T) {
+	l := join(t, redistest.Start(t), redis.Options{Prefix: redistest.Prefix()})
+	before := time.Now().Truncate(time.Millisecond)
+	a, err := l.Take(t.Context(), "a", 1, time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	after := time.Now().Add(2 * time.Millisecond)
+	if a.Reset.Before(before.Add(time.Minute)) || a.Reset.After(after.Add(time.Minute)) {
+		t.Errorf("between %s and %s the window of a minute was to be empty at %s", before, after, a.Reset)
+	}
+	if a.RetryAfter != time.Minute || a.Reset.Location() != time.UTC {
+		t.Errorf("the answer is %+v", a)
+	}
+}
+
+func TestWhatIsKeptExpires(t *testing.T) {
+	for name, start := range servers {
+		t.Run(name, func(t *testing.T) {
+			address, prefix := start(t), redistest.Prefix()
+			const limit, window, lease = 5, 50 * time.Second, 20 * time.Second
+			l := join(t, address, redis.Options{Prefix: prefix, Lease: lease})
+			for range 3 * limit {
+				if _, err := l.Enter(t.Context(), "a", limit, window, 2); err != nil {
+					t.Fatal(err)
+				}
+			}
+			c := client(t, address)
+			keys, err := c.Keys(t.Context(), prefix+"*").Result()
+			if err != nil {
+				t.Fatal(err)
+			}
+			slices.Sort(keys)
+			found := map[string]time.Duration{}
+			for _, key := range keys {
+				if found[key], err = c.PTTL(t.Context(), key).Result(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			delete(found, prefix+"{probe}:window") // of the first milliseconds only
+			for key, longest := range map[string]time.Duration{
+				prefix + "{a}:window": window, prefix + "{a}:places": lease, prefix + "{probe}:places": lease,
+			} {
+				if left := found[key]; left <= 0 || left > longest+2*time.Millisecond {
+					t.Errorf("%s expires in %s, want within %s", key, left, longest)
+				}
+				delete(found, key)
+			}
+			if len(found) > 0 {
+				t.Errorf("there are other keys: %v", found)
+			}
+			if n, err := c.LLen(t.Context(), prefix+"{a}:window").Result(); n != limit || err != nil {
+				t.Errorf("%d grants are kept, %v", n, err)
+			}
+		})
+	}
+}
+
+func TestARequestIsOneRoundTrip(t *testing.T) {
+	instance, err := redistest.Launch(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(instance.Stop)
+	l, c := join(t, instance.URL, redis.Options{}), client(t, instance.URL)
+	if err := c.ConfigResetStat(t.Context()).Err(); err != nil {
+		t.Fatal(err)
+	}
+	const n = 50
+	for range n {
+		if e, err := l.Enter(t.Context(), "a", 1000, time.Minute, 1000); err != nil || !e.Inside {
+			t.Fatalf("%+v, %v", e, err)
+		}
+		if _, err := l.Take(t.Context(), "a", 1000, time.Minute); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stats, err := c.InfoMap(t.Context(), "commandstats").Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var calls int
+	if _, err := fmt.Sscanf(stats["Commandstats"]["cmdstat_evalsha"], "calls=%d,", &calls); err != nil || calls != 2*n {
+		t.Errorf("%d requests were %d calls, %v", 2*n, calls, err)
+	}
+	if eval, sent := stats["Commandstats"]["cmdstat_eval"]; sent {
+		t.Errorf("the script was sent as a whole: %s", eval)
+	}
+}
+
+func TestAServerThatForgotTheScriptGetsItAgain(t *testing.T) {
+	address := redistest.Start(t)
+	l, c := join(t, address, redis.Options{Prefix: redistest.Prefix()}), client(t, address)
+	if err := c.ScriptFlush(t.Context()).Err(); err != nil {
+		t.Fatal(err)
+	}
+	if e, err := l.Enter(t.Context(), "a", 1, time.Minute, 1); err != nil || !e.Inside {
+		t.Errorf("%+v, %v", e, err)
+	}
+}
+
+func BenchmarkTake(b *testing.B) {
+	benchmark(b, func(ctx context.Context, l *redis.Limiter) error {
+		_, err := l.Take(ctx, "tenant/secret", 1000, time.Minute)
+		return err
+	})
+}
+
+func BenchmarkEnter(b *testing.B) {
+	benchmark(b, func(ctx context.Context, l *redis.Limiter) error {
+		e, err := l.Enter(ctx, "tenant/secret", 1_000_000, time.Second, 100)
+		e.Leave()
+		return err
+	})
+}
+
+func benchmark(b *testing.B, do func(context.Context, *redis.Limiter) error) {
+	l := join(b, redistest.Start(b), redis.Options{Prefix: redistest.Prefix()})
+	b.Run("one after another", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if err := do(b.Context(), l); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("16 at the same time", func(b *testing.B) {
+		b.ReportAllocs()
+		b.SetParallelism(8)
+		b.RunParallel(func(pb *testing.PB) {
+			for pb.Next() {
+				if err := do(b.Context(), l); err != nil {
+					b.Error(err)
+				}
+			}
+		})
+	})
+}

@@ -1,0 +1,321 @@
+package redis_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+
+	"github.com/sluicehq/sluice/adapters/limiter/memory"
+	"github.com/sluicehq/sluice/adapters/limiter/redis"
+	"github.com/sluicehq/sluice/adapters/limiter/redis/redistest"
+	"github.com/sluicehq/sluice/adapters/system"
+)
+
+// watched is a limiter whose outages are counted.
+type watched struct {
+	*redis.Limiter
+	warned, restored, fellBack atomic.Int64
+	reason                     atomic.Value
+}
+
+// impatient is how long the requests of these tests wait for Redis.
+const impatient = 100 * time.Millisecond
+
+func watch(t *testing.T, address string) *watched {
+	t.Helper()
+	w := &watched{}
+	opts := redis.Options{
+		Prefix: "p:", Timeout: impatient,
+		Warn:     func(err error) { w.warned.Add(1); w.reason.Store(err.Error()) },
+		Restored: func() { w.restored.Add(1) },
+		FellBack: func() { w.fellBack.Add(1) },
+	}
+	w.Limiter = joinWith(t, address, memory.New(system.Clock{}), opts, nil)
+	return w
+}
+
+func launch(t *testing.T, args ...string) *redistest.Instance {
+	t.Helper()
+	instance, err := redistest.Launch(t.Context(), args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(instance.Stop)
+	return instance
+}
+
+// shared waits until limits are shared.
+func (w *watched) shared(t *testing.T) {
+	t.Helper()
+	soon(t, "Redis is not used", w.Shared)
+}
+
+// take asks once and fails on any error.
+func (w *watched) take(t *testing.T, limit int) bool {
+	t.Helper()
+	a, err := w.Take(t.Context(), "a", limit, time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a.Granted
+}
+
+func TestAnOutageCostsNoRequest(t *testing.T) {
+	for claim, outage := range map[string]struct {
+		begin func(*redistest.Instance) error
+		end   func(context.Context, *redistest.Instance) error
+	}{
+		"a server that is gone": {
+			func(in *redistest.Instance) error { in.Kill(); return nil },
+			func(ctx context.Context, in *redistest.Instance) error { return in.Restart(ctx) },
+		},
+		"a server that does not answer": {
+			func(in *redistest.Instance) error { return in.Freeze() },
+			func(_ context.Context, in *redistest.Instance) error { return in.Thaw() },
+		},
+	} {
+		t.Run(claim, func(t *testing.T) {
+			instance := launch(t)
+			w := watch(t, instance.URL)
+			w.shared(t)
+			w.take(t, 1)
+			before := w.fellBack.Load()
+			if err := outage.begin(instance); err != nil {
+				t.Fatal(err)
+			}
+			const limit, asked = 10, 200
+			granted, began := 0, time.Now()
+			for range asked {
+				if w.take(t, limit) {
+					granted++
+				}
+			}
+			if took := time.Since(began); took > 20*impatient {
+				t.Errorf("%d requests took %s", asked, took)
+			}
+			if granted != limit {
+				t.Errorf("the process granted %d on its own, not %d", granted, limit)
+			}
+			if w.warned.Load() != 1 || w.fellBack.Load()-before != asked {
+				t.Errorf("%d warnings, %d of %d requests counted by the process", w.warned.Load(), w.fellBack.Load()-before, asked)
+			}
+			if err := outage.end(t.Context(), instance); err != nil {
+				t.Fatal(err)
+			}
+			w.shared(t)
+			if w.restored.Load() != 0 {
+				t.Error("the outage was over before Redis had answered for a while")
+			}
+			soon(t, "the end of the outage was not told", func() bool {
+				w.Calmly(t.Context())
+				return w.restored.Load() > 0
+			})
+			if w.warned.Load() != 1 || w.restored.Load() != 1 {
+				t.Errorf("told of %d beginnings and %d ends of one outage", w.warned.Load(), w.restored.Load())
+			}
+		})
+	}
+}
+
+func TestAGatewayStartsWithoutRedisAndFindsItLater(t *testing.T) {
+	instance := launch(t)
+	instance.Kill()
+	w := watch(t, instance.URL)
+	if w.Shared() || w.warned.Load() != 1 {
+		t.Errorf("shared %v, %d warnings", w.Shared(), w.warned.Load())
+	}
+	if !w.take(t, 1) || w.take(t, 1) {
+		t.Error("the process does not count on its own")
+	}
+	if err := instance.Restart(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	w.shared(t)
+	soon(t, "requests are not counted in Redis", func() bool {
+		w.take(t, 100)
+		n, err := client(t, instance.URL).LLen(t.Context(), "p:{a}:window").Result()
+		return n > 0 && err == nil
+	})
+}
+
+func TestAServerThatRefusesToCountIsAnOutage(t *testing.T) {
+	instance := launch(t, "--maxmemory", "1", "--maxmemory-policy", "noeviction")
+	w := watch(t, instance.URL)
+	if w.Shared() || !w.take(t, 1) || w.warned.Load() != 1 {
+		t.Errorf("shared %v, %d warnings", w.Shared(), w.warned.Load())
+	}
+	if reason := w.reason.Load().(string); !strings.Contains(reason, "OOM") {
+		t.Errorf("the reason is %s", reason)
+	}
+}
+
+func TestAPlaceIsGivenBackWhereItWasTaken(t *testing.T) {
+	instance := launch(t)
+	w := watch(t, instance.URL)
+	w.shared(t)
+	before := enter(t, w, 1)
+	instance.Kill()
+	during := enter(t, w, 1)
+	if !before.Inside || !during.Inside {
+		t.Fatalf("before %v, during %v", before.Inside, during.Inside)
+	}
+	before.Leave()
+	if enter(t, w, 1).Inside {
+		t.Error("leaving the place in Redis freed the process's own")
+	}
+	during.Leave()
+	if !enter(t, w, 1).Inside {
+		t.Error("the process's own place was not given back")
+	}
+}
+
+func TestLeavingAndClosingDoNotWaitForAServerThatDoesNotAnswer(t *testing.T) {
+	for claim, known := range map[string]bool{"before the outage is known": false, "when it is": true} {
+		t.Run(claim, func(t *testing.T) {
+			instance := launch(t)
+			w := watch(t, instance.URL)
+			w.shared(t)
+			held := enter(t, w, 100)
+			if err := instance.Freeze(); err != nil {
+				t.Fatal(err)
+			}
+			if known {
+				w.take(t, 1)
+				soon(t, "the outage goes unnoticed", func() bool { return !w.Shared() })
+			}
+			began := time.Now()
+			held.Leave()
+			if took := time.Since(began); took > impatient {
+				t.Errorf("leaving took %s", took)
+			}
+			began = time.Now()
+			if err := w.Close(); err != nil {
+				t.Error(err)
+			}
+			if took := time.Since(began); took > 10*impatient {
+				t.Errorf("closing took %s", took)
+			}
+			if !w.take(t, 100) {
+				t.Error("a closed limiter does not count")
+			}
+		})
+	}
+}
+
+func TestACallerThatGivesUpIsNoOutage(t *testing.T) {
+	instance := launch(t)
+	w := watch(t, instance.URL)
+	w.shared(t)
+	if err := instance.Freeze(); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), impatient/20)
+	defer cancel()
+	if _, err := w.Take(ctx, "a", 1, time.Minute); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("the error is %v", err)
+	}
+	if !w.Shared() || w.fellBack.Load() != 0 {
+		t.Errorf("shared %v, %d requests counted by the process", w.Shared(), w.fellBack.Load())
+	}
+}
+
+const secret = "hunter2"
+
+func TestAnAddressThatIsWrongDoesNotShow(t *testing.T) {
+	for _, address := range []string{
+		"", secret, secret + "://host", "http://user:" + secret + "@host", "redis://user:" + secret + "/x@host:port",
+		"redis://:" + secret + "@host:" + secret, "redis://:" + secret + "@host/" + secret, "redis://host?" + secret + "=1",
+		"redis://host?pool_size=" + secret, "redis://%zz" + secret, "unix://:" + secret + "@",
+	} {
+		l, err := redis.New(t.Context(), address, noFallback{t}, redis.Options{})
+		if err == nil || l != nil {
+			t.Errorf("%s was taken", address)
+			continue
+		}
+		if strings.Contains(err.Error(), secret) || !strings.Contains(err.Error(), "redis://user:password@host:6379/0") {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
+}
+
+func TestThePasswordDoesNotShow(t *testing.T) {
+	protected := launch(t, "--requirepass", "another")
+	plain := launch(t)
+	socket := func(in *redistest.Instance) string { return strings.TrimPrefix(in.URL, "unix://") }
+	for claim, address := range map[string]string{
+		"a wrong password":         "unix://:" + secret + "@" + socket(protected),
+		"a user that is unknown":   "unix://user:" + secret + "@" + socket(protected),
+		"a user on an open server": "unix://user:" + secret + "@" + socket(plain),
+		"a server that is absent":  "unix://:" + secret + "@" + filepath.Join(t.TempDir(), "none"),
+		"a port that is closed":    "redis://:" + secret + "@127.0.0.1:1/0",
+		"a host that is unknown":   "redis://:" + secret + "@nowhere.invalid:1/0",
+		"no TLS where it is due":   "rediss://:" + secret + "@" + miniredis.RunT(t).Addr(),
+	} {
+		t.Run(claim, func(t *testing.T) {
+			w := watch(t, address)
+			if w.Shared() || w.warned.Load() != 1 {
+				t.Fatalf("shared %v, %d warnings", w.Shared(), w.warned.Load())
+			}
+			if reason := w.reason.Load().(string); strings.Contains(reason, secret) {
+				t.Error(reason)
+			}
+		})
+	}
+}
+
+func TestAPasswordOpensTheServer(t *testing.T) {
+	protected := launch(t, "--requirepass", secret)
+	mini := miniredis.RunT(t)
+	mini.RequireAuth(secret)
+	for claim, address := range map[string]string{
+		"on a socket": strings.Replace(protected.URL, "unix://", "unix://:"+secret+"@", 1),
+		"over TCP":    "redis://:" + secret + "@" + mini.Addr() + "/3",
+	} {
+		t.Run(claim, func(t *testing.T) {
+			e := enter(t, join(t, address, redis.Options{}), 1)
+			if !e.Inside {
+				t.Error("a free place was refused")
+			}
+		})
+	}
+	if keys := mini.DB(3).Keys(); len(keys) == 0 {
+		t.Error("the database of the address was not used")
+	}
+}
+
+// quietVariable makes this test binary use a server that is absent.
+const quietVariable = "REDIS_QUIET"
+
+func useAbsentServer() {
+	l, err := redis.New(context.Background(), "redis://:"+secret+"@127.0.0.1:1/0", memory.New(system.Clock{}), redis.Options{})
+	if err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	if a, err := l.Take(context.Background(), "a", 1, time.Minute); !a.Granted || err != nil {
+		fmt.Println(a, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+func TestNothingIsWrittenToStandardError(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	child := exec.CommandContext(t.Context(), self)
+	child.Env = append(os.Environ(), quietVariable+"=yes")
+	if out, err := child.CombinedOutput(); err != nil || len(out) > 0 {
+		t.Errorf("%v, and written was: %s", err, out)
+	}
+}
