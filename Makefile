@@ -5,6 +5,9 @@ export GOFLAGS := $(filter-out -trimpath,$(shell go env GOFLAGS)) -trimpath
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 FUZZTIME ?= 20s
 ROUNDS   ?= 20
+# What a release leaves out: formats that Gin knows and the API does not speak, and a
+# debugging page of gRPC. It saves 7 MB.
+TAGS     := nomsgpack,grpcnotrace
 TOOL     := go tool -modfile=deploy/tools/go.mod
 LINT     := $(TOOL) golangci-lint
 NODE     := $(shell command -v npm 2>/dev/null)
@@ -23,7 +26,7 @@ run: ## Start the gateway on an embedded database, with a demo tenant and a firs
 
 .PHONY: build
 build: ## Build bin/sluice, one static binary
-	CGO_ENABLED=0 go build -ldflags '-s -w -X main.version=$(VERSION)' -o bin/sluice ./cmd/sluice
+	CGO_ENABLED=0 go build -tags $(TAGS) -ldflags '-s -w -X main.version=$(VERSION)' -o bin/sluice ./cmd/sluice
 
 .PHONY: test
 test: ## Run all tests; fetches a real PostgreSQL where there is none

@@ -51,6 +51,8 @@ type API struct {
 
 	registries registries
 
+	largeBodies chan struct{} // holds one for each large body that is being read
+
 	refused    []Route           // what the engine routes only to answer that the method is wrong
 	spelledOut map[string]string // the methods of paths that a path with a parameter fits as well
 }
@@ -61,7 +63,7 @@ var _ http.Handler = (*API)(nil)
 // of permissions does not hold, or when a trusted proxy is no address range.
 func New(ports Ports, opts Options) (*API, error) {
 	gin.SetMode(gin.ReleaseMode)
-	a := &API{ports: ports, opts: opts, engine: gin.New()}
+	a := &API{ports: ports, opts: opts, engine: gin.New(), largeBodies: make(chan struct{}, largeBodies)}
 	e := a.engine
 	e.HandleMethodNotAllowed = true
 	e.RedirectTrailingSlash = false

@@ -13,6 +13,13 @@ import (
 	"github.com/sluicehq/sluice/adapters/httpapi/jsonread"
 )
 
+// Reading a document of many small members takes twenty times its size for a moment,
+// so bodies above largeBody bytes are read a few at a time.
+const (
+	largeBody   = 64 << 10
+	largeBodies = 4
+)
+
 // readBody reads a request's JSON object. A missing body equals an empty object.
 func (a *API) readBody(c *gin.Context) (jsonread.Object, error) {
 	if err := checkContentType(c.GetHeader("Content-Type")); err != nil {
@@ -28,6 +35,14 @@ func (a *API) readBody(c *gin.Context) (jsonread.Object, error) {
 	case err != nil:
 		return jsonread.Object{}, &transportError{http.StatusBadRequest, "body_unreadable",
 			"The request body ended before it was complete."}
+	}
+	if len(text) > largeBody {
+		select {
+		case a.largeBodies <- struct{}{}:
+			defer func() { <-a.largeBodies }()
+		case <-c.Request.Context().Done():
+			return jsonread.Object{}, c.Request.Context().Err()
+		}
 	}
 	return jsonread.Parse(text)
 }

@@ -60,7 +60,7 @@ func setStage(ctx context.Context, o options) (st *stage, err error) {
 // build compiles the gateway as a release is compiled.
 func build(ctx context.Context, dir string) (string, error) {
 	binary := filepath.Join(dir, "sluice")
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags=-s -w -X main.version=bench",
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-tags=nomsgpack,grpcnotrace", "-ldflags=-s -w -X main.version=bench",
 		"-o", binary, "github.com/sluicehq/sluice/cmd/sluice")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	_, err := output(cmd)

@@ -14,7 +14,6 @@ func (l *Limiter) keep(ctx context.Context) {
 	defer beat.Stop()
 	probe := time.NewTimer(time.Hour)
 	defer probe.Stop()
-	l.await(probe)
 	for {
 		select {
 		case <-ctx.Done():

@@ -1,6 +1,8 @@
 package redis
 
 import (
+	"context"
+	"errors"
 	"slices"
 	"testing"
 	"time"
@@ -100,5 +102,33 @@ func TestALimiterThatIsShutStaysSo(t *testing.T) {
 	}
 	if out, begins := o.fail(0); out || begins {
 		t.Errorf("a late failure: out %v, begins %v", out, begins)
+	}
+}
+
+func TestWhatFailsBecauseOfTheEndIsNoOutage(t *testing.T) {
+	l := &Limiter{opts: Options{}.complete(), wake: make(chan struct{}, 1)}
+	ended, end := context.WithCancel(t.Context())
+	end()
+	fails := func() error { return errors.New("it fails") }
+	if l.ask(ended, fails) || !l.Shared() {
+		t.Error("a failure after the end is an outage")
+	}
+	if l.ask(t.Context(), fails) || l.Shared() {
+		t.Error("a failure before the end is no outage")
+	}
+}
+
+func TestARequestIsSentOnceWhateverTheAddressSays(t *testing.T) {
+	c, err := connect("redis://host?max_retries=5&read_timeout=1m&dial_timeout=1m&pool_size=7")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close() }()
+	o := c.Options()
+	if o.MaxRetries != 0 || o.DialerRetries != 1 || o.ReadTimeout != connectTimeout || o.DialTimeout != connectTimeout || !o.ContextTimeoutEnabled {
+		t.Errorf("the options are %+v", o)
+	}
+	if o.PoolSize != 7 {
+		t.Errorf("%d connections, not the address's 7", o.PoolSize)
 	}
 }

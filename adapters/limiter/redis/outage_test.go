@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -34,7 +35,7 @@ func watch(t *testing.T, address string) *watched {
 	t.Helper()
 	w := &watched{}
 	opts := redis.Options{
-		Prefix: "p:", Timeout: impatient,
+		Prefix: "p:", Timeout: impatient, Lease: time.Hour,
 		Warn:     func(err error) { w.warned.Add(1); w.reason.Store(err.Error()) },
 		Restored: func() { w.restored.Add(1) },
 		FellBack: func() { w.fellBack.Add(1) },
@@ -156,6 +157,11 @@ func TestAServerThatRefusesToCountIsAnOutage(t *testing.T) {
 	if reason := w.reason.Load().(string); !strings.Contains(reason, "OOM") {
 		t.Errorf("the reason is %s", reason)
 	}
+	for end := time.Now().Add(400 * time.Millisecond); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		if w.Shared() { // a server that answers does not yet count
+			t.Fatal("the server was taken for one that counts")
+		}
+	}
 }
 
 func TestAPlaceIsGivenBackWhereItWasTaken(t *testing.T) {
@@ -175,6 +181,82 @@ func TestAPlaceIsGivenBackWhereItWasTaken(t *testing.T) {
 	during.Leave()
 	if !enter(t, w, 1).Inside {
 		t.Error("the process's own place was not given back")
+	}
+}
+
+// held says how many places of the subject are taken in Redis.
+func held(t *testing.T, address string) int64 {
+	t.Helper()
+	n, err := client(t, address).ZCard(t.Context(), "p:{a}:places").Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func TestARequestThatTheServerAnsweredTooLateHoldsNoPlace(t *testing.T) {
+	instance := launch(t)
+	w := watch(t, instance.URL)
+	w.shared(t)
+	enter(t, w, 10).Leave() // has a connection
+	if err := instance.Freeze(); err != nil {
+		t.Fatal(err)
+	}
+	if !enter(t, w, 10).Inside || w.fellBack.Load() != 1 {
+		t.Error("the process did not count on its own")
+	}
+	if err := instance.Thaw(); err != nil {
+		t.Fatal(err)
+	}
+	w.shared(t)
+	soon(t, "the place is still taken in Redis", func() bool { return held(t, instance.URL) == 0 })
+}
+
+func TestAServerThatComesBackEmptyLearnsAtOnceWhichPlacesAreTaken(t *testing.T) {
+	instance := launch(t)
+	w := watch(t, instance.URL)
+	w.shared(t)
+	enter(t, w, 10)
+	enter(t, w, 10)
+	instance.Kill()
+	w.take(t, 10)
+	if err := instance.Restart(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	w.shared(t)
+	soon(t, "the places are not taken", func() bool { return held(t, instance.URL) == 2 })
+}
+
+func TestClosingDoesNotWaitForAProbe(t *testing.T) {
+	mute, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	connections := make(chan net.Conn, 100)
+	go func() {
+		for {
+			conn, err := mute.Accept()
+			if err != nil {
+				close(connections)
+				return
+			}
+			connections <- conn
+		}
+	}()
+	t.Cleanup(func() {
+		_ = mute.Close()
+		for conn := range connections {
+			_ = conn.Close()
+		}
+	})
+	w := watch(t, "redis://"+mute.Addr().String())
+	soon(t, "Redis is not probed", func() bool { return len(connections) == 2 })
+	began := time.Now()
+	if err := w.Close(); err != nil {
+		t.Error(err)
+	}
+	if took := time.Since(began); took > 20*impatient {
+		t.Errorf("closing took %s", took)
 	}
 }
 
