@@ -89,7 +89,7 @@ func (u *unit) spoil(err error) error {
 
 // get reads one row into dest. No row is sql.ErrNoRows inside the error.
 func (u *unit) get(ctx context.Context, what string, dest any, query string, args ...any) error {
-	st, ok := u.statement(ctx, query)
+	st, ok := u.statement(ctx, query) //nolint:sqlclosecheck // closed with the pool or the transaction
 	if ok {
 		return u.read(what, st.GetContext(ctx, dest, args...))
 	}
@@ -98,7 +98,7 @@ func (u *unit) get(ctx context.Context, what string, dest any, query string, arg
 
 // list reads all rows into dest, a pointer to a slice.
 func (u *unit) list(ctx context.Context, what string, dest any, query string, args ...any) error {
-	st, ok := u.statement(ctx, query)
+	st, ok := u.statement(ctx, query) //nolint:sqlclosecheck // closed with the pool or the transaction
 	if ok {
 		return u.read(what, st.SelectContext(ctx, dest, args...))
 	}
@@ -121,10 +121,10 @@ func (u *unit) each(ctx context.Context, what string, fn func(*sql.Rows) error, 
 }
 
 func (u *unit) query(ctx context.Context, query string, args []any) (*sql.Rows, error) {
-	if st, ok := u.statement(ctx, query); ok {
-		return st.QueryContext(ctx, args...) //nolint:sqlclosecheck // closed by each
+	if st, ok := u.statement(ctx, query); ok { //nolint:sqlclosecheck // closed with the pool or the transaction
+		return st.QueryContext(ctx, args...)
 	}
-	return u.queryer().QueryContext(ctx, query, args...) //nolint:sqlclosecheck // closed by each
+	return u.queryer().QueryContext(ctx, query, args...)
 }
 
 // statement returns the prepared statement of a query, or notes that there is none.
