@@ -2,7 +2,6 @@ package redis
 
 import (
 	"context"
-	"fmt"
 	"time"
 )
 
@@ -106,7 +105,7 @@ var probeRequest = request{subject: "probe", limit: 1, window: time.Millisecond,
 func (l *Limiter) fail(era uint64, err error) {
 	out, begins := l.outage.fail(era)
 	if begins {
-		l.opts.Warn(fmt.Errorf("limits are counted by each process on its own until Redis answers: %w", err))
+		l.opts.Warn(err)
 	}
 	if out {
 		l.rouse()

@@ -85,19 +85,19 @@ func client(t testing.TB, address string) *goredis.Client {
 	return c
 }
 
-// timeless are leases that outlast any step of a test's clock.
-const timeless = 100 * 365 * 24 * time.Hour
+// lasting are leases that outlast what the contract does with one subject.
+const lasting = time.Hour
 
 func TestLimiter(t *testing.T) {
 	for name, start := range servers {
 		t.Run(name, func(t *testing.T) {
 			address := start(t)
 			portstest.Limiter(t, func(t *testing.T, clock outbound.Clock) outbound.Limiter {
-				opts := redis.Options{Prefix: redistest.Prefix(), Timeout: patient, Lease: timeless}
+				opts := redis.Options{Prefix: redistest.Prefix(), Timeout: patient, Lease: lasting}
 				return joinWith(t, address, noFallback{t}, opts, clock)
 			})
 			portstest.SharedLimiter(t, func(t *testing.T, clock outbound.Clock) func() outbound.Limiter {
-				opts := redis.Options{Prefix: redistest.Prefix(), Timeout: patient, Lease: timeless}
+				opts := redis.Options{Prefix: redistest.Prefix(), Timeout: patient, Lease: lasting}
 				return func() outbound.Limiter { return joinWith(t, address, noFallback{t}, opts, clock) }
 			})
 		})

@@ -113,6 +113,12 @@ func TestAnOutageCostsNoRequest(t *testing.T) {
 				t.Fatal(err)
 			}
 			w.shared(t)
+			instance.Kill() // again, before it has answered for a while
+			w.take(t, limit)
+			if err := instance.Restart(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			w.shared(t)
 			if w.restored.Load() != 0 {
 				t.Error("the outage was over before Redis had answered for a while")
 			}
@@ -326,6 +332,12 @@ func TestAnAddressThatIsWrongDoesNotShow(t *testing.T) {
 		if strings.Contains(err.Error(), secret) || !strings.Contains(err.Error(), "redis://user:password@host:6379/0") {
 			t.Errorf("%s: %v", address, err)
 		}
+		if check := redis.CheckAddress(address); check == nil || check.Error() != err.Error() {
+			t.Errorf("%s: checked it is %v, opened %v", address, check, err)
+		}
+	}
+	if err := redis.CheckAddress("rediss://user:" + secret + "@host:6380/2"); err != nil {
+		t.Error(err)
 	}
 }
 
