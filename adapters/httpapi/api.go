@@ -50,6 +50,7 @@ type API struct {
 	inFlight inFlight
 
 	registries registries
+	pages      pages
 
 	largeBodies chan struct{} // holds one for each large body that is being read
 

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"net/http"
+	"sync"
 
 	"github.com/gin-gonic/gin"
 
@@ -66,6 +67,10 @@ type listBody struct {
 
 // answerList writes a page.
 func answerList[T any](c *gin.Context, l *listRequest, found domain.Page[T], render func(T) any) error {
+	return writeJSON(c, http.StatusOK, renderList(l, found, render))
+}
+
+func renderList[T any](l *listRequest, found domain.Page[T], render func(T) any) listBody {
 	body := listBody{Items: []any{}, Total: found.Total, Limit: found.Limit, Offset: found.Offset, HasMore: found.HasMore()}
 	for _, item := range found.Items {
 		body.Items = append(body.Items, render(item))
@@ -74,5 +79,60 @@ func answerList[T any](c *gin.Context, l *listRequest, found domain.Page[T], ren
 		page, last := found.Offset/found.Limit, max(0, (found.Total-1)/found.Limit)
 		body.Data, body.Page, body.LastPage = &body.Items, &page, &last
 	}
-	return writeJSON(c, http.StatusOK, body)
+	return body
+}
+
+// answerKnownList writes a page that may be the very one that was answered before, as
+// lists of workflows and triggers are while nothing changes: then its text is the one
+// from before too.
+func answerKnownList[T any](a *API, c *gin.Context, l *listRequest, found domain.Page[T], render func(T) any) error {
+	if len(found.Items) == 0 {
+		return answerList(c, l, found, render)
+	}
+	key := pageKey{&found.Items[0], l.PageBased}
+	if text, ok := a.pages.get(key); ok {
+		write(c, http.StatusOK, text)
+		return nil
+	}
+	text, err := encode(renderList(l, found, render))
+	if err != nil {
+		return err
+	}
+	a.pages.put(key, text)
+	write(c, http.StatusOK, text)
+	return nil
+}
+
+// maxPageBytes bounds how much text of pages is kept.
+const maxPageBytes = 4 << 20
+
+// pages keeps the texts of the last pages. Holding on to a page's first record keeps
+// its address from being another page's.
+type pages struct {
+	mu    sync.RWMutex
+	kept  map[pageKey][]byte
+	bytes int
+}
+
+// pageKey tells pages apart: the address of the first record, and which envelope.
+type pageKey struct {
+	first     any
+	pageBased bool
+}
+
+func (p *pages) get(key pageKey) ([]byte, bool) {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	text, ok := p.kept[key]
+	return text, ok
+}
+
+func (p *pages) put(key pageKey, text []byte) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.kept == nil || p.bytes > maxPageBytes {
+		p.kept, p.bytes = make(map[pageKey][]byte), 0
+	}
+	p.kept[key] = text
+	p.bytes += len(text)
 }

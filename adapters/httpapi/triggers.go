@@ -104,7 +104,7 @@ func (a *API) listTriggers(c *gin.Context, who tenant.Caller) error {
 	if err != nil {
 		return err
 	}
-	return answerList(c, l, found, renderTrigger)
+	return answerKnownList(a, c, l, found, renderTrigger)
 }
 
 // noVersion is an identifier that no version has, for a filter that is spelled wrong.
@@ -124,7 +124,7 @@ func (a *API) listTriggersOfVersion(c *gin.Context, who tenant.Caller) error {
 	if err != nil {
 		return err
 	}
-	return answerList(c, l, found, renderTrigger)
+	return answerKnownList(a, c, l, found, renderTrigger)
 }
 
 // updateTrigger answers PATCH /triggers/{id}.

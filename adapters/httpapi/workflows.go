@@ -105,7 +105,7 @@ func (a *API) listWorkflows(c *gin.Context, who tenant.Caller) error {
 	if err != nil {
 		return err
 	}
-	return answerList(c, l, found, renderWorkflow)
+	return answerKnownList(a, c, l, found, renderWorkflow)
 }
 
 // updateWorkflow answers PATCH /workflows/{id}.

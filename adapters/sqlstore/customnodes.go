@@ -20,7 +20,6 @@ const customNodeColumns = `id, tenant_id, type, version, name, description, inpu
 	endpoint, can_pause, is_active, translations, created_at, updated_at, revision`
 
 type customNodeRow struct {
-	counted
 	ID           string    `db:"id"`
 	Tenant       string    `db:"tenant_id"`
 	Type         string    `db:"type"`
@@ -44,7 +43,7 @@ func (row *customNodeRow) targets() []any {
 	return []any{
 		&row.ID, &row.Tenant, &row.Type, &row.Version, &row.Name, &row.Description, &row.InputSchema,
 		&row.OutputSchema, &row.ConfigSchema, &row.Endpoint, &row.CanPause, &row.Active, &row.Translations,
-		&row.CreatedAt, &row.UpdatedAt, &row.Revision, &row.Total,
+		&row.CreatedAt, &row.UpdatedAt, &row.Revision,
 	}
 }
 
@@ -145,11 +144,7 @@ func (s customNodes) List(ctx context.Context, owner tenant.ID, f node.CustomFil
 	l := listOf("custom_nodes", customNodeColumns, owner, customNodesSorted)
 	l.active = f.Active
 	l.search(f.Search)
-	rows, total, err := page[customNodeRow](ctx, s.unit, l, q)
-	if err != nil {
-		return domain.Page[*node.Custom]{}, err
-	}
-	return restored(rows, total, q.PageRequest, customNodeRow.restore)
+	return list(ctx, s.unit, l, q, customNodeRow.restore)
 }
 
 // Update writes a custom node whose stored revision is the aggregate's. Its type

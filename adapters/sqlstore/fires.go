@@ -20,7 +20,6 @@ var _ outbound.FireRepository = fires{}
 const fireColumns = `tenant_id, trigger_id, scheduled_at, outcome, reason, run_id, recorded_at`
 
 type fireRow struct {
-	counted
 	Tenant      string    `db:"tenant_id"`
 	Trigger     string    `db:"trigger_id"`
 	ScheduledAt time.Time `db:"scheduled_at"`
@@ -34,7 +33,6 @@ type fireRow struct {
 func (row *fireRow) targets() []any {
 	return []any{
 		&row.Tenant, &row.Trigger, &row.ScheduledAt, &row.Outcome, &row.Reason, &row.RunID, &row.RecordedAt,
-		&row.Total,
 	}
 }
 
@@ -148,11 +146,7 @@ func (s fires) List(ctx context.Context, owner tenant.ID, of trigger.ID, f trigg
 	if f.To != nil {
 		l.where = append(l.where, "scheduled_at < "+l.arg(f.To.UTC()))
 	}
-	rows, total, err := page[fireRow](ctx, s.unit, l, q)
-	if err != nil {
-		return domain.Page[*trigger.Fire]{}, err
-	}
-	return restored(rows, total, q.PageRequest, fireRow.restore)
+	return list(ctx, s.unit, l, q, fireRow.restore)
 }
 
 // Sweep removes old fires.

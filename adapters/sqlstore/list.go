@@ -51,50 +51,89 @@ func (l *listing) ofSubTenant(sub *tenant.SubTenantID) {
 	}
 }
 
-// counted is embedded in the rows of a list: how many rows fit in all.
-type counted struct{ Total int }
-
-func (c *counted) total() int { return c.Total }
-
 // listRow is a row of a list. It says itself where its columns go: finding that out
 // by reflection costs a fifth of a page.
 type listRow[Row any] interface {
 	*Row
-	targets() []any // of the list's columns, and of the total
-	total() int
+	targets() []any // of the list's columns
 }
 
-// page reads one page and the number of all records that fit. One statement reads
-// both, so that they are of one instant outside of a transaction too.
-func page[Row any, P listRow[Row]](ctx context.Context, u *unit, l *listing, q domain.Query) (rows []Row, total int, err error) {
+// list reads one page with the number of all records that fit, in one statement, so
+// that they are of one instant outside of a transaction too. Outside of one, the page
+// of a table whose changes are counted may be an earlier one that is still true: then
+// it is the very same page, whose records callers only read.
+func list[Row any, P listRow[Row], T any](ctx context.Context, u *unit, l *listing, q domain.Query, restore func(Row) (T, error)) (domain.Page[T], error) {
+	statement, count, args, err := l.statement(q)
+	if err != nil {
+		return domain.Page[T]{}, err
+	}
+	if u.tx != nil || !l.kept {
+		found, _, err := read[Row, P](ctx, u, l, q, statement, count, args, restore)
+		return found, err
+	}
+	key := fmt.Sprint(statement, args)
+	if kept, ok := u.store.pages.get(key); ok {
+		var stamp string
+		if err := u.get(ctx, "stamp of "+l.table, &stamp, l.stamp(), args[0]); err != nil {
+			return domain.Page[T]{}, err
+		}
+		if found, ok := kept.page.(domain.Page[T]); ok && kept.stamp == stamp {
+			return found, nil
+		}
+	}
+	found, stamp, err := read[Row, P](ctx, u, l, q, statement, count, args, restore)
+	if err == nil && len(found.Items) > 0 {
+		u.store.pages.put(key, keptPage{stamp, len(found.Items), found})
+	}
+	return found, err
+}
+
+// statement is what reads the page, and what counts all records that fit, with the
+// arguments of both: the last two are the page's.
+func (l *listing) statement(q domain.Query) (page, count string, args []any, err error) {
 	column, ok := l.sorted[q.By()]
 	if !ok {
-		return nil, 0, fmt.Errorf("list %s: there is no column to sort by %q", l.table, q.By())
+		return "", "", nil, fmt.Errorf("list %s: there is no column to sort by %q", l.table, q.By())
 	}
 	direction := "DESC"
 	if q.Ascending {
 		direction = "ASC"
 	}
-	count := l.count()
-	query := `SELECT ` + l.columns + `, (` + count + `) AS total FROM ` + l.table + ` WHERE ` + l.conditions() +
-		` ORDER BY ` + column + ` ` + direction + `, ` + l.tie + ` ` + direction
-	beforePage := len(l.args)
-	query += ` LIMIT ` + l.arg(q.Limit()) + ` OFFSET ` + l.arg(q.Offset())
-	rows = make([]Row, 0, q.Limit())
-	err = u.each(ctx, "list "+l.table, func(found *sql.Rows) error {
-		rows = append(rows, *new(Row))
-		return found.Scan(P(&rows[len(rows)-1]).targets()...)
-	}, query, l.args...)
-	switch {
-	case err != nil:
-		return nil, 0, err
-	case len(rows) > 0:
-		return rows, P(&rows[0]).total(), nil
-	case q.Offset() == 0:
-		return nil, 0, nil
+	count = l.count()
+	page = `SELECT ` + l.columns + `, (` + count + `) AS total, `
+	if l.kept {
+		page += `(` + l.stamp() + `) AS stamp`
+	} else {
+		page += `'' AS stamp`
 	}
-	err = u.get(ctx, "count "+l.table, &total, count, l.args[:beforePage]...) // past the end
-	return nil, total, err
+	page += ` FROM ` + l.table + ` WHERE ` + l.conditions() +
+		` ORDER BY ` + column + ` ` + direction + `, ` + l.tie + ` ` + direction +
+		` LIMIT ` + l.arg(q.Limit()) + ` OFFSET ` + l.arg(q.Offset())
+	return page, count, l.args, nil
+}
+
+// stamp is the query for what differs whenever the tenant's records of the table do.
+func (l *listing) stamp() string {
+	return `SELECT coalesce(sum(n), 0) || '/' || coalesce(sum(changes), 0) FROM totals WHERE tenant_id = $1 AND kind = '` + l.table + `'`
+}
+
+func read[Row any, P listRow[Row], T any](
+	ctx context.Context, u *unit, l *listing, q domain.Query, statement, count string, args []any, restore func(Row) (T, error),
+) (found domain.Page[T], stamp string, err error) {
+	found = domain.Page[T]{Limit: q.Limit(), Offset: q.Offset()}
+	err = u.each(ctx, "list "+l.table, func(rows *sql.Rows) error {
+		var row Row
+		if err := rows.Scan(append(P(&row).targets(), &found.Total, &stamp)...); err != nil {
+			return err
+		}
+		item, err := restore(row)
+		found.Items = append(found.Items, item)
+		return err
+	}, statement, args...)
+	if err == nil && len(found.Items) == 0 && q.Offset() > 0 { // past the end
+		err = u.get(ctx, "count "+l.table, &found.Total, count, args[:len(args)-2]...)
+	}
+	return found, stamp, err
 }
 
 func (l *listing) conditions() string {
@@ -112,19 +151,6 @@ func (l *listing) count() string {
 		return `SELECT coalesce(sum(n), 0) FROM totals WHERE kind = '` + l.table + `' AND ` + l.conditions()
 	}
 	return `SELECT count(*) FROM ` + l.table + ` WHERE ` + l.conditions()
-}
-
-// restored turns the rows of a page into what they stand for.
-func restored[Row, T any](rows []Row, total int, q domain.PageRequest, restore func(Row) (T, error)) (domain.Page[T], error) {
-	found := domain.Page[T]{Total: total, Limit: q.Limit(), Offset: q.Offset()}
-	for _, row := range rows {
-		item, err := restore(row)
-		if err != nil {
-			return domain.Page[T]{}, err
-		}
-		found.Items = append(found.Items, item)
-	}
-	return found, nil
 }
 
 // searchText is what the text filter looks in: texts in lower case, apart from one

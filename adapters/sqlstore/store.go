@@ -21,6 +21,7 @@ type Store struct {
 	migrator       Migrator
 	notices        Notices
 	watchers       watchers
+	pages          pages
 }
 
 var _ outbound.UnitOfWork = (*Store)(nil)

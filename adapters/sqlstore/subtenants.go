@@ -16,7 +16,6 @@ var _ outbound.SubTenantRepository = subTenants{}
 const subTenantColumns = `id, tenant_id, sub_tenant_id, name, description, created_at, updated_at, revision`
 
 type subTenantRow struct {
-	counted
 	ID          string    `db:"id"`
 	Tenant      string    `db:"tenant_id"`
 	SubTenant   string    `db:"sub_tenant_id"`
@@ -31,7 +30,7 @@ type subTenantRow struct {
 func (row *subTenantRow) targets() []any {
 	return []any{
 		&row.ID, &row.Tenant, &row.SubTenant, &row.Name, &row.Description, &row.CreatedAt, &row.UpdatedAt,
-		&row.Revision, &row.Total,
+		&row.Revision,
 	}
 }
 
@@ -80,11 +79,7 @@ func (s subTenants) one(ctx context.Context, column string, owner tenant.ID, val
 func (s subTenants) List(ctx context.Context, owner tenant.ID, search string, q domain.Query) (domain.Page[*tenant.SubTenant], error) {
 	l := listOf("sub_tenants", subTenantColumns, owner, subTenantsSorted)
 	l.search(search)
-	rows, total, err := page[subTenantRow](ctx, s.unit, l, q)
-	if err != nil {
-		return domain.Page[*tenant.SubTenant]{}, err
-	}
-	return restored(rows, total, q.PageRequest, subTenantRow.restore)
+	return list(ctx, s.unit, l, q, subTenantRow.restore)
 }
 
 // Update writes a registration whose stored revision is the aggregate's. The
@@ -131,10 +126,12 @@ func (s directory) Combined(ctx context.Context, owner tenant.ID, page domain.Pa
 	if err != nil {
 		return domain.Page[tenant.SeenSubTenant]{}, err
 	}
-	return restored(identifiers, total, page, func(id string) (tenant.SeenSubTenant, error) {
+	found := domain.Page[tenant.SeenSubTenant]{Total: total, Limit: page.Limit(), Offset: page.Offset()}
+	for _, id := range identifiers {
 		sub := tenant.SubTenantID(id)
-		return tenant.SeenSubTenant{SubTenant: sub, Registration: registered[sub]}, nil
-	})
+		found.Items = append(found.Items, tenant.SeenSubTenant{SubTenant: sub, Registration: registered[sub]})
+	}
+	return found, nil
 }
 
 // between reads the registrations of a range of sub-tenants.

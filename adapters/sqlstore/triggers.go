@@ -18,7 +18,6 @@ var _ outbound.TriggerRepository = triggers{}
 const triggerColumns = `id, tenant_id, sub_tenant_id, workflow_version_id, name, type, config, is_active, activated_at, created_at, updated_at, revision`
 
 type triggerRow struct {
-	counted
 	ID        string    `db:"id"`
 	Tenant    string    `db:"tenant_id"`
 	SubTenant string    `db:"sub_tenant_id"`
@@ -37,7 +36,7 @@ type triggerRow struct {
 func (row *triggerRow) targets() []any {
 	return []any{
 		&row.ID, &row.Tenant, &row.SubTenant, &row.Version, &row.Name, &row.Type, &row.Config, &row.Active,
-		&row.Activated, &row.CreatedAt, &row.UpdatedAt, &row.Revision, &row.Total,
+		&row.Activated, &row.CreatedAt, &row.UpdatedAt, &row.Revision,
 	}
 }
 
@@ -104,11 +103,7 @@ func (s triggers) List(ctx context.Context, owner tenant.ID, f trigger.Filter, q
 	}
 	l.ofSubTenant(f.SubTenant)
 	l.search(f.Search)
-	rows, total, err := page[triggerRow](ctx, s.unit, l, q)
-	if err != nil {
-		return domain.Page[*trigger.Trigger]{}, err
-	}
-	return restored(rows, total, q.PageRequest, func(row triggerRow) (*trigger.Trigger, error) { return row.restore(), nil })
+	return list(ctx, s.unit, l, q, func(row triggerRow) (*trigger.Trigger, error) { return row.restore(), nil })
 }
 
 // OfVersion reads every trigger of a version.

@@ -18,7 +18,6 @@ var _ outbound.VersionRepository = versions{}
 const versionColumns = `id, workflow_id, tenant_id, sub_tenant_id, number, graph, is_active, published_at, created_at, revision`
 
 type versionRow struct {
-	counted
 	ID          string     `db:"id"`
 	Workflow    string     `db:"workflow_id"`
 	Tenant      string     `db:"tenant_id"`
@@ -35,7 +34,7 @@ type versionRow struct {
 func (row *versionRow) targets() []any {
 	return []any{
 		&row.ID, &row.Workflow, &row.Tenant, &row.SubTenant, &row.Number, &row.Graph, &row.Active, &row.PublishedAt,
-		&row.CreatedAt, &row.Revision, &row.Total,
+		&row.CreatedAt, &row.Revision,
 	}
 }
 
@@ -100,11 +99,7 @@ func (s versions) List(ctx context.Context, owner tenant.ID, f workflow.VersionF
 	l := listOf("workflow_versions", versionColumns, owner, versionsSorted)
 	l.active = f.Active
 	l.equal("workflow_id", string(f.Workflow))
-	rows, total, err := page[versionRow](ctx, s.unit, l, q)
-	if err != nil {
-		return domain.Page[*workflow.Version]{}, err
-	}
-	return restored(rows, total, q.PageRequest, versionRow.restore)
+	return list(ctx, s.unit, l, q, versionRow.restore)
 }
 
 // Update writes a version whose stored revision is the aggregate's. Its workflow and

@@ -19,7 +19,6 @@ var _ outbound.WorkflowRepository = workflows{}
 const workflowColumns = `id, tenant_id, sub_tenant_id, name, description, is_active, created_at, updated_at, revision`
 
 type workflowRow struct {
-	counted
 	ID          string    `db:"id"`
 	Tenant      string    `db:"tenant_id"`
 	SubTenant   string    `db:"sub_tenant_id"`
@@ -35,7 +34,7 @@ type workflowRow struct {
 func (row *workflowRow) targets() []any {
 	return []any{
 		&row.ID, &row.Tenant, &row.SubTenant, &row.Name, &row.Description, &row.Active, &row.CreatedAt,
-		&row.UpdatedAt, &row.Revision, &row.Total,
+		&row.UpdatedAt, &row.Revision,
 	}
 }
 
@@ -91,11 +90,7 @@ func (s workflows) List(ctx context.Context, owner tenant.ID, f workflow.Filter,
 	l.kept, l.active = true, f.Active
 	l.ofSubTenant(f.SubTenant)
 	l.search(f.Search)
-	rows, total, err := page[workflowRow](ctx, s.unit, l, q)
-	if err != nil {
-		return domain.Page[*workflow.Workflow]{}, err
-	}
-	return restored(rows, total, q.PageRequest, func(row workflowRow) (*workflow.Workflow, error) { return row.restore(), nil })
+	return list(ctx, s.unit, l, q, func(row workflowRow) (*workflow.Workflow, error) { return row.restore(), nil })
 }
 
 // Delete removes a workflow; the schema's cascades remove its versions and their

@@ -147,15 +147,6 @@ type reader struct {
 	members map[string]json.RawMessage
 }
 
-// membersOf returns the text of each member of an object.
-func membersOf(object []byte) (map[string]json.RawMessage, error) {
-	var all map[string]json.RawMessage
-	if err := json.Unmarshal(object, &all); err != nil {
-		return nil, err
-	}
-	return all, nil
-}
-
 // object reads an optional member that is an object.
 func (o reader) object(name string) (reader, bool) {
 	value, present := o.members[name]

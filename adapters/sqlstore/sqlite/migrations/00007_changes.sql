@@ -62,7 +62,54 @@ CREATE TRIGGER custom_nodes_told_delete AFTER DELETE ON custom_nodes BEGIN
 END;
 -- +goose StatementEnd
 
+-- Counts the changes of what has a total: a list whose count of changes and total are
+-- what they were is what it was.
+ALTER TABLE totals ADD COLUMN changes integer NOT NULL DEFAULT 0;
+
+-- +goose StatementBegin
+CREATE TRIGGER workflows_counted_insert AFTER INSERT ON workflows BEGIN
+    UPDATE totals SET changes = changes + 1 WHERE tenant_id = NEW.tenant_id AND kind = 'workflows';
+END;
+-- +goose StatementEnd
+
+-- +goose StatementBegin
+CREATE TRIGGER workflows_counted_update AFTER UPDATE ON workflows BEGIN
+    UPDATE totals SET changes = changes + 1 WHERE tenant_id = NEW.tenant_id AND kind = 'workflows';
+END;
+-- +goose StatementEnd
+
+-- +goose StatementBegin
+CREATE TRIGGER workflows_counted_delete AFTER DELETE ON workflows BEGIN
+    UPDATE totals SET changes = changes + 1 WHERE tenant_id = OLD.tenant_id AND kind = 'workflows';
+END;
+-- +goose StatementEnd
+
+-- +goose StatementBegin
+CREATE TRIGGER triggers_counted_insert AFTER INSERT ON triggers BEGIN
+    UPDATE totals SET changes = changes + 1 WHERE tenant_id = NEW.tenant_id AND kind = 'triggers';
+END;
+-- +goose StatementEnd
+
+-- +goose StatementBegin
+CREATE TRIGGER triggers_counted_update AFTER UPDATE ON triggers BEGIN
+    UPDATE totals SET changes = changes + 1 WHERE tenant_id = NEW.tenant_id AND kind = 'triggers';
+END;
+-- +goose StatementEnd
+
+-- +goose StatementBegin
+CREATE TRIGGER triggers_counted_delete AFTER DELETE ON triggers BEGIN
+    UPDATE totals SET changes = changes + 1 WHERE tenant_id = OLD.tenant_id AND kind = 'triggers';
+END;
+-- +goose StatementEnd
+
 -- +goose Down
+DROP TRIGGER workflows_counted_insert;
+DROP TRIGGER workflows_counted_update;
+DROP TRIGGER workflows_counted_delete;
+DROP TRIGGER triggers_counted_insert;
+DROP TRIGGER triggers_counted_update;
+DROP TRIGGER triggers_counted_delete;
+ALTER TABLE totals DROP COLUMN changes;
 DROP TRIGGER custom_nodes_told_delete;
 DROP TRIGGER custom_nodes_told_update;
 DROP TRIGGER custom_nodes_told_insert;
