@@ -19,10 +19,13 @@ var _ outbound.Clock = Clock{}
 // Now returns the time in UTC, truncated to milliseconds.
 func (Clock) Now() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }
 
-// Random draws from the system's secure source.
+// Random draws from the system's secure source. For identifiers, of which every
+// request needs some and which are no secrets, it draws in blocks.
 type Random struct{}
 
 var _ outbound.Random = Random{}
+
+func init() { uuid.EnableRandPool() }
 
 // Fill fills p with secure random bytes.
 func (Random) Fill(p []byte) {
