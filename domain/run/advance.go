@@ -1,0 +1,284 @@
+package run
+
+import (
+	"slices"
+	"time"
+
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/workflow"
+)
+
+// Advance takes an event, goes as far as the run can without anything outside, and
+// says what is to be done. When the step has changed the run, store it with its
+// history before any attempt in the step is made. The error, of the kind Internal,
+// is a defect: the plan is that of another version. Nothing has changed then.
+func (r *Run) Advance(p *Plan, e Event) (Step, error) {
+	if err := r.check(p); err != nil {
+		return Step{}, err
+	}
+	m := &machine{view: view{p, r}, s: &r.state, at: truncated(e.At), secret: e.Secret}
+	if m.at.Before(m.s.UpdatedAt) {
+		m.at = m.s.UpdatedAt
+	}
+	m.due()
+	m.drain()
+	m.take(e.Fact)
+	m.drain()
+	m.conclude()
+	return m.step, nil
+}
+
+func (r *Run) check(p *Plan) error {
+	if p.version != r.state.Version || r.state.Status != StatusPending && len(r.state.Nodes) > 0 && !p.fits(r.state.Nodes) {
+		return domain.Fail(domain.Internal, "run_plan_mismatch",
+			"Run %s executes version %s, but the plan is of version %s.", r.state.ID, r.state.Version, p.version)
+	}
+	return nil
+}
+
+// machine is one Advance.
+type machine struct {
+	view
+	s      *State
+	at     time.Time
+	secret Secret
+	step   Step
+	queue  []int // nodes to which an edge was settled
+	late   []int // nodes whose pause expired in this step
+}
+
+func (m *machine) refuse(kind domain.Kind, code, format string, args ...any) {
+	m.step.Refused = domain.Fail(kind, code, format, args...)
+}
+
+// record appends an entry to the history.
+func (m *machine) record(e Entry) {
+	m.s.Seq++
+	if m.step.History == nil {
+		m.step.History = make([]Entry, 0, 8)
+	}
+	e.Seq, e.At = m.s.Seq, m.at
+	m.step.History = append(m.step.History, e)
+}
+
+// tell notes a happening that the last entry records.
+func (m *machine) tell(h Happening) {
+	h.Seq, h.At = m.s.Seq, m.at
+	m.step.Happened = append(m.step.Happened, h)
+}
+
+// take applies the fact.
+func (m *machine) take(f Fact) {
+	switch f := f.(type) {
+	case Started:
+		m.start()
+	case AttemptCompleted:
+		if i, ok := m.attempted(f.Node, f.Attempt); ok {
+			m.give(i, f.Output, "")
+		}
+	case AttemptFailed:
+		if i, ok := m.attempted(f.Node, f.Attempt); ok {
+			m.attemptFailed(i, f)
+		}
+	case AttemptPaused:
+		if i, ok := m.attempted(f.Node, f.Attempt); ok {
+			m.attemptPaused(i, f)
+		}
+	case Resumed:
+		m.resumed(f)
+	case EventArrived:
+		m.arrived(f)
+	case CancelRequested:
+		m.cancel(f)
+	case RetryRequested:
+		m.retry()
+	}
+}
+
+// start begins a pending run where its trigger says.
+func (m *machine) start() {
+	if m.s.Status != StatusPending {
+		m.refuse(domain.Conflict, "run_started", "Run %s has been started before.", m.s.ID)
+		return
+	}
+	m.s.Nodes = make([]NodeState, len(m.plan.nodes))
+	for i := range m.plan.nodes {
+		m.s.Nodes[i] = NodeState{ID: m.plan.nodes[i].id, Status: NodePending}
+	}
+	m.s.Executed = make([]workflow.NodeID, 0, len(m.plan.nodes))
+	at := m.at
+	m.s.Status, m.s.StartedAt, m.s.ActiveSince = StatusRunning, &at, &at
+	m.record(Entry{Type: EntryRunStarted})
+	m.tell(Happening{Type: RunStarted})
+	var by workflow.AttachedTrigger
+	if m.s.Trigger != "" {
+		by = workflow.AttachedTrigger{ID: string(m.s.Trigger), Name: m.s.TriggerName, Type: string(m.s.TriggerType)}
+	}
+	b := m.plan.beginning(by)
+	for _, i := range b.outside {
+		m.node(i).Status = NodeSkipped // without an entry: these nodes are of other triggers
+	}
+	m.reach(b.starts)
+}
+
+// reach begins nodes one after the other, unless one of them ends the run.
+func (m *machine) reach(nodes []int) {
+	for _, i := range nodes {
+		if m.s.Status.Finished() {
+			return
+		}
+		m.begin(i)
+	}
+}
+
+func (m *machine) begin(i int) {
+	at := m.at
+	m.node(i).StartedAt = &at
+	m.plan.nodes[i].action.begin(m, i)
+}
+
+// drain begins and skips nodes until nothing follows any more.
+func (m *machine) drain() {
+	for at := 0; at < len(m.queue) && !m.s.Status.Finished(); at++ {
+		if i := m.queue[at]; m.node(i).Status == NodePending {
+			m.consider(i)
+		}
+	}
+	m.queue = m.queue[:0]
+}
+
+// consider begins a node when all its incoming edges are settled and one is taken,
+// and skips it when all are dead (dead path elimination).
+func (m *machine) consider(i int) {
+	in := m.plan.nodes[i].in
+	taken := len(in) == 0 // a start that a failed run had not come to
+	for _, e := range in {
+		w := &m.plan.edges[e]
+		if !m.settled(w.source) {
+			return
+		}
+		taken = taken || m.taken(w)
+	}
+	if taken {
+		m.begin(i)
+		return
+	}
+	at := m.at
+	n := m.node(i)
+	n.Status, n.FinishedAt = NodeSkipped, &at
+	m.record(Entry{Type: EntryNodeSkipped, Node: n.ID})
+	m.follow(i)
+}
+
+// follow has the nodes considered that a settled node leads to.
+func (m *machine) follow(i int) {
+	for _, e := range m.plan.nodes[i].out {
+		m.queue = append(m.queue, m.plan.edges[e].target)
+	}
+}
+
+// conclude brings the run's own status in line with its nodes.
+func (m *machine) conclude() {
+	if m.s.Status == StatusRunning || m.s.Status == StatusPaused {
+		running, waiting := false, false
+		for i := range m.s.Nodes {
+			running = running || m.s.Nodes[i].Status == NodeRunning
+			waiting = waiting || m.s.Nodes[i].Status == NodeWaiting
+		}
+		switch {
+		case running && m.s.Status == StatusPaused:
+			m.activate(EntryRunResumed)
+		case !running && waiting && m.s.Status == StatusRunning:
+			m.rest()
+			m.s.Status = StatusPaused
+			m.record(Entry{Type: EntryRunPaused})
+		case !running && !waiting:
+			m.finish(StatusCompleted, nil, "")
+		}
+	}
+	wake := m.run.wakeAt()
+	if m.step.Changed() {
+		m.s.UpdatedAt, m.s.WakeAt = m.at, wake
+	}
+	if wake != nil {
+		m.step.WakeAt = *wake
+	}
+	if deadline, active := m.run.deadline(); active {
+		for i := range m.step.Execute {
+			m.step.Execute[i].Deadline = deadline
+		}
+	}
+}
+
+// activate lets the run's time run.
+func (m *machine) activate(why EntryType) {
+	at := m.at
+	m.s.Status, m.s.ActiveSince = StatusRunning, &at
+	m.record(Entry{Type: why})
+}
+
+// rest stops the run's time.
+func (m *machine) rest() {
+	if m.s.ActiveSince != nil {
+		m.s.Used += m.at.Sub(*m.s.ActiveSince)
+		m.s.ActiveSince = nil
+	}
+}
+
+// finish ends the run and everything that runs or waits in it.
+func (m *machine) finish(as Status, failure *Failure, reason string) {
+	at := m.at
+	m.rest()
+	m.s.Status, m.s.FinishedAt, m.s.Failure = as, &at, failure
+	for i := range m.s.Nodes {
+		if n := &m.s.Nodes[i]; n.Status == NodeRunning || n.Status == NodeWaiting {
+			n.Status, n.FinishedAt, n.RetryAt = NodeCancelled, &at, nil
+			m.record(Entry{Type: EntryNodeCancelled, Node: n.ID, Attempt: n.Attempts})
+		}
+	}
+	m.step.Execute, m.step.Finished = nil, true
+	switch as {
+	case StatusCompleted:
+		m.record(Entry{Type: EntryRunCompleted})
+		m.tell(Happening{Type: RunCompleted})
+	case StatusCancelled:
+		m.record(Entry{Type: EntryRunCancelled, Message: reason})
+		m.tell(Happening{Type: RunCancelled})
+	default:
+		m.record(Entry{Type: EntryRunFailed, Node: failure.Node, Code: failure.Code, Message: failure.Message})
+		m.tell(Happening{Type: RunFailed, Failure: failure})
+	}
+}
+
+func (m *machine) cancel(f CancelRequested) {
+	if m.s.Status.Finished() {
+		m.refuse(domain.Conflict, "run_finished", "Run %s has ended already; it is %s.", m.s.ID, m.s.Status)
+		return
+	}
+	m.finish(StatusCancelled, nil, f.Reason)
+}
+
+// retry continues a failed run.
+func (m *machine) retry() {
+	if m.s.Status != StatusFailed {
+		m.refuse(domain.Conflict, "run_not_failed", "Only a failed run can be retried; run %s is %s.", m.s.ID, m.s.Status)
+		return
+	}
+	m.s.Retries++
+	m.s.Used, m.s.FinishedAt, m.s.Failure = 0, nil, nil
+	m.activate(EntryRunRetried)
+	m.tell(Happening{Type: RunResumed})
+	var again []int
+	for i := range m.s.Nodes {
+		n := &m.s.Nodes[i]
+		switch {
+		case n.Status == NodeCancelled || n.Status == NodeFailed && !n.Handled:
+			*n = NodeState{ID: n.ID, Status: NodePending, Attempts: n.Attempts, Before: n.Attempts, Pause: n.Pause}
+			m.forget(i)
+			again = append(again, i)
+		case n.Status == NodePending:
+			m.queue = append(m.queue, i)
+		}
+	}
+	m.reach(slices.Clip(again))
+}

@@ -1,0 +1,16 @@
+package run
+
+// cache holds what is computed from a run's state when it is first needed. Every
+// output is read from its text, also right after it was computed: so two outputs
+// never share an object, and a run that was stored and read again compares objects
+// as one that stayed in memory does.
+type cache struct {
+	outputs []cached // by place of the node
+	payload cached
+	run     map[string]any // the root run
+}
+
+type cached struct {
+	value any
+	known bool
+}

@@ -1,0 +1,146 @@
+package run_test
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sluicehq/sluice/domain/run"
+	"github.com/sluicehq/sluice/domain/trigger"
+	"github.com/sluicehq/sluice/domain/workflow"
+)
+
+// everything is a state in which no member is zero.
+func everything() run.State {
+	at := func(ms int64) *time.Time {
+		t := time.UnixMilli(ms).UTC()
+		return &t
+	}
+	failure := &run.Failure{Code: "code", Message: "mess\"age\n é \x01", Node: "n"}
+	return run.State{
+		Origin: run.Origin{
+			ID: "run_1", Tenant: "tenant_1", SubTenant: "sub", Workflow: "wf_1", Version: "wfv_1", Trigger: "trg_1",
+			TriggerName: "name", TriggerType: trigger.Webhook, Entity: "entity", DedupeKey: "key", Cause: run.CauseIngest,
+			Payload: json.RawMessage(`{"b": 1.50, "a": [null]}`),
+			Retry:   trigger.RetryPolicy{MaxRetries: 1, Backoff: 100 * time.Millisecond, MaxBackoff: time.Hour}, Timeout: time.Minute,
+			CreatedAt: *at(1),
+		},
+		Status: run.StatusFailed, Seq: 1 << 40, UpdatedAt: *at(-5), StartedAt: at(0), FinishedAt: at(6), WakeAt: at(7), Failure: failure,
+		Progress: run.Progress{
+			Nodes: []run.NodeState{{
+				ID: "n <1>", Status: run.NodeFailed, Attempts: 5, Before: 2, Branch: "true", Failure: failure, Handled: true, Dead: []int{0, 7},
+				Output: json.RawMessage(`null`), OutputOf: "m", GivesInput: true, StartedAt: at(8), FinishedAt: at(9), RetryAt: at(10),
+				Pause: &run.Pause{Kind: run.PauseEvent, Event: "paid", Since: *at(11), Until: at(12), Seq: 13, TokenHash: "hash"},
+			}, {ID: "idle", Status: run.NodePending}},
+			Executed: []workflow.NodeID{"a", "b"}, Retries: 3, Used: time.Second, ActiveSince: at(14),
+		},
+	}
+}
+
+func TestAStateComesBackWhole(t *testing.T) {
+	s := everything()
+	for _, v := range []reflect.Value{
+		reflect.ValueOf(s), reflect.ValueOf(s.Origin), reflect.ValueOf(s.Progress), reflect.ValueOf(s.Nodes[0]), reflect.ValueOf(*s.Nodes[0].Pause),
+	} {
+		for i := range v.NumField() {
+			if v.Field(i).IsZero() {
+				t.Errorf("the test leaves %s.%s out", v.Type(), v.Type().Field(i).Name)
+			}
+		}
+	}
+	got, err := run.DecodeState(run.EncodeState(s))
+	if diff := cmp.Diff(s, got); err != nil || diff != "" {
+		t.Errorf("%v %s", err, diff)
+	}
+	progress, err := run.DecodeProgress(run.EncodeProgress(s.Progress))
+	if diff := cmp.Diff(s.Progress, progress); err != nil || diff != "" {
+		t.Errorf("%v %s", err, diff)
+	}
+	if diff := cmp.Diff(s, run.Restore(s).State()); diff != "" {
+		t.Error(diff)
+	}
+	fresh := run.New(runID, start(""), noon).State()
+	if got, err = run.DecodeState(run.EncodeState(fresh)); err != nil || !cmp.Equal(fresh, got) || string(got.Payload) != "null" {
+		t.Errorf("a fresh run came back as %+v, %v", got, err)
+	}
+	none := fresh
+	none.Retry = trigger.RetryPolicy{Backoff: time.Second, MaxBackoff: time.Second}
+	if got, err = run.DecodeState(run.EncodeState(none)); err != nil || got.Retry != none.Retry {
+		t.Errorf("a policy without retries came back as %+v, %v", got.Retry, err)
+	}
+	for _, text := range []string{"", "[]", `{"seq": "x"}`} {
+		if _, err = run.DecodeState([]byte(text)); err == nil {
+			t.Errorf("%q is taken for a state", text)
+		}
+		if _, err = run.DecodeProgress([]byte(strings.Replace(text, "seq", "retries", 1))); err == nil {
+			t.Errorf("%q is taken for progress", text)
+		}
+	}
+}
+
+// TestStoredStatesStayReadable pins the form in which stores hold runs.
+func TestStoredStatesStayReadable(t *testing.T) {
+	const want = `{"id":"run_1","tenant":"tenant_1","subTenant":"sub","workflow":"wf_1","version":"wfv_1","trigger":"trg_1","triggerName":"name","triggerType":"webhook","entity":"entity","dedupeKey":"key","cause":"ingest","retry":{"maxRetries":1,"backoff":100,"maxBackoff":3600000},"timeout":60000,"createdAt":1,"status":"failed","seq":1099511627776,"updatedAt":-5,"startedAt":0,"finishedAt":6,"wakeAt":7,"failure":{"code":"code","message":"mess\"age\n é \u0001","node":"n"},"payload":{"b": 1.50, "a": [null]},"progress":{"retries":3,"used":1000,"activeSince":14,"executed":["a","b"],"nodes":[{"id":"n <1>","status":"failed","attempts":5,"before":2,"branch":"true","failure":{"code":"code","message":"mess\"age\n é \u0001","node":"n"},"handled":true,"dead":[0,7],"output":null,"outputOf":"m","givesInput":true,"startedAt":8,"finishedAt":9,"retryAt":10,"pause":{"kind":"event","event":"paid","since":11,"until":12,"seq":13,"tokenHash":"hash"}},{"id":"idle"}]}}`
+	if got := string(run.EncodeState(everything())); got != want {
+		t.Errorf("the state is written as\n%s, not\n%s", got, want)
+	}
+}
+
+func TestWhatAStateGivesAwayDoesNotChangeTheRun(t *testing.T) {
+	r := run.Restore(everything())
+	before := string(run.EncodeState(r.State()))
+	s := r.State()
+	s.Nodes[0].Status, s.Executed[0] = run.NodeSkipped, "x"
+	r.Nodes()[0].Branch, r.Executed()[0] = "x", "x"
+	*r.StartedAt(), *r.FinishedAt(), *r.WakeAt() = noon, noon, noon
+	if after := string(run.EncodeState(r.State())); after != before {
+		t.Errorf("the run changed to %s", after)
+	}
+}
+
+func TestAccessorsSayWhatTheStateHolds(t *testing.T) {
+	s := everything()
+	r := run.Restore(s)
+	got := run.State{
+		Origin: run.Origin{
+			ID: r.ID(), Tenant: r.Tenant(), SubTenant: r.SubTenant(), Workflow: r.Workflow(), Version: r.Version(), Trigger: r.Trigger(),
+			TriggerName: s.TriggerName, TriggerType: s.TriggerType, Retry: s.Retry, Timeout: s.Timeout,
+			Entity: r.Entity(), DedupeKey: r.DedupeKey(), Cause: r.Cause(), Payload: r.Payload(), CreatedAt: r.CreatedAt(),
+		},
+		Status: r.Status(), Seq: r.Seq(), UpdatedAt: r.UpdatedAt(), StartedAt: r.StartedAt(), FinishedAt: r.FinishedAt(), WakeAt: r.WakeAt(), Failure: r.Failure(),
+		Progress: run.Progress{Nodes: r.Nodes(), Executed: r.Executed(), Retries: r.Retries(), Used: s.Used, ActiveSince: s.ActiveSince},
+	}
+	if diff := cmp.Diff(s, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestEnumerations(t *testing.T) {
+	for _, c := range run.Causes() {
+		if !c.Valid() {
+			t.Errorf("%q is no cause", c)
+		}
+	}
+	for _, s := range run.Statuses() {
+		if !s.Valid() {
+			t.Errorf("%q is no status", s)
+		}
+	}
+	for _, s := range run.NodeStatuses() {
+		if !s.Valid() {
+			t.Errorf("%q is no status of a node", s)
+		}
+	}
+	for _, k := range []run.PauseKind{run.PauseInput, run.PauseEvent, run.PauseWait, run.PauseCustom} {
+		if !k.Valid() {
+			t.Errorf("%q is no kind of pause", k)
+		}
+	}
+	if run.Cause("x").Valid() || run.Status("x").Valid() || run.NodeStatus("x").Valid() || run.PauseKind("x").Valid() {
+		t.Error("anything is valid")
+	}
+}

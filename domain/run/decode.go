@@ -1,0 +1,174 @@
+package run
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/domain/trigger"
+	"github.com/sluicehq/sluice/domain/workflow"
+)
+
+// DecodeState reads what [EncodeState] wrote.
+func DecodeState(text []byte) (State, error) {
+	var e encodedState
+	if err := json.Unmarshal(text, &e); err != nil {
+		return State{}, fmt.Errorf("run: decode state: %w", err)
+	}
+	s := State{
+		Origin: Origin{
+			ID: e.ID, Tenant: e.Tenant, SubTenant: e.SubTenant, Workflow: e.Workflow, Version: e.Version,
+			Trigger: e.Trigger, TriggerName: e.TriggerName, TriggerType: e.TriggerType,
+			Entity: e.Entity, DedupeKey: e.DedupeKey, Cause: e.Cause, Payload: e.Payload,
+			Retry: trigger.DefaultRetryPolicy(), Timeout: trigger.DefaultTimeout,
+		},
+		Status: e.Status, Seq: e.Seq, StartedAt: e.StartedAt.time(), FinishedAt: e.FinishedAt.time(),
+		WakeAt: e.WakeAt.time(), Failure: e.Failure.failure(), Progress: e.Progress.progress(),
+	}
+	if r := e.Retry; r != nil {
+		s.Retry = trigger.RetryPolicy{MaxRetries: r.MaxRetries, Backoff: span(r.Backoff), MaxBackoff: span(r.MaxBackoff)}
+	}
+	if e.Timeout != 0 {
+		s.Timeout = span(e.Timeout)
+	}
+	if at := e.CreatedAt.time(); at != nil {
+		s.CreatedAt = *at
+	}
+	if at := e.UpdatedAt.time(); at != nil {
+		s.UpdatedAt = *at
+	}
+	return s, nil
+}
+
+// DecodeProgress reads what [EncodeProgress] wrote.
+func DecodeProgress(text []byte) (Progress, error) {
+	var e encodedProgress
+	if err := json.Unmarshal(text, &e); err != nil {
+		return Progress{}, fmt.Errorf("run: decode progress: %w", err)
+	}
+	return e.progress(), nil
+}
+
+// instant is a time in Unix milliseconds.
+type instant int64
+
+func (i *instant) time() *time.Time {
+	if i == nil {
+		return nil
+	}
+	t := time.UnixMilli(int64(*i)).UTC()
+	return &t
+}
+
+func span(ms int64) time.Duration { return time.Duration(ms) * time.Millisecond }
+
+type encodedState struct {
+	ID          ID                 `json:"id"`
+	Tenant      tenant.ID          `json:"tenant"`
+	SubTenant   tenant.SubTenantID `json:"subTenant"`
+	Workflow    workflow.ID        `json:"workflow"`
+	Version     workflow.VersionID `json:"version"`
+	Trigger     trigger.ID         `json:"trigger"`
+	TriggerName string             `json:"triggerName"`
+	TriggerType trigger.Type       `json:"triggerType"`
+	Entity      string             `json:"entity"`
+	DedupeKey   string             `json:"dedupeKey"`
+	Cause       Cause              `json:"cause"`
+	Retry       *encodedRetry      `json:"retry"`
+	Timeout     int64              `json:"timeout"`
+	CreatedAt   *instant           `json:"createdAt"`
+	Status      Status             `json:"status"`
+	Seq         int64              `json:"seq"`
+	UpdatedAt   *instant           `json:"updatedAt"`
+	StartedAt   *instant           `json:"startedAt"`
+	FinishedAt  *instant           `json:"finishedAt"`
+	WakeAt      *instant           `json:"wakeAt"`
+	Failure     *encodedFailure    `json:"failure"`
+	Payload     json.RawMessage    `json:"payload"`
+	Progress    encodedProgress    `json:"progress"`
+}
+
+type encodedRetry struct {
+	MaxRetries int   `json:"maxRetries"`
+	Backoff    int64 `json:"backoff"`
+	MaxBackoff int64 `json:"maxBackoff"`
+}
+
+type encodedFailure struct {
+	Code    string          `json:"code"`
+	Message string          `json:"message"`
+	Node    workflow.NodeID `json:"node"`
+}
+
+func (e *encodedFailure) failure() *Failure {
+	if e == nil {
+		return nil
+	}
+	return &Failure{Code: e.Code, Message: e.Message, Node: e.Node}
+}
+
+type encodedProgress struct {
+	Retries     int               `json:"retries"`
+	Used        int64             `json:"used"`
+	ActiveSince *instant          `json:"activeSince"`
+	Executed    []workflow.NodeID `json:"executed"`
+	Nodes       []encodedNode     `json:"nodes"`
+}
+
+func (e *encodedProgress) progress() Progress {
+	p := Progress{Executed: e.Executed, Retries: e.Retries, Used: span(e.Used), ActiveSince: e.ActiveSince.time()}
+	if len(e.Nodes) > 0 {
+		p.Nodes = make([]NodeState, len(e.Nodes))
+		for i := range e.Nodes {
+			p.Nodes[i] = e.Nodes[i].node()
+		}
+	}
+	return p
+}
+
+type encodedNode struct {
+	ID         workflow.NodeID `json:"id"`
+	Status     NodeStatus      `json:"status"`
+	Attempts   int             `json:"attempts"`
+	Before     int             `json:"before"`
+	Branch     string          `json:"branch"`
+	Failure    *encodedFailure `json:"failure"`
+	Handled    bool            `json:"handled"`
+	Dead       []int           `json:"dead"`
+	Output     json.RawMessage `json:"output"`
+	OutputOf   workflow.NodeID `json:"outputOf"`
+	GivesInput bool            `json:"givesInput"`
+	StartedAt  *instant        `json:"startedAt"`
+	FinishedAt *instant        `json:"finishedAt"`
+	RetryAt    *instant        `json:"retryAt"`
+	Pause      *encodedPause   `json:"pause"`
+}
+
+type encodedPause struct {
+	Kind      PauseKind `json:"kind"`
+	Event     string    `json:"event"`
+	Since     *instant  `json:"since"`
+	Until     *instant  `json:"until"`
+	Seq       int64     `json:"seq"`
+	TokenHash string    `json:"tokenHash"`
+}
+
+func (e *encodedNode) node() NodeState {
+	n := NodeState{
+		ID: e.ID, Status: e.Status, Attempts: e.Attempts, Before: e.Before, Branch: e.Branch,
+		Failure: e.Failure.failure(), Handled: e.Handled, Dead: e.Dead,
+		Output: e.Output, OutputOf: e.OutputOf, GivesInput: e.GivesInput,
+		StartedAt: e.StartedAt.time(), FinishedAt: e.FinishedAt.time(), RetryAt: e.RetryAt.time(),
+	}
+	if n.Status == "" {
+		n.Status = NodePending
+	}
+	if p := e.Pause; p != nil {
+		n.Pause = &Pause{Kind: p.Kind, Event: p.Event, Until: p.Until.time(), Seq: p.Seq, TokenHash: p.TokenHash}
+		if since := p.Since.time(); since != nil {
+			n.Pause.Since = *since
+		}
+	}
+	return n
+}

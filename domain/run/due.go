@@ -1,0 +1,66 @@
+package run
+
+import "time"
+
+// due lets everything take effect that falls due by itself: the end of the run's
+// time, pauses and further attempts, in the order of the nodes.
+func (m *machine) due() {
+	if deadline, active := m.run.deadline(); active && !m.at.Before(deadline) {
+		m.finish(StatusFailed, &Failure{
+			Code: CodeTimeout, Message: "The run took longer than " + m.s.Timeout.String() + ", the time that it had.",
+		}, "")
+		return
+	}
+	for i := range m.s.Nodes {
+		if m.s.Status.Finished() {
+			return
+		}
+		switch n := m.node(i); {
+		case n.Status == NodeWaiting && n.Pause.Until != nil && !m.at.Before(*n.Pause.Until):
+			m.ended(i)
+		case n.Status == NodeRunning && n.RetryAt != nil && !m.at.Before(*n.RetryAt):
+			m.attempt(i)
+		}
+	}
+}
+
+// ended is the end of a pause by time: a wait is over, anything else has expired.
+func (m *machine) ended(i int) {
+	n := m.node(i)
+	if n.Pause.Kind == PauseWait {
+		m.pass(i, "")
+		return
+	}
+	m.late = append(m.late, i)
+	m.fail(i, Failure{Code: CodeExpired, Message: "Nothing resumed the node within " + n.Pause.Until.Sub(n.Pause.Since).String() + "."})
+}
+
+// deadline is when the run's time is over; active is false while it stands still.
+func (r *Run) deadline() (at time.Time, active bool) {
+	if r.state.ActiveSince == nil {
+		return time.Time{}, false
+	}
+	return r.state.ActiveSince.Add(r.state.Timeout - r.state.Used), true
+}
+
+// wakeAt is the first time at which something falls due by itself.
+func (r *Run) wakeAt() *time.Time {
+	var first *time.Time
+	sooner := func(t *time.Time) {
+		if t != nil && (first == nil || t.Before(*first)) {
+			first = t
+		}
+	}
+	for i := range r.state.Nodes {
+		switch n := &r.state.Nodes[i]; n.Status {
+		case NodeWaiting:
+			sooner(n.Pause.Until)
+		case NodeRunning:
+			sooner(n.RetryAt)
+		}
+	}
+	if deadline, active := r.deadline(); active {
+		sooner(&deadline)
+	}
+	return first
+}

@@ -1,0 +1,166 @@
+package run
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/node"
+	"github.com/sluicehq/sluice/domain/workflow"
+)
+
+// effect is a node with an effect outside: an httpRequest or a custom node.
+type effect struct {
+	kind    node.NodeType
+	own     node.Schema    // the node's own inputSchema, which narrows that of the type
+	config  map[string]any // with defaults in place; nil when it has templates
+	resolve *evaluator     // of the templates; nil when there are none
+}
+
+func (p planner) effect(n workflow.Node, kind node.NodeType, config map[string]any) action {
+	e := &effect{kind: kind, own: ownSchema(n.InputSchema)}
+	if kind.Type != node.HTTPRequest || !holdsTemplate(config) {
+		e.config = kind.Config.ApplyDefaults(config)
+		return e
+	}
+	e.resolve = &evaluator{field: "config"}
+	e.resolve.uses.within(config)
+	e.resolve.expression, e.resolve.fault = p.compiler.CompileTemplates(config, workflow.NodeScope()...)
+	return e
+}
+
+// within finds the names of roots in every string of a tree.
+func (u *uses) within(value any) {
+	switch v := value.(type) {
+	case string:
+		u.mention(v)
+	case []any:
+		for _, e := range v {
+			u.within(e)
+		}
+	case map[string]any:
+		for _, member := range v {
+			u.within(member)
+		}
+	}
+}
+
+// ownSchema reads the schema that a node bears itself. A document that is no map of
+// field schemas is a note of its author's and says nothing.
+func ownSchema(d domain.Document) node.Schema {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(d.String()), &members); err != nil {
+		return node.Schema{}
+	}
+	for _, m := range members {
+		if m[0] != '{' {
+			return node.Schema{}
+		}
+	}
+	var r domain.Rules
+	schema := node.ParseSchema(&r, "inputSchema", node.ReadDeclarations(&r, "inputSchema", []byte(d.String())))
+	if len(r.Violations()) > 0 {
+		return node.Schema{}
+	}
+	return schema
+}
+
+func (e *effect) begin(m *machine, i int) { m.attempt(i) }
+
+// request makes everything of an attempt but its number and the end of the run's
+// time. It depends on the node's predecessors and on when the node was reached, so
+// every attempt gets the same.
+func (v view) request(i int) (*Execute, *Failure) {
+	e, isEffect := v.plan.nodes[i].action.(*effect)
+	if !isEffect {
+		return nil, &Failure{Code: CodeTypeUnavailable, Message: "The node's type is not available any more."}
+	}
+	input, failure := e.input(v.input(i))
+	if failure != nil {
+		return nil, failure
+	}
+	config, failure := e.configFor(v, i)
+	if failure != nil {
+		return nil, failure
+	}
+	n, o := v.node(i), &v.run.state.Origin
+	return &Execute{
+		Run: o.ID, Tenant: o.Tenant, SubTenant: o.SubTenant, Entity: o.Entity, Node: n.ID,
+		Type: e.kind.Type, Version: e.kind.Version.String(), BuiltIn: e.kind.BuiltIn, CanPause: e.kind.CanPause,
+		Input: input, Config: config, IdempotencyKey: string(o.ID) + ":" + string(n.ID),
+		Timeout: e.timeout(config),
+	}, nil
+}
+
+// timeout is that of an httpRequest's configuration; a custom node may mean
+// something else by the name.
+func (e *effect) timeout(config map[string]any) time.Duration {
+	if e.kind.Type != node.HTTPRequest {
+		return 0
+	}
+	return milliseconds(config["timeoutMs"])
+}
+
+// input checks what flows into the node and puts defaults in place. A node that
+// declares no inputs takes any value.
+func (e *effect) input(value any) (any, *Failure) {
+	if e.kind.Input.Len() == 0 && e.own.Len() == 0 {
+		return value, nil
+	}
+	var r domain.Rules
+	object, isObject := value.(map[string]any)
+	r.Check(isObject, "input", domain.WrongType, "must be an object, not %s", kindOf(value))
+	if isObject {
+		e.kind.Input.Check(&r, "input", object)
+		e.own.Check(&r, "input", object)
+	}
+	if failure := invalid(CodeInputInvalid, r.Violations()); failure != nil {
+		return nil, failure
+	}
+	return e.own.ApplyDefaults(e.kind.Input.ApplyDefaults(object)), nil
+}
+
+// configFor is the configuration with its templates resolved and checked.
+func (e *effect) configFor(v view, i int) (map[string]any, *Failure) {
+	if e.resolve == nil {
+		return e.config, nil
+	}
+	tree, failure := e.resolve.evaluate(v, i, *v.node(i).StartedAt, nil)
+	if failure != nil {
+		return nil, failure
+	}
+	config, _ := tree.(map[string]any)
+	var r domain.Rules
+	e.kind.CheckConfig(&r, "config", config)
+	if failure = invalid(CodeConfigInvalid, r.Violations()); failure != nil {
+		return nil, failure
+	}
+	return e.kind.Config.ApplyDefaults(maps.Clone(config)), nil
+}
+
+// Outstanding returns the attempts that were begun and have no result yet, for a
+// process that takes the run over. They are the same as when a step asked for them.
+func (r *Run) Outstanding(p *Plan) ([]Execute, error) {
+	if err := r.check(p); err != nil {
+		return nil, err
+	}
+	v := view{p, r}
+	deadline, _ := r.deadline()
+	var open []Execute
+	for i := range r.state.Nodes {
+		n := v.node(i)
+		if n.Status != NodeRunning || n.RetryAt != nil {
+			continue
+		}
+		wanted, failure := v.request(i)
+		if failure != nil {
+			return nil, domain.Fail(domain.Internal, "run_plan_mismatch",
+				"Run %s began an attempt at node %q that cannot be repeated: %s", r.state.ID, n.ID, failure.Message)
+		}
+		wanted.Attempt, wanted.Deadline = n.Attempts, deadline
+		open = append(open, *wanted)
+	}
+	return slices.Clip(open), nil
+}

@@ -1,0 +1,213 @@
+package run
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/sluicehq/sluice/domain/trigger"
+)
+
+// EncodeState writes a state as one JSON object. Equal states give equal bytes.
+// Times are Unix milliseconds, durations milliseconds; what is absent, empty or the
+// default is left out.
+func EncodeState(s State) []byte {
+	w := &writer{b: make([]byte, 0, 512+len(s.Payload)+s.size())}
+	w.open()
+	w.text("id", string(s.ID))
+	w.text("tenant", string(s.Tenant))
+	w.text("subTenant", string(s.SubTenant))
+	w.text("workflow", string(s.Workflow))
+	w.text("version", string(s.Version))
+	w.text("trigger", string(s.Trigger))
+	w.text("triggerName", s.TriggerName)
+	w.text("triggerType", string(s.TriggerType))
+	w.text("entity", s.Entity)
+	w.text("dedupeKey", s.DedupeKey)
+	w.text("cause", string(s.Cause))
+	if s.Retry != trigger.DefaultRetryPolicy() {
+		w.name("retry")
+		w.open()
+		w.name("maxRetries") // zero is a policy too
+		w.b = strconv.AppendInt(w.b, int64(s.Retry.MaxRetries), 10)
+		w.number("backoff", s.Retry.Backoff.Milliseconds())
+		w.number("maxBackoff", s.Retry.MaxBackoff.Milliseconds())
+		w.close()
+	}
+	if s.Timeout != trigger.DefaultTimeout {
+		w.number("timeout", s.Timeout.Milliseconds())
+	}
+	w.time("createdAt", &s.CreatedAt)
+	w.text("status", string(s.Status))
+	w.number("seq", s.Seq)
+	w.time("updatedAt", &s.UpdatedAt)
+	w.time("startedAt", s.StartedAt)
+	w.time("finishedAt", s.FinishedAt)
+	w.time("wakeAt", s.WakeAt)
+	w.failure("failure", s.Failure)
+	w.raw("payload", s.Payload)
+	w.name("progress")
+	w.progress(s.Progress)
+	w.close()
+	return w.b
+}
+
+// EncodeProgress writes what changes while a run goes on and has no column of its
+// own, as one JSON object, like [EncodeState].
+func EncodeProgress(p Progress) []byte {
+	w := &writer{b: make([]byte, 0, p.size())}
+	w.progress(p)
+	return w.b
+}
+
+// size is about how many bytes the progress takes.
+func (p *Progress) size() int {
+	total := 128
+	for i := range p.Nodes {
+		total += 192 + len(p.Nodes[i].Output)
+	}
+	return total
+}
+
+// writer appends members to JSON objects.
+type writer struct {
+	b     []byte
+	comma bool
+}
+
+func (w *writer) open() {
+	w.b = append(w.b, '{')
+	w.comma = false
+}
+
+func (w *writer) close() {
+	w.b = append(w.b, '}')
+	w.comma = true
+}
+
+// name begins a member; the names are plain.
+func (w *writer) name(name string) {
+	if w.comma {
+		w.b = append(w.b, ',')
+	}
+	w.comma = true
+	w.b = append(w.b, '"')
+	w.b = append(w.b, name...)
+	w.b = append(w.b, '"', ':')
+}
+
+func (w *writer) text(name, value string) {
+	if value != "" {
+		w.name(name)
+		w.b = appendText(w.b, value)
+	}
+}
+
+func (w *writer) number(name string, value int64) {
+	if value != 0 {
+		w.name(name)
+		w.b = strconv.AppendInt(w.b, value, 10)
+	}
+}
+
+func (w *writer) flag(name string, value bool) {
+	if value {
+		w.name(name)
+		w.b = append(w.b, "true"...)
+	}
+}
+
+func (w *writer) time(name string, t *time.Time) {
+	if t != nil {
+		w.name(name)
+		w.b = strconv.AppendInt(w.b, t.UnixMilli(), 10)
+	}
+}
+
+func (w *writer) raw(name string, text []byte) {
+	if len(text) > 0 {
+		w.name(name)
+		w.b = append(w.b, text...)
+	}
+}
+
+func (w *writer) failure(name string, f *Failure) {
+	if f == nil {
+		return
+	}
+	w.name(name)
+	w.open()
+	w.text("code", f.Code)
+	w.text("message", f.Message)
+	w.text("node", string(f.Node))
+	w.close()
+}
+
+func (w *writer) progress(p Progress) {
+	w.open()
+	w.number("retries", int64(p.Retries))
+	w.number("used", p.Used.Milliseconds())
+	w.time("activeSince", p.ActiveSince)
+	if len(p.Executed) > 0 {
+		w.name("executed")
+		for i, id := range p.Executed {
+			w.b = append(w.b, separator(i))
+			w.b = appendText(w.b, string(id))
+		}
+		w.b = append(w.b, ']')
+	}
+	if len(p.Nodes) > 0 {
+		w.name("nodes")
+		for i := range p.Nodes {
+			w.b = append(w.b, separator(i))
+			w.node(&p.Nodes[i])
+		}
+		w.b = append(w.b, ']')
+	}
+	w.close()
+}
+
+// separator is what stands before an element of an array.
+func separator(i int) byte {
+	if i == 0 {
+		return '['
+	}
+	return ','
+}
+
+func (w *writer) node(n *NodeState) {
+	w.open()
+	w.text("id", string(n.ID))
+	if n.Status != NodePending {
+		w.text("status", string(n.Status))
+	}
+	w.number("attempts", int64(n.Attempts))
+	w.number("before", int64(n.Before))
+	w.text("branch", n.Branch)
+	w.failure("failure", n.Failure)
+	w.flag("handled", n.Handled)
+	if len(n.Dead) > 0 {
+		w.name("dead")
+		for i, place := range n.Dead {
+			w.b = strconv.AppendInt(append(w.b, separator(i)), int64(place), 10)
+		}
+		w.b = append(w.b, ']')
+	}
+	w.raw("output", n.Output)
+	w.text("outputOf", string(n.OutputOf))
+	w.flag("givesInput", n.GivesInput)
+	w.time("startedAt", n.StartedAt)
+	w.time("finishedAt", n.FinishedAt)
+	w.time("retryAt", n.RetryAt)
+	if p := n.Pause; p != nil {
+		w.name("pause")
+		w.open()
+		w.text("kind", string(p.Kind))
+		w.text("event", p.Event)
+		w.time("since", &p.Since)
+		w.time("until", p.Until)
+		w.number("seq", p.Seq)
+		w.text("tokenHash", p.TokenHash)
+		w.close()
+	}
+	w.close()
+}

@@ -1,0 +1,104 @@
+package run
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/sluicehq/sluice/domain/workflow"
+)
+
+// Event is something that happened to a run.
+type Event struct {
+	// At is when, by the clock that is right for the run (the database's). A time
+	// before the last recorded one counts as that. Whatever became due until At (waits,
+	// expiries, further attempts, the end of the run's time) takes effect before the
+	// fact does, so a fact that comes too late is refused.
+	At time.Time
+
+	// Secret makes the resume tokens of nodes that begin to wait; see [Token]. It is
+	// looked at only then. With the zero value those nodes have no token.
+	Secret Secret
+
+	Fact Fact
+}
+
+// Fact says what happened: [Started], [AttemptCompleted], [AttemptFailed], [AttemptPaused],
+// [TimeReached], [Resumed],
+// [EventArrived], [CancelRequested] or [RetryRequested].
+type Fact interface{ fact() }
+
+// Started begins a pending run.
+type Started struct{}
+
+// AttemptCompleted is an attempt that succeeded. One that was not asked for, or whose
+// node is settled already, is refused.
+type AttemptCompleted struct {
+	Node    workflow.NodeID
+	Attempt int // that of [Execute]
+	Output  any // JSON tree, in which a [json.RawMessage] may stand for a part
+}
+
+// AttemptFailed is an attempt that failed. It is refused like [AttemptCompleted].
+type AttemptFailed struct {
+	Node       workflow.NodeID
+	Attempt    int
+	Code       string // lower_snake slug
+	Message    string // for the tenant
+	Retryable  bool
+	RetryAfter time.Duration // the least time to wait before the next attempt; 0 for none
+}
+
+// AttemptPaused is an attempt of a custom node that asks for the run to pause. It is
+// refused like [AttemptCompleted]; from a node that cannot pause it counts as a failure.
+type AttemptPaused struct {
+	Node    workflow.NodeID
+	Attempt int
+	Event   string        // the event that resumes it; empty for any input
+	Timeout time.Duration // after which it expires; 0 for never
+}
+
+// TimeReached says only how late it is: what is due takes effect. It is never
+// refused.
+type TimeReached struct{}
+
+// Resumed is a call with a resume token. It is refused as NotFound with the code
+// run_not_found when no node of the run was ever given the token, as a Conflict
+// not_paused when the node does not wait any more, expired when it has stopped
+// waiting, and as Invalid with the code input_invalid when an input node asked for
+// another answer; then it goes on waiting.
+type Resumed struct {
+	Token string
+	Input json.RawMessage // any JSON value; nil for none
+}
+
+// EventArrived is an event for the run's entity. Every node that waits for this
+// event continues; where none does, the one that has waited longest for any input.
+// It is refused as a Conflict not_paused when no node waits, wrong_event when those
+// that do wait for something else, expired when one has just stopped waiting for
+// it, and as Invalid with the code input_invalid when an input node asked for
+// another answer.
+type EventArrived struct {
+	Event string
+	Data  json.RawMessage // any JSON value; nil for none
+}
+
+// CancelRequested ends the run. A run that has ended refuses it as a Conflict
+// run_finished.
+type CancelRequested struct {
+	Reason string // for people; may be empty
+}
+
+// RetryRequested continues a failed run at the node that failed and at those that
+// were cut off by it; what has completed stays, the time and the attempts count
+// anew. A run that has not failed refuses it as a Conflict run_not_failed.
+type RetryRequested struct{}
+
+func (Started) fact()          {}
+func (AttemptCompleted) fact() {}
+func (AttemptFailed) fact()    {}
+func (AttemptPaused) fact()    {}
+func (TimeReached) fact()      {}
+func (Resumed) fact()          {}
+func (EventArrived) fact()     {}
+func (CancelRequested) fact()  {}
+func (RetryRequested) fact()   {}

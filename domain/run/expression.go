@@ -1,0 +1,37 @@
+package run
+
+import "time"
+
+// Compiler compiles what nodes and edges compute with. Sources were checked with
+// the same roots when the version was published, and some are put together from
+// several that were: it must take sources of up to [MaxSource] bytes. What it
+// returns is used by several goroutines at once.
+type Compiler interface {
+	// Compile reads one expression that begins with the roots and what the language
+	// itself defines; a root's name cannot be spelled with escapes. The error says what is wrong and where in the source.
+	Compile(source string, roots ...string) (Expression, error)
+
+	// CompileTemplates reads every string within a JSON tree as a template, in which
+	// expressions stand between {{ and }}. What it returns evaluates to the tree with
+	// the values in place. The error says what is wrong and where in the tree.
+	CompileTemplates(tree any, roots ...string) (Expression, error)
+}
+
+// MaxSource is how long a source can be that is put together from the expressions
+// in a node's configuration, in bytes.
+const MaxSource = 4 << 20
+
+// Expression is a compiled expression or tree of templates.
+type Expression interface {
+	// Evaluate computes the value as a JSON tree, in bounded time and memory, the same
+	// for the same environment. It changes nothing in the environment; the value may
+	// share parts of it. The error says what is wrong and where in the source: a text
+	// that begins "line 1, column 7: " counts from 1.
+	Evaluate(env Env) (any, error)
+}
+
+// Env is what one evaluation sees.
+type Env struct {
+	Values map[string]any // JSON trees by root; an absent root is undefined
+	Now    time.Time      // what now() gives: the time of the event that led to the evaluation, the same on every replay
+}

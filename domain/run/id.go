@@ -1,0 +1,33 @@
+package run
+
+// ID identifies a run: "run_" and 26 base32 characters.
+type ID string
+
+// IDPrefix is what an [ID] begins with, without the underscore.
+const IDPrefix = "run"
+
+// Cause says what started a run.
+type Cause string
+
+// The causes (execution rules, "Starting a run").
+const (
+	CauseWebhook  Cause = "webhook"  // a call to the trigger
+	CauseByEvent  Cause = "by_event" // a call that names an event
+	CauseIngest   Cause = "ingest"   // an event that resumed no run
+	CauseSchedule Cause = "schedule" // the trigger's schedule
+	CauseManual   Cause = "manual"   // somebody, by hand
+)
+
+// Causes lists every cause.
+func Causes() []Cause {
+	return []Cause{CauseWebhook, CauseByEvent, CauseIngest, CauseSchedule, CauseManual}
+}
+
+// Valid says whether c is a cause that exists.
+func (c Cause) Valid() bool {
+	switch c {
+	case CauseWebhook, CauseByEvent, CauseIngest, CauseSchedule, CauseManual:
+		return true
+	}
+	return false
+}

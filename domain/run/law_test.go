@@ -1,0 +1,104 @@
+package run_test
+
+import (
+	"fmt"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/sluicehq/sluice/domain/run"
+)
+
+// TestRunsAgreeWithTheReference drives drawn graphs in a drawn order, with facts
+// that come twice and processes that die, and compares what became of them with
+// the reference, which knows no order. A failed run is retried with the fault
+// mended until it is done or nothing can be mended.
+func TestRunsAgreeWithTheReference(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		s := drawScenario(rt)
+		a := newActor(rt, s)
+		a.play()
+		agree(rt, a)
+		for range len(s.kinds) {
+			failed := a.run.Failure()
+			if failed == nil {
+				return
+			}
+			i := 0
+			_, _ = fmt.Sscanf(string(failed.Node), "n%d", &i)
+			if s.kinds[i] == "boom" {
+				return // what computes wrong computes wrong again
+			}
+			s.fates[i].failure = ""
+			if s.kinds[i] == "input" || s.kinds[i] == "event" {
+				return // its time is part of the graph
+			}
+			a.both(run.RetryRequested{}, true)
+			a.play()
+			agree(rt, a)
+		}
+	})
+}
+
+// agree compares a run that has ended with the reference.
+func agree(t *rapid.T, a *actor) {
+	ref := newReference(a.s)
+	unhandled := map[string]bool{}
+	for i := range a.s.kinds {
+		if v := ref.verdict(i); v.status == run.NodeFailed && !v.handled {
+			unhandled[name(i)] = true
+		}
+	}
+	if want := len(unhandled) == 0; want != (a.run.Status() == run.StatusCompleted) {
+		t.Fatalf("the run is %s with %s, but unhandled are %v", a.run.Status(), a.nodes(), unhandled)
+	}
+	if f := a.run.Failure(); f != nil && !unhandled[string(f.Node)] {
+		t.Fatalf("the run failed with %+v, but unhandled are %v", f, unhandled)
+	}
+	for i, n := range a.run.Nodes() {
+		v := ref.verdict(i)
+		cut := n.Status == run.NodePending || n.Status == run.NodeCancelled
+		switch {
+		case cut && a.run.Status() == run.StatusFailed:
+			continue
+		case n.Status != v.status || n.Handled != v.handled || n.Branch != v.branch:
+			t.Fatalf("%s is %s with branch %q, handled %v; the reference says %+v (%s)", n.ID, n.Status, n.Branch, n.Handled, v, a.nodes())
+		case n.Status == run.NodeCompleted:
+			if got, want := bare([]byte(a.output(n.ID))), text(v.output); got != want {
+				t.Fatalf("%s gave %s; the reference says %s", n.ID, got, want)
+			}
+		}
+	}
+	orderly(t, a)
+}
+
+// orderly checks what holds of every history.
+func orderly(t *rapid.T, a *actor) {
+	completed, ended := map[string]int{}, 0
+	attempts := map[string]int{}
+	for i, e := range a.history {
+		if e.Seq != int64(i+1) {
+			t.Fatalf("entry %d bears %d", i+1, e.Seq)
+		}
+		switch e.Type {
+		case run.EntryNodeCompleted, run.EntryNodeSkipped:
+			completed[string(e.Node)]++
+		case run.EntryNodeStarted:
+			if attempts[string(e.Node)]++; e.Attempt != attempts[string(e.Node)] {
+				t.Fatalf("%s has attempt %d after %d", e.Node, e.Attempt, attempts[string(e.Node)]-1)
+			}
+		case run.EntryRunCompleted, run.EntryRunFailed:
+			ended++
+		case run.EntryRunRetried:
+			ended--
+		}
+	}
+	for id, times := range completed {
+		if times > 1 {
+			t.Fatalf("%s was completed or skipped %d times", id, times)
+		}
+	}
+	if a.run.Seq() != int64(len(a.history)) || ended != 1 || !a.last.Finished && a.last.Changed() {
+		t.Fatalf("the run has seq %d after %d entries and ended %d times", a.run.Seq(), len(a.history), ended)
+	}
+}

@@ -1,0 +1,194 @@
+package run
+
+import (
+	"crypto/subtle"
+	"encoding/json"
+	"time"
+
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/node"
+)
+
+// wait pauses for a time.
+type wait struct {
+	delay time.Duration
+	until *time.Time // nil when there is a delay
+}
+
+func planWait(config map[string]any) action {
+	if text, ok := config["until"].(string); ok {
+		until, err := time.Parse(time.RFC3339, text)
+		if err != nil {
+			return brokenf(CodeConfigInvalid, "config.until must be a time in RFC 3339, such as 2026-01-31T09:00:00Z")
+		}
+		return wait{until: &until}
+	}
+	return wait{delay: milliseconds(config["delayMs"])}
+}
+
+// begin does not pause for a time that has passed already.
+func (w wait) begin(m *machine, i int) {
+	until := m.at.Add(w.delay)
+	if w.until != nil {
+		until = truncated(w.until.Add(time.Millisecond - 1)) // never too early
+	}
+	if !until.After(m.at) {
+		m.pass(i, "")
+		return
+	}
+	m.pause(i, PauseWait, "", until.Sub(m.at))
+}
+
+// ask pauses until a person answers.
+type ask struct {
+	answer  node.FieldSchema
+	timeout time.Duration // 0 for none
+}
+
+func (a ask) begin(m *machine, i int) { m.pause(i, PauseInput, "", a.timeout) }
+
+// read takes an answer: the value itself, or an object whose only member is value.
+func (a ask) read(field string, text json.RawMessage) (value any, err *domain.Error) {
+	var r domain.Rules
+	given := len(text) > 0
+	if given {
+		tree, problem := parse(text)
+		r.Check(problem == nil, field, domain.BadFormat, "must be a JSON value")
+		value = tree
+	}
+	if wrapped, isObject := value.(map[string]any); isObject && len(wrapped) == 1 {
+		if inner, named := wrapped["value"]; named {
+			field, value = domain.Member(field, "value"), inner
+		}
+	}
+	switch {
+	case value != nil:
+		a.answer.Check(&r, field, value)
+	case a.answer.Required():
+		r.Check(false, field, domain.Required, "must be given")
+	}
+	if found := r.Violations(); len(found) > 0 {
+		return nil, &domain.Error{Kind: domain.Invalid, Code: CodeInputInvalid, Message: "The answer does not fit what the node asks for.", Violations: found}
+	}
+	return value, nil
+}
+
+// listen pauses until an event arrives.
+type listen struct {
+	event   string
+	timeout time.Duration // 0 for none
+}
+
+func (l listen) begin(m *machine, i int) { m.pause(i, PauseEvent, l.event, l.timeout) }
+
+// pause lets a node wait; a timeout of 0 means for ever.
+func (m *machine) pause(i int, kind PauseKind, event string, timeout time.Duration) {
+	n := m.node(i)
+	p := Pause{Kind: kind, Event: event, Since: m.at, Seq: m.s.Seq + 1}
+	if timeout > 0 {
+		until := truncated(m.at.Add(timeout))
+		p.Until = &until
+	}
+	token := ""
+	if kind != PauseWait {
+		token = Token(m.secret, m.s.ID, n.ID, p.Seq)
+		p.TokenHash = hashToken(token)
+	}
+	n.Status, n.Pause, n.Failure = NodeWaiting, &p, nil
+	m.record(Entry{Type: EntryNodeWaiting, Node: n.ID, Until: p.Until})
+	m.tell(Happening{Type: RunPaused, Node: n.ID, Pause: &p, Token: token})
+}
+
+// resumed continues the node that the token belongs to.
+func (m *machine) resumed(f Resumed) {
+	hash := []byte(hashToken(f.Token))
+	for i := range m.s.Nodes {
+		n := m.node(i)
+		if n.Pause == nil || n.Pause.TokenHash == "" || subtle.ConstantTimeCompare([]byte(n.Pause.TokenHash), hash) == 0 {
+			continue
+		}
+		switch {
+		case n.Status == NodeWaiting:
+			m.step.Refused = m.answer(i, "input", f.Input)
+		case n.Status == NodeFailed && n.Failure.Code == CodeExpired:
+			m.refuse(domain.Conflict, "expired", "The run has stopped waiting for this answer: it came too late.")
+		default:
+			m.refuse(domain.Conflict, "not_paused", "The run does not wait for this answer any more.")
+		}
+		return
+	}
+	m.refuse(domain.NotFound, "run_not_found", "There is no such run, or the token is not the one it waits for.")
+}
+
+// arrived continues the nodes that wait for an event.
+func (m *machine) arrived(f EventArrived) {
+	var named []int
+	oldest, waiting := -1, false
+	for i := range m.s.Nodes {
+		n := m.node(i)
+		if n.Status != NodeWaiting || n.Pause.Kind == PauseWait {
+			continue
+		}
+		waiting = true
+		switch {
+		case n.Pause.Event == f.Event && f.Event != "":
+			named = append(named, i)
+		case n.Pause.Event == "" && (oldest < 0 || n.Pause.Seq < m.node(oldest).Pause.Seq):
+			oldest = i
+		}
+	}
+	if len(named) == 0 && oldest >= 0 {
+		named = []int{oldest}
+	}
+	switch {
+	case len(named) > 0:
+	case m.lateFor(f.Event):
+		m.refuse(domain.Conflict, "expired", "The run has stopped waiting for this event: it came too late.")
+	case waiting:
+		m.refuse(domain.Conflict, "wrong_event", "The run waits for another event.")
+	default:
+		m.refuse(domain.Conflict, "not_paused", "The run does not wait for an event or an answer.")
+	}
+	for _, i := range named {
+		if m.node(i).Status == NodeWaiting { // unless one before it ended the run
+			m.step.Refused = m.answer(i, "eventData", f.Data)
+		}
+	}
+}
+
+// lateFor says whether a node has stopped waiting for the event just now.
+func (m *machine) lateFor(event string) bool {
+	for _, i := range m.late {
+		if p := m.node(i).Pause; p.Event == event || p.Event == "" {
+			return true
+		}
+	}
+	return false
+}
+
+// answer completes a waiting node with what was brought.
+func (m *machine) answer(i int, field string, text json.RawMessage) *domain.Error {
+	n := m.node(i)
+	if a, asks := m.plan.nodes[i].action.(ask); asks {
+		value, err := a.read(field, text)
+		if err == nil {
+			m.give(i, map[string]any{"value": value}, "")
+		}
+		return err
+	}
+	var data any
+	if len(text) > 0 {
+		tree, err := parse(text)
+		if err != nil {
+			var r domain.Rules
+			r.Check(false, field, domain.BadFormat, "must be a JSON value")
+			return &domain.Error{Kind: domain.Invalid, Code: CodeInputInvalid, Message: "The input is not valid.", Violations: r.Violations()}
+		}
+		data = tree
+	}
+	if n.Pause.Kind == PauseEvent {
+		data = map[string]any{"event": n.Pause.Event, "eventData": data}
+	}
+	m.give(i, data, "")
+	return nil
+}

@@ -1,0 +1,176 @@
+package run
+
+import (
+	"strconv"
+	"sync"
+
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/node"
+	"github.com/sluicehq/sluice/domain/workflow"
+)
+
+// Plan is a version made ready to run: its configuration read, its expressions
+// compiled, its edges looked up. It never changes and is used by any number of
+// runs and goroutines at once. Build one with [NewPlan].
+type Plan struct {
+	version workflow.VersionID
+	graph   workflow.Graph
+	index   map[workflow.NodeID]int
+	nodes   []planned
+	edges   []way
+	starts  sync.Map // workflow.AttachedTrigger to *beginning
+}
+
+// planned is a node that is ready to run.
+type planned struct {
+	id     workflow.NodeID
+	action action
+	in     []int // edges that lead to it, in the client's order
+	out    []int
+	before nodeSet // the nodes that lead to it
+}
+
+// action is what a node does when a run comes to it.
+type action interface {
+	begin(m *machine, i int)
+}
+
+// Types finds node types. [node.Registry] is one.
+type Types interface {
+	Lookup(t node.Type, v node.SemVer) (node.NodeType, bool)
+}
+
+// NewPlan makes a version ready. It does not fail: a node that cannot run, because
+// its type is gone or its configuration is not right, fails when a run comes to it.
+// A built-in node that types does not have, because the tenant has disabled it
+// since, runs all the same.
+func NewPlan(id workflow.VersionID, g workflow.Graph, types Types, compiler Compiler) *Plan {
+	nodes, edges := g.Nodes(), g.Edges()
+	p := &Plan{version: id, graph: g, index: make(map[workflow.NodeID]int, len(nodes)), nodes: make([]planned, len(nodes))}
+	configs := make([]map[string]any, len(nodes))
+	for i, n := range nodes {
+		if _, repeats := p.index[n.ID]; !repeats {
+			p.index[n.ID] = i
+		}
+		var act action
+		act, configs[i] = planner{types: types, compiler: compiler}.action(n)
+		p.nodes[i] = planned{id: n.ID, action: act}
+	}
+	p.edges = make([]way, 0, len(edges))
+	for at, e := range edges {
+		source, hasSource := p.index[e.SourceNodeID]
+		target, hasTarget := p.index[e.TargetNodeID]
+		if !hasSource || !hasTarget {
+			continue // only a graph that was restored from elsewhere holds such an edge
+		}
+		w := planEdge(e, branching{node.Type(nodes[source].Type), configs[source]}, compiler, domain.Member(domain.Index("edges", at), "condition"))
+		w.source, w.target, w.place = source, target, len(p.nodes[source].out)
+		p.nodes[source].out = append(p.nodes[source].out, len(p.edges))
+		p.nodes[target].in = append(p.nodes[target].in, len(p.edges))
+		p.edges = append(p.edges, w)
+	}
+	p.trace()
+	return p
+}
+
+// Version is the version that the plan is made of.
+func (p *Plan) Version() workflow.VersionID { return p.version }
+
+// trace finds the nodes that lead to each node.
+func (p *Plan) trace() {
+	for i := range p.nodes {
+		p.nodes[i].before = newNodeSet(len(p.nodes))
+	}
+	for _, id := range p.graph.TopologicalOrder() {
+		i := p.index[id]
+		for _, e := range p.nodes[i].in {
+			source := p.edges[e].source
+			p.nodes[i].before.addAll(p.nodes[source].before)
+			p.nodes[i].before.add(source)
+		}
+	}
+}
+
+// beginning is where the runs of a trigger begin.
+type beginning struct {
+	starts  []int
+	outside []int // the nodes that no run of the trigger comes to
+}
+
+// beginning finds where the trigger's runs begin; the zero value stands for runs
+// that no trigger starts.
+func (p *Plan) beginning(trg workflow.AttachedTrigger) *beginning {
+	if known, ok := p.starts.Load(trg); ok {
+		return known.(*beginning)
+	}
+	var b beginning
+	ids := p.graph.Starts(trg)
+	inside := newNodeSet(len(p.nodes))
+	for _, id := range p.graph.Reachable(ids...) {
+		inside.add(p.index[id])
+	}
+	for _, id := range ids {
+		b.starts = append(b.starts, p.index[id])
+	}
+	for i := range p.nodes {
+		if !inside.has(i) {
+			b.outside = append(b.outside, i)
+		}
+	}
+	p.starts.Store(trg, &b)
+	return &b
+}
+
+// fits says whether the nodes of a run are those of the plan.
+func (p *Plan) fits(nodes []NodeState) bool {
+	if len(nodes) != len(p.nodes) {
+		return false
+	}
+	for i := range nodes {
+		if nodes[i].ID != p.nodes[i].id {
+			return false
+		}
+	}
+	return true
+}
+
+// nodeSet is a set of places of nodes.
+type nodeSet []uint64
+
+func newNodeSet(n int) nodeSet { return make(nodeSet, (n+63)/64) }
+
+func (b nodeSet) add(i int)      { b[i/64] |= 1 << (i % 64) }
+func (b nodeSet) has(i int) bool { return b[i/64]&(1<<(i%64)) != 0 }
+
+func (b nodeSet) addAll(other nodeSet) {
+	for i := range b {
+		b[i] |= other[i]
+	}
+}
+
+// broken is a node that cannot run.
+type broken struct{ failure Failure }
+
+func (b broken) begin(m *machine, i int) { m.fail(i, b.failure) }
+
+func brokenf(code, message string) action { return broken{Failure{Code: code, Message: message}} }
+
+// invalid makes a failure of what a check found, nil when it found nothing.
+func invalid(code string, found []domain.Violation) *Failure {
+	const most = 5
+	if len(found) == 0 {
+		return nil
+	}
+	message := ""
+	for i, v := range found {
+		if i == most {
+			message += "; and " + strconv.Itoa(len(found)-most) + " more"
+			break
+		}
+		if i > 0 {
+			message += "; "
+		}
+		message += v.String()
+	}
+	return &Failure{Code: code, Message: message}
+}

@@ -1,0 +1,133 @@
+package run
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/node"
+	"github.com/sluicehq/sluice/domain/workflow"
+)
+
+// planner makes nodes ready.
+type planner struct {
+	types    Types
+	compiler Compiler
+}
+
+// action reads what a node does, and its configuration.
+func (p planner) action(n workflow.Node) (action, map[string]any) {
+	tree, err := parse(json.RawMessage(n.Config.String()))
+	config, isObject := tree.(map[string]any)
+	if err != nil || !isObject {
+		return brokenf(CodeConfigInvalid, "config must be a JSON object"), nil
+	}
+	kind, known := p.lookup(n)
+	if !known {
+		return brokenf(CodeTypeUnavailable, "There is no node type "+strconv.Quote(n.Type)+" in version "+strconv.Quote(n.Version)+" any more."), config
+	}
+	if templated := kind.Type == node.HTTPRequest && holdsTemplate(config); !templated {
+		var r domain.Rules
+		kind.CheckConfig(&r, "config", withoutOpenEnds(kind.Type, config))
+		if f := invalid(CodeConfigInvalid, r.Violations()); f != nil {
+			return broken{*f}, config
+		}
+	}
+	switch {
+	case kind.Type.IsTrigger():
+		return relay{}, config
+	case kind.BuiltIn && kind.Type != node.HTTPRequest:
+		return p.pure(kind.Type, config), config
+	}
+	return p.effect(n, kind, config), config
+}
+
+// pure makes a built-in node ready that has no effect outside.
+func (p planner) pure(t node.Type, config map[string]any) action {
+	switch t {
+	case node.Condition:
+		return p.condition(config)
+	case node.Switch:
+		return p.choice(config)
+	case node.Transform:
+		return p.transform(config)
+	case node.Wait:
+		return planWait(config)
+	case node.WaitForEvent:
+		event, _ := config["event"].(string)
+		return listen{event: event, timeout: milliseconds(config["timeoutMs"])}
+	case node.Input:
+		return ask{answer: node.AnswerSchema(config), timeout: milliseconds(config["timeoutMs"])}
+	}
+	return brokenf(CodeTypeUnavailable, "There is nothing that runs a node of type "+strconv.Quote(string(t))+".")
+}
+
+// lookup finds the type of a node. What the tenant has disabled is still there for
+// the versions that use it.
+func (p planner) lookup(n workflow.Node) (node.NodeType, bool) {
+	version, err := node.ParseSemVer(n.Version)
+	if err != nil {
+		return node.NodeType{}, false
+	}
+	if kind, known := p.types.Lookup(node.Type(n.Type), version); known {
+		return kind, true
+	}
+	kind, known := node.BuiltIn(node.Type(n.Type))
+	return kind, known && kind.Version == version
+}
+
+// withoutOpenEnds leaves out the branch targets that are null: so editors write that
+// the run ends there, and the schema of the type would refuse it.
+func withoutOpenEnds(t node.Type, config map[string]any) map[string]any {
+	if t != node.Condition && t != node.Switch {
+		return config
+	}
+	config = maps.Clone(config)
+	drop := func(holder map[string]any, names ...string) {
+		for _, name := range names {
+			if target, given := holder[name]; given && target == nil {
+				delete(holder, name)
+			}
+		}
+	}
+	drop(config, "trueBranch", "falseBranch", "defaultNode")
+	if cases, ok := config["cases"].([]any); ok {
+		cases = slices.Clone(cases)
+		for i := range cases {
+			if one, isObject := cases[i].(map[string]any); isObject {
+				one = maps.Clone(one)
+				drop(one, "nodeId")
+				cases[i] = one
+			}
+		}
+		config["cases"] = cases
+	}
+	return config
+}
+
+// holdsTemplate says whether a string within the value has an expression in it.
+func holdsTemplate(value any) bool {
+	switch v := value.(type) {
+	case string:
+		return strings.Contains(v, "{{")
+	case []any:
+		return slices.ContainsFunc(v, holdsTemplate)
+	case map[string]any:
+		for _, member := range v {
+			if holdsTemplate(member) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// milliseconds reads a checked number; 0 when there is none.
+func milliseconds(value any) time.Duration {
+	ms, _ := double(value)
+	return time.Duration(ms) * time.Millisecond
+}

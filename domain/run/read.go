@@ -1,0 +1,144 @@
+package run
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/domain/trigger"
+	"github.com/sluicehq/sluice/domain/workflow"
+)
+
+// ID identifies the run.
+func (r *Run) ID() ID { return r.state.ID }
+
+// Tenant owns the run.
+func (r *Run) Tenant() tenant.ID { return r.state.Tenant }
+
+// SubTenant is that of the workflow, empty for none.
+func (r *Run) SubTenant() tenant.SubTenantID { return r.state.SubTenant }
+
+// Workflow is what the run is of.
+func (r *Run) Workflow() workflow.ID { return r.state.Workflow }
+
+// Version is what the run executes.
+func (r *Run) Version() workflow.VersionID { return r.state.Version }
+
+// Trigger started the run; empty when none did.
+func (r *Run) Trigger() trigger.ID { return r.state.Trigger }
+
+// Entity is what the run is about.
+func (r *Run) Entity() string { return r.state.Entity }
+
+// DedupeKey is unique among the runs of the trigger within 24 hours.
+func (r *Run) DedupeKey() string { return r.state.DedupeKey }
+
+// Cause says what started the run.
+func (r *Run) Cause() Cause { return r.state.Cause }
+
+// Payload is what the run was started with, any JSON value.
+func (r *Run) Payload() json.RawMessage { return r.state.Payload }
+
+// Status says where the run is in its life.
+func (r *Run) Status() Status { return r.state.Status }
+
+// Failure says why a failed run failed; nil for any other.
+func (r *Run) Failure() *Failure { return r.state.Failure }
+
+// Retries is how often the run was retried after it had failed.
+func (r *Run) Retries() int { return r.state.Retries }
+
+// Seq is how many entries the history has: the fence of a store.
+func (r *Run) Seq() int64 { return r.state.Seq }
+
+// CreatedAt is when the run was accepted.
+func (r *Run) CreatedAt() time.Time { return r.state.CreatedAt }
+
+// UpdatedAt is when the run last changed.
+func (r *Run) UpdatedAt() time.Time { return r.state.UpdatedAt }
+
+// StartedAt is when the run began, nil while it is pending.
+func (r *Run) StartedAt() *time.Time { return copied(r.state.StartedAt) }
+
+// FinishedAt is when the run ended, nil until then.
+func (r *Run) FinishedAt() *time.Time { return copied(r.state.FinishedAt) }
+
+// WakeAt is when the run needs a [TimeReached] by itself, nil when it does not.
+func (r *Run) WakeAt() *time.Time { return copied(r.state.WakeAt) }
+
+// Executed lists the completed nodes in the order of their completion.
+func (r *Run) Executed() []workflow.NodeID { return r.state.clone().Executed }
+
+// Nodes lists what has become of each node, in the order of the version's graph;
+// none while the run is pending. See [Run.Output] for what they gave.
+func (r *Run) Nodes() []NodeState { return r.state.clone().Nodes }
+
+// Output is what a completed node gave; ok is false for any other node.
+func (r *Run) Output(id workflow.NodeID) (output json.RawMessage, ok bool) {
+	for i := range r.state.Nodes {
+		switch n := &r.state.Nodes[i]; {
+		case n.ID != id:
+		case n.Status != NodeCompleted:
+			return nil, false
+		case n.GivesInput:
+			return r.state.Payload, true
+		case n.OutputOf != "":
+			return r.Output(n.OutputOf)
+		default:
+			return n.Output, true
+		}
+	}
+	return nil, false
+}
+
+// Input is what flows into a node, as far as the nodes before it have given
+// something; ok is false for a node that the run has not reached. The error is that
+// of [Run.Advance].
+func (r *Run) Input(p *Plan, id workflow.NodeID) (input json.RawMessage, ok bool, err error) {
+	if err = r.check(p); err != nil {
+		return nil, false, err
+	}
+	i, known := p.index[id]
+	if !known || i >= len(r.state.Nodes) || r.state.Nodes[i].StartedAt == nil {
+		return nil, false, nil
+	}
+	input, err = appendValue(nil, view{p, r}.input(i))
+	if err != nil {
+		return nil, false, domain.Fail(domain.Internal, "run_state_broken", "The input of node %q cannot be written.", id).Because(err)
+	}
+	return input, true, nil
+}
+
+// Context is the run as clients know it (execution rules, "The graph"): {data:
+// {input: <payload>, <nodeId>: <output>…}, metadata: {runId, entityId, tenantId,
+// executedNodes}}, one JSON object. A node whose id is input does not hide the
+// payload.
+func (r *Run) Context() json.RawMessage {
+	b := append([]byte(`{"data":{"input":`), r.state.Payload...)
+	for _, id := range r.state.Executed {
+		if output, ok := r.Output(id); ok && id != "input" {
+			b = append(appendText(append(b, ','), string(id)), ':')
+			b = append(b, output...)
+		}
+	}
+	b = appendText(append(b, `},"metadata":{"runId":`...), string(r.state.ID))
+	b = appendText(append(b, `,"entityId":`...), r.state.Entity)
+	b = appendText(append(b, `,"tenantId":`...), string(r.state.Tenant))
+	b = append(b, `,"executedNodes":[`...)
+	for i, id := range r.state.Executed {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendText(b, string(id))
+	}
+	return append(b, "]}}"...)
+}
+
+func copied[T any](p *T) *T {
+	if p == nil {
+		return nil
+	}
+	v := *p
+	return &v
+}

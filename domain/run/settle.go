@@ -1,0 +1,128 @@
+package run
+
+import (
+	"fmt"
+
+	"github.com/sluicehq/sluice/domain/workflow"
+)
+
+// give completes a node with a value that it computed or that was brought.
+func (m *machine) give(i int, value any, branch string) {
+	n := m.node(i)
+	text, err := appendValue(nil, value)
+	switch {
+	case err != nil:
+		m.fail(i, Failure{Code: CodeOutputInvalid, Message: fmt.Sprintf("The output must be a JSON value, but %v.", err)})
+		return
+	case len(text) > MaxOutput:
+		m.fail(i, Failure{Code: CodeOutputTooLarge,
+			Message: fmt.Sprintf("The output must be at most %d bytes of JSON, not %d.", MaxOutput, len(text))})
+		return
+	}
+	total := len(text)
+	for j := range m.s.Nodes {
+		total += len(m.s.Nodes[j].Output)
+	}
+	if total > MaxOutputs {
+		m.fail(i, Failure{Code: CodeRunTooLarge,
+			Message: fmt.Sprintf("The outputs of all nodes must be at most %d bytes of JSON together, not %d.", MaxOutputs, total)})
+		return
+	}
+	n.Output = text
+	m.complete(i, branch)
+}
+
+// pass completes a node whose output is its input.
+func (m *machine) pass(i int, branch string) {
+	n := m.node(i)
+	w := m.sole(i)
+	switch {
+	case w == nil && !m.merges(i):
+		n.GivesInput = true
+	case w != nil && w.member == "" && m.node(w.source).Status == NodeCompleted:
+		source := m.node(w.source)
+		n.GivesInput, n.OutputOf = source.GivesInput, source.OutputOf
+		if !n.GivesInput && n.OutputOf == "" {
+			n.OutputOf = source.ID
+		}
+	default:
+		m.give(i, m.input(i), branch)
+		return
+	}
+	m.complete(i, branch)
+}
+
+// merges says whether any edge to the node is taken.
+func (m *machine) merges(i int) bool {
+	for _, e := range m.plan.nodes[i].in {
+		if m.taken(&m.plan.edges[e]) {
+			return true
+		}
+	}
+	return false
+}
+
+// complete settles a node that has its output. When the condition of an edge cannot
+// be computed the node fails after all: nobody could say how the run goes on.
+func (m *machine) complete(i int, branch string) {
+	n := m.node(i)
+	at, before := m.at, n.Status
+	n.Status, n.Branch, n.Failure, n.FinishedAt = NodeCompleted, branch, nil, &at
+	dead, failure := m.decide(i, false)
+	if failure != nil {
+		n.Status, n.Branch, n.FinishedAt = before, "", nil
+		n.Output, n.OutputOf, n.GivesInput = nil, "", false
+		m.forget(i)
+		m.fail(i, *failure)
+		return
+	}
+	n.Dead = dead
+	m.s.Executed = append(m.s.Executed, n.ID)
+	m.record(Entry{Type: EntryNodeCompleted, Node: n.ID, Attempt: n.Attempts, Branch: branch})
+	if before == NodeWaiting {
+		m.tell(Happening{Type: RunResumed, Node: n.ID})
+	}
+	m.follow(i)
+}
+
+// fail settles a node that has no attempt left. Unless an edge for failures is
+// taken, the run fails with it, at once: what runs beside it is cut off.
+func (m *machine) fail(i int, f Failure) {
+	n := m.node(i)
+	at, before := m.at, n.Status
+	f.Node = n.ID
+	n.Status, n.Failure, n.FinishedAt, n.RetryAt = NodeFailed, &f, &at, nil
+	dead, failure := m.decide(i, true)
+	n.Handled = failure == nil && len(dead) < len(m.plan.nodes[i].out)
+	m.record(Entry{Type: EntryNodeFailed, Node: n.ID, Attempt: n.Attempts, Code: f.Code, Message: f.Message})
+	if !n.Handled {
+		m.finish(StatusFailed, &f, "")
+		return
+	}
+	n.Dead = dead
+	if before == NodeWaiting {
+		m.tell(Happening{Type: RunResumed, Node: n.ID})
+	}
+	m.follow(i)
+}
+
+// decide finds the outgoing edges that are not taken: those of another outcome or
+// branch, and those whose condition does not hold.
+func (m *machine) decide(i int, failed bool) (dead []int, failure *Failure) {
+	n := m.node(i)
+	for _, e := range m.plan.nodes[i].out {
+		w := &m.plan.edges[e]
+		open := w.open(failed, n.Branch)
+		if open && w.guard != nil {
+			holds, f := w.guard.evaluate(m.view, i, m.at, map[string]any{workflow.RootResult: m.output(i)})
+			if f != nil {
+				return nil, f
+			}
+			open = truthy(holds)
+		}
+		if !open {
+			dead = append(dead, w.place)
+		}
+	}
+	return dead, nil
+}

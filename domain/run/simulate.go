@@ -1,0 +1,202 @@
+package run
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/node"
+	"github.com/sluicehq/sluice/domain/workflow"
+)
+
+// Answer is what a simulation is to take for the world's part: the result of an
+// attempt, or what ends a pause. Exactly one of the first three members is looked
+// at, in their order; without any the attempt succeeds, or the pause ends, with
+// null.
+type Answer struct {
+	Failure *AttemptFailed  // the attempt fails; node and attempt are filled in
+	Pause   *AttemptPaused  // the attempt asks to pause; likewise
+	Output  json.RawMessage // what the attempt gives, or a person's answer, or an event's data
+	After   time.Duration   // how long it takes
+}
+
+// Trace is what a simulation did.
+type Trace struct {
+	Run     *Run    // as it was left: [Run.Input] and [Run.Output] say what each node got and gave
+	History []Entry // in the order of the virtual clock
+	Effects []Effect
+	Open    []workflow.NodeID // nodes that would need another answer to go on; none when the run has ended
+}
+
+// Effect is an attempt that a real run would have made outside.
+type Effect struct {
+	At time.Time
+	Execute
+
+	// MayRepeat says that a crash between the attempt and the record of its result
+	// could let the effect happen twice, unless the receiver honours the
+	// Idempotency-Key. It is false for the methods that RFC 9110 (§9.2.2) calls
+	// idempotent.
+	MayRepeat bool
+}
+
+// Simulate runs a version on a virtual clock that begins at the time, with no
+// effect outside. Each answer is used once, in the order of the list for its node;
+// where time is all that a run waits for, it passes at once. What has no answer is
+// left open, but a pause without one expires. The error is Invalid with the code
+// simulation_invalid when an answer is for a node that does not exist or does not
+// fit what the node waits for, with fields such as answers.approve[0].
+func Simulate(p *Plan, id ID, s Start, at time.Time, answers map[workflow.NodeID][]Answer) (Trace, error) {
+	for _, n := range slices.Sorted(maps.Keys(answers)) {
+		if _, known := p.index[n]; !known {
+			return Trace{}, unfit(n, 0, domain.Unknown, "must be for a node of this version; there is no %q", n)
+		}
+	}
+	sim := &simulation{plan: p, run: New(id, s, at), now: truncated(at), answers: answers, used: map[workflow.NodeID]int{}}
+	step, err := sim.advance(Started{})
+	for err == nil && !step.Finished {
+		next, ok := sim.next()
+		if !ok {
+			break
+		}
+		sim.now = next.at
+		if step, err = sim.advance(next.fact); err == nil && step.Refused != nil {
+			err = unfit(next.node, sim.used[next.node], domain.Conflicting, "does not fit what the node waits for: %s", reason(step.Refused))
+		}
+		if next.node != "" {
+			sim.used[next.node]++
+		}
+	}
+	if err != nil {
+		return Trace{}, err
+	}
+	if sim.trace.Run = sim.run; step.Finished {
+		sim.trace.Open = nil
+	}
+	return sim.trace, nil
+}
+
+func unfit(n workflow.NodeID, i int, code domain.ViolationCode, format string, args ...any) error {
+	var r domain.Rules
+	r.Check(false, domain.Index(domain.Member("answers", string(n)), i), code, format, args...)
+	return r.Err("simulation_invalid", "The simulation's answers are not valid.")
+}
+
+// reason is why a fact was refused, in detail.
+func reason(e *domain.Error) string {
+	if f := invalid("", e.Violations); f != nil {
+		return f.Message
+	}
+	return e.Message
+}
+
+// simulation is one run on a virtual clock.
+type simulation struct {
+	plan    *Plan
+	run     *Run
+	now     time.Time
+	answers map[workflow.NodeID][]Answer
+	used    map[workflow.NodeID]int
+	trace   Trace
+}
+
+// simulationSecret makes the tokens with which a simulation resumes its pauses.
+// They open nothing: the run exists nowhere else.
+var simulationSecret = Secret{1}
+
+func (s *simulation) advance(f Fact) (Step, error) {
+	step, err := s.run.Advance(s.plan, Event{At: s.now, Secret: simulationSecret, Fact: f})
+	if err != nil {
+		return Step{}, err
+	}
+	s.trace.History = append(s.trace.History, step.History...)
+	for _, e := range step.Execute {
+		s.trace.Effects = append(s.trace.Effects, Effect{At: s.now, Execute: e, MayRepeat: mayRepeat(e)})
+	}
+	return step, nil
+}
+
+func mayRepeat(e Execute) bool {
+	if e.Type != node.HTTPRequest {
+		return true
+	}
+	switch e.Config["method"] {
+	case "POST", "PATCH":
+		return true
+	}
+	return false
+}
+
+// upcoming is the next thing in a simulation; node is empty for time alone.
+type upcoming struct {
+	at   time.Time
+	node workflow.NodeID
+	fact Fact
+}
+
+// next finds what happens first: an answer, or something that falls due. The end of
+// the run's time is not waited for while an answer is missing.
+func (s *simulation) next() (first upcoming, ok bool) {
+	s.trace.Open = nil
+	for i := range s.run.state.Nodes {
+		n := &s.run.state.Nodes[i]
+		attempted := n.Status == NodeRunning && n.RetryAt == nil
+		if paused := n.Status == NodeWaiting && n.Pause.Kind != PauseWait; !attempted && !paused {
+			continue
+		}
+		given := s.answers[n.ID]
+		if s.used[n.ID] >= len(given) {
+			if attempted || n.Pause.Until == nil {
+				s.trace.Open = append(s.trace.Open, n.ID)
+			}
+			continue
+		}
+		a := given[s.used[n.ID]]
+		if at := s.since(n).Add(a.After); !ok || at.Before(first.at) {
+			first, ok = upcoming{at: at, node: n.ID, fact: s.fact(n, a)}, true
+		}
+	}
+	wake := s.run.wakeAt()
+	deadline, active := s.run.deadline()
+	idle := !ok && (len(s.trace.Open) == 0 || !active || wake.Before(deadline)) // where active, wake is there
+	if wake != nil && (idle || ok && !first.at.Before(*wake)) {
+		first, ok = upcoming{at: *wake, fact: TimeReached{}}, true
+	}
+	return first, ok
+}
+
+// since is when the node began what it is to be answered.
+func (s *simulation) since(n *NodeState) time.Time {
+	if n.Status == NodeWaiting {
+		return n.Pause.Since
+	}
+	for _, e := range slices.Backward(s.trace.History) {
+		if e.Type == EntryNodeStarted && e.Node == n.ID {
+			return e.At
+		}
+	}
+	return s.now
+}
+
+// fact is what the answer tells the run.
+func (s *simulation) fact(n *NodeState, a Answer) Fact {
+	output := a.Output
+	if len(output) == 0 {
+		output = json.RawMessage("null")
+	}
+	switch {
+	case n.Status == NodeWaiting:
+		return Resumed{Token: Token(simulationSecret, s.run.ID(), n.ID, n.Pause.Seq), Input: output}
+	case a.Failure != nil:
+		f := *a.Failure
+		f.Node, f.Attempt = n.ID, n.Attempts
+		return f
+	case a.Pause != nil:
+		f := *a.Pause
+		f.Node, f.Attempt = n.ID, n.Attempts
+		return f
+	}
+	return AttemptCompleted{Node: n.ID, Attempt: n.Attempts, Output: output}
+}

@@ -1,0 +1,106 @@
+package run
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/domain/trigger"
+	"github.com/sluicehq/sluice/domain/workflow"
+)
+
+// State is everything a store keeps of a run. [EncodeState] writes all of it;
+// a store that has columns for the rest keeps [EncodeProgress].
+type State struct {
+	Origin
+
+	Status     Status
+	Seq        int64      // how many entries the history has; a store refuses an update from a stale one
+	UpdatedAt  time.Time  // of the last entry; no later event counts as earlier than this
+	StartedAt  *time.Time // nil while pending
+	FinishedAt *time.Time // nil until finished
+	WakeAt     *time.Time // when the run needs a [TimeReached] by itself; nil when it does not
+	Failure    *Failure   // of a failed run
+
+	Progress
+}
+
+// Origin is what a run was started with. It never changes.
+type Origin struct {
+	ID          ID
+	Tenant      tenant.ID
+	SubTenant   tenant.SubTenantID // that of the workflow, empty for none
+	Workflow    workflow.ID
+	Version     workflow.VersionID
+	Trigger     trigger.ID // empty when no trigger started the run
+	TriggerName string     // when the run was started; with the type it finds the node to start at
+	TriggerType trigger.Type
+	Entity      string // entityId: what the run is about
+	DedupeKey   string // with Trigger it is unique for 24 hours
+	Cause       Cause
+	Payload     json.RawMessage // any JSON value
+	Retry       trigger.RetryPolicy
+	Timeout     time.Duration // how long the run may take, paused time not counted
+	CreatedAt   time.Time
+}
+
+// Progress is what a run has done so far.
+type Progress struct {
+	Nodes    []NodeState       // in the order of the version's graph; none while the run is pending
+	Executed []workflow.NodeID // completed nodes, in the order of their completion
+	Retries  int               // how often the run was retried after it had failed
+
+	// Used is how much of Timeout was spent until ActiveSince; while ActiveSince is nil
+	// the run is paused or finished and spends nothing.
+	Used        time.Duration
+	ActiveSince *time.Time
+}
+
+// NodeState is what has become of one node.
+type NodeState struct {
+	ID       workflow.NodeID
+	Status   NodeStatus
+	Attempts int // begun, over all retries of the run; 0 for a node that has no effect outside
+	Before   int // attempts that were begun before the run was last retried
+	Branch   string
+	Failure  *Failure // of the last attempt, also while another one is to come
+	Handled  bool     // a failed node whose failure an edge took
+	Dead     []int    // the edges that are not taken, by place among the node's outgoing ones
+
+	// A completed node has one of these; that of a node that passes on what it received
+	// is where it came from.
+	Output     json.RawMessage
+	OutputOf   workflow.NodeID // the node whose output it is
+	GivesInput bool            // it is the run's payload
+
+	StartedAt  *time.Time // when the node was reached, or retried with the run
+	FinishedAt *time.Time
+	RetryAt    *time.Time // of a running node: when the next attempt is due; nil while one is being made
+	Pause      *Pause     // of a waiting node, and of one that waited
+}
+
+// PauseKind says what a waiting node waits for.
+type PauseKind string
+
+// The kinds of pause.
+const (
+	PauseInput  PauseKind = "input"  // a person's answer
+	PauseEvent  PauseKind = "event"  // an event for the entity
+	PauseWait   PauseKind = "wait"   // a time
+	PauseCustom PauseKind = "custom" // what a custom node asked for
+)
+
+// Valid says whether k is a kind that exists.
+func (k PauseKind) Valid() bool {
+	return k == PauseInput || k == PauseEvent || k == PauseWait || k == PauseCustom
+}
+
+// Pause is what a node waits for.
+type Pause struct {
+	Kind      PauseKind
+	Event     string // the event that ends it; empty where any input does
+	Since     time.Time
+	Until     *time.Time // when it ends by itself: a wait completes, everything else expires; nil for never
+	Seq       int64      // of the entry that began it, which tells pauses of one node apart
+	TokenHash string     // SHA-256 of the resume token in base64url; empty when no token ends it
+}

@@ -1,0 +1,111 @@
+package run
+
+import (
+	"time"
+
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/node"
+	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/domain/workflow"
+)
+
+// Step is what came of an event.
+type Step struct {
+	// Refused says why the fact had no effect: it came twice, too late, or does not fit
+	// what the run is doing. What became due by its time may have taken effect all the
+	// same; see Changed.
+	Refused *domain.Error
+
+	Execute  []Execute   // attempts to make now, each once
+	WakeAt   time.Time   // when the run needs [TimeReached]; zero when nothing is due by itself
+	History  []Entry     // to append
+	Happened []Happening // to tell
+	Finished bool        // the run ended with this step
+}
+
+// Changed says whether the run differs from before, so that it has to be stored.
+func (s Step) Changed() bool { return len(s.History) > 0 }
+
+// Execute asks for one attempt at a node that has an effect outside.
+type Execute struct {
+	Run       ID
+	Tenant    tenant.ID
+	SubTenant tenant.SubTenantID
+	Entity    string
+	Node      workflow.NodeID
+	Attempt   int // 1 for the first
+	Type      node.Type
+	Version   string // of the node type
+	BuiltIn   bool
+	CanPause  bool
+	Input     any            // JSON tree; not to be changed
+	Config    map[string]any // with templates resolved and defaults in place; not to be changed
+
+	// IdempotencyKey is the same for every attempt, runId:nodeId.
+	IdempotencyKey string
+
+	Timeout  time.Duration // of the attempt; 0 when the configuration sets none
+	Deadline time.Time     // when the run's time is over
+}
+
+// EntryType says what an entry of the history records.
+type EntryType string
+
+// The types of entry.
+const (
+	EntryRunStarted    EntryType = "run.started"
+	EntryRunPaused     EntryType = "run.paused"  // nothing runs any more and something waits
+	EntryRunResumed    EntryType = "run.resumed" // something runs again
+	EntryRunRetried    EntryType = "run.retried" // after it had failed
+	EntryRunCompleted  EntryType = "run.completed"
+	EntryRunFailed     EntryType = "run.failed"
+	EntryRunCancelled  EntryType = "run.cancelled"
+	EntryNodeStarted   EntryType = "node.started"  // an attempt
+	EntryNodeRetrying  EntryType = "node.retrying" // an attempt failed; Until is when the next one is due
+	EntryNodeWaiting   EntryType = "node.waiting"  // Until is when it ends by itself
+	EntryNodeCompleted EntryType = "node.completed"
+	EntryNodeFailed    EntryType = "node.failed"
+	EntryNodeSkipped   EntryType = "node.skipped"
+	EntryNodeCancelled EntryType = "node.cancelled" // the run ended while it ran or waited
+)
+
+// Entry is one line of a run's history.
+type Entry struct {
+	Seq     int64 // 1, 2, 3 … within the run
+	At      time.Time
+	Type    EntryType
+	Node    workflow.NodeID // empty for an entry of the run
+	Attempt int             // of node.started, node.retrying, node.failed and node.completed; 0 without effect outside
+	Branch  string          // that a condition or a switch chose
+	Code    string          // of a failure
+	Message string          // of a failure or a cancellation
+	Until   *time.Time
+}
+
+// HappeningType says what a tenant is told.
+type HappeningType string
+
+// The types of happening (execution rules, "Outgoing events").
+const (
+	RunStarted   HappeningType = "run.started"
+	RunCompleted HappeningType = "run.completed"
+	RunFailed    HappeningType = "run.failed"
+	RunCancelled HappeningType = "run.cancelled"
+
+	// RunPaused is told for each node that begins to wait, since each has a token of
+	// its own; other nodes may still run. RunResumed is told for each that goes on, and
+	// without a node when a failed run is retried.
+	RunPaused  HappeningType = "run.paused"
+	RunResumed HappeningType = "run.resumed"
+)
+
+// Happening is something that the tenant's webhooks are told.
+type Happening struct {
+	Type    HappeningType
+	At      time.Time
+	Seq     int64           // of the entry that records it
+	Node    workflow.NodeID // that paused or resumed
+	Pause   *Pause          // of run.paused
+	Token   string          // of run.paused: what resumes it; empty when only an event or the time does
+	Failure *Failure        // of run.failed
+}

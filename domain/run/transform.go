@@ -1,0 +1,101 @@
+package run
+
+import (
+	"fmt"
+
+	"github.com/sluicehq/sluice/domain/workflow"
+)
+
+// The names under which a composed source finds what it works on.
+const (
+	rootItems   = "items"
+	rootInitial = "initial"
+)
+
+// transform computes. An expression gives its value, a mapping an object (or
+// whatever its shape is) in which every string is an expression. map, filter and
+// reduce go over source, without one over the node's input, which must be an array;
+// they are one evaluation with one budget. A reduce without initial begins with the
+// first element, and gives null when there is none.
+type transform struct {
+	kind     string
+	whole    *composed
+	source   *evaluator // nil for the input
+	initial  any
+	hasStart bool
+}
+
+func (p planner) transform(config map[string]any) action {
+	t := transform{kind: workflow.TransformExpression}
+	if kind, ok := config["transformType"].(string); ok {
+		t.kind = kind
+	}
+	t.initial, t.hasStart = config["initial"]
+	if source, ok := config["source"].(string); ok && source != "" && t.kind != workflow.TransformExpression {
+		t.source = newEvaluator(p.compiler, "config.source", source, workflow.NodeScope())
+	}
+	c := composer{compiler: p.compiler, roots: workflow.TransformScope(t.kind)}
+	before, after := "", ""
+	switch t.kind {
+	case workflow.TransformMap:
+		before, after = "items.map((item, index) => ", ")"
+	case workflow.TransformFilter:
+		before, after = "items.filter((item, index) => ", ")"
+	case workflow.TransformReduce:
+		before, after = "items.reduce((acc, item, index) => ", ")"
+		if t.hasStart {
+			after = ", initial)"
+		}
+	}
+	c.write(before)
+	if expression, ok := config["expression"].(string); ok && expression != "" {
+		c.expression("config.expression", expression)
+	} else {
+		c.tree("config.mapping", config["mapping"])
+	}
+	c.write(after)
+	t.whole = c.compile(append(workflow.NodeScope(), rootItems, rootInitial))
+	return t
+}
+
+func (t transform) begin(m *machine, i int) {
+	var more map[string]any
+	if t.kind != workflow.TransformExpression {
+		items, failure := t.items(m, i)
+		if failure != nil {
+			m.fail(i, *failure)
+			return
+		}
+		if t.kind == workflow.TransformReduce && !t.hasStart && len(items) == 0 {
+			m.give(i, nil, "")
+			return
+		}
+		more = map[string]any{rootItems: items, rootInitial: t.initial}
+	}
+	value, failure := t.whole.evaluate(m.view, i, m.at, more)
+	if failure != nil {
+		m.fail(i, *failure)
+		return
+	}
+	m.give(i, value, "")
+}
+
+// items is what a map, filter or reduce goes over.
+func (t transform) items(m *machine, i int) ([]any, *Failure) {
+	var value any
+	from := "the node's input"
+	if t.source == nil {
+		value = m.input(i)
+	} else {
+		var failure *Failure
+		if value, failure = t.source.evaluate(m.view, i, m.at, nil); failure != nil {
+			return nil, failure
+		}
+		from = t.source.field
+	}
+	items, isArray := value.([]any)
+	if !isArray {
+		return nil, &Failure{Code: CodeNotArray, Message: fmt.Sprintf("A %s goes over an array, but %s is %s.", t.kind, from, kindOf(value))}
+	}
+	return items, nil
+}

@@ -1,0 +1,227 @@
+package run
+
+import (
+	"math/bits"
+	"time"
+
+	"github.com/sluicehq/sluice/domain/workflow"
+)
+
+// view reads a run by its plan: what nodes gave and what flows into them.
+type view struct {
+	plan *Plan
+	run  *Run
+}
+
+func (v view) node(i int) *NodeState { return &v.run.state.Nodes[i] }
+
+// settled says whether it is certain which of the node's outgoing edges are taken.
+func (v view) settled(i int) bool {
+	switch n := v.node(i); n.Status {
+	case NodeCompleted, NodeSkipped:
+		return true
+	case NodeFailed:
+		return n.Handled
+	}
+	return false
+}
+
+// gave says whether the node has something for its edges to carry.
+func (v view) gave(i int) bool {
+	n := v.node(i)
+	return n.Status == NodeCompleted || n.Status == NodeFailed && n.Handled
+}
+
+// taken says whether the edge was taken; its source is settled.
+func (v view) taken(w *way) bool {
+	if !v.gave(w.source) {
+		return false
+	}
+	for _, dead := range v.node(w.source).Dead {
+		if dead == w.place {
+			return false
+		}
+	}
+	return true
+}
+
+// payload is what the run was started with.
+func (v view) payload() any {
+	c := &v.run.cache.payload
+	if !c.known {
+		c.value, _ = parse(v.run.state.Payload) // trusted to be JSON since [New]
+		c.known = true
+	}
+	return c.value
+}
+
+// output is what a node gave: of one whose failure was taken, what went wrong.
+func (v view) output(i int) any {
+	if len(v.run.cache.outputs) != len(v.plan.nodes) {
+		v.run.cache.outputs = make([]cached, len(v.plan.nodes))
+	}
+	c := &v.run.cache.outputs[i]
+	if c.known {
+		return c.value
+	}
+	switch n := v.node(i); {
+	case n.Status == NodeFailed:
+		c.value = problem(n)
+	case n.GivesInput:
+		c.value = v.payload()
+	case n.OutputOf != "":
+		c.value = v.output(v.plan.index[n.OutputOf])
+	default:
+		c.value, _ = parse(n.Output) // written by appendValue
+	}
+	c.known = true
+	return c.value
+}
+
+// problem is what an edge for failures carries.
+func problem(n *NodeState) map[string]any {
+	return map[string]any{"error": map[string]any{
+		"code": n.Failure.Code, "message": n.Failure.Message, "nodeId": string(n.ID), "attempts": float64(n.Attempts),
+	}}
+}
+
+// forget drops what was remembered of a node's output.
+func (v view) forget(i int) {
+	if i < len(v.run.cache.outputs) {
+		v.run.cache.outputs[i] = cached{}
+	}
+}
+
+// carried is what an edge takes from its source; ok is false when the output has no
+// such member.
+func (v view) carried(w *way) (value any, ok bool) {
+	whole := v.output(w.source)
+	if w.member == "" {
+		return whole, true
+	}
+	object, _ := whole.(map[string]any)
+	value, ok = object[w.member]
+	return value, ok
+}
+
+// sole is the one edge whose value is a node's whole input; nil when there is none
+// or the input is put together.
+func (v view) sole(i int) *way {
+	var found *way
+	for _, e := range v.plan.nodes[i].in {
+		w := &v.plan.edges[e]
+		if !v.taken(w) {
+			continue
+		}
+		if found != nil || w.into != "" {
+			return nil
+		}
+		found = w
+	}
+	return found
+}
+
+// input is what flows into a node (execution rules, "The graph"): the payload where
+// the run begins, one predecessor's output, else an object of what several gave, in
+// the order of the edges. A value under its targetInputKey, or merged, replaces
+// what an earlier edge brought under that name. An output that is no object cannot
+// be merged and stands under the id of its node; null adds nothing. A member that
+// the source did not give is left out.
+func (v view) input(i int) any {
+	if w := v.sole(i); w != nil {
+		value, _ := v.carried(w)
+		return value
+	}
+	var merged map[string]any
+	for _, e := range v.plan.nodes[i].in {
+		w := &v.plan.edges[e]
+		if !v.taken(w) {
+			continue
+		}
+		if merged == nil {
+			merged = map[string]any{}
+		}
+		v.merge(merged, w)
+	}
+	if merged == nil {
+		return v.payload()
+	}
+	return merged
+}
+
+func (v view) merge(into map[string]any, w *way) {
+	value, ok := v.carried(w)
+	switch object, isObject := value.(map[string]any); {
+	case !ok:
+	case w.into != "":
+		into[w.into] = value
+	case isObject:
+		for name, member := range object {
+			into[name] = member
+		}
+	case value != nil:
+		into[string(v.plan.nodes[w.source].id)] = value
+	}
+}
+
+// values makes the roots ready that an expression of the node looks at.
+func (v view) values(i int, u uses, more map[string]any) map[string]any {
+	values := make(map[string]any, 4+len(more))
+	if u.input {
+		values[workflow.RootInput] = v.input(i)
+	}
+	if u.payload {
+		values[workflow.RootPayload] = v.payload()
+	}
+	if u.nodes {
+		_, ofEdge := more[workflow.RootResult]
+		values[workflow.RootNodes] = v.outputsBefore(i, ofEdge)
+	}
+	if u.run {
+		values[workflow.RootRun] = v.runRoot()
+	}
+	for name, value := range more {
+		values[name] = value
+	}
+	return values
+}
+
+// outputsBefore are the outputs of the nodes that lead to a node, with its own one
+// for its edges. Others are left out even when they have completed, for that may
+// be so or not.
+func (v view) outputsBefore(i int, own bool) map[string]any {
+	outputs := map[string]any{}
+	for word, set := range v.plan.nodes[i].before {
+		for ; set != 0; set &= set - 1 {
+			if j := word*64 + bits.TrailingZeros64(set); v.gave(j) {
+				outputs[string(v.plan.nodes[j].id)] = v.output(j)
+			}
+		}
+	}
+	if own {
+		outputs[string(v.plan.nodes[i].id)] = v.output(i)
+	}
+	return outputs
+}
+
+// runRoot is the root run: the run's ids.
+func (v view) runRoot() map[string]any {
+	if v.run.cache.run == nil {
+		o := &v.run.state.Origin
+		root := map[string]any{
+			"id": string(o.ID), "tenantId": string(o.Tenant), "workflowId": string(o.Workflow),
+			"workflowVersionId": string(o.Version), "entityId": o.Entity, "dedupeKey": o.DedupeKey,
+		}
+		if o.SubTenant != "" {
+			root["subTenantId"] = string(o.SubTenant)
+		}
+		if o.Trigger != "" {
+			root["triggerId"] = string(o.Trigger)
+		}
+		v.run.cache.run = root
+	}
+	return v.run.cache.run
+}
+
+// truncated is a time as the run keeps it.
+func truncated(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
