@@ -94,11 +94,15 @@ func (d *Directory) since() uint64 {
 	return d.changes
 }
 
+// noteTimeout is how long a request waits for the note that its key was used.
+const noteTimeout = 250 * time.Millisecond
+
 // NoteUse records a use unless one was recorded a short while ago. Of the requests
-// that find a note due, one writes it and the others go on.
-func (d *Directory) NoteUse(ctx context.Context, c outbound.Credential, at time.Time) error {
+// that find a note due, one writes it and the others go on. A note that cannot be
+// written is left out: no request fails for it, and the next one is due a while later.
+func (d *Directory) NoteUse(ctx context.Context, c outbound.Credential, at time.Time) {
 	if c.Key.UseNoted(at) {
-		return nil
+		return
 	}
 	d.mu.RLock()
 	noted := d.uses[c.Key.ID()]
@@ -106,10 +110,15 @@ func (d *Directory) NoteUse(ctx context.Context, c outbound.Credential, at time.
 	if noted != nil {
 		last, now := noted.Load(), at.UnixMilli()
 		if now-last < tenant.UsedResolution.Milliseconds() || !noted.CompareAndSwap(last, now) {
-			return nil
+			return
 		}
 	}
-	return d.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
+	ctx, cancel := context.WithTimeout(ctx, noteTimeout)
+	defer cancel()
+	err := d.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
 		return st.Credentials.NoteUse(ctx, c.Tenant.ID(), c.Key.ID(), at)
 	})
+	if err != nil {
+		d.unnoted.Add(1)
+	}
 }

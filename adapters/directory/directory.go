@@ -41,7 +41,7 @@ type Directory struct {
 	registries  map[tenant.ID]*node.Registry
 	versions    map[versionKey]outbound.Belonging
 
-	hits, misses atomic.Uint64
+	hits, misses, unnoted atomic.Uint64
 }
 
 var (
@@ -115,12 +115,13 @@ func makeRoom[K comparable, V any](m map[K]V, most int) {
 type Stats struct {
 	Hits, Misses uint64 // credentials answered from memory, and not
 	Credentials  int
-	Trusted      bool // false while it asks the store each time
+	Unnoted      uint64 // uses of keys that could not be noted
+	Trusted      bool   // false while it asks the store each time
 }
 
 // Stats says how the directory is doing.
 func (d *Directory) Stats() Stats {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
-	return Stats{Hits: d.hits.Load(), Misses: d.misses.Load(), Credentials: len(d.credentials), Trusted: d.trusted}
+	return Stats{Hits: d.hits.Load(), Misses: d.misses.Load(), Credentials: len(d.credentials), Unnoted: d.unnoted.Load(), Trusted: d.trusted}
 }

@@ -34,11 +34,16 @@ func (d *Directory) Registry(ctx context.Context, owner tenant.ID) (*node.Regist
 	if err != nil {
 		return nil, err
 	}
+	found = &registry
 	d.keep(since, func() {
+		if kept := d.registries[owner]; kept != nil { // another request asked at the same time
+			found = kept
+			return
+		}
 		makeRoom(d.registries, maxRegistries)
-		d.registries[owner] = &registry
+		d.registries[owner] = found
 	})
-	return &registry, nil
+	return found, nil
 }
 
 // versionKey names a version of a tenant.

@@ -26,6 +26,9 @@ type Ports struct {
 	Triggers    inbound.Triggers
 	Versions    inbound.Versions
 	Workflows   inbound.Workflows
+
+	WebhookEndpoints  inbound.WebhookEndpoints
+	WebhookDeliveries inbound.WebhookDeliveries
 }
 
 // Options are the operator's choices and what the API needs of its surroundings.

@@ -42,7 +42,8 @@ func TestGoldens(t *testing.T) {
 				contract.Value("secret", e.secret), contract.Value("public", e.public), contract.Value("version", string(e.version)),
 				contract.Value("workflow", e.ids["workflows"]), contract.Value("draft", e.ids["workflow-versions"]),
 				contract.Value("trigger", e.ids["triggers"]), contract.Value("registration", e.ids["sub-tenants"]),
-				contract.Value("schedule", scheduled), contract.Value("customNode", e.ids["custom-nodes"]), contract.Value("apiKey", e.ids["api-keys"]))
+				contract.Value("schedule", scheduled), contract.Value("customNode", e.ids["custom-nodes"]), contract.Value("apiKey", e.ids["api-keys"]),
+				contract.Value("endpoint", e.ids["webhook-endpoints"]), contract.Value("delivery", e.ids["deliveries"]))
 		})
 	}
 }

@@ -34,6 +34,7 @@ import (
 	"github.com/sluicehq/sluice/application/schedules"
 	"github.com/sluicehq/sluice/application/tenants"
 	"github.com/sluicehq/sluice/application/triggers"
+	"github.com/sluicehq/sluice/application/webhooks"
 	"github.com/sluicehq/sluice/application/workflows"
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/node"
@@ -80,6 +81,9 @@ func newGateway(t *testing.T, options ...option) *gateway {
 		Schedules: schedules.New(store, g.clock),
 		Triggers:  triggers.New(store, known, sqlstore.NewTriggerIntake(store), limiter, g.clock, g.random), Workflows: workflows.New(store, g.clock, g.random),
 		Versions: workflows.NewVersions(store, expression.Checker{}, g.clock, g.random),
+
+		WebhookEndpoints:  webhooks.NewEndpoints(store, webhooksOf, g.clock, g.random),
+		WebhookDeliveries: webhooks.NewDeliveries(store, webhooksOf, g.clock),
 	}
 	opts := httpapi.Options{
 		Log: zerolog.New(g.log), MaxBody: 1 << 20, Now: g.clock.Now, NewID: g.random.ID,
@@ -96,6 +100,8 @@ func newGateway(t *testing.T, options ...option) *gateway {
 	g.handler = g.contract.Handler(g.api)
 	return g
 }
+
+func webhooksOf(st outbound.Stores) outbound.WebhookStores { return st.Webhooks }
 
 // follow keeps a directory up to date, as the process does.
 func (g *gateway) follow(known *directory.Directory) {

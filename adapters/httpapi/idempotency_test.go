@@ -26,9 +26,13 @@ func posts(e estate) map[string][2]string {
 		"/sub-tenants":      {`{"name":"once"}`, `{"name":"other"}`},
 		"/custom-nodes":     {`{"type":"acme.once","name":"a","version":"1.0.0"}`, `{"type":"acme.once","name":"b","version":"1.0.0"}`},
 		"/api-keys":         {`{"type":"public"}`, `{"type":"secret"}`},
-		"/api-keys/" + e.ids["api-keys"] + "/rotate":  {`{"graceSeconds":60}`, `{"graceSeconds":61}`},
-		"/workflow-versions/" + version + "/publish":  {"", ""},
-		"/workflow-versions/" + version + "/validate": {"", ""},
+		"/api-keys/" + e.ids["api-keys"] + "/rotate":                          {`{"graceSeconds":60}`, `{"graceSeconds":61}`},
+		"/workflow-versions/" + version + "/publish":                          {"", ""},
+		"/workflow-versions/" + version + "/validate":                         {"", ""},
+		"/webhook-endpoints":                                                  {`{"url":"https://example.com/once"}`, `{"url":"https://example.com/other"}`},
+		"/webhook-endpoints/" + e.ids["webhook-endpoints"] + "/rotate-secret": {"", ""},
+		"/webhook-endpoints/" + e.ids["webhook-endpoints"] + "/test":          {"", ""},
+		"/deliveries/" + e.ids["deliveries"] + "/redeliver":                   {"", ""},
 	}
 }
 
@@ -78,13 +82,17 @@ func TestEveryPostTakesEffectOnceForItsKey(t *testing.T) {
 	}
 }
 
-// withoutKey is a body without the text of a key, which only the first answer shows.
+// withoutKey is a body without the text of a key or a webhook's secret, which only the
+// first answer shows.
 func withoutKey(t *testing.T, a answer) string {
 	t.Helper()
-	if key, ok := a.field(t, "key").(string); ok {
-		return strings.Replace(a.body, fmt.Sprintf(`"key":%q,`, key), "", 1)
+	body := a.body
+	for _, member := range []string{"key", "secret"} {
+		if text, ok := a.field(t, member).(string); ok {
+			body = strings.Replace(body, fmt.Sprintf(`"%s":%q,`, member, text), "", 1)
+		}
 	}
-	return a.body
+	return body
 }
 
 func TestOfThirtyRequestsWithOneKeyOneTakesEffect(t *testing.T) {

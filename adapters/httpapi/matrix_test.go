@@ -53,6 +53,7 @@ func (g *gateway) estate(name string) estate {
 	e.ids["api-keys"] = text(made("/api-keys", fmt.Sprintf(`{"type":"public","name":%q}`, e.marker())), "id")
 	e.ids["versionId"] = e.ids["workflow-versions"]
 	g.record(e)
+	g.webhook(e)
 	return e
 }
 
@@ -170,6 +171,7 @@ func TestNoForeignByteIsFoundByAnyRoute(t *testing.T) {
 	for kind, path := range map[string]string{
 		"workflows": "/workflows/", "workflow-versions": "/workflow-versions/", "triggers": "/triggers/",
 		"sub-tenants": "/sub-tenants/", "custom-nodes": "/custom-nodes/", "api-keys": "/api-keys/",
+		"webhook-endpoints": "/webhook-endpoints/", "deliveries": "/deliveries/",
 	} {
 		got := g.send(http.MethodGet, "/v1/gateway"+path+theirs.ids[kind], theirs.secret, "")
 		if got.status != http.StatusOK || !strings.Contains(got.body, theirs.marker()) || got.field(t, "revokedAt") != nil {

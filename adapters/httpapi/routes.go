@@ -78,10 +78,28 @@ func (a *API) routes() []route {
 		{get, "/settings", tenant.ReadSettings, a.getSettings},
 		{patch, "/settings", tenant.ChangeSettings, a.updateSettings},
 	}
+	all = append(all, a.webhookRoutes()...)
 	for i := range all {
 		all[i].path = prefix + all[i].path
 	}
 	return all
+}
+
+// webhookRoutes is what can be done with webhook endpoints and deliveries.
+func (a *API) webhookRoutes() []route {
+	const get, post, patch, remove = http.MethodGet, http.MethodPost, http.MethodPatch, http.MethodDelete
+	return []route{
+		{get, "/webhook-endpoints", tenant.ReadWebhookEndpoints, a.listWebhookEndpoints},
+		{post, "/webhook-endpoints", tenant.CreateWebhookEndpoint, a.createWebhookEndpoint},
+		{get, "/webhook-endpoints/:id", tenant.ReadWebhookEndpoints, a.getWebhookEndpoint},
+		{patch, "/webhook-endpoints/:id", tenant.ChangeWebhookEndpoint, a.updateWebhookEndpoint},
+		{remove, "/webhook-endpoints/:id", tenant.DeleteWebhookEndpoint, a.deleteWebhookEndpoint},
+		{post, "/webhook-endpoints/:id/rotate-secret", tenant.RotateWebhookSecret, a.rotateWebhookSecret},
+		{post, "/webhook-endpoints/:id/test", tenant.TestWebhookEndpoint, a.testWebhookEndpoint},
+		{get, "/webhook-endpoints/:id/deliveries", tenant.ReadDeliveries, a.listDeliveries},
+		{get, "/deliveries/:id", tenant.ReadDeliveries, a.getDelivery},
+		{post, "/deliveries/:id/redeliver", tenant.Redeliver, a.redeliver},
+	}
 }
 
 var pathParameter = regexp.MustCompile(`[:*]([A-Za-z]+)`)

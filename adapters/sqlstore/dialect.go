@@ -15,6 +15,15 @@ type Dialect struct {
 	// is empty where ForUpdate is.
 	KeepTriggers string
 
+	// AmongFirst compares what stands before it with the rows of a subquery that has a
+	// LIMIT and refers to the row outside, in the way that reads no others.
+	AmongFirst func(subquery string) string
+
+	// HoldEndpoint is a condition on a row with the columns tenant_id and endpoint_id: that
+	// no other unit claims deliveries to the endpoint until this one ends. It is empty
+	// where ForUpdate is.
+	HoldEndpoint string
+
 	// Rows is a table expression named r over the parameter $1, a JSON array of objects,
 	// whose members are the columns.
 	Rows func(columns ...Column) string
@@ -29,6 +38,20 @@ type Dialect struct {
 	// returns the identifiers of those it added. It is nil where many statements in one
 	// transaction do as well.
 	InsertTriggers func(batch []TriggerEntry) (statement string, args []any)
+
+	// Clock is the time by the database's clock, to the millisecond and as it keeps times.
+	Clock string
+
+	// ClaimTurn selects [Dialect.Clock] when no other unit that selects it is going on, and
+	// keeps such units waiting until this one ends, or for a few seconds if its process
+	// hangs. It only selects the clock where writing units run one after another anyway.
+	ClaimTurn string
+
+	// WritingWith says whether a statement that writes may stand in the WITH of another one.
+	WritingWith bool
+
+	// Lateral says whether a subquery in FROM may refer to what stands before it.
+	Lateral bool
 
 	// Intakes is how many batches of triggers are committed at the same time; 0 means 1.
 	Intakes int

@@ -18,9 +18,9 @@ const (
 )
 
 // TriggerIntake commits the triggers of requests that arrive at the same time
-// together (group commit). Nothing waits for a timer: a request that finds nobody at
-// work goes at once and takes along whoever waits; the others wait until one of
-// those at work is done, and then the first of them goes with all the rest.
+// together (group commit). Nothing waits for a timer: a request that finds few enough
+// at work goes at once; the others wait until one of those at work is done, and then
+// the first of them goes with all the rest.
 type TriggerIntake struct {
 	store *Store
 
@@ -43,11 +43,12 @@ type entry struct {
 	verdict chan verdict // receives once
 }
 
-// verdict tells a request that waits what became of it, or that it is its turn to go.
+// verdict tells a request that waits what became of it, or that it is its turn to
+// commit a batch, which it is the first of.
 type verdict struct {
-	done bool
-	err  error
-	turn bool
+	done  bool
+	err   error
+	batch []*entry
 }
 
 // Insert adds a trigger together with those of other requests.
@@ -60,60 +61,58 @@ func (q *TriggerIntake) Insert(ctx context.Context, trg *trigger.Trigger, once d
 		}
 		e.answer = answer
 	}
-	q.mu.Lock()
-	q.waiting = append(q.waiting, e)
-	first := q.atWork < max(1, q.store.dialect.Intakes)
-	if first {
-		q.atWork++
-	}
-	q.mu.Unlock()
-	if !first {
+	batch := q.enter(e)
+	if batch == nil {
 		v := <-e.verdict
-		if !v.turn {
+		if v.batch == nil {
 			return v.done, v.err
 		}
+		batch = v.batch
 	}
-	return q.goWith(ctx, e)
+	return q.goWith(ctx, batch)
 }
 
-// goWith commits the first entries that wait, which e is the first of, and hands over
-// to the next.
-func (q *TriggerIntake) goWith(ctx context.Context, e *entry) (bool, error) {
-	batch := q.take()
+// enter lets the entry wait, or returns the batch that it goes with at once.
+func (q *TriggerIntake) enter(e *entry) []*entry {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.atWork < max(1, q.store.dialect.Intakes) { // then nobody waits: handOver leaves nobody behind
+		q.atWork++
+		return []*entry{e}
+	}
+	q.waiting = append(q.waiting, e)
+	return nil
+}
+
+// goWith commits a batch for the first of its entries, and hands over to the next.
+func (q *TriggerIntake) goWith(ctx context.Context, batch []*entry) (bool, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), batchDeadline)
 	defer cancel()
 	done, err := q.commit(ctx, batch)
 	q.handOver()
-	var mine verdict
-	for i, other := range batch {
-		v := verdict{done: err == nil && done[i], err: err}
-		if other == e {
-			mine = v
-			continue
-		}
-		other.verdict <- v
+	if err != nil {
+		done = make([]bool, len(batch))
 	}
-	return mine.done, mine.err
+	for i, other := range batch[1:] {
+		other.verdict <- verdict{done: done[i+1], err: err}
+	}
+	return done[0], err
 }
 
-func (q *TriggerIntake) take() []*entry {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	n := min(len(q.waiting), maxBatch)
-	batch := q.waiting[:n:n]
-	q.waiting = q.waiting[n:]
-	return batch
-}
-
+// handOver gives the first of those who wait the turn, with as many behind it as make
+// a batch.
 func (q *TriggerIntake) handOver() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if len(q.waiting) > 0 {
-		q.waiting[0].verdict <- verdict{turn: true}
+	if len(q.waiting) == 0 {
+		q.waiting = nil
+		q.atWork--
 		return
 	}
-	q.waiting = nil
-	q.atWork--
+	n := min(len(q.waiting), maxBatch)
+	batch := q.waiting[:n:n]
+	q.waiting = q.waiting[n:]
+	batch[0].verdict <- verdict{batch: batch}
 }
 
 // commit adds a batch and says for each entry whether it was added. An entry that
@@ -195,7 +194,7 @@ func (s *Store) insertAtOnce(ctx context.Context, batch []*entry) ([]bool, error
 		})
 	}
 	var added []string
-	u := &unit{pool: s.writer, store: s}
+	u := &unit{pool: s.writer, store: s, writing: true}
 	defer func() { s.writer.prepare(ctx, u.unprepared) }()
 	statement, args := s.dialect.InsertTriggers(rows)
 	if err := u.list(ctx, "insert triggers", &added, statement, args...); err != nil {

@@ -71,7 +71,7 @@ func list[Row any, P listRow[Row], T any](ctx context.Context, u *unit, l *listi
 		found, _, err := read[Row, P](ctx, u, l, q, statement, count, args, restore)
 		return found, err
 	}
-	key := fmt.Sprint(statement, args)
+	key := fmt.Sprintf("%s %q", statement, args)
 	if kept, ok := u.store.pages.get(key); ok {
 		var stamp string
 		if err := u.get(ctx, "stamp of "+l.table, &stamp, l.stamp(), args[0]); err != nil {

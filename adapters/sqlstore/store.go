@@ -21,6 +21,7 @@ type Store struct {
 	migrator       Migrator
 	notices        Notices
 	watchers       watchers
+	runs           *runStatements
 	pages          pages
 }
 
@@ -49,7 +50,7 @@ type Migration struct {
 // New returns a store over two pools, which may be the same: one for units that
 // write and one for units that only read.
 func New(writer, reader *sqlx.DB, dialect Dialect, migrator Migrator, notices Notices) *Store {
-	s := &Store{writer: newPool(writer), dialect: dialect, migrator: migrator, notices: notices}
+	s := &Store{writer: newPool(writer), dialect: dialect, migrator: migrator, notices: notices, runs: newRunStatements(dialect)}
 	s.reader = s.writer
 	if reader != writer {
 		s.reader = newPool(reader)
@@ -79,17 +80,18 @@ const (
 	maxRuns  = 12
 	firstGap = 2 * time.Millisecond
 	maxGap   = 100 * time.Millisecond
+	maxTries = 10 * time.Second // in all; a run of its own may wait for a lock for half of it
 )
 
 // Do runs fn in a transaction and commits it when fn returns nil.
 func (s *Store) Do(ctx context.Context, fn func(context.Context, outbound.Stores) error) error {
-	gap := firstGap
+	gap, begun := firstGap, time.Now()
 	for run := 1; ; run++ {
 		err := s.run(ctx, s.writer, nil, fn)
 		if !isCollision(err) {
 			return err
 		}
-		if run == maxRuns {
+		if run == maxRuns || time.Since(begun) > maxTries {
 			busy := domain.Fail(domain.Unavailable, "database_busy", "The database is busy. Try again in a second.")
 			busy.RetryAfter = time.Second
 			return busy.Because(err)

@@ -18,6 +18,7 @@ var _ outbound.TenantRepository = tenants{}
 const tenantColumns = `id, name, status, settings, created_at, updated_at, revision`
 
 type tenantRow struct {
+	Total     int       `db:"total"` // of a list
 	ID        string    `db:"id"`
 	Name      string    `db:"name"`
 	Status    string    `db:"status"`
@@ -63,14 +64,19 @@ func (s tenants) Get(ctx context.Context, id tenant.ID) (*tenant.Tenant, error) 
 // List reads a page of all tenants.
 func (s tenants) List(ctx context.Context, page domain.PageRequest) (domain.Page[*tenant.Tenant], error) {
 	found := domain.Page[*tenant.Tenant]{Limit: page.Limit(), Offset: page.Offset()}
-	if err := s.get(ctx, "count tenants", &found.Total, `SELECT count(*) FROM tenants`); err != nil {
-		return found, err
-	}
+	const count = `SELECT count(*) FROM tenants`
 	var rows []tenantRow
-	err := s.list(ctx, "list tenants", &rows, `SELECT `+tenantColumns+` FROM tenants
+	err := s.list(ctx, "list tenants", &rows, `SELECT `+tenantColumns+`, (`+count+`) AS total FROM tenants
 		ORDER BY created_at DESC, id DESC LIMIT $1 OFFSET $2`, page.Limit(), page.Offset())
-	if err != nil {
+	switch {
+	case err != nil:
 		return found, err
+	case len(rows) > 0:
+		found.Total = rows[0].Total
+	case page.Offset() > 0: // past the end
+		if err := s.get(ctx, "count tenants", &found.Total, count); err != nil {
+			return found, err
+		}
 	}
 	for _, row := range rows {
 		ten, err := row.restore()

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/jmoiron/sqlx"
 
@@ -47,6 +48,10 @@ func (u *unit) stores() outbound.Stores {
 		SeenIn:      directory{u},
 		CustomNodes: customNodes{u},
 		Outcomes:    outcomes{u},
+		Runs:        outbound.RunStores{Runs: runs{u}, Queue: runQueue{runs{u}}, Live: runOverview{u}},
+		Webhooks: outbound.WebhookStores{
+			Endpoints: webhookEndpoints{u}, Events: webhookEvents{u}, Deliveries: webhookDeliveries{u},
+		},
 	}
 }
 
@@ -77,6 +82,20 @@ func (u *unit) execute(ctx context.Context, query string, args []any) (sql.Resul
 	return u.tx.ExecContext(ctx, query, args...)
 }
 
+// refuse keeps a unit that only reads from writing by a statement that returns rows:
+// without a transaction no database does.
+func (u *unit) refuse(query string) error {
+	if u.writing {
+		return nil
+	}
+	for _, verb := range []string{"INSERT ", "UPDATE ", "DELETE "} {
+		if strings.HasPrefix(query, verb) {
+			return u.spoil(errReadOnly)
+		}
+	}
+	return nil
+}
+
 var errReadOnly = errors.New("a write in a unit that only reads")
 
 // spoil keeps the unit from committing and returns err.
@@ -89,6 +108,9 @@ func (u *unit) spoil(err error) error {
 
 // get reads one row into dest. No row is sql.ErrNoRows inside the error.
 func (u *unit) get(ctx context.Context, what string, dest any, query string, args ...any) error {
+	if err := u.refuse(query); err != nil {
+		return u.read(what, err)
+	}
 	st, ok := u.statement(ctx, query) //nolint:sqlclosecheck // closed with the pool or the transaction
 	if ok {
 		return u.read(what, st.GetContext(ctx, dest, args...))
@@ -98,6 +120,9 @@ func (u *unit) get(ctx context.Context, what string, dest any, query string, arg
 
 // list reads all rows into dest, a pointer to a slice.
 func (u *unit) list(ctx context.Context, what string, dest any, query string, args ...any) error {
+	if err := u.refuse(query); err != nil {
+		return u.read(what, err)
+	}
 	st, ok := u.statement(ctx, query) //nolint:sqlclosecheck // closed with the pool or the transaction
 	if ok {
 		return u.read(what, st.SelectContext(ctx, dest, args...))
@@ -121,6 +146,9 @@ func (u *unit) each(ctx context.Context, what string, fn func(*sql.Rows) error, 
 }
 
 func (u *unit) query(ctx context.Context, query string, args []any) (*sql.Rows, error) {
+	if err := u.refuse(query); err != nil {
+		return nil, err
+	}
 	if st, ok := u.statement(ctx, query); ok { //nolint:sqlclosecheck // closed with the pool or the transaction
 		return st.QueryContext(ctx, args...)
 	}

@@ -26,6 +26,7 @@ type Metrics struct {
 	requests requests
 	limiter  limits
 	queues   queues
+	webhooks webhooks
 }
 
 // New returns metrics that describe this process and hold no measurement yet.
@@ -33,6 +34,7 @@ type Metrics struct {
 func New(version string) *Metrics {
 	m := &Metrics{
 		registry: prometheus.NewRegistry(), requests: newRequests(), limiter: newLimits(), queues: newQueues(),
+		webhooks: newWebhooks(),
 	}
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
 		Namespace: namespace, Name: "build_info",
@@ -45,6 +47,7 @@ func New(version string) *Metrics {
 	m.registry.MustRegister(m.requests.collectors()...)
 	m.registry.MustRegister(m.limiter.collectors()...)
 	m.registry.MustRegister(&m.queues)
+	m.registry.MustRegister(m.webhooks.collectors()...)
 	return m
 }
 

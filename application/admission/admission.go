@@ -64,7 +64,8 @@ func (s *Service) recognize(ctx context.Context, keyText string) (tenant.Caller,
 	who := tenant.Caller{
 		Tenant: found.Tenant.ID(), Key: found.Key.ID(), KeyType: found.Key.Type(), Settings: found.Tenant.Settings(),
 	}
-	return who, s.directory.NoteUse(ctx, found, now)
+	s.directory.NoteUse(ctx, found, now)
+	return who, nil
 }
 
 // count takes one of the caller's requests of this minute and one of its places.

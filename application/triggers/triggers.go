@@ -38,7 +38,7 @@ func (s *Service) Create(ctx context.Context, who tenant.Caller, once domain.Onc
 	if err = who.May(tenant.CreateTrigger); err != nil {
 		return nil, err
 	}
-	if d, err = s.publicly(ctx, who, d); err != nil {
+	if d, err = s.publicly(ctx, who, once, d); err != nil {
 		return nil, err
 	}
 	now := s.clock.Now()
@@ -99,7 +99,7 @@ func (s *Service) surroundings(ctx context.Context, st outbound.Stores, who tena
 
 // publicly applies what a tenant permits its public keys: webhook triggers that are
 // created inactive, a few a minute. For a secret key it changes nothing.
-func (s *Service) publicly(ctx context.Context, who tenant.Caller, d trigger.Draft) (trigger.Draft, error) {
+func (s *Service) publicly(ctx context.Context, who tenant.Caller, once domain.Once, d trigger.Draft) (trigger.Draft, error) {
 	if who.KeyType != tenant.Public {
 		return d, nil
 	}
@@ -110,6 +110,13 @@ func (s *Service) publicly(ctx context.Context, who tenant.Caller, d trigger.Dra
 	if d.Active != nil && *d.Active {
 		return d, domain.Fail(domain.Forbidden, "public_trigger_active",
 			"With a public key triggers are created inactive. Activate them with a secret key.")
+	}
+	// A repeat gets its answer, and is not one of those that are counted.
+	err := s.work.Read(ctx, func(ctx context.Context, st outbound.Stores) error {
+		return st.Outcomes.Claim(ctx, who.Tenant, once, s.clock.Now())
+	})
+	if err != nil {
+		return d, err
 	}
 	inactive := false
 	d.Active = &inactive

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/event"
 	"github.com/sluicehq/sluice/domain/trigger"
 	"github.com/sluicehq/sluice/ports/inbound"
 	"github.com/sluicehq/sluice/ports/outbound"
@@ -38,6 +39,11 @@ func (s *Service) SweepOutcomes(ctx context.Context) (removed int, err error) {
 // SweepFires removes entries of the ledger of fires that were kept long enough.
 func (s *Service) SweepFires(ctx context.Context) (removed int, err error) {
 	return s.sweep(ctx, trigger.FireRetention, func(st outbound.Stores) sweeper { return st.Fires })
+}
+
+// SweepEvents removes events, with their deliveries, that were kept long enough.
+func (s *Service) SweepEvents(ctx context.Context) (removed int, err error) {
+	return s.sweep(ctx, event.Retention, func(st outbound.Stores) sweeper { return st.Webhooks.Events })
 }
 
 // sweeper is a repository that removes at most limit records from before a time.

@@ -2,6 +2,7 @@ package upkeep_test
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
 	"testing"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"github.com/sluicehq/sluice/adapters/sqlstore/sqlite"
 	"github.com/sluicehq/sluice/application/upkeep"
 	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/event"
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/domain/trigger"
 	"github.com/sluicehq/sluice/domain/workflow"
@@ -80,7 +82,24 @@ func TestWhatIsKeptLongEnoughIsSweptAndNothingElse(t *testing.T) {
 		if err := st.Outcomes.Keep(ctx, owner, once("old"), nil, noon.Add(-domain.OnceRetention-time.Second)); err != nil {
 			return err
 		}
-		return st.Outcomes.Keep(ctx, owner, once("young"), nil, noon)
+		if err := st.Outcomes.Keep(ctx, owner, once("young"), nil, noon); err != nil {
+			return err
+		}
+		for i, at := range []time.Time{noon.Add(-event.Retention), noon.Add(-event.Retention - time.Second), noon.Add(-event.Retention - time.Hour)} {
+			e, err := event.New(event.ID(fmt.Sprint("evt_", i)), owner, "", event.RunFailed, domain.Document{}, at)
+			if err != nil {
+				return err
+			}
+			if err := st.Webhooks.Events.Append(ctx, e); err != nil {
+				return err
+			}
+			if i < 2 { // the last one was not handed to the endpoints yet
+				if err := st.Webhooks.Events.Settle(ctx, e); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -93,6 +112,11 @@ func TestWhatIsKeptLongEnoughIsSweptAndNothingElse(t *testing.T) {
 	for _, want := range []int{1, 0} {
 		if removed, err := service.SweepOutcomes(t.Context()); removed != want || err != nil {
 			t.Errorf("%d outcomes were removed, not %d: %v", removed, want, err)
+		}
+	}
+	for _, want := range []int{1, 0} {
+		if removed, err := service.SweepEvents(t.Context()); removed != want || err != nil {
+			t.Errorf("%d events were removed, not %d: %v", removed, want, err)
 		}
 	}
 }

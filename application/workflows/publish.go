@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/event"
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/domain/workflow"
 	"github.com/sluicehq/sluice/ports/inbound"
@@ -12,7 +13,8 @@ import (
 
 // Publish makes a version the only active one of its workflow, if nothing stands
 // against it. The workflow is held first, so publishing two of its versions at the
-// same time makes one of them active after the other.
+// same time makes one of them active after the other. The event that tells of it is
+// part of the same unit.
 func (s *Versions) Publish(ctx context.Context, who tenant.Caller, once domain.Once, id workflow.VersionID) (published inbound.CheckedVersion, err error) {
 	if err = who.May(tenant.PublishVersion); err != nil {
 		return published, err
@@ -38,6 +40,10 @@ func (s *Versions) Publish(ctx context.Context, who tenant.Caller, once domain.O
 				return err
 			}
 			if err := st.Versions.Update(ctx, ver); err != nil {
+				return err
+			}
+			told := event.NewWorkflowPublished(event.ID(s.random.ID(event.IDPrefix)), ver)
+			if err := st.Webhooks.Events.Append(ctx, told); err != nil {
 				return err
 			}
 		}

@@ -9,12 +9,14 @@ import (
 	"os"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/caarlos0/env/v11"
 	"github.com/rs/zerolog"
 
+	"github.com/sluicehq/sluice/adapters/egress"
 	"github.com/sluicehq/sluice/adapters/limiter/redis"
 )
 
@@ -36,6 +38,7 @@ type config struct {
 	MetricsListen   string        `env:"METRICS_LISTEN" help:"address and port that only the operator reaches, to serve /metrics for Prometheus and /debug/pprof/ on; port 0 takes a free one (default: none)"`
 	CORSOrigins     []string      `env:"CORS_ORIGINS" help:"origins that browsers may call from, separated by commas, or * for any (default: none)"`
 	TrustedProxies  []string      `env:"TRUSTED_PROXIES" help:"address ranges of proxies whose X-Forwarded-For is believed, separated by commas (default: none)"`
+	EgressAllow     []string      `env:"EGRESS_ALLOW" help:"address ranges that outgoing calls may reach although private, separated by commas, such as 10.0.0.0/8 (default: none)"`
 	MaxBody         int64         `env:"MAX_BODY_BYTES" envDefault:"1048576" help:"greatest size of a request body"`
 	MaxConnections  int           `env:"MAX_CONNECTIONS" envDefault:"20000" help:"greatest number of clients' connections; fewer where the system's limit of open files asks for it"`
 	HeaderTimeout   time.Duration `env:"HEADER_TIMEOUT" envDefault:"10s" help:"how long a client may take to send a request's headers"`
@@ -44,6 +47,8 @@ type config struct {
 	IdleTimeout     time.Duration `env:"IDLE_TIMEOUT" envDefault:"120s" help:"how long a connection may wait for its next request; longer than the balancer's in front"`
 	DrainDelay      time.Duration `env:"DRAIN_DELAY" envDefault:"0s" help:"how long to serve on after SIGTERM while /readyz says 503, so that balancers take notice"`
 	ShutdownTimeout time.Duration `env:"SHUTDOWN_TIMEOUT" envDefault:"30s" help:"how long running requests may take to finish after SIGTERM"`
+
+	egressAllow []netip.Prefix // what EgressAllow says
 
 	// tracesEndpoint is the whole URL that traces are sent to; empty for none.
 	tracesEndpoint string
@@ -68,13 +73,13 @@ func readConfig(environ []string) (config, error) {
 	} else if err != nil {
 		mistakes = append(mistakes, err)
 	}
-	if cfg.DatabaseURLFile != "" {
-		cfg.DatabaseURL = strings.TrimSpace(cfg.DatabaseURLFile)
-	}
-	if cfg.RedisURLFile != "" {
-		cfg.RedisURL = strings.TrimSpace(cfg.RedisURLFile)
-	}
+	given := env.ToMap(environ)
+	mistakes = append(mistakes, fromFile(given, "DATABASE_URL", &cfg.DatabaseURL, cfg.DatabaseURLFile)...)
+	mistakes = append(mistakes, fromFile(given, "REDIS_URL", &cfg.RedisURL, cfg.RedisURLFile)...)
 	mistakes = append(mistakes, cfg.mistakes()...)
+	if cfg.egressAllow, err = egress.ParseAllow(cfg.EgressAllow); err != nil {
+		mistakes = append(mistakes, eachSetting("EGRESS_ALLOW", err)...)
+	}
 	cfg.tracesEndpoint, err = tracesEndpoint(env.ToMap(environ))
 	if err != nil {
 		mistakes = append(mistakes, err)
@@ -139,6 +144,15 @@ func parseLevel(text string) (any, error) {
 	return level, nil
 }
 
+// eachSetting says of a setting what a parser found, one mistake at a time.
+func eachSetting(name string, err error) []error {
+	var all []error
+	for text := range strings.SplitSeq(err.Error(), "\n") {
+		all = append(all, setting(name, "holds "+text))
+	}
+	return all
+}
+
 func setting(name, message string) error { return fmt.Errorf("%s%s %s", envPrefix, name, message) }
 
 // mistakes lists what is wrong with the values.
@@ -153,10 +167,8 @@ func (c config) mistakes() []error {
 	check(err == nil, "DATABASE_URL", "must be sqlite:<file> or postgres://user:password@host:port/database")
 	check(c.RedisURL == "" || redis.CheckAddress(c.RedisURL) == nil, "REDIS_URL", "must be redis://user:password@host:port/0, rediss://… or unix://…")
 	check(c.DatabasePool >= 2 && c.DatabasePool <= 1000, "DATABASE_MAX_CONNECTIONS", "must be between 2 and 1000")
-	_, _, err = net.SplitHostPort(c.Listen)
-	check(err == nil, "LISTEN", "must be an address and a port, such as 127.0.0.1:8080 or :8080")
-	_, _, err = net.SplitHostPort(c.MetricsListen)
-	check(c.MetricsListen == "" || err == nil, "METRICS_LISTEN", "must be an address and a port, such as 127.0.0.1:9090 or :9090")
+	check(isListen(c.Listen), "LISTEN", "must be an address and a port, such as 127.0.0.1:8080 or :8080")
+	check(c.MetricsListen == "" || isListen(c.MetricsListen), "METRICS_LISTEN", "must be an address and a port, such as 127.0.0.1:9090 or :9090")
 	check(c.BaseURL == "" || isHTTP(c.BaseURL), "BASE_URL", "must be an http:// or https:// address")
 	check(slices.Contains([]string{"", "json", "console"}, c.LogFormat), "LOG_FORMAT", "must be json or console")
 	for _, origin := range c.CORSOrigins {
@@ -176,6 +188,31 @@ func (c config) mistakes() []error {
 	check(c.DrainDelay >= 0, "DRAIN_DELAY", "must not be negative")
 	check(c.ShutdownTimeout > 0, "SHUTDOWN_TIMEOUT", "must be longer than nothing")
 	return found
+}
+
+// fromFile takes a setting from the content of the file that its variable …_FILE names.
+// A file that is empty would silently leave the default in force.
+func fromFile(given map[string]string, name string, value *string, content string) []error {
+	if given[envPrefix+name+"_FILE"] == "" {
+		return nil
+	}
+	if given[envPrefix+name] != "" {
+		return []error{setting(name, "and "+envPrefix+name+"_FILE are both set; set one of them")}
+	}
+	*value = strings.TrimSpace(content)
+	if *value == "" {
+		return []error{setting(name+"_FILE", "names a file that is empty or cannot be read")}
+	}
+	return nil
+}
+
+func isListen(text string) bool {
+	_, port, err := net.SplitHostPort(text)
+	if err != nil {
+		return false
+	}
+	_, err = strconv.ParseUint(port, 10, 16)
+	return err == nil
 }
 
 func isHTTP(text string) bool {

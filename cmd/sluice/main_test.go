@@ -210,7 +210,8 @@ func TestAllMistakesInTheSettingsAreNamedAtOnceAndNoValueIsShown(t *testing.T) {
 	missing := filepath.Join(t.TempDir(), "missing")
 	b := binary{t, []string{
 		"SLUICE_DATABASE_URL=mysql://root:hunter2@db/x", "SLUICE_LISTEN=8080", "SLUICE_LOG_LEVEL=loud", "SLUICE_LOG_FORMAT=xml",
-		"SLUICE_CORS_ORIGINS=https://a.example/path,*", "SLUICE_TRUSTED_PROXIES=10.0.0.0/99", "SLUICE_MAX_BODY_BYTES=many",
+		"SLUICE_CORS_ORIGINS=https://a.example/path,*", "SLUICE_TRUSTED_PROXIES=10.0.0.0/99", "SLUICE_EGRESS_ALLOW=10.0.0.0/8,intranet,10.1.2.3/8",
+		"SLUICE_MAX_BODY_BYTES=many",
 		"SLUICE_SHUTDOWN_TIMEOUT=-1s", "SLUICE_METRICS_LISTEN=9090", "SLUICE_BASE_URL=gateway", "SLUICE_DATABASE_MAX_CONNECTIONS=1", "SLUICE_DATABASE_URL_FILE=" + missing,
 	}}
 	code, _, stderr := b.run("serve")
@@ -218,7 +219,7 @@ func TestAllMistakesInTheSettingsAreNamedAtOnceAndNoValueIsShown(t *testing.T) {
 		t.Errorf("exit code %d: %s", code, stderr)
 	}
 	for _, name := range []string{
-		"DATABASE_URL ", "LISTEN", "LOG_LEVEL", "LOG_FORMAT", "CORS_ORIGINS", "TRUSTED_PROXIES", "MAX_BODY_BYTES",
+		"DATABASE_URL ", "LISTEN", "LOG_LEVEL", "LOG_FORMAT", "CORS_ORIGINS", "TRUSTED_PROXIES", `EGRESS_ALLOW holds "intranet"`, `EGRESS_ALLOW holds "10.1.2.3/8"`, "MAX_BODY_BYTES",
 		"SHUTDOWN_TIMEOUT", "METRICS_LISTEN", "BASE_URL", "DATABASE_MAX_CONNECTIONS", "DATABASE_URL_FILE",
 	} {
 		if !strings.Contains(stderr, "SLUICE_"+name) {

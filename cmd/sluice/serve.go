@@ -67,7 +67,9 @@ func (p *program) serve(ctx context.Context, cfg config, noMigrate bool, begin s
 	}
 	defer func() { _ = closeLimiter() }() // places that are not given back run out
 	leaving := new(going)
-	g, err := newGateway(store, watch.tracing.UnitOfWork(store), limiter, httpapi.Options{
+	sender, closeSender := watch.sender(cfg)
+	defer closeSender()
+	g, err := newGateway(store, watch.tracing.UnitOfWork(store), limiter, sender, httpapi.Options{
 		Log: log, MaxBody: cfg.MaxBody, AllowedOrigins: cfg.CORSOrigins, TrustedProxies: cfg.TrustedProxies,
 		Observers: watch.observers(), Now: system.Clock{}.Now, NewID: system.Random{}.ID, Ready: leaving.unlessGoing(ready(store)),
 	})
@@ -93,13 +95,10 @@ func (p *program) serve(ctx context.Context, cfg config, noMigrate bool, begin s
 			return err
 		}
 	}
-	var background sync.WaitGroup
-	defer background.Wait() // before the store is closed
-	// It goes on while requests are served, which is longer than ctx.
-	whileServing, stop := context.WithCancel(context.WithoutCancel(ctx))
+	// What goes on beside requests ends after them, which is later than ctx, and before the
+	// store is closed.
+	stop := g.beside(context.WithoutCancel(ctx), log, store)
 	defer stop()
-	background.Go(func() { keepUp(whileServing, log, g.Upkeep) })
-	background.Go(func() { followChanges(whileServing, log, store, g.Directory) })
 	return front.until(ctx, listener)
 }
 
@@ -122,6 +121,21 @@ type gateway struct {
 	API       *httpapi.API
 	Upkeep    inbound.Upkeep
 	Directory *directory.Directory
+	Courier   inbound.Courier
+}
+
+// beside begins what goes on beside requests. stop ends it, and returns when it has
+// ended.
+func (g gateway) beside(ctx context.Context, log zerolog.Logger, changes outbound.Changes) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var all sync.WaitGroup
+	all.Go(func() { keepUp(ctx, log, g.Upkeep) })
+	all.Go(func() { followChanges(ctx, log, changes, g.Directory) })
+	all.Go(func() { deliver(ctx, log, g.Courier) })
+	return func() {
+		cancel()
+		all.Wait()
+	}
 }
 
 // refollow is how long to wait before changes are followed again.

@@ -14,6 +14,7 @@ import (
 	"github.com/sluicehq/sluice/adapters/directory"
 	"github.com/sluicehq/sluice/adapters/httpapi"
 	"github.com/sluicehq/sluice/adapters/sqlstore"
+	"github.com/sluicehq/sluice/adapters/system"
 	"github.com/sluicehq/sluice/adapters/telemetry"
 )
 
@@ -44,6 +45,8 @@ type watching struct {
 func newWatching(ctx context.Context, log zerolog.Logger, cfg config, store *sqlstore.Store) (*watching, error) {
 	w := &watching{metrics: telemetry.New(version), log: log}
 	w.metrics.Database(store.Stats)
+	w.metrics.Queue("webhook_events", store.WaitingEvents)
+	w.metrics.Queue("webhook_deliveries", func(ctx context.Context) (int, error) { return store.DueDeliveries(ctx, system.Clock{}.Now()) })
 	if cfg.tracesEndpoint != "" {
 		otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
 			log.Warn().Err(err).Msg("spans were lost")

@@ -16,6 +16,7 @@ import (
 	"github.com/sluicehq/sluice/application/tenants"
 	"github.com/sluicehq/sluice/application/triggers"
 	"github.com/sluicehq/sluice/application/upkeep"
+	"github.com/sluicehq/sluice/application/webhooks"
 	"github.com/sluicehq/sluice/application/workflows"
 	"github.com/sluicehq/sluice/ports/inbound"
 	"github.com/sluicehq/sluice/ports/outbound"
@@ -42,13 +43,17 @@ var core = wire.NewSet(
 	tenants.NewSubTenants, wire.Bind(new(inbound.SubTenants), new(*tenants.SubTenants)),
 	triggers.New, wire.Bind(new(inbound.Triggers), new(*triggers.Service)),
 	upkeep.New, wire.Bind(new(inbound.Upkeep), new(*upkeep.Service)),
+	webhookStores,
+	webhooks.NewEndpoints, wire.Bind(new(inbound.WebhookEndpoints), new(*webhooks.Endpoints)),
+	webhooks.NewDeliveries, wire.Bind(new(inbound.WebhookDeliveries), new(*webhooks.Deliveries)),
+	webhooks.NewCourier, wire.Bind(new(inbound.Courier), new(*webhooks.Courier)),
 	workflows.New, wire.Bind(new(inbound.Workflows), new(*workflows.Service)),
 	workflows.NewVersions, wire.Bind(new(inbound.Versions), new(*workflows.Versions)),
 )
 
-// newGateway assembles what sluice serve runs. work is the store's, which somebody may
+// newGateway assembles what sluice serve runs. sender sends its webhooks; work is the store's, which somebody may
 // follow.
-func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, limiter outbound.Limiter, opts httpapi.Options) (gateway, error) {
+func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, limiter outbound.Limiter, sender outbound.Sender, opts httpapi.Options) (gateway, error) {
 	wire.Build(driven, core,
 		wire.Struct(new(httpapi.Ports), "*"), httpapi.New, wire.Struct(new(gateway), "*"))
 	return gateway{}, nil

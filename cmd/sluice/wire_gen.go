@@ -19,6 +19,7 @@ import (
 	"github.com/sluicehq/sluice/application/tenants"
 	"github.com/sluicehq/sluice/application/triggers"
 	"github.com/sluicehq/sluice/application/upkeep"
+	"github.com/sluicehq/sluice/application/webhooks"
 	"github.com/sluicehq/sluice/application/workflows"
 	"github.com/sluicehq/sluice/ports/inbound"
 	"github.com/sluicehq/sluice/ports/outbound"
@@ -30,9 +31,9 @@ import (
 
 // Injectors from wire.go:
 
-// newGateway assembles what sluice serve runs. work is the store's, which somebody may
+// newGateway assembles what sluice serve runs. sender sends its webhooks; work is the store's, which somebody may
 // follow.
-func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, limiter outbound.Limiter, opts httpapi.Options) (gateway, error) {
+func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, limiter outbound.Limiter, sender outbound.Sender, opts httpapi.Options) (gateway, error) {
 	directoryDirectory := directory.New(work)
 	clock := system.Clock{}
 	service := admission.New(directoryDirectory, limiter, clock)
@@ -48,27 +49,34 @@ func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, limiter outboun
 	checker := expression.Checker{}
 	versions := workflows.NewVersions(work, checker, clock, random)
 	workflowsService := workflows.New(work, clock, random)
+	storesOf := webhookStores()
+	endpoints := webhooks.NewEndpoints(work, storesOf, clock, random)
+	deliveries := webhooks.NewDeliveries(work, storesOf, clock)
 	ports := httpapi.Ports{
-		Admission:   service,
-		APIKeys:     keys,
-		CustomNodes: custom,
-		Nodes:       nodesService,
-		Schedules:   schedulesService,
-		Settings:    tenantsSettings,
-		SubTenants:  subTenants,
-		Triggers:    triggersService,
-		Versions:    versions,
-		Workflows:   workflowsService,
+		Admission:         service,
+		APIKeys:           keys,
+		CustomNodes:       custom,
+		Nodes:             nodesService,
+		Schedules:         schedulesService,
+		Settings:          tenantsSettings,
+		SubTenants:        subTenants,
+		Triggers:          triggersService,
+		Versions:          versions,
+		Workflows:         workflowsService,
+		WebhookEndpoints:  endpoints,
+		WebhookDeliveries: deliveries,
 	}
 	api, err := httpapi.New(ports, opts)
 	if err != nil {
 		return gateway{}, err
 	}
 	upkeepService := upkeep.New(work, clock)
+	courier := webhooks.NewCourier(work, storesOf, sender, clock, random)
 	mainGateway := gateway{
 		API:       api,
 		Upkeep:    upkeepService,
 		Directory: directoryDirectory,
+		Courier:   courier,
 	}
 	return mainGateway, nil
 }
@@ -97,4 +105,4 @@ func newOperator(store *sqlstore.Store) operator {
 var driven = wire.NewSet(wire.Struct(new(system.Clock)), wire.Bind(new(outbound.Clock), new(system.Clock)), wire.Struct(new(system.Random)), wire.Bind(new(outbound.Random), new(system.Random)), wire.Struct(new(expression.Checker)), wire.Bind(new(outbound.Expressions), new(expression.Checker)), sqlstore.NewTriggerIntake, wire.Bind(new(outbound.TriggerIntake), new(*sqlstore.TriggerIntake)), directory.New, wire.Bind(new(outbound.Directory), new(*directory.Directory)))
 
 // core binds each inbound port to its use cases.
-var core = wire.NewSet(admission.New, wire.Bind(new(inbound.Admission), new(*admission.Service)), nodes.New, wire.Bind(new(inbound.Nodes), new(*nodes.Service)), nodes.NewCustom, wire.Bind(new(inbound.CustomNodes), new(*nodes.Custom)), schedules.New, wire.Bind(new(inbound.Schedules), new(*schedules.Service)), tenants.New, wire.Bind(new(inbound.Tenants), new(*tenants.Service)), tenants.NewKeys, wire.Bind(new(inbound.APIKeys), new(*tenants.Keys)), tenants.NewSettings, wire.Bind(new(inbound.Settings), new(*tenants.Settings)), tenants.NewSubTenants, wire.Bind(new(inbound.SubTenants), new(*tenants.SubTenants)), triggers.New, wire.Bind(new(inbound.Triggers), new(*triggers.Service)), upkeep.New, wire.Bind(new(inbound.Upkeep), new(*upkeep.Service)), workflows.New, wire.Bind(new(inbound.Workflows), new(*workflows.Service)), workflows.NewVersions, wire.Bind(new(inbound.Versions), new(*workflows.Versions)))
+var core = wire.NewSet(admission.New, wire.Bind(new(inbound.Admission), new(*admission.Service)), nodes.New, wire.Bind(new(inbound.Nodes), new(*nodes.Service)), nodes.NewCustom, wire.Bind(new(inbound.CustomNodes), new(*nodes.Custom)), schedules.New, wire.Bind(new(inbound.Schedules), new(*schedules.Service)), tenants.New, wire.Bind(new(inbound.Tenants), new(*tenants.Service)), tenants.NewKeys, wire.Bind(new(inbound.APIKeys), new(*tenants.Keys)), tenants.NewSettings, wire.Bind(new(inbound.Settings), new(*tenants.Settings)), tenants.NewSubTenants, wire.Bind(new(inbound.SubTenants), new(*tenants.SubTenants)), triggers.New, wire.Bind(new(inbound.Triggers), new(*triggers.Service)), upkeep.New, wire.Bind(new(inbound.Upkeep), new(*upkeep.Service)), webhookStores, webhooks.NewEndpoints, wire.Bind(new(inbound.WebhookEndpoints), new(*webhooks.Endpoints)), webhooks.NewDeliveries, wire.Bind(new(inbound.WebhookDeliveries), new(*webhooks.Deliveries)), webhooks.NewCourier, wire.Bind(new(inbound.Courier), new(*webhooks.Courier)), workflows.New, wire.Bind(new(inbound.Workflows), new(*workflows.Service)), workflows.NewVersions, wire.Bind(new(inbound.Versions), new(*workflows.Versions)))

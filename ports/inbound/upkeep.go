@@ -12,4 +12,8 @@ type Upkeep interface {
 	// SweepFires does the same with entries of the ledger of fires that are older than
 	// trigger.FireRetention.
 	SweepFires(ctx context.Context) (removed int, err error)
+
+	// SweepEvents does the same with outgoing events that are older than event.Retention,
+	// and with their deliveries. What is still to be delivered stays.
+	SweepEvents(ctx context.Context) (removed int, err error)
 }

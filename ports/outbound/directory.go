@@ -23,8 +23,9 @@ type Directory interface {
 	Credential(ctx context.Context, hash tenant.KeyHash) (Credential, error)
 
 	// NoteUse records that the credential's key was accepted at the time, at most once
-	// in each tenant.UsedResolution.
-	NoteUse(ctx context.Context, c Credential, at time.Time) error
+	// in each tenant.UsedResolution. It is a note for people: where the store cannot take
+	// it soon, it is left out.
+	NoteUse(ctx context.Context, c Credential, at time.Time)
 
 	// Registry returns the node types that a tenant sees, in its language. It is the
 	// same registry, pointer and all, until something changes in it. An unknown tenant

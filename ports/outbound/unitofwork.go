@@ -46,4 +46,6 @@ type Stores struct {
 	SeenIn      SubTenantDirectory
 	CustomNodes CustomNodeRepository
 	Outcomes    OutcomeRepository
+	Webhooks    WebhookStores
+	Runs        RunStores
 }

@@ -35,6 +35,7 @@ func Stores(t *testing.T, open OpenStore) {
 	t.Run("OtherLists", func(t *testing.T) { OtherLists(t, open) })
 	t.Run("SubTenants", func(t *testing.T) { SubTenantRepository(t, open) })
 	t.Run("Outcomes", func(t *testing.T) { OutcomeRepository(t, open) })
+	t.Run("Runs", func(t *testing.T) { RunStores(t, open) })
 }
 
 // noon is the instant of every fixture, to the millisecond.

@@ -53,6 +53,69 @@ func (e CreateApiKeyType) Valid() bool {
 	}
 }
 
+// Defines values for DeliveryStatus.
+const (
+	Delivered DeliveryStatus = "delivered"
+	Failed    DeliveryStatus = "failed"
+	Pending   DeliveryStatus = "pending"
+)
+
+// Valid indicates whether the value is a known member of the DeliveryStatus enum.
+func (e DeliveryStatus) Valid() bool {
+	switch e {
+	case Delivered:
+		return true
+	case Failed:
+		return true
+	case Pending:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for EventType.
+const (
+	EventTypeRunCancelled            EventType = "run.cancelled"
+	EventTypeRunCompleted            EventType = "run.completed"
+	EventTypeRunFailed               EventType = "run.failed"
+	EventTypeRunPaused               EventType = "run.paused"
+	EventTypeRunResumed              EventType = "run.resumed"
+	EventTypeRunStarted              EventType = "run.started"
+	EventTypeTriggerDisabled         EventType = "trigger.disabled"
+	EventTypeWebhookEndpointDisabled EventType = "webhook_endpoint.disabled"
+	EventTypeWebhookEndpointTest     EventType = "webhook_endpoint.test"
+	EventTypeWorkflowPublished       EventType = "workflow.published"
+)
+
+// Valid indicates whether the value is a known member of the EventType enum.
+func (e EventType) Valid() bool {
+	switch e {
+	case EventTypeRunCancelled:
+		return true
+	case EventTypeRunCompleted:
+		return true
+	case EventTypeRunFailed:
+		return true
+	case EventTypeRunPaused:
+		return true
+	case EventTypeRunResumed:
+		return true
+	case EventTypeRunStarted:
+		return true
+	case EventTypeTriggerDisabled:
+		return true
+	case EventTypeWebhookEndpointDisabled:
+		return true
+	case EventTypeWebhookEndpointTest:
+		return true
+	case EventTypeWorkflowPublished:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for FieldSchemaType.
 const (
 	Any     FieldSchemaType = "any"
@@ -191,6 +254,45 @@ func (e SubTenantIsRegistered) Valid() bool {
 	}
 }
 
+// Defines values for SubscribableEventType.
+const (
+	SubscribableEventTypeRunCancelled            SubscribableEventType = "run.cancelled"
+	SubscribableEventTypeRunCompleted            SubscribableEventType = "run.completed"
+	SubscribableEventTypeRunFailed               SubscribableEventType = "run.failed"
+	SubscribableEventTypeRunPaused               SubscribableEventType = "run.paused"
+	SubscribableEventTypeRunResumed              SubscribableEventType = "run.resumed"
+	SubscribableEventTypeRunStarted              SubscribableEventType = "run.started"
+	SubscribableEventTypeTriggerDisabled         SubscribableEventType = "trigger.disabled"
+	SubscribableEventTypeWebhookEndpointDisabled SubscribableEventType = "webhook_endpoint.disabled"
+	SubscribableEventTypeWorkflowPublished       SubscribableEventType = "workflow.published"
+)
+
+// Valid indicates whether the value is a known member of the SubscribableEventType enum.
+func (e SubscribableEventType) Valid() bool {
+	switch e {
+	case SubscribableEventTypeRunCancelled:
+		return true
+	case SubscribableEventTypeRunCompleted:
+		return true
+	case SubscribableEventTypeRunFailed:
+		return true
+	case SubscribableEventTypeRunPaused:
+		return true
+	case SubscribableEventTypeRunResumed:
+		return true
+	case SubscribableEventTypeRunStarted:
+		return true
+	case SubscribableEventTypeTriggerDisabled:
+		return true
+	case SubscribableEventTypeWebhookEndpointDisabled:
+		return true
+	case SubscribableEventTypeWorkflowPublished:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for TriggerConfigScheduleConfigCatchUp.
 const (
 	All  TriggerConfigScheduleConfigCatchUp = "all"
@@ -281,6 +383,24 @@ func (e UpdateSettingsPublicTriggerCreation) Valid() bool {
 	case UpdateSettingsPublicTriggerCreationForbidden:
 		return true
 	case UpdateSettingsPublicTriggerCreationLimited:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for WebhookEndpointDisabledReason.
+const (
+	Failing WebhookEndpointDisabledReason = "failing"
+	Gone    WebhookEndpointDisabledReason = "gone"
+)
+
+// Valid indicates whether the value is a known member of the WebhookEndpointDisabledReason enum.
+func (e WebhookEndpointDisabledReason) Valid() bool {
+	switch e {
+	case Failing:
+		return true
+	case Gone:
 		return true
 	default:
 		return false
@@ -422,6 +542,24 @@ func (e VersionSortBy) Valid() bool {
 	case VersionSortByPublishedAt:
 		return true
 	case VersionSortByVersion:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for WebhookSortBy.
+const (
+	WebhookSortByCreatedAt WebhookSortBy = "createdAt"
+	WebhookSortByUpdatedAt WebhookSortBy = "updatedAt"
+)
+
+// Valid indicates whether the value is a known member of the WebhookSortBy enum.
+func (e WebhookSortBy) Valid() bool {
+	switch e {
+	case WebhookSortByCreatedAt:
+		return true
+	case WebhookSortByUpdatedAt:
 		return true
 	default:
 		return false
@@ -659,6 +797,78 @@ const (
 func (e PublictriggersListFiresV1ParamsSortBy) Valid() bool {
 	switch e {
 	case PublictriggersListFiresV1ParamsSortByScheduledAt:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for PublicwebhooksListWebhookEndpointsV1ParamsSortOrder.
+const (
+	PublicwebhooksListWebhookEndpointsV1ParamsSortOrderAsc  PublicwebhooksListWebhookEndpointsV1ParamsSortOrder = "asc"
+	PublicwebhooksListWebhookEndpointsV1ParamsSortOrderDesc PublicwebhooksListWebhookEndpointsV1ParamsSortOrder = "desc"
+)
+
+// Valid indicates whether the value is a known member of the PublicwebhooksListWebhookEndpointsV1ParamsSortOrder enum.
+func (e PublicwebhooksListWebhookEndpointsV1ParamsSortOrder) Valid() bool {
+	switch e {
+	case PublicwebhooksListWebhookEndpointsV1ParamsSortOrderAsc:
+		return true
+	case PublicwebhooksListWebhookEndpointsV1ParamsSortOrderDesc:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for PublicwebhooksListWebhookEndpointsV1ParamsSortBy.
+const (
+	PublicwebhooksListWebhookEndpointsV1ParamsSortByCreatedAt PublicwebhooksListWebhookEndpointsV1ParamsSortBy = "createdAt"
+	PublicwebhooksListWebhookEndpointsV1ParamsSortByUpdatedAt PublicwebhooksListWebhookEndpointsV1ParamsSortBy = "updatedAt"
+)
+
+// Valid indicates whether the value is a known member of the PublicwebhooksListWebhookEndpointsV1ParamsSortBy enum.
+func (e PublicwebhooksListWebhookEndpointsV1ParamsSortBy) Valid() bool {
+	switch e {
+	case PublicwebhooksListWebhookEndpointsV1ParamsSortByCreatedAt:
+		return true
+	case PublicwebhooksListWebhookEndpointsV1ParamsSortByUpdatedAt:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for PublicwebhooksListDeliveriesV1ParamsSortOrder.
+const (
+	PublicwebhooksListDeliveriesV1ParamsSortOrderAsc  PublicwebhooksListDeliveriesV1ParamsSortOrder = "asc"
+	PublicwebhooksListDeliveriesV1ParamsSortOrderDesc PublicwebhooksListDeliveriesV1ParamsSortOrder = "desc"
+)
+
+// Valid indicates whether the value is a known member of the PublicwebhooksListDeliveriesV1ParamsSortOrder enum.
+func (e PublicwebhooksListDeliveriesV1ParamsSortOrder) Valid() bool {
+	switch e {
+	case PublicwebhooksListDeliveriesV1ParamsSortOrderAsc:
+		return true
+	case PublicwebhooksListDeliveriesV1ParamsSortOrderDesc:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for PublicwebhooksListDeliveriesV1ParamsSortBy.
+const (
+	PublicwebhooksListDeliveriesV1ParamsSortByCreatedAt PublicwebhooksListDeliveriesV1ParamsSortBy = "createdAt"
+	PublicwebhooksListDeliveriesV1ParamsSortByUpdatedAt PublicwebhooksListDeliveriesV1ParamsSortBy = "updatedAt"
+)
+
+// Valid indicates whether the value is a known member of the PublicwebhooksListDeliveriesV1ParamsSortBy enum.
+func (e PublicwebhooksListDeliveriesV1ParamsSortBy) Valid() bool {
+	switch e {
+	case PublicwebhooksListDeliveriesV1ParamsSortByCreatedAt:
+		return true
+	case PublicwebhooksListDeliveriesV1ParamsSortByUpdatedAt:
 		return true
 	default:
 		return false
@@ -932,6 +1142,24 @@ type CreateTrigger struct {
 	WorkflowVersionId string `json:"workflowVersionId"`
 }
 
+// CreateWebhookEndpoint defines model for CreateWebhookEndpoint.
+type CreateWebhookEndpoint struct {
+	// Description What it is for; null is the same as leaving it out.
+	Description *string `json:"description,omitempty"`
+
+	// Events The types of event that it is told of; empty for all of them, those of later versions too.
+	Events *[]SubscribableEventType `json:"events,omitempty"`
+
+	// IsActive Whether events are sent there from now on.
+	IsActive *bool `json:"isActive,omitempty"`
+
+	// SubTenantId Takes only events about this sub-tenant; null is the same as leaving it out, which takes those about all.
+	SubTenantId *string `json:"subTenantId,omitempty"`
+
+	// Url Where events are sent: an absolute http or https URL without user, password and fragment.
+	Url string `json:"url"`
+}
+
 // CreateWorkflow defines model for CreateWorkflow.
 type CreateWorkflow struct {
 	// Description What it is for; null is the same as leaving it out.
@@ -1035,6 +1263,114 @@ type CustomNodePage struct {
 	Total int `json:"total"`
 }
 
+// Delivery An event on its way to a webhook endpoint. `id` is what the receiver gets as `webhook-id`, the same in every attempt.
+type Delivery struct {
+	// AttemptCount How many attempts were made in all.
+	AttemptCount int `json:"attemptCount"`
+
+	// Attempts The latest attempts, the oldest first.
+	Attempts []DeliveryAttempt `json:"attempts"`
+
+	// CreatedAt A time in UTC, in ISO 8601 with milliseconds.
+	//
+	// Example: 2026-01-31T09:00:00.000Z
+	CreatedAt Timestamp `json:"createdAt"`
+
+	// DeliveredAt When the endpoint first took it.
+	DeliveredAt *Timestamp `json:"deliveredAt,omitempty"`
+
+	// EndpointId Where the event goes.
+	EndpointId string `json:"endpointId"`
+
+	// EventId The event, the same in its deliveries to other endpoints.
+	EventId string `json:"eventId"`
+
+	// EventType What happened.
+	EventType EventType `json:"eventType"`
+
+	// Id Its identifier.
+	Id string `json:"id"`
+
+	// NextAttemptAt When the next attempt is due; absent when none is to come.
+	NextAttemptAt *Timestamp `json:"nextAttemptAt,omitempty"`
+
+	// Reason Says to people why the delivery failed.
+	Reason *string `json:"reason,omitempty"`
+
+	// Status How far a delivery is. `pending`: an attempt is to come. `delivered`: the endpoint took it. `failed`: no attempt is made any more.
+	Status DeliveryStatus `json:"status"`
+
+	// TenantId The tenant it belongs to.
+	TenantId string `json:"tenantId"`
+
+	// UpdatedAt A time in UTC, in ISO 8601 with milliseconds.
+	//
+	// Example: 2026-01-31T09:00:00.000Z
+	UpdatedAt Timestamp `json:"updatedAt"`
+}
+
+// DeliveryAttempt One sending. `statusCode` is that of the answer, absent where none came in time.
+type DeliveryAttempt struct {
+	// Code Says to programs why it failed, such as `unexpected_status`, `timeout`, `connection_failed` or `address_refused`.
+	Code *string `json:"code,omitempty"`
+
+	// DurationMs How long it took until the answer or the failure.
+	DurationMs int64 `json:"durationMs"`
+
+	// Error Says to people why it failed.
+	Error *string `json:"error,omitempty"`
+
+	// Excerpt What an answer that was no success began with, at most 1024 bytes.
+	Excerpt *string `json:"excerpt,omitempty"`
+
+	// IsManual Whether somebody asked for it.
+	IsManual bool `json:"isManual"`
+
+	// Number Counts the attempts of the delivery from 1.
+	Number int `json:"number"`
+
+	// StartedAt A time in UTC, in ISO 8601 with milliseconds.
+	//
+	// Example: 2026-01-31T09:00:00.000Z
+	StartedAt Timestamp `json:"startedAt"`
+
+	// StatusCode The status of the answer.
+	StatusCode *int `json:"statusCode,omitempty"`
+
+	// Succeeded Whether the endpoint answered 2xx in time.
+	Succeeded bool `json:"succeeded"`
+}
+
+// DeliveryPage A page of deliveries.
+type DeliveryPage struct {
+	// Data The same as `items`, for page-based clients only.
+	Data *[]Delivery `json:"data,omitempty"`
+
+	// HasMore Whether more records follow.
+	HasMore bool `json:"hasMore"`
+
+	// Items The records of the page.
+	Items []Delivery `json:"items"`
+
+	// LastPage The last page, counted from 0, for page-based clients only.
+	LastPage *int `json:"lastPage,omitempty"`
+
+	// Limit How many a page holds at the most.
+	Limit int `json:"limit"`
+
+	// Offset How many were skipped.
+	Offset int `json:"offset"`
+
+	// Page The page, counted from 0, for page-based clients only.
+	Page *int `json:"page,omitempty"`
+
+	// Total How many records there are in all.
+	Total int `json:"total"`
+}
+
+// DeliveryStatus How far a delivery is. `pending`: an attempt is to come. `delivered`: the endpoint took it. `failed`: no attempt is made any more.
+type DeliveryStatus string
+
 // Edge An edge as it was sent, with its identifier.
 type Edge struct {
 	// Condition An expression; the edge is taken only where it is true.
@@ -1120,6 +1456,9 @@ type EventName struct {
 	// Name What `webhookConfig.event` holds.
 	Name string `json:"name"`
 }
+
+// EventType What happened.
+type EventType string
 
 // FieldSchema Which values a field may have. Which members there are depends on `type`.
 type FieldSchema struct {
@@ -1592,6 +1931,9 @@ type SubTenantPage struct {
 	Total int `json:"total"`
 }
 
+// SubscribableEventType A type of event that an endpoint can subscribe to.
+type SubscribableEventType string
+
 // Timestamp A time in UTC, in ISO 8601 with milliseconds.
 //
 // Example: 2026-01-31T09:00:00.000Z
@@ -1818,6 +2160,24 @@ type UpdateTrigger struct {
 	Name *string `json:"name,omitempty"`
 }
 
+// UpdateWebhookEndpoint defines model for UpdateWebhookEndpoint.
+type UpdateWebhookEndpoint struct {
+	// Description What it is for; null takes it away.
+	Description *string `json:"description,omitempty"`
+
+	// Events The types of event that it is told of; empty for all of them, those of later versions too.
+	Events *[]SubscribableEventType `json:"events,omitempty"`
+
+	// IsActive Whether events are sent there. Switching an endpoint on forgets its failures.
+	IsActive *bool `json:"isActive,omitempty"`
+
+	// SubTenantId Takes only events about this sub-tenant; null for those about all.
+	SubTenantId *string `json:"subTenantId,omitempty"`
+
+	// Url Where events are sent: an absolute http or https URL without user, password and fragment.
+	Url *string `json:"url,omitempty"`
+}
+
 // UpdateWorkflow defines model for UpdateWorkflow.
 type UpdateWorkflow struct {
 	// Description What it is for; null takes it away.
@@ -1861,6 +2221,93 @@ type Violation struct {
 
 	// Message What is wrong and what would be right, to be read after the member's name.
 	Message string `json:"message"`
+}
+
+// WebhookEndpoint defines model for WebhookEndpoint.
+type WebhookEndpoint struct {
+	// CreatedAt A time in UTC, in ISO 8601 with milliseconds.
+	//
+	// Example: 2026-01-31T09:00:00.000Z
+	CreatedAt Timestamp `json:"createdAt"`
+
+	// Description What it is for.
+	Description *string `json:"description,omitempty"`
+
+	// Disabled How the gateway switched the endpoint off; absent while it is active, and when the tenant did it.
+	Disabled *WebhookEndpointDisabled `json:"disabled,omitempty"`
+
+	// Events The types of event that it is told of; empty for all of them, those of later versions too.
+	Events []SubscribableEventType `json:"events"`
+
+	// FailingSince When the first of a row of nothing but failures ended; absent after a success.
+	FailingSince *Timestamp `json:"failingSince,omitempty"`
+
+	// Id Its identifier.
+	Id string `json:"id"`
+
+	// IsActive Whether events are sent there.
+	IsActive bool `json:"isActive"`
+
+	// Secret The secret that signs what is sent, `whsec_` and base64. It stands only on the answer to the request that made it.
+	Secret *string `json:"secret,omitempty"`
+
+	// SubTenantId The sub-tenant whose events it takes; absent for those about all.
+	SubTenantId *string `json:"subTenantId,omitempty"`
+
+	// TenantId The tenant it belongs to.
+	TenantId string `json:"tenantId"`
+
+	// UpdatedAt A time in UTC, in ISO 8601 with milliseconds.
+	//
+	// Example: 2026-01-31T09:00:00.000Z
+	UpdatedAt Timestamp `json:"updatedAt"`
+
+	// Url Where events are sent.
+	Url string `json:"url"`
+}
+
+// WebhookEndpointDisabled How the gateway switched the endpoint off; absent while it is active, and when the tenant did it.
+type WebhookEndpointDisabled struct {
+	// At A time in UTC, in ISO 8601 with milliseconds.
+	//
+	// Example: 2026-01-31T09:00:00.000Z
+	At Timestamp `json:"at"`
+
+	// Message The same for people.
+	Message string `json:"message"`
+
+	// Reason `failing`: nothing but failures for 5 days. `gone`: it answered 410.
+	Reason WebhookEndpointDisabledReason `json:"reason"`
+}
+
+// WebhookEndpointDisabledReason `failing`: nothing but failures for 5 days. `gone`: it answered 410.
+type WebhookEndpointDisabledReason string
+
+// WebhookEndpointPage A page of webhook endpoints.
+type WebhookEndpointPage struct {
+	// Data The same as `items`, for page-based clients only.
+	Data *[]WebhookEndpoint `json:"data,omitempty"`
+
+	// HasMore Whether more records follow.
+	HasMore bool `json:"hasMore"`
+
+	// Items The records of the page.
+	Items []WebhookEndpoint `json:"items"`
+
+	// LastPage The last page, counted from 0, for page-based clients only.
+	LastPage *int `json:"lastPage,omitempty"`
+
+	// Limit How many a page holds at the most.
+	Limit int `json:"limit"`
+
+	// Offset How many were skipped.
+	Offset int `json:"offset"`
+
+	// Page The page, counted from 0, for page-based clients only.
+	Page *int `json:"page,omitempty"`
+
+	// Total How many records there are in all.
+	Total int `json:"total"`
 }
 
 // Workflow defines model for Workflow.
@@ -1994,6 +2441,24 @@ type CustomNodeId = string
 // CustomNodeSortBy defines model for CustomNodeSortBy.
 type CustomNodeSortBy string
 
+// DeliveryFromFilter defines model for DeliveryFromFilter.
+type DeliveryFromFilter = time.Time
+
+// DeliveryId defines model for DeliveryId.
+type DeliveryId = string
+
+// DeliveryStatusFilter How far a delivery is. `pending`: an attempt is to come. `delivered`: the endpoint took it. `failed`: no attempt is made any more.
+type DeliveryStatusFilter = DeliveryStatus
+
+// DeliveryToFilter defines model for DeliveryToFilter.
+type DeliveryToFilter = time.Time
+
+// EventIdFilter defines model for EventIdFilter.
+type EventIdFilter = string
+
+// EventTypeFilter What happened.
+type EventTypeFilter = EventType
+
 // FireFromFilter defines model for FireFromFilter.
 type FireFromFilter = time.Time
 
@@ -2080,6 +2545,15 @@ type VersionIdInPath = string
 // VersionSortBy defines model for VersionSortBy.
 type VersionSortBy string
 
+// WebhookEndpointId defines model for WebhookEndpointId.
+type WebhookEndpointId = string
+
+// WebhookSearch defines model for WebhookSearch.
+type WebhookSearch = string
+
+// WebhookSortBy defines model for WebhookSortBy.
+type WebhookSortBy string
+
 // WorkflowId defines model for WorkflowId.
 type WorkflowId = string
 
@@ -2106,6 +2580,9 @@ type CustomNodeExistsOrStale = Error
 
 // CustomNodeNotFound The body of every error.
 type CustomNodeNotFound = Error
+
+// DeliveryNotFound The body of every error.
+type DeliveryNotFound = Error
 
 // Forbidden The body of every error.
 type Forbidden = Error
@@ -2148,6 +2625,9 @@ type InvalidTrigger = Error
 
 // InvalidVersion The body of every error.
 type InvalidVersion = Error
+
+// InvalidWebhookEndpoint The body of every error.
+type InvalidWebhookEndpoint = Error
 
 // InvalidWorkflow The body of every error.
 type InvalidWorkflow = Error
@@ -2205,6 +2685,12 @@ type VersionNotPublishable = Error
 
 // VersionPublished The body of every error.
 type VersionPublished = Error
+
+// WebhookEndpointLimit The body of every error.
+type WebhookEndpointLimit = Error
+
+// WebhookEndpointNotFound The body of every error.
+type WebhookEndpointNotFound = Error
 
 // WorkflowNameTaken The body of every error.
 type WorkflowNameTaken = Error
@@ -2350,6 +2836,24 @@ type PubliccustomnodesUpdateCustomNodeV1Params struct {
 	// XRequestId Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
 	// an API key, is replaced by a new one.
 	XRequestId *RequestId `json:"X-Request-Id,omitempty"`
+}
+
+// PublicwebhooksGetDeliveryV1Params defines parameters for PublicwebhooksGetDeliveryV1.
+type PublicwebhooksGetDeliveryV1Params struct {
+	// XRequestId Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
+	// an API key, is replaced by a new one.
+	XRequestId *RequestId `json:"X-Request-Id,omitempty"`
+}
+
+// PublicwebhooksRedeliverV1Params defines parameters for PublicwebhooksRedeliverV1.
+type PublicwebhooksRedeliverV1Params struct {
+	// XRequestId Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
+	// an API key, is replaced by a new one.
+	XRequestId *RequestId `json:"X-Request-Id,omitempty"`
+
+	// XIdempotencyKey Makes a repeat of the request safe for 24 hours: 1 to 255 printable ASCII characters, fresh for each thing you want done, such as
+	// the random UUID `6f0c1b9e-6d5e-4f6f-9a55-2f5a1c1f6c77`.
+	XIdempotencyKey *IdempotencyKey `json:"X-Idempotency-Key,omitempty"`
 }
 
 // PublicsettingsGetSettingsV1Params defines parameters for PublicsettingsGetSettingsV1.
@@ -2668,6 +3172,160 @@ type PublictriggersPreviewTriggerV1Params struct {
 	XRequestId *RequestId `json:"X-Request-Id,omitempty"`
 }
 
+// PublicwebhooksListWebhookEndpointsV1Params defines parameters for PublicwebhooksListWebhookEndpointsV1.
+type PublicwebhooksListWebhookEndpointsV1Params struct {
+	// Limit How many items the page holds at the most.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// PageSize Another name of `limit`. Who sends it also gets the page-based members `data`, `page` and `lastPage`.
+	PageSize *PageSize `form:"pageSize,omitempty" json:"pageSize,omitempty"`
+
+	// Offset How many items to skip. With `page` as well it must be `page` × `limit`.
+	Offset *Offset `form:"offset,omitempty" json:"offset,omitempty"`
+
+	// Page The page, counted from 0, where `offset` is not sent.
+	Page *Page `form:"page,omitempty" json:"page,omitempty"`
+
+	// SortOrder The direction of the order, descending unless said otherwise. Ties are ordered by `id`.
+	SortOrder *PublicwebhooksListWebhookEndpointsV1ParamsSortOrder `form:"sortOrder,omitempty" json:"sortOrder,omitempty"`
+
+	// SortBy What to sort by.
+	SortBy *PublicwebhooksListWebhookEndpointsV1ParamsSortBy `form:"sortBy,omitempty" json:"sortBy,omitempty"`
+
+	// IsActive Takes only what is active, or only what is not.
+	IsActive *IsActive `form:"isActive,omitempty" json:"isActive,omitempty"`
+
+	// Search Takes only what holds this text in its URL or description, whatever the case. `%` and `_` stand for themselves.
+	Search *WebhookSearch `form:"search,omitempty" json:"search,omitempty"`
+
+	// SubTenantId Takes only what belongs to this sub-tenant.
+	SubTenantId *SubTenantFilter `form:"subTenantId,omitempty" json:"subTenantId,omitempty"`
+
+	// XRequestId Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
+	// an API key, is replaced by a new one.
+	XRequestId *RequestId `json:"X-Request-Id,omitempty"`
+
+	// XStainlessLang Sent by generated clients, which also get the page-based members `data`, `page` and `lastPage`.
+	XStainlessLang *Stainless `json:"X-Stainless-Lang,omitempty"`
+}
+
+// PublicwebhooksListWebhookEndpointsV1ParamsSortOrder defines parameters for PublicwebhooksListWebhookEndpointsV1.
+type PublicwebhooksListWebhookEndpointsV1ParamsSortOrder string
+
+// PublicwebhooksListWebhookEndpointsV1ParamsSortBy defines parameters for PublicwebhooksListWebhookEndpointsV1.
+type PublicwebhooksListWebhookEndpointsV1ParamsSortBy string
+
+// PublicwebhooksCreateWebhookEndpointV1Params defines parameters for PublicwebhooksCreateWebhookEndpointV1.
+type PublicwebhooksCreateWebhookEndpointV1Params struct {
+	// XRequestId Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
+	// an API key, is replaced by a new one.
+	XRequestId *RequestId `json:"X-Request-Id,omitempty"`
+
+	// XIdempotencyKey Makes a repeat of the request safe for 24 hours: 1 to 255 printable ASCII characters, fresh for each thing you want done, such as
+	// the random UUID `6f0c1b9e-6d5e-4f6f-9a55-2f5a1c1f6c77`.
+	XIdempotencyKey *IdempotencyKey `json:"X-Idempotency-Key,omitempty"`
+}
+
+// PublicwebhooksDeleteWebhookEndpointV1Params defines parameters for PublicwebhooksDeleteWebhookEndpointV1.
+type PublicwebhooksDeleteWebhookEndpointV1Params struct {
+	// XRequestId Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
+	// an API key, is replaced by a new one.
+	XRequestId *RequestId `json:"X-Request-Id,omitempty"`
+
+	// IfMatch Makes the change only if the record is still as it was when its `ETag` was this one, or one of several with commas between them.
+	// Otherwise the answer is a `412`. `*` stands for any. Weak tags match nothing.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// PublicwebhooksGetWebhookEndpointV1Params defines parameters for PublicwebhooksGetWebhookEndpointV1.
+type PublicwebhooksGetWebhookEndpointV1Params struct {
+	// XRequestId Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
+	// an API key, is replaced by a new one.
+	XRequestId *RequestId `json:"X-Request-Id,omitempty"`
+}
+
+// PublicwebhooksUpdateWebhookEndpointV1Params defines parameters for PublicwebhooksUpdateWebhookEndpointV1.
+type PublicwebhooksUpdateWebhookEndpointV1Params struct {
+	// XRequestId Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
+	// an API key, is replaced by a new one.
+	XRequestId *RequestId `json:"X-Request-Id,omitempty"`
+
+	// IfMatch Makes the change only if the record is still as it was when its `ETag` was this one, or one of several with commas between them.
+	// Otherwise the answer is a `412`. `*` stands for any. Weak tags match nothing.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// PublicwebhooksListDeliveriesV1Params defines parameters for PublicwebhooksListDeliveriesV1.
+type PublicwebhooksListDeliveriesV1Params struct {
+	// Limit How many items the page holds at the most.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// PageSize Another name of `limit`. Who sends it also gets the page-based members `data`, `page` and `lastPage`.
+	PageSize *PageSize `form:"pageSize,omitempty" json:"pageSize,omitempty"`
+
+	// Offset How many items to skip. With `page` as well it must be `page` × `limit`.
+	Offset *Offset `form:"offset,omitempty" json:"offset,omitempty"`
+
+	// Page The page, counted from 0, where `offset` is not sent.
+	Page *Page `form:"page,omitempty" json:"page,omitempty"`
+
+	// SortOrder The direction of the order, descending unless said otherwise. Ties are ordered by `id`.
+	SortOrder *PublicwebhooksListDeliveriesV1ParamsSortOrder `form:"sortOrder,omitempty" json:"sortOrder,omitempty"`
+
+	// SortBy What to sort by.
+	SortBy *PublicwebhooksListDeliveriesV1ParamsSortBy `form:"sortBy,omitempty" json:"sortBy,omitempty"`
+
+	// Status Takes only deliveries with this status.
+	Status *DeliveryStatusFilter `form:"status,omitempty" json:"status,omitempty"`
+
+	// EventType Takes only deliveries of events of this type.
+	EventType *EventTypeFilter `form:"eventType,omitempty" json:"eventType,omitempty"`
+
+	// EventId Takes only the delivery of this event.
+	EventId *EventIdFilter `form:"eventId,omitempty" json:"eventId,omitempty"`
+
+	// From Takes only what was created then or later.
+	From *DeliveryFromFilter `form:"from,omitempty" json:"from,omitempty"`
+
+	// To Takes only what was created before.
+	To *DeliveryToFilter `form:"to,omitempty" json:"to,omitempty"`
+
+	// XRequestId Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
+	// an API key, is replaced by a new one.
+	XRequestId *RequestId `json:"X-Request-Id,omitempty"`
+
+	// XStainlessLang Sent by generated clients, which also get the page-based members `data`, `page` and `lastPage`.
+	XStainlessLang *Stainless `json:"X-Stainless-Lang,omitempty"`
+}
+
+// PublicwebhooksListDeliveriesV1ParamsSortOrder defines parameters for PublicwebhooksListDeliveriesV1.
+type PublicwebhooksListDeliveriesV1ParamsSortOrder string
+
+// PublicwebhooksListDeliveriesV1ParamsSortBy defines parameters for PublicwebhooksListDeliveriesV1.
+type PublicwebhooksListDeliveriesV1ParamsSortBy string
+
+// PublicwebhooksRotateWebhookSecretV1Params defines parameters for PublicwebhooksRotateWebhookSecretV1.
+type PublicwebhooksRotateWebhookSecretV1Params struct {
+	// XRequestId Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
+	// an API key, is replaced by a new one.
+	XRequestId *RequestId `json:"X-Request-Id,omitempty"`
+
+	// XIdempotencyKey Makes a repeat of the request safe for 24 hours: 1 to 255 printable ASCII characters, fresh for each thing you want done, such as
+	// the random UUID `6f0c1b9e-6d5e-4f6f-9a55-2f5a1c1f6c77`.
+	XIdempotencyKey *IdempotencyKey `json:"X-Idempotency-Key,omitempty"`
+}
+
+// PublicwebhooksTestWebhookEndpointV1Params defines parameters for PublicwebhooksTestWebhookEndpointV1.
+type PublicwebhooksTestWebhookEndpointV1Params struct {
+	// XRequestId Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
+	// an API key, is replaced by a new one.
+	XRequestId *RequestId `json:"X-Request-Id,omitempty"`
+
+	// XIdempotencyKey Makes a repeat of the request safe for 24 hours: 1 to 255 printable ASCII characters, fresh for each thing you want done, such as
+	// the random UUID `6f0c1b9e-6d5e-4f6f-9a55-2f5a1c1f6c77`.
+	XIdempotencyKey *IdempotencyKey `json:"X-Idempotency-Key,omitempty"`
+}
+
 // PublicworkflowversionsListWorkflowVersionsV1Params defines parameters for PublicworkflowversionsListWorkflowVersionsV1.
 type PublicworkflowversionsListWorkflowVersionsV1Params struct {
 	// WorkflowId The workflow whose versions are listed.
@@ -2941,6 +3599,12 @@ type PublictriggersPreviewScheduleV1JSONRequestBody = PreviewSchedule
 // PublictriggersUpdateTriggerV1JSONRequestBody defines body for PublictriggersUpdateTriggerV1 for application/json ContentType.
 type PublictriggersUpdateTriggerV1JSONRequestBody = UpdateTrigger
 
+// PublicwebhooksCreateWebhookEndpointV1JSONRequestBody defines body for PublicwebhooksCreateWebhookEndpointV1 for application/json ContentType.
+type PublicwebhooksCreateWebhookEndpointV1JSONRequestBody = CreateWebhookEndpoint
+
+// PublicwebhooksUpdateWebhookEndpointV1JSONRequestBody defines body for PublicwebhooksUpdateWebhookEndpointV1 for application/json ContentType.
+type PublicwebhooksUpdateWebhookEndpointV1JSONRequestBody = UpdateWebhookEndpoint
+
 // PublicworkflowversionsCreateWorkflowVersionV1JSONRequestBody defines body for PublicworkflowversionsCreateWorkflowVersionV1 for application/json ContentType.
 type PublicworkflowversionsCreateWorkflowVersionV1JSONRequestBody = CreateWorkflowVersion
 
@@ -3181,6 +3845,25 @@ type ClientInterface interface {
 	//
 	// Corresponds with PATCH /v1/gateway/custom-nodes/{id} (the `PubliccustomnodesUpdateCustomNodeV1` operationId).
 	PubliccustomnodesUpdateCustomNodeV1(ctx context.Context, id CustomNodeId, params *PubliccustomnodesUpdateCustomNodeV1Params, body PubliccustomnodesUpdateCustomNodeV1JSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PublicwebhooksGetDeliveryV1 Retrieve a delivery
+	//
+	// Returns one delivery with its latest attempts.
+	//
+	// **Key:** secret.
+	//
+	// Corresponds with GET /v1/gateway/deliveries/{id} (the `PublicwebhooksGetDeliveryV1` operationId).
+	PublicwebhooksGetDeliveryV1(ctx context.Context, id DeliveryId, params *PublicwebhooksGetDeliveryV1Params, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PublicwebhooksRedeliverV1 Deliver again
+	//
+	// Makes an attempt due now, under the same identifier, by which receivers know repeats. Of a pending delivery it is the next attempt,
+	// earlier. Of one that has ended, or whose endpoint is not active, it is a single one, which no other follows. The request has no body.
+	//
+	// **Key:** secret.
+	//
+	// Corresponds with POST /v1/gateway/deliveries/{id}/redeliver (the `PublicwebhooksRedeliverV1` operationId).
+	PublicwebhooksRedeliverV1(ctx context.Context, id DeliveryId, params *PublicwebhooksRedeliverV1Params, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// PublicsettingsGetSettingsV1 Retrieve the settings
 	//
@@ -3430,6 +4113,111 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /v1/gateway/triggers/{id}/preview (the `PublictriggersPreviewTriggerV1` operationId).
 	PublictriggersPreviewTriggerV1(ctx context.Context, id TriggerId, params *PublictriggersPreviewTriggerV1Params, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PublicwebhooksListWebhookEndpointsV1 List webhook endpoints
+	//
+	// Returns a page of the tenant's webhook endpoints, the newest first unless asked otherwise. Their secrets are not shown.
+	//
+	// **Key:** secret.
+	//
+	// Corresponds with GET /v1/gateway/webhook-endpoints (the `PublicwebhooksListWebhookEndpointsV1` operationId).
+	PublicwebhooksListWebhookEndpointsV1(ctx context.Context, params *PublicwebhooksListWebhookEndpointsV1Params, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PublicwebhooksCreateWebhookEndpointV1WithBody Create a webhook endpoint
+	//
+	// Registers an address that is told of events. The answer holds the `secret` that signs what is sent there; it is in this answer and
+	// nowhere else, and a repeat with the same idempotency key gets the answer without it. A tenant may have 100 endpoints.
+	//
+	// **Key:** secret.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/gateway/webhook-endpoints (the `PublicwebhooksCreateWebhookEndpointV1` operationId).
+	PublicwebhooksCreateWebhookEndpointV1WithBody(ctx context.Context, params *PublicwebhooksCreateWebhookEndpointV1Params, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PublicwebhooksCreateWebhookEndpointV1 Create a webhook endpoint
+	//
+	// Registers an address that is told of events. The answer holds the `secret` that signs what is sent there; it is in this answer and
+	// nowhere else, and a repeat with the same idempotency key gets the answer without it. A tenant may have 100 endpoints.
+	//
+	// **Key:** secret.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/gateway/webhook-endpoints (the `PublicwebhooksCreateWebhookEndpointV1` operationId).
+	PublicwebhooksCreateWebhookEndpointV1(ctx context.Context, params *PublicwebhooksCreateWebhookEndpointV1Params, body PublicwebhooksCreateWebhookEndpointV1JSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PublicwebhooksDeleteWebhookEndpointV1 Delete a webhook endpoint
+	//
+	// Deletes the endpoint with the record of its deliveries. What was not delivered yet never is.
+	//
+	// **Key:** secret.
+	//
+	// Corresponds with DELETE /v1/gateway/webhook-endpoints/{id} (the `PublicwebhooksDeleteWebhookEndpointV1` operationId).
+	PublicwebhooksDeleteWebhookEndpointV1(ctx context.Context, id WebhookEndpointId, params *PublicwebhooksDeleteWebhookEndpointV1Params, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PublicwebhooksGetWebhookEndpointV1 Retrieve a webhook endpoint
+	//
+	// Returns one endpoint, without its secret.
+	//
+	// **Key:** secret.
+	//
+	// Corresponds with GET /v1/gateway/webhook-endpoints/{id} (the `PublicwebhooksGetWebhookEndpointV1` operationId).
+	PublicwebhooksGetWebhookEndpointV1(ctx context.Context, id WebhookEndpointId, params *PublicwebhooksGetWebhookEndpointV1Params, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PublicwebhooksUpdateWebhookEndpointV1WithBody Update a webhook endpoint
+	//
+	// Changes the members that are sent and leaves the others. `isActive: true` switches an endpoint on again that the gateway switched off,
+	// and forgets its failures. What is still to be delivered to an endpoint that is switched off is given up.
+	//
+	// **Key:** secret.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PATCH /v1/gateway/webhook-endpoints/{id} (the `PublicwebhooksUpdateWebhookEndpointV1` operationId).
+	PublicwebhooksUpdateWebhookEndpointV1WithBody(ctx context.Context, id WebhookEndpointId, params *PublicwebhooksUpdateWebhookEndpointV1Params, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PublicwebhooksUpdateWebhookEndpointV1 Update a webhook endpoint
+	//
+	// Changes the members that are sent and leaves the others. `isActive: true` switches an endpoint on again that the gateway switched off,
+	// and forgets its failures. What is still to be delivered to an endpoint that is switched off is given up.
+	//
+	// **Key:** secret.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PATCH /v1/gateway/webhook-endpoints/{id} (the `PublicwebhooksUpdateWebhookEndpointV1` operationId).
+	PublicwebhooksUpdateWebhookEndpointV1(ctx context.Context, id WebhookEndpointId, params *PublicwebhooksUpdateWebhookEndpointV1Params, body PublicwebhooksUpdateWebhookEndpointV1JSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PublicwebhooksListDeliveriesV1 List the deliveries to a webhook endpoint
+	//
+	// Returns a page of what was, or is to be, delivered to the endpoint, the newest first unless asked otherwise. Deliveries are kept for
+	// 30 days after their event.
+	//
+	// **Key:** secret.
+	//
+	// Corresponds with GET /v1/gateway/webhook-endpoints/{id}/deliveries (the `PublicwebhooksListDeliveriesV1` operationId).
+	PublicwebhooksListDeliveriesV1(ctx context.Context, id WebhookEndpointId, params *PublicwebhooksListDeliveriesV1Params, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PublicwebhooksRotateWebhookSecretV1 Rotate the secret of a webhook endpoint
+	//
+	// Gives the endpoint a new `secret`, which is in this answer and nowhere else. For 24 hours both secrets sign, so that a receiver that
+	// knows either of them accepts what is sent. The request has no body.
+	//
+	// **Key:** secret.
+	//
+	// Corresponds with POST /v1/gateway/webhook-endpoints/{id}/rotate-secret (the `PublicwebhooksRotateWebhookSecretV1` operationId).
+	PublicwebhooksRotateWebhookSecretV1(ctx context.Context, id WebhookEndpointId, params *PublicwebhooksRotateWebhookSecretV1Params, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PublicwebhooksTestWebhookEndpointV1 Send a test event
+	//
+	// Sends an event of type `webhook_endpoint.test` to the endpoint, once, whatever it subscribes to and even if it is not active. The
+	// answer is the delivery; read it again a moment later to see what became of it. The request has no body.
+	//
+	// **Key:** secret.
+	//
+	// Corresponds with POST /v1/gateway/webhook-endpoints/{id}/test (the `PublicwebhooksTestWebhookEndpointV1` operationId).
+	PublicwebhooksTestWebhookEndpointV1(ctx context.Context, id WebhookEndpointId, params *PublicwebhooksTestWebhookEndpointV1Params, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// PublicworkflowversionsListWorkflowVersionsV1 List workflow versions
 	//
@@ -3932,6 +4720,45 @@ func (c *Client) PubliccustomnodesUpdateCustomNodeV1(ctx context.Context, id Cus
 	return c.Client.Do(req)
 }
 
+// PublicwebhooksGetDeliveryV1 Retrieve a delivery
+//
+// Returns one delivery with its latest attempts.
+//
+// **Key:** secret.
+//
+// Corresponds with GET /v1/gateway/deliveries/{id} (the `PublicwebhooksGetDeliveryV1` operationId).
+func (c *Client) PublicwebhooksGetDeliveryV1(ctx context.Context, id DeliveryId, params *PublicwebhooksGetDeliveryV1Params, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPublicwebhooksGetDeliveryV1Request(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PublicwebhooksRedeliverV1 Deliver again
+//
+// Makes an attempt due now, under the same identifier, by which receivers know repeats. Of a pending delivery it is the next attempt,
+// earlier. Of one that has ended, or whose endpoint is not active, it is a single one, which no other follows. The request has no body.
+//
+// **Key:** secret.
+//
+// Corresponds with POST /v1/gateway/deliveries/{id}/redeliver (the `PublicwebhooksRedeliverV1` operationId).
+func (c *Client) PublicwebhooksRedeliverV1(ctx context.Context, id DeliveryId, params *PublicwebhooksRedeliverV1Params, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPublicwebhooksRedeliverV1Request(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // PublicsettingsGetSettingsV1 Retrieve the settings
 //
 // Returns the tenant's settings.
@@ -4411,6 +5238,211 @@ func (c *Client) PublictriggersListFiresV1(ctx context.Context, id TriggerId, pa
 // Corresponds with GET /v1/gateway/triggers/{id}/preview (the `PublictriggersPreviewTriggerV1` operationId).
 func (c *Client) PublictriggersPreviewTriggerV1(ctx context.Context, id TriggerId, params *PublictriggersPreviewTriggerV1Params, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewPublictriggersPreviewTriggerV1Request(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PublicwebhooksListWebhookEndpointsV1 List webhook endpoints
+//
+// Returns a page of the tenant's webhook endpoints, the newest first unless asked otherwise. Their secrets are not shown.
+//
+// **Key:** secret.
+//
+// Corresponds with GET /v1/gateway/webhook-endpoints (the `PublicwebhooksListWebhookEndpointsV1` operationId).
+func (c *Client) PublicwebhooksListWebhookEndpointsV1(ctx context.Context, params *PublicwebhooksListWebhookEndpointsV1Params, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPublicwebhooksListWebhookEndpointsV1Request(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PublicwebhooksCreateWebhookEndpointV1WithBody Create a webhook endpoint
+//
+// Registers an address that is told of events. The answer holds the `secret` that signs what is sent there; it is in this answer and
+// nowhere else, and a repeat with the same idempotency key gets the answer without it. A tenant may have 100 endpoints.
+//
+// **Key:** secret.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/gateway/webhook-endpoints (the `PublicwebhooksCreateWebhookEndpointV1` operationId).
+func (c *Client) PublicwebhooksCreateWebhookEndpointV1WithBody(ctx context.Context, params *PublicwebhooksCreateWebhookEndpointV1Params, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPublicwebhooksCreateWebhookEndpointV1RequestWithBody(c.Server, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PublicwebhooksCreateWebhookEndpointV1 Create a webhook endpoint
+//
+// Registers an address that is told of events. The answer holds the `secret` that signs what is sent there; it is in this answer and
+// nowhere else, and a repeat with the same idempotency key gets the answer without it. A tenant may have 100 endpoints.
+//
+// **Key:** secret.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/gateway/webhook-endpoints (the `PublicwebhooksCreateWebhookEndpointV1` operationId).
+func (c *Client) PublicwebhooksCreateWebhookEndpointV1(ctx context.Context, params *PublicwebhooksCreateWebhookEndpointV1Params, body PublicwebhooksCreateWebhookEndpointV1JSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPublicwebhooksCreateWebhookEndpointV1Request(c.Server, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PublicwebhooksDeleteWebhookEndpointV1 Delete a webhook endpoint
+//
+// Deletes the endpoint with the record of its deliveries. What was not delivered yet never is.
+//
+// **Key:** secret.
+//
+// Corresponds with DELETE /v1/gateway/webhook-endpoints/{id} (the `PublicwebhooksDeleteWebhookEndpointV1` operationId).
+func (c *Client) PublicwebhooksDeleteWebhookEndpointV1(ctx context.Context, id WebhookEndpointId, params *PublicwebhooksDeleteWebhookEndpointV1Params, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPublicwebhooksDeleteWebhookEndpointV1Request(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PublicwebhooksGetWebhookEndpointV1 Retrieve a webhook endpoint
+//
+// Returns one endpoint, without its secret.
+//
+// **Key:** secret.
+//
+// Corresponds with GET /v1/gateway/webhook-endpoints/{id} (the `PublicwebhooksGetWebhookEndpointV1` operationId).
+func (c *Client) PublicwebhooksGetWebhookEndpointV1(ctx context.Context, id WebhookEndpointId, params *PublicwebhooksGetWebhookEndpointV1Params, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPublicwebhooksGetWebhookEndpointV1Request(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PublicwebhooksUpdateWebhookEndpointV1WithBody Update a webhook endpoint
+//
+// Changes the members that are sent and leaves the others. `isActive: true` switches an endpoint on again that the gateway switched off,
+// and forgets its failures. What is still to be delivered to an endpoint that is switched off is given up.
+//
+// **Key:** secret.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PATCH /v1/gateway/webhook-endpoints/{id} (the `PublicwebhooksUpdateWebhookEndpointV1` operationId).
+func (c *Client) PublicwebhooksUpdateWebhookEndpointV1WithBody(ctx context.Context, id WebhookEndpointId, params *PublicwebhooksUpdateWebhookEndpointV1Params, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPublicwebhooksUpdateWebhookEndpointV1RequestWithBody(c.Server, id, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PublicwebhooksUpdateWebhookEndpointV1 Update a webhook endpoint
+//
+// Changes the members that are sent and leaves the others. `isActive: true` switches an endpoint on again that the gateway switched off,
+// and forgets its failures. What is still to be delivered to an endpoint that is switched off is given up.
+//
+// **Key:** secret.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PATCH /v1/gateway/webhook-endpoints/{id} (the `PublicwebhooksUpdateWebhookEndpointV1` operationId).
+func (c *Client) PublicwebhooksUpdateWebhookEndpointV1(ctx context.Context, id WebhookEndpointId, params *PublicwebhooksUpdateWebhookEndpointV1Params, body PublicwebhooksUpdateWebhookEndpointV1JSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPublicwebhooksUpdateWebhookEndpointV1Request(c.Server, id, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PublicwebhooksListDeliveriesV1 List the deliveries to a webhook endpoint
+//
+// Returns a page of what was, or is to be, delivered to the endpoint, the newest first unless asked otherwise. Deliveries are kept for
+// 30 days after their event.
+//
+// **Key:** secret.
+//
+// Corresponds with GET /v1/gateway/webhook-endpoints/{id}/deliveries (the `PublicwebhooksListDeliveriesV1` operationId).
+func (c *Client) PublicwebhooksListDeliveriesV1(ctx context.Context, id WebhookEndpointId, params *PublicwebhooksListDeliveriesV1Params, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPublicwebhooksListDeliveriesV1Request(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PublicwebhooksRotateWebhookSecretV1 Rotate the secret of a webhook endpoint
+//
+// Gives the endpoint a new `secret`, which is in this answer and nowhere else. For 24 hours both secrets sign, so that a receiver that
+// knows either of them accepts what is sent. The request has no body.
+//
+// **Key:** secret.
+//
+// Corresponds with POST /v1/gateway/webhook-endpoints/{id}/rotate-secret (the `PublicwebhooksRotateWebhookSecretV1` operationId).
+func (c *Client) PublicwebhooksRotateWebhookSecretV1(ctx context.Context, id WebhookEndpointId, params *PublicwebhooksRotateWebhookSecretV1Params, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPublicwebhooksRotateWebhookSecretV1Request(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PublicwebhooksTestWebhookEndpointV1 Send a test event
+//
+// Sends an event of type `webhook_endpoint.test` to the endpoint, once, whatever it subscribes to and even if it is not active. The
+// answer is the delivery; read it again a moment later to see what became of it. The request has no body.
+//
+// **Key:** secret.
+//
+// Corresponds with POST /v1/gateway/webhook-endpoints/{id}/test (the `PublicwebhooksTestWebhookEndpointV1` operationId).
+func (c *Client) PublicwebhooksTestWebhookEndpointV1(ctx context.Context, id WebhookEndpointId, params *PublicwebhooksTestWebhookEndpointV1Params, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPublicwebhooksTestWebhookEndpointV1Request(c.Server, id, params)
 	if err != nil {
 		return nil, err
 	}
@@ -5584,6 +6616,115 @@ func NewPubliccustomnodesUpdateCustomNodeV1RequestWithBody(server string, id Cus
 			}
 
 			req.Header.Set("X-Request-Id", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewPublicwebhooksGetDeliveryV1Request constructs an http.Request for the PublicwebhooksGetDeliveryV1 method
+func NewPublicwebhooksGetDeliveryV1Request(server string, id DeliveryId, params *PublicwebhooksGetDeliveryV1Params) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/gateway/deliveries/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.XRequestId != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "X-Request-Id", *params.XRequestId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("X-Request-Id", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewPublicwebhooksRedeliverV1Request constructs an http.Request for the PublicwebhooksRedeliverV1 method
+func NewPublicwebhooksRedeliverV1Request(server string, id DeliveryId, params *PublicwebhooksRedeliverV1Params) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/gateway/deliveries/%s/redeliver", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.XRequestId != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "X-Request-Id", *params.XRequestId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("X-Request-Id", headerParam0)
+		}
+
+		if params.XIdempotencyKey != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "X-Idempotency-Key", *params.XIdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("X-Idempotency-Key", headerParam1)
 		}
 
 	}
@@ -7197,6 +8338,757 @@ func NewPublictriggersPreviewTriggerV1Request(server string, id TriggerId, param
 	return req, nil
 }
 
+// NewPublicwebhooksListWebhookEndpointsV1Request constructs an http.Request for the PublicwebhooksListWebhookEndpointsV1 method
+func NewPublicwebhooksListWebhookEndpointsV1Request(server string, params *PublicwebhooksListWebhookEndpointsV1Params) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/gateway/webhook-endpoints")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.PageSize != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "pageSize", *params.PageSize, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Offset != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "offset", *params.Offset, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Page != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "page", *params.Page, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.SortOrder != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "sortOrder", *params.SortOrder, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.SortBy != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "sortBy", *params.SortBy, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.IsActive != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "isActive", *params.IsActive, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Search != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "search", *params.Search, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.SubTenantId != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "subTenantId", *params.SubTenantId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.XRequestId != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "X-Request-Id", *params.XRequestId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("X-Request-Id", headerParam0)
+		}
+
+		if params.XStainlessLang != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "X-Stainless-Lang", *params.XStainlessLang, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("X-Stainless-Lang", headerParam1)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewPublicwebhooksCreateWebhookEndpointV1Request calls the generic PublicwebhooksCreateWebhookEndpointV1 builder with application/json body
+func NewPublicwebhooksCreateWebhookEndpointV1Request(server string, params *PublicwebhooksCreateWebhookEndpointV1Params, body PublicwebhooksCreateWebhookEndpointV1JSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewPublicwebhooksCreateWebhookEndpointV1RequestWithBody(server, params, "application/json", bodyReader)
+}
+
+// NewPublicwebhooksCreateWebhookEndpointV1RequestWithBody constructs an http.Request for the PublicwebhooksCreateWebhookEndpointV1 method, with any body, and a specified content type
+func NewPublicwebhooksCreateWebhookEndpointV1RequestWithBody(server string, params *PublicwebhooksCreateWebhookEndpointV1Params, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/gateway/webhook-endpoints")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.XRequestId != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "X-Request-Id", *params.XRequestId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("X-Request-Id", headerParam0)
+		}
+
+		if params.XIdempotencyKey != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "X-Idempotency-Key", *params.XIdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("X-Idempotency-Key", headerParam1)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewPublicwebhooksDeleteWebhookEndpointV1Request constructs an http.Request for the PublicwebhooksDeleteWebhookEndpointV1 method
+func NewPublicwebhooksDeleteWebhookEndpointV1Request(server string, id WebhookEndpointId, params *PublicwebhooksDeleteWebhookEndpointV1Params) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/gateway/webhook-endpoints/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.XRequestId != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "X-Request-Id", *params.XRequestId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("X-Request-Id", headerParam0)
+		}
+
+		if params.IfMatch != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam1)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewPublicwebhooksGetWebhookEndpointV1Request constructs an http.Request for the PublicwebhooksGetWebhookEndpointV1 method
+func NewPublicwebhooksGetWebhookEndpointV1Request(server string, id WebhookEndpointId, params *PublicwebhooksGetWebhookEndpointV1Params) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/gateway/webhook-endpoints/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.XRequestId != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "X-Request-Id", *params.XRequestId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("X-Request-Id", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewPublicwebhooksUpdateWebhookEndpointV1Request calls the generic PublicwebhooksUpdateWebhookEndpointV1 builder with application/json body
+func NewPublicwebhooksUpdateWebhookEndpointV1Request(server string, id WebhookEndpointId, params *PublicwebhooksUpdateWebhookEndpointV1Params, body PublicwebhooksUpdateWebhookEndpointV1JSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewPublicwebhooksUpdateWebhookEndpointV1RequestWithBody(server, id, params, "application/json", bodyReader)
+}
+
+// NewPublicwebhooksUpdateWebhookEndpointV1RequestWithBody constructs an http.Request for the PublicwebhooksUpdateWebhookEndpointV1 method, with any body, and a specified content type
+func NewPublicwebhooksUpdateWebhookEndpointV1RequestWithBody(server string, id WebhookEndpointId, params *PublicwebhooksUpdateWebhookEndpointV1Params, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/gateway/webhook-endpoints/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPatch, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.XRequestId != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "X-Request-Id", *params.XRequestId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("X-Request-Id", headerParam0)
+		}
+
+		if params.IfMatch != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam1)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewPublicwebhooksListDeliveriesV1Request constructs an http.Request for the PublicwebhooksListDeliveriesV1 method
+func NewPublicwebhooksListDeliveriesV1Request(server string, id WebhookEndpointId, params *PublicwebhooksListDeliveriesV1Params) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/gateway/webhook-endpoints/%s/deliveries", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.PageSize != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "pageSize", *params.PageSize, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Offset != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "offset", *params.Offset, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Page != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "page", *params.Page, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.SortOrder != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "sortOrder", *params.SortOrder, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.SortBy != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "sortBy", *params.SortBy, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Status != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "status", *params.Status, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.EventType != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "eventType", *params.EventType, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.EventId != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "eventId", *params.EventId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.From != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "from", *params.From, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date-time"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.To != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "to", *params.To, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date-time"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.XRequestId != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "X-Request-Id", *params.XRequestId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("X-Request-Id", headerParam0)
+		}
+
+		if params.XStainlessLang != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "X-Stainless-Lang", *params.XStainlessLang, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("X-Stainless-Lang", headerParam1)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewPublicwebhooksRotateWebhookSecretV1Request constructs an http.Request for the PublicwebhooksRotateWebhookSecretV1 method
+func NewPublicwebhooksRotateWebhookSecretV1Request(server string, id WebhookEndpointId, params *PublicwebhooksRotateWebhookSecretV1Params) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/gateway/webhook-endpoints/%s/rotate-secret", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.XRequestId != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "X-Request-Id", *params.XRequestId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("X-Request-Id", headerParam0)
+		}
+
+		if params.XIdempotencyKey != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "X-Idempotency-Key", *params.XIdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("X-Idempotency-Key", headerParam1)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewPublicwebhooksTestWebhookEndpointV1Request constructs an http.Request for the PublicwebhooksTestWebhookEndpointV1 method
+func NewPublicwebhooksTestWebhookEndpointV1Request(server string, id WebhookEndpointId, params *PublicwebhooksTestWebhookEndpointV1Params) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/gateway/webhook-endpoints/%s/test", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.XRequestId != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "X-Request-Id", *params.XRequestId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("X-Request-Id", headerParam0)
+		}
+
+		if params.XIdempotencyKey != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "X-Idempotency-Key", *params.XIdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("X-Idempotency-Key", headerParam1)
+		}
+
+	}
+
+	return req, nil
+}
+
 // NewPublicworkflowversionsListWorkflowVersionsV1Request constructs an http.Request for the PublicworkflowversionsListWorkflowVersionsV1 method
 func NewPublicworkflowversionsListWorkflowVersionsV1Request(server string, params *PublicworkflowversionsListWorkflowVersionsV1Params) (*http.Request, error) {
 	var err error
@@ -8657,6 +10549,29 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with PATCH /v1/gateway/custom-nodes/{id} (the `PubliccustomnodesUpdateCustomNodeV1` operationId).
 	PubliccustomnodesUpdateCustomNodeV1WithResponse(ctx context.Context, id CustomNodeId, params *PubliccustomnodesUpdateCustomNodeV1Params, body PubliccustomnodesUpdateCustomNodeV1JSONRequestBody, reqEditors ...RequestEditorFn) (*PubliccustomnodesUpdateCustomNodeV1Response, error)
 
+	// PublicwebhooksGetDeliveryV1WithResponse Retrieve a delivery
+	//
+	// Returns one delivery with its latest attempts.
+	//
+	// **Key:** secret.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/gateway/deliveries/{id} (the `PublicwebhooksGetDeliveryV1` operationId).
+	PublicwebhooksGetDeliveryV1WithResponse(ctx context.Context, id DeliveryId, params *PublicwebhooksGetDeliveryV1Params, reqEditors ...RequestEditorFn) (*PublicwebhooksGetDeliveryV1Response, error)
+
+	// PublicwebhooksRedeliverV1WithResponse Deliver again
+	//
+	// Makes an attempt due now, under the same identifier, by which receivers know repeats. Of a pending delivery it is the next attempt,
+	// earlier. Of one that has ended, or whose endpoint is not active, it is a single one, which no other follows. The request has no body.
+	//
+	// **Key:** secret.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/gateway/deliveries/{id}/redeliver (the `PublicwebhooksRedeliverV1` operationId).
+	PublicwebhooksRedeliverV1WithResponse(ctx context.Context, id DeliveryId, params *PublicwebhooksRedeliverV1Params, reqEditors ...RequestEditorFn) (*PublicwebhooksRedeliverV1Response, error)
+
 	// PublicsettingsGetSettingsV1WithResponse Retrieve the settings
 	//
 	// Returns the tenant's settings.
@@ -8929,6 +10844,123 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with GET /v1/gateway/triggers/{id}/preview (the `PublictriggersPreviewTriggerV1` operationId).
 	PublictriggersPreviewTriggerV1WithResponse(ctx context.Context, id TriggerId, params *PublictriggersPreviewTriggerV1Params, reqEditors ...RequestEditorFn) (*PublictriggersPreviewTriggerV1Response, error)
+
+	// PublicwebhooksListWebhookEndpointsV1WithResponse List webhook endpoints
+	//
+	// Returns a page of the tenant's webhook endpoints, the newest first unless asked otherwise. Their secrets are not shown.
+	//
+	// **Key:** secret.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/gateway/webhook-endpoints (the `PublicwebhooksListWebhookEndpointsV1` operationId).
+	PublicwebhooksListWebhookEndpointsV1WithResponse(ctx context.Context, params *PublicwebhooksListWebhookEndpointsV1Params, reqEditors ...RequestEditorFn) (*PublicwebhooksListWebhookEndpointsV1Response, error)
+
+	// PublicwebhooksCreateWebhookEndpointV1WithBodyWithResponse Create a webhook endpoint
+	//
+	// Registers an address that is told of events. The answer holds the `secret` that signs what is sent there; it is in this answer and
+	// nowhere else, and a repeat with the same idempotency key gets the answer without it. A tenant may have 100 endpoints.
+	//
+	// **Key:** secret.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/gateway/webhook-endpoints (the `PublicwebhooksCreateWebhookEndpointV1` operationId).
+	PublicwebhooksCreateWebhookEndpointV1WithBodyWithResponse(ctx context.Context, params *PublicwebhooksCreateWebhookEndpointV1Params, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PublicwebhooksCreateWebhookEndpointV1Response, error)
+
+	// PublicwebhooksCreateWebhookEndpointV1WithResponse Create a webhook endpoint
+	//
+	// Registers an address that is told of events. The answer holds the `secret` that signs what is sent there; it is in this answer and
+	// nowhere else, and a repeat with the same idempotency key gets the answer without it. A tenant may have 100 endpoints.
+	//
+	// **Key:** secret.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/gateway/webhook-endpoints (the `PublicwebhooksCreateWebhookEndpointV1` operationId).
+	PublicwebhooksCreateWebhookEndpointV1WithResponse(ctx context.Context, params *PublicwebhooksCreateWebhookEndpointV1Params, body PublicwebhooksCreateWebhookEndpointV1JSONRequestBody, reqEditors ...RequestEditorFn) (*PublicwebhooksCreateWebhookEndpointV1Response, error)
+
+	// PublicwebhooksDeleteWebhookEndpointV1WithResponse Delete a webhook endpoint
+	//
+	// Deletes the endpoint with the record of its deliveries. What was not delivered yet never is.
+	//
+	// **Key:** secret.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /v1/gateway/webhook-endpoints/{id} (the `PublicwebhooksDeleteWebhookEndpointV1` operationId).
+	PublicwebhooksDeleteWebhookEndpointV1WithResponse(ctx context.Context, id WebhookEndpointId, params *PublicwebhooksDeleteWebhookEndpointV1Params, reqEditors ...RequestEditorFn) (*PublicwebhooksDeleteWebhookEndpointV1Response, error)
+
+	// PublicwebhooksGetWebhookEndpointV1WithResponse Retrieve a webhook endpoint
+	//
+	// Returns one endpoint, without its secret.
+	//
+	// **Key:** secret.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/gateway/webhook-endpoints/{id} (the `PublicwebhooksGetWebhookEndpointV1` operationId).
+	PublicwebhooksGetWebhookEndpointV1WithResponse(ctx context.Context, id WebhookEndpointId, params *PublicwebhooksGetWebhookEndpointV1Params, reqEditors ...RequestEditorFn) (*PublicwebhooksGetWebhookEndpointV1Response, error)
+
+	// PublicwebhooksUpdateWebhookEndpointV1WithBodyWithResponse Update a webhook endpoint
+	//
+	// Changes the members that are sent and leaves the others. `isActive: true` switches an endpoint on again that the gateway switched off,
+	// and forgets its failures. What is still to be delivered to an endpoint that is switched off is given up.
+	//
+	// **Key:** secret.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PATCH /v1/gateway/webhook-endpoints/{id} (the `PublicwebhooksUpdateWebhookEndpointV1` operationId).
+	PublicwebhooksUpdateWebhookEndpointV1WithBodyWithResponse(ctx context.Context, id WebhookEndpointId, params *PublicwebhooksUpdateWebhookEndpointV1Params, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PublicwebhooksUpdateWebhookEndpointV1Response, error)
+
+	// PublicwebhooksUpdateWebhookEndpointV1WithResponse Update a webhook endpoint
+	//
+	// Changes the members that are sent and leaves the others. `isActive: true` switches an endpoint on again that the gateway switched off,
+	// and forgets its failures. What is still to be delivered to an endpoint that is switched off is given up.
+	//
+	// **Key:** secret.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PATCH /v1/gateway/webhook-endpoints/{id} (the `PublicwebhooksUpdateWebhookEndpointV1` operationId).
+	PublicwebhooksUpdateWebhookEndpointV1WithResponse(ctx context.Context, id WebhookEndpointId, params *PublicwebhooksUpdateWebhookEndpointV1Params, body PublicwebhooksUpdateWebhookEndpointV1JSONRequestBody, reqEditors ...RequestEditorFn) (*PublicwebhooksUpdateWebhookEndpointV1Response, error)
+
+	// PublicwebhooksListDeliveriesV1WithResponse List the deliveries to a webhook endpoint
+	//
+	// Returns a page of what was, or is to be, delivered to the endpoint, the newest first unless asked otherwise. Deliveries are kept for
+	// 30 days after their event.
+	//
+	// **Key:** secret.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/gateway/webhook-endpoints/{id}/deliveries (the `PublicwebhooksListDeliveriesV1` operationId).
+	PublicwebhooksListDeliveriesV1WithResponse(ctx context.Context, id WebhookEndpointId, params *PublicwebhooksListDeliveriesV1Params, reqEditors ...RequestEditorFn) (*PublicwebhooksListDeliveriesV1Response, error)
+
+	// PublicwebhooksRotateWebhookSecretV1WithResponse Rotate the secret of a webhook endpoint
+	//
+	// Gives the endpoint a new `secret`, which is in this answer and nowhere else. For 24 hours both secrets sign, so that a receiver that
+	// knows either of them accepts what is sent. The request has no body.
+	//
+	// **Key:** secret.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/gateway/webhook-endpoints/{id}/rotate-secret (the `PublicwebhooksRotateWebhookSecretV1` operationId).
+	PublicwebhooksRotateWebhookSecretV1WithResponse(ctx context.Context, id WebhookEndpointId, params *PublicwebhooksRotateWebhookSecretV1Params, reqEditors ...RequestEditorFn) (*PublicwebhooksRotateWebhookSecretV1Response, error)
+
+	// PublicwebhooksTestWebhookEndpointV1WithResponse Send a test event
+	//
+	// Sends an event of type `webhook_endpoint.test` to the endpoint, once, whatever it subscribes to and even if it is not active. The
+	// answer is the delivery; read it again a moment later to see what became of it. The request has no body.
+	//
+	// **Key:** secret.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/gateway/webhook-endpoints/{id}/test (the `PublicwebhooksTestWebhookEndpointV1` operationId).
+	PublicwebhooksTestWebhookEndpointV1WithResponse(ctx context.Context, id WebhookEndpointId, params *PublicwebhooksTestWebhookEndpointV1Params, reqEditors ...RequestEditorFn) (*PublicwebhooksTestWebhookEndpointV1Response, error)
 
 	// PublicworkflowversionsListWorkflowVersionsV1WithResponse List workflow versions
 	//
@@ -9692,6 +11724,109 @@ func (r PubliccustomnodesUpdateCustomNodeV1Response) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r PubliccustomnodesUpdateCustomNodeV1Response) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// PublicwebhooksGetDeliveryV1Response200Headers the declared response headers of an HTTP 200 response for PublicwebhooksGetDeliveryV1
+type PublicwebhooksGetDeliveryV1Response200Headers struct {
+	XRateLimitLimit     *int
+	XRateLimitRemaining *int
+	XRateLimitReset     *int
+	XRequestId          string
+}
+
+type PublicwebhooksGetDeliveryV1Response struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Delivery
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *PublicwebhooksGetDeliveryV1Response200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r PublicwebhooksGetDeliveryV1Response) GetJSON200() *Delivery {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r PublicwebhooksGetDeliveryV1Response) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PublicwebhooksGetDeliveryV1Response) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PublicwebhooksGetDeliveryV1Response) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PublicwebhooksGetDeliveryV1Response) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// PublicwebhooksRedeliverV1Response200Headers the declared response headers of an HTTP 200 response for PublicwebhooksRedeliverV1
+type PublicwebhooksRedeliverV1Response200Headers struct {
+	IdempotentReplayed  *string
+	XRateLimitLimit     *int
+	XRateLimitRemaining *int
+	XRateLimitReset     *int
+	XRequestId          string
+}
+
+type PublicwebhooksRedeliverV1Response struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Delivery
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *PublicwebhooksRedeliverV1Response200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r PublicwebhooksRedeliverV1Response) GetJSON200() *Delivery {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r PublicwebhooksRedeliverV1Response) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PublicwebhooksRedeliverV1Response) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PublicwebhooksRedeliverV1Response) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PublicwebhooksRedeliverV1Response) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -10606,6 +12741,414 @@ func (r PublictriggersPreviewTriggerV1Response) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r PublictriggersPreviewTriggerV1Response) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// PublicwebhooksListWebhookEndpointsV1Response200Headers the declared response headers of an HTTP 200 response for PublicwebhooksListWebhookEndpointsV1
+type PublicwebhooksListWebhookEndpointsV1Response200Headers struct {
+	XRateLimitLimit     *int
+	XRateLimitRemaining *int
+	XRateLimitReset     *int
+	XRequestId          string
+}
+
+type PublicwebhooksListWebhookEndpointsV1Response struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *WebhookEndpointPage
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *PublicwebhooksListWebhookEndpointsV1Response200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r PublicwebhooksListWebhookEndpointsV1Response) GetJSON200() *WebhookEndpointPage {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r PublicwebhooksListWebhookEndpointsV1Response) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PublicwebhooksListWebhookEndpointsV1Response) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PublicwebhooksListWebhookEndpointsV1Response) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PublicwebhooksListWebhookEndpointsV1Response) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// PublicwebhooksCreateWebhookEndpointV1Response201Headers the declared response headers of an HTTP 201 response for PublicwebhooksCreateWebhookEndpointV1
+type PublicwebhooksCreateWebhookEndpointV1Response201Headers struct {
+	ETag                *string
+	IdempotentReplayed  *string
+	XRateLimitLimit     *int
+	XRateLimitRemaining *int
+	XRateLimitReset     *int
+	XRequestId          string
+}
+
+type PublicwebhooksCreateWebhookEndpointV1Response struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *WebhookEndpoint
+	// Headers201 the parsed response headers for an HTTP 201 response
+	Headers201 *PublicwebhooksCreateWebhookEndpointV1Response201Headers
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r PublicwebhooksCreateWebhookEndpointV1Response) GetJSON201() *WebhookEndpoint {
+	return r.JSON201
+}
+
+// GetBody returns the raw response body bytes
+func (r PublicwebhooksCreateWebhookEndpointV1Response) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PublicwebhooksCreateWebhookEndpointV1Response) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PublicwebhooksCreateWebhookEndpointV1Response) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PublicwebhooksCreateWebhookEndpointV1Response) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// PublicwebhooksDeleteWebhookEndpointV1Response204Headers the declared response headers of an HTTP 204 response for PublicwebhooksDeleteWebhookEndpointV1
+type PublicwebhooksDeleteWebhookEndpointV1Response204Headers struct {
+	XRateLimitLimit     *int
+	XRateLimitRemaining *int
+	XRateLimitReset     *int
+	XRequestId          string
+}
+
+type PublicwebhooksDeleteWebhookEndpointV1Response struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// Headers204 the parsed response headers for an HTTP 204 response
+	Headers204 *PublicwebhooksDeleteWebhookEndpointV1Response204Headers
+}
+
+// GetBody returns the raw response body bytes
+func (r PublicwebhooksDeleteWebhookEndpointV1Response) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PublicwebhooksDeleteWebhookEndpointV1Response) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PublicwebhooksDeleteWebhookEndpointV1Response) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PublicwebhooksDeleteWebhookEndpointV1Response) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// PublicwebhooksGetWebhookEndpointV1Response200Headers the declared response headers of an HTTP 200 response for PublicwebhooksGetWebhookEndpointV1
+type PublicwebhooksGetWebhookEndpointV1Response200Headers struct {
+	ETag                *string
+	XRateLimitLimit     *int
+	XRateLimitRemaining *int
+	XRateLimitReset     *int
+	XRequestId          string
+}
+
+type PublicwebhooksGetWebhookEndpointV1Response struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *WebhookEndpoint
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *PublicwebhooksGetWebhookEndpointV1Response200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r PublicwebhooksGetWebhookEndpointV1Response) GetJSON200() *WebhookEndpoint {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r PublicwebhooksGetWebhookEndpointV1Response) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PublicwebhooksGetWebhookEndpointV1Response) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PublicwebhooksGetWebhookEndpointV1Response) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PublicwebhooksGetWebhookEndpointV1Response) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// PublicwebhooksUpdateWebhookEndpointV1Response200Headers the declared response headers of an HTTP 200 response for PublicwebhooksUpdateWebhookEndpointV1
+type PublicwebhooksUpdateWebhookEndpointV1Response200Headers struct {
+	ETag                *string
+	XRateLimitLimit     *int
+	XRateLimitRemaining *int
+	XRateLimitReset     *int
+	XRequestId          string
+}
+
+type PublicwebhooksUpdateWebhookEndpointV1Response struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *WebhookEndpoint
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *PublicwebhooksUpdateWebhookEndpointV1Response200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r PublicwebhooksUpdateWebhookEndpointV1Response) GetJSON200() *WebhookEndpoint {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r PublicwebhooksUpdateWebhookEndpointV1Response) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PublicwebhooksUpdateWebhookEndpointV1Response) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PublicwebhooksUpdateWebhookEndpointV1Response) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PublicwebhooksUpdateWebhookEndpointV1Response) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// PublicwebhooksListDeliveriesV1Response200Headers the declared response headers of an HTTP 200 response for PublicwebhooksListDeliveriesV1
+type PublicwebhooksListDeliveriesV1Response200Headers struct {
+	XRateLimitLimit     *int
+	XRateLimitRemaining *int
+	XRateLimitReset     *int
+	XRequestId          string
+}
+
+type PublicwebhooksListDeliveriesV1Response struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *DeliveryPage
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *PublicwebhooksListDeliveriesV1Response200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r PublicwebhooksListDeliveriesV1Response) GetJSON200() *DeliveryPage {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r PublicwebhooksListDeliveriesV1Response) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PublicwebhooksListDeliveriesV1Response) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PublicwebhooksListDeliveriesV1Response) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PublicwebhooksListDeliveriesV1Response) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// PublicwebhooksRotateWebhookSecretV1Response200Headers the declared response headers of an HTTP 200 response for PublicwebhooksRotateWebhookSecretV1
+type PublicwebhooksRotateWebhookSecretV1Response200Headers struct {
+	ETag                *string
+	IdempotentReplayed  *string
+	XRateLimitLimit     *int
+	XRateLimitRemaining *int
+	XRateLimitReset     *int
+	XRequestId          string
+}
+
+type PublicwebhooksRotateWebhookSecretV1Response struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *WebhookEndpoint
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *PublicwebhooksRotateWebhookSecretV1Response200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r PublicwebhooksRotateWebhookSecretV1Response) GetJSON200() *WebhookEndpoint {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r PublicwebhooksRotateWebhookSecretV1Response) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PublicwebhooksRotateWebhookSecretV1Response) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PublicwebhooksRotateWebhookSecretV1Response) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PublicwebhooksRotateWebhookSecretV1Response) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// PublicwebhooksTestWebhookEndpointV1Response201Headers the declared response headers of an HTTP 201 response for PublicwebhooksTestWebhookEndpointV1
+type PublicwebhooksTestWebhookEndpointV1Response201Headers struct {
+	IdempotentReplayed  *string
+	XRateLimitLimit     *int
+	XRateLimitRemaining *int
+	XRateLimitReset     *int
+	XRequestId          string
+}
+
+type PublicwebhooksTestWebhookEndpointV1Response struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *Delivery
+	// Headers201 the parsed response headers for an HTTP 201 response
+	Headers201 *PublicwebhooksTestWebhookEndpointV1Response201Headers
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r PublicwebhooksTestWebhookEndpointV1Response) GetJSON201() *Delivery {
+	return r.JSON201
+}
+
+// GetBody returns the raw response body bytes
+func (r PublicwebhooksTestWebhookEndpointV1Response) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PublicwebhooksTestWebhookEndpointV1Response) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PublicwebhooksTestWebhookEndpointV1Response) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PublicwebhooksTestWebhookEndpointV1Response) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -11635,6 +14178,41 @@ func (c *ClientWithResponses) PubliccustomnodesUpdateCustomNodeV1WithResponse(ct
 	return ParsePubliccustomnodesUpdateCustomNodeV1Response(rsp)
 }
 
+// PublicwebhooksGetDeliveryV1WithResponse Retrieve a delivery
+//
+// Returns one delivery with its latest attempts.
+//
+// **Key:** secret.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/gateway/deliveries/{id} (the `PublicwebhooksGetDeliveryV1` operationId).
+func (c *ClientWithResponses) PublicwebhooksGetDeliveryV1WithResponse(ctx context.Context, id DeliveryId, params *PublicwebhooksGetDeliveryV1Params, reqEditors ...RequestEditorFn) (*PublicwebhooksGetDeliveryV1Response, error) {
+	rsp, err := c.PublicwebhooksGetDeliveryV1(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePublicwebhooksGetDeliveryV1Response(rsp)
+}
+
+// PublicwebhooksRedeliverV1WithResponse Deliver again
+//
+// Makes an attempt due now, under the same identifier, by which receivers know repeats. Of a pending delivery it is the next attempt,
+// earlier. Of one that has ended, or whose endpoint is not active, it is a single one, which no other follows. The request has no body.
+//
+// **Key:** secret.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/gateway/deliveries/{id}/redeliver (the `PublicwebhooksRedeliverV1` operationId).
+func (c *ClientWithResponses) PublicwebhooksRedeliverV1WithResponse(ctx context.Context, id DeliveryId, params *PublicwebhooksRedeliverV1Params, reqEditors ...RequestEditorFn) (*PublicwebhooksRedeliverV1Response, error) {
+	rsp, err := c.PublicwebhooksRedeliverV1(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePublicwebhooksRedeliverV1Response(rsp)
+}
+
 // PublicsettingsGetSettingsV1WithResponse Retrieve the settings
 //
 // Returns the tenant's settings.
@@ -12050,6 +14628,183 @@ func (c *ClientWithResponses) PublictriggersPreviewTriggerV1WithResponse(ctx con
 		return nil, err
 	}
 	return ParsePublictriggersPreviewTriggerV1Response(rsp)
+}
+
+// PublicwebhooksListWebhookEndpointsV1WithResponse List webhook endpoints
+//
+// Returns a page of the tenant's webhook endpoints, the newest first unless asked otherwise. Their secrets are not shown.
+//
+// **Key:** secret.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/gateway/webhook-endpoints (the `PublicwebhooksListWebhookEndpointsV1` operationId).
+func (c *ClientWithResponses) PublicwebhooksListWebhookEndpointsV1WithResponse(ctx context.Context, params *PublicwebhooksListWebhookEndpointsV1Params, reqEditors ...RequestEditorFn) (*PublicwebhooksListWebhookEndpointsV1Response, error) {
+	rsp, err := c.PublicwebhooksListWebhookEndpointsV1(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePublicwebhooksListWebhookEndpointsV1Response(rsp)
+}
+
+// PublicwebhooksCreateWebhookEndpointV1WithBodyWithResponse Create a webhook endpoint
+//
+// Registers an address that is told of events. The answer holds the `secret` that signs what is sent there; it is in this answer and
+// nowhere else, and a repeat with the same idempotency key gets the answer without it. A tenant may have 100 endpoints.
+//
+// **Key:** secret.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/gateway/webhook-endpoints (the `PublicwebhooksCreateWebhookEndpointV1` operationId).
+func (c *ClientWithResponses) PublicwebhooksCreateWebhookEndpointV1WithBodyWithResponse(ctx context.Context, params *PublicwebhooksCreateWebhookEndpointV1Params, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PublicwebhooksCreateWebhookEndpointV1Response, error) {
+	rsp, err := c.PublicwebhooksCreateWebhookEndpointV1WithBody(ctx, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePublicwebhooksCreateWebhookEndpointV1Response(rsp)
+}
+
+// PublicwebhooksCreateWebhookEndpointV1WithResponse Create a webhook endpoint
+//
+// Registers an address that is told of events. The answer holds the `secret` that signs what is sent there; it is in this answer and
+// nowhere else, and a repeat with the same idempotency key gets the answer without it. A tenant may have 100 endpoints.
+//
+// **Key:** secret.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/gateway/webhook-endpoints (the `PublicwebhooksCreateWebhookEndpointV1` operationId).
+func (c *ClientWithResponses) PublicwebhooksCreateWebhookEndpointV1WithResponse(ctx context.Context, params *PublicwebhooksCreateWebhookEndpointV1Params, body PublicwebhooksCreateWebhookEndpointV1JSONRequestBody, reqEditors ...RequestEditorFn) (*PublicwebhooksCreateWebhookEndpointV1Response, error) {
+	rsp, err := c.PublicwebhooksCreateWebhookEndpointV1(ctx, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePublicwebhooksCreateWebhookEndpointV1Response(rsp)
+}
+
+// PublicwebhooksDeleteWebhookEndpointV1WithResponse Delete a webhook endpoint
+//
+// Deletes the endpoint with the record of its deliveries. What was not delivered yet never is.
+//
+// **Key:** secret.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /v1/gateway/webhook-endpoints/{id} (the `PublicwebhooksDeleteWebhookEndpointV1` operationId).
+func (c *ClientWithResponses) PublicwebhooksDeleteWebhookEndpointV1WithResponse(ctx context.Context, id WebhookEndpointId, params *PublicwebhooksDeleteWebhookEndpointV1Params, reqEditors ...RequestEditorFn) (*PublicwebhooksDeleteWebhookEndpointV1Response, error) {
+	rsp, err := c.PublicwebhooksDeleteWebhookEndpointV1(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePublicwebhooksDeleteWebhookEndpointV1Response(rsp)
+}
+
+// PublicwebhooksGetWebhookEndpointV1WithResponse Retrieve a webhook endpoint
+//
+// Returns one endpoint, without its secret.
+//
+// **Key:** secret.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/gateway/webhook-endpoints/{id} (the `PublicwebhooksGetWebhookEndpointV1` operationId).
+func (c *ClientWithResponses) PublicwebhooksGetWebhookEndpointV1WithResponse(ctx context.Context, id WebhookEndpointId, params *PublicwebhooksGetWebhookEndpointV1Params, reqEditors ...RequestEditorFn) (*PublicwebhooksGetWebhookEndpointV1Response, error) {
+	rsp, err := c.PublicwebhooksGetWebhookEndpointV1(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePublicwebhooksGetWebhookEndpointV1Response(rsp)
+}
+
+// PublicwebhooksUpdateWebhookEndpointV1WithBodyWithResponse Update a webhook endpoint
+//
+// Changes the members that are sent and leaves the others. `isActive: true` switches an endpoint on again that the gateway switched off,
+// and forgets its failures. What is still to be delivered to an endpoint that is switched off is given up.
+//
+// **Key:** secret.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PATCH /v1/gateway/webhook-endpoints/{id} (the `PublicwebhooksUpdateWebhookEndpointV1` operationId).
+func (c *ClientWithResponses) PublicwebhooksUpdateWebhookEndpointV1WithBodyWithResponse(ctx context.Context, id WebhookEndpointId, params *PublicwebhooksUpdateWebhookEndpointV1Params, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PublicwebhooksUpdateWebhookEndpointV1Response, error) {
+	rsp, err := c.PublicwebhooksUpdateWebhookEndpointV1WithBody(ctx, id, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePublicwebhooksUpdateWebhookEndpointV1Response(rsp)
+}
+
+// PublicwebhooksUpdateWebhookEndpointV1WithResponse Update a webhook endpoint
+//
+// Changes the members that are sent and leaves the others. `isActive: true` switches an endpoint on again that the gateway switched off,
+// and forgets its failures. What is still to be delivered to an endpoint that is switched off is given up.
+//
+// **Key:** secret.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PATCH /v1/gateway/webhook-endpoints/{id} (the `PublicwebhooksUpdateWebhookEndpointV1` operationId).
+func (c *ClientWithResponses) PublicwebhooksUpdateWebhookEndpointV1WithResponse(ctx context.Context, id WebhookEndpointId, params *PublicwebhooksUpdateWebhookEndpointV1Params, body PublicwebhooksUpdateWebhookEndpointV1JSONRequestBody, reqEditors ...RequestEditorFn) (*PublicwebhooksUpdateWebhookEndpointV1Response, error) {
+	rsp, err := c.PublicwebhooksUpdateWebhookEndpointV1(ctx, id, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePublicwebhooksUpdateWebhookEndpointV1Response(rsp)
+}
+
+// PublicwebhooksListDeliveriesV1WithResponse List the deliveries to a webhook endpoint
+//
+// Returns a page of what was, or is to be, delivered to the endpoint, the newest first unless asked otherwise. Deliveries are kept for
+// 30 days after their event.
+//
+// **Key:** secret.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/gateway/webhook-endpoints/{id}/deliveries (the `PublicwebhooksListDeliveriesV1` operationId).
+func (c *ClientWithResponses) PublicwebhooksListDeliveriesV1WithResponse(ctx context.Context, id WebhookEndpointId, params *PublicwebhooksListDeliveriesV1Params, reqEditors ...RequestEditorFn) (*PublicwebhooksListDeliveriesV1Response, error) {
+	rsp, err := c.PublicwebhooksListDeliveriesV1(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePublicwebhooksListDeliveriesV1Response(rsp)
+}
+
+// PublicwebhooksRotateWebhookSecretV1WithResponse Rotate the secret of a webhook endpoint
+//
+// Gives the endpoint a new `secret`, which is in this answer and nowhere else. For 24 hours both secrets sign, so that a receiver that
+// knows either of them accepts what is sent. The request has no body.
+//
+// **Key:** secret.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/gateway/webhook-endpoints/{id}/rotate-secret (the `PublicwebhooksRotateWebhookSecretV1` operationId).
+func (c *ClientWithResponses) PublicwebhooksRotateWebhookSecretV1WithResponse(ctx context.Context, id WebhookEndpointId, params *PublicwebhooksRotateWebhookSecretV1Params, reqEditors ...RequestEditorFn) (*PublicwebhooksRotateWebhookSecretV1Response, error) {
+	rsp, err := c.PublicwebhooksRotateWebhookSecretV1(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePublicwebhooksRotateWebhookSecretV1Response(rsp)
+}
+
+// PublicwebhooksTestWebhookEndpointV1WithResponse Send a test event
+//
+// Sends an event of type `webhook_endpoint.test` to the endpoint, once, whatever it subscribes to and even if it is not active. The
+// answer is the delivery; read it again a moment later to see what became of it. The request has no body.
+//
+// **Key:** secret.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/gateway/webhook-endpoints/{id}/test (the `PublicwebhooksTestWebhookEndpointV1` operationId).
+func (c *ClientWithResponses) PublicwebhooksTestWebhookEndpointV1WithResponse(ctx context.Context, id WebhookEndpointId, params *PublicwebhooksTestWebhookEndpointV1Params, reqEditors ...RequestEditorFn) (*PublicwebhooksTestWebhookEndpointV1Response, error) {
+	rsp, err := c.PublicwebhooksTestWebhookEndpointV1(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePublicwebhooksTestWebhookEndpointV1Response(rsp)
 }
 
 // PublicworkflowversionsListWorkflowVersionsV1WithResponse List workflow versions
@@ -13010,6 +15765,133 @@ func ParsePubliccustomnodesUpdateCustomNodeV1Response(rsp *http.Response) (*Publ
 	switch {
 	case rsp.StatusCode == 200:
 		var headers PubliccustomnodesUpdateCustomNodeV1Response200Headers
+		if values := rsp.Header.Values("X-RateLimit-Limit"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Limit", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitLimit = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Remaining"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Remaining", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitRemaining = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Reset"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Reset", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitReset = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParsePublicwebhooksGetDeliveryV1Response parses an HTTP response from a PublicwebhooksGetDeliveryV1WithResponse call
+func ParsePublicwebhooksGetDeliveryV1Response(rsp *http.Response) (*PublicwebhooksGetDeliveryV1Response, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PublicwebhooksGetDeliveryV1Response{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Delivery
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers PublicwebhooksGetDeliveryV1Response200Headers
+		if values := rsp.Header.Values("X-RateLimit-Limit"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Limit", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitLimit = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Remaining"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Remaining", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitRemaining = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Reset"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Reset", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitReset = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParsePublicwebhooksRedeliverV1Response parses an HTTP response from a PublicwebhooksRedeliverV1WithResponse call
+func ParsePublicwebhooksRedeliverV1Response(rsp *http.Response) (*PublicwebhooksRedeliverV1Response, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PublicwebhooksRedeliverV1Response{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Delivery
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers PublicwebhooksRedeliverV1Response200Headers
+		if values := rsp.Header.Values("Idempotent-Replayed"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Idempotent-Replayed", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.IdempotentReplayed = &value
+		}
 		if values := rsp.Header.Values("X-RateLimit-Limit"); len(values) > 0 {
 			var value int
 			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Limit", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
@@ -14169,6 +17051,525 @@ func ParsePublictriggersPreviewTriggerV1Response(rsp *http.Response) (*Publictri
 			headers.XRequestId = value
 		}
 		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParsePublicwebhooksListWebhookEndpointsV1Response parses an HTTP response from a PublicwebhooksListWebhookEndpointsV1WithResponse call
+func ParsePublicwebhooksListWebhookEndpointsV1Response(rsp *http.Response) (*PublicwebhooksListWebhookEndpointsV1Response, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PublicwebhooksListWebhookEndpointsV1Response{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest WebhookEndpointPage
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers PublicwebhooksListWebhookEndpointsV1Response200Headers
+		if values := rsp.Header.Values("X-RateLimit-Limit"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Limit", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitLimit = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Remaining"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Remaining", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitRemaining = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Reset"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Reset", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitReset = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParsePublicwebhooksCreateWebhookEndpointV1Response parses an HTTP response from a PublicwebhooksCreateWebhookEndpointV1WithResponse call
+func ParsePublicwebhooksCreateWebhookEndpointV1Response(rsp *http.Response) (*PublicwebhooksCreateWebhookEndpointV1Response, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PublicwebhooksCreateWebhookEndpointV1Response{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest WebhookEndpoint
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 201:
+		var headers PublicwebhooksCreateWebhookEndpointV1Response201Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = &value
+		}
+		if values := rsp.Header.Values("Idempotent-Replayed"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Idempotent-Replayed", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.IdempotentReplayed = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Limit"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Limit", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitLimit = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Remaining"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Remaining", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitRemaining = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Reset"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Reset", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitReset = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = value
+		}
+		response.Headers201 = &headers
+	}
+
+	return response, nil
+}
+
+// ParsePublicwebhooksDeleteWebhookEndpointV1Response parses an HTTP response from a PublicwebhooksDeleteWebhookEndpointV1WithResponse call
+func ParsePublicwebhooksDeleteWebhookEndpointV1Response(rsp *http.Response) (*PublicwebhooksDeleteWebhookEndpointV1Response, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PublicwebhooksDeleteWebhookEndpointV1Response{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		var headers PublicwebhooksDeleteWebhookEndpointV1Response204Headers
+		if values := rsp.Header.Values("X-RateLimit-Limit"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Limit", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitLimit = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Remaining"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Remaining", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitRemaining = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Reset"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Reset", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitReset = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = value
+		}
+		response.Headers204 = &headers
+	}
+
+	return response, nil
+}
+
+// ParsePublicwebhooksGetWebhookEndpointV1Response parses an HTTP response from a PublicwebhooksGetWebhookEndpointV1WithResponse call
+func ParsePublicwebhooksGetWebhookEndpointV1Response(rsp *http.Response) (*PublicwebhooksGetWebhookEndpointV1Response, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PublicwebhooksGetWebhookEndpointV1Response{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest WebhookEndpoint
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers PublicwebhooksGetWebhookEndpointV1Response200Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Limit"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Limit", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitLimit = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Remaining"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Remaining", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitRemaining = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Reset"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Reset", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitReset = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParsePublicwebhooksUpdateWebhookEndpointV1Response parses an HTTP response from a PublicwebhooksUpdateWebhookEndpointV1WithResponse call
+func ParsePublicwebhooksUpdateWebhookEndpointV1Response(rsp *http.Response) (*PublicwebhooksUpdateWebhookEndpointV1Response, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PublicwebhooksUpdateWebhookEndpointV1Response{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest WebhookEndpoint
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers PublicwebhooksUpdateWebhookEndpointV1Response200Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Limit"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Limit", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitLimit = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Remaining"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Remaining", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitRemaining = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Reset"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Reset", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitReset = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParsePublicwebhooksListDeliveriesV1Response parses an HTTP response from a PublicwebhooksListDeliveriesV1WithResponse call
+func ParsePublicwebhooksListDeliveriesV1Response(rsp *http.Response) (*PublicwebhooksListDeliveriesV1Response, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PublicwebhooksListDeliveriesV1Response{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest DeliveryPage
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers PublicwebhooksListDeliveriesV1Response200Headers
+		if values := rsp.Header.Values("X-RateLimit-Limit"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Limit", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitLimit = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Remaining"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Remaining", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitRemaining = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Reset"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Reset", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitReset = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParsePublicwebhooksRotateWebhookSecretV1Response parses an HTTP response from a PublicwebhooksRotateWebhookSecretV1WithResponse call
+func ParsePublicwebhooksRotateWebhookSecretV1Response(rsp *http.Response) (*PublicwebhooksRotateWebhookSecretV1Response, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PublicwebhooksRotateWebhookSecretV1Response{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest WebhookEndpoint
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers PublicwebhooksRotateWebhookSecretV1Response200Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = &value
+		}
+		if values := rsp.Header.Values("Idempotent-Replayed"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Idempotent-Replayed", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.IdempotentReplayed = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Limit"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Limit", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitLimit = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Remaining"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Remaining", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitRemaining = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Reset"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Reset", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitReset = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParsePublicwebhooksTestWebhookEndpointV1Response parses an HTTP response from a PublicwebhooksTestWebhookEndpointV1WithResponse call
+func ParsePublicwebhooksTestWebhookEndpointV1Response(rsp *http.Response) (*PublicwebhooksTestWebhookEndpointV1Response, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PublicwebhooksTestWebhookEndpointV1Response{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest Delivery
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 201:
+		var headers PublicwebhooksTestWebhookEndpointV1Response201Headers
+		if values := rsp.Header.Values("Idempotent-Replayed"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Idempotent-Replayed", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.IdempotentReplayed = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Limit"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Limit", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitLimit = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Remaining"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Remaining", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitRemaining = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Reset"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Reset", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitReset = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = value
+		}
+		response.Headers201 = &headers
 	}
 
 	return response, nil

@@ -17,6 +17,10 @@ const (
 	pingTimeout = 400 * time.Millisecond
 )
 
+// silence is how long a connection may leave a question unanswered before another one
+// takes its place: what a server that vanished does not end lasts for minutes.
+const silence = 5 * time.Second
+
 // Pauses between attempts to connect again.
 const (
 	firstReconnect = 50 * time.Millisecond
@@ -29,27 +33,40 @@ type notices struct{ dsn string }
 
 // Listen hears the notices of the topics until ctx ends.
 func (n *notices) Listen(ctx context.Context, topics []string, heard func(topic, payload string), connected func(bool)) error {
-	// The driver reports a lost connection from a goroutine of its own, so that nobody
-	// trusts the channel while this one still works off what it brought before.
-	link := &link{connected: connected}
-	listener := pq.NewListener(n.dsn, firstReconnect, lastReconnect, func(event pq.ListenerEventType, _ error) {
-		if event == pq.ListenerEventDisconnected || event == pq.ListenerEventConnectionAttemptFailed {
-			link.set(false)
-		}
+	ctx, giveUp := context.WithCancel(ctx)
+	// The driver tells what becomes of the connection from one goroutine, in order, and of
+	// a new one only when all topics are listened to on it again.
+	link, line := &link{connected: connected}, &line{until: ctx}
+	listener := pq.NewDialListener(line, n.dsn, firstReconnect, lastReconnect, func(event pq.ListenerEventType, _ error) {
+		link.connection(event == pq.ListenerEventConnected || event == pq.ListenerEventReconnected)
 	})
-	defer func() { _ = listener.Close() }() // the connection is given up whatever it says
+	defer func() {
+		giveUp()
+		line.hangUp()
+		_ = listener.Close() // the connection is given up whatever it says
+		for range listener.Notify {
+			continue // the driver's goroutine ends once it is rid of what it heard
+		}
+	}()
 	for _, topic := range topics {
-		if err := listen(ctx, listener, topic); err != nil {
+		if err := listen(ctx, listener, line, topic); err != nil {
 			return err
 		}
 	}
 	if ctx.Err() != nil {
 		return nil
 	}
-	link.set(true)
+	link.listens()
+	return attend(ctx, listener, line, link, heard)
+}
+
+// attend passes on what the listener hears, and makes sure that it hears, until ctx
+// ends.
+func attend(ctx context.Context, listener *pq.Listener, line *line, link *link, heard func(topic, payload string)) error {
 	ticker := time.NewTicker(pingEvery)
 	defer ticker.Stop()
 	answered := make(chan error, 1)
+	var asked time.Time // zero while no ping is on its way
 	var overdue <-chan time.Time
 	for {
 		select {
@@ -59,78 +76,88 @@ func (n *notices) Listen(ctx context.Context, topics []string, heard func(topic,
 			switch {
 			case !ok:
 				return fmt.Errorf("postgres: the listener ended by itself")
-			case notice == nil: // connected again: whatever was told in between is lost
-				link.set(true)
-			default:
+			case notice != nil: // nil tells of a new connection, which the link knows of
 				heard(notice.Channel, notice.Extra)
 			}
 		case <-ticker.C:
-			if overdue == nil {
-				overdue = time.After(pingTimeout)
+			switch {
+			case asked.IsZero():
+				asked, overdue = time.Now(), time.After(pingTimeout)
 				go func() { answered <- listener.Ping() }()
+			case time.Since(asked) > silence:
+				line.hangUp()
 			}
 		case <-overdue:
-			link.doubt()
-			overdue = make(chan time.Time) // until the ping returns
+			link.answers(false)
 		case err := <-answered:
-			overdue = nil
-			if err == nil {
-				link.restore()
-			}
+			asked, overdue = time.Time{}, nil
+			link.answers(err == nil)
 		}
 	}
 }
 
 // listen asks for a topic. While there is no connection the listener waits for one,
 // and this for ctx.
-func listen(ctx context.Context, listener *pq.Listener, topic string) error {
+func listen(ctx context.Context, listener *pq.Listener, line *line, topic string) error {
 	done := make(chan error, 1)
 	go func() { done <- listener.Listen(topic) }()
-	select {
-	case <-ctx.Done():
-		return nil
-	case err := <-done:
-		if err != nil && ctx.Err() == nil {
-			return fmt.Errorf("postgres: listen to %s: %w", topic, err)
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(silence):
+			line.hangUp() // it is asked for on the next connection
+		case err := <-done:
+			if err != nil && ctx.Err() == nil {
+				return fmt.Errorf("postgres: listen to %s: %w", topic, err)
+			}
+			return nil
 		}
-		return nil
 	}
 }
 
-// link tells once for each change whether notices are heard.
+// link tells whether notices are heard: whether there is a connection, it listens, and
+// it answers.
 type link struct {
-	mu        sync.Mutex
-	up, lost  bool // lost: the connection itself ended, and only a new one restores it
 	connected func(bool)
+
+	mu                      sync.Mutex
+	up, listening, answered bool
+	told                    bool
 }
 
-// set says that the connection is new, or gone.
-func (l *link) set(up bool) {
+// connection says that there is a new connection, or none.
+func (l *link) connection(up bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.lost = !up
-	if up || l.up {
-		l.connected(up)
-	}
-	l.up = up
-}
-
-// doubt says that the connection does not answer in time.
-func (l *link) doubt() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.up {
-		l.up = false
+	if up && l.told { // another one: what was told in between is lost
+		l.told = false
 		l.connected(false)
 	}
+	l.up, l.answered = up, up
+	l.tell()
 }
 
-// restore says that a connection that was slow to answer answers again.
-func (l *link) restore() {
+// listens says that the topics are listened to, on this connection and on every later
+// one.
+func (l *link) listens() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !l.up && !l.lost {
-		l.up = true
-		l.connected(true)
+	l.listening = true
+	l.tell()
+}
+
+// answers says whether the connection answers in time.
+func (l *link) answers(inTime bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.answered = inTime
+	l.tell()
+}
+
+func (l *link) tell() {
+	if now := l.up && l.listening && l.answered; now != l.told {
+		l.told = now
+		l.connected(now)
 	}
 }

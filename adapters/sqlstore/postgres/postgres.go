@@ -36,6 +36,8 @@ var dialect = sqlstore.Dialect{
 	ForUpdate:    " FOR NO KEY UPDATE", // leaves those alone who only refer to the record
 	ClaimRows:    " FOR UPDATE SKIP LOCKED",
 	KeepTriggers: " FOR KEY SHARE OF t SKIP LOCKED",
+	AmongFirst:   func(subquery string) string { return "= ANY (ARRAY(" + subquery + "))" },
+	HoldEndpoint: "pg_try_advisory_xact_lock(hashtextextended(tenant_id || '/' || endpoint_id, 1))", // seeded apart from the other locks
 	Rows: func(columns ...sqlstore.Column) string {
 		defined := make([]string, len(columns))
 		for i, c := range columns {
@@ -53,6 +55,10 @@ var dialect = sqlstore.Dialect{
 			o.fingerprint, o.answer
 		FROM (SELECT 1) AS one
 		LEFT JOIN outcomes o ON o.tenant_id = $1 AND o.scope = $2 AND o.key = $3 AND o.created_at > $4`,
+	Clock:          clock,
+	ClaimTurn:      claimTurn,
+	WritingWith:    true,
+	Lateral:        true,
 	InsertTriggers: insertTriggers,
 	Intakes:        2,
 	Translate:      translate,

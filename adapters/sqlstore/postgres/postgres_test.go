@@ -56,6 +56,15 @@ func TestStores(t *testing.T) {
 	})
 }
 
+func TestWebhookStores(t *testing.T) {
+	portstest.WebhookStores(t, func(t *testing.T) (outbound.UnitOfWork, func(outbound.Stores) outbound.WebhookStores) {
+		store, _ := migrated(t)
+		return store, webhooksOf
+	})
+}
+
+func webhooksOf(st outbound.Stores) outbound.WebhookStores { return st.Webhooks }
+
 func TestSeveralProcessesMayMigrateAtOnce(t *testing.T) {
 	address := pgtest.Start(t).Database(t)
 	var applied [4]int

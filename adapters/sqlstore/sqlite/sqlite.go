@@ -32,6 +32,7 @@ type Options struct {
 const readers = 4
 
 var dialect = sqlstore.Dialect{
+	AmongFirst: func(subquery string) string { return "IN (" + subquery + ")" },
 	Rows: func(columns ...sqlstore.Column) string {
 		selected := make([]string, len(columns))
 		for i, c := range columns {
@@ -43,6 +44,8 @@ var dialect = sqlstore.Dialect{
 	ClaimOutcome: `SELECT 1 AS free, o.fingerprint, o.answer
 		FROM (SELECT 1) AS one
 		LEFT JOIN outcomes o ON o.tenant_id = $1 AND o.scope = $2 AND o.key = $3 AND o.created_at > $4`,
+	Clock:     clock,
+	ClaimTurn: "SELECT " + clock,
 	Translate: translate,
 }
 

@@ -12,7 +12,13 @@ import (
 
 func open(t *testing.T) *sqlstore.Store {
 	t.Helper()
-	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "sluice.db"), sqlite.Options{Volatile: true})
+	return openFile(t, filepath.Join(t.TempDir(), "sluice.db"))
+}
+
+// openFile opens the database in a file, as each of several processes may.
+func openFile(t *testing.T, file string) *sqlstore.Store {
+	t.Helper()
+	store, err := sqlite.Open(t.Context(), file, sqlite.Options{Volatile: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,4 +35,10 @@ func open(t *testing.T) *sqlstore.Store {
 
 func TestStores(t *testing.T) {
 	portstest.Stores(t, func(t *testing.T) outbound.UnitOfWork { return open(t) })
+}
+
+func TestWebhookStores(t *testing.T) {
+	portstest.WebhookStores(t, func(t *testing.T) (outbound.UnitOfWork, func(outbound.Stores) outbound.WebhookStores) {
+		return open(t), func(st outbound.Stores) outbound.WebhookStores { return st.Webhooks }
+	})
 }

@@ -26,6 +26,7 @@ func Connected() *telemetry.Metrics {
 	m.LimiterFallback(true)
 	m.Database(func() map[string]sql.DBStats { return map[string]sql.DBStats{"writer": {InUse: 1}} })
 	m.CredentialCache(func() telemetry.CacheFigures { return telemetry.CacheFigures{Hits: 1} })
+	m.WebhookAttempted(telemetry.AttemptDelivered, time.Millisecond)
 	m.Queue("runs", func(context.Context) (int, error) { return 1, nil })
 	return m
 }

@@ -594,6 +594,184 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/gateway/webhook-endpoints": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List webhook endpoints
+         * @description Returns a page of the tenant's webhook endpoints, the newest first unless asked otherwise. Their secrets are not shown.
+         *
+         *     **Key:** secret.
+         */
+        get: operations["publicwebhooks_listWebhookEndpoints_v1"];
+        put?: never;
+        /**
+         * Create a webhook endpoint
+         * @description Registers an address that is told of events. The answer holds the `secret` that signs what is sent there; it is in this answer and
+         *     nowhere else, and a repeat with the same idempotency key gets the answer without it. A tenant may have 100 endpoints.
+         *
+         *     **Key:** secret.
+         */
+        post: operations["publicwebhooks_createWebhookEndpoint_v1"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/gateway/webhook-endpoints/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Retrieve a webhook endpoint
+         * @description Returns one endpoint, without its secret.
+         *
+         *     **Key:** secret.
+         */
+        get: operations["publicwebhooks_getWebhookEndpoint_v1"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete a webhook endpoint
+         * @description Deletes the endpoint with the record of its deliveries. What was not delivered yet never is.
+         *
+         *     **Key:** secret.
+         */
+        delete: operations["publicwebhooks_deleteWebhookEndpoint_v1"];
+        options?: never;
+        head?: never;
+        /**
+         * Update a webhook endpoint
+         * @description Changes the members that are sent and leaves the others. `isActive: true` switches an endpoint on again that the gateway switched off,
+         *     and forgets its failures. What is still to be delivered to an endpoint that is switched off is given up.
+         *
+         *     **Key:** secret.
+         */
+        patch: operations["publicwebhooks_updateWebhookEndpoint_v1"];
+        trace?: never;
+    };
+    "/v1/gateway/webhook-endpoints/{id}/rotate-secret": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Rotate the secret of a webhook endpoint
+         * @description Gives the endpoint a new `secret`, which is in this answer and nowhere else. For 24 hours both secrets sign, so that a receiver that
+         *     knows either of them accepts what is sent. The request has no body.
+         *
+         *     **Key:** secret.
+         */
+        post: operations["publicwebhooks_rotateWebhookSecret_v1"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/gateway/webhook-endpoints/{id}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send a test event
+         * @description Sends an event of type `webhook_endpoint.test` to the endpoint, once, whatever it subscribes to and even if it is not active. The
+         *     answer is the delivery; read it again a moment later to see what became of it. The request has no body.
+         *
+         *     **Key:** secret.
+         */
+        post: operations["publicwebhooks_testWebhookEndpoint_v1"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/gateway/webhook-endpoints/{id}/deliveries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the deliveries to a webhook endpoint
+         * @description Returns a page of what was, or is to be, delivered to the endpoint, the newest first unless asked otherwise. Deliveries are kept for
+         *     30 days after their event.
+         *
+         *     **Key:** secret.
+         */
+        get: operations["publicwebhooks_listDeliveries_v1"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/gateway/deliveries/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Retrieve a delivery
+         * @description Returns one delivery with its latest attempts.
+         *
+         *     **Key:** secret.
+         */
+        get: operations["publicwebhooks_getDelivery_v1"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/gateway/deliveries/{id}/redeliver": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Deliver again
+         * @description Makes an attempt due now, under the same identifier, by which receivers know repeats. Of a pending delivery it is the next attempt,
+         *     earlier. Of one that has ended, or whose endpoint is not active, it is a single one, which no other follows. The request has no body.
+         *
+         *     **Key:** secret.
+         */
+        post: operations["publicwebhooks_redeliver_v1"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/gateway/api-keys": {
         parameters: {
             query?: never;
@@ -1135,6 +1313,168 @@ export interface components {
             hasMore: boolean;
             /** @description The same as `items`, for page-based clients only. */
             data?: components["schemas"]["Fire"][];
+            /** @description The page, counted from 0, for page-based clients only. */
+            page?: number;
+            /** @description The last page, counted from 0, for page-based clients only. */
+            lastPage?: number;
+        };
+        /**
+         * @description A type of event that an endpoint can subscribe to.
+         * @enum {string}
+         */
+        SubscribableEventType: "run.started" | "run.completed" | "run.failed" | "run.cancelled" | "run.paused" | "run.resumed" | "workflow.published" | "trigger.disabled" | "webhook_endpoint.disabled";
+        /**
+         * @description What happened.
+         * @enum {string}
+         */
+        EventType: "run.started" | "run.completed" | "run.failed" | "run.cancelled" | "run.paused" | "run.resumed" | "workflow.published" | "trigger.disabled" | "webhook_endpoint.disabled" | "webhook_endpoint.test";
+        CreateWebhookEndpoint: {
+            /** @description Where events are sent: an absolute http or https URL without user, password and fragment. */
+            url: string;
+            /** @description What it is for; null is the same as leaving it out. */
+            description?: string | null;
+            /** @description The types of event that it is told of; empty for all of them, those of later versions too. */
+            events?: components["schemas"]["SubscribableEventType"][];
+            /** @description Takes only events about this sub-tenant; null is the same as leaving it out, which takes those about all. */
+            subTenantId?: string | null;
+            /**
+             * @description Whether events are sent there from now on.
+             * @default true
+             */
+            isActive: boolean;
+        };
+        UpdateWebhookEndpoint: {
+            /** @description Where events are sent: an absolute http or https URL without user, password and fragment. */
+            url?: string;
+            /** @description What it is for; null takes it away. */
+            description?: string | null;
+            /** @description The types of event that it is told of; empty for all of them, those of later versions too. */
+            events?: components["schemas"]["SubscribableEventType"][];
+            /** @description Takes only events about this sub-tenant; null for those about all. */
+            subTenantId?: string | null;
+            /** @description Whether events are sent there. Switching an endpoint on forgets its failures. */
+            isActive?: boolean;
+        };
+        WebhookEndpoint: {
+            /** @description Its identifier. */
+            id: string;
+            /** @description The tenant it belongs to. */
+            tenantId: string;
+            /** @description The sub-tenant whose events it takes; absent for those about all. */
+            subTenantId?: string;
+            /** @description Where events are sent. */
+            url: string;
+            /** @description What it is for. */
+            description?: string;
+            /** @description The types of event that it is told of; empty for all of them, those of later versions too. */
+            events: components["schemas"]["SubscribableEventType"][];
+            /** @description Whether events are sent there. */
+            isActive: boolean;
+            /** @description The secret that signs what is sent, `whsec_` and base64. It stands only on the answer to the request that made it. */
+            secret?: string;
+            /** @description When the first of a row of nothing but failures ended; absent after a success. */
+            failingSince?: components["schemas"]["Timestamp"];
+            disabled?: components["schemas"]["WebhookEndpointDisabled"];
+            createdAt: components["schemas"]["Timestamp"];
+            updatedAt: components["schemas"]["Timestamp"];
+        };
+        /** @description How the gateway switched the endpoint off; absent while it is active, and when the tenant did it. */
+        WebhookEndpointDisabled: {
+            at: components["schemas"]["Timestamp"];
+            /**
+             * @description `failing`: nothing but failures for 5 days. `gone`: it answered 410.
+             * @enum {string}
+             */
+            reason: "failing" | "gone";
+            /** @description The same for people. */
+            message: string;
+        };
+        /** @description A page of webhook endpoints. */
+        WebhookEndpointPage: {
+            /** @description The records of the page. */
+            items: components["schemas"]["WebhookEndpoint"][];
+            /** @description How many records there are in all. */
+            total: number;
+            /** @description How many a page holds at the most. */
+            limit: number;
+            /** @description How many were skipped. */
+            offset: number;
+            /** @description Whether more records follow. */
+            hasMore: boolean;
+            /** @description The same as `items`, for page-based clients only. */
+            data?: components["schemas"]["WebhookEndpoint"][];
+            /** @description The page, counted from 0, for page-based clients only. */
+            page?: number;
+            /** @description The last page, counted from 0, for page-based clients only. */
+            lastPage?: number;
+        };
+        /**
+         * @description How far a delivery is. `pending`: an attempt is to come. `delivered`: the endpoint took it. `failed`: no attempt is made any more.
+         * @enum {string}
+         */
+        DeliveryStatus: "pending" | "delivered" | "failed";
+        /** @description One sending. `statusCode` is that of the answer, absent where none came in time. */
+        DeliveryAttempt: {
+            /** @description Counts the attempts of the delivery from 1. */
+            number: number;
+            startedAt: components["schemas"]["Timestamp"];
+            /**
+             * Format: int64
+             * @description How long it took until the answer or the failure.
+             */
+            durationMs: number;
+            /** @description Whether the endpoint answered 2xx in time. */
+            succeeded: boolean;
+            /** @description The status of the answer. */
+            statusCode?: number;
+            /** @description Says to programs why it failed, such as `unexpected_status`, `timeout`, `connection_failed` or `address_refused`. */
+            code?: string;
+            /** @description Says to people why it failed. */
+            error?: string;
+            /** @description What an answer that was no success began with, at most 1024 bytes. */
+            excerpt?: string;
+            /** @description Whether somebody asked for it. */
+            isManual: boolean;
+        };
+        /** @description An event on its way to a webhook endpoint. `id` is what the receiver gets as `webhook-id`, the same in every attempt. */
+        Delivery: {
+            /** @description Its identifier. */
+            id: string;
+            /** @description The tenant it belongs to. */
+            tenantId: string;
+            /** @description Where the event goes. */
+            endpointId: string;
+            /** @description The event, the same in its deliveries to other endpoints. */
+            eventId: string;
+            eventType: components["schemas"]["EventType"];
+            status: components["schemas"]["DeliveryStatus"];
+            /** @description Says to people why the delivery failed. */
+            reason?: string;
+            /** @description The latest attempts, the oldest first. */
+            attempts: components["schemas"]["DeliveryAttempt"][];
+            /** @description How many attempts were made in all. */
+            attemptCount: number;
+            /** @description When the next attempt is due; absent when none is to come. */
+            nextAttemptAt?: components["schemas"]["Timestamp"];
+            /** @description When the endpoint first took it. */
+            deliveredAt?: components["schemas"]["Timestamp"];
+            createdAt: components["schemas"]["Timestamp"];
+            updatedAt: components["schemas"]["Timestamp"];
+        };
+        /** @description A page of deliveries. */
+        DeliveryPage: {
+            /** @description The records of the page. */
+            items: components["schemas"]["Delivery"][];
+            /** @description How many records there are in all. */
+            total: number;
+            /** @description How many a page holds at the most. */
+            limit: number;
+            /** @description How many were skipped. */
+            offset: number;
+            /** @description Whether more records follow. */
+            hasMore: boolean;
+            /** @description The same as `items`, for page-based clients only. */
+            data?: components["schemas"]["Delivery"][];
             /** @description The page, counted from 0, for page-based clients only. */
             page?: number;
             /** @description The last page, counted from 0, for page-based clients only. */
@@ -1971,6 +2311,60 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
+        /** @description The request is not valid. Where members are wrong, `details` lists every violation. */
+        InvalidWebhookEndpoint: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description This tenant has no such webhook endpoint. */
+        WebhookEndpointNotFound: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description This tenant has no such delivery. */
+        DeliveryNotFound: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description There are as many endpoints as a tenant may have. Or the first request with the idempotency key is still running. */
+        WebhookEndpointLimit: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                "Retry-After": components["headers"]["Retry-After"];
+                "X-Should-Retry": components["headers"]["X-Should-Retry"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
         /** @description The first request with the idempotency key is still running. */
         InProgress: {
             headers: {
@@ -2276,6 +2670,36 @@ export interface components {
          * @example cn_01kg2m8t5yfd6b0m2c4n6p8r1t
          */
         CustomNodeId: string;
+        /**
+         * @description The webhook endpoint.
+         * @example whk_01kg2m8w9ax4tsjvnb6ax0c9dz
+         */
+        WebhookEndpointId: string;
+        /**
+         * @description The delivery.
+         * @example msg_01kg2m8x3mfhrs0v2g5w7jq4xe
+         */
+        DeliveryId: string;
+        /** @description What to sort by. */
+        WebhookSortBy: "createdAt" | "updatedAt";
+        /** @description Takes only what holds this text in its URL or description, whatever the case. `%` and `_` stand for themselves. */
+        WebhookSearch: string;
+        /** @description Takes only deliveries with this status. */
+        DeliveryStatusFilter: components["schemas"]["DeliveryStatus"];
+        /** @description Takes only deliveries of events of this type. */
+        EventTypeFilter: components["schemas"]["EventType"];
+        /** @description Takes only the delivery of this event. */
+        EventIdFilter: string;
+        /**
+         * @description Takes only what was created then or later.
+         * @example 2026-01-31T00:00:00Z
+         */
+        DeliveryFromFilter: string;
+        /**
+         * @description Takes only what was created before.
+         * @example 2026-02-01T00:00:00Z
+         */
+        DeliveryToFilter: string;
         /**
          * @description The API key.
          * @example key_01kg2m8v7ze5xsw3q1y9k6h4gm
@@ -4275,6 +4699,544 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["SubTenantNotFound"];
             405: components["responses"]["MethodNotAllowed"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    publicwebhooks_listWebhookEndpoints_v1: {
+        parameters: {
+            query?: {
+                /** @description How many items the page holds at the most. */
+                limit?: components["parameters"]["Limit"];
+                /** @description Another name of `limit`. Who sends it also gets the page-based members `data`, `page` and `lastPage`. */
+                pageSize?: components["parameters"]["PageSize"];
+                /** @description How many items to skip. With `page` as well it must be `page` × `limit`. */
+                offset?: components["parameters"]["Offset"];
+                /** @description The page, counted from 0, where `offset` is not sent. */
+                page?: components["parameters"]["Page"];
+                /** @description The direction of the order, descending unless said otherwise. Ties are ordered by `id`. */
+                sortOrder?: components["parameters"]["SortOrder"];
+                /** @description What to sort by. */
+                sortBy?: components["parameters"]["WebhookSortBy"];
+                /** @description Takes only what is active, or only what is not. */
+                isActive?: components["parameters"]["IsActive"];
+                /** @description Takes only what holds this text in its URL or description, whatever the case. `%` and `_` stand for themselves. */
+                search?: components["parameters"]["WebhookSearch"];
+                /** @description Takes only what belongs to this sub-tenant. */
+                subTenantId?: components["parameters"]["SubTenantFilter"];
+            };
+            header?: {
+                /**
+                 * @description Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
+                 *     an API key, is replaced by a new one.
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+                /** @description Sent by generated clients, which also get the page-based members `data`, `page` and `lastPage`. */
+                "X-Stainless-Lang"?: components["parameters"]["Stainless"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of webhook endpoints. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookEndpointPage"];
+                };
+            };
+            400: components["responses"]["InvalidList"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    publicwebhooks_createWebhookEndpoint_v1: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
+                 *     an API key, is replaced by a new one.
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description Makes a repeat of the request safe for 24 hours: 1 to 255 printable ASCII characters, fresh for each thing you want done, such as
+                 *     the random UUID `6f0c1b9e-6d5e-4f6f-9a55-2f5a1c1f6c77`.
+                 */
+                "X-Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateWebhookEndpoint"];
+            };
+        };
+        responses: {
+            /** @description The endpoint, with its secret. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookEndpoint"];
+                };
+            };
+            400: components["responses"]["InvalidWebhookEndpoint"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            409: components["responses"]["WebhookEndpointLimit"];
+            413: components["responses"]["ContentTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    publicwebhooks_getWebhookEndpoint_v1: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
+                 *     an API key, is replaced by a new one.
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description The webhook endpoint.
+                 * @example whk_01kg2m8w9ax4tsjvnb6ax0c9dz
+                 */
+                id: components["parameters"]["WebhookEndpointId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The endpoint. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookEndpoint"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["WebhookEndpointNotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    publicwebhooks_deleteWebhookEndpoint_v1: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
+                 *     an API key, is replaced by a new one.
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description Makes the change only if the record is still as it was when its `ETag` was this one, or one of several with commas between them.
+                 *     Otherwise the answer is a `412`. `*` stands for any. Weak tags match nothing.
+                 * @example "3"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                /**
+                 * @description The webhook endpoint.
+                 * @example whk_01kg2m8w9ax4tsjvnb6ax0c9dz
+                 */
+                id: components["parameters"]["WebhookEndpointId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is deleted. */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["WebhookEndpointNotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            412: components["responses"]["PreconditionFailed"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    publicwebhooks_updateWebhookEndpoint_v1: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
+                 *     an API key, is replaced by a new one.
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description Makes the change only if the record is still as it was when its `ETag` was this one, or one of several with commas between them.
+                 *     Otherwise the answer is a `412`. `*` stands for any. Weak tags match nothing.
+                 * @example "3"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                /**
+                 * @description The webhook endpoint.
+                 * @example whk_01kg2m8w9ax4tsjvnb6ax0c9dz
+                 */
+                id: components["parameters"]["WebhookEndpointId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UpdateWebhookEndpoint"];
+            };
+        };
+        responses: {
+            /** @description The endpoint as it is now. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookEndpoint"];
+                };
+            };
+            400: components["responses"]["InvalidWebhookEndpoint"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["WebhookEndpointNotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            409: components["responses"]["Stale"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["ContentTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    publicwebhooks_rotateWebhookSecret_v1: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
+                 *     an API key, is replaced by a new one.
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description Makes a repeat of the request safe for 24 hours: 1 to 255 printable ASCII characters, fresh for each thing you want done, such as
+                 *     the random UUID `6f0c1b9e-6d5e-4f6f-9a55-2f5a1c1f6c77`.
+                 */
+                "X-Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /**
+                 * @description The webhook endpoint.
+                 * @example whk_01kg2m8w9ax4tsjvnb6ax0c9dz
+                 */
+                id: components["parameters"]["WebhookEndpointId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The endpoint, with its new secret. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookEndpoint"];
+                };
+            };
+            400: components["responses"]["InvalidBody"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["WebhookEndpointNotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            409: components["responses"]["StalePost"];
+            413: components["responses"]["ContentTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    publicwebhooks_testWebhookEndpoint_v1: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
+                 *     an API key, is replaced by a new one.
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description Makes a repeat of the request safe for 24 hours: 1 to 255 printable ASCII characters, fresh for each thing you want done, such as
+                 *     the random UUID `6f0c1b9e-6d5e-4f6f-9a55-2f5a1c1f6c77`.
+                 */
+                "X-Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /**
+                 * @description The webhook endpoint.
+                 * @example whk_01kg2m8w9ax4tsjvnb6ax0c9dz
+                 */
+                id: components["parameters"]["WebhookEndpointId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The delivery of the test event. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Delivery"];
+                };
+            };
+            400: components["responses"]["InvalidBody"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["WebhookEndpointNotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            409: components["responses"]["InProgress"];
+            413: components["responses"]["ContentTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    publicwebhooks_listDeliveries_v1: {
+        parameters: {
+            query?: {
+                /** @description How many items the page holds at the most. */
+                limit?: components["parameters"]["Limit"];
+                /** @description Another name of `limit`. Who sends it also gets the page-based members `data`, `page` and `lastPage`. */
+                pageSize?: components["parameters"]["PageSize"];
+                /** @description How many items to skip. With `page` as well it must be `page` × `limit`. */
+                offset?: components["parameters"]["Offset"];
+                /** @description The page, counted from 0, where `offset` is not sent. */
+                page?: components["parameters"]["Page"];
+                /** @description The direction of the order, descending unless said otherwise. Ties are ordered by `id`. */
+                sortOrder?: components["parameters"]["SortOrder"];
+                /** @description What to sort by. */
+                sortBy?: components["parameters"]["WebhookSortBy"];
+                /** @description Takes only deliveries with this status. */
+                status?: components["parameters"]["DeliveryStatusFilter"];
+                /** @description Takes only deliveries of events of this type. */
+                eventType?: components["parameters"]["EventTypeFilter"];
+                /** @description Takes only the delivery of this event. */
+                eventId?: components["parameters"]["EventIdFilter"];
+                /**
+                 * @description Takes only what was created then or later.
+                 * @example 2026-01-31T00:00:00Z
+                 */
+                from?: components["parameters"]["DeliveryFromFilter"];
+                /**
+                 * @description Takes only what was created before.
+                 * @example 2026-02-01T00:00:00Z
+                 */
+                to?: components["parameters"]["DeliveryToFilter"];
+            };
+            header?: {
+                /**
+                 * @description Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
+                 *     an API key, is replaced by a new one.
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+                /** @description Sent by generated clients, which also get the page-based members `data`, `page` and `lastPage`. */
+                "X-Stainless-Lang"?: components["parameters"]["Stainless"];
+            };
+            path: {
+                /**
+                 * @description The webhook endpoint.
+                 * @example whk_01kg2m8w9ax4tsjvnb6ax0c9dz
+                 */
+                id: components["parameters"]["WebhookEndpointId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of deliveries. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeliveryPage"];
+                };
+            };
+            400: components["responses"]["InvalidList"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["WebhookEndpointNotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    publicwebhooks_getDelivery_v1: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
+                 *     an API key, is replaced by a new one.
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description The delivery.
+                 * @example msg_01kg2m8x3mfhrs0v2g5w7jq4xe
+                 */
+                id: components["parameters"]["DeliveryId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The delivery. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Delivery"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["DeliveryNotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    publicwebhooks_redeliver_v1: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
+                 *     an API key, is replaced by a new one.
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description Makes a repeat of the request safe for 24 hours: 1 to 255 printable ASCII characters, fresh for each thing you want done, such as
+                 *     the random UUID `6f0c1b9e-6d5e-4f6f-9a55-2f5a1c1f6c77`.
+                 */
+                "X-Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /**
+                 * @description The delivery.
+                 * @example msg_01kg2m8x3mfhrs0v2g5w7jq4xe
+                 */
+                id: components["parameters"]["DeliveryId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The delivery, with an attempt due. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Delivery"];
+                };
+            };
+            400: components["responses"]["InvalidBody"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["DeliveryNotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            409: components["responses"]["StalePost"];
+            413: components["responses"]["ContentTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
             503: components["responses"]["ServiceUnavailable"];

@@ -35,19 +35,19 @@ CREATE FUNCTION keep_totals() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     -- In the order of the tenants, so that two statements never wait for each other.
     IF TG_OP = 'UPDATE' THEN
-        INSERT INTO totals (tenant_id, kind, is_active, shard, n)
-        SELECT tenant_id, TG_TABLE_NAME, is_active, pg_backend_pid() % 32, 0
+        INSERT INTO totals (tenant_id, kind, is_active, shard, n, changes)
+        SELECT tenant_id, TG_TABLE_NAME, is_active, pg_backend_pid() % 32, 0, 1
         FROM changed GROUP BY tenant_id, is_active ORDER BY tenant_id, is_active
         ON CONFLICT (tenant_id, kind, is_active, shard) DO UPDATE SET changes = totals.changes + 1;
     ELSIF TG_OP = 'INSERT' THEN
-        INSERT INTO totals (tenant_id, kind, is_active, shard, n)
-        SELECT tenant_id, TG_TABLE_NAME, is_active, pg_backend_pid() % 32, count(*)
+        INSERT INTO totals (tenant_id, kind, is_active, shard, n, changes)
+        SELECT tenant_id, TG_TABLE_NAME, is_active, pg_backend_pid() % 32, count(*), 1
         FROM changed GROUP BY tenant_id, is_active ORDER BY tenant_id, is_active
         ON CONFLICT (tenant_id, kind, is_active, shard) DO UPDATE SET n = totals.n + excluded.n, changes = totals.changes + 1;
     ELSE
         -- The tenant is gone when its deletion has taken the records along.
-        INSERT INTO totals (tenant_id, kind, is_active, shard, n)
-        SELECT c.tenant_id, TG_TABLE_NAME, c.is_active, pg_backend_pid() % 32, -count(*)
+        INSERT INTO totals (tenant_id, kind, is_active, shard, n, changes)
+        SELECT c.tenant_id, TG_TABLE_NAME, c.is_active, pg_backend_pid() % 32, -count(*), 1
         FROM changed c JOIN tenants t ON t.id = c.tenant_id GROUP BY c.tenant_id, c.is_active ORDER BY c.tenant_id, c.is_active
         ON CONFLICT (tenant_id, kind, is_active, shard) DO UPDATE SET n = totals.n + excluded.n, changes = totals.changes + 1;
     END IF;

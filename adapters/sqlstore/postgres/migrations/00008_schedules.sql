@@ -4,6 +4,7 @@
 ALTER TABLE triggers ADD COLUMN activated_at timestamptz;
 UPDATE triggers SET activated_at = created_at;
 ALTER TABLE triggers ALTER COLUMN activated_at SET NOT NULL;
+ALTER TABLE triggers ALTER COLUMN activated_at SET DEFAULT now(); -- for gateways of the version before, which do not name it
 
 -- One row for each instant of each trigger.
 CREATE TABLE trigger_fires (

@@ -1,0 +1,187 @@
+package directory_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/node"
+	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/domain/workflow"
+	"github.com/sluicehq/sluice/ports/outbound"
+)
+
+func (w *world) registry(owner tenant.ID) *node.Registry {
+	w.Helper()
+	found, err := w.known.Registry(w.Context(), owner)
+	if err != nil {
+		w.Fatal(err)
+	}
+	return found
+}
+
+func (w *world) configure(owner tenant.ID, change func(*tenant.Settings)) {
+	w.Helper()
+	w.write(func(ctx context.Context, st outbound.Stores) error {
+		ten, err := st.Tenants.Get(ctx, owner)
+		if err != nil {
+			return err
+		}
+		settings := ten.Settings()
+		change(&settings)
+		if err := ten.Configure(settings, func(string) bool { return true }, noon); err != nil {
+			return err
+		}
+		return st.Tenants.Update(ctx, ten)
+	})
+}
+
+func TestARegistryIsTheSameUntilSomethingChangesInIt(t *testing.T) {
+	w := newWorld(t)
+	w.follow()
+	owner, other := w.key().Tenant(), w.key().Tenant()
+	custom := node.RestoreCustom(node.CustomState{
+		ID: "cn_1", Tenant: owner, Type: "acme.enrich", Name: "Enrich", Version: "1.0.0", Endpoint: "https://example.com/run",
+		IsActive: true, CreatedAt: noon, UpdatedAt: noon, Revision: 1,
+	})
+	before := w.registry(owner)
+	steps := []struct {
+		what   string
+		change func()
+		want   bool // whether the type is there
+	}{
+		{"a custom node", func() {
+			w.write(func(ctx context.Context, st outbound.Stores) error { return st.CustomNodes.Insert(ctx, custom) })
+		}, true},
+		{"the language", func() { w.configure(owner, func(s *tenant.Settings) { s.Language = tenant.Spanish }) }, true},
+		{"a disabled type", func() { w.configure(owner, func(s *tenant.Settings) { s.DisabledNodeTypes = []string{"wait"} }) }, true},
+		{"the end of the custom node", func() {
+			w.write(func(ctx context.Context, st outbound.Stores) error { return st.CustomNodes.Delete(ctx, owner, "cn_1") })
+		}, false},
+	}
+	for _, step := range steps {
+		elsewhere := w.registry(other)
+		step.change()
+		after := w.registry(owner)
+		if after == before || after.Knows("acme.enrich") != step.want {
+			t.Errorf("after %s it is the same: %v, and knows the type: %v", step.what, after == before, after.Knows("acme.enrich"))
+		}
+		w.key() // a change of somebody else
+		if w.registry(owner) != after || w.registry(other) != elsewhere {
+			t.Errorf("after %s it is another one each time", step.what)
+		}
+		before = after
+	}
+	if before.Knows("wait") {
+		t.Error("a disabled type is there")
+	}
+	if _, err := w.known.Registry(t.Context(), "tenant_absent"); !errors.Is(err, domain.NotFound) {
+		t.Errorf("an unknown tenant: %v", err)
+	}
+}
+
+func TestAllWhoAskForARegistryAtOnceGetTheOneThatIsKept(t *testing.T) {
+	w := newWorld(t)
+	w.known.Trust(true)
+	owner := w.key().Tenant()
+	const many = 4 // the store has as many connections for reading
+	var inside sync.WaitGroup
+	inside.Add(many)
+	w.work.read = func(next func() error) error {
+		inside.Done()
+		inside.Wait() // all have found nothing in memory
+		return next()
+	}
+	found := make(chan *node.Registry, many)
+	for range many {
+		go func() {
+			r, err := w.known.Registry(t.Context(), owner)
+			if err != nil {
+				t.Error(err)
+			}
+			found <- r
+		}()
+	}
+	all := make(map[*node.Registry]bool)
+	for range many {
+		all[<-found] = true
+	}
+	if kept := w.registry(owner); len(all) != 1 || !all[kept] {
+		t.Errorf("%d registries were handed out, and the one that is kept: %v", len(all), all[kept])
+	}
+}
+
+func TestARegistryThatWasReadBeforeAChangeIsNotKept(t *testing.T) {
+	w := newWorld(t)
+	w.follow()
+	owner := w.key().Tenant()
+	w.work.read = func(next func() error) error {
+		err := next()
+		w.configure(owner, func(s *tenant.Settings) { s.DisabledNodeTypes = []string{"wait"} })
+		return err
+	}
+	if !w.registry(owner).Knows("wait") {
+		t.Error("the change came before the look-up, which tests nothing")
+	}
+	w.work.read = nil
+	if w.registry(owner).Knows("wait") {
+		t.Error("what was read before the change was kept")
+	}
+}
+
+func TestWhereAVersionBelongsIsLookedUpOnce(t *testing.T) {
+	w := newWorld(t) // nothing is told: it never changes
+	owner, other := w.key().Tenant(), w.key().Tenant()
+	w.write(func(ctx context.Context, st outbound.Stores) error {
+		wf := workflow.Restore(workflow.State{ID: "wf_1", Tenant: owner, SubTenant: "team", Name: "Orders", Active: true, Revision: 1})
+		ver := workflow.RestoreVersion(workflow.VersionState{ID: "wfv_1", Workflow: "wf_1", Tenant: owner, SubTenant: "team", Number: 1, Revision: 1})
+		return errors.Join(st.Workflows.Insert(ctx, wf), st.Versions.Insert(ctx, ver))
+	})
+	for range 3 {
+		found, err := w.known.Belongs(t.Context(), owner, "wfv_1")
+		if want := (outbound.Belonging{Workflow: "wf_1", SubTenant: "team"}); found != want || err != nil {
+			t.Errorf("it belongs to %+v, %v", found, err)
+		}
+	}
+	w.wantReads(1)
+	for range 2 {
+		if _, err := w.known.Belongs(t.Context(), other, "wfv_1"); !errors.Is(err, domain.NotFound) {
+			t.Errorf("for another tenant: %v", err)
+		}
+	}
+	w.wantReads(3) // that there is none may change
+}
+
+func BenchmarkCredential(b *testing.B) {
+	w := newWorld(b)
+	w.known.Trust(true)
+	hash := w.key().State().Hash
+	w.find(hash)
+	b.ReportAllocs()
+	b.RunParallel(func(p *testing.PB) {
+		for p.Next() {
+			if _, err := w.known.Credential(context.Background(), hash); err != nil {
+				b.Error(err)
+			}
+		}
+	})
+	w.wantReads(1)
+}
+
+func BenchmarkRegistry(b *testing.B) {
+	w := newWorld(b)
+	w.known.Trust(true)
+	owner := w.key().Tenant()
+	w.registry(owner)
+	b.ReportAllocs()
+	b.RunParallel(func(p *testing.PB) {
+		for p.Next() {
+			if _, err := w.known.Registry(context.Background(), owner); err != nil {
+				b.Error(err)
+			}
+		}
+	})
+	w.wantReads(1)
+}

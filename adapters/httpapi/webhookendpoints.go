@@ -1,0 +1,202 @@
+package httpapi
+
+import (
+	"net/http"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/sluicehq/sluice/adapters/httpapi/jsonread"
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/event"
+	"github.com/sluicehq/sluice/domain/tenant"
+)
+
+// webhookEndpointBody is a webhook endpoint as its tenant sees it. The secret stands
+// only on the first answer to the request that made it.
+type webhookEndpointBody struct {
+	ID           string        `json:"id"`
+	TenantID     string        `json:"tenantId"`
+	SubTenantID  string        `json:"subTenantId,omitempty"`
+	URL          string        `json:"url"`
+	Description  *string       `json:"description,omitempty"`
+	Events       []event.Type  `json:"events"`
+	IsActive     bool          `json:"isActive"`
+	Secret       string        `json:"secret,omitempty"`
+	FailingSince string        `json:"failingSince,omitempty"`
+	Disabled     *disabledBody `json:"disabled,omitempty"`
+	CreatedAt    string        `json:"createdAt"`
+	UpdatedAt    string        `json:"updatedAt"`
+}
+
+// disabledBody says how the gateway switched an endpoint off.
+type disabledBody struct {
+	At      string `json:"at"`
+	Reason  string `json:"reason"`
+	Message string `json:"message"`
+}
+
+func webhookEndpointBodyOf(e *event.Endpoint) webhookEndpointBody {
+	body := webhookEndpointBody{
+		ID: string(e.ID()), TenantID: string(e.Tenant()), SubTenantID: string(e.SubTenant()), URL: e.URL(), Description: e.Description(),
+		Events: append([]event.Type{}, e.Events()...), IsActive: e.Active(), FailingSince: optionalTimestamp(e.FailingSince()),
+		CreatedAt: timestamp(e.CreatedAt()), UpdatedAt: timestamp(e.UpdatedAt()),
+	}
+	if d := e.Disabled(); d != nil {
+		body.Disabled = &disabledBody{At: timestamp(d.At), Reason: string(d.Reason), Message: d.Reason.Text()}
+	}
+	return body
+}
+
+func renderWebhookEndpoint(e *event.Endpoint) any { return webhookEndpointBodyOf(e) }
+
+func renderWebhookSecret(e *event.Endpoint) any {
+	body := webhookEndpointBodyOf(e)
+	body.Secret = e.Secret().Reveal()
+	return body
+}
+
+// recordWebhookEndpoint is what a repeat of the request that made a secret gets: the
+// secret is shown once.
+func recordWebhookEndpoint(outcome any) any {
+	e, ok := outcome.(*event.Endpoint)
+	if !ok {
+		return nil
+	}
+	return webhookEndpointBodyOf(e)
+}
+
+// createWebhookEndpoint answers POST /webhook-endpoints.
+func (a *API) createWebhookEndpoint(c *gin.Context, who tenant.Caller) error {
+	body, err := a.readBody(c)
+	if err != nil {
+		return err
+	}
+	draft := webhookEndpointDraft(body)
+	return execute(a, c, who, body, command[*event.Endpoint]{
+		status: http.StatusCreated, render: renderWebhookSecret, revision: (*event.Endpoint).Revision, record: recordWebhookEndpoint,
+		run: func(once domain.Once) (*event.Endpoint, error) {
+			return a.ports.WebhookEndpoints.Create(c.Request.Context(), who, once, draft)
+		},
+	})
+}
+
+func webhookEndpointDraft(body jsonread.Object) event.EndpointDraft {
+	var r domain.Rules
+	var d event.EndpointDraft
+	d.URL, _ = body.String("url", &r)
+	d.Description, _ = body.NullableString("description", &r)
+	if types := readEventTypes(body, &r); types != nil {
+		d.Events = *types
+	}
+	d.SubTenant = tenant.SubTenantID(textOrNone(body, "subTenantId", &r))
+	d.Active = body.OptionalBool("isActive", &r)
+	d.Malformed = r.Violations()
+	return d
+}
+
+// readEventTypes reads the optional member events; nil when it is absent.
+func readEventTypes(body jsonread.Object, r *domain.Rules) *[]event.Type {
+	list, present := body.OptionalArray("events", r)
+	if !present {
+		return nil
+	}
+	types := make([]event.Type, 0, list.Len())
+	for _, text := range list.Strings(r) {
+		types = append(types, event.Type(text))
+	}
+	return &types
+}
+
+func webhookEndpointID(c *gin.Context) event.EndpointID {
+	return pathID[event.EndpointID](c, "id", event.EndpointIDPrefix)
+}
+
+// getWebhookEndpoint answers GET /webhook-endpoints/{id}.
+func (a *API) getWebhookEndpoint(c *gin.Context, who tenant.Caller) error {
+	e, err := a.ports.WebhookEndpoints.Get(c.Request.Context(), who, webhookEndpointID(c))
+	return answerWebhookEndpoint(c, e, err)
+}
+
+func answerWebhookEndpoint(c *gin.Context, e *event.Endpoint, err error) error {
+	if err != nil {
+		return err
+	}
+	setETag(c, e.Revision())
+	return writeJSON(c, http.StatusOK, renderWebhookEndpoint(e))
+}
+
+// listWebhookEndpoints answers GET /webhook-endpoints.
+func (a *API) listWebhookEndpoints(c *gin.Context, who tenant.Caller) error {
+	l, err := readList(c, event.EndpointSortFields()...)
+	if err != nil {
+		return err
+	}
+	filter := event.EndpointFilter{SubTenant: l.subTenant(), Active: l.IsActive, Search: l.Search}
+	if err := l.err(); err != nil {
+		return err
+	}
+	found, err := a.ports.WebhookEndpoints.List(c.Request.Context(), who, filter, l.wanted())
+	if err != nil {
+		return err
+	}
+	return answerList(c, l, found, renderWebhookEndpoint)
+}
+
+// updateWebhookEndpoint answers PATCH /webhook-endpoints/{id}.
+func (a *API) updateWebhookEndpoint(c *gin.Context, who tenant.Caller) error {
+	body, err := a.readBody(c)
+	if err != nil {
+		return err
+	}
+	e, err := a.ports.WebhookEndpoints.Update(c.Request.Context(), who, webhookEndpointID(c), expected(c), webhookEndpointPatch(body))
+	return answerWebhookEndpoint(c, e, err)
+}
+
+func webhookEndpointPatch(body jsonread.Object) event.EndpointPatch {
+	var r domain.Rules
+	p := event.EndpointPatch{URL: body.OptionalString("url", &r), Events: readEventTypes(body, &r), Active: body.OptionalBool("isActive", &r)}
+	description, present := body.NullableString("description", &r)
+	p.Description, p.RemoveDescription = description, present && description == nil
+	if sub := changedText(body, "subTenantId", &r); sub != nil {
+		id := tenant.SubTenantID(*sub)
+		p.SubTenant = &id
+	}
+	p.Malformed = r.Violations()
+	return p
+}
+
+// deleteWebhookEndpoint answers DELETE /webhook-endpoints/{id}.
+func (a *API) deleteWebhookEndpoint(c *gin.Context, who tenant.Caller) error {
+	if err := a.ports.WebhookEndpoints.Delete(c.Request.Context(), who, webhookEndpointID(c), expected(c)); err != nil {
+		return err
+	}
+	return noContent(c)
+}
+
+// rotateWebhookSecret answers POST /webhook-endpoints/{id}/rotate-secret.
+func (a *API) rotateWebhookSecret(c *gin.Context, who tenant.Caller) error {
+	body, err := a.readBody(c)
+	if err != nil {
+		return err
+	}
+	return execute(a, c, who, body, command[*event.Endpoint]{
+		status: http.StatusOK, render: renderWebhookSecret, revision: (*event.Endpoint).Revision, record: recordWebhookEndpoint,
+		run: func(once domain.Once) (*event.Endpoint, error) {
+			return a.ports.WebhookEndpoints.RotateSecret(c.Request.Context(), who, once, webhookEndpointID(c))
+		},
+	})
+}
+
+// testWebhookEndpoint answers POST /webhook-endpoints/{id}/test.
+func (a *API) testWebhookEndpoint(c *gin.Context, who tenant.Caller) error {
+	body, err := a.readBody(c)
+	if err != nil {
+		return err
+	}
+	return execute(a, c, who, body, command[*event.Delivery]{
+		status: http.StatusCreated, render: renderDelivery,
+		run: func(once domain.Once) (*event.Delivery, error) {
+			return a.ports.WebhookEndpoints.Test(c.Request.Context(), who, once, webhookEndpointID(c))
+		},
+	})
+}

@@ -1,0 +1,16 @@
+package postgres_test
+
+import (
+	"testing"
+
+	"github.com/sluicehq/sluice/adapters/sqlstore"
+	"github.com/sluicehq/sluice/ports/outbound"
+	"github.com/sluicehq/sluice/ports/portstest"
+)
+
+func TestTriggerIntake(t *testing.T) {
+	portstest.TriggerIntake(t, func(t *testing.T) (work outbound.UnitOfWork, here, there outbound.TriggerIntake) {
+		store, address := migrated(t)
+		return store, sqlstore.NewTriggerIntake(store), sqlstore.NewTriggerIntake(open(t, address))
+	})
+}

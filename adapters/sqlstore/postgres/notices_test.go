@@ -1,0 +1,296 @@
+package postgres_test
+
+import (
+	"context"
+	"database/sql"
+	"net"
+	"net/url"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/sluicehq/sluice/adapters/sqlstore"
+	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/ports/outbound"
+	"github.com/sluicehq/sluice/ports/portstest"
+)
+
+func TestRead(t *testing.T) {
+	portstest.Read(t, func(t *testing.T) outbound.UnitOfWork {
+		store, _ := migrated(t)
+		return store
+	})
+}
+
+func TestChanges(t *testing.T) {
+	portstest.Changes(t, func(t *testing.T) (here, there portstest.ChangingStore) {
+		store, address := migrated(t)
+		return store, open(t, address)
+	})
+}
+
+// acme stores a tenant.
+func acme(t *testing.T, store outbound.UnitOfWork) {
+	t.Helper()
+	err := store.Do(t.Context(), func(ctx context.Context, st outbound.Stores) error {
+		ten, err := tenant.New(owner, "Acme", tenant.English, noon)
+		if err != nil {
+			return err
+		}
+		return st.Tenants.Insert(ctx, ten)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func connection(t *testing.T, address string) *sql.DB {
+	t.Helper()
+	db, err := sql.Open("postgres", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() }) // nothing is pending
+	return db
+}
+
+func execute(t *testing.T, db *sql.DB, statement string) {
+	t.Helper()
+	if _, err := db.ExecContext(t.Context(), statement); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// told changes the tenant behind the gateway's back and says whether that was told
+// within a second.
+func told(t *testing.T, db *sql.DB, w *portstest.Watch) bool {
+	t.Helper()
+	before := w.Told(owner)
+	execute(t, db, `UPDATE tenants SET status = 'suspended'`)
+	return w.Await(time.Second, func() bool { return w.Told(owner) > before })
+}
+
+func TestAChangeByHandIsTold(t *testing.T) {
+	store, address := migrated(t)
+	acme(t, store)
+	w, _ := portstest.Follow(t, store)
+	db := connection(t, address)
+	if !told(t, db, w) {
+		t.Error("it was not told")
+	}
+	before := w.Told(owner)
+	tx, err := db.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tx.ExecContext(t.Context(), `UPDATE tenants SET status = 'active'`); err != nil {
+		t.Fatal(err)
+	}
+	if w.Told(owner) != before {
+		t.Error("it was told before the commit")
+	}
+	if err := tx.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	if !w.Await(time.Second, func() bool { return w.Told(owner) > before }) {
+		t.Error("it was not told after the commit")
+	}
+}
+
+func TestALostChannelIsNotTrustedUntilThereIsAnother(t *testing.T) {
+	store, address := migrated(t)
+	acme(t, store)
+	w, _ := portstest.Follow(t, store)
+	db := connection(t, address)
+	for range 3 {
+		lost := make(chan bool, 1)
+		go func() { lost <- w.Await(time.Second, func() bool { return !w.Trusted() }) }()
+		const listeners = `SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
+			WHERE datname = current_database() AND state = 'idle' AND (query = '' OR query LIKE 'LISTEN%')`
+		var ended int
+		if err := db.QueryRowContext(t.Context(), listeners).Scan(&ended); err != nil || ended != 1 {
+			t.Fatalf("ended %d, %v", ended, err)
+		}
+		if !<-lost {
+			t.Error("it is trusted although it is gone")
+		}
+		if !w.Await(10*time.Second, w.Trusted) {
+			t.Fatal("it did not come back")
+		}
+		if !told(t, db, w) {
+			t.Error("the new channel tells nothing")
+		}
+	}
+}
+
+func TestASilentChannelIsNotTrusted(t *testing.T) {
+	store, between, address := behindProxy(t)
+	acme(t, store)
+	w, _ := portstest.Follow(t, store)
+	between.freeze()
+	if !w.Await(time.Second, func() bool { return !w.Trusted() }) {
+		t.Error("it is trusted although it has been silent for a second")
+	}
+	between.thaw()
+	if !w.Await(5*time.Second, w.Trusted) {
+		t.Fatal("it is not trusted although it speaks again")
+	}
+	if db := connection(t, address); !told(t, db, w) {
+		t.Error("it tells nothing")
+	}
+}
+
+func TestAChannelThatStaysSilentIsReplaced(t *testing.T) {
+	store, between, address := behindProxy(t)
+	acme(t, store)
+	w, _ := portstest.Follow(t, store)
+	between.freeze()
+	if !w.Await(time.Second, func() bool { return !w.Trusted() }) {
+		t.Error("it is trusted although it has been silent for a second")
+	}
+	if !w.Await(20*time.Second, w.Trusted) { // connections that are made now work
+		t.Fatal("nobody connected again")
+	}
+	if db := connection(t, address); !told(t, db, w) {
+		t.Error("the new channel tells nothing")
+	}
+}
+
+func TestFollowingEndsThoughTheChannelIsSilent(t *testing.T) {
+	store, between, _ := behindProxy(t)
+	w, stop := portstest.Follow(t, store)
+	between.freeze()
+	if !w.Await(2*time.Second, func() bool { return !w.Trusted() }) {
+		t.Error("it is trusted although it is silent")
+	}
+	stop() // fails when it takes long
+}
+
+func TestFollowingLeavesNothingBehind(t *testing.T) {
+	store, address := migrated(t)
+	acme(t, store)
+	db := connection(t, address)
+	execute(t, db, `UPDATE tenants SET status = 'active'`)
+	before := goleak.IgnoreCurrent()
+	for range 5 {
+		_, stop := portstest.Follow(t, store)
+		for range 50 { // more than the driver keeps for who does not listen
+			execute(t, db, `UPDATE tenants SET status = 'suspended'`)
+		}
+		stop()
+	}
+	goleak.VerifyNone(t, before)
+}
+
+// proxy stands between a store and the database.
+type proxy struct {
+	address string
+
+	mu      sync.Mutex
+	pipes   []net.Conn
+	silent  chan struct{} // closed when those that are frozen go on
+	current map[net.Conn]chan struct{}
+}
+
+// behindProxy opens a store that has a proxy between itself and the database.
+func behindProxy(t *testing.T) (store *sqlstore.Store, between *proxy, address string) {
+	t.Helper()
+	_, address = migrated(t)
+	between = newProxy(t, address)
+	store = open(t, between.address)
+	t.Cleanup(between.thaw) // closing the store waits for answers
+	return store, between, address
+}
+
+func newProxy(t *testing.T, address string) *proxy {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	network, target := "tcp", u.Host
+	if folder := u.Query().Get("host"); folder != "" {
+		network, target = "unix", folder+"/.s.PGSQL.5432"
+	}
+	q := u.Query()
+	q.Del("host")
+	u.Host, u.RawQuery = listener.Addr().String(), q.Encode()
+	p := &proxy{address: u.String(), current: make(map[net.Conn]chan struct{})}
+	go func() {
+		for {
+			client, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			database, err := net.Dial(network, target)
+			if err != nil {
+				_ = client.Close()
+				return
+			}
+			p.mu.Lock()
+			p.pipes = append(p.pipes, client, database)
+			p.current[client] = nil
+			p.mu.Unlock()
+			go p.forward(client, client, database)
+			go p.forward(client, database, client)
+		}
+	}()
+	t.Cleanup(func() {
+		_ = listener.Close()
+		p.thaw()
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		for _, c := range p.pipes {
+			_ = c.Close()
+		}
+	})
+	return p
+}
+
+// forward carries bytes one way, unless the connection is frozen.
+func (p *proxy) forward(id, from, to net.Conn) {
+	defer func() { _, _ = from.Close(), to.Close() }()
+	buffer := make([]byte, 1<<12)
+	for {
+		n, err := from.Read(buffer)
+		p.mu.Lock()
+		frozen := p.current[id]
+		p.mu.Unlock()
+		if frozen != nil {
+			<-frozen
+		}
+		if _, failed := to.Write(buffer[:n]); err != nil || failed != nil {
+			return
+		}
+	}
+}
+
+// freeze stops what every connection of now carries; those that are made later work.
+func (p *proxy) freeze() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.silent = make(chan struct{})
+	for c := range p.current {
+		p.current[c] = p.silent
+	}
+}
+
+// thaw lets all connections go on.
+func (p *proxy) thaw() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.silent == nil {
+		return
+	}
+	close(p.silent)
+	p.silent = nil
+	for c := range p.current {
+		p.current[c] = nil
+	}
+}

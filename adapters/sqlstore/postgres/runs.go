@@ -1,0 +1,11 @@
+package postgres
+
+// clock is the time now, not that of the transaction's beginning.
+const clock = "date_trunc('milliseconds', clock_timestamp())"
+
+// claimTurn takes a lock that lasts as long as the transaction, and reads the clock when
+// it has it. A process that is stopped while it holds the lock would stop all others,
+// so its session is ended when it does nothing for that long.
+const claimTurn = `WITH mine AS MATERIALIZED (
+		SELECT pg_advisory_xact_lock(hashtextextended('claim runs', 2)), set_config('idle_in_transaction_session_timeout', '3000', true)
+	) SELECT ` + clock + ` FROM mine`

@@ -1,0 +1,219 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/run"
+	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/domain/trigger"
+	"github.com/sluicehq/sluice/domain/workflow"
+	"github.com/sluicehq/sluice/ports/outbound"
+)
+
+// runs keeps each run in one row: what it was started with, which is written once; what
+// lists and workers look for, in columns of their own; and what its nodes did, as
+// [run.EncodeProgress] writes it. That text is bounded (run.MaxOutputs), and a run is
+// never moved on without it, so nodes have no rows of their own.
+type runs struct{ *unit }
+
+var _ outbound.RunRepository = runs{}
+
+// What a list shows of a run, and all of it.
+const (
+	runSummaryColumns = `id, tenant_id, sub_tenant_id, workflow_id, workflow_version_id, trigger_id, entity_id, dedupe_key, cause, status, seq,
+		failure_code, failure_message, failure_node, created_at, updated_at, started_at, finished_at, wake_at`
+	runColumns = runSummaryColumns + `, trigger_name, trigger_type, payload, max_retries, backoff_ms, max_backoff_ms, timeout_ms, progress, lease`
+)
+
+type runSummaryRow struct {
+	ID             string     `db:"id"`
+	Tenant         string     `db:"tenant_id"`
+	SubTenant      string     `db:"sub_tenant_id"`
+	Workflow       string     `db:"workflow_id"`
+	Version        string     `db:"workflow_version_id"`
+	Trigger        string     `db:"trigger_id"`
+	Entity         string     `db:"entity_id"`
+	DedupeKey      string     `db:"dedupe_key"`
+	Cause          string     `db:"cause"`
+	Status         string     `db:"status"`
+	Seq            int64      `db:"seq"`
+	FailureCode    *string    `db:"failure_code"`
+	FailureMessage *string    `db:"failure_message"`
+	FailureNode    *string    `db:"failure_node"`
+	CreatedAt      time.Time  `db:"created_at"`
+	UpdatedAt      time.Time  `db:"updated_at"`
+	StartedAt      *time.Time `db:"started_at"`
+	FinishedAt     *time.Time `db:"finished_at"`
+	WakeAt         *time.Time `db:"wake_at"`
+}
+
+// targets are where the columns of a list go.
+func (row *runSummaryRow) targets() []any {
+	return []any{
+		&row.ID, &row.Tenant, &row.SubTenant, &row.Workflow, &row.Version, &row.Trigger, &row.Entity, &row.DedupeKey, &row.Cause, &row.Status, &row.Seq,
+		&row.FailureCode, &row.FailureMessage, &row.FailureNode, &row.CreatedAt, &row.UpdatedAt, &row.StartedAt, &row.FinishedAt, &row.WakeAt,
+	}
+}
+
+func (row runSummaryRow) failure() *run.Failure {
+	if row.FailureCode == nil {
+		return nil
+	}
+	return &run.Failure{Code: *row.FailureCode, Message: *row.FailureMessage, Node: workflow.NodeID(*row.FailureNode)}
+}
+
+func (row runSummaryRow) summary() (outbound.RunSummary, error) {
+	return outbound.RunSummary{
+		ID: run.ID(row.ID), Tenant: tenant.ID(row.Tenant), SubTenant: tenant.SubTenantID(row.SubTenant), Workflow: workflow.ID(row.Workflow),
+		Version: workflow.VersionID(row.Version), Trigger: trigger.ID(row.Trigger), Entity: row.Entity, DedupeKey: row.DedupeKey,
+		Cause: run.Cause(row.Cause), Status: run.Status(row.Status), Seq: row.Seq, Failure: row.failure(),
+		CreatedAt: row.CreatedAt.UTC(), UpdatedAt: row.UpdatedAt.UTC(), StartedAt: inUTC(row.StartedAt), FinishedAt: inUTC(row.FinishedAt),
+		WakeAt: inUTC(row.WakeAt),
+	}, nil
+}
+
+type runRow struct {
+	runSummaryRow
+	TriggerName string
+	TriggerType string
+	Payload     []byte
+	MaxRetries  int
+	Backoff     int64
+	MaxBackoff  int64
+	Timeout     int64
+	Progress    []byte
+	Lease       int64
+}
+
+// targets are where [runColumns] go.
+func (row *runRow) targets() []any {
+	return append(row.runSummaryRow.targets(), &row.TriggerName, &row.TriggerType, &row.Payload, &row.MaxRetries, &row.Backoff, &row.MaxBackoff, &row.Timeout,
+		&row.Progress, &row.Lease)
+}
+
+func (row *runRow) restore() (*run.Run, error) {
+	progress, err := run.DecodeProgress(row.Progress)
+	if err != nil {
+		return nil, fmt.Errorf("run %s: %w", row.ID, err)
+	}
+	return run.Restore(run.State{
+		Origin: run.Origin{
+			ID: run.ID(row.ID), Tenant: tenant.ID(row.Tenant), SubTenant: tenant.SubTenantID(row.SubTenant), Workflow: workflow.ID(row.Workflow),
+			Version: workflow.VersionID(row.Version), Trigger: trigger.ID(row.Trigger), TriggerName: row.TriggerName,
+			TriggerType: trigger.Type(row.TriggerType), Entity: row.Entity, DedupeKey: row.DedupeKey, Cause: run.Cause(row.Cause),
+			Payload: json.RawMessage(row.Payload),
+			Retry:   trigger.RetryPolicy{MaxRetries: row.MaxRetries, Backoff: fromMillis(row.Backoff), MaxBackoff: fromMillis(row.MaxBackoff)},
+			Timeout: fromMillis(row.Timeout), CreatedAt: row.CreatedAt.UTC(),
+		},
+		Status: run.Status(row.Status), Seq: row.Seq, UpdatedAt: row.UpdatedAt.UTC(), StartedAt: inUTC(row.StartedAt),
+		FinishedAt: inUTC(row.FinishedAt), WakeAt: inUTC(row.WakeAt), Failure: row.failure(), Progress: progress,
+	}), nil
+}
+
+func fromMillis(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
+
+// scan reads whole runs.
+func (s runs) scan(ctx context.Context, what, query string, args ...any) (rows []runRow, err error) {
+	err = s.each(ctx, what, func(found *sql.Rows) error {
+		rows = append(rows, runRow{})
+		return found.Scan(rows[len(rows)-1].targets()...)
+	}, query, args...)
+	return rows, err
+}
+
+// Get reads a run.
+func (s runs) Get(ctx context.Context, owner tenant.ID, id run.ID) (*run.Run, error) {
+	rows, err := s.scan(ctx, "get run", `SELECT `+runColumns+` FROM runs WHERE tenant_id = $1 AND id = $2`+s.hold(), string(owner), string(id))
+	switch {
+	case err != nil:
+		return nil, err
+	case len(rows) == 0:
+		return nil, missing(sql.ErrNoRows, "run_not_found", "There is no such run.")
+	default:
+		return rows[0].restore()
+	}
+}
+
+// Paused reads the paused runs about an entity.
+func (s runs) Paused(ctx context.Context, owner tenant.ID, entity string, limit int) ([]*run.Run, error) {
+	rows, err := s.scan(ctx, "find paused runs", `SELECT `+runColumns+` FROM runs
+		WHERE tenant_id = $1 AND entity_id = $2 AND status = 'paused' ORDER BY created_at, id LIMIT $3`+s.hold(), string(owner), entity, limit)
+	if err != nil {
+		return nil, err
+	}
+	found := make([]*run.Run, len(rows))
+	for i := range rows {
+		if found[i], err = rows[i].restore(); err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
+}
+
+var runsSorted = map[string]string{"createdAt": "created_at", "updatedAt": "updated_at"}
+
+// List reads a page of a tenant's runs, without what can be large.
+func (s runs) List(ctx context.Context, owner tenant.ID, f outbound.RunFilter, q domain.Query) (domain.Page[outbound.RunSummary], error) {
+	l := listOf("runs", runSummaryColumns, owner, runsSorted)
+	for _, by := range []struct{ column, value string }{
+		{"status", string(f.Status)}, {"workflow_id", string(f.Workflow)}, {"workflow_version_id", string(f.Version)}, {"trigger_id", string(f.Trigger)},
+	} {
+		if by.value != "" {
+			l.equal(by.column, by.value)
+		}
+	}
+	if f.Entity != nil {
+		l.equal("entity_id", *f.Entity)
+	}
+	l.ofSubTenant(f.SubTenant)
+	if f.From != nil {
+		l.where = append(l.where, "created_at >= "+l.arg(f.From.UTC()))
+	}
+	if f.To != nil {
+		l.where = append(l.where, "created_at < "+l.arg(f.To.UTC()))
+	}
+	return list[runSummaryRow](ctx, s.unit, l, q, runSummaryRow.summary)
+}
+
+// dueAt is when a run needs a worker, nil for never. ready says that it does at once:
+// then the time is the run's, and another one only if clocks disagree.
+func dueAt(st run.State) (at *time.Time, ready bool) {
+	switch {
+	case st.Status.Finished():
+		return nil, false
+	case st.Status == run.StatusPending:
+		return &st.CreatedAt, true
+	}
+	for i := range st.Nodes {
+		if n := &st.Nodes[i]; n.Status == run.NodeRunning && n.RetryAt == nil {
+			return &st.UpdatedAt, true
+		}
+	}
+	return st.WakeAt, false
+}
+
+// runStatements are the statements on runs that a dialect has a part in.
+type runStatements struct {
+	start, record, recordWithHistory, claim string
+	served                                  atomic.Pointer[string] // the tenant that got the last run
+}
+
+func newRunStatements(d Dialect) *runStatements {
+	return &runStatements{start: d.insertRuns(), record: d.recordStep(), recordWithHistory: d.recordWithHistory(), claim: d.claimRuns()}
+}
+
+func (s *runStatements) lastServed() string {
+	if last := s.served.Load(); last != nil {
+		return *last
+	}
+	return ""
+}
+
+var errRunUnit = errors.New("runs are started, recorded and claimed in units that write")

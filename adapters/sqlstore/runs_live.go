@@ -1,0 +1,62 @@
+package sqlstore
+
+import (
+	"context"
+	"time"
+
+	"github.com/sluicehq/sluice/domain/run"
+	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/domain/trigger"
+	"github.com/sluicehq/sluice/domain/workflow"
+	"github.com/sluicehq/sluice/ports/outbound"
+)
+
+type runOverview struct{ *unit }
+
+var _ outbound.RunOverview = runOverview{}
+
+// Unfinished asks for all triggers in one statement.
+func (s runOverview) Unfinished(ctx context.Context, of []*trigger.Trigger) ([]bool, error) {
+	if len(of) == 0 {
+		return nil, nil
+	}
+	keys := make([]keyRow, len(of))
+	for i, t := range of {
+		keys[i] = keyRow{string(t.Tenant()), string(t.ID())}
+	}
+	table, parameter, err := s.keys(keys)
+	if err != nil {
+		return nil, err
+	}
+	var busy []keyRow
+	err = s.list(ctx, "find unfinished runs", &busy, `SELECT r.tenant_id, r.id FROM `+table+` WHERE EXISTS (
+		SELECT 1 FROM runs u WHERE u.tenant_id = r.tenant_id AND u.trigger_id = r.id AND u.finished_at IS NULL)`, parameter)
+	if err != nil {
+		return nil, err
+	}
+	known := make(map[keyRow]bool, len(busy))
+	for _, key := range busy {
+		known[key] = true
+	}
+	unfinished := make([]bool, len(of))
+	for i := range keys {
+		unfinished[i] = known[keys[i]]
+	}
+	return unfinished, nil
+}
+
+// OfWorkflow finds unfinished runs of a workflow.
+func (s runOverview) OfWorkflow(ctx context.Context, owner tenant.ID, of workflow.ID, limit int) ([]run.ID, error) {
+	var ids []run.ID
+	err := s.list(ctx, "find the runs of a workflow", &ids, `SELECT id FROM runs WHERE tenant_id = $1 AND workflow_id = $2 AND finished_at IS NULL
+		ORDER BY id LIMIT $3`, string(owner), string(of), limit)
+	return ids, err
+}
+
+// Sweep removes old runs; the schema's cascade removes their histories. One that is
+// retried meanwhile stays.
+func (s runOverview) Sweep(ctx context.Context, owner tenant.ID, before time.Time, limit int) (int, error) {
+	n, err := s.exec(ctx, "sweep runs", `DELETE FROM runs WHERE tenant_id = $1 AND finished_at < $2 AND id IN (
+			SELECT id FROM runs WHERE tenant_id = $1 AND finished_at < $2 ORDER BY finished_at LIMIT $3)`, string(owner), before, limit)
+	return int(n), err
+}

@@ -1,0 +1,196 @@
+package sqlstore
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sluicehq/sluice/domain/run"
+	"github.com/sluicehq/sluice/ports/outbound"
+)
+
+// newRunRow is a row of [Dialect.Rows].
+type newRunRow struct {
+	Tenant         string  `json:"tenant_id"`
+	ID             string  `json:"id"`
+	SubTenant      string  `json:"sub_tenant_id"`
+	Workflow       string  `json:"workflow_id"`
+	Version        string  `json:"workflow_version_id"`
+	Trigger        string  `json:"trigger_id"`
+	TriggerName    string  `json:"trigger_name"`
+	TriggerType    string  `json:"trigger_type"`
+	Entity         string  `json:"entity_id"`
+	DedupeKey      string  `json:"dedupe_key"`
+	HoldsKey       bool    `json:"holds_key"`
+	Cause          string  `json:"cause"`
+	Payload        string  `json:"payload"`
+	MaxRetries     int     `json:"max_retries"`
+	Backoff        int64   `json:"backoff_ms"`
+	MaxBackoff     int64   `json:"max_backoff_ms"`
+	Timeout        int64   `json:"timeout_ms"`
+	Status         string  `json:"status"`
+	Seq            int64   `json:"seq"`
+	Progress       string  `json:"progress"`
+	FailureCode    *string `json:"failure_code"`
+	FailureMessage *string `json:"failure_message"`
+	FailureNode    *string `json:"failure_node"`
+	CreatedAt      string  `json:"created_at"`
+	UpdatedAt      string  `json:"updated_at"`
+	StartedAt      *string `json:"started_at"`
+	FinishedAt     *string `json:"finished_at"`
+	WakeAt         *string `json:"wake_at"`
+	DueAt          *string `json:"due_at"`
+	Ready          bool    `json:"ready"`
+}
+
+func newRun(st run.State) newRunRow {
+	due, ready := dueAt(st)
+	code, message, node := failureColumns(st.Failure)
+	return newRunRow{
+		Tenant: string(st.Tenant), ID: string(st.ID), SubTenant: string(st.SubTenant), Workflow: string(st.Workflow), Version: string(st.Version),
+		Trigger: string(st.Trigger), TriggerName: st.TriggerName, TriggerType: string(st.TriggerType), Entity: st.Entity, DedupeKey: st.DedupeKey,
+		HoldsKey: st.Trigger != "" && st.DedupeKey != "", Cause: string(st.Cause), Payload: string(st.Payload),
+		MaxRetries: st.Retry.MaxRetries, Backoff: st.Retry.Backoff.Milliseconds(), MaxBackoff: st.Retry.MaxBackoff.Milliseconds(),
+		Timeout: st.Timeout.Milliseconds(), Status: string(st.Status), Seq: st.Seq, Progress: string(run.EncodeProgress(st.Progress)),
+		FailureCode: code, FailureMessage: message, FailureNode: node,
+		CreatedAt: st.CreatedAt.UTC().Format(rowTime), UpdatedAt: st.UpdatedAt.UTC().Format(rowTime), StartedAt: rowTimeOf(st.StartedAt),
+		FinishedAt: rowTimeOf(st.FinishedAt), WakeAt: rowTimeOf(st.WakeAt), DueAt: rowTimeOf(due), Ready: ready,
+	}
+}
+
+// failureColumns are all null where there is no failure.
+func failureColumns(f *run.Failure) (code, message, node *string) {
+	if f == nil {
+		return nil, nil, nil
+	}
+	at := string(f.Node)
+	return &f.Code, &f.Message, &at
+}
+
+// newRunColumns are the columns of the table in [newRunRow], and how each becomes what
+// the table holds.
+var newRunColumns = []struct {
+	Column
+	cast string // empty for what is right already
+}{
+	{Column{Name: "tenant_id"}, ""}, {Column{Name: "id"}, ""}, {Column{Name: "sub_tenant_id"}, ""}, {Column{Name: "workflow_id"}, ""},
+	{Column{Name: "workflow_version_id"}, ""}, {Column{Name: "trigger_id"}, ""}, {Column{Name: "trigger_name"}, ""}, {Column{Name: "trigger_type"}, ""},
+	{Column{Name: "entity_id"}, ""}, {Column{Name: "dedupe_key"}, ""}, {Column{Name: "holds_key"}, "boolean"}, {Column{Name: "cause"}, ""},
+	{Column{Name: "payload"}, ""}, {Column{Name: "max_retries"}, "integer"}, {Column{Name: "backoff_ms"}, "bigint"},
+	{Column{Name: "max_backoff_ms"}, "bigint"}, {Column{Name: "timeout_ms"}, "bigint"}, {Column{Name: "status"}, ""}, {Column{Name: "seq"}, "bigint"},
+	{Column{Name: "progress"}, ""}, {Column{Name: "failure_code"}, ""}, {Column{Name: "failure_message"}, ""}, {Column{Name: "failure_node"}, ""},
+	{Column{Name: "created_at", Time: true}, ""}, {Column{Name: "updated_at", Time: true}, ""}, {Column{Name: "started_at", Time: true}, ""},
+	{Column{Name: "finished_at", Time: true}, ""}, {Column{Name: "wake_at", Time: true}, ""}, {Column{Name: "due_at", Time: true}, ""},
+}
+
+// insertRuns is the statement that adds runs whose key is free, and returns their ids.
+func (d Dialect) insertRuns() string {
+	var names, selected []string
+	columns := []Column{{Name: "ready"}}
+	for _, c := range newRunColumns {
+		value := "r." + c.Name
+		if c.cast != "" {
+			value = "CAST(" + value + " AS " + c.cast + ")"
+		}
+		if c.Name == "due_at" { // by the database's clock, should that of who started it be ahead
+			value = "CASE WHEN CAST(r.ready AS boolean) AND r.due_at > " + d.Clock + " THEN " + d.Clock + " ELSE r.due_at END"
+		}
+		names, selected, columns = append(names, c.Name), append(selected, value), append(columns, c.Column)
+	}
+	return `INSERT INTO runs (` + strings.Join(names, ", ") + `) SELECT ` + strings.Join(selected, ", ") + ` FROM ` + d.Rows(columns...) +
+		` WHERE true ON CONFLICT (tenant_id, trigger_id, dedupe_key) WHERE holds_key DO NOTHING RETURNING id`
+}
+
+// startAttempts bounds how often a key that has served its time is contended for.
+const startAttempts = 4
+
+var errRunKeyContended = errors.New("the dedupe key of a run was released and taken over and over")
+
+// Start adds runs, all in one statement unless a dedupe key is taken.
+func (s runs) Start(ctx context.Context, all ...*run.Run) ([]outbound.StartedRun, error) {
+	if s.spoiled != nil {
+		return nil, s.spoiled
+	}
+	started := make([]outbound.StartedRun, len(all))
+	var rows []newRunRow
+	wanted := make(map[run.ID]int, len(all))
+	created := make(map[run.ID]time.Time, len(all))
+	for i, r := range all {
+		st := r.State()
+		rows = append(rows, newRun(st))
+		wanted[st.ID], created[st.ID] = i, st.CreatedAt
+	}
+	for range startAttempts {
+		taken, err := s.add(ctx, rows, func(id run.ID) { started[wanted[id]] = outbound.StartedRun{ID: id, Added: true} })
+		if err != nil {
+			return nil, err
+		}
+		rows = nil
+		for _, row := range taken {
+			first, err := s.holder(ctx, row, created[run.ID(row.ID)].Add(-outbound.DedupeRetention))
+			switch {
+			case err != nil:
+				return nil, err
+			case first == "":
+				rows = append(rows, row) // once more, now that the key is free
+			default:
+				started[wanted[run.ID(row.ID)]] = outbound.StartedRun{ID: first}
+			}
+		}
+		if len(rows) == 0 {
+			return started, nil
+		}
+	}
+	return nil, s.spoil(&Collision{errRunKeyContended})
+}
+
+// add inserts runs, calls added for each, and returns those whose key is taken.
+func (s runs) add(ctx context.Context, rows []newRunRow, added func(run.ID)) (taken []newRunRow, err error) {
+	if len(rows) == 0 {
+		return nil, nil
+	}
+	if s.tx == nil {
+		return nil, s.spoil(errRunUnit)
+	}
+	// In the order of the keys, so that two units never wait for each other.
+	slices.SortStableFunc(rows, func(a, b newRunRow) int {
+		return cmp.Or(cmp.Compare(a.Tenant, b.Tenant), cmp.Compare(a.Trigger, b.Trigger), cmp.Compare(a.DedupeKey, b.DedupeKey))
+	})
+	text, err := json.Marshal(rows)
+	if err != nil {
+		return nil, s.spoil(fmt.Errorf("encode runs: %w", err))
+	}
+	var ids []string
+	if err = s.list(ctx, "start runs", &ids, s.store.runs.start, string(text)); err != nil {
+		return nil, s.spoil(err)
+	}
+	if len(ids) < len(rows) {
+		taken = slices.DeleteFunc(slices.Clone(rows), func(row newRunRow) bool { return slices.Contains(ids, row.ID) })
+	}
+	for _, id := range ids {
+		added(run.ID(id))
+	}
+	return taken, nil
+}
+
+// holder returns the run that holds the key of another one; none when it was created at
+// or before the time, and so has just been made to give the key up.
+func (s runs) holder(ctx context.Context, row newRunRow, expired time.Time) (run.ID, error) {
+	n, err := s.exec(ctx, "release dedupe key", `UPDATE runs SET holds_key = false
+		WHERE tenant_id = $1 AND trigger_id = $2 AND dedupe_key = $3 AND holds_key AND created_at <= $4`, row.Tenant, row.Trigger, row.DedupeKey, expired)
+	if err != nil || n > 0 {
+		return "", err
+	}
+	var found []string
+	err = s.list(ctx, "find the run of a dedupe key", &found, `SELECT id FROM runs
+		WHERE tenant_id = $1 AND trigger_id = $2 AND dedupe_key = $3 AND holds_key`, row.Tenant, row.Trigger, row.DedupeKey)
+	if err != nil || len(found) == 0 {
+		return "", err
+	}
+	return run.ID(found[0]), nil
+}

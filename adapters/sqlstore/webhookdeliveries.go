@@ -1,0 +1,229 @@
+package sqlstore
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/event"
+	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/ports/outbound"
+)
+
+type webhookDeliveries struct{ *unit }
+
+var _ outbound.DeliveryRepository = webhookDeliveries{}
+
+const deliveryColumns = `id, tenant_id, endpoint_id, event_id, event_type, status, attempts, attempted, next_attempt_at, is_manual,
+	leased_until, delivered_at, reason, created_at, updated_at, revision`
+
+// deliveryColumnsOfD are the columns of a delivery in a query that calls the table d.
+var deliveryColumnsOfD = "d." + strings.Join(strings.FieldsFunc(deliveryColumns, func(c rune) bool { return c == ',' || c == ' ' || c == '\t' || c == '\n' }), ", d.")
+
+type deliveryRow struct {
+	ID          string     `db:"id"`
+	Tenant      string     `db:"tenant_id"`
+	Endpoint    string     `db:"endpoint_id"`
+	Event       string     `db:"event_id"`
+	Type        string     `db:"event_type"`
+	Status      string     `db:"status"`
+	Attempts    string     `db:"attempts"`
+	Attempted   int        `db:"attempted"`
+	Next        *time.Time `db:"next_attempt_at"`
+	Manual      bool       `db:"is_manual"`
+	LeasedUntil *time.Time `db:"leased_until"`
+	DeliveredAt *time.Time `db:"delivered_at"`
+	Reason      string     `db:"reason"`
+	CreatedAt   time.Time  `db:"created_at"`
+	UpdatedAt   time.Time  `db:"updated_at"`
+	Revision    int64      `db:"revision"`
+}
+
+// targets are where the columns of a list go.
+func (row *deliveryRow) targets() []any {
+	return []any{
+		&row.ID, &row.Tenant, &row.Endpoint, &row.Event, &row.Type, &row.Status, &row.Attempts, &row.Attempted, &row.Next, &row.Manual,
+		&row.LeasedUntil, &row.DeliveredAt, &row.Reason, &row.CreatedAt, &row.UpdatedAt, &row.Revision,
+	}
+}
+
+// attemptJSON is how an attempt is kept.
+type attemptJSON struct {
+	Number   int           `json:"number"`
+	At       time.Time     `json:"at"`
+	Duration time.Duration `json:"duration"` // nanoseconds
+	Status   int           `json:"status,omitempty"`
+	Code     string        `json:"code,omitempty"`
+	Error    string        `json:"error,omitempty"`
+	Excerpt  string        `json:"excerpt,omitempty"`
+	Manual   bool          `json:"manual,omitempty"`
+}
+
+func (row deliveryRow) restore() (*event.Delivery, error) {
+	var kept []attemptJSON
+	if err := json.Unmarshal([]byte(row.Attempts), &kept); err != nil {
+		return nil, fmt.Errorf("delivery %s: attempts: %w", row.ID, err)
+	}
+	attempts := make([]event.Attempt, len(kept))
+	for i, a := range kept {
+		a.At = a.At.UTC()
+		attempts[i] = event.Attempt(a)
+	}
+	return event.RestoreDelivery(event.DeliveryState{
+		ID: event.DeliveryID(row.ID), Tenant: tenant.ID(row.Tenant), Endpoint: event.EndpointID(row.Endpoint), Event: event.ID(row.Event),
+		Type: event.Type(row.Type), Status: event.Status(row.Status), Attempts: attempts, Attempted: row.Attempted, NextAttemptAt: inUTC(row.Next),
+		Manual: row.Manual, LeasedUntil: inUTC(row.LeasedUntil), DeliveredAt: inUTC(row.DeliveredAt), Reason: row.Reason,
+		CreatedAt: row.CreatedAt.UTC(), UpdatedAt: row.UpdatedAt.UTC(), Revision: row.Revision,
+	}), nil
+}
+
+func encodeAttempts(attempts []event.Attempt) (string, error) {
+	kept := make([]attemptJSON, len(attempts))
+	for i, a := range attempts {
+		kept[i] = attemptJSON(a)
+	}
+	text, err := json.Marshal(kept)
+	if err != nil {
+		return "", fmt.Errorf("encode attempts: %w", err)
+	}
+	return string(text), nil
+}
+
+// newDeliveryRow is a row of [Dialect.Rows].
+type newDeliveryRow struct {
+	ID          string  `json:"id"`
+	Tenant      string  `json:"tenant_id"`
+	Endpoint    string  `json:"endpoint_id"`
+	Event       string  `json:"event_id"`
+	Type        string  `json:"event_type"`
+	Status      string  `json:"status"`
+	Attempts    string  `json:"attempts"`
+	Attempted   int     `json:"attempted"`
+	Next        *string `json:"next_attempt_at"`
+	Manual      bool    `json:"is_manual"`
+	LeasedUntil *string `json:"leased_until"`
+	DeliveredAt *string `json:"delivered_at"`
+	Reason      string  `json:"reason"`
+	CreatedAt   string  `json:"created_at"`
+	UpdatedAt   string  `json:"updated_at"`
+	Revision    int64   `json:"revision"`
+}
+
+func newDelivery(st event.DeliveryState) (newDeliveryRow, error) {
+	attempts, err := encodeAttempts(st.Attempts)
+	return newDeliveryRow{
+		ID: string(st.ID), Tenant: string(st.Tenant), Endpoint: string(st.Endpoint), Event: string(st.Event), Type: string(st.Type),
+		Status: string(st.Status), Attempts: attempts, Attempted: st.Attempted, Next: rowTimeOf(st.NextAttemptAt), Manual: st.Manual,
+		LeasedUntil: rowTimeOf(st.LeasedUntil), DeliveredAt: rowTimeOf(st.DeliveredAt), Reason: st.Reason,
+		CreatedAt: st.CreatedAt.UTC().Format(rowTime), UpdatedAt: st.UpdatedAt.UTC().Format(rowTime), Revision: st.Revision,
+	}, err
+}
+
+// rowTimeOf writes a time that may be absent.
+func rowTimeOf(t *time.Time) *string {
+	if t == nil {
+		return nil
+	}
+	text := t.UTC().Format(rowTime)
+	return &text
+}
+
+// newDeliveryColumns are the columns of [newDeliveryRow], and how each becomes what the
+// table holds.
+var newDeliveryColumns = []struct {
+	Column
+	cast string // empty for what is right already
+}{
+	{Column{Name: "id"}, ""}, {Column{Name: "tenant_id"}, ""}, {Column{Name: "endpoint_id"}, ""}, {Column{Name: "event_id"}, ""},
+	{Column{Name: "event_type"}, ""}, {Column{Name: "status"}, ""}, {Column{Name: "attempts"}, ""}, {Column{Name: "attempted"}, "integer"},
+	{Column{Name: "next_attempt_at", Time: true}, ""}, {Column{Name: "is_manual"}, "boolean"}, {Column{Name: "leased_until", Time: true}, ""},
+	{Column{Name: "delivered_at", Time: true}, ""}, {Column{Name: "reason"}, ""}, {Column{Name: "created_at", Time: true}, ""},
+	{Column{Name: "updated_at", Time: true}, ""}, {Column{Name: "revision"}, "bigint"},
+}
+
+// Insert adds deliveries, all in one statement.
+func (s webhookDeliveries) Insert(ctx context.Context, deliveries ...*event.Delivery) error {
+	if len(deliveries) == 0 {
+		return nil
+	}
+	rows := make([]newDeliveryRow, len(deliveries))
+	for i, d := range deliveries {
+		var err error
+		if rows[i], err = newDelivery(d.State()); err != nil {
+			return s.spoil(err)
+		}
+	}
+	text, err := json.Marshal(rows)
+	if err != nil {
+		return s.spoil(fmt.Errorf("encode deliveries: %w", err))
+	}
+	var columns []Column
+	var selected []string
+	for _, c := range newDeliveryColumns {
+		columns = append(columns, c.Column)
+		value := "r." + c.Name
+		if c.cast != "" {
+			value = "CAST(" + value + " AS " + c.cast + ")"
+		}
+		selected = append(selected, value)
+	}
+	_, err = s.exec(ctx, "insert deliveries", `INSERT INTO webhook_deliveries (`+deliveryColumns+`) SELECT `+strings.Join(selected, ", ")+` FROM `+
+		s.store.dialect.Rows(columns...)+` WHERE true`, string(text))
+	return err
+}
+
+// Get reads a delivery.
+func (s webhookDeliveries) Get(ctx context.Context, owner tenant.ID, id event.DeliveryID) (*event.Delivery, error) {
+	var row deliveryRow
+	err := s.get(ctx, "get delivery", &row, `SELECT `+deliveryColumns+` FROM webhook_deliveries WHERE tenant_id = $1 AND id = $2`+s.hold(),
+		string(owner), string(id))
+	if err != nil {
+		return nil, missing(err, "delivery_not_found", "There is no such delivery.")
+	}
+	return row.restore()
+}
+
+// List reads a page of an endpoint's deliveries.
+func (s webhookDeliveries) List(ctx context.Context, owner tenant.ID, of event.EndpointID, f event.DeliveryFilter, q domain.Query) (domain.Page[*event.Delivery], error) {
+	l := listOf("webhook_deliveries", deliveryColumns, owner, webhooksSorted)
+	l.equal("endpoint_id", string(of))
+	if f.Status != "" {
+		l.equal("status", string(f.Status))
+	}
+	if f.Type != "" {
+		l.equal("event_type", string(f.Type))
+	}
+	if f.Event != "" {
+		l.equal("event_id", string(f.Event))
+	}
+	if f.From != nil {
+		l.where = append(l.where, "created_at >= "+l.arg(f.From.UTC()))
+	}
+	if f.To != nil {
+		l.where = append(l.where, "created_at < "+l.arg(f.To.UTC()))
+	}
+	return list(ctx, s.unit, l, q, deliveryRow.restore)
+}
+
+// Update writes a delivery whose stored revision is the aggregate's. What it brings
+// where never changes.
+func (s webhookDeliveries) Update(ctx context.Context, d *event.Delivery) error {
+	st := d.State()
+	attempts, err := encodeAttempts(st.Attempts)
+	if err != nil {
+		return s.spoil(err)
+	}
+	n, err := s.exec(ctx, "update delivery", `UPDATE webhook_deliveries
+		SET status = $1, attempts = $2, attempted = $3, next_attempt_at = $4, is_manual = $5, leased_until = $6, delivered_at = $7, reason = $8,
+			updated_at = $9, revision = revision + 1
+		WHERE tenant_id = $10 AND id = $11 AND revision = $12`,
+		string(st.Status), attempts, st.Attempted, st.NextAttemptAt, st.Manual, st.LeasedUntil, st.DeliveredAt, st.Reason,
+		st.UpdatedAt, string(st.Tenant), string(st.ID), st.Revision)
+	return s.updated(n, err, d.Saved, func() error {
+		_, err := s.Get(ctx, st.Tenant, st.ID)
+		return err
+	})
+}

@@ -1,0 +1,195 @@
+package sqlstore
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/event"
+	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/ports/outbound"
+)
+
+type webhookEndpoints struct{ *unit }
+
+var _ outbound.EndpointRepository = webhookEndpoints{}
+
+const webhookEndpointColumns = `id, tenant_id, sub_tenant_id, url, description, events, is_active, secret, retired_secrets,
+	failing_since, disabled_at, disabled_reason, created_at, updated_at, revision`
+
+type webhookEndpointRow struct {
+	ID             string     `db:"id"`
+	Tenant         string     `db:"tenant_id"`
+	SubTenant      string     `db:"sub_tenant_id"`
+	URL            string     `db:"url"`
+	Description    *string    `db:"description"`
+	Events         string     `db:"events"`
+	Active         bool       `db:"is_active"`
+	Secret         string     `db:"secret"`
+	Retired        string     `db:"retired_secrets"`
+	FailingSince   *time.Time `db:"failing_since"`
+	DisabledAt     *time.Time `db:"disabled_at"`
+	DisabledReason string     `db:"disabled_reason"`
+	CreatedAt      time.Time  `db:"created_at"`
+	UpdatedAt      time.Time  `db:"updated_at"`
+	Revision       int64      `db:"revision"`
+}
+
+// targets are where the columns of a list go.
+func (row *webhookEndpointRow) targets() []any {
+	return []any{
+		&row.ID, &row.Tenant, &row.SubTenant, &row.URL, &row.Description, &row.Events, &row.Active, &row.Secret, &row.Retired,
+		&row.FailingSince, &row.DisabledAt, &row.DisabledReason, &row.CreatedAt, &row.UpdatedAt, &row.Revision,
+	}
+}
+
+// retiredSecretJSON is a secret that a newer one took the place of.
+type retiredSecretJSON struct {
+	Secret string    `json:"secret"`
+	Until  time.Time `json:"until"`
+}
+
+func (row webhookEndpointRow) restore() (*event.Endpoint, error) {
+	st := event.EndpointState{
+		ID: event.EndpointID(row.ID), Tenant: tenant.ID(row.Tenant), SubTenant: tenant.SubTenantID(row.SubTenant), URL: row.URL,
+		Description: row.Description, Active: row.Active, FailingSince: inUTC(row.FailingSince),
+		CreatedAt: row.CreatedAt.UTC(), UpdatedAt: row.UpdatedAt.UTC(), Revision: row.Revision,
+	}
+	var retired []retiredSecretJSON
+	if err := json.Unmarshal([]byte(row.Events), &st.Events); err != nil {
+		return nil, fmt.Errorf("webhook endpoint %s: events: %w", row.ID, err)
+	}
+	if err := json.Unmarshal([]byte(row.Retired), &retired); err != nil {
+		return nil, fmt.Errorf("webhook endpoint %s: the retired secrets are not JSON", row.ID) // err would show some of them
+	}
+	var err error
+	if st.Secret, err = event.ParseSecret(row.Secret); err != nil {
+		return nil, fmt.Errorf("webhook endpoint %s: %w", row.ID, err)
+	}
+	for _, r := range retired {
+		secret, err := event.ParseSecret(r.Secret)
+		if err != nil {
+			return nil, fmt.Errorf("webhook endpoint %s: %w", row.ID, err)
+		}
+		st.Retired = append(st.Retired, event.RetiredSecret{Secret: secret, Until: r.Until.UTC()})
+	}
+	if row.DisabledAt != nil {
+		st.Disabled = &event.Disabled{At: row.DisabledAt.UTC(), Reason: event.DisabledReason(row.DisabledReason)}
+	}
+	return event.RestoreEndpoint(st), nil
+}
+
+// encodedEndpoint holds the members of an endpoint that are kept in another form.
+type encodedEndpoint struct {
+	events, retired string
+	disabledAt      *time.Time
+	disabledReason  string
+}
+
+func encodeEndpoint(st event.EndpointState) (e encodedEndpoint, err error) {
+	events := append([]event.Type{}, st.Events...)
+	text, err := json.Marshal(events)
+	if err != nil {
+		return e, fmt.Errorf("encode the events of a webhook endpoint: %w", err)
+	}
+	e.events = string(text)
+	retired := make([]retiredSecretJSON, len(st.Retired))
+	for i, r := range st.Retired {
+		retired[i] = retiredSecretJSON{Secret: r.Secret.Reveal(), Until: r.Until.UTC()}
+	}
+	if text, err = json.Marshal(retired); err != nil {
+		return e, fmt.Errorf("encode the retired secrets of a webhook endpoint: %w", err)
+	}
+	e.retired = string(text)
+	if st.Disabled != nil {
+		e.disabledAt, e.disabledReason = &st.Disabled.At, string(st.Disabled.Reason)
+	}
+	return e, nil
+}
+
+const webhookEndpointNotFound, webhookEndpointNotFoundMessage = "webhook_endpoint_not_found", "There is no such webhook endpoint."
+
+// Insert adds an endpoint.
+func (s webhookEndpoints) Insert(ctx context.Context, e *event.Endpoint) error {
+	st := e.State()
+	kept, err := encodeEndpoint(st)
+	if err != nil {
+		return s.spoil(err)
+	}
+	_, err = s.exec(ctx, "insert webhook endpoint", `INSERT INTO webhook_endpoints (`+webhookEndpointColumns+`, search_text)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`,
+		string(st.ID), string(st.Tenant), string(st.SubTenant), st.URL, st.Description, kept.events, st.Active, st.Secret.Reveal(), kept.retired,
+		st.FailingSince, kept.disabledAt, kept.disabledReason, st.CreatedAt, st.UpdatedAt, st.Revision, searchText(st.URL, st.Description))
+	return err
+}
+
+// Get reads an endpoint.
+func (s webhookEndpoints) Get(ctx context.Context, owner tenant.ID, id event.EndpointID) (*event.Endpoint, error) {
+	var row webhookEndpointRow
+	err := s.get(ctx, "get webhook endpoint", &row, `SELECT `+webhookEndpointColumns+` FROM webhook_endpoints WHERE tenant_id = $1 AND id = $2`+s.hold(),
+		string(owner), string(id))
+	if err != nil {
+		return nil, missing(err, webhookEndpointNotFound, webhookEndpointNotFoundMessage)
+	}
+	return row.restore()
+}
+
+var webhooksSorted = map[string]string{"createdAt": "created_at", "updatedAt": "updated_at"}
+
+// List reads a page of the tenant's endpoints.
+func (s webhookEndpoints) List(ctx context.Context, owner tenant.ID, f event.EndpointFilter, q domain.Query) (domain.Page[*event.Endpoint], error) {
+	l := listOf("webhook_endpoints", webhookEndpointColumns, owner, webhooksSorted)
+	l.active = f.Active
+	l.ofSubTenant(f.SubTenant)
+	l.search(f.Search)
+	return list(ctx, s.unit, l, q, webhookEndpointRow.restore)
+}
+
+// Matching reads the endpoints that want an event. A tenant has few enough for the
+// aggregate to choose.
+func (s webhookEndpoints) Matching(ctx context.Context, owner tenant.ID, t event.Type, sub tenant.SubTenantID) ([]*event.Endpoint, error) {
+	var rows []webhookEndpointRow
+	err := s.list(ctx, "list webhook endpoints that match", &rows, `SELECT `+webhookEndpointColumns+` FROM webhook_endpoints
+		WHERE tenant_id = $1 AND is_active AND (sub_tenant_id = '' OR sub_tenant_id = $2) ORDER BY id`, string(owner), string(sub))
+	if err != nil {
+		return nil, err
+	}
+	var wanting []*event.Endpoint
+	for _, row := range rows {
+		e, err := row.restore()
+		if err != nil {
+			return nil, err
+		}
+		if e.Wants(t, sub) {
+			wanting = append(wanting, e)
+		}
+	}
+	return wanting, nil
+}
+
+// Update writes an endpoint whose stored revision is the aggregate's.
+func (s webhookEndpoints) Update(ctx context.Context, e *event.Endpoint) error {
+	st := e.State()
+	kept, err := encodeEndpoint(st)
+	if err != nil {
+		return s.spoil(err)
+	}
+	n, err := s.exec(ctx, "update webhook endpoint", `UPDATE webhook_endpoints
+		SET sub_tenant_id = $1, url = $2, description = $3, search_text = $4, events = $5, is_active = $6, secret = $7, retired_secrets = $8,
+			failing_since = $9, disabled_at = $10, disabled_reason = $11, updated_at = $12, revision = revision + 1
+		WHERE tenant_id = $13 AND id = $14 AND revision = $15`,
+		string(st.SubTenant), st.URL, st.Description, searchText(st.URL, st.Description), kept.events, st.Active, st.Secret.Reveal(), kept.retired,
+		st.FailingSince, kept.disabledAt, kept.disabledReason, st.UpdatedAt, string(st.Tenant), string(st.ID), st.Revision)
+	return s.updated(n, err, e.Saved, func() error {
+		_, err := s.Get(ctx, st.Tenant, st.ID)
+		return err
+	})
+}
+
+// Delete removes an endpoint; the schema's cascades remove its deliveries.
+func (s webhookEndpoints) Delete(ctx context.Context, owner tenant.ID, id event.EndpointID) error {
+	n, err := s.exec(ctx, "delete webhook endpoint", `DELETE FROM webhook_endpoints WHERE tenant_id = $1 AND id = $2`, string(owner), string(id))
+	return s.deleted(n, err, webhookEndpointNotFound, webhookEndpointNotFoundMessage)
+}

@@ -1,0 +1,140 @@
+package sqlstore
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/event"
+	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/ports/outbound"
+)
+
+type webhookEvents struct{ *unit }
+
+var _ outbound.EventRepository = webhookEvents{}
+
+const webhookEventColumns = `e.id, e.tenant_id, e.sub_tenant_id, e.type, e.happened_at, e.data`
+
+type webhookEventRow struct {
+	ID         string    `db:"id"`
+	Tenant     string    `db:"tenant_id"`
+	SubTenant  string    `db:"sub_tenant_id"`
+	Type       string    `db:"type"`
+	HappenedAt time.Time `db:"happened_at"`
+	Data       string    `db:"data"`
+}
+
+func (row webhookEventRow) restore() *event.Event {
+	return event.Restore(event.State{
+		ID: event.ID(row.ID), Tenant: tenant.ID(row.Tenant), SubTenant: tenant.SubTenantID(row.SubTenant), Type: event.Type(row.Type),
+		At: row.HappenedAt.UTC(), Data: domain.RestoreDocument(row.Data),
+	})
+}
+
+// Append adds events. A unit makes few of them.
+func (s webhookEvents) Append(ctx context.Context, events ...*event.Event) error {
+	for _, e := range events {
+		st := e.State()
+		if _, err := s.exec(ctx, "append event", `INSERT INTO webhook_events (tenant_id, id, sub_tenant_id, type, happened_at, data, waits)
+			VALUES ($1, $2, $3, $4, $5, $6, true)`,
+			string(st.Tenant), string(st.ID), string(st.SubTenant), string(st.Type), st.At, st.Data.String()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Get reads an event.
+func (s webhookEvents) Get(ctx context.Context, owner tenant.ID, id event.ID) (*event.Event, error) {
+	var row webhookEventRow
+	err := s.get(ctx, "get event", &row, `SELECT `+webhookEventColumns+` FROM webhook_events e WHERE e.tenant_id = $1 AND e.id = $2`,
+		string(owner), string(id))
+	if err != nil {
+		return nil, missing(err, "event_not_found", "There is no such event.")
+	}
+	return row.restore(), nil
+}
+
+// inReserve is how many times as many events are looked at as are asked for, so that
+// some are left where other units have the first ones.
+const inReserve = 4
+
+// waitingEvents selects the oldest events of each tenant that has any. It finds the
+// tenants by leaping through the index, so that it costs what it returns, however many
+// events wait behind. CROSS JOIN keeps SQLite from beginning with the events.
+const waitingEvents = `WITH RECURSIVE
+	owners (tenant_id) AS (
+		SELECT * FROM (SELECT n.tenant_id FROM webhook_events n WHERE n.waits ORDER BY n.tenant_id, n.happened_at LIMIT 1) AS first
+		UNION ALL
+		SELECT (SELECT n.tenant_id FROM webhook_events n WHERE n.waits AND n.tenant_id > o.tenant_id ORDER BY n.tenant_id, n.happened_at LIMIT 1)
+		FROM owners o WHERE o.tenant_id IS NOT NULL
+	),
+	turns AS (
+		SELECT w.tenant_id, w.id, w.happened_at, row_number() OVER (PARTITION BY w.tenant_id ORDER BY w.happened_at, w.id) AS turn
+		FROM owners o CROSS JOIN webhook_events w WHERE w.tenant_id = o.tenant_id AND w.id `
+
+// Waiting claims events that wait.
+func (s webhookEvents) Waiting(ctx context.Context, limit int) ([]*event.Event, error) {
+	dialect := s.store.dialect
+	var rows []webhookEventRow
+	err := s.list(ctx, "claim waiting events", &rows, waitingEvents+
+		dialect.AmongFirst(`SELECT f.id FROM webhook_events f WHERE f.waits AND f.tenant_id = o.tenant_id ORDER BY f.happened_at, f.id LIMIT $2`)+`
+		),
+		foremost AS (SELECT tenant_id, id, turn FROM turns ORDER BY turn, happened_at, id LIMIT $2)
+		SELECT `+webhookEventColumns+` FROM foremost t CROSS JOIN webhook_events e
+		WHERE e.tenant_id = t.tenant_id AND e.id = t.id AND e.waits ORDER BY t.turn, e.happened_at, e.id LIMIT $1`+dialect.ClaimRows, limit, inReserve*limit)
+	if err != nil {
+		return nil, err
+	}
+	found := make([]*event.Event, len(rows))
+	for i, row := range rows {
+		found[i] = row.restore()
+	}
+	return found, nil
+}
+
+// keyRow is a row of [Dialect.Rows] that names a record.
+type keyRow struct {
+	Tenant string `json:"tenant_id" db:"tenant_id"`
+	ID     string `json:"id" db:"id"`
+}
+
+// keys is the table expression over records' keys, and the parameter that holds them.
+func (u *unit) keys(rows []keyRow) (table, parameter string, err error) {
+	text, err := json.Marshal(rows)
+	if err != nil {
+		return "", "", fmt.Errorf("encode keys: %w", err)
+	}
+	return u.store.dialect.Rows(Column{Name: "tenant_id"}, Column{Name: "id"}), string(text), nil
+}
+
+// Settle marks events, all in one statement.
+func (s webhookEvents) Settle(ctx context.Context, events ...*event.Event) error {
+	if len(events) == 0 {
+		return nil
+	}
+	keys := make([]keyRow, len(events))
+	for i, e := range events {
+		keys[i] = keyRow{string(e.Tenant()), string(e.ID())}
+	}
+	table, parameter, err := s.keys(keys)
+	if err != nil {
+		return s.spoil(err)
+	}
+	_, err = s.exec(ctx, "settle events", `UPDATE webhook_events AS e SET waits = false FROM `+table+`
+		WHERE e.tenant_id = r.tenant_id AND e.id = r.id AND e.waits`, parameter)
+	return err
+}
+
+// Sweep removes old events; the schema's cascades remove their deliveries.
+func (s webhookEvents) Sweep(ctx context.Context, before time.Time, limit int) (int, error) {
+	n, err := s.exec(ctx, "sweep events", `DELETE FROM webhook_events WHERE (tenant_id, id) IN (
+			SELECT e.tenant_id, e.id FROM webhook_events e
+			WHERE e.happened_at < $1 AND NOT e.waits AND NOT EXISTS (
+				SELECT 1 FROM webhook_deliveries d WHERE d.tenant_id = e.tenant_id AND d.event_id = e.id AND d.status = 'pending')
+			ORDER BY e.happened_at LIMIT $2)`, before, limit)
+	return int(n), err
+}

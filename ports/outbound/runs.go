@@ -1,0 +1,189 @@
+package outbound
+
+import (
+	"context"
+	"time"
+
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/run"
+	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/domain/trigger"
+	"github.com/sluicehq/sluice/domain/workflow"
+)
+
+// RunStores are the repositories of runs in one unit of work. What [Stores] says of
+// all repositories holds for them, except that the fence of a run is its Seq and not a
+// revision. Runs go with their tenant. They do not go with their workflow, version or
+// trigger, whose identifiers they keep.
+type RunStores struct {
+	Runs  RunRepository
+	Queue RunQueue
+	Live  RunOverview
+}
+
+// DedupeRetention is how long a trigger's dedupe key stands for the run that was
+// first started with it (execution rules, "Starting a run").
+const DedupeRetention = 24 * time.Hour
+
+// RunRepository keeps runs and their histories.
+type RunRepository interface {
+	// Start adds runs, each of which can be claimed at once, and says in their order what
+	// became of them. A run whose trigger has started another one with the same dedupe key
+	// less than [DedupeRetention] before its creation is not added: of several units that
+	// start one at the same time, one adds it and the others learn its id when that unit
+	// has ended. A run without a trigger, or without a dedupe key, is always added.
+	Start(ctx context.Context, runs ...*run.Run) ([]StartedRun, error)
+
+	// Get returns NotFound with the code run_not_found for an unknown id.
+	Get(ctx context.Context, owner tenant.ID, id run.ID) (*run.Run, error)
+
+	// List returns a page of a tenant's runs, to be sorted by createdAt or updatedAt.
+	List(ctx context.Context, owner tenant.ID, f RunFilter, q domain.Query) (domain.Page[RunSummary], error)
+
+	// Record writes a step that a run has made, with its history. It is refused as a
+	// Conflict with the code stale_run when the run has made another step since it was
+	// read, or when the lease under which the step was made is not good any more, and as
+	// NotFound with the code run_not_found when there is no such run. After a refusal the
+	// unit does not commit, whatever else it wrote.
+	Record(ctx context.Context, s RunStep) error
+
+	// Paused returns the paused runs about an entity, those created first first, ties by
+	// id; at most limit. In a unit that writes they are held as by Get.
+	Paused(ctx context.Context, owner tenant.ID, entity string, limit int) ([]*run.Run, error)
+
+	// History returns the entries of a run after one, which counts from 1, in order: all of
+	// them for 0. A run that does not exist has none.
+	History(ctx context.Context, owner tenant.ID, id run.ID, after int64) ([]run.Entry, error)
+}
+
+// StartedRun says what became of a run that was to be started.
+type StartedRun struct {
+	ID    run.ID // of the run that the dedupe key stands for
+	Added bool   // it is the one that was given; else one that was started before
+}
+
+// RunFilter narrows a list of runs; the zero value takes all of them.
+type RunFilter struct {
+	Status    run.Status          // empty for any
+	Workflow  workflow.ID         // empty for any
+	Version   workflow.VersionID  // empty for any
+	Trigger   trigger.ID          // empty for any
+	Entity    *string             // nil for any
+	SubTenant *tenant.SubTenantID // nil for any
+	From      *time.Time          // those that were created then or later
+	To        *time.Time          // those that were created before
+}
+
+// RunSummary is what a list shows of a run: everything but its payload and what its
+// nodes did, which can be megabytes.
+type RunSummary struct {
+	ID         run.ID
+	Tenant     tenant.ID
+	SubTenant  tenant.SubTenantID // empty for none
+	Workflow   workflow.ID
+	Version    workflow.VersionID
+	Trigger    trigger.ID // empty when no trigger started the run
+	Entity     string
+	DedupeKey  string
+	Cause      run.Cause
+	Status     run.Status
+	Seq        int64
+	Failure    *run.Failure // of a failed run
+	CreatedAt  time.Time
+	UpdatedAt  time.Time
+	StartedAt  *time.Time // nil while pending
+	FinishedAt *time.Time // nil until finished
+	WakeAt     *time.Time // see run.Run.WakeAt
+}
+
+// RunStep is a step that a run has made.
+type RunStep struct {
+	Run     *run.Run    // as it is after the step
+	From    int64       // its Seq when it was read
+	History []run.Entry // what the step appended; may be empty
+	Lease   RunLease    // under which a worker made the step; the zero value for everybody else
+
+	// Keep says that the worker goes on with the run. Else its lease ends with the step,
+	// as every lease does when the run has finished. A step of somebody else leaves the
+	// lease of an unfinished run as it is.
+	Keep bool
+}
+
+// RunQueue lends runs to workers. It is for the gateway itself, hence not scoped to
+// one tenant, and every time in it is by the clock of the database, so that workers
+// whose clocks differ agree.
+//
+// A run is due from its start until it has begun, at once when an attempt was begun
+// and has no result, and else at its run.Run.WakeAt. It is free when it is due and not
+// leased. A worker renews its leases while it works; when it dies they end, and its
+// runs are free for others. What a worker does under a lease that another one has
+// taken over meanwhile, cannot be recorded.
+type RunQueue interface {
+	// Claim lends at most limit free runs of active tenants. The tenants take turns: the
+	// first run of each comes before the second of any, those that are leased to anybody
+	// counted in, so that a tenant of whom many runs are worked on waits for one of whom
+	// few are. Within a turn the tenants come by id, beginning behind the one that this
+	// process served last. The runs of one tenant come by when they became free, ties by
+	// id. No more than perTenant runs of a tenant are leased at the same time, whoever
+	// claims. Two units never claim the same run; one that another unit is changing is left
+	// out without waiting. Units that claim may wait for one another, so they should do
+	// nothing else.
+	Claim(ctx context.Context, c RunClaim) ([]LentRun, error)
+
+	// Renew lets leases end after a time from now, and returns those that are still good
+	// with the Seq of their runs: one that differs from what the worker knows means that
+	// somebody else has recorded a step. A lease is good until another worker claims the
+	// run, the run finishes, or a step is recorded without keeping it; that its time has
+	// passed does not end it alone. A time of 0 gives the runs back.
+	Renew(ctx context.Context, leases []RunLease, period time.Duration) ([]RenewedLease, error)
+
+	// Next returns the earliest time at which a run of an active tenant is free; ok is
+	// false when none will ever be. It does not look at the bound of [RunClaim].
+	Next(ctx context.Context) (at time.Time, ok bool, err error)
+
+	// Now reads the clock of the database, to the millisecond.
+	Now(ctx context.Context) (time.Time, error)
+}
+
+// RunClaim says how many runs are wanted, for whom and for how long.
+type RunClaim struct {
+	Worker    string        // who claims, for people
+	Period    time.Duration // after which the leases end
+	Limit     int
+	PerTenant int // how many runs of one tenant may be leased at the same time
+}
+
+// LentRun is a run that was lent.
+type LentRun struct {
+	Run   *run.Run
+	Lease RunLease
+	Until time.Time // when the lease ends
+	At    time.Time // when it was lent
+}
+
+// RunLease is the right to move a run on. The zero value is nobody's.
+type RunLease struct {
+	Tenant tenant.ID
+	Run    run.ID
+	Number int64 // counts how often the run was lent
+}
+
+// RenewedLease is a lease that is still good.
+type RenewedLease struct {
+	RunLease
+	Seq int64 // of the run
+}
+
+// RunOverview answers what the gateway asks of many runs at once.
+type RunOverview interface {
+	// Unfinished says of each trigger, in their order, whether one of its runs has not
+	// finished.
+	Unfinished(ctx context.Context, of []*trigger.Trigger) ([]bool, error)
+
+	// OfWorkflow returns at most limit unfinished runs of a workflow, by id.
+	OfWorkflow(ctx context.Context, owner tenant.ID, of workflow.ID, limit int) ([]run.ID, error)
+
+	// Sweep removes at most limit runs of a tenant that finished before the time, with
+	// their histories and their dedupe keys, and returns how many.
+	Sweep(ctx context.Context, owner tenant.ID, before time.Time, limit int) (int, error)
+}

@@ -1,0 +1,292 @@
+package portstest
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/sluicehq/sluice/domain/node"
+	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/ports/outbound"
+)
+
+// ChangingStore is a store that tells what changes.
+type ChangingStore interface {
+	outbound.UnitOfWork
+	outbound.Changes
+}
+
+// OpenChanges opens an empty store twice, as two processes would have it. Both are
+// closed when the test ends.
+type OpenChanges func(t *testing.T) (here, there ChangingStore)
+
+// toldWithin is how late a change that another process made may be told
+// (outbound.Changes).
+const toldWithin = time.Second
+
+// Watch is an outbound.Watcher that tests ask what it was told.
+type Watch struct {
+	mu      sync.Mutex
+	trusted bool
+	told    map[tenant.ID]int
+	trusts  int
+	news    chan struct{} // closed and replaced with every call
+}
+
+var _ outbound.Watcher = (*Watch)(nil)
+
+// NewWatch returns a watch that has not been told anything.
+func NewWatch() *Watch {
+	return &Watch{told: make(map[tenant.ID]int), news: make(chan struct{})}
+}
+
+// Changed counts what it is told of a tenant.
+func (w *Watch) Changed(owner tenant.ID) { w.note(func() { w.told[owner]++ }) }
+
+// Trust keeps what it is told.
+func (w *Watch) Trust(all bool) {
+	w.note(func() { w.trusted, w.trusts = all, w.trusts+1 })
+}
+
+func (w *Watch) note(fn func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	fn()
+	close(w.news)
+	w.news = make(chan struct{})
+}
+
+// Told says how often it was told of a tenant.
+func (w *Watch) Told(owner tenant.ID) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.told[owner]
+}
+
+// Trusted says what it was told last of whether every change is told.
+func (w *Watch) Trusted() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.trusted
+}
+
+// Trusts says how often it was told whether every change is told.
+func (w *Watch) Trusts() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.trusts
+}
+
+// Await waits until something is true, at most for a time, and says whether it was.
+func (w *Watch) Await(most time.Duration, fn func() bool) bool {
+	deadline := time.After(most)
+	for {
+		w.mu.Lock()
+		news := w.news
+		w.mu.Unlock()
+		if fn() {
+			return true
+		}
+		select {
+		case <-news:
+		case <-deadline:
+			return fn()
+		}
+	}
+}
+
+// Follow makes a watch follow changes, until the test ends or stop is called, which
+// waits for the end. It returns once every change is told.
+func Follow(t *testing.T, changes outbound.Changes) (w *Watch, stop func()) {
+	t.Helper()
+	w = NewWatch()
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	ended := make(chan error, 1)
+	go func() { ended <- changes.Follow(ctx, w) }()
+	stop = sync.OnceFunc(func() {
+		cancel()
+		select {
+		case err := <-ended:
+			if err != nil {
+				t.Errorf("following ended with %v", err)
+			}
+		case <-time.After(5 * time.Second):
+			t.Error("following did not end with its context")
+		}
+	})
+	t.Cleanup(stop)
+	if !w.Await(30*time.Second, w.Trusted) {
+		t.Fatal("it was never told that every change is told")
+	}
+	return w, stop
+}
+
+// Changes is the contract of outbound.Changes.
+func Changes(t *testing.T, open OpenChanges) {
+	for _, c := range changesToTell() {
+		t.Run(c.claim+" is told", func(t *testing.T) {
+			t.Parallel()
+			here, there := open(t)
+			f := fixture{t, here}
+			mine, theirs := c.prepare(f), c.prepare(f)
+			w, _ := Follow(t, here)
+			if err := here.Do(t.Context(), mine.change); err != nil {
+				t.Fatal(err)
+			}
+			if w.Told(mine.owner) == 0 {
+				t.Error("it was not told before the unit returned")
+			}
+			if err := there.Do(t.Context(), theirs.change); err != nil {
+				t.Fatal(err)
+			}
+			if !w.Await(toldWithin, func() bool { return w.Told(theirs.owner) > 0 }) {
+				t.Errorf("it was not told within %s of another process's commit", toldWithin)
+			}
+		})
+	}
+	t.Run("the use of a key is told to nobody", func(t *testing.T) {
+		t.Parallel()
+		here, there := open(t)
+		f := fixture{t, here}
+		used, other := f.key(f.tenant().ID(), tenant.Secret, nil), f.tenant()
+		w, _ := Follow(t, here)
+		for _, store := range []ChangingStore{here, there} {
+			err := store.Do(t.Context(), func(ctx context.Context, st outbound.Stores) error {
+				return st.Credentials.NoteUse(ctx, used.Tenant(), used.ID(), noon)
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		awaitMarker(t, there, w, other)
+		if n := w.Told(used.Tenant()); n != 0 {
+			t.Errorf("it was told %d times", n)
+		}
+	})
+	t.Run("everybody who follows is told, until they stop", func(t *testing.T) {
+		t.Parallel()
+		here, there := open(t)
+		f := fixture{t, here}
+		first, second := f.tenant(), f.tenant()
+		left, leave := Follow(t, here)
+		stays, _ := Follow(t, here)
+		elsewhere, _ := Follow(t, there)
+		awaitMarker(t, here, left, first)
+		if stays.Told(first.ID()) == 0 || !elsewhere.Await(toldWithin, func() bool { return elsewhere.Told(first.ID()) > 0 }) {
+			t.Error("not everybody was told")
+		}
+		leave()
+		if left.Trusted() {
+			t.Error("who does not follow any more was not told so")
+		}
+		awaitMarker(t, here, stays, second)
+		if left.Told(second.ID()) != 0 {
+			t.Error("it was told of a change after it stopped")
+		}
+	})
+	t.Run("nothing is promised to who comes too late", func(t *testing.T) {
+		t.Parallel()
+		here, _ := open(t)
+		gone, cancel := context.WithCancel(t.Context())
+		cancel()
+		w := NewWatch()
+		if err := here.Follow(gone, w); err != nil || w.Trusted() {
+			t.Errorf("trusted is %v, %v", w.Trusted(), err)
+		}
+	})
+}
+
+// awaitMarker changes a tenant and waits until the watch is told: what changed before
+// has been told by then.
+func awaitMarker(t *testing.T, store outbound.UnitOfWork, w *Watch, ten *tenant.Tenant) {
+	t.Helper()
+	err := store.Do(t.Context(), func(ctx context.Context, st outbound.Stores) error {
+		mine, err := st.Tenants.Get(ctx, ten.ID())
+		if err != nil {
+			return err
+		}
+		mine.Suspend(noon)
+		return st.Tenants.Update(ctx, mine)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !w.Await(30*time.Second, func() bool { return w.Told(ten.ID()) > 0 }) {
+		t.Fatal("it was not told of a change")
+	}
+}
+
+// tellable is a change that is about to be made.
+type tellable struct {
+	owner  tenant.ID
+	change func(context.Context, outbound.Stores) error
+}
+
+// changesToTell are the changes that have to be told. prepare stores what one needs,
+// for a tenant of its own.
+func changesToTell() []struct {
+	claim   string
+	prepare func(f fixture) tellable
+} {
+	onTenant := func(change func(context.Context, outbound.Stores, *tenant.Tenant) error) func(fixture) tellable {
+		return func(f fixture) tellable {
+			id := f.tenant().ID()
+			return tellable{id, func(ctx context.Context, st outbound.Stores) error {
+				ten, err := st.Tenants.Get(ctx, id)
+				if err != nil {
+					return err
+				}
+				return change(ctx, st, ten)
+			}}
+		}
+	}
+	onNode := func(change func(context.Context, outbound.Stores, *node.Custom) error) func(fixture) tellable {
+		return func(f fixture) tellable {
+			n := node.RestoreCustom(f.customNode(f.tenant().ID(), "acme.a", "1.0.0", true))
+			f.write(func(ctx context.Context, st outbound.Stores) error { return st.CustomNodes.Insert(ctx, n) })
+			return tellable{n.Tenant(), func(ctx context.Context, st outbound.Stores) error { return change(ctx, st, n) }}
+		}
+	}
+	return []struct {
+		claim   string
+		prepare func(f fixture) tellable
+	}{
+		{"suspending a tenant", onTenant(func(ctx context.Context, st outbound.Stores, ten *tenant.Tenant) error {
+			ten.Suspend(noon)
+			return st.Tenants.Update(ctx, ten)
+		})},
+		{"new settings", onTenant(func(ctx context.Context, st outbound.Stores, ten *tenant.Tenant) error {
+			settings := ten.Settings()
+			settings.Language = tenant.Spanish
+			if err := ten.Configure(settings, func(string) bool { return true }, noon); err != nil {
+				return err
+			}
+			return st.Tenants.Update(ctx, ten)
+		})},
+		{"the end of a tenant", onTenant(func(ctx context.Context, st outbound.Stores, ten *tenant.Tenant) error {
+			return st.Tenants.Delete(ctx, ten.ID())
+		})},
+		{"a new key", func(f fixture) tellable {
+			k := f.newKey(f.tenant().ID(), tenant.Secret, nil)
+			return tellable{k.Tenant(), func(ctx context.Context, st outbound.Stores) error { return st.APIKeys.Insert(ctx, k) }}
+		}},
+		{"the revocation of a key", func(f fixture) tellable {
+			k := f.key(f.tenant().ID(), tenant.Secret, nil)
+			return tellable{k.Tenant(), func(ctx context.Context, st outbound.Stores) error {
+				k.Revoke(noon)
+				return st.APIKeys.Update(ctx, k)
+			}}
+		}},
+		{"a new custom node", func(f fixture) tellable {
+			n := node.RestoreCustom(f.customNode(f.tenant().ID(), "acme.a", "1.0.0", true))
+			return tellable{n.Tenant(), func(ctx context.Context, st outbound.Stores) error { return st.CustomNodes.Insert(ctx, n) }}
+		}},
+		{"another custom node", onNode(func(ctx context.Context, st outbound.Stores, n *node.Custom) error {
+			return st.CustomNodes.Update(ctx, n)
+		})},
+		{"the end of a custom node", onNode(func(ctx context.Context, st outbound.Stores, n *node.Custom) error {
+			return st.CustomNodes.Delete(ctx, n.Tenant(), n.ID())
+		})},
+	}
+}

@@ -1,0 +1,386 @@
+package portstest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/domain/trigger"
+	"github.com/sluicehq/sluice/domain/workflow"
+	"github.com/sluicehq/sluice/ports/outbound"
+)
+
+// OpenIntakes opens an empty store and two intakes into it, each as a process of its
+// own would have it. They are closed when the test ends.
+type OpenIntakes func(t *testing.T) (work outbound.UnitOfWork, here, there outbound.TriggerIntake)
+
+// intakeFixture is a store with two intakes.
+type intakeFixture struct {
+	fixture
+	here, there outbound.TriggerIntake
+}
+
+func intakeCases(t *testing.T, open OpenIntakes, claims map[string]func(f intakeFixture)) {
+	t.Helper()
+	for claim, check := range claims {
+		t.Run(claim, func(t *testing.T) {
+			t.Parallel()
+			work, here, there := open(t)
+			check(intakeFixture{fixture{t, work}, here, there})
+		})
+	}
+}
+
+// manyRequests is how many requests arrive at the same time.
+const manyRequests = 200
+
+// TriggerIntake is the contract of outbound.TriggerIntake.
+func TriggerIntake(t *testing.T, open OpenIntakes) {
+	t.Run("Effect", func(t *testing.T) { intakeEffect(t, open) })
+	t.Run("Keys", func(t *testing.T) { intakeKeys(t, open) })
+	t.Run("Crowd", func(t *testing.T) { intakeCrowd(t, open) })
+}
+
+// intakeEffect is what one trigger leaves behind.
+func intakeEffect(t *testing.T, open OpenIntakes) {
+	intakeCases(t, open, map[string]func(f intakeFixture){
+		"every field comes back, with a key and without": func(f intakeFixture) {
+			ver := f.newVersion()
+			for _, once := range []domain.Once{{}, onceWith("k", "same")} {
+				trg := f.newTrigger(ver, "Morgens früh")
+				f.wantVerdict(trg, once, true)
+				f.wantStored(trg)
+			}
+		},
+		"an active schedule is due, as that of a unit is": func(f intakeFixture) {
+			ver := f.newVersion()
+			f.publish(ver)
+			trg := f.newTrigger(ver, "Morgens früh")
+			f.wantVerdict(trg, domain.Once{}, true)
+			f.write(func(ctx context.Context, st outbound.Stores) error {
+				found, err := st.Schedules.Due(ctx, noon.AddDate(0, 0, 1), 9)
+				if err == nil && (len(found) != 1 || found[0].Trigger.ID() != trg.ID()) {
+					f.Errorf("due are %+v", found)
+				}
+				return err
+			})
+		},
+		"the total counts it": func(f intakeFixture) {
+			ver := f.newVersion()
+			for range 3 {
+				f.wantVerdict(f.newTrigger(ver, "Orders"), domain.Once{}, true)
+			}
+			f.wantTotal(ver.Tenant(), 3)
+		},
+		"a version that is not there, or is another tenant's, is left to a unit": func(f intakeFixture) {
+			mine, other := f.newVersion(), f.newVersion()
+			for claim, version := range map[string]workflow.VersionID{"absent": "wfv_absent", "of another tenant": other.ID()} {
+				st := f.newTrigger(mine, "Orders").State()
+				st.Version = version
+				f.wantVerdict(trigger.Restore(st), onceWith(claim, "same"), false)
+				f.wantVerdict(trigger.Restore(st), domain.Once{}, false)
+				f.wantFree(mine.Tenant(), onceWith(claim, "same"))
+			}
+			f.wantTotal(mine.Tenant(), 0)
+			f.wantTotal(other.Tenant(), 0)
+		},
+		"an answer that cannot be rendered has no effect": func(f intakeFixture) {
+			ver := f.newVersion()
+			broken := onceWith("k", "same")
+			broken.Answer = func(any) ([]byte, error) { return nil, errOnPurpose }
+			if done, err := f.here.Insert(f.Context(), f.newTrigger(ver, "Orders"), broken); done || err != nil && !errors.Is(err, errOnPurpose) {
+				f.Errorf("done is %v, %v", done, err)
+			}
+			f.wantFree(ver.Tenant(), broken)
+			f.wantTotal(ver.Tenant(), 0)
+		},
+		"the verdict is true to the effect although the client is gone": func(f intakeFixture) {
+			ver := f.newVersion()
+			gone, cancel := context.WithCancel(f.Context())
+			cancel()
+			trg := f.newTrigger(ver, "Orders")
+			done, err := f.here.Insert(gone, trg, onceWith("k", "same"))
+			_, missing := f.getTrigger(trg.Tenant(), trg.ID())
+			if err == nil && done != (missing == nil) {
+				f.Errorf("done is %v, and the trigger: %v", done, missing)
+			}
+		},
+	})
+}
+
+// intakeKeys is what idempotency keys do.
+func intakeKeys(t *testing.T, open OpenIntakes) {
+	intakeCases(t, open, map[string]func(f intakeFixture){
+		"a unit replays the outcome, and the intake leaves a repeat to it": func(f intakeFixture) {
+			ver := f.newVersion()
+			f.wantVerdict(f.newTrigger(ver, "Orders"), answering("k", "same"), true)
+			f.wantVerdict(f.newTrigger(ver, "Orders"), answering("k", "same"), false)
+			f.wantVerdict(f.newTrigger(ver, "Orders"), answering("k", "other"), false)
+			f.wantReplayOf(ver.Tenant(), "Orders", noon.Add(23*time.Hour))
+			err := f.do(ver.Tenant(), answering("k", "other"), noon, func() {})
+			f.wantError(err, domain.Invalid, "idempotency_key_reused")
+			f.wantTotal(ver.Tenant(), 1)
+		},
+		"the outcome of a unit is respected": func(f intakeFixture) {
+			ver := f.newVersion()
+			if err := f.do(ver.Tenant(), onceWith("k", "same"), noon, func() {}); err != nil {
+				f.Fatal(err)
+			}
+			f.wantVerdict(f.newTrigger(ver, "Orders"), onceWith("k", "same"), false)
+			f.wantReplay(f.do(ver.Tenant(), onceWith("k", "same"), noon, func() {}))
+			f.wantTotal(ver.Tenant(), 0)
+		},
+		"an outcome that has expired is replaced, one that is about to is not": func(f intakeFixture) {
+			ver := f.newVersion()
+			f.wantVerdict(f.newTrigger(ver, "First"), answering("k", "same"), true)
+			for _, c := range []struct {
+				age  time.Duration
+				name string
+				done bool
+			}{{domain.OnceRetention - time.Millisecond, "Second", false}, {domain.OnceRetention, "Third", true}} {
+				st := f.newTrigger(ver, c.name).State()
+				st.CreatedAt = noon.Add(c.age)
+				st.UpdatedAt, st.ActivatedAt = st.CreatedAt, st.CreatedAt
+				f.wantVerdict(trigger.Restore(st), answering("k", "same"), c.done)
+			}
+			f.wantReplayOf(ver.Tenant(), "Third", noon.Add(domain.OnceRetention+time.Hour))
+			f.wantTotal(ver.Tenant(), 2)
+		},
+		"another tenant and another scope are free": func(f intakeFixture) {
+			ver, other := f.newVersion(), f.newVersion()
+			elsewhere := onceWith("k", "same")
+			elsewhere.Scope = "POST /others"
+			f.wantVerdict(f.newTrigger(ver, "Orders"), onceWith("k", "same"), true)
+			f.wantVerdict(f.newTrigger(ver, "Orders"), elsewhere, true)
+			f.wantVerdict(f.newTrigger(other, "Orders"), onceWith("k", "same"), true)
+		},
+		"of many with one key, in two processes and beside units, one takes effect": func(f intakeFixture) {
+			ver := f.newVersion()
+			effects := f.together(60, func(i int) bool {
+				trg := f.newTrigger(ver, "Orders")
+				intake := []outbound.TriggerIntake{f.here, f.there, nil}[i%3]
+				if intake != nil {
+					done, err := intake.Insert(f.Context(), trg, onceWith("k", "same"))
+					if err != nil {
+						f.Error(err)
+					}
+					return done
+				}
+				return f.work.Do(f.Context(), func(ctx context.Context, st outbound.Stores) error {
+					if err := st.Outcomes.Claim(ctx, trg.Tenant(), onceWith("k", "same"), noon); err != nil {
+						return err
+					}
+					return errors.Join(st.Triggers.Insert(ctx, trg), st.Outcomes.Keep(ctx, trg.Tenant(), onceWith("k", "same"), trg, noon))
+				}) == nil
+			})
+			if len(effects) != 1 {
+				f.Errorf("%d say that they took effect", len(effects))
+			}
+			f.wantTotal(ver.Tenant(), 1)
+		},
+	})
+}
+
+// intakeCrowd is what happens when many ask at once.
+func intakeCrowd(t *testing.T, open OpenIntakes) {
+	intakeCases(t, open, map[string]func(f intakeFixture){
+		"each of many, of several tenants, gets its own verdict": func(f intakeFixture) {
+			versions := []*workflow.Version{f.newVersion(), f.newVersion(), f.newVersion()}
+			all := make([]*trigger.Trigger, manyRequests)
+			for i := range all {
+				st := f.newTrigger(versions[i%3], fmt.Sprint("trigger ", i)).State()
+				if i%10 == 9 {
+					st.Version = "wfv_absent"
+				}
+				all[i] = trigger.Restore(st)
+			}
+			said := f.together(manyRequests, func(i int) bool {
+				var once domain.Once
+				if i%2 == 0 {
+					once = answering(fmt.Sprint("k", i), "same")
+				}
+				done, err := []outbound.TriggerIntake{f.here, f.here, f.there}[i%3].Insert(f.Context(), all[i], once)
+				if err != nil {
+					f.Errorf("trigger %d: %v", i, err)
+				}
+				return done
+			})
+			wanted := make(map[tenant.ID]int)
+			for i, trg := range all {
+				if there := i%10 != 9; said[i] != there {
+					f.Errorf("trigger %d: done is %v", i, said[i])
+				} else if there {
+					wanted[trg.Tenant()]++
+					f.wantStored(trg)
+				}
+			}
+			for owner, n := range wanted {
+				f.wantTotal(owner, n)
+			}
+		},
+		"pairs that arrive at once, again and again, are told the truth": func(f intakeFixture) {
+			ver := f.newVersion()
+			const rounds = 100
+			for range rounds {
+				if said := f.together(2, func(int) bool {
+					done, err := f.here.Insert(f.Context(), f.newTrigger(ver, "Orders"), domain.Once{})
+					if err != nil {
+						f.Error(err)
+					}
+					return done
+				}); len(said) != 2 {
+					f.Fatalf("of two %d say that they took effect", len(said))
+				}
+			}
+			f.wantTotal(ver.Tenant(), 2*rounds)
+		},
+		"one that the database refuses leaves the others unharmed": func(f intakeFixture) {
+			ver := f.newVersion()
+			all := make([]*trigger.Trigger, 40)
+			for i := range all {
+				st := f.newTrigger(ver, "Orders").State()
+				if i%20 == 7 {
+					st.ID = all[0].ID() // taken by then, or at the same time
+				}
+				all[i] = trigger.Restore(st)
+			}
+			f.together(len(all), func(i int) bool {
+				done, err := f.here.Insert(f.Context(), all[i], domain.Once{})
+				if err == nil && !done { // as the application goes on
+					err = f.work.Do(f.Context(), func(ctx context.Context, st outbound.Stores) error { return st.Triggers.Insert(ctx, all[i]) })
+				}
+				if twin := i == 0 || i%20 == 7; err != nil && !twin {
+					f.Errorf("trigger %d: %v", i, err)
+				}
+				return done
+			})
+			f.wantTotal(ver.Tenant(), 38)
+		},
+	})
+}
+
+// newVersion stores a version of a new tenant.
+func (f fixture) newVersion() *workflow.Version {
+	f.Helper()
+	return f.version(f.workflow(f.tenant().ID(), "team"))
+}
+
+// newTrigger makes a trigger without storing it.
+func (f fixture) newTrigger(ver *workflow.Version, name string) *trigger.Trigger {
+	f.Helper()
+	config := domain.RestoreDocument(`{"zulu":1.50,"timeoutMs":5e3,"alpha":{"b":"é <&> \" \\ {,}","a":null},"scheduleConfig":{"cron":"0 8 * * *"}}`)
+	around := trigger.Surroundings{VersionExists: true, SubTenant: ver.SubTenant()}
+	draft := trigger.Draft{Version: ver.ID(), Name: name, Type: trigger.Scheduled, Config: &config}
+	trg, err := trigger.New(trigger.ID(newID("trg")), ver.Tenant(), around, draft, noon)
+	if err != nil {
+		f.Fatal(err)
+	}
+	return trg
+}
+
+// publish makes a version the active one.
+func (f fixture) publish(ver *workflow.Version) {
+	f.Helper()
+	st := ver.State()
+	st.Active, st.PublishedAt = true, &noon
+	f.write(func(ctx context.Context, stores outbound.Stores) error {
+		return stores.Versions.Update(ctx, workflow.RestoreVersion(st))
+	})
+}
+
+// answering is a key whose recorded answer tells which trigger was made.
+func answering(key, fingerprint string) domain.Once {
+	once := onceWith(key, fingerprint)
+	once.Answer = func(outcome any) ([]byte, error) {
+		trg, _ := outcome.(*trigger.Trigger)
+		if trg == nil {
+			return nil, errOnPurpose
+		}
+		return []byte("answer: " + trg.Name()), nil
+	}
+	return once
+}
+
+func (f intakeFixture) wantVerdict(trg *trigger.Trigger, once domain.Once, want bool) {
+	f.Helper()
+	if done, err := f.here.Insert(f.Context(), trg, once); done != want || err != nil {
+		f.Errorf("done is %v, %v", done, err)
+	}
+}
+
+func (f intakeFixture) wantStored(trg *trigger.Trigger) {
+	f.Helper()
+	got, err := f.getTrigger(trg.Tenant(), trg.ID())
+	if err != nil {
+		f.Error(err)
+		return
+	}
+	if diff := cmp.Diff(trg.State(), got.State()); diff != "" {
+		f.Error(diff)
+	}
+}
+
+func (f intakeFixture) wantFree(owner tenant.ID, once domain.Once) {
+	f.Helper()
+	err := f.work.View(f.Context(), func(ctx context.Context, st outbound.Stores) error {
+		return st.Outcomes.Claim(ctx, owner, once, noon)
+	})
+	if err != nil {
+		f.Errorf("the key is taken: %v", err)
+	}
+}
+
+func (f intakeFixture) wantReplayOf(owner tenant.ID, name string, at time.Time) {
+	f.Helper()
+	err := f.do(owner, answering("k", "same"), at, func() { f.Error("the repeat had an effect") })
+	var replay *domain.Replay
+	if !errors.As(err, &replay) || string(replay.Answer) != "answer: "+name {
+		f.Errorf("the repeat got %v", err)
+	}
+}
+
+// wantTotal checks how many triggers a tenant has, by the total that is kept and by
+// counting.
+func (f intakeFixture) wantTotal(owner tenant.ID, want int) {
+	f.Helper()
+	f.read(func(ctx context.Context, st outbound.Stores) error {
+		for _, filter := range []trigger.Filter{{}, {Type: trigger.Scheduled}} {
+			found, err := st.Triggers.List(ctx, owner, filter, f.query("", 1, 0))
+			if err != nil {
+				return err
+			}
+			if found.Total != want {
+				f.Errorf("%+v: the total is %d, not %d", filter, found.Total, want)
+			}
+		}
+		return nil
+	})
+}
+
+// together runs n at the same time and returns which said yes.
+func (f intakeFixture) together(n int, ask func(i int) bool) map[int]bool {
+	f.Helper()
+	var mu sync.Mutex
+	var done sync.WaitGroup
+	said, begin := make(map[int]bool), make(chan struct{})
+	for i := range n {
+		done.Go(func() {
+			<-begin
+			if ask(i) {
+				mu.Lock()
+				defer mu.Unlock()
+				said[i] = true
+			}
+		})
+	}
+	close(begin)
+	done.Wait()
+	return said
+}

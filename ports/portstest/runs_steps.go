@@ -1,0 +1,341 @@
+package portstest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/run"
+	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/domain/trigger"
+	"github.com/sluicehq/sluice/domain/workflow"
+	"github.com/sluicehq/sluice/ports/outbound"
+)
+
+// RunSteps is the contract of outbound.RunRepository for recording steps, and for
+// finding the runs that an event can resume.
+func RunSteps(t *testing.T, open OpenStore) {
+	nobody := outbound.RunLease{}
+	cases(t, open, map[string]func(f fixture){
+		"a step writes everything that can change, back and forth": func(f fixture) {
+			r := f.started(f.tenant().ID())
+			want := runState(r.Tenant())
+			want.Origin, want.Seq = r.State().Origin, 3
+			if err := f.tryStep(outbound.RunStep{Run: run.Restore(want), From: 0}); err != nil {
+				f.Fatal(err)
+			}
+			f.holds(want)
+			back := r.State()
+			back.Seq, back.Status = 4, run.StatusRunning
+			if err := f.tryStep(outbound.RunStep{Run: run.Restore(back), From: 3}); err != nil {
+				f.Fatal(err)
+			}
+			f.holds(back)
+		},
+		"the history is what the steps appended, from an entry on": func(f fixture) {
+			r := f.started(f.tenant().ID())
+			other := f.step(f.started(r.Tenant()), nobody)
+			until := noon.Add(time.Minute)
+			full := run.Entry{
+				Seq: 1, At: noon, Type: run.EntryNodeRetrying, Node: "é \"n\"", Attempt: 2, Branch: "case-0", Code: "timeout",
+				Message: `<it's> \ late`, Until: &until,
+			}
+			want := []run.Entry{full, {Seq: 2, At: noon.Add(time.Second), Type: run.EntryRunPaused}}
+			s := stepped(r, nobody, func(st *run.State) { st.Seq = 2 })
+			s.History = want
+			if err := f.tryStep(s); err != nil {
+				f.Fatal(err)
+			}
+			next := stepped(s.Run, nobody)
+			if err := f.tryStep(next); err != nil {
+				f.Fatal(err)
+			}
+			want = append(want, next.History...)
+			for after := range 4 {
+				f.same(want[after:], f.history(r.Tenant(), r.ID(), int64(after)))
+			}
+			if got := f.history(other.Tenant(), other.ID(), 0); len(got) != 1 {
+				f.Errorf("the other run has %v", got)
+			}
+		},
+		"a step of a run that has moved on is refused, and its unit does not commit": func(f fixture) {
+			r := f.started(f.tenant().ID())
+			now := f.step(r, nobody)
+			bystander := pending(r.Tenant())
+			err := f.work.Do(f.Context(), func(ctx context.Context, st outbound.Stores) error {
+				if _, err := st.Runs.Runs.Start(ctx, bystander); err != nil {
+					return err
+				}
+				f.wantError(st.Runs.Runs.Record(ctx, stepped(r, nobody)), domain.Conflict, "stale_run")
+				return nil // the failure is ignored
+			})
+			f.wantError(err, domain.Conflict, "stale_run")
+			f.holds(now.State())
+			f.wantError(errorOf(f.getRun(r.Tenant(), bystander.ID())), domain.NotFound, "run_not_found")
+			if got := f.history(r.Tenant(), r.ID(), 0); len(got) != 1 {
+				f.Errorf("the history is %v", got)
+			}
+		},
+		"of many steps from the same place one is recorded": func(f fixture) {
+			r := f.started(f.tenant().ID())
+			var mu sync.Mutex
+			recorded := 0
+			var done sync.WaitGroup
+			for range 12 {
+				done.Go(func() {
+					switch err := f.tryStep(stepped(r, nobody)); {
+					case err == nil:
+						mu.Lock()
+						recorded++
+						mu.Unlock()
+					case !errors.Is(err, domain.Conflict):
+						f.Error(err)
+					}
+				})
+			}
+			done.Wait()
+			if recorded != 1 || len(f.history(r.Tenant(), r.ID(), 0)) != 1 {
+				f.Errorf("%d were recorded", recorded)
+			}
+		},
+		"what is read in a unit that writes is not stale there": func(f fixture) {
+			r := f.started(f.tenant().ID())
+			const units = 8
+			var done sync.WaitGroup
+			for range units {
+				done.Go(func() {
+					f.write(func(ctx context.Context, st outbound.Stores) error {
+						held, err := st.Runs.Runs.Get(ctx, r.Tenant(), r.ID())
+						if err != nil {
+							return err
+						}
+						return st.Runs.Runs.Record(ctx, stepped(held, nobody))
+					})
+				})
+			}
+			done.Wait()
+			if got := f.history(r.Tenant(), r.ID(), 0); len(got) != units {
+				f.Errorf("%d steps", len(got))
+			}
+		},
+		"a unit that fails records nothing": func(f fixture) {
+			r := f.started(f.tenant().ID())
+			err := f.work.Do(f.Context(), func(ctx context.Context, st outbound.Stores) error {
+				return errors.Join(st.Runs.Runs.Record(ctx, stepped(r, nobody)), errOnPurpose)
+			})
+			if !errors.Is(err, errOnPurpose) {
+				f.Fatal(err)
+			}
+			f.holds(r.State())
+			if got := f.history(r.Tenant(), r.ID(), 0); len(got) != 0 {
+				f.Errorf("the history is %v", got)
+			}
+		},
+		"the paused runs about an entity are found, the oldest first": func(f fixture) {
+			owner, other := f.tenant().ID(), f.tenant().ID()
+			paused := func(entity string, seconds int) func(*run.State) {
+				return func(st *run.State) {
+					st.Status, st.Entity, st.CreatedAt = run.StatusPaused, entity, noon.Add(time.Duration(seconds)*time.Second)
+				}
+			}
+			c, a, b := f.started(owner, paused("e", 2)), f.started(owner, paused("e", 1)), f.started(owner, paused("e", 1))
+			f.started(owner, paused("E", 1))
+			f.started(other, paused("e", 1))
+			f.started(owner, paused("e", 0), func(st *run.State) { st.Status = run.StatusRunning })
+			for limit, want := range map[int][]run.State{9: {a.State(), b.State(), c.State()}, 2: {a.State(), b.State()}} {
+				var got []run.State
+				f.read(func(ctx context.Context, st outbound.Stores) error {
+					found, err := st.Runs.Runs.Paused(ctx, owner, "e", limit)
+					for _, r := range found {
+						got = append(got, r.State())
+					}
+					return err
+				})
+				f.same(want, got)
+			}
+		},
+	})
+}
+
+// runs reads a page.
+func (f fixture) runs(owner tenant.ID, filter outbound.RunFilter, order string, limit, offset int) (found domain.Page[outbound.RunSummary]) {
+	f.Helper()
+	f.read(func(ctx context.Context, st outbound.Stores) (err error) {
+		found, err = st.Runs.Runs.List(ctx, owner, filter, f.query(order, limit, offset))
+		return err
+	})
+	return found
+}
+
+// named lists what the runs of a page are about, and the total.
+func (f fixture) named(owner tenant.ID, filter outbound.RunFilter, order string, limit, offset int) string {
+	f.Helper()
+	found := f.runs(owner, filter, order, limit, offset)
+	names := make([]string, len(found.Items))
+	for i, r := range found.Items {
+		names[i] = r.Entity
+	}
+	return strings.TrimSpace(fmt.Sprint(strings.Join(names, " "), " of ", found.Total))
+}
+
+// gallery stores runs to list, about entities a to e, and others of another tenant.
+func (f fixture) gallery() tenant.ID {
+	f.Helper()
+	owner, other := f.tenant().ID(), f.tenant().ID()
+	for i, status := range []run.Status{run.StatusPending, run.StatusRunning, run.StatusRunning, run.StatusFailed, run.StatusCompleted} {
+		for _, ten := range []tenant.ID{owner, other} {
+			f.started(ten, func(st *run.State) {
+				st.Entity, st.Status = string(rune('a'+i)), status
+				st.CreatedAt, st.UpdatedAt = noon.Add(time.Duration(i/2)*time.Second), noon.Add(time.Duration(9-i)*time.Second)
+				st.Workflow, st.Version = workflow.ID(fmt.Sprint("wf_", i%2)), workflow.VersionID(fmt.Sprint("wfv_", i%3))
+				if i != 2 {
+					st.Trigger, st.SubTenant = trigger.ID(fmt.Sprint("trg_", i%2)), "team"
+				}
+			})
+		}
+	}
+	return owner
+}
+
+// RunLists is the contract of outbound.RunRepository.List.
+func RunLists(t *testing.T, open OpenStore) {
+	cases(t, open, map[string]func(f fixture){
+		"a summary shows all but the payload and what the nodes did": func(f fixture) {
+			owner := f.tenant().ID()
+			want, empty := runState(owner), pending(owner, func(st *run.State) { st.CreatedAt = noon.Add(-time.Hour) }).State()
+			f.start(run.Restore(want), run.Restore(empty))
+			summary := func(st run.State) outbound.RunSummary {
+				return outbound.RunSummary{
+					ID: st.ID, Tenant: st.Tenant, SubTenant: st.SubTenant, Workflow: st.Workflow, Version: st.Version, Trigger: st.Trigger,
+					Entity: st.Entity, DedupeKey: st.DedupeKey, Cause: st.Cause, Status: st.Status, Seq: st.Seq, Failure: st.Failure,
+					CreatedAt: st.CreatedAt, UpdatedAt: st.UpdatedAt, StartedAt: st.StartedAt, FinishedAt: st.FinishedAt, WakeAt: st.WakeAt,
+				}
+			}
+			f.same([]outbound.RunSummary{summary(want), summary(empty)}, f.runs(owner, outbound.RunFilter{}, "", 9, 0).Items)
+		},
+		"the order is the one asked for, ties by id in the same direction": func(f fixture) {
+			owner := f.gallery()
+			for order, want := range map[string]string{
+				"": "e d c b a of 5", "createdAt": "a b c d e of 5", "-createdAt": "e d c b a of 5", "updatedAt": "e d c b a of 5", "-updatedAt": "a b c d e of 5",
+			} {
+				if got := f.named(owner, outbound.RunFilter{}, order, 9, 0); got != want {
+					f.Errorf("by %q: %s, not %s", order, got, want)
+				}
+			}
+		},
+		"pages do not overlap, and the total is that of all": func(f fixture) {
+			owner := f.gallery()
+			for offset, want := range map[int]string{0: "a b of 5", 2: "c d of 5", 4: "e of 5", 6: "of 5"} {
+				if got := f.named(owner, outbound.RunFilter{}, "createdAt", 2, offset); got != want {
+					f.Errorf("at %d: %s, not %s", offset, got, want)
+				}
+			}
+		},
+		"filters narrow the list and its total": func(f fixture) {
+			owner := f.gallery()
+			b, team, none := "b", tenant.SubTenantID("team"), tenant.SubTenantID("")
+			from, to := noon.Add(time.Second), noon.Add(2*time.Second)
+			for _, c := range []struct {
+				filter outbound.RunFilter
+				want   string
+			}{
+				{outbound.RunFilter{Status: run.StatusRunning}, "b c of 2"}, {outbound.RunFilter{Status: run.StatusPaused}, "of 0"},
+				{outbound.RunFilter{Workflow: "wf_0"}, "a c e of 3"}, {outbound.RunFilter{Version: "wfv_1"}, "b e of 2"},
+				{outbound.RunFilter{Trigger: "trg_0"}, "a e of 2"}, {outbound.RunFilter{Entity: &b}, "b of 1"},
+				{outbound.RunFilter{SubTenant: &team}, "a b d e of 4"}, {outbound.RunFilter{SubTenant: &none}, "c of 1"},
+				{outbound.RunFilter{From: &from}, "c d e of 3"}, {outbound.RunFilter{To: &to}, "a b c d of 4"},
+				{outbound.RunFilter{From: &from, To: &to, Workflow: "wf_0", Status: run.StatusRunning, Version: "wfv_2", SubTenant: &none}, "c of 1"},
+				{outbound.RunFilter{Workflow: "wf_0", Entity: &b}, "of 0"},
+			} {
+				if got := f.named(owner, c.filter, "createdAt", 9, 0); got != c.want {
+					f.Errorf("%+v: %s, not %s", c.filter, got, c.want)
+				}
+			}
+		},
+		"another order is refused": func(f fixture) {
+			err := f.work.View(f.Context(), func(ctx context.Context, st outbound.Stores) error {
+				_, err := st.Runs.Runs.List(ctx, "tenant_1", outbound.RunFilter{}, f.query("status", 9, 0))
+				return err
+			})
+			if err == nil {
+				f.Error("it was not")
+			}
+		},
+	})
+}
+
+// RunOverview is the contract of outbound.RunOverview.
+func RunOverview(t *testing.T, open OpenStore) {
+	cases(t, open, map[string]func(f fixture){
+		"a trigger is busy until all its runs have finished": func(f fixture) {
+			idle, busy, done, foreign := f.trigger(), f.trigger(), f.trigger(), f.trigger()
+			over := func(st *run.State) { st.Status, st.FinishedAt = run.StatusFailed, &noon }
+			by := func(trg *trigger.Trigger) func(*run.State) { return func(st *run.State) { st.Trigger = trg.ID() } }
+			f.started(busy.Tenant(), by(busy), over)
+			f.started(busy.Tenant(), by(busy), func(st *run.State) { st.Status = run.StatusPaused })
+			f.started(done.Tenant(), by(done), over)
+			f.started(busy.Tenant(), by(foreign))
+			var got, none []bool
+			f.read(func(ctx context.Context, st outbound.Stores) (err error) {
+				if none, err = st.Runs.Live.Unfinished(ctx, nil); err != nil {
+					return err
+				}
+				got, err = st.Runs.Live.Unfinished(ctx, []*trigger.Trigger{idle, busy, done, busy, foreign})
+				return err
+			})
+			f.same([]bool{false, true, false, true, false}, got)
+			f.same([]bool{}, none)
+		},
+		"the unfinished runs of a workflow are found, some at a time": func(f fixture) {
+			owner, other := f.tenant().ID(), f.tenant().ID()
+			in := func(id workflow.ID) func(*run.State) { return func(st *run.State) { st.Workflow = id } }
+			a, b := f.started(owner, in("wf_a")), f.started(owner, in("wf_a"), func(st *run.State) { st.Status = run.StatusPaused })
+			f.started(owner, in("wf_a"), func(st *run.State) { st.Status, st.FinishedAt = run.StatusCompleted, &noon })
+			f.started(owner, in("wf_b"))
+			f.started(other, in("wf_a"))
+			for limit, want := range map[int][]run.ID{9: {a.ID(), b.ID()}, 1: {a.ID()}} {
+				f.read(func(ctx context.Context, st outbound.Stores) error {
+					got, err := st.Runs.Live.OfWorkflow(ctx, owner, "wf_a", limit)
+					f.same(want, got)
+					return err
+				})
+			}
+		},
+		"sweeping removes the runs of a tenant that finished long ago, a batch at a time, and their histories": func(f fixture) {
+			owner, other := f.tenant().ID(), f.tenant().ID()
+			finished := func(minutes int) func(*run.State) {
+				at := noon.Add(time.Duration(minutes) * time.Minute)
+				return func(st *run.State) { st.Status, st.FinishedAt, st.Trigger = run.StatusCompleted, &at, "trg_1" }
+			}
+			oldest := f.started(owner, finished(-9), keyed("trg_1", "k", noon))
+			oldest = f.step(oldest, outbound.RunLease{})
+			kept := []*run.Run{f.started(owner, finished(0)), f.started(owner), f.started(other, finished(-9))}
+			f.started(owner, finished(-2))
+			f.started(owner, finished(-1))
+			for _, want := range []int{2, 1, 0} {
+				f.write(func(ctx context.Context, st outbound.Stores) error {
+					n, err := st.Runs.Live.Sweep(ctx, owner, noon, 2)
+					if n != want {
+						f.Errorf("swept %d, not %d", n, want)
+					}
+					return err
+				})
+			}
+			for _, r := range kept {
+				f.holds(r.State())
+			}
+			if got := f.runs(owner, outbound.RunFilter{}, "", 9, 0).Total; got != 2 {
+				f.Errorf("%d are left", got)
+			}
+			if got := f.history(owner, oldest.ID(), 0); len(got) != 0 {
+				f.Errorf("the history is %v", got)
+			}
+			f.started(owner, keyed("trg_1", "k", noon)) // the key is free
+		},
+	})
+}
