@@ -23,17 +23,48 @@ const (
 	busyPause = 100 * time.Millisecond
 )
 
-// Run brings events to endpoints until ctx ends.
+// Run brings events to endpoints until ctx ends. While there is nothing to do, each
+// look costs two reads.
 func (c *Courier) Run(ctx context.Context, failed func(error)) {
+	var upcoming *time.Time // when the next delivery is due, where this look found none due
 	run(ctx, c.clock, failed, steps{
 		fanOut: func(ctx context.Context) (bool, error) {
+			if waiting, err := c.waiting(ctx); err != nil || !waiting {
+				return false, err
+			}
 			n, err := c.FanOut(ctx, fanOutBatch)
 			return n == fanOutBatch, err
 		},
-		claim:   c.claim,
+		claim: func(ctx context.Context, limit int) ([]outbound.DueDelivery, error) {
+			upcoming = nil
+			at, err := c.next(ctx)
+			if err != nil {
+				return nil, err
+			}
+			if at.IsZero() || at.After(c.clock.Now()) {
+				upcoming = &at
+				return nil, nil
+			}
+			return c.claim(ctx, limit)
+		},
 		attempt: c.attempt,
-		next:    c.next,
+		next: func(ctx context.Context) (time.Time, error) {
+			if upcoming != nil {
+				return *upcoming, nil
+			}
+			return c.next(ctx)
+		},
 	})
+}
+
+// waiting says whether an event waits to be handed to its endpoints.
+func (c *Courier) waiting(ctx context.Context) (some bool, err error) {
+	err = c.work.Read(ctx, func(ctx context.Context, st outbound.Stores) error {
+		found, err := c.of(st).Events.Waiting(ctx, 1)
+		some = len(found) > 0
+		return err
+	})
+	return some, err
 }
 
 // next finds when a delivery is due; the zero time for never.

@@ -241,27 +241,33 @@ func intakeCrowd(t *testing.T, open OpenIntakes) {
 			}
 			f.wantTotal(ver.Tenant(), 2*rounds)
 		},
-		"one that the database refuses leaves the others unharmed": func(f intakeFixture) {
+		"those that the database refuses leave the others unharmed": func(f intakeFixture) {
 			ver := f.newVersion()
-			all := make([]*trigger.Trigger, 40)
+			all, suspect := make([]*trigger.Trigger, 40), map[int]bool{0: true, 3: true, 7: true, 27: true}
 			for i := range all {
 				st := f.newTrigger(ver, "Orders").State()
-				if i%20 == 7 {
+				switch {
+				case i == 3:
+					st.Name = "a\x00b" // no text in PostgreSQL
+				case suspect[i] && i > 0:
 					st.ID = all[0].ID() // taken by then, or at the same time
 				}
 				all[i] = trigger.Restore(st)
 			}
-			f.together(len(all), func(i int) bool {
+			made := f.together(len(all), func(i int) bool {
 				done, err := f.here.Insert(f.Context(), all[i], domain.Once{})
 				if err == nil && !done { // as the application goes on
 					err = f.work.Do(f.Context(), func(ctx context.Context, st outbound.Stores) error { return st.Triggers.Insert(ctx, all[i]) })
 				}
-				if twin := i == 0 || i%20 == 7; err != nil && !twin {
+				if err != nil && !suspect[i] {
 					f.Errorf("trigger %d: %v", i, err)
 				}
-				return done
+				return err == nil
 			})
-			f.wantTotal(ver.Tenant(), 38)
+			if twins := len(made); twins != 37 && !(made[3] && twins == 38) {
+				f.Errorf("%d were made: %v", twins, made)
+			}
+			f.wantTotal(ver.Tenant(), len(made))
 		},
 	})
 }

@@ -168,18 +168,42 @@ func TestFollowingEndsThoughTheChannelIsSilent(t *testing.T) {
 	stop() // fails when it takes long
 }
 
+// stuck is a watch that takes its time over each change.
+type stuck struct {
+	*portstest.Watch
+	goOn chan struct{}
+}
+
+func (s stuck) Changed(owner tenant.ID) {
+	s.Watch.Changed(owner)
+	<-s.goOn
+}
+
 func TestFollowingLeavesNothingBehind(t *testing.T) {
 	store, address := migrated(t)
 	acme(t, store)
 	db := connection(t, address)
 	execute(t, db, `UPDATE tenants SET status = 'active'`)
 	before := goleak.IgnoreCurrent()
-	for range 5 {
-		_, stop := portstest.Follow(t, store)
-		for range 50 { // more than the driver keeps for who does not listen
+	for range 3 {
+		w := stuck{portstest.NewWatch(), make(chan struct{})}
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- store.Follow(ctx, w) }()
+		if !w.Await(10*time.Second, w.Trusted) {
+			t.Fatal("it does not follow")
+		}
+		for range 100 { // more than the driver keeps for who does not listen
 			execute(t, db, `UPDATE tenants SET status = 'suspended'`)
 		}
-		stop()
+		if !w.Await(10*time.Second, func() bool { return w.Told(owner) > 0 }) {
+			t.Fatal("it was not told")
+		}
+		cancel()
+		close(w.goOn)
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
 	}
 	goleak.VerifyNone(t, before)
 }
