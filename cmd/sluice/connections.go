@@ -161,12 +161,15 @@ func (c config) placesFor(files int) (int, error) {
 	return min(c.MaxConnections, left), nil
 }
 
+// defaultConnections is what SLUICE_MAX_CONNECTIONS is unless somebody chose it.
+const defaultConnections = 20_000
+
 // places returns how many connections this process keeps, and says when the system
-// allows fewer than were configured.
+// allows fewer than somebody chose.
 func (c config) places(log zerolog.Logger) (int, error) {
 	files := openFiles()
 	most, err := c.placesFor(files)
-	if err == nil && most < c.MaxConnections {
+	if err == nil && most < c.MaxConnections && c.MaxConnections != defaultConnections {
 		log.Warn().Int("configured", c.MaxConnections).Int("connections", most).Int("openFiles", files).
 			Msg("the system's limit of open files allows fewer connections than SLUICE_MAX_CONNECTIONS; raise it (ulimit -n, or LimitNOFILE in systemd)")
 	}
