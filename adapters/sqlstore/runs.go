@@ -69,8 +69,8 @@ func (row runSummaryRow) failure() *run.Failure {
 	return &run.Failure{Code: *row.FailureCode, Message: *row.FailureMessage, Node: workflow.NodeID(*row.FailureNode)}
 }
 
-func (row runSummaryRow) summary() (outbound.RunSummary, error) {
-	return outbound.RunSummary{
+func (row runSummaryRow) summary() (run.Summary, error) {
+	return run.Summary{
 		ID: run.ID(row.ID), Tenant: tenant.ID(row.Tenant), SubTenant: tenant.SubTenantID(row.SubTenant), Workflow: workflow.ID(row.Workflow),
 		Version: workflow.VersionID(row.Version), Trigger: trigger.ID(row.Trigger), Entity: row.Entity, DedupeKey: row.DedupeKey,
 		Cause: run.Cause(row.Cause), Status: run.Status(row.Status), Seq: row.Seq, Failure: row.failure(),
@@ -160,7 +160,7 @@ func (s runs) Paused(ctx context.Context, owner tenant.ID, entity string, limit 
 var runsSorted = map[string]string{"createdAt": "created_at", "updatedAt": "updated_at"}
 
 // List reads a page of a tenant's runs, without what can be large.
-func (s runs) List(ctx context.Context, owner tenant.ID, f outbound.RunFilter, q domain.Query) (domain.Page[outbound.RunSummary], error) {
+func (s runs) List(ctx context.Context, owner tenant.ID, f run.Filter, q domain.Query) (domain.Page[run.Summary], error) {
 	l := listOf("runs", runSummaryColumns, owner, runsSorted)
 	for _, by := range []struct{ column, value string }{
 		{"status", string(f.Status)}, {"workflow_id", string(f.Workflow)}, {"workflow_version_id", string(f.Version)}, {"trigger_id", string(f.Trigger)},

@@ -64,6 +64,18 @@ const (
 	TestWebhookEndpoint   Operation = "testWebhookEndpoint"
 	ReadDeliveries        Operation = "readWebhookDeliveries"
 	Redeliver             Operation = "redeliverWebhook"
+
+	FireTrigger     Operation = "fireTrigger" // by a webhook call, by an event, by ingesting one
+	ResumeRun       Operation = "resumeRun"
+	StartRun        Operation = "startRun" // by hand
+	ReadRuns        Operation = "readRuns"
+	CancelRun       Operation = "cancelRun"
+	RetryRun        Operation = "retryRun"
+	SimulateVersion Operation = "simulateWorkflowVersion"
+
+	ReadNodeSecret   Operation = "readNodeSecret" // when it was made, never the secret itself
+	RotateNodeSecret Operation = "rotateNodeSecret"
+	CheckCustomNode  Operation = "checkCustomNode" // asks its endpoint whether it lives
 )
 
 // permissions is the whole table: operation × type of key (specification,
@@ -107,6 +119,16 @@ var permissions = []Permission{
 	{TestWebhookEndpoint, Denied, Allowed},
 	{ReadDeliveries, Denied, Allowed},
 	{Redeliver, Denied, Allowed},
+	{FireTrigger, Denied, Allowed},
+	{ResumeRun, Denied, Allowed},
+	{StartRun, Denied, Allowed},
+	{ReadRuns, Denied, Allowed},
+	{CancelRun, Denied, Allowed},
+	{RetryRun, Denied, Allowed},
+	{SimulateVersion, Denied, Allowed},
+	{ReadNodeSecret, Denied, Allowed},
+	{RotateNodeSecret, Denied, Allowed},
+	{CheckCustomNode, Denied, Allowed},
 }
 
 var permissionOf = func() map[Operation]Permission {

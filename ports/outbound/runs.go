@@ -38,7 +38,7 @@ type RunRepository interface {
 	Get(ctx context.Context, owner tenant.ID, id run.ID) (*run.Run, error)
 
 	// List returns a page of a tenant's runs, to be sorted by createdAt or updatedAt.
-	List(ctx context.Context, owner tenant.ID, f RunFilter, q domain.Query) (domain.Page[RunSummary], error)
+	List(ctx context.Context, owner tenant.ID, f run.Filter, q domain.Query) (domain.Page[run.Summary], error)
 
 	// Record writes a step that a run has made, with its history. It is refused as a
 	// Conflict with the code stale_run when the run has made another step since it was
@@ -60,40 +60,6 @@ type RunRepository interface {
 type StartedRun struct {
 	ID    run.ID // of the run that the dedupe key stands for
 	Added bool   // it is the one that was given; else one that was started before
-}
-
-// RunFilter narrows a list of runs; the zero value takes all of them.
-type RunFilter struct {
-	Status    run.Status          // empty for any
-	Workflow  workflow.ID         // empty for any
-	Version   workflow.VersionID  // empty for any
-	Trigger   trigger.ID          // empty for any
-	Entity    *string             // nil for any
-	SubTenant *tenant.SubTenantID // nil for any
-	From      *time.Time          // those that were created then or later
-	To        *time.Time          // those that were created before
-}
-
-// RunSummary is what a list shows of a run: everything but its payload and what its
-// nodes did, which can be megabytes.
-type RunSummary struct {
-	ID         run.ID
-	Tenant     tenant.ID
-	SubTenant  tenant.SubTenantID // empty for none
-	Workflow   workflow.ID
-	Version    workflow.VersionID
-	Trigger    trigger.ID // empty when no trigger started the run
-	Entity     string
-	DedupeKey  string
-	Cause      run.Cause
-	Status     run.Status
-	Seq        int64
-	Failure    *run.Failure // of a failed run
-	CreatedAt  time.Time
-	UpdatedAt  time.Time
-	StartedAt  *time.Time // nil while pending
-	FinishedAt *time.Time // nil until finished
-	WakeAt     *time.Time // see run.Run.WakeAt
 }
 
 // RunStep is a step that a run has made.

@@ -261,7 +261,7 @@ func RunStarts(t *testing.T, open OpenStore) {
 		"ten thousand runs are started in a few calls": func(f fixture) {
 			owner := f.tenant().ID()
 			f.crowd(owner, 10_000)
-			if got := f.runs(owner, outbound.RunFilter{}, "", 1, 9_999); got.Total != 10_000 || len(got.Items) != 1 {
+			if got := f.runs(owner, run.Filter{}, "", 1, 9_999); got.Total != 10_000 || len(got.Items) != 1 {
 				f.Errorf("%d of %d", len(got.Items), got.Total)
 			}
 		},

@@ -163,7 +163,7 @@ func RunSteps(t *testing.T, open OpenStore) {
 }
 
 // runs reads a page.
-func (f fixture) runs(owner tenant.ID, filter outbound.RunFilter, order string, limit, offset int) (found domain.Page[outbound.RunSummary]) {
+func (f fixture) runs(owner tenant.ID, filter run.Filter, order string, limit, offset int) (found domain.Page[run.Summary]) {
 	f.Helper()
 	f.read(func(ctx context.Context, st outbound.Stores) (err error) {
 		found, err = st.Runs.Runs.List(ctx, owner, filter, f.query(order, limit, offset))
@@ -173,7 +173,7 @@ func (f fixture) runs(owner tenant.ID, filter outbound.RunFilter, order string, 
 }
 
 // named lists what the runs of a page are about, and the total.
-func (f fixture) named(owner tenant.ID, filter outbound.RunFilter, order string, limit, offset int) string {
+func (f fixture) named(owner tenant.ID, filter run.Filter, order string, limit, offset int) string {
 	f.Helper()
 	found := f.runs(owner, filter, order, limit, offset)
 	names := make([]string, len(found.Items))
@@ -209,21 +209,21 @@ func RunLists(t *testing.T, open OpenStore) {
 			owner := f.tenant().ID()
 			want, empty := runState(owner), pending(owner, func(st *run.State) { st.CreatedAt = noon.Add(-time.Hour) }).State()
 			f.start(run.Restore(want), run.Restore(empty))
-			summary := func(st run.State) outbound.RunSummary {
-				return outbound.RunSummary{
+			summary := func(st run.State) run.Summary {
+				return run.Summary{
 					ID: st.ID, Tenant: st.Tenant, SubTenant: st.SubTenant, Workflow: st.Workflow, Version: st.Version, Trigger: st.Trigger,
 					Entity: st.Entity, DedupeKey: st.DedupeKey, Cause: st.Cause, Status: st.Status, Seq: st.Seq, Failure: st.Failure,
 					CreatedAt: st.CreatedAt, UpdatedAt: st.UpdatedAt, StartedAt: st.StartedAt, FinishedAt: st.FinishedAt, WakeAt: st.WakeAt,
 				}
 			}
-			f.same([]outbound.RunSummary{summary(want), summary(empty)}, f.runs(owner, outbound.RunFilter{}, "", 9, 0).Items)
+			f.same([]run.Summary{summary(want), summary(empty)}, f.runs(owner, run.Filter{}, "", 9, 0).Items)
 		},
 		"the order is the one asked for, ties by id in the same direction": func(f fixture) {
 			owner := f.gallery()
 			for order, want := range map[string]string{
 				"": "e d c b a of 5", "createdAt": "a b c d e of 5", "-createdAt": "e d c b a of 5", "updatedAt": "e d c b a of 5", "-updatedAt": "a b c d e of 5",
 			} {
-				if got := f.named(owner, outbound.RunFilter{}, order, 9, 0); got != want {
+				if got := f.named(owner, run.Filter{}, order, 9, 0); got != want {
 					f.Errorf("by %q: %s, not %s", order, got, want)
 				}
 			}
@@ -231,7 +231,7 @@ func RunLists(t *testing.T, open OpenStore) {
 		"pages do not overlap, and the total is that of all": func(f fixture) {
 			owner := f.gallery()
 			for offset, want := range map[int]string{0: "a b of 5", 2: "c d of 5", 4: "e of 5", 6: "of 5"} {
-				if got := f.named(owner, outbound.RunFilter{}, "createdAt", 2, offset); got != want {
+				if got := f.named(owner, run.Filter{}, "createdAt", 2, offset); got != want {
 					f.Errorf("at %d: %s, not %s", offset, got, want)
 				}
 			}
@@ -241,16 +241,16 @@ func RunLists(t *testing.T, open OpenStore) {
 			b, team, none := "b", tenant.SubTenantID("team"), tenant.SubTenantID("")
 			from, to := noon.Add(time.Second), noon.Add(2*time.Second)
 			for _, c := range []struct {
-				filter outbound.RunFilter
+				filter run.Filter
 				want   string
 			}{
-				{outbound.RunFilter{Status: run.StatusRunning}, "b c of 2"}, {outbound.RunFilter{Status: run.StatusPaused}, "of 0"},
-				{outbound.RunFilter{Workflow: "wf_0"}, "a c e of 3"}, {outbound.RunFilter{Version: "wfv_1"}, "b e of 2"},
-				{outbound.RunFilter{Trigger: "trg_0"}, "a e of 2"}, {outbound.RunFilter{Entity: &b}, "b of 1"},
-				{outbound.RunFilter{SubTenant: &team}, "a b d e of 4"}, {outbound.RunFilter{SubTenant: &none}, "c of 1"},
-				{outbound.RunFilter{From: &from}, "c d e of 3"}, {outbound.RunFilter{To: &to}, "a b c d of 4"},
-				{outbound.RunFilter{From: &from, To: &to, Workflow: "wf_0", Status: run.StatusRunning, Version: "wfv_2", SubTenant: &none}, "c of 1"},
-				{outbound.RunFilter{Workflow: "wf_0", Entity: &b}, "of 0"},
+				{run.Filter{Status: run.StatusRunning}, "b c of 2"}, {run.Filter{Status: run.StatusPaused}, "of 0"},
+				{run.Filter{Workflow: "wf_0"}, "a c e of 3"}, {run.Filter{Version: "wfv_1"}, "b e of 2"},
+				{run.Filter{Trigger: "trg_0"}, "a e of 2"}, {run.Filter{Entity: &b}, "b of 1"},
+				{run.Filter{SubTenant: &team}, "a b d e of 4"}, {run.Filter{SubTenant: &none}, "c of 1"},
+				{run.Filter{From: &from}, "c d e of 3"}, {run.Filter{To: &to}, "a b c d of 4"},
+				{run.Filter{From: &from, To: &to, Workflow: "wf_0", Status: run.StatusRunning, Version: "wfv_2", SubTenant: &none}, "c of 1"},
+				{run.Filter{Workflow: "wf_0", Entity: &b}, "of 0"},
 			} {
 				if got := f.named(owner, c.filter, "createdAt", 9, 0); got != c.want {
 					f.Errorf("%+v: %s, not %s", c.filter, got, c.want)
@@ -259,7 +259,7 @@ func RunLists(t *testing.T, open OpenStore) {
 		},
 		"another order is refused": func(f fixture) {
 			err := f.work.View(f.Context(), func(ctx context.Context, st outbound.Stores) error {
-				_, err := st.Runs.Runs.List(ctx, "tenant_1", outbound.RunFilter{}, f.query("status", 9, 0))
+				_, err := st.Runs.Runs.List(ctx, "tenant_1", run.Filter{}, f.query("status", 9, 0))
 				return err
 			})
 			if err == nil {
@@ -329,7 +329,7 @@ func RunOverview(t *testing.T, open OpenStore) {
 			for _, r := range kept {
 				f.holds(r.State())
 			}
-			if got := f.runs(owner, outbound.RunFilter{}, "", 9, 0).Total; got != 2 {
+			if got := f.runs(owner, run.Filter{}, "", 9, 0).Total; got != 2 {
 				f.Errorf("%d are left", got)
 			}
 			if got := f.history(owner, oldest.ID(), 0); len(got) != 0 {

@@ -1,0 +1,102 @@
+package run
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/domain/trigger"
+	"github.com/sluicehq/sluice/domain/workflow"
+)
+
+// Call is what a caller brings to start a run (execution rules, "Starting a run").
+type Call struct {
+	EventData json.RawMessage // any JSON value, the run's payload; nil when absent, which counts as {}
+	Entity    *string         // what the run is about; nil when absent
+	DedupeKey *string         // nil when absent
+
+	Malformed []domain.Violation // what could not be read at all
+}
+
+// EventCall names an event, for which every trigger fires that waits for it.
+type EventCall struct {
+	Call
+	Event     string
+	SubTenant *tenant.SubTenantID // only triggers of this segment; nil for all
+}
+
+// IngestCall brings an event to the runs that wait for it, and, where it resumes none,
+// to the triggers.
+type IngestCall struct {
+	EventCall
+	Options ResumeOptions
+}
+
+// ResumeOptions narrow which paused runs an event resumes.
+type ResumeOptions struct {
+	All      bool                 // all that it fits, and not the oldest only
+	Runs     []ID                 // only these; nil for any
+	Versions []workflow.VersionID // only runs of these; nil for any
+}
+
+// ResumeCall continues a paused run by its token.
+type ResumeCall struct {
+	Run   ID
+	Token string
+	Input json.RawMessage // any JSON value; nil when absent
+
+	Malformed []domain.Violation
+}
+
+// ManualCall starts a run by hand: without a trigger, at the nodes that have no
+// incoming edge, on the workflow's active version unless another published one of it is
+// named.
+type ManualCall struct {
+	Call
+	Version workflow.VersionID // empty for the active one
+}
+
+// SimulationCall asks what a version would do.
+type SimulationCall struct {
+	Call
+	Trigger trigger.ID // whose node to start at; empty for none
+	At      *time.Time // when the virtual clock begins; nil for now
+	Answers map[workflow.NodeID][]Answer
+}
+
+// Fired is a run that a trigger started, or had started before with the same dedupe
+// key.
+type Fired struct {
+	Trigger   trigger.ID
+	DedupeKey string
+	Run       ID
+}
+
+// Ingested is what became of an event.
+type Ingested struct {
+	Resumed   []ResumedRun
+	Triggered []Fired
+	Skipped   []Skip
+}
+
+// ResumedRun is a run that an event resumed.
+type ResumedRun struct {
+	Run     ID
+	Entity  string
+	Version workflow.VersionID
+}
+
+// Skip says why an event did not resume a run or fire a trigger.
+type Skip struct {
+	Run    ID // empty for a trigger
+	Reason string
+}
+
+// The reasons of a [Skip] (execution rules, "Starting a run").
+const (
+	SkipExpired     = "expired"
+	SkipNotPaused   = "not_paused"
+	SkipWrongEvent  = "wrong_event"
+	SkipFilteredOut = "filtered_out"
+)

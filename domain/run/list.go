@@ -1,0 +1,46 @@
+package run
+
+import (
+	"time"
+
+	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/domain/trigger"
+	"github.com/sluicehq/sluice/domain/workflow"
+)
+
+// Filter narrows a list of runs; the zero value takes all of them.
+type Filter struct {
+	Status    Status              // empty for any
+	Workflow  workflow.ID         // empty for any
+	Version   workflow.VersionID  // empty for any
+	Trigger   trigger.ID          // empty for any
+	Entity    *string             // nil for any
+	SubTenant *tenant.SubTenantID // nil for any
+	From      *time.Time          // those that were created then or later
+	To        *time.Time          // those that were created before
+}
+
+// SortFields lists what runs can be sorted by (decisions, "Lists").
+func SortFields() []string { return []string{"createdAt", "updatedAt"} }
+
+// Summary is what a list shows of a run: everything but its payload and what its
+// nodes did, which can be megabytes.
+type Summary struct {
+	ID         ID
+	Tenant     tenant.ID
+	SubTenant  tenant.SubTenantID // empty for none
+	Workflow   workflow.ID
+	Version    workflow.VersionID
+	Trigger    trigger.ID // empty when no trigger started the run
+	Entity     string
+	DedupeKey  string
+	Cause      Cause
+	Status     Status
+	Seq        int64
+	Failure    *Failure // of a failed run
+	CreatedAt  time.Time
+	UpdatedAt  time.Time
+	StartedAt  *time.Time // nil while pending
+	FinishedAt *time.Time // nil until finished
+	WakeAt     *time.Time // see Run.WakeAt
+}

@@ -1,0 +1,90 @@
+package inbound
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/run"
+	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/domain/trigger"
+	"github.com/sluicehq/sluice/domain/workflow"
+)
+
+// Firing starts and resumes runs (execution rules, "Starting a run"). When a method
+// returns, what it says is durable. All violations of a call are reported at once, as
+// Invalid with the code call_invalid.
+type Firing interface {
+	// Call fires a trigger of type webhook. An unknown one is NotFound with the code
+	// trigger_not_found. Where it cannot fire, that is a Conflict: trigger_not_webhook,
+	// trigger_inactive, workflow_inactive or version_not_active. Above the trigger's rate
+	// limit it is RateLimited with the code trigger_rate_limit_exceeded. The dedupe key is
+	// the call's, else the idempotency key, else a new one.
+	Call(ctx context.Context, who tenant.Caller, once domain.Once, id trigger.ID, c run.Call) (run.Fired, error)
+
+	// ByEvent fires every trigger of type webhook that can fire and waits for the event,
+	// in the order of their creation. One above its rate limit is left out.
+	ByEvent(ctx context.Context, who tenant.Caller, once domain.Once, c run.EventCall) ([]run.Fired, error)
+
+	// Ingest resumes paused runs about the entity, and where it resumes none fires as
+	// ByEvent does.
+	Ingest(ctx context.Context, who tenant.Caller, once domain.Once, c run.IngestCall) (run.Ingested, error)
+
+	// Resume continues a run by a token. An unknown run and a wrong token are the same
+	// NotFound run_not_found; a Conflict is not_paused or expired.
+	Resume(ctx context.Context, who tenant.Caller, once domain.Once, c run.ResumeCall) error
+
+	// Start starts a run of a workflow by hand. An unknown workflow is NotFound
+	// workflow_not_found. A Conflict is workflow_inactive, or version_not_published when the
+	// workflow has no active version or the one that is named was never published; a named
+	// version that is not the workflow's is an Invalid error about workflowVersionId.
+	Start(ctx context.Context, who tenant.Caller, once domain.Once, of workflow.ID, c run.ManualCall) (*run.Run, error)
+}
+
+// Runs is what can be asked of runs, and done with them. An unknown id is NotFound with
+// the code run_not_found.
+type Runs interface {
+	List(ctx context.Context, who tenant.Caller, f run.Filter, q domain.Query) (domain.Page[run.Summary], error)
+
+	Get(ctx context.Context, who tenant.Caller, id run.ID) (ShownRun, error)
+
+	// Follow tells the history of a run as it grows: first the entries after one that
+	// counts from 1 (0 for all), then new ones as they are recorded, in order and each
+	// once. It returns nil when the run has finished and all was told, and an error of tell
+	// unchanged. It ends with ctx. A call of tell without entries says that nothing has
+	// happened for a while.
+	Follow(ctx context.Context, who tenant.Caller, id run.ID, after int64, tell func([]run.Entry) error) error
+
+	// Cancel ends a run, and a Conflict run_finished says that it had ended. What it is
+	// doing outside is interrupted, in whichever process that is.
+	Cancel(ctx context.Context, who tenant.Caller, once domain.Once, id run.ID, reason string) (ShownRun, error)
+
+	// Retry continues a failed run at the node that failed. Of any other it is a Conflict
+	// run_not_failed, and version_not_found when the version was deleted.
+	Retry(ctx context.Context, who tenant.Caller, once domain.Once, id run.ID) (ShownRun, error)
+
+	// Simulate runs a version, a draft too, on a virtual clock, with no effect outside and
+	// nothing kept. An unknown version is NotFound version_not_found; see run.Simulate.
+	Simulate(ctx context.Context, who tenant.Caller, once domain.Once, id workflow.VersionID, c run.SimulationCall) (Simulated, error)
+}
+
+// ShownRun is a run as its tenant may see it.
+type ShownRun struct {
+	Run    *run.Run
+	Tokens map[workflow.NodeID]string // resume tokens of the nodes that wait for one
+}
+
+// Simulated is what a simulation did, with what flowed into each node that it reached.
+type Simulated struct {
+	run.Trace
+	Inputs map[workflow.NodeID]json.RawMessage
+}
+
+// Worker moves runs on. Several processes may do so at the same time: each run is moved
+// by one of them.
+type Worker interface {
+	// Run works until ctx ends, then records what it can, gives its runs back to other
+	// workers and returns. It hands errors to failed, by one goroutine at a time, and goes
+	// on.
+	Run(ctx context.Context, failed func(error))
+}

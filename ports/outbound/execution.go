@@ -1,0 +1,53 @@
+package outbound
+
+import (
+	"context"
+
+	"github.com/sluicehq/sluice/domain/node"
+	"github.com/sluicehq/sluice/domain/run"
+	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/domain/workflow"
+)
+
+// Compiler compiles what nodes and edges compute with.
+type Compiler interface {
+	run.Compiler
+}
+
+// RunSignals passes word of runs between those who change them and those who wait, in
+// all processes. It only saves waiting: word may be lost, or told twice, and whoever
+// follows looks at the store now and then all the same.
+type RunSignals interface {
+	// Tell says that a run was started, or changed by somebody else than its worker. It is
+	// called after the unit that did it has committed, never blocks and costs the store
+	// less than one statement a call when there are many.
+	Tell(changed ...run.ID)
+
+	// Follow calls heard for what is told from then on, in this process at once and in
+	// others within a few milliseconds, until ctx ends. Without runs it says that word may
+	// have been lost. heard does not block.
+	Follow(ctx context.Context, heard func(changed []run.ID)) error
+}
+
+// NodeEndpoints finds where a tenant's custom nodes run.
+type NodeEndpoints interface {
+	// Endpoint returns that of a node type's version: its own, else the tenant's, with the
+	// secrets that sign calls to it. An unknown type, and one that has no endpoint at all,
+	// is NotFound with the code node_endpoint_not_found. It may answer from memory, as
+	// [Directory] does.
+	Endpoint(ctx context.Context, owner tenant.ID, t node.Type, version string) (NodeEndpoint, error)
+}
+
+// NodeEndpoint is where custom nodes run.
+type NodeEndpoint struct {
+	URL     string
+	Secrets []string // whsec_ and base64, the newest first; all sign
+}
+
+// RunEnder ends the runs that go with something else. The calls belong to the caller's
+// unit of work, as those of [RunStarter] do.
+type RunEnder interface {
+	// CancelOf cancels at most limit unfinished runs of a workflow and returns which. Once
+	// the unit has committed, they are to be told to [RunSignals].
+	CancelOf(ctx context.Context, st Stores, owner tenant.ID, of workflow.ID, reason string, limit int) ([]run.ID, error)
+}
