@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sluicehq/sluice/adapters/expression"
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/workflow"
@@ -274,7 +275,7 @@ func TestAPlanOfAnotherVersionIsADefect(t *testing.T) {
 	w := begin(t, plan(t, nodes("a call"), nil), start(`{}`))
 	for _, p := range []*run.Plan{
 		plan(t, nodes("b call"), nil), plan(t, nodes("a call", "b call"), nil),
-		run.NewPlan("wfv_other", workflow.RestoreGraph(nodes("a call"), nil), registry(t), language{}),
+		run.NewPlan("wfv_other", workflow.RestoreGraph(nodes("a call"), nil), registry(t), expression.Compiler{}),
 	} {
 		if _, err := w.run.Advance(p, run.Event{At: noon, Fact: run.TimeReached{}}); err == nil {
 			t.Error("the run went on by it")

@@ -3,6 +3,7 @@ package run_test
 import (
 	"fmt"
 
+	"github.com/sluicehq/sluice/adapters/expression"
 	"github.com/sluicehq/sluice/domain/node"
 	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/tenant"
@@ -16,7 +17,7 @@ func ExampleRun_Advance() {
 		edges("get.body -> total"),
 	)
 	types := node.RegistryFor(owner, tenant.English, nil, nil)
-	p := run.NewPlan(version, graph, types, language{})
+	p := run.NewPlan(version, graph, types, expression.Compiler{})
 
 	r := run.New(runID, start(`{"order": 7}`), noon)
 	step, err := r.Advance(p, run.Event{At: noon, Fact: run.Started{}})

@@ -34,33 +34,6 @@ type tester interface {
 	Errorf(format string, args ...any)
 }
 
-// language is the gateway's expression language.
-type language struct{}
-
-type compiled interface {
-	Evaluate(env expression.Env) (any, error)
-}
-
-type program struct{ compiled }
-
-func (p program) Evaluate(env run.Env) (any, error) { return p.compiled.Evaluate(expression.Env(env)) }
-
-func (language) Compile(source string, roots ...string) (run.Expression, error) {
-	p, err := expression.Limits{Source: run.MaxSource}.Compile(source, roots...)
-	if err != nil {
-		return nil, err
-	}
-	return program{p}, nil
-}
-
-func (language) CompileTemplates(tree any, roots ...string) (run.Expression, error) {
-	p, err := expression.Limits{Source: run.MaxSource}.CompileTemplateTree(tree, roots...)
-	if err != nil {
-		return nil, err
-	}
-	return program{p}, nil
-}
-
 func declarations(t tester, text string) node.Declarations {
 	t.Helper()
 	var r domain.Rules
@@ -127,7 +100,7 @@ func edges(lines ...string) []workflow.Edge {
 
 func plan(t tester, n []workflow.Node, e []workflow.Edge) *run.Plan {
 	t.Helper()
-	return run.NewPlan(version, workflow.RestoreGraph(n, e), registry(t), language{})
+	return run.NewPlan(version, workflow.RestoreGraph(n, e), registry(t), expression.Compiler{})
 }
 
 func start(payload string) run.Start {

@@ -1,0 +1,39 @@
+package expression
+
+import (
+	"github.com/sluicehq/sluice/domain/run"
+	"github.com/sluicehq/sluice/ports/outbound"
+)
+
+// Compiler compiles what runs compute with. It holds nothing and may be shared.
+type Compiler struct{}
+
+var _ outbound.Compiler = Compiler{}
+
+// ofRuns takes the sources that runs put together, which are longer than what a person
+// writes.
+var ofRuns = Limits{Source: run.MaxSource}
+
+// Compile reads one expression.
+func (Compiler) Compile(source string, roots ...string) (run.Expression, error) {
+	p, err := ofRuns.Compile(source, roots...)
+	if err != nil {
+		return nil, err
+	}
+	return compiled{p.Evaluate}, nil
+}
+
+// CompileTemplates reads every string within a JSON tree as a template.
+func (Compiler) CompileTemplates(tree any, roots ...string) (run.Expression, error) {
+	p, err := ofRuns.CompileTemplateTree(tree, roots...)
+	if err != nil {
+		return nil, err
+	}
+	return compiled{p.Evaluate}, nil
+}
+
+// compiled is a program as runs know it.
+type compiled struct{ evaluate func(Env) (any, error) }
+
+// Evaluate computes the value.
+func (c compiled) Evaluate(env run.Env) (any, error) { return c.evaluate(Env(env)) }
