@@ -6,6 +6,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"os"
 	"strings"
 
 	"github.com/gin-gonic/gin"
@@ -32,6 +33,9 @@ func (a *API) readBody(c *gin.Context) (jsonread.Object, error) {
 	case errors.As(err, &tooLarge):
 		return jsonread.Object{}, &transportError{http.StatusRequestEntityTooLarge, "body_too_large",
 			fmt.Sprintf("The request body may be at most %d bytes.", a.opts.MaxBody)}
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return jsonread.Object{}, &transportError{http.StatusRequestTimeout, "body_too_slow",
+			"The request body took too long to arrive. Send the request again."}
 	case err != nil:
 		return jsonread.Object{}, &transportError{http.StatusBadRequest, "body_unreadable",
 			"The request body ended before it was complete."}

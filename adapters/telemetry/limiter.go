@@ -27,11 +27,12 @@ func (m *Metrics) LimiterDecided(kt tenant.KeyType, d Decision) {
 	}
 }
 
-// LimiterFailed counts a call of the shared limiter (Redis) that got no answer.
-func (m *Metrics) LimiterFailed() { m.limiter.failures.Inc() }
+// LimiterDecidedAlone counts a decision that this process made on its own because the
+// shared limiter (Redis) did not answer, or had not answered a moment before.
+func (m *Metrics) LimiterDecidedAlone() { m.limiter.alone.Inc() }
 
-// LimiterFallback says whether this process counts on its own at the moment because
-// the shared limiter does not answer.
+// LimiterFallback says whether the shared limiter (Redis) is out: from the first call
+// without an answer until it has answered for a while.
 func (m *Metrics) LimiterFallback(active bool) {
 	value := 0.0
 	if active {
@@ -50,7 +51,7 @@ type verdict struct {
 type limits struct {
 	decisions *prometheus.CounterVec
 	decided   map[verdict]prometheus.Counter
-	failures  prometheus.Counter
+	alone     prometheus.Counter
 	fallback  prometheus.Gauge
 }
 
@@ -61,13 +62,13 @@ func newLimits() limits {
 			Help: "Requests with a valid key, by what the limits said.",
 		}, []string{"key_type", "decision"}),
 		decided: make(map[verdict]prometheus.Counter),
-		failures: prometheus.NewCounter(prometheus.CounterOpts{
-			Namespace: namespace, Subsystem: "limiter", Name: "failures_total",
-			Help: "Calls of the shared limiter (Redis) that got no answer.",
+		alone: prometheus.NewCounter(prometheus.CounterOpts{
+			Namespace: namespace, Subsystem: "limiter", Name: "local_decisions_total",
+			Help: "Requests that this process counted on its own because the shared limiter (Redis) did not answer.",
 		}),
 		fallback: prometheus.NewGauge(prometheus.GaugeOpts{
 			Namespace: namespace, Subsystem: "limiter", Name: "fallback_active",
-			Help: "1 while this process counts on its own because the shared limiter (Redis) does not answer, else 0.",
+			Help: "1 from when the shared limiter (Redis) stops answering until it has answered for 10 s again, else 0.",
 		}),
 	}
 	for _, kt := range tenant.KeyTypes() {
@@ -79,5 +80,5 @@ func newLimits() limits {
 }
 
 func (l *limits) collectors() []prometheus.Collector {
-	return []prometheus.Collector{l.decisions, l.failures, l.fallback}
+	return []prometheus.Collector{l.decisions, l.alone, l.fallback}
 }

@@ -129,7 +129,7 @@ func TestTheLimitersDecisionsStartAtZeroAndAreCounted(t *testing.T) {
 	m.LimiterDecided(tenant.Secret, telemetry.RefusedRate)
 	m.LimiterDecided("unknown", telemetry.Granted)
 	m.LimiterDecided(tenant.Public, "unknown")
-	m.LimiterFailed()
+	m.LimiterDecidedAlone()
 	m.LimiterFallback(true)
 	want := []string{
 		`sluice_limiter_decisions_total{decision="granted",key_type="public"} 1`,
@@ -138,8 +138,8 @@ func TestTheLimitersDecisionsStartAtZeroAndAreCounted(t *testing.T) {
 		`sluice_limiter_decisions_total{decision="refused_concurrency",key_type="secret"} 0`,
 		`sluice_limiter_decisions_total{decision="refused_rate",key_type="public"} 0`,
 		`sluice_limiter_decisions_total{decision="refused_rate",key_type="secret"} 2`,
-		`sluice_limiter_failures_total 1`,
 		`sluice_limiter_fallback_active 1`,
+		`sluice_limiter_local_decisions_total 1`,
 	}
 	if diff := cmp.Diff(want, shown(t, m, "sluice_limiter_")); diff != "" {
 		t.Error(diff)
@@ -231,7 +231,7 @@ func TestOtherMeasurementsCanBeRegisteredUnlessTheyClash(t *testing.T) {
 	if got := shown(t, m, "sluice_other"); !slices.Equal(got, []string{"sluice_other_total 0"}) {
 		t.Errorf("shown is %v", got)
 	}
-	clashing := prometheus.NewGauge(prometheus.GaugeOpts{Name: "sluice_limiter_failures_total", Help: "Others."})
+	clashing := prometheus.NewGauge(prometheus.GaugeOpts{Name: "sluice_limiter_local_decisions_total", Help: "Others."})
 	if err := m.Register(clashing); err == nil {
 		t.Error("a clash was accepted")
 	}

@@ -28,7 +28,7 @@ func openLimiter(ctx context.Context, log zerolog.Logger, cfg config, metrics *t
 			metrics.LimiterFallback(false)
 			log.Info().Msg("Redis answers again; limits are shared by all processes")
 		},
-		FellBack: metrics.LimiterFailed,
+		FellBack: metrics.LimiterDecidedAlone,
 	})
 	if err != nil {
 		return nil, nil, err

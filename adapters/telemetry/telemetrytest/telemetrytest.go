@@ -22,7 +22,7 @@ func Connected() *telemetry.Metrics {
 	m.RequestBegan()
 	m.RequestEnded(telemetry.Request{Method: http.MethodGet, Route: "/v1/gateway/workflows", Status: http.StatusOK, Took: time.Millisecond})
 	m.LimiterDecided(tenant.Secret, telemetry.Granted)
-	m.LimiterFailed()
+	m.LimiterDecidedAlone()
 	m.LimiterFallback(true)
 	m.Database(func() map[string]sql.DBStats { return map[string]sql.DBStats{"writer": {InUse: 1}} })
 	m.CredentialCache(func() telemetry.CacheFigures { return telemetry.CacheFigures{Hits: 1} })
