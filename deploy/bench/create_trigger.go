@@ -86,7 +86,14 @@ func bareInsert(ctx context.Context, db *sql.DB, tenantID string) (string, error
 	if err != nil {
 		return "", err
 	}
-	rows, err := db.QueryContext(ctx, `SELECT * FROM triggers WHERE tenant_id = $1`, tenantID)
+	insert, err := bareRow(ctx, db, "triggers", "bench_triggers", tenantID, "trg_")
+	return "\\set i :i + 1\n\\set n :i * 100 + :client_id\n" + insert, err
+}
+
+// bareRow returns a pgbench statement that puts a copy of a tenant's row of one table
+// into another, under an identifier made of the variable n.
+func bareRow(ctx context.Context, db *sql.DB, from, into, tenantID, prefix string) (string, error) {
+	rows, err := db.QueryContext(ctx, `SELECT * FROM `+from+` WHERE tenant_id = $1`, tenantID)
 	if err != nil {
 		return "", err
 	}
@@ -95,31 +102,37 @@ func bareInsert(ctx context.Context, db *sql.DB, tenantID string) (string, error
 	if err != nil {
 		return "", err
 	}
-	texts, into := make([]sql.NullString, len(types)), make([]any, len(types))
+	texts, scanned := make([]sql.NullString, len(types)), make([]any, len(types))
 	for i := range texts {
-		into[i] = &texts[i]
+		scanned[i] = &texts[i]
 	}
 	if !rows.Next() {
-		return "", fmt.Errorf("the trigger that was created is not in the table: %w", rows.Err())
+		return "", fmt.Errorf("what was created is not in the table %s: %w", from, rows.Err())
 	}
-	if err := rows.Scan(into...); err != nil {
+	if err := rows.Scan(scanned...); err != nil {
 		return "", err
 	}
-	columns, values := make([]string, len(types)), make([]string, len(types))
+	var columns, values []string
 	for i, t := range types {
-		columns[i], values[i] = t.Name(), pgbenchLiteral(texts[i].String)
+		if t.Name() == generatedColumn {
+			continue
+		}
+		value := pgbenchLiteral(texts[i].String)
 		switch {
 		case t.Name() == "id":
-			values[i] = "'trg_' || lpad(CAST(:n AS text), 26, '0')"
-		case t.DatabaseTypeName() == "TIMESTAMPTZ":
-			values[i] = "now()"
+			value = "'" + prefix + "' || lpad(CAST(:n AS text), 26, '0')"
 		case !texts[i].Valid:
-			values[i] = "NULL"
+			value = "NULL"
+		case t.DatabaseTypeName() == "TIMESTAMPTZ":
+			value = "now()"
 		}
+		columns, values = append(columns, t.Name()), append(values, value)
 	}
-	return fmt.Sprintf("\\set i :i + 1\n\\set n :i * 100 + :client_id\nINSERT INTO bench_triggers (%s) VALUES (%s);\n",
-		strings.Join(columns, ", "), strings.Join(values, ", ")), rows.Close()
+	return fmt.Sprintf("INSERT INTO %s (%s) VALUES (%s);\n", into, strings.Join(columns, ", "), strings.Join(values, ", ")), rows.Close()
 }
+
+// generatedColumn is the one that PostgreSQL computes itself.
+const generatedColumn = "free_at"
 
 // spanOfRound is the identifiers that one measurement of the baseline may use on
 // each connection.

@@ -51,6 +51,7 @@ func allRows() []row {
 		&listWorkflows{workflows: fewWorkflows},
 		&listWorkflows{workflows: 100_000},
 		&listWorkflows{workflows: manyWorkflows},
+		&finishRuns{connections: 16},
 	}
 }
 

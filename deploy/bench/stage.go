@@ -53,7 +53,8 @@ func setStage(ctx context.Context, o options) (st *stage, err error) {
 	if st.profiles, err = profiled(ctx, o); err != nil {
 		return nil, err
 	}
-	st.gateway, err = startGateway(ctx, binary, st.database.URL, filepath.Join(dir, "gateway.log"), st.profiles.environ()...)
+	environ := append(st.profiles.environ(), "SLUICE_EGRESS_ALLOW=127.0.0.0/8") // runs call a server of the bench
+	st.gateway, err = startGateway(ctx, binary, st.database.URL, filepath.Join(dir, "gateway.log"), environ...)
 	return st, err
 }
 

@@ -6,5 +6,9 @@ CREATE TABLE gateway_keys (
     bits text NOT NULL
 );
 
+-- Gateways fire schedules from this version on: what was due while none did is not
+-- caught up with.
+UPDATE trigger_schedules SET dealt_with = strftime('%Y-%m-%d %H:%M:%f+00:00', 'now'), next_at = strftime('%Y-%m-%d %H:%M:%f+00:00', 'now') WHERE next_at IS NOT NULL;
+
 -- +goose Down
 DROP TABLE gateway_keys;
