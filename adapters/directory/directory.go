@@ -1,8 +1,8 @@
 // Package directory is the driven adapter that keeps in memory what nearly every
 // request asks for: whose a key is, which node types its tenant sees, where a
-// version belongs. It stands in front of a unit of work, which it asks once for each
-// answer, and forgets an answer when outbound.Changes tells it to. While that cannot
-// be promised it asks every time.
+// version belongs, and where custom nodes run. It stands in front of a unit of work,
+// which it asks once for each answer, and forgets an answer when outbound.Changes tells
+// it to. While that cannot be promised it asks every time.
 package directory
 
 import (
@@ -19,6 +19,7 @@ const (
 	maxCredentials = 1 << 16
 	maxUnknown     = 1 << 13 // hashes that are no key's
 	maxRegistries  = 1 << 12
+	maxEndpoints   = 1 << 12 // tenants whose endpoints of custom nodes are known
 	maxVersions    = 1 << 16
 )
 
@@ -39,6 +40,7 @@ type Directory struct {
 	uses        map[tenant.KeyID]*atomic.Int64 // when a use was last noted, in Unix milliseconds
 	unknown     map[tenant.KeyHash]struct{}
 	registries  map[tenant.ID]*node.Registry
+	endpoints   map[tenant.ID]*nodeEndpoints
 	versions    map[versionKey]outbound.Belonging
 
 	hits, misses, unnoted atomic.Uint64
@@ -70,6 +72,7 @@ func (d *Directory) Changed(owner tenant.ID) {
 	}
 	delete(d.hashes, owner)
 	delete(d.registries, owner)
+	delete(d.endpoints, owner)
 	clear(d.unknown) // one of them may have become a key
 }
 
@@ -89,6 +92,7 @@ func (d *Directory) forget() {
 	d.uses = make(map[tenant.KeyID]*atomic.Int64)
 	d.unknown = make(map[tenant.KeyHash]struct{})
 	d.registries = make(map[tenant.ID]*node.Registry)
+	d.endpoints = make(map[tenant.ID]*nodeEndpoints)
 }
 
 // keep calls fn if nothing has changed since the answer was read.

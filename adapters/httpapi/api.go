@@ -19,6 +19,8 @@ type Ports struct {
 	Admission   inbound.Admission
 	APIKeys     inbound.APIKeys
 	CustomNodes inbound.CustomNodes
+	NodeChecks  inbound.NodeChecks
+	NodeSecrets inbound.NodeSecrets
 	Nodes       inbound.Nodes
 	Schedules   inbound.Schedules
 	Settings    inbound.Settings

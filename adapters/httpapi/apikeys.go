@@ -114,13 +114,7 @@ func (a *API) rotateKey(c *gin.Context, who tenant.Caller) error {
 		return err
 	}
 	var r domain.Rules
-	grace := time.Duration(0)
-	if seconds := body.OptionalInt("graceSeconds", &r); seconds != nil {
-		most := int(tenant.MaxGrace / time.Second)
-		r.Check(*seconds >= 0, "graceSeconds", domain.TooSmall, "must be at least 0, not %d", *seconds)
-		r.Check(*seconds <= most, "graceSeconds", domain.TooLarge, "must be at most %d, not %d", most, *seconds)
-		grace = time.Duration(min(*seconds, most)) * time.Second
-	}
+	grace := readGrace(body, 0, &r)
 	if err := r.Err("api_key_invalid", "The API key cannot be rotated like that."); err != nil {
 		return err
 	}

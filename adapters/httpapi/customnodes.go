@@ -9,6 +9,7 @@ import (
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/node"
 	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/ports/inbound"
 )
 
 // customNodeBody is a custom node as its tenant sees it.
@@ -26,6 +27,8 @@ type customNodeBody struct {
 	CanPause     bool                       `json:"canPause"`
 	IsActive     bool                       `json:"isActive"`
 	Translations map[string]translationBody `json:"translations"`
+	Health       nodeHealthBody             `json:"health"`
+	NodeSecret   string                     `json:"nodeSecret,omitempty"`
 	CreatedAt    string                     `json:"createdAt"`
 	UpdatedAt    string                     `json:"updatedAt"`
 }
@@ -35,18 +38,55 @@ type translationBody struct {
 	Description string `json:"description,omitempty"`
 }
 
-func renderCustomNode(n *node.Custom) any {
+// nodeHealthBody is what the last heartbeat to a custom node's endpoint found.
+type nodeHealthBody struct {
+	Status    node.HealthStatus `json:"status"`
+	CheckedAt string            `json:"checkedAt,omitempty"`
+	LatencyMs *int64            `json:"latencyMs,omitempty"`
+	Code      string            `json:"code,omitempty"`
+	Message   string            `json:"message,omitempty"`
+}
+
+func nodeHealthBodyOf(h node.Health) nodeHealthBody {
+	body := nodeHealthBody{Status: h.Status(), Code: h.Code, Message: h.Message}
+	if body.Status != node.HealthUnknown {
+		body.CheckedAt, body.LatencyMs = timestamp(h.CheckedAt), new(h.Latency.Milliseconds())
+	}
+	return body
+}
+
+func customNodeBodyOf(n inbound.CustomNode) customNodeBody {
 	st := n.State()
 	body := customNodeBody{
 		ID: string(st.ID), TenantID: string(st.Tenant), Type: string(st.Type), Name: st.Name, Description: st.Description,
 		Version: st.Version, InputSchema: st.InputSchema, OutputSchema: st.OutputSchema, ConfigSchema: st.ConfigSchema,
 		Endpoint: st.Endpoint, CanPause: st.CanPause, IsActive: st.IsActive, Translations: make(map[string]translationBody),
-		CreatedAt: timestamp(st.CreatedAt), UpdatedAt: timestamp(st.UpdatedAt),
+		Health: nodeHealthBodyOf(n.Health), CreatedAt: timestamp(st.CreatedAt), UpdatedAt: timestamp(st.UpdatedAt),
 	}
 	for l, t := range st.Translations {
 		body.Translations[string(l)] = translationBody(t)
 	}
 	return body
+}
+
+func renderCustomNode(n inbound.CustomNode) any { return customNodeBodyOf(n) }
+
+func renderMadeCustomNode(made inbound.MadeCustomNode) any {
+	body := customNodeBodyOf(made.CustomNode)
+	if made.Secret != nil {
+		body.NodeSecret = made.Secret.Reveal()
+	}
+	return body
+}
+
+// recordCustomNode is what a repeat of the request that made a custom node gets: the
+// secret that may have been made with it is shown once.
+func recordCustomNode(outcome any) any {
+	made, ok := outcome.(inbound.MadeCustomNode)
+	if !ok {
+		return nil
+	}
+	return customNodeBodyOf(made.CustomNode)
 }
 
 // createCustomNode answers POST /custom-nodes.
@@ -56,9 +96,9 @@ func (a *API) createCustomNode(c *gin.Context, who tenant.Caller) error {
 		return err
 	}
 	draft := customNodeDraft(body)
-	return execute(a, c, who, body, command[*node.Custom]{
-		status: http.StatusCreated, render: renderCustomNode,
-		run: func(once domain.Once) (*node.Custom, error) {
+	return execute(a, c, who, body, command[inbound.MadeCustomNode]{
+		status: http.StatusCreated, render: renderMadeCustomNode, record: recordCustomNode,
+		run: func(once domain.Once) (inbound.MadeCustomNode, error) {
 			return a.ports.CustomNodes.Create(c.Request.Context(), who, once, draft)
 		},
 	})
@@ -198,6 +238,22 @@ func customNodePatch(body jsonread.Object) node.CustomPatch {
 	p.Malformed = r.Violations()
 	return p
 }
+
+// checkCustomNode answers POST /custom-nodes/{id}/check.
+func (a *API) checkCustomNode(c *gin.Context, who tenant.Caller) error {
+	body, err := a.readBody(c)
+	if err != nil {
+		return err
+	}
+	return execute(a, c, who, body, command[inbound.CustomNode]{
+		status: http.StatusOK, render: renderNodeHealth,
+		run: func(once domain.Once) (inbound.CustomNode, error) {
+			return a.ports.NodeChecks.Check(c.Request.Context(), who, once, customNodeID(c))
+		},
+	})
+}
+
+func renderNodeHealth(n inbound.CustomNode) any { return nodeHealthBodyOf(n.Health) }
 
 // deleteCustomNode answers DELETE /custom-nodes/{id}.
 func (a *API) deleteCustomNode(c *gin.Context, who tenant.Caller) error {

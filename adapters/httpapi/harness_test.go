@@ -31,6 +31,7 @@ import (
 	"github.com/sluicehq/sluice/adapters/sqlstore/sqlite"
 	"github.com/sluicehq/sluice/application/admission"
 	"github.com/sluicehq/sluice/application/nodes"
+	"github.com/sluicehq/sluice/application/runs"
 	"github.com/sluicehq/sluice/application/schedules"
 	"github.com/sluicehq/sluice/application/tenants"
 	"github.com/sluicehq/sluice/application/triggers"
@@ -74,12 +75,14 @@ func newGateway(t *testing.T, options ...option) *gateway {
 	limiter := memory.New(g.clock)
 	known := directory.New(store)
 	g.follow(known)
+	checks := nodes.NewChecks(store, heart{}, g.clock)
 	ports := httpapi.Ports{
 		Admission: admission.New(known, limiter, g.clock),
-		APIKeys:   tenants.NewKeys(store, g.clock, g.random), CustomNodes: nodes.NewCustom(store, g.clock, g.random),
-		Nodes: nodes.New(known), Settings: tenants.NewSettings(store, g.clock), SubTenants: tenants.NewSubTenants(store, g.clock, g.random),
+		APIKeys:   tenants.NewKeys(store, g.clock, g.random), CustomNodes: nodes.NewChecked(nodes.NewCustom(store, g.clock, g.random), checks),
+		NodeChecks: checks, NodeSecrets: nodes.NewSecrets(store, g.clock, g.random),
+		Nodes: nodes.New(known), Settings: nodes.NewSettings(tenants.NewSettings(store, g.clock), checks), SubTenants: tenants.NewSubTenants(store, g.clock, g.random),
 		Schedules: schedules.New(store, g.clock),
-		Triggers:  triggers.New(store, known, sqlstore.NewTriggerIntake(store), limiter, g.clock, g.random), Workflows: workflows.New(store, g.clock, g.random),
+		Triggers:  triggers.New(store, known, sqlstore.NewTriggerIntake(store), limiter, g.clock, g.random), Workflows: workflows.New(store, runs.NewStarter(g.clock, g.random), sqlstore.NewRunSignals(store), g.clock, g.random),
 		Versions: workflows.NewVersions(store, expression.Checker{}, g.clock, g.random),
 
 		WebhookEndpoints:  webhooks.NewEndpoints(store, webhooksOf, g.clock, g.random),
@@ -173,7 +176,7 @@ func (g *gateway) customer(name string) customer {
 		g.Fatal(err)
 	}
 	who := tenant.Operator(made.Tenant.ID())
-	wf, err := workflows.New(g.store, g.clock, g.random).Create(g.Context(), who, domain.Once{}, inbound.WorkflowDraft{Draft: workflow.Draft{Name: "Orders"}})
+	wf, err := workflows.New(g.store, runs.NewStarter(g.clock, g.random), sqlstore.NewRunSignals(g.store), g.clock, g.random).Create(g.Context(), who, domain.Once{}, inbound.WorkflowDraft{Draft: workflow.Draft{Name: "Orders"}})
 	if err != nil {
 		g.Fatal(err)
 	}

@@ -68,6 +68,9 @@ func (a *API) routes() []route {
 		{get, "/custom-nodes/:id", tenant.ReadCustomNodes, a.getCustomNode},
 		{patch, "/custom-nodes/:id", tenant.ChangeCustomNode, a.updateCustomNode},
 		{remove, "/custom-nodes/:id", tenant.DeleteCustomNode, a.deleteCustomNode},
+		{post, "/custom-nodes/:id/check", tenant.CheckCustomNode, a.checkCustomNode},
+		{get, "/custom-nodes/secret", tenant.ReadNodeSecret, a.getNodeSecret},
+		{post, "/custom-nodes/secret/rotate", tenant.RotateNodeSecret, a.rotateNodeSecret},
 
 		{get, "/api-keys", tenant.ReadKeys, a.listKeys},
 		{post, "/api-keys", tenant.CreateKey, a.createKey},

@@ -27,7 +27,7 @@ func (g *gateway) webhook(e estate) {
 	about, asked := e.marker(), noon.Add(-time.Hour)
 	to := event.RestoreEndpoint(event.EndpointState{
 		ID: event.EndpointID("whk" + suffix), Tenant: e.id, URL: "https://example.com/" + e.marker(), Description: &about,
-		Events: []event.Type{event.WorkflowPublished}, Active: true, Secret: event.NewSecret([event.SecretEntropy]byte{1}), CreatedAt: asked, UpdatedAt: asked, Revision: 1,
+		Events: []event.Type{event.WorkflowPublished}, Active: true, Secret: domain.NewSigningSecret([domain.SecretEntropy]byte{1}), CreatedAt: asked, UpdatedAt: asked, Revision: 1,
 	})
 	happened := event.Restore(event.State{
 		ID: event.ID("evt" + suffix), Tenant: e.id, Type: event.WorkflowPublished, At: asked, Data: domain.RestoreDocument(`{"workflowId":"` + e.marker() + `"}`),
@@ -51,13 +51,13 @@ func TestASecretIsShownOnceAndNeverAgain(t *testing.T) {
 	const body = `{"url":"https://example.com/hooks"}`
 	made := g.send(http.MethodPost, endpointsPath, c.secret, body, "X-Idempotency-Key", "one")
 	secret, _ := made.field(t, "secret").(string)
-	if _, err := event.ParseSecret(secret); made.status != http.StatusCreated || err != nil {
+	if _, err := domain.ParseSigningSecret(secret); made.status != http.StatusCreated || err != nil {
 		t.Fatalf("got %d, %v: %s", made.status, err, made.body)
 	}
 	path := fmt.Sprint(endpointsPath, "/", made.field(t, "id"))
 	rotated := g.send(http.MethodPost, path+"/rotate-secret", c.secret, "", "X-Idempotency-Key", "two")
 	fresh, _ := rotated.field(t, "secret").(string)
-	if _, err := event.ParseSecret(fresh); rotated.status != http.StatusOK || err != nil || fresh == secret {
+	if _, err := domain.ParseSigningSecret(fresh); rotated.status != http.StatusOK || err != nil || fresh == secret {
 		t.Fatalf("got %d, %v: %s", rotated.status, err, rotated.body)
 	}
 	for claim, got := range map[string]answer{

@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/node"
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/ports/outbound"
@@ -78,7 +79,7 @@ func (r *Runner) runCustom(ctx context.Context, call outbound.NodeCall) (outboun
 // message is what is sent to an endpoint of custom nodes.
 type message struct {
 	endpoint       string
-	secrets        []string
+	secrets        []domain.SigningSecret
 	idempotencyKey string // empty for what has no effect
 	at             time.Time
 	content        any
@@ -91,7 +92,7 @@ func (r *Runner) build(ctx context.Context, m message) (*http.Request, *outbound
 		return nil, &f, nil
 	}
 	if len(m.secrets) == 0 {
-		f := failed("secret_missing", "The tenant has no secret to sign calls of custom nodes with.")
+		f := failed("secret_missing", "There is no secret to sign calls of custom nodes with. Make one with POST /v1/gateway/custom-nodes/secret/rotate.")
 		return nil, &f, nil
 	}
 	if !isAbsolute(m.endpoint) {
@@ -110,9 +111,7 @@ func (r *Runner) build(ctx context.Context, m message) (*http.Request, *outbound
 	req.Header.Set("Accept", "application/json")
 	setDefault(req.Header, "User-Agent", r.userAgent)
 	setDefault(req.Header, "Idempotency-Key", headerSafe(m.idempotencyKey))
-	if err := sign(req.Header, m.secrets, messageID(m, body), m.at, body); err != nil {
-		return nil, nil, err
-	}
+	sign(req.Header, m.secrets, messageID(m, body), m.at, body)
 	return req, nil, nil
 }
 

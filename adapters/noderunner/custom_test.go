@@ -13,20 +13,29 @@ import (
 	"github.com/google/go-cmp/cmp"
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
+	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
-const (
-	newSecret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
-	oldSecret = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD"
+var (
+	newSecret = secret("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
+	oldSecret = secret("whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD")
 )
+
+func secret(text string) domain.SigningSecret {
+	s, err := domain.ParseSigningSecret(text)
+	if err != nil {
+		panic(err)
+	}
+	return s
+}
 
 // custom is a call of a custom node at the endpoint.
 func custom(endpoint string) outbound.NodeCall {
 	return outbound.NodeCall{
 		Tenant: "tenant_1", SubTenant: "st-9", RunID: "run_1", EntityID: "order-7", NodeID: "price", Type: "acme.price", Version: "1.2.0",
 		Attempt: 2, Inputs: map[string]any{"a": "<&>"}, Config: map[string]any{"currency": "EUR"}, IdempotencyKey: "run_1:price",
-		Endpoint: endpoint, Secrets: []string{newSecret},
+		Endpoint: endpoint, Secrets: []domain.SigningSecret{newSecret},
 	}
 }
 
@@ -61,12 +70,12 @@ func TestACustomNodeIsSentWhatTheProtocolSays(t *testing.T) {
 func TestEachSecretCanCheckACall(t *testing.T) {
 	url, last := recorder(t, says(200, `{"success": true}`))
 	call := custom(url)
-	call.Secrets = []string{newSecret, oldSecret}
+	call.Secrets = []domain.SigningSecret{newSecret, oldSecret}
 	run(t, call)
 	got := last()
 	var cnp []string
-	for _, secret := range call.Secrets {
-		oracle, err := standardwebhooks.NewWebhook(secret)
+	for _, s := range call.Secrets {
+		oracle, err := standardwebhooks.NewWebhook(s.Reveal())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -76,7 +85,7 @@ func TestEachSecretCanCheckACall(t *testing.T) {
 		if err := oracle.VerifyIgnoringTimestamp([]byte(got.Body+" "), got.Header); err == nil {
 			t.Error("another body is taken for the signed one")
 		}
-		mac := hmac.New(sha256.New, []byte(secret))
+		mac := hmac.New(sha256.New, []byte(s.Reveal()))
 		mac.Write([]byte(got.Body))
 		cnp = append(cnp, "sha256="+base64.StdEncoding.EncodeToString(mac.Sum(nil)))
 	}
@@ -240,13 +249,7 @@ func TestACustomNodeIsNotCalledUnsigned(t *testing.T) {
 	if f, _ := run(t, call).(outbound.NodeFailed); f.Code != "secret_missing" || f.Retryable {
 		t.Errorf("without a secret: %+v", f)
 	}
-	for _, secret := range []string{"MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "whsec_", "whsec_%%", ""} {
-		call.Secrets = []string{newSecret, secret}
-		outcome, err := open(t).Run(t.Context(), call)
-		if err == nil || outcome != nil || strings.Contains(err.Error(), "MfKQ") {
-			t.Errorf("with the secret %q: %v, %v", secret, outcome, err)
-		}
-	}
+	call.Secrets = []domain.SigningSecret{newSecret}
 	for _, endpoint := range []string{"", "nowhere", "http://a b/"} {
 		call := custom(endpoint)
 		if f, _ := run(t, call).(outbound.NodeFailed); f.Code != "endpoint_missing" {
@@ -257,7 +260,7 @@ func TestACustomNodeIsNotCalledUnsigned(t *testing.T) {
 
 func TestAHeartbeatIsSignedAndHasNoKey(t *testing.T) {
 	url, last := recorder(t, says(200, ""))
-	check := outbound.HealthCheck{Tenant: "tenant_1", Endpoint: url, Secrets: []string{newSecret}}
+	check := outbound.HealthCheck{Tenant: "tenant_1", Endpoint: url, Secrets: []domain.SigningSecret{newSecret}}
 	health, err := open(t).Health(t.Context(), check)
 	if diff := cmp.Diff(outbound.NodeHealth{Healthy: true, Status: 200}, health); diff != "" || err != nil {
 		t.Error(diff, err)
@@ -266,7 +269,7 @@ func TestAHeartbeatIsSignedAndHasNoKey(t *testing.T) {
 	if want := `{"type":"heartbeat","tenantId":"tenant_1","timestamp":"2026-03-29T12:00:00.250Z"}`; got.Body != want {
 		t.Errorf("the body is %s", got.Body)
 	}
-	oracle, err := standardwebhooks.NewWebhook(newSecret)
+	oracle, err := standardwebhooks.NewWebhook(newSecret.Reveal())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -284,15 +287,15 @@ func TestAnEndpointMaySayThatItIsIll(t *testing.T) {
 		`pong`:              {Healthy: true, Status: 200},
 	} {
 		url, _ := recorder(t, says(200, body))
-		got, err := open(t).Health(t.Context(), outbound.HealthCheck{Tenant: "tenant_1", Endpoint: url, Secrets: []string{newSecret}})
+		got, err := open(t).Health(t.Context(), outbound.HealthCheck{Tenant: "tenant_1", Endpoint: url, Secrets: []domain.SigningSecret{newSecret}})
 		got.Message = strings.ReplaceAll(got.Message, strings.TrimPrefix(url, "http://"), "HOST")
 		if diff := cmp.Diff(want, got); diff != "" || err != nil {
 			t.Error(body, diff, err)
 		}
 	}
 	for code, check := range map[string]outbound.HealthCheck{
-		"endpoint_missing": {Secrets: []string{newSecret}}, "secret_missing": {Endpoint: "http://127.0.0.1:1/"},
-		"address_refused": {Endpoint: "http://10.0.0.1/", Secrets: []string{newSecret}},
+		"endpoint_missing": {Secrets: []domain.SigningSecret{newSecret}}, "secret_missing": {Endpoint: "http://127.0.0.1:1/"},
+		"address_refused": {Endpoint: "http://10.0.0.1/", Secrets: []domain.SigningSecret{newSecret}},
 	} {
 		if got, err := open(t).Health(t.Context(), check); got.Code != code || got.Healthy || err != nil {
 			t.Errorf("%s: %+v, %v", code, got, err)

@@ -60,7 +60,7 @@ func FuzzAnswer(f *testing.F) {
 		r := cannedRunner(status, contentType, body)
 		for _, call := range []outbound.NodeCall{
 			{Type: node.HTTPRequest, Config: map[string]any{"url": "http://example.com/"}},
-			{Type: "acme.x", Endpoint: "http://example.com/", Secrets: []string{newSecret}, CanPause: len(body)%2 == 0},
+			{Type: "acme.x", Endpoint: "http://example.com/", Secrets: []domain.SigningSecret{newSecret}, CanPause: len(body)%2 == 0},
 		} {
 			outcome, err := r.Run(context.Background(), call)
 			if err != nil {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/sluicehq/sluice/adapters/egress"
 	"github.com/sluicehq/sluice/adapters/noderunner"
+	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/node"
 	"github.com/sluicehq/sluice/ports/outbound"
 	"github.com/sluicehq/sluice/ports/portstest"
@@ -129,7 +130,7 @@ func TestWhatTheGuardRefusesIsAFailureWithItsCode(t *testing.T) {
 	} {
 		for kind, call := range map[string]outbound.NodeCall{
 			"httpRequest": {Type: node.HTTPRequest, Config: map[string]any{"url": c.url}},
-			"custom":      {Type: "acme.price", Endpoint: c.url, Secrets: []string{newSecret}},
+			"custom":      {Type: "acme.price", Endpoint: c.url, Secrets: []domain.SigningSecret{newSecret}},
 		} {
 			want := c.want
 			if claim == "no redirect to leak" && kind == "custom" {

@@ -17,6 +17,11 @@ func (s *Store) DueDeliveries(ctx context.Context, now time.Time) (int, error) {
 	return s.backlog(ctx, "count due deliveries", `SELECT count(*) FROM webhook_deliveries WHERE status = 'pending' AND next_attempt_at <= $1`, now)
 }
 
+// DueRuns counts the runs of all tenants that a worker could move on.
+func (s *Store) DueRuns(ctx context.Context, now time.Time) (int, error) {
+	return s.backlog(ctx, "count due runs", `SELECT count(*) FROM runs WHERE free_at <= $1`, now)
+}
+
 func (s *Store) backlog(ctx context.Context, what, query string, args ...any) (n int, err error) {
 	if err := s.reader.db.GetContext(ctx, &n, query, args...); err != nil {
 		return 0, fmt.Errorf("%s: %w", what, s.translate(err))

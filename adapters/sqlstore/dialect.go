@@ -15,6 +15,10 @@ type Dialect struct {
 	// is empty where ForUpdate is.
 	KeepTriggers string
 
+	// KeepVersions is appended to a SELECT from workflow_versions, under the name v, whose
+	// rows must not be deleted until the unit ends. It is empty where ForUpdate is.
+	KeepVersions string
+
 	// AmongFirst compares what stands before it with the rows of a subquery that has a
 	// LIMIT and refers to the row outside, in the way that reads no others.
 	AmongFirst func(subquery string) string

@@ -189,7 +189,7 @@ func (s *Store) insertAtOnce(ctx context.Context, batch []*entry) ([]bool, error
 		st := e.trg.State()
 		index[string(st.ID)] = i
 		rows = append(rows, TriggerEntry{
-			State: st, SearchText: searchText(st.Name, nil),
+			State: st, SearchText: searchText(st.Name, nil), Event: listensFor(e.trg),
 			Scope: e.once.Scope, Key: e.once.Key, Fingerprint: e.once.Fingerprint, Answer: e.answer,
 		})
 	}
@@ -211,6 +211,7 @@ func (s *Store) insertAtOnce(ctx context.Context, batch []*entry) ([]bool, error
 type TriggerEntry struct {
 	State      trigger.State
 	SearchText string
+	Event      *string // by which it is looked for, nil for none
 
 	Scope, Key, Fingerprint string
 	Answer                  []byte

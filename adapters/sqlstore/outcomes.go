@@ -61,6 +61,21 @@ func (s outcomes) Keep(ctx context.Context, owner tenant.ID, once domain.Once, o
 	return err
 }
 
+// Amend replaces the answer of a recorded outcome.
+func (s outcomes) Amend(ctx context.Context, owner tenant.ID, once domain.Once, outcome any) error {
+	if !once.Wanted() {
+		return nil
+	}
+	answer, err := once.Answer(outcome)
+	if err != nil {
+		return s.spoil(err)
+	}
+	_, err = s.exec(ctx, "amend idempotent outcome", `UPDATE outcomes SET answer = $1
+		WHERE tenant_id = $2 AND scope = $3 AND key = $4 AND fingerprint = $5`,
+		answer, string(owner), once.Scope, once.Key, once.Fingerprint)
+	return err
+}
+
 // Sweep removes old outcomes.
 func (s outcomes) Sweep(ctx context.Context, before time.Time, limit int) (int, error) {
 	n, err := s.exec(ctx, "sweep idempotent outcomes", `DELETE FROM outcomes WHERE (tenant_id, scope, key) IN (

@@ -60,3 +60,75 @@ func (s runOverview) Sweep(ctx context.Context, owner tenant.ID, before time.Tim
 			SELECT id FROM runs WHERE tenant_id = $1 AND finished_at < $2 ORDER BY finished_at LIMIT $3)`, string(owner), before, limit)
 	return int(n), err
 }
+
+// Executes looks for an unfinished run of a version.
+func (s runOverview) Executes(ctx context.Context, owner tenant.ID, version workflow.VersionID) (bool, error) {
+	var some bool
+	err := s.get(ctx, "find a run of the version", &some, `SELECT EXISTS (SELECT 1 FROM runs
+		WHERE tenant_id = $1 AND workflow_version_id = $2 AND finished_at IS NULL)`, string(owner), string(version))
+	return some, err
+}
+
+// StartedWith asks for all triggers in one statement.
+func (s runOverview) StartedWith(ctx context.Context, owner tenant.ID, of []trigger.ID, key string, after time.Time) ([]run.ID, error) {
+	keys := make([]keyRow, len(of))
+	for i, id := range of {
+		keys[i] = keyRow{string(owner), string(id)}
+	}
+	table, parameter, err := s.keys(keys)
+	if err != nil {
+		return nil, err
+	}
+	var held []struct {
+		Trigger string `db:"trigger_id"`
+		Run     string `db:"id"`
+	}
+	err = s.list(ctx, "find the runs of a dedupe key", &held, `SELECT u.trigger_id, u.id FROM `+table+` CROSS JOIN runs u
+		WHERE u.tenant_id = r.tenant_id AND u.trigger_id = r.id AND u.dedupe_key = $2 AND u.holds_key AND u.created_at > $3`, parameter, key, after)
+	if err != nil {
+		return nil, err
+	}
+	first := make(map[string]string, len(held))
+	for _, h := range held {
+		first[h.Trigger] = h.Run
+	}
+	started := make([]run.ID, len(of))
+	for i, id := range of {
+		started[i] = run.ID(first[string(id)])
+	}
+	return started, nil
+}
+
+// Seqs asks for all runs in one statement.
+func (s runOverview) Seqs(ctx context.Context, of []outbound.RunKey) ([]int64, error) {
+	keys := make([]keyRow, len(of))
+	for i, k := range of {
+		keys[i] = keyRow{string(k.Tenant), string(k.Run)}
+	}
+	table, parameter, err := s.keys(keys)
+	if err != nil {
+		return nil, err
+	}
+	var found []struct {
+		keyRow
+		Seq int64 `db:"seq"`
+	}
+	err = s.list(ctx, "find how far runs are", &found, `SELECT u.tenant_id, u.id, u.seq FROM `+table+` CROSS JOIN runs u
+		WHERE u.tenant_id = r.tenant_id AND u.id = r.id`, parameter)
+	if err != nil {
+		return nil, err
+	}
+	known := make(map[keyRow]int64, len(found))
+	for _, f := range found {
+		known[f.keyRow] = f.Seq
+	}
+	seqs := make([]int64, len(of))
+	for i := range keys {
+		seq, ok := known[keys[i]]
+		if !ok {
+			seq = -1
+		}
+		seqs[i] = seq
+	}
+	return seqs, nil
+}

@@ -18,11 +18,12 @@ type runQueue struct{ runs }
 var _ outbound.RunQueue = runQueue{}
 
 // tenantsWithRuns finds the active tenants that have runs which are or will be free, by
-// leaping through the index: it costs as much as there are, however many runs wait.
+// leaping through the index: it costs as much as there are, however many runs wait or
+// have finished. The order leaves no other index to choose.
 const tenantsWithRuns = `owners (tenant_id) AS (
-		SELECT min(f.tenant_id) FROM runs f WHERE f.free_at IS NOT NULL
+		SELECT * FROM (SELECT f.tenant_id FROM runs f WHERE f.free_at IS NOT NULL ORDER BY f.tenant_id, f.free_at, f.id LIMIT 1) AS first
 		UNION ALL
-		SELECT (SELECT min(f.tenant_id) FROM runs f WHERE f.free_at IS NOT NULL AND f.tenant_id > o.tenant_id)
+		SELECT (SELECT f.tenant_id FROM runs f WHERE f.free_at IS NOT NULL AND f.tenant_id > o.tenant_id ORDER BY f.tenant_id, f.free_at, f.id LIMIT 1)
 		FROM owners o WHERE o.tenant_id IS NOT NULL
 	), served (tenant_id) AS (
 		SELECT o.tenant_id FROM owners o JOIN tenants t ON t.id = o.tenant_id WHERE t.status = 'active'
@@ -47,7 +48,7 @@ func (d Dialect) foremostRuns() string {
 // many, how many of a tenant, and the tenant that was served last. That a run is still
 // free is asked in a way that no index answers, so that its key finds it.
 func (d Dialect) claimRuns() string {
-	return `WITH RECURSIVE ` + tenantsWithRuns + `, counted AS (
+	return `WITH RECURSIVE ` + tenantsWithRuns + `, counted AS MATERIALIZED (
 		SELECT s.tenant_id, (SELECT count(*) FROM runs l WHERE l.tenant_id = s.tenant_id AND l.lease_until > $1) AS leased FROM served s
 	), turns AS (
 		SELECT r.tenant_id, r.id, r.free_at, c.leased + row_number() OVER (PARTITION BY r.tenant_id ORDER BY r.free_at, r.id) AS turn

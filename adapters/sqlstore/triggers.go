@@ -2,9 +2,12 @@ package sqlstore
 
 import (
 	"context"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/domain/trigger"
 	"github.com/sluicehq/sluice/domain/workflow"
@@ -54,10 +57,20 @@ var triggersSorted = map[string]string{"name": "name", "type": "type", "createdA
 // Insert adds a trigger.
 func (s triggers) Insert(ctx context.Context, trg *trigger.Trigger) error {
 	st := trg.State()
-	_, err := s.exec(ctx, "insert trigger", `INSERT INTO triggers (`+triggerColumns+`, search_text) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
+	_, err := s.exec(ctx, "insert trigger", `INSERT INTO triggers (`+triggerColumns+`, search_text, event) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
 		string(st.ID), string(st.Tenant), string(st.SubTenant), string(st.Version), st.Name, string(st.Type),
-		st.Config.Document().String(), st.Active, st.ActivatedAt, st.CreatedAt, st.UpdatedAt, st.Revision, searchText(st.Name, nil))
+		st.Config.Document().String(), st.Active, st.ActivatedAt, st.CreatedAt, st.UpdatedAt, st.Revision, searchText(st.Name, nil), listensFor(trg))
 	return err
+}
+
+// listensFor is the event by which a trigger is looked for, nil for none: one that no
+// caller can name is none.
+func listensFor(trg *trigger.Trigger) *string {
+	event, ok := trg.Event()
+	if !ok || event == "" || utf8.RuneCountInString(event) > run.MaxEvent || strings.Contains(event, "\x00") {
+		return nil
+	}
+	return &event
 }
 
 // Get reads a trigger.
@@ -76,9 +89,10 @@ func (s triggers) Get(ctx context.Context, owner tenant.ID, id trigger.ID) (*tri
 func (s triggers) Update(ctx context.Context, trg *trigger.Trigger) error {
 	st := trg.State()
 	n, err := s.exec(ctx, "update trigger", `UPDATE triggers
-		SET name = $1, config = $2, is_active = $3, activated_at = $4, updated_at = $5, search_text = $6, revision = revision + 1
-		WHERE tenant_id = $7 AND id = $8 AND revision = $9`,
-		st.Name, st.Config.Document().String(), st.Active, st.ActivatedAt, st.UpdatedAt, searchText(st.Name, nil), string(st.Tenant), string(st.ID), st.Revision)
+		SET name = $1, config = $2, is_active = $3, activated_at = $4, updated_at = $5, search_text = $6, event = $7, revision = revision + 1
+		WHERE tenant_id = $8 AND id = $9 AND revision = $10`,
+		st.Name, st.Config.Document().String(), st.Active, st.ActivatedAt, st.UpdatedAt, searchText(st.Name, nil), listensFor(trg),
+		string(st.Tenant), string(st.ID), st.Revision)
 	return s.updated(n, err, trg.Saved, func() error {
 		_, err := s.Get(ctx, st.Tenant, st.ID)
 		return err

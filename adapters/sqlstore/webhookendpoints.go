@@ -45,36 +45,20 @@ func (row *webhookEndpointRow) targets() []any {
 	}
 }
 
-// retiredSecretJSON is a secret that a newer one took the place of.
-type retiredSecretJSON struct {
-	Secret string    `json:"secret"`
-	Until  time.Time `json:"until"`
-}
-
 func (row webhookEndpointRow) restore() (*event.Endpoint, error) {
 	st := event.EndpointState{
 		ID: event.EndpointID(row.ID), Tenant: tenant.ID(row.Tenant), SubTenant: tenant.SubTenantID(row.SubTenant), URL: row.URL,
 		Description: row.Description, Active: row.Active, FailingSince: inUTC(row.FailingSince),
 		CreatedAt: row.CreatedAt.UTC(), UpdatedAt: row.UpdatedAt.UTC(), Revision: row.Revision,
 	}
-	var retired []retiredSecretJSON
 	if err := json.Unmarshal([]byte(row.Events), &st.Events); err != nil {
 		return nil, fmt.Errorf("webhook endpoint %s: events: %w", row.ID, err)
 	}
-	if err := json.Unmarshal([]byte(row.Retired), &retired); err != nil {
-		return nil, fmt.Errorf("webhook endpoint %s: the retired secrets are not JSON", row.ID) // err would show some of them
-	}
-	var err error
-	if st.Secret, err = event.ParseSecret(row.Secret); err != nil {
+	secrets, err := restoreSecrets(row.Secret, row.Retired)
+	if err != nil {
 		return nil, fmt.Errorf("webhook endpoint %s: %w", row.ID, err)
 	}
-	for _, r := range retired {
-		secret, err := event.ParseSecret(r.Secret)
-		if err != nil {
-			return nil, fmt.Errorf("webhook endpoint %s: %w", row.ID, err)
-		}
-		st.Retired = append(st.Retired, event.RetiredSecret{Secret: secret, Until: r.Until.UTC()})
-	}
+	st.Secret, st.Retired = secrets.Current, secrets.Retired
 	if row.DisabledAt != nil {
 		st.Disabled = &event.Disabled{At: row.DisabledAt.UTC(), Reason: event.DisabledReason(row.DisabledReason)}
 	}
@@ -95,14 +79,9 @@ func encodeEndpoint(st event.EndpointState) (e encodedEndpoint, err error) {
 		return e, fmt.Errorf("encode the events of a webhook endpoint: %w", err)
 	}
 	e.events = string(text)
-	retired := make([]retiredSecretJSON, len(st.Retired))
-	for i, r := range st.Retired {
-		retired[i] = retiredSecretJSON{Secret: r.Secret.Reveal(), Until: r.Until.UTC()}
+	if e.retired, err = encodeRetired(st.Retired); err != nil {
+		return e, err
 	}
-	if text, err = json.Marshal(retired); err != nil {
-		return e, fmt.Errorf("encode the retired secrets of a webhook endpoint: %w", err)
-	}
-	e.retired = string(text)
 	if st.Disabled != nil {
 		e.disabledAt, e.disabledReason = &st.Disabled.At, string(st.Disabled.Reason)
 	}

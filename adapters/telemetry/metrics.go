@@ -27,6 +27,8 @@ type Metrics struct {
 	limiter  limits
 	queues   queues
 	webhooks webhooks
+	nodes    nodes
+	runs     runs
 }
 
 // New returns metrics that describe this process and hold no measurement yet.
@@ -34,7 +36,7 @@ type Metrics struct {
 func New(version string) *Metrics {
 	m := &Metrics{
 		registry: prometheus.NewRegistry(), requests: newRequests(), limiter: newLimits(), queues: newQueues(),
-		webhooks: newWebhooks(),
+		webhooks: newWebhooks(), nodes: newNodes(), runs: newRuns(),
 	}
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
 		Namespace: namespace, Name: "build_info",
@@ -48,6 +50,8 @@ func New(version string) *Metrics {
 	m.registry.MustRegister(m.limiter.collectors()...)
 	m.registry.MustRegister(&m.queues)
 	m.registry.MustRegister(m.webhooks.collectors()...)
+	m.registry.MustRegister(m.nodes.collectors()...)
+	m.registry.MustRegister(m.runs.collectors()...)
 	return m
 }
 

@@ -80,9 +80,9 @@ func (s *Sender) request(ctx context.Context, m outbound.SignedMessage) (*http.R
 	req.Header.Set("Idempotency-Key", m.Signature.ID)
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("User-Agent", s.userAgent)
-	req.Header.Set(event.HeaderID, m.Signature.ID)
-	req.Header.Set(event.HeaderTimestamp, m.Signature.Timestamp)
-	req.Header.Set(event.HeaderSignature, m.Signature.Values)
+	req.Header.Set(domain.WebhookIDHeader, m.Signature.ID)
+	req.Header.Set(domain.WebhookTimestampHeader, m.Signature.Timestamp)
+	req.Header.Set(domain.WebhookSignatureHeader, m.Signature.Values)
 	return req, nil
 }
 

@@ -42,7 +42,7 @@ func (f transport) RoundTrip(req *http.Request) (*http.Response, error) { return
 // send sends a message through the transport.
 func send(ctx context.Context, f transport) (event.Outcome, error) {
 	body := []byte(`{"id":"evt_1"}`)
-	m := outbound.SignedMessage{URL: "https://example.com/secret", Body: body, Signature: event.Sign(nil, "msg_1", time.Now(), body)}
+	m := outbound.SignedMessage{URL: "https://example.com/secret", Body: body, Signature: domain.Sign(nil, "msg_1", time.Now(), body)}
 	return webhook.New(&http.Client{Transport: f}, wall{}, "1.2.3").Send(ctx, m)
 }
 
@@ -160,7 +160,7 @@ func TestAFailureToCallTellsNothingOfTheNetwork(t *testing.T) {
 }
 
 func TestAMessageSaysWhoSendsItAndIsVerifiedByTheStandardsOwnLibrary(t *testing.T) {
-	secret := event.NewSecret([event.SecretEntropy]byte{1, 2, 3})
+	secret := domain.NewSigningSecret([domain.SecretEntropy]byte{1, 2, 3})
 	receiver, err := standardwebhooks.NewWebhook(secret.Reveal())
 	if err != nil {
 		t.Fatal(err)
@@ -177,7 +177,7 @@ func TestAMessageSaysWhoSendsItAndIsVerifiedByTheStandardsOwnLibrary(t *testing.
 	}))
 	t.Cleanup(server.Close)
 	body := []byte(`{"id":"evt_1","type":"run.failed"}`)
-	m := outbound.SignedMessage{URL: server.URL, Body: body, Signature: event.Sign([]event.Secret{event.NewSecret([event.SecretEntropy]byte{}), secret}, "msg_1", time.Now(), body)}
+	m := outbound.SignedMessage{URL: server.URL, Body: body, Signature: domain.Sign([]domain.SigningSecret{domain.NewSigningSecret([domain.SecretEntropy]byte{}), secret}, "msg_1", time.Now(), body)}
 	o, err := webhook.New(server.Client(), wall{}, "1.2.3").Send(t.Context(), m)
 	if err != nil || o.Status != http.StatusNoContent {
 		t.Errorf("%+v, %v", o, err)

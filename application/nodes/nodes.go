@@ -1,4 +1,6 @@
-// Package nodes implements inbound.Nodes.
+// Package nodes implements inbound.Nodes, inbound.CustomNodes, inbound.NodeChecks and
+// inbound.NodeSecrets: which node types there are, those that tenants define, whether
+// their endpoints live, and what signs the calls to them.
 package nodes
 
 import (

@@ -17,8 +17,10 @@ import (
 	"github.com/sluicehq/sluice/adapters/sqlstore/postgres"
 	"github.com/sluicehq/sluice/adapters/sqlstore/postgres/pgtest"
 	"github.com/sluicehq/sluice/adapters/sqlstore/sqlite"
+	"github.com/sluicehq/sluice/application/runs"
 	"github.com/sluicehq/sluice/application/schedules"
 	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/domain/trigger"
 	"github.com/sluicehq/sluice/domain/workflow"
@@ -96,9 +98,12 @@ type world struct {
 
 func newWorld(t testing.TB, store *sqlstore.Store) *world {
 	t.Helper()
-	w := &world{TB: t, store: store, clock: &portstest.ManualClock{}, runs: &recorder{started: map[string]outbound.ScheduledRun{}}}
-	w.clock.Set(noon)
-	w.scheduler = schedules.NewScheduler(store, w.runs, w.clock, counted{})
+	clock := &portstest.ManualClock{}
+	clock.Set(noon)
+	w := &world{TB: t, store: store, clock: clock, runs: &recorder{
+		Starter: runs.NewStarter(clock, counted{}), started: map[string]outbound.ScheduledRun{},
+	}}
+	w.scheduler = schedules.NewScheduler(store, w.runs, w.runs, clock, counted{})
 	var err error
 	if w.tenant, err = tenant.New(tenant.ID(counted{}.ID("tenant")), "Acme", tenant.English, noon); err != nil {
 		t.Fatal(err)
@@ -225,31 +230,37 @@ func (w *world) fires(trg *trigger.Trigger) (all []*trigger.Fire) {
 	return all
 }
 
-// recorder keeps which runs it was asked to start.
+// recorder starts runs, and keeps which.
 type recorder struct {
+	*runs.Starter
+
 	mu      sync.Mutex
 	started map[string]outbound.ScheduledRun
+	told    []run.ID
 	busy    []trigger.ID                       // these have a run that goes on
 	refuse  func(outbound.ScheduledRun) string // nil refuses nothing
 	fail    func(outbound.ScheduledRun) error  // nil fails never
 }
 
-var _ outbound.RunStarter = (*recorder)(nil)
+var (
+	_ outbound.RunStarter = (*recorder)(nil)
+	_ outbound.RunSignals = (*recorder)(nil)
+)
 
-func (r *recorder) Unfinished(_ context.Context, _ outbound.Stores, of []*trigger.Trigger) ([]bool, error) {
+func (r *recorder) Unfinished(ctx context.Context, st outbound.Stores, of []*trigger.Trigger) ([]bool, error) {
+	busy, err := r.Starter.Unfinished(ctx, st, of)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	busy := make([]bool, len(of))
 	for i, trg := range of {
-		busy[i] = slices.Contains(r.busy, trg.ID())
+		busy[i] = busy[i] || slices.Contains(r.busy, trg.ID())
 	}
-	return busy, nil
+	return busy, err
 }
 
-func (r *recorder) Start(_ context.Context, _ outbound.Stores, wanted []outbound.ScheduledRun) ([]string, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+func (r *recorder) Start(ctx context.Context, st outbound.Stores, wanted []outbound.ScheduledRun) ([]string, error) {
 	refusals := make([]string, len(wanted))
+	var rest []outbound.ScheduledRun
+	var places []int
 	for i, run := range wanted {
 		if r.fail != nil {
 			if err := r.fail(run); err != nil {
@@ -259,13 +270,34 @@ func (r *recorder) Start(_ context.Context, _ outbound.Stores, wanted []outbound
 		if r.refuse != nil {
 			refusals[i] = r.refuse(run)
 		}
-	}
-	for i, run := range wanted {
 		if refusals[i] == "" {
-			r.started[run.Fire.RunID()] = run
+			rest, places = append(rest, run), append(places, i)
+		}
+	}
+	refused, err := r.Starter.Start(ctx, st, rest)
+	if err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for n, i := range places {
+		if refusals[i] = refused[n]; refusals[i] == "" {
+			r.started[wanted[i].Fire.RunID()] = wanted[i]
 		}
 	}
 	return refusals, nil
+}
+
+// Tell keeps which runs the scheduler tells of.
+func (r *recorder) Tell(changed ...run.ID) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.told = append(r.told, changed...)
+}
+
+func (r *recorder) Follow(ctx context.Context, _ func([]run.ID)) error {
+	<-ctx.Done()
+	return ctx.Err()
 }
 
 func (r *recorder) get(id string) (outbound.ScheduledRun, bool) {

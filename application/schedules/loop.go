@@ -22,11 +22,11 @@ const (
 
 // Run fires schedules until ctx ends.
 func (s *Scheduler) Run(ctx context.Context, failed func(error)) {
-	run(ctx, s.clock, failed, func(ctx context.Context) (int, time.Time, error) { return s.FireDue(ctx, batch) })
+	repeat(ctx, s.clock, failed, func(ctx context.Context) (int, time.Time, error) { return s.FireDue(ctx, batch) })
 }
 
-// run repeats step, and sleeps in between until there is something to do.
-func run(ctx context.Context, clock outbound.Clock, failed func(error), step func(context.Context) (int, time.Time, error)) {
+// repeat does a step again and again, and sleeps in between until there is something to do.
+func repeat(ctx context.Context, clock outbound.Clock, failed func(error), step func(context.Context) (int, time.Time, error)) {
 	for ctx.Err() == nil {
 		looked, next, err := step(ctx)
 		if err != nil && ctx.Err() == nil {

@@ -22,7 +22,7 @@ func looks(t *testing.T, lasts time.Duration, step func(look int, now time.Time)
 		begin := time.Now()
 		ctx, stop := context.WithTimeout(t.Context(), lasts)
 		defer stop()
-		run(ctx, bubble{}, func(error) { failures++ }, func(context.Context) (int, time.Time, error) {
+		repeat(ctx, bubble{}, func(error) { failures++ }, func(context.Context) (int, time.Time, error) {
 			at = append(at, time.Since(begin))
 			return step(len(at), time.Now())
 		})
@@ -74,7 +74,7 @@ func TestTheLoopLooksWhenSomethingIsDue(t *testing.T) {
 func TestTheLoopEndsWithItsContext(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	n := 0
-	run(ctx, bubble{}, func(err error) { t.Error(err) }, func(ctx context.Context) (int, time.Time, error) {
+	repeat(ctx, bubble{}, func(err error) { t.Error(err) }, func(ctx context.Context) (int, time.Time, error) {
 		n++
 		stop()
 		return 0, time.Time{}, ctx.Err() // what ended the loop is no failure

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/trigger"
 	"github.com/sluicehq/sluice/ports/inbound"
 	"github.com/sluicehq/sluice/ports/outbound"
@@ -14,17 +15,18 @@ import (
 
 // Scheduler implements inbound.Scheduler.
 type Scheduler struct {
-	work   outbound.UnitOfWork
-	runs   outbound.RunStarter
-	clock  outbound.Clock
-	random outbound.Random
+	work    outbound.UnitOfWork
+	runs    outbound.RunStarter
+	signals outbound.RunSignals
+	clock   outbound.Clock
+	random  outbound.Random
 }
 
 var _ inbound.Scheduler = (*Scheduler)(nil)
 
 // NewScheduler returns a scheduler that starts runs through the port.
-func NewScheduler(work outbound.UnitOfWork, runs outbound.RunStarter, clock outbound.Clock, random outbound.Random) *Scheduler {
-	return &Scheduler{work: work, runs: runs, clock: clock, random: random}
+func NewScheduler(work outbound.UnitOfWork, runs outbound.RunStarter, signals outbound.RunSignals, clock outbound.Clock, random outbound.Random) *Scheduler {
+	return &Scheduler{work: work, runs: runs, signals: signals, clock: clock, random: random}
 }
 
 // putOff is how long a schedule that cannot be dealt with waits.
@@ -63,6 +65,7 @@ func (s *Scheduler) next(ctx context.Context) (at time.Time, err error) {
 // fire claims schedules that are due and deals with at most limit instants of theirs,
 // in one unit. It returns the schedules it looked at, beside an error, too.
 func (s *Scheduler) fire(ctx context.Context, now time.Time, limit int) (claimed []outbound.DueSchedule, err error) {
+	var started []run.ID
 	err = s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
 		if claimed, err = st.Schedules.Due(ctx, now, limit); err != nil {
 			return err
@@ -82,11 +85,14 @@ func (s *Scheduler) fire(ctx context.Context, now time.Time, limit int) (claimed
 				Tenant: due.Trigger.Tenant(), Trigger: due.Trigger.ID(), DealtWith: agenda.Through, Next: agenda.Next,
 			})
 		}
-		if err := s.carryOut(ctx, st, plans, now); err != nil {
+		if started, err = s.carryOut(ctx, st, plans, now); err != nil {
 			return err
 		}
 		return st.Schedules.Advance(ctx, looked)
 	})
+	if err == nil && len(started) > 0 {
+		s.signals.Tell(started...)
+	}
 	return claimed, err
 }
 
@@ -97,10 +103,10 @@ type plan struct {
 }
 
 // carryOut writes the ledger and starts the runs. The ledger decides: an instant that
-// it holds already starts nothing.
-func (s *Scheduler) carryOut(ctx context.Context, st outbound.Stores, plans []plan, now time.Time) error {
+// it holds already starts nothing. It returns the runs that it started.
+func (s *Scheduler) carryOut(ctx context.Context, st outbound.Stores, plans []plan, now time.Time) ([]run.ID, error) {
 	if err := s.keepApart(ctx, st, plans); err != nil {
-		return err
+		return nil, err
 	}
 	var fires []*trigger.Fire
 	owners := make(map[*trigger.Fire]*trigger.Trigger)
@@ -108,11 +114,11 @@ func (s *Scheduler) carryOut(ctx context.Context, st outbound.Stores, plans []pl
 		for _, planned := range p.planned {
 			runID := ""
 			if planned.Outcome.Starts() {
-				runID = s.random.ID(runIDPrefix)
+				runID = s.random.ID(run.IDPrefix)
 			}
 			fire, err := trigger.NewFire(p.trg.Tenant(), p.trg.ID(), planned, runID, now)
 			if err != nil {
-				return err
+				return nil, err
 			}
 			fires = append(fires, fire)
 			owners[fire] = p.trg
@@ -120,7 +126,7 @@ func (s *Scheduler) carryOut(ctx context.Context, st outbound.Stores, plans []pl
 	}
 	added, err := st.Fires.Record(ctx, fires)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var wanted []outbound.ScheduledRun
 	for _, fire := range added {
@@ -131,26 +137,26 @@ func (s *Scheduler) carryOut(ctx context.Context, st outbound.Stores, plans []pl
 	return s.start(ctx, st, wanted)
 }
 
-// runIDPrefix is what the identifier of a run begins with.
-const runIDPrefix = "run"
-
-// start starts runs, and notes in the ledger which could not be started.
-func (s *Scheduler) start(ctx context.Context, st outbound.Stores, wanted []outbound.ScheduledRun) error {
+// start starts runs, returns which, and notes in the ledger which could not be started.
+func (s *Scheduler) start(ctx context.Context, st outbound.Stores, wanted []outbound.ScheduledRun) (started []run.ID, err error) {
 	if len(wanted) == 0 {
-		return nil
+		return nil, nil
 	}
 	refusals, err := s.runs.Start(ctx, st, wanted)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var refused []*trigger.Fire
 	for i, reason := range refusals {
-		if reason != "" {
-			wanted[i].Fire.Suppress(reason)
-			refused = append(refused, wanted[i].Fire)
+		fire := wanted[i].Fire
+		if reason == "" {
+			started = append(started, run.ID(fire.RunID()))
+			continue
 		}
+		fire.Suppress(reason)
+		refused = append(refused, fire)
 	}
-	return st.Fires.Amend(ctx, refused)
+	return started, st.Fires.Amend(ctx, refused)
 }
 
 // keepApart suppresses what must not run beside another run of the same trigger: one

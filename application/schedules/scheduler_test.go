@@ -240,7 +240,7 @@ func TestThreeProcessesFireEachInstantOnce(t *testing.T) {
 	all := w.schedule(triggers, `{"cron":"* * * * *","catchUp":"all"}`)
 	processes := []*schedules.Scheduler{w.scheduler}
 	for range 2 {
-		processes = append(processes, schedules.NewScheduler(openPostgres(t, w.address), w.runs, w.clock, counted{}))
+		processes = append(processes, schedules.NewScheduler(openPostgres(t, w.address), w.runs, w.runs, w.clock, counted{}))
 	}
 	for minute := range minutes {
 		w.clock.Set(noon.Add(time.Duration(minute+1) * time.Minute))

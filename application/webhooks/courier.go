@@ -118,7 +118,7 @@ func (c *Courier) attempt(ctx context.Context, due outbound.DueDelivery) error {
 	number, at, body := d.NextAttempt(), c.clock.Now(), due.Event.Body()
 	outcome, err := c.sender.Send(ctx, outbound.SignedMessage{
 		URL: due.Endpoint.URL(), Body: body,
-		Signature: event.Sign(due.Endpoint.SigningSecrets(at), string(d.ID()), at, body),
+		Signature: domain.Sign(due.Endpoint.SigningSecrets(at), string(d.ID()), at, body),
 	})
 	if err != nil {
 		return describe(d, err) // it is sent again when its lease has ended

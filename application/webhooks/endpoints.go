@@ -186,8 +186,8 @@ func (s *Endpoints) Test(ctx context.Context, who tenant.Caller, once domain.Onc
 }
 
 // secret draws a secret.
-func (s *Endpoints) secret() event.Secret {
-	var entropy [event.SecretEntropy]byte
+func (s *Endpoints) secret() domain.SigningSecret {
+	var entropy [domain.SecretEntropy]byte
 	s.random.Fill(entropy[:])
-	return event.NewSecret(entropy)
+	return domain.NewSigningSecret(entropy)
 }

@@ -186,7 +186,7 @@ func (w *world) lines() (lines []string) {
 }
 
 // verify checks a message as its receiver does.
-func verify(s event.Secret, m outbound.SignedMessage) error {
+func verify(s domain.SigningSecret, m outbound.SignedMessage) error {
 	receiver, err := standardwebhooks.NewWebhook(s.Reveal())
 	if err != nil {
 		return err

@@ -138,7 +138,8 @@ func (s *Versions) Update(ctx context.Context, who tenant.Caller, id workflow.Ve
 	return changed, err
 }
 
-// Delete removes a version that is not active, with its triggers.
+// Delete removes a version that is not active and that no run executes any more, with its
+// triggers. Runs are looked for after it was deleted: then none can be started any more.
 func (s *Versions) Delete(ctx context.Context, who tenant.Caller, id workflow.VersionID, at domain.Expected) error {
 	if err := who.May(tenant.DeleteVersion); err != nil {
 		return err
@@ -154,7 +155,15 @@ func (s *Versions) Delete(ctx context.Context, who tenant.Caller, id workflow.Ve
 		if err := ver.CheckDeletable(); err != nil {
 			return err
 		}
-		return st.Versions.Delete(ctx, who.Tenant, id)
+		if err := st.Versions.Delete(ctx, who.Tenant, id); err != nil {
+			return err
+		}
+		inUse, err := st.Runs.Live.Executes(ctx, who.Tenant, id)
+		if err == nil && inUse {
+			err = domain.Fail(domain.Conflict, "version_in_use",
+				"Runs that have not finished execute version %d. Wait until they have, or cancel them.", ver.Number())
+		}
+		return err
 	})
 }
 

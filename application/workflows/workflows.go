@@ -13,16 +13,18 @@ import (
 
 // Service implements inbound.Workflows.
 type Service struct {
-	work   outbound.UnitOfWork
-	clock  outbound.Clock
-	random outbound.Random
+	work    outbound.UnitOfWork
+	runs    outbound.RunEnder
+	signals outbound.RunSignals
+	clock   outbound.Clock
+	random  outbound.Random
 }
 
 var _ inbound.Workflows = (*Service)(nil)
 
-// New returns the service.
-func New(work outbound.UnitOfWork, clock outbound.Clock, random outbound.Random) *Service {
-	return &Service{work: work, clock: clock, random: random}
+// New returns the service. Through runs it ends those of a workflow that is deleted.
+func New(work outbound.UnitOfWork, runs outbound.RunEnder, signals outbound.RunSignals, clock outbound.Clock, random outbound.Random) *Service {
+	return &Service{work: work, runs: runs, signals: signals, clock: clock, random: random}
 }
 
 // Create makes a workflow.
@@ -107,21 +109,4 @@ func (s *Service) change(ctx context.Context, who tenant.Caller, id workflow.ID,
 		return nil, err
 	}
 	return wf, nil
-}
-
-// Delete removes a workflow with its versions and their triggers.
-func (s *Service) Delete(ctx context.Context, who tenant.Caller, id workflow.ID, at domain.Expected) error {
-	if err := who.May(tenant.DeleteWorkflow); err != nil {
-		return err
-	}
-	return s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
-		wf, err := st.Workflows.Get(ctx, who.Tenant, id)
-		if err != nil {
-			return err
-		}
-		if err := at.Check(wf.Revision()); err != nil {
-			return err
-		}
-		return st.Workflows.Delete(ctx, who.Tenant, id)
-	})
 }

@@ -39,6 +39,9 @@ type config struct {
 	CORSOrigins     []string      `env:"CORS_ORIGINS" help:"origins that browsers may call from, separated by commas, or * for any (default: none)"`
 	TrustedProxies  []string      `env:"TRUSTED_PROXIES" help:"address ranges of proxies whose X-Forwarded-For is believed, separated by commas (default: none)"`
 	EgressAllow     []string      `env:"EGRESS_ALLOW" help:"address ranges that outgoing calls may reach although private, separated by commas, such as 10.0.0.0/8 (default: none)"`
+	WorkerRuns      int           `env:"WORKER_CONCURRENCY" envDefault:"64" help:"how many runs this process works on at the same time"`
+	TenantRuns      int           `env:"WORKER_PER_TENANT" envDefault:"32" help:"how many runs of one tenant are worked on at the same time, by all processes together"`
+	WorkerDrain     time.Duration `env:"WORKER_DRAIN" envDefault:"10s" help:"how long calls of nodes may take to finish after SIGTERM; what is left is made again by another process"`
 	MaxBody         int64         `env:"MAX_BODY_BYTES" envDefault:"1048576" help:"greatest size of a request body"`
 	MaxConnections  int           `env:"MAX_CONNECTIONS" envDefault:"20000" help:"greatest number of clients' connections; fewer where the system's limit of open files asks for it"`
 	HeaderTimeout   time.Duration `env:"HEADER_TIMEOUT" envDefault:"10s" help:"how long a client may take to send a request's headers"`
@@ -179,6 +182,9 @@ func (c config) mistakes() []error {
 		_, errAddr := netip.ParseAddr(proxy)
 		check(errPrefix == nil || errAddr == nil, "TRUSTED_PROXIES", fmt.Sprintf("holds %q; a range reads 10.0.0.0/8", proxy))
 	}
+	check(c.WorkerRuns >= 1 && c.WorkerRuns <= 10_000, "WORKER_CONCURRENCY", "must be between 1 and 10000")
+	check(c.TenantRuns >= 1 && c.TenantRuns <= 10_000, "WORKER_PER_TENANT", "must be between 1 and 10000")
+	check(c.WorkerDrain > 0, "WORKER_DRAIN", "must be longer than nothing")
 	check(c.MaxBody >= 1024 && c.MaxBody <= 64<<20, "MAX_BODY_BYTES", "must be between 1024 and 67108864")
 	check(c.MaxConnections >= 1 && c.MaxConnections <= 1_000_000, "MAX_CONNECTIONS", "must be between 1 and 1000000")
 	check(c.HeaderTimeout > 0, "HEADER_TIMEOUT", "must be longer than nothing")

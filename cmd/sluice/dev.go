@@ -21,7 +21,7 @@ func (p *program) devCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return p.serve(cmd.Context(), cfg, false, func(ctx context.Context, store *sqlstore.Store, baseURL string) error {
+			return p.serve(cmd.Context(), cfg, serveOptions{role: roleAll}, func(ctx context.Context, store *sqlstore.Store, baseURL string) error {
 				return p.demonstrate(ctx, newOperator(store), baseURL)
 			})
 		},

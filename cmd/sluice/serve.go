@@ -21,9 +21,13 @@ import (
 
 func (p *program) serveCommand() *cobra.Command {
 	var noMigrate bool
+	does := string(roleAll)
 	cmd := &cobra.Command{
 		Use: "serve", Short: "Start the gateway", Args: exactly(),
-		Long: "Starts the gateway on the configured database, after applying pending migrations.\n" +
+		Long: "Starts the gateway on the configured database, after applying pending migrations.\n\n" +
+			"One process does everything. With PostgreSQL the work can be split: processes with --role api answer\n" +
+			"requests, those with --role worker fire schedules, run workflows and deliver webhooks, and answer\n" +
+			"/healthz and /readyz only. There has to be at least one of each.\n\n" +
 			"SIGTERM makes it say that it is not ready any more, serve on for SLUICE_DRAIN_DELAY, finish the\n" +
 			"requests that run, and leave. A second one stops it at once.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -31,18 +35,32 @@ func (p *program) serveCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return p.serve(cmd.Context(), cfg, noMigrate, nil)
+			return p.serve(cmd.Context(), cfg, serveOptions{noMigrate: noMigrate, role: role(does)}, nil)
 		},
 	}
 	cmd.Flags().BoolVar(&noMigrate, "no-migrate", false, "refuse to start while migrations are pending, instead of applying them")
+	cmd.Flags().StringVar(&does, "role", does, "what this process does: all, api or worker")
 	return cmd
+}
+
+// serveOptions is what the command line says besides the configuration.
+type serveOptions struct {
+	noMigrate bool
+	role      role
 }
 
 // started is called once the gateway listens, with the address that clients use.
 type started func(ctx context.Context, store *sqlstore.Store, baseURL string) error
 
 // serve runs the gateway until ctx ends, and then until its requests are done.
-func (p *program) serve(ctx context.Context, cfg config, noMigrate bool, begin started) error {
+func (p *program) serve(ctx context.Context, cfg config, opts serveOptions, begin started) error {
+	db, err := databaseOf(cfg.DatabaseURL)
+	if err != nil {
+		return err
+	}
+	if err := opts.role.check(db); err != nil {
+		return err
+	}
 	tuneCollector(p.environ)
 	log := newLogger(p.stderr, cfg)
 	for _, name := range unknownSettings(p.environ) {
@@ -53,7 +71,7 @@ func (p *program) serve(ctx context.Context, cfg config, noMigrate bool, begin s
 		return err
 	}
 	defer closing(store, p.stderr)
-	if err := prepare(ctx, log, store, noMigrate); err != nil {
+	if err := prepare(ctx, log, store, opts.noMigrate); err != nil {
 		return err
 	}
 	watch, err := newWatching(ctx, log, cfg, store)
@@ -69,7 +87,13 @@ func (p *program) serve(ctx context.Context, cfg config, noMigrate bool, begin s
 	leaving := new(going)
 	sender, closeSender := watch.sender(cfg)
 	defer closeSender()
-	g, err := newGateway(store, watch.tracing.UnitOfWork(store), limiter, sender, httpapi.Options{
+	runner, closeRunner := watch.runner(cfg)
+	defer closeRunner()
+	key, err := runKey(ctx, store)
+	if err != nil {
+		return err
+	}
+	g, err := newGateway(store, watch.tracing.UnitOfWork(store), limiter, runner, sender, key, cfg.workerOptions(), httpapi.Options{
 		Log: log, MaxBody: cfg.MaxBody, AllowedOrigins: cfg.CORSOrigins, TrustedProxies: cfg.TrustedProxies,
 		Observers: watch.observers(), Now: system.Clock{}.Now, NewID: system.Random{}.ID, Ready: leaving.unlessGoing(ready(store)),
 	})
@@ -97,7 +121,7 @@ func (p *program) serve(ctx context.Context, cfg config, noMigrate bool, begin s
 	}
 	// What goes on beside requests ends after them, which is later than ctx, and before the
 	// store is closed.
-	stop := g.beside(context.WithoutCancel(ctx), log, store)
+	stop := g.beside(context.WithoutCancel(ctx), log, opts.role, store)
 	defer stop()
 	return front.until(ctx, listener)
 }
@@ -122,19 +146,33 @@ type gateway struct {
 	Upkeep    inbound.Upkeep
 	Directory *directory.Directory
 	Courier   inbound.Courier
+	Scheduler inbound.Scheduler
+	Worker    inbound.Worker
+	Signals   *sqlstore.RunSignals
 }
 
-// beside begins what goes on beside requests. stop ends it, and returns when it has
-// ended.
-func (g gateway) beside(ctx context.Context, log zerolog.Logger, changes outbound.Changes) (stop func()) {
-	ctx, cancel := context.WithCancel(ctx)
-	var all sync.WaitGroup
-	all.Go(func() { keepUp(ctx, log, g.Upkeep) })
-	all.Go(func() { followChanges(ctx, log, changes, g.Directory) })
-	all.Go(func() { deliver(ctx, log, g.Courier) })
+// beside begins what goes on beside requests in a process of the role. stop ends it,
+// and returns when it has ended.
+func (g gateway) beside(ctx context.Context, log zerolog.Logger, does role, changes outbound.Changes) (stop func()) {
+	listening, deaf := context.WithCancel(ctx) // to the last, since the rest depends on it
+	var heard sync.WaitGroup
+	heard.Go(func() { followChanges(listening, log, changes, g.Directory) })
+	heard.Go(func() {
+		g.Signals.Run(listening, sparingly(log, "word of runs was lost; they are found a second later"))
+	})
+	working, rest := context.WithCancel(ctx)
+	var done sync.WaitGroup
+	if does.works() {
+		done.Go(func() { keepUp(working, log, g.Upkeep) })
+		done.Go(func() { deliver(working, log, g.Courier) })
+		done.Go(func() { fire(working, log, g.Scheduler) })
+		done.Go(func() { work(working, log, g.Worker) })
+	}
 	return func() {
-		cancel()
-		all.Wait()
+		rest()
+		done.Wait()
+		deaf()
+		heard.Wait()
 	}
 }
 

@@ -12,12 +12,14 @@ import (
 	"github.com/sluicehq/sluice/adapters/system"
 	"github.com/sluicehq/sluice/application/admission"
 	"github.com/sluicehq/sluice/application/nodes"
+	"github.com/sluicehq/sluice/application/runs"
 	"github.com/sluicehq/sluice/application/schedules"
 	"github.com/sluicehq/sluice/application/tenants"
 	"github.com/sluicehq/sluice/application/triggers"
 	"github.com/sluicehq/sluice/application/upkeep"
 	"github.com/sluicehq/sluice/application/webhooks"
 	"github.com/sluicehq/sluice/application/workflows"
+	domainrun "github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/ports/inbound"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
@@ -27,8 +29,11 @@ var driven = wire.NewSet(
 	wire.Struct(new(system.Clock)), wire.Bind(new(outbound.Clock), new(system.Clock)),
 	wire.Struct(new(system.Random)), wire.Bind(new(outbound.Random), new(system.Random)),
 	wire.Struct(new(expression.Checker)), wire.Bind(new(outbound.Expressions), new(expression.Checker)),
+	wire.Struct(new(expression.Compiler)), wire.Bind(new(outbound.Compiler), new(expression.Compiler)),
+	sqlstore.NewRunSignals, wire.Bind(new(outbound.RunSignals), new(*sqlstore.RunSignals)),
 	sqlstore.NewTriggerIntake, wire.Bind(new(outbound.TriggerIntake), new(*sqlstore.TriggerIntake)),
 	directory.New, wire.Bind(new(outbound.Directory), new(*directory.Directory)),
+	directory.NewEndpoints, wire.Bind(new(outbound.NodeEndpoints), new(*directory.Endpoints)),
 )
 
 // core binds each inbound port to its use cases.
@@ -36,6 +41,11 @@ var core = wire.NewSet(
 	admission.New, wire.Bind(new(inbound.Admission), new(*admission.Service)),
 	nodes.New, wire.Bind(new(inbound.Nodes), new(*nodes.Service)),
 	nodes.NewCustom, wire.Bind(new(inbound.CustomNodes), new(*nodes.Custom)),
+	runs.NewFiring, wire.Bind(new(inbound.Firing), new(*runs.Firing)),
+	runs.NewRuns, wire.Bind(new(inbound.Runs), new(*runs.Runs)),
+	runs.NewStarter, wire.Bind(new(outbound.RunStarter), new(*runs.Starter)), wire.Bind(new(outbound.RunEnder), new(*runs.Starter)),
+	runs.NewWorker, wire.Bind(new(inbound.Worker), new(*runs.Worker)),
+	schedules.NewScheduler, wire.Bind(new(inbound.Scheduler), new(*schedules.Scheduler)),
 	schedules.New, wire.Bind(new(inbound.Schedules), new(*schedules.Service)),
 	tenants.New, wire.Bind(new(inbound.Tenants), new(*tenants.Service)),
 	tenants.NewKeys, wire.Bind(new(inbound.APIKeys), new(*tenants.Keys)),
@@ -51,9 +61,11 @@ var core = wire.NewSet(
 	workflows.NewVersions, wire.Bind(new(inbound.Versions), new(*workflows.Versions)),
 )
 
-// newGateway assembles what sluice serve runs. sender sends its webhooks; work is the store's, which somebody may
-// follow.
-func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, limiter outbound.Limiter, sender outbound.Sender, opts httpapi.Options) (gateway, error) {
+// newGateway assembles what sluice serve runs. work is the store's, which somebody may
+// follow; runner makes the calls of nodes and sender those of webhooks; key is that of
+// the runs' secrets.
+func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, limiter outbound.Limiter, runner outbound.NodeRunner, sender outbound.Sender,
+	key domainrun.Key, capacity runs.WorkerOptions, opts httpapi.Options) (gateway, error) {
 	wire.Build(driven, core,
 		wire.Struct(new(httpapi.Ports), "*"), httpapi.New, wire.Struct(new(gateway), "*"))
 	return gateway{}, nil

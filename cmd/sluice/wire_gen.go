@@ -15,12 +15,14 @@ import (
 	"github.com/sluicehq/sluice/adapters/system"
 	"github.com/sluicehq/sluice/application/admission"
 	"github.com/sluicehq/sluice/application/nodes"
+	"github.com/sluicehq/sluice/application/runs"
 	"github.com/sluicehq/sluice/application/schedules"
 	"github.com/sluicehq/sluice/application/tenants"
 	"github.com/sluicehq/sluice/application/triggers"
 	"github.com/sluicehq/sluice/application/upkeep"
 	"github.com/sluicehq/sluice/application/webhooks"
 	"github.com/sluicehq/sluice/application/workflows"
+	run2 "github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/ports/inbound"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
@@ -31,27 +33,28 @@ import (
 
 // Injectors from wire.go:
 
-// newGateway assembles what sluice serve runs. sender sends its webhooks; work is the store's, which somebody may
-// follow.
-func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, limiter outbound.Limiter, sender outbound.Sender, opts httpapi.Options) (gateway, error) {
-	directoryDirectory := directory.New(work)
+// newGateway assembles what sluice serve runs. work is the store's, which somebody may
+// follow; runner makes the calls of nodes and sender those of webhooks; key is that of
+// the runs' secrets.
+func newGateway(store *sqlstore.Store, work2 outbound.UnitOfWork, limiter outbound.Limiter, runner outbound.NodeRunner, sender outbound.Sender, key run2.Key, capacity runs.WorkerOptions, opts httpapi.Options) (gateway, error) {
+	directoryDirectory := directory.New(work2)
 	clock := system.Clock{}
 	service := admission.New(directoryDirectory, limiter, clock)
 	random := system.Random{}
-	keys := tenants.NewKeys(work, clock, random)
-	custom := nodes.NewCustom(work, clock, random)
+	keys := tenants.NewKeys(work2, clock, random)
+	custom := nodes.NewCustom(work2, clock, random)
 	nodesService := nodes.New(directoryDirectory)
-	schedulesService := schedules.New(work, clock)
-	tenantsSettings := tenants.NewSettings(work, clock)
-	subTenants := tenants.NewSubTenants(work, clock, random)
+	schedulesService := schedules.New(work2, clock)
+	tenantsSettings := tenants.NewSettings(work2, clock)
+	subTenants := tenants.NewSubTenants(work2, clock, random)
 	triggerIntake := sqlstore.NewTriggerIntake(store)
-	triggersService := triggers.New(work, directoryDirectory, triggerIntake, limiter, clock, random)
+	triggersService := triggers.New(work2, directoryDirectory, triggerIntake, limiter, clock, random)
 	checker := expression.Checker{}
-	versions := workflows.NewVersions(work, checker, clock, random)
-	workflowsService := workflows.New(work, clock, random)
+	versions := workflows.NewVersions(work2, checker, clock, random)
+	workflowsService := workflows.New(work2, clock, random)
 	storesOf := webhookStores()
-	endpoints := webhooks.NewEndpoints(work, storesOf, clock, random)
-	deliveries := webhooks.NewDeliveries(work, storesOf, clock)
+	endpoints := webhooks.NewEndpoints(work2, storesOf, clock, random)
+	deliveries := webhooks.NewDeliveries(work2, storesOf, clock)
 	ports := httpapi.Ports{
 		Admission:         service,
 		APIKeys:           keys,
@@ -70,13 +73,22 @@ func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, limiter outboun
 	if err != nil {
 		return gateway{}, err
 	}
-	upkeepService := upkeep.New(work, clock)
-	courier := webhooks.NewCourier(work, storesOf, sender, clock, random)
+	upkeepService := upkeep.New(work2, clock)
+	courier := webhooks.NewCourier(work2, storesOf, sender, clock, random)
+	starter := runs.NewStarter(clock, random)
+	runSignals := sqlstore.NewRunSignals(store)
+	scheduler := schedules.NewScheduler(work2, starter, runSignals, clock, random)
+	directoryEndpoints := directory.NewEndpoints(directoryDirectory, clock)
+	compiler := expression.Compiler{}
+	worker := runs.NewWorker(work2, runner, directoryEndpoints, compiler, directoryDirectory, runSignals, random, key, capacity)
 	mainGateway := gateway{
 		API:       api,
 		Upkeep:    upkeepService,
 		Directory: directoryDirectory,
 		Courier:   courier,
+		Scheduler: scheduler,
+		Worker:    worker,
+		Signals:   runSignals,
 	}
 	return mainGateway, nil
 }
@@ -102,7 +114,7 @@ func newOperator(store *sqlstore.Store) operator {
 // wire.go:
 
 // driven binds each outbound port to its adapter.
-var driven = wire.NewSet(wire.Struct(new(system.Clock)), wire.Bind(new(outbound.Clock), new(system.Clock)), wire.Struct(new(system.Random)), wire.Bind(new(outbound.Random), new(system.Random)), wire.Struct(new(expression.Checker)), wire.Bind(new(outbound.Expressions), new(expression.Checker)), sqlstore.NewTriggerIntake, wire.Bind(new(outbound.TriggerIntake), new(*sqlstore.TriggerIntake)), directory.New, wire.Bind(new(outbound.Directory), new(*directory.Directory)))
+var driven = wire.NewSet(wire.Struct(new(system.Clock)), wire.Bind(new(outbound.Clock), new(system.Clock)), wire.Struct(new(system.Random)), wire.Bind(new(outbound.Random), new(system.Random)), wire.Struct(new(expression.Checker)), wire.Bind(new(outbound.Expressions), new(expression.Checker)), wire.Struct(new(expression.Compiler)), wire.Bind(new(outbound.Compiler), new(expression.Compiler)), sqlstore.NewRunSignals, wire.Bind(new(outbound.RunSignals), new(*sqlstore.RunSignals)), sqlstore.NewTriggerIntake, wire.Bind(new(outbound.TriggerIntake), new(*sqlstore.TriggerIntake)), directory.New, wire.Bind(new(outbound.Directory), new(*directory.Directory)), directory.NewEndpoints, wire.Bind(new(outbound.NodeEndpoints), new(*directory.Endpoints)))
 
 // core binds each inbound port to its use cases.
-var core = wire.NewSet(admission.New, wire.Bind(new(inbound.Admission), new(*admission.Service)), nodes.New, wire.Bind(new(inbound.Nodes), new(*nodes.Service)), nodes.NewCustom, wire.Bind(new(inbound.CustomNodes), new(*nodes.Custom)), schedules.New, wire.Bind(new(inbound.Schedules), new(*schedules.Service)), tenants.New, wire.Bind(new(inbound.Tenants), new(*tenants.Service)), tenants.NewKeys, wire.Bind(new(inbound.APIKeys), new(*tenants.Keys)), tenants.NewSettings, wire.Bind(new(inbound.Settings), new(*tenants.Settings)), tenants.NewSubTenants, wire.Bind(new(inbound.SubTenants), new(*tenants.SubTenants)), triggers.New, wire.Bind(new(inbound.Triggers), new(*triggers.Service)), upkeep.New, wire.Bind(new(inbound.Upkeep), new(*upkeep.Service)), webhookStores, webhooks.NewEndpoints, wire.Bind(new(inbound.WebhookEndpoints), new(*webhooks.Endpoints)), webhooks.NewDeliveries, wire.Bind(new(inbound.WebhookDeliveries), new(*webhooks.Deliveries)), webhooks.NewCourier, wire.Bind(new(inbound.Courier), new(*webhooks.Courier)), workflows.New, wire.Bind(new(inbound.Workflows), new(*workflows.Service)), workflows.NewVersions, wire.Bind(new(inbound.Versions), new(*workflows.Versions)))
+var core = wire.NewSet(admission.New, wire.Bind(new(inbound.Admission), new(*admission.Service)), nodes.New, wire.Bind(new(inbound.Nodes), new(*nodes.Service)), nodes.NewCustom, wire.Bind(new(inbound.CustomNodes), new(*nodes.Custom)), runs.NewFiring, wire.Bind(new(inbound.Firing), new(*runs.Firing)), runs.NewRuns, wire.Bind(new(inbound.Runs), new(*runs.Runs)), runs.NewStarter, wire.Bind(new(outbound.RunStarter), new(*runs.Starter)), runs.NewWorker, wire.Bind(new(inbound.Worker), new(*runs.Worker)), schedules.NewScheduler, wire.Bind(new(inbound.Scheduler), new(*schedules.Scheduler)), schedules.New, wire.Bind(new(inbound.Schedules), new(*schedules.Service)), tenants.New, wire.Bind(new(inbound.Tenants), new(*tenants.Service)), tenants.NewKeys, wire.Bind(new(inbound.APIKeys), new(*tenants.Keys)), tenants.NewSettings, wire.Bind(new(inbound.Settings), new(*tenants.Settings)), tenants.NewSubTenants, wire.Bind(new(inbound.SubTenants), new(*tenants.SubTenants)), triggers.New, wire.Bind(new(inbound.Triggers), new(*triggers.Service)), upkeep.New, wire.Bind(new(inbound.Upkeep), new(*upkeep.Service)), webhookStores, webhooks.NewEndpoints, wire.Bind(new(inbound.WebhookEndpoints), new(*webhooks.Endpoints)), webhooks.NewDeliveries, wire.Bind(new(inbound.WebhookDeliveries), new(*webhooks.Deliveries)), webhooks.NewCourier, wire.Bind(new(inbound.Courier), new(*webhooks.Courier)), workflows.New, wire.Bind(new(inbound.Workflows), new(*workflows.Service)), workflows.NewVersions, wire.Bind(new(inbound.Versions), new(*workflows.Versions)))

@@ -23,7 +23,8 @@ const (
 )
 
 func (dueTogether) take(ctx context.Context, st *stage, o options) ([]figure, error) {
-	f, err := st.newFlow(ctx, "bench schedules", twoTransforms()...)
+	f, err := st.newFlow(ctx, "bench schedules",
+		transform("due", "{ at: payload.scheduledAt }"), transform("notice", "`Due at ${input.at}`"))
 	if err != nil {
 		return nil, err
 	}

@@ -25,10 +25,6 @@ const (
 
 	// SecretOverlap is how long a secret goes on signing after a new one took its place.
 	SecretOverlap = 24 * time.Hour
-
-	// maxRetired is how many secrets may sign beside the current one: whoever rotates
-	// more often within [SecretOverlap] loses the oldest.
-	maxRetired = 4
 )
 
 // Endpoint is an address of the tenant's that wants to be told of events. Build one
@@ -44,19 +40,13 @@ type EndpointState struct {
 	Description  *string
 	Events       []Type // what it subscribes to; empty for every type, those of later versions too
 	Active       bool
-	Secret       Secret
-	Retired      []RetiredSecret // those before it, the newest first; some may have ended
-	FailingSince *time.Time      // the end of the first attempt in a row of failures; nil after a success
-	Disabled     *Disabled       // when the gateway switched it off; nil when the tenant did, and while it is active
+	Secret       domain.SigningSecret
+	Retired      []domain.RetiredSecret // those before it, the newest first; some may have ended
+	FailingSince *time.Time             // the end of the first attempt in a row of failures; nil after a success
+	Disabled     *Disabled              // when the gateway switched it off; nil when the tenant did, and while it is active
 	CreatedAt    time.Time
 	UpdatedAt    time.Time // when the tenant, or the gateway by switching it off, last changed it
 	Revision     int64     // 1 at first; a store raises it with every update and refuses a stale one
-}
-
-// RetiredSecret is a secret that a newer one took the place of.
-type RetiredSecret struct {
-	Secret Secret
-	Until  time.Time // it signs before this time
 }
 
 // EndpointDraft is an endpoint as a client sends it.
@@ -73,7 +63,7 @@ const endpointInvalid, endpointInvalidMessage = "webhook_endpoint_invalid", "The
 
 // NewEndpoint makes an endpoint of the tenant that signs with the secret. Every
 // violation is reported at once, with the code webhook_endpoint_invalid.
-func NewEndpoint(id EndpointID, owner tenant.ID, d EndpointDraft, secret Secret, now time.Time) (*Endpoint, error) {
+func NewEndpoint(id EndpointID, owner tenant.ID, d EndpointDraft, secret domain.SigningSecret, now time.Time) (*Endpoint, error) {
 	s := EndpointState{
 		ID: id, Tenant: owner, SubTenant: d.SubTenant, URL: d.URL, Description: d.Description, Events: d.Events,
 		Active: d.Active == nil || *d.Active, Secret: secret, CreatedAt: now, UpdatedAt: now, Revision: 1,
@@ -134,25 +124,16 @@ func (e *Endpoint) Revise(p EndpointPatch, now time.Time) error {
 
 // RotateSecret makes fresh sign from now on. The secrets before it go on signing beside
 // it, each until [SecretOverlap] after it was replaced.
-func (e *Endpoint) RotateSecret(fresh Secret, now time.Time) {
-	retired := []RetiredSecret{{Secret: e.state.Secret, Until: now.Add(SecretOverlap)}}
-	for _, r := range e.state.Retired {
-		if now.Before(r.Until) && len(retired) < maxRetired {
-			retired = append(retired, r)
-		}
-	}
-	e.state.Secret, e.state.Retired, e.state.UpdatedAt = fresh, retired, now
+func (e *Endpoint) RotateSecret(fresh domain.SigningSecret, now time.Time) {
+	next := e.secrets().Rotated(fresh, SecretOverlap, now)
+	e.state.Secret, e.state.Retired, e.state.UpdatedAt = next.Current, next.Retired, now
 }
 
 // SigningSecrets are the secrets that sign at a time, the current one first.
-func (e *Endpoint) SigningSecrets(at time.Time) []Secret {
-	all := []Secret{e.state.Secret}
-	for _, r := range e.state.Retired {
-		if at.Before(r.Until) {
-			all = append(all, r.Secret)
-		}
-	}
-	return all
+func (e *Endpoint) SigningSecrets(at time.Time) []domain.SigningSecret { return e.secrets().At(at) }
+
+func (e *Endpoint) secrets() domain.SigningSecrets {
+	return domain.SigningSecrets{Current: e.state.Secret, Retired: e.state.Retired}
 }
 
 // Wants says whether the endpoint is to be told of an event: it is active, subscribes to
@@ -186,7 +167,7 @@ func (e *Endpoint) Events() []Type { return slices.Clone(e.state.Events) }
 func (e *Endpoint) Active() bool { return e.state.Active }
 
 // Secret is the current secret.
-func (e *Endpoint) Secret() Secret { return e.state.Secret }
+func (e *Endpoint) Secret() domain.SigningSecret { return e.state.Secret }
 
 // FailingSince is the end of the first attempt in a row of nothing but failures; nil
 // after a success.

@@ -76,7 +76,7 @@ func TestEveryMistakeOfAnEndpointIsReportedAtOnce(t *testing.T) {
 			[]string{"url wrong_type", "events[0] wrong_type"},
 		},
 	} {
-		_, err := event.NewEndpoint("whk_1", "tenant_1", c.draft, event.Secret{}, noon)
+		_, err := event.NewEndpoint("whk_1", "tenant_1", c.draft, domain.SigningSecret{}, noon)
 		if diff := cmp.Diff(c.want, violations(t, err)); diff != "" {
 			t.Errorf("%s: %s", claim, diff)
 		}
@@ -109,7 +109,7 @@ func TestAURLIsAbsoluteAndHoldsNothingThatIsNotSent(t *testing.T) {
 		"https://example.com/" + strings.Repeat("x", event.MaxURL-20): "",
 		"https://example.com/" + strings.Repeat("x", event.MaxURL-19): "url too_long",
 	} {
-		_, err := event.NewEndpoint("whk_1", "tenant_1", event.EndpointDraft{URL: text}, event.Secret{}, noon)
+		_, err := event.NewEndpoint("whk_1", "tenant_1", event.EndpointDraft{URL: text}, domain.SigningSecret{}, noon)
 		got := ""
 		if err != nil {
 			got = strings.Join(violations(t, err), ", ")
@@ -125,7 +125,7 @@ func FuzzURL(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		if _, err := event.NewEndpoint("whk_1", "tenant_1", event.EndpointDraft{URL: text}, event.Secret{}, noon); err != nil {
+		if _, err := event.NewEndpoint("whk_1", "tenant_1", event.EndpointDraft{URL: text}, domain.SigningSecret{}, noon); err != nil {
 			return
 		}
 		u, err := url.Parse(text)
@@ -197,7 +197,7 @@ func TestAnEndpointWantsWhatItSubscribesTo(t *testing.T) {
 
 func TestARotatedSecretGoesOnForADay(t *testing.T) {
 	e := endpoint(t, event.EndpointDraft{URL: "https://example.com"})
-	fresh := func(n byte) event.Secret { return event.NewSecret([event.SecretEntropy]byte{n}) }
+	fresh := func(n byte) domain.SigningSecret { return domain.NewSigningSecret([domain.SecretEntropy]byte{n}) }
 	signing := func(at time.Time) (names []byte) {
 		for _, s := range e.SigningSecrets(at) {
 			name := byte(0) // the first one

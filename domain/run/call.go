@@ -2,6 +2,7 @@ package run
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/sluicehq/sluice/domain"
@@ -36,8 +37,8 @@ type IngestCall struct {
 // ResumeOptions narrow which paused runs an event resumes.
 type ResumeOptions struct {
 	All      bool                 // all that it fits, and not the oldest only
-	Runs     []ID                 // only these; nil for any
-	Versions []workflow.VersionID // only runs of these; nil for any
+	Runs     []ID                 // only these; none for any
+	Versions []workflow.VersionID // only runs of these; none for any
 }
 
 // ResumeCall continues a paused run by its token.
@@ -100,3 +101,8 @@ const (
 	SkipWrongEvent  = "wrong_event"
 	SkipFilteredOut = "filtered_out"
 )
+
+// Takes says whether the options leave a run in.
+func (o ResumeOptions) Takes(r *Run) bool {
+	return (len(o.Runs) == 0 || slices.Contains(o.Runs, r.ID())) && (len(o.Versions) == 0 || slices.Contains(o.Versions, r.Version()))
+}

@@ -13,7 +13,7 @@ type KeyID string
 // does not cause a write for each request.
 const UsedResolution = time.Minute
 
-// MaxGrace bounds how long a rotated key may go on.
+// MaxGrace bounds how long a rotated key or secret may go on.
 const MaxGrace = 24 * time.Hour
 
 // APIKey is a key of a tenant without its text. Build one with [NewAPIKey] or
@@ -116,9 +116,7 @@ func (k *APIKey) Revoke(now time.Time) {
 // none. A key that ends earlier keeps its end. The code is api_key_invalid.
 func (k *APIKey) Retire(grace time.Duration, now time.Time) error {
 	var r domain.Rules
-	const field = "graceSeconds"
-	r.Check(grace >= 0, field, domain.TooSmall, "must be at least 0, not %d", int64(grace/time.Second))
-	r.Check(grace <= MaxGrace, field, domain.TooLarge, "must be at most %d, not %d", int64(MaxGrace/time.Second), int64(grace/time.Second))
+	checkGrace(&r, grace)
 	if err := r.Err("api_key_invalid", "The API key cannot be rotated like that."); err != nil {
 		return err
 	}
@@ -130,6 +128,13 @@ func (k *APIKey) Retire(grace time.Duration, now time.Time) error {
 		k.state.ExpiresAt = &end
 	}
 	return nil
+}
+
+// checkGrace checks how long what is replaced may go on.
+func checkGrace(r *domain.Rules, grace time.Duration) {
+	const field = "graceSeconds"
+	r.Check(grace >= 0, field, domain.TooSmall, "must be at least 0, not %d", int64(grace/time.Second))
+	r.Check(grace <= MaxGrace, field, domain.TooLarge, "must be at most %d, not %d", int64(MaxGrace/time.Second), int64(grace/time.Second))
 }
 
 // UseNoted says whether a use at the time needs no note, because the last one that

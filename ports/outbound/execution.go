@@ -3,6 +3,7 @@ package outbound
 import (
 	"context"
 
+	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/node"
 	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/tenant"
@@ -24,8 +25,9 @@ type RunSignals interface {
 	Tell(changed ...run.ID)
 
 	// Follow calls heard for what is told from then on, in this process at once and in
-	// others within a few milliseconds, until ctx ends. Without runs it says that word may
-	// have been lost. heard does not block.
+	// others within a few milliseconds, until ctx ends; then it returns nil. Without runs it
+	// says that word may have been lost. heard does not block, and is called by several
+	// goroutines at a time.
 	Follow(ctx context.Context, heard func(changed []run.ID)) error
 }
 
@@ -41,7 +43,7 @@ type NodeEndpoints interface {
 // NodeEndpoint is where custom nodes run.
 type NodeEndpoint struct {
 	URL     string
-	Secrets []string // whsec_ and base64, the newest first; all sign
+	Secrets []domain.SigningSecret // the newest first; all sign
 }
 
 // RunEnder ends the runs that go with something else. The calls belong to the caller's

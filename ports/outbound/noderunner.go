@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/node"
 	"github.com/sluicehq/sluice/domain/tenant"
 )
@@ -55,8 +56,8 @@ type NodeCall struct {
 	// with the code timeout, retryable.
 	Timeout time.Duration
 
-	Endpoint string   // URL that runs a custom node; empty for an httpRequest
-	Secrets  []string // of the tenant's custom nodes, whsec_ and base64, the newest first; all sign
+	Endpoint string                 // URL that runs a custom node; empty for an httpRequest
+	Secrets  []domain.SigningSecret // of the tenant's custom nodes, the newest first; all sign
 }
 
 // NodeOutcome is what became of an attempt: [NodeCompleted], [NodeFailed] or
@@ -92,8 +93,8 @@ func (NodePaused) nodeOutcome()    {}
 type HealthCheck struct {
 	Tenant   tenant.ID
 	Endpoint string
-	Secrets  []string      // as in [NodeCall]
-	Timeout  time.Duration // zero means [DefaultNodeTimeout]
+	Secrets  []domain.SigningSecret // as in [NodeCall]
+	Timeout  time.Duration          // zero means [DefaultNodeTimeout]
 }
 
 // NodeHealth is what an endpoint answered.

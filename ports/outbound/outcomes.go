@@ -24,6 +24,11 @@ type OutcomeRepository interface {
 	// meets the outcome in Claim.
 	Keep(ctx context.Context, owner tenant.ID, once domain.Once, outcome any, now time.Time) error
 
+	// Amend records the outcome anew that a unit before kept, where the answer came to hold
+	// what was found out once that unit had committed. It does nothing when no key was
+	// given, and when nothing is recorded for this very request.
+	Amend(ctx context.Context, owner tenant.ID, once domain.Once, outcome any) error
+
 	// Sweep removes at most limit outcomes, of any tenant, that were recorded before
 	// the time, and returns how many.
 	Sweep(ctx context.Context, before time.Time, limit int) (int, error)

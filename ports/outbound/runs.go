@@ -140,6 +140,12 @@ type RenewedLease struct {
 	Seq int64 // of the run
 }
 
+// RunKey names a run.
+type RunKey struct {
+	Tenant tenant.ID
+	Run    run.ID
+}
+
 // RunOverview answers what the gateway asks of many runs at once.
 type RunOverview interface {
 	// Unfinished says of each trigger, in their order, whether one of its runs has not
@@ -148,6 +154,17 @@ type RunOverview interface {
 
 	// OfWorkflow returns at most limit unfinished runs of a workflow, by id.
 	OfWorkflow(ctx context.Context, owner tenant.ID, of workflow.ID, limit int) ([]run.ID, error)
+
+	// Executes says whether a run that has not finished executes a version.
+	Executes(ctx context.Context, owner tenant.ID, version workflow.VersionID) (bool, error)
+
+	// StartedWith says of each trigger, in their order, which run a dedupe key stands for;
+	// none where that was created at or before the time, or there is none.
+	StartedWith(ctx context.Context, owner tenant.ID, of []trigger.ID, key string, after time.Time) ([]run.ID, error)
+
+	// Seqs returns the Seq of runs, of any tenant, in their order; -1 for one that does not
+	// exist.
+	Seqs(ctx context.Context, of []RunKey) ([]int64, error)
 
 	// Sweep removes at most limit runs of a tenant that finished before the time, with
 	// their histories and their dedupe keys, and returns how many.

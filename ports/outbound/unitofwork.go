@@ -40,11 +40,14 @@ type Stores struct {
 	Workflows   WorkflowRepository
 	Versions    VersionRepository
 	Triggers    TriggerRepository
+	Firing      FiringRepository
 	Schedules   ScheduleRepository
 	Fires       FireRepository
 	SubTenants  SubTenantRepository
 	SeenIn      SubTenantDirectory
 	CustomNodes CustomNodeRepository
+	NodeHealth  NodeHealthRepository
+	NodeSecrets NodeSecretRepository
 	Outcomes    OutcomeRepository
 	Webhooks    WebhookStores
 	Runs        RunStores

@@ -19,7 +19,7 @@ type WebhookStores struct {
 }
 
 // EndpointRepository keeps webhook endpoints. Their secrets have to come back, hence
-// are kept as event.Secret.Reveal gives them.
+// are kept as domain.SigningSecret.Reveal gives them.
 type EndpointRepository interface {
 	Insert(ctx context.Context, e *event.Endpoint) error
 
@@ -127,6 +127,6 @@ type Sender interface {
 // SignedMessage is what is sent to an endpoint.
 type SignedMessage struct {
 	URL       string
-	Signature event.Signature
+	Signature domain.Signature
 	Body      []byte // JSON; exactly these bytes are signed
 }

@@ -288,5 +288,14 @@ func changesToTell() []struct {
 		{"the end of a custom node", onNode(func(ctx context.Context, st outbound.Stores, n *node.Custom) error {
 			return st.CustomNodes.Delete(ctx, n.Tenant(), n.ID())
 		})},
+		{"the first node secret", func(f fixture) tellable {
+			n := tenant.NewNodeSecret(f.tenant().ID(), secretOf("first"), noon)
+			return tellable{n.Tenant(), func(ctx context.Context, st outbound.Stores) error { return st.NodeSecrets.Insert(ctx, n) }}
+		}},
+		{"another node secret", func(f fixture) tellable {
+			n := tenant.NewNodeSecret(f.tenant().ID(), secretOf("first"), noon)
+			f.insertNodeSecret(n)
+			return tellable{n.Tenant(), func(ctx context.Context, st outbound.Stores) error { return st.NodeSecrets.Update(ctx, n) }}
+		}},
 	}
 }

@@ -31,6 +31,8 @@ func Stores(t *testing.T, open OpenStore) {
 	t.Run("Schedules", func(t *testing.T) { ScheduleRepository(t, open) })
 	t.Run("Fires", func(t *testing.T) { FireRepository(t, open) })
 	t.Run("CustomNodes", func(t *testing.T) { CustomNodeRepository(t, open) })
+	t.Run("NodeSecrets", func(t *testing.T) { NodeSecretRepository(t, open) })
+	t.Run("NodeHealth", func(t *testing.T) { NodeHealthRepository(t, open) })
 	t.Run("WorkflowLists", func(t *testing.T) { WorkflowLists(t, open) })
 	t.Run("OtherLists", func(t *testing.T) { OtherLists(t, open) })
 	t.Run("SubTenants", func(t *testing.T) { SubTenantRepository(t, open) })

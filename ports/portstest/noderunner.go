@@ -16,12 +16,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/node"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
 // nodeSecret signs the calls of the suite.
-const nodeSecret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+var nodeSecret = domain.NewSigningSecret([domain.SecretEntropy]byte{1, 2, 3})
 
 // NodeRunner is the contract of outbound.NodeRunner. open gives a runner that may
 // call this machine.
@@ -256,10 +257,10 @@ func (o *otherSide) calls() map[string]outbound.NodeCall {
 	request, custom := common, common
 	request.Type, request.Config = node.HTTPRequest, map[string]any{"method": "POST", "url": o.server.URL, "body": map[string]any{"c": true}}
 	custom.Type, custom.Config = "acme.price", map[string]any{"currency": "EUR"}
-	custom.Endpoint, custom.Secrets = o.server.URL, []string{nodeSecret}
+	custom.Endpoint, custom.Secrets = o.server.URL, []domain.SigningSecret{nodeSecret}
 	return map[string]outbound.NodeCall{"httpRequest": request, "custom": custom}
 }
 
 func (o *otherSide) check() outbound.HealthCheck {
-	return outbound.HealthCheck{Tenant: "tenant_1", Endpoint: o.server.URL, Secrets: []string{nodeSecret}, Timeout: 10 * time.Second}
+	return outbound.HealthCheck{Tenant: "tenant_1", Endpoint: o.server.URL, Secrets: []domain.SigningSecret{nodeSecret}, Timeout: 10 * time.Second}
 }

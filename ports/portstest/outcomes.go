@@ -53,6 +53,36 @@ func OutcomeRepository(t *testing.T, open OpenStore) {
 			}
 			f.wantReplay(f.do(owner, onceWith("k", "same"), noon.Add(23*time.Hour), func() { f.Error("the repeat had an effect") }))
 		},
+		"a repeat gets what was found out afterwards": func(f fixture) {
+			owner, other := f.tenant().ID(), f.tenant().ID()
+			amend := func(owner tenant.ID, once domain.Once, outcome string) {
+				f.write(func(ctx context.Context, st outbound.Stores) error { return st.Outcomes.Amend(ctx, owner, once, outcome) })
+			}
+			recorded := func(owner tenant.ID, once domain.Once) string {
+				var replay *domain.Replay
+				if err := f.do(owner, once, noon, nothing); !errors.As(err, &replay) {
+					f.Fatalf("nothing is recorded: %v", err)
+				}
+				return string(replay.Answer)
+			}
+			first, second := onceWith("k", "same"), onceWith("K", "same")
+			amend(owner, first, "before there is one")
+			amend(owner, domain.Once{}, "without a key")
+			for _, once := range []domain.Once{first, second} {
+				if err := f.do(owner, once, noon, nothing); err != nil {
+					f.Fatal(err)
+				}
+			}
+			amend(owner, first, "more")
+			amend(owner, onceWith("k", "other"), "of another request")
+			amend(other, first, "of another tenant")
+			if got := recorded(owner, first); got != "answer: \x00\xffmore" {
+				f.Errorf("recorded is %q", got)
+			}
+			if got := recorded(owner, second); got != "answer: \x00\xffmade" {
+				f.Errorf("recorded under another key is %q", got)
+			}
+		},
 		"the same key for another request is a mistake of the client": func(f fixture) {
 			owner := f.tenant().ID()
 			if err := f.do(owner, onceWith("k", "same"), noon, nothing); err != nil {

@@ -64,10 +64,10 @@ func (f webhooks) look(fn func(ctx context.Context, st outbound.WebhookStores) e
 }
 
 // secretOf makes a secret of 32 bytes that begins with the text.
-func secretOf(text string) event.Secret {
-	var entropy [event.SecretEntropy]byte
+func secretOf(text string) domain.SigningSecret {
+	var entropy [domain.SecretEntropy]byte
 	copy(entropy[:], text)
-	return event.NewSecret(entropy)
+	return domain.NewSigningSecret(entropy)
 }
 
 // endpointState is an endpoint with every member filled in.
@@ -76,7 +76,7 @@ func endpointState(owner tenant.ID) event.EndpointState {
 	return event.EndpointState{
 		ID: event.EndpointID(newID("whk")), Tenant: owner, SubTenant: "team", URL: "https://example.com/höok?a=1&b=%20", Description: &about,
 		Events: []event.Type{event.RunFailed, event.RunCompleted}, Active: true, Secret: secretOf("current"),
-		Retired:      []event.RetiredSecret{{Secret: secretOf("newer"), Until: noon.Add(2 * time.Hour)}, {Secret: secretOf("older"), Until: noon.Add(time.Hour)}},
+		Retired:      []domain.RetiredSecret{{Secret: secretOf("newer"), Until: noon.Add(2 * time.Hour)}, {Secret: secretOf("older"), Until: noon.Add(time.Hour)}},
 		FailingSince: &since, Disabled: &event.Disabled{At: noon.Add(time.Hour), Reason: event.DisabledFailing},
 		CreatedAt: noon, UpdatedAt: noon.Add(time.Second), Revision: 1,
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/event"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
@@ -50,7 +51,7 @@ func newWebhookReceiver(t *testing.T, answer http.HandlerFunc) *webhookReceiver 
 func (r *webhookReceiver) message() outbound.SignedMessage {
 	body := []byte("{\"id\":\"evt_1\", \"n\":1.50,\n\"text\":\"é <&>\"}")
 	return outbound.SignedMessage{
-		URL: r.URL + "/hooks/a%2Fb?key=value", Body: body, Signature: event.Sign([]event.Secret{secretOf("secret")}, "msg_1", noon, body),
+		URL: r.URL + "/hooks/a%2Fb?key=value", Body: body, Signature: domain.Sign([]domain.SigningSecret{secretOf("secret")}, "msg_1", noon, body),
 	}
 }
 
@@ -82,12 +83,12 @@ func Sender(t *testing.T, open func(*testing.T) outbound.Sender) {
 			t.Errorf("%+v", o)
 		}
 		got := map[string]string{"body": r.body, "method": r.last.Method, "uri": r.last.RequestURI}
-		for _, name := range []string{event.HeaderID, event.HeaderTimestamp, event.HeaderSignature, "content-type"} {
+		for _, name := range []string{domain.WebhookIDHeader, domain.WebhookTimestampHeader, domain.WebhookSignatureHeader, "content-type"} {
 			got[name] = strings.Join(r.last.Header.Values(name), "|")
 		}
 		want := map[string]string{
 			"body": string(m.Body), "method": "POST", "uri": "/hooks/a%2Fb?key=value", "content-type": "application/json",
-			event.HeaderID: "msg_1", event.HeaderTimestamp: m.Signature.Timestamp, event.HeaderSignature: m.Signature.Values,
+			domain.WebhookIDHeader: "msg_1", domain.WebhookTimestampHeader: m.Signature.Timestamp, domain.WebhookSignatureHeader: m.Signature.Values,
 		}
 		if diff := cmp.Diff(want, got); diff != "" || r.calls.Load() != 1 {
 			t.Errorf("%d calls: %s", r.calls.Load(), diff)

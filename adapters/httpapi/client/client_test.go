@@ -21,6 +21,7 @@ import (
 	"github.com/sluicehq/sluice/adapters/sqlstore/sqlite"
 	"github.com/sluicehq/sluice/adapters/system"
 	"github.com/sluicehq/sluice/application/admission"
+	"github.com/sluicehq/sluice/application/runs"
 	"github.com/sluicehq/sluice/application/tenants"
 	"github.com/sluicehq/sluice/application/triggers"
 	"github.com/sluicehq/sluice/application/workflows"
@@ -43,7 +44,7 @@ func serve(t *testing.T) (baseURL, key string) {
 	api, err := httpapi.New(httpapi.Ports{
 		Admission: admission.New(known, limiter, clock),
 		Triggers:  triggers.New(store, known, sqlstore.NewTriggerIntake(store), limiter, clock, random),
-		Workflows: workflows.New(store, clock, random), Versions: workflows.NewVersions(store, expression.Checker{}, clock, random),
+		Workflows: workflows.New(store, runs.NewStarter(clock, random), sqlstore.NewRunSignals(store), clock, random), Versions: workflows.NewVersions(store, expression.Checker{}, clock, random),
 	}, httpapi.Options{Log: zerolog.Nop(), MaxBody: 1 << 20, Now: clock.Now, NewID: random.ID, Ready: func(context.Context) error { return nil }})
 	if err != nil {
 		t.Fatal(err)

@@ -36,6 +36,7 @@ var dialect = sqlstore.Dialect{
 	ForUpdate:    " FOR NO KEY UPDATE", // leaves those alone who only refer to the record
 	ClaimRows:    " FOR UPDATE SKIP LOCKED",
 	KeepTriggers: " FOR KEY SHARE OF t SKIP LOCKED",
+	KeepVersions: " FOR KEY SHARE OF v",
 	AmongFirst:   func(subquery string) string { return "= ANY (ARRAY(" + subquery + "))" },
 	HoldEndpoint: "pg_try_advisory_xact_lock(hashtextextended(tenant_id || '/' || endpoint_id, 1))", // seeded apart from the other locks
 	Rows: func(columns ...sqlstore.Column) string {

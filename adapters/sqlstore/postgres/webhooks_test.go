@@ -31,7 +31,7 @@ func TestTheBoundOfAnEndpointHoldsAgainstAClaimThatHasNotEnded(t *testing.T) {
 		err = errors.Join(err, st.Tenants.Insert(ctx, ten), st.Webhooks.Events.Append(ctx, happened))
 		for _, id := range []event.EndpointID{"whk_1", "whk_2"} {
 			endpoints[id] = event.RestoreEndpoint(event.EndpointState{
-				ID: id, Tenant: owner, URL: "https://example.com/", Active: true, Secret: event.NewSecret([event.SecretEntropy]byte{1}), Revision: 1,
+				ID: id, Tenant: owner, URL: "https://example.com/", Active: true, Secret: domain.NewSigningSecret([domain.SecretEntropy]byte{1}), Revision: 1,
 			})
 			err = errors.Join(err, st.Webhooks.Endpoints.Insert(ctx, endpoints[id]))
 		}

@@ -12,6 +12,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 
 	"github.com/sluicehq/sluice/adapters/telemetry"
+	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/tenant"
 )
 
@@ -27,6 +28,8 @@ func Connected() *telemetry.Metrics {
 	m.Database(func() map[string]sql.DBStats { return map[string]sql.DBStats{"writer": {InUse: 1}} })
 	m.CredentialCache(func() telemetry.CacheFigures { return telemetry.CacheFigures{Hits: 1} })
 	m.WebhookAttempted(telemetry.AttemptDelivered, time.Millisecond)
+	m.RunHappened(run.RunCompleted)
+	m.NodeAttempted(telemetry.NodeHTTPRequest, telemetry.NodeCompleted, time.Millisecond)
 	m.Queue("runs", func(context.Context) (int, error) { return 1, nil })
 	return m
 }

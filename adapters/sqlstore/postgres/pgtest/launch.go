@@ -41,6 +41,7 @@ type Instance struct {
 
 	dirs []string // to remove at the end
 	process
+	again func() error // starts the server on the same cluster once more
 }
 
 // dirPrefix begins the names of the servers' folders; the process id follows.
@@ -92,7 +93,8 @@ func Launch(ctx context.Context, opts Options) (_ *Instance, err error) {
 	if err := initialize(ctx, filepath.Join(bin, "initdb"), home, data, opts, owner); err != nil {
 		return nil, err
 	}
-	if err := in.start(filepath.Join(bin, "postgres"), home, data, opts, owner); err != nil {
+	in.again = func() error { return in.start(filepath.Join(bin, "postgres"), home, data, opts, owner) }
+	if err := in.again(); err != nil {
 		return nil, err
 	}
 	u := url.URL{Scheme: "postgres", User: url.User(superuser), Path: "/postgres", RawQuery: url.Values{"host": {home}, "sslmode": {"disable"}}.Encode()}

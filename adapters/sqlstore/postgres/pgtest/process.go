@@ -59,11 +59,14 @@ func (p *process) start(postgres, home, data string, opts Options, owner *syscal
 }
 
 // stop asks for a fast shutdown and waits for it.
-func (p *process) stop() {
+func (p *process) stop() { p.end(os.Interrupt) }
+
+// end asks for a shutdown by a signal, waits for it, and insists.
+func (p *process) end(sig os.Signal) {
 	if p.ended == nil {
 		return
 	}
-	_ = p.cmd.Process.Signal(os.Interrupt) // it may have ended already
+	_ = p.cmd.Process.Signal(sig) // it may have ended already
 	select {
 	case <-p.ended:
 	case <-time.After(stopTimeout):

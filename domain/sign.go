@@ -1,4 +1,4 @@
-package event
+package domain
 
 import (
 	"crypto/hmac"
@@ -10,9 +10,9 @@ import (
 
 // The headers that say who sends a message (Standard Webhooks, "Webhook headers").
 const (
-	HeaderID        = "webhook-id"
-	HeaderTimestamp = "webhook-timestamp"
-	HeaderSignature = "webhook-signature"
+	WebhookIDHeader        = "webhook-id"
+	WebhookTimestampHeader = "webhook-timestamp"
+	WebhookSignatureHeader = "webhook-signature"
 )
 
 // signatureVersion stands before each signature: HMAC-SHA256.
@@ -28,7 +28,7 @@ type Signature struct {
 // Sign signs a message with every secret: HMAC-SHA256 over id.timestamp.body, so that a
 // receiver that knows any of the secrets can check it while one rotates. The id must not
 // hold a full stop, or what is signed could be read in two ways.
-func Sign(secrets []Secret, id string, at time.Time, body []byte) Signature {
+func Sign(secrets []SigningSecret, id string, at time.Time, body []byte) Signature {
 	seconds := strconv.FormatInt(at.Unix(), 10)
 	head := make([]byte, 0, len(id)+len(seconds)+2)
 	head = append(append(append(append(head, id...), '.'), seconds...), '.')

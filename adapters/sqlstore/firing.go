@@ -1,0 +1,166 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/domain/trigger"
+	"github.com/sluicehq/sluice/domain/workflow"
+	"github.com/sluicehq/sluice/ports/outbound"
+)
+
+// firing reads across tables what starting a run asks. It holds versions, and only of
+// what can fire: that is enough, since a workflow goes with its versions, and what cannot
+// fire starts nothing.
+type firing struct{ *unit }
+
+var _ outbound.FiringRepository = firing{}
+
+var (
+	firingColumns = triggerColumnsOfT + `, v.workflow_id, v.is_active AS version_active, w.is_active AS workflow_active`
+	firingTables  = `triggers t JOIN workflow_versions v ON v.tenant_id = t.tenant_id AND v.id = t.workflow_version_id
+		JOIN workflows w ON w.tenant_id = v.tenant_id AND w.id = v.workflow_id`
+)
+
+const canFire = ` AND t.is_active AND v.is_active AND w.is_active`
+
+type firingRow struct {
+	triggerRow
+	Workflow       string
+	VersionActive  bool
+	WorkflowActive bool
+}
+
+// targets are where [firingColumns] go.
+func (row *firingRow) targets() []any {
+	return append(row.triggerRow.targets(), &row.Workflow, &row.VersionActive, &row.WorkflowActive)
+}
+
+func (row *firingRow) firing() outbound.FiringTrigger {
+	return outbound.FiringTrigger{
+		Trigger: row.restore(), Workflow: workflow.ID(row.Workflow),
+		Standing: trigger.Standing{WorkflowActive: row.WorkflowActive, VersionActive: row.VersionActive},
+	}
+}
+
+// keepVersions is appended to a SELECT from workflow_versions, under the name v.
+func (u *unit) keepVersions() string {
+	if u.writing {
+		return u.store.dialect.KeepVersions
+	}
+	return ""
+}
+
+// keepVersionsLeft does the same, and leaves out rows that another unit deletes.
+func (u *unit) keepVersionsLeft() string {
+	if kept := u.keepVersions(); kept != "" {
+		return kept + " SKIP LOCKED"
+	}
+	return ""
+}
+
+func (s firing) find(ctx context.Context, what, query string, args ...any) (found []outbound.FiringTrigger, err error) {
+	err = s.each(ctx, what, func(rows *sql.Rows) error {
+		var row firingRow
+		if err := rows.Scan(row.targets()...); err != nil {
+			return err
+		}
+		found = append(found, row.firing())
+		return nil
+	}, query, args...)
+	return found, err
+}
+
+// Trigger looks for one that can fire, and only where there is none for any.
+func (s firing) Trigger(ctx context.Context, owner tenant.ID, id trigger.ID) (outbound.FiringTrigger, error) {
+	query := `SELECT ` + firingColumns + ` FROM ` + firingTables + ` WHERE t.tenant_id = $1 AND t.id = $2`
+	found, err := s.find(ctx, "find trigger that fires", query+canFire+s.keepVersions(), string(owner), string(id))
+	if err == nil && len(found) == 0 {
+		found, err = s.find(ctx, "find trigger", query, string(owner), string(id))
+	}
+	switch {
+	case err != nil:
+		return outbound.FiringTrigger{}, err
+	case len(found) == 0:
+		return outbound.FiringTrigger{}, missing(sql.ErrNoRows, "trigger_not_found", "There is no such trigger.")
+	default:
+		return found[0], nil
+	}
+}
+
+// OnEvent finds the triggers that an event fires.
+func (s firing) OnEvent(ctx context.Context, owner tenant.ID, event string, sub *tenant.SubTenantID, limit int) ([]outbound.FiringTrigger, error) {
+	query := `SELECT ` + firingColumns + ` FROM ` + firingTables + ` WHERE t.tenant_id = $1 AND t.event = $2` + canFire
+	args := []any{string(owner), event, limit}
+	if sub != nil {
+		query, args = query+` AND t.sub_tenant_id = $4`, append(args, string(*sub))
+	}
+	return s.find(ctx, "find triggers of an event", query+` ORDER BY t.created_at, t.id LIMIT $3`+s.keepVersions(), args...)
+}
+
+// Each finds all of them in one statement.
+func (s firing) Each(ctx context.Context, of []*trigger.Trigger) ([]outbound.FiringTrigger, error) {
+	if len(of) == 0 {
+		return nil, nil
+	}
+	keys := make([]keyRow, len(of))
+	for i, t := range of {
+		keys[i] = keyRow{string(t.Tenant()), string(t.ID())}
+	}
+	table, parameter, err := s.keys(keys)
+	if err != nil {
+		return nil, err
+	}
+	found, err := s.find(ctx, "find triggers that fire", `SELECT `+firingColumns+` FROM `+table+`
+		CROSS JOIN `+firingTables+` WHERE t.tenant_id = r.tenant_id AND t.id = r.id`+s.keepVersionsLeft(), parameter)
+	if err != nil {
+		return nil, err
+	}
+	known := make(map[keyRow]outbound.FiringTrigger, len(found))
+	for _, f := range found {
+		known[keyRow{string(f.Trigger.Tenant()), string(f.Trigger.ID())}] = f
+	}
+	each := make([]outbound.FiringTrigger, len(of))
+	for i, t := range of {
+		f, ok := known[keys[i]]
+		if !ok {
+			f.Trigger = t
+		}
+		each[i] = f
+	}
+	return each, nil
+}
+
+// Version looks for a workflow with a version that can be started, and only where there
+// is none for the workflow alone.
+func (s firing) Version(ctx context.Context, owner tenant.ID, of workflow.ID, version workflow.VersionID) (outbound.FiringVersion, error) {
+	const columns = `SELECT w.id, w.sub_tenant_id, w.is_active, `
+	condition, args := `v.is_active`, []any{string(owner), string(of)}
+	if version != "" {
+		condition, args = `v.id = $3`, append(args, string(version))
+	}
+	found, err := s.version(ctx, columns+`v.id AS version_id, v.published_at IS NOT NULL AS published FROM workflow_versions v
+		JOIN workflows w ON w.tenant_id = v.tenant_id AND w.id = v.workflow_id
+		WHERE w.tenant_id = $1 AND w.id = $2 AND `+condition+s.keepVersions(), args...)
+	if errors.Is(err, sql.ErrNoRows) {
+		found, err = s.version(ctx, columns+`'' AS version_id, false AS published FROM workflows w WHERE w.tenant_id = $1 AND w.id = $2`, args[:2]...)
+	}
+	return found, missing(err, "workflow_not_found", "There is no such workflow.")
+}
+
+func (s firing) version(ctx context.Context, query string, args ...any) (outbound.FiringVersion, error) {
+	var row struct {
+		Workflow  string `db:"id"`
+		SubTenant string `db:"sub_tenant_id"`
+		Active    bool   `db:"is_active"`
+		Version   string `db:"version_id"`
+		Published bool   `db:"published"`
+	}
+	err := s.get(ctx, "find version to start", &row, query, args...)
+	return outbound.FiringVersion{
+		Workflow: workflow.ID(row.Workflow), SubTenant: tenant.SubTenantID(row.SubTenant), WorkflowActive: row.Active,
+		Version: workflow.VersionID(row.Version), Published: row.Published,
+	}, err
+}

@@ -1,0 +1,123 @@
+package sqlstore
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/ports/outbound"
+)
+
+type nodeSecrets struct{ *unit }
+
+var _ outbound.NodeSecretRepository = nodeSecrets{}
+
+type nodeSecretRow struct {
+	Tenant    string    `db:"tenant_id"`
+	Secret    string    `db:"secret"`
+	Retired   string    `db:"retired_secrets"`
+	CreatedAt time.Time `db:"created_at"`
+	Revision  int64     `db:"revision"`
+}
+
+func (row nodeSecretRow) restore() (*tenant.NodeSecret, error) {
+	secrets, err := restoreSecrets(row.Secret, row.Retired)
+	if err != nil {
+		return nil, fmt.Errorf("node secret of %s: %w", row.Tenant, err)
+	}
+	return tenant.RestoreNodeSecret(tenant.NodeSecretState{
+		Tenant: tenant.ID(row.Tenant), Secrets: secrets, CreatedAt: row.CreatedAt.UTC(), Revision: row.Revision,
+	}), nil
+}
+
+// retiredSecretJSON is a secret that a newer one took the place of.
+type retiredSecretJSON struct {
+	Secret string    `json:"secret"`
+	Until  time.Time `json:"until"`
+}
+
+// restoreSecrets reads a secret and those before it. No error of its shows any of them.
+func restoreSecrets(current, before string) (all domain.SigningSecrets, err error) {
+	if all.Current, err = domain.ParseSigningSecret(current); err != nil {
+		return all, err
+	}
+	var retired []retiredSecretJSON
+	if err := json.Unmarshal([]byte(before), &retired); err != nil {
+		return all, errors.New("the retired secrets are not JSON")
+	}
+	for _, r := range retired {
+		secret, err := domain.ParseSigningSecret(r.Secret)
+		if err != nil {
+			return all, err
+		}
+		all.Retired = append(all.Retired, domain.RetiredSecret{Secret: secret, Until: r.Until.UTC()})
+	}
+	return all, nil
+}
+
+// encodeRetired writes the secrets that a newer one took the place of.
+func encodeRetired(all []domain.RetiredSecret) (string, error) {
+	retired := make([]retiredSecretJSON, len(all))
+	for i, r := range all {
+		retired[i] = retiredSecretJSON{Secret: r.Secret.Reveal(), Until: r.Until.UTC()}
+	}
+	text, err := json.Marshal(retired)
+	if err != nil {
+		return "", fmt.Errorf("encode retired secrets: %w", err)
+	}
+	return string(text), nil
+}
+
+const nodeSecretNotFound, nodeSecretNotFoundMessage = "node_secret_not_found",
+	"There is no node secret yet. The first custom node makes one, and so does POST /v1/gateway/custom-nodes/secret/rotate."
+
+// Get reads the tenant's secret.
+func (s nodeSecrets) Get(ctx context.Context, owner tenant.ID) (*tenant.NodeSecret, error) {
+	var row nodeSecretRow
+	err := s.get(ctx, "get node secret", &row, `SELECT tenant_id, secret, retired_secrets, created_at, revision
+		FROM node_secrets WHERE tenant_id = $1`+s.hold(), string(owner))
+	if err != nil {
+		return nil, missing(err, nodeSecretNotFound, nodeSecretNotFoundMessage)
+	}
+	return row.restore()
+}
+
+var errSecretMade = errors.New("another unit made the first node secret of the tenant")
+
+// Insert adds the tenant's first secret.
+func (s nodeSecrets) Insert(ctx context.Context, n *tenant.NodeSecret) error {
+	st := n.State()
+	retired, err := encodeRetired(st.Secrets.Retired)
+	if err != nil {
+		return s.spoil(err)
+	}
+	s.touch(st.Tenant)
+	made, err := s.exec(ctx, "insert node secret", `INSERT INTO node_secrets (tenant_id, secret, retired_secrets, created_at, revision)
+		VALUES ($1, $2, $3, $4, $5) ON CONFLICT (tenant_id) DO NOTHING`,
+		string(st.Tenant), st.Secrets.Current.Reveal(), retired, st.CreatedAt, st.Revision)
+	if err == nil && made == 0 {
+		return s.spoil(&Collision{errSecretMade})
+	}
+	return err
+}
+
+// Update writes a secret whose stored revision is the aggregate's.
+func (s nodeSecrets) Update(ctx context.Context, n *tenant.NodeSecret) error {
+	st := n.State()
+	retired, err := encodeRetired(st.Secrets.Retired)
+	if err != nil {
+		return s.spoil(err)
+	}
+	s.touch(st.Tenant)
+	changed, err := s.exec(ctx, "update node secret", `UPDATE node_secrets
+		SET secret = $1, retired_secrets = $2, created_at = $3, revision = revision + 1 WHERE tenant_id = $4 AND revision = $5`,
+		st.Secrets.Current.Reveal(), retired, st.CreatedAt, string(st.Tenant), st.Revision)
+	return s.updated(changed, err, n.Saved, func() error {
+		_, err := s.Get(ctx, st.Tenant)
+		return err
+	})
+}

@@ -1,0 +1,51 @@
+package postgres_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+
+	"github.com/sluicehq/sluice/adapters/sqlstore"
+	"github.com/sluicehq/sluice/ports/outbound"
+	"github.com/sluicehq/sluice/ports/portstest"
+)
+
+// signals are those of a process, which run until the test ends.
+func signals(t *testing.T, store *sqlstore.Store) *sqlstore.RunSignals {
+	t.Helper()
+	s := sqlstore.NewRunSignals(store)
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	var running sync.WaitGroup
+	running.Go(func() { s.Run(ctx, func(err error) { t.Log(err) }) })
+	t.Cleanup(func() {
+		cancel()
+		running.Wait()
+	})
+	return s
+}
+
+func TestRunSignals(t *testing.T) {
+	portstest.RunSignals(t, func(t *testing.T) (here, there outbound.RunSignals) {
+		store, address := migrated(t)
+		return signals(t, store), signals(t, open(t, address))
+	})
+}
+
+func TestWordOfRunsMayBeLostWhenTheConnectionBreaks(t *testing.T) {
+	t.Parallel()
+	store, address := migrated(t)
+	here, there := signals(t, store), signals(t, open(t, address))
+	e, _ := portstest.Listen(t, there)
+	e.Within(t, "first connection", func() bool { return e.Lost() > 0 })
+	db := connection(t, address)
+	for range 2 {
+		lost := e.Lost()
+		execute(t, db, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+			WHERE datname = current_database() AND pid <> pg_backend_pid() AND query LIKE 'LISTEN%'`)
+		e.Within(t, "word that something was lost", func() bool { return e.Lost() > lost })
+		e.Within(t, "word after the connection broke", func() bool {
+			here.Tell("run_after")
+			return e.Heard("run_after") > 0
+		})
+	}
+}

@@ -1,0 +1,241 @@
+package sqlstore
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/sluicehq/sluice/domain/run"
+	"github.com/sluicehq/sluice/ports/outbound"
+)
+
+// RunsTopic is the topic of a Notices channel that names runs of which there is word.
+const RunsTopic = "sluice_runs"
+
+// caller is a Notices channel that a process can write to.
+type caller interface {
+	// NoticeStatement is a statement that sends a notice: its parameters are the topic and
+	// the payload, which has at most [maxNotice] bytes.
+	NoticeStatement() string
+}
+
+const (
+	// maxNotice is the size of a notice in bytes (PostgreSQL manual, NOTIFY: less than
+	// 8000).
+	maxNotice = 7999
+
+	// betweenNotices is the least time between two notices, so that a process costs the
+	// database the same however much it tells.
+	betweenNotices = 5 * time.Millisecond
+
+	// afterLostNotice is the pause after a notice that could not be sent, or when nothing
+	// can be heard.
+	afterLostNotice = time.Second
+
+	// noticePatience is how long sending one may take.
+	noticePatience = 5 * time.Second
+)
+
+// RunSignals implements outbound.RunSignals. Within the process word is passed on at
+// once. Other processes are told, and heard, while Run is running, where the database
+// carries notices between processes; where it does not, they find out by looking.
+type RunSignals struct {
+	store  *Store
+	origin string // tells the process's own notices from those of others
+
+	mu        sync.Mutex
+	followers []*follower
+	telling   bool     // Run is running, and the database carries notices
+	untold    []run.ID // to other processes
+	lost      bool     // more than untold is to be told
+	news      chan struct{}
+}
+
+// follower hears what is told.
+type follower struct{ heard func([]run.ID) }
+
+var _ outbound.RunSignals = (*RunSignals)(nil)
+
+// NewRunSignals returns the signals of a store's runs.
+func NewRunSignals(store *Store) *RunSignals {
+	return &RunSignals{store: store, origin: rand.Text(), news: make(chan struct{}, 1)}
+}
+
+// Tell passes on word of runs.
+func (s *RunSignals) Tell(changed ...run.ID) {
+	if len(changed) == 0 {
+		return
+	}
+	s.mu.Lock()
+	if s.telling {
+		if len(s.untold) < maxNotice { // more do not fit in any case
+			s.untold = append(s.untold, changed...)
+		}
+		select {
+		case s.news <- struct{}{}:
+		default:
+		}
+	}
+	followers := s.followers
+	s.mu.Unlock()
+	for _, f := range followers {
+		f.heard(changed)
+	}
+}
+
+// Follow hears word of runs until ctx ends, and then returns nil.
+func (s *RunSignals) Follow(ctx context.Context, heard func(changed []run.ID)) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	f := &follower{heard}
+	s.mu.Lock()
+	s.followers = append(slices.Clip(s.followers), f)
+	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.followers = slices.DeleteFunc(slices.Clone(s.followers), func(other *follower) bool { return other == f })
+	}()
+	<-ctx.Done()
+	return nil
+}
+
+// Run tells other processes, and hears what they tell, until ctx ends. It hands errors
+// to failed, by one goroutine at a time, and goes on.
+func (s *RunSignals) Run(ctx context.Context, failed func(error)) {
+	speaker, ok := s.store.notices.(caller)
+	if !ok {
+		return
+	}
+	var reporting sync.Mutex
+	report := func(err error) {
+		reporting.Lock()
+		defer reporting.Unlock()
+		failed(err)
+	}
+	s.tells(true)
+	defer s.tells(false)
+	var listening sync.WaitGroup
+	listening.Go(func() { s.listen(ctx, report) })
+	s.send(ctx, speaker.NoticeStatement(), report)
+	listening.Wait()
+}
+
+func (s *RunSignals) tells(now bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.telling, s.untold, s.lost = now, nil, false
+}
+
+// send tells other processes. The first word goes out at once; what is told shortly
+// after another notice goes out together.
+func (s *RunSignals) send(ctx context.Context, statement string, failed func(error)) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-s.news:
+		}
+		pause := betweenNotices
+		if err := s.notify(ctx, statement); err != nil && ctx.Err() == nil {
+			s.mu.Lock()
+			s.lost = true
+			s.mu.Unlock()
+			failed(err)
+			pause = afterLostNotice
+			select { // to be tried again although nobody tells anything
+			case s.news <- struct{}{}:
+			default:
+			}
+		}
+		if !sleep(ctx, pause) {
+			return
+		}
+	}
+}
+
+func (s *RunSignals) notify(ctx context.Context, statement string) error {
+	s.mu.Lock()
+	text := notice(s.origin, s.untold, s.lost)
+	s.untold, s.lost = nil, false
+	s.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, noticePatience)
+	defer cancel()
+	if _, err := s.store.writer.db.ExecContext(ctx, statement, RunsTopic, text); err != nil {
+		return fmt.Errorf("tell other processes of runs: %w", s.store.translate(err))
+	}
+	return nil
+}
+
+// listen hears other processes.
+func (s *RunSignals) listen(ctx context.Context, failed func(error)) {
+	for ctx.Err() == nil {
+		err := s.store.notices.Listen(ctx, []string{RunsTopic}, func(_, text string) {
+			if origin, changed := readNotice(text); origin != s.origin {
+				s.tellFollowers(changed)
+			}
+		}, func(connected bool) {
+			if connected {
+				s.tellFollowers(nil) // whatever was told before is lost
+			}
+		})
+		if err == nil || ctx.Err() != nil {
+			return
+		}
+		failed(err)
+		sleep(ctx, afterLostNotice)
+	}
+}
+
+func (s *RunSignals) tellFollowers(changed []run.ID) {
+	s.mu.Lock()
+	followers := s.followers
+	s.mu.Unlock()
+	for _, f := range followers {
+		f.heard(changed)
+	}
+}
+
+// notice writes what a notice says: who sends it, and the runs; the runs are left out
+// when there are too many, or more than these.
+func notice(origin string, changed []run.ID, more bool) string {
+	size := len(origin)
+	for _, id := range changed {
+		size += 1 + len(id)
+	}
+	if more || size > maxNotice {
+		return origin
+	}
+	var b strings.Builder
+	b.Grow(size)
+	b.WriteString(origin)
+	for _, id := range changed {
+		b.WriteByte(' ')
+		b.WriteString(string(id))
+	}
+	return b.String()
+}
+
+func readNotice(text string) (origin string, changed []run.ID) {
+	origin, rest, _ := strings.Cut(text, " ")
+	for id := range strings.FieldsSeq(rest) {
+		changed = append(changed, run.ID(id))
+	}
+	return origin, changed
+}
+
+func sleep(ctx context.Context, pause time.Duration) bool {
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}

@@ -1,0 +1,88 @@
+package runs
+
+import (
+	"context"
+
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/run"
+	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/domain/trigger"
+	"github.com/sluicehq/sluice/ports/inbound"
+	"github.com/sluicehq/sluice/ports/outbound"
+)
+
+// Firing implements inbound.Firing.
+type Firing struct {
+	changer
+	limiter outbound.Limiter
+}
+
+var _ inbound.Firing = (*Firing)(nil)
+
+// NewFiring returns the service.
+func NewFiring(work outbound.UnitOfWork, directory outbound.Directory, compiler outbound.Compiler, signals outbound.RunSignals,
+	limiter outbound.Limiter, clock outbound.Clock, random outbound.Random, key run.Key,
+) *Firing {
+	return &Firing{newChanger(work, directory, compiler, signals, clock, random, key), limiter}
+}
+
+// The prefixes of identifiers that stand for what a call does not name.
+const (
+	entityPrefix    = "ent"
+	dedupeKeyPrefix = "ddk"
+)
+
+// Call fires one trigger.
+func (f *Firing) Call(ctx context.Context, who tenant.Caller, once domain.Once, id trigger.ID, c run.Call) (fired run.Fired, err error) {
+	if err = who.May(tenant.FireTrigger); err != nil {
+		return fired, err
+	}
+	if err = c.Check(); err != nil {
+		return fired, err
+	}
+	s := f.newShot(who, once, c, run.CauseWebhook)
+	err = s.fire(ctx, func(ctx context.Context, st outbound.Stores) error {
+		aim, err := st.Firing.Trigger(ctx, who.Tenant, id)
+		if err != nil {
+			return err
+		}
+		if err := run.CheckCall(aim.Trigger, aim.Standing); err != nil {
+			return err
+		}
+		if err := s.start(ctx, st, aim); err != nil {
+			return err
+		}
+		if len(s.fired) == 0 {
+			return s.refused[aim.Trigger.ID()]
+		}
+		fired = s.fired[0]
+		return st.Outcomes.Keep(ctx, who.Tenant, once, fired, s.now)
+	})
+	return fired, err
+}
+
+// One event fires at most that many triggers, all in one unit, and with at most that
+// many bytes of payload, which each run has for itself.
+const (
+	maxFired        = 10_000
+	maxFiredPayload = 256 << 20
+)
+
+// ByEvent fires all triggers that listen for an event.
+func (f *Firing) ByEvent(ctx context.Context, who tenant.Caller, once domain.Once, c run.EventCall) (fired []run.Fired, err error) {
+	if err = who.May(tenant.FireTrigger); err != nil {
+		return nil, err
+	}
+	if err = c.Check(); err != nil {
+		return nil, err
+	}
+	s := f.newShot(who, once, c.Call, run.CauseByEvent)
+	err = s.fire(ctx, func(ctx context.Context, st outbound.Stores) error {
+		if err := s.startListening(ctx, st, c); err != nil {
+			return err
+		}
+		fired = s.fired
+		return st.Outcomes.Keep(ctx, who.Tenant, once, fired, s.now)
+	})
+	return fired, err
+}

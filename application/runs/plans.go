@@ -1,0 +1,144 @@
+package runs
+
+import (
+	"container/list"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/sluicehq/sluice/domain/node"
+	"github.com/sluicehq/sluice/domain/run"
+	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/domain/workflow"
+	"github.com/sluicehq/sluice/ports/outbound"
+)
+
+// defaultPlans is how many plans are kept.
+const defaultPlans = 512
+
+// plans makes versions ready to run, and keeps those that were asked for last. A plan
+// is made anew when the tenant's node types have changed.
+type plans struct {
+	work      outbound.UnitOfWork
+	directory outbound.Directory
+	compiler  outbound.Compiler
+	most      int
+
+	mu    sync.Mutex
+	kept  map[planKey]*list.Element
+	order *list.List // of *planned, the last that was asked for first
+}
+
+type planKey struct {
+	owner   tenant.ID
+	version workflow.VersionID
+}
+
+// planned is a plan that is kept, or is being made.
+type planned struct {
+	key      planKey
+	registry *node.Registry // with which it is made
+	ready    chan struct{}  // closed when the rest is there
+	plan     *run.Plan
+	err      error
+}
+
+// newPlans keeps at most that many; 0 means the default.
+func newPlans(work outbound.UnitOfWork, directory outbound.Directory, compiler outbound.Compiler, most int) *plans {
+	if most == 0 {
+		most = defaultPlans
+	}
+	return &plans{work: work, directory: directory, compiler: compiler, most: most, kept: make(map[planKey]*list.Element), order: list.New()}
+}
+
+// of returns the plan of a version. An unknown one is NotFound with the code
+// version_not_found; one that is kept may have been deleted since.
+func (p *plans) of(ctx context.Context, owner tenant.ID, version workflow.VersionID) (*run.Plan, error) {
+	for {
+		registry, err := p.directory.Registry(ctx, owner)
+		if err != nil {
+			return nil, err
+		}
+		one, mine := p.find(planKey{owner, version}, registry)
+		if mine {
+			p.build(ctx, one)
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-one.ready:
+		}
+		interrupted := errors.Is(one.err, context.Canceled) || errors.Is(one.err, context.DeadlineExceeded)
+		if mine || !interrupted { // else whoever made it had to stop, and not the caller
+			return one.plan, one.err
+		}
+	}
+}
+
+// find returns the plan, and whether it is the caller's to make.
+func (p *plans) find(key planKey, registry *node.Registry) (one *planned, mine bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if at, ok := p.kept[key]; ok {
+		if one = at.Value.(*planned); one.registry == registry {
+			p.order.MoveToFront(at)
+			return one, false
+		}
+		p.order.Remove(at)
+	}
+	one = &planned{key: key, registry: registry, ready: make(chan struct{})}
+	p.kept[key] = p.order.PushFront(one)
+	if p.order.Len() > p.most {
+		delete(p.kept, p.order.Remove(p.order.Back()).(*planned).key)
+	}
+	return one, true
+}
+
+// build reads the version and makes the plan. What fails is not kept.
+func (p *plans) build(ctx context.Context, one *planned) {
+	defer close(one.ready)
+	defer func() {
+		if thrown := recover(); thrown != nil {
+			one.plan, one.err = nil, panicked(thrown)
+		}
+		if one.err != nil {
+			p.forget(one)
+		}
+	}()
+	var ver *workflow.Version
+	one.err = p.work.Read(ctx, func(ctx context.Context, st outbound.Stores) (err error) {
+		ver, err = st.Versions.Get(ctx, one.key.owner, one.key.version)
+		return err
+	})
+	if one.err != nil {
+		one.err = fmt.Errorf("version %s of %s: %w", one.key.version, one.key.owner, one.err)
+		return
+	}
+	one.plan = run.NewPlan(ver.ID(), ver.Graph(), one.registry, p.compiler)
+}
+
+func (p *plans) forget(one *planned) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if at, ok := p.kept[one.key]; ok && at.Value == one {
+		p.order.Remove(at)
+		delete(p.kept, one.key)
+	}
+}
+
+// nothingKnown is a registry without node types.
+type nothingKnown struct{}
+
+func (nothingKnown) Lookup(node.Type, node.SemVer) (none node.NodeType, ok bool) { return none, false }
+
+// orphaned is a plan for a run whose version is gone, with which it can be cancelled
+// and nothing else.
+func (p *plans) orphaned(of *run.Run) *run.Plan {
+	reached := of.Nodes()
+	nodes := make([]workflow.Node, len(reached))
+	for i, n := range reached {
+		nodes[i] = workflow.Node{ID: n.ID}
+	}
+	return run.NewPlan(of.Version(), workflow.RestoreGraph(nodes, nil), nothingKnown{}, p.compiler)
+}

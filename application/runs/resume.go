@@ -1,0 +1,28 @@
+package runs
+
+import (
+	"context"
+	"errors"
+
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/run"
+	"github.com/sluicehq/sluice/domain/tenant"
+)
+
+// Resume continues a run by its token. Whether the run exists is told only to who has a
+// token of it.
+func (f *Firing) Resume(ctx context.Context, who tenant.Caller, once domain.Once, c run.ResumeCall) error {
+	if err := who.May(tenant.ResumeRun); err != nil {
+		return err
+	}
+	if err := c.Check(); err != nil {
+		return err
+	}
+	unknown := domain.Fail(domain.NotFound, "run_not_found", "There is no such run, or the token is not the one it waits for.")
+	resumed := f.advance(run.Resumed{Token: c.Token, Input: c.Input}, unknown)
+	_, err := f.apply(ctx, who.Tenant, once, c.Run, resumed, func(*run.Run) any { return nil })
+	if errors.Is(err, domain.NotFound) {
+		return unknown
+	}
+	return err
+}

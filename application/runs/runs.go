@@ -1,0 +1,101 @@
+package runs
+
+import (
+	"context"
+	"time"
+
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/run"
+	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/ports/inbound"
+	"github.com/sluicehq/sluice/ports/outbound"
+)
+
+// Runs implements inbound.Runs.
+type Runs struct {
+	changer
+	directory outbound.Directory
+	compiler  outbound.Compiler
+	followed  *followed
+}
+
+var _ inbound.Runs = (*Runs)(nil)
+
+// NewRuns returns the service.
+func NewRuns(work outbound.UnitOfWork, directory outbound.Directory, compiler outbound.Compiler, signals outbound.RunSignals,
+	clock outbound.Clock, random outbound.Random, key run.Key,
+) *Runs {
+	return &Runs{
+		changer:   newChanger(work, directory, compiler, signals, clock, random, key),
+		directory: directory, compiler: compiler, followed: newFollowed(work, signals),
+	}
+}
+
+// List returns a page of runs.
+func (s *Runs) List(ctx context.Context, who tenant.Caller, f run.Filter, q domain.Query) (found domain.Page[run.Summary], err error) {
+	if err = who.May(tenant.ReadRuns); err != nil {
+		return found, err
+	}
+	err = s.work.Read(ctx, func(ctx context.Context, st outbound.Stores) error {
+		found, err = st.Runs.Runs.List(ctx, who.Tenant, f, q)
+		return err
+	})
+	return found, err
+}
+
+// Get returns a run with the tokens that resume it.
+func (s *Runs) Get(ctx context.Context, who tenant.Caller, id run.ID) (shown inbound.ShownRun, err error) {
+	if err = who.May(tenant.ReadRuns); err != nil {
+		return shown, err
+	}
+	err = s.work.Read(ctx, func(ctx context.Context, st outbound.Stores) error {
+		r, err := st.Runs.Runs.Get(ctx, who.Tenant, id)
+		if err == nil {
+			shown = s.shown(r)
+		}
+		return err
+	})
+	return shown, err
+}
+
+func (s *Runs) shown(r *run.Run) inbound.ShownRun {
+	return inbound.ShownRun{Run: r, Tokens: r.Tokens(s.key.Secret(r.ID()))}
+}
+
+// Cancel ends a run.
+func (s *Runs) Cancel(ctx context.Context, who tenant.Caller, once domain.Once, id run.ID, reason string) (inbound.ShownRun, error) {
+	if err := who.May(tenant.CancelRun); err != nil {
+		return inbound.ShownRun{}, err
+	}
+	if err := run.CheckReason(reason); err != nil {
+		return inbound.ShownRun{}, err
+	}
+	return s.change(ctx, who, once, id, func(r *run.Run, plan *run.Plan, at time.Time) (run.Step, error) {
+		if plan == nil {
+			return r.Abandon(at, reason), nil
+		}
+		return s.advance(run.CancelRequested{Reason: reason}, nil)(r, plan, at)
+	})
+}
+
+// Retry continues a failed run.
+func (s *Runs) Retry(ctx context.Context, who tenant.Caller, once domain.Once, id run.ID) (inbound.ShownRun, error) {
+	if err := who.May(tenant.RetryRun); err != nil {
+		return inbound.ShownRun{}, err
+	}
+	return s.change(ctx, who, once, id, func(r *run.Run, plan *run.Plan, at time.Time) (run.Step, error) {
+		gone := domain.Fail(domain.Conflict, "version_not_found", "The workflow version that the run executes was deleted, so that it cannot go on.")
+		if r.Status() != run.StatusFailed {
+			gone = domain.Fail(domain.Conflict, "run_not_failed", "Only a failed run can be retried; run %s is %s.", r.ID(), r.Status())
+		}
+		return s.advance(run.RetryRequested{}, gone)(r, plan, at)
+	})
+}
+
+func (s *Runs) change(ctx context.Context, who tenant.Caller, once domain.Once, id run.ID, happens change) (inbound.ShownRun, error) {
+	r, err := s.apply(ctx, who.Tenant, once, id, happens, func(r *run.Run) any { return s.shown(r) })
+	if err != nil {
+		return inbound.ShownRun{}, err
+	}
+	return s.shown(r), nil
+}

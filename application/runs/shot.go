@@ -1,0 +1,225 @@
+package runs
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/run"
+	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/domain/trigger"
+	"github.com/sluicehq/sluice/ports/outbound"
+)
+
+// shot is one call that starts runs of triggers. Its unit of work may run several
+// times; what it has found out about rate limits outlives that.
+type shot struct {
+	*Firing
+	who     tenant.Caller
+	once    domain.Once
+	call    run.Call
+	cause   run.Cause
+	entity  string
+	key     string // the dedupe key
+	keyMade bool   // nobody has used the dedupe key before
+	now     time.Time
+
+	granted map[trigger.ID]bool  // a run may be started, or was before
+	refused map[trigger.ID]error // above the trigger's rate limit
+
+	fired   []run.Fired // in the last run of the unit
+	changed []run.ID    // likewise; the runs that are to be told of
+}
+
+func (f *Firing) newShot(who tenant.Caller, once domain.Once, c run.Call, cause run.Cause) *shot {
+	s := &shot{Firing: f, who: who, once: once, call: c, cause: cause, now: f.clock.Now()}
+	s.entity = f.entityOf(c)
+	s.key, s.keyMade = f.dedupeKeyOf(c, once)
+	return s
+}
+
+// entityOf is what the runs are about.
+func (c *changer) entityOf(call run.Call) string {
+	if id, ok := call.EntityID(); ok {
+		return id
+	}
+	return c.random.ID(entityPrefix)
+}
+
+// dedupeKeyOf is the key under which the runs are started once, and whether it is new.
+func (c *changer) dedupeKeyOf(call run.Call, once domain.Once) (key string, made bool) {
+	switch {
+	case call.DedupeKey != nil:
+		return *call.DedupeKey, false
+	case once.Wanted():
+		return once.Key, false
+	}
+	return c.random.ID(dedupeKeyPrefix), true
+}
+
+// unmeasured is returned by a unit that met triggers with a rate limit of which it is
+// not known yet whether they may fire. Asking has an effect of its own, which a unit must
+// not have.
+type unmeasured struct{ aims []outbound.FiringTrigger }
+
+func (*unmeasured) Error() string { return "it is not known whether the rate limits permit it" }
+
+// maxMeasurings bounds how often a unit may meet further triggers.
+const maxMeasurings = 5
+
+// fire runs the unit, which begins by claiming the idempotency key, and tells of what it
+// has started.
+func (s *shot) fire(ctx context.Context, unit func(context.Context, outbound.Stores) error) error {
+	for range maxMeasurings {
+		err := s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
+			s.fired, s.changed = nil, nil
+			if err := st.Outcomes.Claim(ctx, s.who.Tenant, s.once, s.now); err != nil {
+				return err
+			}
+			return unit(ctx, st)
+		})
+		var open *unmeasured
+		if !errors.As(err, &open) {
+			if err == nil && len(s.changed) > 0 {
+				s.signals.Tell(s.changed...)
+			}
+			return err
+		}
+		if err := s.measure(ctx, open.aims); err != nil {
+			return err
+		}
+	}
+	busy := domain.Fail(domain.Unavailable, "triggers_changing", "The triggers keep changing. Try again in a second.")
+	busy.RetryAfter = time.Second
+	return busy
+}
+
+// measure counts what is about to be started against the triggers' rate limits. A
+// repeat, which starts nothing, does not count.
+func (s *shot) measure(ctx context.Context, aims []outbound.FiringTrigger) error {
+	repeats, err := s.repeats(ctx, aims)
+	if err != nil {
+		return err
+	}
+	if s.granted == nil {
+		s.granted, s.refused = make(map[trigger.ID]bool), make(map[trigger.ID]error)
+	}
+	for i, aim := range aims {
+		limit, _ := aim.Trigger.Config().RateLimit()
+		id := aim.Trigger.ID()
+		if repeats[i] != "" {
+			s.granted[id] = true
+			continue
+		}
+		most := int(min(limit.MaxRequests, math.MaxInt32))
+		left, err := s.limiter.Take(ctx, string(s.who.Tenant)+"/trigger/"+string(id), most, limit.Window)
+		if err != nil {
+			return err
+		}
+		if s.granted[id] = left.Granted; !left.Granted {
+			s.refused[id] = rateLimited(limit, left.RetryAfter)
+		}
+	}
+	return nil
+}
+
+// repeats finds the runs that the dedupe key stands for, in the order of the triggers.
+func (s *shot) repeats(ctx context.Context, aims []outbound.FiringTrigger) (first []run.ID, err error) {
+	if s.keyMade {
+		return make([]run.ID, len(aims)), nil
+	}
+	ids := make([]trigger.ID, len(aims))
+	for i, aim := range aims {
+		ids[i] = aim.Trigger.ID()
+	}
+	err = s.work.Read(ctx, func(ctx context.Context, st outbound.Stores) error {
+		first, err = st.Runs.Live.StartedWith(ctx, s.who.Tenant, ids, s.key, s.now.Add(-outbound.DedupeRetention))
+		return err
+	})
+	return first, err
+}
+
+func rateLimited(limit trigger.RateLimit, wait time.Duration) error {
+	e := domain.Fail(domain.RateLimited, "trigger_rate_limit_exceeded",
+		"The trigger's rate limit is exceeded: %d in %s. Try again in %d seconds.", limit.MaxRequests, limit.Window, int(math.Ceil(wait.Seconds())))
+	e.RetryAfter = wait
+	return e
+}
+
+// start starts a run of each trigger and leaves out those above their rate limit.
+func (s *shot) start(ctx context.Context, st outbound.Stores, aims ...outbound.FiringTrigger) error {
+	var open []outbound.FiringTrigger
+	permitted := make([]outbound.FiringTrigger, 0, len(aims))
+	for _, aim := range aims {
+		_, limited := aim.Trigger.Config().RateLimit()
+		granted, measured := s.granted[aim.Trigger.ID()]
+		switch {
+		case limited && !measured:
+			open = append(open, aim)
+		case granted || !limited:
+			permitted = append(permitted, aim)
+		}
+	}
+	if len(open) > 0 {
+		return &unmeasured{open}
+	}
+	return s.startAll(ctx, st, permitted)
+}
+
+// A statement starts at most that many runs, with at most that many bytes of payload.
+const (
+	maxStarted = 1000
+	maxPayload = 8 << 20
+)
+
+// startAll starts a run of each trigger: those with the least identifiers first, so that
+// two calls with one dedupe key never wait for each other.
+func (s *shot) startAll(ctx context.Context, st outbound.Stores, aims []outbound.FiringTrigger) error {
+	order := make([]int, len(aims))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(aims[a].Trigger.ID(), aims[b].Trigger.ID()) })
+	s.fired = make([]run.Fired, len(aims))
+	payload := s.call.Payload()
+	atOnce := max(1, min(maxStarted, maxPayload/len(payload)))
+	for some := range slices.Chunk(order, atOnce) {
+		wanted := make([]*run.Run, len(some))
+		for n, i := range some {
+			aim := aims[i]
+			wanted[n] = run.New(run.ID(s.random.ID(run.IDPrefix)), run.Start{
+				Tenant: s.who.Tenant, SubTenant: aim.Trigger.SubTenant(), Workflow: aim.Workflow, Version: aim.Trigger.Version(), Trigger: aim.Trigger,
+				Entity: s.entity, DedupeKey: s.key, Cause: s.cause, Payload: payload,
+			}, s.now)
+		}
+		became, err := st.Runs.Runs.Start(ctx, wanted...)
+		if err != nil {
+			return err
+		}
+		for n, i := range some {
+			s.fired[i] = run.Fired{Trigger: aims[i].Trigger.ID(), DedupeKey: s.key, Run: became[n].ID}
+			if became[n].Added {
+				s.changed = append(s.changed, became[n].ID)
+			}
+		}
+	}
+	return nil
+}
+
+// startListening starts a run of each trigger that listens for the event.
+func (s *shot) startListening(ctx context.Context, st outbound.Stores, c run.EventCall) error {
+	aims, err := st.Firing.OnEvent(ctx, s.who.Tenant, c.Event, c.SubTenant, maxFired+1)
+	if err != nil {
+		return err
+	}
+	if len(aims) > maxFired || len(aims)*len(c.Payload()) > maxFiredPayload {
+		return domain.Fail(domain.Conflict, "too_many_triggers",
+			"Too many triggers listen for this event to fire them at once: at most %d, and %d MiB of event data for all of them together. "+
+				"Name a subTenantId, or use events of their own.", maxFired, maxFiredPayload>>20)
+	}
+	return s.start(ctx, st, aims...)
+}

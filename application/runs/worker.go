@@ -1,0 +1,232 @@
+package runs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/sluicehq/sluice/domain/run"
+	"github.com/sluicehq/sluice/ports/inbound"
+	"github.com/sluicehq/sluice/ports/outbound"
+)
+
+// WorkerOptions tune a worker. Members that are zero stand for the defaults.
+type WorkerOptions struct {
+	Name        string        // who works, for people
+	Concurrency int           // how many runs this process works on at the same time; 64
+	PerTenant   int           // how many runs of one tenant are worked on at the same time, by all processes; 32
+	Lease       time.Duration // after which the runs of a process that died are worked on by others; 6 s
+	Drain       time.Duration // how long attempts may go on after the worker was told to stop; 10 s
+	Plans       int           // how many versions are kept ready to run; 512
+}
+
+func (o WorkerOptions) orDefaults() WorkerOptions {
+	orElse := func(n *int, otherwise int) {
+		if *n == 0 {
+			*n = otherwise
+		}
+	}
+	orElse(&o.Concurrency, 64)
+	orElse(&o.PerTenant, 32)
+	orElse(&o.Plans, defaultPlans)
+	if o.Lease == 0 {
+		o.Lease = 6 * time.Second
+	}
+	if o.Drain == 0 {
+		o.Drain = 10 * time.Second
+	}
+	if o.Name == "" {
+		o.Name = "worker"
+	}
+	return o
+}
+
+// Worker implements inbound.Worker. It claims runs that are due, advances each in
+// memory as far as that goes, records what it did, makes the attempts that the run asks
+// for and tells the run how they ended. Every time that a run is told is by the clock of
+// the database.
+type Worker struct {
+	work      outbound.UnitOfWork
+	nodes     outbound.NodeRunner
+	endpoints outbound.NodeEndpoints
+	signals   outbound.RunSignals
+	random    outbound.Random
+	key       run.Key
+	plans     *plans
+	opts      WorkerOptions
+}
+
+var _ inbound.Worker = (*Worker)(nil)
+
+// NewWorker returns a worker. The key makes resume tokens and has to be the same in all
+// processes.
+func NewWorker(work outbound.UnitOfWork, nodes outbound.NodeRunner, endpoints outbound.NodeEndpoints, compiler outbound.Compiler,
+	directory outbound.Directory, signals outbound.RunSignals, random outbound.Random, key run.Key, opts WorkerOptions) *Worker {
+	opts = opts.orDefaults()
+	return &Worker{
+		work: work, nodes: nodes, endpoints: endpoints, signals: signals, random: random, key: key, opts: opts,
+		plans: newPlans(work, directory, compiler, opts.Plans),
+	}
+}
+
+const (
+	// patience is how long a unit of work may take that no lease depends on.
+	patience = 15 * time.Second
+
+	// afterwards is how long recording may take after the last attempt was interrupted.
+	afterwards = 3 * time.Second
+)
+
+// Run works until ctx ends. Then it claims nothing more, lets attempts end for as long
+// as the options say, and gives its runs back.
+func (w *Worker) Run(ctx context.Context, failed func(error)) {
+	s, end := newShift(ctx, w, failed)
+	defer end()
+	var listening, keeping sync.WaitGroup
+	listening.Go(s.listen)
+	for range recorders {
+		keeping.Go(s.records.run)
+	}
+	closing := make(chan struct{})
+	keeping.Go(func() { s.keepLeases(closing) })
+
+	s.claimRuns()
+	interrupt := time.AfterFunc(w.opts.Drain, func() { s.interrupt(errStopping) })
+	hangUp := time.AfterFunc(w.opts.Drain+afterwards, s.hangUp)
+	defer hangUp.Stop()
+	defer interrupt.Stop()
+	s.working.Wait()
+	close(s.records.waiting)
+	close(closing)
+	keeping.Wait()
+	listening.Wait()
+}
+
+// Why attempts are interrupted.
+var (
+	errStopping  = errors.New("the worker stops")
+	errLeaseLost = errors.New("another worker has taken the run over, or it has ended")
+	errNotWanted = errors.New("the run does not wait for the attempt any more")
+)
+
+// shift is one Run of a worker.
+type shift struct {
+	*Worker
+	began   time.Time
+	report  func(error)
+	leaving context.Context //nolint:containedctx // ends when no new work is to be begun
+	effects context.Context //nolint:containedctx // ends when attempts are to end
+	units   context.Context //nolint:containedctx // ends when nothing can be recorded any more
+	records *recorder
+	working sync.WaitGroup // runs that are held, and their attempts
+
+	interrupt context.CancelCauseFunc
+	hangUp    context.CancelFunc
+
+	word  chan struct{} // holds one when runs may be free that were not
+	freed chan struct{} // holds one when a place was given up
+	due   chan struct{} // holds one when leases are to be looked after at once
+	clock databaseClock
+
+	mu       sync.Mutex
+	held     map[run.ID]*job
+	doubted  map[run.ID]*job     // of which there was word
+	returned []outbound.RunLease // to be given back
+	renewed  chan struct{}       // closed and replaced when leases were renewed
+}
+
+func newShift(ctx context.Context, w *Worker, failed func(error)) (s *shift, end func()) {
+	var reporting sync.Mutex
+	s = &shift{
+		Worker: w, began: time.Now(), leaving: ctx,
+		report: func(err error) {
+			reporting.Lock()
+			defer reporting.Unlock()
+			failed(err)
+		},
+		word: make(chan struct{}, 1), freed: make(chan struct{}, 1), due: make(chan struct{}, 1),
+		held: make(map[run.ID]*job), doubted: make(map[run.ID]*job), renewed: make(chan struct{}),
+	}
+	lasting := context.WithoutCancel(ctx)
+	s.effects, s.interrupt = context.WithCancelCause(lasting)
+	s.units, s.hangUp = context.WithCancel(lasting)
+	s.records = &recorder{
+		work: w.work, random: w.random, within: s.units, waiting: make(chan *recording, w.opts.Concurrency),
+	}
+	return s, func() {
+		s.interrupt(errStopping)
+		s.hangUp()
+	}
+}
+
+// listen hears word of runs until the worker is to stop.
+func (s *shift) listen() {
+	for s.leaving.Err() == nil {
+		err := s.contained("follow the signals of runs", func() error { return s.signals.Follow(s.leaving, s.heard) })
+		if err != nil && s.leaving.Err() == nil {
+			s.report(err)
+			rest(s.leaving, time.Second)
+		}
+	}
+}
+
+// heard takes word of runs: those that are held are looked at, for the others there may
+// be something to claim. Without runs both may be.
+func (s *shift) heard(changed []run.ID) {
+	claim, look := len(changed) == 0, false
+	s.mu.Lock()
+	if claim {
+		for id, j := range s.held {
+			s.doubted[id], look = j, true
+		}
+	}
+	for _, id := range changed {
+		if j, mine := s.held[id]; mine {
+			s.doubted[id], look = j, true
+		} else {
+			claim = true
+		}
+	}
+	s.mu.Unlock()
+	if claim {
+		ring(s.word)
+	}
+	if look {
+		ring(s.due)
+	}
+}
+
+// ring leaves one word in a channel that holds one.
+func ring(bell chan struct{}) {
+	select {
+	case bell <- struct{}{}:
+	default:
+	}
+}
+
+// rest waits, and says whether ctx goes on.
+func rest(ctx context.Context, pause time.Duration) bool {
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}
+
+// contained makes an error of a panic.
+func (s *shift) contained(what string, fn func() error) (err error) {
+	defer func() {
+		if thrown := recover(); thrown != nil {
+			err = fmt.Errorf("%s: %w", what, panicked(thrown))
+		}
+	}()
+	return fn()
+}
+
+func panicked(thrown any) error { return fmt.Errorf("panic: %v\n%s", thrown, debug.Stack()) }

@@ -1,0 +1,241 @@
+package runs
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/sluicehq/sluice/ports/outbound"
+)
+
+const (
+	// longestLook bounds the sleep of an idle worker, so that a run whose word was lost is
+	// found all the same.
+	longestLook = time.Second
+
+	// betweenClaims is the least time between two claims, so that many words become one.
+	betweenClaims = 4 * time.Millisecond
+
+	// gathering is how long a place that was given up waits for others, since what is
+	// recorded together gives its places up together.
+	gathering = time.Millisecond
+
+	// firstBlocked and lastBlocked bound the pause while what is due cannot be claimed: its
+	// tenant has as many places as it gets, or somebody is changing it.
+	firstBlocked = 50 * time.Millisecond
+	lastBlocked  = time.Second
+
+	// afterFailure is the least time before the store is asked again after it failed.
+	afterFailure = 250 * time.Millisecond
+
+	// recalibrated is how old a reading of the database's clock may be.
+	recalibrated = time.Minute
+)
+
+// databaseClock tells the time of the database.
+type databaseClock struct {
+	mu    sync.Mutex
+	read  time.Time // by the database
+	local time.Time // of the reading, monotonic; zero before the first
+}
+
+func (c *databaseClock) set(now time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.read, c.local = now, time.Now()
+}
+
+// now is the time of the database; ok is false when it has to be read again.
+func (c *databaseClock) now() (now time.Time, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	passed := time.Since(c.local)
+	return c.read.Add(passed), !c.local.IsZero() && passed < recalibrated
+}
+
+// claimer decides when to claim.
+type claimer struct {
+	*shift
+	more    bool          // a place that is given up can be filled at once
+	empty   bool          // the last claim came away with nothing
+	blocked time.Duration // the last pause because of runs that could not be claimed
+	claimed time.Time     // when
+}
+
+// claimRuns fills the places with runs that are due until the worker is to stop.
+func (s *shift) claimRuns() {
+	c := &claimer{shift: s}
+	wait := time.Duration(0)
+	claim := true
+	for s.leaving.Err() == nil {
+		if free := s.places(); free == 0 {
+			wait, claim = c.pause(longestLook, false)
+		} else if renewed := s.untrusted(); renewed != nil {
+			s.awaitRenewal(renewed)
+		} else if wait, claim = c.step(free, claim); wait > 0 {
+			wait, claim = c.pause(wait, claim)
+		}
+	}
+}
+
+// step claims, where claim does not say so only if something is due, and says for how
+// long there is nothing to do and whether to claim without looking after that.
+func (c *claimer) step(free int, claim bool) (wait time.Duration, again bool) {
+	if !claim {
+		next, err := c.next()
+		switch {
+		case err != nil:
+			c.fail(err)
+			return longestLook, false
+		case next > 0:
+			c.more, c.blocked = false, 0
+			return min(next, longestLook), next <= longestLook
+		}
+	}
+	n, err := c.claim(free)
+	switch {
+	case err != nil:
+		c.fail(err)
+		return longestLook, true
+	case n == free:
+		c.more, c.empty, c.blocked = true, false, 0
+		return longestLook, true
+	}
+	c.more, c.empty = false, n == 0
+	return c.after(n)
+}
+
+// after says how long to sleep when everything that could be claimed was.
+func (c *claimer) after(claimed int) (wait time.Duration, again bool) {
+	if claimed > 0 {
+		c.blocked = 0
+	}
+	next, err := c.next()
+	switch {
+	case err != nil:
+		c.fail(err)
+		return longestLook, false
+	case next > 0:
+		c.blocked = 0
+		return min(next, longestLook), next <= longestLook
+	}
+	c.more = true
+	c.blocked = min(max(2*c.blocked, firstBlocked), lastBlocked)
+	return c.blocked, true
+}
+
+// fail reports that the store did not answer, and leaves it alone for a while, whatever
+// is said meanwhile.
+func (c *claimer) fail(err error) {
+	if c.leaving.Err() == nil {
+		c.report(err)
+	}
+	rest(c.leaving, afterFailure)
+}
+
+// pause sleeps, at most for a time, until there is something to do, and says whether to
+// claim without looking first.
+func (c *claimer) pause(most time.Duration, claim bool) (none time.Duration, again bool) {
+	timer := time.NewTimer(most)
+	defer timer.Stop()
+	again = claim
+	for waiting := true; waiting; {
+		select {
+		case <-c.leaving.Done():
+			return 0, false
+		case <-timer.C:
+			waiting = false
+		case <-c.word:
+			again, waiting = !c.empty, false
+		case <-c.freed:
+			if c.more {
+				again, waiting = true, !rest(c.leaving, gathering)
+			}
+		}
+	}
+	if since := time.Since(c.claimed); since < betweenClaims {
+		rest(c.leaving, betweenClaims-since)
+	}
+	return 0, again
+}
+
+// next says how long it takes until a run is free; longer than longestLook for never.
+func (c *claimer) next() (time.Duration, error) {
+	ctx, cancel := context.WithTimeout(c.units, c.opts.Lease)
+	defer cancel()
+	var at time.Time
+	var ok bool
+	err := c.work.Read(ctx, func(ctx context.Context, st outbound.Stores) (err error) {
+		if _, known := c.clock.now(); !known {
+			now, err := st.Runs.Queue.Now(ctx)
+			if err != nil {
+				return err
+			}
+			c.clock.set(now)
+		}
+		at, ok, err = st.Runs.Queue.Next(ctx)
+		return err
+	})
+	now, _ := c.clock.now()
+	if err != nil || !ok {
+		return 2 * longestLook, err
+	}
+	return at.Sub(now), nil
+}
+
+// claim lends runs, and lets each be worked on.
+func (c *claimer) claim(free int) (int, error) {
+	began := time.Now()
+	ctx, cancel := context.WithTimeout(c.units, c.opts.Lease)
+	defer cancel()
+	var lent []outbound.LentRun
+	err := c.work.Do(ctx, func(ctx context.Context, st outbound.Stores) (err error) {
+		lent, err = st.Runs.Queue.Claim(ctx, outbound.RunClaim{
+			Worker: c.opts.Name, Period: c.opts.Lease, Limit: free, PerTenant: c.opts.PerTenant,
+		})
+		return err
+	})
+	c.claimed = time.Now()
+	if err != nil {
+		return 0, err
+	}
+	if len(lent) > 0 {
+		c.clock.set(lent[0].At)
+	}
+	for _, one := range lent {
+		c.take(one, began)
+	}
+	return len(lent), nil
+}
+
+// places is how many more runs can be worked on.
+func (s *shift) places() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.opts.Concurrency - len(s.held)
+}
+
+// untrusted returns what is closed with the next renewal when the time of a lease has
+// passed, and nil when all are good: else it may be this very process that claims the
+// run.
+func (s *shift) untrusted() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, j := range s.held {
+		if !j.trusted() {
+			return s.renewed
+		}
+	}
+	return nil
+}
+
+// awaitRenewal waits for the next renewal of leases, but not for ever.
+func (s *shift) awaitRenewal(renewed <-chan struct{}) {
+	timer := time.NewTimer(s.opts.Lease)
+	defer timer.Stop()
+	select {
+	case <-renewed:
+	case <-timer.C:
+	case <-s.leaving.Done():
+	}
+}

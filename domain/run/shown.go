@@ -1,0 +1,46 @@
+package run
+
+import (
+	"encoding/json"
+
+	"github.com/sluicehq/sluice/domain/workflow"
+)
+
+// Tokens are the resume tokens of the nodes that wait for one, made anew under the
+// secret that made them; see [Token]. A node whose token was made under another secret
+// is left out.
+func (r *Run) Tokens(s Secret) map[workflow.NodeID]string {
+	tokens := make(map[workflow.NodeID]string)
+	for i := range r.state.Nodes {
+		n := &r.state.Nodes[i]
+		if n.Status != NodeWaiting || n.Pause.TokenHash == "" {
+			continue
+		}
+		if token := Token(s, r.state.ID, n.ID, n.Pause.Seq); hashToken(token) == n.Pause.TokenHash {
+			tokens[n.ID] = token
+		}
+	}
+	return tokens
+}
+
+// Ends says whether the run has ended with an entry of the type. A failed run can be
+// retried, and then goes on after it.
+func (t EntryType) Ends() bool {
+	return t == EntryRunCompleted || t == EntryRunFailed || t == EntryRunCancelled
+}
+
+// Inputs is what flowed into each node that the run has reached; see [Run.Input].
+func (r *Run) Inputs(p *Plan) (map[workflow.NodeID]json.RawMessage, error) {
+	inputs := make(map[workflow.NodeID]json.RawMessage)
+	for i := range r.state.Nodes {
+		id := r.state.Nodes[i].ID
+		input, reached, err := r.Input(p, id)
+		if err != nil {
+			return nil, err
+		}
+		if reached {
+			inputs[id] = input
+		}
+	}
+	return inputs, nil
+}

@@ -1,0 +1,51 @@
+package outbound
+
+import (
+	"context"
+
+	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/domain/trigger"
+	"github.com/sluicehq/sluice/domain/workflow"
+)
+
+// FiringRepository answers what has to be known to start runs, in one step for each
+// question. In a unit that writes, the version of whatever can fire is not deleted until
+// the unit ends, neither alone nor with its workflow: who deletes it waits, and finds the
+// run; and who was first, leaves nothing that can fire. What a unit holds so can still be
+// changed by others.
+type FiringRepository interface {
+	// Trigger returns a trigger with its surroundings. An unknown id is NotFound with the
+	// code trigger_not_found.
+	Trigger(ctx context.Context, owner tenant.ID, id trigger.ID) (FiringTrigger, error)
+
+	// OnEvent returns the triggers of type webhook that can fire and listen for the event,
+	// those created first first, ties by id; at most limit. With a sub-tenant only those of
+	// that segment.
+	OnEvent(ctx context.Context, owner tenant.ID, event string, sub *tenant.SubTenantID, limit int) ([]FiringTrigger, error)
+
+	// Each returns triggers of any tenant with their surroundings, in their order. One that
+	// is gone, or that another unit is about to delete, has no workflow; nobody waits.
+	Each(ctx context.Context, of []*trigger.Trigger) ([]FiringTrigger, error)
+
+	// Version returns a workflow with the version that runs of it execute: the active one,
+	// or another one of it that is named. An unknown workflow is NotFound with the code
+	// workflow_not_found.
+	Version(ctx context.Context, owner tenant.ID, of workflow.ID, version workflow.VersionID) (FiringVersion, error)
+}
+
+// FiringTrigger is a trigger with what decides whether it can fire.
+type FiringTrigger struct {
+	Trigger  *trigger.Trigger
+	Workflow workflow.ID
+	Standing trigger.Standing
+}
+
+// FiringVersion is a workflow with a version of it.
+type FiringVersion struct {
+	Workflow       workflow.ID
+	SubTenant      tenant.SubTenantID // empty for none
+	WorkflowActive bool
+
+	Version   workflow.VersionID // empty when the workflow has no active one, or not the one that is named
+	Published bool               // now or before
+}

@@ -1,0 +1,243 @@
+package portstest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/sluicehq/sluice/domain/run"
+	"github.com/sluicehq/sluice/ports/outbound"
+)
+
+// OpenSignals opens the signals of one store twice, as two processes would have them.
+// there is nil where processes are not told of each other. Both end with the test.
+type OpenSignals func(t *testing.T) (here, there outbound.RunSignals)
+
+// Ears hear word of runs, and tests ask them what they heard.
+type Ears struct {
+	mu    sync.Mutex
+	all   []run.ID // in order
+	lost  int      // how often word may have been lost
+	calls int
+	news  chan struct{} // closed and replaced with every call
+}
+
+// Listen follows signals until the test ends or stop is called, which waits for the
+// end. It returns once word is heard.
+func Listen(t *testing.T, signals outbound.RunSignals) (e *Ears, stop func()) {
+	t.Helper()
+	e = &Ears{news: make(chan struct{})}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	ended := make(chan error, 1)
+	go func() { ended <- signals.Follow(ctx, e.heard) }()
+	stop = sync.OnceFunc(func() {
+		cancel()
+		select {
+		case err := <-ended:
+			if err != nil {
+				t.Errorf("following ended with %v", err)
+			}
+		case <-time.After(5 * time.Second):
+			t.Error("following did not end with its context")
+		}
+	})
+	t.Cleanup(stop)
+	e.Within(t, "word of the process itself", func() bool {
+		probe := run.ID(newID("run"))
+		signals.Tell(probe)
+		return e.Heard(probe) > 0
+	})
+	return e, stop
+}
+
+func (e *Ears) heard(changed []run.ID) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.calls++
+	if e.all = append(e.all, changed...); len(changed) == 0 {
+		e.lost++
+	}
+	close(e.news)
+	e.news = make(chan struct{})
+}
+
+// Heard is how often there was word of a run.
+func (e *Ears) Heard(id run.ID) (n int) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, other := range e.all {
+		if other == id {
+			n++
+		}
+	}
+	return n
+}
+
+// Lost is how often it was said that word may have been lost.
+func (e *Ears) Lost() int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.lost
+}
+
+// Calls is how often there was word at all.
+func (e *Ears) Calls() int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.calls
+}
+
+// Within waits until something is true, and fails the test when it takes very long.
+func (e *Ears) Within(t *testing.T, what string, fn func() bool) {
+	t.Helper()
+	deadline := time.After(30 * time.Second)
+	for {
+		e.mu.Lock()
+		news := e.news
+		e.mu.Unlock()
+		if fn() {
+			return
+		}
+		select {
+		case <-news:
+		case <-time.After(10 * time.Millisecond): // it may be made true by fn itself
+		case <-deadline:
+			t.Fatalf("there was no %s", what)
+		}
+	}
+}
+
+// RunSignals is the contract of outbound.RunSignals.
+func RunSignals(t *testing.T, open OpenSignals) {
+	ids := func(n int) []run.ID {
+		made := make([]run.ID, n)
+		for i := range made {
+			made[i] = run.ID(newID("run"))
+		}
+		return made
+	}
+	t.Run("within a process, word is heard before Tell returns, once, by everybody who follows", func(t *testing.T) {
+		t.Parallel()
+		here, _ := open(t)
+		one, _ := Listen(t, here)
+		two, _ := Listen(t, here)
+		for _, id := range ids(3) {
+			here.Tell(id)
+			if one.Heard(id) != 1 || two.Heard(id) != 1 {
+				t.Errorf("it was heard %d and %d times", one.Heard(id), two.Heard(id))
+			}
+		}
+	})
+	t.Run("who has stopped following hears nothing", func(t *testing.T) {
+		t.Parallel()
+		here, _ := open(t)
+		gone, stop := Listen(t, here)
+		stays, _ := Listen(t, here)
+		stop()
+		told := ids(2)
+		here.Tell(told...)
+		if gone.Heard(told[0]) != 0 || stays.Heard(told[0]) != 1 || stays.Heard(told[1]) != 1 {
+			t.Errorf("it was heard %d and %d times", gone.Heard(told[0]), stays.Heard(told[0]))
+		}
+	})
+	t.Run("who comes too late hears nothing and returns", func(t *testing.T) {
+		t.Parallel()
+		here, _ := open(t)
+		over, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := here.Follow(over, func([]run.ID) { t.Error("it was told") }); err != nil {
+			t.Error(err)
+		}
+		here.Tell(ids(1)...)
+	})
+	t.Run("to tell nothing is no word", func(t *testing.T) {
+		t.Parallel()
+		here, _ := open(t)
+		e, _ := Listen(t, here)
+		before := e.Lost()
+		here.Tell()
+		if e.Lost() != before {
+			t.Error("it was heard as lost word")
+		}
+	})
+	t.Run("many may tell and follow at the same time", func(t *testing.T) {
+		t.Parallel()
+		here, _ := open(t)
+		e, _ := Listen(t, here)
+		told := ids(400)
+		var done sync.WaitGroup
+		for part := range slices.Chunk(told, 50) {
+			done.Go(func() {
+				for _, id := range part {
+					here.Tell(id)
+				}
+			})
+			done.Go(func() {
+				_, stop := Listen(t, here)
+				stop()
+			})
+		}
+		done.Wait()
+		for _, id := range told {
+			if e.Heard(id) != 1 {
+				t.Fatalf("%s was heard %d times", id, e.Heard(id))
+			}
+		}
+	})
+	t.Run("another process hears", func(t *testing.T) {
+		t.Parallel()
+		here, there := open(t)
+		if there == nil {
+			return
+		}
+		betweenProcesses(t, here, there, ids)
+	})
+}
+
+// betweenProcesses checks what one process hears of another.
+func betweenProcesses(t *testing.T, here, there outbound.RunSignals, ids func(int) []run.ID) {
+	t.Helper()
+	mine, _ := Listen(t, here)
+	theirs, _ := Listen(t, there)
+	probe := ids(1)[0]
+	theirs.Within(t, "word of another process", func() bool { // the two may have to find each other first
+		here.Tell(probe)
+		return theirs.Heard(probe) > 0
+	})
+	t.Run("and what it told itself it hears once", func(t *testing.T) {
+		told := ids(2)
+		here.Tell(told...)
+		theirs.Within(t, "word", func() bool { return theirs.Heard(told[0]) == 1 && theirs.Heard(told[1]) == 1 })
+		there.Tell(ids(1)...)
+		answer := ids(1)[0]
+		there.Tell(answer) // which comes back after what went out before
+		mine.Within(t, "word", func() bool { return mine.Heard(answer) == 1 })
+		if mine.Heard(told[0]) != 1 {
+			t.Errorf("it was heard %d times", mine.Heard(told[0]))
+		}
+	})
+	t.Run("more than can be named is heard as lost word", func(t *testing.T) {
+		lost := theirs.Lost()
+		here.Tell(ids(2000)...)
+		theirs.Within(t, "lost word", func() bool { return theirs.Lost() > lost })
+	})
+	t.Run("a thousand words cost few messages, and the last is not left out", func(t *testing.T) {
+		calls := theirs.Calls()
+		last := run.ID("")
+		for i := range 1000 {
+			last = run.ID(fmt.Sprint("run_", i))
+			here.Tell(last)
+		}
+		end := ids(1)[0]
+		theirs.Within(t, "word after the last", func() bool {
+			here.Tell(end)
+			return theirs.Heard(end) > 0
+		})
+		if n := theirs.Calls() - calls; n > 300 {
+			t.Errorf("%d messages were heard", n)
+		}
+	})
+}
