@@ -5,6 +5,11 @@ export GOFLAGS := $(filter-out -trimpath,$(shell go env GOFLAGS)) -trimpath
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 FUZZTIME ?= 20s
 ROUNDS   ?= 20
+# How bad make chaos is.
+KILLS     ?= 100
+RUNS      ?= 20000
+PROCESSES ?= 3
+MINUTES   ?= 10
 # What a release leaves out: formats that Gin knows and the API does not speak, and a
 # debugging page of gRPC. It saves 7 MB.
 TAGS     := nomsgpack,grpcnotrace
@@ -99,6 +104,14 @@ bench: ## Measure the hot paths against a baseline in the same run (installs wrk
 .PHONY: rolling
 rolling: ## Restart gateways behind a balancer under load, ROUNDS times, and print the ledger
 	go test ./cmd/sluice -run '^TestARollingRestartLosesNoRequest$$' -count=1 -v -rolling-rounds $(ROUNDS)
+
+.PHONY: chaos
+chaos: ## Kill, freeze and cut gateways off under load (KILLS, RUNS, PROCESSES, MINUTES, SEED), and print what was lost
+	go run ./deploy/chaos -kills $(KILLS) -runs $(RUNS) -processes $(PROCESSES) -minutes $(MINUTES) $(if $(SEED),-seed $(SEED))
+
+.PHONY: examples
+examples: build ## Run the example services against the gateway, and print what happened (needs Node)
+	go test ./deploy/examples -count=1 -v -binary $(CURDIR)/bin/sluice
 
 .PHONY: image-check
 image-check: build ## Build the container image and try it (installs buildah on Debian; says so where it cannot)

@@ -4,6 +4,8 @@ import (
 	"strconv"
 
 	"github.com/gin-gonic/gin"
+
+	"github.com/sluicehq/sluice/domain/tenant"
 )
 
 // The headers of admission.
@@ -30,6 +32,9 @@ func (a *API) admitted(r route) gin.HandlerFunc {
 			h.Set(headerLimit, strconv.Itoa(left.Limit))
 			h.Set(headerRemaining, strconv.Itoa(left.Remaining))
 			h.Set(headerReset, strconv.FormatInt(ceilUnix(left.Reset), 10))
+		}
+		if r.operation == tenant.FollowRun {
+			in.Leave() // it may last for hours, in which others are to have the place
 		}
 		if err == nil {
 			err = r.handle(c, in.Caller)

@@ -19,9 +19,11 @@ type Ports struct {
 	Admission   inbound.Admission
 	APIKeys     inbound.APIKeys
 	CustomNodes inbound.CustomNodes
+	Firing      inbound.Firing
 	NodeChecks  inbound.NodeChecks
 	NodeSecrets inbound.NodeSecrets
 	Nodes       inbound.Nodes
+	Runs        inbound.Runs
 	Schedules   inbound.Schedules
 	Settings    inbound.Settings
 	SubTenants  inbound.SubTenants
@@ -45,6 +47,10 @@ type Options struct {
 	Now   func() time.Time           // the time shown in errors
 	NewID func(prefix string) string // makes request identifiers
 	Ready func(context.Context) error
+
+	// Streams is done when open streams are to end, because the gateway is about to stop;
+	// nil for never.
+	Streams context.Context //nolint:containedctx // it outlives every request
 }
 
 // API serves the gateway's interface.
@@ -57,7 +63,8 @@ type API struct {
 	registries registries
 	pages      pages
 
-	largeBodies chan struct{} // holds one for each large body that is being read
+	streams     context.Context //nolint:containedctx // see Options.Streams
+	largeBodies chan struct{}   // holds one for each large body that is being read
 
 	refused    []Route           // what the engine routes only to answer that the method is wrong
 	spelledOut map[string]string // the methods of paths that a path with a parameter fits as well
@@ -70,6 +77,9 @@ var _ http.Handler = (*API)(nil)
 func New(ports Ports, opts Options) (*API, error) {
 	gin.SetMode(gin.ReleaseMode)
 	a := &API{ports: ports, opts: opts, engine: gin.New(), largeBodies: make(chan struct{}, largeBodies)}
+	if a.streams = opts.Streams; a.streams == nil {
+		a.streams = context.Background()
+	}
 	e := a.engine
 	e.HandleMethodNotAllowed = true
 	e.RedirectTrailingSlash = false

@@ -51,7 +51,7 @@ func knownID[T ~string](id, prefix string) T {
 	return T(id)
 }
 
-// noContent answers a DELETE.
+// noContent answers with nothing, as a DELETE is.
 func noContent(c *gin.Context) error {
 	c.Status(http.StatusNoContent)
 	c.Writer.WriteHeaderNow()

@@ -85,8 +85,8 @@ func newGateway(t *testing.T, options ...option) *gateway {
 		Triggers:  triggers.New(store, known, sqlstore.NewTriggerIntake(store), limiter, g.clock, g.random), Workflows: workflows.New(store, runs.NewStarter(g.clock, g.random), sqlstore.NewRunSignals(store), g.clock, g.random),
 		Versions: workflows.NewVersions(store, expression.Checker{}, g.clock, g.random),
 
-		WebhookEndpoints:  webhooks.NewEndpoints(store, webhooksOf, g.clock, g.random),
-		WebhookDeliveries: webhooks.NewDeliveries(store, webhooksOf, g.clock),
+		WebhookEndpoints:  webhooks.NewEndpoints(store, g.clock, g.random),
+		WebhookDeliveries: webhooks.NewDeliveries(store, g.clock),
 	}
 	opts := httpapi.Options{
 		Log: zerolog.New(g.log), MaxBody: 1 << 20, Now: g.clock.Now, NewID: g.random.ID,
@@ -103,8 +103,6 @@ func newGateway(t *testing.T, options ...option) *gateway {
 	g.handler = g.contract.Handler(g.api)
 	return g
 }
-
-func webhooksOf(st outbound.Stores) outbound.WebhookStores { return st.Webhooks }
 
 // follow keeps a directory up to date, as the process does.
 func (g *gateway) follow(known *directory.Directory) {

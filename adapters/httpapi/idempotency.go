@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"net/http"
 	"strconv"
 	"sync"
 
@@ -73,6 +74,9 @@ func execute[T any](a *API, c *gin.Context, who tenant.Caller, body jsonread.Obj
 	if cmd.revision != nil {
 		setETag(c, cmd.revision(made))
 	}
+	if cmd.status == http.StatusNoContent {
+		return noContent(c)
+	}
 	return writeJSON(c, cmd.status, cmd.render(made))
 }
 
@@ -119,5 +123,9 @@ func (a *API) replay(c *gin.Context, r *domain.Replay) {
 	}
 	c.Header(headerReplayed, "true")
 	c.Abort()
+	if status == http.StatusNoContent {
+		_ = noContent(c) // which never fails
+		return
+	}
 	write(c, status, r.Answer[statusDigits:])
 }

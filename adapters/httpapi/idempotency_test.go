@@ -27,6 +27,8 @@ func posts(e estate) map[string][2]string {
 		"/custom-nodes":     {`{"type":"acme.once","name":"a","version":"1.0.0"}`, `{"type":"acme.once","name":"b","version":"1.0.0"}`},
 		"/api-keys":         {`{"type":"public"}`, `{"type":"secret"}`},
 		"/api-keys/" + e.ids["api-keys"] + "/rotate":                          {`{"graceSeconds":60}`, `{"graceSeconds":61}`},
+		"/custom-nodes/secret/rotate":                                         {`{"graceSeconds":60}`, `{"graceSeconds":61}`},
+		"/custom-nodes/" + e.ids["custom-nodes"] + "/check":                   {"", ""},
 		"/workflow-versions/" + version + "/publish":                          {"", ""},
 		"/workflow-versions/" + version + "/validate":                         {"", ""},
 		"/webhook-endpoints":                                                  {`{"url":"https://example.com/once"}`, `{"url":"https://example.com/other"}`},

@@ -82,10 +82,29 @@ func (a *API) routes() []route {
 		{patch, "/settings", tenant.ChangeSettings, a.updateSettings},
 	}
 	all = append(all, a.webhookRoutes()...)
+	all = append(all, a.runRoutes()...)
 	for i := range all {
 		all[i].path = prefix + all[i].path
 	}
 	return all
+}
+
+// runRoutes is what starts runs, and what can be done with them.
+func (a *API) runRoutes() []route {
+	const get, post = http.MethodGet, http.MethodPost
+	return []route{
+		{post, "/triggers/:id/webhook", tenant.FireTrigger, a.callTrigger},
+		{post, "/triggers/webhook/by-event", tenant.FireTrigger, a.fireByEvent},
+		{post, "/triggers/ingest", tenant.FireTrigger, a.ingestEvent},
+		{post, "/triggers/resume", tenant.ResumeRun, a.resumeRun},
+		{post, "/workflows/:id/runs", tenant.StartRun, a.startRun},
+		{post, "/workflow-versions/:id/simulate", tenant.SimulateVersion, a.simulateVersion},
+		{get, "/runs", tenant.ReadRuns, a.listRuns},
+		{get, "/runs/:id", tenant.ReadRuns, a.getRun},
+		{get, "/runs/:id/stream", tenant.FollowRun, a.streamRun},
+		{post, "/runs/:id/cancel", tenant.CancelRun, a.cancelRun},
+		{post, "/runs/:id/retry", tenant.RetryRun, a.retryRun},
+	}
 }
 
 // webhookRoutes is what can be done with webhook endpoints and deliveries.

@@ -12,12 +12,19 @@ import (
 
 // settingsBody is a tenant's settings as clients see them.
 type settingsBody struct {
-	Language              string               `json:"language"`
-	DisabledNodeTypes     []string             `json:"disabledNodeTypes"`
-	PublicTriggerCreation string               `json:"publicTriggerCreation"`
-	Events                []eventBody          `json:"events"`
-	CustomNodeEndpoint    string               `json:"customNodeEndpoint,omitempty"`
-	Limits                map[string]quotaBody `json:"limits"`
+	Language              string      `json:"language"`
+	DisabledNodeTypes     []string    `json:"disabledNodeTypes"`
+	PublicTriggerCreation string      `json:"publicTriggerCreation"`
+	Events                []eventBody `json:"events"`
+	CustomNodeEndpoint    string      `json:"customNodeEndpoint,omitempty"`
+	Limits                limitsBody  `json:"limits"`
+}
+
+// limitsBody is what the operator sets.
+type limitsBody struct {
+	Public           quotaBody `json:"public"`
+	Secret           quotaBody `json:"secret"`
+	RunRetentionDays int       `json:"runRetentionDays"`
 }
 
 type eventBody struct {
@@ -34,16 +41,19 @@ func renderSettings(s tenant.Settings) any {
 	body := settingsBody{
 		Language: string(s.Language), DisabledNodeTypes: append([]string{}, s.DisabledNodeTypes...),
 		PublicTriggerCreation: string(s.PublicTriggers()), Events: []eventBody{}, CustomNodeEndpoint: s.CustomNodeEndpoint,
-		Limits: make(map[string]quotaBody),
+		Limits: limitsBody{
+			Public: quotaOf(s, tenant.Public), Secret: quotaOf(s, tenant.Secret), RunRetentionDays: s.KeptRunDays(),
+		},
 	}
 	for _, e := range s.Events {
 		body.Events = append(body.Events, eventBody(e))
 	}
-	for _, kt := range tenant.KeyTypes() {
-		q := s.Quota(kt)
-		body.Limits[string(kt)] = quotaBody{q.PerMinute, q.Concurrent}
-	}
 	return body
+}
+
+func quotaOf(s tenant.Settings, t tenant.KeyType) quotaBody {
+	q := s.Quota(t)
+	return quotaBody{q.PerMinute, q.Concurrent}
 }
 
 // getSettings answers GET /settings.

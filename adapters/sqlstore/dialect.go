@@ -23,10 +23,16 @@ type Dialect struct {
 	// LIMIT and refers to the row outside, in the way that reads no others.
 	AmongFirst func(subquery string) string
 
-	// HoldEndpoint is a condition on a row with the columns tenant_id and endpoint_id: that
-	// no other unit claims deliveries to the endpoint until this one ends. It is empty
-	// where ForUpdate is.
-	HoldEndpoint string
+	// ClaimDeliveries selects a number, and keeps other units that run it waiting until this
+	// one ends, or for a few seconds if its process hangs. It does what ByIndex does as
+	// well. It is empty where ForUpdate is.
+	ClaimDeliveries string
+
+	// ByIndex selects a number, and makes the unit's statements find rows by an index,
+	// whatever statistics say: those of a table that was empty a moment ago lead to plans
+	// that read all of it, which prepared statements then keep. It is empty where plans do
+	// not depend on statistics.
+	ByIndex string
 
 	// Rows is a table expression named r over the parameter $1, a JSON array of objects,
 	// whose members are the columns.

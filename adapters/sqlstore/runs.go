@@ -201,12 +201,14 @@ func dueAt(st run.State) (at *time.Time, ready bool) {
 
 // runStatements are the statements on runs that a dialect has a part in.
 type runStatements struct {
-	start, record, recordWithHistory, claim string
-	served                                  atomic.Pointer[string] // the tenant that got the last run
+	start, record, recordWithHistory, recordTogether, claim string
+	served                                                  atomic.Pointer[string] // the tenant that got the last run
 }
 
 func newRunStatements(d Dialect) *runStatements {
-	return &runStatements{start: d.insertRuns(), record: d.recordStep(), recordWithHistory: d.recordWithHistory(), claim: d.claimRuns()}
+	return &runStatements{
+		start: d.insertRuns(), record: d.recordStep(), recordWithHistory: d.recordWithHistory(), recordTogether: d.recordTogether(), claim: d.claimRuns(),
+	}
 }
 
 func (s *runStatements) lastServed() string {

@@ -37,9 +37,22 @@ func (d Dialect) recordWithHistory() string {
 		`SELECT tenant_id, id, CAST($18 AS bigint), CAST($19 AS text) FROM recorded`
 }
 
-// Record writes a step and appends its history: one statement or two, however much
+// Record writes steps one after another, or several together where that is worth it.
+func (s runs) Record(ctx context.Context, steps ...outbound.RunStep) error {
+	if rows, ok := s.together(steps); ok {
+		return s.recordTogether(ctx, steps, rows)
+	}
+	for _, step := range steps {
+		if err := s.recordOne(ctx, step); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// recordOne writes a step and appends its history: one statement or two, however much
 // happened.
-func (s runs) Record(ctx context.Context, step outbound.RunStep) error {
+func (s runs) recordOne(ctx context.Context, step outbound.RunStep) error {
 	st := step.Run.State()
 	due, ready := dueAt(st)
 	code, message, node := failureColumns(st.Failure)

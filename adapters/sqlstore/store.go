@@ -21,6 +21,7 @@ type Store struct {
 	migrator       Migrator
 	notices        Notices
 	watchers       watchers
+	events         alarm
 	runs           *runStatements
 	pages          pages
 }
@@ -150,9 +151,11 @@ func (s *Store) run(ctx context.Context, p *pool, opts *sql.TxOptions, fn func(c
 	}
 	if err := tx.Commit(); err != nil {
 		s.watchers.tell(u.touched) // it may have taken effect all the same
+		s.events.ring(u.eventful)
 		return s.translate(fmt.Errorf("commit: %w", err))
 	}
 	s.watchers.tell(u.touched)
+	s.events.ring(u.eventful)
 	return nil
 }
 

@@ -121,6 +121,7 @@ type settingsJSON struct {
 	Events         []eventJSON          `json:"events,omitempty"`
 	NodeEndpoint   string               `json:"customNodeEndpoint,omitempty"`
 	Quotas         map[string]quotaJSON `json:"quotas,omitempty"`
+	RunRetention   *int                 `json:"runRetentionDays,omitempty"`
 }
 
 type eventJSON struct {
@@ -136,7 +137,7 @@ type quotaJSON struct {
 func encodeSettings(s tenant.Settings) (string, error) {
 	kept := settingsJSON{
 		Language: string(s.Language), Disabled: s.DisabledNodeTypes, PublicTriggers: string(s.PublicTriggerCreation),
-		NodeEndpoint: s.CustomNodeEndpoint,
+		NodeEndpoint: s.CustomNodeEndpoint, RunRetention: s.RunRetentionDays,
 	}
 	for _, e := range s.Events {
 		kept.Events = append(kept.Events, eventJSON(e))
@@ -159,6 +160,7 @@ func decodeSettings(text string) (tenant.Settings, error) {
 	s := tenant.Settings{
 		Language: tenant.Language(kept.Language), DisabledNodeTypes: kept.Disabled,
 		PublicTriggerCreation: tenant.PublicTriggerCreation(kept.PublicTriggers), CustomNodeEndpoint: kept.NodeEndpoint,
+		RunRetentionDays: kept.RunRetention,
 	}
 	for _, e := range kept.Events {
 		s.Events = append(s.Events, tenant.Event(e))

@@ -24,6 +24,7 @@ type unit struct {
 	spoiled    error
 	unprepared []string
 	touched    []tenant.ID // whose keys, settings or custom nodes it changes
+	eventful   bool        // there is something to tell to webhook endpoints
 }
 
 // hold is appended to the SELECT of a record that the unit may change.
@@ -53,7 +54,7 @@ func (u *unit) stores() outbound.Stores {
 		Outcomes:    outcomes{u},
 		Runs:        outbound.RunStores{Runs: runs{u}, Queue: runQueue{runs{u}}, Live: runOverview{u}},
 		Webhooks: outbound.WebhookStores{
-			Endpoints: webhookEndpoints{u}, Events: webhookEvents{u}, Deliveries: webhookDeliveries{u},
+			Endpoints: webhookEndpoints{u}, Events: webhookEvents{u}, Deliveries: webhookDeliveries{u}, Queue: webhookQueue{u},
 		},
 	}
 }

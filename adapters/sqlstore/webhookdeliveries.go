@@ -131,12 +131,22 @@ func rowTimeOf(t *time.Time) *string {
 	return &text
 }
 
-// newDeliveryColumns are the columns of [newDeliveryRow], and how each becomes what the
-// table holds.
-var newDeliveryColumns = []struct {
+type newDeliveryColumn struct {
 	Column
 	cast string // empty for what is right already
-}{
+}
+
+// value is what the table holds of a row named r.
+func (c newDeliveryColumn) value() string {
+	if c.cast == "" {
+		return "r." + c.Name
+	}
+	return "CAST(r." + c.Name + " AS " + c.cast + ")"
+}
+
+// newDeliveryColumns are the columns of [newDeliveryRow], and how each becomes what the
+// table holds.
+var newDeliveryColumns = []newDeliveryColumn{
 	{Column{Name: "id"}, ""}, {Column{Name: "tenant_id"}, ""}, {Column{Name: "endpoint_id"}, ""}, {Column{Name: "event_id"}, ""},
 	{Column{Name: "event_type"}, ""}, {Column{Name: "status"}, ""}, {Column{Name: "attempts"}, ""}, {Column{Name: "attempted"}, "integer"},
 	{Column{Name: "next_attempt_at", Time: true}, ""}, {Column{Name: "is_manual"}, "boolean"}, {Column{Name: "leased_until", Time: true}, ""},
@@ -163,12 +173,7 @@ func (s webhookDeliveries) Insert(ctx context.Context, deliveries ...*event.Deli
 	var columns []Column
 	var selected []string
 	for _, c := range newDeliveryColumns {
-		columns = append(columns, c.Column)
-		value := "r." + c.Name
-		if c.cast != "" {
-			value = "CAST(" + value + " AS " + c.cast + ")"
-		}
-		selected = append(selected, value)
+		columns, selected = append(columns, c.Column), append(selected, c.value())
 	}
 	_, err = s.exec(ctx, "insert deliveries", `INSERT INTO webhook_deliveries (`+deliveryColumns+`) SELECT `+strings.Join(selected, ", ")+` FROM `+
 		s.store.dialect.Rows(columns...)+` WHERE true`, string(text))
@@ -222,6 +227,9 @@ func (s webhookDeliveries) Update(ctx context.Context, d *event.Delivery) error 
 		WHERE tenant_id = $10 AND id = $11 AND revision = $12`,
 		string(st.Status), attempts, st.Attempted, st.NextAttemptAt, st.Manual, st.LeasedUntil, st.DeliveredAt, st.Reason,
 		st.UpdatedAt, string(st.Tenant), string(st.ID), st.Revision)
+	if st.NextAttemptAt != nil && !st.NextAttemptAt.After(st.UpdatedAt) {
+		s.eventful = true
+	}
 	return s.updated(n, err, d.Saved, func() error {
 		_, err := s.Get(ctx, st.Tenant, st.ID)
 		return err

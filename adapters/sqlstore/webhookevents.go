@@ -34,17 +34,39 @@ func (row webhookEventRow) restore() *event.Event {
 	})
 }
 
-// Append adds events. A unit makes few of them.
+// newEventRow is a row of [Dialect.Rows].
+type newEventRow struct {
+	Tenant     string `json:"tenant_id"`
+	ID         string `json:"id"`
+	SubTenant  string `json:"sub_tenant_id"`
+	Type       string `json:"type"`
+	HappenedAt string `json:"happened_at"`
+	Data       string `json:"data"`
+}
+
+// Append adds events, all in one statement.
 func (s webhookEvents) Append(ctx context.Context, events ...*event.Event) error {
-	for _, e := range events {
+	if len(events) == 0 {
+		return nil
+	}
+	rows := make([]newEventRow, len(events))
+	for i, e := range events {
 		st := e.State()
-		if _, err := s.exec(ctx, "append event", `INSERT INTO webhook_events (tenant_id, id, sub_tenant_id, type, happened_at, data, waits)
-			VALUES ($1, $2, $3, $4, $5, $6, true)`,
-			string(st.Tenant), string(st.ID), string(st.SubTenant), string(st.Type), st.At, st.Data.String()); err != nil {
-			return err
+		rows[i] = newEventRow{
+			Tenant: string(st.Tenant), ID: string(st.ID), SubTenant: string(st.SubTenant), Type: string(st.Type),
+			HappenedAt: st.At.UTC().Format(rowTime), Data: st.Data.String(),
 		}
 	}
-	return nil
+	text, err := json.Marshal(rows)
+	if err != nil {
+		return s.spoil(fmt.Errorf("encode events: %w", err))
+	}
+	s.eventful = true
+	_, err = s.exec(ctx, "append events", `INSERT INTO webhook_events (tenant_id, id, sub_tenant_id, type, happened_at, data, waits)
+		SELECT r.tenant_id, r.id, r.sub_tenant_id, r.type, r.happened_at, r.data, true FROM `+s.store.dialect.Rows(
+		Column{Name: "tenant_id"}, Column{Name: "id"}, Column{Name: "sub_tenant_id"}, Column{Name: "type"},
+		Column{Name: "happened_at", Time: true}, Column{Name: "data"}), string(text))
+	return err
 }
 
 // Get reads an event.
@@ -78,6 +100,9 @@ const waitingEvents = `WITH RECURSIVE
 
 // Waiting claims events that wait.
 func (s webhookEvents) Waiting(ctx context.Context, limit int) ([]*event.Event, error) {
+	if err := s.byIndex(ctx); err != nil {
+		return nil, err
+	}
 	dialect := s.store.dialect
 	var rows []webhookEventRow
 	err := s.list(ctx, "claim waiting events", &rows, waitingEvents+

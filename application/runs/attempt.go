@@ -123,7 +123,7 @@ func (j *job) try(ctx context.Context, e run.Execute) (fact run.Fact, err error)
 		if !e.BuiltIn {
 			to, err := j.endpoints.Endpoint(ctx, e.Tenant, e.Type, e.Version)
 			if domain.KindOf(err) == domain.NotFound && err != nil {
-				fact = run.AttemptFailed{Node: e.Node, Attempt: e.Attempt, Code: codeNoEndpoint, Message: explained(err)}
+				fact = run.AttemptFailed{Node: e.Node, Attempt: e.Attempt, Code: codeNoEndpoint, Message: explained(err, "The node type has no endpoint.")}
 				return nil
 			}
 			if err != nil {
@@ -157,10 +157,10 @@ func told(of run.Execute, o outbound.NodeOutcome) (run.Fact, error) {
 }
 
 // explained is what a tenant is told of an error.
-func explained(err error) string {
+func explained(err error, otherwise string) string {
 	var e *domain.Error
 	if errors.As(err, &e) && e.Message != "" {
 		return e.Message
 	}
-	return "The node type has no endpoint."
+	return otherwise
 }

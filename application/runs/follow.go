@@ -23,7 +23,7 @@ const (
 
 // Follow tells the history of a run as it grows.
 func (s *Runs) Follow(ctx context.Context, who tenant.Caller, id run.ID, after int64, tell func([]run.Entry) error) error {
-	if err := who.May(tenant.ReadRuns); err != nil {
+	if err := who.May(tenant.FollowRun); err != nil {
 		return err
 	}
 	key := outbound.RunKey{Tenant: who.Tenant, Run: id}

@@ -96,20 +96,17 @@ func (s *Starter) cancel(ctx context.Context, st outbound.Stores, owner tenant.I
 	if err != nil {
 		return nil, err
 	}
+	var steps []recording
 	for _, id := range ids {
 		r, err := st.Runs.Runs.Get(ctx, owner, id)
 		if err != nil {
 			return nil, err
 		}
 		from := r.Seq()
-		step := r.Abandon(at, reason)
-		if step.Refused != nil {
-			continue
+		if step := r.Abandon(at, reason); step.Refused == nil {
+			steps = append(steps, recording{step: step, written: outbound.RunStep{Run: r, From: from}})
+			cancelled = append(cancelled, id)
 		}
-		if err := record(ctx, st, s.random, step, outbound.RunStep{Run: r, From: from}); err != nil {
-			return nil, err
-		}
-		cancelled = append(cancelled, id)
 	}
-	return cancelled, nil
+	return cancelled, recordAll(ctx, st, s.random, steps...)
 }

@@ -154,7 +154,7 @@ func newShift(ctx context.Context, w *Worker, failed func(error)) (s *shift, end
 	s.effects, s.interrupt = context.WithCancelCause(lasting)
 	s.units, s.hangUp = context.WithCancel(lasting)
 	s.records = &recorder{
-		work: w.work, random: w.random, within: s.units, waiting: make(chan *recording, w.opts.Concurrency),
+		work: w.work, random: w.random, within: s.units, waiting: make(chan *awaited, w.opts.Concurrency),
 	}
 	return s, func() {
 		s.interrupt(errStopping)

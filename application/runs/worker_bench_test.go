@@ -2,6 +2,7 @@ package runs_test
 
 import (
 	"context"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -46,10 +47,72 @@ type counting struct {
 	finished *atomic.Int64
 }
 
-func (c counting) Record(ctx context.Context, step outbound.RunStep) error {
-	err := c.RunRepository.Record(ctx, step)
-	if err == nil && step.Run.Status().Finished() {
-		c.finished.Add(1)
+func (c counting) Record(ctx context.Context, steps ...outbound.RunStep) error {
+	err := c.RunRepository.Record(ctx, steps...)
+	for _, step := range steps {
+		if err == nil && step.Run.Status().Finished() {
+			c.finished.Add(1)
+		}
 	}
 	return err
+}
+
+// BenchmarkWorkerCalls measures runs that are started one by one, as calls do, by eight
+// callers who wait for nothing, while one process works on them.
+func BenchmarkWorkerCalls(b *testing.B) {
+	for name, open := range map[string]func(testing.TB) *sqlstore.Store{"SQLite": openSQLite, "PostgreSQL": openPostgres} {
+		b.Run(name, func(b *testing.B) {
+			w := newWorkshop(b, open(b))
+			ver := w.version(twoTransforms, twoTransformEdges)
+			var finished atomic.Int64
+			w.store.wrap = func(st outbound.Stores) outbound.Stores {
+				st.Runs.Runs = counting{st.Runs.Runs, &finished}
+				return st
+			}
+			stop := w.works(w.newWorker(w.store, w.signals, runs.WorkerOptions{}))
+			b.ResetTimer()
+			began := time.Now()
+			b.SetParallelism(4)
+			b.RunParallel(func(p *testing.PB) {
+				for p.Next() {
+					w.accept(ver, 1, accepted{})
+				}
+			})
+			w.eventually("all runs have finished", func() bool { return finished.Load() >= int64(b.N) })
+			b.ReportMetric(float64(b.N)/time.Since(began).Seconds(), "runs/s")
+			b.StopTimer()
+			stop()
+			if err := w.errors(); err != nil {
+				b.Error(err)
+			}
+		})
+	}
+}
+
+// BenchmarkWorkerLatency measures how long it takes from the commit of an accepted call
+// to the first node, one call at a time.
+func BenchmarkWorkerLatency(b *testing.B) {
+	for name, open := range map[string]func(testing.TB) *sqlstore.Store{"SQLite": openSQLite, "PostgreSQL": openPostgres} {
+		b.Run(name, func(b *testing.B) {
+			w := newWorkshop(b, open(b))
+			began := make(chan time.Time, 1)
+			w.outside.answer = func(context.Context, outbound.NodeCall) (outbound.NodeOutcome, error) {
+				began <- time.Now()
+				return outbound.NodeCompleted{}, nil
+			}
+			ver := w.version([]string{"a " + call}, nil)
+			stop := w.works(w.newWorker(w.store, w.signals, runs.WorkerOptions{}))
+			var all []time.Duration
+			for b.Loop() {
+				w.accept(ver, 1, accepted{})
+				told := time.Now()
+				all = append(all, (<-began).Sub(told))
+				time.Sleep(20 * time.Millisecond) // a call now and then
+			}
+			stop()
+			slices.Sort(all)
+			b.ReportMetric(float64(all[len(all)/2].Microseconds())/1000, "p50-ms")
+			b.ReportMetric(float64(all[len(all)*99/100].Microseconds())/1000, "p99-ms")
+		})
+	}
 }

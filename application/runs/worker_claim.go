@@ -13,8 +13,11 @@ const (
 	// found all the same.
 	longestLook = time.Second
 
-	// betweenClaims is the least time between two claims, so that many words become one.
-	betweenClaims = 4 * time.Millisecond
+	// betweenClaims is the least time between two looks at the queue, so that many words
+	// become one. It doubles up to betweenVainClaims while nothing comes of them: others are
+	// faster, or tenants have as many places as they get.
+	betweenClaims     = 4 * time.Millisecond
+	betweenVainClaims = 64 * time.Millisecond
 
 	// gathering is how long a place that was given up waits for others, since what is
 	// recorded together gives its places up together.
@@ -57,14 +60,24 @@ func (c *databaseClock) now() (now time.Time, ok bool) {
 type claimer struct {
 	*shift
 	more    bool          // a place that is given up can be filled at once
-	empty   bool          // the last claim came away with nothing
+	gap     time.Duration // the least time between two looks
 	blocked time.Duration // the last pause because of runs that could not be claimed
-	claimed time.Time     // when
+	looked  time.Time     // when it last claimed, or asked whether there is something to claim
+}
+
+// vain notes whether a look at the queue was in vain.
+func (c *claimer) vain(was bool) {
+	c.looked = time.Now()
+	if was {
+		c.gap = min(2*c.gap, betweenVainClaims)
+	} else {
+		c.gap = betweenClaims
+	}
 }
 
 // claimRuns fills the places with runs that are due until the worker is to stop.
 func (s *shift) claimRuns() {
-	c := &claimer{shift: s}
+	c := &claimer{shift: s, gap: betweenClaims}
 	wait := time.Duration(0)
 	claim := true
 	for s.leaving.Err() == nil {
@@ -89,19 +102,25 @@ func (c *claimer) step(free int, claim bool) (wait time.Duration, again bool) {
 			return longestLook, false
 		case next > 0:
 			c.more, c.blocked = false, 0
+			c.vain(true)
 			return min(next, longestLook), next <= longestLook
 		}
 	}
 	n, err := c.claim(free)
-	switch {
-	case err != nil:
+	if err != nil {
 		c.fail(err)
 		return longestLook, true
-	case n == free:
-		c.more, c.empty, c.blocked = true, false, 0
-		return longestLook, true
 	}
-	c.more, c.empty = false, n == 0
+	c.vain(n == 0)
+	switch {
+	case n == free:
+		c.more, c.blocked = true, 0
+		return longestLook, true
+	case n > 0 && len(c.word) > 0: // it is claimed again in any case
+		c.more, c.blocked = false, 0
+		return longestLook, false
+	}
+	c.more = false
 	return c.after(n)
 }
 
@@ -146,15 +165,15 @@ func (c *claimer) pause(most time.Duration, claim bool) (none time.Duration, aga
 		case <-timer.C:
 			waiting = false
 		case <-c.word:
-			again, waiting = !c.empty, false
+			again, waiting = c.gap == betweenClaims, false // else look first: a look is cheaper
 		case <-c.freed:
 			if c.more {
 				again, waiting = true, !rest(c.leaving, gathering)
 			}
 		}
 	}
-	if since := time.Since(c.claimed); since < betweenClaims {
-		rest(c.leaving, betweenClaims-since)
+	if since := time.Since(c.looked); since < c.gap {
+		rest(c.leaving, c.gap-since)
 	}
 	return 0, again
 }
@@ -165,16 +184,18 @@ func (c *claimer) next() (time.Duration, error) {
 	defer cancel()
 	var at time.Time
 	var ok bool
-	err := c.work.Read(ctx, func(ctx context.Context, st outbound.Stores) (err error) {
-		if _, known := c.clock.now(); !known {
-			now, err := st.Runs.Queue.Now(ctx)
-			if err != nil {
-				return err
+	err := c.contained("look for runs", func() error {
+		return c.work.Read(ctx, func(ctx context.Context, st outbound.Stores) (err error) {
+			if _, known := c.clock.now(); !known {
+				now, err := st.Runs.Queue.Now(ctx)
+				if err != nil {
+					return err
+				}
+				c.clock.set(now)
 			}
-			c.clock.set(now)
-		}
-		at, ok, err = st.Runs.Queue.Next(ctx)
-		return err
+			at, ok, err = st.Runs.Queue.Next(ctx)
+			return err
+		})
 	})
 	now, _ := c.clock.now()
 	if err != nil || !ok {
@@ -189,13 +210,14 @@ func (c *claimer) claim(free int) (int, error) {
 	ctx, cancel := context.WithTimeout(c.units, c.opts.Lease)
 	defer cancel()
 	var lent []outbound.LentRun
-	err := c.work.Do(ctx, func(ctx context.Context, st outbound.Stores) (err error) {
-		lent, err = st.Runs.Queue.Claim(ctx, outbound.RunClaim{
-			Worker: c.opts.Name, Period: c.opts.Lease, Limit: free, PerTenant: c.opts.PerTenant,
+	err := c.contained("claim runs", func() error {
+		return c.work.Do(ctx, func(ctx context.Context, st outbound.Stores) (err error) {
+			lent, err = st.Runs.Queue.Claim(ctx, outbound.RunClaim{
+				Worker: c.opts.Name, Period: c.opts.Lease, Limit: free, PerTenant: c.opts.PerTenant,
+			})
+			return err
 		})
-		return err
 	})
-	c.claimed = time.Now()
 	if err != nil {
 		return 0, err
 	}

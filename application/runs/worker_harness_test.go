@@ -417,3 +417,51 @@ func (w *workshop) events(id run.ID) (list []string) {
 	})
 	return list
 }
+
+// act lets somebody else than a worker make a step, and says to whom signals are given.
+func (w *workshop) act(ver *workflow.Version, id run.ID, fact run.Fact, signals ...outbound.RunSignals) {
+	w.Helper()
+	w.actWith(ver, id, fact, nil, signals...)
+}
+
+// plan makes a version ready, for a tenant with some custom nodes.
+func (w *workshop) plan(ver *workflow.Version, types []string) *run.Plan {
+	w.Helper()
+	var custom []*node.Custom
+	for _, name := range types {
+		c, err := node.NewCustom("cn_1", w.owner, node.CustomDraft{Type: name, Name: name, Version: "1.0.0", CanPause: true}, time.Now())
+		if err != nil {
+			w.Fatal(err)
+		}
+		custom = append(custom, c)
+	}
+	return run.NewPlan(ver.ID(), ver.Graph(), node.RegistryFor(w.owner, tenant.English, nil, custom), expression.Compiler{})
+}
+
+// actWith is act where the tenant has custom nodes.
+func (w *workshop) actWith(ver *workflow.Version, id run.ID, fact run.Fact, types []string, signals ...outbound.RunSignals) {
+	w.Helper()
+	plan := w.plan(ver, types)
+	w.do(func(ctx context.Context, st outbound.Stores) error {
+		r, err := st.Runs.Runs.Get(ctx, w.owner, id)
+		if err != nil {
+			return err
+		}
+		now, err := st.Runs.Queue.Now(ctx)
+		if err != nil {
+			return err
+		}
+		from := r.Seq()
+		step, err := r.Advance(plan, run.Event{At: now, Secret: w.key.Secret(id), Fact: fact})
+		if err == nil && step.Refused != nil {
+			err = step.Refused
+		}
+		if err != nil {
+			return err
+		}
+		return st.Runs.Runs.Record(ctx, outbound.RunStep{Run: r, From: from, History: step.History})
+	})
+	for _, s := range signals {
+		s.Tell(id)
+	}
+}

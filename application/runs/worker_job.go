@@ -268,8 +268,8 @@ func (j *job) giveUp(reason error) fate {
 		if n.Status != run.NodeRunning || n.RetryAt != nil || j.attempts[n.ID] != nil {
 			continue
 		}
-		end := j.apply(run.AttemptFailed{Node: n.ID, Attempt: n.Attempts, Code: run.CodeTypeUnavailable, Message: reason.Error()})
-		if end != goesOn {
+		why := explained(reason, "The attempt cannot be made again.")
+		if end := j.apply(run.AttemptFailed{Node: n.ID, Attempt: n.Attempts, Code: run.CodeTypeUnavailable, Message: why}); end != goesOn {
 			return end
 		}
 	}

@@ -26,7 +26,7 @@ type recorder struct {
 	work    outbound.UnitOfWork
 	random  outbound.Random
 	within  context.Context //nolint:containedctx // of every unit, whoever asks for it
-	waiting chan *recording
+	waiting chan *awaited
 
 	// rows is held for writing by who holds the rows of many runs in an order of their
 	// own: two such units could wait for each other. Those of recorders are of other runs
@@ -34,17 +34,16 @@ type recorder struct {
 	rows sync.RWMutex
 }
 
-// recording is a step that is to be recorded.
-type recording struct {
-	step    run.Step
-	written outbound.RunStep
-	done    chan error
+// awaited is a step that somebody waits for.
+type awaited struct {
+	recording
+	done chan error
 }
 
 // record writes a step and its events. The error is that of RunRepository.Record, or
 // that of the unit.
 func (r *recorder) record(step run.Step, written outbound.RunStep) error {
-	one := &recording{step: step, written: written, done: make(chan error, 1)}
+	one := &awaited{recording{step, written}, make(chan error, 1)}
 	r.waiting <- one
 	return <-one.done
 }
@@ -52,7 +51,7 @@ func (r *recorder) record(step run.Step, written outbound.RunStep) error {
 // run records until nothing can come any more.
 func (r *recorder) run() {
 	for first := range r.waiting {
-		batch := []*recording{first}
+		batch := []*awaited{first}
 	gather:
 		for len(batch) < together {
 			select {
@@ -65,18 +64,18 @@ func (r *recorder) run() {
 				break gather
 			}
 		}
-		slices.SortFunc(batch, func(a, b *recording) int { return cmp.Compare(a.written.Run.ID(), b.written.Run.ID()) })
+		slices.SortFunc(batch, func(a, b *awaited) int { return cmp.Compare(a.written.Run.ID(), b.written.Run.ID()) })
 		r.write(batch)
 	}
 }
 
 // write records a batch in one unit, and where one of its steps is refused each in a
 // unit of its own.
-func (r *recorder) write(batch []*recording) {
+func (r *recorder) write(batch []*awaited) {
 	err := r.unit(batch)
 	if err != nil && len(batch) > 1 && !wholesale(err) {
 		for _, one := range batch {
-			one.done <- r.unit([]*recording{one})
+			one.done <- r.unit([]*awaited{one})
 		}
 		return
 	}
@@ -85,7 +84,7 @@ func (r *recorder) write(batch []*recording) {
 	}
 }
 
-func (r *recorder) unit(batch []*recording) (err error) {
+func (r *recorder) unit(batch []*awaited) (err error) {
 	r.rows.RLock()
 	defer r.rows.RUnlock()
 	defer func() {
@@ -95,14 +94,11 @@ func (r *recorder) unit(batch []*recording) (err error) {
 	}()
 	ctx, cancel := context.WithTimeout(r.within, patience)
 	defer cancel()
-	return r.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
-		for _, one := range batch {
-			if err := record(ctx, st, r.random, one.step, one.written); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	all := make([]recording, len(batch))
+	for i, one := range batch {
+		all[i] = one.recording
+	}
+	return r.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error { return recordAll(ctx, st, r.random, all...) })
 }
 
 // wholesale says whether an error is about the store, and no single step.

@@ -17,7 +17,7 @@ func (s *Service) Update(ctx context.Context, id tenant.ID, p inbound.TenantPatc
 				return err
 			}
 		}
-		if p.Language == nil && len(p.Quotas) == 0 {
+		if p.Language == nil && len(p.Quotas) == 0 && p.RunRetentionDays == nil {
 			return nil
 		}
 		settings := ten.Settings()
@@ -25,6 +25,9 @@ func (s *Service) Update(ctx context.Context, id tenant.ID, p inbound.TenantPatc
 			settings.Language = *p.Language
 		}
 		settings.Quotas = overridden(settings, p.Quotas)
+		if p.RunRetentionDays != nil {
+			settings.RunRetentionDays = p.RunRetentionDays
+		}
 		return ten.Configure(settings, node.IsBuiltIn, now)
 	})
 }

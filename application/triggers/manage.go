@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/event"
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/domain/trigger"
 	"github.com/sluicehq/sluice/ports/outbound"
@@ -60,10 +61,15 @@ func (s *Service) Update(ctx context.Context, who tenant.Caller, id trigger.ID, 
 		if err := at.Check(trg.Revision()); err != nil {
 			return err
 		}
-		if err := trg.Revise(p, who.Settings, s.clock.Now()); err != nil {
+		active, now := trg.Active(), s.clock.Now()
+		if err := trg.Revise(p, who.Settings, now); err != nil {
 			return err
 		}
-		return st.Triggers.Update(ctx, trg)
+		if err := st.Triggers.Update(ctx, trg); err != nil || !active || trg.Active() {
+			return err
+		}
+		disabled := event.NewTriggerDisabled(event.ID(s.random.ID(event.IDPrefix)), trg, event.DisabledByRequest, now)
+		return st.Webhooks.Events.Append(ctx, disabled)
 	})
 	if err != nil {
 		return nil, err

@@ -13,15 +13,14 @@ import (
 // Deliveries implements inbound.WebhookDeliveries.
 type Deliveries struct {
 	work  outbound.UnitOfWork
-	of    StoresOf
 	clock outbound.Clock
 }
 
 var _ inbound.WebhookDeliveries = (*Deliveries)(nil)
 
 // NewDeliveries returns the service.
-func NewDeliveries(work outbound.UnitOfWork, of StoresOf, clock outbound.Clock) *Deliveries {
-	return &Deliveries{work: work, of: of, clock: clock}
+func NewDeliveries(work outbound.UnitOfWork, clock outbound.Clock) *Deliveries {
+	return &Deliveries{work: work, clock: clock}
 }
 
 // List returns a page of the deliveries to an endpoint.
@@ -30,10 +29,10 @@ func (s *Deliveries) List(ctx context.Context, who tenant.Caller, of event.Endpo
 		return found, err
 	}
 	err = s.work.View(ctx, func(ctx context.Context, st outbound.Stores) error {
-		if _, err := s.of(st).Endpoints.Get(ctx, who.Tenant, of); err != nil {
+		if _, err := st.Webhooks.Endpoints.Get(ctx, who.Tenant, of); err != nil {
 			return err
 		}
-		found, err = s.of(st).Deliveries.List(ctx, who.Tenant, of, f, q)
+		found, err = st.Webhooks.Deliveries.List(ctx, who.Tenant, of, f, q)
 		return err
 	})
 	return found, err
@@ -49,7 +48,7 @@ func (s *Deliveries) Get(ctx context.Context, who tenant.Caller, id event.Delive
 
 func (s *Deliveries) get(ctx context.Context, owner tenant.ID, id event.DeliveryID) (d *event.Delivery, err error) {
 	err = s.work.Read(ctx, func(ctx context.Context, st outbound.Stores) error {
-		d, err = s.of(st).Deliveries.Get(ctx, owner, id)
+		d, err = st.Webhooks.Deliveries.Get(ctx, owner, id)
 		return err
 	})
 	return d, err
@@ -70,15 +69,15 @@ func (s *Deliveries) Redeliver(ctx context.Context, who tenant.Caller, once doma
 			return err
 		}
 		// Whoever holds both takes the endpoint first, so that no two wait for each other.
-		e, err := s.of(st).Endpoints.Get(ctx, who.Tenant, known.Endpoint())
+		e, err := st.Webhooks.Endpoints.Get(ctx, who.Tenant, known.Endpoint())
 		if err != nil {
 			return gone(err)
 		}
-		if d, err = s.of(st).Deliveries.Get(ctx, who.Tenant, id); err != nil {
+		if d, err = st.Webhooks.Deliveries.Get(ctx, who.Tenant, id); err != nil {
 			return err
 		}
 		d.Redeliver(e.Active(), now)
-		if err := s.of(st).Deliveries.Update(ctx, d); err != nil {
+		if err := st.Webhooks.Deliveries.Update(ctx, d); err != nil {
 			return err
 		}
 		return st.Outcomes.Keep(ctx, who.Tenant, once, d, now)

@@ -12,13 +12,9 @@ import (
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
-// StoresOf finds the repositories of outgoing events in a unit of work.
-type StoresOf func(outbound.Stores) outbound.WebhookStores
-
 // Endpoints implements inbound.WebhookEndpoints.
 type Endpoints struct {
 	work   outbound.UnitOfWork
-	of     StoresOf
 	clock  outbound.Clock
 	random outbound.Random
 }
@@ -26,8 +22,8 @@ type Endpoints struct {
 var _ inbound.WebhookEndpoints = (*Endpoints)(nil)
 
 // NewEndpoints returns the service.
-func NewEndpoints(work outbound.UnitOfWork, of StoresOf, clock outbound.Clock, random outbound.Random) *Endpoints {
-	return &Endpoints{work: work, of: of, clock: clock, random: random}
+func NewEndpoints(work outbound.UnitOfWork, clock outbound.Clock, random outbound.Random) *Endpoints {
+	return &Endpoints{work: work, clock: clock, random: random}
 }
 
 // Create makes an endpoint with a new secret.
@@ -45,7 +41,7 @@ func (s *Endpoints) Create(ctx context.Context, who tenant.Caller, once domain.O
 			return err
 		}
 		// Of requests at the same time a few may slip past the limit, which does no harm.
-		all, err := s.of(st).Endpoints.List(ctx, who.Tenant, event.EndpointFilter{}, domain.Query{})
+		all, err := st.Webhooks.Endpoints.List(ctx, who.Tenant, event.EndpointFilter{}, domain.Query{})
 		if err != nil {
 			return err
 		}
@@ -53,7 +49,7 @@ func (s *Endpoints) Create(ctx context.Context, who tenant.Caller, once domain.O
 			return domain.Fail(domain.Conflict, "webhook_endpoint_limit",
 				"There are %d webhook endpoints, and no more are permitted. Delete one that is not needed any more.", all.Total)
 		}
-		if err := s.of(st).Endpoints.Insert(ctx, e); err != nil {
+		if err := st.Webhooks.Endpoints.Insert(ctx, e); err != nil {
 			return err
 		}
 		return st.Outcomes.Keep(ctx, who.Tenant, once, e, now)
@@ -70,7 +66,7 @@ func (s *Endpoints) Get(ctx context.Context, who tenant.Caller, id event.Endpoin
 		return nil, err
 	}
 	err = s.work.Read(ctx, func(ctx context.Context, st outbound.Stores) error {
-		e, err = s.of(st).Endpoints.Get(ctx, who.Tenant, id)
+		e, err = st.Webhooks.Endpoints.Get(ctx, who.Tenant, id)
 		return err
 	})
 	return e, err
@@ -82,7 +78,7 @@ func (s *Endpoints) List(ctx context.Context, who tenant.Caller, f event.Endpoin
 		return found, err
 	}
 	err = s.work.Read(ctx, func(ctx context.Context, st outbound.Stores) error {
-		found, err = s.of(st).Endpoints.List(ctx, who.Tenant, f, q)
+		found, err = st.Webhooks.Endpoints.List(ctx, who.Tenant, f, q)
 		return err
 	})
 	return found, err
@@ -94,7 +90,7 @@ func (s *Endpoints) Update(ctx context.Context, who tenant.Caller, id event.Endp
 		return nil, err
 	}
 	err = s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
-		if e, err = s.of(st).Endpoints.Get(ctx, who.Tenant, id); err != nil {
+		if e, err = st.Webhooks.Endpoints.Get(ctx, who.Tenant, id); err != nil {
 			return err
 		}
 		if err := at.Check(e.Revision()); err != nil {
@@ -103,7 +99,7 @@ func (s *Endpoints) Update(ctx context.Context, who tenant.Caller, id event.Endp
 		if err := e.Revise(p, s.clock.Now()); err != nil {
 			return err
 		}
-		return s.of(st).Endpoints.Update(ctx, e)
+		return st.Webhooks.Endpoints.Update(ctx, e)
 	})
 	if err != nil {
 		return nil, err
@@ -117,14 +113,14 @@ func (s *Endpoints) Delete(ctx context.Context, who tenant.Caller, id event.Endp
 		return err
 	}
 	return s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
-		e, err := s.of(st).Endpoints.Get(ctx, who.Tenant, id)
+		e, err := st.Webhooks.Endpoints.Get(ctx, who.Tenant, id)
 		if err != nil {
 			return err
 		}
 		if err := at.Check(e.Revision()); err != nil {
 			return err
 		}
-		return s.of(st).Endpoints.Delete(ctx, who.Tenant, id)
+		return st.Webhooks.Endpoints.Delete(ctx, who.Tenant, id)
 	})
 }
 
@@ -138,11 +134,11 @@ func (s *Endpoints) RotateSecret(ctx context.Context, who tenant.Caller, once do
 		if err := st.Outcomes.Claim(ctx, who.Tenant, once, now); err != nil {
 			return err
 		}
-		if e, err = s.of(st).Endpoints.Get(ctx, who.Tenant, id); err != nil {
+		if e, err = st.Webhooks.Endpoints.Get(ctx, who.Tenant, id); err != nil {
 			return err
 		}
 		e.RotateSecret(fresh, now)
-		if err := s.of(st).Endpoints.Update(ctx, e); err != nil {
+		if err := st.Webhooks.Endpoints.Update(ctx, e); err != nil {
 			return err
 		}
 		return st.Outcomes.Keep(ctx, who.Tenant, once, e, now)
@@ -164,17 +160,17 @@ func (s *Endpoints) Test(ctx context.Context, who tenant.Caller, once domain.Onc
 		if err := st.Outcomes.Claim(ctx, who.Tenant, once, now); err != nil {
 			return err
 		}
-		e, err := s.of(st).Endpoints.Get(ctx, who.Tenant, id)
+		e, err := st.Webhooks.Endpoints.Get(ctx, who.Tenant, id)
 		if err != nil {
 			return err
 		}
 		test := event.NewTest(eventID, e, now)
 		// Nobody subscribes to tests, so that handing it on reaches nobody else.
-		if err := s.of(st).Events.Append(ctx, test); err != nil {
+		if err := st.Webhooks.Events.Append(ctx, test); err != nil {
 			return err
 		}
 		d = event.NewTestDelivery(deliveryID, e, test, now)
-		if err := s.of(st).Deliveries.Insert(ctx, d); err != nil {
+		if err := st.Webhooks.Deliveries.Insert(ctx, d); err != nil {
 			return err
 		}
 		return st.Outcomes.Keep(ctx, who.Tenant, once, d, now)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -13,6 +14,7 @@ import (
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
+	"github.com/sluicehq/sluice/adapters/sqlstore/sqlite"
 	"github.com/sluicehq/sluice/application/webhooks"
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/event"
@@ -64,40 +66,77 @@ func (r *receivers) status(status int) {
 	}
 }
 
+// open opens an empty store, which is closed when the test ends.
+func open(t *testing.T) outbound.UnitOfWork {
+	t.Helper()
+	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "sluice.db"), sqlite.Options{Volatile: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	if _, err := store.Migrator().Up(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return store
+}
+
+// interruptible is a store on which something happens between two units.
+type interruptible struct {
+	outbound.UnitOfWork
+	before func() // happens once, before the next unit that writes
+}
+
+func (s *interruptible) Do(ctx context.Context, fn func(context.Context, outbound.Stores) error) error {
+	if before := s.before; before != nil {
+		s.before = nil
+		before()
+	}
+	return s.UnitOfWork.Do(ctx, fn)
+}
+
 // world is a gateway with two tenants.
 type world struct {
 	*testing.T
-	store      *memory
+	store      *interruptible
 	clock      *portstest.ManualClock
 	receivers  *receivers
 	endpoints  *webhooks.Endpoints
 	deliveries *webhooks.Deliveries
 	courier    *webhooks.Courier
 	who, other tenant.Caller
+	look       time.Duration // how long the loops of run sleep at most
 }
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{T: t, store: newMemory(), clock: &portstest.ManualClock{}}
+	w := &world{T: t, store: &interruptible{UnitOfWork: open(t)}, clock: &portstest.ManualClock{}, look: time.Second}
 	w.clock.Set(noon)
 	w.receivers = &receivers{clock: w.clock}
-	w.endpoints = webhooks.NewEndpoints(w.store, webhookStores, w.clock, counted{})
-	w.deliveries = webhooks.NewDeliveries(w.store, webhookStores, w.clock)
+	w.endpoints = webhooks.NewEndpoints(w.store, w.clock, counted{})
+	w.deliveries = webhooks.NewDeliveries(w.store, w.clock)
 	w.courier = w.newCourier()
-	for _, who := range []*tenant.Caller{&w.who, &w.other} {
-		ten, err := tenant.New(tenant.ID(counted{}.ID("tenant")), "Acme", tenant.English, noon)
-		if err != nil {
-			t.Fatal(err)
-		}
-		w.do(func(ctx context.Context, st outbound.Stores) error { return st.Tenants.Insert(ctx, ten) })
-		*who = tenant.Operator(ten.ID())
-	}
+	w.who, w.other = w.tenant(), w.tenant()
 	return w
+}
+
+// tenant makes another tenant.
+func (w *world) tenant() tenant.Caller {
+	w.Helper()
+	ten, err := tenant.New(tenant.ID(counted{}.ID("tenant")), "Acme", tenant.English, noon)
+	if err != nil {
+		w.Fatal(err)
+	}
+	w.do(func(ctx context.Context, st outbound.Stores) error { return st.Tenants.Insert(ctx, ten) })
+	return tenant.Operator(ten.ID())
 }
 
 // newCourier is the courier of another process.
 func (w *world) newCourier() *webhooks.Courier {
-	return webhooks.NewCourier(w.store, webhookStores, w.receivers, w.clock, counted{})
+	return webhooks.NewCourier(w.store, w.receivers, w.clock, counted{})
 }
 
 func (w *world) do(fn func(context.Context, outbound.Stores) error) {
@@ -110,7 +149,12 @@ func (w *world) do(fn func(context.Context, outbound.Stores) error) {
 // endpoint makes an endpoint whose URL ends with the name.
 func (w *world) endpoint(name string, types ...event.Type) *event.Endpoint {
 	w.Helper()
-	e, err := w.endpoints.Create(w.Context(), w.who, domain.Once{}, event.EndpointDraft{URL: "https://example.com/" + name, Events: types})
+	return w.endpointOf(w.who, name, types...)
+}
+
+func (w *world) endpointOf(who tenant.Caller, name string, types ...event.Type) *event.Endpoint {
+	w.Helper()
+	e, err := w.endpoints.Create(w.Context(), who, domain.Once{}, event.EndpointDraft{URL: "https://example.com/" + name, Events: types})
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -120,11 +164,16 @@ func (w *world) endpoint(name string, types ...event.Type) *event.Endpoint {
 // happen makes something happen to the tenant, now.
 func (w *world) happen(t event.Type) *event.Event {
 	w.Helper()
-	e, err := event.New(event.ID(counted{}.ID("evt")), w.who.Tenant, "", t, domain.RestoreDocument(`{"runId":"run_1"}`), w.clock.Now())
+	return w.happenTo(w.who, t)
+}
+
+func (w *world) happenTo(who tenant.Caller, t event.Type) *event.Event {
+	w.Helper()
+	e, err := event.New(event.ID(counted{}.ID("evt")), who.Tenant, "", t, domain.RestoreDocument(`{"runId":"run_1"}`), w.clock.Now())
 	if err != nil {
 		w.Fatal(err)
 	}
-	w.do(func(ctx context.Context, st outbound.Stores) error { return webhookStores(st).Events.Append(ctx, e) })
+	w.do(func(ctx context.Context, st outbound.Stores) error { return st.Webhooks.Events.Append(ctx, e) })
 	return e
 }
 
@@ -133,7 +182,7 @@ func (w *world) settle() {
 	w.Helper()
 	for {
 		events, err := w.courier.FanOut(w.Context(), 10)
-		attempts, errDeliver := w.courier.Deliver(w.Context(), 10)
+		attempts, errDeliver := w.courier.Deliver(w.Context())
 		if err := errors.Join(err, errDeliver); err != nil {
 			w.Fatal(err)
 		}
@@ -147,7 +196,7 @@ func (w *world) settle() {
 func (w *world) next() (at time.Time) {
 	w.Helper()
 	w.do(func(ctx context.Context, st outbound.Stores) (err error) {
-		at, _, err = webhookStores(st).Deliveries.Next(ctx)
+		at, _, err = st.Webhooks.Queue.Next(ctx)
 		return err
 	})
 	return at
@@ -161,6 +210,47 @@ func (w *world) all(of *event.Endpoint) []*event.Delivery {
 		w.Fatal(err)
 	}
 	return found.Items
+}
+
+// every lists all the deliveries to an endpoint.
+func (w *world) every(of *event.Endpoint) (all []*event.Delivery) {
+	w.Helper()
+	for {
+		page, err := domain.NewPageRequest(100, len(all))
+		if err != nil {
+			w.Fatal(err)
+		}
+		found, err := w.deliveries.List(w.Context(), w.who, of.ID(), event.DeliveryFilter{}, domain.Query{PageRequest: page})
+		if err != nil {
+			w.Fatal(err)
+		}
+		if all = append(all, found.Items...); len(all) == found.Total {
+			return all
+		}
+	}
+}
+
+// times says when messages arrived, by their URLs.
+func (w *world) times() map[string][]time.Time {
+	w.receivers.mu.Lock()
+	defer w.receivers.mu.Unlock()
+	times := make(map[string][]time.Time)
+	for _, m := range w.receivers.got {
+		times[m.URL] = append(times[m.URL], m.at)
+	}
+	return times
+}
+
+// last is the last message that arrived at an endpoint.
+func (w *world) last(e *event.Endpoint) (last sent) {
+	w.receivers.mu.Lock()
+	defer w.receivers.mu.Unlock()
+	for _, m := range w.receivers.got {
+		if m.URL == e.URL() {
+			last = m
+		}
+	}
+	return last
 }
 
 // now reads an endpoint again.

@@ -2,169 +2,192 @@ package webhooks
 
 import (
 	"context"
-	"errors"
+	"sync"
 	"time"
 
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
 const (
-	// fanOutBatch is how many events one unit hands to their endpoints.
-	fanOutBatch = 100
-
-	// places is how many messages a process sends at the same time.
-	places = 64
-
-	// longestPause bounds the sleep, so that an event that happens anywhere is told soon.
+	// longestPause bounds the sleep, so that what happens in another process is found soon.
 	longestPause = time.Second
 
-	// busyPause is slept while what is due cannot be sent: others are at it, or its
-	// endpoint has as much as it gets at a time.
-	busyPause = 100 * time.Millisecond
+	// gathering is how long a loop waits when it is woken, so that many words become one,
+	// and those who are recorded together give their places up together.
+	gathering = 2 * time.Millisecond
+
+	// firstBlocked and lastBlocked bound the pause while what is due cannot be sent: its
+	// endpoint or its tenant has as much as it gets at a time.
+	firstBlocked = 25 * time.Millisecond
+	lastBlocked  = 250 * time.Millisecond
 )
 
-// Run brings events to endpoints until ctx ends. While there is nothing to do, each
-// look costs two reads.
+// Run brings events to endpoints until ctx ends. While there is nothing to do, it costs
+// two reads a second.
 func (c *Courier) Run(ctx context.Context, failed func(error)) {
-	var upcoming *time.Time // when the next delivery is due, where this look found none due
-	run(ctx, c.clock, failed, steps{
-		fanOut: func(ctx context.Context) (bool, error) {
-			if waiting, err := c.waiting(ctx); err != nil || !waiting {
-				return false, err
-			}
-			n, err := c.FanOut(ctx, fanOutBatch)
-			return n == fanOutBatch, err
-		},
-		claim: func(ctx context.Context, limit int) ([]outbound.DueDelivery, error) {
-			upcoming = nil
-			at, err := c.next(ctx)
-			if err != nil {
-				return nil, err
-			}
-			if at.IsZero() || at.After(c.clock.Now()) {
-				upcoming = &at
-				return nil, nil
-			}
-			return c.claim(ctx, limit)
-		},
-		attempt: c.attempt,
-		next: func(ctx context.Context) (time.Time, error) {
-			if upcoming != nil {
-				return *upcoming, nil
-			}
-			return c.next(ctx)
+	var telling sync.Mutex
+	report := func(err error) {
+		telling.Lock()
+		defer telling.Unlock()
+		failed(err)
+	}
+	records, stop := c.newRecorder(ctx)
+	defer stop()
+	sending := newDispatcher(c.clock, c.look, c.due, report, steps{
+		next:  c.next,
+		claim: c.claim,
+		attempt: func(ctx context.Context, due outbound.DueDelivery) (bool, error) {
+			return c.attempt(ctx, due, records)
 		},
 	})
-}
-
-// waiting says whether an event waits to be handed to its endpoints.
-func (c *Courier) waiting(ctx context.Context) (some bool, err error) {
-	err = c.work.Read(ctx, func(ctx context.Context, st outbound.Stores) error {
-		found, err := c.of(st).Events.Waiting(ctx, 1)
-		some = len(found) > 0
-		return err
-	})
-	return some, err
+	var loops sync.WaitGroup
+	loops.Go(func() { c.handOnAll(ctx, report) })
+	loops.Go(func() { sending.run(ctx) })
+	loops.Wait()
 }
 
 // next finds when a delivery is due; the zero time for never.
 func (c *Courier) next(ctx context.Context) (at time.Time, err error) {
 	err = c.work.Read(ctx, func(ctx context.Context, st outbound.Stores) error {
-		at, _, err = c.of(st).Deliveries.Next(ctx)
+		at, _, err = st.Webhooks.Queue.Next(ctx)
 		return err
 	})
 	return at, err
 }
 
-// steps are what the loop is made of.
+// steps are what the dispatcher is made of.
 type steps struct {
-	fanOut  func(ctx context.Context) (more bool, err error)
-	claim   func(ctx context.Context, limit int) ([]outbound.DueDelivery, error)
-	attempt func(ctx context.Context, due outbound.DueDelivery) error
 	next    func(ctx context.Context) (time.Time, error)
+	claim   func(ctx context.Context, free, failing int) ([]outbound.DueDelivery, error)
+	attempt func(ctx context.Context, due outbound.DueDelivery) (again bool, err error)
 }
 
-// run hands events on and fills the places that are free with what is due, so that
-// nobody waits for an endpoint that is slow to answer. It returns when every place is
-// free again.
-func run(ctx context.Context, clock outbound.Clock, failed func(error), do steps) {
-	ended := make(chan error, places)
-	sending := 0
-	leave := func(err error) {
-		sending--
-		if err != nil {
-			failed(err)
-		}
-	}
+// dispatcher fills places with deliveries that are due as they become free, so that
+// nobody waits for an endpoint that is slow to answer.
+type dispatcher struct {
+	steps
+	clock  outbound.Clock
+	look   time.Duration // the longest sleep
+	bell   <-chan struct{}
+	report func(error)
+
+	ended   chan ending
+	sending int           // how many places are taken
+	failing int           // those of them by messages to endpoints that fail
+	blocked time.Duration // the last pause because nothing that is due could be sent
+}
+
+// ending is the end of an attempt, which gives its place up.
+type ending struct {
+	failing bool // its endpoint failed before
+	again   bool // another attempt is to follow
+	err     error
+}
+
+func newDispatcher(clock outbound.Clock, look time.Duration, bell <-chan struct{}, report func(error), do steps) *dispatcher {
+	return &dispatcher{steps: do, clock: clock, look: look, bell: bell, report: report, ended: make(chan ending, places)}
+}
+
+// run sends until ctx ends, and returns when every place is free again.
+func (d *dispatcher) run(ctx context.Context) {
 	for ctx.Err() == nil {
-		wait, full, err := step(ctx, clock, places-sending, do, func(due outbound.DueDelivery) {
-			sending++
-			go func() { ended <- do.attempt(ctx, due) }()
-		})
+		wait, full, err := d.step(ctx)
 		if err != nil && ctx.Err() == nil {
-			failed(err)
+			d.report(err)
 		}
-		timer := time.NewTimer(wait)
-		for waiting := true; waiting; {
-			select {
-			case <-ctx.Done():
-				waiting = false
-			case <-timer.C:
-				waiting = false
-			case err := <-ended:
-				leave(err)
-				waiting = !full // a place is free for what had none
-			}
-		}
-		timer.Stop()
-		for range len(ended) { // those that ended meanwhile leave their places together
-			leave(<-ended)
-		}
+		d.pause(ctx, wait, full)
 	}
-	for sending > 0 {
-		leave(<-ended)
+	for d.sending > 0 {
+		d.leave(<-d.ended)
 	}
 }
 
-// step does what there is to do now, and says how long there is nothing more, and
-// whether there may be more as soon as a place is free. Neither of its halves waits for
-// the other to succeed.
-func step(ctx context.Context, clock outbound.Clock, free int, do steps, send func(outbound.DueDelivery)) (wait time.Duration, full bool, err error) {
-	more, errFanOut := do.fanOut(ctx)
-	wait, full, err = fill(ctx, clock, free, do, send)
-	if more && errFanOut == nil {
-		wait = 0
-	}
-	return wait, full, errors.Join(errFanOut, err)
-}
-
-// fill sends what is due while there are places.
-func fill(ctx context.Context, clock outbound.Clock, free int, do steps, send func(outbound.DueDelivery)) (wait time.Duration, full bool, err error) {
+// step sends what is due. It says how long there is nothing more to do, and whether
+// there may be as soon as a place is free.
+func (d *dispatcher) step(ctx context.Context) (wait time.Duration, full bool, err error) {
+	free := places - d.sending
 	if free == 0 {
-		return longestPause, true, nil
+		return d.look, true, nil
 	}
-	due, err := do.claim(ctx, free)
+	at, err := d.next(ctx)
+	if err != nil || at.IsZero() {
+		return d.look, false, err
+	}
+	if ahead := at.Sub(d.clock.Now()); ahead > 0 {
+		return min(ahead, d.look), false, nil
+	}
+	due, err := d.claim(ctx, free, max(failingPlaces-d.failing, 0))
 	if err != nil {
-		return longestPause, false, err
+		return d.look, false, err
 	}
 	for _, one := range due {
-		send(one)
+		d.send(ctx, one)
 	}
-	if len(due) == free {
-		return longestPause, true, nil
+	if len(due) > 0 {
+		d.blocked = 0
+		return 0, false, nil
 	}
-	next, err := do.next(ctx)
-	return pause(clock.Now(), next, err), false, err
+	d.blocked = min(max(2*d.blocked, firstBlocked), lastBlocked)
+	return d.blocked, true, nil
 }
 
-// pause says how long to sleep when everything that could be claimed was.
-func pause(now, next time.Time, err error) time.Duration {
-	switch {
-	case err != nil || next.IsZero():
-		return longestPause
-	case next.After(now):
-		return min(next.Sub(now), longestPause)
-	default:
-		return busyPause
+// send begins an attempt.
+func (d *dispatcher) send(ctx context.Context, due outbound.DueDelivery) {
+	fails := due.Endpoint.Active() && due.Endpoint.FailingSince() != nil
+	d.sending++
+	if fails {
+		d.failing++
+	}
+	go func() {
+		again, err := d.attempt(ctx, due)
+		d.ended <- ending{fails, again, err}
+	}()
+}
+
+// leave gives up the place of an attempt that has ended.
+func (d *dispatcher) leave(e ending) {
+	d.sending--
+	if e.failing {
+		d.failing--
+	}
+	if e.err != nil {
+		d.report(e.err)
+	}
+}
+
+// pause sleeps until there may be something to do.
+func (d *dispatcher) pause(ctx context.Context, most time.Duration, full bool) {
+	timer := time.NewTimer(most)
+	defer timer.Stop()
+	for waiting := most > 0; waiting; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+			waiting = false
+		case <-d.bell:
+			waiting = !rest(ctx, gathering)
+		case e := <-d.ended:
+			d.leave(e)
+			if full || e.again { // a place is free for what had none, or something is due earlier
+				d.blocked = 0
+				waiting = !rest(ctx, gathering)
+			}
+		}
+	}
+	for range len(d.ended) { // those that ended meanwhile leave their places together
+		d.leave(<-d.ended)
+	}
+}
+
+// rest waits, and says whether ctx goes on.
+func rest(ctx context.Context, pause time.Duration) bool {
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
 	}
 }

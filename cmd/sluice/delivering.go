@@ -11,7 +11,6 @@ import (
 	"github.com/sluicehq/sluice/adapters/system"
 	"github.com/sluicehq/sluice/adapters/telemetry"
 	"github.com/sluicehq/sluice/adapters/webhook"
-	"github.com/sluicehq/sluice/application/webhooks"
 	"github.com/sluicehq/sluice/domain/event"
 	"github.com/sluicehq/sluice/ports/inbound"
 	"github.com/sluicehq/sluice/ports/outbound"
@@ -34,11 +33,6 @@ func deliver(ctx context.Context, log zerolog.Logger, courier inbound.Courier) {
 		}
 		silent++
 	})
-}
-
-// webhookStores finds the repositories of outgoing events in a unit of work.
-func webhookStores() webhooks.StoresOf {
-	return func(st outbound.Stores) outbound.WebhookStores { return st.Webhooks }
 }
 
 // sender returns what sends webhooks, only to where the configuration lets it, and

@@ -20,8 +20,7 @@ import (
 // failingCourier fails each second.
 type failingCourier struct{}
 
-func (failingCourier) FanOut(context.Context, int) (int, error)  { return 0, nil }
-func (failingCourier) Deliver(context.Context, int) (int, error) { return 0, nil }
+func (failingCourier) Wake() {}
 
 func (failingCourier) Run(ctx context.Context, failed func(error)) {
 	for ctx.Err() == nil {

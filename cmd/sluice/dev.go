@@ -51,12 +51,15 @@ func (p *program) demonstrate(ctx context.Context, op operator, baseURL string) 
 	if err != nil {
 		return err
 	}
-	request := fmt.Sprintf(`curl -sS -X POST %s/v1/gateway/triggers \
+	key := made.Secret.Text.Reveal()
+	fire := fmt.Sprintf(`curl -sS -X POST %s/v1/gateway/triggers/%s/webhook \
   -H 'X-API-Key: %s' -H 'Content-Type: application/json' \
-  -d '{"workflowVersionId": "%s", "name": "Every morning", "type": "schedule", "config": {"scheduleConfig": {"cron": "0 8 * * *", "timezone": "Europe/Berlin"}}}'`,
-		baseURL, made.Secret.Text.Reveal(), example.VersionID)
+  -d '{"eventData": {"id": "order-1042", "amount": 1250}}'`, baseURL, example.TriggerID, key)
+	look := fmt.Sprintf(`curl -sS '%s/v1/gateway/runs?limit=1' -H 'X-API-Key: %s'`, baseURL, key)
 	return p.printf("\n  Sluice is running at %s\n  Documentation at %s/docs/\n\n"+
-		"  A demo tenant was made. Its keys are shown this once:\n\n    public  %s\n    secret  %s\n\n"+
-		"  Your first request creates a trigger; paste it into another terminal:\n\n%s\n\n",
-		baseURL, baseURL, made.Public.Text.Reveal(), made.Secret.Text.Reveal(), request)
+		"  A demo tenant was made, with an example workflow that reports large orders. Its keys are shown this once:\n\n"+
+		"    public  %s\n    secret  %s\n\n"+
+		"  Your first request places an order, which starts a run of the workflow; paste it into another terminal:\n\n%s\n\n"+
+		"  And this shows what became of it; GET /v1/gateway/runs/{id} shows every node:\n\n%s\n\n",
+		baseURL, baseURL, made.Public.Text.Reveal(), key, fire, look)
 }

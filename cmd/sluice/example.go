@@ -7,6 +7,7 @@ import (
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/node"
 	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/domain/trigger"
 	"github.com/sluicehq/sluice/domain/workflow"
 	"github.com/sluicehq/sluice/ports/inbound"
 )
@@ -15,10 +16,11 @@ import (
 type exampleIDs struct {
 	WorkflowID workflow.ID        `json:"workflowId"`
 	VersionID  workflow.VersionID `json:"workflowVersionId"`
+	TriggerID  trigger.ID         `json:"triggerId"`
 }
 
-// createExample gives a tenant a published workflow to try things with: an order is looked
-// at, and a large one is reported.
+// createExample gives a tenant a published workflow with a trigger to try things with:
+// an order is looked at, and a large one is reported.
 func (op operator) createExample(ctx context.Context, owner tenant.ID) (*exampleIDs, error) {
 	who := tenant.Operator(owner)
 	about := "Looks at each order and prepares a notice for the large ones."
@@ -48,7 +50,14 @@ func (op operator) createExample(ctx context.Context, owner tenant.ID) (*example
 	if _, err := op.Versions.Publish(ctx, who, domain.Once{}, ver.ID()); err != nil {
 		return nil, fmt.Errorf("publish the example workflow: %w", err)
 	}
-	return &exampleIDs{WorkflowID: wf.ID(), VersionID: ver.ID()}, nil
+	config := domain.RestoreDocument(`{"webhookConfig":{"event":"order.placed"}}`)
+	trg, err := op.Triggers.Create(ctx, who, domain.Once{}, trigger.Draft{
+		Version: ver.ID(), Name: "Order placed", Type: trigger.Webhook, Config: &config,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("create a trigger of the example workflow: %w", err)
+	}
+	return &exampleIDs{WorkflowID: wf.ID(), VersionID: ver.ID(), TriggerID: trg.ID()}, nil
 }
 
 func exampleNode(id workflow.NodeID, t node.Type, name string, x float64, config string) workflow.NodeDraft {

@@ -34,12 +34,12 @@ func postgresURL(t *testing.T) string {
 
 func TestMain(m *testing.M) { pgtest.Main(m) }
 
-var curl = regexp.MustCompile(`(?s)curl -sS -X POST (http://\S+)(/v1/gateway/triggers) .*X-API-Key: (sk_\w+)'.*-d '(\{.*\})'`)
+var curl = regexp.MustCompile(`(?s)curl -sS -X POST (http://\S+)(/v1/gateway/triggers/trg_\w+/webhook) .*X-API-Key: (sk_\w+)'.*-d '(\{.*\})'`)
 
 func TestANewcomersFirstMinute(t *testing.T) {
 	databases(t, func(t *testing.T, b binary) {
 		s := b.start("dev")
-		printed, ok := s.stdout.await(`(?s)(.*-d '.*'\n)`)
+		printed, ok := s.stdout.await(`(?s)(.*-d '.*runs\?limit=1.*\n)`)
 		if !ok {
 			t.Fatalf("dev printed %s", s.stdout)
 		}
@@ -48,8 +48,12 @@ func TestANewcomersFirstMinute(t *testing.T) {
 			t.Fatalf("no request to paste to %s in %s", s.url, printed)
 		}
 		status, body := s.request(t, http.MethodPost, found[2], found[3], found[4])
-		if status != http.StatusCreated || !strings.Contains(body, `"cron":"0 8 * * *"`) {
+		if status != http.StatusOK || !strings.Contains(body, `"runId":"run_`) {
 			t.Errorf("the printed request got %d: %s", status, body)
+		}
+		ran := s.await(t, "/v1/gateway/runs?limit=1", found[3], `"status":"completed"`)
+		if !strings.Contains(ran, body[strings.Index(body, "run_"):][:30]) {
+			t.Errorf("another run was shown than that of %s: %s", body, ran)
 		}
 		if status, body := s.request(t, http.MethodGet, "/readyz", "", ""); status != http.StatusOK {
 			t.Errorf("not ready: %s", body)

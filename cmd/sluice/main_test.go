@@ -115,6 +115,20 @@ func (s server) request(t *testing.T, method, path, key, body string) (int, stri
 	return answer.StatusCode, string(text)
 }
 
+// await asks again and again until the answer holds a text, and returns the answer.
+func (s server) await(t *testing.T, path, key, wanted string) string {
+	t.Helper()
+	for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
+		_, body := s.request(t, http.MethodGet, path, key, "")
+		if strings.Contains(body, wanted) {
+			return body
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%s never answered %s but %s", path, wanted, body)
+		}
+	}
+}
+
 // output is what a program writes while it runs.
 type output struct {
 	mu      sync.Mutex

@@ -15,6 +15,7 @@ type operator struct {
 	Keys      inbound.APIKeys
 	Workflows inbound.Workflows
 	Versions  inbound.Versions
+	Triggers  inbound.Triggers
 }
 
 // operate runs one command of the operator on the configured database.

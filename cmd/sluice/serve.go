@@ -85,6 +85,8 @@ func (p *program) serve(ctx context.Context, cfg config, opts serveOptions, begi
 	}
 	defer func() { _ = closeLimiter() }() // places that are not given back run out
 	leaving := new(going)
+	streams, endStreams := context.WithCancel(context.WithoutCancel(ctx))
+	defer endStreams()
 	sender, closeSender := watch.sender(cfg)
 	defer closeSender()
 	runner, closeRunner := watch.runner(cfg)
@@ -96,12 +98,14 @@ func (p *program) serve(ctx context.Context, cfg config, opts serveOptions, begi
 	g, err := newGateway(store, watch.tracing.UnitOfWork(store), limiter, runner, sender, key, cfg.workerOptions(), httpapi.Options{
 		Log: log, MaxBody: cfg.MaxBody, AllowedOrigins: cfg.CORSOrigins, TrustedProxies: cfg.TrustedProxies,
 		Observers: watch.observers(), Now: system.Clock{}.Now, NewID: system.Random{}.ID, Ready: leaving.unlessGoing(ready(store)),
+		Streams: streams,
 	})
 	if err != nil {
 		return err
 	}
 	watch.directory(g.Directory)
-	front, err := newServing(log, cfg, g.API, leaving)
+	store.OnEvents(g.Courier.Wake)
+	front, err := newServing(log, cfg, g.API, leaving, endStreams)
 	if err != nil {
 		return err
 	}

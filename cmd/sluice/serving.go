@@ -30,15 +30,17 @@ type serving struct {
 	drain time.Duration // how long it goes on after it is told to stop
 	grace time.Duration // how long running requests may take after that
 	going *going
+
+	endStreams context.CancelFunc // ends answers that would last for hours
 }
 
 // newServing reads the bounds from the configuration.
-func newServing(log zerolog.Logger, cfg config, handler http.Handler, leaving *going) (serving, error) {
+func newServing(log zerolog.Logger, cfg config, handler http.Handler, leaving *going, endStreams context.CancelFunc) (serving, error) {
 	most, err := cfg.places(log)
 	return serving{
 		log: log, handler: handler, connections: most,
 		header: cfg.HeaderTimeout, body: cfg.BodyTimeout, answer: cfg.AnswerTimeout, idle: cfg.IdleTimeout,
-		drain: cfg.DrainDelay, grace: cfg.ShutdownTimeout, going: leaving,
+		drain: cfg.DrainDelay, grace: cfg.ShutdownTimeout, going: leaving, endStreams: endStreams,
 	}, err
 }
 
@@ -74,6 +76,7 @@ func (s serving) until(ctx context.Context, listener net.Listener) error {
 		}
 	}
 	s.log.Info().Msg("finishing the requests that run, then stopping")
+	s.endStreams()
 	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.grace)
 	defer cancel()
 	if err := server.Shutdown(ending); err != nil {

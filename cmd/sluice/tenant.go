@@ -55,7 +55,7 @@ func (p *program) tenantCreate() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&d.Name, "name", "", "name of the tenant, 1 to 255 characters")
 	cmd.Flags().StringVar((*string)(&d.Language), "language", string(tenant.English), "language of the node registry: en, pt-BR or es")
-	cmd.Flags().BoolVar(&withExample, "example", false, "also create an example workflow with a version that triggers can be attached to")
+	cmd.Flags().BoolVar(&withExample, "example", false, "also create an example workflow with a published version and a trigger that fires it")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON document")
 	return cmd
 }
@@ -66,7 +66,7 @@ func (p *program) printCreated(out createdTenant, asJSON bool) error {
 	}
 	err := p.printf("Tenant %s (%s)\n\n  public key  %s\n  secret key  %s\n", out.TenantID, out.Name, out.PublicKey, out.SecretKey)
 	if err == nil && out.exampleIDs != nil {
-		err = p.printf("\n  workflow    %s\n  version     %s\n", out.WorkflowID, out.VersionID)
+		err = p.printf("\n  workflow    %s\n  version     %s\n  trigger     %s\n", out.WorkflowID, out.VersionID, out.TriggerID)
 	}
 	if err != nil {
 		return err
@@ -81,6 +81,7 @@ type shownTenant struct {
 	Status    tenant.Status                  `json:"status"`
 	Language  tenant.Language                `json:"language"`
 	Limits    map[tenant.KeyType]shownLimits `json:"limits"`
+	RunDays   int                            `json:"runRetentionDays"`
 	CreatedAt time.Time                      `json:"createdAt"`
 	UpdatedAt time.Time                      `json:"updatedAt"`
 }
@@ -98,6 +99,7 @@ func showTenant(ten *tenant.Tenant) shownTenant {
 	}
 	return shownTenant{
 		TenantID: ten.ID(), Name: ten.Name(), Status: ten.Status(), Language: settings.Language, Limits: limits,
+		RunDays:   settings.KeptRunDays(),
 		CreatedAt: ten.CreatedAt(), UpdatedAt: ten.UpdatedAt(),
 	}
 }
@@ -113,7 +115,8 @@ func (p *program) printTenant(ten *tenant.Tenant, asJSON bool) error {
 	for _, kt := range tenant.KeyTypes() {
 		rows = append(rows, []string{string(kt) + " keys", fmt.Sprintf("%d requests a minute, %d at the same time", s.Limits[kt].PerMinute, s.Limits[kt].Concurrent)})
 	}
-	rows = append(rows, []string{"created", shown(&s.CreatedAt)}, []string{"updated", shown(&s.UpdatedAt)})
+	rows = append(rows, []string{"finished runs", fmt.Sprintf("kept %d days", s.RunDays)},
+		[]string{"created", shown(&s.CreatedAt)}, []string{"updated", shown(&s.UpdatedAt)})
 	return p.printTable(rows)
 }
 
@@ -179,6 +182,7 @@ func (p *program) tenantStatus(name, short string, verb func(operator) statusVer
 
 func (p *program) tenantUpdate() *cobra.Command {
 	var name, language string
+	var days int
 	var asJSON bool
 	limits := map[tenant.KeyType]*shownLimits{tenant.Public: {}, tenant.Secret: {}}
 	cmd := &cobra.Command{
@@ -190,6 +194,9 @@ func (p *program) tenantUpdate() *cobra.Command {
 			}
 			if cmd.Flags().Changed("language") {
 				patch.Language = (*tenant.Language)(&language)
+			}
+			if cmd.Flags().Changed("run-retention-days") {
+				patch.RunRetentionDays = &days
 			}
 			for kt, l := range limits {
 				var q inbound.QuotaPatch
@@ -214,6 +221,7 @@ func (p *program) tenantUpdate() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&name, "name", "", "name, 1 to 255 characters")
 	cmd.Flags().StringVar(&language, "language", "", "language of the node registry: en, pt-BR or es")
+	cmd.Flags().IntVar(&days, "run-retention-days", 0, "how many days finished runs are kept, 1 to 3650")
 	for kt, l := range limits {
 		cmd.Flags().IntVar(&l.PerMinute, string(kt)+"-per-minute", 0, "requests a minute with "+string(kt)+" keys")
 		cmd.Flags().IntVar(&l.Concurrent, string(kt)+"-concurrent", 0, "requests at the same time with "+string(kt)+" keys")

@@ -25,6 +25,7 @@ func keepUp(ctx context.Context, log zerolog.Logger, upkeep inbound.Upkeep) {
 		sweep(ctx, log, "idempotency records", upkeep.SweepOutcomes)
 		sweep(ctx, log, "fires of triggers", upkeep.SweepFires)
 		sweep(ctx, log, "outgoing events", upkeep.SweepEvents)
+		sweep(ctx, log, "finished runs", upkeep.SweepRuns)
 	}
 }
 

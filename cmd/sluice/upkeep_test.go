@@ -13,7 +13,7 @@ import (
 )
 
 // countingUpkeep fails the first time.
-type countingUpkeep struct{ swept, fires, events int }
+type countingUpkeep struct{ swept, fires, events, runs int }
 
 func (c *countingUpkeep) SweepOutcomes(context.Context) (int, error) {
 	if c.swept++; c.swept == 1 {
@@ -29,6 +29,11 @@ func (c *countingUpkeep) SweepFires(context.Context) (int, error) {
 
 func (c *countingUpkeep) SweepEvents(context.Context) (int, error) {
 	c.events++
+	return 0, nil
+}
+
+func (c *countingUpkeep) SweepRuns(context.Context) (int, error) {
+	c.runs++
 	return 0, nil
 }
 
@@ -49,8 +54,8 @@ func TestExpiredRecordsAreSweptAgainAndAgainUntilTheEnd(t *testing.T) {
 		if upkeep.swept < 24*4 || upkeep.swept > 24*12 {
 			t.Errorf("swept %d times in a day", upkeep.swept)
 		}
-		if upkeep.fires != upkeep.swept || upkeep.events != upkeep.swept {
-			t.Errorf("the ledger was swept %d times, the events %d times", upkeep.fires, upkeep.events)
+		if upkeep.fires != upkeep.swept || upkeep.events != upkeep.swept || upkeep.runs != upkeep.swept {
+			t.Errorf("the ledger was swept %d times, the events %d times, the runs %d times", upkeep.fires, upkeep.events, upkeep.runs)
 		}
 		if !strings.Contains(log.String(), "the database is gone") || !strings.Contains(log.String(), `"removed":3`) {
 			t.Errorf("the log says %s", log.String())

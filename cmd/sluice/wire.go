@@ -8,6 +8,7 @@ import (
 	"github.com/sluicehq/sluice/adapters/directory"
 	"github.com/sluicehq/sluice/adapters/expression"
 	"github.com/sluicehq/sluice/adapters/httpapi"
+	"github.com/sluicehq/sluice/adapters/limiter/memory"
 	"github.com/sluicehq/sluice/adapters/sqlstore"
 	"github.com/sluicehq/sluice/adapters/system"
 	"github.com/sluicehq/sluice/application/admission"
@@ -40,7 +41,10 @@ var driven = wire.NewSet(
 var core = wire.NewSet(
 	admission.New, wire.Bind(new(inbound.Admission), new(*admission.Service)),
 	nodes.New, wire.Bind(new(inbound.Nodes), new(*nodes.Service)),
-	nodes.NewCustom, wire.Bind(new(inbound.CustomNodes), new(*nodes.Custom)),
+	nodes.NewChecks, wire.Bind(new(inbound.NodeChecks), new(*nodes.Checks)),
+	nodes.NewCustom, nodes.NewChecked, wire.Bind(new(inbound.CustomNodes), new(*nodes.Checked)),
+	nodes.NewSecrets, wire.Bind(new(inbound.NodeSecrets), new(*nodes.Secrets)),
+	checkedSettings, wire.Bind(new(inbound.Settings), new(*nodes.Settings)),
 	runs.NewFiring, wire.Bind(new(inbound.Firing), new(*runs.Firing)),
 	runs.NewRuns, wire.Bind(new(inbound.Runs), new(*runs.Runs)),
 	runs.NewStarter, wire.Bind(new(outbound.RunStarter), new(*runs.Starter)), wire.Bind(new(outbound.RunEnder), new(*runs.Starter)),
@@ -49,17 +53,22 @@ var core = wire.NewSet(
 	schedules.New, wire.Bind(new(inbound.Schedules), new(*schedules.Service)),
 	tenants.New, wire.Bind(new(inbound.Tenants), new(*tenants.Service)),
 	tenants.NewKeys, wire.Bind(new(inbound.APIKeys), new(*tenants.Keys)),
-	tenants.NewSettings, wire.Bind(new(inbound.Settings), new(*tenants.Settings)),
+	tenants.NewSettings,
 	tenants.NewSubTenants, wire.Bind(new(inbound.SubTenants), new(*tenants.SubTenants)),
 	triggers.New, wire.Bind(new(inbound.Triggers), new(*triggers.Service)),
 	upkeep.New, wire.Bind(new(inbound.Upkeep), new(*upkeep.Service)),
-	webhookStores,
 	webhooks.NewEndpoints, wire.Bind(new(inbound.WebhookEndpoints), new(*webhooks.Endpoints)),
 	webhooks.NewDeliveries, wire.Bind(new(inbound.WebhookDeliveries), new(*webhooks.Deliveries)),
 	webhooks.NewCourier, wire.Bind(new(inbound.Courier), new(*webhooks.Courier)),
 	workflows.New, wire.Bind(new(inbound.Workflows), new(*workflows.Service)),
 	workflows.NewVersions, wire.Bind(new(inbound.Versions), new(*workflows.Versions)),
 )
+
+// checkedSettings has the endpoint that custom nodes fall back on checked when it
+// changes.
+func checkedSettings(own *tenants.Settings, checks *nodes.Checks) *nodes.Settings {
+	return nodes.NewSettings(own, checks)
+}
 
 // newGateway assembles what sluice serve runs. work is the store's, which somebody may
 // follow; runner makes the calls of nodes and sender those of webhooks; key is that of
@@ -73,6 +82,7 @@ func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, limiter outboun
 
 // newOperator assembles what the operator's commands call.
 func newOperator(store *sqlstore.Store) operator {
-	wire.Build(wire.Bind(new(outbound.UnitOfWork), new(*sqlstore.Store)), driven, core, wire.Struct(new(operator), "*"))
+	wire.Build(wire.Bind(new(outbound.UnitOfWork), new(*sqlstore.Store)), memory.New, wire.Bind(new(outbound.Limiter), new(*memory.Limiter)),
+		driven, core, wire.Struct(new(operator), "*"))
 	return operator{}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/sluicehq/sluice/adapters/directory"
 	"github.com/sluicehq/sluice/adapters/expression"
 	"github.com/sluicehq/sluice/adapters/httpapi"
+	"github.com/sluicehq/sluice/adapters/limiter/memory"
 	"github.com/sluicehq/sluice/adapters/sqlstore"
 	"github.com/sluicehq/sluice/adapters/system"
 	"github.com/sluicehq/sluice/application/admission"
@@ -43,25 +44,37 @@ func newGateway(store *sqlstore.Store, work2 outbound.UnitOfWork, limiter outbou
 	random := system.Random{}
 	keys := tenants.NewKeys(work2, clock, random)
 	custom := nodes.NewCustom(work2, clock, random)
+	checks := nodes.NewChecks(work2, runner, clock)
+	checked := nodes.NewChecked(custom, checks)
+	compiler := expression.Compiler{}
+	runSignals := sqlstore.NewRunSignals(store)
+	firing := runs.NewFiring(work2, directoryDirectory, compiler, runSignals, limiter, clock, random, key)
+	secrets := nodes.NewSecrets(work2, clock, random)
 	nodesService := nodes.New(directoryDirectory)
+	runsRuns := runs.NewRuns(work2, directoryDirectory, compiler, runSignals, clock, random, key)
 	schedulesService := schedules.New(work2, clock)
 	tenantsSettings := tenants.NewSettings(work2, clock)
+	nodesSettings := checkedSettings(tenantsSettings, checks)
 	subTenants := tenants.NewSubTenants(work2, clock, random)
 	triggerIntake := sqlstore.NewTriggerIntake(store)
 	triggersService := triggers.New(work2, directoryDirectory, triggerIntake, limiter, clock, random)
 	checker := expression.Checker{}
 	versions := workflows.NewVersions(work2, checker, clock, random)
-	workflowsService := workflows.New(work2, clock, random)
-	storesOf := webhookStores()
-	endpoints := webhooks.NewEndpoints(work2, storesOf, clock, random)
-	deliveries := webhooks.NewDeliveries(work2, storesOf, clock)
+	starter := runs.NewStarter(clock, random)
+	workflowsService := workflows.New(work2, starter, runSignals, clock, random)
+	endpoints := webhooks.NewEndpoints(work2, clock, random)
+	deliveries := webhooks.NewDeliveries(work2, clock)
 	ports := httpapi.Ports{
 		Admission:         service,
 		APIKeys:           keys,
-		CustomNodes:       custom,
+		CustomNodes:       checked,
+		Firing:            firing,
+		NodeChecks:        checks,
+		NodeSecrets:       secrets,
 		Nodes:             nodesService,
+		Runs:              runsRuns,
 		Schedules:         schedulesService,
-		Settings:          tenantsSettings,
+		Settings:          nodesSettings,
 		SubTenants:        subTenants,
 		Triggers:          triggersService,
 		Versions:          versions,
@@ -74,12 +87,9 @@ func newGateway(store *sqlstore.Store, work2 outbound.UnitOfWork, limiter outbou
 		return gateway{}, err
 	}
 	upkeepService := upkeep.New(work2, clock)
-	courier := webhooks.NewCourier(work2, storesOf, sender, clock, random)
-	starter := runs.NewStarter(clock, random)
-	runSignals := sqlstore.NewRunSignals(store)
+	courier := webhooks.NewCourier(work2, sender, clock, random)
 	scheduler := schedules.NewScheduler(work2, starter, runSignals, clock, random)
 	directoryEndpoints := directory.NewEndpoints(directoryDirectory, clock)
-	compiler := expression.Compiler{}
 	worker := runs.NewWorker(work2, runner, directoryEndpoints, compiler, directoryDirectory, runSignals, random, key, capacity)
 	mainGateway := gateway{
 		API:       api,
@@ -99,14 +109,21 @@ func newOperator(store *sqlstore.Store) operator {
 	random := system.Random{}
 	service := tenants.New(store, clock, random)
 	keys := tenants.NewKeys(store, clock, random)
-	workflowsService := workflows.New(store, clock, random)
+	starter := runs.NewStarter(clock, random)
+	runSignals := sqlstore.NewRunSignals(store)
+	workflowsService := workflows.New(store, starter, runSignals, clock, random)
 	checker := expression.Checker{}
 	versions := workflows.NewVersions(store, checker, clock, random)
+	directoryDirectory := directory.New(store)
+	triggerIntake := sqlstore.NewTriggerIntake(store)
+	limiter := memory.New(clock)
+	triggersService := triggers.New(store, directoryDirectory, triggerIntake, limiter, clock, random)
 	mainOperator := operator{
 		Tenants:   service,
 		Keys:      keys,
 		Workflows: workflowsService,
 		Versions:  versions,
+		Triggers:  triggersService,
 	}
 	return mainOperator
 }
@@ -117,4 +134,10 @@ func newOperator(store *sqlstore.Store) operator {
 var driven = wire.NewSet(wire.Struct(new(system.Clock)), wire.Bind(new(outbound.Clock), new(system.Clock)), wire.Struct(new(system.Random)), wire.Bind(new(outbound.Random), new(system.Random)), wire.Struct(new(expression.Checker)), wire.Bind(new(outbound.Expressions), new(expression.Checker)), wire.Struct(new(expression.Compiler)), wire.Bind(new(outbound.Compiler), new(expression.Compiler)), sqlstore.NewRunSignals, wire.Bind(new(outbound.RunSignals), new(*sqlstore.RunSignals)), sqlstore.NewTriggerIntake, wire.Bind(new(outbound.TriggerIntake), new(*sqlstore.TriggerIntake)), directory.New, wire.Bind(new(outbound.Directory), new(*directory.Directory)), directory.NewEndpoints, wire.Bind(new(outbound.NodeEndpoints), new(*directory.Endpoints)))
 
 // core binds each inbound port to its use cases.
-var core = wire.NewSet(admission.New, wire.Bind(new(inbound.Admission), new(*admission.Service)), nodes.New, wire.Bind(new(inbound.Nodes), new(*nodes.Service)), nodes.NewCustom, wire.Bind(new(inbound.CustomNodes), new(*nodes.Custom)), runs.NewFiring, wire.Bind(new(inbound.Firing), new(*runs.Firing)), runs.NewRuns, wire.Bind(new(inbound.Runs), new(*runs.Runs)), runs.NewStarter, wire.Bind(new(outbound.RunStarter), new(*runs.Starter)), runs.NewWorker, wire.Bind(new(inbound.Worker), new(*runs.Worker)), schedules.NewScheduler, wire.Bind(new(inbound.Scheduler), new(*schedules.Scheduler)), schedules.New, wire.Bind(new(inbound.Schedules), new(*schedules.Service)), tenants.New, wire.Bind(new(inbound.Tenants), new(*tenants.Service)), tenants.NewKeys, wire.Bind(new(inbound.APIKeys), new(*tenants.Keys)), tenants.NewSettings, wire.Bind(new(inbound.Settings), new(*tenants.Settings)), tenants.NewSubTenants, wire.Bind(new(inbound.SubTenants), new(*tenants.SubTenants)), triggers.New, wire.Bind(new(inbound.Triggers), new(*triggers.Service)), upkeep.New, wire.Bind(new(inbound.Upkeep), new(*upkeep.Service)), webhookStores, webhooks.NewEndpoints, wire.Bind(new(inbound.WebhookEndpoints), new(*webhooks.Endpoints)), webhooks.NewDeliveries, wire.Bind(new(inbound.WebhookDeliveries), new(*webhooks.Deliveries)), webhooks.NewCourier, wire.Bind(new(inbound.Courier), new(*webhooks.Courier)), workflows.New, wire.Bind(new(inbound.Workflows), new(*workflows.Service)), workflows.NewVersions, wire.Bind(new(inbound.Versions), new(*workflows.Versions)))
+var core = wire.NewSet(admission.New, wire.Bind(new(inbound.Admission), new(*admission.Service)), nodes.New, wire.Bind(new(inbound.Nodes), new(*nodes.Service)), nodes.NewChecks, wire.Bind(new(inbound.NodeChecks), new(*nodes.Checks)), nodes.NewCustom, nodes.NewChecked, wire.Bind(new(inbound.CustomNodes), new(*nodes.Checked)), nodes.NewSecrets, wire.Bind(new(inbound.NodeSecrets), new(*nodes.Secrets)), checkedSettings, wire.Bind(new(inbound.Settings), new(*nodes.Settings)), runs.NewFiring, wire.Bind(new(inbound.Firing), new(*runs.Firing)), runs.NewRuns, wire.Bind(new(inbound.Runs), new(*runs.Runs)), runs.NewStarter, wire.Bind(new(outbound.RunStarter), new(*runs.Starter)), wire.Bind(new(outbound.RunEnder), new(*runs.Starter)), runs.NewWorker, wire.Bind(new(inbound.Worker), new(*runs.Worker)), schedules.NewScheduler, wire.Bind(new(inbound.Scheduler), new(*schedules.Scheduler)), schedules.New, wire.Bind(new(inbound.Schedules), new(*schedules.Service)), tenants.New, wire.Bind(new(inbound.Tenants), new(*tenants.Service)), tenants.NewKeys, wire.Bind(new(inbound.APIKeys), new(*tenants.Keys)), tenants.NewSettings, tenants.NewSubTenants, wire.Bind(new(inbound.SubTenants), new(*tenants.SubTenants)), triggers.New, wire.Bind(new(inbound.Triggers), new(*triggers.Service)), upkeep.New, wire.Bind(new(inbound.Upkeep), new(*upkeep.Service)), webhooks.NewEndpoints, wire.Bind(new(inbound.WebhookEndpoints), new(*webhooks.Endpoints)), webhooks.NewDeliveries, wire.Bind(new(inbound.WebhookDeliveries), new(*webhooks.Deliveries)), webhooks.NewCourier, wire.Bind(new(inbound.Courier), new(*webhooks.Courier)), workflows.New, wire.Bind(new(inbound.Workflows), new(*workflows.Service)), workflows.NewVersions, wire.Bind(new(inbound.Versions), new(*workflows.Versions)))
+
+// checkedSettings has the endpoint that custom nodes fall back on checked when it
+// changes.
+func checkedSettings(own *tenants.Settings, checks *nodes.Checks) *nodes.Settings {
+	return nodes.NewSettings(own, checks)
+}

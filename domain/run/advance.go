@@ -74,7 +74,7 @@ func (m *machine) take(f Fact) {
 		m.start()
 	case AttemptCompleted:
 		if i, ok := m.attempted(f.Node, f.Attempt); ok {
-			m.give(i, f.Output, "")
+			m.attemptCompleted(i, f.Output)
 		}
 	case AttemptFailed:
 		if i, ok := m.attempted(f.Node, f.Attempt); ok {

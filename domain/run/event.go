@@ -65,7 +65,7 @@ type TimeReached struct{}
 // run_not_found when no node of the run was ever given the token, as a Conflict
 // not_paused when the node does not wait any more, expired when it has stopped
 // waiting, and as Invalid with the code input_invalid when an input node asked for
-// another answer; then it goes on waiting.
+// another answer, or a custom node promises another output; then it goes on waiting.
 type Resumed struct {
 	Token string
 	Input json.RawMessage // any JSON value; nil for none
@@ -76,7 +76,7 @@ type Resumed struct {
 // It is refused as a Conflict not_paused when no node waits, wrong_event when those
 // that do wait for something else, expired when one has just stopped waiting for
 // it, and as Invalid with the code input_invalid when an input node asked for
-// another answer.
+// another answer, or a custom node promises another output.
 type EventArrived struct {
 	Event string
 	Data  json.RawMessage // any JSON value; nil for none

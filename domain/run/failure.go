@@ -20,7 +20,7 @@ const (
 	CodeExpression      = "expression_failed"     // an expression does not compile or has no value
 	CodeNotArray        = "source_not_array"      // map, filter or reduce of something else than an array
 	CodePauseNotAllowed = "pause_not_allowed"     // a custom node that cannot pause asked to
-	CodeOutputInvalid   = "output_invalid"        // what the node gave is no JSON value
+	CodeOutputInvalid   = "output_invalid"        // what the node gave is no JSON value, or breaks the schema of its type
 	CodeOutputTooLarge  = "output_too_large"      // the output is larger than MaxOutput
 	CodeRunTooLarge     = "run_too_large"         // all outputs together are larger than MaxOutputs
 )

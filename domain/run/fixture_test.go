@@ -45,13 +45,17 @@ func declarations(t tester, text string) node.Declarations {
 }
 
 // registry has the built-in nodes and the custom nodes call, which takes anything,
-// charge, which declares an input and a setting, and approve, which can pause.
+// charge, which declares an input and a setting, approve, which can pause, score, which
+// can pause too and declares an output, and note, of whose output nothing is required.
 func registry(t tester) node.Registry {
 	t.Helper()
 	var custom []*node.Custom
 	for _, d := range []node.CustomDraft{
 		{Type: "call"},
 		{Type: "approve", CanPause: true},
+		{Type: "score", CanPause: true, OutputSchema: declarations(t, `{"score": {"type": "number", "required": true, "max": 100},
+			"label": {"type": "string", "default": "none"}, "reasons": {"type": "array", "items": {"type": "string"}}}`)},
+		{Type: "note", OutputSchema: declarations(t, `{"text": {"type": "string"}}`)},
 		{
 			Type:         "charge",
 			InputSchema:  declarations(t, `{"amount": {"type": "number", "required": true, "min": 1}, "currency": {"type": "string", "default": "EUR"}}`),

@@ -186,6 +186,13 @@ func (m *machine) answer(i int, field string, text json.RawMessage) *domain.Erro
 		}
 		data = tree
 	}
+	if e, calls := m.plan.nodes[i].action.(*effect); calls && e.promises() {
+		fitted, found := e.fit(field, data)
+		if len(found) > 0 {
+			return &domain.Error{Kind: domain.Invalid, Code: CodeInputInvalid, Message: "The answer does not fit the output of the node that waits for it.", Violations: found}
+		}
+		data = fitted
+	}
 	if n.Pause.Kind == PauseEvent {
 		data = map[string]any{"event": n.Pause.Event, "eventData": data}
 	}

@@ -69,6 +69,7 @@ const (
 	ResumeRun       Operation = "resumeRun"
 	StartRun        Operation = "startRun" // by hand
 	ReadRuns        Operation = "readRuns"
+	FollowRun       Operation = "followRun" // as it goes on
 	CancelRun       Operation = "cancelRun"
 	RetryRun        Operation = "retryRun"
 	SimulateVersion Operation = "simulateWorkflowVersion"
@@ -123,6 +124,7 @@ var permissions = []Permission{
 	{ResumeRun, Denied, Allowed},
 	{StartRun, Denied, Allowed},
 	{ReadRuns, Denied, Allowed},
+	{FollowRun, Denied, Allowed},
 	{CancelRun, Denied, Allowed},
 	{RetryRun, Denied, Allowed},
 	{SimulateVersion, Denied, Allowed},

@@ -62,6 +62,28 @@ type Settings struct {
 	Events                []Event               // when not empty, webhookConfig.event must be one of these names
 	CustomNodeEndpoint    string                // URL that runs custom nodes without an endpoint of their own; empty for none
 	Quotas                map[KeyType]Quota     // overrides of [DefaultQuota], set by the operator
+	RunRetentionDays      *int                  // override of [DefaultRunRetentionDays], set by the operator; nil for none
+}
+
+// How many days finished runs are kept (execution rules, "Failure").
+const (
+	DefaultRunRetentionDays = 30
+	MinRunRetentionDays     = 1
+	MaxRunRetentionDays     = 3650
+)
+
+// RunRetention is how long the tenant's finished runs are kept.
+func (s Settings) RunRetention() time.Duration {
+	return time.Duration(s.KeptRunDays()) * 24 * time.Hour
+}
+
+// KeptRunDays is the same in days: the operator's override where there is one, else the
+// default.
+func (s Settings) KeptRunDays() int {
+	if s.RunRetentionDays != nil {
+		return *s.RunRetentionDays
+	}
+	return DefaultRunRetentionDays
 }
 
 // PublicTriggers returns the choice for POST /triggers with a public key.
@@ -91,6 +113,10 @@ func (s Settings) clone() Settings {
 	s.DisabledNodeTypes = slices.Clone(s.DisabledNodeTypes)
 	s.Events = slices.Clone(s.Events)
 	s.Quotas = maps.Clone(s.Quotas)
+	if s.RunRetentionDays != nil {
+		days := *s.RunRetentionDays
+		s.RunRetentionDays = &days
+	}
 	return s
 }
 
@@ -140,6 +166,11 @@ func (s Settings) check(r *domain.Rules, knownNode func(string) bool) {
 		if q, ok := s.Quotas[kt]; ok {
 			q.check(r, domain.Member("limits", string(kt)))
 		}
+	}
+	if days := s.RunRetentionDays; days != nil {
+		const field = "limits.runRetentionDays"
+		r.Check(*days >= MinRunRetentionDays, field, domain.TooSmall, "must be at least %d, not %d", MinRunRetentionDays, *days)
+		r.Check(*days <= MaxRunRetentionDays, field, domain.TooLarge, "must be at most %d, not %d", MaxRunRetentionDays, *days)
 	}
 }
 

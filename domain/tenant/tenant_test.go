@@ -89,6 +89,7 @@ func TestARefusedChangeLeavesTheTenantAsItWas(t *testing.T) {
 		PublicTriggerCreation: "often",
 		Events:                []tenant.Event{{Name: "paid"}, {Name: ""}, {Name: "paid", Label: "a\x00b"}},
 		Quotas:                map[tenant.KeyType]tenant.Quota{tenant.Public: {PerMinute: 0, Concurrent: 2_000_000}},
+		RunRetentionDays:      new(int),
 	}, knows, later)
 	var fields []string
 	for _, v := range violations(t, err, "settings_invalid") {
@@ -98,6 +99,7 @@ func TestARefusedChangeLeavesTheTenantAsItWas(t *testing.T) {
 		"language not_allowed", "publicTriggerCreation not_allowed", "disabledNodeTypes[1] unknown", "disabledNodeTypes[2] duplicate",
 		"events[1].name required", "events[2].label bad_character", "events[2].name duplicate",
 		"limits.public.requestsPerMinute too_small", "limits.public.concurrentRequests too_large",
+		"limits.runRetentionDays too_small",
 	}
 	if diff := cmp.Diff(want, fields); diff != "" {
 		t.Error(diff)
@@ -112,19 +114,22 @@ func TestARefusedChangeLeavesTheTenantAsItWas(t *testing.T) {
 
 func TestSettingsAreNotSharedWithTheirReader(t *testing.T) {
 	ten := someTenant(t)
+	days := 7
 	sent := tenant.Settings{
-		Language: tenant.Spanish, DisabledNodeTypes: []string{"wait"}, Events: []tenant.Event{{Name: "paid"}},
+		RunRetentionDays: &days,
+		Language:         tenant.Spanish, DisabledNodeTypes: []string{"wait"}, Events: []tenant.Event{{Name: "paid"}},
 		Quotas: map[tenant.KeyType]tenant.Quota{tenant.Secret: {PerMinute: 5, Concurrent: 1}},
 	}
 	if err := ten.Configure(sent, func(string) bool { return true }, later); err != nil {
 		t.Fatal(err)
 	}
-	sent.DisabledNodeTypes[0], sent.Events[0].Name = "spoiled", "spoiled"
+	sent.DisabledNodeTypes[0], sent.Events[0].Name, days = "spoiled", "spoiled", 0
 	got := ten.Settings()
+	*got.RunRetentionDays = 0
 	got.Quotas[tenant.Secret] = tenant.Quota{}
 	got.DisabledNodeTypes[0] = "spoiled"
 	s := ten.Settings()
-	if s.DisabledNodeTypes[0] != "wait" || !s.KnowsEvent("paid") || s.KnowsEvent("other") || s.Quota(tenant.Secret).PerMinute != 5 {
+	if s.DisabledNodeTypes[0] != "wait" || !s.KnowsEvent("paid") || s.KnowsEvent("other") || s.Quota(tenant.Secret).PerMinute != 5 || s.RunRetention() != 7*24*time.Hour {
 		t.Errorf("the settings are %+v", s)
 	}
 }

@@ -45,6 +45,8 @@ type TenantPatch struct {
 	Name     *string
 	Language *tenant.Language
 	Quotas   map[tenant.KeyType]QuotaPatch
+
+	RunRetentionDays *int // how many days finished runs are kept
 }
 
 // QuotaPatch overrides parts of a quota; nil leaves a part as it is.

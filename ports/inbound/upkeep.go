@@ -16,4 +16,8 @@ type Upkeep interface {
 	// SweepEvents does the same with outgoing events that are older than event.Retention,
 	// and with their deliveries. What is still to be delivered stays.
 	SweepEvents(ctx context.Context) (removed int, err error)
+
+	// SweepRuns does the same with runs that finished longer ago than their tenant keeps
+	// them, as tenant.Settings.RunRetention says.
+	SweepRuns(ctx context.Context) (removed int, err error)
 }

@@ -55,16 +55,12 @@ type WebhookDeliveries interface {
 // event is handed to each endpoint once, and arrives there at least once unless the
 // endpoint refuses it to the last.
 type Courier interface {
-	// FanOut makes the deliveries of at most limit events that wait, in one unit of work,
-	// and returns of how many.
-	FanOut(ctx context.Context, limit int) (events int, err error)
-
-	// Deliver makes at most limit attempts that are due, at the same time, records them
-	// and returns how many it dealt with. It returns when all have ended, those of a
-	// context that is done meanwhile included.
-	Deliver(ctx context.Context, limit int) (attempted int, err error)
-
-	// Run does both until ctx ends, and then returns once what it sends has ended. It
-	// hands errors to failed, by one goroutine at a time, and goes on.
+	// Run brings events to endpoints until ctx ends, and then returns once what it sends has
+	// ended. It hands errors to failed, by one goroutine at a time, and goes on. One that
+	// is running must not be run again.
 	Run(ctx context.Context, failed func(error))
+
+	// Wake says that there may be an event to tell, or a delivery to send, at once. Run
+	// finds both by itself within a second. It never blocks.
+	Wake()
 }

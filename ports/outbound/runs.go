@@ -40,12 +40,12 @@ type RunRepository interface {
 	// List returns a page of a tenant's runs, to be sorted by createdAt or updatedAt.
 	List(ctx context.Context, owner tenant.ID, f run.Filter, q domain.Query) (domain.Page[run.Summary], error)
 
-	// Record writes a step that a run has made, with its history. It is refused as a
+	// Record writes steps of different runs, each with its history. One is refused as a
 	// Conflict with the code stale_run when the run has made another step since it was
 	// read, or when the lease under which the step was made is not good any more, and as
 	// NotFound with the code run_not_found when there is no such run. After a refusal the
-	// unit does not commit, whatever else it wrote.
-	Record(ctx context.Context, s RunStep) error
+	// unit does not commit, whatever else it wrote. Many steps cost little more than one.
+	Record(ctx context.Context, steps ...RunStep) error
 
 	// Paused returns the paused runs about an entity, those created first first, ties by
 	// id; at most limit. In a unit that writes they are held as by Get.

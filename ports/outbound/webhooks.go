@@ -16,6 +16,7 @@ type WebhookStores struct {
 	Endpoints  EndpointRepository
 	Events     EventRepository
 	Deliveries DeliveryRepository
+	Queue      DeliveryQueue
 }
 
 // EndpointRepository keeps webhook endpoints. Their secrets have to come back, hence
@@ -79,31 +80,68 @@ type DeliveryRepository interface {
 
 	// Update writes what became of a delivery, its lease among it.
 	Update(ctx context.Context, d *event.Delivery) error
+}
 
-	// Claim lends at most limit deliveries to the caller, which is for the gateway itself,
-	// hence not scoped to one tenant. A delivery can be lent when it is pending, its next
-	// attempt is not after now, and it is not leased beyond now. They come in rounds: the
-	// most overdue of each tenant before the second of any, and so on; within a round the
-	// most overdue first, ties by id.
+// DeliveryQueue lends deliveries to those who send them, and takes in what became of
+// them. It is for the gateway itself, hence not scoped to one tenant.
+type DeliveryQueue interface {
+	// Claim lends deliveries of active tenants. A delivery can be lent when it is pending,
+	// its next attempt is not after now, and it is not leased beyond now. The tenants take
+	// turns: the most overdue delivery of each comes before the second of any, those that
+	// are leased to anybody counted in, so that a tenant to whom much is being sent waits
+	// for one to whom little is. Within a turn the most overdue come first, ties by id.
+	// The bounds of [DeliveryClaim] hold whoever claims.
 	//
-	// Of one endpoint at most perEndpoint deliveries are leased beyond now at the same
-	// time, those lent earlier among them, whoever claims. Two units never claim the same
-	// delivery; one that another unit holds is left out without waiting. Claim writes the
-	// lease, until the time given, and leaves the revision as it is: what is recorded
-	// later is fenced by the number of the attempt.
+	// Two units never claim the same delivery; one that another unit holds is left out
+	// without waiting. Claim writes the lease and leaves the revision as it is: what is
+	// recorded later is fenced by the number of the attempt. Units that claim may wait for
+	// one another, so they should do nothing else.
 	Claim(ctx context.Context, c DeliveryClaim) ([]DueDelivery, error)
 
-	// Next returns the earliest time at which a pending delivery is due and not leased; ok
-	// is false when there is none. It does not look at the bound of [DeliveryClaim].
+	// Next returns the earliest time at which a pending delivery of an active tenant is due
+	// and not leased; ok is false when there is none. It does not look at the bounds of
+	// [DeliveryClaim].
 	Next(ctx context.Context) (at time.Time, ok bool, err error)
+
+	// Hold returns deliveries with their endpoints as they are now, and holds all of them
+	// until the unit ends. Deliveries to one endpoint come with the same one. Those that do
+	// not exist any more are left out.
+	Hold(ctx context.Context, of []DeliveryKey) ([]HeldDelivery, error)
+
+	// Record writes what became of deliveries and endpoints that the unit holds, as Update
+	// would.
+	Record(ctx context.Context, deliveries []*event.Delivery, endpoints []*event.Endpoint) error
 }
 
 // DeliveryClaim says what is to be lent, and for how long.
 type DeliveryClaim struct {
-	Now         time.Time
-	Until       time.Time // the end of the leases, after Now
-	Limit       int
-	PerEndpoint int // how many of one endpoint may be leased at the same time
+	Now   time.Time
+	Until time.Time // the end of the leases, after Now
+	Limit int       // how many are lent at most
+
+	// Spare is how many of the limit are kept for tenants to whom nothing is leased: no
+	// second delivery of a tenant gets one of those.
+	Spare int
+
+	// Failing is how many of those lent may go to endpoints that fail: active ones with an
+	// event.Endpoint.FailingSince.
+	Failing int
+
+	PerTenant   int // how many of one tenant may be leased at the same time
+	PerEndpoint int // how many of one endpoint may; of one that fails it is one
+}
+
+// DeliveryKey names a delivery.
+type DeliveryKey struct {
+	Tenant   tenant.ID
+	Endpoint event.EndpointID // to which it goes
+	Delivery event.DeliveryID
+}
+
+// HeldDelivery is a delivery that a unit holds.
+type HeldDelivery struct {
+	Delivery *event.Delivery
+	Endpoint *event.Endpoint
 }
 
 // DueDelivery is a delivery that was lent, with all that it takes to send it.
@@ -126,6 +164,7 @@ type Sender interface {
 
 // SignedMessage is what is sent to an endpoint.
 type SignedMessage struct {
+	Tenant    tenant.ID // who has the endpoint; it is not sent
 	URL       string
 	Signature domain.Signature
 	Body      []byte // JSON; exactly these bytes are signed

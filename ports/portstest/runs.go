@@ -24,10 +24,12 @@ import (
 func RunStores(t *testing.T, open OpenStore) {
 	t.Run("Starts", func(t *testing.T) { RunStarts(t, open) })
 	t.Run("Steps", func(t *testing.T) { RunSteps(t, open) })
+	t.Run("StepsTogether", func(t *testing.T) { RunStepsTogether(t, open) })
 	t.Run("Lists", func(t *testing.T) { RunLists(t, open) })
 	t.Run("Queue", func(t *testing.T) { RunQueue(t, open) })
 	t.Run("Turns", func(t *testing.T) { RunTurns(t, open) })
 	t.Run("Overview", func(t *testing.T) { RunOverview(t, open) })
+	t.Run("Questions", func(t *testing.T) { RunQuestions(t, open) })
 }
 
 // runState is a run with every member filled in.

@@ -17,13 +17,14 @@ import (
 func TenantRepository(t *testing.T, open OpenStore) {
 	cases(t, open, map[string]func(f fixture){
 		"every field comes back": func(f fixture) {
+			days := 7
 			want := tenant.State{
 				ID: tenant.ID(newID("tenant")), Name: "Café \"<&>' 漢", Status: tenant.Suspended,
 				Settings: tenant.Settings{
 					Language: tenant.BrazilianPortuguese, DisabledNodeTypes: []string{"wait", "input"},
 					PublicTriggerCreation: tenant.PublicTriggersLimited, CustomNodeEndpoint: "https://nodes.example/run",
 					Events: []tenant.Event{{Name: "order.paid", Label: "Paid"}, {Name: "x"}},
-					Quotas: map[tenant.KeyType]tenant.Quota{tenant.Public: {PerMinute: 7, Concurrent: 3}},
+					Quotas: map[tenant.KeyType]tenant.Quota{tenant.Public: {PerMinute: 7, Concurrent: 3}}, RunRetentionDays: &days,
 				},
 				CreatedAt: noon, UpdatedAt: noon.Add(time.Minute), Revision: 1,
 			}

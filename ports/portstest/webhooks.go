@@ -17,50 +17,43 @@ import (
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
-// OpenWebhooks opens an empty store as [OpenStore] does, and says how to find the
-// repositories of outgoing events in its units.
-type OpenWebhooks func(t *testing.T) (outbound.UnitOfWork, func(outbound.Stores) outbound.WebhookStores)
-
 // WebhookStores runs the suites of the repositories of outgoing events.
-func WebhookStores(t *testing.T, open OpenWebhooks) {
+func WebhookStores(t *testing.T, open OpenStore) {
 	t.Run("Endpoints", func(t *testing.T) { EndpointRepository(t, open) })
 	t.Run("Events", func(t *testing.T) { EventRepository(t, open) })
 	t.Run("Deliveries", func(t *testing.T) { DeliveryRepository(t, open) })
 	t.Run("Claims", func(t *testing.T) { DeliveryClaims(t, open) })
+	t.Run("Bounds", func(t *testing.T) { DeliveryBounds(t, open) })
+	t.Run("Records", func(t *testing.T) { DeliveryRecords(t, open) })
 }
 
-// webhooks is a fixture that finds the repositories of outgoing events.
-type webhooks struct {
-	fixture
-	of func(outbound.Stores) outbound.WebhookStores
-}
+// webhooks is a fixture that speaks of outgoing events.
+type webhooks struct{ fixture }
 
 // webhookCases runs each claim against a store of its own.
-func webhookCases(t *testing.T, open OpenWebhooks, claims map[string]func(f webhooks)) {
+func webhookCases(t *testing.T, open OpenStore, claims map[string]func(f webhooks)) {
 	t.Helper()
+	all := make(map[string]func(f fixture), len(claims))
 	for claim, check := range claims {
-		t.Run(claim, func(t *testing.T) {
-			t.Parallel()
-			work, of := open(t)
-			check(webhooks{fixture{t, work}, of})
-		})
+		all[claim] = func(f fixture) { check(webhooks{f}) }
 	}
+	cases(t, open, all)
 }
 
 // put runs fn in a unit that must commit.
 func (f webhooks) put(fn func(ctx context.Context, st outbound.WebhookStores) error) {
 	f.Helper()
-	f.write(func(ctx context.Context, st outbound.Stores) error { return fn(ctx, f.of(st)) })
+	f.write(func(ctx context.Context, st outbound.Stores) error { return fn(ctx, st.Webhooks) })
 }
 
 // try runs fn in a unit and returns its error.
 func (f webhooks) try(fn func(ctx context.Context, st outbound.WebhookStores) error) error {
-	return f.work.Do(f.Context(), func(ctx context.Context, st outbound.Stores) error { return fn(ctx, f.of(st)) })
+	return f.work.Do(f.Context(), func(ctx context.Context, st outbound.Stores) error { return fn(ctx, st.Webhooks) })
 }
 
 // look runs fn in a view and returns its error.
 func (f webhooks) look(fn func(ctx context.Context, st outbound.WebhookStores) error) error {
-	return f.work.View(f.Context(), func(ctx context.Context, st outbound.Stores) error { return fn(ctx, f.of(st)) })
+	return f.work.View(f.Context(), func(ctx context.Context, st outbound.Stores) error { return fn(ctx, st.Webhooks) })
 }
 
 // secretOf makes a secret of 32 bytes that begins with the text.
@@ -116,7 +109,7 @@ func (f webhooks) sameState(want, got any) {
 func errorOf[T any](_ T, err error) error { return err }
 
 // EndpointRepository is the contract of outbound.EndpointRepository.
-func EndpointRepository(t *testing.T, open OpenWebhooks) {
+func EndpointRepository(t *testing.T, open OpenStore) {
 	webhookCases(t, open, map[string]func(f webhooks){
 		"every field comes back, and so do those that are absent": func(f webhooks) {
 			full := event.RestoreEndpoint(endpointState(f.tenant().ID()))

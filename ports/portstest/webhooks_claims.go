@@ -22,18 +22,23 @@ func due(to *event.Endpoint, e *event.Event, seconds int) event.DeliveryState {
 }
 
 // claim lends deliveries for a minute, some seconds after noon.
-func (f webhooks) claim(seconds, limit, perEndpoint int) (lent []outbound.DueDelivery) {
+func (f webhooks) claim(seconds, limit, perEndpoint int, change ...func(*outbound.DeliveryClaim)) (lent []outbound.DueDelivery) {
 	f.Helper()
 	f.put(func(ctx context.Context, st outbound.WebhookStores) (err error) {
-		lent, err = st.Deliveries.Claim(ctx, claimAt(seconds, limit, perEndpoint))
+		lent, err = st.Queue.Claim(ctx, claimAt(seconds, limit, perEndpoint, change...))
 		return err
 	})
 	return lent
 }
 
-func claimAt(seconds, limit, perEndpoint int) outbound.DeliveryClaim {
+// claimAt is a claim without any bound but those given, unless change says otherwise.
+func claimAt(seconds, limit, perEndpoint int, change ...func(*outbound.DeliveryClaim)) outbound.DeliveryClaim {
 	now := noon.Add(time.Duration(seconds) * time.Second)
-	return outbound.DeliveryClaim{Now: now, Until: now.Add(time.Minute), Limit: limit, PerEndpoint: perEndpoint}
+	c := outbound.DeliveryClaim{Now: now, Until: now.Add(time.Minute), Limit: limit, Failing: limit, PerTenant: 1000, PerEndpoint: perEndpoint}
+	for _, set := range change {
+		set(&c)
+	}
+	return c
 }
 
 // claims checks which deliveries are lent, and in which order.
@@ -52,11 +57,27 @@ func (f webhooks) claims(step string, seconds, limit, perEndpoint int, want ...e
 	}
 }
 
+// lends claims nine deliveries ten seconds after noon under bounds, and checks which.
+func (f webhooks) lends(step string, change func(*outbound.DeliveryClaim), want ...event.DeliveryState) {
+	f.Helper()
+	var wanted, got []event.DeliveryID
+	for _, s := range want {
+		wanted = append(wanted, s.ID)
+	}
+	for _, d := range f.claim(10, 9, 9, change) {
+		got = append(got, d.Delivery.ID())
+	}
+	f.sameState(wanted, got)
+	if f.Failed() {
+		f.Fatal(step)
+	}
+}
+
 // next checks when a delivery is due; a negative number of seconds is never.
 func (f webhooks) next(step string, seconds int) {
 	f.Helper()
 	err := f.look(func(ctx context.Context, st outbound.WebhookStores) error {
-		at, ok, err := st.Deliveries.Next(ctx)
+		at, ok, err := st.Queue.Next(ctx)
 		if want := noon.Add(time.Duration(seconds) * time.Second); ok != (seconds >= 0) || ok && !at.Equal(want) {
 			f.Errorf("%s: the next is at %s (%v), not %s", step, at, ok, want)
 		}
@@ -67,8 +88,8 @@ func (f webhooks) next(step string, seconds int) {
 	}
 }
 
-// DeliveryClaims is the contract of outbound.DeliveryRepository for lending deliveries.
-func DeliveryClaims(t *testing.T, open OpenWebhooks) {
+// DeliveryClaims is the contract of outbound.DeliveryQueue for lending deliveries one at a time.
+func DeliveryClaims(t *testing.T, open OpenStore) {
 	webhookCases(t, open, map[string]func(f webhooks){
 		"what is lent comes with its endpoint and its event, and its lease is written": func(f webhooks) {
 			owner := f.tenant().ID()
@@ -116,34 +137,12 @@ func DeliveryClaims(t *testing.T, open OpenWebhooks) {
 			f.insert(d)
 			f.claims("due", 0, 9, 9, d)
 		},
-		"the tenants take turns": func(f webhooks) {
-			flood, modest := f.tenant().ID(), f.tenant().ID()
-			e, other := f.event(flood), f.event(modest)
-			x, y, z := f.endpoint(flood), f.endpoint(flood), f.endpoint(modest)
-			x1, x2, y1 := due(x, e, 1), due(x, e, 2), due(y, e, 3)
-			z1, z2 := due(z, other, 5), due(z, other, 6)
-			f.insert(x1, x2, y1, z1, z2)
-			f.claims("three of them", 9, 3, 9, x1, z1, x2)
-			f.claims("the others", 9, 9, 9, y1, z2)
-		},
-		"an endpoint gets no more than its bound at the same time": func(f webhooks) {
-			owner := f.tenant().ID()
-			x, y, e := f.endpoint(owner), f.endpoint(owner), f.event(owner)
-			x1, x2, x3, x4, y1 := due(x, e, 1), due(x, e, 2), due(x, e, 3), due(x, e, 4), due(y, e, 5)
-			f.insert(x1, x2, x3, x4, y1)
-			f.claims("the bound is not yet reached", 1, 9, 2, x1)
-			f.claims("one place is left", 9, 9, 2, x2, y1)
-			f.claims("no place is left", 9, 9, 2)
-			f.settle(x1)
-			f.claims("one has ended", 9, 9, 2, x3)
-			f.claims("the leases have ended", 69, 9, 2, x2, x3, y1)
-		},
 		"a unit that fails lends nothing": func(f webhooks) {
 			owner := f.tenant().ID()
 			d := due(f.endpoint(owner), f.event(owner), 0)
 			f.insert(d)
 			err := f.try(func(ctx context.Context, st outbound.WebhookStores) error {
-				lent, err := st.Deliveries.Claim(ctx, claimAt(0, 9, 9))
+				lent, err := st.Queue.Claim(ctx, claimAt(0, 9, 9))
 				if len(lent) != 1 {
 					f.Errorf("%d were lent", len(lent))
 				}

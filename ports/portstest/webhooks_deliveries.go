@@ -59,7 +59,7 @@ func (f webhooks) getDelivery(owner tenant.ID, id event.DeliveryID) (d *event.De
 
 // DeliveryRepository is the contract of outbound.DeliveryRepository, except that of
 // claiming.
-func DeliveryRepository(t *testing.T, open OpenWebhooks) {
+func DeliveryRepository(t *testing.T, open OpenStore) {
 	webhookCases(t, open, map[string]func(f webhooks){
 		"every field comes back, and so do those that are absent": func(f webhooks) {
 			owner := f.tenant().ID()

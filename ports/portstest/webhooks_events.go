@@ -67,7 +67,7 @@ func idsOf(all []*event.Event) (ids []event.ID) {
 }
 
 // EventRepository is the contract of outbound.EventRepository.
-func EventRepository(t *testing.T, open OpenWebhooks) {
+func EventRepository(t *testing.T, open OpenStore) {
 	webhookCases(t, open, map[string]func(f webhooks){
 		"every field comes back, the data byte for byte, also of those that wait": func(f webhooks) {
 			want := newEvent(f.tenant().ID(), 1)

@@ -33,12 +33,13 @@ const (
 )
 
 var dialect = sqlstore.Dialect{
-	ForUpdate:    " FOR NO KEY UPDATE", // leaves those alone who only refer to the record
-	ClaimRows:    " FOR UPDATE SKIP LOCKED",
-	KeepTriggers: " FOR KEY SHARE OF t SKIP LOCKED",
-	KeepVersions: " FOR KEY SHARE OF v",
-	AmongFirst:   func(subquery string) string { return "= ANY (ARRAY(" + subquery + "))" },
-	HoldEndpoint: "pg_try_advisory_xact_lock(hashtextextended(tenant_id || '/' || endpoint_id, 1))", // seeded apart from the other locks
+	ForUpdate:       " FOR NO KEY UPDATE", // leaves those alone who only refer to the record
+	ClaimRows:       " FOR UPDATE SKIP LOCKED",
+	KeepTriggers:    " FOR KEY SHARE OF t SKIP LOCKED",
+	KeepVersions:    " FOR KEY SHARE OF v",
+	AmongFirst:      func(subquery string) string { return "= ANY (ARRAY(" + subquery + "))" },
+	ClaimDeliveries: claimDeliveries,
+	ByIndex:         byIndex,
 	Rows: func(columns ...sqlstore.Column) string {
 		defined := make([]string, len(columns))
 		for i, c := range columns {

@@ -57,13 +57,11 @@ func TestStores(t *testing.T) {
 }
 
 func TestWebhookStores(t *testing.T) {
-	portstest.WebhookStores(t, func(t *testing.T) (outbound.UnitOfWork, func(outbound.Stores) outbound.WebhookStores) {
+	portstest.WebhookStores(t, func(t *testing.T) outbound.UnitOfWork {
 		store, _ := migrated(t)
-		return store, webhooksOf
+		return store
 	})
 }
-
-func webhooksOf(st outbound.Stores) outbound.WebhookStores { return st.Webhooks }
 
 func TestSeveralProcessesMayMigrateAtOnce(t *testing.T) {
 	address := pgtest.Start(t).Database(t)

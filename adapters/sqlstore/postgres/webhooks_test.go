@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"testing"
 	"time"
@@ -14,10 +15,10 @@ import (
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
-// A unit that claims does not see the leases of one that has not ended yet, hence leaves
-// the endpoint alone: else it would lend what became due meanwhile on top of them.
+// A unit that claims does not see the leases of one that has not ended yet, hence waits
+// for it: else it would lend what became due meanwhile on top of them.
 func TestTheBoundOfAnEndpointHoldsAgainstAClaimThatHasNotEnded(t *testing.T) {
-	store, _ := migrated(t)
+	store, address := migrated(t)
 	endpoints := make(map[event.EndpointID]*event.Endpoint)
 	happened, err := event.New("evt_1", owner, "", event.RunFailed, domain.Document{}, noon)
 	if err != nil {
@@ -41,14 +42,17 @@ func TestTheBoundOfAnEndpointHoldsAgainstAClaimThatHasNotEnded(t *testing.T) {
 		t.Fatal(err)
 	}
 	claim := func(ctx context.Context, st outbound.Stores) (ids []event.DeliveryID, err error) {
-		lent, err := st.Webhooks.Deliveries.Claim(ctx, outbound.DeliveryClaim{
-			Now: noon.Add(time.Second), Until: noon.Add(time.Minute), Limit: 9, PerEndpoint: 1,
+		lent, err := st.Webhooks.Queue.Claim(ctx, outbound.DeliveryClaim{
+			Now: noon.Add(time.Second), Until: noon.Add(time.Minute), Limit: 9, PerTenant: 9, PerEndpoint: 1,
 		})
 		for _, d := range lent {
 			ids = append(ids, d.Delivery.ID())
 		}
 		return ids, err
 	}
+	var second []event.DeliveryID
+	var errSecond error
+	ended := make(chan struct{})
 	err = within(t, store, func(ctx context.Context, st outbound.Stores) error {
 		first, err := claim(ctx, st)
 		if diff := cmp.Diff([]event.DeliveryID{"msg_1"}, first); err != nil || diff != "" {
@@ -60,15 +64,44 @@ func TestTheBoundOfAnEndpointHoldsAgainstAClaimThatHasNotEnded(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		return within(t, store, func(ctx context.Context, st outbound.Stores) error {
-			second, err := claim(ctx, st)
-			if diff := cmp.Diff([]event.DeliveryID{"msg_3"}, second); diff != "" {
-				t.Errorf("claimed meanwhile: %s", diff)
-			}
-			return err
-		})
+		go func() {
+			defer close(ended)
+			errSecond = store.Do(t.Context(), func(ctx context.Context, st outbound.Stores) (err error) {
+				second, err = claim(ctx, st)
+				return err
+			})
+		}()
+		return waitsForALock(t, address, ended)
 	})
-	if err != nil {
+	<-ended
+	if err := errors.Join(err, errSecond); err != nil {
 		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]event.DeliveryID{"msg_3"}, second); diff != "" {
+		t.Errorf("claimed meanwhile: %s", diff)
+	}
+}
+
+// waitsForALock returns when some unit waits for a lock of the gateway's own, or with an
+// error when the unit has ended instead.
+func waitsForALock(t *testing.T, address string, ended <-chan struct{}) error {
+	t.Helper()
+	db, err := sql.Open("postgres", address)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = db.Close() }()
+	for {
+		select {
+		case <-ended:
+			return errors.New("the second unit did not wait for the first")
+		default:
+		}
+		var waiting int
+		err := db.QueryRowContext(t.Context(), `SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted
+			AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`).Scan(&waiting)
+		if err != nil || waiting > 0 {
+			return err
+		}
 	}
 }

@@ -38,7 +38,5 @@ func TestStores(t *testing.T) {
 }
 
 func TestWebhookStores(t *testing.T) {
-	portstest.WebhookStores(t, func(t *testing.T) (outbound.UnitOfWork, func(outbound.Stores) outbound.WebhookStores) {
-		return open(t), func(st outbound.Stores) outbound.WebhookStores { return st.Webhooks }
-	})
+	portstest.WebhookStores(t, func(t *testing.T) outbound.UnitOfWork { return open(t) })
 }

@@ -23,7 +23,7 @@ const (
 // Restart stops the server, leaves it down for a while, starts it on the same cluster
 // and waits until it answers. It is not to be called by two goroutines at a time.
 func (in *Instance) Restart(ctx context.Context, how Stopping, down time.Duration) error {
-	var sig os.Signal = os.Interrupt
+	sig := os.Interrupt
 	if how == Immediate {
 		sig = syscall.SIGQUIT
 	}

@@ -1,0 +1,216 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"net/http"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/sluicehq/sluice/adapters/httpapi/jsonread"
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/run"
+	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/domain/trigger"
+	"github.com/sluicehq/sluice/domain/workflow"
+)
+
+// readCall reads what every call that starts a run may bring. What is wrong with the
+// types goes into the call, to be reported with the rest.
+func readCall(body jsonread.Object, r *domain.Rules) run.Call {
+	return run.Call{
+		EventData: optionalJSON(body, "eventData"),
+		Entity:    body.OptionalString("entityId", r),
+		DedupeKey: body.OptionalString("dedupeKey", r),
+	}
+}
+
+// optionalJSON returns a member of any type as it was sent, nil when it is absent.
+func optionalJSON(body jsonread.Object, name string) json.RawMessage {
+	value, ok := body.Get(name)
+	if !ok {
+		return nil
+	}
+	return json.RawMessage(value.Text())
+}
+
+func readEventCall(body jsonread.Object, r *domain.Rules) run.EventCall {
+	c := run.EventCall{Call: readCall(body, r)}
+	c.Event, _ = body.String("event", r)
+	if sub := body.OptionalString("subTenantId", r); sub != nil {
+		id := tenant.SubTenantID(*sub)
+		c.SubTenant = &id
+	}
+	return c
+}
+
+// firedBody is what a webhook call is answered with.
+type firedBody struct {
+	DedupeKey string `json:"dedupeKey"`
+	RunID     string `json:"runId"`
+}
+
+func renderFired(f run.Fired) any { return firedBody{DedupeKey: f.DedupeKey, RunID: string(f.Run)} }
+
+// callTrigger answers POST /triggers/{id}/webhook.
+func (a *API) callTrigger(c *gin.Context, who tenant.Caller) error {
+	body, err := a.readBody(c)
+	if err != nil {
+		return err
+	}
+	var r domain.Rules
+	call := readCall(body, &r)
+	call.Malformed = r.Violations()
+	id := pathID[trigger.ID](c, "id", trigger.IDPrefix)
+	return execute(a, c, who, body, command[run.Fired]{
+		status: http.StatusOK, render: renderFired,
+		run: func(once domain.Once) (run.Fired, error) {
+			return a.ports.Firing.Call(c.Request.Context(), who, once, id, call)
+		},
+	})
+}
+
+// firedTriggerBody is a trigger that an event fired.
+type firedTriggerBody struct {
+	TriggerID string `json:"triggerId"`
+	DedupeKey string `json:"dedupeKey"`
+	RunID     string `json:"runId"`
+}
+
+func renderFiredTriggers(fired []run.Fired) []firedTriggerBody {
+	all := make([]firedTriggerBody, len(fired))
+	for i, f := range fired {
+		all[i] = firedTriggerBody{TriggerID: string(f.Trigger), DedupeKey: f.DedupeKey, RunID: string(f.Run)}
+	}
+	return all
+}
+
+// byEventBody lists the triggers that an event fired.
+type byEventBody struct {
+	Total    int                `json:"total"`
+	Triggers []firedTriggerBody `json:"triggers"`
+}
+
+// fireByEvent answers POST /triggers/webhook/by-event.
+func (a *API) fireByEvent(c *gin.Context, who tenant.Caller) error {
+	body, err := a.readBody(c)
+	if err != nil {
+		return err
+	}
+	var r domain.Rules
+	call := readEventCall(body, &r)
+	call.Malformed = r.Violations()
+	return execute(a, c, who, body, command[[]run.Fired]{
+		status: http.StatusOK,
+		render: func(fired []run.Fired) any {
+			return byEventBody{Total: len(fired), Triggers: renderFiredTriggers(fired)}
+		},
+		run: func(once domain.Once) ([]run.Fired, error) {
+			return a.ports.Firing.ByEvent(c.Request.Context(), who, once, call)
+		},
+	})
+}
+
+// ingestedBody says what became of an event.
+type ingestedBody struct {
+	Resumed   []resumedBody      `json:"resumed"`
+	Triggered []firedTriggerBody `json:"triggered"`
+	Skipped   []skipBody         `json:"skipped"`
+}
+
+type resumedBody struct {
+	RunID             string `json:"runId"`
+	EntityID          string `json:"entityId"`
+	WorkflowVersionID string `json:"workflowVersionId"`
+}
+
+type skipBody struct {
+	RunID  string `json:"runId,omitempty"`
+	Reason string `json:"reason"`
+}
+
+func renderIngested(in run.Ingested) any {
+	body := ingestedBody{Resumed: []resumedBody{}, Triggered: renderFiredTriggers(in.Triggered), Skipped: []skipBody{}}
+	for _, r := range in.Resumed {
+		body.Resumed = append(body.Resumed, resumedBody{RunID: string(r.Run), EntityID: r.Entity, WorkflowVersionID: string(r.Version)})
+	}
+	for _, s := range in.Skipped {
+		body.Skipped = append(body.Skipped, skipBody{RunID: string(s.Run), Reason: s.Reason})
+	}
+	return body
+}
+
+// ingestEvent answers POST /triggers/ingest.
+func (a *API) ingestEvent(c *gin.Context, who tenant.Caller) error {
+	body, err := a.readBody(c)
+	if err != nil {
+		return err
+	}
+	var r domain.Rules
+	call := run.IngestCall{EventCall: readEventCall(body, &r), Options: readResumeOptions(body, &r)}
+	call.Malformed = r.Violations()
+	return execute(a, c, who, body, command[run.Ingested]{
+		status: http.StatusOK, render: renderIngested,
+		run: func(once domain.Once) (run.Ingested, error) {
+			return a.ports.Firing.Ingest(c.Request.Context(), who, once, call)
+		},
+	})
+}
+
+func readResumeOptions(body jsonread.Object, r *domain.Rules) (o run.ResumeOptions) {
+	options, _ := body.OptionalObject("resumeOptions", r)
+	o.All, _ = options.Bool("resumeAll", r)
+	runs, _ := options.OptionalArray("runIds", r)
+	for _, id := range runs.Strings(r) {
+		o.Runs = append(o.Runs, run.ID(id))
+	}
+	versions, _ := options.OptionalArray("workflowVersionIds", r)
+	for _, id := range versions.Strings(r) {
+		o.Versions = append(o.Versions, workflow.VersionID(id))
+	}
+	return o
+}
+
+// resumeRun answers POST /triggers/resume.
+func (a *API) resumeRun(c *gin.Context, who tenant.Caller) error {
+	body, err := a.readBody(c)
+	if err != nil {
+		return err
+	}
+	var r domain.Rules
+	id, _ := body.String("runId", &r)
+	token, _ := body.String("resumeToken", &r)
+	call := run.ResumeCall{Run: run.ID(id), Token: token, Input: optionalJSON(body, "input"), Malformed: r.Violations()}
+	return execute(a, c, who, body, command[nothing]{
+		status: http.StatusNoContent, render: func(nothing) any { return nothing{} },
+		run: func(once domain.Once) (nothing, error) {
+			return nothing{}, a.ports.Firing.Resume(c.Request.Context(), who, once, call)
+		},
+		record: func(any) any { return nothing{} },
+	})
+}
+
+// nothing is the result of a command that has none.
+type nothing struct{}
+
+// startRun answers POST /workflows/{id}/runs.
+func (a *API) startRun(c *gin.Context, who tenant.Caller) error {
+	body, err := a.readBody(c)
+	if err != nil {
+		return err
+	}
+	var r domain.Rules
+	call := run.ManualCall{Call: readCall(body, &r)}
+	if version := body.OptionalString("workflowVersionId", &r); version != nil {
+		if call.Version = knownID[workflow.VersionID](*version, workflow.VersionIDPrefix); call.Version == "" {
+			call.Version = noVersion
+		}
+	}
+	call.Malformed = r.Violations()
+	id := pathID[workflow.ID](c, "id", workflow.IDPrefix)
+	return execute(a, c, who, body, command[*run.Run]{
+		status: http.StatusCreated, render: func(r *run.Run) any { return renderRun(shown(r)) },
+		run: func(once domain.Once) (*run.Run, error) {
+			return a.ports.Firing.Start(c.Request.Context(), who, once, id, call)
+		},
+	})
+}

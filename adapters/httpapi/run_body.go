@@ -1,0 +1,140 @@
+package httpapi
+
+import (
+	"encoding/json"
+
+	"github.com/sluicehq/sluice/domain/run"
+	"github.com/sluicehq/sluice/ports/inbound"
+)
+
+// runSummaryBody is a run as lists show it.
+type runSummaryBody struct {
+	ID                string       `json:"id"`
+	TenantID          string       `json:"tenantId"`
+	SubTenantID       string       `json:"subTenantId,omitempty"`
+	WorkflowID        string       `json:"workflowId"`
+	WorkflowVersionID string       `json:"workflowVersionId"`
+	TriggerID         string       `json:"triggerId,omitempty"`
+	EntityID          string       `json:"entityId"`
+	DedupeKey         string       `json:"dedupeKey,omitempty"`
+	Cause             string       `json:"cause"`
+	Status            string       `json:"status"`
+	Error             *failureBody `json:"error,omitempty"`
+	Seq               int64        `json:"seq"`
+	CreatedAt         string       `json:"createdAt"`
+	UpdatedAt         string       `json:"updatedAt"`
+	StartedAt         string       `json:"startedAt,omitempty"`
+	FinishedAt        string       `json:"finishedAt,omitempty"`
+}
+
+// failureBody says why a node or a run failed.
+type failureBody struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+	NodeID  string `json:"nodeId,omitempty"`
+}
+
+func renderFailure(f *run.Failure) *failureBody {
+	if f == nil {
+		return nil
+	}
+	return &failureBody{Code: f.Code, Message: f.Message, NodeID: string(f.Node)}
+}
+
+func renderSummary(s run.Summary) any {
+	return runSummaryBody{
+		ID: string(s.ID), TenantID: string(s.Tenant), SubTenantID: string(s.SubTenant), WorkflowID: string(s.Workflow),
+		WorkflowVersionID: string(s.Version), TriggerID: string(s.Trigger), EntityID: s.Entity, DedupeKey: s.DedupeKey,
+		Cause: string(s.Cause), Status: string(s.Status), Error: renderFailure(s.Failure), Seq: s.Seq,
+		CreatedAt: timestamp(s.CreatedAt), UpdatedAt: timestamp(s.UpdatedAt),
+		StartedAt: optionalTimestamp(s.StartedAt), FinishedAt: optionalTimestamp(s.FinishedAt),
+	}
+}
+
+// runBody is a whole run.
+type runBody struct {
+	runSummaryBody
+	Retries int             `json:"retries"`
+	Context json.RawMessage `json:"context"`
+	Nodes   []runNodeBody   `json:"nodes"`
+}
+
+// runNodeBody is what became of one node.
+type runNodeBody struct {
+	NodeID      string          `json:"nodeId"`
+	Status      string          `json:"status"`
+	Attempts    int             `json:"attempts"`
+	Branch      string          `json:"branch,omitempty"`
+	Input       json.RawMessage `json:"input,omitempty"` // in simulations
+	Output      json.RawMessage `json:"output,omitempty"`
+	Error       *failureBody    `json:"error,omitempty"`
+	IsHandled   bool            `json:"isHandled,omitempty"`
+	StartedAt   string          `json:"startedAt,omitempty"`
+	FinishedAt  string          `json:"finishedAt,omitempty"`
+	NextAttempt string          `json:"nextAttemptAt,omitempty"`
+	Waiting     *waitingBody    `json:"waiting,omitempty"`
+}
+
+// waitingBody is what a paused node waits for.
+type waitingBody struct {
+	Kind        string `json:"kind"`
+	Event       string `json:"event,omitempty"`
+	Since       string `json:"since"`
+	Until       string `json:"until,omitempty"`
+	ResumeToken string `json:"resumeToken,omitempty"`
+}
+
+func renderRun(s inbound.ShownRun) any {
+	r := s.Run
+	return runBody{
+		runSummaryBody: runSummaryBody{
+			ID: string(r.ID()), TenantID: string(r.Tenant()), SubTenantID: string(r.SubTenant()), WorkflowID: string(r.Workflow()),
+			WorkflowVersionID: string(r.Version()), TriggerID: string(r.Trigger()), EntityID: r.Entity(), DedupeKey: r.DedupeKey(),
+			Cause: string(r.Cause()), Status: string(r.Status()), Error: renderFailure(r.Failure()), Seq: r.Seq(),
+			CreatedAt: timestamp(r.CreatedAt()), UpdatedAt: timestamp(r.UpdatedAt()),
+			StartedAt: optionalTimestamp(r.StartedAt()), FinishedAt: optionalTimestamp(r.FinishedAt()),
+		},
+		Retries: r.Retries(), Context: r.Context(), Nodes: renderRunNodes(s),
+	}
+}
+
+func renderRunNodes(s inbound.ShownRun) []runNodeBody {
+	all := []runNodeBody{}
+	for _, n := range s.Run.Nodes() {
+		body := runNodeBody{
+			NodeID: string(n.ID), Status: string(n.Status), Attempts: n.Attempts, Branch: n.Branch,
+			Error: renderFailure(n.Failure), IsHandled: n.Handled,
+			StartedAt: optionalTimestamp(n.StartedAt), FinishedAt: optionalTimestamp(n.FinishedAt), NextAttempt: optionalTimestamp(n.RetryAt),
+		}
+		if output, ok := s.Run.Output(n.ID); ok {
+			body.Output = output
+		}
+		if p := n.Pause; p != nil && n.Status == run.NodeWaiting {
+			body.Waiting = &waitingBody{
+				Kind: string(p.Kind), Event: p.Event, Since: timestamp(p.Since), Until: optionalTimestamp(p.Until), ResumeToken: s.Tokens[n.ID],
+			}
+		}
+		all = append(all, body)
+	}
+	return all
+}
+
+// entryBody is one line of a run's history.
+type entryBody struct {
+	Seq     int64  `json:"seq"`
+	Type    string `json:"type"`
+	At      string `json:"at"`
+	NodeID  string `json:"nodeId,omitempty"`
+	Attempt int    `json:"attempt,omitempty"`
+	Branch  string `json:"branch,omitempty"`
+	Code    string `json:"code,omitempty"`
+	Message string `json:"message,omitempty"`
+	Until   string `json:"until,omitempty"`
+}
+
+func renderEntry(e run.Entry) entryBody {
+	return entryBody{
+		Seq: e.Seq, Type: string(e.Type), At: timestamp(e.At), NodeID: string(e.Node), Attempt: e.Attempt,
+		Branch: e.Branch, Code: e.Code, Message: e.Message, Until: optionalTimestamp(e.Until),
+	}
+}

@@ -1,0 +1,110 @@
+package httpapi
+
+import (
+	"net/http"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/run"
+	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/domain/trigger"
+	"github.com/sluicehq/sluice/domain/workflow"
+	"github.com/sluicehq/sluice/ports/inbound"
+)
+
+func runID(c *gin.Context) run.ID { return pathID[run.ID](c, "id", run.IDPrefix) }
+
+// shown is a run of which no resume token is to be shown.
+func shown(r *run.Run) inbound.ShownRun { return inbound.ShownRun{Run: r} }
+
+// The identifiers that nothing has, for filters that are spelled wrong.
+const (
+	noWorkflow = workflow.ID("none")
+	noTrigger  = trigger.ID("none")
+)
+
+// listRuns answers GET /runs.
+func (a *API) listRuns(c *gin.Context, who tenant.Caller) error {
+	l, err := readList(c, run.SortFields()...)
+	if err != nil {
+		return err
+	}
+	status, _ := l.query.OneOf("status", texts(run.Statuses()), &l.rules)
+	f := run.Filter{
+		Status: run.Status(status), SubTenant: l.subTenant(), From: l.time("from"), To: l.time("to"),
+		Workflow: filterID(l, "workflowId", workflow.IDPrefix, noWorkflow),
+		Version:  filterID(l, "workflowVersionId", workflow.VersionIDPrefix, noVersion),
+		Trigger:  filterID(l, "triggerId", trigger.IDPrefix, noTrigger),
+	}
+	if entity, asked := l.query.String("entityId", &l.rules); asked {
+		f.Entity = &entity
+	}
+	if err := l.err(); err != nil {
+		return err
+	}
+	found, err := a.ports.Runs.List(c.Request.Context(), who, f, l.wanted())
+	if err != nil {
+		return err
+	}
+	return answerList(c, l, found, renderSummary)
+}
+
+// filterID reads a filter that is an identifier: empty when it is absent, none when it
+// is spelled wrong.
+func filterID[T ~string](l *listRequest, name, prefix string, none T) T {
+	text, asked := l.query.String(name, &l.rules)
+	if !asked {
+		return ""
+	}
+	if id := knownID[T](text, prefix); id != "" {
+		return id
+	}
+	return none
+}
+
+// getRun answers GET /runs/{id}.
+func (a *API) getRun(c *gin.Context, who tenant.Caller) error {
+	found, err := a.ports.Runs.Get(c.Request.Context(), who, runID(c))
+	if err != nil {
+		return err
+	}
+	return writeJSON(c, http.StatusOK, renderRun(found))
+}
+
+// cancelRun answers POST /runs/{id}/cancel.
+func (a *API) cancelRun(c *gin.Context, who tenant.Caller) error {
+	body, err := a.readBody(c)
+	if err != nil {
+		return err
+	}
+	var r domain.Rules
+	reason, _ := body.String("reason", &r)
+	r.Text(reason, "reason", 0, maxReason)
+	if err := r.Err("cancellation_invalid", "The cancellation is not valid."); err != nil {
+		return err
+	}
+	return execute(a, c, who, body, command[inbound.ShownRun]{
+		status: http.StatusOK, render: renderRun,
+		run: func(once domain.Once) (inbound.ShownRun, error) {
+			return a.ports.Runs.Cancel(c.Request.Context(), who, once, runID(c), reason)
+		},
+	})
+}
+
+// maxReason bounds why a run was cancelled, in characters.
+const maxReason = 1000
+
+// retryRun answers POST /runs/{id}/retry.
+func (a *API) retryRun(c *gin.Context, who tenant.Caller) error {
+	body, err := a.readBody(c)
+	if err != nil {
+		return err
+	}
+	return execute(a, c, who, body, command[inbound.ShownRun]{
+		status: http.StatusOK, render: renderRun,
+		run: func(once domain.Once) (inbound.ShownRun, error) {
+			return a.ports.Runs.Retry(c.Request.Context(), who, once, runID(c))
+		},
+	})
+}

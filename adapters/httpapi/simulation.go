@@ -1,0 +1,151 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/sluicehq/sluice/adapters/httpapi/jsonread"
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/run"
+	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/domain/trigger"
+	"github.com/sluicehq/sluice/domain/workflow"
+	"github.com/sluicehq/sluice/ports/inbound"
+)
+
+// simulateVersion answers POST /workflow-versions/{id}/simulate.
+func (a *API) simulateVersion(c *gin.Context, who tenant.Caller) error {
+	body, err := a.readBody(c)
+	if err != nil {
+		return err
+	}
+	call := readSimulation(body)
+	id := pathID[workflow.VersionID](c, "id", workflow.VersionIDPrefix)
+	return execute(a, c, who, body, command[inbound.Simulated]{
+		status: http.StatusOK, render: renderSimulation,
+		run: func(once domain.Once) (inbound.Simulated, error) {
+			return a.ports.Runs.Simulate(c.Request.Context(), who, once, id, call)
+		},
+	})
+}
+
+func readSimulation(body jsonread.Object) run.SimulationCall {
+	var r domain.Rules
+	call := run.SimulationCall{Call: readCall(body, &r)}
+	if id := body.OptionalString("triggerId", &r); id != nil {
+		if call.Trigger = knownID[trigger.ID](*id, trigger.IDPrefix); call.Trigger == "" {
+			call.Trigger = noTrigger
+		}
+	}
+	if text := body.OptionalString("startAt", &r); text != nil {
+		at, err := time.Parse(time.RFC3339, *text)
+		r.Check(err == nil, "startAt", domain.BadFormat, "must be a time in RFC 3339, such as 2027-01-31T09:00:00Z")
+		call.At = &at
+	}
+	answers, _ := body.OptionalObject("answers", &r)
+	for name, value := range answers.All() {
+		list, ok := value.Array(&r)
+		if !ok {
+			continue
+		}
+		if call.Answers == nil {
+			call.Answers = make(map[workflow.NodeID][]run.Answer)
+		}
+		for _, answer := range list.Objects(&r) {
+			call.Answers[workflow.NodeID(name)] = append(call.Answers[workflow.NodeID(name)], readAnswer(answer, &r))
+		}
+	}
+	call.Malformed = r.Violations()
+	return call
+}
+
+// readAnswer reads what the world does: output, error or pause, after a while.
+func readAnswer(o jsonread.Object, r *domain.Rules) run.Answer {
+	answer := run.Answer{Output: optionalJSON(o, "output"), After: readMilliseconds(o, "afterMs", r)}
+	failure, failed := o.OptionalObject("error", r)
+	if failed {
+		f := run.AttemptFailed{Code: "failed", Message: "the simulated attempt failed"}
+		if code := failure.OptionalString("code", r); code != nil {
+			f.Code = *code
+		}
+		if message := failure.OptionalString("message", r); message != nil {
+			f.Message = *message
+		}
+		f.Retryable, _ = failure.Bool("retryable", r)
+		answer.Failure = &f
+	}
+	pause, paused := o.OptionalObject("pause", r)
+	if paused {
+		p := run.AttemptPaused{Timeout: readMilliseconds(pause, "timeoutMs", r)}
+		p.Event, _ = pause.String("event", r)
+		answer.Pause = &p
+	}
+	given := 0
+	for _, is := range []bool{answer.Output != nil, failed, paused} {
+		if is {
+			given++
+		}
+	}
+	r.Check(given <= 1, o.Path(), domain.Conflicting, "must have at most one of output, error and pause")
+	return answer
+}
+
+// maxSimulated bounds times of a simulation: a hundred years.
+const maxSimulated = 100 * 365 * 24 * time.Hour
+
+func readMilliseconds(o jsonread.Object, name string, r *domain.Rules) time.Duration {
+	n, present := o.Int(name, r)
+	field := domain.Member(o.Path(), name)
+	ok := n >= 0 && n <= int(maxSimulated/time.Millisecond)
+	r.Check(!present || ok, field, domain.TooLarge, "must be between 0 and %d", maxSimulated/time.Millisecond)
+	if !ok {
+		return 0
+	}
+	return time.Duration(n) * time.Millisecond
+}
+
+// simulationBody is what a simulation did.
+type simulationBody struct {
+	Status  string          `json:"status"`
+	Error   *failureBody    `json:"error,omitempty"`
+	Nodes   []runNodeBody   `json:"nodes"`
+	History []entryBody     `json:"history"`
+	Effects []effectBody    `json:"effects"`
+	Open    []string        `json:"open"`
+	Context json.RawMessage `json:"context"`
+}
+
+// effectBody is an attempt that a real run would have made outside.
+type effectBody struct {
+	NodeID         string         `json:"nodeId"`
+	Type           string         `json:"type"`
+	Attempt        int            `json:"attempt"`
+	At             string         `json:"at"`
+	IdempotencyKey string         `json:"idempotencyKey"`
+	Input          any            `json:"input"`
+	Config         map[string]any `json:"config"`
+	MayRepeat      bool           `json:"mayRepeat"`
+}
+
+func renderSimulation(s inbound.Simulated) any {
+	body := simulationBody{
+		Status: string(s.Run.Status()), Error: renderFailure(s.Run.Failure()), Nodes: renderRunNodes(shown(s.Run)),
+		History: []entryBody{}, Effects: []effectBody{}, Open: append([]string{}, texts(s.Open)...), Context: s.Run.Context(),
+	}
+	for i, n := range body.Nodes {
+		body.Nodes[i].Input = s.Inputs[workflow.NodeID(n.NodeID)]
+	}
+	for _, e := range s.History {
+		body.History = append(body.History, renderEntry(e))
+	}
+	for _, e := range s.Effects {
+		body.Effects = append(body.Effects, effectBody{
+			NodeID: string(e.Node), Type: string(e.Type), Attempt: e.Attempt, At: timestamp(e.At), IdempotencyKey: e.IdempotencyKey,
+			Input: e.Input, Config: e.Config, MayRepeat: e.MayRepeat,
+		})
+	}
+	return body
+}

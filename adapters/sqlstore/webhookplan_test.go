@@ -1,0 +1,198 @@
+package sqlstore_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sluicehq/sluice/adapters/sqlstore"
+	"github.com/sluicehq/sluice/adapters/sqlstore/postgres"
+	"github.com/sluicehq/sluice/adapters/sqlstore/postgres/pgtest"
+	"github.com/sluicehq/sluice/ports/outbound"
+)
+
+func TestMain(m *testing.M) { pgtest.Main(m) }
+
+func migrate(address string) (err error) {
+	store, err := postgres.Open(context.Background(), address, postgres.Options{})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	_, err = store.Migrator().Up(context.Background())
+	return err
+}
+
+// noon is when everything is due.
+var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+// backlog fills a database with deliveries that are due: many of one tenant, to ten
+// endpoints, half of which fail, and one of another tenant. Many more ended long ago.
+var backlog = []string{
+	`INSERT INTO tenants (id, name, status, settings, created_at, updated_at, revision)
+		SELECT 'tenant_' || t, 'Acme', 'active', '{}', $1, $1, 1 FROM generate_series(1, 2) t`,
+	`INSERT INTO webhook_endpoints (tenant_id, id, sub_tenant_id, url, search_text, events, is_active, secret, retired_secrets, failing_since, disabled_reason, created_at, updated_at, revision)
+		SELECT 'tenant_1', 'whk_' || e, '', 'https://example.com/', '', '[]', true, 'whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA', '[]', CASE WHEN e % 2 = 0 THEN CAST($1 AS timestamptz) END, '', $1, $1, 1
+		FROM generate_series(0, 9) e
+		UNION ALL SELECT 'tenant_2', 'whk_other', '', 'https://example.com/', '', '[]', true, 'whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA', '[]', NULL, '', $1, $1, 1`,
+	`INSERT INTO webhook_events (tenant_id, id, sub_tenant_id, type, happened_at, data, waits)
+		SELECT 'tenant_' || t, 'evt_' || t, '', 'run.failed', $1, '{}', false FROM generate_series(1, 2) t`,
+	`INSERT INTO webhook_deliveries (tenant_id, id, endpoint_id, event_id, event_type, status, attempts, attempted, next_attempt_at, is_manual, reason, created_at, updated_at, revision)
+		SELECT 'tenant_1', 'msg_' || d, 'whk_' || d % 10, 'evt_1', 'run.failed', CASE WHEN d < 100000 THEN 'pending' ELSE 'delivered' END, '[]', 0,
+			CASE WHEN d < 100000 THEN CAST($1 AS timestamptz) + d * interval '1 millisecond' END, false, '', $1, $1, 1 FROM generate_series(0, 149999) d
+		UNION ALL SELECT 'tenant_2', 'msg_other', 'whk_other', 'evt_2', 'run.failed', 'pending', '[]', 0, CAST($1 AS timestamptz) + interval '200 seconds', false, '', $1, $1, 1`,
+}
+
+// plan is what PostgreSQL says of how it ran a statement.
+type plan struct {
+	text    string
+	buffers int // pages of 8 KiB that it looked at
+	took    time.Duration
+}
+
+// explain runs a statement after others.
+func explain(t *testing.T, db *sql.DB, statement string, first ...string) (p plan) {
+	t.Helper()
+	tx, err := db.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_, _ = tx.ExecContext(t.Context(), "DEALLOCATE ALL")
+		_ = tx.Rollback() // what it held is let go
+	}()
+	for _, one := range first {
+		if _, err := tx.ExecContext(t.Context(), one); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rows, err := tx.QueryContext(t.Context(), "EXPLAIN (ANALYZE, BUFFERS, TIMING OFF) "+statement)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var line string
+		if err := rows.Scan(&line); err != nil {
+			t.Fatal(err)
+		}
+		if found := regexp.MustCompile(`^ *Buffers: shared (?:hit=(\d+))? ?(?:read=(\d+))?`).FindStringSubmatch(line); found != nil && p.buffers == 0 { // the outermost counts all
+			for _, n := range found[1:] {
+				pages, _ := strconv.Atoi(n) // empty for none
+				p.buffers += pages
+			}
+		}
+		if found := regexp.MustCompile(`^Execution Time: ([\d.]+) ms`).FindStringSubmatch(line); found != nil {
+			ms, err := strconv.ParseFloat(found[1], 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.took = time.Duration(ms * float64(time.Millisecond))
+		}
+		p.text += line + "\n"
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// filled is a database that statements have filled.
+func filled(t *testing.T, statements []string) (*sqlstore.Store, *sql.DB) {
+	t.Helper()
+	address := pgtest.Start(t).Migrated(t, migrate)
+	db, err := sql.Open("postgres", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	store, err := postgres.Open(t.Context(), address, postgres.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = store.Close() })
+	for _, statement := range statements {
+		if _, err := db.ExecContext(t.Context(), statement, noon); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return store, db
+}
+
+// wantPages checks how many pages the statements of a claim look at, with statistics of
+// the tables and without, planned for their parameters and for any.
+func wantPages(t *testing.T, store *sqlstore.Store, db *sql.DB, tenants string, most int) {
+	t.Helper()
+	now := noon.Add(time.Hour).Format(time.RFC3339)
+	for _, statistics := range []string{"", "ANALYZE"} {
+		if _, err := db.ExecContext(t.Context(), statistics); err != nil {
+			t.Fatal(err)
+		}
+		for _, mode := range []string{"force_custom_plan", "force_generic_plan"} {
+			setting := `SET LOCAL plan_cache_mode = ` + mode
+			for what, p := range map[string]plan{
+				"owners": explain(t, db, `EXECUTE owners ('`+now+`')`, `PREPARE owners (timestamptz) AS `+sqlstore.OwnersOfDueDeliveries(store), setting),
+				"claim": explain(t, db, `EXECUTE claim ('`+tenants+`', '`+now+`', 512, 128, 256, 128, 8)`,
+					`PREPARE claim (text, timestamptz, integer, integer, integer, integer, integer) AS `+sqlstore.ClaimOfDeliveries(store), setting),
+				"next": explain(t, db, sqlstore.NextOfDeliveries),
+			} {
+				if strings.Contains(p.text, "Seq Scan on webhook_deliveries") || strings.Contains(p.text, "JIT:") || p.buffers == 0 || p.buffers > most {
+					t.Errorf("after %q, %s looked at %d pages:\n%s", statistics, what, p.buffers, p.text)
+				}
+				t.Logf("after %q with %s, %s took %s for %d pages", statistics, mode, what, p.took, p.buffers)
+			}
+		}
+	}
+}
+
+// retries fills a database with a thousand tenants, each with deliveries to five
+// endpoints. Those of ten tenants are due, all the others much later.
+var retries = []string{
+	`INSERT INTO tenants (id, name, status, settings, created_at, updated_at, revision)
+		SELECT 'tenant_' || t, 'Acme', 'active', '{}', $1, $1, 1 FROM generate_series(1, 1000) t`,
+	`INSERT INTO webhook_endpoints (tenant_id, id, sub_tenant_id, url, search_text, events, is_active, secret, retired_secrets, failing_since, disabled_reason, created_at, updated_at, revision)
+		SELECT 'tenant_' || t, 'whk_' || e, '', 'https://example.com/', '', '[]', true, 'whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA', '[]', $1, '', $1, $1, 1
+		FROM generate_series(1, 5) e, generate_series(1, 1000) t`,
+	`INSERT INTO webhook_events (tenant_id, id, sub_tenant_id, type, happened_at, data, waits)
+		SELECT 'tenant_' || t, 'evt_1', '', 'run.failed', $1, '{}', false FROM generate_series(1, 1000) t`,
+	`INSERT INTO webhook_deliveries (tenant_id, id, endpoint_id, event_id, event_type, status, attempts, attempted, next_attempt_at, is_manual, reason, created_at, updated_at, revision)
+		SELECT 'tenant_' || t, 'msg_' || e || '_' || d, 'whk_' || e, 'evt_1', 'run.failed', 'pending', '[]', 1,
+			CAST($1 AS timestamptz) + CASE WHEN t % 100 = 0 THEN interval '0' ELSE interval '10 hours' END, false, '', $1, $1, 1
+		FROM generate_series(1, 5) e, generate_series(1, 20) d, generate_series(1, 1000) t`,
+}
+
+// What a claim costs depends on how many tenants there are and how much is lent, and
+// not on how many deliveries wait.
+func TestClaimingAmongManyTenantsReadsFewDeliveries(t *testing.T) {
+	store, db := filled(t, retries)
+	wantPages(t, store, db, `[{"tenant_id":"tenant_100"},{"tenant_id":"tenant_200"}]`, 5000)
+}
+
+func TestClaimingAmongManyDeliveriesReadsFewOfThem(t *testing.T) {
+	store, db := filled(t, backlog)
+	wantPages(t, store, db, `[{"tenant_id":"tenant_1"},{"tenant_id":"tenant_2"}]`, 1000)
+	var lent []outbound.DueDelivery
+	now, began := noon.Add(time.Hour), time.Now()
+	err := store.Do(t.Context(), func(ctx context.Context, st outbound.Stores) (err error) {
+		lent, err = st.Webhooks.Queue.Claim(ctx, outbound.DeliveryClaim{
+			Now: now, Until: now.Add(time.Minute), Limit: 512, Spare: 128, Failing: 256, PerTenant: 128, PerEndpoint: 8,
+		})
+		return err
+	})
+	others := 0
+	for _, d := range lent {
+		if d.Delivery.Tenant() == "tenant_2" {
+			others++
+		}
+	}
+	if got := fmt.Sprintf("%d of %d", others, len(lent)); err != nil || got != "1 of 46" { // five endpoints get 8, five that fail one
+		t.Errorf("the other tenant got %s: %v", got, err)
+	}
+	t.Logf("a claim with all it writes took %s", time.Since(began))
+}

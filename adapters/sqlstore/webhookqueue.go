@@ -1,0 +1,215 @@
+package sqlstore
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/event"
+	"github.com/sluicehq/sluice/ports/outbound"
+)
+
+type webhookQueue struct{ *unit }
+
+var _ outbound.DeliveryQueue = webhookQueue{}
+
+// withAll joins deliveries with their endpoints and their events. One of which either
+// was deleted meanwhile is gone as well.
+func (s webhookQueue) withAll(ctx context.Context, rows []deliveryRow) ([]outbound.DueDelivery, error) {
+	endpoints, err := s.endpointsOf(ctx, rows)
+	if err != nil {
+		return nil, err
+	}
+	events, err := s.eventsOf(ctx, rows)
+	if err != nil {
+		return nil, err
+	}
+	due := make([]outbound.DueDelivery, 0, len(rows))
+	for _, row := range rows {
+		d, err := row.restore()
+		if err != nil {
+			return nil, err
+		}
+		to, e := endpoints[keyRow{row.Tenant, row.Endpoint}], events[keyRow{row.Tenant, row.Event}]
+		if to != nil && e != nil {
+			due = append(due, outbound.DueDelivery{Delivery: d, Endpoint: to, Event: e})
+		}
+	}
+	return due, nil
+}
+
+func (s webhookQueue) endpointsOf(ctx context.Context, rows []deliveryRow) (map[keyRow]*event.Endpoint, error) {
+	keys := make([]keyRow, len(rows))
+	for i, row := range rows {
+		keys[i] = keyRow{row.Tenant, row.Endpoint}
+	}
+	return s.endpoints(ctx, "get the endpoints of due deliveries", keys, "")
+}
+
+// endpoints reads endpoints by their keys, which may repeat. The clause follows the
+// query.
+func (s webhookQueue) endpoints(ctx context.Context, what string, keys []keyRow, clause string) (map[keyRow]*event.Endpoint, error) {
+	table, parameter, err := s.keys(distinct(keys))
+	if err != nil {
+		return nil, err
+	}
+	var found []webhookEndpointRow
+	err = s.list(ctx, what, &found, `SELECT `+webhookEndpointColumns+` FROM webhook_endpoints
+		WHERE (tenant_id, id) IN (SELECT r.tenant_id, r.id FROM `+table+`)`+clause, parameter)
+	if err != nil {
+		return nil, err
+	}
+	endpoints := make(map[keyRow]*event.Endpoint, len(found))
+	for _, row := range found {
+		if endpoints[keyRow{row.Tenant, row.ID}], err = row.restore(); err != nil {
+			return nil, err
+		}
+	}
+	return endpoints, nil
+}
+
+func (s webhookQueue) eventsOf(ctx context.Context, rows []deliveryRow) (map[keyRow]*event.Event, error) {
+	keys := make([]keyRow, len(rows))
+	for i, row := range rows {
+		keys[i] = keyRow{row.Tenant, row.Event}
+	}
+	table, parameter, err := s.keys(distinct(keys))
+	if err != nil {
+		return nil, err
+	}
+	var found []webhookEventRow
+	err = s.list(ctx, "get the events of due deliveries", &found, `SELECT `+webhookEventColumns+` FROM webhook_events e
+		WHERE (e.tenant_id, e.id) IN (SELECT r.tenant_id, r.id FROM `+table+`)`, parameter)
+	if err != nil {
+		return nil, err
+	}
+	events := make(map[keyRow]*event.Event, len(found))
+	for _, row := range found {
+		events[keyRow{row.Tenant, row.ID}] = row.restore()
+	}
+	return events, nil
+}
+
+// distinct leaves out what repeats.
+func distinct(keys []keyRow) []keyRow {
+	known := make(map[keyRow]bool, len(keys))
+	var all []keyRow
+	for _, key := range keys {
+		if !known[key] {
+			known[key] = true
+			all = append(all, key)
+		}
+	}
+	return all
+}
+
+// inOrder is appended to the SELECT of records that the unit holds, so that no two units
+// wait for each other.
+func (u *unit) inOrder() string { return ` ORDER BY tenant_id, id` + u.hold() }
+
+// byIndex makes the statements that follow in the unit find rows by an index.
+func (u *unit) byIndex(ctx context.Context) error { return u.settle(ctx, u.store.dialect.ByIndex) }
+
+// settle runs a statement that selects a number, for what else it does.
+func (u *unit) settle(ctx context.Context, statement string) error {
+	if statement == "" || !u.writing {
+		return nil
+	}
+	var number int
+	return u.get(ctx, "set up the unit", &number, statement)
+}
+
+// Hold holds deliveries, their endpoints first: whoever holds both does so in that
+// order.
+func (s webhookQueue) Hold(ctx context.Context, of []outbound.DeliveryKey) ([]outbound.HeldDelivery, error) {
+	if len(of) == 0 {
+		return nil, nil
+	}
+	if err := s.byIndex(ctx); err != nil {
+		return nil, err
+	}
+	to, keys := make([]keyRow, len(of)), make([]keyRow, len(of))
+	for i, k := range of {
+		to[i], keys[i] = keyRow{string(k.Tenant), string(k.Endpoint)}, keyRow{string(k.Tenant), string(k.Delivery)}
+	}
+	endpoints, err := s.endpoints(ctx, "hold the endpoints of deliveries", to, s.inOrder())
+	if err != nil {
+		return nil, err
+	}
+	table, parameter, err := s.keys(distinct(keys))
+	if err != nil {
+		return nil, s.spoil(err)
+	}
+	var rows []deliveryRow
+	err = s.list(ctx, "hold deliveries", &rows, `SELECT `+deliveryColumns+` FROM webhook_deliveries
+		WHERE (tenant_id, id) IN (SELECT r.tenant_id, r.id FROM `+table+`)`+s.inOrder(), parameter)
+	if err != nil {
+		return nil, err
+	}
+	held := make([]outbound.HeldDelivery, 0, len(rows))
+	for _, row := range rows {
+		d, err := row.restore()
+		if err != nil {
+			return nil, err
+		}
+		if e := endpoints[keyRow{row.Tenant, row.Endpoint}]; e != nil {
+			held = append(held, outbound.HeldDelivery{Delivery: d, Endpoint: e})
+		}
+	}
+	return held, nil
+}
+
+// changing are the columns of a delivery that change.
+var changing = map[string]bool{
+	"status": true, "attempts": true, "attempted": true, "next_attempt_at": true, "is_manual": true, "leased_until": true, "delivered_at": true,
+	"reason": true, "updated_at": true,
+}
+
+// recordDeliveries updates deliveries, all in one statement.
+func (d Dialect) recordDeliveries() string {
+	var columns []Column
+	var set []string
+	for _, c := range newDeliveryColumns {
+		if columns = append(columns, c.Column); changing[c.Name] {
+			set = append(set, c.Name+" = "+c.value())
+		}
+	}
+	return `UPDATE webhook_deliveries AS d SET ` + strings.Join(set, ", ") + `, revision = d.revision + 1 FROM ` + d.Rows(columns...) + `
+		WHERE d.tenant_id = r.tenant_id AND d.id = r.id AND d.revision = CAST(r.revision AS bigint)`
+}
+
+// Record writes deliveries together, and the few endpoints that change.
+func (s webhookQueue) Record(ctx context.Context, deliveries []*event.Delivery, endpoints []*event.Endpoint) error {
+	if len(deliveries) > 0 {
+		rows := make([]newDeliveryRow, len(deliveries))
+		for i, d := range deliveries {
+			var err error
+			if rows[i], err = newDelivery(d.State()); err != nil {
+				return s.spoil(err)
+			}
+		}
+		text, err := json.Marshal(rows)
+		if err != nil {
+			return s.spoil(fmt.Errorf("encode deliveries: %w", err))
+		}
+		n, err := s.exec(ctx, "record deliveries", s.store.dialect.recordDeliveries(), string(text))
+		if err != nil {
+			return err
+		}
+		if n != int64(len(deliveries)) {
+			return s.spoil(domain.Fail(domain.Conflict, "stale_revision", "%d of %d deliveries were changed or deleted by somebody else in the meantime.",
+				int64(len(deliveries))-n, len(deliveries)))
+		}
+		for _, d := range deliveries {
+			d.Saved()
+		}
+	}
+	for _, e := range endpoints {
+		if err := (webhookEndpoints{s.unit}).Update(ctx, e); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,200 @@
+package runs_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/run"
+	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/domain/workflow"
+)
+
+// waiting starts runs about an entity that wait at the node a, the oldest first.
+func (d *desk) waiting(ver *workflow.Version, entity string, n int) (ids []run.ID) {
+	d.Helper()
+	for range n {
+		d.clock.Set(d.clock.Now().Add(time.Second))
+		r, err := d.firing.Start(d.Context(), d.who, domain.Once{}, ver.Workflow(), run.ManualCall{Call: run.Call{Entity: &entity}, Version: ver.ID()})
+		if err != nil {
+			d.Fatal(err)
+		}
+		if r = d.begin(r.ID()); r.Status() != run.StatusPaused {
+			d.Fatalf("the run is %s", r.Status())
+		}
+		ids = append(ids, r.ID())
+	}
+	d.told.since()
+	return ids
+}
+
+const forPaid, forInput = `a waitForEvent {"event": "paid"}`, `a input {"prompt": "Ok?", "inputType": "boolean"}`
+
+func (d *desk) ingest(entity string, o run.ResumeOptions, data ...string) run.Ingested {
+	d.Helper()
+	c := run.IngestCall{EventCall: run.EventCall{Event: "paid", Call: run.Call{Entity: &entity}}, Options: o}
+	if len(data) > 0 {
+		c.EventData = body(data[0])
+	}
+	in, err := d.firing.Ingest(d.Context(), d.who, domain.Once{}, c)
+	if err != nil {
+		d.Fatal(err)
+	}
+	return in
+}
+
+// short says what became of an event with names in the place of identifiers.
+func short(in run.Ingested, names map[run.ID]string) string {
+	name := func(id run.ID) string {
+		if n, ok := names[id]; ok {
+			return n
+		}
+		return string(id)
+	}
+	return "resumed " + lines(in.Resumed, func(r run.ResumedRun) string { return name(r.Run) + " of " + r.Entity }) +
+		fmt.Sprintf("; triggered %d; skipped ", len(in.Triggered)) + lines(in.Skipped, func(s run.Skip) string { return name(s.Run) + " " + s.Reason })
+}
+
+func TestAnEventResumesWhatWaitsForIt(t *testing.T) {
+	atDesk(t, func(d *desk) {
+		listens, asks, pauses := d.version([]string{forPaid}, nil), d.version([]string{forInput}, nil), d.version([]string{`a wait {"delayMs": 3600000}`}, nil)
+		other := d.version([]string{`a waitForEvent {"event": "refunded"}`}, nil)
+		d.trigger(listens, paid)
+		for claim, c := range map[string]struct {
+			runs    []*workflow.Version
+			options func(ids []run.ID) run.ResumeOptions
+			data    string
+			want    string
+			left    string // statuses afterwards
+		}{
+			"the oldest one": {
+				[]*workflow.Version{listens, listens}, nil, `{"n":1}`, "resumed 0 of E; triggered 0; skipped ", "completed paused",
+			},
+			"all of them": {
+				[]*workflow.Version{listens, listens}, func([]run.ID) run.ResumeOptions { return run.ResumeOptions{All: true} }, `1`,
+				"resumed 0 of E, 1 of E; triggered 0; skipped ", "completed completed",
+			},
+			"one that waits for an answer": {
+				[]*workflow.Version{asks, listens}, nil, `true`, "resumed 0 of E; triggered 0; skipped ", "completed paused",
+			},
+			"one behind those that wait for something else, or for a time": {
+				[]*workflow.Version{other, pauses, listens}, nil, `1`, "resumed 2 of E; triggered 0; skipped 0 wrong_event, 1 not_paused", "paused paused completed",
+			},
+			"none that an answer does not fit": {
+				[]*workflow.Version{asks}, nil, `"perhaps"`, "resumed ; triggered 1; skipped 0 wrong_event", "paused",
+			},
+			"only those that are named": {
+				[]*workflow.Version{listens, listens, listens},
+				func(ids []run.ID) run.ResumeOptions {
+					return run.ResumeOptions{All: true, Runs: []run.ID{ids[1], "run_absent", "run_absent"}}
+				}, `1`,
+				"resumed 1 of E; triggered 0; skipped run_absent not_paused, 0 filtered_out, 2 filtered_out", "paused completed paused",
+			},
+			"only those of versions that are named": {
+				[]*workflow.Version{listens, other, asks},
+				func([]run.ID) run.ResumeOptions {
+					return run.ResumeOptions{Versions: []workflow.VersionID{asks.ID(), other.ID()}}
+				}, `true`,
+				"resumed 2 of E; triggered 0; skipped 0 filtered_out, 1 wrong_event", "paused paused completed",
+			},
+			"nothing, and triggers fire": {nil, nil, `1`, "resumed ; triggered 1; skipped ", ""},
+		} {
+			t.Run(claim, func(t *testing.T) {
+				entity := claim
+				var ids []run.ID
+				names := make(map[run.ID]string)
+				for i, ver := range c.runs {
+					ids = append(ids, d.waiting(ver, entity, 1)...)
+					names[ids[i]] = fmt.Sprint(i)
+				}
+				var o run.ResumeOptions
+				if c.options != nil {
+					o = c.options(ids)
+				}
+				in := d.ingest(entity, o, c.data)
+				if got := strings.ReplaceAll(short(in, names), entity, "E"); got != c.want {
+					t.Errorf("it says %s", got)
+				}
+				if got := strings.ReplaceAll(lines(ids, func(id run.ID) string { return string(d.get(id).Status()) }), ",", ""); got != c.left {
+					t.Errorf("they are %s", got)
+				}
+				var touched []run.ID
+				for _, r := range in.Resumed {
+					touched = append(touched, r.Run)
+				}
+				for _, f := range in.Triggered {
+					touched = append(touched, f.Run)
+				}
+				d.same(touched, d.told.since())
+			})
+		}
+	})
+}
+
+func TestAnEventGivesItsDataToWhatItResumes(t *testing.T) {
+	d := newDesk(t, openSQLite(t))
+	id := d.waiting(d.version([]string{forPaid, `b transform {"expression": "input.eventData.n + 1"}`}, []string{"a -> b"}), "e", 1)[0]
+	d.ingest("e", run.ResumeOptions{}, `{"n":1}`)
+	r := d.get(id)
+	if output, _ := r.Output("b"); string(output) != "2" || r.Status() != run.StatusCompleted {
+		t.Errorf("%s: %s", r.Status(), output)
+	}
+	d.same([]string{"run.resumed", "run.completed"}, d.events(id))
+}
+
+func TestWhatHasJustExpiredIsNotResumed(t *testing.T) {
+	d := newDesk(t, openSQLite(t))
+	id := d.waiting(d.version([]string{`a waitForEvent {"event": "paid", "timeoutMs": 1000}`}, nil), "e", 1)[0]
+	d.eventually("it expires", func() bool { return time.Since(d.get(id).UpdatedAt()) > 1100*time.Millisecond })
+	in := d.ingest("e", run.ResumeOptions{})
+	d.same([]run.Skip{{Run: id, Reason: run.SkipExpired}}, in.Skipped)
+	if r := d.get(id); r.Status() != run.StatusFailed {
+		t.Errorf("it is %s", r.Status())
+	}
+	d.same([]run.ID{id}, d.told.since())
+}
+
+func TestAnEventWithoutAnEntityResumesNothing(t *testing.T) {
+	d := newDesk(t, openSQLite(t))
+	in, err := d.firing.Ingest(t.Context(), d.who, domain.Once{}, run.IngestCall{
+		EventCall: run.EventCall{Event: "paid"}, Options: run.ResumeOptions{Runs: []run.ID{"run_absent"}},
+	})
+	d.same(run.Ingested{Skipped: []run.Skip{{Run: "run_absent", Reason: run.SkipNotPaused}}, Triggered: []run.Fired{}}, in)
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAnEventOfOneTenantIsNothingToAnother(t *testing.T) {
+	d := newDesk(t, openSQLite(t))
+	id := d.waiting(d.version([]string{forPaid}, nil), "e", 1)[0]
+	entity := "e"
+	c := run.IngestCall{EventCall: run.EventCall{Event: "paid", Call: run.Call{Entity: &entity}}, Options: run.ResumeOptions{Runs: []run.ID{id}}}
+	in, err := d.firing.Ingest(t.Context(), secret(d.tenant()), domain.Once{}, c)
+	d.same(run.Ingested{Skipped: []run.Skip{{Run: id, Reason: run.SkipNotPaused}}, Triggered: []run.Fired{}}, in)
+	if r := d.get(id); err != nil || r.Status() != run.StatusPaused {
+		t.Errorf("%s, %v", r.Status(), err)
+	}
+}
+
+func TestAnIngestedEventHasItsEffectOnce(t *testing.T) {
+	d := newDesk(t, openSQLite(t))
+	ids := d.waiting(d.version([]string{forPaid}, nil), "e", 2)
+	entity := "e"
+	c := run.IngestCall{EventCall: run.EventCall{Event: "paid", Call: run.Call{Entity: &entity}}}
+	in, err := d.firing.Ingest(t.Context(), d.who, keyed("k"), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = d.firing.Ingest(t.Context(), d.who, keyed("k"), c)
+	if got := replayed(err); got != fmt.Sprint(in) {
+		t.Error(got)
+	}
+	if r := d.get(ids[1]); r.Status() != run.StatusPaused {
+		t.Errorf("it is %s", r.Status())
+	}
+	_, err = d.firing.Ingest(t.Context(), tenant.Caller{Tenant: d.owner, KeyType: tenant.Public}, domain.Once{}, c)
+	d.wantCode(err, domain.Forbidden, "key_type_not_allowed")
+}

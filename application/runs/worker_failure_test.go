@@ -1,0 +1,454 @@
+package runs_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sluicehq/sluice/adapters/directory"
+	"github.com/sluicehq/sluice/adapters/expression"
+	"github.com/sluicehq/sluice/adapters/sqlstore"
+	"github.com/sluicehq/sluice/adapters/system"
+	"github.com/sluicehq/sluice/application/runs"
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/run"
+	"github.com/sluicehq/sluice/domain/trigger"
+	"github.com/sluicehq/sluice/ports/outbound"
+)
+
+func TestAnAttemptThatFailsIsRetriedAfterItsBackoff(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, store *sqlstore.Store) {
+		for claim, backoff := range map[string]time.Duration{"that is waited for in memory": 60 * time.Millisecond, "for which the run is given back": 700 * time.Millisecond} {
+			t.Run(claim, func(t *testing.T) {
+				w := newWorkshop(t, store)
+				var made atomic.Int64
+				w.outside.answer = func(context.Context, outbound.NodeCall) (outbound.NodeOutcome, error) {
+					if made.Add(1) < 3 {
+						return outbound.NodeFailed{Code: "http_503", Message: "The server is busy.", Retryable: true}, nil
+					}
+					return outbound.NodeCompleted{}, nil
+				}
+				ver := w.version([]string{"a " + call}, nil)
+				defer w.start()()
+				id := w.accept(ver, 1, accepted{retry: trigger.RetryPolicy{MaxRetries: 3, Backoff: backoff, MaxBackoff: backoff}})[0]
+				r := w.until(id, "the run ends", finished)
+				if diff := cmp.Diff([]string{"a 1", "a 2", "a 3"}, w.outside.made()); diff != "" || r.Status() != run.StatusCompleted {
+					t.Error(r.Failure(), diff)
+				}
+				if took := r.FinishedAt().Sub(*r.StartedAt()); took < backoff { // two halves at least
+					t.Errorf("it took %s", took)
+				}
+				if err := w.errors(); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	})
+}
+
+func TestARunThatTakesTooLongIsInterruptedAndFails(t *testing.T) {
+	t.Parallel()
+	w := newWorkshop(t, openSQLite(t))
+	h := newHanging()
+	w.outside.answer = h.answer
+	ver := w.version([]string{"a " + call}, nil)
+	w.start()
+	id := w.accept(ver, 1, accepted{timeout: 300 * time.Millisecond})[0]
+	await(t, h.ended, "the attempt is interrupted")
+	r := w.until(id, "the run ends", finished)
+	if r.Status() != run.StatusFailed || r.Failure().Code != run.CodeTimeout || len(w.outside.made()) != 1 {
+		t.Errorf("%s: %+v", r.Status(), r.Failure())
+	}
+	if err := w.errors(); err != nil {
+		t.Error(err)
+	}
+}
+
+// What does not come to an end within the gateway is made again, a few times, and then
+// the run decides.
+func TestAnAttemptThatCouldNotBeMadeIsMadeAgain(t *testing.T) {
+	t.Parallel()
+	for claim, c := range map[string]struct {
+		fail func() (outbound.NodeOutcome, error)
+		want string
+	}{
+		"after an error":                       {func() (outbound.NodeOutcome, error) { return nil, errors.New("no more sockets") }, "no more sockets"},
+		"after a panic":                        {func() (outbound.NodeOutcome, error) { panic("index out of range") }, "index out of range"},
+		"after an outcome that does not exist": {func() (outbound.NodeOutcome, error) { return nil, nil }, "outcome"},
+	} {
+		t.Run(claim, func(t *testing.T) {
+			t.Parallel()
+			w := newWorkshop(t, openSQLite(t))
+			var made atomic.Int64
+			w.outside.answer = func(context.Context, outbound.NodeCall) (outbound.NodeOutcome, error) {
+				if made.Add(1) < 3 {
+					return c.fail()
+				}
+				return outbound.NodeCompleted{}, nil
+			}
+			ver := w.version([]string{"a " + call}, nil)
+			w.start()
+			r := w.until(w.accept(ver, 1, accepted{})[0], "the run ends", finished)
+			if diff := cmp.Diff([]string{"a 1", "a 1", "a 1"}, w.outside.made()); diff != "" || r.Status() != run.StatusCompleted {
+				t.Error(r.Failure(), diff)
+			}
+			if err := w.errors(); err == nil || strings.Count(err.Error(), c.want) < 2 || !strings.Contains(err.Error(), string(r.ID())) {
+				t.Errorf("the worker says %v", err)
+			}
+		})
+	}
+}
+
+func TestAnAttemptThatCanNeverBeMadeFailsInTheEnd(t *testing.T) {
+	t.Parallel()
+	w := newWorkshop(t, openSQLite(t))
+	w.outside.answer = func(context.Context, outbound.NodeCall) (outbound.NodeOutcome, error) {
+		return nil, errors.New("no more sockets")
+	}
+	ver := w.version([]string{"a " + call}, nil)
+	w.start()
+	r := w.until(w.accept(ver, 1, accepted{retry: trigger.RetryPolicy{MaxRetries: 0, Backoff: 1, MaxBackoff: 1}})[0], "the run ends", finished)
+	if r.Status() != run.StatusFailed || r.Failure().Code != "attempt_aborted" || len(w.outside.made()) != 5 {
+		t.Errorf("%+v after %v", r.Failure(), w.outside.made())
+	}
+}
+
+func TestARunWhoseVersionIsGoneIsCancelled(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, store *sqlstore.Store) {
+		w := newWorkshop(t, store)
+		ver := w.version([]string{`a wait {"delayMs": 900}`, "b " + call}, []string{"a -> b"})
+		gone := func() {
+			w.do(func(ctx context.Context, st outbound.Stores) error { return st.Versions.Delete(ctx, w.owner, ver.ID()) })
+		}
+		waiting := w.accept(ver, 1, accepted{})[0]
+		stop := w.start()
+		w.until(waiting, "the run waits", is(run.StatusPaused))
+		stop()
+		gone()
+		w.start() // another process, which has no plan in memory
+		pending := w.accept(ver, 1, accepted{})[0]
+		for id, want := range map[run.ID][]string{
+			pending: {"run.cancelled"},
+			waiting: {"run.started", "node.waiting a", "run.paused", "node.completed a", "run.cancelled"},
+		} {
+			if r := w.until(id, "the run ends", finished); r.Status() != run.StatusCancelled {
+				t.Errorf("it is %s", r.Status())
+			}
+			if diff := cmp.Diff(want, w.history(id)); diff != "" {
+				t.Error(diff)
+			}
+			if told := w.events(id); told[len(told)-1] != "run.cancelled" {
+				t.Errorf("%v was told", told)
+			}
+		}
+		if err := w.errors(); err != nil || len(w.outside.made()) != 0 {
+			t.Error(err, w.outside.made())
+		}
+	})
+}
+
+// An attempt that was begun before the tenant deleted its node type cannot be repeated
+// by who takes the run over.
+func TestAnAttemptWhoseNodeTypeIsGoneFails(t *testing.T) {
+	t.Parallel()
+	w := newWorkshop(t, openSQLite(t))
+	ver := w.version([]string{"a charge"}, nil)
+	id := w.accept(ver, 1, accepted{})[0]
+	var lent []outbound.LentRun
+	w.do(func(ctx context.Context, st outbound.Stores) (err error) {
+		lent, err = st.Runs.Queue.Claim(ctx, outbound.RunClaim{Worker: "dead", Period: time.Millisecond, Limit: 1, PerTenant: 1})
+		return err
+	})
+	from := lent[0].Run.Seq()
+	step, err := lent[0].Run.Advance(w.plan(ver, []string{"charge"}), run.Event{At: lent[0].At, Fact: run.Started{}})
+	if err != nil || len(step.Execute) != 1 {
+		t.Fatal(step, err)
+	}
+	w.do(func(ctx context.Context, st outbound.Stores) error {
+		return st.Runs.Runs.Record(ctx, outbound.RunStep{Run: lent[0].Run, From: from, History: step.History, Lease: lent[0].Lease, Keep: true})
+	})
+	w.start()
+	r := w.until(id, "the run ends", finished)
+	if r.Status() != run.StatusFailed || r.Failure().Code != run.CodeTypeUnavailable || len(w.outside.made()) != 0 {
+		t.Errorf("%s: %+v", r.Status(), r.Failure())
+	}
+}
+
+// refusing lets the recording of some runs fail.
+type refusing struct {
+	outbound.RunRepository
+	err func(step outbound.RunStep) error
+}
+
+func (r refusing) Record(ctx context.Context, steps ...outbound.RunStep) error {
+	for _, s := range steps {
+		if err := r.err(s); err != nil {
+			return err
+		}
+	}
+	return r.RunRepository.Record(ctx, steps...)
+}
+
+func TestAStepThatCannotBeRecordedDoesNotKeepOthersBack(t *testing.T) {
+	t.Parallel()
+	for claim, fail := range map[string]func() error{
+		"because of an error": func() error { return errors.New("the text cannot be kept") },
+		"because of a panic":  func() error { panic("the text cannot be kept") },
+	} {
+		t.Run(claim, func(t *testing.T) {
+			t.Parallel()
+			w := newWorkshop(t, openSQLite(t))
+			ver := w.version(twoTransforms, twoTransformEdges)
+			ids := w.accept(ver, 20, accepted{})
+			var asked, healed atomic.Int64
+			w.store.wrap = func(st outbound.Stores) outbound.Stores {
+				st.Runs.Runs = refusing{st.Runs.Runs, func(s outbound.RunStep) error {
+					if s.Run.ID() != ids[7] || healed.Load() > 0 {
+						return nil
+					}
+					asked.Add(1)
+					return fail()
+				}}
+				return st
+			}
+			w.start()
+			for i, id := range ids {
+				if i != 7 {
+					w.until(id, "the others end", is(run.StatusCompleted))
+				}
+			}
+			w.eventually("the worker leaves it alone", func() bool { return asked.Load() >= 6 })
+			if err := w.errors(); err == nil || !strings.Contains(err.Error(), "cannot be kept") || !strings.Contains(err.Error(), string(ids[7])) {
+				t.Errorf("the worker says %v", err)
+			}
+			healed.Store(1)
+			w.until(ids[7], "it ends, too, when it can be recorded", is(run.StatusCompleted))
+		})
+	}
+}
+
+// A commit of which nobody knows whether it took effect is neither lost nor repeated.
+func TestAStepWhoseCommitWasInDoubtIsMadeOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorkshop(t, openSQLite(t))
+	ver := w.version([]string{"a " + call, "b " + call}, []string{"a -> b"})
+	doubtful := &inDoubt{UnitOfWork: w.store}
+	w.works(w.newWorker(doubtful, w.signals, workerSetup))
+	var ids []run.ID
+	for range 5 {
+		ids = append(ids, w.accept(ver, 1, accepted{})...)
+	}
+	for _, id := range ids {
+		r := w.until(id, "the run ends", finished)
+		want := []string{
+			"run.started", "node.started a", "node.completed a", "node.started b", "node.completed b", "run.completed",
+		}
+		if diff := cmp.Diff(want, w.history(id)); diff != "" || r.Status() != run.StatusCompleted {
+			t.Error(diff)
+		}
+	}
+	if doubtful.n.Load() < 10 {
+		t.Errorf("only %d commits were in doubt", doubtful.n.Load())
+	}
+}
+
+// inDoubt reports every second unit that has committed as one that has not.
+type inDoubt struct {
+	outbound.UnitOfWork
+	n atomic.Int64
+}
+
+func (d *inDoubt) Do(ctx context.Context, fn func(context.Context, outbound.Stores) error) error {
+	err := d.UnitOfWork.Do(ctx, fn)
+	if err == nil && d.n.Add(1)%2 == 0 {
+		return domain.Fail(domain.Unavailable, "database_unavailable", "The connection broke.")
+	}
+	return err
+}
+
+// brokenCompiler panics at one source.
+type brokenCompiler struct{ outbound.Compiler }
+
+func (c brokenCompiler) Compile(source string, roots ...string) (run.Expression, error) {
+	e, err := c.Compiler.Compile(source, roots...)
+	switch source {
+	case "input.compile":
+		panic("broken compiler")
+	case "input.evaluate":
+		return brokenExpression{}, nil
+	}
+	return e, err
+}
+
+type brokenExpression struct{}
+
+func (brokenExpression) Evaluate(run.Env) (any, error) { panic("broken evaluator") }
+
+func TestADefectInOneRunDoesNotEndTheWorker(t *testing.T) {
+	t.Parallel()
+	for claim, source := range map[string]string{"when its plan is made": "input.compile", "when it is advanced": "input.evaluate"} {
+		t.Run(claim, func(t *testing.T) {
+			t.Parallel()
+			w := newWorkshop(t, openSQLite(t))
+			broken := w.accept(w.version([]string{`a condition {"condition": "` + source + `"}`}, nil), 3, accepted{})
+			d := directory.New(w.raw)
+			d.Trust(true)
+			w.works(runs.NewWorker(w.store, w.outside, w.outside, brokenCompiler{expression.Compiler{}}, d, w.signals, system.Random{}, w.key, workerSetup))
+			id := w.accept(w.version(twoTransforms, twoTransformEdges), 1, accepted{})[0]
+			w.until(id, "another run ends", is(run.StatusCompleted))
+			complaints := 0
+			w.eventually("the broken ones are tried again later", func() bool {
+				if err := w.errors(); err != nil {
+					complaints += strings.Count(err.Error(), "panic: broken")
+				}
+				return complaints >= 2*len(broken)
+			})
+			for _, id := range broken {
+				if r := w.get(id); r.Status() != run.StatusPending {
+					t.Errorf("it is %s", r.Status())
+				}
+			}
+		})
+	}
+}
+
+func TestAWorkerThatStopsLetsAttemptsEndAndGivesTheRestBack(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, store *sqlstore.Store) {
+		w := newWorkshop(t, store)
+		began, let := make(chan string, 10), make(chan struct{})
+		interrupted := make(chan string, 10)
+		w.outside.answer = func(ctx context.Context, c outbound.NodeCall) (outbound.NodeOutcome, error) {
+			began <- c.NodeID
+			if c.NodeID == "quick" {
+				<-let
+				return outbound.NodeCompleted{}, nil
+			}
+			<-ctx.Done()
+			interrupted <- c.NodeID
+			return nil, ctx.Err()
+		}
+		quick := w.version([]string{"quick " + call, "next " + call}, []string{"quick -> next"})
+		slow := w.version([]string{"slow " + call}, nil)
+		opts := workerSetup
+		opts.Lease, opts.Drain = time.Hour, 500*time.Millisecond
+		stop := w.works(w.newWorker(w.store, w.signals, opts))
+		ids := append(w.accept(quick, 1, accepted{}), w.accept(slow, 1, accepted{})...)
+		for range 2 {
+			await(t, began, "an attempt begins")
+		}
+		asked := time.Now()
+		stopped := make(chan struct{})
+		go func() {
+			stop()
+			close(stopped)
+		}()
+		close(let)
+		r := w.until(ids[0], "what ends in time is recorded", func(r *run.Run) bool { return len(r.Executed()) == 1 })
+		await(t, stopped, "the worker ends")
+		if took := time.Since(asked); took < 500*time.Millisecond || took > 5*time.Second {
+			t.Errorf("it took %s", took)
+		}
+		await(t, interrupted, "what does not is interrupted")
+		if diff := cmp.Diff(2, len(w.outside.made())); diff != "" {
+			t.Errorf("%v was begun", w.outside.made())
+		}
+		if r.Status() != run.StatusRunning {
+			t.Errorf("it is %s", r.Status())
+		}
+		w.do(func(ctx context.Context, st outbound.Stores) error { // although the leases would last for an hour
+			lent, err := st.Runs.Queue.Claim(ctx, outbound.RunClaim{Worker: "next", Period: time.Hour, Limit: 9, PerTenant: 9})
+			if len(lent) != 2 {
+				t.Errorf("%d runs can be claimed", len(lent))
+			}
+			return err
+		})
+		if err := w.errors(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// Word may be lost: runs are found all the same. A worker that has nothing to do asks
+// the store once a second.
+func TestAnIdleWorkerAsksOnceASecond(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := openSQLite(t)
+		w := newWorkshop(t, store)
+		stop := w.works(w.newWorker(w.store, w.signals, runs.WorkerOptions{}))
+		time.Sleep(100 * time.Second) // of the bubble
+		stop()
+		if w.store.wrote > 1 || w.store.read < 95 || w.store.read > 105 {
+			t.Errorf("%d units, %d reads", w.store.wrote, w.store.read)
+		}
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestARunWithoutWordOfItIsFound(t *testing.T) {
+	t.Parallel()
+	w := newWorkshop(t, openSQLite(t))
+	w.works(w.newWorker(w.store, w.severed(), workerSetup))
+	ver := w.version(twoTransforms, twoTransformEdges)
+	for range 2 {
+		w.until(w.accept(ver, 1, accepted{})[0], "the run ends", finished)
+	}
+}
+
+// deaf are signals that cannot be followed.
+type deaf struct{ *sqlstore.RunSignals }
+
+func (deaf) Follow(context.Context, func([]run.ID)) error { return errors.New("nobody can be heard") }
+
+func TestAWorkerThatHearsNothingWorksAllTheSame(t *testing.T) {
+	t.Parallel()
+	w := newWorkshop(t, openSQLite(t))
+	w.works(w.newWorker(w.store, deaf{w.signals}, workerSetup))
+	w.until(w.accept(w.version(twoTransforms, twoTransformEdges), 1, accepted{})[0], "the run ends", finished)
+	if err := w.errors(); err == nil || !strings.Contains(err.Error(), "nobody can be heard") {
+		t.Errorf("the worker says %v", err)
+	}
+}
+
+func TestAStoreThatDoesNotAnswerIsAskedAgainLater(t *testing.T) {
+	t.Parallel()
+	w := newWorkshop(t, openSQLite(t))
+	gone := domain.Fail(domain.Unavailable, "database_unavailable", "The database cannot be reached.")
+	var asked atomic.Int64
+	up := make(chan struct{})
+	w.store.fails(func(context.Context) error {
+		select {
+		case <-up:
+			return nil
+		default:
+			asked.Add(1)
+			return gone
+		}
+	})
+	ver := w.version(twoTransforms, twoTransformEdges)
+	w.start()
+	began := time.Now()
+	ids := w.accept(ver, 10, accepted{})
+	w.eventually("the worker has asked a few times", func() bool {
+		w.signals.Tell(ids...) // which does not make it ask more often
+		return asked.Load() >= 4
+	})
+	if since := time.Since(began); since < 500*time.Millisecond {
+		t.Errorf("it has asked %d times within %s", asked.Load(), since)
+	}
+	close(up)
+	for _, id := range ids {
+		w.until(id, "the run ends", is(run.StatusCompleted))
+	}
+}

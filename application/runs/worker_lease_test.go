@@ -1,0 +1,337 @@
+package runs_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sluicehq/sluice/adapters/sqlstore"
+	"github.com/sluicehq/sluice/application/runs"
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/run"
+	"github.com/sluicehq/sluice/domain/workflow"
+	"github.com/sluicehq/sluice/ports/outbound"
+)
+
+// hanging answers nothing until its context ends, and says when it began and why it
+// ended.
+type hanging struct {
+	began chan outbound.NodeCall
+	ended chan error
+}
+
+func newHanging() *hanging {
+	return &hanging{began: make(chan outbound.NodeCall, 100), ended: make(chan error, 100)}
+}
+
+func (h *hanging) answer(ctx context.Context, call outbound.NodeCall) (outbound.NodeOutcome, error) {
+	h.began <- call
+	<-ctx.Done()
+	h.ended <- context.Cause(ctx)
+	return nil, fmt.Errorf("called: %w", context.Cause(ctx))
+}
+
+// await receives, and fails the test when nothing comes.
+func await[T any](t testing.TB, from <-chan T, what string) (v T) {
+	t.Helper()
+	select {
+	case v = <-from:
+	case <-time.After(20 * time.Second):
+		t.Fatalf("it never came that %s", what)
+	}
+	return v
+}
+
+// A process that dies gives nothing back: its lease ends, and another one makes the same
+// attempt again.
+func TestTheRunOfAWorkerThatDiedIsTakenOver(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, store *sqlstore.Store) {
+		w := newWorkshop(t, store)
+		ver := w.version([]string{"a " + call}, nil)
+		id := w.accept(ver, 1, accepted{})[0]
+		var lent []outbound.LentRun
+		w.do(func(ctx context.Context, st outbound.Stores) (err error) {
+			lent, err = st.Runs.Queue.Claim(ctx, outbound.RunClaim{Worker: "dead", Period: 500 * time.Millisecond, Limit: 1, PerTenant: 1})
+			return err
+		})
+		began := w.advance(ver, lent[0], run.Started{})
+		if len(began.Execute) != 1 {
+			t.Fatal(began)
+		}
+		w.start()
+		r := w.until(id, "another worker ends it", finished)
+		if diff := cmp.Diff([]string{"a 1"}, w.outside.made()); diff != "" || r.Status() != run.StatusCompleted {
+			t.Error(r.Status(), diff)
+		}
+		if key := w.outside.calls[0].IdempotencyKey; key != began.Execute[0].IdempotencyKey {
+			t.Errorf("the key is %s", key)
+		}
+		if since := r.FinishedAt().Sub(lent[0].At); since < 500*time.Millisecond || since > 10*time.Second {
+			t.Errorf("it was taken over after %s", since)
+		}
+	})
+}
+
+// advance makes and records a step of a run that was lent, and keeps the lease.
+func (w *workshop) advance(ver *workflow.Version, lent outbound.LentRun, fact run.Fact) (step run.Step) {
+	w.Helper()
+	w.do(func(ctx context.Context, st outbound.Stores) (err error) {
+		from := lent.Run.Seq()
+		if step, err = lent.Run.Advance(w.plan(ver, nil), run.Event{At: lent.At, Fact: fact}); err != nil {
+			return err
+		}
+		return st.Runs.Runs.Record(ctx, outbound.RunStep{Run: lent.Run, From: from, History: step.History, Lease: lent.Lease, Keep: true})
+	})
+	return step
+}
+
+func TestSeveralWorkersEndEachRunOnce(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, store *sqlstore.Store) {
+		w := newWorkshop(t, store)
+		ver := w.version([]string{`hook trigger_webhook`, "a " + call, "b " + call, `c transform {"expression": "1"}`},
+			[]string{"hook -> a", "hook -> b", "a -> c", "b -> c"})
+		const n = 200
+		ids := w.accept(ver, n/2, accepted{})
+		for range 3 {
+			opts := workerSetup
+			opts.Concurrency, opts.PerTenant, opts.Lease = 16, 1000, 2*time.Second
+			w.works(w.newWorker(w.store, w.signals, opts))
+		}
+		ids = append(ids, w.accept(ver, n/2, accepted{})...)
+		for _, id := range ids {
+			if r := w.until(id, "the run ends", finished); r.Status() != run.StatusCompleted {
+				t.Errorf("%s: %+v", id, r.Failure())
+			}
+			got := make(map[string]int)
+			for _, entry := range w.history(id) {
+				got[entry]++
+			}
+			want := map[string]int{
+				"run.started": 1, "node.completed hook": 1, "node.started a": 1, "node.started b": 1, "node.completed a": 1, "node.completed b": 1,
+				"node.completed c": 1, "run.completed": 1,
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Fatal(diff)
+			}
+		}
+		keys := make(map[string]int)
+		for _, c := range w.outside.calls {
+			keys[c.IdempotencyKey]++
+		}
+		if len(keys) != 2*n || len(w.outside.calls) != 2*n {
+			t.Errorf("%d calls with %d keys", len(w.outside.calls), len(keys))
+		}
+		if err := w.errors(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// severed signals are those of a process that hears nobody else.
+func (w *workshop) severed() outbound.RunSignals { return sqlstore.NewRunSignals(w.raw) }
+
+func TestCancellingARunInterruptsWhatItDoesOutside(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, store *sqlstore.Store) {
+		for claim, told := range map[string]bool{"at once where there is word of it": true, "and with the next renewal where there is none": false} {
+			t.Run(claim, func(t *testing.T) {
+				w := newWorkshop(t, store)
+				h := newHanging()
+				w.outside.answer = h.answer
+				ver := w.version([]string{"a " + call}, nil)
+				opts, signals := workerSetup, w.severed()
+				if told {
+					opts.Lease, signals = time.Hour, w.signals
+				}
+				defer w.works(w.newWorker(w.store, signals, opts))()
+				id := w.accept(ver, 1, accepted{})[0]
+				await(t, h.began, "the attempt begins")
+				asked := time.Now()
+				w.act(ver, id, run.CancelRequested{}, w.signals)
+				await(t, h.ended, "the attempt is interrupted")
+				if took := time.Since(asked); told && took > 5*time.Second {
+					t.Errorf("it took %s", took)
+				}
+				if err := w.errors(); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	})
+}
+
+// What somebody else does to a run that is being worked on is found, and the worker goes
+// on from there.
+func TestAStepOfSomebodyElseInBetweenIsTakenUp(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, store *sqlstore.Store) {
+		w := newWorkshop(t, store)
+		let := make(chan struct{})
+		w.outside.answer = func(ctx context.Context, c outbound.NodeCall) (outbound.NodeOutcome, error) {
+			if c.NodeID == "slow" {
+				select {
+				case <-let:
+				case <-ctx.Done():
+					return nil, ctx.Err()
+				}
+			}
+			return outbound.NodeCompleted{Output: c.NodeID}, nil
+		}
+		ver := w.version([]string{`hook trigger_webhook`, "slow " + call, `paid waitForEvent {"event": "paid"}`, "after " + call},
+			[]string{"hook -> slow", "hook -> paid", "paid -> after"})
+		w.works(w.newWorker(w.store, w.severed(), workerSetup))
+		id := w.accept(ver, 1, accepted{})[0]
+		w.eventually("the slow attempt begins", func() bool { return len(w.outside.made()) == 1 })
+		w.act(ver, id, run.EventArrived{Event: "paid"})
+		close(let) // before or after the worker learns of the step: its own must not be lost
+		r := w.until(id, "the run ends", finished)
+		if r.Status() != run.StatusCompleted {
+			t.Errorf("%+v", r.Failure())
+		}
+		if diff := cmp.Diff([]string{"slow 1", "after 1"}, w.outside.made()); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+// A worker that could not renew its leases for longer than they last begins nothing.
+// When another one has taken over, what it was doing is interrupted and recorded
+// nowhere.
+func TestAWorkerThatWasFrozenRecordsNothingAndBeginsNothing(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, store *sqlstore.Store) {
+		w := newWorkshop(t, store)
+		var frozen atomic.Bool
+		thaw := make(chan struct{})
+		first := &watched{UnitOfWork: store, news: make(chan struct{})}
+		first.fails(func(ctx context.Context) error {
+			if !frozen.Load() {
+				return nil
+			}
+			select {
+			case <-thaw:
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		})
+		began, let := make(chan string, 10), make(chan struct{})
+		var once sync.Once
+		w.outside.answer = func(_ context.Context, c outbound.NodeCall) (outbound.NodeOutcome, error) {
+			mine := false
+			once.Do(func() { mine = true })
+			began <- c.NodeID
+			if mine {
+				<-let
+				return outbound.NodeCompleted{Output: "of the frozen one"}, nil
+			}
+			return outbound.NodeCompleted{Output: "of the other"}, nil
+		}
+		ver := w.version([]string{"a " + call, "b " + call}, []string{"a -> b"})
+		stop := w.works(w.newWorker(first, w.severed(), workerSetup))
+		id := w.accept(ver, 1, accepted{})[0]
+		await(t, began, "the attempt begins")
+		frozen.Store(true)
+		w.start()
+		r := w.until(id, "another worker ends it", finished)
+		close(let)
+		close(thaw)
+		stop()
+		if output, _ := r.Output("a"); string(output) != `"of the other"` || r.Seq() != w.get(id).Seq() {
+			t.Errorf("%s, %d and %d entries", output, r.Seq(), w.get(id).Seq())
+		}
+		if diff := cmp.Diff([]string{"a 1", "a 1", "b 1"}, w.outside.made()); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+func TestNoAttemptBeginsWhileLeasesCannotBeRenewed(t *testing.T) {
+	t.Parallel()
+	w := newWorkshop(t, openSQLite(t))
+	began, let := make(chan string, 10), make(chan struct{})
+	w.outside.answer = func(ctx context.Context, c outbound.NodeCall) (outbound.NodeOutcome, error) {
+		began <- c.NodeID
+		select {
+		case <-let:
+			return outbound.NodeCompleted{}, nil
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	ver := w.version([]string{"a " + call, "b " + call}, []string{"a -> b"})
+	gone := domain.Fail(domain.Unavailable, "database_unavailable", "The database cannot be reached.")
+	var failing atomic.Bool
+	down := make(chan struct{}, 100)
+	w.store.fails(func(context.Context) error {
+		if failing.Load() {
+			down <- struct{}{}
+			return gone
+		}
+		return nil
+	})
+	stop := w.start()
+	id := w.accept(ver, 1, accepted{})[0]
+	await(t, began, "the first attempt begins")
+	failing.Store(true)
+	for range 20 { // renewals, which are tried ten times within a lease
+		await(t, down, "a renewal fails")
+	}
+	close(let)
+	for range 5 {
+		await(t, down, "recording fails")
+	}
+	if got := w.outside.made(); len(got) != 1 {
+		t.Errorf("%v was begun", got)
+	}
+	failing.Store(false)
+	if r := w.until(id, "the run ends", finished); r.Status() != run.StatusCompleted {
+		t.Errorf("%+v", r.Failure())
+	}
+	if diff := cmp.Diff([]string{"a 1", "b 1"}, w.outside.made()); diff != "" {
+		t.Error(diff)
+	}
+	stop()
+	if err := w.errors(); !errors.Is(err, gone) {
+		t.Errorf("the worker says %v", err)
+	}
+}
+
+// The bound of a tenant holds over all processes, and does not keep others waiting.
+func TestATenantHasNoMorePlacesThanItGets(t *testing.T) {
+	t.Parallel()
+	w := newWorkshop(t, openSQLite(t))
+	h := newHanging()
+	w.outside.answer = h.answer
+	ver := w.version([]string{"a " + call}, nil)
+	w.accept(ver, 9, accepted{})
+	for range 2 {
+		opts := workerSetup
+		opts.PerTenant, opts.Concurrency = 3, 8
+		w.works(w.newWorker(w.store, w.signals, opts))
+	}
+	for range 3 {
+		await(t, h.began, "an attempt begins")
+	}
+	w.owner = w.tenant()
+	id := w.accept(w.version(twoTransforms, twoTransformEdges), 1, accepted{})[0]
+	w.until(id, "the run of another tenant ends", finished)
+	if len(h.began) > 0 {
+		t.Errorf("%d more began", len(h.began))
+	}
+}
+
+func TestAWorkerWithDefaultsEndsARun(t *testing.T) {
+	t.Parallel()
+	w := newWorkshop(t, openSQLite(t))
+	w.works(w.newWorker(w.store, w.signals, runs.WorkerOptions{}))
+	w.until(w.accept(w.version(twoTransforms, twoTransformEdges), 1, accepted{})[0], "the run ends", finished)
+}

@@ -1,0 +1,85 @@
+package upkeep_test
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/sluicehq/sluice/adapters/sqlstore/sqlite"
+	"github.com/sluicehq/sluice/application/upkeep"
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/run"
+	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/ports/outbound"
+	"github.com/sluicehq/sluice/ports/portstest"
+)
+
+// Three tenants, more than fit a unit of work, of which one keeps its runs for a week.
+// Each has runs that finished 6, 8, 29 and 31 days ago, and one that still goes on.
+func TestFinishedRunsAreKeptAsLongAsTheirTenantSays(t *testing.T) {
+	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "sluice.db"), sqlite.Options{Volatile: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = store.Close() }) // nothing is pending
+	if _, err := store.Migrator().Up(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	clock := &portstest.ManualClock{}
+	clock.Set(noon)
+	const tenants, each = 120, 5 // of the latter 300 of the first tenant's runs are old
+	name := func(i int) tenant.ID { return tenant.ID(fmt.Sprintf("tenant_%03d", i)) }
+	err = store.Do(t.Context(), func(ctx context.Context, st outbound.Stores) error {
+		for i := range tenants {
+			state := tenant.State{ID: name(i), Name: "Acme", Status: tenant.Active, Settings: tenant.Settings{Language: tenant.English}, CreatedAt: noon, Revision: 1}
+			if week := 7; i == 1 {
+				state.Settings.RunRetentionDays = &week
+			}
+			if err := st.Tenants.Insert(ctx, tenant.Restore(state)); err != nil {
+				return err
+			}
+			ages := []int{6, 8, 29, 31, -1}
+			if i == 0 {
+				for range 299 {
+					ages = append(ages, 40)
+				}
+			}
+			var all []*run.Run
+			for n, days := range ages {
+				id := run.ID(fmt.Sprintf("run_%d_%d", i, n))
+				s := run.State{Origin: run.Origin{ID: id, Tenant: name(i), CreatedAt: noon}, Status: run.StatusRunning, UpdatedAt: noon}
+				if at := noon.Add(-time.Duration(days) * 24 * time.Hour); days > 0 {
+					s.Status, s.FinishedAt = run.StatusCompleted, &at
+				}
+				all = append(all, run.Restore(s))
+			}
+			if _, err := st.Runs.Runs.Start(ctx, all...); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	service := upkeep.New(store, clock)
+	for _, want := range []int{299 + tenants + 2, 0} {
+		if removed, err := service.SweepRuns(t.Context()); removed != want || err != nil {
+			t.Errorf("%d runs were removed, not %d: %v", removed, want, err)
+		}
+	}
+	for i, want := range map[int]int{0: 4, 1: 2, 2: 4, tenants - 1: 4} {
+		err := store.Read(t.Context(), func(ctx context.Context, st outbound.Stores) error {
+			found, err := st.Runs.Runs.List(ctx, name(i), run.Filter{}, domain.Query{})
+			if found.Total != want {
+				t.Errorf("tenant %d has %d runs left, not %d of %d", i, found.Total, want, each)
+			}
+			return err
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -1,0 +1,243 @@
+package workflows_test
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/sluicehq/sluice/adapters/sqlstore"
+	"github.com/sluicehq/sluice/adapters/sqlstore/postgres"
+	"github.com/sluicehq/sluice/adapters/sqlstore/postgres/pgtest"
+	"github.com/sluicehq/sluice/adapters/sqlstore/sqlite"
+	"github.com/sluicehq/sluice/adapters/system"
+	"github.com/sluicehq/sluice/application/runs"
+	"github.com/sluicehq/sluice/application/workflows"
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/run"
+	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/domain/workflow"
+	"github.com/sluicehq/sluice/ports/outbound"
+)
+
+func TestMain(m *testing.M) { pgtest.Main(m) }
+
+func openSQLite(t testing.TB) *sqlstore.Store {
+	t.Helper()
+	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "sluice.db"), sqlite.Options{Volatile: true})
+	return migrated(t, store, err)
+}
+
+func openPostgres(t testing.TB) *sqlstore.Store {
+	t.Helper()
+	store, err := postgres.Open(t.Context(), pgtest.Start(t).Database(t), postgres.Options{})
+	return migrated(t, store, err)
+}
+
+func migrated(t testing.TB, store *sqlstore.Store, err error) *sqlstore.Store {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = store.Close() }) // nothing is pending
+	if _, err := store.Migrator().Up(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return store
+}
+
+// told is what was told of runs, and how many units of work have committed.
+type told struct {
+	mu  sync.Mutex
+	ids []run.ID
+}
+
+func (s *told) Tell(changed ...run.ID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ids = append(s.ids, changed...)
+}
+
+func (s *told) Follow(ctx context.Context, _ func([]run.ID)) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// measured counts units of work that write and how many runs each has cancelled at most.
+type measured struct {
+	outbound.UnitOfWork
+	mu   sync.Mutex
+	most int
+}
+
+func (m *measured) Do(ctx context.Context, fn func(context.Context, outbound.Stores) error) error {
+	n := 0
+	err := m.UnitOfWork.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
+		n = 0
+		st.Runs.Runs = recorded{st.Runs.Runs, &n}
+		return fn(ctx, st)
+	})
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.most = max(m.most, n)
+	return err
+}
+
+type recorded struct {
+	outbound.RunRepository
+	n *int
+}
+
+func (r recorded) Record(ctx context.Context, steps ...outbound.RunStep) error {
+	*r.n += len(steps)
+	return r.RunRepository.Record(ctx, steps...)
+}
+
+// house is a tenant with a workflow.
+type house struct {
+	testing.TB
+	store     *sqlstore.Store
+	units     *measured
+	told      *told
+	workflows *workflows.Service
+	versions  *workflows.Versions
+	who       tenant.Caller
+	version   *workflow.Version
+}
+
+func newHouse(t testing.TB, store *sqlstore.Store) *house {
+	t.Helper()
+	h := &house{TB: t, store: store, units: &measured{UnitOfWork: store}, told: &told{}}
+	clock, random := system.Clock{}, system.Random{}
+	h.workflows = workflows.New(h.units, runs.NewStarter(clock, random), h.told, clock, random)
+	h.versions = workflows.NewVersions(h.units, nil, clock, random)
+	ten, err := tenant.New(tenant.ID(random.ID("tenant")), "Acme", tenant.English, clock.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.who = tenant.Caller{Tenant: ten.ID(), KeyType: tenant.Secret}
+	wf, err := workflow.New(workflow.ID(random.ID("wf")), ten.ID(), "", workflow.Draft{Name: "Orders"}, clock.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := clock.Now()
+	h.version = workflow.RestoreVersion(workflow.VersionState{
+		ID: workflow.VersionID(random.ID("wfv")), Workflow: wf.ID(), Tenant: ten.ID(), Number: 1, PublishedAt: &now, CreatedAt: now, Revision: 1,
+	})
+	h.do(func(ctx context.Context, st outbound.Stores) error {
+		return errors.Join(st.Tenants.Insert(ctx, ten), st.Workflows.Insert(ctx, wf), st.Versions.Insert(ctx, h.version))
+	})
+	return h
+}
+
+func (h *house) do(fn func(context.Context, outbound.Stores) error) {
+	h.Helper()
+	if err := h.store.Do(h.Context(), fn); err != nil {
+		h.Fatal(err)
+	}
+}
+
+// runs starts runs of a version.
+func (h *house) runs(n int, version workflow.VersionID, of workflow.ID) (ids []run.ID) {
+	h.Helper()
+	var all []*run.Run
+	for range n {
+		id := run.ID(system.Random{}.ID(run.IDPrefix))
+		all = append(all, run.New(id, run.Start{Tenant: h.who.Tenant, Workflow: of, Version: version, Entity: "e", DedupeKey: string(id), Cause: run.CauseManual}, system.Clock{}.Now()))
+		ids = append(ids, id)
+	}
+	h.do(func(ctx context.Context, st outbound.Stores) error {
+		_, err := st.Runs.Runs.Start(ctx, all...)
+		return err
+	})
+	return ids
+}
+
+func (h *house) count(status run.Status) (n int) {
+	h.Helper()
+	err := h.store.Read(h.Context(), func(ctx context.Context, st outbound.Stores) error {
+		found, err := st.Runs.Runs.List(ctx, h.who.Tenant, run.Filter{Status: status}, domain.Query{})
+		n = found.Total
+		return err
+	})
+	if err != nil {
+		h.Fatal(err)
+	}
+	return n
+}
+
+func (h *house) wantCode(err error, want string) {
+	h.Helper()
+	var e *domain.Error
+	if !errors.As(err, &e) || e.Code != want {
+		h.Errorf("the error is %v, not %s", err, want)
+	}
+}
+
+func TestDeletingAWorkflowCancelsItsRuns(t *testing.T) {
+	for name, open := range map[string]func(testing.TB) *sqlstore.Store{"SQLite": openSQLite, "PostgreSQL": openPostgres} {
+		for _, n := range []int{0, 3, 100, 250} {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				h := newHouse(t, open(t))
+				ids := h.runs(n, h.version.ID(), h.version.Workflow())
+				h.runs(1, "wfv_other", "wf_other")
+				if err := h.workflows.Delete(t.Context(), h.who, h.version.Workflow(), domain.ExpectOneOf(1)); err != nil {
+					t.Fatal(err)
+				}
+				if cancelled, live := h.count(run.StatusCancelled), h.count(run.StatusPending); cancelled != n || live != 1 {
+					t.Errorf("%d are cancelled, %d are live", cancelled, live)
+				}
+				slices.Sort(h.told.ids)
+				if !slices.Equal(ids, h.told.ids) {
+					t.Errorf("%d are told of", len(h.told.ids))
+				}
+				if h.units.most > 100 {
+					t.Errorf("a unit cancelled %d", h.units.most)
+				}
+				_, err := h.workflows.Get(t.Context(), h.who, h.version.Workflow())
+				h.wantCode(err, "workflow_not_found")
+			})
+		}
+	}
+}
+
+func TestADeletionThatIsRefusedCancelsNothing(t *testing.T) {
+	h := newHouse(t, openSQLite(t))
+	h.runs(150, h.version.ID(), h.version.Workflow())
+	h.wantCode(h.workflows.Delete(t.Context(), h.who, h.version.Workflow(), domain.ExpectOneOf(7)), "precondition_failed")
+	h.wantCode(h.workflows.Delete(t.Context(), tenant.Caller{Tenant: "tenant_other", KeyType: tenant.Secret}, h.version.Workflow(), domain.Expected{}), "workflow_not_found")
+	if n := h.count(run.StatusCancelled); n > 0 || len(h.told.ids) > 0 {
+		t.Errorf("%d are cancelled", n)
+	}
+	if wf, err := h.workflows.Get(t.Context(), h.who, h.version.Workflow()); err != nil || !wf.Active() {
+		t.Error(err)
+	}
+}
+
+func TestAVersionThatRunsExecuteIsNotDeleted(t *testing.T) {
+	for name, open := range map[string]func(testing.TB) *sqlstore.Store{"SQLite": openSQLite, "PostgreSQL": openPostgres} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newHouse(t, open(t))
+			id := h.runs(1, h.version.ID(), h.version.Workflow())[0]
+			remove := func() error { return h.versions.Delete(t.Context(), h.who, h.version.ID(), domain.Expected{}) }
+			h.wantCode(remove(), "version_in_use")
+			h.do(func(ctx context.Context, st outbound.Stores) error {
+				r, err := st.Runs.Runs.Get(ctx, h.who.Tenant, id)
+				if err != nil {
+					return err
+				}
+				step := r.Abandon(time.Now(), "")
+				return st.Runs.Runs.Record(ctx, outbound.RunStep{Run: r, History: step.History})
+			})
+			if err := remove(); err != nil {
+				t.Error(err)
+			}
+			h.wantCode(remove(), "version_not_found")
+		})
+	}
+}

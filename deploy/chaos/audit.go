@@ -1,0 +1,158 @@
+package main
+
+import (
+	"slices"
+)
+
+// audit holds everything against everything.
+func (ev *evidence) audit(found *findings) {
+	ev.auditOrders(found)
+	ev.auditRuns(found)
+	ev.auditEffects(found)
+	ev.auditSchedules(found)
+	ev.auditEvents(found)
+	ev.auditLists(found)
+}
+
+// auditOrders holds what clients were told against the runs.
+func (ev *evidence) auditOrders(found *findings) {
+	byCall := make(map[string][]*storedRun)
+	byKey := make(map[[2]string]string)
+	for _, r := range ev.runs {
+		if r.call != "" {
+			byCall[r.call] = append(byCall[r.call], r)
+		}
+		if r.dedupe == "" || r.cause != "webhook" {
+			continue
+		}
+		key := [2]string{r.trigger, r.dedupe}
+		if first, twice := byKey[key]; twice {
+			found.add(dedupeHolds, "the dedupe key %s started %s and %s", r.dedupe, first, r.id)
+		}
+		byKey[key] = r.id
+	}
+	for _, o := range ev.orders {
+		runs := byCall[o.call]
+		if len(o.runs) == 0 {
+			found.add(acknowledged, "call %s was never acknowledged; it has %d runs", o.call, len(runs))
+			continue
+		}
+		for _, id := range o.runs {
+			found.check(id == o.runs[0], acknowledged, "call %s was answered with %s and with %s", o.call, o.runs[0], id)
+		}
+		if len(runs) != 1 || runs[0].id != o.runs[0] {
+			found.add(acknowledged, "call %s was answered with %s and has %d runs: %v", o.call, o.runs[0], len(runs), ids(runs))
+			continue
+		}
+		r := runs[0]
+		found.check(r.tenant == o.tenant.id && r.trigger == o.tenant.triggers[o.shape.name], tenantsApart,
+			"call %s of %s is run %s of %s", o.call, o.tenant.id, r.id, r.tenant)
+		found.check(o.entity == "" || r.entity == o.entity, acknowledged, "call %s is about %s and its run about %s", o.call, o.entity, r.entity)
+		found.check(o.dedupe == "" || r.dedupe == o.dedupe, acknowledged, "call %s has the dedupe key %s and its run %s", o.call, o.dedupe, r.dedupe)
+		ev.auditEnd(found, o, r)
+	}
+	known := make(map[string]bool, len(ev.orders))
+	for _, o := range ev.orders {
+		known[o.call] = true
+	}
+	for call := range byCall {
+		found.check(known[call], acknowledged, "there is a run of call %s, which nobody made", call)
+	}
+}
+
+func ids(runs []*storedRun) (all []string) {
+	for _, r := range runs {
+		all = append(all, r.id)
+	}
+	return all
+}
+
+// auditEnd holds how a run ended against what was done with it.
+func (ev *evidence) auditEnd(found *findings, o *order, r *storedRun) {
+	if o.cancelled {
+		found.check(r.status == "cancelled", cancelStays, "run %s of call %s was cancelled and is %s", r.id, o.call, r.status)
+		return
+	}
+	if !found.checked(r.status == "completed", everyRunEnds, "run %s of call %s (%s) is %s: %s", r.id, o.call, o.shape.name, r.status, r.last()) {
+		return
+	}
+	ev.auditDone(found, r, o.shape.done(o.amount))
+	wanted := 0
+	if o.retried {
+		wanted = 1
+	}
+	retries := r.count("run.retried", "")
+	found.check(retries == wanted, everyRunEnds, "run %s of call %s was retried %d times, and says %d", r.id, o.call, wanted, retries)
+}
+
+// auditDone holds which nodes of a completed run did against which should.
+func (ev *evidence) auditDone(found *findings, r *storedRun, nodes []string) {
+	var done []string
+	for _, e := range r.history {
+		if e.Type == "node.completed" {
+			done = append(done, e.Node)
+		}
+	}
+	slices.Sort(done)
+	want := slices.Sorted(slices.Values(nodes))
+	found.check(slices.Equal(done, want), recordedOnce, "run %s completed %v and not %v", r.id, done, want)
+}
+
+// auditRuns holds every run against its own history.
+func (ev *evidence) auditRuns(found *findings) {
+	for _, r := range ev.runs {
+		finished := r.status == "completed" || r.status == "failed" || r.status == "cancelled"
+		found.check(finished && r.finished, everyRunEnds, "run %s of %s is %s, leased to %q: %t", r.id, r.tenant, r.status, r.worker, r.leased)
+		found.check(!finished || !r.leased, everyRunEnds, "run %s is %s and still leased to %q", r.id, r.status, r.worker)
+		if finished {
+			found.check(r.last() == "run."+r.status, historyWhole, "run %s is %s and its history ends with %s", r.id, r.status, r.last())
+		}
+		found.check(r.count("run.started", "") == 1, historyWhole, "run %s began %d times", r.id, r.count("run.started", ""))
+		found.check(int64(len(r.history)) == r.seq, historyWhole, "run %s counts %d entries and has %d", r.id, r.seq, len(r.history))
+		type attempt struct {
+			node   string
+			number int
+		}
+		begun, completed := make(map[attempt]int), make(map[string]int)
+		for i, e := range r.history {
+			found.check(e.Seq == int64(i+1), historyWhole, "entry %d of run %s bears the number %d", i+1, r.id, e.Seq)
+			switch e.Type {
+			case "node.started":
+				begun[attempt{e.Node, e.Attempt}]++
+			case "node.completed":
+				completed[e.Node]++
+			}
+		}
+		for node, n := range completed {
+			found.check(n == 1, recordedOnce, "node %s of run %s completed %d times", node, r.id, n)
+		}
+		for a, n := range begun {
+			found.check(n == 1, historyWhole, "attempt %d at node %s of run %s began %d times", a.number, a.node, r.id, n)
+		}
+	}
+}
+
+// checked is check, and says whether it was so.
+func (f *findings) checked(ok bool, p promise, format string, args ...any) bool {
+	f.check(ok, p, format, args...)
+	return ok
+}
+
+// count says how many entries of a type the history has, of a node.
+func (r *storedRun) count(kind, node string) (n int) {
+	for _, e := range r.history {
+		if e.Type == kind && e.Node == node {
+			n++
+		}
+	}
+	return n
+}
+
+// last is the type of the last entry.
+func (r *storedRun) last() string {
+	if len(r.history) == 0 {
+		return "nothing"
+	}
+	e := r.history[len(r.history)-1]
+	return e.Type
+}

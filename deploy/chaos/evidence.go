@@ -1,0 +1,229 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+)
+
+// evidence is everything that is known at the end of a round.
+type evidence struct {
+	orders  []*order
+	lodgers []*lodger
+	shapes  []*shape
+	runs    map[string]*storedRun // all runs in the database, by id
+	fires   []storedFire
+	events  []storedEvent
+	effects map[string]effect
+	heard   map[string]heard
+	shown   map[string]shownRun // what the API shows of some runs
+	listed  map[string]listing  // what it lists for each tenant
+	since   map[string]time.Time
+	until   time.Time // every instant of a schedule before it is to be dealt with
+}
+
+// storedRun is a run in the database.
+type storedRun struct {
+	id, tenant, trigger, entity, dedupe, cause, status string
+	seq                                                int64
+	payload                                            string
+	call                                               string // that the payload names; empty for none
+	worker                                             string
+	leased, finished                                   bool
+	history                                            []entry
+}
+
+// entry is one of a run's history, as the database keeps it.
+type entry struct {
+	Seq     int64
+	Type    string
+	Node    string
+	Attempt int
+	Code    string
+	Message string
+}
+
+// storedFire is a row of the ledger of schedules.
+type storedFire struct {
+	tenant, trigger, outcome, reason, run string
+	at                                    time.Time
+}
+
+// storedEvent is an event that the database holds.
+type storedEvent struct{ tenant, id, kind, run string }
+
+// listing is what the API lists of a tenant's runs.
+type listing struct {
+	total     int
+	ids       []string
+	completed int // the total of those
+}
+
+// awaitQuiet waits until no run is unfinished and every end was told, or as long as it
+// may take. Deliveries that are to be repeated in minutes are brought forward.
+func (s *stage) awaitQuiet(ctx context.Context) {
+	began := time.Now()
+	for ctx.Err() == nil && time.Since(began) < s.settle {
+		var open, untold int
+		err := s.database.db.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM runs WHERE finished_at IS NULL),
+			(SELECT count(*) FROM webhook_events WHERE waits) + (SELECT count(*) FROM webhook_deliveries WHERE status = 'pending')`).Scan(&open, &untold)
+		if err == nil && open == 0 && untold == 0 {
+			return
+		}
+		if err == nil && open == 0 {
+			_, err = s.database.db.ExecContext(ctx, `UPDATE webhook_deliveries SET next_attempt_at = now()
+				WHERE status = 'pending' AND next_attempt_at > now() + interval '10 s'`)
+		}
+		if err != nil {
+			s.tell("looking for what is left: %v", err)
+		} else if time.Since(began) > 10*time.Second {
+			s.tell("%d runs are not over and %d ends not told", open, untold)
+		}
+		pause(ctx, 500*time.Millisecond)
+	}
+}
+
+// evidence reads everything.
+func (s *stage) evidence(ctx context.Context, orders []*order) (*evidence, error) {
+	ev := &evidence{
+		orders: orders, lodgers: s.lodgers, shapes: s.shapes, runs: make(map[string]*storedRun), effects: s.receiver.effects(), heard: s.listener.books(),
+		shown: make(map[string]shownRun), listed: make(map[string]listing), since: make(map[string]time.Time),
+		until: time.Now().UTC().Add(-time.Minute).Truncate(time.Minute),
+	}
+	for _, t := range s.lodgers {
+		ev.since[t.id] = s.schedules.since(t.id)
+		if err := s.list(ctx, t, ev); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.readRuns(ctx, ev); err != nil {
+		return nil, err
+	}
+	if err := s.readRest(ctx, ev); err != nil {
+		return nil, err
+	}
+	s.look(ctx, ev)
+	return ev, nil
+}
+
+// list reads all pages of a tenant's runs.
+func (s *stage) list(ctx context.Context, t *lodger, ev *evidence) error {
+	page := func(query string) (total int, ids []string, more bool, err error) {
+		got, ok := s.clients.until(ctx, request{key: t.key, method: http.MethodGet, path: "/runs?" + query})
+		var read struct {
+			Items   []struct{ ID string }
+			Total   int
+			HasMore bool
+		}
+		if !ok || got.status != http.StatusOK || !got.read(&read) {
+			return 0, nil, false, fmt.Errorf("list the runs of %s: %d %s", t.name, got.status, got.body)
+		}
+		for _, r := range read.Items {
+			ids = append(ids, r.ID)
+		}
+		return read.Total, ids, read.HasMore, nil
+	}
+	var all listing
+	for more := true; more; {
+		total, ids, goesOn, err := page(fmt.Sprintf("sortBy=createdAt&sortOrder=asc&limit=100&offset=%d", len(all.ids)))
+		if err != nil {
+			return err
+		}
+		all.total, all.ids, more = total, append(all.ids, ids...), goesOn
+	}
+	var err error
+	all.completed, _, _, err = page("status=completed&limit=1")
+	ev.listed[t.id] = all
+	return err
+}
+
+// readRuns reads runs and their histories.
+func (s *stage) readRuns(ctx context.Context, ev *evidence) error {
+	err := s.database.each(ctx, func(scan func(...any) error) error {
+		r := new(storedRun)
+		err := scan(&r.tenant, &r.id, &r.trigger, &r.entity, &r.dedupe, &r.cause, &r.status, &r.seq, &r.payload, &r.worker, &r.leased, &r.finished)
+		if err != nil {
+			return err
+		}
+		var payload struct{ Call string }
+		_ = json.Unmarshal([]byte(r.payload), &payload) // that of a schedule names none
+		r.call, ev.runs[r.id] = payload.Call, r
+		return nil
+	}, `SELECT tenant_id, id, trigger_id, entity_id, dedupe_key, cause, status, seq, payload, worker, lease_until IS NOT NULL, finished_at IS NOT NULL FROM runs`)
+	if err != nil {
+		return err
+	}
+	return s.database.each(ctx, func(scan func(...any) error) error {
+		var id, text string
+		if err := scan(&id, &text); err != nil {
+			return err
+		}
+		var entries []entry
+		if err := json.Unmarshal([]byte(text), &entries); err != nil {
+			return fmt.Errorf("history of %s: %w", id, err)
+		}
+		if r := ev.runs[id]; r != nil {
+			r.history = append(r.history, entries...)
+		}
+		return nil
+	}, `SELECT run_id, entries FROM run_history ORDER BY run_id, seq`)
+}
+
+// readRest reads the ledger and the events.
+func (s *stage) readRest(ctx context.Context, ev *evidence) error {
+	err := s.database.each(ctx, func(scan func(...any) error) error {
+		var f storedFire
+		err := scan(&f.tenant, &f.trigger, &f.at, &f.outcome, &f.reason, &f.run)
+		f.at = f.at.UTC()
+		ev.fires = append(ev.fires, f)
+		return err
+	}, `SELECT tenant_id, trigger_id, scheduled_at, outcome, reason, run_id FROM trigger_fires ORDER BY tenant_id, trigger_id, scheduled_at`)
+	if err != nil {
+		return err
+	}
+	return s.database.each(ctx, func(scan func(...any) error) error {
+		var e storedEvent
+		var data string
+		if err := scan(&e.tenant, &e.id, &e.kind, &data); err != nil {
+			return err
+		}
+		var read struct{ RunID string }
+		err := json.Unmarshal([]byte(data), &read)
+		e.run = read.RunID
+		ev.events = append(ev.events, e)
+		return err
+	}, `SELECT tenant_id, id, type, data FROM webhook_events WHERE type IN ('run.completed', 'run.failed', 'run.cancelled')`)
+}
+
+// mostShown is how many runs are read one by one over the API.
+const mostShown = 400
+
+// look reads some runs as their tenants see them, and tries to as another tenant.
+func (s *stage) look(ctx context.Context, ev *evidence) {
+	step := max(1, len(ev.orders)/mostShown)
+	for i := 0; i < len(ev.orders); i += step {
+		o := ev.orders[i]
+		if o.run() == "" {
+			continue
+		}
+		if r, ok := s.show(ctx, o); ok {
+			ev.shown[o.run()] = r
+		}
+		other := s.lodgers[0]
+		if other == o.tenant {
+			other = s.lodgers[1]
+		}
+		for _, r := range []request{
+			{method: http.MethodGet, path: "/runs/" + o.run()},
+			{method: http.MethodPost, path: "/runs/" + o.run() + "/cancel"},
+			{method: http.MethodPost, path: "/triggers/" + o.tenant.triggers[o.shape.name] + "/webhook"},
+		} {
+			r.key = other.key
+			if got, ok := s.clients.until(ctx, r); ok && got.status != http.StatusNotFound {
+				s.found.add(tenantsApart, "%s %s with the key of %s was answered %d: %s", r.method, r.path, other.name, got.status, got.body)
+			}
+		}
+	}
+}

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// promise is one of the things that must hold whatever happens. Its text says what.
+type promise string
+
+// The promises (execution rules, "Promises", and what follows from them).
+const (
+	onlyExpected  promise = "a gateway answers a call with success, a reason, or 503 with Retry-After"
+	acknowledged  promise = "every acknowledged call has exactly one run, always the same one"
+	everyRunEnds  promise = "every run ends as it should"
+	historyWhole  promise = "a history has no gap and no entry twice"
+	recordedOnce  promise = "a node's result is recorded once"
+	sameKey       promise = "every attempt at a node bears the same Idempotency-Key"
+	effectHappens promise = "a node that completed had its effect"
+	instantOnce   promise = "each instant of a schedule is dealt with once, by one run"
+	cancelStays   promise = "a cancelled run stays cancelled"
+	dedupeHolds   promise = "a dedupe key starts one run"
+	totalsAgree   promise = "lists and totals are what the database holds"
+	eventsTold    promise = "each end of a run is told by one event, delivered at least once"
+	tenantsApart  promise = "a tenant sees nothing of another"
+	takenOver     promise = "the runs of a process that died go on within 10 seconds"
+	comesBack     promise = "a gateway survives its database"
+)
+
+// promises lists them in the order of the report.
+func promises() []promise {
+	return []promise{
+		onlyExpected, acknowledged, everyRunEnds, historyWhole, recordedOnce, sameKey, effectHappens, instantOnce, cancelStays, dedupeHolds,
+		totalsAgree, eventsTold, tenantsApart, takenOver, comesBack,
+	}
+}
+
+// shownFindings of each promise are kept as examples.
+const shownFindings = 8
+
+// findings collects what broke a promise.
+type findings struct {
+	mu    sync.Mutex
+	count map[promise]int
+	shown map[promise][]string
+}
+
+func newFindings() *findings {
+	return &findings{count: make(map[promise]int), shown: make(map[promise][]string)}
+}
+
+// add notes that a promise was broken.
+func (f *findings) add(p promise, format string, args ...any) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.count[p]++
+	if len(f.shown[p]) < shownFindings {
+		f.shown[p] = append(f.shown[p], fmt.Sprintf(format, args...))
+	}
+}
+
+// check notes it unless ok.
+func (f *findings) check(ok bool, p promise, format string, args ...any) {
+	if !ok {
+		f.add(p, format, args...)
+	}
+}
+
+// broken says how often a promise was broken.
+func (f *findings) broken(p promise) int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.count[p]
+}
+
+// err is nil when every promise was kept.
+func (f *findings) err() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.count) == 0 {
+		return nil
+	}
+	var b strings.Builder
+	for _, p := range slices.Sorted(maps.Keys(f.count)) {
+		fmt.Fprintf(&b, "\n%s: broken %d times\n  %s", p, f.count[p], strings.Join(f.shown[p], "\n  "))
+	}
+	return errors.New(b.String())
+}

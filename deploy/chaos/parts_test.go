@@ -1,0 +1,149 @@
+package main
+
+import (
+	"errors"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// post calls the receiver as a node does, and gives up as one does.
+func post(t *testing.T, url, key, body string) (status int, err error) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Idempotency-Key", key)
+	// A connection of its own: on one that is used again, the key would let the transport
+	// repeat the call by itself.
+	client := http.Client{Timeout: attemptTimeout * time.Millisecond, Transport: &http.Transport{DisableKeepAlives: true}}
+	got, err := client.Do(req)
+	if err != nil {
+		return 0, err
+	}
+	return got.StatusCode, got.Body.Close()
+}
+
+func TestTheReceiverFailsInEveryWayAndCountsEffects(t *testing.T) {
+	found := newFindings()
+	r := newReceiver(newDice(1), found)
+	server := httptest.NewServer(r)
+	defer server.Close()
+	seen := make(map[string]bool)
+	for n := 0; n < 400 && len(seen) < 7; n++ {
+		key := "run_" + strings.Repeat("x", n) + ":charge"
+		body := `{"tenant":"t","run":"run_` + strings.Repeat("x", n) + `","order":{"call":"c"}}`
+		tries := 0
+		for status := 0; status != http.StatusOK; tries++ {
+			if tries > mostFailures {
+				t.Fatalf("%s failed %d times", key, tries)
+			}
+			status, _ = post(t, server.URL+"/calls/charge", key, body)
+		}
+		e := r.effects()[key]
+		if e.attempts != tries || e.times < 1 || e.times != e.unsaid+1 {
+			t.Fatalf("%s after %d tries", e, tries)
+		}
+		for name := range maps.Keys(e.failures) {
+			seen[name] = true
+		}
+	}
+	if len(seen) != 7 {
+		t.Errorf("it failed only in the ways %v", seen)
+	}
+	if err := found.err(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestTheReceiverRefusesAnOrderUntilItAcceptsIt(t *testing.T) {
+	r := newReceiver(newDice(1), newFindings())
+	as := calledAs{"t", "run_1", "charge"}
+	answered := func() int {
+		w := httptest.NewRecorder()
+		defer func() { _ = recover() }() // it hangs up
+		r.respond("run_1:charge", as, true, "c")(w, nil)
+		return w.Code
+	}
+	if got := answered(); got != http.StatusUnprocessableEntity {
+		t.Errorf("it answered %d", got)
+	}
+	r.accept("c")
+	if got := answered(); got == http.StatusUnprocessableEntity {
+		t.Error("it still refuses the order")
+	}
+}
+
+func TestTheReceiverFindsAKeyThatDoesNotFit(t *testing.T) {
+	for claim, calls := range map[string][]calledAs{
+		"of two nodes":    {{"t", "run_1", "charge"}, {"t", "run_1", "ship"}},
+		"of two tenants":  {{"t", "run_1", "charge"}, {"u", "run_1", "charge"}},
+		"of another run":  {{"t", "run_2", "charge"}},
+		"of another node": {{"t", "run_1", "ship"}},
+	} {
+		found := newFindings()
+		r := newReceiver(newDice(1), found)
+		for _, as := range calls {
+			r.respond("run_1:charge", as, false, "")
+		}
+		if found.broken(sameKey) == 0 {
+			t.Errorf("a key %s is not found", claim)
+		}
+	}
+}
+
+func TestAClientRepeatsWhatWasNotAnsweredAndReportsWhatMustNotBe(t *testing.T) {
+	for claim, c := range map[string]struct {
+		first  func(w http.ResponseWriter)
+		broken int
+		tries  int
+	}{
+		"a success":           {func(w http.ResponseWriter) { w.WriteHeader(http.StatusOK) }, 0, 1},
+		"a reason":            {func(w http.ResponseWriter) { w.WriteHeader(http.StatusNotFound) }, 0, 1},
+		"a broken connection": {func(http.ResponseWriter) { panic(http.ErrAbortHandler) }, 0, 2},
+		"503 with Retry-After": {func(w http.ResponseWriter) {
+			w.Header().Set("Retry-After", "1")
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}, 0, 2},
+		"503 without":            {func(w http.ResponseWriter) { w.WriteHeader(http.StatusServiceUnavailable) }, 1, 2},
+		"an internal error":      {func(w http.ResponseWriter) { w.WriteHeader(http.StatusInternalServerError) }, 1, 2},
+		"a bad gateway":          {func(w http.ResponseWriter) { w.Header().Set("Retry-After", "1"); w.WriteHeader(http.StatusBadGateway) }, 1, 2},
+		"a call that is in work": {inProgress, 0, 2},
+		"another conflict":       {func(w http.ResponseWriter) { w.Header().Set("Retry-After", "1"); w.WriteHeader(http.StatusConflict) }, 0, 1},
+	} {
+		t.Run(claim, func(t *testing.T) {
+			var asked atomic.Int32
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				if asked.Add(1) == 1 {
+					c.first(w)
+				}
+			}))
+			defer server.Close()
+			found := newFindings()
+			got, ok := newClients([]*gateway{{url: server.URL}}, found, newDice(1)).until(t.Context(), request{method: http.MethodPost, path: "/x"})
+			if !ok || got.tries != c.tries || found.broken(onlyExpected) != c.broken {
+				t.Errorf("answered %t after %d tries, with %v", ok, got.tries, found.err())
+			}
+		})
+	}
+}
+
+func inProgress(w http.ResponseWriter) {
+	w.Header().Set("Retry-After", "1")
+	w.WriteHeader(http.StatusConflict)
+	_, _ = io.WriteString(w, `{"code":"idempotency_in_progress"}`) // the client checks
+}
+
+func TestWrongOptionsAreRefused(t *testing.T) {
+	for _, args := range [][]string{{"-processes", "1"}, {"-tenants", "1"}, {"-runs", "0"}, {"-minutes", "0"}, {"-kills", "-1"}, {"-stalls", "-1"}, {"-no"}, {"more"}} {
+		if _, err := readOptions(args, io.Discard); !errors.Is(err, errUsage) {
+			t.Errorf("%q: %v", args, err)
+		}
+	}
+}

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// rewinder makes the schedules believe, again and again, that nobody has looked at them
+// for longer and longer: as if every gateway had been away since then. What was dealt
+// with before comes up once more each time, and must stay as it is.
+type rewinder struct {
+	mu       sync.Mutex
+	earliest map[string]time.Time // of each tenant: every instant from then on is to be dealt with
+}
+
+func newRewinder(lodgers []*lodger) *rewinder {
+	r := &rewinder{earliest: make(map[string]time.Time)}
+	for _, t := range lodgers {
+		r.earliest[t.id] = time.Now().UTC().Truncate(time.Minute).Add(time.Minute)
+	}
+	return r
+}
+
+// Bounds of rewinding: within the time that is looked back at most.
+const (
+	rewindEvery = 4 * time.Second
+	mostRewound = 20 * time.Hour
+)
+
+// run rewinds until ctx ends.
+func (r *rewinder) run(ctx context.Context, s *stage) {
+	began := time.Now()
+	for first := true; first || pause(ctx, rewindEvery); first = false {
+		t := s.lodgers[s.random.below(len(s.lodgers))]
+		r.mu.Lock()
+		to := r.earliest[t.id].Add(-time.Duration(2+s.random.below(8)) * time.Minute)
+		r.mu.Unlock()
+		if began.Sub(to) > mostRewound {
+			continue
+		}
+		// A little before the minute, so that this one is dealt with, too.
+		done, err := s.database.db.ExecContext(ctx, `UPDATE trigger_schedules SET dealt_with = $1, next_at = $1 WHERE tenant_id = $2 AND trigger_id = $3`,
+			to.Add(-time.Millisecond), t.id, t.triggers["schedule"])
+		if err != nil {
+			continue // the database is away
+		}
+		if n, err := done.RowsAffected(); err == nil && n == 1 {
+			r.mu.Lock()
+			r.earliest[t.id] = to
+			r.mu.Unlock()
+		}
+	}
+}
+
+// since says from when on every instant of a tenant's schedule has to be in the ledger.
+func (r *rewinder) since(tenant string) time.Time {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.earliest[tenant]
+}

@@ -1,0 +1,68 @@
+package portstest
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/sluicehq/sluice/domain/run"
+	"github.com/sluicehq/sluice/domain/trigger"
+	"github.com/sluicehq/sluice/domain/workflow"
+	"github.com/sluicehq/sluice/ports/outbound"
+)
+
+func ofVersion(ver *workflow.Version) func(*run.State) {
+	return func(st *run.State) { st.Workflow, st.Version = ver.Workflow(), ver.ID() }
+}
+
+// RunQuestions is the contract of outbound.RunOverview for what is asked before something
+// is done.
+func RunQuestions(t *testing.T, open OpenStore) {
+	cases(t, open, map[string]func(f fixture){
+		"a version is executed until all its runs have finished": func(f fixture) {
+			owner, other := f.tenant().ID(), f.tenant().ID()
+			executes := func(id workflow.VersionID, want bool) {
+				f.Helper()
+				f.read(func(ctx context.Context, st outbound.Stores) error {
+					got, err := st.Runs.Live.Executes(ctx, owner, id)
+					if got != want {
+						f.Errorf("%s is executed: %v", id, got)
+					}
+					return err
+				})
+			}
+			in := func(id workflow.VersionID) func(*run.State) { return func(st *run.State) { st.Version = id } }
+			r := f.started(owner, in("wfv_a"), func(st *run.State) { st.Status = run.StatusPaused })
+			f.started(owner, in("wfv_b"), func(st *run.State) { st.Status, st.FinishedAt = run.StatusCompleted, &noon })
+			f.started(other, in("wfv_b"))
+			executes("wfv_a", true)
+			executes("wfv_b", false)
+			f.step(r, outbound.RunLease{}, func(st *run.State) { st.Status, st.FinishedAt = run.StatusCancelled, &noon })
+			executes("wfv_a", false)
+		},
+		"a dedupe key stands for a run of each trigger, for a while": func(f fixture) {
+			owner, other := f.tenant().ID(), f.tenant().ID()
+			a := f.started(owner, keyed("trg_a", "k", noon))
+			f.started(owner, keyed("trg_b", "k", noon.Add(-time.Second)))
+			f.started(owner, keyed("trg_c", "K", noon))
+			f.started(other, keyed("trg_d", "k", noon))
+			d := f.started(owner, keyed("trg_e", "k", noon.Add(time.Hour)))
+			f.read(func(ctx context.Context, st outbound.Stores) error {
+				got, err := st.Runs.Live.StartedWith(ctx, owner, []trigger.ID{"trg_e", "trg_d", "trg_c", "trg_b", "trg_a", "trg_a"}, "k", noon.Add(-time.Second))
+				f.same([]run.ID{d.ID(), "", "", "", a.ID(), a.ID()}, got)
+				return err
+			})
+		},
+		"how far runs are is told of each": func(f fixture) {
+			a, b := f.started(f.tenant().ID()), f.started(f.tenant().ID())
+			f.step(a, outbound.RunLease{})
+			f.read(func(ctx context.Context, st outbound.Stores) error {
+				got, err := st.Runs.Live.Seqs(ctx, []outbound.RunKey{
+					{Tenant: b.Tenant(), Run: b.ID()}, {Tenant: a.Tenant(), Run: a.ID()}, {Tenant: b.Tenant(), Run: a.ID()}, {Tenant: a.Tenant(), Run: a.ID()},
+				})
+				f.same([]int64{0, 1, -1, 1}, got)
+				return err
+			})
+		},
+	})
+}
