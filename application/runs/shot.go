@@ -190,11 +190,7 @@ func (s *shot) startAll(ctx context.Context, st outbound.Stores, aims []outbound
 	for some := range slices.Chunk(order, atOnce) {
 		wanted := make([]*run.Run, len(some))
 		for n, i := range some {
-			aim := aims[i]
-			wanted[n] = run.New(run.ID(s.random.ID(run.IDPrefix)), run.Start{
-				Tenant: s.who.Tenant, SubTenant: aim.Trigger.SubTenant(), Workflow: aim.Workflow, Version: aim.Trigger.Version(), Trigger: aim.Trigger,
-				Entity: s.entity, DedupeKey: s.key, Cause: s.cause, Payload: payload,
-			}, s.now)
+			wanted[n] = s.aimed(aims[i])
 		}
 		became, err := st.Runs.Runs.Start(ctx, wanted...)
 		if err != nil {
@@ -208,6 +204,14 @@ func (s *shot) startAll(ctx context.Context, st outbound.Stores, aims []outbound
 		}
 	}
 	return nil
+}
+
+// aimed is a new run of a trigger.
+func (s *shot) aimed(at outbound.FiringTrigger) *run.Run {
+	return run.New(run.ID(s.random.ID(run.IDPrefix)), run.Start{
+		Tenant: s.who.Tenant, SubTenant: at.Trigger.SubTenant(), Workflow: at.Workflow, Version: at.Trigger.Version(), Trigger: at.Trigger,
+		Entity: s.entity, DedupeKey: s.key, Cause: s.cause, Payload: s.call.Payload(),
+	}, s.now)
 }
 
 // startListening starts a run of each trigger that listens for the event.
