@@ -95,7 +95,7 @@ func (p *program) serve(ctx context.Context, cfg config, opts serveOptions, begi
 	if err != nil {
 		return err
 	}
-	g, err := newGateway(store, watch.tracing.UnitOfWork(store), limiter, runner, sender, key, cfg.workerOptions(), httpapi.Options{
+	g, err := newGateway(store, countedWork{watch.tracing.UnitOfWork(store), watch.metrics}, limiter, runner, sender, key, cfg.workerOptions(), httpapi.Options{
 		Log: log, MaxBody: cfg.MaxBody, AllowedOrigins: cfg.CORSOrigins, TrustedProxies: cfg.TrustedProxies,
 		Observers: watch.observers(), Now: system.Clock{}.Now, NewID: system.Random{}.ID, Ready: leaving.unlessGoing(ready(store)),
 		Streams: streams,

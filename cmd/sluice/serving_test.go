@@ -19,7 +19,7 @@ import (
 
 // patient serves without any bound that a test could run into.
 func patient(handler http.Handler, grace time.Duration) serving {
-	return serving{log: zerolog.Nop(), handler: handler, connections: 1000, grace: grace, going: new(going)}
+	return serving{log: zerolog.Nop(), handler: handler, connections: 1000, grace: grace, going: new(going), endStreams: func() {}}
 }
 
 func TestStoppingFinishesWhatRuns(t *testing.T) {
