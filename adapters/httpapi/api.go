@@ -44,6 +44,10 @@ type Options struct {
 
 	Observers []Observer // told of every request, in this order when it begins
 
+	// HealthOnly leaves the API out: the process works for those that serve it, and says
+	// only how it is.
+	HealthOnly bool
+
 	Now   func() time.Time           // the time shown in errors
 	NewID func(prefix string) string // makes request identifiers
 	Ready func(context.Context) error
@@ -64,7 +68,8 @@ type API struct {
 	pages      pages
 
 	streams     context.Context //nolint:containedctx // see Options.Streams
-	largeBodies chan struct{}   // holds one for each large body that is being read
+	following   following
+	largeBodies chan struct{} // holds one for each large body that is being read
 
 	refused    []Route           // what the engine routes only to answer that the method is wrong
 	spelledOut map[string]string // the methods of paths that a path with a parameter fits as well
@@ -92,6 +97,11 @@ func New(ports Ports, opts Options) (*API, error) {
 	e.Use(a.middleware()...)
 	e.NoRoute(func(c *gin.Context) { a.fail(c, errNoRoute(c.Request)) })
 	e.NoMethod(a.wrongMethod)
+	e.GET(healthPath, a.health)
+	e.GET(readinessPath, a.readiness)
+	if opts.HealthOnly {
+		return a, nil
+	}
 	for _, r := range a.routes() {
 		if _, ok := r.operation.Access(tenant.Secret); !ok {
 			return nil, fmt.Errorf("route %s %s: the operation %q is not in the table of permissions", r.method, r.path, r.operation)

@@ -15,10 +15,8 @@ const (
 	readinessPath = "/readyz"
 )
 
-// serveOpen adds what needs no key: health, the API's description and its page.
+// serveOpen adds what needs no key: the API's description and its page.
 func (a *API) serveOpen(e *gin.Engine) {
-	e.GET(healthPath, a.health)
-	e.GET(readinessPath, a.readiness)
 	e.GET("/openapi.yaml", description("application/yaml; charset=utf-8", openapi.YAML()))
 	e.GET("/openapi.json", description(contentType, openapi.JSON()))
 	e.GET("/docs", func(c *gin.Context) { c.Redirect(http.StatusMovedPermanently, "/docs/") })

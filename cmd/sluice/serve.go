@@ -98,7 +98,7 @@ func (p *program) serve(ctx context.Context, cfg config, opts serveOptions, begi
 	g, err := newGateway(store, countedWork{watch.tracing.UnitOfWork(store), watch.metrics}, limiter, runner, sender, key, cfg.workerOptions(), httpapi.Options{
 		Log: log, MaxBody: cfg.MaxBody, AllowedOrigins: cfg.CORSOrigins, TrustedProxies: cfg.TrustedProxies,
 		Observers: watch.observers(), Now: system.Clock{}.Now, NewID: system.Random{}.ID, Ready: leaving.unlessGoing(ready(store)),
-		Streams: streams,
+		Streams: streams, HealthOnly: !opts.role.serves(),
 	})
 	if err != nil {
 		return err

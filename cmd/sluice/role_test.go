@@ -1,0 +1,57 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+func TestTheWorkIsSplitBetweenProcessesOfTwoRoles(t *testing.T) {
+	b := newBinary(t, postgresURL(t))
+	api, worker := b.start("serve", "--role", "api"), b.start("serve", "--role", "worker")
+	made := b.json("tenant", "create", "--name", "Acme", "--example")
+	key := fmt.Sprint(made["secretKey"])
+
+	call := fmt.Sprintf("/v1/gateway/triggers/%s/webhook", made["triggerId"])
+	if status, body := api.request(t, http.MethodPost, call, key, `{"eventData":{"id":"1","amount":2000}}`); status != http.StatusOK {
+		t.Fatalf("%d %s", status, body)
+	}
+	api.await(t, "/v1/gateway/runs", key, `"status":"completed"`)
+
+	for path, want := range map[string]int{"/healthz": http.StatusOK, "/readyz": http.StatusOK, "/v1/gateway/runs": http.StatusNotFound, "/docs/": http.StatusNotFound} {
+		if status, body := worker.request(t, http.MethodGet, path, key, ""); status != want {
+			t.Errorf("a worker answers %s with %d: %s", path, status, body)
+		}
+	}
+
+	worker.stop()
+	status, body := api.request(t, http.MethodPost, call, key, `{"eventData":{"id":"2","amount":2000},"entityId":"waits"}`)
+	if status != http.StatusOK {
+		t.Fatalf("%d %s", status, body)
+	}
+	if _, body := api.request(t, http.MethodGet, "/v1/gateway/runs?entityId=waits", key, ""); !strings.Contains(body, `"status":"pending"`) {
+		t.Errorf("without a worker the run is %s", body)
+	}
+	b.start("serve", "--role", "worker")
+	api.await(t, "/v1/gateway/runs?entityId=waits", key, `"status":"completed"`)
+}
+
+func TestARoleThatCannotBeIsRefused(t *testing.T) {
+	for claim, c := range map[string]struct {
+		role     role
+		db       database
+		mistaken bool
+	}{
+		"everything on SQLite":         {roleAll, database{sqliteFile: "a.db"}, false},
+		"the API alone on PostgreSQL":  {roleAPI, database{postgresURL: "postgres://a/b"}, false},
+		"a worker alone on PostgreSQL": {roleWorker, database{postgresURL: "postgres://a/b"}, false},
+		"the API alone on SQLite":      {roleAPI, database{sqliteFile: "a.db"}, true},
+		"a worker alone on SQLite":     {roleWorker, database{sqliteFile: "a.db"}, true},
+		"a role that does not exist":   {"queen", database{postgresURL: "postgres://a/b"}, true},
+	} {
+		if err := c.role.check(c.db); (err != nil) != c.mistaken {
+			t.Errorf("%s: %v", claim, err)
+		}
+	}
+}
