@@ -113,6 +113,10 @@ chaos: ## Kill, freeze and cut gateways off under load (KILLS, RUNS, PROCESSES, 
 examples: build ## Run the example services against the gateway, and print what happened (needs Node)
 	go test ./deploy/examples -count=1 -v -binary $(CURDIR)/bin/sluice
 
+.PHONY: deliveries
+deliveries: ## Bring 10,000 webhooks to receivers that fail at random, through a gateway that is killed, and print the ledger
+	go test ./cmd/sluice -run '^TestEveryDeliveryArrivesAlthoughTheGatewayIsKilledAndReceiversFail$$' -count=1 -v -timeout 30m -deliveries 10000 -deliveries-within 10m
+
 .PHONY: image-check
 image-check: build ## Build the container image and try it (installs buildah on Debian; says so where it cannot)
 	deploy/image-check

@@ -1,6 +1,7 @@
 // Package domain holds what every aggregate of the gateway shares: the kinds of
 // error, the collector of broken rules, pages of a list, identifiers, JSON
-// documents that come back as they were sent, and commands that take effect once.
+// documents that come back as they were sent, commands that take effect once, and the
+// secrets that sign what tenants are sent.
 //
 // The packages below it are the aggregates. They import the standard library and
 // one another only, in the order tenant, node, workflow, trigger, run, event, and

@@ -33,6 +33,9 @@ func TestARotatedSecretSignsUntilItsOverlapEnds(t *testing.T) {
 	want("when the overlap ends", noon.Add(time.Hour), 1)
 	all = all.Rotated(fresh(2), 0, noon)
 	want("without an overlap the one before signs no more, those before it do", noon, 2, 0)
+	if n := len(all.Retired); n != 1 {
+		t.Errorf("%d secrets are kept that sign no more", n-1)
+	}
 	for n := byte(3); n < 9; n++ {
 		all = all.Rotated(fresh(n), time.Hour, noon)
 	}

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -32,10 +33,16 @@ func TestGoldens(t *testing.T) {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".http"), func(t *testing.T) {
 			g := newGateway(t)
 			e := g.estate("Acme")
-			scheduled := ""
-			if text, err := os.ReadFile(file); err != nil {
+			text, err := os.ReadFile(file)
+			if err != nil {
 				t.Fatal(err)
-			} else if strings.Contains(string(text), "{{schedule}}") {
+			}
+			scheduled := ""
+			switch used := string(text); {
+			case regexp.MustCompile(`{{(listening|activeVersion|paused|waiting|failed|completed)}}`).MatchString(used):
+				g.factory(e)
+				scheduled = e.ids["nightly"]
+			case strings.Contains(used, "{{schedule}}"):
 				scheduled = g.schedule(e)
 			}
 			contract.Golden(t, g.handler, file, *update,
@@ -43,7 +50,11 @@ func TestGoldens(t *testing.T) {
 				contract.Value("workflow", e.ids["workflows"]), contract.Value("draft", e.ids["workflow-versions"]),
 				contract.Value("trigger", e.ids["triggers"]), contract.Value("registration", e.ids["sub-tenants"]),
 				contract.Value("schedule", scheduled), contract.Value("customNode", e.ids["custom-nodes"]), contract.Value("apiKey", e.ids["api-keys"]),
-				contract.Value("endpoint", e.ids["webhook-endpoints"]), contract.Value("delivery", e.ids["deliveries"]))
+				contract.Value("endpoint", e.ids["webhook-endpoints"]), contract.Value("delivery", e.ids["deliveries"]),
+				contract.Value("activeVersion", e.ids["activeVersion"]), contract.Value("listening", e.ids["listening"]),
+				contract.Value("paused", e.ids["runs"]), contract.Value("waiting", e.ids["waiting"]), contract.Value("failed", e.ids["failed"]),
+				contract.Value("completed", e.ids["completed"]), contract.Value("approval", e.ids["approval"]), contract.Value("shipment", e.ids["delivery"]),
+				contract.Value("orderInTransit", e.ids["entity of waiting"]), contract.Value("orderToApprove", e.ids["entity of runs"]))
 		})
 	}
 }

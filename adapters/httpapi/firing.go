@@ -179,7 +179,10 @@ func (a *API) resumeRun(c *gin.Context, who tenant.Caller) error {
 	var r domain.Rules
 	id, _ := body.String("runId", &r)
 	token, _ := body.String("resumeToken", &r)
-	call := run.ResumeCall{Run: run.ID(id), Token: token, Input: optionalJSON(body, "input"), Malformed: r.Violations()}
+	call := run.ResumeCall{Run: knownID[run.ID](id, run.IDPrefix), Token: token, Input: optionalJSON(body, "input"), Malformed: r.Violations()}
+	if id != "" && call.Run == "" {
+		call.Run = noRun
+	}
 	return execute(a, c, who, body, command[nothing]{
 		status: http.StatusNoContent, render: func(nothing) any { return nothing{} },
 		run: func(once domain.Once) (nothing, error) {

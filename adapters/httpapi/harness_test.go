@@ -61,6 +61,7 @@ type gateway struct {
 	store    *sqlstore.Store
 	clock    *portstest.ManualClock
 	random   *countedRandom
+	signals  *sqlstore.RunSignals
 	log      *logSink
 }
 
@@ -70,20 +71,23 @@ type option func(*httpapi.Options, *httpapi.Ports)
 func newGateway(t *testing.T, options ...option) *gateway {
 	t.Helper()
 	store := openStore(t)
-	g := &gateway{T: t, contract: contract.New(t), store: store, clock: &portstest.ManualClock{}, random: &countedRandom{}, log: &logSink{tb: t}}
+	g := &gateway{T: t, contract: contract.New(t), store: store, clock: &portstest.ManualClock{}, random: &countedRandom{}, signals: sqlstore.NewRunSignals(store), log: &logSink{tb: t}}
 	g.clock.Set(noon)
 	limiter := memory.New(g.clock)
 	known := directory.New(store)
 	g.follow(known)
 	checks := nodes.NewChecks(store, heart{}, g.clock)
+	work := timed{store, g.clock}
 	ports := httpapi.Ports{
 		Admission: admission.New(known, limiter, g.clock),
 		APIKeys:   tenants.NewKeys(store, g.clock, g.random), CustomNodes: nodes.NewChecked(nodes.NewCustom(store, g.clock, g.random), checks),
 		NodeChecks: checks, NodeSecrets: nodes.NewSecrets(store, g.clock, g.random),
 		Nodes: nodes.New(known), Settings: nodes.NewSettings(tenants.NewSettings(store, g.clock), checks), SubTenants: tenants.NewSubTenants(store, g.clock, g.random),
 		Schedules: schedules.New(store, g.clock),
-		Triggers:  triggers.New(store, known, sqlstore.NewTriggerIntake(store), limiter, g.clock, g.random), Workflows: workflows.New(store, runs.NewStarter(g.clock, g.random), sqlstore.NewRunSignals(store), g.clock, g.random),
+		Triggers:  triggers.New(store, known, sqlstore.NewTriggerIntake(store), limiter, g.clock, g.random), Workflows: workflows.New(store, runs.NewStarter(g.clock, g.random), g.signals, g.clock, g.random),
 		Versions: workflows.NewVersions(store, expression.Checker{}, g.clock, g.random),
+		Firing:   runs.NewFiring(work, known, expression.Compiler{}, g.signals, limiter, g.clock, g.random, runKey),
+		Runs:     runs.NewRuns(work, known, expression.Compiler{}, g.signals, g.clock, g.random, runKey),
 
 		WebhookEndpoints:  webhooks.NewEndpoints(store, g.clock, g.random),
 		WebhookDeliveries: webhooks.NewDeliveries(store, g.clock),
@@ -174,7 +178,7 @@ func (g *gateway) customer(name string) customer {
 		g.Fatal(err)
 	}
 	who := tenant.Operator(made.Tenant.ID())
-	wf, err := workflows.New(g.store, runs.NewStarter(g.clock, g.random), sqlstore.NewRunSignals(g.store), g.clock, g.random).Create(g.Context(), who, domain.Once{}, inbound.WorkflowDraft{Draft: workflow.Draft{Name: "Orders"}})
+	wf, err := workflows.New(g.store, runs.NewStarter(g.clock, g.random), g.signals, g.clock, g.random).Create(g.Context(), who, domain.Once{}, inbound.WorkflowDraft{Draft: workflow.Draft{Name: "Orders"}})
 	if err != nil {
 		g.Fatal(err)
 	}

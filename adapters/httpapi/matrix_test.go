@@ -114,7 +114,8 @@ func (e estate) requests(r httpapi.Route) (targets []string, body string, ok boo
 	if r.Method == http.MethodGet {
 		targets = append(targets,
 			path+"?workflowId="+e.ids["workflows"], path+"?subTenantId="+url.QueryEscape(e.ids["subTenantId"]),
-			path+"?workflowVersionId="+e.ids["workflow-versions"], path+"?search=belongs-to&workflowId="+e.ids["workflows"])
+			path+"?workflowVersionId="+e.ids["workflow-versions"], path+"?workflowVersionId="+e.ids["activeVersion"],
+			path+"?triggerId="+e.ids["listening"], path+"?entityId="+url.QueryEscape(e.ids["entity of waiting"]), path+"?search=belongs-to&workflowId="+e.ids["workflows"])
 		return targets, "", true
 	}
 	if r.Method == http.MethodDelete {
@@ -124,6 +125,8 @@ func (e estate) requests(r httpapi.Route) (targets []string, body string, ok boo
 		"workflowId": e.ids["workflows"], "workflowVersionId": e.ids["workflow-versions"],
 		"name": "asks for " + e.ids["workflows"], "type": "webhook", "version": "9.0.0-" + strings.TrimLeft(e.ids["workflows"], "wf_0"),
 		"config": map[string]any{"_triggerId": e.ids["triggers"]},
+		"runId":  e.ids["runs"], "resumeToken": e.ids["approval"], "event": "order.paid", "entityId": e.ids["entity of waiting"], "eventData": e.ids,
+		"resumeOptions": map[string]any{"resumeAll": true, "runIds": []string{e.ids["waiting"]}},
 	})
 	return targets, string(text), err == nil
 }
@@ -138,6 +141,8 @@ func routesBehindKeys(g *gateway) []httpapi.Route {
 func TestNoForeignByteIsFoundByAnyRoute(t *testing.T) {
 	g := newGateway(t)
 	mine, theirs := g.estate("Mine"), g.estate("Theirs")
+	g.factory(mine)
+	g.factory(theirs)
 	none := absent(theirs)
 	for _, r := range routesBehindKeys(g) {
 		targets, body, ok := theirs.requests(r)
@@ -171,26 +176,39 @@ func TestNoForeignByteIsFoundByAnyRoute(t *testing.T) {
 	for kind, path := range map[string]string{
 		"workflows": "/workflows/", "workflow-versions": "/workflow-versions/", "triggers": "/triggers/",
 		"sub-tenants": "/sub-tenants/", "custom-nodes": "/custom-nodes/", "api-keys": "/api-keys/",
-		"webhook-endpoints": "/webhook-endpoints/", "deliveries": "/deliveries/",
+		"webhook-endpoints": "/webhook-endpoints/", "deliveries": "/deliveries/", "runs": "/runs/", "waiting": "/runs/", "failed": "/runs/",
 	} {
 		got := g.send(http.MethodGet, "/v1/gateway"+path+theirs.ids[kind], theirs.secret, "")
 		if got.status != http.StatusOK || !strings.Contains(got.body, theirs.marker()) || got.field(t, "revokedAt") != nil {
 			t.Errorf("their own %s got %d after all that: %s", kind, got.status, got.body)
 		}
 	}
+	for name, status := range map[string]string{"runs": "paused", "waiting": "paused", "failed": "failed", "completed": "completed"} {
+		if got := g.send(http.MethodGet, "/v1/gateway/runs/"+theirs.ids[name], theirs.secret, "").field(t, "status"); got != status {
+			t.Errorf("their %s run is %v after all that", name, got)
+		}
+	}
+	if total := g.send(http.MethodGet, "/v1/gateway/runs", theirs.secret, "").field(t, "total"); total != 4.0 {
+		t.Errorf("they have %v runs after all that", total)
+	}
 }
 
 // neutral replaces the identifiers that the client sent.
 func neutral(body string, sent estate) string {
 	for kind, id := range sent.ids {
-		body = strings.ReplaceAll(body, id, "{"+kind+"}")
+		sort, _, isOne := strings.Cut(id, "_")
+		if !isOne {
+			sort = kind
+		}
+		body = strings.ReplaceAll(body, id, "{"+sort+"}")
 	}
-	return strings.ReplaceAll(body, "{versionId}", "{workflow-versions}")
+	return body
 }
 
 func TestEachTypeOfKeyMayWhatTheTableSays(t *testing.T) {
 	g := newGateway(t)
 	e := g.estate("Acme")
+	g.factory(e)
 	operations := httpapi.Operations(g.api)
 	performed := make(map[tenant.Operation]bool)
 	for _, r := range routesBehindKeys(g) {

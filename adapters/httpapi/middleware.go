@@ -24,6 +24,8 @@ type visit struct {
 	caller    tenant.Caller
 	code      string // of the error that was answered
 	cause     error  // for the log only
+
+	begun time.Time // when a stream began; zero for an answer that is sent as a whole
 }
 
 const visitKey = "sluice.visit"
@@ -69,8 +71,11 @@ func (a *API) record(c *gin.Context) {
 	a.begin(c)
 	defer func() {
 		took := time.Since(start)
-		v := visitOf(c)
-		a.end(c, v, took)
+		v, answered := visitOf(c), took
+		if !v.begun.IsZero() {
+			answered = v.begun.Sub(start) // how long it goes on is not how slow the gateway is
+		}
+		a.end(c, v, answered)
 		a.logRequest(c, v, took)
 	}()
 	c.Next()

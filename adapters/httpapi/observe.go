@@ -30,8 +30,8 @@ type Observation struct {
 	Method    string
 	Route     string // as Begin got it
 	Status    int
-	Bytes     int // of the answer's body
-	Took      time.Duration
+	Bytes     int           // of the answer's body
+	Took      time.Duration // of a stream, until it began
 	RequestID string
 
 	// Tenant and KeyType are those of the key; empty where it was not recognized.

@@ -62,16 +62,6 @@ func (a *API) routes() []route {
 		{patch, "/sub-tenants/:id", tenant.ChangeSubTenant, a.updateSubTenant},
 		{remove, "/sub-tenants/:id", tenant.DeleteSubTenant, a.deleteSubTenant},
 
-		{get, "/custom-nodes/registry", tenant.ReadNodeRegistry, a.nodeRegistry},
-		{get, "/custom-nodes", tenant.ReadCustomNodes, a.listCustomNodes},
-		{post, "/custom-nodes", tenant.CreateCustomNode, a.createCustomNode},
-		{get, "/custom-nodes/:id", tenant.ReadCustomNodes, a.getCustomNode},
-		{patch, "/custom-nodes/:id", tenant.ChangeCustomNode, a.updateCustomNode},
-		{remove, "/custom-nodes/:id", tenant.DeleteCustomNode, a.deleteCustomNode},
-		{post, "/custom-nodes/:id/check", tenant.CheckCustomNode, a.checkCustomNode},
-		{get, "/custom-nodes/secret", tenant.ReadNodeSecret, a.getNodeSecret},
-		{post, "/custom-nodes/secret/rotate", tenant.RotateNodeSecret, a.rotateNodeSecret},
-
 		{get, "/api-keys", tenant.ReadKeys, a.listKeys},
 		{post, "/api-keys", tenant.CreateKey, a.createKey},
 		{get, "/api-keys/:id", tenant.ReadKeys, a.getKey},
@@ -81,12 +71,30 @@ func (a *API) routes() []route {
 		{get, "/settings", tenant.ReadSettings, a.getSettings},
 		{patch, "/settings", tenant.ChangeSettings, a.updateSettings},
 	}
+	all = append(all, a.nodeRoutes()...)
 	all = append(all, a.webhookRoutes()...)
 	all = append(all, a.runRoutes()...)
 	for i := range all {
 		all[i].path = prefix + all[i].path
 	}
 	return all
+}
+
+// nodeRoutes is what can be done with node types, and with what signs the calls of those
+// that tenants define.
+func (a *API) nodeRoutes() []route {
+	const get, post, patch, remove = http.MethodGet, http.MethodPost, http.MethodPatch, http.MethodDelete
+	return []route{
+		{get, "/custom-nodes/registry", tenant.ReadNodeRegistry, a.nodeRegistry},
+		{get, "/custom-nodes", tenant.ReadCustomNodes, a.listCustomNodes},
+		{post, "/custom-nodes", tenant.CreateCustomNode, a.createCustomNode},
+		{get, "/custom-nodes/:id", tenant.ReadCustomNodes, a.getCustomNode},
+		{patch, "/custom-nodes/:id", tenant.ChangeCustomNode, a.updateCustomNode},
+		{remove, "/custom-nodes/:id", tenant.DeleteCustomNode, a.deleteCustomNode},
+		{post, "/custom-nodes/:id/check", tenant.CheckCustomNode, a.checkCustomNode},
+		{get, "/custom-nodes/secret", tenant.ReadNodeSecret, a.getNodeSecret},
+		{post, "/custom-nodes/secret/rotate", tenant.RotateNodeSecret, a.rotateNodeSecret},
+	}
 }
 
 // runRoutes is what starts runs, and what can be done with them.

@@ -18,10 +18,12 @@ func runID(c *gin.Context) run.ID { return pathID[run.ID](c, "id", run.IDPrefix)
 // shown is a run of which no resume token is to be shown.
 func shown(r *run.Run) inbound.ShownRun { return inbound.ShownRun{Run: r} }
 
-// The identifiers that nothing has, for filters that are spelled wrong.
+// The identifiers that nothing has, for those in queries and bodies that are spelled
+// wrong.
 const (
 	noWorkflow = workflow.ID("none")
 	noTrigger  = trigger.ID("none")
+	noRun      = run.ID("none")
 )
 
 // listRuns answers GET /runs.
@@ -80,20 +82,25 @@ func (a *API) cancelRun(c *gin.Context, who tenant.Caller) error {
 	}
 	var r domain.Rules
 	reason, _ := body.String("reason", &r)
-	r.Text(reason, "reason", 0, maxReason)
-	if err := r.Err("cancellation_invalid", "The cancellation is not valid."); err != nil {
+	if err := r.Err("call_invalid", "The call is not valid."); err != nil {
 		return err
 	}
 	return execute(a, c, who, body, command[inbound.ShownRun]{
-		status: http.StatusOK, render: renderRun,
+		status: http.StatusOK, render: renderRun, record: withoutTokens,
 		run: func(once domain.Once) (inbound.ShownRun, error) {
 			return a.ports.Runs.Cancel(c.Request.Context(), who, once, runID(c), reason)
 		},
 	})
 }
 
-// maxReason bounds why a run was cancelled, in characters.
-const maxReason = 1000
+// withoutTokens renders what a repeat gets back: resume tokens are not kept anywhere.
+func withoutTokens(outcome any) any {
+	changed, ok := outcome.(inbound.ShownRun)
+	if !ok {
+		return nil
+	}
+	return renderRun(shown(changed.Run))
+}
 
 // retryRun answers POST /runs/{id}/retry.
 func (a *API) retryRun(c *gin.Context, who tenant.Caller) error {
@@ -102,7 +109,7 @@ func (a *API) retryRun(c *gin.Context, who tenant.Caller) error {
 		return err
 	}
 	return execute(a, c, who, body, command[inbound.ShownRun]{
-		status: http.StatusOK, render: renderRun,
+		status: http.StatusOK, render: renderRun, record: withoutTokens,
 		run: func(once domain.Once) (inbound.ShownRun, error) {
 			return a.ports.Runs.Retry(c.Request.Context(), who, once, runID(c))
 		},

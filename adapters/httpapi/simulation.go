@@ -97,14 +97,12 @@ func readAnswer(o jsonread.Object, r *domain.Rules) run.Answer {
 const maxSimulated = 100 * 365 * 24 * time.Hour
 
 func readMilliseconds(o jsonread.Object, name string, r *domain.Rules) time.Duration {
-	n, present := o.Int(name, r)
+	const most = int(maxSimulated / time.Millisecond)
+	n, _ := o.Int(name, r)
 	field := domain.Member(o.Path(), name)
-	ok := n >= 0 && n <= int(maxSimulated/time.Millisecond)
-	r.Check(!present || ok, field, domain.TooLarge, "must be between 0 and %d", maxSimulated/time.Millisecond)
-	if !ok {
-		return 0
-	}
-	return time.Duration(n) * time.Millisecond
+	r.Check(n >= 0, field, domain.TooSmall, "must be at least 0, not %d", n)
+	r.Check(n <= most, field, domain.TooLarge, "must be at most %d, not %d", most, n)
+	return time.Duration(min(max(n, 0), most)) * time.Millisecond
 }
 
 // simulationBody is what a simulation did.

@@ -24,7 +24,7 @@ func (s *Store) DueRuns(ctx context.Context, now time.Time) (int, error) {
 
 func (s *Store) backlog(ctx context.Context, what, query string, args ...any) (n int, err error) {
 	if err := s.reader.db.GetContext(ctx, &n, query, args...); err != nil {
-		return 0, fmt.Errorf("%s: %w", what, s.translate(err))
+		return 0, fmt.Errorf("%s: %w", what, s.translate(ctx, err))
 	}
 	return n, nil
 }

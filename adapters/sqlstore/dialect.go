@@ -24,15 +24,14 @@ type Dialect struct {
 	AmongFirst func(subquery string) string
 
 	// ClaimDeliveries selects a number, and keeps other units that run it waiting until this
-	// one ends, or for a few seconds if its process hangs. It does what ByIndex does as
+	// one ends, or for a few seconds if its process hangs. It does what PlanFreshly does as
 	// well. It is empty where ForUpdate is.
 	ClaimDeliveries string
 
-	// ByIndex selects a number, and makes the unit's statements find rows by an index,
-	// whatever statistics say: those of a table that was empty a moment ago lead to plans
-	// that read all of it, which prepared statements then keep. It is empty where plans do
-	// not depend on statistics.
-	ByIndex string
+	// PlanFreshly selects a number, and makes the unit's statements be planned for the
+	// tables as they are: prepared statements keep plans that were made while there was
+	// little in them, and that read all of it. It is empty where plans do not depend on that.
+	PlanFreshly string
 
 	// Rows is a table expression named r over the parameter $1, a JSON array of objects,
 	// whose members are the columns.

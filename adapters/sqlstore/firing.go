@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/domain/trigger"
@@ -100,50 +101,67 @@ func (s firing) OnEvent(ctx context.Context, owner tenant.ID, event string, sub 
 	return s.find(ctx, "find triggers of an event", query+` ORDER BY t.created_at, t.id LIMIT $3`+s.keepVersions(), args...)
 }
 
-// Each finds all of them in one statement.
-func (s firing) Each(ctx context.Context, of []*trigger.Trigger) ([]outbound.FiringTrigger, error) {
+// Each finds those that can fire in one statement, and the others, if any, in another.
+func (s firing) Each(ctx context.Context, of []outbound.TriggerKey) ([]outbound.FiringTrigger, error) {
 	if len(of) == 0 {
 		return nil, nil
 	}
 	keys := make([]keyRow, len(of))
 	for i, t := range of {
-		keys[i] = keyRow{string(t.Tenant()), string(t.ID())}
+		keys[i] = keyRow{string(t.Tenant), string(t.Trigger)}
 	}
-	table, parameter, err := s.keys(keys)
-	if err != nil {
+	known := make(map[keyRow]outbound.FiringTrigger, len(of))
+	if err := s.among(ctx, keys, canFire+s.keepVersionsLeft(), known); err != nil {
 		return nil, err
 	}
-	found, err := s.find(ctx, "find triggers that fire", `SELECT `+firingColumns+` FROM `+table+`
-		CROSS JOIN `+firingTables+` WHERE t.tenant_id = r.tenant_id AND t.id = r.id`+s.keepVersionsLeft(), parameter)
-	if err != nil {
-		return nil, err
-	}
-	known := make(map[keyRow]outbound.FiringTrigger, len(found))
-	for _, f := range found {
-		known[keyRow{string(f.Trigger.Tenant()), string(f.Trigger.ID())}] = f
+	left := slices.DeleteFunc(slices.Clone(keys), func(key keyRow) bool { _, ok := known[key]; return ok })
+	if len(left) > 0 {
+		others := make(map[keyRow]outbound.FiringTrigger, len(left))
+		if err := s.among(ctx, left, "", others); err != nil {
+			return nil, err
+		}
+		for key, f := range others {
+			if !f.Trigger.Active() || !f.Standing.WorkflowActive || !f.Standing.VersionActive { // else somebody is deleting it
+				known[key] = f
+			}
+		}
 	}
 	each := make([]outbound.FiringTrigger, len(of))
-	for i, t := range of {
-		f, ok := known[keys[i]]
-		if !ok {
-			f.Trigger = t
-		}
-		each[i] = f
+	for i, key := range keys {
+		each[i] = known[key]
 	}
 	return each, nil
 }
 
+// among adds those of the triggers to known that a condition holds for.
+func (s firing) among(ctx context.Context, keys []keyRow, condition string, known map[keyRow]outbound.FiringTrigger) error {
+	table, parameter, err := s.keys(keys)
+	if err != nil {
+		return err
+	}
+	found, err := s.find(ctx, "find triggers that fire", `SELECT `+firingColumns+` FROM `+table+`
+		CROSS JOIN `+firingTables+` WHERE t.tenant_id = r.tenant_id AND t.id = r.id`+condition, parameter)
+	for _, f := range found {
+		known[keyRow{string(f.Trigger.Tenant()), string(f.Trigger.ID())}] = f
+	}
+	return err
+}
+
 // Version looks for a workflow with a version that can be started, and only where there
-// is none for the workflow alone.
+// is none for one that cannot, and for the workflow alone.
 func (s firing) Version(ctx context.Context, owner tenant.ID, of workflow.ID, version workflow.VersionID) (outbound.FiringVersion, error) {
 	const columns = `SELECT w.id, w.sub_tenant_id, w.is_active, `
 	condition, args := `v.is_active`, []any{string(owner), string(of)}
 	if version != "" {
 		condition, args = `v.id = $3`, append(args, string(version))
 	}
-	found, err := s.version(ctx, columns+`v.id AS version_id, v.published_at IS NOT NULL AS published FROM workflow_versions v
+	query := columns + `v.id AS version_id, v.published_at IS NOT NULL AS published FROM workflow_versions v
 		JOIN workflows w ON w.tenant_id = v.tenant_id AND w.id = v.workflow_id
-		WHERE w.tenant_id = $1 AND w.id = $2 AND `+condition+s.keepVersions(), args...)
+		WHERE w.tenant_id = $1 AND w.id = $2 AND ` + condition
+	found, err := s.version(ctx, query+` AND w.is_active`+s.keepVersions(), args...)
+	if errors.Is(err, sql.ErrNoRows) {
+		found, err = s.version(ctx, query+` AND NOT w.is_active`, args...)
+	}
 	if errors.Is(err, sql.ErrNoRows) {
 		found, err = s.version(ctx, columns+`'' AS version_id, false AS published FROM workflows w WHERE w.tenant_id = $1 AND w.id = $2`, args[:2]...)
 	}

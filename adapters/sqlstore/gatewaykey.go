@@ -16,11 +16,11 @@ func (s *Store) RunKey(ctx context.Context, proposed run.Key) (key run.Key, err 
 	_, err = db.ExecContext(ctx, db.Rebind(`INSERT INTO gateway_keys (name, bits) VALUES (?, ?) ON CONFLICT (name) DO NOTHING`),
 		name, hex.EncodeToString(proposed[:]))
 	if err != nil {
-		return key, s.reached(fmt.Errorf("keep the key of runs: %w", err))
+		return key, s.reached(ctx, fmt.Errorf("keep the key of runs: %w", err))
 	}
 	var kept string
 	if err = db.GetContext(ctx, &kept, db.Rebind(`SELECT bits FROM gateway_keys WHERE name = ?`), name); err != nil {
-		return key, s.reached(fmt.Errorf("read the key of runs: %w", err))
+		return key, s.reached(ctx, fmt.Errorf("read the key of runs: %w", err))
 	}
 	bits, err := hex.DecodeString(kept)
 	if err != nil || len(bits) != len(key) {

@@ -61,11 +61,12 @@ func (s runOverview) Sweep(ctx context.Context, owner tenant.ID, before time.Tim
 	return int(n), err
 }
 
-// Executes looks for an unfinished run of a version.
-func (s runOverview) Executes(ctx context.Context, owner tenant.ID, version workflow.VersionID) (bool, error) {
+// Executes looks for an unfinished run of a version among those of its workflow, which an
+// index knows.
+func (s runOverview) Executes(ctx context.Context, owner tenant.ID, of workflow.ID, version workflow.VersionID) (bool, error) {
 	var some bool
 	err := s.get(ctx, "find a run of the version", &some, `SELECT EXISTS (SELECT 1 FROM runs
-		WHERE tenant_id = $1 AND workflow_version_id = $2 AND finished_at IS NULL)`, string(owner), string(version))
+		WHERE tenant_id = $1 AND workflow_id = $2 AND workflow_version_id = $3 AND finished_at IS NULL)`, string(owner), string(of), string(version))
 	return some, err
 }
 

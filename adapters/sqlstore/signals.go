@@ -167,7 +167,7 @@ func (s *RunSignals) notify(ctx context.Context, statement string) error {
 	ctx, cancel := context.WithTimeout(ctx, noticePatience)
 	defer cancel()
 	if _, err := s.store.writer.db.ExecContext(ctx, statement, RunsTopic, text); err != nil {
-		return fmt.Errorf("tell other processes of runs: %w", s.store.translate(err))
+		return fmt.Errorf("tell other processes of runs: %w", s.store.translate(ctx, err))
 	}
 	return nil
 }

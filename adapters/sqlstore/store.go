@@ -64,7 +64,7 @@ func (s *Store) Migrator() Migrator { return s.migrator }
 
 // Ping says whether the database answers.
 func (s *Store) Ping(ctx context.Context) error {
-	return s.reached(s.reader.db.PingContext(ctx))
+	return s.reached(ctx, s.reader.db.PingContext(ctx))
 }
 
 // Close ends all connections.
@@ -93,9 +93,7 @@ func (s *Store) Do(ctx context.Context, fn func(context.Context, outbound.Stores
 			return err
 		}
 		if run == maxRuns || time.Since(begun) > maxTries {
-			busy := domain.Fail(domain.Unavailable, "database_busy", "The database is busy. Try again in a second.")
-			busy.RetryAfter = time.Second
-			return busy.Because(err)
+			return busy(err)
 		}
 		select {
 		case <-ctx.Done():
@@ -104,6 +102,13 @@ func (s *Store) Do(ctx context.Context, fn func(context.Context, outbound.Stores
 		}
 		gap = min(2*gap, maxGap)
 	}
+}
+
+// busy says that the database takes too long.
+func busy(cause error) error {
+	e := domain.Fail(domain.Unavailable, "database_busy", "The database is busy. Try again in a second.")
+	e.RetryAfter = time.Second
+	return e.Because(cause)
 }
 
 // View runs fn in a transaction that cannot write.
@@ -136,7 +141,7 @@ func (s *Store) diagnosed(ctx context.Context, err error) error {
 func (s *Store) run(ctx context.Context, p *pool, opts *sql.TxOptions, fn func(context.Context, outbound.Stores) error) error {
 	tx, err := p.db.BeginTxx(ctx, opts)
 	if err != nil {
-		return s.reached(fmt.Errorf("begin: %w", err))
+		return s.reached(ctx, fmt.Errorf("begin: %w", err))
 	}
 	u := &unit{pool: p, tx: tx, store: s, writing: opts == nil}
 	defer func() {
@@ -152,7 +157,7 @@ func (s *Store) run(ctx context.Context, p *pool, opts *sql.TxOptions, fn func(c
 	if err := tx.Commit(); err != nil {
 		s.watchers.tell(u.touched) // it may have taken effect all the same
 		s.events.ring(u.eventful)
-		return s.translate(fmt.Errorf("commit: %w", err))
+		return s.translate(ctx, fmt.Errorf("commit: %w", err))
 	}
 	s.watchers.tell(u.touched)
 	s.events.ring(u.eventful)
@@ -161,11 +166,11 @@ func (s *Store) run(ctx context.Context, p *pool, opts *sql.TxOptions, fn func(c
 
 // reached translates an error of asking for a connection, where whatever the driver
 // cannot name means that there is none to be had.
-func (s *Store) reached(err error) error {
+func (s *Store) reached(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
 	}
-	if err = s.translate(err); domain.KindOf(err) == domain.Internal && !isContext(err) && !isCollision(err) {
+	if err = s.translate(ctx, err); domain.KindOf(err) == domain.Internal && !isContext(err) && !isCollision(err) {
 		return Unavailable(err)
 	}
 	return err
@@ -180,9 +185,20 @@ func isCollision(err error) bool {
 	return errors.As(err, &collision)
 }
 
-func (s *Store) translate(err error) error {
-	if isContext(err) {
-		return err
+// translate says what an error of something that was done within ctx means. Once that has
+// ended, this is what it means, whatever a driver calls it: a statement that was
+// cancelled, a transaction that is over. That the time was up is the database's doing.
+func (s *Store) translate(ctx context.Context, err error) error {
+	ended := ctx.Err()
+	if ended != nil && !errors.Is(err, ended) {
+		err = fmt.Errorf("%w: %w", ended, err)
 	}
-	return s.dialect.Translate(err)
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return busy(err)
+	case isContext(err):
+		return err
+	default:
+		return s.dialect.Translate(err)
+	}
 }

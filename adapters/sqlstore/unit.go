@@ -72,7 +72,7 @@ func (u *unit) exec(ctx context.Context, what, query string, args ...any) (int64
 			return n, nil
 		}
 	}
-	return 0, u.spoil(fmt.Errorf("%s: %w", what, u.store.translate(err)))
+	return 0, u.spoil(fmt.Errorf("%s: %w", what, u.store.translate(ctx, err)))
 }
 
 func (u *unit) execute(ctx context.Context, query string, args []any) (sql.Result, error) {
@@ -113,40 +113,40 @@ func (u *unit) spoil(err error) error {
 // get reads one row into dest. No row is sql.ErrNoRows inside the error.
 func (u *unit) get(ctx context.Context, what string, dest any, query string, args ...any) error {
 	if err := u.refuse(query); err != nil {
-		return u.read(what, err)
+		return u.read(ctx, what, err)
 	}
 	st, ok := u.statement(ctx, query) //nolint:sqlclosecheck // closed with the pool or the transaction
 	if ok {
-		return u.read(what, st.GetContext(ctx, dest, args...))
+		return u.read(ctx, what, st.GetContext(ctx, dest, args...))
 	}
-	return u.read(what, sqlx.GetContext(ctx, u.queryer(), dest, query, args...))
+	return u.read(ctx, what, sqlx.GetContext(ctx, u.queryer(), dest, query, args...))
 }
 
 // list reads all rows into dest, a pointer to a slice.
 func (u *unit) list(ctx context.Context, what string, dest any, query string, args ...any) error {
 	if err := u.refuse(query); err != nil {
-		return u.read(what, err)
+		return u.read(ctx, what, err)
 	}
 	st, ok := u.statement(ctx, query) //nolint:sqlclosecheck // closed with the pool or the transaction
 	if ok {
-		return u.read(what, st.SelectContext(ctx, dest, args...))
+		return u.read(ctx, what, st.SelectContext(ctx, dest, args...))
 	}
-	return u.read(what, sqlx.SelectContext(ctx, u.queryer(), dest, query, args...))
+	return u.read(ctx, what, sqlx.SelectContext(ctx, u.queryer(), dest, query, args...))
 }
 
 // each calls fn for each row.
 func (u *unit) each(ctx context.Context, what string, fn func(*sql.Rows) error, query string, args ...any) error {
 	rows, err := u.query(ctx, query, args)
 	if err != nil {
-		return u.read(what, err)
+		return u.read(ctx, what, err)
 	}
 	defer func() { _ = rows.Close() }() // Err says what went wrong
 	for rows.Next() {
 		if err := fn(rows); err != nil {
-			return u.read(what, err)
+			return u.read(ctx, what, err)
 		}
 	}
-	return u.read(what, rows.Err())
+	return u.read(ctx, what, rows.Err())
 }
 
 func (u *unit) query(ctx context.Context, query string, args []any) (*sql.Rows, error) {
@@ -180,14 +180,14 @@ func (u *unit) queryer() sqlx.QueryerContext {
 	return u.tx
 }
 
-func (u *unit) read(what string, err error) error {
+func (u *unit) read(ctx context.Context, what string, err error) error {
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, sql.ErrNoRows):
 		return fmt.Errorf("%s: %w", what, err)
 	default:
-		return fmt.Errorf("%s: %w", what, u.store.translate(err))
+		return fmt.Errorf("%s: %w", what, u.store.translate(ctx, err))
 	}
 }
 

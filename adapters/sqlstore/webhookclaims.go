@@ -18,7 +18,7 @@ import (
 func (d Dialect) deliveryOwners() string {
 	const active = `SELECT o.tenant_id, o.free_at FROM owners o JOIN tenants t ON t.id = o.tenant_id WHERE t.status = 'active'`
 	if d.Lateral {
-		const first = `SELECT d.tenant_id, d.free_at FROM webhook_deliveries d WHERE d.status = 'pending'`
+		const first = `SELECT d.tenant_id, d.free_at FROM webhook_deliveries d WHERE d.status = 'pending' AND d.free_at IS NOT NULL`
 		return `WITH RECURSIVE owners (tenant_id, free_at) AS (
 			(` + first + ` ORDER BY d.tenant_id, d.free_at LIMIT 1)
 			UNION ALL
@@ -27,12 +27,12 @@ func (d Dialect) deliveryOwners() string {
 		) ` + active
 	}
 	return `WITH RECURSIVE names (tenant_id) AS (
-			SELECT min(d.tenant_id) FROM webhook_deliveries d WHERE d.status = 'pending'
+			SELECT min(d.tenant_id) FROM webhook_deliveries d WHERE d.status = 'pending' AND d.free_at IS NOT NULL
 			UNION ALL
-			SELECT (SELECT min(d.tenant_id) FROM webhook_deliveries d WHERE d.status = 'pending' AND d.tenant_id > n.tenant_id)
+			SELECT (SELECT min(d.tenant_id) FROM webhook_deliveries d WHERE d.status = 'pending' AND d.free_at IS NOT NULL AND d.tenant_id > n.tenant_id)
 			FROM names n WHERE n.tenant_id IS NOT NULL
 		), owners AS (
-			SELECT n.tenant_id, (SELECT min(d.free_at) FROM webhook_deliveries d WHERE d.tenant_id = n.tenant_id AND d.status = 'pending') AS free_at
+			SELECT n.tenant_id, (SELECT min(d.free_at) FROM webhook_deliveries d WHERE d.tenant_id = n.tenant_id AND d.status = 'pending' AND d.free_at IS NOT NULL) AS free_at
 			FROM names n WHERE n.tenant_id IS NOT NULL
 		) ` + active
 }
@@ -44,11 +44,12 @@ func (d Dialect) dueOwners() string { return d.deliveryOwners() + ` AND o.free_a
 // :owners by leaping through the index. There is one recursion in a statement, or
 // PostgreSQL would overrate how much comes of it, and compile it.
 const endpointsWithPending = `pending (tenant_id, endpoint_id) AS (
-		SELECT r.tenant_id, (SELECT min(d.endpoint_id) FROM webhook_deliveries d WHERE d.status = 'pending' AND d.tenant_id = r.tenant_id)
+		SELECT r.tenant_id, (SELECT d.endpoint_id FROM webhook_deliveries d
+			WHERE d.status = 'pending' AND d.tenant_id = r.tenant_id ORDER BY d.endpoint_id, d.next_attempt_at LIMIT 1)
 		FROM :owners
 		UNION ALL
-		SELECT p.tenant_id, (SELECT min(d.endpoint_id) FROM webhook_deliveries d
-			WHERE d.status = 'pending' AND d.tenant_id = p.tenant_id AND d.endpoint_id > p.endpoint_id)
+		SELECT p.tenant_id, (SELECT d.endpoint_id FROM webhook_deliveries d
+			WHERE d.status = 'pending' AND d.tenant_id = p.tenant_id AND d.endpoint_id > p.endpoint_id ORDER BY d.endpoint_id, d.next_attempt_at LIMIT 1)
 		FROM pending p WHERE p.endpoint_id IS NOT NULL
 	)`
 
@@ -67,7 +68,8 @@ func (d Dialect) firstDue() string {
 	return `bounded c CROSS JOIN webhook_deliveries d WHERE d.tenant_id = c.tenant_id AND d.id IN (SELECT f.id ` + due + first + `)`
 }
 
-// claimDeliveries selects the deliveries to lend, in the order of their turns.
+// claimDeliveries selects the deliveries to lend, in the order of their turns. That one
+// can still be lent is asked in a way that no index answers, so that its key finds it.
 func (d Dialect) claimDeliveries() string {
 	return strings.NewReplacer(":owners", d.Rows(Column{Name: "tenant_id"}),
 		":now", "$2", ":limit", "$3", ":spare", "$4", ":failing", "$5", ":owner", "$6", ":bound", "$7").Replace(
@@ -100,7 +102,7 @@ func (d Dialect) claimDeliveries() string {
 		WHERE rank <= CAST(:limit AS integer) AND (turn = 1 OR rank <= CAST(:limit AS integer) - CAST(:spare AS integer))
 	)
 	SELECT `+deliveryColumnsOfD+` FROM foremost t CROSS JOIN webhook_deliveries d
-	WHERE d.tenant_id = t.tenant_id AND d.id = t.id AND (d.free_at <= :now) IS TRUE AND d.status = 'pending' ORDER BY t.rank`) + d.ClaimRows
+	WHERE d.tenant_id = t.tenant_id AND d.id = t.id AND (d.free_at <= :now) IS TRUE ORDER BY t.rank`) + d.ClaimRows
 }
 
 // ownerRow is a row of [Dialect.Rows] that names a tenant with deliveries.
@@ -113,7 +115,7 @@ type ownerRow struct {
 // of all leases that the others gave, so that the bounds hold.
 func (s webhookQueue) Claim(ctx context.Context, c outbound.DeliveryClaim) ([]outbound.DueDelivery, error) {
 	dialect := s.store.dialect
-	if err := s.settle(ctx, dialect.ClaimDeliveries); err != nil {
+	if err := s.prelude(ctx, dialect.ClaimDeliveries); err != nil {
 		return nil, err
 	}
 	var owners []ownerRow

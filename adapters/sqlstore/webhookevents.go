@@ -100,7 +100,7 @@ const waitingEvents = `WITH RECURSIVE
 
 // Waiting claims events that wait.
 func (s webhookEvents) Waiting(ctx context.Context, limit int) ([]*event.Event, error) {
-	if err := s.byIndex(ctx); err != nil {
+	if err := s.planFreshly(ctx); err != nil {
 		return nil, err
 	}
 	dialect := s.store.dialect

@@ -109,11 +109,14 @@ func distinct(keys []keyRow) []keyRow {
 // wait for each other.
 func (u *unit) inOrder() string { return ` ORDER BY tenant_id, id` + u.hold() }
 
-// byIndex makes the statements that follow in the unit find rows by an index.
-func (u *unit) byIndex(ctx context.Context) error { return u.settle(ctx, u.store.dialect.ByIndex) }
+// planFreshly has the statements that follow in the unit planned for the tables as they
+// are.
+func (u *unit) planFreshly(ctx context.Context) error {
+	return u.prelude(ctx, u.store.dialect.PlanFreshly)
+}
 
-// settle runs a statement that selects a number, for what else it does.
-func (u *unit) settle(ctx context.Context, statement string) error {
+// prelude runs a statement that selects a number, for what else it does.
+func (u *unit) prelude(ctx context.Context, statement string) error {
 	if statement == "" || !u.writing {
 		return nil
 	}
@@ -127,7 +130,7 @@ func (s webhookQueue) Hold(ctx context.Context, of []outbound.DeliveryKey) ([]ou
 	if len(of) == 0 {
 		return nil, nil
 	}
-	if err := s.byIndex(ctx); err != nil {
+	if err := s.planFreshly(ctx); err != nil {
 		return nil, err
 	}
 	to, keys := make([]keyRow, len(of)), make([]keyRow, len(of))

@@ -29,6 +29,7 @@ type Metrics struct {
 	webhooks webhooks
 	nodes    nodes
 	runs     runs
+	tenants  tenants
 }
 
 // New returns metrics that describe this process and hold no measurement yet.
@@ -36,7 +37,7 @@ type Metrics struct {
 func New(version string) *Metrics {
 	m := &Metrics{
 		registry: prometheus.NewRegistry(), requests: newRequests(), limiter: newLimits(), queues: newQueues(),
-		webhooks: newWebhooks(), nodes: newNodes(), runs: newRuns(),
+		webhooks: newWebhooks(), nodes: newNodes(), runs: newRuns(), tenants: newTenants(),
 	}
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
 		Namespace: namespace, Name: "build_info",
@@ -52,6 +53,7 @@ func New(version string) *Metrics {
 	m.registry.MustRegister(m.webhooks.collectors()...)
 	m.registry.MustRegister(m.nodes.collectors()...)
 	m.registry.MustRegister(m.runs.collectors()...)
+	m.registry.MustRegister(m.tenants.collectors()...)
 	return m
 }
 

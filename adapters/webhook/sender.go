@@ -17,7 +17,8 @@ import (
 )
 
 // maxAnswer is how much of an answer is read, in bytes: enough for the connection to be
-// used again after what endpoints usually say, and no more of what they should not.
+// used again after what endpoints usually say, and no more of what they should not. Only
+// the beginning is kept, since there may be many answers at the same time.
 const maxAnswer = 64 << 10
 
 // Sender sends messages by HTTP. It is safe for concurrent use.
@@ -86,12 +87,13 @@ func (s *Sender) request(ctx context.Context, m outbound.SignedMessage) (*http.R
 	return req, nil
 }
 
-// read takes the beginning of an answer. What it says decides nothing, hence a failure
-// to read it does not either.
-func read(resp *http.Response) []byte {
-	answer, _ := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+// read takes an answer, and keeps its beginning. What it says decides nothing, hence a
+// failure to read it does not either.
+func read(resp *http.Response) (beginning []byte) {
+	beginning, _ = io.ReadAll(io.LimitReader(resp.Body, 2*event.MaxExcerpt))
+	_, _ = io.CopyN(io.Discard, resp.Body, maxAnswer-int64(len(beginning)))
 	_ = resp.Body.Close()
-	return answer
+	return beginning
 }
 
 // failed is the outcome when no answer came.

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluicehq/sluice/adapters/sqlstore"
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/tenant"
@@ -264,4 +265,36 @@ func TestARateLimitHoldsAgainstManyCallsAtOnce(t *testing.T) {
 			t.Errorf("%d runs were started", n)
 		}
 	})
+}
+
+// colliding is a repository of outcomes in which units that write collide with another
+// one, a few times.
+type colliding struct {
+	outbound.OutcomeRepository
+	left *int
+}
+
+func (c colliding) Keep(ctx context.Context, owner tenant.ID, once domain.Once, outcome any, now time.Time) error {
+	if *c.left--; *c.left >= 0 {
+		return &sqlstore.Collision{Cause: errCrash}
+	}
+	return c.OutcomeRepository.Keep(ctx, owner, once, outcome, now)
+}
+
+func TestAUnitThatRunsAgainStartsAndTellsOfOneRun(t *testing.T) {
+	d := newDesk(t, openSQLite(t))
+	trg := d.trigger(d.version(nil, nil), `{"rateLimit":{"maxRequests":1,"windowMs":60000}}`)
+	left := 3
+	d.store.wrap = func(st outbound.Stores) outbound.Stores {
+		st.Outcomes = colliding{st.Outcomes, &left}
+		return st
+	}
+	fired, err := d.firing.Call(t.Context(), d.who, keyed("k"), trg.ID(), run.Call{})
+	if err != nil || left >= 0 {
+		t.Fatal(err, left)
+	}
+	d.same([]run.ID{fired.Run}, d.told.since())
+	if all := d.of(d.owner); len(all) != 1 || all[0].ID != fired.Run {
+		t.Errorf("%v are there", all)
+	}
 }

@@ -61,10 +61,10 @@ func (c *changer) apply(ctx context.Context, owner tenant.ID, once domain.Once, 
 		if err := record(ctx, st, c.random, step, outbound.RunStep{Run: r, From: from}); err != nil {
 			return err
 		}
-		if step.Refused != nil {
-			return nil
+		if step.Refused == nil {
+			err = st.Outcomes.Keep(ctx, owner, once, outcome(r), now)
 		}
-		return st.Outcomes.Keep(ctx, owner, once, outcome(r), now)
+		return err
 	})
 	if err != nil {
 		return nil, err

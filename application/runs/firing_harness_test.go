@@ -209,3 +209,13 @@ func lines[T any](list []T, show func(T) string) string {
 	}
 	return strings.Join(all, ", ")
 }
+
+// versionOf is the version that a trigger belongs to.
+func (d *desk) versionOf(trg *trigger.Trigger) (ver *workflow.Version) {
+	d.Helper()
+	d.do(func(ctx context.Context, st outbound.Stores) (err error) {
+		ver, err = st.Versions.Get(ctx, trg.Tenant(), trg.Version())
+		return err
+	})
+	return ver
+}

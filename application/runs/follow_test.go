@@ -86,12 +86,15 @@ func TestAFollowerHearsEverythingOnceAndUntilTheEnd(t *testing.T) {
 func TestAFollowerFindsWhatNobodyTellsOf(t *testing.T) {
 	d := newDesk(t, openSQLite(t))
 	id := d.waiting(d.version([]string{forInput}, nil), "e", 1)[0]
-	h := d.follow(id, 3)
+	h := d.follow(id, 2)
+	d.hears(h, run.EntryRunPaused)
+	before := d.store.reads()
+	d.eventually("the store is asked once more, so that it waits", func() bool { return d.store.reads() > before })
 	d.happens(id, run.CancelRequested{})
 	if err := <-h.ended; err != nil {
 		t.Error(err)
 	}
-	d.same([]run.EntryType{run.EntryNodeCancelled, run.EntryRunCancelled}, h.types())
+	d.same([]run.EntryType{run.EntryRunPaused, run.EntryNodeCancelled, run.EntryRunCancelled}, h.types())
 }
 
 func TestAFollowerIsToldThatTheRunIsGone(t *testing.T) {

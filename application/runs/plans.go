@@ -130,6 +130,7 @@ func (p *plans) forget(one *planned) {
 // nothingKnown is a registry without node types.
 type nothingKnown struct{}
 
+// Lookup finds nothing.
 func (nothingKnown) Lookup(node.Type, node.SemVer) (none node.NodeType, ok bool) { return none, false }
 
 // orphaned is a plan for a run whose version is gone, with which it can be cancelled

@@ -35,9 +35,9 @@ func (s *Starter) Unfinished(ctx context.Context, st outbound.Stores, of []*trig
 // Start starts the runs of schedules. Each is keyed by the instant it is of, so that no
 // instant is run twice even where the ledger has forgotten it.
 func (s *Starter) Start(ctx context.Context, st outbound.Stores, wanted []outbound.ScheduledRun) (refusals []string, err error) {
-	triggers := make([]*trigger.Trigger, len(wanted))
+	triggers := make([]outbound.TriggerKey, len(wanted))
 	for i, w := range wanted {
-		triggers[i] = w.Trigger
+		triggers[i] = outbound.KeyOf(w.Trigger)
 	}
 	aims, err := st.Firing.Each(ctx, triggers)
 	if err != nil {

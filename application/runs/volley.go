@@ -8,7 +8,6 @@ import (
 
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/run"
-	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/domain/trigger"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
@@ -178,7 +177,7 @@ func startTogether(ctx context.Context, st outbound.Stores, volley []*fellow) er
 	var wanted []*run.Run
 	for _, f := range volley {
 		f.hit, f.open = outbound.StartedRun{}, nil
-		aim, known := aims[aimKey{f.who.Tenant, f.trigger}]
+		aim, known := aims[outbound.TriggerKey{Tenant: f.who.Tenant, Trigger: f.trigger}]
 		if !known || run.CheckCall(aim.Trigger, aim.Standing) != nil {
 			continue
 		}
@@ -201,30 +200,24 @@ func startTogether(ctx context.Context, st outbound.Stores, volley []*fellow) er
 	return nil
 }
 
-type aimKey struct {
-	owner   tenant.ID
-	trigger trigger.ID
-}
-
 // aimsOf reads the triggers of the calls, each once; those that are gone are left out.
-func aimsOf(ctx context.Context, st outbound.Stores, volley []*fellow) (map[aimKey]outbound.FiringTrigger, error) {
-	asked := make(map[aimKey]bool, len(volley))
-	var named []*trigger.Trigger
+func aimsOf(ctx context.Context, st outbound.Stores, volley []*fellow) (map[outbound.TriggerKey]outbound.FiringTrigger, error) {
+	aims := make(map[outbound.TriggerKey]outbound.FiringTrigger, len(volley))
+	var named []outbound.TriggerKey
 	for _, f := range volley {
-		key := aimKey{f.who.Tenant, f.trigger}
-		if !asked[key] {
-			asked[key] = true
-			named = append(named, trigger.Restore(trigger.State{ID: key.trigger, Tenant: key.owner}))
+		key := outbound.TriggerKey{Tenant: f.who.Tenant, Trigger: f.trigger}
+		if _, asked := aims[key]; !asked {
+			aims[key] = outbound.FiringTrigger{}
+			named = append(named, key)
 		}
 	}
 	found, err := st.Firing.Each(ctx, named)
 	if err != nil {
 		return nil, err
 	}
-	aims := make(map[aimKey]outbound.FiringTrigger, len(found))
-	for _, aim := range found {
-		if aim.Workflow != "" {
-			aims[aimKey{aim.Trigger.Tenant(), aim.Trigger.ID()}] = aim
+	for i, aim := range found {
+		if aims[named[i]] = aim; aim.Trigger == nil {
+			delete(aims, named[i])
 		}
 	}
 	return aims, nil

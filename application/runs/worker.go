@@ -76,6 +76,9 @@ const (
 	// patience is how long a unit of work may take that no lease depends on.
 	patience = 15 * time.Second
 
+	// hurry is how long renewing leases may take at least before it is tried anew.
+	hurry = 2 * time.Second
+
 	// afterwards is how long recording may take after the last attempt was interrupted.
 	afterwards = 3 * time.Second
 )

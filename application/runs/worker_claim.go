@@ -78,16 +78,19 @@ func (c *claimer) vain(was bool) {
 // claimRuns fills the places with runs that are due until the worker is to stop.
 func (s *shift) claimRuns() {
 	c := &claimer{shift: s, gap: betweenClaims}
-	wait := time.Duration(0)
-	claim := true
-	for s.leaving.Err() == nil {
-		if free := s.places(); free == 0 {
-			wait, claim = c.pause(longestLook, false)
-		} else if renewed := s.untrusted(); renewed != nil {
-			s.awaitRenewal(renewed)
-		} else if wait, claim = c.step(free, claim); wait > 0 {
-			wait, claim = c.pause(wait, claim)
+	for claim := true; s.leaving.Err() == nil; {
+		free := s.places()
+		if free == 0 {
+			claim = c.pause(longestLook, false)
+			continue
 		}
+		if renewed := s.untrusted(); renewed != nil {
+			s.awaitRenewal(renewed)
+			continue
+		}
+		var wait time.Duration
+		wait, claim = c.step(free, claim)
+		claim = c.pause(wait, claim)
 	}
 }
 
@@ -154,14 +157,14 @@ func (c *claimer) fail(err error) {
 
 // pause sleeps, at most for a time, until there is something to do, and says whether to
 // claim without looking first.
-func (c *claimer) pause(most time.Duration, claim bool) (none time.Duration, again bool) {
+func (c *claimer) pause(most time.Duration, claim bool) (again bool) {
 	timer := time.NewTimer(most)
 	defer timer.Stop()
 	again = claim
 	for waiting := true; waiting; {
 		select {
 		case <-c.leaving.Done():
-			return 0, false
+			return false
 		case <-timer.C:
 			waiting = false
 		case <-c.word:
@@ -175,12 +178,12 @@ func (c *claimer) pause(most time.Duration, claim bool) (none time.Duration, aga
 	if since := time.Since(c.looked); since < c.gap {
 		rest(c.leaving, c.gap-since)
 	}
-	return 0, again
+	return again
 }
 
 // next says how long it takes until a run is free; longer than longestLook for never.
 func (c *claimer) next() (time.Duration, error) {
-	ctx, cancel := context.WithTimeout(c.units, c.opts.Lease)
+	ctx, cancel := context.WithTimeout(c.units, patience)
 	defer cancel()
 	var at time.Time
 	var ok bool
@@ -207,7 +210,7 @@ func (c *claimer) next() (time.Duration, error) {
 // claim lends runs, and lets each be worked on.
 func (c *claimer) claim(free int) (int, error) {
 	began := time.Now()
-	ctx, cancel := context.WithTimeout(c.units, c.opts.Lease)
+	ctx, cancel := context.WithTimeout(c.units, patience)
 	defer cancel()
 	var lent []outbound.LentRun
 	err := c.contained("claim runs", func() error {

@@ -61,7 +61,7 @@ func TestARunThatTakesTooLongIsInterruptedAndFails(t *testing.T) {
 	ver := w.version([]string{"a " + call}, nil)
 	w.start()
 	id := w.accept(ver, 1, accepted{timeout: 300 * time.Millisecond})[0]
-	await(t, h.ended, "the attempt is interrupted")
+	_ = await(t, h.ended, "the attempt is interrupted") // the cause
 	r := w.until(id, "the run ends", finished)
 	if r.Status() != run.StatusFailed || r.Failure().Code != run.CodeTimeout || len(w.outside.made()) != 1 {
 		t.Errorf("%s: %+v", r.Status(), r.Failure())
@@ -199,9 +199,14 @@ func (r refusing) Record(ctx context.Context, steps ...outbound.RunStep) error {
 
 func TestAStepThatCannotBeRecordedDoesNotKeepOthersBack(t *testing.T) {
 	t.Parallel()
-	for claim, fail := range map[string]func() error{
-		"because of an error": func() error { return errors.New("the text cannot be kept") },
-		"because of a panic":  func() error { panic("the text cannot be kept") },
+	complain := func() error { return errors.New("the text cannot be kept") }
+	for claim, c := range map[string]struct {
+		fail   func() error
+		places int
+	}{
+		"because of an error": {complain, 64},
+		"because of a panic":  {func() error { panic("the text cannot be kept") }, 64},
+		"nor their places":    {complain, 1},
 	} {
 		t.Run(claim, func(t *testing.T) {
 			t.Parallel()
@@ -215,19 +220,23 @@ func TestAStepThatCannotBeRecordedDoesNotKeepOthersBack(t *testing.T) {
 						return nil
 					}
 					asked.Add(1)
-					return fail()
+					return c.fail()
 				}}
 				return st
 			}
-			w.start()
+			opts := hastySetup
+			opts.Concurrency = c.places
+			w.works(w.newWorker(w.store, w.signals, opts))
 			for i, id := range ids {
 				if i != 7 {
 					w.until(id, "the others end", is(run.StatusCompleted))
 				}
 			}
 			w.eventually("the worker leaves it alone", func() bool { return asked.Load() >= 6 })
-			if err := w.errors(); err == nil || !strings.Contains(err.Error(), "cannot be kept") || !strings.Contains(err.Error(), string(ids[7])) {
-				t.Errorf("the worker says %v", err)
+			for complaint := range strings.SplitSeq(w.errors().Error(), "run run_") {
+				if strings.Contains(complaint, "cannot be kept") && !strings.HasPrefix("run_"+complaint, string(ids[7])) {
+					t.Errorf("the worker says %s", complaint)
+				}
 			}
 			healed.Store(1)
 			w.until(ids[7], "it ends, too, when it can be recorded", is(run.StatusCompleted))
@@ -241,7 +250,7 @@ func TestAStepWhoseCommitWasInDoubtIsMadeOnce(t *testing.T) {
 	w := newWorkshop(t, openSQLite(t))
 	ver := w.version([]string{"a " + call, "b " + call}, []string{"a -> b"})
 	doubtful := &inDoubt{UnitOfWork: w.store}
-	w.works(w.newWorker(doubtful, w.signals, workerSetup))
+	w.works(w.newWorker(doubtful, w.signals, hastySetup))
 	var ids []run.ID
 	for range 5 {
 		ids = append(ids, w.accept(ver, 1, accepted{})...)
@@ -301,7 +310,7 @@ func TestADefectInOneRunDoesNotEndTheWorker(t *testing.T) {
 			broken := w.accept(w.version([]string{`a condition {"condition": "` + source + `"}`}, nil), 3, accepted{})
 			d := directory.New(w.raw)
 			d.Trust(true)
-			w.works(runs.NewWorker(w.store, w.outside, w.outside, brokenCompiler{expression.Compiler{}}, d, w.signals, system.Random{}, w.key, workerSetup))
+			w.works(runs.NewWorker(w.store, w.outside, w.outside, brokenCompiler{expression.Compiler{}}, d, w.signals, system.Random{}, w.key, hastySetup))
 			id := w.accept(w.version(twoTransforms, twoTransformEdges), 1, accepted{})[0]
 			w.until(id, "another run ends", is(run.StatusCompleted))
 			complaints := 0

@@ -205,8 +205,12 @@ func (w *workshop) do(fn func(context.Context, outbound.Stores) error) {
 	}
 }
 
-// workerSetup are the options of tests: leases are short.
-var workerSetup = runs.WorkerOptions{Name: "test", Lease: 600 * time.Millisecond, Drain: 2 * time.Second}
+// workerSetup are the options of most tests; hastySetup those of tests in which leases
+// end.
+var (
+	workerSetup = runs.WorkerOptions{Name: "test", Lease: 8 * time.Second, Drain: 2 * time.Second}
+	hastySetup  = runs.WorkerOptions{Name: "hasty", Lease: 600 * time.Millisecond, Drain: 2 * time.Second}
+)
 
 // newWorker makes the worker of a process of its own.
 func (w *workshop) newWorker(work outbound.UnitOfWork, signals outbound.RunSignals, opts runs.WorkerOptions) *runs.Worker {
@@ -239,7 +243,7 @@ func (w *workshop) works(worker *runs.Worker) (stop func()) {
 	return stop
 }
 
-// start lets one worker with short leases work.
+// start lets one worker work.
 func (w *workshop) start() (stop func()) {
 	return w.works(w.newWorker(w.store, w.signals, workerSetup))
 }

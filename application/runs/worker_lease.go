@@ -90,7 +90,7 @@ func (s *shift) renewLeases(leases []outbound.RunLease, period time.Duration) (g
 	err = s.contained("renew leases", func() error {
 		s.records.rows.Lock()
 		defer s.records.rows.Unlock()
-		ctx, cancel := context.WithTimeout(s.units, s.opts.Lease)
+		ctx, cancel := context.WithTimeout(s.units, max(s.opts.Lease, hurry))
 		defer cancel()
 		return s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) (err error) {
 			good, err = st.Runs.Queue.Renew(ctx, leases, period)
@@ -127,7 +127,7 @@ func (s *shift) giveBack() {
 // latest reads a run again while its lease is good. The lease begins anew.
 func (s *shift) latest(j *job) (r *run.Run, good bool, err error) {
 	asked := time.Since(s.began)
-	ctx, cancel := context.WithTimeout(s.units, s.opts.Lease)
+	ctx, cancel := context.WithTimeout(s.units, patience)
 	defer cancel()
 	err = s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
 		found, err := st.Runs.Queue.Renew(ctx, []outbound.RunLease{j.lease}, s.opts.Lease)

@@ -102,7 +102,7 @@ func TestSeveralWorkersEndEachRunOnce(t *testing.T) {
 		ids := w.accept(ver, n/2, accepted{})
 		for range 3 {
 			opts := workerSetup
-			opts.Concurrency, opts.PerTenant, opts.Lease = 16, 1000, 2*time.Second
+			opts.Concurrency, opts.PerTenant = 16, 1000
 			w.works(w.newWorker(w.store, w.signals, opts))
 		}
 		ids = append(ids, w.accept(ver, n/2, accepted{})...)
@@ -156,7 +156,7 @@ func TestCancellingARunInterruptsWhatItDoesOutside(t *testing.T) {
 				await(t, h.began, "the attempt begins")
 				asked := time.Now()
 				w.act(ver, id, run.CancelRequested{}, w.signals)
-				await(t, h.ended, "the attempt is interrupted")
+				_ = await(t, h.ended, "the attempt is interrupted") // the cause
 				if took := time.Since(asked); told && took > 5*time.Second {
 					t.Errorf("it took %s", took)
 				}
@@ -236,7 +236,7 @@ func TestAWorkerThatWasFrozenRecordsNothingAndBeginsNothing(t *testing.T) {
 			return outbound.NodeCompleted{Output: "of the other"}, nil
 		}
 		ver := w.version([]string{"a " + call, "b " + call}, []string{"a -> b"})
-		stop := w.works(w.newWorker(first, w.severed(), workerSetup))
+		stop := w.works(w.newWorker(first, w.severed(), hastySetup))
 		id := w.accept(ver, 1, accepted{})[0]
 		await(t, began, "the attempt begins")
 		frozen.Store(true)
@@ -278,7 +278,7 @@ func TestNoAttemptBeginsWhileLeasesCannotBeRenewed(t *testing.T) {
 		}
 		return nil
 	})
-	stop := w.start()
+	stop := w.works(w.newWorker(w.store, w.signals, hastySetup))
 	id := w.accept(ver, 1, accepted{})[0]
 	await(t, began, "the first attempt begins")
 	failing.Store(true)
@@ -303,6 +303,40 @@ func TestNoAttemptBeginsWhileLeasesCannotBeRenewed(t *testing.T) {
 	if err := w.errors(); !errors.Is(err, gone) {
 		t.Errorf("the worker says %v", err)
 	}
+}
+
+// An attempt that did not come to an end is not made again by who may not have the run
+// any more.
+func TestNoAttemptIsRepeatedWhileLeasesCannotBeRenewed(t *testing.T) {
+	t.Parallel()
+	w := newWorkshop(t, openSQLite(t))
+	began := make(chan struct{}, 100)
+	w.outside.answer = func(context.Context, outbound.NodeCall) (outbound.NodeOutcome, error) {
+		began <- struct{}{}
+		return nil, errors.New("no more sockets")
+	}
+	var failing atomic.Bool
+	down := make(chan struct{}, 1000)
+	w.store.fails(func(context.Context) error {
+		if failing.Load() {
+			down <- struct{}{}
+			return domain.Fail(domain.Unavailable, "database_unavailable", "The database cannot be reached.")
+		}
+		return nil
+	})
+	ver := w.version([]string{"a " + call}, nil)
+	w.works(w.newWorker(w.store, w.signals, hastySetup))
+	w.accept(ver, 1, accepted{})
+	await(t, began, "the attempt begins")
+	failing.Store(true)
+	for range 50 { // for five times as long as a lease lasts
+		await(t, down, "a renewal fails")
+	}
+	if got := w.outside.made(); len(got) > 3 { // the second is made after 250 ms, the third 500 ms later at the earliest
+		t.Errorf("%v was begun", got)
+	}
+	failing.Store(false)
+	w.eventually("it goes on when leases are renewed", func() bool { return len(w.outside.made()) >= 5 })
 }
 
 // The bound of a tenant holds over all processes, and does not keep others waiting.

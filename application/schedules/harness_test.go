@@ -222,8 +222,8 @@ func (w *world) fires(trg *trigger.Trigger) (all []*trigger.Fire) {
 		}
 	}
 	for _, f := range all {
-		run, started := w.runs.get(f.RunID())
-		if started != f.Outcome().Starts() || started && (!run.Fire.At().Equal(f.At()) || run.Trigger.ID() != trg.ID()) {
+		wanted, started := w.runs.get(f.RunID())
+		if started != f.Outcome().Starts() || started && (!wanted.Fire.At().Equal(f.At()) || wanted.Trigger.ID() != trg.ID()) {
 			w.Errorf("%s at %s: a run was started: %v", f.Outcome(), f.At(), started)
 		}
 	}
@@ -261,17 +261,17 @@ func (r *recorder) Start(ctx context.Context, st outbound.Stores, wanted []outbo
 	refusals := make([]string, len(wanted))
 	var rest []outbound.ScheduledRun
 	var places []int
-	for i, run := range wanted {
+	for i, one := range wanted {
 		if r.fail != nil {
-			if err := r.fail(run); err != nil {
+			if err := r.fail(one); err != nil {
 				return nil, err
 			}
 		}
 		if r.refuse != nil {
-			refusals[i] = r.refuse(run)
+			refusals[i] = r.refuse(one)
 		}
 		if refusals[i] == "" {
-			rest, places = append(rest, run), append(places, i)
+			rest, places = append(rest, one), append(places, i)
 		}
 	}
 	refused, err := r.Starter.Start(ctx, st, rest)
@@ -303,8 +303,8 @@ func (r *recorder) Follow(ctx context.Context, _ func([]run.ID)) error {
 func (r *recorder) get(id string) (outbound.ScheduledRun, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	run, ok := r.started[id]
-	return run, ok
+	one, ok := r.started[id]
+	return one, ok
 }
 
 // counted makes identifiers that do not repeat in this process.

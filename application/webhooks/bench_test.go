@@ -2,7 +2,6 @@ package webhooks_test
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"net/http"
@@ -39,8 +38,7 @@ func migrate(address string) (err error) {
 func BenchmarkDeliveries(b *testing.B) {
 	for _, endpoints := range []int{1, 10, 100} {
 		b.Run(fmt.Sprintf("to %d endpoints", endpoints), func(b *testing.B) {
-			addr := pgtest.Start(b).Migrated(b, migrate)
-			store, err := postgres.Open(b.Context(), addr, postgres.Options{})
+			store, err := postgres.Open(b.Context(), pgtest.Start(b).Migrated(b, migrate), postgres.Options{})
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -61,18 +59,12 @@ func BenchmarkDeliveries(b *testing.B) {
 			b.ResetTimer()
 			began := time.Now()
 			go func() {
-				courier.Run(ctx, func(err error) { b.Error(err) })
+				courier.Run(ctx, func(err error) { b.Error(err); stop() })
 				close(ended)
 			}()
 			<-all
 			stop()
 			<-ended
-			db, _ := sql.Open("postgres", addr)
-			time.Sleep(1500*time.Millisecond)
-			rows, _ := db.Query("SELECT relname, seq_scan, seq_tup_read, coalesce(idx_scan,0), coalesce(idx_tup_fetch,0) FROM pg_stat_user_tables WHERE seq_scan+coalesce(idx_scan,0)>20")
-			for rows.Next() { var n string; var a,bb,c,d int64; rows.Scan(&n,&a,&bb,&c,&d); fmt.Println(n,a,bb,c,d) }
-			rows, _ = db.Query("SELECT indexrelname, idx_scan, idx_tup_read, idx_tup_fetch FROM pg_stat_user_indexes WHERE idx_scan>20")
-			for rows.Next() { var n string; var a,bb,c int64; rows.Scan(&n,&a,&bb,&c); fmt.Println("  ",n,a,bb,c) }
 			b.ReportMetric(float64(b.N)/time.Since(began).Seconds(), "deliveries/s")
 		})
 	}

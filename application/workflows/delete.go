@@ -21,39 +21,31 @@ const deleted = "The workflow was deleted."
 var errManyRuns = errors.New("the workflow has many runs that have not finished")
 
 // Delete removes a workflow with its versions and their triggers, and cancels its runs.
-// Where those are many, the workflow is switched off first, and they are cancelled in
-// units of their own until one unit can cancel the rest and delete the workflow.
+// It is switched off first, so that it need not wait for ever for those who start runs of
+// it. Where its runs are many, they are cancelled in units of their own until one unit can
+// cancel the rest and delete the workflow.
 func (s *Service) Delete(ctx context.Context, who tenant.Caller, id workflow.ID, at domain.Expected) error {
 	if err := who.May(tenant.DeleteWorkflow); err != nil {
-		return err
-	}
-	err := s.deleteNow(ctx, who, id, at)
-	if !errors.Is(err, errManyRuns) {
 		return err
 	}
 	if err := s.switchOff(ctx, who, id, at); err != nil {
 		return err
 	}
-	for errors.Is(err, errManyRuns) {
+	for {
+		err := s.deleteNow(ctx, who, id)
+		if !errors.Is(err, errManyRuns) {
+			return err
+		}
 		if err := s.cancelSome(ctx, who, id); err != nil {
 			return err
 		}
-		err = s.deleteNow(ctx, who, id, domain.Expected{})
 	}
-	return err
 }
 
 // deleteNow deletes the workflow and cancels its runs, in this order: once it is deleted
 // none can be started any more, and those that were being started are there.
-func (s *Service) deleteNow(ctx context.Context, who tenant.Caller, id workflow.ID, at domain.Expected) error {
+func (s *Service) deleteNow(ctx context.Context, who tenant.Caller, id workflow.ID) error {
 	return s.cancelling(ctx, func(ctx context.Context, st outbound.Stores) ([]run.ID, error) {
-		wf, err := st.Workflows.Get(ctx, who.Tenant, id)
-		if err != nil {
-			return nil, err
-		}
-		if err := at.Check(wf.Revision()); err != nil {
-			return nil, err
-		}
 		if err := st.Workflows.Delete(ctx, who.Tenant, id); err != nil {
 			return nil, err
 		}

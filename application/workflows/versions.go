@@ -158,7 +158,7 @@ func (s *Versions) Delete(ctx context.Context, who tenant.Caller, id workflow.Ve
 		if err := st.Versions.Delete(ctx, who.Tenant, id); err != nil {
 			return err
 		}
-		inUse, err := st.Runs.Live.Executes(ctx, who.Tenant, id)
+		inUse, err := st.Runs.Live.Executes(ctx, who.Tenant, ver.Workflow(), id)
 		if err == nil && inUse {
 			err = domain.Fail(domain.Conflict, "version_in_use",
 				"Runs that have not finished execute version %d. Wait until they have, or cancel them.", ver.Number())

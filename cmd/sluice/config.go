@@ -18,6 +18,8 @@ import (
 
 	"github.com/sluicehq/sluice/adapters/egress"
 	"github.com/sluicehq/sluice/adapters/limiter/redis"
+	"github.com/sluicehq/sluice/adapters/telemetry"
+	"github.com/sluicehq/sluice/domain/tenant"
 )
 
 // envPrefix stands before the name of every setting.
@@ -36,6 +38,7 @@ type config struct {
 	LogLevel        zerolog.Level `env:"LOG_LEVEL" envDefault:"info" help:"trace, debug, info, warn, error or disabled"`
 	LogFormat       string        `env:"LOG_FORMAT" help:"json or console (default: console on a terminal, else json)"`
 	MetricsListen   string        `env:"METRICS_LISTEN" help:"address and port that only the operator reaches, to serve /metrics for Prometheus and /debug/pprof/ on; port 0 takes a free one (default: none)"`
+	MetricsTenants  []string      `env:"METRICS_TENANTS" help:"tenants whose calls of webhook endpoints and custom nodes are counted one by one, as identifiers separated by commas, or * for the first 1000 (default: none)"`
 	CORSOrigins     []string      `env:"CORS_ORIGINS" help:"origins that browsers may call from, separated by commas, or * for any (default: none)"`
 	TrustedProxies  []string      `env:"TRUSTED_PROXIES" help:"address ranges of proxies whose X-Forwarded-For is believed, separated by commas (default: none)"`
 	EgressAllow     []string      `env:"EGRESS_ALLOW" help:"address ranges that outgoing calls may reach although private, separated by commas, such as 10.0.0.0/8 (default: none)"`
@@ -172,6 +175,9 @@ func (c config) mistakes() []error {
 	check(c.DatabasePool >= 2 && c.DatabasePool <= 1000, "DATABASE_MAX_CONNECTIONS", "must be between 2 and 1000")
 	check(isListen(c.Listen), "LISTEN", "must be an address and a port, such as 127.0.0.1:8080 or :8080")
 	check(c.MetricsListen == "" || isListen(c.MetricsListen), "METRICS_LISTEN", "must be an address and a port, such as 127.0.0.1:9090 or :9090")
+	for _, id := range c.MetricsTenants {
+		check(id == telemetry.EveryTenant || strings.HasPrefix(id, tenant.IDPrefix+"_"), "METRICS_TENANTS", fmt.Sprintf("holds %q; a tenant reads %s_…, and * stands for the first %d", id, tenant.IDPrefix, telemetry.MaxTenants))
+	}
 	check(c.BaseURL == "" || isHTTP(c.BaseURL), "BASE_URL", "must be an http:// or https:// address")
 	check(slices.Contains([]string{"", "json", "console"}, c.LogFormat), "LOG_FORMAT", "must be json or console")
 	for _, origin := range c.CORSOrigins {
@@ -294,6 +300,13 @@ func unknownSettings(environ []string) []string {
 	}
 	slices.Sort(unknown)
 	return unknown
+}
+
+// warnOfUnknown warns of them.
+func warnOfUnknown(log zerolog.Logger, environ []string) {
+	for _, name := range unknownSettings(environ) {
+		log.Warn().Str("variable", name).Msg("this variable looks like a setting, but there is none of that name; see sluice --help")
+	}
 }
 
 // settingHelp describes one setting for people.

@@ -57,6 +57,7 @@ func (s countedSender) Send(ctx context.Context, m outbound.SignedMessage) (even
 		return o, err
 	}
 	s.metrics.WebhookAttempted(outcomeOf(o), o.Duration)
+	s.metrics.TenantCalled(m.Tenant, telemetry.CallWebhook, o.Succeeded())
 	return o, nil
 }
 

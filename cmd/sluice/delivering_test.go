@@ -61,11 +61,18 @@ func TestEachAttemptIsCountedAsWhatItWas(t *testing.T) {
 		"aborted":   {err: errors.New("the process stops")},
 	} {
 		m := telemetry.New("test")
-		if o, err := (countedSender{s, m}).Send(t.Context(), outbound.SignedMessage{}); o != s.Outcome || !errors.Is(err, s.err) {
+		m.LabelTenants("tenant_1")
+		if o, err := (countedSender{s, m}).Send(t.Context(), outbound.SignedMessage{Tenant: "tenant_1"}); o != s.Outcome || !errors.Is(err, s.err) {
 			t.Errorf("%s: the outcome became %+v, %v", want, o, err)
 		}
 		w := httptest.NewRecorder()
 		m.Handler(zerolog.Nop()).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "GET", "/metrics", nil))
+		for outcome, count := range map[string]bool{"succeeded": want == "delivered", "failed": want != "delivered" && want != "aborted"} {
+			line := `sluice_tenant_calls_total{call="webhook",outcome="` + outcome + `",tenant="tenant_1"} 1` + "\n"
+			if strings.Contains(w.Body.String(), line) != count {
+				t.Errorf("%s: counted as %s: %v", want, outcome, !count)
+			}
+		}
 		for _, o := range telemetry.AttemptOutcomes() {
 			count := "0"
 			if string(o) == want {

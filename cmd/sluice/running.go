@@ -50,6 +50,15 @@ func (r role) check(db database) error {
 	}
 }
 
+// checkOn does the same with the address of the database.
+func (r role) checkOn(address string) error {
+	db, err := databaseOf(address)
+	if err != nil {
+		return err
+	}
+	return r.check(db)
+}
+
 // serves says whether processes of the role answer the API.
 func (r role) serves() bool { return r != roleWorker }
 
@@ -98,6 +107,32 @@ func fire(ctx context.Context, log zerolog.Logger, scheduler inbound.Scheduler) 
 // work moves runs on until ctx ends, and then until its calls have ended.
 func work(ctx context.Context, log zerolog.Logger, worker inbound.Worker) {
 	worker.Run(ctx, sparingly(log, "moving runs on failed; it is tried again"))
+}
+
+// outside is what the gateway reaches besides its database.
+type outside struct {
+	limiter      outbound.Limiter
+	closeLimiter func() error
+	runner       outbound.NodeRunner
+	closeRunner  func()
+	sender       outbound.Sender
+	closeSender  func()
+}
+
+// outside connects it; all of it is measured.
+func (w *watching) outside(ctx context.Context, cfg config) (o outside, err error) {
+	if o.limiter, o.closeLimiter, err = openLimiter(ctx, w.log, cfg, w.metrics); err != nil {
+		return o, err
+	}
+	o.runner, o.closeRunner = w.runner(cfg)
+	o.sender, o.closeSender = w.sender(cfg)
+	return o, nil
+}
+
+func (o outside) close() {
+	o.closeSender()
+	o.closeRunner()
+	_ = o.closeLimiter() // places that are not given back run out
 }
 
 // runner returns what makes the calls of nodes, only to where the configuration lets

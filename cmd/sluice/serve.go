@@ -49,23 +49,25 @@ type serveOptions struct {
 	role      role
 }
 
-// started is called once the gateway listens, with the address that clients use.
+// started is called once the gateway listens, with the address that clients use; nil
+// does nothing.
 type started func(ctx context.Context, store *sqlstore.Store, baseURL string) error
+
+func (s started) at(ctx context.Context, store *sqlstore.Store, baseURL string) error {
+	if s == nil {
+		return nil
+	}
+	return s(ctx, store, baseURL)
+}
 
 // serve runs the gateway until ctx ends, and then until its requests are done.
 func (p *program) serve(ctx context.Context, cfg config, opts serveOptions, begin started) error {
-	db, err := databaseOf(cfg.DatabaseURL)
-	if err != nil {
-		return err
-	}
-	if err := opts.role.check(db); err != nil {
+	if err := opts.role.checkOn(cfg.DatabaseURL); err != nil {
 		return err
 	}
 	tuneCollector(p.environ)
 	log := newLogger(p.stderr, cfg)
-	for _, name := range unknownSettings(p.environ) {
-		log.Warn().Str("variable", name).Msg("this variable looks like a setting, but there is none of that name; see sluice --help")
-	}
+	warnOfUnknown(log, p.environ)
 	store, err := cfg.open(ctx)
 	if err != nil {
 		return err
@@ -79,23 +81,19 @@ func (p *program) serve(ctx context.Context, cfg config, opts serveOptions, begi
 		return err
 	}
 	defer watch.close()
-	limiter, closeLimiter, err := openLimiter(ctx, log, cfg, watch.metrics)
+	out, err := watch.outside(ctx, cfg)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = closeLimiter() }() // places that are not given back run out
+	defer out.close()
 	leaving := new(going)
 	streams, endStreams := context.WithCancel(context.WithoutCancel(ctx))
 	defer endStreams()
-	sender, closeSender := watch.sender(cfg)
-	defer closeSender()
-	runner, closeRunner := watch.runner(cfg)
-	defer closeRunner()
 	key, err := runKey(ctx, store)
 	if err != nil {
 		return err
 	}
-	g, err := newGateway(store, countedWork{watch.tracing.UnitOfWork(store), watch.metrics}, limiter, runner, sender, key, cfg.workerOptions(), httpapi.Options{
+	g, err := newGateway(store, countedWork{watch.tracing.UnitOfWork(store), watch.metrics}, out.limiter, out.runner, out.sender, key, cfg.workerOptions(), httpapi.Options{
 		Log: log, MaxBody: cfg.MaxBody, AllowedOrigins: cfg.CORSOrigins, TrustedProxies: cfg.TrustedProxies,
 		Observers: watch.observers(), Now: system.Clock{}.Now, NewID: system.Random{}.ID, Ready: leaving.unlessGoing(ready(store)),
 		Streams: streams, HealthOnly: !opts.role.serves(),
@@ -109,25 +107,30 @@ func (p *program) serve(ctx context.Context, cfg config, opts serveOptions, begi
 	if err != nil {
 		return err
 	}
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", cfg.Listen)
-	if err != nil {
-		return fmt.Errorf("listen on %s (SLUICE_LISTEN): %w", cfg.Listen, err)
-	}
-	baseURL, err := cfg.announce(log, listener.Addr().String())
+	listener, baseURL, err := cfg.listen(ctx, log)
 	if err != nil {
 		return err
 	}
-	if begin != nil {
-		if err := begin(ctx, store, baseURL); err != nil {
-			_ = listener.Close() // the first error says more
-			return err
-		}
+	if err := begin.at(ctx, store, baseURL); err != nil {
+		_ = listener.Close() // the first error says more
+		return err
 	}
 	// What goes on beside requests ends after them, which is later than ctx, and before the
 	// store is closed.
-	stop := g.beside(context.WithoutCancel(ctx), log, opts.role, store)
-	defer stop()
+	defer g.beside(context.WithoutCancel(ctx), log, opts.role, store)()
 	return front.until(ctx, listener)
+}
+
+// listen takes the address and says so.
+func (c config) listen(ctx context.Context, log zerolog.Logger) (l net.Listener, baseURL string, err error) {
+	if l, err = (&net.ListenConfig{}).Listen(ctx, "tcp", c.Listen); err != nil {
+		return nil, "", fmt.Errorf("listen on %s (SLUICE_LISTEN): %w", c.Listen, err)
+	}
+	if baseURL, err = c.announce(log, l.Addr().String()); err != nil {
+		_ = l.Close() // the first error says more
+		return nil, "", err
+	}
+	return l, baseURL, nil
 }
 
 // announce logs that the gateway listens on an address, and returns where clients

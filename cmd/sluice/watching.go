@@ -44,6 +44,7 @@ type watching struct {
 // newWatching sets up what the configuration asks for, and begins to serve metrics.
 func newWatching(ctx context.Context, log zerolog.Logger, cfg config, store *sqlstore.Store) (*watching, error) {
 	w := &watching{metrics: telemetry.New(version), log: log}
+	w.metrics.LabelTenants(cfg.MetricsTenants...)
 	w.metrics.Database(store.Stats)
 	w.metrics.Queue("webhook_events", store.WaitingEvents)
 	w.metrics.Queue("webhook_deliveries", func(ctx context.Context) (int, error) { return store.DueDeliveries(ctx, system.Clock{}.Now()) })

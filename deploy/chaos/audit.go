@@ -77,6 +77,7 @@ func (ev *evidence) auditEnd(found *findings, o *order, r *storedRun) {
 		return
 	}
 	ev.auditDone(found, r, o.shape.done(o.amount))
+	found.check(o.shape.awaits == "" || o.moved, everyRunEnds, "run %s of call %s completed, and nobody brought it the %s", r.id, o.call, o.shape.awaits)
 	wanted := 0
 	if o.retried {
 		wanted = 1
@@ -107,7 +108,8 @@ func (ev *evidence) auditRuns(found *findings) {
 		if finished {
 			found.check(r.last() == "run."+r.status, historyWhole, "run %s is %s and its history ends with %s", r.id, r.status, r.last())
 		}
-		found.check(r.count("run.started", "") == 1, historyWhole, "run %s began %d times", r.id, r.count("run.started", ""))
+		begins := r.count("run.started", "")
+		found.check(begins == 1 || begins == 0 && r.status == "cancelled", historyWhole, "run %s is %s and began %d times", r.id, r.status, begins)
 		found.check(int64(len(r.history)) == r.seq, historyWhole, "run %s counts %d entries and has %d", r.id, r.seq, len(r.history))
 		type attempt struct {
 			node   string
@@ -138,10 +140,11 @@ func (f *findings) checked(ok bool, p promise, format string, args ...any) bool 
 	return ok
 }
 
-// count says how many entries of a type the history has, of a node.
+// count says how many entries of a type the history has, of a node or, without one, at
+// all.
 func (r *storedRun) count(kind, node string) (n int) {
 	for _, e := range r.history {
-		if e.Type == kind && e.Node == node {
+		if e.Type == kind && (node == "" || e.Node == node) {
 			n++
 		}
 	}

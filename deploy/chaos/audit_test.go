@@ -61,7 +61,7 @@ func (ev *evidence) order(t *lodger, n int, how string) *order {
 		r.status = "cancelled"
 		steps = append(steps, entry{Type: "run.cancelled"})
 	case "retried":
-		steps = append(steps, entry{Type: "node.failed", Node: "charge", Attempt: 1}, entry{Type: "run.failed"}, entry{Type: "run.retried"},
+		steps = append(steps, entry{Type: "node.failed", Node: "charge", Attempt: 1}, entry{Type: "run.failed", Node: "charge"}, entry{Type: "run.retried"},
 			entry{Type: "node.started", Node: "charge", Attempt: 2})
 		fallthrough
 	default:
@@ -135,7 +135,12 @@ func TestEveryFaultIsFound(t *testing.T) {
 		"a dedupe key that started two runs": {func(ev *evidence) {
 			ev.runs["run_t0_2"].dedupe = ev.runs[charged].dedupe
 		}, dedupeHolds},
-		"a run that goes on for ever":        {func(ev *evidence) { r := ev.runs[charged]; r.status, r.finished, r.leased = "running", false, true }, everyRunEnds},
+		"a run that goes on for ever": {func(ev *evidence) { r := ev.runs[charged]; r.status, r.finished, r.leased = "running", false, true }, everyRunEnds},
+		"a run that did not wait": {func(ev *evidence) {
+			waits := *ev.orders[0].shape
+			waits.awaits = awaitsAnswer
+			ev.orders[0].shape = &waits
+		}, everyRunEnds},
 		"a lease that outlived its run":      {func(ev *evidence) { ev.runs[charged].leased = true }, everyRunEnds},
 		"a run that failed":                  {func(ev *evidence) { ev.runs[charged].status = "failed" }, everyRunEnds},
 		"a cancelled run that went on":       {func(ev *evidence) { ev.runs["run_t0_2"].status = "completed" }, cancelStays},
@@ -143,6 +148,7 @@ func TestEveryFaultIsFound(t *testing.T) {
 		"a retry that nobody asked for":      {func(ev *evidence) { ev.orders[3].retried = false }, everyRunEnds},
 		"a gap in a history":                 {func(ev *evidence) { r := ev.runs[charged]; r.history = slices.Delete(r.history, 2, 3) }, historyWhole},
 		"an entry too few":                   {func(ev *evidence) { ev.runs[charged].seq++ }, historyWhole},
+		"a run that did not begin":           {func(ev *evidence) { ev.runs[charged].history[0].Type = "node.skipped" }, historyWhole},
 		"a run that began twice":             {func(ev *evidence) { ev.runs[charged].history[1] = entry{Seq: 2, Type: "run.started"} }, historyWhole},
 		"an attempt that began twice":        {func(ev *evidence) { ev.runs["run_t0_3"].history[6].Attempt = 1 }, historyWhole},
 		"a status that is not the history's": {func(ev *evidence) { r := ev.runs[charged]; r.history = r.history[:5]; r.seq = 5 }, historyWhole},

@@ -7,7 +7,7 @@ import (
 
 func TestNothingIsLostInASmallStorm(t *testing.T) {
 	account, err := storm(t.Context(), options{
-		seed: 7, processes: 3, tenants: 3, runs: 300, length: 18 * time.Second, settle: 40 * time.Second,
+		seed: 7, processes: 3, tenants: 3, runs: 300, length: 14 * time.Second, settle: 60 * time.Second,
 		kills: 5, freezes: 1, restarts: 1, cuts: 1, stalls: 1, progress: t.Output(),
 	})
 	if err != nil {

@@ -101,16 +101,21 @@ func (d *database) stall(ctx context.Context, length time.Duration) error {
 	return err
 }
 
-// wasAway says whether the database did not answer at some time between the two.
-func (d *database) wasAway(from, to time.Time) bool {
+// awayFor says how long, between the two, the database did not answer.
+func (d *database) awayFor(from, to time.Time) (sum time.Duration) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, s := range d.away {
-		if s.from.Before(to) && s.to.After(from) {
-			return true
+		begin, end := s.from, s.to
+		if begin.Before(from) {
+			begin = from
 		}
+		if end.After(to) {
+			end = to
+		}
+		sum += max(0, end.Sub(begin))
 	}
-	return false
+	return sum
 }
 
 // cut ends every connection but its own, and returns how many there were.

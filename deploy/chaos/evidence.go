@@ -81,7 +81,7 @@ func (s *stage) awaitQuiet(ctx context.Context) {
 		} else if time.Since(began) > 10*time.Second {
 			s.tell("%d runs are not over and %d ends not told", open, untold)
 		}
-		pause(ctx, 500*time.Millisecond)
+		pause(ctx, time.Second)
 	}
 }
 

@@ -96,7 +96,6 @@ type shownRun struct {
 	EntityID string
 	Nodes    []struct {
 		NodeID, Status string
-		Attempts       []any
 		Waiting        *struct{ ResumeToken string }
 	}
 }

@@ -14,6 +14,7 @@ import (
 // stage is everything that takes part in a round.
 type stage struct {
 	options
+	began    time.Time
 	dir      string
 	database *database
 	gateways []*gateway
@@ -41,7 +42,7 @@ const mostInFlight = 48
 
 // setStage starts everything, with a workflow of each shape for every tenant.
 func setStage(ctx context.Context, o options) (s *stage, err error) {
-	s = &stage{options: o, found: newFindings(), random: newDice(o.seed), books: new(disturbances), inFlight: make(chan struct{}, mostInFlight)}
+	s = &stage{options: o, began: time.Now(), found: newFindings(), random: newDice(o.seed), books: new(disturbances), inFlight: make(chan struct{}, mostInFlight)}
 	defer func() {
 		if err != nil {
 			s.close()
@@ -157,5 +158,6 @@ func (s *stage) close() {
 
 // tell shows progress.
 func (s *stage) tell(format string, args ...any) {
-	_, _ = fmt.Fprintf(s.progress, "chaos: "+format+"\n", args...) // progress only
+	args = append([]any{time.Since(s.began).Truncate(time.Second)}, args...)
+	_, _ = fmt.Fprintf(s.progress, "chaos: %s: "+format+"\n", args...) // progress only
 }

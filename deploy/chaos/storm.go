@@ -196,7 +196,7 @@ func (s *stage) recovery(ctx context.Context, g *gateway, pid int) {
 		}
 		if err == nil && status == http.StatusOK {
 			s.books.note(func() { s.books.recoveries = append(s.books.recoveries, took) })
-			s.found.check(took <= recoverWithin || s.database.wasAway(began, time.Now()), comesBack,
+			s.found.check(took-s.database.awayFor(began, began.Add(took)) <= recoverWithin, comesBack,
 				"%s served again %s after its database was back, not within %s", g.name, took.Round(time.Millisecond), recoverWithin)
 			return
 		}
@@ -210,11 +210,11 @@ func (s *stage) recovery(ctx context.Context, g *gateway, pid int) {
 
 // progressing shows how far the round is, now and then.
 func (s *stage) progressing(ctx context.Context) {
-	for began := time.Now(); pause(ctx, 15*time.Second); {
+	for pause(ctx, 15*time.Second) {
 		s.books.mu.Lock()
 		line := fmt.Sprintf("%d kills, %d freezes, %d restarts, %d stalls, %d cuts", s.books.kills, s.books.freezes, s.books.restarts, s.books.stalls, s.books.cuts)
 		s.books.mu.Unlock()
-		s.tell("%s: %d calls acknowledged, %s, %d requests unanswered, %d put off",
-			time.Since(began).Round(time.Second), s.accepted.Load(), line, s.clients.unanswered.Load(), s.clients.refused.Load())
+		s.tell("%d calls acknowledged, %s, %d requests unanswered, %d put off",
+			s.accepted.Load(), line, s.clients.unanswered.Load(), s.clients.refused.Load())
 	}
 }

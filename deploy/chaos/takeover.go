@@ -60,15 +60,16 @@ func (s *stage) tookOver(killed time.Time, took time.Duration, cancelled bool) {
 	if cancelled {
 		return
 	}
-	away := s.database.wasAway(killed, time.Now())
+	away := s.database.awayFor(killed, killed.Add(took))
 	s.books.note(func() {
-		if away {
+		if away > 0 {
 			s.books.hindered = append(s.books.hindered, took)
 		} else {
 			s.books.takeovers = append(s.books.takeovers, took)
 		}
 	})
-	s.found.check(took <= mostTakeover || away, takenOver, "a run of a killed process went on after %s", took.Round(time.Millisecond))
+	s.found.check(took-away <= mostTakeover, takenOver, "a run of a killed process went on after %s, in which the database was away for %s",
+		took.Round(time.Millisecond), away.Round(time.Millisecond))
 }
 
 // orphans reads which runs a process had, by the name that it gave itself: the machine

@@ -1,6 +1,7 @@
 package examples
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -53,7 +54,7 @@ func build(folder string) error {
 			continue
 		}
 		*b.into = filepath.Join(folder, b.name)
-		if out, err := exec.Command("go", "build", "-o", *b.into, b.program).CombinedOutput(); err != nil {
+		if out, err := exec.CommandContext(context.Background(), "go", "build", "-o", *b.into, b.program).CombinedOutput(); err != nil {
 			return fmt.Errorf("build %s: %w\n%s", b.program, err, out)
 		}
 	}

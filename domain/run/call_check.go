@@ -25,6 +25,10 @@ const (
 	maxSubTenant = 255
 )
 
+// The virtual clock of a simulation begins in these years, so that no pause leads it
+// beyond those that can be written.
+const minYear, maxYear = 1970, 9000
+
 const callInvalid, callInvalidMessage = "call_invalid", "The call is not valid."
 
 // Check returns what is wrong with the call, all of it at once, as Invalid with the
@@ -163,6 +167,9 @@ func (c ResumeCall) Check() error {
 // mean is found while it is simulated.
 func (c SimulationCall) Check() error {
 	return c.check(func(r *domain.Rules) {
+		if c.At != nil && !r.Broken("startAt") {
+			r.Check(c.At.Year() >= minYear && c.At.Year() <= maxYear, "startAt", domain.NotAllowed, "must be in the years %d to %d", minYear, maxYear)
+		}
 		n := 0
 		for _, id := range slices.Sorted(maps.Keys(c.Answers)) {
 			n += len(c.Answers[id])
@@ -185,7 +192,7 @@ func (a Answer) check(r *domain.Rules, field string) {
 		r.Check(p.Timeout >= 0, domain.Member(field, "pause.timeoutMs"), domain.TooSmall, "must be at least 0, not %d", p.Timeout.Milliseconds())
 	}
 	if f := a.Failure; f != nil {
-		r.Check(f.RetryAfter >= 0, domain.Member(field, "failure.retryAfterMs"), domain.TooSmall,
+		r.Check(f.RetryAfter >= 0, domain.Member(field, "error.retryAfterMs"), domain.TooSmall,
 			"must be at least 0, not %d", f.RetryAfter.Milliseconds())
 	}
 }

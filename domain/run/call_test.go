@@ -102,6 +102,15 @@ func TestCallsOfOtherKindsAreCheckedAsAWholeToo(t *testing.T) {
 		"a simulation has few enough answers": {
 			run.SimulationCall{Answers: map[workflow.NodeID][]run.Answer{"a": make([]run.Answer, 5000), "b": {{}}}}.Check, []string{"answers: too_long"},
 		},
+		"what the world does in a simulation is possible": {
+			run.SimulationCall{At: &time.Time{}, Answers: map[workflow.NodeID][]run.Answer{
+				"b": {{}, {Output: json.RawMessage(`x`), After: -1}}, "a": {{Pause: &run.AttemptPaused{Event: "\x00", Timeout: -1}, Failure: &run.AttemptFailed{RetryAfter: -1}}},
+			}}.Check,
+			[]string{
+				"startAt: not_allowed", "answers.a[0].pause.event: bad_character", "answers.a[0].pause.timeoutMs: too_small",
+				"answers.a[0].error.retryAfterMs: too_small", "answers.b[1].output: bad_format", "answers.b[1].afterMs: too_small",
+			},
+		},
 	} {
 		t.Run(claim, func(t *testing.T) {
 			if diff := cmp.Diff(c.want, broken(t, c.check())); diff != "" {

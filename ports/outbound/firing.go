@@ -23,15 +23,25 @@ type FiringRepository interface {
 	// that segment.
 	OnEvent(ctx context.Context, owner tenant.ID, event string, sub *tenant.SubTenantID, limit int) ([]FiringTrigger, error)
 
-	// Each returns triggers of any tenant with their surroundings, in their order. One that
-	// is gone, or that another unit is about to delete, has no workflow; nobody waits.
-	Each(ctx context.Context, of []*trigger.Trigger) ([]FiringTrigger, error)
+	// Each returns triggers of any tenant with their surroundings, in the order of the keys.
+	// Of one that is gone, or that another unit is about to delete, there is nothing; nobody
+	// waits.
+	Each(ctx context.Context, of []TriggerKey) ([]FiringTrigger, error)
 
 	// Version returns a workflow with the version that runs of it execute: the active one,
 	// or another one of it that is named. An unknown workflow is NotFound with the code
 	// workflow_not_found.
 	Version(ctx context.Context, owner tenant.ID, of workflow.ID, version workflow.VersionID) (FiringVersion, error)
 }
+
+// TriggerKey names a trigger of any tenant.
+type TriggerKey struct {
+	Tenant  tenant.ID
+	Trigger trigger.ID
+}
+
+// KeyOf names a trigger.
+func KeyOf(trg *trigger.Trigger) TriggerKey { return TriggerKey{trg.Tenant(), trg.ID()} }
 
 // FiringTrigger is a trigger with what decides whether it can fire.
 type FiringTrigger struct {

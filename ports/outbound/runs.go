@@ -155,8 +155,8 @@ type RunOverview interface {
 	// OfWorkflow returns at most limit unfinished runs of a workflow, by id.
 	OfWorkflow(ctx context.Context, owner tenant.ID, of workflow.ID, limit int) ([]run.ID, error)
 
-	// Executes says whether a run that has not finished executes a version.
-	Executes(ctx context.Context, owner tenant.ID, version workflow.VersionID) (bool, error)
+	// Executes says whether a run that has not finished executes a version of a workflow.
+	Executes(ctx context.Context, owner tenant.ID, of workflow.ID, version workflow.VersionID) (bool, error)
 
 	// StartedWith says of each trigger, in their order, which run a dedupe key stands for;
 	// none where that was created at or before the time, or there is none.

@@ -56,7 +56,9 @@ func OutcomeRepository(t *testing.T, open OpenStore) {
 		"a repeat gets what was found out afterwards": func(f fixture) {
 			owner, other := f.tenant().ID(), f.tenant().ID()
 			amend := func(owner tenant.ID, once domain.Once, outcome string) {
-				f.write(func(ctx context.Context, st outbound.Stores) error { return st.Outcomes.Amend(ctx, owner, once, outcome) })
+				f.write(func(ctx context.Context, st outbound.Stores) error {
+					return st.Outcomes.Amend(ctx, owner, once, outcome)
+				})
 			}
 			recorded := func(owner tenant.ID, once domain.Once) string {
 				var replay *domain.Replay

@@ -226,10 +226,8 @@ func betweenProcesses(t *testing.T, here, there outbound.RunSignals, ids func(in
 	})
 	t.Run("a thousand words cost few messages, and the last is not left out", func(t *testing.T) {
 		calls := theirs.Calls()
-		last := run.ID("")
 		for i := range 1000 {
-			last = run.ID(fmt.Sprint("run_", i))
-			here.Tell(last)
+			here.Tell(run.ID(fmt.Sprint("run_", i)))
 		}
 		end := ids(1)[0]
 		theirs.Within(t, "word after the last", func() bool {

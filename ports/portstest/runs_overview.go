@@ -24,7 +24,7 @@ func RunQuestions(t *testing.T, open OpenStore) {
 			executes := func(id workflow.VersionID, want bool) {
 				f.Helper()
 				f.read(func(ctx context.Context, st outbound.Stores) error {
-					got, err := st.Runs.Live.Executes(ctx, owner, id)
+					got, err := st.Runs.Live.Executes(ctx, owner, "wf_1", id)
 					if got != want {
 						f.Errorf("%s is executed: %v", id, got)
 					}

@@ -55,19 +55,19 @@ func (e CreateApiKeyType) Valid() bool {
 
 // Defines values for DeliveryStatus.
 const (
-	Delivered DeliveryStatus = "delivered"
-	Failed    DeliveryStatus = "failed"
-	Pending   DeliveryStatus = "pending"
+	DeliveryStatusDelivered DeliveryStatus = "delivered"
+	DeliveryStatusFailed    DeliveryStatus = "failed"
+	DeliveryStatusPending   DeliveryStatus = "pending"
 )
 
 // Valid indicates whether the value is a known member of the DeliveryStatus enum.
 func (e DeliveryStatus) Valid() bool {
 	switch e {
-	case Delivered:
+	case DeliveryStatusDelivered:
 		return true
-	case Failed:
+	case DeliveryStatusFailed:
 		return true
-	case Pending:
+	case DeliveryStatusPending:
 		return true
 	default:
 		return false
@@ -151,25 +151,25 @@ func (e FieldSchemaType) Valid() bool {
 
 // Defines values for FireOutcome.
 const (
-	CaughtUp   FireOutcome = "caught_up"
-	Fired      FireOutcome = "fired"
-	Late       FireOutcome = "late"
-	Skipped    FireOutcome = "skipped"
-	Suppressed FireOutcome = "suppressed"
+	FireOutcomeCaughtUp   FireOutcome = "caught_up"
+	FireOutcomeFired      FireOutcome = "fired"
+	FireOutcomeLate       FireOutcome = "late"
+	FireOutcomeSkipped    FireOutcome = "skipped"
+	FireOutcomeSuppressed FireOutcome = "suppressed"
 )
 
 // Valid indicates whether the value is a known member of the FireOutcome enum.
 func (e FireOutcome) Valid() bool {
 	switch e {
-	case CaughtUp:
+	case FireOutcomeCaughtUp:
 		return true
-	case Fired:
+	case FireOutcomeFired:
 		return true
-	case Late:
+	case FireOutcomeLate:
 		return true
-	case Skipped:
+	case FireOutcomeSkipped:
 		return true
-	case Suppressed:
+	case FireOutcomeSuppressed:
 		return true
 	default:
 		return false
@@ -194,6 +194,195 @@ func (e FireTimeShift) Valid() bool {
 	case Gap:
 		return true
 	case Repeated:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for HistoryEntryType.
+const (
+	HistoryEntryTypeNodeCancelled HistoryEntryType = "node.cancelled"
+	HistoryEntryTypeNodeCompleted HistoryEntryType = "node.completed"
+	HistoryEntryTypeNodeFailed    HistoryEntryType = "node.failed"
+	HistoryEntryTypeNodeRetrying  HistoryEntryType = "node.retrying"
+	HistoryEntryTypeNodeSkipped   HistoryEntryType = "node.skipped"
+	HistoryEntryTypeNodeStarted   HistoryEntryType = "node.started"
+	HistoryEntryTypeNodeWaiting   HistoryEntryType = "node.waiting"
+	HistoryEntryTypeRunCancelled  HistoryEntryType = "run.cancelled"
+	HistoryEntryTypeRunCompleted  HistoryEntryType = "run.completed"
+	HistoryEntryTypeRunFailed     HistoryEntryType = "run.failed"
+	HistoryEntryTypeRunPaused     HistoryEntryType = "run.paused"
+	HistoryEntryTypeRunResumed    HistoryEntryType = "run.resumed"
+	HistoryEntryTypeRunRetried    HistoryEntryType = "run.retried"
+	HistoryEntryTypeRunStarted    HistoryEntryType = "run.started"
+)
+
+// Valid indicates whether the value is a known member of the HistoryEntryType enum.
+func (e HistoryEntryType) Valid() bool {
+	switch e {
+	case HistoryEntryTypeNodeCancelled:
+		return true
+	case HistoryEntryTypeNodeCompleted:
+		return true
+	case HistoryEntryTypeNodeFailed:
+		return true
+	case HistoryEntryTypeNodeRetrying:
+		return true
+	case HistoryEntryTypeNodeSkipped:
+		return true
+	case HistoryEntryTypeNodeStarted:
+		return true
+	case HistoryEntryTypeNodeWaiting:
+		return true
+	case HistoryEntryTypeRunCancelled:
+		return true
+	case HistoryEntryTypeRunCompleted:
+		return true
+	case HistoryEntryTypeRunFailed:
+		return true
+	case HistoryEntryTypeRunPaused:
+		return true
+	case HistoryEntryTypeRunResumed:
+		return true
+	case HistoryEntryTypeRunRetried:
+		return true
+	case HistoryEntryTypeRunStarted:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for NodeHealthStatus.
+const (
+	Healthy   NodeHealthStatus = "healthy"
+	Unhealthy NodeHealthStatus = "unhealthy"
+	Unknown   NodeHealthStatus = "unknown"
+)
+
+// Valid indicates whether the value is a known member of the NodeHealthStatus enum.
+func (e NodeHealthStatus) Valid() bool {
+	switch e {
+	case Healthy:
+		return true
+	case Unhealthy:
+		return true
+	case Unknown:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for RunCause.
+const (
+	RunCauseByEvent  RunCause = "by_event"
+	RunCauseIngest   RunCause = "ingest"
+	RunCauseManual   RunCause = "manual"
+	RunCauseSchedule RunCause = "schedule"
+	RunCauseWebhook  RunCause = "webhook"
+)
+
+// Valid indicates whether the value is a known member of the RunCause enum.
+func (e RunCause) Valid() bool {
+	switch e {
+	case RunCauseByEvent:
+		return true
+	case RunCauseIngest:
+		return true
+	case RunCauseManual:
+		return true
+	case RunCauseSchedule:
+		return true
+	case RunCauseWebhook:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for RunNodeStatus.
+const (
+	RunNodeStatusCancelled RunNodeStatus = "cancelled"
+	RunNodeStatusCompleted RunNodeStatus = "completed"
+	RunNodeStatusFailed    RunNodeStatus = "failed"
+	RunNodeStatusPending   RunNodeStatus = "pending"
+	RunNodeStatusRunning   RunNodeStatus = "running"
+	RunNodeStatusSkipped   RunNodeStatus = "skipped"
+	RunNodeStatusWaiting   RunNodeStatus = "waiting"
+)
+
+// Valid indicates whether the value is a known member of the RunNodeStatus enum.
+func (e RunNodeStatus) Valid() bool {
+	switch e {
+	case RunNodeStatusCancelled:
+		return true
+	case RunNodeStatusCompleted:
+		return true
+	case RunNodeStatusFailed:
+		return true
+	case RunNodeStatusPending:
+		return true
+	case RunNodeStatusRunning:
+		return true
+	case RunNodeStatusSkipped:
+		return true
+	case RunNodeStatusWaiting:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for RunStatus.
+const (
+	RunStatusCancelled RunStatus = "cancelled"
+	RunStatusCompleted RunStatus = "completed"
+	RunStatusFailed    RunStatus = "failed"
+	RunStatusPaused    RunStatus = "paused"
+	RunStatusPending   RunStatus = "pending"
+	RunStatusRunning   RunStatus = "running"
+)
+
+// Valid indicates whether the value is a known member of the RunStatus enum.
+func (e RunStatus) Valid() bool {
+	switch e {
+	case RunStatusCancelled:
+		return true
+	case RunStatusCompleted:
+		return true
+	case RunStatusFailed:
+		return true
+	case RunStatusPaused:
+		return true
+	case RunStatusPending:
+		return true
+	case RunStatusRunning:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for RunWaitKind.
+const (
+	Custom RunWaitKind = "custom"
+	Event  RunWaitKind = "event"
+	Input  RunWaitKind = "input"
+	Wait   RunWaitKind = "wait"
+)
+
+// Valid indicates whether the value is a known member of the RunWaitKind enum.
+func (e RunWaitKind) Valid() bool {
+	switch e {
+	case Custom:
+		return true
+	case Event:
+		return true
+	case Input:
+		return true
+	case Wait:
 		return true
 	default:
 		return false
@@ -446,6 +635,24 @@ func (e FireSortBy) Valid() bool {
 	}
 }
 
+// Defines values for RunSortBy.
+const (
+	RunSortByCreatedAt RunSortBy = "createdAt"
+	RunSortByUpdatedAt RunSortBy = "updatedAt"
+)
+
+// Valid indicates whether the value is a known member of the RunSortBy enum.
+func (e RunSortBy) Valid() bool {
+	switch e {
+	case RunSortByCreatedAt:
+		return true
+	case RunSortByUpdatedAt:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for SortOrder.
 const (
 	SortOrderAsc  SortOrder = "asc"
@@ -623,6 +830,42 @@ func (e PubliccustomnodesListCustomNodesV1ParamsSortBy) Valid() bool {
 	case PubliccustomnodesListCustomNodesV1ParamsSortByType:
 		return true
 	case PubliccustomnodesListCustomNodesV1ParamsSortByUpdatedAt:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for PublicrunsListRunsV1ParamsSortOrder.
+const (
+	PublicrunsListRunsV1ParamsSortOrderAsc  PublicrunsListRunsV1ParamsSortOrder = "asc"
+	PublicrunsListRunsV1ParamsSortOrderDesc PublicrunsListRunsV1ParamsSortOrder = "desc"
+)
+
+// Valid indicates whether the value is a known member of the PublicrunsListRunsV1ParamsSortOrder enum.
+func (e PublicrunsListRunsV1ParamsSortOrder) Valid() bool {
+	switch e {
+	case PublicrunsListRunsV1ParamsSortOrderAsc:
+		return true
+	case PublicrunsListRunsV1ParamsSortOrderDesc:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for PublicrunsListRunsV1ParamsSortBy.
+const (
+	PublicrunsListRunsV1ParamsSortByCreatedAt PublicrunsListRunsV1ParamsSortBy = "createdAt"
+	PublicrunsListRunsV1ParamsSortByUpdatedAt PublicrunsListRunsV1ParamsSortBy = "updatedAt"
+)
+
+// Valid indicates whether the value is a known member of the PublicrunsListRunsV1ParamsSortBy enum.
+func (e PublicrunsListRunsV1ParamsSortBy) Valid() bool {
+	switch e {
+	case PublicrunsListRunsV1ParamsSortByCreatedAt:
+		return true
+	case PublicrunsListRunsV1ParamsSortByUpdatedAt:
 		return true
 	default:
 		return false
@@ -1060,6 +1303,24 @@ type ApiKeyPage struct {
 	Total int `json:"total"`
 }
 
+// CallTrigger What a call of a trigger brings.
+type CallTrigger struct {
+	// DedupeKey Starts one run of a trigger in 24 hours. When it is absent, the idempotency key, else a new one.
+	DedupeKey *string `json:"dedupeKey,omitempty"`
+
+	// EntityId What the run is about, 1 to 255 printable characters. When it is absent, the member `entityId` of `eventData` where that is a string or a number, else a new identifier.
+	EntityId *string `json:"entityId,omitempty"`
+
+	// EventData What the run gets to work with: any JSON value, `{}` when it is absent. It is kept as it was sent.
+	EventData interface{} `json:"eventData,omitempty"`
+}
+
+// CancelRun Why a run is cancelled.
+type CancelRun struct {
+	// Reason It stands in the run's history.
+	Reason *string `json:"reason,omitempty"`
+}
+
 // CreateApiKey defines model for CreateApiKey.
 type CreateApiKey struct {
 	// ExpiresAt From when it is refused, in RFC 3339; never where it is absent.
@@ -1203,6 +1464,9 @@ type CustomNode struct {
 	// Endpoint An http or https URL that runs the node; without it the tenant's own is called.
 	Endpoint *string `json:"endpoint,omitempty"`
 
+	// Health What the last heartbeat to the endpoint found that the node has now. It is no part of the node: it changes no `updatedAt`.
+	Health NodeHealth `json:"health"`
+
 	// Id Its identifier.
 	Id string `json:"id"`
 
@@ -1214,6 +1478,10 @@ type CustomNode struct {
 
 	// Name A name for people.
 	Name string `json:"name"`
+
+	// NodeSecret The secret that signs the calls of all custom nodes, `whsec_` and base64, only in the first answer to the request that made it
+	// together with the tenant's first custom node.
+	NodeSecret *string `json:"nodeSecret,omitempty"`
 
 	// OutputSchema Field schemas by the names of the fields; `{}` when nothing is declared.
 	OutputSchema FieldSchemas `json:"outputSchema"`
@@ -1568,6 +1836,24 @@ type Fire struct {
 	TriggerId string `json:"triggerId"`
 }
 
+// FireByEvent An event for which triggers fire.
+type FireByEvent struct {
+	// DedupeKey Starts one run of a trigger in 24 hours. When it is absent, the idempotency key, else a new one.
+	DedupeKey *string `json:"dedupeKey,omitempty"`
+
+	// EntityId What the run is about, 1 to 255 printable characters. When it is absent, the member `entityId` of `eventData` where that is a string or a number, else a new identifier.
+	EntityId *string `json:"entityId,omitempty"`
+
+	// Event The event, as triggers name it in `config.webhookConfig.event`.
+	Event string `json:"event"`
+
+	// EventData What the run gets to work with: any JSON value, `{}` when it is absent. It is kept as it was sent.
+	EventData interface{} `json:"eventData,omitempty"`
+
+	// SubTenantId Takes only triggers of this sub-tenant.
+	SubTenantId *string `json:"subTenantId,omitempty"`
+}
+
 // FireOutcome What became of an instant at which a trigger was due. `fired`: a run was started in time. `late`: it was started 5 seconds or more
 // after it was due. `caught_up`: it was missed by a minute or more, and a run was started for it afterwards. `skipped`: it was
 // missed, and no run was started. `suppressed`: it was not missed, and no run was started because of what `reason` says.
@@ -1623,6 +1909,106 @@ type FireTime struct {
 // time does not exist, so it fires when the clocks would have shown it. `repeated`: the local time happens twice, and it fires
 // the first time. `again`: the local time happens twice, and this is the second time of a schedule that is due every hour.
 type FireTimeShift string
+
+// FiredRun The run that a call started, or that was started before with the same dedupe key.
+type FiredRun struct {
+	// DedupeKey The key under which the run was started once.
+	DedupeKey string `json:"dedupeKey"`
+
+	// RunId The run.
+	RunId string `json:"runId"`
+}
+
+// FiredTrigger A trigger that fired, with its run.
+type FiredTrigger struct {
+	// DedupeKey The key under which the run was started once.
+	DedupeKey string `json:"dedupeKey"`
+
+	// RunId The run.
+	RunId string `json:"runId"`
+
+	// TriggerId The trigger that fired.
+	TriggerId string `json:"triggerId"`
+}
+
+// FiredTriggers The triggers that fired.
+type FiredTriggers struct {
+	// Total How many.
+	Total int `json:"total"`
+
+	// Triggers In the order in which the triggers were created.
+	Triggers []FiredTrigger `json:"triggers"`
+}
+
+// HistoryEntry One line of a run's history: the `data` of an event of its stream.
+type HistoryEntry struct {
+	// At A time in UTC, in ISO 8601 with milliseconds.
+	//
+	// Example: 2026-01-31T09:00:00.000Z
+	At Timestamp `json:"at"`
+
+	// Attempt The attempt at a node that has an effect outside.
+	Attempt *int `json:"attempt,omitempty"`
+
+	// Branch The output that a condition or a switch chose.
+	Branch *string `json:"branch,omitempty"`
+
+	// Code Why it failed, for programs.
+	Code *string `json:"code,omitempty"`
+
+	// Message Why it failed or was cancelled, for people.
+	Message *string `json:"message,omitempty"`
+
+	// NodeId The node; absent for what happened to the run.
+	NodeId *string `json:"nodeId,omitempty"`
+
+	// Seq 1, 2, 3 and so on within the run.
+	Seq int `json:"seq"`
+
+	// Type What happened.
+	Type HistoryEntryType `json:"type"`
+
+	// Until A time in UTC, in ISO 8601 with milliseconds.
+	//
+	// Example: 2026-01-31T09:00:00.000Z
+	Until *Timestamp `json:"until,omitempty"`
+}
+
+// HistoryEntryType What happened.
+type HistoryEntryType string
+
+// IngestEvent An event for paused runs, and for triggers where it resumes none.
+type IngestEvent struct {
+	// DedupeKey Starts one run of a trigger in 24 hours. When it is absent, the idempotency key, else a new one.
+	DedupeKey *string `json:"dedupeKey,omitempty"`
+
+	// EntityId The entity whose paused runs are resumed, and which runs that are started are about. When it is absent, the member `entityId` of `eventData` where that is a string or a number; else no run is resumed.
+	EntityId *string `json:"entityId,omitempty"`
+
+	// Event The event, as triggers name it in `config.webhookConfig.event`.
+	Event string `json:"event"`
+
+	// EventData What the run gets to work with: any JSON value, `{}` when it is absent. It is kept as it was sent.
+	EventData interface{} `json:"eventData,omitempty"`
+
+	// ResumeOptions Which paused runs an event may resume.
+	ResumeOptions *ResumeOptions `json:"resumeOptions,omitempty"`
+
+	// SubTenantId Takes only triggers of this sub-tenant.
+	SubTenantId *string `json:"subTenantId,omitempty"`
+}
+
+// IngestedEvent What became of an event.
+type IngestedEvent struct {
+	// Resumed The runs that it resumed.
+	Resumed []ResumedRun `json:"resumed"`
+
+	// Skipped The runs that it did not resume.
+	Skipped []SkippedRun `json:"skipped"`
+
+	// Triggered The triggers that it fired.
+	Triggered []FiredTrigger `json:"triggered"`
+}
 
 // Node A node as it was sent, and whether it can pause.
 type Node struct {
@@ -1687,6 +2073,29 @@ type NodeDraft struct {
 	Version *string `json:"version,omitempty"`
 }
 
+// NodeHealth What the last heartbeat to the endpoint found that the node has now. It is no part of the node: it changes no `updatedAt`.
+type NodeHealth struct {
+	// CheckedAt A time in UTC, in ISO 8601 with milliseconds.
+	//
+	// Example: 2026-01-31T09:00:00.000Z
+	CheckedAt *Timestamp `json:"checkedAt,omitempty"`
+
+	// Code Why it is not healthy: a slug such as `timeout`, `connection_failed`, `address_refused`, `unexpected_status` or `endpoint_missing`, or what the endpoint said.
+	Code *string `json:"code,omitempty"`
+
+	// LatencyMs How long it took until the answer or the failure.
+	LatencyMs *int `json:"latencyMs,omitempty"`
+
+	// Message Why it is not healthy, for people.
+	Message *string `json:"message,omitempty"`
+
+	// Status `unknown` while nobody has asked the endpoint.
+	Status NodeHealthStatus `json:"status"`
+}
+
+// NodeHealthStatus `unknown` while nobody has asked the endpoint.
+type NodeHealthStatus string
+
 // NodeRegistry defines model for NodeRegistry.
 type NodeRegistry struct {
 	// Nodes The node types, in no particular order.
@@ -1694,6 +2103,23 @@ type NodeRegistry struct {
 
 	// Total How many there are.
 	Total int `json:"total"`
+}
+
+// NodeSecret What signs the calls of custom nodes.
+type NodeSecret struct {
+	// CreatedAt A time in UTC, in ISO 8601 with milliseconds.
+	//
+	// Example: 2026-01-31T09:00:00.000Z
+	CreatedAt Timestamp `json:"createdAt"`
+
+	// LastFour The last four characters, by which people tell secrets apart.
+	LastFour string `json:"lastFour"`
+
+	// Previous The secrets that sign beside it for a while, the newest first.
+	Previous []PreviousNodeSecret `json:"previous"`
+
+	// Secret The secret, `whsec_` and base64, only in the first answer to the request that made it.
+	Secret *string `json:"secret,omitempty"`
 }
 
 // Position Where an editor draws the node, in units of its own.
@@ -1713,6 +2139,17 @@ type PreviewSchedule struct {
 
 	// Count How many fire times.
 	Count *int `json:"count,omitempty"`
+}
+
+// PreviousNodeSecret A secret that a newer one took the place of.
+type PreviousNodeSecret struct {
+	// ExpiresAt A time in UTC, in ISO 8601 with milliseconds.
+	//
+	// Example: 2026-01-31T09:00:00.000Z
+	ExpiresAt Timestamp `json:"expiresAt"`
+
+	// LastFour Its last four characters.
+	LastFour string `json:"lastFour"`
 }
 
 // PublishedVersion defines model for PublishedVersion.
@@ -1761,11 +2198,316 @@ type RegistryEntry struct {
 	Version string `json:"version"`
 }
 
+// ResumeOptions Which paused runs an event may resume.
+type ResumeOptions struct {
+	// ResumeAll Whether it resumes all that it fits, and not only the one that was created first.
+	ResumeAll *bool `json:"resumeAll,omitempty"`
+
+	// RunIds Only these runs; an empty list takes any.
+	RunIds *[]string `json:"runIds,omitempty"`
+
+	// WorkflowVersionIds Only runs of these versions; an empty list takes any.
+	WorkflowVersionIds *[]string `json:"workflowVersionIds,omitempty"`
+}
+
+// ResumeRun What resumes a run.
+type ResumeRun struct {
+	// Input What the node gets: any JSON value. For an `input` node the answer itself, or an object whose only member is `value`.
+	Input interface{} `json:"input,omitempty"`
+
+	// ResumeToken The token of the node that waits.
+	ResumeToken string `json:"resumeToken"`
+
+	// RunId The run.
+	RunId string `json:"runId"`
+}
+
+// ResumedRun A run that the event resumed.
+type ResumedRun struct {
+	// EntityId What it is about.
+	EntityId string `json:"entityId"`
+
+	// RunId The run.
+	RunId string `json:"runId"`
+
+	// WorkflowVersionId The version it executes.
+	WorkflowVersionId string `json:"workflowVersionId"`
+}
+
 // RotateApiKey defines model for RotateApiKey.
 type RotateApiKey struct {
 	// GraceSeconds How long the old key is still accepted.
 	GraceSeconds *int `json:"graceSeconds,omitempty"`
 }
+
+// RotateNodeSecret defines model for RotateNodeSecret.
+type RotateNodeSecret struct {
+	// GraceSeconds How long the secret before it goes on signing.
+	GraceSeconds *int `json:"graceSeconds,omitempty"`
+}
+
+// Run One execution of a workflow version.
+type Run struct {
+	// Cause What started the run: a call to its trigger, a call that names an event, an event that resumed no run, the trigger's schedule, or somebody by hand.
+	Cause RunCause `json:"cause"`
+
+	// Context What the run works with, as expressions and custom nodes know it.
+	Context RunContext `json:"context"`
+
+	// CreatedAt A time in UTC, in ISO 8601 with milliseconds.
+	//
+	// Example: 2026-01-31T09:00:00.000Z
+	CreatedAt Timestamp `json:"createdAt"`
+
+	// DedupeKey The key under which its trigger started it once.
+	DedupeKey *string `json:"dedupeKey,omitempty"`
+
+	// EntityId What it is about.
+	EntityId string `json:"entityId"`
+
+	// Error Why a run or a node failed.
+	Error *RunFailure `json:"error,omitempty"`
+
+	// FinishedAt A time in UTC, in ISO 8601 with milliseconds.
+	//
+	// Example: 2026-01-31T09:00:00.000Z
+	FinishedAt *Timestamp `json:"finishedAt,omitempty"`
+
+	// Id Its identifier.
+	Id string `json:"id"`
+
+	// Nodes What became of each node, in the order of the version's graph; none while the run is pending.
+	Nodes []RunNode `json:"nodes"`
+
+	// Retries How often it was retried after it had failed.
+	Retries int `json:"retries"`
+
+	// Seq How many entries its history has, and so the `id` of the last event of its stream.
+	Seq int `json:"seq"`
+
+	// StartedAt A time in UTC, in ISO 8601 with milliseconds.
+	//
+	// Example: 2026-01-31T09:00:00.000Z
+	StartedAt *Timestamp `json:"startedAt,omitempty"`
+
+	// Status `pending`: accepted and not begun. `running`: some node runs, or is to be tried again. `paused`: no node runs and one at least waits. `completed`: every node is settled and no failure went unhandled. `failed`: a node failed and no edge took it, or time ran out. `cancelled`: somebody ended it.
+	Status RunStatus `json:"status"`
+
+	// SubTenantId The sub-tenant it belongs to, which is that of the workflow.
+	SubTenantId *string `json:"subTenantId,omitempty"`
+
+	// TenantId The tenant it belongs to.
+	TenantId string `json:"tenantId"`
+
+	// TriggerId The trigger that started it, when one did.
+	TriggerId *string `json:"triggerId,omitempty"`
+
+	// UpdatedAt A time in UTC, in ISO 8601 with milliseconds.
+	//
+	// Example: 2026-01-31T09:00:00.000Z
+	UpdatedAt Timestamp `json:"updatedAt"`
+
+	// WorkflowId The workflow it is of.
+	WorkflowId string `json:"workflowId"`
+
+	// WorkflowVersionId The version it executes.
+	WorkflowVersionId string `json:"workflowVersionId"`
+}
+
+// RunCause What started the run: a call to its trigger, a call that names an event, an event that resumed no run, the trigger's schedule, or somebody by hand.
+type RunCause string
+
+// RunContext What the run works with, as expressions and custom nodes know it.
+type RunContext struct {
+	// Data The payload under `input`, and under the id of each completed node what it gave.
+	Data map[string]interface{} `json:"data"`
+
+	// Metadata What the run is.
+	Metadata struct {
+		// EntityId What it is about.
+		EntityId string `json:"entityId"`
+
+		// ExecutedNodes The nodes that have completed, in the order in which they did.
+		ExecutedNodes []string `json:"executedNodes"`
+
+		// RunId The run.
+		RunId string `json:"runId"`
+
+		// TenantId The tenant it belongs to.
+		TenantId string `json:"tenantId"`
+	} `json:"metadata"`
+}
+
+// RunFailure Why a run or a node failed.
+type RunFailure struct {
+	// Code A stable word, such as `timeout`, `http_503` or `input_invalid`; what a custom node says is its own.
+	Code string `json:"code"`
+
+	// Message The same for people.
+	Message string `json:"message"`
+
+	// NodeId The node that failed; absent when the run failed as a whole.
+	NodeId *string `json:"nodeId,omitempty"`
+}
+
+// RunNode What became of one node.
+type RunNode struct {
+	// Attempts How many attempts were begun, over all retries of the run; 0 for a node that has no effect outside.
+	Attempts int `json:"attempts"`
+
+	// Branch The output that a condition or a switch chose.
+	Branch *string `json:"branch,omitempty"`
+
+	// Error Why a run or a node failed.
+	Error *RunFailure `json:"error,omitempty"`
+
+	// FinishedAt A time in UTC, in ISO 8601 with milliseconds.
+	//
+	// Example: 2026-01-31T09:00:00.000Z
+	FinishedAt *Timestamp `json:"finishedAt,omitempty"`
+
+	// IsHandled `true` for a failed node whose failure an edge took, so that the run goes on.
+	IsHandled *bool `json:"isHandled,omitempty"`
+
+	// NextAttemptAt A time in UTC, in ISO 8601 with milliseconds.
+	//
+	// Example: 2026-01-31T09:00:00.000Z
+	NextAttemptAt *Timestamp `json:"nextAttemptAt,omitempty"`
+
+	// NodeId The node.
+	NodeId string `json:"nodeId"`
+
+	// Output What it gave, when it has completed: any JSON value.
+	Output interface{} `json:"output,omitempty"`
+
+	// StartedAt A time in UTC, in ISO 8601 with milliseconds.
+	//
+	// Example: 2026-01-31T09:00:00.000Z
+	StartedAt *Timestamp `json:"startedAt,omitempty"`
+
+	// Status `pending`: not reached. `running`: an attempt is being made, or the next one is due. `waiting`: paused. `completed`: it has an output. `failed`: no attempt is left. `skipped`: no edge that was taken leads to it. `cancelled`: the run ended while it ran or waited.
+	Status RunNodeStatus `json:"status"`
+
+	// Waiting What a waiting node waits for.
+	Waiting *RunWait `json:"waiting,omitempty"`
+}
+
+// RunNodeStatus `pending`: not reached. `running`: an attempt is being made, or the next one is due. `waiting`: paused. `completed`: it has an output. `failed`: no attempt is left. `skipped`: no edge that was taken leads to it. `cancelled`: the run ended while it ran or waited.
+type RunNodeStatus string
+
+// RunPage A page of runs.
+type RunPage struct {
+	// Data The same as `items`, for page-based clients only.
+	Data *[]RunSummary `json:"data,omitempty"`
+
+	// HasMore Whether more records follow.
+	HasMore bool `json:"hasMore"`
+
+	// Items The records of the page.
+	Items []RunSummary `json:"items"`
+
+	// LastPage The last page, counted from 0, for page-based clients only.
+	LastPage *int `json:"lastPage,omitempty"`
+
+	// Limit How many a page holds at the most.
+	Limit int `json:"limit"`
+
+	// Offset How many were skipped.
+	Offset int `json:"offset"`
+
+	// Page The page, counted from 0, for page-based clients only.
+	Page *int `json:"page,omitempty"`
+
+	// Total How many records there are in all.
+	Total int `json:"total"`
+}
+
+// RunStatus `pending`: accepted and not begun. `running`: some node runs, or is to be tried again. `paused`: no node runs and one at least waits. `completed`: every node is settled and no failure went unhandled. `failed`: a node failed and no edge took it, or time ran out. `cancelled`: somebody ended it.
+type RunStatus string
+
+// RunSummary A run without its context and its nodes, which can be megabytes.
+type RunSummary struct {
+	// Cause What started the run: a call to its trigger, a call that names an event, an event that resumed no run, the trigger's schedule, or somebody by hand.
+	Cause RunCause `json:"cause"`
+
+	// CreatedAt A time in UTC, in ISO 8601 with milliseconds.
+	//
+	// Example: 2026-01-31T09:00:00.000Z
+	CreatedAt Timestamp `json:"createdAt"`
+
+	// DedupeKey The key under which its trigger started it once.
+	DedupeKey *string `json:"dedupeKey,omitempty"`
+
+	// EntityId What it is about.
+	EntityId string `json:"entityId"`
+
+	// Error Why a run or a node failed.
+	Error *RunFailure `json:"error,omitempty"`
+
+	// FinishedAt A time in UTC, in ISO 8601 with milliseconds.
+	//
+	// Example: 2026-01-31T09:00:00.000Z
+	FinishedAt *Timestamp `json:"finishedAt,omitempty"`
+
+	// Id Its identifier.
+	Id string `json:"id"`
+
+	// Seq How many entries its history has, and so the `id` of the last event of its stream.
+	Seq int `json:"seq"`
+
+	// StartedAt A time in UTC, in ISO 8601 with milliseconds.
+	//
+	// Example: 2026-01-31T09:00:00.000Z
+	StartedAt *Timestamp `json:"startedAt,omitempty"`
+
+	// Status `pending`: accepted and not begun. `running`: some node runs, or is to be tried again. `paused`: no node runs and one at least waits. `completed`: every node is settled and no failure went unhandled. `failed`: a node failed and no edge took it, or time ran out. `cancelled`: somebody ended it.
+	Status RunStatus `json:"status"`
+
+	// SubTenantId The sub-tenant it belongs to, which is that of the workflow.
+	SubTenantId *string `json:"subTenantId,omitempty"`
+
+	// TenantId The tenant it belongs to.
+	TenantId string `json:"tenantId"`
+
+	// TriggerId The trigger that started it, when one did.
+	TriggerId *string `json:"triggerId,omitempty"`
+
+	// UpdatedAt A time in UTC, in ISO 8601 with milliseconds.
+	//
+	// Example: 2026-01-31T09:00:00.000Z
+	UpdatedAt Timestamp `json:"updatedAt"`
+
+	// WorkflowId The workflow it is of.
+	WorkflowId string `json:"workflowId"`
+
+	// WorkflowVersionId The version it executes.
+	WorkflowVersionId string `json:"workflowVersionId"`
+}
+
+// RunWait What a waiting node waits for.
+type RunWait struct {
+	// Event The event that ends it, when only that does.
+	Event *string `json:"event,omitempty"`
+
+	// Kind `input`: a person's answer. `event`: an event for the entity. `wait`: a time. `custom`: what a custom node asked for.
+	Kind RunWaitKind `json:"kind"`
+
+	// ResumeToken What `POST /v1/gateway/triggers/resume` takes; absent where only time ends it.
+	ResumeToken *string `json:"resumeToken,omitempty"`
+
+	// Since A time in UTC, in ISO 8601 with milliseconds.
+	//
+	// Example: 2026-01-31T09:00:00.000Z
+	Since Timestamp `json:"since"`
+
+	// Until A time in UTC, in ISO 8601 with milliseconds.
+	//
+	// Example: 2026-01-31T09:00:00.000Z
+	Until *Timestamp `json:"until,omitempty"`
+}
+
+// RunWaitKind `input`: a person's answer. `event`: an event for the entity. `wait`: a time. `custom`: what a custom node asked for.
+type RunWaitKind string
 
 // SchedulePreview What a schedule does next.
 type SchedulePreview struct {
@@ -1851,10 +2593,13 @@ type Settings struct {
 	// Language The language of the node registry.
 	Language SettingsLanguage `json:"language"`
 
-	// Limits What each type of key may ask. The operator sets it.
+	// Limits What each type of key may ask, and how long runs are kept. The operator sets it.
 	Limits struct {
 		// Public What one type of key may ask.
 		Public Quota `json:"public"`
+
+		// RunRetentionDays How many days a finished run is kept.
+		RunRetentionDays int `json:"runRetentionDays"`
 
 		// Secret What one type of key may ask.
 		Secret Quota `json:"secret"`
@@ -1869,6 +2614,185 @@ type SettingsLanguage string
 
 // SettingsPublicTriggerCreation What a public key may do with `POST /triggers`.
 type SettingsPublicTriggerCreation string
+
+// SimulateVersion What a simulation is to assume.
+type SimulateVersion struct {
+	// Answers By the ids of nodes, what they are answered, in order; at most 5000 in all.
+	Answers *map[string][]SimulatedAnswer `json:"answers,omitempty"`
+
+	// DedupeKey Starts one run of a trigger in 24 hours. When it is absent, the idempotency key, else a new one.
+	DedupeKey *string `json:"dedupeKey,omitempty"`
+
+	// EntityId What the run is about, 1 to 255 printable characters. When it is absent, the member `entityId` of `eventData` where that is a string or a number, else a new identifier.
+	EntityId *string `json:"entityId,omitempty"`
+
+	// EventData What the run gets to work with: any JSON value, `{}` when it is absent. It is kept as it was sent.
+	EventData interface{} `json:"eventData,omitempty"`
+
+	// StartAt When the virtual clock begins, in RFC 3339; now when it is absent.
+	StartAt *time.Time `json:"startAt,omitempty"`
+
+	// TriggerId A trigger of this version: the simulation starts at its node and has its retry policy and timeout. Without one it starts at the nodes that have no incoming edge.
+	TriggerId *string `json:"triggerId,omitempty"`
+}
+
+// SimulatedAnswer What the world does: at most one of `output`, `error` and `pause`. Without any, an attempt succeeds, or a pause ends, with `null`.
+type SimulatedAnswer struct {
+	// AfterMs How long it takes.
+	AfterMs *int `json:"afterMs,omitempty"`
+
+	// Error An attempt that fails.
+	Error *SimulatedFailure `json:"error,omitempty"`
+
+	// Output What an attempt gives, a person answers, or the data of an event: any JSON value.
+	Output interface{} `json:"output,omitempty"`
+
+	// Pause An attempt of a custom node that asks for the run to pause.
+	Pause *SimulatedPause `json:"pause,omitempty"`
+}
+
+// SimulatedEffect An attempt that a real run would have made outside.
+type SimulatedEffect struct {
+	// At A time in UTC, in ISO 8601 with milliseconds.
+	//
+	// Example: 2026-01-31T09:00:00.000Z
+	At Timestamp `json:"at"`
+
+	// Attempt Which attempt.
+	Attempt int `json:"attempt"`
+
+	// Config Its configuration, with templates resolved.
+	Config map[string]interface{} `json:"config"`
+
+	// IdempotencyKey The `Idempotency-Key` of every attempt at the node.
+	IdempotencyKey string `json:"idempotencyKey"`
+
+	// Input What flowed into it: any JSON value.
+	Input interface{} `json:"input"`
+
+	// MayRepeat Whether a crash could let it happen twice, unless the receiver heeds the `Idempotency-Key`.
+	MayRepeat bool `json:"mayRepeat"`
+
+	// NodeId The node.
+	NodeId string `json:"nodeId"`
+
+	// Type Its type.
+	Type string `json:"type"`
+}
+
+// SimulatedFailure An attempt that fails.
+type SimulatedFailure struct {
+	// Code A word for programs.
+	Code *string `json:"code,omitempty"`
+
+	// Message The same for people.
+	Message *string `json:"message,omitempty"`
+
+	// Retryable Whether another attempt may succeed.
+	Retryable *bool `json:"retryable,omitempty"`
+}
+
+// SimulatedNode What became of one node in a simulation.
+type SimulatedNode struct {
+	// Attempts How many attempts were begun, over all retries of the run; 0 for a node that has no effect outside.
+	Attempts int `json:"attempts"`
+
+	// Branch The output that a condition or a switch chose.
+	Branch *string `json:"branch,omitempty"`
+
+	// Error Why a run or a node failed.
+	Error *RunFailure `json:"error,omitempty"`
+
+	// FinishedAt A time in UTC, in ISO 8601 with milliseconds.
+	//
+	// Example: 2026-01-31T09:00:00.000Z
+	FinishedAt *Timestamp `json:"finishedAt,omitempty"`
+
+	// Input What flowed into it, when it was reached: any JSON value.
+	Input interface{} `json:"input,omitempty"`
+
+	// IsHandled `true` for a failed node whose failure an edge took, so that the run goes on.
+	IsHandled *bool `json:"isHandled,omitempty"`
+
+	// NextAttemptAt A time in UTC, in ISO 8601 with milliseconds.
+	//
+	// Example: 2026-01-31T09:00:00.000Z
+	NextAttemptAt *Timestamp `json:"nextAttemptAt,omitempty"`
+
+	// NodeId The node.
+	NodeId string `json:"nodeId"`
+
+	// Output What it gave, when it has completed: any JSON value.
+	Output interface{} `json:"output,omitempty"`
+
+	// StartedAt A time in UTC, in ISO 8601 with milliseconds.
+	//
+	// Example: 2026-01-31T09:00:00.000Z
+	StartedAt *Timestamp `json:"startedAt,omitempty"`
+
+	// Status `pending`: not reached. `running`: an attempt is being made, or the next one is due. `waiting`: paused. `completed`: it has an output. `failed`: no attempt is left. `skipped`: no edge that was taken leads to it. `cancelled`: the run ended while it ran or waited.
+	Status RunNodeStatus `json:"status"`
+
+	// Waiting What a waiting node waits for.
+	Waiting *RunWait `json:"waiting,omitempty"`
+}
+
+// SimulatedPause An attempt of a custom node that asks for the run to pause.
+type SimulatedPause struct {
+	// Event The event that resumes it; any input when it is absent.
+	Event *string `json:"event,omitempty"`
+
+	// TimeoutMs After which time it expires; never when it is absent or 0.
+	TimeoutMs *int `json:"timeoutMs,omitempty"`
+}
+
+// Simulation What a version would do.
+type Simulation struct {
+	// Context What the run works with, as expressions and custom nodes know it.
+	Context RunContext `json:"context"`
+
+	// Effects What would be done outside.
+	Effects []SimulatedEffect `json:"effects"`
+
+	// Error Why a run or a node failed.
+	Error *RunFailure `json:"error,omitempty"`
+
+	// History What would happen, in the order of the virtual clock.
+	History []HistoryEntry `json:"history"`
+
+	// Nodes What would become of each node, in the order of the graph.
+	Nodes []SimulatedNode `json:"nodes"`
+
+	// Open The nodes that would need another answer to go on; none when the run has ended.
+	Open []string `json:"open"`
+
+	// Status `pending`: accepted and not begun. `running`: some node runs, or is to be tried again. `paused`: no node runs and one at least waits. `completed`: every node is settled and no failure went unhandled. `failed`: a node failed and no edge took it, or time ran out. `cancelled`: somebody ended it.
+	Status RunStatus `json:"status"`
+}
+
+// SkippedRun A run that the event did not resume.
+type SkippedRun struct {
+	// Reason `wrong_event`: it waits for another event, or the event does not fit what it asks for; `expired`: it has stopped waiting; `not_paused`: it does not wait; `filtered_out`: the options leave it out. New ones may be added.
+	Reason string `json:"reason"`
+
+	// RunId The run.
+	RunId *string `json:"runId,omitempty"`
+}
+
+// StartRun What a run is started with by hand.
+type StartRun struct {
+	// DedupeKey Kept with the run. When it is absent, the idempotency key, else a new one.
+	DedupeKey *string `json:"dedupeKey,omitempty"`
+
+	// EntityId What the run is about, 1 to 255 printable characters. When it is absent, the member `entityId` of `eventData` where that is a string or a number, else a new identifier.
+	EntityId *string `json:"entityId,omitempty"`
+
+	// EventData What the run gets to work with: any JSON value, `{}` when it is absent. It is kept as it was sent.
+	EventData interface{} `json:"eventData,omitempty"`
+
+	// WorkflowVersionId A version of this workflow that was published; the active one when it is absent.
+	WorkflowVersionId *string `json:"workflowVersionId,omitempty"`
+}
 
 // SubTenant defines model for SubTenant.
 type SubTenant struct {
@@ -2432,6 +3356,9 @@ type WorkflowVersionPage struct {
 	Total int `json:"total"`
 }
 
+// AfterSeq defines model for AfterSeq.
+type AfterSeq = int
+
 // ApiKeyId defines model for ApiKeyId.
 type ApiKeyId = string
 
@@ -2482,6 +3409,9 @@ type IfMatch = string
 // IsActive defines model for IsActive.
 type IsActive = bool
 
+// LastEventId defines model for LastEventId.
+type LastEventId = int
+
 // Limit defines model for Limit.
 type Limit = int
 
@@ -2502,6 +3432,33 @@ type RegistrationId = string
 
 // RequestId defines model for RequestId.
 type RequestId = string
+
+// RunEntityFilter defines model for RunEntityFilter.
+type RunEntityFilter = string
+
+// RunFromFilter defines model for RunFromFilter.
+type RunFromFilter = time.Time
+
+// RunId defines model for RunId.
+type RunId = string
+
+// RunSortBy defines model for RunSortBy.
+type RunSortBy string
+
+// RunStatusFilter `pending`: accepted and not begun. `running`: some node runs, or is to be tried again. `paused`: no node runs and one at least waits. `completed`: every node is settled and no failure went unhandled. `failed`: a node failed and no edge took it, or time ran out. `cancelled`: somebody ended it.
+type RunStatusFilter = RunStatus
+
+// RunToFilter defines model for RunToFilter.
+type RunToFilter = time.Time
+
+// RunTriggerFilter defines model for RunTriggerFilter.
+type RunTriggerFilter = string
+
+// RunVersionFilter defines model for RunVersionFilter.
+type RunVersionFilter = string
+
+// RunWorkflowFilter defines model for RunWorkflowFilter.
+type RunWorkflowFilter = string
 
 // Search defines model for Search.
 type Search = string
@@ -2584,6 +3541,9 @@ type CustomNodeNotFound = Error
 // DeliveryNotFound The body of every error.
 type DeliveryNotFound = Error
 
+// FiringUnavailable The body of every error.
+type FiringUnavailable = Error
+
 // Forbidden The body of every error.
 type Forbidden = Error
 
@@ -2599,6 +3559,9 @@ type InvalidApiKey = Error
 // InvalidBody The body of every error.
 type InvalidBody = Error
 
+// InvalidCall The body of every error.
+type InvalidCall = Error
+
 // InvalidCustomNode The body of every error.
 type InvalidCustomNode = Error
 
@@ -2608,14 +3571,26 @@ type InvalidIdempotencyKey = Error
 // InvalidList The body of every error.
 type InvalidList = Error
 
+// InvalidNodeSecret The body of every error.
+type InvalidNodeSecret = Error
+
 // InvalidPreview The body of every error.
 type InvalidPreview = Error
 
 // InvalidPreviewCount The body of every error.
 type InvalidPreviewCount = Error
 
+// InvalidResume The body of every error.
+type InvalidResume = Error
+
 // InvalidSettings The body of every error.
 type InvalidSettings = Error
+
+// InvalidSimulation The body of every error.
+type InvalidSimulation = Error
+
+// InvalidStream The body of every error.
+type InvalidStream = Error
 
 // InvalidSubTenant The body of every error.
 type InvalidSubTenant = Error
@@ -2638,14 +3613,35 @@ type LastSecretKey = Error
 // MethodNotAllowed The body of every error.
 type MethodNotAllowed = Error
 
+// NodeSecretNotFound The body of every error.
+type NodeSecretNotFound = Error
+
 // NotFound The body of every error.
 type NotFound = Error
+
+// NotResumable The body of every error.
+type NotResumable = Error
 
 // PreconditionFailed The body of every error.
 type PreconditionFailed = Error
 
 // PublicTriggerForbidden The body of every error.
 type PublicTriggerForbidden = Error
+
+// RequestTimeout The body of every error.
+type RequestTimeout = Error
+
+// ResumeNotFound The body of every error.
+type ResumeNotFound = Error
+
+// RunFinished The body of every error.
+type RunFinished = Error
+
+// RunNotFound The body of every error.
+type RunNotFound = Error
+
+// RunNotRetryable The body of every error.
+type RunNotRetryable = Error
 
 // ServiceUnavailable The body of every error.
 type ServiceUnavailable = Error
@@ -2656,14 +3652,32 @@ type Stale = Error
 // StalePost The body of every error.
 type StalePost = Error
 
+// StreamUnavailable The body of every error.
+type StreamUnavailable = Error
+
 // SubTenantExists The body of every error.
 type SubTenantExists = Error
 
 // SubTenantNotFound The body of every error.
 type SubTenantNotFound = Error
 
+// TooManyCalls The body of every error.
+type TooManyCalls = Error
+
 // TooManyRequests The body of every error.
 type TooManyRequests = Error
+
+// TooManyStreams The body of every error.
+type TooManyStreams = Error
+
+// TooManyTriggers The body of every error.
+type TooManyTriggers = Error
+
+// TooManyTriggersOrStale The body of every error.
+type TooManyTriggersOrStale = Error
+
+// TriggerCannotFire The body of every error.
+type TriggerCannotFire = Error
 
 // TriggerNotFound The body of every error.
 type TriggerNotFound = Error
@@ -2691,6 +3705,9 @@ type WebhookEndpointLimit = Error
 
 // WebhookEndpointNotFound The body of every error.
 type WebhookEndpointNotFound = Error
+
+// WorkflowCannotRun The body of every error.
+type WorkflowCannotRun = Error
 
 // WorkflowNameTaken The body of every error.
 type WorkflowNameTaken = Error
@@ -2817,6 +3834,24 @@ type PubliccustomnodesGetRegistryV1Params struct {
 	XRequestId *RequestId `json:"X-Request-Id,omitempty"`
 }
 
+// PubliccustomnodesGetNodeSecretV1Params defines parameters for PubliccustomnodesGetNodeSecretV1.
+type PubliccustomnodesGetNodeSecretV1Params struct {
+	// XRequestId Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
+	// an API key, is replaced by a new one.
+	XRequestId *RequestId `json:"X-Request-Id,omitempty"`
+}
+
+// PubliccustomnodesRotateNodeSecretV1Params defines parameters for PubliccustomnodesRotateNodeSecretV1.
+type PubliccustomnodesRotateNodeSecretV1Params struct {
+	// XRequestId Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
+	// an API key, is replaced by a new one.
+	XRequestId *RequestId `json:"X-Request-Id,omitempty"`
+
+	// XIdempotencyKey Makes a repeat of the request safe for 24 hours: 1 to 255 printable ASCII characters, fresh for each thing you want done, such as
+	// the random UUID `6f0c1b9e-6d5e-4f6f-9a55-2f5a1c1f6c77`.
+	XIdempotencyKey *IdempotencyKey `json:"X-Idempotency-Key,omitempty"`
+}
+
 // PubliccustomnodesDeleteCustomNodeV1Params defines parameters for PubliccustomnodesDeleteCustomNodeV1.
 type PubliccustomnodesDeleteCustomNodeV1Params struct {
 	// XRequestId Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
@@ -2838,6 +3873,17 @@ type PubliccustomnodesUpdateCustomNodeV1Params struct {
 	XRequestId *RequestId `json:"X-Request-Id,omitempty"`
 }
 
+// PubliccustomnodesCheckCustomNodeV1Params defines parameters for PubliccustomnodesCheckCustomNodeV1.
+type PubliccustomnodesCheckCustomNodeV1Params struct {
+	// XRequestId Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
+	// an API key, is replaced by a new one.
+	XRequestId *RequestId `json:"X-Request-Id,omitempty"`
+
+	// XIdempotencyKey Makes a repeat of the request safe for 24 hours: 1 to 255 printable ASCII characters, fresh for each thing you want done, such as
+	// the random UUID `6f0c1b9e-6d5e-4f6f-9a55-2f5a1c1f6c77`.
+	XIdempotencyKey *IdempotencyKey `json:"X-Idempotency-Key,omitempty"`
+}
+
 // PublicwebhooksGetDeliveryV1Params defines parameters for PublicwebhooksGetDeliveryV1.
 type PublicwebhooksGetDeliveryV1Params struct {
 	// XRequestId Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
@@ -2854,6 +3900,106 @@ type PublicwebhooksRedeliverV1Params struct {
 	// XIdempotencyKey Makes a repeat of the request safe for 24 hours: 1 to 255 printable ASCII characters, fresh for each thing you want done, such as
 	// the random UUID `6f0c1b9e-6d5e-4f6f-9a55-2f5a1c1f6c77`.
 	XIdempotencyKey *IdempotencyKey `json:"X-Idempotency-Key,omitempty"`
+}
+
+// PublicrunsListRunsV1Params defines parameters for PublicrunsListRunsV1.
+type PublicrunsListRunsV1Params struct {
+	// Limit How many items the page holds at the most.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// PageSize Another name of `limit`. Who sends it also gets the page-based members `data`, `page` and `lastPage`.
+	PageSize *PageSize `form:"pageSize,omitempty" json:"pageSize,omitempty"`
+
+	// Offset How many items to skip. With `page` as well it must be `page` × `limit`.
+	Offset *Offset `form:"offset,omitempty" json:"offset,omitempty"`
+
+	// Page The page, counted from 0, where `offset` is not sent.
+	Page *Page `form:"page,omitempty" json:"page,omitempty"`
+
+	// SortOrder The direction of the order, descending unless said otherwise. Ties are ordered by `id`.
+	SortOrder *PublicrunsListRunsV1ParamsSortOrder `form:"sortOrder,omitempty" json:"sortOrder,omitempty"`
+
+	// SortBy What to sort by.
+	SortBy *PublicrunsListRunsV1ParamsSortBy `form:"sortBy,omitempty" json:"sortBy,omitempty"`
+
+	// Status Takes only runs with this status.
+	Status *RunStatusFilter `form:"status,omitempty" json:"status,omitempty"`
+
+	// WorkflowId Takes only runs of this workflow.
+	WorkflowId *RunWorkflowFilter `form:"workflowId,omitempty" json:"workflowId,omitempty"`
+
+	// WorkflowVersionId Takes only runs of this workflow version.
+	WorkflowVersionId *RunVersionFilter `form:"workflowVersionId,omitempty" json:"workflowVersionId,omitempty"`
+
+	// TriggerId Takes only runs that this trigger started.
+	TriggerId *RunTriggerFilter `form:"triggerId,omitempty" json:"triggerId,omitempty"`
+
+	// EntityId Takes only runs about this entity.
+	EntityId *RunEntityFilter `form:"entityId,omitempty" json:"entityId,omitempty"`
+
+	// SubTenantId Takes only what belongs to this sub-tenant.
+	SubTenantId *SubTenantFilter `form:"subTenantId,omitempty" json:"subTenantId,omitempty"`
+
+	// From Takes only what was created then or later.
+	From *RunFromFilter `form:"from,omitempty" json:"from,omitempty"`
+
+	// To Takes only what was created before.
+	To *RunToFilter `form:"to,omitempty" json:"to,omitempty"`
+
+	// XRequestId Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
+	// an API key, is replaced by a new one.
+	XRequestId *RequestId `json:"X-Request-Id,omitempty"`
+
+	// XStainlessLang Sent by generated clients, which also get the page-based members `data`, `page` and `lastPage`.
+	XStainlessLang *Stainless `json:"X-Stainless-Lang,omitempty"`
+}
+
+// PublicrunsListRunsV1ParamsSortOrder defines parameters for PublicrunsListRunsV1.
+type PublicrunsListRunsV1ParamsSortOrder string
+
+// PublicrunsListRunsV1ParamsSortBy defines parameters for PublicrunsListRunsV1.
+type PublicrunsListRunsV1ParamsSortBy string
+
+// PublicrunsGetRunV1Params defines parameters for PublicrunsGetRunV1.
+type PublicrunsGetRunV1Params struct {
+	// XRequestId Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
+	// an API key, is replaced by a new one.
+	XRequestId *RequestId `json:"X-Request-Id,omitempty"`
+}
+
+// PublicrunsCancelRunV1Params defines parameters for PublicrunsCancelRunV1.
+type PublicrunsCancelRunV1Params struct {
+	// XRequestId Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
+	// an API key, is replaced by a new one.
+	XRequestId *RequestId `json:"X-Request-Id,omitempty"`
+
+	// XIdempotencyKey Makes a repeat of the request safe for 24 hours: 1 to 255 printable ASCII characters, fresh for each thing you want done, such as
+	// the random UUID `6f0c1b9e-6d5e-4f6f-9a55-2f5a1c1f6c77`.
+	XIdempotencyKey *IdempotencyKey `json:"X-Idempotency-Key,omitempty"`
+}
+
+// PublicrunsRetryRunV1Params defines parameters for PublicrunsRetryRunV1.
+type PublicrunsRetryRunV1Params struct {
+	// XRequestId Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
+	// an API key, is replaced by a new one.
+	XRequestId *RequestId `json:"X-Request-Id,omitempty"`
+
+	// XIdempotencyKey Makes a repeat of the request safe for 24 hours: 1 to 255 printable ASCII characters, fresh for each thing you want done, such as
+	// the random UUID `6f0c1b9e-6d5e-4f6f-9a55-2f5a1c1f6c77`.
+	XIdempotencyKey *IdempotencyKey `json:"X-Idempotency-Key,omitempty"`
+}
+
+// PublicrunsStreamRunV1Params defines parameters for PublicrunsStreamRunV1.
+type PublicrunsStreamRunV1Params struct {
+	// After The `seq` of the last entry that the client has, to go on behind it.
+	After *AfterSeq `form:"after,omitempty" json:"after,omitempty"`
+
+	// XRequestId Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
+	// an API key, is replaced by a new one.
+	XRequestId *RequestId `json:"X-Request-Id,omitempty"`
+
+	// LastEventID The `id` of the last event that the client has, to go on behind it. Browsers send it by themselves. It counts more than `after`.
+	LastEventID *LastEventId `json:"Last-Event-ID,omitempty"`
 }
 
 // PublicsettingsGetSettingsV1Params defines parameters for PublicsettingsGetSettingsV1.
@@ -3039,8 +4185,41 @@ type PublictriggersCreateTriggerV1Params struct {
 	XIdempotencyKey *IdempotencyKey `json:"X-Idempotency-Key,omitempty"`
 }
 
+// PublictriggersIngestEventV1Params defines parameters for PublictriggersIngestEventV1.
+type PublictriggersIngestEventV1Params struct {
+	// XRequestId Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
+	// an API key, is replaced by a new one.
+	XRequestId *RequestId `json:"X-Request-Id,omitempty"`
+
+	// XIdempotencyKey Makes a repeat of the request safe for 24 hours: 1 to 255 printable ASCII characters, fresh for each thing you want done, such as
+	// the random UUID `6f0c1b9e-6d5e-4f6f-9a55-2f5a1c1f6c77`.
+	XIdempotencyKey *IdempotencyKey `json:"X-Idempotency-Key,omitempty"`
+}
+
 // PublictriggersPreviewScheduleV1Params defines parameters for PublictriggersPreviewScheduleV1.
 type PublictriggersPreviewScheduleV1Params struct {
+	// XRequestId Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
+	// an API key, is replaced by a new one.
+	XRequestId *RequestId `json:"X-Request-Id,omitempty"`
+
+	// XIdempotencyKey Makes a repeat of the request safe for 24 hours: 1 to 255 printable ASCII characters, fresh for each thing you want done, such as
+	// the random UUID `6f0c1b9e-6d5e-4f6f-9a55-2f5a1c1f6c77`.
+	XIdempotencyKey *IdempotencyKey `json:"X-Idempotency-Key,omitempty"`
+}
+
+// PublictriggersResumeRunV1Params defines parameters for PublictriggersResumeRunV1.
+type PublictriggersResumeRunV1Params struct {
+	// XRequestId Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
+	// an API key, is replaced by a new one.
+	XRequestId *RequestId `json:"X-Request-Id,omitempty"`
+
+	// XIdempotencyKey Makes a repeat of the request safe for 24 hours: 1 to 255 printable ASCII characters, fresh for each thing you want done, such as
+	// the random UUID `6f0c1b9e-6d5e-4f6f-9a55-2f5a1c1f6c77`.
+	XIdempotencyKey *IdempotencyKey `json:"X-Idempotency-Key,omitempty"`
+}
+
+// PublictriggersFireByEventV1Params defines parameters for PublictriggersFireByEventV1.
+type PublictriggersFireByEventV1Params struct {
 	// XRequestId Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
 	// an API key, is replaced by a new one.
 	XRequestId *RequestId `json:"X-Request-Id,omitempty"`
@@ -3170,6 +4349,17 @@ type PublictriggersPreviewTriggerV1Params struct {
 	// XRequestId Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
 	// an API key, is replaced by a new one.
 	XRequestId *RequestId `json:"X-Request-Id,omitempty"`
+}
+
+// PublictriggersCallTriggerV1Params defines parameters for PublictriggersCallTriggerV1.
+type PublictriggersCallTriggerV1Params struct {
+	// XRequestId Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
+	// an API key, is replaced by a new one.
+	XRequestId *RequestId `json:"X-Request-Id,omitempty"`
+
+	// XIdempotencyKey Makes a repeat of the request safe for 24 hours: 1 to 255 printable ASCII characters, fresh for each thing you want done, such as
+	// the random UUID `6f0c1b9e-6d5e-4f6f-9a55-2f5a1c1f6c77`.
+	XIdempotencyKey *IdempotencyKey `json:"X-Idempotency-Key,omitempty"`
 }
 
 // PublicwebhooksListWebhookEndpointsV1Params defines parameters for PublicwebhooksListWebhookEndpointsV1.
@@ -3417,6 +4607,17 @@ type PublicworkflowversionsPublishWorkflowVersionV1Params struct {
 	XIdempotencyKey *IdempotencyKey `json:"X-Idempotency-Key,omitempty"`
 }
 
+// PublicrunsSimulateVersionV1Params defines parameters for PublicrunsSimulateVersionV1.
+type PublicrunsSimulateVersionV1Params struct {
+	// XRequestId Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
+	// an API key, is replaced by a new one.
+	XRequestId *RequestId `json:"X-Request-Id,omitempty"`
+
+	// XIdempotencyKey Makes a repeat of the request safe for 24 hours: 1 to 255 printable ASCII characters, fresh for each thing you want done, such as
+	// the random UUID `6f0c1b9e-6d5e-4f6f-9a55-2f5a1c1f6c77`.
+	XIdempotencyKey *IdempotencyKey `json:"X-Idempotency-Key,omitempty"`
+}
+
 // PublicworkflowversionsValidateWorkflowVersionV1Params defines parameters for PublicworkflowversionsValidateWorkflowVersionV1.
 type PublicworkflowversionsValidateWorkflowVersionV1Params struct {
 	// XRequestId Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
@@ -3521,6 +4722,17 @@ type PublicworkflowsUpdateWorkflowV1Params struct {
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
+// PublicrunsStartRunV1Params defines parameters for PublicrunsStartRunV1.
+type PublicrunsStartRunV1Params struct {
+	// XRequestId Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
+	// an API key, is replaced by a new one.
+	XRequestId *RequestId `json:"X-Request-Id,omitempty"`
+
+	// XIdempotencyKey Makes a repeat of the request safe for 24 hours: 1 to 255 printable ASCII characters, fresh for each thing you want done, such as
+	// the random UUID `6f0c1b9e-6d5e-4f6f-9a55-2f5a1c1f6c77`.
+	XIdempotencyKey *IdempotencyKey `json:"X-Idempotency-Key,omitempty"`
+}
+
 // PublicworkflowsToggleWorkflowStatusV1Params defines parameters for PublicworkflowsToggleWorkflowStatusV1.
 type PublicworkflowsToggleWorkflowStatusV1Params struct {
 	// XRequestId Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
@@ -3578,8 +4790,14 @@ type PublicapikeysRotateApiKeyV1JSONRequestBody = RotateApiKey
 // PubliccustomnodesCreateCustomNodeV1JSONRequestBody defines body for PubliccustomnodesCreateCustomNodeV1 for application/json ContentType.
 type PubliccustomnodesCreateCustomNodeV1JSONRequestBody = CreateCustomNode
 
+// PubliccustomnodesRotateNodeSecretV1JSONRequestBody defines body for PubliccustomnodesRotateNodeSecretV1 for application/json ContentType.
+type PubliccustomnodesRotateNodeSecretV1JSONRequestBody = RotateNodeSecret
+
 // PubliccustomnodesUpdateCustomNodeV1JSONRequestBody defines body for PubliccustomnodesUpdateCustomNodeV1 for application/json ContentType.
 type PubliccustomnodesUpdateCustomNodeV1JSONRequestBody = UpdateCustomNode
+
+// PublicrunsCancelRunV1JSONRequestBody defines body for PublicrunsCancelRunV1 for application/json ContentType.
+type PublicrunsCancelRunV1JSONRequestBody = CancelRun
 
 // PublicsettingsUpdateSettingsV1JSONRequestBody defines body for PublicsettingsUpdateSettingsV1 for application/json ContentType.
 type PublicsettingsUpdateSettingsV1JSONRequestBody = UpdateSettings
@@ -3593,11 +4811,23 @@ type PublicsubtenantsUpdateSubTenantV1JSONRequestBody = UpdateSubTenant
 // PublictriggersCreateTriggerV1JSONRequestBody defines body for PublictriggersCreateTriggerV1 for application/json ContentType.
 type PublictriggersCreateTriggerV1JSONRequestBody = CreateTrigger
 
+// PublictriggersIngestEventV1JSONRequestBody defines body for PublictriggersIngestEventV1 for application/json ContentType.
+type PublictriggersIngestEventV1JSONRequestBody = IngestEvent
+
 // PublictriggersPreviewScheduleV1JSONRequestBody defines body for PublictriggersPreviewScheduleV1 for application/json ContentType.
 type PublictriggersPreviewScheduleV1JSONRequestBody = PreviewSchedule
 
+// PublictriggersResumeRunV1JSONRequestBody defines body for PublictriggersResumeRunV1 for application/json ContentType.
+type PublictriggersResumeRunV1JSONRequestBody = ResumeRun
+
+// PublictriggersFireByEventV1JSONRequestBody defines body for PublictriggersFireByEventV1 for application/json ContentType.
+type PublictriggersFireByEventV1JSONRequestBody = FireByEvent
+
 // PublictriggersUpdateTriggerV1JSONRequestBody defines body for PublictriggersUpdateTriggerV1 for application/json ContentType.
 type PublictriggersUpdateTriggerV1JSONRequestBody = UpdateTrigger
+
+// PublictriggersCallTriggerV1JSONRequestBody defines body for PublictriggersCallTriggerV1 for application/json ContentType.
+type PublictriggersCallTriggerV1JSONRequestBody = CallTrigger
 
 // PublicwebhooksCreateWebhookEndpointV1JSONRequestBody defines body for PublicwebhooksCreateWebhookEndpointV1 for application/json ContentType.
 type PublicwebhooksCreateWebhookEndpointV1JSONRequestBody = CreateWebhookEndpoint
@@ -3611,11 +4841,17 @@ type PublicworkflowversionsCreateWorkflowVersionV1JSONRequestBody = CreateWorkfl
 // PublicworkflowversionsUpdateWorkflowVersionV1JSONRequestBody defines body for PublicworkflowversionsUpdateWorkflowVersionV1 for application/json ContentType.
 type PublicworkflowversionsUpdateWorkflowVersionV1JSONRequestBody = UpdateWorkflowVersion
 
+// PublicrunsSimulateVersionV1JSONRequestBody defines body for PublicrunsSimulateVersionV1 for application/json ContentType.
+type PublicrunsSimulateVersionV1JSONRequestBody = SimulateVersion
+
 // PublicworkflowsCreateWorkflowV1JSONRequestBody defines body for PublicworkflowsCreateWorkflowV1 for application/json ContentType.
 type PublicworkflowsCreateWorkflowV1JSONRequestBody = CreateWorkflow
 
 // PublicworkflowsUpdateWorkflowV1JSONRequestBody defines body for PublicworkflowsUpdateWorkflowV1 for application/json ContentType.
 type PublicworkflowsUpdateWorkflowV1JSONRequestBody = UpdateWorkflow
+
+// PublicrunsStartRunV1JSONRequestBody defines body for PublicrunsStartRunV1 for application/json ContentType.
+type PublicrunsStartRunV1JSONRequestBody = StartRun
 
 // RequestEditorFn is the function signature for the RequestEditor callback function
 type RequestEditorFn func(ctx context.Context, req *http.Request) error
@@ -3775,6 +5011,10 @@ type ClientInterface interface {
 	//
 	// Defines a node type of the tenant's own. A type and version never change what they stand for. A built-in type's name is refused.
 	//
+	// Calls of custom nodes are always signed, so the tenant's first custom node makes the node secret, which stands in this answer as
+	// `nodeSecret` and nowhere else. Once the node is defined, its endpoint, or the tenant's, is sent a heartbeat: for at most 5 seconds, and
+	// whatever comes of it, which `health` tells, the node stands.
+	//
 	// **Key:** secret.
 	//
 	// Takes any type of body and a specified content type.
@@ -3785,6 +5025,10 @@ type ClientInterface interface {
 	// PubliccustomnodesCreateCustomNodeV1 Create a custom node
 	//
 	// Defines a node type of the tenant's own. A type and version never change what they stand for. A built-in type's name is refused.
+	//
+	// Calls of custom nodes are always signed, so the tenant's first custom node makes the node secret, which stands in this answer as
+	// `nodeSecret` and nowhere else. Once the node is defined, its endpoint, or the tenant's, is sent a heartbeat: for at most 5 seconds, and
+	// whatever comes of it, which `health` tells, the node stands.
 	//
 	// **Key:** secret.
 	//
@@ -3805,6 +5049,42 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /v1/gateway/custom-nodes/registry (the `PubliccustomnodesGetRegistryV1` operationId).
 	PubliccustomnodesGetRegistryV1(ctx context.Context, params *PubliccustomnodesGetRegistryV1Params, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PubliccustomnodesGetNodeSecretV1 Retrieve what is known of the node secret
+	//
+	// Says when the secret that signs the calls of custom nodes was made, and which secrets before it sign beside it until when; never the
+	// secret itself. There is none until the first custom node or the first rotation.
+	//
+	// **Key:** secret.
+	//
+	// Corresponds with GET /v1/gateway/custom-nodes/secret (the `PubliccustomnodesGetNodeSecretV1` operationId).
+	PubliccustomnodesGetNodeSecretV1(ctx context.Context, params *PubliccustomnodesGetNodeSecretV1Params, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PubliccustomnodesRotateNodeSecretV1WithBody Rotate the node secret
+	//
+	// Makes a new secret, which is in this answer and nowhere else. The one before it signs beside it until the grace ends, so that a
+	// receiver that knows either of them accepts every call: `webhook-signature` then holds several signatures separated by spaces, and
+	// `X-CNP-Signature` several separated by commas. With a grace of 0 only the new one signs, at once.
+	//
+	// **Key:** secret.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/gateway/custom-nodes/secret/rotate (the `PubliccustomnodesRotateNodeSecretV1` operationId).
+	PubliccustomnodesRotateNodeSecretV1WithBody(ctx context.Context, params *PubliccustomnodesRotateNodeSecretV1Params, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PubliccustomnodesRotateNodeSecretV1 Rotate the node secret
+	//
+	// Makes a new secret, which is in this answer and nowhere else. The one before it signs beside it until the grace ends, so that a
+	// receiver that knows either of them accepts every call: `webhook-signature` then holds several signatures separated by spaces, and
+	// `X-CNP-Signature` several separated by commas. With a grace of 0 only the new one signs, at once.
+	//
+	// **Key:** secret.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/gateway/custom-nodes/secret/rotate (the `PubliccustomnodesRotateNodeSecretV1` operationId).
+	PubliccustomnodesRotateNodeSecretV1(ctx context.Context, params *PubliccustomnodesRotateNodeSecretV1Params, body PubliccustomnodesRotateNodeSecretV1JSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// PubliccustomnodesDeleteCustomNodeV1 Delete a custom node
 	//
@@ -3827,6 +5107,7 @@ type ClientInterface interface {
 	// PubliccustomnodesUpdateCustomNodeV1WithBody Update a custom node
 	//
 	// Changes the members that are sent and leaves the others. A schema, or `canPause`, changes only together with a higher `version`.
+	// Another `endpoint` is sent a heartbeat, as when the node was created.
 	//
 	// **Key:** secret.
 	//
@@ -3838,6 +5119,7 @@ type ClientInterface interface {
 	// PubliccustomnodesUpdateCustomNodeV1 Update a custom node
 	//
 	// Changes the members that are sent and leaves the others. A schema, or `canPause`, changes only together with a higher `version`.
+	// Another `endpoint` is sent a heartbeat, as when the node was created.
 	//
 	// **Key:** secret.
 	//
@@ -3845,6 +5127,17 @@ type ClientInterface interface {
 	//
 	// Corresponds with PATCH /v1/gateway/custom-nodes/{id} (the `PubliccustomnodesUpdateCustomNodeV1` operationId).
 	PubliccustomnodesUpdateCustomNodeV1(ctx context.Context, id CustomNodeId, params *PubliccustomnodesUpdateCustomNodeV1Params, body PubliccustomnodesUpdateCustomNodeV1JSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PubliccustomnodesCheckCustomNodeV1 Check the endpoint of a custom node
+	//
+	// Sends a heartbeat, `{"type": "heartbeat", "tenantId", "timestamp"}`, signed as every call is, to the endpoint of the node, or to the
+	// tenant's where the node has none, and answers with what it found. An endpoint is healthy when it answers 2xx within 5 seconds and does
+	// not say `{"success": false}`. The node shows the same from then on. The request has no body.
+	//
+	// **Key:** secret.
+	//
+	// Corresponds with POST /v1/gateway/custom-nodes/{id}/check (the `PubliccustomnodesCheckCustomNodeV1` operationId).
+	PubliccustomnodesCheckCustomNodeV1(ctx context.Context, id CustomNodeId, params *PubliccustomnodesCheckCustomNodeV1Params, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// PublicwebhooksGetDeliveryV1 Retrieve a delivery
 	//
@@ -3865,6 +5158,78 @@ type ClientInterface interface {
 	// Corresponds with POST /v1/gateway/deliveries/{id}/redeliver (the `PublicwebhooksRedeliverV1` operationId).
 	PublicwebhooksRedeliverV1(ctx context.Context, id DeliveryId, params *PublicwebhooksRedeliverV1Params, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// PublicrunsListRunsV1 List runs
+	//
+	// Returns a page of the tenant's runs, the newest first unless asked otherwise, with their exact number. A filter that names an identifier
+	// that does not exist takes none. Finished runs are kept for 30 days, or as long as the tenant's settings say.
+	//
+	// **Key:** secret.
+	//
+	// Corresponds with GET /v1/gateway/runs (the `PublicrunsListRunsV1` operationId).
+	PublicrunsListRunsV1(ctx context.Context, params *PublicrunsListRunsV1Params, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PublicrunsGetRunV1 Retrieve a run
+	//
+	// Returns a run with its context, what became of each node, and the resume tokens of nodes that wait for one.
+	//
+	// **Key:** secret.
+	//
+	// Corresponds with GET /v1/gateway/runs/{id} (the `PublicrunsGetRunV1` operationId).
+	PublicrunsGetRunV1(ctx context.Context, id RunId, params *PublicrunsGetRunV1Params, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PublicrunsCancelRunV1WithBody Cancel a run
+	//
+	// Ends a run that has not ended yet. What it is doing outside is interrupted, in whichever process that is; what has happened there is not
+	// taken back.
+	//
+	// **Key:** secret.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/gateway/runs/{id}/cancel (the `PublicrunsCancelRunV1` operationId).
+	PublicrunsCancelRunV1WithBody(ctx context.Context, id RunId, params *PublicrunsCancelRunV1Params, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PublicrunsCancelRunV1 Cancel a run
+	//
+	// Ends a run that has not ended yet. What it is doing outside is interrupted, in whichever process that is; what has happened there is not
+	// taken back.
+	//
+	// **Key:** secret.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/gateway/runs/{id}/cancel (the `PublicrunsCancelRunV1` operationId).
+	PublicrunsCancelRunV1(ctx context.Context, id RunId, params *PublicrunsCancelRunV1Params, body PublicrunsCancelRunV1JSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PublicrunsRetryRunV1 Retry a run
+	//
+	// Continues a failed run at the node that failed, with as many attempts and as much time as at first. Nodes that have completed are not
+	// executed again. The request has no body.
+	//
+	// **Key:** secret.
+	//
+	// Corresponds with POST /v1/gateway/runs/{id}/retry (the `PublicrunsRetryRunV1` operationId).
+	PublicrunsRetryRunV1(ctx context.Context, id RunId, params *PublicrunsRetryRunV1Params, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PublicrunsStreamRunV1 Follow a run
+	//
+	// Returns the run's history as [server-sent events](https://html.spec.whatwg.org/multipage/server-sent-events.html), and goes on with every
+	// entry as it is recorded, until the run has ended with `run.completed`, `run.failed` or `run.cancelled`. Each event has the entry's `seq` as
+	// its `id`, its `type` as its `event`, and the entry (`HistoryEntry`) as its `data`, in one line. A comment, which is a line that begins
+	// with a colon, comes every 15 seconds in which nothing happens.
+	//
+	// The last event is `end`, with the run's `status`. A stream that ends without it was cut off, as when the gateway is replaced, or the
+	// client does not read for 30 seconds. Come back with the header `Last-Event-ID`, and it goes on behind that entry. When nothing is left to
+	// tell, the answer is a `204`, at which clients that come back by themselves stay away. A failed run that is retried goes on behind its `end`.
+	//
+	// A stream may last for hours. It does not count as a simultaneous request; a tenant may have as many open streams besides, in each process
+	// of the gateway.
+	//
+	// **Key:** secret.
+	//
+	// Corresponds with GET /v1/gateway/runs/{id}/stream (the `PublicrunsStreamRunV1` operationId).
+	PublicrunsStreamRunV1(ctx context.Context, id RunId, params *PublicrunsStreamRunV1Params, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// PublicsettingsGetSettingsV1 Retrieve the settings
 	//
 	// Returns the tenant's settings.
@@ -3876,7 +5241,8 @@ type ClientInterface interface {
 
 	// PublicsettingsUpdateSettingsV1WithBody Update the settings
 	//
-	// Changes the members that are sent and leaves the others. The limits are the operator's.
+	// Changes the members that are sent and leaves the others. The limits are the operator's. When `customNodeEndpoint` is sent, the endpoint is
+	// sent a heartbeat on behalf of the custom nodes without one of their own, which then show its `health`.
 	//
 	// **Key:** secret.
 	//
@@ -3887,7 +5253,8 @@ type ClientInterface interface {
 
 	// PublicsettingsUpdateSettingsV1 Update the settings
 	//
-	// Changes the members that are sent and leaves the others. The limits are the operator's.
+	// Changes the members that are sent and leaves the others. The limits are the operator's. When `customNodeEndpoint` is sent, the endpoint is
+	// sent a heartbeat on behalf of the custom nodes without one of their own, which then show its `health`.
 	//
 	// **Key:** secret.
 	//
@@ -4020,6 +5387,32 @@ type ClientInterface interface {
 	// Corresponds with POST /v1/gateway/triggers (the `PublictriggersCreateTriggerV1` operationId).
 	PublictriggersCreateTriggerV1(ctx context.Context, params *PublictriggersCreateTriggerV1Params, body PublictriggersCreateTriggerV1JSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// PublictriggersIngestEventV1WithBody Bring an event
+	//
+	// Resumes the paused runs about the entity that wait for this event, or for any input: the one that was created first, or all of them with
+	// `resumeOptions.resumeAll`. Where it resumes none, it fires triggers as `/v1/gateway/triggers/webhook/by-event` does. `skipped` tells which
+	// runs it did not resume, and why. An entity that the call does not name has no paused runs.
+	//
+	// **Key:** secret.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/gateway/triggers/ingest (the `PublictriggersIngestEventV1` operationId).
+	PublictriggersIngestEventV1WithBody(ctx context.Context, params *PublictriggersIngestEventV1Params, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PublictriggersIngestEventV1 Bring an event
+	//
+	// Resumes the paused runs about the entity that wait for this event, or for any input: the one that was created first, or all of them with
+	// `resumeOptions.resumeAll`. Where it resumes none, it fires triggers as `/v1/gateway/triggers/webhook/by-event` does. `skipped` tells which
+	// runs it did not resume, and why. An entity that the call does not name has no paused runs.
+	//
+	// **Key:** secret.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/gateway/triggers/ingest (the `PublictriggersIngestEventV1` operationId).
+	PublictriggersIngestEventV1(ctx context.Context, params *PublictriggersIngestEventV1Params, body PublictriggersIngestEventV1JSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// PublictriggersPreviewScheduleV1WithBody Preview a schedule
 	//
 	// Lists when a trigger with this configuration would fire next if it were activated now, and explains each time that a change of
@@ -4043,6 +5436,58 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /v1/gateway/triggers/preview (the `PublictriggersPreviewScheduleV1` operationId).
 	PublictriggersPreviewScheduleV1(ctx context.Context, params *PublictriggersPreviewScheduleV1Params, body PublictriggersPreviewScheduleV1JSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PublictriggersResumeRunV1WithBody Resume a run
+	//
+	// Continues a paused run with the token of the node that waits. The token is in the event `run.paused` and on the run, and works once. An
+	// `input` node checks the `input` against what it asks for; one that does not fit is a `400`, and the node goes on waiting. A run that does
+	// not exist and a token that is wrong get the same `404`.
+	//
+	// **Key:** secret.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/gateway/triggers/resume (the `PublictriggersResumeRunV1` operationId).
+	PublictriggersResumeRunV1WithBody(ctx context.Context, params *PublictriggersResumeRunV1Params, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PublictriggersResumeRunV1 Resume a run
+	//
+	// Continues a paused run with the token of the node that waits. The token is in the event `run.paused` and on the run, and works once. An
+	// `input` node checks the `input` against what it asks for; one that does not fit is a `400`, and the node goes on waiting. A run that does
+	// not exist and a token that is wrong get the same `404`.
+	//
+	// **Key:** secret.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/gateway/triggers/resume (the `PublictriggersResumeRunV1` operationId).
+	PublictriggersResumeRunV1(ctx context.Context, params *PublictriggersResumeRunV1Params, body PublictriggersResumeRunV1JSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PublictriggersFireByEventV1WithBody Fire triggers by event
+	//
+	// Starts a run of each trigger of type `webhook` that can fire and whose `config.webhookConfig.event` is this event, in the order in which
+	// they were created; with a `subTenantId` only of those of that sub-tenant. When none waits for the event, `total` is 0. A trigger above
+	// its own rate limit is left out. At most 10000 triggers fire at once.
+	//
+	// **Key:** secret.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/gateway/triggers/webhook/by-event (the `PublictriggersFireByEventV1` operationId).
+	PublictriggersFireByEventV1WithBody(ctx context.Context, params *PublictriggersFireByEventV1Params, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PublictriggersFireByEventV1 Fire triggers by event
+	//
+	// Starts a run of each trigger of type `webhook` that can fire and whose `config.webhookConfig.event` is this event, in the order in which
+	// they were created; with a `subTenantId` only of those of that sub-tenant. When none waits for the event, `total` is 0. A trigger above
+	// its own rate limit is left out. At most 10000 triggers fire at once.
+	//
+	// **Key:** secret.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/gateway/triggers/webhook/by-event (the `PublictriggersFireByEventV1` operationId).
+	PublictriggersFireByEventV1(ctx context.Context, params *PublictriggersFireByEventV1Params, body PublictriggersFireByEventV1JSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// PublictriggersListTriggersOfVersionV1 List the triggers of a version
 	//
@@ -4113,6 +5558,38 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /v1/gateway/triggers/{id}/preview (the `PublictriggersPreviewTriggerV1` operationId).
 	PublictriggersPreviewTriggerV1(ctx context.Context, id TriggerId, params *PublictriggersPreviewTriggerV1Params, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PublictriggersCallTriggerV1WithBody Call a trigger
+	//
+	// Starts a run of the trigger's workflow version. The trigger is of type `webhook`; it, its workflow and its version are active. When the
+	// answer is sent, the run is stored and will be executed, whatever happens.
+	//
+	// The same `dedupeKey` starts one run of a trigger in 24 hours: a later call with it gets the first one's `runId`. Without one the
+	// idempotency key is taken, and without that either, each call starts a run. Above the trigger's `config.rateLimit` the answer is a `429`
+	// with the code `trigger_rate_limit_exceeded`; calls that start no further run do not count.
+	//
+	// **Key:** secret.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/gateway/triggers/{id}/webhook (the `PublictriggersCallTriggerV1` operationId).
+	PublictriggersCallTriggerV1WithBody(ctx context.Context, id TriggerId, params *PublictriggersCallTriggerV1Params, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PublictriggersCallTriggerV1 Call a trigger
+	//
+	// Starts a run of the trigger's workflow version. The trigger is of type `webhook`; it, its workflow and its version are active. When the
+	// answer is sent, the run is stored and will be executed, whatever happens.
+	//
+	// The same `dedupeKey` starts one run of a trigger in 24 hours: a later call with it gets the first one's `runId`. Without one the
+	// idempotency key is taken, and without that either, each call starts a run. Above the trigger's `config.rateLimit` the answer is a `429`
+	// with the code `trigger_rate_limit_exceeded`; calls that start no further run do not count.
+	//
+	// **Key:** secret.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/gateway/triggers/{id}/webhook (the `PublictriggersCallTriggerV1` operationId).
+	PublictriggersCallTriggerV1(ctx context.Context, id TriggerId, params *PublictriggersCallTriggerV1Params, body PublictriggersCallTriggerV1JSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// PublicwebhooksListWebhookEndpointsV1 List webhook endpoints
 	//
@@ -4256,7 +5733,7 @@ type ClientInterface interface {
 
 	// PublicworkflowversionsDeleteWorkflowVersionV1 Delete a workflow version
 	//
-	// Deletes a draft, or a version that is not the active one, with its triggers.
+	// Deletes a draft, or a version that is not the active one and that no run executes any more, with its triggers.
 	//
 	// **Key:** secret.
 	//
@@ -4306,6 +5783,36 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /v1/gateway/workflow-versions/{id}/publish (the `PublicworkflowversionsPublishWorkflowVersionV1` operationId).
 	PublicworkflowversionsPublishWorkflowVersionV1(ctx context.Context, id VersionId, params *PublicworkflowversionsPublishWorkflowVersionV1Params, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PublicrunsSimulateVersionV1WithBody Simulate a workflow version
+	//
+	// Runs a version, a draft too, on a virtual clock, with no effect outside, and keeps nothing of it. `answers` stand for what the world would
+	// do: each is used once, in the order of the list for its node. Where time is all that the run waits for, it passes at once.
+	//
+	// The answer tells which nodes ran, with what, in which order; which calls they would have made outside, and which of those could happen
+	// twice after a crash; and in `open` which nodes would need another answer to go on.
+	//
+	// **Key:** secret.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/gateway/workflow-versions/{id}/simulate (the `PublicrunsSimulateVersionV1` operationId).
+	PublicrunsSimulateVersionV1WithBody(ctx context.Context, id VersionId, params *PublicrunsSimulateVersionV1Params, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PublicrunsSimulateVersionV1 Simulate a workflow version
+	//
+	// Runs a version, a draft too, on a virtual clock, with no effect outside, and keeps nothing of it. `answers` stand for what the world would
+	// do: each is used once, in the order of the list for its node. Where time is all that the run waits for, it passes at once.
+	//
+	// The answer tells which nodes ran, with what, in which order; which calls they would have made outside, and which of those could happen
+	// twice after a crash; and in `open` which nodes would need another answer to go on.
+	//
+	// **Key:** secret.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/gateway/workflow-versions/{id}/simulate (the `PublicrunsSimulateVersionV1` operationId).
+	PublicrunsSimulateVersionV1(ctx context.Context, id VersionId, params *PublicrunsSimulateVersionV1Params, body PublicrunsSimulateVersionV1JSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// PublicworkflowversionsValidateWorkflowVersionV1 Validate a workflow version
 	//
@@ -4358,7 +5865,8 @@ type ClientInterface interface {
 
 	// PublicworkflowsDeleteWorkflowV1 Delete a workflow
 	//
-	// Deletes the workflow with its versions and their triggers, for good.
+	// Deletes the workflow with its versions and their triggers, for good. Its runs that have not ended are cancelled; all of them can
+	// still be read.
 	//
 	// **Key:** secret.
 	//
@@ -4395,6 +5903,32 @@ type ClientInterface interface {
 	//
 	// Corresponds with PATCH /v1/gateway/workflows/{id} (the `PublicworkflowsUpdateWorkflowV1` operationId).
 	PublicworkflowsUpdateWorkflowV1(ctx context.Context, id WorkflowId, params *PublicworkflowsUpdateWorkflowV1Params, body PublicworkflowsUpdateWorkflowV1JSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PublicrunsStartRunV1WithBody Start a run by hand
+	//
+	// Starts a run without a trigger, at the nodes that have no incoming edge, with the default retry policy and timeout. It executes the
+	// workflow's active version, or the published one that is named. When the answer is sent, the run is stored and will be executed. A
+	// `dedupeKey` is kept with the run and keeps nothing from being started: to repeat the request safely, send an idempotency key.
+	//
+	// **Key:** secret.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/gateway/workflows/{id}/runs (the `PublicrunsStartRunV1` operationId).
+	PublicrunsStartRunV1WithBody(ctx context.Context, id WorkflowId, params *PublicrunsStartRunV1Params, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PublicrunsStartRunV1 Start a run by hand
+	//
+	// Starts a run without a trigger, at the nodes that have no incoming edge, with the default retry policy and timeout. It executes the
+	// workflow's active version, or the published one that is named. When the answer is sent, the run is stored and will be executed. A
+	// `dedupeKey` is kept with the run and keeps nothing from being started: to repeat the request safely, send an idempotency key.
+	//
+	// **Key:** secret.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/gateway/workflows/{id}/runs (the `PublicrunsStartRunV1` operationId).
+	PublicrunsStartRunV1(ctx context.Context, id WorkflowId, params *PublicrunsStartRunV1Params, body PublicrunsStartRunV1JSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// PublicworkflowsToggleWorkflowStatusV1 Switch a workflow on or off
 	//
@@ -4579,6 +6113,10 @@ func (c *Client) PubliccustomnodesListCustomNodesV1(ctx context.Context, params 
 //
 // Defines a node type of the tenant's own. A type and version never change what they stand for. A built-in type's name is refused.
 //
+// Calls of custom nodes are always signed, so the tenant's first custom node makes the node secret, which stands in this answer as
+// `nodeSecret` and nowhere else. Once the node is defined, its endpoint, or the tenant's, is sent a heartbeat: for at most 5 seconds, and
+// whatever comes of it, which `health` tells, the node stands.
+//
 // **Key:** secret.
 //
 // Takes any type of body and a specified content type.
@@ -4599,6 +6137,10 @@ func (c *Client) PubliccustomnodesCreateCustomNodeV1WithBody(ctx context.Context
 // PubliccustomnodesCreateCustomNodeV1 Create a custom node
 //
 // Defines a node type of the tenant's own. A type and version never change what they stand for. A built-in type's name is refused.
+//
+// Calls of custom nodes are always signed, so the tenant's first custom node makes the node secret, which stands in this answer as
+// `nodeSecret` and nowhere else. Once the node is defined, its endpoint, or the tenant's, is sent a heartbeat: for at most 5 seconds, and
+// whatever comes of it, which `health` tells, the node stands.
 //
 // **Key:** secret.
 //
@@ -4630,6 +6172,72 @@ func (c *Client) PubliccustomnodesCreateCustomNodeV1(ctx context.Context, params
 // Corresponds with GET /v1/gateway/custom-nodes/registry (the `PubliccustomnodesGetRegistryV1` operationId).
 func (c *Client) PubliccustomnodesGetRegistryV1(ctx context.Context, params *PubliccustomnodesGetRegistryV1Params, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewPubliccustomnodesGetRegistryV1Request(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PubliccustomnodesGetNodeSecretV1 Retrieve what is known of the node secret
+//
+// Says when the secret that signs the calls of custom nodes was made, and which secrets before it sign beside it until when; never the
+// secret itself. There is none until the first custom node or the first rotation.
+//
+// **Key:** secret.
+//
+// Corresponds with GET /v1/gateway/custom-nodes/secret (the `PubliccustomnodesGetNodeSecretV1` operationId).
+func (c *Client) PubliccustomnodesGetNodeSecretV1(ctx context.Context, params *PubliccustomnodesGetNodeSecretV1Params, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPubliccustomnodesGetNodeSecretV1Request(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PubliccustomnodesRotateNodeSecretV1WithBody Rotate the node secret
+//
+// Makes a new secret, which is in this answer and nowhere else. The one before it signs beside it until the grace ends, so that a
+// receiver that knows either of them accepts every call: `webhook-signature` then holds several signatures separated by spaces, and
+// `X-CNP-Signature` several separated by commas. With a grace of 0 only the new one signs, at once.
+//
+// **Key:** secret.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/gateway/custom-nodes/secret/rotate (the `PubliccustomnodesRotateNodeSecretV1` operationId).
+func (c *Client) PubliccustomnodesRotateNodeSecretV1WithBody(ctx context.Context, params *PubliccustomnodesRotateNodeSecretV1Params, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPubliccustomnodesRotateNodeSecretV1RequestWithBody(c.Server, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PubliccustomnodesRotateNodeSecretV1 Rotate the node secret
+//
+// Makes a new secret, which is in this answer and nowhere else. The one before it signs beside it until the grace ends, so that a
+// receiver that knows either of them accepts every call: `webhook-signature` then holds several signatures separated by spaces, and
+// `X-CNP-Signature` several separated by commas. With a grace of 0 only the new one signs, at once.
+//
+// **Key:** secret.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/gateway/custom-nodes/secret/rotate (the `PubliccustomnodesRotateNodeSecretV1` operationId).
+func (c *Client) PubliccustomnodesRotateNodeSecretV1(ctx context.Context, params *PubliccustomnodesRotateNodeSecretV1Params, body PubliccustomnodesRotateNodeSecretV1JSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPubliccustomnodesRotateNodeSecretV1Request(c.Server, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -4681,6 +6289,7 @@ func (c *Client) PubliccustomnodesGetCustomNodeV1(ctx context.Context, id Custom
 // PubliccustomnodesUpdateCustomNodeV1WithBody Update a custom node
 //
 // Changes the members that are sent and leaves the others. A schema, or `canPause`, changes only together with a higher `version`.
+// Another `endpoint` is sent a heartbeat, as when the node was created.
 //
 // **Key:** secret.
 //
@@ -4702,6 +6311,7 @@ func (c *Client) PubliccustomnodesUpdateCustomNodeV1WithBody(ctx context.Context
 // PubliccustomnodesUpdateCustomNodeV1 Update a custom node
 //
 // Changes the members that are sent and leaves the others. A schema, or `canPause`, changes only together with a higher `version`.
+// Another `endpoint` is sent a heartbeat, as when the node was created.
 //
 // **Key:** secret.
 //
@@ -4710,6 +6320,27 @@ func (c *Client) PubliccustomnodesUpdateCustomNodeV1WithBody(ctx context.Context
 // Corresponds with PATCH /v1/gateway/custom-nodes/{id} (the `PubliccustomnodesUpdateCustomNodeV1` operationId).
 func (c *Client) PubliccustomnodesUpdateCustomNodeV1(ctx context.Context, id CustomNodeId, params *PubliccustomnodesUpdateCustomNodeV1Params, body PubliccustomnodesUpdateCustomNodeV1JSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewPubliccustomnodesUpdateCustomNodeV1Request(c.Server, id, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PubliccustomnodesCheckCustomNodeV1 Check the endpoint of a custom node
+//
+// Sends a heartbeat, `{"type": "heartbeat", "tenantId", "timestamp"}`, signed as every call is, to the endpoint of the node, or to the
+// tenant's where the node has none, and answers with what it found. An endpoint is healthy when it answers 2xx within 5 seconds and does
+// not say `{"success": false}`. The node shows the same from then on. The request has no body.
+//
+// **Key:** secret.
+//
+// Corresponds with POST /v1/gateway/custom-nodes/{id}/check (the `PubliccustomnodesCheckCustomNodeV1` operationId).
+func (c *Client) PubliccustomnodesCheckCustomNodeV1(ctx context.Context, id CustomNodeId, params *PubliccustomnodesCheckCustomNodeV1Params, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPubliccustomnodesCheckCustomNodeV1Request(c.Server, id, params)
 	if err != nil {
 		return nil, err
 	}
@@ -4759,6 +6390,138 @@ func (c *Client) PublicwebhooksRedeliverV1(ctx context.Context, id DeliveryId, p
 	return c.Client.Do(req)
 }
 
+// PublicrunsListRunsV1 List runs
+//
+// Returns a page of the tenant's runs, the newest first unless asked otherwise, with their exact number. A filter that names an identifier
+// that does not exist takes none. Finished runs are kept for 30 days, or as long as the tenant's settings say.
+//
+// **Key:** secret.
+//
+// Corresponds with GET /v1/gateway/runs (the `PublicrunsListRunsV1` operationId).
+func (c *Client) PublicrunsListRunsV1(ctx context.Context, params *PublicrunsListRunsV1Params, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPublicrunsListRunsV1Request(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PublicrunsGetRunV1 Retrieve a run
+//
+// Returns a run with its context, what became of each node, and the resume tokens of nodes that wait for one.
+//
+// **Key:** secret.
+//
+// Corresponds with GET /v1/gateway/runs/{id} (the `PublicrunsGetRunV1` operationId).
+func (c *Client) PublicrunsGetRunV1(ctx context.Context, id RunId, params *PublicrunsGetRunV1Params, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPublicrunsGetRunV1Request(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PublicrunsCancelRunV1WithBody Cancel a run
+//
+// Ends a run that has not ended yet. What it is doing outside is interrupted, in whichever process that is; what has happened there is not
+// taken back.
+//
+// **Key:** secret.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/gateway/runs/{id}/cancel (the `PublicrunsCancelRunV1` operationId).
+func (c *Client) PublicrunsCancelRunV1WithBody(ctx context.Context, id RunId, params *PublicrunsCancelRunV1Params, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPublicrunsCancelRunV1RequestWithBody(c.Server, id, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PublicrunsCancelRunV1 Cancel a run
+//
+// Ends a run that has not ended yet. What it is doing outside is interrupted, in whichever process that is; what has happened there is not
+// taken back.
+//
+// **Key:** secret.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/gateway/runs/{id}/cancel (the `PublicrunsCancelRunV1` operationId).
+func (c *Client) PublicrunsCancelRunV1(ctx context.Context, id RunId, params *PublicrunsCancelRunV1Params, body PublicrunsCancelRunV1JSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPublicrunsCancelRunV1Request(c.Server, id, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PublicrunsRetryRunV1 Retry a run
+//
+// Continues a failed run at the node that failed, with as many attempts and as much time as at first. Nodes that have completed are not
+// executed again. The request has no body.
+//
+// **Key:** secret.
+//
+// Corresponds with POST /v1/gateway/runs/{id}/retry (the `PublicrunsRetryRunV1` operationId).
+func (c *Client) PublicrunsRetryRunV1(ctx context.Context, id RunId, params *PublicrunsRetryRunV1Params, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPublicrunsRetryRunV1Request(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PublicrunsStreamRunV1 Follow a run
+//
+// Returns the run's history as [server-sent events](https://html.spec.whatwg.org/multipage/server-sent-events.html), and goes on with every
+// entry as it is recorded, until the run has ended with `run.completed`, `run.failed` or `run.cancelled`. Each event has the entry's `seq` as
+// its `id`, its `type` as its `event`, and the entry (`HistoryEntry`) as its `data`, in one line. A comment, which is a line that begins
+// with a colon, comes every 15 seconds in which nothing happens.
+//
+// The last event is `end`, with the run's `status`. A stream that ends without it was cut off, as when the gateway is replaced, or the
+// client does not read for 30 seconds. Come back with the header `Last-Event-ID`, and it goes on behind that entry. When nothing is left to
+// tell, the answer is a `204`, at which clients that come back by themselves stay away. A failed run that is retried goes on behind its `end`.
+//
+// A stream may last for hours. It does not count as a simultaneous request; a tenant may have as many open streams besides, in each process
+// of the gateway.
+//
+// **Key:** secret.
+//
+// Corresponds with GET /v1/gateway/runs/{id}/stream (the `PublicrunsStreamRunV1` operationId).
+func (c *Client) PublicrunsStreamRunV1(ctx context.Context, id RunId, params *PublicrunsStreamRunV1Params, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPublicrunsStreamRunV1Request(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // PublicsettingsGetSettingsV1 Retrieve the settings
 //
 // Returns the tenant's settings.
@@ -4780,7 +6543,8 @@ func (c *Client) PublicsettingsGetSettingsV1(ctx context.Context, params *Public
 
 // PublicsettingsUpdateSettingsV1WithBody Update the settings
 //
-// Changes the members that are sent and leaves the others. The limits are the operator's.
+// Changes the members that are sent and leaves the others. The limits are the operator's. When `customNodeEndpoint` is sent, the endpoint is
+// sent a heartbeat on behalf of the custom nodes without one of their own, which then show its `health`.
 //
 // **Key:** secret.
 //
@@ -4801,7 +6565,8 @@ func (c *Client) PublicsettingsUpdateSettingsV1WithBody(ctx context.Context, par
 
 // PublicsettingsUpdateSettingsV1 Update the settings
 //
-// Changes the members that are sent and leaves the others. The limits are the operator's.
+// Changes the members that are sent and leaves the others. The limits are the operator's. When `customNodeEndpoint` is sent, the endpoint is
+// sent a heartbeat on behalf of the custom nodes without one of their own, which then show its `health`.
 //
 // **Key:** secret.
 //
@@ -5064,6 +6829,52 @@ func (c *Client) PublictriggersCreateTriggerV1(ctx context.Context, params *Publ
 	return c.Client.Do(req)
 }
 
+// PublictriggersIngestEventV1WithBody Bring an event
+//
+// Resumes the paused runs about the entity that wait for this event, or for any input: the one that was created first, or all of them with
+// `resumeOptions.resumeAll`. Where it resumes none, it fires triggers as `/v1/gateway/triggers/webhook/by-event` does. `skipped` tells which
+// runs it did not resume, and why. An entity that the call does not name has no paused runs.
+//
+// **Key:** secret.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/gateway/triggers/ingest (the `PublictriggersIngestEventV1` operationId).
+func (c *Client) PublictriggersIngestEventV1WithBody(ctx context.Context, params *PublictriggersIngestEventV1Params, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPublictriggersIngestEventV1RequestWithBody(c.Server, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PublictriggersIngestEventV1 Bring an event
+//
+// Resumes the paused runs about the entity that wait for this event, or for any input: the one that was created first, or all of them with
+// `resumeOptions.resumeAll`. Where it resumes none, it fires triggers as `/v1/gateway/triggers/webhook/by-event` does. `skipped` tells which
+// runs it did not resume, and why. An entity that the call does not name has no paused runs.
+//
+// **Key:** secret.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/gateway/triggers/ingest (the `PublictriggersIngestEventV1` operationId).
+func (c *Client) PublictriggersIngestEventV1(ctx context.Context, params *PublictriggersIngestEventV1Params, body PublictriggersIngestEventV1JSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPublictriggersIngestEventV1Request(c.Server, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // PublictriggersPreviewScheduleV1WithBody Preview a schedule
 //
 // Lists when a trigger with this configuration would fire next if it were activated now, and explains each time that a change of
@@ -5098,6 +6909,98 @@ func (c *Client) PublictriggersPreviewScheduleV1WithBody(ctx context.Context, pa
 // Corresponds with POST /v1/gateway/triggers/preview (the `PublictriggersPreviewScheduleV1` operationId).
 func (c *Client) PublictriggersPreviewScheduleV1(ctx context.Context, params *PublictriggersPreviewScheduleV1Params, body PublictriggersPreviewScheduleV1JSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewPublictriggersPreviewScheduleV1Request(c.Server, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PublictriggersResumeRunV1WithBody Resume a run
+//
+// Continues a paused run with the token of the node that waits. The token is in the event `run.paused` and on the run, and works once. An
+// `input` node checks the `input` against what it asks for; one that does not fit is a `400`, and the node goes on waiting. A run that does
+// not exist and a token that is wrong get the same `404`.
+//
+// **Key:** secret.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/gateway/triggers/resume (the `PublictriggersResumeRunV1` operationId).
+func (c *Client) PublictriggersResumeRunV1WithBody(ctx context.Context, params *PublictriggersResumeRunV1Params, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPublictriggersResumeRunV1RequestWithBody(c.Server, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PublictriggersResumeRunV1 Resume a run
+//
+// Continues a paused run with the token of the node that waits. The token is in the event `run.paused` and on the run, and works once. An
+// `input` node checks the `input` against what it asks for; one that does not fit is a `400`, and the node goes on waiting. A run that does
+// not exist and a token that is wrong get the same `404`.
+//
+// **Key:** secret.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/gateway/triggers/resume (the `PublictriggersResumeRunV1` operationId).
+func (c *Client) PublictriggersResumeRunV1(ctx context.Context, params *PublictriggersResumeRunV1Params, body PublictriggersResumeRunV1JSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPublictriggersResumeRunV1Request(c.Server, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PublictriggersFireByEventV1WithBody Fire triggers by event
+//
+// Starts a run of each trigger of type `webhook` that can fire and whose `config.webhookConfig.event` is this event, in the order in which
+// they were created; with a `subTenantId` only of those of that sub-tenant. When none waits for the event, `total` is 0. A trigger above
+// its own rate limit is left out. At most 10000 triggers fire at once.
+//
+// **Key:** secret.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/gateway/triggers/webhook/by-event (the `PublictriggersFireByEventV1` operationId).
+func (c *Client) PublictriggersFireByEventV1WithBody(ctx context.Context, params *PublictriggersFireByEventV1Params, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPublictriggersFireByEventV1RequestWithBody(c.Server, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PublictriggersFireByEventV1 Fire triggers by event
+//
+// Starts a run of each trigger of type `webhook` that can fire and whose `config.webhookConfig.event` is this event, in the order in which
+// they were created; with a `subTenantId` only of those of that sub-tenant. When none waits for the event, `total` is 0. A trigger above
+// its own rate limit is left out. At most 10000 triggers fire at once.
+//
+// **Key:** secret.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/gateway/triggers/webhook/by-event (the `PublictriggersFireByEventV1` operationId).
+func (c *Client) PublictriggersFireByEventV1(ctx context.Context, params *PublictriggersFireByEventV1Params, body PublictriggersFireByEventV1JSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPublictriggersFireByEventV1Request(c.Server, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -5238,6 +7141,58 @@ func (c *Client) PublictriggersListFiresV1(ctx context.Context, id TriggerId, pa
 // Corresponds with GET /v1/gateway/triggers/{id}/preview (the `PublictriggersPreviewTriggerV1` operationId).
 func (c *Client) PublictriggersPreviewTriggerV1(ctx context.Context, id TriggerId, params *PublictriggersPreviewTriggerV1Params, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewPublictriggersPreviewTriggerV1Request(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PublictriggersCallTriggerV1WithBody Call a trigger
+//
+// Starts a run of the trigger's workflow version. The trigger is of type `webhook`; it, its workflow and its version are active. When the
+// answer is sent, the run is stored and will be executed, whatever happens.
+//
+// The same `dedupeKey` starts one run of a trigger in 24 hours: a later call with it gets the first one's `runId`. Without one the
+// idempotency key is taken, and without that either, each call starts a run. Above the trigger's `config.rateLimit` the answer is a `429`
+// with the code `trigger_rate_limit_exceeded`; calls that start no further run do not count.
+//
+// **Key:** secret.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/gateway/triggers/{id}/webhook (the `PublictriggersCallTriggerV1` operationId).
+func (c *Client) PublictriggersCallTriggerV1WithBody(ctx context.Context, id TriggerId, params *PublictriggersCallTriggerV1Params, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPublictriggersCallTriggerV1RequestWithBody(c.Server, id, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PublictriggersCallTriggerV1 Call a trigger
+//
+// Starts a run of the trigger's workflow version. The trigger is of type `webhook`; it, its workflow and its version are active. When the
+// answer is sent, the run is stored and will be executed, whatever happens.
+//
+// The same `dedupeKey` starts one run of a trigger in 24 hours: a later call with it gets the first one's `runId`. Without one the
+// idempotency key is taken, and without that either, each call starts a run. Above the trigger's `config.rateLimit` the answer is a `429`
+// with the code `trigger_rate_limit_exceeded`; calls that start no further run do not count.
+//
+// **Key:** secret.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/gateway/triggers/{id}/webhook (the `PublictriggersCallTriggerV1` operationId).
+func (c *Client) PublictriggersCallTriggerV1(ctx context.Context, id TriggerId, params *PublictriggersCallTriggerV1Params, body PublictriggersCallTriggerV1JSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPublictriggersCallTriggerV1Request(c.Server, id, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -5520,7 +7475,7 @@ func (c *Client) PublicworkflowversionsCreateWorkflowVersionV1(ctx context.Conte
 
 // PublicworkflowversionsDeleteWorkflowVersionV1 Delete a workflow version
 //
-// Deletes a draft, or a version that is not the active one, with its triggers.
+// Deletes a draft, or a version that is not the active one and that no run executes any more, with its triggers.
 //
 // **Key:** secret.
 //
@@ -5611,6 +7566,56 @@ func (c *Client) PublicworkflowversionsUpdateWorkflowVersionV1(ctx context.Conte
 // Corresponds with POST /v1/gateway/workflow-versions/{id}/publish (the `PublicworkflowversionsPublishWorkflowVersionV1` operationId).
 func (c *Client) PublicworkflowversionsPublishWorkflowVersionV1(ctx context.Context, id VersionId, params *PublicworkflowversionsPublishWorkflowVersionV1Params, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewPublicworkflowversionsPublishWorkflowVersionV1Request(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PublicrunsSimulateVersionV1WithBody Simulate a workflow version
+//
+// Runs a version, a draft too, on a virtual clock, with no effect outside, and keeps nothing of it. `answers` stand for what the world would
+// do: each is used once, in the order of the list for its node. Where time is all that the run waits for, it passes at once.
+//
+// The answer tells which nodes ran, with what, in which order; which calls they would have made outside, and which of those could happen
+// twice after a crash; and in `open` which nodes would need another answer to go on.
+//
+// **Key:** secret.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/gateway/workflow-versions/{id}/simulate (the `PublicrunsSimulateVersionV1` operationId).
+func (c *Client) PublicrunsSimulateVersionV1WithBody(ctx context.Context, id VersionId, params *PublicrunsSimulateVersionV1Params, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPublicrunsSimulateVersionV1RequestWithBody(c.Server, id, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PublicrunsSimulateVersionV1 Simulate a workflow version
+//
+// Runs a version, a draft too, on a virtual clock, with no effect outside, and keeps nothing of it. `answers` stand for what the world would
+// do: each is used once, in the order of the list for its node. Where time is all that the run waits for, it passes at once.
+//
+// The answer tells which nodes ran, with what, in which order; which calls they would have made outside, and which of those could happen
+// twice after a crash; and in `open` which nodes would need another answer to go on.
+//
+// **Key:** secret.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/gateway/workflow-versions/{id}/simulate (the `PublicrunsSimulateVersionV1` operationId).
+func (c *Client) PublicrunsSimulateVersionV1(ctx context.Context, id VersionId, params *PublicrunsSimulateVersionV1Params, body PublicrunsSimulateVersionV1JSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPublicrunsSimulateVersionV1Request(c.Server, id, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -5722,7 +7727,8 @@ func (c *Client) PublicworkflowsGetWorkflowVersionV1(ctx context.Context, versio
 
 // PublicworkflowsDeleteWorkflowV1 Delete a workflow
 //
-// Deletes the workflow with its versions and their triggers, for good.
+// Deletes the workflow with its versions and their triggers, for good. Its runs that have not ended are cancelled; all of them can
+// still be read.
 //
 // **Key:** secret.
 //
@@ -5790,6 +7796,52 @@ func (c *Client) PublicworkflowsUpdateWorkflowV1WithBody(ctx context.Context, id
 // Corresponds with PATCH /v1/gateway/workflows/{id} (the `PublicworkflowsUpdateWorkflowV1` operationId).
 func (c *Client) PublicworkflowsUpdateWorkflowV1(ctx context.Context, id WorkflowId, params *PublicworkflowsUpdateWorkflowV1Params, body PublicworkflowsUpdateWorkflowV1JSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewPublicworkflowsUpdateWorkflowV1Request(c.Server, id, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PublicrunsStartRunV1WithBody Start a run by hand
+//
+// Starts a run without a trigger, at the nodes that have no incoming edge, with the default retry policy and timeout. It executes the
+// workflow's active version, or the published one that is named. When the answer is sent, the run is stored and will be executed. A
+// `dedupeKey` is kept with the run and keeps nothing from being started: to repeat the request safely, send an idempotency key.
+//
+// **Key:** secret.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/gateway/workflows/{id}/runs (the `PublicrunsStartRunV1` operationId).
+func (c *Client) PublicrunsStartRunV1WithBody(ctx context.Context, id WorkflowId, params *PublicrunsStartRunV1Params, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPublicrunsStartRunV1RequestWithBody(c.Server, id, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PublicrunsStartRunV1 Start a run by hand
+//
+// Starts a run without a trigger, at the nodes that have no incoming edge, with the default retry policy and timeout. It executes the
+// workflow's active version, or the published one that is named. When the answer is sent, the run is stored and will be executed. A
+// `dedupeKey` is kept with the run and keeps nothing from being started: to repeat the request safely, send an idempotency key.
+//
+// **Key:** secret.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/gateway/workflows/{id}/runs (the `PublicrunsStartRunV1` operationId).
+func (c *Client) PublicrunsStartRunV1(ctx context.Context, id WorkflowId, params *PublicrunsStartRunV1Params, body PublicrunsStartRunV1JSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPublicrunsStartRunV1Request(c.Server, id, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -6463,6 +8515,114 @@ func NewPubliccustomnodesGetRegistryV1Request(server string, params *Publiccusto
 	return req, nil
 }
 
+// NewPubliccustomnodesGetNodeSecretV1Request constructs an http.Request for the PubliccustomnodesGetNodeSecretV1 method
+func NewPubliccustomnodesGetNodeSecretV1Request(server string, params *PubliccustomnodesGetNodeSecretV1Params) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/gateway/custom-nodes/secret")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.XRequestId != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "X-Request-Id", *params.XRequestId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("X-Request-Id", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewPubliccustomnodesRotateNodeSecretV1Request calls the generic PubliccustomnodesRotateNodeSecretV1 builder with application/json body
+func NewPubliccustomnodesRotateNodeSecretV1Request(server string, params *PubliccustomnodesRotateNodeSecretV1Params, body PubliccustomnodesRotateNodeSecretV1JSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewPubliccustomnodesRotateNodeSecretV1RequestWithBody(server, params, "application/json", bodyReader)
+}
+
+// NewPubliccustomnodesRotateNodeSecretV1RequestWithBody constructs an http.Request for the PubliccustomnodesRotateNodeSecretV1 method, with any body, and a specified content type
+func NewPubliccustomnodesRotateNodeSecretV1RequestWithBody(server string, params *PubliccustomnodesRotateNodeSecretV1Params, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/gateway/custom-nodes/secret/rotate")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.XRequestId != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "X-Request-Id", *params.XRequestId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("X-Request-Id", headerParam0)
+		}
+
+		if params.XIdempotencyKey != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "X-Idempotency-Key", *params.XIdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("X-Idempotency-Key", headerParam1)
+		}
+
+	}
+
+	return req, nil
+}
+
 // NewPubliccustomnodesDeleteCustomNodeV1Request constructs an http.Request for the PubliccustomnodesDeleteCustomNodeV1 method
 func NewPubliccustomnodesDeleteCustomNodeV1Request(server string, id CustomNodeId, params *PubliccustomnodesDeleteCustomNodeV1Params) (*http.Request, error) {
 	var err error
@@ -6623,6 +8783,66 @@ func NewPubliccustomnodesUpdateCustomNodeV1RequestWithBody(server string, id Cus
 	return req, nil
 }
 
+// NewPubliccustomnodesCheckCustomNodeV1Request constructs an http.Request for the PubliccustomnodesCheckCustomNodeV1 method
+func NewPubliccustomnodesCheckCustomNodeV1Request(server string, id CustomNodeId, params *PubliccustomnodesCheckCustomNodeV1Params) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/gateway/custom-nodes/%s/check", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.XRequestId != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "X-Request-Id", *params.XRequestId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("X-Request-Id", headerParam0)
+		}
+
+		if params.XIdempotencyKey != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "X-Idempotency-Key", *params.XIdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("X-Idempotency-Key", headerParam1)
+		}
+
+	}
+
+	return req, nil
+}
+
 // NewPublicwebhooksGetDeliveryV1Request constructs an http.Request for the PublicwebhooksGetDeliveryV1 method
 func NewPublicwebhooksGetDeliveryV1Request(server string, id DeliveryId, params *PublicwebhooksGetDeliveryV1Params) (*http.Request, error) {
 	var err error
@@ -6725,6 +8945,511 @@ func NewPublicwebhooksRedeliverV1Request(server string, id DeliveryId, params *P
 			}
 
 			req.Header.Set("X-Idempotency-Key", headerParam1)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewPublicrunsListRunsV1Request constructs an http.Request for the PublicrunsListRunsV1 method
+func NewPublicrunsListRunsV1Request(server string, params *PublicrunsListRunsV1Params) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/gateway/runs")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.PageSize != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "pageSize", *params.PageSize, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Offset != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "offset", *params.Offset, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Page != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "page", *params.Page, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.SortOrder != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "sortOrder", *params.SortOrder, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.SortBy != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "sortBy", *params.SortBy, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Status != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "status", *params.Status, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.WorkflowId != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "workflowId", *params.WorkflowId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.WorkflowVersionId != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "workflowVersionId", *params.WorkflowVersionId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.TriggerId != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "triggerId", *params.TriggerId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.EntityId != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "entityId", *params.EntityId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.SubTenantId != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "subTenantId", *params.SubTenantId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.From != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "from", *params.From, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date-time"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.To != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "to", *params.To, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date-time"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.XRequestId != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "X-Request-Id", *params.XRequestId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("X-Request-Id", headerParam0)
+		}
+
+		if params.XStainlessLang != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "X-Stainless-Lang", *params.XStainlessLang, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("X-Stainless-Lang", headerParam1)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewPublicrunsGetRunV1Request constructs an http.Request for the PublicrunsGetRunV1 method
+func NewPublicrunsGetRunV1Request(server string, id RunId, params *PublicrunsGetRunV1Params) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/gateway/runs/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.XRequestId != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "X-Request-Id", *params.XRequestId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("X-Request-Id", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewPublicrunsCancelRunV1Request calls the generic PublicrunsCancelRunV1 builder with application/json body
+func NewPublicrunsCancelRunV1Request(server string, id RunId, params *PublicrunsCancelRunV1Params, body PublicrunsCancelRunV1JSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewPublicrunsCancelRunV1RequestWithBody(server, id, params, "application/json", bodyReader)
+}
+
+// NewPublicrunsCancelRunV1RequestWithBody constructs an http.Request for the PublicrunsCancelRunV1 method, with any body, and a specified content type
+func NewPublicrunsCancelRunV1RequestWithBody(server string, id RunId, params *PublicrunsCancelRunV1Params, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/gateway/runs/%s/cancel", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.XRequestId != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "X-Request-Id", *params.XRequestId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("X-Request-Id", headerParam0)
+		}
+
+		if params.XIdempotencyKey != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "X-Idempotency-Key", *params.XIdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("X-Idempotency-Key", headerParam1)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewPublicrunsRetryRunV1Request constructs an http.Request for the PublicrunsRetryRunV1 method
+func NewPublicrunsRetryRunV1Request(server string, id RunId, params *PublicrunsRetryRunV1Params) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/gateway/runs/%s/retry", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.XRequestId != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "X-Request-Id", *params.XRequestId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("X-Request-Id", headerParam0)
+		}
+
+		if params.XIdempotencyKey != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "X-Idempotency-Key", *params.XIdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("X-Idempotency-Key", headerParam1)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewPublicrunsStreamRunV1Request constructs an http.Request for the PublicrunsStreamRunV1 method
+func NewPublicrunsStreamRunV1Request(server string, id RunId, params *PublicrunsStreamRunV1Params) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/gateway/runs/%s/stream", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.After != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "after", *params.After, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.XRequestId != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "X-Request-Id", *params.XRequestId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("X-Request-Id", headerParam0)
+		}
+
+		if params.LastEventID != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "Last-Event-ID", *params.LastEventID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "integer", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Last-Event-ID", headerParam1)
 		}
 
 	}
@@ -7660,6 +10385,72 @@ func NewPublictriggersCreateTriggerV1RequestWithBody(server string, params *Publ
 	return req, nil
 }
 
+// NewPublictriggersIngestEventV1Request calls the generic PublictriggersIngestEventV1 builder with application/json body
+func NewPublictriggersIngestEventV1Request(server string, params *PublictriggersIngestEventV1Params, body PublictriggersIngestEventV1JSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewPublictriggersIngestEventV1RequestWithBody(server, params, "application/json", bodyReader)
+}
+
+// NewPublictriggersIngestEventV1RequestWithBody constructs an http.Request for the PublictriggersIngestEventV1 method, with any body, and a specified content type
+func NewPublictriggersIngestEventV1RequestWithBody(server string, params *PublictriggersIngestEventV1Params, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/gateway/triggers/ingest")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.XRequestId != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "X-Request-Id", *params.XRequestId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("X-Request-Id", headerParam0)
+		}
+
+		if params.XIdempotencyKey != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "X-Idempotency-Key", *params.XIdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("X-Idempotency-Key", headerParam1)
+		}
+
+	}
+
+	return req, nil
+}
+
 // NewPublictriggersPreviewScheduleV1Request calls the generic PublictriggersPreviewScheduleV1 builder with application/json body
 func NewPublictriggersPreviewScheduleV1Request(server string, params *PublictriggersPreviewScheduleV1Params, body PublictriggersPreviewScheduleV1JSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
@@ -7681,6 +10472,138 @@ func NewPublictriggersPreviewScheduleV1RequestWithBody(server string, params *Pu
 	}
 
 	operationPath := fmt.Sprintf("/v1/gateway/triggers/preview")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.XRequestId != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "X-Request-Id", *params.XRequestId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("X-Request-Id", headerParam0)
+		}
+
+		if params.XIdempotencyKey != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "X-Idempotency-Key", *params.XIdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("X-Idempotency-Key", headerParam1)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewPublictriggersResumeRunV1Request calls the generic PublictriggersResumeRunV1 builder with application/json body
+func NewPublictriggersResumeRunV1Request(server string, params *PublictriggersResumeRunV1Params, body PublictriggersResumeRunV1JSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewPublictriggersResumeRunV1RequestWithBody(server, params, "application/json", bodyReader)
+}
+
+// NewPublictriggersResumeRunV1RequestWithBody constructs an http.Request for the PublictriggersResumeRunV1 method, with any body, and a specified content type
+func NewPublictriggersResumeRunV1RequestWithBody(server string, params *PublictriggersResumeRunV1Params, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/gateway/triggers/resume")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.XRequestId != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "X-Request-Id", *params.XRequestId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("X-Request-Id", headerParam0)
+		}
+
+		if params.XIdempotencyKey != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "X-Idempotency-Key", *params.XIdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("X-Idempotency-Key", headerParam1)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewPublictriggersFireByEventV1Request calls the generic PublictriggersFireByEventV1 builder with application/json body
+func NewPublictriggersFireByEventV1Request(server string, params *PublictriggersFireByEventV1Params, body PublictriggersFireByEventV1JSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewPublictriggersFireByEventV1RequestWithBody(server, params, "application/json", bodyReader)
+}
+
+// NewPublictriggersFireByEventV1RequestWithBody constructs an http.Request for the PublictriggersFireByEventV1 method, with any body, and a specified content type
+func NewPublictriggersFireByEventV1RequestWithBody(server string, params *PublictriggersFireByEventV1Params, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/gateway/triggers/webhook/by-event")
 	if operationPath[0] == '/' {
 		operationPath = "." + operationPath
 	}
@@ -8331,6 +11254,79 @@ func NewPublictriggersPreviewTriggerV1Request(server string, id TriggerId, param
 			}
 
 			req.Header.Set("X-Request-Id", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewPublictriggersCallTriggerV1Request calls the generic PublictriggersCallTriggerV1 builder with application/json body
+func NewPublictriggersCallTriggerV1Request(server string, id TriggerId, params *PublictriggersCallTriggerV1Params, body PublictriggersCallTriggerV1JSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewPublictriggersCallTriggerV1RequestWithBody(server, id, params, "application/json", bodyReader)
+}
+
+// NewPublictriggersCallTriggerV1RequestWithBody constructs an http.Request for the PublictriggersCallTriggerV1 method, with any body, and a specified content type
+func NewPublictriggersCallTriggerV1RequestWithBody(server string, id TriggerId, params *PublictriggersCallTriggerV1Params, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/gateway/triggers/%s/webhook", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.XRequestId != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "X-Request-Id", *params.XRequestId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("X-Request-Id", headerParam0)
+		}
+
+		if params.XIdempotencyKey != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "X-Idempotency-Key", *params.XIdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("X-Idempotency-Key", headerParam1)
 		}
 
 	}
@@ -9557,6 +12553,79 @@ func NewPublicworkflowversionsPublishWorkflowVersionV1Request(server string, id 
 	return req, nil
 }
 
+// NewPublicrunsSimulateVersionV1Request calls the generic PublicrunsSimulateVersionV1 builder with application/json body
+func NewPublicrunsSimulateVersionV1Request(server string, id VersionId, params *PublicrunsSimulateVersionV1Params, body PublicrunsSimulateVersionV1JSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewPublicrunsSimulateVersionV1RequestWithBody(server, id, params, "application/json", bodyReader)
+}
+
+// NewPublicrunsSimulateVersionV1RequestWithBody constructs an http.Request for the PublicrunsSimulateVersionV1 method, with any body, and a specified content type
+func NewPublicrunsSimulateVersionV1RequestWithBody(server string, id VersionId, params *PublicrunsSimulateVersionV1Params, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/gateway/workflow-versions/%s/simulate", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.XRequestId != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "X-Request-Id", *params.XRequestId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("X-Request-Id", headerParam0)
+		}
+
+		if params.XIdempotencyKey != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "X-Idempotency-Key", *params.XIdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("X-Idempotency-Key", headerParam1)
+		}
+
+	}
+
+	return req, nil
+}
+
 // NewPublicworkflowversionsValidateWorkflowVersionV1Request constructs an http.Request for the PublicworkflowversionsValidateWorkflowVersionV1 method
 func NewPublicworkflowversionsValidateWorkflowVersionV1Request(server string, id VersionId, params *PublicworkflowversionsValidateWorkflowVersionV1Params) (*http.Request, error) {
 	var err error
@@ -10117,6 +13186,79 @@ func NewPublicworkflowsUpdateWorkflowV1RequestWithBody(server string, id Workflo
 	return req, nil
 }
 
+// NewPublicrunsStartRunV1Request calls the generic PublicrunsStartRunV1 builder with application/json body
+func NewPublicrunsStartRunV1Request(server string, id WorkflowId, params *PublicrunsStartRunV1Params, body PublicrunsStartRunV1JSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewPublicrunsStartRunV1RequestWithBody(server, id, params, "application/json", bodyReader)
+}
+
+// NewPublicrunsStartRunV1RequestWithBody constructs an http.Request for the PublicrunsStartRunV1 method, with any body, and a specified content type
+func NewPublicrunsStartRunV1RequestWithBody(server string, id WorkflowId, params *PublicrunsStartRunV1Params, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/gateway/workflows/%s/runs", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.XRequestId != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "X-Request-Id", *params.XRequestId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("X-Request-Id", headerParam0)
+		}
+
+		if params.XIdempotencyKey != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "X-Idempotency-Key", *params.XIdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("X-Idempotency-Key", headerParam1)
+		}
+
+	}
+
+	return req, nil
+}
+
 // NewPublicworkflowsToggleWorkflowStatusV1Request constructs an http.Request for the PublicworkflowsToggleWorkflowStatusV1 method
 func NewPublicworkflowsToggleWorkflowStatusV1Request(server string, id WorkflowId, params *PublicworkflowsToggleWorkflowStatusV1Params) (*http.Request, error) {
 	var err error
@@ -10472,6 +13614,10 @@ type ClientWithResponsesInterface interface {
 	//
 	// Defines a node type of the tenant's own. A type and version never change what they stand for. A built-in type's name is refused.
 	//
+	// Calls of custom nodes are always signed, so the tenant's first custom node makes the node secret, which stands in this answer as
+	// `nodeSecret` and nowhere else. Once the node is defined, its endpoint, or the tenant's, is sent a heartbeat: for at most 5 seconds, and
+	// whatever comes of it, which `health` tells, the node stands.
+	//
 	// **Key:** secret.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -10482,6 +13628,10 @@ type ClientWithResponsesInterface interface {
 	// PubliccustomnodesCreateCustomNodeV1WithResponse Create a custom node
 	//
 	// Defines a node type of the tenant's own. A type and version never change what they stand for. A built-in type's name is refused.
+	//
+	// Calls of custom nodes are always signed, so the tenant's first custom node makes the node secret, which stands in this answer as
+	// `nodeSecret` and nowhere else. Once the node is defined, its endpoint, or the tenant's, is sent a heartbeat: for at most 5 seconds, and
+	// whatever comes of it, which `health` tells, the node stands.
 	//
 	// **Key:** secret.
 	//
@@ -10504,6 +13654,44 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with GET /v1/gateway/custom-nodes/registry (the `PubliccustomnodesGetRegistryV1` operationId).
 	PubliccustomnodesGetRegistryV1WithResponse(ctx context.Context, params *PubliccustomnodesGetRegistryV1Params, reqEditors ...RequestEditorFn) (*PubliccustomnodesGetRegistryV1Response, error)
+
+	// PubliccustomnodesGetNodeSecretV1WithResponse Retrieve what is known of the node secret
+	//
+	// Says when the secret that signs the calls of custom nodes was made, and which secrets before it sign beside it until when; never the
+	// secret itself. There is none until the first custom node or the first rotation.
+	//
+	// **Key:** secret.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/gateway/custom-nodes/secret (the `PubliccustomnodesGetNodeSecretV1` operationId).
+	PubliccustomnodesGetNodeSecretV1WithResponse(ctx context.Context, params *PubliccustomnodesGetNodeSecretV1Params, reqEditors ...RequestEditorFn) (*PubliccustomnodesGetNodeSecretV1Response, error)
+
+	// PubliccustomnodesRotateNodeSecretV1WithBodyWithResponse Rotate the node secret
+	//
+	// Makes a new secret, which is in this answer and nowhere else. The one before it signs beside it until the grace ends, so that a
+	// receiver that knows either of them accepts every call: `webhook-signature` then holds several signatures separated by spaces, and
+	// `X-CNP-Signature` several separated by commas. With a grace of 0 only the new one signs, at once.
+	//
+	// **Key:** secret.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/gateway/custom-nodes/secret/rotate (the `PubliccustomnodesRotateNodeSecretV1` operationId).
+	PubliccustomnodesRotateNodeSecretV1WithBodyWithResponse(ctx context.Context, params *PubliccustomnodesRotateNodeSecretV1Params, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PubliccustomnodesRotateNodeSecretV1Response, error)
+
+	// PubliccustomnodesRotateNodeSecretV1WithResponse Rotate the node secret
+	//
+	// Makes a new secret, which is in this answer and nowhere else. The one before it signs beside it until the grace ends, so that a
+	// receiver that knows either of them accepts every call: `webhook-signature` then holds several signatures separated by spaces, and
+	// `X-CNP-Signature` several separated by commas. With a grace of 0 only the new one signs, at once.
+	//
+	// **Key:** secret.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/gateway/custom-nodes/secret/rotate (the `PubliccustomnodesRotateNodeSecretV1` operationId).
+	PubliccustomnodesRotateNodeSecretV1WithResponse(ctx context.Context, params *PubliccustomnodesRotateNodeSecretV1Params, body PubliccustomnodesRotateNodeSecretV1JSONRequestBody, reqEditors ...RequestEditorFn) (*PubliccustomnodesRotateNodeSecretV1Response, error)
 
 	// PubliccustomnodesDeleteCustomNodeV1WithResponse Delete a custom node
 	//
@@ -10530,6 +13718,7 @@ type ClientWithResponsesInterface interface {
 	// PubliccustomnodesUpdateCustomNodeV1WithBodyWithResponse Update a custom node
 	//
 	// Changes the members that are sent and leaves the others. A schema, or `canPause`, changes only together with a higher `version`.
+	// Another `endpoint` is sent a heartbeat, as when the node was created.
 	//
 	// **Key:** secret.
 	//
@@ -10541,6 +13730,7 @@ type ClientWithResponsesInterface interface {
 	// PubliccustomnodesUpdateCustomNodeV1WithResponse Update a custom node
 	//
 	// Changes the members that are sent and leaves the others. A schema, or `canPause`, changes only together with a higher `version`.
+	// Another `endpoint` is sent a heartbeat, as when the node was created.
 	//
 	// **Key:** secret.
 	//
@@ -10548,6 +13738,19 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with PATCH /v1/gateway/custom-nodes/{id} (the `PubliccustomnodesUpdateCustomNodeV1` operationId).
 	PubliccustomnodesUpdateCustomNodeV1WithResponse(ctx context.Context, id CustomNodeId, params *PubliccustomnodesUpdateCustomNodeV1Params, body PubliccustomnodesUpdateCustomNodeV1JSONRequestBody, reqEditors ...RequestEditorFn) (*PubliccustomnodesUpdateCustomNodeV1Response, error)
+
+	// PubliccustomnodesCheckCustomNodeV1WithResponse Check the endpoint of a custom node
+	//
+	// Sends a heartbeat, `{"type": "heartbeat", "tenantId", "timestamp"}`, signed as every call is, to the endpoint of the node, or to the
+	// tenant's where the node has none, and answers with what it found. An endpoint is healthy when it answers 2xx within 5 seconds and does
+	// not say `{"success": false}`. The node shows the same from then on. The request has no body.
+	//
+	// **Key:** secret.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/gateway/custom-nodes/{id}/check (the `PubliccustomnodesCheckCustomNodeV1` operationId).
+	PubliccustomnodesCheckCustomNodeV1WithResponse(ctx context.Context, id CustomNodeId, params *PubliccustomnodesCheckCustomNodeV1Params, reqEditors ...RequestEditorFn) (*PubliccustomnodesCheckCustomNodeV1Response, error)
 
 	// PublicwebhooksGetDeliveryV1WithResponse Retrieve a delivery
 	//
@@ -10572,6 +13775,86 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /v1/gateway/deliveries/{id}/redeliver (the `PublicwebhooksRedeliverV1` operationId).
 	PublicwebhooksRedeliverV1WithResponse(ctx context.Context, id DeliveryId, params *PublicwebhooksRedeliverV1Params, reqEditors ...RequestEditorFn) (*PublicwebhooksRedeliverV1Response, error)
 
+	// PublicrunsListRunsV1WithResponse List runs
+	//
+	// Returns a page of the tenant's runs, the newest first unless asked otherwise, with their exact number. A filter that names an identifier
+	// that does not exist takes none. Finished runs are kept for 30 days, or as long as the tenant's settings say.
+	//
+	// **Key:** secret.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/gateway/runs (the `PublicrunsListRunsV1` operationId).
+	PublicrunsListRunsV1WithResponse(ctx context.Context, params *PublicrunsListRunsV1Params, reqEditors ...RequestEditorFn) (*PublicrunsListRunsV1Response, error)
+
+	// PublicrunsGetRunV1WithResponse Retrieve a run
+	//
+	// Returns a run with its context, what became of each node, and the resume tokens of nodes that wait for one.
+	//
+	// **Key:** secret.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/gateway/runs/{id} (the `PublicrunsGetRunV1` operationId).
+	PublicrunsGetRunV1WithResponse(ctx context.Context, id RunId, params *PublicrunsGetRunV1Params, reqEditors ...RequestEditorFn) (*PublicrunsGetRunV1Response, error)
+
+	// PublicrunsCancelRunV1WithBodyWithResponse Cancel a run
+	//
+	// Ends a run that has not ended yet. What it is doing outside is interrupted, in whichever process that is; what has happened there is not
+	// taken back.
+	//
+	// **Key:** secret.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/gateway/runs/{id}/cancel (the `PublicrunsCancelRunV1` operationId).
+	PublicrunsCancelRunV1WithBodyWithResponse(ctx context.Context, id RunId, params *PublicrunsCancelRunV1Params, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PublicrunsCancelRunV1Response, error)
+
+	// PublicrunsCancelRunV1WithResponse Cancel a run
+	//
+	// Ends a run that has not ended yet. What it is doing outside is interrupted, in whichever process that is; what has happened there is not
+	// taken back.
+	//
+	// **Key:** secret.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/gateway/runs/{id}/cancel (the `PublicrunsCancelRunV1` operationId).
+	PublicrunsCancelRunV1WithResponse(ctx context.Context, id RunId, params *PublicrunsCancelRunV1Params, body PublicrunsCancelRunV1JSONRequestBody, reqEditors ...RequestEditorFn) (*PublicrunsCancelRunV1Response, error)
+
+	// PublicrunsRetryRunV1WithResponse Retry a run
+	//
+	// Continues a failed run at the node that failed, with as many attempts and as much time as at first. Nodes that have completed are not
+	// executed again. The request has no body.
+	//
+	// **Key:** secret.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/gateway/runs/{id}/retry (the `PublicrunsRetryRunV1` operationId).
+	PublicrunsRetryRunV1WithResponse(ctx context.Context, id RunId, params *PublicrunsRetryRunV1Params, reqEditors ...RequestEditorFn) (*PublicrunsRetryRunV1Response, error)
+
+	// PublicrunsStreamRunV1WithResponse Follow a run
+	//
+	// Returns the run's history as [server-sent events](https://html.spec.whatwg.org/multipage/server-sent-events.html), and goes on with every
+	// entry as it is recorded, until the run has ended with `run.completed`, `run.failed` or `run.cancelled`. Each event has the entry's `seq` as
+	// its `id`, its `type` as its `event`, and the entry (`HistoryEntry`) as its `data`, in one line. A comment, which is a line that begins
+	// with a colon, comes every 15 seconds in which nothing happens.
+	//
+	// The last event is `end`, with the run's `status`. A stream that ends without it was cut off, as when the gateway is replaced, or the
+	// client does not read for 30 seconds. Come back with the header `Last-Event-ID`, and it goes on behind that entry. When nothing is left to
+	// tell, the answer is a `204`, at which clients that come back by themselves stay away. A failed run that is retried goes on behind its `end`.
+	//
+	// A stream may last for hours. It does not count as a simultaneous request; a tenant may have as many open streams besides, in each process
+	// of the gateway.
+	//
+	// **Key:** secret.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/gateway/runs/{id}/stream (the `PublicrunsStreamRunV1` operationId).
+	PublicrunsStreamRunV1WithResponse(ctx context.Context, id RunId, params *PublicrunsStreamRunV1Params, reqEditors ...RequestEditorFn) (*PublicrunsStreamRunV1Response, error)
+
 	// PublicsettingsGetSettingsV1WithResponse Retrieve the settings
 	//
 	// Returns the tenant's settings.
@@ -10585,7 +13868,8 @@ type ClientWithResponsesInterface interface {
 
 	// PublicsettingsUpdateSettingsV1WithBodyWithResponse Update the settings
 	//
-	// Changes the members that are sent and leaves the others. The limits are the operator's.
+	// Changes the members that are sent and leaves the others. The limits are the operator's. When `customNodeEndpoint` is sent, the endpoint is
+	// sent a heartbeat on behalf of the custom nodes without one of their own, which then show its `health`.
 	//
 	// **Key:** secret.
 	//
@@ -10596,7 +13880,8 @@ type ClientWithResponsesInterface interface {
 
 	// PublicsettingsUpdateSettingsV1WithResponse Update the settings
 	//
-	// Changes the members that are sent and leaves the others. The limits are the operator's.
+	// Changes the members that are sent and leaves the others. The limits are the operator's. When `customNodeEndpoint` is sent, the endpoint is
+	// sent a heartbeat on behalf of the custom nodes without one of their own, which then show its `health`.
 	//
 	// **Key:** secret.
 	//
@@ -10741,6 +14026,32 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /v1/gateway/triggers (the `PublictriggersCreateTriggerV1` operationId).
 	PublictriggersCreateTriggerV1WithResponse(ctx context.Context, params *PublictriggersCreateTriggerV1Params, body PublictriggersCreateTriggerV1JSONRequestBody, reqEditors ...RequestEditorFn) (*PublictriggersCreateTriggerV1Response, error)
 
+	// PublictriggersIngestEventV1WithBodyWithResponse Bring an event
+	//
+	// Resumes the paused runs about the entity that wait for this event, or for any input: the one that was created first, or all of them with
+	// `resumeOptions.resumeAll`. Where it resumes none, it fires triggers as `/v1/gateway/triggers/webhook/by-event` does. `skipped` tells which
+	// runs it did not resume, and why. An entity that the call does not name has no paused runs.
+	//
+	// **Key:** secret.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/gateway/triggers/ingest (the `PublictriggersIngestEventV1` operationId).
+	PublictriggersIngestEventV1WithBodyWithResponse(ctx context.Context, params *PublictriggersIngestEventV1Params, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PublictriggersIngestEventV1Response, error)
+
+	// PublictriggersIngestEventV1WithResponse Bring an event
+	//
+	// Resumes the paused runs about the entity that wait for this event, or for any input: the one that was created first, or all of them with
+	// `resumeOptions.resumeAll`. Where it resumes none, it fires triggers as `/v1/gateway/triggers/webhook/by-event` does. `skipped` tells which
+	// runs it did not resume, and why. An entity that the call does not name has no paused runs.
+	//
+	// **Key:** secret.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/gateway/triggers/ingest (the `PublictriggersIngestEventV1` operationId).
+	PublictriggersIngestEventV1WithResponse(ctx context.Context, params *PublictriggersIngestEventV1Params, body PublictriggersIngestEventV1JSONRequestBody, reqEditors ...RequestEditorFn) (*PublictriggersIngestEventV1Response, error)
+
 	// PublictriggersPreviewScheduleV1WithBodyWithResponse Preview a schedule
 	//
 	// Lists when a trigger with this configuration would fire next if it were activated now, and explains each time that a change of
@@ -10764,6 +14075,58 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /v1/gateway/triggers/preview (the `PublictriggersPreviewScheduleV1` operationId).
 	PublictriggersPreviewScheduleV1WithResponse(ctx context.Context, params *PublictriggersPreviewScheduleV1Params, body PublictriggersPreviewScheduleV1JSONRequestBody, reqEditors ...RequestEditorFn) (*PublictriggersPreviewScheduleV1Response, error)
+
+	// PublictriggersResumeRunV1WithBodyWithResponse Resume a run
+	//
+	// Continues a paused run with the token of the node that waits. The token is in the event `run.paused` and on the run, and works once. An
+	// `input` node checks the `input` against what it asks for; one that does not fit is a `400`, and the node goes on waiting. A run that does
+	// not exist and a token that is wrong get the same `404`.
+	//
+	// **Key:** secret.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/gateway/triggers/resume (the `PublictriggersResumeRunV1` operationId).
+	PublictriggersResumeRunV1WithBodyWithResponse(ctx context.Context, params *PublictriggersResumeRunV1Params, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PublictriggersResumeRunV1Response, error)
+
+	// PublictriggersResumeRunV1WithResponse Resume a run
+	//
+	// Continues a paused run with the token of the node that waits. The token is in the event `run.paused` and on the run, and works once. An
+	// `input` node checks the `input` against what it asks for; one that does not fit is a `400`, and the node goes on waiting. A run that does
+	// not exist and a token that is wrong get the same `404`.
+	//
+	// **Key:** secret.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/gateway/triggers/resume (the `PublictriggersResumeRunV1` operationId).
+	PublictriggersResumeRunV1WithResponse(ctx context.Context, params *PublictriggersResumeRunV1Params, body PublictriggersResumeRunV1JSONRequestBody, reqEditors ...RequestEditorFn) (*PublictriggersResumeRunV1Response, error)
+
+	// PublictriggersFireByEventV1WithBodyWithResponse Fire triggers by event
+	//
+	// Starts a run of each trigger of type `webhook` that can fire and whose `config.webhookConfig.event` is this event, in the order in which
+	// they were created; with a `subTenantId` only of those of that sub-tenant. When none waits for the event, `total` is 0. A trigger above
+	// its own rate limit is left out. At most 10000 triggers fire at once.
+	//
+	// **Key:** secret.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/gateway/triggers/webhook/by-event (the `PublictriggersFireByEventV1` operationId).
+	PublictriggersFireByEventV1WithBodyWithResponse(ctx context.Context, params *PublictriggersFireByEventV1Params, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PublictriggersFireByEventV1Response, error)
+
+	// PublictriggersFireByEventV1WithResponse Fire triggers by event
+	//
+	// Starts a run of each trigger of type `webhook` that can fire and whose `config.webhookConfig.event` is this event, in the order in which
+	// they were created; with a `subTenantId` only of those of that sub-tenant. When none waits for the event, `total` is 0. A trigger above
+	// its own rate limit is left out. At most 10000 triggers fire at once.
+	//
+	// **Key:** secret.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/gateway/triggers/webhook/by-event (the `PublictriggersFireByEventV1` operationId).
+	PublictriggersFireByEventV1WithResponse(ctx context.Context, params *PublictriggersFireByEventV1Params, body PublictriggersFireByEventV1JSONRequestBody, reqEditors ...RequestEditorFn) (*PublictriggersFireByEventV1Response, error)
 
 	// PublictriggersListTriggersOfVersionV1WithResponse List the triggers of a version
 	//
@@ -10844,6 +14207,38 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with GET /v1/gateway/triggers/{id}/preview (the `PublictriggersPreviewTriggerV1` operationId).
 	PublictriggersPreviewTriggerV1WithResponse(ctx context.Context, id TriggerId, params *PublictriggersPreviewTriggerV1Params, reqEditors ...RequestEditorFn) (*PublictriggersPreviewTriggerV1Response, error)
+
+	// PublictriggersCallTriggerV1WithBodyWithResponse Call a trigger
+	//
+	// Starts a run of the trigger's workflow version. The trigger is of type `webhook`; it, its workflow and its version are active. When the
+	// answer is sent, the run is stored and will be executed, whatever happens.
+	//
+	// The same `dedupeKey` starts one run of a trigger in 24 hours: a later call with it gets the first one's `runId`. Without one the
+	// idempotency key is taken, and without that either, each call starts a run. Above the trigger's `config.rateLimit` the answer is a `429`
+	// with the code `trigger_rate_limit_exceeded`; calls that start no further run do not count.
+	//
+	// **Key:** secret.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/gateway/triggers/{id}/webhook (the `PublictriggersCallTriggerV1` operationId).
+	PublictriggersCallTriggerV1WithBodyWithResponse(ctx context.Context, id TriggerId, params *PublictriggersCallTriggerV1Params, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PublictriggersCallTriggerV1Response, error)
+
+	// PublictriggersCallTriggerV1WithResponse Call a trigger
+	//
+	// Starts a run of the trigger's workflow version. The trigger is of type `webhook`; it, its workflow and its version are active. When the
+	// answer is sent, the run is stored and will be executed, whatever happens.
+	//
+	// The same `dedupeKey` starts one run of a trigger in 24 hours: a later call with it gets the first one's `runId`. Without one the
+	// idempotency key is taken, and without that either, each call starts a run. Above the trigger's `config.rateLimit` the answer is a `429`
+	// with the code `trigger_rate_limit_exceeded`; calls that start no further run do not count.
+	//
+	// **Key:** secret.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/gateway/triggers/{id}/webhook (the `PublictriggersCallTriggerV1` operationId).
+	PublictriggersCallTriggerV1WithResponse(ctx context.Context, id TriggerId, params *PublictriggersCallTriggerV1Params, body PublictriggersCallTriggerV1JSONRequestBody, reqEditors ...RequestEditorFn) (*PublictriggersCallTriggerV1Response, error)
 
 	// PublicwebhooksListWebhookEndpointsV1WithResponse List webhook endpoints
 	//
@@ -11001,7 +14396,7 @@ type ClientWithResponsesInterface interface {
 
 	// PublicworkflowversionsDeleteWorkflowVersionV1WithResponse Delete a workflow version
 	//
-	// Deletes a draft, or a version that is not the active one, with its triggers.
+	// Deletes a draft, or a version that is not the active one and that no run executes any more, with its triggers.
 	//
 	// **Key:** secret.
 	//
@@ -11057,6 +14452,36 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /v1/gateway/workflow-versions/{id}/publish (the `PublicworkflowversionsPublishWorkflowVersionV1` operationId).
 	PublicworkflowversionsPublishWorkflowVersionV1WithResponse(ctx context.Context, id VersionId, params *PublicworkflowversionsPublishWorkflowVersionV1Params, reqEditors ...RequestEditorFn) (*PublicworkflowversionsPublishWorkflowVersionV1Response, error)
+
+	// PublicrunsSimulateVersionV1WithBodyWithResponse Simulate a workflow version
+	//
+	// Runs a version, a draft too, on a virtual clock, with no effect outside, and keeps nothing of it. `answers` stand for what the world would
+	// do: each is used once, in the order of the list for its node. Where time is all that the run waits for, it passes at once.
+	//
+	// The answer tells which nodes ran, with what, in which order; which calls they would have made outside, and which of those could happen
+	// twice after a crash; and in `open` which nodes would need another answer to go on.
+	//
+	// **Key:** secret.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/gateway/workflow-versions/{id}/simulate (the `PublicrunsSimulateVersionV1` operationId).
+	PublicrunsSimulateVersionV1WithBodyWithResponse(ctx context.Context, id VersionId, params *PublicrunsSimulateVersionV1Params, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PublicrunsSimulateVersionV1Response, error)
+
+	// PublicrunsSimulateVersionV1WithResponse Simulate a workflow version
+	//
+	// Runs a version, a draft too, on a virtual clock, with no effect outside, and keeps nothing of it. `answers` stand for what the world would
+	// do: each is used once, in the order of the list for its node. Where time is all that the run waits for, it passes at once.
+	//
+	// The answer tells which nodes ran, with what, in which order; which calls they would have made outside, and which of those could happen
+	// twice after a crash; and in `open` which nodes would need another answer to go on.
+	//
+	// **Key:** secret.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/gateway/workflow-versions/{id}/simulate (the `PublicrunsSimulateVersionV1` operationId).
+	PublicrunsSimulateVersionV1WithResponse(ctx context.Context, id VersionId, params *PublicrunsSimulateVersionV1Params, body PublicrunsSimulateVersionV1JSONRequestBody, reqEditors ...RequestEditorFn) (*PublicrunsSimulateVersionV1Response, error)
 
 	// PublicworkflowversionsValidateWorkflowVersionV1WithResponse Validate a workflow version
 	//
@@ -11115,7 +14540,8 @@ type ClientWithResponsesInterface interface {
 
 	// PublicworkflowsDeleteWorkflowV1WithResponse Delete a workflow
 	//
-	// Deletes the workflow with its versions and their triggers, for good.
+	// Deletes the workflow with its versions and their triggers, for good. Its runs that have not ended are cancelled; all of them can
+	// still be read.
 	//
 	// **Key:** secret.
 	//
@@ -11156,6 +14582,32 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with PATCH /v1/gateway/workflows/{id} (the `PublicworkflowsUpdateWorkflowV1` operationId).
 	PublicworkflowsUpdateWorkflowV1WithResponse(ctx context.Context, id WorkflowId, params *PublicworkflowsUpdateWorkflowV1Params, body PublicworkflowsUpdateWorkflowV1JSONRequestBody, reqEditors ...RequestEditorFn) (*PublicworkflowsUpdateWorkflowV1Response, error)
+
+	// PublicrunsStartRunV1WithBodyWithResponse Start a run by hand
+	//
+	// Starts a run without a trigger, at the nodes that have no incoming edge, with the default retry policy and timeout. It executes the
+	// workflow's active version, or the published one that is named. When the answer is sent, the run is stored and will be executed. A
+	// `dedupeKey` is kept with the run and keeps nothing from being started: to repeat the request safely, send an idempotency key.
+	//
+	// **Key:** secret.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/gateway/workflows/{id}/runs (the `PublicrunsStartRunV1` operationId).
+	PublicrunsStartRunV1WithBodyWithResponse(ctx context.Context, id WorkflowId, params *PublicrunsStartRunV1Params, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PublicrunsStartRunV1Response, error)
+
+	// PublicrunsStartRunV1WithResponse Start a run by hand
+	//
+	// Starts a run without a trigger, at the nodes that have no incoming edge, with the default retry policy and timeout. It executes the
+	// workflow's active version, or the published one that is named. When the answer is sent, the run is stored and will be executed. A
+	// `dedupeKey` is kept with the run and keeps nothing from being started: to repeat the request safely, send an idempotency key.
+	//
+	// **Key:** secret.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/gateway/workflows/{id}/runs (the `PublicrunsStartRunV1` operationId).
+	PublicrunsStartRunV1WithResponse(ctx context.Context, id WorkflowId, params *PublicrunsStartRunV1Params, body PublicrunsStartRunV1JSONRequestBody, reqEditors ...RequestEditorFn) (*PublicrunsStartRunV1Response, error)
 
 	// PublicworkflowsToggleWorkflowStatusV1WithResponse Switch a workflow on or off
 	//
@@ -11584,6 +15036,109 @@ func (r PubliccustomnodesGetRegistryV1Response) ContentType() string {
 	return ""
 }
 
+// PubliccustomnodesGetNodeSecretV1Response200Headers the declared response headers of an HTTP 200 response for PubliccustomnodesGetNodeSecretV1
+type PubliccustomnodesGetNodeSecretV1Response200Headers struct {
+	XRateLimitLimit     *int
+	XRateLimitRemaining *int
+	XRateLimitReset     *int
+	XRequestId          string
+}
+
+type PubliccustomnodesGetNodeSecretV1Response struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *NodeSecret
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *PubliccustomnodesGetNodeSecretV1Response200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r PubliccustomnodesGetNodeSecretV1Response) GetJSON200() *NodeSecret {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r PubliccustomnodesGetNodeSecretV1Response) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PubliccustomnodesGetNodeSecretV1Response) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PubliccustomnodesGetNodeSecretV1Response) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PubliccustomnodesGetNodeSecretV1Response) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// PubliccustomnodesRotateNodeSecretV1Response201Headers the declared response headers of an HTTP 201 response for PubliccustomnodesRotateNodeSecretV1
+type PubliccustomnodesRotateNodeSecretV1Response201Headers struct {
+	IdempotentReplayed  *string
+	XRateLimitLimit     *int
+	XRateLimitRemaining *int
+	XRateLimitReset     *int
+	XRequestId          string
+}
+
+type PubliccustomnodesRotateNodeSecretV1Response struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *NodeSecret
+	// Headers201 the parsed response headers for an HTTP 201 response
+	Headers201 *PubliccustomnodesRotateNodeSecretV1Response201Headers
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r PubliccustomnodesRotateNodeSecretV1Response) GetJSON201() *NodeSecret {
+	return r.JSON201
+}
+
+// GetBody returns the raw response body bytes
+func (r PubliccustomnodesRotateNodeSecretV1Response) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PubliccustomnodesRotateNodeSecretV1Response) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PubliccustomnodesRotateNodeSecretV1Response) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PubliccustomnodesRotateNodeSecretV1Response) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // PubliccustomnodesDeleteCustomNodeV1Response204Headers the declared response headers of an HTTP 204 response for PubliccustomnodesDeleteCustomNodeV1
 type PubliccustomnodesDeleteCustomNodeV1Response204Headers struct {
 	XRateLimitLimit     *int
@@ -11730,6 +15285,58 @@ func (r PubliccustomnodesUpdateCustomNodeV1Response) ContentType() string {
 	return ""
 }
 
+// PubliccustomnodesCheckCustomNodeV1Response200Headers the declared response headers of an HTTP 200 response for PubliccustomnodesCheckCustomNodeV1
+type PubliccustomnodesCheckCustomNodeV1Response200Headers struct {
+	IdempotentReplayed  *string
+	XRateLimitLimit     *int
+	XRateLimitRemaining *int
+	XRateLimitReset     *int
+	XRequestId          string
+}
+
+type PubliccustomnodesCheckCustomNodeV1Response struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *NodeHealth
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *PubliccustomnodesCheckCustomNodeV1Response200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r PubliccustomnodesCheckCustomNodeV1Response) GetJSON200() *NodeHealth {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r PubliccustomnodesCheckCustomNodeV1Response) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PubliccustomnodesCheckCustomNodeV1Response) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PubliccustomnodesCheckCustomNodeV1Response) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PubliccustomnodesCheckCustomNodeV1Response) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // PublicwebhooksGetDeliveryV1Response200Headers the declared response headers of an HTTP 200 response for PublicwebhooksGetDeliveryV1
 type PublicwebhooksGetDeliveryV1Response200Headers struct {
 	XRateLimitLimit     *int
@@ -11827,6 +15434,267 @@ func (r PublicwebhooksRedeliverV1Response) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r PublicwebhooksRedeliverV1Response) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// PublicrunsListRunsV1Response200Headers the declared response headers of an HTTP 200 response for PublicrunsListRunsV1
+type PublicrunsListRunsV1Response200Headers struct {
+	XRateLimitLimit     *int
+	XRateLimitRemaining *int
+	XRateLimitReset     *int
+	XRequestId          string
+}
+
+type PublicrunsListRunsV1Response struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *RunPage
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *PublicrunsListRunsV1Response200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r PublicrunsListRunsV1Response) GetJSON200() *RunPage {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r PublicrunsListRunsV1Response) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PublicrunsListRunsV1Response) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PublicrunsListRunsV1Response) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PublicrunsListRunsV1Response) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// PublicrunsGetRunV1Response200Headers the declared response headers of an HTTP 200 response for PublicrunsGetRunV1
+type PublicrunsGetRunV1Response200Headers struct {
+	XRateLimitLimit     *int
+	XRateLimitRemaining *int
+	XRateLimitReset     *int
+	XRequestId          string
+}
+
+type PublicrunsGetRunV1Response struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Run
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *PublicrunsGetRunV1Response200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r PublicrunsGetRunV1Response) GetJSON200() *Run {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r PublicrunsGetRunV1Response) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PublicrunsGetRunV1Response) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PublicrunsGetRunV1Response) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PublicrunsGetRunV1Response) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// PublicrunsCancelRunV1Response200Headers the declared response headers of an HTTP 200 response for PublicrunsCancelRunV1
+type PublicrunsCancelRunV1Response200Headers struct {
+	IdempotentReplayed  *string
+	XRateLimitLimit     *int
+	XRateLimitRemaining *int
+	XRateLimitReset     *int
+	XRequestId          string
+}
+
+type PublicrunsCancelRunV1Response struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Run
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *PublicrunsCancelRunV1Response200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r PublicrunsCancelRunV1Response) GetJSON200() *Run {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r PublicrunsCancelRunV1Response) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PublicrunsCancelRunV1Response) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PublicrunsCancelRunV1Response) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PublicrunsCancelRunV1Response) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// PublicrunsRetryRunV1Response200Headers the declared response headers of an HTTP 200 response for PublicrunsRetryRunV1
+type PublicrunsRetryRunV1Response200Headers struct {
+	IdempotentReplayed  *string
+	XRateLimitLimit     *int
+	XRateLimitRemaining *int
+	XRateLimitReset     *int
+	XRequestId          string
+}
+
+type PublicrunsRetryRunV1Response struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Run
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *PublicrunsRetryRunV1Response200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r PublicrunsRetryRunV1Response) GetJSON200() *Run {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r PublicrunsRetryRunV1Response) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PublicrunsRetryRunV1Response) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PublicrunsRetryRunV1Response) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PublicrunsRetryRunV1Response) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// PublicrunsStreamRunV1Response200Headers the declared response headers of an HTTP 200 response for PublicrunsStreamRunV1
+type PublicrunsStreamRunV1Response200Headers struct {
+	XAccelBuffering     *string
+	XRateLimitLimit     *int
+	XRateLimitRemaining *int
+	XRateLimitReset     *int
+	XRequestId          string
+}
+
+// PublicrunsStreamRunV1Response204Headers the declared response headers of an HTTP 204 response for PublicrunsStreamRunV1
+type PublicrunsStreamRunV1Response204Headers struct {
+	XRateLimitLimit     *int
+	XRateLimitRemaining *int
+	XRateLimitReset     *int
+	XRequestId          string
+}
+
+type PublicrunsStreamRunV1Response struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *PublicrunsStreamRunV1Response200Headers
+	// Headers204 the parsed response headers for an HTTP 204 response
+	Headers204 *PublicrunsStreamRunV1Response204Headers
+}
+
+// GetBody returns the raw response body bytes
+func (r PublicrunsStreamRunV1Response) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PublicrunsStreamRunV1Response) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PublicrunsStreamRunV1Response) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PublicrunsStreamRunV1Response) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -12394,6 +16262,58 @@ func (r PublictriggersCreateTriggerV1Response) ContentType() string {
 	return ""
 }
 
+// PublictriggersIngestEventV1Response200Headers the declared response headers of an HTTP 200 response for PublictriggersIngestEventV1
+type PublictriggersIngestEventV1Response200Headers struct {
+	IdempotentReplayed  *string
+	XRateLimitLimit     *int
+	XRateLimitRemaining *int
+	XRateLimitReset     *int
+	XRequestId          string
+}
+
+type PublictriggersIngestEventV1Response struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *IngestedEvent
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *PublictriggersIngestEventV1Response200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r PublictriggersIngestEventV1Response) GetJSON200() *IngestedEvent {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r PublictriggersIngestEventV1Response) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PublictriggersIngestEventV1Response) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PublictriggersIngestEventV1Response) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PublictriggersIngestEventV1Response) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // PublictriggersPreviewScheduleV1Response200Headers the declared response headers of an HTTP 200 response for PublictriggersPreviewScheduleV1
 type PublictriggersPreviewScheduleV1Response200Headers struct {
 	IdempotentReplayed  *string
@@ -12440,6 +16360,103 @@ func (r PublictriggersPreviewScheduleV1Response) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r PublictriggersPreviewScheduleV1Response) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// PublictriggersResumeRunV1Response204Headers the declared response headers of an HTTP 204 response for PublictriggersResumeRunV1
+type PublictriggersResumeRunV1Response204Headers struct {
+	IdempotentReplayed  *string
+	XRateLimitLimit     *int
+	XRateLimitRemaining *int
+	XRateLimitReset     *int
+	XRequestId          string
+}
+
+type PublictriggersResumeRunV1Response struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// Headers204 the parsed response headers for an HTTP 204 response
+	Headers204 *PublictriggersResumeRunV1Response204Headers
+}
+
+// GetBody returns the raw response body bytes
+func (r PublictriggersResumeRunV1Response) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PublictriggersResumeRunV1Response) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PublictriggersResumeRunV1Response) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PublictriggersResumeRunV1Response) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// PublictriggersFireByEventV1Response200Headers the declared response headers of an HTTP 200 response for PublictriggersFireByEventV1
+type PublictriggersFireByEventV1Response200Headers struct {
+	IdempotentReplayed  *string
+	XRateLimitLimit     *int
+	XRateLimitRemaining *int
+	XRateLimitReset     *int
+	XRequestId          string
+}
+
+type PublictriggersFireByEventV1Response struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *FiredTriggers
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *PublictriggersFireByEventV1Response200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r PublictriggersFireByEventV1Response) GetJSON200() *FiredTriggers {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r PublictriggersFireByEventV1Response) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PublictriggersFireByEventV1Response) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PublictriggersFireByEventV1Response) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PublictriggersFireByEventV1Response) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -12741,6 +16758,58 @@ func (r PublictriggersPreviewTriggerV1Response) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r PublictriggersPreviewTriggerV1Response) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// PublictriggersCallTriggerV1Response200Headers the declared response headers of an HTTP 200 response for PublictriggersCallTriggerV1
+type PublictriggersCallTriggerV1Response200Headers struct {
+	IdempotentReplayed  *string
+	XRateLimitLimit     *int
+	XRateLimitRemaining *int
+	XRateLimitReset     *int
+	XRequestId          string
+}
+
+type PublictriggersCallTriggerV1Response struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *FiredRun
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *PublictriggersCallTriggerV1Response200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r PublictriggersCallTriggerV1Response) GetJSON200() *FiredRun {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r PublictriggersCallTriggerV1Response) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PublictriggersCallTriggerV1Response) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PublictriggersCallTriggerV1Response) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PublictriggersCallTriggerV1Response) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -13460,6 +17529,58 @@ func (r PublicworkflowversionsPublishWorkflowVersionV1Response) ContentType() st
 	return ""
 }
 
+// PublicrunsSimulateVersionV1Response200Headers the declared response headers of an HTTP 200 response for PublicrunsSimulateVersionV1
+type PublicrunsSimulateVersionV1Response200Headers struct {
+	IdempotentReplayed  *string
+	XRateLimitLimit     *int
+	XRateLimitRemaining *int
+	XRateLimitReset     *int
+	XRequestId          string
+}
+
+type PublicrunsSimulateVersionV1Response struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Simulation
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *PublicrunsSimulateVersionV1Response200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r PublicrunsSimulateVersionV1Response) GetJSON200() *Simulation {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r PublicrunsSimulateVersionV1Response) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PublicrunsSimulateVersionV1Response) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PublicrunsSimulateVersionV1Response) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PublicrunsSimulateVersionV1Response) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // PublicworkflowversionsValidateWorkflowVersionV1Response200Headers the declared response headers of an HTTP 200 response for PublicworkflowversionsValidateWorkflowVersionV1
 type PublicworkflowversionsValidateWorkflowVersionV1Response200Headers struct {
 	IdempotentReplayed  *string
@@ -13816,6 +17937,58 @@ func (r PublicworkflowsUpdateWorkflowV1Response) ContentType() string {
 	return ""
 }
 
+// PublicrunsStartRunV1Response201Headers the declared response headers of an HTTP 201 response for PublicrunsStartRunV1
+type PublicrunsStartRunV1Response201Headers struct {
+	IdempotentReplayed  *string
+	XRateLimitLimit     *int
+	XRateLimitRemaining *int
+	XRateLimitReset     *int
+	XRequestId          string
+}
+
+type PublicrunsStartRunV1Response struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *Run
+	// Headers201 the parsed response headers for an HTTP 201 response
+	Headers201 *PublicrunsStartRunV1Response201Headers
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r PublicrunsStartRunV1Response) GetJSON201() *Run {
+	return r.JSON201
+}
+
+// GetBody returns the raw response body bytes
+func (r PublicrunsStartRunV1Response) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PublicrunsStartRunV1Response) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PublicrunsStartRunV1Response) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PublicrunsStartRunV1Response) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // PublicworkflowsToggleWorkflowStatusV1Response200Headers the declared response headers of an HTTP 200 response for PublicworkflowsToggleWorkflowStatusV1
 type PublicworkflowsToggleWorkflowStatusV1Response200Headers struct {
 	ETag                *string
@@ -14059,6 +18232,10 @@ func (c *ClientWithResponses) PubliccustomnodesListCustomNodesV1WithResponse(ctx
 //
 // Defines a node type of the tenant's own. A type and version never change what they stand for. A built-in type's name is refused.
 //
+// Calls of custom nodes are always signed, so the tenant's first custom node makes the node secret, which stands in this answer as
+// `nodeSecret` and nowhere else. Once the node is defined, its endpoint, or the tenant's, is sent a heartbeat: for at most 5 seconds, and
+// whatever comes of it, which `health` tells, the node stands.
+//
 // **Key:** secret.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -14075,6 +18252,10 @@ func (c *ClientWithResponses) PubliccustomnodesCreateCustomNodeV1WithBodyWithRes
 // PubliccustomnodesCreateCustomNodeV1WithResponse Create a custom node
 //
 // Defines a node type of the tenant's own. A type and version never change what they stand for. A built-in type's name is refused.
+//
+// Calls of custom nodes are always signed, so the tenant's first custom node makes the node secret, which stands in this answer as
+// `nodeSecret` and nowhere else. Once the node is defined, its endpoint, or the tenant's, is sent a heartbeat: for at most 5 seconds, and
+// whatever comes of it, which `health` tells, the node stands.
 //
 // **Key:** secret.
 //
@@ -14108,6 +18289,62 @@ func (c *ClientWithResponses) PubliccustomnodesGetRegistryV1WithResponse(ctx con
 		return nil, err
 	}
 	return ParsePubliccustomnodesGetRegistryV1Response(rsp)
+}
+
+// PubliccustomnodesGetNodeSecretV1WithResponse Retrieve what is known of the node secret
+//
+// Says when the secret that signs the calls of custom nodes was made, and which secrets before it sign beside it until when; never the
+// secret itself. There is none until the first custom node or the first rotation.
+//
+// **Key:** secret.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/gateway/custom-nodes/secret (the `PubliccustomnodesGetNodeSecretV1` operationId).
+func (c *ClientWithResponses) PubliccustomnodesGetNodeSecretV1WithResponse(ctx context.Context, params *PubliccustomnodesGetNodeSecretV1Params, reqEditors ...RequestEditorFn) (*PubliccustomnodesGetNodeSecretV1Response, error) {
+	rsp, err := c.PubliccustomnodesGetNodeSecretV1(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePubliccustomnodesGetNodeSecretV1Response(rsp)
+}
+
+// PubliccustomnodesRotateNodeSecretV1WithBodyWithResponse Rotate the node secret
+//
+// Makes a new secret, which is in this answer and nowhere else. The one before it signs beside it until the grace ends, so that a
+// receiver that knows either of them accepts every call: `webhook-signature` then holds several signatures separated by spaces, and
+// `X-CNP-Signature` several separated by commas. With a grace of 0 only the new one signs, at once.
+//
+// **Key:** secret.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/gateway/custom-nodes/secret/rotate (the `PubliccustomnodesRotateNodeSecretV1` operationId).
+func (c *ClientWithResponses) PubliccustomnodesRotateNodeSecretV1WithBodyWithResponse(ctx context.Context, params *PubliccustomnodesRotateNodeSecretV1Params, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PubliccustomnodesRotateNodeSecretV1Response, error) {
+	rsp, err := c.PubliccustomnodesRotateNodeSecretV1WithBody(ctx, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePubliccustomnodesRotateNodeSecretV1Response(rsp)
+}
+
+// PubliccustomnodesRotateNodeSecretV1WithResponse Rotate the node secret
+//
+// Makes a new secret, which is in this answer and nowhere else. The one before it signs beside it until the grace ends, so that a
+// receiver that knows either of them accepts every call: `webhook-signature` then holds several signatures separated by spaces, and
+// `X-CNP-Signature` several separated by commas. With a grace of 0 only the new one signs, at once.
+//
+// **Key:** secret.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/gateway/custom-nodes/secret/rotate (the `PubliccustomnodesRotateNodeSecretV1` operationId).
+func (c *ClientWithResponses) PubliccustomnodesRotateNodeSecretV1WithResponse(ctx context.Context, params *PubliccustomnodesRotateNodeSecretV1Params, body PubliccustomnodesRotateNodeSecretV1JSONRequestBody, reqEditors ...RequestEditorFn) (*PubliccustomnodesRotateNodeSecretV1Response, error) {
+	rsp, err := c.PubliccustomnodesRotateNodeSecretV1(ctx, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePubliccustomnodesRotateNodeSecretV1Response(rsp)
 }
 
 // PubliccustomnodesDeleteCustomNodeV1WithResponse Delete a custom node
@@ -14147,6 +18384,7 @@ func (c *ClientWithResponses) PubliccustomnodesGetCustomNodeV1WithResponse(ctx c
 // PubliccustomnodesUpdateCustomNodeV1WithBodyWithResponse Update a custom node
 //
 // Changes the members that are sent and leaves the others. A schema, or `canPause`, changes only together with a higher `version`.
+// Another `endpoint` is sent a heartbeat, as when the node was created.
 //
 // **Key:** secret.
 //
@@ -14164,6 +18402,7 @@ func (c *ClientWithResponses) PubliccustomnodesUpdateCustomNodeV1WithBodyWithRes
 // PubliccustomnodesUpdateCustomNodeV1WithResponse Update a custom node
 //
 // Changes the members that are sent and leaves the others. A schema, or `canPause`, changes only together with a higher `version`.
+// Another `endpoint` is sent a heartbeat, as when the node was created.
 //
 // **Key:** secret.
 //
@@ -14176,6 +18415,25 @@ func (c *ClientWithResponses) PubliccustomnodesUpdateCustomNodeV1WithResponse(ct
 		return nil, err
 	}
 	return ParsePubliccustomnodesUpdateCustomNodeV1Response(rsp)
+}
+
+// PubliccustomnodesCheckCustomNodeV1WithResponse Check the endpoint of a custom node
+//
+// Sends a heartbeat, `{"type": "heartbeat", "tenantId", "timestamp"}`, signed as every call is, to the endpoint of the node, or to the
+// tenant's where the node has none, and answers with what it found. An endpoint is healthy when it answers 2xx within 5 seconds and does
+// not say `{"success": false}`. The node shows the same from then on. The request has no body.
+//
+// **Key:** secret.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/gateway/custom-nodes/{id}/check (the `PubliccustomnodesCheckCustomNodeV1` operationId).
+func (c *ClientWithResponses) PubliccustomnodesCheckCustomNodeV1WithResponse(ctx context.Context, id CustomNodeId, params *PubliccustomnodesCheckCustomNodeV1Params, reqEditors ...RequestEditorFn) (*PubliccustomnodesCheckCustomNodeV1Response, error) {
+	rsp, err := c.PubliccustomnodesCheckCustomNodeV1(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePubliccustomnodesCheckCustomNodeV1Response(rsp)
 }
 
 // PublicwebhooksGetDeliveryV1WithResponse Retrieve a delivery
@@ -14213,6 +18471,122 @@ func (c *ClientWithResponses) PublicwebhooksRedeliverV1WithResponse(ctx context.
 	return ParsePublicwebhooksRedeliverV1Response(rsp)
 }
 
+// PublicrunsListRunsV1WithResponse List runs
+//
+// Returns a page of the tenant's runs, the newest first unless asked otherwise, with their exact number. A filter that names an identifier
+// that does not exist takes none. Finished runs are kept for 30 days, or as long as the tenant's settings say.
+//
+// **Key:** secret.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/gateway/runs (the `PublicrunsListRunsV1` operationId).
+func (c *ClientWithResponses) PublicrunsListRunsV1WithResponse(ctx context.Context, params *PublicrunsListRunsV1Params, reqEditors ...RequestEditorFn) (*PublicrunsListRunsV1Response, error) {
+	rsp, err := c.PublicrunsListRunsV1(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePublicrunsListRunsV1Response(rsp)
+}
+
+// PublicrunsGetRunV1WithResponse Retrieve a run
+//
+// Returns a run with its context, what became of each node, and the resume tokens of nodes that wait for one.
+//
+// **Key:** secret.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/gateway/runs/{id} (the `PublicrunsGetRunV1` operationId).
+func (c *ClientWithResponses) PublicrunsGetRunV1WithResponse(ctx context.Context, id RunId, params *PublicrunsGetRunV1Params, reqEditors ...RequestEditorFn) (*PublicrunsGetRunV1Response, error) {
+	rsp, err := c.PublicrunsGetRunV1(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePublicrunsGetRunV1Response(rsp)
+}
+
+// PublicrunsCancelRunV1WithBodyWithResponse Cancel a run
+//
+// Ends a run that has not ended yet. What it is doing outside is interrupted, in whichever process that is; what has happened there is not
+// taken back.
+//
+// **Key:** secret.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/gateway/runs/{id}/cancel (the `PublicrunsCancelRunV1` operationId).
+func (c *ClientWithResponses) PublicrunsCancelRunV1WithBodyWithResponse(ctx context.Context, id RunId, params *PublicrunsCancelRunV1Params, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PublicrunsCancelRunV1Response, error) {
+	rsp, err := c.PublicrunsCancelRunV1WithBody(ctx, id, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePublicrunsCancelRunV1Response(rsp)
+}
+
+// PublicrunsCancelRunV1WithResponse Cancel a run
+//
+// Ends a run that has not ended yet. What it is doing outside is interrupted, in whichever process that is; what has happened there is not
+// taken back.
+//
+// **Key:** secret.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/gateway/runs/{id}/cancel (the `PublicrunsCancelRunV1` operationId).
+func (c *ClientWithResponses) PublicrunsCancelRunV1WithResponse(ctx context.Context, id RunId, params *PublicrunsCancelRunV1Params, body PublicrunsCancelRunV1JSONRequestBody, reqEditors ...RequestEditorFn) (*PublicrunsCancelRunV1Response, error) {
+	rsp, err := c.PublicrunsCancelRunV1(ctx, id, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePublicrunsCancelRunV1Response(rsp)
+}
+
+// PublicrunsRetryRunV1WithResponse Retry a run
+//
+// Continues a failed run at the node that failed, with as many attempts and as much time as at first. Nodes that have completed are not
+// executed again. The request has no body.
+//
+// **Key:** secret.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/gateway/runs/{id}/retry (the `PublicrunsRetryRunV1` operationId).
+func (c *ClientWithResponses) PublicrunsRetryRunV1WithResponse(ctx context.Context, id RunId, params *PublicrunsRetryRunV1Params, reqEditors ...RequestEditorFn) (*PublicrunsRetryRunV1Response, error) {
+	rsp, err := c.PublicrunsRetryRunV1(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePublicrunsRetryRunV1Response(rsp)
+}
+
+// PublicrunsStreamRunV1WithResponse Follow a run
+//
+// Returns the run's history as [server-sent events](https://html.spec.whatwg.org/multipage/server-sent-events.html), and goes on with every
+// entry as it is recorded, until the run has ended with `run.completed`, `run.failed` or `run.cancelled`. Each event has the entry's `seq` as
+// its `id`, its `type` as its `event`, and the entry (`HistoryEntry`) as its `data`, in one line. A comment, which is a line that begins
+// with a colon, comes every 15 seconds in which nothing happens.
+//
+// The last event is `end`, with the run's `status`. A stream that ends without it was cut off, as when the gateway is replaced, or the
+// client does not read for 30 seconds. Come back with the header `Last-Event-ID`, and it goes on behind that entry. When nothing is left to
+// tell, the answer is a `204`, at which clients that come back by themselves stay away. A failed run that is retried goes on behind its `end`.
+//
+// A stream may last for hours. It does not count as a simultaneous request; a tenant may have as many open streams besides, in each process
+// of the gateway.
+//
+// **Key:** secret.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/gateway/runs/{id}/stream (the `PublicrunsStreamRunV1` operationId).
+func (c *ClientWithResponses) PublicrunsStreamRunV1WithResponse(ctx context.Context, id RunId, params *PublicrunsStreamRunV1Params, reqEditors ...RequestEditorFn) (*PublicrunsStreamRunV1Response, error) {
+	rsp, err := c.PublicrunsStreamRunV1(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePublicrunsStreamRunV1Response(rsp)
+}
+
 // PublicsettingsGetSettingsV1WithResponse Retrieve the settings
 //
 // Returns the tenant's settings.
@@ -14232,7 +18606,8 @@ func (c *ClientWithResponses) PublicsettingsGetSettingsV1WithResponse(ctx contex
 
 // PublicsettingsUpdateSettingsV1WithBodyWithResponse Update the settings
 //
-// Changes the members that are sent and leaves the others. The limits are the operator's.
+// Changes the members that are sent and leaves the others. The limits are the operator's. When `customNodeEndpoint` is sent, the endpoint is
+// sent a heartbeat on behalf of the custom nodes without one of their own, which then show its `health`.
 //
 // **Key:** secret.
 //
@@ -14249,7 +18624,8 @@ func (c *ClientWithResponses) PublicsettingsUpdateSettingsV1WithBodyWithResponse
 
 // PublicsettingsUpdateSettingsV1WithResponse Update the settings
 //
-// Changes the members that are sent and leaves the others. The limits are the operator's.
+// Changes the members that are sent and leaves the others. The limits are the operator's. When `customNodeEndpoint` is sent, the endpoint is
+// sent a heartbeat on behalf of the custom nodes without one of their own, which then show its `health`.
 //
 // **Key:** secret.
 //
@@ -14472,6 +18848,44 @@ func (c *ClientWithResponses) PublictriggersCreateTriggerV1WithResponse(ctx cont
 	return ParsePublictriggersCreateTriggerV1Response(rsp)
 }
 
+// PublictriggersIngestEventV1WithBodyWithResponse Bring an event
+//
+// Resumes the paused runs about the entity that wait for this event, or for any input: the one that was created first, or all of them with
+// `resumeOptions.resumeAll`. Where it resumes none, it fires triggers as `/v1/gateway/triggers/webhook/by-event` does. `skipped` tells which
+// runs it did not resume, and why. An entity that the call does not name has no paused runs.
+//
+// **Key:** secret.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/gateway/triggers/ingest (the `PublictriggersIngestEventV1` operationId).
+func (c *ClientWithResponses) PublictriggersIngestEventV1WithBodyWithResponse(ctx context.Context, params *PublictriggersIngestEventV1Params, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PublictriggersIngestEventV1Response, error) {
+	rsp, err := c.PublictriggersIngestEventV1WithBody(ctx, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePublictriggersIngestEventV1Response(rsp)
+}
+
+// PublictriggersIngestEventV1WithResponse Bring an event
+//
+// Resumes the paused runs about the entity that wait for this event, or for any input: the one that was created first, or all of them with
+// `resumeOptions.resumeAll`. Where it resumes none, it fires triggers as `/v1/gateway/triggers/webhook/by-event` does. `skipped` tells which
+// runs it did not resume, and why. An entity that the call does not name has no paused runs.
+//
+// **Key:** secret.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/gateway/triggers/ingest (the `PublictriggersIngestEventV1` operationId).
+func (c *ClientWithResponses) PublictriggersIngestEventV1WithResponse(ctx context.Context, params *PublictriggersIngestEventV1Params, body PublictriggersIngestEventV1JSONRequestBody, reqEditors ...RequestEditorFn) (*PublictriggersIngestEventV1Response, error) {
+	rsp, err := c.PublictriggersIngestEventV1(ctx, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePublictriggersIngestEventV1Response(rsp)
+}
+
 // PublictriggersPreviewScheduleV1WithBodyWithResponse Preview a schedule
 //
 // Lists when a trigger with this configuration would fire next if it were activated now, and explains each time that a change of
@@ -14506,6 +18920,82 @@ func (c *ClientWithResponses) PublictriggersPreviewScheduleV1WithResponse(ctx co
 		return nil, err
 	}
 	return ParsePublictriggersPreviewScheduleV1Response(rsp)
+}
+
+// PublictriggersResumeRunV1WithBodyWithResponse Resume a run
+//
+// Continues a paused run with the token of the node that waits. The token is in the event `run.paused` and on the run, and works once. An
+// `input` node checks the `input` against what it asks for; one that does not fit is a `400`, and the node goes on waiting. A run that does
+// not exist and a token that is wrong get the same `404`.
+//
+// **Key:** secret.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/gateway/triggers/resume (the `PublictriggersResumeRunV1` operationId).
+func (c *ClientWithResponses) PublictriggersResumeRunV1WithBodyWithResponse(ctx context.Context, params *PublictriggersResumeRunV1Params, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PublictriggersResumeRunV1Response, error) {
+	rsp, err := c.PublictriggersResumeRunV1WithBody(ctx, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePublictriggersResumeRunV1Response(rsp)
+}
+
+// PublictriggersResumeRunV1WithResponse Resume a run
+//
+// Continues a paused run with the token of the node that waits. The token is in the event `run.paused` and on the run, and works once. An
+// `input` node checks the `input` against what it asks for; one that does not fit is a `400`, and the node goes on waiting. A run that does
+// not exist and a token that is wrong get the same `404`.
+//
+// **Key:** secret.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/gateway/triggers/resume (the `PublictriggersResumeRunV1` operationId).
+func (c *ClientWithResponses) PublictriggersResumeRunV1WithResponse(ctx context.Context, params *PublictriggersResumeRunV1Params, body PublictriggersResumeRunV1JSONRequestBody, reqEditors ...RequestEditorFn) (*PublictriggersResumeRunV1Response, error) {
+	rsp, err := c.PublictriggersResumeRunV1(ctx, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePublictriggersResumeRunV1Response(rsp)
+}
+
+// PublictriggersFireByEventV1WithBodyWithResponse Fire triggers by event
+//
+// Starts a run of each trigger of type `webhook` that can fire and whose `config.webhookConfig.event` is this event, in the order in which
+// they were created; with a `subTenantId` only of those of that sub-tenant. When none waits for the event, `total` is 0. A trigger above
+// its own rate limit is left out. At most 10000 triggers fire at once.
+//
+// **Key:** secret.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/gateway/triggers/webhook/by-event (the `PublictriggersFireByEventV1` operationId).
+func (c *ClientWithResponses) PublictriggersFireByEventV1WithBodyWithResponse(ctx context.Context, params *PublictriggersFireByEventV1Params, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PublictriggersFireByEventV1Response, error) {
+	rsp, err := c.PublictriggersFireByEventV1WithBody(ctx, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePublictriggersFireByEventV1Response(rsp)
+}
+
+// PublictriggersFireByEventV1WithResponse Fire triggers by event
+//
+// Starts a run of each trigger of type `webhook` that can fire and whose `config.webhookConfig.event` is this event, in the order in which
+// they were created; with a `subTenantId` only of those of that sub-tenant. When none waits for the event, `total` is 0. A trigger above
+// its own rate limit is left out. At most 10000 triggers fire at once.
+//
+// **Key:** secret.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/gateway/triggers/webhook/by-event (the `PublictriggersFireByEventV1` operationId).
+func (c *ClientWithResponses) PublictriggersFireByEventV1WithResponse(ctx context.Context, params *PublictriggersFireByEventV1Params, body PublictriggersFireByEventV1JSONRequestBody, reqEditors ...RequestEditorFn) (*PublictriggersFireByEventV1Response, error) {
+	rsp, err := c.PublictriggersFireByEventV1(ctx, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePublictriggersFireByEventV1Response(rsp)
 }
 
 // PublictriggersListTriggersOfVersionV1WithResponse List the triggers of a version
@@ -14628,6 +19118,50 @@ func (c *ClientWithResponses) PublictriggersPreviewTriggerV1WithResponse(ctx con
 		return nil, err
 	}
 	return ParsePublictriggersPreviewTriggerV1Response(rsp)
+}
+
+// PublictriggersCallTriggerV1WithBodyWithResponse Call a trigger
+//
+// Starts a run of the trigger's workflow version. The trigger is of type `webhook`; it, its workflow and its version are active. When the
+// answer is sent, the run is stored and will be executed, whatever happens.
+//
+// The same `dedupeKey` starts one run of a trigger in 24 hours: a later call with it gets the first one's `runId`. Without one the
+// idempotency key is taken, and without that either, each call starts a run. Above the trigger's `config.rateLimit` the answer is a `429`
+// with the code `trigger_rate_limit_exceeded`; calls that start no further run do not count.
+//
+// **Key:** secret.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/gateway/triggers/{id}/webhook (the `PublictriggersCallTriggerV1` operationId).
+func (c *ClientWithResponses) PublictriggersCallTriggerV1WithBodyWithResponse(ctx context.Context, id TriggerId, params *PublictriggersCallTriggerV1Params, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PublictriggersCallTriggerV1Response, error) {
+	rsp, err := c.PublictriggersCallTriggerV1WithBody(ctx, id, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePublictriggersCallTriggerV1Response(rsp)
+}
+
+// PublictriggersCallTriggerV1WithResponse Call a trigger
+//
+// Starts a run of the trigger's workflow version. The trigger is of type `webhook`; it, its workflow and its version are active. When the
+// answer is sent, the run is stored and will be executed, whatever happens.
+//
+// The same `dedupeKey` starts one run of a trigger in 24 hours: a later call with it gets the first one's `runId`. Without one the
+// idempotency key is taken, and without that either, each call starts a run. Above the trigger's `config.rateLimit` the answer is a `429`
+// with the code `trigger_rate_limit_exceeded`; calls that start no further run do not count.
+//
+// **Key:** secret.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/gateway/triggers/{id}/webhook (the `PublictriggersCallTriggerV1` operationId).
+func (c *ClientWithResponses) PublictriggersCallTriggerV1WithResponse(ctx context.Context, id TriggerId, params *PublictriggersCallTriggerV1Params, body PublictriggersCallTriggerV1JSONRequestBody, reqEditors ...RequestEditorFn) (*PublictriggersCallTriggerV1Response, error) {
+	rsp, err := c.PublictriggersCallTriggerV1(ctx, id, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePublictriggersCallTriggerV1Response(rsp)
 }
 
 // PublicwebhooksListWebhookEndpointsV1WithResponse List webhook endpoints
@@ -14864,7 +19398,7 @@ func (c *ClientWithResponses) PublicworkflowversionsCreateWorkflowVersionV1WithR
 
 // PublicworkflowversionsDeleteWorkflowVersionV1WithResponse Delete a workflow version
 //
-// Deletes a draft, or a version that is not the active one, with its triggers.
+// Deletes a draft, or a version that is not the active one and that no run executes any more, with its triggers.
 //
 // **Key:** secret.
 //
@@ -14949,6 +19483,48 @@ func (c *ClientWithResponses) PublicworkflowversionsPublishWorkflowVersionV1With
 		return nil, err
 	}
 	return ParsePublicworkflowversionsPublishWorkflowVersionV1Response(rsp)
+}
+
+// PublicrunsSimulateVersionV1WithBodyWithResponse Simulate a workflow version
+//
+// Runs a version, a draft too, on a virtual clock, with no effect outside, and keeps nothing of it. `answers` stand for what the world would
+// do: each is used once, in the order of the list for its node. Where time is all that the run waits for, it passes at once.
+//
+// The answer tells which nodes ran, with what, in which order; which calls they would have made outside, and which of those could happen
+// twice after a crash; and in `open` which nodes would need another answer to go on.
+//
+// **Key:** secret.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/gateway/workflow-versions/{id}/simulate (the `PublicrunsSimulateVersionV1` operationId).
+func (c *ClientWithResponses) PublicrunsSimulateVersionV1WithBodyWithResponse(ctx context.Context, id VersionId, params *PublicrunsSimulateVersionV1Params, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PublicrunsSimulateVersionV1Response, error) {
+	rsp, err := c.PublicrunsSimulateVersionV1WithBody(ctx, id, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePublicrunsSimulateVersionV1Response(rsp)
+}
+
+// PublicrunsSimulateVersionV1WithResponse Simulate a workflow version
+//
+// Runs a version, a draft too, on a virtual clock, with no effect outside, and keeps nothing of it. `answers` stand for what the world would
+// do: each is used once, in the order of the list for its node. Where time is all that the run waits for, it passes at once.
+//
+// The answer tells which nodes ran, with what, in which order; which calls they would have made outside, and which of those could happen
+// twice after a crash; and in `open` which nodes would need another answer to go on.
+//
+// **Key:** secret.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/gateway/workflow-versions/{id}/simulate (the `PublicrunsSimulateVersionV1` operationId).
+func (c *ClientWithResponses) PublicrunsSimulateVersionV1WithResponse(ctx context.Context, id VersionId, params *PublicrunsSimulateVersionV1Params, body PublicrunsSimulateVersionV1JSONRequestBody, reqEditors ...RequestEditorFn) (*PublicrunsSimulateVersionV1Response, error) {
+	rsp, err := c.PublicrunsSimulateVersionV1(ctx, id, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePublicrunsSimulateVersionV1Response(rsp)
 }
 
 // PublicworkflowversionsValidateWorkflowVersionV1WithResponse Validate a workflow version
@@ -15038,7 +19614,8 @@ func (c *ClientWithResponses) PublicworkflowsGetWorkflowVersionV1WithResponse(ct
 
 // PublicworkflowsDeleteWorkflowV1WithResponse Delete a workflow
 //
-// Deletes the workflow with its versions and their triggers, for good.
+// Deletes the workflow with its versions and their triggers, for good. Its runs that have not ended are cancelled; all of them can
+// still be read.
 //
 // **Key:** secret.
 //
@@ -15102,6 +19679,44 @@ func (c *ClientWithResponses) PublicworkflowsUpdateWorkflowV1WithResponse(ctx co
 		return nil, err
 	}
 	return ParsePublicworkflowsUpdateWorkflowV1Response(rsp)
+}
+
+// PublicrunsStartRunV1WithBodyWithResponse Start a run by hand
+//
+// Starts a run without a trigger, at the nodes that have no incoming edge, with the default retry policy and timeout. It executes the
+// workflow's active version, or the published one that is named. When the answer is sent, the run is stored and will be executed. A
+// `dedupeKey` is kept with the run and keeps nothing from being started: to repeat the request safely, send an idempotency key.
+//
+// **Key:** secret.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/gateway/workflows/{id}/runs (the `PublicrunsStartRunV1` operationId).
+func (c *ClientWithResponses) PublicrunsStartRunV1WithBodyWithResponse(ctx context.Context, id WorkflowId, params *PublicrunsStartRunV1Params, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PublicrunsStartRunV1Response, error) {
+	rsp, err := c.PublicrunsStartRunV1WithBody(ctx, id, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePublicrunsStartRunV1Response(rsp)
+}
+
+// PublicrunsStartRunV1WithResponse Start a run by hand
+//
+// Starts a run without a trigger, at the nodes that have no incoming edge, with the default retry policy and timeout. It executes the
+// workflow's active version, or the published one that is named. When the answer is sent, the run is stored and will be executed. A
+// `dedupeKey` is kept with the run and keeps nothing from being started: to repeat the request safely, send an idempotency key.
+//
+// **Key:** secret.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/gateway/workflows/{id}/runs (the `PublicrunsStartRunV1` operationId).
+func (c *ClientWithResponses) PublicrunsStartRunV1WithResponse(ctx context.Context, id WorkflowId, params *PublicrunsStartRunV1Params, body PublicrunsStartRunV1JSONRequestBody, reqEditors ...RequestEditorFn) (*PublicrunsStartRunV1Response, error) {
+	rsp, err := c.PublicrunsStartRunV1(ctx, id, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePublicrunsStartRunV1Response(rsp)
 }
 
 // PublicworkflowsToggleWorkflowStatusV1WithResponse Switch a workflow on or off
@@ -15629,6 +20244,133 @@ func ParsePubliccustomnodesGetRegistryV1Response(rsp *http.Response) (*Publiccus
 	return response, nil
 }
 
+// ParsePubliccustomnodesGetNodeSecretV1Response parses an HTTP response from a PubliccustomnodesGetNodeSecretV1WithResponse call
+func ParsePubliccustomnodesGetNodeSecretV1Response(rsp *http.Response) (*PubliccustomnodesGetNodeSecretV1Response, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PubliccustomnodesGetNodeSecretV1Response{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest NodeSecret
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers PubliccustomnodesGetNodeSecretV1Response200Headers
+		if values := rsp.Header.Values("X-RateLimit-Limit"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Limit", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitLimit = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Remaining"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Remaining", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitRemaining = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Reset"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Reset", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitReset = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParsePubliccustomnodesRotateNodeSecretV1Response parses an HTTP response from a PubliccustomnodesRotateNodeSecretV1WithResponse call
+func ParsePubliccustomnodesRotateNodeSecretV1Response(rsp *http.Response) (*PubliccustomnodesRotateNodeSecretV1Response, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PubliccustomnodesRotateNodeSecretV1Response{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest NodeSecret
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 201:
+		var headers PubliccustomnodesRotateNodeSecretV1Response201Headers
+		if values := rsp.Header.Values("Idempotent-Replayed"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Idempotent-Replayed", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.IdempotentReplayed = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Limit"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Limit", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitLimit = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Remaining"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Remaining", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitRemaining = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Reset"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Reset", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitReset = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = value
+		}
+		response.Headers201 = &headers
+	}
+
+	return response, nil
+}
+
 // ParsePubliccustomnodesDeleteCustomNodeV1Response parses an HTTP response from a PubliccustomnodesDeleteCustomNodeV1WithResponse call
 func ParsePubliccustomnodesDeleteCustomNodeV1Response(rsp *http.Response) (*PubliccustomnodesDeleteCustomNodeV1Response, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -15799,6 +20541,73 @@ func ParsePubliccustomnodesUpdateCustomNodeV1Response(rsp *http.Response) (*Publ
 	return response, nil
 }
 
+// ParsePubliccustomnodesCheckCustomNodeV1Response parses an HTTP response from a PubliccustomnodesCheckCustomNodeV1WithResponse call
+func ParsePubliccustomnodesCheckCustomNodeV1Response(rsp *http.Response) (*PubliccustomnodesCheckCustomNodeV1Response, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PubliccustomnodesCheckCustomNodeV1Response{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest NodeHealth
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers PubliccustomnodesCheckCustomNodeV1Response200Headers
+		if values := rsp.Header.Values("Idempotent-Replayed"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Idempotent-Replayed", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.IdempotentReplayed = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Limit"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Limit", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitLimit = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Remaining"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Remaining", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitRemaining = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Reset"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Reset", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitReset = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
 // ParsePublicwebhooksGetDeliveryV1Response parses an HTTP response from a PublicwebhooksGetDeliveryV1WithResponse call
 func ParsePublicwebhooksGetDeliveryV1Response(rsp *http.Response) (*PublicwebhooksGetDeliveryV1Response, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -15921,6 +20730,348 @@ func ParsePublicwebhooksRedeliverV1Response(rsp *http.Response) (*Publicwebhooks
 			headers.XRequestId = value
 		}
 		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParsePublicrunsListRunsV1Response parses an HTTP response from a PublicrunsListRunsV1WithResponse call
+func ParsePublicrunsListRunsV1Response(rsp *http.Response) (*PublicrunsListRunsV1Response, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PublicrunsListRunsV1Response{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest RunPage
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers PublicrunsListRunsV1Response200Headers
+		if values := rsp.Header.Values("X-RateLimit-Limit"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Limit", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitLimit = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Remaining"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Remaining", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitRemaining = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Reset"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Reset", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitReset = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParsePublicrunsGetRunV1Response parses an HTTP response from a PublicrunsGetRunV1WithResponse call
+func ParsePublicrunsGetRunV1Response(rsp *http.Response) (*PublicrunsGetRunV1Response, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PublicrunsGetRunV1Response{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Run
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers PublicrunsGetRunV1Response200Headers
+		if values := rsp.Header.Values("X-RateLimit-Limit"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Limit", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitLimit = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Remaining"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Remaining", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitRemaining = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Reset"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Reset", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitReset = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParsePublicrunsCancelRunV1Response parses an HTTP response from a PublicrunsCancelRunV1WithResponse call
+func ParsePublicrunsCancelRunV1Response(rsp *http.Response) (*PublicrunsCancelRunV1Response, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PublicrunsCancelRunV1Response{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Run
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers PublicrunsCancelRunV1Response200Headers
+		if values := rsp.Header.Values("Idempotent-Replayed"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Idempotent-Replayed", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.IdempotentReplayed = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Limit"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Limit", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitLimit = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Remaining"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Remaining", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitRemaining = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Reset"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Reset", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitReset = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParsePublicrunsRetryRunV1Response parses an HTTP response from a PublicrunsRetryRunV1WithResponse call
+func ParsePublicrunsRetryRunV1Response(rsp *http.Response) (*PublicrunsRetryRunV1Response, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PublicrunsRetryRunV1Response{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Run
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers PublicrunsRetryRunV1Response200Headers
+		if values := rsp.Header.Values("Idempotent-Replayed"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Idempotent-Replayed", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.IdempotentReplayed = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Limit"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Limit", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitLimit = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Remaining"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Remaining", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitRemaining = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Reset"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Reset", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitReset = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParsePublicrunsStreamRunV1Response parses an HTTP response from a PublicrunsStreamRunV1WithResponse call
+func ParsePublicrunsStreamRunV1Response(rsp *http.Response) (*PublicrunsStreamRunV1Response, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PublicrunsStreamRunV1Response{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers PublicrunsStreamRunV1Response200Headers
+		if values := rsp.Header.Values("X-Accel-Buffering"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Accel-Buffering", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XAccelBuffering = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Limit"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Limit", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitLimit = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Remaining"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Remaining", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitRemaining = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Reset"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Reset", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitReset = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = value
+		}
+		response.Headers200 = &headers
+	case rsp.StatusCode == 204:
+		var headers PublicrunsStreamRunV1Response204Headers
+		if values := rsp.Header.Values("X-RateLimit-Limit"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Limit", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitLimit = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Remaining"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Remaining", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitRemaining = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Reset"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Reset", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitReset = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = value
+		}
+		response.Headers204 = &headers
 	}
 
 	return response, nil
@@ -16625,6 +21776,73 @@ func ParsePublictriggersCreateTriggerV1Response(rsp *http.Response) (*Publictrig
 	return response, nil
 }
 
+// ParsePublictriggersIngestEventV1Response parses an HTTP response from a PublictriggersIngestEventV1WithResponse call
+func ParsePublictriggersIngestEventV1Response(rsp *http.Response) (*PublictriggersIngestEventV1Response, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PublictriggersIngestEventV1Response{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest IngestedEvent
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers PublictriggersIngestEventV1Response200Headers
+		if values := rsp.Header.Values("Idempotent-Replayed"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Idempotent-Replayed", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.IdempotentReplayed = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Limit"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Limit", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitLimit = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Remaining"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Remaining", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitRemaining = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Reset"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Reset", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitReset = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
 // ParsePublictriggersPreviewScheduleV1Response parses an HTTP response from a PublictriggersPreviewScheduleV1WithResponse call
 func ParsePublictriggersPreviewScheduleV1Response(rsp *http.Response) (*PublictriggersPreviewScheduleV1Response, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -16651,6 +21869,130 @@ func ParsePublictriggersPreviewScheduleV1Response(rsp *http.Response) (*Publictr
 	switch {
 	case rsp.StatusCode == 200:
 		var headers PublictriggersPreviewScheduleV1Response200Headers
+		if values := rsp.Header.Values("Idempotent-Replayed"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Idempotent-Replayed", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.IdempotentReplayed = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Limit"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Limit", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitLimit = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Remaining"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Remaining", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitRemaining = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Reset"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Reset", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitReset = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParsePublictriggersResumeRunV1Response parses an HTTP response from a PublictriggersResumeRunV1WithResponse call
+func ParsePublictriggersResumeRunV1Response(rsp *http.Response) (*PublictriggersResumeRunV1Response, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PublictriggersResumeRunV1Response{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		var headers PublictriggersResumeRunV1Response204Headers
+		if values := rsp.Header.Values("Idempotent-Replayed"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Idempotent-Replayed", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.IdempotentReplayed = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Limit"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Limit", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitLimit = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Remaining"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Remaining", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitRemaining = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Reset"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Reset", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitReset = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = value
+		}
+		response.Headers204 = &headers
+	}
+
+	return response, nil
+}
+
+// ParsePublictriggersFireByEventV1Response parses an HTTP response from a PublictriggersFireByEventV1WithResponse call
+func ParsePublictriggersFireByEventV1Response(rsp *http.Response) (*PublictriggersFireByEventV1Response, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PublictriggersFireByEventV1Response{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest FiredTriggers
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers PublictriggersFireByEventV1Response200Headers
 		if values := rsp.Header.Values("Idempotent-Replayed"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "Idempotent-Replayed", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -17022,6 +22364,73 @@ func ParsePublictriggersPreviewTriggerV1Response(rsp *http.Response) (*Publictri
 	switch {
 	case rsp.StatusCode == 200:
 		var headers PublictriggersPreviewTriggerV1Response200Headers
+		if values := rsp.Header.Values("X-RateLimit-Limit"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Limit", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitLimit = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Remaining"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Remaining", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitRemaining = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Reset"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Reset", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitReset = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParsePublictriggersCallTriggerV1Response parses an HTTP response from a PublictriggersCallTriggerV1WithResponse call
+func ParsePublictriggersCallTriggerV1Response(rsp *http.Response) (*PublictriggersCallTriggerV1Response, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PublictriggersCallTriggerV1Response{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest FiredRun
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers PublictriggersCallTriggerV1Response200Headers
+		if values := rsp.Header.Values("Idempotent-Replayed"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Idempotent-Replayed", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.IdempotentReplayed = &value
+		}
 		if values := rsp.Header.Values("X-RateLimit-Limit"); len(values) > 0 {
 			var value int
 			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Limit", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
@@ -17967,6 +23376,73 @@ func ParsePublicworkflowversionsPublishWorkflowVersionV1Response(rsp *http.Respo
 	return response, nil
 }
 
+// ParsePublicrunsSimulateVersionV1Response parses an HTTP response from a PublicrunsSimulateVersionV1WithResponse call
+func ParsePublicrunsSimulateVersionV1Response(rsp *http.Response) (*PublicrunsSimulateVersionV1Response, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PublicrunsSimulateVersionV1Response{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Simulation
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers PublicrunsSimulateVersionV1Response200Headers
+		if values := rsp.Header.Values("Idempotent-Replayed"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Idempotent-Replayed", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.IdempotentReplayed = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Limit"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Limit", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitLimit = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Remaining"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Remaining", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitRemaining = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Reset"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Reset", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitReset = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
 // ParsePublicworkflowversionsValidateWorkflowVersionV1Response parses an HTTP response from a PublicworkflowversionsValidateWorkflowVersionV1WithResponse call
 func ParsePublicworkflowversionsValidateWorkflowVersionV1Response(rsp *http.Response) (*PublicworkflowversionsValidateWorkflowVersionV1Response, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -18414,6 +23890,73 @@ func ParsePublicworkflowsUpdateWorkflowV1Response(rsp *http.Response) (*Publicwo
 			headers.XRequestId = value
 		}
 		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParsePublicrunsStartRunV1Response parses an HTTP response from a PublicrunsStartRunV1WithResponse call
+func ParsePublicrunsStartRunV1Response(rsp *http.Response) (*PublicrunsStartRunV1Response, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PublicrunsStartRunV1Response{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest Run
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 201:
+		var headers PublicrunsStartRunV1Response201Headers
+		if values := rsp.Header.Values("Idempotent-Replayed"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Idempotent-Replayed", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.IdempotentReplayed = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Limit"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Limit", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitLimit = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Remaining"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Remaining", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitRemaining = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Reset"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Reset", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitReset = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = value
+		}
+		response.Headers201 = &headers
 	}
 
 	return response, nil

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -25,7 +27,9 @@ import (
 	"github.com/sluicehq/sluice/application/tenants"
 	"github.com/sluicehq/sluice/application/triggers"
 	"github.com/sluicehq/sluice/application/workflows"
+	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/ports/inbound"
+	"github.com/sluicehq/sluice/ports/outbound"
 )
 
 // serve runs the gateway and returns its address and a tenant's secret key.
@@ -40,11 +44,12 @@ func serve(t *testing.T) (baseURL, key string) {
 		t.Fatal(err)
 	}
 	clock, random, limiter := system.Clock{}, system.Random{}, memory.New(system.Clock{})
-	known := directory.New(store)
+	known, signals, compiler := directory.New(store), sqlstore.NewRunSignals(store), expression.Compiler{}
 	api, err := httpapi.New(httpapi.Ports{
 		Admission: admission.New(known, limiter, clock),
 		Triggers:  triggers.New(store, known, sqlstore.NewTriggerIntake(store), limiter, clock, random),
-		Workflows: workflows.New(store, runs.NewStarter(clock, random), sqlstore.NewRunSignals(store), clock, random), Versions: workflows.NewVersions(store, expression.Checker{}, clock, random),
+		Workflows: workflows.New(store, runs.NewStarter(clock, random), signals, clock, random), Versions: workflows.NewVersions(store, expression.Checker{}, clock, random),
+		Firing: runs.NewFiring(store, known, compiler, signals, limiter, clock, random, run.Key{1}), Runs: runs.NewRuns(store, known, compiler, signals, clock, random, run.Key{1}),
 	}, httpapi.Options{Log: zerolog.Nop(), MaxBody: 1 << 20, Now: clock.Now, NewID: random.ID, Ready: func(context.Context) error { return nil }})
 	if err != nil {
 		t.Fatal(err)
@@ -53,10 +58,21 @@ func serve(t *testing.T) (baseURL, key string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	worker := runs.NewWorker(store, nobody{}, directory.NewEndpoints(known, clock), compiler, known, signals, random, run.Key{1}, runs.WorkerOptions{Name: "test"})
+	ctx, stop := context.WithCancel(context.Background())
+	var working sync.WaitGroup
+	working.Go(func() { worker.Run(ctx, func(err error) { t.Error(err) }) })
+	t.Cleanup(func() {
+		stop()
+		working.Wait()
+	})
 	server := httptest.NewServer(contract.New(t).Handler(api))
 	t.Cleanup(server.Close)
 	return server.URL, made.Secret.Text.Reveal()
 }
+
+// nobody is outside.
+type nobody struct{ outbound.NodeRunner }
 
 func of[T any](v T) *T { return &v }
 
@@ -119,5 +135,53 @@ func TestAFailureSaysWhatIsWrong(t *testing.T) {
 	}
 	if _, err := client.Connect(baseURL, ""); err == nil {
 		t.Error("an empty key is accepted")
+	}
+}
+
+func TestARunFromItsCallToItsEnd(t *testing.T) {
+	baseURL, key := serve(t)
+	api, err := client.Connect(baseURL, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := t.Context()
+	wf, err := api.PublicworkflowsCreateWorkflowV1WithResponse(ctx, nil, client.CreateWorkflow{Name: "Orders"})
+	if err != nil || wf.JSON201 == nil {
+		t.Fatalf("%v, %s", err, wf.Body)
+	}
+	nodes := []client.NodeDraft{{
+		Id: "total", Type: of("transform"), Version: of("1.0.0"), Config: &map[string]any{"transformType": "expression", "expression": "payload.net * 2"},
+	}}
+	ver, err := api.PublicworkflowversionsCreateWorkflowVersionV1WithResponse(ctx, nil, client.CreateWorkflowVersion{WorkflowId: wf.JSON201.Id, Nodes: &nodes})
+	if err != nil || ver.JSON201 == nil {
+		t.Fatalf("%v, %s", err, ver.Body)
+	}
+	if published, err := api.PublicworkflowversionsPublishWorkflowVersionV1WithResponse(ctx, ver.JSON201.Id, nil); err != nil || published.JSON200 == nil {
+		t.Fatalf("%v, %s", err, published.Body)
+	}
+	trg, err := api.PublictriggersCreateTriggerV1WithResponse(ctx, nil, client.CreateTrigger{
+		WorkflowVersionId: ver.JSON201.Id, Name: "Paid", Type: client.TriggerTypeWebhook,
+	})
+	if err != nil || trg.JSON201 == nil {
+		t.Fatalf("%v, %s", err, trg.Body)
+	}
+	fired, err := api.PublictriggersCallTriggerV1WithResponse(ctx, trg.JSON201.Id, nil, client.CallTrigger{
+		EventData: map[string]any{"net": 21}, EntityId: of("order-1042"), DedupeKey: of("payment-77"),
+	})
+	if err != nil || fired.JSON200 == nil || fired.JSON200.DedupeKey != "payment-77" {
+		t.Fatalf("%v, %s", err, fired.Body)
+	}
+	stream, err := api.PublicrunsStreamRunV1WithResponse(ctx, fired.JSON200.RunId, nil)
+	if err != nil || !strings.HasSuffix(string(stream.Body), "event: end\ndata: {\"status\":\"completed\"}\n\n") {
+		t.Fatalf("%v, %s", err, stream.Body)
+	}
+	got, err := api.PublicrunsGetRunV1WithResponse(ctx, fired.JSON200.RunId, nil)
+	if err != nil || got.JSON200 == nil || got.JSON200.Context.Data["total"] != 42.0 || got.JSON200.Nodes[0].Output != 42.0 {
+		t.Fatalf("%v, %s", err, got.Body)
+	}
+	again, err := api.PublicrunsRetryRunV1WithResponse(ctx, fired.JSON200.RunId, nil)
+	var failure *client.RequestError
+	if err != nil || !errors.As(client.Failure(again.StatusCode(), again.Body), &failure) || failure.Body.Code != "run_not_failed" {
+		t.Fatalf("%v, %s", err, again.Body)
 	}
 }

@@ -1,48 +1,121 @@
 package redis
 
 import (
+	"cmp"
+	"crypto/tls"
 	"errors"
-	"time"
-
-	goredis "github.com/redis/go-redis/v9"
-	"github.com/redis/go-redis/v9/maintnotifications"
+	"net"
+	"net/url"
+	"runtime"
+	"strconv"
+	"strings"
 )
 
 // errAddress says what is right and not what was given: that holds a password, and
 // where it is not a URL nobody knows which part of it.
 var errAddress = errors.New("the address of Redis must be a URL: redis://user:password@host:6379/0, " +
-	"rediss:// for TLS, or unix:///path/of/the/socket?db=0 (special characters in the password as %XX)")
+	"rediss:// for TLS, or unix:///path/of/the/socket?db=0 (special characters in the password as %XX; " +
+	"further options are pool_size=1 to 10000 and, with TLS, skip_verify=true)")
 
-// connectTimeout bounds making a connection, which goes on after the request that
-// wanted it has given up: a TLS handshake may take longer than a request may wait.
-// How long a request waits is its context's business: the client's own timeouts are
-// measured with a clock that is up to 50 ms late.
-const connectTimeout = 5 * time.Second
+// Bounds of an address.
+const (
+	defaultHost = "localhost"
+	defaultPort = "6379" // https://www.iana.org/assignments/uri-schemes/prov/redis
+	maxDatabase = 1<<31 - 1
+	maxSize     = 10_000
+)
 
-// CheckAddress says whether an address is one that [New] takes. The error does not
-// show it.
-func CheckAddress(address string) error {
-	if _, err := goredis.ParseURL(address); err != nil {
-		return errAddress
-	}
-	return nil
+// endpoint is what an address says.
+type endpoint struct {
+	network, address string      // for a [net.Dialer]
+	tls              *tls.Config // nil: none
+	user, password   string      // both empty: the server wants none
+	database         int
+	size             int // most connections at the same time
 }
 
-// connect makes a client that talks to nobody yet.
-func connect(address string) (*goredis.Client, error) {
-	opts, err := goredis.ParseURL(address)
-	if err != nil {
-		return nil, errAddress
+// CheckAddress says whether an address is one that [New] takes: redis://, rediss:// or
+// unix://, in the first two with the number of the database as the path, and with the
+// options
+//
+//   - db, the number of the database, instead of the path;
+//   - pool_size, how many connections there may be at the same time: 10 for each
+//     processor by default;
+//   - skip_verify=true, with rediss:// only: any certificate is good enough.
+//
+// Any other option is an error, as are options that would do nothing. The error does
+// not show the address.
+func CheckAddress(address string) error {
+	_, err := parse(address)
+	return err
+}
+
+// parse reads an address. Its only error is errAddress.
+func parse(address string) (endpoint, error) {
+	u, err := url.Parse(address)
+	// A fragment is a password whose # is not %23, and what is then taken for the host
+	// is its beginning.
+	if err != nil || u.Opaque != "" || u.Fragment != "" {
+		return endpoint{}, errAddress
 	}
-	// A request that was counted must not be counted again.
-	opts.MaxRetries = -1
-	opts.DialTimeout, opts.DialerRetries = connectTimeout, 1
-	opts.ReadTimeout, opts.WriteTimeout, opts.PoolTimeout = connectTimeout, connectTimeout, connectTimeout
-	opts.ContextTimeoutEnabled = true
-	// Nothing of the newer protocol is used, and servers and proxies without it need no
-	// special care.
-	opts.Protocol, opts.DisableIdentity = 2, true
-	opts.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
-	opts.PipelinePoolSize = -1
-	return goredis.NewClient(opts), nil
+	e := endpoint{user: u.User.Username(), size: 10 * runtime.GOMAXPROCS(0)}
+	e.password, _ = u.User.Password()
+	ok := false
+	switch u.Scheme {
+	case "redis", "rediss":
+		ok = e.tcp(u)
+	case "unix":
+		e.network, e.address = "unix", u.Path
+		ok = u.Host == "" && strings.TrimSpace(u.Path) != ""
+	}
+	if !ok || !e.options(u.RawQuery) {
+		return endpoint{}, errAddress
+	}
+	return e, nil
+}
+
+// tcp reads the parts that only an address of a host has.
+func (e *endpoint) tcp(u *url.URL) (ok bool) {
+	host, port := cmp.Or(u.Hostname(), defaultHost), cmp.Or(u.Port(), defaultPort)
+	e.network, e.address = "tcp", net.JoinHostPort(host, port)
+	if u.Scheme == "rediss" {
+		e.tls = &tls.Config{ServerName: host, MinVersion: tls.VersionTLS12}
+	}
+	if e.database, ok = number(cmp.Or(strings.Trim(u.Path, "/"), "0"), 0, maxDatabase); !ok {
+		return false
+	}
+	_, ok = number(port, 1, 1<<16-1)
+	return ok
+}
+
+// options reads the query.
+func (e *endpoint) options(query string) (ok bool) {
+	given, err := url.ParseQuery(query)
+	if err != nil {
+		return false
+	}
+	for name, values := range given {
+		value := values[len(values)-1]
+		switch {
+		case name == "db":
+			e.database, ok = number(value, 0, maxDatabase)
+		case name == "pool_size":
+			e.size, ok = number(value, 1, maxSize)
+		case name == "skip_verify" && e.tls != nil:
+			e.tls.InsecureSkipVerify, err = strconv.ParseBool(value)
+			ok = err == nil
+		default:
+			ok = false
+		}
+		if !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// number reads decimal digits.
+func number(text string, least, most int) (n int, ok bool) {
+	n, err := strconv.Atoi(text)
+	return n, err == nil && least <= n && n <= most && text[0] != '+'
 }

@@ -3,6 +3,8 @@ package redis
 import (
 	"context"
 	"time"
+
+	redigo "github.com/gomodule/redigo/redis"
 )
 
 // keep does what no request waits for, one thing after another: so a lease is never
@@ -78,12 +80,13 @@ func (l *Limiter) ask(ctx context.Context, do func() error) bool {
 	return err == nil
 }
 
-// probe finds out whether Redis does again what requests need. The connection may take
-// its time, the answer may not.
+// probe finds out whether Redis does again what requests need. To connect and to answer
+// at all it may take its time; to count it may not.
 func (l *Limiter) probe(ctx context.Context) {
-	patient, cancel := context.WithTimeout(ctx, connectTimeout)
-	defer cancel()
-	err := l.client.Ping(patient).Err()
+	err := l.pool.use(ctx, connectTimeout, func(c redigo.Conn) error {
+		_, err := c.Do("PING")
+		return err
+	})
 	if err == nil {
 		_, err = l.admit(ctx, probeRequest)
 	}

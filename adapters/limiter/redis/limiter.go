@@ -10,13 +10,9 @@ package redis
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
-
-	goredis "github.com/redis/go-redis/v9"
-	"github.com/redis/go-redis/v9/logging"
 
 	"github.com/sluicehq/sluice/ports/outbound"
 )
@@ -71,7 +67,7 @@ func (o Options) complete() Options {
 
 // Limiter counts in Redis, and by its fallback while Redis is out.
 type Limiter struct {
-	client   *goredis.Client
+	pool     *pool
 	fallback outbound.Limiter
 	opts     Options
 	clock    outbound.Clock // nil: the server's
@@ -88,10 +84,6 @@ type Limiter struct {
 
 var _ outbound.Limiter = (*Limiter)(nil)
 
-// silence keeps the client library from writing to standard error; all it has to say
-// comes back as errors too.
-var silence sync.Once
-
 // New returns a limiter that counts in the Redis or Valkey at the address: redis://,
 // rediss:// or unix://. One that does not answer is an outage and no error, so that a
 // gateway starts without it; an address that is no such URL is an error, which does
@@ -101,14 +93,13 @@ func New(ctx context.Context, address string, fallback outbound.Limiter, opts Op
 }
 
 func open(ctx context.Context, address string, fallback outbound.Limiter, opts Options, clock outbound.Clock) (*Limiter, error) {
-	silence.Do(logging.Disable)
 	opts = opts.complete()
-	client, err := connect(address)
+	server, err := parse(address)
 	if err != nil {
 		return nil, err
 	}
 	l := &Limiter{
-		client: client, fallback: fallback, opts: opts, clock: clock,
+		pool: newPool(server.size, server.dial), fallback: fallback, opts: opts, clock: clock,
 		places: newPlaces(), wake: make(chan struct{}, 1), kept: make(chan struct{}),
 	}
 	if _, err := l.admit(ctx, probeRequest); err != nil {
@@ -205,20 +196,20 @@ func (l *Limiter) Close() error {
 	l.once.Do(func() {
 		l.stop()
 		if !l.Shared() {
-			l.closeClient() // a probe ends with its connection
+			l.closePool() // a probe ends with its connection
 		}
 		<-l.kept
 		if l.outage.shut() {
 			// What is not given back runs out.
 			_ = l.free(context.Background(), l.places.all())
 		}
-		l.closeClient()
+		l.closePool()
 	})
 	return l.err
 }
 
-func (l *Limiter) closeClient() {
-	if err := l.client.Close(); err != nil && !errors.Is(err, goredis.ErrClosed) {
+func (l *Limiter) closePool() {
+	if err := l.pool.close(); err != nil {
 		l.err = fmt.Errorf("redis: close: %w", err)
 	}
 }

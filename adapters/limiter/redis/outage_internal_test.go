@@ -117,18 +117,3 @@ func TestWhatFailsBecauseOfTheEndIsNoOutage(t *testing.T) {
 		t.Error("a failure before the end is no outage")
 	}
 }
-
-func TestARequestIsSentOnceWhateverTheAddressSays(t *testing.T) {
-	c, err := connect("redis://host?max_retries=5&read_timeout=1m&dial_timeout=1m&pool_size=7")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = c.Close() }()
-	o := c.Options()
-	if o.MaxRetries != 0 || o.DialerRetries != 1 || o.ReadTimeout != connectTimeout || o.DialTimeout != connectTimeout || !o.ContextTimeoutEnabled {
-		t.Errorf("the options are %+v", o)
-	}
-	if o.PoolSize != 7 {
-		t.Errorf("%d connections, not the address's 7", o.PoolSize)
-	}
-}

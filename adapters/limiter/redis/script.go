@@ -3,11 +3,13 @@ package redis
 import (
 	"context"
 	_ "embed"
+	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
-	goredis "github.com/redis/go-redis/v9"
+	redigo "github.com/gomodule/redigo/redis"
 
 	"github.com/sluicehq/sluice/ports/outbound"
 )
@@ -18,8 +20,8 @@ var (
 	//go:embed renew.lua
 	renewSource string
 
-	// admitScript is sent as its hash, and as a whole to a server that does not know it.
-	admitScript = goredis.NewScript(admitSource)
+	// admitHash is sent for the script, and the script to a server that does not know it.
+	admitHash = redigo.NewScript(0, admitSource).Hash()
 )
 
 // request is one question to Redis.
@@ -50,18 +52,11 @@ func (l *Limiter) placesKey(subject string) string {
 
 // admit asks Redis in one round trip and waits no longer than the timeout.
 func (l *Limiter) admit(ctx context.Context, r request) (answer, error) {
-	ctx, cancel := context.WithTimeout(ctx, l.opts.Timeout)
-	defer cancel()
-	keys := []string{l.grantsKey(r.subject)}
-	args := append(make([]any, 0, 6+len(r.left)), l.now(), r.window.Microseconds(), r.limit)
-	if r.places > 0 {
-		keys = append(keys, l.placesKey(r.subject))
-		args = append(args, r.places, l.opts.Lease.Microseconds(), r.token)
-		for _, token := range r.left {
-			args = append(args, token)
-		}
-	}
-	got, err := admitScript.Run(ctx, l.client, keys, args...).Int64Slice()
+	var got []int64
+	err := l.pool.use(ctx, l.opts.Timeout, func(c redigo.Conn) (err error) {
+		got, err = redigo.Int64s(evaluate(c, l.arguments(r)))
+		return err
+	})
 	if err != nil {
 		return answer{}, fmt.Errorf("redis: count a request: %w", err)
 	}
@@ -75,6 +70,34 @@ func (l *Limiter) admit(ctx context.Context, r request) (answer, error) {
 		},
 		inside: got[1] == 1,
 	}, nil
+}
+
+// arguments are those of EVALSHA for a request.
+func (l *Limiter) arguments(r request) []any {
+	args := make([]any, 0, 10+len(r.left))
+	args = append(args, admitHash, 1, l.grantsKey(r.subject))
+	if r.places > 0 {
+		args[1] = 2
+		args = append(args, l.placesKey(r.subject))
+	}
+	args = append(args, l.now(), r.window.Microseconds(), r.limit)
+	if r.places > 0 {
+		args = append(args, r.places, l.opts.Lease.Microseconds(), r.token)
+		args = appendAll(args, r.left)
+	}
+	return args
+}
+
+// evaluate runs the script whose hash is the first argument, [admitHash]. A server that
+// does not know it has done nothing yet and gets it as a whole.
+func evaluate(c redigo.Conn, args []any) (any, error) {
+	reply, err := c.Do("EVALSHA", args...)
+	var refusal redigo.Error
+	if errors.As(err, &refusal) && strings.HasPrefix(string(refusal), "NOSCRIPT ") {
+		args[0] = admitSource
+		return c.Do("EVAL", args...)
+	}
+	return reply, err
 }
 
 // milliseconds turns microseconds into the instant, rounded up to the precision that
@@ -92,40 +115,47 @@ func (l *Limiter) now() string {
 
 // free gives places back, in one round trip.
 func (l *Limiter) free(ctx context.Context, left map[string][]string) error {
-	return l.pipeline(ctx, "give places back", func(pipe goredis.Pipeliner) {
-		for subject, tokens := range left {
-			pipe.ZRem(ctx, l.placesKey(subject), members(tokens)...)
-		}
+	return l.pipeline(ctx, "give places back", "ZREM", left, func(subject string) []any {
+		return []any{l.placesKey(subject)}
 	})
 }
 
 // renew begins leases anew, in one round trip.
 func (l *Limiter) renew(ctx context.Context, held map[string][]string) error {
-	return l.pipeline(ctx, "renew leases", func(pipe goredis.Pipeliner) {
-		for subject, tokens := range held {
-			args := append([]any{l.now(), l.opts.Lease.Microseconds()}, members(tokens)...)
-			pipe.Eval(ctx, renewSource, []string{l.placesKey(subject)}, args...)
-		}
+	return l.pipeline(ctx, "renew leases", "EVAL", held, func(subject string) []any {
+		return []any{renewSource, 1, l.placesKey(subject), l.now(), l.opts.Lease.Microseconds()}
 	})
 }
 
-func (l *Limiter) pipeline(ctx context.Context, what string, fill func(goredis.Pipeliner)) error {
-	ctx, cancel := context.WithTimeout(ctx, l.opts.Timeout)
-	defer cancel()
-	pipe := l.client.Pipeline()
-	if fill(pipe); pipe.Len() == 0 {
+// pipeline sends one command for each subject, with the names of its places after what
+// first returns.
+func (l *Limiter) pipeline(ctx context.Context, what, command string, places map[string][]string, first func(subject string) []any) error {
+	if len(places) == 0 {
 		return nil
 	}
-	if _, err := pipe.Exec(ctx); err != nil {
+	err := l.pool.use(ctx, l.opts.Timeout, func(c redigo.Conn) error {
+		for subject, tokens := range places {
+			if err := c.Send(command, appendAll(first(subject), tokens)...); err != nil {
+				return err
+			}
+		}
+		replies, err := redigo.Values(c.Do("")) // the answers to all
+		for _, reply := range replies {
+			if refusal, ok := reply.(redigo.Error); ok {
+				return refusal
+			}
+		}
+		return err
+	})
+	if err != nil {
 		return fmt.Errorf("redis: %s: %w", what, err)
 	}
 	return nil
 }
 
-func members(tokens []string) []any {
-	all := make([]any, len(tokens))
-	for i, token := range tokens {
-		all[i] = token
+func appendAll(args []any, texts []string) []any {
+	for _, text := range texts {
+		args = append(args, text)
 	}
-	return all
+	return args
 }

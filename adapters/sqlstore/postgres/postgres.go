@@ -39,7 +39,7 @@ var dialect = sqlstore.Dialect{
 	KeepVersions:    " FOR KEY SHARE OF v",
 	AmongFirst:      func(subquery string) string { return "= ANY (ARRAY(" + subquery + "))" },
 	ClaimDeliveries: claimDeliveries,
-	ByIndex:         byIndex,
+	PlanFreshly:     planFreshly,
 	Rows: func(columns ...sqlstore.Column) string {
 		defined := make([]string, len(columns))
 		for i, c := range columns {
@@ -121,6 +121,12 @@ func dataSource(address string) (string, error) {
 	}
 	if !q.Has("connect_timeout") {
 		q.Set("connect_timeout", "10")
+	}
+	// Statements here take milliseconds. Where statistics are missing, after a crash of the
+	// database for one, PostgreSQL takes some for long ones and compiles them each time,
+	// which takes a hundred times as long as they do, and all processors.
+	if !q.Has("jit") {
+		q.Set("jit", "off")
 	}
 	u.RawQuery = q.Encode()
 	return u.String(), nil

@@ -28,6 +28,8 @@ func Connected() *telemetry.Metrics {
 	m.Database(func() map[string]sql.DBStats { return map[string]sql.DBStats{"writer": {InUse: 1}} })
 	m.CredentialCache(func() telemetry.CacheFigures { return telemetry.CacheFigures{Hits: 1} })
 	m.WebhookAttempted(telemetry.AttemptDelivered, time.Millisecond)
+	m.LabelTenants(telemetry.EveryTenant)
+	m.TenantCalled("tenant_1", telemetry.CallWebhook, true)
 	m.RunHappened(run.RunCompleted)
 	m.NodeAttempted(telemetry.NodeHTTPRequest, telemetry.NodeCompleted, time.Millisecond)
 	m.Queue("runs", func(context.Context) (int, error) { return 1, nil })

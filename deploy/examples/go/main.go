@@ -23,10 +23,10 @@ func main() {
 	log.SetFlags(0)
 	log.SetOutput(os.Stdout)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx, os.Getenv); err != nil {
+	err := run(ctx, os.Getenv)
+	stop()
+	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
-		stop()
 		os.Exit(1)
 	}
 }

@@ -50,7 +50,8 @@ export interface paths {
         post?: never;
         /**
          * Delete a workflow
-         * @description Deletes the workflow with its versions and their triggers, for good.
+         * @description Deletes the workflow with its versions and their triggers, for good. Its runs that have not ended are cancelled; all of them can
+         *     still be read.
          *
          *     **Key:** secret.
          */
@@ -132,6 +133,30 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/gateway/workflows/{id}/runs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Start a run by hand
+         * @description Starts a run without a trigger, at the nodes that have no incoming edge, with the default retry policy and timeout. It executes the
+         *     workflow's active version, or the published one that is named. When the answer is sent, the run is stored and will be executed. A
+         *     `dedupeKey` is kept with the run and keeps nothing from being started: to repeat the request safely, send an idempotency key.
+         *
+         *     **Key:** secret.
+         */
+        post: operations["publicruns_startRun_v1"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/gateway/workflow-versions": {
         parameters: {
             query?: never;
@@ -180,7 +205,7 @@ export interface paths {
         post?: never;
         /**
          * Delete a workflow version
-         * @description Deletes a draft, or a version that is not the active one, with its triggers.
+         * @description Deletes a draft, or a version that is not the active one and that no run executes any more, with its triggers.
          *
          *     **Key:** secret.
          */
@@ -238,6 +263,32 @@ export interface paths {
          *     **Key:** secret.
          */
         post: operations["publicworkflowversions_validateWorkflowVersion_v1"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/gateway/workflow-versions/{id}/simulate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Simulate a workflow version
+         * @description Runs a version, a draft too, on a virtual clock, with no effect outside, and keeps nothing of it. `answers` stand for what the world would
+         *     do: each is used once, in the order of the list for its node. Where time is all that the run waits for, it passes at once.
+         *
+         *     The answer tells which nodes ran, with what, in which order; which calls they would have made outside, and which of those could happen
+         *     twice after a crash; and in `open` which nodes would need another answer to go on.
+         *
+         *     **Key:** secret.
+         */
+        post: operations["publicruns_simulateVersion_v1"];
         delete?: never;
         options?: never;
         head?: never;
@@ -400,6 +451,105 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/gateway/triggers/{id}/webhook": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Call a trigger
+         * @description Starts a run of the trigger's workflow version. The trigger is of type `webhook`; it, its workflow and its version are active. When the
+         *     answer is sent, the run is stored and will be executed, whatever happens.
+         *
+         *     The same `dedupeKey` starts one run of a trigger in 24 hours: a later call with it gets the first one's `runId`. Without one the
+         *     idempotency key is taken, and without that either, each call starts a run. Above the trigger's `config.rateLimit` the answer is a `429`
+         *     with the code `trigger_rate_limit_exceeded`; calls that start no further run do not count.
+         *
+         *     **Key:** secret.
+         */
+        post: operations["publictriggers_callTrigger_v1"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/gateway/triggers/webhook/by-event": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Fire triggers by event
+         * @description Starts a run of each trigger of type `webhook` that can fire and whose `config.webhookConfig.event` is this event, in the order in which
+         *     they were created; with a `subTenantId` only of those of that sub-tenant. When none waits for the event, `total` is 0. A trigger above
+         *     its own rate limit is left out. At most 10000 triggers fire at once.
+         *
+         *     **Key:** secret.
+         */
+        post: operations["publictriggers_fireByEvent_v1"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/gateway/triggers/ingest": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Bring an event
+         * @description Resumes the paused runs about the entity that wait for this event, or for any input: the one that was created first, or all of them with
+         *     `resumeOptions.resumeAll`. Where it resumes none, it fires triggers as `/v1/gateway/triggers/webhook/by-event` does. `skipped` tells which
+         *     runs it did not resume, and why. An entity that the call does not name has no paused runs.
+         *
+         *     **Key:** secret.
+         */
+        post: operations["publictriggers_ingestEvent_v1"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/gateway/triggers/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Resume a run
+         * @description Continues a paused run with the token of the node that waits. The token is in the event `run.paused` and on the run, and works once. An
+         *     `input` node checks the `input` against what it asks for; one that does not fit is a `400`, and the node goes on waiting. A run that does
+         *     not exist and a token that is wrong get the same `404`.
+         *
+         *     **Key:** secret.
+         */
+        post: operations["publictriggers_resumeRun_v1"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/gateway/custom-nodes": {
         parameters: {
             query?: never;
@@ -418,6 +568,10 @@ export interface paths {
         /**
          * Create a custom node
          * @description Defines a node type of the tenant's own. A type and version never change what they stand for. A built-in type's name is refused.
+         *
+         *     Calls of custom nodes are always signed, so the tenant's first custom node makes the node secret, which stands in this answer as
+         *     `nodeSecret` and nowhere else. Once the node is defined, its endpoint, or the tenant's, is sent a heartbeat: for at most 5 seconds, and
+         *     whatever comes of it, which `health` tells, the node stands.
          *
          *     **Key:** secret.
          */
@@ -482,10 +636,82 @@ export interface paths {
         /**
          * Update a custom node
          * @description Changes the members that are sent and leaves the others. A schema, or `canPause`, changes only together with a higher `version`.
+         *     Another `endpoint` is sent a heartbeat, as when the node was created.
          *
          *     **Key:** secret.
          */
         patch: operations["publiccustomnodes_updateCustomNode_v1"];
+        trace?: never;
+    };
+    "/v1/gateway/custom-nodes/{id}/check": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Check the endpoint of a custom node
+         * @description Sends a heartbeat, `{"type": "heartbeat", "tenantId", "timestamp"}`, signed as every call is, to the endpoint of the node, or to the
+         *     tenant's where the node has none, and answers with what it found. An endpoint is healthy when it answers 2xx within 5 seconds and does
+         *     not say `{"success": false}`. The node shows the same from then on. The request has no body.
+         *
+         *     **Key:** secret.
+         */
+        post: operations["publiccustomnodes_checkCustomNode_v1"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/gateway/custom-nodes/secret": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Retrieve what is known of the node secret
+         * @description Says when the secret that signs the calls of custom nodes was made, and which secrets before it sign beside it until when; never the
+         *     secret itself. There is none until the first custom node or the first rotation.
+         *
+         *     **Key:** secret.
+         */
+        get: operations["publiccustomnodes_getNodeSecret_v1"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/gateway/custom-nodes/secret/rotate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Rotate the node secret
+         * @description Makes a new secret, which is in this answer and nowhere else. The one before it signs beside it until the grace ends, so that a
+         *     receiver that knows either of them accepts every call: `webhook-signature` then holds several signatures separated by spaces, and
+         *     `X-CNP-Signature` several separated by commas. With a grace of 0 only the new one signs, at once.
+         *
+         *     **Key:** secret.
+         */
+        post: operations["publiccustomnodes_rotateNodeSecret_v1"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
     "/v1/gateway/sub-tenants": {
@@ -588,6 +814,129 @@ export interface paths {
         get: operations["publicsubtenants_getSubTenantByIdentifier_v1"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/gateway/runs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List runs
+         * @description Returns a page of the tenant's runs, the newest first unless asked otherwise, with their exact number. A filter that names an identifier
+         *     that does not exist takes none. Finished runs are kept for 30 days, or as long as the tenant's settings say.
+         *
+         *     **Key:** secret.
+         */
+        get: operations["publicruns_listRuns_v1"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/gateway/runs/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Retrieve a run
+         * @description Returns a run with its context, what became of each node, and the resume tokens of nodes that wait for one.
+         *
+         *     **Key:** secret.
+         */
+        get: operations["publicruns_getRun_v1"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/gateway/runs/{id}/stream": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Follow a run
+         * @description Returns the run's history as [server-sent events](https://html.spec.whatwg.org/multipage/server-sent-events.html), and goes on with every
+         *     entry as it is recorded, until the run has ended with `run.completed`, `run.failed` or `run.cancelled`. Each event has the entry's `seq` as
+         *     its `id`, its `type` as its `event`, and the entry (`HistoryEntry`) as its `data`, in one line. A comment, which is a line that begins
+         *     with a colon, comes every 15 seconds in which nothing happens.
+         *
+         *     The last event is `end`, with the run's `status`. A stream that ends without it was cut off, as when the gateway is replaced, or the
+         *     client does not read for 30 seconds. Come back with the header `Last-Event-ID`, and it goes on behind that entry. When nothing is left to
+         *     tell, the answer is a `204`, at which clients that come back by themselves stay away. A failed run that is retried goes on behind its `end`.
+         *
+         *     A stream may last for hours. It does not count as a simultaneous request; a tenant may have as many open streams besides, in each process
+         *     of the gateway.
+         *
+         *     **Key:** secret.
+         */
+        get: operations["publicruns_streamRun_v1"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/gateway/runs/{id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel a run
+         * @description Ends a run that has not ended yet. What it is doing outside is interrupted, in whichever process that is; what has happened there is not
+         *     taken back.
+         *
+         *     **Key:** secret.
+         */
+        post: operations["publicruns_cancelRun_v1"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/gateway/runs/{id}/retry": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Retry a run
+         * @description Continues a failed run at the node that failed, with as many attempts and as much time as at first. Nodes that have completed are not
+         *     executed again. The request has no body.
+         *
+         *     **Key:** secret.
+         */
+        post: operations["publicruns_retryRun_v1"];
         delete?: never;
         options?: never;
         head?: never;
@@ -871,7 +1220,8 @@ export interface paths {
         head?: never;
         /**
          * Update the settings
-         * @description Changes the members that are sent and leaves the others. The limits are the operator's.
+         * @description Changes the members that are sent and leaves the others. The limits are the operator's. When `customNodeEndpoint` is sent, the endpoint is
+         *     sent a heartbeat on behalf of the custom nodes without one of their own, which then show its `health`.
          *
          *     **Key:** secret.
          */
@@ -1318,6 +1668,410 @@ export interface components {
             /** @description The last page, counted from 0, for page-based clients only. */
             lastPage?: number;
         };
+        /** @description What a call of a trigger brings. */
+        CallTrigger: {
+            /** @description What the run gets to work with: any JSON value, `{}` when it is absent. It is kept as it was sent. */
+            eventData?: unknown;
+            /** @description What the run is about, 1 to 255 printable characters. When it is absent, the member `entityId` of `eventData` where that is a string or a number, else a new identifier. */
+            entityId?: string;
+            /** @description Starts one run of a trigger in 24 hours. When it is absent, the idempotency key, else a new one. */
+            dedupeKey?: string;
+        };
+        /** @description The run that a call started, or that was started before with the same dedupe key. */
+        FiredRun: {
+            /** @description The key under which the run was started once. */
+            dedupeKey: string;
+            /** @description The run. */
+            runId: string;
+        };
+        /** @description An event for which triggers fire. */
+        FireByEvent: {
+            /** @description The event, as triggers name it in `config.webhookConfig.event`. */
+            event: string;
+            /** @description What the run gets to work with: any JSON value, `{}` when it is absent. It is kept as it was sent. */
+            eventData?: unknown;
+            /** @description Takes only triggers of this sub-tenant. */
+            subTenantId?: string;
+            /** @description What the run is about, 1 to 255 printable characters. When it is absent, the member `entityId` of `eventData` where that is a string or a number, else a new identifier. */
+            entityId?: string;
+            /** @description Starts one run of a trigger in 24 hours. When it is absent, the idempotency key, else a new one. */
+            dedupeKey?: string;
+        };
+        /** @description A trigger that fired, with its run. */
+        FiredTrigger: {
+            /** @description The trigger that fired. */
+            triggerId: string;
+            /** @description The key under which the run was started once. */
+            dedupeKey: string;
+            /** @description The run. */
+            runId: string;
+        };
+        /** @description The triggers that fired. */
+        FiredTriggers: {
+            /** @description How many. */
+            total: number;
+            /** @description In the order in which the triggers were created. */
+            triggers: components["schemas"]["FiredTrigger"][];
+        };
+        /** @description Which paused runs an event may resume. */
+        ResumeOptions: {
+            /**
+             * @description Whether it resumes all that it fits, and not only the one that was created first.
+             * @default false
+             */
+            resumeAll: boolean;
+            /** @description Only these runs; an empty list takes any. */
+            runIds?: string[];
+            /** @description Only runs of these versions; an empty list takes any. */
+            workflowVersionIds?: string[];
+        };
+        /** @description An event for paused runs, and for triggers where it resumes none. */
+        IngestEvent: {
+            /** @description The event, as triggers name it in `config.webhookConfig.event`. */
+            event: string;
+            /** @description What the run gets to work with: any JSON value, `{}` when it is absent. It is kept as it was sent. */
+            eventData?: unknown;
+            /** @description Takes only triggers of this sub-tenant. */
+            subTenantId?: string;
+            /** @description The entity whose paused runs are resumed, and which runs that are started are about. When it is absent, the member `entityId` of `eventData` where that is a string or a number; else no run is resumed. */
+            entityId?: string;
+            /** @description Starts one run of a trigger in 24 hours. When it is absent, the idempotency key, else a new one. */
+            dedupeKey?: string;
+            resumeOptions?: components["schemas"]["ResumeOptions"];
+        };
+        /** @description A run that the event resumed. */
+        ResumedRun: {
+            /** @description The run. */
+            runId: string;
+            /** @description What it is about. */
+            entityId: string;
+            /** @description The version it executes. */
+            workflowVersionId: string;
+        };
+        /** @description A run that the event did not resume. */
+        SkippedRun: {
+            /** @description The run. */
+            runId?: string;
+            /** @description `wrong_event`: it waits for another event, or the event does not fit what it asks for; `expired`: it has stopped waiting; `not_paused`: it does not wait; `filtered_out`: the options leave it out. New ones may be added. */
+            reason: string;
+        };
+        /** @description What became of an event. */
+        IngestedEvent: {
+            /** @description The runs that it resumed. */
+            resumed: components["schemas"]["ResumedRun"][];
+            /** @description The triggers that it fired. */
+            triggered: components["schemas"]["FiredTrigger"][];
+            /** @description The runs that it did not resume. */
+            skipped: components["schemas"]["SkippedRun"][];
+        };
+        /** @description What resumes a run. */
+        ResumeRun: {
+            /** @description The run. */
+            runId: string;
+            /** @description The token of the node that waits. */
+            resumeToken: string;
+            /** @description What the node gets: any JSON value. For an `input` node the answer itself, or an object whose only member is `value`. */
+            input?: unknown;
+        };
+        /** @description What a run is started with by hand. */
+        StartRun: {
+            /** @description What the run gets to work with: any JSON value, `{}` when it is absent. It is kept as it was sent. */
+            eventData?: unknown;
+            /** @description What the run is about, 1 to 255 printable characters. When it is absent, the member `entityId` of `eventData` where that is a string or a number, else a new identifier. */
+            entityId?: string;
+            /** @description Kept with the run. When it is absent, the idempotency key, else a new one. */
+            dedupeKey?: string;
+            /** @description A version of this workflow that was published; the active one when it is absent. */
+            workflowVersionId?: string;
+        };
+        /** @description Why a run is cancelled. */
+        CancelRun: {
+            /** @description It stands in the run's history. */
+            reason?: string;
+        };
+        /**
+         * @description `pending`: accepted and not begun. `running`: some node runs, or is to be tried again. `paused`: no node runs and one at least waits. `completed`: every node is settled and no failure went unhandled. `failed`: a node failed and no edge took it, or time ran out. `cancelled`: somebody ended it.
+         * @enum {string}
+         */
+        RunStatus: "pending" | "running" | "paused" | "completed" | "failed" | "cancelled";
+        /**
+         * @description What started the run: a call to its trigger, a call that names an event, an event that resumed no run, the trigger's schedule, or somebody by hand.
+         * @enum {string}
+         */
+        RunCause: "webhook" | "by_event" | "ingest" | "schedule" | "manual";
+        /** @description Why a run or a node failed. */
+        RunFailure: {
+            /** @description A stable word, such as `timeout`, `http_503` or `input_invalid`; what a custom node says is its own. */
+            code: string;
+            /** @description The same for people. */
+            message: string;
+            /** @description The node that failed; absent when the run failed as a whole. */
+            nodeId?: string;
+        };
+        /** @description A run without its context and its nodes, which can be megabytes. */
+        RunSummary: {
+            /** @description Its identifier. */
+            id: string;
+            /** @description The tenant it belongs to. */
+            tenantId: string;
+            /** @description The sub-tenant it belongs to, which is that of the workflow. */
+            subTenantId?: string;
+            /** @description The workflow it is of. */
+            workflowId: string;
+            /** @description The version it executes. */
+            workflowVersionId: string;
+            /** @description The trigger that started it, when one did. */
+            triggerId?: string;
+            /** @description What it is about. */
+            entityId: string;
+            /** @description The key under which its trigger started it once. */
+            dedupeKey?: string;
+            cause: components["schemas"]["RunCause"];
+            status: components["schemas"]["RunStatus"];
+            error?: components["schemas"]["RunFailure"];
+            /** @description How many entries its history has, and so the `id` of the last event of its stream. */
+            seq: number;
+            createdAt: components["schemas"]["Timestamp"];
+            updatedAt: components["schemas"]["Timestamp"];
+            startedAt?: components["schemas"]["Timestamp"];
+            finishedAt?: components["schemas"]["Timestamp"];
+        };
+        /** @description A page of runs. */
+        RunPage: {
+            /** @description The records of the page. */
+            items: components["schemas"]["RunSummary"][];
+            /** @description How many records there are in all. */
+            total: number;
+            /** @description How many a page holds at the most. */
+            limit: number;
+            /** @description How many were skipped. */
+            offset: number;
+            /** @description Whether more records follow. */
+            hasMore: boolean;
+            /** @description The same as `items`, for page-based clients only. */
+            data?: components["schemas"]["RunSummary"][];
+            /** @description The page, counted from 0, for page-based clients only. */
+            page?: number;
+            /** @description The last page, counted from 0, for page-based clients only. */
+            lastPage?: number;
+        };
+        /** @description What the run works with, as expressions and custom nodes know it. */
+        RunContext: {
+            /** @description The payload under `input`, and under the id of each completed node what it gave. */
+            data: {
+                [key: string]: unknown;
+            };
+            /** @description What the run is. */
+            metadata: {
+                /** @description The run. */
+                runId: string;
+                /** @description What it is about. */
+                entityId: string;
+                /** @description The tenant it belongs to. */
+                tenantId: string;
+                /** @description The nodes that have completed, in the order in which they did. */
+                executedNodes: string[];
+            };
+        };
+        /**
+         * @description `pending`: not reached. `running`: an attempt is being made, or the next one is due. `waiting`: paused. `completed`: it has an output. `failed`: no attempt is left. `skipped`: no edge that was taken leads to it. `cancelled`: the run ended while it ran or waited.
+         * @enum {string}
+         */
+        RunNodeStatus: "pending" | "running" | "waiting" | "completed" | "failed" | "skipped" | "cancelled";
+        /** @description What a waiting node waits for. */
+        RunWait: {
+            /**
+             * @description `input`: a person's answer. `event`: an event for the entity. `wait`: a time. `custom`: what a custom node asked for.
+             * @enum {string}
+             */
+            kind: "input" | "event" | "wait" | "custom";
+            /** @description The event that ends it, when only that does. */
+            event?: string;
+            since: components["schemas"]["Timestamp"];
+            until?: components["schemas"]["Timestamp"];
+            /** @description What `POST /v1/gateway/triggers/resume` takes; absent where only time ends it. */
+            resumeToken?: string;
+        };
+        /** @description What became of one node. */
+        RunNode: {
+            /** @description The node. */
+            nodeId: string;
+            status: components["schemas"]["RunNodeStatus"];
+            /** @description How many attempts were begun, over all retries of the run; 0 for a node that has no effect outside. */
+            attempts: number;
+            /** @description The output that a condition or a switch chose. */
+            branch?: string;
+            /** @description What it gave, when it has completed: any JSON value. */
+            output?: unknown;
+            error?: components["schemas"]["RunFailure"];
+            /** @description `true` for a failed node whose failure an edge took, so that the run goes on. */
+            isHandled?: boolean;
+            startedAt?: components["schemas"]["Timestamp"];
+            finishedAt?: components["schemas"]["Timestamp"];
+            nextAttemptAt?: components["schemas"]["Timestamp"];
+            waiting?: components["schemas"]["RunWait"];
+        };
+        /** @description One execution of a workflow version. */
+        Run: {
+            /** @description Its identifier. */
+            id: string;
+            /** @description The tenant it belongs to. */
+            tenantId: string;
+            /** @description The sub-tenant it belongs to, which is that of the workflow. */
+            subTenantId?: string;
+            /** @description The workflow it is of. */
+            workflowId: string;
+            /** @description The version it executes. */
+            workflowVersionId: string;
+            /** @description The trigger that started it, when one did. */
+            triggerId?: string;
+            /** @description What it is about. */
+            entityId: string;
+            /** @description The key under which its trigger started it once. */
+            dedupeKey?: string;
+            cause: components["schemas"]["RunCause"];
+            status: components["schemas"]["RunStatus"];
+            error?: components["schemas"]["RunFailure"];
+            /** @description How many entries its history has, and so the `id` of the last event of its stream. */
+            seq: number;
+            createdAt: components["schemas"]["Timestamp"];
+            updatedAt: components["schemas"]["Timestamp"];
+            startedAt?: components["schemas"]["Timestamp"];
+            finishedAt?: components["schemas"]["Timestamp"];
+            /** @description How often it was retried after it had failed. */
+            retries: number;
+            context: components["schemas"]["RunContext"];
+            /** @description What became of each node, in the order of the version's graph; none while the run is pending. */
+            nodes: components["schemas"]["RunNode"][];
+        };
+        /** @description One line of a run's history: the `data` of an event of its stream. */
+        HistoryEntry: {
+            /** @description 1, 2, 3 and so on within the run. */
+            seq: number;
+            /**
+             * @description What happened.
+             * @enum {string}
+             */
+            type: "run.started" | "run.paused" | "run.resumed" | "run.retried" | "run.completed" | "run.failed" | "run.cancelled" | "node.started" | "node.retrying" | "node.waiting" | "node.completed" | "node.failed" | "node.skipped" | "node.cancelled";
+            at: components["schemas"]["Timestamp"];
+            /** @description The node; absent for what happened to the run. */
+            nodeId?: string;
+            /** @description The attempt at a node that has an effect outside. */
+            attempt?: number;
+            /** @description The output that a condition or a switch chose. */
+            branch?: string;
+            /** @description Why it failed, for programs. */
+            code?: string;
+            /** @description Why it failed or was cancelled, for people. */
+            message?: string;
+            until?: components["schemas"]["Timestamp"];
+        };
+        /** @description An attempt that fails. */
+        SimulatedFailure: {
+            /**
+             * @description A word for programs.
+             * @default failed
+             */
+            code: string;
+            /** @description The same for people. */
+            message?: string;
+            /**
+             * @description Whether another attempt may succeed.
+             * @default false
+             */
+            retryable: boolean;
+        };
+        /** @description An attempt of a custom node that asks for the run to pause. */
+        SimulatedPause: {
+            /** @description The event that resumes it; any input when it is absent. */
+            event?: string;
+            /** @description After which time it expires; never when it is absent or 0. */
+            timeoutMs?: number;
+        };
+        /** @description What the world does: at most one of `output`, `error` and `pause`. Without any, an attempt succeeds, or a pause ends, with `null`. */
+        SimulatedAnswer: {
+            /** @description What an attempt gives, a person answers, or the data of an event: any JSON value. */
+            output?: unknown;
+            error?: components["schemas"]["SimulatedFailure"];
+            pause?: components["schemas"]["SimulatedPause"];
+            /** @description How long it takes. */
+            afterMs?: number;
+        };
+        /** @description What a simulation is to assume. */
+        SimulateVersion: {
+            /** @description What the run gets to work with: any JSON value, `{}` when it is absent. It is kept as it was sent. */
+            eventData?: unknown;
+            /** @description What the run is about, 1 to 255 printable characters. When it is absent, the member `entityId` of `eventData` where that is a string or a number, else a new identifier. */
+            entityId?: string;
+            /** @description Starts one run of a trigger in 24 hours. When it is absent, the idempotency key, else a new one. */
+            dedupeKey?: string;
+            /** @description A trigger of this version: the simulation starts at its node and has its retry policy and timeout. Without one it starts at the nodes that have no incoming edge. */
+            triggerId?: string;
+            /**
+             * Format: date-time
+             * @description When the virtual clock begins, in RFC 3339; now when it is absent.
+             */
+            startAt?: string;
+            /** @description By the ids of nodes, what they are answered, in order; at most 5000 in all. */
+            answers?: {
+                [key: string]: components["schemas"]["SimulatedAnswer"][];
+            };
+        };
+        /** @description What became of one node in a simulation. */
+        SimulatedNode: {
+            /** @description The node. */
+            nodeId: string;
+            status: components["schemas"]["RunNodeStatus"];
+            /** @description How many attempts were begun, over all retries of the run; 0 for a node that has no effect outside. */
+            attempts: number;
+            /** @description The output that a condition or a switch chose. */
+            branch?: string;
+            /** @description What flowed into it, when it was reached: any JSON value. */
+            input?: unknown;
+            /** @description What it gave, when it has completed: any JSON value. */
+            output?: unknown;
+            error?: components["schemas"]["RunFailure"];
+            /** @description `true` for a failed node whose failure an edge took, so that the run goes on. */
+            isHandled?: boolean;
+            startedAt?: components["schemas"]["Timestamp"];
+            finishedAt?: components["schemas"]["Timestamp"];
+            nextAttemptAt?: components["schemas"]["Timestamp"];
+            waiting?: components["schemas"]["RunWait"];
+        };
+        /** @description An attempt that a real run would have made outside. */
+        SimulatedEffect: {
+            /** @description The node. */
+            nodeId: string;
+            /** @description Its type. */
+            type: string;
+            /** @description Which attempt. */
+            attempt: number;
+            at: components["schemas"]["Timestamp"];
+            /** @description The `Idempotency-Key` of every attempt at the node. */
+            idempotencyKey: string;
+            /** @description What flowed into it: any JSON value. */
+            input: unknown;
+            /** @description Its configuration, with templates resolved. */
+            config: {
+                [key: string]: unknown;
+            };
+            /** @description Whether a crash could let it happen twice, unless the receiver heeds the `Idempotency-Key`. */
+            mayRepeat: boolean;
+        };
+        /** @description What a version would do. */
+        Simulation: {
+            status: components["schemas"]["RunStatus"];
+            error?: components["schemas"]["RunFailure"];
+            /** @description What would become of each node, in the order of the graph. */
+            nodes: components["schemas"]["SimulatedNode"][];
+            /** @description What would happen, in the order of the virtual clock. */
+            history: components["schemas"]["HistoryEntry"][];
+            /** @description What would be done outside. */
+            effects: components["schemas"]["SimulatedEffect"][];
+            /** @description The nodes that would need another answer to go on; none when the run has ended. */
+            open: string[];
+            context: components["schemas"]["RunContext"];
+        };
         /**
          * @description A type of event that an endpoint can subscribe to.
          * @enum {string}
@@ -1643,8 +2397,52 @@ export interface components {
             translations: {
                 [key: string]: components["schemas"]["Translation"];
             };
+            health: components["schemas"]["NodeHealth"];
+            /**
+             * @description The secret that signs the calls of all custom nodes, `whsec_` and base64, only in the first answer to the request that made it
+             *     together with the tenant's first custom node.
+             */
+            nodeSecret?: string;
             createdAt: components["schemas"]["Timestamp"];
             updatedAt: components["schemas"]["Timestamp"];
+        };
+        /** @description What the last heartbeat to the endpoint found that the node has now. It is no part of the node: it changes no `updatedAt`. */
+        NodeHealth: {
+            /**
+             * @description `unknown` while nobody has asked the endpoint.
+             * @enum {string}
+             */
+            status: "healthy" | "unhealthy" | "unknown";
+            checkedAt?: components["schemas"]["Timestamp"];
+            /** @description How long it took until the answer or the failure. */
+            latencyMs?: number;
+            /** @description Why it is not healthy: a slug such as `timeout`, `connection_failed`, `address_refused`, `unexpected_status` or `endpoint_missing`, or what the endpoint said. */
+            code?: string;
+            /** @description Why it is not healthy, for people. */
+            message?: string;
+        };
+        /** @description What signs the calls of custom nodes. */
+        NodeSecret: {
+            /** @description The secret, `whsec_` and base64, only in the first answer to the request that made it. */
+            secret?: string;
+            /** @description The last four characters, by which people tell secrets apart. */
+            lastFour: string;
+            createdAt: components["schemas"]["Timestamp"];
+            /** @description The secrets that sign beside it for a while, the newest first. */
+            previous: components["schemas"]["PreviousNodeSecret"][];
+        };
+        /** @description A secret that a newer one took the place of. */
+        PreviousNodeSecret: {
+            /** @description Its last four characters. */
+            lastFour: string;
+            expiresAt: components["schemas"]["Timestamp"];
+        };
+        RotateNodeSecret: {
+            /**
+             * @description How long the secret before it goes on signing.
+             * @default 86400
+             */
+            graceSeconds: number;
         };
         /** @description A page of custom nodes. */
         CustomNodePage: {
@@ -1772,10 +2570,12 @@ export interface components {
             events: components["schemas"]["EventName"][];
             /** @description The URL that runs custom nodes without one of their own. */
             customNodeEndpoint?: string;
-            /** @description What each type of key may ask. The operator sets it. */
+            /** @description What each type of key may ask, and how long runs are kept. The operator sets it. */
             limits: {
                 public: components["schemas"]["Quota"];
                 secret: components["schemas"]["Quota"];
+                /** @description How many days a finished run is kept. */
+                runRetentionDays: number;
             };
         };
         /** @description What a trigger is made of. Members that are not listed are ignored. */
@@ -2156,6 +2956,19 @@ export interface components {
             };
         };
         /** @description The request is not valid. Where members are wrong, `details` lists every violation. */
+        InvalidNodeSecret: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The request is not valid. Where members are wrong, `details` lists every violation. */
         InvalidApiKey: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2287,6 +3100,19 @@ export interface components {
         };
         /** @description This tenant has no such custom node. */
         CustomNodeNotFound: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description This tenant has no node secret yet. */
+        NodeSecretNotFound: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
@@ -2496,7 +3322,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description The version is the active one. */
+        /** @description The version is the active one, or runs that have not ended execute it. */
         VersionActive: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2541,6 +3367,266 @@ export interface components {
         };
         /** @description The key is fine, but a key of its type may not do this. */
         PublicTriggerForbidden: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The request is not valid. Where members are wrong, `details` lists every violation. */
+        InvalidCall: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The request is not valid. Where members are wrong, `details` lists every violation. */
+        InvalidResume: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The request is not valid. Where members are wrong, `details` lists every violation. */
+        InvalidSimulation: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The parameter or the header is not valid. */
+        InvalidStream: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description This tenant has no such run. */
+        RunNotFound: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description This tenant has no such run, or the token is not the one it waits for. The answer does not tell which. */
+        ResumeNotFound: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The trigger cannot fire as things stand. Or the first request with the idempotency key is still running. */
+        TriggerCannotFire: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                "Retry-After": components["headers"]["Retry-After"];
+                "X-Should-Retry": components["headers"]["X-Should-Retry"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description More triggers wait for the event than fire at once. Or the first request with the idempotency key is still running. */
+        TooManyTriggers: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                "Retry-After": components["headers"]["Retry-After"];
+                "X-Should-Retry": components["headers"]["X-Should-Retry"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description More triggers wait for the event than fire at once. Or a run that it would have resumed moved on at the same time. Or the first request with the idempotency key is still running. */
+        TooManyTriggersOrStale: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                "Retry-After": components["headers"]["Retry-After"];
+                "X-Should-Retry": components["headers"]["X-Should-Retry"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The run does not wait for this any more. Or the first request with the idempotency key is still running. */
+        NotResumable: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                "Retry-After": components["headers"]["Retry-After"];
+                "X-Should-Retry": components["headers"]["X-Should-Retry"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The workflow cannot be run as things stand. Or the first request with the idempotency key is still running. */
+        WorkflowCannotRun: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                "Retry-After": components["headers"]["Retry-After"];
+                "X-Should-Retry": components["headers"]["X-Should-Retry"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The run has ended. Or the first request with the idempotency key is still running. */
+        RunFinished: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                "Retry-After": components["headers"]["Retry-After"];
+                "X-Should-Retry": components["headers"]["X-Should-Retry"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The run has not failed, or its version was deleted. Or the first request with the idempotency key is still running. */
+        RunNotRetryable: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                "Retry-After": components["headers"]["Retry-After"];
+                "X-Should-Retry": components["headers"]["X-Should-Retry"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description More requests than the limits permit, or more calls than the trigger's own rate limit does. `Retry-After` says how many seconds to wait. */
+        TooManyCalls: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                /**
+                 * @description After how many seconds the same request may succeed.
+                 * @example 12
+                 */
+                "Retry-After": number;
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description More requests than the limits permit, or more open streams. `Retry-After` says how many seconds to wait. */
+        TooManyStreams: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                /**
+                 * @description After how many seconds the same request may succeed.
+                 * @example 12
+                 */
+                "Retry-After": number;
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description Something that the gateway needs is out of reach, such as its database, or what the call is about keeps changing. The same request may succeed in a moment. */
+        FiringUnavailable: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                "Retry-After": components["headers"]["Retry-After"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The gateway is about to stop, or something that it needs is out of reach. The same request may succeed in a moment. */
+        StreamUnavailable: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                "Retry-After": components["headers"]["Retry-After"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The body took too long to arrive. */
+        RequestTimeout: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
@@ -2763,6 +3849,40 @@ export interface components {
         VersionFilter: string;
         /** @description The workflow whose versions are listed. */
         WorkflowIdFilter: string;
+        /**
+         * @description The run.
+         * @example run_01kg2m8y5yfd6b0m2c4n6p8r1t
+         */
+        RunId: string;
+        /** @description What to sort by. */
+        RunSortBy: "createdAt" | "updatedAt";
+        /** @description Takes only runs with this status. */
+        RunStatusFilter: components["schemas"]["RunStatus"];
+        /** @description Takes only runs of this workflow. */
+        RunWorkflowFilter: string;
+        /** @description Takes only runs of this workflow version. */
+        RunVersionFilter: string;
+        /** @description Takes only runs that this trigger started. */
+        RunTriggerFilter: string;
+        /** @description Takes only runs about this entity. */
+        RunEntityFilter: string;
+        /**
+         * @description Takes only what was created then or later.
+         * @example 2026-01-31T00:00:00Z
+         */
+        RunFromFilter: string;
+        /**
+         * @description Takes only what was created before.
+         * @example 2026-02-01T00:00:00Z
+         */
+        RunToFilter: string;
+        /**
+         * @description The `id` of the last event that the client has, to go on behind it. Browsers send it by themselves. It counts more than `after`.
+         * @example 3
+         */
+        LastEventId: number;
+        /** @description The `seq` of the last entry that the client has, to go on behind it. */
+        AfterSeq: number;
     };
     requestBodies: never;
     headers: {
@@ -2913,6 +4033,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
             409: components["responses"]["WorkflowNameTaken"];
             413: components["responses"]["ContentTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
@@ -3062,6 +4183,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["WorkflowNotFound"];
             405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
             409: components["responses"]["WorkflowNameTakenOrStale"];
             412: components["responses"]["PreconditionFailed"];
             413: components["responses"]["ContentTooLarge"];
@@ -3117,6 +4239,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["WorkflowNotFound"];
             405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
             409: components["responses"]["Stale"];
             412: components["responses"]["PreconditionFailed"];
             413: components["responses"]["ContentTooLarge"];
@@ -3229,6 +4352,64 @@ export interface operations {
             503: components["responses"]["ServiceUnavailable"];
         };
     };
+    publicruns_startRun_v1: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
+                 *     an API key, is replaced by a new one.
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description Makes a repeat of the request safe for 24 hours: 1 to 255 printable ASCII characters, fresh for each thing you want done, such as
+                 *     the random UUID `6f0c1b9e-6d5e-4f6f-9a55-2f5a1c1f6c77`.
+                 */
+                "X-Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /**
+                 * @description The workflow.
+                 * @example wf_01kg2m8p1qf3mvyw8r5t7xk2ze
+                 */
+                id: components["parameters"]["WorkflowId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["StartRun"];
+            };
+        };
+        responses: {
+            /** @description The run, which has not begun. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Run"];
+                };
+            };
+            400: components["responses"]["InvalidCall"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["WorkflowNotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["WorkflowCannotRun"];
+            413: components["responses"]["ContentTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
     publicworkflowversions_listWorkflowVersions_v1: {
         parameters: {
             query: {
@@ -3328,6 +4509,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
             409: components["responses"]["InProgress"];
             413: components["responses"]["ContentTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
@@ -3478,6 +4660,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["VersionNotFound"];
             405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
             409: components["responses"]["VersionPublished"];
             412: components["responses"]["PreconditionFailed"];
             413: components["responses"]["ContentTooLarge"];
@@ -3533,6 +4716,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["VersionNotFound"];
             405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
             409: components["responses"]["StalePost"];
             413: components["responses"]["ContentTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
@@ -3586,6 +4770,65 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["VersionNotFound"];
             405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["InProgress"];
+            413: components["responses"]["ContentTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    publicruns_simulateVersion_v1: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
+                 *     an API key, is replaced by a new one.
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description Makes a repeat of the request safe for 24 hours: 1 to 255 printable ASCII characters, fresh for each thing you want done, such as
+                 *     the random UUID `6f0c1b9e-6d5e-4f6f-9a55-2f5a1c1f6c77`.
+                 */
+                "X-Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /**
+                 * @description The workflow version.
+                 * @example wfv_01kg2m8qpefx4tsjvnb6ax0c9d
+                 */
+                id: components["parameters"]["VersionId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["SimulateVersion"];
+            };
+        };
+        responses: {
+            /** @description What the version would do. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Simulation"];
+                };
+            };
+            400: components["responses"]["InvalidSimulation"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["VersionNotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
             409: components["responses"]["InProgress"];
             413: components["responses"]["ContentTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
@@ -3698,6 +4941,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["PublicTriggerForbidden"];
             405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
             409: components["responses"]["InProgress"];
             413: components["responses"]["ContentTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
@@ -3847,6 +5091,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["TriggerNotFound"];
             405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
             409: components["responses"]["Stale"];
             412: components["responses"]["PreconditionFailed"];
             413: components["responses"]["ContentTooLarge"];
@@ -3960,6 +5205,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
             409: components["responses"]["InProgress"];
             413: components["responses"]["ContentTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
@@ -4084,6 +5330,216 @@ export interface operations {
             503: components["responses"]["ServiceUnavailable"];
         };
     };
+    publictriggers_callTrigger_v1: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
+                 *     an API key, is replaced by a new one.
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description Makes a repeat of the request safe for 24 hours: 1 to 255 printable ASCII characters, fresh for each thing you want done, such as
+                 *     the random UUID `6f0c1b9e-6d5e-4f6f-9a55-2f5a1c1f6c77`.
+                 */
+                "X-Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /**
+                 * @description The trigger.
+                 * @example trg_01kg2m8r3mfhrs0v2g5w7jq4xe
+                 */
+                id: components["parameters"]["TriggerId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["CallTrigger"];
+            };
+        };
+        responses: {
+            /** @description The run that the trigger started, or had started before with the same dedupe key. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FiredRun"];
+                };
+            };
+            400: components["responses"]["InvalidCall"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["TriggerNotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["TriggerCannotFire"];
+            413: components["responses"]["ContentTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyCalls"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["FiringUnavailable"];
+        };
+    };
+    publictriggers_fireByEvent_v1: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
+                 *     an API key, is replaced by a new one.
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description Makes a repeat of the request safe for 24 hours: 1 to 255 printable ASCII characters, fresh for each thing you want done, such as
+                 *     the random UUID `6f0c1b9e-6d5e-4f6f-9a55-2f5a1c1f6c77`.
+                 */
+                "X-Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["FireByEvent"];
+            };
+        };
+        responses: {
+            /** @description The triggers that fired, with their runs. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FiredTriggers"];
+                };
+            };
+            400: components["responses"]["InvalidCall"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["TooManyTriggers"];
+            413: components["responses"]["ContentTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["FiringUnavailable"];
+        };
+    };
+    publictriggers_ingestEvent_v1: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
+                 *     an API key, is replaced by a new one.
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description Makes a repeat of the request safe for 24 hours: 1 to 255 printable ASCII characters, fresh for each thing you want done, such as
+                 *     the random UUID `6f0c1b9e-6d5e-4f6f-9a55-2f5a1c1f6c77`.
+                 */
+                "X-Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["IngestEvent"];
+            };
+        };
+        responses: {
+            /** @description What became of the event. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IngestedEvent"];
+                };
+            };
+            400: components["responses"]["InvalidCall"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["TooManyTriggersOrStale"];
+            413: components["responses"]["ContentTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["FiringUnavailable"];
+        };
+    };
+    publictriggers_resumeRun_v1: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
+                 *     an API key, is replaced by a new one.
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description Makes a repeat of the request safe for 24 hours: 1 to 255 printable ASCII characters, fresh for each thing you want done, such as
+                 *     the random UUID `6f0c1b9e-6d5e-4f6f-9a55-2f5a1c1f6c77`.
+                 */
+                "X-Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ResumeRun"];
+            };
+        };
+        responses: {
+            /** @description The run goes on. */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["InvalidResume"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["ResumeNotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["NotResumable"];
+            413: components["responses"]["ContentTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
     publiccustomnodes_listCustomNodes_v1: {
         parameters: {
             query?: {
@@ -4182,6 +5638,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
             409: components["responses"]["CustomNodeExists"];
             413: components["responses"]["ContentTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
@@ -4352,7 +5809,150 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["CustomNodeNotFound"];
             405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
             409: components["responses"]["CustomNodeExistsOrStale"];
+            413: components["responses"]["ContentTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    publiccustomnodes_checkCustomNode_v1: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
+                 *     an API key, is replaced by a new one.
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description Makes a repeat of the request safe for 24 hours: 1 to 255 printable ASCII characters, fresh for each thing you want done, such as
+                 *     the random UUID `6f0c1b9e-6d5e-4f6f-9a55-2f5a1c1f6c77`.
+                 */
+                "X-Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /**
+                 * @description The custom node.
+                 * @example cn_01kg2m8t5yfd6b0m2c4n6p8r1t
+                 */
+                id: components["parameters"]["CustomNodeId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What the heartbeat found. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NodeHealth"];
+                };
+            };
+            400: components["responses"]["InvalidBody"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["CustomNodeNotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["StalePost"];
+            413: components["responses"]["ContentTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    publiccustomnodes_getNodeSecret_v1: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
+                 *     an API key, is replaced by a new one.
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The node secret, without its text. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NodeSecret"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NodeSecretNotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    publiccustomnodes_rotateNodeSecret_v1: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
+                 *     an API key, is replaced by a new one.
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description Makes a repeat of the request safe for 24 hours: 1 to 255 printable ASCII characters, fresh for each thing you want done, such as
+                 *     the random UUID `6f0c1b9e-6d5e-4f6f-9a55-2f5a1c1f6c77`.
+                 */
+                "X-Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["RotateNodeSecret"];
+            };
+        };
+        responses: {
+            /** @description The new secret. Its text is in this answer and nowhere else. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NodeSecret"];
+                };
+            };
+            400: components["responses"]["InvalidNodeSecret"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["StalePost"];
             413: components["responses"]["ContentTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["TooManyRequests"];
@@ -4456,6 +6056,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
             409: components["responses"]["SubTenantExists"];
             413: components["responses"]["ContentTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
@@ -4652,6 +6253,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["SubTenantNotFound"];
             405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
             409: components["responses"]["Stale"];
             412: components["responses"]["PreconditionFailed"];
             413: components["responses"]["ContentTooLarge"];
@@ -4699,6 +6301,300 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["SubTenantNotFound"];
             405: components["responses"]["MethodNotAllowed"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    publicruns_listRuns_v1: {
+        parameters: {
+            query?: {
+                /** @description How many items the page holds at the most. */
+                limit?: components["parameters"]["Limit"];
+                /** @description Another name of `limit`. Who sends it also gets the page-based members `data`, `page` and `lastPage`. */
+                pageSize?: components["parameters"]["PageSize"];
+                /** @description How many items to skip. With `page` as well it must be `page` × `limit`. */
+                offset?: components["parameters"]["Offset"];
+                /** @description The page, counted from 0, where `offset` is not sent. */
+                page?: components["parameters"]["Page"];
+                /** @description The direction of the order, descending unless said otherwise. Ties are ordered by `id`. */
+                sortOrder?: components["parameters"]["SortOrder"];
+                /** @description What to sort by. */
+                sortBy?: components["parameters"]["RunSortBy"];
+                /** @description Takes only runs with this status. */
+                status?: components["parameters"]["RunStatusFilter"];
+                /** @description Takes only runs of this workflow. */
+                workflowId?: components["parameters"]["RunWorkflowFilter"];
+                /** @description Takes only runs of this workflow version. */
+                workflowVersionId?: components["parameters"]["RunVersionFilter"];
+                /** @description Takes only runs that this trigger started. */
+                triggerId?: components["parameters"]["RunTriggerFilter"];
+                /** @description Takes only runs about this entity. */
+                entityId?: components["parameters"]["RunEntityFilter"];
+                /** @description Takes only what belongs to this sub-tenant. */
+                subTenantId?: components["parameters"]["SubTenantFilter"];
+                /**
+                 * @description Takes only what was created then or later.
+                 * @example 2026-01-31T00:00:00Z
+                 */
+                from?: components["parameters"]["RunFromFilter"];
+                /**
+                 * @description Takes only what was created before.
+                 * @example 2026-02-01T00:00:00Z
+                 */
+                to?: components["parameters"]["RunToFilter"];
+            };
+            header?: {
+                /**
+                 * @description Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
+                 *     an API key, is replaced by a new one.
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+                /** @description Sent by generated clients, which also get the page-based members `data`, `page` and `lastPage`. */
+                "X-Stainless-Lang"?: components["parameters"]["Stainless"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of runs. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunPage"];
+                };
+            };
+            400: components["responses"]["InvalidList"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    publicruns_getRun_v1: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
+                 *     an API key, is replaced by a new one.
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description The run.
+                 * @example run_01kg2m8y5yfd6b0m2c4n6p8r1t
+                 */
+                id: components["parameters"]["RunId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The run. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Run"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["RunNotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    publicruns_streamRun_v1: {
+        parameters: {
+            query?: {
+                /** @description The `seq` of the last entry that the client has, to go on behind it. */
+                after?: components["parameters"]["AfterSeq"];
+            };
+            header?: {
+                /**
+                 * @description Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
+                 *     an API key, is replaced by a new one.
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description The `id` of the last event that the client has, to go on behind it. Browsers send it by themselves. It counts more than `after`.
+                 * @example 3
+                 */
+                "Last-Event-ID"?: components["parameters"]["LastEventId"];
+            };
+            path: {
+                /**
+                 * @description The run.
+                 * @example run_01kg2m8y5yfd6b0m2c4n6p8r1t
+                 */
+                id: components["parameters"]["RunId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The history, entry by entry. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    /** @description Tells proxies not to hold events back. */
+                    "X-Accel-Buffering"?: "no";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
+                };
+            };
+            /** @description The run has ended, and the client has everything. */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["InvalidStream"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["RunNotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            429: components["responses"]["TooManyStreams"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["StreamUnavailable"];
+        };
+    };
+    publicruns_cancelRun_v1: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
+                 *     an API key, is replaced by a new one.
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description Makes a repeat of the request safe for 24 hours: 1 to 255 printable ASCII characters, fresh for each thing you want done, such as
+                 *     the random UUID `6f0c1b9e-6d5e-4f6f-9a55-2f5a1c1f6c77`.
+                 */
+                "X-Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /**
+                 * @description The run.
+                 * @example run_01kg2m8y5yfd6b0m2c4n6p8r1t
+                 */
+                id: components["parameters"]["RunId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["CancelRun"];
+            };
+        };
+        responses: {
+            /** @description The run, cancelled. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Run"];
+                };
+            };
+            400: components["responses"]["InvalidCall"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["RunNotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["RunFinished"];
+            413: components["responses"]["ContentTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    publicruns_retryRun_v1: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
+                 *     an API key, is replaced by a new one.
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description Makes a repeat of the request safe for 24 hours: 1 to 255 printable ASCII characters, fresh for each thing you want done, such as
+                 *     the random UUID `6f0c1b9e-6d5e-4f6f-9a55-2f5a1c1f6c77`.
+                 */
+                "X-Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /**
+                 * @description The run.
+                 * @example run_01kg2m8y5yfd6b0m2c4n6p8r1t
+                 */
+                id: components["parameters"]["RunId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The run, which goes on. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Run"];
+                };
+            };
+            400: components["responses"]["InvalidIdempotencyKey"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["RunNotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["RunNotRetryable"];
+            413: components["responses"]["ContentTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
             503: components["responses"]["ServiceUnavailable"];
@@ -4805,6 +6701,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
             409: components["responses"]["WebhookEndpointLimit"];
             413: components["responses"]["ContentTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
@@ -4955,6 +6852,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["WebhookEndpointNotFound"];
             405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
             409: components["responses"]["Stale"];
             412: components["responses"]["PreconditionFailed"];
             413: components["responses"]["ContentTooLarge"];
@@ -5010,6 +6908,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["WebhookEndpointNotFound"];
             405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
             409: components["responses"]["StalePost"];
             413: components["responses"]["ContentTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
@@ -5063,6 +6962,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["WebhookEndpointNotFound"];
             405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
             409: components["responses"]["InProgress"];
             413: components["responses"]["ContentTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
@@ -5234,6 +7134,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["DeliveryNotFound"];
             405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
             409: components["responses"]["StalePost"];
             413: components["responses"]["ContentTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
@@ -5332,6 +7233,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
             409: components["responses"]["InProgress"];
             413: components["responses"]["ContentTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
@@ -5474,6 +7376,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["ApiKeyNotFound"];
             405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
             409: components["responses"]["ApiKeyNotActive"];
             413: components["responses"]["ContentTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
@@ -5554,6 +7457,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
             409: components["responses"]["Stale"];
             413: components["responses"]["ContentTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
