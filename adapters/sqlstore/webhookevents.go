@@ -44,8 +44,18 @@ type newEventRow struct {
 	Data       string `json:"data"`
 }
 
-// Append adds events, all in one statement.
+// Append adds events.
 func (s webhookEvents) Append(ctx context.Context, events ...*event.Event) error {
+	return s.append(ctx, ``, events)
+}
+
+// Tell adds those that an endpoint may want.
+func (s webhookEvents) Tell(ctx context.Context, events ...*event.Event) error {
+	return s.append(ctx, ` WHERE EXISTS (SELECT 1 FROM webhook_endpoints e WHERE e.tenant_id = r.tenant_id AND e.is_active)`, events)
+}
+
+// append adds the events that a condition holds for, all in one statement.
+func (s webhookEvents) append(ctx context.Context, condition string, events []*event.Event) error {
 	if len(events) == 0 {
 		return nil
 	}
@@ -61,11 +71,11 @@ func (s webhookEvents) Append(ctx context.Context, events ...*event.Event) error
 	if err != nil {
 		return s.spoil(fmt.Errorf("encode events: %w", err))
 	}
-	s.eventful = true
-	_, err = s.exec(ctx, "append events", `INSERT INTO webhook_events (tenant_id, id, sub_tenant_id, type, happened_at, data, waits)
+	added, err := s.exec(ctx, "append events", `INSERT INTO webhook_events (tenant_id, id, sub_tenant_id, type, happened_at, data, waits)
 		SELECT r.tenant_id, r.id, r.sub_tenant_id, r.type, r.happened_at, r.data, true FROM `+s.store.dialect.Rows(
 		Column{Name: "tenant_id"}, Column{Name: "id"}, Column{Name: "sub_tenant_id"}, Column{Name: "type"},
-		Column{Name: "happened_at", Time: true}, Column{Name: "data"}), string(text))
+		Column{Name: "happened_at", Time: true}, Column{Name: "data"})+condition, string(text))
+	s.eventful = s.eventful || added > 0
 	return err
 }
 

@@ -210,7 +210,7 @@ func (s webhookQueue) Record(ctx context.Context, deliveries []*event.Delivery, 
 		}
 	}
 	for _, e := range endpoints {
-		if err := (webhookEndpoints{s.unit}).Update(ctx, e); err != nil {
+		if err := webhookEndpoints(s).Update(ctx, e); err != nil {
 			return err
 		}
 	}

@@ -77,7 +77,9 @@ func (f *Firing) withPlans(ctx context.Context, owner tenant.ID, known planSet, 
 			return err
 		}
 		if n == maxPlannings {
-			return domain.Fail(domain.Unavailable, "runs_changing", "The runs keep changing. Try again in a second.")
+			busy := domain.Fail(domain.Unavailable, "runs_changing", "The runs keep changing. Try again in a second.")
+			busy.RetryAfter = time.Second
+			return busy
 		}
 		for _, version := range open.versions {
 			if known[version], err = f.plans.of(ctx, owner, version); err != nil && !errors.Is(err, domain.NotFound) {

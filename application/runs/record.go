@@ -37,5 +37,5 @@ func recordAll(ctx context.Context, st outbound.Stores, random outbound.Random, 
 	if len(told) == 0 {
 		return nil
 	}
-	return st.Webhooks.Events.Append(ctx, told...)
+	return st.Webhooks.Events.Tell(ctx, told...)
 }

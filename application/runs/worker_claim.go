@@ -62,6 +62,7 @@ type claimer struct {
 	more    bool          // a place that is given up can be filled at once
 	gap     time.Duration // the least time between two looks
 	blocked time.Duration // the last pause because of runs that could not be claimed
+	told    bool          // it looks because of word, and not because time has passed
 	looked  time.Time     // when it last claimed, or asked whether there is something to claim
 }
 
@@ -105,7 +106,7 @@ func (c *claimer) step(free int, claim bool) (wait time.Duration, again bool) {
 			return longestLook, false
 		case next > 0:
 			c.more, c.blocked = false, 0
-			c.vain(true)
+			c.vain(c.told)
 			return min(next, longestLook), next <= longestLook
 		}
 	}
@@ -114,7 +115,7 @@ func (c *claimer) step(free int, claim bool) (wait time.Duration, again bool) {
 		c.fail(err)
 		return longestLook, true
 	}
-	c.vain(n == 0)
+	c.vain(n == 0 && c.told)
 	switch {
 	case n == free:
 		c.more, c.blocked = true, 0
@@ -160,7 +161,7 @@ func (c *claimer) fail(err error) {
 func (c *claimer) pause(most time.Duration, claim bool) (again bool) {
 	timer := time.NewTimer(most)
 	defer timer.Stop()
-	again = claim
+	again, c.told = claim, false
 	for waiting := true; waiting; {
 		select {
 		case <-c.leaving.Done():
@@ -168,6 +169,7 @@ func (c *claimer) pause(most time.Duration, claim bool) (again bool) {
 		case <-timer.C:
 			waiting = false
 		case <-c.word:
+			c.told = true
 			again, waiting = c.gap == betweenClaims, false // else look first: a look is cheaper
 		case <-c.freed:
 			if c.more {

@@ -360,7 +360,7 @@ func TestAWorkerThatStopsLetsAttemptsEndAndGivesTheRestBack(t *testing.T) {
 			stop()
 			close(stopped)
 		}()
-		close(let)
+		time.AfterFunc(opts.Drain/5, func() { close(let) }) // when it has been told to stop
 		r := w.until(ids[0], "what ends in time is recorded", func(r *run.Run) bool { return len(r.Executed()) == 1 })
 		await(t, stopped, "the worker ends")
 		if took := time.Since(asked); took < 500*time.Millisecond || took > 5*time.Second {

@@ -20,6 +20,7 @@ import (
 	"github.com/sluicehq/sluice/adapters/system"
 	"github.com/sluicehq/sluice/application/runs"
 	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/event"
 	"github.com/sluicehq/sluice/domain/node"
 	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/tenant"
@@ -194,7 +195,12 @@ func (w *workshop) tenant() tenant.ID {
 	if err != nil {
 		w.Fatal(err)
 	}
-	w.do(func(ctx context.Context, st outbound.Stores) error { return st.Tenants.Insert(ctx, ten) })
+	listens := event.RestoreEndpoint(event.EndpointState{ // or nobody is told of anything
+		ID: event.EndpointID(system.Random{}.ID(event.EndpointIDPrefix)), Tenant: ten.ID(), URL: "https://example.com/hooks", Active: true, Revision: 1,
+	})
+	w.do(func(ctx context.Context, st outbound.Stores) error {
+		return errors.Join(st.Tenants.Insert(ctx, ten), st.Webhooks.Endpoints.Insert(ctx, listens))
+	})
 	return ten.ID()
 }
 

@@ -184,9 +184,6 @@ func TestWhatAnAttemptFailsWithIsTold(t *testing.T) {
 	newDispatcher(bubble{}, longestPause, nil, func(err error) { told = append(told, err) }, steps{
 		next: func(context.Context) (time.Time, error) { return time.Unix(1, 0), nil },
 		claim: func(context.Context, int, int) ([]outbound.DueDelivery, error) {
-			if ctx.Err() != nil {
-				return nil, nil
-			}
 			return []outbound.DueDelivery{{Endpoint: event.RestoreEndpoint(event.EndpointState{})}}, nil
 		},
 		attempt: func(context.Context, outbound.DueDelivery) (bool, error) {

@@ -31,15 +31,15 @@ func (w countedWork) Do(ctx context.Context, fn func(context.Context, outbound.S
 	return err
 }
 
-// notedEvents notes the types of the events that are appended.
+// notedEvents notes the types of the events that are told.
 type notedEvents struct {
 	outbound.EventRepository
 	happened *[]event.Type
 }
 
-// Append notes events whose record was accepted.
-func (n notedEvents) Append(ctx context.Context, events ...*event.Event) error {
-	if err := n.EventRepository.Append(ctx, events...); err != nil {
+// Tell notes events that happen to runs, whether or not anybody wants to be told.
+func (n notedEvents) Tell(ctx context.Context, events ...*event.Event) error {
+	if err := n.EventRepository.Tell(ctx, events...); err != nil {
 		return err
 	}
 	for _, e := range events {

@@ -44,7 +44,7 @@ func TestWhatHappensToRunsIsCountedOnceItIsRecorded(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			if err := st.Webhooks.Events.Append(ctx, e); err != nil {
+			if err := st.Webhooks.Events.Tell(ctx, e); err != nil {
 				return err
 			}
 			return end

@@ -159,7 +159,11 @@ func (r countedRunner) Run(ctx context.Context, call outbound.NodeCall) (outboun
 	if call.Type == node.HTTPRequest {
 		kind = telemetry.NodeHTTPRequest
 	}
-	r.metrics.NodeAttempted(kind, nodeOutcome(o, err), time.Since(began))
+	outcome := nodeOutcome(o, err)
+	r.metrics.NodeAttempted(kind, outcome, time.Since(began))
+	if kind == telemetry.NodeCustom && outcome != telemetry.NodeAborted {
+		r.metrics.TenantCalled(call.Tenant, telemetry.CallCustomNode, outcome != telemetry.NodeFailed)
+	}
 	return o, err
 }
 

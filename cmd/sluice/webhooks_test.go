@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -64,10 +65,11 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	if err == nil {
 		err = r.take(req, body)
 	}
-	switch err := err.(type) {
-	case nil:
-	case fault:
-		r.fail(w, req, err)
+	var on fault
+	switch {
+	case err == nil:
+	case errors.As(err, &on):
+		r.fail(w, req, on)
 	default:
 		w.WriteHeader(http.StatusUnauthorized)
 	}

@@ -86,11 +86,11 @@ func (s *stage) awaitQuiet(ctx context.Context) {
 }
 
 // evidence reads everything.
-func (s *stage) evidence(ctx context.Context, orders []*order) (*evidence, error) {
+func (s *stage) evidence(ctx context.Context, orders []*order, until time.Time) (*evidence, error) {
 	ev := &evidence{
 		orders: orders, lodgers: s.lodgers, shapes: s.shapes, runs: make(map[string]*storedRun), effects: s.receiver.effects(), heard: s.listener.books(),
 		shown: make(map[string]shownRun), listed: make(map[string]listing), since: make(map[string]time.Time),
-		until: time.Now().UTC().Add(-time.Minute).Truncate(time.Minute),
+		until: until,
 	}
 	for _, t := range s.lodgers {
 		ev.since[t.id] = s.schedules.since(t.id)

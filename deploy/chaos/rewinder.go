@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"fmt"
+	"net/http"
 	"sync"
 	"time"
 )
@@ -58,4 +60,27 @@ func (r *rewinder) since(tenant string) time.Time {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.earliest[tenant]
+}
+
+// stopSchedules lets no schedule fire any more, so that what is read after that stays as
+// it is, and returns up to when each instant has to be in the ledger. What is overdue is
+// dealt with first.
+func (s *stage) stopSchedules(ctx context.Context) (until time.Time, err error) {
+	for began := time.Now(); time.Since(began) < s.settle; pause(ctx, 200*time.Millisecond) {
+		overdue := -1
+		err := s.database.db.QueryRowContext(ctx, `SELECT count(*) FROM trigger_schedules WHERE next_at < now() - interval '1 second'`).Scan(&overdue)
+		if err == nil && overdue == 0 || ctx.Err() != nil {
+			break
+		}
+	}
+	until = time.Now().UTC().Add(-2 * time.Second).Truncate(time.Minute)
+	for _, t := range s.lodgers {
+		got, ok := s.clients.until(ctx, request{
+			key: t.key, method: http.MethodPatch, path: "/triggers/" + t.triggers["schedule"], body: map[string]any{"isActive": false},
+		})
+		if !ok || got.status != http.StatusOK {
+			return until, fmt.Errorf("stop the schedule of %s: %d %s", t.name, got.status, got.body)
+		}
+	}
+	return until, nil
 }

@@ -42,7 +42,7 @@ const mostInFlight = 48
 
 // setStage starts everything, with a workflow of each shape for every tenant.
 func setStage(ctx context.Context, o options) (s *stage, err error) {
-	s = &stage{options: o, began: time.Now(), found: newFindings(), random: newDice(o.seed), books: new(disturbances), inFlight: make(chan struct{}, mostInFlight)}
+	s = &stage{options: o, began: time.Now(), found: newFindings(), random: newDice(o.seed), books: &disturbances{frozen: make(map[string][]span)}, inFlight: make(chan struct{}, mostInFlight)}
 	defer func() {
 		if err != nil {
 			s.close()

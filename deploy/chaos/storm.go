@@ -32,8 +32,12 @@ func storm(ctx context.Context, o options) (account, error) {
 	calm()
 	weather.Wait()
 	s.tell("every call is acknowledged, and nothing is disturbed any more; waiting for what is left")
+	until, err := s.stopSchedules(ctx)
+	if err != nil {
+		return account{}, err
+	}
 	s.awaitQuiet(ctx)
-	ev, err := s.evidence(ctx, orders)
+	ev, err := s.evidence(ctx, orders, until)
 	if err != nil {
 		return account{}, err
 	}
@@ -110,6 +114,20 @@ type disturbances struct {
 	takeovers  []time.Duration // of each run of a killed process, while the database was there
 	hindered   []time.Duration // of those meanwhile the database was away for a while
 	recoveries []time.Duration // of each process, after the database was back
+	frozen     map[string][]span
+}
+
+// frozenDuring names the processes that were frozen at some time between the two.
+func (b *disturbances) frozenDuring(from, to time.Time) (names []string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for name, spans := range b.frozen {
+		if slices.ContainsFunc(spans, func(s span) bool { return s.from.Before(to) && s.to.After(from) }) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 func (b *disturbances) note(change func()) {
@@ -133,7 +151,11 @@ func (s *stage) disturb(ctx context.Context) {
 			s.kill(ctx, g, &lasting)
 		case freezing:
 			if thaw, ok := g.freeze(); ok {
-				s.books.note(func() { s.books.freezes++ })
+				from := time.Now()
+				s.books.note(func() {
+					s.books.freezes++
+					s.books.frozen[g.name] = append(s.books.frozen[g.name], span{from, from.Add(d.length)})
+				})
 				lasting.Go(func() {
 					pause(context.WithoutCancel(ctx), d.length)
 					thaw()

@@ -68,8 +68,8 @@ func (s *stage) tookOver(killed time.Time, took time.Duration, cancelled bool) {
 			s.books.takeovers = append(s.books.takeovers, took)
 		}
 	})
-	s.found.check(took-away <= mostTakeover, takenOver, "a run of a killed process went on after %s, in which the database was away for %s",
-		took.Round(time.Millisecond), away.Round(time.Millisecond))
+	s.found.check(took-away <= mostTakeover, takenOver, "a run of a process killed at %s went on after %s, in which the database was away for %s; frozen meanwhile: %s",
+		killed.Sub(s.began).Truncate(time.Second), took.Round(time.Millisecond), away.Round(time.Millisecond), s.books.frozenDuring(killed, killed.Add(took)))
 }
 
 // orphans reads which runs a process had, by the name that it gave itself: the machine

@@ -46,6 +46,10 @@ type EventRepository interface {
 	// that makes them happen, so that an event is told exactly when it took place.
 	Append(ctx context.Context, events ...*event.Event) error
 
+	// Tell does the same with events that happen often, and leaves out those of tenants that
+	// have no active endpoint: nobody will ever be told of them.
+	Tell(ctx context.Context, events ...*event.Event) error
+
 	// Get returns NotFound with the code event_not_found for an unknown id. It holds
 	// nothing, since events never change.
 	Get(ctx context.Context, owner tenant.ID, id event.ID) (*event.Event, error)

@@ -111,6 +111,21 @@ func EventRepository(t *testing.T, open OpenStore) {
 			})
 			f.waiting("nothing was added or settled", 9, b)
 		},
+		"what happens often is kept only where an active endpoint may want it": func(f webhooks) {
+			without, active, inactive := f.tenant().ID(), f.tenant().ID(), f.tenant().ID()
+			f.endpoint(active)
+			f.endpoint(inactive, func(st *event.EndpointState) { st.Active = false })
+			for owner, kept := range map[tenant.ID]bool{without: false, active: true, inactive: false} {
+				e := newEvent(owner, 0)
+				f.put(func(ctx context.Context, st outbound.WebhookStores) error { return st.Events.Tell(ctx, e) })
+				if _, err := f.getEvent(owner, e.ID()); (err == nil) != kept {
+					f.Errorf("%s: %v", owner, err)
+				}
+				if kept {
+					f.waiting("it waits", 9, e)
+				}
+			}
+		},
 		"an event of a unit that fails did not happen": func(f webhooks) {
 			e := newEvent(f.tenant().ID(), 0)
 			err := f.try(func(ctx context.Context, st outbound.WebhookStores) error {

@@ -2,10 +2,12 @@ package redis
 
 import (
 	"crypto/tls"
+	"net/http/httptest"
 	"runtime"
 	"strings"
 	"testing"
 
+	"github.com/alicebob/miniredis/v2"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
@@ -45,6 +47,34 @@ func TestAnAddressThatWouldNotDoWhatItSaysIsRefused(t *testing.T) {
 	} {
 		if err := CheckAddress(address); err != errAddress { //nolint:errorlint // it is that very one
 			t.Errorf("%s: %v", address, err)
+		}
+	}
+}
+
+func TestAConnectionWithTLSThatNobodyWaitedForIsGoodForALaterRequest(t *testing.T) {
+	example := httptest.NewTLSServer(nil)
+	defer example.Close()
+	server, err := miniredis.RunTLS(&tls.Config{Certificates: example.TLS.Certificates})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(server.Close)
+	e, err := parse("rediss://" + server.Addr() + "?skip_verify=true")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var conns []*conn
+	for range 10 {
+		c, err := e.dial(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = c.end() }()
+		conns = append(conns, c)
+	}
+	for i, c := range conns { // what TLS sends after the handshake has come by now
+		if !c.quiet() {
+			t.Errorf("connection %d would not be used", i)
 		}
 	}
 }

@@ -53,8 +53,8 @@ func (e endpoint) prepare(c *conn) error {
 			return err
 		}
 	} else if e.tls != nil {
-		// The session tickets of TLS come before the first answer. They must not be
-		// taken for what a connection receives that awaits nothing.
+		// Session tickets, where the server sends any, come before the first answer. They
+		// must not be taken for what a connection receives that awaits nothing.
 		if _, err := c.Do("PING"); err != nil {
 			return err
 		}

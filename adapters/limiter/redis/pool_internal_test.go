@@ -313,13 +313,11 @@ func TestClosingInterruptsWhatIsUnderWay(t *testing.T) {
 	s := serve(t, pinged(func(net.Conn) error { received <- struct{}{}; return nil }))
 	before := goleak.IgnoreCurrent()
 	first := true
-	dialing := make(chan struct{})
 	p := newPool(2, func(ctx context.Context) (*conn, error) {
 		if first {
 			first = false
 			return s.dial(ctx)
 		}
-		close(dialing)
 		// A server that takes the password and is silent.
 		silent := s.endpoint
 		silent.password = "x"
@@ -329,7 +327,7 @@ func TestClosingInterruptsWhatIsUnderWay(t *testing.T) {
 	go func() { errs <- p.use(t.Context(), time.Hour, ping) }()
 	<-received
 	go func() { errs <- p.use(t.Context(), time.Hour, ping) }()
-	<-dialing
+	<-received // the password
 	if err := errors.Join(p.close(), p.close()); err != nil {
 		t.Error(err)
 	}
