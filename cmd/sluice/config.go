@@ -42,8 +42,8 @@ type config struct {
 	CORSOrigins     []string      `env:"CORS_ORIGINS" help:"origins that browsers may call from, separated by commas, or * for any (default: none)"`
 	TrustedProxies  []string      `env:"TRUSTED_PROXIES" help:"address ranges of proxies whose X-Forwarded-For is believed, separated by commas (default: none)"`
 	EgressAllow     []string      `env:"EGRESS_ALLOW" help:"address ranges that outgoing calls may reach although private, separated by commas, such as 10.0.0.0/8 (default: none)"`
-	WorkerRuns      int           `env:"WORKER_CONCURRENCY" envDefault:"64" help:"how many runs this process works on at the same time"`
-	TenantRuns      int           `env:"WORKER_PER_TENANT" envDefault:"32" help:"how many runs of one tenant are worked on at the same time, by all processes together"`
+	WorkerRuns      int           `env:"WORKER_CONCURRENCY" envDefault:"256" help:"how many runs this process works on at the same time"`
+	TenantRuns      int           `env:"WORKER_PER_TENANT" envDefault:"64" help:"how many runs of one tenant are worked on at the same time, by all processes together"`
 	WorkerDrain     time.Duration `env:"WORKER_DRAIN" envDefault:"10s" help:"how long calls of nodes may take to finish after SIGTERM; what is left is made again by another process"`
 	MaxBody         int64         `env:"MAX_BODY_BYTES" envDefault:"1048576" help:"greatest size of a request body"`
 	MaxConnections  int           `env:"MAX_CONNECTIONS" envDefault:"20000" help:"greatest number of clients' connections; fewer where the system's limit of open files asks for it"`
