@@ -14,6 +14,7 @@ import (
 const (
 	maxCode    = 100  // characters; the rest is cut off
 	maxMessage = 1000 // likewise
+	maxText    = 2000 // of a whole message, in characters; likewise
 	maxEvent   = 255  // characters, as of waitForEvent
 	maxPauseMs = 365 * 24 * 60 * 60 * 1000
 )

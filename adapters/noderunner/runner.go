@@ -111,8 +111,9 @@ func stopped(ctx context.Context) error {
 	return fmt.Errorf("noderunner: the attempt was stopped: %w", context.Cause(ctx))
 }
 
+// failed is an attempt that failed. What the message quotes may come from outside.
 func failed(code, format string, args ...any) outbound.NodeFailed {
-	return outbound.NodeFailed{Code: code, Message: fmt.Sprintf(format, args...)}
+	return outbound.NodeFailed{Code: code, Message: clip(fmt.Sprintf(format, args...), maxText)}
 }
 
 // shown is the host as a message names it.

@@ -46,11 +46,11 @@ func (f *Firing) Ingest(ctx context.Context, who tenant.Caller, once domain.Once
 // that takes one of its own. A version that is gone has none.
 type planSet map[workflow.VersionID]*run.Plan
 
-// lacks lists the versions of the runs that the options leave in and that have no plan
+// lacks lists the versions of the runs that the call may resume and that have no plan
 // yet.
-func (known planSet) lacks(runs []*run.Run, o run.ResumeOptions) (open []workflow.VersionID) {
+func (known planSet) lacks(runs []*run.Run, c run.IngestCall) (open []workflow.VersionID) {
 	for _, r := range runs {
-		if _, ok := known[r.Version()]; !ok && o.Takes(r) && !slices.Contains(open, r.Version()) {
+		if _, ok := known[r.Version()]; !ok && c.Takes(r) && !slices.Contains(open, r.Version()) {
 			open = append(open, r.Version())
 		}
 	}
@@ -98,7 +98,7 @@ func (s *shot) resumeWaiting(ctx context.Context, st outbound.Stores, c run.Inge
 			return in, err
 		}
 	}
-	if open := known.lacks(paused, c.Options); len(open) > 0 {
+	if open := known.lacks(paused, c); len(open) > 0 {
 		return in, &unplanned{open}
 	}
 	for i, id := range c.Options.Runs {
@@ -114,7 +114,7 @@ func (s *shot) resumeWaiting(ctx context.Context, st outbound.Stores, c run.Inge
 		return in, err
 	}
 	for _, r := range paused {
-		if !c.Options.Takes(r) {
+		if !c.Takes(r) {
 			in.Skipped = append(in.Skipped, run.Skip{Run: r.ID(), Reason: run.SkipFilteredOut})
 			continue
 		}

@@ -1,8 +1,10 @@
 package runs
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -55,8 +57,11 @@ type verdict struct {
 // has had no effect, where anything is out of the ordinary: then the call needs a unit of
 // its own, which finds out what.
 func (v *volleys) call(ctx context.Context, s *shot, id trigger.ID) (fired run.Fired, done bool, err error) {
-	if s.once.Wanted() {
-		return fired, false, nil // its outcome is kept, which takes statements of its own
+	if s.once.Wanted() || !s.keyMade {
+		// Its outcome is kept, which takes statements of its own; and starting a run under a
+		// key that another unit is about to take waits for that one, as only its own caller
+		// should.
+		return fired, false, nil
 	}
 	f := &fellow{shot: s, trigger: id, verdict: make(chan verdict, 1)}
 	if err := v.join(ctx, f); err != nil {
@@ -83,13 +88,38 @@ func (v *volleys) call(ctx context.Context, s *shot, id trigger.ID) (fired run.F
 func (v *volleys) join(ctx context.Context, f *fellow) error {
 	volley := v.enter(f)
 	if volley == nil {
-		told := <-f.verdict
-		if told.volley == nil {
-			return told.err
+		told, err := v.await(ctx, f)
+		if err != nil || told.volley == nil {
+			return cmp.Or(err, told.err)
 		}
 		volley = told.volley
 	}
 	return v.fire(ctx, volley)
+}
+
+// await waits for the verdict, unless the client goes before the call is under way.
+func (v *volleys) await(ctx context.Context, f *fellow) (verdict, error) {
+	select {
+	case told := <-f.verdict:
+		return told, nil
+	case <-ctx.Done():
+		if v.leave(f) {
+			return verdict{}, ctx.Err()
+		}
+		return <-f.verdict, nil
+	}
+}
+
+// leave takes a call out of those that wait; false when it does not wait any more.
+func (v *volleys) leave(f *fellow) bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	i := slices.Index(v.waiting, f)
+	if i < 0 {
+		return false
+	}
+	v.waiting = slices.Delete(v.waiting, i, i+1)
+	return true
 }
 
 // enter lets the call wait, or returns the volley that it goes with at once.

@@ -40,21 +40,9 @@ func (runStart) take(ctx context.Context, st *stage, o options) ([]figure, error
 			return nil, err
 		}
 		commits = append(commits, milliseconds(commit))
-		var took []time.Duration
-		for range startsMeasured {
-			if err := pause(ctx, betweenStarts); err != nil {
-				return nil, err
-			}
-			sent := time.Now()
-			if _, err := ask(ctx, st.gateway.baseURL, f.call, http.StatusOK); err != nil {
-				return nil, err
-			}
-			select {
-			case at := <-arrived:
-				took = append(took, at.Sub(sent))
-			case <-time.After(startTimeout):
-				return nil, fmt.Errorf("the run's first node did nothing within %s", startTimeout)
-			}
+		took, err := st.startsOf(ctx, f, arrived)
+		if err != nil {
+			return nil, err
 		}
 		p50, p99 = append(p50, milliseconds(percentile(took, 0.50))), append(p99, milliseconds(percentile(took, 0.99)))
 	}

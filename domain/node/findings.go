@@ -1,6 +1,10 @@
 package node
 
 import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/sluicehq/sluice/domain"
@@ -46,15 +50,38 @@ func (f *findings) none() bool { return f.count == 0 }
 // full says that no further violation will be recorded, so that a walk may end.
 func (f *findings) full() bool { return f.count > MaxFindings }
 
-// clip shortens a name that a client chose to what a path or a message can bear.
+// clip shortens a name that a client chose to what a path or a message can bear. What
+// does not print is written as JSON escapes it, a\u0000b, since such a path is kept and
+// shown where the character itself cannot be; what is no UTF-8 becomes U+FFFD.
 func clip(name string) string {
 	const longest = maxName * utf8.UTFMax
-	if len(name) <= longest {
-		return name
+	end := ""
+	if len(name) > longest {
+		cut := longest
+		for cut > 0 && !utf8.RuneStart(name[cut]) {
+			cut--
+		}
+		name, end = name[:cut], "…"
 	}
-	cut := longest
-	for cut > 0 && !utf8.RuneStart(name[cut]) {
-		cut--
+	for _, c := range name {
+		if !unicode.IsPrint(c) || c == utf8.RuneError {
+			return escaped(name) + end
+		}
 	}
-	return name[:cut] + "…"
+	return name + end
+}
+
+func escaped(name string) string {
+	var b strings.Builder
+	for _, c := range name {
+		switch high, low := utf16.EncodeRune(c); {
+		case unicode.IsPrint(c) || c == utf8.RuneError:
+			b.WriteRune(c)
+		case c > 0xffff:
+			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, c)
+		}
+	}
+	return b.String()
 }

@@ -7,11 +7,32 @@ import "time"
 // effect first, other than in [Run.Advance]. A run that has ended refuses it in the
 // same way.
 func (r *Run) Abandon(at time.Time, reason string) Step {
+	m := r.planless(at)
+	m.cancel(CancelRequested{Reason: reason})
+	m.conclude()
+	return m.step
+}
+
+// GiveUp lets a run fail with [CodeInternal], because what it would do next cannot be
+// kept. Like [Run.Abandon] it does not look at the version, and its texts are its own,
+// so that nothing that came from outside stands in its way. A run that has ended does
+// not change. One that is retried afterwards goes on from what was kept of it.
+func (r *Run) GiveUp(at time.Time) Step {
+	m := r.planless(at)
+	if !m.s.Status.Finished() {
+		m.finish(StatusFailed, &Failure{
+			Code: CodeInternal, Message: "The run was ended because the gateway could not keep its next step.",
+		}, "")
+	}
+	m.conclude()
+	return m.step
+}
+
+// planless is a machine that ends the run.
+func (r *Run) planless(at time.Time) *machine {
 	m := &machine{view: view{run: r}, s: &r.state, at: truncated(at)}
 	if m.at.Before(m.s.UpdatedAt) {
 		m.at = m.s.UpdatedAt
 	}
-	m.cancel(CancelRequested{Reason: reason})
-	m.conclude()
-	return m.step
+	return m
 }

@@ -51,13 +51,14 @@ func (m *machine) refuse(kind domain.Kind, code, format string, args ...any) {
 	m.step.Refused = domain.Fail(kind, code, format, args...)
 }
 
-// record appends an entry to the history.
+// record appends an entry to the history. Its texts come from outside in part.
 func (m *machine) record(e Entry) {
 	m.s.Seq++
 	if m.step.History == nil {
 		m.step.History = make([]Entry, 0, 8)
 	}
 	e.Seq, e.At = m.s.Seq, m.at
+	e.Branch, e.Code, e.Message = storable(e.Branch, maxCode), storable(e.Code, maxCode), storable(e.Message, maxMessage)
 	m.step.History = append(m.step.History, e)
 }
 
@@ -101,15 +102,22 @@ func (m *machine) start() {
 		m.refuse(domain.Conflict, "run_started", "Run %s has been started before.", m.s.ID)
 		return
 	}
+	at := m.at
+	m.s.Status, m.s.ActiveSince = StatusRunning, &at
+	m.record(Entry{Type: EntryRunStarted})
+	m.tell(Happening{Type: RunStarted})
+	m.set()
+}
+
+// set lays out the nodes and begins those that nothing leads to.
+func (m *machine) set() {
 	m.s.Nodes = make([]NodeState, len(m.plan.nodes))
 	for i := range m.plan.nodes {
 		m.s.Nodes[i] = NodeState{ID: m.plan.nodes[i].id, Status: NodePending}
 	}
 	m.s.Executed = make([]workflow.NodeID, 0, len(m.plan.nodes))
 	at := m.at
-	m.s.Status, m.s.StartedAt, m.s.ActiveSince = StatusRunning, &at, &at
-	m.record(Entry{Type: EntryRunStarted})
-	m.tell(Happening{Type: RunStarted})
+	m.s.StartedAt = &at
 	var by workflow.AttachedTrigger
 	if m.s.Trigger != "" {
 		by = workflow.AttachedTrigger{ID: string(m.s.Trigger), Name: m.s.TriggerName, Type: string(m.s.TriggerType)}
@@ -268,6 +276,10 @@ func (m *machine) retry() {
 	m.s.Used, m.s.FinishedAt, m.s.Failure = 0, nil, nil
 	m.activate(EntryRunRetried)
 	m.tell(Happening{Type: RunResumed})
+	if m.s.StartedAt == nil { // it was given up before it began
+		m.set()
+		return
+	}
 	var again []int
 	for i := range m.s.Nodes {
 		n := &m.s.Nodes[i]

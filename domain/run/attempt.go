@@ -43,14 +43,14 @@ func (m *machine) attempt(i int) {
 // the end of the time would.
 func (m *machine) attemptFailed(i int, f AttemptFailed) {
 	n := m.node(i)
-	failure := Failure{Code: f.Code, Message: f.Message, Node: n.ID}
+	failure := Failure{Code: f.Code, Message: f.Message, Node: n.ID}.storable()
 	made := n.Attempts - n.Before
 	if f.Retryable && made <= m.s.Retry.MaxRetries {
 		pause := max(backoff(m.s.Retry, m.s.ID, n.ID, made-1, n.Attempts), f.RetryAfter)
 		at := truncated(m.at.Add(pause))
 		if deadline, active := m.run.deadline(); !active || at.Before(deadline) {
 			n.Failure, n.RetryAt = &failure, &at
-			m.record(Entry{Type: EntryNodeRetrying, Node: n.ID, Attempt: n.Attempts, Code: f.Code, Message: f.Message, Until: &at})
+			m.record(Entry{Type: EntryNodeRetrying, Node: n.ID, Attempt: n.Attempts, Code: failure.Code, Message: failure.Message, Until: &at})
 			return
 		}
 	}
@@ -60,6 +60,12 @@ func (m *machine) attemptFailed(i int, f AttemptFailed) {
 func (m *machine) attemptPaused(i int, f AttemptPaused) {
 	if e, ok := m.plan.nodes[i].action.(*effect); !ok || !e.kind.CanPause {
 		m.fail(i, Failure{Code: CodePauseNotAllowed, Message: "The node asked to pause the run, but its type is not declared as one that can."})
+		return
+	}
+	var r domain.Rules
+	r.Text(f.Event, "event", 0, MaxEvent)
+	if failure := invalid(CodeOutputInvalid, r.Violations()); failure != nil { // no event could ever have that name
+		m.fail(i, *failure)
 		return
 	}
 	m.pause(i, PauseCustom, f.Event, f.Timeout)

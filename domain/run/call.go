@@ -102,7 +102,12 @@ const (
 	SkipFilteredOut = "filtered_out"
 )
 
-// Takes says whether the options leave a run in.
-func (o ResumeOptions) Takes(r *Run) bool {
+// Takes says whether the event may resume a run: one of the segment that it names, and
+// one that the options leave in.
+func (c IngestCall) Takes(r *Run) bool {
+	return (c.SubTenant == nil || *c.SubTenant == r.SubTenant()) && c.Options.takes(r)
+}
+
+func (o ResumeOptions) takes(r *Run) bool {
 	return (len(o.Runs) == 0 || slices.Contains(o.Runs, r.ID())) && (len(o.Versions) == 0 || slices.Contains(o.Versions, r.Version()))
 }

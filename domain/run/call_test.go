@@ -176,8 +176,8 @@ func TestWhyACallOrAScheduleCannotFire(t *testing.T) {
 	}
 }
 
-func TestOptionsLeaveRunsIn(t *testing.T) {
-	r := run.Restore(run.State{Origin: run.Origin{ID: "r", Version: "v"}})
+func TestACallSaysWhichRunsItMayResume(t *testing.T) {
+	r := run.Restore(run.State{Origin: run.Origin{ID: "r", Version: "v", SubTenant: "team"}})
 	for _, c := range []struct {
 		options run.ResumeOptions
 		want    bool
@@ -186,8 +186,13 @@ func TestOptionsLeaveRunsIn(t *testing.T) {
 		{run.ResumeOptions{Runs: []run.ID{"q", "r"}}, true}, {run.ResumeOptions{Runs: []run.ID{"q"}}, false},
 		{run.ResumeOptions{Versions: []workflow.VersionID{"v"}}, true}, {run.ResumeOptions{Runs: []run.ID{"r"}, Versions: []workflow.VersionID{"w"}}, false},
 	} {
-		if c.options.Takes(r) != c.want {
+		if (run.IngestCall{Options: c.options}).Takes(r) != c.want {
 			t.Errorf("%+v", c)
+		}
+	}
+	for sub, want := range map[tenant.SubTenantID]bool{"team": true, "others": false} {
+		if (run.IngestCall{EventCall: run.EventCall{SubTenant: &sub}}).Takes(r) != want {
+			t.Errorf("of the segment %s: %v", sub, !want)
 		}
 	}
 }

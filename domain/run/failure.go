@@ -1,6 +1,12 @@
 package run
 
-import "github.com/sluicehq/sluice/domain/workflow"
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/sluicehq/sluice/domain/workflow"
+)
 
 // Failure says why a node or a run failed.
 type Failure struct {
@@ -23,6 +29,7 @@ const (
 	CodeOutputInvalid   = "output_invalid"        // what the node gave is no JSON value, or breaks the schema of its type
 	CodeOutputTooLarge  = "output_too_large"      // the output is larger than MaxOutput
 	CodeRunTooLarge     = "run_too_large"         // all outputs together are larger than MaxOutputs
+	CodeInternal        = "internal_error"        // the gateway cannot keep what the run would do next
 )
 
 // Bounds of what nodes give, in bytes of JSON.
@@ -30,3 +37,46 @@ const (
 	MaxOutput  = 1 << 20  // of one node
 	MaxOutputs = 16 << 20 // of all nodes of a run together; outputs that only pass the input on count once
 )
+
+// Bounds of what is kept of a failure and shown in lists, in characters.
+const (
+	maxCode    = 100
+	maxMessage = 2000
+)
+
+// storable is the failure with texts that every store can keep.
+func (f Failure) storable() Failure {
+	f.Code, f.Message = storable(f.Code, maxCode), storable(f.Message, maxMessage)
+	return f
+}
+
+// storable makes a text from outside one that every store can keep and every reader can
+// show: UTF-8 of at most so many characters, the last of which is an ellipsis where more
+// were there, without control characters but tabs and line feeds. What cannot stay
+// becomes U+FFFD; PostgreSQL keeps no U+0000 in a text.
+func storable(text string, most int) string {
+	if len(text) <= most && !strings.ContainsFunc(text, unkept) {
+		return text
+	}
+	var b strings.Builder
+	length := utf8.RuneCountInString(text)
+	n := 0
+	for _, c := range text { // what is no UTF-8 comes as U+FFFD
+		if n++; n == most && length > most {
+			c = '…'
+		}
+		if n > most {
+			break
+		}
+		if unkept(c) {
+			c = utf8.RuneError
+		}
+		b.WriteRune(c)
+	}
+	return b.String()
+}
+
+// unkept says of a character that it is not kept; what is no UTF-8 counts as U+FFFD.
+func unkept(c rune) bool {
+	return c == utf8.RuneError || unicode.IsControl(c) && c != '\t' && c != '\n'
+}

@@ -47,7 +47,8 @@ type ask struct {
 
 func (a ask) begin(m *machine, i int) { m.pause(i, PauseInput, "", a.timeout) }
 
-// read takes an answer: the value itself, or an object whose only member is value.
+// read takes an answer: the value itself, or an object whose only member is value,
+// beside the entityId by which an event may have found the run.
 func (a ask) read(field string, text json.RawMessage) (value any, err *domain.Error) {
 	var r domain.Rules
 	given := len(text) > 0
@@ -56,8 +57,12 @@ func (a ask) read(field string, text json.RawMessage) (value any, err *domain.Er
 		r.Check(problem == nil, field, domain.BadFormat, "must be a JSON value")
 		value = tree
 	}
-	if wrapped, isObject := value.(map[string]any); isObject && len(wrapped) == 1 {
-		if inner, named := wrapped["value"]; named {
+	if wrapped, isObject := value.(map[string]any); isObject {
+		members := len(wrapped)
+		if _, named := wrapped["entityId"]; named {
+			members--
+		}
+		if inner, named := wrapped["value"]; named && members == 1 {
 			field, value = domain.Member(field, "value"), inner
 		}
 	}
@@ -149,10 +154,20 @@ func (m *machine) arrived(f EventArrived) {
 	default:
 		m.refuse(domain.Conflict, "not_paused", "The run does not wait for an event or an answer.")
 	}
+	var refused *domain.Error
+	taken := false
 	for _, i := range named {
-		if m.node(i).Status == NodeWaiting { // unless one before it ended the run
-			m.step.Refused = m.answer(i, "eventData", f.Data)
+		if m.node(i).Status != NodeWaiting {
+			continue // one before it ended the run
 		}
+		if problem := m.answer(i, "eventData", f.Data); problem == nil {
+			taken = true
+		} else if refused == nil {
+			refused = problem
+		}
+	}
+	if refused != nil && !taken {
+		m.step.Refused = refused
 	}
 }
 

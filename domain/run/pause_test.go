@@ -15,6 +15,7 @@ func TestAnInputNodeWaitsForItsAnswer(t *testing.T) {
 	for claim, c := range map[string]struct{ config, input, output, refused string }{
 		"a text":                              {`{}`, `"yes"`, `{"value":"yes"}`, ""},
 		"an object with the value":            {`{}`, `{"value": "yes"}`, `{"value":"yes"}`, ""},
+		"an object that names the entity too": {`{}`, `{"entityId": "e", "value": "yes"}`, `{"value":"yes"}`, ""},
 		"another object is no text":           {`{}`, `{"answer": "yes"}`, "", "input must be a string, not an object"},
 		"more than the value is no text":      {`{}`, `{"value": "yes", "more": 1}`, "", "input must be a string, not an object"},
 		"nothing, when nothing is required":   {`{}`, ``, `{"value":null}`, ""},
@@ -177,6 +178,22 @@ func TestEventsResumeWhatWaitsForThem(t *testing.T) {
 		t.Errorf("data that is no answer is answered with %v", e)
 	}
 	w.does(run.EventArrived{Event: "other", Data: json.RawMessage(`7`)}).want(run.StatusPaused, "x=completed y=waiting c=completed")
+}
+
+// One of two nodes that wait for the same event cannot take what it brings: the other one
+// goes on all the same, whichever comes first.
+func TestAnEventIsTakenByThoseItFits(t *testing.T) {
+	for _, order := range [][]string{{"pick score", `any waitForEvent {"event": "paid"}`}, {`any waitForEvent {"event": "paid"}`, "pick score"}} {
+		w := begin(t, plan(t, nodes(order...), nil), start(`{}`))
+		w.does(run.AttemptPaused{Node: "pick", Attempt: 1, Event: "paid"})
+		w.does(run.EventArrived{Event: "paid", Data: json.RawMessage(`{"no":1}`)})
+		if w.last.Refused != nil {
+			t.Errorf("%v: it was refused with %v", order, w.last.Refused)
+		}
+		if got, ok := w.run.Output("any"); !ok {
+			t.Errorf("%v: the node that takes anything gave %s", order, got)
+		}
+	}
 }
 
 func TestACustomNodePauses(t *testing.T) {

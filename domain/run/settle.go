@@ -90,6 +90,7 @@ func (m *machine) complete(i int, branch string) {
 func (m *machine) fail(i int, f Failure) {
 	n := m.node(i)
 	at, before := m.at, n.Status
+	f = f.storable()
 	f.Node = n.ID
 	n.Status, n.Failure, n.FinishedAt, n.RetryAt = NodeFailed, &f, &at, nil
 	dead, failure := m.decide(i, true)

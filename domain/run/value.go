@@ -11,8 +11,10 @@ import (
 	"unicode/utf8"
 )
 
-// maxDepth bounds how deep a value nests, as encoding/json does.
-const maxDepth = 10_000
+// maxDepth bounds how deep a value nests that a node gives. encoding/json reads nothing
+// that nests deeper than 10,000, and the state of a run nests its outputs in further
+// levels; what is read from a request or an answer nests less than this anyhow.
+const maxDepth = 512
 
 // appendValue writes a JSON tree: members sorted by name, no spaces, numbers as
 // encoding/json writes them and a json.Number as it is spelled. A json.RawMessage
