@@ -141,10 +141,10 @@ func (s runs) Get(ctx context.Context, owner tenant.ID, id run.ID) (*run.Run, er
 	}
 }
 
-// Paused reads the paused runs about an entity.
-func (s runs) Paused(ctx context.Context, owner tenant.ID, entity string, limit int) ([]*run.Run, error) {
-	rows, err := s.scan(ctx, "find paused runs", `SELECT `+runColumns+` FROM runs
-		WHERE tenant_id = $1 AND entity_id = $2 AND status = 'paused' ORDER BY created_at, id LIMIT $3`+s.hold(), string(owner), entity, limit)
+// Underway reads the runs about an entity of which nodes may wait.
+func (s runs) Underway(ctx context.Context, owner tenant.ID, entity string, limit int) ([]*run.Run, error) {
+	rows, err := s.scan(ctx, "find runs of an entity", `SELECT `+runColumns+` FROM runs
+		WHERE tenant_id = $1 AND entity_id = $2 AND status IN ('paused', 'running') ORDER BY created_at, id LIMIT $3`+s.hold(), string(owner), entity, limit)
 	if err != nil {
 		return nil, err
 	}

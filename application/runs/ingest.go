@@ -89,14 +89,16 @@ func (f *Firing) withPlans(ctx context.Context, owner tenant.ID, known planSet, 
 	}
 }
 
-// resumeWaiting brings the event to the paused runs about the entity, the oldest first.
+// resumeWaiting brings the event to the runs about the entity of which a node waits, the
+// oldest first. Other nodes of theirs may still work: the event is not sent again.
 // An entity that the call does not name has none.
 func (s *shot) resumeWaiting(ctx context.Context, st outbound.Stores, c run.IngestCall, known planSet) (in run.Ingested, err error) {
 	var paused []*run.Run
 	if entity, named := c.EntityID(); named {
-		if paused, err = st.Runs.Runs.Paused(ctx, s.who.Tenant, entity, maxPaused); err != nil {
+		if paused, err = st.Runs.Runs.Underway(ctx, s.who.Tenant, entity, maxPaused); err != nil {
 			return in, err
 		}
+		paused = slices.DeleteFunc(paused, func(r *run.Run) bool { return r.Status() == run.StatusRunning && !r.Waits() })
 	}
 	if open := known.lacks(paused, c); len(open) > 0 {
 		return in, &unplanned{open}

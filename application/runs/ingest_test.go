@@ -12,7 +12,7 @@ import (
 	"github.com/sluicehq/sluice/domain/workflow"
 )
 
-// waiting starts runs about an entity that wait at the node a, the oldest first.
+// waiting starts runs about an entity that wait, or work at the node a, the oldest first.
 func (d *desk) waiting(ver *workflow.Version, entity string, n int) (ids []run.ID) {
 	d.Helper()
 	for range n {
@@ -21,7 +21,7 @@ func (d *desk) waiting(ver *workflow.Version, entity string, n int) (ids []run.I
 		if err != nil {
 			d.Fatal(err)
 		}
-		if r = d.begin(r.ID()); r.Status() != run.StatusPaused {
+		if r = d.begin(r.ID()); r.Status() != run.StatusPaused && r.Status() != run.StatusRunning {
 			d.Fatalf("the run is %s", r.Status())
 		}
 		ids = append(ids, r.ID())
@@ -59,6 +59,8 @@ func short(in run.Ingested, names map[run.ID]string) string {
 
 func TestAnEventResumesWhatWaitsForIt(t *testing.T) {
 	atDesk(t, func(d *desk) {
+		busy := d.version([]string{forPaid, "b " + call}, nil) // beside what waits, something works
+		working := d.version([]string{"b " + call}, nil)
 		listens, asks, pauses := d.version([]string{forPaid}, nil), d.version([]string{forInput}, nil), d.version([]string{`a wait {"delayMs": 3600000}`}, nil)
 		other := d.version([]string{`a waitForEvent {"event": "refunded"}`}, nil)
 		d.trigger(listens, paid)
@@ -78,6 +80,9 @@ func TestAnEventResumesWhatWaitsForIt(t *testing.T) {
 			},
 			"one that waits for an answer": {
 				[]*workflow.Version{asks, listens}, nil, `true`, "resumed 0 of E; triggered 0; skipped ", "completed paused",
+			},
+			"one of which another node still works": {
+				[]*workflow.Version{working, busy}, nil, `1`, "resumed 1 of E; triggered 0; skipped ", "running running",
 			},
 			"one behind those that wait for something else, or for a time": {
 				[]*workflow.Version{other, pauses, listens}, nil, `1`, "resumed 2 of E; triggered 0; skipped 0 wrong_event, 1 not_paused", "paused paused completed",

@@ -2,6 +2,7 @@ package run
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/sluicehq/sluice/domain/workflow"
 )
@@ -43,4 +44,9 @@ func (r *Run) Inputs(p *Plan) (map[workflow.NodeID]json.RawMessage, error) {
 		}
 	}
 	return inputs, nil
+}
+
+// Waits says whether a node waits for something else than a time.
+func (r *Run) Waits() bool {
+	return slices.ContainsFunc(r.state.Nodes, func(n NodeState) bool { return n.Status == NodeWaiting && n.Pause.Kind != PauseWait })
 }

@@ -47,9 +47,9 @@ type RunRepository interface {
 	// unit does not commit, whatever else it wrote. Many steps cost little more than one.
 	Record(ctx context.Context, steps ...RunStep) error
 
-	// Paused returns the paused runs about an entity, those created first first, ties by
-	// id; at most limit. In a unit that writes they are held as by Get.
-	Paused(ctx context.Context, owner tenant.ID, entity string, limit int) ([]*run.Run, error)
+	// Underway returns the runs about an entity that are paused or running, those created
+	// first first, ties by id; at most limit. In a unit that writes they are held as by Get.
+	Underway(ctx context.Context, owner tenant.ID, entity string, limit int) ([]*run.Run, error)
 
 	// History returns the entries of a run after one, which counts from 1, in order: all of
 	// them for 0. A run that does not exist has none.
@@ -93,14 +93,17 @@ type RunQueue interface {
 	// id. No more than perTenant runs of a tenant are leased at the same time, whoever
 	// claims. Two units never claim the same run; one that another unit is changing is left
 	// out without waiting. Units that claim may wait for one another, so they should do
-	// nothing else.
+	// nothing else. A run that cannot be read keeps none of the others from being lent: it
+	// is put off by [UnreadableWait] and returned with the reason, and nobody has it.
 	Claim(ctx context.Context, c RunClaim) ([]LentRun, error)
 
 	// Renew lets leases end after a time from now, and returns those that are still good
 	// with the Seq of their runs: one that differs from what the worker knows means that
 	// somebody else has recorded a step. A lease is good until another worker claims the
 	// run, the run finishes, or a step is recorded without keeping it; that its time has
-	// passed does not end it alone. A time of 0 gives the runs back.
+	// passed does not end it alone. A time of 0 gives the runs back. It never waits for
+	// other units: a lease on a run that one of them is changing is returned as Skipped,
+	// with the end and the Seq that it had before.
 	Renew(ctx context.Context, leases []RunLease, period time.Duration) ([]RenewedLease, error)
 
 	// Next returns the earliest time at which a run of an active tenant is free; ok is
@@ -119,12 +122,19 @@ type RunClaim struct {
 	PerTenant int // how many runs of one tenant may be leased at the same time
 }
 
-// LentRun is a run that was lent.
+// UnreadableWait is by how much a run that cannot be read is put off.
+const UnreadableWait = time.Minute
+
+// LentRun is a run that was lent, or could not be.
 type LentRun struct {
-	Run   *run.Run
+	Run   *run.Run // nil when it is unreadable
 	Lease RunLease
 	Until time.Time // when the lease ends
 	At    time.Time // when it was lent
+
+	// Unreadable says why the run could not be lent, and nil of one that was. Of the rest
+	// only the tenant and the run in Lease, and At, are set then.
+	Unreadable error
 }
 
 // RunLease is the right to move a run on. The zero value is nobody's.
@@ -137,7 +147,8 @@ type RunLease struct {
 // RenewedLease is a lease that is still good.
 type RenewedLease struct {
 	RunLease
-	Seq int64 // of the run
+	Seq     int64 // of the run
+	Skipped bool  // it ends when it would have ended before
 }
 
 // RunKey names a run.

@@ -136,7 +136,7 @@ func RunSteps(t *testing.T, open OpenStore) {
 				f.Errorf("the history is %v", got)
 			}
 		},
-		"the paused runs about an entity are found, the oldest first": func(f fixture) {
+		"the runs about an entity that are under way are found, the oldest first": func(f fixture) {
 			owner, other := f.tenant().ID(), f.tenant().ID()
 			paused := func(entity string, seconds int) func(*run.State) {
 				return func(st *run.State) {
@@ -146,11 +146,14 @@ func RunSteps(t *testing.T, open OpenStore) {
 			c, a, b := f.started(owner, paused("e", 2)), f.started(owner, paused("e", 1)), f.started(owner, paused("e", 1))
 			f.started(owner, paused("E", 1))
 			f.started(other, paused("e", 1))
-			f.started(owner, paused("e", 0), func(st *run.State) { st.Status = run.StatusRunning })
-			for limit, want := range map[int][]run.State{9: {a.State(), b.State(), c.State()}, 2: {a.State(), b.State()}} {
+			d := f.started(owner, paused("e", 3), func(st *run.State) { st.Status = run.StatusRunning })
+			for _, s := range []run.Status{run.StatusPending, run.StatusCompleted, run.StatusFailed, run.StatusCancelled} {
+				f.started(owner, paused("e", 0), func(st *run.State) { st.Status = s })
+			}
+			for limit, want := range map[int][]run.State{9: {a.State(), b.State(), c.State(), d.State()}, 2: {a.State(), b.State()}} {
 				var got []run.State
 				f.read(func(ctx context.Context, st outbound.Stores) error {
-					found, err := st.Runs.Runs.Paused(ctx, owner, "e", limit)
+					found, err := st.Runs.Runs.Underway(ctx, owner, "e", limit)
 					for _, r := range found {
 						got = append(got, r.State())
 					}

@@ -17,7 +17,13 @@ $$;
 
 CREATE TRIGGER runs_deleted AFTER DELETE ON runs REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION remove_run_history();
 
+-- A node may wait while others of its run still work.
+DROP INDEX runs_paused;
+CREATE INDEX runs_underway ON runs (tenant_id, entity_id, created_at, id) WHERE status IN ('paused', 'running');
+
 -- +goose Down
+DROP INDEX runs_underway;
+CREATE INDEX runs_paused ON runs (tenant_id, entity_id, created_at, id) WHERE status = 'paused';
 DROP TRIGGER runs_deleted ON runs;
 DROP FUNCTION remove_run_history();
 ALTER TABLE run_history ADD CONSTRAINT run_history_run FOREIGN KEY (tenant_id, run_id) REFERENCES runs ON DELETE CASCADE;
