@@ -131,8 +131,15 @@ func stationed(t *testing.T, test func(s *station)) {
 	})
 }
 
+// head is an answer of which the head was read. Its body ends with its connection.
+type head struct {
+	StatusCode int
+	Header     http.Header
+	Body       io.Reader
+}
+
 // ask sends a request for the stream and reads the answer's head; headers are lines.
-func (s *station) ask(query string, headers ...string) (*http.Response, net.Conn) {
+func (s *station) ask(query string, headers ...string) (head, net.Conn) {
 	s.Helper()
 	client, server := net.Pipe()
 	s.clients = append(s.clients, client)
@@ -142,11 +149,11 @@ func (s *station) ask(query string, headers ...string) (*http.Response, net.Conn
 	if err != nil {
 		s.Fatal(err)
 	}
-	answer, err := http.ReadResponse(bufio.NewReaderSize(client, 16), nil)
+	answer, err := http.ReadResponse(bufio.NewReaderSize(client, 16), nil) //nolint:bodyclose // it ends with its connection
 	if err != nil {
 		s.Fatal(err)
 	}
-	return answer, client
+	return head{answer.StatusCode, answer.Header, answer.Body}, client
 }
 
 func (s *station) read(r io.Reader) string {
@@ -345,7 +352,7 @@ func TestStreamsHavePlacesOfTheirOwn(t *testing.T) {
 			<-ctx.Done()
 			return ctx.Err()
 		}
-		listen := func() (*http.Response, net.Conn) {
+		listen := func() (head, net.Conn) {
 			answer, conn := s.ask("")
 			if answer.StatusCode == http.StatusOK {
 				if _, err := io.ReadFull(answer.Body, make([]byte, len(greeting))); err != nil {

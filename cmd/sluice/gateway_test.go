@@ -36,6 +36,8 @@ func TestMain(m *testing.M) { pgtest.Main(m) }
 
 var curl = regexp.MustCompile(`(?s)curl -sS -X POST (http://\S+)(/v1/gateway/triggers/trg_\w+/webhook) .*X-API-Key: (sk_\w+)'.*-d '(\{.*\})'`)
 
+var runID = regexp.MustCompile(`run_[0-9a-z]{26}`)
+
 func TestANewcomersFirstMinute(t *testing.T) {
 	databases(t, func(t *testing.T, b binary) {
 		s := b.start("dev")
@@ -52,7 +54,7 @@ func TestANewcomersFirstMinute(t *testing.T) {
 			t.Errorf("the printed request got %d: %s", status, body)
 		}
 		ran := s.await(t, "/v1/gateway/runs?limit=1", found[3], `"status":"completed"`)
-		if !strings.Contains(ran, body[strings.Index(body, "run_"):][:30]) {
+		if !strings.Contains(ran, runID.FindString(body)) {
 			t.Errorf("another run was shown than that of %s: %s", body, ran)
 		}
 		if status, body := s.request(t, http.MethodGet, "/readyz", "", ""); status != http.StatusOK {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"sync"
@@ -85,18 +86,10 @@ func (p *postgresServer) lateness(ctx context.Context, tenantID string) ([]time.
 	for {
 		var late []float64
 		rows, err := p.db.QueryContext(ctx, `SELECT extract(epoch FROM recorded_at - scheduled_at) FROM trigger_fires WHERE tenant_id = $1`, tenantID)
+		if err == nil {
+			late, err = readSeconds(rows)
+		}
 		if err != nil {
-			return nil, err
-		}
-		for rows.Next() {
-			var seconds float64
-			if err := rows.Scan(&seconds); err != nil {
-				_ = rows.Close() // the first error says more
-				return nil, err
-			}
-			late = append(late, seconds)
-		}
-		if err := errors.Join(rows.Err(), rows.Close()); err != nil {
 			return nil, err
 		}
 		if len(late) >= schedulesDue {
@@ -110,4 +103,17 @@ func (p *postgresServer) lateness(ctx context.Context, tenantID string) ([]time.
 			return nil, fmt.Errorf("%d of %d schedules fired within %s: %w", len(late), schedulesDue, drainTimeout, err)
 		}
 	}
+}
+
+// readSeconds reads a column of numbers to its end.
+func readSeconds(rows *sql.Rows) (all []float64, err error) {
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		var seconds float64
+		if err := rows.Scan(&seconds); err != nil {
+			return nil, err
+		}
+		all = append(all, seconds)
+	}
+	return all, rows.Err()
 }
