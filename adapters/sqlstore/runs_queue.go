@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/sluicehq/sluice/domain/run"
@@ -76,29 +77,44 @@ func (s runQueue) Claim(ctx context.Context, c outbound.RunClaim) ([]outbound.Le
 	if err != nil || len(rows) == 0 {
 		return nil, err
 	}
-	keys := make([]keyRow, len(rows))
+	var lend, putOff []keyRow
 	lent := make([]outbound.LentRun, len(rows))
 	until := now.Add(c.Period)
 	for i := range rows {
-		keys[i] = keyRow{rows[i].Tenant, rows[i].ID}
+		key := keyRow{rows[i].Tenant, rows[i].ID}
+		lease := outbound.RunLease{Tenant: tenant.ID(rows[i].Tenant), Run: run.ID(rows[i].ID)}
 		r, err := rows[i].restore()
 		if err != nil {
-			return nil, s.spoil(err)
+			putOff = append(putOff, key)
+			lent[i] = outbound.LentRun{Lease: lease, At: now, Unreadable: err}
+			continue
 		}
-		lease := outbound.RunLease{Tenant: r.Tenant(), Run: r.ID(), Number: rows[i].Lease + 1}
+		lend, lease.Number = append(lend, key), rows[i].Lease+1
 		lent[i] = outbound.LentRun{Run: r, Lease: lease, Until: until, At: now}
 	}
-	table, parameter, err := s.keys(keys)
-	if err != nil {
-		return nil, s.spoil(err)
-	}
-	_, err = s.exec(ctx, "lend runs", `UPDATE runs AS u SET lease = u.lease + 1, lease_until = $2, worker = $3 FROM `+table+`
-		WHERE u.tenant_id = r.tenant_id AND u.id = r.id`, parameter, until, c.Worker)
+	err = errors.Join(
+		s.change(ctx, "lend runs", `lease = u.lease + 1, lease_until = $2, worker = $3`, lend, until, c.Worker),
+		s.change(ctx, "put off runs", `due_at = $2`, putOff, now.Add(outbound.UnreadableWait)),
+	)
 	if err != nil {
 		return nil, err
 	}
 	s.store.runs.served.Store(&rows[len(rows)-1].Tenant)
 	return lent, nil
+}
+
+// change sets columns of runs to what follows from the arguments, which are $2 and so on.
+func (s runQueue) change(ctx context.Context, what, set string, of []keyRow, args ...any) error {
+	if len(of) == 0 {
+		return nil
+	}
+	table, parameter, err := s.keys(of)
+	if err != nil {
+		return s.spoil(err)
+	}
+	_, err = s.exec(ctx, what, `UPDATE runs AS u SET `+set+` FROM `+table+` WHERE u.tenant_id = r.tenant_id AND u.id = r.id`,
+		append([]any{parameter}, args...)...)
+	return err
 }
 
 // leaseRow is a row of [Dialect.Rows].
@@ -108,12 +124,38 @@ type leaseRow struct {
 	Number int64  `json:"number"`
 }
 
-// Renew moves the ends of leases, all in one statement.
+// keptLeases are those of the parameter $1 that are still good.
+func (d Dialect) keptLeases() string {
+	return `SELECT u.tenant_id, u.id, u.seq FROM runs u, ` + d.Rows(Column{Name: "owner_id"}, Column{Name: "run_id"}, Column{Name: "number"}) + `
+		WHERE u.tenant_id = r.owner_id AND u.id = r.run_id AND u.lease = CAST(r.number AS bigint) AND u.lease_until IS NOT NULL`
+}
+
+// renewLeases leaves out the runs that another unit has: whoever holds one of them, for
+// whatever reason, must not end the leases of all others. Once the rows are held nothing
+// has to be waited for.
+func (d Dialect) renewLeases() string {
+	held := ""
+	if d.ForUpdate != "" {
+		held = d.ForUpdate + " OF u SKIP LOCKED"
+	}
+	return `WITH mine AS MATERIALIZED (` + d.keptLeases() + held + `)
+		UPDATE runs SET lease_until = $2 FROM mine AS m WHERE runs.tenant_id = m.tenant_id AND runs.id = m.id
+		RETURNING runs.tenant_id, runs.id, runs.seq`
+}
+
+type keptLeaseRow struct {
+	Tenant string `db:"tenant_id"`
+	ID     string `db:"id"`
+	Seq    int64  `db:"seq"`
+}
+
+// Renew moves the ends of leases, all in one statement, and looks at those that it left
+// out in a second one. A lease that ends in between is gone; none becomes good again.
 func (s runQueue) Renew(ctx context.Context, leases []outbound.RunLease, period time.Duration) ([]outbound.RenewedLease, error) {
 	if len(leases) == 0 {
 		return nil, nil
 	}
-	if s.tx == nil {
+	if s.tx == nil || !s.writing {
 		return nil, s.spoil(errRunUnit)
 	}
 	now, err := s.Now(ctx)
@@ -130,22 +172,25 @@ func (s runQueue) Renew(ctx context.Context, leases []outbound.RunLease, period 
 	if err != nil {
 		return nil, s.spoil(fmt.Errorf("encode leases: %w", err))
 	}
-	var kept []struct {
-		Tenant string `db:"tenant_id"`
-		ID     string `db:"id"`
-		Seq    int64  `db:"seq"`
-	}
-	err = s.list(ctx, "renew leases", &kept, `UPDATE runs SET lease_until = $2 FROM `+
-		s.store.dialect.Rows(Column{Name: "owner_id"}, Column{Name: "run_id"}, Column{Name: "number"})+`
-		WHERE tenant_id = r.owner_id AND id = r.run_id AND lease = CAST(r.number AS bigint) AND lease_until IS NOT NULL
-		RETURNING tenant_id, id, seq`, string(text), now.Add(period))
-	if err != nil {
+	var renewed, kept []keptLeaseRow
+	if err = s.list(ctx, "renew leases", &renewed, s.store.dialect.renewLeases(), string(text), now.Add(period)); err != nil {
 		return nil, s.spoil(err)
 	}
-	good := make([]outbound.RenewedLease, len(kept))
-	for i, k := range kept {
+	if len(renewed) < len(leases) && s.store.dialect.ForUpdate != "" {
+		if err = s.list(ctx, "look at leases", &kept, s.store.dialect.keptLeases(), string(text)); err != nil {
+			return nil, s.spoil(err)
+		}
+	}
+	good := make([]outbound.RenewedLease, 0, len(leases))
+	seen := make(map[run.ID]bool, len(leases))
+	for i, k := range slices.Concat(renewed, kept) {
 		id := run.ID(k.ID)
-		good[i] = outbound.RenewedLease{RunLease: outbound.RunLease{Tenant: tenant.ID(k.Tenant), Run: id, Number: numbers[id]}, Seq: k.Seq}
+		if seen[id] {
+			continue
+		}
+		seen[id] = true
+		lease := outbound.RunLease{Tenant: tenant.ID(k.Tenant), Run: id, Number: numbers[id]}
+		good = append(good, outbound.RenewedLease{RunLease: lease, Seq: k.Seq, Skipped: i >= len(renewed)})
 	}
 	return good, nil
 }

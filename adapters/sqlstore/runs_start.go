@@ -97,8 +97,11 @@ func (d Dialect) insertRuns() string {
 		if c.cast != "" {
 			value = "CAST(" + value + " AS " + c.cast + ")"
 		}
-		if c.Name == "due_at" { // by the database's clock, should that of who started it be ahead
+		switch c.Name { // by the database's clock, should that of who started it be ahead
+		case "due_at":
 			value = "CASE WHEN CAST(r.ready AS boolean) AND r.due_at > " + d.Clock + " THEN " + d.Clock + " ELSE r.due_at END"
+		case "created_at", "updated_at":
+			value = "CASE WHEN " + value + " > " + d.Clock + " THEN " + d.Clock + " ELSE " + value + " END"
 		}
 		names, selected, columns = append(names, c.Name), append(selected, value), append(columns, c.Column)
 	}

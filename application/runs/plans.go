@@ -55,6 +55,8 @@ func newPlans(work outbound.UnitOfWork, directory outbound.Directory, compiler o
 // of returns the plan of a version. An unknown one is NotFound with the code
 // version_not_found; one that is kept may have been deleted since.
 func (p *plans) of(ctx context.Context, owner tenant.ID, version workflow.VersionID) (*run.Plan, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
 	for {
 		registry, err := p.directory.Registry(ctx, owner)
 		if err != nil {

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/sluicehq/sluice/adapters/expression"
 	"github.com/sluicehq/sluice/domain"
@@ -134,6 +135,18 @@ func TestWhoWaitsForAPlanMakesItWhenItsMakerHadToStop(t *testing.T) {
 		s.mu.Unlock()
 		stop()
 		done.Wait()
+	})
+}
+
+// A database that does not answer is not waited for without an end.
+func TestAPlanIsGivenUpWhenItsVersionCannotBeRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newShelf()
+		s.before = func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
+		began := time.Now()
+		if _, err := s.plans(0).of(t.Context(), "tenant_1", "wfv_1"); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != patience {
+			t.Errorf("after %s: %v", time.Since(began), err)
+		}
 	})
 }
 

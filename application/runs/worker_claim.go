@@ -2,9 +2,11 @@ package runs
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
+	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
@@ -85,7 +87,9 @@ func (s *shift) claimRuns() {
 			claim = c.pause(longestLook, false)
 			continue
 		}
-		if renewed := s.untrusted(); renewed != nil {
+		// Lest this very process takes over what it is working on. A run that somebody else
+		// keeps locked cannot be claimed, and is no reason not to claim others.
+		if doubtful, renewed := s.untrusted(); len(doubtful) > 0 && s.renew(doubtful) == notRenewed {
 			s.awaitRenewal(renewed)
 			continue
 		}
@@ -229,10 +233,16 @@ func (c *claimer) claim(free int) (int, error) {
 	if len(lent) > 0 {
 		c.clock.set(lent[0].At)
 	}
+	n := 0
 	for _, one := range lent {
+		if one.Unreadable != nil {
+			c.report(fmt.Errorf("run %s of %s is put off by %s: %w", one.Lease.Run, one.Lease.Tenant, outbound.UnreadableWait, one.Unreadable))
+			continue
+		}
 		c.take(one, began)
+		n++
 	}
-	return len(lent), nil
+	return n, nil
 }
 
 // places is how many more runs can be worked on.
@@ -242,18 +252,18 @@ func (s *shift) places() int {
 	return s.opts.Concurrency - len(s.held)
 }
 
-// untrusted returns what is closed with the next renewal when the time of a lease has
-// passed, and nil when all are good: else it may be this very process that claims the
-// run.
-func (s *shift) untrusted() <-chan struct{} {
+// untrusted returns the runs whose leases' time has passed, and what is closed with the
+// next renewal.
+func (s *shift) untrusted() (doubtful map[run.ID]*job, renewed <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, j := range s.held {
+	doubtful = make(map[run.ID]*job)
+	for id, j := range s.held {
 		if !j.trusted() {
-			return s.renewed
+			doubtful[id] = j
 		}
 	}
-	return nil
+	return doubtful, s.renewed
 }
 
 // awaitRenewal waits for the next renewal of leases, but not for ever.

@@ -23,7 +23,7 @@ const (
 	lastRetry  = time.Second
 
 	// mostRefused is how often the same step may be refused, or fail for other reasons than
-	// that the store does not answer, before the run is left alone.
+	// that the store does not answer, before the run is given up.
 	mostRefused = 6
 )
 
@@ -167,7 +167,12 @@ func (j *job) next() fate {
 		}
 		return j.catchUp()
 	case <-j.ctx.Done():
-		return j.stopped()
+		select {
+		case a := <-j.ended: // it came to an end before, and is not thrown away
+			return j.outcome(a)
+		default:
+			return j.stopped()
+		}
 	case <-leaving:
 		return returned
 	}
@@ -218,7 +223,7 @@ func (j *job) apply(fact run.Fact) fate {
 			tries++
 		}
 		if tries == mostRefused {
-			return left
+			return j.unrecordable(err)
 		}
 		// Nobody knows whether what failed took effect all the same.
 		if end := j.reload(); end != goesOn {

@@ -26,12 +26,16 @@ func (s *shift) keepLeases(closing <-chan struct{}) {
 	for {
 		select {
 		case <-closing:
-			s.giveBack()
+			for range retried { // what somebody is changing just now
+				if s.giveBack(); len(s.handedIn()) == 0 || !rest(s.units, betweenClaims) {
+					break
+				}
+			}
 			return
 		case <-timer.C:
 			s.giveBack()
 			pause := s.opts.Lease / renewals
-			if !s.renew(s.all()) {
+			if s.renew(s.all()) != renewedAll {
 				pause = s.opts.Lease / retried
 			}
 			timer.Reset(pause)
@@ -57,10 +61,20 @@ func (s *shift) inDoubt() map[run.ID]*job {
 	return doubted
 }
 
-// renew renews leases and says whether the store did its part.
-func (s *shift) renew(jobs map[run.ID]*job) bool {
+// renewal is what came of renewing leases.
+type renewal int
+
+const (
+	renewedAll renewal = iota // those that are still good
+	skipped                   // some were left as they were, since somebody is changing their runs
+	notRenewed                // the store did not do its part
+)
+
+// renew renews the leases of jobs, in a map of the caller's own, and interrupts those
+// whose leases are gone.
+func (s *shift) renew(jobs map[run.ID]*job) renewal {
 	if len(jobs) == 0 {
-		return true
+		return renewedAll
 	}
 	leases := make([]outbound.RunLease, 0, len(jobs))
 	for _, id := range slices.Sorted(maps.Keys(jobs)) {
@@ -70,10 +84,16 @@ func (s *shift) renew(jobs map[run.ID]*job) bool {
 	good, err := s.renewLeases(leases, s.opts.Lease)
 	if err != nil {
 		s.report(err)
-		return false
+		return notRenewed
 	}
+	outcome := renewedAll
 	for _, l := range good {
-		jobs[l.Run].extend(asked+s.opts.Lease, l.Seq)
+		if j := jobs[l.Run]; l.Skipped {
+			outcome = skipped
+			j.learn(l.Seq)
+		} else {
+			j.extend(asked+s.opts.Lease, l.Seq)
+		}
 		delete(jobs, l.Run)
 	}
 	for _, j := range jobs {
@@ -83,14 +103,12 @@ func (s *shift) renew(jobs map[run.ID]*job) bool {
 	defer s.mu.Unlock()
 	close(s.renewed)
 	s.renewed = make(chan struct{})
-	return true
+	return outcome
 }
 
 func (s *shift) renewLeases(leases []outbound.RunLease, period time.Duration) (good []outbound.RenewedLease, err error) {
 	err = s.contained("renew leases", func() error {
-		s.records.rows.Lock()
-		defer s.records.rows.Unlock()
-		ctx, cancel := context.WithTimeout(s.units, max(s.opts.Lease, hurry))
+		ctx, cancel := context.WithTimeout(s.units, max(s.opts.Lease/renewals, hurry))
 		defer cancel()
 		return s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) (err error) {
 			good, err = st.Runs.Queue.Renew(ctx, leases, period)
@@ -101,7 +119,7 @@ func (s *shift) renewLeases(leases []outbound.RunLease, period time.Duration) (g
 }
 
 // giveBack ends the leases that were handed in, so that other workers need not wait for
-// their ends.
+// their ends. Those of runs that somebody is changing stay handed in.
 func (s *shift) giveBack() {
 	s.mu.Lock()
 	leases := s.returned
@@ -110,10 +128,18 @@ func (s *shift) giveBack() {
 	if len(leases) == 0 {
 		return
 	}
-	if _, err := s.renewLeases(leases, 0); err != nil {
+	good, err := s.renewLeases(leases, 0)
+	if err != nil {
 		s.report(err) // they end by themselves
 		return
 	}
+	s.mu.Lock()
+	for _, l := range good {
+		if l.Skipped {
+			s.returned = append(s.returned, l.RunLease)
+		}
+	}
+	s.mu.Unlock()
 	if s.leaving.Err() == nil {
 		return
 	}
@@ -124,17 +150,25 @@ func (s *shift) giveBack() {
 	s.signals.Tell(ids...) // other workers go on with them at once
 }
 
-// latest reads a run again while its lease is good. The lease begins anew.
+// handedIn are the leases that are still to be given back.
+func (s *shift) handedIn() []outbound.RunLease {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.returned
+}
+
+// latest reads a run again while its lease is good. The lease begins anew. Reading comes
+// first, since it waits for who is changing the run.
 func (s *shift) latest(j *job) (r *run.Run, good bool, err error) {
 	asked := time.Since(s.began)
 	ctx, cancel := context.WithTimeout(s.units, patience)
 	defer cancel()
 	err = s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
-		found, err := st.Runs.Queue.Renew(ctx, []outbound.RunLease{j.lease}, s.opts.Lease)
-		if good = len(found) > 0; err != nil || !good {
+		if r, err = st.Runs.Runs.Get(ctx, j.lease.Tenant, j.lease.Run); err != nil {
 			return err
 		}
-		r, err = st.Runs.Runs.Get(ctx, j.lease.Tenant, j.lease.Run)
+		found, err := st.Runs.Queue.Renew(ctx, []outbound.RunLease{j.lease}, s.opts.Lease)
+		good = len(found) > 0
 		return err
 	})
 	if err == nil && good {
@@ -147,9 +181,15 @@ func (s *shift) latest(j *job) (r *run.Run, good bool, err error) {
 // when it was renewed.
 func (j *job) extend(until time.Duration, seq int64) {
 	j.until.Store(int64(until))
-	if seq > j.seen.Load() {
-		j.seen.Store(seq)
-		ring(j.news)
+	j.learn(seq)
+}
+
+// learn notes how far the run is.
+func (j *job) learn(seq int64) {
+	for before := j.seen.Load(); seq > before; before = j.seen.Load() {
+		if j.seen.CompareAndSwap(before, seq) {
+			ring(j.news)
+		}
 	}
 }
 

@@ -4,8 +4,9 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
-	"sync"
+	"time"
 
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/run"
@@ -15,6 +16,12 @@ import (
 const (
 	// together is how many steps are recorded in one unit.
 	together = 64
+
+	// briefly is how long a unit of several steps may take: one of their runs may be locked
+	// by somebody else, which must not keep the others waiting. alone is how long one of a
+	// single step may; its run waits for the lock by itself after that, when it is read again.
+	briefly = 2 * time.Second
+	alone   = 5 * time.Second
 
 	// recorders is how many such units go on at the same time.
 	recorders = 2
@@ -27,11 +34,6 @@ type recorder struct {
 	random  outbound.Random
 	within  context.Context //nolint:containedctx // of every unit, whoever asks for it
 	waiting chan *awaited
-
-	// rows is held for writing by who holds the rows of many runs in an order of their
-	// own: two such units could wait for each other. Those of recorders are of other runs
-	// than each other's.
-	rows sync.RWMutex
 }
 
 // awaited is a step that somebody waits for.
@@ -69,11 +71,11 @@ func (r *recorder) run() {
 	}
 }
 
-// write records a batch in one unit, and where one of its steps is refused each in a
-// unit of its own.
+// write records a batch in one unit, and where one of its steps is refused, or has to
+// wait, each in a unit of its own.
 func (r *recorder) write(batch []*awaited) {
 	err := r.unit(batch)
-	if err != nil && len(batch) > 1 && !wholesale(err) {
+	if err != nil && len(batch) > 1 && (!wholesale(err) || isCode(err, "database_busy")) {
 		for _, one := range batch {
 			one.done <- r.unit([]*awaited{one})
 		}
@@ -85,14 +87,16 @@ func (r *recorder) write(batch []*awaited) {
 }
 
 func (r *recorder) unit(batch []*awaited) (err error) {
-	r.rows.RLock()
-	defer r.rows.RUnlock()
 	defer func() {
 		if thrown := recover(); thrown != nil {
 			err = panicked(thrown)
 		}
 	}()
-	ctx, cancel := context.WithTimeout(r.within, patience)
+	limit := briefly
+	if len(batch) == 1 {
+		limit = alone
+	}
+	ctx, cancel := context.WithTimeout(r.within, limit)
 	defer cancel()
 	all := make([]recording, len(batch))
 	for i, one := range batch {
@@ -104,4 +108,29 @@ func (r *recorder) unit(batch []*awaited) (err error) {
 // wholesale says whether an error is about the store, and no single step.
 func wholesale(err error) bool {
 	return domain.KindOf(err) == domain.Unavailable || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+}
+
+// unrecordable ends a run whose step was refused time and again, since whoever had it
+// next would repeat its calls and be refused in the same way. Where that end cannot be
+// recorded either, nothing is wrong with the step but with the store: the run is left
+// alone, as it is when others are always faster.
+func (j *job) unrecordable(refused error) fate {
+	if isCode(refused, "stale_run") {
+		return left
+	}
+	// Nobody knows whether what failed took effect all the same.
+	if end := j.reload(); end != goesOn {
+		return end
+	}
+	from := j.run.Seq()
+	step := j.run.GiveUp(j.now())
+	if !step.Changed() {
+		return left // it has ended
+	}
+	err := j.records.record(step, outbound.RunStep{Run: j.run, From: from, Lease: j.lease})
+	if err == nil {
+		return done
+	}
+	j.report(fmt.Errorf("run %s: end it, since its step is refused: %w", j.lease.Run, err))
+	return left
 }

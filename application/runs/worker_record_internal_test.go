@@ -39,6 +39,7 @@ func (l *ledger) Record(_ context.Context, steps ...outbound.RunStep) error {
 func TestStepsThatWaitAreRecordedTogether(t *testing.T) {
 	refused := domain.Fail(domain.Conflict, "stale_run", "The run has moved on.")
 	gone := domain.Fail(domain.Unavailable, "database_unavailable", "The database cannot be reached.")
+	busy := domain.Fail(domain.Unavailable, "database_busy", "The database is busy.")
 	is := func(id run.ID, err error) func(run.ID) error {
 		return func(of run.ID) error {
 			if of == id {
@@ -57,6 +58,7 @@ func TestStepsThatWaitAreRecordedTogether(t *testing.T) {
 		"one by itself":    {1, is("", nil), []int{1}, nil},
 		"up to sixty-four": {100, is("", nil), []int{64, 36}, nil},
 		"each by itself when one of them is refused":     {4, is("run_001", refused), []int{4, 1, 1, 1, 1}, one(refused)},
+		"each by itself when one of them has to wait":    {3, is("run_001", busy), []int{3, 1, 1, 1}, one(busy)},
 		"none when the store is gone":                    {3, is("run_001", gone), []int{3}, map[int]error{0: gone, 1: gone, 2: gone}},
 		"not again when the one that waited was refused": {1, is("run_000", refused), []int{1}, map[int]error{0: refused}},
 	} {

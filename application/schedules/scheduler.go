@@ -32,6 +32,9 @@ func NewScheduler(work outbound.UnitOfWork, runs outbound.RunStarter, signals ou
 // putOff is how long a schedule that cannot be dealt with waits.
 const putOff = time.Minute
 
+// patience is how long one unit of work may take.
+const patience = 15 * time.Second
+
 var errPutOff = errors.New("a schedule cannot be dealt with and is put off")
 
 // FireDue deals with schedules that are due.
@@ -55,6 +58,8 @@ func (s *Scheduler) FireDue(ctx context.Context, limit int) (looked int, next ti
 // next finds when a schedule has to be looked at, without claiming any; the zero time
 // for never.
 func (s *Scheduler) next(ctx context.Context) (at time.Time, err error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
 	err = s.work.Read(ctx, func(ctx context.Context, st outbound.Stores) error {
 		at, _, err = st.Schedules.Next(ctx)
 		return err
@@ -65,6 +70,8 @@ func (s *Scheduler) next(ctx context.Context) (at time.Time, err error) {
 // fire claims schedules that are due and deals with at most limit instants of theirs,
 // in one unit. It returns the schedules it looked at, beside an error, too.
 func (s *Scheduler) fire(ctx context.Context, now time.Time, limit int) (claimed []outbound.DueSchedule, err error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
 	var started []run.ID
 	err = s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
 		if claimed, err = st.Schedules.Due(ctx, now, limit); err != nil {
@@ -198,7 +205,7 @@ func (s *Scheduler) fireApart(ctx context.Context, now time.Time, limit int) (lo
 			return looked, err
 		case failure == nil:
 			looked++
-		case len(claimed) == 0 || domain.KindOf(failure) != domain.Internal || ctx.Err() != nil:
+		case len(claimed) == 0 || domain.KindOf(failure) != domain.Internal || errors.Is(failure, context.DeadlineExceeded) || ctx.Err() != nil:
 			return looked, errors.Join(err, failure)
 		default:
 			trg := claimed[0].Trigger
@@ -213,6 +220,8 @@ func (s *Scheduler) fireApart(ctx context.Context, now time.Time, limit int) (lo
 
 // delay makes a schedule wait without dealing with it.
 func (s *Scheduler) delay(ctx context.Context, now time.Time, limit int, trg *trigger.Trigger) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
 	return s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
 		due, err := st.Schedules.Due(ctx, now, limit)
 		if err != nil {

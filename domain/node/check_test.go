@@ -71,6 +71,13 @@ var checkCases = map[string]struct {
 	"undeclared properties are allowed":  {`{"type": "object", "properties": {"a": {"type": "string"}}}`, object("b", 5.0), nil},
 	"unless they are not": {`{"type": "object", "properties": {"a": {"type": "string"}}, "additionalProperties": false}`, object("c", 1.0, "b", nil, "a", "x"),
 		[]string{`v.b must be left out: the object may have only "a" (not_allowed)`, `v.c must be left out: the object may have only "a" (not_allowed)`}},
+	"a name that does not print is shown as JSON escapes it": {`{"type": "object", "additionalProperties": false}`,
+		object("a\x00b", 1.0, "é 😀", 1.0, "\n\u00a0\U000e0001", 1.0, "x\xff", 1.0), []string{
+			`v.\u000a\u00a0\udb40\udc01 must be left out: the object has no properties (not_allowed)`,
+			`v.a\u0000b must be left out: the object has no properties (not_allowed)`,
+			"v.x\ufffd must be left out: the object has no properties (not_allowed)",
+			`v.é 😀 must be left out: the object has no properties (not_allowed)`,
+		}},
 	"a closed object may have no properties": {`{"type": "object", "additionalProperties": false}`, object("b", 5.0), []string{"v.b must be left out: the object has no properties (not_allowed)"}},
 }
 

@@ -67,7 +67,7 @@ var brokenDeclarations = map[string]struct {
 	"names have 1 to 255 characters and no NUL": {`{"": {"type": "any"}, "a\u0000": {"type": "any"}, "` + strings.Repeat("é", 255) + `": {"type": "any"}, "` + strings.Repeat("n", 256) + `": {"type": "any"}}`,
 		[]string{
 			`in[""] must not be empty (required)`,
-			"in.a\x00 must not contain the character U+0000 (bad_character)",
+			`in.a\u0000 must not contain the character U+0000 (bad_character)`,
 			`in.` + strings.Repeat("n", 256) + ` must be at most 255 characters long, not 256 (too_long)`,
 		}},
 	"a field is declared once": {`{"a": {"type": "any"}, "a": {"type": "string"}}`,

@@ -106,11 +106,11 @@ func (m *machine) start() {
 	m.s.Status, m.s.ActiveSince = StatusRunning, &at
 	m.record(Entry{Type: EntryRunStarted})
 	m.tell(Happening{Type: RunStarted})
-	m.set()
+	m.enter()
 }
 
-// set lays out the nodes and begins those that nothing leads to.
-func (m *machine) set() {
+// enter lays out the nodes and begins those that nothing leads to.
+func (m *machine) enter() {
 	m.s.Nodes = make([]NodeState, len(m.plan.nodes))
 	for i := range m.plan.nodes {
 		m.s.Nodes[i] = NodeState{ID: m.plan.nodes[i].id, Status: NodePending}
@@ -277,7 +277,7 @@ func (m *machine) retry() {
 	m.activate(EntryRunRetried)
 	m.tell(Happening{Type: RunResumed})
 	if m.s.StartedAt == nil { // it was given up before it began
-		m.set()
+		m.enter()
 		return
 	}
 	var again []int

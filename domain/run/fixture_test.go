@@ -46,7 +46,8 @@ func declarations(t tester, text string) node.Declarations {
 
 // registry has the built-in nodes and the custom nodes call, which takes anything,
 // charge, which declares an input and a setting, approve, which can pause, score, which
-// can pause too and declares an output, and note, of whose output nothing is required.
+// can pause too and declares an output, note, of whose output nothing is required, and
+// strict, of whose output the detail holds nothing but what is declared.
 func registry(t tester) node.Registry {
 	t.Helper()
 	var custom []*node.Custom
@@ -55,6 +56,7 @@ func registry(t tester) node.Registry {
 		{Type: "approve", CanPause: true},
 		{Type: "score", CanPause: true, OutputSchema: declarations(t, `{"score": {"type": "number", "required": true, "max": 100},
 			"label": {"type": "string", "default": "none"}, "reasons": {"type": "array", "items": {"type": "string"}}}`)},
+		{Type: "strict", OutputSchema: declarations(t, `{"detail": {"type": "object", "properties": {"text": {"type": "string"}}, "additionalProperties": false}}`)},
 		{Type: "note", OutputSchema: declarations(t, `{"text": {"type": "string"}}`)},
 		{
 			Type:         "charge",

@@ -34,8 +34,11 @@ func FuzzValue(f *testing.F) {
 			t.Fatalf("%q is read otherwise: %s", text, diff)
 		}
 		written, err := appendValue(nil, tree)
-		if err != nil {
+		if tooDeep := levels(tree) > maxDepth; (err != nil) != tooDeep {
 			t.Fatal(err)
+		}
+		if err != nil {
+			return
 		}
 		again, err := parse(written)
 		if err != nil || !cmp.Equal(tree, again) {
@@ -48,6 +51,22 @@ func FuzzValue(f *testing.F) {
 			t.Fatalf("%q does not equal itself", text)
 		}
 	})
+}
+
+// levels counts how deep a tree nests; a value that holds none is of one level, as
+// [maxDepth] counts.
+func levels(tree any) (deepest int) {
+	switch v := tree.(type) {
+	case []any:
+		for _, e := range v {
+			deepest = max(deepest, levels(e))
+		}
+	case map[string]any:
+		for _, e := range v {
+			deepest = max(deepest, levels(e))
+		}
+	}
+	return deepest + 1
 }
 
 func FuzzNumber(f *testing.F) {

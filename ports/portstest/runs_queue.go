@@ -115,6 +115,9 @@ func RunQueue(t *testing.T, open OpenStore) {
 		"a run is due at once although the clock of who started it is ahead": func(f fixture) {
 			r := f.started(f.tenant().ID(), func(st *run.State) { st.CreatedAt = f.dbNow().Add(time.Hour) })
 			lent := f.lends("started", 9, 9, r)
+			if kept := lent[0].Run.State(); kept.CreatedAt.After(f.dbNow()) || kept.UpdatedAt.After(f.dbNow()) {
+				f.Errorf("it was created at %s and changed at %s, after now", kept.CreatedAt, kept.UpdatedAt)
+			}
 			next := stepped(r, lent[0].Lease, busy, func(st *run.State) { st.UpdatedAt = r.CreatedAt() })
 			if err := f.tryStep(next); err != nil {
 				f.Fatal(err)

@@ -20,6 +20,7 @@ const (
 	serializationClash  = "40001"
 	deadlock            = "40P01"
 	lockNotAvailable    = "55P03"
+	idleTooLong         = "25P03" // in a transaction
 	tooManyConnections  = "53300"
 	connectionClass     = "08"
 	operatorClass       = "57P" // shut down, crashed, starting
@@ -46,7 +47,7 @@ func translate(err error) error {
 		return err
 	case code == foreignKeyViolation, code == serializationClash, code == deadlock, code == lockNotAvailable:
 		return &sqlstore.Collision{Cause: err}
-	case code == tooManyConnections, strings.HasPrefix(code, connectionClass), strings.HasPrefix(code, operatorClass):
+	case code == tooManyConnections, code == idleTooLong, strings.HasPrefix(code, connectionClass), strings.HasPrefix(code, operatorClass):
 		return sqlstore.Unavailable(err)
 	default:
 		return err

@@ -99,7 +99,7 @@ func Open(ctx context.Context, address string, opts Options) (*sqlstore.Store, e
 	if err != nil {
 		return nil, err
 	}
-	migrator, err := sqlstore.NewGoose(goose.DialectPostgres, db.DB, files, goose.WithSessionLocker(locker))
+	migrator, err := sqlstore.NewGoose(goose.DialectPostgres, db.DB, files, goose.WithSessionLocker(patientLocker{locker}))
 	if err != nil {
 		return nil, err
 	}
@@ -127,6 +127,14 @@ func dataSource(address string) (string, error) {
 	// which takes a hundred times as long as they do, and all processors.
 	if !q.Has("jit") {
 		q.Set("jit", "off")
+	}
+	// A process that was stopped in the middle of a unit, and keeps its connection, must
+	// not hold what others wait for, nor those wait longer than a unit can try again after.
+	if !q.Has(idleTimeout) {
+		q.Set(idleTimeout, "30s")
+	}
+	if !q.Has(lockTimeout) {
+		q.Set(lockTimeout, "5s")
 	}
 	u.RawQuery = q.Encode()
 	return u.String(), nil

@@ -2,6 +2,8 @@ package postgres_test
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -10,6 +12,7 @@ import (
 
 	"github.com/sluicehq/sluice/adapters/sqlstore/postgres"
 	"github.com/sluicehq/sluice/adapters/sqlstore/postgres/pgtest"
+	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/ports/outbound"
@@ -105,4 +108,132 @@ func BenchmarkRuns(b *testing.B) {
 		b.Cleanup(func() { _ = store.Close() })
 		return store
 	})
+}
+
+// Who holds a run, for whatever reason, keeps no other lease of the same worker from
+// being renewed, and does not end the lease on that run.
+func TestALockedRunKeepsNoOtherLeaseFromBeingRenewed(t *testing.T) {
+	t.Parallel()
+	store, _ := migrated(t)
+	startRuns(t, store, 3)
+	var leases []outbound.RunLease
+	renewed := func(what string, skipped ...run.ID) {
+		t.Helper()
+		got := make(map[run.ID]bool)
+		err := within(t, store, func(ctx context.Context, st outbound.Stores) error {
+			good, err := st.Runs.Queue.Renew(ctx, leases, 2*time.Hour)
+			for _, l := range good {
+				got[l.Run] = l.Skipped
+			}
+			return err
+		})
+		want := map[run.ID]bool{"run_0": false, "run_1": false, "run_2": false}
+		for _, id := range skipped {
+			want[id] = true
+		}
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			t.Error(what, err, diff)
+		}
+	}
+	err := within(t, store, func(ctx context.Context, st outbound.Stores) error {
+		lent, err := st.Runs.Queue.Claim(ctx, outbound.RunClaim{Worker: "worker", Period: time.Hour, Limit: 9, PerTenant: 9})
+		for _, l := range lent {
+			leases = append(leases, l.Lease)
+		}
+		return err
+	})
+	if err != nil || len(leases) != 3 {
+		t.Fatal(leases, err)
+	}
+	err = within(t, store, func(ctx context.Context, st outbound.Stores) error {
+		if _, err := st.Runs.Runs.Get(ctx, owner, "run_1"); err != nil {
+			return err
+		}
+		renewed("while it is locked", "run_1")
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := within(t, store, func(ctx context.Context, st outbound.Stores) error {
+		at, ok, err := st.Runs.Queue.Next(ctx)
+		now, errNow := st.Runs.Queue.Now(ctx)
+		if left := at.Sub(now); !ok || left > time.Hour || left < 50*time.Minute {
+			t.Errorf("the lease that was left out ends in %s (%v)", left, ok)
+		}
+		return errors.Join(err, errNow)
+	}); err != nil {
+		t.Error(err)
+	}
+	renewed("when it is free again")
+}
+
+// A run that cannot be read is lent to nobody and is put off, and the others are lent.
+func TestARunThatCannotBeReadIsPutOffAndTheOthersAreLent(t *testing.T) {
+	t.Parallel()
+	store, address := migrated(t)
+	startRuns(t, store, 3)
+	db, err := sql.Open("postgres", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }() // nothing is pending
+	if _, err := db.ExecContext(t.Context(), `UPDATE runs SET progress = '{' WHERE id = 'run_0'`); err != nil {
+		t.Fatal(err)
+	}
+	var at time.Time
+	claim := func(want map[run.ID]bool) {
+		t.Helper()
+		got := make(map[run.ID]bool) // whether it can be read
+		err := within(t, store, func(ctx context.Context, st outbound.Stores) error {
+			lent, err := st.Runs.Queue.Claim(ctx, outbound.RunClaim{Worker: "worker", Period: time.Hour, Limit: 9, PerTenant: 9})
+			for _, l := range lent {
+				got[l.Lease.Run] = l.Unreadable == nil && l.Run != nil
+				at = l.At
+			}
+			return err
+		})
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			t.Error(err, diff)
+		}
+	}
+	claim(map[run.ID]bool{"run_0": false, "run_1": true, "run_2": true})
+	claim(map[run.ID]bool{})
+	if err := within(t, store, func(ctx context.Context, st outbound.Stores) error {
+		next, ok, err := st.Runs.Queue.Next(ctx)
+		if !ok || !next.Equal(at.Add(outbound.UnreadableWait)) {
+			t.Errorf("it is looked at again at %s (%v), not a minute after %s", next, ok, at)
+		}
+		return err
+	}); err != nil {
+		t.Error(err)
+	}
+}
+
+// A unit that meets a lock that nobody gives back is repeated a few times, and says then
+// that the database is busy.
+func TestAUnitThatWaitsForALockInVainGivesUp(t *testing.T) {
+	t.Parallel()
+	store, address := migrated(t)
+	startRuns(t, store, 1)
+	hasty := open(t, address+"&lock_timeout=50ms")
+	tries := 0
+	err := within(t, store, func(ctx context.Context, st outbound.Stores) error {
+		if _, err := st.Runs.Runs.Get(ctx, owner, "run_0"); err != nil {
+			return err
+		}
+		err := within(t, hasty, func(ctx context.Context, st outbound.Stores) error {
+			tries++
+			_, err := st.Runs.Runs.Get(ctx, owner, "run_0")
+			return err
+		})
+		var e *domain.Error
+		if !errors.As(err, &e) || e.Code != "database_busy" || ctx.Err() != nil || tries < 2 {
+			t.Errorf("after %d tries: %v", tries, err)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
 }

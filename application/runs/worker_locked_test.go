@@ -1,0 +1,103 @@
+package runs_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sluicehq/sluice/domain/run"
+	"github.com/sluicehq/sluice/ports/outbound"
+)
+
+// Somebody may hold the row of a run for long: a process that was frozen in the middle
+// of a unit. Only that run is affected, and goes on when it is let go.
+func TestARunThatIsLockedForLongKeepsNoOtherFromBeingWorkedOn(t *testing.T) {
+	t.Parallel()
+	w := newWorkshop(t, openPostgres(t))
+	began, let := make(chan string, 10), make(chan struct{})
+	w.outside.answer = func(ctx context.Context, c outbound.NodeCall) (outbound.NodeOutcome, error) {
+		if c.NodeID == "slow" {
+			began <- c.NodeID
+			select {
+			case <-let:
+			case <-ctx.Done():
+				return nil, context.Cause(ctx)
+			}
+		}
+		return outbound.NodeCompleted{}, nil
+	}
+	slow, quick := w.version([]string{"slow " + call, "then " + call}, []string{"slow -> then"}), w.version([]string{"quick " + call}, nil)
+	w.works(w.newWorker(w.store, w.signals, hastySetup))
+	locked, beside := w.accept(slow, 1, accepted{})[0], w.accept(slow, 1, accepted{})[0]
+	await(t, began, "the first slow attempt begins")
+	await(t, began, "the second slow attempt begins")
+
+	w.do(func(ctx context.Context, st outbound.Stores) error {
+		if _, err := st.Runs.Runs.Get(ctx, w.owner, locked); err != nil {
+			return err
+		}
+		for held := time.Now(); time.Since(held) < 3*hastySetup.Lease; {
+			id := w.accept(quick, 1, accepted{})[0]
+			w.until(id, "another run ends meanwhile", finished)
+		}
+		return nil
+	})
+	close(let)
+	for _, id := range []run.ID{locked, beside} {
+		if r := w.until(id, "it ends", finished); r.Status() != run.StatusCompleted {
+			t.Errorf("%s: %+v", id, r.Failure())
+		}
+	}
+	slows := make(map[string]int)
+	for _, c := range w.outside.calls {
+		if c.NodeID != "quick" {
+			slows[c.NodeID]++
+		}
+	}
+	if diff := cmp.Diff(map[string]int{"slow": 2, "then": 2}, slows); diff != "" {
+		t.Error(diff)
+	}
+	if err := w.errors(); err != nil {
+		t.Error(err)
+	}
+}
+
+// damaging adds a run that cannot be read to what is claimed, once.
+type damaging struct {
+	outbound.RunQueue
+	left *int
+	err  error
+}
+
+func (d damaging) Claim(ctx context.Context, c outbound.RunClaim) ([]outbound.LentRun, error) {
+	lent, err := d.RunQueue.Claim(ctx, c)
+	if len(lent) > 0 && *d.left > 0 {
+		*d.left--
+		lent = append([]outbound.LentRun{{Lease: outbound.RunLease{Tenant: "t", Run: "run_damaged"}, At: lent[0].At, Unreadable: d.err}}, lent...)
+	}
+	return lent, err
+}
+
+func TestARunThatCannotBeReadIsReportedOnceAndTheOthersAreWorkedOn(t *testing.T) {
+	t.Parallel()
+	w := newWorkshop(t, openSQLite(t))
+	left, damage := 1, errors.New("progress ends early")
+	w.store.wrap = func(st outbound.Stores) outbound.Stores {
+		st.Runs.Queue = damaging{st.Runs.Queue, &left, damage}
+		return st
+	}
+	ver := w.version([]string{"a " + call}, nil)
+	stop := w.start()
+	for range 2 {
+		w.until(w.accept(ver, 1, accepted{})[0], "the run ends", finished)
+	}
+	stop()
+	err := w.errors()
+	if !errors.Is(err, damage) || strings.Count(err.Error(), "run_damaged") != 1 {
+		t.Errorf("the worker says %v", err)
+	}
+}
