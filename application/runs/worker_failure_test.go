@@ -405,6 +405,23 @@ func TestAnIdleWorkerAsksOnceASecond(t *testing.T) {
 	})
 }
 
+// The queue is looked at once a second in any case, and when a run is due before that.
+func TestAWaitShorterThanASecondEndsInTime(t *testing.T) {
+	t.Parallel()
+	w := newWorkshop(t, openSQLite(t))
+	w.start()
+	ver := w.version([]string{`a wait {"delayMs": 450}`}, nil)
+	least := time.Hour
+	for range 5 { // of which one is not held up by whatever else the machine does
+		r := w.until(w.accept(ver, 1, accepted{})[0], "the run ends", finished)
+		n := r.Nodes()[0]
+		least = min(least, n.FinishedAt.Sub(*n.Pause.Until))
+	}
+	if least > 250*time.Millisecond {
+		t.Errorf("a wait ended at least %s late", least)
+	}
+}
+
 func TestARunWithoutWordOfItIsFound(t *testing.T) {
 	t.Parallel()
 	w := newWorkshop(t, openSQLite(t))

@@ -109,6 +109,21 @@ func (j *job) work() {
 	}
 	j.mu.Unlock()
 	ring(j.freed)
+	if end != left {
+		j.soon()
+	}
+}
+
+// soon has the queue looked at when the run is due again, should that be before it is
+// looked at in any case.
+func (j *job) soon() {
+	at := j.run.WakeAt()
+	if at == nil || j.run.Status().Finished() {
+		return
+	}
+	if wait := at.Sub(j.now()); wait < longestLook {
+		time.AfterFunc(max(wait, 0), func() { ring(j.word) })
+	}
 }
 
 // begin makes the first step of a run that was lent.
