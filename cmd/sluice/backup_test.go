@@ -77,6 +77,7 @@ func restoresEveryRecord(t *testing.T, live string, backUpAndRestore func() stri
 	resting := newTenantWithOneOfEach(t, b, first)
 	busy := b.json("tenant", "create", "--name", "Busy", "--example")
 	b.ok("tenant", "update", fmt.Sprint(busy["tenantId"]), "--secret-per-minute", "1000000", "--secret-concurrent", "100000")
+	first.withoutExample(t, busy)
 	load := rolling.Load{URL: first.url, Key: fmt.Sprint(busy["secretKey"]), WorkflowVersionID: fmt.Sprint(busy["workflowVersionId"]), Writers: 2}
 
 	// What the gateway acknowledged before the backup begins has to be in it.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -113,6 +114,16 @@ func (s server) request(t *testing.T, method, path, key, body string) (int, stri
 		t.Fatal(err)
 	}
 	return answer.StatusCode, string(text)
+}
+
+// withoutExample removes the trigger of a tenant's example, for tests that count all
+// triggers there are.
+func (s server) withoutExample(t *testing.T, made map[string]any) {
+	t.Helper()
+	path := fmt.Sprintf("/v1/gateway/triggers/%s", made["triggerId"])
+	if status, body := s.request(t, http.MethodDelete, path, fmt.Sprint(made["secretKey"]), ""); status != http.StatusNoContent {
+		t.Fatalf("deleting the example's trigger got %d: %s", status, body)
+	}
 }
 
 // await asks again and again until the answer holds a text, and returns the answer.

@@ -41,6 +41,7 @@ func TestARollingRestartLosesNoRequest(t *testing.T) {
 	defer func() { front.Close(); unwatch(); balancer.Wait() }()
 	awaitReady(t, balancer, len(gateways))
 
+	gateways[0].withoutExample(t, made)
 	load := rolling.Load{
 		URL: front.URL, Key: fmt.Sprint(made["secretKey"]), WorkflowVersionID: fmt.Sprint(made["workflowVersionId"]),
 		Writers: 8, Readers: 4,

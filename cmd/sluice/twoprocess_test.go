@@ -161,8 +161,8 @@ func TestAGatewayWhoseChannelIsCutAcceptsNoRevokedKey(t *testing.T) {
 		}
 		const cut = `SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
 			WHERE datname = current_database() AND state = 'idle' AND (query = '' OR query LIKE 'LISTEN%')`
-		var ended int
-		if err := tx.QueryRowContext(t.Context(), cut).Scan(&ended); err != nil || ended != 2 {
+		var ended int // that of each process, and those for word of runs where they are up again
+		if err := tx.QueryRowContext(t.Context(), cut).Scan(&ended); err != nil || ended < 2 {
 			t.Fatalf("cut %d channels, %v", ended, err)
 		}
 		if err := tx.Commit(); err != nil {
