@@ -148,7 +148,7 @@ func TestAGatewayWhoseChannelIsCutAcceptsNoRevokedKey(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = db.Close() }() // nothing is pending
-	const channels = 4 // two of each process: one for changes, one for word of runs
+	const channels = 4                // two of each process: one for changes, one for word of runs
 	for range 3 {
 		_, key := n.issue()
 		// In one transaction, which the notice ends with: nobody is there to hear it.
