@@ -48,7 +48,7 @@ type crowd struct {
 
 // newCrowd returns one behind a closed gate, at which as many units stand as go at once.
 func newCrowd(d *desk, ahead *trigger.Trigger) *crowd {
-	c := &crowd{desk: d, gate: &gated{UnitOfWork: d.store, began: make(chan struct{}), opened: make(chan struct{})}}
+	c := &crowd{desk: d, gate: &gated{UnitOfWork: d.store, began: make(chan struct{}, 2), opened: make(chan struct{})}}
 	known := directory.New(d.raw)
 	known.Trust(true)
 	c.firing = runs.NewFiring(c.gate, known, expression.Compiler{}, d.told, memory.New(d.clock), d.clock, system.Random{}, d.key)
