@@ -8,12 +8,12 @@ import (
 	"github.com/sluicehq/sluice/domain/tenant"
 )
 
-// The headers of admission.
+// The headers of admission, as [http.CanonicalHeaderKey] spells them.
 const (
-	headerKey            = "X-API-Key"
-	headerLimit          = "X-RateLimit-Limit"
-	headerRemaining      = "X-RateLimit-Remaining"
-	headerReset          = "X-RateLimit-Reset"
+	headerKey            = "X-Api-Key"
+	headerLimit          = "X-Ratelimit-Limit"
+	headerRemaining      = "X-Ratelimit-Remaining"
+	headerReset          = "X-Ratelimit-Reset"
 	headerRequestID      = "X-Request-Id"
 	headerIdempotencyKey = "X-Idempotency-Key"
 	headerReplayed       = "Idempotent-Replayed"
@@ -28,10 +28,11 @@ func (a *API) admitted(r route) gin.HandlerFunc {
 		defer in.Leave()
 		note(c, in.Caller)
 		if left := in.Allowance; left != nil {
-			h := c.Writer.Header()
-			h.Set(headerLimit, strconv.Itoa(left.Limit))
-			h.Set(headerRemaining, strconv.Itoa(left.Remaining))
-			h.Set(headerReset, strconv.FormatInt(ceilUnix(left.Reset), 10))
+			v := visitOf(c)
+			h := v.Header()
+			v.set(h, headerLimit, strconv.Itoa(left.Limit))
+			v.set(h, headerRemaining, strconv.Itoa(left.Remaining))
+			v.set(h, headerReset, strconv.FormatInt(ceilUnix(left.Reset), 10))
 		}
 		if r.operation == tenant.FollowRun {
 			in.Leave() // it may last for hours, in which others are to have the place

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"runtime/debug"
 	"time"
@@ -18,20 +19,40 @@ func (a *API) middleware() []gin.HandlerFunc {
 	return []gin.HandlerFunc{a.identify, a.record, a.recover, a.cors}
 }
 
-// visit is what the log line of a request is made of, beside the request itself.
+// visit is a request on its way through: it writes the answer, and gathers what the
+// log line is made of, beside the request itself. Handlers find it as the writer, which
+// costs no look-up.
 type visit struct {
+	gin.ResponseWriter
+
 	requestID string
 	caller    tenant.Caller
 	code      string // of the error that was answered
 	cause     error  // for the log only
 
 	begun time.Time // when a stream began; zero for an answer that is sent as a whole
+
+	values [6]string // of headers that hold one value each; one piece of memory for all
+	used   int
 }
 
-const visitKey = "sluice.visit"
+// Unwrap returns the writer beneath, for [http.ResponseController].
+func (v *visit) Unwrap() http.ResponseWriter { return v.ResponseWriter }
+
+// set puts a header whose name is spelled as [http.CanonicalHeaderKey] does.
+func (v *visit) set(h http.Header, name, value string) {
+	if v.used == len(v.values) {
+		h[name] = []string{value}
+		return
+	}
+	at := v.used
+	v.used++
+	v.values[at] = value
+	h[name] = v.values[at:v.used:v.used]
+}
 
 func visitOf(c *gin.Context) *visit {
-	v, _ := c.MustGet(visitKey).(*visit)
+	v, _ := c.Writer.(*visit) // identify made it the writer
 	return v
 }
 
@@ -50,8 +71,9 @@ func (a *API) identify(c *gin.Context) {
 	if !printable(id, maxRequestID) || redact(id) != id {
 		id = a.opts.NewID("req")
 	}
-	c.Set(visitKey, &visit{requestID: id})
-	c.Header(headerRequestID, id)
+	v := &visit{ResponseWriter: c.Writer, requestID: id}
+	v.set(v.Header(), headerRequestID, id)
+	c.Writer = v
 }
 
 // printable says whether text is 1 to most printable ASCII characters.
@@ -104,7 +126,20 @@ func (a *API) logRequest(c *gin.Context, v *visit, took time.Duration) {
 	if v.cause != nil {
 		line = line.Str("cause", redact(v.cause.Error()))
 	}
-	line.Int("bytes", max(c.Writer.Size(), 0)).Dur("durationMs", took).Str("client", c.ClientIP()).Msg("request")
+	line.Int("bytes", max(c.Writer.Size(), 0)).Dur("durationMs", took).Str("client", a.client(c)).Msg("request")
+}
+
+// client is the address that the request came from: the peer's, or what a trusted proxy
+// says of it.
+func (a *API) client(c *gin.Context) string {
+	if len(a.opts.TrustedProxies) > 0 {
+		return c.ClientIP()
+	}
+	host, _, err := net.SplitHostPort(c.Request.RemoteAddr)
+	if err != nil {
+		return ""
+	}
+	return host
 }
 
 // levelOf says how loud the line of a request is. Whoever asks every few seconds

@@ -15,19 +15,25 @@ import (
 
 // newLogger logs to standard error in the configured format; on a terminal, unless
 // told otherwise, in one that people read.
-// Whatever has the shape of a secret is hidden, wherever it came from.
-func newLogger(stderr io.Writer, cfg config) zerolog.Logger {
+// Whatever has the shape of a secret is hidden, wherever it came from. Lines may wait
+// for others until flush is called, which is to be done before the process ends.
+func newLogger(stderr io.Writer, cfg config) (log zerolog.Logger, flush func()) {
 	setLogFormat()
 	terminal := isTerminal(stderr)
-	out := telemetry.Redact(stderr)
+	visible := telemetry.Redact(stderr)
 	if cfg.LogFormat == "console" || cfg.LogFormat == "" && terminal {
-		out = zerolog.ConsoleWriter{Out: out, TimeFormat: time.TimeOnly, NoColor: !terminal}
+		flush = func() {}
+		log = zerolog.New(zerolog.ConsoleWriter{Out: visible, TimeFormat: time.TimeOnly, NoColor: !terminal})
+	} else {
+		lines := telemetry.NewLines(visible)
+		flush = func() { _ = lines.Flush() } // a log that cannot be written to has nowhere to say so
+		log = zerolog.New(lines)
 	}
-	log := zerolog.New(out).Level(cfg.LogLevel).With().Timestamp().Logger()
+	log = log.Level(cfg.LogLevel).With().Timestamp().Logger()
 	if cfg.tracesEndpoint != "" {
 		log = log.Hook(telemetry.LogTraces{})
 	}
-	return log
+	return log, flush
 }
 
 // setLogFormat sets what the logging library keeps for the whole process.

@@ -66,7 +66,8 @@ func (p *program) serve(ctx context.Context, cfg config, opts serveOptions, begi
 		return err
 	}
 	tuneCollector(p.environ)
-	log := newLogger(p.stderr, cfg)
+	log, flush := newLogger(p.stderr, cfg)
+	defer flush()
 	warnOfUnknown(log, p.environ)
 	store, err := cfg.open(ctx)
 	if err != nil {

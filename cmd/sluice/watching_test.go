@@ -61,8 +61,10 @@ func TestTheLogHidesSecretsInEveryFormat(t *testing.T) {
 	key := tenant.NewKeyText(tenant.Secret, [tenant.KeyEntropy]byte{1}).Reveal()
 	for _, format := range []string{"json", "console"} {
 		var out bytes.Buffer
-		log := newLogger(&out, config{LogFormat: format})
+		log, flush := newLogger(&out, config{LogFormat: format})
+		log.Info().Msg("before")
 		log.Info().Str("cause", key).Msg("with " + key)
+		flush()
 		if got := out.String(); strings.Count(got, "sk_"+telemetry.Redacted) != 2 || strings.Contains(got, key[3:]) {
 			t.Errorf("%s: %s", format, got)
 		}
@@ -72,7 +74,8 @@ func TestTheLogHidesSecretsInEveryFormat(t *testing.T) {
 func TestWhatTheServerComplainsAboutIsLoggedLikeEverythingElse(t *testing.T) {
 	var out bytes.Buffer
 	key := tenant.NewKeyText(tenant.Secret, [tenant.KeyEntropy]byte{1}).Reveal()
-	standardLog(newLogger(&out, config{LogFormat: "json"})).Printf("http: panic serving 127.0.0.1: %s", key)
+	log, _ := newLogger(&out, config{LogFormat: "json"})
+	standardLog(log).Printf("http: panic serving 127.0.0.1: %s", key)
 	if got := out.String(); !strings.HasPrefix(got, `{"level":"warn",`) || !strings.HasSuffix(got, `"message":"http: panic serving 127.0.0.1: sk_[redacted]"}`+"\n") {
 		t.Errorf("logged %s", got)
 	}
