@@ -1,7 +1,6 @@
 package trigger
 
 import (
-	"encoding/json"
 	"strings"
 	"time"
 
@@ -30,7 +29,7 @@ const (
 // readMembers reads the members the gateway knows. Names are compared exactly, and
 // what other members hold is not taken apart. A trusted document is held to no bounds.
 func readMembers(r *domain.Rules, doc domain.Document, trusted bool) members {
-	all, err := membersOf([]byte(doc.String()))
+	all, err := membersOf(doc.String())
 	if err != nil {
 		r.Check(false, configPath, domain.BadFormat, "must be a JSON object")
 		return members{}
@@ -49,7 +48,7 @@ func readMembers(r *domain.Rules, doc domain.Document, trusted bool) members {
 	if retry, ok := whole.object("retryPolicy"); ok {
 		m.retry = readRetryPolicy(retry)
 	}
-	if value, present := all["webhookConfig"]; present && typeOf(value) != null {
+	if value, present := all.lookUp("webhookConfig"); present && typeOf(value) != null {
 		if webhook, ok := whole.object("webhookConfig"); ok {
 			m.event = webhook.text("event", maxEventName)
 		}
@@ -111,8 +110,8 @@ func readSchedule(o reader) scheduleConfig {
 	if ms, ok := o.number("intervalMs", minInterval, maxMillis); ok {
 		sc.interval = time.Duration(ms) * millisecond
 	}
-	_, hasCron := o.members["cron"]
-	_, hasInterval := o.members["intervalMs"]
+	_, hasCron := o.members.lookUp("cron")
+	_, hasInterval := o.members.lookUp("intervalMs")
 	o.rules.Check(o.trusted || !hasCron || !hasInterval, schedulePath, domain.Conflicting, "must hold cron or intervalMs, not both")
 	if name := o.text("timezone", maxZoneName); name != nil {
 		zone, ok := zoneNamed(*name)
@@ -144,46 +143,53 @@ type reader struct {
 	rules   *domain.Rules
 	trusted bool // a store kept it: no bounds apply
 	path    string
-	members map[string]json.RawMessage
+	members object
+}
+
+// refuse records what is wrong with a member.
+func (o reader) refuse(name string, code domain.ViolationCode, format string, args ...any) {
+	o.rules.Check(false, domain.Member(o.path, name), code, format, args...)
 }
 
 // object reads an optional member that is an object.
 func (o reader) object(name string) (reader, bool) {
-	value, present := o.members[name]
+	value, present := o.members.lookUp(name)
 	if !present {
 		return reader{}, false
 	}
-	path := domain.Member(o.path, name)
 	if typeOf(value) != anObject {
-		o.rules.Check(false, path, domain.WrongType, "must be an object, not %s", typeOf(value))
+		o.refuse(name, domain.WrongType, "must be an object, not %s", typeOf(value))
 		return reader{}, false
 	}
 	inside, err := membersOf(value)
-	return reader{o.rules, o.trusted, path, inside}, err == nil
+	return reader{o.rules, o.trusted, domain.Member(o.path, name), inside}, err == nil
 }
 
 // text reads an optional member that is a string.
 func (o reader) text(name string, most int) *string {
-	value, present := o.members[name]
+	value, present := o.members.lookUp(name)
 	if !present {
 		return nil
 	}
-	path := domain.Member(o.path, name)
-	var text string
-	if typeOf(value) != aString || json.Unmarshal(value, &text) != nil {
-		o.rules.Check(false, path, domain.WrongType, "must be a string, not %s", typeOf(value))
+	if typeOf(value) != aString {
+		o.refuse(name, domain.WrongType, "must be a string, not %s", typeOf(value))
+		return nil
+	}
+	text, err := unquoted(value)
+	if err != nil {
+		o.refuse(name, domain.WrongType, "must be a string")
 		return nil
 	}
 	if !o.trusted {
-		o.rules.Text(text, path, 0, most)
+		o.rules.Text(text, domain.Member(o.path, name), 0, most)
 	}
 	return &text
 }
 
 // required reads a whole number that must be given.
 func (o reader) required(name string, least, most int64) (int64, bool) {
-	if _, present := o.members[name]; !present {
-		o.rules.Check(false, domain.Member(o.path, name), domain.Required, "must be given: a whole number of at least %d", least)
+	if _, present := o.members.lookUp(name); !present {
+		o.refuse(name, domain.Required, "must be given: a whole number of at least %d", least)
 		return 0, false
 	}
 	return o.number(name, least, most)
@@ -191,27 +197,25 @@ func (o reader) required(name string, least, most int64) (int64, bool) {
 
 // number reads an optional whole number within bounds.
 func (o reader) number(name string, least, most int64) (int64, bool) {
-	value, present := o.members[name]
+	value, present := o.members.lookUp(name)
 	if !present {
 		return 0, false
 	}
-	path := domain.Member(o.path, name)
 	if typeOf(value) != aNumber {
-		o.rules.Check(false, path, domain.WrongType, "must be a number, not %s", typeOf(value))
+		o.refuse(name, domain.WrongType, "must be a number, not %s", typeOf(value))
 		return 0, false
 	}
 	if o.trusted {
 		least, most = 0, max(most, maxMillis)
 	}
-	text := string(value)
-	n, code := wholeNumber(text)
+	n, code := wholeNumber(value)
 	switch {
 	case code == domain.NotWhole:
-		o.rules.Check(false, path, code, "must be a whole number, not %s", shortened(text))
+		o.refuse(name, code, "must be a whole number, not %s", shortened(value))
 	case code == domain.TooLarge || code == "" && n > most:
-		o.rules.Check(false, path, domain.TooLarge, "must be at most %d, not %s", most, shortened(text))
+		o.refuse(name, domain.TooLarge, "must be at most %d, not %s", most, shortened(value))
 	case code == domain.TooSmall || n < least:
-		o.rules.Check(false, path, domain.TooSmall, "must be at least %d, not %s", least, shortened(text))
+		o.refuse(name, domain.TooSmall, "must be at least %d, not %s", least, shortened(value))
 	default:
 		return n, true
 	}
@@ -236,7 +240,7 @@ const (
 )
 
 // typeOf names the JSON type of a value for a message.
-func typeOf(value json.RawMessage) string {
+func typeOf(value string) string {
 	switch value[0] {
 	case 'n':
 		return null

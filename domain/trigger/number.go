@@ -12,6 +12,9 @@ import (
 // costs nothing. The code is empty, or says that the number has a fraction, or
 // that it is beyond int64 in one direction.
 func wholeNumber(text string) (int64, domain.ViolationCode) {
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return n, ""
+	}
 	negative := strings.HasPrefix(text, "-")
 	mantissa, exponent, hasExponent := strings.Cut(strings.ToLower(strings.TrimPrefix(text, "-")), "e")
 	integer, fraction, _ := strings.Cut(mantissa, ".")
