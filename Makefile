@@ -26,8 +26,8 @@ help: ## Show what can be made
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: run
-run: ## Start the gateway on an embedded database, with a demo tenant and a first request to paste
-	go run ./cmd/sluice dev
+run: build ## Start the gateway on an embedded database, with a demo tenant and a first request to paste
+	@bin/sluice dev
 
 .PHONY: build
 build: ## Build bin/sluice, one static binary

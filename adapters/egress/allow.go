@@ -37,9 +37,9 @@ func parseRange(text string) (netip.Prefix, error) {
 	r, err := netip.ParsePrefix(text)
 	switch {
 	case err != nil:
-		return netip.Prefix{}, fmt.Errorf("%q must be an address or a range, such as 10.1.2.3 or 10.0.0.0/8", text)
+		return netip.Prefix{}, fmt.Errorf("%q, which must be an address or a range, such as 10.1.2.3 or 10.0.0.0/8", text)
 	case r != r.Masked():
-		return netip.Prefix{}, fmt.Errorf("%q must be one address, %s, or the whole range, %s", text, r.Addr(), r.Masked())
+		return netip.Prefix{}, fmt.Errorf("%q, which must be one address, %s, or the whole range, %s", text, r.Addr(), r.Masked())
 	}
 	return unmapped(r), nil
 }

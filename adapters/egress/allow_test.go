@@ -31,13 +31,13 @@ func TestEveryMistakeInAnAllowListIsReported(t *testing.T) {
 		t.Fatalf("it was read as %v", got)
 	}
 	want := []string{
-		`"10.1.2.3/8" must be one address, 10.1.2.3, or the whole range, 10.0.0.0/8`,
-		`"localhost" must be an address or a range, such as 10.1.2.3 or 10.0.0.0/8`,
-		`"10.0.0.0/33" must be an address or a range, such as 10.1.2.3 or 10.0.0.0/8`,
-		`"fe80::1%eth0" must be an address or a range, such as 10.1.2.3 or 10.0.0.0/8`,
-		`"::ffff:0:0/90" must be one address, ::ffff:0.0.0.0, or the whole range, ::ffc0:0:0/90`,
-		`"" must be an address or a range, such as 10.1.2.3 or 10.0.0.0/8`,
-		`"127.1" must be an address or a range, such as 10.1.2.3 or 10.0.0.0/8`,
+		`"10.1.2.3/8", which must be one address, 10.1.2.3, or the whole range, 10.0.0.0/8`,
+		`"localhost", which must be an address or a range, such as 10.1.2.3 or 10.0.0.0/8`,
+		`"10.0.0.0/33", which must be an address or a range, such as 10.1.2.3 or 10.0.0.0/8`,
+		`"fe80::1%eth0", which must be an address or a range, such as 10.1.2.3 or 10.0.0.0/8`,
+		`"::ffff:0:0/90", which must be one address, ::ffff:0.0.0.0, or the whole range, ::ffc0:0:0/90`,
+		`"", which must be an address or a range, such as 10.1.2.3 or 10.0.0.0/8`,
+		`"127.1", which must be an address or a range, such as 10.1.2.3 or 10.0.0.0/8`,
 	}
 	if diff := cmp.Diff(want, strings.Split(err.Error(), "\n")); diff != "" {
 		t.Error(diff)

@@ -146,6 +146,8 @@ func (a *API) client(c *gin.Context) string {
 // whether the gateway lives is heard only when it does not.
 func levelOf(route string, status int) zerolog.Level {
 	switch {
+	case route == readinessPath && status == http.StatusServiceUnavailable:
+		return zerolog.WarnLevel // when it stops, this is as it should be
 	case status >= http.StatusInternalServerError:
 		return zerolog.ErrorLevel
 	case route == healthPath || route == readinessPath:

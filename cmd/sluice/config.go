@@ -29,12 +29,12 @@ const envPrefix = "SLUICE_"
 // The tag help is shown by sluice --help.
 type config struct {
 	DatabaseURL     string        `env:"DATABASE_URL" envDefault:"sqlite:data/sluice.db" help:"where everything is kept: sqlite:<file> or postgres://user:password@host:port/database?sslmode=…"`
-	DatabaseURLFile string        `env:"DATABASE_URL_FILE,file" help:"file that holds the database URL, in place of DATABASE_URL"`
+	DatabaseURLFile string        `env:"DATABASE_URL_FILE,file" help:"file that holds the database URL, in place of SLUICE_DATABASE_URL"`
 	DatabasePool    int           `env:"DATABASE_MAX_CONNECTIONS" envDefault:"16" help:"greatest number of connections to PostgreSQL"`
 	RedisURL        string        `env:"REDIS_URL" help:"Redis or Valkey in which all processes count requests together: redis://user:password@host:port/0 or rediss://… (default: each process counts on its own)"`
-	RedisURLFile    string        `env:"REDIS_URL_FILE,file" help:"file that holds the Redis URL, in place of REDIS_URL"`
+	RedisURLFile    string        `env:"REDIS_URL_FILE,file" help:"file that holds the Redis URL, in place of SLUICE_REDIS_URL"`
 	Listen          string        `env:"LISTEN" envDefault:"127.0.0.1:8080" help:"address and port to serve on; port 0 takes a free one"`
-	BaseURL         string        `env:"BASE_URL" help:"address under which clients reach the gateway; shown in examples (default: http://<the address it listens on>)"`
+	BaseURL         string        `env:"BASE_URL" help:"address under which clients reach the gateway; shown at the start and in the requests to paste (default: http://<the address it listens on>)"`
 	LogLevel        zerolog.Level `env:"LOG_LEVEL" envDefault:"info" help:"trace, debug, info, warn, error or disabled"`
 	LogFormat       string        `env:"LOG_FORMAT" help:"json or console (default: console on a terminal, else json)"`
 	MetricsListen   string        `env:"METRICS_LISTEN" help:"address and port that only the operator reaches, to serve /metrics for Prometheus and /debug/pprof/ on; port 0 takes a free one (default: none)"`
@@ -86,14 +86,42 @@ func readConfig(environ []string) (config, error) {
 	if cfg.egressAllow, err = egress.ParseAllow(cfg.EgressAllow); err != nil {
 		mistakes = append(mistakes, eachSetting("EGRESS_ALLOW", err)...)
 	}
-	cfg.tracesEndpoint, err = tracesEndpoint(env.ToMap(environ))
+	cfg.tracesEndpoint, err = tracesEndpoint(given)
 	if err != nil {
 		mistakes = append(mistakes, err)
 	}
-	if len(mistakes) > 0 {
+	if mistakes = firstOfEach(mistakes); len(mistakes) > 0 {
+		for _, name := range unknownSettings(environ) { // the cause of another mistake, perhaps
+			mistakes = append(mistakes, fmt.Errorf("%s looks like a setting, but there is none of that name", name))
+		}
 		return config{}, fmt.Errorf("%w:\n%w", errConfiguration, errors.Join(mistakes...))
 	}
 	return cfg, nil
+}
+
+// mistake is what is wrong with a setting.
+type mistake struct{ name, message string }
+
+func (m mistake) Error() string { return envPrefix + m.name + " " + m.message }
+
+// firstOfEach drops the mistakes that only follow from one found before: of a setting
+// that could not be read, the zero value breaks rules as well.
+func firstOfEach(mistakes []error) []error {
+	var kept []error
+	unread := make(map[string]bool)
+	for _, err := range mistakes {
+		var m mistake
+		if errors.As(err, &m) {
+			if unread[m.name] {
+				continue
+			}
+			if !strings.HasPrefix(m.message, holds) { // of a list, each entry that is wrong is named
+				unread[m.name] = true
+			}
+		}
+		kept = append(kept, err)
+	}
+	return kept
 }
 
 // plain rewrites the reader's errors so that they name the variable instead of the
@@ -154,12 +182,15 @@ func parseLevel(text string) (any, error) {
 func eachSetting(name string, err error) []error {
 	var all []error
 	for text := range strings.SplitSeq(err.Error(), "\n") {
-		all = append(all, setting(name, "holds "+text))
+		all = append(all, setting(name, holds+text))
 	}
 	return all
 }
 
-func setting(name, message string) error { return fmt.Errorf("%s%s %s", envPrefix, name, message) }
+// holds begins what is said of one entry of a list.
+const holds = "holds "
+
+func setting(name, message string) error { return mistake{name, message} }
 
 // mistakes lists what is wrong with the values.
 func (c config) mistakes() []error {
@@ -211,10 +242,10 @@ func fromFile(given map[string]string, name string, value *string, content strin
 	if given[envPrefix+name] != "" {
 		return []error{setting(name, "and "+envPrefix+name+"_FILE are both set; set one of them")}
 	}
-	*value = strings.TrimSpace(content)
-	if *value == "" {
-		return []error{setting(name+"_FILE", "names a file that is empty or cannot be read")}
+	if content = strings.TrimSpace(content); content == "" {
+		return []error{setting(name+"_FILE", "names a file that is empty")}
 	}
+	*value = content
 	return nil
 }
 
@@ -247,14 +278,20 @@ const (
 	otlpTracesProtocol = "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL"
 	otelDisabled       = "OTEL_SDK_DISABLED"
 	otelTracesExporter = "OTEL_TRACES_EXPORTER"
+	otelTracesSampler  = "OTEL_TRACES_SAMPLER"
 )
+
+// samplers are those that OpenTelemetry's own code knows here.
+var samplers = []string{
+	"always_on", "always_off", "traceidratio", "parentbased_always_on", "parentbased_always_off", "parentbased_traceidratio",
+}
 
 // standardSettings are those that are not the gateway's own.
 var standardSettings = []settingHelp{
 	{otlpEndpoint, "", "receiver of traces (OTLP over HTTP), such as http://collector:4318; /v1/traces is appended (default: no traces)"},
 	{otlpTracesEndpoint, "", "the same, the whole URL"},
 	{"OTEL_SERVICE_NAME", "sluice", "name of this service in traces"},
-	{"OTEL_TRACES_SAMPLER", "parentbased_always_on", "which requests are traced; these and every other OTEL_ variable mean what OpenTelemetry says"},
+	{otelTracesSampler, "parentbased_always_on", "which requests are traced; these and every other OTEL_ variable mean what OpenTelemetry says"},
 }
 
 // tracesEndpoint returns the URL that traces are sent to, or "" where none are wanted.
@@ -274,6 +311,9 @@ func tracesEndpoint(environ map[string]string) (string, error) {
 	}
 	if exporter != "" && exporter != "otlp" {
 		return "", fmt.Errorf("%s must be otlp or none", otelTracesExporter)
+	}
+	if sampler := environ[otelTracesSampler]; sampler != "" && !slices.Contains(samplers, sampler) {
+		return "", fmt.Errorf("%s must be one of %s", otelTracesSampler, strings.Join(samplers, ", "))
 	}
 	if !isHTTP(endpoint) {
 		return "", fmt.Errorf("%s must be an http:// or https:// address", name)

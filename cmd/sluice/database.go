@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"os"
 	"strings"
 	"time"
 
@@ -66,8 +67,14 @@ func (c config) open(ctx context.Context) (*sqlstore.Store, error) {
 	}
 }
 
-// openMigrated opens the store for a command that needs the schema of this version.
+// openMigrated opens the store for a command that needs the schema of this version. It
+// makes no database: a path that is mistyped would otherwise name a second, empty one.
 func (c config) openMigrated(ctx context.Context) (*sqlstore.Store, error) {
+	if db, err := databaseOf(c.DatabaseURL); err == nil && db.sqliteFile != "" {
+		if _, err := os.Stat(db.sqliteFile); errors.Is(err, os.ErrNotExist) {
+			return nil, fmt.Errorf("there is no database at %s (SLUICE_DATABASE_URL); sluice serve and sluice migrate up make one", db.sqliteFile)
+		}
+	}
 	store, err := c.open(ctx)
 	if err != nil {
 		return nil, err

@@ -135,6 +135,8 @@ func (p *program) keyRotate(owner *string) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "rotate KEY --tenant TENANT", Short: "Replace a key and print the new one, once", Args: exactly("the id of a key"),
+		Long: "Makes a key of the same type, name and end, and prints it, once. The old one is refused from now on, or\n" +
+			"after --grace. A key that is to live longer is made with: sluice key create --valid-for",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return p.operateFor(cmd, *owner, func(ctx context.Context, op operator, who tenant.Caller) error {
 				issued, err := op.Keys.Rotate(ctx, who, domain.Once{}, tenant.KeyID(args[0]), grace)

@@ -23,7 +23,10 @@ func newLogger(stderr io.Writer, cfg config) (log zerolog.Logger, flush func()) 
 	visible := telemetry.Redact(stderr)
 	if cfg.LogFormat == "console" || cfg.LogFormat == "" && terminal {
 		flush = func() {}
-		log = zerolog.New(zerolog.ConsoleWriter{Out: visible, TimeFormat: time.TimeOnly, NoColor: !terminal})
+		log = zerolog.New(zerolog.ConsoleWriter{
+			Out: visible, TimeFormat: time.TimeOnly, NoColor: !terminal,
+			FieldsOrder: []string{"method", "route", "path", "status", "code", "durationMs", "bytes"}, // the others follow by name
+		})
 	} else {
 		lines := telemetry.NewLines(visible)
 		flush = func() { _ = lines.Flush() } // a log that cannot be written to has nowhere to say so

@@ -14,6 +14,8 @@ import (
 	_ "time/tzdata" // schedules need every zone, also in a container without a zone database
 
 	"github.com/spf13/cobra"
+
+	"github.com/sluicehq/sluice/domain"
 )
 
 // The exit codes.
@@ -56,6 +58,9 @@ func run(ctx context.Context, args, environ []string, stdout, stderr io.Writer) 
 	case errors.Is(err, errUsage):
 		_, _ = fmt.Fprintf(stderr, "sluice: %v\n\nHelp: sluice --help\n", err)
 		return exitUsage
+	case errors.Is(err, domain.Invalid): // what an option or a name was given
+		_, _ = fmt.Fprintf(stderr, "sluice: %v\n", explain(err))
+		return exitUsage
 	default:
 		_, _ = fmt.Fprintf(stderr, "sluice: %v\n", explain(err))
 		return exitFailed
@@ -84,7 +89,8 @@ func (p *program) root() *cobra.Command {
 	root.SetErr(p.stderr)
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return fmt.Errorf("%w: %w", errUsage, err) })
-	root.SetUsageTemplate(root.UsageTemplate() + settingsTemplate())
+	root.SetUsageTemplate(root.UsageTemplate() +
+		`{{if or (not .HasParent) (eq .Name "serve") (eq .Name "dev")}}` + settingsTemplate() + "{{else}}\nSettings: sluice --help\n{{end}}")
 	root.AddCommand(p.serveCommand(), p.devCommand(), p.migrateCommand(), p.tenantCommand(), p.keyCommand(), p.healthcheckCommand(), p.versionCommand())
 	return root
 }
@@ -94,7 +100,7 @@ func unknownCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	return fmt.Errorf("%w: there is no command %q; see %s --help", errUsage, args[0], cmd.CommandPath())
+	return fmt.Errorf("%w: %s has no command %q", errUsage, cmd.CommandPath(), args[0])
 }
 
 // group is a command that only holds others.
@@ -125,7 +131,7 @@ func exactly(names ...string) cobra.PositionalArgs {
 func settingsTemplate() string {
 	text := "\nSettings (environment variables):\n"
 	for _, s := range settings() {
-		text += fmt.Sprintf("  %-32s %s", s.name, s.help)
+		text += fmt.Sprintf("  %-34s %s", s.name, s.help)
 		if s.fallback != "" {
 			text += fmt.Sprintf(" (default: %s)", s.fallback)
 		}

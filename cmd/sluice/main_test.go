@@ -4,16 +4,20 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // binary is the program as a person runs it, in a folder of its own.
@@ -227,6 +231,64 @@ func TestHelpListsEverySetting(t *testing.T) {
 	for _, name := range []string{"serve", "dev", "migrate", "tenant", "key", "version"} {
 		if !strings.Contains(help, "\n  "+name+" ") {
 			t.Errorf("%s is not listed", name)
+		}
+	}
+}
+
+func TestAMistakeIsNamedWithoutWhatOnlyFollowsFromIt(t *testing.T) {
+	missing := filepath.Join(t.TempDir(), "missing")
+	b := binary{t, []string{
+		"SLUICE_MAX_BODY_BYTES=1MB", "SLUICE_SHUTDOWN_TIMEOUT=5", "SLUICE_WORKER_CONCURRENCY=many", "SLUICE_DATABASE_URL_FILE=" + missing,
+		"SLUICE_EGRESS_ALLOW=intranet,10.1.2.3/8", "SLUICE_LISTN=:9", "OTEL_EXPORTER_OTLP_ENDPOINT=http://collector:4318", "OTEL_TRACES_SAMPLER=sometimes",
+	}}
+	_, _, stderr := b.run("serve")
+	_, named, _ := strings.Cut(stderr, ":\n")
+	named, _, _ = strings.Cut(named, "\n\n")
+	want := []string{
+		"OTEL_TRACES_SAMPLER must be one of always_on, always_off, traceidratio, parentbased_always_on, parentbased_always_off, parentbased_traceidratio",
+		"SLUICE_DATABASE_URL_FILE names a file that cannot be read: no such file or directory",
+		`SLUICE_EGRESS_ALLOW holds "10.1.2.3/8", which must be one address, 10.1.2.3, or the whole range, 10.0.0.0/8`,
+		`SLUICE_EGRESS_ALLOW holds "intranet", which must be an address or a range, such as 10.1.2.3 or 10.0.0.0/8`,
+		"SLUICE_LISTN looks like a setting, but there is none of that name",
+		"SLUICE_MAX_BODY_BYTES is not a whole number",
+		"SLUICE_SHUTDOWN_TIMEOUT is not a duration such as 30s or 2m",
+		"SLUICE_WORKER_CONCURRENCY is not a whole number",
+	}
+	got := strings.Split(named, "\n")
+	slices.Sort(got)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestACommandThatReadsMakesNoDatabase(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "mistyped.db")
+	b := binary{t, []string{"SLUICE_DATABASE_URL=sqlite:" + file}}
+	code, _, stderr := b.run("tenant", "list")
+	if want := "sluice: there is no database at " + file; code != exitFailed || !strings.HasPrefix(stderr, want) {
+		t.Errorf("%d: %s", code, stderr)
+	}
+	if _, err := os.Stat(file); !errors.Is(err, os.ErrNotExist) {
+		t.Error("there is one now")
+	}
+}
+
+func TestWhatAnOptionMayNotHoldIsWrongUsage(t *testing.T) {
+	b := newBinary(t, sqliteURL(t))
+	if code, _, stderr := b.run("migrate", "up"); code != exitDone {
+		t.Fatal(stderr)
+	}
+	code, _, stderr := b.run("tenant", "create", "--name", "")
+	if code != exitUsage || !strings.Contains(stderr, "name must") {
+		t.Errorf("%d: %s", code, stderr)
+	}
+}
+
+func TestSettingsAreListedWhereTheyMatter(t *testing.T) {
+	b := binary{t, nil}
+	for command, listed := range map[string]bool{"serve": true, "dev": true, "version": false, "tenant": false} {
+		if _, help, _ := b.run(command, "--help"); strings.Contains(help, "SLUICE_LISTEN") != listed || strings.Contains(help, "Settings: sluice --help") == listed {
+			t.Errorf("%s: %s", command, help)
 		}
 	}
 }

@@ -115,9 +115,17 @@ func (p *program) printTenant(ten *tenant.Tenant, asJSON bool) error {
 	for _, kt := range tenant.KeyTypes() {
 		rows = append(rows, []string{string(kt) + " keys", fmt.Sprintf("%d requests a minute, %d at the same time", s.Limits[kt].PerMinute, s.Limits[kt].Concurrent)})
 	}
-	rows = append(rows, []string{"finished runs", fmt.Sprintf("kept %d days", s.RunDays)},
+	rows = append(rows, []string{"finished runs", "kept for " + days(s.RunDays)},
 		[]string{"created", shown(&s.CreatedAt)}, []string{"updated", shown(&s.UpdatedAt)})
 	return p.printTable(rows)
+}
+
+// days says how many.
+func days(n int) string {
+	if n == 1 {
+		return "1 day"
+	}
+	return fmt.Sprintf("%d days", n)
 }
 
 func (p *program) tenantList() *cobra.Command {
@@ -182,11 +190,11 @@ func (p *program) tenantStatus(name, short string, verb func(operator) statusVer
 
 func (p *program) tenantUpdate() *cobra.Command {
 	var name, language string
-	var days int
+	var runDays int
 	var asJSON bool
 	limits := map[tenant.KeyType]*shownLimits{tenant.Public: {}, tenant.Secret: {}}
 	cmd := &cobra.Command{
-		Use: "update TENANT", Short: "Change a tenant's name, language or limits", Args: exactly("the id of a tenant"),
+		Use: "update TENANT", Short: "Change a tenant's name, language, limits, or how long its runs are kept", Args: exactly("the id of a tenant"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			patch := inbound.TenantPatch{Quotas: make(map[tenant.KeyType]inbound.QuotaPatch)}
 			if cmd.Flags().Changed("name") {
@@ -196,7 +204,7 @@ func (p *program) tenantUpdate() *cobra.Command {
 				patch.Language = (*tenant.Language)(&language)
 			}
 			if cmd.Flags().Changed("run-retention-days") {
-				patch.RunRetentionDays = &days
+				patch.RunRetentionDays = &runDays
 			}
 			for kt, l := range limits {
 				var q inbound.QuotaPatch
@@ -221,7 +229,7 @@ func (p *program) tenantUpdate() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&name, "name", "", "name, 1 to 255 characters")
 	cmd.Flags().StringVar(&language, "language", "", "language of the node registry: en, pt-BR or es")
-	cmd.Flags().IntVar(&days, "run-retention-days", 0, "how many days finished runs are kept, 1 to 3650")
+	cmd.Flags().IntVar(&runDays, "run-retention-days", 0, "how many days finished runs are kept, 1 to 3650")
 	for kt, l := range limits {
 		cmd.Flags().IntVar(&l.PerMinute, string(kt)+"-per-minute", 0, "requests a minute with "+string(kt)+" keys")
 		cmd.Flags().IntVar(&l.Concurrent, string(kt)+"-concurrent", 0, "requests at the same time with "+string(kt)+" keys")
@@ -239,7 +247,10 @@ func (p *program) tenantDelete() *cobra.Command {
 				return fmt.Errorf("%w: this deletes the tenant with its keys, workflows and triggers, for good; repeat it with --yes", errUsage)
 			}
 			return p.operate(cmd, func(ctx context.Context, op operator) error {
-				return op.Tenants.Delete(ctx, tenant.ID(args[0]))
+				if err := op.Tenants.Delete(ctx, tenant.ID(args[0])); err != nil {
+					return err
+				}
+				return p.printf("deleted %s\n", args[0])
 			})
 		},
 	}
