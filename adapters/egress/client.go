@@ -57,6 +57,11 @@ func (t roundTripper) RoundTrip(req *http.Request) (*http.Response, error) {
 		defer cancel() // after the error was read from the context
 		return nil, explain(req, err)
 	}
+	if headerSize(resp.Header) > maxHeader {
+		defer cancel()
+		resp.Body.Close()
+		return nil, domain.Fail(domain.Forbidden, codeHeaders, "The headers of the answer of %s are longer than the permitted %d bytes.", shown(req.URL), maxHeader)
+	}
 	// Where there is no body, Content-Length tells what another request would get.
 	hasBody := req.Method != http.MethodHead && resp.StatusCode != http.StatusNotModified
 	resp.Body = &limitedBody{
@@ -64,6 +69,16 @@ func (t roundTripper) RoundTrip(req *http.Request) (*http.Response, error) {
 		tooLarge: hasBody && resp.ContentLength > t.guard.maxBody,
 	}
 	return resp, nil
+}
+
+// headerSize is how long headers are in HTTP/1.1, in bytes.
+func headerSize(h http.Header) (size int) {
+	for name, values := range h {
+		for _, v := range values {
+			size += len(name) + len(": ") + len(v) + len("\r\n")
+		}
+	}
+	return size
 }
 
 // CloseIdleConnections is what http.Client.CloseIdleConnections looks for.

@@ -273,12 +273,25 @@ func TestAnAnswerIsReadWholeOrNotAtAll(t *testing.T) {
 	}
 }
 
-func TestALongHeaderIsNoAnswer(t *testing.T) {
-	origin := serve(t, "127.0.0.1:0", func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("X-Long", strings.Repeat("x", 100<<10))
+func TestHeadersAreBoundedApartFromTheBody(t *testing.T) {
+	const most, others = 64 << 10, len("Content-Length: 10\r\n") + len("Date: x\r\n") + len("X-A: \r\n") + len("X-A: b\r\n")
+	origin := serve(t, "127.0.0.1:0", func(w http.ResponseWriter, r *http.Request) {
+		var n int
+		_, _ = fmt.Sscan(r.URL.Query().Get("n"), &n)
+		w.Header()["Content-Type"] = nil
+		w.Header().Set("Date", "x")
+		w.Header().Set("Content-Length", "10")
+		w.Header()["X-A"] = []string{strings.Repeat("x", n), "b"}
+		_, _ = io.WriteString(w, "0123456789")
 	})
-	if code, err := get(t, local(t, egress.Options{}).Client(egress.Stay), origin); code != "connection_failed" {
-		t.Errorf("the code is %q: %v", code, err)
+	c := local(t, egress.Options{MaxBody: 10}).Client(egress.Stay)
+	for n, want := range map[int]string{
+		most - others: "", most - others + 1: "response_headers_too_large", 2 * most: "response_headers_too_large",
+		1 << 20: "connection_failed", // nobody reads on for ever
+	} {
+		if code, err := get(t, c, fmt.Sprint(origin, "?n=", n)); code != want {
+			t.Errorf("%d bytes: the code is %q: %v", n, code, err)
+		}
 	}
 }
 

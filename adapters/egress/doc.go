@@ -21,6 +21,7 @@
 //   - redirect_refused: a redirect from https to http
 //   - too_many_redirects
 //   - response_too_large: the body is longer than the limit; met while reading it
+//   - response_headers_too_large: the headers are longer than 64 KiB
 //
 // Those of the kind Unavailable tell of the network, and the call may be repeated:
 //

@@ -22,7 +22,8 @@ const (
 
 // Bounds that hold for every call.
 const (
-	maxResponseHeader = 64 << 10 // bytes
+	maxHeader         = 64 << 10      // bytes of an answer's headers
+	maxResponseHeader = 4 * maxHeader // that are read, to tell too much from a broken connection
 	tlsTimeout        = 10 * time.Second
 	maxIdle           = 256 // connections that wait for another call
 	maxIdlePerHost    = 8

@@ -21,6 +21,7 @@ const (
 	codeRedirect     = "redirect_refused"
 	codeRedirects    = "too_many_redirects"
 	codeTooLarge     = "response_too_large"
+	codeHeaders      = "response_headers_too_large"
 	codeDNS          = "dns_failed"
 	codeConnection   = "connection_failed"
 	codeTLS          = "tls_failed"

@@ -111,6 +111,9 @@ func (c *compiler) call(n *ast.CallExpression) eval {
 		if f, ok := functions[name]; ok && c.builtIn(name) {
 			return c.callFunction(n, f)
 		}
+		if _, absent := absentNames[name]; absent && c.builtIn(name) {
+			return c.identifier(callee)
+		}
 		if c.builtIn(name) {
 			return c.reject(callee.Idx, CodeUnknownName, "%s is no function; there are %s, and methods such as input.list.map(x => x.id)", name, strings.Join(sortedNames(functions), ", "))
 		}
@@ -169,6 +172,9 @@ func (c *compiler) callMethod(n *ast.CallExpression, callee *ast.DotExpression) 
 	name := callee.Identifier.Name.String()
 	known, ok := methods[name]
 	if !ok {
+		if receiver, isName := callee.Left.(*ast.Identifier); isName && c.isNoValue(receiver.Name.String()) {
+			return c.identifier(receiver) // which says what is wrong with the name, before its method
+		}
 		if hint, refused := refusedMethods[name]; refused {
 			return c.reject(callee.Identifier.Idx, CodeNotAllowed, "the method %s is not permitted; %s", name, hint)
 		}

@@ -24,6 +24,9 @@ func exampleOf(name string) string {
 	return name + "." + sortedNames(namespaces[name].functions)[0] + "()"
 }
 
+// componentMarks are what encodeURIComponent leaves as it is, besides letters and digits.
+const componentMarks = "-_.!~*'()"
+
 // constants are the built-in names with a value.
 var constants = map[string]any{
 	"undefined": undefined,
@@ -41,7 +44,7 @@ var functions = map[string]builtin{
 	"parseFloat":         parseFloat,
 	"isNaN":              func(m *machine, args []any) any { return math.IsNaN(m.number(argumentAt(args, 0))) },
 	"isFinite":           func(m *machine, args []any) any { return finite(m.number(argumentAt(args, 0))) },
-	"encodeURIComponent": func(m *machine, args []any) any { return m.encodeURI(argumentAt(args, 0), "-_.!~*'()") },
+	"encodeURIComponent": func(m *machine, args []any) any { return m.encodeURI(argumentAt(args, 0), componentMarks) },
 	"encodeURI":          func(m *machine, args []any) any { return m.encodeURI(argumentAt(args, 0), "-_.!~*'();/?:@&=+$,#") },
 }
 

@@ -11,8 +11,14 @@ func (Checker) CheckExpression(source string, roots ...string) error {
 	return err
 }
 
-// CheckTemplate does the same for every expression that stands between {{ and }}
-// in the text.
+// CheckFunction tells whether the source is an arrow function, whose parameters it may
+// use besides the roots, and with a *[CompileError] what is wrong with one that is.
+func (Checker) CheckFunction(source string, roots ...string) (isFunction bool, err error) {
+	return checkFunction(source, Limits{}.settings(roots))
+}
+
+// CheckTemplate does the same as CheckExpression for every expression that stands
+// between {{ and }} in the text.
 func (Checker) CheckTemplate(text string, roots ...string) error {
 	_, err := CompileTemplate(text, roots...)
 	return err

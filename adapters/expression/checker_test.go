@@ -44,3 +44,35 @@ func TestCheckerKnowsTheScopesOfWorkflows(t *testing.T) {
 }
 
 const builtInNames = "Boolean(), Number(), String(), encodeURI(), encodeURIComponent(), isFinite(), isNaN(), now(), parseFloat(), parseInt(), Array.…, JSON.…, Math.…, Number.… or Object.…"
+
+func TestCheckerKnowsFunctions(t *testing.T) {
+	for source, c := range map[string]struct {
+		isFunction bool
+		want       string // "" for none
+	}{
+		"x => x.a": {true, ""},
+		"/* a */ ({ a, b = 1 }, ...rest) => [a, b, rest, input]": {true, ""},
+		"(((a) => ({ a })))": {true, ""},
+		"x => y => y":        {true, "line 1, column 6: a function is no value; give it to a method such as map, or call it: (x => x + 1)(input.a)"},
+		"(x, x) => 1":        {true, "line 1, column 5: the parameter x must be named once"},
+		"async x => x":       {false, ""},
+		"x => {}":            {false, ""},
+		"(x => x)(1)":        {false, ""},
+		"[1].map(x => x)":    {false, ""},
+		"x => x), (y => y":   {false, ""},
+		"x => x, y => y":     {false, ""},
+		"input":              {false, ""},
+		"":                   {false, ""},
+		"x => (":             {false, ""},
+	} {
+		isFunction, err := expression.Checker{}.CheckFunction(source, "input")
+		again, errAgain := expression.Compiler{}.CheckFunction(source, "input")
+		got := ""
+		if err != nil {
+			got = err.Error()
+		}
+		if isFunction != c.isFunction || got != c.want || again != isFunction || (err == nil) != (errAgain == nil) {
+			t.Errorf("%q: %v, %v, then %v, %v", source, isFunction, err, again, errAgain)
+		}
+	}
+}

@@ -31,6 +31,15 @@ type compiler struct {
 
 // compile reads text[from:end] as one expression.
 func (c *compiler) compile(from, end int) eval {
+	tree := c.tree(from, end)
+	if tree == nil {
+		return nil
+	}
+	return c.expr(tree)
+}
+
+// tree reads text[from:end] as the syntax tree of one expression, nil where it is none.
+func (c *compiler) tree(from, end int) ast.Expression {
 	if strings.TrimSpace(c.text[from:end]) == "" {
 		c.faults = append(c.faults, faultf(from, CodeSyntax, "must be an expression, such as input.amount > 100, not empty"))
 		return nil
@@ -40,7 +49,7 @@ func (c *compiler) compile(from, end int) eval {
 		c.faults = append(c.faults, f)
 		return nil
 	}
-	return c.expr(tree)
+	return tree
 }
 
 // parse has goja parse the expression in parentheses of ours: so { begins an
@@ -218,6 +227,9 @@ func (c *compiler) identifier(n *ast.Identifier) eval {
 	if _, ok := namespaces[name]; ok {
 		return c.reject(n.Idx, CodeNotAllowed, "%s is no value; use a member such as %s", name, exampleOf(name))
 	}
+	if hint, ok := absentNames[name]; ok {
+		return c.reject(n.Idx, CodeUnknownName, "%s is not known; %s", name, hint)
+	}
 	return c.reject(n.Idx, CodeUnknownName, "%s is not known; an expression begins with %s", name, c.known())
 }
 
@@ -248,6 +260,13 @@ func (c *compiler) slot(name string) (int, bool) {
 func (c *compiler) builtIn(name string) bool {
 	_, hidden := c.slot(name)
 	return !hidden && !slices.Contains(c.settings.roots, name)
+}
+
+// isNoValue tells whether a name stands for no value, so that there is nothing to call a
+// method of.
+func (c *compiler) isNoValue(name string) bool {
+	_, isConstant := constants[name]
+	return c.builtIn(name) && !isConstant
 }
 
 // fromParser takes over a string of the parser, which may hold lone surrogates.

@@ -45,6 +45,9 @@ func TestDifferencesFromJavaScript(t *testing.T) {
 		"a hole is refused":                       {`[, 1].length`, "2", refused},
 		"a big integer is refused":                {`10n`, "10", refused},
 		"a sequence is refused":                   {`(1, 2)`, "2", refused},
+		"a contradiction sorts in its own way":    {`[3, 1, 2, 5, 4].sort(() => -1)`, "[4,5,2,1,3]", "[3,1,2,5,4]"},
+		"nothing is assigned to a prototype":      {`Object.assign({}, JSON.parse('{"__proto__": {"x": 1}}')).x`, "1", "undefined"},
+		"a date is refused":                       {`typeof Date`, `"66 75 6e 63 74 69 6f 6e"`, refused},
 	} {
 		// as text, for the order of the members is the point
 		javaScript, err := o.runWith(`{name: "Ana", none: [], empty: [], unsorted: {b: 1, a: 2}}`, c.source)

@@ -53,7 +53,9 @@
 // # Templates
 //
 // In a template, expressions stand between {{ and }}; see [CompileTemplate] and,
-// for all strings of a JSON tree, [CompileTemplateTree].
+// for all strings of a JSON tree, [CompileTemplateTree]. In a template that gives a
+// URL, the value of an expression at the beginning is taken as it is, and any other
+// one cannot leave the place where it stands ([run.URLTemplate]).
 //
 // # Budgets
 //

@@ -1,6 +1,10 @@
 package expression
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/dop251/goja/ast"
+)
 
 // Program is a compiled expression. It may be evaluated by many goroutines at once.
 type Program struct {
@@ -36,6 +40,27 @@ func compileWith(source string, s settings) (*Program, error) {
 		return nil, compileError(source, c.faults...)
 	}
 	return &Program{text: source, limits: s.limits, slots: c.slots, run: run}, nil
+}
+
+// checkFunction tells whether the source is one arrow function. The error, a
+// *[CompileError], says what is wrong with one.
+func checkFunction(source string, s settings) (isFunction bool, err error) {
+	if checkLength(source, s.limits) != nil {
+		return false, nil
+	}
+	if _, f := scan(source, 0, len(source), s.limits.Depth, false); f != nil {
+		return false, nil
+	}
+	c := &compiler{settings: s, text: source}
+	function, isFunction := c.tree(0, len(source)).(*ast.ArrowFunctionLiteral)
+	if !isFunction {
+		return false, nil
+	}
+	c.arrow(function)
+	if len(c.faults) > 0 {
+		return true, compileError(source, c.faults...)
+	}
+	return true, nil
 }
 
 func checkLength(source string, limits Limits) *fault {

@@ -8,6 +8,16 @@ const (
 	noWaiting      = "an expression does not wait"
 )
 
+// absentNames are names of JavaScript that the language does not have, each with what is
+// right instead.
+var absentNames = map[string]string{
+	"Date":   "the time is now(), in milliseconds since 1970; times of one zone that are written alike, as 2026-01-31T09:00:00Z is, compare as texts",
+	"RegExp": noPatterns,
+	"Map":    "use an object, or Object.fromEntries and Object.entries",
+	"Set":    "use an array: input.list.filter((x, i, all) => all.indexOf(x) === i)",
+	"BigInt": "a number is exact up to 2 ** 53; keep longer ones as texts",
+}
+
 // reservedWords are the words of JavaScript that have no place in an expression,
 // each with what is right instead. As a member's name or a key all are permitted.
 var reservedWords = map[string]string{

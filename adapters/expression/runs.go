@@ -23,6 +23,11 @@ func (Compiler) Compile(source string, roots ...string) (run.Expression, error) 
 	return compiled{p.Evaluate}, nil
 }
 
+// CheckFunction tells whether the source is an arrow function, and what is wrong with it.
+func (Compiler) CheckFunction(source string, roots ...string) (isFunction bool, err error) {
+	return checkFunction(source, ofRuns.settings(roots))
+}
+
 // CompileTemplates reads every string within a JSON tree as a template.
 func (Compiler) CompileTemplates(tree any, roots ...string) (run.Expression, error) {
 	p, err := ofRuns.CompileTemplateTree(tree, roots...)

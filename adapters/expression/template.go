@@ -13,8 +13,10 @@ type Template struct {
 
 // templatePart is plain text or, where run is not nil, an expression.
 type templatePart struct {
-	plain string
-	run   eval
+	plain   string
+	run     eval
+	at      int  // where the expression begins
+	encoded bool // what it gives is encoded for a URL already
 }
 
 // CompileTemplate reads a text in which expressions may stand between {{ and }}
@@ -55,7 +57,11 @@ func compileTemplateWith(text string, s settings) (*Template, error) {
 		if open > 0 {
 			t.parts = append(t.parts, templatePart{plain: text[at : at+open]})
 		}
-		t.parts = append(t.parts, templatePart{run: c.compile(from, end)})
+		part := templatePart{at: from}
+		if tree := c.tree(from, end); tree != nil {
+			part.run, part.encoded = c.expr(tree), c.encodesItself(tree)
+		}
+		t.parts = append(t.parts, part)
 		at = end + 2
 	}
 	if len(c.faults) > 0 {
@@ -93,12 +99,15 @@ func (t *Template) render(m *machine) any {
 			b.add(part.plain)
 			continue
 		}
-		v := part.run(m)
-		if isObject(v) {
-			b.add(m.toJSON(v))
-		} else {
-			b.add(m.text(v))
-		}
+		b.add(m.inText(part.run(m)))
 	}
 	return string(b.b)
+}
+
+// inText writes a value that stands within a text.
+func (m *machine) inText(v any) string {
+	if isObject(v) {
+		return m.toJSON(v)
+	}
+	return m.text(v)
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/run"
 )
 
 // TemplateTree is a JSON tree whose strings are templates. It may be evaluated by
@@ -17,9 +18,10 @@ type TemplateTree struct {
 }
 
 // CompileTemplateTree reads every string within a JSON tree of map[string]any,
-// []any and plain values as a template; names of members are none. The error is a
-// *[CompileError] whose problems carry the dotted path of their string, members
-// in the order of their names. The roots are those of [Compile].
+// []any and plain values as a template; names of members are none. A
+// [run.URLTemplate] is a template that gives a URL. The error is a *[CompileError]
+// whose problems carry the dotted path of their string, members in the order of their
+// names. The roots are those of [Compile].
 func CompileTemplateTree(tree any, roots ...string) (*TemplateTree, error) {
 	return Limits{}.CompileTemplateTree(tree, roots...)
 }
@@ -61,7 +63,9 @@ func (t *treeCompiler) compile(path string, part any, depth int) eval {
 	}
 	switch part := part.(type) {
 	case string:
-		return t.template(path, part)
+		return t.template(path, part, (*Template).render)
+	case run.URLTemplate:
+		return t.template(path, string(part), (*Template).renderURL)
 	case []any:
 		return t.list(path, part, depth)
 	case map[string]any:
@@ -70,7 +74,7 @@ func (t *treeCompiler) compile(path string, part any, depth int) eval {
 	return constant(part)
 }
 
-func (t *treeCompiler) template(path, source string) eval {
+func (t *treeCompiler) template(path, source string, render func(*Template, *machine) any) eval {
 	made, err := compileTemplateWith(source, t.settings)
 	var failed *CompileError
 	if errors.As(err, &failed) {
@@ -83,7 +87,7 @@ func (t *treeCompiler) template(path, source string) eval {
 	t.slots = max(t.slots, made.slots)
 	return func(m *machine) any {
 		m.source, m.path = made.text, path
-		return made.render(m)
+		return render(made, m)
 	}
 }
 

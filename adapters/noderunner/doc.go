@@ -17,6 +17,7 @@
 //   - answer_invalid: a custom node answered against the protocol
 //   - pause_not_allowed: a custom node that cannot pause asked to
 //   - node_type_invalid: a built-in node that has no effect outside
-//   - those of the clients, such as address_refused and response_too_large
+//   - those of the clients, such as address_refused, response_too_large and
+//     response_headers_too_large
 //   - those that custom nodes give
 package noderunner

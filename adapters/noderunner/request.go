@@ -78,40 +78,65 @@ func (r *Runner) readRequest(given map[string]any) (request, *outbound.NodeFaile
 	config := r.request.Config.ApplyDefaults(given)
 	var rules domain.Rules
 	r.request.CheckConfig(&rules, "config", config)
-	var q request
-	q.method, _ = config["method"].(string)
-	q.url = readURL(&rules, config)
-	q.header = readHeaders(&rules, config["headers"])
-	q.body = readBody(&rules, config["body"], q.header)
-	q.timeout = time.Duration(whole(config["timeoutMs"])) * time.Millisecond
-	q.statuses = readStatuses(config["expectStatus"])
 	if found := rules.Violations(); len(found) > 0 {
 		texts := make([]string, len(found))
 		for i, v := range found {
 			texts[i] = v.String()
 		}
-		f := failed("config_invalid", "The configuration cannot be used: %s.", strings.Join(texts, "; "))
-		return request{}, &f
+		return request{}, unusable(strings.Join(texts, "; "))
 	}
+	var q request
+	var err error
+	q.method, _ = config["method"].(string)
+	if q.url, err = readURL(config); err != nil {
+		return request{}, unusable("config.url must be a URL that can be called")
+	}
+	q.header = readHeaders(config["headers"])
+	if q.body, err = readBody(config["body"], q.header); err != nil {
+		return request{}, unusable("config.body must be a value that JSON can hold")
+	}
+	q.timeout = time.Duration(whole(config["timeoutMs"])) * time.Millisecond
+	q.statuses = readStatuses(config["expectStatus"])
 	return q, nil
 }
 
+func unusable(why string) *outbound.NodeFailed {
+	f := failed("config_invalid", "The configuration cannot be used: %s.", why)
+	return &f
+}
+
 // readURL reads the URL and adds the query to the one it has.
-func readURL(r *domain.Rules, config map[string]any) *url.URL {
+func readURL(config map[string]any) (*url.URL, error) {
 	text, _ := config["url"].(string)
 	u, err := url.Parse(strings.TrimSpace(text))
-	r.Check(err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https"), "config.url", domain.BadFormat,
-		"must be an absolute http or https URL, such as https://example.com/orders")
+	if err != nil {
+		return nil, err
+	}
+	u.RawQuery = sendable(u.RawQuery)
 	query := make(url.Values)
-	readFields(r, "config.query", config["query"], query.Add)
-	if err != nil || len(query) == 0 {
-		return u
+	readFields(config["query"], query.Add)
+	if len(query) == 0 {
+		return u, nil
 	}
 	if u.RawQuery != "" {
 		u.RawQuery += "&"
 	}
 	u.RawQuery += query.Encode()
-	return u
+	return u, nil
+}
+
+// sendable writes what may not stand in a query as it is (RFC 3986, §3.4), such as
+// spaces and what is not ASCII, in percent-encoding, and leaves everything else alone.
+func sendable(query string) string {
+	var b strings.Builder
+	for i := range len(query) {
+		if c := query[i]; c <= ' ' || c >= 0x7f || strings.IndexByte("\"<>\\^`{|}", c) >= 0 {
+			fmt.Fprintf(&b, "%%%02X", c)
+		} else {
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
 }
 
 // readStatuses reads one status code or a list of them, which were checked.

@@ -44,6 +44,9 @@ func TestARequestIsMadeAsConfigured(t *testing.T) {
 			`{"url": "URL/?z=%2F", "query": {"b": [1, true, null, "x y"], "a": 1.50, "c": null, "d": "ü&="}}`,
 			received{"GET", "/?z=%2F&a=1.50&b=1&b=true&b=x+y&d=%C3%BC%26%3D", basic(), ""},
 		},
+		"a query with what may not stand in one": {
+			`{"url": "URL/é f?q=ü <\"x\">&r=%20+{}|%zz"}`, received{"GET", "/%C3%A9%20f?q=%C3%BC%20%3C%22x%22%3E&r=%20+%7B%7D%7C%zz", basic(), ""},
+		},
 		"headers": {
 			`{"url": "URL", "headers": {"x-a": "1", "X-B": [2, false], "x-c": null, "Authorization": "Bearer x"}}`,
 			received{"GET", "/", basic("X-A", "1", "X-B", "2", "X-B", "false", "Authorization", "Bearer x"), ""},
@@ -181,12 +184,12 @@ func TestAConfigurationThatCannotBeUsedNamesEveryMistake(t *testing.T) {
 		`{"url": "ftp://a/"}`:          "config.url must be an absolute http or https URL, such as https://example.com/orders",
 		`{"url": "http://a b/%zz"}`:    "config.url must be an absolute http or https URL, such as https://example.com/orders",
 		`{"url": "URL", "query": "a"}`: "config.query must be an object, not a string",
-		`{"url": "URL", "query": {"a": {}}, "headers": {"a b": "x", "X": "a\nb", "host": "h", "Y": {}, "A": 1, "a": 2}}`: "config.query.a must be a string, a number, a boolean or an array of such; " +
-			"config.headers.X must not contain line breaks or other control characters; " +
+		`{"url": "URL", "query": {"a": {}}, "headers": {"a b": "x", "X": "a\nb", "host": "h", "Y": {}, "A": 1, "a": 2}}`: "config.headers.X must not contain line breaks or other control characters; " +
 			"config.headers.Y must be a string, a number, a boolean or an array of such; " +
 			"config.headers.a repeats the header A; " +
-			"config.headers.a b must have the name of a header, such as X-Request-Source; " +
-			"config.headers.host must be left out: the gateway sets this header",
+			"config.headers.a b must have the name of a header, such as X-Request-Source; a name holds no expressions; " +
+			"config.headers.host must be left out: the gateway sets this header; " +
+			"config.query.a must be a string, a number, a boolean or an array of such",
 		`{"url": "URL", "expectStatus": 99, "timeoutMs": 0}`:                                                  "config.timeoutMs must be at least 1, not 0; config.expectStatus must be a status code from 100 to 599, not 99",
 		`{"url": "URL", "headers": {"Content-Type": "application/x-www-form-urlencoded"}, "body": {"a": {}}}`: "config.body.a must be a string, a number, a boolean or an array of such",
 	} {

@@ -133,14 +133,31 @@ func TestWhatTheGuardRefusesIsAFailureWithItsCode(t *testing.T) {
 			"custom":      {Type: "acme.price", Endpoint: c.url, Secrets: []domain.SigningSecret{newSecret}},
 		} {
 			want := c.want
-			if claim == "no redirect to leak" && kind == "custom" {
+			switch {
+			case claim == "no redirect to leak" && kind == "custom":
 				want = "unexpected_status"
+			case claim == "credentials" && kind == "httpRequest":
+				want = "config_invalid" // no configuration may hold them, published or resolved
 			}
 			f, ok := run(t, call).(outbound.NodeFailed)
 			if !ok || f.Code != want || f.Retryable {
 				t.Errorf("%s, %s: %+v", kind, claim, f)
 			}
 		}
+	}
+}
+
+func TestAnAnswerIsAcceptedUpToTheGreatestBody(t *testing.T) {
+	body := strings.Repeat("x", egress.DefaultMaxBody)
+	url, _ := recorder(t, says(200, body, "X-Long", strings.Repeat("h", 60<<10)))
+	completed, _ := run(t, request(t, `{"url": "URL"}`, url)).(outbound.NodeCompleted)
+	if got, _ := completed.Output.(map[string]any); got["body"] != body {
+		t.Errorf("the outcome is %.200v", completed)
+	}
+	url, _ = recorder(t, says(200, "x", "X-Long", strings.Repeat("h", 70<<10)))
+	failed, _ := run(t, request(t, `{"url": "URL"}`, url)).(outbound.NodeFailed)
+	if failed.Code != "response_headers_too_large" || failed.Retryable {
+		t.Errorf("the outcome is %+v", failed)
 	}
 }
 

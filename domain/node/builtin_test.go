@@ -147,7 +147,7 @@ func TestCheckConfigOfBuiltInNodes(t *testing.T) {
 		"an expected status is a code":  {node.HTTPRequest, `{"url": "https://example.com", "expectStatus": "2xx"}`, []string{`c.expectStatus must be a status code from 100 to 599, not "2xx" (not_allowed)`}},
 		"every expected status is one":  {node.HTTPRequest, `{"url": "https://example.com", "expectStatus": [99, 200.5, 600, 599]}`, []string{"c.expectStatus[0] must be a status code from 100 to 599, not 99 (not_allowed)", "c.expectStatus[1] must be a status code from 100 to 599, not 200.5 (not_allowed)", "c.expectStatus[2] must be a status code from 100 to 599, not 600 (not_allowed)"}},
 		"some status is expected":       {node.HTTPRequest, `{"url": "https://example.com", "expectStatus": []}`, []string{"c.expectStatus must list at least one status code (too_short)"}},
-		"a request's method and time":   {node.HTTPRequest, `{"url": "u", "method": "get", "timeoutMs": 0}`, []string{`c.method must be "GET", "POST", "PUT", "PATCH", "DELETE", "HEAD" or "OPTIONS", not "get" (not_allowed)`, "c.timeoutMs must be at least 1, not 0 (too_small)"}},
+		"a request's method and time":   {node.HTTPRequest, `{"url": "http://u", "method": "get", "timeoutMs": 0}`, []string{`c.method must be "GET", "POST", "PUT", "PATCH", "DELETE", "HEAD" or "OPTIONS", not "get" (not_allowed)`, "c.timeoutMs must be at least 1, not 0 (too_small)"}},
 		"a trigger node needs nothing":  {node.TriggerWebhook, `{}`, nil},
 		"a trigger node names a string": {node.TriggerSchedule, `{"_triggerId": 5}`, []string{"c._triggerId must be a string, not a number (wrong_type)"}},
 	} {

@@ -53,6 +53,6 @@ func (n NodeType) CheckConfig(r *domain.Rules, path string, config map[string]an
 	case Transform:
 		checkTransform(r, path, config)
 	case HTTPRequest:
-		checkExpectStatus(r, domain.Member(path, "expectStatus"), config)
+		checkRequest(r, path, config)
 	}
 }

@@ -194,8 +194,6 @@ func (m *machine) conclude() {
 			waiting = waiting || m.s.Nodes[i].Status == NodeWaiting
 		}
 		switch {
-		case running && m.s.Status == StatusPaused:
-			m.activate(EntryRunResumed)
 		case !running && waiting && m.s.Status == StatusRunning:
 			m.rest()
 			m.s.Status = StatusPaused

@@ -2,7 +2,6 @@ package run
 
 import (
 	"encoding/json"
-	"slices"
 	"time"
 
 	"github.com/sluicehq/sluice/domain"
@@ -79,6 +78,10 @@ type Ingested struct {
 	Resumed   []ResumedRun
 	Triggered []Fired
 	Skipped   []Skip
+
+	// Truncated says that more than [MaxSkipped] runs about the entity wait, so that Skipped
+	// speaks of the oldest ones only, and of those that the event was offered to.
+	Truncated bool
 }
 
 // ResumedRun is a run that an event resumed.
@@ -92,6 +95,10 @@ type ResumedRun struct {
 type Skip struct {
 	Run    ID // empty for a trigger
 	Reason string
+
+	// Problems are what is wrong with the event as the answer that the run waits for, with
+	// paths below eventData. Then the reason is [SkipWrongEvent].
+	Problems []domain.Violation
 }
 
 // The reasons of a [Skip] (execution rules, "Starting a run").
@@ -102,12 +109,9 @@ const (
 	SkipFilteredOut = "filtered_out"
 )
 
-// Takes says whether the event may resume a run: one of the segment that it names, and
-// one that the options leave in.
-func (c IngestCall) Takes(r *Run) bool {
-	return (c.SubTenant == nil || *c.SubTenant == r.SubTenant()) && c.Options.takes(r)
-}
-
-func (o ResumeOptions) takes(r *Run) bool {
-	return (len(o.Runs) == 0 || slices.Contains(o.Runs, r.ID())) && (len(o.Versions) == 0 || slices.Contains(o.Versions, r.Version()))
-}
+// Bounds of what one event does to the runs that wait, all in one unit of work.
+const (
+	MaxOffered      = 1000      // runs that it is offered to
+	MaxOfferedBytes = 256 << 20 // of what those have been given and have computed
+	MaxSkipped      = 1000      // runs that are looked at to say why it did not resume them
+)

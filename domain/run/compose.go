@@ -39,7 +39,25 @@ func (c *composer) write(text string) {
 
 // expression adds one expression.
 func (c *composer) expression(field, source string) {
-	if _, err := c.compiler.Compile(source, c.roots...); err != nil && c.fault == nil {
+	_, err := c.compiler.Compile(source, c.roots...)
+	c.part(field, source, err)
+}
+
+// function adds an expression as a function of the parameters. An arrow function is
+// taken as it is and names its parameters itself.
+func (c *composer) function(field, source, parameters string, roots []string) {
+	isFunction, err := c.compiler.CheckFunction(source, roots...)
+	if isFunction {
+		c.part(field, source, err)
+		return
+	}
+	c.write(parameters + " => ")
+	c.expression(field, source)
+}
+
+// part adds a source that was checked by itself.
+func (c *composer) part(field, source string, err error) {
+	if err != nil && c.fault == nil {
 		c.fault = fmt.Errorf("%s: %w", field, err)
 	}
 	c.uses.mention(source)

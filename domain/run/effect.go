@@ -27,8 +27,19 @@ func (p planner) effect(n workflow.Node, kind node.NodeType, config map[string]a
 	}
 	e.resolve = &evaluator{field: "config"}
 	e.resolve.uses.within(config)
-	e.resolve.expression, e.resolve.fault = p.compiler.CompileTemplates(config, workflow.NodeScope()...)
+	e.resolve.expression, e.resolve.fault = p.compiler.CompileTemplates(withURL(config), workflow.NodeScope()...)
 	return e
+}
+
+// withURL tells of the one template that gives a URL.
+func withURL(config map[string]any) map[string]any {
+	text, isText := config["url"].(string)
+	if !isText {
+		return config
+	}
+	config = maps.Clone(config)
+	config["url"] = URLTemplate(text)
+	return config
 }
 
 // within finds the names of roots in every string of a tree.

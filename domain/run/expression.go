@@ -11,11 +11,24 @@ type Compiler interface {
 	// itself defines; a root's name cannot be spelled with escapes. The error says what is wrong and where in the source.
 	Compile(source string, roots ...string) (Expression, error)
 
+	// CheckFunction tells whether the source is one arrow function; the error says what is
+	// wrong with it, and where in the source. It may use its parameters besides the roots.
+	CheckFunction(source string, roots ...string) (isFunction bool, err error)
+
 	// CompileTemplates reads every string within a JSON tree as a template, in which
-	// expressions stand between {{ and }}. What it returns evaluates to the tree with
-	// the values in place. The error says what is wrong and where in the tree.
+	// expressions stand between {{ and }}; see [URLTemplate] for one of them. What it
+	// returns evaluates to the tree with the values in place. The error says what is wrong
+	// and where in the tree.
 	CompileTemplates(tree any, roots ...string) (Expression, error)
 }
+
+// URLTemplate is a string within a tree of templates that gives a URL. A value at its
+// very beginning is taken as it is. Any other one stays in its place: in the path, the
+// query and the fragment it is percent-encoded, as encodeURIComponent does and unless
+// the expression calls that itself; a scheme or a host with other characters than stand
+// there, and a value that makes "." or ".." of a segment, are failures. What the author
+// wrote around the expressions is not touched.
+type URLTemplate string
 
 // MaxSource is how long a source can be that is put together from the expressions
 // in a node's configuration, in bytes.

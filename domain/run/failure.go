@@ -27,14 +27,15 @@ const (
 	CodeNotArray        = "source_not_array"      // map, filter or reduce of something else than an array
 	CodePauseNotAllowed = "pause_not_allowed"     // a custom node that cannot pause asked to
 	CodeOutputInvalid   = "output_invalid"        // what the node gave is no JSON value, or breaks the schema of its type
-	CodeOutputTooLarge  = "output_too_large"      // the output is larger than MaxOutput
+	CodeOutputTooLarge  = "output_too_large"      // the output is larger than MaxOutput, or MaxAnswer
 	CodeRunTooLarge     = "run_too_large"         // all outputs together are larger than MaxOutputs
 	CodeInternal        = "internal_error"        // the gateway cannot keep what the run would do next
 )
 
 // Bounds of what nodes give, in bytes of JSON.
 const (
-	MaxOutput  = 1 << 20  // of one node
+	MaxOutput  = 1 << 20  // of one node; of an httpRequest it is the answer's body that may be so long
+	MaxAnswer  = 8 << 20  // of an httpRequest with its status and headers: a byte of an answer takes up to six in JSON
 	MaxOutputs = 16 << 20 // of all nodes of a run together; outputs that only pass the input on count once
 )
 

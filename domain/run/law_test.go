@@ -76,6 +76,7 @@ func agree(t *rapid.T, a *actor) {
 func orderly(t *rapid.T, a *actor) {
 	completed, ended := map[string]int{}, 0
 	attempts := map[string]int{}
+	pausesEnd(t, a.history)
 	for i, e := range a.history {
 		if e.Seq != int64(i+1) {
 			t.Fatalf("entry %d bears %d", i+1, e.Seq)
@@ -100,5 +101,27 @@ func orderly(t *rapid.T, a *actor) {
 	}
 	if a.run.Seq() != int64(len(a.history)) || ended != 1 || !a.last.Finished && a.last.Changed() {
 		t.Fatalf("the run has seq %d after %d entries and ended %d times", a.run.Seq(), len(a.history), ended)
+	}
+}
+
+// pausesEnd checks that nothing happens in a run that is paused, unless it goes on first or
+// comes to an end that nobody waited for.
+func pausesEnd(t *rapid.T, history []run.Entry) {
+	paused := false
+	for _, e := range history {
+		switch e.Type {
+		case run.EntryRunPaused, run.EntryRunResumed:
+			if paused == (e.Type == run.EntryRunPaused) {
+				t.Fatalf("entry %d is %s in a run of which paused is %v", e.Seq, e.Type, paused)
+			}
+			paused = !paused
+		case run.EntryRunFailed, run.EntryRunCancelled:
+			paused = false
+		case run.EntryNodeFailed, run.EntryNodeCancelled: // with the whole run
+		default:
+			if paused {
+				t.Fatalf("entry %d is %s in a run that is paused", e.Seq, e.Type)
+			}
+		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/node"
 )
 
 // attemptCompleted completes a node with what its attempt gave, unless that breaks what
@@ -24,6 +25,16 @@ func (m *machine) attemptCompleted(i int, output any) {
 		output = fitted
 	}
 	m.give(i, output, "")
+}
+
+// mostOutput bounds what the node gives, in bytes of JSON. The answer to an httpRequest
+// was bounded where it was read, its body and its headers apart; what becomes of it here
+// says nothing about its size.
+func (p *planned) mostOutput() int {
+	if e, ok := p.action.(*effect); ok && e.kind.BuiltIn && e.kind.Type == node.HTTPRequest {
+		return MaxAnswer
+	}
+	return MaxOutput
 }
 
 // promises says whether the type declares an output that another service gives. The

@@ -231,7 +231,7 @@ func TestARunIsPausedWhenNothingRuns(t *testing.T) {
 	}
 	want := []line{
 		{1, "run.started", ""}, {2, "node.waiting", "ask"}, {3, "node.started", "b"}, {4, "node.completed", "b"}, {5, "run.paused", ""},
-		{6, "node.completed", "ask"}, {7, "run.completed", ""},
+		{6, "run.resumed", ""}, {7, "node.completed", "ask"}, {8, "run.completed", ""},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

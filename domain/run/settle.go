@@ -9,14 +9,15 @@ import (
 // give completes a node with a value that it computed or that was brought.
 func (m *machine) give(i int, value any, branch string) {
 	n := m.node(i)
+	most := m.plan.nodes[i].mostOutput()
 	text, err := appendValue(nil, value)
 	switch {
 	case err != nil:
 		m.fail(i, Failure{Code: CodeOutputInvalid, Message: fmt.Sprintf("The output must be a JSON value, but %v.", err)})
 		return
-	case len(text) > MaxOutput:
+	case len(text) > most:
 		m.fail(i, Failure{Code: CodeOutputTooLarge,
-			Message: fmt.Sprintf("The output must be at most %d bytes of JSON, not %d.", MaxOutput, len(text))})
+			Message: fmt.Sprintf("The output must be at most %d bytes of JSON, not %d.", most, len(text))})
 		return
 	}
 	total := len(text)
@@ -78,6 +79,7 @@ func (m *machine) complete(i int, branch string) {
 	}
 	n.Dead = dead
 	m.s.Executed = append(m.s.Executed, n.ID)
+	m.goOn(before)
 	m.record(Entry{Type: EntryNodeCompleted, Node: n.ID, Attempt: n.Attempts, Branch: branch})
 	if before == NodeWaiting {
 		m.tell(Happening{Type: RunResumed, Node: n.ID})
@@ -86,7 +88,10 @@ func (m *machine) complete(i int, branch string) {
 }
 
 // fail settles a node that has no attempt left. Unless an edge for failures is
-// taken, the run fails with it, at once: what runs beside it is cut off.
+// taken, the run fails with it, at once: what runs beside it is cut off. An edge whose
+// condition is false, or cannot be computed, takes nothing: it says which failures its
+// author has thought of, and a run that went on after any other would look well and be
+// broken.
 func (m *machine) fail(i int, f Failure) {
 	n := m.node(i)
 	at, before := m.at, n.Status
@@ -94,7 +99,14 @@ func (m *machine) fail(i int, f Failure) {
 	f.Node = n.ID
 	n.Status, n.Failure, n.FinishedAt, n.RetryAt = NodeFailed, &f, &at, nil
 	dead, failure := m.decide(i, true)
+	if failure != nil { // or nobody would know why no edge was taken
+		f.Message += " (No edge for failures was taken: " + failure.Message + ")"
+		f = f.storable()
+	}
 	n.Handled = failure == nil && len(dead) < len(m.plan.nodes[i].out)
+	if n.Handled {
+		m.goOn(before)
+	}
 	m.record(Entry{Type: EntryNodeFailed, Node: n.ID, Attempt: n.Attempts, Code: f.Code, Message: f.Message})
 	if !n.Handled {
 		m.finish(StatusFailed, &f, "")
@@ -105,6 +117,14 @@ func (m *machine) fail(i int, f Failure) {
 		m.tell(Happening{Type: RunResumed, Node: n.ID})
 	}
 	m.follow(i)
+}
+
+// goOn ends the pause of a run when the first node goes on that waited in it, also where
+// the run comes to its end, or to the next pause, without anything outside.
+func (m *machine) goOn(before NodeStatus) {
+	if before == NodeWaiting && m.s.Status == StatusPaused {
+		m.activate(EntryRunResumed)
+	}
 }
 
 // decide finds the outgoing edges that are not taken: those of another outcome or

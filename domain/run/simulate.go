@@ -46,8 +46,8 @@ type Effect struct {
 // effect outside. Each answer is used once, in the order of the list for its node;
 // where time is all that a run waits for, it passes at once. What has no answer is
 // left open, but a pause without one expires. The error is Invalid with the code
-// simulation_invalid when an answer is for a node that does not exist or does not
-// fit what the node waits for, with fields such as answers.approve[0].
+// simulation_invalid when an answer is for a node that does not exist, does not fit
+// what the node waits for, or can never come, with fields such as answers.approve[0].
 func Simulate(p *Plan, id ID, s Start, at time.Time, answers map[workflow.NodeID][]Answer) (Trace, error) {
 	for _, n := range slices.Sorted(maps.Keys(answers)) {
 		if _, known := p.index[n]; !known {
@@ -60,6 +60,9 @@ func Simulate(p *Plan, id ID, s Start, at time.Time, answers map[workflow.NodeID
 		next, ok := sim.next()
 		if !ok {
 			break
+		}
+		if next.misfit != "" {
+			return Trace{}, unfit(next.node, sim.used[next.node], domain.Conflicting, "%s", next.misfit)
 		}
 		sim.now = next.at
 		if step, err = sim.advance(next.fact); err == nil && step.Refused != nil {
@@ -131,9 +134,10 @@ func mayRepeat(e Execute) bool {
 
 // upcoming is the next thing in a simulation; node is empty for time alone.
 type upcoming struct {
-	at   time.Time
-	node workflow.NodeID
-	fact Fact
+	at     time.Time
+	node   workflow.NodeID
+	fact   Fact
+	misfit string // why the world could never give that answer; empty when it could
 }
 
 // next finds what happens first: an answer, or something that falls due. The end of
@@ -155,7 +159,7 @@ func (s *simulation) next() (first upcoming, ok bool) {
 		}
 		a := given[s.used[n.ID]]
 		if at := s.since(n).Add(a.After); !ok || at.Before(first.at) {
-			first, ok = upcoming{at: at, node: n.ID, fact: s.fact(n, a)}, true
+			first, ok = upcoming{at: at, node: n.ID, fact: s.fact(n, a), misfit: s.misfit(i, a)}, true
 		}
 	}
 	wake := s.run.wakeAt()
@@ -178,6 +182,21 @@ func (s *simulation) since(n *NodeState) time.Time {
 		}
 	}
 	return s.now
+}
+
+// misfit says why no world gives the answer to the node, empty when one might.
+func (s *simulation) misfit(i int, a Answer) string {
+	waits := s.run.state.Nodes[i].Status == NodeWaiting
+	e, calls := s.plan.nodes[i].action.(*effect)
+	switch {
+	case waits && a.Failure != nil:
+		return "must not be an error: the node waits for an output, and fails only when its time is over without an answer"
+	case waits && a.Pause != nil:
+		return "must not be a pause: the node waits already, for an output"
+	case a.Pause != nil && calls && e.kind.BuiltIn:
+		return "must not be a pause: only custom nodes ask for one"
+	}
+	return ""
 }
 
 // fact is what the answer tells the run.

@@ -39,7 +39,9 @@ func TestASimulationRunsOnAVirtualClock(t *testing.T) {
 		"0s run.started ", "0s node.started get", "0s node.started post", "0s node.waiting late",
 		"0s node.completed post", "0s node.started approve", "0s node.waiting approve", "0s node.completed approve",
 		"1s node.retrying get", "1s node.started get", "2s node.completed get", "2s node.waiting wait", "2s run.paused ",
-		"1m0s node.failed late", "1h0m2s node.completed wait", "1h0m2s node.waiting ask", "1h1m2s node.completed ask", "1h1m2s node.completed z", "1h1m2s run.completed ",
+		"1m0s run.resumed ", "1m0s node.failed late", "1m0s run.paused ",
+		"1h0m2s run.resumed ", "1h0m2s node.completed wait", "1h0m2s node.waiting ask", "1h0m2s run.paused ",
+		"1h1m2s run.resumed ", "1h1m2s node.completed ask", "1h1m2s node.completed z", "1h1m2s run.completed ",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -79,10 +81,13 @@ func TestASimulationEndsWhereAnAnswerIsMissing(t *testing.T) {
 }
 
 func TestASimulationRefusesWhatDoesNotFit(t *testing.T) {
-	p := plan(t, nodes(`ask input {"inputType": "number"}`, "a call"), nil)
+	p := plan(t, nodes(`ask input {"inputType": "number"}`, "a call", "approve approve", `get httpRequest {"url": "https://x.test/"}`), nil)
 	for want, given := range map[string]answers{
-		`answers.other[0] must be for a node of this version; there is no "other"`:                  {"other": {output(`1`)}},
-		`answers.ask[0] does not fit what the node waits for: input must be a number, not a string`: {"ask": {output(`"x"`)}},
+		`answers.other[0] must be for a node of this version; there is no "other"`:                                                  {"other": {output(`1`)}},
+		`answers.ask[0] must not be an error: the node waits for an output, and fails only when its time is over without an answer`: {"ask": {{Failure: &run.AttemptFailed{}}}},
+		`answers.approve[1] must not be a pause: the node waits already, for an output`:                                             {"approve": {{Pause: &run.AttemptPaused{}}, {Pause: &run.AttemptPaused{}}}},
+		`answers.get[0] must not be a pause: only custom nodes ask for one`:                                                         {"get": {{Pause: &run.AttemptPaused{}}}},
+		`answers.ask[0] does not fit what the node waits for: input must be a number, not a string`:                                 {"ask": {output(`"x"`)}},
 	} {
 		_, err := run.Simulate(p, runID, start(`{}`), noon, given)
 		var e *domain.Error

@@ -55,7 +55,7 @@ type EntryType string
 const (
 	EntryRunStarted    EntryType = "run.started"
 	EntryRunPaused     EntryType = "run.paused"  // nothing runs any more and something waits
-	EntryRunResumed    EntryType = "run.resumed" // something runs again
+	EntryRunResumed    EntryType = "run.resumed" // the first of the nodes that waited goes on
 	EntryRunRetried    EntryType = "run.retried" // after it had failed
 	EntryRunCompleted  EntryType = "run.completed"
 	EntryRunFailed     EntryType = "run.failed"

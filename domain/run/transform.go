@@ -15,8 +15,10 @@ const (
 // transform computes. An expression gives its value, a mapping an object (or
 // whatever its shape is) in which every string is an expression. map, filter and
 // reduce go over source, without one over the node's input, which must be an array;
-// they are one evaluation with one budget. A reduce without initial begins with the
-// first element, and gives null when there is none.
+// they are one evaluation with one budget. What they compute for each element is an
+// expression over item, index and, for reduce, acc, or an arrow function of them. A
+// reduce without initial begins with the first element, and gives null when there is
+// none.
 type transform struct {
 	kind     string
 	whole    *composed
@@ -35,22 +37,30 @@ func (p planner) transform(config map[string]any) action {
 		t.source = newEvaluator(p.compiler, "config.source", source, workflow.NodeScope())
 	}
 	c := composer{compiler: p.compiler, roots: workflow.TransformScope(t.kind)}
-	before, after := "", ""
+	method, parameters, after := "", "", ")"
 	switch t.kind {
 	case workflow.TransformMap:
-		before, after = "items.map((item, index) => ", ")"
+		method, parameters = "items.map(", "(item, index)"
 	case workflow.TransformFilter:
-		before, after = "items.filter((item, index) => ", ")"
+		method, parameters = "items.filter(", "(item, index)"
 	case workflow.TransformReduce:
-		before, after = "items.reduce((acc, item, index) => ", ")"
+		method, parameters = "items.reduce(", "(acc, item, index)"
 		if t.hasStart {
 			after = ", initial)"
 		}
+	default:
+		after = ""
 	}
-	c.write(before)
-	if expression, ok := config["expression"].(string); ok && expression != "" {
+	c.write(method)
+	switch expression, _ := config["expression"].(string); {
+	case expression != "" && method != "":
+		c.function("config.expression", expression, parameters, workflow.NodeScope())
+	case expression != "":
 		c.expression("config.expression", expression)
-	} else {
+	default:
+		if method != "" {
+			c.write(parameters + " => ")
+		}
 		c.tree("config.mapping", config["mapping"])
 	}
 	c.write(after)

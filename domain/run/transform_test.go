@@ -1,6 +1,7 @@
 package run_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -16,6 +17,21 @@ func TestTransforms(t *testing.T) {
 		"each part sees what it looks at":              {`{"mapping": {"a": "payload.n", "b": "1", "c": "input.n", "d": "1", "e": "nodes", "f": "1", "g": "run.entityId", "h": "1"}}`, `{"n": 5}`, `{"a":5,"b":1,"c":5,"d":1,"e":{},"f":1,"g":"order-7","h":1}`, ""},
 		"map computes each element":                    {`{"transformType": "map", "source": "input.items", "expression": "item.n * 10 + index"}`, items, `[10,21,32]`, ""},
 		"map goes over the input without a source":     {`{"transformType": "map", "expression": "item + 1"}`, `[1, 2]`, `[2,3]`, ""},
+		"map takes an arrow function too":              {`{"transformType": "map", "source": "input.items", "expression": "(item, index) => item.n * 10 + index"}`, items, `[10,21,32]`, ""},
+		"with names and a pattern of its own":          {`{"transformType": "map", "source": "input.items", "expression": " ({n: twice = 0}, at, all) => ({at, twice: 2 * twice, of: all.length, who: run.entityId}) // done"}`, items, `[{"at":0,"of":3,"twice":2,"who":"order-7"},{"at":1,"of":3,"twice":4,"who":"order-7"},{"at":2,"of":3,"twice":6,"who":"order-7"}]`, ""},
+		"within parentheses":                           {`{"transformType": "map", "expression": "(x => x + 1)"}`, `[1, 2]`, `[2,3]`, ""},
+		"filter takes an arrow function too":           {`{"transformType": "filter", "source": "input.items", "expression": "x => x.n !== payload.items[1].n"}`, items, `[{"n":1},{"n":3}]`, ""},
+		"reduce takes an arrow function too":           {`{"transformType": "reduce", "source": "input.items", "expression": "(sum, x, i) => sum + x.n * i", "initial": 0}`, items, `8`, ""},
+		"and without initial":                          {`{"transformType": "reduce", "expression": "(a, b) => a > b ? a : b"}`, `[1, 3, 2]`, `3`, ""},
+		"methods with functions within each":           {`{"transformType": "map", "expression": "x => x.map((y, i) => [y, i].concat(x.filter(z => z > y)))"}`, `[[1, 2]]`, `[[[1,0,2],[2,1]]]`, ""},
+		"a function that is called is an expression":   {`{"transformType": "map", "expression": "(x => x + index)(item)"}`, `[1, 2]`, `[1,3]`, ""},
+		"a function does not see item":                 {`{"transformType": "map", "expression": "x =>\n item"}`, `[1]`, "", "config.expression: line 2, column 2: item is not known;"},
+		"nor what the whole is made of":                {`{"transformType": "map", "expression": "x => items"}`, `[1]`, "", "config.expression: line 1, column 6: items is not known;"},
+		"a function with statements":                   {`{"transformType": "map", "expression": "x => { x }"}`, `[1]`, "", "config.expression: line 1, column 6: the body of an arrow function must be one expression;"},
+		"two functions":                                {`{"transformType": "map", "expression": "x => x, y => y"}`, `[1]`, "", "config.expression: line 1, column 1: must be one expression, not several"},
+		"a function reaches not out of its place":      {`{"transformType": "map", "expression": "x => x), (y => y"}`, `[1]`, "", "config.expression: line 1, column 7: unexpected )"},
+		"a failure within a function":                  {`{"transformType": "filter", "expression": "x =>\n x.a.b"}`, `[{}]`, "", `config.expression: line 2, column 6: x.a is undefined; cannot read "b"; write ?. before it where it may be missing`},
+		"a function alone is no value":                 {`{"expression": "x => x"}`, `[1]`, "", "config.expression: line 1, column 1: a function is no value;"},
 		"map with a mapping":                           {`{"transformType": "map", "source": "input.items", "mapping": {"id": "item.n", "at": "index"}}`, items, `[{"at":0,"id":1},{"at":1,"id":2},{"at":2,"id":3}]`, ""},
 		"filter keeps what the expression is true for": {`{"transformType": "filter", "source": "input.items", "expression": "item.n !== 2 // not two"}`, items, `[{"n":1},{"n":3}]`, ""},
 		"reduce begins with initial, a plain value":    {`{"transformType": "reduce", "source": "input.items", "expression": "acc + item.n + index", "initial": "s"}`, items, `"s102132"`, ""},
@@ -46,6 +62,39 @@ func TestTransforms(t *testing.T) {
 				t.Errorf("it gave %s, not %s (%+v)", got, c.want, w.run.Failure())
 			}
 		})
+	}
+}
+
+// gave is what becomes of a request or a call that gives the output, without a store.
+func gave(t *testing.T, kind, output string) string {
+	t.Helper()
+	p := plan(t, nodes("a "+kind), nil)
+	r := run.New(runID, start(`{}`), noon)
+	for _, f := range []run.Fact{run.Started{}, run.AttemptCompleted{Node: "a", Attempt: 1, Output: json.RawMessage(output)}} {
+		if _, err := r.Advance(p, run.Event{At: noon, Secret: secret, Fact: f}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if f := r.Failure(); f != nil {
+		return f.Code + ": " + f.Message
+	}
+	return string(r.Status())
+}
+
+func TestTheAnswerToARequestIsBoundedByItsBody(t *testing.T) {
+	t.Parallel()
+	const request = `httpRequest {"url": "https://x.test/"}`
+	answer := func(body string) string {
+		return `{"status": 200, "headers": {"set-cookie": "` + strings.Repeat(`\"`, 30<<10) + `"}, "body": "` + body + `"}`
+	}
+	for claim, c := range map[string]struct{ kind, output, want string }{
+		"a body of the greatest length, of which every byte is escaped": {request, answer(strings.Repeat(`\u0001`, run.MaxOutput)), "completed"},
+		"more than any answer can be":                                   {request, `"` + strings.Repeat("x", run.MaxAnswer-1) + `"`, "output_too_large: The output must be at most 8388608 bytes of JSON, not 8388609."},
+		"of another node":                                               {"call", `"` + strings.Repeat("x", run.MaxOutput-1) + `"`, "output_too_large: The output must be at most 1048576 bytes of JSON, not 1048577."},
+	} {
+		if got := gave(t, c.kind, c.output); got != c.want {
+			t.Errorf("%s: %s", claim, got)
+		}
 	}
 }
 

@@ -15,8 +15,13 @@ type Expressions interface {
 	// says what is wrong and where in the source.
 	CheckExpression(source string, roots ...string) error
 
-	// CheckTemplate does the same for every expression that stands between {{ and
-	// }} in the text. A {{ without its }} is an error.
+	// CheckFunction tells whether source is an arrow function, such as (item, index) =>
+	// item.price * index. It may use its parameters besides the roots; the error says what
+	// is wrong with it. For any other source isFunction is false, and the error nil.
+	CheckFunction(source string, roots ...string) (isFunction bool, err error)
+
+	// CheckTemplate does the same as CheckExpression for every expression that stands
+	// between {{ and }} in the text. A {{ without its }} is an error.
 	CheckTemplate(text string, roots ...string) error
 }
 
@@ -139,16 +144,21 @@ func (c *checker) checkNode(about subject, i int) {
 }
 
 // checkConfig applies the schema of the type. Branch targets are left to
-// checkBranches, which knows more about them.
+// checkBranches, which knows more about them, and what a template gives to the run.
 func (c *checker) checkConfig(about subject, s step) {
-	var r domain.Rules
-	s.kind.CheckConfig(&r, about.path, withoutOpenEnds(s))
-	templates := map[string]bool{}
+	config := withoutOpenEnds(s)
+	open := map[string]bool{}
 	for _, t := range c.templates(about, s) {
-		templates[t.about.path] = true
+		open[t.about.path] = true
 	}
+	headers := about.member("headers").member("").path
+	if len(open) > 0 {
+		config = withoutTemplates(config)
+	}
+	var r domain.Rules
+	s.kind.CheckConfig(&r, about.path, config)
 	for _, v := range r.Violations() {
-		if !templates[v.Field] {
+		if !open[v.Field] || strings.HasPrefix(v.Field, headers) { // what is wrong with a header now is its name
 			c.found.add(subject{path: v.Field, node: about.node}, v.Code, "%s", v.Message)
 		}
 	}

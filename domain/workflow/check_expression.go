@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/node"
 )
 
@@ -15,16 +16,36 @@ func (c *checker) checkExpressions(about subject, s step) {
 		c.compile(about.member("condition"), s.config["condition"], NodeScope())
 	case node.Switch:
 		c.compile(about.member("expression"), s.config["expression"], NodeScope())
+	case node.WaitForEvent:
+		if event, _ := s.config["event"].(string); strings.Contains(event, "{{") {
+			c.found.add(about.member("event"), domain.NotAllowed, "must be the name of an event itself: {{ expressions }} are not resolved here")
+		}
 	case node.Transform:
 		transformType, _ := s.config["transformType"].(string)
 		c.compile(about.member("source"), s.config["source"], NodeScope())
-		c.compile(about.member("expression"), s.config["expression"], TransformScope(transformType))
+		c.compileEach(about.member("expression"), s.config["expression"], transformType)
 		c.compileMapping(about.member("mapping"), s.config["mapping"], TransformScope(transformType))
 	}
 	for _, t := range c.templates(about, s) {
 		if err := c.env.Expressions.CheckTemplate(t.text, NodeScope()...); err != nil {
 			c.found.add(t.about, BadExpression, "must be a template that compiles: %s", err)
+			continue
 		}
+		c.checkFixed(about, t)
+	}
+}
+
+// checkFixed checks what the author wrote around the expressions of a template.
+func (c *checker) checkFixed(config subject, t template) {
+	var r domain.Rules
+	switch url, headers := config.member("url").path, config.member("headers").member("").path; {
+	case t.about.path == url:
+		node.CheckURLTemplate(&r, t.about.path, t.text)
+	case strings.HasPrefix(t.about.path, headers):
+		node.CheckHeaderTemplate(&r, t.about.path, t.text)
+	}
+	for _, v := range r.Violations() {
+		c.found.add(t.about, v.Code, "%s", v.Message)
 	}
 }
 
@@ -38,6 +59,21 @@ func (c *checker) compile(about subject, source any, roots []string) {
 	if err := c.env.Expressions.CheckExpression(text, roots...); err != nil {
 		c.found.add(about, BadExpression, "must be an expression that compiles: %s", err)
 	}
+}
+
+// compileEach checks the expression of a transform. Of one that goes over a list it may
+// be an arrow function as well, which names its arguments itself.
+func (c *checker) compileEach(about subject, source any, transformType string) {
+	text, isText := source.(string)
+	if goesOver := len(TransformScope(transformType)) > len(NodeScope()); isText && goesOver {
+		if isFunction, err := c.env.Expressions.CheckFunction(text, NodeScope()...); isFunction {
+			if err != nil {
+				c.found.add(about, BadExpression, "must be a function that compiles: %s", err)
+			}
+			return
+		}
+	}
+	c.compile(about, source, TransformScope(transformType))
 }
 
 // compileMapping checks every text of a mapping, however deep, as an expression.
@@ -68,6 +104,37 @@ func (c *checker) templates(about subject, s step) []template {
 		}
 	})
 	return found
+}
+
+// withoutTemplates returns the configuration of an httpRequest with empty texts where
+// templates stand in the values of headers, of which the names are still to be checked.
+func withoutTemplates(config map[string]any) map[string]any {
+	headers, areThere := config["headers"].(map[string]any)
+	if !areThere {
+		return config
+	}
+	config, headers = maps.Clone(config), maps.Clone(headers)
+	for name, value := range headers {
+		headers[name] = withoutTemplate(value)
+	}
+	config["headers"] = headers
+	return config
+}
+
+func withoutTemplate(value any) any {
+	switch v := value.(type) {
+	case string:
+		if strings.Contains(v, "{{") {
+			return ""
+		}
+	case []any:
+		v = slices.Clone(v)
+		for i := range v {
+			v[i] = withoutTemplate(v[i])
+		}
+		return v
+	}
+	return value
 }
 
 // walkTexts visits every string within a JSON tree, members by name.

@@ -139,6 +139,37 @@ func TestCheckExpressions(t *testing.T) {
 				step("d", "transform", `{"expression": "run.id"}`),
 			),
 		},
+		"a transform that goes over a list takes a function": {
+			nodes: nodes(
+				step("a", "transform", `{"transformType": "map", "expression": "x, i => x + i + input.y"}`),
+				step("b", "transform", `{"transformType": "filter", "expression": "x => item"}`),
+				step("c", "transform", `{"transformType": "reduce", "expression": "acc, x => acc + index"}`),
+				step("d", "transform", `{"expression": "x => x"}`),
+			),
+			want: findings(
+				want("nodes[1].config.expression", "b", workflow.BadExpression, `must be a function that compiles: unknown name "item"`),
+				want("nodes[2].config.expression", "c", workflow.BadExpression, `must be a function that compiles: unknown name "index"`),
+				want("nodes[3].config.expression", "d", workflow.BadExpression, compiles+"1:3: expected '==', found '='"),
+			),
+		},
+		"what is wrong around the expressions of a request": {
+			nodes: nodes(
+				step("a", "httpRequest", `{"url": "ftp://x.test/{{ input.id }}", "headers": {"Host": "{{ input.host }}", "X-A": "{{ input.\na }}", "X-B": "b\n{{ input.b }}", "x-a": ["{{ input.c }}"]}}`),
+				step("b", "httpRequest", `{"url": "htp:/x", "method": "{{ input.method }}", "headers": "{{ input.headers }}", "timeoutMs": "{{ 5 }}", "query": {"a": {"b": "{{ 1 }}"}}}`),
+				step("c", "httpRequest", `{"url": "https://x.test/", "method": "FETCH", "headers": {"A B": "{{ input.c }}"}, "expectStatus": ["{{ 200 }}", 99]}`),
+			),
+			want: findings(
+				want("nodes[0].config.headers.Host", "a", domain.NotAllowed, "must be left out: the gateway sets this header"),
+				want("nodes[0].config.headers.x-a", "a", domain.Duplicate, "repeats the header X-A"),
+				want("nodes[0].config.headers.X-B", "a", domain.BadText, "must not contain line breaks or other control characters"),
+				want("nodes[0].config.url", "a", domain.BadFormat, "must begin with http:// or https:// and a host, as https://example.com/ does, or with an expression that gives them"),
+				want("nodes[1].config.url", "b", domain.BadFormat, "must be an absolute http or https URL, such as https://example.com/orders"),
+				want("nodes[1].config.query.a", "b", domain.WrongType, "must be a string, a number, a boolean or an array of such"),
+				want("nodes[2].config.method", "c", domain.NotAllowed, `must be "GET", "POST", "PUT", "PATCH", "DELETE", "HEAD" or "OPTIONS", not "FETCH"`),
+				want("nodes[2].config.headers.A B", "c", domain.BadFormat, "must have the name of a header, such as X-Request-Source; a name holds no expressions"),
+				want("nodes[2].config.expectStatus[1]", "c", domain.NotAllowed, "must be a status code from 100 to 599, not 99"),
+			),
+		},
 		"templates that do not compile": {
 			nodes: nodes(step("a", "httpRequest", `{"url": "https://x.test/{{ input.id", "headers": {"X-A": "{{ item }}"}, "body": [{"b": "{{ result }}"}]}`)),
 			want: findings(

@@ -51,6 +51,15 @@ func free(n ast.Node, roots []string, unknown *error) bool {
 	return true
 }
 
+// CheckFunction takes "a, b => a + b" for a function.
+func (x goExpressions) CheckFunction(source string, roots ...string) (bool, error) {
+	parameters, body, isFunction := strings.Cut(source, "=>")
+	if !isFunction {
+		return false, nil
+	}
+	return true, x.CheckExpression(body, append(strings.Split(strings.ReplaceAll(strings.TrimSpace(parameters), " ", ""), ","), roots...)...)
+}
+
 func (x goExpressions) CheckTemplate(text string, roots ...string) error {
 	for {
 		_, rest, found := strings.Cut(text, "{{")

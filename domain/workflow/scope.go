@@ -29,7 +29,9 @@ const (
 )
 
 // TransformScope lists the roots of the expression or mapping of a transform of
-// this transformType.
+// this transformType. Instead of such an expression there may be an arrow function,
+// (item, index) => … or (acc, item, index) => …, which begins with its parameters and
+// [NodeScope].
 func TransformScope(transformType string) []string {
 	switch transformType {
 	case TransformMap, TransformFilter:

@@ -1675,6 +1675,8 @@ type EdgeDraft struct {
 	SourceNodeId string `json:"sourceNodeId"`
 
 	// SourceOutputKey A branch (`true`, `false`, `case-0`, `default`), an outcome (`onSuccess`, `onError`) or a member of the source's output.
+	// A failure is dealt with where an `onError` edge is taken; with a `condition`, only failures that it is true of
+	// are (`result.error.code === "timeout"`). A failure that no such edge is taken for fails the run.
 	SourceOutputKey *string `json:"sourceOutputKey,omitempty"`
 
 	// TargetInputKey The member of the target's input that receives the value.
@@ -1812,8 +1814,9 @@ type Fire struct {
 	FiredAt *Timestamp `json:"firedAt,omitempty"`
 
 	// Outcome What became of an instant at which a trigger was due. `fired`: a run was started in time. `late`: it was started 5 seconds or more
-	// after it was due. `caught_up`: it was missed by a minute or more, and a run was started for it afterwards. `skipped`: it was
-	// missed, and no run was started. `suppressed`: it was not missed, and no run was started because of what `reason` says.
+	// after it was due. `caught_up`: it was missed, and a run was started for it afterwards. `skipped`: it was missed, and no run was
+	// started. `suppressed`: a run was to be started, and was not because of what `reason` says. An instant is missed when nothing
+	// could fire for a minute from then on, or for 5 seconds where an earlier one was missed with it.
 	Outcome FireOutcome `json:"outcome"`
 
 	// Reason Explains the outcome to people, where there is something to explain.
@@ -1855,8 +1858,9 @@ type FireByEvent struct {
 }
 
 // FireOutcome What became of an instant at which a trigger was due. `fired`: a run was started in time. `late`: it was started 5 seconds or more
-// after it was due. `caught_up`: it was missed by a minute or more, and a run was started for it afterwards. `skipped`: it was
-// missed, and no run was started. `suppressed`: it was not missed, and no run was started because of what `reason` says.
+// after it was due. `caught_up`: it was missed, and a run was started for it afterwards. `skipped`: it was missed, and no run was
+// started. `suppressed`: a run was to be started, and was not because of what `reason` says. An instant is missed when nothing
+// could fire for a minute from then on, or for 5 seconds where an earlier one was missed with it.
 type FireOutcome string
 
 // FirePage A page of fires.
@@ -2006,6 +2010,9 @@ type IngestedEvent struct {
 	// Skipped The runs that it did not resume.
 	Skipped []SkippedRun `json:"skipped"`
 
+	// SkippedTruncated True where more than 1000 runs about the entity wait: then `skipped` speaks of the oldest 1000, and of those that the event was brought to. Else absent.
+	SkippedTruncated *bool `json:"skippedTruncated,omitempty"`
+
 	// Triggered The triggers that it fired.
 	Triggered []FiredTrigger `json:"triggered"`
 }
@@ -2045,7 +2052,15 @@ type Node struct {
 
 // NodeDraft A node as clients send it.
 type NodeDraft struct {
-	// Config Its configuration, as its type asks for it.
+	// Config Its configuration, as its type asks for it. What an expression, in JavaScript, begins with: `input`, `payload`, `nodes`, `run` and `now()`.
+	//
+	// Texts of an `httpRequest` may hold `{{ expression }}`. In the `url`, the value of an expression at the very beginning is taken as it is; in the
+	// path, the query and the fragment a value is percent-encoded for its place, as `encodeURIComponent` does, unless the expression calls
+	// that itself. A value cannot leave its place: one that is no host where a host stands, or makes `..` of a segment, fails the node.
+	// So a value never adds a segment or a parameter; parameters by name go into `query`.
+	//
+	// A `transform` of the kind `map`, `filter` or `reduce` computes for each item either an expression over `item` and `index`, and `acc` for
+	// `reduce`, or an arrow function: `item.price * 2` or `(item, index) => item.price * 2`, `acc + item.price` or `(acc, item) => acc + item.price`.
 	Config *map[string]interface{} `json:"config,omitempty"`
 
 	// Description What it is for; null is the same as leaving it out.
@@ -2200,7 +2215,7 @@ type RegistryEntry struct {
 
 // ResumeOptions Which paused runs an event may resume.
 type ResumeOptions struct {
-	// ResumeAll Whether it resumes all that it fits, and not only the one that was created first.
+	// ResumeAll Whether it resumes all that it fits, at most 1000, and not only the one that was created first.
 	ResumeAll *bool `json:"resumeAll,omitempty"`
 
 	// RunIds Only these runs; an empty list takes any.
@@ -2637,6 +2652,7 @@ type SimulateVersion struct {
 }
 
 // SimulatedAnswer What the world does: at most one of `output`, `error` and `pause`. Without any, an attempt succeeds, or a pause ends, with `null`.
+// Only attempts can give an `error`, and only those of custom nodes a `pause`; a node that waits is given an `output`.
 type SimulatedAnswer struct {
 	// AfterMs How long it takes.
 	AfterMs *int `json:"afterMs,omitempty"`
@@ -2772,6 +2788,9 @@ type Simulation struct {
 
 // SkippedRun A run that the event did not resume.
 type SkippedRun struct {
+	// Details With `wrong_event`: what is wrong with the event as the answer that the run waits for. Absent where it waits for another event.
+	Details *[]Violation `json:"details,omitempty"`
+
 	// Reason `wrong_event`: it waits for another event, or the event does not fit what it asks for; `expired`: it has stopped waiting; `not_paused`: it does not wait; `filtered_out`: the options leave it out. New ones may be added.
 	Reason string `json:"reason"`
 
@@ -2938,7 +2957,7 @@ type TriggerConfig struct {
 	// drafts, the trigger never fires.
 	ScheduleConfig *struct {
 		// CatchUp What becomes of times that passed while the gateway was down, up to 24 hours back: none of them fires, the `last` one, or
-		// `all`.
+		// `all`. With `last` an outage starts one run at most: where the latest time fires in time after all, nothing is caught up.
 		CatchUp *TriggerConfigScheduleConfigCatchUp `json:"catchUp,omitempty"`
 
 		// Cron Minute, hour, day of month, month, day of week; or `@hourly`, `@daily` and the like.
@@ -2969,7 +2988,7 @@ type TriggerConfig struct {
 }
 
 // TriggerConfigScheduleConfigCatchUp What becomes of times that passed while the gateway was down, up to 24 hours back: none of them fires, the `last` one, or
-// `all`.
+// `all`. With `last` an outage starts one run at most: where the latest time fires in time after all, nothing is caught up.
 type TriggerConfigScheduleConfigCatchUp string
 
 // TriggerConfigScheduleConfigOverlap What happens at a time when the run before is still going on, fire all the same or `skip` it.
@@ -3390,8 +3409,9 @@ type EventTypeFilter = EventType
 type FireFromFilter = time.Time
 
 // FireOutcomeFilter What became of an instant at which a trigger was due. `fired`: a run was started in time. `late`: it was started 5 seconds or more
-// after it was due. `caught_up`: it was missed by a minute or more, and a run was started for it afterwards. `skipped`: it was
-// missed, and no run was started. `suppressed`: it was not missed, and no run was started because of what `reason` says.
+// after it was due. `caught_up`: it was missed, and a run was started for it afterwards. `skipped`: it was missed, and no run was
+// started. `suppressed`: a run was to be started, and was not because of what `reason` says. An instant is missed when nothing
+// could fire for a minute from then on, or for 5 seconds where an earlier one was missed with it.
 type FireOutcomeFilter = FireOutcome
 
 // FireSortBy defines model for FireSortBy.
@@ -3568,6 +3588,9 @@ type InvalidCustomNode = Error
 // InvalidIdempotencyKey The body of every error.
 type InvalidIdempotencyKey = Error
 
+// InvalidIngest The body of every error.
+type InvalidIngest = Error
+
 // InvalidList The body of every error.
 type InvalidList = Error
 
@@ -3603,6 +3626,9 @@ type InvalidVersion = Error
 
 // InvalidWebhookEndpoint The body of every error.
 type InvalidWebhookEndpoint = Error
+
+// InvalidWebhookEndpointChange The body of every error.
+type InvalidWebhookEndpointChange = Error
 
 // InvalidWorkflow The body of every error.
 type InvalidWorkflow = Error
@@ -3667,14 +3693,14 @@ type TooManyCalls = Error
 // TooManyRequests The body of every error.
 type TooManyRequests = Error
 
+// TooManyRunsOrTriggers The body of every error.
+type TooManyRunsOrTriggers = Error
+
 // TooManyStreams The body of every error.
 type TooManyStreams = Error
 
 // TooManyTriggers The body of every error.
 type TooManyTriggers = Error
-
-// TooManyTriggersOrStale The body of every error.
-type TooManyTriggersOrStale = Error
 
 // TriggerCannotFire The body of every error.
 type TriggerCannotFire = Error
@@ -5151,7 +5177,8 @@ type ClientInterface interface {
 	// PublicwebhooksRedeliverV1 Deliver again
 	//
 	// Makes an attempt due now, under the same identifier, by which receivers know repeats. Of a pending delivery it is the next attempt,
-	// earlier. Of one that has ended, or whose endpoint is not active, it is a single one, which no other follows. The request has no body.
+	// earlier. Of one that has ended, or whose endpoint is not active, it is a single one, which no other follows. It goes before what else waits
+	// for the endpoint. The request has no body.
 	//
 	// **Key:** secret.
 	//
@@ -5218,9 +5245,15 @@ type ClientInterface interface {
 	// its `id`, its `type` as its `event`, and the entry (`HistoryEntry`) as its `data`, in one line. A comment, which is a line that begins
 	// with a colon, comes every 15 seconds in which nothing happens.
 	//
-	// The last event is `end`, with the run's `status`. A stream that ends without it was cut off, as when the gateway is replaced, or the
-	// client does not read for 30 seconds. Come back with the header `Last-Event-ID`, and it goes on behind that entry. When nothing is left to
-	// tell, the answer is a `204`, at which clients that come back by themselves stay away. A failed run that is retried goes on behind its `end`.
+	// The last event of a run that has ended is `end`, with its `status`. When a stream has to end before its run, its last event is `closed`,
+	// with a `code` and a `message` as an error has them: within a few seconds after its key was revoked or has expired, or its tenant was
+	// suspended (`unauthenticated`), when the run is deleted (`run_not_found`), and when the gateway stops (`stopping`) or cannot go on. Where it
+	// helps to come back, `retry` says after how many milliseconds. A stream that ends with neither was cut off, as when the network breaks, or
+	// the client does not read for 30 seconds.
+	//
+	// Come back with the header `Last-Event-ID`, and it goes on behind that entry; one that the run does not have yet is refused with a `400`.
+	// When nothing is left to tell, the answer is a `204`, at which clients that come back by themselves stay away. A failed run that is retried
+	// goes on behind its `end`.
 	//
 	// A stream may last for hours. It does not count as a simultaneous request; a tenant may have as many open streams besides, in each process
 	// of the gateway.
@@ -5393,6 +5426,11 @@ type ClientInterface interface {
 	// `resumeOptions.resumeAll`. Where it resumes none, it fires triggers as `/v1/gateway/triggers/webhook/by-event` does. `skipped` tells which
 	// runs it did not resume, and why. An entity that the call does not name has no paused runs.
 	//
+	// All of it takes effect at once or not at all, and, with an idempotency key, once. It is brought to at most 1000 runs, which hold at most
+	// 256 MiB together; where more wait for it, `409` `too_many_runs` says so and nothing happens: name some of them in `resumeOptions.runIds`, or
+	// their versions. An `input` node that waits for another answer keeps its run out, as `wrong_event` with `details`; where `resumeOptions.runIds`
+	// names that run alone, so that the event was meant as its answer, the call is refused with `400` `input_invalid` and fires nothing.
+	//
 	// **Key:** secret.
 	//
 	// Takes any type of body and a specified content type.
@@ -5405,6 +5443,11 @@ type ClientInterface interface {
 	// Resumes the paused runs about the entity that wait for this event, or for any input: the one that was created first, or all of them with
 	// `resumeOptions.resumeAll`. Where it resumes none, it fires triggers as `/v1/gateway/triggers/webhook/by-event` does. `skipped` tells which
 	// runs it did not resume, and why. An entity that the call does not name has no paused runs.
+	//
+	// All of it takes effect at once or not at all, and, with an idempotency key, once. It is brought to at most 1000 runs, which hold at most
+	// 256 MiB together; where more wait for it, `409` `too_many_runs` says so and nothing happens: name some of them in `resumeOptions.runIds`, or
+	// their versions. An `input` node that waits for another answer keeps its run out, as `wrong_event` with `details`; where `resumeOptions.runIds`
+	// names that run alone, so that the event was meant as its answer, the call is refused with `400` `input_invalid` and fires nothing.
 	//
 	// **Key:** secret.
 	//
@@ -5645,7 +5688,8 @@ type ClientInterface interface {
 	// PublicwebhooksUpdateWebhookEndpointV1WithBody Update a webhook endpoint
 	//
 	// Changes the members that are sent and leaves the others. `isActive: true` switches an endpoint on again that the gateway switched off,
-	// and forgets its failures. What is still to be delivered to an endpoint that is switched off is given up.
+	// and forgets its failures. A delivery that becomes due while its endpoint is switched off has failed, and stays so: ask for it again by
+	// `POST /deliveries/{id}/redeliver`. One that becomes due later is tried on. What happens meanwhile is not told afterwards.
 	//
 	// **Key:** secret.
 	//
@@ -5657,7 +5701,8 @@ type ClientInterface interface {
 	// PublicwebhooksUpdateWebhookEndpointV1 Update a webhook endpoint
 	//
 	// Changes the members that are sent and leaves the others. `isActive: true` switches an endpoint on again that the gateway switched off,
-	// and forgets its failures. What is still to be delivered to an endpoint that is switched off is given up.
+	// and forgets its failures. A delivery that becomes due while its endpoint is switched off has failed, and stays so: ask for it again by
+	// `POST /deliveries/{id}/redeliver`. One that becomes due later is tried on. What happens meanwhile is not told afterwards.
 	//
 	// **Key:** secret.
 	//
@@ -5688,8 +5733,8 @@ type ClientInterface interface {
 
 	// PublicwebhooksTestWebhookEndpointV1 Send a test event
 	//
-	// Sends an event of type `webhook_endpoint.test` to the endpoint, once, whatever it subscribes to and even if it is not active. The
-	// answer is the delivery; read it again a moment later to see what became of it. The request has no body.
+	// Sends an event of type `webhook_endpoint.test` to the endpoint, once, whatever it subscribes to and even if it is not active. It goes before
+	// what else waits for the endpoint. The answer is the delivery; read it again a moment later to see what became of it. The request has no body.
 	//
 	// **Key:** secret.
 	//
@@ -6373,7 +6418,8 @@ func (c *Client) PublicwebhooksGetDeliveryV1(ctx context.Context, id DeliveryId,
 // PublicwebhooksRedeliverV1 Deliver again
 //
 // Makes an attempt due now, under the same identifier, by which receivers know repeats. Of a pending delivery it is the next attempt,
-// earlier. Of one that has ended, or whose endpoint is not active, it is a single one, which no other follows. The request has no body.
+// earlier. Of one that has ended, or whose endpoint is not active, it is a single one, which no other follows. It goes before what else waits
+// for the endpoint. The request has no body.
 //
 // **Key:** secret.
 //
@@ -6500,9 +6546,15 @@ func (c *Client) PublicrunsRetryRunV1(ctx context.Context, id RunId, params *Pub
 // its `id`, its `type` as its `event`, and the entry (`HistoryEntry`) as its `data`, in one line. A comment, which is a line that begins
 // with a colon, comes every 15 seconds in which nothing happens.
 //
-// The last event is `end`, with the run's `status`. A stream that ends without it was cut off, as when the gateway is replaced, or the
-// client does not read for 30 seconds. Come back with the header `Last-Event-ID`, and it goes on behind that entry. When nothing is left to
-// tell, the answer is a `204`, at which clients that come back by themselves stay away. A failed run that is retried goes on behind its `end`.
+// The last event of a run that has ended is `end`, with its `status`. When a stream has to end before its run, its last event is `closed`,
+// with a `code` and a `message` as an error has them: within a few seconds after its key was revoked or has expired, or its tenant was
+// suspended (`unauthenticated`), when the run is deleted (`run_not_found`), and when the gateway stops (`stopping`) or cannot go on. Where it
+// helps to come back, `retry` says after how many milliseconds. A stream that ends with neither was cut off, as when the network breaks, or
+// the client does not read for 30 seconds.
+//
+// Come back with the header `Last-Event-ID`, and it goes on behind that entry; one that the run does not have yet is refused with a `400`.
+// When nothing is left to tell, the answer is a `204`, at which clients that come back by themselves stay away. A failed run that is retried
+// goes on behind its `end`.
 //
 // A stream may last for hours. It does not count as a simultaneous request; a tenant may have as many open streams besides, in each process
 // of the gateway.
@@ -6835,6 +6887,11 @@ func (c *Client) PublictriggersCreateTriggerV1(ctx context.Context, params *Publ
 // `resumeOptions.resumeAll`. Where it resumes none, it fires triggers as `/v1/gateway/triggers/webhook/by-event` does. `skipped` tells which
 // runs it did not resume, and why. An entity that the call does not name has no paused runs.
 //
+// All of it takes effect at once or not at all, and, with an idempotency key, once. It is brought to at most 1000 runs, which hold at most
+// 256 MiB together; where more wait for it, `409` `too_many_runs` says so and nothing happens: name some of them in `resumeOptions.runIds`, or
+// their versions. An `input` node that waits for another answer keeps its run out, as `wrong_event` with `details`; where `resumeOptions.runIds`
+// names that run alone, so that the event was meant as its answer, the call is refused with `400` `input_invalid` and fires nothing.
+//
 // **Key:** secret.
 //
 // Takes any type of body and a specified content type.
@@ -6857,6 +6914,11 @@ func (c *Client) PublictriggersIngestEventV1WithBody(ctx context.Context, params
 // Resumes the paused runs about the entity that wait for this event, or for any input: the one that was created first, or all of them with
 // `resumeOptions.resumeAll`. Where it resumes none, it fires triggers as `/v1/gateway/triggers/webhook/by-event` does. `skipped` tells which
 // runs it did not resume, and why. An entity that the call does not name has no paused runs.
+//
+// All of it takes effect at once or not at all, and, with an idempotency key, once. It is brought to at most 1000 runs, which hold at most
+// 256 MiB together; where more wait for it, `409` `too_many_runs` says so and nothing happens: name some of them in `resumeOptions.runIds`, or
+// their versions. An `input` node that waits for another answer keeps its run out, as `wrong_event` with `details`; where `resumeOptions.runIds`
+// names that run alone, so that the event was meant as its answer, the call is refused with `400` `input_invalid` and fires nothing.
 //
 // **Key:** secret.
 //
@@ -7307,7 +7369,8 @@ func (c *Client) PublicwebhooksGetWebhookEndpointV1(ctx context.Context, id Webh
 // PublicwebhooksUpdateWebhookEndpointV1WithBody Update a webhook endpoint
 //
 // Changes the members that are sent and leaves the others. `isActive: true` switches an endpoint on again that the gateway switched off,
-// and forgets its failures. What is still to be delivered to an endpoint that is switched off is given up.
+// and forgets its failures. A delivery that becomes due while its endpoint is switched off has failed, and stays so: ask for it again by
+// `POST /deliveries/{id}/redeliver`. One that becomes due later is tried on. What happens meanwhile is not told afterwards.
 //
 // **Key:** secret.
 //
@@ -7329,7 +7392,8 @@ func (c *Client) PublicwebhooksUpdateWebhookEndpointV1WithBody(ctx context.Conte
 // PublicwebhooksUpdateWebhookEndpointV1 Update a webhook endpoint
 //
 // Changes the members that are sent and leaves the others. `isActive: true` switches an endpoint on again that the gateway switched off,
-// and forgets its failures. What is still to be delivered to an endpoint that is switched off is given up.
+// and forgets its failures. A delivery that becomes due while its endpoint is switched off has failed, and stays so: ask for it again by
+// `POST /deliveries/{id}/redeliver`. One that becomes due later is tried on. What happens meanwhile is not told afterwards.
 //
 // **Key:** secret.
 //
@@ -7390,8 +7454,8 @@ func (c *Client) PublicwebhooksRotateWebhookSecretV1(ctx context.Context, id Web
 
 // PublicwebhooksTestWebhookEndpointV1 Send a test event
 //
-// Sends an event of type `webhook_endpoint.test` to the endpoint, once, whatever it subscribes to and even if it is not active. The
-// answer is the delivery; read it again a moment later to see what became of it. The request has no body.
+// Sends an event of type `webhook_endpoint.test` to the endpoint, once, whatever it subscribes to and even if it is not active. It goes before
+// what else waits for the endpoint. The answer is the delivery; read it again a moment later to see what became of it. The request has no body.
 //
 // **Key:** secret.
 //
@@ -13766,7 +13830,8 @@ type ClientWithResponsesInterface interface {
 	// PublicwebhooksRedeliverV1WithResponse Deliver again
 	//
 	// Makes an attempt due now, under the same identifier, by which receivers know repeats. Of a pending delivery it is the next attempt,
-	// earlier. Of one that has ended, or whose endpoint is not active, it is a single one, which no other follows. The request has no body.
+	// earlier. Of one that has ended, or whose endpoint is not active, it is a single one, which no other follows. It goes before what else waits
+	// for the endpoint. The request has no body.
 	//
 	// **Key:** secret.
 	//
@@ -13841,9 +13906,15 @@ type ClientWithResponsesInterface interface {
 	// its `id`, its `type` as its `event`, and the entry (`HistoryEntry`) as its `data`, in one line. A comment, which is a line that begins
 	// with a colon, comes every 15 seconds in which nothing happens.
 	//
-	// The last event is `end`, with the run's `status`. A stream that ends without it was cut off, as when the gateway is replaced, or the
-	// client does not read for 30 seconds. Come back with the header `Last-Event-ID`, and it goes on behind that entry. When nothing is left to
-	// tell, the answer is a `204`, at which clients that come back by themselves stay away. A failed run that is retried goes on behind its `end`.
+	// The last event of a run that has ended is `end`, with its `status`. When a stream has to end before its run, its last event is `closed`,
+	// with a `code` and a `message` as an error has them: within a few seconds after its key was revoked or has expired, or its tenant was
+	// suspended (`unauthenticated`), when the run is deleted (`run_not_found`), and when the gateway stops (`stopping`) or cannot go on. Where it
+	// helps to come back, `retry` says after how many milliseconds. A stream that ends with neither was cut off, as when the network breaks, or
+	// the client does not read for 30 seconds.
+	//
+	// Come back with the header `Last-Event-ID`, and it goes on behind that entry; one that the run does not have yet is refused with a `400`.
+	// When nothing is left to tell, the answer is a `204`, at which clients that come back by themselves stay away. A failed run that is retried
+	// goes on behind its `end`.
 	//
 	// A stream may last for hours. It does not count as a simultaneous request; a tenant may have as many open streams besides, in each process
 	// of the gateway.
@@ -14032,6 +14103,11 @@ type ClientWithResponsesInterface interface {
 	// `resumeOptions.resumeAll`. Where it resumes none, it fires triggers as `/v1/gateway/triggers/webhook/by-event` does. `skipped` tells which
 	// runs it did not resume, and why. An entity that the call does not name has no paused runs.
 	//
+	// All of it takes effect at once or not at all, and, with an idempotency key, once. It is brought to at most 1000 runs, which hold at most
+	// 256 MiB together; where more wait for it, `409` `too_many_runs` says so and nothing happens: name some of them in `resumeOptions.runIds`, or
+	// their versions. An `input` node that waits for another answer keeps its run out, as `wrong_event` with `details`; where `resumeOptions.runIds`
+	// names that run alone, so that the event was meant as its answer, the call is refused with `400` `input_invalid` and fires nothing.
+	//
 	// **Key:** secret.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -14044,6 +14120,11 @@ type ClientWithResponsesInterface interface {
 	// Resumes the paused runs about the entity that wait for this event, or for any input: the one that was created first, or all of them with
 	// `resumeOptions.resumeAll`. Where it resumes none, it fires triggers as `/v1/gateway/triggers/webhook/by-event` does. `skipped` tells which
 	// runs it did not resume, and why. An entity that the call does not name has no paused runs.
+	//
+	// All of it takes effect at once or not at all, and, with an idempotency key, once. It is brought to at most 1000 runs, which hold at most
+	// 256 MiB together; where more wait for it, `409` `too_many_runs` says so and nothing happens: name some of them in `resumeOptions.runIds`, or
+	// their versions. An `input` node that waits for another answer keeps its run out, as `wrong_event` with `details`; where `resumeOptions.runIds`
+	// names that run alone, so that the event was meant as its answer, the call is refused with `400` `input_invalid` and fires nothing.
 	//
 	// **Key:** secret.
 	//
@@ -14300,7 +14381,8 @@ type ClientWithResponsesInterface interface {
 	// PublicwebhooksUpdateWebhookEndpointV1WithBodyWithResponse Update a webhook endpoint
 	//
 	// Changes the members that are sent and leaves the others. `isActive: true` switches an endpoint on again that the gateway switched off,
-	// and forgets its failures. What is still to be delivered to an endpoint that is switched off is given up.
+	// and forgets its failures. A delivery that becomes due while its endpoint is switched off has failed, and stays so: ask for it again by
+	// `POST /deliveries/{id}/redeliver`. One that becomes due later is tried on. What happens meanwhile is not told afterwards.
 	//
 	// **Key:** secret.
 	//
@@ -14312,7 +14394,8 @@ type ClientWithResponsesInterface interface {
 	// PublicwebhooksUpdateWebhookEndpointV1WithResponse Update a webhook endpoint
 	//
 	// Changes the members that are sent and leaves the others. `isActive: true` switches an endpoint on again that the gateway switched off,
-	// and forgets its failures. What is still to be delivered to an endpoint that is switched off is given up.
+	// and forgets its failures. A delivery that becomes due while its endpoint is switched off has failed, and stays so: ask for it again by
+	// `POST /deliveries/{id}/redeliver`. One that becomes due later is tried on. What happens meanwhile is not told afterwards.
 	//
 	// **Key:** secret.
 	//
@@ -14347,8 +14430,8 @@ type ClientWithResponsesInterface interface {
 
 	// PublicwebhooksTestWebhookEndpointV1WithResponse Send a test event
 	//
-	// Sends an event of type `webhook_endpoint.test` to the endpoint, once, whatever it subscribes to and even if it is not active. The
-	// answer is the delivery; read it again a moment later to see what became of it. The request has no body.
+	// Sends an event of type `webhook_endpoint.test` to the endpoint, once, whatever it subscribes to and even if it is not active. It goes before
+	// what else waits for the endpoint. The answer is the delivery; read it again a moment later to see what became of it. The request has no body.
 	//
 	// **Key:** secret.
 	//
@@ -18456,7 +18539,8 @@ func (c *ClientWithResponses) PublicwebhooksGetDeliveryV1WithResponse(ctx contex
 // PublicwebhooksRedeliverV1WithResponse Deliver again
 //
 // Makes an attempt due now, under the same identifier, by which receivers know repeats. Of a pending delivery it is the next attempt,
-// earlier. Of one that has ended, or whose endpoint is not active, it is a single one, which no other follows. The request has no body.
+// earlier. Of one that has ended, or whose endpoint is not active, it is a single one, which no other follows. It goes before what else waits
+// for the endpoint. The request has no body.
 //
 // **Key:** secret.
 //
@@ -18567,9 +18651,15 @@ func (c *ClientWithResponses) PublicrunsRetryRunV1WithResponse(ctx context.Conte
 // its `id`, its `type` as its `event`, and the entry (`HistoryEntry`) as its `data`, in one line. A comment, which is a line that begins
 // with a colon, comes every 15 seconds in which nothing happens.
 //
-// The last event is `end`, with the run's `status`. A stream that ends without it was cut off, as when the gateway is replaced, or the
-// client does not read for 30 seconds. Come back with the header `Last-Event-ID`, and it goes on behind that entry. When nothing is left to
-// tell, the answer is a `204`, at which clients that come back by themselves stay away. A failed run that is retried goes on behind its `end`.
+// The last event of a run that has ended is `end`, with its `status`. When a stream has to end before its run, its last event is `closed`,
+// with a `code` and a `message` as an error has them: within a few seconds after its key was revoked or has expired, or its tenant was
+// suspended (`unauthenticated`), when the run is deleted (`run_not_found`), and when the gateway stops (`stopping`) or cannot go on. Where it
+// helps to come back, `retry` says after how many milliseconds. A stream that ends with neither was cut off, as when the network breaks, or
+// the client does not read for 30 seconds.
+//
+// Come back with the header `Last-Event-ID`, and it goes on behind that entry; one that the run does not have yet is refused with a `400`.
+// When nothing is left to tell, the answer is a `204`, at which clients that come back by themselves stay away. A failed run that is retried
+// goes on behind its `end`.
 //
 // A stream may last for hours. It does not count as a simultaneous request; a tenant may have as many open streams besides, in each process
 // of the gateway.
@@ -18854,6 +18944,11 @@ func (c *ClientWithResponses) PublictriggersCreateTriggerV1WithResponse(ctx cont
 // `resumeOptions.resumeAll`. Where it resumes none, it fires triggers as `/v1/gateway/triggers/webhook/by-event` does. `skipped` tells which
 // runs it did not resume, and why. An entity that the call does not name has no paused runs.
 //
+// All of it takes effect at once or not at all, and, with an idempotency key, once. It is brought to at most 1000 runs, which hold at most
+// 256 MiB together; where more wait for it, `409` `too_many_runs` says so and nothing happens: name some of them in `resumeOptions.runIds`, or
+// their versions. An `input` node that waits for another answer keeps its run out, as `wrong_event` with `details`; where `resumeOptions.runIds`
+// names that run alone, so that the event was meant as its answer, the call is refused with `400` `input_invalid` and fires nothing.
+//
 // **Key:** secret.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -18872,6 +18967,11 @@ func (c *ClientWithResponses) PublictriggersIngestEventV1WithBodyWithResponse(ct
 // Resumes the paused runs about the entity that wait for this event, or for any input: the one that was created first, or all of them with
 // `resumeOptions.resumeAll`. Where it resumes none, it fires triggers as `/v1/gateway/triggers/webhook/by-event` does. `skipped` tells which
 // runs it did not resume, and why. An entity that the call does not name has no paused runs.
+//
+// All of it takes effect at once or not at all, and, with an idempotency key, once. It is brought to at most 1000 runs, which hold at most
+// 256 MiB together; where more wait for it, `409` `too_many_runs` says so and nothing happens: name some of them in `resumeOptions.runIds`, or
+// their versions. An `input` node that waits for another answer keeps its run out, as `wrong_event` with `details`; where `resumeOptions.runIds`
+// names that run alone, so that the event was meant as its answer, the call is refused with `400` `input_invalid` and fires nothing.
 //
 // **Key:** secret.
 //
@@ -19254,7 +19354,8 @@ func (c *ClientWithResponses) PublicwebhooksGetWebhookEndpointV1WithResponse(ctx
 // PublicwebhooksUpdateWebhookEndpointV1WithBodyWithResponse Update a webhook endpoint
 //
 // Changes the members that are sent and leaves the others. `isActive: true` switches an endpoint on again that the gateway switched off,
-// and forgets its failures. What is still to be delivered to an endpoint that is switched off is given up.
+// and forgets its failures. A delivery that becomes due while its endpoint is switched off has failed, and stays so: ask for it again by
+// `POST /deliveries/{id}/redeliver`. One that becomes due later is tried on. What happens meanwhile is not told afterwards.
 //
 // **Key:** secret.
 //
@@ -19272,7 +19373,8 @@ func (c *ClientWithResponses) PublicwebhooksUpdateWebhookEndpointV1WithBodyWithR
 // PublicwebhooksUpdateWebhookEndpointV1WithResponse Update a webhook endpoint
 //
 // Changes the members that are sent and leaves the others. `isActive: true` switches an endpoint on again that the gateway switched off,
-// and forgets its failures. What is still to be delivered to an endpoint that is switched off is given up.
+// and forgets its failures. A delivery that becomes due while its endpoint is switched off has failed, and stays so: ask for it again by
+// `POST /deliveries/{id}/redeliver`. One that becomes due later is tried on. What happens meanwhile is not told afterwards.
 //
 // **Key:** secret.
 //
@@ -19325,8 +19427,8 @@ func (c *ClientWithResponses) PublicwebhooksRotateWebhookSecretV1WithResponse(ct
 
 // PublicwebhooksTestWebhookEndpointV1WithResponse Send a test event
 //
-// Sends an event of type `webhook_endpoint.test` to the endpoint, once, whatever it subscribes to and even if it is not active. The
-// answer is the delivery; read it again a moment later to see what became of it. The request has no body.
+// Sends an event of type `webhook_endpoint.test` to the endpoint, once, whatever it subscribes to and even if it is not active. It goes before
+// what else waits for the endpoint. The answer is the delivery; read it again a moment later to see what became of it. The request has no body.
 //
 // **Key:** secret.
 //

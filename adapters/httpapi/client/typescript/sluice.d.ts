@@ -517,6 +517,11 @@ export interface paths {
          *     `resumeOptions.resumeAll`. Where it resumes none, it fires triggers as `/v1/gateway/triggers/webhook/by-event` does. `skipped` tells which
          *     runs it did not resume, and why. An entity that the call does not name has no paused runs.
          *
+         *     All of it takes effect at once or not at all, and, with an idempotency key, once. It is brought to at most 1000 runs, which hold at most
+         *     256 MiB together; where more wait for it, `409` `too_many_runs` says so and nothing happens: name some of them in `resumeOptions.runIds`, or
+         *     their versions. An `input` node that waits for another answer keeps its run out, as `wrong_event` with `details`; where `resumeOptions.runIds`
+         *     names that run alone, so that the event was meant as its answer, the call is refused with `400` `input_invalid` and fires nothing.
+         *
          *     **Key:** secret.
          */
         post: operations["publictriggers_ingestEvent_v1"];
@@ -879,9 +884,15 @@ export interface paths {
          *     its `id`, its `type` as its `event`, and the entry (`HistoryEntry`) as its `data`, in one line. A comment, which is a line that begins
          *     with a colon, comes every 15 seconds in which nothing happens.
          *
-         *     The last event is `end`, with the run's `status`. A stream that ends without it was cut off, as when the gateway is replaced, or the
-         *     client does not read for 30 seconds. Come back with the header `Last-Event-ID`, and it goes on behind that entry. When nothing is left to
-         *     tell, the answer is a `204`, at which clients that come back by themselves stay away. A failed run that is retried goes on behind its `end`.
+         *     The last event of a run that has ended is `end`, with its `status`. When a stream has to end before its run, its last event is `closed`,
+         *     with a `code` and a `message` as an error has them: within a few seconds after its key was revoked or has expired, or its tenant was
+         *     suspended (`unauthenticated`), when the run is deleted (`run_not_found`), and when the gateway stops (`stopping`) or cannot go on. Where it
+         *     helps to come back, `retry` says after how many milliseconds. A stream that ends with neither was cut off, as when the network breaks, or
+         *     the client does not read for 30 seconds.
+         *
+         *     Come back with the header `Last-Event-ID`, and it goes on behind that entry; one that the run does not have yet is refused with a `400`.
+         *     When nothing is left to tell, the answer is a `204`, at which clients that come back by themselves stay away. A failed run that is retried
+         *     goes on behind its `end`.
          *
          *     A stream may last for hours. It does not count as a simultaneous request; a tenant may have as many open streams besides, in each process
          *     of the gateway.
@@ -1000,7 +1011,8 @@ export interface paths {
         /**
          * Update a webhook endpoint
          * @description Changes the members that are sent and leaves the others. `isActive: true` switches an endpoint on again that the gateway switched off,
-         *     and forgets its failures. What is still to be delivered to an endpoint that is switched off is given up.
+         *     and forgets its failures. A delivery that becomes due while its endpoint is switched off has failed, and stays so: ask for it again by
+         *     `POST /deliveries/{id}/redeliver`. One that becomes due later is tried on. What happens meanwhile is not told afterwards.
          *
          *     **Key:** secret.
          */
@@ -1041,8 +1053,8 @@ export interface paths {
         put?: never;
         /**
          * Send a test event
-         * @description Sends an event of type `webhook_endpoint.test` to the endpoint, once, whatever it subscribes to and even if it is not active. The
-         *     answer is the delivery; read it again a moment later to see what became of it. The request has no body.
+         * @description Sends an event of type `webhook_endpoint.test` to the endpoint, once, whatever it subscribes to and even if it is not active. It goes before
+         *     what else waits for the endpoint. The answer is the delivery; read it again a moment later to see what became of it. The request has no body.
          *
          *     **Key:** secret.
          */
@@ -1110,7 +1122,8 @@ export interface paths {
         /**
          * Deliver again
          * @description Makes an attempt due now, under the same identifier, by which receivers know repeats. Of a pending delivery it is the next attempt,
-         *     earlier. Of one that has ended, or whose endpoint is not active, it is a single one, which no other follows. The request has no body.
+         *     earlier. Of one that has ended, or whose endpoint is not active, it is a single one, which no other follows. It goes before what else waits
+         *     for the endpoint. The request has no body.
          *
          *     **Key:** secret.
          */
@@ -1413,7 +1426,17 @@ export interface components {
             name?: string;
             /** @description What it is for; null is the same as leaving it out. */
             description?: string | null;
-            /** @description Its configuration, as its type asks for it. */
+            /**
+             * @description Its configuration, as its type asks for it. What an expression, in JavaScript, begins with: `input`, `payload`, `nodes`, `run` and `now()`.
+             *
+             *     Texts of an `httpRequest` may hold `{{ expression }}`. In the `url`, the value of an expression at the very beginning is taken as it is; in the
+             *     path, the query and the fragment a value is percent-encoded for its place, as `encodeURIComponent` does, unless the expression calls
+             *     that itself. A value cannot leave its place: one that is no host where a host stands, or makes `..` of a segment, fails the node.
+             *     So a value never adds a segment or a parameter; parameters by name go into `query`.
+             *
+             *     A `transform` of the kind `map`, `filter` or `reduce` computes for each item either an expression over `item` and `index`, and `acc` for
+             *     `reduce`, or an arrow function: `item.price * 2` or `(item, index) => item.price * 2`, `acc + item.price` or `(acc, item) => acc + item.price`.
+             */
             config?: {
                 [key: string]: unknown;
             };
@@ -1465,7 +1488,11 @@ export interface components {
             condition?: string | null;
             /** @description A text for people. */
             label?: string | null;
-            /** @description A branch (`true`, `false`, `case-0`, `default`), an outcome (`onSuccess`, `onError`) or a member of the source's output. */
+            /**
+             * @description A branch (`true`, `false`, `case-0`, `default`), an outcome (`onSuccess`, `onError`) or a member of the source's output.
+             *     A failure is dealt with where an `onError` edge is taken; with a `condition`, only failures that it is true of
+             *     are (`result.error.code === "timeout"`). A failure that no such edge is taken for fails the run.
+             */
             sourceOutputKey?: string | null;
             /** @description The member of the target's input that receives the value. */
             targetInputKey?: string | null;
@@ -1597,7 +1624,7 @@ export interface components {
              * @description How many fire times.
              * @default 5
              */
-            count: number;
+            count?: number;
         };
         /** @description What a schedule does next. */
         SchedulePreview: {
@@ -1628,8 +1655,9 @@ export interface components {
         };
         /**
          * @description What became of an instant at which a trigger was due. `fired`: a run was started in time. `late`: it was started 5 seconds or more
-         *     after it was due. `caught_up`: it was missed by a minute or more, and a run was started for it afterwards. `skipped`: it was
-         *     missed, and no run was started. `suppressed`: it was not missed, and no run was started because of what `reason` says.
+         *     after it was due. `caught_up`: it was missed, and a run was started for it afterwards. `skipped`: it was missed, and no run was
+         *     started. `suppressed`: a run was to be started, and was not because of what `reason` says. An instant is missed when nothing
+         *     could fire for a minute from then on, or for 5 seconds where an earlier one was missed with it.
          * @enum {string}
          */
         FireOutcome: "fired" | "late" | "caught_up" | "skipped" | "suppressed";
@@ -1716,10 +1744,10 @@ export interface components {
         /** @description Which paused runs an event may resume. */
         ResumeOptions: {
             /**
-             * @description Whether it resumes all that it fits, and not only the one that was created first.
+             * @description Whether it resumes all that it fits, at most 1000, and not only the one that was created first.
              * @default false
              */
-            resumeAll: boolean;
+            resumeAll?: boolean;
             /** @description Only these runs; an empty list takes any. */
             runIds?: string[];
             /** @description Only runs of these versions; an empty list takes any. */
@@ -1754,6 +1782,8 @@ export interface components {
             runId?: string;
             /** @description `wrong_event`: it waits for another event, or the event does not fit what it asks for; `expired`: it has stopped waiting; `not_paused`: it does not wait; `filtered_out`: the options leave it out. New ones may be added. */
             reason: string;
+            /** @description With `wrong_event`: what is wrong with the event as the answer that the run waits for. Absent where it waits for another event. */
+            details?: components["schemas"]["Violation"][];
         };
         /** @description What became of an event. */
         IngestedEvent: {
@@ -1763,6 +1793,8 @@ export interface components {
             triggered: components["schemas"]["FiredTrigger"][];
             /** @description The runs that it did not resume. */
             skipped: components["schemas"]["SkippedRun"][];
+            /** @description True where more than 1000 runs about the entity wait: then `skipped` speaks of the oldest 1000, and of those that the event was brought to. Else absent. */
+            skippedTruncated?: boolean;
         };
         /** @description What resumes a run. */
         ResumeRun: {
@@ -1972,14 +2004,14 @@ export interface components {
              * @description A word for programs.
              * @default failed
              */
-            code: string;
+            code?: string;
             /** @description The same for people. */
             message?: string;
             /**
              * @description Whether another attempt may succeed.
              * @default false
              */
-            retryable: boolean;
+            retryable?: boolean;
         };
         /** @description An attempt of a custom node that asks for the run to pause. */
         SimulatedPause: {
@@ -1988,7 +2020,10 @@ export interface components {
             /** @description After which time it expires; never when it is absent or 0. */
             timeoutMs?: number;
         };
-        /** @description What the world does: at most one of `output`, `error` and `pause`. Without any, an attempt succeeds, or a pause ends, with `null`. */
+        /**
+         * @description What the world does: at most one of `output`, `error` and `pause`. Without any, an attempt succeeds, or a pause ends, with `null`.
+         *     Only attempts can give an `error`, and only those of custom nodes a `pause`; a node that waits is given an `output`.
+         */
         SimulatedAnswer: {
             /** @description What an attempt gives, a person answers, or the data of an event: any JSON value. */
             output?: unknown;
@@ -2095,7 +2130,7 @@ export interface components {
              * @description Whether events are sent there from now on.
              * @default true
              */
-            isActive: boolean;
+            isActive?: boolean;
         };
         UpdateWebhookEndpoint: {
             /** @description Where events are sent: an absolute http or https URL without user, password and fragment. */
@@ -2442,7 +2477,7 @@ export interface components {
              * @description How long the secret before it goes on signing.
              * @default 86400
              */
-            graceSeconds: number;
+            graceSeconds?: number;
         };
         /** @description A page of custom nodes. */
         CustomNodePage: {
@@ -2482,7 +2517,7 @@ export interface components {
              * @description How long the old key is still accepted.
              * @default 0
              */
-            graceSeconds: number;
+            graceSeconds?: number;
         };
         ApiKey: {
             /** @description Its identifier, which is no secret. */
@@ -2590,7 +2625,7 @@ export interface components {
              * @description Whether it may fire from the start.
              * @default true
              */
-            isActive: boolean;
+            isActive?: boolean;
         };
         /**
          * @description `schedule` fires at times, `webhook` when an event is sent or the trigger is called.
@@ -2613,7 +2648,7 @@ export interface components {
              * @description How long a run may take, in milliseconds.
              * @default 1800000
              */
-            timeoutMs: number;
+            timeoutMs?: number;
             /**
              * @description How a node that failed is tried again. The pause doubles from `backoffMs` up to `maxBackoffMs`. Without a policy it is tried
              *     3 more times, after pauses from 1 to 30 seconds.
@@ -2648,20 +2683,20 @@ export interface components {
                  * @default UTC
                  * @example America/Sao_Paulo
                  */
-                timezone: string;
+                timezone?: string;
                 /**
                  * @description What becomes of times that passed while the gateway was down, up to 24 hours back: none of them fires, the `last` one, or
-                 *     `all`.
+                 *     `all`. With `last` an outage starts one run at most: where the latest time fires in time after all, nothing is caught up.
                  * @default last
                  * @enum {string}
                  */
-                catchUp: "none" | "last" | "all";
+                catchUp?: "none" | "last" | "all";
                 /**
                  * @description What happens at a time when the run before is still going on, fire all the same or `skip` it.
                  * @default allow
                  * @enum {string}
                  */
-                overlap: "allow" | "skip";
+                overlap?: "allow" | "skip";
             };
         };
         Trigger: {
@@ -2726,7 +2761,7 @@ export interface components {
              * @description Whether the field must be there. One with a default may be absent all the same.
              * @default false
              */
-            required: boolean;
+            required?: boolean;
             /** @description The value of a field that is absent. */
             default?: unknown;
             /** @description `string`: the inclusive minimum of characters. */
@@ -2743,7 +2778,7 @@ export interface components {
              * @description `number`: whether it must be whole.
              * @default false
              */
-            integer: boolean;
+            integer?: boolean;
             /** @description `object`: the schemas of its properties. */
             properties?: {
                 [key: string]: components["schemas"]["FieldSchema"];
@@ -2752,7 +2787,7 @@ export interface components {
              * @description `object`: whether properties that are not declared are permitted.
              * @default true
              */
-            additionalProperties: boolean;
+            additionalProperties?: boolean;
             items?: components["schemas"]["FieldSchema"];
             /** @description `array`: the inclusive minimum of items. */
             minItems?: number;
@@ -3033,7 +3068,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description The idempotency key is not valid. */
+        /** @description The idempotency key is not valid, or the body, which may be left out, is no JSON object. */
         InvalidIdempotencyKey: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3139,6 +3174,19 @@ export interface components {
         };
         /** @description The request is not valid. Where members are wrong, `details` lists every violation. */
         InvalidWebhookEndpoint: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The request is not valid. Where members are wrong, `details` lists every violation. */
+        InvalidWebhookEndpointChange: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
@@ -3391,6 +3439,19 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
+        /** @description The request is not valid. Where members are wrong, `details` lists every violation. Or the one run that it names waits for another answer. */
+        InvalidIngest: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
         /** @description The request is not valid. Where members are wrong, `details` lists every violation. */
         InvalidResume: {
             headers: {
@@ -3486,8 +3547,8 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description More triggers wait for the event than fire at once. Or a run that it would have resumed moved on at the same time. Or the first request with the idempotency key is still running. */
-        TooManyTriggersOrStale: {
+        /** @description More runs or triggers wait for the event than it is brought to at once. Or the first request with the idempotency key is still running. */
+        TooManyRunsOrTriggers: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
@@ -5477,12 +5538,12 @@ export interface operations {
                     "application/json": components["schemas"]["IngestedEvent"];
                 };
             };
-            400: components["responses"]["InvalidCall"];
+            400: components["responses"]["InvalidIngest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
-            409: components["responses"]["TooManyTriggersOrStale"];
+            409: components["responses"]["TooManyRunsOrTriggers"];
             413: components["responses"]["ContentTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["TooManyRequests"];
@@ -6847,13 +6908,12 @@ export interface operations {
                     "application/json": components["schemas"]["WebhookEndpoint"];
                 };
             };
-            400: components["responses"]["InvalidWebhookEndpoint"];
+            400: components["responses"]["InvalidWebhookEndpointChange"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["WebhookEndpointNotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
-            409: components["responses"]["Stale"];
             412: components["responses"]["PreconditionFailed"];
             413: components["responses"]["ContentTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
@@ -6903,13 +6963,13 @@ export interface operations {
                     "application/json": components["schemas"]["WebhookEndpoint"];
                 };
             };
-            400: components["responses"]["InvalidBody"];
+            400: components["responses"]["InvalidIdempotencyKey"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["WebhookEndpointNotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
-            409: components["responses"]["StalePost"];
+            409: components["responses"]["InProgress"];
             413: components["responses"]["ContentTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["TooManyRequests"];
@@ -6957,7 +7017,7 @@ export interface operations {
                     "application/json": components["schemas"]["Delivery"];
                 };
             };
-            400: components["responses"]["InvalidBody"];
+            400: components["responses"]["InvalidIdempotencyKey"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["WebhookEndpointNotFound"];
@@ -7129,13 +7189,13 @@ export interface operations {
                     "application/json": components["schemas"]["Delivery"];
                 };
             };
-            400: components["responses"]["InvalidBody"];
+            400: components["responses"]["InvalidIdempotencyKey"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["DeliveryNotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
-            409: components["responses"]["StalePost"];
+            409: components["responses"]["InProgress"];
             413: components["responses"]["ContentTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["TooManyRequests"];

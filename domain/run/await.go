@@ -1,0 +1,114 @@
+package run
+
+import (
+	"slices"
+	"time"
+
+	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/domain/workflow"
+)
+
+// Await is what a node waits for and an event can bring.
+type Await struct {
+	Event string     // the event that ends it; empty where any event does, as an answer
+	Until *time.Time // when it expires; nil for never
+}
+
+// Awaits lists what the nodes of the run wait for that an event can bring, in the order
+// of the nodes. What waits for a time only is not in it.
+func (r *Run) Awaits() []Await {
+	var all []Await
+	for i := range r.state.Nodes {
+		if n := &r.state.Nodes[i]; n.Status == NodeWaiting && n.Pause.Kind != PauseWait {
+			all = append(all, Await{Event: n.Pause.Event, Until: n.Pause.Until})
+		}
+	}
+	return all
+}
+
+// Awaiting is a run that is paused, or of which a node waits while others work: as much of
+// it as says whether an event can resume it, without what its nodes did, which can be
+// megabytes.
+type Awaiting struct {
+	ID        ID
+	SubTenant tenant.SubTenantID // empty for none
+	Version   workflow.VersionID
+	CreatedAt time.Time
+	Awaits    []Await // none where it waits for a time only
+
+	// Unread says that Awaits is not known: the run itself has to be asked.
+	Unread bool
+}
+
+// AwaitingOf is the short form of a run.
+func AwaitingOf(r *Run) Awaiting {
+	return Awaiting{ID: r.ID(), SubTenant: r.SubTenant(), Version: r.Version(), CreatedAt: r.CreatedAt(), Awaits: r.Awaits()}
+}
+
+// Skip says why an event that arrives then does not resume the run, one of the reasons of
+// a [Skip], and nothing where it can. What the run itself makes of the event may differ
+// when something else falls due in it first, or when an answer does not fit.
+func (a Awaiting) Skip(event string, at time.Time) (reason string) {
+	if len(a.Awaits) == 0 {
+		return SkipNotPaused
+	}
+	reason = SkipWrongEvent
+	for _, one := range a.Awaits {
+		switch {
+		case one.Event != event && one.Event != "":
+		case one.Until != nil && !at.Before(*one.Until):
+			reason = SkipExpired
+		default:
+			return ""
+		}
+	}
+	return reason
+}
+
+// Takes says whether the event may resume a run: one of the segment that it names, and
+// one that the options leave in.
+func (c IngestCall) Takes(a Awaiting) bool {
+	return (c.SubTenant == nil || *c.SubTenant == a.SubTenant) &&
+		(len(c.Options.Runs) == 0 || slices.Contains(c.Options.Runs, a.ID)) &&
+		(len(c.Options.Versions) == 0 || slices.Contains(c.Options.Versions, a.Version))
+}
+
+// Names returns the only run that the call is meant for, and whether there is just one.
+func (c IngestCall) Names() (id ID, only bool) {
+	for i, named := range c.Options.Runs {
+		if i > 0 && named != id {
+			return "", false
+		}
+		id = named
+	}
+	return id, id != ""
+}
+
+// Absent says of each run that the options name and that is not among those that wait
+// that it is not paused, once.
+func (c IngestCall) Absent(waiting []Awaiting) (skipped []Skip) {
+	seen := make(map[ID]bool, len(waiting)+len(c.Options.Runs))
+	for _, a := range waiting {
+		seen[a.ID] = true
+	}
+	for _, id := range c.Options.Runs {
+		if !seen[id] {
+			seen[id] = true
+			skipped = append(skipped, Skip{Run: id, Reason: SkipNotPaused})
+		}
+	}
+	return skipped
+}
+
+// Behind says whether another run comes before this one: the one that was created first,
+// ties by id.
+func (a Awaiting) Behind(other Awaiting) bool {
+	if !a.CreatedAt.Equal(other.CreatedAt) {
+		return a.CreatedAt.After(other.CreatedAt)
+	}
+	return a.ID > other.ID
+}
+
+// Size is about how many bytes the run takes with all that it has been given and has
+// computed.
+func (r *Run) Size() int { return len(r.state.Payload) + r.state.size() }

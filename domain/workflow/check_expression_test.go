@@ -1,0 +1,22 @@
+package workflow_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/node"
+	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/domain/workflow"
+)
+
+func TestTheNameOfAnEventIsNoTemplate(t *testing.T) {
+	env := environment(t)
+	env.Registry = node.RegistryFor(owner, tenant.English, nil, nil)
+	g := graph(t, nodes(step("a", "waitForEvent", `{"event": "paid-{{ input.id }}"}`), step("b", "waitForEvent", `{"event": "paid }} {x}"}`)), nil)
+	expected := findings(want("nodes[0].config.event", "a", domain.NotAllowed, "must be the name of an event itself: {{ expressions }} are not resolved here"))
+	if diff := cmp.Diff(expected, workflow.Check(g, env)); diff != "" {
+		t.Error(diff)
+	}
+}
