@@ -2,10 +2,9 @@ package sqlstore
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
-	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,26 +21,78 @@ var _ outbound.ScheduleRepository = schedules{}
 // triggerColumnsOfT are the columns of a trigger in a query that calls the table t.
 var triggerColumnsOfT = "t." + strings.ReplaceAll(triggerColumns, ", ", ", t.")
 
-// Due claims the schedules that have to be looked at, with their triggers.
-func (s schedules) Due(ctx context.Context, now time.Time, limit int) ([]outbound.DueSchedule, error) {
-	var rows []struct {
-		triggerRow
-		DealtWith time.Time `db:"dealt_with"`
-	}
-	dialect := s.store.dialect
-	err := s.list(ctx, "claim due schedules", &rows, `WITH due AS MATERIALIZED (
-			SELECT tenant_id, trigger_id, dealt_with, next_at FROM trigger_schedules
-			WHERE next_at <= $1 ORDER BY next_at LIMIT $2`+dialect.ClaimRows+`)
+// dueScheduleRow is a schedule that was claimed, with its trigger.
+type dueScheduleRow struct {
+	triggerRow
+	DealtWith time.Time `db:"dealt_with"`
+}
+
+func (row dueScheduleRow) key() keyRow { return keyRow{row.Tenant, row.ID} }
+
+// claim reads the triggers of the schedules (tenant_id, trigger_id, dealt_with, next_at)
+// that a SELECT makes the unit's own.
+func (s schedules) claim(ctx context.Context, with, due string, args ...any) (rows []dueScheduleRow, err error) {
+	err = s.list(ctx, "claim due schedules", &rows, `WITH `+with+`due AS MATERIALIZED (`+due+`)
 		SELECT `+triggerColumnsOfT+`, due.dealt_with FROM due JOIN triggers t ON t.tenant_id = due.tenant_id AND t.id = due.trigger_id
-		ORDER BY due.next_at, due.tenant_id, due.trigger_id`+dialect.KeepTriggers, now, limit)
-	if err != nil {
-		return nil, err
+		ORDER BY due.next_at, due.tenant_id, due.trigger_id`+s.store.dialect.KeepTriggers, args...)
+	return rows, err
+}
+
+const (
+	dueColumns = `s.tenant_id, s.trigger_id, s.dealt_with, s.next_at`
+
+	// whereFew adds to a condition that no more than $2 are due. The order leaves no other
+	// index to choose.
+	few      = `few AS MATERIALIZED (SELECT count(*) <= $2 AS so FROM (SELECT 1 FROM trigger_schedules s WHERE s.next_at <= $1 ORDER BY s.next_at LIMIT $2 + 1) AS first), `
+	whereFew = ` AND (SELECT so FROM few)`
+)
+
+// Due claims the schedules that have to be looked at, with their triggers. Where no more
+// are due than may be claimed, which is the usual case, there is nothing to share: that
+// is one statement. Else see [schedules.byTurns].
+func (s schedules) Due(ctx context.Context, now time.Time, limit int) ([]outbound.DueSchedule, error) {
+	if limit <= 0 {
+		return nil, nil
 	}
+	rows, err := s.claim(ctx, few, `SELECT `+dueColumns+` FROM trigger_schedules s
+		WHERE s.next_at <= $1`+whereFew+` ORDER BY s.next_at LIMIT $2`+s.store.dialect.ClaimRows, now, limit)
+	if err == nil && len(rows) == 0 {
+		rows, err = s.byTurns(ctx, now, limit)
+	}
+	return dueSchedules(rows), err
+}
+
+func dueSchedules(rows []dueScheduleRow) []outbound.DueSchedule {
 	due := make([]outbound.DueSchedule, len(rows))
 	for i, row := range rows {
 		due[i] = outbound.DueSchedule{Trigger: row.restore(), DealtWith: row.DealtWith.UTC()}
 	}
-	return due, nil
+	return due
+}
+
+// DueOf claims given schedules.
+func (s schedules) DueOf(ctx context.Context, now time.Time, of []outbound.TriggerKey) ([]outbound.DueSchedule, error) {
+	if len(of) == 0 {
+		return nil, nil
+	}
+	keys := make([]keyRow, len(of))
+	places := make(map[keyRow]int, len(of))
+	for i, key := range of {
+		keys[i] = keyRow{string(key.Tenant), string(key.Trigger)}
+		places[keys[i]] = i
+	}
+	table, parameter, err := s.keys(keys)
+	if err != nil {
+		return nil, s.spoil(err)
+	}
+	held := ""
+	if s.store.dialect.ForUpdate != "" {
+		held = s.store.dialect.ForUpdate + " OF s SKIP LOCKED"
+	}
+	rows, err := s.claim(ctx, "", `SELECT `+dueColumns+` FROM `+table+` CROSS JOIN trigger_schedules s
+		WHERE s.tenant_id = r.tenant_id AND s.trigger_id = r.id AND s.next_at <= $2`+held, parameter, now)
+	slices.SortFunc(rows, func(a, b dueScheduleRow) int { return places[a.key()] - places[b.key()] })
+	return dueSchedules(rows), err
 }
 
 // lookedAtRow is a row of [Dialect.Rows].
@@ -75,15 +126,25 @@ func (s schedules) Advance(ctx context.Context, looked []outbound.LookedAt) erro
 	return err
 }
 
-// Next finds the earliest look.
-func (s schedules) Next(ctx context.Context) (at time.Time, ok bool, err error) {
-	err = s.get(ctx, "find the next schedule", &at, `SELECT next_at FROM trigger_schedules WHERE next_at IS NOT NULL ORDER BY next_at LIMIT 1`)
-	switch {
-	case errors.Is(err, sql.ErrNoRows):
-		return time.Time{}, false, nil
-	case err != nil:
-		return time.Time{}, false, err
-	default:
-		return at.UTC(), true, nil
+// PutOff moves the next look of what is due.
+func (s schedules) PutOff(ctx context.Context, now, until time.Time, of outbound.TriggerKey) error {
+	_, err := s.exec(ctx, "put off schedules", `UPDATE trigger_schedules AS s SET next_at = $3 FROM (
+			SELECT d.tenant_id, d.trigger_id FROM trigger_schedules d
+			WHERE d.tenant_id = $1 AND d.next_at <= $2 AND ($4 = '' OR d.trigger_id = $4)`+s.store.dialect.ClaimRows+`
+		) AS m WHERE s.tenant_id = m.tenant_id AND s.trigger_id = m.trigger_id`, string(of.Tenant), now, until, string(of.Trigger))
+	return err
+}
+
+// Next finds the earliest look, and reads the clock with it.
+func (s schedules) Next(ctx context.Context) (at, now time.Time, err error) {
+	var row struct {
+		At  *rowInstant `db:"next_at"`
+		Now rowInstant  `db:"now"`
 	}
+	err = s.get(ctx, "find the next schedule", &row, `SELECT
+		(SELECT next_at FROM trigger_schedules WHERE next_at IS NOT NULL ORDER BY next_at LIMIT 1) AS next_at, `+s.store.dialect.Clock+` AS now`)
+	if row.At != nil {
+		at = row.At.Time
+	}
+	return at, row.Now.Time, err
 }

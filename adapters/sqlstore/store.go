@@ -23,6 +23,7 @@ type Store struct {
 	watchers       watchers
 	events         alarm
 	runs           *runStatements
+	turns          scheduleTurns
 	pages          pages
 }
 

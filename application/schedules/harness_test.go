@@ -88,6 +88,7 @@ type world struct {
 	testing.TB
 	store     *sqlstore.Store
 	address   string // of the database; empty for SQLite
+	db        *sql.DB
 	clock     *portstest.ManualClock
 	runs      *recorder
 	scheduler *schedules.Scheduler
@@ -103,18 +104,33 @@ func newWorld(t testing.TB, store *sqlstore.Store) *world {
 	w := &world{TB: t, store: store, clock: clock, runs: &recorder{
 		Starter: runs.NewStarter(clock, counted{}), started: map[string]outbound.ScheduledRun{},
 	}}
-	w.scheduler = schedules.NewScheduler(store, w.runs, w.runs, clock, counted{})
+	w.scheduler = w.process(store)
+	w.settle()
+	return w
+}
+
+// beside is the same world for another tenant.
+func (w *world) beside() *world {
+	w.Helper()
+	other := *w
+	other.settle()
+	return &other
+}
+
+// settle stores a tenant with an active version, and is about it from then on.
+func (w *world) settle() {
+	w.Helper()
 	var err error
 	if w.tenant, err = tenant.New(tenant.ID(counted{}.ID("tenant")), "Acme", tenant.English, noon); err != nil {
-		t.Fatal(err)
+		w.Fatal(err)
 	}
 	if w.workflow, err = workflow.New(workflow.ID(counted{}.ID("wf")), w.tenant.ID(), "", workflow.Draft{Name: "Orders"}, noon); err != nil {
-		t.Fatal(err)
+		w.Fatal(err)
 	}
 	newEdge := func() workflow.EdgeID { return "" }
 	ver, err := workflow.NewVersion(workflow.VersionID(counted{}.ID("wfv")), w.workflow, 1, workflow.VersionDraft{}, newEdge, noon)
 	if err != nil {
-		t.Fatal(err)
+		w.Fatal(err)
 	}
 	state := ver.State()
 	state.Active, state.PublishedAt = true, &noon
@@ -122,7 +138,34 @@ func newWorld(t testing.TB, store *sqlstore.Store) *world {
 	w.do(func(ctx context.Context, st outbound.Stores) error {
 		return errors.Join(st.Tenants.Insert(ctx, w.tenant), st.Workflows.Insert(ctx, w.workflow), st.Versions.Insert(ctx, w.version))
 	})
-	return w
+}
+
+// process is a process that fires schedules from a store, by the world's clock.
+func (w *world) process(store outbound.UnitOfWork) *schedules.Scheduler {
+	return schedules.NewScheduler(timed{store, w.clock}, w.runs, w.runs, counted{})
+}
+
+// timed is a store whose clock is another one.
+type timed struct {
+	outbound.UnitOfWork
+	clock outbound.Clock
+}
+
+func (t timed) Read(ctx context.Context, fn func(context.Context, outbound.Stores) error) error {
+	return t.UnitOfWork.Read(ctx, func(ctx context.Context, st outbound.Stores) error {
+		st.Schedules = timedSchedules{st.Schedules, t.clock}
+		return fn(ctx, st)
+	})
+}
+
+type timedSchedules struct {
+	outbound.ScheduleRepository
+	clock outbound.Clock
+}
+
+func (t timedSchedules) Next(ctx context.Context) (at, now time.Time, err error) {
+	at, _, err = t.ScheduleRepository.Next(ctx)
+	return at, t.clock.Now(), err
 }
 
 func (w *world) do(fn func(context.Context, outbound.Stores) error) {
@@ -165,14 +208,23 @@ func (w *world) analyze() {
 	if w.address == "" {
 		return
 	}
-	db, err := sql.Open("postgres", w.address)
-	if err != nil {
+	if _, err := w.connect().ExecContext(w.Context(), `ANALYZE`); err != nil {
 		w.Fatal(err)
 	}
-	defer func() { _ = db.Close() }() // nothing is pending
-	if _, err := db.ExecContext(w.Context(), `ANALYZE`); err != nil {
-		w.Fatal(err)
+}
+
+// connect opens the database beside the gateway.
+func (w *world) connect() *sql.DB {
+	w.Helper()
+	if w.db == nil {
+		db, err := sql.Open("postgres", w.address)
+		if err != nil {
+			w.Fatal(err)
+		}
+		w.Cleanup(func() { _ = db.Close() }) // nothing is pending
+		w.db = db
 	}
+	return w.db
 }
 
 // fire lets everything happen that is due at a time.
@@ -180,11 +232,11 @@ func (w *world) fire(at time.Time) {
 	w.Helper()
 	w.clock.Set(at)
 	for {
-		_, next, err := w.scheduler.FireDue(w.Context(), 100)
+		look, err := w.scheduler.FireDue(w.Context(), 100)
 		if err != nil {
 			w.Fatal(err)
 		}
-		if next.IsZero() || next.After(w.clock.Now()) {
+		if look.Next.IsZero() || look.Next.After(look.Now) {
 			return
 		}
 	}
@@ -299,6 +351,14 @@ func (r *recorder) Follow(ctx context.Context, _ func([]run.ID)) error {
 	<-ctx.Done()
 	return ctx.Err()
 }
+
+func (r *recorder) FollowClosely(ctx context.Context, heard func([]run.ID)) error {
+	return r.Follow(ctx, heard)
+}
+
+func (*recorder) Advanced(...run.ID) {}
+
+func (*recorder) Want(...run.ID) {}
 
 func (r *recorder) get(id string) (outbound.ScheduledRun, bool) {
 	r.mu.Lock()

@@ -66,7 +66,7 @@ func BenchmarkTenThousandDueAtOnce(b *testing.B) {
 		b.StartTimer()
 		var done sync.WaitGroup
 		for range 3 {
-			s := schedules.NewScheduler(openPostgres(b, w.address), late, w.runs, clock, counted{})
+			s := schedules.NewScheduler(timed{openPostgres(b, w.address), clock}, late, w.runs, counted{})
 			done.Go(func() { s.Run(ctx, func(err error) { b.Error(err) }) })
 		}
 		<-late.enough

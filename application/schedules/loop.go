@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/sluicehq/sluice/ports/outbound"
+	"github.com/sluicehq/sluice/ports/inbound"
 )
 
 const (
@@ -22,17 +22,17 @@ const (
 
 // Run fires schedules until ctx ends.
 func (s *Scheduler) Run(ctx context.Context, failed func(error)) {
-	repeat(ctx, s.clock, failed, func(ctx context.Context) (int, time.Time, error) { return s.FireDue(ctx, batch) })
+	repeat(ctx, failed, func(ctx context.Context) (inbound.ScheduleLook, error) { return s.FireDue(ctx, batch) })
 }
 
 // repeat does a step again and again, and sleeps in between until there is something to do.
-func repeat(ctx context.Context, clock outbound.Clock, failed func(error), step func(context.Context) (int, time.Time, error)) {
+func repeat(ctx context.Context, failed func(error), step func(context.Context) (inbound.ScheduleLook, error)) {
 	for ctx.Err() == nil {
-		looked, next, err := step(ctx)
+		look, err := step(ctx)
 		if err != nil && ctx.Err() == nil {
 			failed(err)
 		}
-		wait := pause(clock.Now(), next, looked, err)
+		wait := pause(look, err)
 		if wait == 0 {
 			continue
 		}
@@ -45,14 +45,15 @@ func repeat(ctx context.Context, clock outbound.Clock, failed func(error), step 
 	}
 }
 
-// pause says how long to sleep after a step.
-func pause(now, next time.Time, looked int, err error) time.Duration {
+// pause says how long to sleep after a look. Where some schedules failed and others were
+// dealt with, these do not wait.
+func pause(look inbound.ScheduleLook, err error) time.Duration {
 	switch {
-	case err != nil || next.IsZero():
+	case err != nil && look.Schedules == 0 || look.Next.IsZero():
 		return longestPause
-	case next.After(now):
-		return min(next.Sub(now), longestPause)
-	case looked == 0:
+	case look.Next.After(look.Now):
+		return min(look.Next.Sub(look.Now), longestPause)
+	case look.Schedules == 0:
 		return busyPause
 	default:
 		return 0

@@ -8,12 +8,12 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/sluicehq/sluice/ports/inbound"
 )
 
-// bubble is a clock of the test's bubble.
-type bubble struct{}
-
-func (bubble) Now() time.Time { return time.Now().UTC() }
+// theirs is by how much the store's clock is ahead of that of the process.
+const theirs = time.Hour
 
 // looks runs the loop for a while and returns when it looked.
 func looks(t *testing.T, lasts time.Duration, step func(look int, now time.Time) (int, time.Time, error)) (at []time.Duration, failures int) {
@@ -22,9 +22,11 @@ func looks(t *testing.T, lasts time.Duration, step func(look int, now time.Time)
 		begin := time.Now()
 		ctx, stop := context.WithTimeout(t.Context(), lasts)
 		defer stop()
-		repeat(ctx, bubble{}, func(error) { failures++ }, func(context.Context) (int, time.Time, error) {
+		repeat(ctx, func(error) { failures++ }, func(context.Context) (look inbound.ScheduleLook, err error) {
 			at = append(at, time.Since(begin))
-			return step(len(at), time.Now())
+			look.Now = time.Now().Add(theirs)
+			look.Schedules, look.Next, err = step(len(at), look.Now)
+			return look, err
 		})
 	})
 	return at, failures
@@ -61,6 +63,14 @@ func TestTheLoopLooksWhenSomethingIsDue(t *testing.T) {
 		"a failure is told, and tried again": {
 			1500 * ms, func(_ int, now time.Time) (int, time.Time, error) { return 0, now, errors.New("on purpose") }, []time.Duration{0, 1000 * ms}, 2,
 		},
+		"a failure of some does not make the others wait": {
+			500 * ms, func(look int, now time.Time) (int, time.Time, error) {
+				if look < 3 {
+					return 1, now, errors.New("on purpose")
+				}
+				return 0, time.Time{}, nil
+			}, []time.Duration{0, 0, 0}, 2,
+		},
 	} {
 		t.Run(claim, func(t *testing.T) {
 			at, fails := looks(t, c.lasts, c.step)
@@ -74,10 +84,10 @@ func TestTheLoopLooksWhenSomethingIsDue(t *testing.T) {
 func TestTheLoopEndsWithItsContext(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	n := 0
-	repeat(ctx, bubble{}, func(err error) { t.Error(err) }, func(ctx context.Context) (int, time.Time, error) {
+	repeat(ctx, func(err error) { t.Error(err) }, func(ctx context.Context) (inbound.ScheduleLook, error) {
 		n++
 		stop()
-		return 0, time.Time{}, ctx.Err() // what ended the loop is no failure
+		return inbound.ScheduleLook{}, ctx.Err() // what ended the loop is no failure
 	})
 	if n != 1 {
 		t.Errorf("it looked %d times", n)

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sluicehq/sluice/application/schedules"
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/trigger"
@@ -100,8 +99,8 @@ func TestRunAndLedgerAreThereTogetherOrNotAtAll(t *testing.T) {
 		trg := w.schedule(1, `{"intervalMs":60000}`)[0]
 		w.fire(noon)
 		w.clock.Set(noon.Add(time.Minute))
-		dying := schedules.NewScheduler(unlucky{w.store}, w.runs, w.runs, w.clock, counted{})
-		if _, _, err := dying.FireDue(w.Context(), 100); !errors.Is(err, errStuck) {
+		dying := w.process(unlucky{w.store})
+		if _, err := dying.FireDue(w.Context(), 100); !errors.Is(err, errStuck) {
 			w.Fatal(err)
 		}
 		var fires int

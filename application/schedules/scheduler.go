@@ -3,96 +3,92 @@ package schedules
 import (
 	"context"
 	"errors"
-	"fmt"
+	"sync/atomic"
 	"time"
 
-	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/trigger"
 	"github.com/sluicehq/sluice/ports/inbound"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
-// Scheduler implements inbound.Scheduler.
+// Scheduler implements inbound.Scheduler. It has no clock: what is due, and how late it is,
+// is for the store's to say, which all processes share.
 type Scheduler struct {
-	work    outbound.UnitOfWork
-	runs    outbound.RunStarter
-	signals outbound.RunSignals
-	clock   outbound.Clock
-	random  outbound.Random
+	work     outbound.UnitOfWork
+	runs     outbound.RunStarter
+	signals  outbound.RunSignals
+	random   outbound.Random
+	patience time.Duration // how long a unit may take
+	panics   atomic.Int64
 }
 
 var _ inbound.Scheduler = (*Scheduler)(nil)
 
+// patience is many times what a unit takes, and no longer than others may have to wait.
+const patience = 5 * time.Second
+
 // NewScheduler returns a scheduler that starts runs through the port.
-func NewScheduler(work outbound.UnitOfWork, runs outbound.RunStarter, signals outbound.RunSignals, clock outbound.Clock, random outbound.Random) *Scheduler {
-	return &Scheduler{work: work, runs: runs, signals: signals, clock: clock, random: random}
+func NewScheduler(work outbound.UnitOfWork, runs outbound.RunStarter, signals outbound.RunSignals, random outbound.Random) *Scheduler {
+	return &Scheduler{work: work, runs: runs, signals: signals, random: random, patience: patience}
 }
 
-// putOff is how long a schedule that cannot be dealt with waits.
-const putOff = time.Minute
-
-// patience is how long one unit of work may take.
-const patience = 15 * time.Second
-
-var errPutOff = errors.New("a schedule cannot be dealt with and is put off")
-
-// FireDue deals with schedules that are due.
-func (s *Scheduler) FireDue(ctx context.Context, limit int) (looked int, next time.Time, err error) {
-	now := s.clock.Now()
-	if next, err = s.next(ctx); err != nil || next.IsZero() || next.After(now) {
-		return 0, next, err
+// FireDue deals with schedules that are due. The clock that comes with the question
+// whether there are any decides: a process whose own is wrong is neither early nor late.
+func (s *Scheduler) FireDue(ctx context.Context, limit int) (look inbound.ScheduleLook, err error) {
+	defer s.contain(&err)
+	if look.Next, look.Now, err = s.next(ctx); err != nil || look.Next.IsZero() || look.Next.After(look.Now) {
+		return look, err
 	}
-	claimed, err := s.fire(ctx, now, limit)
-	looked = len(claimed)
+	now := look.Now
+	claimed, err := s.fire(ctx, due{now: now, most: limit, patience: s.patience, claim: func(ctx context.Context, st outbound.Stores) ([]outbound.DueSchedule, error) {
+		return st.Schedules.Due(ctx, now, limit)
+	}})
+	look.Schedules = len(claimed)
 	if err != nil {
-		var apart error
-		if looked, apart = s.fireApart(ctx, now, limit); apart != nil {
-			err = apart // says which one it was
-		}
+		look.Schedules, err = s.fireApart(ctx, now, limit, claimed, err)
 	}
-	next, errNext := s.next(ctx)
-	return looked, next, errors.Join(err, errNext)
+	var errNext error
+	look.Next, look.Now, errNext = s.next(ctx)
+	return look, errors.Join(err, errNext)
 }
 
-// next finds when a schedule has to be looked at, without claiming any; the zero time
-// for never.
-func (s *Scheduler) next(ctx context.Context) (at time.Time, err error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+// next finds when a schedule has to be looked at, without claiming any, and what time it
+// is; the zero time for never.
+func (s *Scheduler) next(ctx context.Context) (at, now time.Time, err error) {
+	ctx, cancel := context.WithTimeout(ctx, s.patience)
 	defer cancel()
 	err = s.work.Read(ctx, func(ctx context.Context, st outbound.Stores) error {
-		at, _, err = st.Schedules.Next(ctx)
+		at, now, err = st.Schedules.Next(ctx)
 		return err
 	})
-	return at, err
+	return at, now, err
 }
 
-// fire claims schedules that are due and deals with at most limit instants of theirs,
-// in one unit. It returns the schedules it looked at, beside an error, too.
-func (s *Scheduler) fire(ctx context.Context, now time.Time, limit int) (claimed []outbound.DueSchedule, err error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+// due is what one unit is about.
+type due struct {
+	now      time.Time
+	most     int // instants
+	patience time.Duration
+	claim    func(context.Context, outbound.Stores) ([]outbound.DueSchedule, error)
+}
+
+// fire claims schedules and deals with what they owe, in one unit. It returns the
+// schedules it looked at, beside an error, too.
+func (s *Scheduler) fire(ctx context.Context, d due) (claimed []outbound.DueSchedule, err error) {
+	defer s.contain(&err)
+	ctx, cancel := context.WithTimeout(ctx, d.patience)
 	defer cancel()
 	var started []run.ID
 	err = s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
-		if claimed, err = st.Schedules.Due(ctx, now, limit); err != nil {
+		if claimed, err = d.claim(ctx, st); err != nil {
 			return err
 		}
-		var looked []outbound.LookedAt
 		var plans []plan
-		left := limit
-		for i, due := range claimed {
-			if left == 0 {
-				claimed = claimed[:i] // the rest stays due
-				break
-			}
-			agenda := due.Trigger.Agenda(due.DealtWith, now, left)
-			left -= len(agenda.Plan)
-			plans = append(plans, plan{due.Trigger, agenda.Plan})
-			looked = append(looked, outbound.LookedAt{
-				Tenant: due.Trigger.Tenant(), Trigger: due.Trigger.ID(), DealtWith: agenda.Through, Next: agenda.Next,
-			})
-		}
-		if started, err = s.carryOut(ctx, st, plans, now); err != nil {
+		var looked []outbound.LookedAt
+		plans, looked = d.plan(claimed)
+		claimed = claimed[:len(looked)] // the rest stays due
+		if started, err = s.carryOut(ctx, st, plans, d.now); err != nil {
 			return err
 		}
 		return st.Schedules.Advance(ctx, looked)
@@ -101,6 +97,26 @@ func (s *Scheduler) fire(ctx context.Context, now time.Time, limit int) (claimed
 		s.signals.Tell(started...)
 	}
 	return claimed, err
+}
+
+// plan shares the instants that the unit may deal with among the schedules: one that is
+// far behind does not keep the others waiting, and neither what is written nor what is
+// held in memory depends on how long nobody looked.
+func (d due) plan(claimed []outbound.DueSchedule) (plans []plan, looked []outbound.LookedAt) {
+	left := d.most
+	for i, one := range claimed {
+		if left <= 0 {
+			break
+		}
+		others := len(claimed) - i
+		agenda := one.Trigger.Agenda(one.DealtWith, d.now, (left+others-1)/others)
+		left -= len(agenda.Plan)
+		plans = append(plans, plan{one.Trigger, agenda.Plan})
+		looked = append(looked, outbound.LookedAt{
+			Tenant: one.Trigger.Tenant(), Trigger: one.Trigger.ID(), DealtWith: agenda.Through, Next: agenda.Next,
+		})
+	}
+	return plans, looked
 }
 
 // plan is what is to be done about the instants of one trigger.
@@ -193,47 +209,4 @@ func (s *Scheduler) keepApart(ctx context.Context, st outbound.Stores, plans []p
 		}
 	}
 	return nil
-}
-
-// fireApart deals with one schedule at a time, after dealing with several at once has
-// failed, and puts off those that fail by themselves.
-func (s *Scheduler) fireApart(ctx context.Context, now time.Time, limit int) (looked int, err error) {
-	for range limit {
-		claimed, failure := s.fire(ctx, now, 1)
-		switch {
-		case failure == nil && len(claimed) == 0:
-			return looked, err
-		case failure == nil:
-			looked++
-		case len(claimed) == 0 || domain.KindOf(failure) != domain.Internal || errors.Is(failure, context.DeadlineExceeded) || ctx.Err() != nil:
-			return looked, errors.Join(err, failure)
-		default:
-			trg := claimed[0].Trigger
-			err = errors.Join(err, fmt.Errorf("%w: trigger %s of %s: %w", errPutOff, trg.ID(), trg.Tenant(), failure))
-			if failure := s.delay(ctx, now, limit, trg); failure != nil {
-				return looked, errors.Join(err, failure)
-			}
-		}
-	}
-	return looked, err
-}
-
-// delay makes a schedule wait without dealing with it.
-func (s *Scheduler) delay(ctx context.Context, now time.Time, limit int, trg *trigger.Trigger) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	return s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
-		due, err := st.Schedules.Due(ctx, now, limit)
-		if err != nil {
-			return err
-		}
-		for _, d := range due {
-			if d.Trigger.ID() == trg.ID() && d.Trigger.Tenant() == trg.Tenant() {
-				return st.Schedules.Advance(ctx, []outbound.LookedAt{
-					{Tenant: trg.Tenant(), Trigger: trg.ID(), DealtWith: d.DealtWith, Next: now.Add(putOff)},
-				})
-			}
-		}
-		return nil // another process has it
-	})
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/domain/trigger"
+	"github.com/sluicehq/sluice/ports/inbound"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
@@ -47,9 +48,9 @@ func TestTheNextLookIsTold(t *testing.T) {
 	onEachStore(t, func(w *world) {
 		look := func(want time.Time, wantLooked int) {
 			w.Helper()
-			looked, next, err := w.scheduler.FireDue(w.Context(), 10)
-			if err != nil || !next.Equal(want) || looked != wantLooked {
-				w.Errorf("looked at %d, the next is at %s (%v); not %d, at %s", looked, next, err, wantLooked, want)
+			got, err := w.scheduler.FireDue(w.Context(), 10)
+			if diff := cmp.Diff(inbound.ScheduleLook{Schedules: wantLooked, Next: want, Now: w.clock.Now()}, got); err != nil || diff != "" {
+				w.Errorf("%v %s", err, diff)
 			}
 		}
 		look(time.Time{}, 0)
@@ -70,11 +71,11 @@ func TestAUnitDealsWithNoMoreThanItMay(t *testing.T) {
 		all := w.schedule(3, `{"cron":"* * * * *","catchUp":"all"}`)
 		w.fire(noon)
 		w.clock.Set(noon.Add(4 * time.Minute))
-		for i, want := range []struct{ looked, started int }{{2, 5}, {2, 10}, {1, 12}, {0, 12}} {
-			looked, next, err := w.scheduler.FireDue(w.Context(), 5)
-			more := !next.After(w.clock.Now())
-			if looked != want.looked || len(w.runs.started) != want.started || more != (want.started < 12) || err != nil {
-				w.Errorf("unit %d looked at %d and started %d in all, the next look is at %s: %v", i, looked, len(w.runs.started), next, err)
+		for i, want := range []struct{ looked, started int }{{3, 5}, {2, 10}, {1, 12}, {0, 12}} {
+			look, err := w.scheduler.FireDue(w.Context(), 5)
+			more := !look.Next.After(look.Now)
+			if look.Schedules != want.looked || len(w.runs.started) != want.started || more != (want.started < 12) || err != nil {
+				w.Errorf("unit %d started %d in all: %+v, %v", i, len(w.runs.started), look, err)
 			}
 		}
 		for _, trg := range all {
@@ -183,16 +184,16 @@ func TestAScheduleThatFailsDoesNotStopTheOthers(t *testing.T) {
 		}
 		w.fire(noon)
 		w.clock.Set(noon.Add(time.Minute))
-		looked, next, err := w.scheduler.FireDue(w.Context(), 100)
-		if looked != 4 || !next.Equal(noon.Add(2*time.Minute)) || err == nil || !strings.Contains(err.Error(), string(all[2].ID())) || !strings.Contains(err.Error(), "on purpose") {
-			w.Errorf("looked at %d, next %s, %v", looked, next, err)
+		look, err := w.scheduler.FireDue(w.Context(), 100)
+		if look.Schedules != 4 || !look.Next.Equal(noon.Add(2*time.Minute)) || err == nil || !strings.Contains(err.Error(), string(all[2].ID())) || !strings.Contains(err.Error(), "on purpose") {
+			w.Errorf("%+v, %v", look, err)
 		}
 		broken = false
 		w.fire(noon.Add(2 * time.Minute))
 		for i, trg := range all {
 			want := "01 12:01:00 fired, 01 12:02:00 fired"
 			if i == 2 {
-				want = "01 12:01:00 caught_up, 01 12:02:00 fired"
+				want = "01 12:01:00 skipped, 01 12:02:00 fired"
 			}
 			if got := w.ledger(trg); got != want {
 				w.Errorf("trigger %d: %s, not %s", i, got, want)
@@ -224,8 +225,8 @@ func TestAStoreOutOfReachPutsNothingOff(t *testing.T) {
 	w.fire(noon)
 	w.runs.fail = func(outbound.ScheduledRun) error { return domain.Fail(domain.Unavailable, "gone", "gone") }
 	w.clock.Set(noon.Add(time.Minute))
-	if looked, next, err := w.scheduler.FireDue(t.Context(), 10); looked != 0 || !next.Equal(noon.Add(time.Minute)) || !errors.Is(err, domain.Unavailable) {
-		t.Errorf("looked at %d, next %s, %v", looked, next, err)
+	if look, err := w.scheduler.FireDue(t.Context(), 10); look.Schedules != 0 || !look.Next.Equal(noon.Add(time.Minute)) || !errors.Is(err, domain.Unavailable) {
+		t.Errorf("%+v, %v", look, err)
 	}
 	w.runs.fail = nil
 	w.fire(noon.Add(time.Minute))
@@ -240,7 +241,7 @@ func TestThreeProcessesFireEachInstantOnce(t *testing.T) {
 	all := w.schedule(triggers, `{"cron":"* * * * *","catchUp":"all"}`)
 	processes := []*schedules.Scheduler{w.scheduler}
 	for range 2 {
-		processes = append(processes, schedules.NewScheduler(openPostgres(t, w.address), w.runs, w.runs, w.clock, counted{}))
+		processes = append(processes, w.process(openPostgres(t, w.address)))
 	}
 	for minute := range minutes {
 		w.clock.Set(noon.Add(time.Duration(minute+1) * time.Minute))
@@ -249,12 +250,12 @@ func TestThreeProcessesFireEachInstantOnce(t *testing.T) {
 		for i, p := range processes {
 			done.Go(func() {
 				for {
-					looked, next, err := p.FireDue(t.Context(), 20)
+					look, err := p.FireDue(t.Context(), 20)
 					if err != nil {
 						t.Error(err)
 						return
 					}
-					if shares[i] += looked; next.After(w.clock.Now()) {
+					if shares[i] += look.Schedules; look.Next.After(look.Now) {
 						return
 					}
 				}

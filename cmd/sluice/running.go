@@ -15,6 +15,7 @@ import (
 	"github.com/sluicehq/sluice/adapters/system"
 	"github.com/sluicehq/sluice/adapters/telemetry"
 	"github.com/sluicehq/sluice/application/runs"
+	"github.com/sluicehq/sluice/application/schedules"
 	"github.com/sluicehq/sluice/domain/node"
 	domainrun "github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/ports/inbound"
@@ -80,7 +81,7 @@ func (c config) workerOptions() runs.WorkerOptions {
 	}
 	return runs.WorkerOptions{
 		Name:        fmt.Sprintf("%s/%d", host, os.Getpid()),
-		Concurrency: c.WorkerRuns, PerTenant: c.TenantRuns, Drain: c.WorkerDrain,
+		Concurrency: c.WorkerRuns, PerTenant: c.TenantRuns, Memory: c.WorkerMemory, Drain: c.WorkerDrain,
 	}
 }
 
@@ -99,14 +100,32 @@ func sparingly(log zerolog.Logger, message string) func(error) {
 	}
 }
 
-// fire starts the runs of schedules until ctx ends.
+// fire starts the runs of schedules until ctx ends. A panic is a defect, and one that is
+// left out of the log is not found.
 func fire(ctx context.Context, log zerolog.Logger, scheduler inbound.Scheduler) {
-	scheduler.Run(ctx, sparingly(log, "firing schedules failed; it is tried again"))
+	complain := sparingly(log, "firing schedules failed; it is tried again")
+	scheduler.Run(ctx, func(err error) {
+		var thrown *schedules.Panic
+		if errors.As(err, &thrown) {
+			log.Error().Err(err).Bytes("stack", thrown.Stack).Int64("panics", scheduler.Panics()).Msg("firing schedules panicked; it goes on")
+			return
+		}
+		complain(err)
+	})
 }
 
-// work moves runs on until ctx ends, and then until its calls have ended.
+// work moves runs on until ctx ends, and then until its calls have ended. Panics are all
+// logged, as those of schedules are.
 func work(ctx context.Context, log zerolog.Logger, worker inbound.Worker) {
-	worker.Run(ctx, sparingly(log, "moving runs on failed; it is tried again"))
+	complain := sparingly(log, "moving runs on failed; it is tried again")
+	worker.Run(ctx, func(err error) {
+		var thrown *runs.Panic
+		if errors.As(err, &thrown) {
+			log.Error().Err(err).Bytes("stack", thrown.Stack).Int64("panics", worker.Panics()).Msg("moving runs on panicked; it goes on")
+			return
+		}
+		complain(err)
+	})
 }
 
 // outside is what the gateway reaches besides its database.

@@ -88,7 +88,7 @@ func newGateway(store *sqlstore.Store, work2 outbound.UnitOfWork, limiter outbou
 	}
 	upkeepService := upkeep.New(work2, clock)
 	courier := webhooks.NewCourier(work2, sender, clock, random)
-	scheduler := schedules.NewScheduler(work2, starter, runSignals, clock, random)
+	scheduler := schedules.NewScheduler(work2, starter, runSignals, random)
 	directoryEndpoints := directory.NewEndpoints(directoryDirectory, clock)
 	worker := runs.NewWorker(work2, runner, directoryEndpoints, compiler, directoryDirectory, runSignals, random, key, capacity)
 	mainGateway := gateway{

@@ -9,19 +9,19 @@ type Agenda struct {
 	Next    time.Time // when to look again; zero when the schedule is never due any more
 }
 
-// Agenda says what is to be done about every instant after dealtWith, up to now, for at
-// most the given number of instants. Where there are more, the next look is due at
-// once and goes on from there; looking again does not change what is decided, other
-// than that time goes on.
+// Agenda says what is to be done about the instants after dealtWith, up to now, for at
+// most the given number of them, and sometimes one more ([Schedule.Due]). Where there are
+// others, the next look is due at once and goes on from there; looking again does not
+// change what is decided, other than that time goes on.
 func (t *Trigger) Agenda(dealtWith, now time.Time, most int) Agenda {
 	s, ok := t.Schedule()
 	if !ok {
 		return Agenda{Through: later(dealtWith, now)}
 	}
-	plan := s.Due(dealtWith, now, t.state.Config.CatchUp())
-	if len(plan) > most {
+	plan, rest := s.Due(dealtWith, now, t.state.Config.CatchUp(), max(most, 1))
+	if !rest.IsZero() {
 		// What is too old is dealt with as a whole by the first entry.
-		return Agenda{Plan: plan[:most], Through: later(plan[most-1].At, now.Add(-MaxLookBack-time.Millisecond)), Next: plan[most].At}
+		return Agenda{Plan: plan, Through: later(plan[len(plan)-1].At, now.Add(-MaxLookBack-time.Millisecond)), Next: rest}
 	}
 	a := Agenda{Plan: plan, Through: later(dealtWith, now)}
 	if next, ok := s.Next(a.Through); ok {

@@ -60,11 +60,12 @@ func ExampleSchedule_Due() {
 		panic(err)
 	}
 	last := time.Date(2026, 5, 1, 9, 0, 0, 0, time.UTC)
-	for _, p := range trigger.NewCronSchedule(hourly, time.UTC).Due(last, last.Add(3*time.Hour), trigger.CatchUpLast) {
+	plan, _ := trigger.NewCronSchedule(hourly, time.UTC).Due(last, last.Add(3*time.Hour+10*time.Second), trigger.CatchUpLast, 100)
+	for _, p := range plan {
 		fmt.Println(p.At.Format(time.TimeOnly), p.Outcome)
 	}
 	// Output:
 	// 10:00:00 skipped
-	// 11:00:00 caught_up
-	// 12:00:00 fired
+	// 11:00:00 skipped
+	// 12:00:00 caught_up
 }

@@ -17,7 +17,7 @@ const (
 	Late       Outcome = "late"       // a run was started, but late
 	CaughtUp   Outcome = "caught_up"  // it was missed, and a run was started for it later
 	Skipped    Outcome = "skipped"    // it was missed, and no run was started
-	Suppressed Outcome = "suppressed" // no run was started although it was not missed: something stood against it
+	Suppressed Outcome = "suppressed" // a run was to be started, and something stood against it
 )
 
 // Outcomes lists every outcome.

@@ -63,17 +63,10 @@ func TestHoweverTimeIsCutEachInstantIsPlannedOnce(t *testing.T) {
 			if now.Sub(last) > trigger.MaxLookBack {
 				break
 			}
-			missed := 0
-			plan := s.Due(last, now, catchUp)
+			plan := planAll(s, last, now, catchUp)
 			for i, p := range plan {
 				planned = append(planned, p.At)
-				late := now.Sub(p.At)
-				if late >= trigger.MissedAfter {
-					missed = i + 1
-				}
-			}
-			for i, p := range plan {
-				if want := wantOutcome(now.Sub(p.At), catchUp, i+1 == missed); p.Outcome != want {
+				if want := wantOutcome(now, plan, i, catchUp); p.Outcome != want {
 					t.Fatalf("%s is %q at %s, not %q", p.At, p.Outcome, now, want)
 				}
 			}
@@ -93,17 +86,20 @@ func TestHoweverTimeIsCutEachInstantIsPlannedOnce(t *testing.T) {
 	})
 }
 
-// wantOutcome says what becomes of an instant, from how late it is looked at.
-func wantOutcome(late time.Duration, catchUp trigger.CatchUp, latestMissed bool) trigger.Outcome {
+// wantOutcome says what becomes of an instant, from how late all of them are looked at:
+// it repeats the rule in other words.
+func wantOutcome(now time.Time, plan []trigger.Planned, i int, catchUp trigger.CatchUp) trigger.Outcome {
+	late, newest := now.Sub(plan[i].At), i == len(plan)-1
+	afterOthers := now.Sub(plan[0].At) >= time.Minute // the oldest is the one that was surely missed
 	switch {
 	case late < 5*time.Second:
 		return trigger.Fired
-	case late < time.Minute:
+	case late < time.Minute && !afterOthers:
 		return trigger.Late
-	case catchUp == trigger.CatchUpAll || catchUp == trigger.CatchUpLast && latestMissed:
-		return trigger.CaughtUp
-	default:
+	case late > 24*time.Hour || catchUp == trigger.CatchUpNone || catchUp == trigger.CatchUpLast && !newest:
 		return trigger.Skipped
+	default:
+		return trigger.CaughtUp
 	}
 }
 
@@ -116,7 +112,7 @@ func TestAfterDaysOnlyTheLast24HoursAreCaughtUp(t *testing.T) {
 		if rapid.Bool().Draw(t, "to the minute") {
 			now = now.Truncate(time.Minute)
 		}
-		plan := s.Due(last, now, trigger.CatchUpAll)
+		plan := planAll(s, last, now, trigger.CatchUpAll)
 		var want, got []time.Time
 		for _, at := range between(s, last, now) {
 			if !at.Before(now.Add(-24 * time.Hour)) {
@@ -148,7 +144,7 @@ func TestTheLookBackIncludesItsBound(t *testing.T) {
 		"2026-05-02T12:00:00.001Z": {trigger.Skipped, trigger.Fired},
 	} {
 		var got []trigger.Outcome
-		for _, p := range daily.Due(at("2026-04-30T13:00:00Z"), at(now), trigger.CatchUpLast) {
+		for _, p := range planAll(daily, at("2026-04-30T13:00:00Z"), at(now), trigger.CatchUpAll) {
 			got = append(got, p.Outcome)
 		}
 		if diff := cmp.Diff(want, got); diff != "" {

@@ -26,15 +26,30 @@ type Schedules interface {
 }
 
 // Scheduler fires schedules. Several processes may do so at the same time: each instant
-// of each trigger is dealt with once.
+// of each trigger is dealt with once, and tenants are served in turns, however much is
+// due of one.
 type Scheduler interface {
-	// FireDue deals with schedules that are due, at most limit instants, in one unit of
-	// work. It returns how many schedules it looked at, and when one has to be looked at
-	// next: the zero time for never, a time that has passed when there may be more to do
-	// at once. A schedule that cannot be dealt with is put off for a minute, so that it
-	// does not keep the others waiting, and its error is returned with the rest.
-	FireDue(ctx context.Context, limit int) (looked int, next time.Time, err error)
+	// FireDue deals with schedules that are due, about limit instants of theirs, in one unit
+	// of work. What cannot be dealt with does not keep the others waiting, and its error is
+	// returned with the rest: a schedule that fails, or panics, is put off for a minute, and
+	// those of a tenant that take too long for half a minute.
+	FireDue(ctx context.Context, limit int) (ScheduleLook, error)
 
 	// Run fires schedules until ctx ends. It hands errors to failed and goes on.
 	Run(ctx context.Context, failed func(error))
+
+	// Panics returns how many panics were contained since the start. Each was an error as
+	// well, with its stack.
+	Panics() int64
+}
+
+// ScheduleLook is what came of a look at the schedules.
+type ScheduleLook struct {
+	Schedules int // that were dealt with
+
+	// Next is when one has to be looked at next: the zero time for never, a time that is not
+	// after Now when there may be more to do at once.
+	Next time.Time
+
+	Now time.Time // by the store's clock, which may differ from that of this process
 }

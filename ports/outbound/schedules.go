@@ -18,19 +18,33 @@ import (
 // trigger.Trigger.ActivatedAt changes, is held as dealt with up to then and is to be
 // looked at at once; one that cannot fire any more is not held.
 type ScheduleRepository interface {
-	// Due returns at most limit schedules whose time to be looked at is not after now, the
-	// most overdue first. No other unit gets them until this one ends, and those that
-	// another unit has, or whose trigger another unit is about to delete, are left out
-	// without waiting.
+	// Due returns at most limit schedules whose time to be looked at is not after now. Where
+	// more are due, tenants take turns: those that it comes to, which are as many as it can
+	// give one each, get an equal share of the limit, and only what these leave goes to the
+	// most overdue of all. It goes on with the others at the next call, so that every tenant
+	// has its turn however much is due of one. Of a tenant the most overdue come first.
+	//
+	// No other unit gets them until this one ends, and those that another unit has, or whose
+	// trigger another unit is about to delete, are left out without waiting.
 	Due(ctx context.Context, now time.Time, limit int) ([]DueSchedule, error)
+
+	// DueOf does so with the given schedules, in their order, and leaves out those that are
+	// not due.
+	DueOf(ctx context.Context, now time.Time, of []TriggerKey) ([]DueSchedule, error)
 
 	// Advance records how far schedules were dealt with. One that is not held any more is
 	// left out.
 	Advance(ctx context.Context, looked []LookedAt) error
 
-	// Next returns the earliest time at which a schedule has to be looked at; ok is false
-	// when none ever has.
-	Next(ctx context.Context) (at time.Time, ok bool, err error)
+	// PutOff makes a schedule that is due wait until a time; a key without a trigger stands
+	// for all that are due of the tenant. How far they were dealt with stays as it is. Those
+	// that another unit has are left out without waiting.
+	PutOff(ctx context.Context, now, until time.Time, of TriggerKey) error
+
+	// Next returns the earliest time at which a schedule has to be looked at, the zero time
+	// when none ever has, and the time now by the store's clock, to the millisecond: that of
+	// the database where processes share one, so that all of them go by the same.
+	Next(ctx context.Context) (at, now time.Time, err error)
 }
 
 // DueSchedule is a schedule that has to be looked at.

@@ -5510,7 +5510,8 @@ type ClientInterface interface {
 	//
 	// Starts a run of each trigger of type `webhook` that can fire and whose `config.webhookConfig.event` is this event, in the order in which
 	// they were created; with a `subTenantId` only of those of that sub-tenant. When none waits for the event, `total` is 0. A trigger above
-	// its own rate limit is left out. At most 10000 triggers fire at once.
+	// its own rate limit is left out. At most 10000 triggers fire at once. A trigger that has started a run with the same `dedupeKey` in the
+	// last 24 hours is answered with that run, whether or not it can fire any more.
 	//
 	// **Key:** secret.
 	//
@@ -5523,7 +5524,8 @@ type ClientInterface interface {
 	//
 	// Starts a run of each trigger of type `webhook` that can fire and whose `config.webhookConfig.event` is this event, in the order in which
 	// they were created; with a `subTenantId` only of those of that sub-tenant. When none waits for the event, `total` is 0. A trigger above
-	// its own rate limit is left out. At most 10000 triggers fire at once.
+	// its own rate limit is left out. At most 10000 triggers fire at once. A trigger that has started a run with the same `dedupeKey` in the
+	// last 24 hours is answered with that run, whether or not it can fire any more.
 	//
 	// **Key:** secret.
 	//
@@ -5607,7 +5609,8 @@ type ClientInterface interface {
 	// Starts a run of the trigger's workflow version. The trigger is of type `webhook`; it, its workflow and its version are active. When the
 	// answer is sent, the run is stored and will be executed, whatever happens.
 	//
-	// The same `dedupeKey` starts one run of a trigger in 24 hours: a later call with it gets the first one's `runId`. Without one the
+	// The same `dedupeKey` starts one run of a trigger in 24 hours: a later call with it gets the first one's `runId`, also when the trigger
+	// or its workflow has been switched off since, another version was published, or the rate limit is exceeded. Without one the
 	// idempotency key is taken, and without that either, each call starts a run. Above the trigger's `config.rateLimit` the answer is a `429`
 	// with the code `trigger_rate_limit_exceeded`; calls that start no further run do not count.
 	//
@@ -5623,7 +5626,8 @@ type ClientInterface interface {
 	// Starts a run of the trigger's workflow version. The trigger is of type `webhook`; it, its workflow and its version are active. When the
 	// answer is sent, the run is stored and will be executed, whatever happens.
 	//
-	// The same `dedupeKey` starts one run of a trigger in 24 hours: a later call with it gets the first one's `runId`. Without one the
+	// The same `dedupeKey` starts one run of a trigger in 24 hours: a later call with it gets the first one's `runId`, also when the trigger
+	// or its workflow has been switched off since, another version was published, or the rate limit is exceeded. Without one the
 	// idempotency key is taken, and without that either, each call starts a run. Above the trigger's `config.rateLimit` the answer is a `429`
 	// with the code `trigger_rate_limit_exceeded`; calls that start no further run do not count.
 	//
@@ -7031,7 +7035,8 @@ func (c *Client) PublictriggersResumeRunV1(ctx context.Context, params *Publictr
 //
 // Starts a run of each trigger of type `webhook` that can fire and whose `config.webhookConfig.event` is this event, in the order in which
 // they were created; with a `subTenantId` only of those of that sub-tenant. When none waits for the event, `total` is 0. A trigger above
-// its own rate limit is left out. At most 10000 triggers fire at once.
+// its own rate limit is left out. At most 10000 triggers fire at once. A trigger that has started a run with the same `dedupeKey` in the
+// last 24 hours is answered with that run, whether or not it can fire any more.
 //
 // **Key:** secret.
 //
@@ -7054,7 +7059,8 @@ func (c *Client) PublictriggersFireByEventV1WithBody(ctx context.Context, params
 //
 // Starts a run of each trigger of type `webhook` that can fire and whose `config.webhookConfig.event` is this event, in the order in which
 // they were created; with a `subTenantId` only of those of that sub-tenant. When none waits for the event, `total` is 0. A trigger above
-// its own rate limit is left out. At most 10000 triggers fire at once.
+// its own rate limit is left out. At most 10000 triggers fire at once. A trigger that has started a run with the same `dedupeKey` in the
+// last 24 hours is answered with that run, whether or not it can fire any more.
 //
 // **Key:** secret.
 //
@@ -7218,7 +7224,8 @@ func (c *Client) PublictriggersPreviewTriggerV1(ctx context.Context, id TriggerI
 // Starts a run of the trigger's workflow version. The trigger is of type `webhook`; it, its workflow and its version are active. When the
 // answer is sent, the run is stored and will be executed, whatever happens.
 //
-// The same `dedupeKey` starts one run of a trigger in 24 hours: a later call with it gets the first one's `runId`. Without one the
+// The same `dedupeKey` starts one run of a trigger in 24 hours: a later call with it gets the first one's `runId`, also when the trigger
+// or its workflow has been switched off since, another version was published, or the rate limit is exceeded. Without one the
 // idempotency key is taken, and without that either, each call starts a run. Above the trigger's `config.rateLimit` the answer is a `429`
 // with the code `trigger_rate_limit_exceeded`; calls that start no further run do not count.
 //
@@ -7244,7 +7251,8 @@ func (c *Client) PublictriggersCallTriggerV1WithBody(ctx context.Context, id Tri
 // Starts a run of the trigger's workflow version. The trigger is of type `webhook`; it, its workflow and its version are active. When the
 // answer is sent, the run is stored and will be executed, whatever happens.
 //
-// The same `dedupeKey` starts one run of a trigger in 24 hours: a later call with it gets the first one's `runId`. Without one the
+// The same `dedupeKey` starts one run of a trigger in 24 hours: a later call with it gets the first one's `runId`, also when the trigger
+// or its workflow has been switched off since, another version was published, or the rate limit is exceeded. Without one the
 // idempotency key is taken, and without that either, each call starts a run. Above the trigger's `config.rateLimit` the answer is a `429`
 // with the code `trigger_rate_limit_exceeded`; calls that start no further run do not count.
 //
@@ -14187,7 +14195,8 @@ type ClientWithResponsesInterface interface {
 	//
 	// Starts a run of each trigger of type `webhook` that can fire and whose `config.webhookConfig.event` is this event, in the order in which
 	// they were created; with a `subTenantId` only of those of that sub-tenant. When none waits for the event, `total` is 0. A trigger above
-	// its own rate limit is left out. At most 10000 triggers fire at once.
+	// its own rate limit is left out. At most 10000 triggers fire at once. A trigger that has started a run with the same `dedupeKey` in the
+	// last 24 hours is answered with that run, whether or not it can fire any more.
 	//
 	// **Key:** secret.
 	//
@@ -14200,7 +14209,8 @@ type ClientWithResponsesInterface interface {
 	//
 	// Starts a run of each trigger of type `webhook` that can fire and whose `config.webhookConfig.event` is this event, in the order in which
 	// they were created; with a `subTenantId` only of those of that sub-tenant. When none waits for the event, `total` is 0. A trigger above
-	// its own rate limit is left out. At most 10000 triggers fire at once.
+	// its own rate limit is left out. At most 10000 triggers fire at once. A trigger that has started a run with the same `dedupeKey` in the
+	// last 24 hours is answered with that run, whether or not it can fire any more.
 	//
 	// **Key:** secret.
 	//
@@ -14294,7 +14304,8 @@ type ClientWithResponsesInterface interface {
 	// Starts a run of the trigger's workflow version. The trigger is of type `webhook`; it, its workflow and its version are active. When the
 	// answer is sent, the run is stored and will be executed, whatever happens.
 	//
-	// The same `dedupeKey` starts one run of a trigger in 24 hours: a later call with it gets the first one's `runId`. Without one the
+	// The same `dedupeKey` starts one run of a trigger in 24 hours: a later call with it gets the first one's `runId`, also when the trigger
+	// or its workflow has been switched off since, another version was published, or the rate limit is exceeded. Without one the
 	// idempotency key is taken, and without that either, each call starts a run. Above the trigger's `config.rateLimit` the answer is a `429`
 	// with the code `trigger_rate_limit_exceeded`; calls that start no further run do not count.
 	//
@@ -14310,7 +14321,8 @@ type ClientWithResponsesInterface interface {
 	// Starts a run of the trigger's workflow version. The trigger is of type `webhook`; it, its workflow and its version are active. When the
 	// answer is sent, the run is stored and will be executed, whatever happens.
 	//
-	// The same `dedupeKey` starts one run of a trigger in 24 hours: a later call with it gets the first one's `runId`. Without one the
+	// The same `dedupeKey` starts one run of a trigger in 24 hours: a later call with it gets the first one's `runId`, also when the trigger
+	// or its workflow has been switched off since, another version was published, or the rate limit is exceeded. Without one the
 	// idempotency key is taken, and without that either, each call starts a run. Above the trigger's `config.rateLimit` the answer is a `429`
 	// with the code `trigger_rate_limit_exceeded`; calls that start no further run do not count.
 	//
@@ -19064,7 +19076,8 @@ func (c *ClientWithResponses) PublictriggersResumeRunV1WithResponse(ctx context.
 //
 // Starts a run of each trigger of type `webhook` that can fire and whose `config.webhookConfig.event` is this event, in the order in which
 // they were created; with a `subTenantId` only of those of that sub-tenant. When none waits for the event, `total` is 0. A trigger above
-// its own rate limit is left out. At most 10000 triggers fire at once.
+// its own rate limit is left out. At most 10000 triggers fire at once. A trigger that has started a run with the same `dedupeKey` in the
+// last 24 hours is answered with that run, whether or not it can fire any more.
 //
 // **Key:** secret.
 //
@@ -19083,7 +19096,8 @@ func (c *ClientWithResponses) PublictriggersFireByEventV1WithBodyWithResponse(ct
 //
 // Starts a run of each trigger of type `webhook` that can fire and whose `config.webhookConfig.event` is this event, in the order in which
 // they were created; with a `subTenantId` only of those of that sub-tenant. When none waits for the event, `total` is 0. A trigger above
-// its own rate limit is left out. At most 10000 triggers fire at once.
+// its own rate limit is left out. At most 10000 triggers fire at once. A trigger that has started a run with the same `dedupeKey` in the
+// last 24 hours is answered with that run, whether or not it can fire any more.
 //
 // **Key:** secret.
 //
@@ -19225,7 +19239,8 @@ func (c *ClientWithResponses) PublictriggersPreviewTriggerV1WithResponse(ctx con
 // Starts a run of the trigger's workflow version. The trigger is of type `webhook`; it, its workflow and its version are active. When the
 // answer is sent, the run is stored and will be executed, whatever happens.
 //
-// The same `dedupeKey` starts one run of a trigger in 24 hours: a later call with it gets the first one's `runId`. Without one the
+// The same `dedupeKey` starts one run of a trigger in 24 hours: a later call with it gets the first one's `runId`, also when the trigger
+// or its workflow has been switched off since, another version was published, or the rate limit is exceeded. Without one the
 // idempotency key is taken, and without that either, each call starts a run. Above the trigger's `config.rateLimit` the answer is a `429`
 // with the code `trigger_rate_limit_exceeded`; calls that start no further run do not count.
 //
@@ -19247,7 +19262,8 @@ func (c *ClientWithResponses) PublictriggersCallTriggerV1WithBodyWithResponse(ct
 // Starts a run of the trigger's workflow version. The trigger is of type `webhook`; it, its workflow and its version are active. When the
 // answer is sent, the run is stored and will be executed, whatever happens.
 //
-// The same `dedupeKey` starts one run of a trigger in 24 hours: a later call with it gets the first one's `runId`. Without one the
+// The same `dedupeKey` starts one run of a trigger in 24 hours: a later call with it gets the first one's `runId`, also when the trigger
+// or its workflow has been switched off since, another version was published, or the rate limit is exceeded. Without one the
 // idempotency key is taken, and without that either, each call starts a run. Above the trigger's `config.rateLimit` the answer is a `429`
 // with the code `trigger_rate_limit_exceeded`; calls that start no further run do not count.
 //

@@ -465,7 +465,8 @@ export interface paths {
          * @description Starts a run of the trigger's workflow version. The trigger is of type `webhook`; it, its workflow and its version are active. When the
          *     answer is sent, the run is stored and will be executed, whatever happens.
          *
-         *     The same `dedupeKey` starts one run of a trigger in 24 hours: a later call with it gets the first one's `runId`. Without one the
+         *     The same `dedupeKey` starts one run of a trigger in 24 hours: a later call with it gets the first one's `runId`, also when the trigger
+         *     or its workflow has been switched off since, another version was published, or the rate limit is exceeded. Without one the
          *     idempotency key is taken, and without that either, each call starts a run. Above the trigger's `config.rateLimit` the answer is a `429`
          *     with the code `trigger_rate_limit_exceeded`; calls that start no further run do not count.
          *
@@ -491,7 +492,8 @@ export interface paths {
          * Fire triggers by event
          * @description Starts a run of each trigger of type `webhook` that can fire and whose `config.webhookConfig.event` is this event, in the order in which
          *     they were created; with a `subTenantId` only of those of that sub-tenant. When none waits for the event, `total` is 0. A trigger above
-         *     its own rate limit is left out. At most 10000 triggers fire at once.
+         *     its own rate limit is left out. At most 10000 triggers fire at once. A trigger that has started a run with the same `dedupeKey` in the
+         *     last 24 hours is answered with that run, whether or not it can fire any more.
          *
          *     **Key:** secret.
          */

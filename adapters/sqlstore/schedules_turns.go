@@ -1,0 +1,117 @@
+package sqlstore
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync/atomic"
+	"time"
+)
+
+// scheduleTurns remembers which tenant this process came to last. Processes do not tell
+// one another: what one has, the others leave out, and come to the next ones.
+type scheduleTurns struct{ last atomic.Pointer[string] }
+
+func (t *scheduleTurns) after() string {
+	if last := t.last.Load(); last != nil {
+		return *last
+	}
+	return ""
+}
+
+// tenantsPerTurn bounds how many tenants that have nothing due are passed by to find those
+// that have: some milliseconds.
+const tenantsPerTurn = 1000
+
+// tenantsWithSchedules finds tenants after $1, and when each is to be looked at first, by
+// leaping through the index: it costs as much as there are, however many schedules they
+// have. The orders leave no other index to choose.
+const tenantsWithSchedules = `WITH RECURSIVE visited (tenant_id, place) AS (
+		SELECT * FROM (SELECT s.tenant_id, 1 FROM trigger_schedules s WHERE s.next_at IS NOT NULL AND s.tenant_id > $1 ORDER BY s.tenant_id, s.next_at LIMIT 1) AS first
+		UNION ALL
+		SELECT (SELECT s.tenant_id FROM trigger_schedules s WHERE s.next_at IS NOT NULL AND s.tenant_id > v.tenant_id ORDER BY s.tenant_id, s.next_at LIMIT 1), v.place + 1
+		FROM visited v WHERE v.tenant_id IS NOT NULL AND v.place < $2
+	)
+	SELECT v.tenant_id, (SELECT s.next_at FROM trigger_schedules s WHERE s.tenant_id = v.tenant_id AND s.next_at IS NOT NULL ORDER BY s.tenant_id, s.next_at LIMIT 1) AS next_at
+	FROM visited v WHERE v.tenant_id IS NOT NULL ORDER BY v.place`
+
+// scheduleOwnerRow is a row of [Dialect.Rows].
+type scheduleOwnerRow struct {
+	Owner string `json:"owner_id"`
+}
+
+// owed returns tenants that have schedules which are due: at most limit, those whose turn
+// it is.
+func (s schedules) owed(ctx context.Context, now time.Time, limit int) (owners []scheduleOwnerRow, err error) {
+	var visited []struct {
+		Tenant string     `db:"tenant_id"`
+		Next   rowInstant `db:"next_at"`
+	}
+	turns := &s.store.turns
+	if err = s.list(ctx, "find whose turn it is", &visited, tenantsWithSchedules, turns.after(), tenantsPerTurn); err != nil {
+		return nil, err
+	}
+	last := "" // all were visited: the next time from the first one on
+	if len(visited) == tenantsPerTurn {
+		last = visited[len(visited)-1].Tenant
+	}
+	for _, v := range visited {
+		if v.Next.After(now) {
+			continue
+		}
+		if owners = append(owners, scheduleOwnerRow{v.Tenant}); len(owners) == limit {
+			last = v.Tenant
+			break
+		}
+	}
+	turns.last.Store(&last)
+	return owners, nil
+}
+
+// firstOfEach selects the most overdue schedules of each owner r, as many as $3 says.
+// CROSS JOIN keeps SQLite from beginning with the schedules.
+func (d Dialect) firstOfEach() string {
+	owners := d.Rows(Column{Name: "owner_id"})
+	const first = `s.tenant_id = r.owner_id AND s.next_at <= $2 ORDER BY s.next_at, s.trigger_id LIMIT $3`
+	if d.Lateral {
+		return `SELECT s.tenant_id, s.trigger_id, s.dealt_with, s.next_at FROM ` + owners + ` CROSS JOIN LATERAL (
+			SELECT ` + dueColumns + ` FROM trigger_schedules s WHERE ` + first + d.ClaimRows + `) AS s`
+	}
+	return `SELECT d.tenant_id, d.trigger_id, d.dealt_with, d.next_at FROM ` + owners + ` CROSS JOIN trigger_schedules d
+		WHERE d.tenant_id = r.owner_id AND d.trigger_id IN (SELECT s.trigger_id FROM trigger_schedules s WHERE ` + first + `)`
+}
+
+// byTurns claims an equal share for each of the tenants whose turn it is, and fills up
+// with what is most overdue: where one tenant has much, nearly all of a unit goes to it,
+// and nobody waits for that.
+func (s schedules) byTurns(ctx context.Context, now time.Time, limit int) ([]dueScheduleRow, error) {
+	owners, err := s.owed(ctx, now, limit)
+	if err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(owners)
+	if err != nil {
+		return nil, s.spoil(fmt.Errorf("encode tenants: %w", err))
+	}
+	var rows []dueScheduleRow
+	if len(owners) > 0 {
+		if rows, err = s.claim(ctx, "", s.store.dialect.firstOfEach(), string(text), now, limit/len(owners)); err != nil {
+			return nil, err
+		}
+	}
+	if len(rows) == limit {
+		return rows, nil
+	}
+	keys := make([]keyRow, len(rows))
+	for i, row := range rows {
+		keys[i] = row.key()
+	}
+	table, parameter, err := s.keys(keys)
+	if err != nil {
+		return nil, s.spoil(err)
+	}
+	most, err := s.claim(ctx, "", `SELECT `+dueColumns+` FROM trigger_schedules s
+		WHERE s.next_at <= $2 AND (s.tenant_id, s.trigger_id) NOT IN (SELECT r.tenant_id, r.id FROM `+table+`)
+		ORDER BY s.next_at LIMIT $3`+s.store.dialect.ClaimRows, parameter, now, limit-len(rows))
+	return append(rows, most...), err
+}
