@@ -122,9 +122,10 @@ func TestEachLocalDayStartsOneRunOfAFixedTime(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, openSQLite(t))
 	zones := strings.Fields("Europe/Berlin America/Nuuk Africa/Cairo Africa/Casablanca Australia/Lord_Howe Asia/Gaza Pacific/Norfolk America/New_York")
+	hours := []int{0, 2, 23}
 	begin, years := time.Date(2020, 1, 1, 12, 0, 0, 0, time.UTC), 10
 	if testing.Short() {
-		years = 1
+		zones, hours, years = zones[:3], hours[1:2], 1
 	}
 	w.clock.Set(begin)
 	at := make(map[trigger.ID]*time.Location)
@@ -133,7 +134,7 @@ func TestEachLocalDayStartsOneRunOfAFixedTime(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, hour := range []int{0, 2, 23} {
+		for _, hour := range hours {
 			at[w.schedule(1, fmt.Sprintf(`{"cron":"30 %d * * *","timezone":%q,"catchUp":"all"}`, hour, name))[0].ID()] = zone
 		}
 	}
