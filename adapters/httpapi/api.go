@@ -69,6 +69,7 @@ type API struct {
 
 	streams     context.Context //nolint:containedctx // see Options.Streams
 	following   following
+	confirming  time.Duration // how often it is asked whether who listens to a stream still may
 	largeBodies chan struct{} // holds one for each large body that is being read
 
 	refused    []Route           // what the engine routes only to answer that the method is wrong
@@ -81,7 +82,7 @@ var _ http.Handler = (*API)(nil)
 // of permissions does not hold, or when a trusted proxy is no address range.
 func New(ports Ports, opts Options) (*API, error) {
 	gin.SetMode(gin.ReleaseMode)
-	a := &API{ports: ports, opts: opts, engine: gin.New(), largeBodies: make(chan struct{}, largeBodies)}
+	a := &API{ports: ports, opts: opts, engine: gin.New(), confirming: confirmEvery, largeBodies: make(chan struct{}, largeBodies)}
 	if a.streams = opts.Streams; a.streams == nil {
 		a.streams = context.Background()
 	}

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"net/http"
+	"time"
 
 	"github.com/gin-gonic/gin"
 
@@ -16,6 +17,9 @@ func Operations(a *API) map[Route]tenant.Operation {
 	}
 	return all
 }
+
+// ConfirmEvery sets how often it is asked whether who listens to a stream still may.
+func ConfirmEvery(a *API, pause time.Duration) { a.confirming = pause }
 
 // Behind returns an engine with one route, whose handler stands behind everything
 // that every request passes, and beside it the same engine without that.

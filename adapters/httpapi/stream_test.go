@@ -9,6 +9,8 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"regexp"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -19,6 +21,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/sluicehq/sluice/adapters/httpapi"
+	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/ports/inbound"
@@ -29,12 +32,7 @@ const streamedRun = run.ID("run_0000000000000000000000000r")
 // followedRuns has one run, whose history it tells as it is told to.
 type followedRuns struct {
 	inbound.Runs
-	state  run.State
 	follow func(ctx context.Context, after int64, tell func([]run.Entry) error) error
-}
-
-func (f *followedRuns) Get(context.Context, tenant.Caller, run.ID) (inbound.ShownRun, error) {
-	return inbound.ShownRun{Run: run.Restore(f.state)}, nil
 }
 
 func (f *followedRuns) Follow(ctx context.Context, _ tenant.Caller, _ run.ID, after int64, tell func([]run.Entry) error) error {
@@ -42,7 +40,19 @@ func (f *followedRuns) Follow(ctx context.Context, _ tenant.Caller, _ run.ID, af
 }
 
 // doorman admits everybody as one tenant, and counts who is inside.
-type doorman struct{ inside atomic.Int64 }
+type doorman struct {
+	inside    atomic.Int64
+	confirmed atomic.Int64
+	confirm   atomic.Pointer[error] // what it says of those inside; nil that they may stay
+}
+
+func (d *doorman) Confirm(_ context.Context, key string, op tenant.Operation) error {
+	d.confirmed.Add(1)
+	if said := d.confirm.Load(); said != nil && key == "sk_1" && op == tenant.FollowRun {
+		return *said
+	}
+	return nil
+}
 
 func (d *doorman) Admit(context.Context, string, tenant.Operation) (inbound.Admitted, error) {
 	d.inside.Add(1)
@@ -104,7 +114,6 @@ func stationed(t *testing.T, test func(s *station)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		s := &station{T: t, runs: &followedRuns{}, door: &doorman{}, log: &safeBuffer{}, seen: make(chan httpapi.Observation, 16), conns: make(chan net.Conn)}
-		s.runs.state = run.State{Origin: run.Origin{ID: streamedRun, Tenant: "tenant_a"}, Status: run.StatusRunning, Seq: 1}
 		streams, end := context.WithCancel(context.Background())
 		s.end = end
 		api, err := httpapi.New(httpapi.Ports{Admission: s.door, Runs: s.runs}, httpapi.Options{
@@ -210,11 +219,7 @@ func TestAStreamOutlivesTheBoundsOfARequest(t *testing.T) {
 
 func TestAClientHearsAtOnceThatItIsListening(t *testing.T) {
 	stationed(t, func(s *station) {
-		s.runs.state.Status, s.runs.state.Seq = run.StatusPending, 0
-		s.runs.follow = func(ctx context.Context, _ int64, _ func([]run.Entry) error) error {
-			<-ctx.Done()
-			return ctx.Err()
-		}
+		s.runs.follow = listens
 		begun := time.Now()
 		answer, _ := s.ask("")
 		text := make([]byte, len(greeting))
@@ -238,33 +243,45 @@ func TestAClientThatDoesNotReadIsCutOff(t *testing.T) {
 		}
 		begun := time.Now()
 		answer, _ := s.ask("")
-		if _, err := io.ReadFull(answer.Body, make([]byte, len(greeting+heartbeat))); err != nil {
-			s.Error(err)
-		}
-		err := <-over // since nothing else is read: the second heartbeat, and the bound
+		s.hear(answer, greeting)
+		err := <-over // since nothing else is read: the first heartbeat, and the bound
 		if took := time.Since(begun); !errors.Is(err, os.ErrDeadlineExceeded) || took < 30*time.Second || took > 45*time.Second {
 			s.Errorf("it was cut off after %s: %v", took, err)
 		}
 	})
 }
 
-func TestAGatewayThatStopsEndsItsStreams(t *testing.T) {
+// listens is a run to which nothing happens any more.
+func listens(ctx context.Context, _ int64, tell func([]run.Entry) error) error {
+	err := tell([]run.Entry{started})
+	<-ctx.Done()
+	return errors.Join(err, ctx.Err())
+}
+
+// hear reads what a stream says at first.
+func (s *station) hear(answer head, want string) {
+	s.Helper()
+	text := make([]byte, len(want))
+	if _, err := io.ReadFull(answer.Body, text); err != nil || string(text) != want {
+		s.Errorf("it says %q, not %q: %v", text, want, err)
+	}
+}
+
+func TestAGatewayThatStopsEndsItsStreamsAndSaysWhenToComeBack(t *testing.T) {
 	stationed(t, func(s *station) {
-		s.runs.follow = func(ctx context.Context, _ int64, tell func([]run.Entry) error) error {
-			err := tell([]run.Entry{started})
-			<-ctx.Done()
-			return errors.Join(err, ctx.Err())
-		}
+		s.runs.follow = listens
 		answer, _ := s.ask("")
-		text := make([]byte, len(greeting+first))
-		if _, err := io.ReadFull(answer.Body, text); err != nil {
-			s.Error(err)
-		}
+		s.hear(answer, greeting+first)
 		at := time.Now()
 		s.end()
-		if rest := s.read(answer.Body); rest != "" || time.Since(at) > 0 {
+		rest := s.read(answer.Body)
+		retry, said, _ := strings.Cut(strings.TrimPrefix(rest, "retry: "), "\n")
+		wait, err := strconv.Atoi(retry)
+		if want := "event: closed\ndata: {\"code\":\"stopping\",\"message\":\"This gateway is about to stop and begins no streams. Ask again.\"}\n\n"; said != want ||
+			err != nil || wait < 250 || wait > 500 || time.Since(at) > 0 {
 			s.Errorf("after %s it ends with %q", time.Since(at), rest)
 		}
+		synctest.Wait()
 		if strings.Contains(s.log.String(), "cause") {
 			s.Errorf("that is no failure: %s", s.log)
 		}
@@ -275,13 +292,77 @@ func TestAGatewayThatStopsEndsItsStreams(t *testing.T) {
 	})
 }
 
-func TestAStreamThatBreaksEndsWithoutItsLastEvent(t *testing.T) {
+func TestAGatewayThatStopsWaitsForNoClientThatDoesNotRead(t *testing.T) {
+	stationed(t, func(s *station) {
+		over := make(chan time.Time, 1)
+		s.runs.follow = func(_ context.Context, _ int64, tell func([]run.Entry) error) error {
+			defer func() { over <- time.Now() }()
+			return tell([]run.Entry{started})
+		}
+		answer, _ := s.ask("")
+		s.hear(answer, greeting)
+		time.Sleep(5 * time.Second)
+		at := time.Now()
+		s.end()
+		if took := (<-over).Sub(at); took > time.Second {
+			s.Errorf("it waited for %s", took)
+		}
+	})
+}
+
+func TestAStreamEndsSoonAfterItsListenerMayNotListenAnyMore(t *testing.T) {
+	revoked := domain.Fail(domain.Unauthenticated, "unauthenticated", "A valid API key is required in the header X-API-Key.")
+	for claim, c := range map[string]struct {
+		said error
+		want string // the last event; empty for a stream that goes on
+	}{
+		"the key is revoked, or the tenant is suspended": {
+			revoked, "event: closed\ndata: {\"code\":\"unauthenticated\",\"message\":\"A valid API key is required in the header X-API-Key.\"}\n\n",
+		},
+		"the key's type may not": {
+			domain.Fail(domain.Forbidden, "key_type_not_allowed", "No."), "event: closed\ndata: {\"code\":\"key_type_not_allowed\",\"message\":\"No.\"}\n\n",
+		},
+		"nobody can say": {domain.Fail(domain.Unavailable, "database_unavailable", "Gone."), ""},
+	} {
+		t.Run(claim, func(t *testing.T) {
+			stationed(t, func(s *station) {
+				s.runs.follow = listens
+				answer, _ := s.ask("")
+				s.hear(answer, greeting+first)
+				time.Sleep(21 * time.Second)
+				if n := s.door.confirmed.Load(); n != 10 {
+					s.Errorf("it was asked %d times in 21 seconds", n)
+				}
+				s.door.confirm.Store(&c.said)
+				at := time.Now()
+				if c.want == "" {
+					time.Sleep(5 * time.Second)
+					s.end()
+					if rest := s.read(answer.Body); !strings.Contains(rest, `"stopping"`) {
+						s.Errorf("it ended with %q", rest)
+					}
+					return
+				}
+				if rest := s.read(answer.Body); rest != c.want || time.Since(at) > 2*time.Second {
+					s.Errorf("after %s it ends with %q", time.Since(at), rest)
+				}
+				synctest.Wait()
+				if strings.Contains(s.log.String(), "cause") {
+					s.Errorf("that is no failure: %s", s.log)
+				}
+			})
+		})
+	}
+}
+
+func TestAStreamThatBreaksSaysSoAndNotWhy(t *testing.T) {
 	stationed(t, func(s *station) {
 		s.runs.follow = func(_ context.Context, _ int64, tell func([]run.Entry) error) error {
 			return errors.Join(tell([]run.Entry{started}), errors.New("the database is gone"))
 		}
 		answer, _ := s.ask("")
-		if text := s.read(answer.Body); text != greeting+first {
+		text := s.read(answer.Body)
+		if !regexp.MustCompile("^" + regexp.QuoteMeta(greeting+first) + `retry: 1\d\d\d\nevent: closed\ndata: \{"code":"internal_error","message":"Something went wrong [^"]*"}\n\n$`).MatchString(text) {
 			s.Errorf("it ends with %q", text)
 		}
 		synctest.Wait()
@@ -291,14 +372,31 @@ func TestAStreamThatBreaksEndsWithoutItsLastEvent(t *testing.T) {
 	})
 }
 
+func TestAStreamOfARunThatIsDeletedSaysSo(t *testing.T) {
+	stationed(t, func(s *station) {
+		s.runs.follow = func(_ context.Context, _ int64, tell func([]run.Entry) error) error {
+			return errors.Join(tell(nil), domain.Fail(domain.NotFound, "run_not_found", "There is no such run any more."))
+		}
+		answer, _ := s.ask("")
+		if text, want := s.read(answer.Body), greeting+"event: closed\ndata: {\"code\":\"run_not_found\",\"message\":\"There is no such run any more.\"}\n\n"; text != want {
+			s.Errorf("it says %q", text)
+		}
+	})
+}
+
 func TestAStreamGoesOnBehindWhatTheClientHas(t *testing.T) {
 	stationed(t, func(s *station) {
 		var asked []int64
 		s.runs.follow = func(_ context.Context, after int64, tell func([]run.Entry) error) error {
 			asked = append(asked, after)
+			switch {
+			case after == 2:
+				return nil
+			case after > 2:
+				return domain.Fail(domain.Invalid, "stream_invalid", "The parameters of the stream are not valid.")
+			}
 			return tell([]run.Entry{failed})
 		}
-		s.runs.state.Status, s.runs.state.Seq = run.StatusFailed, 2
 		type got struct {
 			status int
 			body   string
@@ -332,14 +430,15 @@ func TestAStreamGoesOnBehindWhatTheClientHas(t *testing.T) {
 			answer, _ := s.ask(c.query, headers...)
 			body := s.read(answer.Body)
 			if answer.StatusCode == http.StatusBadRequest {
-				body = code(strings.ReplaceAll(body, `"details":[{`, "")[strings.Index(body, `"path"`):])
+				_, body, _ = strings.Cut(body, `"path"`) // behind the codes of the details
+				body = code(body)
 			}
 			if diff := cmp.Diff(c.want, got{answer.StatusCode, body}, cmp.AllowUnexported(got{})); diff != "" {
 				s.Errorf("%s: %s", claim, diff)
 			}
 		}
 		for _, after := range asked {
-			if after > 1 {
+			if after > 3 {
 				s.Errorf("it was followed behind entry %d", after)
 			}
 		}
@@ -348,10 +447,7 @@ func TestAStreamGoesOnBehindWhatTheClientHas(t *testing.T) {
 
 func TestStreamsHavePlacesOfTheirOwn(t *testing.T) {
 	stationed(t, func(s *station) {
-		s.runs.follow = func(ctx context.Context, _ int64, _ func([]run.Entry) error) error {
-			<-ctx.Done()
-			return ctx.Err()
-		}
+		s.runs.follow = listens
 		listen := func() (head, net.Conn) {
 			answer, conn := s.ask("")
 			if answer.StatusCode == http.StatusOK {

@@ -52,11 +52,15 @@ type RunSignals struct {
 	telling   bool     // Run is running, and the database carries notices
 	untold    []run.ID // to other processes
 	lost      bool     // more than untold is to be told
+	progress  progress
 	news      chan struct{}
 }
 
 // follower hears what is told.
-type follower struct{ heard func([]run.ID) }
+type follower struct {
+	heard   func([]run.ID)
+	closely bool // and what runs do under their workers
+}
 
 var _ outbound.RunSignals = (*RunSignals)(nil)
 
@@ -75,10 +79,7 @@ func (s *RunSignals) Tell(changed ...run.ID) {
 		if len(s.untold) < maxNotice { // more do not fit in any case
 			s.untold = append(s.untold, changed...)
 		}
-		select {
-		case s.news <- struct{}{}:
-		default:
-		}
+		s.ring()
 	}
 	followers := s.followers
 	s.mu.Unlock()
@@ -87,12 +88,23 @@ func (s *RunSignals) Tell(changed ...run.ID) {
 	}
 }
 
+// ring says that there is something to be told to other processes.
+func (s *RunSignals) ring() {
+	select {
+	case s.news <- struct{}{}:
+	default:
+	}
+}
+
 // Follow hears word of runs until ctx ends, and then returns nil.
 func (s *RunSignals) Follow(ctx context.Context, heard func(changed []run.ID)) error {
+	return s.follow(ctx, &follower{heard: heard})
+}
+
+func (s *RunSignals) follow(ctx context.Context, f *follower) error {
 	if ctx.Err() != nil {
 		return nil
 	}
-	f := &follower{heard}
 	s.mu.Lock()
 	s.followers = append(slices.Clip(s.followers), f)
 	s.mu.Unlock()
@@ -129,7 +141,7 @@ func (s *RunSignals) Run(ctx context.Context, failed func(error)) {
 func (s *RunSignals) tells(now bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.telling, s.untold, s.lost = now, nil, false
+	s.telling, s.untold, s.lost, s.progress = now, nil, false, progress{}
 }
 
 // send tells other processes. The first word goes out at once; what is told shortly
@@ -148,10 +160,7 @@ func (s *RunSignals) send(ctx context.Context, statement string, failed func(err
 			s.mu.Unlock()
 			failed(err)
 			pause = afterLostNotice
-			select { // to be tried again although nobody tells anything
-			case s.news <- struct{}{}:
-			default:
-			}
+			s.ring() // to be tried again although nobody tells anything
 		}
 		if !sleep(ctx, pause) {
 			return
@@ -161,13 +170,24 @@ func (s *RunSignals) send(ctx context.Context, statement string, failed func(err
 
 func (s *RunSignals) notify(ctx context.Context, statement string) error {
 	s.mu.Lock()
-	text := notice(s.origin, s.untold, s.lost)
+	var words []string
+	if len(s.untold) > 0 || s.lost {
+		words = []string{notice(s.origin, s.untold, s.lost)}
+	}
+	advanced, wanting := s.progress.take()
 	s.untold, s.lost = nil, false
 	s.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, noticePatience)
 	defer cancel()
-	if _, err := s.store.writer.db.ExecContext(ctx, statement, RunsTopic, text); err != nil {
-		return fmt.Errorf("tell other processes of runs: %w", s.store.translate(ctx, err))
+	for _, topic := range []struct {
+		name  string
+		texts []string
+	}{{RunsTopic, words}, {wantedTopic, notices(s.origin, wanting)}, {advancedTopic, notices(s.origin, advanced)}} {
+		for _, text := range topic.texts {
+			if _, err := s.store.writer.db.ExecContext(ctx, statement, topic.name, text); err != nil {
+				return fmt.Errorf("tell other processes of runs: %w", s.store.translate(ctx, err))
+			}
+		}
 	}
 	return nil
 }
@@ -175,9 +195,16 @@ func (s *RunSignals) notify(ctx context.Context, statement string) error {
 // listen hears other processes.
 func (s *RunSignals) listen(ctx context.Context, failed func(error)) {
 	for ctx.Err() == nil {
-		err := s.store.notices.Listen(ctx, []string{RunsTopic}, func(_, text string) {
-			if origin, changed := readNotice(text); origin != s.origin {
-				s.tellFollowers(changed)
+		err := s.store.notices.Listen(ctx, []string{RunsTopic, wantedTopic, advancedTopic}, func(topic, text string) {
+			origin, named := readNotice(text)
+			switch {
+			case origin == s.origin:
+			case topic == wantedTopic:
+				s.wants(named)
+			case topic == advancedTopic:
+				s.tellClosely(named)
+			default:
+				s.tellFollowers(named)
 			}
 		}, func(connected bool) {
 			if connected {

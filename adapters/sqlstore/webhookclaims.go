@@ -57,26 +57,39 @@ const endpointsWithPending = `pending (tenant_id, endpoint_id) AS (
 // an endpoint gets. Which index is used must not be left to statistics, which a new table
 // does not have. CROSS JOIN keeps SQLite from beginning with the deliveries.
 func (d Dialect) firstDue() string {
-	const (
-		due = `FROM webhook_deliveries f WHERE f.tenant_id = c.tenant_id AND f.endpoint_id = c.endpoint_id
-			AND f.status = 'pending' AND f.next_attempt_at <= :now AND coalesce(f.leased_until, f.next_attempt_at) <= :now`
-		first = ` ORDER BY f.next_attempt_at, f.id LIMIT :bound`
-	)
+	const of = ` AND f.endpoint_id = c.endpoint_id`
 	if d.Lateral {
-		return `bounded c CROSS JOIN LATERAL (SELECT f.id, f.next_attempt_at ` + due + first + `) AS d`
+		return `bounded c CROSS JOIN LATERAL (SELECT f.id, f.next_attempt_at, f.is_urgent FROM webhook_deliveries f` + canBeLent("c", of, ":most") + `) AS d`
 	}
-	return `bounded c CROSS JOIN webhook_deliveries d WHERE d.tenant_id = c.tenant_id AND d.id IN (SELECT f.id ` + due + first + `)`
+	return `bounded c CROSS JOIN webhook_deliveries d WHERE d.tenant_id = c.tenant_id AND d.id IN (SELECT f.id FROM webhook_deliveries f` + canBeLent("c", of, ":most") + `)`
+}
+
+// urgentDue are the urgent deliveries d that can be lent, of the tenants r in :owners, as
+// many of each as are wanted. They are found by an index of their own, which holds few.
+func (d Dialect) urgentDue() string {
+	const of = ` AND f.is_urgent`
+	if d.Lateral {
+		return `:owners CROSS JOIN LATERAL (SELECT f.id, f.endpoint_id, f.next_attempt_at FROM webhook_deliveries f` + canBeLent("r", of, ":wanted") + `) AS d`
+	}
+	return `:owners CROSS JOIN webhook_deliveries d WHERE d.tenant_id = r.tenant_id AND d.id IN (SELECT f.id FROM webhook_deliveries f INDEXED BY webhook_deliveries_urgent` +
+		canBeLent("r", of, ":wanted") + `)`
+}
+
+// canBeLent selects the first deliveries f that can be lent, of the tenant of a row.
+func canBeLent(row, of, most string) string {
+	return ` WHERE f.tenant_id = ` + row + `.tenant_id` + of + `
+		AND f.status = 'pending' AND f.next_attempt_at <= :now AND coalesce(f.leased_until, f.next_attempt_at) <= :now ORDER BY f.next_attempt_at, f.id LIMIT ` + most
 }
 
 // claimDeliveries selects the deliveries to lend, in the order of their turns. That one
 // can still be lent is asked in a way that no index answers, so that its key finds it.
 func (d Dialect) claimDeliveries() string {
 	return strings.NewReplacer(":owners", d.Rows(Column{Name: "tenant_id"}),
-		":now", "$2", ":limit", "$3", ":spare", "$4", ":failing", "$5", ":owner", "$6", ":bound", "$7").Replace(
+		":now", "$2", ":limit", "$3", ":spare", "$4", ":failing", "$5", ":owner", "$6", ":bound", "$7", ":most", numbered(7), ":wanted", numbered(3)).Replace(
 		`WITH RECURSIVE `+endpointsWithPending+`, served AS (
 		SELECT p.tenant_id, p.endpoint_id, e.is_active AND e.failing_since IS NOT NULL AS fails
 		FROM pending p JOIN webhook_endpoints e ON e.tenant_id = p.tenant_id AND e.id = p.endpoint_id
-	), counted AS (
+	), counted AS MATERIALIZED (
 		SELECT s.tenant_id, s.endpoint_id, s.fails, (SELECT count(*) FROM webhook_deliveries l
 			WHERE l.tenant_id = s.tenant_id AND l.endpoint_id = s.endpoint_id AND l.status = 'pending' AND l.leased_until > :now) AS leased
 		FROM served s
@@ -84,12 +97,19 @@ func (d Dialect) claimDeliveries() string {
 		SELECT tenant_id, endpoint_id, fails, leased, sum(leased) OVER (PARTITION BY tenant_id) AS busy,
 			CASE WHEN fails THEN 1 ELSE CAST(:bound AS integer) END - leased AS places
 		FROM counted
+	), urgent AS (
+		SELECT r.tenant_id, d.endpoint_id, d.id, d.next_attempt_at FROM `+d.urgentDue()+`
+	), first AS (
+		SELECT c.tenant_id, c.endpoint_id, d.id, d.next_attempt_at, d.is_urgent, c.fails, c.busy, c.places FROM `+d.firstDue()+`
+		UNION
+		SELECT c.tenant_id, c.endpoint_id, u.id, u.next_attempt_at, true, c.fails, c.busy, c.places
+		FROM urgent u JOIN bounded c ON c.tenant_id = u.tenant_id AND c.endpoint_id = u.endpoint_id
 	), placed AS (
-		SELECT c.tenant_id, d.id, d.next_attempt_at, c.fails, c.busy, c.places,
-			row_number() OVER (PARTITION BY c.tenant_id, c.endpoint_id ORDER BY d.next_attempt_at, d.id) AS place
-		FROM `+d.firstDue()+`
+		SELECT tenant_id, id, next_attempt_at, is_urgent, fails, busy, places,
+			row_number() OVER (PARTITION BY tenant_id, endpoint_id ORDER BY is_urgent DESC, next_attempt_at, id) AS place
+		FROM first
 	), turns AS (
-		SELECT tenant_id, id, next_attempt_at, fails, busy + row_number() OVER (PARTITION BY tenant_id ORDER BY next_attempt_at, id) AS turn
+		SELECT tenant_id, id, next_attempt_at, fails, busy + row_number() OVER (PARTITION BY tenant_id ORDER BY is_urgent DESC, next_attempt_at, id) AS turn
 		FROM placed WHERE place <= places
 	), lanes AS (
 		SELECT tenant_id, id, next_attempt_at, fails, turn, row_number() OVER (PARTITION BY fails ORDER BY turn, next_attempt_at, id) AS lane

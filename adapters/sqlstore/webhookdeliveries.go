@@ -18,7 +18,7 @@ type webhookDeliveries struct{ *unit }
 var _ outbound.DeliveryRepository = webhookDeliveries{}
 
 const deliveryColumns = `id, tenant_id, endpoint_id, event_id, event_type, status, attempts, attempted, next_attempt_at, is_manual,
-	leased_until, delivered_at, reason, created_at, updated_at, revision`
+	is_urgent, leased_until, delivered_at, reason, created_at, updated_at, revision`
 
 // deliveryColumnsOfD are the columns of a delivery in a query that calls the table d.
 var deliveryColumnsOfD = "d." + strings.Join(strings.FieldsFunc(deliveryColumns, func(c rune) bool { return c == ',' || c == ' ' || c == '\t' || c == '\n' }), ", d.")
@@ -34,6 +34,7 @@ type deliveryRow struct {
 	Attempted   int        `db:"attempted"`
 	Next        *time.Time `db:"next_attempt_at"`
 	Manual      bool       `db:"is_manual"`
+	Urgent      bool       `db:"is_urgent"`
 	LeasedUntil *time.Time `db:"leased_until"`
 	DeliveredAt *time.Time `db:"delivered_at"`
 	Reason      string     `db:"reason"`
@@ -46,7 +47,7 @@ type deliveryRow struct {
 func (row *deliveryRow) targets() []any {
 	return []any{
 		&row.ID, &row.Tenant, &row.Endpoint, &row.Event, &row.Type, &row.Status, &row.Attempts, &row.Attempted, &row.Next, &row.Manual,
-		&row.LeasedUntil, &row.DeliveredAt, &row.Reason, &row.CreatedAt, &row.UpdatedAt, &row.Revision,
+		&row.Urgent, &row.LeasedUntil, &row.DeliveredAt, &row.Reason, &row.CreatedAt, &row.UpdatedAt, &row.Revision,
 	}
 }
 
@@ -75,7 +76,7 @@ func (row deliveryRow) restore() (*event.Delivery, error) {
 	return event.RestoreDelivery(event.DeliveryState{
 		ID: event.DeliveryID(row.ID), Tenant: tenant.ID(row.Tenant), Endpoint: event.EndpointID(row.Endpoint), Event: event.ID(row.Event),
 		Type: event.Type(row.Type), Status: event.Status(row.Status), Attempts: attempts, Attempted: row.Attempted, NextAttemptAt: inUTC(row.Next),
-		Manual: row.Manual, LeasedUntil: inUTC(row.LeasedUntil), DeliveredAt: inUTC(row.DeliveredAt), Reason: row.Reason,
+		Manual: row.Manual, Urgent: row.Urgent, LeasedUntil: inUTC(row.LeasedUntil), DeliveredAt: inUTC(row.DeliveredAt), Reason: row.Reason,
 		CreatedAt: row.CreatedAt.UTC(), UpdatedAt: row.UpdatedAt.UTC(), Revision: row.Revision,
 	}), nil
 }
@@ -104,6 +105,7 @@ type newDeliveryRow struct {
 	Attempted   int     `json:"attempted"`
 	Next        *string `json:"next_attempt_at"`
 	Manual      bool    `json:"is_manual"`
+	Urgent      bool    `json:"is_urgent"`
 	LeasedUntil *string `json:"leased_until"`
 	DeliveredAt *string `json:"delivered_at"`
 	Reason      string  `json:"reason"`
@@ -117,7 +119,7 @@ func newDelivery(st event.DeliveryState) (newDeliveryRow, error) {
 	return newDeliveryRow{
 		ID: string(st.ID), Tenant: string(st.Tenant), Endpoint: string(st.Endpoint), Event: string(st.Event), Type: string(st.Type),
 		Status: string(st.Status), Attempts: attempts, Attempted: st.Attempted, Next: rowTimeOf(st.NextAttemptAt), Manual: st.Manual,
-		LeasedUntil: rowTimeOf(st.LeasedUntil), DeliveredAt: rowTimeOf(st.DeliveredAt), Reason: st.Reason,
+		Urgent: st.Urgent, LeasedUntil: rowTimeOf(st.LeasedUntil), DeliveredAt: rowTimeOf(st.DeliveredAt), Reason: st.Reason,
 		CreatedAt: st.CreatedAt.UTC().Format(rowTime), UpdatedAt: st.UpdatedAt.UTC().Format(rowTime), Revision: st.Revision,
 	}, err
 }
@@ -149,7 +151,7 @@ func (c newDeliveryColumn) value() string {
 var newDeliveryColumns = []newDeliveryColumn{
 	{Column{Name: "id"}, ""}, {Column{Name: "tenant_id"}, ""}, {Column{Name: "endpoint_id"}, ""}, {Column{Name: "event_id"}, ""},
 	{Column{Name: "event_type"}, ""}, {Column{Name: "status"}, ""}, {Column{Name: "attempts"}, ""}, {Column{Name: "attempted"}, "integer"},
-	{Column{Name: "next_attempt_at", Time: true}, ""}, {Column{Name: "is_manual"}, "boolean"}, {Column{Name: "leased_until", Time: true}, ""},
+	{Column{Name: "next_attempt_at", Time: true}, ""}, {Column{Name: "is_manual"}, "boolean"}, {Column{Name: "is_urgent"}, "boolean"}, {Column{Name: "leased_until", Time: true}, ""},
 	{Column{Name: "delivered_at", Time: true}, ""}, {Column{Name: "reason"}, ""}, {Column{Name: "created_at", Time: true}, ""},
 	{Column{Name: "updated_at", Time: true}, ""}, {Column{Name: "revision"}, "bigint"},
 }
@@ -223,10 +225,10 @@ func (s webhookDeliveries) Update(ctx context.Context, d *event.Delivery) error 
 	}
 	n, err := s.exec(ctx, "update delivery", `UPDATE webhook_deliveries
 		SET status = $1, attempts = $2, attempted = $3, next_attempt_at = $4, is_manual = $5, leased_until = $6, delivered_at = $7, reason = $8,
-			updated_at = $9, revision = revision + 1
-		WHERE tenant_id = $10 AND id = $11 AND revision = $12`,
+			updated_at = $9, is_urgent = $10, revision = revision + 1
+		WHERE tenant_id = $11 AND id = $12 AND revision = $13`,
 		string(st.Status), attempts, st.Attempted, st.NextAttemptAt, st.Manual, st.LeasedUntil, st.DeliveredAt, st.Reason,
-		st.UpdatedAt, string(st.Tenant), string(st.ID), st.Revision)
+		st.UpdatedAt, st.Urgent, string(st.Tenant), string(st.ID), st.Revision)
 	if st.NextAttemptAt != nil && !st.NextAttemptAt.After(st.UpdatedAt) {
 		s.eventful = true
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/sluicehq/sluice/domain"
@@ -116,11 +117,11 @@ func (s webhookEvents) Waiting(ctx context.Context, limit int) ([]*event.Event, 
 	dialect := s.store.dialect
 	var rows []webhookEventRow
 	err := s.list(ctx, "claim waiting events", &rows, waitingEvents+
-		dialect.AmongFirst(`SELECT f.id FROM webhook_events f WHERE f.waits AND f.tenant_id = o.tenant_id ORDER BY f.happened_at, f.id LIMIT $2`)+`
+		dialect.AmongFirst(`SELECT f.id FROM webhook_events f WHERE f.waits AND f.tenant_id = o.tenant_id ORDER BY f.happened_at, f.id LIMIT `+numbered(2))+`
 		),
-		foremost AS (SELECT tenant_id, id, turn FROM turns ORDER BY turn, happened_at, id LIMIT $2)
+		foremost AS (SELECT tenant_id, id, turn FROM turns ORDER BY turn, happened_at, id LIMIT `+numbered(2)+`)
 		SELECT `+webhookEventColumns+` FROM foremost t CROSS JOIN webhook_events e
-		WHERE e.tenant_id = t.tenant_id AND e.id = t.id AND e.waits ORDER BY t.turn, e.happened_at, e.id LIMIT $1`+dialect.ClaimRows, limit, inReserve*limit)
+		WHERE e.tenant_id = t.tenant_id AND e.id = t.id AND e.waits ORDER BY t.turn, e.happened_at, e.id LIMIT `+numbered(1)+dialect.ClaimRows, limit, inReserve*limit)
 	if err != nil {
 		return nil, err
 	}
@@ -130,6 +131,10 @@ func (s webhookEvents) Waiting(ctx context.Context, limit int) ([]*event.Event, 
 	}
 	return found, nil
 }
+
+// numbered is a parameter after LIMIT. Bare, it would be what SQLite plans by, and have a
+// prepared statement prepared anew whenever it runs.
+func numbered(parameter int) string { return "CAST($" + strconv.Itoa(parameter) + " AS bigint)" }
 
 // keyRow is a row of [Dialect.Rows] that names a record.
 type keyRow struct {
@@ -169,7 +174,8 @@ func (s webhookEvents) Sweep(ctx context.Context, before time.Time, limit int) (
 	n, err := s.exec(ctx, "sweep events", `DELETE FROM webhook_events WHERE (tenant_id, id) IN (
 			SELECT e.tenant_id, e.id FROM webhook_events e
 			WHERE e.happened_at < $1 AND NOT e.waits AND NOT EXISTS (
-				SELECT 1 FROM webhook_deliveries d WHERE d.tenant_id = e.tenant_id AND d.event_id = e.id AND d.status = 'pending')
-			ORDER BY e.happened_at LIMIT $2)`, before, limit)
+				SELECT 1 FROM webhook_deliveries d JOIN tenants t ON t.id = d.tenant_id
+				WHERE d.tenant_id = e.tenant_id AND d.event_id = e.id AND d.status = 'pending' AND t.status = 'active')
+			ORDER BY e.happened_at LIMIT `+numbered(2)+`)`, before, limit)
 	return int(n), err
 }

@@ -166,7 +166,7 @@ func (s webhookQueue) Hold(ctx context.Context, of []outbound.DeliveryKey) ([]ou
 
 // changing are the columns of a delivery that change.
 var changing = map[string]bool{
-	"status": true, "attempts": true, "attempted": true, "next_attempt_at": true, "is_manual": true, "leased_until": true, "delivered_at": true,
+	"status": true, "attempts": true, "attempted": true, "next_attempt_at": true, "is_manual": true, "is_urgent": true, "leased_until": true, "delivered_at": true,
 	"reason": true, "updated_at": true,
 }
 

@@ -21,6 +21,11 @@ import (
 // the beginning is kept, since there may be many answers at the same time.
 const maxAnswer = 64 << 10
 
+// restWithin is for how long what follows a success is read, so that the connection can be
+// used again. Nothing depends on it, and an answer that never ends must not hold the place
+// of another message.
+const restWithin = time.Second
+
 // Sender sends messages by HTTP. It is safe for concurrent use.
 type Sender struct {
 	client    *http.Client
@@ -62,10 +67,12 @@ func (s *Sender) Send(ctx context.Context, m outbound.SignedMessage) (event.Outc
 		return failed(bounded, req.URL, took, err), nil
 	}
 	o := event.Outcome{Status: resp.StatusCode, Duration: took}
-	answer := read(resp)
 	if o.Succeeded() {
+		defer time.AfterFunc(restWithin, cancel).Stop()
+		read(resp)
 		return o, nil
 	}
+	answer := read(resp)
 	o.Code, o.Error, o.Excerpt = "unexpected_status", unexpected(req.URL, resp.StatusCode), event.Excerpt(answer)
 	o.RetryAfter = retryAfter(resp, s.clock.Now())
 	return o, nil

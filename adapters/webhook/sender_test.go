@@ -98,16 +98,21 @@ func (d *dripping) Read(p []byte) (int, error) {
 
 // The status decides, and came in time; what follows is not waited for any longer.
 func TestAnAnswerThatDripsHoldsNobodyUp(t *testing.T) {
-	for status, want := range map[int]event.Outcome{
-		200: {Status: 200},
-		500: {Status: 500, Code: "unexpected_status", Error: "example.com answered 500 Internal Server Error.", Excerpt: strings.Repeat("x", 7)},
+	for status, c := range map[int]struct {
+		want  event.Outcome
+		after time.Duration
+	}{
+		200: {event.Outcome{Status: 200}, time.Second},
+		500: {event.Outcome{
+			Status: 500, Code: "unexpected_status", Error: "example.com answered 500 Internal Server Error.", Excerpt: strings.Repeat("x", 7),
+		}, event.SendTimeout},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			began := time.Now()
 			o, err := send(t.Context(), func(req *http.Request) (*http.Response, error) {
 				return answer(status, &dripping{ctx: req.Context()}), nil
 			})
-			if diff := cmp.Diff(want, o); diff != "" || err != nil || time.Since(began) != event.SendTimeout {
+			if diff := cmp.Diff(c.want, o); diff != "" || err != nil || time.Since(began) != c.after {
 				t.Errorf("after %s, %v: %s", time.Since(began), err, diff)
 			}
 		})

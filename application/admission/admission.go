@@ -45,27 +45,43 @@ func (s *Service) Admit(ctx context.Context, keyText string, op tenant.Operation
 	return in, who.May(op)
 }
 
+// Confirm recognizes the caller again, which is no use of its key.
+func (s *Service) Confirm(ctx context.Context, keyText string, op tenant.Operation) error {
+	who, _, err := s.identify(ctx, keyText)
+	if err != nil {
+		return err
+	}
+	return who.May(op)
+}
+
+// recognize finds out who is asking, and notes that the key was used.
 func (s *Service) recognize(ctx context.Context, keyText string) (tenant.Caller, error) {
+	who, found, err := s.identify(ctx, keyText)
+	if err == nil {
+		s.directory.NoteUse(ctx, found, s.clock.Now())
+	}
+	return who, err
+}
+
+func (s *Service) identify(ctx context.Context, keyText string) (who tenant.Caller, found outbound.Credential, err error) {
 	text, err := tenant.ParseKeyText(keyText)
 	if err != nil {
-		return tenant.Caller{}, errUnknownKey()
+		return who, found, errUnknownKey()
 	}
-	found, err := s.directory.Credential(ctx, text.Hash())
+	found, err = s.directory.Credential(ctx, text.Hash())
 	switch {
 	case errors.Is(err, domain.NotFound):
-		return tenant.Caller{}, errUnknownKey()
+		return who, found, errUnknownKey()
 	case err != nil:
-		return tenant.Caller{}, err
+		return who, found, err
 	}
-	now := s.clock.Now()
-	if !found.Key.Usable(now) || found.Tenant.Status() != tenant.Active {
-		return tenant.Caller{}, errUnknownKey()
+	if !found.Key.Usable(s.clock.Now()) || found.Tenant.Status() != tenant.Active {
+		return who, found, errUnknownKey()
 	}
-	who := tenant.Caller{
+	who = tenant.Caller{
 		Tenant: found.Tenant.ID(), Key: found.Key.ID(), KeyType: found.Key.Type(), Settings: found.Tenant.Settings(),
 	}
-	s.directory.NoteUse(ctx, found, now)
-	return who, nil
+	return who, found, nil
 }
 
 // count takes one of the caller's requests of this minute and one of its places.

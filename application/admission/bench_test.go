@@ -38,10 +38,9 @@ type fixed time.Time
 
 func (c fixed) Now() time.Time { return time.Time(c) }
 
-// BenchmarkAdmit measures what admission itself costs a request: checksum and digest of
-// the key, the state of key and tenant, and the permission.
-func BenchmarkAdmit(b *testing.B) {
-	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+// prepared is the service, with a tenant and the text of its key.
+func prepared(b *testing.B, noon time.Time) (*admission.Service, *tenant.Tenant, string) {
+	b.Helper()
 	ten, err := tenant.New("tenant_1", "Acme", tenant.English, noon)
 	if err != nil {
 		b.Fatal(err)
@@ -52,8 +51,25 @@ func BenchmarkAdmit(b *testing.B) {
 		b.Fatal(err)
 	}
 	known := remembered{hash: text.Hash(), found: outbound.Credential{Key: k, Tenant: ten}}
-	service := admission.New(known, generous{}, fixed(noon))
-	revealed := text.Reveal()
+	return admission.New(known, generous{}, fixed(noon)), ten, text.Reveal()
+}
+
+// BenchmarkConfirm measures what an open stream costs every two seconds.
+func BenchmarkConfirm(b *testing.B) {
+	service, _, revealed := prepared(b, time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC))
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := service.Confirm(context.Background(), revealed, tenant.FollowRun); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkAdmit measures what admission itself costs a request: checksum and digest of
+// the key, the state of key and tenant, and the permission.
+func BenchmarkAdmit(b *testing.B) {
+	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	service, ten, revealed := prepared(b, noon)
 	b.ReportAllocs()
 	for b.Loop() {
 		in, err := service.Admit(context.Background(), revealed, tenant.CreateTrigger)

@@ -2,6 +2,7 @@ package runs
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -17,11 +18,17 @@ const (
 	// have been lost: once for all runs that are followed in this process.
 	lookAgain = time.Second
 
+	// wantAgain is after how many looks other processes are asked anew for word of the runs
+	// that are followed here: often enough for a worker that starts, and for one that was
+	// asked and did not hear.
+	wantAgain = 10
+
 	// silence is after how long a follower is told that nothing has happened.
 	silence = 15 * time.Second
 )
 
-// Follow tells the history of a run as it grows.
+// Follow tells the history of a run as it grows. It reads entries only, never what the
+// run has put out.
 func (s *Runs) Follow(ctx context.Context, who tenant.Caller, id run.ID, after int64, tell func([]run.Entry) error) error {
 	if err := who.May(tenant.FollowRun); err != nil {
 		return err
@@ -29,35 +36,60 @@ func (s *Runs) Follow(ctx context.Context, who tenant.Caller, id run.ID, after i
 	key := outbound.RunKey{Tenant: who.Tenant, Run: id}
 	follower, leave := s.followed.enter(key)
 	defer leave()
-	r, err := s.read(ctx, key)
-	if err != nil {
+	if over, err := s.over(ctx, key, after); over || err != nil {
 		return err
-	}
-	if r.Status().Finished() && after >= r.Seq() {
-		return nil
 	}
 	quiet := time.NewTimer(silence)
 	defer quiet.Stop()
-	for {
+	for first := true; ; first = false {
 		entries, err := s.history(ctx, key, after)
 		if err != nil {
 			return err
 		}
-		if n := len(entries); n > 0 {
+		n := len(entries)
+		if n > 0 || first {
 			if err := tell(entries); err != nil {
 				return err
 			}
+			quiet.Reset(silence)
+		}
+		if n > 0 {
 			after = entries[n-1].Seq
 			if entries[n-1].Type.Ends() {
 				return nil
 			}
-			quiet.Reset(silence)
 		}
 		follower.seq.Store(after)
 		if err := wait(ctx, follower, quiet, tell); err != nil {
 			return err
 		}
 	}
+}
+
+// over says whether a run has ended with the entry after, so that there is nothing to
+// tell. An entry that the run does not have yet is refused: nobody can know it.
+func (s *Runs) over(ctx context.Context, key outbound.RunKey, after int64) (over bool, err error) {
+	err = s.work.Read(ctx, func(ctx context.Context, st outbound.Stores) error {
+		seqs, err := st.Runs.Live.Seqs(ctx, []outbound.RunKey{key})
+		switch {
+		case err != nil:
+			return err
+		case seqs[0] < 0:
+			return domain.Fail(domain.NotFound, "run_not_found", "There is no such run.")
+		case after < seqs[0]:
+			return nil
+		}
+		var r domain.Rules
+		r.Check(after == seqs[0], "after", domain.TooLarge, "must be at most %d, which is how many entries the run has so far, not %d", seqs[0], after)
+		if err := r.Err("stream_invalid", "The parameters of the stream are not valid."); err != nil || after == 0 {
+			return err
+		}
+		entries, err := st.Runs.Runs.History(ctx, key.Tenant, key.Run, after-1)
+		n := len(entries)
+		over = n > 0 && entries[n-1].Seq == after && entries[n-1].Type.Ends()
+		return err
+	})
+	return over, err
 }
 
 // wait returns when the run may have gone on.
@@ -67,8 +99,8 @@ func wait(ctx context.Context, f *follower, quiet *time.Timer, tell func([]run.E
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-f.woken:
-			if f.gone.Load() {
-				return domain.Fail(domain.NotFound, "run_not_found", "There is no such run any more.")
+			if end := f.end.Load(); end != nil {
+				return *end
 			}
 			return nil
 		case <-quiet.C:
@@ -78,14 +110,6 @@ func wait(ctx context.Context, f *follower, quiet *time.Timer, tell func([]run.E
 			}
 		}
 	}
-}
-
-func (s *Runs) read(ctx context.Context, key outbound.RunKey) (r *run.Run, err error) {
-	err = s.work.Read(ctx, func(ctx context.Context, st outbound.Stores) error {
-		r, err = st.Runs.Runs.Get(ctx, key.Tenant, key.Run)
-		return err
-	})
-	return r, err
 }
 
 func (s *Runs) history(ctx context.Context, key outbound.RunKey, after int64) (entries []run.Entry, err error) {
@@ -101,6 +125,7 @@ func (s *Runs) history(ctx context.Context, key outbound.RunKey, after int64) (e
 type followed struct {
 	work    outbound.UnitOfWork
 	signals outbound.RunSignals
+	pause   time.Duration // between two looks
 
 	mu   sync.Mutex
 	runs map[run.ID]map[*follower]struct{}
@@ -110,9 +135,15 @@ type followed struct {
 // follower waits for one run.
 type follower struct {
 	key   outbound.RunKey
-	woken chan struct{} // holds one
-	seq   atomic.Int64  // of the last entry it knows
-	gone  atomic.Bool   // there is no such run any more
+	woken chan struct{}         // holds one
+	seq   atomic.Int64          // of the last entry it knows
+	end   atomic.Pointer[error] // why it cannot go on
+}
+
+// giveUp makes the follower end with an error.
+func (f *follower) giveUp(err error) {
+	f.end.Store(&err)
+	f.wake()
 }
 
 func (f *follower) wake() {
@@ -123,25 +154,30 @@ func (f *follower) wake() {
 }
 
 func newFollowed(work outbound.UnitOfWork, signals outbound.RunSignals) *followed {
-	return &followed{work: work, signals: signals, runs: make(map[run.ID]map[*follower]struct{})}
+	return &followed{work: work, signals: signals, pause: lookAgain, runs: make(map[run.ID]map[*follower]struct{})}
 }
 
 // enter begins to follow a run, until leave is called.
 func (w *followed) enter(key outbound.RunKey) (f *follower, leave func()) {
 	f = &follower{key: key, woken: make(chan struct{}, 1)}
+	w.add(f)
+	w.signals.Want(key.Run)
+	return f, func() { w.leave(f) }
+}
+
+func (w *followed) add(f *follower) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.runs[key.Run] == nil {
-		w.runs[key.Run] = make(map[*follower]struct{})
+	if w.runs[f.key.Run] == nil {
+		w.runs[f.key.Run] = make(map[*follower]struct{})
 	}
-	w.runs[key.Run][f] = struct{}{}
+	w.runs[f.key.Run][f] = struct{}{}
 	if w.stop == nil {
 		ctx, stop := context.WithCancel(context.Background())
 		w.stop = stop
 		go w.listen(ctx)
 		go w.look(ctx)
 	}
-	return f, func() { w.leave(f) }
 }
 
 func (w *followed) leave(f *follower) {
@@ -159,11 +195,28 @@ func (w *followed) leave(f *follower) {
 
 // listen wakes those who follow runs of which there is word.
 func (w *followed) listen(ctx context.Context) {
-	for again := true; again; again = sleep(ctx, lookAgain) { // meanwhile the store is looked at
-		if err := w.signals.Follow(ctx, w.heard); err == nil {
+	for again := true; again; again = sleep(ctx, w.pause) { // meanwhile the store is looked at
+		if err := w.contained(func() error { return w.signals.FollowClosely(ctx, w.heard) }); err == nil {
 			return
 		}
 	}
+}
+
+// contained makes an error of a panic, with which those who follow now end: nobody else
+// can tell of it.
+func (w *followed) contained(fn func() error) (err error) {
+	defer func() {
+		if thrown := recover(); thrown != nil {
+			err = fmt.Errorf("follow runs: %w", panicked(thrown))
+			all, _ := w.all()
+			for _, followers := range all {
+				for _, f := range followers {
+					f.giveUp(err)
+				}
+			}
+		}
+	}()
+	return fn()
 }
 
 func (w *followed) heard(changed []run.ID) {
@@ -186,28 +239,41 @@ func (w *followed) heard(changed []run.ID) {
 
 // look asks the store now and then how far the runs are, all in one question.
 func (w *followed) look(ctx context.Context) {
-	for sleep(ctx, lookAgain) {
-		all, keys := w.all()
-		var seqs []int64
-		err := w.work.Read(ctx, func(ctx context.Context, st outbound.Stores) (err error) {
-			seqs, err = st.Runs.Live.Seqs(ctx, keys)
-			return err
+	for looks := 1; sleep(ctx, w.pause); looks++ {
+		_ = w.contained(func() error { // the next look may succeed, and a follower that is woken meets the error itself
+			return w.lookAt(ctx, looks%wantAgain == 0)
 		})
-		if err != nil {
-			continue // the next look may succeed, and a follower that is woken meets the error itself
-		}
+	}
+}
+
+func (w *followed) lookAt(ctx context.Context, want bool) error {
+	all, keys := w.all()
+	if want {
+		ids := make([]run.ID, len(keys))
 		for i, key := range keys {
-			for _, f := range all[key] {
-				switch {
-				case seqs[i] < 0:
-					f.gone.Store(true)
-					f.wake()
-				case seqs[i] > f.seq.Load():
-					f.wake()
-				}
+			ids[i] = key.Run
+		}
+		w.signals.Want(ids...)
+	}
+	var seqs []int64
+	err := w.work.Read(ctx, func(ctx context.Context, st outbound.Stores) (err error) {
+		seqs, err = st.Runs.Live.Seqs(ctx, keys)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for i, key := range keys {
+		for _, f := range all[key] {
+			switch {
+			case seqs[i] < 0:
+				f.giveUp(domain.Fail(domain.NotFound, "run_not_found", "There is no such run any more."))
+			case seqs[i] > f.seq.Load():
+				f.wake()
 			}
 		}
 	}
+	return nil
 }
 
 func (w *followed) all() (all map[outbound.RunKey][]*follower, keys []outbound.RunKey) {

@@ -17,6 +17,10 @@ import (
 // for it.
 const batch = 500
 
+// eventsAtOnce is how many events one unit of work removes. Each takes its deliveries
+// along, of which there may be as many as a tenant has endpoints.
+const eventsAtOnce = 50
+
 // Service implements inbound.Upkeep.
 type Service struct {
 	work  outbound.UnitOfWork
@@ -33,17 +37,17 @@ func New(work outbound.UnitOfWork, clock outbound.Clock) *Service {
 // SweepOutcomes removes the outcomes of idempotent commands that no repeat can ask
 // for any more.
 func (s *Service) SweepOutcomes(ctx context.Context) (removed int, err error) {
-	return s.sweep(ctx, domain.OnceRetention, func(st outbound.Stores) sweeper { return st.Outcomes })
+	return s.sweep(ctx, domain.OnceRetention, batch, func(st outbound.Stores) sweeper { return st.Outcomes })
 }
 
 // SweepFires removes entries of the ledger of fires that were kept long enough.
 func (s *Service) SweepFires(ctx context.Context) (removed int, err error) {
-	return s.sweep(ctx, trigger.FireRetention, func(st outbound.Stores) sweeper { return st.Fires })
+	return s.sweep(ctx, trigger.FireRetention, batch, func(st outbound.Stores) sweeper { return st.Fires })
 }
 
 // SweepEvents removes events, with their deliveries, that were kept long enough.
 func (s *Service) SweepEvents(ctx context.Context) (removed int, err error) {
-	return s.sweep(ctx, event.Retention, func(st outbound.Stores) sweeper { return st.Webhooks.Events })
+	return s.sweep(ctx, event.Retention, eventsAtOnce, func(st outbound.Stores) sweeper { return st.Webhooks.Events })
 }
 
 // sweeper is a repository that removes at most limit records from before a time.
@@ -51,17 +55,17 @@ type sweeper interface {
 	Sweep(ctx context.Context, before time.Time, limit int) (int, error)
 }
 
-// sweep removes what is older than its retention, a batch at a time.
-func (s *Service) sweep(ctx context.Context, retention time.Duration, of func(outbound.Stores) sweeper) (removed int, err error) {
+// sweep removes what is older than its retention, some at a time.
+func (s *Service) sweep(ctx context.Context, retention time.Duration, atOnce int, of func(outbound.Stores) sweeper) (removed int, err error) {
 	before := s.clock.Now().Add(-retention)
 	for {
 		n := 0
 		err := s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) (err error) {
-			n, err = of(st).Sweep(ctx, before, batch)
+			n, err = of(st).Sweep(ctx, before, atOnce)
 			return err
 		})
 		removed += n
-		if err != nil || n < batch {
+		if err != nil || n < atOnce {
 			return removed, err
 		}
 	}

@@ -120,3 +120,71 @@ func TestWhatIsKeptLongEnoughIsSweptAndNothingElse(t *testing.T) {
 		}
 	}
 }
+
+// measured notes how many events each unit was to remove.
+type measured struct {
+	outbound.UnitOfWork
+	limits []int
+}
+
+func (m *measured) Do(ctx context.Context, fn func(context.Context, outbound.Stores) error) error {
+	return m.UnitOfWork.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
+		st.Webhooks.Events = measuredEvents{st.Webhooks.Events, m}
+		return fn(ctx, st)
+	})
+}
+
+type measuredEvents struct {
+	outbound.EventRepository
+	by *measured
+}
+
+func (e measuredEvents) Sweep(ctx context.Context, before time.Time, limit int) (int, error) {
+	e.by.limits = append(e.by.limits, limit)
+	return e.EventRepository.Sweep(ctx, before, limit)
+}
+
+// An event takes the deliveries to as many as a hundred endpoints along.
+func TestAUnitRemovesFewEvents(t *testing.T) {
+	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "sluice.db"), sqlite.Options{Volatile: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = store.Close() }) // nothing is pending
+	if _, err := store.Migrator().Up(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	clock := &portstest.ManualClock{}
+	clock.Set(noon)
+	const old = 120
+	err = store.Do(t.Context(), func(ctx context.Context, st outbound.Stores) error {
+		ten, err := tenant.New("tenant_1", "Acme", tenant.English, noon)
+		if err != nil {
+			return err
+		}
+		if err := st.Tenants.Insert(ctx, ten); err != nil {
+			return err
+		}
+		var all []*event.Event
+		for i := range old {
+			all = append(all, event.Restore(event.State{ID: event.ID(fmt.Sprint("evt_", i)), Tenant: ten.ID(), Type: event.RunFailed, At: noon.AddDate(0, 0, -40), Data: domain.RestoreDocument("{}")}))
+		}
+		if err := st.Webhooks.Events.Append(ctx, all...); err != nil {
+			return err
+		}
+		return st.Webhooks.Events.Settle(ctx, all...)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	counted := &measured{UnitOfWork: store}
+	removed, err := upkeep.New(counted, clock).SweepEvents(t.Context())
+	if removed != old || err != nil || len(counted.limits) != 3 {
+		t.Errorf("%d were removed in %d units: %v", removed, len(counted.limits), err)
+	}
+	for _, limit := range counted.limits {
+		if limit*event.MaxEndpoints > 5000 {
+			t.Errorf("a unit removes %d events", limit)
+		}
+	}
+}

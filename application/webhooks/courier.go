@@ -21,20 +21,24 @@ const (
 	// answer costs its memory only.
 	places = 512
 
-	// spare is how many places are kept for tenants to whom nothing is being sent, so that
-	// they find one at once while all the others wait for endpoints that hang.
-	spare = places / 4
-
-	// failingPlaces is how many places endpoints that fail get, all of them together.
-	failingPlaces = places / 2
-
-	// perTenant is how many messages a tenant gets at the same time.
-	perTenant = places / 4
-
 	// perEndpoint is how many messages an endpoint gets at the same time, so that one that
 	// is slow to answer is neither flooded nor takes all places of its tenant.
 	perEndpoint = 8
 )
+
+// bounds are how many messages a process sends at the same time.
+type bounds struct {
+	places      int // in all
+	spare       int // those kept for tenants to whom nothing is being sent, so that they find one at once while all others wait for endpoints that hang
+	failing     int // those that endpoints that fail get, all of them together
+	perTenant   int
+	perEndpoint int
+}
+
+// boundsOf shares places out.
+func boundsOf(places, perEndpoint int) bounds {
+	return bounds{places: places, spare: places / 4, failing: places / 2, perTenant: places / 4, perEndpoint: perEndpoint}
+}
 
 // Courier implements inbound.Courier.
 type Courier struct {
@@ -43,6 +47,7 @@ type Courier struct {
 	clock  outbound.Clock
 	random outbound.Random
 
+	most   bounds
 	look   time.Duration // how long the loops sleep at most
 	events chan struct{} // holds one when events may wait
 	due    chan struct{} // holds one when deliveries may be due
@@ -54,7 +59,7 @@ var _ inbound.Courier = (*Courier)(nil)
 func NewCourier(work outbound.UnitOfWork, sender outbound.Sender, clock outbound.Clock, random outbound.Random) *Courier {
 	return &Courier{
 		work: work, sender: sender, clock: clock, random: random,
-		look: longestPause, events: make(chan struct{}, 1), due: make(chan struct{}, 1),
+		most: boundsOf(places, perEndpoint), look: longestPause, events: make(chan struct{}, 1), due: make(chan struct{}, 1),
 	}
 }
 
@@ -118,7 +123,7 @@ func (c *Courier) claim(ctx context.Context, free, failing int) (due []outbound.
 	err = c.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
 		now := c.clock.Now()
 		due, err = st.Webhooks.Queue.Claim(ctx, outbound.DeliveryClaim{
-			Now: now, Until: now.Add(lease), Limit: free, Spare: spare, Failing: failing, PerTenant: perTenant, PerEndpoint: perEndpoint,
+			Now: now, Until: now.Add(lease), Limit: free, Spare: c.most.spare, Failing: failing, PerTenant: c.most.perTenant, PerEndpoint: c.most.perEndpoint,
 		})
 		return err
 	})

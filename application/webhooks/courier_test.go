@@ -19,6 +19,7 @@ import (
 )
 
 func TestAnEventReachesEveryEndpointThatWantsItOnceAndSigned(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	all, some := w.endpoint("all"), w.endpoint("some", event.RunFailed, event.RunPaused)
 	w.endpoint("none", event.RunStarted)
@@ -50,6 +51,7 @@ func TestAnEventReachesEveryEndpointThatWantsItOnceAndSigned(t *testing.T) {
 }
 
 func TestBothSecretsSignForADayAfterRotation(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	before := w.endpoint("a")
 	after, err := w.endpoints.RotateSecret(t.Context(), w.who, domain.Once{}, before.ID())
@@ -75,6 +77,7 @@ func TestBothSecretsSignForADayAfterRotation(t *testing.T) {
 
 // The whole schedule on a virtual clock, through the store.
 func TestADeliveryIsTriedAsTheScheduleSaysAndNoMore(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	to := w.endpoint("down")
 	w.receivers.status(503)
@@ -112,6 +115,7 @@ func TestADeliveryIsTriedAsTheScheduleSaysAndNoMore(t *testing.T) {
 }
 
 func TestAnEndpointThatFailsForFiveDaysIsSwitchedOffAndTheOthersAreTold(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	down, up, deaf := w.endpoint("down"), w.endpoint("up", event.EndpointDisabled), w.endpoint("deaf", event.RunStarted)
 	w.receivers.answer = func(_ context.Context, m outbound.SignedMessage) (event.Outcome, error) {
@@ -120,15 +124,15 @@ func TestAnEndpointThatFailsForFiveDaysIsSwitchedOffAndTheOthersAreTold(t *testi
 		}
 		return event.Outcome{Status: 200}, nil
 	}
-	for hour := range 121 {
-		if hour == 119 && !w.now(down).Active() {
-			t.Fatal("it is switched off too early")
+	at := noon.Add(event.FailureLimit)
+	for _, when := range []time.Time{noon, noon.Add(12 * time.Hour), noon.AddDate(0, 0, 3), at.Add(-time.Millisecond), at} {
+		if !w.now(down).Active() {
+			t.Fatalf("it is switched off before %s", when)
 		}
-		w.clock.Set(noon.Add(time.Duration(hour) * time.Hour))
+		w.clock.Set(when)
 		w.happen(event.RunFailed)
 		w.settle()
 	}
-	at := noon.Add(120 * time.Hour)
 	e := w.now(down)
 	if diff := cmp.Diff(&event.Disabled{At: at, Reason: event.DisabledFailing}, e.Disabled()); diff != "" || e.Active() || !e.FailingSince().Equal(noon) {
 		t.Errorf("%+v: %s", e.State(), diff)
@@ -161,6 +165,7 @@ func TestAnEndpointThatFailsForFiveDaysIsSwitchedOffAndTheOthersAreTold(t *testi
 }
 
 func TestOneSuccessInFiveDaysIsEnough(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	to := w.endpoint("a")
 	for day := range 9 {
@@ -178,6 +183,7 @@ func TestOneSuccessInFiveDaysIsEnough(t *testing.T) {
 }
 
 func TestAnEndpointThatIsGoneIsSwitchedOffAtOnce(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	to, up := w.endpoint("gone"), w.endpoint("up", event.EndpointDisabled)
 	w.receivers.answer = func(_ context.Context, m outbound.SignedMessage) (event.Outcome, error) {
@@ -195,6 +201,7 @@ func TestAnEndpointThatIsGoneIsSwitchedOffAtOnce(t *testing.T) {
 
 // What did not come to an end is due again when its lease has ended, and not earlier.
 func TestAnAttemptThatIsLostIsMadeAgain(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	to := w.endpoint("a")
 	lost := errors.New("the process stops")
@@ -226,6 +233,7 @@ func TestAnAttemptThatIsLostIsMadeAgain(t *testing.T) {
 
 // A process stands still while it sends; another one takes its attempt for lost.
 func TestAnAttemptThatTwoProcessesMadeIsRecordedOnce(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	to := w.endpoint("a")
 	w.happen(event.RunFailed)
@@ -249,6 +257,7 @@ func TestAnAttemptThatTwoProcessesMadeIsRecordedOnce(t *testing.T) {
 }
 
 func TestWhatIsDeletedWhileItIsSentNeedsNoRecord(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	to := w.endpoint("a")
 	w.receivers.answer = func(ctx context.Context, _ outbound.SignedMessage) (event.Outcome, error) {
@@ -262,6 +271,7 @@ func TestWhatIsDeletedWhileItIsSentNeedsNoRecord(t *testing.T) {
 }
 
 func TestAnAttemptComesToItsEndAfterTheCourierWasStopped(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	to := w.endpoint("a")
 	w.happen(event.RunFailed)
@@ -279,6 +289,7 @@ func TestAnAttemptComesToItsEndAfterTheCourierWasStopped(t *testing.T) {
 }
 
 func TestAnEndpointGetsAFewMessagesAtATime(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	slow, fast := w.endpoint("slow"), w.endpoint("fast", event.RunStarted)
 	for range 30 {
@@ -301,6 +312,7 @@ func TestAnEndpointGetsAFewMessagesAtATime(t *testing.T) {
 }
 
 func TestSeveralProcessesHandEachEventToEachEndpointOnce(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	to := []*event.Endpoint{w.endpoint("a"), w.endpoint("b")}
 	const events = 60
@@ -350,6 +362,7 @@ func mustPage(t *testing.T, limit int) domain.PageRequest {
 }
 
 func TestAnEventGoesToThoseOfItsSegment(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	for name, sub := range map[string]tenant.SubTenantID{"team": "team", "others": "others", "all": ""} {
 		if _, err := w.endpoints.Create(t.Context(), w.who, domain.Once{}, event.EndpointDraft{URL: "https://example.com/" + name, SubTenant: sub}); err != nil {

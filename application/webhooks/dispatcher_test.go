@@ -19,7 +19,10 @@ type bubble struct{}
 
 func (bubble) Now() time.Time { return time.Now().UTC() }
 
-const ms = time.Millisecond
+const (
+	ms            = time.Millisecond
+	failingPlaces = places / 2
+)
 
 // sight is what the dispatcher finds when it looks.
 type sight struct {
@@ -64,7 +67,7 @@ func dispatch(t *testing.T, s script) (o observed) {
 		}
 		var attempts atomic.Int64
 		deliveries := 0
-		newDispatcher(bubble{}, longestPause, bell, func(error) { o.Failures++ }, steps{
+		newDispatcher(bubble{}, longestPause, boundsOf(places, perEndpoint), bell, func(error) { o.Failures++ }, steps{
 			next: func(context.Context) (time.Time, error) {
 				o.Looks++
 				found := s.find(len(o.Claims), time.Since(begin))
@@ -126,10 +129,10 @@ func TestTheDispatcherActsWhenThereMayBeSomethingToDo(t *testing.T) {
 			observed{Looks: 4, Claims: []claimed{{302 * ms, places, failingPlaces}}, Ended: 900 * ms},
 		},
 		"what is due cannot be sent now: soon, and less and less often": {
-			script{lasts: 700 * ms, find: func(int, time.Duration) sight { return sight{} }},
-			observed{Looks: 6, Claims: []claimed{
+			script{lasts: 2500 * ms, find: func(int, time.Duration) sight { return sight{} }},
+			observed{Looks: 7, Claims: []claimed{
 				{0, places, failingPlaces}, {25 * ms, places, failingPlaces}, {75 * ms, places, failingPlaces}, {175 * ms, places, failingPlaces},
-				{375 * ms, places, failingPlaces}, {625 * ms, places, failingPlaces}}, Ended: 700 * ms},
+				{375 * ms, places, failingPlaces}, {775 * ms, places, failingPlaces}, {1575 * ms, places, failingPlaces}}, Ended: 2500 * ms},
 		},
 		"every place is taken: when one is free": {
 			script{lasts: 900 * ms, takes: func(n int64) time.Duration { return 300*ms + time.Duration(n)*10*ms }, find: func(claims int, _ time.Duration) sight {
@@ -177,11 +180,25 @@ func TestTheDispatcherActsWhenThereMayBeSomethingToDo(t *testing.T) {
 	}
 }
 
+// The tests of fairness run with fewer places; this holds them to those of production.
+func TestTheBoundsLeavePlacesForThoseWhoseEndpointsDoNotHang(t *testing.T) {
+	most := boundsOf(places, perEndpoint)
+	if diff := cmp.Diff(bounds{places: 512, spare: 128, failing: 256, perTenant: 128, perEndpoint: 8}, most, cmp.AllowUnexported(bounds{})); diff != "" {
+		t.Error(diff)
+	}
+	if most.perTenant <= event.MaxEndpoints {
+		t.Errorf("a tenant whose %d endpoints all hang has none of its %d places left", event.MaxEndpoints, most.perTenant)
+	}
+	if most.failing+most.spare >= most.places {
+		t.Errorf("%+v leave nothing for those who have messages on the way", most)
+	}
+}
+
 func TestWhatAnAttemptFailsWithIsTold(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	var told []error
 	worse := errors.New("no attempt")
-	newDispatcher(bubble{}, longestPause, nil, func(err error) { told = append(told, err) }, steps{
+	newDispatcher(bubble{}, longestPause, boundsOf(places, perEndpoint), nil, func(err error) { told = append(told, err) }, steps{
 		next: func(context.Context) (time.Time, error) { return time.Unix(1, 0), nil },
 		claim: func(context.Context, int, int) ([]outbound.DueDelivery, error) {
 			return []outbound.DueDelivery{{Endpoint: event.RestoreEndpoint(event.EndpointState{})}}, nil

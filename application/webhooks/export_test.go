@@ -17,7 +17,7 @@ func (c *Courier) FanOut(ctx context.Context, limit int) (events int, err error)
 func (c *Courier) Deliver(ctx context.Context) (attempted int, err error) {
 	records, stop := c.newRecorder(ctx)
 	defer stop()
-	due, err := c.claim(ctx, places, failingPlaces)
+	due, err := c.claim(ctx, c.most.places, c.most.failing)
 	errs := make([]error, len(due))
 	var sending sync.WaitGroup
 	for i, one := range due {
@@ -29,3 +29,7 @@ func (c *Courier) Deliver(ctx context.Context) (attempted int, err error) {
 
 // LookEvery makes the loops look less often, for tests in which days pass.
 func (c *Courier) LookEvery(pause time.Duration) { c.look = pause }
+
+// SendAtOnce makes the courier send less at the same time than in production, for tests
+// in which there is more to send than that.
+func (c *Courier) SendAtOnce(places, perEndpoint int) { c.most = boundsOf(places, perEndpoint) }

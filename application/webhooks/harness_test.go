@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -66,10 +67,37 @@ func (r *receivers) status(status int) {
 	}
 }
 
+// empty is the file of an empty store. To migrate takes longer than most of the tests.
+var empty = sync.OnceValues(func() (file []byte, err error) {
+	folder, err := os.MkdirTemp("", "webhooks")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
+	path := filepath.Join(folder, "sluice.db")
+	store, err := sqlite.Open(context.Background(), path, sqlite.Options{Volatile: true})
+	if err != nil {
+		return nil, err
+	}
+	_, err = store.Migrator().Up(context.Background())
+	if err = errors.Join(err, store.Close()); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
+})
+
 // open opens an empty store, which is closed when the test ends.
 func open(t *testing.T) outbound.UnitOfWork {
 	t.Helper()
-	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "sluice.db"), sqlite.Options{Volatile: true})
+	file, err := empty()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "sluice.db")
+	if err := os.WriteFile(path, file, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	store, err := sqlite.Open(t.Context(), path, sqlite.Options{Volatile: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,9 +106,6 @@ func open(t *testing.T) outbound.UnitOfWork {
 			t.Error(err)
 		}
 	})
-	if _, err := store.Migrator().Up(t.Context()); err != nil {
-		t.Fatal(err)
-	}
 	return store
 }
 
@@ -109,6 +134,8 @@ type world struct {
 	courier    *webhooks.Courier
 	who, other tenant.Caller
 	look       time.Duration // how long the loops of run sleep at most
+
+	places, perEndpoint int // how much the courier of run sends at the same time, when that is not as in production
 }
 
 func newWorld(t *testing.T) *world {

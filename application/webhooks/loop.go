@@ -16,10 +16,10 @@ const (
 	// and those who are recorded together give their places up together.
 	gathering = 2 * time.Millisecond
 
-	// firstBlocked and lastBlocked bound the pause while what is due cannot be sent: its
-	// endpoint or its tenant has as much as it gets at a time.
+	// firstBlocked is the first pause while what is due cannot be sent, because its endpoint
+	// or its tenant has as much as it gets at a time. The following ones are longer, up to
+	// the longest: whoever sends the rest goes on by itself when an attempt has ended.
 	firstBlocked = 25 * time.Millisecond
-	lastBlocked  = 250 * time.Millisecond
 )
 
 // Run brings events to endpoints until ctx ends. While there is nothing to do, it costs
@@ -33,7 +33,7 @@ func (c *Courier) Run(ctx context.Context, failed func(error)) {
 	}
 	records, stop := c.newRecorder(ctx)
 	defer stop()
-	sending := newDispatcher(c.clock, c.look, c.due, report, steps{
+	sending := newDispatcher(c.clock, c.look, c.most, c.due, report, steps{
 		next:  c.next,
 		claim: c.claim,
 		attempt: func(ctx context.Context, due outbound.DueDelivery) (bool, error) {
@@ -68,6 +68,7 @@ type dispatcher struct {
 	steps
 	clock  outbound.Clock
 	look   time.Duration // the longest sleep
+	most   bounds
 	bell   <-chan struct{}
 	report func(error)
 
@@ -84,8 +85,8 @@ type ending struct {
 	err     error
 }
 
-func newDispatcher(clock outbound.Clock, look time.Duration, bell <-chan struct{}, report func(error), do steps) *dispatcher {
-	return &dispatcher{steps: do, clock: clock, look: look, bell: bell, report: report, ended: make(chan ending, places)}
+func newDispatcher(clock outbound.Clock, look time.Duration, most bounds, bell <-chan struct{}, report func(error), do steps) *dispatcher {
+	return &dispatcher{steps: do, clock: clock, look: look, most: most, bell: bell, report: report, ended: make(chan ending, most.places)}
 }
 
 // run sends until ctx ends, and returns when every place is free again.
@@ -105,7 +106,7 @@ func (d *dispatcher) run(ctx context.Context) {
 // step sends what is due. It says how long there is nothing more to do, and whether
 // there may be as soon as a place is free.
 func (d *dispatcher) step(ctx context.Context) (wait time.Duration, full bool, err error) {
-	free := places - d.sending
+	free := d.most.places - d.sending
 	if free == 0 {
 		return d.look, true, nil
 	}
@@ -116,7 +117,7 @@ func (d *dispatcher) step(ctx context.Context) (wait time.Duration, full bool, e
 	if ahead := at.Sub(d.clock.Now()); ahead > 0 {
 		return min(ahead, d.look), false, nil
 	}
-	due, err := d.claim(ctx, free, max(failingPlaces-d.failing, 0))
+	due, err := d.claim(ctx, free, max(d.most.failing-d.failing, 0))
 	if err != nil {
 		return d.look, false, err
 	}
@@ -127,7 +128,7 @@ func (d *dispatcher) step(ctx context.Context) (wait time.Duration, full bool, e
 		d.blocked = 0
 		return 0, false, nil
 	}
-	d.blocked = min(max(2*d.blocked, firstBlocked), lastBlocked)
+	d.blocked = min(max(2*d.blocked, firstBlocked), longestPause)
 	return d.blocked, true, nil
 }
 

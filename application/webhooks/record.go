@@ -56,7 +56,7 @@ type recorded struct {
 
 // newRecorder begins to record; stop ends it when nothing more comes.
 func (c *Courier) newRecorder(ctx context.Context) (r *recorder, stop func()) {
-	r = &recorder{Courier: c, within: context.WithoutCancel(ctx), waiting: make(chan recording, places)}
+	r = &recorder{Courier: c, within: context.WithoutCancel(ctx), waiting: make(chan recording, c.most.places)}
 	for range recorders {
 		r.writing.Go(r.run)
 	}

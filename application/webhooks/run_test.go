@@ -27,6 +27,9 @@ func (w *world) run() (end func()) {
 	w.receivers.clock = bubble{}
 	courier := webhooks.NewCourier(w.store, w.receivers, bubble{}, counted{})
 	courier.LookEvery(w.look)
+	if w.places > 0 {
+		courier.SendAtOnce(w.places, w.perEndpoint)
+	}
 	w.store.UnitOfWork.(*sqlstore.Store).OnEvents(courier.Wake)
 	go func() {
 		courier.Run(ctx, func(err error) { w.Error(err) })
@@ -65,6 +68,7 @@ func wantSchedule(t *testing.T, happened time.Time, at []time.Time, late time.Du
 // Nobody but the courier does anything: an event reaches its endpoints at once, one
 // that is down gets every attempt when it is due, and another one is slow meanwhile.
 func TestTheCourierBringsEventsAsTheyHappenAndRepeatsWhatFailed(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.look = time.Hour // so that nothing but its own reckoning wakes it
@@ -102,12 +106,14 @@ func TestTheCourierBringsEventsAsTheyHappenAndRepeatsWhatFailed(t *testing.T) {
 	})
 }
 
-// Each hour something happens. After five days of nothing but failures the endpoint is
+// Twice a day something happens. After five days of nothing but failures the endpoint is
 // switched off, another one is told why, and what is left of it ends.
 func TestTheCourierSwitchesOffWhatFailsForFiveDays(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		w.look = time.Hour
+		const every = 12 * time.Hour
+		w.look = every
 		down, up := w.endpoint("down", event.RunFailed), w.endpoint("up", event.EndpointDisabled)
 		w.receivers.answer = func(_ context.Context, m outbound.SignedMessage) (event.Outcome, error) {
 			if m.URL == down.URL() {
@@ -119,7 +125,7 @@ func TestTheCourierSwitchesOffWhatFailsForFiveDays(t *testing.T) {
 		began := time.Now()
 		for time.Since(began) < 6*24*time.Hour {
 			w.happen(event.RunFailed)
-			time.Sleep(time.Hour)
+			time.Sleep(every)
 		}
 		end()
 		times, e, told := w.times(), w.now(down), w.all(up)
@@ -128,7 +134,7 @@ func TestTheCourierSwitchesOffWhatFailsForFiveDays(t *testing.T) {
 			t.Fatalf("%+v", e.State())
 		}
 		off := e.Disabled().At
-		if after := off.Sub(since); after < event.FailureLimit || after > event.FailureLimit+time.Hour {
+		if after := off.Sub(since); after < event.FailureLimit || after > event.FailureLimit+every {
 			t.Errorf("it is switched off after %s", after)
 		}
 		if last := times[down.URL()][len(times[down.URL()])-1]; last.Sub(off) > time.Second {
@@ -153,6 +159,7 @@ func TestTheCourierSwitchesOffWhatFailsForFiveDays(t *testing.T) {
 
 // Stopping waits for what is on its way.
 func TestTheCourierEndsWhenWhatItSendsHasEnded(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		to := w.endpoint("slow")
@@ -174,6 +181,7 @@ func TestTheCourierEndsWhenWhatItSendsHasEnded(t *testing.T) {
 
 // The loops of another process are not told of anything.
 func TestAnEventOfAnotherProcessIsFoundWithinASecond(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		to := w.endpoint("a")

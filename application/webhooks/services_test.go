@@ -20,6 +20,7 @@ import (
 var draft = event.EndpointDraft{URL: "https://example.com/a"}
 
 func TestAnEndpointIsMadeReadListedChangedAndDeleted(t *testing.T) {
+	t.Parallel()
 	w, ctx := newWorld(t), t.Context()
 	made, err := w.endpoints.Create(ctx, w.who, domain.Once{}, draft)
 	if err != nil {
@@ -73,6 +74,7 @@ func (w *world) calls(who tenant.Caller, id event.EndpointID, delivery event.Del
 }
 
 func TestAPublicKeyMayDoNothingOfThis(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	public := tenant.Caller{Tenant: w.who.Tenant, KeyType: tenant.Public}
 	calls := w.calls(public, w.endpoint("a").ID(), "msg_1")
@@ -84,6 +86,7 @@ func TestAPublicKeyMayDoNothingOfThis(t *testing.T) {
 }
 
 func TestWhatIsAnotherTenantsDoesNotExist(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	e := w.endpoint("a")
 	d, err := w.endpoints.Test(t.Context(), w.who, domain.Once{}, e.ID())
@@ -102,6 +105,7 @@ func TestWhatIsAnotherTenantsDoesNotExist(t *testing.T) {
 }
 
 func TestATenantHasNoMoreEndpointsThanPermitted(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	for range event.MaxEndpoints {
 		w.endpoint("a")
@@ -130,6 +134,7 @@ func (w *world) everything() (all []any) {
 }
 
 func TestARepeatOfACommandHasNoEffect(t *testing.T) {
+	t.Parallel()
 	w, ctx := newWorld(t), t.Context()
 	e := w.endpoint("a")
 	w.happen(event.RunFailed)
@@ -202,6 +207,7 @@ func textOf(made any, err error) (fmt.Stringer, error) {
 }
 
 func TestATestReachesItsEndpointOnlyAndOnce(t *testing.T) {
+	t.Parallel()
 	w, ctx := newWorld(t), t.Context()
 	to := w.endpoint("a", event.RunStarted)
 	w.endpoint("b")
@@ -224,6 +230,7 @@ func TestATestReachesItsEndpointOnlyAndOnce(t *testing.T) {
 }
 
 func TestARedeliveryIsSentAtOnceUnderTheSameIdentifier(t *testing.T) {
+	t.Parallel()
 	w, ctx := newWorld(t), t.Context()
 	to := w.endpoint("a")
 	w.receivers.status(500)
@@ -259,6 +266,7 @@ func TestARedeliveryIsSentAtOnceUnderTheSameIdentifier(t *testing.T) {
 
 // The endpoint goes between the moment the delivery is found and the unit that changes it.
 func TestADeliveryWhoseEndpointGoesMeanwhileDoesNotExist(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	e := w.endpoint("a")
 	d, err := w.endpoints.Test(t.Context(), w.who, domain.Once{}, e.ID())

@@ -66,6 +66,14 @@ func (s *told) Follow(ctx context.Context, _ func([]run.ID)) error {
 	return ctx.Err()
 }
 
+func (s *told) FollowClosely(ctx context.Context, heard func([]run.ID)) error {
+	return s.Follow(ctx, heard)
+}
+
+func (*told) Advanced(...run.ID) {}
+
+func (*told) Want(...run.ID) {}
+
 // measured counts units of work that write and how many runs each has cancelled at most.
 type measured struct {
 	outbound.UnitOfWork

@@ -51,6 +51,7 @@ type DeliveryState struct {
 	Attempted     int        // how many were made
 	NextAttemptAt *time.Time // exactly while pending
 	Manual        bool       // somebody asked for the next attempt; no other one follows it
+	Urgent        bool       // somebody asked for the next attempt, and looks at what comes of it: it goes before those of its tenant that nobody asked for
 	LeasedUntil   *time.Time // a store lends a pending delivery to who sends it; nil when nobody does
 	DeliveredAt   *time.Time // when the endpoint first took it
 	Reason        string     // why it failed, for people; empty unless it did
@@ -72,7 +73,7 @@ func NewDelivery(id DeliveryID, to *Endpoint, e *Event, now time.Time) *Delivery
 // active.
 func NewTestDelivery(id DeliveryID, to *Endpoint, e *Event, now time.Time) *Delivery {
 	d := NewDelivery(id, to, e, now)
-	d.state.Manual = true
+	d.state.Manual, d.state.Urgent = true, true
 	return d
 }
 
@@ -108,7 +109,7 @@ func (d *Delivery) Record(number int, at time.Time, o Outcome) bool {
 	if surplus := len(s.Attempts) - MaxKeptAttempts; surplus > 0 {
 		s.Attempts = slices.Clone(s.Attempts[surplus:])
 	}
-	s.Manual, s.NextAttemptAt, s.LeasedUntil, s.UpdatedAt = false, nil, nil, ended
+	s.Manual, s.Urgent, s.NextAttemptAt, s.LeasedUntil, s.UpdatedAt = false, false, nil, nil, ended
 	wait, more := Delay(s.ID, number+1)
 	switch {
 	case o.Succeeded():
@@ -138,7 +139,7 @@ func (d *Delivery) Abandon(now time.Time) bool {
 	if d.state.Status != Pending || d.state.Manual {
 		return false
 	}
-	d.state.NextAttemptAt, d.state.LeasedUntil, d.state.UpdatedAt = nil, nil, now
+	d.state.Urgent, d.state.NextAttemptAt, d.state.LeasedUntil, d.state.UpdatedAt = false, nil, nil, now
 	d.fail("The endpoint was not active when the next attempt was due.")
 	return true
 }
@@ -146,7 +147,7 @@ func (d *Delivery) Abandon(now time.Time) bool {
 func (d *Delivery) fail(reason string) { d.state.Status, d.state.Reason = Failed, reason }
 
 // Redeliver makes an attempt due now, under the same identifier, which receivers know
-// repeats by. Of a pending delivery to an active endpoint it is the next one, earlier,
+// repeats by; it goes before what nobody asked for. Of a pending delivery to an active endpoint it is the next one, earlier,
 // and the schedule goes on from there. Otherwise it is a single one, as Svix has it:
 // whoever asks looks at what comes of it.
 func (d *Delivery) Redeliver(active bool, now time.Time) {
@@ -157,7 +158,7 @@ func (d *Delivery) Redeliver(active bool, now time.Time) {
 	if s.Status != Pending || s.NextAttemptAt.After(now) {
 		s.NextAttemptAt = &now
 	}
-	s.Status, s.Reason, s.UpdatedAt = Pending, "", now
+	s.Status, s.Urgent, s.Reason, s.UpdatedAt = Pending, true, "", now
 }
 
 // ID identifies the delivery.
@@ -189,6 +190,9 @@ func (d *Delivery) NextAttemptAt() *time.Time { return copyOf(d.state.NextAttemp
 
 // Manual says whether somebody asked for the next attempt.
 func (d *Delivery) Manual() bool { return d.state.Manual }
+
+// Urgent says whether the next attempt goes before those that nobody asked for.
+func (d *Delivery) Urgent() bool { return d.state.Urgent }
 
 // DeliveredAt is when the endpoint first took the event; nil when it did not.
 func (d *Delivery) DeliveredAt() *time.Time { return copyOf(d.state.DeliveredAt) }

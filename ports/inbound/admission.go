@@ -23,6 +23,11 @@ type Admission interface {
 	// What was found out before an error is in the answer beside it. Leave is never
 	// nil and must be called when the request is done.
 	Admit(ctx context.Context, keyText string, op tenant.Operation) (Admitted, error)
+
+	// Confirm says whether somebody who was admitted still may, for an answer that lasts:
+	// nil, or the Unauthenticated or the Forbidden error of Admit. It counts nothing, and is
+	// cheap enough to be asked every few seconds for each of them.
+	Confirm(ctx context.Context, keyText string, op tenant.Operation) error
 }
 
 // Admitted is what is known about a request once its key was recognized.

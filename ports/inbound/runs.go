@@ -19,15 +19,22 @@ type Firing interface {
 	// trigger_not_found. Where it cannot fire, that is a Conflict: trigger_not_webhook,
 	// trigger_inactive, workflow_inactive or version_not_active. Above the trigger's rate
 	// limit it is RateLimited with the code trigger_rate_limit_exceeded. The dedupe key is
-	// the call's, else the idempotency key, else a new one.
+	// the call's, else the idempotency key, else a new one; what it stands for is returned
+	// whether or not the trigger can fire any more.
 	Call(ctx context.Context, who tenant.Caller, once domain.Once, id trigger.ID, c run.Call) (run.Fired, error)
 
 	// ByEvent fires every trigger of type webhook that can fire and waits for the event,
-	// in the order of their creation. One above its rate limit is left out.
+	// in the order of their creation. One above its rate limit is left out. One that has
+	// started a run with the dedupe key is in it with that run, even if it cannot fire any
+	// more.
 	ByEvent(ctx context.Context, who tenant.Caller, once domain.Once, c run.EventCall) ([]run.Fired, error)
 
 	// Ingest resumes paused runs about the entity, and where it resumes none fires as
-	// ByEvent does.
+	// ByEvent does, all in one unit of work. Where more than run.MaxOffered runs wait for the
+	// event, or hold more than run.MaxOfferedBytes, nothing happens: that is a Conflict
+	// too_many_runs. A run that waits for another answer than the event is skipped, with what
+	// is wrong; where it is the only one that the options name, that is Invalid with the code
+	// input_invalid.
 	Ingest(ctx context.Context, who tenant.Caller, once domain.Once, c run.IngestCall) (run.Ingested, error)
 
 	// Resume continues a run by a token. An unknown run and a wrong token are the same
@@ -51,8 +58,10 @@ type Runs interface {
 	// Follow tells the history of a run as it grows: first the entries after one that
 	// counts from 1 (0 for all), then new ones as they are recorded, in order and each
 	// once. It returns nil when the run has finished and all was told, and an error of tell
-	// unchanged. It ends with ctx. A call of tell without entries says that nothing has
-	// happened for a while.
+	// unchanged. It ends with ctx. The first call of tell comes at once, unless there will
+	// never be anything to tell. A later one without entries says that nothing has happened
+	// for a while. An entry that the run does not have yet cannot be the one after which to
+	// begin; it is Invalid with the code stream_invalid, about after.
 	Follow(ctx context.Context, who tenant.Caller, id run.ID, after int64, tell func([]run.Entry) error) error
 
 	// Cancel ends a run, and a Conflict run_finished says that it had ended. What it is
@@ -87,4 +96,8 @@ type Worker interface {
 	// workers and returns. It hands errors to failed, by one goroutine at a time, and goes
 	// on.
 	Run(ctx context.Context, failed func(error))
+
+	// Panics returns how many panics were contained since the start. Each was an error as
+	// well, and the run that it was about is tried again a few times before it fails.
+	Panics() int64
 }

@@ -2,6 +2,7 @@ package outbound
 
 import (
 	"context"
+	"time"
 
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/node"
@@ -29,7 +30,23 @@ type RunSignals interface {
 	// says that word may have been lost. heard does not block, and is called by several
 	// goroutines at a time.
 	Follow(ctx context.Context, heard func(changed []run.ID)) error
+
+	// Advanced says that runs have made steps under their worker, of which only those hear
+	// who follow closely: in this process all of them, in others those that want word of one
+	// of the runs. Like Tell it never blocks, and while nobody wants any it costs the store
+	// nothing.
+	Advanced(runs ...run.ID)
+
+	// FollowClosely is Follow for those who hear of what runs do under their worker as well.
+	FollowClosely(ctx context.Context, heard func(changed []run.ID)) error
+
+	// Want asks other processes for word of what Advanced says of runs, for [WantedFor] from
+	// then on.
+	Want(runs ...run.ID)
 }
+
+// WantedFor is how long word of a run is wanted after RunSignals.Want.
+const WantedFor = 30 * time.Second
 
 // NodeEndpoints finds where a tenant's custom nodes run.
 type NodeEndpoints interface {

@@ -65,8 +65,9 @@ type EventRepository interface {
 	Settle(ctx context.Context, events ...*event.Event) error
 
 	// Sweep removes at most limit events, of any tenant, that happened before the time,
-	// with their deliveries, and returns how many. One that waits, or that has a pending
-	// delivery, stays.
+	// with their deliveries, and returns how many. One that waits stays, and so does one
+	// that has a pending delivery, unless its tenant is not active: nobody knows whether
+	// that will ever be made.
 	Sweep(ctx context.Context, before time.Time, limit int) (int, error)
 }
 
@@ -91,9 +92,10 @@ type DeliveryRepository interface {
 type DeliveryQueue interface {
 	// Claim lends deliveries of active tenants. A delivery can be lent when it is pending,
 	// its next attempt is not after now, and it is not leased beyond now. The tenants take
-	// turns: the most overdue delivery of each comes before the second of any, those that
-	// are leased to anybody counted in, so that a tenant to whom much is being sent waits
-	// for one to whom little is. Within a turn the most overdue come first, ties by id.
+	// turns: the first delivery of each comes before the second of any, those that are
+	// leased to anybody counted in, so that a tenant to whom much is being sent waits for
+	// one to whom little is. Of one tenant, and of one endpoint, the urgent ones come first,
+	// then the most overdue. Within a turn the most overdue come first, ties by id.
 	// The bounds of [DeliveryClaim] hold whoever claims.
 	//
 	// Two units never claim the same delivery; one that another unit holds is left out

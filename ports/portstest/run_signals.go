@@ -29,10 +29,21 @@ type Ears struct {
 // end. It returns once word is heard.
 func Listen(t *testing.T, signals outbound.RunSignals) (e *Ears, stop func()) {
 	t.Helper()
+	return listen(t, signals, signals.Follow)
+}
+
+// ListenClosely does the same, and hears of what runs do under their workers as well.
+func ListenClosely(t *testing.T, signals outbound.RunSignals) (e *Ears, stop func()) {
+	t.Helper()
+	return listen(t, signals, signals.FollowClosely)
+}
+
+func listen(t *testing.T, signals outbound.RunSignals, follow func(context.Context, func([]run.ID)) error) (e *Ears, stop func()) {
+	t.Helper()
 	e = &Ears{news: make(chan struct{})}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	ended := make(chan error, 1)
-	go func() { ended <- signals.Follow(ctx, e.heard) }()
+	go func() { ended <- follow(ctx, e.heard) }()
 	stop = sync.OnceFunc(func() {
 		cancel()
 		select {
@@ -187,6 +198,24 @@ func RunSignals(t *testing.T, open OpenSignals) {
 			}
 		}
 	})
+	t.Run("what runs do under their workers is heard by those who follow closely", func(t *testing.T) {
+		t.Parallel()
+		here, _ := open(t)
+		usual, _ := Listen(t, here)
+		closely, stop := ListenClosely(t, here)
+		done := ids(3)
+		here.Advanced(done[0])
+		here.Tell(done[1])
+		lost := closely.Lost()
+		here.Advanced()
+		stop()
+		here.Advanced(done[2])
+		for i, want := range []struct{ usual, closely int }{{0, 1}, {1, 1}, {0, 0}} {
+			if usual.Heard(done[i]) != want.usual || closely.Heard(done[i]) != want.closely || closely.Lost() != lost {
+				t.Errorf("%d: it was heard %d times, and %d times closely", i, usual.Heard(done[i]), closely.Heard(done[i]))
+			}
+		}
+	})
 	t.Run("another process hears", func(t *testing.T) {
 		t.Parallel()
 		here, there := open(t)
@@ -194,6 +223,14 @@ func RunSignals(t *testing.T, open OpenSignals) {
 			return
 		}
 		betweenProcesses(t, here, there, ids)
+	})
+	t.Run("another process hears of the runs that it wants word of", func(t *testing.T) {
+		t.Parallel()
+		here, there := open(t)
+		if there == nil {
+			return
+		}
+		progressBetweenProcesses(t, here, there, ids)
 	})
 }
 
@@ -238,4 +275,35 @@ func betweenProcesses(t *testing.T, here, there outbound.RunSignals, ids func(in
 			t.Errorf("%d messages were heard", n)
 		}
 	})
+}
+
+// progressBetweenProcesses checks what one process hears of the workers of another.
+func progressBetweenProcesses(t *testing.T, here, there outbound.RunSignals, ids func(int) []run.ID) {
+	t.Helper()
+	usual, _ := Listen(t, there)
+	closely, _ := ListenClosely(t, there)
+	many := ids(700) // more than one notice can name
+	wanted, other := many[0], ids(1)[0]
+	there.Want(many...)
+	closely.Within(t, "word of what another process wants", func() bool { // which may not have heard of it yet
+		here.Advanced(other, wanted)
+		return closely.Heard(wanted) > 0
+	})
+	last := many[len(many)-1]
+	closely.Within(t, "word of the last that it wants", func() bool {
+		here.Advanced(last)
+		return closely.Heard(last) > 0
+	})
+	closely.Within(t, "word of all that it wants", func() bool {
+		here.Advanced(many...)
+		for _, id := range many {
+			if closely.Heard(id) == 0 {
+				return false
+			}
+		}
+		return true
+	})
+	if closely.Heard(other) != 0 || usual.Heard(wanted) != 0 || usual.Heard(last) != 0 {
+		t.Errorf("one that nobody wants was heard %d times, and one %d times by who does not follow closely", closely.Heard(other), usual.Heard(wanted))
+	}
 }

@@ -130,6 +130,20 @@ func DeliveryClaims(t *testing.T, open OpenStore) {
 			f.claims("all are leased", 61, 9, 9)
 			f.claims("the first leases have ended", 62, 9, 9, b, tied, a)
 		},
+		"urgent ones come before the backlog of their endpoint and their tenant, within the bounds, and before nobody else's": func(f webhooks) {
+			owner, other := f.tenant().ID(), f.tenant().ID()
+			to, e, busy := f.endpoint(owner), f.event(owner), f.endpoint(owner)
+			theirs := due(f.endpoint(other), f.event(other), 1)
+			backlog := []event.DeliveryState{due(to, e, 0), due(to, e, 0), due(to, e, 1)}
+			elsewhere := []event.DeliveryState{due(busy, e, 0), due(busy, e, 1)}
+			urgent, second, early := due(to, e, 5), due(to, e, 6), due(to, e, 11)
+			urgent.Urgent, second.Urgent, second.Manual, early.Urgent = true, true, true, true
+			f.insert(append(append(backlog, elsewhere...), theirs, second, urgent, early)...)
+			f.claims("one of each endpoint", 10, 9, 1, theirs, urgent, elsewhere[0])
+			f.claims("the bound of the endpoint holds", 10, 9, 1)
+			f.claims("the next ones", 10, 2, 2, second, elsewhere[1])
+			f.claims("the one that was not due", 11, 1, 3, early)
+		},
 		"deliveries to an endpoint that is not active are lent, too": func(f webhooks) {
 			owner := f.tenant().ID()
 			to := f.endpoint(owner, func(st *event.EndpointState) { st.Active = false })

@@ -23,7 +23,7 @@ func deliveryState(to *event.Endpoint, e *event.Event) event.DeliveryState {
 			{Number: 21, At: noon, Duration: 1500 * time.Microsecond, Status: 503, Code: "unexpected_status", Error: `it's "so" é`, Excerpt: "<&> \\ ü\n", Manual: true},
 			{Number: 22, At: noon.Add(time.Second), Duration: 15 * time.Second, Code: "timeout", Error: "late"},
 		},
-		Attempted: 22, NextAttemptAt: &next, Manual: true, LeasedUntil: &leased, DeliveredAt: &delivered, Reason: "<why>",
+		Attempted: 22, NextAttemptAt: &next, Manual: true, Urgent: true, LeasedUntil: &leased, DeliveredAt: &delivered, Reason: "<why>",
 		CreatedAt: noon, UpdatedAt: noon.Add(time.Second), Revision: 1,
 	}
 }

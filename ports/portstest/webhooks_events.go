@@ -228,5 +228,28 @@ func EventRepository(t *testing.T, open OpenStore) {
 				f.Error(err)
 			}
 		},
+		"sweeping removes the old ones of a suspended tenant although they were not delivered": func(f webhooks) {
+			ten := f.tenant()
+			owner := ten.ID()
+			e := newEvent(owner, 0)
+			f.append(e)
+			f.put(func(ctx context.Context, st outbound.WebhookStores) error { return st.Events.Settle(ctx, e) })
+			d := f.delivery(f.endpoint(owner), e)
+			sweeps := func(step string, want int) {
+				f.Helper()
+				f.put(func(ctx context.Context, st outbound.WebhookStores) error {
+					n, err := st.Events.Sweep(ctx, e.At().Add(time.Second), 9)
+					if n != want {
+						f.Errorf("%s: %d were swept", step, n)
+					}
+					return err
+				})
+			}
+			sweeps("active", 0)
+			ten.Suspend(noon)
+			f.write(func(ctx context.Context, st outbound.Stores) error { return st.Tenants.Update(ctx, ten) })
+			sweeps("suspended", 1)
+			f.wantError(errorOf(f.getDelivery(owner, d.ID())), domain.NotFound, "delivery_not_found")
+		},
 	})
 }

@@ -1,0 +1,82 @@
+package httpapi_test
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sluicehq/sluice/adapters/httpapi"
+	"github.com/sluicehq/sluice/application/tenants"
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/tenant"
+)
+
+// A stream of a run that only waits, with the whole gateway behind it: nothing would
+// ever end it but what happens to its key and its tenant.
+func TestAStreamEndsWithItsKeyAndItsTenant(t *testing.T) {
+	const refused, gone = `"code":"unauthenticated"`, `"code":"run_not_found"`
+	for claim, c := range map[string]struct {
+		happens func(g *gateway, e estate)
+		want    string
+	}{
+		"the key is revoked":      {func(g *gateway, e estate) { g.revoke(e.customer) }, refused},
+		"the key has expired":     {func(g *gateway, _ estate) { g.clock.Set(noon.Add(time.Hour)) }, refused},
+		"the tenant is suspended": {func(g *gateway, e estate) { g.must(g.tenants().Suspend(g.Context(), e.id)) }, refused},
+		"the tenant is deleted": {func(g *gateway, e estate) {
+			if err := g.tenants().Delete(g.Context(), e.id); err != nil {
+				g.Error(err)
+			}
+		}, ""},
+	} {
+		t.Run(claim, func(t *testing.T) {
+			t.Parallel()
+			g := newGateway(t)
+			httpapi.ConfirmEvery(g.api, 20*time.Millisecond)
+			e := g.estate("Acme")
+			g.factory(e)
+			expires := noon.Add(time.Minute)
+			issued, err := tenants.NewKeys(g.store, g.clock, g.random).Issue(t.Context(), tenant.Operator(e.id), domain.Once{}, tenant.KeyDraft{Type: tenant.Secret, ExpiresAt: &expires})
+			if err != nil {
+				t.Fatal(err)
+			}
+			key := e.secret
+			if strings.Contains(claim, "expired") {
+				key = issued.Text.Reveal()
+			}
+			server := httptest.NewServer(g.api)
+			defer server.Close()
+			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+			defer cancel()
+			request, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL+"/v1/gateway/runs/"+e.ids["runs"]+"/stream", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			request.Header.Set("X-API-Key", key)
+			answer, err := server.Client().Do(request)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = answer.Body.Close() }() // it is read to its end
+			if answer.StatusCode != http.StatusOK {
+				t.Fatalf("got %d", answer.StatusCode)
+			}
+			c.happens(g, e)
+			text, err := io.ReadAll(answer.Body)
+			_, last, _ := strings.Cut(string(text), "event: closed\n")
+			if err != nil || !strings.Contains(last, c.want) || c.want == "" && !strings.Contains(last, refused) && !strings.Contains(last, gone) {
+				t.Errorf("it ends with %q: %v", last, err)
+			}
+		})
+	}
+}
+
+func (g *gateway) must(_ any, err error) {
+	g.Helper()
+	if err != nil {
+		g.Error(err)
+	}
+}
