@@ -115,6 +115,7 @@ type ingestedBody struct {
 	Resumed   []resumedBody      `json:"resumed"`
 	Triggered []firedTriggerBody `json:"triggered"`
 	Skipped   []skipBody         `json:"skipped"`
+	Truncated bool               `json:"skippedTruncated,omitempty"`
 }
 
 type resumedBody struct {
@@ -124,17 +125,22 @@ type resumedBody struct {
 }
 
 type skipBody struct {
-	RunID  string `json:"runId,omitempty"`
-	Reason string `json:"reason"`
+	RunID   string        `json:"runId,omitempty"`
+	Reason  string        `json:"reason"`
+	Details []errorDetail `json:"details,omitempty"`
 }
 
 func renderIngested(in run.Ingested) any {
-	body := ingestedBody{Resumed: []resumedBody{}, Triggered: renderFiredTriggers(in.Triggered), Skipped: []skipBody{}}
+	body := ingestedBody{Resumed: []resumedBody{}, Triggered: renderFiredTriggers(in.Triggered), Skipped: []skipBody{}, Truncated: in.Truncated}
 	for _, r := range in.Resumed {
 		body.Resumed = append(body.Resumed, resumedBody{RunID: string(r.Run), EntityID: r.Entity, WorkflowVersionID: string(r.Version)})
 	}
 	for _, s := range in.Skipped {
-		body.Skipped = append(body.Skipped, skipBody{RunID: string(s.Run), Reason: s.Reason})
+		skip := skipBody{RunID: string(s.Run), Reason: s.Reason}
+		for _, v := range s.Problems {
+			skip.Details = append(skip.Details, errorDetail{Field: v.Field, Message: v.Message, Code: string(v.Code)})
+		}
+		body.Skipped = append(body.Skipped, skip)
 	}
 	return body
 }

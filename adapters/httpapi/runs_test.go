@@ -285,7 +285,7 @@ func TestAStreamTellsOfARunWhileItGoesOn(t *testing.T) {
 	if resumed.status != http.StatusNoContent {
 		t.Fatalf("the answer got %d: %s, the run is %s", resumed.status, resumed.body, shown.body)
 	}
-	want("node.completed", "node.completed", "run.completed", "end", "")
+	want("run.resumed", "node.completed", "node.completed", "run.completed", "end", "")
 	over := g.send(http.MethodGet, runsPath+"/"+id+"/stream?after="+fmt.Sprint(events.last), e.secret, "")
 	if over.status != http.StatusNoContent || over.body != "" {
 		t.Errorf("whoever has everything gets %d: %s", over.status, over.body)

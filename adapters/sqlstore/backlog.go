@@ -19,7 +19,8 @@ func (s *Store) DueDeliveries(ctx context.Context, now time.Time) (int, error) {
 
 // DueRuns counts the runs of all tenants that a worker could move on.
 func (s *Store) DueRuns(ctx context.Context, now time.Time) (int, error) {
-	return s.backlog(ctx, "count due runs", `SELECT count(*) FROM runs WHERE free_at <= $1`, now)
+	return s.backlog(ctx, "count due runs", `SELECT (SELECT count(*) FROM runs f WHERE `+takesTurns+`)
+		+ (SELECT count(*) FROM runs f WHERE `+isTimed+` AND f.free_at <= $1)`, now)
 }
 
 func (s *Store) backlog(ctx context.Context, what, query string, args ...any) (n int, err error) {

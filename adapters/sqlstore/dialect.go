@@ -62,6 +62,11 @@ type Dialect struct {
 	// Lateral says whether a subquery in FROM may refer to what stands before it.
 	Lateral bool
 
+	// RunFacets is the table that holds of each run what lists filter by and never changes.
+	// It is empty where runs themselves have the indexes, since a change touches only those
+	// that it changes something in.
+	RunFacets string
+
 	// Intakes is how many batches of triggers are committed at the same time; 0 means 1.
 	Intakes int
 

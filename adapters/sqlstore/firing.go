@@ -4,8 +4,11 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 
+	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/domain/trigger"
 	"github.com/sluicehq/sluice/domain/workflow"
@@ -20,7 +23,7 @@ type firing struct{ *unit }
 var _ outbound.FiringRepository = firing{}
 
 var (
-	firingColumns = triggerColumnsOfT + `, v.workflow_id, v.is_active AS version_active, w.is_active AS workflow_active`
+	firingColumns = triggerColumnsOfT + `, v.workflow_id, v.is_active AS version_active, w.is_active AS workflow_active, '' AS started`
 	firingTables  = `triggers t JOIN workflow_versions v ON v.tenant_id = t.tenant_id AND v.id = t.workflow_version_id
 		JOIN workflows w ON w.tenant_id = v.tenant_id AND w.id = v.workflow_id`
 )
@@ -32,17 +35,19 @@ type firingRow struct {
 	Workflow       string
 	VersionActive  bool
 	WorkflowActive bool
+	Started        string
 }
 
 // targets are where [firingColumns] go.
 func (row *firingRow) targets() []any {
-	return append(row.triggerRow.targets(), &row.Workflow, &row.VersionActive, &row.WorkflowActive)
+	return append(row.triggerRow.targets(), &row.Workflow, &row.VersionActive, &row.WorkflowActive, &row.Started)
 }
 
 func (row *firingRow) firing() outbound.FiringTrigger {
 	return outbound.FiringTrigger{
 		Trigger: row.restore(), Workflow: workflow.ID(row.Workflow),
 		Standing: trigger.Standing{WorkflowActive: row.WorkflowActive, VersionActive: row.VersionActive},
+		Started:  run.ID(row.Started),
 	}
 }
 
@@ -91,14 +96,23 @@ func (s firing) Trigger(ctx context.Context, owner tenant.ID, id trigger.ID) (ou
 	}
 }
 
-// OnEvent finds the triggers that an event fires.
-func (s firing) OnEvent(ctx context.Context, owner tenant.ID, event string, sub *tenant.SubTenantID, limit int) ([]outbound.FiringTrigger, error) {
-	query := `SELECT ` + firingColumns + ` FROM ` + firingTables + ` WHERE t.tenant_id = $1 AND t.event = $2` + canFire
-	args := []any{string(owner), event, limit}
-	if sub != nil {
-		query, args = query+` AND t.sub_tenant_id = $4`, append(args, string(*sub))
+// OnEvent finds the triggers that an event fires, and the runs that its dedupe key stands
+// for, all in one statement.
+func (s firing) OnEvent(ctx context.Context, owner tenant.ID, q outbound.EventQuery) ([]outbound.FiringTrigger, error) {
+	args := []any{string(owner), q.Event, q.Limit}
+	columns, tables, condition := firingColumns, firingTables, canFire
+	if q.Key != "" {
+		args = append(args, q.Key, q.After)
+		columns = strings.Replace(columns, `'' AS started`, `coalesce(u.id, '') AS started`, 1)
+		tables += ` LEFT JOIN runs u ON u.tenant_id = t.tenant_id AND u.trigger_id = t.id AND u.dedupe_key = $4 AND u.holds_key AND u.created_at > $5`
+		condition = ` AND (u.id IS NOT NULL OR (true` + canFire + `))`
 	}
-	return s.find(ctx, "find triggers of an event", query+` ORDER BY t.created_at, t.id LIMIT $3`+s.keepVersions(), args...)
+	if q.SubTenant != nil {
+		args = append(args, string(*q.SubTenant))
+		condition += fmt.Sprintf(` AND t.sub_tenant_id = $%d`, len(args))
+	}
+	return s.find(ctx, "find triggers of an event", `SELECT `+columns+` FROM `+tables+` WHERE t.tenant_id = $1 AND t.event = $2`+condition+
+		` ORDER BY t.created_at, t.id LIMIT $3`+s.keepVersions(), args...)
 }
 
 // Each finds those that can fire in one statement, and the others, if any, in another.

@@ -91,13 +91,9 @@ func list[Row any, P listRow[Row], T any](ctx context.Context, u *unit, l *listi
 // statement is what reads the page, and what counts all records that fit, with the
 // arguments of both: the last two are the page's.
 func (l *listing) statement(q domain.Query) (page, count string, args []any, err error) {
-	column, ok := l.sorted[q.By()]
-	if !ok {
-		return "", "", nil, fmt.Errorf("list %s: there is no column to sort by %q", l.table, q.By())
-	}
-	direction := "DESC"
-	if q.Ascending {
-		direction = "ASC"
+	order, err := l.order(q)
+	if err != nil {
+		return "", "", nil, err
 	}
 	count = l.count()
 	page = `SELECT ` + l.columns + `, (` + count + `) AS total, `
@@ -106,10 +102,26 @@ func (l *listing) statement(q domain.Query) (page, count string, args []any, err
 	} else {
 		page += `'' AS stamp`
 	}
-	page += ` FROM ` + l.table + ` WHERE ` + l.conditions() +
-		` ORDER BY ` + column + ` ` + direction + `, ` + l.tie + ` ` + direction +
-		` LIMIT ` + l.arg(q.Limit()) + ` OFFSET ` + l.arg(q.Offset())
+	page += ` FROM ` + l.table + ` WHERE ` + l.conditions() + order + l.limit(q)
 	return page, count, l.args, nil
+}
+
+// order is the order that is asked for.
+func (l *listing) order(q domain.Query) (string, error) {
+	column, ok := l.sorted[q.By()]
+	if !ok {
+		return "", fmt.Errorf("list %s: there is no column to sort by %q", l.table, q.By())
+	}
+	direction := "DESC"
+	if q.Ascending {
+		direction = "ASC"
+	}
+	return ` ORDER BY ` + column + ` ` + direction + `, ` + l.tie + ` ` + direction, nil
+}
+
+// limit takes the last two arguments.
+func (l *listing) limit(q domain.Query) string {
+	return ` LIMIT ` + l.arg(q.Limit()) + ` OFFSET ` + l.arg(q.Offset())
 }
 
 // stamp is the query for what differs whenever the tenant's records of the table do.

@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/domain/trigger"
@@ -141,47 +140,6 @@ func (s runs) Get(ctx context.Context, owner tenant.ID, id run.ID) (*run.Run, er
 	}
 }
 
-// Underway reads the runs about an entity of which nodes may wait.
-func (s runs) Underway(ctx context.Context, owner tenant.ID, entity string, limit int) ([]*run.Run, error) {
-	rows, err := s.scan(ctx, "find runs of an entity", `SELECT `+runColumns+` FROM runs
-		WHERE tenant_id = $1 AND entity_id = $2 AND status IN ('paused', 'running') ORDER BY created_at, id LIMIT $3`+s.hold(), string(owner), entity, limit)
-	if err != nil {
-		return nil, err
-	}
-	found := make([]*run.Run, len(rows))
-	for i := range rows {
-		if found[i], err = rows[i].restore(); err != nil {
-			return nil, err
-		}
-	}
-	return found, nil
-}
-
-var runsSorted = map[string]string{"createdAt": "created_at", "updatedAt": "updated_at"}
-
-// List reads a page of a tenant's runs, without what can be large.
-func (s runs) List(ctx context.Context, owner tenant.ID, f run.Filter, q domain.Query) (domain.Page[run.Summary], error) {
-	l := listOf("runs", runSummaryColumns, owner, runsSorted)
-	for _, by := range []struct{ column, value string }{
-		{"status", string(f.Status)}, {"workflow_id", string(f.Workflow)}, {"workflow_version_id", string(f.Version)}, {"trigger_id", string(f.Trigger)},
-	} {
-		if by.value != "" {
-			l.equal(by.column, by.value)
-		}
-	}
-	if f.Entity != nil {
-		l.equal("entity_id", *f.Entity)
-	}
-	l.ofSubTenant(f.SubTenant)
-	if f.From != nil {
-		l.where = append(l.where, "created_at >= "+l.arg(f.From.UTC()))
-	}
-	if f.To != nil {
-		l.where = append(l.where, "created_at < "+l.arg(f.To.UTC()))
-	}
-	return list[runSummaryRow](ctx, s.unit, l, q, runSummaryRow.summary)
-}
-
 // dueAt is when a run needs a worker, nil for never. ready says that it does at once:
 // then the time is the run's, and another one only if clocks disagree.
 func dueAt(st run.State) (at *time.Time, ready bool) {
@@ -201,13 +159,15 @@ func dueAt(st run.State) (at *time.Time, ready bool) {
 
 // runStatements are the statements on runs that a dialect has a part in.
 type runStatements struct {
-	start, record, recordWithHistory, recordTogether, claim string
-	served                                                  atomic.Pointer[string] // the tenant that got the last run
+	start, record, recordWithHistory, recordTogether string
+	turns, further, letIn, lend, next                string
+	served                                           atomic.Pointer[string] // the tenant that the last claim came to
 }
 
 func newRunStatements(d Dialect) *runStatements {
 	return &runStatements{
-		start: d.insertRuns(), record: d.recordStep(), recordWithHistory: d.recordWithHistory(), recordTogether: d.recordTogether(), claim: d.claimRuns(),
+		start: d.insertRuns(), record: d.recordStep(), recordWithHistory: d.recordWithHistory(), recordTogether: d.recordTogether(),
+		turns: d.claimTurns(), further: d.furtherRuns(), letIn: d.letIn(), lend: d.lendRuns(), next: nextFree(),
 	}
 }
 

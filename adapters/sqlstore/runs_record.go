@@ -22,8 +22,8 @@ func (d Dialect) recordStep() string {
 	return `UPDATE runs SET status = $1, seq = $2, progress = $3, failure_code = $4, failure_message = $5, failure_node = $6, updated_at = $7,
 			started_at = $8, finished_at = $9, wake_at = $10,
 			due_at = CASE WHEN $12 AND $11 > ` + d.Clock + ` THEN ` + d.Clock + ` ELSE $11 END,
-			lease_until = CASE WHEN $13 THEN NULL ELSE lease_until END
-		WHERE tenant_id = $14 AND id = $15 AND seq = $16 AND (CAST($17 AS bigint) = 0 OR lease = $17 AND lease_until IS NOT NULL)`
+			lease_until = CASE WHEN $13 THEN NULL ELSE lease_until END, awaits = $14, awaited = $15, awaits_seq = $2
+		WHERE tenant_id = $16 AND id = $17 AND seq = $18 AND (CAST($19 AS bigint) = 0 OR lease = $19 AND lease_until IS NOT NULL)`
 }
 
 const appendHistory = `INSERT INTO run_history (tenant_id, run_id, seq, entries) `
@@ -34,7 +34,7 @@ func (d Dialect) recordWithHistory() string {
 		return ""
 	}
 	return `WITH recorded AS (` + d.recordStep() + ` RETURNING tenant_id, id) ` + appendHistory +
-		`SELECT tenant_id, id, CAST($18 AS bigint), CAST($19 AS text) FROM recorded`
+		`SELECT tenant_id, id, CAST($20 AS bigint), CAST($21 AS text) FROM recorded`
 }
 
 // Record writes steps one after another, or several together where that is worth it.
@@ -56,16 +56,19 @@ func (s runs) recordOne(ctx context.Context, step outbound.RunStep) error {
 	st := step.Run.State()
 	due, ready := dueAt(st)
 	code, message, node := failureColumns(st.Failure)
+	awaits, awaitedBy, err := awaitColumns(step.Run)
+	if err != nil {
+		return s.spoil(err)
+	}
 	byWorker := step.Lease.Number != 0
 	statement, args := s.store.runs.record, []any{
 		string(st.Status), st.Seq, string(run.EncodeProgress(st.Progress)), code, message, node, st.UpdatedAt,
 		st.StartedAt, st.FinishedAt, st.WakeAt, due, ready, st.Status.Finished() || byWorker && !step.Keep,
-		string(st.Tenant), string(st.ID), step.From, step.Lease.Number,
+		awaits, awaitedBy, string(st.Tenant), string(st.ID), step.From, step.Lease.Number,
 	}
 	var last int64 // entry of the step
 	var entries string
 	if n := len(step.History); n > 0 {
-		var err error
 		if entries, err = encodeEntries(step.History); err != nil {
 			return s.spoil(err)
 		}

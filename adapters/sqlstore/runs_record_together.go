@@ -33,6 +33,8 @@ type stepRow struct {
 	WakeAt         *string `json:"wake_at"`
 	DueAt          *string `json:"due_at"`
 	Ready          bool    `json:"ready"`
+	Awaits         *string `json:"awaits,omitempty"`
+	Awaited        *string `json:"awaited,omitempty"`
 	Last           int64   `json:"last"`
 	Entries        string  `json:"entries"`
 }
@@ -40,7 +42,8 @@ type stepRow struct {
 var stepColumns = []Column{
 	{Name: "tenant_id"}, {Name: "id"}, {Name: "status"}, {Name: "seq"}, {Name: "from_seq"}, {Name: "number"}, {Name: "ends"}, {Name: "progress"},
 	{Name: "failure_code"}, {Name: "failure_message"}, {Name: "failure_node"}, {Name: "updated_at", Time: true}, {Name: "started_at", Time: true},
-	{Name: "finished_at", Time: true}, {Name: "wake_at", Time: true}, {Name: "due_at", Time: true}, {Name: "ready"}, {Name: "last"}, {Name: "entries"},
+	{Name: "finished_at", Time: true}, {Name: "wake_at", Time: true}, {Name: "due_at", Time: true}, {Name: "ready"}, {Name: "awaits"},
+	{Name: "awaited"}, {Name: "last"}, {Name: "entries"},
 }
 
 // recordTogether writes many steps as [Dialect.recordStep] writes one, appends their
@@ -59,7 +62,8 @@ func (d Dialect) recordTogether() string {
 			failure_message = r.failure_message, failure_node = r.failure_node, updated_at = r.updated_at, started_at = r.started_at,
 			finished_at = r.finished_at, wake_at = r.wake_at,
 			due_at = CASE WHEN CAST(r.ready AS boolean) AND r.due_at > ` + d.Clock + ` THEN ` + d.Clock + ` ELSE r.due_at END,
-			lease_until = CASE WHEN CAST(r.ends AS boolean) THEN NULL ELSE u.lease_until END
+			lease_until = CASE WHEN CAST(r.ends AS boolean) THEN NULL ELSE u.lease_until END,
+			awaits = r.awaits, awaited = r.awaited, awaits_seq = CAST(r.seq AS bigint)
 		FROM steps r WHERE u.tenant_id = r.tenant_id AND u.id = r.id AND u.seq = CAST(r.from_seq AS bigint)
 			AND (CAST(r.number AS bigint) = 0 OR u.lease = CAST(r.number AS bigint) AND u.lease_until IS NOT NULL)
 		RETURNING u.tenant_id, u.id, r.last, r.entries
@@ -93,6 +97,9 @@ func (s runs) together(steps []outbound.RunStep) (rows []stepRow, ok bool) {
 			Last: step.History[len(step.History)-1].Seq, Entries: entries,
 		}
 		row.FailureCode, row.FailureMessage, row.FailureNode = failureColumns(st.Failure)
+		if row.Awaits, row.Awaited, err = awaitColumns(step.Run); err != nil {
+			return nil, false
+		}
 		if size += len(row.Progress) + len(entries); size > maxTogether {
 			return nil, false
 		}

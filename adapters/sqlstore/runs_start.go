@@ -104,9 +104,25 @@ func (d Dialect) insertRuns() string {
 			value = "CASE WHEN " + value + " > " + d.Clock + " THEN " + d.Clock + " ELSE " + value + " END"
 		}
 		names, selected, columns = append(names, c.Name), append(selected, value), append(columns, c.Column)
+		if c.Name == "due_at" { // whose turn it is at once; a run that misses it is found by its time
+			names, selected = append(names, "ready_at"), append(selected, "CASE WHEN CAST(r.ready AS boolean) THEN "+value+" END")
+		}
 	}
-	return `INSERT INTO runs (` + strings.Join(names, ", ") + `) SELECT ` + strings.Join(selected, ", ") + ` FROM ` + d.Rows(columns...) +
-		` WHERE true ON CONFLICT (tenant_id, trigger_id, dedupe_key) WHERE holds_key DO NOTHING RETURNING id`
+	names, selected = append(names, "awaits_seq"), append(selected, "CASE WHEN r.status = 'pending' THEN CAST(r.seq AS bigint) END")
+	return d.alsoFacets(`INSERT INTO runs (` + strings.Join(names, ", ") + `) SELECT ` + strings.Join(selected, ", ") + ` FROM ` + d.Rows(columns...) +
+		` WHERE true ON CONFLICT (tenant_id, trigger_id, dedupe_key) WHERE holds_key DO NOTHING RETURNING `)
+}
+
+// alsoFacets completes a statement that adds runs and ends with RETURNING. What it has no
+// awaits_seq of, the table's trigger does, as for all that the version before adds.
+func (d Dialect) alsoFacets(insert string) string {
+	if d.RunFacets == "" {
+		return insert + `id`
+	}
+	const facets = `tenant_id, created_at, id, sub_tenant_id, workflow_id, workflow_version_id, trigger_id, entity_id`
+	return `WITH added AS (` + insert + facets + `, awaits_seq), listed AS (
+			INSERT INTO ` + d.RunFacets + ` (` + facets + `) SELECT ` + facets + ` FROM added WHERE awaits_seq IS NOT NULL
+		) SELECT id FROM added`
 }
 
 // startAttempts bounds how often a key that has served its time is contended for.

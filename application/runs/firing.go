@@ -1,6 +1,7 @@
 package runs
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/sluicehq/sluice/domain"
@@ -50,8 +51,10 @@ func (f *Firing) Call(ctx context.Context, who tenant.Caller, once domain.Once, 
 		if err != nil {
 			return err
 		}
-		if err := run.CheckCall(aim.Trigger, aim.Standing); err != nil {
-			return err
+		if refused := run.CheckCall(aim.Trigger, aim.Standing); refused != nil {
+			if aim.Started, err = s.repeated(ctx, st, aim.Trigger); err != nil || aim.Started == "" {
+				return cmp.Or(err, refused)
+			}
 		}
 		if err := s.start(ctx, st, aim); err != nil {
 			return err

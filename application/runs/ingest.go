@@ -13,9 +13,6 @@ import (
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
-// maxPaused bounds how many paused runs of an entity one event looks at.
-const maxPaused = 1000
-
 // Ingest brings an event to the runs that wait for it, and, where it resumes none, to
 // the triggers.
 func (f *Firing) Ingest(ctx context.Context, who tenant.Caller, once domain.Once, c run.IngestCall) (in run.Ingested, err error) {
@@ -46,12 +43,11 @@ func (f *Firing) Ingest(ctx context.Context, who tenant.Caller, once domain.Once
 // that takes one of its own. A version that is gone has none.
 type planSet map[workflow.VersionID]*run.Plan
 
-// lacks lists the versions of the runs that the call may resume and that have no plan
-// yet.
-func (known planSet) lacks(runs []*run.Run, c run.IngestCall) (open []workflow.VersionID) {
-	for _, r := range runs {
-		if _, ok := known[r.Version()]; !ok && c.Takes(r) && !slices.Contains(open, r.Version()) {
-			open = append(open, r.Version())
+// lacks lists the versions of runs that have no plan yet.
+func (known planSet) lacks(of []run.Awaiting) (open []workflow.VersionID) {
+	for _, a := range of {
+		if _, ok := known[a.Version]; !ok && !slices.Contains(open, a.Version) {
+			open = append(open, a.Version)
 		}
 	}
 	return open
@@ -86,76 +82,5 @@ func (f *Firing) withPlans(ctx context.Context, owner tenant.ID, known planSet, 
 				return err
 			}
 		}
-	}
-}
-
-// resumeWaiting brings the event to the runs about the entity of which a node waits, the
-// oldest first. Other nodes of theirs may still work: the event is not sent again.
-// An entity that the call does not name has none.
-func (s *shot) resumeWaiting(ctx context.Context, st outbound.Stores, c run.IngestCall, known planSet) (in run.Ingested, err error) {
-	var paused []*run.Run
-	if entity, named := c.EntityID(); named {
-		if paused, err = st.Runs.Runs.Underway(ctx, s.who.Tenant, entity, maxPaused); err != nil {
-			return in, err
-		}
-		paused = slices.DeleteFunc(paused, func(r *run.Run) bool { return r.Status() == run.StatusRunning && !r.Waits() })
-	}
-	if open := known.lacks(paused, c); len(open) > 0 {
-		return in, &unplanned{open}
-	}
-	for i, id := range c.Options.Runs {
-		if !slices.Contains(c.Options.Runs[:i], id) && !slices.ContainsFunc(paused, func(r *run.Run) bool { return r.ID() == id }) {
-			in.Skipped = append(in.Skipped, run.Skip{Run: id, Reason: run.SkipNotPaused})
-		}
-	}
-	if len(paused) == 0 {
-		return in, nil
-	}
-	at, err := st.Runs.Queue.Now(ctx)
-	if err != nil {
-		return in, err
-	}
-	for _, r := range paused {
-		if !c.Takes(r) {
-			in.Skipped = append(in.Skipped, run.Skip{Run: r.ID(), Reason: run.SkipFilteredOut})
-			continue
-		}
-		if len(in.Resumed) > 0 && !c.Options.All {
-			continue // it goes on waiting, for the next event
-		}
-		reason, err := s.offer(ctx, st, r, known[r.Version()], at, run.EventArrived{Event: c.Event, Data: c.Payload()})
-		switch {
-		case err != nil:
-			return in, err
-		case reason != "":
-			in.Skipped = append(in.Skipped, run.Skip{Run: r.ID(), Reason: reason})
-		default:
-			in.Resumed = append(in.Resumed, run.ResumedRun{Run: r.ID(), Entity: r.Entity(), Version: r.Version()})
-		}
-	}
-	return in, nil
-}
-
-// offer brings an event to one run and records what comes of it. The reason says why it
-// was not resumed.
-func (s *shot) offer(ctx context.Context, st outbound.Stores, r *run.Run, plan *run.Plan, at time.Time, event run.EventArrived) (reason string, err error) {
-	from := r.Seq()
-	step, err := s.advance(event, versionGone)(r, plan, at)
-	if err != nil {
-		return "", err
-	}
-	if step.Changed() {
-		s.changed = append(s.changed, r.ID())
-		if err := record(ctx, st, s.random, step, outbound.RunStep{Run: r, From: from}); err != nil {
-			return "", err
-		}
-	}
-	switch refused := step.Refused; {
-	case refused == nil:
-		return "", nil
-	case refused.Code == run.SkipExpired, refused.Code == run.SkipNotPaused:
-		return refused.Code, nil
-	default: // it waits for another event, or for another answer than what came
-		return run.SkipWrongEvent, nil
 	}
 }

@@ -155,10 +155,9 @@ func TestWhatHasJustExpiredIsNotResumed(t *testing.T) {
 	d.eventually("it expires", func() bool { return time.Since(d.get(id).UpdatedAt()) > 1100*time.Millisecond })
 	in := d.ingest("e", run.ResumeOptions{})
 	d.same([]run.Skip{{Run: id, Reason: run.SkipExpired}}, in.Skipped)
-	if r := d.get(id); r.Status() != run.StatusFailed {
+	if r := d.get(id); r.Status() != run.StatusPaused { // that is for a worker to notice, who is due
 		t.Errorf("it is %s", r.Status())
 	}
-	d.same([]run.ID{id}, d.told.since())
 }
 
 func TestAnEventWithoutAnEntityResumesNothing(t *testing.T) {

@@ -150,7 +150,8 @@ func rateLimited(limit trigger.RateLimit, wait time.Duration) error {
 	return e
 }
 
-// start starts a run of each trigger and leaves out those above their rate limit.
+// start starts a run of each trigger and leaves out those above their rate limit. For what
+// the dedupe key stands for there is neither a limit nor a new run.
 func (s *shot) start(ctx context.Context, st outbound.Stores, aims ...outbound.FiringTrigger) error {
 	var open []outbound.FiringTrigger
 	permitted := make([]outbound.FiringTrigger, 0, len(aims))
@@ -158,6 +159,8 @@ func (s *shot) start(ctx context.Context, st outbound.Stores, aims ...outbound.F
 		_, limited := aim.Trigger.Config().RateLimit()
 		granted, measured := s.granted[aim.Trigger.ID()]
 		switch {
+		case aim.Started != "":
+			permitted = append(permitted, aim)
 		case limited && !measured:
 			open = append(open, aim)
 		case granted || !limited:
@@ -179,12 +182,14 @@ const (
 // startAll starts a run of each trigger: those with the least identifiers first, so that
 // two calls with one dedupe key never wait for each other.
 func (s *shot) startAll(ctx context.Context, st outbound.Stores, aims []outbound.FiringTrigger) error {
-	order := make([]int, len(aims))
-	for i := range order {
-		order[i] = i
+	s.fired = make([]run.Fired, len(aims))
+	order := make([]int, 0, len(aims))
+	for i, aim := range aims {
+		if s.fired[i] = (run.Fired{Trigger: aim.Trigger.ID(), DedupeKey: s.key, Run: aim.Started}); aim.Started == "" {
+			order = append(order, i)
+		}
 	}
 	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(aims[a].Trigger.ID(), aims[b].Trigger.ID()) })
-	s.fired = make([]run.Fired, len(aims))
 	payload := s.call.Payload()
 	atOnce := max(1, min(maxStarted, maxPayload/len(payload)))
 	for some := range slices.Chunk(order, atOnce) {
@@ -197,13 +202,26 @@ func (s *shot) startAll(ctx context.Context, st outbound.Stores, aims []outbound
 			return err
 		}
 		for n, i := range some {
-			s.fired[i] = run.Fired{Trigger: aims[i].Trigger.ID(), DedupeKey: s.key, Run: became[n].ID}
+			s.fired[i].Run = became[n].ID
 			if became[n].Added {
 				s.changed = append(s.changed, became[n].ID)
 			}
 		}
 	}
 	return nil
+}
+
+// repeated finds the run that a trigger, which cannot fire any more, has started with the
+// dedupe key.
+func (s *shot) repeated(ctx context.Context, st outbound.Stores, trg *trigger.Trigger) (run.ID, error) {
+	if s.keyMade || trg.Type() != trigger.Webhook { // the keys of schedules are their instants
+		return "", nil
+	}
+	first, err := st.Runs.Live.StartedWith(ctx, s.who.Tenant, []trigger.ID{trg.ID()}, s.key, s.now.Add(-outbound.DedupeRetention))
+	if err != nil {
+		return "", err
+	}
+	return first[0], nil
 }
 
 // aimed is a new run of a trigger.
@@ -216,7 +234,11 @@ func (s *shot) aimed(at outbound.FiringTrigger) *run.Run {
 
 // startListening starts a run of each trigger that listens for the event.
 func (s *shot) startListening(ctx context.Context, st outbound.Stores, c run.EventCall) error {
-	aims, err := st.Firing.OnEvent(ctx, s.who.Tenant, c.Event, c.SubTenant, maxFired+1)
+	q := outbound.EventQuery{Event: c.Event, SubTenant: c.SubTenant, Limit: maxFired + 1}
+	if !s.keyMade {
+		q.Key, q.After = s.key, s.now.Add(-outbound.DedupeRetention)
+	}
+	aims, err := st.Firing.OnEvent(ctx, s.who.Tenant, q)
 	if err != nil {
 		return err
 	}

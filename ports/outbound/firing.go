@@ -2,7 +2,9 @@ package outbound
 
 import (
 	"context"
+	"time"
 
+	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/domain/trigger"
 	"github.com/sluicehq/sluice/domain/workflow"
@@ -18,10 +20,9 @@ type FiringRepository interface {
 	// code trigger_not_found.
 	Trigger(ctx context.Context, owner tenant.ID, id trigger.ID) (FiringTrigger, error)
 
-	// OnEvent returns the triggers of type webhook that can fire and listen for the event,
-	// those created first first, ties by id; at most limit. With a sub-tenant only those of
-	// that segment.
-	OnEvent(ctx context.Context, owner tenant.ID, event string, sub *tenant.SubTenantID, limit int) ([]FiringTrigger, error)
+	// OnEvent returns the triggers of type webhook that listen for an event and can fire,
+	// or have started a run with a dedupe key: those created first first, ties by id.
+	OnEvent(ctx context.Context, owner tenant.ID, q EventQuery) ([]FiringTrigger, error)
 
 	// Each returns triggers of any tenant with their surroundings, in the order of the keys.
 	// Of one that is gone, or that another unit is about to delete, there is nothing; nobody
@@ -32,6 +33,18 @@ type FiringRepository interface {
 	// or another one of it that is named. An unknown workflow is NotFound with the code
 	// workflow_not_found.
 	Version(ctx context.Context, owner tenant.ID, of workflow.ID, version workflow.VersionID) (FiringVersion, error)
+}
+
+// EventQuery asks for the triggers that listen for an event.
+type EventQuery struct {
+	Event     string
+	SubTenant *tenant.SubTenantID // only those of that segment; nil for all
+	Limit     int
+
+	// Key is a dedupe key, empty for none, that stands for the runs which were created
+	// behind After.
+	Key   string
+	After time.Time
 }
 
 // TriggerKey names a trigger of any tenant.
@@ -48,6 +61,10 @@ type FiringTrigger struct {
 	Trigger  *trigger.Trigger
 	Workflow workflow.ID
 	Standing trigger.Standing
+
+	// Started is the run that the dedupe key of an [EventQuery] stands for, empty for none
+	// and from everybody else. A trigger that has one need not be able to fire any more.
+	Started run.ID
 }
 
 // FiringVersion is a workflow with a version of it.

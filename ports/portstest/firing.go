@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/domain/trigger"
 	"github.com/sluicehq/sluice/domain/workflow"
@@ -72,7 +73,7 @@ func (f fixture) onEvent(owner tenant.ID, event string, sub *tenant.SubTenantID,
 	f.Helper()
 	f.write(func(ctx context.Context, st outbound.Stores) error {
 		ids = nil
-		found, err := st.Firing.OnEvent(ctx, owner, event, sub, limit)
+		found, err := st.Firing.OnEvent(ctx, owner, outbound.EventQuery{Event: event, SubTenant: sub, Limit: limit})
 		for _, one := range found {
 			ids = append(ids, one.Trigger.ID())
 		}
@@ -148,6 +149,40 @@ func FiringRepository(t *testing.T, open OpenStore) {
 			f.publish(draft)
 			if got := f.onEvent(owner, "paid", nil, 9); len(got) != 1 {
 				f.Errorf("it fires %v", got)
+			}
+		},
+		"an event finds what has started a run with its dedupe key, also where that cannot fire any more": func(f fixture) {
+			owner := f.tenant().ID()
+			ver, inactive, draft := f.published(owner, ""), f.published(owner, "a"), f.version(f.workflow(owner, ""))
+			free, off := f.listening(ver, "paid"), f.listening(ver, "paid", func(st *trigger.State) { st.Active = false })
+			asleep, drafted, other := f.listening(inactive, "paid"), f.listening(draft, "paid"), f.listening(ver, "paid", func(st *trigger.State) { st.Active = false })
+			f.deactivate(inactive)
+			started := make(map[trigger.ID]run.ID)
+			for _, trg := range []*trigger.Trigger{free, off, asleep, drafted} {
+				started[trg.ID()] = f.started(owner, keyed(trg.ID(), "k", noon)).ID()
+			}
+			f.started(owner, keyed(other.ID(), "l", noon))
+			f.started(f.tenant().ID(), keyed(other.ID(), "k", noon))
+			segment := tenant.SubTenantID("a")
+			for _, c := range []struct {
+				q    outbound.EventQuery
+				want map[trigger.ID]run.ID
+			}{
+				{outbound.EventQuery{Key: "k"}, started},
+				{outbound.EventQuery{Key: "k", SubTenant: &segment}, map[trigger.ID]run.ID{asleep.ID(): started[asleep.ID()]}},
+				{outbound.EventQuery{Key: "k", After: noon}, map[trigger.ID]run.ID{free.ID(): ""}},
+				{outbound.EventQuery{}, map[trigger.ID]run.ID{free.ID(): ""}},
+			} {
+				c.q.Event, c.q.Limit = "paid", 9
+				f.write(func(ctx context.Context, st outbound.Stores) error {
+					got := make(map[trigger.ID]run.ID)
+					found, err := st.Firing.OnEvent(ctx, owner, c.q)
+					for _, one := range found {
+						got[one.Trigger.ID()] = one.Started
+					}
+					f.same(c.want, got)
+					return err
+				})
 			}
 		},
 		"an event fires the triggers of a segment": func(f fixture) {
@@ -273,7 +308,7 @@ func firingVersions(t *testing.T, open OpenStore) {
 					return err
 				},
 				"event": func(ctx context.Context, st outbound.Stores, trg *trigger.Trigger) error {
-					_, err := st.Firing.OnEvent(ctx, trg.Tenant(), "paid", nil, 9)
+					_, err := st.Firing.OnEvent(ctx, trg.Tenant(), outbound.EventQuery{Event: "paid", Limit: 9})
 					return err
 				},
 				"each": func(ctx context.Context, st outbound.Stores, trg *trigger.Trigger) error {

@@ -25,6 +25,7 @@ func RunStores(t *testing.T, open OpenStore) {
 	t.Run("Starts", func(t *testing.T) { RunStarts(t, open) })
 	t.Run("Steps", func(t *testing.T) { RunSteps(t, open) })
 	t.Run("StepsTogether", func(t *testing.T) { RunStepsTogether(t, open) })
+	t.Run("Awaiting", func(t *testing.T) { RunsAwaiting(t, open) })
 	t.Run("Lists", func(t *testing.T) { RunLists(t, open) })
 	t.Run("Queue", func(t *testing.T) { RunQueue(t, open) })
 	t.Run("Turns", func(t *testing.T) { RunTurns(t, open) })

@@ -17,8 +17,7 @@ import (
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
-// RunSteps is the contract of outbound.RunRepository for recording steps, and for
-// finding the runs that an event can resume.
+// RunSteps is the contract of outbound.RunRepository for recording steps.
 func RunSteps(t *testing.T, open OpenStore) {
 	nobody := outbound.RunLease{}
 	cases(t, open, map[string]func(f fixture){
@@ -136,32 +135,6 @@ func RunSteps(t *testing.T, open OpenStore) {
 				f.Errorf("the history is %v", got)
 			}
 		},
-		"the runs about an entity that are under way are found, the oldest first": func(f fixture) {
-			owner, other := f.tenant().ID(), f.tenant().ID()
-			paused := func(entity string, seconds int) func(*run.State) {
-				return func(st *run.State) {
-					st.Status, st.Entity, st.CreatedAt = run.StatusPaused, entity, noon.Add(time.Duration(seconds)*time.Second)
-				}
-			}
-			c, a, b := f.started(owner, paused("e", 2)), f.started(owner, paused("e", 1)), f.started(owner, paused("e", 1))
-			f.started(owner, paused("E", 1))
-			f.started(other, paused("e", 1))
-			d := f.started(owner, paused("e", 3), func(st *run.State) { st.Status = run.StatusRunning })
-			for _, s := range []run.Status{run.StatusPending, run.StatusCompleted, run.StatusFailed, run.StatusCancelled} {
-				f.started(owner, paused("e", 0), func(st *run.State) { st.Status = s })
-			}
-			for limit, want := range map[int][]run.State{9: {a.State(), b.State(), c.State(), d.State()}, 2: {a.State(), b.State()}} {
-				var got []run.State
-				f.read(func(ctx context.Context, st outbound.Stores) error {
-					found, err := st.Runs.Runs.Underway(ctx, owner, "e", limit)
-					for _, r := range found {
-						got = append(got, r.State())
-					}
-					return err
-				})
-				f.same(want, got)
-			}
-		},
 	})
 }
 
@@ -253,10 +226,18 @@ func RunLists(t *testing.T, open OpenStore) {
 				{run.Filter{SubTenant: &team}, "a b d e of 4"}, {run.Filter{SubTenant: &none}, "c of 1"},
 				{run.Filter{From: &from}, "c d e of 3"}, {run.Filter{To: &to}, "a b c d of 4"},
 				{run.Filter{From: &from, To: &to, Workflow: "wf_0", Status: run.StatusRunning, Version: "wfv_2", SubTenant: &none}, "c of 1"},
-				{run.Filter{Workflow: "wf_0", Entity: &b}, "of 0"},
+				{run.Filter{Workflow: "wf_0", Entity: &b}, "of 0"}, {run.Filter{Status: run.StatusRunning, Workflow: "wf_0"}, "c of 1"},
+				{run.Filter{Status: run.StatusRunning, Trigger: "trg_1", From: &noon, To: &from}, "b of 1"},
+				{run.Filter{Status: run.StatusRunning, From: &from}, "c of 1"},
 			} {
-				if got := f.named(owner, c.filter, "createdAt", 9, 0); got != c.want {
-					f.Errorf("%+v: %s, not %s", c.filter, got, c.want)
+				for _, order := range []string{"createdAt", "-updatedAt"} { // the same one, here
+					if got := f.named(owner, c.filter, order, 9, 0); got != c.want {
+						f.Errorf("%+v by %s: %s, not %s", c.filter, order, got, c.want)
+					}
+					_, total, _ := strings.Cut(c.want, "of ")
+					if got := f.named(owner, c.filter, order, 9, 9); got != "of "+total {
+						f.Errorf("%+v past the end by %s: %s, not of %s", c.filter, order, got, total)
+					}
 				}
 			}
 		},

@@ -78,6 +78,10 @@ func strictValue(dec *json.Decoder, depth int) (value any, ok bool) {
 		_, err = dec.Token()
 		return seen, err == nil && depth < jsonread.MaxDepth
 	}
+	if n, isNumber := t.(json.Number); isNumber {
+		_, err := n.Float64()
+		return t, err == nil
+	}
 	s, _ := t.(string)
 	return t, !strings.Contains(s, "\x00")
 }

@@ -16,8 +16,8 @@ const MaxDepth = 64
 // The error is of the kind Invalid. Its code is wrong_type when the body is JSON
 // but no object, and malformed_json for everything else: a syntax error, a byte
 // order mark, a second document, a member written twice, nesting deeper than
-// [MaxDepth], and inside a string or name U+0000, half a surrogate pair or what is
-// no UTF-8. The message names line and column (in characters, from 1) and the
+// [MaxDepth], a number beyond what a double can hold, such as 1e400, and inside a string
+// or name U+0000, half a surrogate pair or what is no UTF-8. The message names line and column (in characters, from 1) and the
 // violations the paths; all of them are told, except that nothing is known behind
 // a syntax error.
 //

@@ -87,6 +87,8 @@ func TestParseTellsEveryUnacceptableStringAndName(t *testing.T) {
 		return domain.Violation{Field: field, Code: domain.BadText, Message: message}
 	}
 	const nul, half = "must not contain the character U+0000", `must not contain one half of a surrogate pair, such as \ud800 alone`
+	const most, least = "must be at most 1.7976931348623157e+308, not ", "must be at least -1.7976931348623157e+308, not "
+	digits := strings.Repeat("9", 310)
 	for claim, c := range map[string]struct {
 		body string
 		want refusal
@@ -106,6 +108,12 @@ func TestParseTellsEveryUnacceptableStringAndName(t *testing.T) {
 		"a string that is no UTF-8":       {"{\"a\":\"\xff\",\"b\":\"é\"}", malformed("line 1, column 6: a must be valid UTF-8", bad("a", "must be valid UTF-8"))},
 		"half a character of UTF-8":       {"{\"a\":\"\xc3\"}", malformed("line 1, column 6: a must be valid UTF-8", bad("a", "must be valid UTF-8"))},
 		"a surrogate written as UTF-8":    {"{\"a\":\"\xed\xa0\x80\"}", malformed("line 1, column 6: a must be valid UTF-8", bad("a", "must be valid UTF-8"))},
+		"a number too large for a double": {`{"a":[1e308,1e309]}`, malformed("line 1, column 13: a[1] "+most+"1e309",
+			domain.Violation{Field: "a[1]", Code: domain.TooLarge, Message: most + "1e309"})},
+		"a number too small for a double": {`{"a":-1E+400}`, malformed("line 1, column 6: a "+least+"-1E+400",
+			domain.Violation{Field: "a", Code: domain.TooSmall, Message: least + "-1E+400"})},
+		"a number of too many digits": {`{"a":` + digits + `}`, malformed("line 1, column 6: a "+most+digits[:64]+"…",
+			domain.Violation{Field: "a", Code: domain.TooLarge, Message: most + digits[:64] + "…"})},
 		"several mistakes": {`{"a":"\u0000","b":["x","\udfff"],"b":1}`, malformed("line 1, column 6: a "+nul,
 			bad("a", nul), bad("b[1]", half), twice("b"))},
 	} {
@@ -142,7 +150,8 @@ func TestParseAccepts(t *testing.T) {
 		"names that differ in case":   {`{"a":1,"A":2}`, `{"a":1,"A":2}`},
 		"the same name at two levels": {`{"a":{"a":1},"b":[{"a":1},{"a":1}]}`, `{"a":{"a":1},"b":[{"a":1},{"a":1}]}`},
 		"a pair of surrogates":        {`{"a":"\ud83d\ude00"}`, `{"a":"\ud83d\ude00"}`},
-		"numbers beyond a double":     {`{"a":1e400,"b":-0.0,"c":12345678901234567890}`, `{"a":1e400,"b":-0.0,"c":12345678901234567890}`},
+		"numbers that no double is":   {`{"a":1e-400,"b":-0.0,"c":12345678901234567890}`, `{"a":1e-400,"b":-0.0,"c":12345678901234567890}`},
+		"the greatest double":         {`{"a":1.7976931348623157e308}`, `{"a":1.7976931348623157e308}`},
 		"white space everywhere":      {"\n{ \"a b\" : [ 1 , \"x \\\" y\" , true ] ,\t\"\\\\\" : null\r\n}\n", `{"a b":[1,"x \" y",true],"\\":null}`},
 		"an empty name":               {`{"":0}`, `{"":0}`},
 		"U+FFFD itself":               {"{\"a\":\"\uFFFD\"}", "{\"a\":\"\uFFFD\"}"},

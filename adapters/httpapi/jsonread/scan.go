@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/sluicehq/sluice/domain"
 )
 
 // flaw is what makes a well-formed string unacceptable.
@@ -178,7 +180,8 @@ func (p *parser) number() bool {
 			return p.broken("expected a digit after the decimal point, not %s", p.here())
 		}
 	}
-	if p.at('e') || p.at('E') {
+	exponent := p.at('e') || p.at('E')
+	if exponent {
 		p.pos++
 		if p.at('+') || p.at('-') {
 			p.pos++
@@ -187,9 +190,31 @@ func (p *parser) number() bool {
 			return p.broken("expected a digit in the exponent, not %s", p.here())
 		}
 	}
+	if raw := p.text[start:p.pos]; exponent || len(raw) > maxDigits {
+		p.checkRange(raw, start)
+	}
 	p.scalar(number, start, false)
 	return true
 }
+
+// maxDigits is how long a number without an exponent may be and is still no greater than
+// a double can be.
+const maxDigits = 308
+
+// checkRange refuses a number that no double can hold, which most readers of JSON could
+// not read back (RFC 7493, §2.2).
+func (p *parser) checkRange(raw string, pos int) {
+	if _, err := strconv.ParseFloat(raw, 64); err == nil {
+		return
+	}
+	if raw[0] == '-' {
+		p.refuse(pos, domain.TooSmall, "must be at least "+leastDouble+", not "+legible(raw))
+		return
+	}
+	p.refuse(pos, domain.TooLarge, "must be at most "+greatestDouble+", not "+legible(raw))
+}
+
+const greatestDouble, leastDouble = "1.7976931348623157e+308", "-1.7976931348623157e+308"
 
 // digits reads as many digits as there are and says whether there are any.
 func (p *parser) digits() bool {

@@ -2,7 +2,6 @@ package jsonread
 
 import (
 	"encoding/json"
-	"math"
 	"strconv"
 
 	"github.com/sluicehq/sluice/domain"
@@ -83,18 +82,12 @@ func (v Value) Bool(r *domain.Rules) (value, ok bool) {
 	return v.tree.text[v.node().start] == 't', true
 }
 
-// Number takes the value as a number. One beyond what a double can hold, such as
-// 1e400, is a violation too large or too small.
+// Number takes the value as a number.
 func (v Value) Number(r *domain.Rules) (value float64, ok bool) {
 	if !v.wanted(number, r) {
 		return 0, false
 	}
-	raw := v.tree.raw(v.at)
-	value, err := strconv.ParseFloat(raw, 64)
-	if err != nil { // the syntax is checked, so it is the range
-		v.outOfRange(r, raw, math.MaxFloat64)
-		return 0, false
-	}
+	value, _ = strconv.ParseFloat(v.tree.raw(v.at), 64) // Parse has checked syntax and range
 	return value, true
 }
 
@@ -116,22 +109,14 @@ func (v Value) Int(r *domain.Rules) (value int, ok bool) {
 		return 0, false
 	}
 	n, ok := d.int()
-	if !ok {
-		v.outOfRange(r, raw, maxInt)
+	switch {
+	case ok:
+	case raw[0] == '-':
+		r.Check(false, v.Path(), domain.TooSmall, "must be at least -%d, not %s", maxInt, legible(raw))
+	default:
+		r.Check(false, v.Path(), domain.TooLarge, "must be at most %d, not %s", maxInt, legible(raw))
 	}
 	return n, ok
-}
-
-func (v Value) outOfRange(r *domain.Rules, raw string, limit float64) {
-	most := strconv.FormatFloat(limit, 'g', -1, 64)
-	if limit == maxInt {
-		most = strconv.Itoa(maxInt)
-	}
-	if raw[0] == '-' {
-		r.Check(false, v.Path(), domain.TooSmall, "must be at least -%s, not %s", most, legible(raw))
-		return
-	}
-	r.Check(false, v.Path(), domain.TooLarge, "must be at most %s, not %s", most, legible(raw))
 }
 
 // Object takes the value as an object. The zero Object, which is empty, stands for

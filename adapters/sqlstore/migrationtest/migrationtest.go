@@ -16,8 +16,9 @@ type Open func(t *testing.T) (*sqlx.DB, *goose.Provider)
 // Run runs every claim, each on a database of its own.
 func Run(t *testing.T, open Open) {
 	for name, claim := range map[string]func(*upgrade){
-		"schedules from before they were kept begin with the migration":  schedulesBegin,
-		"triggers from before events were kept are found by their event": eventsAreFound,
+		"schedules from before they were kept begin with the migration":   schedulesBegin,
+		"triggers from before events were kept are found by their event":  eventsAreFound,
+		"what runs from before wait for is not known until it is written": waitsAreUnread,
 	} {
 		t.Run(name, func(t *testing.T) {
 			db, provider := open(t)

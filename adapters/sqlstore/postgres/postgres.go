@@ -58,6 +58,7 @@ var dialect = sqlstore.Dialect{
 		FROM (SELECT 1) AS one
 		LEFT JOIN outcomes o ON o.tenant_id = $1 AND o.scope = $2 AND o.key = $3 AND o.created_at > $4`,
 	Clock:          clock,
+	RunFacets:      "run_facets",
 	ClaimTurn:      claimTurn,
 	WritingWith:    true,
 	Lateral:        true,

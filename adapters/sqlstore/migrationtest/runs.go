@@ -1,0 +1,46 @@
+package migrationtest
+
+import (
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// What a run waits for is known as of the step that a gateway of the new version has
+// recorded. It is not of a run from before, nor once a gateway of the version before has
+// moved the run on.
+func waitsAreUnread(u *upgrade) {
+	const before, kept = 16, 17
+	u.to(before)
+	now := time.Date(2026, 1, 31, 9, 0, 0, 0, time.UTC)
+	u.putVersion(now)
+	for _, id := range []string{"old", "moved"} {
+		u.put(`INSERT INTO runs (tenant_id, id, sub_tenant_id, workflow_id, workflow_version_id, trigger_id, trigger_name, trigger_type, entity_id, dedupe_key, holds_key,
+			cause, payload, max_retries, backoff_ms, max_backoff_ms, timeout_ms, status, seq, progress, created_at, updated_at)
+			VALUES ('t', $1, '', 'w', 'v', '', '', '', 'e', '', false, 'manual', '{}', 0, 0, 0, 0, 'paused', 3, '{}', $2, $2)`, id, now)
+	}
+	for range 2 { // the second time after going back
+		u.to(kept)
+		for _, c := range []struct{ step, want string }{
+			{`awaits_seq = awaits_seq`, "?"},
+			{`seq = 4, awaits = '[{"event":"paid"}]', awaited = '=paid', awaits_seq = 4`, "=paid"},
+			{`status = 'running', seq = 5`, "?"}, // by the version before
+			{`status = 'paused', seq = 3`, "?"},
+		} {
+			u.put(`UPDATE runs SET ` + c.step + ` WHERE id = 'moved'`)
+			var found []struct {
+				ID      string `db:"id"`
+				Awaited string `db:"awaited"`
+			}
+			u.read(&found, `SELECT id, CASE WHEN awaits_seq = seq THEN awaited ELSE '?' END AS awaited FROM runs`)
+			got := make(map[string]string)
+			for _, f := range found {
+				got[f.ID] = f.Awaited
+			}
+			if diff := cmp.Diff(map[string]string{"old": "?", "moved": c.want}, got); diff != "" {
+				u.Errorf("after %s: %s", c.step, diff)
+			}
+		}
+		u.back(before)
+	}
+}

@@ -1,0 +1,113 @@
+package sqlstore
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/run"
+	"github.com/sluicehq/sluice/domain/tenant"
+)
+
+var runsSorted = map[string]string{"createdAt": "created_at", "updatedAt": "updated_at"}
+
+// List reads a page of a tenant's runs, without what can be large. Each single filter is
+// answered by an index that has the default order, so that a page costs as much as there
+// is on it and before it; other than of pending runs, which are found among those that
+// have not finished, and of runs without a sub-tenant, which are found among all. The
+// number of all that fit costs as much as there are, in the index alone.
+func (s runs) List(ctx context.Context, owner tenant.ID, f run.Filter, q domain.Query) (domain.Page[run.Summary], error) {
+	l := listOf("runs", runSummaryColumns, owner, runsSorted)
+	page, count, err := l.ofRuns(f, q, s.store.dialect)
+	if err != nil {
+		return domain.Page[run.Summary]{}, err
+	}
+	found, _, err := read[runSummaryRow](ctx, s.unit, l, q, page, count, l.args, runSummaryRow.summary)
+	return found, err
+}
+
+// ofRuns is what reads the page, and what counts all runs that fit; see
+// [listing.statement].
+func (l *listing) ofRuns(f run.Filter, q domain.Query, d Dialect) (page, count string, err error) {
+	order, err := l.order(q)
+	if err != nil {
+		return "", "", err
+	}
+	fixed, times := l.fixedOfRuns(f), l.timesOfRuns(f)
+	if f.Status != "" {
+		l.equal("status", string(f.Status))
+		if d.RunFacets != "" {
+			l.where = append(l.where, indexOfStatus(f.Status))
+		}
+	}
+	owned := []string{"tenant_id = $1"}
+	all := slices.Concat(owned, fixed, times, l.where)
+	switch facets := d.RunFacets; {
+	case facets == "":
+		count = ` FROM runs WHERE ` + strings.Join(all, " AND ")
+		page = count + order + l.limit(q)
+	case f.Status == "" && q.By() == domain.DefaultSortField:
+		count = ` FROM ` + facets + ` WHERE ` + strings.Join(all, " AND ")
+		page = ` FROM runs WHERE tenant_id = $1 AND id ` + d.AmongFirst(`SELECT id`+count+order+l.limit(q)) + order
+	default:
+		conditions := slices.Concat(owned, times, l.where)
+		if len(fixed) > 0 {
+			conditions = append(conditions, `EXISTS (SELECT 1 FROM `+facets+` f WHERE f.tenant_id = runs.tenant_id AND f.created_at = runs.created_at
+				AND f.id = runs.id AND f.`+strings.Join(fixed, " AND f.")+`)`)
+		}
+		page = ` FROM runs WHERE ` + strings.Join(conditions, " AND ")
+		if count = page; f.Status == "" {
+			count = ` FROM ` + facets + ` WHERE ` + strings.Join(all, " AND ")
+		}
+		page += order + l.limit(q)
+	}
+	count = `SELECT count(*)` + count
+	return `SELECT ` + l.columns + `, (` + count + `) AS total, '' AS stamp` + page, count, nil
+}
+
+// indexOfStatus is what the index says that has the runs of a status.
+func indexOfStatus(s run.Status) string {
+	if s == run.StatusPending {
+		return "finished_at IS NULL"
+	}
+	return "status <> 'pending'"
+}
+
+// fixedOfRuns are the conditions on what never changes of a run and has a column beside
+// its times.
+func (l *listing) fixedOfRuns(f run.Filter) (conditions []string) {
+	equal := func(column, value string) {
+		conditions = append(conditions, column+" = "+l.arg(value))
+	}
+	if f.Workflow != "" {
+		equal("workflow_id", string(f.Workflow))
+	}
+	if f.Version != "" {
+		equal("workflow_version_id", string(f.Version))
+	}
+	if f.Trigger != "" {
+		equal("trigger_id", string(f.Trigger))
+		conditions = append(conditions, "trigger_id <> ''") // as its index says
+	}
+	if f.Entity != nil {
+		equal("entity_id", *f.Entity)
+	}
+	if f.SubTenant != nil {
+		equal("sub_tenant_id", string(*f.SubTenant))
+		if *f.SubTenant != "" {
+			conditions = append(conditions, "sub_tenant_id <> ''")
+		}
+	}
+	return conditions
+}
+
+func (l *listing) timesOfRuns(f run.Filter) (conditions []string) {
+	if f.From != nil {
+		conditions = append(conditions, "created_at >= "+l.arg(f.From.UTC()))
+	}
+	if f.To != nil {
+		conditions = append(conditions, "created_at < "+l.arg(f.To.UTC()))
+	}
+	return conditions
+}

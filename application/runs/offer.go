@@ -1,0 +1,255 @@
+package runs
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/run"
+	"github.com/sluicehq/sluice/ports/outbound"
+)
+
+// offering brings the event of a call to runs that wait, in one unit of work. It knows of
+// all of them what they wait for; whole it reads, and holds, only those that the event
+// can resume, one after another.
+type offering struct {
+	*shot
+	st     outbound.Stores
+	call   run.IngestCall
+	known  planSet
+	entity string
+	at     time.Time // by the database's clock
+
+	resumed []run.ResumedRun
+	oldest  *run.Awaiting   // the first of those that were resumed
+	refused []run.Skip      // of those that it was offered to, in their order
+	offered map[run.ID]bool // whether it was resumed
+	size    int             // of what was read
+	steps   []recording     // that are still to be recorded
+	pending int             // their size
+	fits    []run.Awaiting  // those that the event can resume, as far as it was looked
+	looked  *run.Awaiting   // the last one that it was looked at
+	ended   bool            // there are no others
+}
+
+// resumeWaiting brings the event to the runs about the entity of which a node waits, the
+// oldest first. Other nodes of theirs may still work: the event is not sent again.
+// An entity that the call does not name has none.
+func (s *shot) resumeWaiting(ctx context.Context, st outbound.Stores, c run.IngestCall, known planSet) (in run.Ingested, err error) {
+	o := &offering{shot: s, st: st, call: c, known: known, offered: make(map[run.ID]bool)}
+	var waiting, named []run.Awaiting
+	var isNamed bool
+	if o.entity, isNamed = c.EntityID(); isNamed {
+		waiting, err = o.awaiting(ctx, outbound.AwaitingQuery{Limit: run.MaxSkipped + 1})
+		if err != nil {
+			return in, err
+		}
+	}
+	if in.Truncated = len(waiting) > run.MaxSkipped; in.Truncated {
+		waiting = waiting[:run.MaxSkipped]
+	}
+	if named = waiting; in.Truncated && len(c.Options.Runs) > 0 {
+		if named, err = o.awaiting(ctx, outbound.AwaitingQuery{Runs: c.Options.Runs, Limit: run.MaxNarrowing}); err != nil {
+			return in, err
+		}
+	}
+	in.Skipped = c.Absent(named)
+	if len(waiting) == 0 {
+		return in, nil
+	}
+	if o.at, err = st.Runs.Queue.Now(ctx); err != nil {
+		return in, err
+	}
+	if !in.Truncated || len(c.Options.Runs) > 0 { // else they are looked for by the event
+		o.ended = true
+		o.add(named)
+	}
+	if err := o.offerAll(ctx); err != nil {
+		return in, err
+	}
+	in.Resumed = o.resumed
+	in.Skipped = append(in.Skipped, o.skips(waiting)...)
+	return in, nil
+}
+
+func (o *offering) awaiting(ctx context.Context, q outbound.AwaitingQuery) ([]run.Awaiting, error) {
+	q.Entity = o.entity
+	return o.st.Runs.Runs.Awaiting(ctx, o.who.Tenant, q)
+}
+
+// add takes those that the event can resume, as far as it is known.
+func (o *offering) add(of []run.Awaiting) {
+	for _, a := range of {
+		if o.call.Takes(a) && (a.Unread || a.Skip(o.call.Event, o.at) == "") {
+			o.fits = append(o.fits, a)
+		}
+	}
+}
+
+// A single run is looked for among the first few; almost always it is the first.
+const fewAwaiting = 50
+
+// look looks until there are enough that the event can resume, or no others.
+func (o *offering) look(ctx context.Context, enough int) error {
+	for !o.ended && len(o.fits) < enough {
+		page, err := o.awaiting(ctx, outbound.AwaitingQuery{Event: o.call.Event, After: o.looked, Limit: enough})
+		if err != nil {
+			return err
+		}
+		o.add(page)
+		if o.ended = len(page) < enough; !o.ended {
+			o.looked = &page[len(page)-1]
+		}
+	}
+	return nil
+}
+
+// offerAll offers the event to all that it can resume, or until it has resumed one.
+func (o *offering) offerAll(ctx context.Context) error {
+	enough := fewAwaiting
+	if o.call.Options.All {
+		enough = run.MaxOffered + 1
+	}
+	for done := 0; ; enough = run.MaxOffered + 1 {
+		if err := o.look(ctx, enough); err != nil {
+			return err
+		}
+		if o.call.Options.All && len(o.fits) > run.MaxOffered {
+			return tooManyRuns()
+		}
+		next := o.fits[done:min(enough, len(o.fits))]
+		if open := o.known.lacks(next); len(open) > 0 {
+			return &unplanned{open}
+		}
+		for _, a := range next {
+			if done++; done > run.MaxOffered {
+				return tooManyRuns()
+			}
+			if err := o.offer(ctx, a); err != nil {
+				return err
+			}
+			if len(o.resumed) > 0 && !o.call.Options.All {
+				return o.flush(ctx)
+			}
+		}
+		if o.ended && done == len(o.fits) {
+			return o.flush(ctx)
+		}
+	}
+}
+
+// tooManyRuns is why an event is brought to none: some of the runs could not be told from
+// all of them, and nobody would ever resume the others.
+func tooManyRuns() error {
+	return domain.Fail(domain.Conflict, "too_many_runs",
+		"Too many runs about this entity wait for the event to bring it to them at once: at most %d, and %d MiB of what they hold together. "+
+			"Nothing was resumed. Name some of them in resumeOptions.runIds, or their versions in resumeOptions.workflowVersionIds.",
+		run.MaxOffered, run.MaxOfferedBytes>>20)
+}
+
+// offer brings the event to one run, which may have moved on since it was looked at.
+func (o *offering) offer(ctx context.Context, a run.Awaiting) error {
+	r, err := o.st.Runs.Runs.Get(ctx, o.who.Tenant, a.ID)
+	if errors.Is(err, domain.NotFound) {
+		o.refuse(run.Skip{Run: a.ID, Reason: run.SkipNotPaused})
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if o.size += r.Size(); o.size > run.MaxOfferedBytes && len(o.offered) > 0 {
+		return tooManyRuns()
+	}
+	from := r.Seq()
+	if a.Unread {
+		if reason := run.AwaitingOf(r).Skip(o.call.Event, o.at); reason != "" {
+			o.refuse(run.Skip{Run: a.ID, Reason: reason})
+			return o.record(ctx, r, from, run.Step{}) // so that it is known from now on
+		}
+	}
+	step, err := o.advance(run.EventArrived{Event: o.call.Event, Data: o.call.Payload()}, versionGone)(r, o.known[a.Version], o.at)
+	if err != nil {
+		return err
+	}
+	if err := o.tell(a, r, step.Refused); err != nil {
+		return err
+	}
+	if !step.Changed() {
+		return nil
+	}
+	o.changed = append(o.changed, a.ID)
+	return o.record(ctx, r, from, step)
+}
+
+// tell notes what a run made of the event. What the call is meant for alone, and does not
+// take the event as the answer that it waits for, is the mistake of the caller.
+func (o *offering) tell(a run.Awaiting, r *run.Run, refused *domain.Error) error {
+	switch {
+	case refused == nil:
+		if o.oldest == nil {
+			o.oldest = &a
+		}
+		o.offered[a.ID] = true
+		o.resumed = append(o.resumed, run.ResumedRun{Run: a.ID, Entity: r.Entity(), Version: a.Version})
+	case refused.Kind == domain.Invalid:
+		if _, only := o.call.Names(); only {
+			return refused
+		}
+		o.refuse(run.Skip{Run: a.ID, Reason: run.SkipWrongEvent, Problems: refused.Violations})
+	default:
+		o.refuse(run.Skip{Run: a.ID, Reason: refused.Code})
+	}
+	return nil
+}
+
+func (o *offering) refuse(s run.Skip) {
+	o.offered[s.Run] = false
+	o.refused = append(o.refused, s)
+}
+
+// Steps are recorded together, at most that many, with at most that many bytes.
+const (
+	maxStepsAtOnce     = 64
+	maxStepBytesAtOnce = 4 << 20
+)
+
+func (o *offering) record(ctx context.Context, r *run.Run, from int64, step run.Step) error {
+	o.steps = append(o.steps, recording{step: step, written: outbound.RunStep{Run: r, From: from}})
+	if o.pending += r.Size(); len(o.steps) >= maxStepsAtOnce || o.pending >= maxStepBytesAtOnce {
+		return o.flush(ctx)
+	}
+	return nil
+}
+
+// flush records the steps that are not yet.
+func (o *offering) flush(ctx context.Context) error {
+	steps := o.steps
+	o.steps, o.pending = nil, 0
+	return recordAll(ctx, o.st, o.random, steps...)
+}
+
+// skips says of the oldest runs that wait why they were not resumed, and of all that it
+// was offered to. Where only one was to be resumed, those behind it go on waiting for the
+// next event, unless the options leave them out.
+func (o *offering) skips(waiting []run.Awaiting) (skipped []run.Skip) {
+	refused := o.refused
+	for _, a := range waiting {
+		resumed, offered := o.offered[a.ID]
+		switch {
+		case resumed:
+		case offered:
+			i := slices.IndexFunc(refused, func(s run.Skip) bool { return s.Run == a.ID })
+			skipped, refused = append(skipped, refused[i]), slices.Delete(slices.Clone(refused), i, i+1)
+		case !o.call.Takes(a):
+			skipped = append(skipped, run.Skip{Run: a.ID, Reason: run.SkipFilteredOut})
+		case a.Unread || o.oldest != nil && !o.call.Options.All && a.Behind(*o.oldest):
+		default:
+			if reason := a.Skip(o.call.Event, o.at); reason != "" {
+				skipped = append(skipped, run.Skip{Run: a.ID, Reason: reason})
+			}
+		}
+	}
+	return append(skipped, refused...)
+}

@@ -1,0 +1,85 @@
+package run_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/sluicehq/sluice/domain/run"
+)
+
+func TestWhatARunWaitsForDecidesWhetherAnEventResumesIt(t *testing.T) {
+	past, next := noon, noon.Add(time.Millisecond)
+	for claim, c := range map[string]struct {
+		awaits []run.Await
+		want   string
+	}{
+		"nothing that an event brings":              {nil, run.SkipNotPaused},
+		"the event":                                 {[]run.Await{{Event: "paid"}}, ""},
+		"any event":                                 {[]run.Await{{}}, ""},
+		"another event":                             {[]run.Await{{Event: "Paid"}}, run.SkipWrongEvent},
+		"several, the event among them":             {[]run.Await{{Event: "sent"}, {Event: "paid"}}, ""},
+		"the event, for a while yet":                {[]run.Await{{Event: "paid", Until: &next}}, ""},
+		"the event, until now":                      {[]run.Await{{Event: "paid", Until: &past}}, run.SkipExpired},
+		"the event, once until now and once beyond": {[]run.Await{{Event: "paid", Until: &past}, {Until: &next}}, ""},
+		"another event, until now":                  {[]run.Await{{Event: "sent", Until: &past}}, run.SkipWrongEvent},
+		"another event, and the event until now":    {[]run.Await{{Event: "sent"}, {Event: "paid", Until: &past}}, run.SkipExpired},
+	} {
+		if got := (run.Awaiting{Awaits: c.awaits}).Skip("paid", noon); got != c.want {
+			t.Errorf("%s: %q, not %q", claim, got, c.want)
+		}
+	}
+}
+
+// What is known of a run without reading it agrees with what the run makes of an event,
+// while nothing in it falls due.
+func TestWhatIsKnownOfARunAgreesWithTheRun(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		s := drawScenario(rt)
+		a := newActor(rt, s)
+		for range 20 {
+			if a.run.Status().Finished() || !a.act() {
+				return
+			}
+			event := rapid.SampledFrom([]string{"other", name(0), name(1), name(2), name(3)}).Draw(rt, "event")
+			known := run.AwaitingOf(a.run).Skip(event, a.now)
+			copied := run.Restore(a.run.State())
+			step, err := copied.Advance(a.plan, run.Event{At: a.now, Secret: secret, Fact: run.EventArrived{Event: event, Data: []byte(`"x"`)}})
+			if err != nil {
+				rt.Fatal(err)
+			}
+			refused := ""
+			if step.Refused != nil && step.Refused.Code != run.CodeInputInvalid {
+				refused = step.Refused.Code
+			}
+			if known != refused {
+				rt.Fatalf("of %s it is known that it skips %s as %q, and it refuses it as %q", a.nodes(), event, known, refused)
+			}
+		}
+	})
+}
+
+func TestTheRunsThatACallNamesAreToldApart(t *testing.T) {
+	named := func(ids ...run.ID) run.IngestCall { return run.IngestCall{Options: run.ResumeOptions{Runs: ids}} }
+	waiting := []run.Awaiting{{ID: "run_a"}, {ID: "run_b"}}
+	want := []run.Skip{{Run: "run_c", Reason: run.SkipNotPaused}, {Run: "run_d", Reason: run.SkipNotPaused}}
+	if diff := cmp.Diff(want, named("run_c", "run_b", "run_d", "run_c").Absent(waiting)); diff != "" {
+		t.Error(diff)
+	}
+	for _, c := range []struct {
+		call run.IngestCall
+		id   run.ID
+		only bool
+	}{{named(), "", false}, {named("run_a"), "run_a", true}, {named("run_a", "run_a"), "run_a", true}, {named("run_a", "run_b", "run_a"), "", false}} {
+		if id, only := c.call.Names(); id != c.id || only != c.only {
+			t.Errorf("%v names %q, %v", c.call.Options.Runs, id, only)
+		}
+	}
+	early, late := run.Awaiting{ID: "run_b", CreatedAt: noon}, run.Awaiting{ID: "run_a", CreatedAt: noon.Add(time.Second)}
+	same := run.Awaiting{ID: "run_a", CreatedAt: noon}
+	if !late.Behind(early) || early.Behind(late) || !early.Behind(same) || same.Behind(early) || same.Behind(same) {
+		t.Error("the one that was created first does not come first")
+	}
+}
