@@ -116,11 +116,21 @@ func (p *program) serve(ctx context.Context, cfg config, opts serveOptions, begi
 		_ = listener.Close() // the first error says more
 		return err
 	}
-	// What goes on beside requests ends after them, which is later than ctx, and before the
-	// store is closed.
-	defer g.beside(context.WithoutCancel(ctx), log, opts.role, store)()
-	return front.until(ctx, listener)
+	end := g.beside(ctx, log, opts.role, store)
+	err = front.until(ctx, listener)
+	waiting := time.AfterFunc(shortly, func() {
+		log.Info().Dur("atMostMs", cfg.WorkerDrain).Msg("waiting for calls of nodes to end")
+	})
+	end() // before the store is closed
+	waiting.Stop()
+	if err == nil {
+		log.Info().Msg("stopped")
+	}
+	return err
 }
+
+// shortly is how long the end of what goes on beside requests may take without a word.
+const shortly = 100 * time.Millisecond
 
 // listen takes the address and says so.
 func (c config) listen(ctx context.Context, log zerolog.Logger) (l net.Listener, baseURL string, err error) {
@@ -159,10 +169,11 @@ type gateway struct {
 	Signals   *sqlstore.RunSignals
 }
 
-// beside begins what goes on beside requests in a process of the role. stop ends it,
-// and returns when it has ended.
+// beside begins what goes on beside requests in a process of the role. When ctx ends no
+// new work is begun, while requests may still be answered. stop returns when all of it
+// has ended.
 func (g gateway) beside(ctx context.Context, log zerolog.Logger, does role, changes outbound.Changes) (stop func()) {
-	listening, deaf := context.WithCancel(ctx) // to the last, since the rest depends on it
+	listening, deaf := context.WithCancel(context.WithoutCancel(ctx)) // to the last, since the rest depends on it
 	var heard sync.WaitGroup
 	heard.Go(func() { followChanges(listening, log, changes, g.Directory) })
 	heard.Go(func() {

@@ -75,14 +75,13 @@ func (s serving) until(ctx context.Context, listener net.Listener) error {
 		case <-time.After(s.drain):
 		}
 	}
-	s.log.Info().Msg("finishing the requests that run, then stopping")
+	s.log.Info().Msg("finishing the requests that run")
 	s.endStreams()
 	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.grace)
 	defer cancel()
 	if err := server.Shutdown(ending); err != nil {
 		return errors.Join(fmt.Errorf("some requests did not finish within %s: %w", s.grace, err), server.Close())
 	}
-	s.log.Info().Msg("stopped")
 	return nil
 }
 
