@@ -116,12 +116,17 @@ func (p *program) serve(ctx context.Context, cfg config, opts serveOptions, begi
 		_ = listener.Close() // the first error says more
 		return err
 	}
-	end := g.beside(ctx, log, opts.role, store)
-	err = front.until(ctx, listener)
+	return attend(ctx, log, front, listener, cfg.WorkerDrain, g.beside(ctx, log, opts.role, store))
+}
+
+// attend answers requests until ctx ends, and ends what goes on beside them, whose calls
+// may take the time to drain from then on.
+func attend(ctx context.Context, log zerolog.Logger, front serving, listener net.Listener, drain time.Duration, end func()) error {
+	err := front.until(ctx, listener)
 	waiting := time.AfterFunc(shortly, func() {
-		log.Info().Dur("atMostMs", cfg.WorkerDrain).Msg("waiting for calls of nodes to end")
+		log.Info().Dur("atMostMs", drain).Msg("waiting for calls of nodes to end")
 	})
-	end() // before the store is closed
+	end()
 	waiting.Stop()
 	if err == nil {
 		log.Info().Msg("stopped")

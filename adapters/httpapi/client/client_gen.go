@@ -2367,7 +2367,7 @@ type RunFailure struct {
 
 // RunNode What became of one node.
 type RunNode struct {
-	// Attempts How many attempts were begun, over all retries of the run; 0 for a node that has no effect outside.
+	// Attempts How many attempts were begun, over all retries of the run; one that a process died over is made again under the same number and `Idempotency-Key`. 0 for a node that has no effect outside.
 	Attempts int `json:"attempts"`
 
 	// Branch The output that a condition or a switch chose.
@@ -2710,7 +2710,7 @@ type SimulatedFailure struct {
 
 // SimulatedNode What became of one node in a simulation.
 type SimulatedNode struct {
-	// Attempts How many attempts were begun, over all retries of the run; 0 for a node that has no effect outside.
+	// Attempts How many attempts were begun, over all retries of the run; one that a process died over is made again under the same number and `Idempotency-Key`. 0 for a node that has no effect outside.
 	Attempts int `json:"attempts"`
 
 	// Branch The output that a condition or a switch chose.
@@ -5004,7 +5004,8 @@ type ClientInterface interface {
 
 	// PublicapikeysRotateApiKeyV1WithBody Rotate an API key
 	//
-	// Creates a key of the same type and name and ends the old one after the grace; without one it is dead when the answer is sent.
+	// Creates a key of the same type, name and end, if it has one, and ends the old one after the grace; without one it is dead when the
+	// answer is sent.
 	//
 	// **Key:** secret.
 	//
@@ -5015,7 +5016,8 @@ type ClientInterface interface {
 
 	// PublicapikeysRotateApiKeyV1 Rotate an API key
 	//
-	// Creates a key of the same type and name and ends the old one after the grace; without one it is dead when the answer is sent.
+	// Creates a key of the same type, name and end, if it has one, and ends the old one after the grace; without one it is dead when the
+	// answer is sent.
 	//
 	// **Key:** secret.
 	//
@@ -6099,7 +6101,8 @@ func (c *Client) PublicapikeysGetApiKeyV1(ctx context.Context, id ApiKeyId, para
 
 // PublicapikeysRotateApiKeyV1WithBody Rotate an API key
 //
-// Creates a key of the same type and name and ends the old one after the grace; without one it is dead when the answer is sent.
+// Creates a key of the same type, name and end, if it has one, and ends the old one after the grace; without one it is dead when the
+// answer is sent.
 //
 // **Key:** secret.
 //
@@ -6120,7 +6123,8 @@ func (c *Client) PublicapikeysRotateApiKeyV1WithBody(ctx context.Context, id Api
 
 // PublicapikeysRotateApiKeyV1 Rotate an API key
 //
-// Creates a key of the same type and name and ends the old one after the grace; without one it is dead when the answer is sent.
+// Creates a key of the same type, name and end, if it has one, and ends the old one after the grace; without one it is dead when the
+// answer is sent.
 //
 // **Key:** secret.
 //
@@ -13651,7 +13655,8 @@ type ClientWithResponsesInterface interface {
 
 	// PublicapikeysRotateApiKeyV1WithBodyWithResponse Rotate an API key
 	//
-	// Creates a key of the same type and name and ends the old one after the grace; without one it is dead when the answer is sent.
+	// Creates a key of the same type, name and end, if it has one, and ends the old one after the grace; without one it is dead when the
+	// answer is sent.
 	//
 	// **Key:** secret.
 	//
@@ -13662,7 +13667,8 @@ type ClientWithResponsesInterface interface {
 
 	// PublicapikeysRotateApiKeyV1WithResponse Rotate an API key
 	//
-	// Creates a key of the same type and name and ends the old one after the grace; without one it is dead when the answer is sent.
+	// Creates a key of the same type, name and end, if it has one, and ends the old one after the grace; without one it is dead when the
+	// answer is sent.
 	//
 	// **Key:** secret.
 	//
@@ -18274,7 +18280,8 @@ func (c *ClientWithResponses) PublicapikeysGetApiKeyV1WithResponse(ctx context.C
 
 // PublicapikeysRotateApiKeyV1WithBodyWithResponse Rotate an API key
 //
-// Creates a key of the same type and name and ends the old one after the grace; without one it is dead when the answer is sent.
+// Creates a key of the same type, name and end, if it has one, and ends the old one after the grace; without one it is dead when the
+// answer is sent.
 //
 // **Key:** secret.
 //
@@ -18291,7 +18298,8 @@ func (c *ClientWithResponses) PublicapikeysRotateApiKeyV1WithBodyWithResponse(ct
 
 // PublicapikeysRotateApiKeyV1WithResponse Rotate an API key
 //
-// Creates a key of the same type and name and ends the old one after the grace; without one it is dead when the answer is sent.
+// Creates a key of the same type, name and end, if it has one, and ends the old one after the grace; without one it is dead when the
+// answer is sent.
 //
 // **Key:** secret.
 //

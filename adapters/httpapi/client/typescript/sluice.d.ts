@@ -1203,7 +1203,8 @@ export interface paths {
         put?: never;
         /**
          * Rotate an API key
-         * @description Creates a key of the same type and name and ends the old one after the grace; without one it is dead when the answer is sent.
+         * @description Creates a key of the same type, name and end, if it has one, and ends the old one after the grace; without one it is dead when the
+         *     answer is sent.
          *
          *     **Key:** secret.
          */
@@ -1931,7 +1932,7 @@ export interface components {
             /** @description The node. */
             nodeId: string;
             status: components["schemas"]["RunNodeStatus"];
-            /** @description How many attempts were begun, over all retries of the run; 0 for a node that has no effect outside. */
+            /** @description How many attempts were begun, over all retries of the run; one that a process died over is made again under the same number and `Idempotency-Key`. 0 for a node that has no effect outside. */
             attempts: number;
             /** @description The output that a condition or a switch chose. */
             branch?: string;
@@ -2059,7 +2060,7 @@ export interface components {
             /** @description The node. */
             nodeId: string;
             status: components["schemas"]["RunNodeStatus"];
-            /** @description How many attempts were begun, over all retries of the run; 0 for a node that has no effect outside. */
+            /** @description How many attempts were begun, over all retries of the run; one that a process died over is made again under the same number and `Idempotency-Key`. 0 for a node that has no effect outside. */
             attempts: number;
             /** @description The output that a condition or a switch chose. */
             branch?: string;
