@@ -4,9 +4,10 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"errors"
 	"fmt"
+	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/sluicehq/sluice/domain/run"
@@ -18,48 +19,32 @@ type runQueue struct{ runs }
 
 var _ outbound.RunQueue = runQueue{}
 
-// tenantsWithRuns finds the active tenants that have runs which are or will be free, by
-// leaping through the index: it costs as much as there are, however many runs wait or
-// have finished. The order leaves no other index to choose.
-const tenantsWithRuns = `owners (tenant_id) AS (
-		SELECT * FROM (SELECT f.tenant_id FROM runs f WHERE f.free_at IS NOT NULL ORDER BY f.tenant_id, f.free_at, f.id LIMIT 1) AS first
-		UNION ALL
-		SELECT (SELECT f.tenant_id FROM runs f WHERE f.free_at IS NOT NULL AND f.tenant_id > o.tenant_id ORDER BY f.tenant_id, f.free_at, f.id LIMIT 1)
-		FROM owners o WHERE o.tenant_id IS NOT NULL
-	), served (tenant_id) AS (
-		SELECT o.tenant_id FROM owners o JOIN tenants t ON t.id = o.tenant_id WHERE t.status = 'active'
-	)`
-
-// foremostRuns are, for each row of counted c, the runs r that are free, as many as are
-// asked for. Which index is used must not be left to statistics, which a new table does
-// not have: the wrong one reads every run of the tenant. CROSS JOIN keeps SQLite from
-// beginning with the runs.
-func (d Dialect) foremostRuns() string {
-	const (
-		free  = `FROM runs f WHERE f.tenant_id = c.tenant_id AND f.free_at <= $1`
-		first = ` ORDER BY f.free_at, f.id LIMIT $2`
-	)
-	if d.Lateral {
-		return `counted c CROSS JOIN LATERAL (SELECT f.tenant_id, f.id, f.free_at ` + free + first + `) AS r`
+// lendRuns lends those of the runs of the parameter $1 that are free at $2 and that no
+// other unit has, in their order until the runs before are as large as $5, and returns
+// them in any order. $3 is when the leases end, $4 who gets them. That a run is still free
+// is asked in a way that no index answers, so that its key finds it.
+func (d Dialect) lendRuns() string {
+	held := ""
+	if d.ForUpdate != "" {
+		held = d.ForUpdate + " OF u SKIP LOCKED"
 	}
-	return `counted c CROSS JOIN runs r WHERE r.tenant_id = c.tenant_id AND r.id IN (SELECT f.id ` + free + first + `)`
+	return `WITH wanted AS MATERIALIZED (
+		SELECT r.owner_id, r.run_id, CAST(r.place AS bigint) AS place FROM ` + d.Rows(Column{Name: "owner_id"}, Column{Name: "run_id"}, Column{Name: "place"}) + `
+	), mine AS MATERIALIZED (
+		SELECT w.owner_id, w.run_id, w.place, octet_length(u.payload) + octet_length(u.progress) AS size
+		FROM wanted w CROSS JOIN runs u WHERE u.tenant_id = w.owner_id AND u.id = w.run_id AND (u.free_at <= $2) IS TRUE` + held + `
+	), fitting AS (
+		SELECT owner_id, run_id FROM (SELECT m.*, sum(size) OVER (ORDER BY place) - size AS before FROM mine m) AS weighed WHERE before < $5
+	)
+	UPDATE runs SET lease = lease + 1, lease_until = $3, worker = $4 FROM fitting m WHERE runs.tenant_id = m.owner_id AND runs.id = m.run_id
+	RETURNING ` + runColumns
 }
 
-// claimRuns selects the runs to lend, in the order of their turns. Parameters: now, how
-// many, how many of a tenant, and the tenant that was served last. That a run is still
-// free is asked in a way that no index answers, so that its key finds it.
-func (d Dialect) claimRuns() string {
-	return `WITH RECURSIVE ` + tenantsWithRuns + `, counted AS MATERIALIZED (
-		SELECT s.tenant_id, (SELECT count(*) FROM runs l WHERE l.tenant_id = s.tenant_id AND l.lease_until > $1) AS leased FROM served s
-	), turns AS (
-		SELECT r.tenant_id, r.id, r.free_at, c.leased + row_number() OVER (PARTITION BY r.tenant_id ORDER BY r.free_at, r.id) AS turn
-		FROM ` + d.foremostRuns() + `
-	), foremost AS (
-		SELECT tenant_id AS owner_id, id AS run_id, turn, free_at AS since, CASE WHEN tenant_id > $4 THEN 0 ELSE 1 END AS lap
-		FROM turns WHERE turn <= $3 ORDER BY turn, lap, tenant_id, since, id LIMIT $2
-	)
-	SELECT ` + runColumns + ` FROM foremost t CROSS JOIN runs r WHERE r.tenant_id = t.owner_id AND r.id = t.run_id AND (r.free_at <= $1) IS TRUE
-	ORDER BY t.turn, t.lap, t.owner_id, t.since, t.run_id` + d.ClaimRows
+// lendRow is a row of [Dialect.Rows].
+type lendRow struct {
+	Owner string `json:"owner_id"`
+	Run   string `json:"run_id"`
+	Place int    `json:"place"`
 }
 
 // Claim lends runs. Units that claim do so one after another: only then each knows of
@@ -73,34 +58,65 @@ func (s runQueue) Claim(ctx context.Context, c outbound.RunClaim) ([]outbound.Le
 	if err != nil {
 		return nil, err
 	}
-	rows, err := s.scan(ctx, "claim runs", s.store.runs.claim, now, c.Limit, c.PerTenant, s.store.runs.lastServed())
-	if err != nil || len(rows) == 0 {
-		return nil, err
+	t, crowded, err := s.turns(ctx, now, c.Limit, c.PerTenant)
+	if err != nil {
+		return nil, s.spoil(err)
 	}
-	var lend, putOff []keyRow
-	lent := make([]outbound.LentRun, len(rows))
-	until := now.Add(c.Period)
-	for i := range rows {
-		key := keyRow{rows[i].Tenant, rows[i].ID}
-		lease := outbound.RunLease{Tenant: tenant.ID(rows[i].Tenant), Run: run.ID(rows[i].ID)}
-		r, err := rows[i].restore()
-		if err != nil {
-			putOff = append(putOff, key)
-			lent[i] = outbound.LentRun{Lease: lease, At: now, Unreadable: err}
-			continue
+	if crowded {
+		if _, err := s.exec(ctx, "let runs take turns", s.store.runs.letIn, now); err != nil {
+			return nil, err
 		}
-		lend, lease.Number = append(lend, key), rows[i].Lease+1
-		lent[i] = outbound.LentRun{Run: r, Lease: lease, Until: until, At: now}
 	}
-	err = errors.Join(
-		s.change(ctx, "lend runs", `lease = u.lease + 1, lease_until = $2, worker = $3`, lend, until, c.Worker),
-		s.change(ctx, "put off runs", `due_at = $2`, putOff, now.Add(outbound.UnreadableWait)),
-	)
+	chosen := t.chosen(c.Limit, c.PerTenant)
+	if len(chosen) == 0 {
+		return nil, nil
+	}
+	lent, err := s.lend(ctx, now, c, chosen)
 	if err != nil {
 		return nil, err
 	}
-	s.store.runs.served.Store(&rows[len(rows)-1].Tenant)
+	next := t.next(c.Limit, chosen)
+	s.store.runs.served.Store(&next)
 	return lent, nil
+}
+
+// lend lends those of the runs that nobody is changing and that there is room for, and
+// puts off the others that cannot be read.
+func (s runQueue) lend(ctx context.Context, now time.Time, c outbound.RunClaim, chosen []keyRow) ([]outbound.LentRun, error) {
+	wanted := make([]lendRow, len(chosen))
+	places := make(map[string]int, len(chosen))
+	for i, key := range chosen {
+		wanted[i] = lendRow{key.Tenant, key.ID, i}
+		places[key.ID] = i
+	}
+	text, err := json.Marshal(wanted)
+	if err != nil {
+		return nil, s.spoil(fmt.Errorf("encode runs: %w", err))
+	}
+	until, room := now.Add(c.Period), c.Bytes
+	if room == 0 {
+		room = math.MaxInt64
+	}
+	rows, err := s.scan(ctx, "lend runs", s.store.runs.lend, string(text), now, until, c.Worker, room)
+	if err != nil {
+		return nil, s.spoil(err)
+	}
+	slices.SortFunc(rows, func(a, b runRow) int { return places[a.ID] - places[b.ID] })
+	var putOff []keyRow
+	lent := make([]outbound.LentRun, len(rows))
+	for i := range rows {
+		row := &rows[i]
+		lease := outbound.RunLease{Tenant: tenant.ID(row.Tenant), Run: run.ID(row.ID)}
+		r, err := row.restore()
+		if err != nil {
+			putOff = append(putOff, keyRow{row.Tenant, row.ID})
+			lent[i] = outbound.LentRun{Lease: lease, At: now, Unreadable: err}
+			continue
+		}
+		lease.Number = row.Lease
+		lent[i] = outbound.LentRun{Run: r, Lease: lease, Until: until, At: now, Size: int64(len(row.Payload) + len(row.Progress))}
+	}
+	return lent, s.change(ctx, "put off runs", `lease_until = NULL, due_at = $2`, putOff, now.Add(outbound.UnreadableWait))
 }
 
 // change sets columns of runs to what follows from the arguments, which are $2 and so on.
@@ -195,20 +211,34 @@ func (s runQueue) Renew(ctx context.Context, leases []outbound.RunLease, period 
 	return good, nil
 }
 
+// nextRun selects the earliest time at which a run is free, null for never. Of the runs
+// that are found by their time it looks at the first ones only: those of tenants that are
+// not active may be among them, and if no others are, the last of them is when to look
+// again.
+const nextRun = `WITH RECURSIVE ready (tenant_id, active) AS (
+		SELECT t.id, t.status = 'active' FROM tenants t WHERE t.id = @first
+		UNION ALL
+		SELECT t.id, t.status = 'active' FROM ready w JOIN tenants t ON t.id = @next AND NOT w.active
+	), timed AS MATERIALIZED (
+		SELECT f.free_at, f.tenant_id FROM runs f WHERE ` + isTimed + ` ORDER BY f.free_at, f.tenant_id, f.id LIMIT @soonest
+	)
+	SELECT min(free_at) FROM (
+		SELECT (SELECT f.ready_at FROM runs f WHERE f.tenant_id = w.tenant_id AND ` + takesTurns + ` ORDER BY f.ready_at, f.id LIMIT 1) AS free_at FROM ready w WHERE w.active
+		UNION ALL SELECT s.free_at FROM timed s JOIN tenants t ON t.id = s.tenant_id WHERE t.status = 'active'
+		UNION ALL SELECT max(s.free_at) FROM timed s HAVING count(*) = @soonest
+	) AS all_of_them`
+
+func nextFree() string {
+	return strings.NewReplacer("@first", afterTenant("''"), "@next", afterTenant("w.tenant_id"), "@soonest", fmt.Sprint(soonest)).Replace(nextRun)
+}
+
 // Next finds the earliest time at which a run is free.
 func (s runQueue) Next(ctx context.Context) (at time.Time, ok bool, err error) {
-	var first rowInstant
-	err = s.get(ctx, "find the next run", &first, `WITH RECURSIVE `+tenantsWithRuns+`, firsts AS (
-			SELECT (SELECT min(f.free_at) FROM runs f WHERE f.tenant_id = s.tenant_id AND f.free_at IS NOT NULL) AS free_at FROM served s
-		) SELECT free_at FROM firsts WHERE free_at IS NOT NULL ORDER BY free_at LIMIT 1`)
-	switch {
-	case errors.Is(err, sql.ErrNoRows):
-		return time.Time{}, false, nil
-	case err != nil:
+	var first sql.Null[rowInstant]
+	if err = s.get(ctx, "find the next run", &first, s.store.runs.next); err != nil {
 		return time.Time{}, false, err
-	default:
-		return first.Time, true, nil
 	}
+	return first.V.Time, first.Valid, nil
 }
 
 // Now reads the database's clock.

@@ -45,7 +45,10 @@ func (j *job) launch(wanted []run.Execute) {
 		j.attempts[e.Node] = a
 		j.working.Go(func() {
 			defer interrupt(nil)
-			a.fact = j.attempt(ctx, e)
+			if err := j.contained("make the attempt", func() error { a.fact = j.attempt(ctx, e); return nil }); err != nil {
+				j.report(fmt.Errorf("run %s: attempt %d at node %s: %w", e.Run, e.Attempt, e.Node, err))
+				a.fact = aborted(e)
+			}
 			select {
 			case j.ended <- a:
 			case <-j.over:
@@ -100,9 +103,7 @@ func (j *job) attempt(ctx context.Context, e run.Execute) run.Fact {
 		}
 		j.report(fmt.Errorf("run %s: attempt %d at node %s: %w", e.Run, e.Attempt, e.Node, err))
 		if made == mostAgain {
-			return run.AttemptFailed{
-				Node: e.Node, Attempt: e.Attempt, Code: codeAborted, Message: "The attempt could not be made for a reason within the gateway.", Retryable: true,
-			}
+			return aborted(e)
 		}
 		if j.leaving.Err() != nil || !rest(ctx, pause) {
 			return nil
@@ -110,6 +111,13 @@ func (j *job) attempt(ctx context.Context, e run.Execute) run.Fact {
 		pause = min(2*pause, lastAgain)
 	}
 	return nil
+}
+
+// aborted counts an attempt that did not come to an end as one that failed.
+func aborted(e run.Execute) run.Fact {
+	return run.AttemptFailed{
+		Node: e.Node, Attempt: e.Attempt, Code: codeAborted, Message: "The attempt could not be made for a reason within the gateway.", Retryable: true,
+	}
 }
 
 // try makes an attempt once.

@@ -3,12 +3,13 @@ package runs
 import (
 	"context"
 	"errors"
-	"fmt"
-	"runtime/debug"
+	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sluicehq/sluice/domain/run"
+	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/ports/inbound"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
@@ -18,6 +19,7 @@ type WorkerOptions struct {
 	Name        string        // who works, for people
 	Concurrency int           // how many runs this process works on at the same time; 64
 	PerTenant   int           // how many runs of one tenant are worked on at the same time, by all processes; 32
+	Memory      int64         // how large the runs that are worked on may be, in bytes as they are stored, for more to be claimed; 256 MiB
 	Lease       time.Duration // after which the runs of a process that died are worked on by others; 6 s
 	Drain       time.Duration // how long attempts may go on after the worker was told to stop; 10 s
 	Plans       int           // how many versions are kept ready to run; 512
@@ -32,6 +34,9 @@ func (o WorkerOptions) orDefaults() WorkerOptions {
 	orElse(&o.Concurrency, 64)
 	orElse(&o.PerTenant, 32)
 	orElse(&o.Plans, defaultPlans)
+	if o.Memory == 0 {
+		o.Memory = 256 << 20
+	}
 	if o.Lease == 0 {
 		o.Lease = 6 * time.Second
 	}
@@ -57,6 +62,8 @@ type Worker struct {
 	key       run.Key
 	plans     *plans
 	opts      WorkerOptions
+	panics    atomic.Int64
+	defects   defects
 }
 
 var _ inbound.Worker = (*Worker)(nil)
@@ -68,9 +75,12 @@ func NewWorker(work outbound.UnitOfWork, nodes outbound.NodeRunner, endpoints ou
 	opts = opts.orDefaults()
 	return &Worker{
 		work: work, nodes: nodes, endpoints: endpoints, signals: signals, random: random, key: key, opts: opts,
-		plans: newPlans(work, directory, compiler, opts.Plans),
+		plans: newPlans(work, directory, compiler, opts.Plans), defects: defects{times: make(map[run.ID]int)},
 	}
 }
+
+// Panics returns how many panics were contained since the start.
+func (w *Worker) Panics() int64 { return w.panics.Load() }
 
 const (
 	// patience is how long a unit of work may take that no lease depends on.
@@ -88,24 +98,45 @@ const (
 func (w *Worker) Run(ctx context.Context, failed func(error)) {
 	s, end := newShift(ctx, w, failed)
 	defer end()
+	defer s.boundStop()()
 	var listening, keeping sync.WaitGroup
 	listening.Go(s.listen)
 	for range recorders {
-		keeping.Go(s.records.run)
+		keeping.Go(func() { s.lasting("record steps", func() { s.records.run(s.records.few, s.othersRecorded) }) })
+		keeping.Go(func() { s.lasting("record steps", func() { s.records.run(s.records.crowd, s.crowdRecorded) }) })
 	}
 	closing := make(chan struct{})
-	keeping.Go(func() { s.keepLeases(closing) })
+	keeping.Go(func() { s.lasting("keep leases", func() { s.keepLeases(closing) }) })
 
-	s.claimRuns()
-	interrupt := time.AfterFunc(w.opts.Drain, func() { s.interrupt(errStopping) })
-	hangUp := time.AfterFunc(w.opts.Drain+afterwards, s.hangUp)
-	defer hangUp.Stop()
-	defer interrupt.Stop()
+	s.lasting("claim runs", s.claimRuns)
 	s.working.Wait()
-	close(s.records.waiting)
+	s.records.close()
 	close(closing)
 	keeping.Wait()
 	listening.Wait()
+}
+
+// boundStop interrupts what goes on too long after the worker was told to stop, whatever
+// it is waiting for then, until it is called off.
+func (s *shift) boundStop() (callOff func()) {
+	var mu sync.Mutex
+	var timers []*time.Timer
+	bound := context.AfterFunc(s.leaving, func() {
+		mu.Lock()
+		defer mu.Unlock()
+		timers = append(timers,
+			time.AfterFunc(min(s.opts.Drain, hurry), s.endClaims),
+			time.AfterFunc(s.opts.Drain, func() { s.interrupt(errStopping) }),
+			time.AfterFunc(s.opts.Drain+afterwards, s.hangUp))
+	})
+	return func() {
+		bound()
+		mu.Lock()
+		defer mu.Unlock()
+		for _, timer := range timers {
+			timer.Stop()
+		}
+	}
 }
 
 // Why attempts are interrupted.
@@ -128,14 +159,21 @@ type shift struct {
 
 	interrupt context.CancelCauseFunc
 	hangUp    context.CancelFunc
+	claims    context.Context //nolint:containedctx // ends when no claim is waited for any more
+	endClaims context.CancelFunc
 
 	word  chan struct{} // holds one when runs may be free that were not
 	freed chan struct{} // holds one when a place was given up
 	due   chan struct{} // holds one when leases are to be looked after at once
 	clock databaseClock
 
+	beside    beside
+	computing chan struct{} // holds one for each run of a crowd that takes the processor while there are others
+
 	mu       sync.Mutex
 	held     map[run.ID]*job
+	shares   map[tenant.ID]int   // how many of them are whose
+	size     int64               // of all of them
 	doubted  map[run.ID]*job     // of which there was word
 	returned []outbound.RunLease // to be given back
 	renewed  chan struct{}       // closed and replaced when leases were renewed
@@ -148,17 +186,20 @@ func newShift(ctx context.Context, w *Worker, failed func(error)) (s *shift, end
 		report: func(err error) {
 			reporting.Lock()
 			defer reporting.Unlock()
+			if isPanic(err) {
+				w.panics.Add(1)
+			}
 			failed(err)
 		},
 		word: make(chan struct{}, 1), freed: make(chan struct{}, 1), due: make(chan struct{}, 1),
-		held: make(map[run.ID]*job), doubted: make(map[run.ID]*job), renewed: make(chan struct{}),
+		held: make(map[run.ID]*job), shares: make(map[tenant.ID]int), computing: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2)), doubted: make(map[run.ID]*job), renewed: make(chan struct{}),
 	}
+	s.beside.began = s.began
 	lasting := context.WithoutCancel(ctx)
 	s.effects, s.interrupt = context.WithCancelCause(lasting)
 	s.units, s.hangUp = context.WithCancel(lasting)
-	s.records = &recorder{
-		work: w.work, random: w.random, within: s.units, waiting: make(chan *awaited, w.opts.Concurrency),
-	}
+	s.claims, s.endClaims = context.WithCancel(s.units)
+	s.records = newRecorder(w.work, w.signals, w.random, s.units, w.opts.Concurrency)
 	return s, func() {
 		s.interrupt(errStopping)
 		s.hangUp()
@@ -221,15 +262,3 @@ func rest(ctx context.Context, pause time.Duration) bool {
 		return true
 	}
 }
-
-// contained makes an error of a panic.
-func (s *shift) contained(what string, fn func() error) (err error) {
-	defer func() {
-		if thrown := recover(); thrown != nil {
-			err = fmt.Errorf("%s: %w", what, panicked(thrown))
-		}
-	}()
-	return fn()
-}
-
-func panicked(thrown any) error { return fmt.Errorf("panic: %v\n%s", thrown, debug.Stack()) }

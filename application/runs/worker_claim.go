@@ -15,15 +15,24 @@ const (
 	// found all the same.
 	longestLook = time.Second
 
-	// betweenClaims is the least time between two looks at the queue, so that many words
-	// become one. It doubles up to betweenVainClaims while nothing comes of them: others are
-	// faster, or tenants have as many places as they get.
+	// betweenClaims is the least time between two looks at the queue for the same reason:
+	// there was word, or a place was given up. Many words become one then, and many places.
+	// Between words it doubles up to betweenVainClaims while nothing comes of them: others
+	// are faster, or tenants have as many places as they get.
 	betweenClaims     = 4 * time.Millisecond
-	betweenVainClaims = 64 * time.Millisecond
+	betweenVainClaims = 32 * time.Millisecond
 
 	// gathering is how long a place that was given up waits for others, since what is
 	// recorded together gives its places up together.
 	gathering = time.Millisecond
+
+	// atOnce is how many runs are claimed in one unit. While a crowd and others are beside
+	// each other it is atOnceBeside, so that word does not wait long for the end of a claim,
+	// and when there is word atOnceTold: those who have little come first, and need not wait
+	// until a crowd's are lent as well.
+	atOnce       = 64
+	atOnceBeside = 16
+	atOnceTold   = few
 
 	// firstBlocked and lastBlocked bound the pause while what is due cannot be claimed: its
 	// tenant has as many places as it gets, or somebody is changing it.
@@ -62,15 +71,19 @@ func (c *databaseClock) now() (now time.Time, ok bool) {
 type claimer struct {
 	*shift
 	more    bool          // a place that is given up can be filled at once
-	gap     time.Duration // the least time between two looks
+	gap     time.Duration // the least time between two words that are looked after
 	blocked time.Duration // the last pause because of runs that could not be claimed
 	told    bool          // it looks because of word, and not because time has passed
 	looked  time.Time     // when it last claimed, or asked whether there is something to claim
+	heeded  time.Time     // when it last did so because of word
 }
 
 // vain notes whether a look at the queue was in vain.
 func (c *claimer) vain(was bool) {
 	c.looked = time.Now()
+	if c.told {
+		c.heeded = c.looked
+	}
 	if was {
 		c.gap = min(2*c.gap, betweenVainClaims)
 	} else {
@@ -82,8 +95,8 @@ func (c *claimer) vain(was bool) {
 func (s *shift) claimRuns() {
 	c := &claimer{shift: s, gap: betweenClaims}
 	for claim := true; s.leaving.Err() == nil; {
-		free := s.places()
-		if free == 0 {
+		places, bytes := s.room()
+		if places == 0 {
 			claim = c.pause(longestLook, false)
 			continue
 		}
@@ -94,14 +107,15 @@ func (s *shift) claimRuns() {
 			continue
 		}
 		var wait time.Duration
-		wait, claim = c.step(free, claim)
-		claim = c.pause(wait, claim)
+		if wait, claim = c.step(places, bytes, claim); wait > 0 {
+			claim = c.pause(wait, claim)
+		}
 	}
 }
 
 // step claims, where claim does not say so only if something is due, and says for how
 // long there is nothing to do and whether to claim without looking after that.
-func (c *claimer) step(free int, claim bool) (wait time.Duration, again bool) {
+func (c *claimer) step(places int, bytes int64, claim bool) (wait time.Duration, again bool) {
 	if !claim {
 		next, err := c.next()
 		switch {
@@ -114,22 +128,38 @@ func (c *claimer) step(free int, claim bool) (wait time.Duration, again bool) {
 			return min(next, longestLook), next <= longestLook
 		}
 	}
-	n, err := c.claim(free)
+	most := min(c.most(), places)
+	n, err := c.claim(most, bytes)
 	if err != nil {
 		c.fail(err)
 		return longestLook, true
 	}
 	c.vain(n == 0 && c.told)
 	switch {
-	case n == free:
+	case n == most:
 		c.more, c.blocked = true, 0
-		return longestLook, true
+		return 0, true
 	case n > 0 && len(c.word) > 0: // it is claimed again in any case
-		c.more, c.blocked = false, 0
+		c.blocked = 0
 		return longestLook, false
+	case n > 0 && c.more: // as before, there are others that have to wait for places
+		c.blocked = firstBlocked
+		return firstBlocked, false
 	}
 	c.more = false
 	return c.after(n)
+}
+
+// most is how many runs to claim in one unit.
+func (c *claimer) most() int {
+	switch {
+	case !c.beside.both():
+		return atOnce
+	case c.told:
+		return atOnceTold
+	default:
+		return atOnceBeside
+	}
 }
 
 // after says how long to sleep when everything that could be claimed was.
@@ -161,35 +191,51 @@ func (c *claimer) fail(err error) {
 }
 
 // pause sleeps, at most for a time, until there is something to do, and says whether to
-// claim without looking first.
+// claim without looking first. Word waits for nothing but the word before it.
 func (c *claimer) pause(most time.Duration, claim bool) (again bool) {
-	timer := time.NewTimer(most)
-	defer timer.Stop()
+	at := time.Now().Add(most)
+	if soonest := c.looked.Add(betweenClaims); at.Before(soonest) {
+		at = soonest
+	}
 	again, c.told = claim, false
-	for waiting := true; waiting; {
+	timer, freed := time.NewTimer(time.Until(at)), false
+	defer timer.Stop()
+	for {
 		select {
 		case <-c.leaving.Done():
 			return false
 		case <-timer.C:
-			waiting = false
+			return again
 		case <-c.word:
-			c.told = true
-			again, waiting = c.gap == betweenClaims, false // else look first: a look is cheaper
+			c.told, again = true, freed || c.gap == betweenClaims // else look first: a look is cheaper
+			at = sooner(at, c.heeded.Add(c.gap))
 		case <-c.freed:
 			if c.more {
-				again, waiting = true, !rest(c.leaving, gathering)
+				freed, again = true, true
+				at = sooner(at, later(time.Now().Add(gathering), c.looked.Add(betweenClaims)))
 			}
 		}
+		timer.Reset(time.Until(at))
 	}
-	if since := time.Since(c.looked); since < c.gap {
-		rest(c.leaving, c.gap-since)
+}
+
+func sooner(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
 	}
-	return again
+	return a
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
 }
 
 // next says how long it takes until a run is free; longer than longestLook for never.
 func (c *claimer) next() (time.Duration, error) {
-	ctx, cancel := context.WithTimeout(c.units, patience)
+	ctx, cancel := context.WithTimeout(c.claims, patience)
 	defer cancel()
 	var at time.Time
 	var ok bool
@@ -214,15 +260,15 @@ func (c *claimer) next() (time.Duration, error) {
 }
 
 // claim lends runs, and lets each be worked on.
-func (c *claimer) claim(free int) (int, error) {
+func (c *claimer) claim(most int, bytes int64) (int, error) {
 	began := time.Now()
-	ctx, cancel := context.WithTimeout(c.units, patience)
+	ctx, cancel := context.WithTimeout(c.claims, patience)
 	defer cancel()
 	var lent []outbound.LentRun
 	err := c.contained("claim runs", func() error {
 		return c.work.Do(ctx, func(ctx context.Context, st outbound.Stores) (err error) {
 			lent, err = st.Runs.Queue.Claim(ctx, outbound.RunClaim{
-				Worker: c.opts.Name, Period: c.opts.Lease, Limit: free, PerTenant: c.opts.PerTenant,
+				Worker: c.opts.Name, Period: c.opts.Lease, Limit: most, PerTenant: c.opts.PerTenant, Bytes: bytes,
 			})
 			return err
 		})
@@ -243,13 +289,6 @@ func (c *claimer) claim(free int) (int, error) {
 		n++
 	}
 	return n, nil
-}
-
-// places is how many more runs can be worked on.
-func (s *shift) places() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.opts.Concurrency - len(s.held)
 }
 
 // untrusted returns the runs whose leases' time has passed, and what is closed with the

@@ -137,7 +137,7 @@ func TestARunWhoseVersionIsGoneIsCancelled(t *testing.T) {
 		pending := w.accept(ver, 1, accepted{})[0]
 		for id, want := range map[run.ID][]string{
 			pending: {"run.cancelled"},
-			waiting: {"run.started", "node.waiting a", "run.paused", "node.completed a", "run.cancelled"},
+			waiting: {"run.started", "node.waiting a", "run.paused", "run.resumed", "node.completed a", "run.cancelled"},
 		} {
 			if r := w.until(id, "the run ends", finished); r.Status() != run.StatusCancelled {
 				t.Errorf("it is %s", r.Status())

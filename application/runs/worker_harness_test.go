@@ -85,6 +85,8 @@ type watched struct {
 	wrap   func(outbound.Stores) outbound.Stores
 	wrote  int // units that have committed
 	read   int
+
+	wrapRead func(outbound.Stores) outbound.Stores
 }
 
 func (w *watched) Do(ctx context.Context, fn func(context.Context, outbound.Stores) error) error {
@@ -115,8 +117,14 @@ func (w *watched) Do(ctx context.Context, fn func(context.Context, outbound.Stor
 func (w *watched) Read(ctx context.Context, fn func(context.Context, outbound.Stores) error) error {
 	w.mu.Lock()
 	w.read++
+	wrap := w.wrapRead
 	w.mu.Unlock()
-	return w.UnitOfWork.Read(ctx, fn)
+	return w.UnitOfWork.Read(ctx, func(ctx context.Context, st outbound.Stores) error {
+		if wrap != nil {
+			st = wrap(st)
+		}
+		return fn(ctx, st)
+	})
 }
 
 // fails makes every later unit that writes end as the function says.

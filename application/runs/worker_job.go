@@ -33,7 +33,8 @@ type job struct {
 	lease  outbound.RunLease
 	run    *run.Run
 	plan   *run.Plan
-	behind bool // attempts may be outstanding that are not being made
+	size   int64 // of what is stored of it; s.mu holds
+	behind bool  // attempts may be outstanding that are not being made
 	secret run.Secret
 	at     time.Time // when it was lent, by the clock of the database
 	lent   time.Time // the same, by that of the process
@@ -53,7 +54,7 @@ type job struct {
 // take begins to work on a run that was lent since a time.
 func (s *shift) take(lent outbound.LentRun, since time.Time) {
 	j := &job{
-		shift: s, lease: lent.Lease, run: lent.Run, secret: s.key.Secret(lent.Run.ID()), at: lent.At, lent: time.Now(),
+		shift: s, lease: lent.Lease, run: lent.Run, size: lent.Size, secret: s.key.Secret(lent.Run.ID()), at: lent.At, lent: time.Now(),
 		attempts: make(map[workflow.NodeID]*attempt), ended: make(chan *attempt), over: make(chan struct{}), news: make(chan struct{}, 1),
 	}
 	j.ctx, j.interrupt = context.WithCancelCause(s.effects)
@@ -62,7 +63,7 @@ func (s *shift) take(lent outbound.LentRun, since time.Time) {
 	if before := s.held[lent.Run.ID()]; before != nil {
 		before.interrupt(errLeaseLost) // it had ended before it was renewed
 	}
-	s.held[lent.Run.ID()] = j
+	s.hold(j)
 	s.mu.Unlock()
 	s.working.Go(j.work)
 }
@@ -80,7 +81,7 @@ const (
 // work moves the run on until it has to wait for long, or somebody else has it.
 func (j *job) work() {
 	end := left
-	err := j.contained("run "+string(j.lease.Run), func() error {
+	err := j.contained("advance", func() error {
 		for end = j.begin(); end == goesOn; end = j.next() {
 			if !j.keeps() {
 				end = returned
@@ -90,8 +91,7 @@ func (j *job) work() {
 		return nil
 	})
 	if err != nil {
-		j.report(err)
-		end = left
+		end = j.fail(err)
 	}
 	if end == left && j.leaving.Err() != nil {
 		end = returned // this process does not claim it again
@@ -99,10 +99,7 @@ func (j *job) work() {
 	j.interrupt(errNotWanted)
 	close(j.over)
 	j.mu.Lock()
-	if j.held[j.lease.Run] == j {
-		delete(j.held, j.lease.Run)
-		delete(j.doubted, j.lease.Run)
-	}
+	j.let(j)
 	if end == returned {
 		j.returned = append(j.returned, j.lease)
 		ring(j.due)
@@ -212,7 +209,9 @@ func (j *job) apply(fact run.Fact) fate {
 	pause := firstRetry
 	for tries := 0; ; {
 		from := j.run.Seq()
-		step, err := j.run.Advance(j.plan, run.Event{At: j.now(), Secret: j.secret, Fact: fact})
+		var step run.Step
+		var err error
+		j.compute(func() { step, err = j.run.Advance(j.plan, run.Event{At: j.now(), Secret: j.secret, Fact: fact}) })
 		if err != nil {
 			return j.fail(err)
 		}
@@ -220,10 +219,11 @@ func (j *job) apply(fact run.Fact) fate {
 			return j.catchUp()
 		}
 		keep := j.keeps()
-		switch err = j.records.record(step, outbound.RunStep{Run: j.run, From: from, Lease: j.lease, Keep: keep}); {
+		switch err = j.records.record(j.crowds(), step, outbound.RunStep{Run: j.run, From: from, Lease: j.lease, Keep: keep}); {
 		case err == nil && !keep, isCode(err, "run_not_found"):
 			return done
 		case err == nil:
+			j.weigh()
 			j.prune()
 			j.launch(step.Execute)
 			return j.catchUp()
@@ -310,12 +310,20 @@ func (j *job) keeps() bool {
 	return at != nil && j.leaving.Err() == nil && at.Sub(j.now()) < shortWait
 }
 
-// fail reports an error that is the run's own, and leaves the run alone.
+// fail reports an error that is the run's own, and leaves the run alone. One that panics
+// time and again is given up.
 func (j *job) fail(err error) fate {
 	if j.leaving.Err() == nil || !errors.Is(err, context.Canceled) {
 		j.report(fmt.Errorf("run %s of %s: %w", j.lease.Run, j.lease.Tenant, err))
 	}
-	return left
+	if !isPanic(err) || !j.defects.tooMany(j.lease.Run) {
+		return left
+	}
+	end := left
+	if again := j.contained("give up", func() error { end = j.unrecordable(err); return nil }); again != nil {
+		j.report(fmt.Errorf("run %s of %s: %w", j.lease.Run, j.lease.Tenant, again))
+	}
+	return end
 }
 
 func isCode(err error, code string) bool {

@@ -23,17 +23,30 @@ const (
 	briefly = 2 * time.Second
 	alone   = 5 * time.Second
 
-	// recorders is how many such units go on at the same time.
+	// recorders is how many such units go on at the same time, of the crowd and of the rest.
 	recorders = 2
 )
 
 // recorder records steps, all that wait in one unit of work: nobody waits for others to
-// come, but those who come while a unit goes on share the next one.
+// come, but those who come while a unit goes on share the next one. Steps of tenants of
+// whom many runs are worked on are the crowd. They share no unit with the rest, and the
+// rest waits for none of theirs.
 type recorder struct {
-	work    outbound.UnitOfWork
-	random  outbound.Random
-	within  context.Context //nolint:containedctx // of every unit, whoever asks for it
-	waiting chan *awaited
+	work       outbound.UnitOfWork
+	signals    outbound.RunSignals
+	random     outbound.Random
+	within     context.Context //nolint:containedctx // of every unit, whoever asks for it
+	few, crowd chan *awaited
+}
+
+func newRecorder(work outbound.UnitOfWork, signals outbound.RunSignals, random outbound.Random, within context.Context, most int) *recorder { //nolint:revive // it keeps the context
+	return &recorder{work: work, signals: signals, random: random, within: within, few: make(chan *awaited, most), crowd: make(chan *awaited, most)}
+}
+
+// close says that nothing comes any more.
+func (r *recorder) close() {
+	close(r.few)
+	close(r.crowd)
 }
 
 // awaited is a step that somebody waits for.
@@ -42,22 +55,28 @@ type awaited struct {
 	done chan error
 }
 
-// record writes a step and its events. The error is that of RunRepository.Record, or
-// that of the unit.
-func (r *recorder) record(step run.Step, written outbound.RunStep) error {
+// record writes a step and its events, of the crowd or not. The error is that of
+// RunRepository.Record, or that of the unit.
+func (r *recorder) record(crowds bool, step run.Step, written outbound.RunStep) error {
 	one := &awaited{recording{step, written}, make(chan error, 1)}
-	r.waiting <- one
+	if crowds {
+		r.crowd <- one
+	} else {
+		r.few <- one
+	}
 	return <-one.done
 }
 
-// run records until nothing can come any more.
-func (r *recorder) run() {
-	for first := range r.waiting {
+// run records the steps of a channel until nothing can come any more, and says after each
+// unit how long it took.
+func (r *recorder) run(waiting <-chan *awaited, done func(took time.Duration)) {
+	for first := range waiting {
+		began := time.Now()
 		batch := []*awaited{first}
 	gather:
 		for len(batch) < together {
 			select {
-			case another, more := <-r.waiting:
+			case another, more := <-waiting:
 				if !more {
 					break gather
 				}
@@ -68,6 +87,7 @@ func (r *recorder) run() {
 		}
 		slices.SortFunc(batch, func(a, b *awaited) int { return cmp.Compare(a.written.Run.ID(), b.written.Run.ID()) })
 		r.write(batch)
+		done(time.Since(began))
 	}
 }
 
@@ -98,11 +118,15 @@ func (r *recorder) unit(batch []*awaited) (err error) {
 	}
 	ctx, cancel := context.WithTimeout(r.within, limit)
 	defer cancel()
-	all := make([]recording, len(batch))
+	all, ids := make([]recording, len(batch)), make([]run.ID, len(batch))
 	for i, one := range batch {
-		all[i] = one.recording
+		all[i], ids[i] = one.recording, one.written.Run.ID()
 	}
-	return r.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error { return recordAll(ctx, st, r.random, all...) })
+	err = r.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error { return recordAll(ctx, st, r.random, all...) })
+	if err == nil {
+		r.signals.Advanced(ids...)
+	}
+	return err
 }
 
 // wholesale says whether an error is about the store, and no single step.
@@ -127,7 +151,7 @@ func (j *job) unrecordable(refused error) fate {
 	if !step.Changed() {
 		return left // it has ended
 	}
-	err := j.records.record(step, outbound.RunStep{Run: j.run, From: from, Lease: j.lease})
+	err := j.records.record(j.crowds(), step, outbound.RunStep{Run: j.run, From: from, Lease: j.lease})
 	if err == nil {
 		return done
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sluicehq/sluice/adapters/sqlstore"
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/ports/outbound"
@@ -64,15 +65,15 @@ func TestStepsThatWaitAreRecordedTogether(t *testing.T) {
 	} {
 		t.Run(claim, func(t *testing.T) {
 			l := &ledger{fail: c.fail}
-			r := &recorder{work: l, within: t.Context(), waiting: make(chan *awaited, c.n)}
+			r := newRecorder(l, sqlstore.NewRunSignals(nil), nil, t.Context(), c.n)
 			all := make([]*awaited, c.n)
 			for i := range all {
 				of := run.New(run.ID(fmt.Sprintf("run_%03d", i)), run.Start{}, time.Time{})
 				all[i] = &awaited{recording{written: outbound.RunStep{Run: of}}, make(chan error, 1)}
-				r.waiting <- all[i]
+				r.crowd <- all[i]
 			}
-			close(r.waiting)
-			r.run()
+			r.close()
+			r.run(r.crowd, func(time.Duration) {})
 			if diff := cmp.Diff(c.units, l.units); diff != "" {
 				t.Error(diff)
 			}

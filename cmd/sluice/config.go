@@ -44,6 +44,7 @@ type config struct {
 	EgressAllow     []string      `env:"EGRESS_ALLOW" help:"address ranges that outgoing calls may reach although private, separated by commas, such as 10.0.0.0/8 (default: none)"`
 	WorkerRuns      int           `env:"WORKER_CONCURRENCY" envDefault:"256" help:"how many runs this process works on at the same time"`
 	TenantRuns      int           `env:"WORKER_PER_TENANT" envDefault:"64" help:"how many runs of one tenant are worked on at the same time, by all processes together"`
+	WorkerMemory    int64         `env:"WORKER_MEMORY_BYTES" envDefault:"268435456" help:"how large the runs that this process works on may be together, as they are stored, for it to take more; in memory they take a few times as much"`
 	WorkerDrain     time.Duration `env:"WORKER_DRAIN" envDefault:"10s" help:"how long calls of nodes may take to finish after SIGTERM; what is left is made again by another process"`
 	MaxBody         int64         `env:"MAX_BODY_BYTES" envDefault:"1048576" help:"greatest size of a request body"`
 	MaxConnections  int           `env:"MAX_CONNECTIONS" envDefault:"20000" help:"greatest number of clients' connections; fewer where the system's limit of open files asks for it"`
@@ -221,6 +222,7 @@ func (c config) mistakes() []error {
 	}
 	check(c.WorkerRuns >= 1 && c.WorkerRuns <= 10_000, "WORKER_CONCURRENCY", "must be between 1 and 10000")
 	check(c.TenantRuns >= 1 && c.TenantRuns <= 10_000, "WORKER_PER_TENANT", "must be between 1 and 10000")
+	check(c.WorkerMemory >= 1<<20, "WORKER_MEMORY_BYTES", "must be at least 1048576")
 	check(c.WorkerDrain > 0, "WORKER_DRAIN", "must be longer than nothing")
 	check(c.MaxBody >= 1024 && c.MaxBody <= 64<<20, "MAX_BODY_BYTES", "must be between 1024 and 67108864")
 	check(c.MaxConnections >= 1 && c.MaxConnections <= 1_000_000, "MAX_CONNECTIONS", "must be between 1 and 1000000")

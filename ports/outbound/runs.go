@@ -40,20 +40,34 @@ type RunRepository interface {
 	// List returns a page of a tenant's runs, to be sorted by createdAt or updatedAt.
 	List(ctx context.Context, owner tenant.ID, f run.Filter, q domain.Query) (domain.Page[run.Summary], error)
 
-	// Record writes steps of different runs, each with its history. One is refused as a
+	// Record writes steps of different runs, each with its history, and what the runs wait
+	// for from then on; see Awaiting. One without a history writes the run as it is, so that
+	// this much is known of it. A step is refused as a
 	// Conflict with the code stale_run when the run has made another step since it was
 	// read, or when the lease under which the step was made is not good any more, and as
 	// NotFound with the code run_not_found when there is no such run. After a refusal the
 	// unit does not commit, whatever else it wrote. Many steps cost little more than one.
 	Record(ctx context.Context, steps ...RunStep) error
 
-	// Underway returns the runs about an entity that are paused or running, those created
-	// first first, ties by id; at most limit. In a unit that writes they are held as by Get.
-	Underway(ctx context.Context, owner tenant.ID, entity string, limit int) ([]*run.Run, error)
+	// Awaiting returns the runs that a query asks for, those created first first, ties by
+	// id, in their short form. Their last step says in the store itself what they wait for:
+	// only of a run that another version of the gateway moved last, it is not known without
+	// reading all of it. Nothing is held; what comes back may have moved on.
+	Awaiting(ctx context.Context, owner tenant.ID, q AwaitingQuery) ([]run.Awaiting, error)
 
 	// History returns the entries of a run after one, which counts from 1, in order: all of
 	// them for 0. A run that does not exist has none.
 	History(ctx context.Context, owner tenant.ID, id run.ID, after int64) ([]run.Entry, error)
+}
+
+// AwaitingQuery asks for runs about an entity that are paused, or of which a node waits
+// for what an event can bring while others work.
+type AwaitingQuery struct {
+	Entity string
+	Event  string        // only those that wait for it or for any event, and those of which that is not known; empty for all
+	Runs   []run.ID      // only these, at most a thousand; none for all. Not beside an event, nor After
+	After  *run.Awaiting // only those behind it in the order; nil for the first ones
+	Limit  int
 }
 
 // StartedRun says what became of a run that was to be started.
@@ -88,10 +102,18 @@ type RunQueue interface {
 	// Claim lends at most limit free runs of active tenants. The tenants take turns: the
 	// first run of each comes before the second of any, those that are leased to anybody
 	// counted in, so that a tenant of whom many runs are worked on waits for one of whom
-	// few are. Within a turn the tenants come by id, beginning behind the one that this
-	// process served last. The runs of one tenant come by when they became free, ties by
-	// id. No more than perTenant runs of a tenant are leased at the same time, whoever
-	// claims. Two units never claim the same run; one that another unit is changing is left
+	// few are. Within a turn the tenants come by id, beginning behind the one that the last
+	// claim of this process came to. The runs of one tenant come by when they became free,
+	// ties by id. No more than perTenant runs of a tenant are leased at the same time,
+	// whoever claims.
+	//
+	// A claim costs what it lends, however many tenants have runs that wait or are free:
+	// it looks at little more tenants than it wants runs. The next one goes on as many
+	// tenants further, so that of T tenants with free runs each that has nothing leased
+	// gets a run within T/limit claims, whatever others have waiting. Runs whose time has
+	// come while many hundreds of others' had come before are let in by hundreds a claim.
+	//
+	// Two units never claim the same run; one that another unit is changing is left
 	// out without waiting. Units that claim may wait for one another, so they should do
 	// nothing else. A run that cannot be read keeps none of the others from being lent: it
 	// is put off by [UnreadableWait] and returned with the reason, and nobody has it.
@@ -106,8 +128,11 @@ type RunQueue interface {
 	// with the end and the Seq that it had before.
 	Renew(ctx context.Context, leases []RunLease, period time.Duration) ([]RenewedLease, error)
 
-	// Next returns the earliest time at which a run of an active tenant is free; ok is
-	// false when none will ever be. It does not look at the bound of [RunClaim].
+	// Next returns the earliest time at which a run of an active tenant is free, or a time
+	// that has passed when one is free now; ok is false when none will ever be. It does not
+	// look at the bounds of [RunClaim]. It costs the same however many tenants and runs
+	// there are: behind hundreds of runs of tenants that are not active it gives a time at
+	// which to look again, and a claim at that time moves them out of the way.
 	Next(ctx context.Context) (at time.Time, ok bool, err error)
 
 	// Now reads the clock of the database, to the millisecond.
@@ -120,6 +145,10 @@ type RunClaim struct {
 	Period    time.Duration // after which the leases end
 	Limit     int
 	PerTenant int // how many runs of one tenant may be leased at the same time
+
+	// Bytes is how large the stored payloads and progress of the runs before one may be for
+	// it to be lent as well; 0 for any size. So one run is always lent, however large.
+	Bytes int64
 }
 
 // UnreadableWait is by how much a run that cannot be read is put off.
@@ -131,6 +160,7 @@ type LentRun struct {
 	Lease RunLease
 	Until time.Time // when the lease ends
 	At    time.Time // when it was lent
+	Size  int64     // of its stored payload and progress, in bytes
 
 	// Unreadable says why the run could not be lent, and nil of one that was. Of the rest
 	// only the tenant and the run in Lease, and At, are set then.

@@ -2,8 +2,10 @@ package portstest
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -86,7 +88,7 @@ func busy(st *run.State) {
 // waits makes a run one that a worker has to look at some time from now.
 func waits(at *time.Time) func(*run.State) {
 	return func(st *run.State) {
-		st.Status, st.WakeAt, st.Nodes = run.StatusPaused, at, []run.NodeState{{ID: "a", Status: run.NodeWaiting}}
+		st.Status, st.WakeAt, st.Nodes = run.StatusPaused, at, []run.NodeState{{ID: "a", Status: run.NodeWaiting, Pause: &run.Pause{Kind: run.PauseWait, Since: noon, Until: at}}}
 	}
 }
 
@@ -358,6 +360,136 @@ func RunTurns(t *testing.T, open OpenStore) {
 			f.lends("one has finished", 9, 2, a3)
 			f.renew(0, lent[2].Lease)
 			f.lends("one is given back", 9, 2, a2)
+		},
+		"a tenant with many runs fills the places that the others leave": func(f fixture) {
+			for range 8 {
+				f.crowd(f.tenant().ID(), 1)
+			}
+			flood := f.tenant().ID()
+			f.crowd(flood, 60)
+			n := 0
+			lent := f.claimRuns(40, 30)
+			for _, l := range lent {
+				if l.Run.Tenant() == flood {
+					n++
+				}
+			}
+			if n != 30 || len(lent) != 38 {
+				f.Errorf("%d of %d are its, not 30 of 38", n, len(lent))
+			}
+		},
+		"each of many tenants gets its turn within as many claims as there are tenants for each run": func(f fixture) {
+			const tenants, each = 60, 4
+			flood := f.tenant().ID()
+			f.crowd(flood, 300)
+			for range tenants - 1 {
+				f.crowd(f.tenant().ID(), 2)
+			}
+			for lap := range 2 {
+				got := make(map[tenant.ID]int)
+				for range tenants / each {
+					lent := f.claimRuns(each, 9)
+					for _, l := range lent {
+						got[l.Run.Tenant()]++
+					}
+					for _, l := range lent {
+						f.step(l.Run, l.Lease, over)
+					}
+				}
+				if len(got) != tenants || got[flood] != 1 {
+					f.Errorf("in lap %d %d tenants had their turn; the flood had %d", lap, len(got), got[flood])
+				}
+			}
+		},
+		"a tenant that has nothing gets its turn although all before it have something": func(f fixture) {
+			const tenants, each = 40, 2
+			for range tenants {
+				f.crowd(f.tenant().ID(), 2)
+			}
+			got := make(map[tenant.ID]int)
+			for range tenants / each {
+				for _, l := range f.claimRuns(each, 9) {
+					got[l.Run.Tenant()]++
+				}
+			}
+			if len(got) != tenants {
+				f.Errorf("%d of %d tenants had their turn", len(got), tenants)
+			}
+		},
+		"a run whose time has come waits little for hundreds of another tenant whose time came before": func(f fixture) {
+			before, past := f.dbNow().Add(-time.Hour), f.dbNow().Add(-time.Minute)
+			flood, modest := f.tenant().ID(), f.tenant().ID()
+			var some []*run.Run
+			for range 700 {
+				some = append(some, pending(flood, waits(&before)))
+			}
+			f.start(some...)
+			want := f.started(modest, waits(&past))
+			got := make(map[tenant.ID]run.ID)
+			for range 3 { // which let in 500 each
+				for _, l := range f.claimRuns(2, 9) {
+					got[l.Run.Tenant()] = l.Run.ID()
+				}
+			}
+			if got[modest] != want.ID() {
+				f.Error("it was not lent")
+			}
+		},
+		"what a tenant that is not active has waiting is out of the way soon": func(f fixture) {
+			past, later := f.dbNow().Add(-time.Hour), f.dbNow().Add(time.Hour)
+			idle := f.tenant()
+			var some []*run.Run
+			for i := range 600 {
+				change := waits(&past)
+				if i%2 == 0 {
+					change = func(*run.State) {}
+				}
+				some = append(some, pending(idle.ID(), change))
+			}
+			f.start(some...)
+			f.write(func(ctx context.Context, st outbound.Stores) error {
+				got, err := st.Tenants.Get(ctx, idle.ID())
+				if err != nil {
+					return err
+				}
+				got.Suspend(noon)
+				return st.Tenants.Update(ctx, got)
+			})
+			f.started(f.tenant().ID(), waits(&later))
+			f.lends("nothing is free", 9, 9)
+			f.freeAt("behind them", later)
+		},
+		"runs are lent until those before are as large as is wanted, and one in any case": func(f fixture) {
+			owner := f.tenant().ID()
+			past := f.dbNow().Add(-time.Hour)
+			sized := func(second, size int) *run.Run {
+				return f.started(owner, func(st *run.State) {
+					st.CreatedAt = past.Add(time.Duration(second) * time.Second)
+					st.Payload = json.RawMessage(`"` + strings.Repeat("x", size-2) + `"`)
+				})
+			}
+			large, small, another, last := sized(1, 50_000), sized(2, 1000), sized(3, 1000), sized(4, 1000)
+			claim := func(bytes int64, want ...*run.Run) {
+				f.Helper()
+				var wanted, got []run.ID
+				for _, r := range want {
+					wanted = append(wanted, r.ID())
+				}
+				f.write(func(ctx context.Context, st outbound.Stores) error {
+					lent, err := st.Runs.Queue.Claim(ctx, outbound.RunClaim{Worker: "w", Period: time.Hour, Limit: 9, PerTenant: 9, Bytes: bytes})
+					for i, l := range lent {
+						got = append(got, l.Run.ID())
+						if st := want[min(i, len(want)-1)].State(); l.Size < int64(len(st.Payload)) || l.Size > int64(len(st.Payload))+1000 {
+							f.Errorf("its size is said to be %d", l.Size)
+						}
+					}
+					return err
+				})
+				f.same(wanted, got)
+			}
+			claim(2000, large)
+			claim(2000, small, another)
+			claim(1, last)
 		},
 		"of many units that claim at the same time each gets others, and no tenant more than its bound": runRace,
 	})
