@@ -102,8 +102,8 @@ func (w *Worker) Run(ctx context.Context, failed func(error)) {
 	var listening, keeping sync.WaitGroup
 	listening.Go(s.listen)
 	for range recorders {
-		keeping.Go(func() { s.lasting("record steps", func() { s.records.run(s.records.few, s.othersRecorded) }) })
-		keeping.Go(func() { s.lasting("record steps", func() { s.records.run(s.records.crowd, s.crowdRecorded) }) })
+		keeping.Go(func() { s.lasting("record steps", func() { s.records.run(s.records.few, func(time.Duration) {}) }) })
+		keeping.Go(func() { s.lasting("record steps", func() { s.records.run(s.records.crowd, s.giveWay) }) })
 	}
 	closing := make(chan struct{})
 	keeping.Go(func() { s.lasting("keep leases", func() { s.keepLeases(closing) }) })
@@ -167,7 +167,7 @@ type shift struct {
 	due   chan struct{} // holds one when leases are to be looked after at once
 	clock databaseClock
 
-	beside    beside
+	beside    *beside
 	computing chan struct{} // holds one for each run of a crowd that takes the processor while there are others
 
 	mu       sync.Mutex
@@ -194,7 +194,7 @@ func newShift(ctx context.Context, w *Worker, failed func(error)) (s *shift, end
 		word: make(chan struct{}, 1), freed: make(chan struct{}, 1), due: make(chan struct{}, 1),
 		held: make(map[run.ID]*job), shares: make(map[tenant.ID]int), computing: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2)), doubted: make(map[run.ID]*job), renewed: make(chan struct{}),
 	}
-	s.beside.began = s.began
+	s.beside = newBeside(s.began)
 	lasting := context.WithoutCancel(ctx)
 	s.effects, s.interrupt = context.WithCancelCause(lasting)
 	s.units, s.hangUp = context.WithCancel(lasting)

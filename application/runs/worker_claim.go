@@ -137,7 +137,7 @@ func (c *claimer) step(places int, bytes int64, claim bool) (wait time.Duration,
 	c.vain(n == 0 && c.told)
 	switch {
 	case n == most:
-		c.more, c.blocked = true, 0
+		c.more, c.blocked, c.told = true, 0, false // those who had word are lent
 		return 0, true
 	case n > 0 && len(c.word) > 0: // it is claimed again in any case
 		c.blocked = 0

@@ -1,11 +1,13 @@
 package runs
 
 import (
+	"maps"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/sluicehq/sluice/domain/run"
+	"github.com/sluicehq/sluice/domain/tenant"
 )
 
 const (
@@ -70,35 +72,86 @@ func (s *shift) room() (places int, bytes int64) {
 	return places, max(bytes, 1)
 }
 
-// crowds says whether the run is one of many of its tenant.
+// crowds says whether the run is one of many of its tenant, and notes that it is worked on.
 func (j *job) crowds() bool {
 	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.shares[j.lease.Tenant] > few
+	crowd := j.shares[j.lease.Tenant] > few
+	j.mu.Unlock()
+	j.beside.note(j.lease.Tenant, crowd)
+	return crowd
 }
 
-// A crowd and others are beside each other when steps of both were recorded a moment ago.
+// beside knows whose runs were worked on lately. A crowd and others are beside each other
+// when there were both, of different tenants: one whose runs come and go is not its own
+// neighbour.
 type beside struct {
 	began         time.Time
-	others, crowd atomic.Int64 // when the last ones were, since it began
+	others, crowd atomic.Int64 // when the last ones were, since it began; 0 for never
+
+	mu     sync.Mutex
+	modest map[tenant.ID]int64 // when tenants of few runs were last there
+	crowds map[tenant.ID]int64 // the same of the others
+	swept  int64
 }
 
-func (b *beside) note(last *atomic.Int64) { last.Store(int64(time.Since(b.began))) }
-
-func (b *beside) lately(last *atomic.Int64) bool {
-	at := last.Load()
-	return at != 0 && time.Since(b.began)-time.Duration(at) < lately
+func newBeside(now time.Time) *beside {
+	return &beside{began: now, modest: make(map[tenant.ID]int64), crowds: make(map[tenant.ID]int64)}
 }
 
-func (b *beside) both() bool { return b.lately(&b.others) && b.lately(&b.crowd) }
+// now is the time since it began; never 0.
+func (b *beside) now() int64 { return max(1, int64(time.Since(b.began))) }
 
-// othersRecorded and crowdRecorded note that steps were recorded. A crowd leaves the
-// database and the processors to others for half as long as it took them, while there are
-// others. Alone it goes on at once.
-func (s *shift) othersRecorded(time.Duration) { s.beside.note(&s.beside.others) }
+// note says that a run of a tenant is worked on, and whether it is one of many.
+func (b *beside) note(whose tenant.ID, crowd bool) {
+	now := b.now()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if now-b.swept >= int64(lately) {
+		b.sweep(now)
+	}
+	switch at, known := b.crowds[whose]; {
+	case crowd:
+		b.crowds[whose] = now
+		b.crowd.Store(now)
+		if _, was := b.modest[whose]; was {
+			delete(b.modest, whose)
+			b.others.Store(latest(b.modest))
+		}
+	case known && now-at < int64(lately): // it still is
+	default:
+		b.modest[whose] = now
+		b.others.Store(now)
+	}
+}
 
-func (s *shift) crowdRecorded(took time.Duration) {
-	s.beside.note(&s.beside.crowd)
+// sweep forgets who was not there lately.
+func (b *beside) sweep(now int64) {
+	old := func(_ tenant.ID, at int64) bool { return now-at >= int64(lately) }
+	maps.DeleteFunc(b.modest, old)
+	maps.DeleteFunc(b.crowds, old)
+	b.swept = now
+}
+
+func latest(times map[tenant.ID]int64) (last int64) {
+	for _, at := range times {
+		last = max(last, at)
+	}
+	return last
+}
+
+// both says whether a crowd and others are beside each other.
+func (b *beside) both() bool {
+	others, crowd := b.others.Load(), b.crowd.Load()
+	if others == 0 || crowd == 0 {
+		return false
+	}
+	now := b.now()
+	return now-others < int64(lately) && now-crowd < int64(lately)
+}
+
+// giveWay leaves the database and the processors to others for half as long as a unit of
+// a crowd's steps took them, while there are others. Alone the crowd goes on at once.
+func (s *shift) giveWay(took time.Duration) {
 	if s.beside.both() {
 		rest(s.units, min(took/2, longestWay))
 	}

@@ -89,14 +89,15 @@ func TestACrowdGivesWayWhileThereAreOthers(t *testing.T) {
 	} {
 		t.Run(claim, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := &shift{units: t.Context(), beside: beside{began: time.Now()}}
+				s := &shift{units: t.Context(), beside: newBeside(time.Now())}
 				time.Sleep(time.Second)
 				if c.others {
-					s.othersRecorded(0)
+					s.beside.note("modest", false)
 				}
 				time.Sleep(c.since)
 				began := time.Now()
-				s.crowdRecorded(c.took)
+				s.beside.note("flood", true)
+				s.giveWay(c.took)
 				if got := time.Since(began); got != c.want {
 					t.Errorf("it rests for %s, not %s", got, c.want)
 				}
@@ -107,12 +108,12 @@ func TestACrowdGivesWayWhileThereAreOthers(t *testing.T) {
 
 func TestAClaimIsSmallWhereOthersWaitForItsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := &claimer{shift: &shift{units: t.Context(), beside: beside{began: time.Now()}}}
+		c := &claimer{shift: &shift{units: t.Context(), beside: newBeside(time.Now())}}
 		time.Sleep(time.Second)
 		got := []int{c.most()}
-		c.crowdRecorded(0)
+		c.beside.note("flood", true)
 		got = append(got, c.most())
-		c.othersRecorded(0)
+		c.beside.note("modest", false)
 		got = append(got, c.most())
 		c.told = true
 		got = append(got, c.most())
@@ -120,6 +121,33 @@ func TestAClaimIsSmallWhereOthersWaitForItsEnd(t *testing.T) {
 		got = append(got, c.most())
 		if diff := cmp.Diff([]int{atOnce, atOnce, atOnceBeside, atOnceTold, atOnce}, got); diff != "" {
 			t.Error(diff)
+		}
+	})
+}
+
+func TestATenantWhoseRunsComeAndGoIsNotItsOwnNeighbour(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBeside(time.Now())
+		for _, crowd := range []bool{false, true, false, true, false} {
+			b.note("flood", crowd)
+			if b.both() {
+				t.Error("it is")
+			}
+			time.Sleep(lately / 4)
+		}
+		b.note("modest", false)
+		b.note("flood", true)
+		if !b.both() {
+			t.Error("another one is not")
+		}
+		b.note("modest", true)
+		if b.both() {
+			t.Error("two crowds give way to nobody")
+		}
+		time.Sleep(lately)
+		b.note("modest", false)
+		if b.both() || len(b.crowds) != 0 || len(b.modest) != 1 {
+			t.Errorf("who was there long ago is remembered: %v, %v", b.modest, b.crowds)
 		}
 	})
 }
