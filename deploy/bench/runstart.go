@@ -40,7 +40,7 @@ func (runStart) take(ctx context.Context, st *stage, o options) ([]figure, error
 			return nil, err
 		}
 		commits = append(commits, milliseconds(commit))
-		took, err := st.startsOf(ctx, f, arrived)
+		took, err := st.startsOf(ctx, f, arrived, startsMeasured)
 		if err != nil {
 			return nil, err
 		}
