@@ -103,6 +103,7 @@ func (p *program) serve(ctx context.Context, cfg config, opts serveOptions, begi
 		return err
 	}
 	watch.directory(g.Directory)
+	watch.panics(g.Scheduler, g.Worker)
 	store.OnEvents(g.Courier.Wake)
 	front, err := newServing(log, cfg, g.API, leaving, endStreams)
 	if err != nil {

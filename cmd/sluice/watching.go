@@ -16,6 +16,7 @@ import (
 	"github.com/sluicehq/sluice/adapters/sqlstore"
 	"github.com/sluicehq/sluice/adapters/system"
 	"github.com/sluicehq/sluice/adapters/telemetry"
+	"github.com/sluicehq/sluice/ports/inbound"
 )
 
 // metricsPath is where Prometheus looks.
@@ -75,6 +76,12 @@ func (w *watching) directory(d *directory.Directory) {
 		s := d.Stats()
 		return telemetry.CacheFigures{Hits: s.Hits, Misses: s.Misses, Entries: s.Credentials, Trusted: s.Trusted}
 	})
+}
+
+// panics connects what goes on beside requests.
+func (w *watching) panics(scheduler inbound.Scheduler, worker inbound.Worker) {
+	w.metrics.Panics("scheduler", scheduler.Panics)
+	w.metrics.Panics("worker", worker.Panics)
 }
 
 // serve serves metrics and profiles until close.

@@ -1,0 +1,12 @@
+package telemetry
+
+import "github.com/prometheus/client_golang/prometheus"
+
+// Panics connects a count of the panics that a part of the gateway contained. read is
+// called whenever somebody gathers. Connecting a part twice is a defect and panics.
+func (m *Metrics) Panics(part string, read func() int64) {
+	m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
+		Namespace: namespace, Name: "panics_total", Help: "Panics that were contained, by the part of the gateway; each is in the log with its stack.",
+		ConstLabels: prometheus.Labels{"part": part},
+	}, func() float64 { return float64(read()) }))
+}
