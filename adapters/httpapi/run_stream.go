@@ -268,6 +268,9 @@ func (s *stream) write(text []byte) error {
 	if errors.Is(err, http.ErrNotSupported) {
 		err = nil
 	}
+	if within == writeWithin && s.ctx.Err() != nil {
+		s.hurry() // it was to end meanwhile, and this has just taken its deadline back
+	}
 	if err == nil {
 		_, err = s.c.Writer.Write(text)
 	}

@@ -114,7 +114,11 @@ func busy(cause error) error {
 
 // View runs fn in a transaction that cannot write.
 func (s *Store) View(ctx context.Context, fn func(context.Context, outbound.Stores) error) error {
-	return s.run(ctx, s.reader, &sql.TxOptions{ReadOnly: true, Isolation: sql.LevelRepeatableRead}, fn)
+	err := s.run(ctx, s.reader, &sql.TxOptions{ReadOnly: true, Isolation: sql.LevelRepeatableRead}, fn)
+	if err != nil {
+		return s.unread(ctx, err)
+	}
+	return nil
 }
 
 // Read runs fn without a transaction.
@@ -122,9 +126,18 @@ func (s *Store) Read(ctx context.Context, fn func(context.Context, outbound.Stor
 	u := &unit{pool: s.reader, store: s}
 	defer func() { s.reader.prepare(ctx, u.unprepared) }()
 	if err := fn(ctx, u.stores()); err != nil {
-		return s.diagnosed(ctx, err)
+		return s.unread(ctx, err)
 	}
 	return u.spoiled
+}
+
+// unread makes an answer of an error of a read: one that came upon a lock for too long is
+// to be tried again.
+func (s *Store) unread(ctx context.Context, err error) error {
+	if isCollision(err) {
+		return busy(err)
+	}
+	return s.diagnosed(ctx, err)
 }
 
 // diagnosed finds out, when nothing else says what an error means, whether the

@@ -39,8 +39,8 @@ func TestARunThatPanicsTimeAndAgainFails(t *testing.T) {
 	}
 }
 
-// What is worked on at the same time is bounded by how large it is, and one run is worked
-// on however large.
+// What is worked on at the same time is bounded by how large it is, one run is worked on
+// however large, and a tenant's large runs hold up no other.
 func TestLargeRunsWaitUntilThereIsRoom(t *testing.T) {
 	t.Parallel()
 	w := newWorkshop(t, openSQLite(t))
@@ -54,33 +54,25 @@ func TestLargeRunsWaitUntilThereIsRoom(t *testing.T) {
 		return outbound.NodeCompleted{}, ctx.Err()
 	}
 	ver := w.version([]string{"a " + call}, nil)
-	sized := func(n, size int) { w.accept(ver, n, accepted{payload: `"` + strings.Repeat("x", size-2) + `"`}) }
 	opts := workerSetup
 	opts.Memory = 30_000
 	w.works(w.newWorker(w.store, w.signals, opts))
-	sized(1, 100_000)
-	await(t, began, "the large run begins")
-	sized(5, 12_000)
+	w.accept(ver, 2, accepted{payload: `"` + strings.Repeat("x", 20_000) + `"`})
+	for range 2 { // the second one begins before there are 30,000 bytes
+		await(t, began, "the large runs begin")
+	}
+	further, flood := w.accept(ver, 1, accepted{})[0], w.owner
 	w.owner = w.tenant()
 	small := w.accept(w.version(twoTransforms, twoTransformEdges), 1, accepted{})[0]
-	for range 3 {
-		w.signals.Tell(small) // which is in vain
-	}
-	if r := w.get(small); len(began) != 0 || r.Status() != run.StatusPending {
-		t.Errorf("beside the large run %d began, and the small one is %s", len(began), r.Status())
+	w.until(small, "another tenant's run ends meanwhile", finished)
+	w.owner = flood
+	if r := w.get(further); len(began) != 0 || r.Status() != run.StatusPending {
+		t.Errorf("beside the large runs %d began, and a further one of their tenant is %s", len(began), r.Status())
 	}
 	let <- struct{}{}
-	for range 3 { // of 12,000 bytes each, the last of which begins before there are 30,000
-		await(t, began, "the next runs begin")
-	}
-	if len(began) != 0 {
-		t.Error("more began than there is room for")
-	}
+	await(t, began, "the next run begins when there is room")
 	close(let)
-	for range 2 {
-		await(t, began, "the rest begins when there is room")
-	}
-	w.until(small, "the small run ends", finished)
+	w.until(further, "it ends", finished)
 }
 
 // A store that hangs does not keep a worker from stopping.

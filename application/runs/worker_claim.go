@@ -95,8 +95,9 @@ func (c *claimer) vain(was bool) {
 func (s *shift) claimRuns() {
 	c := &claimer{shift: s, gap: betweenClaims}
 	for claim := true; s.leaving.Err() == nil; {
-		places, bytes := s.room()
-		if places == 0 {
+		free := s.room()
+		if free.places == 0 {
+			c.more = true // whatever took the last place
 			claim = c.pause(longestLook, false)
 			continue
 		}
@@ -107,7 +108,7 @@ func (s *shift) claimRuns() {
 			continue
 		}
 		var wait time.Duration
-		if wait, claim = c.step(places, bytes, claim); wait > 0 {
+		if wait, claim = c.step(free, claim); wait > 0 {
 			claim = c.pause(wait, claim)
 		}
 	}
@@ -115,7 +116,7 @@ func (s *shift) claimRuns() {
 
 // step claims, where claim does not say so only if something is due, and says for how
 // long there is nothing to do and whether to claim without looking after that.
-func (c *claimer) step(places int, bytes int64, claim bool) (wait time.Duration, again bool) {
+func (c *claimer) step(free room, claim bool) (wait time.Duration, again bool) {
 	if !claim {
 		next, err := c.next()
 		switch {
@@ -128,8 +129,8 @@ func (c *claimer) step(places int, bytes int64, claim bool) (wait time.Duration,
 			return min(next, longestLook), next <= longestLook
 		}
 	}
-	most := min(c.most(), places)
-	n, err := c.claim(most, bytes)
+	most := min(c.most(), free.places)
+	n, err := c.claim(most, free)
 	if err != nil {
 		c.fail(err)
 		return longestLook, true
@@ -260,7 +261,7 @@ func (c *claimer) next() (time.Duration, error) {
 }
 
 // claim lends runs, and lets each be worked on.
-func (c *claimer) claim(most int, bytes int64) (int, error) {
+func (c *claimer) claim(most int, free room) (int, error) {
 	began := time.Now()
 	ctx, cancel := context.WithTimeout(c.claims, patience)
 	defer cancel()
@@ -268,7 +269,7 @@ func (c *claimer) claim(most int, bytes int64) (int, error) {
 	err := c.contained("claim runs", func() error {
 		return c.work.Do(ctx, func(ctx context.Context, st outbound.Stores) (err error) {
 			lent, err = st.Runs.Queue.Claim(ctx, outbound.RunClaim{
-				Worker: c.opts.Name, Period: c.opts.Lease, Limit: most, PerTenant: c.opts.PerTenant, Bytes: bytes,
+				Worker: c.opts.Name, Period: c.opts.Lease, Limit: most, PerTenant: free.perTenant, Bytes: free.bytes,
 			})
 			return err
 		})

@@ -61,15 +61,33 @@ func (j *job) weigh() {
 	j.size = size
 }
 
-// room is how many more runs can be worked on, and how large they may be.
-func (s *shift) room() (places int, bytes int64) {
+// room is for how many more runs there is room.
+type room struct {
+	places    int
+	bytes     int64 // how large they may be together
+	perTenant int   // how many of a tenant may be worked on
+}
+
+// room says for how many more runs there is room. When what is worked on is as large as it
+// may be, there still is for tenants of whom nothing is: a run for each, as long as such
+// runs are not that large themselves. One tenant's large runs hold up no other.
+func (s *shift) room() room {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	places, bytes = s.opts.Concurrency-len(s.held), s.opts.Memory-s.size
-	if bytes <= 0 && len(s.held) > 0 {
-		return 0, 0
+	r := room{s.opts.Concurrency - len(s.held), s.opts.Memory - s.size, s.opts.PerTenant}
+	if r.bytes <= 0 && len(s.held) > 0 {
+		r.perTenant, r.bytes = 1, s.opts.Memory
+		for _, j := range s.held {
+			if s.shares[j.lease.Tenant] == 1 {
+				r.bytes -= j.size
+			}
+		}
+		if r.bytes <= 0 {
+			return room{}
+		}
 	}
-	return places, max(bytes, 1)
+	r.bytes = max(r.bytes, 1)
+	return r
 }
 
 // crowds says whether the run is one of many of its tenant, and notes that it is worked on.

@@ -154,19 +154,12 @@ func TestATenantWhoseRunsComeAndGoIsNotItsOwnNeighbour(t *testing.T) {
 
 func TestThereIsRoomUntilRunsAreAsLargeAsTheyMayBe(t *testing.T) {
 	s := &shift{
-		Worker: &Worker{opts: WorkerOptions{Concurrency: 3, Memory: 100}},
+		Worker: &Worker{opts: WorkerOptions{Concurrency: 3, Memory: 100, PerTenant: 2}},
 		held:   make(map[run.ID]*job), doubted: make(map[run.ID]*job), shares: make(map[tenant.ID]int),
 	}
 	var jobs []*job
-	type room struct {
-		Places int
-		Bytes  int64
-	}
 	var got []room
-	look := func() {
-		places, bytes := s.room()
-		got = append(got, room{places, bytes})
-	}
+	look := func() { got = append(got, s.room()) }
 	add := func(size int64) {
 		j := &job{shift: s, size: size, lease: outbound.RunLease{Tenant: "t", Run: run.ID(fmt.Sprint("run_", len(jobs)))}}
 		j.run = run.New(j.lease.Run, run.Start{Tenant: "t", Payload: []byte("[1234567]")}, time.Time{})
@@ -187,9 +180,14 @@ func TestThereIsRoomUntilRunsAreAsLargeAsTheyMayBe(t *testing.T) {
 	s.let(jobs[1])
 	s.let(jobs[2])
 	look()
-	want := []room{{3, 100}, {2, 40}, {0, 0}, {2, 60}, {2, 60}, {0, 0}, {1, 51}, {3, 100}}
-	if diff := cmp.Diff(want, got); diff != "" || len(s.shares) != 0 {
+	want := []room{{3, 100, 2}, {2, 40, 2}, {1, 100, 1}, {2, 60, 2}, {2, 60, 2}, {1, 100, 1}, {1, 51, 2}, {3, 100, 2}}
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(room{})); diff != "" || len(s.shares) != 0 {
 		t.Error(diff, s.shares)
+	}
+	got = nil
+	add(100) // of a tenant of whom nothing else is worked on
+	if diff := cmp.Diff([]room{{}}, got, cmp.AllowUnexported(room{})); diff != "" {
+		t.Error(diff)
 	}
 }
 

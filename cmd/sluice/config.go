@@ -44,7 +44,7 @@ type config struct {
 	EgressAllow     []string      `env:"EGRESS_ALLOW" help:"address ranges that outgoing calls may reach although private, separated by commas, such as 10.0.0.0/8 (default: none)"`
 	WorkerRuns      int           `env:"WORKER_CONCURRENCY" envDefault:"256" help:"how many runs this process works on at the same time"`
 	TenantRuns      int           `env:"WORKER_PER_TENANT" envDefault:"64" help:"how many runs of one tenant are worked on at the same time, by all processes together"`
-	WorkerMemory    int64         `env:"WORKER_MEMORY_BYTES" envDefault:"268435456" help:"how large the runs that this process works on may be together, as they are stored, for it to take more; in memory they take a few times as much"`
+	WorkerMemory    int64         `env:"WORKER_MEMORY_BYTES" envDefault:"268435456" help:"how large the runs that this process works on may be together, as they are stored, for it to take more, but for one of each tenant that has none; in memory they take about five times as much"`
 	WorkerDrain     time.Duration `env:"WORKER_DRAIN" envDefault:"10s" help:"how long calls of nodes may take to finish after SIGTERM; what is left is made again by another process"`
 	MaxBody         int64         `env:"MAX_BODY_BYTES" envDefault:"1048576" help:"greatest size of a request body"`
 	MaxConnections  int           `env:"MAX_CONNECTIONS" envDefault:"20000" help:"greatest number of clients' connections; fewer where the system's limit of open files asks for it"`

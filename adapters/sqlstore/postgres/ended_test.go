@@ -16,6 +16,13 @@ import (
 // disk that hangs.
 func held(t *testing.T) outbound.UnitOfWork {
 	t.Helper()
+	store, _ := heldAt(t)
+	return store
+}
+
+// heldAt also returns the address of the database.
+func heldAt(t *testing.T) (outbound.UnitOfWork, string) {
+	t.Helper()
 	store, address := migrated(t)
 	db, err := sql.Open("postgres", address)
 	if err != nil {
@@ -30,7 +37,26 @@ func held(t *testing.T) outbound.UnitOfWork {
 	if _, err := tx.ExecContext(t.Context(), `LOCK TABLE tenants`); err != nil {
 		t.Fatal(err)
 	}
-	return store
+	return store, address
+}
+
+// Somebody who migrates, or maintains the database, is not an error of the gateway.
+func TestAReadThatWaitsForALockInVainIsToBeRepeated(t *testing.T) {
+	t.Parallel()
+	_, address := heldAt(t)
+	hasty := open(t, address+"&lock_timeout=50ms")
+	look := func(ctx context.Context, st outbound.Stores) error {
+		_, err := st.Tenants.Get(ctx, "tenant_1")
+		return err
+	}
+	for name, read := range map[string]func(context.Context, func(context.Context, outbound.Stores) error) error{
+		"Read": hasty.Read, "View": hasty.View,
+	} {
+		var e *domain.Error
+		if err := read(t.Context(), look); !errors.As(err, &e) || e.Kind != domain.Unavailable || e.Code != "database_busy" || e.RetryAfter == 0 {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
 }
 
 func TestAUnitWhoseCallerHasGoneSaysSoWhateverTheDriverSays(t *testing.T) {
