@@ -71,6 +71,7 @@ type API struct {
 	following   following
 	confirming  time.Duration // how often it is asked whether who listens to a stream still may
 	largeBodies chan struct{} // holds one for each large body that is being read
+	wholeRuns   chan struct{} // holds one for each whole run that is being read, rendered or simulated
 
 	refused    []Route           // what the engine routes only to answer that the method is wrong
 	spelledOut map[string]string // the methods of paths that a path with a parameter fits as well
@@ -82,7 +83,7 @@ var _ http.Handler = (*API)(nil)
 // of permissions does not hold, or when a trusted proxy is no address range.
 func New(ports Ports, opts Options) (*API, error) {
 	gin.SetMode(gin.ReleaseMode)
-	a := &API{ports: ports, opts: opts, engine: gin.New(), confirming: confirmEvery, largeBodies: make(chan struct{}, largeBodies)}
+	a := &API{ports: ports, opts: opts, engine: gin.New(), confirming: confirmEvery, largeBodies: make(chan struct{}, largeBodies), wholeRuns: make(chan struct{}, wholeRuns)}
 	if a.streams = opts.Streams; a.streams == nil {
 		a.streams = context.Background()
 	}

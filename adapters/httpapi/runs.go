@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"context"
 	"net/http"
 
 	"github.com/gin-gonic/gin"
@@ -67,11 +68,34 @@ func filterID[T ~string](l *listRequest, name, prefix string, none T) T {
 
 // getRun answers GET /runs/{id}.
 func (a *API) getRun(c *gin.Context, who tenant.Caller) error {
-	found, err := a.ports.Runs.Get(c.Request.Context(), who, runID(c))
+	body, err := a.wholeRun(c.Request.Context(), func(ctx context.Context) ([]byte, error) {
+		found, err := a.ports.Runs.Get(ctx, who, runID(c))
+		if err != nil {
+			return nil, err
+		}
+		return encode(renderRun(found))
+	})
 	if err != nil {
 		return err
 	}
-	return writeJSON(c, http.StatusOK, renderRun(found))
+	write(c, http.StatusOK, body)
+	return nil
+}
+
+// wholeRuns is how many whole runs are read, rendered or simulated at the same time. Each
+// holds up to 16 MiB of outputs and takes many times as much for a moment, and a tenant
+// may ask for a hundred at once.
+const wholeRuns = 4
+
+// wholeRun does so, when it is its turn.
+func (a *API) wholeRun(ctx context.Context, do func(context.Context) ([]byte, error)) ([]byte, error) {
+	select {
+	case a.wholeRuns <- struct{}{}:
+		defer func() { <-a.wholeRuns }()
+		return do(ctx)
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }
 
 // cancelRun answers POST /runs/{id}/cancel.

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"time"
@@ -26,8 +27,12 @@ func (a *API) simulateVersion(c *gin.Context, who tenant.Caller) error {
 	id := pathID[workflow.VersionID](c, "id", workflow.VersionIDPrefix)
 	return execute(a, c, who, body, command[inbound.Simulated]{
 		status: http.StatusOK, render: renderSimulation,
-		run: func(once domain.Once) (inbound.Simulated, error) {
-			return a.ports.Runs.Simulate(c.Request.Context(), who, once, id, call)
+		run: func(once domain.Once) (found inbound.Simulated, err error) {
+			_, err = a.wholeRun(c.Request.Context(), func(ctx context.Context) ([]byte, error) {
+				found, err = a.ports.Runs.Simulate(ctx, who, once, id, call)
+				return nil, err
+			})
+			return found, err
 		},
 	})
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/sluicehq/sluice/adapters/httpapi"
 	"github.com/sluicehq/sluice/adapters/sqlstore"
 	"github.com/sluicehq/sluice/adapters/system"
+	"github.com/sluicehq/sluice/domain/event"
 	"github.com/sluicehq/sluice/ports/inbound"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
@@ -125,7 +126,7 @@ func (p *program) serve(ctx context.Context, cfg config, opts serveOptions, begi
 func attend(ctx context.Context, log zerolog.Logger, front serving, listener net.Listener, drain time.Duration, end func()) error {
 	err := front.until(ctx, listener)
 	waiting := time.AfterFunc(shortly, func() {
-		log.Info().Dur("atMostMs", drain).Msg("waiting for calls of nodes to end")
+		log.Info().Dur("atMostMs", max(drain, event.SendTimeout)).Msg("waiting for calls of nodes and webhooks to end")
 	})
 	end()
 	waiting.Stop()

@@ -5730,7 +5730,8 @@ type ClientInterface interface {
 	// PublicwebhooksRotateWebhookSecretV1 Rotate the secret of a webhook endpoint
 	//
 	// Gives the endpoint a new `secret`, which is in this answer and nowhere else. For 24 hours both secrets sign, so that a receiver that
-	// knows either of them accepts what is sent. The request has no body.
+	// knows either of them accepts what is sent. At most five secrets sign at a time: a fifth rotation
+	// within 24 hours ends the oldest. The request has no body.
 	//
 	// **Key:** secret.
 	//
@@ -7447,7 +7448,8 @@ func (c *Client) PublicwebhooksListDeliveriesV1(ctx context.Context, id WebhookE
 // PublicwebhooksRotateWebhookSecretV1 Rotate the secret of a webhook endpoint
 //
 // Gives the endpoint a new `secret`, which is in this answer and nowhere else. For 24 hours both secrets sign, so that a receiver that
-// knows either of them accepts what is sent. The request has no body.
+// knows either of them accepts what is sent. At most five secrets sign at a time: a fifth rotation
+// within 24 hours ends the oldest. The request has no body.
 //
 // **Key:** secret.
 //
@@ -14437,7 +14439,8 @@ type ClientWithResponsesInterface interface {
 	// PublicwebhooksRotateWebhookSecretV1WithResponse Rotate the secret of a webhook endpoint
 	//
 	// Gives the endpoint a new `secret`, which is in this answer and nowhere else. For 24 hours both secrets sign, so that a receiver that
-	// knows either of them accepts what is sent. The request has no body.
+	// knows either of them accepts what is sent. At most five secrets sign at a time: a fifth rotation
+	// within 24 hours ends the oldest. The request has no body.
 	//
 	// **Key:** secret.
 	//
@@ -19434,7 +19437,8 @@ func (c *ClientWithResponses) PublicwebhooksListDeliveriesV1WithResponse(ctx con
 // PublicwebhooksRotateWebhookSecretV1WithResponse Rotate the secret of a webhook endpoint
 //
 // Gives the endpoint a new `secret`, which is in this answer and nowhere else. For 24 hours both secrets sign, so that a receiver that
-// knows either of them accepts what is sent. The request has no body.
+// knows either of them accepts what is sent. At most five secrets sign at a time: a fifth rotation
+// within 24 hours ends the oldest. The request has no body.
 //
 // **Key:** secret.
 //

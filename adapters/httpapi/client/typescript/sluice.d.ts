@@ -1033,7 +1033,8 @@ export interface paths {
         /**
          * Rotate the secret of a webhook endpoint
          * @description Gives the endpoint a new `secret`, which is in this answer and nowhere else. For 24 hours both secrets sign, so that a receiver that
-         *     knows either of them accepts what is sent. The request has no body.
+         *     knows either of them accepts what is sent. At most five secrets sign at a time: a fifth rotation
+         *     within 24 hours ends the oldest. The request has no body.
          *
          *     **Key:** secret.
          */
