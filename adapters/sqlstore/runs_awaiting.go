@@ -136,16 +136,31 @@ func (s runs) awaiting(owner tenant.ID, q outbound.AwaitingQuery) (query string,
 			ORDER BY u.created_at, u.id LIMIT $3`, []any{parameter, q.Entity, q.Limit}, err
 	}
 	args = []any{string(owner), q.Entity, q.Limit}
-	behind := ""
+	narrowed := ""
 	if q.After != nil {
-		behind = ` AND (u.created_at, u.id) > ($4, $5)`
+		narrowed = ` AND (u.created_at, u.id) > ($4, $5)`
 		args = append(args, q.After.CreatedAt.UTC(), string(q.After.ID))
 	}
+	if q.SubTenant != nil {
+		args = append(args, string(*q.SubTenant))
+		narrowed += fmt.Sprintf(` AND u.sub_tenant_id = $%d`, len(args))
+	}
+	if len(q.Versions) > 0 {
+		versions, parameter, err := s.versions(q.Versions)
+		if err != nil {
+			return "", nil, err
+		}
+		args = append(args, parameter)
+		narrowed += strings.ReplaceAll(versions, "$1", fmt.Sprintf("$%d", len(args)))
+	}
 	part := func(condition string) string {
-		return `SELECT ` + awaitingColumns + ` FROM runs u WHERE u.tenant_id = $1 AND u.entity_id = $2 AND ` + awaitedSome + condition + behind + `
+		return `SELECT ` + awaitingColumns + ` FROM runs u WHERE u.tenant_id = $1 AND u.entity_id = $2 AND ` + awaitedSome + condition + narrowed + `
 			ORDER BY u.created_at, u.id LIMIT $3`
 	}
-	if q.Event == "" {
+	switch {
+	case q.Unread:
+		return part(` AND ` + awaited + ` = '` + awaitsUnread + `'`), args, nil
+	case q.Event == "":
 		return part(""), args, nil
 	}
 	args = append(args, awaitsEvent+q.Event)
@@ -154,4 +169,16 @@ func (s runs) awaiting(owner tenant.ID, q outbound.AwaitingQuery) (query string,
 		parts = append(parts, part(` AND `+awaited+` = '`+key+`'`))
 	}
 	return `SELECT * FROM (` + strings.Join(parts, `) AS p UNION ALL SELECT * FROM (`) + `) AS p ORDER BY created_at, id LIMIT $3`, args, nil
+}
+
+// versions is the condition that a run is of one of these, whose parameter is $1. It ends
+// in IS TRUE, or else a planner may rather begin with the versions than read one entity's
+// runs in their order.
+func (u *unit) versions(of []workflow.VersionID) (condition, parameter string, err error) {
+	keys := make([]keyRow, len(of))
+	for i, id := range of {
+		keys[i].ID = string(id)
+	}
+	table, parameter, err := u.keys(keys)
+	return ` AND (u.workflow_version_id IN (SELECT r.id FROM ` + table + `)) IS TRUE`, parameter, err
 }

@@ -106,13 +106,28 @@ type directory struct{ *unit }
 
 var _ outbound.SubTenantDirectory = directory{}
 
-// seen selects every sub-tenant of a tenant once, registered or not.
-const seen = `SELECT sub_tenant_id FROM sub_tenants WHERE tenant_id = $1
-	UNION SELECT sub_tenant_id FROM workflows WHERE tenant_id = $1 AND sub_tenant_id <> ''`
+// seen selects every sub-tenant of a tenant once, registered or not. Of the runs, which are
+// many more than their sub-tenants, it looks in the index for the next sub-tenant behind
+// each, until there is none.
+func (s directory) seen() string {
+	runs := "runs"
+	if facets := s.store.dialect.RunFacets; facets != "" {
+		runs = facets
+	}
+	behind := func(last string) string {
+		return `(SELECT f.sub_tenant_id FROM ` + runs + ` f WHERE f.tenant_id = $1 AND f.sub_tenant_id > ` + last + ` AND f.sub_tenant_id <> ''
+			ORDER BY f.sub_tenant_id LIMIT 1)`
+	}
+	return `WITH RECURSIVE of_runs (sub_tenant_id) AS (
+			SELECT ` + behind(`''`) + ` UNION ALL SELECT ` + behind(`o.sub_tenant_id`) + ` FROM of_runs o WHERE o.sub_tenant_id IS NOT NULL)
+		SELECT sub_tenant_id FROM sub_tenants WHERE tenant_id = $1
+		UNION SELECT sub_tenant_id FROM workflows WHERE tenant_id = $1 AND sub_tenant_id <> ''
+		UNION SELECT sub_tenant_id FROM of_runs WHERE sub_tenant_id IS NOT NULL`
+}
 
 // Combined reads a page of all sub-tenants.
 func (s directory) Combined(ctx context.Context, owner tenant.ID, page domain.PageRequest) (domain.Page[tenant.SeenSubTenant], error) {
-	var total int
+	seen, total := s.seen(), 0
 	if err := s.get(ctx, "count sub-tenants", &total, `SELECT count(*) FROM (`+seen+`) AS seen`, string(owner)); err != nil {
 		return domain.Page[tenant.SeenSubTenant]{}, err
 	}

@@ -36,7 +36,15 @@ func (f *Firing) Ingest(ctx context.Context, who tenant.Caller, once domain.Once
 		}
 		return st.Outcomes.Keep(ctx, who.Tenant, once, in, s.now)
 	}
-	return in, f.withPlans(ctx, who.Tenant, known, func() error { return s.fire(ctx, unit) })
+	return in, f.withPlans(ctx, who.Tenant, known, func() error {
+		err := s.fire(ctx, unit)
+		var open *unread
+		if !errors.As(err, &open) {
+			return err
+		}
+		s.learn(ctx, open.entity)
+		return s.fire(ctx, unit)
+	})
 }
 
 // planSet holds the plans that a unit of work may use. A unit cannot make them, since

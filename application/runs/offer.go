@@ -26,10 +26,11 @@ type offering struct {
 	oldest  *run.Awaiting   // the first of those that were resumed
 	refused []run.Skip      // of those that it was offered to, in their order
 	offered map[run.ID]bool // whether it was resumed
-	size    int             // of what was read
+	tried   int             // runs that it was offered to
+	size    int             // of those
 	steps   []recording     // that are still to be recorded
 	pending int             // their size
-	fits    []run.Awaiting  // those that the event can resume, as far as it was looked
+	fits    []run.Awaiting  // those that the event can resume and was not offered to, as far as it was looked
 	looked  *run.Awaiting   // the last one that it was looked at
 	ended   bool            // there are no others
 }
@@ -74,10 +75,18 @@ func (s *shot) resumeWaiting(ctx context.Context, st outbound.Stores, c run.Inge
 	return in, nil
 }
 
+// awaiting finds runs about the entity. What they wait for is to be written down first,
+// once.
 func (o *offering) awaiting(ctx context.Context, q outbound.AwaitingQuery) ([]run.Awaiting, error) {
 	q.Entity = o.entity
-	return o.st.Runs.Runs.Awaiting(ctx, o.who.Tenant, q)
+	found, err := o.st.Runs.Runs.Awaiting(ctx, o.who.Tenant, q)
+	if err == nil && !o.learnt && slices.ContainsFunc(found, isUnread) {
+		return nil, &unread{entity: o.entity}
+	}
+	return found, err
 }
+
+func isUnread(a run.Awaiting) bool { return a.Unread }
 
 // add takes those that the event can resume, as far as it is known.
 func (o *offering) add(of []run.Awaiting) {
@@ -94,7 +103,9 @@ const fewAwaiting = 50
 // look looks until there are enough that the event can resume, or no others.
 func (o *offering) look(ctx context.Context, enough int) error {
 	for !o.ended && len(o.fits) < enough {
-		page, err := o.awaiting(ctx, outbound.AwaitingQuery{Event: o.call.Event, After: o.looked, Limit: enough})
+		page, err := o.awaiting(ctx, outbound.AwaitingQuery{
+			Event: o.call.Event, SubTenant: o.call.SubTenant, Versions: o.call.Options.Versions, After: o.looked, Limit: enough,
+		})
 		if err != nil {
 			return err
 		}
@@ -112,21 +123,19 @@ func (o *offering) offerAll(ctx context.Context) error {
 	if o.call.Options.All {
 		enough = run.MaxOffered + 1
 	}
-	for done := 0; ; enough = run.MaxOffered + 1 {
+	for ; ; enough = run.MaxOffered + 1 {
 		if err := o.look(ctx, enough); err != nil {
 			return err
 		}
-		if o.call.Options.All && len(o.fits) > run.MaxOffered {
-			return tooManyRuns()
+		next := o.fits
+		o.fits = nil
+		if o.call.Options.All && !slices.ContainsFunc(next, isUnread) && o.tried+len(next) > run.MaxOffered {
+			return tooManyRuns() // without a look at any
 		}
-		next := o.fits[done:min(enough, len(o.fits))]
 		if open := o.known.lacks(next); len(open) > 0 {
 			return &unplanned{open}
 		}
 		for _, a := range next {
-			if done++; done > run.MaxOffered {
-				return tooManyRuns()
-			}
 			if err := o.offer(ctx, a); err != nil {
 				return err
 			}
@@ -134,7 +143,7 @@ func (o *offering) offerAll(ctx context.Context) error {
 				return o.flush(ctx)
 			}
 		}
-		if o.ended && done == len(o.fits) {
+		if o.ended {
 			return o.flush(ctx)
 		}
 	}
@@ -149,7 +158,9 @@ func tooManyRuns() error {
 		run.MaxOffered, run.MaxOfferedBytes>>20)
 }
 
-// offer brings the event to one run, which may have moved on since it was looked at.
+// offer brings the event to one run, which may have moved on since it was looked at. Those
+// that turn out to wait for something else count for nothing: another call would find as
+// many of them, and never come to those behind.
 func (o *offering) offer(ctx context.Context, a run.Awaiting) error {
 	r, err := o.st.Runs.Runs.Get(ctx, o.who.Tenant, a.ID)
 	if errors.Is(err, domain.NotFound) {
@@ -159,15 +170,16 @@ func (o *offering) offer(ctx context.Context, a run.Awaiting) error {
 	if err != nil {
 		return err
 	}
-	if o.size += r.Size(); o.size > run.MaxOfferedBytes && len(o.offered) > 0 {
-		return tooManyRuns()
-	}
 	from := r.Seq()
 	if a.Unread {
 		if reason := run.AwaitingOf(r).Skip(o.call.Event, o.at); reason != "" {
-			o.refuse(run.Skip{Run: a.ID, Reason: reason})
+			o.refuseUnread(r, reason)
 			return o.record(ctx, r, from, run.Step{}) // so that it is known from now on
 		}
+	}
+	o.tried++
+	if o.size += r.Size(); o.tried > run.MaxOffered || o.tried > 1 && o.size > run.MaxOfferedBytes {
+		return tooManyRuns()
 	}
 	step, err := o.advance(run.EventArrived{Event: o.call.Event, Data: o.call.Payload()}, versionGone)(r, o.known[a.Version], o.at)
 	if err != nil {
@@ -209,6 +221,15 @@ func (o *offering) refuse(s run.Skip) {
 	o.refused = append(o.refused, s)
 }
 
+// refuseUnread tells of the first ones that turned out to wait for something else. One of
+// which no node waits is as little worth a word as others that work, unless it is named.
+func (o *offering) refuseUnread(r *run.Run, reason string) {
+	waits := r.Status() == run.StatusPaused || len(r.Awaits()) > 0
+	if named := slices.Contains(o.call.Options.Runs, r.ID()); named || waits && len(o.refused) < run.MaxSkipped {
+		o.refuse(run.Skip{Run: r.ID(), Reason: reason})
+	}
+}
+
 // Steps are recorded together, at most that many, with at most that many bytes.
 const (
 	maxStepsAtOnce     = 64
@@ -242,9 +263,10 @@ func (o *offering) skips(waiting []run.Awaiting) (skipped []run.Skip) {
 		case offered:
 			i := slices.IndexFunc(refused, func(s run.Skip) bool { return s.Run == a.ID })
 			skipped, refused = append(skipped, refused[i]), slices.Delete(slices.Clone(refused), i, i+1)
+		case a.Unread:
 		case !o.call.Takes(a):
 			skipped = append(skipped, run.Skip{Run: a.ID, Reason: run.SkipFilteredOut})
-		case a.Unread || o.oldest != nil && !o.call.Options.All && a.Behind(*o.oldest):
+		case o.oldest != nil && !o.call.Options.All && a.Behind(*o.oldest):
 		default:
 			if reason := a.Skip(o.call.Event, o.at); reason != "" {
 				skipped = append(skipped, run.Skip{Run: a.ID, Reason: reason})

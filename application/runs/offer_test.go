@@ -13,6 +13,7 @@ import (
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/domain/workflow"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
@@ -48,6 +49,17 @@ type reading struct {
 func (r reading) Get(ctx context.Context, owner tenant.ID, id run.ID) (*run.Run, error) {
 	*r.read = append(*r.read, id)
 	return r.RunRepository.Get(ctx, owner, id)
+}
+
+// inquiring counts how often it is asked what runs wait for.
+type inquiring struct {
+	outbound.RunRepository
+	times *int
+}
+
+func (a inquiring) Awaiting(ctx context.Context, owner tenant.ID, q outbound.AwaitingQuery) ([]run.Awaiting, error) {
+	*a.times++
+	return a.RunRepository.Awaiting(ctx, owner, q)
 }
 
 // reads lists the runs that are read whole while something happens.
@@ -135,6 +147,69 @@ func TestOfMoreRunsThanFitNoneIsResumedUnlessTheyAreNamed(t *testing.T) {
 		resumed = append(resumed, r.Run)
 	}
 	d.same(all[7:10], resumed)
+
+	times, nowhere := 0, tenant.SubTenantID("nowhere")
+	d.store.wrap = func(st outbound.Stores) outbound.Stores {
+		st.Runs.Runs = inquiring{st.Runs.Runs, &times}
+		return st
+	}
+	d.crowded(all[1], 3, true)
+	for claim, narrow := range map[string]func(*run.IngestCall){
+		"a sub-tenant without any": func(c *run.IngestCall) { c.SubTenant = &nowhere },
+		"a version without any":    func(c *run.IngestCall) { c.Options.Versions = []workflow.VersionID{"wfv_absent"} },
+	} {
+		times, c.Options, c.SubTenant = 0, run.ResumeOptions{}, nil
+		narrow(&c)
+		in, err := d.firing.Ingest(t.Context(), d.who, domain.Once{}, c)
+		if err != nil || len(in.Resumed) > 0 || !in.Truncated || times != 2 { // for what to tell of, and for what to resume
+			t.Errorf("for %s it is asked %d times: %v, %v, truncated %v", claim, times, err, in.Resumed, in.Truncated)
+		}
+	}
+}
+
+// However many another version has left behind, those that wait for something else keep no
+// event from its effect, and are read once.
+func TestOfWhatAnotherVersionHasPausedNoneCountsThatWaitsForSomethingElse(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, openPostgres(t))
+	other := d.waiting(d.version([]string{`a waitForEvent {"event": "refunded"}`}, nil), "e", 1)[0]
+	unread := d.crowded(other, run.MaxOffered+1, false)
+	d.clock.Set(d.clock.Now().Add(time.Minute))
+	last := d.waiting(d.version([]string{forPaid}, nil), "e", 1)[0]
+	var in run.Ingested
+	read := d.reads(func() { in = d.ingest("e", run.ResumeOptions{All: true}) })
+	d.same(append(unread, last), read)
+	if len(in.Resumed) != 1 || in.Resumed[0].Run != last {
+		t.Errorf("resumed are %v", in.Resumed)
+	}
+	d.same([]run.ID(nil), d.reads(func() { d.ingest("e", run.ResumeOptions{All: true}) }))
+}
+
+// What is written down stays so when the call fails.
+func TestWhatRunsWaitForIsKnownAfterACallThatFails(t *testing.T) {
+	t.Parallel()
+	atDesk(t, func(d *desk) {
+		asks := d.waiting(d.version([]string{forInput}, nil), "e", 1)[0]
+		unread := d.crowded(asks, 2, false)
+		entity := "e"
+		c := run.IngestCall{
+			EventCall: run.EventCall{Event: "paid", Call: run.Call{Entity: &entity, EventData: body(`"perhaps"`)}}, Options: run.ResumeOptions{Runs: unread[:1]},
+		}
+		for _, want := range [][]run.ID{{unread[0], unread[1], unread[0]}, unread[:1]} {
+			d.same(want, d.reads(func() {
+				_, err := d.firing.Ingest(d.Context(), d.who, domain.Once{}, c)
+				d.wantCode(err, domain.Invalid, run.CodeInputInvalid)
+			}))
+		}
+	})
+}
+
+func TestWhatAnotherVersionWorksOnIsNotToldOf(t *testing.T) {
+	t.Parallel()
+	atDesk(t, func(d *desk) {
+		d.crowded(d.waiting(d.version([]string{"b " + call}, nil), "e", 1)[0], 1, false)
+		d.same([]run.Skip(nil), d.ingest("e", run.ResumeOptions{}).Skipped)
+	})
 }
 
 // What a gateway of the version before has written last is read to know what it waits for,
@@ -148,7 +223,7 @@ func TestWhatAnotherVersionHasPausedIsReadWhole(t *testing.T) {
 		first := d.waiting(d.version([]string{forPaid}, nil), "e", 1)[0]
 		unread = append(unread, d.crowded(first, 1, false)...)
 		want := []run.Skip{{Run: other, Reason: run.SkipWrongEvent}, {Run: unread[0], Reason: run.SkipWrongEvent}, {Run: unread[1], Reason: run.SkipWrongEvent}}
-		for i, reads := range [][]run.ID{{unread[0], unread[1], first}, {unread[2]}} {
+		for i, reads := range [][]run.ID{{unread[0], unread[1], unread[2], first}, {unread[2]}} {
 			var in run.Ingested
 			read := d.reads(func() { in = d.ingest("e", run.ResumeOptions{}) })
 			d.same(reads, read)

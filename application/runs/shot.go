@@ -31,6 +31,8 @@ type shot struct {
 	granted map[trigger.ID]bool  // a run may be started, or was before
 	refused map[trigger.ID]error // above the trigger's rate limit
 
+	learnt bool // what the runs about the entity wait for was written down
+
 	fired   []run.Fired // in the last run of the unit
 	changed []run.ID    // likewise; the runs that are to be told of
 }

@@ -63,11 +63,14 @@ type RunRepository interface {
 // AwaitingQuery asks for runs about an entity that are paused, or of which a node waits
 // for what an event can bring while others work.
 type AwaitingQuery struct {
-	Entity string
-	Event  string        // only those that wait for it or for any event, and those of which that is not known; empty for all
-	Runs   []run.ID      // only these, at most a thousand; none for all. Not beside an event, nor After
-	After  *run.Awaiting // only those behind it in the order; nil for the first ones
-	Limit  int
+	Entity    string
+	Event     string               // only those that wait for it or for any event, and those of which that is not known; empty for all
+	Unread    bool                 // only those of which it is not known what they wait for. Not beside an event
+	SubTenant *tenant.SubTenantID  // only those of this sub-tenant, empty for those of none; nil for all
+	Versions  []workflow.VersionID // only those of these versions, at most a thousand; none for all
+	Runs      []run.ID             // only these, at most a thousand; none for all. Not beside any other but the entity
+	After     *run.Awaiting        // only those behind it in the order; nil for the first ones
+	Limit     int
 }
 
 // StartedRun says what became of a run that was to be started.

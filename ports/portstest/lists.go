@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/domain/trigger"
 	"github.com/sluicehq/sluice/domain/workflow"
@@ -415,6 +416,10 @@ func SubTenantRepository(t *testing.T, open OpenStore) {
 			f.workflow(owner, "a")
 			f.workflow(owner, "")
 			f.workflow(f.tenant().ID(), "foreign")
+			for _, segment := range []tenant.SubTenantID{"é", "", "b", "D", "é"} { // whose workflows may be gone
+				f.started(owner, func(st *run.State) { st.SubTenant = segment })
+			}
+			f.started(f.tenant().ID(), func(st *run.State) { st.SubTenant = "foreign" })
 			list := func(limit, offset int) (got string) {
 				f.read(func(ctx context.Context, st outbound.Stores) error {
 					found, err := st.SeenIn.Combined(ctx, owner, f.query("", limit, offset).PageRequest)
@@ -431,7 +436,7 @@ func SubTenantRepository(t *testing.T, open OpenStore) {
 				return got
 			}
 			for want, page := range map[string][2]int{
-				"a=Registered a; b; c=Registered c; 3": {100, 0}, "b; 3": {1, 1}, "3": {5, 3},
+				"D; a=Registered a; b; c=Registered c; é; 5": {100, 0}, "b; 5": {1, 2}, "5": {5, 5},
 			} {
 				if got := list(page[0], page[1]); got != want {
 					f.Errorf("the page %v is %s, not %s", page, got, want)

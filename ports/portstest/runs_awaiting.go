@@ -3,6 +3,7 @@ package portstest
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -115,6 +116,38 @@ func RunsAwaiting(t *testing.T, open OpenStore) {
 				f.same(all, got)
 			}
 		},
+		"those of a sub-tenant or of versions are found alone": func(f fixture) {
+			owner := f.tenant().ID()
+			of := func(sub tenant.SubTenantID, version workflow.VersionID) *run.Run {
+				r := f.started(owner, func(st *run.State) { st.Entity, st.SubTenant, st.Version, st.CreatedAt = "e", sub, version, noon })
+				return f.step(r, outbound.RunLease{}, awaits("paid"))
+			}
+			a, b, c, d := of("s", "v1"), of("s", "v2"), of("", "v1"), of("S", "v3")
+			sub, none, nowhere := tenant.SubTenantID("s"), tenant.SubTenantID(""), tenant.SubTenantID("x")
+			for _, event := range []string{"", "paid"} {
+				for _, want := range []struct {
+					q     outbound.AwaitingQuery
+					found []*run.Run
+				}{
+					{outbound.AwaitingQuery{SubTenant: &sub}, []*run.Run{a, b}},
+					{outbound.AwaitingQuery{SubTenant: &none}, []*run.Run{c}},
+					{outbound.AwaitingQuery{SubTenant: &nowhere}, nil},
+					{outbound.AwaitingQuery{Versions: []workflow.VersionID{"v1", "v3", "v1"}}, []*run.Run{a, c, d}},
+					{outbound.AwaitingQuery{Versions: []workflow.VersionID{"v"}}, nil},
+					{outbound.AwaitingQuery{SubTenant: &sub, Versions: []workflow.VersionID{"v1"}}, []*run.Run{a}},
+				} {
+					want.q.Event = event
+					ids := runIDs(want.found...)
+					slices.Sort(ids)
+					f.same(ids, awaitingIDs(f.awaiting(owner, want.q)))
+					if len(ids) > 1 {
+						first := f.awaiting(owner, outbound.AwaitingQuery{Runs: ids[:1]})
+						want.q.After = &first[0]
+						f.same(ids[1:], awaitingIDs(f.awaiting(owner, want.q)))
+					}
+				}
+			}
+		},
 		"of runs that are named those are found that wait about the entity": func(f fixture) {
 			owner, other := f.tenant().ID(), f.tenant().ID()
 			b, a := f.waiting(owner, 2, awaits("paid")), f.waiting(owner, 1, awaits("-"))
@@ -159,11 +192,13 @@ func RunsAwaiting(t *testing.T, open OpenStore) {
 				f.same([]run.Awaiting{unread}, f.awaiting(owner, outbound.AwaitingQuery{Event: event}))
 			}
 			f.same([]run.Awaiting{unread}, f.awaiting(owner, outbound.AwaitingQuery{Runs: runIDs(r)}))
+			f.same([]run.Awaiting{unread}, f.awaiting(owner, outbound.AwaitingQuery{Unread: true}))
 			if err := f.tryStep(outbound.RunStep{Run: r, From: r.Seq()}); err != nil {
 				f.Fatal(err)
 			}
 			f.same([]run.Awaiting{run.AwaitingOf(r)}, f.awaiting(owner, outbound.AwaitingQuery{}))
 			f.same(runIDs(), awaitingIDs(f.awaiting(owner, outbound.AwaitingQuery{Event: "other"})))
+			f.same(runIDs(), awaitingIDs(f.awaiting(owner, outbound.AwaitingQuery{Unread: true})))
 			f.holds(r.State())
 			f.same([]run.Entry{}, f.history(owner, r.ID(), 0))
 		},

@@ -13,16 +13,18 @@ import (
 // Open returns a new database without a table, and what migrates it. The test closes it.
 type Open func(t *testing.T) (*sqlx.DB, *goose.Provider)
 
-// Run runs every claim, each on a database of its own.
-func Run(t *testing.T, open Open) {
+// Run runs every claim, each on a database of its own. lists is the table by which the
+// database's lists of runs filter.
+func Run(t *testing.T, lists string, open Open) {
 	for name, claim := range map[string]func(*upgrade){
 		"schedules from before they were kept begin with the migration":   schedulesBegin,
 		"triggers from before events were kept are found by their event":  eventsAreFound,
 		"what runs from before wait for is not known until it is written": waitsAreUnread,
+		"runs from before are listed":                                     runsAreListed,
 	} {
 		t.Run(name, func(t *testing.T) {
 			db, provider := open(t)
-			claim(&upgrade{t, db, provider})
+			claim(&upgrade{t, db, provider, lists})
 		})
 	}
 }
@@ -32,6 +34,7 @@ type upgrade struct {
 	*testing.T
 	db       *sqlx.DB
 	provider *goose.Provider
+	lists    string // the table by which lists of runs filter
 }
 
 // to brings the database to a version.

@@ -12,20 +12,26 @@ import (
 )
 
 func TestMigrations(t *testing.T) {
-	migrationtest.Run(t, func(t *testing.T) (*sqlx.DB, *goose.Provider) {
-		db, err := sqlx.Open("postgres", pgtest.Start(t).Database(t))
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = db.Close() }) // nothing is pending
-		files, err := fs.Sub(migrations, "migrations")
-		if err != nil {
-			t.Fatal(err)
-		}
-		provider, err := goose.NewProvider(goose.DialectPostgres, db.DB, files, goose.WithDisableGlobalRegistry(true))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return db, provider
+	migrationtest.Run(t, dialect.RunFacets, func(t *testing.T) (*sqlx.DB, *goose.Provider) {
+		return migrating(t, pgtest.Start(t).Database(t))
 	})
+}
+
+// migrating opens a database, and what migrates it to any version.
+func migrating(t *testing.T, address string) (*sqlx.DB, *goose.Provider) {
+	t.Helper()
+	db, err := sqlx.Open("postgres", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() }) // nothing is pending
+	files, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		t.Fatal(err)
+	}
+	provider, err := goose.NewProvider(goose.DialectPostgres, db.DB, files, goose.WithDisableGlobalRegistry(true))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return db, provider
 }

@@ -12,7 +12,7 @@ import (
 )
 
 func TestMigrations(t *testing.T) {
-	migrationtest.Run(t, func(t *testing.T) (*sqlx.DB, *goose.Provider) {
+	migrationtest.Run(t, "runs", func(t *testing.T) (*sqlx.DB, *goose.Provider) {
 		db, err := connect(t.Context(), filepath.Join(t.TempDir(), "sluice.db"), Options{Volatile: true}, 1, "_txlock=immediate")
 		if err != nil {
 			t.Fatal(err)

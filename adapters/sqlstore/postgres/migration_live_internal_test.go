@@ -1,0 +1,190 @@
+package postgres
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/jmoiron/sqlx"
+
+	"github.com/sluicehq/sluice/adapters/sqlstore"
+	"github.com/sluicehq/sluice/adapters/sqlstore/postgres/pgtest"
+)
+
+// addRuns adds those numbered from the first to the last of one tenant, all at the same
+// time, as the version before 17 does.
+const addRuns = `INSERT INTO runs (tenant_id, id, sub_tenant_id, workflow_id, workflow_version_id, trigger_id, trigger_name, trigger_type, entity_id, dedupe_key, holds_key,
+	cause, payload, max_retries, backoff_ms, max_backoff_ms, timeout_ms, status, seq, progress, created_at, updated_at)
+	SELECT 't', 'run_' || n, '', 'w', 'v', '', '', '', 'e', '', false, 'manual', '{}', 0, 0, 0, 0, 'paused', 3, '{}', '2026-01-31 09:00Z', '2026-01-31 09:00Z'
+	FROM generate_series(CAST($1 AS integer), CAST($2 AS integer)) n`
+
+// before17 is a database at 16 with more runs than are copied at once, and two processes of the new version.
+func before17(t *testing.T) (db *sqlx.DB, processes [2]*sqlstore.Store) {
+	t.Helper()
+	address := pgtest.Start(t).Database(t)
+	db, provider := migrating(t, address)
+	if _, err := provider.UpTo(t.Context(), 16); err != nil {
+		t.Fatal(err)
+	}
+	const tenant = `INSERT INTO tenants (id, name, status, settings, created_at, updated_at, revision) VALUES ('t', 'Acme', 'active', '{}', now(), now(), 1)`
+	if _, err := db.ExecContext(t.Context(), tenant); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.ExecContext(t.Context(), addRuns, 1, 4500); err != nil {
+		t.Fatal(err)
+	}
+	for i := range processes {
+		store, err := Open(t.Context(), address, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = store.Close() }) // nothing is pending
+		processes[i] = store
+	}
+	return db, processes
+}
+
+// migrate begins the migrations of a process, whose end is reported.
+func migrate(t *testing.T, s *sqlstore.Store) <-chan error {
+	ended := make(chan error, 1)
+	go func() {
+		_, err := s.Migrator().Up(t.Context())
+		ended <- err
+	}()
+	return ended
+}
+
+// hold opens a transaction that lasts until it is let go, and sees what the statement says.
+func hold(t *testing.T, db *sqlx.DB, statement string) (letGo func()) {
+	t.Helper()
+	tx, err := db.BeginTxx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []string{"SET TRANSACTION ISOLATION LEVEL REPEATABLE READ", statement} {
+		if _, err := tx.ExecContext(t.Context(), s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return func() { _ = tx.Rollback() } // it has changed nothing
+}
+
+// wantFacets compares what lists find with the runs that there are.
+func wantFacets(t *testing.T, db *sqlx.DB, want int) {
+	t.Helper()
+	var got struct{ Runs, Listed, Both int }
+	err := db.GetContext(t.Context(), &got, `SELECT count(r.id) AS runs, count(f.id) AS listed, count(*) AS both
+		FROM runs r FULL JOIN run_facets f ON (f.tenant_id, f.created_at, f.id) = (r.tenant_id, r.created_at, r.id)`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Runs != want || got.Listed != want || got.Both != want {
+		t.Errorf("of %d runs there are %+v", want, got)
+	}
+}
+
+// A backup reads the runs for about three seconds, while gateways of the version before serve.
+func TestGatewaysGoOnWhileAMigrationWaitsForALongReader(t *testing.T) {
+	t.Parallel()
+	db, processes := before17(t)
+	letGo := hold(t, db, `SELECT FROM runs LIMIT 1`)
+	time.AfterFunc(2900*time.Millisecond, letGo)
+	ended := migrate(t, processes[0])
+	var longest time.Duration
+	for n := 1; ; n++ {
+		select {
+		case err := <-ended:
+			if err != nil {
+				t.Fatal(err)
+			}
+			wantFacets(t, db, 4500)
+			if longest < time.Second || longest > 2500*time.Millisecond {
+				t.Errorf("the longest that a gateway waited was %s, not about as long as the migration asks for its lock", longest)
+			}
+			return
+		default:
+		}
+		began := time.Now()
+		if err := serve(t.Context(), db, n); err != nil {
+			t.Fatal(err)
+		}
+		longest = max(longest, time.Since(began))
+	}
+}
+
+// serve reads a run, removes one and adds another, as gateways do: a unit for each.
+func serve(ctx context.Context, db *sqlx.DB, n int) error {
+	if _, err := db.ExecContext(ctx, `SELECT FROM runs WHERE tenant_id = 't' AND id = 'run_4500'`); err != nil {
+		return err
+	}
+	if _, err := db.ExecContext(ctx, `DELETE FROM runs WHERE tenant_id = 't' AND id = 'run_' || CAST($1 AS text)`, n); err != nil {
+		return err
+	}
+	_, err := db.ExecContext(ctx, addRuns, 4500+n, 4500+n)
+	return err
+}
+
+// An index that is built beside what goes on waits for all who may not see it: one that
+// waited for the migrations' lock in a statement, which would be such a one, would keep
+// the lock from getting free.
+func TestAProcessThatWaitsForTheMigrationsOfAnotherDoesNotHoldThemUp(t *testing.T) {
+	t.Parallel()
+	db, processes := before17(t)
+	letGo := hold(t, db, `SELECT FROM tenants`)
+	defer letGo()
+	first := migrate(t, processes[0])
+	await(t, db, `query LIKE 'CREATE INDEX CONCURRENTLY%' AND wait_event_type = 'Lock'`)
+	second := migrate(t, processes[1])
+	await(t, db, `query LIKE 'SELECT pg_try_advisory_lock%' AND state = 'idle'`)
+	letGo()
+	for _, ended := range []<-chan error{first, second} {
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}
+	wantFacets(t, db, 4500)
+}
+
+// What an interruption leaves, such as half an index, is in nobody's way.
+func TestAMigrationThatWasInterruptedIsRepeated(t *testing.T) {
+	t.Parallel()
+	db, processes := before17(t)
+	letGo := hold(t, db, `SELECT FROM tenants`)
+	defer letGo()
+	first := migrate(t, processes[0])
+	await(t, db, `query LIKE 'CREATE INDEX CONCURRENTLY%' AND wait_event_type = 'Lock'`)
+	if _, err := db.ExecContext(t.Context(), `SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'CREATE INDEX CONCURRENTLY%'`); err != nil {
+		t.Fatal(err)
+	}
+	await(t, db, `query LIKE 'CREATE INDEX CONCURRENTLY%' AND wait_event_type = 'Lock'`) // once more
+	letGo()
+	if err := <-first; err != nil {
+		t.Error(err)
+	}
+	wantFacets(t, db, 4500)
+	var broken []string
+	if err := db.SelectContext(t.Context(), &broken, `SELECT indexrelid::regclass::text FROM pg_index WHERE NOT indisvalid`); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string(nil), broken); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// await waits until a session of the database is in a state.
+func await(t *testing.T, db *sqlx.DB, state string) {
+	t.Helper()
+	for range 100 {
+		var found bool
+		err := db.GetContext(t.Context(), &found, `SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND `+state+`)`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if found {
+			return
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	t.Fatal("no session came to " + state)
+}
