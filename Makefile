@@ -19,7 +19,7 @@ NODE     := $(shell command -v npm 2>/dev/null)
 # SQLite is C that was made into Go: to check its pointers doubles the time, and finds no race.
 NOCHECKPTR := -gcflags=modernc.org/sqlite/lib=-d=checkptr=0
 # Packages that share state between goroutines; the others have nothing to race for.
-RACE     := ./adapters/httpapi/... ./adapters/limiter/... ./adapters/sqlstore/... ./adapters/system/... ./adapters/expression/... ./application/... ./cmd/... ./domain/trigger/... ./deploy/rolling
+RACE     := ./adapters/httpapi ./adapters/httpapi/client ./adapters/httpapi/jsonread ./adapters/limiter/... ./adapters/sqlstore/... ./adapters/system/... ./adapters/expression/... ./application/... ./cmd/... ./domain/trigger/... ./deploy/rolling
 
 .DEFAULT_GOAL := help
 

@@ -305,9 +305,9 @@ func RunQueue(t *testing.T, open OpenStore) {
 // RunTurns is the contract of outbound.RunQueue for the order of many runs.
 func RunTurns(t *testing.T, open OpenStore) {
 	cases(t, open, map[string]func(f fixture){
-		"ten runs of one tenant come with the first of ten thousand of another": func(f fixture) {
+		"ten runs of one tenant come with the first of thousands of another": func(f fixture) {
 			flood, modest := f.tenant().ID(), f.tenant().ID()
-			f.crowd(flood, 10_000)
+			f.crowd(flood, thousands())
 			f.crowd(modest, 10)
 			n := make(map[tenant.ID]int)
 			for _, l := range f.claimRuns(20, 1000) {
