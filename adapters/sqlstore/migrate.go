@@ -36,7 +36,7 @@ const (
 )
 
 // Up applies the pending migrations. Each is one transaction together with the
-// record that it was applied. Where the database has no lock for the whole, two
+// record that it was applied, or can be carried out again. Where the database has no lock for the whole, two
 // processes can begin the same migration; the slower one fails, and finds it
 // applied when it looks again.
 func (g *Goose) Up(ctx context.Context) ([]Migration, error) {
