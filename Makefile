@@ -18,6 +18,8 @@ LINT     := $(TOOL) golangci-lint
 NODE     := $(shell command -v npm 2>/dev/null)
 # SQLite is C that was made into Go: to check its pointers doubles the time, and finds no race.
 NOCHECKPTR := -gcflags=modernc.org/sqlite/lib=-d=checkptr=0
+# What sends one request after another has nothing to race for either, and takes minutes.
+NORACE   := -skip '^(TestGoldens|TestPublishing|FuzzCreateTrigger)$$'
 # Packages that share state between goroutines; the others have nothing to race for.
 RACE     := ./adapters/httpapi ./adapters/httpapi/client ./adapters/httpapi/jsonread ./adapters/limiter/... ./adapters/sqlstore/... ./adapters/system/... ./adapters/expression/... ./application/... ./cmd/... ./domain/trigger/... ./deploy/rolling
 
@@ -43,7 +45,7 @@ test: ## Run all tests; fetches a real PostgreSQL where there is none
 
 .PHONY: race
 race: ## Run the tests of concurrent packages under the race detector (needs a C compiler)
-	go test -race -short $(NOCHECKPTR) $(RACE)
+	go test -race -short $(NOCHECKPTR) $(NORACE) $(RACE)
 
 .PHONY: fmt
 fmt: ## Format the code
