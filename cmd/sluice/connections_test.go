@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +19,7 @@ type door struct {
 	*testing.T
 	address string
 	log     *output
+	bounded *connections
 	inside  chan struct{} // tells of each request for /hold that arrived
 	hold    chan struct{} // lets them be answered
 }
@@ -28,17 +30,20 @@ func newDoor(t *testing.T, places int) door {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := door{t, listener.Addr().String(), newOutput(), make(chan struct{}, places), make(chan struct{})}
+	d := door{
+		T: t, address: listener.Addr().String(), log: newOutput(),
+		inside: make(chan struct{}, places), hold: make(chan struct{}),
+	}
 	s := patient(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/hold" {
 			d.inside <- struct{}{}
 			<-d.hold
 		}
 	}), time.Minute)
-	s.connections, s.log = places, zerolog.New(d.log)
+	d.bounded = newConnections(listener, places, zerolog.New(d.log))
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- s.until(ctx, listener) }()
+	go func() { ended <- s.within(ctx, d.bounded) }()
 	t.Cleanup(func() {
 		stop()
 		if err := <-ended; err != nil {
@@ -89,6 +94,27 @@ func (v visitor) answered() bool {
 	return answer.StatusCode == http.StatusOK
 }
 
+// settle waits until every connection that is open waits for a request: a client has its
+// answer a moment before the server is done with it.
+func (d door) settle() {
+	d.Helper()
+	atWork := func() bool {
+		d.bounded.mu.Lock()
+		defer d.bounded.mu.Unlock()
+		for c := range d.bounded.open {
+			if c.waits.Load() == 0 {
+				return true
+			}
+		}
+		return false
+	}
+	for began := time.Now(); atWork(); runtime.Gosched() {
+		if time.Since(began) > time.Minute {
+			d.Fatal("a connection that was answered is at work for ever")
+		}
+	}
+}
+
 func TestConnectionsThatWaitMakeRoomTheLongestFirst(t *testing.T) {
 	d := newDoor(t, 4)
 	var inside []visitor
@@ -97,11 +123,13 @@ func TestConnectionsThatWaitMakeRoomTheLongestFirst(t *testing.T) {
 		if !v.served("/") {
 			t.Fatal("there is a place, but no answer")
 		}
+		d.settle()
 		inside = append(inside, v)
 	}
 	if !inside[0].served("/") { // now the second has waited longest
 		t.Fatal("a connection that is kept alive is not served")
 	}
+	d.settle()
 	if !d.visit().served("/") {
 		t.Error("the newcomer is not served")
 	}
@@ -158,6 +186,7 @@ func TestWhereAllAreAtWorkTheNewcomerIsClosedAtOnceAndThoseInsideAreServed(t *te
 	if log := d.log.String(); strings.Count(log, "SLUICE_MAX_CONNECTIONS") != 1 {
 		t.Errorf("refusals are told once in a while, but the log says %s", log)
 	}
+	d.settle()
 	if !d.visit().served("/") {
 		t.Error("there is room again, but no answer")
 	}
@@ -170,6 +199,7 @@ func TestPlacesAreGivenBack(t *testing.T) {
 		if !v.served("/") {
 			t.Fatal("not served")
 		}
+		d.settle()
 		if err := v.Close(); err != nil {
 			t.Fatal(err)
 		}

@@ -49,6 +49,11 @@ func newServing(log zerolog.Logger, cfg config, handler http.Handler, leaving *g
 // for the drain delay: that is the time balancers have to notice. After it, new
 // connections are refused and the requests that run are finished.
 func (s serving) until(ctx context.Context, listener net.Listener) error {
+	return s.within(ctx, newConnections(listener, s.connections, s.log))
+}
+
+// within is until for a listener that is bounded.
+func (s serving) within(ctx context.Context, listener *connections) error {
 	server := &http.Server{
 		Handler:           s.going.announced(s.handler),
 		ErrorLog:          standardLog(s.log),
@@ -60,7 +65,7 @@ func (s serving) until(ctx context.Context, listener net.Listener) error {
 		ConnState:         follow,
 	}
 	failed := make(chan error, 1)
-	go func() { failed <- server.Serve(newConnections(listener, s.connections, s.log)) }()
+	go func() { failed <- server.Serve(listener) }()
 	select {
 	case err := <-failed:
 		return fmt.Errorf("serve: %w", err)
