@@ -127,8 +127,8 @@ CREATE INDEX CONCURRENTLY IF NOT EXISTS runs_awaiting_event ON runs (tenant_id, 
 -- Those that are pending are among the unfinished ones, of which there is an index.
 CREATE INDEX CONCURRENTLY IF NOT EXISTS runs_of_status ON runs (tenant_id, status, created_at, id) WHERE status <> 'pending';
 
--- runs_underway, runs_by_creation, runs_of_workflow and runs_of_entity go with the next
--- version: gateways of the version before find by the first what waits, and list by the
+-- runs_underway, runs_by_creation, runs_of_workflow and runs_of_entity go with 00020:
+-- gateways of the version before find by the first what waits, and list by the
 -- others.
 
 -- +goose Down

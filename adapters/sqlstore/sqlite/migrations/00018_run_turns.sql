@@ -7,7 +7,7 @@
 ALTER TABLE runs ADD COLUMN ready_at timestamp;
 CREATE INDEX runs_ready ON runs (tenant_id, ready_at, id) WHERE ready_at = free_at;
 CREATE INDEX runs_timed ON runs (free_at, tenant_id, id) WHERE free_at IS NOT NULL AND ready_at IS DISTINCT FROM free_at;
--- Together the two hold what runs_free does, which goes with the next version: gateways of
+-- Together the two hold what runs_free does, which goes with 00020: gateways of
 -- the version before claim by it.
 
 -- +goose Down
