@@ -5,4 +5,4 @@ func ClaimOfDeliveries(s *Store) string { return s.dialect.claimDeliveries() }
 
 func OwnersOfDueDeliveries(s *Store) string { return s.dialect.dueOwners() }
 
-const NextOfDeliveries = nextDelivery
+var NextOfDeliveries = nextDelivery

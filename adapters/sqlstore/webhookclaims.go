@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -167,25 +168,38 @@ func (s webhookQueue) Claim(ctx context.Context, c outbound.DeliveryClaim) ([]ou
 	return s.withAll(ctx, rows)
 }
 
-// nextDelivery selects when the first delivery of an active tenant can be lent, where it
-// is among the first of all. Those of suspended tenants may stand before it.
-const nextDelivery = `SELECT f.free_at FROM (SELECT d.tenant_id, d.free_at FROM webhook_deliveries d WHERE d.status = 'pending' ORDER BY d.free_at LIMIT 50) AS f
-	JOIN tenants t ON t.id = f.tenant_id WHERE t.status = 'active' ORDER BY f.free_at LIMIT 1`
+// firstDeliveries is how many pending deliveries are looked at for the next one before
+// those of each tenant are.
+const firstDeliveries = 50
+
+// nextDelivery selects when the first delivery of an active tenant can be lent, null where
+// it is not among the first of all, and how many those are. Deliveries of suspended tenants
+// may stand before it.
+var nextDelivery = `WITH firsts AS MATERIALIZED (
+		SELECT d.tenant_id, d.free_at FROM webhook_deliveries d WHERE d.status = 'pending' ORDER BY d.free_at LIMIT ` + strconv.Itoa(firstDeliveries) + `
+	) SELECT (SELECT count(*) FROM firsts) AS seen,
+		(SELECT min(f.free_at) FROM firsts f JOIN tenants t ON t.id = f.tenant_id WHERE t.status = 'active') AS free_at`
+
+// nextDeliveryRow is what nextDelivery finds.
+type nextDeliveryRow struct {
+	Seen   int                  `db:"seen"`
+	FreeAt sql.Null[rowInstant] `db:"free_at"`
+}
 
 // Next finds the earliest time at which something can be lent.
 func (s webhookQueue) Next(ctx context.Context) (at time.Time, ok bool, err error) {
-	var first rowInstant
-	err = s.get(ctx, "find the next delivery", &first, nextDelivery)
-	if errors.Is(err, sql.ErrNoRows) {
-		err = s.get(ctx, "find the next delivery of an active tenant", &first,
-			`SELECT free_at FROM (`+s.store.dialect.deliveryOwners()+`) AS f ORDER BY free_at LIMIT 1`)
-	}
-	switch {
-	case errors.Is(err, sql.ErrNoRows):
-		return time.Time{}, false, nil
-	case err != nil:
+	var found nextDeliveryRow
+	if err = s.get(ctx, "find the next delivery", &found, nextDelivery); err != nil {
 		return time.Time{}, false, err
-	default:
-		return first.Time, true, nil
 	}
+	if found.FreeAt.Valid || found.Seen < firstDeliveries {
+		return found.FreeAt.V.Time, found.FreeAt.Valid, nil
+	}
+	var first rowInstant
+	err = s.get(ctx, "find the next delivery of an active tenant", &first,
+		`SELECT free_at FROM (`+s.store.dialect.deliveryOwners()+`) AS f ORDER BY free_at LIMIT 1`)
+	if errors.Is(err, sql.ErrNoRows) {
+		return time.Time{}, false, nil
+	}
+	return first.Time, err == nil, err
 }

@@ -130,6 +130,9 @@ func bench(ctx context.Context, o options, rows []row, gauges []gauge) (report, 
 		return rep, err
 	}
 	for _, r := range rows {
+		if err := st.database.settle(ctx); err != nil {
+			return rep, err
+		}
 		res, err := measure(ctx, st, r, o)
 		if err != nil {
 			return rep, fmt.Errorf("%s: %w", r.about().name, err)
@@ -139,6 +142,9 @@ func bench(ctx context.Context, o options, rows []row, gauges []gauge) (report, 
 	rep.Figures = sameAtEverySize(rep.Rows)
 	for _, g := range gauges {
 		_, _ = fmt.Fprintf(o.verbose, "%s\n", g.name()) // progress only
+		if err := st.database.settle(ctx); err != nil {
+			return rep, err
+		}
 		found, err := g.take(ctx, st, o)
 		if errors.Is(err, errNeedsLinux) {
 			_, _ = fmt.Fprintf(o.verbose, "%s: left out: %v\n", g.name(), err)

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"net/url"
 	"path/filepath"
 
@@ -40,6 +41,18 @@ func startPostgres(ctx context.Context, dir string) (*postgresServer, error) {
 func (p *postgresServer) version(ctx context.Context) (version string, err error) {
 	err = p.db.QueryRowContext(ctx, "SHOW server_version").Scan(&version)
 	return version, err
+}
+
+// settle clears up behind what was measured before, so that no row pays for another
+// one's: dead rows are removed, statistics are those of the tables as they are, and
+// everything is on the disk.
+func (p *postgresServer) settle(ctx context.Context) error {
+	for _, statement := range []string{`VACUUM (ANALYZE)`, `CHECKPOINT`} {
+		if _, err := p.db.ExecContext(ctx, statement); err != nil {
+			return fmt.Errorf("%s: %w", statement, err)
+		}
+	}
+	return nil
 }
 
 // count returns how many rows a table holds.

@@ -81,7 +81,7 @@ const neighbourStarts = 4 * startsMeasured
 // settledStartsOf does so once everything that was written before is on the disk: what
 // the backlog costs is asked for, and not what it cost to make it.
 func (st *stage) settledStartsOf(ctx context.Context, f flow, arrived <-chan time.Time) ([]time.Duration, error) {
-	if _, err := st.database.db.ExecContext(ctx, `CHECKPOINT`); err != nil {
+	if err := st.database.settle(ctx); err != nil {
 		return nil, err
 	}
 	return st.startsOf(ctx, f, arrived, neighbourStarts)
