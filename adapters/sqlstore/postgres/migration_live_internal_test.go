@@ -19,12 +19,13 @@ const addRuns = `INSERT INTO runs (tenant_id, id, sub_tenant_id, workflow_id, wo
 	SELECT 't', 'run_' || n, '', 'w', 'v', '', '', '', 'e', '', false, 'manual', '{}', 0, 0, 0, 0, 'paused', 3, '{}', '2026-01-31 09:00Z', '2026-01-31 09:00Z'
 	FROM generate_series(CAST($1 AS integer), CAST($2 AS integer)) n`
 
-// before17 is a database at 16 with more runs than are copied at once, and two processes of the new version.
-func before17(t *testing.T) (db *sqlx.DB, processes [2]*sqlstore.Store) {
+// before is a database on its way to a version, with more runs than are copied at once, and
+// two processes of the newest.
+func before(t *testing.T, version int64) (db *sqlx.DB, processes [2]*sqlstore.Store) {
 	t.Helper()
 	address := pgtest.Start(t).Database(t)
 	db, provider := migrating(t, address)
-	if _, err := provider.UpTo(t.Context(), 16); err != nil {
+	if _, err := provider.UpTo(t.Context(), version-1); err != nil {
 		t.Fatal(err)
 	}
 	const tenant = `INSERT INTO tenants (id, name, status, settings, created_at, updated_at, revision) VALUES ('t', 'Acme', 'active', '{}', now(), now(), 1)`
@@ -84,12 +85,27 @@ func wantFacets(t *testing.T, db *sqlx.DB, want int) {
 	}
 }
 
-// A backup reads the runs for about three seconds, while gateways of the version before serve.
+// A backup reads a table for about three seconds, while gateways of the version before serve.
 func TestGatewaysGoOnWhileAMigrationWaitsForALongReader(t *testing.T) {
 	t.Parallel()
-	db, processes := before17(t)
-	letGo := hold(t, db, `SELECT FROM runs LIMIT 1`)
-	time.AfterFunc(2900*time.Millisecond, letGo)
+	for table, version := range map[string]int64{"runs": 17, "webhook_deliveries": 19} {
+		t.Run(table, func(t *testing.T) {
+			t.Parallel()
+			goOnWhileRead(t, table, version)
+		})
+	}
+}
+
+func goOnWhileRead(t *testing.T, table string, version int64) {
+	db, processes := before(t, version)
+	letGo := hold(t, db, `SELECT FROM `+table+` LIMIT 1`)
+	go func() { // about three seconds after the migration began to wait for its end
+		defer letGo()
+		for waits, err := false, error(nil); !waits && err == nil; {
+			waits, err = isThere(t.Context(), db, `query LIKE '%ALTER TABLE `+table+` %' AND wait_event_type = 'Lock'`)
+		}
+		time.Sleep(2900 * time.Millisecond)
+	}()
 	ended := migrate(t, processes[0])
 	var longest time.Duration
 	for n := 1; ; n++ {
@@ -113,8 +129,12 @@ func TestGatewaysGoOnWhileAMigrationWaitsForALongReader(t *testing.T) {
 	}
 }
 
-// serve reads a run, removes one and adds another, as gateways do: a unit for each.
+// serve looks for deliveries, reads a run, removes one and adds another, as gateways do: a
+// unit for each.
 func serve(ctx context.Context, db *sqlx.DB, n int) error {
+	if _, err := db.ExecContext(ctx, `SELECT FROM webhook_deliveries LIMIT 1`); err != nil {
+		return err
+	}
 	if _, err := db.ExecContext(ctx, `SELECT FROM runs WHERE tenant_id = 't' AND id = 'run_4500'`); err != nil {
 		return err
 	}
@@ -130,7 +150,7 @@ func serve(ctx context.Context, db *sqlx.DB, n int) error {
 // the lock from getting free.
 func TestAProcessThatWaitsForTheMigrationsOfAnotherDoesNotHoldThemUp(t *testing.T) {
 	t.Parallel()
-	db, processes := before17(t)
+	db, processes := before(t, 17)
 	letGo := hold(t, db, `SELECT FROM tenants`)
 	defer letGo()
 	first := migrate(t, processes[0])
@@ -149,7 +169,7 @@ func TestAProcessThatWaitsForTheMigrationsOfAnotherDoesNotHoldThemUp(t *testing.
 // What an interruption leaves, such as half an index, is in nobody's way.
 func TestAMigrationThatWasInterruptedIsRepeated(t *testing.T) {
 	t.Parallel()
-	db, processes := before17(t)
+	db, processes := before(t, 17)
 	letGo := hold(t, db, `SELECT FROM tenants`)
 	defer letGo()
 	first := migrate(t, processes[0])
@@ -176,8 +196,7 @@ func TestAMigrationThatWasInterruptedIsRepeated(t *testing.T) {
 func await(t *testing.T, db *sqlx.DB, state string) {
 	t.Helper()
 	for range 100 {
-		var found bool
-		err := db.GetContext(t.Context(), &found, `SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND `+state+`)`)
+		found, err := isThere(t.Context(), db, state)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -187,4 +206,10 @@ func await(t *testing.T, db *sqlx.DB, state string) {
 		time.Sleep(20 * time.Millisecond)
 	}
 	t.Fatal("no session came to " + state)
+}
+
+// isThere says whether another session of the database is in a state.
+func isThere(ctx context.Context, db *sqlx.DB, state string) (found bool, err error) {
+	err = db.GetContext(ctx, &found, `SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND `+state+`)`)
+	return found, err
 }
