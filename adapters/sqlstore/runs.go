@@ -102,6 +102,10 @@ func (row *runRow) restore() (*run.Run, error) {
 	if err != nil {
 		return nil, fmt.Errorf("run %s: %w", row.ID, err)
 	}
+	failure := row.failure()
+	if failure != nil { // of which edge, its progress knows
+		failure.Edge = progress.FailedEdge(failure.Node)
+	}
 	return run.Restore(run.State{
 		Origin: run.Origin{
 			ID: run.ID(row.ID), Tenant: tenant.ID(row.Tenant), SubTenant: tenant.SubTenantID(row.SubTenant), Workflow: workflow.ID(row.Workflow),
@@ -112,7 +116,7 @@ func (row *runRow) restore() (*run.Run, error) {
 			Timeout: fromMillis(row.Timeout), CreatedAt: row.CreatedAt.UTC(),
 		},
 		Status: run.Status(row.Status), Seq: row.Seq, UpdatedAt: row.UpdatedAt.UTC(), StartedAt: inUTC(row.StartedAt),
-		FinishedAt: inUTC(row.FinishedAt), WakeAt: inUTC(row.WakeAt), Failure: row.failure(), Progress: progress,
+		FinishedAt: inUTC(row.FinishedAt), WakeAt: inUTC(row.WakeAt), Failure: failure, Progress: progress,
 	}), nil
 }
 

@@ -111,6 +111,7 @@ type entryJSON struct {
 	At      int64  `json:"at"`
 	Type    string `json:"type"`
 	Node    string `json:"node,omitempty"`
+	Edge    string `json:"edge,omitempty"`
 	Attempt int    `json:"attempt,omitempty"`
 	Branch  string `json:"branch,omitempty"`
 	Code    string `json:"code,omitempty"`
@@ -122,7 +123,7 @@ func encodeEntries(history []run.Entry) (string, error) {
 	kept := make([]entryJSON, len(history))
 	for i, e := range history {
 		kept[i] = entryJSON{
-			Seq: e.Seq, At: e.At.UnixMilli(), Type: string(e.Type), Node: string(e.Node), Attempt: e.Attempt,
+			Seq: e.Seq, At: e.At.UnixMilli(), Type: string(e.Type), Node: string(e.Node), Edge: string(e.Edge), Attempt: e.Attempt,
 			Branch: e.Branch, Code: e.Code, Message: e.Message,
 		}
 		if e.Until != nil {
@@ -139,8 +140,8 @@ func encodeEntries(history []run.Entry) (string, error) {
 
 func (e entryJSON) entry() run.Entry {
 	entry := run.Entry{
-		Seq: e.Seq, At: time.UnixMilli(e.At).UTC(), Type: run.EntryType(e.Type), Node: workflow.NodeID(e.Node), Attempt: e.Attempt,
-		Branch: e.Branch, Code: e.Code, Message: e.Message,
+		Seq: e.Seq, At: time.UnixMilli(e.At).UTC(), Type: run.EntryType(e.Type), Node: workflow.NodeID(e.Node), Edge: workflow.EdgeID(e.Edge),
+		Attempt: e.Attempt, Branch: e.Branch, Code: e.Code, Message: e.Message,
 	}
 	if e.Until != nil {
 		until := time.UnixMilli(*e.Until).UTC()

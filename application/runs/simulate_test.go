@@ -148,7 +148,7 @@ func (d *desk) entries(id run.ID) (list []run.Entry) {
 func whatHappened(entries []run.Entry) []string {
 	lines := make([]string, len(entries))
 	for i, e := range entries {
-		lines[i] = fmt.Sprintf("%d %s %s %d %s %s %s", e.Seq, e.Type, e.Node, e.Attempt, e.Branch, e.Code, e.Message)
+		lines[i] = fmt.Sprintf("%d %s %s %s %d %s %s %s", e.Seq, e.Type, e.Node, e.Edge, e.Attempt, e.Branch, e.Code, e.Message)
 	}
 	return lines
 }

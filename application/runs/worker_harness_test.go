@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -16,7 +15,7 @@ import (
 	"github.com/sluicehq/sluice/adapters/sqlstore"
 	"github.com/sluicehq/sluice/adapters/sqlstore/postgres"
 	"github.com/sluicehq/sluice/adapters/sqlstore/postgres/pgtest"
-	"github.com/sluicehq/sluice/adapters/sqlstore/sqlite"
+	"github.com/sluicehq/sluice/adapters/sqlstore/sqlite/sqlitetest"
 	"github.com/sluicehq/sluice/adapters/system"
 	"github.com/sluicehq/sluice/application/runs"
 	"github.com/sluicehq/sluice/domain"
@@ -34,15 +33,7 @@ func TestMain(m *testing.M) { pgtest.Main(m) }
 // openSQLite opens an empty store in a file that does not survive a power cut.
 func openSQLite(t testing.TB) *sqlstore.Store {
 	t.Helper()
-	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "sluice.db"), sqlite.Options{Volatile: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = store.Close() }) // nothing is pending
-	if _, err := store.Migrator().Up(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	return store
+	return sqlitetest.Open(t)
 }
 
 func openPostgres(t testing.TB) *sqlstore.Store {
@@ -292,7 +283,7 @@ func (w *workshop) version(nodes, edges []string) *workflow.Version {
 	return ver
 }
 
-// drawn reads lines of "id type config" and of "source[.outputKey] -> target".
+// drawn reads lines of "id type config" and of "source[.outputKey] -> target [condition]".
 func drawn(nodes, edges []string) workflow.Graph {
 	var drawnNodes []workflow.Node
 	for _, line := range nodes {
@@ -309,8 +300,10 @@ func drawn(nodes, edges []string) workflow.Graph {
 	for _, line := range edges {
 		from, to, _ := strings.Cut(line, " -> ")
 		source, key, _ := strings.Cut(from, ".")
+		to, condition, _ := strings.Cut(to, " ")
 		drawnEdges = append(drawnEdges, workflow.Edge{
-			ID: workflow.EdgeID(system.Random{}.ID("edge")), SourceNodeID: workflow.NodeID(source), TargetNodeID: workflow.NodeID(to), SourceOutputKey: &key,
+			ID: workflow.EdgeID(system.Random{}.ID("edge")), SourceNodeID: workflow.NodeID(source), TargetNodeID: workflow.NodeID(to),
+			SourceOutputKey: &key, Condition: &condition,
 		})
 	}
 	return workflow.RestoreGraph(drawnNodes, drawnEdges)

@@ -38,6 +38,7 @@ func NewRunEvent(id ID, of *run.Run, h run.Happening) *Event {
 	if f := h.Failure; f != nil {
 		b.WriteString(`,"error":{"code":` + text(f.Code) + `,"message":` + text(f.Message))
 		member("nodeId", string(f.Node))
+		member("edgeId", string(f.Edge))
 		b.WriteString(`}`)
 	}
 	b.WriteString(`}`)

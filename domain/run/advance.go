@@ -251,7 +251,7 @@ func (m *machine) finish(as Status, failure *Failure, reason string) {
 		m.record(Entry{Type: EntryRunCancelled, Message: reason})
 		m.tell(Happening{Type: RunCancelled})
 	default:
-		m.record(Entry{Type: EntryRunFailed, Node: failure.Node, Code: failure.Code, Message: failure.Message})
+		m.record(Entry{Type: EntryRunFailed, Node: failure.Node, Edge: failure.Edge, Code: failure.Code, Message: failure.Message})
 		m.tell(Happening{Type: RunFailed, Failure: failure})
 	}
 }
@@ -277,6 +277,11 @@ func (m *machine) retry() {
 	if m.s.StartedAt == nil { // it was given up before it began
 		m.enter()
 		return
+	}
+	for i := range m.s.Nodes { // first, so that nothing is begun when the run fails at them again
+		if len(m.node(i).Undecided) > 0 && !m.leave(i) {
+			return
+		}
 	}
 	var again []int
 	for i := range m.s.Nodes {

@@ -84,9 +84,9 @@ func (c IngestCall) Names() (id ID, only bool) {
 	return id, id != ""
 }
 
-// Absent says of each run that the options name and that is not among those that wait
-// that it is not paused, once.
-func (c IngestCall) Absent(waiting []Awaiting) (skipped []Skip) {
+// Absent lists the runs that the options name and that are not among those that wait,
+// each once.
+func (c IngestCall) Absent(waiting []Awaiting) (absent []ID) {
 	seen := make(map[ID]bool, len(waiting)+len(c.Options.Runs))
 	for _, a := range waiting {
 		seen[a.ID] = true
@@ -94,8 +94,27 @@ func (c IngestCall) Absent(waiting []Awaiting) (skipped []Skip) {
 	for _, id := range c.Options.Runs {
 		if !seen[id] {
 			seen[id] = true
-			skipped = append(skipped, Skip{Run: id, Reason: SkipNotPaused})
+			absent = append(absent, id)
 		}
+	}
+	return absent
+}
+
+// SkipAbsent says why an event does not resume runs that are not among those that wait
+// about its entity. Those that are about it and idle are not paused. All others are left
+// out, in the same words whether they are about another entity, of another tenant, or do
+// not exist: what becomes of those is told to nobody.
+func SkipAbsent(absent []ID, idle []Awaiting) (skipped []Skip) {
+	reasons := make(map[ID]string, len(idle))
+	for _, a := range idle {
+		reasons[a.ID] = SkipNotPaused
+	}
+	for _, id := range absent {
+		reason, known := reasons[id]
+		if !known {
+			reason = SkipFilteredOut
+		}
+		skipped = append(skipped, Skip{Run: id, Reason: reason})
 	}
 	return skipped
 }

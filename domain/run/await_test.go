@@ -64,8 +64,12 @@ func TestWhatIsKnownOfARunAgreesWithTheRun(t *testing.T) {
 func TestTheRunsThatACallNamesAreToldApart(t *testing.T) {
 	named := func(ids ...run.ID) run.IngestCall { return run.IngestCall{Options: run.ResumeOptions{Runs: ids}} }
 	waiting := []run.Awaiting{{ID: "run_a"}, {ID: "run_b"}}
-	want := []run.Skip{{Run: "run_c", Reason: run.SkipNotPaused}, {Run: "run_d", Reason: run.SkipNotPaused}}
-	if diff := cmp.Diff(want, named("run_c", "run_b", "run_d", "run_c").Absent(waiting)); diff != "" {
+	absent := named("run_c", "run_b", "run_d", "run_c").Absent(waiting)
+	if diff := cmp.Diff([]run.ID{"run_c", "run_d"}, absent); diff != "" {
+		t.Error(diff)
+	}
+	want := []run.Skip{{Run: "run_c", Reason: run.SkipFilteredOut}, {Run: "run_d", Reason: run.SkipNotPaused}}
+	if diff := cmp.Diff(want, run.SkipAbsent(absent, []run.Awaiting{{ID: "run_d"}})); diff != "" {
 		t.Error(diff)
 	}
 	for _, c := range []struct {

@@ -20,7 +20,7 @@ func everything() run.State {
 		t := time.UnixMilli(ms).UTC()
 		return &t
 	}
-	failure := &run.Failure{Code: "code", Message: "mess\"age\n é \x01", Node: "n"}
+	failure := &run.Failure{Code: "code", Message: "mess\"age\n é \x01", Node: "n", Edge: "edge_1"}
 	return run.State{
 		Origin: run.Origin{
 			ID: "run_1", Tenant: "tenant_1", SubTenant: "sub", Workflow: "wf_1", Version: "wfv_1", Trigger: "trg_1",
@@ -33,7 +33,8 @@ func everything() run.State {
 		Progress: run.Progress{
 			Nodes: []run.NodeState{{
 				ID: "n <1>", Status: run.NodeFailed, Attempts: 5, Before: 2, Branch: "true", Failure: failure, Handled: true, Dead: []int{0, 7},
-				Output: json.RawMessage(`null`), OutputOf: "m", GivesInput: true, StartedAt: at(8), FinishedAt: at(9), RetryAt: at(10),
+				Undecided: []workflow.EdgeID{"edge_1", "edge_2"},
+				Output:    json.RawMessage(`null`), OutputOf: "m", GivesInput: true, StartedAt: at(8), FinishedAt: at(9), RetryAt: at(10),
 				Pause: &run.Pause{Kind: run.PauseEvent, Event: "paid", Since: *at(11), Until: at(12), Seq: 13, TokenHash: "hash"},
 			}, {ID: "idle", Status: run.NodePending}},
 			Executed: []workflow.NodeID{"a", "b"}, Retries: 3, Used: time.Second, ActiveSince: at(14),
@@ -45,6 +46,7 @@ func TestAStateComesBackWhole(t *testing.T) {
 	s := everything()
 	for _, v := range []reflect.Value{
 		reflect.ValueOf(s), reflect.ValueOf(s.Origin), reflect.ValueOf(s.Progress), reflect.ValueOf(s.Nodes[0]), reflect.ValueOf(*s.Nodes[0].Pause),
+		reflect.ValueOf(*s.Failure),
 	} {
 		for i := range v.NumField() {
 			if v.Field(i).IsZero() {
@@ -84,7 +86,7 @@ func TestAStateComesBackWhole(t *testing.T) {
 
 // TestStoredStatesStayReadable pins the form in which stores hold runs.
 func TestStoredStatesStayReadable(t *testing.T) {
-	const want = `{"id":"run_1","tenant":"tenant_1","subTenant":"sub","workflow":"wf_1","version":"wfv_1","trigger":"trg_1","triggerName":"name","triggerType":"webhook","entity":"entity","dedupeKey":"key","cause":"ingest","retry":{"maxRetries":1,"backoff":100,"maxBackoff":3600000},"timeout":60000,"createdAt":1,"status":"failed","seq":1099511627776,"updatedAt":-5,"startedAt":0,"finishedAt":6,"wakeAt":7,"failure":{"code":"code","message":"mess\"age\n é \u0001","node":"n"},"payload":{"b": 1.50, "a": [null]},"progress":{"retries":3,"used":1000,"activeSince":14,"executed":["a","b"],"nodes":[{"id":"n <1>","status":"failed","attempts":5,"before":2,"branch":"true","failure":{"code":"code","message":"mess\"age\n é \u0001","node":"n"},"handled":true,"dead":[0,7],"output":null,"outputOf":"m","givesInput":true,"startedAt":8,"finishedAt":9,"retryAt":10,"pause":{"kind":"event","event":"paid","since":11,"until":12,"seq":13,"tokenHash":"hash"}},{"id":"idle"}]}}`
+	const want = `{"id":"run_1","tenant":"tenant_1","subTenant":"sub","workflow":"wf_1","version":"wfv_1","trigger":"trg_1","triggerName":"name","triggerType":"webhook","entity":"entity","dedupeKey":"key","cause":"ingest","retry":{"maxRetries":1,"backoff":100,"maxBackoff":3600000},"timeout":60000,"createdAt":1,"status":"failed","seq":1099511627776,"updatedAt":-5,"startedAt":0,"finishedAt":6,"wakeAt":7,"failure":{"code":"code","message":"mess\"age\n é \u0001","node":"n","edge":"edge_1"},"payload":{"b": 1.50, "a": [null]},"progress":{"retries":3,"used":1000,"activeSince":14,"executed":["a","b"],"nodes":[{"id":"n <1>","status":"failed","attempts":5,"before":2,"branch":"true","failure":{"code":"code","message":"mess\"age\n é \u0001","node":"n","edge":"edge_1"},"handled":true,"dead":[0,7],"undecided":["edge_1","edge_2"],"output":null,"outputOf":"m","givesInput":true,"startedAt":8,"finishedAt":9,"retryAt":10,"pause":{"kind":"event","event":"paid","since":11,"until":12,"seq":13,"tokenHash":"hash"}},{"id":"idle"}]}}`
 	if got := string(run.EncodeState(everything())); got != want {
 		t.Errorf("the state is written as\n%s, not\n%s", got, want)
 	}

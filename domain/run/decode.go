@@ -99,13 +99,14 @@ type encodedFailure struct {
 	Code    string          `json:"code"`
 	Message string          `json:"message"`
 	Node    workflow.NodeID `json:"node"`
+	Edge    workflow.EdgeID `json:"edge"`
 }
 
 func (e *encodedFailure) failure() *Failure {
 	if e == nil {
 		return nil
 	}
-	return &Failure{Code: e.Code, Message: e.Message, Node: e.Node}
+	return &Failure{Code: e.Code, Message: e.Message, Node: e.Node, Edge: e.Edge}
 }
 
 type encodedProgress struct {
@@ -128,21 +129,22 @@ func (e *encodedProgress) progress() Progress {
 }
 
 type encodedNode struct {
-	ID         workflow.NodeID `json:"id"`
-	Status     NodeStatus      `json:"status"`
-	Attempts   int             `json:"attempts"`
-	Before     int             `json:"before"`
-	Branch     string          `json:"branch"`
-	Failure    *encodedFailure `json:"failure"`
-	Handled    bool            `json:"handled"`
-	Dead       []int           `json:"dead"`
-	Output     json.RawMessage `json:"output"`
-	OutputOf   workflow.NodeID `json:"outputOf"`
-	GivesInput bool            `json:"givesInput"`
-	StartedAt  *instant        `json:"startedAt"`
-	FinishedAt *instant        `json:"finishedAt"`
-	RetryAt    *instant        `json:"retryAt"`
-	Pause      *encodedPause   `json:"pause"`
+	ID         workflow.NodeID   `json:"id"`
+	Status     NodeStatus        `json:"status"`
+	Attempts   int               `json:"attempts"`
+	Before     int               `json:"before"`
+	Branch     string            `json:"branch"`
+	Failure    *encodedFailure   `json:"failure"`
+	Handled    bool              `json:"handled"`
+	Dead       []int             `json:"dead"`
+	Undecided  []workflow.EdgeID `json:"undecided"`
+	Output     json.RawMessage   `json:"output"`
+	OutputOf   workflow.NodeID   `json:"outputOf"`
+	GivesInput bool              `json:"givesInput"`
+	StartedAt  *instant          `json:"startedAt"`
+	FinishedAt *instant          `json:"finishedAt"`
+	RetryAt    *instant          `json:"retryAt"`
+	Pause      *encodedPause     `json:"pause"`
 }
 
 type encodedPause struct {
@@ -157,7 +159,7 @@ type encodedPause struct {
 func (e *encodedNode) node() NodeState {
 	n := NodeState{
 		ID: e.ID, Status: e.Status, Attempts: e.Attempts, Before: e.Before, Branch: e.Branch,
-		Failure: e.Failure.failure(), Handled: e.Handled, Dead: e.Dead,
+		Failure: e.Failure.failure(), Handled: e.Handled, Dead: e.Dead, Undecided: e.Undecided,
 		Output: e.Output, OutputOf: e.OutputOf, GivesInput: e.GivesInput,
 		StartedAt: e.StartedAt.time(), FinishedAt: e.FinishedAt.time(), RetryAt: e.RetryAt.time(),
 	}

@@ -139,6 +139,7 @@ func (w *writer) failure(name string, f *Failure) {
 	w.text("code", f.Code)
 	w.text("message", f.Message)
 	w.text("node", string(f.Node))
+	w.text("edge", string(f.Edge))
 	w.close()
 }
 
@@ -189,6 +190,13 @@ func (w *writer) node(n *NodeState) {
 		w.name("dead")
 		for i, place := range n.Dead {
 			w.b = strconv.AppendInt(append(w.b, separator(i)), int64(place), 10)
+		}
+		w.b = append(w.b, ']')
+	}
+	if len(n.Undecided) > 0 {
+		w.name("undecided")
+		for i, id := range n.Undecided {
+			w.b = appendText(append(w.b, separator(i)), string(id))
 		}
 		w.b = append(w.b, ']')
 	}

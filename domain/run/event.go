@@ -88,9 +88,11 @@ type CancelRequested struct {
 	Reason string // for people; may be empty
 }
 
-// RetryRequested continues a failed run at the node that failed and at those that
-// were cut off by it; what has completed stays, the time and the attempts count
-// anew. A run that has not failed refuses it as a Conflict run_not_failed.
+// RetryRequested continues a failed run at the node that failed, or at the edges that
+// could not be decided, and at the nodes that were cut off by it; what has completed
+// stays, the time and the attempts count anew. Where an edge cannot be decided again
+// either, the run has failed again with the step. A run that has not failed refuses it
+// as a Conflict run_not_failed.
 type RetryRequested struct{}
 
 func (Started) fact()          {}

@@ -26,8 +26,10 @@ type Compiler interface {
 // very beginning is taken as it is. Any other one stays in its place: in the path, the
 // query and the fragment it is percent-encoded, as encodeURIComponent does and unless
 // the expression calls that itself; a scheme or a host with other characters than stand
-// there, and a value that makes "." or ".." of a segment, are failures. What the author
-// wrote around the expressions is not touched.
+// there, and a value that makes "." or ".." of a segment, are failures. No value changes
+// what is written out of the scheme, the host and the port: an expression directly behind
+// a written host does not compile. What the author wrote around the expressions is not
+// touched.
 type URLTemplate string
 
 // MaxSource is how long a source can be that is put together from the expressions

@@ -13,6 +13,10 @@ type Failure struct {
 	Code    string          // lower_snake slug: one of those below, or what the node itself said
 	Message string          // for the tenant
 	Node    workflow.NodeID // that failed; empty when the run failed as a whole
+
+	// Edge is the edge that the run failed at, and Node the one that it leaves, which has
+	// completed; empty for any other failure.
+	Edge workflow.EdgeID
 }
 
 // The codes of failures that come from the run itself and not from an attempt.
@@ -23,7 +27,8 @@ const (
 	CodeTypeUnavailable = "node_type_unavailable" // the registry has no such node type any more
 	CodeConfigInvalid   = "config_invalid"        // the node's configuration breaks the schema of its type
 	CodeInputInvalid    = "input_invalid"         // what flowed into the node breaks the schema of its type
-	CodeExpression      = "expression_failed"     // an expression does not compile or has no value
+	CodeExpression      = "expression_failed"     // an expression of the node does not compile or has no value
+	CodeEdgeCondition   = "edge_condition_failed" // the condition of an edge does not compile or has no value; the node it leaves has completed
 	CodeNotArray        = "source_not_array"      // map, filter or reduce of something else than an array
 	CodePauseNotAllowed = "pause_not_allowed"     // a custom node that cannot pause asked to
 	CodeOutputInvalid   = "output_invalid"        // what the node gave is no JSON value, or breaks the schema of its type

@@ -59,13 +59,34 @@ var edgeClaims = map[string]struct {
 		edges("a -> big result.n > 5", "a -> small result.n <= 5 && nodes.a.n === result.n && input.n < 3"),
 		`{"n": 2}`, run.StatusCompleted, "a=completed big=skipped small=completed", nil,
 	},
-	"an edge whose condition cannot be computed fails its source": {
+	"an edge whose condition cannot be computed fails the run, and its source has completed": {
 		nodes(expr("a", "1"), expr("b", "1")), edges("a -> b result.x.y"),
-		`{}`, run.StatusFailed, "a=failed(expression_failed) b=pending", nil,
+		`{}`, run.StatusFailed, "a=completed b=pending", map[workflow.NodeID]string{"a": "1"},
 	},
-	"that failure too can be taken by an edge": {
-		nodes(expr("a", "1"), expr("b", "1"), expr("c", "input.error.code")), edges("a -> b result.x.y", "a.onError -> c"),
-		`{}`, run.StatusCompleted, "a=failed(expression_failed) b=skipped c=completed", map[workflow.NodeID]string{"c": `"expression_failed"`},
+	"no edge for failures takes that, since no node has failed": {
+		nodes(expr("a", "1"), expr("b", "1"), expr("c", "1")), edges("a.onError -> c", "a -> b result.x.y", "b.onError -> c"),
+		`{}`, run.StatusFailed, "a=completed b=pending c=pending", nil,
+	},
+	"beside such an edge no other one of its node is followed, wherever it stands": {
+		nodes(expr("a", "1"), expr("b", "1"), expr("c", "1"), expr("d", "1")), edges("a -> b", "a -> c result.x.y", "a -> d true"),
+		`{}`, run.StatusFailed, "a=completed b=pending c=pending d=pending", nil,
+	},
+	"the condition of an edge of another branch is not looked at": {
+		nodes(`if condition {"condition": "true"}`, expr("b", "1"), expr("c", "1")), edges("if.false -> b result.x.y", "if.true -> c", "if.onError -> b result.x.y"),
+		`{}`, run.StatusCompleted, "if=completed b=skipped c=completed", nil,
+	},
+	"a condition that cannot decide has failed itself, and an edge for failures may take that": {
+		nodes(`if condition {"condition": "input.x.y"}`, expr("b", "1"), expr("c", "input.error.code")), edges("if.true -> b", "if.onError -> c"),
+		`{}`, run.StatusCompleted, "if=failed(expression_failed) b=skipped c=completed", map[workflow.NodeID]string{"c": `"expression_failed"`},
+	},
+	"and so has a switch": {
+		nodes(`s switch {"expression": "input.x.y", "cases": [{"value": 1}]}`, expr("b", "1")), edges("s.default -> b"),
+		`{}`, run.StatusFailed, "s=failed(expression_failed) b=pending", nil,
+	},
+	"a condition on an edge holds as JavaScript says, whatever its type": {
+		nodes(expr("a", "({n: 0, text: 'x', none: null})"), expr("b", "1"), expr("c", "1"), expr("d", "1"), expr("e", "1")),
+		edges("a -> b result.n", "a -> c result.text", "a -> d result.none", "a -> e result.gone"),
+		`{}`, run.StatusCompleted, "a=completed b=skipped c=completed d=skipped e=skipped", nil,
 	},
 	"a failure takes the edges for errors and no others": {
 		nodes(expr("a", "input.x.y"), expr("b", "1"), expr("c", "input.error"), expr("d", "1")),
@@ -186,6 +207,16 @@ func TestExpressionsSeeTheNodesBeforeThem(t *testing.T) {
 	}
 	const context = `{"data":{"input":{"n": 12345678901234567890},"a":{"n":12345678901234567000},"other":9,"z":` + want + `},` +
 		`"metadata":{"runId":"run_01h2xcejqtf2nbrexx3vqjhp41","entityId":"order-7","tenantId":"tenant_01h2xcejqtf2nbrexx3vqjhp41","executedNodes":["a","other","z"]}}`
+	if got := string(w.run.Context()); got != context {
+		t.Errorf("the context is\n%s, not\n%s", got, context)
+	}
+}
+
+func TestANodeWithTheIDOfThePayloadRunsAndDoesNotHideIt(t *testing.T) {
+	p := plan(t, nodes(expr("input", "({ n: input.n + 1 })"), expr("z", "nodes.input.n + payload.n")), edges("input -> z"))
+	w := begin(t, p, start(`{"n": 1}`))
+	w.want(run.StatusCompleted, "input=completed z=completed")
+	const context = `{"data":{"input":{"n": 1},"z":3},"metadata":{"runId":"` + string(runID) + `","entityId":"order-7","tenantId":"` + string(owner) + `","executedNodes":["input","z"]}}`
 	if got := string(w.run.Context()); got != context {
 		t.Errorf("the context is\n%s, not\n%s", got, context)
 	}

@@ -37,7 +37,7 @@ type Summary struct {
 	Cause      Cause
 	Status     Status
 	Seq        int64
-	Failure    *Failure // of a failed run
+	Failure    *Failure // of a failed run; of an edge it names the node only, and the edge in its message
 	CreatedAt  time.Time
 	UpdatedAt  time.Time
 	StartedAt  *time.Time // nil while pending

@@ -9,6 +9,7 @@ import (
 
 // way is an edge that is ready to be taken.
 type way struct {
+	id             workflow.EdgeID
 	source, target int
 	place          int        // among the source's outgoing edges
 	onError        bool       // taken when the source failed, else when it completed
@@ -26,7 +27,7 @@ type branching struct {
 
 // planEdge makes an edge ready (execution rules, "The graph").
 func planEdge(e workflow.Edge, source branching, compiler Compiler, field string) way {
-	w := way{into: e.InputKey()}
+	w := way{id: e.ID, into: e.InputKey()}
 	if guard := e.Guard(); guard != "" {
 		w.guard = newEvaluator(compiler, field, guard, workflow.EdgeScope())
 	}

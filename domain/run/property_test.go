@@ -53,7 +53,7 @@ func drawScenario(t *rapid.T) *scenario {
 		}
 		l.key = rapid.SampledFrom(keys).Draw(t, "key")
 		l.into = rapid.SampledFrom([]string{"", "", "k", "m"}).Draw(t, "into")
-		l.guard = rapid.SampledFrom([]string{"", "", "", "m", "g0", "g1", "g2"}).Draw(t, "guard")
+		l.guard = rapid.SampledFrom([]string{"", "", "", "", "", "", "m", "m", "g0", "g0", "g1", "g1", "g2", "g2", "late", "late", "x"}).Draw(t, "guard")
 		s.links = append(s.links, l)
 	}
 	return s
@@ -98,7 +98,9 @@ func (s *scenario) plan(t tester) *run.Plan {
 	}
 	links := make([]string, len(s.links))
 	for i, l := range s.links {
-		guard := map[string]string{"": "", "m": " result?.m > 1"}
+		guard := map[string]string{
+			"": "", "m": " result?.m > 1", "x": " result.none.none", "late": fmt.Sprintf(" now() >= %d || result.none.none", far.UnixMilli()),
+		}
 		if _, fixed := guard[l.guard]; !fixed {
 			guard[l.guard] = " payload." + l.guard
 		}
@@ -130,7 +132,7 @@ func (a *actor) act() (ok bool) {
 			}
 		}
 	}
-	if wake := a.run.WakeAt(); wake != nil && wake.Before(noon.Add(24*time.Hour)) {
+	if wake := a.run.WakeAt(); wake != nil && wake.Before(far.Add(24*time.Hour)) {
 		choices = append(choices, func() { a.now = *wake; a.both(run.TimeReached{}, true) })
 	}
 	if len(choices) == 0 {

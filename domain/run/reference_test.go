@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/workflow"
@@ -17,13 +18,17 @@ type scenario struct {
 	payload map[string]any // c<i>: how condition i decides, s<i>: what switch i looks at, g<n>: guards
 	fates   []fate
 	targets [][]int // of conditions and switches: the node that each branch names, -1 for none
+	mended  bool    // late guards can be computed
 }
 
 type link struct {
 	source, target int
 	key, into      string
-	guard          string // "", a name of the payload, or "m": result.m > 1
+	guard          string // "", a name of the payload, "m": result.m > 1, "x": cannot be computed, "late": not before [far]
 }
+
+// far is after everything that runs wait for.
+var far = noon.Add(48 * time.Hour)
 
 // fate is what a node with an effect or a pause will do.
 type fate struct {
@@ -39,6 +44,7 @@ type verdict struct {
 	branch  string
 	output  any // of a completed node, or what an edge for failures carries
 	handled bool
+	doubts  []workflow.EdgeID // edges of which nobody can say whether they are taken
 }
 
 // reference works the rules of the graph out backwards: what became of a node is
@@ -56,6 +62,12 @@ func (r *reference) verdict(i int) verdict {
 		return v
 	}
 	v := r.judge(i)
+	r.known[i] = v
+	for at, l := range r.s.links {
+		if l.source == i && r.open(l) && (l.guard == "x" || l.guard == "late" && !r.s.mended) {
+			v.doubts = append(v.doubts, workflow.EdgeID(fmt.Sprint("edge_", at)))
+		}
+	}
 	r.known[i] = v
 	if v.status == run.NodeFailed {
 		for _, l := range r.s.links {
@@ -110,8 +122,8 @@ func gift(s *scenario, i int) any {
 	return map[string]any{"m": float64(i % 3), "by": name(i)}
 }
 
-// taken says whether a run goes along the edge.
-func (r *reference) taken(l link) bool {
+// open says whether a run goes along the edge as far as its condition does not decide.
+func (r *reference) open(l link) bool {
 	source := r.verdict(l.source)
 	if source.status == run.NodeSkipped || (source.status == run.NodeFailed) != (l.key == workflow.OnError) {
 		return false
@@ -128,8 +140,18 @@ func (r *reference) taken(l link) bool {
 			return false
 		}
 	}
+	return true
+}
+
+// taken says whether a run goes along the edge. Where it is not known of one edge of a
+// node, the run ends there.
+func (r *reference) taken(l link) bool {
+	source := r.verdict(l.source)
+	if !r.open(l) || len(source.doubts) > 0 {
+		return false
+	}
 	switch l.guard {
-	case "":
+	case "", "late":
 		return true
 	case "m":
 		object, _ := source.output.(map[string]any)

@@ -37,7 +37,7 @@ func TestAValueThatMakesNoRequestFailsTheNode(t *testing.T) {
 			`config: url, line 1, column 11: the value stands in the URL where its host is, so it must be a name or an address`},
 		"a folder above":               {`{"url": "https://x.test/a/{{ input.id }}"}`, `{"id": ".."}`, `config: url, line 1, column 20: the value must not make a segment of the URL's path that is "." or ".."`},
 		"a URL of another scheme":      {`{"url": "{{ input.url }}"}`, `{"url": "file:///etc/passwd"}`, `config.url must be an absolute http or https URL`},
-		"a URL with credentials":       {`{"url": "https://{{ input.user }}@x.test/"}`, `{"user": "me"}`, `config.url must not hold credentials`},
+		"a URL with credentials":       {`{"url": "{{ input.url }}"}`, `{"url": "https://me@x.test/"}`, `config.url must not hold credentials`},
 		"no URL at all":                {`{"url": "{{ input.url }}"}`, `{}`, `config.url must be given`},
 		"a header with a line break":   {`{"url": "https://x.test/", "headers": {"X-A": "{{ input.a }}"}}`, `{"a": "1\r\nX-B: 2"}`, `config.headers.X-A must not contain line breaks`},
 		"a method that does not exist": {`{"url": "https://x.test/", "method": "{{ input.m }}"}`, `{"m": "FETCH"}`, `config.method must be "GET"`},

@@ -45,6 +45,9 @@ func sound(t *rapid.T, w *world) {
 		if (n.Status == run.NodeFailed || n.RetryAt != nil) && n.Failure == nil || n.RetryAt != nil && n.Status != run.NodeRunning || n.Status == run.NodeWaiting && n.Pause == nil {
 			t.Fatalf("node %+v contradicts itself", n)
 		}
+		if len(n.Undecided) > 0 && (n.Status != run.NodeCompleted || state.Failure == nil || state.Failure.Node != n.ID || state.Failure.Edge != n.Undecided[0]) {
+			t.Fatalf("the edges of node %+v are undecided in a run that failed with %+v", n, state.Failure)
+		}
 		if _, gave := w.run.Output(n.ID); gave != (n.Status == run.NodeCompleted) {
 			t.Fatalf("node %s is %s and gave something: %v", n.ID, n.Status, gave)
 		}

@@ -1,10 +1,6 @@
 package run
 
-import (
-	"fmt"
-
-	"github.com/sluicehq/sluice/domain/workflow"
-)
+import "fmt"
 
 // give completes a node with a value that it computed or that was brought.
 func (m *machine) give(i int, value any, branch string) {
@@ -63,28 +59,18 @@ func (m *machine) merges(i int) bool {
 	return false
 }
 
-// complete settles a node that has its output. When the condition of an edge cannot
-// be computed the node fails after all: nobody could say how the run goes on.
+// complete settles a node that has its output, whatever its edges come to.
 func (m *machine) complete(i int, branch string) {
 	n := m.node(i)
 	at, before := m.at, n.Status
 	n.Status, n.Branch, n.Failure, n.FinishedAt = NodeCompleted, branch, nil, &at
-	dead, failure := m.decide(i, false)
-	if failure != nil {
-		n.Status, n.Branch, n.FinishedAt = before, "", nil
-		n.Output, n.OutputOf, n.GivesInput = nil, "", false
-		m.forget(i)
-		m.fail(i, *failure)
-		return
-	}
-	n.Dead = dead
 	m.s.Executed = append(m.s.Executed, n.ID)
 	m.goOn(before)
 	m.record(Entry{Type: EntryNodeCompleted, Node: n.ID, Attempt: n.Attempts, Branch: branch})
 	if before == NodeWaiting {
 		m.tell(Happening{Type: RunResumed, Node: n.ID})
 	}
-	m.follow(i)
+	m.leave(i)
 }
 
 // fail settles a node that has no attempt left. Unless an edge for failures is
@@ -98,12 +84,12 @@ func (m *machine) fail(i int, f Failure) {
 	f = f.storable()
 	f.Node = n.ID
 	n.Status, n.Failure, n.FinishedAt, n.RetryAt = NodeFailed, &f, &at, nil
-	dead, failure := m.decide(i, true)
-	if failure != nil { // or nobody would know why no edge was taken
-		f.Message += " (No edge for failures was taken: " + failure.Message + ")"
+	dead, doubts := m.decide(i, true)
+	if len(doubts) > 0 { // or nobody would know why no edge was taken
+		f.Message += " (No edge for failures was taken: " + doubts[0].reason + ")"
 		f = f.storable()
 	}
-	n.Handled = failure == nil && len(dead) < len(m.plan.nodes[i].out)
+	n.Handled = len(doubts) == 0 && len(dead) < len(m.plan.nodes[i].out)
 	if n.Handled {
 		m.goOn(before)
 	}
@@ -125,25 +111,4 @@ func (m *machine) goOn(before NodeStatus) {
 	if before == NodeWaiting && m.s.Status == StatusPaused {
 		m.activate(EntryRunResumed)
 	}
-}
-
-// decide finds the outgoing edges that are not taken: those of another outcome or
-// branch, and those whose condition does not hold.
-func (m *machine) decide(i int, failed bool) (dead []int, failure *Failure) {
-	n := m.node(i)
-	for _, e := range m.plan.nodes[i].out {
-		w := &m.plan.edges[e]
-		open := w.open(failed, n.Branch)
-		if open && w.guard != nil {
-			holds, f := w.guard.evaluate(m.view, i, m.at, map[string]any{workflow.RootResult: m.output(i)})
-			if f != nil {
-				return nil, f
-			}
-			open = truthy(holds)
-		}
-		if !open {
-			dead = append(dead, w.place)
-		}
-	}
-	return dead, nil
 }

@@ -67,6 +67,11 @@ type NodeState struct {
 	Handled  bool     // a failed node whose failure an edge took
 	Dead     []int    // the edges that are not taken, by place among the node's outgoing ones
 
+	// Undecided are the edges of a completed node whose conditions could not be computed,
+	// at which the run failed. Until they can, all of the node's edges are dead: none of
+	// them is followed before every one is decided.
+	Undecided []workflow.EdgeID
+
 	// A completed node has one of these; that of a node that passes on what it received
 	// is where it came from.
 	Output     json.RawMessage

@@ -9,7 +9,7 @@ const (
 	StatusRunning   Status = "running"   // some node runs, or is to be tried again
 	StatusPaused    Status = "paused"    // no node runs and at least one waits
 	StatusCompleted Status = "completed" // every node is settled and no failure went unhandled
-	StatusFailed    Status = "failed"    // a node failed without an edge that takes it, or time ran out
+	StatusFailed    Status = "failed"    // a node failed without an edge that takes it, an edge could not be decided, or time ran out
 	StatusCancelled Status = "cancelled" // somebody ended it
 )
 

@@ -67,6 +67,7 @@ const (
 	EntryNodeFailed    EntryType = "node.failed"
 	EntryNodeSkipped   EntryType = "node.skipped"
 	EntryNodeCancelled EntryType = "node.cancelled" // the run ended while it ran or waited
+	EntryEdgeFailed    EntryType = "edge.failed"    // nobody can say whether the edge is taken; its node has completed
 )
 
 // Entry is one line of a run's history.
@@ -75,6 +76,7 @@ type Entry struct {
 	At      time.Time
 	Type    EntryType
 	Node    workflow.NodeID // empty for an entry of the run
+	Edge    workflow.EdgeID // of edge.failed, and of run.failed where the run failed at an edge of the node
 	Attempt int             // of node.started, node.retrying, node.failed and node.completed; 0 without effect outside
 	Branch  string          // that a condition or a switch chose
 	Code    string          // of a failure

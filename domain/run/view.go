@@ -18,7 +18,9 @@ func (v view) node(i int) *NodeState { return &v.run.state.Nodes[i] }
 // settled says whether it is certain which of the node's outgoing edges are taken.
 func (v view) settled(i int) bool {
 	switch n := v.node(i); n.Status {
-	case NodeCompleted, NodeSkipped:
+	case NodeCompleted:
+		return len(n.Undecided) == 0
+	case NodeSkipped:
 		return true
 	case NodeFailed:
 		return n.Handled

@@ -13,16 +13,22 @@ type Expressions interface {
 	// CheckExpression returns nil when source is an expression that uses no free
 	// name but the roots and what the language itself defines, else an error that
 	// says what is wrong and where in the source.
-	CheckExpression(source string, roots ...string) error
+	// named is what the source names of the roots, in its order.
+	CheckExpression(source string, roots ...string) (named []Named, err error)
 
 	// CheckFunction tells whether source is an arrow function, such as (item, index) =>
 	// item.price * index. It may use its parameters besides the roots; the error says what
 	// is wrong with it. For any other source isFunction is false, and the error nil.
-	CheckFunction(source string, roots ...string) (isFunction bool, err error)
+	CheckFunction(source string, roots ...string) (isFunction bool, named []Named, err error)
 
 	// CheckTemplate does the same as CheckExpression for every expression that stands
 	// between {{ and }} in the text. A {{ without its }} is an error.
-	CheckTemplate(text string, roots ...string) error
+	CheckTemplate(text string, roots ...string) (named []Named, err error)
+
+	// CheckURLTemplate does the same as CheckTemplate for a text that gives a URL. An
+	// expression whose value would change what is written out of the scheme, the host
+	// and the port is an error, as in https://api.example.com{{ input.path }}.
+	CheckURLTemplate(text string, roots ...string) (named []Named, err error)
 }
 
 // AttachedTrigger is what a graph needs to know of a trigger of its version.
@@ -43,10 +49,13 @@ type Environment struct {
 // Check reports everything that keeps a graph from being published, the way a
 // compiler does: all at once, nodes first, then edges, each in the client's order.
 //
+//   - No node bears the id under which the context of a run holds its payload
+//     (execution rules, "The graph"), where it would hide what the node gave.
 //   - Nodes have a type and version of the registry and a configuration that fits
 //     its schema; in the configuration of an httpRequest a text that holds {{ is
 //     checked as a template and fits any type.
-//   - Expressions and templates compile.
+//   - Expressions and templates compile, and the nodes that they name exist and can have
+//     run before.
 //   - Every branch of a condition or switch leads somewhere: by an edge that bears
 //     it, by an edge that is taken on every branch, or by a target in the
 //     configuration. A target that is written as null or "" says that the run is
@@ -76,6 +85,9 @@ func Check(g Graph, env Environment) []Finding {
 	reached := c.reached()
 	for i, n := range g.nodes {
 		about := nodeSubject(i, n)
+		if n.ID == RootInput {
+			c.found.add(about.member("id"), domain.NotAllowed, "must be another one: the context of a run holds its payload under %q", RootInput)
+		}
 		c.steps[i] = c.prepare(about, n)
 		c.checkNode(about, i)
 		if !reached[n.ID] {
@@ -96,7 +108,8 @@ type checker struct {
 	names        typeNames
 	triggerNodes []triggerNode
 	found        findings
-	steps        []step // by place of the node
+	steps        []step         // by place of the node
+	later        map[int][]bool // by place of a node, which nodes do not run before it
 }
 
 // step is what is known of a node.
@@ -137,7 +150,7 @@ func (c *checker) checkNode(about subject, i int) {
 	}
 	config := about.member("config")
 	c.checkConfig(config, s)
-	c.checkExpressions(config, s)
+	c.checkExpressions(config, i)
 	c.checkBranches(config, i)
 	c.checkTriggerNode(config, i)
 	c.checkInputs(about, i)

@@ -133,7 +133,7 @@ func TestCheckExpressions(t *testing.T) {
 		},
 		"the names that a transform of each kind can begin with": {
 			nodes: nodes(
-				step("a", "transform", `{"transformType": "map", "mapping": {"n": "item.x * index", "i": "input.x"}, "source": "nodes.a.list"}`),
+				step("a", "transform", `{"transformType": "map", "mapping": {"n": "item.x * index", "i": "input.x"}, "source": "payload.list"}`),
 				step("b", "transform", `{"transformType": "filter", "expression": "item > index"}`),
 				step("c", "transform", `{"transformType": "reduce", "expression": "acc + item * index", "initial": 0}`),
 				step("d", "transform", `{"expression": "run.id"}`),
@@ -269,6 +269,19 @@ func TestCheckTriggersAndReach(t *testing.T) {
 		},
 		"a trigger without a node of its own starts at every node without an incoming edge": {
 			nodes: nodes(step("t", "trigger_webhook", `{}`), a), triggers: []workflow.AttachedTrigger{clock},
+		},
+	})
+}
+
+func TestCheckNodeIDs(t *testing.T) {
+	runCheck(t, map[string]checkCase{
+		"a node may not bear the id of the payload in the context": {
+			nodes: nodes(step("a", "transform", passing), step("input", "input", `{}`), step("Input", "transform", passing), step("inputs", "transform", passing)),
+			edges: edges(edge("a", "input")),
+			want:  findings(want("nodes[1].id", "input", domain.NotAllowed, `must be another one: the context of a run holds its payload under "input"`)),
+		},
+		"the other names of an expression are ids like any": {
+			nodes: nodes(step("payload", "transform", passing), step("nodes", "transform", passing), step("run", "transform", passing), step("metadata", "transform", passing)),
 		},
 	})
 }

@@ -68,7 +68,8 @@ type Runs interface {
 	// doing outside is interrupted, in whichever process that is.
 	Cancel(ctx context.Context, who tenant.Caller, once domain.Once, id run.ID, reason string) (ShownRun, error)
 
-	// Retry continues a failed run at the node that failed. Of any other it is a Conflict
+	// Retry continues a failed run at the node that failed, or at the edges that could not
+	// be decided, where it may have failed again when it returns. Of any other it is a Conflict
 	// run_not_failed, and version_not_found when the version was deleted.
 	Retry(ctx context.Context, who tenant.Caller, once domain.Once, id run.ID) (ShownRun, error)
 
@@ -94,7 +95,7 @@ type Simulated struct {
 type Worker interface {
 	// Run works until ctx ends, then records what it can, gives its runs back to other
 	// workers and returns. It hands errors to failed, by one goroutine at a time, and goes
-	// on.
+	// on; a panic is one, a [Panic].
 	Run(ctx context.Context, failed func(error))
 
 	// Panics returns how many panics were contained since the start. Each was an error as

@@ -44,8 +44,9 @@ func RunSteps(t *testing.T, open OpenStore) {
 				Seq: 1, At: noon, Type: run.EntryNodeRetrying, Node: "é \"n\"", Attempt: 2, Branch: "case-0", Code: "timeout",
 				Message: `<it's> \ late`, Until: &until,
 			}
-			want := []run.Entry{full, {Seq: 2, At: noon.Add(time.Second), Type: run.EntryRunPaused}}
-			s := stepped(r, nobody, func(st *run.State) { st.Seq = 2 })
+			edge := run.Entry{Seq: 2, At: noon, Type: run.EntryEdgeFailed, Node: "n", Edge: "edge_1", Code: "edge_condition_failed", Message: "so"}
+			want := []run.Entry{full, edge, {Seq: 3, At: noon.Add(time.Second), Type: run.EntryRunPaused}}
+			s := stepped(r, nobody, func(st *run.State) { st.Seq = 3 })
 			s.History = want
 			if err := f.tryStep(s); err != nil {
 				f.Fatal(err)
@@ -55,7 +56,7 @@ func RunSteps(t *testing.T, open OpenStore) {
 				f.Fatal(err)
 			}
 			want = append(want, next.History...)
-			for after := range 4 {
+			for after := range 5 {
 				f.same(want[after:], f.history(r.Tenant(), r.ID(), int64(after)))
 			}
 			if got := f.history(other.Tenant(), other.ID(), 0); len(got) != 1 {
@@ -181,11 +182,16 @@ func (f fixture) gallery() tenant.ID {
 // RunLists is the contract of outbound.RunRepository.List.
 func RunLists(t *testing.T, open OpenStore) {
 	cases(t, open, map[string]func(f fixture){
-		"a summary shows all but the payload and what the nodes did": func(f fixture) {
+		"a summary shows all but the payload and what the nodes did, of which the edge is that a run failed at": func(f fixture) {
 			owner := f.tenant().ID()
 			want, empty := runState(owner), pending(owner, func(st *run.State) { st.CreatedAt = noon.Add(-time.Hour) }).State()
 			f.start(run.Restore(want), run.Restore(empty))
 			summary := func(st run.State) run.Summary {
+				if st.Failure != nil {
+					failure := *st.Failure
+					failure.Edge = ""
+					st.Failure = &failure
+				}
 				return run.Summary{
 					ID: st.ID, Tenant: st.Tenant, SubTenant: st.SubTenant, Workflow: st.Workflow, Version: st.Version, Trigger: st.Trigger,
 					Entity: st.Entity, DedupeKey: st.DedupeKey, Cause: st.Cause, Status: st.Status, Seq: st.Seq, Failure: st.Failure,

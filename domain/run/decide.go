@@ -1,0 +1,84 @@
+package run
+
+import (
+	"fmt"
+
+	"github.com/sluicehq/sluice/domain/workflow"
+)
+
+// leave decides where the run goes on from a completed node. All of its edges are decided
+// together: where the condition of one cannot be computed none is followed, and the run
+// fails at that edge, at once, as it does with a node. The node stays completed, so that
+// what it did outside is not done again, and no edge for failures is taken, for it has
+// none. ok is false when the run has failed.
+func (m *machine) leave(i int) (ok bool) {
+	n := m.node(i)
+	dead, doubts := m.decide(i, false)
+	if len(doubts) == 0 {
+		n.Dead, n.Undecided = dead, nil
+		m.follow(i)
+		return true
+	}
+	n.Dead, n.Undecided = make([]int, len(m.plan.nodes[i].out)), make([]workflow.EdgeID, len(doubts))
+	for place := range n.Dead {
+		n.Dead[place] = place
+	}
+	failures := make([]Failure, len(doubts))
+	for at, d := range doubts {
+		n.Undecided[at] = d.edge.id
+		failures[at] = Failure{
+			Code: CodeEdgeCondition, Node: n.ID, Edge: d.edge.id,
+			Message: fmt.Sprintf("The condition of edge %s (%s -> %s) cannot be computed: %s", d.edge.id, n.ID, m.plan.nodes[d.edge.target].id, d.reason),
+		}.storable()
+		m.record(Entry{Type: EntryEdgeFailed, Node: n.ID, Edge: d.edge.id, Code: failures[at].Code, Message: failures[at].Message})
+	}
+	m.finish(StatusFailed, &failures[0], "")
+	return false
+}
+
+// maxDoubts bounds how many of a node's edges are told to be undecided, each of which has
+// an entry in the history and may have taken as long as an expression can.
+const maxDoubts = 5
+
+// doubt is an edge of which nobody can say whether it is taken.
+type doubt struct {
+	edge   *way
+	reason string // begins with the path of the condition
+}
+
+// decide finds the outgoing edges that are not taken: those of another outcome or
+// branch, and those whose condition does not hold. With doubts it is not known, and no
+// further edges were looked at than it took to find the first [maxDoubts].
+func (m *machine) decide(i int, failed bool) (dead []int, doubts []doubt) {
+	n := m.node(i)
+	for _, e := range m.plan.nodes[i].out {
+		w := &m.plan.edges[e]
+		open := w.open(failed, n.Branch)
+		if open && w.guard != nil {
+			holds, f := w.guard.evaluate(m.view, i, m.at, map[string]any{workflow.RootResult: m.output(i)})
+			if f != nil {
+				if doubts = append(doubts, doubt{w, f.Message}); len(doubts) == maxDoubts {
+					return nil, doubts
+				}
+				continue
+			}
+			open = truthy(holds)
+		}
+		if !open {
+			dead = append(dead, w.place)
+		}
+	}
+	return dead, doubts
+}
+
+// FailedEdge is the edge of a node that a run failed at, the first one that could not be
+// decided; empty when they were. A store that keeps the rest of [State.Failure] in columns
+// finds its Edge by its Node.
+func (p *Progress) FailedEdge(source workflow.NodeID) workflow.EdgeID {
+	for i := range p.Nodes {
+		if n := &p.Nodes[i]; n.ID == source && len(n.Undecided) > 0 {
+			return n.Undecided[0]
+		}
+	}
+	return ""
+}
