@@ -45,6 +45,7 @@ func (c *compiler) dot(n *ast.DotExpression) eval {
 		}
 	}
 	left, at, source := c.expr(n.Left), c.offset(n.Identifier.Idx), c.source(n.Left)
+	c.name(n.Left, name, at)
 	return func(m *machine) any {
 		m.step()
 		v := left(m)
@@ -84,6 +85,9 @@ func (m *machine) noValue(source string, v any, verb, name string) *fault {
 func (c *compiler) bracket(n *ast.BracketExpression) eval {
 	left, member := c.expr(n.Left), c.expr(n.Member)
 	at, source := c.offset(n.LeftBracket), c.source(n.Left)
+	if name, plain := c.plainKey(n.Member); plain {
+		c.name(n.Left, name, c.offset(n.Member.Idx0()))
+	}
 	return func(m *machine) any {
 		m.step()
 		v := left(m)

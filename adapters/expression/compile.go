@@ -27,6 +27,26 @@ type compiler struct {
 	depth    int
 	faults   []*fault
 	tooDeep  bool
+	named    []named
+}
+
+// named is a member of a root that the source reads by a name that is written out.
+type named struct {
+	root, name string
+	at         int
+}
+
+// name notes the member that is read of a value, where that is a root.
+func (c *compiler) name(of ast.Expression, member string, at int) {
+	if optional, ok := of.(*ast.Optional); ok {
+		of = optional.Expression
+	}
+	if root, ok := of.(*ast.Identifier); ok {
+		name := root.Name.String()
+		if _, hidden := c.slot(name); !hidden && slices.Contains(c.settings.roots, name) {
+			c.named = append(c.named, named{name, member, at})
+		}
+	}
 }
 
 // compile reads text[from:end] as one expression.

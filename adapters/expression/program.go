@@ -12,6 +12,7 @@ type Program struct {
 	limits Limits
 	slots  int
 	run    eval
+	named  []named
 }
 
 // Compile reads one expression that may begin with the roots, such as input or
@@ -39,28 +40,28 @@ func compileWith(source string, s settings) (*Program, error) {
 	if len(c.faults) > 0 {
 		return nil, compileError(source, c.faults...)
 	}
-	return &Program{text: source, limits: s.limits, slots: c.slots, run: run}, nil
+	return &Program{text: source, limits: s.limits, slots: c.slots, run: run, named: c.named}, nil
 }
 
 // checkFunction tells whether the source is one arrow function. The error, a
 // *[CompileError], says what is wrong with one.
-func checkFunction(source string, s settings) (isFunction bool, err error) {
+func checkFunction(source string, s settings) (isFunction bool, names []named, err error) {
 	if checkLength(source, s.limits) != nil {
-		return false, nil
+		return false, nil, nil
 	}
 	if _, f := scan(source, 0, len(source), s.limits.Depth, false); f != nil {
-		return false, nil
+		return false, nil, nil
 	}
 	c := &compiler{settings: s, text: source}
 	function, isFunction := c.tree(0, len(source)).(*ast.ArrowFunctionLiteral)
 	if !isFunction {
-		return false, nil
+		return false, nil, nil
 	}
 	c.arrow(function)
 	if len(c.faults) > 0 {
-		return true, compileError(source, c.faults...)
+		return true, nil, compileError(source, c.faults...)
 	}
-	return true, nil
+	return true, c.named, nil
 }
 
 func checkLength(source string, limits Limits) *fault {

@@ -11,8 +11,10 @@ type Compiler struct{}
 var _ outbound.Compiler = Compiler{}
 
 // ofRuns takes the sources that runs put together, which are longer than what a person
-// writes.
-var ofRuns = Limits{Source: run.MaxSource}
+// writes, and nest deeper: an expression that was published, which nests [DefaultDepth]
+// deep by itself, stands in a mapping, which a request nests at most 64 deep with two
+// brackets for each level. So what is published is never too deep for a run.
+var ofRuns = Limits{Source: run.MaxSource, Depth: 2 * DefaultDepth}
 
 // Compile reads one expression.
 func (Compiler) Compile(source string, roots ...string) (run.Expression, error) {
@@ -25,7 +27,8 @@ func (Compiler) Compile(source string, roots ...string) (run.Expression, error) 
 
 // CheckFunction tells whether the source is an arrow function, and what is wrong with it.
 func (Compiler) CheckFunction(source string, roots ...string) (isFunction bool, err error) {
-	return checkFunction(source, ofRuns.settings(roots))
+	isFunction, _, err = checkFunction(source, ofRuns.settings(roots))
+	return isFunction, err
 }
 
 // CompileTemplates reads every string within a JSON tree as a template.

@@ -6,11 +6,6 @@ import (
 	"unicode/utf8"
 )
 
-// maxArrows bounds the arrow functions of one source. The parser takes time that
-// is quadratic in a chain of them and exponential in arrow functions within
-// parameter lists, so both are found before it runs.
-const maxArrows = 100
-
 // scanner reads the tokens of one expression before the parser does, because the
 // parser recurses without limit and reads statements and regular expressions,
 // which the language does not have. It finds where an expression within a
@@ -24,7 +19,8 @@ type scanner struct {
 	open   []bracket
 	closed bracket // the bracket closed last
 	prev   kind    // of the token before
-	arrows int
+	arrows int     // how many there were
+	nested int     // how many of them the next token is within
 }
 
 // bracket is an open one; char is '$' for the ${ of a template string and '`' for
@@ -33,6 +29,7 @@ type bracket struct {
 	char   byte
 	at     int
 	arrows int // how many arrows stood before it
+	nested int // how many of them it is within
 }
 
 // kind says what a token means for the next one.
@@ -69,6 +66,11 @@ func scan(text string, from, end, depth int, inside bool) (int, *fault) {
 	}
 	return s.at, nil
 }
+
+// maxArrows bounds the arrow functions within arrow functions. The parser takes time
+// that is quadratic in a chain of them and exponential in arrow functions within
+// parameter lists, so both are found before it runs.
+func (s *scanner) maxArrows() int { return s.depth / 2 }
 
 func (b bracket) text() string {
 	if b.char == '$' {
@@ -177,7 +179,7 @@ func (s *scanner) enter(char byte, at int) *fault {
 	if len(s.open) >= s.depth {
 		return faultf(at, CodeTooDeep, "must be nested at most %d deep", s.depth)
 	}
-	s.open = append(s.open, bracket{char: char, at: at, arrows: s.arrows})
+	s.open = append(s.open, bracket{char: char, at: at, arrows: s.arrows, nested: s.nested})
 	s.at++
 	switch char {
 	case '`':
@@ -201,6 +203,7 @@ func (s *scanner) leave(char byte) *fault {
 	}
 	s.open = s.open[:len(s.open)-1]
 	s.at++
+	s.nested = b.nested
 	switch {
 	case b.char == '$':
 		return s.templateText()
@@ -323,8 +326,9 @@ func (s *scanner) punctuation(c byte) *fault {
 		if s.prev == closing && s.closed.arrows != s.arrows {
 			return faultf(s.closed.at, CodeNotAllowed, "the parameters of an arrow function must not hold another arrow function")
 		}
-		if s.arrows++; s.arrows > maxArrows {
-			return faultf(s.at, CodeTooDeep, "must hold at most %d arrow functions", maxArrows)
+		s.arrows++
+		if s.nested++; s.nested > s.maxArrows() {
+			return faultf(s.at, CodeTooDeep, "must hold at most %d arrow functions within one another", s.maxArrows())
 		}
 		s.at += 2
 		s.prev = arrow
@@ -341,7 +345,10 @@ func (s *scanner) punctuation(c byte) *fault {
 		s.prev = dot
 	case c == ',':
 		s.at++
-		s.prev = comma
+		s.prev, s.nested = comma, 0
+		if n := len(s.open); n > 0 {
+			s.nested = s.open[n-1].nested
+		}
 	default:
 		s.at++
 		s.prev = operator

@@ -9,6 +9,7 @@ type Template struct {
 	limits Limits
 	slots  int
 	parts  []templatePart
+	named  []named
 }
 
 // templatePart is plain text or, where run is not nil, an expression.
@@ -70,7 +71,20 @@ func compileTemplateWith(text string, s settings) (*Template, error) {
 	if at < len(text) {
 		t.parts = append(t.parts, templatePart{plain: text[at:]})
 	}
-	t.slots = c.slots
+	t.slots, t.named = c.slots, c.named
+	return t, nil
+}
+
+// compileURLTemplateWith compiles a template that gives a URL, in which no value may
+// change what is written out of the scheme, the host and the port.
+func compileURLTemplateWith(text string, s settings) (*Template, error) {
+	t, err := compileTemplateWith(text, s)
+	if err != nil {
+		return nil, err
+	}
+	if f := t.checkURL(); f != nil {
+		return nil, compileError(text, f)
+	}
 	return t, nil
 }
 

@@ -63,9 +63,11 @@ func (t *treeCompiler) compile(path string, part any, depth int) eval {
 	}
 	switch part := part.(type) {
 	case string:
-		return t.template(path, part, (*Template).render)
+		made, err := compileTemplateWith(part, t.settings)
+		return t.template(path, made, err, (*Template).render)
 	case run.URLTemplate:
-		return t.template(path, string(part), (*Template).renderURL)
+		made, err := compileURLTemplateWith(string(part), t.settings)
+		return t.template(path, made, err, (*Template).renderURL)
 	case []any:
 		return t.list(path, part, depth)
 	case map[string]any:
@@ -74,8 +76,7 @@ func (t *treeCompiler) compile(path string, part any, depth int) eval {
 	return constant(part)
 }
 
-func (t *treeCompiler) template(path, source string, render func(*Template, *machine) any) eval {
-	made, err := compileTemplateWith(source, t.settings)
+func (t *treeCompiler) template(path string, made *Template, err error, render func(*Template, *machine) any) eval {
 	var failed *CompileError
 	if errors.As(err, &failed) {
 		for _, p := range failed.Problems {

@@ -24,6 +24,7 @@ type urlText struct {
 	text
 	place  place
 	before byte       // the last character that was written, 0 for none
+	host   authority  // what the host and the port are made of
 	values []pathSpan // of expressions, within the path
 }
 
@@ -34,39 +35,77 @@ type pathSpan struct{ from, to, at int }
 // beginning is taken as it is, for it says where to call. Behind that, a value in the
 // path, the query or the fragment is encoded as encodeURIComponent does, unless that
 // is what the expression itself calls; one in the scheme or the host must be made of
-// the characters that stand there. A value may not make a whole segment of the path
-// out of "." or "..", which receivers resolve, encoded or not (RFC 3986, §5.2.4).
+// the characters that stand there, and leaves what is written out of them as it is. A
+// value may not make a whole segment of the path out of "." or "..", which receivers
+// resolve, encoded or not (RFC 3986, §5.2.4).
 func (t *Template) renderURL(m *machine) any {
 	if len(t.parts) == 1 {
 		return t.render(m)
 	}
 	u := &urlText{text: text{m: m}}
+	opening := t.opening()
 	for i, part := range t.parts {
 		switch {
 		case part.run == nil && i == 0:
-			u.write(strings.TrimLeft(part.plain, " \t\r\n"))
+			u.write(strings.TrimLeft(part.plain, blanks))
 		case part.run == nil:
 			u.write(part.plain)
 		default:
-			first := i == 0 || i == 1 && t.parts[0].run == nil && u.before == 0
 			value := m.inText(part.run(m))
 			m.at = part.at
-			u.insert(part, value, first)
+			u.insert(part, value, i == opening)
 		}
 	}
+	u.leaveHost()
 	u.checkPath()
 	return string(u.b)
 }
 
+const blanks = " \t\r\n"
+
+// opening is the place of the expression whose value is taken as it is, because it
+// gives the beginning of the URL; -1 when the beginning is written out. An expression
+// in front of :// gives the scheme and nothing else.
+func (t *Template) opening() int {
+	first := 0
+	if t.parts[0].run == nil {
+		if first = 1; strings.TrimLeft(t.parts[0].plain, blanks) != "" || len(t.parts) == 1 {
+			return -1
+		}
+	}
+	for _, part := range t.parts[first:] {
+		if part.run == nil {
+			if end := strings.Index(part.plain, "://"); end >= 0 && !strings.ContainsFunc(part.plain[:end], notOfScheme) {
+				return -1
+			}
+			break
+		}
+	}
+	return first
+}
+
+func notOfScheme(c rune) bool {
+	return c >= 0x80 || !isAlphanumeric(byte(c)) && !strings.ContainsRune(schemeMarks, c)
+}
+
 // write adds text and follows where it leads.
 func (u *urlText) write(s string) {
+	from := len(u.b)
 	u.add(s)
 	for i := range len(s) {
-		u.follow(s[i])
+		u.follow(s[i], from+i)
 	}
 }
 
-func (u *urlText) follow(c byte) {
+// follow takes the character that stands at a place of the URL.
+func (u *urlText) follow(c byte, at int) {
+	if u.place == inAuthority {
+		if strings.IndexByte(endsHost, c) < 0 {
+			u.host.write(at)
+		} else {
+			u.leaveHost()
+		}
+	}
 	switch {
 	case u.place == inFragment:
 	case c == '#':
@@ -90,9 +129,13 @@ func (u *urlText) insert(part templatePart, value string, first bool) {
 	case first:
 		u.write(value)
 	case u.place == inScheme || u.place == inSlashes:
-		u.check(value, "+-.", `its scheme is, so it must be letters and digits; what gives the whole beginning, such as "https://example.com", must stand first`)
+		u.check(value, schemeMarks, `its scheme is, so it must be letters and digits; what gives the whole beginning, such as "https://example.com", must stand first`)
+		u.write(value)
 	case u.place == inAuthority:
 		u.check(value, "-._~:[]", `its host is, so it must be a name or an address, possibly with a port, such as "example.com:8080"; write the / that begins the path in front of the {{`)
+		from := len(u.b)
+		u.add(value)
+		u.host.give(from, len(u.b), part.at)
 	default:
 		if !part.encoded {
 			value = u.m.encodeURI(value, componentMarks)
@@ -106,8 +149,10 @@ func (u *urlText) insert(part templatePart, value string, first bool) {
 	}
 }
 
-// check adds a value that must be made of letters, digits and the marks. Letters
-// beyond ASCII make a host's international name.
+const schemeMarks = "+-."
+
+// check demands a value that is made of letters, digits and the marks. Letters beyond
+// ASCII make a host's international name.
 func (u *urlText) check(value, marks, where string) {
 	for i := range len(value) {
 		c := value[i]
@@ -115,7 +160,6 @@ func (u *urlText) check(value, marks, where string) {
 			panic(u.m.fault(CodeBadArgument, "the value stands in the URL where %s", where))
 		}
 	}
-	u.write(value)
 }
 
 // checkPath refuses segments of the path that lead upwards because of a value.

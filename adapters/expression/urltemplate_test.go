@@ -83,13 +83,10 @@ func TestAValueThatLeavesItsPlaceInAURLIsAFailure(t *testing.T) {
 		{"https://{{ v }}/x", "evil.test#", "url, line 1, column 11: " + host},
 		{"https://{{ v }}/x", `evil.test\`, "url, line 1, column 11: " + host},
 		{"https://{{ v }}/x", "evil.test%2F", "url, line 1, column 11: " + host},
-		{"https://x.test{{ v }}", "/orders", "url, line 1, column 17: " + host},
 		{"https://x.test:{{ v }}/", "80 ", "url, line 1, column 18: " + host},
 		{"{{ 'https://x.test' }}{{ v }}", "/y", "url, line 1, column 25: " + host},
 		{"{{ '' }}{{ v }}", "https://evil.test", "url, line 1, column 11: " + scheme},
 		{"http{{ v }}://x.test/", "://evil.test/?", "url, line 1, column 7: " + scheme},
-		{"https:{{ v }}", "//evil.test", "url, line 1, column 9: " + scheme},
-		{"https:/{{ v }}", "/evil.test", "url, line 1, column 10: " + scheme},
 		{"https://x.test/a/{{ v }}", "..", "url, line 1, column 20: " + dots},
 		{"https://x.test/a/{{ v }}?b", ".", "url, line 1, column 20: " + dots},
 		{"https://x.test/a/.{{ v }}/b", ".", "url, line 1, column 21: " + dots},
@@ -106,9 +103,9 @@ func TestAValueThatLeavesItsPlaceInAURLIsAFailure(t *testing.T) {
 }
 
 func TestALongURLOfManyValuesIsMadeQuickly(t *testing.T) {
-	for _, part := range []string{"{{1}}", "{{1}}/", "/{{1}}", "{{1}}."} {
+	for _, part := range []string{"{{1}}", "{{1}}/", "/{{1}}", "{{1}}.", ".x{{1}}"} {
 		bounded(t, func() {
-			_, err := resolve(t, "https://x."+strings.Repeat(part, 5000), nil)
+			_, err := resolve(t, "https://"+strings.Repeat(part, 5000)+".x/", nil)
 			if err != nil {
 				t.Errorf("%s: %v", part, err)
 			}

@@ -71,7 +71,10 @@ type API struct {
 	following   following
 	confirming  time.Duration // how often it is asked whether who listens to a stream still may
 	largeBodies chan struct{} // holds one for each large body that is being read
-	wholeRuns   chan struct{} // holds one for each whole run that is being read, rendered or simulated
+	reading     turns         // to read a whole run
+	simulating  turns
+	room        *room         // for whole runs, until their readers have them
+	patience    time.Duration // how long a request waits for these
 
 	refused    []Route           // what the engine routes only to answer that the method is wrong
 	spelledOut map[string]string // the methods of paths that a path with a parameter fits as well
@@ -83,7 +86,11 @@ var _ http.Handler = (*API)(nil)
 // of permissions does not hold, or when a trusted proxy is no address range.
 func New(ports Ports, opts Options) (*API, error) {
 	gin.SetMode(gin.ReleaseMode)
-	a := &API{ports: ports, opts: opts, engine: gin.New(), confirming: confirmEvery, largeBodies: make(chan struct{}, largeBodies), wholeRuns: make(chan struct{}, wholeRuns)}
+	a := &API{
+		ports: ports, opts: opts, engine: gin.New(), confirming: confirmEvery, largeBodies: make(chan struct{}, largeBodies),
+		reading: make(turns, mostReading), simulating: make(turns, mostSimulating),
+		room: newRoom(roomForRuns, roomOfTenant), patience: patience,
+	}
 	if a.streams = opts.Streams; a.streams == nil {
 		a.streams = context.Background()
 	}
@@ -97,7 +104,7 @@ func New(ports Ports, opts Options) (*API, error) {
 		return nil, fmt.Errorf("trusted proxies: %w", err)
 	}
 	e.Use(a.middleware()...)
-	e.NoRoute(func(c *gin.Context) { a.fail(c, errNoRoute(c.Request)) })
+	e.NoRoute(a.noRoute)
 	e.NoMethod(a.wrongMethod)
 	e.GET(healthPath, a.health)
 	e.GET(readinessPath, a.readiness)

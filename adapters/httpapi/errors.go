@@ -53,6 +53,16 @@ func errNoRoute(r *http.Request) error {
 		fmt.Sprintf("There is no %s. The API description is at /openapi.yaml and /docs.", redact(r.URL.Path))}
 }
 
+// noRoute answers requests for what there is not.
+func (a *API) noRoute(c *gin.Context) {
+	if !a.opts.HealthOnly {
+		a.fail(c, errNoRoute(c.Request))
+		return
+	}
+	a.fail(c, &transportError{http.StatusNotFound, "route_not_found",
+		fmt.Sprintf("There is no %s: this process answers %s and %s only, and works for those that serve the API.", redact(c.Request.URL.Path), healthPath, readinessPath)})
+}
+
 func errNoMethod(r *http.Request) error {
 	return &transportError{http.StatusMethodNotAllowed, "method_not_allowed",
 		fmt.Sprintf("%s does not take %s. The Allow header lists what it takes.", redact(r.URL.Path), redact(r.Method))}
@@ -78,14 +88,8 @@ type errorDetail struct {
 	Code    string `json:"code"`
 }
 
-// fail answers with an error, or with the recorded answer of a command that took
-// effect before.
+// fail answers with an error.
 func (a *API) fail(c *gin.Context, err error) {
-	var replay *domain.Replay
-	if errors.As(err, &replay) {
-		a.replay(c, replay)
-		return
-	}
 	if errors.Is(err, context.Canceled) && c.Request.Context().Err() != nil {
 		noteCode(c, codeClientGone)
 		c.AbortWithStatus(statusClientGone)

@@ -75,6 +75,9 @@ func nameable(event string) bool {
 
 const awaitingColumns = `u.id, u.sub_tenant_id, u.workflow_version_id, u.created_at, u.awaits, ` + awaited + ` AS awaited`
 
+// idleColumns are the same of a run of which nothing waits.
+const idleColumns = `u.id, u.sub_tenant_id, u.workflow_version_id, u.created_at, NULL AS awaits, '' AS awaited`
+
 type awaitingRow struct {
 	id, subTenant, version string
 	createdAt              rowInstant
@@ -131,8 +134,12 @@ func (s runs) awaiting(owner tenant.ID, q outbound.AwaitingQuery) (query string,
 			keys[i] = keyRow{string(owner), string(id)}
 		}
 		table, parameter, err := s.keys(keys)
-		return `SELECT ` + awaitingColumns + ` FROM (SELECT DISTINCT r.tenant_id AS owner_id, r.id AS run_id FROM ` + table + `) AS named
-			CROSS JOIN runs u WHERE u.tenant_id = named.owner_id AND u.id = named.run_id AND u.entity_id = $2 AND ` + awaitedSome + `
+		columns, which := awaitingColumns, awaitedSome
+		if q.Idle {
+			columns, which = idleColumns, `(`+awaitedSome+`) IS NOT TRUE`
+		}
+		return `SELECT ` + columns + ` FROM (SELECT DISTINCT r.tenant_id AS owner_id, r.id AS run_id FROM ` + table + `) AS named
+			CROSS JOIN runs u WHERE u.tenant_id = named.owner_id AND u.id = named.run_id AND u.entity_id = $2 AND ` + which + `
 			ORDER BY u.created_at, u.id LIMIT $3`, []any{parameter, q.Entity, q.Limit}, err
 	}
 	args = []any{string(owner), q.Entity, q.Limit}

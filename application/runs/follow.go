@@ -10,6 +10,7 @@ import (
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/ports/inbound"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
@@ -207,7 +208,7 @@ func (w *followed) listen(ctx context.Context) {
 func (w *followed) contained(fn func() error) (err error) {
 	defer func() {
 		if thrown := recover(); thrown != nil {
-			err = fmt.Errorf("follow runs: %w", panicked(thrown))
+			err = fmt.Errorf("follow runs: %w", inbound.Panicked(thrown))
 			all, _ := w.all()
 			for _, followers := range all {
 				for _, f := range followers {

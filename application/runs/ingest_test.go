@@ -95,7 +95,7 @@ func TestAnEventResumesWhatWaitsForIt(t *testing.T) {
 				func(ids []run.ID) run.ResumeOptions {
 					return run.ResumeOptions{All: true, Runs: []run.ID{ids[1], "run_absent", "run_absent"}}
 				}, `1`,
-				"resumed 1 of E; triggered 0; skipped run_absent not_paused, 0 filtered_out, 2 filtered_out", "paused completed paused",
+				"resumed 1 of E; triggered 0; skipped run_absent filtered_out, 0 filtered_out, 2 filtered_out", "paused completed paused",
 			},
 			"only those of versions that are named": {
 				[]*workflow.Version{listens, other, asks},
@@ -165,10 +165,25 @@ func TestAnEventWithoutAnEntityResumesNothing(t *testing.T) {
 	in, err := d.firing.Ingest(t.Context(), d.who, domain.Once{}, run.IngestCall{
 		EventCall: run.EventCall{Event: "paid"}, Options: run.ResumeOptions{Runs: []run.ID{"run_absent"}},
 	})
-	d.same(run.Ingested{Skipped: []run.Skip{{Run: "run_absent", Reason: run.SkipNotPaused}}, Triggered: []run.Fired{}}, in)
+	d.same(run.Ingested{Skipped: []run.Skip{{Run: "run_absent", Reason: run.SkipFilteredOut}}, Triggered: []run.Fired{}}, in)
 	if err != nil {
 		t.Error(err)
 	}
+}
+
+func TestOfRunsAboutAnotherEntityNothingIsTold(t *testing.T) {
+	d := newDesk(t, openSQLite(t))
+	ver := d.version([]string{forPaid}, nil)
+	done := d.waiting(ver, "e", 1)[0]
+	d.ingest("e", run.ResumeOptions{}, "1")
+	other := d.waiting(ver, "other", 2)
+	d.ingest("other", run.ResumeOptions{}, "1")
+	in := d.ingest("e", run.ResumeOptions{All: true, Runs: []run.ID{other[0], done, other[1], "run_absent"}})
+	d.same([]run.Skip{
+		{Run: other[0], Reason: run.SkipFilteredOut}, {Run: done, Reason: run.SkipNotPaused},
+		{Run: other[1], Reason: run.SkipFilteredOut}, {Run: "run_absent", Reason: run.SkipFilteredOut},
+	}, in.Skipped)
+	d.same(lines([]run.ID{other[0], done, other[1]}, func(id run.ID) string { return string(d.get(id).Status()) }), "completed, completed, paused")
 }
 
 func TestAnEventOfOneTenantIsNothingToAnother(t *testing.T) {
@@ -177,7 +192,7 @@ func TestAnEventOfOneTenantIsNothingToAnother(t *testing.T) {
 	entity := "e"
 	c := run.IngestCall{EventCall: run.EventCall{Event: "paid", Call: run.Call{Entity: &entity}}, Options: run.ResumeOptions{Runs: []run.ID{id}}}
 	in, err := d.firing.Ingest(t.Context(), secret(d.tenant()), domain.Once{}, c)
-	d.same(run.Ingested{Skipped: []run.Skip{{Run: id, Reason: run.SkipNotPaused}}, Triggered: []run.Fired{}}, in)
+	d.same(run.Ingested{Skipped: []run.Skip{{Run: id, Reason: run.SkipFilteredOut}}, Triggered: []run.Fired{}}, in)
 	if r := d.get(id); err != nil || r.Status() != run.StatusPaused {
 		t.Errorf("%s, %v", r.Status(), err)
 	}

@@ -56,7 +56,9 @@ func (s *shot) resumeWaiting(ctx context.Context, st outbound.Stores, c run.Inge
 			return in, err
 		}
 	}
-	in.Skipped = c.Absent(named)
+	if in.Skipped, err = o.skipAbsent(ctx, c.Absent(named), isNamed); err != nil {
+		return in, err
+	}
 	if len(waiting) == 0 {
 		return in, nil
 	}
@@ -73,6 +75,16 @@ func (s *shot) resumeWaiting(ctx context.Context, st outbound.Stores, c run.Inge
 	in.Resumed = o.resumed
 	in.Skipped = append(in.Skipped, o.skips(waiting)...)
 	return in, nil
+}
+
+// skipAbsent says of the runs that the options name and of which nothing waits for an
+// event why it did not resume them. Without an entity none is about it.
+func (o *offering) skipAbsent(ctx context.Context, absent []run.ID, isNamed bool) ([]run.Skip, error) {
+	if len(absent) == 0 || !isNamed {
+		return run.SkipAbsent(absent, nil), nil
+	}
+	idle, err := o.st.Runs.Runs.Awaiting(ctx, o.who.Tenant, outbound.AwaitingQuery{Entity: o.entity, Runs: absent, Idle: true, Limit: len(absent)})
+	return run.SkipAbsent(absent, idle), err
 }
 
 // awaiting finds runs about the entity. What they wait for is to be written down first,

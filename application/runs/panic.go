@@ -2,33 +2,16 @@ package runs
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"runtime/debug"
+
+	"github.com/sluicehq/sluice/ports/inbound"
 )
-
-// Panic is the error that a panic becomes which is contained, so that the rest of the
-// process goes on.
-type Panic struct {
-	Thrown any
-	Stack  []byte // of the goroutine; it shows addresses, and nothing of what a run holds
-}
-
-// Error says what was thrown, without the stack.
-func (p *Panic) Error() string { return fmt.Sprintf("panic: %v", p.Thrown) }
-
-func panicked(thrown any) error { return &Panic{Thrown: thrown, Stack: debug.Stack()} }
-
-func isPanic(err error) bool {
-	var thrown *Panic
-	return errors.As(err, &thrown)
-}
 
 // contained makes an error of a panic.
 func (s *shift) contained(what string, fn func() error) (err error) {
 	defer func() {
 		if thrown := recover(); thrown != nil {
-			err = fmt.Errorf("%s: %w", what, panicked(thrown))
+			err = fmt.Errorf("%s: %w", what, inbound.Panicked(thrown))
 		}
 	}()
 	return fn()

@@ -11,6 +11,7 @@ import (
 	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/domain/workflow"
+	"github.com/sluicehq/sluice/ports/inbound"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
@@ -102,7 +103,7 @@ func (p *plans) build(ctx context.Context, one *planned) {
 	defer close(one.ready)
 	defer func() {
 		if thrown := recover(); thrown != nil {
-			one.plan, one.err = nil, panicked(thrown)
+			one.plan, one.err = nil, inbound.Panicked(thrown)
 		}
 		if one.err != nil {
 			p.forget(one)

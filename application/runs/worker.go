@@ -186,7 +186,7 @@ func newShift(ctx context.Context, w *Worker, failed func(error)) (s *shift, end
 		report: func(err error) {
 			reporting.Lock()
 			defer reporting.Unlock()
-			if isPanic(err) {
+			if inbound.IsPanic(err) {
 				w.panics.Add(1)
 			}
 			failed(err)

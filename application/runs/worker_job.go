@@ -10,6 +10,7 @@ import (
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/workflow"
+	"github.com/sluicehq/sluice/ports/inbound"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
@@ -316,7 +317,7 @@ func (j *job) fail(err error) fate {
 	if j.leaving.Err() == nil || !errors.Is(err, context.Canceled) {
 		j.report(fmt.Errorf("run %s of %s: %w", j.lease.Run, j.lease.Tenant, err))
 	}
-	if !isPanic(err) || !j.defects.tooMany(j.lease.Run) {
+	if !inbound.IsPanic(err) || !j.defects.tooMany(j.lease.Run) {
 		return left
 	}
 	end := left

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/run"
+	"github.com/sluicehq/sluice/ports/inbound"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
@@ -109,7 +110,7 @@ func (r *recorder) write(batch []*awaited) {
 func (r *recorder) unit(batch []*awaited) (err error) {
 	defer func() {
 		if thrown := recover(); thrown != nil {
-			err = panicked(thrown)
+			err = inbound.Panicked(thrown)
 		}
 	}()
 	limit := briefly

@@ -12,6 +12,7 @@ import (
 	"github.com/sluicehq/sluice/adapters/sqlstore"
 	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/ports/inbound"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
@@ -216,7 +217,7 @@ func TestWhatPanicsBeginsAnew(t *testing.T) {
 				panic("not yet")
 			}
 		})
-		if times != 3 || len(told) != 2 || !isPanic(told[0]) || told[1].Error() != "count: panic: not yet" {
+		if times != 3 || len(told) != 2 || !inbound.IsPanic(told[0]) || told[1].Error() != "count: panic: not yet" {
 			t.Errorf("%d times, and it tells %v", times, told)
 		}
 	})

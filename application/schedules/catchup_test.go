@@ -116,14 +116,15 @@ func retire(w *world, trg *trigger.Trigger) {
 	})
 }
 
-// A fixed time of the day, ten years, zones with all sorts of changes: each local day
-// starts one run, whoever looks whenever.
+// A fixed time of the day, zones with all sorts of changes, the years in which most of
+// them changed: each local day starts one run, whenever somebody looks. That the instants
+// are right in every zone and for ten years, package trigger checks.
 func TestEachLocalDayStartsOneRunOfAFixedTime(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, openSQLite(t))
 	zones := strings.Fields("Europe/Berlin America/Nuuk Africa/Cairo Africa/Casablanca Australia/Lord_Howe Asia/Gaza Pacific/Norfolk America/New_York")
 	hours := []int{0, 2, 23}
-	begin, years := time.Date(2020, 1, 1, 12, 0, 0, 0, time.UTC), 10
+	begin, years := time.Date(2023, 1, 1, 12, 0, 0, 0, time.UTC), 2
 	if testing.Short() {
 		zones, hours, years = zones[:3], hours[1:2], 1
 	}

@@ -11,13 +11,13 @@ import (
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
-// many is how many schedules are due at one instant: ten thousand.
+// many is how many schedules are due at one instant where speed is measured.
 const many = 10_000
 
-func TestTenThousandSchedulesOfOneInstantEachFireOnce(t *testing.T) {
-	many := many
+func TestThousandsOfSchedulesOfOneInstantEachFireOnce(t *testing.T) {
+	many := 2500 // several units of work
 	if testing.Short() {
-		many /= 10
+		many = 1000
 	}
 	onEachStore(t, func(w *world) {
 		all := w.schedule(many, `{"cron":"* * * * *"}`)

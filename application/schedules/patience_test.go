@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sluicehq/sluice/application/schedules"
+	"github.com/sluicehq/sluice/ports/inbound"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
@@ -71,7 +72,7 @@ func TestTheLoopOutlivesAPanic(t *testing.T) {
 		looks, told := 0, 0
 		s := schedules.NewScheduler(stumbling{looks: &looks}, nil, nil, counted{})
 		s.Run(ctx, func(err error) {
-			var thrown *schedules.Panic
+			var thrown *inbound.Panic
 			if told++; !errors.As(err, &thrown) || !strings.Contains(string(thrown.Stack), "stumbling.Read") {
 				t.Error(err)
 			}

@@ -155,6 +155,31 @@ func TestRunsOverlapOnlyWhereTheyMay(t *testing.T) {
 	})
 }
 
+// Each instant of an outage is told of: that it was missed, and why it was not caught up.
+func TestWhatAnOverlapKeepsFromBeingCaughtUpSaysSo(t *testing.T) {
+	const goesOn = "a run of this trigger still goes on, and overlap is set to skip"
+	const notCaughtUp, onlyLatest = "missed while nothing could fire, and not caught up: " + goesOn, "missed while nothing could fire; only the latest one may start a run"
+	onEachStore(t, func(w *world) {
+		all := w.schedule(1, `{"cron":"* * * * *","catchUp":"all","overlap":"skip"}`)[0]
+		last := w.schedule(1, `{"cron":"*/2 * * * *","catchUp":"last","overlap":"skip"}`)[0]
+		w.runs.busy = []trigger.ID{last.ID()}
+		w.fire(noon.Add(5 * time.Minute))
+		for trg, want := range map[*trigger.Trigger]string{
+			all: "caught_up: missed while nothing could fire\nsuppressed: " + notCaughtUp + "\nsuppressed: " + notCaughtUp + "\nsuppressed: " + notCaughtUp +
+				"\nsuppressed: " + goesOn,
+			last: "skipped: " + onlyLatest + "\nsuppressed: " + notCaughtUp,
+		} {
+			var got []string
+			for _, f := range w.fires(trg) {
+				got = append(got, string(f.Outcome())+": "+f.Reason())
+			}
+			if diff := cmp.Diff(want, strings.Join(got, "\n")); diff != "" {
+				w.Error(diff)
+			}
+		}
+	})
+}
+
 func TestARunThatCannotBeStartedIsSuppressedWithTheReason(t *testing.T) {
 	onEachStore(t, func(w *world) {
 		good, bad := w.schedule(1, `{"cron":"* * * * *"}`)[0], w.schedule(1, `{"cron":"* * * * *"}`)[0]

@@ -11,7 +11,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/sluicehq/sluice/application/schedules"
 	"github.com/sluicehq/sluice/domain/trigger"
 	"github.com/sluicehq/sluice/ports/inbound"
 	"github.com/sluicehq/sluice/ports/outbound"
@@ -181,7 +180,7 @@ func TestAPanicIsContained(t *testing.T) {
 			return nil
 		}
 		look, err := w.look(noon.Add(time.Minute), 100)
-		var thrown *schedules.Panic
+		var thrown *inbound.Panic
 		if look.Schedules != 5 || !errors.As(err, &thrown) || thrown.Thrown != "on purpose" || !strings.Contains(string(thrown.Stack), "turns_test.go") || !strings.Contains(err.Error(), string(all[3].ID())) {
 			w.Errorf("%+v, %v", look, err)
 		}

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -15,7 +13,7 @@ import (
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
-	"github.com/sluicehq/sluice/adapters/sqlstore/sqlite"
+	"github.com/sluicehq/sluice/adapters/sqlstore/sqlite/sqlitetest"
 	"github.com/sluicehq/sluice/application/webhooks"
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/event"
@@ -67,46 +65,10 @@ func (r *receivers) status(status int) {
 	}
 }
 
-// empty is the file of an empty store. To migrate takes longer than most of the tests.
-var empty = sync.OnceValues(func() (file []byte, err error) {
-	folder, err := os.MkdirTemp("", "webhooks")
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
-	path := filepath.Join(folder, "sluice.db")
-	store, err := sqlite.Open(context.Background(), path, sqlite.Options{Volatile: true})
-	if err != nil {
-		return nil, err
-	}
-	_, err = store.Migrator().Up(context.Background())
-	if err = errors.Join(err, store.Close()); err != nil {
-		return nil, err
-	}
-	return os.ReadFile(path)
-})
-
 // open opens an empty store, which is closed when the test ends.
 func open(t *testing.T) outbound.UnitOfWork {
 	t.Helper()
-	file, err := empty()
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(t.TempDir(), "sluice.db")
-	if err := os.WriteFile(path, file, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	store, err := sqlite.Open(t.Context(), path, sqlite.Options{Volatile: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := store.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return store
+	return sqlitetest.Open(t)
 }
 
 // interruptible is a store on which something happens between two units.

@@ -3,6 +3,7 @@ package workflows_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -77,8 +78,9 @@ func (*told) Want(...run.ID) {}
 // measured counts units of work that write and how many runs each has cancelled at most.
 type measured struct {
 	outbound.UnitOfWork
-	mu   sync.Mutex
-	most int
+	mu    sync.Mutex
+	most  int
+	after func() // a unit; nil for nothing
 }
 
 func (m *measured) Do(ctx context.Context, fn func(context.Context, outbound.Stores) error) error {
@@ -91,6 +93,9 @@ func (m *measured) Do(ctx context.Context, fn func(context.Context, outbound.Sto
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.most = max(m.most, n)
+	if m.after != nil {
+		m.after()
+	}
 	return err
 }
 
@@ -210,6 +215,40 @@ func TestDeletingAWorkflowCancelsItsRuns(t *testing.T) {
 				h.wantCode(err, "workflow_not_found")
 			})
 		}
+	}
+}
+
+// What others see of a deletion while it goes on is a workflow that is switched off, whole
+// but for runs that are cancelled already; then there is nothing of it any more.
+func TestADeletionIsSeenWholeOrNotAtAll(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, openSQLite(t))
+	h.runs(150, h.version.ID(), h.version.Workflow())
+	var seen []string
+	h.units.after = func() {
+		err := h.store.Read(t.Context(), func(ctx context.Context, st outbound.Stores) error {
+			wf, err := st.Workflows.Get(ctx, h.who.Tenant, h.version.Workflow())
+			_, errVersion := st.Versions.Get(ctx, h.who.Tenant, h.version.ID())
+			switch {
+			case errors.Is(err, domain.NotFound) && errors.Is(errVersion, domain.NotFound):
+				seen = append(seen, fmt.Sprintf("gone, %d runs live", h.count(run.StatusPending)))
+				return nil
+			case err == nil && errVersion == nil:
+				seen = append(seen, fmt.Sprintf("active %v, %d runs live", wf.Active(), h.count(run.StatusPending)))
+			}
+			return errors.Join(err, errVersion)
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	if err := h.workflows.Delete(t.Context(), h.who, h.version.Workflow(), domain.ExpectOneOf(1)); err != nil {
+		t.Fatal(err)
+	}
+	// The second unit found too many runs and changed nothing.
+	want := []string{"active false, 150 runs live", "active false, 150 runs live", "active false, 50 runs live", "gone, 0 runs live"}
+	if !slices.Equal(seen, want) {
+		t.Errorf("seen is %q", seen)
 	}
 }
 

@@ -31,7 +31,7 @@ type config struct {
 	DatabaseURL     string        `env:"DATABASE_URL" envDefault:"sqlite:data/sluice.db" help:"where everything is kept: sqlite:<file> or postgres://user:password@host:port/database?sslmode=…"`
 	DatabaseURLFile string        `env:"DATABASE_URL_FILE,file" help:"file that holds the database URL, in place of SLUICE_DATABASE_URL"`
 	DatabasePool    int           `env:"DATABASE_MAX_CONNECTIONS" envDefault:"16" help:"greatest number of connections to PostgreSQL"`
-	RedisURL        string        `env:"REDIS_URL" help:"Redis or Valkey in which all processes count requests together: redis://user:password@host:port/0 or rediss://… (default: each process counts on its own)"`
+	RedisURL        string        `env:"REDIS_URL" help:"Redis or Valkey in which all processes count requests and fires of triggers together: redis://user:password@host:port/0 or rediss://… (default: each process counts on its own)"`
 	RedisURLFile    string        `env:"REDIS_URL_FILE,file" help:"file that holds the Redis URL, in place of SLUICE_REDIS_URL"`
 	Listen          string        `env:"LISTEN" envDefault:"127.0.0.1:8080" help:"address and port to serve on; port 0 takes a free one"`
 	BaseURL         string        `env:"BASE_URL" help:"address under which clients reach the gateway; shown at the start and in the requests to paste (default: http://<the address it listens on>)"`

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/url"
 	"os"
 	"strings"
@@ -66,6 +67,40 @@ func (c config) open(ctx context.Context) (*sqlstore.Store, error) {
 		return postgres.Open(ctx, db.postgresURL, postgres.Options{MaxConnections: c.DatabasePool})
 	}
 }
+
+// claim makes this process the only one that serves from a SQLite file, until release is
+// closed or the process ends. Two would each fire schedules and move runs on as if there
+// were no other, and know nothing of what the other one changes. With PostgreSQL there is
+// nothing to claim.
+func (c config) claim() (release io.Closer, err error) {
+	db, err := databaseOf(c.DatabaseURL)
+	if err != nil || db.sqliteFile == "" {
+		return io.NopCloser(nil), err
+	}
+	if release, err = sqlite.Claim(db.sqliteFile); errors.Is(err, sqlite.ErrClaimed) {
+		return nil, fmt.Errorf("%s: %w; stop that one first, name a database of its own for this one (SLUICE_DATABASE_URL), or use PostgreSQL, which several share", db, err)
+	}
+	return release, err
+}
+
+// openToServe opens the store for a process that serves from it. closer closes it, and
+// then lets another process serve from it.
+func (c config) openToServe(ctx context.Context) (store *sqlstore.Store, closer io.Closer, err error) {
+	claim, err := c.claim()
+	if err != nil {
+		return nil, nil, err
+	}
+	if store, err = c.open(ctx); err != nil {
+		return nil, nil, errors.Join(err, claim.Close())
+	}
+	return store, served{store, claim}, nil
+}
+
+// served is a store with the claim on it.
+type served struct{ store, claim io.Closer }
+
+// Close closes both.
+func (s served) Close() error { return errors.Join(s.store.Close(), s.claim.Close()) }
 
 // openMigrated opens the store for a command that needs the schema of this version. It
 // makes no database: a path that is mistyped would otherwise name a second, empty one.

@@ -16,23 +16,14 @@ import (
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
-// complainEvery bounds how often failures to deliver webhooks are logged: while the
-// database is gone there is one every second.
+// complainEvery bounds how often failures of what goes on are logged: while the database
+// is gone there is one every second.
 const complainEvery = 10 * time.Second
 
 // deliver tells endpoints of events until ctx ends, and then until what is being sent
 // has been.
 func deliver(ctx context.Context, log zerolog.Logger, courier inbound.Courier) {
-	var complained time.Time
-	var silent int
-	courier.Run(ctx, func(err error) {
-		if now := time.Now(); now.Sub(complained) >= complainEvery {
-			log.Warn().Err(err).Int("unsaid", silent).Msg("delivering webhooks failed; it is tried again")
-			complained, silent = now, 0
-			return
-		}
-		silent++
-	})
+	courier.Run(ctx, sparingly(log, "delivering webhooks failed; it is tried again"))
 }
 
 // sender returns what sends webhooks, only to where the configuration lets it, and

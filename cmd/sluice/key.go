@@ -138,6 +138,9 @@ func (p *program) keyRotate(owner *string) *cobra.Command {
 		Long: "Makes a key of the same type, name and end, and prints it, once. The old one is refused from now on, or\n" +
 			"after --grace. A key that is to live longer is made with: sluice key create --valid-for",
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if grace < 0 || grace > tenant.MaxGrace {
+				return fmt.Errorf("%w: --grace must be from 0s to %s, not %s", errUsage, tenant.MaxGrace, grace)
+			}
 			return p.operateFor(cmd, *owner, func(ctx context.Context, op operator, who tenant.Caller) error {
 				issued, err := op.Keys.Rotate(ctx, who, domain.Once{}, tenant.KeyID(args[0]), grace)
 				if err != nil {

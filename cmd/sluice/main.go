@@ -22,21 +22,42 @@ import (
 const (
 	exitDone   = 0
 	exitFailed = 1
-	exitUsage  = 2 // wrong usage or configuration
+	exitUsage  = 2   // wrong usage or configuration
+	exitSignal = 130 // a second signal, in place of the end by a signal
 )
 
 func main() {
 	ctx, cancel := context.WithCancel(context.Background())
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	endBy(cancel, os.Interrupt, syscall.SIGTERM)
+	os.Exit(run(ctx, os.Args[1:], os.Environ(), os.Stdout, os.Stderr))
+}
+
+// endBy calls cancel at the first of the signals. A second one ends the process at once:
+// by the default handling, which is back before anybody learns of the first, or by
+// itself where the process was started with the signal ignored, as a shell without job
+// control starts what goes on in the background.
+func endBy(cancel func(), stops ...os.Signal) {
+	var ignored, others []os.Signal
+	for _, s := range stops {
+		if signal.Ignored(s) {
+			ignored = append(ignored, s)
+		} else {
+			others = append(others, s)
+		}
+	}
+	signals := make(chan os.Signal, len(stops))
+	signal.Notify(signals, stops...)
 	go func() {
 		<-signals
-		// The default handling is back before anybody learns of the first signal, so a
-		// second one ends the process at once.
-		signal.Stop(signals)
+		if len(others) > 0 { // without arguments, Reset is for every signal
+			signal.Reset(others...)
+		}
 		cancel()
+		if len(ignored) > 0 {
+			<-signals
+			os.Exit(exitSignal)
+		}
 	}()
-	os.Exit(run(ctx, os.Args[1:], os.Environ(), os.Stdout, os.Stderr))
 }
 
 // errUsage marks a command line that is not understood.

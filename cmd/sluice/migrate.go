@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 
 	"github.com/spf13/cobra"
 
@@ -26,11 +27,15 @@ func (p *program) withStore(ctx context.Context, do func(*sqlstore.Store) error)
 }
 
 func (p *program) migrateUp() *cobra.Command {
-	return &cobra.Command{
+	var asJSON bool
+	cmd := &cobra.Command{
 		Use: "up", Short: "Apply the pending migrations", Args: exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return p.withStore(cmd.Context(), func(store *sqlstore.Store) error {
 				applied, err := store.Migrator().Up(cmd.Context())
+				if asJSON {
+					return errors.Join(err, p.printJSON(statusJSON(applied)))
+				}
 				for _, m := range applied {
 					if err := p.printf("applied %s\n", m.Name); err != nil {
 						return err
@@ -43,6 +48,8 @@ func (p *program) migrateUp() *cobra.Command {
 			})
 		},
 	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON document: the migrations that were applied")
+	return cmd
 }
 
 func (p *program) migrateStatus() *cobra.Command {

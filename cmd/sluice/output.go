@@ -47,8 +47,18 @@ func shown(t *time.Time) string {
 	return t.Format(time.RFC3339)
 }
 
+// flagsOf are the options that give a member of what is created, changed or listed.
+var flagsOf = map[string]string{
+	"name": "--name", "language": "--language", "type": "--type", "expiresAt": "--valid-for", "graceSeconds": "--grace",
+	"limit": "--limit", "offset": "--offset",
+	"limits.public.requestsPerMinute": "--public-per-minute", "limits.public.concurrentRequests": "--public-concurrent",
+	"limits.secret.requestsPerMinute": "--secret-per-minute", "limits.secret.concurrentRequests": "--secret-concurrent",
+	"limits.runRetentionDays": "--run-retention-days",
+}
+
 // explain turns an error into what a person at a terminal can use: the message and
-// every violation, and the cause where there is no message meant for people.
+// every violation, under the name of its option, and the cause where there is no message
+// meant for people.
 func explain(err error) string {
 	var known *domain.Error
 	if !errors.As(err, &known) {
@@ -56,6 +66,9 @@ func explain(err error) string {
 	}
 	text := known.Message
 	for _, v := range known.Violations {
+		if flag, ok := flagsOf[v.Field]; ok {
+			v.Field = flag
+		}
 		text += "\n  " + v.String()
 	}
 	if known.Cause != nil {

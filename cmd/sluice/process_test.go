@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -32,11 +33,18 @@ type process struct {
 // spawn starts a command that serves in a process of its own and waits until it does.
 func (b binary) spawn(args ...string) *process {
 	b.Helper()
+	return b.spawnBy(nil, args...)
+}
+
+// spawnBy does the same with a command that is given the program and its arguments.
+func (b binary) spawnBy(command []string, args ...string) *process {
+	b.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		b.Fatal(err)
 	}
-	p := &process{server: server{stdout: newOutput(), stderr: newOutput()}, cmd: exec.Command(self, args...), ended: make(chan struct{})}
+	whole := slices.Concat(command, []string{self}, args)
+	p := &process{server: server{stdout: newOutput(), stderr: newOutput()}, cmd: exec.Command(whole[0], whole[1:]...), ended: make(chan struct{})}
 	p.cmd.Env = append(append(os.Environ(), b.environ...), asProgram+"=yes")
 	p.cmd.Stdout, p.cmd.Stderr = p.stdout, p.stderr
 	if err := p.cmd.Start(); err != nil {
@@ -133,5 +141,21 @@ func TestASecondSignalStopsAtOnce(t *testing.T) {
 	}
 	if code := p.exit(t, syscall.SIGTERM); code != -1 {
 		t.Errorf("it ended by itself with %d: %s", code, p.stderr)
+	}
+}
+
+func TestASecondInterruptStopsAtOnceInTheBackgroundOfAShell(t *testing.T) {
+	t.Parallel()
+	b := newBinary(t, sqliteURL(t))
+	b.environ = append(b.environ, "SLUICE_DRAIN_DELAY=1h")
+	p := b.spawnBy([]string{"sh", "-c", `trap "" INT; exec "$0" "$@"`}, "serve")
+	if err := p.cmd.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := p.stderr.await(`(not ready any more)`); !ok {
+		t.Fatalf("the first signal did nothing: %s", p.stderr)
+	}
+	if code := p.exit(t, syscall.SIGINT); code != exitSignal {
+		t.Errorf("it ended with %d: %s", code, p.stderr)
 	}
 }

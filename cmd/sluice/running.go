@@ -15,7 +15,6 @@ import (
 	"github.com/sluicehq/sluice/adapters/system"
 	"github.com/sluicehq/sluice/adapters/telemetry"
 	"github.com/sluicehq/sluice/application/runs"
-	"github.com/sluicehq/sluice/application/schedules"
 	"github.com/sluicehq/sluice/domain/node"
 	domainrun "github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/ports/inbound"
@@ -100,28 +99,19 @@ func sparingly(log zerolog.Logger, message string) func(error) {
 	}
 }
 
-// fire starts the runs of schedules until ctx ends. A panic is a defect, and one that is
-// left out of the log is not found.
-func fire(ctx context.Context, log zerolog.Logger, scheduler inbound.Scheduler) {
-	complain := sparingly(log, "firing schedules failed; it is tried again")
-	scheduler.Run(ctx, func(err error) {
-		var thrown *schedules.Panic
-		if errors.As(err, &thrown) {
-			log.Error().Err(err).Bytes("stack", thrown.Stack).Int64("panics", scheduler.Panics()).Msg("firing schedules panicked; it goes on")
-			return
-		}
-		complain(err)
-	})
+// loop goes on beside requests: it fires schedules or moves runs on.
+type loop interface {
+	Run(ctx context.Context, failed func(error))
+	Panics() int64
 }
 
-// work moves runs on until ctx ends, and then until its calls have ended. Panics are all
-// logged, as those of schedules are.
-func work(ctx context.Context, log zerolog.Logger, worker inbound.Worker) {
-	complain := sparingly(log, "moving runs on failed; it is tried again")
-	worker.Run(ctx, func(err error) {
-		var thrown *runs.Panic
-		if errors.As(err, &thrown) {
-			log.Error().Err(err).Bytes("stack", thrown.Stack).Int64("panics", worker.Panics()).Msg("moving runs on panicked; it goes on")
+// keepGoing lets a loop run to its end. A panic is a defect, and one that is left out of
+// the log is not found.
+func keepGoing(ctx context.Context, log zerolog.Logger, what string, l loop) {
+	complain := sparingly(log, what+" failed; it is tried again")
+	l.Run(ctx, func(err error) {
+		if thrown, panicked := errors.AsType[*inbound.Panic](err); panicked {
+			log.Error().Err(err).Bytes("stack", thrown.Stack).Int64("panics", l.Panics()).Msg(what + " panicked; it goes on")
 			return
 		}
 		complain(err)

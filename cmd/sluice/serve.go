@@ -70,11 +70,11 @@ func (p *program) serve(ctx context.Context, cfg config, opts serveOptions, begi
 	log, flush := newLogger(p.stderr, cfg)
 	defer flush()
 	warnOfUnknown(log, p.environ)
-	store, err := cfg.open(ctx)
+	store, closer, err := cfg.openToServe(ctx)
 	if err != nil {
 		return err
 	}
-	defer closing(store, p.stderr)
+	defer closing(closer, p.stderr)
 	if err := prepare(ctx, log, store, opts.noMigrate); err != nil {
 		return err
 	}
@@ -191,8 +191,8 @@ func (g gateway) beside(ctx context.Context, log zerolog.Logger, does role, chan
 	if does.works() {
 		done.Go(func() { keepUp(working, log, g.Upkeep) })
 		done.Go(func() { deliver(working, log, g.Courier) })
-		done.Go(func() { fire(working, log, g.Scheduler) })
-		done.Go(func() { work(working, log, g.Worker) })
+		done.Go(func() { keepGoing(working, log, "firing schedules", g.Scheduler) })
+		done.Go(func() { keepGoing(working, log, "moving runs on", g.Worker) })
 	}
 	return func() {
 		rest()

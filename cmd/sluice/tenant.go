@@ -238,8 +238,14 @@ func (p *program) tenantUpdate() *cobra.Command {
 	return cmd
 }
 
+// deletedTenant is what tenant delete --json prints.
+type deletedTenant struct {
+	TenantID tenant.ID `json:"tenantId"`
+	Deleted  bool      `json:"deleted"`
+}
+
 func (p *program) tenantDelete() *cobra.Command {
-	var sure bool
+	var sure, asJSON bool
 	cmd := &cobra.Command{
 		Use: "delete TENANT --yes", Short: "Delete a tenant with everything it owns, for good", Args: exactly("the id of a tenant"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -250,10 +256,14 @@ func (p *program) tenantDelete() *cobra.Command {
 				if err := op.Tenants.Delete(ctx, tenant.ID(args[0])); err != nil {
 					return err
 				}
+				if asJSON {
+					return p.printJSON(deletedTenant{TenantID: tenant.ID(args[0]), Deleted: true})
+				}
 				return p.printf("deleted %s\n", args[0])
 			})
 		},
 	}
 	cmd.Flags().BoolVar(&sure, "yes", false, "really delete")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON document")
 	return cmd
 }

@@ -183,7 +183,7 @@ func newPublisher(t *testing.T, b binary, s server) *publisher {
 			{"id":"a","type":"transform","version":"1.0.0","name":"A","config":{"transformType":"expression","expression":"%d"}}],"edges":[]}`, made["workflowId"], i))
 		p.versions[i] = fmt.Sprint(ver["id"])
 	}
-	p.settled(s) // or the publishing of the example is told as well
+	p.settled(s, made["triggerId"]) // or the publishing of the example is told as well
 	return p
 }
 
@@ -216,11 +216,13 @@ func (p *publisher) publish(s server) string {
 	return id
 }
 
-// settled waits until what happened so far was handed to the endpoints there were.
-func (p *publisher) settled(s server) {
+// settled waits until what happened so far was handed to the endpoints there were. Events
+// are handed on in order, so that another one is waited for that an endpoint wants; a test
+// of an endpoint would not do, which waits for nothing.
+func (p *publisher) settled(s server, trigger any) {
 	p.Helper()
-	made := p.call(s, http.MethodPost, "/webhook-endpoints", `{"url":"http://127.0.0.1:1/","events":["run.failed"]}`)
-	p.call(s, http.MethodPost, fmt.Sprint("/webhook-endpoints/", made["id"], "/test"), "")
+	made := p.call(s, http.MethodPost, "/webhook-endpoints", `{"url":"http://127.0.0.1:1/","events":["trigger.disabled"]}`)
+	p.call(s, http.MethodPatch, fmt.Sprint("/triggers/", trigger), `{"isActive":false}`)
 	p.delivery(s, fmt.Sprint(made["id"]))
 }
 

@@ -41,7 +41,8 @@ func later(a, b time.Time) time.Time {
 // that would start a run is suppressed where runs must not overlap.
 func (o Overlap) Overlapping(p Planned) Planned {
 	if o == OverlapSkip && p.Outcome.Starts() {
-		p.Outcome, p.Reason = Suppressed, "a run of this trigger still goes on, and overlap is set to skip"
+		p.Reason = p.Outcome.suppressedBy("a run of this trigger still goes on, and overlap is set to skip")
+		p.Outcome = Suppressed
 	}
 	return p
 }

@@ -1,6 +1,7 @@
 package trigger_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -31,7 +32,7 @@ func TestAnAgendaLeadsFromOneLookToTheNext(t *testing.T) {
 		"the clock went back": {hourly, "2026-05-01T11:00:00Z", "2026-05-01T10:00:00Z", 9,
 			trigger.Agenda{Through: at("2026-05-01T11:00:00Z"), Next: at("2026-05-01T12:00:00Z")}},
 		"more than may be dealt with": {hourly, "2026-05-01T10:00:00Z", "2026-05-01T13:00:00Z", 1, trigger.Agenda{
-			Plan:    []trigger.Planned{{At: at("2026-05-01T11:00:00Z"), Outcome: trigger.Skipped, Reason: "missed while nothing could fire; only the latest one starts a run"}},
+			Plan:    []trigger.Planned{{At: at("2026-05-01T11:00:00Z"), Outcome: trigger.Skipped, Reason: "missed while nothing could fire; only the latest one may start a run"}},
 			Through: at("2026-05-01T11:00:00Z"), Next: at("2026-05-01T12:00:00Z")}},
 		"no schedule": {`{}`, "2026-05-01T10:00:00Z", "2026-05-01T11:00:00Z", 9, trigger.Agenda{Through: at("2026-05-01T11:00:00Z")}},
 		"an interval counts from the activation": {`{"scheduleConfig":{"intervalMs":600000}}`, "2026-05-01T10:00:00Z", "2026-05-01T10:10:00Z", 9,
@@ -112,6 +113,9 @@ func TestRunsThatMustNotOverlapAreSuppressed(t *testing.T) {
 			t.Errorf("allowed, %s becomes %+v", o, got)
 		}
 		got := trigger.OverlapSkip.Overlapping(p)
+		if missed := strings.HasPrefix(got.Reason, "missed while nothing could fire, and not caught up: "); missed != (o == trigger.CaughtUp) {
+			t.Errorf("%s becomes %+v", o, got)
+		}
 		if suppressed := got.Outcome == trigger.Suppressed && got.Reason != "because"; suppressed != o.Starts() || got.At != p.At {
 			t.Errorf("skipped, %s becomes %+v", o, got)
 		}

@@ -74,7 +74,7 @@ func missed(catchUp CatchUp) (Outcome, string) {
 	case CatchUpAll:
 		return CaughtUp, "missed while nothing could fire"
 	case CatchUpLast:
-		return Skipped, "missed while nothing could fire; only the latest one starts a run"
+		return Skipped, "missed while nothing could fire; only the latest one may start a run"
 	default:
 		return Skipped, "missed while nothing could fire, and catching up is switched off"
 	}

@@ -22,7 +22,7 @@ func planAll(s trigger.Schedule, last, now time.Time, catchUp trigger.CatchUp) [
 func TestDueInstantsAreFiredOrCaughtUp(t *testing.T) {
 	const (
 		noCatchUp  = "missed while nothing could fire, and catching up is switched off"
-		onlyLatest = "missed while nothing could fire; only the latest one starts a run"
+		onlyLatest = "missed while nothing could fire; only the latest one may start a run"
 		latest     = "the latest one that was missed"
 		each       = "missed while nothing could fire"
 	)

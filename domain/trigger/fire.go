@@ -76,7 +76,16 @@ func (f *Fire) State() FireState { return f.state }
 
 // Suppress notes that no run could be started after all, and why.
 func (f *Fire) Suppress(reason string) {
-	f.state.Outcome, f.state.Reason, f.state.RunID = Suppressed, reason, ""
+	f.state.Outcome, f.state.Reason, f.state.RunID = Suppressed, f.state.Outcome.suppressedBy(reason), ""
+}
+
+// suppressedBy is why an instant with the outcome starts no run after all. That it was
+// missed in the first place is told as well.
+func (o Outcome) suppressedBy(reason string) string {
+	if o == CaughtUp {
+		return "missed while nothing could fire, and not caught up: " + reason
+	}
+	return reason
 }
 
 // Trigger is whose fire it is.

@@ -17,7 +17,7 @@ const (
 type Preview struct {
 	Upcoming []Occurrence   // in order
 	Zone     *time.Location // in which the times are meant; UTC for an interval, nil without a schedule
-	Reason   string         // why there are none, or why none of them fires as things stand; empty when they fire
+	Reason   string         // why there are none, or none of them fires as things stand, or why there are fewer than were asked for; else empty
 }
 
 // PreviewDraft is a configuration to preview, as a client sends it.
@@ -70,8 +70,11 @@ func (c Config) preview(activatedAt, now time.Time, n int) Preview {
 	if s.zone != nil {
 		p.Zone = s.zone
 	}
-	if len(p.Upcoming) == 0 {
-		p.Reason = "No date fits the cron expression any more."
+	switch last := " Nothing is due from " + endOfSchedules.Format(time.DateOnly) + " on."; {
+	case len(p.Upcoming) == 0:
+		p.Reason = "There is no fire time any more." + last
+	case len(p.Upcoming) < n:
+		p.Reason = "There are no more fire times than these." + last
 	}
 	return p
 }

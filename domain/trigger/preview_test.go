@@ -77,6 +77,40 @@ func TestADraftIsPreviewedAsIfItWereActivatedNow(t *testing.T) {
 	}
 }
 
+func TestNothingIsDueAfterTheYear9999(t *testing.T) {
+	const century = `{"scheduleConfig":{"intervalMs":3153600000000}}`
+	for claim, c := range map[string]struct {
+		config, now string
+		count       int
+		fires       int
+		last        string
+		reason      string
+	}{
+		"every hundred years":              {century, "2026-01-01T00:00:00Z", 100, 79, "9920-10-04T00:00:00.000Z", "There are no more fire times than these. Nothing is due from 9999-12-31 on."},
+		"the last minutes of the last day": {`{"scheduleConfig":{"cron":"* * * * *","timezone":"Pacific/Kiritimati"}}`, "9999-12-30T23:57:00Z", 5, 2, "9999-12-30T23:59:00.000Z", "There are no more fire times than these. Nothing is due from 9999-12-31 on."},
+		"a named hour of the last day":     {`{"scheduleConfig":{"cron":"0 12 * * *"}}`, "9999-12-29T13:00:00Z", 5, 1, "9999-12-30T12:00:00.000Z", "There are no more fire times than these. Nothing is due from 9999-12-31 on."},
+		"just as many as there are":        {`{"scheduleConfig":{"cron":"0 12 * * *"}}`, "9999-12-29T13:00:00Z", 1, 1, "9999-12-30T12:00:00.000Z", ""},
+		"none before the end":              {century, "9950-01-01T00:00:00Z", 5, 0, "", "There is no fire time any more. Nothing is due from 9999-12-31 on."},
+		"the end has come":                 {`{"scheduleConfig":{"cron":"* * * * *"}}`, "9999-12-31T00:00:00Z", 5, 0, "", "There is no fire time any more. Nothing is due from 9999-12-31 on."},
+		"long after the end":               {`{"scheduleConfig":{"intervalMs":60000}}`, "9999-12-31T23:59:59Z", 5, 0, "", "There is no fire time any more. Nothing is due from 9999-12-31 on."},
+	} {
+		p, err := trigger.NewPreview(trigger.PreviewDraft{Config: document(c.config), Count: &c.count}, at(c.now))
+		if err != nil {
+			t.Fatal(err)
+		}
+		last := ""
+		for _, o := range p.Upcoming {
+			last = o.At.Format("2006-01-02T15:04:05.000Z")
+			if local := o.At.In(p.Zone).Format(time.RFC3339); len(last) != 24 || local[4] != '-' {
+				t.Errorf("%s: %s, %s", claim, last, local)
+			}
+		}
+		if len(p.Upcoming) != c.fires || last != c.last || p.Reason != c.reason {
+			t.Errorf("%s: %d fire times until %s: %s", claim, len(p.Upcoming), last, p.Reason)
+		}
+	}
+}
+
 func TestAPreviewThatBreaksRulesIsRefused(t *testing.T) {
 	const few, many, missing = "count [too_small] must be at least 1, not 0\n", "count [too_large] must be at most 100, not 101\n",
 		"config [required] must be given: the configuration of a trigger\n"
@@ -139,6 +173,13 @@ func TestAFireTellsTheRunWhenItWasDue(t *testing.T) {
 	shown := trigger.FireState{Trigger: f.Trigger(), Tenant: f.Tenant(), At: f.At(), Outcome: f.Outcome(), Reason: f.Reason(), RunID: f.RunID(), RecordedAt: f.RecordedAt()}
 	if diff := cmp.Diff(state, shown); diff != "" {
 		t.Errorf("the accessors: %s", diff)
+	}
+	missed := state
+	missed.Outcome = trigger.CaughtUp
+	late := trigger.RestoreFire(missed)
+	late.Suppress("there is nothing to run")
+	if got := late.Reason(); got != "missed while nothing could fire, and not caught up: there is nothing to run" {
+		t.Errorf("of one that was missed it says %s", got)
 	}
 	f.Suppress("there is nothing to run")
 	state.Outcome, state.Reason, state.RunID = trigger.Suppressed, "there is nothing to run", ""

@@ -68,19 +68,29 @@ type Occurrence struct {
 	Shift Shift
 }
 
+// endOfSchedules is where all schedules end: nothing is due from then on. What is due
+// before it has a year of four digits in every zone, as times are written (RFC 3339, §1).
+var endOfSchedules = time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
+
 // Next returns the first occurrence after an instant; ok is false when there is
-// none any more.
+// none any more, or none before the end of all schedules.
 func (s Schedule) Next(after time.Time) (next Occurrence, ok bool) {
-	switch {
+	switch after = after.UTC(); {
+	case !after.Before(endOfSchedules):
+		return Occurrence{}, false
 	case s.interval > 0:
-		return Occurrence{At: s.nextInterval(after.UTC())}, true
+		next, ok = Occurrence{At: s.nextInterval(after)}, true
 	case s.cron == nil:
 		return Occurrence{}, false
 	case s.cron.elapsing:
-		return s.nextElapsed(after.UTC())
+		next, ok = s.nextElapsed(after)
 	default:
-		return s.nextNamed(after.UTC())
+		next, ok = s.nextNamed(after)
 	}
+	if !ok || !next.At.Before(endOfSchedules) {
+		return Occurrence{}, false
+	}
+	return next, true
 }
 
 // Upcoming returns the next n occurrences after an instant, fewer when there are

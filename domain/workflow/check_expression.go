@@ -10,27 +10,34 @@ import (
 )
 
 // checkExpressions compiles the expressions and templates in a configuration.
-func (c *checker) checkExpressions(about subject, s step) {
+func (c *checker) checkExpressions(about subject, i int) {
+	s, later := c.steps[i], c.laterThan(i)
 	switch s.kind.Type {
 	case node.Condition:
-		c.compile(about.member("condition"), s.config["condition"], NodeScope())
+		c.compile(about.member("condition"), s.config["condition"], later, NodeScope())
 	case node.Switch:
-		c.compile(about.member("expression"), s.config["expression"], NodeScope())
+		c.compile(about.member("expression"), s.config["expression"], later, NodeScope())
 	case node.WaitForEvent:
 		if event, _ := s.config["event"].(string); strings.Contains(event, "{{") {
 			c.found.add(about.member("event"), domain.NotAllowed, "must be the name of an event itself: {{ expressions }} are not resolved here")
 		}
 	case node.Transform:
 		transformType, _ := s.config["transformType"].(string)
-		c.compile(about.member("source"), s.config["source"], NodeScope())
-		c.compileEach(about.member("expression"), s.config["expression"], transformType)
-		c.compileMapping(about.member("mapping"), s.config["mapping"], TransformScope(transformType))
+		c.compile(about.member("source"), s.config["source"], later, NodeScope())
+		c.compileEach(about.member("expression"), s.config["expression"], later, transformType)
+		c.compileMapping(about.member("mapping"), s.config["mapping"], later, TransformScope(transformType))
 	}
 	for _, t := range c.templates(about, s) {
-		if err := c.env.Expressions.CheckTemplate(t.text, NodeScope()...); err != nil {
+		check := c.env.Expressions.CheckTemplate
+		if t.about.path == about.member("url").path {
+			check = c.env.Expressions.CheckURLTemplate
+		}
+		named, err := check(t.text, NodeScope()...)
+		if err != nil {
 			c.found.add(t.about, BadExpression, "must be a template that compiles: %s", err)
 			continue
 		}
+		c.checkNamed(t.about, named, later)
 		c.checkFixed(about, t)
 	}
 }
@@ -51,38 +58,41 @@ func (c *checker) checkFixed(config subject, t template) {
 
 // compile checks one expression. An absent, empty or mistyped one is the matter
 // of the configuration schema.
-func (c *checker) compile(about subject, source any, roots []string) {
+func (c *checker) compile(about subject, source any, later func(int) bool, roots []string) {
 	text, isText := source.(string)
 	if !isText || text == "" {
 		return
 	}
-	if err := c.env.Expressions.CheckExpression(text, roots...); err != nil {
+	named, err := c.env.Expressions.CheckExpression(text, roots...)
+	if err != nil {
 		c.found.add(about, BadExpression, "must be an expression that compiles: %s", err)
 	}
+	c.checkNamed(about, named, later)
 }
 
 // compileEach checks the expression of a transform. Of one that goes over a list it may
 // be an arrow function as well, which names its arguments itself.
-func (c *checker) compileEach(about subject, source any, transformType string) {
+func (c *checker) compileEach(about subject, source any, later func(int) bool, transformType string) {
 	text, isText := source.(string)
 	if goesOver := len(TransformScope(transformType)) > len(NodeScope()); isText && goesOver {
-		if isFunction, err := c.env.Expressions.CheckFunction(text, NodeScope()...); isFunction {
+		if isFunction, named, err := c.env.Expressions.CheckFunction(text, NodeScope()...); isFunction {
 			if err != nil {
 				c.found.add(about, BadExpression, "must be a function that compiles: %s", err)
 			}
+			c.checkNamed(about, named, later)
 			return
 		}
 	}
-	c.compile(about, source, TransformScope(transformType))
+	c.compile(about, source, later, TransformScope(transformType))
 }
 
 // compileMapping checks every text of a mapping, however deep, as an expression.
-func (c *checker) compileMapping(about subject, mapping any, roots []string) {
+func (c *checker) compileMapping(about subject, mapping any, later func(int) bool, roots []string) {
 	object, isObject := mapping.(map[string]any)
 	if !isObject {
 		return
 	}
-	walkTexts(about, object, func(at subject, text string) { c.compile(at, text, roots) })
+	walkTexts(about, object, func(at subject, text string) { c.compile(at, text, later, roots) })
 }
 
 // template is a text of a configuration with expressions in it.
@@ -155,13 +165,10 @@ func walkTexts(about subject, value any, visit func(subject, string)) {
 
 // checkEdge checks one edge: the keys it bears, what it carries and its condition.
 func (c *checker) checkEdge(about subject, i int) {
-	e := c.g.edges[i]
+	e, later := c.g.edges[i], never
 	if source, target, ok := c.g.ends(i); ok {
 		c.checkCarried(about, e, source, target)
+		later = c.laterThanEdgesOf(source)
 	}
-	if guard := e.Guard(); guard != "" {
-		if err := c.env.Expressions.CheckExpression(guard, EdgeScope()...); err != nil {
-			c.found.add(about.member("condition"), BadExpression, "must be an expression that compiles: %s", err)
-		}
-	}
+	c.compile(about.member("condition"), e.Guard(), later, EdgeScope())
 }

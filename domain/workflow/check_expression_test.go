@@ -20,3 +20,12 @@ func TestTheNameOfAnEventIsNoTemplate(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+func TestTheURLOfARequestIsCheckedAsAURL(t *testing.T) {
+	const text = `https://api.example.com{{ input.path }}`
+	g := graph(t, nodes(step("a", "httpRequest", `{"url": "`+text+`", "headers": {"X-Referer": "`+text+`"}}`)), nil)
+	expected := findings(want("nodes[0].config.url", "a", workflow.BadExpression, "must be a template that compiles: the host is written out"))
+	if diff := cmp.Diff(expected, workflow.Check(g, environment(t))); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -28,14 +28,23 @@ var (
 // goExpressions is an expression language for tests whose grammar is Go's.
 type goExpressions struct{}
 
-func (goExpressions) CheckExpression(source string, roots ...string) error {
+func (goExpressions) CheckExpression(source string, roots ...string) ([]workflow.Named, error) {
 	tree, err := parser.ParseExpr(source)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var unknown error
 	ast.Inspect(tree, func(n ast.Node) bool { return free(n, roots, &unknown) })
-	return unknown
+	var named []workflow.Named
+	ast.Inspect(tree, func(n ast.Node) bool {
+		if selector, ok := n.(*ast.SelectorExpr); ok {
+			if root, ok := selector.X.(*ast.Ident); ok {
+				named = append(named, workflow.Named{Root: root.Name, Name: selector.Sel.Name, At: fmt.Sprintf("column %d", selector.Sel.Pos())})
+			}
+		}
+		return true
+	})
+	return named, unknown
 }
 
 // free visits a tree and notes the first name that is no root; what stands behind
@@ -52,29 +61,39 @@ func free(n ast.Node, roots []string, unknown *error) bool {
 }
 
 // CheckFunction takes "a, b => a + b" for a function.
-func (x goExpressions) CheckFunction(source string, roots ...string) (bool, error) {
+func (x goExpressions) CheckFunction(source string, roots ...string) (bool, []workflow.Named, error) {
 	parameters, body, isFunction := strings.Cut(source, "=>")
 	if !isFunction {
-		return false, nil
+		return false, nil, nil
 	}
-	return true, x.CheckExpression(body, append(strings.Split(strings.ReplaceAll(strings.TrimSpace(parameters), " ", ""), ","), roots...)...)
+	named, err := x.CheckExpression(body, append(strings.Split(strings.ReplaceAll(strings.TrimSpace(parameters), " ", ""), ","), roots...)...)
+	return true, named, err
 }
 
-func (x goExpressions) CheckTemplate(text string, roots ...string) error {
+func (x goExpressions) CheckTemplate(text string, roots ...string) (named []workflow.Named, err error) {
 	for {
 		_, rest, found := strings.Cut(text, "{{")
 		if !found {
-			return nil
+			return named, nil
 		}
 		source, after, closed := strings.Cut(rest, "}}")
 		if !closed {
-			return errors.New("{{ without }}")
+			return nil, errors.New("{{ without }}")
 		}
-		if err := x.CheckExpression(source, roots...); err != nil {
-			return err
+		more, err := x.CheckExpression(source, roots...)
+		if err != nil {
+			return nil, err
 		}
-		text = after
+		named, text = append(named, more...), after
 	}
+}
+
+// CheckURLTemplate refuses an expression that touches a written host.
+func (x goExpressions) CheckURLTemplate(text string, roots ...string) ([]workflow.Named, error) {
+	if strings.Contains(text, ".com{{") {
+		return nil, errors.New("the host is written out")
+	}
+	return x.CheckTemplate(text, roots...)
 }
 
 func schema(t testing.TB, text string) node.Declarations {

@@ -35,11 +35,12 @@ type Scheduler interface {
 	// those of a tenant that take too long for half a minute.
 	FireDue(ctx context.Context, limit int) (ScheduleLook, error)
 
-	// Run fires schedules until ctx ends. It hands errors to failed and goes on.
+	// Run fires schedules until ctx ends. It hands errors to failed and goes on; a panic
+	// is one, a [Panic].
 	Run(ctx context.Context, failed func(error))
 
 	// Panics returns how many panics were contained since the start. Each was an error as
-	// well, with its stack.
+	// well.
 	Panics() int64
 }
 

@@ -68,7 +68,8 @@ type AwaitingQuery struct {
 	Unread    bool                 // only those of which it is not known what they wait for. Not beside an event
 	SubTenant *tenant.SubTenantID  // only those of this sub-tenant, empty for those of none; nil for all
 	Versions  []workflow.VersionID // only those of these versions, at most a thousand; none for all
-	Runs      []run.ID             // only these, at most a thousand; none for all. Not beside any other but the entity
+	Runs      []run.ID             // only these, at most a thousand; none for all. Not beside any other but the entity and Idle
+	Idle      bool                 // of the runs that are named those of which nothing waits, instead of those of which something does
 	After     *run.Awaiting        // only those behind it in the order; nil for the first ones
 	Limit     int
 }

@@ -239,10 +239,14 @@ func betweenProcesses(t *testing.T, here, there outbound.RunSignals, ids func(in
 	t.Helper()
 	mine, _ := Listen(t, here)
 	theirs, _ := Listen(t, there)
-	probe := ids(1)[0]
+	probe, back := ids(1)[0], ids(1)[0]
 	theirs.Within(t, "word of another process", func() bool { // the two may have to find each other first
 		here.Tell(probe)
 		return theirs.Heard(probe) > 0
+	})
+	mine.Within(t, "word of the other process", func() bool {
+		there.Tell(back)
+		return mine.Heard(back) > 0
 	})
 	t.Run("and what it told itself it hears once", func(t *testing.T) {
 		told := ids(2)

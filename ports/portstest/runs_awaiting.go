@@ -156,6 +156,17 @@ func RunsAwaiting(t *testing.T, open OpenStore) {
 			names := runIDs(b, a, elsewhere, f.waiting(other, 0, awaits("paid")), b, f.started(owner))
 			f.same(runIDs(a, b), awaitingIDs(f.awaiting(owner, outbound.AwaitingQuery{Runs: append(names, "run_absent")})))
 		},
+		"of runs that are named those are found that are about the entity and do not wait": func(f fixture) {
+			owner, other := f.tenant().ID(), f.tenant().ID()
+			done, works := f.waiting(owner, 2, awaits("paid"), status(run.StatusCompleted)), f.waiting(owner, 1, status(run.StatusRunning))
+			f.waiting(owner, 0, status(run.StatusRunning))
+			names := runIDs(done, works, f.waiting(owner, 0, awaits("paid")), f.waiting(owner, 0, awaits("-")), f.waiting(other, 0, status(run.StatusRunning)), done, f.started(owner))
+			want := []run.Awaiting{run.AwaitingOf(works), run.AwaitingOf(done)}
+			for i := range want {
+				want[i].Awaits = nil
+			}
+			f.same(want, f.awaiting(owner, outbound.AwaitingQuery{Runs: append(names, "run_absent"), Idle: true}))
+		},
 		"each step says anew what a run waits for, alone and with others": func(f fixture) {
 			owner := f.tenant().ID()
 			r, other := f.waiting(owner, 0, awaits("paid")), f.waiting(owner, 1, awaits("sent"))

@@ -202,6 +202,7 @@ func (e FireTimeShift) Valid() bool {
 
 // Defines values for HistoryEntryType.
 const (
+	HistoryEntryTypeEdgeFailed    HistoryEntryType = "edge.failed"
 	HistoryEntryTypeNodeCancelled HistoryEntryType = "node.cancelled"
 	HistoryEntryTypeNodeCompleted HistoryEntryType = "node.completed"
 	HistoryEntryTypeNodeFailed    HistoryEntryType = "node.failed"
@@ -221,6 +222,8 @@ const (
 // Valid indicates whether the value is a known member of the HistoryEntryType enum.
 func (e HistoryEntryType) Valid() bool {
 	switch e {
+	case HistoryEntryTypeEdgeFailed:
+		return true
 	case HistoryEntryTypeNodeCancelled:
 		return true
 	case HistoryEntryTypeNodeCompleted:
@@ -1641,7 +1644,9 @@ type DeliveryStatus string
 
 // Edge An edge as it was sent, with its identifier.
 type Edge struct {
-	// Condition An expression; the edge is taken only where it is true.
+	// Condition An expression; the edge is taken only where it is true, or what JavaScript takes for true. It is looked at where the source ended
+	// with the outcome and the branch of the edge. Where it cannot be computed after the source has completed, the run fails with
+	// `edge_condition_failed`; `result.total?.net` is how to read what may be missing.
 	Condition *string `json:"condition,omitempty"`
 
 	// Id Its identifier.
@@ -1665,7 +1670,9 @@ type Edge struct {
 
 // EdgeDraft An edge as clients send it.
 type EdgeDraft struct {
-	// Condition An expression; the edge is taken only where it is true.
+	// Condition An expression; the edge is taken only where it is true, or what JavaScript takes for true. It is looked at where the source ended
+	// with the outcome and the branch of the edge. Where it cannot be computed after the source has completed, the run fails with
+	// `edge_condition_failed`; `result.total?.net` is how to read what may be missing.
 	Condition *string `json:"condition,omitempty"`
 
 	// Label A text for people.
@@ -1676,7 +1683,8 @@ type EdgeDraft struct {
 
 	// SourceOutputKey A branch (`true`, `false`, `case-0`, `default`), an outcome (`onSuccess`, `onError`) or a member of the source's output.
 	// A failure is dealt with where an `onError` edge is taken; with a `condition`, only failures that it is true of
-	// are (`result.error.code === "timeout"`). A failure that no such edge is taken for fails the run.
+	// are (`result.error.code === "timeout"`). A failure that no such edge is taken for fails the run. A member that the output does not
+	// have is `null`, and left out under a `targetInputKey`.
 	SourceOutputKey *string `json:"sourceOutputKey,omitempty"`
 
 	// TargetInputKey The member of the target's input that receives the value.
@@ -1960,10 +1968,13 @@ type HistoryEntry struct {
 	// Code Why it failed, for programs.
 	Code *string `json:"code,omitempty"`
 
+	// EdgeId The edge that could not be decided: of `edge.failed`, of which a node has at most five, and of `run.failed` where the run failed at one.
+	EdgeId *string `json:"edgeId,omitempty"`
+
 	// Message Why it failed or was cancelled, for people.
 	Message *string `json:"message,omitempty"`
 
-	// NodeId The node; absent for what happened to the run.
+	// NodeId The node, or the one that the edge leaves; absent for what happened to the run, unless it failed there.
 	NodeId *string `json:"nodeId,omitempty"`
 
 	// Seq 1, 2, 3 and so on within the run.
@@ -2053,11 +2064,15 @@ type Node struct {
 // NodeDraft A node as clients send it.
 type NodeDraft struct {
 	// Config Its configuration, as its type asks for it. What an expression, in JavaScript, begins with: `input`, `payload`, `nodes`, `run` and `now()`.
+	// An expression is at most 65,536 bytes long and nests at most 200 deep. A node that it names, `nodes.fetch` or `nodes["fetch"]`, is one of the version
+	// and runs before, or beside; a name that is computed, `nodes[input.from]`, reads what there is.
 	//
 	// Texts of an `httpRequest` may hold `{{ expression }}`. In the `url`, the value of an expression at the very beginning is taken as it is; in the
 	// path, the query and the fragment a value is percent-encoded for its place, as `encodeURIComponent` does, unless the expression calls
 	// that itself. A value cannot leave its place: one that is no host where a host stands, or makes `..` of a segment, fails the node.
-	// So a value never adds a segment or a parameter; parameters by name go into `query`.
+	// So a value never adds a segment or a parameter; parameters by name go into `query`. No value changes what is written out of the scheme,
+	// the host and the port: `https://api.example.com{{ input.path }}`, which lacks the `/` in front of the expression, cannot be published, while
+	// `https://{{ input.host }}/` and `https://{{ input.shop }}.example.com/` can.
 	//
 	// A `transform` of the kind `map`, `filter` or `reduce` computes for each item either an expression over `item` and `index`, and `acc` for
 	// `reduce`, or an arrow function: `item.price * 2` or `(item, index) => item.price * 2`, `acc + item.price` or `(acc, item) => acc + item.price`.
@@ -2066,7 +2081,7 @@ type NodeDraft struct {
 	// Description What it is for; null is the same as leaving it out.
 	Description *string `json:"description,omitempty"`
 
-	// Id Its identifier within the version, chosen by the client.
+	// Id Its identifier within the version, chosen by the client. `input` can be saved and not published.
 	Id string `json:"id"`
 
 	// InputSchema What it takes, where that is more than its type says.
@@ -2355,13 +2370,17 @@ type RunContext struct {
 
 // RunFailure Why a run or a node failed.
 type RunFailure struct {
-	// Code A stable word, such as `timeout`, `http_503` or `input_invalid`; what a custom node says is its own.
+	// Code A stable word, such as `timeout`, `http_503` or `input_invalid`; what a custom node says is its own. With `edge_condition_failed` no node
+	// has failed: the `condition` of an edge could not be computed.
 	Code string `json:"code"`
+
+	// EdgeId The edge that the run failed at, where it failed at one. Lists leave it out: there `message` names it.
+	EdgeId *string `json:"edgeId,omitempty"`
 
 	// Message The same for people.
 	Message string `json:"message"`
 
-	// NodeId The node that failed; absent when the run failed as a whole.
+	// NodeId The node that failed, or the completed node whose edge the run failed at; absent when the run failed as a whole.
 	NodeId *string `json:"nodeId,omitempty"`
 }
 
@@ -2529,7 +2548,8 @@ type SchedulePreview struct {
 	// Items The next fire times, in order. Fewer than asked for where there are no more.
 	Items []FireTime `json:"items"`
 
-	// Reason Why there are none, or why none of them fires as things stand. Absent where they fire.
+	// Reason Why there are none, why none of them fires as things stand, or why there are fewer than `count`: nothing is due from 9999-12-31 on, since
+	// times are written with a year of four digits. Otherwise absent.
 	Reason *string `json:"reason,omitempty"`
 
 	// Timezone The zone in which the times are meant; `UTC` for an interval. Absent without a schedule.
@@ -2791,7 +2811,7 @@ type SkippedRun struct {
 	// Details With `wrong_event`: what is wrong with the event as the answer that the run waits for. Absent where it waits for another event.
 	Details *[]Violation `json:"details,omitempty"`
 
-	// Reason `wrong_event`: it waits for another event, or the event does not fit what it asks for; `expired`: it has stopped waiting; `not_paused`: it does not wait; `filtered_out`: the options leave it out. New ones may be added.
+	// Reason `wrong_event`: it waits for another event, or the event does not fit what it asks for; `expired`: it has stopped waiting; `not_paused`: it does not wait; `filtered_out`: the options leave it out, or it is named in them and is no run about this entity, whether it is one about another or none at all. New ones may be added.
 	Reason string `json:"reason"`
 
 	// RunId The run.
@@ -2931,7 +2951,9 @@ type Trigger struct {
 // TriggerConfig How it fires and how its runs are treated. All members are optional, and `{}` is accepted. The object is stored and comes back as
 // it was sent, with the order of its members, the spelling of its numbers and members that are not listed here.
 type TriggerConfig struct {
-	// RateLimit How often it may fire.
+	// RateLimit How often calls and events may fire it: at most `maxRequests` times in any `windowMs`. Its schedule is not counted. The gateway's
+	// processes count together where the operator has given them a shared store for it (Redis); else each counts on its own, so that several of them
+	// let through up to as many times more, and a process begins anew when it starts. What must hold exactly once is a matter of `dedupeKey`.
 	RateLimit *struct {
 		// MaxRequests At most so many times in the window.
 		MaxRequests int `json:"maxRequests"`
@@ -2968,7 +2990,9 @@ type TriggerConfig struct {
 		// IntervalMs Every so many milliseconds from when it was activated, or its times last changed.
 		IntervalMs *int `json:"intervalMs,omitempty"`
 
-		// Overlap What happens at a time when the run before is still going on, fire all the same or `skip` it.
+		// Overlap What happens at a time when the run before is still going on, fire all the same or `skip` it. A time that is skipped is in the trigger's
+		// fires as `suppressed`. So are times that passed while the gateway was down and would be caught up beside such a run: their reason says
+		// that they were missed as well.
 		Overlap *TriggerConfigScheduleConfigOverlap `json:"overlap,omitempty"`
 
 		// Timezone The IANA time zone that `cron` is meant in.
@@ -2991,7 +3015,9 @@ type TriggerConfig struct {
 // `all`. With `last` an outage starts one run at most: where the latest time fires in time after all, nothing is caught up.
 type TriggerConfigScheduleConfigCatchUp string
 
-// TriggerConfigScheduleConfigOverlap What happens at a time when the run before is still going on, fire all the same or `skip` it.
+// TriggerConfigScheduleConfigOverlap What happens at a time when the run before is still going on, fire all the same or `skip` it. A time that is skipped is in the trigger's
+// fires as `suppressed`. So are times that passed while the gateway was down and would be caught up beside such a run: their reason says
+// that they were missed as well.
 type TriggerConfigScheduleConfigOverlap string
 
 // TriggerPage A page of triggers.
@@ -3668,6 +3694,9 @@ type RunNotFound = Error
 
 // RunNotRetryable The body of every error.
 type RunNotRetryable = Error
+
+// RunsUnavailable The body of every error.
+type RunsUnavailable = Error
 
 // ServiceUnavailable The body of every error.
 type ServiceUnavailable = Error
@@ -5201,6 +5230,9 @@ type ClientInterface interface {
 	//
 	// Returns a run with its context, what became of each node, and the resume tokens of nodes that wait for one.
 	//
+	// What the nodes gave may be 16 MiB, and is in the answer twice, in the context and by node. `Content-Length` says how long the answer is; one
+	// that is shorter was cut off, as when the client does not take it in time.
+	//
 	// **Key:** secret.
 	//
 	// Corresponds with GET /v1/gateway/runs/{id} (the `PublicrunsGetRunV1` operationId).
@@ -5233,7 +5265,8 @@ type ClientInterface interface {
 	// PublicrunsRetryRunV1 Retry a run
 	//
 	// Continues a failed run at the node that failed, with as many attempts and as much time as at first. Nodes that have completed are not
-	// executed again. The request has no body.
+	// executed again. A run that failed at an edge (`edge_condition_failed`) continues by deciding the edges of that node again; what can be
+	// computed no better than before fails the run once more, and that is what this answers with. The request has no body.
 	//
 	// **Key:** secret.
 	//
@@ -5827,9 +5860,9 @@ type ClientInterface interface {
 	//
 	// Checks everything and makes the version the only active one of its workflow. What stands against it comes back in `details`, all at
 	// once: node types and versions that the registry does not have, configuration that does not fit, expressions that do not compile,
-	// branches, outputs and inputs that do not exist, types that clash, nodes that are never reached. Publishing the active version again
-	// changes nothing; publishing one that was active before goes back to it, with a new `publishedAt`. There is no body, and one that
-	// is sent is not read.
+	// or that name a node that does not exist (`unknown_node`) or cannot have run before (`node_runs_later`), branches, outputs and inputs that do not exist, types that clash, nodes that are never reached, a node with the id `input`, under which
+	// the context of a run holds its payload. Publishing the active version again changes nothing; publishing one that was active before goes
+	// back to it, with a new `publishedAt`. There is no body, and one that is sent is not read.
 	//
 	// **Key:** secret.
 	//
@@ -5919,6 +5952,10 @@ type ClientInterface interface {
 	//
 	// Deletes the workflow with its versions and their triggers, for good. Its runs that have not ended are cancelled; all of them can
 	// still be read.
+	//
+	// First the workflow is switched off, so that no new runs stand in the way, and where it has more than a hundred runs that have not ended, these are cancelled
+	// a hundred at a time. Until then others see it inactive, with its versions and triggers: a call of a trigger is answered with `409`
+	// `workflow_inactive`. Then all of it is gone at once: `404`. Where the call fails midway, the workflow stays switched off; repeat the call.
 	//
 	// **Key:** secret.
 	//
@@ -6469,6 +6506,9 @@ func (c *Client) PublicrunsListRunsV1(ctx context.Context, params *PublicrunsLis
 //
 // Returns a run with its context, what became of each node, and the resume tokens of nodes that wait for one.
 //
+// What the nodes gave may be 16 MiB, and is in the answer twice, in the context and by node. `Content-Length` says how long the answer is; one
+// that is shorter was cut off, as when the client does not take it in time.
+//
 // **Key:** secret.
 //
 // Corresponds with GET /v1/gateway/runs/{id} (the `PublicrunsGetRunV1` operationId).
@@ -6531,7 +6571,8 @@ func (c *Client) PublicrunsCancelRunV1(ctx context.Context, id RunId, params *Pu
 // PublicrunsRetryRunV1 Retry a run
 //
 // Continues a failed run at the node that failed, with as many attempts and as much time as at first. Nodes that have completed are not
-// executed again. The request has no body.
+// executed again. A run that failed at an edge (`edge_condition_failed`) continues by deciding the edges of that node again; what can be
+// computed no better than before fails the run once more, and that is what this answers with. The request has no body.
 //
 // **Key:** secret.
 //
@@ -7635,9 +7676,9 @@ func (c *Client) PublicworkflowversionsUpdateWorkflowVersionV1(ctx context.Conte
 //
 // Checks everything and makes the version the only active one of its workflow. What stands against it comes back in `details`, all at
 // once: node types and versions that the registry does not have, configuration that does not fit, expressions that do not compile,
-// branches, outputs and inputs that do not exist, types that clash, nodes that are never reached. Publishing the active version again
-// changes nothing; publishing one that was active before goes back to it, with a new `publishedAt`. There is no body, and one that
-// is sent is not read.
+// or that name a node that does not exist (`unknown_node`) or cannot have run before (`node_runs_later`), branches, outputs and inputs that do not exist, types that clash, nodes that are never reached, a node with the id `input`, under which
+// the context of a run holds its payload. Publishing the active version again changes nothing; publishing one that was active before goes
+// back to it, with a new `publishedAt`. There is no body, and one that is sent is not read.
 //
 // **Key:** secret.
 //
@@ -7807,6 +7848,10 @@ func (c *Client) PublicworkflowsGetWorkflowVersionV1(ctx context.Context, versio
 //
 // Deletes the workflow with its versions and their triggers, for good. Its runs that have not ended are cancelled; all of them can
 // still be read.
+//
+// First the workflow is switched off, so that no new runs stand in the way, and where it has more than a hundred runs that have not ended, these are cancelled
+// a hundred at a time. Until then others see it inactive, with its versions and triggers: a call of a trigger is answered with `409`
+// `workflow_inactive`. Then all of it is gone at once: `404`. Where the call fails midway, the workflow stays switched off; repeat the call.
 //
 // **Key:** secret.
 //
@@ -13872,6 +13917,9 @@ type ClientWithResponsesInterface interface {
 	//
 	// Returns a run with its context, what became of each node, and the resume tokens of nodes that wait for one.
 	//
+	// What the nodes gave may be 16 MiB, and is in the answer twice, in the context and by node. `Content-Length` says how long the answer is; one
+	// that is shorter was cut off, as when the client does not take it in time.
+	//
 	// **Key:** secret.
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -13906,7 +13954,8 @@ type ClientWithResponsesInterface interface {
 	// PublicrunsRetryRunV1WithResponse Retry a run
 	//
 	// Continues a failed run at the node that failed, with as many attempts and as much time as at first. Nodes that have completed are not
-	// executed again. The request has no body.
+	// executed again. A run that failed at an edge (`edge_condition_failed`) continues by deciding the edges of that node again; what can be
+	// computed no better than before fails the run once more, and that is what this answers with. The request has no body.
 	//
 	// **Key:** secret.
 	//
@@ -14546,9 +14595,9 @@ type ClientWithResponsesInterface interface {
 	//
 	// Checks everything and makes the version the only active one of its workflow. What stands against it comes back in `details`, all at
 	// once: node types and versions that the registry does not have, configuration that does not fit, expressions that do not compile,
-	// branches, outputs and inputs that do not exist, types that clash, nodes that are never reached. Publishing the active version again
-	// changes nothing; publishing one that was active before goes back to it, with a new `publishedAt`. There is no body, and one that
-	// is sent is not read.
+	// or that name a node that does not exist (`unknown_node`) or cannot have run before (`node_runs_later`), branches, outputs and inputs that do not exist, types that clash, nodes that are never reached, a node with the id `input`, under which
+	// the context of a run holds its payload. Publishing the active version again changes nothing; publishing one that was active before goes
+	// back to it, with a new `publishedAt`. There is no body, and one that is sent is not read.
 	//
 	// **Key:** secret.
 	//
@@ -14646,6 +14695,10 @@ type ClientWithResponsesInterface interface {
 	//
 	// Deletes the workflow with its versions and their triggers, for good. Its runs that have not ended are cancelled; all of them can
 	// still be read.
+	//
+	// First the workflow is switched off, so that no new runs stand in the way, and where it has more than a hundred runs that have not ended, these are cancelled
+	// a hundred at a time. Until then others see it inactive, with its versions and triggers: a call of a trigger is answered with `409`
+	// `workflow_inactive`. Then all of it is gone at once: `404`. Where the call fails midway, the workflow stays switched off; repeat the call.
 	//
 	// **Key:** secret.
 	//
@@ -18600,6 +18653,9 @@ func (c *ClientWithResponses) PublicrunsListRunsV1WithResponse(ctx context.Conte
 //
 // Returns a run with its context, what became of each node, and the resume tokens of nodes that wait for one.
 //
+// What the nodes gave may be 16 MiB, and is in the answer twice, in the context and by node. `Content-Length` says how long the answer is; one
+// that is shorter was cut off, as when the client does not take it in time.
+//
 // **Key:** secret.
 //
 // Returns a wrapper object for the known response body format(s).
@@ -18652,7 +18708,8 @@ func (c *ClientWithResponses) PublicrunsCancelRunV1WithResponse(ctx context.Cont
 // PublicrunsRetryRunV1WithResponse Retry a run
 //
 // Continues a failed run at the node that failed, with as many attempts and as much time as at first. Nodes that have completed are not
-// executed again. The request has no body.
+// executed again. A run that failed at an edge (`edge_condition_failed`) continues by deciding the edges of that node again; what can be
+// computed no better than before fails the run once more, and that is what this answers with. The request has no body.
 //
 // **Key:** secret.
 //
@@ -19598,9 +19655,9 @@ func (c *ClientWithResponses) PublicworkflowversionsUpdateWorkflowVersionV1WithR
 //
 // Checks everything and makes the version the only active one of its workflow. What stands against it comes back in `details`, all at
 // once: node types and versions that the registry does not have, configuration that does not fit, expressions that do not compile,
-// branches, outputs and inputs that do not exist, types that clash, nodes that are never reached. Publishing the active version again
-// changes nothing; publishing one that was active before goes back to it, with a new `publishedAt`. There is no body, and one that
-// is sent is not read.
+// or that name a node that does not exist (`unknown_node`) or cannot have run before (`node_runs_later`), branches, outputs and inputs that do not exist, types that clash, nodes that are never reached, a node with the id `input`, under which
+// the context of a run holds its payload. Publishing the active version again changes nothing; publishing one that was active before goes
+// back to it, with a new `publishedAt`. There is no body, and one that is sent is not read.
 //
 // **Key:** secret.
 //
@@ -19746,6 +19803,10 @@ func (c *ClientWithResponses) PublicworkflowsGetWorkflowVersionV1WithResponse(ct
 //
 // Deletes the workflow with its versions and their triggers, for good. Its runs that have not ended are cancelled; all of them can
 // still be read.
+//
+// First the workflow is switched off, so that no new runs stand in the way, and where it has more than a hundred runs that have not ended, these are cancelled
+// a hundred at a time. Until then others see it inactive, with its versions and triggers: a call of a trigger is answered with `409`
+// `workflow_inactive`. Then all of it is gone at once: `404`. Where the call fails midway, the workflow stays switched off; repeat the call.
 //
 // **Key:** secret.
 //

@@ -2,12 +2,12 @@ package sqlite_test
 
 import (
 	"context"
-	"path/filepath"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
 
+	"github.com/sluicehq/sluice/adapters/sqlstore/sqlite/sqlitetest"
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/ports/outbound"
 	"github.com/sluicehq/sluice/ports/portstest"
@@ -19,7 +19,7 @@ func TestRead(t *testing.T) {
 
 func TestChanges(t *testing.T) {
 	portstest.Changes(t, func(t *testing.T) (here, there portstest.ChangingStore) {
-		file := filepath.Join(t.TempDir(), "sluice.db")
+		file := sqlitetest.File(t)
 		return openFile(t, file), openFile(t, file)
 	})
 }
@@ -37,7 +37,7 @@ func TestFollowingLeavesNothingBehind(t *testing.T) {
 // Only the newest notices are kept, so that who comes back to more than those must not
 // trust what it was told.
 func TestMoreChangesThanAreKeptAreNotMissed(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "sluice.db")
+	file := sqlitetest.File(t)
 	here, there := openFile(t, file), openFile(t, file)
 	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	ids := []tenant.ID{"tenant_first", "tenant_other"}

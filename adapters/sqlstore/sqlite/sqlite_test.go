@@ -1,18 +1,18 @@
 package sqlite_test
 
 import (
-	"path/filepath"
 	"testing"
 
 	"github.com/sluicehq/sluice/adapters/sqlstore"
 	"github.com/sluicehq/sluice/adapters/sqlstore/sqlite"
+	"github.com/sluicehq/sluice/adapters/sqlstore/sqlite/sqlitetest"
 	"github.com/sluicehq/sluice/ports/outbound"
 	"github.com/sluicehq/sluice/ports/portstest"
 )
 
 func open(t *testing.T) *sqlstore.Store {
 	t.Helper()
-	return openFile(t, filepath.Join(t.TempDir(), "sluice.db"))
+	return openFile(t, sqlitetest.File(t))
 }
 
 // openFile opens the database in a file, as each of several processes may.
@@ -27,9 +27,6 @@ func openFile(t *testing.T, file string) *sqlstore.Store {
 			t.Error(err)
 		}
 	})
-	if _, err := store.Migrator().Up(t.Context()); err != nil {
-		t.Fatal(err)
-	}
 	return store
 }
 

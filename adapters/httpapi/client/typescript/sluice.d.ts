@@ -53,6 +53,10 @@ export interface paths {
          * @description Deletes the workflow with its versions and their triggers, for good. Its runs that have not ended are cancelled; all of them can
          *     still be read.
          *
+         *     First the workflow is switched off, so that no new runs stand in the way, and where it has more than a hundred runs that have not ended, these are cancelled
+         *     a hundred at a time. Until then others see it inactive, with its versions and triggers: a call of a trigger is answered with `409`
+         *     `workflow_inactive`. Then all of it is gone at once: `404`. Where the call fails midway, the workflow stays switched off; repeat the call.
+         *
          *     **Key:** secret.
          */
         delete: operations["publicworkflows_deleteWorkflow_v1"];
@@ -234,9 +238,9 @@ export interface paths {
          * Publish a workflow version
          * @description Checks everything and makes the version the only active one of its workflow. What stands against it comes back in `details`, all at
          *     once: node types and versions that the registry does not have, configuration that does not fit, expressions that do not compile,
-         *     branches, outputs and inputs that do not exist, types that clash, nodes that are never reached. Publishing the active version again
-         *     changes nothing; publishing one that was active before goes back to it, with a new `publishedAt`. There is no body, and one that
-         *     is sent is not read.
+         *     or that name a node that does not exist (`unknown_node`) or cannot have run before (`node_runs_later`), branches, outputs and inputs that do not exist, types that clash, nodes that are never reached, a node with the id `input`, under which
+         *     the context of a run holds its payload. Publishing the active version again changes nothing; publishing one that was active before goes
+         *     back to it, with a new `publishedAt`. There is no body, and one that is sent is not read.
          *
          *     **Key:** secret.
          */
@@ -861,6 +865,9 @@ export interface paths {
          * Retrieve a run
          * @description Returns a run with its context, what became of each node, and the resume tokens of nodes that wait for one.
          *
+         *     What the nodes gave may be 16 MiB, and is in the answer twice, in the context and by node. `Content-Length` says how long the answer is; one
+         *     that is shorter was cut off, as when the client does not take it in time.
+         *
          *     **Key:** secret.
          */
         get: operations["publicruns_getRun_v1"];
@@ -945,7 +952,8 @@ export interface paths {
         /**
          * Retry a run
          * @description Continues a failed run at the node that failed, with as many attempts and as much time as at first. Nodes that have completed are not
-         *     executed again. The request has no body.
+         *     executed again. A run that failed at an edge (`edge_condition_failed`) continues by deciding the edges of that node again; what can be
+         *     computed no better than before fails the run once more, and that is what this answers with. The request has no body.
          *
          *     **Key:** secret.
          */
@@ -1420,7 +1428,7 @@ export interface components {
         };
         /** @description A node as clients send it. */
         NodeDraft: {
-            /** @description Its identifier within the version, chosen by the client. */
+            /** @description Its identifier within the version, chosen by the client. `input` can be saved and not published. */
             id: string;
             /** @description A type of the node registry. */
             type?: string;
@@ -1432,11 +1440,15 @@ export interface components {
             description?: string | null;
             /**
              * @description Its configuration, as its type asks for it. What an expression, in JavaScript, begins with: `input`, `payload`, `nodes`, `run` and `now()`.
+             *     An expression is at most 65,536 bytes long and nests at most 200 deep. A node that it names, `nodes.fetch` or `nodes["fetch"]`, is one of the version
+             *     and runs before, or beside; a name that is computed, `nodes[input.from]`, reads what there is.
              *
              *     Texts of an `httpRequest` may hold `{{ expression }}`. In the `url`, the value of an expression at the very beginning is taken as it is; in the
              *     path, the query and the fragment a value is percent-encoded for its place, as `encodeURIComponent` does, unless the expression calls
              *     that itself. A value cannot leave its place: one that is no host where a host stands, or makes `..` of a segment, fails the node.
-             *     So a value never adds a segment or a parameter; parameters by name go into `query`.
+             *     So a value never adds a segment or a parameter; parameters by name go into `query`. No value changes what is written out of the scheme,
+             *     the host and the port: `https://api.example.com{{ input.path }}`, which lacks the `/` in front of the expression, cannot be published, while
+             *     `https://{{ input.host }}/` and `https://{{ input.shop }}.example.com/` can.
              *
              *     A `transform` of the kind `map`, `filter` or `reduce` computes for each item either an expression over `item` and `index`, and `acc` for
              *     `reduce`, or an arrow function: `item.price * 2` or `(item, index) => item.price * 2`, `acc + item.price` or `(acc, item) => acc + item.price`.
@@ -1488,14 +1500,19 @@ export interface components {
             sourceNodeId: string;
             /** @description The node it leads to. */
             targetNodeId: string;
-            /** @description An expression; the edge is taken only where it is true. */
+            /**
+             * @description An expression; the edge is taken only where it is true, or what JavaScript takes for true. It is looked at where the source ended
+             *     with the outcome and the branch of the edge. Where it cannot be computed after the source has completed, the run fails with
+             *     `edge_condition_failed`; `result.total?.net` is how to read what may be missing.
+             */
             condition?: string | null;
             /** @description A text for people. */
             label?: string | null;
             /**
              * @description A branch (`true`, `false`, `case-0`, `default`), an outcome (`onSuccess`, `onError`) or a member of the source's output.
              *     A failure is dealt with where an `onError` edge is taken; with a `condition`, only failures that it is true of
-             *     are (`result.error.code === "timeout"`). A failure that no such edge is taken for fails the run.
+             *     are (`result.error.code === "timeout"`). A failure that no such edge is taken for fails the run. A member that the output does not
+             *     have is `null`, and left out under a `targetInputKey`.
              */
             sourceOutputKey?: string | null;
             /** @description The member of the target's input that receives the value. */
@@ -1509,7 +1526,11 @@ export interface components {
             sourceNodeId: string;
             /** @description The node it leads to. */
             targetNodeId: string;
-            /** @description An expression; the edge is taken only where it is true. */
+            /**
+             * @description An expression; the edge is taken only where it is true, or what JavaScript takes for true. It is looked at where the source ended
+             *     with the outcome and the branch of the edge. Where it cannot be computed after the source has completed, the run fails with
+             *     `edge_condition_failed`; `result.total?.net` is how to read what may be missing.
+             */
             condition?: string;
             /** @description A text for people. */
             label?: string;
@@ -1636,7 +1657,10 @@ export interface components {
             timezone?: string;
             /** @description The next fire times, in order. Fewer than asked for where there are no more. */
             items: components["schemas"]["FireTime"][];
-            /** @description Why there are none, or why none of them fires as things stand. Absent where they fire. */
+            /**
+             * @description Why there are none, why none of them fires as things stand, or why there are fewer than `count`: nothing is due from 9999-12-31 on, since
+             *     times are written with a year of four digits. Otherwise absent.
+             */
             reason?: string;
         };
         /** @description A time at which a schedule fires. */
@@ -1784,7 +1808,7 @@ export interface components {
         SkippedRun: {
             /** @description The run. */
             runId?: string;
-            /** @description `wrong_event`: it waits for another event, or the event does not fit what it asks for; `expired`: it has stopped waiting; `not_paused`: it does not wait; `filtered_out`: the options leave it out. New ones may be added. */
+            /** @description `wrong_event`: it waits for another event, or the event does not fit what it asks for; `expired`: it has stopped waiting; `not_paused`: it does not wait; `filtered_out`: the options leave it out, or it is named in them and is no run about this entity, whether it is one about another or none at all. New ones may be added. */
             reason: string;
             /** @description With `wrong_event`: what is wrong with the event as the answer that the run waits for. Absent where it waits for another event. */
             details?: components["schemas"]["Violation"][];
@@ -1837,12 +1861,17 @@ export interface components {
         RunCause: "webhook" | "by_event" | "ingest" | "schedule" | "manual";
         /** @description Why a run or a node failed. */
         RunFailure: {
-            /** @description A stable word, such as `timeout`, `http_503` or `input_invalid`; what a custom node says is its own. */
+            /**
+             * @description A stable word, such as `timeout`, `http_503` or `input_invalid`; what a custom node says is its own. With `edge_condition_failed` no node
+             *     has failed: the `condition` of an edge could not be computed.
+             */
             code: string;
             /** @description The same for people. */
             message: string;
-            /** @description The node that failed; absent when the run failed as a whole. */
+            /** @description The node that failed, or the completed node whose edge the run failed at; absent when the run failed as a whole. */
             nodeId?: string;
+            /** @description The edge that the run failed at, where it failed at one. Lists leave it out: there `message` names it. */
+            edgeId?: string;
         };
         /** @description A run without its context and its nodes, which can be megabytes. */
         RunSummary: {
@@ -1988,10 +2017,12 @@ export interface components {
              * @description What happened.
              * @enum {string}
              */
-            type: "run.started" | "run.paused" | "run.resumed" | "run.retried" | "run.completed" | "run.failed" | "run.cancelled" | "node.started" | "node.retrying" | "node.waiting" | "node.completed" | "node.failed" | "node.skipped" | "node.cancelled";
+            type: "run.started" | "run.paused" | "run.resumed" | "run.retried" | "run.completed" | "run.failed" | "run.cancelled" | "node.started" | "node.retrying" | "node.waiting" | "node.completed" | "node.failed" | "node.skipped" | "node.cancelled" | "edge.failed";
             at: components["schemas"]["Timestamp"];
-            /** @description The node; absent for what happened to the run. */
+            /** @description The node, or the one that the edge leaves; absent for what happened to the run, unless it failed there. */
             nodeId?: string;
+            /** @description The edge that could not be decided: of `edge.failed`, of which a node has at most five, and of `run.failed` where the run failed at one. */
+            edgeId?: string;
             /** @description The attempt at a node that has an effect outside. */
             attempt?: number;
             /** @description The output that a condition or a switch chose. */
@@ -2641,7 +2672,11 @@ export interface components {
          *     it was sent, with the order of its members, the spelling of its numbers and members that are not listed here.
          */
         TriggerConfig: {
-            /** @description How often it may fire. */
+            /**
+             * @description How often calls and events may fire it: at most `maxRequests` times in any `windowMs`. Its schedule is not counted. The gateway's
+             *     processes count together where the operator has given them a shared store for it (Redis); else each counts on its own, so that several of them
+             *     let through up to as many times more, and a process begins anew when it starts. What must hold exactly once is a matter of `dedupeKey`.
+             */
             rateLimit?: {
                 /** @description At most so many times in the window. */
                 maxRequests: number;
@@ -2696,7 +2731,9 @@ export interface components {
                  */
                 catchUp?: "none" | "last" | "all";
                 /**
-                 * @description What happens at a time when the run before is still going on, fire all the same or `skip` it.
+                 * @description What happens at a time when the run before is still going on, fire all the same or `skip` it. A time that is skipped is in the trigger's
+                 *     fires as `suppressed`. So are times that passed while the gateway was down and would be caught up beside such a run: their reason says
+                 *     that they were missed as well.
                  * @default allow
                  * @enum {string}
                  */
@@ -3676,6 +3713,20 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
+        /** @description Something that the gateway needs is out of reach, such as its database, or too many large runs are being read at the same time. The same request may succeed in a moment. */
+        RunsUnavailable: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                "Retry-After": components["headers"]["Retry-After"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
         /** @description The gateway is about to stop, or something that it needs is out of reach. The same request may succeed in a moment. */
         StreamUnavailable: {
             headers: {
@@ -3703,7 +3754,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description The body is larger than the gateway takes. */
+        /** @description The body is larger than the gateway takes. Where `Content-Length` says so, nothing of it is read, and a client that sends `Expect` is told before it sends the body. */
         ContentTooLarge: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4899,7 +4950,7 @@ export interface operations {
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
+            503: components["responses"]["RunsUnavailable"];
         };
     };
     publictriggers_listTriggers_v1: {
@@ -6485,7 +6536,7 @@ export interface operations {
             405: components["responses"]["MethodNotAllowed"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
+            503: components["responses"]["RunsUnavailable"];
         };
     };
     publicruns_streamRun_v1: {
@@ -6608,7 +6659,7 @@ export interface operations {
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
+            503: components["responses"]["RunsUnavailable"];
         };
     };
     publicruns_retryRun_v1: {
@@ -6637,7 +6688,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The run, which goes on. */
+            /** @description The run, which goes on, or has failed at an edge once more. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -6662,7 +6713,7 @@ export interface operations {
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
+            503: components["responses"]["RunsUnavailable"];
         };
     };
     publicwebhooks_listWebhookEndpoints_v1: {

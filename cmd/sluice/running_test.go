@@ -11,28 +11,24 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rs/zerolog"
 
-	"github.com/sluicehq/sluice/application/schedules"
 	"github.com/sluicehq/sluice/ports/inbound"
 )
 
-// troubled is a scheduler that tells of errors and ends.
-type troubled struct {
-	inbound.Scheduler
-	errors []error
-}
+// troubled is a loop that tells of errors and ends.
+type troubled []error
 
-func (s troubled) Run(_ context.Context, failed func(error)) {
-	for _, err := range s.errors {
+func (l troubled) Run(_ context.Context, failed func(error)) {
+	for _, err := range l {
 		failed(err)
 	}
 }
 
 func (troubled) Panics() int64 { return 7 }
 
-func TestEveryPanicOfTheSchedulesIsLoggedWithItsStack(t *testing.T) {
+func TestEveryPanicIsLoggedWithItsStackAndFailuresSparingly(t *testing.T) {
 	var log strings.Builder
-	thrown := fmt.Errorf("trigger trg_1: %w", &schedules.Panic{Thrown: "on purpose", Stack: []byte("goroutine 1")})
-	fire(t.Context(), zerolog.New(&log), troubled{errors: []error{errors.New("the database is away"), errors.New("still"), thrown, thrown}})
+	thrown := fmt.Errorf("trigger trg_1: %w", &inbound.Panic{Thrown: "on purpose", Stack: []byte("goroutine 1")})
+	keepGoing(t.Context(), zerolog.New(&log), "firing schedules", troubled{errors.New("the database is away"), errors.New("still"), thrown, thrown})
 	var got []map[string]any
 	for line := range strings.Lines(log.String()) {
 		var one map[string]any

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestMistakesAreNamedByTheirOptions(t *testing.T) {
+	t.Parallel()
+	b := newBinary(t, sqliteURL(t))
+	b.ok("migrate", "up")
+	id := b.json("tenant", "create", "--name", "a")["tenantId"].(string)
+	key := b.json("key", "create", "--tenant", id)["id"].(string)
+	for claim, c := range map[string]struct {
+		args []string
+		want string
+	}{
+		"a tenant without a name": {[]string{"tenant", "create"}, "The tenant is not valid.\n  --name must not be empty\n"},
+		"every limit of a tenant": {
+			[]string{"tenant", "update", id, "--language", "xx", "--run-retention-days", "0", "--public-per-minute", "0", "--public-concurrent", "0", "--secret-per-minute", "0", "--secret-concurrent", "0"},
+			"The settings are not valid.\n  --language must be one of \"en\", \"pt-BR\" or \"es\", not \"xx\"\n" +
+				"  --public-per-minute must be at least 1, not 0\n  --public-concurrent must be at least 1, not 0\n" +
+				"  --secret-per-minute must be at least 1, not 0\n  --secret-concurrent must be at least 1, not 0\n" +
+				"  --run-retention-days must be at least 1, not 0\n",
+		},
+		"a page": {[]string{"tenant", "list", "--limit", "500", "--offset", "-1"},
+			"wrong usage: The list parameters are not valid.\n  --limit must be at most 100, not 500\n  --offset must be at least 0, not -1\n\nHelp: sluice --help\n"},
+		"a key's type": {[]string{"key", "create", "--tenant", id, "--type", "x"}, "The API key is not valid.\n  --type must be \"public\" or \"secret\", not \"x\"\n"},
+		"a key's end":  {[]string{"key", "create", "--tenant", id, "--valid-for", "1ns"}, "The API key is not valid.\n  --valid-for must be in the future\n"},
+		"a time that is too long": {[]string{"key", "rotate", key, "--tenant", id, "--grace", "48h"},
+			"wrong usage: --grace must be from 0s to 24h0m0s, not 48h0m0s\n\nHelp: sluice --help\n"},
+	} {
+		code, stdout, stderr := b.run(c.args...)
+		if diff := cmp.Diff("sluice: "+c.want, stderr); diff != "" || code != exitUsage || stdout != "" {
+			t.Errorf("%s: %d, %q\n%s", claim, code, stdout, diff)
+		}
+	}
+}
+
+func TestWhatIsDoneIsToldAsJSON(t *testing.T) {
+	t.Parallel()
+	b := newBinary(t, sqliteURL(t))
+	var applied, again []shownMigration
+	for _, into := range []*[]shownMigration{&applied, &again} {
+		if err := json.Unmarshal([]byte(b.ok("migrate", "up", "--json")), into); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(applied) == 0 || applied[0].Version != 1 || applied[0].AppliedAt == "" || again == nil || len(again) != 0 {
+		t.Errorf("applied %+v, then %+v", applied, again)
+	}
+	id := b.json("tenant", "create", "--name", "a")["tenantId"].(string)
+	if diff := cmp.Diff(map[string]any{"tenantId": id, "deleted": true}, b.json("tenant", "delete", id, "--yes")); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestAWorkerSaysThatItIsNotTheAPI(t *testing.T) {
+	t.Parallel()
+	worker := newBinary(t, postgresURL(t)).start("serve", "--role", "worker")
+	status, body := worker.request(t, http.MethodGet, "/v1/gateway/runs", "", "")
+	want := `"message":"There is no /v1/gateway/runs: this process answers /healthz and /readyz only, and works for those that serve the API."`
+	if status != http.StatusNotFound || !strings.Contains(body, want) || !strings.Contains(body, `"code":"route_not_found"`) {
+		t.Errorf("%d %s", status, body)
+	}
+}
