@@ -1,6 +1,7 @@
 package main
 
 import (
+	"runtime"
 	"runtime/debug"
 	"strings"
 )
@@ -18,4 +19,12 @@ func tuneCollector(environ []string) {
 		}
 	}
 	debug.SetGCPercent(garbageRatio)
+}
+
+// forgetTheStart gives back the memory that only the start needed: reading the migrations
+// takes more than everything that stays. What is kept in pools goes with the second
+// collection.
+func forgetTheStart() {
+	runtime.GC()
+	debug.FreeOSMemory()
 }
