@@ -3,6 +3,7 @@ package httpapi
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"math"
 	"strconv"
 	"time"
@@ -15,16 +16,31 @@ const contentType = "application/json; charset=utf-8"
 // encode writes a value as JSON. Characters that matter only inside HTML stay as
 // they are, and a document keeps its own spelling.
 func encode(value any) ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(value); err != nil {
+	return encodeAfter("", value)
+}
+
+// encodeAfter writes it behind a prefix.
+func encodeAfter(prefix string, value any) ([]byte, error) {
+	if large, ok := value.(inPieces); ok {
+		return inOne(prefix, large)
+	}
+	b := bytes.NewBufferString(prefix)
+	if err := newEncoder(b).Encode(value); err != nil {
 		return nil, err
 	}
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
+func newEncoder(to io.Writer) *json.Encoder {
+	enc := json.NewEncoder(to)
+	enc.SetEscapeHTML(false)
+	return enc
+}
+
 func writeJSON(c *gin.Context, status int, value any) error {
+	if large, ok := value.(inPieces); ok {
+		return writeInPieces(c, status, large)
+	}
 	body, err := encode(value)
 	if err != nil {
 		return err
@@ -42,13 +58,18 @@ var (
 )
 
 func write(c *gin.Context, status int, body []byte) {
+	setHead(c, status, len(body))
+	_, _ = c.Writer.Write(body) // a client that is gone is noticed by the server
+}
+
+// setHead sets what stands in front of a body of the length.
+func setHead(c *gin.Context, status, length int) {
 	h := c.Writer.Header()
 	h["Content-Type"], h["X-Content-Type-Options"], h["Cache-Control"] = jsonType, noSniff, noStore
-	if len(body) > mostBuffered {
-		h.Set("Content-Length", strconv.Itoa(len(body))) // else net/http sends it in chunks
+	if length > mostBuffered {
+		h.Set("Content-Length", strconv.Itoa(length)) // else net/http sends it in chunks
 	}
 	c.Status(status)
-	_, _ = c.Writer.Write(body) // a client that is gone is noticed by the server
 }
 
 // mostBuffered is how long an answer may be for net/http to find out its length itself.

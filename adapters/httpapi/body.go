@@ -26,13 +26,16 @@ func (a *API) readBody(c *gin.Context) (jsonread.Object, error) {
 	if err := checkContentType(c.GetHeader("Content-Type")); err != nil {
 		return jsonread.Object{}, err
 	}
+	if c.Request.ContentLength > a.opts.MaxBody {
+		// Nothing of it is read, so that a client that waits for 100 Continue does not send it.
+		return jsonread.Object{}, errBodyTooLarge(a.opts.MaxBody)
+	}
 	reader := http.MaxBytesReader(c.Writer, c.Request.Body, a.opts.MaxBody)
 	text, err := io.ReadAll(reader)
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLarge):
-		return jsonread.Object{}, &transportError{http.StatusRequestEntityTooLarge, "body_too_large",
-			fmt.Sprintf("The request body may be at most %d bytes.", a.opts.MaxBody)}
+		return jsonread.Object{}, errBodyTooLarge(a.opts.MaxBody)
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return jsonread.Object{}, &transportError{http.StatusRequestTimeout, "body_too_slow",
 			"The request body took too long to arrive. Send the request again."}
@@ -49,6 +52,10 @@ func (a *API) readBody(c *gin.Context) (jsonread.Object, error) {
 		}
 	}
 	return jsonread.Parse(text)
+}
+
+func errBodyTooLarge(most int64) error {
+	return &transportError{http.StatusRequestEntityTooLarge, "body_too_large", fmt.Sprintf("The request body may be at most %d bytes.", most)}
 }
 
 // checkContentType refuses a body that says it is something else than JSON.

@@ -71,13 +71,18 @@ var everywhere = map[string]string{
 // elsewhere are codes for which something else has to happen before, or at the same
 // time, and the test in which it does.
 var elsewhere = map[string]string{
-	"GET /v1/gateway/runs/{id}/stream too_many_streams":         "TestStreamsHavePlacesOfTheirOwn",
-	"GET /v1/gateway/runs/{id}/stream stopping":                 "TestAGatewayThatStopsEndsItsStreamsAndSaysWhenToComeBack",
-	"GET /v1/gateway/runs/{id}/stream last_event_id_invalid":    "TestAStreamGoesOnBehindWhatTheClientHas",
-	"POST /v1/gateway/webhook-endpoints webhook_endpoint_limit": "TestATenantHasNoMoreEndpointsThanPermitted",
-	"POST /v1/gateway/runs/{id}/retry version_not_found":        "TestAFailedRunIsRetried",
-	"POST /v1/gateway/triggers/resume expired":                  "TestALateTokenExpiresTheRun",
-	"POST /v1/gateway/workflows/{id}/runs workflow_inactive":    "TestWhatCannotBeStartedByHandSaysWhy",
+	"GET /v1/gateway/runs/{id}/stream too_many_streams":                     "TestStreamsHavePlacesOfTheirOwn",
+	"GET /v1/gateway/runs/{id}/stream stopping":                             "TestAGatewayThatStopsEndsItsStreamsAndSaysWhenToComeBack",
+	"GET /v1/gateway/runs/{id}/stream last_event_id_invalid":                "TestAStreamGoesOnBehindWhatTheClientHas",
+	"POST /v1/gateway/webhook-endpoints webhook_endpoint_limit":             "TestATenantHasNoMoreEndpointsThanPermitted",
+	"POST /v1/gateway/runs/{id}/retry version_not_found":                    "TestAFailedRunIsRetried",
+	"POST /v1/gateway/triggers/resume expired":                              "TestALateTokenExpiresTheRun",
+	"GET /v1/gateway/runs/{id} runs_busy":                                   "TestLargeRunsBehindTheWholeGateway",
+	"POST /v1/gateway/runs/{id}/cancel runs_busy":                           "TestLargeRunsBehindTheWholeGateway",
+	"POST /v1/gateway/runs/{id}/retry runs_busy":                            "TestLargeRunsBehindTheWholeGateway",
+	"POST /v1/gateway/workflow-versions/{id}/simulate simulation_too_large": "TestASimulationThatShowsTooMuchIsRefused",
+	"POST /v1/gateway/workflow-versions/{id}/simulate runs_busy":            "TestLargeRunsBehindTheWholeGateway",
+	"POST /v1/gateway/workflows/{id}/runs workflow_inactive":                "TestWhatCannotBeStartedByHandSaysWhy",
 }
 
 // shown are the codes that the golden files show.

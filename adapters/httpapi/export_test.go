@@ -21,6 +21,22 @@ func Operations(a *API) map[Route]tenant.Operation {
 // ConfirmEvery sets how often it is asked whether who listens to a stream still may.
 func ConfirmEvery(a *API, pause time.Duration) { a.confirming = pause }
 
+// Patience sets how long a request waits for its turn and for room.
+func Patience(a *API, within time.Duration) { a.patience = within }
+
+// FillRoom takes all the room that a tenant may have for large runs.
+func FillRoom(a *API, owner tenant.ID) (leave func(), ok bool) {
+	h := &holding{room: a.room, owner: owner}
+	return h.leave, h.tryTake(roomForRuns)
+}
+
+// RoomTaken is how many bytes of runs are held.
+func RoomTaken(a *API) int {
+	a.room.mu.Lock()
+	defer a.room.mu.Unlock()
+	return a.room.taken
+}
+
 // Behind returns an engine with one route, whose handler stands behind everything
 // that every request passes, and beside it the same engine without that.
 func Behind(opts Options, method, path string, who tenant.Caller, body []byte) (whole, bare http.Handler) {

@@ -68,6 +68,10 @@ func execute[T any](a *API, c *gin.Context, who tenant.Caller, body jsonread.Obj
 		defer leave()
 	}
 	made, err := cmd.run(once)
+	var before *domain.Replay
+	if errors.As(err, &before) {
+		return replay(c, before)
+	}
 	if err != nil {
 		return err
 	}
@@ -101,8 +105,7 @@ func onceOf(c *gin.Context, body jsonread.Object, status int, render func(any) (
 			if err != nil {
 				return nil, err
 			}
-			text, err := encode(value)
-			return append([]byte(strconv.Itoa(status)), text...), err
+			return encodeAfter(strconv.Itoa(status), value)
 		},
 	}, nil
 }
@@ -111,21 +114,18 @@ func onceOf(c *gin.Context, body jsonread.Object, status int, render func(any) (
 const statusDigits = 3
 
 // replay answers as the first request was answered.
-func (a *API) replay(c *gin.Context, r *domain.Replay) {
+func replay(c *gin.Context, r *domain.Replay) error {
 	if len(r.Answer) < statusDigits {
-		a.fail(c, errors.New("the recorded answer of an idempotent request is cut off"))
-		return
+		return errors.New("the recorded answer of an idempotent request is cut off")
 	}
 	status, err := strconv.Atoi(string(r.Answer[:statusDigits]))
 	if err != nil {
-		a.fail(c, fmt.Errorf("the recorded answer of an idempotent request: %w", err))
-		return
+		return fmt.Errorf("the recorded answer of an idempotent request: %w", err)
 	}
 	c.Header(headerReplayed, "true")
-	c.Abort()
 	if status == http.StatusNoContent {
-		_ = noContent(c) // which never fails
-		return
+		return noContent(c)
 	}
 	write(c, status, r.Answer[statusDigits:])
+	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/sluicehq/sluice/domain/run"
+	"github.com/sluicehq/sluice/domain/workflow"
 	"github.com/sluicehq/sluice/ports/inbound"
 )
 
@@ -27,18 +28,19 @@ type runSummaryBody struct {
 	FinishedAt        string       `json:"finishedAt,omitempty"`
 }
 
-// failureBody says why a node or a run failed.
+// failureBody says why a node or a run failed; a list of runs does not know the edge.
 type failureBody struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
 	NodeID  string `json:"nodeId,omitempty"`
+	EdgeID  string `json:"edgeId,omitempty"`
 }
 
 func renderFailure(f *run.Failure) *failureBody {
 	if f == nil {
 		return nil
 	}
-	return &failureBody{Code: f.Code, Message: f.Message, NodeID: string(f.Node)}
+	return &failureBody{Code: f.Code, Message: f.Message, NodeID: string(f.Node), EdgeID: string(f.Edge)}
 }
 
 func renderSummary(s run.Summary) any {
@@ -51,28 +53,83 @@ func renderSummary(s run.Summary) any {
 	}
 }
 
-// runBody is a whole run.
+// runBody is a whole run. What its nodes gave is in it twice, by node and in its context.
 type runBody struct {
 	runSummaryBody
-	Retries int             `json:"retries"`
-	Context json.RawMessage `json:"context"`
-	Nodes   []runNodeBody   `json:"nodes"`
+	Retries int `json:"retries"`
+
+	context contextBody
+	nodes   []runNodeBody
+}
+
+func (b runBody) writeTo(p *pieces) {
+	p.open(&b)
+	b.context.writeTo(p)
+	p.list("nodes", len(b.nodes), func(i int) { b.nodes[i].writeTo(p) })
+	p.close()
+}
+
+// contextBody is the context of a run: what [run.Run.Context] gives, which is as large
+// as all that the nodes gave, without making it.
+type contextBody struct {
+	run *run.Run
+	ids contextIDs
+}
+
+// contextIDs says whose the context is.
+type contextIDs struct {
+	RunID    string            `json:"runId"`
+	EntityID string            `json:"entityId"`
+	TenantID string            `json:"tenantId"`
+	Executed []workflow.NodeID `json:"executedNodes"`
+}
+
+func renderContext(r *run.Run) contextBody {
+	return contextBody{r, contextIDs{
+		RunID: string(r.ID()), EntityID: r.Entity(), TenantID: string(r.Tenant()), Executed: append([]workflow.NodeID{}, r.Executed()...),
+	}}
+}
+
+// writeTo writes the context as a further member.
+func (b *contextBody) writeTo(p *pieces) {
+	p.member("context")
+	p.text(`{"data":{"input":`)
+	p.raw(b.run.Payload())
+	for i, id := range b.ids.Executed {
+		if output, ok := b.run.Output(id); ok && id != "input" {
+			p.text(",")
+			p.value(&b.ids.Executed[i])
+			p.text(":")
+			p.raw(output)
+		}
+	}
+	p.text(`},"metadata":`)
+	p.value(&b.ids)
+	p.close()
 }
 
 // runNodeBody is what became of one node.
 type runNodeBody struct {
-	NodeID      string          `json:"nodeId"`
-	Status      string          `json:"status"`
-	Attempts    int             `json:"attempts"`
-	Branch      string          `json:"branch,omitempty"`
-	Input       json.RawMessage `json:"input,omitempty"` // in simulations
-	Output      json.RawMessage `json:"output,omitempty"`
-	Error       *failureBody    `json:"error,omitempty"`
-	IsHandled   bool            `json:"isHandled,omitempty"`
-	StartedAt   string          `json:"startedAt,omitempty"`
-	FinishedAt  string          `json:"finishedAt,omitempty"`
-	NextAttempt string          `json:"nextAttemptAt,omitempty"`
-	Waiting     *waitingBody    `json:"waiting,omitempty"`
+	NodeID      string       `json:"nodeId"`
+	Status      string       `json:"status"`
+	Attempts    int          `json:"attempts"`
+	Branch      string       `json:"branch,omitempty"`
+	Error       *failureBody `json:"error,omitempty"`
+	IsHandled   bool         `json:"isHandled,omitempty"`
+	StartedAt   string       `json:"startedAt,omitempty"`
+	FinishedAt  string       `json:"finishedAt,omitempty"`
+	NextAttempt string       `json:"nextAttemptAt,omitempty"`
+	Waiting     *waitingBody `json:"waiting,omitempty"`
+
+	input  json.RawMessage // in simulations
+	output json.RawMessage
+}
+
+func (b *runNodeBody) writeTo(p *pieces) {
+	p.open(b)
+	p.document("input", b.input)
+	p.document("output", b.output)
+	p.close()
 }
 
 // waitingBody is what a paused node waits for.
@@ -94,7 +151,7 @@ func renderRun(s inbound.ShownRun) any {
 			CreatedAt: timestamp(r.CreatedAt()), UpdatedAt: timestamp(r.UpdatedAt()),
 			StartedAt: optionalTimestamp(r.StartedAt()), FinishedAt: optionalTimestamp(r.FinishedAt()),
 		},
-		Retries: r.Retries(), Context: r.Context(), Nodes: renderRunNodes(s),
+		Retries: r.Retries(), context: renderContext(r), nodes: renderRunNodes(s),
 	}
 }
 
@@ -107,7 +164,7 @@ func renderRunNodes(s inbound.ShownRun) []runNodeBody {
 			StartedAt: optionalTimestamp(n.StartedAt), FinishedAt: optionalTimestamp(n.FinishedAt), NextAttempt: optionalTimestamp(n.RetryAt),
 		}
 		if output, ok := s.Run.Output(n.ID); ok {
-			body.Output = output
+			body.output = output
 		}
 		if p := n.Pause; p != nil && n.Status == run.NodeWaiting {
 			body.Waiting = &waitingBody{
@@ -125,6 +182,7 @@ type entryBody struct {
 	Type    string `json:"type"`
 	At      string `json:"at"`
 	NodeID  string `json:"nodeId,omitempty"`
+	EdgeID  string `json:"edgeId,omitempty"`
 	Attempt int    `json:"attempt,omitempty"`
 	Branch  string `json:"branch,omitempty"`
 	Code    string `json:"code,omitempty"`
@@ -134,7 +192,7 @@ type entryBody struct {
 
 func renderEntry(e run.Entry) entryBody {
 	return entryBody{
-		Seq: e.Seq, Type: string(e.Type), At: timestamp(e.At), NodeID: string(e.Node), Attempt: e.Attempt,
+		Seq: e.Seq, Type: string(e.Type), At: timestamp(e.At), NodeID: string(e.Node), EdgeID: string(e.Edge), Attempt: e.Attempt,
 		Branch: e.Branch, Code: e.Code, Message: e.Message, Until: optionalTimestamp(e.Until),
 	}
 }

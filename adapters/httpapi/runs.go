@@ -68,34 +68,13 @@ func filterID[T ~string](l *listRequest, name, prefix string, none T) T {
 
 // getRun answers GET /runs/{id}.
 func (a *API) getRun(c *gin.Context, who tenant.Caller) error {
-	body, err := a.wholeRun(c.Request.Context(), func(ctx context.Context) ([]byte, error) {
-		found, err := a.ports.Runs.Get(ctx, who, runID(c))
-		if err != nil {
-			return nil, err
-		}
-		return encode(renderRun(found))
-	})
+	room := a.holding(who)
+	defer room.leave()
+	found, err := a.heldRun(c.Request.Context(), who, runID(c), 1, room)
 	if err != nil {
 		return err
 	}
-	write(c, http.StatusOK, body)
-	return nil
-}
-
-// wholeRuns is how many whole runs are read, rendered or simulated at the same time. Each
-// holds up to 16 MiB of outputs and takes many times as much for a moment, and a tenant
-// may ask for a hundred at once.
-const wholeRuns = 4
-
-// wholeRun does so, when it is its turn.
-func (a *API) wholeRun(ctx context.Context, do func(context.Context) ([]byte, error)) ([]byte, error) {
-	select {
-	case a.wholeRuns <- struct{}{}:
-		defer func() { <-a.wholeRuns }()
-		return do(ctx)
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
+	return writeJSON(c, http.StatusOK, renderRun(found))
 }
 
 // cancelRun answers POST /runs/{id}/cancel.
@@ -109,21 +88,9 @@ func (a *API) cancelRun(c *gin.Context, who tenant.Caller) error {
 	if err := r.Err("call_invalid", "The call is not valid."); err != nil {
 		return err
 	}
-	return execute(a, c, who, body, command[inbound.ShownRun]{
-		status: http.StatusOK, render: renderRun, record: withoutTokens,
-		run: func(once domain.Once) (inbound.ShownRun, error) {
-			return a.ports.Runs.Cancel(c.Request.Context(), who, once, runID(c), reason)
-		},
+	return a.changeRun(c, who, body, func(ctx context.Context, once domain.Once) (inbound.ShownRun, error) {
+		return a.ports.Runs.Cancel(ctx, who, once, runID(c), reason)
 	})
-}
-
-// withoutTokens renders what a repeat gets back: resume tokens are not kept anywhere.
-func withoutTokens(outcome any) any {
-	changed, ok := outcome.(inbound.ShownRun)
-	if !ok {
-		return nil
-	}
-	return renderRun(shown(changed.Run))
 }
 
 // retryRun answers POST /runs/{id}/retry.
@@ -132,10 +99,7 @@ func (a *API) retryRun(c *gin.Context, who tenant.Caller) error {
 	if err != nil {
 		return err
 	}
-	return execute(a, c, who, body, command[inbound.ShownRun]{
-		status: http.StatusOK, render: renderRun, record: withoutTokens,
-		run: func(once domain.Once) (inbound.ShownRun, error) {
-			return a.ports.Runs.Retry(c.Request.Context(), who, once, runID(c))
-		},
+	return a.changeRun(c, who, body, func(ctx context.Context, once domain.Once) (inbound.ShownRun, error) {
+		return a.ports.Runs.Retry(ctx, who, once, runID(c))
 	})
 }

@@ -1,8 +1,6 @@
 package httpapi
 
 import (
-	"context"
-	"encoding/json"
 	"net/http"
 	"time"
 
@@ -25,14 +23,14 @@ func (a *API) simulateVersion(c *gin.Context, who tenant.Caller) error {
 	}
 	call := readSimulation(body)
 	id := pathID[workflow.VersionID](c, "id", workflow.VersionIDPrefix)
+	ctx, room := c.Request.Context(), a.holding(who)
+	defer room.leave()
 	return execute(a, c, who, body, command[inbound.Simulated]{
 		status: http.StatusOK, render: renderSimulation,
-		run: func(once domain.Once) (found inbound.Simulated, err error) {
-			_, err = a.wholeRun(c.Request.Context(), func(ctx context.Context) ([]byte, error) {
-				found, err = a.ports.Runs.Simulate(ctx, who, once, id, call)
-				return nil, err
+		run: func(once domain.Once) (inbound.Simulated, error) {
+			return a.heldSimulation(ctx, room, func() (inbound.Simulated, error) {
+				return a.ports.Runs.Simulate(ctx, who, once, id, call)
 			})
-			return found, err
 		},
 	})
 }
@@ -112,14 +110,33 @@ func readMilliseconds(o jsonread.Object, name string, r *domain.Rules) time.Dura
 
 // simulationBody is what a simulation did.
 type simulationBody struct {
-	Status  string          `json:"status"`
-	Error   *failureBody    `json:"error,omitempty"`
-	Nodes   []runNodeBody   `json:"nodes"`
-	History []entryBody     `json:"history"`
-	Effects []effectBody    `json:"effects"`
-	Open    []string        `json:"open"`
-	Context json.RawMessage `json:"context"`
+	Status string       `json:"status"`
+	Error  *failureBody `json:"error,omitempty"`
+
+	nodes   []runNodeBody
+	history []entryBody
+	effects []effectBody
+	open    []string
+	context contextBody
 }
+
+func (b simulationBody) writeTo(p *pieces) {
+	p.open(&b)
+	p.list("nodes", len(b.nodes), func(i int) { b.nodes[i].writeTo(p) })
+	p.list("history", len(b.history), func(i int) { p.value(&b.history[i]) })
+	p.list("effects", len(b.effects), func(i int) { p.value(&b.effects[i]) })
+	p.list("open", len(b.open), func(i int) { p.value(b.open[i]) })
+	b.context.writeTo(p)
+	p.close()
+	p.bound(mostSimulated, errSimulationTooLarge)
+}
+
+// mostSimulated is how large the answer of a simulation may be, in bytes. What flows into
+// each node is in it by itself, which together may be hundreds of times what they give.
+const mostSimulated = 64 << 20
+
+var errSimulationTooLarge = domain.Fail(domain.Invalid, "simulation_too_large",
+	"What flows through this simulation and comes of it is more than %d bytes of JSON. Simulate it with smaller data.", mostSimulated)
 
 // effectBody is an attempt that a real run would have made outside.
 type effectBody struct {
@@ -135,17 +152,17 @@ type effectBody struct {
 
 func renderSimulation(s inbound.Simulated) any {
 	body := simulationBody{
-		Status: string(s.Run.Status()), Error: renderFailure(s.Run.Failure()), Nodes: renderRunNodes(shown(s.Run)),
-		History: []entryBody{}, Effects: []effectBody{}, Open: append([]string{}, texts(s.Open)...), Context: s.Run.Context(),
+		Status: string(s.Run.Status()), Error: renderFailure(s.Run.Failure()), nodes: renderRunNodes(shown(s.Run)),
+		open: texts(s.Open), context: renderContext(s.Run),
 	}
-	for i, n := range body.Nodes {
-		body.Nodes[i].Input = s.Inputs[workflow.NodeID(n.NodeID)]
+	for i, n := range body.nodes {
+		body.nodes[i].input = s.Inputs[workflow.NodeID(n.NodeID)]
 	}
 	for _, e := range s.History {
-		body.History = append(body.History, renderEntry(e))
+		body.history = append(body.history, renderEntry(e))
 	}
 	for _, e := range s.Effects {
-		body.Effects = append(body.Effects, effectBody{
+		body.effects = append(body.effects, effectBody{
 			NodeID: string(e.Node), Type: string(e.Type), Attempt: e.Attempt, At: timestamp(e.At), IdempotencyKey: e.IdempotencyKey,
 			Input: e.Input, Config: e.Config, MayRepeat: e.MayRepeat,
 		})

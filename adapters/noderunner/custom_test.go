@@ -143,7 +143,7 @@ func TestWhatACustomNodeAnswersIsReadStrictly(t *testing.T) {
 		return outbound.NodeFailed{Code: code, Message: message, Retryable: retryable}
 	}
 	for body, want := range map[string]outbound.NodeOutcome{
-		`{"success": true, "data": [1e400, "x"]}`:  outbound.NodeCompleted{Output: tree(t, `[1e400, "x"]`)},
+		`{"success": true, "data": [1e308, "x"]}`:  outbound.NodeCompleted{Output: tree(t, `[1e308, "x"]`)},
 		`{"success": true, "data": null}`:          outbound.NodeCompleted{},
 		`{"success": true}`:                        outbound.NodeCompleted{},
 		`{"success": true, "paused": false}`:       outbound.NodeCompleted{},

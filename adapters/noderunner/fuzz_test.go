@@ -55,6 +55,9 @@ func FuzzAnswer(f *testing.F) {
 	f.Add(200, "text/plain; charset=iso-8859-1", `{"paused": true, "event": "e", "timeoutMs": 5}`)
 	f.Add(503, "120", "\xff")
 	f.Add(429, "Sun, 29 Mar 2026 12:00:10 GMT", strings.Repeat("[", 100))
+	f.Add(200, "application/json", `{"success": true, "data": {"a": [1e400]}}`)
+	f.Add(200, "application/json", `{"success": true, "data": {"a": 1e308, "b": "-1E+309"}, "more": -1E+309}`)
+	f.Add(200, "application/json", `{"success": true, "data": 1`+strings.Repeat("0", 309)+`}`)
 	schema, _ := node.BuiltIn(node.HTTPRequest)
 	f.Fuzz(func(t *testing.T, status int, contentType, body string) {
 		r := cannedRunner(status, contentType, body)
@@ -68,7 +71,11 @@ func FuzzAnswer(f *testing.F) {
 			}
 			switch o := outcome.(type) {
 			case outbound.NodeCompleted:
-				if _, err := json.Marshal(o.Output); err != nil || status/100 != 2 {
+				text, err := json.Marshal(o.Output)
+				if err == nil {
+					err = json.Unmarshal(text, new(any)) // which every reader must be able to
+				}
+				if err != nil || status/100 != 2 {
 					t.Errorf("%d is completed with %v: %v", status, o.Output, err)
 				}
 				if call.Type == node.HTTPRequest && violations(schema.Output, o.Output) != "" {

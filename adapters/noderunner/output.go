@@ -39,7 +39,7 @@ func headers(h http.Header) map[string]any {
 
 // body gives the value that JSON holds, else the text, else {"base64": …} for what is
 // no text. There is null for no body. JSON that is malformed or nested too deep is
-// text.
+// text; of numbers it says nothing, see [checkNumbers].
 func body(contentType string, content []byte) any {
 	if len(content) == 0 {
 		return nil

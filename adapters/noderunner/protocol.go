@@ -108,6 +108,9 @@ func readOutcome(members map[string]json.RawMessage) (outbound.NodeOutcome, erro
 		if err := decode(text, &data); err != nil {
 			return nil, fmt.Errorf("data: %w", err)
 		}
+		if err := checkNumbers(data, "data"); err != nil {
+			return nil, err
+		}
 	}
 	return outbound.NodeCompleted{Output: data}, nil
 }

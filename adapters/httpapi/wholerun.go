@@ -1,0 +1,166 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/sluicehq/sluice/adapters/httpapi/jsonread"
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/run"
+	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/ports/inbound"
+)
+
+// A run has up to 16 MiB of outputs, and is held until its reader has them. Runs above
+// smallRun bytes share roomForRuns, of which one tenant gets at most roomOfTenant.
+const (
+	smallRun     = 64 << 10
+	roomForRuns  = 128 << 20
+	roomOfTenant = roomForRuns / 2
+)
+
+// patience is how long a request waits for its turn and for room.
+const patience = 5 * time.Second
+
+// While a run is read, or a version simulated, it takes several times its size for a
+// moment, so that only a few are at the same time.
+const (
+	mostReading    = 4
+	mostSimulating = 4
+)
+
+// errRunsBusy says that there was no room for a run.
+var errRunsBusy = func() error {
+	e := domain.Fail(domain.Unavailable, "runs_busy", "Too many large runs are being read at the moment. Try again in a second.")
+	e.RetryAfter = time.Second
+	return e
+}()
+
+// patiently is a context that ends when somebody has waited long enough for a run.
+func (a *API) patiently(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, a.patience, errRunsBusy)
+}
+
+// turns lets a few do something at the same time.
+type turns chan struct{}
+
+// enter waits for a turn until ctx ends; the error then is its cause. A turn that is free
+// is had in any case.
+func (t turns) enter(ctx context.Context) error {
+	select {
+	case t <- struct{}{}:
+		return nil
+	default:
+	}
+	select {
+	case t <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (t turns) leave() { <-t }
+
+// weight is how many bytes a run holds with more that belongs to it, 0 for a small one.
+func weight(r *run.Run, more int) int {
+	size := len(r.Payload()) + more
+	for _, n := range r.Nodes() {
+		size += len(n.Output)
+	}
+	if size <= smallRun {
+		return 0
+	}
+	return size
+}
+
+// heldRun reads a run and takes room for it, so many times over. Where there is none, it
+// lets go of the run, waits, and reads it again: whoever waits holds nothing.
+func (a *API) heldRun(ctx context.Context, who tenant.Caller, id run.ID, times int, room *holding) (inbound.ShownRun, error) {
+	waiting, stop := a.patiently(ctx)
+	defer stop()
+	for {
+		found, err := a.readRun(ctx, waiting, who, id)
+		if err != nil {
+			return inbound.ShownRun{}, err
+		}
+		size := times * weight(found.Run, 0)
+		if room.has(size) || room.tryTake(size) {
+			return found, nil
+		}
+		found = inbound.ShownRun{}
+		if err = room.take(waiting, size); err != nil {
+			return found, err
+		}
+	}
+}
+
+func (a *API) readRun(ctx, waiting context.Context, who tenant.Caller, id run.ID) (inbound.ShownRun, error) {
+	if err := a.reading.enter(waiting); err != nil {
+		return inbound.ShownRun{}, err
+	}
+	defer a.reading.leave()
+	return a.ports.Runs.Get(ctx, who, id)
+}
+
+// heldSimulation simulates and takes room for what comes of it, or for the record of it.
+// It keeps its turn until there is room, so that only a few wait with theirs.
+func (a *API) heldSimulation(ctx context.Context, room *holding, simulate func() (inbound.Simulated, error)) (inbound.Simulated, error) {
+	turn, stop := a.patiently(ctx)
+	defer stop()
+	if err := a.simulating.enter(turn); err != nil {
+		return inbound.Simulated{}, err
+	}
+	defer a.simulating.leave()
+	found, err := simulate()
+	size := 0
+	var before *domain.Replay
+	switch {
+	case err == nil:
+		for _, input := range found.Inputs {
+			size += len(input)
+		}
+		size = weight(found.Run, size)
+	case errors.As(err, &before) && len(before.Answer) > smallRun:
+		size = len(before.Answer)
+	}
+	waiting, stopped := a.patiently(ctx) // how long it took does not count
+	defer stopped()
+	if busy := room.take(waiting, size); busy != nil {
+		return inbound.Simulated{}, busy
+	}
+	return found, err
+}
+
+// changeRun answers a command on a run with the run. The room for it is taken before the
+// command takes effect, so that there being none means that nothing has happened.
+func (a *API) changeRun(c *gin.Context, who tenant.Caller, body jsonread.Object, change func(context.Context, domain.Once) (inbound.ShownRun, error)) error {
+	times := 1
+	if c.GetHeader(headerIdempotencyKey) != "" {
+		times = 3 // the answer is kept, and each output is in it twice
+	}
+	ctx := c.Request.Context()
+	room := a.holding(who)
+	defer room.leave()
+	_, err := a.heldRun(ctx, who, runID(c), times, room)
+	if err != nil && !errors.Is(err, domain.NotFound) { // of which the command tells in its own order
+		return err
+	}
+	return execute(a, c, who, body, command[inbound.ShownRun]{
+		status: http.StatusOK, render: renderRun, record: withoutTokens,
+		run: func(once domain.Once) (inbound.ShownRun, error) { return change(ctx, once) },
+	})
+}
+
+// withoutTokens renders what a repeat gets back: resume tokens are not kept anywhere.
+func withoutTokens(outcome any) any {
+	changed, ok := outcome.(inbound.ShownRun)
+	if !ok {
+		return nil
+	}
+	return renderRun(shown(changed.Run))
+}
