@@ -128,15 +128,8 @@ func (b simulationBody) writeTo(p *pieces) {
 	p.list("open", len(b.open), func(i int) { p.value(b.open[i]) })
 	b.context.writeTo(p)
 	p.close()
-	p.bound(mostSimulated, errSimulationTooLarge)
+	p.bound(run.MostSimulated, run.SimulationTooLarge())
 }
-
-// mostSimulated is how large the answer of a simulation may be, in bytes. What flows into
-// each node is in it by itself, which together may be hundreds of times what they give.
-const mostSimulated = 64 << 20
-
-var errSimulationTooLarge = domain.Fail(domain.Invalid, "simulation_too_large",
-	"What flows through this simulation and comes of it is more than %d bytes of JSON. Simulate it with smaller data.", mostSimulated)
 
 // effectBody is an attempt that a real run would have made outside.
 type effectBody struct {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -108,6 +109,28 @@ func TestAnAttemptInASimulationTakesItsTimeFromItsStart(t *testing.T) {
 	for i, want := range []time.Duration{10 * time.Second, 4 * time.Second, 9 * time.Second} {
 		if n := trace.Run.Nodes()[i]; n.FinishedAt == nil || n.FinishedAt.Sub(noon) != want {
 			t.Errorf("%s finished at %v, not after %v", n.ID, n.FinishedAt, want)
+		}
+	}
+}
+
+func TestWhatFlowsThroughASimulationIsBounded(t *testing.T) {
+	var all []string
+	for i := range 65 { // each gets the payload by itself
+		all = append(all, expr(fmt.Sprint("n", i), "1"))
+	}
+	p := plan(t, nodes(all...), nil)
+	for size, want := range map[int]error{100: nil, 1 << 20: run.SimulationTooLarge()} {
+		payload, err := json.Marshal(strings.Repeat("x", size))
+		if err != nil {
+			t.Fatal(err)
+		}
+		trace, err := run.Simulate(p, runID, start(string(payload)), noon, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		inputs, err := trace.Run.Inputs(p)
+		if fmt.Sprint(err) != fmt.Sprint(want) || (err == nil) != (len(inputs) == 65) {
+			t.Errorf("with %d bytes: %d inputs, %v", size, len(inputs), err)
 		}
 	}
 }
