@@ -171,8 +171,11 @@ func (u *urlText) checkNames(url string, host authority, hasPort bool) {
 // checkURL finds the expression of a template that gives a URL whose value cannot stand
 // where it does, whatever it is.
 func (t *Template) checkURL() *fault {
-	if len(t.parts) < 2 || t.opening() >= 0 {
-		return nil // what the parts are of is known when the first one is computed
+	if len(t.parts) < 2 {
+		return nil
+	}
+	if opening := t.opening(); opening >= 0 {
+		return t.checkBehind(opening)
 	}
 	var u urlText
 	values := 0
@@ -203,6 +206,24 @@ parts:
 	}
 	if at, wrong := u.host.outline(string(u.b)); wrong != "" {
 		return faultf(at, CodeBadArgument, "%s", wrong)
+	}
+	return nil
+}
+
+// checkBehind looks at what follows the expression that gives the beginning of the URL,
+// scheme and host: text that could be meant for a part of the host would be anything else
+// when the value ends the host itself, which is then another one.
+func (t *Template) checkBehind(opening int) *fault {
+	for _, part := range t.parts[opening+1:] {
+		if part.run != nil {
+			continue // its value is looked at when it is there
+		}
+		text := strings.TrimRight(part.plain, blanks)
+		if text == "" || strings.IndexByte("/?#&", text[0]) >= 0 && !strings.HasPrefix(text, "//") {
+			return nil
+		}
+		return faultf(t.parts[opening].at, CodeBadArgument, "the value gives the beginning of the URL, so what is written behind it must begin with /, ? or #; "+
+			"write out the scheme, https://{{ … }}, or give scheme and host by the expression alone")
 	}
 	return nil
 }

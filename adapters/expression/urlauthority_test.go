@@ -16,6 +16,7 @@ const (
 	lengthensHost = "the value would lengthen the host that is written in front of it; write the / that begins the path in front of the {{, or give the whole host by one expression, https://{{ … }}/"
 	lengthensPort = "the value would be a part of the port; write the whole port, or give all of it by one expression"
 	hasCredential = "the URL must not hold credentials; send them in a header, such as Authorization"
+	behindOpening = "the value gives the beginning of the URL, so what is written behind it must begin with /, ? or #; write out the scheme, https://{{ … }}, or give scheme and host by the expression alone"
 	betweenThem   = "the value would stand between the scheme and the host; write the // in front of the {{"
 )
 
@@ -36,6 +37,12 @@ func TestAnExpressionThatTouchesAWrittenHostDoesNotCompile(t *testing.T) {
 		"https://x.test:{{ v }}0/":             "line 1, column 18: " + lengthensPort,
 		"https://{{ v }}@x.test/":              "line 1, column 11: " + hasCredential,
 		"https://x.test:80:{{ v }}@evil.test/": "line 1, column 21: " + hasCredential,
+		"{{ v }}.x.test/orders":                "line 1, column 3: " + behindOpening,
+		" {{ v }}-api.x.test/orders":           "line 1, column 4: " + behindOpening,
+		"{{ v }}@x.test/":                      "line 1, column 3: " + behindOpening,
+		"{{ v }}:8443/":                        "line 1, column 3: " + behindOpening,
+		"{{ v }}//x.test/":                     "line 1, column 3: " + behindOpening,
+		"{{ v }}{{ v }}.x.test/":               "line 1, column 3: " + behindOpening,
 		"https:{{ v }}":                        "line 1, column 9: " + betweenThem,
 		"https:/{{ v }}/x":                     "line 1, column 10: " + betweenThem,
 		"https://x.test/{{ v }":                "line 1, column 21: unexpected }; nothing is open that it could close",
@@ -43,7 +50,9 @@ func TestAnExpressionThatTouchesAWrittenHostDoesNotCompile(t *testing.T) {
 		"{{ v }}":                        "",
 		"{{ v }}/orders":                 "",
 		" {{ v }}{{ v }}":                "",
-		"{{ v }}.x.test{{ v }}":          "", // known when the first value is
+		" {{ v }} ":                      "",
+		"{{ v }}?a=b":                    "",
+		"{{ v }}&a=b":                    "",
 		"https://{{ v }}":                "",
 		"https://{{ v }}/":               "",
 		"https://{{ v }}:8443/":          "",
@@ -89,8 +98,7 @@ func TestAValueLeavesTheWrittenHostAsItIs(t *testing.T) {
 		{"{{ v }}/a://x.test/", "https://x.test", "https://x.test/a://x.test/"},
 		{"{{ v }}{{ '.evil.test' }}/a", "https://x.test", "url, line 1, column 10: " + lengthensHost},
 		{"{{ v }}{{ '' }}/a", "https://x.test", "https://x.test/a"},
-		{"{{ v }}{{ '.x' }}.test/a", "https://api", "url, line 1, column 10: " + noDots},
-		{"{{ v }}:{{ 8443 }}/a", "https://x.test", "https://x.test:8443/a"},
+		{"{{ v }}{{ '.x' }}/a", "https://api", "url, line 1, column 10: " + lengthensHost},
 		{"{{ v }}{{ 0 }}/a", "https://x.test:8", "url, line 1, column 10: " + lengthensPort},
 		{"https://api-{{ v }}.x.test/", "eu-west-1", "https://api-eu-west-1.x.test/"},
 		{"https://api.x{{ v }}.test/", ".evil", "url, line 1, column 16: " + noDots},

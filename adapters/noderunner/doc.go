@@ -14,8 +14,8 @@
 //     429 or 5xx
 //   - timeout, connection_failed: retryable
 //   - endpoint_missing, secret_missing: a custom node cannot be called
-//   - answer_invalid: a custom node answered against the protocol, or the answer holds a
-//     number beyond what a double can hold, such as 1e400
+//   - answer_invalid: a custom node answered against the protocol, or with a number beyond
+//     what a double can hold, such as 1e400
 //   - pause_not_allowed: a custom node that cannot pause asked to
 //   - node_type_invalid: a built-in node that has no effect outside
 //   - those of the clients, such as address_refused, response_too_large and

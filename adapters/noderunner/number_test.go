@@ -12,7 +12,7 @@ import (
 
 // What a run keeps is shown to whoever reads it, and most readers of JSON cannot read
 // such a number back (RFC 7493).
-func TestANumberThatNoDoubleHoldsIsNoAnswer(t *testing.T) {
+func TestANumberThatNoDoubleHoldsIsNoAnswerOfACustomNode(t *testing.T) {
 	const most, least = "must be at most 1.7976931348623157e+308, not ", "must be at least -1.7976931348623157e+308, not "
 	for claim, c := range map[string]struct{ value, where, why string }{
 		"the value itself":                {`1e400`, "", most + "1e400"},
@@ -23,16 +23,17 @@ func TestANumberThatNoDoubleHoldsIsNoAnswer(t *testing.T) {
 		"one above the greatest double":   {`{"a":1.7976931348623159e308}`, ".a", most + "1.7976931348623159e308"},
 		"behind what looks like a number": {`{"a":"1e400","b":1e400}`, ".b", most + "1e400"},
 	} {
-		custom := run(t, custom(serving(t, "application/json", `{"success":true,"data":`+c.value+`}`)))
-		called := run(t, request(t, `{"url":"URL"}`, serving(t, "application/json", c.value)))
-		for what, got := range map[string]outbound.NodeOutcome{"data": custom, "body": called} {
-			f, _ := got.(outbound.NodeFailed)
-			_, said, _ := strings.Cut(f.Message, ": ")
-			f.Message = said
-			want := outbound.NodeFailed{Code: "answer_invalid", Message: what + c.where + " " + c.why + "."}
-			if diff := cmp.Diff(want, f); diff != "" {
-				t.Errorf("%s, in %s: %s", claim, what, diff)
-			}
+		f, _ := run(t, custom(serving(t, "application/json", `{"success":true,"data":`+c.value+`}`))).(outbound.NodeFailed)
+		_, said, _ := strings.Cut(f.Message, ": ")
+		f.Message = said
+		want := outbound.NodeFailed{Code: "answer_invalid", Message: "data" + c.where + " " + c.why + "."}
+		if diff := cmp.Diff(want, f); diff != "" {
+			t.Errorf("%s: %s", claim, diff)
+		}
+		// A request that has succeeded stays so: as other JSON that cannot be read, this is text.
+		completed, _ := run(t, request(t, `{"url":"URL"}`, serving(t, "application/json", c.value))).(outbound.NodeCompleted)
+		if got, _ := completed.Output.(map[string]any); got["body"] != c.value {
+			t.Errorf("%s, of a request: %v", claim, completed.Output)
 		}
 	}
 }

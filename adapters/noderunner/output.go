@@ -38,8 +38,8 @@ func headers(h http.Header) map[string]any {
 }
 
 // body gives the value that JSON holds, else the text, else {"base64": …} for what is
-// no text. There is null for no body. JSON that is malformed or nested too deep is
-// text; of numbers it says nothing, see [checkNumbers].
+// no text. There is null for no body. JSON that is malformed, nested too deep or holds a
+// number that no double can is text: the call has succeeded, whatever it answered with.
 func body(contentType string, content []byte) any {
 	if len(content) == 0 {
 		return nil
@@ -48,7 +48,7 @@ func body(contentType string, content []byte) any {
 	text := bytes.TrimPrefix(content, []byte("\ufeff"))
 	if isJSON(kind) {
 		var value any
-		if decode(text, &value) == nil {
+		if decode(text, &value) == nil && inRange(value) {
 			return value
 		}
 	}

@@ -81,10 +81,10 @@ func (s *shot) resumeWaiting(ctx context.Context, st outbound.Stores, c run.Inge
 // event why it did not resume them. Without an entity none is about it.
 func (o *offering) skipAbsent(ctx context.Context, absent []run.ID, isNamed bool) ([]run.Skip, error) {
 	if len(absent) == 0 || !isNamed {
-		return run.SkipAbsent(absent, nil), nil
+		return o.call.SkipAbsent(absent, nil), nil
 	}
 	idle, err := o.st.Runs.Runs.Awaiting(ctx, o.who.Tenant, outbound.AwaitingQuery{Entity: o.entity, Runs: absent, Idle: true, Limit: len(absent)})
-	return run.SkipAbsent(absent, idle), err
+	return o.call.SkipAbsent(absent, idle), err
 }
 
 // awaiting finds runs about the entity. What they wait for is to be written down first,

@@ -101,13 +101,16 @@ func (c IngestCall) Absent(waiting []Awaiting) (absent []ID) {
 }
 
 // SkipAbsent says why an event does not resume runs that are not among those that wait
-// about its entity. Those that are about it and idle are not paused. All others are left
-// out, in the same words whether they are about another entity, of another tenant, or do
-// not exist: what becomes of those is told to nobody.
-func SkipAbsent(absent []ID, idle []Awaiting) (skipped []Skip) {
+// about its entity. Those that are about it, idle and what the options ask for are not
+// paused. All others are left out, in the same words whether they are about another
+// entity, of another sub-tenant or tenant, or do not exist: what becomes of those is told
+// to nobody.
+func (c IngestCall) SkipAbsent(absent []ID, idle []Awaiting) (skipped []Skip) {
 	reasons := make(map[ID]string, len(idle))
 	for _, a := range idle {
-		reasons[a.ID] = SkipNotPaused
+		if c.Takes(a) {
+			reasons[a.ID] = SkipNotPaused
+		}
 	}
 	for _, id := range absent {
 		reason, known := reasons[id]

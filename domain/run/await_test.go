@@ -8,6 +8,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sluicehq/sluice/domain/run"
+	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/domain/workflow"
 )
 
 func TestWhatARunWaitsForDecidesWhetherAnEventResumesIt(t *testing.T) {
@@ -68,9 +70,22 @@ func TestTheRunsThatACallNamesAreToldApart(t *testing.T) {
 	if diff := cmp.Diff([]run.ID{"run_c", "run_d"}, absent); diff != "" {
 		t.Error(diff)
 	}
-	want := []run.Skip{{Run: "run_c", Reason: run.SkipFilteredOut}, {Run: "run_d", Reason: run.SkipNotPaused}}
-	if diff := cmp.Diff(want, run.SkipAbsent(absent, []run.Awaiting{{ID: "run_d"}})); diff != "" {
-		t.Error(diff)
+	team, other := tenant.SubTenantID("team"), tenant.SubTenantID("other")
+	idle := []run.Awaiting{{ID: "run_d", SubTenant: team, Version: "wfv_a"}}
+	for claim, c := range map[string]struct {
+		narrowed run.IngestCall
+		want     string
+	}{
+		"of any sub-tenant and version": {named("run_c", "run_d"), run.SkipNotPaused},
+		"of its own sub-tenant":         {run.IngestCall{EventCall: run.EventCall{SubTenant: &team}}, run.SkipNotPaused},
+		"of another sub-tenant":         {run.IngestCall{EventCall: run.EventCall{SubTenant: &other}}, run.SkipFilteredOut},
+		"of its own version":            {run.IngestCall{Options: run.ResumeOptions{Versions: []workflow.VersionID{"wfv_a"}}}, run.SkipNotPaused},
+		"of another version":            {run.IngestCall{Options: run.ResumeOptions{Versions: []workflow.VersionID{"wfv_b"}}}, run.SkipFilteredOut},
+	} {
+		want := []run.Skip{{Run: "run_c", Reason: run.SkipFilteredOut}, {Run: "run_d", Reason: c.want}}
+		if diff := cmp.Diff(want, c.narrowed.SkipAbsent(absent, idle)); diff != "" {
+			t.Errorf("%s: %s", claim, diff)
+		}
 	}
 	for _, c := range []struct {
 		call run.IngestCall

@@ -129,22 +129,21 @@ func (e *encodedProgress) progress() Progress {
 }
 
 type encodedNode struct {
-	ID         workflow.NodeID   `json:"id"`
-	Status     NodeStatus        `json:"status"`
-	Attempts   int               `json:"attempts"`
-	Before     int               `json:"before"`
-	Branch     string            `json:"branch"`
-	Failure    *encodedFailure   `json:"failure"`
-	Handled    bool              `json:"handled"`
-	Dead       []int             `json:"dead"`
-	Undecided  []workflow.EdgeID `json:"undecided"`
-	Output     json.RawMessage   `json:"output"`
-	OutputOf   workflow.NodeID   `json:"outputOf"`
-	GivesInput bool              `json:"givesInput"`
-	StartedAt  *instant          `json:"startedAt"`
-	FinishedAt *instant          `json:"finishedAt"`
-	RetryAt    *instant          `json:"retryAt"`
-	Pause      *encodedPause     `json:"pause"`
+	ID         workflow.NodeID `json:"id"`
+	Status     NodeStatus      `json:"status"`
+	Attempts   int             `json:"attempts"`
+	Before     int             `json:"before"`
+	Branch     string          `json:"branch"`
+	Failure    *encodedFailure `json:"failure"`
+	Handled    bool            `json:"handled"`
+	Dead       encodedDead     `json:"dead"`
+	Output     json.RawMessage `json:"output"`
+	OutputOf   workflow.NodeID `json:"outputOf"`
+	GivesInput bool            `json:"givesInput"`
+	StartedAt  *instant        `json:"startedAt"`
+	FinishedAt *instant        `json:"finishedAt"`
+	RetryAt    *instant        `json:"retryAt"`
+	Pause      *encodedPause   `json:"pause"`
 }
 
 type encodedPause struct {
@@ -159,7 +158,7 @@ type encodedPause struct {
 func (e *encodedNode) node() NodeState {
 	n := NodeState{
 		ID: e.ID, Status: e.Status, Attempts: e.Attempts, Before: e.Before, Branch: e.Branch,
-		Failure: e.Failure.failure(), Handled: e.Handled, Dead: e.Dead, Undecided: e.Undecided,
+		Failure: e.Failure.failure(), Handled: e.Handled, Dead: e.Dead.Edges, Undecided: e.Dead.Undecided,
 		Output: e.Output, OutputOf: e.OutputOf, GivesInput: e.GivesInput,
 		StartedAt: e.StartedAt.time(), FinishedAt: e.FinishedAt.time(), RetryAt: e.RetryAt.time(),
 	}
@@ -173,4 +172,19 @@ func (e *encodedNode) node() NodeState {
 		}
 	}
 	return n
+}
+
+// encodedDead is a list of edges, or an object where some are undecided.
+type encodedDead struct {
+	Undecided []workflow.EdgeID `json:"undecided"`
+	Edges     []int             `json:"edges"`
+}
+
+// UnmarshalJSON reads either.
+func (d *encodedDead) UnmarshalJSON(text []byte) error {
+	if len(text) > 0 && text[0] == '[' {
+		return json.Unmarshal(text, &d.Edges)
+	}
+	type object encodedDead
+	return json.Unmarshal(text, (*object)(d))
 }

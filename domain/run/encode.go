@@ -186,20 +186,7 @@ func (w *writer) node(n *NodeState) {
 	w.text("branch", n.Branch)
 	w.failure("failure", n.Failure)
 	w.flag("handled", n.Handled)
-	if len(n.Dead) > 0 {
-		w.name("dead")
-		for i, place := range n.Dead {
-			w.b = strconv.AppendInt(append(w.b, separator(i)), int64(place), 10)
-		}
-		w.b = append(w.b, ']')
-	}
-	if len(n.Undecided) > 0 {
-		w.name("undecided")
-		for i, id := range n.Undecided {
-			w.b = appendText(append(w.b, separator(i)), string(id))
-		}
-		w.b = append(w.b, ']')
-	}
+	w.dead(n)
 	w.raw("output", n.Output)
 	w.text("outputOf", string(n.OutputOf))
 	w.flag("givesInput", n.GivesInput)
@@ -218,4 +205,30 @@ func (w *writer) node(n *NodeState) {
 		w.close()
 	}
 	w.close()
+}
+
+// dead writes the edges that are not taken. Where some are undecided it is an object, which
+// versions that know of none cannot read: they would take all edges for dead, and complete
+// a failed run that is retried.
+func (w *writer) dead(n *NodeState) {
+	if len(n.Dead) == 0 {
+		return
+	}
+	w.name("dead")
+	if len(n.Undecided) > 0 {
+		w.open()
+		w.name("undecided")
+		for i, id := range n.Undecided {
+			w.b = appendText(append(w.b, separator(i)), string(id))
+		}
+		w.b = append(w.b, ']')
+		w.name("edges")
+	}
+	for i, place := range n.Dead {
+		w.b = strconv.AppendInt(append(w.b, separator(i)), int64(place), 10)
+	}
+	w.b = append(w.b, ']')
+	if len(n.Undecided) > 0 {
+		w.close()
+	}
 }

@@ -8,12 +8,12 @@ import (
 	"github.com/sluicehq/sluice/domain/node"
 )
 
-// Expressions compiles what nodes and edges compute with. It runs nothing.
+// Expressions compiles what nodes and edges compute with. It runs nothing. Each method
+// returns what the source names of the roots, in its order, or an error that says what is
+// wrong and where in the source; then nothing is named.
 type Expressions interface {
-	// CheckExpression returns nil when source is an expression that uses no free
-	// name but the roots and what the language itself defines, else an error that
-	// says what is wrong and where in the source.
-	// named is what the source names of the roots, in its order.
+	// CheckExpression tells whether source is an expression that uses no free name but the
+	// roots and what the language itself defines.
 	CheckExpression(source string, roots ...string) (named []Named, err error)
 
 	// CheckFunction tells whether source is an arrow function, such as (item, index) =>

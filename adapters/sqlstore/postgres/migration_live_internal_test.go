@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"strconv"
 	"testing"
 	"time"
 
@@ -169,15 +170,31 @@ func TestAProcessThatWaitsForTheMigrationsOfAnotherDoesNotHoldThemUp(t *testing.
 // What an interruption leaves, such as half an index, is in nobody's way.
 func TestAMigrationThatWasInterruptedIsRepeated(t *testing.T) {
 	t.Parallel()
-	db, processes := before(t, 17)
-	letGo := hold(t, db, `SELECT FROM tenants`)
+	for version, c := range map[int64]struct{ held, interrupted string }{
+		16: {"tenants", "CREATE INDEX CONCURRENTLY trigger_schedules_turns"},
+		17: {"tenants", "CREATE INDEX CONCURRENTLY IF NOT EXISTS runs_awaiting"},
+		19: {"tenants", "CREATE INDEX CONCURRENTLY webhook_deliveries_urgent"},
+		20: {"runs", "DROP INDEX CONCURRENTLY IF EXISTS runs_free"},
+	} {
+		t.Run(strconv.FormatInt(version, 10), func(t *testing.T) {
+			t.Parallel()
+			repeatInterrupted(t, version, c.held, c.interrupted)
+		})
+	}
+}
+
+func repeatInterrupted(t *testing.T, version int64, held, interrupted string) {
+	db, processes := before(t, version)
+	letGo := hold(t, db, `SELECT FROM `+held)
 	defer letGo()
 	first := migrate(t, processes[0])
-	await(t, db, `query LIKE 'CREATE INDEX CONCURRENTLY%' AND wait_event_type = 'Lock'`)
-	if _, err := db.ExecContext(t.Context(), `SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'CREATE INDEX CONCURRENTLY%'`); err != nil {
+	await(t, db, `query LIKE '`+interrupted+`%' AND wait_event_type = 'Lock'`)
+	var at string
+	if err := db.GetContext(t.Context(), &at, `SELECT CAST(clock_timestamp() AS text) FROM pg_stat_activity
+		WHERE datname = current_database() AND query LIKE '`+interrupted+`%' AND pg_cancel_backend(pid)`); err != nil {
 		t.Fatal(err)
 	}
-	await(t, db, `query LIKE 'CREATE INDEX CONCURRENTLY%' AND wait_event_type = 'Lock'`) // once more
+	await(t, db, `query LIKE '`+interrupted+`%' AND wait_event_type = 'Lock' AND query_start > '`+at+`'`) // once more
 	letGo()
 	if err := <-first; err != nil {
 		t.Error(err)

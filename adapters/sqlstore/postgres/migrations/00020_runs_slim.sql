@@ -2,9 +2,10 @@
 -- each index of the table, so these were a third of what a run cost the database.
 --
 -- What lists ask for is in run_facets, what waits in runs_awaiting, and what is to be
--- claimed in runs_ready and runs_timed. A gateway of a version before those works without
--- the indexes as well, only more slowly while the two serve side by side. As nothing here
--- may lock runs, it is no transaction, and each statement can be carried out again.
+-- claimed in runs_ready and runs_timed. Indexes that are replaced go a release after the
+-- one that replaces them; these may go at once, as no gateway that reads them was ever
+-- released, and one would find the same, only more slowly. As nothing here may lock runs,
+-- it is no transaction, and each statement can be carried out again.
 
 -- +goose NO TRANSACTION
 -- +goose Up
@@ -15,8 +16,13 @@ DROP INDEX CONCURRENTLY IF EXISTS runs_of_workflow;
 DROP INDEX CONCURRENTLY IF EXISTS runs_of_entity;
 
 -- +goose Down
-CREATE INDEX CONCURRENTLY IF NOT EXISTS runs_of_entity ON runs (tenant_id, entity_id, created_at, id);
-CREATE INDEX CONCURRENTLY IF NOT EXISTS runs_of_workflow ON runs (tenant_id, workflow_id, created_at, id);
-CREATE INDEX CONCURRENTLY IF NOT EXISTS runs_by_creation ON runs (tenant_id, created_at, id);
-CREATE INDEX CONCURRENTLY IF NOT EXISTS runs_underway ON runs (tenant_id, entity_id, created_at, id) WHERE status IN ('paused', 'running');
-CREATE INDEX CONCURRENTLY IF NOT EXISTS runs_free ON runs (tenant_id, free_at, id) WHERE free_at IS NOT NULL;
+DROP INDEX CONCURRENTLY IF EXISTS runs_of_entity;
+CREATE INDEX CONCURRENTLY runs_of_entity ON runs (tenant_id, entity_id, created_at, id);
+DROP INDEX CONCURRENTLY IF EXISTS runs_of_workflow;
+CREATE INDEX CONCURRENTLY runs_of_workflow ON runs (tenant_id, workflow_id, created_at, id);
+DROP INDEX CONCURRENTLY IF EXISTS runs_by_creation;
+CREATE INDEX CONCURRENTLY runs_by_creation ON runs (tenant_id, created_at, id);
+DROP INDEX CONCURRENTLY IF EXISTS runs_underway;
+CREATE INDEX CONCURRENTLY runs_underway ON runs (tenant_id, entity_id, created_at, id) WHERE status IN ('paused', 'running');
+DROP INDEX CONCURRENTLY IF EXISTS runs_free;
+CREATE INDEX CONCURRENTLY runs_free ON runs (tenant_id, free_at, id) WHERE free_at IS NOT NULL;
