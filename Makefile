@@ -18,8 +18,9 @@ LINT     := $(TOOL) golangci-lint
 NODE     := $(shell command -v npm 2>/dev/null)
 # SQLite is C that was made into Go: to check its pointers doubles the time, and finds no race.
 NOCHECKPTR := -gcflags=modernc.org/sqlite/lib=-d=checkptr=0
-# What sends one request after another has nothing to race for either, and takes minutes.
-NORACE   := -skip '^(TestGoldens|TestPublishing|FuzzCreateTrigger)$$'
+# What sends one request after another has nothing to race for either, nor what reads the
+# sources.
+NORACE   := -skip '^(TestGoldens|TestPublishing|FuzzCreateTrigger|TestImportsFollowTheHouse|TestEveryPackageSaysWhatItIs|TestFilesAndFunctionsStaySmall|TestOutboundPortsStayNarrow|TestUseCasesReadNoAggregatesState|TestAfterAnyOutageTheLedgerIsComplete|TestEachLocalDayStartsOneRunOfAFixedTime)$$'
 # Packages that share state between goroutines; the others have nothing to race for.
 RACE     := ./adapters/httpapi ./adapters/httpapi/client ./adapters/httpapi/jsonread ./adapters/limiter/... ./adapters/sqlstore/... ./adapters/system/... ./adapters/expression/... ./application/... ./cmd/... ./domain/trigger/... ./deploy/rolling
 
@@ -45,7 +46,7 @@ test: ## Run all tests; fetches a real PostgreSQL where there is none
 
 .PHONY: race
 race: ## Run the tests of concurrent packages under the race detector (needs a C compiler)
-	go test -race -short $(NOCHECKPTR) $(NORACE) $(RACE)
+	go test -race -short -vet=off $(NOCHECKPTR) $(NORACE) $(RACE)
 
 .PHONY: fmt
 fmt: ## Format the code

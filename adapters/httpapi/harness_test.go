@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -28,7 +27,7 @@ import (
 	"github.com/sluicehq/sluice/adapters/sqlstore"
 	"github.com/sluicehq/sluice/adapters/sqlstore/postgres"
 	"github.com/sluicehq/sluice/adapters/sqlstore/postgres/pgtest"
-	"github.com/sluicehq/sluice/adapters/sqlstore/sqlite"
+	"github.com/sluicehq/sluice/adapters/sqlstore/sqlite/sqlitetest"
 	"github.com/sluicehq/sluice/application/admission"
 	"github.com/sluicehq/sluice/application/nodes"
 	"github.com/sluicehq/sluice/application/runs"
@@ -134,24 +133,20 @@ const storeVariable = "SLUICE_TEST_STORE"
 // openStore opens an empty store with an up-to-date schema.
 func openStore(t *testing.T) *sqlstore.Store {
 	t.Helper()
-	var store *sqlstore.Store
-	var err error
 	switch name := os.Getenv(storeVariable); name {
 	case "", "sqlite":
-		store, err = sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "sluice.db"), sqlite.Options{Volatile: true})
+		return sqlitetest.Open(t)
 	case "postgres":
-		store, err = postgres.Open(t.Context(), pgtest.Start(t).Migrated(t, migratePostgres), postgres.Options{})
+		store, err := postgres.Open(t.Context(), pgtest.Start(t).Migrated(t, migratePostgres), postgres.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = store.Close() }) // some tests close it themselves
+		return store
 	default:
 		t.Fatalf("%s is %q, neither sqlite nor postgres", storeVariable, name)
+		return nil
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = store.Close() }) // some tests close it themselves
-	if _, err := store.Migrator().Up(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	return store
 }
 
 func migratePostgres(address string) (err error) {

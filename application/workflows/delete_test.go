@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"sync"
 	"testing"
@@ -13,7 +12,7 @@ import (
 	"github.com/sluicehq/sluice/adapters/sqlstore"
 	"github.com/sluicehq/sluice/adapters/sqlstore/postgres"
 	"github.com/sluicehq/sluice/adapters/sqlstore/postgres/pgtest"
-	"github.com/sluicehq/sluice/adapters/sqlstore/sqlite"
+	"github.com/sluicehq/sluice/adapters/sqlstore/sqlite/sqlitetest"
 	"github.com/sluicehq/sluice/adapters/system"
 	"github.com/sluicehq/sluice/application/runs"
 	"github.com/sluicehq/sluice/application/workflows"
@@ -28,26 +27,27 @@ func TestMain(m *testing.M) { pgtest.Main(m) }
 
 func openSQLite(t testing.TB) *sqlstore.Store {
 	t.Helper()
-	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "sluice.db"), sqlite.Options{Volatile: true})
-	return migrated(t, store, err)
+	return sqlitetest.Open(t)
 }
 
 func openPostgres(t testing.TB) *sqlstore.Store {
 	t.Helper()
-	store, err := postgres.Open(t.Context(), pgtest.Start(t).Database(t), postgres.Options{})
-	return migrated(t, store, err)
-}
-
-func migrated(t testing.TB, store *sqlstore.Store, err error) *sqlstore.Store {
-	t.Helper()
+	store, err := postgres.Open(t.Context(), pgtest.Start(t).Migrated(t, migrated), postgres.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = store.Close() }) // nothing is pending
-	if _, err := store.Migrator().Up(t.Context()); err != nil {
-		t.Fatal(err)
-	}
 	return store
+}
+
+func migrated(address string) (err error) {
+	store, err := postgres.Open(context.Background(), address, postgres.Options{})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	_, err = store.Migrator().Up(context.Background())
+	return err
 }
 
 // told is what was told of runs, and how many units of work have committed.

@@ -11,7 +11,7 @@ import (
 )
 
 var (
-	manyDeliveries = flag.Int("deliveries", 1000, "how many deliveries the test of a killed gateway makes")
+	manyDeliveries = flag.Int("deliveries", 500, "how many deliveries the test of a killed gateway makes")
 	deliveryTime   = flag.Duration("deliveries-within", 3*time.Minute, "how long they may take after the gateway was killed")
 )
 
@@ -37,6 +37,9 @@ func atRandom(id string, n int) fault {
 // was sending is sent again once its leases have ended, which is why this test takes
 // half a minute at least.
 func TestEveryDeliveryArrivesAlthoughTheGatewayIsKilledAndReceiversFail(t *testing.T) {
+	if testing.Short() {
+		t.Skip("most of it is to wait for leases to end; what goes on at the same time, the tests of package webhooks try")
+	}
 	databases(t, func(t *testing.T, b binary) {
 		const endpoints = 50
 		many := *manyDeliveries
@@ -72,7 +75,7 @@ func TestEveryDeliveryArrivesAlthoughTheGatewayIsKilledAndReceiversFail(t *testi
 		taken, attempts, repeats := r.ledger()
 		t.Logf("%d events, %d deliveries, %d taken, %d attempts, %d repeats, %d kills, in %s",
 			events, events*endpoints, taken, attempts, repeats, killed, time.Since(began).Round(time.Second))
-		if taken != events*endpoints || attempts < taken*5/4 {
+		if taken != events*endpoints || attempts < taken*6/5 {
 			t.Errorf("%d of %d deliveries were taken in %d attempts", taken, events*endpoints, attempts)
 		}
 		if code := serving.exit(t, syscall.SIGTERM); code != exitDone {

@@ -37,33 +37,33 @@ import (
 // newGateway assembles what sluice serve runs. work is the store's, which somebody may
 // follow; runner makes the calls of nodes and sender those of webhooks; key is that of
 // the runs' secrets.
-func newGateway(store *sqlstore.Store, work2 outbound.UnitOfWork, limiter outbound.Limiter, runner outbound.NodeRunner, sender outbound.Sender, key run2.Key, capacity runs.WorkerOptions, opts httpapi.Options) (gateway, error) {
-	directoryDirectory := directory.New(work2)
+func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, limiter outbound.Limiter, runner outbound.NodeRunner, sender outbound.Sender, key run2.Key, capacity runs.WorkerOptions, opts httpapi.Options) (gateway, error) {
+	directoryDirectory := directory.New(work)
 	clock := system.Clock{}
 	service := admission.New(directoryDirectory, limiter, clock)
 	random := system.Random{}
-	keys := tenants.NewKeys(work2, clock, random)
-	custom := nodes.NewCustom(work2, clock, random)
-	checks := nodes.NewChecks(work2, runner, clock)
+	keys := tenants.NewKeys(work, clock, random)
+	custom := nodes.NewCustom(work, clock, random)
+	checks := nodes.NewChecks(work, runner, clock)
 	checked := nodes.NewChecked(custom, checks)
 	compiler := expression.Compiler{}
 	runSignals := sqlstore.NewRunSignals(store)
-	firing := runs.NewFiring(work2, directoryDirectory, compiler, runSignals, limiter, clock, random, key)
-	secrets := nodes.NewSecrets(work2, clock, random)
+	firing := runs.NewFiring(work, directoryDirectory, compiler, runSignals, limiter, clock, random, key)
+	secrets := nodes.NewSecrets(work, clock, random)
 	nodesService := nodes.New(directoryDirectory)
-	runsRuns := runs.NewRuns(work2, directoryDirectory, compiler, runSignals, clock, random, key)
-	schedulesService := schedules.New(work2, clock)
-	tenantsSettings := tenants.NewSettings(work2, clock)
+	runsRuns := runs.NewRuns(work, directoryDirectory, compiler, runSignals, clock, random, key)
+	schedulesService := schedules.New(work, clock)
+	tenantsSettings := tenants.NewSettings(work, clock)
 	nodesSettings := checkedSettings(tenantsSettings, checks)
-	subTenants := tenants.NewSubTenants(work2, clock, random)
+	subTenants := tenants.NewSubTenants(work, clock, random)
 	triggerIntake := sqlstore.NewTriggerIntake(store)
-	triggersService := triggers.New(work2, directoryDirectory, triggerIntake, limiter, clock, random)
+	triggersService := triggers.New(work, directoryDirectory, triggerIntake, limiter, clock, random)
 	checker := expression.Checker{}
-	versions := workflows.NewVersions(work2, checker, clock, random)
+	versions := workflows.NewVersions(work, checker, clock, random)
 	starter := runs.NewStarter(clock, random)
-	workflowsService := workflows.New(work2, starter, runSignals, clock, random)
-	endpoints := webhooks.NewEndpoints(work2, clock, random)
-	deliveries := webhooks.NewDeliveries(work2, clock)
+	workflowsService := workflows.New(work, starter, runSignals, clock, random)
+	endpoints := webhooks.NewEndpoints(work, clock, random)
+	deliveries := webhooks.NewDeliveries(work, clock)
 	ports := httpapi.Ports{
 		Admission:         service,
 		APIKeys:           keys,
@@ -86,11 +86,11 @@ func newGateway(store *sqlstore.Store, work2 outbound.UnitOfWork, limiter outbou
 	if err != nil {
 		return gateway{}, err
 	}
-	upkeepService := upkeep.New(work2, clock)
-	courier := webhooks.NewCourier(work2, sender, clock, random)
-	scheduler := schedules.NewScheduler(work2, starter, runSignals, random)
+	upkeepService := upkeep.New(work, clock)
+	courier := webhooks.NewCourier(work, sender, clock, random)
+	scheduler := schedules.NewScheduler(work, starter, runSignals, random)
 	directoryEndpoints := directory.NewEndpoints(directoryDirectory, clock)
-	worker := runs.NewWorker(work2, runner, directoryEndpoints, compiler, directoryDirectory, runSignals, random, key, capacity)
+	worker := runs.NewWorker(work, runner, directoryEndpoints, compiler, directoryDirectory, runSignals, random, key, capacity)
 	mainGateway := gateway{
 		API:       api,
 		Upkeep:    upkeepService,

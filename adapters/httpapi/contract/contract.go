@@ -22,34 +22,47 @@ import (
 // Validator holds every exchange that passes through it against the document and
 // fails the test where they differ. It may be used by many goroutines at once.
 type Validator struct {
-	tb       testing.TB
-	requests *openapi3.T // members that are not known are allowed
-	answers  *openapi3.T // members that are not documented are not
-	routes   []route
+	tb testing.TB
+	document
 
 	mu       sync.Mutex
 	answered map[string]struct{}
 }
 
+// document is what the document says.
+type document struct {
+	requests *openapi3.T // members that are not known are allowed
+	answers  *openapi3.T // members that are not documented are not
+	routes   []route
+}
+
+// documents are read once in a process, which takes longer than most tests: nobody
+// changes them afterwards.
+var documents = sync.OnceValues(func() (read document, err error) {
+	if read.requests, err = load(); err != nil {
+		return document{}, err
+	}
+	if read.answers, err = load(); err != nil {
+		return document{}, err
+	}
+	each(read.requests, permitNull)
+	each(read.answers, permitNull)
+	each(read.answers, forbidUndocumented)
+	read.routes = routesOf(read.requests)
+	return read, nil
+})
+
 // New returns a validator that reports to tb.
 func New(tb testing.TB) *Validator {
 	tb.Helper()
-	v := &Validator{tb: tb, requests: load(tb), answers: load(tb), answered: map[string]struct{}{}}
-	each(v.requests, permitNull)
-	each(v.answers, permitNull)
-	each(v.answers, forbidUndocumented)
-	v.routes = routesOf(v.requests)
-	return v
-}
-
-func load(tb testing.TB) *openapi3.T {
-	tb.Helper()
-	doc, err := openapi3.NewLoader().LoadFromData(openapi.YAML())
+	read, err := documents()
 	if err != nil {
 		tb.Fatalf("openapi.yaml: %v", err)
 	}
-	return doc
+	return &Validator{tb: tb, document: read, answered: map[string]struct{}{}}
 }
+
+func load() (*openapi3.T, error) { return openapi3.NewLoader().LoadFromData(openapi.YAML()) }
 
 // Handler returns a handler that answers as next does and checks the exchange. The
 // answer is held back until it is complete, so it is not for streams.

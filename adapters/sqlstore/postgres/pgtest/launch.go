@@ -26,6 +26,12 @@ type Options struct {
 	// system's folder for temporary files.
 	Data string
 
+	// InMemory keeps a cluster without Data in memory where the system has a file system
+	// for that, with room. A test that has a database to itself makes and removes hundreds
+	// of files, among which others search when they make theirs (ext4 takes none of the
+	// last seconds), so that most of the time would go there. It is for little data.
+	InMemory bool
+
 	// Programs are needed besides initdb and postgres, in the same folder: pgbench, say.
 	Programs []string
 
@@ -71,24 +77,9 @@ func Launch(ctx context.Context, opts Options) (_ *Instance, err error) {
 			in.Stop()
 		}
 	}()
-	home, err := os.MkdirTemp(socketRoot(), dirPrefix+strconv.Itoa(os.Getpid())+"-")
+	home, data, err := in.folders(opts, owner)
 	if err != nil {
 		return nil, err
-	}
-	data := opts.Data
-	if data == "" {
-		data = filepath.Join(home, "data")
-	}
-	in.dirs = []string{home, data}
-	if err := os.Mkdir(data, 0o700); err != nil {
-		return nil, err
-	}
-	if owner != nil {
-		for _, dir := range in.dirs {
-			if err := os.Chown(dir, int(owner.Uid), int(owner.Gid)); err != nil {
-				return nil, err
-			}
-		}
 	}
 	if err := initialize(ctx, filepath.Join(bin, "initdb"), home, data, opts, owner); err != nil {
 		return nil, err
@@ -100,6 +91,45 @@ func Launch(ctx context.Context, opts Options) (_ *Instance, err error) {
 	u := url.URL{Scheme: "postgres", User: url.User(superuser), Path: "/postgres", RawQuery: url.Values{"host": {home}, "sslmode": {"disable"}}.Encode()}
 	in.URL = u.String()
 	return in, in.await(ctx, in.URL)
+}
+
+// folders makes the folders of the server, whose owner they belong to: its home, with the
+// socket, and that of the cluster.
+func (in *Instance) folders(opts Options, owner *syscall.Credential) (home, data string, err error) {
+	if home, err = in.folder(socketRoot()); err != nil {
+		return "", "", err
+	}
+	data = opts.Data
+	if data == "" {
+		above := home
+		if root := memoryRoot(); opts.InMemory && root != "" {
+			if above, err = in.folder(root); err != nil {
+				return "", "", err
+			}
+		}
+		data = filepath.Join(above, "data")
+	}
+	if err := os.Mkdir(data, 0o700); err != nil {
+		return "", "", err
+	}
+	in.dirs = append(in.dirs, data)
+	if owner != nil {
+		for _, dir := range in.dirs {
+			if err := os.Chown(dir, int(owner.Uid), int(owner.Gid)); err != nil {
+				return "", "", err
+			}
+		}
+	}
+	return home, data, nil
+}
+
+// folder makes a folder that is removed at the end, or by the next start.
+func (in *Instance) folder(root string) (string, error) {
+	dir, err := os.MkdirTemp(root, dirPrefix+strconv.Itoa(os.Getpid())+"-")
+	if err == nil {
+		in.dirs = append(in.dirs, dir)
+	}
+	return dir, err
 }
 
 // Stop ends the server and removes what it kept.
@@ -156,15 +186,17 @@ func socketRoot() string {
 // removeStale removes the folders of processes that ended without doing so. Where a
 // server outlived its process it ends within a minute, for it watches its folder.
 func removeStale() {
-	left, err := filepath.Glob(filepath.Join(socketRoot(), dirPrefix+"*"))
-	if err != nil {
-		return
-	}
-	for _, dir := range left {
-		text, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(dir), dirPrefix), "-")
-		pid, err := strconv.Atoi(text)
-		if err == nil && errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
-			_ = os.RemoveAll(dir) // somebody else may be removing it
+	for _, root := range []string{socketRoot(), sharedMemory} {
+		left, err := filepath.Glob(filepath.Join(root, dirPrefix+"*"))
+		if root == "" || err != nil {
+			continue
+		}
+		for _, dir := range left {
+			text, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(dir), dirPrefix), "-")
+			pid, err := strconv.Atoi(text)
+			if err == nil && errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
+				_ = os.RemoveAll(dir) // somebody else may be removing it
+			}
 		}
 	}
 }

@@ -77,7 +77,7 @@ const AddressVariable = "TEST_DATABASE_URL"
 func start(ctx context.Context, address string) (*Server, error) {
 	var s Server
 	if address == "" {
-		instance, err := Launch(ctx, Options{})
+		instance, err := Launch(ctx, Options{InMemory: true})
 		if err != nil {
 			return nil, err
 		}

@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 }
 
 func launchAndWait() {
-	instance, err := pgtest.Launch(context.Background(), pgtest.Options{})
+	instance, err := pgtest.Launch(context.Background(), pgtest.Options{InMemory: true})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
@@ -110,11 +110,14 @@ func TestADatabaseIsDroppedWhenItsTestEnds(t *testing.T) {
 
 // folders lists the servers' folders of one process. Other test processes have
 // theirs at the same time.
-func folders(t *testing.T, pid int) []string {
+func folders(t *testing.T, pid int) (found []string) {
 	t.Helper()
-	found, err := filepath.Glob(filepath.Join(os.TempDir(), fmt.Sprintf("sluice-pg-%d-*", pid)))
-	if err != nil {
-		t.Fatal(err)
+	for _, root := range []string{os.TempDir(), "/dev/shm"} {
+		in, err := filepath.Glob(filepath.Join(root, fmt.Sprintf("sluice-pg-%d-*", pid)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		found = append(found, in...)
 	}
 	return found
 }

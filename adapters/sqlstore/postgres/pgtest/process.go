@@ -32,8 +32,12 @@ func (p *process) start(postgres, home, data string, opts Options, owner *syscal
 	if opts.Durable {
 		durable = "on"
 	}
+	log := "4GB"
+	if opts.InMemory {
+		log = "256MB"
+	}
 	settings := append([]string{
-		"listen_addresses=", "max_connections=300", "fsync=" + durable, "full_page_writes=" + durable, "shared_buffers=256MB", "max_wal_size=4GB",
+		"listen_addresses=", "max_connections=300", "fsync=" + durable, "full_page_writes=" + durable, "shared_buffers=256MB", "max_wal_size=" + log,
 	}, opts.Settings...)
 	args := []string{"-D", data, "-k", home}
 	for _, setting := range settings {

@@ -1,8 +1,13 @@
 package pgtest
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/lib/pq"
@@ -39,6 +44,30 @@ func TestAServerOfSomebodyElseKeepsNoTemplate(t *testing.T) {
 	}
 	if got := databases(t, server); len(got) != 1 || got[0] != "postgres" {
 		t.Errorf("the server holds %v after the tests", got)
+	}
+}
+
+func TestTheClusterIsInMemoryWhereThereIsRoom(t *testing.T) {
+	root := cmp.Or(memoryRoot(), socketRoot())
+	instance, err := Launch(t.Context(), Options{InMemory: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(instance.Stop)
+	server, err := start(t.Context(), instance.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var data string
+	err = server.using(func(ctx context.Context, db *sql.DB) error {
+		return db.QueryRowContext(ctx, `SHOW data_directory`).Scan(&data)
+	})
+	if err != nil || filepath.Dir(filepath.Dir(data)) != root {
+		t.Errorf("the cluster is in %s, not in a folder of %s: %v", data, root, err)
+	}
+	instance.Stop()
+	if _, err := os.Stat(filepath.Dir(data)); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the folder was left: %v", err)
 	}
 }
 
