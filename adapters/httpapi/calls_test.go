@@ -37,9 +37,10 @@ func TestACallTellsEverythingThatIsWrongWithIt(t *testing.T) {
 		"an unknown trigger":  {simulate, `{"triggerId":"trg_1"}`, "triggerId unknown"},
 		"answers that are none": {simulate, `{"answers":{"a":{},"b":[1]}}`,
 			"answers.a wrong_type, answers.b[0] wrong_type"},
-		"members of answers": {simulate, `{"answers":{"a":[{"afterMs":-1},{"afterMs":1e15},{"afterMs":0.5},{"error":1},{"pause":{"event":1,"timeoutMs":-1}},{"error":{"code":1,"retryable":1}}]}}`,
+		"members of answers": {simulate, `{"answers":{"a":[{"afterMs":-1},{"afterMs":1e15},{"afterMs":0.5},{"error":1},{"pause":{"event":1,"timeoutMs":-1}},{"error":{"code":1,"retryable":1}},{"pause":{"timeoutMs":0}},{"pause":{"timeoutMs":31536000001}}]}}`,
 			"answers.a[0].afterMs too_small, answers.a[1].afterMs too_large, answers.a[2].afterMs not_whole, answers.a[3].error wrong_type, " +
-				"answers.a[4].pause.timeoutMs too_small, answers.a[4].pause.event wrong_type, answers.a[5].error.code wrong_type, answers.a[5].error.retryable wrong_type"},
+				"answers.a[4].pause.timeoutMs too_small, answers.a[4].pause.event wrong_type, answers.a[5].error.code wrong_type, answers.a[5].error.retryable wrong_type, " +
+				"answers.a[6].pause.timeoutMs too_small, answers.a[7].pause.timeoutMs too_large"},
 		"an answer that is two":           {simulate, `{"answers":{"a":[{"output":null,"error":{}}]}}`, "answers.a[0] conflicting"},
 		"an answer for a node of nowhere": {simulate, `{"answers":{"nowhere":[{}]}}`, "answers.nowhere[0] unknown"},
 	} {

@@ -78,8 +78,6 @@ var elsewhere = map[string]string{
 	"POST /v1/gateway/runs/{id}/retry version_not_found":                    "TestAFailedRunIsRetried",
 	"POST /v1/gateway/triggers/resume expired":                              "TestALateTokenExpiresTheRun",
 	"GET /v1/gateway/runs/{id} runs_busy":                                   "TestLargeRunsBehindTheWholeGateway",
-	"POST /v1/gateway/runs/{id}/cancel runs_busy":                           "TestLargeRunsBehindTheWholeGateway",
-	"POST /v1/gateway/runs/{id}/retry runs_busy":                            "TestLargeRunsBehindTheWholeGateway",
 	"POST /v1/gateway/workflow-versions/{id}/simulate simulation_too_large": "TestASimulationThatShowsTooMuchIsRefused",
 	"POST /v1/gateway/workflow-versions/{id}/simulate runs_busy":            "TestLargeRunsBehindTheWholeGateway",
 	"POST /v1/gateway/workflows/{id}/runs workflow_inactive":                "TestWhatCannotBeStartedByHandSaysWhy",

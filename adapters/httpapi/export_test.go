@@ -27,7 +27,7 @@ func Patience(a *API, within time.Duration) { a.patience = within }
 // FillRoom takes all the room that a tenant may have for large runs.
 func FillRoom(a *API, owner tenant.ID) (leave func(), ok bool) {
 	h := &holding{room: a.room, owner: owner}
-	return h.leave, h.tryTake(roomForRuns)
+	return h.giveBack, h.tryTake(roomOfTenant)
 }
 
 // RoomTaken is how many bytes of runs are held.

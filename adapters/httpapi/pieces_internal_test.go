@@ -89,8 +89,22 @@ func plainly(t *rapid.T, text []byte) (value any) {
 	return value
 }
 
+// contextOf is what the context of a run is to become.
+func contextOf(t *rapid.T, r *run.Run) any {
+	data, executed := map[string]any{}, []any{}
+	for _, id := range r.Executed() {
+		output, _ := r.Output(id)
+		data[string(id)] = plainly(t, output)
+		executed = append(executed, string(id))
+	}
+	data["input"] = plainly(t, r.Payload()) // also where a node has that id
+	return map[string]any{"data": data, "metadata": map[string]any{
+		"runId": string(r.ID()), "entityId": r.Entity(), "tenantId": string(r.Tenant()), "executedNodes": executed,
+	}}
+}
+
 // whole is what a run, or a simulation, is to become, made of its parts in one go.
-func whole(t *rapid.T, head any, context json.RawMessage, nodes []runNodeBody, more map[string]any) any {
+func whole(t *rapid.T, head any, r *run.Run, nodes []runNodeBody, more map[string]any) any {
 	text, err := json.Marshal(head)
 	if err != nil {
 		t.Fatal(err)
@@ -110,7 +124,7 @@ func whole(t *rapid.T, head any, context json.RawMessage, nodes []runNodeBody, m
 		}
 		list = append(list, n)
 	}
-	all["nodes"], all["context"] = list, plainly(t, context)
+	all["nodes"], all["context"] = list, contextOf(t, r)
 	for name, value := range more {
 		all[name] = value
 	}
@@ -146,7 +160,7 @@ func TestALargeAnswerIsThatOfItsPartsInOne(t *testing.T) {
 			entry := func(seq float64, kind string) any {
 				return map[string]any{"seq": seq, "type": kind, "at": "2027-01-01T00:00:00.000Z"}
 			}
-			value, want = body, whole(t, body, r.Context(), body.nodes, map[string]any{
+			value, want = body, whole(t, body, r, body.nodes, map[string]any{
 				"history": []any{entry(1, "run.started"), entry(2, "run.failed")}, "open": []any{"a", "b"},
 				"effects": []any{map[string]any{
 					"nodeId": "n0", "type": "", "attempt": 0.0, "at": "2027-01-01T00:00:00.000Z", "idempotencyKey": "", "input": map[string]any{"a": 1.5},
@@ -155,7 +169,7 @@ func TestALargeAnswerIsThatOfItsPartsInOne(t *testing.T) {
 			})
 		} else {
 			body, _ := renderRun(shown(r)).(runBody)
-			value, want = body, whole(t, body, r.Context(), body.nodes, nil)
+			value, want = body, whole(t, body, r, body.nodes, nil)
 		}
 		kept, err := encodeAfter("200", value)
 		if err != nil {

@@ -9,7 +9,9 @@ import (
 )
 
 // room bounds how many bytes of runs are held at the same time, of all tenants together
-// and of each of them: so one whose clients read slowly leaves some to the others.
+// and of each of them: so one whose clients read slowly leaves some to the others. What is
+// larger than a share is held by a tenant that holds nothing else, and only where two shares
+// are left then: so two tenants never have all.
 type room struct {
 	whole, share int
 
@@ -30,8 +32,8 @@ func newRoom(whole, share int) *room {
 	return &room{whole: whole, share: share, of: make(map[tenant.ID]int)}
 }
 
-// take waits for room until ctx ends; the error then is its cause. It is no more than a
-// share. Nobody overtakes who came before, but for those whose own tenant has no more.
+// take waits for room until ctx ends; the error then is its cause. It is no more than
+// [room.most]. Nobody overtakes who came before, but for those whose own tenant has no more.
 func (r *room) take(ctx context.Context, owner tenant.ID, size int) error {
 	c := &claim{owner, size, make(chan struct{})}
 	r.mu.Lock()
@@ -79,7 +81,7 @@ func (r *room) give(owner tenant.ID, size int) {
 func (r *room) grant() {
 	full := false
 	r.waiting = slices.DeleteFunc(r.waiting, func(c *claim) bool {
-		if full || r.of[c.owner]+c.size > r.share {
+		if full || !r.allows(c) {
 			return false
 		}
 		if full = r.taken+c.size > r.whole; full {
@@ -92,6 +94,15 @@ func (r *room) grant() {
 	})
 }
 
+// allows says whether the tenant of a claim may have as much.
+func (r *room) allows(c *claim) bool {
+	of := r.of[c.owner]
+	return of+c.size <= r.share || of == 0 && r.taken+c.size <= r.most()
+}
+
+// most is how much one thing can have.
+func (r *room) most() int { return r.whole - 2*r.share }
+
 // holding is the room that one request has.
 type holding struct {
 	room  *room
@@ -99,40 +110,42 @@ type holding struct {
 	size  int
 }
 
-// holding has none yet. Whoever asks for it leaves.
-func (a *API) holding(who tenant.Caller) *holding { return &holding{room: a.room, owner: who.Tenant} }
+// nothingHeld is where a request begins. Whoever takes room for it gives it back.
+func (a *API) nothingHeld(who tenant.Caller) *holding {
+	return &holding{room: a.room, owner: who.Tenant}
+}
 
-// most is what is held for something of a size: not more than a tenant may have, or what
-// is larger would wait for ever.
-func (h *holding) most(size int) int { return min(size, h.room.share) }
+// counted is what is taken for something of a size: not more than there can be, or what is
+// larger would wait for ever.
+func (h *holding) counted(size int) int { return min(size, h.room.most()) }
 
-func (h *holding) has(size int) bool { return h.size >= h.most(size) }
+func (h *holding) has(size int) bool { return h.size >= h.counted(size) }
 
 // tryTake takes room in place of what is held, where it is there at once.
 func (h *holding) tryTake(size int) bool {
-	h.leave()
-	if !h.room.tryTake(h.owner, h.most(size)) {
+	h.giveBack()
+	if !h.room.tryTake(h.owner, h.counted(size)) {
 		return false
 	}
-	h.size = h.most(size)
+	h.size = h.counted(size)
 	return true
 }
 
 // take waits for room in place of what is held; see [room.take].
 func (h *holding) take(ctx context.Context, size int) error {
-	h.leave()
+	h.giveBack()
 	if size == 0 {
 		return nil
 	}
-	err := h.room.take(ctx, h.owner, h.most(size))
+	err := h.room.take(ctx, h.owner, h.counted(size))
 	if err == nil {
-		h.size = h.most(size)
+		h.size = h.counted(size)
 	}
 	return err
 }
 
-// leave gives everything back.
-func (h *holding) leave() {
+// giveBack gives all of it back.
+func (h *holding) giveBack() {
 	if h.size > 0 {
 		h.room.give(h.owner, h.size)
 		h.size = 0

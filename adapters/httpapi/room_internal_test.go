@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -16,7 +17,7 @@ import (
 	"github.com/sluicehq/sluice/domain/tenant"
 )
 
-// crowd is a room of 10, of which a tenant gets at most 6, and those who want some of it.
+// crowd is a room of 12, of which a tenant gets 3, and those who want some of it.
 type crowd struct {
 	*testing.T
 	room *room
@@ -26,7 +27,7 @@ type crowd struct {
 }
 
 func newCrowd(t *testing.T) *crowd {
-	return &crowd{T: t, room: newRoom(10, 6), gone: make(map[string]context.CancelCauseFunc)}
+	return &crowd{T: t, room: newRoom(12, 3), gone: make(map[string]context.CancelCauseFunc)}
 }
 
 // does lets something happen: "a1+4" is tenant a asking for 4, "a-4" giving it back,
@@ -63,15 +64,18 @@ func (c *crowd) does(what string) {
 
 func TestWhoGetsRoom(t *testing.T) {
 	for claim, c := range map[string]struct{ happens, want string }{
-		"what fits":                                   {"a1+4 b1+4 c1+2", "a1, b1, c1"},
-		"a tenant has no more than its share":         {"a1+4 a2+4 b1+4 a-4", "a1, b1, a2"},
-		"who came first is first":                     {"a1+6 b1+5 c1+1 a-6", "a1, b1, c1"},
-		"also when less would fit":                    {"a1+6 b1+6 c1+1 b?1 b1!", "a1, b?1 false, b1 waits no more, c1"},
-		"who waits for its own tenant stops nobody":   {"a1+4 a2+4 a3+2 b1+2", "a1, a3, b1"},
-		"what was given up is somebody's":             {"a1+6 b1+6 c1+4 b1!", "a1, b1 waits no more, c1"},
-		"who does not wait takes what is there":       {"a?4 a?4 b?6 c?1", "a?4 true, a?4 false, b?6 true, c?1 false"},
-		"and leaves no trace where there was nothing": {"a?6 a?6 a-6 a?6", "a?6 true, a?6 false, a?6 true"},
-		"several for what one has held":               {"a1+6 b1+3 b2+3 c1+3 a-6", "a1, b1, b2, c1"},
+		"what fits":                                   {"a1+3 b1+3 c1+3 d1+3", "a1, b1, c1, d1"},
+		"a tenant has no more than its share":         {"a1+2 a2+2 b1+2 a-2", "a1, b1, a2"},
+		"who came first is first":                     {"a1+3 b1+3 c1+3 d1+2 e1+2 f1+1 a-3", "a1, b1, c1, d1, e1, f1"},
+		"also when less would fit":                    {"a1+3 b1+3 c1+3 d1+2 e1+2 f1+1 e?1 e1!", "a1, b1, c1, d1, e?1 false, e1 waits no more, f1"},
+		"who waits for its own tenant stops nobody":   {"a1+2 a2+2 a3+1 b1+2", "a1, a3, b1"},
+		"what was given up is somebody's":             {"a1+3 b1+3 c1+3 d1+2 e1+3 f1+1 e1!", "a1, b1, c1, d1, e1 waits no more, f1"},
+		"who does not wait takes what is there":       {"a?2 a?2 b?3 c?3 d?3 e?2", "a?2 true, a?2 false, b?3 true, c?3 true, d?3 true, e?2 false"},
+		"and leaves no trace where there was nothing": {"a?3 a?3 a-3 a?3", "a?3 true, a?3 false, a?3 true"},
+		"several for what one has held":               {"a1+3 b1+3 c1+3 d1+3 e1+1 f1+1 g1+1 a-3", "a1, b1, c1, d1, e1, f1, g1"},
+		"one thing may be larger than a share":        {"a1+6 a2+1 b1+3", "a1, b1"},
+		"but not beside another of its tenant":        {"a1+1 a2+4 a-1", "a1, a2"},
+		"nor where two shares are not left":           {"a1+6 b1+4 c1+3 a-6 c-3", "a1, c1, b1"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			crowd := newCrowd(t)
@@ -88,29 +92,30 @@ func TestWhoGetsRoom(t *testing.T) {
 	}
 }
 
-func TestWhatIsLargerThanAShareWaitsUntilItsTenantHasNothing(t *testing.T) {
+func TestWhatIsLargerThanThereCanBeHasAllThatThereCan(t *testing.T) {
 	t.Parallel()
-	h := holding{room: newRoom(10, 6), owner: "a"}
+	h := holding{room: newRoom(12, 3), owner: "a"}
 	for range 2 { // in place of what is held
 		if !h.tryTake(7) || !h.has(8) || h.room.taken != 6 {
-			t.Errorf("%d of 10 are taken", h.room.taken)
+			t.Errorf("%d of 12 are taken", h.room.taken)
 		}
 	}
 	other := holding{room: h.room, owner: "a"}
 	if !other.has(0) || other.has(1) || other.tryTake(1) || h.room.taken != 6 {
 		t.Errorf("another one of the tenant holds %d", other.size)
 	}
-	h.leave()
-	if h.leave(); h.room.taken != 0 {
+	h.giveBack()
+	if h.giveBack(); h.room.taken != 0 {
 		t.Errorf("%d are taken when nobody is there", h.room.taken)
 	}
 }
 
-// Whatever happens, nobody has more than there is, and in the end nobody has anything.
+// Whatever happens, nobody has more than there is, no two have all of it, and in the end
+// nobody has anything.
 func TestThereIsNeverMoreRoomThanThereIs(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		r := newRoom(10, 6)
+		r := newRoom(12, 3)
 		type holder struct {
 			owner tenant.ID
 			size  int
@@ -123,18 +128,22 @@ func TestThereIsNeverMoreRoomThanThereIs(t *testing.T) {
 				held = append(held[:i], held[i+1:]...)
 				continue
 			}
-			h := holder{tenant.ID(rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "owner")), rapid.IntRange(0, 6).Draw(t, "size")}
-			all, own := h.size, h.size
+			h := holder{tenant.ID(rapid.SampledFrom([]string{"a", "b", "c", "d"}).Draw(t, "owner")), rapid.IntRange(0, 6).Draw(t, "size")}
+			all, of := h.size, map[tenant.ID]int{}
 			for _, other := range held {
 				all += other.size
-				if other.owner == h.owner {
-					own += other.size
-				}
+				of[other.owner] += other.size
 			}
-			if got := r.tryTake(h.owner, h.size); got != (all <= 10 && own <= 6) {
+			own := of[h.owner] + h.size
+			want := all <= 12 && own <= 3 || all <= 6 && own == h.size
+			if got := r.tryTake(h.owner, h.size); got != want {
 				t.Fatalf("%+v beside %+v: %v", h, held, got)
 			} else if got {
 				held = append(held, h)
+				of[h.owner] = own
+			}
+			if most := slices.Sorted(maps.Values(of)); len(most) > 1 && most[len(most)-1]+most[len(most)-2] > 9 {
+				t.Fatalf("two have nearly all: %v", of)
 			}
 		}
 		for _, h := range held {

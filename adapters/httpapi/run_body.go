@@ -43,7 +43,9 @@ func renderFailure(f *run.Failure) *failureBody {
 	return &failureBody{Code: f.Code, Message: f.Message, NodeID: string(f.Node), EdgeID: string(f.Edge)}
 }
 
-func renderSummary(s run.Summary) any {
+func renderSummary(s run.Summary) any { return summaryBody(s) }
+
+func summaryBody(s run.Summary) runSummaryBody {
 	return runSummaryBody{
 		ID: string(s.ID), TenantID: string(s.Tenant), SubTenantID: string(s.SubTenant), WorkflowID: string(s.Workflow),
 		WorkflowVersionID: string(s.Version), TriggerID: string(s.Trigger), EntityID: s.Entity, DedupeKey: s.DedupeKey,
@@ -53,7 +55,8 @@ func renderSummary(s run.Summary) any {
 	}
 }
 
-// runBody is a whole run. What its nodes gave is in it twice, by node and in its context.
+// runBody is a whole run. What its nodes gave is in it twice, by node and in its context,
+// and what nodes passed on as often again for each of them.
 type runBody struct {
 	runSummaryBody
 	Retries int `json:"retries"`
@@ -69,8 +72,7 @@ func (b runBody) writeTo(p *pieces) {
 	p.close()
 }
 
-// contextBody is the context of a run: what [run.Run.Context] gives, which is as large
-// as all that the nodes gave, without making it.
+// contextBody is the context of a run, with what [run.Run.Data] walks as its data.
 type contextBody struct {
 	run *run.Run
 	ids contextIDs
@@ -93,15 +95,15 @@ func renderContext(r *run.Run) contextBody {
 // writeTo writes the context as a further member.
 func (b *contextBody) writeTo(p *pieces) {
 	p.member("context")
-	p.text(`{"data":{"input":`)
-	p.raw(b.run.Payload())
-	for i, id := range b.ids.Executed {
-		if output, ok := b.run.Output(id); ok && id != "input" {
-			p.text(",")
-			p.value(&b.ids.Executed[i])
-			p.text(":")
-			p.raw(output)
-		}
+	p.text(`{"data":{`)
+	before, name := "", workflow.NodeID("")
+	for id, document := range b.run.Data() {
+		name = id
+		p.text(before)
+		p.value(&name)
+		p.text(":")
+		p.raw(document)
+		before = ","
 	}
 	p.text(`},"metadata":`)
 	p.value(&b.ids)
@@ -142,16 +144,8 @@ type waitingBody struct {
 }
 
 func renderRun(s inbound.ShownRun) any {
-	r := s.Run
 	return runBody{
-		runSummaryBody: runSummaryBody{
-			ID: string(r.ID()), TenantID: string(r.Tenant()), SubTenantID: string(r.SubTenant()), WorkflowID: string(r.Workflow()),
-			WorkflowVersionID: string(r.Version()), TriggerID: string(r.Trigger()), EntityID: r.Entity(), DedupeKey: r.DedupeKey(),
-			Cause: string(r.Cause()), Status: string(r.Status()), Error: renderFailure(r.Failure()), Seq: r.Seq(),
-			CreatedAt: timestamp(r.CreatedAt()), UpdatedAt: timestamp(r.UpdatedAt()),
-			StartedAt: optionalTimestamp(r.StartedAt()), FinishedAt: optionalTimestamp(r.FinishedAt()),
-		},
-		Retries: r.Retries(), context: renderContext(r), nodes: renderRunNodes(s),
+		runSummaryBody: summaryBody(s.Run.Summary()), Retries: s.Run.Retries(), context: renderContext(s.Run), nodes: renderRunNodes(s),
 	}
 }
 

@@ -1,11 +1,11 @@
 package httpapi
 
 import (
-	"context"
 	"net/http"
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/sluicehq/sluice/adapters/httpapi/jsonread"
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/tenant"
@@ -68,9 +68,9 @@ func filterID[T ~string](l *listRequest, name, prefix string, none T) T {
 
 // getRun answers GET /runs/{id}.
 func (a *API) getRun(c *gin.Context, who tenant.Caller) error {
-	room := a.holding(who)
-	defer room.leave()
-	found, err := a.heldRun(c.Request.Context(), who, runID(c), 1, room)
+	held := a.nothingHeld(who)
+	defer held.giveBack()
+	found, err := a.holdRun(c.Request.Context(), who, runID(c), held)
 	if err != nil {
 		return err
 	}
@@ -88,8 +88,8 @@ func (a *API) cancelRun(c *gin.Context, who tenant.Caller) error {
 	if err := r.Err("call_invalid", "The call is not valid."); err != nil {
 		return err
 	}
-	return a.changeRun(c, who, body, func(ctx context.Context, once domain.Once) (inbound.ShownRun, error) {
-		return a.ports.Runs.Cancel(ctx, who, once, runID(c), reason)
+	return a.changeRun(c, who, body, func(once domain.Once) (inbound.ShownRun, error) {
+		return a.ports.Runs.Cancel(c.Request.Context(), who, once, runID(c), reason)
 	})
 }
 
@@ -99,7 +99,29 @@ func (a *API) retryRun(c *gin.Context, who tenant.Caller) error {
 	if err != nil {
 		return err
 	}
-	return a.changeRun(c, who, body, func(ctx context.Context, once domain.Once) (inbound.ShownRun, error) {
-		return a.ports.Runs.Retry(ctx, who, once, runID(c))
+	return a.changeRun(c, who, body, func(once domain.Once) (inbound.ShownRun, error) {
+		return a.ports.Runs.Retry(c.Request.Context(), who, once, runID(c))
+	})
+}
+
+// changeRun answers a command on a run with its summary: the run itself may be large, and
+// is let go of before anybody reads the answer.
+func (a *API) changeRun(c *gin.Context, who tenant.Caller, body jsonread.Object, change func(domain.Once) (inbound.ShownRun, error)) error {
+	return execute(a, c, who, body, command[run.Summary]{
+		status: http.StatusOK, render: renderSummary,
+		run: func(once domain.Once) (run.Summary, error) {
+			changed, err := change(once)
+			if err != nil {
+				return run.Summary{}, err
+			}
+			return changed.Run.Summary(), nil
+		},
+		record: func(outcome any) any {
+			changed, ok := outcome.(inbound.ShownRun)
+			if !ok {
+				return nil
+			}
+			return renderSummary(changed.Run.Summary())
+		},
 	})
 }

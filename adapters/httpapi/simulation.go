@@ -23,12 +23,12 @@ func (a *API) simulateVersion(c *gin.Context, who tenant.Caller) error {
 	}
 	call := readSimulation(body)
 	id := pathID[workflow.VersionID](c, "id", workflow.VersionIDPrefix)
-	ctx, room := c.Request.Context(), a.holding(who)
-	defer room.leave()
+	ctx, held := c.Request.Context(), a.nothingHeld(who)
+	defer held.giveBack()
 	return execute(a, c, who, body, command[inbound.Simulated]{
 		status: http.StatusOK, render: renderSimulation,
 		run: func(once domain.Once) (inbound.Simulated, error) {
-			return a.heldSimulation(ctx, room, func() (inbound.Simulated, error) {
+			return a.holdSimulation(ctx, held, func() (inbound.Simulated, error) {
 				return a.ports.Runs.Simulate(ctx, who, once, id, call)
 			})
 		},
@@ -82,7 +82,7 @@ func readAnswer(o jsonread.Object, r *domain.Rules) run.Answer {
 	}
 	pause, paused := o.OptionalObject("pause", r)
 	if paused {
-		p := run.AttemptPaused{Timeout: readMilliseconds(pause, "timeoutMs", r)}
+		p := run.AttemptPaused{Timeout: readPauseTimeout(pause, r)}
 		p.Event, _ = pause.String("event", r)
 		answer.Pause = &p
 	}
@@ -94,6 +94,18 @@ func readAnswer(o jsonread.Object, r *domain.Rules) run.Answer {
 	}
 	r.Check(given <= 1, o.Path(), domain.Conflicting, "must have at most one of output, error and pause")
 	return answer
+}
+
+// maxPause is how long a custom node may ask for a run to pause.
+const maxPause = 365 * 24 * time.Hour
+
+func readPauseTimeout(o jsonread.Object, r *domain.Rules) time.Duration {
+	const most = int(maxPause / time.Millisecond)
+	n, given := o.Int("timeoutMs", r)
+	field := domain.Member(o.Path(), "timeoutMs")
+	r.Check(!given || n >= 1, field, domain.TooSmall, "must be at least 1, not %d", n)
+	r.Check(n <= most, field, domain.TooLarge, "must be at most %d, not %d", most, n)
+	return time.Duration(min(max(n, 0), most)) * time.Millisecond
 }
 
 // maxSimulated bounds times of a simulation: a hundred years.

@@ -3,24 +3,22 @@ package httpapi
 import (
 	"context"
 	"errors"
-	"net/http"
 	"time"
 
-	"github.com/gin-gonic/gin"
-
-	"github.com/sluicehq/sluice/adapters/httpapi/jsonread"
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/ports/inbound"
 )
 
-// A run has up to 16 MiB of outputs, and is held until its reader has them. Runs above
-// smallRun bytes share roomForRuns, of which one tenant gets at most roomOfTenant.
+// A run has up to [run.MaxOutputs] of outputs and its payload, which is a request's body,
+// and is held until its reader has them. Runs above smallRun bytes share roomForRuns, of
+// which one tenant gets roomOfTenant. One thing may have half of all, as much as
+// [run.MostSimulated].
 const (
 	smallRun     = 64 << 10
 	roomForRuns  = 128 << 20
-	roomOfTenant = roomForRuns / 2
+	roomOfTenant = roomForRuns / 4
 )
 
 // patience is how long a request waits for its turn and for room.
@@ -67,6 +65,7 @@ func (t turns) enter(ctx context.Context) error {
 func (t turns) leave() { <-t }
 
 // weight is how many bytes a run holds with more that belongs to it, 0 for a small one.
+// What a node only passed on is held once, however often it is shown.
 func weight(r *run.Run, more int) int {
 	size := len(r.Payload()) + more
 	for _, n := range r.Nodes() {
@@ -78,9 +77,9 @@ func weight(r *run.Run, more int) int {
 	return size
 }
 
-// heldRun reads a run and takes room for it, so many times over. Where there is none, it
-// lets go of the run, waits, and reads it again: whoever waits holds nothing.
-func (a *API) heldRun(ctx context.Context, who tenant.Caller, id run.ID, times int, room *holding) (inbound.ShownRun, error) {
+// holdRun reads a run and takes room for it. Where there is none, it lets go of the run,
+// waits, and reads it again: whoever waits holds nothing.
+func (a *API) holdRun(ctx context.Context, who tenant.Caller, id run.ID, held *holding) (inbound.ShownRun, error) {
 	waiting, stop := a.patiently(ctx)
 	defer stop()
 	for {
@@ -88,12 +87,12 @@ func (a *API) heldRun(ctx context.Context, who tenant.Caller, id run.ID, times i
 		if err != nil {
 			return inbound.ShownRun{}, err
 		}
-		size := times * weight(found.Run, 0)
-		if room.has(size) || room.tryTake(size) {
+		size := weight(found.Run, 0)
+		if held.has(size) || held.tryTake(size) {
 			return found, nil
 		}
 		found = inbound.ShownRun{}
-		if err = room.take(waiting, size); err != nil {
+		if err = held.take(waiting, size); err != nil {
 			return found, err
 		}
 	}
@@ -107,9 +106,9 @@ func (a *API) readRun(ctx, waiting context.Context, who tenant.Caller, id run.ID
 	return a.ports.Runs.Get(ctx, who, id)
 }
 
-// heldSimulation simulates and takes room for what comes of it, or for the record of it.
+// holdSimulation simulates and takes room for what comes of it, or for the record of it.
 // It keeps its turn until there is room, so that only a few wait with theirs.
-func (a *API) heldSimulation(ctx context.Context, room *holding, simulate func() (inbound.Simulated, error)) (inbound.Simulated, error) {
+func (a *API) holdSimulation(ctx context.Context, held *holding, simulate func() (inbound.Simulated, error)) (inbound.Simulated, error) {
 	turn, stop := a.patiently(ctx)
 	defer stop()
 	if err := a.simulating.enter(turn); err != nil {
@@ -130,37 +129,8 @@ func (a *API) heldSimulation(ctx context.Context, room *holding, simulate func()
 	}
 	waiting, stopped := a.patiently(ctx) // how long it took does not count
 	defer stopped()
-	if busy := room.take(waiting, size); busy != nil {
+	if busy := held.take(waiting, size); busy != nil {
 		return inbound.Simulated{}, busy
 	}
 	return found, err
-}
-
-// changeRun answers a command on a run with the run. The room for it is taken before the
-// command takes effect, so that there being none means that nothing has happened.
-func (a *API) changeRun(c *gin.Context, who tenant.Caller, body jsonread.Object, change func(context.Context, domain.Once) (inbound.ShownRun, error)) error {
-	times := 1
-	if c.GetHeader(headerIdempotencyKey) != "" {
-		times = 3 // the answer is kept, and each output is in it twice
-	}
-	ctx := c.Request.Context()
-	room := a.holding(who)
-	defer room.leave()
-	_, err := a.heldRun(ctx, who, runID(c), times, room)
-	if err != nil && !errors.Is(err, domain.NotFound) { // of which the command tells in its own order
-		return err
-	}
-	return execute(a, c, who, body, command[inbound.ShownRun]{
-		status: http.StatusOK, render: renderRun, record: withoutTokens,
-		run: func(once domain.Once) (inbound.ShownRun, error) { return change(ctx, once) },
-	})
-}
-
-// withoutTokens renders what a repeat gets back: resume tokens are not kept anywhere.
-func withoutTokens(outcome any) any {
-	changed, ok := outcome.(inbound.ShownRun)
-	if !ok {
-		return nil
-	}
-	return renderRun(shown(changed.Run))
 }

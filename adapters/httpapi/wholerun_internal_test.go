@@ -41,11 +41,11 @@ func behind(g *gated) (a *API, ways map[string]func(context.Context) error) {
 	who := tenant.Caller{Tenant: "tenant_a"}
 	return a, map[string]func(context.Context) error{
 		"read": func(ctx context.Context) error {
-			_, err := a.heldRun(ctx, who, "run_1", 1, a.holding(who))
+			_, err := a.holdRun(ctx, who, "run_1", a.nothingHeld(who))
 			return err
 		},
 		"simulated": func(ctx context.Context) error {
-			_, err := a.heldSimulation(ctx, a.holding(who), func() (inbound.Simulated, error) {
+			_, err := a.holdSimulation(ctx, a.nothingHeld(who), func() (inbound.Simulated, error) {
 				return inbound.Simulated{Trace: run.Trace{Run: run.New("run_1", run.Start{}, time.Time{})}}, g.pass()
 			})
 			return err
@@ -98,7 +98,7 @@ func TestASimulationIsAsLargeAsWhatFlowsInItAndWhatItGives(t *testing.T) {
 	t.Parallel()
 	g := &gated{let: make(chan struct{})}
 	a, _ := behind(g)
-	room := a.holding(tenant.Caller{Tenant: "tenant_a"})
+	held := a.nothingHeld(tenant.Caller{Tenant: "tenant_a"})
 	filler := json.RawMessage(bytes.Repeat([]byte("1"), smallRun))
 	for inputs, want := range map[int]int{0: 0, 1: 2 * smallRun, 3: 4 * smallRun} {
 		found := inbound.Simulated{
@@ -108,8 +108,8 @@ func TestASimulationIsAsLargeAsWhatFlowsInItAndWhatItGives(t *testing.T) {
 		for i := range inputs {
 			found.Inputs[workflow.NodeID(rune('a'+i))] = filler
 		}
-		if _, err := a.heldSimulation(t.Context(), room, func() (inbound.Simulated, error) { return found, nil }); err != nil || room.size != want {
-			t.Errorf("with %d inputs, %d bytes are held: %v", inputs, room.size, err)
+		if _, err := a.holdSimulation(t.Context(), held, func() (inbound.Simulated, error) { return found, nil }); err != nil || held.size != want {
+			t.Errorf("with %d inputs, %d bytes are held: %v", inputs, held.size, err)
 		}
 	}
 }

@@ -226,6 +226,15 @@ func (w *world) output(id workflow.NodeID) string {
 	return "-"
 }
 
+// data is what the run's context has, as in "input={} a=1".
+func (w *world) data() string {
+	var all []string
+	for id, document := range w.run.Data() {
+		all = append(all, fmt.Sprintf("%s=%s", id, document))
+	}
+	return strings.Join(all, " ")
+}
+
 // refusal is the code with which the last fact was refused, empty when it was not.
 func (w *world) refusal() string {
 	if w.last.Refused == nil {

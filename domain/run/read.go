@@ -2,6 +2,7 @@ package run
 
 import (
 	"encoding/json"
+	"iter"
 	"time"
 
 	"github.com/sluicehq/sluice/domain"
@@ -110,29 +111,32 @@ func (r *Run) Input(p *Plan, id workflow.NodeID) (input json.RawMessage, ok bool
 	return input, true, nil
 }
 
-// Context is the run as clients know it (execution rules, "The graph"): {data:
-// {input: <payload>, <nodeId>: <output>…}, metadata: {runId, entityId, tenantId,
-// executedNodes}}, one JSON object. A node whose id is input does not hide the
+// Data walks the data of the run's context (execution rules, "The graph"), each document
+// with the id that it is under: first the payload, which is under input, then what the
+// nodes gave, in the order of their completion. A node whose id is input does not hide the
 // payload.
-func (r *Run) Context() json.RawMessage {
-	b := append([]byte(`{"data":{"input":`), r.state.Payload...)
-	for _, id := range r.state.Executed {
-		if output, ok := r.Output(id); ok && id != "input" {
-			b = append(appendText(append(b, ','), string(id)), ':')
-			b = append(b, output...)
+func (r *Run) Data() iter.Seq2[workflow.NodeID, json.RawMessage] {
+	return func(yield func(workflow.NodeID, json.RawMessage) bool) {
+		if !yield(workflow.RootInput, r.state.Payload) {
+			return
+		}
+		for _, id := range r.state.Executed {
+			if output, ok := r.Output(id); ok && id != workflow.RootInput && !yield(id, output) {
+				return
+			}
 		}
 	}
-	b = appendText(append(b, `},"metadata":{"runId":`...), string(r.state.ID))
-	b = appendText(append(b, `,"entityId":`...), r.state.Entity)
-	b = appendText(append(b, `,"tenantId":`...), string(r.state.Tenant))
-	b = append(b, `,"executedNodes":[`...)
-	for i, id := range r.state.Executed {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = appendText(b, string(id))
+}
+
+// Summary is what is told of the run without its documents. Other than in lists, its
+// failure says at which edge.
+func (r *Run) Summary() Summary {
+	s := &r.state
+	return Summary{
+		ID: s.ID, Tenant: s.Tenant, SubTenant: s.SubTenant, Workflow: s.Workflow, Version: s.Version, Trigger: s.Trigger,
+		Entity: s.Entity, DedupeKey: s.DedupeKey, Cause: s.Cause, Status: s.Status, Seq: s.Seq, Failure: copied(s.Failure),
+		CreatedAt: s.CreatedAt, UpdatedAt: s.UpdatedAt, StartedAt: copied(s.StartedAt), FinishedAt: copied(s.FinishedAt), WakeAt: copied(s.WakeAt),
 	}
-	return append(b, "]}}"...)
 }
 
 func copied[T any](p *T) *T {

@@ -69,8 +69,13 @@ func sound(t *rapid.T, w *world) {
 	if !ok || state.Status.Finished() != (state.FinishedAt != nil) || state.Status.Finished() && state.WakeAt != nil || int(state.Seq) != len(w.history) {
 		t.Fatalf("the run contradicts itself: %s", run.EncodeState(state))
 	}
-	if !json.Valid(w.run.Context()) || !json.Valid(run.EncodeState(state)) {
-		t.Fatalf("the context is no JSON: %s", w.run.Context())
+	for id, document := range w.run.Data() {
+		if !json.Valid(document) {
+			t.Fatalf("what %s gave is no JSON: %s", id, document)
+		}
+	}
+	if !json.Valid(run.EncodeState(state)) {
+		t.Fatalf("the state is no JSON: %s", run.EncodeState(state))
 	}
 }
 

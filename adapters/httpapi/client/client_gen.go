@@ -1683,7 +1683,8 @@ type EdgeDraft struct {
 
 	// SourceOutputKey A branch (`true`, `false`, `case-0`, `default`), an outcome (`onSuccess`, `onError`) or a member of the source's output.
 	// A failure is dealt with where an `onError` edge is taken; with a `condition`, only failures that it is true of
-	// are (`result.error.code === "timeout"`). A failure that no such edge is taken for fails the run. A member that the output does not
+	// are (`result.error.code === "timeout"`). One whose condition cannot be computed is not taken, which the history tells of
+	// as `edge.failed`; the others are. A failure that no such edge is taken for fails the run. A member that the output does not
 	// have is `null`, and left out under a `targetInputKey`.
 	SourceOutputKey *string `json:"sourceOutputKey,omitempty"`
 
@@ -2067,8 +2068,8 @@ type NodeDraft struct {
 	// An expression is at most 65,536 bytes long and nests at most 200 deep. A node that it names, `nodes.fetch` or `nodes["fetch"]`, is one of the version
 	// and runs before, or beside; a name that is computed, `nodes[input.from]`, reads what there is.
 	//
-	// Texts of an `httpRequest` may hold `{{ expression }}`. In the `url`, the value of an expression at the very beginning is taken as it is; in the
-	// path, the query and the fragment a value is percent-encoded for its place, as `encodeURIComponent` does, unless the expression calls
+	// Texts of an `httpRequest` may hold `{{ expression }}`. In the `url`, the value of an expression at the very beginning is taken as it is, and
+	// what is written behind that begins with `/`, `?` or `#`; in the path, the query and the fragment a value is percent-encoded for its place, as `encodeURIComponent` does, unless the expression calls
 	// that itself. A value cannot leave its place: one that is no host where a host stands, or makes `..` of a segment, fails the node.
 	// So a value never adds a segment or a parameter; parameters by name go into `query`. No value changes what is written out of the scheme,
 	// the host and the port: `https://api.example.com{{ input.path }}`, which lacks the `/` in front of the expression, cannot be published, while
@@ -2778,7 +2779,7 @@ type SimulatedPause struct {
 	// Event The event that resumes it; any input when it is absent.
 	Event *string `json:"event,omitempty"`
 
-	// TimeoutMs After which time it expires; never when it is absent or 0.
+	// TimeoutMs After which time it expires; never when it is absent.
 	TimeoutMs *int `json:"timeoutMs,omitempty"`
 }
 
@@ -5230,8 +5231,10 @@ type ClientInterface interface {
 	//
 	// Returns a run with its context, what became of each node, and the resume tokens of nodes that wait for one.
 	//
-	// What the nodes gave may be 16 MiB, and is in the answer twice, in the context and by node. `Content-Length` says how long the answer is; one
-	// that is shorter was cut off, as when the client does not take it in time.
+	// What the nodes gave may be 16 MiB, and is in the answer twice, in the context and by node. What a node only passes on, as a `condition`
+	// does with its input, counts once towards that, however many nodes pass it on, and is in the answer twice for each of them: that may be
+	// hundreds of times as long as what is stored. `Content-Length` says how long the answer is; one that is shorter was cut off, as when the
+	// client does not take it in time.
 	//
 	// **Key:** secret.
 	//
@@ -5241,7 +5244,7 @@ type ClientInterface interface {
 	// PublicrunsCancelRunV1WithBody Cancel a run
 	//
 	// Ends a run that has not ended yet. What it is doing outside is interrupted, in whichever process that is; what has happened there is not
-	// taken back.
+	// taken back. The answer is the run as lists show it, however large the run is; `GET /v1/gateway/runs/{id}` shows all of it.
 	//
 	// **Key:** secret.
 	//
@@ -5253,7 +5256,7 @@ type ClientInterface interface {
 	// PublicrunsCancelRunV1 Cancel a run
 	//
 	// Ends a run that has not ended yet. What it is doing outside is interrupted, in whichever process that is; what has happened there is not
-	// taken back.
+	// taken back. The answer is the run as lists show it, however large the run is; `GET /v1/gateway/runs/{id}` shows all of it.
 	//
 	// **Key:** secret.
 	//
@@ -5267,6 +5270,9 @@ type ClientInterface interface {
 	// Continues a failed run at the node that failed, with as many attempts and as much time as at first. Nodes that have completed are not
 	// executed again. A run that failed at an edge (`edge_condition_failed`) continues by deciding the edges of that node again; what can be
 	// computed no better than before fails the run once more, and that is what this answers with. The request has no body.
+	//
+	// The answer is the run as lists show it, however large the run is, and of an edge that it failed at again also the `edgeId`;
+	// `GET /v1/gateway/runs/{id}` shows all of it, with new resume tokens.
 	//
 	// **Key:** secret.
 	//
@@ -6506,8 +6512,10 @@ func (c *Client) PublicrunsListRunsV1(ctx context.Context, params *PublicrunsLis
 //
 // Returns a run with its context, what became of each node, and the resume tokens of nodes that wait for one.
 //
-// What the nodes gave may be 16 MiB, and is in the answer twice, in the context and by node. `Content-Length` says how long the answer is; one
-// that is shorter was cut off, as when the client does not take it in time.
+// What the nodes gave may be 16 MiB, and is in the answer twice, in the context and by node. What a node only passes on, as a `condition`
+// does with its input, counts once towards that, however many nodes pass it on, and is in the answer twice for each of them: that may be
+// hundreds of times as long as what is stored. `Content-Length` says how long the answer is; one that is shorter was cut off, as when the
+// client does not take it in time.
 //
 // **Key:** secret.
 //
@@ -6527,7 +6535,7 @@ func (c *Client) PublicrunsGetRunV1(ctx context.Context, id RunId, params *Publi
 // PublicrunsCancelRunV1WithBody Cancel a run
 //
 // Ends a run that has not ended yet. What it is doing outside is interrupted, in whichever process that is; what has happened there is not
-// taken back.
+// taken back. The answer is the run as lists show it, however large the run is; `GET /v1/gateway/runs/{id}` shows all of it.
 //
 // **Key:** secret.
 //
@@ -6549,7 +6557,7 @@ func (c *Client) PublicrunsCancelRunV1WithBody(ctx context.Context, id RunId, pa
 // PublicrunsCancelRunV1 Cancel a run
 //
 // Ends a run that has not ended yet. What it is doing outside is interrupted, in whichever process that is; what has happened there is not
-// taken back.
+// taken back. The answer is the run as lists show it, however large the run is; `GET /v1/gateway/runs/{id}` shows all of it.
 //
 // **Key:** secret.
 //
@@ -6573,6 +6581,9 @@ func (c *Client) PublicrunsCancelRunV1(ctx context.Context, id RunId, params *Pu
 // Continues a failed run at the node that failed, with as many attempts and as much time as at first. Nodes that have completed are not
 // executed again. A run that failed at an edge (`edge_condition_failed`) continues by deciding the edges of that node again; what can be
 // computed no better than before fails the run once more, and that is what this answers with. The request has no body.
+//
+// The answer is the run as lists show it, however large the run is, and of an edge that it failed at again also the `edgeId`;
+// `GET /v1/gateway/runs/{id}` shows all of it, with new resume tokens.
 //
 // **Key:** secret.
 //
@@ -13917,8 +13928,10 @@ type ClientWithResponsesInterface interface {
 	//
 	// Returns a run with its context, what became of each node, and the resume tokens of nodes that wait for one.
 	//
-	// What the nodes gave may be 16 MiB, and is in the answer twice, in the context and by node. `Content-Length` says how long the answer is; one
-	// that is shorter was cut off, as when the client does not take it in time.
+	// What the nodes gave may be 16 MiB, and is in the answer twice, in the context and by node. What a node only passes on, as a `condition`
+	// does with its input, counts once towards that, however many nodes pass it on, and is in the answer twice for each of them: that may be
+	// hundreds of times as long as what is stored. `Content-Length` says how long the answer is; one that is shorter was cut off, as when the
+	// client does not take it in time.
 	//
 	// **Key:** secret.
 	//
@@ -13930,7 +13943,7 @@ type ClientWithResponsesInterface interface {
 	// PublicrunsCancelRunV1WithBodyWithResponse Cancel a run
 	//
 	// Ends a run that has not ended yet. What it is doing outside is interrupted, in whichever process that is; what has happened there is not
-	// taken back.
+	// taken back. The answer is the run as lists show it, however large the run is; `GET /v1/gateway/runs/{id}` shows all of it.
 	//
 	// **Key:** secret.
 	//
@@ -13942,7 +13955,7 @@ type ClientWithResponsesInterface interface {
 	// PublicrunsCancelRunV1WithResponse Cancel a run
 	//
 	// Ends a run that has not ended yet. What it is doing outside is interrupted, in whichever process that is; what has happened there is not
-	// taken back.
+	// taken back. The answer is the run as lists show it, however large the run is; `GET /v1/gateway/runs/{id}` shows all of it.
 	//
 	// **Key:** secret.
 	//
@@ -13956,6 +13969,9 @@ type ClientWithResponsesInterface interface {
 	// Continues a failed run at the node that failed, with as many attempts and as much time as at first. Nodes that have completed are not
 	// executed again. A run that failed at an edge (`edge_condition_failed`) continues by deciding the edges of that node again; what can be
 	// computed no better than before fails the run once more, and that is what this answers with. The request has no body.
+	//
+	// The answer is the run as lists show it, however large the run is, and of an edge that it failed at again also the `edgeId`;
+	// `GET /v1/gateway/runs/{id}` shows all of it, with new resume tokens.
 	//
 	// **Key:** secret.
 	//
@@ -15712,13 +15728,13 @@ type PublicrunsCancelRunV1Response struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON200 the response for an HTTP 200 `application/json` response
-	JSON200 *Run
+	JSON200 *RunSummary
 	// Headers200 the parsed response headers for an HTTP 200 response
 	Headers200 *PublicrunsCancelRunV1Response200Headers
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
-func (r PublicrunsCancelRunV1Response) GetJSON200() *Run {
+func (r PublicrunsCancelRunV1Response) GetJSON200() *RunSummary {
 	return r.JSON200
 }
 
@@ -15764,13 +15780,13 @@ type PublicrunsRetryRunV1Response struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON200 the response for an HTTP 200 `application/json` response
-	JSON200 *Run
+	JSON200 *RunSummary
 	// Headers200 the parsed response headers for an HTTP 200 response
 	Headers200 *PublicrunsRetryRunV1Response200Headers
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
-func (r PublicrunsRetryRunV1Response) GetJSON200() *Run {
+func (r PublicrunsRetryRunV1Response) GetJSON200() *RunSummary {
 	return r.JSON200
 }
 
@@ -18653,8 +18669,10 @@ func (c *ClientWithResponses) PublicrunsListRunsV1WithResponse(ctx context.Conte
 //
 // Returns a run with its context, what became of each node, and the resume tokens of nodes that wait for one.
 //
-// What the nodes gave may be 16 MiB, and is in the answer twice, in the context and by node. `Content-Length` says how long the answer is; one
-// that is shorter was cut off, as when the client does not take it in time.
+// What the nodes gave may be 16 MiB, and is in the answer twice, in the context and by node. What a node only passes on, as a `condition`
+// does with its input, counts once towards that, however many nodes pass it on, and is in the answer twice for each of them: that may be
+// hundreds of times as long as what is stored. `Content-Length` says how long the answer is; one that is shorter was cut off, as when the
+// client does not take it in time.
 //
 // **Key:** secret.
 //
@@ -18672,7 +18690,7 @@ func (c *ClientWithResponses) PublicrunsGetRunV1WithResponse(ctx context.Context
 // PublicrunsCancelRunV1WithBodyWithResponse Cancel a run
 //
 // Ends a run that has not ended yet. What it is doing outside is interrupted, in whichever process that is; what has happened there is not
-// taken back.
+// taken back. The answer is the run as lists show it, however large the run is; `GET /v1/gateway/runs/{id}` shows all of it.
 //
 // **Key:** secret.
 //
@@ -18690,7 +18708,7 @@ func (c *ClientWithResponses) PublicrunsCancelRunV1WithBodyWithResponse(ctx cont
 // PublicrunsCancelRunV1WithResponse Cancel a run
 //
 // Ends a run that has not ended yet. What it is doing outside is interrupted, in whichever process that is; what has happened there is not
-// taken back.
+// taken back. The answer is the run as lists show it, however large the run is; `GET /v1/gateway/runs/{id}` shows all of it.
 //
 // **Key:** secret.
 //
@@ -18710,6 +18728,9 @@ func (c *ClientWithResponses) PublicrunsCancelRunV1WithResponse(ctx context.Cont
 // Continues a failed run at the node that failed, with as many attempts and as much time as at first. Nodes that have completed are not
 // executed again. A run that failed at an edge (`edge_condition_failed`) continues by deciding the edges of that node again; what can be
 // computed no better than before fails the run once more, and that is what this answers with. The request has no body.
+//
+// The answer is the run as lists show it, however large the run is, and of an edge that it failed at again also the `edgeId`;
+// `GET /v1/gateway/runs/{id}` shows all of it, with new resume tokens.
 //
 // **Key:** secret.
 //
@@ -21061,7 +21082,7 @@ func ParsePublicrunsCancelRunV1Response(rsp *http.Response) (*PublicrunsCancelRu
 
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
-		var dest Run
+		var dest RunSummary
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}
@@ -21128,7 +21149,7 @@ func ParsePublicrunsRetryRunV1Response(rsp *http.Response) (*PublicrunsRetryRunV
 
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
-		var dest Run
+		var dest RunSummary
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}

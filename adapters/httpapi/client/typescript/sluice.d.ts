@@ -865,8 +865,10 @@ export interface paths {
          * Retrieve a run
          * @description Returns a run with its context, what became of each node, and the resume tokens of nodes that wait for one.
          *
-         *     What the nodes gave may be 16 MiB, and is in the answer twice, in the context and by node. `Content-Length` says how long the answer is; one
-         *     that is shorter was cut off, as when the client does not take it in time.
+         *     What the nodes gave may be 16 MiB, and is in the answer twice, in the context and by node. What a node only passes on, as a `condition`
+         *     does with its input, counts once towards that, however many nodes pass it on, and is in the answer twice for each of them: that may be
+         *     hundreds of times as long as what is stored. `Content-Length` says how long the answer is; one that is shorter was cut off, as when the
+         *     client does not take it in time.
          *
          *     **Key:** secret.
          */
@@ -929,7 +931,7 @@ export interface paths {
         /**
          * Cancel a run
          * @description Ends a run that has not ended yet. What it is doing outside is interrupted, in whichever process that is; what has happened there is not
-         *     taken back.
+         *     taken back. The answer is the run as lists show it, however large the run is; `GET /v1/gateway/runs/{id}` shows all of it.
          *
          *     **Key:** secret.
          */
@@ -954,6 +956,9 @@ export interface paths {
          * @description Continues a failed run at the node that failed, with as many attempts and as much time as at first. Nodes that have completed are not
          *     executed again. A run that failed at an edge (`edge_condition_failed`) continues by deciding the edges of that node again; what can be
          *     computed no better than before fails the run once more, and that is what this answers with. The request has no body.
+         *
+         *     The answer is the run as lists show it, however large the run is, and of an edge that it failed at again also the `edgeId`;
+         *     `GET /v1/gateway/runs/{id}` shows all of it, with new resume tokens.
          *
          *     **Key:** secret.
          */
@@ -1443,8 +1448,8 @@ export interface components {
              *     An expression is at most 65,536 bytes long and nests at most 200 deep. A node that it names, `nodes.fetch` or `nodes["fetch"]`, is one of the version
              *     and runs before, or beside; a name that is computed, `nodes[input.from]`, reads what there is.
              *
-             *     Texts of an `httpRequest` may hold `{{ expression }}`. In the `url`, the value of an expression at the very beginning is taken as it is; in the
-             *     path, the query and the fragment a value is percent-encoded for its place, as `encodeURIComponent` does, unless the expression calls
+             *     Texts of an `httpRequest` may hold `{{ expression }}`. In the `url`, the value of an expression at the very beginning is taken as it is, and
+             *     what is written behind that begins with `/`, `?` or `#`; in the path, the query and the fragment a value is percent-encoded for its place, as `encodeURIComponent` does, unless the expression calls
              *     that itself. A value cannot leave its place: one that is no host where a host stands, or makes `..` of a segment, fails the node.
              *     So a value never adds a segment or a parameter; parameters by name go into `query`. No value changes what is written out of the scheme,
              *     the host and the port: `https://api.example.com{{ input.path }}`, which lacks the `/` in front of the expression, cannot be published, while
@@ -1511,7 +1516,8 @@ export interface components {
             /**
              * @description A branch (`true`, `false`, `case-0`, `default`), an outcome (`onSuccess`, `onError`) or a member of the source's output.
              *     A failure is dealt with where an `onError` edge is taken; with a `condition`, only failures that it is true of
-             *     are (`result.error.code === "timeout"`). A failure that no such edge is taken for fails the run. A member that the output does not
+             *     are (`result.error.code === "timeout"`). One whose condition cannot be computed is not taken, which the history tells of
+             *     as `edge.failed`; the others are. A failure that no such edge is taken for fails the run. A member that the output does not
              *     have is `null`, and left out under a `targetInputKey`.
              */
             sourceOutputKey?: string | null;
@@ -2052,7 +2058,7 @@ export interface components {
         SimulatedPause: {
             /** @description The event that resumes it; any input when it is absent. */
             event?: string;
-            /** @description After which time it expires; never when it is absent or 0. */
+            /** @description After which time it expires; never when it is absent. */
             timeoutMs?: number;
         };
         /**
@@ -6634,7 +6640,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The run, cancelled. */
+            /** @description The run, cancelled, without its context and its nodes. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -6645,7 +6651,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Run"];
+                    "application/json": components["schemas"]["RunSummary"];
                 };
             };
             400: components["responses"]["InvalidCall"];
@@ -6659,7 +6665,7 @@ export interface operations {
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
-            503: components["responses"]["RunsUnavailable"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     publicruns_retryRun_v1: {
@@ -6688,7 +6694,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The run, which goes on, or has failed at an edge once more. */
+            /** @description The run, which goes on, or has failed at an edge once more, without its context and its nodes. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -6699,7 +6705,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Run"];
+                    "application/json": components["schemas"]["RunSummary"];
                 };
             };
             400: components["responses"]["InvalidIdempotencyKey"];
@@ -6713,7 +6719,7 @@ export interface operations {
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
-            503: components["responses"]["RunsUnavailable"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     publicwebhooks_listWebhookEndpoints_v1: {
