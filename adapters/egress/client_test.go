@@ -140,7 +140,7 @@ func TestARedirectToAnotherOriginTakesNoCredentialAlong(t *testing.T) {
 	}
 	few := http.Header{
 		"Accept": all["Accept"], "Accept-Encoding": all["Accept-Encoding"], "Content-Type": all["Content-Type"], "Content-Length": all["Content-Length"],
-		"User-Agent": all["User-Agent"],
+		"Idempotency-Key": all["Idempotency-Key"], "User-Agent": all["User-Agent"],
 	}
 	g := local(t, egress.Options{})
 	for path, want := range map[string]http.Header{"same": all, "other": few, "there-and-back": few} {

@@ -12,9 +12,11 @@ import (
 const MaxRedirects = 5
 
 // harmless are the headers that a redirect to another origin keeps. Which of the
-// others is a credential only the caller knows.
+// others is a credential only the caller knows. Without the Idempotency-Key whoever is
+// behind the redirect could not tell that an attempt is made again.
 var harmless = map[string]bool{
-	"Accept": true, "Accept-Language": true, "Content-Type": true, "Content-Encoding": true, "Content-Language": true, "User-Agent": true,
+	"Accept": true, "Accept-Language": true, "Content-Type": true, "Content-Encoding": true, "Content-Language": true,
+	"Idempotency-Key": true, "User-Agent": true,
 }
 
 // checkRedirect is asked before each hop after the first. net/http has copied the

@@ -11,7 +11,7 @@ const (
 // The shapes of an e-mail address and of a web address that are worth telling
 // from a typing mistake. Whether they exist is another matter.
 const (
-	emailPattern = `^[^\s@]+@[^\s@]+\.[^\s@]+$`
+	emailPattern = `^[^\s@<>]+@[^\s@<>]+\.[^\s@<>]+$`
 	urlPattern   = `^[hH][tT][tT][pP][sS]?://[^\s/?#]+([/?#]\S*)?$`
 )
 

@@ -23,21 +23,33 @@ func (m *machine) leave(i int) (ok bool) {
 	for place := range n.Dead {
 		n.Dead[place] = place
 	}
-	failures := make([]Failure, len(doubts))
 	for at, d := range doubts {
 		n.Undecided[at] = d.edge.id
-		failures[at] = Failure{
-			Code: CodeEdgeCondition, Node: n.ID, Edge: d.edge.id,
-			Message: fmt.Sprintf("The condition of edge %s (%s -> %s) cannot be computed: %s", d.edge.id, n.ID, m.plan.nodes[d.edge.target].id, d.reason),
-		}.storable()
-		m.record(Entry{Type: EntryEdgeFailed, Node: n.ID, Edge: d.edge.id, Code: failures[at].Code, Message: failures[at].Message})
 	}
-	m.finish(StatusFailed, &failures[0], "")
+	failure := m.tellDoubts(i, doubts)
+	m.finish(StatusFailed, &failure, "")
 	return false
 }
 
+// tellDoubts writes into the history which edges of a node could not be decided, and
+// returns the failure of the first.
+func (m *machine) tellDoubts(i int, doubts []doubt) (first Failure) {
+	id := m.node(i).ID
+	for at, d := range doubts {
+		f := Failure{
+			Code: CodeEdgeCondition, Node: id, Edge: d.edge.id,
+			Message: fmt.Sprintf("The condition of edge %s (%s -> %s) cannot be computed: %s", d.edge.id, id, m.plan.nodes[d.edge.target].id, d.reason),
+		}.storable()
+		m.record(Entry{Type: EntryEdgeFailed, Node: id, Edge: d.edge.id, Code: f.Code, Message: f.Message})
+		if at == 0 {
+			first = f
+		}
+	}
+	return first
+}
+
 // maxDoubts bounds how many of a node's edges are told to be undecided, each of which has
-// an entry in the history and may have taken as long as an expression can.
+// an entry in the history.
 const maxDoubts = 5
 
 // doubt is an edge of which nobody can say whether it is taken.
@@ -47,8 +59,9 @@ type doubt struct {
 }
 
 // decide finds the outgoing edges that are not taken: those of another outcome or
-// branch, and those whose condition does not hold. With doubts it is not known, and no
-// further edges were looked at than it took to find the first [maxDoubts].
+// branch, and those whose condition does not hold. Of a node that has completed, doubts
+// leave that unknown, and no further edges were looked at than it took to find the first
+// [maxDoubts]. Of one that has failed an edge in doubt is not taken.
 func (m *machine) decide(i int, failed bool) (dead []int, doubts []doubt) {
 	n := m.node(i)
 	for _, e := range m.plan.nodes[i].out {
@@ -57,12 +70,14 @@ func (m *machine) decide(i int, failed bool) (dead []int, doubts []doubt) {
 		if open && w.guard != nil {
 			holds, f := w.guard.evaluate(m.view, i, m.at, map[string]any{workflow.RootResult: m.output(i)})
 			if f != nil {
-				if doubts = append(doubts, doubt{w, f.Message}); len(doubts) == maxDoubts {
+				if len(doubts) < maxDoubts {
+					doubts = append(doubts, doubt{w, f.Message})
+				}
+				if !failed && len(doubts) == maxDoubts {
 					return nil, doubts
 				}
-				continue
 			}
-			open = truthy(holds)
+			open = f == nil && truthy(holds)
 		}
 		if !open {
 			dead = append(dead, w.place)

@@ -2,6 +2,8 @@ package run_test
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -52,7 +54,7 @@ func TestAConditionForFailuresThatCannotBeComputedTakesNothing(t *testing.T) {
 		states string
 	}{
 		"alone":                        {[]string{"a.onError -> b result.error.detail.x"}, run.StatusFailed, "a=failed(timeout) b=pending c=pending"},
-		"beside one that holds":        {[]string{"a.onError -> b result.error.detail.x", "a.onError -> c"}, run.StatusFailed, "a=failed(timeout) b=pending c=pending"},
+		"beside one that holds":        {[]string{"a.onError -> b result.error.detail.x", "a.onError -> c"}, run.StatusCompleted, "a=failed(timeout) b=skipped c=completed"},
 		"written so that it has to be": {[]string{"a.onError -> b result.error.detail?.x", "a.onError -> c"}, run.StatusCompleted, "a=failed(timeout) b=skipped c=completed"},
 	} {
 		w := begin(t, plan(t, nodes("a call", expr("b", "1"), expr("c", "1")), edges(append(c.edges, "b -> c")...)), start(`{}`)).fails("a", "timeout", false)
@@ -62,6 +64,10 @@ func TestAConditionForFailuresThatCannotBeComputedTakesNothing(t *testing.T) {
 		const why = `It did not work. (No edge for failures was taken: edges[0].condition: line 1, column 21: result.error.detail is undefined; cannot read "x"; write ?. before it where it may be missing)`
 		if f := w.run.Failure(); f != nil && f.Message != why {
 			t.Errorf("%s: %s", claim, f.Message)
+		}
+		doubted := !strings.Contains(c.edges[0], "?.")
+		if told := slices.Contains(entries(w.history), "edge.failed a edge_0"); told != doubted {
+			t.Errorf("%s: the history is %v", claim, entries(w.history))
 		}
 	}
 }

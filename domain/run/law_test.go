@@ -156,7 +156,7 @@ func pausesEnd(t *rapid.T, history []run.Entry) {
 			paused = !paused
 		case run.EntryRunFailed, run.EntryRunCancelled:
 			paused = false
-		case run.EntryNodeFailed, run.EntryNodeCancelled: // with the whole run
+		case run.EntryNodeFailed, run.EntryEdgeFailed, run.EntryNodeCancelled: // with the whole run
 		default:
 			if paused {
 				t.Fatalf("entry %d is %s in a run that is paused", e.Seq, e.Type)

@@ -25,7 +25,7 @@ func TestAnInputNodeWaitsForItsAnswer(t *testing.T) {
 		"a number":                            {`{"inputType": "number"}`, `12.50`, `{"value":12.50}`, ""},
 		"a text is no number":                 {`{"inputType": "number"}`, `{"value": "12"}`, "", "input.value must be a number, not a string"},
 		"an address":                          {`{"inputType": "email"}`, `"a@b.example"`, `{"value":"a@b.example"}`, ""},
-		"no address":                          {`{"inputType": "email"}`, `"a@b"`, "", `input must match the pattern ^[^\s@]+@[^\s@]+\.[^\s@]+$`},
+		"no address":                          {`{"inputType": "email"}`, `"a@b"`, "", `input must match the pattern ^[^\s@<>]+@[^\s@<>]+\.[^\s@<>]+$`},
 		"no web address":                      {`{"inputType": "url"}`, `"ftp://a"`, "", `input must match the pattern ^[hH][tT][tT][pP][sS]?://[^\s/?#]+([/?#]\S*)?$`},
 		"a boolean":                           {`{"inputType": "boolean", "required": true}`, `false`, `{"value":false}`, ""},
 		"no JSON":                             {`{}`, `{`, "", "input must be a JSON value"},

@@ -144,15 +144,20 @@ func (r *reference) open(l link) bool {
 }
 
 // taken says whether a run goes along the edge. Where it is not known of one edge of a
-// node, the run ends there.
+// node that has completed, the run ends there; of one that has failed such an edge is not
+// taken.
 func (r *reference) taken(l link) bool {
 	source := r.verdict(l.source)
-	if !r.open(l) || len(source.doubts) > 0 {
+	if !r.open(l) || source.status != run.NodeFailed && len(source.doubts) > 0 {
 		return false
 	}
 	switch l.guard {
-	case "", "late":
+	case "":
 		return true
+	case "x":
+		return false
+	case "late":
+		return r.s.mended
 	case "m":
 		object, _ := source.output.(map[string]any)
 		m, _ := object["m"].(float64)

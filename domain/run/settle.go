@@ -75,9 +75,9 @@ func (m *machine) complete(i int, branch string) {
 
 // fail settles a node that has no attempt left. Unless an edge for failures is
 // taken, the run fails with it, at once: what runs beside it is cut off. An edge whose
-// condition is false, or cannot be computed, takes nothing: it says which failures its
-// author has thought of, and a run that went on after any other would look well and be
-// broken.
+// condition is false, or cannot be computed, takes nothing, whatever the others do: it
+// says which failures its author has thought of, and a run that went on after any other
+// would look well and be broken.
 func (m *machine) fail(i int, f Failure) {
 	n := m.node(i)
 	at, before := m.at, n.Status
@@ -85,15 +85,16 @@ func (m *machine) fail(i int, f Failure) {
 	f.Node = n.ID
 	n.Status, n.Failure, n.FinishedAt, n.RetryAt = NodeFailed, &f, &at, nil
 	dead, doubts := m.decide(i, true)
-	if len(doubts) > 0 { // or nobody would know why no edge was taken
+	n.Handled = len(dead) < len(m.plan.nodes[i].out)
+	if len(doubts) > 0 && !n.Handled { // or nobody would know why no edge was taken
 		f.Message += " (No edge for failures was taken: " + doubts[0].reason + ")"
 		f = f.storable()
 	}
-	n.Handled = len(doubts) == 0 && len(dead) < len(m.plan.nodes[i].out)
 	if n.Handled {
 		m.goOn(before)
 	}
 	m.record(Entry{Type: EntryNodeFailed, Node: n.ID, Attempt: n.Attempts, Code: f.Code, Message: f.Message})
+	m.tellDoubts(i, doubts)
 	if !n.Handled {
 		m.finish(StatusFailed, &f, "")
 		return

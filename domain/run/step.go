@@ -67,7 +67,7 @@ const (
 	EntryNodeFailed    EntryType = "node.failed"
 	EntryNodeSkipped   EntryType = "node.skipped"
 	EntryNodeCancelled EntryType = "node.cancelled" // the run ended while it ran or waited
-	EntryEdgeFailed    EntryType = "edge.failed"    // nobody can say whether the edge is taken; its node has completed
+	EntryEdgeFailed    EntryType = "edge.failed"    // nobody can say whether the edge is taken; of a node that has failed it is not
 )
 
 // Entry is one line of a run's history.
