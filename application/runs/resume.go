@@ -3,6 +3,7 @@ package runs
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/run"
@@ -18,11 +19,12 @@ func (f *Firing) Resume(ctx context.Context, who tenant.Caller, once domain.Once
 	if err := c.Check(); err != nil {
 		return err
 	}
-	unknown := domain.Fail(domain.NotFound, "run_not_found", "There is no such run, or the token is not the one it waits for.")
-	resumed := f.advance(run.Resumed{Token: c.Token, Input: c.Input}, unknown)
+	resumed := func(r *run.Run, plan *run.Plan, at time.Time) (run.Step, error) {
+		return f.advance(run.Resumed{Token: c.Token, Input: c.Input}, r.RefuseToken(c.Token))(r, plan, at)
+	}
 	_, err := f.apply(ctx, who.Tenant, once, c.Run, resumed, func(*run.Run) any { return nil })
 	if errors.Is(err, domain.NotFound) {
-		return unknown
+		return run.UnknownToken()
 	}
 	return err
 }

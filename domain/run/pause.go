@@ -106,23 +106,48 @@ func (m *machine) pause(i int, kind PauseKind, event string, timeout time.Durati
 
 // resumed continues the node that the token belongs to.
 func (m *machine) resumed(f Resumed) {
-	hash := []byte(hashToken(f.Token))
-	for i := range m.s.Nodes {
-		n := m.node(i)
-		if n.Pause == nil || n.Pause.TokenHash == "" || subtle.ConstantTimeCompare([]byte(n.Pause.TokenHash), hash) == 0 {
-			continue
-		}
-		switch {
-		case n.Status == NodeWaiting:
-			m.step.Refused = m.answer(i, "input", f.Input)
-		case n.Status == NodeFailed && n.Failure.Code == CodeExpired:
-			m.refuse(domain.Conflict, "expired", "The run has stopped waiting for this answer: it came too late.")
-		default:
-			m.refuse(domain.Conflict, "not_paused", "The run does not wait for this answer any more.")
-		}
+	i, known := m.s.nodeOf(f.Token)
+	if !known {
+		m.step.Refused = UnknownToken()
 		return
 	}
-	m.refuse(domain.NotFound, "run_not_found", "There is no such run, or the token is not the one it waits for.")
+	switch n := m.node(i); {
+	case n.Status == NodeWaiting:
+		m.step.Refused = m.answer(i, "input", f.Input)
+	case n.Status == NodeFailed && n.Failure.Code == CodeExpired:
+		m.refuse(domain.Conflict, "expired", "The run has stopped waiting for this answer: it came too late.")
+	default:
+		m.step.Refused = notPaused()
+	}
+}
+
+// nodeOf finds the node that waits for a token, or did.
+func (s *State) nodeOf(token string) (place int, known bool) {
+	hash := []byte(hashToken(token))
+	for i := range s.Nodes {
+		if p := s.Nodes[i].Pause; p != nil && p.TokenHash != "" && subtle.ConstantTimeCompare([]byte(p.TokenHash), hash) == 1 {
+			return i, true
+		}
+	}
+	return 0, false
+}
+
+// UnknownToken refuses a token in the words that also stand for a run that does not exist.
+func UnknownToken() *domain.Error {
+	return domain.Fail(domain.NotFound, "run_not_found", "There is no such run, or the token is not the one it waits for.")
+}
+
+func notPaused() *domain.Error {
+	return domain.Fail(domain.Conflict, "not_paused", "The run does not wait for this answer any more.")
+}
+
+// RefuseToken says why a token does not resume a run whose version is gone: such a run has
+// been cancelled.
+func (r *Run) RefuseToken(token string) *domain.Error {
+	if _, known := r.state.nodeOf(token); known {
+		return notPaused()
+	}
+	return UnknownToken()
 }
 
 // arrived continues the nodes that wait for an event.

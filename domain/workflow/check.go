@@ -109,7 +109,7 @@ type checker struct {
 	triggerNodes []triggerNode
 	found        findings
 	steps        []step         // by place of the node
-	later        map[int][]bool // by place of a node, which nodes do not run before it
+	leads        map[int][]bool // by place of a node, which nodes edges lead to from it
 }
 
 // step is what is known of a node.

@@ -11,21 +11,21 @@ import (
 
 // checkExpressions compiles the expressions and templates in a configuration.
 func (c *checker) checkExpressions(about subject, i int) {
-	s, later := c.steps[i], c.laterThan(i)
+	s, unseen := c.steps[i], c.unseenBy(i)
 	switch s.kind.Type {
 	case node.Condition:
-		c.compile(about.member("condition"), s.config["condition"], later, NodeScope())
+		c.compile(about.member("condition"), s.config["condition"], unseen, NodeScope())
 	case node.Switch:
-		c.compile(about.member("expression"), s.config["expression"], later, NodeScope())
+		c.compile(about.member("expression"), s.config["expression"], unseen, NodeScope())
 	case node.WaitForEvent:
 		if event, _ := s.config["event"].(string); strings.Contains(event, "{{") {
 			c.found.add(about.member("event"), domain.NotAllowed, "must be the name of an event itself: {{ expressions }} are not resolved here")
 		}
 	case node.Transform:
 		transformType, _ := s.config["transformType"].(string)
-		c.compile(about.member("source"), s.config["source"], later, NodeScope())
-		c.compileEach(about.member("expression"), s.config["expression"], later, transformType)
-		c.compileMapping(about.member("mapping"), s.config["mapping"], later, TransformScope(transformType))
+		c.compile(about.member("source"), s.config["source"], unseen, NodeScope())
+		c.compileEach(about.member("expression"), s.config["expression"], unseen, transformType)
+		c.compileMapping(about.member("mapping"), s.config["mapping"], unseen, TransformScope(transformType))
 	}
 	for _, t := range c.templates(about, s) {
 		check := c.env.Expressions.CheckTemplate
@@ -37,7 +37,7 @@ func (c *checker) checkExpressions(about subject, i int) {
 			c.found.add(t.about, BadExpression, "must be a template that compiles: %s", err)
 			continue
 		}
-		c.checkNamed(t.about, named, later)
+		c.checkNamed(t.about, named, unseen)
 		c.checkFixed(about, t)
 	}
 }
@@ -58,7 +58,7 @@ func (c *checker) checkFixed(config subject, t template) {
 
 // compile checks one expression. An absent, empty or mistyped one is the matter
 // of the configuration schema.
-func (c *checker) compile(about subject, source any, later func(int) bool, roots []string) {
+func (c *checker) compile(about subject, source any, unseen func(int) bool, roots []string) {
 	text, isText := source.(string)
 	if !isText || text == "" {
 		return
@@ -67,32 +67,32 @@ func (c *checker) compile(about subject, source any, later func(int) bool, roots
 	if err != nil {
 		c.found.add(about, BadExpression, "must be an expression that compiles: %s", err)
 	}
-	c.checkNamed(about, named, later)
+	c.checkNamed(about, named, unseen)
 }
 
 // compileEach checks the expression of a transform. Of one that goes over a list it may
 // be an arrow function as well, which names its arguments itself.
-func (c *checker) compileEach(about subject, source any, later func(int) bool, transformType string) {
+func (c *checker) compileEach(about subject, source any, unseen func(int) bool, transformType string) {
 	text, isText := source.(string)
 	if goesOver := len(TransformScope(transformType)) > len(NodeScope()); isText && goesOver {
 		if isFunction, named, err := c.env.Expressions.CheckFunction(text, NodeScope()...); isFunction {
 			if err != nil {
 				c.found.add(about, BadExpression, "must be a function that compiles: %s", err)
 			}
-			c.checkNamed(about, named, later)
+			c.checkNamed(about, named, unseen)
 			return
 		}
 	}
-	c.compile(about, source, later, TransformScope(transformType))
+	c.compile(about, source, unseen, TransformScope(transformType))
 }
 
 // compileMapping checks every text of a mapping, however deep, as an expression.
-func (c *checker) compileMapping(about subject, mapping any, later func(int) bool, roots []string) {
+func (c *checker) compileMapping(about subject, mapping any, unseen func(int) bool, roots []string) {
 	object, isObject := mapping.(map[string]any)
 	if !isObject {
 		return
 	}
-	walkTexts(about, object, func(at subject, text string) { c.compile(at, text, later, roots) })
+	walkTexts(about, object, func(at subject, text string) { c.compile(at, text, unseen, roots) })
 }
 
 // template is a text of a configuration with expressions in it.
@@ -165,10 +165,10 @@ func walkTexts(about subject, value any, visit func(subject, string)) {
 
 // checkEdge checks one edge: the keys it bears, what it carries and its condition.
 func (c *checker) checkEdge(about subject, i int) {
-	e, later := c.g.edges[i], never
+	e, unseen := c.g.edges[i], never
 	if source, target, ok := c.g.ends(i); ok {
 		c.checkCarried(about, e, source, target)
-		later = c.laterThanEdgesOf(source)
+		unseen = c.unseenByEdgesOf(source)
 	}
-	c.compile(about.member("condition"), e.Guard(), later, EdgeScope())
+	c.compile(about.member("condition"), e.Guard(), unseen, EdgeScope())
 }

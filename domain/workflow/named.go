@@ -10,8 +10,9 @@ type Named struct {
 }
 
 // checkNamed reports nodes that an expression names although there are none, or none
-// that can have run: what it reads of them is never there. later says which those are.
-func (c *checker) checkNamed(about subject, named []Named, later func(place int) bool) {
+// that lead to it: a run shows an expression what the nodes before it gave, and nothing of
+// the others, so what it reads of them is never there. unseen says which those are.
+func (c *checker) checkNamed(about subject, named []Named, unseen func(place int) bool) {
 	for _, n := range named {
 		if n.Root != RootNodes {
 			continue
@@ -21,38 +22,38 @@ func (c *checker) checkNamed(about subject, named []Named, later func(place int)
 		case !exists:
 			c.found.add(about, UnknownNode, "must name nodes of the version, as nodes.<id>: at %s, there is no node %s", n.At, quote(n.Name))
 			return
-		case later(place):
-			c.found.add(about, NodeRunsLater, "must name nodes that run before: at %s, %s has never run yet when this is computed", n.At, quote(n.Name))
+		case unseen(place):
+			c.found.add(about, NodeNotBefore, "must name nodes that lead here: at %s, %s does not, so it is never there", n.At, quote(n.Name))
 			return
 		}
 	}
 }
 
-// laterThan says of nodes whether they are the one at the place or come after it, so
-// that none has run when that one begins.
-func (c *checker) laterThan(place int) func(other int) bool {
+// unseenBy says of nodes whether the one at the place sees nothing of them: all but those
+// from which edges lead to it.
+func (c *checker) unseenBy(place int) func(other int) bool {
 	return func(other int) bool {
-		if c.later == nil {
-			c.later = make(map[int][]bool)
+		if c.leads == nil {
+			c.leads = make(map[int][]bool)
 		}
-		reached, known := c.later[place]
+		reached, known := c.leads[other]
 		if !known {
 			reached = make([]bool, len(c.g.nodes))
-			for _, id := range c.g.Reachable(c.g.nodes[place].ID) {
+			for _, id := range c.g.Reachable(c.g.nodes[other].ID) {
 				reached[c.g.index[id]] = true
 			}
-			c.later[place] = reached
+			c.leads[other] = reached
 		}
-		return reached[other]
+		return other == place || !reached[place]
 	}
 }
 
-// laterThanEdgesOf does the same for the edges that lead away from the node, which has
-// run when they are looked at.
-func (c *checker) laterThanEdgesOf(place int) func(other int) bool {
-	later := c.laterThan(place)
-	return func(other int) bool { return other != place && later(other) }
+// unseenByEdgesOf does the same for the edges that lead away from the node, which see what
+// it gave.
+func (c *checker) unseenByEdgesOf(place int) func(other int) bool {
+	unseen := c.unseenBy(place)
+	return func(other int) bool { return other != place && unseen(other) }
 }
 
-// never says of no node that it comes later.
+// never says of no node that it is not seen.
 func never(int) bool { return false }

@@ -10,17 +10,17 @@ func TestCheckTheNodesThatExpressionsName(t *testing.T) {
 	unknown := func(field, id, at, name string) workflow.Finding {
 		return want(field, id, workflow.UnknownNode, "must name nodes of the version, as nodes.<id>: at "+at+`, there is no node "`+name+`"`)
 	}
-	later := func(field, id, at, name string) workflow.Finding {
-		return want(field, id, workflow.NodeRunsLater, "must name nodes that run before: at "+at+`, "`+name+`" has never run yet when this is computed`)
+	unseen := func(field, id, at, name string) workflow.Finding {
+		return want(field, id, workflow.NodeNotBefore, "must name nodes that lead here: at "+at+`, "`+name+`" does not, so it is never there`)
 	}
 	runCheck(t, map[string]checkCase{
-		"those before, those beside, and what is computed": {
+		"those before, and what is computed": {
 			nodes: nodes(
 				step("a", "transform", `{"expression": "payload"}`), step("b", "transform", `{"expression": "nodes.a.x"}`),
-				step("c", "transform", `{"mapping": {"beside": "nodes.b.x", "before": "nodes.a"}}`),
+				step("c", "transform", `{"mapping": {"before": "nodes.a"}}`),
 				step("d", "httpRequest", `{"url": "https://x.test/{{ nodes.a.x }}/{{ nodes.c }}", "body": "{{ nodes[payload.zzz] }}"}`),
 			),
-			edges: edges(edge("a", "b"), edge("a", "c"), when(edge("b", "d"), "nodes.b.ok"), when(edge("c", "d"), "nodes.b.ok")),
+			edges: edges(edge("a", "b"), edge("a", "c"), when(edge("b", "d"), "nodes.b.ok"), when(edge("c", "d"), "nodes.a.ok")),
 		},
 		"nodes that there are none of": {
 			nodes: nodes(
@@ -40,16 +40,27 @@ func TestCheckTheNodesThatExpressionsName(t *testing.T) {
 				unknown("edges[0].condition", "edge_1", "column 7", "zzz"),
 			),
 		},
-		"nodes that have never run yet": {
+		"nodes that lead nowhere near": {
 			nodes: nodes(
 				step("a", "transform", `{"expression": "nodes.a"}`), step("b", "transform", `{"expression": "nodes.c"}`),
 				step("c", "transform", `{"expression": "nodes.a"}`),
 			),
 			edges: edges(when(edge("a", "b"), "nodes.b"), when(edge("b", "c"), "nodes.b")),
 			want: findings(
-				later("nodes[0].config.expression", "a", "column 7", "a"),
-				later("nodes[1].config.expression", "b", "column 7", "c"),
-				later("edges[0].condition", "edge_1", "column 7", "b"),
+				unseen("nodes[0].config.expression", "a", "column 7", "a"),
+				unseen("nodes[1].config.expression", "b", "column 7", "c"),
+				unseen("edges[0].condition", "edge_1", "column 7", "b"),
+			),
+		},
+		"nodes beside": {
+			nodes: nodes(
+				step("a", "transform", `{"expression": "payload"}`), step("b", "transform", `{"expression": "payload"}`),
+				step("c", "transform", `{"mapping": {"beside": "nodes.b.x", "before": "nodes.a"}}`), step("d", "transform", `{"expression": "nodes.b"}`),
+			),
+			edges: edges(edge("a", "b"), edge("a", "c"), edge("b", "d"), when(edge("c", "d"), "nodes.b.ok")),
+			want: findings(
+				unseen("nodes[2].config.mapping.beside", "c", "column 7", "b"),
+				unseen("edges[3].condition", "edge_4", "column 7", "b"),
 			),
 		},
 	})

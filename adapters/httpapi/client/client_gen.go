@@ -2065,8 +2065,8 @@ type Node struct {
 // NodeDraft A node as clients send it.
 type NodeDraft struct {
 	// Config Its configuration, as its type asks for it. What an expression, in JavaScript, begins with: `input`, `payload`, `nodes`, `run` and `now()`.
-	// An expression is at most 65,536 bytes long and nests at most 200 deep. A node that it names, `nodes.fetch` or `nodes["fetch"]`, is one of the version
-	// and runs before, or beside; a name that is computed, `nodes[input.from]`, reads what there is.
+	// An expression is at most 65,536 bytes long and nests at most 200 deep. A node that it names, `nodes.fetch` or `nodes["fetch"]`, is one from which
+	// edges lead to it: what runs beside is not seen. A name that is computed, `nodes[input.from]`, reads what there is.
 	//
 	// Texts of an `httpRequest` may hold `{{ expression }}`. In the `url`, the value of an expression at the very beginning is taken as it is, and
 	// what is written behind that begins with `/`, `?` or `#`; in the path, the query and the fragment a value is percent-encoded for its place, as `encodeURIComponent` does, unless the expression calls
@@ -2371,7 +2371,7 @@ type RunContext struct {
 
 // RunFailure Why a run or a node failed.
 type RunFailure struct {
-	// Code A stable word, such as `timeout`, `http_503` or `input_invalid`; what a custom node says is its own. With `edge_condition_failed` no node
+	// Code A stable word, such as `timeout`, `unexpected_status` or `input_invalid`; what a custom node says is its own. With `edge_condition_failed` no node
 	// has failed: the `condition` of an edge could not be computed.
 	Code string `json:"code"`
 
@@ -5866,7 +5866,7 @@ type ClientInterface interface {
 	//
 	// Checks everything and makes the version the only active one of its workflow. What stands against it comes back in `details`, all at
 	// once: node types and versions that the registry does not have, configuration that does not fit, expressions that do not compile,
-	// or that name a node that does not exist (`unknown_node`) or cannot have run before (`node_runs_later`), branches, outputs and inputs that do not exist, types that clash, nodes that are never reached, a node with the id `input`, under which
+	// or that name a node that does not exist (`unknown_node`) or does not lead to the expression (`node_not_before`), branches, outputs and inputs that do not exist, types that clash, nodes that are never reached, a node with the id `input`, under which
 	// the context of a run holds its payload. Publishing the active version again changes nothing; publishing one that was active before goes
 	// back to it, with a new `publishedAt`. There is no body, and one that is sent is not read.
 	//
@@ -7687,7 +7687,7 @@ func (c *Client) PublicworkflowversionsUpdateWorkflowVersionV1(ctx context.Conte
 //
 // Checks everything and makes the version the only active one of its workflow. What stands against it comes back in `details`, all at
 // once: node types and versions that the registry does not have, configuration that does not fit, expressions that do not compile,
-// or that name a node that does not exist (`unknown_node`) or cannot have run before (`node_runs_later`), branches, outputs and inputs that do not exist, types that clash, nodes that are never reached, a node with the id `input`, under which
+// or that name a node that does not exist (`unknown_node`) or does not lead to the expression (`node_not_before`), branches, outputs and inputs that do not exist, types that clash, nodes that are never reached, a node with the id `input`, under which
 // the context of a run holds its payload. Publishing the active version again changes nothing; publishing one that was active before goes
 // back to it, with a new `publishedAt`. There is no body, and one that is sent is not read.
 //
@@ -14611,7 +14611,7 @@ type ClientWithResponsesInterface interface {
 	//
 	// Checks everything and makes the version the only active one of its workflow. What stands against it comes back in `details`, all at
 	// once: node types and versions that the registry does not have, configuration that does not fit, expressions that do not compile,
-	// or that name a node that does not exist (`unknown_node`) or cannot have run before (`node_runs_later`), branches, outputs and inputs that do not exist, types that clash, nodes that are never reached, a node with the id `input`, under which
+	// or that name a node that does not exist (`unknown_node`) or does not lead to the expression (`node_not_before`), branches, outputs and inputs that do not exist, types that clash, nodes that are never reached, a node with the id `input`, under which
 	// the context of a run holds its payload. Publishing the active version again changes nothing; publishing one that was active before goes
 	// back to it, with a new `publishedAt`. There is no body, and one that is sent is not read.
 	//
@@ -19676,7 +19676,7 @@ func (c *ClientWithResponses) PublicworkflowversionsUpdateWorkflowVersionV1WithR
 //
 // Checks everything and makes the version the only active one of its workflow. What stands against it comes back in `details`, all at
 // once: node types and versions that the registry does not have, configuration that does not fit, expressions that do not compile,
-// or that name a node that does not exist (`unknown_node`) or cannot have run before (`node_runs_later`), branches, outputs and inputs that do not exist, types that clash, nodes that are never reached, a node with the id `input`, under which
+// or that name a node that does not exist (`unknown_node`) or does not lead to the expression (`node_not_before`), branches, outputs and inputs that do not exist, types that clash, nodes that are never reached, a node with the id `input`, under which
 // the context of a run holds its payload. Publishing the active version again changes nothing; publishing one that was active before goes
 // back to it, with a new `publishedAt`. There is no body, and one that is sent is not read.
 //

@@ -238,7 +238,7 @@ export interface paths {
          * Publish a workflow version
          * @description Checks everything and makes the version the only active one of its workflow. What stands against it comes back in `details`, all at
          *     once: node types and versions that the registry does not have, configuration that does not fit, expressions that do not compile,
-         *     or that name a node that does not exist (`unknown_node`) or cannot have run before (`node_runs_later`), branches, outputs and inputs that do not exist, types that clash, nodes that are never reached, a node with the id `input`, under which
+         *     or that name a node that does not exist (`unknown_node`) or does not lead to the expression (`node_not_before`), branches, outputs and inputs that do not exist, types that clash, nodes that are never reached, a node with the id `input`, under which
          *     the context of a run holds its payload. Publishing the active version again changes nothing; publishing one that was active before goes
          *     back to it, with a new `publishedAt`. There is no body, and one that is sent is not read.
          *
@@ -1445,8 +1445,8 @@ export interface components {
             description?: string | null;
             /**
              * @description Its configuration, as its type asks for it. What an expression, in JavaScript, begins with: `input`, `payload`, `nodes`, `run` and `now()`.
-             *     An expression is at most 65,536 bytes long and nests at most 200 deep. A node that it names, `nodes.fetch` or `nodes["fetch"]`, is one of the version
-             *     and runs before, or beside; a name that is computed, `nodes[input.from]`, reads what there is.
+             *     An expression is at most 65,536 bytes long and nests at most 200 deep. A node that it names, `nodes.fetch` or `nodes["fetch"]`, is one from which
+             *     edges lead to it: what runs beside is not seen. A name that is computed, `nodes[input.from]`, reads what there is.
              *
              *     Texts of an `httpRequest` may hold `{{ expression }}`. In the `url`, the value of an expression at the very beginning is taken as it is, and
              *     what is written behind that begins with `/`, `?` or `#`; in the path, the query and the fragment a value is percent-encoded for its place, as `encodeURIComponent` does, unless the expression calls
@@ -1868,7 +1868,7 @@ export interface components {
         /** @description Why a run or a node failed. */
         RunFailure: {
             /**
-             * @description A stable word, such as `timeout`, `http_503` or `input_invalid`; what a custom node says is its own. With `edge_condition_failed` no node
+             * @description A stable word, such as `timeout`, `unexpected_status` or `input_invalid`; what a custom node says is its own. With `edge_condition_failed` no node
              *     has failed: the `condition` of an edge could not be computed.
              */
             code: string;
