@@ -33,6 +33,12 @@ type Dialect struct {
 	// little in them, and that read all of it. It is empty where plans do not depend on that.
 	PlanFreshly string
 
+	// ClaimSchedules selects a number, and has what the unit's statements join looked up by
+	// keys one by one: the database takes a list of tenants for longer than it is, and would
+	// read every trigger for a unit of a few hundred schedules. It is empty where ForUpdate
+	// is.
+	ClaimSchedules string
+
 	// Rows is a table expression named r over the parameter $1, a JSON array of objects,
 	// whose members are the columns.
 	Rows func(columns ...Column) string

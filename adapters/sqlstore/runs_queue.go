@@ -235,7 +235,7 @@ func nextFree() string {
 // Next finds the earliest time at which a run is free.
 func (s runQueue) Next(ctx context.Context) (at time.Time, ok bool, err error) {
 	var first sql.Null[rowInstant]
-	if err = s.get(ctx, "find the next run", &first, s.store.runs.next); err != nil {
+	if err = s.getAnew(ctx, "find the next run", &first, s.store.runs.next); err != nil {
 		return time.Time{}, false, err
 	}
 	return first.V.Time, first.Valid, nil

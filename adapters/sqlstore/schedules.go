@@ -141,7 +141,7 @@ func (s schedules) Next(ctx context.Context) (at, now time.Time, err error) {
 		At  *rowInstant `db:"next_at"`
 		Now rowInstant  `db:"now"`
 	}
-	err = s.get(ctx, "find the next schedule", &row, `SELECT
+	err = s.getAnew(ctx, "find the next schedule", &row, `SELECT
 		(SELECT next_at FROM trigger_schedules WHERE next_at IS NOT NULL ORDER BY next_at LIMIT 1) AS next_at, `+s.store.dialect.Clock+` AS now`)
 	if row.At != nil {
 		at = row.At.Time

@@ -85,6 +85,9 @@ func (d Dialect) firstOfEach() string {
 // with what is most overdue: where one tenant has much, nearly all of a unit goes to it,
 // and nobody waits for that.
 func (s schedules) byTurns(ctx context.Context, now time.Time, limit int) ([]dueScheduleRow, error) {
+	if err := s.prelude(ctx, s.store.dialect.ClaimSchedules); err != nil {
+		return nil, err
+	}
 	owners, err := s.owed(ctx, now, limit)
 	if err != nil {
 		return nil, err

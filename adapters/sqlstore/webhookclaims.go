@@ -189,7 +189,7 @@ type nextDeliveryRow struct {
 // Next finds the earliest time at which something can be lent.
 func (s webhookQueue) Next(ctx context.Context) (at time.Time, ok bool, err error) {
 	var found nextDeliveryRow
-	if err = s.get(ctx, "find the next delivery", &found, nextDelivery); err != nil {
+	if err = s.getAnew(ctx, "find the next delivery", &found, nextDelivery); err != nil {
 		return time.Time{}, false, err
 	}
 	if found.FreeAt.Valid || found.Seen < firstDeliveries {

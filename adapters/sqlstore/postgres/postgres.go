@@ -40,6 +40,7 @@ var dialect = sqlstore.Dialect{
 	AmongFirst:      func(subquery string) string { return "= ANY (ARRAY(" + subquery + "))" },
 	ClaimDeliveries: claimDeliveries,
 	PlanFreshly:     planFreshly,
+	ClaimSchedules:  claimSchedules,
 	Rows: func(columns ...sqlstore.Column) string {
 		defined := make([]string, len(columns))
 		for i, c := range columns {
