@@ -45,7 +45,7 @@ func TestALinkLeadsToTheSameClaim(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := os.Symlink(file, link); err != nil {
-		t.Skipf("no links here: %v", err)
+		t.Fatal(err)
 	}
 	held := claim(t, link)
 	defer func() { _ = held.Close() }()
