@@ -1,6 +1,7 @@
 package sqlstore_test
 
 import (
+	"context"
 	"database/sql"
 	"fmt"
 	"path/filepath"
@@ -233,4 +234,45 @@ func queryPlan(t *testing.T, db *sql.DB, statement string, args []any) (text str
 		t.Fatal(err)
 	}
 	return text
+}
+
+// A gateway that looked for work when its database was new does not read all runs for it
+// when there are many, though nobody has taken statistics since.
+func TestTheLookForTheNextRunIsPlannedForTheTableAsItIs(t *testing.T) {
+	t.Parallel()
+	store, db := filled(t, nil)
+	look := func(times int) {
+		t.Helper()
+		for range times {
+			if err := store.Read(t.Context(), func(ctx context.Context, st outbound.Stores) error {
+				_, _, err := st.Runs.Queue.Next(ctx)
+				return err
+			}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	look(2)
+	for _, statement := range manyRuns(`generate_series(1, 10000) n`, `CAST($1 AS timestamptz) + n * interval '10 milliseconds'`) {
+		if _, err := db.ExecContext(t.Context(), statement, noon); err != nil {
+			t.Fatal(err)
+		}
+	}
+	look(20)
+	if err := store.Close(); err != nil { // a session that ends tells what it has read
+		t.Fatal(err)
+	}
+	var whole, byIndex int
+	for began := time.Now(); byIndex < 20 && whole < 20; time.Sleep(20 * time.Millisecond) {
+		const scans = `SELECT seq_scan, idx_scan FROM pg_stat_user_tables WHERE relname = 'runs'`
+		if err := db.QueryRowContext(t.Context(), scans).Scan(&whole, &byIndex); err != nil {
+			t.Fatal(err)
+		}
+		if time.Since(began) > time.Minute {
+			t.Fatalf("of 20 looks the database counted %d scans of the table and %d of its indexes", whole, byIndex)
+		}
+	}
+	if whole >= 20 {
+		t.Errorf("20 looks read the whole table %d times", whole)
+	}
 }
