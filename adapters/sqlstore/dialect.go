@@ -49,10 +49,11 @@ type Dialect struct {
 	ClaimOutcome string
 
 	// InsertTriggers is a statement, and its arguments for a batch, that adds the triggers
-	// whose version exists and whose key, if any, is free, each with its outcome, and
-	// returns the identifiers of those it added. It is nil where many statements in one
-	// transaction do as well.
-	InsertTriggers func(batch []TriggerEntry) (statement string, args []any)
+	// whose version exists and whose key, if any, is free, each with its outcome. It is nil
+	// where many statements in one transaction do as well. AmongTriggers selects the
+	// identifiers of those of a batch that are there: an answer of so many rows would cost
+	// more than asking again where not all were added.
+	InsertTriggers, AmongTriggers func(batch []TriggerEntry) (statement string, args []any)
 
 	// Clock is the time by the database's clock, to the millisecond and as it keeps times.
 	Clock string
@@ -73,7 +74,8 @@ type Dialect struct {
 	// that it changes something in.
 	RunFacets string
 
-	// Intakes is how many batches of triggers are committed at the same time; 0 means 1.
+	// Intakes is how many batches of triggers are committed at the same time at most; 0
+	// means 1.
 	Intakes int
 
 	// Translate turns an error of the driver into one that the ports speak of. It

@@ -13,14 +13,16 @@ import (
 
 // Bounds of an intake.
 const (
+	fullBatch     = 64 // that many do not wait for the batch at work
 	maxBatch      = 128
 	batchDeadline = 30 * time.Second
 )
 
 // TriggerIntake commits the triggers of requests that arrive at the same time
-// together (group commit). Nothing waits for a timer: a request that finds few enough
-// at work goes at once; the others wait until one of those at work is done, and then
-// the first of them goes with all the rest.
+// together (group commit). Nothing waits for a timer: a request that finds none at work
+// goes at once; the others wait until that one is done, and then the first of them goes
+// with all the rest. Two small batches side by side would cost more than one large, so a
+// second one goes only when it is full.
 type TriggerIntake struct {
 	store *Store
 
@@ -76,9 +78,15 @@ func (q *TriggerIntake) Insert(ctx context.Context, trg *trigger.Trigger, once d
 func (q *TriggerIntake) enter(e *entry) []*entry {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.atWork < max(1, q.store.dialect.Intakes) { // then nobody waits: handOver leaves nobody behind
+	if q.atWork == 0 { // then nobody waits: handOver leaves nobody behind
 		q.atWork++
 		return []*entry{e}
+	}
+	if len(q.waiting)+1 >= fullBatch && q.atWork < q.store.dialect.Intakes {
+		q.atWork++
+		batch := append([]*entry{e}, q.waiting...)
+		q.waiting = nil
+		return batch
 	}
 	q.waiting = append(q.waiting, e)
 	return nil
@@ -174,15 +182,44 @@ func isDatabaseFailure(err error) bool {
 
 // insertAtOnce adds the entries with one statement, which is a transaction of its own.
 func (s *Store) insertAtOnce(ctx context.Context, batch []*entry) ([]bool, error) {
-	rows := make([]TriggerEntry, 0, len(batch))
-	keys := make(map[[3]string]bool)
+	rows, index := entriesOf(batch)
+	u := &unit{pool: s.writer, store: s, writing: true}
+	defer func() { s.writer.prepare(ctx, u.unprepared) }()
+	statement, args := s.dialect.InsertTriggers(rows)
+	n, err := u.exec(ctx, "insert triggers", statement, args...)
+	if err != nil {
+		return nil, s.diagnosed(ctx, err)
+	}
 	done := make([]bool, len(batch))
-	index := make(map[string]int, len(batch))
+	switch n {
+	case 0:
+	case int64(len(rows)):
+		for _, at := range index {
+			done[at] = true
+		}
+	default:
+		var added []string
+		statement, args := s.dialect.AmongTriggers(rows)
+		if err := u.list(ctx, "see which triggers were inserted", &added, statement, args...); err != nil {
+			return nil, s.diagnosed(ctx, err)
+		}
+		for _, id := range added {
+			done[index[id]] = true
+		}
+	}
+	return done, nil
+}
+
+// entriesOf is what is to be added for a batch, with the places of the identifiers in
+// the batch. Of entries that share a key, all but the first are left out.
+func entriesOf(batch []*entry) (rows []TriggerEntry, index map[string]int) {
+	rows, index = make([]TriggerEntry, 0, len(batch)), make(map[string]int, len(batch))
+	keys := make(map[[3]string]bool)
 	for i, e := range batch {
 		if e.once.Wanted() {
 			key := [3]string{string(e.trg.Tenant()), e.once.Scope, e.once.Key}
 			if keys[key] {
-				continue // the other one goes first
+				continue
 			}
 			keys[key] = true
 		}
@@ -193,20 +230,10 @@ func (s *Store) insertAtOnce(ctx context.Context, batch []*entry) ([]bool, error
 			Scope: e.once.Scope, Key: e.once.Key, Fingerprint: e.once.Fingerprint, Answer: e.answer,
 		})
 	}
-	var added []string
-	u := &unit{pool: s.writer, store: s, writing: true}
-	defer func() { s.writer.prepare(ctx, u.unprepared) }()
-	statement, args := s.dialect.InsertTriggers(rows)
-	if err := u.list(ctx, "insert triggers", &added, statement, args...); err != nil {
-		return nil, s.diagnosed(ctx, err)
-	}
-	for _, id := range added {
-		done[index[id]] = true
-	}
-	return done, nil
+	return rows, index
 }
 
-// TriggerEntry is a trigger and the outcome to keep with it, for
+// TriggerEntry is a new trigger and the outcome to keep with it, for
 // [Dialect.InsertTriggers]. An empty key keeps none.
 type TriggerEntry struct {
 	State      trigger.State

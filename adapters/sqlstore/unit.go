@@ -14,7 +14,7 @@ import (
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
-// unit is one transaction, or, when tx is nil, reads that each stand for themselves.
+// unit is one transaction, or, when tx is nil, statements that each stand for themselves.
 // It keeps the first failed write, after which the transaction must not commit.
 type unit struct {
 	pool       *pool
@@ -76,13 +76,15 @@ func (u *unit) exec(ctx context.Context, what, query string, args ...any) (int64
 }
 
 func (u *unit) execute(ctx context.Context, query string, args []any) (sql.Result, error) {
-	if u.tx == nil {
+	if u.tx == nil && !u.writing {
 		return nil, errReadOnly
 	}
-	if st, ok := u.pool.statement(query); ok {
-		return u.tx.StmtxContext(ctx, st).ExecContext(ctx, args...)
+	if st, ok := u.statement(ctx, query); ok { //nolint:sqlclosecheck // closed with the pool or the transaction
+		return st.ExecContext(ctx, args...)
 	}
-	u.unprepared = append(u.unprepared, query)
+	if u.tx == nil {
+		return u.pool.db.ExecContext(ctx, query, args...)
+	}
 	return u.tx.ExecContext(ctx, query, args...)
 }
 

@@ -64,6 +64,7 @@ var dialect = sqlstore.Dialect{
 	WritingWith:    true,
 	Lateral:        true,
 	InsertTriggers: insertTriggers,
+	AmongTriggers:  amongTriggers,
 	Intakes:        2,
 	Translate:      translate,
 }
