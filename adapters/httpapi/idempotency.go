@@ -67,6 +67,13 @@ func execute[T any](a *API, c *gin.Context, who tenant.Caller, body jsonread.Obj
 		}
 		defer leave()
 	}
+	var kept []byte
+	if answer := once.Answer; answer != nil && cmd.record == nil {
+		once.Answer = func(outcome any) (text []byte, err error) {
+			kept, err = answer(outcome)
+			return kept, err
+		}
+	}
 	made, err := cmd.run(once)
 	var before *domain.Replay
 	if errors.As(err, &before) {
@@ -80,6 +87,10 @@ func execute[T any](a *API, c *gin.Context, who tenant.Caller, body jsonread.Obj
 	}
 	if cmd.status == http.StatusNoContent {
 		return noContent(c)
+	}
+	if kept != nil { // it is rendered already, and so answered as a repeat will be
+		write(c, cmd.status, kept[statusDigits:])
+		return nil
 	}
 	return writeJSON(c, cmd.status, cmd.render(made))
 }

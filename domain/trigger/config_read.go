@@ -89,8 +89,8 @@ func readRetryPolicy(o reader) *RetryPolicy {
 	retries, _ := o.required("maxRetries", 0, maxRetries)
 	backoff, okBackoff := o.required("backoffMs", minBackoff, maxMillis)
 	most, okMost := o.required("maxBackoffMs", minMaxBackoff, maxMillis)
-	if okBackoff && okMost && !o.trusted {
-		o.rules.Check(most >= backoff, o.path+".maxBackoffMs", domain.TooSmall, "must be at least backoffMs, which is %d, not %d", backoff, most)
+	if okBackoff && okMost && most < backoff && !o.trusted {
+		o.refuse("maxBackoffMs", domain.TooSmall, "must be at least backoffMs, which is %d, not %d", backoff, most)
 	}
 	return &RetryPolicy{
 		MaxRetries: int(retries), Backoff: time.Duration(backoff) * millisecond, MaxBackoff: time.Duration(most) * millisecond,

@@ -63,15 +63,20 @@ func membersOf(text string) (object, error) {
 }
 
 // unquoted reads a string in its quotes.
-func unquoted(quoted string) (text string, err error) {
+func unquoted(quoted string) (string, error) {
 	if strings.IndexByte(quoted, '\\') >= 0 || !utf8.ValidString(quoted) {
-		err = json.Unmarshal([]byte(quoted), &text)
-		return text, err
+		return unescaped(quoted)
 	}
 	if len(quoted) < 2 {
 		return "", errNoObject
 	}
 	return quoted[1 : len(quoted)-1], nil
+}
+
+// unescaped is for the few that hold something special: only they need memory.
+func unescaped(quoted string) (text string, err error) {
+	err = json.Unmarshal([]byte(quoted), &text)
+	return text, err
 }
 
 func skipSpace(text string, at int) int {

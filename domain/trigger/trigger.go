@@ -228,11 +228,13 @@ func touched(r *domain.Rules, field string) bool {
 }
 
 func checkType(r *domain.Rules, t Type) {
-	if t == "" {
+	switch {
+	case t.Valid():
+	case t == "":
 		r.Check(false, "type", domain.Required, "must be %s", domain.OneOf(Types()...))
-		return
+	default:
+		r.Check(false, "type", domain.NotAllowed, "must be %s, not %q", domain.OneOf(Types()...), string(t))
 	}
-	r.Check(t.Valid(), "type", domain.NotAllowed, "must be %s, not %q", domain.OneOf(Types()...), string(t))
 }
 
 // readConfig reads a configuration and, where the trigger listens for one, checks

@@ -108,7 +108,7 @@ var (
 func arrays(rows []sqlstore.TriggerEntry, columns []textOf) []any {
 	all := make([]any, len(columns))
 	for c, text := range columns {
-		column := make(pq.StringArray, len(rows))
+		column := make(textArray, len(rows))
 		for i := range rows {
 			column[i] = text(&rows[i])
 		}
