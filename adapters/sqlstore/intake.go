@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"sync"
-	"time"
 
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/trigger"
@@ -13,9 +12,8 @@ import (
 
 // Bounds of an intake.
 const (
-	fullBatch     = 64 // that many do not wait for the batch at work
-	maxBatch      = 128
-	batchDeadline = 30 * time.Second
+	fullBatch = 64 // that many do not wait for the batch at work
+	maxBatch  = 128
 )
 
 // TriggerIntake commits the triggers of requests that arrive at the same time
@@ -92,11 +90,12 @@ func (q *TriggerIntake) enter(e *entry) []*entry {
 	return nil
 }
 
-// goWith commits a batch for the first of its entries, and hands over to the next.
+// goWith commits a batch for the first of its entries, and hands over to the next. What
+// others wait for is not ended by the client of one, nor by a deadline, for which the
+// driver would start a goroutine each time and which it cannot hold against a database
+// that is silent: locks and the network have bounds of their own.
 func (q *TriggerIntake) goWith(ctx context.Context, batch []*entry) (bool, error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), batchDeadline)
-	defer cancel()
-	done, err := q.commit(ctx, batch)
+	done, err := q.commit(context.WithoutCancel(ctx), batch)
 	q.handOver()
 	if err != nil {
 		done = make([]bool, len(batch))

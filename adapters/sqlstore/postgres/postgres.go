@@ -4,6 +4,7 @@ package postgres
 
 import (
 	"context"
+	"database/sql"
 	"embed"
 	"fmt"
 	"io/fs"
@@ -12,7 +13,7 @@ import (
 	"time"
 
 	"github.com/jmoiron/sqlx"
-	_ "github.com/lib/pq" // the driver
+	"github.com/lib/pq"
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/lock"
 
@@ -77,10 +78,12 @@ func Open(ctx context.Context, address string, opts Options) (*sqlstore.Store, e
 	if err != nil {
 		return nil, err
 	}
-	db, err := sqlx.Open("postgres", dsn)
+	connector, err := pq.NewConnector(dsn)
 	if err != nil {
 		return nil, fmt.Errorf("open the PostgreSQL database: %w", err)
 	}
+	connector.Dialer(newDialer())
+	db := sqlx.NewDb(sql.OpenDB(connector), "postgres")
 	n := opts.MaxConnections
 	if n == 0 {
 		n = defaultConnections
