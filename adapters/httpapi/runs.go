@@ -88,7 +88,7 @@ func (a *API) cancelRun(c *gin.Context, who tenant.Caller) error {
 	if err := r.Err("call_invalid", "The call is not valid."); err != nil {
 		return err
 	}
-	return a.changeRun(c, who, body, func(once domain.Once) (inbound.ShownRun, error) {
+	return a.changeRun(c, who, body, func(once domain.Once) (run.Summary, error) {
 		return a.ports.Runs.Cancel(c.Request.Context(), who, once, runID(c), reason)
 	})
 }
@@ -99,29 +99,12 @@ func (a *API) retryRun(c *gin.Context, who tenant.Caller) error {
 	if err != nil {
 		return err
 	}
-	return a.changeRun(c, who, body, func(once domain.Once) (inbound.ShownRun, error) {
+	return a.changeRun(c, who, body, func(once domain.Once) (run.Summary, error) {
 		return a.ports.Runs.Retry(c.Request.Context(), who, once, runID(c))
 	})
 }
 
-// changeRun answers a command on a run with its summary: the run itself may be large, and
-// is let go of before anybody reads the answer.
-func (a *API) changeRun(c *gin.Context, who tenant.Caller, body jsonread.Object, change func(domain.Once) (inbound.ShownRun, error)) error {
-	return execute(a, c, who, body, command[run.Summary]{
-		status: http.StatusOK, render: renderSummary,
-		run: func(once domain.Once) (run.Summary, error) {
-			changed, err := change(once)
-			if err != nil {
-				return run.Summary{}, err
-			}
-			return changed.Run.Summary(), nil
-		},
-		record: func(outcome any) any {
-			changed, ok := outcome.(inbound.ShownRun)
-			if !ok {
-				return nil
-			}
-			return renderSummary(changed.Run.Summary())
-		},
-	})
+// changeRun answers a command on a run with its summary: the run itself may be large.
+func (a *API) changeRun(c *gin.Context, who tenant.Caller, body jsonread.Object, change func(domain.Once) (run.Summary, error)) error {
+	return execute(a, c, who, body, command[run.Summary]{status: http.StatusOK, render: renderSummary, run: change})
 }

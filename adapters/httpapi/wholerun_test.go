@@ -56,18 +56,22 @@ func give(id run.ID) (inbound.ShownRun, error) {
 }
 
 // Cancel gives the run, of which an idempotency key asks for a record.
-func (s sized) Cancel(_ context.Context, _ tenant.Caller, once domain.Once, id run.ID, _ string) (inbound.ShownRun, error) {
+func (s sized) Cancel(_ context.Context, _ tenant.Caller, once domain.Once, id run.ID, _ string) (run.Summary, error) {
 	found, err := give(id)
-	if err != nil || !once.Wanted() {
-		return found, err
+	if err != nil {
+		return run.Summary{}, err
 	}
-	record, err := once.Answer(found)
+	changed := found.Run.Summary()
+	if !once.Wanted() {
+		return changed, nil
+	}
+	record, err := once.Answer(changed)
 	s.kept <- len(record)
-	return found, err
+	return changed, err
 }
 
 // Retry does the same.
-func (s sized) Retry(ctx context.Context, who tenant.Caller, once domain.Once, id run.ID) (inbound.ShownRun, error) {
+func (s sized) Retry(ctx context.Context, who tenant.Caller, once domain.Once, id run.ID) (run.Summary, error) {
 	return s.Cancel(ctx, who, once, id, "")
 }
 

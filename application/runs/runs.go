@@ -63,12 +63,12 @@ func (s *Runs) shown(r *run.Run) inbound.ShownRun {
 }
 
 // Cancel ends a run.
-func (s *Runs) Cancel(ctx context.Context, who tenant.Caller, once domain.Once, id run.ID, reason string) (inbound.ShownRun, error) {
+func (s *Runs) Cancel(ctx context.Context, who tenant.Caller, once domain.Once, id run.ID, reason string) (run.Summary, error) {
 	if err := who.May(tenant.CancelRun); err != nil {
-		return inbound.ShownRun{}, err
+		return run.Summary{}, err
 	}
 	if err := run.CheckReason(reason); err != nil {
-		return inbound.ShownRun{}, err
+		return run.Summary{}, err
 	}
 	return s.change(ctx, who, once, id, func(r *run.Run, plan *run.Plan, at time.Time) (run.Step, error) {
 		if plan == nil {
@@ -79,9 +79,9 @@ func (s *Runs) Cancel(ctx context.Context, who tenant.Caller, once domain.Once, 
 }
 
 // Retry continues a failed run.
-func (s *Runs) Retry(ctx context.Context, who tenant.Caller, once domain.Once, id run.ID) (inbound.ShownRun, error) {
+func (s *Runs) Retry(ctx context.Context, who tenant.Caller, once domain.Once, id run.ID) (run.Summary, error) {
 	if err := who.May(tenant.RetryRun); err != nil {
-		return inbound.ShownRun{}, err
+		return run.Summary{}, err
 	}
 	return s.change(ctx, who, once, id, func(r *run.Run, plan *run.Plan, at time.Time) (run.Step, error) {
 		gone := domain.Fail(domain.Conflict, "version_not_found", "The workflow version that the run executes was deleted, so that it cannot go on.")
@@ -92,10 +92,10 @@ func (s *Runs) Retry(ctx context.Context, who tenant.Caller, once domain.Once, i
 	})
 }
 
-func (s *Runs) change(ctx context.Context, who tenant.Caller, once domain.Once, id run.ID, happens change) (inbound.ShownRun, error) {
-	r, err := s.apply(ctx, who.Tenant, once, id, happens, func(r *run.Run) any { return s.shown(r) })
+func (s *Runs) change(ctx context.Context, who tenant.Caller, once domain.Once, id run.ID, happens change) (run.Summary, error) {
+	r, err := s.apply(ctx, who.Tenant, once, id, happens, func(r *run.Run) any { return r.Summary() })
 	if err != nil {
-		return inbound.ShownRun{}, err
+		return run.Summary{}, err
 	}
-	return s.shown(r), nil
+	return r.Summary(), nil
 }

@@ -66,12 +66,12 @@ type Runs interface {
 
 	// Cancel ends a run, and a Conflict run_finished says that it had ended. What it is
 	// doing outside is interrupted, in whichever process that is.
-	Cancel(ctx context.Context, who tenant.Caller, once domain.Once, id run.ID, reason string) (ShownRun, error)
+	Cancel(ctx context.Context, who tenant.Caller, once domain.Once, id run.ID, reason string) (run.Summary, error)
 
 	// Retry continues a failed run at the node that failed, or at the edges that could not
 	// be decided, where it may have failed again when it returns. Of any other it is a Conflict
 	// run_not_failed, and version_not_found when the version was deleted.
-	Retry(ctx context.Context, who tenant.Caller, once domain.Once, id run.ID) (ShownRun, error)
+	Retry(ctx context.Context, who tenant.Caller, once domain.Once, id run.ID) (run.Summary, error)
 
 	// Simulate runs a version, a draft too, on a virtual clock, with no effect outside and
 	// nothing kept. An unknown version is NotFound version_not_found; see run.Simulate.
