@@ -41,7 +41,7 @@ func (a *admission) take(ctx context.Context, st *stage, o options) ([]figure, e
 	if err := os.WriteFile(file, body, 0o600); err != nil {
 		return nil, err
 	}
-	if a.bare, err = startBare(ctx, q.Path, file); err != nil {
+	if a.bare, err = startBare(ctx, bareCommand, q.Path, file); err != nil {
 		return nil, err
 	}
 	defer a.bare.stop()

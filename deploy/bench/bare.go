@@ -21,6 +21,8 @@ import (
 // serves the file's bytes at the path, prints its address and does nothing else.
 const bareCommand = "bare"
 
+const jsonType = "application/json; charset=utf-8"
+
 func serveBare(ctx context.Context, args []string, stdout io.Writer) error {
 	if len(args) != 2 {
 		return fmt.Errorf("%w: %s takes a path and a file", errUsage, bareCommand)
@@ -29,9 +31,18 @@ func serveBare(ctx context.Context, args []string, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
+	engine := newEngine()
+	engine.GET(args[0], func(c *gin.Context) { c.Data(http.StatusOK, jsonType, body) })
+	return serve(ctx, engine, stdout)
+}
+
+func newEngine() *gin.Engine {
 	gin.SetMode(gin.ReleaseMode)
-	engine := gin.New()
-	engine.GET(args[0], func(c *gin.Context) { c.Data(http.StatusOK, "application/json; charset=utf-8", body) })
+	return gin.New()
+}
+
+// serve prints the address that it serves on, until ctx ends.
+func serve(ctx context.Context, engine *gin.Engine, stdout io.Writer) error {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
@@ -48,19 +59,19 @@ func serveBare(ctx context.Context, args []string, stdout io.Writer) error {
 	return nil
 }
 
-// bareServer is the sub-command in a process of its own.
+// bareServer is a sub-command in a process of its own.
 type bareServer struct {
 	baseURL string
 	cmd     *exec.Cmd
 	ended   chan error
 }
 
-func startBare(ctx context.Context, path, file string) (*bareServer, error) {
+func startBare(ctx context.Context, command ...string) (*bareServer, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
-	b := &bareServer{cmd: exec.CommandContext(ctx, self, bareCommand, path, file), ended: make(chan error, 1)}
+	b := &bareServer{cmd: exec.CommandContext(ctx, self, command...), ended: make(chan error, 1)}
 	b.cmd.Stderr = os.Stderr
 	out, err := b.cmd.StdoutPipe()
 	if err != nil {

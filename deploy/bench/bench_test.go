@@ -3,16 +3,23 @@ package main
 import (
 	"bytes"
 	"context"
+	"database/sql"
 	"errors"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/sluicehq/sluice/adapters/sqlstore/postgres/pgtest"
 )
+
+func TestMain(m *testing.M) { pgtest.Main(m) }
 
 func TestWrkSummaries(t *testing.T) {
 	for claim, c := range map[string]struct {
@@ -134,6 +141,7 @@ func TestWrongUsageIsRefused(t *testing.T) {
 		"a stray argument":  {"triggers"},
 		"an unknown option": {"-fast"},
 		"bare without path": {bareCommand},
+		"inserts into none": {insertsCommand, "/triggers"},
 	} {
 		if err := run(t.Context(), args, &bytes.Buffer{}, &bytes.Buffer{}); !errors.Is(err, errUsage) {
 			t.Errorf("%s: %v", claim, err)
@@ -175,6 +183,44 @@ func TestTheBareServerSendsTheFileAndNothingElse(t *testing.T) {
 	}
 	if _, err := ask(ctx, baseURL, q, http.StatusCreated); err == nil || !strings.Contains(err.Error(), `{"total":0}`) {
 		t.Errorf("another status than asked for must show the answer, got %v", err)
+	}
+	stop()
+	if err := <-ended; err != nil {
+		t.Errorf("the server ended with %v", err)
+	}
+}
+
+func TestTheInsertingServerPutsEveryBodyIntoTheTable(t *testing.T) {
+	address := pgtest.Start(t).Database(t)
+	db, err := sql.Open("postgres", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	if _, err := db.ExecContext(t.Context(), `CREATE TABLE bodies (id text PRIMARY KEY, body text)`); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "inserts.sql")
+	if err := os.WriteFile(file, []byte(`INSERT INTO bodies SELECT a.id, a.body FROM unnest($1::text[], $2::text[]) AS a(id, body)`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	line, ended := make(announced, 1), make(chan error, 1)
+	go func() { ended <- run(ctx, []string{insertsCommand, "/triggers", address, file}, line, &bytes.Buffer{}) }()
+	baseURL := strings.TrimSpace(<-line)
+	var all sync.WaitGroup
+	for i := range 50 {
+		all.Go(func() {
+			q := question{Method: http.MethodPost, Path: "/triggers", Body: fmt.Sprintf(`{"n":%d}`, i), APIKeys: []string{"k"}}
+			if got, err := ask(ctx, baseURL, q, http.StatusCreated); err != nil || string(got) != q.Body {
+				t.Errorf("got %q, %v", got, err)
+			}
+		})
+	}
+	all.Wait()
+	var n int
+	if err := db.QueryRowContext(t.Context(), `SELECT count(DISTINCT body) FROM bodies`).Scan(&n); err != nil || n != 50 {
+		t.Errorf("%d bodies are in the table, %v", n, err)
 	}
 	stop()
 	if err := <-ended; err != nil {

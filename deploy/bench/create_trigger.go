@@ -20,6 +20,7 @@ type createTrigger struct {
 	withKey     bool // every request has an idempotency key of its own
 
 	st     *stage
+	tenant string
 	ask    question
 	script string // pgbench's
 	rounds int
@@ -50,6 +51,7 @@ func (r *createTrigger) prepare(ctx context.Context, st *stage) error {
 	if err != nil {
 		return err
 	}
+	r.tenant = ten.TenantID
 	if r.ask, err = newTrigger(ten); err != nil {
 		return err
 	}
@@ -93,42 +95,50 @@ func bareInsert(ctx context.Context, db *sql.DB, tenantID string) (string, error
 // bareRow returns a pgbench statement that puts a copy of a tenant's row of one table
 // into another, under an identifier made of the variable n.
 func bareRow(ctx context.Context, db *sql.DB, from, into, tenantID, prefix string) (string, error) {
+	columns, values, err := literalRow(ctx, db, from, tenantID, map[string]string{"id": "'" + prefix + "' || lpad(CAST(:n AS text), 26, '0')"})
+	return fmt.Sprintf("INSERT INTO %s (%s) VALUES (%s);\n", into, columns, values), err
+}
+
+// literalRow returns the columns of a tenant's row and their values in SQL, with others in
+// place of some.
+func literalRow(ctx context.Context, db *sql.DB, from, tenantID string, instead map[string]string) (columns, values string, err error) {
 	rows, err := db.QueryContext(ctx, `SELECT * FROM `+from+` WHERE tenant_id = $1`, tenantID)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
-	defer func() { _ = rows.Close() }() // closed by the last Next already
+	defer func() { _ = rows.Close() }() // only read
 	types, err := rows.ColumnTypes()
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	texts, scanned := make([]sql.NullString, len(types)), make([]any, len(types))
 	for i := range texts {
 		scanned[i] = &texts[i]
 	}
 	if !rows.Next() {
-		return "", fmt.Errorf("what was created is not in the table %s: %w", from, rows.Err())
+		return "", "", fmt.Errorf("what was created is not in the table %s: %w", from, rows.Err())
 	}
 	if err := rows.Scan(scanned...); err != nil {
-		return "", err
+		return "", "", err
 	}
-	var columns, values []string
+	var names, literals []string
 	for i, t := range types {
 		if t.Name() == generatedColumn {
 			continue
 		}
-		value := pgbenchLiteral(texts[i].String)
+		value, replaced := instead[t.Name()]
 		switch {
-		case t.Name() == "id":
-			value = "'" + prefix + "' || lpad(CAST(:n AS text), 26, '0')"
+		case replaced:
 		case !texts[i].Valid:
 			value = "NULL"
 		case t.DatabaseTypeName() == "TIMESTAMPTZ":
 			value = "now()"
+		default:
+			value = pgbenchLiteral(texts[i].String)
 		}
-		columns, values = append(columns, t.Name()), append(values, value)
+		names, literals = append(names, t.Name()), append(literals, value)
 	}
-	return fmt.Sprintf("INSERT INTO %s (%s) VALUES (%s);\n", into, strings.Join(columns, ", "), strings.Join(values, ", ")), rows.Close()
+	return strings.Join(names, ", "), strings.Join(literals, ", "), rows.Err()
 }
 
 // generatedColumn is the one that PostgreSQL computes itself.

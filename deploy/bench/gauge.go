@@ -51,7 +51,7 @@ func (f figure) because(format string, args ...any) figure {
 // allGauges lists every gauge in the order of the table. Those that look at the
 // gateway of the rows come first, while it is warm.
 func allGauges() []gauge {
-	return []gauge{&admission{}, &neighbour{}, runStart{}, runTransactions{}, runNeighbour{}, dueTogether{}, loaded{}, idle{}, start{}, binarySize{}}
+	return []gauge{ceiling{}, &admission{}, &neighbour{}, runStart{}, runTransactions{}, runNeighbour{}, dueTogether{}, loaded{}, idle{}, start{}, binarySize{}}
 }
 
 func chooseGauges(all []gauge, only *regexp.Regexp) []gauge {

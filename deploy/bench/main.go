@@ -55,8 +55,13 @@ type options struct {
 }
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
-	if len(args) > 0 && args[0] == bareCommand {
-		return serveBare(ctx, args[1:], stdout)
+	if len(args) > 0 {
+		switch args[0] {
+		case bareCommand:
+			return serveBare(ctx, args[1:], stdout)
+		case insertsCommand:
+			return serveInserts(ctx, args[1:], stdout)
+		}
 	}
 	o, err := readOptions(args, stderr)
 	if err != nil {

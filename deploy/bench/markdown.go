@@ -43,7 +43,7 @@ func (r report) markdown() string {
 		write("\n| what | measured | unit | lowest–highest | aim | from |\n|---|--:|---|--:|--:|---|\n")
 	}
 	for _, f := range r.Figures {
-		write("| %s | %.1f | %s | %s | %s | %s |\n", f.What, f.Value, f.Unit, f.span(), f.aim(), f.Detail)
+		write("| %s | %s | %s | %s | %s | %s |\n", f.What, f.digits(f.Value), f.Unit, f.span(), f.aim(), f.Detail)
 	}
 	return b.String()
 }
@@ -53,7 +53,15 @@ func (f figure) span() string {
 	if f.Low == f.High {
 		return ""
 	}
-	return fmt.Sprintf("%.1f–%.1f", f.Low, f.High)
+	return f.digits(f.Low) + "–" + f.digits(f.High)
+}
+
+// digits writes one of the figure's values: a ratio needs a digit more.
+func (f figure) digits(value float64) string {
+	if strings.HasPrefix(f.Unit, "times") {
+		return fmt.Sprintf("%.2f", value)
+	}
+	return fmt.Sprintf("%.1f", value)
 }
 
 func (f figure) aim() string {

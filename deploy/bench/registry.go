@@ -63,7 +63,7 @@ func (r *registry) prepare(ctx context.Context, st *stage) error {
 	if err := os.WriteFile(file, body, 0o600); err != nil {
 		return err
 	}
-	if r.bare, err = startBare(ctx, r.ask.Path, file); err != nil {
+	if r.bare, err = startBare(ctx, bareCommand, r.ask.Path, file); err != nil {
 		return err
 	}
 	st.atClose(r.bare.stop)

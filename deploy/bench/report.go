@@ -142,7 +142,7 @@ func (r report) figureCells() [][]string {
 		if f.AtMost > 0 {
 			aim, reached = fmt.Sprintf("≤ %g", f.AtMost), verdict(f.Reached)
 		}
-		lines = append(lines, []string{f.What, fmt.Sprintf("%.1f", f.Value), f.Unit, f.span(), aim, reached, f.Detail})
+		lines = append(lines, []string{f.What, f.digits(f.Value), f.Unit, f.span(), aim, reached, f.Detail})
 	}
 	return lines
 }
