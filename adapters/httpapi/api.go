@@ -27,6 +27,7 @@ type Ports struct {
 	Schedules   inbound.Schedules
 	Settings    inbound.Settings
 	SubTenants  inbound.SubTenants
+	Tenants     inbound.Tenants
 	Triggers    inbound.Triggers
 	Versions    inbound.Versions
 	Workflows   inbound.Workflows
@@ -41,6 +42,9 @@ type Options struct {
 	MaxBody        int64    // greatest size of a request body in bytes
 	AllowedOrigins []string // origins that browsers may call from; "*" for any
 	TrustedProxies []string // address ranges whose X-Forwarded-For is believed
+
+	// OperatorToken lets the operator in. Without one there is nothing below /v1/operator.
+	OperatorToken OperatorToken
 
 	Observers []Observer // told of every request, in this order when it begins
 
@@ -63,6 +67,7 @@ type API struct {
 	opts     Options
 	engine   *gin.Engine
 	inFlight inFlight
+	guesses  guesses
 
 	registries registries
 	pages      pages
@@ -118,6 +123,11 @@ func New(ports Ports, opts Options) (*API, error) {
 		e.Handle(r.method, r.path, a.admitted(r))
 	}
 	a.refuseShadowed(a.routes())
+	if opts.OperatorToken.given {
+		for _, r := range a.operatorRoutes() {
+			e.Handle(r.method, r.path, a.operated(r))
+		}
+	}
 	a.serveOpen(e)
 	return a, nil
 }

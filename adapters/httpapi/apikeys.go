@@ -80,11 +80,14 @@ func (a *API) createKey(c *gin.Context, who tenant.Caller) error {
 	})
 }
 
-func keyID(c *gin.Context) tenant.KeyID { return pathID[tenant.KeyID](c, "id", tenant.KeyIDPrefix) }
+// keyID reads the identifier of a key from a parameter of the path.
+func keyID(c *gin.Context, name string) tenant.KeyID {
+	return pathID[tenant.KeyID](c, name, tenant.KeyIDPrefix)
+}
 
 // getKey answers GET /api-keys/{id}.
 func (a *API) getKey(c *gin.Context, who tenant.Caller) error {
-	k, err := a.ports.APIKeys.Get(c.Request.Context(), who, keyID(c))
+	k, err := a.ports.APIKeys.Get(c.Request.Context(), who, keyID(c, "id"))
 	if err != nil {
 		return err
 	}
@@ -107,29 +110,34 @@ func (a *API) listKeys(c *gin.Context, who tenant.Caller) error {
 	return answerList(c, l, found, renderKey)
 }
 
-// rotateKey answers POST /api-keys/{id}/rotate.
-func (a *API) rotateKey(c *gin.Context, who tenant.Caller) error {
-	body, err := a.readBody(c)
-	if err != nil {
-		return err
+// rotateKey answers POST /api-keys/{id}/rotate, where the parameter of the path names the
+// key.
+func (a *API) rotateKey(parameter string) handler {
+	return func(c *gin.Context, who tenant.Caller) error {
+		body, err := a.readBody(c)
+		if err != nil {
+			return err
+		}
+		var r domain.Rules
+		grace := readGrace(body, 0, &r)
+		if err := r.Err("api_key_invalid", "The API key cannot be rotated like that."); err != nil {
+			return err
+		}
+		return execute(a, c, who, body, command[inbound.IssuedKey]{
+			status: http.StatusCreated, render: renderIssuedKey, record: recordKey,
+			run: func(once domain.Once) (inbound.IssuedKey, error) {
+				return a.ports.APIKeys.Rotate(c.Request.Context(), who, once, keyID(c, parameter), grace)
+			},
+		})
 	}
-	var r domain.Rules
-	grace := readGrace(body, 0, &r)
-	if err := r.Err("api_key_invalid", "The API key cannot be rotated like that."); err != nil {
-		return err
-	}
-	return execute(a, c, who, body, command[inbound.IssuedKey]{
-		status: http.StatusCreated, render: renderIssuedKey, record: recordKey,
-		run: func(once domain.Once) (inbound.IssuedKey, error) {
-			return a.ports.APIKeys.Rotate(c.Request.Context(), who, once, keyID(c), grace)
-		},
-	})
 }
 
-// revokeKey answers DELETE /api-keys/{id}.
-func (a *API) revokeKey(c *gin.Context, who tenant.Caller) error {
-	if _, err := a.ports.APIKeys.Revoke(c.Request.Context(), who, keyID(c)); err != nil {
-		return err
+// revokeKey answers DELETE /api-keys/{id}, where the parameter of the path names the key.
+func (a *API) revokeKey(parameter string) handler {
+	return func(c *gin.Context, who tenant.Caller) error {
+		if _, err := a.ports.APIKeys.Revoke(c.Request.Context(), who, keyID(c, parameter)); err != nil {
+			return err
+		}
+		return noContent(c)
 	}
-	return noContent(c)
 }

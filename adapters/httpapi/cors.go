@@ -24,7 +24,7 @@ const (
 // the browser are ever asked for.
 func (a *API) cors(c *gin.Context) {
 	origin := c.GetHeader("Origin")
-	if origin == "" || len(a.opts.AllowedOrigins) == 0 {
+	if origin == "" || len(a.opts.AllowedOrigins) == 0 || ofOperator(c.Request.URL.Path) {
 		return
 	}
 	h := c.Writer.Header()

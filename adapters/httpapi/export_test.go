@@ -18,6 +18,9 @@ func Operations(a *API) map[Route]tenant.Operation {
 	return all
 }
 
+// IsToken says whether a text proves the operator's token.
+func IsToken(t OperatorToken, text string) bool { return t.is(text) }
+
 // ConfirmEvery sets how often it is asked whether who listens to a stream still may.
 func ConfirmEvery(a *API, pause time.Duration) { a.confirming = pause }
 

@@ -47,6 +47,9 @@ import (
 
 var update = flag.Bool("update", false, "write the answers into the golden files")
 
+// operatorToken is the operator's in every test, and stands in no log.
+const operatorToken = "operator-of-the-tests_7f3a91c4d2e8"
+
 // noon is where every test's clock begins.
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
@@ -82,6 +85,7 @@ func newGateway(t *testing.T, options ...option) *gateway {
 		APIKeys:   tenants.NewKeys(store, g.clock, g.random), CustomNodes: nodes.NewChecked(nodes.NewCustom(store, g.clock, g.random), checks),
 		NodeChecks: checks, NodeSecrets: nodes.NewSecrets(store, g.clock, g.random),
 		Nodes: nodes.New(known), Settings: nodes.NewSettings(tenants.NewSettings(store, g.clock), checks), SubTenants: tenants.NewSubTenants(store, g.clock, g.random),
+		Tenants:   tenants.New(store, g.clock, g.random),
 		Schedules: schedules.New(store, g.clock),
 		Triggers:  triggers.New(store, known, sqlstore.NewTriggerIntake(store), limiter, g.clock, g.random), Workflows: workflows.New(store, runs.NewStarter(g.clock, g.random), g.signals, g.clock, g.random),
 		Versions: workflows.NewVersions(store, expression.Checker{}, g.clock, g.random),
@@ -93,7 +97,7 @@ func newGateway(t *testing.T, options ...option) *gateway {
 	}
 	opts := httpapi.Options{
 		Log: zerolog.New(g.log), MaxBody: 1 << 20, Now: g.clock.Now, NewID: g.random.ID,
-		Ready: func(ctx context.Context) error { return store.Ping(ctx) },
+		Ready: func(ctx context.Context) error { return store.Ping(ctx) }, OperatorToken: httpapi.NewOperatorToken(operatorToken),
 	}
 	for _, change := range options {
 		change(&opts, &ports)
@@ -171,7 +175,7 @@ type customer struct {
 
 func (g *gateway) customer(name string) customer {
 	g.Helper()
-	made, err := tenants.New(g.store, g.clock, g.random).Create(g.Context(), inbound.TenantDraft{Name: name})
+	made, err := tenants.New(g.store, g.clock, g.random).Create(g.Context(), domain.Once{}, tenant.Draft{Name: name})
 	if err != nil {
 		g.Fatal(err)
 	}

@@ -18,9 +18,9 @@ import (
 	"github.com/sluicehq/sluice/domain/tenant"
 )
 
-// secretShape fits API keys and the secrets of webhook endpoints, and what is left of
-// one that was cut in half.
-var secretShape = regexp.MustCompile(`[ps]k_[0-9A-Za-z]{16,}|whsec_[0-9A-Za-z+/=_-]{16,}`)
+// secretShape fits API keys and the secrets of webhook endpoints, what is left of one
+// that was cut in half, and the operator's token.
+var secretShape = regexp.MustCompile(`[ps]k_[0-9A-Za-z]{16,}|whsec_[0-9A-Za-z+/=_-]{16,}|` + regexp.QuoteMeta(operatorToken))
 
 // logSink keeps what a gateway logs. Every test of this package logs into one, and a
 // line that holds a secret fails it.
@@ -64,7 +64,7 @@ func TestASecretInTheLogFailsTheTestThatLoggedIt(t *testing.T) {
 	key := tenant.NewKeyText(tenant.Public, [tenant.KeyEntropy]byte{1}).Reveal()
 	for text, leaks := range map[string]bool{
 		key: true, "a " + key[:20]: true, "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw": true,
-		"sk_…": false, "tenant_01jd2vqk3mfx8s9t0v5w7y1z2a": false, key[3:]: false,
+		"Bearer " + operatorToken: true, "sk_…": false, "tenant_01jd2vqk3mfx8s9t0v5w7y1z2a": false, key[3:]: false,
 	} {
 		watched := &failedTest{TB: t}
 		log := zerolog.New(&logSink{tb: watched})

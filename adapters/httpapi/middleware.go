@@ -117,7 +117,10 @@ func (a *API) logRequest(c *gin.Context, v *visit, took time.Duration) {
 		line = line.Str("path", redact(c.Request.URL.Path))
 	}
 	if v.caller.Tenant != "" {
-		line = line.Str("tenantId", string(v.caller.Tenant)).Str("keyId", string(v.caller.Key))
+		line = line.Str("tenantId", string(v.caller.Tenant))
+	}
+	if v.caller.Key != "" {
+		line = line.Str("keyId", string(v.caller.Key))
 	}
 	line = line.Int("status", status)
 	if v.code != "" {

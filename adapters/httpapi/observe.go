@@ -34,7 +34,8 @@ type Observation struct {
 	Took      time.Duration // of a stream, until it began
 	RequestID string
 
-	// Tenant and KeyType are those of the key; empty where it was not recognized.
+	// Tenant and KeyType are those of the key; empty where it was not recognized. What the
+	// operator asks for has no KeyType, and the Tenant that it concerns.
 	Tenant  tenant.ID
 	KeyType tenant.KeyType
 

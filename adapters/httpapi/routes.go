@@ -65,8 +65,8 @@ func (a *API) routes() []route {
 		{get, "/api-keys", tenant.ReadKeys, a.listKeys},
 		{post, "/api-keys", tenant.CreateKey, a.createKey},
 		{get, "/api-keys/:id", tenant.ReadKeys, a.getKey},
-		{remove, "/api-keys/:id", tenant.RevokeKey, a.revokeKey},
-		{post, "/api-keys/:id/rotate", tenant.RotateKey, a.rotateKey},
+		{remove, "/api-keys/:id", tenant.RevokeKey, a.revokeKey("id")},
+		{post, "/api-keys/:id/rotate", tenant.RotateKey, a.rotateKey("id")},
 
 		{get, "/settings", tenant.ReadSettings, a.getSettings},
 		{patch, "/settings", tenant.ChangeSettings, a.updateSettings},

@@ -41,14 +41,16 @@ func renderSettings(s tenant.Settings) any {
 	body := settingsBody{
 		Language: string(s.Language), DisabledNodeTypes: append([]string{}, s.DisabledNodeTypes...),
 		PublicTriggerCreation: string(s.PublicTriggers()), Events: []eventBody{}, CustomNodeEndpoint: s.CustomNodeEndpoint,
-		Limits: limitsBody{
-			Public: quotaOf(s, tenant.Public), Secret: quotaOf(s, tenant.Secret), RunRetentionDays: s.KeptRunDays(),
-		},
+		Limits: limitsOf(s),
 	}
 	for _, e := range s.Events {
 		body.Events = append(body.Events, eventBody(e))
 	}
 	return body
+}
+
+func limitsOf(s tenant.Settings) limitsBody {
+	return limitsBody{Public: quotaOf(s, tenant.Public), Secret: quotaOf(s, tenant.Secret), RunRetentionDays: s.KeptRunDays()}
 }
 
 func quotaOf(s tenant.Settings, t tenant.KeyType) quotaBody {

@@ -25,9 +25,9 @@ func TestAStreamEndsWithItsKeyAndItsTenant(t *testing.T) {
 	}{
 		"the key is revoked":      {func(g *gateway, e estate) { g.revoke(e.customer) }, refused},
 		"the key has expired":     {func(g *gateway, _ estate) { g.clock.Set(noon.Add(time.Hour)) }, refused},
-		"the tenant is suspended": {func(g *gateway, e estate) { g.must(g.tenants().Suspend(g.Context(), e.id)) }, refused},
+		"the tenant is suspended": {func(g *gateway, e estate) { g.must(g.tenants().Suspend(g.Context(), domain.Once{}, e.id)) }, refused},
 		"the tenant is deleted": {func(g *gateway, e estate) {
-			if err := g.tenants().Delete(g.Context(), e.id); err != nil {
+			if err := g.tenants().Delete(g.Context(), e.id, domain.Expected{}); err != nil {
 				g.Error(err)
 			}
 		}, ""},

@@ -48,6 +48,14 @@ type Dialect struct {
 	// time. Parameters: tenant, scope, key, time.
 	ClaimOutcome string
 
+	// ClaimOperatorOutcome does the same for a key of the operator. Parameters: scope, key,
+	// time.
+	ClaimOperatorOutcome string
+
+	// Bytewise is appended to a column of text whose order is not that of its bytes, for it
+	// to be sorted by them. It is empty where that is the order of every column.
+	Bytewise string
+
 	// InsertTriggers is a statement, and its arguments for a batch, that adds the triggers
 	// whose version exists and whose key, if any, is free, each with its outcome. It is nil
 	// where many statements in one transaction do as well. AmongTriggers selects the

@@ -21,13 +21,17 @@ func (s outcomes) Claim(ctx context.Context, owner tenant.ID, once domain.Once, 
 	if !once.Wanted() {
 		return nil
 	}
+	return s.claim(ctx, once, s.store.dialect.ClaimOutcome, string(owner), once.Scope, once.Key, now.Add(-domain.OnceRetention))
+}
+
+// claim looks for an outcome by a statement of the dialect.
+func (u *unit) claim(ctx context.Context, once domain.Once, statement string, args ...any) error {
 	var row struct {
 		Free        bool    `db:"free"`
 		Fingerprint *string `db:"fingerprint"`
 		Answer      []byte  `db:"answer"`
 	}
-	err := s.get(ctx, "claim idempotency key", &row, s.store.dialect.ClaimOutcome,
-		string(owner), once.Scope, once.Key, now.Add(-domain.OnceRetention))
+	err := u.get(ctx, "claim idempotency key", &row, statement, args...)
 	switch {
 	case err != nil:
 		return err
@@ -45,18 +49,26 @@ func (s outcomes) Keep(ctx context.Context, owner tenant.ID, once domain.Once, o
 	if !once.Wanted() {
 		return nil
 	}
+	return s.keep(once, outcome, func(answer []byte) (int64, error) {
+		return s.exec(ctx, "keep idempotent outcome", `INSERT INTO outcomes (tenant_id, scope, key, fingerprint, answer, created_at)
+			VALUES ($1, $2, $3, $4, $5, $6)
+			ON CONFLICT (tenant_id, scope, key) DO UPDATE
+			SET fingerprint = excluded.fingerprint, answer = excluded.answer, created_at = excluded.created_at
+			WHERE outcomes.created_at <= $7`,
+			string(owner), once.Scope, once.Key, once.Fingerprint, answer, now, now.Add(-domain.OnceRetention))
+	})
+}
+
+// keep renders an outcome and records it by insert, which returns how many it wrote: none
+// where another unit was faster.
+func (u *unit) keep(once domain.Once, outcome any, insert func(answer []byte) (int64, error)) error {
 	answer, err := once.Answer(outcome)
 	if err != nil {
-		return s.spoil(err)
+		return u.spoil(err)
 	}
-	n, err := s.exec(ctx, "keep idempotent outcome", `INSERT INTO outcomes (tenant_id, scope, key, fingerprint, answer, created_at)
-		VALUES ($1, $2, $3, $4, $5, $6)
-		ON CONFLICT (tenant_id, scope, key) DO UPDATE
-		SET fingerprint = excluded.fingerprint, answer = excluded.answer, created_at = excluded.created_at
-		WHERE outcomes.created_at <= $7`,
-		string(owner), once.Scope, once.Key, once.Fingerprint, answer, now, now.Add(-domain.OnceRetention))
+	n, err := insert(answer)
 	if err == nil && n == 0 {
-		return s.spoil(&Collision{errKeyTaken})
+		return u.spoil(&Collision{errKeyTaken})
 	}
 	return err
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
@@ -18,7 +17,6 @@ var _ outbound.TenantRepository = tenants{}
 const tenantColumns = `id, name, status, settings, created_at, updated_at, revision`
 
 type tenantRow struct {
-	Total     int       `db:"total"` // of a list
 	ID        string    `db:"id"`
 	Name      string    `db:"name"`
 	Status    string    `db:"status"`
@@ -59,33 +57,6 @@ func (s tenants) Get(ctx context.Context, id tenant.ID) (*tenant.Tenant, error) 
 		return nil, missing(err, "tenant_not_found", "There is no such tenant.")
 	}
 	return row.restore()
-}
-
-// List reads a page of all tenants.
-func (s tenants) List(ctx context.Context, page domain.PageRequest) (domain.Page[*tenant.Tenant], error) {
-	found := domain.Page[*tenant.Tenant]{Limit: page.Limit(), Offset: page.Offset()}
-	const count = `SELECT count(*) FROM tenants`
-	var rows []tenantRow
-	err := s.list(ctx, "list tenants", &rows, `SELECT `+tenantColumns+`, (`+count+`) AS total FROM tenants
-		ORDER BY created_at DESC, id DESC LIMIT $1 OFFSET $2`, page.Limit(), page.Offset())
-	switch {
-	case err != nil:
-		return found, err
-	case len(rows) > 0:
-		found.Total = rows[0].Total
-	case page.Offset() > 0: // past the end
-		if err := s.get(ctx, "count tenants", &found.Total, count); err != nil {
-			return found, err
-		}
-	}
-	for _, row := range rows {
-		ten, err := row.restore()
-		if err != nil {
-			return found, err
-		}
-		found.Items = append(found.Items, ten)
-	}
-	return found, nil
 }
 
 // Update writes a tenant whose stored revision is the aggregate's.

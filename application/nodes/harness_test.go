@@ -52,7 +52,7 @@ func newWorld(t *testing.T) *world {
 // tenant makes a tenant, and returns who calls with its secret key.
 func (w *world) tenant(random outbound.Random) tenant.Caller {
 	w.Helper()
-	made, err := tenants.New(w.store, w.clock, random).Create(w.Context(), inbound.TenantDraft{Name: "Acme"})
+	made, err := tenants.New(w.store, w.clock, random).Create(w.Context(), domain.Once{}, tenant.Draft{Name: "Acme"})
 	if err != nil {
 		w.Fatal(err)
 	}

@@ -4,6 +4,7 @@ package tenants
 
 import (
 	"context"
+	"time"
 
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/tenant"
@@ -26,14 +27,35 @@ func New(work outbound.UnitOfWork, clock outbound.Clock, random outbound.Random)
 }
 
 // Create makes a tenant with one key of each type.
-func (s *Service) Create(ctx context.Context, d inbound.TenantDraft) (made inbound.NewTenant, err error) {
-	if d.Language == "" {
-		d.Language = tenant.English
-	}
+func (s *Service) Create(ctx context.Context, once domain.Once, d tenant.Draft) (made inbound.NewTenant, err error) {
 	now := s.clock.Now()
-	made.Tenant, err = tenant.New(tenant.ID(s.random.ID(tenant.IDPrefix)), d.Name, d.Language, now)
+	err = s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
+		if err := st.Operator.Claim(ctx, once, now); err != nil {
+			return err
+		}
+		if made, err = s.draw(d, now); err != nil {
+			return err
+		}
+		if err := st.Tenants.Insert(ctx, made.Tenant); err != nil {
+			return err
+		}
+		for _, first := range []inbound.IssuedKey{made.Public, made.Secret} {
+			if err := st.APIKeys.Insert(ctx, first.Key); err != nil {
+				return err
+			}
+		}
+		return st.Operator.Keep(ctx, once, made.Tenant, now)
+	})
 	if err != nil {
 		return inbound.NewTenant{}, err
+	}
+	return made, nil
+}
+
+// draw makes a tenant and its keys, without storing them.
+func (s *Service) draw(d tenant.Draft, now time.Time) (made inbound.NewTenant, err error) {
+	if made.Tenant, err = tenant.NewFrom(tenant.ID(s.random.ID(tenant.IDPrefix)), d, now); err != nil {
+		return made, err
 	}
 	for _, first := range []struct {
 		keyType tenant.KeyType
@@ -41,20 +63,8 @@ func (s *Service) Create(ctx context.Context, d inbound.TenantDraft) (made inbou
 	}{{tenant.Public, &made.Public}, {tenant.Secret, &made.Secret}} {
 		draft := tenant.KeyDraft{Type: first.keyType, Name: "first " + string(first.keyType) + " key"}
 		if *first.issued, err = issue(s.random, made.Tenant.ID(), draft, now); err != nil {
-			return inbound.NewTenant{}, err
+			return made, err
 		}
-	}
-	err = s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
-		if err := st.Tenants.Insert(ctx, made.Tenant); err != nil {
-			return err
-		}
-		if err := st.APIKeys.Insert(ctx, made.Public.Key); err != nil {
-			return err
-		}
-		return st.APIKeys.Insert(ctx, made.Secret.Key)
-	})
-	if err != nil {
-		return inbound.NewTenant{}, err
 	}
 	return made, nil
 }
@@ -69,49 +79,76 @@ func (s *Service) Get(ctx context.Context, id tenant.ID) (ten *tenant.Tenant, er
 }
 
 // List returns a page of tenants.
-func (s *Service) List(ctx context.Context, page domain.PageRequest) (found domain.Page[*tenant.Tenant], err error) {
+func (s *Service) List(ctx context.Context, f tenant.Filter, q domain.Query) (found domain.Page[*tenant.Tenant], err error) {
 	err = s.work.View(ctx, func(ctx context.Context, st outbound.Stores) error {
-		found, err = st.Tenants.List(ctx, page)
+		found, err = st.Tenants.List(ctx, f, q)
 		return err
 	})
 	return found, err
 }
 
+// Update changes what the patch names.
+func (s *Service) Update(ctx context.Context, id tenant.ID, at domain.Expected, p tenant.Patch) (*tenant.Tenant, error) {
+	return s.change(ctx, domain.Once{}, id, func(ten *tenant.Tenant, now time.Time) error {
+		if err := at.Check(ten.Revision()); err != nil {
+			return err
+		}
+		return ten.Revise(p, now)
+	})
+}
+
 // Suspend makes the tenant's keys be refused.
-func (s *Service) Suspend(ctx context.Context, id tenant.ID) (*tenant.Tenant, error) {
-	return s.change(ctx, id, func(ten *tenant.Tenant) error {
-		ten.Suspend(s.clock.Now())
+func (s *Service) Suspend(ctx context.Context, once domain.Once, id tenant.ID) (*tenant.Tenant, error) {
+	return s.change(ctx, once, id, func(ten *tenant.Tenant, now time.Time) error {
+		ten.Suspend(now)
 		return nil
 	})
 }
 
 // Resume lets the tenant's keys be accepted again.
-func (s *Service) Resume(ctx context.Context, id tenant.ID) (*tenant.Tenant, error) {
-	return s.change(ctx, id, func(ten *tenant.Tenant) error {
-		ten.Resume(s.clock.Now())
+func (s *Service) Resume(ctx context.Context, once domain.Once, id tenant.ID) (*tenant.Tenant, error) {
+	return s.change(ctx, once, id, func(ten *tenant.Tenant, now time.Time) error {
+		ten.Resume(now)
 		return nil
 	})
 }
 
-// Delete removes a tenant with everything it owns.
-func (s *Service) Delete(ctx context.Context, id tenant.ID) error {
-	return s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
-		return st.Tenants.Delete(ctx, id)
-	})
-}
-
-func (s *Service) change(ctx context.Context, id tenant.ID, verb func(*tenant.Tenant) error) (ten *tenant.Tenant, err error) {
+// change does something to a tenant in one unit.
+func (s *Service) change(
+	ctx context.Context, once domain.Once, id tenant.ID, verb func(*tenant.Tenant, time.Time) error,
+) (ten *tenant.Tenant, err error) {
+	now := s.clock.Now()
 	err = s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
+		if err := st.Outcomes.Claim(ctx, id, once, now); err != nil {
+			return err
+		}
 		if ten, err = st.Tenants.Get(ctx, id); err != nil {
 			return err
 		}
-		if err := verb(ten); err != nil {
+		if err := verb(ten, now); err != nil {
 			return err
 		}
-		return st.Tenants.Update(ctx, ten)
+		if err := st.Tenants.Update(ctx, ten); err != nil {
+			return err
+		}
+		return st.Outcomes.Keep(ctx, id, once, ten, now)
 	})
 	if err != nil {
 		return nil, err
 	}
 	return ten, nil
+}
+
+// Delete removes a tenant with everything it owns.
+func (s *Service) Delete(ctx context.Context, id tenant.ID, at domain.Expected) error {
+	return s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
+		ten, err := st.Tenants.Get(ctx, id)
+		if err != nil {
+			return err
+		}
+		if err := at.Check(ten.Revision()); err != nil {
+			return err
+		}
+		return st.Tenants.Delete(ctx, id)
+	})
 }

@@ -40,7 +40,7 @@ func (s *Service) tenants(ctx context.Context, offset int) (found []*tenant.Tena
 		return nil, false, err
 	}
 	err = s.work.Read(ctx, func(ctx context.Context, st outbound.Stores) error {
-		all, err := st.Tenants.List(ctx, page)
+		all, err := st.Tenants.List(ctx, tenant.Filter{}, domain.Query{PageRequest: page})
 		found, more = all.Items, all.HasMore()
 		return err
 	})

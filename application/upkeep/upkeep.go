@@ -4,6 +4,7 @@ package upkeep
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/sluicehq/sluice/domain"
@@ -34,10 +35,12 @@ func New(work outbound.UnitOfWork, clock outbound.Clock) *Service {
 	return &Service{work: work, clock: clock}
 }
 
-// SweepOutcomes removes the outcomes of idempotent commands that no repeat can ask
-// for any more.
+// SweepOutcomes removes the outcomes of idempotent commands, the tenants' and the
+// operator's, that no repeat can ask for any more.
 func (s *Service) SweepOutcomes(ctx context.Context) (removed int, err error) {
-	return s.sweep(ctx, domain.OnceRetention, batch, func(st outbound.Stores) sweeper { return st.Outcomes })
+	removed, err = s.sweep(ctx, domain.OnceRetention, batch, func(st outbound.Stores) sweeper { return st.Outcomes })
+	more, errMore := s.sweep(ctx, domain.OnceRetention, batch, func(st outbound.Stores) sweeper { return st.Operator })
+	return removed + more, errors.Join(err, errMore)
 }
 
 // SweepFires removes entries of the ledger of fires that were kept long enough.

@@ -17,6 +17,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/sluicehq/sluice/adapters/egress"
+	"github.com/sluicehq/sluice/adapters/httpapi"
 	"github.com/sluicehq/sluice/adapters/limiter/redis"
 	"github.com/sluicehq/sluice/adapters/telemetry"
 	"github.com/sluicehq/sluice/domain/tenant"
@@ -41,6 +42,8 @@ type config struct {
 	MetricsTenants  []string      `env:"METRICS_TENANTS" help:"tenants whose calls of webhook endpoints and custom nodes are counted one by one, as identifiers separated by commas, or * for the first 1000 (default: none)"`
 	CORSOrigins     []string      `env:"CORS_ORIGINS" help:"origins that browsers may call from, separated by commas, or * for any (default: none)"`
 	TrustedProxies  []string      `env:"TRUSTED_PROXIES" help:"address ranges of proxies whose X-Forwarded-For is believed, separated by commas (default: none)"`
+	OperatorToken   string        `env:"OPERATOR_TOKEN" help:"secret with which you make and manage tenants over HTTP below /v1/operator, 32 to 1024 printable ASCII characters without spaces (default: none, and no such API)"`
+	OperatorFile    string        `env:"OPERATOR_TOKEN_FILE,file" help:"file that holds the operator's token, in place of SLUICE_OPERATOR_TOKEN"`
 	EgressAllow     []string      `env:"EGRESS_ALLOW" help:"address ranges that outgoing calls may reach although private, separated by commas, such as 10.0.0.0/8 (default: none)"`
 	WorkerRuns      int           `env:"WORKER_CONCURRENCY" envDefault:"256" help:"how many runs this process works on at the same time"`
 	TenantRuns      int           `env:"WORKER_PER_TENANT" envDefault:"64" help:"how many runs of one tenant are worked on at the same time, by all processes together"`
@@ -83,6 +86,7 @@ func readConfig(environ []string) (config, error) {
 	given := env.ToMap(environ)
 	mistakes = append(mistakes, fromFile(given, "DATABASE_URL", &cfg.DatabaseURL, cfg.DatabaseURLFile)...)
 	mistakes = append(mistakes, fromFile(given, "REDIS_URL", &cfg.RedisURL, cfg.RedisURLFile)...)
+	mistakes = append(mistakes, fromFile(given, "OPERATOR_TOKEN", &cfg.OperatorToken, cfg.OperatorFile)...)
 	mistakes = append(mistakes, cfg.mistakes()...)
 	if cfg.egressAllow, err = egress.ParseAllow(cfg.EgressAllow); err != nil {
 		mistakes = append(mistakes, eachSetting("EGRESS_ALLOW", err)...)
@@ -212,6 +216,8 @@ func (c config) mistakes() []error {
 	}
 	check(c.BaseURL == "" || isHTTP(c.BaseURL), "BASE_URL", "must be an http:// or https:// address")
 	check(slices.Contains([]string{"", "json", "console"}, c.LogFormat), "LOG_FORMAT", "must be json or console")
+	check(c.OperatorToken == "" || httpapi.IsOperatorToken(c.OperatorToken), "OPERATOR_TOKEN", fmt.Sprintf("must be %d to %d printable ASCII characters without spaces, such as openssl rand -hex 32 gives",
+		httpapi.MinOperatorToken, httpapi.MaxOperatorToken))
 	for _, origin := range c.CORSOrigins {
 		check(origin == "*" || isOrigin(origin), "CORS_ORIGINS", fmt.Sprintf("holds %q; an origin reads https://app.example.com, without a path", origin))
 	}

@@ -19,7 +19,7 @@ import (
 	"github.com/sluicehq/sluice/application/tenants"
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/event"
-	"github.com/sluicehq/sluice/ports/inbound"
+	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
@@ -32,7 +32,7 @@ func TestWhatHappensToRunsIsCountedOnceItIsRecorded(t *testing.T) {
 	if _, err := store.Migrator().Up(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	made, err := tenants.New(store, system.Clock{}, system.Random{}).Create(t.Context(), inbound.TenantDraft{Name: "Acme"})
+	made, err := tenants.New(store, system.Clock{}, system.Random{}).Create(t.Context(), domain.Once{}, tenant.Draft{Name: "Acme"})
 	if err != nil {
 		t.Fatal(err)
 	}

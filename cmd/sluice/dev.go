@@ -8,7 +8,7 @@ import (
 
 	"github.com/sluicehq/sluice/adapters/sqlstore"
 	"github.com/sluicehq/sluice/domain"
-	"github.com/sluicehq/sluice/ports/inbound"
+	"github.com/sluicehq/sluice/domain/tenant"
 )
 
 func (p *program) devCommand() *cobra.Command {
@@ -34,7 +34,7 @@ func (p *program) demonstrate(ctx context.Context, op operator, baseURL string) 
 	if err != nil {
 		return err
 	}
-	found, err := op.Tenants.List(ctx, page)
+	found, err := op.Tenants.List(ctx, tenant.Filter{}, domain.Query{PageRequest: page})
 	if err != nil {
 		return err
 	}
@@ -43,7 +43,7 @@ func (p *program) demonstrate(ctx context.Context, op operator, baseURL string) 
 			"  There are tenants in the database already; their keys were shown when they were made.\n"+
 			"  Another tenant:  sluice tenant create --name NAME --example\n\n", baseURL, baseURL)
 	}
-	made, err := op.Tenants.Create(ctx, inbound.TenantDraft{Name: "Demo"})
+	made, err := op.Tenants.Create(ctx, domain.Once{}, tenant.Draft{Name: "Demo"})
 	if err != nil {
 		return err
 	}

@@ -299,7 +299,7 @@ func TestAllMistakesInTheSettingsAreNamedAtOnceAndNoValueIsShown(t *testing.T) {
 		"SLUICE_DATABASE_URL=mysql://root:hunter2@db/x", "SLUICE_LISTEN=8080", "SLUICE_LOG_LEVEL=loud", "SLUICE_LOG_FORMAT=xml",
 		"SLUICE_CORS_ORIGINS=https://a.example/path,*", "SLUICE_TRUSTED_PROXIES=10.0.0.0/99", "SLUICE_EGRESS_ALLOW=10.0.0.0/8,intranet,10.1.2.3/8",
 		"SLUICE_MAX_BODY_BYTES=many",
-		"SLUICE_SHUTDOWN_TIMEOUT=-1s", "SLUICE_METRICS_LISTEN=9090", "SLUICE_METRICS_TENANTS=tenant_1,Acme", "SLUICE_BASE_URL=gateway", "SLUICE_DATABASE_MAX_CONNECTIONS=1", "SLUICE_DATABASE_URL_FILE=" + missing,
+		"SLUICE_SHUTDOWN_TIMEOUT=-1s", "SLUICE_METRICS_LISTEN=9090", "SLUICE_METRICS_TENANTS=tenant_1,Acme", "SLUICE_BASE_URL=gateway", "SLUICE_DATABASE_MAX_CONNECTIONS=1", "SLUICE_DATABASE_URL_FILE=" + missing, "SLUICE_OPERATOR_TOKEN=hunter2",
 	}}
 	code, _, stderr := b.run("serve")
 	if code != exitUsage || strings.Contains(stderr, "hunter2") {
@@ -307,7 +307,7 @@ func TestAllMistakesInTheSettingsAreNamedAtOnceAndNoValueIsShown(t *testing.T) {
 	}
 	for _, name := range []string{
 		"DATABASE_URL ", "LISTEN", "LOG_LEVEL", "LOG_FORMAT", "CORS_ORIGINS", "TRUSTED_PROXIES", `EGRESS_ALLOW holds "intranet"`, `EGRESS_ALLOW holds "10.1.2.3/8"`, "MAX_BODY_BYTES",
-		"SHUTDOWN_TIMEOUT", "METRICS_LISTEN", `METRICS_TENANTS holds "Acme"`, "BASE_URL", "DATABASE_MAX_CONNECTIONS", "DATABASE_URL_FILE",
+		"SHUTDOWN_TIMEOUT", "METRICS_LISTEN", `METRICS_TENANTS holds "Acme"`, "BASE_URL", "DATABASE_MAX_CONNECTIONS", "DATABASE_URL_FILE", "OPERATOR_TOKEN must be 32 to 1024",
 	} {
 		if !strings.Contains(stderr, "SLUICE_"+name) {
 			t.Errorf("SLUICE_%s is not named in: %s", name, stderr)

@@ -22,7 +22,7 @@ func TestMistakesAreNamedByTheirOptions(t *testing.T) {
 		"a tenant without a name": {[]string{"tenant", "create"}, "The tenant is not valid.\n  --name must not be empty\n"},
 		"every limit of a tenant": {
 			[]string{"tenant", "update", id, "--language", "xx", "--run-retention-days", "0", "--public-per-minute", "0", "--public-concurrent", "0", "--secret-per-minute", "0", "--secret-concurrent", "0"},
-			"The settings are not valid.\n  --language must be one of \"en\", \"pt-BR\" or \"es\", not \"xx\"\n" +
+			"The tenant is not valid.\n  --language must be one of \"en\", \"pt-BR\" or \"es\", not \"xx\"\n" +
 				"  --public-per-minute must be at least 1, not 0\n  --public-concurrent must be at least 1, not 0\n" +
 				"  --secret-per-minute must be at least 1, not 0\n  --secret-concurrent must be at least 1, not 0\n" +
 				"  --run-retention-days must be at least 1, not 0\n",

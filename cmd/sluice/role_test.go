@@ -9,6 +9,7 @@ import (
 
 func TestTheWorkIsSplitBetweenProcessesOfTwoRoles(t *testing.T) {
 	b := newBinary(t, postgresURL(t))
+	b.environ = append(b.environ, "SLUICE_OPERATOR_TOKEN="+operatorToken)
 	api, worker := b.start("serve", "--role", "api"), b.start("serve", "--role", "worker")
 	made := b.json("tenant", "create", "--name", "Acme", "--example")
 	key := fmt.Sprint(made["secretKey"])
@@ -23,6 +24,13 @@ func TestTheWorkIsSplitBetweenProcessesOfTwoRoles(t *testing.T) {
 		if status, body := worker.request(t, http.MethodGet, path, key, ""); status != want {
 			t.Errorf("a worker answers %s with %d: %s", path, status, body)
 		}
+	}
+
+	if status, _ := worker.operate(t, http.MethodGet, "/v1/operator/tenants", ""); status != http.StatusNotFound {
+		t.Errorf("a worker answers the operator with %d", status)
+	}
+	if status, _ := api.operate(t, http.MethodGet, "/v1/operator/tenants", ""); status != http.StatusOK {
+		t.Errorf("the API answers the operator with %d", status)
 	}
 
 	worker.stop()

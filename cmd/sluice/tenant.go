@@ -9,14 +9,13 @@ import (
 
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/tenant"
-	"github.com/sluicehq/sluice/ports/inbound"
 )
 
 func (p *program) tenantCommand() *cobra.Command {
 	return group("tenant", "Create and manage tenants",
 		p.tenantCreate(), p.tenantList(), p.tenantShow(), p.tenantUpdate(),
-		p.tenantStatus("suspend", "Refuse every key of a tenant until it is resumed", func(op operator) statusVerb { return op.Tenants.Suspend }),
-		p.tenantStatus("resume", "Accept a suspended tenant's keys again", func(op operator) statusVerb { return op.Tenants.Resume }),
+		p.tenantStatus("suspend", "Refuse every key of a tenant until it is resumed", func(op operator) statusVerb { return atOnce(op.Tenants.Suspend) }),
+		p.tenantStatus("resume", "Accept a suspended tenant's keys again", func(op operator) statusVerb { return atOnce(op.Tenants.Resume) }),
 		p.tenantDelete())
 }
 
@@ -30,13 +29,14 @@ type createdTenant struct {
 }
 
 func (p *program) tenantCreate() *cobra.Command {
-	var d inbound.TenantDraft
+	language := tenant.English
+	d := tenant.Draft{Language: &language}
 	var asJSON, withExample bool
 	cmd := &cobra.Command{
 		Use: "create --name NAME", Short: "Create a tenant and print its two keys, which are not shown again", Args: exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return p.operate(cmd, func(ctx context.Context, op operator) error {
-				made, err := op.Tenants.Create(ctx, d)
+				made, err := op.Tenants.Create(ctx, domain.Once{}, d)
 				if err != nil {
 					return err
 				}
@@ -54,7 +54,7 @@ func (p *program) tenantCreate() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&d.Name, "name", "", "name of the tenant, 1 to 255 characters")
-	cmd.Flags().StringVar((*string)(&d.Language), "language", string(tenant.English), "language of the node registry: en, pt-BR or es")
+	cmd.Flags().StringVar((*string)(&language), "language", string(tenant.English), "language of the node registry: en, pt-BR or es")
 	cmd.Flags().BoolVar(&withExample, "example", false, "also create an example workflow with a published version and a trigger that fires it")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON document")
 	return cmd
@@ -139,7 +139,7 @@ func (p *program) tenantList() *cobra.Command {
 				return fmt.Errorf("%w: %s", errUsage, explain(err))
 			}
 			return p.operate(cmd, func(ctx context.Context, op operator) error {
-				found, err := op.Tenants.List(ctx, page)
+				found, err := op.Tenants.List(ctx, tenant.Filter{}, domain.Query{PageRequest: page})
 				if err != nil {
 					return err
 				}
@@ -170,6 +170,11 @@ func (p *program) tenantShow() *cobra.Command {
 // statusVerb does something to one tenant and returns it.
 type statusVerb func(context.Context, tenant.ID) (*tenant.Tenant, error)
 
+// atOnce makes one of a verb that can be asked for with an idempotency key.
+func atOnce(verb func(context.Context, domain.Once, tenant.ID) (*tenant.Tenant, error)) statusVerb {
+	return func(ctx context.Context, id tenant.ID) (*tenant.Tenant, error) { return verb(ctx, domain.Once{}, id) }
+}
+
 func (p *program) tenantStatus(name, short string, verb func(operator) statusVerb) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -196,7 +201,7 @@ func (p *program) tenantUpdate() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "update TENANT", Short: "Change a tenant's name, language, limits, or how long its runs are kept", Args: exactly("the id of a tenant"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			patch := inbound.TenantPatch{Quotas: make(map[tenant.KeyType]inbound.QuotaPatch)}
+			patch := tenant.Patch{Quotas: make(map[tenant.KeyType]tenant.QuotaPatch)}
 			if cmd.Flags().Changed("name") {
 				patch.Name = &name
 			}
@@ -207,19 +212,19 @@ func (p *program) tenantUpdate() *cobra.Command {
 				patch.RunRetentionDays = &runDays
 			}
 			for kt, l := range limits {
-				var q inbound.QuotaPatch
+				var q tenant.QuotaPatch
 				if cmd.Flags().Changed(string(kt) + "-per-minute") {
 					q.PerMinute = &l.PerMinute
 				}
 				if cmd.Flags().Changed(string(kt) + "-concurrent") {
 					q.Concurrent = &l.Concurrent
 				}
-				if q != (inbound.QuotaPatch{}) {
+				if q != (tenant.QuotaPatch{}) {
 					patch.Quotas[kt] = q
 				}
 			}
 			return p.operate(cmd, func(ctx context.Context, op operator) error {
-				ten, err := op.Tenants.Update(ctx, tenant.ID(args[0]), patch)
+				ten, err := op.Tenants.Update(ctx, tenant.ID(args[0]), domain.Expected{}, patch)
 				if err != nil {
 					return err
 				}
@@ -253,7 +258,7 @@ func (p *program) tenantDelete() *cobra.Command {
 				return fmt.Errorf("%w: this deletes the tenant with its keys, workflows and triggers, for good; repeat it with --yes", errUsage)
 			}
 			return p.operate(cmd, func(ctx context.Context, op operator) error {
-				if err := op.Tenants.Delete(ctx, tenant.ID(args[0])); err != nil {
+				if err := op.Tenants.Delete(ctx, tenant.ID(args[0]), domain.Expected{}); err != nil {
 					return err
 				}
 				if asJSON {

@@ -56,6 +56,7 @@ func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, limiter outboun
 	tenantsSettings := tenants.NewSettings(work, clock)
 	nodesSettings := checkedSettings(tenantsSettings, checks)
 	subTenants := tenants.NewSubTenants(work, clock, random)
+	tenantsService := tenants.New(work, clock, random)
 	triggerIntake := sqlstore.NewTriggerIntake(store)
 	triggersService := triggers.New(work, directoryDirectory, triggerIntake, limiter, clock, random)
 	checker := expression.Checker{}
@@ -76,6 +77,7 @@ func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, limiter outboun
 		Schedules:         schedulesService,
 		Settings:          nodesSettings,
 		SubTenants:        subTenants,
+		Tenants:           tenantsService,
 		Triggers:          triggersService,
 		Versions:          versions,
 		Workflows:         workflowsService,

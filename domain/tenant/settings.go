@@ -162,6 +162,11 @@ func (s Settings) check(r *domain.Rules, knownNode func(string) bool) {
 		seen[e.Name] = true
 	}
 	s.checkEndpoint(r)
+	s.checkLimits(r)
+}
+
+// checkLimits checks what the operator sets.
+func (s Settings) checkLimits(r *domain.Rules) {
 	for _, kt := range KeyTypes() {
 		if q, ok := s.Quotas[kt]; ok {
 			q.check(r, domain.Member("limits", string(kt)))

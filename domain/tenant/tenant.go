@@ -51,17 +51,33 @@ type State struct {
 	Revision  int64 // 1 at first; a store raises it with every update and refuses a stale one
 }
 
+// Draft is what a tenant is made of.
+type Draft struct {
+	Name      string
+	Language  *Language          // nil means [English]
+	Malformed []domain.Violation // what was found while the request was read; reported with the rest
+}
+
 // New makes an active tenant with the default settings in the given language. It
 // reports an invalid name or language with the code tenant_invalid.
 func New(id ID, name string, language Language, now time.Time) (*Tenant, error) {
+	return NewFrom(id, Draft{Name: name, Language: &language}, now)
+}
+
+// NewFrom makes an active tenant of a draft. Every violation is reported at once, with
+// the code tenant_invalid.
+func NewFrom(id ID, d Draft, now time.Time) (*Tenant, error) {
+	language := English
+	set(&language, d.Language)
 	var r domain.Rules
-	checkName(&r, name)
+	r.Add(d.Malformed...)
+	checkName(&r, d.Name)
 	language.check(&r, "language")
 	if err := r.Err("tenant_invalid", "The tenant is not valid."); err != nil {
 		return nil, err
 	}
 	return &Tenant{State{
-		ID: id, Name: name, Status: Active, Settings: Settings{Language: language},
+		ID: id, Name: d.Name, Status: Active, Settings: Settings{Language: language},
 		CreatedAt: now, UpdatedAt: now, Revision: 1,
 	}}, nil
 }
@@ -102,17 +118,6 @@ func (t *Tenant) Revision() int64 { return t.state.Revision }
 
 // Saved notes that a store kept the changes, which raises the revision by one.
 func (t *Tenant) Saved() { t.state.Revision++ }
-
-// Rename gives the tenant another name of 1 to 255 characters.
-func (t *Tenant) Rename(name string, now time.Time) error {
-	var r domain.Rules
-	checkName(&r, name)
-	if err := r.Err("tenant_invalid", "The tenant is not valid."); err != nil {
-		return err
-	}
-	t.state.Name, t.state.UpdatedAt = name, now
-	return nil
-}
 
 // Suspend stops accepting the tenant's keys. A suspended tenant stays as it is.
 func (t *Tenant) Suspend(now time.Time) { t.become(Suspended, now) }

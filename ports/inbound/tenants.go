@@ -12,47 +12,29 @@ import (
 // key reaches it.
 type Tenants interface {
 	// Create makes an active tenant with one public and one secret key, whose texts
-	// are in the answer and nowhere else.
-	Create(ctx context.Context, d TenantDraft) (NewTenant, error)
+	// are in the answer and nowhere else. Every violation is reported at once, with the
+	// code tenant_invalid.
+	Create(ctx context.Context, once domain.Once, d tenant.Draft) (NewTenant, error)
 
-	// Get returns a tenant, or NotFound with the code tenant_not_found.
+	// Get returns a tenant, or NotFound with the code tenant_not_found, as every method
+	// does that is given the id of none.
 	Get(ctx context.Context, id tenant.ID) (*tenant.Tenant, error)
 
-	// List returns a page of all tenants, the newest first.
-	List(ctx context.Context, page domain.PageRequest) (domain.Page[*tenant.Tenant], error)
+	// List returns a page of all tenants that fit, sorted by one of tenant.SortFields.
+	List(ctx context.Context, f tenant.Filter, q domain.Query) (domain.Page[*tenant.Tenant], error)
 
-	// Update changes what the patch names and nothing else.
-	Update(ctx context.Context, id tenant.ID, p TenantPatch) (*tenant.Tenant, error)
+	// Update changes what the patch names and nothing else. Every violation is reported
+	// at once, with the code tenant_invalid.
+	Update(ctx context.Context, id tenant.ID, at domain.Expected, p tenant.Patch) (*tenant.Tenant, error)
 
 	// Suspend makes the tenant's keys be refused until Resume. Both may be repeated.
-	Suspend(ctx context.Context, id tenant.ID) (*tenant.Tenant, error)
+	Suspend(ctx context.Context, once domain.Once, id tenant.ID) (*tenant.Tenant, error)
 
 	// Resume lets the tenant's keys be accepted again.
-	Resume(ctx context.Context, id tenant.ID) (*tenant.Tenant, error)
+	Resume(ctx context.Context, once domain.Once, id tenant.ID) (*tenant.Tenant, error)
 
 	// Delete removes the tenant and everything it owns, for good.
-	Delete(ctx context.Context, id tenant.ID) error
-}
-
-// TenantDraft is what a tenant is made of.
-type TenantDraft struct {
-	Name     string
-	Language tenant.Language // empty means English
-}
-
-// TenantPatch names what changes about a tenant; nil leaves a member as it is.
-type TenantPatch struct {
-	Name     *string
-	Language *tenant.Language
-	Quotas   map[tenant.KeyType]QuotaPatch
-
-	RunRetentionDays *int // how many days finished runs are kept
-}
-
-// QuotaPatch overrides parts of a quota; nil leaves a part as it is.
-type QuotaPatch struct {
-	PerMinute  *int
-	Concurrent *int
+	Delete(ctx context.Context, id tenant.ID, at domain.Expected) error
 }
 
 // NewTenant is a tenant with the texts of its first keys.

@@ -33,3 +33,18 @@ type OutcomeRepository interface {
 	// the time, and returns how many.
 	Sweep(ctx context.Context, before time.Time, limit int) (int, error)
 }
+
+// OperatorOutcomeRepository keeps what those commands of the operator answered that
+// concern no tenant yet: making one. It is not scoped to a tenant, and what it keeps
+// outlasts the tenant that was made, so that a late repeat does not make it again.
+type OperatorOutcomeRepository interface {
+	// Claim does what [OutcomeRepository.Claim] does.
+	Claim(ctx context.Context, once domain.Once, now time.Time) error
+
+	// Keep does what [OutcomeRepository.Keep] does.
+	Keep(ctx context.Context, once domain.Once, outcome any, now time.Time) error
+
+	// Sweep removes at most limit outcomes that were recorded before the time, and
+	// returns how many.
+	Sweep(ctx context.Context, before time.Time, limit int) (int, error)
+}

@@ -16,8 +16,8 @@ type TenantRepository interface {
 	// Get returns NotFound with the code tenant_not_found for an unknown id.
 	Get(ctx context.Context, id tenant.ID) (*tenant.Tenant, error)
 
-	// List returns a page of all tenants, the newest first, and their exact number.
-	List(ctx context.Context, page domain.PageRequest) (domain.Page[*tenant.Tenant], error)
+	// List returns a page of the tenants that fit, sorted by one of tenant.SortFields.
+	List(ctx context.Context, f tenant.Filter, q domain.Query) (domain.Page[*tenant.Tenant], error)
 
 	Update(ctx context.Context, t *tenant.Tenant) error
 

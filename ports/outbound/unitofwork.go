@@ -49,6 +49,7 @@ type Stores struct {
 	NodeHealth  NodeHealthRepository
 	NodeSecrets NodeSecretRepository
 	Outcomes    OutcomeRepository
+	Operator    OperatorOutcomeRepository
 	Webhooks    WebhookStores
 	Runs        RunStores
 }

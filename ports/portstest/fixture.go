@@ -23,6 +23,7 @@ type OpenStore func(t *testing.T) outbound.UnitOfWork
 func Stores(t *testing.T, open OpenStore) {
 	t.Run("UnitOfWork", func(t *testing.T) { UnitOfWork(t, open) })
 	t.Run("Tenants", func(t *testing.T) { TenantRepository(t, open) })
+	t.Run("TenantLists", func(t *testing.T) { TenantLists(t, open) })
 	t.Run("APIKeys", func(t *testing.T) { APIKeyRepository(t, open) })
 	t.Run("Credentials", func(t *testing.T) { CredentialRepository(t, open) })
 	t.Run("Workflows", func(t *testing.T) { WorkflowRepository(t, open) })
@@ -38,6 +39,7 @@ func Stores(t *testing.T, open OpenStore) {
 	t.Run("OtherLists", func(t *testing.T) { OtherLists(t, open) })
 	t.Run("SubTenants", func(t *testing.T) { SubTenantRepository(t, open) })
 	t.Run("Outcomes", func(t *testing.T) { OutcomeRepository(t, open) })
+	t.Run("OperatorOutcomes", func(t *testing.T) { OperatorOutcomeRepository(t, open) })
 	t.Run("Runs", func(t *testing.T) { RunStores(t, open) })
 }
 

@@ -41,7 +41,9 @@ func TenantRepository(t *testing.T, open OpenStore) {
 		},
 		"an update changes what it should and raises the revision": func(f fixture) {
 			ten := f.tenant()
-			if err := ten.Rename("New name", noon.Add(time.Hour)); err != nil {
+			name, language, perMinute := "New name", tenant.Spanish, 7
+			patch := tenant.Patch{Name: &name, Language: &language, Quotas: map[tenant.KeyType]tenant.QuotaPatch{tenant.Secret: {PerMinute: &perMinute}}}
+			if err := ten.Revise(patch, noon.Add(time.Hour)); err != nil {
 				f.Fatal(err)
 			}
 			want := ten.State()
@@ -60,7 +62,8 @@ func TenantRepository(t *testing.T, open OpenStore) {
 			stale := tenant.Restore(ten.State())
 			ten.Suspend(noon.Add(time.Minute))
 			f.write(func(ctx context.Context, st outbound.Stores) error { return st.Tenants.Update(ctx, ten) })
-			if err := stale.Rename("Stale", noon); err != nil {
+			name := "Stale"
+			if err := stale.Revise(tenant.Patch{Name: &name}, noon); err != nil {
 				f.Fatal(err)
 			}
 			err := f.work.Do(f.Context(), func(ctx context.Context, st outbound.Stores) error { return st.Tenants.Update(ctx, stale) })
@@ -123,7 +126,7 @@ func TenantRepository(t *testing.T, open OpenStore) {
 					f.Fatal(err)
 				}
 				f.read(func(ctx context.Context, st outbound.Stores) error {
-					found, err := st.Tenants.List(ctx, page)
+					found, err := st.Tenants.List(ctx, tenant.Filter{}, domain.Query{PageRequest: page})
 					if found.Total != 5 || found.Limit != 2 || found.Offset != offset || found.HasMore() != (offset < 4) {
 						f.Errorf("at %d: total %d, limit %d, offset %d, more %v", offset, found.Total, found.Limit, found.Offset, found.HasMore())
 					}

@@ -1,7 +1,7 @@
 // Package client is a client of the gateway's API for Go programs. All but this file
 // is generated from the API's description.
 //
-// Make one with [Connect]. Each operation has a method that ends in WithResponse,
+// Make one with [Connect], or the operator's with [ConnectOperator]. Each operation has a method that ends in WithResponse,
 // whose answer holds the decoded body of a success; [Failure] turns anything else
 // into an error.
 package client
@@ -25,6 +25,19 @@ func Connect(baseURL, apiKey string, options ...ClientOption) (*ClientWithRespon
 		return nil
 	})
 	return NewClientWithResponses(baseURL, append([]ClientOption{key}, options...)...)
+}
+
+// ConnectOperator returns a client of the operator's part of the API, whose methods begin
+// with Operator. It sends the operator's token with every request.
+func ConnectOperator(baseURL, token string, options ...ClientOption) (*ClientWithResponses, error) {
+	if token == "" {
+		return nil, errors.New("client: the operator's token is empty")
+	}
+	bearer := WithRequestEditorFn(func(_ context.Context, r *http.Request) error {
+		r.Header.Set("Authorization", "Bearer "+token)
+		return nil
+	})
+	return NewClientWithResponses(baseURL, append([]ClientOption{bearer}, options...)...)
 }
 
 // RequestError is an answer that is not a success.

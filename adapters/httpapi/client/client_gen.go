@@ -53,6 +53,27 @@ func (e CreateApiKeyType) Valid() bool {
 	}
 }
 
+// Defines values for CreateTenantLanguage.
+const (
+	CreateTenantLanguageEn   CreateTenantLanguage = "en"
+	CreateTenantLanguageEs   CreateTenantLanguage = "es"
+	CreateTenantLanguagePtBR CreateTenantLanguage = "pt-BR"
+)
+
+// Valid indicates whether the value is a known member of the CreateTenantLanguage enum.
+func (e CreateTenantLanguage) Valid() bool {
+	switch e {
+	case CreateTenantLanguageEn:
+		return true
+	case CreateTenantLanguageEs:
+		return true
+	case CreateTenantLanguagePtBR:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for DeliveryStatus.
 const (
 	DeliveryStatusDelivered DeliveryStatus = "delivered"
@@ -485,6 +506,45 @@ func (e SubscribableEventType) Valid() bool {
 	}
 }
 
+// Defines values for TenantLanguage.
+const (
+	TenantLanguageEn   TenantLanguage = "en"
+	TenantLanguageEs   TenantLanguage = "es"
+	TenantLanguagePtBR TenantLanguage = "pt-BR"
+)
+
+// Valid indicates whether the value is a known member of the TenantLanguage enum.
+func (e TenantLanguage) Valid() bool {
+	switch e {
+	case TenantLanguageEn:
+		return true
+	case TenantLanguageEs:
+		return true
+	case TenantLanguagePtBR:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for TenantStatus.
+const (
+	Active    TenantStatus = "active"
+	Suspended TenantStatus = "suspended"
+)
+
+// Valid indicates whether the value is a known member of the TenantStatus enum.
+func (e TenantStatus) Valid() bool {
+	switch e {
+	case Active:
+		return true
+	case Suspended:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for TriggerConfigScheduleConfigCatchUp.
 const (
 	All  TriggerConfigScheduleConfigCatchUp = "all"
@@ -575,6 +635,27 @@ func (e UpdateSettingsPublicTriggerCreation) Valid() bool {
 	case UpdateSettingsPublicTriggerCreationForbidden:
 		return true
 	case UpdateSettingsPublicTriggerCreationLimited:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for UpdateTenantLanguage.
+const (
+	UpdateTenantLanguageEn   UpdateTenantLanguage = "en"
+	UpdateTenantLanguageEs   UpdateTenantLanguage = "es"
+	UpdateTenantLanguagePtBR UpdateTenantLanguage = "pt-BR"
+)
+
+// Valid indicates whether the value is a known member of the UpdateTenantLanguage enum.
+func (e UpdateTenantLanguage) Valid() bool {
+	switch e {
+	case UpdateTenantLanguageEn:
+		return true
+	case UpdateTenantLanguageEs:
+		return true
+	case UpdateTenantLanguagePtBR:
 		return true
 	default:
 		return false
@@ -689,6 +770,27 @@ func (e SubTenantSortBy) Valid() bool {
 	case SubTenantSortByName:
 		return true
 	case SubTenantSortByUpdatedAt:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for TenantSortBy.
+const (
+	TenantSortByCreatedAt TenantSortBy = "createdAt"
+	TenantSortByName      TenantSortBy = "name"
+	TenantSortByUpdatedAt TenantSortBy = "updatedAt"
+)
+
+// Valid indicates whether the value is a known member of the TenantSortBy enum.
+func (e TenantSortBy) Valid() bool {
+	switch e {
+	case TenantSortByCreatedAt:
+		return true
+	case TenantSortByName:
+		return true
+	case TenantSortByUpdatedAt:
 		return true
 	default:
 		return false
@@ -1238,6 +1340,45 @@ func (e PublicworkflowsListWorkflowVersionsV1ParamsSortBy) Valid() bool {
 	}
 }
 
+// Defines values for OperatorListTenantsV1ParamsSortOrder.
+const (
+	OperatorListTenantsV1ParamsSortOrderAsc  OperatorListTenantsV1ParamsSortOrder = "asc"
+	OperatorListTenantsV1ParamsSortOrderDesc OperatorListTenantsV1ParamsSortOrder = "desc"
+)
+
+// Valid indicates whether the value is a known member of the OperatorListTenantsV1ParamsSortOrder enum.
+func (e OperatorListTenantsV1ParamsSortOrder) Valid() bool {
+	switch e {
+	case OperatorListTenantsV1ParamsSortOrderAsc:
+		return true
+	case OperatorListTenantsV1ParamsSortOrderDesc:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for OperatorListTenantsV1ParamsSortBy.
+const (
+	OperatorListTenantsV1ParamsSortByCreatedAt OperatorListTenantsV1ParamsSortBy = "createdAt"
+	OperatorListTenantsV1ParamsSortByName      OperatorListTenantsV1ParamsSortBy = "name"
+	OperatorListTenantsV1ParamsSortByUpdatedAt OperatorListTenantsV1ParamsSortBy = "updatedAt"
+)
+
+// Valid indicates whether the value is a known member of the OperatorListTenantsV1ParamsSortBy enum.
+func (e OperatorListTenantsV1ParamsSortBy) Valid() bool {
+	switch e {
+	case OperatorListTenantsV1ParamsSortByCreatedAt:
+		return true
+	case OperatorListTenantsV1ParamsSortByName:
+		return true
+	case OperatorListTenantsV1ParamsSortByUpdatedAt:
+		return true
+	default:
+		return false
+	}
+}
+
 // ApiKey defines model for ApiKey.
 type ApiKey struct {
 	// CreatedAt A time in UTC, in ISO 8601 with milliseconds.
@@ -1386,6 +1527,18 @@ type CreateSubTenant struct {
 	// SubTenantId Its identifier, 1 to 255 printable characters; a new one where it is absent.
 	SubTenantId *string `json:"subTenantId,omitempty"`
 }
+
+// CreateTenant defines model for CreateTenant.
+type CreateTenant struct {
+	// Language The language of the node registry.
+	Language *CreateTenantLanguage `json:"language,omitempty"`
+
+	// Name A name for people.
+	Name string `json:"name"`
+}
+
+// CreateTenantLanguage The language of the node registry.
+type CreateTenantLanguage string
 
 // CreateTrigger What a trigger is made of. Members that are not listed are ignored.
 type CreateTrigger struct {
@@ -2029,6 +2182,18 @@ type IngestedEvent struct {
 	Triggered []FiredTrigger `json:"triggered"`
 }
 
+// Limits What each type of key may ask, and how long runs are kept. The operator sets it.
+type Limits struct {
+	// Public What one type of key may ask.
+	Public Quota `json:"public"`
+
+	// RunRetentionDays How many days a finished run is kept.
+	RunRetentionDays int `json:"runRetentionDays"`
+
+	// Secret What one type of key may ask.
+	Secret Quota `json:"secret"`
+}
+
 // Node A node as it was sent, and whether it can pause.
 type Node struct {
 	// CanPause Whether it can pause a run, according to the registry.
@@ -2630,16 +2795,7 @@ type Settings struct {
 	Language SettingsLanguage `json:"language"`
 
 	// Limits What each type of key may ask, and how long runs are kept. The operator sets it.
-	Limits struct {
-		// Public What one type of key may ask.
-		Public Quota `json:"public"`
-
-		// RunRetentionDays How many days a finished run is kept.
-		RunRetentionDays int `json:"runRetentionDays"`
-
-		// Secret What one type of key may ask.
-		Secret Quota `json:"secret"`
-	} `json:"limits"`
+	Limits Limits `json:"limits"`
 
 	// PublicTriggerCreation What a public key may do with `POST /triggers`.
 	PublicTriggerCreation SettingsPublicTriggerCreation `json:"publicTriggerCreation"`
@@ -2898,6 +3054,73 @@ type SubTenantPage struct {
 // SubscribableEventType A type of event that an endpoint can subscribe to.
 type SubscribableEventType string
 
+// Tenant defines model for Tenant.
+type Tenant struct {
+	// CreatedAt A time in UTC, in ISO 8601 with milliseconds.
+	//
+	// Example: 2026-01-31T09:00:00.000Z
+	CreatedAt Timestamp `json:"createdAt"`
+
+	// Id Its identifier.
+	Id string `json:"id"`
+
+	// Language The language of the node registry.
+	Language TenantLanguage `json:"language"`
+
+	// Limits What each type of key may ask, and how long runs are kept. The operator sets it.
+	Limits Limits `json:"limits"`
+
+	// Name A name for people.
+	Name string `json:"name"`
+
+	// PublicKey The text of its first public key, only in the first answer to the request that made the tenant.
+	PublicKey *string `json:"publicKey,omitempty"`
+
+	// SecretKey The text of its first secret key, only in the first answer to the request that made the tenant.
+	SecretKey *string `json:"secretKey,omitempty"`
+
+	// Status Whether the tenant's keys are accepted.
+	Status TenantStatus `json:"status"`
+
+	// UpdatedAt A time in UTC, in ISO 8601 with milliseconds.
+	//
+	// Example: 2026-01-31T09:00:00.000Z
+	UpdatedAt Timestamp `json:"updatedAt"`
+}
+
+// TenantLanguage The language of the node registry.
+type TenantLanguage string
+
+// TenantPage A page of tenants.
+type TenantPage struct {
+	// Data The same as `items`, for page-based clients only.
+	Data *[]Tenant `json:"data,omitempty"`
+
+	// HasMore Whether more records follow.
+	HasMore bool `json:"hasMore"`
+
+	// Items The records of the page.
+	Items []Tenant `json:"items"`
+
+	// LastPage The last page, counted from 0, for page-based clients only.
+	LastPage *int `json:"lastPage,omitempty"`
+
+	// Limit How many a page holds at the most.
+	Limit int `json:"limit"`
+
+	// Offset How many were skipped.
+	Offset int `json:"offset"`
+
+	// Page The page, counted from 0, for page-based clients only.
+	Page *int `json:"page,omitempty"`
+
+	// Total How many records there are in all.
+	Total int `json:"total"`
+}
+
+// TenantStatus Whether the tenant's keys are accepted.
+type TenantStatus string
+
 // Timestamp A time in UTC, in ISO 8601 with milliseconds.
 //
 // Example: 2026-01-31T09:00:00.000Z
@@ -3084,6 +3307,15 @@ type UpdateCustomNode struct {
 	Version *string `json:"version,omitempty"`
 }
 
+// UpdateQuota What one type of key may ask; what is left out stays as it is.
+type UpdateQuota struct {
+	// ConcurrentRequests Requests at the same time.
+	ConcurrentRequests *int `json:"concurrentRequests,omitempty"`
+
+	// RequestsPerMinute Requests in any 60 seconds.
+	RequestsPerMinute *int `json:"requestsPerMinute,omitempty"`
+}
+
 // UpdateSettings defines model for UpdateSettings.
 type UpdateSettings struct {
 	// CustomNodeEndpoint An http or https URL that runs custom nodes without one of their own; null takes it away.
@@ -3116,6 +3348,30 @@ type UpdateSubTenant struct {
 	// Name A name for people.
 	Name *string `json:"name,omitempty"`
 }
+
+// UpdateTenant defines model for UpdateTenant.
+type UpdateTenant struct {
+	// Language The language of the node registry.
+	Language *UpdateTenantLanguage `json:"language,omitempty"`
+
+	// Limits What each type of key may ask, and how long runs are kept; what is left out stays as it is.
+	Limits *struct {
+		// Public What one type of key may ask; what is left out stays as it is.
+		Public *UpdateQuota `json:"public,omitempty"`
+
+		// RunRetentionDays How many days a finished run is kept.
+		RunRetentionDays *int `json:"runRetentionDays,omitempty"`
+
+		// Secret What one type of key may ask; what is left out stays as it is.
+		Secret *UpdateQuota `json:"secret,omitempty"`
+	} `json:"limits,omitempty"`
+
+	// Name A name for people.
+	Name *string `json:"name,omitempty"`
+}
+
+// UpdateTenantLanguage The language of the node registry.
+type UpdateTenantLanguage string
 
 // UpdateTrigger defines model for UpdateTrigger.
 type UpdateTrigger struct {
@@ -3528,6 +3784,21 @@ type SubTenantOfWorkflow = string
 // SubTenantSortBy defines model for SubTenantSortBy.
 type SubTenantSortBy string
 
+// TenantApiKeyId defines model for TenantApiKeyId.
+type TenantApiKeyId = string
+
+// TenantId defines model for TenantId.
+type TenantId = string
+
+// TenantSearch defines model for TenantSearch.
+type TenantSearch = string
+
+// TenantSortBy defines model for TenantSortBy.
+type TenantSortBy string
+
+// TenantStatusFilter Whether the tenant's keys are accepted.
+type TenantStatusFilter = TenantStatus
+
 // TriggerId defines model for TriggerId.
 type TriggerId = string
 
@@ -3645,6 +3916,12 @@ type InvalidStream = Error
 // InvalidSubTenant The body of every error.
 type InvalidSubTenant = Error
 
+// InvalidTenant The body of every error.
+type InvalidTenant = Error
+
+// InvalidTenantChange The body of every error.
+type InvalidTenantChange = Error
+
 // InvalidTrigger The body of every error.
 type InvalidTrigger = Error
 
@@ -3674,6 +3951,12 @@ type NotFound = Error
 
 // NotResumable The body of every error.
 type NotResumable = Error
+
+// OperatorNotFound The body of every error.
+type OperatorNotFound = Error
+
+// OperatorUnauthorized The body of every error.
+type OperatorUnauthorized = Error
 
 // PreconditionFailed The body of every error.
 type PreconditionFailed = Error
@@ -3717,8 +4000,17 @@ type SubTenantExists = Error
 // SubTenantNotFound The body of every error.
 type SubTenantNotFound = Error
 
+// TenantApiKeyNotFound The body of every error.
+type TenantApiKeyNotFound = Error
+
+// TenantNotFound The body of every error.
+type TenantNotFound = Error
+
 // TooManyCalls The body of every error.
 type TooManyCalls = Error
+
+// TooManyFailedAttempts The body of every error.
+type TooManyFailedAttempts = Error
 
 // TooManyRequests The body of every error.
 type TooManyRequests = Error
@@ -4837,6 +5129,159 @@ type PublicworkflowsListWorkflowVersionsV1ParamsSortOrder string
 // PublicworkflowsListWorkflowVersionsV1ParamsSortBy defines parameters for PublicworkflowsListWorkflowVersionsV1.
 type PublicworkflowsListWorkflowVersionsV1ParamsSortBy string
 
+// OperatorListTenantsV1Params defines parameters for OperatorListTenantsV1.
+type OperatorListTenantsV1Params struct {
+	// Limit How many items the page holds at the most.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// PageSize Another name of `limit`. Who sends it also gets the page-based members `data`, `page` and `lastPage`.
+	PageSize *PageSize `form:"pageSize,omitempty" json:"pageSize,omitempty"`
+
+	// Offset How many items to skip. With `page` as well it must be `page` × `limit`.
+	Offset *Offset `form:"offset,omitempty" json:"offset,omitempty"`
+
+	// Page The page, counted from 0, where `offset` is not sent.
+	Page *Page `form:"page,omitempty" json:"page,omitempty"`
+
+	// SortOrder The direction of the order, descending unless said otherwise. Ties are ordered by `id`.
+	SortOrder *OperatorListTenantsV1ParamsSortOrder `form:"sortOrder,omitempty" json:"sortOrder,omitempty"`
+
+	// SortBy What to sort by.
+	SortBy *OperatorListTenantsV1ParamsSortBy `form:"sortBy,omitempty" json:"sortBy,omitempty"`
+
+	// Search Takes only what holds this text in its name, whatever the case. `%` and `_` stand for themselves.
+	Search *TenantSearch `form:"search,omitempty" json:"search,omitempty"`
+
+	// Status Takes only tenants with this status.
+	Status *TenantStatusFilter `form:"status,omitempty" json:"status,omitempty"`
+
+	// XRequestId Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
+	// an API key, is replaced by a new one.
+	XRequestId *RequestId `json:"X-Request-Id,omitempty"`
+
+	// XStainlessLang Sent by generated clients, which also get the page-based members `data`, `page` and `lastPage`.
+	XStainlessLang *Stainless `json:"X-Stainless-Lang,omitempty"`
+}
+
+// OperatorListTenantsV1ParamsSortOrder defines parameters for OperatorListTenantsV1.
+type OperatorListTenantsV1ParamsSortOrder string
+
+// OperatorListTenantsV1ParamsSortBy defines parameters for OperatorListTenantsV1.
+type OperatorListTenantsV1ParamsSortBy string
+
+// OperatorCreateTenantV1Params defines parameters for OperatorCreateTenantV1.
+type OperatorCreateTenantV1Params struct {
+	// XRequestId Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
+	// an API key, is replaced by a new one.
+	XRequestId *RequestId `json:"X-Request-Id,omitempty"`
+
+	// XIdempotencyKey Makes a repeat of the request safe for 24 hours: 1 to 255 printable ASCII characters, fresh for each thing you want done, such as
+	// the random UUID `6f0c1b9e-6d5e-4f6f-9a55-2f5a1c1f6c77`.
+	XIdempotencyKey *IdempotencyKey `json:"X-Idempotency-Key,omitempty"`
+}
+
+// OperatorDeleteTenantV1Params defines parameters for OperatorDeleteTenantV1.
+type OperatorDeleteTenantV1Params struct {
+	// XRequestId Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
+	// an API key, is replaced by a new one.
+	XRequestId *RequestId `json:"X-Request-Id,omitempty"`
+
+	// IfMatch Makes the change only if the record is still as it was when its `ETag` was this one, or one of several with commas between them.
+	// Otherwise the answer is a `412`. `*` stands for any. Weak tags match nothing.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// OperatorGetTenantV1Params defines parameters for OperatorGetTenantV1.
+type OperatorGetTenantV1Params struct {
+	// XRequestId Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
+	// an API key, is replaced by a new one.
+	XRequestId *RequestId `json:"X-Request-Id,omitempty"`
+}
+
+// OperatorUpdateTenantV1Params defines parameters for OperatorUpdateTenantV1.
+type OperatorUpdateTenantV1Params struct {
+	// XRequestId Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
+	// an API key, is replaced by a new one.
+	XRequestId *RequestId `json:"X-Request-Id,omitempty"`
+
+	// IfMatch Makes the change only if the record is still as it was when its `ETag` was this one, or one of several with commas between them.
+	// Otherwise the answer is a `412`. `*` stands for any. Weak tags match nothing.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// OperatorListTenantApiKeysV1Params defines parameters for OperatorListTenantApiKeysV1.
+type OperatorListTenantApiKeysV1Params struct {
+	// Limit How many items the page holds at the most.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// PageSize Another name of `limit`. Who sends it also gets the page-based members `data`, `page` and `lastPage`.
+	PageSize *PageSize `form:"pageSize,omitempty" json:"pageSize,omitempty"`
+
+	// Offset How many items to skip. With `page` as well it must be `page` × `limit`.
+	Offset *Offset `form:"offset,omitempty" json:"offset,omitempty"`
+
+	// Page The page, counted from 0, where `offset` is not sent.
+	Page *Page `form:"page,omitempty" json:"page,omitempty"`
+
+	// XRequestId Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
+	// an API key, is replaced by a new one.
+	XRequestId *RequestId `json:"X-Request-Id,omitempty"`
+
+	// XStainlessLang Sent by generated clients, which also get the page-based members `data`, `page` and `lastPage`.
+	XStainlessLang *Stainless `json:"X-Stainless-Lang,omitempty"`
+}
+
+// OperatorCreateTenantApiKeyV1Params defines parameters for OperatorCreateTenantApiKeyV1.
+type OperatorCreateTenantApiKeyV1Params struct {
+	// XRequestId Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
+	// an API key, is replaced by a new one.
+	XRequestId *RequestId `json:"X-Request-Id,omitempty"`
+
+	// XIdempotencyKey Makes a repeat of the request safe for 24 hours: 1 to 255 printable ASCII characters, fresh for each thing you want done, such as
+	// the random UUID `6f0c1b9e-6d5e-4f6f-9a55-2f5a1c1f6c77`.
+	XIdempotencyKey *IdempotencyKey `json:"X-Idempotency-Key,omitempty"`
+}
+
+// OperatorRevokeTenantApiKeyV1Params defines parameters for OperatorRevokeTenantApiKeyV1.
+type OperatorRevokeTenantApiKeyV1Params struct {
+	// XRequestId Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
+	// an API key, is replaced by a new one.
+	XRequestId *RequestId `json:"X-Request-Id,omitempty"`
+}
+
+// OperatorRotateTenantApiKeyV1Params defines parameters for OperatorRotateTenantApiKeyV1.
+type OperatorRotateTenantApiKeyV1Params struct {
+	// XRequestId Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
+	// an API key, is replaced by a new one.
+	XRequestId *RequestId `json:"X-Request-Id,omitempty"`
+
+	// XIdempotencyKey Makes a repeat of the request safe for 24 hours: 1 to 255 printable ASCII characters, fresh for each thing you want done, such as
+	// the random UUID `6f0c1b9e-6d5e-4f6f-9a55-2f5a1c1f6c77`.
+	XIdempotencyKey *IdempotencyKey `json:"X-Idempotency-Key,omitempty"`
+}
+
+// OperatorResumeTenantV1Params defines parameters for OperatorResumeTenantV1.
+type OperatorResumeTenantV1Params struct {
+	// XRequestId Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
+	// an API key, is replaced by a new one.
+	XRequestId *RequestId `json:"X-Request-Id,omitempty"`
+
+	// XIdempotencyKey Makes a repeat of the request safe for 24 hours: 1 to 255 printable ASCII characters, fresh for each thing you want done, such as
+	// the random UUID `6f0c1b9e-6d5e-4f6f-9a55-2f5a1c1f6c77`.
+	XIdempotencyKey *IdempotencyKey `json:"X-Idempotency-Key,omitempty"`
+}
+
+// OperatorSuspendTenantV1Params defines parameters for OperatorSuspendTenantV1.
+type OperatorSuspendTenantV1Params struct {
+	// XRequestId Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
+	// an API key, is replaced by a new one.
+	XRequestId *RequestId `json:"X-Request-Id,omitempty"`
+
+	// XIdempotencyKey Makes a repeat of the request safe for 24 hours: 1 to 255 printable ASCII characters, fresh for each thing you want done, such as
+	// the random UUID `6f0c1b9e-6d5e-4f6f-9a55-2f5a1c1f6c77`.
+	XIdempotencyKey *IdempotencyKey `json:"X-Idempotency-Key,omitempty"`
+}
+
 // PublicapikeysCreateApiKeyV1JSONRequestBody defines body for PublicapikeysCreateApiKeyV1 for application/json ContentType.
 type PublicapikeysCreateApiKeyV1JSONRequestBody = CreateApiKey
 
@@ -4908,6 +5353,18 @@ type PublicworkflowsUpdateWorkflowV1JSONRequestBody = UpdateWorkflow
 
 // PublicrunsStartRunV1JSONRequestBody defines body for PublicrunsStartRunV1 for application/json ContentType.
 type PublicrunsStartRunV1JSONRequestBody = StartRun
+
+// OperatorCreateTenantV1JSONRequestBody defines body for OperatorCreateTenantV1 for application/json ContentType.
+type OperatorCreateTenantV1JSONRequestBody = CreateTenant
+
+// OperatorUpdateTenantV1JSONRequestBody defines body for OperatorUpdateTenantV1 for application/json ContentType.
+type OperatorUpdateTenantV1JSONRequestBody = UpdateTenant
+
+// OperatorCreateTenantApiKeyV1JSONRequestBody defines body for OperatorCreateTenantApiKeyV1 for application/json ContentType.
+type OperatorCreateTenantApiKeyV1JSONRequestBody = CreateApiKey
+
+// OperatorRotateTenantApiKeyV1JSONRequestBody defines body for OperatorRotateTenantApiKeyV1 for application/json ContentType.
+type OperatorRotateTenantApiKeyV1JSONRequestBody = RotateApiKey
 
 // RequestEditorFn is the function signature for the RequestEditor callback function
 type RequestEditorFn func(ctx context.Context, req *http.Request) error
@@ -6042,6 +6499,134 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /v1/gateway/workflows/{id}/versions (the `PublicworkflowsListWorkflowVersionsV1` operationId).
 	PublicworkflowsListWorkflowVersionsV1(ctx context.Context, id WorkflowId, params *PublicworkflowsListWorkflowVersionsV1Params, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// OperatorListTenantsV1 List tenants
+	//
+	// Returns a page of all tenants.
+	//
+	// Corresponds with GET /v1/operator/tenants (the `OperatorListTenantsV1` operationId).
+	OperatorListTenantsV1(ctx context.Context, params *OperatorListTenantsV1Params, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// OperatorCreateTenantV1WithBody Create a tenant
+	//
+	// Creates an active tenant with one public and one secret key. Their texts, `publicKey` and `secretKey`, are in this answer and nowhere
+	// else: a repeat with the same idempotency key gets the answer without them, also when the tenant has been deleted since. Whoever lost them
+	// makes new keys with `POST /tenants/{id}/api-keys`.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/operator/tenants (the `OperatorCreateTenantV1` operationId).
+	OperatorCreateTenantV1WithBody(ctx context.Context, params *OperatorCreateTenantV1Params, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// OperatorCreateTenantV1 Create a tenant
+	//
+	// Creates an active tenant with one public and one secret key. Their texts, `publicKey` and `secretKey`, are in this answer and nowhere
+	// else: a repeat with the same idempotency key gets the answer without them, also when the tenant has been deleted since. Whoever lost them
+	// makes new keys with `POST /tenants/{id}/api-keys`.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/operator/tenants (the `OperatorCreateTenantV1` operationId).
+	OperatorCreateTenantV1(ctx context.Context, params *OperatorCreateTenantV1Params, body OperatorCreateTenantV1JSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// OperatorDeleteTenantV1 Delete a tenant
+	//
+	// Deletes the tenant with everything it owns, for good: its keys, workflows, triggers, runs and webhooks.
+	//
+	// Corresponds with DELETE /v1/operator/tenants/{id} (the `OperatorDeleteTenantV1` operationId).
+	OperatorDeleteTenantV1(ctx context.Context, id TenantId, params *OperatorDeleteTenantV1Params, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// OperatorGetTenantV1 Retrieve a tenant
+	//
+	// Returns one tenant.
+	//
+	// Corresponds with GET /v1/operator/tenants/{id} (the `OperatorGetTenantV1` operationId).
+	OperatorGetTenantV1(ctx context.Context, id TenantId, params *OperatorGetTenantV1Params, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// OperatorUpdateTenantV1WithBody Update a tenant
+	//
+	// Changes the members that are sent and leaves the others. New limits hold at once in this process, and within a second in every other one.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PATCH /v1/operator/tenants/{id} (the `OperatorUpdateTenantV1` operationId).
+	OperatorUpdateTenantV1WithBody(ctx context.Context, id TenantId, params *OperatorUpdateTenantV1Params, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// OperatorUpdateTenantV1 Update a tenant
+	//
+	// Changes the members that are sent and leaves the others. New limits hold at once in this process, and within a second in every other one.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PATCH /v1/operator/tenants/{id} (the `OperatorUpdateTenantV1` operationId).
+	OperatorUpdateTenantV1(ctx context.Context, id TenantId, params *OperatorUpdateTenantV1Params, body OperatorUpdateTenantV1JSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// OperatorListTenantApiKeysV1 List the API keys of a tenant
+	//
+	// Returns a page of the tenant's keys, the newest first, revoked ones included. Their texts cannot be had again.
+	//
+	// Corresponds with GET /v1/operator/tenants/{id}/api-keys (the `OperatorListTenantApiKeysV1` operationId).
+	OperatorListTenantApiKeysV1(ctx context.Context, id TenantId, params *OperatorListTenantApiKeysV1Params, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// OperatorCreateTenantApiKeyV1WithBody Create an API key of a tenant
+	//
+	// Creates a key. Its text, `key`, is in this answer and nowhere else: a repeat with the same idempotency key gets the answer without it.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/operator/tenants/{id}/api-keys (the `OperatorCreateTenantApiKeyV1` operationId).
+	OperatorCreateTenantApiKeyV1WithBody(ctx context.Context, id TenantId, params *OperatorCreateTenantApiKeyV1Params, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// OperatorCreateTenantApiKeyV1 Create an API key of a tenant
+	//
+	// Creates a key. Its text, `key`, is in this answer and nowhere else: a repeat with the same idempotency key gets the answer without it.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/operator/tenants/{id}/api-keys (the `OperatorCreateTenantApiKeyV1` operationId).
+	OperatorCreateTenantApiKeyV1(ctx context.Context, id TenantId, params *OperatorCreateTenantApiKeyV1Params, body OperatorCreateTenantApiKeyV1JSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// OperatorRevokeTenantApiKeyV1 Revoke an API key of a tenant
+	//
+	// Ends the key at once. The last secret key that still works cannot be revoked, only rotated. Revoking twice is fine.
+	//
+	// Corresponds with DELETE /v1/operator/tenants/{id}/api-keys/{keyId} (the `OperatorRevokeTenantApiKeyV1` operationId).
+	OperatorRevokeTenantApiKeyV1(ctx context.Context, id TenantId, keyId TenantApiKeyId, params *OperatorRevokeTenantApiKeyV1Params, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// OperatorRotateTenantApiKeyV1WithBody Rotate an API key of a tenant
+	//
+	// Creates a key of the same type, name and end, if it has one, and ends the old one after the grace; without one it is dead when the
+	// answer is sent.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/operator/tenants/{id}/api-keys/{keyId}/rotate (the `OperatorRotateTenantApiKeyV1` operationId).
+	OperatorRotateTenantApiKeyV1WithBody(ctx context.Context, id TenantId, keyId TenantApiKeyId, params *OperatorRotateTenantApiKeyV1Params, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// OperatorRotateTenantApiKeyV1 Rotate an API key of a tenant
+	//
+	// Creates a key of the same type, name and end, if it has one, and ends the old one after the grace; without one it is dead when the
+	// answer is sent.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/operator/tenants/{id}/api-keys/{keyId}/rotate (the `OperatorRotateTenantApiKeyV1` operationId).
+	OperatorRotateTenantApiKeyV1(ctx context.Context, id TenantId, keyId TenantApiKeyId, params *OperatorRotateTenantApiKeyV1Params, body OperatorRotateTenantApiKeyV1JSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// OperatorResumeTenantV1 Resume a tenant
+	//
+	// Accepts the keys of a suspended tenant again, and everything of it goes on. Resuming twice is fine. There is no body.
+	//
+	// Corresponds with POST /v1/operator/tenants/{id}/resume (the `OperatorResumeTenantV1` operationId).
+	OperatorResumeTenantV1(ctx context.Context, id TenantId, params *OperatorResumeTenantV1Params, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// OperatorSuspendTenantV1 Suspend a tenant
+	//
+	// Refuses every key of the tenant until it is resumed. Meanwhile none of its triggers fires, none of its runs goes on, and nothing is sent to
+	// its webhook endpoints. Suspending twice is fine. There is no body.
+	//
+	// Corresponds with POST /v1/operator/tenants/{id}/suspend (the `OperatorSuspendTenantV1` operationId).
+	OperatorSuspendTenantV1(ctx context.Context, id TenantId, params *OperatorSuspendTenantV1Params, reqEditors ...RequestEditorFn) (*http.Response, error)
 }
 
 // PublicapikeysListApiKeysV1 List API keys
@@ -8014,6 +8599,284 @@ func (c *Client) PublicworkflowsToggleWorkflowStatusV1(ctx context.Context, id W
 // Corresponds with GET /v1/gateway/workflows/{id}/versions (the `PublicworkflowsListWorkflowVersionsV1` operationId).
 func (c *Client) PublicworkflowsListWorkflowVersionsV1(ctx context.Context, id WorkflowId, params *PublicworkflowsListWorkflowVersionsV1Params, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewPublicworkflowsListWorkflowVersionsV1Request(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// OperatorListTenantsV1 List tenants
+//
+// Returns a page of all tenants.
+//
+// Corresponds with GET /v1/operator/tenants (the `OperatorListTenantsV1` operationId).
+func (c *Client) OperatorListTenantsV1(ctx context.Context, params *OperatorListTenantsV1Params, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewOperatorListTenantsV1Request(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// OperatorCreateTenantV1WithBody Create a tenant
+//
+// Creates an active tenant with one public and one secret key. Their texts, `publicKey` and `secretKey`, are in this answer and nowhere
+// else: a repeat with the same idempotency key gets the answer without them, also when the tenant has been deleted since. Whoever lost them
+// makes new keys with `POST /tenants/{id}/api-keys`.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/operator/tenants (the `OperatorCreateTenantV1` operationId).
+func (c *Client) OperatorCreateTenantV1WithBody(ctx context.Context, params *OperatorCreateTenantV1Params, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewOperatorCreateTenantV1RequestWithBody(c.Server, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// OperatorCreateTenantV1 Create a tenant
+//
+// Creates an active tenant with one public and one secret key. Their texts, `publicKey` and `secretKey`, are in this answer and nowhere
+// else: a repeat with the same idempotency key gets the answer without them, also when the tenant has been deleted since. Whoever lost them
+// makes new keys with `POST /tenants/{id}/api-keys`.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/operator/tenants (the `OperatorCreateTenantV1` operationId).
+func (c *Client) OperatorCreateTenantV1(ctx context.Context, params *OperatorCreateTenantV1Params, body OperatorCreateTenantV1JSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewOperatorCreateTenantV1Request(c.Server, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// OperatorDeleteTenantV1 Delete a tenant
+//
+// Deletes the tenant with everything it owns, for good: its keys, workflows, triggers, runs and webhooks.
+//
+// Corresponds with DELETE /v1/operator/tenants/{id} (the `OperatorDeleteTenantV1` operationId).
+func (c *Client) OperatorDeleteTenantV1(ctx context.Context, id TenantId, params *OperatorDeleteTenantV1Params, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewOperatorDeleteTenantV1Request(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// OperatorGetTenantV1 Retrieve a tenant
+//
+// Returns one tenant.
+//
+// Corresponds with GET /v1/operator/tenants/{id} (the `OperatorGetTenantV1` operationId).
+func (c *Client) OperatorGetTenantV1(ctx context.Context, id TenantId, params *OperatorGetTenantV1Params, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewOperatorGetTenantV1Request(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// OperatorUpdateTenantV1WithBody Update a tenant
+//
+// Changes the members that are sent and leaves the others. New limits hold at once in this process, and within a second in every other one.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PATCH /v1/operator/tenants/{id} (the `OperatorUpdateTenantV1` operationId).
+func (c *Client) OperatorUpdateTenantV1WithBody(ctx context.Context, id TenantId, params *OperatorUpdateTenantV1Params, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewOperatorUpdateTenantV1RequestWithBody(c.Server, id, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// OperatorUpdateTenantV1 Update a tenant
+//
+// Changes the members that are sent and leaves the others. New limits hold at once in this process, and within a second in every other one.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PATCH /v1/operator/tenants/{id} (the `OperatorUpdateTenantV1` operationId).
+func (c *Client) OperatorUpdateTenantV1(ctx context.Context, id TenantId, params *OperatorUpdateTenantV1Params, body OperatorUpdateTenantV1JSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewOperatorUpdateTenantV1Request(c.Server, id, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// OperatorListTenantApiKeysV1 List the API keys of a tenant
+//
+// Returns a page of the tenant's keys, the newest first, revoked ones included. Their texts cannot be had again.
+//
+// Corresponds with GET /v1/operator/tenants/{id}/api-keys (the `OperatorListTenantApiKeysV1` operationId).
+func (c *Client) OperatorListTenantApiKeysV1(ctx context.Context, id TenantId, params *OperatorListTenantApiKeysV1Params, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewOperatorListTenantApiKeysV1Request(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// OperatorCreateTenantApiKeyV1WithBody Create an API key of a tenant
+//
+// Creates a key. Its text, `key`, is in this answer and nowhere else: a repeat with the same idempotency key gets the answer without it.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/operator/tenants/{id}/api-keys (the `OperatorCreateTenantApiKeyV1` operationId).
+func (c *Client) OperatorCreateTenantApiKeyV1WithBody(ctx context.Context, id TenantId, params *OperatorCreateTenantApiKeyV1Params, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewOperatorCreateTenantApiKeyV1RequestWithBody(c.Server, id, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// OperatorCreateTenantApiKeyV1 Create an API key of a tenant
+//
+// Creates a key. Its text, `key`, is in this answer and nowhere else: a repeat with the same idempotency key gets the answer without it.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/operator/tenants/{id}/api-keys (the `OperatorCreateTenantApiKeyV1` operationId).
+func (c *Client) OperatorCreateTenantApiKeyV1(ctx context.Context, id TenantId, params *OperatorCreateTenantApiKeyV1Params, body OperatorCreateTenantApiKeyV1JSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewOperatorCreateTenantApiKeyV1Request(c.Server, id, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// OperatorRevokeTenantApiKeyV1 Revoke an API key of a tenant
+//
+// Ends the key at once. The last secret key that still works cannot be revoked, only rotated. Revoking twice is fine.
+//
+// Corresponds with DELETE /v1/operator/tenants/{id}/api-keys/{keyId} (the `OperatorRevokeTenantApiKeyV1` operationId).
+func (c *Client) OperatorRevokeTenantApiKeyV1(ctx context.Context, id TenantId, keyId TenantApiKeyId, params *OperatorRevokeTenantApiKeyV1Params, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewOperatorRevokeTenantApiKeyV1Request(c.Server, id, keyId, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// OperatorRotateTenantApiKeyV1WithBody Rotate an API key of a tenant
+//
+// Creates a key of the same type, name and end, if it has one, and ends the old one after the grace; without one it is dead when the
+// answer is sent.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/operator/tenants/{id}/api-keys/{keyId}/rotate (the `OperatorRotateTenantApiKeyV1` operationId).
+func (c *Client) OperatorRotateTenantApiKeyV1WithBody(ctx context.Context, id TenantId, keyId TenantApiKeyId, params *OperatorRotateTenantApiKeyV1Params, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewOperatorRotateTenantApiKeyV1RequestWithBody(c.Server, id, keyId, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// OperatorRotateTenantApiKeyV1 Rotate an API key of a tenant
+//
+// Creates a key of the same type, name and end, if it has one, and ends the old one after the grace; without one it is dead when the
+// answer is sent.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/operator/tenants/{id}/api-keys/{keyId}/rotate (the `OperatorRotateTenantApiKeyV1` operationId).
+func (c *Client) OperatorRotateTenantApiKeyV1(ctx context.Context, id TenantId, keyId TenantApiKeyId, params *OperatorRotateTenantApiKeyV1Params, body OperatorRotateTenantApiKeyV1JSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewOperatorRotateTenantApiKeyV1Request(c.Server, id, keyId, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// OperatorResumeTenantV1 Resume a tenant
+//
+// Accepts the keys of a suspended tenant again, and everything of it goes on. Resuming twice is fine. There is no body.
+//
+// Corresponds with POST /v1/operator/tenants/{id}/resume (the `OperatorResumeTenantV1` operationId).
+func (c *Client) OperatorResumeTenantV1(ctx context.Context, id TenantId, params *OperatorResumeTenantV1Params, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewOperatorResumeTenantV1Request(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// OperatorSuspendTenantV1 Suspend a tenant
+//
+// Refuses every key of the tenant until it is resumed. Meanwhile none of its triggers fires, none of its runs goes on, and nothing is sent to
+// its webhook endpoints. Suspending twice is fine. There is no body.
+//
+// Corresponds with POST /v1/operator/tenants/{id}/suspend (the `OperatorSuspendTenantV1` operationId).
+func (c *Client) OperatorSuspendTenantV1(ctx context.Context, id TenantId, params *OperatorSuspendTenantV1Params, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewOperatorSuspendTenantV1Request(c.Server, id, params)
 	if err != nil {
 		return nil, err
 	}
@@ -13612,6 +14475,870 @@ func NewPublicworkflowsListWorkflowVersionsV1Request(server string, id WorkflowI
 	return req, nil
 }
 
+// NewOperatorListTenantsV1Request constructs an http.Request for the OperatorListTenantsV1 method
+func NewOperatorListTenantsV1Request(server string, params *OperatorListTenantsV1Params) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/operator/tenants")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.PageSize != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "pageSize", *params.PageSize, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Offset != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "offset", *params.Offset, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Page != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "page", *params.Page, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.SortOrder != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "sortOrder", *params.SortOrder, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.SortBy != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "sortBy", *params.SortBy, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Search != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "search", *params.Search, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Status != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "status", *params.Status, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.XRequestId != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "X-Request-Id", *params.XRequestId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("X-Request-Id", headerParam0)
+		}
+
+		if params.XStainlessLang != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "X-Stainless-Lang", *params.XStainlessLang, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("X-Stainless-Lang", headerParam1)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewOperatorCreateTenantV1Request calls the generic OperatorCreateTenantV1 builder with application/json body
+func NewOperatorCreateTenantV1Request(server string, params *OperatorCreateTenantV1Params, body OperatorCreateTenantV1JSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewOperatorCreateTenantV1RequestWithBody(server, params, "application/json", bodyReader)
+}
+
+// NewOperatorCreateTenantV1RequestWithBody constructs an http.Request for the OperatorCreateTenantV1 method, with any body, and a specified content type
+func NewOperatorCreateTenantV1RequestWithBody(server string, params *OperatorCreateTenantV1Params, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/operator/tenants")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.XRequestId != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "X-Request-Id", *params.XRequestId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("X-Request-Id", headerParam0)
+		}
+
+		if params.XIdempotencyKey != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "X-Idempotency-Key", *params.XIdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("X-Idempotency-Key", headerParam1)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewOperatorDeleteTenantV1Request constructs an http.Request for the OperatorDeleteTenantV1 method
+func NewOperatorDeleteTenantV1Request(server string, id TenantId, params *OperatorDeleteTenantV1Params) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/operator/tenants/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.XRequestId != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "X-Request-Id", *params.XRequestId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("X-Request-Id", headerParam0)
+		}
+
+		if params.IfMatch != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam1)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewOperatorGetTenantV1Request constructs an http.Request for the OperatorGetTenantV1 method
+func NewOperatorGetTenantV1Request(server string, id TenantId, params *OperatorGetTenantV1Params) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/operator/tenants/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.XRequestId != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "X-Request-Id", *params.XRequestId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("X-Request-Id", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewOperatorUpdateTenantV1Request calls the generic OperatorUpdateTenantV1 builder with application/json body
+func NewOperatorUpdateTenantV1Request(server string, id TenantId, params *OperatorUpdateTenantV1Params, body OperatorUpdateTenantV1JSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewOperatorUpdateTenantV1RequestWithBody(server, id, params, "application/json", bodyReader)
+}
+
+// NewOperatorUpdateTenantV1RequestWithBody constructs an http.Request for the OperatorUpdateTenantV1 method, with any body, and a specified content type
+func NewOperatorUpdateTenantV1RequestWithBody(server string, id TenantId, params *OperatorUpdateTenantV1Params, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/operator/tenants/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPatch, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.XRequestId != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "X-Request-Id", *params.XRequestId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("X-Request-Id", headerParam0)
+		}
+
+		if params.IfMatch != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam1)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewOperatorListTenantApiKeysV1Request constructs an http.Request for the OperatorListTenantApiKeysV1 method
+func NewOperatorListTenantApiKeysV1Request(server string, id TenantId, params *OperatorListTenantApiKeysV1Params) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/operator/tenants/%s/api-keys", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.PageSize != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "pageSize", *params.PageSize, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Offset != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "offset", *params.Offset, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Page != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "page", *params.Page, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.XRequestId != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "X-Request-Id", *params.XRequestId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("X-Request-Id", headerParam0)
+		}
+
+		if params.XStainlessLang != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "X-Stainless-Lang", *params.XStainlessLang, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("X-Stainless-Lang", headerParam1)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewOperatorCreateTenantApiKeyV1Request calls the generic OperatorCreateTenantApiKeyV1 builder with application/json body
+func NewOperatorCreateTenantApiKeyV1Request(server string, id TenantId, params *OperatorCreateTenantApiKeyV1Params, body OperatorCreateTenantApiKeyV1JSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewOperatorCreateTenantApiKeyV1RequestWithBody(server, id, params, "application/json", bodyReader)
+}
+
+// NewOperatorCreateTenantApiKeyV1RequestWithBody constructs an http.Request for the OperatorCreateTenantApiKeyV1 method, with any body, and a specified content type
+func NewOperatorCreateTenantApiKeyV1RequestWithBody(server string, id TenantId, params *OperatorCreateTenantApiKeyV1Params, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/operator/tenants/%s/api-keys", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.XRequestId != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "X-Request-Id", *params.XRequestId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("X-Request-Id", headerParam0)
+		}
+
+		if params.XIdempotencyKey != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "X-Idempotency-Key", *params.XIdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("X-Idempotency-Key", headerParam1)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewOperatorRevokeTenantApiKeyV1Request constructs an http.Request for the OperatorRevokeTenantApiKeyV1 method
+func NewOperatorRevokeTenantApiKeyV1Request(server string, id TenantId, keyId TenantApiKeyId, params *OperatorRevokeTenantApiKeyV1Params) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "keyId", keyId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/operator/tenants/%s/api-keys/%s", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.XRequestId != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "X-Request-Id", *params.XRequestId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("X-Request-Id", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewOperatorRotateTenantApiKeyV1Request calls the generic OperatorRotateTenantApiKeyV1 builder with application/json body
+func NewOperatorRotateTenantApiKeyV1Request(server string, id TenantId, keyId TenantApiKeyId, params *OperatorRotateTenantApiKeyV1Params, body OperatorRotateTenantApiKeyV1JSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewOperatorRotateTenantApiKeyV1RequestWithBody(server, id, keyId, params, "application/json", bodyReader)
+}
+
+// NewOperatorRotateTenantApiKeyV1RequestWithBody constructs an http.Request for the OperatorRotateTenantApiKeyV1 method, with any body, and a specified content type
+func NewOperatorRotateTenantApiKeyV1RequestWithBody(server string, id TenantId, keyId TenantApiKeyId, params *OperatorRotateTenantApiKeyV1Params, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "keyId", keyId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/operator/tenants/%s/api-keys/%s/rotate", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.XRequestId != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "X-Request-Id", *params.XRequestId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("X-Request-Id", headerParam0)
+		}
+
+		if params.XIdempotencyKey != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "X-Idempotency-Key", *params.XIdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("X-Idempotency-Key", headerParam1)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewOperatorResumeTenantV1Request constructs an http.Request for the OperatorResumeTenantV1 method
+func NewOperatorResumeTenantV1Request(server string, id TenantId, params *OperatorResumeTenantV1Params) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/operator/tenants/%s/resume", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.XRequestId != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "X-Request-Id", *params.XRequestId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("X-Request-Id", headerParam0)
+		}
+
+		if params.XIdempotencyKey != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "X-Idempotency-Key", *params.XIdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("X-Idempotency-Key", headerParam1)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewOperatorSuspendTenantV1Request constructs an http.Request for the OperatorSuspendTenantV1 method
+func NewOperatorSuspendTenantV1Request(server string, id TenantId, params *OperatorSuspendTenantV1Params) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/operator/tenants/%s/suspend", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.XRequestId != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "X-Request-Id", *params.XRequestId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("X-Request-Id", headerParam0)
+		}
+
+		if params.XIdempotencyKey != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "X-Idempotency-Key", *params.XIdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("X-Idempotency-Key", headerParam1)
+		}
+
+	}
+
+	return req, nil
+}
+
 func (c *Client) applyEditors(ctx context.Context, req *http.Request, additionalEditors []RequestEditorFn) error {
 	for _, r := range c.RequestEditors {
 		if err := r(ctx, req); err != nil {
@@ -14803,6 +16530,148 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with GET /v1/gateway/workflows/{id}/versions (the `PublicworkflowsListWorkflowVersionsV1` operationId).
 	PublicworkflowsListWorkflowVersionsV1WithResponse(ctx context.Context, id WorkflowId, params *PublicworkflowsListWorkflowVersionsV1Params, reqEditors ...RequestEditorFn) (*PublicworkflowsListWorkflowVersionsV1Response, error)
+
+	// OperatorListTenantsV1WithResponse List tenants
+	//
+	// Returns a page of all tenants.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/operator/tenants (the `OperatorListTenantsV1` operationId).
+	OperatorListTenantsV1WithResponse(ctx context.Context, params *OperatorListTenantsV1Params, reqEditors ...RequestEditorFn) (*OperatorListTenantsV1Response, error)
+
+	// OperatorCreateTenantV1WithBodyWithResponse Create a tenant
+	//
+	// Creates an active tenant with one public and one secret key. Their texts, `publicKey` and `secretKey`, are in this answer and nowhere
+	// else: a repeat with the same idempotency key gets the answer without them, also when the tenant has been deleted since. Whoever lost them
+	// makes new keys with `POST /tenants/{id}/api-keys`.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/operator/tenants (the `OperatorCreateTenantV1` operationId).
+	OperatorCreateTenantV1WithBodyWithResponse(ctx context.Context, params *OperatorCreateTenantV1Params, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*OperatorCreateTenantV1Response, error)
+
+	// OperatorCreateTenantV1WithResponse Create a tenant
+	//
+	// Creates an active tenant with one public and one secret key. Their texts, `publicKey` and `secretKey`, are in this answer and nowhere
+	// else: a repeat with the same idempotency key gets the answer without them, also when the tenant has been deleted since. Whoever lost them
+	// makes new keys with `POST /tenants/{id}/api-keys`.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/operator/tenants (the `OperatorCreateTenantV1` operationId).
+	OperatorCreateTenantV1WithResponse(ctx context.Context, params *OperatorCreateTenantV1Params, body OperatorCreateTenantV1JSONRequestBody, reqEditors ...RequestEditorFn) (*OperatorCreateTenantV1Response, error)
+
+	// OperatorDeleteTenantV1WithResponse Delete a tenant
+	//
+	// Deletes the tenant with everything it owns, for good: its keys, workflows, triggers, runs and webhooks.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /v1/operator/tenants/{id} (the `OperatorDeleteTenantV1` operationId).
+	OperatorDeleteTenantV1WithResponse(ctx context.Context, id TenantId, params *OperatorDeleteTenantV1Params, reqEditors ...RequestEditorFn) (*OperatorDeleteTenantV1Response, error)
+
+	// OperatorGetTenantV1WithResponse Retrieve a tenant
+	//
+	// Returns one tenant.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/operator/tenants/{id} (the `OperatorGetTenantV1` operationId).
+	OperatorGetTenantV1WithResponse(ctx context.Context, id TenantId, params *OperatorGetTenantV1Params, reqEditors ...RequestEditorFn) (*OperatorGetTenantV1Response, error)
+
+	// OperatorUpdateTenantV1WithBodyWithResponse Update a tenant
+	//
+	// Changes the members that are sent and leaves the others. New limits hold at once in this process, and within a second in every other one.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PATCH /v1/operator/tenants/{id} (the `OperatorUpdateTenantV1` operationId).
+	OperatorUpdateTenantV1WithBodyWithResponse(ctx context.Context, id TenantId, params *OperatorUpdateTenantV1Params, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*OperatorUpdateTenantV1Response, error)
+
+	// OperatorUpdateTenantV1WithResponse Update a tenant
+	//
+	// Changes the members that are sent and leaves the others. New limits hold at once in this process, and within a second in every other one.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PATCH /v1/operator/tenants/{id} (the `OperatorUpdateTenantV1` operationId).
+	OperatorUpdateTenantV1WithResponse(ctx context.Context, id TenantId, params *OperatorUpdateTenantV1Params, body OperatorUpdateTenantV1JSONRequestBody, reqEditors ...RequestEditorFn) (*OperatorUpdateTenantV1Response, error)
+
+	// OperatorListTenantApiKeysV1WithResponse List the API keys of a tenant
+	//
+	// Returns a page of the tenant's keys, the newest first, revoked ones included. Their texts cannot be had again.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/operator/tenants/{id}/api-keys (the `OperatorListTenantApiKeysV1` operationId).
+	OperatorListTenantApiKeysV1WithResponse(ctx context.Context, id TenantId, params *OperatorListTenantApiKeysV1Params, reqEditors ...RequestEditorFn) (*OperatorListTenantApiKeysV1Response, error)
+
+	// OperatorCreateTenantApiKeyV1WithBodyWithResponse Create an API key of a tenant
+	//
+	// Creates a key. Its text, `key`, is in this answer and nowhere else: a repeat with the same idempotency key gets the answer without it.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/operator/tenants/{id}/api-keys (the `OperatorCreateTenantApiKeyV1` operationId).
+	OperatorCreateTenantApiKeyV1WithBodyWithResponse(ctx context.Context, id TenantId, params *OperatorCreateTenantApiKeyV1Params, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*OperatorCreateTenantApiKeyV1Response, error)
+
+	// OperatorCreateTenantApiKeyV1WithResponse Create an API key of a tenant
+	//
+	// Creates a key. Its text, `key`, is in this answer and nowhere else: a repeat with the same idempotency key gets the answer without it.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/operator/tenants/{id}/api-keys (the `OperatorCreateTenantApiKeyV1` operationId).
+	OperatorCreateTenantApiKeyV1WithResponse(ctx context.Context, id TenantId, params *OperatorCreateTenantApiKeyV1Params, body OperatorCreateTenantApiKeyV1JSONRequestBody, reqEditors ...RequestEditorFn) (*OperatorCreateTenantApiKeyV1Response, error)
+
+	// OperatorRevokeTenantApiKeyV1WithResponse Revoke an API key of a tenant
+	//
+	// Ends the key at once. The last secret key that still works cannot be revoked, only rotated. Revoking twice is fine.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /v1/operator/tenants/{id}/api-keys/{keyId} (the `OperatorRevokeTenantApiKeyV1` operationId).
+	OperatorRevokeTenantApiKeyV1WithResponse(ctx context.Context, id TenantId, keyId TenantApiKeyId, params *OperatorRevokeTenantApiKeyV1Params, reqEditors ...RequestEditorFn) (*OperatorRevokeTenantApiKeyV1Response, error)
+
+	// OperatorRotateTenantApiKeyV1WithBodyWithResponse Rotate an API key of a tenant
+	//
+	// Creates a key of the same type, name and end, if it has one, and ends the old one after the grace; without one it is dead when the
+	// answer is sent.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/operator/tenants/{id}/api-keys/{keyId}/rotate (the `OperatorRotateTenantApiKeyV1` operationId).
+	OperatorRotateTenantApiKeyV1WithBodyWithResponse(ctx context.Context, id TenantId, keyId TenantApiKeyId, params *OperatorRotateTenantApiKeyV1Params, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*OperatorRotateTenantApiKeyV1Response, error)
+
+	// OperatorRotateTenantApiKeyV1WithResponse Rotate an API key of a tenant
+	//
+	// Creates a key of the same type, name and end, if it has one, and ends the old one after the grace; without one it is dead when the
+	// answer is sent.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/operator/tenants/{id}/api-keys/{keyId}/rotate (the `OperatorRotateTenantApiKeyV1` operationId).
+	OperatorRotateTenantApiKeyV1WithResponse(ctx context.Context, id TenantId, keyId TenantApiKeyId, params *OperatorRotateTenantApiKeyV1Params, body OperatorRotateTenantApiKeyV1JSONRequestBody, reqEditors ...RequestEditorFn) (*OperatorRotateTenantApiKeyV1Response, error)
+
+	// OperatorResumeTenantV1WithResponse Resume a tenant
+	//
+	// Accepts the keys of a suspended tenant again, and everything of it goes on. Resuming twice is fine. There is no body.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/operator/tenants/{id}/resume (the `OperatorResumeTenantV1` operationId).
+	OperatorResumeTenantV1WithResponse(ctx context.Context, id TenantId, params *OperatorResumeTenantV1Params, reqEditors ...RequestEditorFn) (*OperatorResumeTenantV1Response, error)
+
+	// OperatorSuspendTenantV1WithResponse Suspend a tenant
+	//
+	// Refuses every key of the tenant until it is resumed. Meanwhile none of its triggers fires, none of its runs goes on, and nothing is sent to
+	// its webhook endpoints. Suspending twice is fine. There is no body.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/operator/tenants/{id}/suspend (the `OperatorSuspendTenantV1` operationId).
+	OperatorSuspendTenantV1WithResponse(ctx context.Context, id TenantId, params *OperatorSuspendTenantV1Params, reqEditors ...RequestEditorFn) (*OperatorSuspendTenantV1Response, error)
 }
 
 // PublicapikeysListApiKeysV1Response200Headers the declared response headers of an HTTP 200 response for PublicapikeysListApiKeysV1
@@ -18265,6 +20134,530 @@ func (r PublicworkflowsListWorkflowVersionsV1Response) ContentType() string {
 	return ""
 }
 
+// OperatorListTenantsV1Response200Headers the declared response headers of an HTTP 200 response for OperatorListTenantsV1
+type OperatorListTenantsV1Response200Headers struct {
+	XRequestId string
+}
+
+type OperatorListTenantsV1Response struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *TenantPage
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *OperatorListTenantsV1Response200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r OperatorListTenantsV1Response) GetJSON200() *TenantPage {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r OperatorListTenantsV1Response) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r OperatorListTenantsV1Response) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r OperatorListTenantsV1Response) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r OperatorListTenantsV1Response) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// OperatorCreateTenantV1Response201Headers the declared response headers of an HTTP 201 response for OperatorCreateTenantV1
+type OperatorCreateTenantV1Response201Headers struct {
+	ETag               *string
+	IdempotentReplayed *string
+	XRequestId         string
+}
+
+type OperatorCreateTenantV1Response struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *Tenant
+	// Headers201 the parsed response headers for an HTTP 201 response
+	Headers201 *OperatorCreateTenantV1Response201Headers
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r OperatorCreateTenantV1Response) GetJSON201() *Tenant {
+	return r.JSON201
+}
+
+// GetBody returns the raw response body bytes
+func (r OperatorCreateTenantV1Response) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r OperatorCreateTenantV1Response) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r OperatorCreateTenantV1Response) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r OperatorCreateTenantV1Response) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// OperatorDeleteTenantV1Response204Headers the declared response headers of an HTTP 204 response for OperatorDeleteTenantV1
+type OperatorDeleteTenantV1Response204Headers struct {
+	XRequestId string
+}
+
+type OperatorDeleteTenantV1Response struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// Headers204 the parsed response headers for an HTTP 204 response
+	Headers204 *OperatorDeleteTenantV1Response204Headers
+}
+
+// GetBody returns the raw response body bytes
+func (r OperatorDeleteTenantV1Response) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r OperatorDeleteTenantV1Response) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r OperatorDeleteTenantV1Response) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r OperatorDeleteTenantV1Response) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// OperatorGetTenantV1Response200Headers the declared response headers of an HTTP 200 response for OperatorGetTenantV1
+type OperatorGetTenantV1Response200Headers struct {
+	ETag       *string
+	XRequestId string
+}
+
+type OperatorGetTenantV1Response struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Tenant
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *OperatorGetTenantV1Response200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r OperatorGetTenantV1Response) GetJSON200() *Tenant {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r OperatorGetTenantV1Response) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r OperatorGetTenantV1Response) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r OperatorGetTenantV1Response) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r OperatorGetTenantV1Response) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// OperatorUpdateTenantV1Response200Headers the declared response headers of an HTTP 200 response for OperatorUpdateTenantV1
+type OperatorUpdateTenantV1Response200Headers struct {
+	ETag       *string
+	XRequestId string
+}
+
+type OperatorUpdateTenantV1Response struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Tenant
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *OperatorUpdateTenantV1Response200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r OperatorUpdateTenantV1Response) GetJSON200() *Tenant {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r OperatorUpdateTenantV1Response) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r OperatorUpdateTenantV1Response) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r OperatorUpdateTenantV1Response) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r OperatorUpdateTenantV1Response) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// OperatorListTenantApiKeysV1Response200Headers the declared response headers of an HTTP 200 response for OperatorListTenantApiKeysV1
+type OperatorListTenantApiKeysV1Response200Headers struct {
+	XRequestId string
+}
+
+type OperatorListTenantApiKeysV1Response struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ApiKeyPage
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *OperatorListTenantApiKeysV1Response200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r OperatorListTenantApiKeysV1Response) GetJSON200() *ApiKeyPage {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r OperatorListTenantApiKeysV1Response) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r OperatorListTenantApiKeysV1Response) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r OperatorListTenantApiKeysV1Response) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r OperatorListTenantApiKeysV1Response) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// OperatorCreateTenantApiKeyV1Response201Headers the declared response headers of an HTTP 201 response for OperatorCreateTenantApiKeyV1
+type OperatorCreateTenantApiKeyV1Response201Headers struct {
+	IdempotentReplayed *string
+	XRequestId         string
+}
+
+type OperatorCreateTenantApiKeyV1Response struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *ApiKey
+	// Headers201 the parsed response headers for an HTTP 201 response
+	Headers201 *OperatorCreateTenantApiKeyV1Response201Headers
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r OperatorCreateTenantApiKeyV1Response) GetJSON201() *ApiKey {
+	return r.JSON201
+}
+
+// GetBody returns the raw response body bytes
+func (r OperatorCreateTenantApiKeyV1Response) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r OperatorCreateTenantApiKeyV1Response) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r OperatorCreateTenantApiKeyV1Response) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r OperatorCreateTenantApiKeyV1Response) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// OperatorRevokeTenantApiKeyV1Response204Headers the declared response headers of an HTTP 204 response for OperatorRevokeTenantApiKeyV1
+type OperatorRevokeTenantApiKeyV1Response204Headers struct {
+	XRequestId string
+}
+
+type OperatorRevokeTenantApiKeyV1Response struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// Headers204 the parsed response headers for an HTTP 204 response
+	Headers204 *OperatorRevokeTenantApiKeyV1Response204Headers
+}
+
+// GetBody returns the raw response body bytes
+func (r OperatorRevokeTenantApiKeyV1Response) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r OperatorRevokeTenantApiKeyV1Response) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r OperatorRevokeTenantApiKeyV1Response) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r OperatorRevokeTenantApiKeyV1Response) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// OperatorRotateTenantApiKeyV1Response201Headers the declared response headers of an HTTP 201 response for OperatorRotateTenantApiKeyV1
+type OperatorRotateTenantApiKeyV1Response201Headers struct {
+	IdempotentReplayed *string
+	XRequestId         string
+}
+
+type OperatorRotateTenantApiKeyV1Response struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *ApiKey
+	// Headers201 the parsed response headers for an HTTP 201 response
+	Headers201 *OperatorRotateTenantApiKeyV1Response201Headers
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r OperatorRotateTenantApiKeyV1Response) GetJSON201() *ApiKey {
+	return r.JSON201
+}
+
+// GetBody returns the raw response body bytes
+func (r OperatorRotateTenantApiKeyV1Response) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r OperatorRotateTenantApiKeyV1Response) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r OperatorRotateTenantApiKeyV1Response) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r OperatorRotateTenantApiKeyV1Response) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// OperatorResumeTenantV1Response200Headers the declared response headers of an HTTP 200 response for OperatorResumeTenantV1
+type OperatorResumeTenantV1Response200Headers struct {
+	ETag               *string
+	IdempotentReplayed *string
+	XRequestId         string
+}
+
+type OperatorResumeTenantV1Response struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Tenant
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *OperatorResumeTenantV1Response200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r OperatorResumeTenantV1Response) GetJSON200() *Tenant {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r OperatorResumeTenantV1Response) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r OperatorResumeTenantV1Response) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r OperatorResumeTenantV1Response) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r OperatorResumeTenantV1Response) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// OperatorSuspendTenantV1Response200Headers the declared response headers of an HTTP 200 response for OperatorSuspendTenantV1
+type OperatorSuspendTenantV1Response200Headers struct {
+	ETag               *string
+	IdempotentReplayed *string
+	XRequestId         string
+}
+
+type OperatorSuspendTenantV1Response struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Tenant
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *OperatorSuspendTenantV1Response200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r OperatorSuspendTenantV1Response) GetJSON200() *Tenant {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r OperatorSuspendTenantV1Response) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r OperatorSuspendTenantV1Response) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r OperatorSuspendTenantV1Response) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r OperatorSuspendTenantV1Response) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // PublicapikeysListApiKeysV1WithResponse List API keys
 //
 // Returns a page of the tenant's keys, the newest first, revoked ones included. Their texts cannot be had again.
@@ -19963,6 +22356,238 @@ func (c *ClientWithResponses) PublicworkflowsListWorkflowVersionsV1WithResponse(
 		return nil, err
 	}
 	return ParsePublicworkflowsListWorkflowVersionsV1Response(rsp)
+}
+
+// OperatorListTenantsV1WithResponse List tenants
+//
+// Returns a page of all tenants.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/operator/tenants (the `OperatorListTenantsV1` operationId).
+func (c *ClientWithResponses) OperatorListTenantsV1WithResponse(ctx context.Context, params *OperatorListTenantsV1Params, reqEditors ...RequestEditorFn) (*OperatorListTenantsV1Response, error) {
+	rsp, err := c.OperatorListTenantsV1(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseOperatorListTenantsV1Response(rsp)
+}
+
+// OperatorCreateTenantV1WithBodyWithResponse Create a tenant
+//
+// Creates an active tenant with one public and one secret key. Their texts, `publicKey` and `secretKey`, are in this answer and nowhere
+// else: a repeat with the same idempotency key gets the answer without them, also when the tenant has been deleted since. Whoever lost them
+// makes new keys with `POST /tenants/{id}/api-keys`.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/operator/tenants (the `OperatorCreateTenantV1` operationId).
+func (c *ClientWithResponses) OperatorCreateTenantV1WithBodyWithResponse(ctx context.Context, params *OperatorCreateTenantV1Params, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*OperatorCreateTenantV1Response, error) {
+	rsp, err := c.OperatorCreateTenantV1WithBody(ctx, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseOperatorCreateTenantV1Response(rsp)
+}
+
+// OperatorCreateTenantV1WithResponse Create a tenant
+//
+// Creates an active tenant with one public and one secret key. Their texts, `publicKey` and `secretKey`, are in this answer and nowhere
+// else: a repeat with the same idempotency key gets the answer without them, also when the tenant has been deleted since. Whoever lost them
+// makes new keys with `POST /tenants/{id}/api-keys`.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/operator/tenants (the `OperatorCreateTenantV1` operationId).
+func (c *ClientWithResponses) OperatorCreateTenantV1WithResponse(ctx context.Context, params *OperatorCreateTenantV1Params, body OperatorCreateTenantV1JSONRequestBody, reqEditors ...RequestEditorFn) (*OperatorCreateTenantV1Response, error) {
+	rsp, err := c.OperatorCreateTenantV1(ctx, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseOperatorCreateTenantV1Response(rsp)
+}
+
+// OperatorDeleteTenantV1WithResponse Delete a tenant
+//
+// Deletes the tenant with everything it owns, for good: its keys, workflows, triggers, runs and webhooks.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /v1/operator/tenants/{id} (the `OperatorDeleteTenantV1` operationId).
+func (c *ClientWithResponses) OperatorDeleteTenantV1WithResponse(ctx context.Context, id TenantId, params *OperatorDeleteTenantV1Params, reqEditors ...RequestEditorFn) (*OperatorDeleteTenantV1Response, error) {
+	rsp, err := c.OperatorDeleteTenantV1(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseOperatorDeleteTenantV1Response(rsp)
+}
+
+// OperatorGetTenantV1WithResponse Retrieve a tenant
+//
+// Returns one tenant.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/operator/tenants/{id} (the `OperatorGetTenantV1` operationId).
+func (c *ClientWithResponses) OperatorGetTenantV1WithResponse(ctx context.Context, id TenantId, params *OperatorGetTenantV1Params, reqEditors ...RequestEditorFn) (*OperatorGetTenantV1Response, error) {
+	rsp, err := c.OperatorGetTenantV1(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseOperatorGetTenantV1Response(rsp)
+}
+
+// OperatorUpdateTenantV1WithBodyWithResponse Update a tenant
+//
+// Changes the members that are sent and leaves the others. New limits hold at once in this process, and within a second in every other one.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PATCH /v1/operator/tenants/{id} (the `OperatorUpdateTenantV1` operationId).
+func (c *ClientWithResponses) OperatorUpdateTenantV1WithBodyWithResponse(ctx context.Context, id TenantId, params *OperatorUpdateTenantV1Params, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*OperatorUpdateTenantV1Response, error) {
+	rsp, err := c.OperatorUpdateTenantV1WithBody(ctx, id, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseOperatorUpdateTenantV1Response(rsp)
+}
+
+// OperatorUpdateTenantV1WithResponse Update a tenant
+//
+// Changes the members that are sent and leaves the others. New limits hold at once in this process, and within a second in every other one.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PATCH /v1/operator/tenants/{id} (the `OperatorUpdateTenantV1` operationId).
+func (c *ClientWithResponses) OperatorUpdateTenantV1WithResponse(ctx context.Context, id TenantId, params *OperatorUpdateTenantV1Params, body OperatorUpdateTenantV1JSONRequestBody, reqEditors ...RequestEditorFn) (*OperatorUpdateTenantV1Response, error) {
+	rsp, err := c.OperatorUpdateTenantV1(ctx, id, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseOperatorUpdateTenantV1Response(rsp)
+}
+
+// OperatorListTenantApiKeysV1WithResponse List the API keys of a tenant
+//
+// Returns a page of the tenant's keys, the newest first, revoked ones included. Their texts cannot be had again.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/operator/tenants/{id}/api-keys (the `OperatorListTenantApiKeysV1` operationId).
+func (c *ClientWithResponses) OperatorListTenantApiKeysV1WithResponse(ctx context.Context, id TenantId, params *OperatorListTenantApiKeysV1Params, reqEditors ...RequestEditorFn) (*OperatorListTenantApiKeysV1Response, error) {
+	rsp, err := c.OperatorListTenantApiKeysV1(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseOperatorListTenantApiKeysV1Response(rsp)
+}
+
+// OperatorCreateTenantApiKeyV1WithBodyWithResponse Create an API key of a tenant
+//
+// Creates a key. Its text, `key`, is in this answer and nowhere else: a repeat with the same idempotency key gets the answer without it.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/operator/tenants/{id}/api-keys (the `OperatorCreateTenantApiKeyV1` operationId).
+func (c *ClientWithResponses) OperatorCreateTenantApiKeyV1WithBodyWithResponse(ctx context.Context, id TenantId, params *OperatorCreateTenantApiKeyV1Params, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*OperatorCreateTenantApiKeyV1Response, error) {
+	rsp, err := c.OperatorCreateTenantApiKeyV1WithBody(ctx, id, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseOperatorCreateTenantApiKeyV1Response(rsp)
+}
+
+// OperatorCreateTenantApiKeyV1WithResponse Create an API key of a tenant
+//
+// Creates a key. Its text, `key`, is in this answer and nowhere else: a repeat with the same idempotency key gets the answer without it.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/operator/tenants/{id}/api-keys (the `OperatorCreateTenantApiKeyV1` operationId).
+func (c *ClientWithResponses) OperatorCreateTenantApiKeyV1WithResponse(ctx context.Context, id TenantId, params *OperatorCreateTenantApiKeyV1Params, body OperatorCreateTenantApiKeyV1JSONRequestBody, reqEditors ...RequestEditorFn) (*OperatorCreateTenantApiKeyV1Response, error) {
+	rsp, err := c.OperatorCreateTenantApiKeyV1(ctx, id, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseOperatorCreateTenantApiKeyV1Response(rsp)
+}
+
+// OperatorRevokeTenantApiKeyV1WithResponse Revoke an API key of a tenant
+//
+// Ends the key at once. The last secret key that still works cannot be revoked, only rotated. Revoking twice is fine.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /v1/operator/tenants/{id}/api-keys/{keyId} (the `OperatorRevokeTenantApiKeyV1` operationId).
+func (c *ClientWithResponses) OperatorRevokeTenantApiKeyV1WithResponse(ctx context.Context, id TenantId, keyId TenantApiKeyId, params *OperatorRevokeTenantApiKeyV1Params, reqEditors ...RequestEditorFn) (*OperatorRevokeTenantApiKeyV1Response, error) {
+	rsp, err := c.OperatorRevokeTenantApiKeyV1(ctx, id, keyId, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseOperatorRevokeTenantApiKeyV1Response(rsp)
+}
+
+// OperatorRotateTenantApiKeyV1WithBodyWithResponse Rotate an API key of a tenant
+//
+// Creates a key of the same type, name and end, if it has one, and ends the old one after the grace; without one it is dead when the
+// answer is sent.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/operator/tenants/{id}/api-keys/{keyId}/rotate (the `OperatorRotateTenantApiKeyV1` operationId).
+func (c *ClientWithResponses) OperatorRotateTenantApiKeyV1WithBodyWithResponse(ctx context.Context, id TenantId, keyId TenantApiKeyId, params *OperatorRotateTenantApiKeyV1Params, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*OperatorRotateTenantApiKeyV1Response, error) {
+	rsp, err := c.OperatorRotateTenantApiKeyV1WithBody(ctx, id, keyId, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseOperatorRotateTenantApiKeyV1Response(rsp)
+}
+
+// OperatorRotateTenantApiKeyV1WithResponse Rotate an API key of a tenant
+//
+// Creates a key of the same type, name and end, if it has one, and ends the old one after the grace; without one it is dead when the
+// answer is sent.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/operator/tenants/{id}/api-keys/{keyId}/rotate (the `OperatorRotateTenantApiKeyV1` operationId).
+func (c *ClientWithResponses) OperatorRotateTenantApiKeyV1WithResponse(ctx context.Context, id TenantId, keyId TenantApiKeyId, params *OperatorRotateTenantApiKeyV1Params, body OperatorRotateTenantApiKeyV1JSONRequestBody, reqEditors ...RequestEditorFn) (*OperatorRotateTenantApiKeyV1Response, error) {
+	rsp, err := c.OperatorRotateTenantApiKeyV1(ctx, id, keyId, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseOperatorRotateTenantApiKeyV1Response(rsp)
+}
+
+// OperatorResumeTenantV1WithResponse Resume a tenant
+//
+// Accepts the keys of a suspended tenant again, and everything of it goes on. Resuming twice is fine. There is no body.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/operator/tenants/{id}/resume (the `OperatorResumeTenantV1` operationId).
+func (c *ClientWithResponses) OperatorResumeTenantV1WithResponse(ctx context.Context, id TenantId, params *OperatorResumeTenantV1Params, reqEditors ...RequestEditorFn) (*OperatorResumeTenantV1Response, error) {
+	rsp, err := c.OperatorResumeTenantV1(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseOperatorResumeTenantV1Response(rsp)
+}
+
+// OperatorSuspendTenantV1WithResponse Suspend a tenant
+//
+// Refuses every key of the tenant until it is resumed. Meanwhile none of its triggers fires, none of its runs goes on, and nothing is sent to
+// its webhook endpoints. Suspending twice is fine. There is no body.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/operator/tenants/{id}/suspend (the `OperatorSuspendTenantV1` operationId).
+func (c *ClientWithResponses) OperatorSuspendTenantV1WithResponse(ctx context.Context, id TenantId, params *OperatorSuspendTenantV1Params, reqEditors ...RequestEditorFn) (*OperatorSuspendTenantV1Response, error) {
+	rsp, err := c.OperatorSuspendTenantV1(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseOperatorSuspendTenantV1Response(rsp)
 }
 
 // ParsePublicapikeysListApiKeysV1Response parses an HTTP response from a PublicapikeysListApiKeysV1WithResponse call
@@ -24287,6 +26912,485 @@ func ParsePublicworkflowsListWorkflowVersionsV1Response(rsp *http.Response) (*Pu
 				return nil, err
 			}
 			headers.XRateLimitReset = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseOperatorListTenantsV1Response parses an HTTP response from a OperatorListTenantsV1WithResponse call
+func ParseOperatorListTenantsV1Response(rsp *http.Response) (*OperatorListTenantsV1Response, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &OperatorListTenantsV1Response{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest TenantPage
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers OperatorListTenantsV1Response200Headers
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseOperatorCreateTenantV1Response parses an HTTP response from a OperatorCreateTenantV1WithResponse call
+func ParseOperatorCreateTenantV1Response(rsp *http.Response) (*OperatorCreateTenantV1Response, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &OperatorCreateTenantV1Response{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest Tenant
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 201:
+		var headers OperatorCreateTenantV1Response201Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = &value
+		}
+		if values := rsp.Header.Values("Idempotent-Replayed"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Idempotent-Replayed", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.IdempotentReplayed = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = value
+		}
+		response.Headers201 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseOperatorDeleteTenantV1Response parses an HTTP response from a OperatorDeleteTenantV1WithResponse call
+func ParseOperatorDeleteTenantV1Response(rsp *http.Response) (*OperatorDeleteTenantV1Response, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &OperatorDeleteTenantV1Response{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		var headers OperatorDeleteTenantV1Response204Headers
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = value
+		}
+		response.Headers204 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseOperatorGetTenantV1Response parses an HTTP response from a OperatorGetTenantV1WithResponse call
+func ParseOperatorGetTenantV1Response(rsp *http.Response) (*OperatorGetTenantV1Response, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &OperatorGetTenantV1Response{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Tenant
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers OperatorGetTenantV1Response200Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseOperatorUpdateTenantV1Response parses an HTTP response from a OperatorUpdateTenantV1WithResponse call
+func ParseOperatorUpdateTenantV1Response(rsp *http.Response) (*OperatorUpdateTenantV1Response, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &OperatorUpdateTenantV1Response{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Tenant
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers OperatorUpdateTenantV1Response200Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseOperatorListTenantApiKeysV1Response parses an HTTP response from a OperatorListTenantApiKeysV1WithResponse call
+func ParseOperatorListTenantApiKeysV1Response(rsp *http.Response) (*OperatorListTenantApiKeysV1Response, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &OperatorListTenantApiKeysV1Response{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ApiKeyPage
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers OperatorListTenantApiKeysV1Response200Headers
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseOperatorCreateTenantApiKeyV1Response parses an HTTP response from a OperatorCreateTenantApiKeyV1WithResponse call
+func ParseOperatorCreateTenantApiKeyV1Response(rsp *http.Response) (*OperatorCreateTenantApiKeyV1Response, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &OperatorCreateTenantApiKeyV1Response{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest ApiKey
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 201:
+		var headers OperatorCreateTenantApiKeyV1Response201Headers
+		if values := rsp.Header.Values("Idempotent-Replayed"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Idempotent-Replayed", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.IdempotentReplayed = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = value
+		}
+		response.Headers201 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseOperatorRevokeTenantApiKeyV1Response parses an HTTP response from a OperatorRevokeTenantApiKeyV1WithResponse call
+func ParseOperatorRevokeTenantApiKeyV1Response(rsp *http.Response) (*OperatorRevokeTenantApiKeyV1Response, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &OperatorRevokeTenantApiKeyV1Response{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		var headers OperatorRevokeTenantApiKeyV1Response204Headers
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = value
+		}
+		response.Headers204 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseOperatorRotateTenantApiKeyV1Response parses an HTTP response from a OperatorRotateTenantApiKeyV1WithResponse call
+func ParseOperatorRotateTenantApiKeyV1Response(rsp *http.Response) (*OperatorRotateTenantApiKeyV1Response, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &OperatorRotateTenantApiKeyV1Response{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest ApiKey
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 201:
+		var headers OperatorRotateTenantApiKeyV1Response201Headers
+		if values := rsp.Header.Values("Idempotent-Replayed"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Idempotent-Replayed", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.IdempotentReplayed = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = value
+		}
+		response.Headers201 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseOperatorResumeTenantV1Response parses an HTTP response from a OperatorResumeTenantV1WithResponse call
+func ParseOperatorResumeTenantV1Response(rsp *http.Response) (*OperatorResumeTenantV1Response, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &OperatorResumeTenantV1Response{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Tenant
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers OperatorResumeTenantV1Response200Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = &value
+		}
+		if values := rsp.Header.Values("Idempotent-Replayed"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Idempotent-Replayed", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.IdempotentReplayed = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseOperatorSuspendTenantV1Response parses an HTTP response from a OperatorSuspendTenantV1WithResponse call
+func ParseOperatorSuspendTenantV1Response(rsp *http.Response) (*OperatorSuspendTenantV1Response, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &OperatorSuspendTenantV1Response{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Tenant
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers OperatorSuspendTenantV1Response200Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = &value
+		}
+		if values := rsp.Header.Values("Idempotent-Replayed"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Idempotent-Replayed", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.IdempotentReplayed = &value
 		}
 		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
 			var value string

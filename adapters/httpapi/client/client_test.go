@@ -27,10 +27,13 @@ import (
 	"github.com/sluicehq/sluice/application/tenants"
 	"github.com/sluicehq/sluice/application/triggers"
 	"github.com/sluicehq/sluice/application/workflows"
+	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/run"
-	"github.com/sluicehq/sluice/ports/inbound"
+	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
+
+const operatorToken = "operator-of-the-tests_7f3a91c4d2e8"
 
 // serve runs the gateway and returns its address and a tenant's secret key.
 func serve(t *testing.T) (baseURL, key string) {
@@ -46,15 +49,16 @@ func serve(t *testing.T) (baseURL, key string) {
 	clock, random, limiter := system.Clock{}, system.Random{}, memory.New(system.Clock{})
 	known, signals, compiler := directory.New(store), sqlstore.NewRunSignals(store), expression.Compiler{}
 	api, err := httpapi.New(httpapi.Ports{
-		Admission: admission.New(known, limiter, clock),
+		Admission: admission.New(known, limiter, clock), Tenants: tenants.New(store, clock, random),
 		Triggers:  triggers.New(store, known, sqlstore.NewTriggerIntake(store), limiter, clock, random),
 		Workflows: workflows.New(store, runs.NewStarter(clock, random), signals, clock, random), Versions: workflows.NewVersions(store, expression.Checker{}, clock, random),
 		Firing: runs.NewFiring(store, known, compiler, signals, limiter, clock, random, run.Key{1}), Runs: runs.NewRuns(store, known, compiler, signals, clock, random, run.Key{1}),
-	}, httpapi.Options{Log: zerolog.Nop(), MaxBody: 1 << 20, Now: clock.Now, NewID: random.ID, Ready: func(context.Context) error { return nil }})
+	}, httpapi.Options{Log: zerolog.Nop(), MaxBody: 1 << 20, Now: clock.Now, NewID: random.ID, Ready: func(context.Context) error { return nil },
+		OperatorToken: httpapi.NewOperatorToken(operatorToken)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	made, err := tenants.New(store, clock, random).Create(t.Context(), inbound.TenantDraft{Name: "Acme"})
+	made, err := tenants.New(store, clock, random).Create(t.Context(), domain.Once{}, tenant.Draft{Name: "Acme"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -183,5 +187,37 @@ func TestARunFromItsCallToItsEnd(t *testing.T) {
 	var failure *client.RequestError
 	if err != nil || !errors.As(client.Failure(again.StatusCode(), again.Body), &failure) || failure.Body.Code != "run_not_failed" {
 		t.Fatalf("%v, %s", err, again.Body)
+	}
+}
+
+func TestTheOperatorMakesATenantWhoseKeyWorks(t *testing.T) {
+	baseURL, _ := serve(t)
+	if _, err := client.ConnectOperator(baseURL, ""); err == nil {
+		t.Error("an empty token is accepted")
+	}
+	operator, err := client.ConnectOperator(baseURL, operatorToken)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := t.Context()
+	made, err := operator.OperatorCreateTenantV1WithResponse(ctx, &client.OperatorCreateTenantV1Params{XIdempotencyKey: of("customer-42")}, client.CreateTenant{Name: "Beta"})
+	if err != nil || made.JSON201 == nil || made.JSON201.SecretKey == nil {
+		t.Fatalf("%v, %s", err, made.Body)
+	}
+	own, err := client.Connect(baseURL, *made.JSON201.SecretKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if wf, err := own.PublicworkflowsCreateWorkflowV1WithResponse(ctx, nil, client.CreateWorkflow{Name: "Orders"}); err != nil || wf.JSON201 == nil {
+		t.Errorf("%v, %s", err, wf.Body)
+	}
+	suspended, err := operator.OperatorSuspendTenantV1WithResponse(ctx, made.JSON201.Id, nil)
+	if err != nil || suspended.JSON200 == nil || suspended.JSON200.Status != client.Suspended {
+		t.Errorf("%v, %s", err, suspended.Body)
+	}
+	var failure *client.RequestError
+	refused, err := own.OperatorListTenantsV1WithResponse(ctx, nil)
+	if err != nil || !errors.As(client.Failure(refused.StatusCode(), refused.Body), &failure) || failure.Body.Code != "unauthenticated" {
+		t.Errorf("%v, %s", err, refused.Body)
 	}
 }

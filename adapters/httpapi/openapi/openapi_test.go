@@ -126,6 +126,38 @@ func itoa(f float64) string {
 	return string(text)
 }
 
+func TestOperationsOfTheOperatorListTheErrorsEachCanGive(t *testing.T) {
+	seen := 0
+	operations(t, func(name string, op *openapi3.Operation) {
+		mine := op.Security != nil && len(*op.Security) == 1 && (*op.Security)[0]["operatorToken"] != nil
+		if mine != strings.Contains(name, " /v1/operator/") || mine != (op.Tags[0] == "Operator") {
+			t.Errorf("%s: is let in by the operator's token: %v", name, mine)
+		}
+		if !mine {
+			return
+		}
+		seen++
+		statuses := []string{"401", "404", "405", "429", "500", "503"}
+		if op.RequestBody != nil {
+			statuses = append(statuses, "400", "408", "413", "415")
+		}
+		if strings.HasPrefix(name, "POST ") {
+			statuses = append(statuses, "409")
+			if op.Parameters.GetByInAndName("header", "X-Idempotency-Key") == nil {
+				t.Errorf("%s does not take an idempotency key", name)
+			}
+		}
+		for _, status := range statuses {
+			if op.Responses.Value(status) == nil {
+				t.Errorf("%s does not list %s", name, status)
+			}
+		}
+	})
+	if seen == 0 {
+		t.Error("there are none")
+	}
+}
+
 // keyed says whether an operation needs a key: the document's default.
 func keyed(op *openapi3.Operation) bool { return op.Security == nil }
 

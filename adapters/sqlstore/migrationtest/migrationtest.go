@@ -21,6 +21,7 @@ func Run(t *testing.T, lists string, open Open) {
 		"triggers from before events were kept are found by their event":  eventsAreFound,
 		"what runs from before wait for is not known until it is written": waitsAreUnread,
 		"runs from before are listed":                                     runsAreListed,
+		"what the operator asked for stands apart from its tenants":       operatorsOutcomesStandApart,
 	} {
 		t.Run(name, func(t *testing.T) {
 			db, provider := open(t)

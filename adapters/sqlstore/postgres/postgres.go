@@ -59,6 +59,11 @@ var dialect = sqlstore.Dialect{
 			o.fingerprint, o.answer
 		FROM (SELECT 1) AS one
 		LEFT JOIN outcomes o ON o.tenant_id = $1 AND o.scope = $2 AND o.key = $3 AND o.created_at > $4`,
+	ClaimOperatorOutcome: `SELECT pg_try_advisory_xact_lock(hashtextextended('operator/' || CAST($1 AS text) || '/' || $2, 0)) AS free,
+			o.fingerprint, o.answer
+		FROM (SELECT 1) AS one
+		LEFT JOIN operator_outcomes o ON o.scope = $1 AND o.key = $2 AND o.created_at > $3`,
+	Bytewise:       ` COLLATE "C"`,
 	Clock:          clock,
 	RunFacets:      "run_facets",
 	ClaimTurn:      claimTurn,

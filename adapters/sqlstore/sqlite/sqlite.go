@@ -44,6 +44,9 @@ var dialect = sqlstore.Dialect{
 	ClaimOutcome: `SELECT 1 AS free, o.fingerprint, o.answer
 		FROM (SELECT 1) AS one
 		LEFT JOIN outcomes o ON o.tenant_id = $1 AND o.scope = $2 AND o.key = $3 AND o.created_at > $4`,
+	ClaimOperatorOutcome: `SELECT 1 AS free, o.fingerprint, o.answer
+		FROM (SELECT 1) AS one
+		LEFT JOIN operator_outcomes o ON o.scope = $1 AND o.key = $2 AND o.created_at > $3`,
 	Clock:     clock,
 	ClaimTurn: "SELECT " + clock,
 	Translate: translate,

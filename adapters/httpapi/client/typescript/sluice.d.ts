@@ -1258,6 +1258,166 @@ export interface paths {
         patch: operations["publicsettings_updateSettings_v1"];
         trace?: never;
     };
+    "/v1/operator/tenants": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List tenants
+         * @description Returns a page of all tenants.
+         */
+        get: operations["operator_listTenants_v1"];
+        put?: never;
+        /**
+         * Create a tenant
+         * @description Creates an active tenant with one public and one secret key. Their texts, `publicKey` and `secretKey`, are in this answer and nowhere
+         *     else: a repeat with the same idempotency key gets the answer without them, also when the tenant has been deleted since. Whoever lost them
+         *     makes new keys with `POST /tenants/{id}/api-keys`.
+         */
+        post: operations["operator_createTenant_v1"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/operator/tenants/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Retrieve a tenant
+         * @description Returns one tenant.
+         */
+        get: operations["operator_getTenant_v1"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete a tenant
+         * @description Deletes the tenant with everything it owns, for good: its keys, workflows, triggers, runs and webhooks.
+         */
+        delete: operations["operator_deleteTenant_v1"];
+        options?: never;
+        head?: never;
+        /**
+         * Update a tenant
+         * @description Changes the members that are sent and leaves the others. New limits hold at once in this process, and within a second in every other one.
+         */
+        patch: operations["operator_updateTenant_v1"];
+        trace?: never;
+    };
+    "/v1/operator/tenants/{id}/suspend": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Suspend a tenant
+         * @description Refuses every key of the tenant until it is resumed. Meanwhile none of its triggers fires, none of its runs goes on, and nothing is sent to
+         *     its webhook endpoints. Suspending twice is fine. There is no body.
+         */
+        post: operations["operator_suspendTenant_v1"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/operator/tenants/{id}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Resume a tenant
+         * @description Accepts the keys of a suspended tenant again, and everything of it goes on. Resuming twice is fine. There is no body.
+         */
+        post: operations["operator_resumeTenant_v1"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/operator/tenants/{id}/api-keys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the API keys of a tenant
+         * @description Returns a page of the tenant's keys, the newest first, revoked ones included. Their texts cannot be had again.
+         */
+        get: operations["operator_listTenantApiKeys_v1"];
+        put?: never;
+        /**
+         * Create an API key of a tenant
+         * @description Creates a key. Its text, `key`, is in this answer and nowhere else: a repeat with the same idempotency key gets the answer without it.
+         */
+        post: operations["operator_createTenantApiKey_v1"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/operator/tenants/{id}/api-keys/{keyId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Revoke an API key of a tenant
+         * @description Ends the key at once. The last secret key that still works cannot be revoked, only rotated. Revoking twice is fine.
+         */
+        delete: operations["operator_revokeTenantApiKey_v1"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/operator/tenants/{id}/api-keys/{keyId}/rotate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Rotate an API key of a tenant
+         * @description Creates a key of the same type, name and end, if it has one, and ends the old one after the grace; without one it is dead when the
+         *     answer is sent.
+         */
+        post: operations["operator_rotateTenantApiKey_v1"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/healthz": {
         parameters: {
             query?: never;
@@ -2646,13 +2806,90 @@ export interface components {
             events: components["schemas"]["EventName"][];
             /** @description The URL that runs custom nodes without one of their own. */
             customNodeEndpoint?: string;
-            /** @description What each type of key may ask, and how long runs are kept. The operator sets it. */
-            limits: {
-                public: components["schemas"]["Quota"];
-                secret: components["schemas"]["Quota"];
+            limits: components["schemas"]["Limits"];
+        };
+        /** @description What each type of key may ask, and how long runs are kept. The operator sets it. */
+        Limits: {
+            public: components["schemas"]["Quota"];
+            secret: components["schemas"]["Quota"];
+            /** @description How many days a finished run is kept. */
+            runRetentionDays: number;
+        };
+        CreateTenant: {
+            /** @description A name for people. */
+            name: string;
+            /**
+             * @description The language of the node registry.
+             * @default en
+             * @enum {string}
+             */
+            language?: "en" | "pt-BR" | "es";
+        };
+        UpdateTenant: {
+            /** @description A name for people. */
+            name?: string;
+            /**
+             * @description The language of the node registry.
+             * @enum {string}
+             */
+            language?: "en" | "pt-BR" | "es";
+            /** @description What each type of key may ask, and how long runs are kept; what is left out stays as it is. */
+            limits?: {
+                public?: components["schemas"]["UpdateQuota"];
+                secret?: components["schemas"]["UpdateQuota"];
                 /** @description How many days a finished run is kept. */
-                runRetentionDays: number;
+                runRetentionDays?: number;
             };
+        };
+        /** @description What one type of key may ask; what is left out stays as it is. */
+        UpdateQuota: {
+            /** @description Requests in any 60 seconds. */
+            requestsPerMinute?: number;
+            /** @description Requests at the same time. */
+            concurrentRequests?: number;
+        };
+        /**
+         * @description Whether the tenant's keys are accepted.
+         * @enum {string}
+         */
+        TenantStatus: "active" | "suspended";
+        Tenant: {
+            /** @description Its identifier. */
+            id: string;
+            /** @description A name for people. */
+            name: string;
+            status: components["schemas"]["TenantStatus"];
+            /**
+             * @description The language of the node registry.
+             * @enum {string}
+             */
+            language: "en" | "pt-BR" | "es";
+            limits: components["schemas"]["Limits"];
+            createdAt: components["schemas"]["Timestamp"];
+            updatedAt: components["schemas"]["Timestamp"];
+            /** @description The text of its first public key, only in the first answer to the request that made the tenant. */
+            publicKey?: string;
+            /** @description The text of its first secret key, only in the first answer to the request that made the tenant. */
+            secretKey?: string;
+        };
+        /** @description A page of tenants. */
+        TenantPage: {
+            /** @description The records of the page. */
+            items: components["schemas"]["Tenant"][];
+            /** @description How many records there are in all. */
+            total: number;
+            /** @description How many a page holds at the most. */
+            limit: number;
+            /** @description How many were skipped. */
+            offset: number;
+            /** @description Whether more records follow. */
+            hasMore: boolean;
+            /** @description The same as `items`, for page-based clients only. */
+            data?: components["schemas"]["Tenant"][];
+            /** @description The page, counted from 0, for page-based clients only. */
+            page?: number;
+            /** @description The last page, counted from 0, for page-based clients only. */
+            lastPage?: number;
         };
         /** @description What a trigger is made of. Members that are not listed are ignored. */
         CreateTrigger: {
@@ -3070,6 +3307,82 @@ export interface components {
                 "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
                 "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
                 "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The operator's token is missing or wrong. The answer does not tell which. */
+        OperatorUnauthorized: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description Too many requests of late without the operator's token, and this one has none either. */
+        TooManyFailedAttempts: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                /**
+                 * @description After how many seconds the answer is a 401 again.
+                 * @example 1
+                 */
+                "Retry-After": number;
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The gateway was started without the operator's token. */
+        OperatorNotFound: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description There is no such tenant. Or the gateway was started without the operator's token. */
+        TenantNotFound: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description There is no such tenant, or it has no such key. Or the gateway was started without the operator's token. */
+        TenantApiKeyNotFound: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The request is not valid. Where members are wrong, `details` lists every violation. */
+        InvalidTenant: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The request is not valid. Where members are wrong, `details` lists every violation. */
+        InvalidTenantChange: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
@@ -3914,6 +4227,22 @@ export interface components {
          */
         ApiKeyId: string;
         /**
+         * @description The tenant.
+         * @example tenant_01kg2kzz8we7n9a5xq3r0t6v1c
+         */
+        TenantId: string;
+        /**
+         * @description The API key.
+         * @example key_01kg2m8v7ze5xsw3q1y9k6h4gm
+         */
+        TenantApiKeyId: string;
+        /** @description What to sort by. */
+        TenantSortBy: "name" | "createdAt" | "updatedAt";
+        /** @description Takes only what holds this text in its name, whatever the case. `%` and `_` stand for themselves. */
+        TenantSearch: string;
+        /** @description Takes only tenants with this status. */
+        TenantStatusFilter: components["schemas"]["TenantStatus"];
+        /**
          * @description Makes the change only if the record is still as it was when its `ETag` was this one, or one of several with commas between them.
          *     Otherwise the answer is a `412`. `*` stands for any. Weak tags match nothing.
          * @example "3"
@@ -4042,6 +4371,8 @@ export interface components {
          * @example "1"
          */
         ETag: string;
+        /** @description What the request has to prove itself by. */
+        "WWW-Authenticate": "Bearer";
         /**
          * @description The methods that the path takes.
          * @example POST
@@ -7583,6 +7914,556 @@ export interface operations {
             413: components["responses"]["ContentTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    operator_listTenants_v1: {
+        parameters: {
+            query?: {
+                /** @description How many items the page holds at the most. */
+                limit?: components["parameters"]["Limit"];
+                /** @description Another name of `limit`. Who sends it also gets the page-based members `data`, `page` and `lastPage`. */
+                pageSize?: components["parameters"]["PageSize"];
+                /** @description How many items to skip. With `page` as well it must be `page` × `limit`. */
+                offset?: components["parameters"]["Offset"];
+                /** @description The page, counted from 0, where `offset` is not sent. */
+                page?: components["parameters"]["Page"];
+                /** @description The direction of the order, descending unless said otherwise. Ties are ordered by `id`. */
+                sortOrder?: components["parameters"]["SortOrder"];
+                /** @description What to sort by. */
+                sortBy?: components["parameters"]["TenantSortBy"];
+                /** @description Takes only what holds this text in its name, whatever the case. `%` and `_` stand for themselves. */
+                search?: components["parameters"]["TenantSearch"];
+                /** @description Takes only tenants with this status. */
+                status?: components["parameters"]["TenantStatusFilter"];
+            };
+            header?: {
+                /**
+                 * @description Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
+                 *     an API key, is replaced by a new one.
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+                /** @description Sent by generated clients, which also get the page-based members `data`, `page` and `lastPage`. */
+                "X-Stainless-Lang"?: components["parameters"]["Stainless"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of tenants. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TenantPage"];
+                };
+            };
+            400: components["responses"]["InvalidList"];
+            401: components["responses"]["OperatorUnauthorized"];
+            404: components["responses"]["OperatorNotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            429: components["responses"]["TooManyFailedAttempts"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    operator_createTenant_v1: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
+                 *     an API key, is replaced by a new one.
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description Makes a repeat of the request safe for 24 hours: 1 to 255 printable ASCII characters, fresh for each thing you want done, such as
+                 *     the random UUID `6f0c1b9e-6d5e-4f6f-9a55-2f5a1c1f6c77`.
+                 */
+                "X-Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateTenant"];
+            };
+        };
+        responses: {
+            /** @description The tenant was created. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Tenant"];
+                };
+            };
+            400: components["responses"]["InvalidTenant"];
+            401: components["responses"]["OperatorUnauthorized"];
+            404: components["responses"]["OperatorNotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["InProgress"];
+            413: components["responses"]["ContentTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyFailedAttempts"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    operator_getTenant_v1: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
+                 *     an API key, is replaced by a new one.
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description The tenant.
+                 * @example tenant_01kg2kzz8we7n9a5xq3r0t6v1c
+                 */
+                id: components["parameters"]["TenantId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The tenant. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Tenant"];
+                };
+            };
+            401: components["responses"]["OperatorUnauthorized"];
+            404: components["responses"]["TenantNotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            429: components["responses"]["TooManyFailedAttempts"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    operator_deleteTenant_v1: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
+                 *     an API key, is replaced by a new one.
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description Makes the change only if the record is still as it was when its `ETag` was this one, or one of several with commas between them.
+                 *     Otherwise the answer is a `412`. `*` stands for any. Weak tags match nothing.
+                 * @example "3"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                /**
+                 * @description The tenant.
+                 * @example tenant_01kg2kzz8we7n9a5xq3r0t6v1c
+                 */
+                id: components["parameters"]["TenantId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is deleted. */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: components["responses"]["OperatorUnauthorized"];
+            404: components["responses"]["TenantNotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            412: components["responses"]["PreconditionFailed"];
+            429: components["responses"]["TooManyFailedAttempts"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    operator_updateTenant_v1: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
+                 *     an API key, is replaced by a new one.
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description Makes the change only if the record is still as it was when its `ETag` was this one, or one of several with commas between them.
+                 *     Otherwise the answer is a `412`. `*` stands for any. Weak tags match nothing.
+                 * @example "3"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                /**
+                 * @description The tenant.
+                 * @example tenant_01kg2kzz8we7n9a5xq3r0t6v1c
+                 */
+                id: components["parameters"]["TenantId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UpdateTenant"];
+            };
+        };
+        responses: {
+            /** @description The tenant as it is now. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Tenant"];
+                };
+            };
+            400: components["responses"]["InvalidTenantChange"];
+            401: components["responses"]["OperatorUnauthorized"];
+            404: components["responses"]["TenantNotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["ContentTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyFailedAttempts"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    operator_suspendTenant_v1: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
+                 *     an API key, is replaced by a new one.
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description Makes a repeat of the request safe for 24 hours: 1 to 255 printable ASCII characters, fresh for each thing you want done, such as
+                 *     the random UUID `6f0c1b9e-6d5e-4f6f-9a55-2f5a1c1f6c77`.
+                 */
+                "X-Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /**
+                 * @description The tenant.
+                 * @example tenant_01kg2kzz8we7n9a5xq3r0t6v1c
+                 */
+                id: components["parameters"]["TenantId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The tenant as it is now. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Tenant"];
+                };
+            };
+            400: components["responses"]["InvalidIdempotencyKey"];
+            401: components["responses"]["OperatorUnauthorized"];
+            404: components["responses"]["TenantNotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["InProgress"];
+            413: components["responses"]["ContentTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyFailedAttempts"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    operator_resumeTenant_v1: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
+                 *     an API key, is replaced by a new one.
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description Makes a repeat of the request safe for 24 hours: 1 to 255 printable ASCII characters, fresh for each thing you want done, such as
+                 *     the random UUID `6f0c1b9e-6d5e-4f6f-9a55-2f5a1c1f6c77`.
+                 */
+                "X-Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /**
+                 * @description The tenant.
+                 * @example tenant_01kg2kzz8we7n9a5xq3r0t6v1c
+                 */
+                id: components["parameters"]["TenantId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The tenant as it is now. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Tenant"];
+                };
+            };
+            400: components["responses"]["InvalidIdempotencyKey"];
+            401: components["responses"]["OperatorUnauthorized"];
+            404: components["responses"]["TenantNotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["InProgress"];
+            413: components["responses"]["ContentTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyFailedAttempts"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    operator_listTenantApiKeys_v1: {
+        parameters: {
+            query?: {
+                /** @description How many items the page holds at the most. */
+                limit?: components["parameters"]["Limit"];
+                /** @description Another name of `limit`. Who sends it also gets the page-based members `data`, `page` and `lastPage`. */
+                pageSize?: components["parameters"]["PageSize"];
+                /** @description How many items to skip. With `page` as well it must be `page` × `limit`. */
+                offset?: components["parameters"]["Offset"];
+                /** @description The page, counted from 0, where `offset` is not sent. */
+                page?: components["parameters"]["Page"];
+            };
+            header?: {
+                /**
+                 * @description Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
+                 *     an API key, is replaced by a new one.
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+                /** @description Sent by generated clients, which also get the page-based members `data`, `page` and `lastPage`. */
+                "X-Stainless-Lang"?: components["parameters"]["Stainless"];
+            };
+            path: {
+                /**
+                 * @description The tenant.
+                 * @example tenant_01kg2kzz8we7n9a5xq3r0t6v1c
+                 */
+                id: components["parameters"]["TenantId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of keys. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiKeyPage"];
+                };
+            };
+            400: components["responses"]["InvalidList"];
+            401: components["responses"]["OperatorUnauthorized"];
+            404: components["responses"]["TenantNotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            429: components["responses"]["TooManyFailedAttempts"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    operator_createTenantApiKey_v1: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
+                 *     an API key, is replaced by a new one.
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description Makes a repeat of the request safe for 24 hours: 1 to 255 printable ASCII characters, fresh for each thing you want done, such as
+                 *     the random UUID `6f0c1b9e-6d5e-4f6f-9a55-2f5a1c1f6c77`.
+                 */
+                "X-Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /**
+                 * @description The tenant.
+                 * @example tenant_01kg2kzz8we7n9a5xq3r0t6v1c
+                 */
+                id: components["parameters"]["TenantId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateApiKey"];
+            };
+        };
+        responses: {
+            /** @description The key was created. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiKey"];
+                };
+            };
+            400: components["responses"]["InvalidApiKey"];
+            401: components["responses"]["OperatorUnauthorized"];
+            404: components["responses"]["TenantNotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["InProgress"];
+            413: components["responses"]["ContentTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyFailedAttempts"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    operator_revokeTenantApiKey_v1: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
+                 *     an API key, is replaced by a new one.
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description The tenant.
+                 * @example tenant_01kg2kzz8we7n9a5xq3r0t6v1c
+                 */
+                id: components["parameters"]["TenantId"];
+                /**
+                 * @description The API key.
+                 * @example key_01kg2m8v7ze5xsw3q1y9k6h4gm
+                 */
+                keyId: components["parameters"]["TenantApiKeyId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The key is dead. */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: components["responses"]["OperatorUnauthorized"];
+            404: components["responses"]["TenantApiKeyNotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            409: components["responses"]["LastSecretKey"];
+            429: components["responses"]["TooManyFailedAttempts"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    operator_rotateTenantApiKey_v1: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your name for the request, 1 to 128 printable ASCII characters; it comes back in the answer. Anything else, and what looks like
+                 *     an API key, is replaced by a new one.
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description Makes a repeat of the request safe for 24 hours: 1 to 255 printable ASCII characters, fresh for each thing you want done, such as
+                 *     the random UUID `6f0c1b9e-6d5e-4f6f-9a55-2f5a1c1f6c77`.
+                 */
+                "X-Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /**
+                 * @description The tenant.
+                 * @example tenant_01kg2kzz8we7n9a5xq3r0t6v1c
+                 */
+                id: components["parameters"]["TenantId"];
+                /**
+                 * @description The API key.
+                 * @example key_01kg2m8v7ze5xsw3q1y9k6h4gm
+                 */
+                keyId: components["parameters"]["TenantApiKeyId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["RotateApiKey"];
+            };
+        };
+        responses: {
+            /** @description The new key. Its text is in this answer and nowhere else. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiKey"];
+                };
+            };
+            400: components["responses"]["InvalidApiKey"];
+            401: components["responses"]["OperatorUnauthorized"];
+            404: components["responses"]["TenantApiKeyNotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["ApiKeyNotActive"];
+            413: components["responses"]["ContentTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyFailedAttempts"];
             500: components["responses"]["InternalServerError"];
             503: components["responses"]["ServiceUnavailable"];
         };

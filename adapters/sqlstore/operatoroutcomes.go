@@ -1,0 +1,43 @@
+package sqlstore
+
+import (
+	"context"
+	"time"
+
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/ports/outbound"
+)
+
+type operatorOutcomes struct{ *unit }
+
+var _ outbound.OperatorOutcomeRepository = operatorOutcomes{}
+
+// Claim looks for a recorded outcome.
+func (s operatorOutcomes) Claim(ctx context.Context, once domain.Once, now time.Time) error {
+	if !once.Wanted() {
+		return nil
+	}
+	return s.claim(ctx, once, s.store.dialect.ClaimOperatorOutcome, once.Scope, once.Key, now.Add(-domain.OnceRetention))
+}
+
+// Keep records the outcome, in the place of one that has expired.
+func (s operatorOutcomes) Keep(ctx context.Context, once domain.Once, outcome any, now time.Time) error {
+	if !once.Wanted() {
+		return nil
+	}
+	return s.keep(once, outcome, func(answer []byte) (int64, error) {
+		return s.exec(ctx, "keep outcome of the operator", `INSERT INTO operator_outcomes (scope, key, fingerprint, answer, created_at)
+			VALUES ($1, $2, $3, $4, $5)
+			ON CONFLICT (scope, key) DO UPDATE
+			SET fingerprint = excluded.fingerprint, answer = excluded.answer, created_at = excluded.created_at
+			WHERE operator_outcomes.created_at <= $6`,
+			once.Scope, once.Key, once.Fingerprint, answer, now, now.Add(-domain.OnceRetention))
+	})
+}
+
+// Sweep removes old outcomes.
+func (s operatorOutcomes) Sweep(ctx context.Context, before time.Time, limit int) (int, error) {
+	n, err := s.exec(ctx, "sweep outcomes of the operator", `DELETE FROM operator_outcomes WHERE (scope, key) IN (
+			SELECT scope, key FROM operator_outcomes WHERE created_at < $1 ORDER BY created_at LIMIT $2)`, before, limit)
+	return int(n), err
+}
