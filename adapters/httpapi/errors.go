@@ -7,10 +7,13 @@ import (
 	"math"
 	"net/http"
 	"strconv"
+	"strings"
+	"time"
 
 	"github.com/gin-gonic/gin"
 
 	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/tenant"
 )
 
 // statuses says which status a kind of error becomes. A kind that is not here is
@@ -56,11 +59,22 @@ func errNoRoute(r *http.Request) error {
 // noRoute answers requests for what there is not.
 func (a *API) noRoute(c *gin.Context) {
 	if !a.opts.HealthOnly {
-		a.fail(c, errNoRoute(c.Request))
+		a.failKnown(c, errNoRoute(c.Request))
 		return
 	}
 	a.fail(c, &transportError{http.StatusNotFound, "route_not_found",
 		fmt.Sprintf("There is no %s: this process answers %s and %s only, and works for those that serve the API.", redact(c.Request.URL.Path), healthPath, readinessPath)})
+}
+
+// failKnown answers with an error that was found before anybody asked who the client is.
+// What stands below the prefix of the API says so only to those who are let in, and counts
+// as a request of theirs: the key comes before the path.
+func (a *API) failKnown(c *gin.Context, err error) {
+	if path := c.Request.URL.Path; path != prefix && !strings.HasPrefix(path, prefix+"/") {
+		a.fail(c, err)
+		return
+	}
+	a.admitted(route{operation: tenant.AskAtAll, handle: func(*gin.Context, tenant.Caller) error { return err }})(c)
 }
 
 func errNoMethod(r *http.Request) error {
@@ -88,12 +102,20 @@ type errorDetail struct {
 	Code    string `json:"code"`
 }
 
+// restOfBody is how long a refusal waits for what has not arrived of a body that nobody
+// reads: net/http wants that before it answers, so as to keep the connection, and closes it
+// when it does not come in time.
+const restOfBody = time.Second
+
 // fail answers with an error.
 func (a *API) fail(c *gin.Context, err error) {
 	if errors.Is(err, context.Canceled) && c.Request.Context().Err() != nil {
 		noteCode(c, codeClientGone)
 		c.AbortWithStatus(statusClientGone)
 		return
+	}
+	if c.Request.ContentLength != 0 {
+		_ = http.NewResponseController(c.Writer).SetReadDeadline(time.Now().Add(restOfBody)) // a writer that cannot waits for longer
 	}
 	body := a.explain(err)
 	body.Timestamp = timestamp(a.opts.Now())

@@ -96,7 +96,8 @@ func execute[T any](a *API, c *gin.Context, who tenant.Caller, body jsonread.Obj
 }
 
 // onceOf reads the idempotency key of a request. The scope is the method and the
-// path; the fingerprint covers the body's meaning, not its spelling.
+// path; the fingerprint covers the body's meaning, not its spelling, and the query, which
+// may say what the body might have said.
 func onceOf(c *gin.Context, body jsonread.Object, status int, render func(any) (any, error)) (domain.Once, error) {
 	sent := c.Request.Header.Values(headerIdempotencyKey)
 	if len(sent) == 0 {
@@ -106,7 +107,11 @@ func onceOf(c *gin.Context, body jsonread.Object, status int, render func(any) (
 		return domain.Once{}, domain.Fail(domain.Invalid, "idempotency_key_invalid",
 			"The header X-Idempotency-Key must be given once and hold 1 to %d printable ASCII characters.", maxIdempotencyKey)
 	}
-	digest := sha256.Sum256(body.Canonical())
+	asked := body.Canonical()
+	if query := c.Request.URL.Query(); len(query) > 0 {
+		asked = append(append(asked, '?'), query.Encode()...)
+	}
+	digest := sha256.Sum256(asked)
 	return domain.Once{
 		Scope:       c.Request.Method + " " + c.Request.URL.Path,
 		Key:         sent[0],

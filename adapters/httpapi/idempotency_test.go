@@ -166,3 +166,23 @@ func TestAPermanentConflictTellsClientsNotToRepeatIt(t *testing.T) {
 		t.Errorf("got %d %v", got.status, got.header)
 	}
 }
+
+func TestTheQueryIsPartOfWhatAKeyStandsFor(t *testing.T) {
+	g := newGateway(t)
+	c := g.customer("Acme")
+	ask := func(query string) answer {
+		return g.send(http.MethodPost, "/v1/gateway/workflows"+query, c.secret, `{"name":"Orders"}`, "X-Idempotency-Key", "k")
+	}
+	first := ask("?subTenantId=a")
+	if first.status != http.StatusCreated || first.field(t, "subTenantId") != "a" {
+		t.Fatalf("%d: %s", first.status, first.body)
+	}
+	if again := ask("?subTenantId=a"); string(again.body) != string(first.body) || again.header.Get("Idempotent-Replayed") != "true" {
+		t.Errorf("the repeat got %d: %s", again.status, again.body)
+	}
+	for _, query := range []string{"?subTenantId=b", ""} {
+		if other := ask(query); other.status != http.StatusBadRequest || other.field(t, "code") != "idempotency_key_reused" {
+			t.Errorf("%q got %d: %s", query, other.status, other.body)
+		}
+	}
+}

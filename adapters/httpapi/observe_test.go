@@ -96,7 +96,7 @@ func TestObserversLearnTheErrorAndTheTemplateAndNothingTheClientWrote(t *testing
 		{Method: "GET", Route: "/v1/gateway/workflows/:id", Status: 404, RequestID: "1", Tenant: c.id, KeyType: tenant.Secret, Code: "workflow_not_found"},
 		{Method: "GET", Route: "/v1/gateway/workflows", Status: 401, RequestID: "2", Code: "unauthenticated"},
 		{Method: "GET", Status: 404, RequestID: "3", Code: "route_not_found"},
-		{Method: "DELETE", Status: 405, RequestID: "4", Code: "method_not_allowed"},
+		{Method: "DELETE", Status: 405, RequestID: "4", Tenant: c.id, KeyType: tenant.Secret, Code: "method_not_allowed"},
 	}
 	if diff := cmp.Diff(want, w.ended, cmpopts.IgnoreFields(httpapi.Observation{}, "Took", "Bytes")); diff != "" {
 		t.Error(diff)

@@ -65,5 +65,5 @@ func (a *API) wrongMethod(c *gin.Context) {
 	if allowed, ok := a.spelledOut[c.Request.URL.Path]; ok {
 		c.Header("Allow", allowed)
 	}
-	a.fail(c, errNoMethod(c.Request))
+	a.failKnown(c, errNoMethod(c.Request))
 }

@@ -154,6 +154,73 @@ func TestABodyThatNeverEndsIsCutOff(t *testing.T) {
 	}
 }
 
+func TestWhoIsRefusedIsToldSoonWhateverOfTheBodyIsMissing(t *testing.T) {
+	t.Parallel()
+	g := besiege(t)
+	for claim, c := range map[string]struct{ head, status string }{
+		"without a key":            {"POST /v1/gateway/triggers HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n{", "401"},
+		"a path that there is not": {"POST /nothing HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n{", "404"},
+		"in chunks":                {"POST /v1/gateway/triggers HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{", "401"},
+	} {
+		conn := g.dial()
+		began := time.Now()
+		if err := write(conn, c.head); err != nil {
+			t.Fatal(err)
+		}
+		line, err := bufio.NewReader(conn).ReadString('\n')
+		if err != nil || !strings.Contains(line, c.status) {
+			t.Errorf("%s: %q, %v", claim, line, err)
+		}
+		if took := time.Since(began); took > 30*time.Second { // SLUICE_BODY_TIMEOUT is 60 s
+			t.Errorf("%s: it took %s", claim, took)
+		}
+	}
+}
+
+func TestAConnectionIsKeptBehindARefusalWhoseBodyHasArrived(t *testing.T) {
+	t.Parallel()
+	g := besiege(t)
+	conn := g.dial()
+	answers := bufio.NewReader(conn)
+	for i := range 5 {
+		head, body := "POST /v1/gateway/triggers HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\n", `{"a":"b" }`
+		if i%2 == 1 { // the body comes a little later
+			if err := write(conn, head); err != nil {
+				t.Fatal(err)
+			}
+			head = ""
+		}
+		if err := write(conn, head+body); err != nil {
+			t.Fatal(err)
+		}
+		answer, err := http.ReadResponse(answers, nil)
+		if err != nil || answer.StatusCode != http.StatusUnauthorized {
+			t.Fatalf("answer %d: %v, %v", i, answer, err)
+		}
+		if _, err := io.Copy(io.Discard, answer.Body); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestAConnectionIsClosedBehindABodyInChunks(t *testing.T) {
+	t.Parallel()
+	g := besiege(t)
+	body := fmt.Sprintf(`{"workflowVersionId":%q,"name":"chunked","type":"webhook","config":{}}`, g.version)
+	for _, length := range []string{"", "Content-Length: 5\r\n"} {
+		conn := g.dial()
+		text := "POST /v1/gateway/triggers HTTP/1.1\r\nHost: a\r\nX-API-Key: " + g.key + "\r\n" + length + "Transfer-Encoding: chunked\r\n\r\n" +
+			fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", len(body), body)
+		if err := write(conn, text+"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+		got := cutOff(t, conn)
+		if !strings.HasPrefix(got, "HTTP/1.1 201") || !strings.Contains(got, "Connection: close") || strings.Count(got, "HTTP/1.1") != 1 {
+			t.Errorf("with %q it sent %q", length, got)
+		}
+	}
+}
+
 func TestAClientThatDoesNotReadItsAnswersIsCutOff(t *testing.T) {
 	t.Parallel()
 	g := besiege(t, "SLUICE_ANSWER_TIMEOUT=2s")

@@ -120,9 +120,13 @@ func (g *going) err() error {
 // announced closes each connection after its next answer, and says so in the answer,
 // once the gateway is going. A client that was told sends nothing into a connection
 // that is being closed, which it could not safely send again.
+//
+// A connection on which a body came in chunks is closed as well: had the request stated a
+// length besides, which the server does not let us see, then whatever stands in front may
+// have read another end of it (RFC 9112, section 6.1).
 func (g *going) announced(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if g.away.Load() {
+		if g.away.Load() || len(r.TransferEncoding) > 0 {
 			w.Header().Set("Connection", "close")
 		}
 		next.ServeHTTP(w, r)
