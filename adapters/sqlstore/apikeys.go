@@ -14,7 +14,7 @@ type apiKeys struct{ *unit }
 
 var _ outbound.APIKeyRepository = apiKeys{}
 
-const apiKeyColumns = `id, tenant_id, type, name, hash, last_four, created_at, last_used_at, expires_at, revoked_at, revision`
+const apiKeyColumns = `id, tenant_id, type, name, hash, last_four, created_at, last_used_at, expires_at, revoked_at, successor_id, revision`
 
 type apiKeyRow struct {
 	Total      int        `db:"total"` // of a list
@@ -28,6 +28,7 @@ type apiKeyRow struct {
 	LastUsedAt *time.Time `db:"last_used_at"`
 	ExpiresAt  *time.Time `db:"expires_at"`
 	RevokedAt  *time.Time `db:"revoked_at"`
+	Successor  string     `db:"successor_id"`
 	Revision   int64      `db:"revision"`
 }
 
@@ -39,7 +40,7 @@ func (row apiKeyRow) restore() (*tenant.APIKey, error) {
 	return tenant.RestoreAPIKey(tenant.KeyState{
 		ID: tenant.KeyID(row.ID), Tenant: tenant.ID(row.Tenant), Type: tenant.KeyType(row.Type), Name: row.Name,
 		Hash: hash, LastFour: row.LastFour, CreatedAt: row.CreatedAt.UTC(), LastUsedAt: inUTC(row.LastUsedAt),
-		ExpiresAt: inUTC(row.ExpiresAt), RevokedAt: inUTC(row.RevokedAt), Revision: row.Revision,
+		ExpiresAt: inUTC(row.ExpiresAt), RevokedAt: inUTC(row.RevokedAt), Successor: tenant.KeyID(row.Successor), Revision: row.Revision,
 	}), nil
 }
 
@@ -48,9 +49,9 @@ func (s apiKeys) Insert(ctx context.Context, k *tenant.APIKey) error {
 	st := k.State()
 	s.touch(st.Tenant)
 	_, err := s.exec(ctx, "insert API key",
-		`INSERT INTO api_keys (`+apiKeyColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+		`INSERT INTO api_keys (`+apiKeyColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
 		string(st.ID), string(st.Tenant), string(st.Type), st.Name, st.Hash[:], st.LastFour,
-		st.CreatedAt, st.LastUsedAt, st.ExpiresAt, st.RevokedAt, st.Revision)
+		st.CreatedAt, st.LastUsedAt, st.ExpiresAt, st.RevokedAt, string(st.Successor), st.Revision)
 	return err
 }
 
@@ -98,9 +99,9 @@ func (s apiKeys) Update(ctx context.Context, k *tenant.APIKey) error {
 	st := k.State()
 	s.touch(st.Tenant)
 	n, err := s.exec(ctx, "update API key", `UPDATE api_keys
-		SET name = $1, expires_at = $2, revoked_at = $3, revision = revision + 1
-		WHERE tenant_id = $4 AND id = $5 AND revision = $6`,
-		st.Name, st.ExpiresAt, st.RevokedAt, string(st.Tenant), string(st.ID), st.Revision)
+		SET name = $1, expires_at = $2, revoked_at = $3, successor_id = $4, revision = revision + 1
+		WHERE tenant_id = $5 AND id = $6 AND revision = $7`,
+		st.Name, st.ExpiresAt, st.RevokedAt, string(st.Successor), string(st.Tenant), string(st.ID), st.Revision)
 	return s.updated(n, err, k.Saved, func() error {
 		_, err := s.Get(ctx, st.Tenant, st.ID)
 		return err

@@ -86,18 +86,17 @@ func (s *Keys) Rotate(ctx context.Context, who tenant.Caller, once domain.Once, 
 		if err != nil {
 			return err
 		}
-		if !old.Usable(now) {
-			return domain.Fail(domain.Conflict, "api_key_not_active", "The API key has ended and cannot be rotated. Create a new one.")
+		if !old.Usable(now) { // of which there can be none like it, either
+			return old.Retire("", grace, now)
 		}
-		successor := tenant.KeyDraft{Type: old.Type(), Name: old.Name(), ExpiresAt: old.ExpiresAt()}
-		if err := old.Retire(grace, now); err != nil {
+		fresh, err = issue(s.random, who.Tenant, tenant.KeyDraft{Type: old.Type(), Name: old.Name(), ExpiresAt: old.ExpiresAt()}, now)
+		if err != nil {
+			return err
+		}
+		if err := old.Retire(fresh.Key.ID(), grace, now); err != nil {
 			return err
 		}
 		if err := st.APIKeys.Update(ctx, old); err != nil {
-			return err
-		}
-		fresh, err = issue(s.random, who.Tenant, successor, now)
-		if err != nil {
 			return err
 		}
 		if err := st.APIKeys.Insert(ctx, fresh.Key); err != nil {

@@ -32,6 +32,7 @@ type KeyState struct {
 	LastUsedAt *time.Time
 	ExpiresAt  *time.Time
 	RevokedAt  *time.Time
+	Successor  KeyID // that took its place when it was rotated; empty for none
 	Revision   int64
 }
 
@@ -112,14 +113,25 @@ func (k *APIKey) Revoke(now time.Time) {
 	}
 }
 
-// Retire ends the key after a grace of 0 to [MaxGrace]: at once when there is
-// none. A key that ends earlier keeps its end. The code is api_key_invalid.
-func (k *APIKey) Retire(grace time.Duration, now time.Time) error {
+// Retire puts a successor in the key's place and ends the key after a grace of 0 to
+// [MaxGrace]: at once when there is none. A key that ends earlier keeps its end. The code
+// is api_key_invalid; a key that is not usable any more, or has a successor already, is a
+// Conflict with the code api_key_not_active: a second successor would take the end of the
+// grace for that of the key.
+func (k *APIKey) Retire(successor KeyID, grace time.Duration, now time.Time) error {
+	switch {
+	case !k.Usable(now):
+		return domain.Fail(domain.Conflict, "api_key_not_active", "The API key has ended and cannot be rotated. Create a new one.")
+	case k.state.Successor != "":
+		return domain.Fail(domain.Conflict, "api_key_not_active",
+			"The API key was rotated already and is accepted for the rest of its grace only. Rotate its successor, %s.", k.state.Successor)
+	}
 	var r domain.Rules
 	checkGrace(&r, grace)
 	if err := r.Err("api_key_invalid", "The API key cannot be rotated like that."); err != nil {
 		return err
 	}
+	k.state.Successor = successor
 	if grace == 0 {
 		k.Revoke(now)
 		return nil

@@ -1,6 +1,8 @@
 package tenant_test
 
 import (
+	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -60,7 +62,7 @@ func TestRetiringAKey(t *testing.T) {
 	} {
 		t.Run(claim, func(t *testing.T) {
 			k := someKey(t, c.expires)
-			err := k.Retire(c.grace, noon)
+			err := k.Retire("key_2", c.grace, noon)
 			if c.wrong != "" {
 				if found := violations(t, err, "api_key_invalid"); found[0].Code != c.wrong || found[0].Field != "graceSeconds" || !k.Usable(noon) {
 					t.Errorf("violations %v, usable %v", found, k.Usable(noon))
@@ -71,6 +73,30 @@ func TestRetiringAKey(t *testing.T) {
 				t.Errorf("err %v, usable at the end %v", err, k.Usable(c.end))
 			}
 		})
+	}
+}
+
+func TestAKeyHasOneSuccessor(t *testing.T) {
+	for claim, c := range map[string]struct {
+		grace   time.Duration
+		message string
+	}{
+		"while the grace lasts": {time.Hour, "key_2"},
+		"without grace":         {0, "has ended"},
+	} {
+		k := someKey(t, nil)
+		if err := k.Retire("key_2", c.grace, noon); err != nil {
+			t.Fatal(err)
+		}
+		before := k.State()
+		err := k.Retire("key_3", c.grace, noon.Add(time.Minute))
+		var known *domain.Error
+		if !errors.As(err, &known) || known.Kind != domain.Conflict || known.Code != "api_key_not_active" || !strings.Contains(known.Message, c.message) {
+			t.Errorf("%s: %v", claim, err)
+		}
+		if diff := cmp.Diff(before, k.State()); diff != "" {
+			t.Errorf("%s: the key changed: %s", claim, diff)
+		}
 	}
 }
 

@@ -35,7 +35,7 @@ func APIKeyRepository(t *testing.T, open OpenStore) {
 		"every field comes back": func(f fixture) {
 			used, expires, revoked := noon.Add(time.Second), noon.Add(time.Hour), noon.Add(2*time.Second)
 			want := f.newKey(f.tenant().ID(), tenant.Public, nil).State()
-			want.LastUsedAt, want.ExpiresAt, want.RevokedAt, want.Name = &used, &expires, &revoked, "naïve"
+			want.LastUsedAt, want.ExpiresAt, want.RevokedAt, want.Name, want.Successor = &used, &expires, &revoked, "naïve", "key_next"
 			f.write(func(ctx context.Context, st outbound.Stores) error {
 				return st.APIKeys.Insert(ctx, tenant.RestoreAPIKey(want))
 			})
@@ -72,6 +72,20 @@ func APIKeyRepository(t *testing.T, open OpenStore) {
 				}
 				return err
 			})
+		},
+		"a rotated key remembers its successor": func(f fixture) {
+			k := f.key(f.tenant().ID(), tenant.Secret, nil)
+			if err := k.Retire("key_next", time.Hour, noon); err != nil {
+				f.Fatal(err)
+			}
+			f.write(func(ctx context.Context, st outbound.Stores) error { return st.APIKeys.Update(ctx, k) })
+			got, err := f.getKey(k.Tenant(), k.ID())
+			if err != nil {
+				f.Fatal(err)
+			}
+			if diff := cmp.Diff(k.State(), got.State()); diff != "" {
+				f.Error(diff)
+			}
 		},
 		"a stale update is refused": func(f fixture) {
 			k := f.key(f.tenant().ID(), tenant.Secret, nil)
