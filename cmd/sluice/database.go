@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sync/singleflight"
+
 	"github.com/sluicehq/sluice/adapters/sqlstore"
 	"github.com/sluicehq/sluice/adapters/sqlstore/postgres"
 	"github.com/sluicehq/sluice/adapters/sqlstore/sqlite"
@@ -18,6 +20,11 @@ import (
 
 // connectTimeout bounds how long the first connection to a database may take.
 const connectTimeout = 15 * time.Second
+
+// databasePatience is how long a gateway that serves waits for PostgreSQL to answer a statement:
+// longer than any of them takes, and not so long that requests pile up behind a database
+// that hangs. What the operator does by the command line may take longer.
+const databasePatience = time.Minute
 
 // database is a database URL that was understood: exactly one member is set.
 type database struct {
@@ -53,8 +60,11 @@ func (d database) String() string {
 	return strings.TrimSpace("PostgreSQL " + u.Host + u.Path)
 }
 
-// open opens the store that the configuration names.
-func (c config) open(ctx context.Context) (*sqlstore.Store, error) {
+// open opens the store that the configuration names, for statements that may take as
+// long as they have to.
+func (c config) open(ctx context.Context) (*sqlstore.Store, error) { return c.openWith(ctx, 0) }
+
+func (c config) openWith(ctx context.Context, patience time.Duration) (*sqlstore.Store, error) {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
 	db, err := databaseOf(c.DatabaseURL)
@@ -64,7 +74,7 @@ func (c config) open(ctx context.Context) (*sqlstore.Store, error) {
 	case db.sqliteFile != "":
 		return sqlite.Open(ctx, db.sqliteFile, sqlite.Options{})
 	default:
-		return postgres.Open(ctx, db.postgresURL, postgres.Options{MaxConnections: c.DatabasePool})
+		return postgres.Open(ctx, db.postgresURL, postgres.Options{MaxConnections: c.DatabasePool, Patience: patience})
 	}
 }
 
@@ -90,7 +100,7 @@ func (c config) openToServe(ctx context.Context) (store *sqlstore.Store, closer 
 	if err != nil {
 		return nil, nil, err
 	}
-	if store, err = c.open(ctx); err != nil {
+	if store, err = c.openWith(ctx, databasePatience); err != nil {
 		return nil, nil, errors.Join(err, claim.Close())
 	}
 	return store, served{store, claim}, nil
@@ -141,16 +151,35 @@ func upToDate(ctx context.Context, store *sqlstore.Store) error {
 // is up to date, or the gateway would not have started, and migrations only ever go
 // forward. To look at the schema here would take the lock of the migrations with every
 // probe, and make the gateways not ready that serve while another one migrates.
-func ready(store *sqlstore.Store) func(context.Context) error {
+//
+// The driver waits for a database that hangs whatever becomes of the context. So one
+// question is on its way at a time, and who asks is told in time that it has no answer.
+func ready(ping func(context.Context) error) func(context.Context) error {
+	var questions singleflight.Group
 	return func(ctx context.Context) error {
-		ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+		ctx, cancel := context.WithTimeoutCause(ctx, readyWithin, errNoAnswer)
 		defer cancel()
-		if err := store.Ping(ctx); err != nil {
-			return notReady(err)
+		asked := questions.DoChan("", func() (any, error) {
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readyWithin)
+			defer cancel()
+			return nil, ping(ctx)
+		})
+		select {
+		case answer := <-asked:
+			if answer.Err != nil {
+				return notReady(answer.Err)
+			}
+			return nil
+		case <-ctx.Done():
+			return notReady(context.Cause(ctx))
 		}
-		return nil
 	}
 }
+
+// readyWithin is how long the database may take to answer that it does.
+const readyWithin = 2 * time.Second
+
+var errNoAnswer = errors.New("the database does not answer")
 
 func notReady(cause error) error {
 	e := domain.Fail(domain.Unavailable, "not_ready", "The gateway cannot serve requests at the moment.")

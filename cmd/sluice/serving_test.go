@@ -8,7 +8,10 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/pressly/goose/v3/lock"
@@ -167,6 +170,41 @@ func TestReadinessFollowsTheDatabaseUntilTheGatewayIsGoing(t *testing.T) {
 	if err := ready(t.Context()); !errors.Is(err, domain.Unavailable) {
 		t.Errorf("going while the database was asked: %v", err)
 	}
+}
+
+func TestADatabaseThatHangsMakesTheGatewayNotReadyInTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var asked atomic.Int32
+		thawed := make(chan struct{})
+		ask := ready(func(context.Context) error { // as the driver, it does not look at the context
+			asked.Add(1)
+			<-thawed
+			return nil
+		})
+		began := time.Now()
+		var all sync.WaitGroup
+		for range 5 {
+			all.Go(func() {
+				for range 3 {
+					if err := ask(t.Context()); !errors.Is(err, domain.Unavailable) || !strings.Contains(err.Error(), "not_ready") {
+						t.Errorf("while it hangs: %v", err)
+					}
+				}
+			})
+		}
+		all.Wait()
+		if took := time.Since(began); took > 3*readyWithin {
+			t.Errorf("three answers took %s", took)
+		}
+		if n := asked.Load(); n != 1 {
+			t.Errorf("the database was asked %d times at once", n)
+		}
+		close(thawed)
+		synctest.Wait()
+		if err := ask(t.Context()); err != nil {
+			t.Errorf("afterwards: %v", err)
+		}
+	})
 }
 
 func TestAGatewayStaysReadyWhileAnotherOneMigrates(t *testing.T) {

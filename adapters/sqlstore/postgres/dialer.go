@@ -14,8 +14,12 @@ import (
 // quarter of an hour, and whoever asked waits.
 const unanswered = 20 * time.Second
 
-// dialer connects to the database, so that a connection ends soon after its network has.
-type dialer struct{ net net.Dialer }
+// dialer connects to the database, so that a connection ends soon after its network has,
+// or when the database leaves a statement without an answer for too long.
+type dialer struct {
+	net     net.Dialer
+	hurried *hurry // nil where statements may take their time
+}
 
 var (
 	_ pq.Dialer        = dialer{}
@@ -23,8 +27,8 @@ var (
 )
 
 // newDialer asks on an idle connection, too, whether the other side is there.
-func newDialer() dialer {
-	return dialer{net.Dialer{
+func newDialer(hurried *hurry) dialer {
+	return dialer{hurried: hurried, net: net.Dialer{
 		KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: unanswered / 2, Interval: unanswered / 4, Count: 2},
 		Control:         boundSilence,
 	}}
@@ -32,7 +36,7 @@ func newDialer() dialer {
 
 // Dial connects.
 func (d dialer) Dial(network, address string) (net.Conn, error) {
-	return d.net.Dial(network, address)
+	return d.DialContext(context.Background(), network, address)
 }
 
 // DialTimeout connects within a time.
@@ -44,5 +48,9 @@ func (d dialer) DialTimeout(network, address string, timeout time.Duration) (net
 
 // DialContext connects before ctx ends.
 func (d dialer) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
-	return d.net.DialContext(ctx, network, address)
+	conn, err := d.net.DialContext(ctx, network, address)
+	if err != nil || d.hurried == nil {
+		return conn, err
+	}
+	return &hurriedConn{Conn: conn, hurry: d.hurried}, nil
 }

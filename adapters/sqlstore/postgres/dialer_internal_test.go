@@ -15,7 +15,7 @@ func TestConnectionsEndSoonAfterTheirNetwork(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = listener.Close() })
-	conn, err := newDialer().DialContext(t.Context(), "tcp", listener.Addr().String())
+	conn, err := newDialer(nil).DialContext(t.Context(), "tcp", listener.Addr().String())
 	if err != nil {
 		t.Fatal(err)
 	}

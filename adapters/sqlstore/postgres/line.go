@@ -41,7 +41,7 @@ func (l *line) DialContext(ctx context.Context, network, address string) (net.Co
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(l.until, cancel)()
-	conn, err := newDialer().DialContext(ctx, network, address)
+	conn, err := newDialer(nil).DialContext(ctx, network, address)
 	if err != nil {
 		return nil, err
 	}

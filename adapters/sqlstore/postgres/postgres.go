@@ -26,6 +26,11 @@ var migrations embed.FS
 // Options tune the connections.
 type Options struct {
 	MaxConnections int // at most that many at the same time; 0 means 16
+
+	// Patience is how long the database may leave a statement without a first, or a
+	// further, part of its answer before its connection is given up; 0 for ever. Migrations
+	// take their time.
+	Patience time.Duration
 }
 
 const (
@@ -87,7 +92,11 @@ func Open(ctx context.Context, address string, opts Options) (*sqlstore.Store, e
 	if err != nil {
 		return nil, fmt.Errorf("open the PostgreSQL database: %w", err)
 	}
-	connector.Dialer(newDialer())
+	var hurried *hurry
+	if opts.Patience > 0 {
+		hurried = &hurry{patience: opts.Patience}
+	}
+	connector.Dialer(newDialer(hurried))
 	db := sqlx.NewDb(sql.OpenDB(connector), "postgres")
 	n := opts.MaxConnections
 	if n == 0 {
@@ -110,7 +119,7 @@ func Open(ctx context.Context, address string, opts Options) (*sqlstore.Store, e
 	if err != nil {
 		return nil, err
 	}
-	migrator, err := sqlstore.NewGoose(goose.DialectPostgres, db.DB, files, goose.WithSessionLocker(patientLocker{locker}))
+	migrator, err := sqlstore.NewGoose(goose.DialectPostgres, db.DB, files, goose.WithSessionLocker(patientLocker{locker, hurried}))
 	if err != nil {
 		return nil, err
 	}

@@ -18,13 +18,17 @@ const (
 
 // patientLocker lets migrations wait as long as they have to: for the lock on a table
 // that is in use, and for nothing to be written to it.
-type patientLocker struct{ lock.SessionLocker }
+type patientLocker struct {
+	lock.SessionLocker
+	hurried *hurry // nil for none
+}
 
 // SessionLock lifts the bounds of the session that migrations run in.
 func (l patientLocker) SessionLock(ctx context.Context, conn *sql.Conn) error {
 	if err := l.SessionLocker.SessionLock(ctx, conn); err != nil {
 		return err
 	}
+	l.hurried.lift()
 	if _, err := conn.ExecContext(ctx, "SET "+lockTimeout+" = 0; SET "+idleTimeout+" = 0"); err != nil {
 		return errors.Join(fmt.Errorf("lift the bounds of the session: %w", err), l.SessionUnlock(context.WithoutCancel(ctx), conn))
 	}
@@ -33,6 +37,7 @@ func (l patientLocker) SessionLock(ctx context.Context, conn *sql.Conn) error {
 
 // SessionUnlock gives the session the bounds back that it was opened with.
 func (l patientLocker) SessionUnlock(ctx context.Context, conn *sql.Conn) error {
+	l.hurried.lower()
 	_, err := conn.ExecContext(ctx, "RESET "+lockTimeout+"; RESET "+idleTimeout)
 	return errors.Join(err, l.SessionLocker.SessionUnlock(ctx, conn))
 }

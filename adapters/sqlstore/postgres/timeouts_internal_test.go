@@ -35,7 +35,7 @@ func TestSessionsAreBoundedUnlessTheOperatorSaysOtherwiseOrTheyMigrate(t *testin
 		}
 		var got []string
 		for _, next := range []func(context.Context, *sql.Conn) error{
-			func(context.Context, *sql.Conn) error { return nil }, patientLocker{locker}.SessionLock, patientLocker{locker}.SessionUnlock,
+			func(context.Context, *sql.Conn) error { return nil }, patientLocker{locker, nil}.SessionLock, patientLocker{locker, nil}.SessionUnlock,
 		} {
 			if err := next(t.Context(), conn); err != nil {
 				t.Fatal(err)
