@@ -177,6 +177,23 @@ func TestWhoIsRefusedIsToldSoonWhateverOfTheBodyIsMissing(t *testing.T) {
 	}
 }
 
+func TestOptionsOfTheServerAreAnsweredAsEverythingElse(t *testing.T) {
+	t.Parallel()
+	g := besiege(t)
+	conn := g.dial()
+	if err := write(conn, "OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(answer.Body)
+	if err != nil || answer.StatusCode != http.StatusNotFound || answer.Header.Get("X-Request-Id") == "" || !bytes.Contains(text, []byte("route_not_found")) {
+		t.Errorf("%d %v %s, %v", answer.StatusCode, answer.Header, text, err)
+	}
+}
+
 func TestAConnectionIsKeptBehindARefusalWhoseBodyHasArrived(t *testing.T) {
 	t.Parallel()
 	g := besiege(t)

@@ -63,6 +63,8 @@ func (s serving) within(ctx context.Context, listener *connections) error {
 		IdleTimeout:       s.idle,
 		MaxHeaderBytes:    maxHeader,
 		ConnState:         follow,
+
+		DisableGeneralOptionsHandler: true, // OPTIONS * is answered as everything else
 	}
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(listener) }()
