@@ -13,16 +13,16 @@ import (
 )
 
 // openLimiter returns what counts requests: this process alone, or, where a Redis is
-// configured, all processes that share it. close gives the places back.
+// configured, together with all processes that share it. close gives the places back.
 func openLimiter(ctx context.Context, log zerolog.Logger, cfg config, metrics *telemetry.Metrics) (limiter outbound.Limiter, closeLimiter func() error, err error) {
-	alone := memory.New(system.Clock{})
+	own := memory.New(system.Clock{})
 	if cfg.RedisURL == "" {
-		return alone, func() error { return nil }, nil
+		return own, func() error { return nil }, nil
 	}
-	shared, err := redis.New(ctx, cfg.RedisURL, alone, redis.Options{
+	shared, err := redis.New(ctx, cfg.RedisURL, own, redis.Options{
 		Warn: func(reason error) {
 			metrics.LimiterFallback(true)
-			log.Warn().Err(reason).Msg("Redis does not answer; limits hold for each process on its own until it does")
+			log.Warn().Err(reason).Msg("Redis does not answer; each process counts alone until it does")
 		},
 		Restored: func() {
 			metrics.LimiterFallback(false)

@@ -87,6 +87,20 @@ func (l *Limiter) Enter(ctx context.Context, name string, limit int, window time
 	return entry, nil
 }
 
+// Full says whether one more request would be refused now, and with which answer. It
+// counts nothing.
+func (l *Limiter) Full(name string, limit int, window time.Duration) (refusal outbound.Allowance, full bool) {
+	now := l.clock.Now().UnixMilli()
+	sh := l.shard(name)
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	s, ok := sh.subjects[name]
+	if !ok {
+		return outbound.Allowance{}, false
+	}
+	return s.full(now, limit, window)
+}
+
 func (l *Limiter) shard(name string) *shard {
 	h := uint32(2166136261) // FNV-1a
 	for i := range len(name) {
@@ -116,16 +130,8 @@ func (sh *shard) subject(name string, now int64) *subject {
 
 // take grants one request unless the window is full.
 func (s *subject) take(now int64, limit int, window time.Duration) outbound.Allowance {
-	s.window = window.Milliseconds()
-	s.forget(now)
-	if s.count >= limit {
-		// The (count-limit+1)-th oldest grant must leave the window first: after a limit
-		// was lowered there can be more grants than the limit.
-		wait := s.at(s.count-limit) + s.window - now
-		return outbound.Allowance{
-			Reset:      time.UnixMilli(s.at(s.count-1) + s.window).UTC(),
-			RetryAfter: time.Duration(wait) * time.Millisecond,
-		}
+	if refusal, full := s.full(now, limit, window); full {
+		return refusal
 	}
 	stamp := now
 	if s.count > 0 { // grants stay in order although a clock is set back, or was read before another request's
@@ -137,6 +143,22 @@ func (s *subject) take(now int64, limit int, window time.Duration) outbound.Allo
 		a.RetryAfter = time.Duration(s.at(0)+s.window-now) * time.Millisecond
 	}
 	return a
+}
+
+// full says whether the window is, and what is then answered.
+func (s *subject) full(now int64, limit int, window time.Duration) (refusal outbound.Allowance, full bool) {
+	s.window = window.Milliseconds()
+	s.forget(now)
+	if s.count < limit {
+		return outbound.Allowance{}, false
+	}
+	// The (count-limit+1)-th oldest grant must leave the window first: after a limit
+	// was lowered there can be more grants than the limit.
+	wait := s.at(s.count-limit) + s.window - now
+	return outbound.Allowance{
+		Reset:      time.UnixMilli(s.at(s.count-1) + s.window).UTC(),
+		RetryAfter: time.Duration(wait) * time.Millisecond,
+	}, true
 }
 
 // forget drops the grants that have left the window. Those that a clock set back by

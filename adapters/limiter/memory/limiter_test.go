@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"pgregory.net/rapid"
+
 	"github.com/sluicehq/sluice/adapters/limiter/memory"
 	"github.com/sluicehq/sluice/adapters/system"
 	"github.com/sluicehq/sluice/ports/outbound"
@@ -23,6 +25,27 @@ func TestLimiterOfManyUsers(t *testing.T) {
 	})
 }
 
+func TestFullSaysWhatTakeWouldAnswerAndCountsNothing(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		clock := &portstest.ManualClock{}
+		asked, untold := memory.New(clock), memory.New(clock) // the same is taken from both
+		now := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
+		for range rapid.IntRange(1, 40).Draw(rt, "requests") {
+			now = now.Add(time.Duration(rapid.IntRange(-90_000, 30_000).Draw(rt, "wait")) * time.Millisecond)
+			clock.Set(now)
+			limit := rapid.IntRange(1, 4).Draw(rt, "limit")
+			refusal, full := asked.Full("a", limit, time.Minute)
+			want, err := untold.Take(t.Context(), "a", limit, time.Minute)
+			if err != nil || full == want.Granted || full && refusal != want {
+				rt.Fatalf("full is %v with %+v, and taking answers %+v, %v", full, refusal, want, err)
+			}
+			if got, err := asked.Take(t.Context(), "a", limit, time.Minute); err != nil || got != want {
+				rt.Fatalf("after looking the answer is %+v, and without %+v; %v", got, want, err)
+			}
+		}
+	})
+}
+
 func BenchmarkTake(b *testing.B) {
 	l := memory.New(system.Clock{})
 	b.ReportAllocs()
@@ -33,6 +56,19 @@ func BenchmarkTake(b *testing.B) {
 			}
 		}
 	})
+}
+
+func BenchmarkFull(b *testing.B) {
+	l := memory.New(system.Clock{})
+	if _, err := l.Take(b.Context(), "tenant/secret", 1000, time.Minute); err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, full := l.Full("tenant/secret", 1000, time.Minute); full {
+			b.Fatal("full after one request")
+		}
+	}
 }
 
 func BenchmarkTakeOfManySubjects(b *testing.B) {

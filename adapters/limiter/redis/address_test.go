@@ -30,7 +30,7 @@ func TestAnAddressThatIsWrongDoesNotShow(t *testing.T) {
 		"redis://:" + secret + "@host:" + secret, "redis://:" + secret + "@host/" + secret, "redis://host?" + secret + "=1",
 		"redis://host?pool_size=" + secret, "redis://%zz" + secret, "unix://:" + secret + "@",
 	} {
-		l, err := redis.New(t.Context(), address, noFallback{t}, redis.Options{})
+		l, err := redis.New(t.Context(), address, memory.New(system.Clock{}), redis.Options{})
 		if err == nil || l != nil {
 			t.Errorf("%s was taken", address)
 			continue
@@ -97,7 +97,7 @@ func reason(t *testing.T, address string) string {
 	t.Helper()
 	var told string
 	opts := redis.Options{Timeout: patient, Warn: func(err error) { told = err.Error() }}
-	l, err := redis.New(t.Context(), address, noFallback{t}, opts)
+	l, err := redis.New(t.Context(), address, memory.New(system.Clock{}), opts)
 	if err != nil {
 		t.Fatal(err)
 	}

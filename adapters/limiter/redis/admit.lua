@@ -1,12 +1,12 @@
 -- Counts one request of a subject in its sliding window and, where there is a second
--- key, takes one of its places.
+-- key, takes one of its places. Or looks only, and counts nothing.
 --
 -- KEYS[1]  list of the instants of the grants, the oldest first
 -- KEYS[2]  sorted set of the places taken, by the end of their leases
 -- ARGV[1]  now, or empty: the server's clock
 -- ARGV[2]  length of the window
 -- ARGV[3]  limit
--- ARGV[4]  number of places
+-- ARGV[4]  number of places, or 'look'
 -- ARGV[5]  length of a lease
 -- ARGV[6]  the place's name
 -- ARGV[7…] names of places to give back first
@@ -50,9 +50,10 @@ local function take()
     redis.call('LPOP', KEYS[1])
     count = count - 1
   end
-  if count >= limit then
+  local over = count - limit
+  if over >= 0 or ARGV[4] == 'look' then
     -- After a limit was lowered there can be more grants than the limit.
-    return 0, 0, last + window, grant(count - limit) + window - now
+    return 0, 0, last + window, over >= 0 and grant(over) + window - now or 0
   end
   -- The grants stay in order although the clock is set back a little.
   local at = math.max(now, last)

@@ -12,8 +12,10 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/sluicehq/sluice/adapters/limiter/memory"
 	"github.com/sluicehq/sluice/adapters/limiter/redis"
 	"github.com/sluicehq/sluice/adapters/limiter/redis/redistest"
+	"github.com/sluicehq/sluice/adapters/system"
 	"github.com/sluicehq/sluice/ports/outbound"
 	"github.com/sluicehq/sluice/ports/portstest"
 )
@@ -46,8 +48,8 @@ func TestThePlacesOfAProcessThatDiedComeFreeWithItsLease(t *testing.T) {
 			noon := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 			clock := &portstest.ManualClock{}
 			clock.Set(noon)
-			address, opts := start(t), redis.Options{Prefix: redistest.Prefix(), Timeout: patient, Lease: lease}
-			live, dead, other := joinWith(t, address, noFallback{t}, opts, clock), joinWith(t, address, noFallback{t}, opts, clock), joinWith(t, address, noFallback{t}, opts, clock)
+			address, opts := start(t), redis.Options{Prefix: redistest.Prefix(), Lease: lease}
+			live, dead, other := joinAt(t, address, opts, clock), joinAt(t, address, opts, clock), joinAt(t, address, opts, clock)
 			for _, l := range []*redis.Limiter{live, dead} {
 				if !enter(t, l, 2).Inside {
 					t.Fatal("a free place was refused")
@@ -79,7 +81,7 @@ const shortLease = 500 * time.Millisecond
 
 func holdAndWait(address string) {
 	opts := redis.Options{Prefix: os.Getenv(holderVariable + "_PREFIX"), Timeout: patient, Lease: shortLease}
-	l, err := redis.New(context.Background(), address, nil, opts)
+	l, err := redis.New(context.Background(), address, memory.New(system.Clock{}), opts)
 	if err != nil {
 		fmt.Println(err)
 		os.Exit(1)

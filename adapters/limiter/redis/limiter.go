@@ -3,8 +3,15 @@
 //
 // Each request costs one round trip: a script counts it and takes its place. The time
 // is the server's. A place is a lease, renewed while it is held, so that the places of
-// a process that died come free. While Redis does not answer, each process counts on
-// its own.
+// a process that died come free.
+//
+// What Redis grants is counted by the process itself too, with the same limit and by
+// its own clock, and that count may refuse it. It does not while Redis keeps what it
+// was told, for the grants of one process are some of all. While Redis does not answer
+// the process's own count decides alone, with what Redis granted before; and when it
+// answers again, having lost everything perhaps, the own count still holds. So one
+// process never grants more than the limit in any window, and N processes never more
+// than N times as much, whatever becomes of Redis.
 package redis
 
 import (
@@ -24,7 +31,7 @@ type Options struct {
 	Prefix string
 
 	// Timeout is how long a request waits for Redis before it is counted in this
-	// process: 150 ms by default.
+	// process alone: 150 ms by default.
 	Timeout time.Duration
 
 	// Lease is how long a place outlives the process that held it: 12 s by default. It
@@ -37,7 +44,7 @@ type Options struct {
 	Warn     func(reason error)
 	Restored func()
 
-	// FellBack is called for each request that this process counts on its own.
+	// FellBack is called for each request that this process counts alone.
 	FellBack func()
 }
 
@@ -65,12 +72,13 @@ func (o Options) complete() Options {
 	return o
 }
 
-// Limiter counts in Redis, and by its fallback while Redis is out.
+// Limiter counts in Redis and in this process, and in this process alone while Redis is
+// out.
 type Limiter struct {
-	pool     *pool
-	fallback outbound.Limiter
-	opts     Options
-	clock    outbound.Clock // nil: the server's
+	pool  *pool
+	own   Own
+	opts  Options
+	clock outbound.Clock // of the scripts; nil: the server's
 
 	places *places
 	outage outage
@@ -84,22 +92,22 @@ type Limiter struct {
 
 var _ outbound.Limiter = (*Limiter)(nil)
 
-// New returns a limiter that counts in the Redis or Valkey at the address: redis://,
-// rediss:// or unix://. One that does not answer is an outage and no error, so that a
-// gateway starts without it; an address that is no such URL is an error, which does
-// not show it. Close must be called.
-func New(ctx context.Context, address string, fallback outbound.Limiter, opts Options) (*Limiter, error) {
-	return open(ctx, address, fallback, opts, nil)
+// New returns a limiter that counts in the Redis or Valkey at the address (redis://,
+// rediss:// or unix://) and in own, which nothing else may use. A server that does not
+// answer is an outage and no error, so that a gateway starts without it; an address
+// that is no such URL is an error, which does not show it. Close must be called.
+func New(ctx context.Context, address string, own Own, opts Options) (*Limiter, error) {
+	return open(ctx, address, own, opts, nil)
 }
 
-func open(ctx context.Context, address string, fallback outbound.Limiter, opts Options, clock outbound.Clock) (*Limiter, error) {
+func open(ctx context.Context, address string, own Own, opts Options, clock outbound.Clock) (*Limiter, error) {
 	opts = opts.complete()
 	server, err := parse(address)
 	if err != nil {
 		return nil, err
 	}
 	l := &Limiter{
-		pool: newPool(server.size, server.dial), fallback: fallback, opts: opts, clock: clock,
+		pool: newPool(server.size, server.dial), own: own, opts: opts, clock: clock,
 		places: newPlaces(), wake: make(chan struct{}, 1), kept: make(chan struct{}),
 	}
 	if _, err := l.admit(ctx, probeRequest); err != nil {
@@ -117,9 +125,16 @@ func (l *Limiter) Take(ctx context.Context, subject string, limit int, window ti
 		return outbound.Allowance{}, err
 	}
 	if era, up := l.outage.up(); up {
-		got, err := l.admit(ctx, request{subject: subject, limit: limit, window: window})
-		if err == nil {
+		refusal, full := l.own.Full(subject, limit, window)
+		got, err := l.admit(ctx, request{subject: subject, limit: limit, window: window, look: full})
+		switch {
+		case err == nil && full:
+			return stricter(got.Allowance, refusal), nil
+		case err == nil && !got.Granted:
 			return got.Allowance, nil
+		case err == nil:
+			own, err := l.own.Take(ctx, subject, limit, window)
+			return stricter(got.Allowance, own), err
 		}
 		if err := gone(ctx); err != nil {
 			return outbound.Allowance{}, err
@@ -127,7 +142,7 @@ func (l *Limiter) Take(ctx context.Context, subject string, limit int, window ti
 		l.fail(era, err)
 	}
 	l.opts.FellBack()
-	return l.fallback.Take(ctx, subject, limit, window)
+	return l.own.Take(ctx, subject, limit, window)
 }
 
 // Enter counts one request and takes a place if one is free.
@@ -136,17 +151,31 @@ func (l *Limiter) Enter(ctx context.Context, subject string, limit int, window t
 		return outbound.Entry{Leave: func() {}}, err
 	}
 	if era, up := l.outage.up(); up {
-		entry, err := l.enter(ctx, request{subject: subject, limit: limit, window: window, places: places})
-		if err == nil {
-			return entry, nil
+		r := request{subject: subject, limit: limit, window: window}
+		refusal, full := l.own.Full(subject, limit, window)
+		if r.look = full; !full {
+			r.places = places
+			r.token, r.left = l.places.want(subject)
+		}
+		asked := time.Now()
+		got, err := l.admit(ctx, r)
+		switch {
+		case err == nil && full:
+			return outbound.Entry{Allowance: stricter(got.Allowance, refusal), Leave: func() {}}, nil
+		case err == nil:
+			l.places.heard(subject, r.left)
+			return l.enter(ctx, r, got, asked)
+		case !full:
+			// Redis may have done what it was asked to, or may yet do it.
+			l.leave(subject, r.token)
 		}
 		if err := gone(ctx); err != nil {
-			return entry, err
+			return outbound.Entry{Leave: func() {}}, err
 		}
 		l.fail(era, err)
 	}
 	l.opts.FellBack()
-	return l.fallback.Enter(ctx, subject, limit, window, places)
+	return l.own.Enter(ctx, subject, limit, window, places)
 }
 
 // gone says whether the caller has given up, and how. A connection may notice a
@@ -156,24 +185,6 @@ func gone(ctx context.Context) error {
 		return context.DeadlineExceeded
 	}
 	return ctx.Err()
-}
-
-func (l *Limiter) enter(ctx context.Context, r request) (outbound.Entry, error) {
-	asked := time.Now()
-	r.token, r.left = l.places.want(r.subject)
-	got, err := l.admit(ctx, r)
-	if err != nil {
-		// Redis may have done what it was asked to, or may yet do it.
-		l.leave(r.subject, r.token)
-		return outbound.Entry{Leave: func() {}}, err
-	}
-	l.places.heard(r.subject, r.left)
-	if !got.inside {
-		return outbound.Entry{Allowance: got.Allowance, Leave: func() {}}, nil
-	}
-	l.places.hold(r.subject, r.token, asked)
-	leave := sync.OnceFunc(func() { l.leave(r.subject, r.token) })
-	return outbound.Entry{Allowance: got.Allowance, Inside: true, Leave: leave}, nil
 }
 
 // leave gives a place back; Redis is told in the background, or by the subject's next
@@ -191,7 +202,7 @@ func (l *Limiter) Shared() bool {
 
 // Close gives back the places that this process holds, without waiting for a server
 // that does not answer, and ends what runs in the background. Requests that come later
-// are counted by the fallback.
+// are counted by this process alone.
 func (l *Limiter) Close() error {
 	l.once.Do(func() {
 		l.stop()

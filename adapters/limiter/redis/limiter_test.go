@@ -12,8 +12,10 @@ import (
 
 	"github.com/alicebob/miniredis/v2"
 
+	"github.com/sluicehq/sluice/adapters/limiter/memory"
 	"github.com/sluicehq/sluice/adapters/limiter/redis"
 	"github.com/sluicehq/sluice/adapters/limiter/redis/redistest"
+	"github.com/sluicehq/sluice/adapters/system"
 	"github.com/sluicehq/sluice/ports/outbound"
 	"github.com/sluicehq/sluice/ports/portstest"
 )
@@ -35,33 +37,32 @@ var servers = map[string]func(*testing.T) string{
 	"real":      func(t *testing.T) string { return redistest.Start(t) },
 }
 
-// noFallback is for tests in which Redis answers.
-type noFallback struct{ t testing.TB }
-
-func (n noFallback) Take(context.Context, string, int, time.Duration) (outbound.Allowance, error) {
-	n.t.Error("a request was counted by the process on its own")
-	return outbound.Allowance{}, nil
-}
-
-func (n noFallback) Enter(context.Context, string, int, time.Duration, int) (outbound.Entry, error) {
-	n.t.Error("a request was counted by the process on its own")
-	return outbound.Entry{Leave: func() {}}, nil
-}
-
 // patient never takes a busy machine for an outage.
 const patient = 30 * time.Second
 
 // join opens a limiter of the production kind, but patient.
 func join(t testing.TB, address string, opts redis.Options) *redis.Limiter {
 	t.Helper()
-	opts.Timeout = patient
-	opts.Warn = func(err error) { t.Errorf("an outage: %v", err) }
-	return joinWith(t, address, noFallback{t}, opts, nil)
+	return joinAt(t, address, opts, nil)
 }
 
-func joinWith(t testing.TB, address string, fallback outbound.Limiter, opts redis.Options, clock outbound.Clock) *redis.Limiter {
+// joinAt does so, and has the scripts and the process's own count read the clock.
+func joinAt(t testing.TB, address string, opts redis.Options, clock outbound.Clock) *redis.Limiter {
 	t.Helper()
-	l, err := redis.OpenAt(context.Background(), address, fallback, opts, clock)
+	opts.Timeout = patient
+	opts.Warn = func(err error) { t.Errorf("an outage: %v", err) }
+	opts.FellBack = func() { t.Error("a request was counted by the process alone") }
+	return joinWith(t, address, opts, clock)
+}
+
+// joinWith opens a limiter with an own count that is empty.
+func joinWith(t testing.TB, address string, opts redis.Options, clock outbound.Clock) *redis.Limiter {
+	t.Helper()
+	own := memory.New(system.Clock{})
+	if clock != nil {
+		own = memory.New(clock)
+	}
+	l, err := redis.OpenAt(context.Background(), address, own, opts, clock)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,12 +82,12 @@ func TestLimiter(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			address := start(t)
 			portstest.Limiter(t, func(t *testing.T, clock outbound.Clock) outbound.Limiter {
-				opts := redis.Options{Prefix: redistest.Prefix(), Timeout: patient, Lease: lasting}
-				return joinWith(t, address, noFallback{t}, opts, clock)
+				opts := redis.Options{Prefix: redistest.Prefix(), Lease: lasting}
+				return joinAt(t, address, opts, clock)
 			})
 			portstest.SharedLimiter(t, func(t *testing.T, clock outbound.Clock) func() outbound.Limiter {
-				opts := redis.Options{Prefix: redistest.Prefix(), Timeout: patient, Lease: lasting}
-				return func() outbound.Limiter { return joinWith(t, address, noFallback{t}, opts, clock) }
+				opts := redis.Options{Prefix: redistest.Prefix(), Lease: lasting}
+				return func() outbound.Limiter { return joinAt(t, address, opts, clock) }
 			})
 		})
 	}

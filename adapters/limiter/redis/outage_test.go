@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sluicehq/sluice/adapters/limiter/memory"
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/sluicehq/sluice/adapters/limiter/redis"
 	"github.com/sluicehq/sluice/adapters/limiter/redis/redistest"
-	"github.com/sluicehq/sluice/adapters/system"
 )
 
 // watched is a limiter whose outages are counted.
@@ -34,7 +34,7 @@ func watch(t *testing.T, address string) *watched {
 		Restored: func() { w.restored.Add(1) },
 		FellBack: func() { w.fellBack.Add(1) },
 	}
-	w.Limiter = joinWith(t, address, memory.New(system.Clock{}), opts, nil)
+	w.Limiter = joinWith(t, address, opts, nil)
 	return w
 }
 
@@ -97,8 +97,8 @@ func TestAnOutageCostsNoRequest(t *testing.T) {
 			if took := time.Since(began); took > 20*impatient {
 				t.Errorf("%d requests took %s", asked, took)
 			}
-			if granted != limit {
-				t.Errorf("the process granted %d on its own, not %d", granted, limit)
+			if granted != limit-1 {
+				t.Errorf("the process granted %d alone, not the %d that were left", granted, limit-1)
 			}
 			if w.warned.Load() != 1 || w.fellBack.Load()-before != asked {
 				t.Errorf("%d warnings, %d of %d requests counted by the process", w.warned.Load(), w.fellBack.Load()-before, asked)
@@ -163,24 +163,36 @@ func TestAServerThatRefusesToCountIsAnOutage(t *testing.T) {
 	}
 }
 
-func TestAPlaceIsGivenBackWhereItWasTaken(t *testing.T) {
+func TestPlacesAreHeldAndGivenBackThroughAnOutage(t *testing.T) {
 	instance := launch(t)
 	w := watch(t, instance.URL)
 	w.shared(t)
-	before := enter(t, w, 1)
+	before := enter(t, w, 2)
 	instance.Kill()
-	during := enter(t, w, 1)
+	during := enter(t, w, 2)
 	if !before.Inside || !during.Inside {
 		t.Fatalf("before %v, during %v", before.Inside, during.Inside)
 	}
+	if enter(t, w, 2).Inside {
+		t.Error("a place was given that was taken before the outage")
+	}
 	before.Leave()
-	if enter(t, w, 1).Inside {
-		t.Error("leaving the place in Redis freed the process's own")
+	if !enter(t, w, 2).Inside || enter(t, w, 2).Inside {
+		t.Error("leaving did not make room for one")
 	}
+	if err := instance.Restart(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	w.shared(t)
+	if enter(t, w, 2).Inside {
+		t.Error("a place was given that was taken during the outage")
+	}
+	soon(t, "a place that was refused stays taken in Redis", func() bool { return held(t, instance.URL) == 0 })
 	during.Leave()
-	if !enter(t, w, 1).Inside {
-		t.Error("the process's own place was not given back")
+	if !enter(t, w, 2).Inside {
+		t.Error("the place was not given back")
 	}
+	soon(t, "Redis is not told of the place", func() bool { return held(t, instance.URL) == 1 })
 }
 
 // held says how many places of the subject are taken in Redis.
@@ -302,5 +314,43 @@ func TestACallerThatGivesUpIsNoOutage(t *testing.T) {
 	}
 	if !w.Shared() || w.fellBack.Load() != 0 {
 		t.Errorf("shared %v, %d requests counted by the process", w.Shared(), w.fellBack.Load())
+	}
+}
+
+func TestOneProcessGrantsTheLimitOnceThoughTheServerStopsAndStartsEmpty(t *testing.T) {
+	const limit, asked = 100, 130
+	instance := launch(t)
+	w := watch(t, instance.URL)
+	w.shared(t)
+	var granted []int
+	phase := func() {
+		n := 0
+		for range asked {
+			e, err := w.Enter(t.Context(), "a", limit, time.Minute, 10)
+			if err != nil {
+				t.Fatal(err)
+			}
+			e.Leave()
+			if e.Granted {
+				n++
+			} else if e.Remaining != 0 || e.RetryAfter <= 0 || e.RetryAfter > time.Minute || time.Until(e.Reset) < e.RetryAfter-time.Second {
+				t.Fatalf("refused with %+v", e)
+			}
+		}
+		granted = append(granted, n)
+	}
+	phase()
+	instance.Kill()
+	phase()
+	if err := instance.Restart(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	w.shared(t)
+	phase()
+	if n := client(t, instance.URL).number("LLEN", "p:{a}:window"); n != 0 {
+		t.Errorf("%d requests that the process refused are counted in Redis", n)
+	}
+	if diff := cmp.Diff([]int{limit, 0, 0}, granted); diff != "" {
+		t.Error(diff)
 	}
 }

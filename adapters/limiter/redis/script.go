@@ -29,6 +29,7 @@ type request struct {
 	subject string
 	limit   int
 	window  time.Duration
+	look    bool // nothing is to be counted: the answer is a refusal in any case
 
 	places int      // 0: none is wanted
 	token  string   // the name of the place that is wanted
@@ -81,6 +82,9 @@ func (l *Limiter) arguments(r request) []any {
 		args = append(args, l.placesKey(r.subject))
 	}
 	args = append(args, l.now(), r.window.Microseconds(), r.limit)
+	if r.look {
+		return append(args, "look")
+	}
 	if r.places > 0 {
 		args = append(args, r.places, l.opts.Lease.Microseconds(), r.token)
 		args = appendAll(args, r.left)

@@ -1,0 +1,274 @@
+package redis_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/sluicehq/sluice/adapters/limiter/redis"
+	"github.com/sluicehq/sluice/ports/outbound"
+	"github.com/sluicehq/sluice/ports/portstest"
+)
+
+// dawn is when the properties begin.
+var dawn = time.Date(2026, 3, 4, 6, 0, 0, 0, time.UTC)
+
+// troubled are processes that share a server which fails and forgets as a test says.
+// Nothing goes on in the background.
+type troubled struct {
+	rt        *rapid.T
+	server    *miniredis.Miniredis
+	clock     *portstest.ManualClock
+	processes []*redis.Limiter
+	failing   bool
+}
+
+// troubles checks a property of two processes whose keys begin anew with each run.
+func troubles(t *testing.T, property func(troubled)) {
+	server := miniredis.RunT(t)
+	rapid.Check(t, func(rt *rapid.T) {
+		w := troubled{rt: rt, server: server, clock: &portstest.ManualClock{}}
+		w.clock.Set(dawn)
+		server.SetError("")
+		server.FlushAll()
+		for range 2 {
+			l := joinWith(t, "redis://"+server.Addr(), redis.Options{Timeout: patient, Lease: lasting}, w.clock)
+			l.Die()
+			w.processes = append(w.processes, l)
+		}
+		property(w)
+		server.SetError("")
+		for _, l := range w.processes {
+			if err := l.Close(); err != nil {
+				rt.Fatal(err)
+			}
+		}
+	})
+}
+
+// fail has every command fail.
+func (w *troubled) fail() {
+	w.failing = true
+	w.server.SetError("LOADING the dataset")
+}
+
+// recover ends that, and has those processes that noticed see it. It returns them.
+func (w *troubled) recover() (noticed []int) {
+	w.failing = false
+	w.server.SetError("")
+	for i, l := range w.processes {
+		if l.Shared() {
+			continue
+		}
+		if l.Probe(w.rt.Context()); !l.Shared() {
+			w.rt.Fatalf("process %d does not use a server that answers", i)
+		}
+		noticed = append(noticed, i)
+	}
+	return noticed
+}
+
+// counted are the instants of grants that one place knows of.
+type counted []time.Time
+
+// within returns those of the last minute.
+func (c counted) within(now time.Time) counted {
+	for len(c) > 0 && now.Sub(c[0]) >= time.Minute {
+		c = c[1:]
+	}
+	return c
+}
+
+// wait is how long until one more would be granted.
+func (c counted) wait(now time.Time, limit int) time.Duration {
+	if in := c.within(now); len(in) >= limit {
+		return in[len(in)-limit].Add(time.Minute).Sub(now)
+	}
+	return 0
+}
+
+func TestNoProcessGrantsMoreThanTheLimitWhateverBecomesOfTheServer(t *testing.T) {
+	t.Parallel()
+	troubles(t, func(w troubled) {
+		limit, now := rapid.IntRange(1, 4).Draw(w.rt, "limit"), dawn
+		own, shared := make([]counted, len(w.processes)), counted{}
+		for range rapid.IntRange(1, 40).Draw(w.rt, "steps") {
+			now = now.Add(time.Duration(rapid.IntRange(0, 25_000).Draw(w.rt, "wait")) * time.Millisecond)
+			w.clock.Set(now)
+			switch rapid.SampledFrom([]string{"ask", "ask", "ask", "ask", "fail", "recover", "forget"}).Draw(w.rt, "what") {
+			case "fail":
+				w.fail()
+			case "recover":
+				w.recover()
+			case "forget":
+				w.server.FlushAll()
+				shared = nil
+			case "ask":
+				i := rapid.IntRange(0, len(w.processes)-1).Draw(w.rt, "process")
+				asked := []*counted{&own[i]}
+				if !w.failing {
+					asked = append(asked, &shared)
+				}
+				want := expected(asked, now, limit)
+				got := w.ask(i, limit)
+				if got.Reset.Before(now.Add(got.RetryAfter)) || got.Reset.After(now.Add(time.Minute)) {
+					w.rt.Fatalf("at %s the answer is %+v", now, got)
+				}
+				got.Reset = time.Time{}
+				if diff := cmp.Diff(want, got); diff != "" {
+					w.rt.Fatalf("process %d at %s, server failing %v: %s", i, now, w.failing, diff)
+				}
+			}
+		}
+		for i, grants := range own {
+			for j := limit; j < len(grants); j++ {
+				if grants[j].Sub(grants[j-limit]) < time.Minute {
+					w.rt.Fatalf("process %d granted %d from %s to %s", i, limit+1, grants[j-limit], grants[j])
+				}
+			}
+		}
+	})
+}
+
+// ask asks for one request, with a place or without.
+func (w *troubled) ask(process, limit int) outbound.Allowance {
+	l := w.processes[process]
+	if rapid.Bool().Draw(w.rt, "with a place") {
+		e, err := l.Enter(w.rt.Context(), "a", limit, time.Minute, 1000)
+		if err != nil || e.Inside != e.Granted {
+			w.rt.Fatalf("%+v, %v", e, err)
+		}
+		e.Leave()
+		return e.Allowance
+	}
+	a, err := l.Take(w.rt.Context(), "a", limit, time.Minute)
+	if err != nil {
+		w.rt.Fatal(err)
+	}
+	return a
+}
+
+// expected counts a request where everyone who is asked has room for it, and returns the
+// answer without its reset.
+func expected(asked []*counted, now time.Time, limit int) outbound.Allowance {
+	want := outbound.Allowance{Granted: true, Remaining: limit}
+	for _, c := range asked {
+		want.Granted = want.Granted && c.wait(now, limit) == 0
+	}
+	for _, c := range asked {
+		if want.Granted {
+			*c = append(*c, now)
+		}
+		want.Remaining = min(want.Remaining, limit-len(c.within(now)))
+		want.RetryAfter = max(want.RetryAfter, c.wait(now, limit))
+	}
+	if !want.Granted {
+		want.Remaining = 0
+	}
+	return want
+}
+
+// place is one that a process gave.
+type place struct {
+	process int
+	told    bool // the process told the server of it
+	known   bool // the server knows it
+	gone    bool // it was left, which the server has not heard
+	leave   func()
+}
+
+func TestNoProcessGivesMorePlacesThanThereAreWhateverBecomesOfTheServer(t *testing.T) {
+	t.Parallel()
+	troubles(t, func(w troubled) {
+		most := rapid.IntRange(1, 3).Draw(w.rt, "places")
+		var all []*place
+		count := func(is func(*place) bool) (n int) {
+			for _, p := range all {
+				if is(p) {
+					n++
+				}
+			}
+			return n
+		}
+		for range rapid.IntRange(1, 40).Draw(w.rt, "steps") {
+			i := rapid.IntRange(0, len(w.processes)-1).Draw(w.rt, "process")
+			switch rapid.SampledFrom([]string{"enter", "enter", "leave", "fail", "recover", "forget"}).Draw(w.rt, "what") {
+			case "fail":
+				w.fail()
+			case "recover":
+				for _, i := range w.recover() {
+					for _, p := range all {
+						if p.process == i {
+							p.known = p.told && !p.gone
+						}
+					}
+				}
+			case "forget":
+				w.server.FlushAll()
+				for _, p := range all {
+					p.known = false
+				}
+			case "enter":
+				want := count(func(p *place) bool { return p.process == i && !p.gone }) < most
+				if !w.failing {
+					want = want && count(func(p *place) bool { return p.known }) < most
+				}
+				if got := w.enter(i, most); got.Inside != want {
+					w.rt.Fatalf("process %d of %d places, server failing %v: inside is %v", i, most, w.failing, got.Inside)
+				} else if want {
+					all = append(all, &place{process: i, told: !w.failing, known: !w.failing, leave: got.Leave})
+				}
+			case "leave":
+				for _, p := range all {
+					if p.process == i && !p.gone {
+						p.leave()
+						p.gone, p.known = true, p.known && w.failing
+						break
+					}
+				}
+			}
+			w.processes[i].Flush(w.rt.Context()) // what the keeper does
+		}
+		for _, p := range all {
+			p.leave()
+		}
+		w.recover()
+		for _, l := range w.processes {
+			l.Flush(w.rt.Context())
+		}
+		for i := range w.processes {
+			if !w.enter(i, most+i).Inside { // beside those who went in before
+				w.rt.Fatalf("all have left, and process %d of %d places finds none", i, most+i)
+			}
+		}
+	})
+}
+
+// enter asks for one of the places.
+func (w *troubled) enter(process, places int) outbound.Entry {
+	e, err := w.processes[process].Enter(w.rt.Context(), "a", 1_000_000, time.Minute, places)
+	if err != nil {
+		w.rt.Fatal(err)
+	}
+	return e
+}
+
+func TestARequestThatFindsNoPlaceIsCountedByTheProcessToo(t *testing.T) {
+	t.Parallel()
+	server := miniredis.RunT(t)
+	l := joinWith(t, "redis://"+server.Addr(), redis.Options{Timeout: patient}, nil)
+	for _, inside := range []bool{true, false} {
+		if e, err := l.Enter(t.Context(), "a", 3, time.Minute, 1); err != nil || !e.Granted || e.Inside != inside {
+			t.Fatalf("%+v, %v", e, err)
+		}
+	}
+	server.SetError("LOADING the dataset")
+	for _, granted := range []bool{true, false} {
+		if a, err := l.Take(t.Context(), "a", 3, time.Minute); err != nil || a.Granted != granted {
+			t.Errorf("%+v, %v", a, err)
+		}
+	}
+}
