@@ -43,16 +43,16 @@ type shownKey struct {
 	Name       string         `json:"name"`
 	LastFour   string         `json:"lastFour"`
 	Key        string         `json:"key,omitempty"`
-	CreatedAt  time.Time      `json:"createdAt"`
-	LastUsedAt *time.Time     `json:"lastUsedAt,omitempty"`
-	ExpiresAt  *time.Time     `json:"expiresAt,omitempty"`
-	RevokedAt  *time.Time     `json:"revokedAt,omitempty"`
+	CreatedAt  instant        `json:"createdAt"`
+	LastUsedAt *instant       `json:"lastUsedAt,omitempty"`
+	ExpiresAt  *instant       `json:"expiresAt,omitempty"`
+	RevokedAt  *instant       `json:"revokedAt,omitempty"`
 }
 
 func showKey(k *tenant.APIKey) shownKey {
 	return shownKey{
-		ID: k.ID(), Type: k.Type(), Name: k.Name(), LastFour: k.LastFour(), CreatedAt: k.CreatedAt(),
-		LastUsedAt: k.LastUsedAt(), ExpiresAt: k.ExpiresAt(), RevokedAt: k.RevokedAt(),
+		ID: k.ID(), Type: k.Type(), Name: k.Name(), LastFour: k.LastFour(), CreatedAt: instant(k.CreatedAt()),
+		LastUsedAt: (*instant)(k.LastUsedAt()), ExpiresAt: (*instant)(k.ExpiresAt()), RevokedAt: (*instant)(k.RevokedAt()),
 	}
 }
 

@@ -69,7 +69,7 @@ func (p *program) migrateStatus() *cobra.Command {
 				for _, m := range all {
 					at := "pending"
 					if m.AppliedAt != nil {
-						at = shown(m.AppliedAt)
+						at = shown((*instant)(m.AppliedAt))
 					}
 					rows = append(rows, []string{m.Name, at})
 				}
@@ -83,19 +83,15 @@ func (p *program) migrateStatus() *cobra.Command {
 
 // shownMigration is how a migration is printed as JSON.
 type shownMigration struct {
-	Version   int64  `json:"version"`
-	Name      string `json:"name"`
-	AppliedAt string `json:"appliedAt,omitempty"`
+	Version   int64    `json:"version"`
+	Name      string   `json:"name"`
+	AppliedAt *instant `json:"appliedAt,omitempty"`
 }
 
 func statusJSON(all []sqlstore.Migration) []shownMigration {
 	out := []shownMigration{}
 	for _, m := range all {
-		s := shownMigration{Version: m.Version, Name: m.Name}
-		if m.AppliedAt != nil {
-			s.AppliedAt = shown(m.AppliedAt)
-		}
-		out = append(out, s)
+		out = append(out, shownMigration{Version: m.Version, Name: m.Name, AppliedAt: (*instant)(m.AppliedAt)})
 	}
 	return out
 }

@@ -44,8 +44,12 @@ func TestMistakesAreNamedByTheirOptions(t *testing.T) {
 func TestWhatIsDoneIsToldAsJSON(t *testing.T) {
 	t.Parallel()
 	b := newBinary(t, sqliteURL(t))
-	var applied, again []shownMigration
-	for _, into := range []*[]shownMigration{&applied, &again} {
+	type migration struct {
+		Version   int64
+		AppliedAt string
+	}
+	var applied, again []migration
+	for _, into := range []*[]migration{&applied, &again} {
 		if err := json.Unmarshal([]byte(b.ok("migrate", "up", "--json")), into); err != nil {
 			t.Fatal(err)
 		}

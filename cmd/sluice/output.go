@@ -39,12 +39,21 @@ func (p *program) printTable(rows [][]string) error {
 	return w.Flush()
 }
 
+// instant is a time as JSON documents show it: in the form that the API has, with three
+// digits of a second whatever they are.
+type instant time.Time
+
+// MarshalText returns it in UTC.
+func (i instant) MarshalText() ([]byte, error) {
+	return time.Time(i).UTC().AppendFormat(nil, "2006-01-02T15:04:05.000Z"), nil
+}
+
 // shown renders an optional instant for people.
-func shown(t *time.Time) string {
-	if t == nil {
+func shown(i *instant) string {
+	if i == nil {
 		return "-"
 	}
-	return t.Format(time.RFC3339)
+	return time.Time(*i).Format(time.RFC3339)
 }
 
 // flagsOf are the options that give a member of what is created, changed or listed.

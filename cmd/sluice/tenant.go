@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -82,8 +81,8 @@ type shownTenant struct {
 	Language  tenant.Language                `json:"language"`
 	Limits    map[tenant.KeyType]shownLimits `json:"limits"`
 	RunDays   int                            `json:"runRetentionDays"`
-	CreatedAt time.Time                      `json:"createdAt"`
-	UpdatedAt time.Time                      `json:"updatedAt"`
+	CreatedAt instant                        `json:"createdAt"`
+	UpdatedAt instant                        `json:"updatedAt"`
 }
 
 type shownLimits struct {
@@ -100,7 +99,7 @@ func showTenant(ten *tenant.Tenant) shownTenant {
 	return shownTenant{
 		TenantID: ten.ID(), Name: ten.Name(), Status: ten.Status(), Language: settings.Language, Limits: limits,
 		RunDays:   settings.KeptRunDays(),
-		CreatedAt: ten.CreatedAt(), UpdatedAt: ten.UpdatedAt(),
+		CreatedAt: instant(ten.CreatedAt()), UpdatedAt: instant(ten.UpdatedAt()),
 	}
 }
 
