@@ -31,7 +31,8 @@ type Tracing struct {
 // traces. Everything else is read from the standard OTEL_… variables of the process
 // (OpenTelemetry specification, "Environment Variable Specification"): the headers and
 // timeout of the export, OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES,
-// OTEL_TRACES_SAMPLER, OTEL_BSP_…. It does not try to reach the receiver: spans that
+// OTEL_TRACES_SAMPLER, OTEL_BSP_…. Of one that is wrong the default is taken in most
+// cases; a caller who wants to know looks first. It does not try to reach the receiver: spans that
 // cannot be exported are dropped, and [go.opentelemetry.io/otel.SetErrorHandler] hears
 // of it.
 func NewTracing(ctx context.Context, endpoint, version string) (*Tracing, error) {

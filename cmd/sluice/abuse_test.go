@@ -189,7 +189,7 @@ func TestOptionsOfTheServerAreAnsweredAsEverythingElse(t *testing.T) {
 		t.Fatal(err)
 	}
 	text, err := io.ReadAll(answer.Body)
-	if err != nil || answer.StatusCode != http.StatusNotFound || answer.Header.Get("X-Request-Id") == "" || !bytes.Contains(text, []byte("route_not_found")) {
+	if err := errors.Join(err, answer.Body.Close()); err != nil || answer.StatusCode != http.StatusNotFound || answer.Header.Get("X-Request-Id") == "" || !bytes.Contains(text, []byte("route_not_found")) {
 		t.Errorf("%d %v %s, %v", answer.StatusCode, answer.Header, text, err)
 	}
 }
@@ -214,7 +214,7 @@ func TestAConnectionIsKeptBehindARefusalWhoseBodyHasArrived(t *testing.T) {
 		if err != nil || answer.StatusCode != http.StatusUnauthorized {
 			t.Fatalf("answer %d: %v, %v", i, answer, err)
 		}
-		if _, err := io.Copy(io.Discard, answer.Body); err != nil {
+		if _, err := io.Copy(io.Discard, answer.Body); errors.Join(err, answer.Body.Close()) != nil {
 			t.Fatal(err)
 		}
 	}

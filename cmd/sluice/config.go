@@ -26,7 +26,8 @@ import (
 // envPrefix stands before the name of every setting.
 const envPrefix = "SLUICE_"
 
-// config is every setting of the gateway. Only this file reads the environment.
+// config is every setting of the gateway. Only this file reads the environment, and
+// otel.go what is not the gateway's own there.
 // The tag help is shown by sluice --help.
 type config struct {
 	DatabaseURL     string        `env:"DATABASE_URL" envDefault:"sqlite:data/sluice.db" help:"where everything is kept: sqlite:<file> or postgres://user:password@host:port/database?sslmode=…"`
@@ -91,10 +92,9 @@ func readConfig(environ []string) (config, error) {
 	if cfg.egressAllow, err = egress.ParseAllow(cfg.EgressAllow); err != nil {
 		mistakes = append(mistakes, eachSetting("EGRESS_ALLOW", err)...)
 	}
-	cfg.tracesEndpoint, err = tracesEndpoint(given)
-	if err != nil {
-		mistakes = append(mistakes, err)
-	}
+	var standard []error
+	cfg.tracesEndpoint, standard = tracesEndpoint(given)
+	mistakes = append(mistakes, standard...)
 	if mistakes = firstOfEach(mistakes); len(mistakes) > 0 {
 		for _, name := range unknownSettings(environ) { // the cause of another mistake, perhaps
 			mistakes = append(mistakes, fmt.Errorf("%s looks like a setting, but there is none of that name", name))
@@ -274,62 +274,6 @@ func isHTTP(text string) bool {
 func isOrigin(text string) bool {
 	u, err := url.Parse(text)
 	return isHTTP(text) && err == nil && u.Path == "" && u.RawQuery == "" && u.User == nil
-}
-
-// The standard variables that say whether traces are wanted and where to (OpenTelemetry
-// specification, "OpenTelemetry Protocol Exporter"). The others are read by
-// OpenTelemetry's own code.
-const (
-	otlpEndpoint       = "OTEL_EXPORTER_OTLP_ENDPOINT"
-	otlpTracesEndpoint = "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"
-	otlpProtocol       = "OTEL_EXPORTER_OTLP_PROTOCOL"
-	otlpTracesProtocol = "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL"
-	otelDisabled       = "OTEL_SDK_DISABLED"
-	otelTracesExporter = "OTEL_TRACES_EXPORTER"
-	otelTracesSampler  = "OTEL_TRACES_SAMPLER"
-)
-
-// samplers are those that OpenTelemetry's own code knows here.
-var samplers = []string{
-	"always_on", "always_off", "traceidratio", "parentbased_always_on", "parentbased_always_off", "parentbased_traceidratio",
-}
-
-// standardSettings are those that are not the gateway's own.
-var standardSettings = []settingHelp{
-	{otlpEndpoint, "", "receiver of traces (OTLP over HTTP), such as http://collector:4318; /v1/traces is appended (default: no traces)"},
-	{otlpTracesEndpoint, "", "the same, the whole URL"},
-	{"OTEL_SERVICE_NAME", "sluice", "name of this service in traces"},
-	{otelTracesSampler, "parentbased_always_on", "which requests are traced; these and every other OTEL_ variable mean what OpenTelemetry says"},
-}
-
-// tracesEndpoint returns the URL that traces are sent to, or "" where none are wanted.
-func tracesEndpoint(environ map[string]string) (string, error) {
-	endpoint, name := environ[otlpTracesEndpoint], otlpTracesEndpoint
-	if endpoint == "" {
-		endpoint, name = environ[otlpEndpoint], otlpEndpoint
-	}
-	exporter := environ[otelTracesExporter]
-	if endpoint == "" || exporter == "none" || strings.EqualFold(environ[otelDisabled], "true") {
-		return "", nil
-	}
-	for _, variable := range []string{otlpProtocol, otlpTracesProtocol} {
-		if p := environ[variable]; p != "" && !strings.HasPrefix(p, "http/") {
-			return "", fmt.Errorf("%s must be http/protobuf: traces are sent over HTTP", variable)
-		}
-	}
-	if exporter != "" && exporter != "otlp" {
-		return "", fmt.Errorf("%s must be otlp or none", otelTracesExporter)
-	}
-	if sampler := environ[otelTracesSampler]; sampler != "" && !slices.Contains(samplers, sampler) {
-		return "", fmt.Errorf("%s must be one of %s", otelTracesSampler, strings.Join(samplers, ", "))
-	}
-	if !isHTTP(endpoint) {
-		return "", fmt.Errorf("%s must be an http:// or https:// address", name)
-	}
-	if name == otlpEndpoint {
-		return url.JoinPath(endpoint, "v1", "traces")
-	}
-	return endpoint, nil
 }
 
 // unknownSettings lists variables that look like settings but are none: most often

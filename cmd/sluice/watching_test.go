@@ -227,36 +227,6 @@ func TestARequestAndItsUnitsOfWorkAreTraced(t *testing.T) {
 	}
 }
 
-func TestTracesAreWantedWhereTheStandardVariablesSaySo(t *testing.T) {
-	const general, traces = otlpEndpoint + "=http://collector:4318", otlpTracesEndpoint + "=https://traces.example/in"
-	for _, c := range []struct {
-		environ        string
-		endpoint, fail string
-	}{
-		{"", "", ""},
-		{general, "http://collector:4318/v1/traces", ""},
-		{otlpEndpoint + "=http://collector:4318/", "http://collector:4318/v1/traces", ""},
-		{traces, "https://traces.example/in", ""},
-		{general + " " + traces, "https://traces.example/in", ""},
-		{general + " OTEL_SDK_DISABLED=TRUE", "", ""},
-		{general + " OTEL_TRACES_EXPORTER=none", "", ""},
-		{general + " OTEL_TRACES_EXPORTER=otlp OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf", "http://collector:4318/v1/traces", ""},
-		{"OTEL_TRACES_EXPORTER=console", "", ""},
-		{general + " OTEL_TRACES_EXPORTER=console", "", "OTEL_TRACES_EXPORTER must be otlp or none"},
-		{general + " OTEL_EXPORTER_OTLP_TRACES_PROTOCOL=grpc", "", "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL must be http/protobuf"},
-		{otlpEndpoint + "=collector:4318", "", "OTEL_EXPORTER_OTLP_ENDPOINT must be an http"},
-		{otlpTracesEndpoint + "=grpc://user:hunter2@x", "", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT must be an http"},
-	} {
-		cfg, err := readConfig(strings.Fields(c.environ))
-		if cfg.tracesEndpoint != c.endpoint || (err == nil) != (c.fail == "") {
-			t.Errorf("%q: %q, %v", c.environ, cfg.tracesEndpoint, err)
-		}
-		if err != nil && (!strings.Contains(err.Error(), c.fail) || strings.Contains(err.Error(), "hunter2")) {
-			t.Errorf("%q: %v", c.environ, err)
-		}
-	}
-}
-
 func TestWhereNobodyListensNothingFollowsTheRequests(t *testing.T) {
 	w := &watching{metrics: telemetry.New("test"), log: zerolog.Nop()}
 	if all := w.observers(); len(all) != 0 {
