@@ -402,13 +402,13 @@ func TestAKeyInItsGraceIsNotRotatedAgain(t *testing.T) {
 	g := newGateway(t)
 	c := g.customer("Acme")
 	made := g.send(http.MethodPost, "/v1/gateway/api-keys", c.secret, `{"type":"secret"}`)
-	path := "/v1/gateway/api-keys/" + made.field(t, "id") + "/rotate"
+	path := fmt.Sprintf("/v1/gateway/api-keys/%v/rotate", made.field(t, "id"))
 	first := g.send(http.MethodPost, path, c.secret, `{"graceSeconds":3600}`)
-	if first.status != http.StatusCreated || strings.Contains(string(first.body), "expiresAt") {
+	if first.status != http.StatusCreated || strings.Contains(first.body, "expiresAt") {
 		t.Fatalf("%d: %s", first.status, first.body)
 	}
 	again := g.send(http.MethodPost, path, c.secret, `{"graceSeconds":3600}`)
-	if again.status != http.StatusConflict || again.field(t, "code") != "api_key_not_active" || !strings.Contains(string(again.body), first.field(t, "id")) {
+	if again.status != http.StatusConflict || again.field(t, "code") != "api_key_not_active" || !strings.Contains(again.body, fmt.Sprint(first.field(t, "id"))) {
 		t.Errorf("%d: %s", again.status, again.body)
 	}
 }
