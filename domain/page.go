@@ -1,5 +1,7 @@
 package domain
 
+import "fmt"
+
 // Bounds of a page, from the specification's list conventions.
 const (
 	DefaultPageLimit = 20
@@ -70,4 +72,39 @@ func (s Sorting) By() string {
 type Query struct {
 	PageRequest
 	Sorting
+
+	// MaxBytes bounds the records of the page together: the bytes of their texts as they
+	// are stored, and of texts that take many times that when they are read, as much as
+	// they take then. A page above it is a [*PageTooLarge], and is never held as a whole.
+	// 0 is no bound. Lists of tenants, which only the operator reads, have none.
+	MaxBytes int
+}
+
+// PageTooLarge is the error of a page above [Query.MaxBytes]. It is an [Error] of the
+// kind Invalid with the code page_too_large, whose violation is of the field limit.
+type PageTooLarge struct {
+	Records  int // that the page would have
+	Bytes    int // that they take, counted as for the query's MaxBytes
+	MaxBytes int // that they may take
+}
+
+// Error says how large it is.
+func (e *PageTooLarge) Error() string { return e.Unwrap().Error() }
+
+// Unwrap yields what the client is told.
+func (e *PageTooLarge) Unwrap() error {
+	invalid := Fail(Invalid, "page_too_large",
+		"The records of this page are too large to be read together. Ask for fewer with limit, or read them one by one by their identifiers.")
+	message := fmt.Sprintf("must be less, such as %d: the %d records of this page take %d bytes, and may take %d",
+		e.fitting(), e.Records, e.Bytes, e.MaxBytes)
+	if e.Records <= 1 {
+		message = fmt.Sprintf("cannot make the page small enough: its one record takes %d bytes, and may take %d; read it by its identifier", e.Bytes, e.MaxBytes)
+	}
+	invalid.Violations = []Violation{{Field: "limit", Code: TooLarge, Message: message}}
+	return invalid
+}
+
+// fitting is how many records fit where they are of about the same size, at least one.
+func (e *PageTooLarge) fitting() int {
+	return max(1, int(int64(e.Records)*int64(e.MaxBytes)/int64(max(1, e.Bytes))))
 }

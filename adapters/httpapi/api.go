@@ -76,9 +76,9 @@ type API struct {
 	following   following
 	confirming  time.Duration // how often it is asked whether who listens to a stream still may
 	largeBodies chan struct{} // holds one for each large body that is being read
-	reading     turns         // to read a whole run
+	reading     turns         // to read a whole run or a large page
 	simulating  turns
-	room        *room         // for whole runs, until their readers have them
+	room        *room         // for whole runs and large pages, until their readers have them
 	patience    time.Duration // how long a request waits for these
 
 	refused    []Route           // what the engine routes only to answer that the method is wrong
@@ -94,7 +94,7 @@ func New(ports Ports, opts Options) (*API, error) {
 	a := &API{
 		ports: ports, opts: opts, engine: gin.New(), confirming: confirmEvery, largeBodies: make(chan struct{}, largeBodies),
 		reading: make(turns, mostReading), simulating: make(turns, mostSimulating),
-		room: newRoom(roomForRuns, roomOfTenant), patience: patience,
+		room: newRoom(roomForAll, roomOfTenant), patience: patience,
 	}
 	if a.streams = opts.Streams; a.streams == nil {
 		a.streams = context.Background()

@@ -206,11 +206,12 @@ func (a *API) listCustomNodes(c *gin.Context, who tenant.Caller) error {
 		return err
 	}
 	filter := node.CustomFilter{Active: l.IsActive, Search: l.Search}
-	found, err := a.ports.CustomNodes.List(c.Request.Context(), who, filter, l.wanted())
-	if err != nil {
-		return err
-	}
-	return answerList(c, l, found, renderCustomNode)
+	return answerLargeList(a, c, who, l, largeList[inbound.CustomNode]{
+		render: renderCustomNode,
+		read: func(q domain.Query) (domain.Page[inbound.CustomNode], error) {
+			return a.ports.CustomNodes.List(c.Request.Context(), who, filter, q)
+		},
+	})
 }
 
 // updateCustomNode answers PATCH /custom-nodes/{id}.

@@ -76,11 +76,12 @@ func (a *API) listDeliveries(c *gin.Context, who tenant.Caller) error {
 	if err := l.err(); err != nil {
 		return err
 	}
-	found, err := a.ports.WebhookDeliveries.List(c.Request.Context(), who, webhookEndpointID(c), filter, l.wanted())
-	if err != nil {
-		return err
-	}
-	return answerList(c, l, found, renderDelivery)
+	return answerLargeList(a, c, who, l, largeList[*event.Delivery]{
+		render: renderDelivery,
+		read: func(q domain.Query) (domain.Page[*event.Delivery], error) {
+			return a.ports.WebhookDeliveries.List(c.Request.Context(), who, webhookEndpointID(c), filter, q)
+		},
+	})
 }
 
 // texts turns the values of an enumeration into what a query may say.

@@ -80,6 +80,8 @@ var elsewhere = map[string]string{
 	"GET /v1/gateway/runs/{id} runs_busy":                                   "TestLargeRunsBehindTheWholeGateway",
 	"POST /v1/gateway/workflow-versions/{id}/simulate simulation_too_large": "TestASimulationThatShowsTooMuchIsRefused",
 	"POST /v1/gateway/workflow-versions/{id}/simulate runs_busy":            "TestLargeRunsBehindTheWholeGateway",
+	"GET /v1/gateway/webhook-endpoints/{id}/deliveries page_too_large":      "TestLargeListsBehindTheWholeGateway",
+	"GET /v1/gateway/webhook-endpoints/{id}/deliveries lists_busy":          "TestLargeListsBehindTheWholeGateway",
 	"POST /v1/gateway/workflows/{id}/runs workflow_inactive":                "TestWhatCannotBeStartedByHandSaysWhy",
 }
 

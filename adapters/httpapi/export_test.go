@@ -27,13 +27,28 @@ func ConfirmEvery(a *API, pause time.Duration) { a.confirming = pause }
 // Patience sets how long a request waits for its turn and for room.
 func Patience(a *API, within time.Duration) { a.patience = within }
 
-// FillRoom takes all the room that a tenant may have for large runs.
+// FillRoom takes all the room that a tenant may have for large runs and pages.
 func FillRoom(a *API, owner tenant.ID) (leave func(), ok bool) {
 	h := &holding{room: a.room, owner: owner}
 	return h.giveBack, h.tryTake(roomOfTenant)
 }
 
-// RoomTaken is how many bytes of runs are held.
+// ShrinkRoom leaves a fraction of the room.
+func ShrinkRoom(a *API, whole, share int) { a.room = newRoom(whole, share) }
+
+// TakeTurns takes all the turns to read.
+func TakeTurns(a *API) (leave func()) {
+	for range mostReading {
+		a.reading <- struct{}{}
+	}
+	return func() {
+		for range mostReading {
+			a.reading.leave()
+		}
+	}
+}
+
+// RoomTaken is how many bytes of runs and pages are held.
 func RoomTaken(a *API) int {
 	a.room.mu.Lock()
 	defer a.room.mu.Unlock()

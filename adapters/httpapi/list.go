@@ -53,16 +53,35 @@ func (l *listRequest) subTenant() *tenant.SubTenantID {
 	return &sub
 }
 
-// listBody is the list envelope. The last three members are for page-based clients.
+// listBody is the list envelope. The members of [pageFrame], and data, are for page-based
+// clients.
 type listBody struct {
-	Items    []any  `json:"items"`
-	Total    int    `json:"total"`
-	Limit    int    `json:"limit"`
-	Offset   int    `json:"offset"`
-	HasMore  bool   `json:"hasMore"`
-	Data     *[]any `json:"data,omitempty"`
-	Page     *int   `json:"page,omitempty"`
-	LastPage *int   `json:"lastPage,omitempty"`
+	Items []any `json:"items"`
+	listFrame
+	Data *[]any `json:"data,omitempty"`
+	*pageFrame
+}
+
+// listFrame says where in the list the items stand.
+type listFrame struct {
+	Total   int  `json:"total"`
+	Limit   int  `json:"limit"`
+	Offset  int  `json:"offset"`
+	HasMore bool `json:"hasMore"`
+}
+
+func frameOf[T any](found domain.Page[T]) listFrame {
+	return listFrame{found.Total, found.Limit, found.Offset, found.HasMore()}
+}
+
+// pageFrame says the same in pages.
+type pageFrame struct {
+	Page     int `json:"page"`
+	LastPage int `json:"lastPage"`
+}
+
+func pageOf[T any](found domain.Page[T]) pageFrame {
+	return pageFrame{found.Offset / found.Limit, max(0, (found.Total-1)/found.Limit)}
 }
 
 // answerList writes a page.
@@ -71,13 +90,13 @@ func answerList[T any](c *gin.Context, l *listRequest, found domain.Page[T], ren
 }
 
 func renderList[T any](l *listRequest, found domain.Page[T], render func(T) any) listBody {
-	body := listBody{Items: []any{}, Total: found.Total, Limit: found.Limit, Offset: found.Offset, HasMore: found.HasMore()}
+	body := listBody{Items: []any{}, listFrame: frameOf(found)}
 	for _, item := range found.Items {
 		body.Items = append(body.Items, render(item))
 	}
 	if l.PageBased {
-		page, last := found.Offset/found.Limit, max(0, (found.Total-1)/found.Limit)
-		body.Data, body.Page, body.LastPage = &body.Items, &page, &last
+		page := pageOf(found)
+		body.Data, body.pageFrame = &body.Items, &page
 	}
 	return body
 }
@@ -103,8 +122,12 @@ func answerKnownList[T any](a *API, c *gin.Context, l *listRequest, found domain
 	return nil
 }
 
-// maxPageBytes bounds how much text of pages is kept.
-const maxPageBytes = 4 << 20
+// The texts of pages that are kept have so many bytes together, with the room that was
+// made for them, and no one of them has more than maxPageText.
+const (
+	maxPageBytes = 4 << 20
+	maxPageText  = 128 << 10
+)
 
 // pages keeps the texts of the last pages. Holding on to a page's first record keeps
 // its address from being another page's.
@@ -128,11 +151,14 @@ func (p *pages) get(key pageKey) ([]byte, bool) {
 }
 
 func (p *pages) put(key pageKey, text []byte) {
+	if len(text) > maxPageText {
+		return
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.bytes += cap(text) - cap(p.kept[key])
 	if p.kept == nil || p.bytes > maxPageBytes {
-		p.kept, p.bytes = make(map[pageKey][]byte), 0
+		p.kept, p.bytes = make(map[pageKey][]byte), cap(text)
 	}
 	p.kept[key] = text
-	p.bytes += len(text)
 }

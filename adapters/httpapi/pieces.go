@@ -69,8 +69,8 @@ func put[T string | []byte](p *pieces, text T) {
 	p.length += len(text)
 	for p.err == nil && !p.full {
 		n := min(len(text), pieceSize-len(p.gathered))
-		if p.to != nil && n == pieceSize { // there is nothing to gather it with
-			_, p.err = p.to.Write([]byte(text[:n]))
+		if whole, ok := any(text[:n]).([]byte); ok && p.to != nil && n == pieceSize { // there is nothing to gather it with
+			_, p.err = p.to.Write(whole)
 		} else {
 			p.gathered = append(p.gathered, text[:n]...)
 		}
@@ -126,9 +126,38 @@ func (p *pieces) document(name string, text json.RawMessage) {
 	}
 }
 
+// rest writes further members, those of an object that has at least one.
+func (p *pieces) rest(object any) {
+	p.text(",")
+	p.raw(bytes.TrimSuffix(bytes.TrimPrefix(p.encode(object), []byte("{")), []byte("}")))
+}
+
+// compact writes another member whose value is kept as its author spaced it, without what
+// stands between its tokens, as encoding/json writes it.
+func (p *pieces) compact(name, text string) {
+	p.member(name)
+	from, quoted := 0, false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '"':
+			quoted = !quoted
+		case quoted && c == '\\':
+			i++
+		case !quoted && (c == ' ' || c == '\t' || c == '\r' || c == '\n'):
+			p.text(text[from:i])
+			from = i + 1
+		}
+	}
+	p.text(text[from:])
+}
+
 // list writes another member, an array of as many elements.
 func (p *pieces) list(name string, length int, element func(i int)) {
 	p.member(name)
+	p.array(length, element)
+}
+
+func (p *pieces) array(length int, element func(i int)) {
 	p.text("[")
 	for i := range length {
 		if i > 0 {

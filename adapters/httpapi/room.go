@@ -8,8 +8,8 @@ import (
 	"github.com/sluicehq/sluice/domain/tenant"
 )
 
-// room bounds how many bytes of runs are held at the same time, of all tenants together
-// and of each of them: so one whose clients read slowly leaves some to the others. What is
+// room bounds how many bytes of runs and pages are held at the same time, of all tenants
+// together and of each of them: so one whose clients read slowly leaves some to the others. What is
 // larger than a share is held by a tenant that holds nothing else, and only where two shares
 // are left then: so two tenants never have all.
 type room struct {

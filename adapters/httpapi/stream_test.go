@@ -39,7 +39,7 @@ func (f *followedRuns) Follow(ctx context.Context, _ tenant.Caller, _ run.ID, af
 	return f.follow(ctx, after, tell)
 }
 
-// doorman admits everybody as one tenant, and counts who is inside.
+// doorman admits everybody as one tenant, but for sk_2, and counts who is inside.
 type doorman struct {
 	inside    atomic.Int64
 	confirmed atomic.Int64
@@ -54,11 +54,14 @@ func (d *doorman) Confirm(_ context.Context, key string, op tenant.Operation) er
 	return nil
 }
 
-func (d *doorman) Admit(context.Context, string, tenant.Operation) (inbound.Admitted, error) {
+func (d *doorman) Admit(_ context.Context, key string, _ tenant.Operation) (inbound.Admitted, error) {
 	d.inside.Add(1)
-	left := false
+	left, owner := false, tenant.ID("tenant_a")
+	if key == "sk_2" {
+		owner = "tenant_b"
+	}
 	return inbound.Admitted{
-		Caller: tenant.Caller{Tenant: "tenant_a", KeyType: tenant.Secret, Settings: tenant.Settings{
+		Caller: tenant.Caller{Tenant: owner, KeyType: tenant.Secret, Settings: tenant.Settings{
 			Quotas: map[tenant.KeyType]tenant.Quota{tenant.Secret: {PerMinute: 1000, Concurrent: 2}},
 		}},
 		Leave: func() {
@@ -74,6 +77,7 @@ func (d *doorman) Admit(context.Context, string, tenant.Operation) (inbound.Admi
 type station struct {
 	*testing.T
 	runs    *followedRuns
+	lists   *sizedTriggers
 	door    *doorman
 	log     *safeBuffer
 	seen    chan httpapi.Observation // of all requests; holds a few
@@ -113,10 +117,10 @@ func (s *station) Addr() net.Addr { return &net.IPAddr{} }
 func stationed(t *testing.T, test func(s *station)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		s := &station{T: t, runs: &followedRuns{}, door: &doorman{}, log: &safeBuffer{}, seen: make(chan httpapi.Observation, 16), conns: make(chan net.Conn)}
+		s := &station{T: t, runs: &followedRuns{}, lists: newSizedTriggers(), door: &doorman{}, log: &safeBuffer{}, seen: make(chan httpapi.Observation, 16), conns: make(chan net.Conn)}
 		streams, end := context.WithCancel(context.Background())
 		s.end = end
-		api, err := httpapi.New(httpapi.Ports{Admission: s.door, Runs: s.runs}, httpapi.Options{
+		api, err := httpapi.New(httpapi.Ports{Admission: s.door, Runs: s.runs, Triggers: s.lists}, httpapi.Options{
 			Log: zerolog.New(s.log), MaxBody: 1 << 20, Now: time.Now, NewID: func(prefix string) string { return prefix + "_1" }, Streams: streams,
 			Observers: []httpapi.Observer{s},
 		})

@@ -44,25 +44,49 @@ func triggerDraft(body jsonread.Object) trigger.Draft {
 
 // triggerBody is a trigger as the specification shows it.
 type triggerBody struct {
-	ID                string          `json:"id"`
-	TenantID          string          `json:"tenantId"`
-	SubTenantID       string          `json:"subTenantId,omitempty"`
-	WorkflowVersionID string          `json:"workflowVersionId"`
-	Name              string          `json:"name"`
-	Type              string          `json:"type"`
-	Config            json.RawMessage `json:"config"`
-	IsActive          bool            `json:"isActive"`
-	CreatedAt         string          `json:"createdAt"`
-	UpdatedAt         string          `json:"updatedAt"`
+	triggerHead
+	Config json.RawMessage `json:"config"`
+	triggerTail
+}
+
+// triggerHead and triggerTail are what stands before and behind its configuration.
+type triggerHead struct {
+	ID                string `json:"id"`
+	TenantID          string `json:"tenantId"`
+	SubTenantID       string `json:"subTenantId,omitempty"`
+	WorkflowVersionID string `json:"workflowVersionId"`
+	Name              string `json:"name"`
+	Type              string `json:"type"`
+}
+
+type triggerTail struct {
+	IsActive  bool   `json:"isActive"`
+	CreatedAt string `json:"createdAt"`
+	UpdatedAt string `json:"updatedAt"`
+}
+
+func headOfTrigger(trg *trigger.Trigger) triggerHead {
+	return triggerHead{
+		ID: string(trg.ID()), TenantID: string(trg.Tenant()), SubTenantID: string(trg.SubTenant()),
+		WorkflowVersionID: string(trg.Version()), Name: trg.Name(), Type: string(trg.Type()),
+	}
+}
+
+func tailOfTrigger(trg *trigger.Trigger) triggerTail {
+	return triggerTail{IsActive: trg.Active(), CreatedAt: timestamp(trg.CreatedAt()), UpdatedAt: timestamp(trg.UpdatedAt())}
 }
 
 func renderTrigger(trg *trigger.Trigger) any {
-	return triggerBody{
-		ID: string(trg.ID()), TenantID: string(trg.Tenant()), SubTenantID: string(trg.SubTenant()),
-		WorkflowVersionID: string(trg.Version()), Name: trg.Name(), Type: string(trg.Type()),
-		Config: json.RawMessage(trg.Config().Document().String()), IsActive: trg.Active(),
-		CreatedAt: timestamp(trg.CreatedAt()), UpdatedAt: timestamp(trg.UpdatedAt()),
-	}
+	return triggerBody{headOfTrigger(trg), json.RawMessage(trg.Config().Document().String()), tailOfTrigger(trg)}
+}
+
+// writeTrigger writes the same.
+func writeTrigger(p *pieces, trg *trigger.Trigger) {
+	head, tail := headOfTrigger(trg), tailOfTrigger(trg)
+	p.open(&head)
+	p.compact("config", trg.Config().Document().String())
+	p.rest(&tail)
+	p.close()
 }
 
 // getTrigger answers GET /triggers/{id}.
@@ -100,11 +124,12 @@ func (a *API) listTriggers(c *gin.Context, who tenant.Caller) error {
 	if err := l.err(); err != nil {
 		return err
 	}
-	found, err := a.ports.Triggers.List(c.Request.Context(), who, filter, l.wanted())
-	if err != nil {
-		return err
-	}
-	return answerKnownList(a, c, l, found, renderTrigger)
+	return answerLargeList(a, c, who, l, largeList[*trigger.Trigger]{
+		known: true, render: renderTrigger, write: writeTrigger,
+		read: func(q domain.Query) (domain.Page[*trigger.Trigger], error) {
+			return a.ports.Triggers.List(c.Request.Context(), who, filter, q)
+		},
+	})
 }
 
 // noVersion is an identifier that no version has, for a filter that is spelled wrong.
@@ -120,11 +145,12 @@ func (a *API) listTriggersOfVersion(c *gin.Context, who tenant.Caller) error {
 		return err
 	}
 	filter := trigger.Filter{Version: versionID(c), Active: l.IsActive, Search: l.Search}
-	found, err := a.ports.Triggers.OfVersion(c.Request.Context(), who, filter, l.wanted())
-	if err != nil {
-		return err
-	}
-	return answerKnownList(a, c, l, found, renderTrigger)
+	return answerLargeList(a, c, who, l, largeList[*trigger.Trigger]{
+		known: true, render: renderTrigger, write: writeTrigger,
+		read: func(q domain.Query) (domain.Page[*trigger.Trigger], error) {
+			return a.ports.Triggers.OfVersion(c.Request.Context(), who, filter, q)
+		},
+	})
 }
 
 // updateTrigger answers PATCH /triggers/{id}.

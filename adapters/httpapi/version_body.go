@@ -9,29 +9,47 @@ import (
 
 // versionBody is a version of a workflow as clients see it.
 type versionBody struct {
-	ID          string     `json:"id"`
-	WorkflowID  string     `json:"workflowId"`
-	TenantID    string     `json:"tenantId"`
-	SubTenantID string     `json:"subTenantId,omitempty"`
-	Version     int        `json:"version"`
-	Nodes       []nodeBody `json:"nodes"`
-	Edges       []edgeBody `json:"edges"`
-	IsActive    bool       `json:"isActive"`
-	PublishedAt string     `json:"publishedAt,omitempty"`
-	CreatedAt   string     `json:"createdAt"`
+	versionHead
+	Nodes []nodeBody `json:"nodes"`
+	Edges []edgeBody `json:"edges"`
+	versionTail
+}
+
+// versionHead and versionTail are what stands before and behind its graph.
+type versionHead struct {
+	ID          string `json:"id"`
+	WorkflowID  string `json:"workflowId"`
+	TenantID    string `json:"tenantId"`
+	SubTenantID string `json:"subTenantId,omitempty"`
+	Version     int    `json:"version"`
+}
+
+type versionTail struct {
+	IsActive    bool   `json:"isActive"`
+	PublishedAt string `json:"publishedAt,omitempty"`
+	CreatedAt   string `json:"createdAt"`
 }
 
 type nodeBody struct {
-	ID           string          `json:"id"`
-	Type         string          `json:"type"`
-	Version      string          `json:"version"`
-	Name         string          `json:"name"`
-	Description  *string         `json:"description,omitempty"`
+	nodeHead
 	Config       json.RawMessage `json:"config"`
 	InputSchema  json.RawMessage `json:"inputSchema"`
 	OutputSchema json.RawMessage `json:"outputSchema"`
-	Position     positionBody    `json:"position"`
-	CanPause     bool            `json:"canPause"`
+	nodeTail
+}
+
+// nodeHead and nodeTail are what stands before and behind its documents.
+type nodeHead struct {
+	ID          string  `json:"id"`
+	Type        string  `json:"type"`
+	Version     string  `json:"version"`
+	Name        string  `json:"name"`
+	Description *string `json:"description,omitempty"`
+}
+
+type nodeTail struct {
+	Position positionBody `json:"position"`
+	CanPause bool         `json:"canPause"`
 }
 
 type positionBody struct {
@@ -49,30 +67,59 @@ type edgeBody struct {
 	TargetInputKey  *string `json:"targetInputKey,omitempty"`
 }
 
-func renderVersion(ver inbound.CheckedVersion) any {
-	body := versionBody{
+func headOfVersion(ver inbound.CheckedVersion) versionHead {
+	return versionHead{
 		ID: string(ver.ID()), WorkflowID: string(ver.Workflow()), TenantID: string(ver.Tenant()), SubTenantID: string(ver.SubTenant()),
-		Version: ver.Number(), Nodes: []nodeBody{}, Edges: []edgeBody{}, IsActive: ver.Active(), CreatedAt: timestamp(ver.CreatedAt()),
+		Version: ver.Number(),
 	}
-	if at := ver.PublishedAt(); at != nil {
-		body.PublishedAt = timestamp(*at)
-	}
+}
+
+func tailOfVersion(ver inbound.CheckedVersion) versionTail {
+	return versionTail{IsActive: ver.Active(), PublishedAt: optionalTimestamp(ver.PublishedAt()), CreatedAt: timestamp(ver.CreatedAt())}
+}
+
+func headOfNode(n workflow.Node) nodeHead {
+	return nodeHead{ID: string(n.ID), Type: n.Type, Version: n.Version, Name: n.Name, Description: n.Description}
+}
+
+func renderVersion(ver inbound.CheckedVersion) any {
+	body := versionBody{versionHead: headOfVersion(ver), Nodes: []nodeBody{}, Edges: []edgeBody{}, versionTail: tailOfVersion(ver)}
 	for _, n := range ver.Graph().Nodes() {
-		body.Nodes = append(body.Nodes, renderNode(n, ver.CanPause[n.ID]))
+		body.Nodes = append(body.Nodes, nodeBody{
+			nodeHead: headOfNode(n), Config: json.RawMessage(n.Config.String()), InputSchema: json.RawMessage(n.InputSchema.String()),
+			OutputSchema: json.RawMessage(n.OutputSchema.String()), nodeTail: nodeTail{positionBody(n.Position), ver.CanPause[n.ID]},
+		})
 	}
 	for _, e := range ver.Graph().Edges() {
-		body.Edges = append(body.Edges, edgeBody{
-			ID: string(e.ID), SourceNodeID: string(e.SourceNodeID), TargetNodeID: string(e.TargetNodeID), Condition: e.Condition,
-			Label: e.Label, SourceOutputKey: e.SourceOutputKey, TargetInputKey: e.TargetInputKey,
-		})
+		body.Edges = append(body.Edges, renderEdge(e))
 	}
 	return body
 }
 
-func renderNode(n workflow.Node, canPause bool) nodeBody {
-	return nodeBody{
-		ID: string(n.ID), Type: n.Type, Version: n.Version, Name: n.Name, Description: n.Description,
-		Config: json.RawMessage(n.Config.String()), InputSchema: json.RawMessage(n.InputSchema.String()),
-		OutputSchema: json.RawMessage(n.OutputSchema.String()), Position: positionBody(n.Position), CanPause: canPause,
+func renderEdge(e workflow.Edge) edgeBody {
+	return edgeBody{
+		ID: string(e.ID), SourceNodeID: string(e.SourceNodeID), TargetNodeID: string(e.TargetNodeID), Condition: e.Condition,
+		Label: e.Label, SourceOutputKey: e.SourceOutputKey, TargetInputKey: e.TargetInputKey,
 	}
+}
+
+// writeVersion writes what renderVersion makes of a version.
+func writeVersion(p *pieces, ver inbound.CheckedVersion) {
+	head, tail := headOfVersion(ver), tailOfVersion(ver)
+	nodes, edges := ver.Graph().Nodes(), ver.Graph().Edges()
+	p.open(&head)
+	p.list("nodes", len(nodes), func(i int) { writeNode(p, nodes[i], ver.CanPause[nodes[i].ID]) })
+	p.list("edges", len(edges), func(i int) { p.value(renderEdge(edges[i])) })
+	p.rest(&tail)
+	p.close()
+}
+
+func writeNode(p *pieces, n workflow.Node, canPause bool) {
+	head, tail := headOfNode(n), nodeTail{positionBody(n.Position), canPause}
+	p.open(&head)
+	p.compact("config", n.Config.String())
+	p.compact("inputSchema", n.InputSchema.String())
+	p.compact("outputSchema", n.OutputSchema.String())
+	p.rest(&tail)
+	p.close()
 }

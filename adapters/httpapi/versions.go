@@ -140,11 +140,12 @@ func (a *API) answerVersions(c *gin.Context, who tenant.Caller, l *listRequest, 
 		return err
 	}
 	filter := workflow.VersionFilter{Workflow: knownID[workflow.ID](of, workflow.IDPrefix), Active: l.IsActive}
-	found, err := a.ports.Versions.List(c.Request.Context(), who, filter, l.wanted())
-	if err != nil {
-		return err
-	}
-	return answerList(c, l, found, renderVersion)
+	return answerLargeList(a, c, who, l, largeList[inbound.CheckedVersion]{
+		render: renderVersion, write: writeVersion,
+		read: func(q domain.Query) (domain.Page[inbound.CheckedVersion], error) {
+			return a.ports.Versions.List(c.Request.Context(), who, filter, q)
+		},
+	})
 }
 
 // updateVersion answers PATCH /workflow-versions/{id}.

@@ -12,20 +12,20 @@ import (
 )
 
 // A run has up to [run.MaxOutputs] of outputs and its payload, which is a request's body,
-// and is held until its reader has them. Runs above smallRun bytes share roomForRuns, of
-// which one tenant gets roomOfTenant. One thing may have half of all, as much as
-// [run.MostSimulated].
+// and is held until its reader has them. Runs above smallRun bytes, and pages above
+// smallPage, share roomForAll, of which one tenant gets roomOfTenant. One thing may have
+// half of all, as much as [run.MostSimulated].
 const (
 	smallRun     = 64 << 10
-	roomForRuns  = 128 << 20
-	roomOfTenant = roomForRuns / 4
+	roomForAll   = 128 << 20
+	roomOfTenant = roomForAll / 4
 )
 
 // patience is how long a request waits for its turn and for room.
 const patience = 5 * time.Second
 
-// While a run is read, or a version simulated, it takes several times its size for a
-// moment, so that only a few are at the same time.
+// While a run or a page is read, or a version simulated, it takes several times its size
+// for a moment, so that only a few are at the same time.
 const (
 	mostReading    = 4
 	mostSimulating = 4
@@ -38,9 +38,10 @@ var errRunsBusy = func() error {
 	return e
 }()
 
-// patiently is a context that ends when somebody has waited long enough for a run.
-func (a *API) patiently(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeoutCause(ctx, a.patience, errRunsBusy)
+// patiently is a context that ends, with busy as its cause, when somebody has waited long
+// enough.
+func (a *API) patiently(ctx context.Context, busy error) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, a.patience, busy)
 }
 
 // turns lets a few do something at the same time.
@@ -80,7 +81,7 @@ func weight(r *run.Run, more int) int {
 // holdRun reads a run and takes room for it. Where there is none, it lets go of the run,
 // waits, and reads it again: whoever waits holds nothing.
 func (a *API) holdRun(ctx context.Context, who tenant.Caller, id run.ID, held *holding) (inbound.ShownRun, error) {
-	waiting, stop := a.patiently(ctx)
+	waiting, stop := a.patiently(ctx, errRunsBusy)
 	defer stop()
 	for {
 		found, err := a.readRun(ctx, waiting, who, id)
@@ -109,7 +110,7 @@ func (a *API) readRun(ctx, waiting context.Context, who tenant.Caller, id run.ID
 // holdSimulation simulates and takes room for what comes of it, or for the record of it.
 // It keeps its turn until there is room, so that only a few wait with theirs.
 func (a *API) holdSimulation(ctx context.Context, held *holding, simulate func() (inbound.Simulated, error)) (inbound.Simulated, error) {
-	turn, stop := a.patiently(ctx)
+	turn, stop := a.patiently(ctx, errRunsBusy)
 	defer stop()
 	if err := a.simulating.enter(turn); err != nil {
 		return inbound.Simulated{}, err
@@ -127,7 +128,7 @@ func (a *API) holdSimulation(ctx context.Context, held *holding, simulate func()
 	case errors.As(err, &before) && len(before.Answer) > smallRun:
 		size = len(before.Answer)
 	}
-	waiting, stopped := a.patiently(ctx) // how long it took does not count
+	waiting, stopped := a.patiently(ctx, errRunsBusy) // how long it took does not count
 	defer stopped()
 	if busy := held.take(waiting, size); busy != nil {
 		return inbound.Simulated{}, busy

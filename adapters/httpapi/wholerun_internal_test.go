@@ -36,7 +36,7 @@ func (g *gated) pass() error {
 func behind(g *gated) (a *API, ways map[string]func(context.Context) error) {
 	a = &API{
 		ports: Ports{Runs: g}, reading: make(turns, mostReading), simulating: make(turns, mostSimulating),
-		room: newRoom(roomForRuns, roomOfTenant), patience: time.Minute,
+		room: newRoom(roomForAll, roomOfTenant), patience: time.Minute,
 	}
 	who := tenant.Caller{Tenant: "tenant_a"}
 	return a, map[string]func(context.Context) error{

@@ -47,6 +47,20 @@ func (row *customNodeRow) targets() []any {
 	}
 }
 
+// schemaWeight is how many times its text a schema takes when it is read: about three times
+// where fields are described, and eleven where they have nothing but a type.
+const schemaWeight = 8
+
+func (row *customNodeRow) size() int {
+	return len(row.Name) + len(row.Description) + len(row.Endpoint) + len(row.Translations) +
+		schemaWeight*(len(row.InputSchema)+len(row.OutputSchema)+len(row.ConfigSchema))
+}
+
+func (*customNodeRow) sizeSQL() string {
+	return `octet_length(name) + octet_length(description) + octet_length(endpoint) + octet_length(translations) +
+		` + fmt.Sprint(schemaWeight) + ` * (octet_length(input_schema) + octet_length(output_schema) + octet_length(config_schema))`
+}
+
 type translationJSON struct {
 	Name        string `json:"name,omitempty"`
 	Description string `json:"description,omitempty"`

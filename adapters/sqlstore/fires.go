@@ -36,6 +36,10 @@ func (row *fireRow) targets() []any {
 	}
 }
 
+func (row *fireRow) size() int { return len(row.Reason) }
+
+func (*fireRow) sizeSQL() string { return `octet_length(reason)` }
+
 func (row fireRow) restore() (*trigger.Fire, error) {
 	return trigger.RestoreFire(trigger.FireState{
 		Trigger: trigger.ID(row.Trigger), Tenant: tenant.ID(row.Tenant), At: row.ScheduledAt.UTC(), Outcome: trigger.Outcome(row.Outcome),

@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -56,6 +57,19 @@ func (l *listing) ofSubTenant(sub *tenant.SubTenantID) {
 type listRow[Row any] interface {
 	*Row
 	targets() []any // of the list's columns
+
+	// size is how much of domain.Query.MaxBytes a record takes, and sizeSQL the same of its
+	// columns. What is short and of a fixed form, such as identifiers, does not count.
+	size() int
+	sizeSQL() string
+}
+
+// textLen is the length of a text that may be absent.
+func textLen(text *string) int {
+	if text == nil {
+		return 0
+	}
+	return len(*text)
 }
 
 // list reads one page with the number of all records that fit, in one statement, so
@@ -68,11 +82,11 @@ func list[Row any, P listRow[Row], T any](ctx context.Context, u *unit, l *listi
 		return domain.Page[T]{}, err
 	}
 	if u.tx != nil || !l.kept {
-		found, _, err := read[Row, P](ctx, u, l, q, statement, count, args, restore)
-		return found, err
+		found, err := read[Row, P](ctx, u, l, q, statement, count, args, restore)
+		return found.Page, err
 	}
 	key := fmt.Sprintf("%s %q", statement, args)
-	if kept, ok := u.store.pages.get(key); ok {
+	if kept, ok := u.store.pages.get(key); ok && (q.MaxBytes == 0 || kept.bytes <= q.MaxBytes) {
 		var stamp string
 		if err := u.get(ctx, "stamp of "+l.table, &stamp, l.stamp(), args[0]); err != nil {
 			return domain.Page[T]{}, err
@@ -81,11 +95,11 @@ func list[Row any, P listRow[Row], T any](ctx context.Context, u *unit, l *listi
 			return found, nil
 		}
 	}
-	found, stamp, err := read[Row, P](ctx, u, l, q, statement, count, args, restore)
+	found, err := read[Row, P](ctx, u, l, q, statement, count, args, restore)
 	if err == nil && len(found.Items) > 0 {
-		u.store.pages.put(key, keptPage{stamp, len(found.Items), found})
+		u.store.pages.put(key, keptPage{found.stamp, len(found.Items), found.bytes, found.Page})
 	}
-	return found, err
+	return found.Page, err
 }
 
 // statement is what reads the page, and what counts all records that fit, with the
@@ -129,23 +143,55 @@ func (l *listing) stamp() string {
 	return `SELECT coalesce(sum(n), 0) || '/' || coalesce(sum(changes), 0) FROM totals WHERE tenant_id = $1 AND kind = '` + l.table + `'`
 }
 
+// readPage is a page with what is known of it beside its records.
+type readPage[T any] struct {
+	domain.Page[T]
+	stamp string
+	bytes int // see [listRow]
+}
+
 func read[Row any, P listRow[Row], T any](
 	ctx context.Context, u *unit, l *listing, q domain.Query, statement, count string, args []any, restore func(Row) (T, error),
-) (found domain.Page[T], stamp string, err error) {
-	found = domain.Page[T]{Limit: q.Limit(), Offset: q.Offset()}
-	err = u.each(ctx, "list "+l.table, func(rows *sql.Rows) error {
+) (readPage[T], error) {
+	found := readPage[T]{Page: domain.Page[T]{Limit: q.Limit(), Offset: q.Offset()}}
+	err := u.each(ctx, "list "+l.table, func(rows *sql.Rows) error {
 		var row Row
-		if err := rows.Scan(append(P(&row).targets(), &found.Total, &stamp)...); err != nil {
+		if err := rows.Scan(append(P(&row).targets(), &found.Total, &found.stamp)...); err != nil {
 			return err
+		}
+		found.bytes += P(&row).size()
+		if q.MaxBytes > 0 && found.bytes > q.MaxBytes {
+			return errTooLarge
 		}
 		item, err := restore(row)
 		found.Items = append(found.Items, item)
 		return err
 	}, statement, args...)
-	if err == nil && len(found.Items) == 0 && q.Offset() > 0 { // past the end
+	switch {
+	case errors.Is(err, errTooLarge):
+		return readPage[T]{}, u.tooLarge(ctx, l, q, P(nil).sizeSQL(), statement, args)
+	case err != nil:
+		return readPage[T]{}, err
+	case len(found.Items) == 0 && q.Offset() > 0: // past the end
 		err = u.get(ctx, "count "+l.table, &found.Total, count, args[:len(args)-2]...)
 	}
-	return found, stamp, err
+	return found, err
+}
+
+// errTooLarge ends the reading of a page above the bound.
+var errTooLarge = errors.New("the page is too large")
+
+// tooLarge finds out how large a page is, without reading its texts.
+func (u *unit) tooLarge(ctx context.Context, l *listing, q domain.Query, size, statement string, args []any) error {
+	var whole struct {
+		Records int `db:"records"`
+		Bytes   int `db:"bytes"`
+	}
+	err := u.get(ctx, "measure "+l.table, &whole, `SELECT count(*) AS records, coalesce(sum(`+size+`), 0) AS bytes FROM (`+statement+`) AS page`, args...)
+	if err != nil {
+		return err
+	}
+	return &domain.PageTooLarge{Records: whole.Records, Bytes: whole.Bytes, MaxBytes: q.MaxBytes}
 }
 
 func (l *listing) conditions() string {

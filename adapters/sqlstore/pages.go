@@ -2,8 +2,14 @@ package sqlstore
 
 import "sync"
 
-// maxKept is how many records the pages hold that are kept, of all tenants.
-const maxKept = 20_000
+// What the pages hold that are kept, of all tenants: so many records, whose texts have so
+// many bytes. A page of more than maxKeptPage bytes is never kept: it would drive out many
+// others, and is not what is asked for again and again.
+const (
+	maxKept      = 20_000
+	maxKeptBytes = 16 << 20
+	maxKeptPage  = 128 << 10
+)
 
 // pages are the last pages that were listed, by their statement and arguments, the
 // tenant among them. Nothing tells them of a change: whoever takes a page compares its
@@ -12,12 +18,14 @@ type pages struct {
 	mu      sync.RWMutex
 	kept    map[string]keptPage
 	records int
+	bytes   int // of all records, and of the keys
 }
 
 // keptPage is a domain.Page with the stamp of the table that it was read at.
 type keptPage struct {
 	stamp   string
 	records int
+	bytes   int
 	page    any
 }
 
@@ -29,20 +37,35 @@ func (p *pages) get(key string) (keptPage, bool) {
 }
 
 func (p *pages) put(key string, one keptPage) {
+	if one.bytes > maxKeptPage {
+		return
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.kept == nil {
 		p.kept = make(map[string]keptPage)
 	}
-	p.records += one.records - p.kept[key].records
+	p.drop(key)
 	p.kept[key] = one
-	for other, old := range p.kept { // any will do
-		if p.records <= maxKept {
+	p.records += one.records
+	p.bytes += one.bytes + len(key)
+	for other := range p.kept { // any will do
+		if p.records <= maxKept && p.bytes <= maxKeptBytes {
 			return
 		}
 		if other != key {
-			p.records -= old.records
-			delete(p.kept, other)
+			p.drop(other)
 		}
 	}
+}
+
+// drop forgets a page, if there is one.
+func (p *pages) drop(key string) {
+	old, ok := p.kept[key]
+	if !ok {
+		return
+	}
+	p.records -= old.records
+	p.bytes -= old.bytes + len(key)
+	delete(p.kept, key)
 }

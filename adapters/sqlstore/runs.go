@@ -61,6 +61,14 @@ func (row *runSummaryRow) targets() []any {
 	}
 }
 
+func (row *runSummaryRow) size() int {
+	return len(row.Entity) + len(row.DedupeKey) + textLen(row.FailureMessage)
+}
+
+func (*runSummaryRow) sizeSQL() string {
+	return `octet_length(entity_id) + octet_length(dedupe_key) + coalesce(octet_length(failure_message), 0)`
+}
+
 func (row runSummaryRow) failure() *run.Failure {
 	if row.FailureCode == nil {
 		return nil

@@ -23,8 +23,8 @@ func (s runs) List(ctx context.Context, owner tenant.ID, f run.Filter, q domain.
 	if err != nil {
 		return domain.Page[run.Summary]{}, err
 	}
-	found, _, err := read[runSummaryRow](ctx, s.unit, l, q, page, count, l.args, runSummaryRow.summary)
-	return found, err
+	found, err := read[runSummaryRow](ctx, s.unit, l, q, page, count, l.args, runSummaryRow.summary)
+	return found.Page, err
 }
 
 // ofRuns is what reads the page, and what counts all runs that fit; see

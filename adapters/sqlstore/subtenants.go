@@ -34,6 +34,12 @@ func (row *subTenantRow) targets() []any {
 	}
 }
 
+func (row *subTenantRow) size() int { return len(row.Name) + textLen(row.Description) }
+
+func (*subTenantRow) sizeSQL() string {
+	return `octet_length(name) + coalesce(octet_length(description), 0)`
+}
+
 func (row subTenantRow) restore() (*tenant.SubTenant, error) {
 	return tenant.RestoreSubTenant(tenant.SubTenantState{
 		ID: tenant.RegistrationID(row.ID), Tenant: tenant.ID(row.Tenant), SubTenant: tenant.SubTenantID(row.SubTenant),

@@ -43,6 +43,10 @@ func (row *triggerRow) targets() []any {
 	}
 }
 
+func (row *triggerRow) size() int { return len(row.Name) + len(row.Config) }
+
+func (*triggerRow) sizeSQL() string { return `octet_length(name) + octet_length(config)` }
+
 func (row triggerRow) restore() *trigger.Trigger {
 	return trigger.Restore(trigger.State{
 		ID: trigger.ID(row.ID), Tenant: tenant.ID(row.Tenant), SubTenant: tenant.SubTenantID(row.SubTenant),

@@ -38,6 +38,10 @@ func (row *versionRow) targets() []any {
 	}
 }
 
+func (row *versionRow) size() int { return len(row.Graph) }
+
+func (*versionRow) sizeSQL() string { return `octet_length(graph)` }
+
 func (row versionRow) restore() (*workflow.Version, error) {
 	graph, err := decodeGraph(row.Graph)
 	if err != nil {

@@ -51,6 +51,10 @@ func (row *deliveryRow) targets() []any {
 	}
 }
 
+func (row *deliveryRow) size() int { return len(row.Attempts) + len(row.Reason) }
+
+func (*deliveryRow) sizeSQL() string { return `octet_length(attempts) + octet_length(reason)` }
+
 // attemptJSON is how an attempt is kept.
 type attemptJSON struct {
 	Number   int           `json:"number"`

@@ -45,6 +45,14 @@ func (row *webhookEndpointRow) targets() []any {
 	}
 }
 
+func (row *webhookEndpointRow) size() int {
+	return len(row.URL) + textLen(row.Description) + len(row.Events)
+}
+
+func (*webhookEndpointRow) sizeSQL() string {
+	return `octet_length(url) + coalesce(octet_length(description), 0) + octet_length(events)`
+}
+
 func (row webhookEndpointRow) restore() (*event.Endpoint, error) {
 	st := event.EndpointState{
 		ID: event.EndpointID(row.ID), Tenant: tenant.ID(row.Tenant), SubTenant: tenant.SubTenantID(row.SubTenant), URL: row.URL,

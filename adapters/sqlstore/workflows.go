@@ -38,6 +38,12 @@ func (row *workflowRow) targets() []any {
 	}
 }
 
+func (row *workflowRow) size() int { return len(row.Name) + textLen(row.Description) }
+
+func (*workflowRow) sizeSQL() string {
+	return `octet_length(name) + coalesce(octet_length(description), 0)`
+}
+
 func (row workflowRow) restore() *workflow.Workflow {
 	return workflow.Restore(workflow.State{
 		ID: workflow.ID(row.ID), Tenant: tenant.ID(row.Tenant), SubTenant: tenant.SubTenantID(row.SubTenant),

@@ -37,6 +37,7 @@ func Stores(t *testing.T, open OpenStore) {
 	t.Run("NodeHealth", func(t *testing.T) { NodeHealthRepository(t, open) })
 	t.Run("WorkflowLists", func(t *testing.T) { WorkflowLists(t, open) })
 	t.Run("OtherLists", func(t *testing.T) { OtherLists(t, open) })
+	t.Run("BoundedLists", func(t *testing.T) { BoundedLists(t, open) })
 	t.Run("SubTenants", func(t *testing.T) { SubTenantRepository(t, open) })
 	t.Run("Outcomes", func(t *testing.T) { OutcomeRepository(t, open) })
 	t.Run("OperatorOutcomes", func(t *testing.T) { OperatorOutcomeRepository(t, open) })

@@ -3889,6 +3889,9 @@ type InvalidIdempotencyKey = Error
 // InvalidIngest The body of every error.
 type InvalidIngest = Error
 
+// InvalidLargeList The body of every error.
+type InvalidLargeList = Error
+
 // InvalidList The body of every error.
 type InvalidList = Error
 
@@ -3939,6 +3942,9 @@ type InvalidWorkflow = Error
 
 // LastSecretKey The body of every error.
 type LastSecretKey = Error
+
+// ListsUnavailable The body of every error.
+type ListsUnavailable = Error
 
 // MethodNotAllowed The body of every error.
 type MethodNotAllowed = Error

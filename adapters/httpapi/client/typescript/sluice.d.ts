@@ -3402,6 +3402,19 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
+        /** @description The parameters of the list are not valid; `details` lists every violation. Or the records of the page are too large to be read together, and fewer are to be asked for. */
+        InvalidLargeList: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
         /** @description The version cannot be published yet: `details` lists what stands against it. Or the idempotency key is not valid. */
         VersionNotPublishable: {
             headers: {
@@ -4020,6 +4033,20 @@ export interface components {
         };
         /** @description Something that the gateway needs is out of reach, such as its database, or what the call is about keeps changing. The same request may succeed in a moment. */
         FiringUnavailable: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                "Retry-After": components["headers"]["Retry-After"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description Something that the gateway needs is out of reach, such as its database, or too many large pages are being read at the same time. The same request may succeed in a moment. */
+        ListsUnavailable: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
@@ -4753,13 +4780,13 @@ export interface operations {
                     "application/json": components["schemas"]["WorkflowVersionPage"];
                 };
             };
-            400: components["responses"]["InvalidList"];
+            400: components["responses"]["InvalidLargeList"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["WorkflowNotFound"];
             405: components["responses"]["MethodNotAllowed"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
+            503: components["responses"]["ListsUnavailable"];
         };
     };
     publicworkflows_getWorkflowVersion_v1: {
@@ -4910,13 +4937,13 @@ export interface operations {
                     "application/json": components["schemas"]["WorkflowVersionPage"];
                 };
             };
-            400: components["responses"]["InvalidList"];
+            400: components["responses"]["InvalidLargeList"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["WorkflowNotFound"];
             405: components["responses"]["MethodNotAllowed"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
+            503: components["responses"]["ListsUnavailable"];
         };
     };
     publicworkflowversions_createWorkflowVersion_v1: {
@@ -5343,12 +5370,12 @@ export interface operations {
                     "application/json": components["schemas"]["TriggerPage"];
                 };
             };
-            400: components["responses"]["InvalidList"];
+            400: components["responses"]["InvalidLargeList"];
             401: components["responses"]["Unauthorized"];
             405: components["responses"]["MethodNotAllowed"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
+            503: components["responses"]["ListsUnavailable"];
         };
     };
     publictriggers_createTrigger_v1: {
@@ -5607,13 +5634,13 @@ export interface operations {
                     "application/json": components["schemas"]["TriggerPage"];
                 };
             };
-            400: components["responses"]["InvalidList"];
+            400: components["responses"]["InvalidLargeList"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["VersionNotFound"];
             405: components["responses"]["MethodNotAllowed"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
+            503: components["responses"]["ListsUnavailable"];
         };
     };
     publictriggers_previewSchedule_v1: {
@@ -6040,13 +6067,13 @@ export interface operations {
                     "application/json": components["schemas"]["CustomNodePage"];
                 };
             };
-            400: components["responses"]["InvalidList"];
+            400: components["responses"]["InvalidLargeList"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
+            503: components["responses"]["ListsUnavailable"];
         };
     };
     publiccustomnodes_createCustomNode_v1: {
@@ -7488,14 +7515,14 @@ export interface operations {
                     "application/json": components["schemas"]["DeliveryPage"];
                 };
             };
-            400: components["responses"]["InvalidList"];
+            400: components["responses"]["InvalidLargeList"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["WebhookEndpointNotFound"];
             405: components["responses"]["MethodNotAllowed"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
+            503: components["responses"]["ListsUnavailable"];
         };
     };
     publicwebhooks_getDelivery_v1: {
