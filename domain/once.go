@@ -37,7 +37,7 @@ func (*Replay) Error() string { return "this command took effect before; its ans
 func (o Once) CheckReplay(recordedFingerprint string, answer []byte) error {
 	if recordedFingerprint != o.Fingerprint {
 		return Fail(Invalid, "idempotency_key_reused",
-			"This idempotency key was used before with another request body. Send a new key, or the same body.")
+			"This idempotency key was used before with another request. Send a new key, or the same request.")
 	}
 	return &Replay{Answer: answer}
 }

@@ -74,7 +74,15 @@ func (a *API) failKnown(c *gin.Context, err error) {
 		a.fail(c, err)
 		return
 	}
-	a.admitted(route{operation: tenant.AskAtAll, handle: func(*gin.Context, tenant.Caller) error { return err }})(c)
+	h := c.Writer.Header()
+	allow := h["Allow"]
+	h.Del("Allow")
+	a.admitted(route{operation: tenant.AskAtAll, handle: func(*gin.Context, tenant.Caller) error {
+		if allow != nil {
+			h["Allow"] = allow
+		}
+		return err
+	}})(c)
 }
 
 func errNoMethod(r *http.Request) error {

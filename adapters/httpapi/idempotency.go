@@ -96,8 +96,8 @@ func execute[T any](a *API, c *gin.Context, who tenant.Caller, body jsonread.Obj
 }
 
 // onceOf reads the idempotency key of a request. The scope is the method and the
-// path; the fingerprint covers the body's meaning, not its spelling, and the query, which
-// may say what the body might have said.
+// path; the fingerprint covers the body's meaning, not its spelling, and the one parameter
+// of a query that says what the body might have said.
 func onceOf(c *gin.Context, body jsonread.Object, status int, render func(any) (any, error)) (domain.Once, error) {
 	sent := c.Request.Header.Values(headerIdempotencyKey)
 	if len(sent) == 0 {
@@ -108,8 +108,8 @@ func onceOf(c *gin.Context, body jsonread.Object, status int, render func(any) (
 			"The header X-Idempotency-Key must be given once and hold 1 to %d printable ASCII characters.", maxIdempotencyKey)
 	}
 	asked := body.Canonical()
-	if query := c.Request.URL.Query(); len(query) > 0 {
-		asked = append(append(asked, '?'), query.Encode()...)
+	if sub := c.Request.URL.Query()["subTenantId"]; len(sub) > 0 {
+		asked = fmt.Appendf(asked, "?%q", sub)
 	}
 	digest := sha256.Sum256(asked)
 	return domain.Once{

@@ -177,8 +177,10 @@ func TestTheQueryIsPartOfWhatAKeyStandsFor(t *testing.T) {
 	if first.status != http.StatusCreated || first.field(t, "subTenantId") != "a" {
 		t.Fatalf("%d: %s", first.status, first.body)
 	}
-	if again := ask("?subTenantId=a"); again.body != first.body || again.header.Get("Idempotent-Replayed") != "true" {
-		t.Errorf("the repeat got %d: %s", again.status, again.body)
+	for _, query := range []string{"?subTenantId=a", "?subTenantId=a&trace=2"} {
+		if again := ask(query); again.body != first.body || again.header.Get("Idempotent-Replayed") != "true" {
+			t.Errorf("%q got %d: %s", query, again.status, again.body)
+		}
 	}
 	for _, query := range []string{"?subTenantId=b", ""} {
 		if other := ask(query); other.status != http.StatusBadRequest || other.field(t, "code") != "idempotency_key_reused" {

@@ -60,7 +60,7 @@ type Dialect struct {
 	// whose version exists and whose key, if any, is free, each with its outcome. It is nil
 	// where many statements in one transaction do as well. AmongTriggers selects the
 	// identifiers of those of a batch that are there: an answer of so many rows would cost
-	// more than asking again where not all were added.
+	// more than asking again where not all were added, or not all for certain.
 	InsertTriggers, AmongTriggers func(batch []TriggerEntry) (statement string, args []any)
 
 	// Clock is the time by the database's clock, to the millisecond and as it keeps times.

@@ -187,26 +187,42 @@ func (s *Store) insertAtOnce(ctx context.Context, batch []*entry) ([]bool, error
 	statement, args := s.dialect.InsertTriggers(rows)
 	n, err := u.exec(ctx, "insert triggers", statement, args...)
 	if err != nil {
-		return nil, s.diagnosed(ctx, err)
+		if err = s.diagnosed(ctx, err); domain.KindOf(err) == domain.Unavailable || isContext(err) {
+			return nil, err
+		}
 	}
 	done := make([]bool, len(batch))
-	switch n {
-	case 0:
-	case int64(len(rows)):
+	switch {
+	case err == nil && n == 0:
+	case err == nil && n == int64(len(rows)):
 		for _, at := range index {
 			done[at] = true
 		}
-	default:
-		var added []string
-		statement, args := s.dialect.AmongTriggers(rows)
-		if err := u.list(ctx, "see which triggers were inserted", &added, statement, args...); err != nil {
-			return nil, s.diagnosed(ctx, err)
+	default: // only some were, or the database refuses what it may have taken before: see added
+		added, err := s.added(ctx, rows)
+		if err != nil {
+			return nil, err
 		}
 		for _, id := range added {
 			done[index[id]] = true
 		}
 	}
 	return done, nil
+}
+
+// added is which of some new triggers are there. Their identifiers are new as well: who is
+// there was added by the statement, even by one that failed, for a driver sends a statement
+// again whose answer was lost with its connection. Any error is that of a database which
+// does not say, since nobody may take it for nothing having been added.
+func (s *Store) added(ctx context.Context, rows []TriggerEntry) (ids []string, err error) {
+	u := &unit{pool: s.writer, store: s}
+	defer func() { s.writer.prepare(ctx, u.unprepared) }()
+	statement, args := s.dialect.AmongTriggers(rows)
+	err = u.list(ctx, "see which triggers were inserted", &ids, statement, args...)
+	if err = s.diagnosed(ctx, err); err == nil || domain.KindOf(err) == domain.Unavailable || isContext(err) {
+		return ids, err
+	}
+	return nil, busy(err)
 }
 
 // entriesOf is what is to be added for a batch, with the places of the identifiers in

@@ -25,6 +25,10 @@ type Store struct {
 	runs           *runStatements
 	turns          scheduleTurns
 	pages          pages
+
+	// Leisure lets statements of the store take as long as they have to, until what it
+	// returns is called; nil where they always may. It is set before the store is used.
+	Leisure func() (end func())
 }
 
 var _ outbound.UnitOfWork = (*Store)(nil)

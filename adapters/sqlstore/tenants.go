@@ -80,7 +80,7 @@ func (s tenants) Update(ctx context.Context, ten *tenant.Tenant) error {
 // Delete removes a tenant; the schema's cascades remove what it owns.
 func (s tenants) Delete(ctx context.Context, id tenant.ID) error {
 	s.touch(id)
-	n, err := s.exec(ctx, "delete tenant", `DELETE FROM tenants WHERE id = $1`, string(id))
+	n, err := s.remove(ctx, "delete tenant", `DELETE FROM tenants WHERE id = $1`, string(id))
 	return s.deleted(n, err, "tenant_not_found", "There is no such tenant.")
 }
 

@@ -105,7 +105,7 @@ func (s triggers) Update(ctx context.Context, trg *trigger.Trigger) error {
 
 // Delete removes a trigger.
 func (s triggers) Delete(ctx context.Context, owner tenant.ID, id trigger.ID) error {
-	n, err := s.exec(ctx, "delete trigger", `DELETE FROM triggers WHERE tenant_id = $1 AND id = $2`, string(owner), string(id))
+	n, err := s.remove(ctx, "delete trigger", `DELETE FROM triggers WHERE tenant_id = $1 AND id = $2`, string(owner), string(id))
 	return s.deleted(n, err, "trigger_not_found", "There is no such trigger.")
 }
 

@@ -76,6 +76,15 @@ func (u *unit) exec(ctx context.Context, what, query string, args ...any) (int64
 	return 0, u.spoil(fmt.Errorf("%s: %w", what, u.store.translate(ctx, err)))
 }
 
+// remove deletes a record together with all that belongs to it, which may be so much that
+// it takes minutes.
+func (u *unit) remove(ctx context.Context, what, query string, args ...any) (int64, error) {
+	if u.store.Leisure != nil {
+		defer u.store.Leisure()()
+	}
+	return u.exec(ctx, what, query, args...)
+}
+
 func (u *unit) execute(ctx context.Context, query string, args []any) (sql.Result, error) {
 	if u.tx == nil && !u.writing {
 		return nil, errReadOnly

@@ -126,6 +126,6 @@ func (s versions) Update(ctx context.Context, ver *workflow.Version) error {
 
 // Delete removes a version; the schema's cascades remove its triggers.
 func (s versions) Delete(ctx context.Context, owner tenant.ID, id workflow.VersionID) error {
-	n, err := s.exec(ctx, "delete version", `DELETE FROM workflow_versions WHERE tenant_id = $1 AND id = $2`, string(owner), string(id))
+	n, err := s.remove(ctx, "delete version", `DELETE FROM workflow_versions WHERE tenant_id = $1 AND id = $2`, string(owner), string(id))
 	return s.deleted(n, err, versionNotFound, versionNotFoundMessage)
 }

@@ -177,6 +177,6 @@ func (s webhookEndpoints) Update(ctx context.Context, e *event.Endpoint) error {
 
 // Delete removes an endpoint; the schema's cascades remove its deliveries.
 func (s webhookEndpoints) Delete(ctx context.Context, owner tenant.ID, id event.EndpointID) error {
-	n, err := s.exec(ctx, "delete webhook endpoint", `DELETE FROM webhook_endpoints WHERE tenant_id = $1 AND id = $2`, string(owner), string(id))
+	n, err := s.remove(ctx, "delete webhook endpoint", `DELETE FROM webhook_endpoints WHERE tenant_id = $1 AND id = $2`, string(owner), string(id))
 	return s.deleted(n, err, webhookEndpointNotFound, webhookEndpointNotFoundMessage)
 }

@@ -102,7 +102,7 @@ func (s workflows) List(ctx context.Context, owner tenant.ID, f workflow.Filter,
 // Delete removes a workflow; the schema's cascades remove its versions and their
 // triggers.
 func (s workflows) Delete(ctx context.Context, owner tenant.ID, id workflow.ID) error {
-	n, err := s.exec(ctx, "delete workflow", `DELETE FROM workflows WHERE tenant_id = $1 AND id = $2`, string(owner), string(id))
+	n, err := s.remove(ctx, "delete workflow", `DELETE FROM workflows WHERE tenant_id = $1 AND id = $2`, string(owner), string(id))
 	return s.deleted(n, err, workflowNotFound, workflowNotFoundMessage)
 }
 

@@ -22,8 +22,9 @@ import (
 const connectTimeout = 15 * time.Second
 
 // databasePatience is how long a gateway that serves waits for PostgreSQL to answer a statement:
-// longer than any of them takes, and not so long that requests pile up behind a database
-// that hangs. What the operator does by the command line may take longer.
+// longer than those take that somebody waits for, and not so long that requests pile up
+// behind a database that hangs. Migrations, deletions of records to which others belong,
+// and what the operator does by the command line take as long as they have to.
 const databasePatience = time.Minute
 
 // database is a database URL that was understood: exactly one member is set.
@@ -152,8 +153,8 @@ func upToDate(ctx context.Context, store *sqlstore.Store) error {
 // forward. To look at the schema here would take the lock of the migrations with every
 // probe, and make the gateways not ready that serve while another one migrates.
 //
-// The driver waits for a database that hangs whatever becomes of the context. So one
-// question is on its way at a time, and who asks is told in time that it has no answer.
+// The driver waits for a database that hangs whatever becomes of the context. So who asks
+// is told in time that there is no answer, and those who ask meanwhile share the question.
 func ready(ping func(context.Context) error) func(context.Context) error {
 	var questions singleflight.Group
 	return func(ctx context.Context) error {
@@ -171,6 +172,7 @@ func ready(ping func(context.Context) error) func(context.Context) error {
 			}
 			return nil
 		case <-ctx.Done():
+			questions.Forget("") // its connection may be the only one that is dead
 			return notReady(context.Cause(ctx))
 		}
 	}

@@ -200,8 +200,9 @@ func TestTheInsertingServerPutsEveryBodyIntoTheTable(t *testing.T) {
 	if _, err := db.ExecContext(t.Context(), `CREATE TABLE bodies (id text PRIMARY KEY, body text)`); err != nil {
 		t.Fatal(err)
 	}
-	file := filepath.Join(t.TempDir(), "inserts.sql")
-	if err := os.WriteFile(file, []byte(`INSERT INTO bodies SELECT a.id, a.body FROM unnest($1::text[], $2::text[]) AS a(id, body)`), 0o600); err != nil {
+	file := filepath.Join(t.TempDir(), "inserts.json")
+	if err := os.WriteFile(file, []byte(`{"One": "INSERT INTO bodies VALUES ($1, $2)",
+		"Many": "INSERT INTO bodies SELECT a.id, a.body FROM unnest($1::text[], $2::text[]) AS a(id, body)"}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(t.Context())

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -79,20 +80,34 @@ func compare(ctx context.Context, st *stage, o options, like *createTrigger, bas
 // startInserts starts the handler on the bare table, into which it puts rows like that of
 // the tenant.
 func startInserts(ctx context.Context, st *stage, tenantID string) (*bareServer, error) {
-	columns, values, err := literalRow(ctx, st.database.db, "triggers", tenantID, map[string]string{"id": "a.id", "config": "a.body"})
+	columns, many, err := literalRow(ctx, st.database.db, "triggers", tenantID, map[string]string{"id": "a.id", "config": "a.body"})
 	if err != nil {
 		return nil, err
 	}
-	statement := fmt.Sprintf("INSERT INTO bench_triggers (%s) SELECT %s FROM unnest($1::text[], $2::text[]) AS a(id, body)", columns, values)
-	file := filepath.Join(st.dir, "inserts.sql")
-	if err := os.WriteFile(file, []byte(statement), 0o600); err != nil {
+	_, one, err := literalRow(ctx, st.database.db, "triggers", tenantID, map[string]string{"id": "$1::text", "config": "$2::text"})
+	if err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(insertStatements{
+		One:  fmt.Sprintf("INSERT INTO bench_triggers (%s) VALUES (%s)", columns, one),
+		Many: fmt.Sprintf("INSERT INTO bench_triggers (%s) SELECT %s FROM unnest($1::text[], $2::text[]) AS a(id, body)", columns, many),
+	})
+	if err != nil {
+		return nil, err
+	}
+	file := filepath.Join(st.dir, "inserts.json")
+	if err := os.WriteFile(file, text, 0o600); err != nil {
 		return nil, err
 	}
 	return startBare(ctx, insertsCommand, "/v1/gateway/triggers", st.database.URL, file)
 }
 
+// insertStatements put an identifier and a body, or arrays of them, into the database.
+type insertStatements struct{ One, Many string }
+
 // insertsCommand is the sub-command that runs the handler: inserts PATH DATABASE-URL FILE
-// takes bodies at the path and puts them into the database with the file's statement.
+// takes bodies at the path and puts them into the database with the file's statements,
+// [insertStatements] in JSON.
 const insertsCommand = "inserts"
 
 func serveInserts(ctx context.Context, args []string, stdout io.Writer) error {
@@ -103,17 +118,26 @@ func serveInserts(ctx context.Context, args []string, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
+	var statements insertStatements
+	if err := json.Unmarshal(text, &statements); err != nil {
+		return err
+	}
 	db, err := sql.Open("postgres", args[1])
 	if err != nil {
 		return err
 	}
 	defer func() { _ = db.Close() }() // nothing is pending
-	statement, err := db.PrepareContext(ctx, string(text))
+	one, err := db.PrepareContext(ctx, statements.One)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = statement.Close() }() // closed with the database
-	together := &inserts{statement: statement, first: time.Now().UnixNano()}
+	defer func() { _ = one.Close() }() // closed with the database
+	many, err := db.PrepareContext(ctx, statements.Many)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = many.Close() }() // closed with the database
+	together := &inserts{one: one, many: many, first: time.Now().UnixNano()}
 	engine := newEngine()
 	engine.POST(args[0], func(c *gin.Context) {
 		body, err := io.ReadAll(c.Request.Body)
@@ -131,7 +155,7 @@ func serveInserts(ctx context.Context, args []string, stdout io.Writer) error {
 
 // inserts puts what arrives while a statement runs into the database with the next one.
 type inserts struct {
-	statement *sql.Stmt
+	one, many *sql.Stmt
 
 	mu      sync.Mutex
 	first   int64 // the next identifier
@@ -168,7 +192,7 @@ func (q *inserts) add(body string) error {
 	q.mu.Lock()
 	q.waiting = nil
 	q.mu.Unlock()
-	_, b.err = q.statement.Exec(pq.StringArray(b.ids), pq.StringArray(b.bodies)) //nolint:noctx // nobody ends it
+	b.err = q.insert(b)
 	q.mu.Lock()
 	if q.running = q.waiting != nil; q.running {
 		close(q.waiting.turn)
@@ -176,4 +200,14 @@ func (q *inserts) add(body string) error {
 	q.mu.Unlock()
 	close(b.done)
 	return b.err
+}
+
+func (q *inserts) insert(b *batch) (err error) {
+	ctx := context.Background() // nobody ends it
+	if len(b.ids) == 1 {
+		_, err = q.one.ExecContext(ctx, b.ids[0], b.bodies[0])
+	} else {
+		_, err = q.many.ExecContext(ctx, pq.StringArray(b.ids), pq.StringArray(b.bodies))
+	}
+	return err
 }

@@ -16,16 +16,9 @@ type hurry struct {
 }
 
 // lift lets statements take their time until lower is called as often.
-func (h *hurry) lift() {
-	if h != nil {
-		h.lifted.Add(1)
-	}
-}
-
-func (h *hurry) lower() {
-	if h != nil {
-		h.lifted.Add(-1)
-	}
+func (h *hurry) lift() (lower func()) {
+	h.lifted.Add(1)
+	return func() { h.lifted.Add(-1) }
 }
 
 // deadline is that of an answer which is waited for from now on.

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"context"
 	"database/sql"
 	"errors"
 	"net"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/sluicehq/sluice/adapters/sqlstore/postgres/pgtest"
 	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/ports/outbound"
 )
 
 // hurriedDatabase is a database whose one connection has to answer within 400 ms.
@@ -93,7 +95,7 @@ func TestMigrationsTakeTheirTime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	patient := patientLocker{locker, h}
+	patient := &patientLocker{SessionLocker: locker, hurried: h}
 	conn, err := db.Conn(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -134,5 +136,29 @@ func TestADeadlineOfTheDriverComesFirst(t *testing.T) {
 	var timeout net.Error
 	if _, err := conn.Read(make([]byte, 1)); !errors.As(err, &timeout) || !timeout.Timeout() {
 		t.Errorf("%v", err)
+	}
+}
+
+func TestADeletionTakesItsTime(t *testing.T) {
+	t.Parallel()
+	address := pgtest.Start(t).Database(t)
+	db, provider := migrating(t, address)
+	if _, err := provider.Up(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	store, err := Open(t.Context(), address, Options{Patience: 300 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = store.Close() })
+	owner := storedVersion(t, store).Tenant()
+	// Much that belongs to a tenant is stood for by a statement that takes long.
+	if _, err := db.ExecContext(t.Context(), `CREATE FUNCTION linger() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(1); RETURN OLD; END';
+		CREATE TRIGGER linger BEFORE DELETE ON tenants FOR EACH ROW EXECUTE FUNCTION linger()`); err != nil {
+		t.Fatal(err)
+	}
+	remove := func(ctx context.Context, st outbound.Stores) error { return st.Tenants.Delete(ctx, owner) }
+	if err := store.Do(t.Context(), remove); err != nil {
+		t.Error(err)
 	}
 }

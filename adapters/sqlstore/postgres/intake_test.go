@@ -14,3 +14,12 @@ func TestTriggerIntake(t *testing.T) {
 		return store, sqlstore.NewTriggerIntake(store), sqlstore.NewTriggerIntake(open(t, address))
 	})
 }
+
+// A driver sends a statement again whose answer was lost with its connection; the database
+// refuses it then, for it had its effect.
+func TestATriggerThatIsThereAlreadyWasAdded(t *testing.T) {
+	portstest.ReinsertedTriggers(t, func(t *testing.T) (work outbound.UnitOfWork, here, there outbound.TriggerIntake) {
+		store, _ := migrated(t)
+		return store, sqlstore.NewTriggerIntake(store), sqlstore.NewTriggerIntake(store)
+	})
+}

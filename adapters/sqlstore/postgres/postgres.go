@@ -28,8 +28,8 @@ type Options struct {
 	MaxConnections int // at most that many at the same time; 0 means 16
 
 	// Patience is how long the database may leave a statement without a first, or a
-	// further, part of its answer before its connection is given up; 0 for ever. Migrations
-	// take their time.
+	// further, part of its answer before its connection is given up; 0 for ever. Migrations,
+	// and the deletion of records to which many others belong, take their time.
 	Patience time.Duration
 }
 
@@ -119,11 +119,15 @@ func Open(ctx context.Context, address string, opts Options) (*sqlstore.Store, e
 	if err != nil {
 		return nil, err
 	}
-	migrator, err := sqlstore.NewGoose(goose.DialectPostgres, db.DB, files, goose.WithSessionLocker(patientLocker{locker, hurried}))
+	migrator, err := sqlstore.NewGoose(goose.DialectPostgres, db.DB, files, goose.WithSessionLocker(&patientLocker{SessionLocker: locker, hurried: hurried}))
 	if err != nil {
 		return nil, err
 	}
-	return sqlstore.New(db, db, dialect, migrator, &notices{dsn: dsn}), nil
+	store := sqlstore.New(db, db, dialect, migrator, &notices{dsn: dsn})
+	if hurried != nil {
+		store.Leisure = hurried.lift
+	}
+	return store, nil
 }
 
 // dataSource completes the URL with what must not be left to the environment.
@@ -133,6 +137,7 @@ func dataSource(address string) (string, error) {
 		return "", fmt.Errorf("the PostgreSQL URL does not parse; it must read postgres://user:password@host:port/database?sslmode=require")
 	}
 	q := u.Query()
+	q.Del("binary_parameters") // arrays and documents are sent as text
 	if !q.Has("sslmode") {
 		q.Set("sslmode", "require")
 	}

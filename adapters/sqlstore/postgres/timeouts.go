@@ -21,14 +21,17 @@ const (
 type patientLocker struct {
 	lock.SessionLocker
 	hurried *hurry // nil for none
+	lower   func() // while the lock is held
 }
 
 // SessionLock lifts the bounds of the session that migrations run in.
-func (l patientLocker) SessionLock(ctx context.Context, conn *sql.Conn) error {
+func (l *patientLocker) SessionLock(ctx context.Context, conn *sql.Conn) error {
 	if err := l.SessionLocker.SessionLock(ctx, conn); err != nil {
 		return err
 	}
-	l.hurried.lift()
+	if l.hurried != nil {
+		l.lower = l.hurried.lift()
+	}
 	if _, err := conn.ExecContext(ctx, "SET "+lockTimeout+" = 0; SET "+idleTimeout+" = 0"); err != nil {
 		return errors.Join(fmt.Errorf("lift the bounds of the session: %w", err), l.SessionUnlock(context.WithoutCancel(ctx), conn))
 	}
@@ -36,8 +39,11 @@ func (l patientLocker) SessionLock(ctx context.Context, conn *sql.Conn) error {
 }
 
 // SessionUnlock gives the session the bounds back that it was opened with.
-func (l patientLocker) SessionUnlock(ctx context.Context, conn *sql.Conn) error {
-	l.hurried.lower()
+func (l *patientLocker) SessionUnlock(ctx context.Context, conn *sql.Conn) error {
+	if l.lower != nil {
+		l.lower()
+		l.lower = nil
+	}
 	_, err := conn.ExecContext(ctx, "RESET "+lockTimeout+"; RESET "+idleTimeout)
 	return errors.Join(err, l.SessionLocker.SessionUnlock(ctx, conn))
 }
