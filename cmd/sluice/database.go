@@ -8,9 +8,8 @@ import (
 	"net/url"
 	"os"
 	"strings"
+	"sync"
 	"time"
-
-	"golang.org/x/sync/singleflight"
 
 	"github.com/sluicehq/sluice/adapters/sqlstore"
 	"github.com/sluicehq/sluice/adapters/sqlstore/postgres"
@@ -156,25 +155,55 @@ func upToDate(ctx context.Context, store *sqlstore.Store) error {
 // The driver waits for a database that hangs whatever becomes of the context. So who asks
 // is told in time that there is no answer, and those who ask meanwhile share the question.
 func ready(ping func(context.Context) error) func(context.Context) error {
-	var questions singleflight.Group
+	var mu sync.Mutex
+	var last *question
 	return func(ctx context.Context) error {
+		mu.Lock()
+		if last == nil || last.old() {
+			last = ask(context.WithoutCancel(ctx), ping)
+		}
+		shared := last
+		mu.Unlock()
 		ctx, cancel := context.WithTimeoutCause(ctx, readyWithin, errNoAnswer)
 		defer cancel()
-		asked := questions.DoChan("", func() (any, error) {
-			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readyWithin)
-			defer cancel()
-			return nil, ping(ctx)
-		})
 		select {
-		case answer := <-asked:
-			if answer.Err != nil {
-				return notReady(answer.Err)
+		case <-shared.answered:
+			if shared.err != nil {
+				return notReady(shared.err)
 			}
 			return nil
 		case <-ctx.Done():
-			questions.Forget("") // its connection may be the only one that is dead
 			return notReady(context.Cause(ctx))
 		}
+	}
+}
+
+// question is whether the database answers.
+type question struct {
+	asked    time.Time
+	answered chan struct{} // closed then
+	err      error         // once it is answered
+}
+
+func ask(ctx context.Context, ping func(context.Context) error) *question {
+	q := &question{asked: time.Now(), answered: make(chan struct{})}
+	go func() {
+		defer close(q.answered)
+		ctx, cancel := context.WithTimeout(ctx, readyWithin)
+		defer cancel()
+		q.err = ping(ctx)
+	}()
+	return q
+}
+
+// old says whether to ask anew: it was answered, or its connection may be the only one
+// that is dead.
+func (q *question) old() bool {
+	select {
+	case <-q.answered:
+		return true
+	default:
+		return time.Since(q.asked) >= readyWithin
 	}
 }
 
