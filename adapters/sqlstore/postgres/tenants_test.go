@@ -27,7 +27,7 @@ func TestTenantsAreSortedByTheBytesOfTheirNamesWhateverTheDatabasesLanguage(t *t
 		t.Fatal(err)
 	}
 	if len(languages) == 0 {
-		t.Skip("this PostgreSQL knows the order of no language")
+		t.Fatal("this PostgreSQL knows the order of no language; the tests need one that was built with ICU, as the packages are")
 	}
 	if _, err := db.ExecContext(t.Context(), `ALTER TABLE tenants ALTER COLUMN name TYPE text COLLATE `+languages[0]); err != nil {
 		t.Fatal(err)
