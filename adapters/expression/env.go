@@ -1,6 +1,10 @@
 package expression
 
-import "time"
+import (
+	"time"
+
+	"github.com/sluicehq/sluice/domain/run"
+)
 
 // Env is what one evaluation sees.
 type Env struct {
@@ -14,4 +18,7 @@ type Env struct {
 	// recorded with the run, so that a replay agrees. With the zero time, now() is
 	// an evaluation error.
 	Now time.Time
+
+	// Meter counts what the evaluation costs, also where it fails; nil where nobody asks.
+	Meter *run.Meter
 }

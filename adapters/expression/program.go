@@ -96,3 +96,6 @@ func (p *Program) Test(env Env) (bool, error) {
 	holds, _ := v.(bool)
 	return holds, err
 }
+
+// nodesRead names the nodes whose outputs the source reads.
+func (p *Program) nodesRead() (ids []string, all bool) { return nil, true }

@@ -22,7 +22,7 @@ func (Compiler) Compile(source string, roots ...string) (run.Expression, error) 
 	if err != nil {
 		return nil, err
 	}
-	return compiled{p.Evaluate}, nil
+	return compiled{p.Evaluate, p.nodesRead}, nil
 }
 
 // CheckFunction tells whether the source is an arrow function, and what is wrong with it.
@@ -37,11 +37,17 @@ func (Compiler) CompileTemplates(tree any, roots ...string) (run.Expression, err
 	if err != nil {
 		return nil, err
 	}
-	return compiled{p.Evaluate}, nil
+	return compiled{p.Evaluate, p.nodesRead}, nil
 }
 
 // compiled is a program as runs know it.
-type compiled struct{ evaluate func(Env) (any, error) }
+type compiled struct {
+	evaluate  func(Env) (any, error)
+	nodesRead func() ([]string, bool)
+}
 
 // Evaluate computes the value.
 func (c compiled) Evaluate(env run.Env) (any, error) { return c.evaluate(Env(env)) }
+
+// NodesRead names the nodes whose outputs are read.
+func (c compiled) NodesRead() (ids []string, all bool) { return c.nodesRead() }

@@ -122,3 +122,6 @@ func (t *treeCompiler) members(path string, tree map[string]any, depth int) eval
 		return made
 	}
 }
+
+// nodesRead names the nodes whose outputs the templates read.
+func (t *TemplateTree) nodesRead() (ids []string, all bool) { return nil, true }

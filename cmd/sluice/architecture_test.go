@@ -48,6 +48,7 @@ var rules = []rule{
 	{"adapters/limiter", []string{"domain/...", "ports/outbound"}, true, "a driven adapter implements outbound ports"},
 	{"adapters/expression", []string{"domain/...", "ports/outbound", "adapters/expression/..."}, true, "a driven adapter implements outbound ports"},
 	{"adapters/system", []string{"domain/...", "ports/outbound"}, true, "a driven adapter implements outbound ports"},
+	{"adapters/budget", []string{"domain/...", "ports/outbound"}, true, "a driven adapter implements outbound ports"},
 	{"adapters/directory", []string{"domain/...", "ports/outbound", "adapters/directory/..."}, true, "a driven adapter implements outbound ports"},
 	{"adapters/egress", []string{"domain/...", "ports/outbound", "adapters/egress/..."}, true, "a driven adapter implements outbound ports"},
 	{"adapters/engine", []string{"domain/...", "ports/outbound", "adapters/engine/..."}, true, "a driven adapter implements outbound ports"},

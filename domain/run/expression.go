@@ -43,10 +43,16 @@ type Expression interface {
 	// share parts of it. The error says what is wrong and where in the source: a text
 	// that begins "line 1, column 7: " counts from 1.
 	Evaluate(env Env) (any, error)
+
+	// NodesRead returns the ids of the nodes whose outputs the source reads under names that
+	// are written out, such as nodes.order and nodes["order"]. all is true where it may read
+	// others as well.
+	NodesRead() (ids []string, all bool)
 }
 
 // Env is what one evaluation sees.
 type Env struct {
 	Values map[string]any // JSON trees by root; an absent root is undefined
 	Now    time.Time      // what now() gives: the time of the event that led to the evaluation, the same on every replay
+	Meter  *Meter         // counts what the evaluation costs, also where it fails; nil where nobody asks
 }
