@@ -41,7 +41,7 @@ func (s *Runs) Simulate(ctx context.Context, who tenant.Caller, once domain.Once
 	trace, err := run.Simulate(plan, run.ID(s.random.ID(run.IDPrefix)), run.Start{
 		Tenant: who.Tenant, SubTenant: subject.version.SubTenant(), Workflow: subject.version.Workflow(), Version: id, Trigger: subject.trg,
 		Entity: s.entityOf(c.Call), DedupeKey: key, Cause: subject.cause(), Payload: c.Payload(),
-	}, at, c.Answers)
+	}, at, c.Answers, ctx.Err)
 	if err != nil {
 		return done, err
 	}

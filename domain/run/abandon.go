@@ -18,11 +18,19 @@ func (r *Run) Abandon(at time.Time, reason string) Step {
 // so that nothing that came from outside stands in its way. A run that has ended does
 // not change. One that is retried afterwards goes on from what was kept of it.
 func (r *Run) GiveUp(at time.Time) Step {
+	return r.failWith(at, Failure{Code: CodeInternal, Message: "The run was ended because the gateway could not keep its next step."})
+}
+
+// ExhaustMemory lets a run fail with [CodeExhaustedMemory], as [Run.GiveUp] does.
+func (r *Run) ExhaustMemory(at time.Time) Step {
+	return r.failWith(at, Failure{Code: CodeExhaustedMemory, Message: "The gateway ended twice while it worked on the run, the second time on this run alone. " +
+		"The run takes more memory than there is. Pass less data from node to node."})
+}
+
+func (r *Run) failWith(at time.Time, f Failure) Step {
 	m := r.planless(at)
 	if !m.s.Status.Finished() {
-		m.finish(StatusFailed, &Failure{
-			Code: CodeInternal, Message: "The run was ended because the gateway could not keep its next step.",
-		}, "")
+		m.finish(StatusFailed, &f, "")
 	}
 	m.conclude()
 	return m.step

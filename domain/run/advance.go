@@ -16,12 +16,13 @@ func (r *Run) Advance(p *Plan, e Event) (Step, error) {
 	if err := r.check(p); err != nil {
 		return Step{}, err
 	}
-	m := &machine{view: view{p, r}, s: &r.state, at: truncated(e.At), secret: e.Secret}
+	m := &machine{s: &r.state, at: truncated(e.At), secret: e.Secret}
+	m.view = view{plan: p, run: r, budget: e.Budget.orDefaults(), meter: &m.used, charged: newNodeSet(len(p.nodes) + 1)}
 	if m.at.Before(m.s.UpdatedAt) {
 		m.at = m.s.UpdatedAt
 	}
 	m.due()
-	m.drain()
+	m.goOnComputing()
 	m.take(e.Fact)
 	m.drain()
 	m.conclude()
@@ -39,12 +40,15 @@ func (r *Run) check(p *Plan) error {
 // machine is one Advance.
 type machine struct {
 	view
-	s      *State
-	at     time.Time
-	secret Secret
-	step   Step
-	queue  []int // nodes to which an edge was settled
-	late   []int // nodes whose pause expired in this step
+	s        *State
+	at       time.Time
+	secret   Secret
+	step     Step
+	queue    []int // nodes to which an edge was settled
+	late     []int // nodes whose pause expired in this step
+	used     Meter
+	prepared int64 // weight of what the attempts of this step bear
+	given    int64 // how much memory the values take that nodes gave in this step, once they are read
 }
 
 func (m *machine) refuse(kind domain.Kind, code, format string, args ...any) {
@@ -132,10 +136,14 @@ func (m *machine) enter() {
 // reach begins nodes one after the other, unless one of them ends the run.
 func (m *machine) reach(nodes []int) {
 	for _, i := range nodes {
-		if m.s.Status.Finished() {
+		switch {
+		case m.s.Status.Finished():
 			return
+		case m.spent():
+			m.s.More = true
+		default:
+			m.begin(i)
 		}
-		m.begin(i)
 	}
 }
 
@@ -145,14 +153,29 @@ func (m *machine) begin(i int) {
 	m.plan.nodes[i].action.begin(m, i)
 }
 
-// drain begins and skips nodes until nothing follows any more.
+// drain begins and skips nodes until nothing follows any more, or enough was computed.
 func (m *machine) drain() {
 	for at := 0; at < len(m.queue) && !m.s.Status.Finished(); at++ {
 		if i := m.queue[at]; m.node(i).Status == NodePending {
+			if m.spent() {
+				m.s.More = true
+				break
+			}
 			m.consider(i)
 		}
 	}
 	m.queue = m.queue[:0]
+}
+
+// goOnComputing takes up what an earlier step has left, and what fell due.
+func (m *machine) goOnComputing() {
+	if m.s.More && m.s.Status == StatusRunning {
+		m.s.More = false
+		for i := range m.s.Nodes {
+			m.queue = append(m.queue, i) // those that cannot begin yet are passed over
+		}
+	}
+	m.drain()
 }
 
 // consider begins a node when all its incoming edges are settled and one is taken,
@@ -188,7 +211,7 @@ func (m *machine) follow(i int) {
 // conclude brings the run's own status in line with its nodes.
 func (m *machine) conclude() {
 	if m.s.Status == StatusRunning || m.s.Status == StatusPaused {
-		running, waiting := false, false
+		running, waiting := m.s.More, false
 		for i := range m.s.Nodes {
 			running = running || m.s.Nodes[i].Status == NodeRunning
 			waiting = waiting || m.s.Nodes[i].Status == NodeWaiting
@@ -202,10 +225,14 @@ func (m *machine) conclude() {
 			m.finish(StatusCompleted, nil, "")
 		}
 	}
+	if m.step.Changed() {
+		m.s.UpdatedAt = m.at
+	}
 	wake := m.run.wakeAt()
 	if m.step.Changed() {
-		m.s.UpdatedAt, m.s.WakeAt = m.at, wake
+		m.s.WakeAt = wake
 	}
+	m.step.Used = m.used
 	if wake != nil {
 		m.step.WakeAt = *wake
 	}
@@ -235,7 +262,7 @@ func (m *machine) rest() {
 func (m *machine) finish(as Status, failure *Failure, reason string) {
 	at := m.at
 	m.rest()
-	m.s.Status, m.s.FinishedAt, m.s.Failure = as, &at, failure
+	m.s.Status, m.s.FinishedAt, m.s.Failure, m.s.More = as, &at, failure, false
 	for i := range m.s.Nodes {
 		if n := &m.s.Nodes[i]; n.Status == NodeRunning || n.Status == NodeWaiting {
 			n.Status, n.FinishedAt, n.RetryAt = NodeCancelled, &at, nil

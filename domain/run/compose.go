@@ -111,6 +111,7 @@ func (c *composer) compile(roots []string) *composed {
 		if whole.expression, whole.fault = c.compiler.Compile(c.text.String(), roots...); whole.fault != nil {
 			whole.fault = whole.traced(whole.fault)
 		}
+		whole.uses.only(whole.expression, whole.fault)
 	}
 	return whole
 }
@@ -119,8 +120,11 @@ func (c *composer) compile(roots []string) *composed {
 func (c *composed) evaluate(v view, i int, now time.Time, more map[string]any) (any, *Failure) {
 	err := c.fault
 	if err == nil {
+		if failure := v.ready(i, c.uses); failure != nil {
+			return nil, failure
+		}
 		var value any
-		if value, err = c.expression.Evaluate(Env{Values: v.values(i, c.uses, more), Now: now}); err == nil {
+		if value, err = c.expression.Evaluate(Env{Values: v.values(i, c.uses, more), Now: now, Meter: v.meter}); err == nil {
 			return value, nil
 		}
 		err = c.traced(err)

@@ -63,12 +63,12 @@ type doubt struct {
 // leave that unknown, and no further edges were looked at than it took to find the first
 // [maxDoubts]. Of one that has failed an edge in doubt is not taken.
 func (m *machine) decide(i int, failed bool) (dead []int, doubts []doubt) {
-	n := m.node(i)
+	n, before := m.node(i), m.used.Steps
 	for _, e := range m.plan.nodes[i].out {
 		w := &m.plan.edges[e]
 		open := w.open(failed, n.Branch)
 		if open && w.guard != nil {
-			holds, f := w.guard.evaluate(m.view, i, m.at, map[string]any{workflow.RootResult: m.output(i)})
+			holds, f := m.holds(i, w, before)
 			if f != nil {
 				if len(doubts) < maxDoubts {
 					doubts = append(doubts, doubt{w, f.Message})
@@ -77,13 +77,30 @@ func (m *machine) decide(i int, failed bool) (dead []int, doubts []doubt) {
 					return nil, doubts
 				}
 			}
-			open = f == nil && truthy(holds)
+			open = holds
 		}
 		if !open {
 			dead = append(dead, w.place)
 		}
 	}
 	return dead, doubts
+}
+
+// maxDecideSteps bounds what the conditions of a node's edges compute together.
+const maxDecideSteps = 1_000_000
+
+// holds says whether the condition of an edge is true. before is how much was computed
+// before the first edge of its node.
+func (m *machine) holds(i int, w *way, before int64) (bool, *Failure) {
+	if m.used.Steps-before > maxDecideSteps {
+		return false, &Failure{Code: CodeExpression, Message: fmt.Sprintf(
+			"%s: the conditions of the edges that leave a node must be decided within %d steps together", w.guard.field, maxDecideSteps)}
+	}
+	if f := m.ready(i, w.guard.uses); f != nil {
+		return false, f
+	}
+	value, f := w.guard.evaluate(m.view, i, m.at, map[string]any{workflow.RootResult: m.output(i)})
+	return f == nil && truthy(value), f
 }
 
 // FailedEdge is the edge of a node that a run failed at, the first one that could not be

@@ -16,12 +16,19 @@ func (m *machine) due() {
 			return
 		}
 		switch n := m.node(i); {
-		case n.Status == NodeWaiting && n.Pause.Until != nil && !m.at.Before(*n.Pause.Until):
+		case m.spent(): // what is left takes effect with the next event
+			return
+		case m.overdue(n):
 			m.ended(i)
 		case n.Status == NodeRunning && n.RetryAt != nil && !m.at.Before(*n.RetryAt):
 			m.attempt(i)
 		}
 	}
+}
+
+// overdue says whether the pause of a node has ended by itself.
+func (m *machine) overdue(n *NodeState) bool {
+	return n.Status == NodeWaiting && n.Pause.Until != nil && !m.at.Before(*n.Pause.Until)
 }
 
 // ended is the end of a pause by time: a wait is over, anything else has expired.
@@ -62,5 +69,8 @@ func (r *Run) wakeAt() *time.Time {
 	if deadline, active := r.deadline(); active {
 		sooner(&deadline)
 	}
-	return first
+	if r.state.More {
+		sooner(&r.state.UpdatedAt)
+	}
+	return copied(first)
 }

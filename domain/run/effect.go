@@ -28,6 +28,7 @@ func (p planner) effect(n workflow.Node, kind node.NodeType, config map[string]a
 	e.resolve = &evaluator{field: "config"}
 	e.resolve.uses.within(config)
 	e.resolve.expression, e.resolve.fault = p.compiler.CompileTemplates(withURL(config), workflow.NodeScope()...)
+	e.resolve.uses.only(e.resolve.expression, e.resolve.fault)
 	return e
 }
 
@@ -88,7 +89,11 @@ func (v view) request(i int) (*Execute, *Failure) {
 	if !isEffect {
 		return nil, &Failure{Code: CodeTypeUnavailable, Message: "The node's type is not available any more."}
 	}
-	input, failure := e.input(v.input(i))
+	if failure := v.ready(i, uses{input: true}); failure != nil {
+		return nil, failure
+	}
+	value := v.input(i)
+	input, failure := e.input(value)
 	if failure != nil {
 		return nil, failure
 	}
@@ -101,8 +106,52 @@ func (v view) request(i int) (*Execute, *Failure) {
 		Run: o.ID, Tenant: o.Tenant, SubTenant: o.SubTenant, Entity: o.Entity, Node: n.ID,
 		Type: e.kind.Type, Version: e.kind.Version.String(), BuiltIn: e.kind.BuiltIn, CanPause: e.kind.CanPause,
 		Input: input, Config: config, IdempotencyKey: string(o.ID) + ":" + string(n.ID),
-		Timeout: e.timeout(config),
+		Timeout: e.timeout(config), Weight: v.weigh(input) + v.weigh(config),
 	}, nil
+}
+
+// weigh is the weight of a tree, which it charges for.
+func (v view) weigh(tree any) int64 {
+	weight := weightOfTree(tree)
+	v.charge(int(weight / weighedForStep))
+	return weight
+}
+
+// weighedForStep is how many bytes of values one step goes over.
+const weighedForStep = 128
+
+// maxPrepared bounds how much memory the inputs and configurations take that the attempts of
+// one step bear, in bytes.
+const maxPrepared = 256 << 10
+
+// leaveOut leaves out what is large, unless those before have left room for it.
+func (e *Execute) leaveOut(prepared *int64) {
+	if *prepared+e.Weight > maxPrepared {
+		e.Input, e.Config, e.Deferred = nil, nil, true
+		return
+	}
+	*prepared += e.Weight
+}
+
+// Prepare computes the input and the configuration of an attempt that were left out.
+func (r *Run) Prepare(p *Plan, e Execute) (Execute, error) {
+	if err := r.check(p); err != nil || !e.Deferred {
+		return e, err
+	}
+	i, known := p.index[e.Node]
+	if !known || i >= len(r.state.Nodes) {
+		return e, cannotRepeat(r.state.ID, e.Node, "There is no such node.")
+	}
+	wanted, failure := r.look(p).request(i)
+	if failure != nil {
+		return e, cannotRepeat(r.state.ID, e.Node, failure.Message)
+	}
+	e.Input, e.Config, e.Deferred = wanted.Input, wanted.Config, false
+	return e, nil
+}
+
+func cannotRepeat(id ID, at workflow.NodeID, reason string) error {
+	return domain.Fail(domain.Internal, "run_plan_mismatch", "Run %s began an attempt at node %q that cannot be repeated: %s", id, at, reason)
 }
 
 // timeout is that of an httpRequest's configuration; a custom node may mean
@@ -157,9 +206,10 @@ func (r *Run) Outstanding(p *Plan) ([]Execute, error) {
 	if err := r.check(p); err != nil {
 		return nil, err
 	}
-	v := view{p, r}
+	v := r.look(p)
 	deadline, _ := r.deadline()
 	var open []Execute
+	prepared := int64(0)
 	for i := range r.state.Nodes {
 		n := v.node(i)
 		if n.Status != NodeRunning || n.RetryAt != nil {
@@ -167,10 +217,10 @@ func (r *Run) Outstanding(p *Plan) ([]Execute, error) {
 		}
 		wanted, failure := v.request(i)
 		if failure != nil {
-			return nil, domain.Fail(domain.Internal, "run_plan_mismatch",
-				"Run %s began an attempt at node %q that cannot be repeated: %s", r.state.ID, n.ID, failure.Message)
+			return nil, cannotRepeat(r.state.ID, n.ID, failure.Message)
 		}
 		wanted.Attempt, wanted.Deadline = n.Attempts, deadline
+		wanted.leaveOut(&prepared)
 		open = append(open, *wanted)
 	}
 	return slices.Clip(open), nil

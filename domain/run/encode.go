@@ -146,6 +146,7 @@ func (w *writer) failure(name string, f *Failure) {
 func (w *writer) progress(p Progress) {
 	w.open()
 	w.number("retries", int64(p.Retries))
+	w.flag("more", p.More)
 	w.number("used", p.Used.Milliseconds())
 	w.time("activeSince", p.ActiveSince)
 	if len(p.Executed) > 0 {

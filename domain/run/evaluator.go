@@ -1,6 +1,7 @@
 package run
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -17,7 +18,24 @@ type evaluator struct {
 
 // uses says which roots an expression may look at, so that nothing else is made
 // ready.
-type uses struct{ input, payload, nodes, run bool }
+type uses struct {
+	input, payload, nodes, run bool
+
+	result bool              // of an edge, whose expression sees what its source gave
+	named  []workflow.NodeID // the nodes that are looked at; nil where that may be any
+}
+
+// and is what either looks at.
+func (u uses) and(other uses) uses {
+	both := uses{
+		input: u.input || other.input, payload: u.payload || other.payload, nodes: u.nodes || other.nodes, run: u.run || other.run,
+		result: u.result || other.result,
+	}
+	if (u.named != nil || !u.nodes) && (other.named != nil || !other.nodes) {
+		both.named = slices.Concat(u.named, other.named)
+	}
+	return both
+}
 
 // mention finds the names of roots in a source, at least those that are there.
 func (u *uses) mention(source string) {
@@ -31,15 +49,34 @@ func newEvaluator(compiler Compiler, field, source string, roots []string) *eval
 	e := &evaluator{field: field}
 	e.uses.mention(source)
 	e.expression, e.fault = compiler.Compile(source, roots...)
+	e.uses.only(e.expression, e.fault)
 	return e
+}
+
+// only notes which nodes an expression looks at, where that is certain.
+func (u *uses) only(compiled Expression, fault error) {
+	if fault != nil || !u.nodes {
+		return
+	}
+	ids, all := compiled.NodesRead()
+	if all {
+		return
+	}
+	u.named = make([]workflow.NodeID, len(ids))
+	for i, id := range ids {
+		u.named[i] = workflow.NodeID(id)
+	}
 }
 
 // evaluate computes the value. more holds roots beside those of every node.
 func (e *evaluator) evaluate(v view, i int, now time.Time, more map[string]any) (any, *Failure) {
 	err := e.fault
 	if err == nil {
+		if failure := v.ready(i, e.uses); failure != nil {
+			return nil, failure
+		}
 		var value any
-		if value, err = e.expression.Evaluate(Env{Values: v.values(i, e.uses, more), Now: now}); err == nil {
+		if value, err = e.expression.Evaluate(Env{Values: v.values(i, e.uses, more), Now: now, Meter: v.meter}); err == nil {
 			return value, nil
 		}
 	}

@@ -20,6 +20,8 @@ type Event struct {
 	Secret Secret
 
 	Fact Fact
+
+	Budget Budget
 }
 
 // Fact says what happened: [Started], [AttemptCompleted], [AttemptFailed], [AttemptPaused],

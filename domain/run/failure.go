@@ -34,6 +34,8 @@ const (
 	CodeOutputInvalid   = "output_invalid"        // what the node gave is no JSON value, or breaks the schema of its type
 	CodeOutputTooLarge  = "output_too_large"      // the output is larger than MaxOutput, or MaxAnswer
 	CodeRunTooLarge     = "run_too_large"         // all outputs together are larger than MaxOutputs
+	CodeValuesTooLarge  = "values_too_large"      // what the node looks at takes more memory than [Budget.Values]
+	CodeExhaustedMemory = "run_exhausted_memory"  // the process that worked on the run ended twice, the second time on this run alone
 	CodeInternal        = "internal_error"        // the gateway cannot keep what the run would do next
 )
 

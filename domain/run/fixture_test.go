@@ -164,6 +164,9 @@ func (w *world) does(f run.Fact) *world {
 	w.last = step
 	w.history = append(w.history, step.History...)
 	w.told = append(w.told, step.Happened...)
+	if w.run.More() {
+		defer w.does(run.TimeReached{})
+	}
 	for _, h := range step.Happened {
 		if h.Token != "" {
 			w.tokens[h.Node] = h.Token

@@ -112,9 +112,9 @@ func (m *machine) resumed(f Resumed) {
 		return
 	}
 	switch n := m.node(i); {
-	case n.Status == NodeWaiting:
+	case n.Status == NodeWaiting && !m.overdue(n):
 		m.step.Refused = m.answer(i, "input", f.Input)
-	case n.Status == NodeFailed && n.Failure.Code == CodeExpired:
+	case n.Status == NodeWaiting || n.Status == NodeFailed && n.Failure.Code == CodeExpired:
 		m.refuse(domain.Conflict, "expired", "The run has stopped waiting for this answer: it came too late.")
 	default:
 		m.step.Refused = notPaused()
@@ -157,6 +157,10 @@ func (m *machine) arrived(f EventArrived) {
 	for i := range m.s.Nodes {
 		n := m.node(i)
 		if n.Status != NodeWaiting || n.Pause.Kind == PauseWait {
+			continue
+		}
+		if m.overdue(n) {
+			m.late = append(m.late, i)
 			continue
 		}
 		waiting = true

@@ -30,6 +30,7 @@ func planEdge(e workflow.Edge, source branching, compiler Compiler, field string
 	w := way{id: e.ID, into: e.InputKey()}
 	if guard := e.Guard(); guard != "" {
 		w.guard = newEvaluator(compiler, field, guard, workflow.EdgeScope())
+		w.guard.uses.result = true
 	}
 	branches := node.Branches(source.kind, source.config)
 	switch key := e.OutputKey(); {

@@ -50,6 +50,10 @@ func (r *Run) Failure() *Failure { return r.state.Failure }
 // Retries is how often the run was retried after it had failed.
 func (r *Run) Retries() int { return r.state.Retries }
 
+// More says that the run stopped computing between two nodes. It goes on with the next
+// event, which may be a [TimeReached].
+func (r *Run) More() bool { return r.state.More }
+
 // Seq is how many entries the history has: the fence of a store.
 func (r *Run) Seq() int64 { return r.state.Seq }
 
@@ -104,7 +108,11 @@ func (r *Run) Input(p *Plan, id workflow.NodeID) (input json.RawMessage, ok bool
 	if !known || i >= len(r.state.Nodes) || r.state.Nodes[i].StartedAt == nil {
 		return nil, false, nil
 	}
-	input, err = appendValue(nil, view{p, r}.input(i))
+	v := r.look(p)
+	if failure := v.ready(i, uses{input: true}); failure != nil {
+		return nil, false, domain.Fail(domain.Invalid, failure.Code, "%s", failure.Message)
+	}
+	input, err = appendValue(nil, v.input(i))
 	if err != nil {
 		return nil, false, domain.Fail(domain.Internal, "run_state_broken", "The input of node %q cannot be written.", id).Because(err)
 	}

@@ -7,6 +7,8 @@ func (m *machine) give(i int, value any, branch string) {
 	n := m.node(i)
 	most := m.plan.nodes[i].mostOutput()
 	text, err := appendValue(nil, value)
+	weight := weightOf(text)
+	m.charge(len(text) / writeForStep)
 	switch {
 	case err != nil:
 		m.fail(i, Failure{Code: CodeOutputInvalid, Message: fmt.Sprintf("The output must be a JSON value, but %v.", err)})
@@ -25,6 +27,8 @@ func (m *machine) give(i int, value any, branch string) {
 			Message: fmt.Sprintf("The outputs of all nodes must be at most %d bytes of JSON together, not %d.", MaxOutputs, total)})
 		return
 	}
+	m.forget(i)
+	m.given += weight
 	n.Output = text
 	m.complete(i, branch)
 }
@@ -43,6 +47,10 @@ func (m *machine) pass(i int, branch string) {
 			n.OutputOf = source.ID
 		}
 	default:
+		if failure := m.ready(i, uses{input: true}); failure != nil {
+			m.fail(i, *failure)
+			return
+		}
 		m.give(i, m.input(i), branch)
 		return
 	}

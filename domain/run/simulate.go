@@ -47,14 +47,17 @@ type Effect struct {
 // where time is all that a run waits for, it passes at once. What has no answer is
 // left open, but a pause without one expires. The error is Invalid with the code
 // simulation_invalid when an answer is for a node that does not exist, does not fit
-// what the node waits for, or can never come, with fields such as answers.approve[0].
-func Simulate(p *Plan, id ID, s Start, at time.Time, answers map[workflow.NodeID][]Answer) (Trace, error) {
+// what the node waits for, or can never come, with fields such as answers.approve[0]. With
+// the code simulation_too_large it computes more than [MaxSimulatedSteps], or its effects
+// are larger than [MaxSimulatedEffects]. stop is asked now and then, and its error ends
+// the simulation; nil never does.
+func Simulate(p *Plan, id ID, s Start, at time.Time, answers map[workflow.NodeID][]Answer, stop func() error) (Trace, error) {
 	for _, n := range slices.Sorted(maps.Keys(answers)) {
 		if _, known := p.index[n]; !known {
 			return Trace{}, unfit(n, 0, domain.Unknown, "must be for a node of this version; there is no %q", n)
 		}
 	}
-	sim := &simulation{plan: p, run: New(id, s, at), now: truncated(at), answers: answers, used: map[workflow.NodeID]int{}}
+	sim := &simulation{plan: p, run: New(id, s, at), now: truncated(at), answers: answers, used: map[workflow.NodeID]int{}, stop: stop}
 	step, err := sim.advance(Started{})
 	for err == nil && !step.Finished {
 		next, ok := sim.next()
@@ -103,23 +106,59 @@ type simulation struct {
 	answers map[workflow.NodeID][]Answer
 	used    map[workflow.NodeID]int
 	trace   Trace
+	stop    func() error
+	steps   int64
+	effects int64 // weight of the inputs and configurations in the trace
 }
 
 // simulationSecret makes the tokens with which a simulation resumes its pauses.
 // They open nothing: the run exists nowhere else.
 var simulationSecret = Secret{1}
 
-func (s *simulation) advance(f Fact) (Step, error) {
+func (s *simulation) advance(f Fact) (step Step, err error) {
+	step, err = s.step(f)
+	for refused := step.Refused; err == nil && s.run.More(); {
+		step, err = s.step(TimeReached{})
+		step.Refused = refused
+	}
+	return step, err
+}
+
+// step goes as far as one Advance does.
+func (s *simulation) step(f Fact) (Step, error) {
+	if s.stop != nil {
+		if err := s.stop(); err != nil {
+			return Step{}, err
+		}
+	}
 	step, err := s.run.Advance(s.plan, Event{At: s.now, Secret: simulationSecret, Fact: f})
 	if err != nil {
 		return Step{}, err
 	}
+	if s.steps += step.Used.Steps; s.steps > MaxSimulatedSteps {
+		return Step{}, domain.Fail(domain.Invalid, "simulation_too_large",
+			"This simulation computes more than %d steps. Simulate it with smaller data.", MaxSimulatedSteps)
+	}
 	s.trace.History = append(s.trace.History, step.History...)
 	for _, e := range step.Execute {
+		if s.effects += e.Weight; s.effects > MaxSimulatedEffects {
+			return Step{}, domain.Fail(domain.Invalid, "simulation_too_large",
+				"What this simulation would send takes more than %d bytes of memory. Simulate it with smaller data.", MaxSimulatedEffects)
+		}
+		if e, err = s.run.Prepare(s.plan, e); err != nil {
+			return Step{}, err
+		}
 		s.trace.Effects = append(s.trace.Effects, Effect{At: s.now, Execute: e, MayRepeat: mayRepeat(e)})
 	}
 	return step, nil
 }
+
+// Bounds of a simulation: how much it computes, and how large the values are that its
+// effects would send, as they lie in memory.
+const (
+	MaxSimulatedSteps   = 20_000_000
+	MaxSimulatedEffects = 32 << 20
+)
 
 func mayRepeat(e Execute) bool {
 	if e.Type != node.HTTPRequest {

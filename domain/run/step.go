@@ -21,6 +21,7 @@ type Step struct {
 	History  []Entry     // to append
 	Happened []Happening // to tell
 	Finished bool        // the run ended with this step
+	Used     Meter       // what computing it took
 }
 
 // Changed says whether the run differs from before, so that it has to be stored.
@@ -40,6 +41,12 @@ type Execute struct {
 	CanPause  bool
 	Input     any            // JSON tree; not to be changed
 	Config    map[string]any // with templates resolved and defaults in place; not to be changed
+
+	// Weight is about how much memory Input and Config take, in bytes. Where they are large,
+	// Deferred says that they were left out: [Run.Prepare] computes them when the attempt is
+	// made.
+	Weight   int64
+	Deferred bool
 
 	// IdempotencyKey is the same for every attempt, runId:nodeId.
 	IdempotencyKey string

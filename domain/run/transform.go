@@ -70,6 +70,10 @@ func (p planner) transform(config map[string]any) action {
 
 func (t transform) begin(m *machine, i int) {
 	var more map[string]any
+	if failure := m.ready(i, t.uses()); failure != nil {
+		m.fail(i, *failure)
+		return
+	}
 	if t.kind != workflow.TransformExpression {
 		items, failure := t.items(m, i)
 		if failure != nil {
@@ -88,6 +92,20 @@ func (t transform) begin(m *machine, i int) {
 		return
 	}
 	m.give(i, value, "")
+}
+
+// uses is what any of its expressions looks at. It is read at once, so that what two of them
+// see of an object is the same object.
+func (t transform) uses() uses {
+	u := t.whole.uses
+	switch {
+	case t.kind == workflow.TransformExpression:
+	case t.source == nil:
+		u.input = true
+	default:
+		u = u.and(t.source.uses)
+	}
+	return u
 }
 
 // items is what a map, filter or reduce goes over.

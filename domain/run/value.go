@@ -18,7 +18,7 @@ const maxDepth = 512
 
 // appendValue writes a JSON tree: members sorted by name, no spaces, numbers as
 // encoding/json writes them and a json.Number as it is spelled. A json.RawMessage
-// within the tree is read and written again.
+// within the tree is written in the same way.
 func appendValue(b []byte, value any) ([]byte, error) { return appendDeep(b, value, maxDepth) }
 
 func appendDeep(b []byte, value any, depth int) ([]byte, error) {
@@ -42,11 +42,7 @@ func appendDeep(b []byte, value any, depth int) ([]byte, error) {
 		}
 		return append(b, v...), nil
 	case json.RawMessage:
-		tree, err := parse(v)
-		if err != nil {
-			return nil, err
-		}
-		return appendDeep(b, tree, depth)
+		return appendCanonical(b, v, depth)
 	case []any:
 		return appendArray(b, v, depth)
 	case map[string]any:

@@ -9,8 +9,11 @@ import (
 
 // view reads a run by its plan: what nodes gave and what flows into them.
 type view struct {
-	plan *Plan
-	run  *Run
+	plan    *Plan
+	run     *Run
+	budget  Budget
+	meter   *Meter  // nil where nobody asks
+	charged nodeSet // the texts that were counted as read; nil where nobody asks
 }
 
 func (v view) node(i int) *NodeState { return &v.run.state.Nodes[i] }
@@ -49,34 +52,31 @@ func (v view) taken(w *way) bool {
 
 // payload is what the run was started with.
 func (v view) payload() any {
-	c := &v.run.cache.payload
-	if !c.known {
-		c.value, _ = parse(v.run.state.Payload) // trusted to be JSON since [New]
-		c.known = true
-	}
-	return c.value
+	return v.read(placeOfPayload)
 }
 
 // output is what a node gave: of one whose failure was taken, what went wrong.
 func (v view) output(i int) any {
-	if len(v.run.cache.outputs) != len(v.plan.nodes) {
-		v.run.cache.outputs = make([]cached, len(v.plan.nodes))
+	if place, ok := v.source(i); ok && place != placeOfPayload {
+		return v.read(place)
+	} else if ok {
+		return v.payload()
 	}
-	c := &v.run.cache.outputs[i]
-	if c.known {
-		return c.value
+	c := v.value(i)
+	if !c.known {
+		c.value, c.known = problem(v.node(i)), true
 	}
-	switch n := v.node(i); {
-	case n.Status == NodeFailed:
-		c.value = problem(n)
-	case n.GivesInput:
-		c.value = v.payload()
-	case n.OutputOf != "":
-		c.value = v.output(v.plan.index[n.OutputOf])
-	default:
-		c.value, _ = parse(n.Output) // written by appendValue
+	return c.value
+}
+
+// read is the value at a place, which is read from its text once.
+func (v view) read(place int) any {
+	c := v.value(place)
+	if !c.known {
+		v.run.cache.read += v.weight(place)
+		c.value, _ = parse(v.text(place)) // it was checked when it came, or written by appendValue
+		c.known = true
 	}
-	c.known = true
 	return c.value
 }
 
@@ -90,6 +90,9 @@ func problem(n *NodeState) map[string]any {
 // forget drops what was remembered of a node's output.
 func (v view) forget(i int) {
 	if i < len(v.run.cache.outputs) {
+		if c := &v.run.cache.outputs[i]; c.known {
+			v.run.cache.read -= c.weight
+		}
 		v.run.cache.outputs[i] = cached{}
 	}
 }
@@ -151,6 +154,9 @@ func (v view) input(i int) any {
 	return merged
 }
 
+// mergeSteps is what it costs to merge a member.
+const mergeSteps = 4
+
 func (v view) merge(into map[string]any, w *way) {
 	value, ok := v.carried(w)
 	switch object, isObject := value.(map[string]any); {
@@ -158,6 +164,7 @@ func (v view) merge(into map[string]any, w *way) {
 	case w.into != "":
 		into[w.into] = value
 	case isObject:
+		v.charge(mergeSteps * len(object))
 		for name, member := range object {
 			into[name] = member
 		}
@@ -176,8 +183,7 @@ func (v view) values(i int, u uses, more map[string]any) map[string]any {
 		values[workflow.RootPayload] = v.payload()
 	}
 	if u.nodes {
-		_, ofEdge := more[workflow.RootResult]
-		values[workflow.RootNodes] = v.outputsBefore(i, ofEdge)
+		values[workflow.RootNodes] = v.outputsBefore(i, u)
 	}
 	if u.run {
 		values[workflow.RootRun] = v.runRoot()
@@ -188,22 +194,36 @@ func (v view) values(i int, u uses, more map[string]any) map[string]any {
 	return values
 }
 
-// outputsBefore are the outputs of the nodes that lead to a node, with its own one
-// for its edges. Others are left out even when they have completed, for that may
-// be so or not.
-func (v view) outputsBefore(i int, own bool) map[string]any {
+// outputsBefore are the outputs of the nodes that an expression of a node may look at.
+func (v view) outputsBefore(i int, u uses) map[string]any {
 	outputs := map[string]any{}
+	v.eachBefore(i, u, func(j int) { outputs[string(v.plan.nodes[j].id)] = v.output(j) })
+	return outputs
+}
+
+// eachBefore goes over the nodes that lead to a node and have given something, with itself
+// for its edges: those whose outputs are used. Others are left out even when they have
+// completed, for that may be so or not.
+func (v view) eachBefore(i int, u uses, do func(j int)) {
+	if u.named != nil {
+		for _, id := range u.named {
+			j, known := v.plan.index[id]
+			if known && v.gave(j) && (v.plan.nodes[i].before.has(j) || u.result && j == i) {
+				do(j)
+			}
+		}
+		return
+	}
 	for word, set := range v.plan.nodes[i].before {
 		for ; set != 0; set &= set - 1 {
 			if j := word*64 + bits.TrailingZeros64(set); v.gave(j) {
-				outputs[string(v.plan.nodes[j].id)] = v.output(j)
+				do(j)
 			}
 		}
 	}
-	if own {
-		outputs[string(v.plan.nodes[i].id)] = v.output(i)
+	if u.result {
+		do(i)
 	}
-	return outputs
 }
 
 // runRoot is the root run: the run's ids.

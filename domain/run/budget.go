@@ -1,0 +1,245 @@
+package run
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// Budget bounds what one [Run.Advance] computes. Members that are zero stand for the
+// defaults.
+type Budget struct {
+	// Steps is after how many steps (see [Meter]) the run stops at the next node, to go on
+	// with the next event. So whoever moves it can look meanwhile whether it should go on.
+	Steps int64
+
+	// Values is how much memory the values take that one node looks at, in bytes as they lie
+	// there once they are read. A node that looks at more fails with [CodeValuesTooLarge].
+	Values int64
+}
+
+// The defaults of [Budget].
+const (
+	DefaultSteps  = 1_000_000 // some 30 ms of a processor
+	DefaultValues = 64 << 20
+)
+
+func (b Budget) orDefaults() Budget {
+	if b.Steps <= 0 {
+		b.Steps = DefaultSteps
+	}
+	if b.Values <= 0 {
+		b.Values = DefaultValues
+	}
+	return b
+}
+
+// How many bytes of text cost one step when they are read as values, and when they are
+// written.
+const (
+	readForStep  = 2
+	writeForStep = 8
+)
+
+// maxGiven is how much memory the values take that nodes give before the run stops at the
+// next node, in bytes, once they are read.
+const maxGiven = 8 << 20
+
+// charge counts work that is not that of an expression.
+func (v view) charge(steps int) { v.meter.Add(int64(steps), 0) }
+
+// chargeOnce counts reading a text when it is first looked at in a step, whether or not an
+// earlier step has left its values: what a step costs depends on the run alone.
+func (v view) chargeOnce(place int) {
+	if v.charged == nil || v.charged.has(place+1) {
+		return
+	}
+	v.charged.add(place + 1)
+	v.charge(len(v.text(place)) / readForStep)
+}
+
+// look is a view for somebody who only looks at a run.
+func (r *Run) look(p *Plan) view { return view{plan: p, run: r, budget: Budget{}.orDefaults()} }
+
+// spent says whether the machine stops before the next node.
+func (m *machine) spent() bool {
+	return m.meter.Steps >= m.budget.Steps || m.given >= maxGiven
+}
+
+// The payload has a place of its own among the outputs that values come from.
+const placeOfPayload = -1
+
+// source is the place of the text that a node's output is read from; ok is false where
+// there is none.
+func (v view) source(i int) (place int, ok bool) {
+	switch n := v.node(i); {
+	case n.Status == NodeFailed:
+		return 0, false // what went wrong is small
+	case n.GivesInput:
+		return placeOfPayload, true
+	case n.OutputOf != "":
+		return v.source(v.plan.index[n.OutputOf])
+	}
+	return i, true
+}
+
+// value is what was read of the text at a place, and how much that takes.
+func (v view) value(place int) *cached {
+	c := &v.run.cache
+	if place == placeOfPayload {
+		return &c.payload
+	}
+	if len(c.outputs) != len(v.plan.nodes) {
+		c.outputs = make([]cached, len(v.plan.nodes))
+	}
+	return &c.outputs[place]
+}
+
+func (v view) weight(place int) int64 {
+	c := v.value(place)
+	if c.weight == 0 {
+		c.weight = weightOf(v.text(place)) + 1
+	}
+	return c.weight
+}
+
+func (v view) text(place int) json.RawMessage {
+	if place == placeOfPayload {
+		return v.run.state.Payload
+	}
+	return v.node(place).Output
+}
+
+// sources lists the places that a node's input and the roots of its expressions are read
+// from, each once.
+func (v view) sources(i int, u uses) []int {
+	var few [8]int
+	places := few[:0]
+	add := func(place int, ok bool) {
+		for _, other := range places {
+			ok = ok && other != place
+		}
+		if ok {
+			places = append(places, place)
+		}
+	}
+	if u.payload {
+		add(placeOfPayload, true)
+	}
+	if u.input {
+		merged := false
+		for _, e := range v.plan.nodes[i].in {
+			if w := &v.plan.edges[e]; v.taken(w) {
+				merged = true
+				add(v.source(w.source))
+			}
+		}
+		add(placeOfPayload, !merged)
+	}
+	if u.result {
+		add(v.source(i))
+	}
+	if u.nodes {
+		v.eachBefore(i, u, func(j int) { add(v.source(j)) })
+	}
+	return places
+}
+
+// ready reads the values that a node is about to look at, unless they are too large
+// together, and drops others where they would be too large with them.
+func (v view) ready(i int, u uses) *Failure {
+	places := v.sources(i, u)
+	need, missing := int64(0), int64(0)
+	for _, place := range places {
+		weight := v.weight(place)
+		if need += weight; !v.value(place).known {
+			missing += weight
+		}
+		v.chargeOnce(place)
+	}
+	limit := v.budget.Values
+	if need > limit {
+		return &Failure{Code: CodeValuesTooLarge, Message: fmt.Sprintf(
+			"The values that the node looks at take %d bytes of memory together, and at most %d are possible. Pass on less data, or name only the members that are needed.", need, limit)}
+	}
+	if missing > 0 && v.run.cache.read+missing > limit/keptValues {
+		v.run.Forget()
+	}
+	for _, place := range places { // now, so that nothing is dropped between two looks
+		v.read(place)
+	}
+	return nil
+}
+
+// keptValues is which part of what one node may look at stays in memory for the next.
+const keptValues = 4
+
+// Forget drops the values that were read from the run's texts. They are read again when
+// they are needed.
+func (r *Run) Forget() {
+	c := &r.cache
+	if c.read == 0 {
+		return
+	}
+	c.read, c.payload.value, c.payload.known = 0, nil, false
+	for i := range c.outputs {
+		c.outputs[i].value, c.outputs[i].known = nil, false
+	}
+}
+
+// Memory is about how many bytes the run takes besides its texts: the values that were read
+// from them.
+func (r *Run) Memory() int64 { return r.cache.read }
+
+// Demand is about how much memory one [Run.Advance] with a fact takes at the most, besides
+// the run's texts, in bytes.
+func (r *Run) Demand(b Budget, f Fact) int64 {
+	b = b.orDefaults()
+	c := &r.cache
+	if len(c.outputs) != len(r.state.Nodes) {
+		c.outputs = make([]cached, len(r.state.Nodes))
+	}
+	if c.payload.weight == 0 {
+		c.payload.weight = weightOf(r.state.Payload) + 1
+	}
+	values := maxGiven + c.payload.weight + weightOfFact(f)
+	for i := range r.state.Nodes {
+		if text := r.state.Nodes[i].Output; len(text) > 0 {
+			if c.outputs[i].weight == 0 {
+				c.outputs[i].weight = weightOf(text) + 1
+			}
+			values += c.outputs[i].weight
+		}
+	}
+	return min(values, b.Values+b.Values/keptValues) + MaxComputed
+}
+
+func weightOfFact(f Fact) int64 {
+	switch f := f.(type) {
+	case AttemptCompleted:
+		return weightOfContent(f.Output)
+	case Resumed:
+		return weightOf(f.Input)
+	case EventArrived:
+		return weightOf(f.Data)
+	}
+	return 0
+}
+
+// weightOfContent is the weight of a tree once the texts in it are read as well.
+func weightOfContent(value any) int64 {
+	switch v := value.(type) {
+	case json.RawMessage:
+		return weightOf(v)
+	case map[string]any:
+		weight := weightOfMembers(len(v))
+		for _, member := range v {
+			weight += 2*textWeight + weightOfContent(member)
+		}
+		return weight
+	}
+	return weightOfTree(value)
+}
+
+// MaxComputed is at most how much memory one node takes for what it computes, besides the
+// values that it looks at: what its expression creates, and the texts that are made of it.
+const MaxComputed = 16 << 20
