@@ -135,12 +135,13 @@ func (m *machine) enter() {
 
 // reach begins nodes one after the other, unless one of them ends the run.
 func (m *machine) reach(nodes []int) {
-	for _, i := range nodes {
+	for at, i := range nodes {
 		switch {
 		case m.s.Status.Finished():
 			return
 		case m.spent():
-			m.s.More = true
+			m.s.Begin = slices.Clone(nodes[at:])
+			return
 		default:
 			m.begin(i)
 		}
@@ -156,11 +157,12 @@ func (m *machine) begin(i int) {
 // drain begins and skips nodes until nothing follows any more, or enough was computed.
 func (m *machine) drain() {
 	for at := 0; at < len(m.queue) && !m.s.Status.Finished(); at++ {
-		if i := m.queue[at]; m.node(i).Status == NodePending {
-			if m.spent() {
-				m.s.More = true
-				break
-			}
+		i := m.queue[at]
+		switch {
+		case !m.decided(i):
+		case m.spent():
+			m.s.Consider = append(m.s.Consider, i)
+		default:
 			m.consider(i)
 		}
 	}
@@ -169,26 +171,33 @@ func (m *machine) drain() {
 
 // goOnComputing takes up what an earlier step has left, and what fell due.
 func (m *machine) goOnComputing() {
-	if m.s.More && m.s.Status == StatusRunning {
-		m.s.More = false
-		for i := range m.s.Nodes {
-			m.queue = append(m.queue, i) // those that cannot begin yet are passed over
-		}
-	}
+	begin, consider := m.s.Begin, m.s.Consider
+	m.s.Begin, m.s.Consider = nil, nil
+	m.queue = append(consider, m.queue...)
+	m.reach(begin)
 	m.drain()
 }
 
-// consider begins a node when all its incoming edges are settled and one is taken,
-// and skips it when all are dead (dead path elimination).
+// decided says whether all incoming edges of a pending node are settled.
+func (m *machine) decided(i int) bool {
+	if m.node(i).Status != NodePending {
+		return false
+	}
+	for _, e := range m.plan.nodes[i].in {
+		if !m.settled(m.plan.edges[e].source) {
+			return false
+		}
+	}
+	return true
+}
+
+// consider begins a node when one of its incoming edges is taken, and skips it when all
+// are dead (dead path elimination).
 func (m *machine) consider(i int) {
 	in := m.plan.nodes[i].in
 	taken := len(in) == 0 // a start that a failed run had not come to
 	for _, e := range in {
-		w := &m.plan.edges[e]
-		if !m.settled(w.source) {
-			return
-		}
-		taken = taken || m.taken(w)
+		taken = taken || m.taken(&m.plan.edges[e])
 	}
 	if taken {
 		m.begin(i)
@@ -211,7 +220,7 @@ func (m *machine) follow(i int) {
 // conclude brings the run's own status in line with its nodes.
 func (m *machine) conclude() {
 	if m.s.Status == StatusRunning || m.s.Status == StatusPaused {
-		running, waiting := m.s.More, false
+		running, waiting := m.s.more(), false
 		for i := range m.s.Nodes {
 			running = running || m.s.Nodes[i].Status == NodeRunning
 			waiting = waiting || m.s.Nodes[i].Status == NodeWaiting
@@ -262,7 +271,8 @@ func (m *machine) rest() {
 func (m *machine) finish(as Status, failure *Failure, reason string) {
 	at := m.at
 	m.rest()
-	m.s.Status, m.s.FinishedAt, m.s.Failure, m.s.More = as, &at, failure, false
+	m.s.Status, m.s.FinishedAt, m.s.Failure = as, &at, failure
+	m.s.Begin, m.s.Consider = nil, nil
 	for i := range m.s.Nodes {
 		if n := &m.s.Nodes[i]; n.Status == NodeRunning || n.Status == NodeWaiting {
 			n.Status, n.FinishedAt, n.RetryAt = NodeCancelled, &at, nil

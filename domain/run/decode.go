@@ -111,7 +111,8 @@ func (e *encodedFailure) failure() *Failure {
 
 type encodedProgress struct {
 	Retries     int               `json:"retries"`
-	More        bool              `json:"more"`
+	Begin       []int             `json:"begin"`
+	Consider    []int             `json:"consider"`
 	Used        int64             `json:"used"`
 	ActiveSince *instant          `json:"activeSince"`
 	Executed    []workflow.NodeID `json:"executed"`
@@ -119,7 +120,7 @@ type encodedProgress struct {
 }
 
 func (e *encodedProgress) progress() Progress {
-	p := Progress{Executed: e.Executed, Retries: e.Retries, More: e.More, Used: span(e.Used), ActiveSince: e.ActiveSince.time()}
+	p := Progress{Executed: e.Executed, Retries: e.Retries, Begin: e.Begin, Consider: e.Consider, Used: span(e.Used), ActiveSince: e.ActiveSince.time()}
 	if len(e.Nodes) > 0 {
 		p.Nodes = make([]NodeState, len(e.Nodes))
 		for i := range e.Nodes {

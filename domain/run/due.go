@@ -69,7 +69,7 @@ func (r *Run) wakeAt() *time.Time {
 	if deadline, active := r.deadline(); active {
 		sooner(&deadline)
 	}
-	if r.state.More {
+	if r.state.more() {
 		sooner(&r.state.UpdatedAt)
 	}
 	return copied(first)

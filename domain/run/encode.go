@@ -146,7 +146,8 @@ func (w *writer) failure(name string, f *Failure) {
 func (w *writer) progress(p Progress) {
 	w.open()
 	w.number("retries", int64(p.Retries))
-	w.flag("more", p.More)
+	w.places("begin", p.Begin)
+	w.places("consider", p.Consider)
 	w.number("used", p.Used.Milliseconds())
 	w.time("activeSince", p.ActiveSince)
 	if len(p.Executed) > 0 {
@@ -166,6 +167,17 @@ func (w *writer) progress(p Progress) {
 		w.b = append(w.b, ']')
 	}
 	w.close()
+}
+
+func (w *writer) places(name string, places []int) {
+	if len(places) == 0 {
+		return
+	}
+	w.name(name)
+	for i, place := range places {
+		w.b = strconv.AppendInt(append(w.b, separator(i)), int64(place), 10)
+	}
+	w.b = append(w.b, ']')
 }
 
 // separator is what stands before an element of an array.

@@ -118,6 +118,7 @@ type actor struct {
 	made   map[workflow.NodeID]int // failed attempts
 	facts  []run.Fact              // that were accepted
 	shadow *run.Run                // the same run, never dropped from memory
+	slow   *run.Run                // the same run, which stops after each node and is dropped from memory then
 }
 
 // act does one thing that the run waits for; ok is false when it waits for nothing.
@@ -182,6 +183,9 @@ func (a *actor) both(f run.Fact, accepted bool) {
 	if got, want := string(run.EncodeState(a.shadow.State())), string(run.EncodeState(a.run.State())); got != want {
 		a.t.Fatalf("after %+v the run that stayed in memory is\n%s, the other\n%s", f, got, want)
 	}
+	if got, want := a.stepwise(f), string(run.EncodeState(a.run.State())); got != want {
+		a.t.Fatalf("after %+v the run that stops after each node is\n%s, the other\n%s", f, got, want)
+	}
 	if accepted != (step.Refused == nil) || !accepted && step.Changed() {
 		a.t.Fatalf("%+v is answered with %v, changed %v", f, step.Refused, step.Changed())
 	}
@@ -191,6 +195,31 @@ func (a *actor) both(f run.Fact, accepted bool) {
 	if _, timed := f.(run.TimeReached); accepted && !timed {
 		a.facts = append(a.facts, f)
 	}
+}
+
+// stepwise tells the run that stops after each node, and returns its state when it has
+// gone on to the end.
+func (a *actor) stepwise(f run.Fact) string {
+	a.t.Helper()
+	for range 100 {
+		if _, err := a.slow.Advance(a.plan, run.Event{At: a.now, Secret: secret, Fact: f, Budget: run.Budget{Steps: 1}}); err != nil {
+			a.t.Fatal(err)
+		}
+		state := run.EncodeState(a.slow.State())
+		restored, err := run.DecodeState(state)
+		if err != nil {
+			a.t.Fatal(err)
+		}
+		if a.slow = run.Restore(restored); !a.slow.More() {
+			return string(state)
+		}
+		if wake := a.slow.WakeAt(); wake == nil || wake.After(a.now) {
+			a.t.Fatalf("a run that has more to do wakes at %v", wake)
+		}
+		f = run.TimeReached{}
+	}
+	a.t.Fatal("the run never comes to what it waits for")
+	return ""
 }
 
 // repeat tells something again that was accepted before.
@@ -246,5 +275,7 @@ func newActor(rt *rapid.T, s *scenario) *actor {
 		rt.Fatal(err)
 	}
 	a.world = begin(rt, p, started)
+	a.slow = run.New(runID, started, noon)
+	_ = a.stepwise(run.Started{})
 	return a
 }

@@ -52,7 +52,7 @@ func (r *Run) Retries() int { return r.state.Retries }
 
 // More says that the run stopped computing between two nodes. It goes on with the next
 // event, which may be a [TimeReached].
-func (r *Run) More() bool { return r.state.More }
+func (r *Run) More() bool { return r.state.more() }
 
 // Seq is how many entries the history has: the fence of a store.
 func (r *Run) Seq() int64 { return r.state.Seq }

@@ -56,7 +56,11 @@ func Restore(s State) *Run { return &Run{state: s.clone()} }
 // must not be changed.
 func (r *Run) State() State { return r.state.clone() }
 
+// more says whether the run stopped computing between two nodes.
+func (p *Progress) more() bool { return len(p.Begin)+len(p.Consider) > 0 }
+
 func (s State) clone() State {
 	s.Nodes, s.Executed = slices.Clone(s.Nodes), slices.Clone(s.Executed)
+	s.Begin, s.Consider = slices.Clone(s.Begin), slices.Clone(s.Consider)
 	return s // what pointers and slices of a node lead to is replaced and never changed
 }

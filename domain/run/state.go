@@ -50,9 +50,10 @@ type Progress struct {
 	Executed []workflow.NodeID // completed nodes, in the order of their completion
 	Retries  int               // how often the run was retried after it had failed
 
-	// More says that the run stopped computing between two nodes, since one step computes so
-	// much only. It goes on with the next event.
-	More bool
+	// The nodes that are next where the run stopped computing between two of them, since one
+	// step computes so much only; by place in Nodes. It goes on with the next event.
+	Begin    []int // begin in any case
+	Consider []int // begin or are skipped, as their incoming edges say, which are settled
 
 	// Used is how much of Timeout was spent until ActiveSince; while ActiveSince is nil
 	// the run is paused or finished and spends nothing.
