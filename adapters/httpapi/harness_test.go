@@ -19,6 +19,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"github.com/sluicehq/sluice/adapters/budget"
 	"github.com/sluicehq/sluice/adapters/directory"
 	"github.com/sluicehq/sluice/adapters/expression"
 	"github.com/sluicehq/sluice/adapters/httpapi"
@@ -89,8 +90,8 @@ func newGateway(t *testing.T, options ...option) *gateway {
 		Schedules: schedules.New(store, g.clock),
 		Triggers:  triggers.New(store, known, sqlstore.NewTriggerIntake(store), limiter, g.clock, g.random), Workflows: workflows.New(store, runs.NewStarter(g.clock, g.random), g.signals, g.clock, g.random),
 		Versions: workflows.NewVersions(store, expression.Checker{}, g.clock, g.random),
-		Firing:   runs.NewFiring(work, known, expression.Compiler{}, g.signals, limiter, g.clock, g.random, runKey),
-		Runs:     runs.NewRuns(work, known, expression.Compiler{}, g.signals, g.clock, g.random, runKey),
+		Firing:   runs.NewFiring(work, known, expression.Compiler{}, g.signals, limiter, g.clock, g.random, runKey, budget.Divide(1<<40).OfRuns()),
+		Runs:     runs.NewRuns(work, known, expression.Compiler{}, g.signals, g.clock, g.random, runKey, budget.Divide(1<<40).OfRuns()),
 
 		WebhookEndpoints:  webhooks.NewEndpoints(store, g.clock, g.random),
 		WebhookDeliveries: webhooks.NewDeliveries(store, g.clock),

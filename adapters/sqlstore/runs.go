@@ -28,7 +28,7 @@ var _ outbound.RunRepository = runs{}
 const (
 	runSummaryColumns = `id, tenant_id, sub_tenant_id, workflow_id, workflow_version_id, trigger_id, entity_id, dedupe_key, cause, status, seq,
 		failure_code, failure_message, failure_node, created_at, updated_at, started_at, finished_at, wake_at`
-	runColumns = runSummaryColumns + `, trigger_name, trigger_type, payload, max_retries, backoff_ms, max_backoff_ms, timeout_ms, progress, lease`
+	runColumns = runSummaryColumns + `, trigger_name, trigger_type, payload, max_retries, backoff_ms, max_backoff_ms, timeout_ms, progress, lease, alone`
 )
 
 type runSummaryRow struct {
@@ -97,12 +97,13 @@ type runRow struct {
 	Timeout     int64
 	Progress    []byte
 	Lease       int64
+	Alone       leaseEnd
 }
 
 // targets are where [runColumns] go.
 func (row *runRow) targets() []any {
 	return append(row.runSummaryRow.targets(), &row.TriggerName, &row.TriggerType, &row.Payload, &row.MaxRetries, &row.Backoff, &row.MaxBackoff, &row.Timeout,
-		&row.Progress, &row.Lease)
+		&row.Progress, &row.Lease, &row.Alone)
 }
 
 func (row *runRow) restore() (*run.Run, error) {

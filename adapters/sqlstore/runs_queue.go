@@ -36,7 +36,9 @@ func (d Dialect) lendRuns() string {
 	), fitting AS (
 		SELECT owner_id, run_id FROM (SELECT m.*, sum(size) OVER (ORDER BY place) - size AS before FROM mine m) AS weighed WHERE before < $5
 	)
-	UPDATE runs SET lease = lease + 1, lease_until = $3, worker = $4 FROM fitting m WHERE runs.tenant_id = m.owner_id AND runs.id = m.run_id
+	UPDATE runs SET lease = lease + 1, lease_until = $3, worker = $4,
+		alone = CASE WHEN lease_until IS NULL OR worker IN ('', $4) THEN 0 WHEN alone = 2 THEN 3 ELSE 1 END
+	FROM fitting m WHERE runs.tenant_id = m.owner_id AND runs.id = m.run_id
 	RETURNING ` + runColumns
 }
 
@@ -114,7 +116,7 @@ func (s runQueue) lend(ctx context.Context, now time.Time, c outbound.RunClaim, 
 			continue
 		}
 		lease.Number = row.Lease
-		lent[i] = outbound.LentRun{Run: r, Lease: lease, Until: until, At: now, Size: int64(len(row.Payload) + len(row.Progress))}
+		lent[i] = outbound.LentRun{Run: r, Lease: lease, Until: until, At: now, Size: int64(len(row.Payload) + len(row.Progress)), Before: row.Alone.end()}
 	}
 	return lent, s.change(ctx, "put off runs", `lease_until = NULL, due_at = $2`, putOff, now.Add(outbound.UnreadableWait))
 }
@@ -155,7 +157,7 @@ func (d Dialect) renewLeases() string {
 		held = d.ForUpdate + " OF u SKIP LOCKED"
 	}
 	return `WITH mine AS MATERIALIZED (` + d.keptLeases() + held + `)
-		UPDATE runs SET lease_until = $2 FROM mine AS m WHERE runs.tenant_id = m.tenant_id AND runs.id = m.id
+		UPDATE runs SET lease_until = $2, worker = CASE WHEN $3 THEN '' ELSE worker END FROM mine AS m WHERE runs.tenant_id = m.tenant_id AND runs.id = m.id
 		RETURNING runs.tenant_id, runs.id, runs.seq`
 }
 
@@ -189,7 +191,7 @@ func (s runQueue) Renew(ctx context.Context, leases []outbound.RunLease, period 
 		return nil, s.spoil(fmt.Errorf("encode leases: %w", err))
 	}
 	var renewed, kept []keptLeaseRow
-	if err = s.list(ctx, "renew leases", &renewed, s.store.dialect.renewLeases(), string(text), now.Add(period)); err != nil {
+	if err = s.list(ctx, "renew leases", &renewed, s.store.dialect.renewLeases(), string(text), now.Add(period), period == 0); err != nil {
 		return nil, s.spoil(err)
 	}
 	if len(renewed) < len(leases) && s.store.dialect.ForUpdate != "" {
@@ -209,6 +211,35 @@ func (s runQueue) Renew(ctx context.Context, leases []outbound.RunLease, period 
 		good = append(good, outbound.RenewedLease{RunLease: lease, Seq: k.Seq, Skipped: i >= len(renewed)})
 	}
 	return good, nil
+}
+
+// leaseEnd says in the column alone what is known of the run beside its lease.
+type leaseEnd int
+
+const (
+	expiredForAnother leaseEnd = 1 // the lease before ended by its time, for another worker
+	triedAlone        leaseEnd = 2 // the worker that has it tries it alone
+	endedAlone        leaseEnd = 3 // the lease before ended by its time while it was tried alone
+)
+
+func (e leaseEnd) end() outbound.LeaseEnd {
+	switch e {
+	case expiredForAnother, triedAlone:
+		return outbound.LeaseExpired
+	case endedAlone:
+		return outbound.LeaseEndedAlone
+	}
+	return outbound.LeaseReturned
+}
+
+// TryAlone notes that a run is tried alone.
+func (s runQueue) TryAlone(ctx context.Context, lease outbound.RunLease) error {
+	n, err := s.exec(ctx, "try a run alone", `UPDATE runs SET alone = $1 WHERE tenant_id = $2 AND id = $3 AND lease = $4 AND lease_until IS NOT NULL`,
+		triedAlone, string(lease.Tenant), string(lease.Run), lease.Number)
+	if err == nil && n != 1 {
+		err = s.spoil(s.stale(ctx, lease.Tenant, lease.Run))
+	}
+	return err
 }
 
 // nextRun selects the earliest time at which a run is free, null for never. Of the runs

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/run"
+	"github.com/sluicehq/sluice/domain/workflow"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
@@ -26,67 +28,162 @@ const (
 	codeNoEndpoint = "node_endpoint_not_found"
 )
 
+// What a call of a node takes: what it holds for as long as it is under way, and how many
+// there are of one run at the same time.
+const (
+	callMemory  = 256 << 10
+	callsForRun = 32
+)
+
 // attempt is one attempt at a node that has an effect outside.
 type attempt struct {
+	job       *job
 	wanted    run.Execute
+	prepared  chan prepared // receives what was left out of wanted
+	done      chan struct{} // closed when what came of it is recorded, or nobody wants it
 	interrupt context.CancelCauseFunc
 	fact      run.Fact // what came of it; nil when it was interrupted
+	answer    int64    // reserved for it
 }
 
-// launch begins attempts, except those that are being made already. While the worker
-// leaves it begins none: another one makes them.
+// prepared is an attempt with what was left out of it.
+type prepared struct {
+	wanted run.Execute
+	err    error
+}
+
+// launch begins attempts, as many as a run may have at the same time, except those that are
+// being made already. The others are queued.
 func (j *job) launch(wanted []run.Execute) {
 	for _, e := range wanted {
-		if j.attempts[e.Node] != nil || j.leaving.Err() != nil {
-			continue
+		same := func(q run.Execute) bool { return q.Node == e.Node }
+		if j.attempts[e.Node] == nil && !slices.ContainsFunc(j.queued, same) {
+			j.queued = append(j.queued, e)
 		}
-		ctx, interrupt := context.WithCancelCause(j.ctx)
-		a := &attempt{wanted: e, interrupt: interrupt}
-		j.attempts[e.Node] = a
-		j.working.Go(func() {
-			defer interrupt(nil)
-			if err := j.contained("make the attempt", func() error { a.fact = j.attempt(ctx, e); return nil }); err != nil {
-				j.report(fmt.Errorf("run %s: attempt %d at node %s: %w", e.Run, e.Attempt, e.Node, err))
-				a.fact = aborted(e)
-			}
-			select {
-			case j.ended <- a:
-			case <-j.over:
-			}
-		})
 	}
+	j.startQueued()
+}
+
+// startQueued begins attempts that are queued. While the worker leaves it begins none:
+// another one makes them.
+func (j *job) startQueued() {
+	for len(j.queued) > 0 && len(j.attempts) < callsForRun && j.leaving.Err() == nil {
+		e := j.queued[0]
+		j.queued = j.queued[1:]
+		ctx, interrupt := context.WithCancelCause(j.ctx)
+		a := &attempt{job: j, wanted: e, prepared: make(chan prepared, 1), done: make(chan struct{}), interrupt: interrupt}
+		j.attempts[e.Node] = a
+		j.working.Go(func() { a.run(ctx) })
+	}
+}
+
+// run makes the attempt once there is room for it, and hands over what came of it.
+func (a *attempt) run(ctx context.Context) {
+	j, e := a.job, a.wanted
+	defer a.interrupt(nil)
+	defer a.releaseAnswer()
+	if err := j.contained("make the attempt", func() error { a.fact = a.within(ctx); return nil }); err != nil {
+		j.report(fmt.Errorf("run %s: attempt %d at node %s: %w", e.Run, e.Attempt, e.Node, err))
+		a.fact = aborted(e)
+	}
+	select {
+	case j.ended <- a:
+		<-a.done
+	case <-j.over:
+	}
+}
+
+// within makes the attempt once there is memory for it; nil when it was interrupted before.
+func (a *attempt) within(ctx context.Context) run.Fact {
+	j := a.job
+	memory := callMemory + 2*a.wanted.Weight
+	if j.calls.Reserve(ctx, a.wanted.Tenant, memory) != nil {
+		return nil
+	}
+	defer j.calls.Release(a.wanted.Tenant, memory)
+	e := a.wanted
+	if e.Deferred {
+		select {
+		case j.unprepared <- a:
+		case <-ctx.Done():
+			return nil
+		}
+		got := <-a.prepared
+		if got.err != nil {
+			return aborted(e)
+		}
+		e = got.wanted
+	}
+	return j.attempt(ctx, a, e)
+}
+
+// room reserves memory for the answer.
+func (a *attempt) room(ctx context.Context, size int64) error {
+	a.releaseAnswer()
+	if err := a.job.answers.Reserve(ctx, a.wanted.Tenant, size); err != nil {
+		return err
+	}
+	a.answer = size
+	return nil
+}
+
+func (a *attempt) releaseAnswer() {
+	if a.answer > 0 {
+		a.job.answers.Release(a.wanted.Tenant, a.answer)
+		a.answer = 0
+	}
+}
+
+// prepare computes what was left out of an attempt.
+func (j *job) prepare(a *attempt) fate {
+	wanted, err := a.wanted, error(nil)
+	if waited := j.compute(nil, func() { wanted, err = j.run.Prepare(j.plan, a.wanted) }); waited != nil {
+		err = waited
+	}
+	a.prepared <- prepared{wanted, err}
+	return goesOn
 }
 
 // prune interrupts the attempts that the run does not wait for any more.
 func (j *job) prune() {
-	if len(j.attempts) == 0 {
+	if len(j.attempts)+len(j.queued) == 0 {
 		return
 	}
+	waitsFor := make(map[workflow.NodeID]int, len(j.attempts)+len(j.queued))
 	for _, n := range j.run.Nodes() {
-		a := j.attempts[n.ID]
-		if a == nil || n.Status == run.NodeRunning && n.RetryAt == nil && n.Attempts == a.wanted.Attempt {
-			continue
+		if n.Status == run.NodeRunning && n.RetryAt == nil {
+			waitsFor[n.ID] = n.Attempts
 		}
-		a.interrupt(errNotWanted)
-		delete(j.attempts, n.ID)
+	}
+	j.queued = slices.DeleteFunc(j.queued, func(e run.Execute) bool { return waitsFor[e.Node] != e.Attempt })
+	for id, a := range j.attempts {
+		if waitsFor[id] != a.wanted.Attempt {
+			a.interrupt(errNotWanted)
+			delete(j.attempts, id)
+		}
 	}
 }
 
 // outcome tells the run what came of an attempt.
 func (j *job) outcome(a *attempt) fate {
+	defer close(a.done)
 	if j.attempts[a.wanted.Node] != a {
 		return goesOn // it was interrupted
 	}
 	delete(j.attempts, a.wanted.Node)
-	if a.fact == nil {
-		return goesOn // its time was over, or that of the worker is: the run is told of the one and given back for the other
+	end := goesOn // where its time was over, or that of the worker is: the run is told of the one and given back for the other
+	if a.fact != nil {
+		end = j.apply(a.fact)
 	}
-	return j.apply(a.fact)
+	if end == goesOn {
+		j.startQueued()
+	}
+	return end
 }
 
 // attempt makes an attempt until it comes to an end, and returns nil when it was
 // interrupted.
-func (j *job) attempt(ctx context.Context, e run.Execute) run.Fact {
+func (j *job) attempt(ctx context.Context, a *attempt, e run.Execute) run.Fact {
 	if !e.Deadline.IsZero() {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, e.Deadline.Sub(j.now()))
@@ -94,7 +191,7 @@ func (j *job) attempt(ctx context.Context, e run.Execute) run.Fact {
 	}
 	pause := firstAgain
 	for made := 1; j.awaitTrust(ctx); made++ {
-		fact, err := j.try(ctx, e)
+		fact, err := j.try(ctx, a, e)
 		switch {
 		case err == nil:
 			return fact
@@ -121,12 +218,12 @@ func aborted(e run.Execute) run.Fact {
 }
 
 // try makes an attempt once.
-func (j *job) try(ctx context.Context, e run.Execute) (fact run.Fact, err error) {
+func (j *job) try(ctx context.Context, a *attempt, e run.Execute) (fact run.Fact, err error) {
 	err = j.contained("make the attempt", func() error {
 		call := outbound.NodeCall{
 			Tenant: e.Tenant, SubTenant: string(e.SubTenant), RunID: string(e.Run), EntityID: e.Entity, NodeID: string(e.Node),
 			Type: e.Type, Version: e.Version, CanPause: e.CanPause, Attempt: e.Attempt, Inputs: e.Input, Config: e.Config,
-			IdempotencyKey: e.IdempotencyKey, Timeout: e.Timeout,
+			IdempotencyKey: e.IdempotencyKey, Timeout: e.Timeout, Room: a.room,
 		}
 		if !e.BuiltIn {
 			to, err := j.endpoints.Endpoint(ctx, e.Tenant, e.Type, e.Version)

@@ -1,6 +1,7 @@
 package runs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -19,12 +20,17 @@ type changer struct {
 	clock   outbound.Clock
 	random  outbound.Random
 	key     run.Key
+
+	computing computing
 }
 
 func newChanger(work outbound.UnitOfWork, directory outbound.Directory, compiler outbound.Compiler, signals outbound.RunSignals,
-	clock outbound.Clock, random outbound.Random, key run.Key,
+	clock outbound.Clock, random outbound.Random, key run.Key, budgets outbound.Budgets,
 ) changer {
-	return changer{work: work, plans: newPlans(work, directory, compiler, 0), signals: signals, clock: clock, random: random, key: key}
+	return changer{
+		work: work, plans: newPlans(work, directory, compiler, budgets.Planning, 0), signals: signals, clock: clock, random: random, key: key,
+		computing: newComputing(budgets.Computing),
+	}
 }
 
 // change is what happens to a run. The plan is nil when its version is gone.
@@ -34,10 +40,16 @@ type change func(r *run.Run, plan *run.Plan, at time.Time) (run.Step, error)
 // fell due before it is recorded even when the change itself is refused. outcome is what
 // the idempotency key keeps.
 func (c *changer) apply(ctx context.Context, owner tenant.ID, once domain.Once, id run.ID, happens change, outcome func(*run.Run) any) (r *run.Run, err error) {
-	plan, err := c.planOf(ctx, owner, id)
+	plan, demand, err := c.planOf(ctx, owner, id)
 	if err != nil {
 		return nil, err
 	}
+	waited := c.computing.do(ctx, owner, demand, func() { r, err = c.applyWith(ctx, plan, owner, once, id, happens, outcome) })
+	return r, cmp.Or(waited, err)
+}
+
+// applyWith is apply once there is memory for it.
+func (c *changer) applyWith(ctx context.Context, plan *run.Plan, owner tenant.ID, once domain.Once, id run.ID, happens change, outcome func(*run.Run) any) (r *run.Run, err error) {
 	now := c.clock.Now()
 	var step run.Step
 	err = c.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
@@ -77,29 +89,36 @@ func (c *changer) apply(ctx context.Context, owner tenant.ID, once domain.Once, 
 }
 
 // planOf reads which version a run executes and makes its plan, which no unit of work
-// can do; nil when the version is gone.
-func (c *changer) planOf(ctx context.Context, owner tenant.ID, id run.ID) (*run.Plan, error) {
+// can do; nil when the version is gone. It also says how much memory it takes to move the
+// run.
+func (c *changer) planOf(ctx context.Context, owner tenant.ID, id run.ID) (*run.Plan, int64, error) {
 	var r *run.Run
 	err := c.work.Read(ctx, func(ctx context.Context, st outbound.Stores) (err error) {
 		r, err = st.Runs.Runs.Get(ctx, owner, id)
 		return err
 	})
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
+	demand := r.Demand(c.computing.bounded(0), nil)
 	plan, err := c.plans.of(ctx, owner, r.Version())
 	if errors.Is(err, domain.NotFound) {
-		return nil, nil //nolint:nilnil // a version that is gone has none
+		return nil, demand, nil
 	}
-	return plan, err
+	return plan, demand, err
 }
 
 // advance is a change that needs the run's version; without it the refusal stands.
 func (c *changer) advance(fact run.Fact, gone *domain.Error) change {
+	return c.advanceWithin(inlineSteps, fact, gone)
+}
+
+// advanceWithin is advance with a bound of what is computed at once.
+func (c *changer) advanceWithin(steps int64, fact run.Fact, gone *domain.Error) change {
 	return func(r *run.Run, plan *run.Plan, at time.Time) (run.Step, error) {
 		if plan == nil {
 			return run.Step{Refused: gone}, nil
 		}
-		return r.Advance(plan, run.Event{At: at, Secret: c.key.Secret(r.ID()), Fact: fact})
+		return r.Advance(plan, run.Event{At: at, Secret: c.key.Secret(r.ID()), Fact: fact, Budget: c.computing.bounded(steps)})
 	}
 }

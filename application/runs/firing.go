@@ -23,9 +23,9 @@ var _ inbound.Firing = (*Firing)(nil)
 
 // NewFiring returns the service.
 func NewFiring(work outbound.UnitOfWork, directory outbound.Directory, compiler outbound.Compiler, signals outbound.RunSignals,
-	limiter outbound.Limiter, clock outbound.Clock, random outbound.Random, key run.Key,
+	limiter outbound.Limiter, clock outbound.Clock, random outbound.Random, key run.Key, budgets outbound.Budgets,
 ) *Firing {
-	return &Firing{newChanger(work, directory, compiler, signals, clock, random, key), limiter, &volleys{work: work, signals: signals}}
+	return &Firing{newChanger(work, directory, compiler, signals, clock, random, key, budgets), limiter, &volleys{work: work, signals: signals}}
 }
 
 // The prefixes of identifiers that stand for what a call does not name.

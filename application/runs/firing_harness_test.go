@@ -69,8 +69,8 @@ func newDesk(t testing.TB, store *sqlstore.Store) *desk {
 	d.who = secret(d.owner)
 	known := directory.New(store)
 	known.Trust(true)
-	d.firing = runs.NewFiring(d.store, known, expression.Compiler{}, d.told, memory.New(d.clock), d.clock, system.Random{}, d.key)
-	d.runs = runs.NewRuns(d.store, known, expression.Compiler{}, d.told, d.clock, system.Random{}, d.key)
+	d.firing = runs.NewFiring(d.store, known, expression.Compiler{}, d.told, memory.New(d.clock), d.clock, system.Random{}, d.key, plenty())
+	d.runs = runs.NewRuns(d.store, known, expression.Compiler{}, d.told, d.clock, system.Random{}, d.key, plenty())
 	return d
 }
 

@@ -1,6 +1,7 @@
 package runs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -36,7 +37,13 @@ func (f *Firing) Ingest(ctx context.Context, who tenant.Caller, once domain.Once
 		}
 		return st.Outcomes.Keep(ctx, who.Tenant, once, in, s.now)
 	}
-	return in, f.withPlans(ctx, who.Tenant, known, func() error {
+	waited := f.computing.do(ctx, who.Tenant, f.computing.most(), func() { err = f.ingest(ctx, s, known, unit) })
+	return in, cmp.Or(waited, err)
+}
+
+// ingest carries the unit out that resumes runs or starts some.
+func (f *Firing) ingest(ctx context.Context, s *shot, known planSet, unit func(context.Context, outbound.Stores) error) error {
+	return f.withPlans(ctx, s.who.Tenant, known, func() error {
 		err := s.fire(ctx, unit)
 		var open *unread
 		if !errors.As(err, &open) {

@@ -30,6 +30,7 @@ type offering struct {
 	size    int             // of those
 	steps   []recording     // that are still to be recorded
 	pending int             // their size
+	used    int64           // steps that they computed
 	fits    []run.Awaiting  // those that the event can resume and was not offered to, as far as it was looked
 	looked  *run.Awaiting   // the last one that it was looked at
 	ended   bool            // there are no others
@@ -193,9 +194,13 @@ func (o *offering) offer(ctx context.Context, a run.Awaiting) error {
 	if o.size += r.Size(); o.tried > run.MaxOffered || o.tried > 1 && o.size > run.MaxOfferedBytes {
 		return tooManyRuns()
 	}
-	step, err := o.advance(run.EventArrived{Event: o.call.Event, Data: o.call.Payload()}, versionGone)(r, o.known[a.Version], o.at)
+	arrived := run.EventArrived{Event: o.call.Event, Data: o.call.Payload()}
+	step, err := o.advanceWithin(max(1, inlineSteps-o.used), arrived, versionGone)(r, o.known[a.Version], o.at)
 	if err != nil {
 		return err
+	}
+	if o.used += step.Used.Steps; o.used > maxOfferedSteps && o.tried > 1 {
+		return tooManyRuns()
 	}
 	if err := o.tell(a, r, step.Refused); err != nil {
 		return err
@@ -241,6 +246,9 @@ func (o *offering) refuseUnread(r *run.Run, reason string) {
 		o.refuse(run.Skip{Run: r.ID(), Reason: reason})
 	}
 }
+
+// maxOfferedSteps is how much runs may compute within the unit that offers the event.
+const maxOfferedSteps = 5_000_000
 
 // Steps are recorded together, at most that many, with at most that many bytes.
 const (

@@ -24,11 +24,14 @@ type plans struct {
 	work      outbound.UnitOfWork
 	directory outbound.Directory
 	compiler  outbound.Compiler
-	most      int
+	most      int             // how many are kept
+	weight    int64           // how much memory those take at the most
+	planning  outbound.Budget // for making them
 
 	mu    sync.Mutex
 	kept  map[planKey]*list.Element
 	order *list.List // of *planned, the last that was asked for first
+	held  int64      // weight of those that are ready
 }
 
 type planKey struct {
@@ -43,15 +46,23 @@ type planned struct {
 	ready    chan struct{}  // closed when the rest is there
 	plan     *run.Plan
 	err      error
+	weight   int64 // of the plan, while it is kept
 }
 
-// newPlans keeps at most that many; 0 means the default.
-func newPlans(work outbound.UnitOfWork, directory outbound.Directory, compiler outbound.Compiler, most int) *plans {
+// newPlans keeps at most that many, with a part of the memory for making them; 0 means the
+// default.
+func newPlans(work outbound.UnitOfWork, directory outbound.Directory, compiler outbound.Compiler, planning outbound.Budget, most int) *plans {
 	if most == 0 {
 		most = defaultPlans
 	}
-	return &plans{work: work, directory: directory, compiler: compiler, most: most, kept: make(map[planKey]*list.Element), order: list.New()}
+	return &plans{
+		work: work, directory: directory, compiler: compiler, planning: planning, most: most, weight: planning.Most() / keptPlans,
+		kept: make(map[planKey]*list.Element), order: list.New(),
+	}
 }
+
+// keptPlans is which part of the memory for making plans those take that are kept.
+const keptPlans = 4
 
 // of returns the plan of a version. An unknown one is NotFound with the code
 // version_not_found; one that is kept may have been deleted since.
@@ -88,14 +99,37 @@ func (p *plans) find(key planKey, registry *node.Registry) (one *planned, mine b
 			p.order.MoveToFront(at)
 			return one, false
 		}
-		p.order.Remove(at)
+		p.drop(at)
 	}
 	one = &planned{key: key, registry: registry, ready: make(chan struct{})}
 	p.kept[key] = p.order.PushFront(one)
 	if p.order.Len() > p.most {
-		delete(p.kept, p.order.Remove(p.order.Back()).(*planned).key)
+		p.drop(p.order.Back())
 	}
 	return one, true
+}
+
+// drop forgets a plan. The caller holds p.mu.
+func (p *plans) drop(at *list.Element) {
+	one := p.order.Remove(at).(*planned)
+	p.held -= one.weight
+	one.weight = 0
+	delete(p.kept, one.key)
+}
+
+// weigh counts a plan that is ready, and drops those that there is no room for with it.
+func (p *plans) weigh(one *planned) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	at, kept := p.kept[one.key]
+	if !kept || at.Value != one {
+		return // it was dropped meanwhile
+	}
+	one.weight = one.plan.Weight()
+	p.held += one.weight
+	for p.held > p.weight && p.order.Len() > 0 {
+		p.drop(p.order.Back())
+	}
 }
 
 // build reads the version and makes the plan. What fails is not kept.
@@ -118,15 +152,20 @@ func (p *plans) build(ctx context.Context, one *planned) {
 		one.err = fmt.Errorf("version %s of %s: %w", one.key.version, one.key.owner, one.err)
 		return
 	}
+	demand := run.PlanDemand(ver.Graph())
+	if one.err = p.planning.Reserve(ctx, one.key.owner, demand); one.err != nil {
+		return
+	}
+	defer p.planning.Release(one.key.owner, demand)
 	one.plan = run.NewPlan(ver.ID(), ver.Graph(), one.registry, p.compiler)
+	p.weigh(one)
 }
 
 func (p *plans) forget(one *planned) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if at, ok := p.kept[one.key]; ok && at.Value == one {
-		p.order.Remove(at)
-		delete(p.kept, one.key)
+		p.drop(at)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/sluicehq/sluice/adapters/budget"
 	"github.com/sluicehq/sluice/adapters/expression"
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/node"
@@ -68,7 +69,7 @@ func (v shelved) Get(ctx context.Context, owner tenant.ID, id workflow.VersionID
 	return workflow.RestoreVersion(workflow.VersionState{ID: id, Tenant: owner}), nil
 }
 
-func (s *shelf) plans(most int) *plans { return newPlans(s, s, s, most) }
+func (s *shelf) plans(most int) *plans { return newPlans(s, s, s, budget.New(1<<40), most) }
 
 // getPlan returns a plan, which must be there.
 func getPlan(t *testing.T, p *plans, owner tenant.ID, id workflow.VersionID) *run.Plan {

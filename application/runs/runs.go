@@ -23,10 +23,10 @@ var _ inbound.Runs = (*Runs)(nil)
 
 // NewRuns returns the service.
 func NewRuns(work outbound.UnitOfWork, directory outbound.Directory, compiler outbound.Compiler, signals outbound.RunSignals,
-	clock outbound.Clock, random outbound.Random, key run.Key,
+	clock outbound.Clock, random outbound.Random, key run.Key, budgets outbound.Budgets,
 ) *Runs {
 	return &Runs{
-		changer:   newChanger(work, directory, compiler, signals, clock, random, key),
+		changer:   newChanger(work, directory, compiler, signals, clock, random, key, budgets),
 		directory: directory, compiler: compiler, followed: newFollowed(work, signals),
 	}
 }

@@ -1,11 +1,13 @@
 package runs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
 
 	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/node"
 	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/domain/trigger"
@@ -24,7 +26,7 @@ func (s *Runs) Simulate(ctx context.Context, who tenant.Caller, once domain.Once
 		return done, err
 	}
 	now := s.clock.Now()
-	subject, err := s.subject(ctx, who.Tenant, once, id, c.Trigger, now)
+	subject, err := s.subjectOf(ctx, who.Tenant, once, id, c.Trigger, now)
 	if err != nil {
 		return done, err
 	}
@@ -32,21 +34,19 @@ func (s *Runs) Simulate(ctx context.Context, who tenant.Caller, once domain.Once
 	if err != nil {
 		return done, err
 	}
-	plan := run.NewPlan(id, subject.version.Graph(), registry, s.compiler)
 	at := now
 	if c.At != nil {
 		at = *c.At
 	}
 	key, _ := s.dedupeKeyOf(c.Call, once)
-	trace, err := run.Simulate(plan, run.ID(s.random.ID(run.IDPrefix)), run.Start{
+	started := run.Start{
 		Tenant: who.Tenant, SubTenant: subject.version.SubTenant(), Workflow: subject.version.Workflow(), Version: id, Trigger: subject.trg,
 		Entity: s.entityOf(c.Call), DedupeKey: key, Cause: subject.cause(), Payload: c.Payload(),
-	}, at, c.Answers, ctx.Err)
-	if err != nil {
-		return done, err
 	}
-	done = inbound.Simulated{Trace: trace}
-	if done.Inputs, err = trace.Run.Inputs(plan); err != nil || !once.Wanted() {
+	waited := s.computing.do(ctx, who.Tenant, s.computing.most(), func() {
+		done, err = s.simulated(ctx, subject.version, registry, started, at, c.Answers)
+	})
+	if err = cmp.Or(waited, err); err != nil || !once.Wanted() {
 		return done, err
 	}
 	return done, s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
@@ -57,13 +57,28 @@ func (s *Runs) Simulate(ctx context.Context, who tenant.Caller, once domain.Once
 	})
 }
 
-// simulated is what a simulation is of.
-type simulated struct {
+// simulated runs a version on a virtual clock.
+func (s *Runs) simulated(ctx context.Context, ver *workflow.Version, types *node.Registry, started run.Start, at time.Time, answers map[workflow.NodeID][]run.Answer) (done inbound.Simulated, err error) {
+	demand := run.PlanDemand(ver.Graph())
+	if err := s.plans.planning.Reserve(ctx, started.Tenant, demand); err != nil {
+		return done, err
+	}
+	defer s.plans.planning.Release(started.Tenant, demand)
+	plan := run.NewPlan(ver.ID(), ver.Graph(), types, s.compiler)
+	if done.Trace, err = run.Simulate(plan, run.ID(s.random.ID(run.IDPrefix)), started, at, answers, func() error { return context.Cause(ctx) }); err != nil {
+		return done, err
+	}
+	done.Inputs, err = done.Run.Inputs(plan)
+	return done, err
+}
+
+// simulationSubject is what a simulation is of.
+type simulationSubject struct {
 	version *workflow.Version
 	trg     *trigger.Trigger // nil for a start by hand
 }
 
-func (s simulated) cause() run.Cause {
+func (s simulationSubject) cause() run.Cause {
 	switch {
 	case s.trg == nil:
 		return run.CauseManual
@@ -73,8 +88,8 @@ func (s simulated) cause() run.Cause {
 	return run.CauseWebhook
 }
 
-// subject reads the version and the trigger, unless the command took effect before.
-func (s *Runs) subject(ctx context.Context, owner tenant.ID, once domain.Once, id workflow.VersionID, by trigger.ID, now time.Time) (found simulated, err error) {
+// subjectOf reads the version and the trigger, unless the command took effect before.
+func (s *Runs) subjectOf(ctx context.Context, owner tenant.ID, once domain.Once, id workflow.VersionID, by trigger.ID, now time.Time) (found simulationSubject, err error) {
 	err = s.work.Read(ctx, func(ctx context.Context, st outbound.Stores) error {
 		if err := st.Outcomes.Claim(ctx, owner, once, now); err != nil {
 			return err

@@ -61,6 +61,9 @@ type Worker struct {
 	random    outbound.Random
 	key       run.Key
 	plans     *plans
+	computing computing
+	calls     outbound.Budget
+	answers   outbound.Budget
 	opts      WorkerOptions
 	panics    atomic.Int64
 	defects   defects
@@ -71,11 +74,12 @@ var _ inbound.Worker = (*Worker)(nil)
 // NewWorker returns a worker. The key makes resume tokens and has to be the same in all
 // processes.
 func NewWorker(work outbound.UnitOfWork, nodes outbound.NodeRunner, endpoints outbound.NodeEndpoints, compiler outbound.Compiler,
-	directory outbound.Directory, signals outbound.RunSignals, random outbound.Random, key run.Key, opts WorkerOptions) *Worker {
+	directory outbound.Directory, signals outbound.RunSignals, random outbound.Random, key run.Key, budgets outbound.Budgets, opts WorkerOptions) *Worker {
 	opts = opts.orDefaults()
 	return &Worker{
 		work: work, nodes: nodes, endpoints: endpoints, signals: signals, random: random, key: key, opts: opts,
-		plans: newPlans(work, directory, compiler, opts.Plans), defects: defects{times: make(map[run.ID]int)},
+		plans:     newPlans(work, directory, compiler, budgets.Planning, opts.Plans),
+		computing: newComputing(budgets.Computing), calls: budgets.Calls, answers: budgets.Answers, defects: defects{times: make(map[run.ID]int)},
 	}
 }
 
@@ -167,8 +171,9 @@ type shift struct {
 	due   chan struct{} // holds one when leases are to be looked after at once
 	clock databaseClock
 
-	beside    *beside
-	computing chan struct{} // holds one for each run of a crowd that takes the processor while there are others
+	beside     *beside
+	aloneTurn  chan struct{} // holds one while a run is tried alone
+	processors chan struct{} // holds one for each run of a crowd that takes the processor while there are others
 
 	mu       sync.Mutex
 	held     map[run.ID]*job
@@ -192,7 +197,7 @@ func newShift(ctx context.Context, w *Worker, failed func(error)) (s *shift, end
 			failed(err)
 		},
 		word: make(chan struct{}, 1), freed: make(chan struct{}, 1), due: make(chan struct{}, 1),
-		held: make(map[run.ID]*job), shares: make(map[tenant.ID]int), computing: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2)), doubted: make(map[run.ID]*job), renewed: make(chan struct{}),
+		held: make(map[run.ID]*job), shares: make(map[tenant.ID]int), aloneTurn: make(chan struct{}, 1), processors: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2)), doubted: make(map[run.ID]*job), renewed: make(chan struct{}),
 	}
 	s.beside = newBeside(s.began)
 	lasting := context.WithoutCancel(ctx)

@@ -25,7 +25,7 @@ func TestARunThatPanicsTimeAndAgainFails(t *testing.T) {
 			d.Trust(true)
 			opts := hastySetup
 			opts.Lease = 60 * time.Millisecond
-			worker := runs.NewWorker(w.store, w.outside, w.outside, brokenCompiler{expression.Compiler{}}, d, w.signals, system.Random{}, w.key, opts)
+			worker := runs.NewWorker(w.store, w.outside, w.outside, brokenCompiler{expression.Compiler{}}, d, w.signals, system.Random{}, w.key, plenty(), opts)
 			w.works(worker)
 			id := w.accept(w.version([]string{`a condition {"condition": "` + source + `"}`}, nil), 1, accepted{})[0]
 			r := w.until(id, "the run ends", finished)

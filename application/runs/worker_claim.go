@@ -260,6 +260,10 @@ func (c *claimer) next() (time.Duration, error) {
 	return at.Sub(now), nil
 }
 
+// readingFactor is how much memory a run takes while it is read, as a multiple of what is
+// stored.
+const readingFactor = 2
+
 // claim lends runs, and lets each be worked on.
 func (c *claimer) claim(most int, free room) (int, error) {
 	began := time.Now()
@@ -269,7 +273,7 @@ func (c *claimer) claim(most int, free room) (int, error) {
 	err := c.contained("claim runs", func() error {
 		return c.work.Do(ctx, func(ctx context.Context, st outbound.Stores) (err error) {
 			lent, err = st.Runs.Queue.Claim(ctx, outbound.RunClaim{
-				Worker: c.opts.Name, Period: c.opts.Lease, Limit: most, PerTenant: free.perTenant, Bytes: free.bytes,
+				Worker: c.opts.Name, Period: c.opts.Lease, Limit: most, PerTenant: free.perTenant, Bytes: max(1, free.bytes/readingFactor),
 			})
 			return err
 		})

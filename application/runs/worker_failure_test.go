@@ -299,6 +299,8 @@ func (c brokenCompiler) Compile(source string, roots ...string) (run.Expression,
 
 type brokenExpression struct{}
 
+func (brokenExpression) NodesRead() ([]string, bool) { return nil, true }
+
 func (brokenExpression) Evaluate(run.Env) (any, error) { panic("broken evaluator") }
 
 func TestADefectInOneRunDoesNotEndTheWorker(t *testing.T) {
@@ -310,7 +312,7 @@ func TestADefectInOneRunDoesNotEndTheWorker(t *testing.T) {
 			broken := w.accept(w.version([]string{`a condition {"condition": "` + source + `"}`}, nil), 3, accepted{})
 			d := directory.New(w.raw)
 			d.Trust(true)
-			w.works(runs.NewWorker(w.store, w.outside, w.outside, brokenCompiler{expression.Compiler{}}, d, w.signals, system.Random{}, w.key, hastySetup))
+			w.works(runs.NewWorker(w.store, w.outside, w.outside, brokenCompiler{expression.Compiler{}}, d, w.signals, system.Random{}, w.key, plenty(), hastySetup))
 			id := w.accept(w.version(twoTransforms, twoTransformEdges), 1, accepted{})[0]
 			w.until(id, "another run ends", is(run.StatusCompleted))
 			complaints := 0

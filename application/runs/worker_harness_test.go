@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluicehq/sluice/adapters/budget"
 	"github.com/sluicehq/sluice/adapters/directory"
 	"github.com/sluicehq/sluice/adapters/expression"
 	"github.com/sluicehq/sluice/adapters/sqlstore"
@@ -221,7 +222,7 @@ var (
 func (w *workshop) newWorker(work outbound.UnitOfWork, signals outbound.RunSignals, opts runs.WorkerOptions) *runs.Worker {
 	d := directory.New(w.raw)
 	d.Trust(true) // nothing changes in most tests; those where it does tell
-	return runs.NewWorker(work, w.outside, w.outside, expression.Compiler{}, d, signals, system.Random{}, w.key, opts)
+	return runs.NewWorker(work, w.outside, w.outside, expression.Compiler{}, d, signals, system.Random{}, w.key, plenty(), opts)
 }
 
 // works lets a worker work until the test ends, or stop is called.
@@ -476,3 +477,6 @@ func (w *workshop) actWith(ver *workflow.Version, id run.ID, fact run.Fact, type
 		s.Tell(id)
 	}
 }
+
+// plenty is as much memory as anybody could want.
+func plenty() outbound.Budgets { return budget.Divide(1 << 40).OfRuns() }

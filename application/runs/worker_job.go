@@ -1,6 +1,7 @@
 package runs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,6 +33,7 @@ const (
 type job struct {
 	*shift
 	lease  outbound.RunLease
+	end    outbound.LeaseEnd // how the lease before ended
 	run    *run.Run
 	plan   *run.Plan
 	size   int64 // of what is stored of it; s.mu holds
@@ -44,6 +46,10 @@ type job struct {
 	ended    chan *attempt                // hands over what came of them
 	over     chan struct{}                // closed when nobody waits for that any more
 
+	alone      bool          // it has the worker's one place for runs that are tried alone
+	queued     []run.Execute // attempts that wait for others of the run to end
+	unprepared chan *attempt // attempts that are to be prepared
+
 	ctx       context.Context         //nolint:containedctx // of the attempts; ends with the lease
 	interrupt context.CancelCauseFunc // ends it
 
@@ -55,8 +61,8 @@ type job struct {
 // take begins to work on a run that was lent since a time.
 func (s *shift) take(lent outbound.LentRun, since time.Time) {
 	j := &job{
-		shift: s, lease: lent.Lease, run: lent.Run, size: lent.Size, secret: s.key.Secret(lent.Run.ID()), at: lent.At, lent: time.Now(),
-		attempts: make(map[workflow.NodeID]*attempt), ended: make(chan *attempt), over: make(chan struct{}), news: make(chan struct{}, 1),
+		shift: s, lease: lent.Lease, end: lent.Before, run: lent.Run, size: lent.Size, secret: s.key.Secret(lent.Run.ID()), at: lent.At, lent: time.Now(),
+		attempts: make(map[workflow.NodeID]*attempt), ended: make(chan *attempt), over: make(chan struct{}), unprepared: make(chan *attempt), news: make(chan struct{}, 1),
 	}
 	j.ctx, j.interrupt = context.WithCancelCause(s.effects)
 	j.until.Store(int64(since.Sub(s.began) + s.opts.Lease))
@@ -84,7 +90,7 @@ func (j *job) work() {
 	end := left
 	err := j.contained("advance", func() error {
 		for end = j.begin(); end == goesOn; end = j.next() {
-			if !j.keeps() {
+			if !j.keeps() || j.isTooMuch() {
 				end = returned
 				break
 			}
@@ -97,6 +103,7 @@ func (j *job) work() {
 	if end == left && j.leaving.Err() != nil {
 		end = returned // this process does not claim it again
 	}
+	j.endAlone()
 	j.interrupt(errNotWanted)
 	close(j.over)
 	j.mu.Lock()
@@ -128,6 +135,9 @@ func (j *job) soon() {
 func (j *job) begin() fate {
 	if j.leaving.Err() != nil {
 		return returned
+	}
+	if end := j.beginAlone(); end != goesOn {
+		return end
 	}
 	var err error
 	switch j.plan, err = j.plans.of(j.units, j.lease.Tenant, j.run.Version()); {
@@ -166,9 +176,17 @@ func (j *job) next() fate {
 		defer timer.Stop()
 		wake = timer.C
 	}
+	more := make(<-chan struct{})
+	if j.run.More() {
+		more = goAhead
+	}
 	select {
 	case a := <-j.ended:
 		return j.outcome(a)
+	case a := <-j.unprepared:
+		return j.prepare(a)
+	case <-more:
+		return j.apply(run.TimeReached{})
 	case <-wake:
 		return j.apply(run.TimeReached{})
 	case <-j.news:
@@ -191,6 +209,13 @@ func (j *job) next() fate {
 	}
 }
 
+// goAhead is closed.
+var goAhead = func() <-chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}()
+
 // stopped says what becomes of a run whose attempts were interrupted.
 func (j *job) stopped() fate {
 	if errors.Is(context.Cause(j.ctx), errLeaseLost) {
@@ -210,10 +235,11 @@ func (j *job) apply(fact run.Fact) fate {
 	pause := firstRetry
 	for tries := 0; ; {
 		from := j.run.Seq()
-		var step run.Step
-		var err error
-		j.compute(func() { step, err = j.run.Advance(j.plan, run.Event{At: j.now(), Secret: j.secret, Fact: fact}) })
-		if err != nil {
+		step, err := j.advance(fact)
+		switch {
+		case j.ctx.Err() != nil && err != nil:
+			return j.stopped()
+		case err != nil:
 			return j.fail(err)
 		}
 		if !step.Changed() {
@@ -248,6 +274,39 @@ func (j *job) apply(fact run.Fact) fate {
 	}
 }
 
+// maxSlices is how often a run goes on computing before what it has computed is recorded.
+const maxSlices = 16
+
+// advance tells the run a fact, and lets it compute until it waits for something, has
+// computed much, or ought to stop. It looks at that between two slices, each of which is
+// short.
+func (j *job) advance(fact run.Fact) (whole run.Step, err error) {
+	for slices := 1; ; slices++ {
+		var step run.Step
+		waited := j.compute(fact, func() {
+			step, err = j.run.Advance(j.plan, run.Event{At: j.now(), Secret: j.secret, Fact: fact, Budget: j.budget()})
+		})
+		if err = cmp.Or(waited, err); err != nil {
+			return step, err
+		}
+		if slices == 1 {
+			whole = step
+		} else {
+			whole = whole.Then(step)
+		}
+		if !j.run.More() || slices == maxSlices || j.interrupted() {
+			return whole, nil
+		}
+		fact = run.TimeReached{}
+	}
+}
+
+// interrupted says whether the run ought not to go on computing: its lease is gone, the
+// worker stops, or somebody has changed it.
+func (j *job) interrupted() bool {
+	return j.ctx.Err() != nil || j.leaving.Err() != nil || len(j.news) > 0
+}
+
 // reload reads the run again because somebody else may have recorded a step.
 func (j *job) reload() fate {
 	for pause := firstRetry; ; pause = min(2*pause, lastRetry) {
@@ -274,7 +333,11 @@ func (j *job) catchUp() fate {
 		return goesOn
 	}
 	j.behind = false
-	open, err := j.run.Outstanding(j.plan)
+	var open []run.Execute
+	var err error
+	if waited := j.compute(nil, func() { open, err = j.run.Outstanding(j.plan) }); waited != nil {
+		return j.stopped()
+	}
 	if err != nil {
 		return j.giveUp(err)
 	}

@@ -47,9 +47,24 @@ func (s *shift) let(j *job) {
 	}
 }
 
+// isTooMuch says whether the run is to be given back, to be taken again later: what is worked
+// on has grown larger than it may be, and other runs of the tenant are worked on. A run that
+// makes calls is kept, since they would be repeated.
+func (j *job) isTooMuch() bool {
+	if len(j.attempts)+len(j.queued) > 0 {
+		return false
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.shift.size > j.opts.Memory && j.shares[j.lease.Tenant] > 1
+}
+
+// smallPlan is the weight of a plan that does not count; most runs share theirs.
+const smallPlan = 64 << 10
+
 // weigh notes how large the run has become.
 func (j *job) weigh() {
-	size := int64(len(j.run.Payload()))
+	size := int64(len(j.run.Payload())) + max(0, j.plan.Weight()-smallPlan)
 	for _, n := range j.run.Nodes() {
 		size += int64(len(n.Output))
 	}
@@ -175,14 +190,20 @@ func (s *shift) giveWay(took time.Duration) {
 	}
 }
 
-// compute does something that takes the processor. Of a crowd only some runs do so at the
-// same time while there are others, who find a processor at once then.
-func (j *job) compute(fn func()) {
+// compute does something that takes the processor, with the memory that the run takes then;
+// the error is that of waiting for it. Of a crowd only some runs do so at the same time while
+// there are others, who find a processor at once then.
+func (j *job) compute(fact run.Fact, fn func()) error {
 	if j.beside.both() && j.crowds() {
-		j.computing <- struct{}{}
-		defer func() { <-j.computing }()
+		j.processors <- struct{}{}
+		defer func() { <-j.processors }()
 	}
-	fn()
+	return j.computing.do(j.ctx, j.lease.Tenant, j.run.Demand(j.budget(), fact), func() {
+		fn()
+		if j.run.Memory() > keptValues {
+			j.run.Forget()
+		}
+	})
 }
 
 // defects count how often runs have panicked.

@@ -16,6 +16,7 @@ import (
 	"github.com/caarlos0/env/v11"
 	"github.com/rs/zerolog"
 
+	"github.com/sluicehq/sluice/adapters/budget"
 	"github.com/sluicehq/sluice/adapters/egress"
 	"github.com/sluicehq/sluice/adapters/httpapi"
 	"github.com/sluicehq/sluice/adapters/limiter/redis"
@@ -48,7 +49,8 @@ type config struct {
 	EgressAllow     []string      `env:"EGRESS_ALLOW" help:"address ranges that outgoing calls may reach although private, separated by commas, such as 10.0.0.0/8 (default: none)"`
 	WorkerRuns      int           `env:"WORKER_CONCURRENCY" envDefault:"256" help:"how many runs this process works on at the same time"`
 	TenantRuns      int           `env:"WORKER_PER_TENANT" envDefault:"64" help:"how many runs of one tenant are worked on at the same time, by all processes together"`
-	WorkerMemory    int64         `env:"WORKER_MEMORY_BYTES" envDefault:"268435456" help:"how large the runs that this process works on may be together, as they are stored, for it to take more, but for one of each tenant that has none; in memory they take about five times as much"`
+	Memory          byteSize      `env:"MEMORY" help:"how much memory the process may take, such as 512MiB or 2GiB; tenants share most of it (default: GOMEMLIMIT, else three quarters of what the container or the machine has, at most 4GiB)"`
+	WorkerMemory    int64         `env:"WORKER_MEMORY_BYTES" help:"how large the runs that this process works on may be together, as they are stored, for it to take more, except one of each tenant that has none (default: a part of SLUICE_MEMORY)"`
 	WorkerDrain     time.Duration `env:"WORKER_DRAIN" envDefault:"10s" help:"how long calls of nodes may take to finish after SIGTERM; what is left is made again by another process"`
 	MaxBody         int64         `env:"MAX_BODY_BYTES" envDefault:"1048576" help:"greatest size of a request body"`
 	MaxConnections  int           `env:"MAX_CONNECTIONS" envDefault:"20000" help:"greatest number of clients' connections; fewer where the system's limit of open files asks for it"`
@@ -168,6 +170,8 @@ func kindOf(t reflect.Type) string {
 		return "a duration such as 30s or 2m"
 	case t == reflect.TypeFor[zerolog.Level]():
 		return "one of trace, debug, info, warn, error and disabled"
+	case t == reflect.TypeFor[byteSize]():
+		return "a size such as 512MiB or 2GiB"
 	case t.Kind() == reflect.Int || t.Kind() == reflect.Int64:
 		return "a whole number"
 	default:
@@ -228,7 +232,8 @@ func (c config) mistakes() []error {
 	}
 	check(c.WorkerRuns >= 1 && c.WorkerRuns <= 10_000, "WORKER_CONCURRENCY", "must be between 1 and 10000")
 	check(c.TenantRuns >= 1 && c.TenantRuns <= 10_000, "WORKER_PER_TENANT", "must be between 1 and 10000")
-	check(c.WorkerMemory >= 1<<20, "WORKER_MEMORY_BYTES", "must be at least 1048576")
+	check(c.Memory == 0 || c.Memory >= budget.LeastMemory, "MEMORY", fmt.Sprintf("must be at least %s", byteSize(budget.LeastMemory)))
+	check(c.WorkerMemory == 0 || c.WorkerMemory >= 1<<20, "WORKER_MEMORY_BYTES", "must be at least 1048576")
 	check(c.WorkerDrain > 0, "WORKER_DRAIN", "must be longer than nothing")
 	check(c.MaxBody >= 1024 && c.MaxBody <= 64<<20, "MAX_BODY_BYTES", "must be between 1024 and 67108864")
 	check(c.MaxConnections >= 1 && c.MaxConnections <= 1_000_000, "MAX_CONNECTIONS", "must be between 1 and 1000000")

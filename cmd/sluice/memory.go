@@ -1,8 +1,12 @@
 package main
 
 import (
+	"fmt"
+	"math"
+	"os"
 	"runtime"
 	"runtime/debug"
+	"strconv"
 	"strings"
 )
 
@@ -19,6 +23,53 @@ func tuneCollector(environ []string) {
 		}
 	}
 	debug.SetGCPercent(garbageRatio)
+}
+
+const (
+	// maxDefaultMemory is the limit of the process's memory on large machines where nobody
+	// has set one.
+	maxDefaultMemory = 4 << 30
+
+	// collectedAt is at which part of the limit, in percent, the collector works harder.
+	collectedAt = 90
+)
+
+// memoryLimit is how much memory the process may take: what the setting says, else Go's own
+// GOMEMLIMIT, else three quarters of what there is. The collector keeps to it.
+func memoryLimit(setting byteSize) int64 {
+	given := debug.SetMemoryLimit(-1)
+	limit := int64(setting)
+	switch {
+	case limit > 0:
+	case given < math.MaxInt64:
+		limit = given
+	default:
+		limit = min(availableMemory()/4*3, maxDefaultMemory)
+	}
+	if at := limit / 100 * collectedAt; given > at {
+		debug.SetMemoryLimit(at)
+	}
+	return limit
+}
+
+// availableMemory is how much memory the container and the machine have for the process, in
+// bytes; a guess where nobody says.
+func availableMemory() int64 {
+	available := int64(maxDefaultMemory)
+	for _, file := range []string{"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"} {
+		if text, err := os.ReadFile(file); err == nil {
+			if n, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64); err == nil && n > 0 {
+				available = min(available, n)
+			}
+		}
+	}
+	if text, err := os.ReadFile("/proc/meminfo"); err == nil {
+		var kB int64
+		if _, err := fmt.Sscanf(string(text), "MemTotal: %d kB", &kB); err == nil && kB > 0 {
+			available = min(available, kB<<10)
+		}
+	}
+	return min(available, limitOfProcess())
 }
 
 // forgetTheStart gives back the memory that only the start needed: reading the migrations

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"github.com/sluicehq/sluice/adapters/budget"
 	"github.com/sluicehq/sluice/adapters/egress"
 	"github.com/sluicehq/sluice/adapters/noderunner"
 	"github.com/sluicehq/sluice/adapters/sqlstore"
@@ -73,14 +75,14 @@ func runKey(ctx context.Context, store *sqlstore.Store) (domainrun.Key, error) {
 }
 
 // workerOptions is how much the configuration lets this process do at the same time.
-func (c config) workerOptions() runs.WorkerOptions {
+func (c config) workerOptions(memory budget.Memory) runs.WorkerOptions {
 	host, err := os.Hostname()
 	if err != nil {
 		host = "unknown"
 	}
 	return runs.WorkerOptions{
 		Name:        fmt.Sprintf("%s/%d", host, os.Getpid()),
-		Concurrency: c.WorkerRuns, PerTenant: c.TenantRuns, Memory: c.WorkerMemory, Drain: c.WorkerDrain,
+		Concurrency: c.WorkerRuns, PerTenant: c.TenantRuns, Memory: cmp.Or(c.WorkerMemory, memory.Runs), Drain: c.WorkerDrain,
 	}
 }
 

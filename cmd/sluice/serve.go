@@ -11,6 +11,7 @@ import (
 	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
 
+	"github.com/sluicehq/sluice/adapters/budget"
 	"github.com/sluicehq/sluice/adapters/directory"
 	"github.com/sluicehq/sluice/adapters/httpapi"
 	"github.com/sluicehq/sluice/adapters/sqlstore"
@@ -95,7 +96,8 @@ func (p *program) serve(ctx context.Context, cfg config, opts serveOptions, begi
 	if err != nil {
 		return err
 	}
-	g, err := newGateway(store, countedWork{watch.tracing.UnitOfWork(store), watch.metrics}, out.limiter, out.runner, out.sender, key, cfg.workerOptions(), httpapi.Options{
+	memory := budget.Divide(memoryLimit(cfg.Memory))
+	g, err := newGateway(store, countedWork{watch.tracing.UnitOfWork(store), watch.metrics}, out.limiter, out.runner, out.sender, key, memory.OfRuns(), cfg.workerOptions(memory), httpapi.Options{
 		Log: log, MaxBody: cfg.MaxBody, AllowedOrigins: cfg.CORSOrigins, TrustedProxies: cfg.TrustedProxies,
 		Observers: watch.observers(), Now: system.Clock{}.Now, NewID: system.Random{}.ID, Ready: leaving.unlessGoing(ready(store.Ping)),
 		Streams: streams, HealthOnly: !opts.role.serves(), OperatorToken: httpapi.NewOperatorToken(cfg.OperatorToken),

@@ -74,7 +74,7 @@ func checkedSettings(own *tenants.Settings, checks *nodes.Checks) *nodes.Setting
 // follow; runner makes the calls of nodes and sender those of webhooks; key is that of
 // the runs' secrets.
 func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, limiter outbound.Limiter, runner outbound.NodeRunner, sender outbound.Sender,
-	key domainrun.Key, capacity runs.WorkerOptions, opts httpapi.Options) (gateway, error) {
+	key domainrun.Key, budgets outbound.Budgets, capacity runs.WorkerOptions, opts httpapi.Options) (gateway, error) {
 	wire.Build(driven, core,
 		wire.Struct(new(httpapi.Ports), "*"), httpapi.New, wire.Struct(new(gateway), "*"))
 	return gateway{}, nil

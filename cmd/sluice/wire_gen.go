@@ -37,7 +37,7 @@ import (
 // newGateway assembles what sluice serve runs. work is the store's, which somebody may
 // follow; runner makes the calls of nodes and sender those of webhooks; key is that of
 // the runs' secrets.
-func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, limiter outbound.Limiter, runner outbound.NodeRunner, sender outbound.Sender, key run2.Key, capacity runs.WorkerOptions, opts httpapi.Options) (gateway, error) {
+func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, limiter outbound.Limiter, runner outbound.NodeRunner, sender outbound.Sender, key run2.Key, budgets outbound.Budgets, capacity runs.WorkerOptions, opts httpapi.Options) (gateway, error) {
 	directoryDirectory := directory.New(work)
 	clock := system.Clock{}
 	service := admission.New(directoryDirectory, limiter, clock)
@@ -48,10 +48,10 @@ func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, limiter outboun
 	checked := nodes.NewChecked(custom, checks)
 	compiler := expression.Compiler{}
 	runSignals := sqlstore.NewRunSignals(store)
-	firing := runs.NewFiring(work, directoryDirectory, compiler, runSignals, limiter, clock, random, key)
+	firing := runs.NewFiring(work, directoryDirectory, compiler, runSignals, limiter, clock, random, key, budgets)
 	secrets := nodes.NewSecrets(work, clock, random)
 	nodesService := nodes.New(directoryDirectory)
-	runsRuns := runs.NewRuns(work, directoryDirectory, compiler, runSignals, clock, random, key)
+	runsRuns := runs.NewRuns(work, directoryDirectory, compiler, runSignals, clock, random, key, budgets)
 	schedulesService := schedules.New(work, clock)
 	tenantsSettings := tenants.NewSettings(work, clock)
 	nodesSettings := checkedSettings(tenantsSettings, checks)
@@ -92,7 +92,7 @@ func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, limiter outboun
 	courier := webhooks.NewCourier(work, sender, clock, random)
 	scheduler := schedules.NewScheduler(work, starter, runSignals, random)
 	directoryEndpoints := directory.NewEndpoints(directoryDirectory, clock)
-	worker := runs.NewWorker(work, runner, directoryEndpoints, compiler, directoryDirectory, runSignals, random, key, capacity)
+	worker := runs.NewWorker(work, runner, directoryEndpoints, compiler, directoryDirectory, runSignals, random, key, budgets, capacity)
 	mainGateway := gateway{
 		API:       api,
 		Upkeep:    upkeepService,

@@ -210,7 +210,13 @@ func (r *Run) Demand(b Budget, f Fact) int64 {
 			values += c.outputs[i].weight
 		}
 	}
-	return min(values, b.Values+b.Values/keptValues) + MaxComputed
+	return min(values+MaxComputed, MostDemand(b))
+}
+
+// MostDemand is the greatest [Run.Demand] of any run with the budget.
+func MostDemand(b Budget) int64 {
+	b = b.orDefaults()
+	return b.Values + b.Values/keptValues + MaxComputed
 }
 
 func weightOfFact(f Fact) int64 {

@@ -19,6 +19,7 @@ type Plan struct {
 	nodes   []planned
 	edges   []way
 	starts  sync.Map // workflow.AttachedTrigger to *beginning
+	weight  int64
 }
 
 // planned is a node that is ready to run.
@@ -48,12 +49,14 @@ func NewPlan(id workflow.VersionID, g workflow.Graph, types Types, compiler Comp
 	nodes, edges := g.Nodes(), g.Edges()
 	p := &Plan{version: id, graph: g, index: make(map[workflow.NodeID]int, len(nodes)), nodes: make([]planned, len(nodes))}
 	configs := make([]map[string]any, len(nodes))
+	counted := &weighing{Compiler: compiler, weight: 4096 + int64(256*(len(nodes)+len(edges)))}
 	for i, n := range nodes {
+		counted.weight += 2*int64(len(n.Config.String())) + weightOf([]byte(n.Config.String()))
 		if _, repeats := p.index[n.ID]; !repeats {
 			p.index[n.ID] = i
 		}
 		var act action
-		act, configs[i] = planner{types: types, compiler: compiler}.action(n)
+		act, configs[i] = planner{types: types, compiler: counted}.action(n)
 		p.nodes[i] = planned{id: n.ID, action: act}
 	}
 	p.edges = make([]way, 0, len(edges))
@@ -63,13 +66,14 @@ func NewPlan(id workflow.VersionID, g workflow.Graph, types Types, compiler Comp
 		if !hasSource || !hasTarget {
 			continue // only a graph that was restored from elsewhere holds such an edge
 		}
-		w := planEdge(e, branching{node.Type(nodes[source].Type), configs[source]}, compiler, domain.Member(domain.Index("edges", at), "condition"))
+		w := planEdge(e, branching{node.Type(nodes[source].Type), configs[source]}, counted, domain.Member(domain.Index("edges", at), "condition"))
 		w.source, w.target, w.place = source, target, len(p.nodes[source].out)
 		p.nodes[source].out = append(p.nodes[source].out, len(p.edges))
 		p.nodes[target].in = append(p.nodes[target].in, len(p.edges))
 		p.edges = append(p.edges, w)
 	}
 	p.trace()
+	p.weight = counted.weight
 	return p
 }
 

@@ -27,6 +27,17 @@ type Step struct {
 // Changed says whether the run differs from before, so that it has to be stored.
 func (s Step) Changed() bool { return len(s.History) > 0 }
 
+// Then is this step and one that followed it as one step.
+func (s Step) Then(next Step) Step {
+	s.History, s.Happened = append(s.History, next.History...), append(s.Happened, next.Happened...)
+	s.WakeAt, s.Finished = next.WakeAt, next.Finished
+	s.Used.Add(next.Used.Steps, next.Used.Memory)
+	if s.Execute = append(s.Execute, next.Execute...); next.Finished {
+		s.Execute = nil
+	}
+	return s
+}
+
 // Execute asks for one attempt at a node that has an effect outside.
 type Execute struct {
 	Run       ID

@@ -6,6 +6,15 @@ import (
 	"github.com/sluicehq/sluice/domain/tenant"
 )
 
+// Budgets are those of moving runs on, in bytes of memory. Whoever holds some of one may
+// wait for those behind it in the order here, and for none before it.
+type Budgets struct {
+	Calls     Budget // calls of nodes that are under way
+	Answers   Budget // what they were answered with, until it is recorded
+	Computing Budget // what runs look at and compute
+	Planning  Budget // versions that are made ready to run
+}
+
 // Budget divides something scarce among tenants: bytes of memory, calls in flight, turns
 // to compute. Whoever needs some reserves it before taking it, and releases it afterwards.
 //

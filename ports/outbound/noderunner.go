@@ -56,6 +56,10 @@ type NodeCall struct {
 	// with the code timeout, retryable.
 	Timeout time.Duration
 
+	// Room reserves memory for the body of the answer before it is read, in bytes. It waits
+	// until there is some, or ctx ends. Nil stands for as much as there is.
+	Room func(ctx context.Context, size int64) error
+
 	Endpoint string                 // URL that runs a custom node; empty for an httpRequest
 	Secrets  []domain.SigningSecret // of the tenant's custom nodes, the newest first; all sign
 }
@@ -66,7 +70,10 @@ type NodeOutcome interface{ nodeOutcome() }
 
 // NodeCompleted is an attempt that succeeded.
 type NodeCompleted struct {
-	Output any // JSON tree with numbers as json.Number or float64
+	// Output is a JSON tree with numbers as json.Number or float64, in which a
+	// json.RawMessage, of valid JSON, may stand for a part. What came from outside stays text:
+	// values can take fifty times as much memory.
+	Output any
 }
 
 // NodeFailed is an attempt that failed. The message is for the tenant: it names the

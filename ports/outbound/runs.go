@@ -132,6 +132,11 @@ type RunQueue interface {
 	// with the end and the Seq that it had before.
 	Renew(ctx context.Context, leases []RunLease, period time.Duration) ([]RenewedLease, error)
 
+	// TryAlone notes that a worker moves a run on alone that it was lent as [LeaseExpired], so
+	// that the next one is told should its process end as well. A lease that is not good any
+	// more is a Conflict with the code stale_run.
+	TryAlone(ctx context.Context, lease RunLease) error
+
 	// Next returns the earliest time at which a run of an active tenant is free, or a time
 	// that has passed when one is free now; ok is false when none will ever be. It does not
 	// look at the bounds of [RunClaim]. It costs the same however many tenants and runs
@@ -166,10 +171,24 @@ type LentRun struct {
 	At    time.Time // when it was lent
 	Size  int64     // of its stored payload and progress, in bytes
 
+	// Before says how the last lease on the run ended.
+	Before LeaseEnd
+
 	// Unreadable says why the run could not be lent, and nil of one that was. Of the rest
 	// only the tenant and the run in Lease, and At, are set then.
 	Unreadable error
 }
+
+// LeaseEnd is how a lease ended.
+type LeaseEnd int
+
+// The ends of leases. Another worker's that ends by its time tells that the process ended, or
+// stood still, while it worked on the run.
+const (
+	LeaseReturned   LeaseEnd = iota // by its worker, which recorded a step or gave it back, or by none that there was
+	LeaseExpired                    // by its time, for another worker
+	LeaseEndedAlone                 // the same, while the run was tried alone
+)
 
 // RunLease is the right to move a run on. The zero value is nobody's.
 type RunLease struct {

@@ -1,0 +1,38 @@
+package budget
+
+import "github.com/sluicehq/sluice/ports/outbound"
+
+// Memory is what the process may take for tenants, divided by what it is for.
+type Memory struct {
+	Runs     int64   // of the runs that are worked on, as they are stored, in bytes
+	Intake   *Budget // requests and what they become
+	Pages    *Budget // what is shown of runs and lists, until its readers have it
+	Calls    *Budget // calls of nodes that are under way
+	Answers  *Budget // what they were answered with, until it is recorded
+	Compute  *Budget // what runs look at and compute
+	Planning *Budget // versions that are made ready to run
+}
+
+// What the process takes for itself, in bytes, and the part of the rest that is divided.
+// What is left is for garbage that was not collected yet.
+const (
+	ownMemory = 48 << 20
+	divided   = 80 // percent
+
+	// LeastMemory is what a process needs to do anything at all.
+	LeastMemory = 192 << 20
+)
+
+// Divide divides a limit of the process's memory, in bytes.
+func Divide(limit int64) Memory {
+	whole := (max(limit, LeastMemory) - ownMemory) * divided / 100
+	part := func(percent int64) *Budget { return New(whole * percent / 100) }
+	return Memory{
+		Runs: whole * 12 / 100, Intake: part(14), Pages: part(10), Calls: part(8), Answers: part(10), Compute: part(40), Planning: part(6),
+	}
+}
+
+// OfRuns are those that moving runs on takes.
+func (m Memory) OfRuns() outbound.Budgets {
+	return outbound.Budgets{Calls: m.Calls, Answers: m.Answers, Computing: m.Compute, Planning: m.Planning}
+}
