@@ -65,7 +65,7 @@ func (r *Runner) runCustom(ctx context.Context, call outbound.NodeCall) (outboun
 	}
 	var got *answer
 	if failure == nil {
-		got, failure, err = exchange(ctx, r.stay, req, cmp.Or(call.Timeout, outbound.DefaultNodeTimeout))
+		got, failure, err = exchange(ctx, r.stay, req, cmp.Or(call.Timeout, outbound.DefaultNodeTimeout), call.Room)
 	}
 	switch {
 	case err != nil:
@@ -152,7 +152,7 @@ func (r *Runner) Health(ctx context.Context, check outbound.HealthCheck) (outbou
 	}
 	var got *answer
 	if failure == nil {
-		got, failure, err = exchange(ctx, r.stay, req, cmp.Or(check.Timeout, outbound.DefaultNodeTimeout))
+		got, failure, err = exchange(ctx, r.stay, req, cmp.Or(check.Timeout, outbound.DefaultNodeTimeout), nil)
 	}
 	if err != nil {
 		return outbound.NodeHealth{}, err

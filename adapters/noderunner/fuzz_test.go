@@ -78,8 +78,8 @@ func FuzzAnswer(f *testing.F) {
 				if err != nil || status/100 != 2 {
 					t.Errorf("%d is completed with %v: %v", status, o.Output, err)
 				}
-				if call.Type == node.HTTPRequest && violations(schema.Output, o.Output) != "" {
-					t.Error(violations(schema.Output, o.Output))
+				if call.Type == node.HTTPRequest && violations(schema.Output, read(t, o.Output)) != "" {
+					t.Error(violations(schema.Output, read(t, o.Output)))
 				}
 			case outbound.NodeFailed:
 				if o.Code == "" || !utf8.ValidString(o.Message) || strings.ContainsRune(o.Message+o.Code, 0) || o.RetryAfter < 0 {

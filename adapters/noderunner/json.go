@@ -13,6 +13,16 @@ const maxDepth = 64
 
 // decode reads one JSON value into target, numbers as they are spelled.
 func decode(text []byte, target any) error {
+	if err := checkText(text); err != nil {
+		return err
+	}
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.UseNumber()
+	return dec.Decode(target)
+}
+
+// checkText says why a text is not one JSON value that can be kept.
+func checkText(text []byte) error {
 	switch {
 	case !utf8.Valid(text):
 		return errors.New("it is not valid UTF-8")
@@ -21,9 +31,7 @@ func decode(text []byte, target any) error {
 	case depth(text) > maxDepth:
 		return fmt.Errorf("it is nested more than %d levels deep", maxDepth)
 	}
-	dec := json.NewDecoder(bytes.NewReader(text))
-	dec.UseNumber()
-	return dec.Decode(target)
+	return nil
 }
 
 // depth counts the levels of arrays and objects in valid JSON.

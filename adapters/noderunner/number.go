@@ -1,10 +1,9 @@
 package noderunner
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
-	"maps"
-	"slices"
 	"strconv"
 
 	"github.com/sluicehq/sluice/domain"
@@ -21,62 +20,96 @@ const maxDigits = 308
 // maxShown bounds how much of a number, or of a member's name, a message quotes.
 const maxShown = 40
 
-// checkNumbers refuses a tree with a number that no double can hold, as requests to the
-// gateway are: whoever reads the run would get infinity for it, or an error for all of
-// it. The error names the first by its path, members in the order of their names.
-func checkNumbers(value any, path string) error {
-	if inRange(value) {
+// checkNumbers refuses a text of JSON with a number that no double can hold, as requests to
+// the gateway are: whoever reads the run would get infinity for it, or an error for all of
+// it. The error names the first by its path. The text is valid; its values are not built,
+// because they may take many times as much memory.
+func checkNumbers(text []byte, path string) error {
+	at := findOutOfRange(text)
+	if at < 0 {
 		return nil
 	}
-	switch v := value.(type) {
-	case json.Number:
-		bound := "most " + greatestDouble
-		if v[0] == '-' {
-			bound = "least " + leastDouble
-		}
-		return fmt.Errorf("%s must be at %s, not %s", path, bound, clip(string(v), maxShown))
-	case []any:
-		for i, e := range v {
-			if err := checkNumbers(e, domain.Index(path, i)); err != nil {
-				return err
-			}
-		}
-	case map[string]any:
-		for _, name := range slices.Sorted(maps.Keys(v)) {
-			if err := checkNumbers(v[name], domain.Member(path, clip(name, maxShown))); err != nil {
-				return err
-			}
-		}
+	number := text[at : at+numberLength(text[at:])]
+	bound := "most " + greatestDouble
+	if number[0] == '-' {
+		bound = "least " + leastDouble
 	}
-	return nil
+	return fmt.Errorf("%s must be at %s, not %s", pathAt(text, at, path), bound, clip(string(number), maxShown))
 }
 
-// inRange says whether a double can hold each number of the tree, if not exactly.
-func inRange(value any) bool {
-	switch v := value.(type) {
-	case json.Number:
-		if len(v) <= maxDigits && !hasExponent(v) {
-			return true
-		}
-		_, err := strconv.ParseFloat(string(v), 64)
-		return err == nil
-	case []any:
-		return !slices.ContainsFunc(v, func(e any) bool { return !inRange(e) })
-	case map[string]any:
-		for _, e := range v {
-			if !inRange(e) {
-				return false
+// findOutOfRange is where the first number stands that a double cannot hold, not even
+// roughly; -1 when there is none.
+func findOutOfRange(text []byte) int {
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '"':
+			i = endOfString(text, i)
+		case c == '-' || '0' <= c && c <= '9':
+			n := numberLength(text[i:])
+			if !inRange(text[i : i+n]) {
+				return i
 			}
+			i += n - 1
 		}
 	}
-	return true
+	return -1
 }
 
-func hasExponent(n json.Number) bool {
-	for i := range len(n) {
-		if n[i]|' ' == 'e' {
-			return true
+func inRange(number []byte) bool {
+	if len(number) <= maxDigits && !bytes.ContainsAny(number, "eE") {
+		return true
+	}
+	_, err := strconv.ParseFloat(string(number), 64)
+	return err == nil
+}
+
+// endOfString is the place of the quotation mark that ends the string that begins at i.
+func endOfString(text []byte, i int) int {
+	for i++; text[i] != '"'; i++ {
+		if text[i] == '\\' {
+			i++
 		}
 	}
-	return false
+	return i
+}
+
+func numberLength(text []byte) int {
+	n := 1
+	for n < len(text) && ('0' <= text[n] && text[n] <= '9' || bytes.IndexByte([]byte(".eE+-"), text[n]) >= 0) {
+		n++
+	}
+	return n
+}
+
+// pathAt is the path of the value that begins at a place of a text.
+func pathAt(text []byte, at int, path string) string {
+	type level struct {
+		path  string
+		index int // of the element; -1 in an object
+	}
+	levels := []level{}
+	name, here := "", path
+	for i := 0; i < at; i++ {
+		switch text[i] {
+		case '{':
+			levels = append(levels, level{here, -1})
+		case '[':
+			levels = append(levels, level{here, 0})
+			here = domain.Index(here, 0)
+		case '}', ']':
+			levels = levels[:len(levels)-1]
+		case ',':
+			if top := &levels[len(levels)-1]; top.index >= 0 {
+				top.index++
+				here = domain.Index(top.path, top.index)
+			}
+		case '"':
+			end := endOfString(text, i)
+			_ = json.Unmarshal(text[i:end+1], &name) // a part of a valid text
+			i = end
+		case ':':
+			here = domain.Member(levels[len(levels)-1].path, clip(name, maxShown))
+		}
+	}
+	return here
 }

@@ -3,6 +3,7 @@ package noderunner
 import (
 	"bytes"
 	"encoding/base64"
+	"encoding/json"
 	"mime"
 	"net/http"
 	"strings"
@@ -37,7 +38,7 @@ func headers(h http.Header) map[string]any {
 	return out
 }
 
-// body gives the value that JSON holds, else the text, else {"base64": …} for what is
+// body gives the JSON text as it is, for its values may take many times as much memory, else the text, else {"base64": …} for what is
 // no text. There is null for no body. JSON that is malformed, nested too deep or holds a
 // number that no double can is text: the call has succeeded, whatever it answered with.
 func body(contentType string, content []byte) any {
@@ -47,9 +48,8 @@ func body(contentType string, content []byte) any {
 	kind, parameters, _ := mime.ParseMediaType(contentType)
 	text := bytes.TrimPrefix(content, []byte("\ufeff"))
 	if isJSON(kind) {
-		var value any
-		if decode(text, &value) == nil && inRange(value) {
-			return value
+		if checkText(text) == nil && checkNumbers(text, "body") == nil {
+			return json.RawMessage(text)
 		}
 	}
 	switch {

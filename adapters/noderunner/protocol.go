@@ -103,16 +103,14 @@ func readOutcome(members map[string]json.RawMessage) (outbound.NodeOutcome, erro
 	case !*success:
 		return readFailure(members["error"], false)
 	}
-	var data any
-	if text, ok := members["data"]; ok {
-		if err := decode(text, &data); err != nil {
-			return nil, fmt.Errorf("data: %w", err)
-		}
-		if err := checkNumbers(data, "data"); err != nil {
-			return nil, err
-		}
+	text, given := members["data"]
+	if !given {
+		return outbound.NodeCompleted{}, nil
 	}
-	return outbound.NodeCompleted{Output: data}, nil
+	if err := checkNumbers(text, "data"); err != nil {
+		return nil, err
+	}
+	return outbound.NodeCompleted{Output: text}, nil
 }
 
 // readFailure reads {message, code, retryable?}.

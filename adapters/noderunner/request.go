@@ -52,7 +52,7 @@ func (r *Runner) runRequest(ctx context.Context, call outbound.NodeCall) (outbou
 	if slices.ContainsFunc(made.statuses, func(s int) bool { return s/100 == 3 }) {
 		caller = r.stay // a redirect that is expected is an answer
 	}
-	got, failure, err := exchange(ctx, caller, req, timeout)
+	got, failure, err := exchange(ctx, caller, req, timeout, call.Room)
 	switch {
 	case err != nil:
 		return nil, err

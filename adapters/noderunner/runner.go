@@ -1,6 +1,7 @@
 package noderunner
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -67,10 +68,10 @@ type answer struct {
 }
 
 // exchange makes the call and reads the answer. Of its results one is not nil.
-func exchange(ctx context.Context, c Caller, req *http.Request, timeout time.Duration) (*answer, *outbound.NodeFailed, error) {
+func exchange(ctx context.Context, c Caller, req *http.Request, timeout time.Duration, room roomFunc) (*answer, *outbound.NodeFailed, error) {
 	bounded, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	got, err := read(c, req.WithContext(bounded))
+	got, err := read(c, req.WithContext(bounded), room)
 	if err == nil {
 		return got, nil, nil
 	}
@@ -94,13 +95,35 @@ func exchange(ctx context.Context, c Caller, req *http.Request, timeout time.Dur
 	}
 }
 
-func read(c Caller, req *http.Request) (*answer, error) {
+// roomFunc is that of [outbound.NodeCall].
+type roomFunc func(ctx context.Context, size int64) error
+
+// What reading a body takes.
+const (
+	smallBody = 64 << 10 // bytes that need no room of their own
+	maxBody   = 1 << 20  // how long a body can be of which the answer does not say it
+	copies    = 3        // how many there are of a body while it grows and is made into an output
+)
+
+func read(c Caller, req *http.Request, room roomFunc) (*answer, error) {
 	resp, err := c.Do(req)
 	if err != nil {
 		return nil, err
 	}
 	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
+	body, err := io.ReadAll(io.LimitReader(resp.Body, smallBody))
+	if err == nil && len(body) == smallBody && room != nil {
+		size := resp.ContentLength
+		if size < 0 || resp.Uncompressed {
+			size = maxBody
+		}
+		err = room(req.Context(), copies*size)
+	}
+	if err == nil && len(body) == smallBody {
+		rest := bytes.NewBuffer(body)
+		_, err = rest.ReadFrom(resp.Body)
+		body = rest.Bytes()
+	}
 	if err != nil {
 		return nil, err
 	}

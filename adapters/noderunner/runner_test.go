@@ -1,6 +1,8 @@
 package noderunner_test
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,6 +10,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -106,7 +109,66 @@ func run(t testing.TB, call outbound.NodeCall) outbound.NodeOutcome {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if completed, ok := outcome.(outbound.NodeCompleted); ok {
+		return outbound.NodeCompleted{Output: read(t, completed.Output)}
+	}
 	return outcome
+}
+
+// read reads the texts of JSON within an output.
+func read(t testing.TB, output any) any {
+	t.Helper()
+	switch v := output.(type) {
+	case json.RawMessage:
+		return tree(t, string(v))
+	case map[string]any:
+		for name, member := range v {
+			v[name] = read(t, member)
+		}
+	}
+	return output
+}
+
+// A body takes memory only where there is room for it, small ones excepted.
+func TestALargeAnswerWaitsForRoom(t *testing.T) {
+	full := errors.New("full")
+	for claim, c := range map[string]struct {
+		length int
+		header []string // pairs
+		want   int64    // asked for; 0 for nothing
+	}{
+		"a small one":             {64<<10 - 1, nil, 0},
+		"one of a known length":   {100 << 10, []string{"Content-Length", "102400"}, 300 << 10},
+		"one of unknown length":   {100 << 10, nil, 3 << 20},
+		"one that was compressed": {100 << 10, []string{"Content-Encoding", "gzip"}, 3 << 20},
+	} {
+		body := []byte(`"` + strings.Repeat("x", c.length-2) + `"`)
+		if slices.Contains(c.header, "gzip") {
+			body = zipped(t, body)
+		}
+		url, _ := recorder(t, says(200, string(body), append([]string{"Content-Type", "application/json"}, c.header...)...))
+		for _, refuse := range []error{nil, full} {
+			var asked int64
+			call := request(t, `{"url": "URL"}`, url)
+			call.Room = func(_ context.Context, size int64) error { asked = size; return refuse }
+			outcome, err := open(t).Run(t.Context(), call)
+			_, completed := outcome.(outbound.NodeCompleted)
+			if asked != c.want || err != nil || completed != (refuse == nil || c.want == 0) {
+				t.Errorf("%s, with %v: %d bytes, %+v, %v", claim, refuse, asked, outcome, err)
+			}
+		}
+	}
+}
+
+func zipped(t testing.TB, text []byte) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	_, _ = w.Write(text)
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
 }
 
 func TestABuiltInNodeWithoutEffectIsNotRun(t *testing.T) {

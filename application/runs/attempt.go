@@ -43,7 +43,8 @@ type attempt struct {
 	done      chan struct{} // closed when what came of it is recorded, or nobody wants it
 	interrupt context.CancelCauseFunc
 	fact      run.Fact // what came of it; nil when it was interrupted
-	answer    int64    // reserved for it
+	call      int64    // memory reserved for the call
+	answer    int64    // and for the body of the answer
 }
 
 // prepared is an attempt with what was left out of it.
@@ -81,7 +82,7 @@ func (j *job) startQueued() {
 func (a *attempt) run(ctx context.Context) {
 	j, e := a.job, a.wanted
 	defer a.interrupt(nil)
-	defer a.releaseAnswer()
+	defer a.release()
 	if err := j.contained("make the attempt", func() error { a.fact = a.within(ctx); return nil }); err != nil {
 		j.report(fmt.Errorf("run %s: attempt %d at node %s: %w", e.Run, e.Attempt, e.Node, err))
 		a.fact = aborted(e)
@@ -100,7 +101,7 @@ func (a *attempt) within(ctx context.Context) run.Fact {
 	if j.calls.Reserve(ctx, a.wanted.Tenant, memory) != nil {
 		return nil
 	}
-	defer j.calls.Release(a.wanted.Tenant, memory)
+	a.call = memory
 	e := a.wanted
 	if e.Deferred {
 		select {
@@ -117,20 +118,28 @@ func (a *attempt) within(ctx context.Context) run.Fact {
 	return j.attempt(ctx, a, e)
 }
 
-// room reserves memory for the answer.
+// room reserves memory for the body of the answer, in place of that of an earlier one.
 func (a *attempt) room(ctx context.Context, size int64) error {
 	a.releaseAnswer()
-	if err := a.job.answers.Reserve(ctx, a.wanted.Tenant, size); err != nil {
-		return err
+	err := a.job.answers.Reserve(ctx, a.wanted.Tenant, size)
+	if err == nil {
+		a.answer = size
 	}
-	a.answer = size
-	return nil
+	return err
 }
 
 func (a *attempt) releaseAnswer() {
 	if a.answer > 0 {
 		a.job.answers.Release(a.wanted.Tenant, a.answer)
 		a.answer = 0
+	}
+}
+
+// release gives back what the attempt has reserved, once its outcome is recorded.
+func (a *attempt) release() {
+	a.releaseAnswer()
+	if a.call > 0 {
+		a.job.calls.Release(a.wanted.Tenant, a.call)
 	}
 }
 

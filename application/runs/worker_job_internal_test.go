@@ -17,7 +17,7 @@ func TestACallThatHasEndedIsNotThrownAwayWhenTheWorkerStops(t *testing.T) {
 		}
 		j.ctx, j.interrupt = context.WithCancelCause(t.Context())
 		j.interrupt(errStopping)
-		j.ended <- &attempt{}
+		j.ended <- &attempt{done: make(chan struct{})}
 		if end := j.next(); end != goesOn || len(j.ended) != 0 {
 			t.Fatalf("the fate is %d, and %d are left", end, len(j.ended))
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/sluicehq/sluice/adapters/sqlstore"
 	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/domain/workflow"
 	"github.com/sluicehq/sluice/ports/inbound"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
@@ -164,6 +165,7 @@ func TestThereIsRoomUntilRunsAreAsLargeAsTheyMayBe(t *testing.T) {
 	add := func(size int64) {
 		j := &job{shift: s, size: size, lease: outbound.RunLease{Tenant: "t", Run: run.ID(fmt.Sprint("run_", len(jobs)))}}
 		j.run = run.New(j.lease.Run, run.Start{Tenant: "t", Payload: []byte("[1234567]")}, time.Time{})
+		j.plan = run.NewPlan("", workflow.RestoreGraph(nil, nil), nothingKnown{}, nil)
 		jobs = append(jobs, j)
 		s.hold(j)
 		look()
