@@ -175,6 +175,7 @@ type workshop struct {
 	outside *outside
 	owner   tenant.ID
 	key     run.Key
+	memory  budget.Memory
 	mu      sync.Mutex
 	errs    []error
 }
@@ -183,8 +184,15 @@ func newWorkshop(t testing.TB, store *sqlstore.Store) *workshop {
 	t.Helper()
 	w := &workshop{
 		TB: t, raw: store, store: &watched{UnitOfWork: store, news: make(chan struct{})}, signals: sqlstore.NewRunSignals(store),
-		outside: &outside{}, key: run.Key{1, 2, 3},
+		outside: &outside{}, key: run.Key{1, 2, 3}, memory: budget.Divide(1 << 40),
 	}
+	t.Cleanup(func() { // after the workers have ended
+		for name, b := range map[string]*budget.Budget{"calls": w.memory.Calls, "answers": w.memory.Answers, "computing": w.memory.Compute, "planning": w.memory.Planning} {
+			if used := b.Used(); used != 0 {
+				t.Errorf("%d bytes of %s are never given back", used, name)
+			}
+		}
+	})
 	w.owner = w.tenant()
 	return w
 }
@@ -222,7 +230,7 @@ var (
 func (w *workshop) newWorker(work outbound.UnitOfWork, signals outbound.RunSignals, opts runs.WorkerOptions) *runs.Worker {
 	d := directory.New(w.raw)
 	d.Trust(true) // nothing changes in most tests; those where it does tell
-	return runs.NewWorker(work, w.outside, w.outside, expression.Compiler{}, d, signals, system.Random{}, w.key, plenty(), opts)
+	return runs.NewWorker(work, w.outside, w.outside, expression.Compiler{}, d, signals, system.Random{}, w.key, w.memory.OfRuns(), opts)
 }
 
 // works lets a worker work until the test ends, or stop is called.

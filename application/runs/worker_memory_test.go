@@ -1,0 +1,278 @@
+package runs_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/sluicehq/sluice/adapters/budget"
+	"github.com/sluicehq/sluice/adapters/sqlstore"
+	"github.com/sluicehq/sluice/domain/run"
+	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/ports/outbound"
+)
+
+// parallel are nodes that call at the same time.
+func parallel(n int, config string) (nodes []string) {
+	for i := range n {
+		nodes = append(nodes, fmt.Sprintf(`n%d httpRequest %s`, i, config))
+	}
+	return nodes
+}
+
+// gauge counts how many do something at the same time.
+type gauge struct {
+	mu        sync.Mutex
+	now, most int
+}
+
+func (g *gauge) enter() (leave func()) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.now++
+	g.most = max(g.most, g.now)
+	return func() {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.now--
+	}
+}
+
+func TestARunMakesABoundedNumberOfCallsAtTheSameTime(t *testing.T) {
+	t.Parallel()
+	w := newWorkshop(t, openSQLite(t))
+	var calls gauge
+	all := make(chan struct{})
+	w.outside.answer = func(ctx context.Context, _ outbound.NodeCall) (outbound.NodeOutcome, error) {
+		defer calls.enter()()
+		calls.mu.Lock()
+		full := calls.now == 32
+		calls.mu.Unlock()
+		if full {
+			select {
+			case <-all: // already closed
+			default:
+				close(all)
+			}
+		}
+		select {
+		case <-all:
+		case <-ctx.Done():
+		}
+		return outbound.NodeCompleted{}, ctx.Err()
+	}
+	id := w.accept(w.version(parallel(100, `{"url": "https://example.com/"}`), nil), 1, accepted{})[0]
+	w.start()
+	if r := w.until(id, "the run ends", finished); r.Status() != run.StatusCompleted || calls.most != 32 || len(w.outside.made()) != 100 {
+		t.Errorf("it is %s after %d calls, at most %d at the same time", r.Status(), len(w.outside.made()), calls.most)
+	}
+}
+
+// What calls send is computed when they are made, where it is large.
+func TestLargeRequestsAreBuiltWhenTheyAreSent(t *testing.T) {
+	t.Parallel()
+	w := newWorkshop(t, openSQLite(t))
+	const n = 40
+	payload := `{"text": "` + strings.Repeat("x", 50_000) + `", "list": [` + strings.Repeat(`{"a":1},`, 500) + `0]}`
+	nodes := parallel(n, `{"url": "https://example.com/", "method": "POST", "body": {"all": "{{ payload }}", "n": "{{ payload.list.length }}"}}`)
+	id := w.accept(w.version(nodes, nil), 1, accepted{payload: payload})[0]
+	w.start()
+	w.until(id, "the run completes", is(run.StatusCompleted))
+	seen := map[string]bool{}
+	for _, c := range w.outside.calls {
+		body, _ := json.Marshal(c.Config["body"])
+		if len(body) < 50_000 || !strings.HasSuffix(string(body), `,"n":501}`) {
+			t.Errorf("%s sends %.60s… of %d bytes", c.NodeID, body, len(body))
+		}
+		seen[c.NodeID] = true
+	}
+	if len(seen) != n || len(w.outside.calls) != n {
+		t.Errorf("%d calls of %d nodes", len(w.outside.calls), len(seen))
+	}
+}
+
+// One tenant's calls take the memory that is its share. Another tenant's go on.
+func TestATenantsCallsHaveAShareOfTheMemory(t *testing.T) {
+	t.Parallel()
+	w := newWorkshop(t, openSQLite(t))
+	w.memory.Calls = budget.New(4 << 20) // of which a tenant has room for four
+	flood := w.owner
+	began, let := make(chan tenant.ID, 100), make(chan struct{})
+	w.outside.answer = func(ctx context.Context, c outbound.NodeCall) (outbound.NodeOutcome, error) {
+		began <- c.Tenant
+		if c.Tenant == flood {
+			select {
+			case <-let:
+			case <-ctx.Done():
+			}
+		}
+		return outbound.NodeCompleted{}, ctx.Err()
+	}
+	w.start()
+	many := w.accept(w.version(parallel(20, `{"url": "https://example.com/"}`), nil), 1, accepted{})[0]
+	for range 3 {
+		await(t, began, "the calls begin")
+	}
+	w.owner = w.tenant()
+	other := w.accept(w.version(parallel(3, `{"url": "https://example.com/"}`), nil), 1, accepted{})[0]
+	w.until(other, "the other tenant's run completes", is(run.StatusCompleted))
+	w.owner = flood
+	if n := w.memory.Calls.Used(); n > 2<<20 {
+		t.Errorf("the calls hold %d bytes", n)
+	}
+	if got := w.outside.made(); len(got) > 3+3 {
+		t.Errorf("the tenant has %d calls under way, and its share is for three", len(got)-3)
+	}
+	close(let)
+	w.until(many, "the calls of the first are made as well", is(run.StatusCompleted))
+}
+
+// What was answered stays reserved until it is recorded.
+func TestAnAnswerIsReservedUntilItIsRecorded(t *testing.T) {
+	t.Parallel()
+	w := newWorkshop(t, openSQLite(t))
+	answered, gate := make(chan struct{}), make(chan struct{})
+	w.outside.answer = func(ctx context.Context, c outbound.NodeCall) (outbound.NodeOutcome, error) {
+		if err := errors.Join(c.Room(ctx, 1000), c.Room(ctx, 3000)); err != nil {
+			return nil, err
+		}
+		w.store.fails(func(context.Context) error {
+			close(answered)
+			<-gate
+			w.store.fails(nil)
+			return nil
+		})
+		return outbound.NodeCompleted{Output: json.RawMessage(`{"b":1,"a":2}`)}, nil
+	}
+	id := w.accept(w.version(parallel(1, `{"url": "https://example.com/"}`), nil), 1, accepted{})[0]
+	w.start()
+	await(t, answered, "the answer is about to be recorded")
+	if used := w.memory.Answers.Used(); used != 3000 {
+		t.Errorf("%d bytes are reserved", used)
+	}
+	close(gate)
+	r := w.until(id, "the run completes", is(run.StatusCompleted))
+	if got, _ := r.Output("n0"); string(got) != `{"a":2,"b":1}` {
+		t.Errorf("it gave %s", got)
+	}
+	w.eventually("the answer is given back", func() bool { return w.memory.Answers.Used() == 0 })
+}
+
+// lose claims what is free as a worker that ends at once.
+func (w *workshop) lose(name string, alone bool) {
+	w.Helper()
+	w.do(func(ctx context.Context, st outbound.Stores) error {
+		lent, err := st.Runs.Queue.Claim(ctx, outbound.RunClaim{Worker: name, Limit: 9, PerTenant: 9})
+		for _, l := range lent {
+			if alone {
+				err = errors.Join(err, st.Runs.Queue.TryAlone(ctx, l.Lease))
+			}
+		}
+		return err
+	})
+}
+
+// Runs that a process worked on when it ended are not moved on beside one another, if they
+// are large or make many calls: one of them may be the reason.
+func TestRunsWhoseProcessEndedAreTriedAlone(t *testing.T) {
+	t.Parallel()
+	w := newWorkshop(t, openSQLite(t))
+	var together gauge
+	began, let := make(chan string, 10), make(chan struct{})
+	w.outside.answer = func(ctx context.Context, c outbound.NodeCall) (outbound.NodeOutcome, error) {
+		if len(c.Config["url"].(string)) > 30 {
+			return outbound.NodeCompleted{}, nil // of the small run
+		}
+		defer together.enter()()
+		began <- c.RunID
+		select {
+		case <-let:
+		case <-ctx.Done():
+		}
+		return outbound.NodeCompleted{}, ctx.Err()
+	}
+	ver := w.version(parallel(1, `{"url": "https://example.com/"}`), nil)
+	large := w.accept(ver, 3, accepted{payload: `"` + strings.Repeat("x", 100_000) + `"`})
+	small := w.accept(w.version(parallel(1, `{"url": "https://example.com/a/long/path/of/a/small/run"}`), nil), 1, accepted{})[0]
+	w.lose("lost", false)
+	w.start()
+	w.until(small, "a small run goes on beside them", is(run.StatusCompleted))
+	for range large {
+		await(t, began, "one of them begins")
+		let <- struct{}{}
+	}
+	for _, id := range large {
+		w.until(id, "each completes", is(run.StatusCompleted))
+	}
+	if together.most != 1 {
+		t.Errorf("%d were tried beside one another", together.most)
+	}
+}
+
+func TestARunThatEndsItsProcessASecondTimeFails(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, store *sqlstore.Store) {
+		w := newWorkshop(t, store)
+		id := w.accept(w.version(twoTransforms, twoTransformEdges), 1, accepted{payload: `"` + strings.Repeat("x", 100_000) + `"`})[0]
+		w.lose("first", false)
+		w.lose("second", true)
+		w.start()
+		r := w.until(id, "the run fails", is(run.StatusFailed))
+		if f := r.Failure(); f.Code != run.CodeExhaustedMemory || len(w.outside.made()) != 0 {
+			t.Errorf("it failed with %+v", f)
+		}
+		if got := w.history(id); !slices.Equal(got, []string{"run.failed"}) {
+			t.Errorf("its history is %v", got)
+		}
+	})
+}
+
+// A run that computes for long notices that its worker is to stop, that it was cancelled and
+// that its time is over, long before it has computed everything.
+func TestARunThatComputesForLongIsInterrupted(t *testing.T) {
+	t.Parallel()
+	const heavy = 1500 // nodes, each of which uses most of what an expression may
+	var nodes, edges []string
+	for i := range heavy {
+		nodes = append(nodes, fmt.Sprintf(`n%d transform {"expression": "payload.map(x => x + 1).reduce((a, b) => a + b, 0)"}`, i))
+		if i > 0 {
+			edges = append(edges, fmt.Sprintf("n%d -> n%d", i-1, i))
+		}
+	}
+	payload := "[" + strings.Repeat("1,", 9_000) + "1]"
+	for claim, interrupt := range map[string]func(w *workshop, id run.ID, stop func()){
+		"by a worker that stops": func(_ *workshop, _ run.ID, stop func()) { stop() },
+		"by a cancel": func(w *workshop, id run.ID, _ func()) {
+			w.do(func(ctx context.Context, st outbound.Stores) error {
+				r, err := st.Runs.Runs.Get(ctx, w.owner, id)
+				if err != nil {
+					return err
+				}
+				from := r.Seq()
+				step := r.Abandon(time.Now(), "enough")
+				return st.Runs.Runs.Record(ctx, outbound.RunStep{Run: r, From: from, History: step.History})
+			})
+			w.signals.Tell(id)
+			w.until(id, "it stays cancelled", is(run.StatusCancelled))
+		},
+	} {
+		t.Run(claim, func(t *testing.T) {
+			t.Parallel()
+			w := newWorkshop(t, openSQLite(t))
+			id := w.accept(w.version(nodes, edges), 1, accepted{payload: payload})[0]
+			stop := w.start()
+			w.until(id, "it has begun to compute", func(r *run.Run) bool { return len(r.Executed()) > 0 })
+			interrupt(w, id, stop)
+			stop()
+			if done := len(w.get(id).Executed()); done == 0 || done == heavy {
+				t.Errorf("%d of %d nodes were computed", done, heavy)
+			}
+		})
+	}
+}
