@@ -14,9 +14,32 @@ const (
 	maxPattern      = 1000    // characters of a pattern
 	maxProgram      = 5_000   // instructions of one pattern
 	maxPrograms     = 50_000  // instructions of all patterns of one schema
-	matchBudget     = 1 << 26 // bytes × instructions in one check of a value
+	matchBudget     = 1 << 24 // bytes × instructions in one check of a value
 	unlimitedRepeat = -1
 )
+
+// PatternSize is how large the programs of all patterns in the schema are together.
+// Checking a value takes at most that many operations for each of its characters.
+func (s Schema) PatternSize() (size int) {
+	for _, field := range s.All() {
+		size += field.patternSize()
+	}
+	return size
+}
+
+func (f FieldSchema) patternSize() (size int) {
+	if f.s == nil {
+		return 0
+	}
+	if f.s.pattern != nil {
+		size = f.s.pattern.size
+	}
+	return size + f.s.properties.PatternSize() + f.s.items.patternSize()
+}
+
+// MaxMatch is how many operations matching the patterns of a schema takes at the most when a
+// value is checked.
+const MaxMatch = matchBudget
 
 // pattern compiles a pattern; nil when there is none or it is refused.
 func (p *parser) pattern(path string, text *string) *pattern {

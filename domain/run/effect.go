@@ -17,10 +17,12 @@ type effect struct {
 	own     node.Schema    // the node's own inputSchema, which narrows that of the type
 	config  map[string]any // with defaults in place; nil when it has templates
 	resolve *evaluator     // of the templates; nil when there are none
+	matches int            // size of the patterns that the input is matched with
 }
 
 func (p planner) effect(n workflow.Node, kind node.NodeType, config map[string]any) action {
 	e := &effect{kind: kind, own: ownSchema(n.InputSchema)}
+	e.matches = kind.Input.PatternSize() + e.own.PatternSize()
 	if kind.Type != node.HTTPRequest || !holdsTemplate(config) {
 		e.config = kind.Config.ApplyDefaults(config)
 		return e
@@ -93,6 +95,7 @@ func (v view) request(i int) (*Execute, *Failure) {
 		return nil, failure
 	}
 	value := v.input(i)
+	v.chargeMatches(e.matches, i)
 	input, failure := e.input(value)
 	if failure != nil {
 		return nil, failure
@@ -109,6 +112,18 @@ func (v view) request(i int) (*Execute, *Failure) {
 		Timeout: e.timeout(config), Weight: v.weigh(input) + v.weigh(config),
 	}, nil
 }
+
+// chargeMatches counts matching what flows into a node with patterns.
+func (v view) chargeMatches(size, i int) {
+	length := 0
+	for _, place := range v.sources(i, uses{input: true}) {
+		length += len(v.text(place))
+	}
+	v.charge(min(size*length, node.MaxMatch) / matchesForStep)
+}
+
+// matchesForStep is how many operations of matching cost one step.
+const matchesForStep = 8
 
 // weigh is the weight of a tree, which it charges for.
 func (v view) weigh(tree any) int64 {
