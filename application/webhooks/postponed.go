@@ -1,0 +1,53 @@
+package webhooks
+
+import (
+	"time"
+
+	"github.com/sluicehq/sluice/ports/outbound"
+)
+
+// maxPostponed bounds how many events are remembered as postponed. One more is tried
+// again with every batch that it fails.
+const maxPostponed = 1000
+
+// postponed are events that could not be handed to their endpoints although the store
+// works. Only this process remembers them: another one tries them itself. One goroutine
+// uses it.
+type postponed struct {
+	events map[outbound.EventKey]postponement
+}
+
+type postponement struct{ since, until time.Time }
+
+// add postpones an event, for longer each time, and says until when.
+func (p *postponed) add(key outbound.EventKey, now time.Time) (until time.Time) {
+	one, known := p.events[key]
+	if !known {
+		one.since = now
+	}
+	one.until = outbound.RetryAt(one.since, now)
+	if p.events == nil {
+		p.events = make(map[outbound.EventKey]postponement)
+	}
+	if known || len(p.events) < maxPostponed {
+		p.events[key] = one
+	}
+	return one.until
+}
+
+// remove forgets events.
+func (p *postponed) remove(keys []outbound.EventKey) {
+	for _, key := range keys {
+		delete(p.events, key)
+	}
+}
+
+// at lists the events that are not to be tried yet.
+func (p *postponed) at(now time.Time) (keys []outbound.EventKey) {
+	for key, one := range p.events {
+		if one.until.After(now) {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
