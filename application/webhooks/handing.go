@@ -66,7 +66,7 @@ func (c *Courier) handOnSome(ctx context.Context, told bool, report func(error))
 		case len(taken) == 0 || wholesale(err) || ctx.Err() != nil:
 			return events, err
 		case err != nil:
-			until := c.postponed.add(taken[0], c.clock.Now())
+			until := c.postponed.add(taken[0], c.clock.Now(), inbound.IsPanic(err))
 			report(fmt.Errorf("event %s of %s is put off until %s: %w", taken[0].Event, taken[0].Tenant, until.Format(time.RFC3339), err))
 		default:
 			events++

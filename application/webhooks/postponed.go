@@ -19,10 +19,11 @@ type postponed struct {
 
 type postponement struct{ since, until time.Time }
 
-// add postpones an event, for longer each time, and says until when.
-func (p *postponed) add(key outbound.EventKey, now time.Time) (until time.Time) {
+// add postpones an event, for longer each time if it panicked, and says until when. Any
+// other failure may be the store's, and no event should be late for it.
+func (p *postponed) add(key outbound.EventKey, now time.Time, panicked bool) (until time.Time) {
 	one, known := p.events[key]
-	if !known {
+	if !known || !panicked {
 		one.since = now
 	}
 	one.until = outbound.RetryAt(one.since, now)
