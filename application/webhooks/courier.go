@@ -65,6 +65,7 @@ func NewCourier(work outbound.UnitOfWork, sender outbound.Sender, clock outbound
 	return &Courier{
 		work: work, sender: sender, clock: clock, random: random,
 		most: boundsOf(places, perEndpoint), look: longestPause, events: make(chan struct{}, 1), due: make(chan struct{}, 1),
+		postponed: postponed{most: maxPostponed},
 	}
 }
 

@@ -44,3 +44,6 @@ func (c *Courier) LookEvery(pause time.Duration) { c.look = pause }
 // SendAtOnce makes the courier send less at the same time than in production, for tests
 // in which there is more to send than that.
 func (c *Courier) SendAtOnce(places, perEndpoint int) { c.most = boundsOf(places, perEndpoint) }
+
+// PostponeAtMost makes the courier remember fewer events than in production.
+func (c *Courier) PostponeAtMost(events int) { c.postponed.most = events }

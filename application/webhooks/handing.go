@@ -60,12 +60,14 @@ func (c *Courier) handOnSome(ctx context.Context, told bool, report func(error))
 	if inbound.IsPanic(err) {
 		report(err)
 	}
+	var tried []outbound.EventKey
 	for range handOnBatch {
-		taken, err := c.handOn(ctx, 1)
+		taken, err := c.handOn(ctx, 1, tried...)
 		switch {
 		case len(taken) == 0 || wholesale(err) || ctx.Err() != nil:
 			return events, err
 		case err != nil:
+			tried = append(tried, taken[0])
 			until := c.postponed.add(taken[0], c.clock.Now(), inbound.IsPanic(err))
 			report(fmt.Errorf("event %s of %s is put off until %s: %w", taken[0].Event, taken[0].Tenant, until.Format(time.RFC3339), err))
 		default:
@@ -85,14 +87,15 @@ func (c *Courier) waiting(ctx context.Context) (some bool, err error) {
 	return some, err
 }
 
-// handOn makes the deliveries of at most limit events that wait, in one unit of work. It
-// returns those that it took, also when it failed with them.
-func (c *Courier) handOn(ctx context.Context, limit int) (taken []outbound.EventKey, err error) {
+// handOn makes the deliveries of at most limit events that wait, in one unit of work,
+// without those that are postponed or excepted. It returns those that it took, also when
+// it failed with them.
+func (c *Courier) handOn(ctx context.Context, limit int, except ...outbound.EventKey) (taken []outbound.EventKey, err error) {
 	err = inbound.RecoverPanic("hand on events", func() error {
 		return c.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
 			now := c.clock.Now()
 			taken = nil
-			waiting, err := st.Webhooks.Events.Waiting(ctx, limit, c.postponed.at(now)...)
+			waiting, err := st.Webhooks.Events.Waiting(ctx, limit, append(c.postponed.at(now), except...)...)
 			if err != nil || len(waiting) == 0 {
 				return err
 			}

@@ -98,6 +98,7 @@ type world struct {
 	look       time.Duration // how long the loops of run sleep at most
 
 	places, perEndpoint int // how much the courier of run sends at the same time, when that is not as in production
+	postponed           int // how many events that of observe remembers as postponed, when that is not as in production
 }
 
 func newWorld(t *testing.T) *world {

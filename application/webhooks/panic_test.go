@@ -136,6 +136,9 @@ func (w *world) observe(on func(call string, of ...tenant.ID)) *observedRun {
 	w.receivers.clock = bubble{}
 	r := &observedRun{Courier: webhooks.NewCourier(calls{w.store, on}, w.receivers, bubble{}, counted{})}
 	r.LookEvery(w.look)
+	if w.postponed > 0 {
+		r.PostponeAtMost(w.postponed)
+	}
 	r.end = func() {
 		stop()
 		<-ended
@@ -259,49 +262,62 @@ func TestADeliveryWhoseRecordPanicsIsPutOffForLongerAndLonger(t *testing.T) {
 	})
 }
 
-// An event that cannot be handed on waits, for longer each time, and the others do not.
+// An event that cannot be handed on waits, for longer each time, and the others do not,
+// even if there are more such events than are remembered.
 func TestAnEventWhoseHandingOnPanicsKeepsNoOtherWaiting(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		w.look = 30 * time.Second
-		bad, good := w.endpoint("bad"), w.endpointOf(w.other, "good")
-		var mu sync.Mutex
-		tries, isBroken := 0, true
-		r := w.observe(func(call string, of ...tenant.ID) {
-			mu.Lock()
-			defer mu.Unlock()
-			if isBroken && call == "insert" && slices.Contains(of, w.who.Tenant) {
-				tries++
-				panic("on purpose")
-			}
+	for claim, c := range map[string]struct {
+		remembered int
+		lasts      time.Duration
+		tries      int // at most
+	}{
+		"all are remembered":  {1000, 12 * time.Hour, 250},
+		"some are remembered": {2, 3 * time.Hour, 300},
+	} {
+		t.Run(claim, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				w.look = 5 * time.Minute
+				w.postponed = c.remembered
+				bad, good := w.endpoint("bad"), w.endpointOf(w.other, "good")
+				var mu sync.Mutex
+				tries, isBroken := 0, true
+				r := w.observe(func(call string, of ...tenant.ID) {
+					mu.Lock()
+					defer mu.Unlock()
+					if isBroken && call == "insert" && slices.Contains(of, w.who.Tenant) {
+						tries++
+						panic("on purpose")
+					}
+				})
+				for range 5 {
+					w.happen(event.RunFailed)
+				}
+				for i := range 5 {
+					w.happenTo(w.other, event.RunFailed)
+					time.Sleep(time.Second)
+					if d := w.deliveriesOf(w.other, good); len(d) != i+1 || d[0].Status() != event.Delivered {
+						t.Errorf("the other tenant waits for event %d", i)
+					}
+				}
+				time.Sleep(c.lasts)
+				mu.Lock()
+				if isBroken = false; tries < 5 || tries > c.tries {
+					t.Errorf("they were tried %d times", tries)
+				}
+				mu.Unlock()
+				time.Sleep(outbound.MaxRetryWait + 2*w.look)
+				r.end()
+				if n, sent := len(w.all(bad)), len(w.times()[bad.URL()]); n != 5 || sent != 5 {
+					t.Errorf("%d of 5 arrived, and %d messages", n, sent)
+				}
+				if n := r.panics(t); n < tries {
+					t.Errorf("%d of %d panics were reported", n, tries)
+				}
+			})
 		})
-		for range 5 {
-			w.happen(event.RunFailed)
-		}
-		for i := range 5 {
-			w.happenTo(w.other, event.RunFailed)
-			time.Sleep(time.Second)
-			if d := w.deliveriesOf(w.other, good); len(d) != i+1 || d[0].Status() != event.Delivered {
-				t.Errorf("the other tenant waits for event %d", i)
-			}
-		}
-		time.Sleep(12 * time.Hour)
-		mu.Lock()
-		if isBroken = false; tries < 5 || tries > 250 {
-			t.Errorf("it was tried %d times", tries)
-		}
-		mu.Unlock()
-		time.Sleep(outbound.MaxRetryWait + time.Minute)
-		r.end()
-		all := w.all(bad)
-		if len(all) != 5 || len(w.times()[bad.URL()]) != 5 {
-			t.Errorf("%d of 5 arrived, and %d messages", len(all), len(w.times()[bad.URL()]))
-		}
-		if n := r.panics(t); n < tries {
-			t.Errorf("%d of %d panics were reported", n, tries)
-		}
-	})
+	}
 }
 
 // Looking for work panics each time: the loops neither end nor turn without a pause.
@@ -342,12 +358,12 @@ func TestALoopThatPanicsGoesOnAfterAPause(t *testing.T) {
 
 // Senders and stores panic, refuse and fail at random, for all but one tenant. What
 // happens is delivered or has failed after as many attempts as there are, nothing is lost,
-// and that one tenant is told as if nothing were the matter.
+// and that one tenant waits for none of the others.
 func TestNothingIsLostWhilePartsPanicAtRandom(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		w.look = 10 * time.Second
+		w.look = time.Minute
 		calm, calmer := w.other, w.endpointOf(w.other, "calm")
 		var mu sync.Mutex
 		random := rand.New(rand.NewPCG(7, 11)) //nolint:gosec // a test repeats itself
@@ -387,12 +403,16 @@ func TestNothingIsLostWhilePartsPanicAtRandom(t *testing.T) {
 			for _, who := range append(hostile, calm) {
 				w.happenTo(who, event.RunFailed)
 			}
-			time.Sleep(2 * time.Minute)
+			time.Sleep(15 * time.Minute)
 			if d := w.deliveriesOf(calm, calmer); len(d) != i+1 || slices.ContainsFunc(d, func(d *event.Delivery) bool { return d.Status() != event.Delivered }) {
 				t.Errorf("event %d: the calm tenant waits", i)
 			}
 		}
-		time.Sleep(4 * 24 * time.Hour)
+		for range 40 {
+			if time.Sleep(6 * time.Hour); w.next().IsZero() {
+				break
+			}
+		}
 		r.end()
 		times := w.times()
 		for url, to := range endpoints {

@@ -7,13 +7,14 @@ import (
 )
 
 // maxPostponed bounds how many events are remembered as postponed. One more is tried
-// again with every batch that it fails.
+// again with each batch that fails with it.
 const maxPostponed = 1000
 
 // postponed are events that could not be handed to their endpoints although the store
 // works. Only this process remembers them: another one tries them itself. One goroutine
 // uses it.
 type postponed struct {
+	most   int
 	events map[outbound.EventKey]postponement
 }
 
@@ -30,7 +31,7 @@ func (p *postponed) add(key outbound.EventKey, now time.Time, panicked bool) (un
 	if p.events == nil {
 		p.events = make(map[outbound.EventKey]postponement)
 	}
-	if known || len(p.events) < maxPostponed {
+	if known || len(p.events) < p.most {
 		p.events[key] = one
 	}
 	return one.until
