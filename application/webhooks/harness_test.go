@@ -103,7 +103,12 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{T: t, store: &interruptible{UnitOfWork: open(t)}, clock: &portstest.ManualClock{}, look: time.Second}
+	return newWorldOn(t, open(t))
+}
+
+func newWorldOn(t *testing.T, store outbound.UnitOfWork) *world {
+	t.Helper()
+	w := &world{T: t, store: &interruptible{UnitOfWork: store}, clock: &portstest.ManualClock{}, look: time.Second}
 	w.clock.Set(noon)
 	w.receivers = &receivers{clock: w.clock}
 	w.endpoints = webhooks.NewEndpoints(w.store, w.clock, counted{})
