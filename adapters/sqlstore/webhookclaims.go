@@ -129,7 +129,7 @@ func (d Dialect) claimDeliveries() string {
 // ownerRow is a row of [Dialect.Rows] that names a tenant with deliveries.
 type ownerRow struct {
 	Tenant string     `json:"tenant_id" db:"tenant_id"`
-	FreeAt rowInstant `json:"-" db:"free_at"` // when the first of them can be lent
+	FreeAt dueInstant `json:"-" db:"free_at"` // when the first of them can be lent
 }
 
 // Claim lends deliveries. Units that claim do so one after another: only then each knows
@@ -147,15 +147,15 @@ func (s webhookQueue) Claim(ctx context.Context, c outbound.DeliveryClaim) ([]ou
 	if err != nil {
 		return nil, s.spoil(fmt.Errorf("encode the tenants with due deliveries: %w", err))
 	}
-	var rows []deliveryRow
-	err = s.list(ctx, "claim due deliveries", &rows, dialect.claimDeliveries(), string(names), c.Now, c.Limit, c.Spare, c.Failing, c.PerTenant, c.PerEndpoint)
+	rows, err := listEach[deliveryRow](ctx, s.unit, "claim due deliveries", dialect.claimDeliveries(),
+		string(names), c.Now, c.Limit, c.Spare, c.Failing, c.PerTenant, c.PerEndpoint)
 	if err != nil || len(rows) == 0 {
 		return nil, err
 	}
 	keys := make([]keyRow, len(rows))
 	for i := range rows {
-		rows[i].LeasedUntil = &c.Until
-		keys[i] = keyRow{rows[i].Tenant, rows[i].ID}
+		rows[i].row.LeasedUntil = &c.Until
+		keys[i] = rows[i].row.key()
 	}
 	table, parameter, err := s.keys(keys)
 	if err != nil {
@@ -165,7 +165,40 @@ func (s webhookQueue) Claim(ctx context.Context, c outbound.DeliveryClaim) ([]ou
 		WHERE d.tenant_id = r.tenant_id AND d.id = r.id`, parameter, c.Until); err != nil {
 		return nil, err
 	}
-	return s.withAll(ctx, rows)
+	due, err := s.withAll(ctx, rows, c.Now)
+	if err != nil {
+		return nil, err
+	}
+	return due, s.putOffUnreadable(ctx, due)
+}
+
+// putOffRow is a row of [Dialect.Rows].
+type putOffRow struct {
+	Tenant string `json:"tenant_id"`
+	ID     string `json:"id"`
+	Until  string `json:"until"`
+}
+
+// putOffUnreadable gives back what cannot be sent. A lease would count for the bounds of
+// its endpoint and its tenant, and keep what can be sent waiting.
+func (s webhookQueue) putOffUnreadable(ctx context.Context, due []outbound.DueDelivery) error {
+	var rows []putOffRow
+	for _, d := range due {
+		if d.Unreadable != nil {
+			rows = append(rows, putOffRow{string(d.Key.Tenant), string(d.Key.Delivery), d.RetryAt.UTC().Format(rowTime)})
+		}
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	text, err := json.Marshal(rows)
+	if err != nil {
+		return s.spoil(fmt.Errorf("encode deliveries: %w", err))
+	}
+	_, err = s.exec(ctx, "put off deliveries", `UPDATE webhook_deliveries AS d SET leased_until = NULL, next_attempt_at = r.until FROM `+
+		s.store.dialect.Rows(Column{Name: "tenant_id"}, Column{Name: "id"}, Column{Name: "until", Time: true})+`
+		WHERE d.tenant_id = r.tenant_id AND d.id = r.id`, string(text))
+	return err
 }
 
 // firstDeliveries is how many pending deliveries are looked at for the next one before
@@ -183,7 +216,7 @@ var nextDelivery = `WITH firsts AS MATERIALIZED (
 // nextDeliveryRow is what nextDelivery finds.
 type nextDeliveryRow struct {
 	Seen   int                  `db:"seen"`
-	FreeAt sql.Null[rowInstant] `db:"free_at"`
+	FreeAt sql.Null[dueInstant] `db:"free_at"`
 }
 
 // Next finds the earliest time at which something can be lent.
@@ -195,7 +228,7 @@ func (s webhookQueue) Next(ctx context.Context) (at time.Time, ok bool, err erro
 	if found.FreeAt.Valid || found.Seen < firstDeliveries {
 		return found.FreeAt.V.Time, found.FreeAt.Valid, nil
 	}
-	var first rowInstant
+	var first dueInstant
 	err = s.get(ctx, "find the next delivery of an active tenant", &first,
 		`SELECT free_at FROM (`+s.store.dialect.deliveryOwners()+`) AS f ORDER BY free_at LIMIT 1`)
 	if errors.Is(err, sql.ErrNoRows) {

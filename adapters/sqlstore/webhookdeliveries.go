@@ -51,6 +51,12 @@ func (row *deliveryRow) targets() []any {
 	}
 }
 
+func (row *deliveryRow) key() keyRow { return keyRow{row.Tenant, row.ID} }
+
+func (row *deliveryRow) keyOf() outbound.DeliveryKey {
+	return outbound.DeliveryKey{Tenant: tenant.ID(row.Tenant), Endpoint: event.EndpointID(row.Endpoint), Delivery: event.DeliveryID(row.ID)}
+}
+
 func (row *deliveryRow) size() int { return len(row.Attempts) + len(row.Reason) }
 
 func (*deliveryRow) sizeSQL() string { return `octet_length(attempts) + octet_length(reason)` }

@@ -45,6 +45,8 @@ func (row *webhookEndpointRow) targets() []any {
 	}
 }
 
+func (row *webhookEndpointRow) key() keyRow { return keyRow{row.Tenant, row.ID} }
+
 func (row *webhookEndpointRow) size() int {
 	return len(row.URL) + textLen(row.Description) + len(row.Events)
 }
@@ -137,23 +139,37 @@ func (s webhookEndpoints) List(ctx context.Context, owner tenant.ID, f event.End
 // Matching reads the endpoints that want an event. A tenant has few enough for the
 // aggregate to choose.
 func (s webhookEndpoints) Matching(ctx context.Context, owner tenant.ID, t event.Type, sub tenant.SubTenantID) ([]*event.Endpoint, error) {
-	var rows []webhookEndpointRow
-	err := s.list(ctx, "list webhook endpoints that match", &rows, `SELECT `+webhookEndpointColumns+` FROM webhook_endpoints
+	rows, err := listEach[webhookEndpointRow](ctx, s.unit, "list webhook endpoints that match", `SELECT `+webhookEndpointColumns+` FROM webhook_endpoints
 		WHERE tenant_id = $1 AND is_active AND (sub_tenant_id = '' OR sub_tenant_id = $2) ORDER BY id`, string(owner), string(sub))
 	if err != nil {
 		return nil, err
 	}
 	var wanting []*event.Endpoint
-	for _, row := range rows {
-		e, err := row.restore()
-		if err != nil {
-			return nil, err
-		}
-		if e.Wants(t, sub) {
+	for _, one := range rows {
+		e, err := restoreRow(one, webhookEndpointRow.restore)
+		switch {
+		case err == nil && e.Wants(t, sub):
 			wanting = append(wanting, e)
+		case err != nil && one.row.mayWant(t, sub):
+			wanting = append(wanting, one.row.identified())
 		}
 	}
 	return wanting, nil
+}
+
+// identified is an active endpoint of which nothing is known but what it is called.
+func (row *webhookEndpointRow) identified() *event.Endpoint {
+	return event.RestoreEndpoint(event.EndpointState{ID: event.EndpointID(row.ID), Tenant: tenant.ID(row.Tenant), Active: true})
+}
+
+// mayWant says whether an endpoint that cannot be read may want an event of its segment:
+// unless it says legibly what it subscribes to, that may be every type.
+func (row *webhookEndpointRow) mayWant(t event.Type, sub tenant.SubTenantID) bool {
+	st := row.identified().State()
+	if json.Unmarshal([]byte(row.Events), &st.Events) != nil {
+		st.Events = nil
+	}
+	return event.RestoreEndpoint(st).Wants(t, sub)
 }
 
 // Update writes an endpoint whose stored revision is the aggregate's.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/sluicehq/sluice/domain"
@@ -27,6 +28,14 @@ type webhookEventRow struct {
 	HappenedAt time.Time `db:"happened_at"`
 	Data       string    `db:"data"`
 }
+
+// targets are where the columns go. What an event is handed on by comes first, so that it
+// is known even when the rest cannot be read.
+func (row *webhookEventRow) targets() []any {
+	return []any{&row.ID, &row.Tenant, &row.SubTenant, &row.Type, &row.HappenedAt, &row.Data}
+}
+
+func (row *webhookEventRow) key() keyRow { return keyRow{row.Tenant, row.ID} }
 
 func (row webhookEventRow) restore() *event.Event {
 	return event.Restore(event.State{
@@ -109,25 +118,50 @@ const waitingEvents = `WITH RECURSIVE
 		SELECT w.tenant_id, w.id, w.happened_at, row_number() OVER (PARTITION BY w.tenant_id ORDER BY w.happened_at, w.id) AS turn
 		FROM owners o CROSS JOIN webhook_events w WHERE w.tenant_id = o.tenant_id AND w.id `
 
+// waiting selects $1 of the first $2 events that wait. With exceptions those are the
+// parameter $1, and the numbers $2 and $3.
+func (d Dialect) waiting(excepting bool) string {
+	except := ""
+	if excepting {
+		except = ` AND NOT EXISTS (SELECT 1 FROM ` + d.Rows(Column{Name: "tenant_id"}, Column{Name: "id"}) + ` WHERE r.tenant_id = f.tenant_id AND r.id = f.id)`
+	}
+	statement := waitingEvents + d.AmongFirst(`SELECT f.id FROM webhook_events f WHERE f.waits AND f.tenant_id = o.tenant_id`+except+
+		` ORDER BY f.happened_at, f.id LIMIT :reserve`) + `
+		),
+		foremost AS (SELECT tenant_id, id, turn FROM turns ORDER BY turn, happened_at, id LIMIT :reserve)
+		SELECT ` + webhookEventColumns + ` FROM foremost t CROSS JOIN webhook_events e
+		WHERE e.tenant_id = t.tenant_id AND e.id = t.id AND e.waits ORDER BY t.turn, e.happened_at, e.id LIMIT :limit` + d.ClaimRows
+	limit, reserve := numbered(1), numbered(2)
+	if excepting {
+		limit, reserve = numbered(2), numbered(3)
+	}
+	return strings.NewReplacer(":limit", limit, ":reserve", reserve).Replace(statement)
+}
+
 // Waiting claims events that wait.
-func (s webhookEvents) Waiting(ctx context.Context, limit int) ([]*event.Event, error) {
+func (s webhookEvents) Waiting(ctx context.Context, limit int, except ...outbound.EventKey) ([]*event.Event, error) {
 	if err := s.planFreshly(ctx); err != nil {
 		return nil, err
 	}
-	dialect := s.store.dialect
-	var rows []webhookEventRow
-	err := s.list(ctx, "claim waiting events", &rows, waitingEvents+
-		dialect.AmongFirst(`SELECT f.id FROM webhook_events f WHERE f.waits AND f.tenant_id = o.tenant_id ORDER BY f.happened_at, f.id LIMIT `+numbered(2))+`
-		),
-		foremost AS (SELECT tenant_id, id, turn FROM turns ORDER BY turn, happened_at, id LIMIT `+numbered(2)+`)
-		SELECT `+webhookEventColumns+` FROM foremost t CROSS JOIN webhook_events e
-		WHERE e.tenant_id = t.tenant_id AND e.id = t.id AND e.waits ORDER BY t.turn, e.happened_at, e.id LIMIT `+numbered(1)+dialect.ClaimRows, limit, inReserve*limit)
+	args := []any{limit, inReserve * limit}
+	if len(except) > 0 {
+		keys := make([]keyRow, len(except))
+		for i, k := range except {
+			keys[i] = keyRow{string(k.Tenant), string(k.Event)}
+		}
+		_, parameter, err := s.keys(keys)
+		if err != nil {
+			return nil, s.spoil(err)
+		}
+		args = append([]any{parameter}, args...)
+	}
+	rows, err := listEach[webhookEventRow](ctx, s.unit, "claim waiting events", s.store.dialect.waiting(len(except) > 0), args...)
 	if err != nil {
 		return nil, err
 	}
 	found := make([]*event.Event, len(rows))
-	for i, row := range rows {
-		found[i] = row.restore()
+	for i, one := range rows {
+		found[i] = one.row.restore()
 	}
 	return found, nil
 }

@@ -1,10 +1,12 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/event"
@@ -17,7 +19,7 @@ var _ outbound.DeliveryQueue = webhookQueue{}
 
 // withAll joins deliveries with their endpoints and their events. One of which either
 // was deleted meanwhile is gone as well.
-func (s webhookQueue) withAll(ctx context.Context, rows []deliveryRow) ([]outbound.DueDelivery, error) {
+func (s webhookQueue) withAll(ctx context.Context, rows []scannedRow[deliveryRow], now time.Time) ([]outbound.DueDelivery, error) {
 	endpoints, err := s.endpointsOf(ctx, rows)
 	if err != nil {
 		return nil, err
@@ -27,67 +29,66 @@ func (s webhookQueue) withAll(ctx context.Context, rows []deliveryRow) ([]outbou
 		return nil, err
 	}
 	due := make([]outbound.DueDelivery, 0, len(rows))
-	for _, row := range rows {
-		d, err := row.restore()
-		if err != nil {
-			return nil, err
-		}
-		to, e := endpoints[keyRow{row.Tenant, row.Endpoint}], events[keyRow{row.Tenant, row.Event}]
-		if to != nil && e != nil {
-			due = append(due, outbound.DueDelivery{Delivery: d, Endpoint: to, Event: e})
+	for _, one := range rows {
+		row := &one.row
+		to, okTo := endpoints[keyRow{row.Tenant, row.Endpoint}]
+		e, okEvent := events[keyRow{row.Tenant, row.Event}]
+		d, err := restoreRow(one, deliveryRow.restore)
+		switch err = cmp.Or(err, to.unreadable, e.unreadable); {
+		case err != nil:
+			due = append(due, outbound.DueDelivery{Key: row.keyOf(), Unreadable: err, RetryAt: outbound.RetryAt(row.CreatedAt, now)})
+		case okTo && okEvent:
+			due = append(due, outbound.DueDelivery{Key: row.keyOf(), Delivery: d, Endpoint: to.value, Event: e.value})
 		}
 	}
 	return due, nil
 }
 
-func (s webhookQueue) endpointsOf(ctx context.Context, rows []deliveryRow) (map[keyRow]*event.Endpoint, error) {
+func (s webhookQueue) endpointsOf(ctx context.Context, rows []scannedRow[deliveryRow]) (map[keyRow]restored[*event.Endpoint], error) {
 	keys := make([]keyRow, len(rows))
-	for i, row := range rows {
-		keys[i] = keyRow{row.Tenant, row.Endpoint}
+	for i, one := range rows {
+		keys[i] = keyRow{one.row.Tenant, one.row.Endpoint}
 	}
 	return s.endpoints(ctx, "get the endpoints of due deliveries", keys, "")
 }
 
 // endpoints reads endpoints by their keys, which may repeat. The clause follows the
 // query.
-func (s webhookQueue) endpoints(ctx context.Context, what string, keys []keyRow, clause string) (map[keyRow]*event.Endpoint, error) {
+func (s webhookQueue) endpoints(ctx context.Context, what string, keys []keyRow, clause string) (map[keyRow]restored[*event.Endpoint], error) {
 	table, parameter, err := s.keys(distinct(keys))
 	if err != nil {
 		return nil, err
 	}
-	var found []webhookEndpointRow
-	err = s.list(ctx, what, &found, `SELECT `+webhookEndpointColumns+` FROM webhook_endpoints
+	found, err := listEach[webhookEndpointRow](ctx, s.unit, what, `SELECT `+webhookEndpointColumns+` FROM webhook_endpoints
 		WHERE (tenant_id, id) IN (SELECT r.tenant_id, r.id FROM `+table+`)`+clause, parameter)
 	if err != nil {
 		return nil, err
 	}
-	endpoints := make(map[keyRow]*event.Endpoint, len(found))
-	for _, row := range found {
-		if endpoints[keyRow{row.Tenant, row.ID}], err = row.restore(); err != nil {
-			return nil, err
-		}
+	endpoints := make(map[keyRow]restored[*event.Endpoint], len(found))
+	for _, one := range found {
+		e, err := restoreRow(one, webhookEndpointRow.restore)
+		endpoints[one.row.key()] = restored[*event.Endpoint]{e, err}
 	}
 	return endpoints, nil
 }
 
-func (s webhookQueue) eventsOf(ctx context.Context, rows []deliveryRow) (map[keyRow]*event.Event, error) {
+func (s webhookQueue) eventsOf(ctx context.Context, rows []scannedRow[deliveryRow]) (map[keyRow]restored[*event.Event], error) {
 	keys := make([]keyRow, len(rows))
-	for i, row := range rows {
-		keys[i] = keyRow{row.Tenant, row.Event}
+	for i, one := range rows {
+		keys[i] = keyRow{one.row.Tenant, one.row.Event}
 	}
 	table, parameter, err := s.keys(distinct(keys))
 	if err != nil {
 		return nil, err
 	}
-	var found []webhookEventRow
-	err = s.list(ctx, "get the events of due deliveries", &found, `SELECT `+webhookEventColumns+` FROM webhook_events e
+	found, err := listEach[webhookEventRow](ctx, s.unit, "get the events of due deliveries", `SELECT `+webhookEventColumns+` FROM webhook_events e
 		WHERE (e.tenant_id, e.id) IN (SELECT r.tenant_id, r.id FROM `+table+`)`, parameter)
 	if err != nil {
 		return nil, err
 	}
-	events := make(map[keyRow]*event.Event, len(found))
-	for _, row := range found {
-		events[keyRow{row.Tenant, row.ID}] = row.restore()
+	events := make(map[keyRow]restored[*event.Event], len(found))
+	for _, one := range found {
+		events[one.row.key()] = restored[*event.Event]{one.row.restore(), one.unreadable}
 	}
 	return events, nil
 }
@@ -145,23 +146,32 @@ func (s webhookQueue) Hold(ctx context.Context, of []outbound.DeliveryKey) ([]ou
 	if err != nil {
 		return nil, s.spoil(err)
 	}
-	var rows []deliveryRow
-	err = s.list(ctx, "hold deliveries", &rows, `SELECT `+deliveryColumns+` FROM webhook_deliveries
+	rows, err := listEach[deliveryRow](ctx, s.unit, "hold deliveries", `SELECT `+deliveryColumns+` FROM webhook_deliveries
 		WHERE (tenant_id, id) IN (SELECT r.tenant_id, r.id FROM `+table+`)`+s.inOrder(), parameter)
 	if err != nil {
 		return nil, err
 	}
 	held := make([]outbound.HeldDelivery, 0, len(rows))
-	for _, row := range rows {
-		d, err := row.restore()
-		if err != nil {
-			return nil, err
-		}
-		if e := endpoints[keyRow{row.Tenant, row.Endpoint}]; e != nil {
-			held = append(held, outbound.HeldDelivery{Delivery: d, Endpoint: e})
+	for _, one := range rows {
+		row := &one.row
+		e, ok := endpoints[keyRow{row.Tenant, row.Endpoint}]
+		d, err := restoreRow(one, deliveryRow.restore)
+		switch err = cmp.Or(err, e.unreadable); {
+		case err != nil:
+			held = append(held, outbound.HeldDelivery{Key: row.keyOf(), Unreadable: err})
+		case ok:
+			held = append(held, outbound.HeldDelivery{Key: row.keyOf(), Delivery: d, Endpoint: e.value})
 		}
 	}
 	return held, nil
+}
+
+// PutOff gives a delivery back. It writes the columns that a claim goes by only.
+func (s webhookQueue) PutOff(ctx context.Context, of outbound.DeliveryKey, attempt int, until time.Time) error {
+	_, err := s.exec(ctx, "put off a delivery", `UPDATE webhook_deliveries SET leased_until = NULL, next_attempt_at = $1
+		WHERE tenant_id = $2 AND id = $3 AND endpoint_id = $4 AND status = 'pending' AND attempted < $5`,
+		until, string(of.Tenant), string(of.Delivery), string(of.Endpoint), attempt)
+	return err
 }
 
 // changing are the columns of a delivery that change.

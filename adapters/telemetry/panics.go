@@ -10,3 +10,13 @@ func (m *Metrics) Panics(part string, read func() int64) {
 		ConstLabels: prometheus.Labels{"part": part},
 	}, func() float64 { return float64(read()) }))
 }
+
+// UnreadableDeliveries connects a count of how often deliveries were put off because they
+// cannot be read. read is called whenever somebody gathers. Connecting it twice is a
+// defect and panics.
+func (m *Metrics) UnreadableDeliveries(read func() int64) {
+	m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
+		Namespace: namespace, Name: "webhook_deliveries_unreadable_total",
+		Help: "Times that a webhook delivery was put off because it, its endpoint or its event cannot be read; the log names them.",
+	}, func() float64 { return float64(read()) }))
+}

@@ -2,12 +2,13 @@ package webhooks
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/event"
-	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/ports/inbound"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
@@ -51,6 +52,10 @@ type Courier struct {
 	look   time.Duration // how long the loops sleep at most
 	events chan struct{} // holds one when events may wait
 	due    chan struct{} // holds one when deliveries may be due
+
+	postponed  postponed // events that could not be handed on
+	panics     atomic.Int64
+	unreadable atomic.Int64
 }
 
 var _ inbound.Courier = (*Courier)(nil)
@@ -60,6 +65,7 @@ func NewCourier(work outbound.UnitOfWork, sender outbound.Sender, clock outbound
 	return &Courier{
 		work: work, sender: sender, clock: clock, random: random,
 		most: boundsOf(places, perEndpoint), look: longestPause, events: make(chan struct{}, 1), due: make(chan struct{}, 1),
+		postponed: postponed{most: maxPostponed},
 	}
 }
 
@@ -77,48 +83,9 @@ func ring(bell chan struct{}) {
 	}
 }
 
-// handOn makes the deliveries of at most limit events that wait, in one unit of work,
-// and returns of how many.
-func (c *Courier) handOn(ctx context.Context, limit int) (events int, err error) {
-	err = c.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
-		waiting, err := st.Webhooks.Events.Waiting(ctx, limit)
-		if events = len(waiting); err != nil || events == 0 {
-			return err
-		}
-		now := c.clock.Now()
-		wanted := make(map[audience][]*event.Endpoint)
-		var made []*event.Delivery
-		for _, e := range waiting {
-			a := audience{e.Tenant(), e.Type(), e.SubTenant()}
-			if _, known := wanted[a]; !known {
-				if wanted[a], err = st.Webhooks.Endpoints.Matching(ctx, a.tenant, a.eventType, a.subTenant); err != nil {
-					return err
-				}
-			}
-			for _, to := range wanted[a] {
-				made = append(made, event.NewDelivery(event.DeliveryID(c.random.ID(event.DeliveryIDPrefix)), to, e, now))
-			}
-		}
-		if err := st.Webhooks.Deliveries.Insert(ctx, made...); err != nil {
-			return err
-		}
-		return st.Webhooks.Events.Settle(ctx, waiting...)
-	})
-	if err != nil {
-		return 0, err
-	}
-	return events, nil
-}
-
-// audience is what decides which endpoints want an event.
-type audience struct {
-	tenant    tenant.ID
-	eventType event.Type
-	subTenant tenant.SubTenantID
-}
-
 // claim takes deliveries that are due for the places that are free, so that nobody else
-// sends them meanwhile. failing is how many more may go to endpoints that fail.
+// sends them meanwhile. failing is how many more may go to endpoints that fail. Those that
+// cannot be read are among them.
 func (c *Courier) claim(ctx context.Context, free, failing int) (due []outbound.DueDelivery, err error) {
 	err = c.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
 		now := c.clock.Now()
@@ -127,28 +94,46 @@ func (c *Courier) claim(ctx context.Context, free, failing int) (due []outbound.
 		})
 		return err
 	})
+	for _, one := range due {
+		if err == nil && one.Unreadable != nil {
+			c.unreadable.Add(1)
+		}
+	}
 	return due, err
 }
 
 // attempt sends a delivery that was claimed, has recorded what became of it, and says
 // whether another attempt is to follow. It goes on when ctx is done meanwhile, since the
-// message may be on its way already; the sender bounds the time.
+// message may be on its way already; the sender bounds the time. One that panics has
+// failed: were it left to its lease, it would be made every few seconds for ever.
 func (c *Courier) attempt(ctx context.Context, due outbound.DueDelivery, records *recorder) (again bool, err error) {
 	ctx = context.WithoutCancel(ctx)
 	d, one := due.Delivery, result{of: due.Delivery}
+	var thrown error
 	if due.Endpoint.Active() || d.Manual() {
 		one.number, one.at = d.NextAttempt(), c.clock.Now()
-		body := due.Event.Body()
-		one.outcome, err = c.sender.Send(ctx, outbound.SignedMessage{
-			Tenant: d.Tenant(), URL: due.Endpoint.URL(), Body: body,
-			Signature: domain.Sign(due.Endpoint.SigningSecrets(one.at), string(d.ID()), one.at, body),
+		err = inbound.RecoverPanic("send", func() (err error) {
+			one.outcome, err = c.send(ctx, due, one.at)
+			return err
 		})
-		if err != nil {
+		switch {
+		case inbound.IsPanic(err):
+			thrown, one.outcome = err, event.InternalFailure(c.clock.Now().Sub(one.at))
+		case err != nil:
 			return false, describe(d, err) // it is sent again when its lease has ended
 		}
 	}
 	again, err = records.record(one)
-	return again, describe(d, err)
+	return again, describe(d, errors.Join(thrown, err))
+}
+
+// send signs and sends a delivery once.
+func (c *Courier) send(ctx context.Context, due outbound.DueDelivery, at time.Time) (event.Outcome, error) {
+	d, body := due.Delivery, due.Event.Body()
+	return c.sender.Send(ctx, outbound.SignedMessage{
+		Tenant: d.Tenant(), URL: due.Endpoint.URL(), Body: body,
+		Signature: domain.Sign(due.Endpoint.SigningSecrets(at), string(d.ID()), at, body),
+	})
 }
 
 // describe names the delivery in an error.
@@ -158,3 +143,10 @@ func describe(d *event.Delivery, err error) error {
 	}
 	return fmt.Errorf("delivery %s of %s: %w", d.ID(), d.Tenant(), err)
 }
+
+// Panics returns how many panics were contained since the start.
+func (c *Courier) Panics() int64 { return c.panics.Load() }
+
+// Unreadable returns how often a delivery was put off since the start because it cannot
+// be read.
+func (c *Courier) Unreadable() int64 { return c.unreadable.Load() }

@@ -98,11 +98,17 @@ type world struct {
 	look       time.Duration // how long the loops of run sleep at most
 
 	places, perEndpoint int // how much the courier of run sends at the same time, when that is not as in production
+	postponed           int // how many events that of observe remembers as postponed, when that is not as in production
 }
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{T: t, store: &interruptible{UnitOfWork: open(t)}, clock: &portstest.ManualClock{}, look: time.Second}
+	return newWorldOn(t, open(t))
+}
+
+func newWorldOn(t *testing.T, store outbound.UnitOfWork) *world {
+	t.Helper()
+	w := &world{T: t, store: &interruptible{UnitOfWork: store}, clock: &portstest.ManualClock{}, look: time.Second}
 	w.clock.Set(noon)
 	w.receivers = &receivers{clock: w.clock}
 	w.endpoints = webhooks.NewEndpoints(w.store, w.clock, counted{})

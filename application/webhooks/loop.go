@@ -2,9 +2,11 @@ package webhooks
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
+	"github.com/sluicehq/sluice/ports/inbound"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
@@ -29,9 +31,12 @@ func (c *Courier) Run(ctx context.Context, failed func(error)) {
 	report := func(err error) {
 		telling.Lock()
 		defer telling.Unlock()
+		if inbound.IsPanic(err) {
+			c.panics.Add(1)
+		}
 		failed(err)
 	}
-	records, stop := c.newRecorder(ctx)
+	records, stop := c.newRecorder(ctx, report)
 	defer stop()
 	sending := newDispatcher(c.clock, c.look, c.most, c.due, report, steps{
 		next:  c.next,
@@ -92,7 +97,11 @@ func newDispatcher(clock outbound.Clock, look time.Duration, most bounds, bell <
 // run sends until ctx ends, and returns when every place is free again.
 func (d *dispatcher) run(ctx context.Context) {
 	for ctx.Err() == nil {
-		wait, full, err := d.step(ctx)
+		wait, full := d.look, false
+		err := inbound.RecoverPanic("look for deliveries", func() (err error) {
+			wait, full, err = d.step(ctx)
+			return err
+		})
 		if err != nil && ctx.Err() == nil {
 			d.report(err)
 		}
@@ -122,9 +131,14 @@ func (d *dispatcher) step(ctx context.Context) (wait time.Duration, full bool, e
 		return d.look, false, err
 	}
 	for _, one := range due {
+		if one.Unreadable != nil {
+			d.report(fmt.Errorf("delivery %s of %s is put off until %s, since it cannot be read: %w",
+				one.Key.Delivery, one.Key.Tenant, one.RetryAt.Format(time.RFC3339), one.Unreadable))
+			continue
+		}
 		d.send(ctx, one)
 	}
-	if len(due) > 0 {
+	if len(due) > 0 { // those that were put off are out of the way of others
 		d.blocked = 0
 		return 0, false, nil
 	}
@@ -140,8 +154,12 @@ func (d *dispatcher) send(ctx context.Context, due outbound.DueDelivery) {
 		d.failing++
 	}
 	go func() {
-		again, err := d.attempt(ctx, due)
-		d.ended <- ending{fails, again, err}
+		end := ending{failing: fails}
+		end.err = inbound.RecoverPanic("make an attempt", func() (err error) {
+			end.again, err = d.attempt(ctx, due)
+			return err
+		})
+		d.ended <- end
 	}()
 }
 

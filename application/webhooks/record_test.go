@@ -10,6 +10,7 @@ import (
 
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/event"
+	"github.com/sluicehq/sluice/ports/inbound"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
@@ -125,6 +126,22 @@ func TestARefusedRecordHarmsNoOther(t *testing.T) {
 	if err != nil || len(store.recorded) != 30 || w.undelivered() != 0 {
 		t.Errorf("units of %v: %v", store.recorded, err)
 	}
+}
+
+func TestARecordThatPanicsHarmsNoOther(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w, store, err := sendMany(t, 30, func(n int) error {
+			time.Sleep(time.Millisecond)
+			if n > 1 {
+				panic("on purpose")
+			}
+			return nil
+		})
+		if !inbound.IsPanic(err) || len(store.recorded) != 30 || w.undelivered() != 0 {
+			t.Errorf("units of %v: %v", store.recorded, err)
+		}
+	})
 }
 
 func TestWhatCannotBeRecordedIsSentAgain(t *testing.T) {

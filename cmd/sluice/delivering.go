@@ -5,26 +5,17 @@ import (
 	"strings"
 	"time"
 
-	"github.com/rs/zerolog"
-
 	"github.com/sluicehq/sluice/adapters/egress"
 	"github.com/sluicehq/sluice/adapters/system"
 	"github.com/sluicehq/sluice/adapters/telemetry"
 	"github.com/sluicehq/sluice/adapters/webhook"
 	"github.com/sluicehq/sluice/domain/event"
-	"github.com/sluicehq/sluice/ports/inbound"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
 // complainEvery bounds how often failures of what goes on are logged: while the database
 // is gone there is one every second.
 const complainEvery = 10 * time.Second
-
-// deliver tells endpoints of events until ctx ends, and then until what is being sent
-// has been.
-func deliver(ctx context.Context, log zerolog.Logger, courier inbound.Courier) {
-	courier.Run(ctx, sparingly(log, "delivering webhooks failed; it is tried again"))
-}
 
 // sender returns what sends webhooks, only to where the configuration lets it, and
 // counts them; and what closes it.

@@ -20,7 +20,7 @@ import (
 // failingCourier fails each second.
 type failingCourier struct{}
 
-func (failingCourier) Wake() {}
+func (failingCourier) Panics() int64 { return 0 }
 
 func (failingCourier) Run(ctx context.Context, failed func(error)) {
 	for ctx.Err() == nil {
@@ -34,7 +34,7 @@ func TestWhatFailsEachSecondIsLoggedNowAndThen(t *testing.T) {
 		ctx, stop := context.WithTimeout(t.Context(), 25*time.Second)
 		defer stop()
 		var log bytes.Buffer
-		deliver(ctx, zerolog.New(&log), failingCourier{})
+		keepGoing(ctx, zerolog.New(&log), "delivering webhooks", failingCourier{})
 		if n := strings.Count(log.String(), "the database is gone"); n != 3 || !strings.Contains(log.String(), `"unsaid":9`) {
 			t.Errorf("%d lines: %s", n, log.String())
 		}

@@ -101,7 +101,7 @@ func sparingly(log zerolog.Logger, message string) func(error) {
 	}
 }
 
-// loop goes on beside requests: it fires schedules or moves runs on.
+// loop goes on beside requests: it fires schedules, moves runs on or delivers webhooks.
 type loop interface {
 	Run(ctx context.Context, failed func(error))
 	Panics() int64

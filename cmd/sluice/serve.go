@@ -106,7 +106,7 @@ func (p *program) serve(ctx context.Context, cfg config, opts serveOptions, begi
 		return err
 	}
 	watch.directory(g.Directory)
-	watch.panics(g.Scheduler, g.Worker)
+	watch.loops(g.Scheduler, g.Worker, g.Courier)
 	store.OnEvents(g.Courier.Wake)
 	front, err := newServing(log, cfg, g.API, leaving, endStreams)
 	if err != nil {
@@ -193,7 +193,7 @@ func (g gateway) beside(ctx context.Context, log zerolog.Logger, does role, chan
 	var done sync.WaitGroup
 	if does.works() {
 		done.Go(func() { keepUp(working, log, g.Upkeep) })
-		done.Go(func() { deliver(working, log, g.Courier) })
+		done.Go(func() { keepGoing(working, log, "delivering webhooks", g.Courier) })
 		done.Go(func() { keepGoing(working, log, "firing schedules", g.Scheduler) })
 		done.Go(func() { keepGoing(working, log, "moving runs on", g.Worker) })
 	}

@@ -78,10 +78,12 @@ func (w *watching) directory(d *directory.Directory) {
 	})
 }
 
-// panics connects what goes on beside requests.
-func (w *watching) panics(scheduler inbound.Scheduler, worker inbound.Worker) {
+// loops connects what goes on beside requests.
+func (w *watching) loops(scheduler inbound.Scheduler, worker inbound.Worker, courier inbound.Courier) {
 	w.metrics.Panics("scheduler", scheduler.Panics)
 	w.metrics.Panics("worker", worker.Panics)
+	w.metrics.Panics("webhooks", courier.Panics)
+	w.metrics.UnreadableDeliveries(courier.Unreadable)
 }
 
 // serve serves metrics and profiles until close.

@@ -248,15 +248,17 @@ func TestAnEndpointThatDoesNothingButFailIsSwitchedOff(t *testing.T) {
 		off   *event.Disabled
 		last  bool // whether the last step changed anything
 	}{
-		"a success changes nothing":             {[]step{{ok, 0}}, nil, nil, false},
-		"the first failure counts":              {[]step{{bad, 0}}, &noon, nil, true},
-		"the second does not":                   {[]step{{bad, 0}, {bad, days}}, &noon, nil, false},
-		"a success ends it":                     {[]step{{bad, 0}, {ok, days}}, nil, nil, true},
-		"nearly five days":                      {[]step{{bad, 0}, {bad, 5*days - 1}}, &noon, nil, false},
-		"five days":                             {[]step{{bad, 0}, {bad, 5 * days}}, &noon, &event.Disabled{At: noon.Add(5 * days), Reason: event.DisabledFailing}, true},
-		"five days with a success between":      {[]step{{bad, -days}, {ok, -1}, {bad, 0}, {bad, 4 * days}}, &noon, nil, false},
-		"gone, at once":                         {[]step{{gone, 0}}, &noon, &event.Disabled{At: noon, Reason: event.DisabledGone}, true},
-		"nothing changes one that is not there": {[]step{{gone, 0}, {ok, 1}, {bad, 9 * days}}, &noon, &event.Disabled{At: noon, Reason: event.DisabledGone}, false},
+		"a success changes nothing":              {[]step{{ok, 0}}, nil, nil, false},
+		"the first failure counts":               {[]step{{bad, 0}}, &noon, nil, true},
+		"the second does not":                    {[]step{{bad, 0}, {bad, days}}, &noon, nil, false},
+		"a success ends it":                      {[]step{{bad, 0}, {ok, days}}, nil, nil, true},
+		"nearly five days":                       {[]step{{bad, 0}, {bad, 5*days - 1}}, &noon, nil, false},
+		"five days":                              {[]step{{bad, 0}, {bad, 5 * days}}, &noon, &event.Disabled{At: noon.Add(5 * days), Reason: event.DisabledFailing}, true},
+		"five days with a success between":       {[]step{{bad, -days}, {ok, -1}, {bad, 0}, {bad, 4 * days}}, &noon, nil, false},
+		"gone, at once":                          {[]step{{gone, 0}}, &noon, &event.Disabled{At: noon, Reason: event.DisabledGone}, true},
+		"a defect of the gateway's says nothing": {[]step{{event.InternalFailure(0), 0}}, nil, nil, false},
+		"nor does it among failures":             {[]step{{bad, 0}, {event.InternalFailure(0), 9 * days}}, &noon, nil, false},
+		"nothing changes one that is not there":  {[]step{{gone, 0}, {ok, 1}, {bad, 9 * days}}, &noon, &event.Disabled{At: noon, Reason: event.DisabledGone}, false},
 	} {
 		e := endpoint(t, event.EndpointDraft{URL: "https://example.com"})
 		changed := false

@@ -39,11 +39,12 @@ type Disabled struct {
 // Note takes in what an attempt that ended at the time says about the endpoint, and
 // says whether that changes the endpoint. A success ends a row of failures. A failure
 // begins one, or switches the endpoint off when the row is [FailureLimit] long; the
-// answer 410 switches it off at once. An endpoint that is not active stays as it is.
+// answer 410 switches it off at once. An endpoint that is not active stays as it is, and
+// an [InternalFailure] changes none.
 func (e *Endpoint) Note(o Outcome, at time.Time) (changed bool) {
 	s := &e.state
 	switch {
-	case !s.Active:
+	case !s.Active || o.Internal():
 		return false
 	case o.Succeeded():
 		changed = s.FailingSince != nil

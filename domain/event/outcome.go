@@ -32,6 +32,17 @@ func (o Outcome) Succeeded() bool { return o.Status >= 200 && o.Status <= 299 }
 // "Delivery success and failure").
 func (o Outcome) Gone() bool { return o.Status == http.StatusGone }
 
+const internalError = "internal_error"
+
+// InternalFailure is the outcome of an attempt that a defect of the gateway ended after a
+// time. It says nothing about the endpoint.
+func InternalFailure(after time.Duration) Outcome {
+	return Outcome{Duration: max(after, 0), Code: internalError, Error: "The gateway failed to make the attempt. This is not the endpoint's doing."}
+}
+
+// Internal says whether it is an [InternalFailure].
+func (o Outcome) Internal() bool { return o.Status == 0 && o.Code == internalError }
+
 // Excerpt is the beginning of an answer as text that every store can keep: at most
 // [MaxExcerpt] bytes of UTF-8 without U+0000.
 func Excerpt(answer []byte) string {

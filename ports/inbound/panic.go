@@ -6,8 +6,8 @@ import (
 	"runtime/debug"
 )
 
-// Panic is the error that a panic becomes which a [Worker] or a [Scheduler] contains, so
-// that one record that leads to a defect does not stop all others.
+// Panic is the error that a panic becomes which a [Worker], a [Scheduler] or a [Courier]
+// contains, so that one record that leads to a defect does not stop all others.
 type Panic struct {
 	Thrown any
 	Stack  []byte // of the goroutine that panicked; it shows addresses, and nothing of what a record holds
@@ -15,6 +15,16 @@ type Panic struct {
 
 // Panicked makes the error of what recover returned, with the stack of the caller.
 func Panicked(thrown any) *Panic { return &Panic{Thrown: thrown, Stack: debug.Stack()} }
+
+// RecoverPanic calls fn and returns its error, or a [Panic] wrapped in what was being done.
+func RecoverPanic(what string, fn func() error) (err error) {
+	defer func() {
+		if thrown := recover(); thrown != nil {
+			err = fmt.Errorf("%s: %w", what, Panicked(thrown))
+		}
+	}()
+	return fn()
+}
 
 // IsPanic says whether the error is or wraps a [Panic].
 func IsPanic(err error) bool {

@@ -58,7 +58,19 @@ type Courier interface {
 	// Run brings events to endpoints until ctx ends, and then returns once what it sends has
 	// ended. It hands errors to failed, by one goroutine at a time, and goes on. One that
 	// is running must not be run again.
+	//
+	// An attempt that panics has failed, says nothing about its endpoint, and the next one
+	// follows by the schedule. What cannot be read or recorded is put off, for longer and
+	// longer, and keeps nothing else waiting.
 	Run(ctx context.Context, failed func(error))
+
+	// Panics returns how many panics were contained since the start. Each was handed to
+	// failed as a [Panic].
+	Panics() int64
+
+	// Unreadable returns how often a delivery was put off since the start because it, its
+	// endpoint or its event cannot be read.
+	Unreadable() int64
 
 	// Wake says that there may be an event to tell, or a delivery to send, at once. Run
 	// finds both by itself within a second. It never blocks.

@@ -30,7 +30,9 @@ type EndpointRepository interface {
 	List(ctx context.Context, owner tenant.ID, f event.EndpointFilter, q domain.Query) (domain.Page[*event.Endpoint], error)
 
 	// Matching returns the endpoints that want an event of the type about the segment, as
-	// event.Endpoint.Wants says, by id. It holds none of them.
+	// event.Endpoint.Wants says, by id. It holds none of them. An endpoint that cannot be
+	// read comes with its identifiers alone, unless it is known not to want the event: its
+	// deliveries wait until it can be read, and none of the others is kept from its own.
 	Matching(ctx context.Context, owner tenant.ID, t event.Type, sub tenant.SubTenantID) ([]*event.Endpoint, error)
 
 	Update(ctx context.Context, e *event.Endpoint) error
@@ -57,8 +59,10 @@ type EventRepository interface {
 	// Waiting returns at most limit events that wait, in rounds: the oldest of each tenant
 	// before the second of any, and so on; within a round the oldest first, ties by id. No
 	// other unit gets them until this one ends, and those that another unit has are left
-	// out without waiting. It is for the gateway itself, hence not scoped to one tenant.
-	Waiting(ctx context.Context, limit int) ([]*event.Event, error)
+	// out without waiting, as are the exceptions. It is for the gateway itself, hence not
+	// scoped to one tenant. An event whose time or data cannot be read comes without them:
+	// they are not needed to hand it on.
+	Waiting(ctx context.Context, limit int, except ...EventKey) ([]*event.Event, error)
 
 	// Settle notes that events do not wait any more. Those that do not are left as they
 	// are.
@@ -98,6 +102,10 @@ type DeliveryQueue interface {
 	// then the most overdue. Within a turn the most overdue come first, ties by id.
 	// The bounds of [DeliveryClaim] hold whoever claims.
 	//
+	// A delivery that cannot be read, or whose endpoint or event cannot, keeps none of the
+	// others from being lent: it is put off as [RetryAt] says and returned with the reason,
+	// and nobody has it. It counts for the limit of this claim, and for no bound of the next.
+	//
 	// Two units never claim the same delivery; one that another unit holds is left out
 	// without waiting. Claim writes the lease and leaves the revision as it is: what is
 	// recorded later is fenced by the number of the attempt. Units that claim may wait for
@@ -111,12 +119,28 @@ type DeliveryQueue interface {
 
 	// Hold returns deliveries with their endpoints as they are now, and holds all of them
 	// until the unit ends. Deliveries to one endpoint come with the same one. Those that do
-	// not exist any more are left out.
+	// not exist any more are left out. One that cannot be read, or whose endpoint cannot,
+	// comes with the reason.
 	Hold(ctx context.Context, of []DeliveryKey) ([]HeldDelivery, error)
 
 	// Record writes what became of deliveries and endpoints that the unit holds, as Update
 	// would.
 	Record(ctx context.Context, deliveries []*event.Delivery, endpoints []*event.Endpoint) error
+
+	// PutOff gives a delivery back of which an attempt, 1 for the first, could not be
+	// recorded: it is due again at the time. It does not read the delivery. One that does
+	// not exist, is not pending, or has made the attempt is left as it is.
+	PutOff(ctx context.Context, of DeliveryKey, attempt int, until time.Time) error
+}
+
+// MaxRetryWait is by how much a delivery that cannot be read is put off at most.
+const MaxRetryWait = time.Hour
+
+// RetryAt says when to look again at something that cannot be dealt with and has been
+// there since a time: after as long as that, so that the waits double, but no less than
+// [UnreadableWait] and no more than [MaxRetryWait].
+func RetryAt(since, now time.Time) time.Time {
+	return now.Add(min(max(now.Sub(since), UnreadableWait), MaxRetryWait))
 }
 
 // DeliveryClaim says what is to be lent, and for how long.
@@ -144,17 +168,29 @@ type DeliveryKey struct {
 	Delivery event.DeliveryID
 }
 
-// HeldDelivery is a delivery that a unit holds.
-type HeldDelivery struct {
-	Delivery *event.Delivery
-	Endpoint *event.Endpoint
+// EventKey names an event.
+type EventKey struct {
+	Tenant tenant.ID
+	Event  event.ID
 }
 
-// DueDelivery is a delivery that was lent, with all that it takes to send it.
+// HeldDelivery is a delivery that a unit holds.
+type HeldDelivery struct {
+	Key        DeliveryKey
+	Delivery   *event.Delivery // nil when it is unreadable, as is the endpoint
+	Endpoint   *event.Endpoint
+	Unreadable error // why the delivery or its endpoint cannot be read
+}
+
+// DueDelivery is a delivery that was lent with all that it takes to send it, or could not
+// be.
 type DueDelivery struct {
-	Delivery *event.Delivery
-	Endpoint *event.Endpoint // as it was when the delivery was claimed
-	Event    *event.Event
+	Key        DeliveryKey
+	Delivery   *event.Delivery // nil when it is unreadable, as are the endpoint and the event
+	Endpoint   *event.Endpoint // as it was when the delivery was claimed
+	Event      *event.Event
+	Unreadable error     // why the delivery, its endpoint or its event cannot be read
+	RetryAt    time.Time // when it is lent again; the zero time unless it is unreadable
 }
 
 // Sender sends signed messages to endpoints.

@@ -147,6 +147,24 @@ func EventRepository(t *testing.T, open OpenStore) {
 			f.waiting("three", 3, all[0], first, all[1])
 			f.waiting("all of them", 9, all[0], first, all[1], second, all[2], all[3])
 		},
+		"exceptions are left out, and keep no others of their tenant waiting": func(f webhooks) {
+			owner, other := f.tenant().ID(), f.tenant().ID()
+			var all []*event.Event
+			var except []outbound.EventKey
+			for i := range 12 {
+				all = append(all, newEvent(owner, i))
+				except = append(except, outbound.EventKey{Tenant: owner, Event: all[i].ID()})
+			}
+			foreign := newEvent(other, 20)
+			f.append(append(all, foreign)...)
+			except[11].Tenant = other // there is no such event
+			f.put(func(ctx context.Context, st outbound.WebhookStores) error {
+				found, err := st.Events.Waiting(ctx, 2, except...)
+				f.sameState(idsOf([]*event.Event{all[11], foreign}), idsOf(found))
+				return err
+			})
+			f.waiting("they wait all the same", 1, all[0])
+		},
 		"of many units that hand events on at the same time each gets others": func(f webhooks) {
 			const all, units = 40, 8
 			owner := f.tenant().ID()

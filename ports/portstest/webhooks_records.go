@@ -121,6 +121,27 @@ func DeliveryRecords(t *testing.T, open OpenStore) {
 				f.Errorf("%+v: %v", got, err)
 			}
 		},
+		"what could not be recorded is given back, and due again at the time": func(f webhooks) {
+			owner, other := f.tenant().ID(), f.tenant().ID()
+			to, e := f.endpoint(owner), f.event(owner)
+			back, made, kept := due(to, e, 0), due(to, e, 0), due(to, e, 0)
+			made.Attempted = 1
+			f.insert(back, made, kept)
+			f.claims("all are due", 10, 9, 9, back, made, kept)
+			until := noon.Add(20 * time.Second)
+			stolen := keysOf(kept)[0]
+			stolen.Tenant = other
+			f.put(func(ctx context.Context, st outbound.WebhookStores) error {
+				return errors.Join(st.Queue.PutOff(ctx, keysOf(back)[0], 1, until), st.Queue.PutOff(ctx, keysOf(made)[0], 1, until), st.Queue.PutOff(ctx, stolen, 1, until))
+			})
+			f.next("its lease has ended", 20)
+			f.claims("the others are leased", 20, 9, 9, back)
+			f.settle(back)
+			f.put(func(ctx context.Context, st outbound.WebhookStores) error {
+				return st.Queue.PutOff(ctx, keysOf(back)[0], 2, until)
+			})
+			f.claims("what has ended stays", 30, 9, 9)
+		},
 		"units that hold the same in any order wait for one another, and nothing is lost": holdRace,
 	})
 }

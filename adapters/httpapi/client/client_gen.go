@@ -1735,7 +1735,7 @@ type Delivery struct {
 
 // DeliveryAttempt One sending. `statusCode` is that of the answer, absent where none came in time.
 type DeliveryAttempt struct {
-	// Code Says to programs why it failed, such as `unexpected_status`, `timeout`, `connection_failed` or `address_refused`.
+	// Code Says to programs why it failed, such as `unexpected_status`, `timeout`, `connection_failed` or `address_refused`; `internal_error` is a defect of the gateway, which does not count against the endpoint.
 	Code *string `json:"code,omitempty"`
 
 	// DurationMs How long it took until the answer or the failure.

@@ -63,6 +63,21 @@ func TestWebhookStores(t *testing.T) {
 	})
 }
 
+func TestUnreadableWebhooks(t *testing.T) {
+	portstest.UnreadableWebhooks(t, func(t *testing.T) portstest.DamageableStore {
+		store, address := migrated(t)
+		db, err := sql.Open("postgres", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = db.Close() }) // nothing is pending
+		return portstest.DamageableStore{UnitOfWork: store, BadTime: `'-infinity'`, Exec: func(statement string) error {
+			_, err := db.ExecContext(t.Context(), statement)
+			return err
+		}}
+	})
+}
+
 func TestSeveralProcessesMayMigrateAtOnce(t *testing.T) {
 	address := pgtest.Start(t).Database(t)
 	var applied [4]int

@@ -1,6 +1,7 @@
 package sqlite_test
 
 import (
+	"database/sql"
 	"testing"
 
 	"github.com/sluicehq/sluice/adapters/sqlstore"
@@ -36,4 +37,19 @@ func TestStores(t *testing.T) {
 
 func TestWebhookStores(t *testing.T) {
 	portstest.WebhookStores(t, func(t *testing.T) outbound.UnitOfWork { return open(t) })
+}
+
+func TestUnreadableWebhooks(t *testing.T) {
+	portstest.UnreadableWebhooks(t, func(t *testing.T) portstest.DamageableStore {
+		file := sqlitetest.File(t)
+		db, err := sql.Open("sqlite", file+"?_pragma=busy_timeout(10000)")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = db.Close() }) // nothing is pending
+		return portstest.DamageableStore{UnitOfWork: openFile(t, file), BadTime: `'0000'`, Exec: func(statement string) error {
+			_, err := db.ExecContext(t.Context(), statement)
+			return err
+		}}
+	})
 }

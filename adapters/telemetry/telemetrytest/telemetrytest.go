@@ -33,6 +33,7 @@ func Connected() *telemetry.Metrics {
 	m.RunHappened(run.RunCompleted)
 	m.NodeAttempted(telemetry.NodeHTTPRequest, telemetry.NodeCompleted, time.Millisecond)
 	m.Panics("worker", func() int64 { return 1 })
+	m.UnreadableDeliveries(func() int64 { return 1 })
 	m.Queue("runs", func(context.Context) (int, error) { return 1, nil })
 	return m
 }

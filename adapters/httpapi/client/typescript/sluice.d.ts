@@ -2417,7 +2417,7 @@ export interface components {
             succeeded: boolean;
             /** @description The status of the answer. */
             statusCode?: number;
-            /** @description Says to programs why it failed, such as `unexpected_status`, `timeout`, `connection_failed` or `address_refused`. */
+            /** @description Says to programs why it failed, such as `unexpected_status`, `timeout`, `connection_failed` or `address_refused`; `internal_error` is a defect of the gateway, which does not count against the endpoint. */
             code?: string;
             /** @description Says to people why it failed. */
             error?: string;

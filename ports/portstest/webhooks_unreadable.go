@@ -1,0 +1,315 @@
+package portstest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/event"
+	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/ports/outbound"
+)
+
+// DamageableStore is a store whose rows a test can damage.
+type DamageableStore struct {
+	outbound.UnitOfWork
+
+	// Exec runs a statement past the store.
+	Exec func(statement string) error
+
+	// BadTime is a time, as a literal of SQL, that the store cannot read and that is before
+	// all others.
+	BadTime string
+}
+
+// damaged is a fixture of a store with damaged rows.
+type damaged struct {
+	webhooks
+	store DamageableStore
+}
+
+func (f damaged) exec(format string, args ...any) {
+	f.Helper()
+	if err := f.store.Exec(fmt.Sprintf(format, args...)); err != nil {
+		f.Fatal(err)
+	}
+}
+
+// damages are the ways in which a delivery, its endpoint and its event become unreadable.
+func (f damaged) damages(d event.DeliveryState) map[string]string {
+	row := func(id string) string { return fmt.Sprintf(" WHERE tenant_id = '%s' AND id = '%s'", d.Tenant, id) }
+	of, to, about := row(string(d.ID)), row(string(d.Endpoint)), row(string(d.Event))
+	return map[string]string{
+		"the attempts":            `UPDATE webhook_deliveries SET attempts = '{'` + of,
+		"the time of the attempt": `UPDATE webhook_deliveries SET next_attempt_at = ` + f.store.BadTime + of,
+		"the end of the lease":    `UPDATE webhook_deliveries SET leased_until = ` + f.store.BadTime + of,
+		"the time of the change":  `UPDATE webhook_deliveries SET updated_at = ` + f.store.BadTime + of,
+		"the secret":              `UPDATE webhook_endpoints SET secret = 'whsec_'` + to,
+		"the retired secrets":     `UPDATE webhook_endpoints SET retired_secrets = '['` + to,
+		"the subscription":        `UPDATE webhook_endpoints SET events = '{}'` + to,
+		"the endpoint's creation": `UPDATE webhook_endpoints SET created_at = ` + f.store.BadTime + to,
+		"the time of the event":   `UPDATE webhook_events SET happened_at = ` + f.store.BadTime + about,
+	}
+}
+
+// lent says of each delivery of a claim whether it can be sent.
+func (f damaged) lent(seconds, limit, perEndpoint int) map[event.DeliveryID]bool {
+	f.Helper()
+	got := make(map[event.DeliveryID]bool)
+	for _, d := range f.claim(seconds, limit, perEndpoint) {
+		got[d.Key.Delivery] = d.Unreadable == nil
+		if sendable := d.Delivery != nil && d.Endpoint != nil && d.Event != nil; sendable == (d.Unreadable != nil) || sendable == !d.RetryAt.IsZero() {
+			f.Errorf("lent: %+v", d)
+		}
+	}
+	return got
+}
+
+// UnreadableWebhooks is the contract of the repositories of outgoing events for rows that
+// cannot be read: none of them keeps others waiting, of whatever tenant.
+func UnreadableWebhooks(t *testing.T, open func(t *testing.T) DamageableStore) {
+	for claim, check := range map[string]func(f damaged){
+		"a delivery that cannot be sent is put off, and the others are lent": unreadableIsPutOff,
+		"what is put off counts for no bound, however much it is":            unreadableCountsForNoBound,
+		"the waits double up to an hour":                                     unreadableWaitsGrow,
+		"an urgent one keeps no other urgent one waiting":                    unreadableUrgent,
+		"an endpoint that may want an event gets its delivery":               unreadableMatching,
+		"an event is handed on although its time cannot be read":             unreadableWaiting,
+		"what is held comes with the reason, and the others are recorded":    unreadableHeld,
+		"only who asks for the record itself gets an error":                  unreadableGet,
+	} {
+		t.Run(claim, func(t *testing.T) {
+			t.Parallel()
+			store := open(t)
+			check(damaged{webhooks{fixture{t, store}}, store})
+		})
+	}
+}
+
+func unreadableIsPutOff(f damaged) {
+	const minute = int(outbound.UnreadableWait / time.Second)
+	names := f.damages(event.DeliveryState{})
+	at := 10
+	for name := range names {
+		owner, other := f.tenant().ID(), f.tenant().ID()
+		bad := due(f.endpoint(owner), f.event(owner), at)
+		bad.CreatedAt = *bad.NextAttemptAt
+		elsewhere := due(f.endpoint(owner), f.event(owner), at)
+		foreign := due(f.endpoint(other), f.event(other), at)
+		f.insert(bad, elsewhere, foreign)
+		f.exec("%s", f.damages(bad)[name])
+		if next, ok, err := f.nextAt(); err != nil || !ok || next.After(noon.Add(time.Duration(at)*time.Second)) {
+			f.Errorf("%s: the next is at %s (%v): %v", name, next, ok, err)
+		}
+		f.sameState(map[event.DeliveryID]bool{bad.ID: false, elsewhere.ID: true, foreign.ID: true}, f.lent(at, 9, 9))
+		f.sameState(map[event.DeliveryID]bool{}, f.lent(at, 9, 9))
+		f.settle(elsewhere)
+		f.settle(foreign)
+		wait, ok, err := f.nextAt()
+		if want := noon.Add(time.Duration(at+minute) * time.Second); err != nil || !ok || wait.Before(want) || wait.After(noon.Add(time.Duration(at)*time.Second+outbound.MaxRetryWait)) {
+			f.Errorf("%s: it is looked at again at %s (%v): %v", name, wait, ok, err)
+		}
+		again := int(wait.Sub(noon) / time.Second)
+		f.claims(name+": it waits", again-1, 9, 9)
+		healed := name == "the time of the attempt" || name == "the end of the lease" // which being put off overwrites
+		f.sameState(map[event.DeliveryID]bool{bad.ID: healed}, f.lent(again, 9, 9))
+		if f.Failed() {
+			f.Fatal(name)
+		}
+		f.exec(`DELETE FROM webhook_deliveries WHERE id = '%s'`, bad.ID)
+		at = again + 2*minute
+	}
+}
+
+// nextAt is when the next delivery is due.
+func (f damaged) nextAt() (at time.Time, ok bool, err error) {
+	err = f.look(func(ctx context.Context, st outbound.WebhookStores) error {
+		at, ok, err = st.Queue.Next(ctx)
+		return err
+	})
+	return at, ok, err
+}
+
+func unreadableCountsForNoBound(f damaged) {
+	owner := f.tenant().ID()
+	to, e := f.endpoint(owner), f.event(owner)
+	var bad []event.DeliveryState
+	want := make(map[event.DeliveryID]bool)
+	for range 4 {
+		bad = append(bad, due(to, e, 0))
+		want[bad[len(bad)-1].ID] = false
+	}
+	good := due(to, e, 1)
+	f.insert(append(bad, good)...)
+	f.exec(`UPDATE webhook_deliveries SET attempts = 'null and void' WHERE id <> '%s'`, good.ID)
+	got := make(map[event.DeliveryID]bool)
+	for range 2 {
+		for id, readable := range f.lent(10, 2, 2) {
+			got[id] = readable
+		}
+	}
+	f.sameState(want, got)
+	f.claims("their places are free", 10, 2, 2, good)
+}
+
+func unreadableWaitsGrow(f damaged) {
+	owner := f.tenant().ID()
+	d := due(f.endpoint(owner), f.event(owner), 0)
+	f.insert(d)
+	f.exec(`UPDATE webhook_endpoints SET secret = 'lost' WHERE id = '%s'`, d.Endpoint)
+	at := 0
+	var waits []int
+	for range 8 {
+		lent := f.claim(at, 9, 9)
+		if len(lent) != 1 || lent[0].Unreadable == nil || lent[0].Key != keysOf(d)[0] || strings.Contains(lent[0].Unreadable.Error(), "lost") {
+			f.Fatalf("after %d s: %+v", at, lent)
+		}
+		again := int(lent[0].RetryAt.Sub(noon) / time.Second)
+		f.next("it is put off", again)
+		waits = append(waits, (again-at)/60)
+		at = again
+	}
+	f.sameState([]int{1, 1, 2, 4, 8, 16, 32, 60}, waits)
+	f.exec(`UPDATE webhook_endpoints SET secret = '%s' WHERE id = '%s'`, secretOf("new").Reveal(), d.Endpoint)
+	f.claims("it can be read again", at, 9, 9, d)
+}
+
+func unreadableUrgent(f damaged) {
+	owner := f.tenant().ID()
+	to, e, broken := f.endpoint(owner), f.event(owner), f.endpoint(owner)
+	backlog, first, second := due(to, e, 0), due(broken, e, 1), due(to, e, 2)
+	first.Urgent, first.Manual, second.Urgent, second.Manual = true, true, true, true
+	f.insert(backlog, first, second)
+	f.exec(`UPDATE webhook_endpoints SET retired_secrets = '{"secret":' WHERE id = '%s'`, broken.ID())
+	f.sameState(map[event.DeliveryID]bool{first.ID: false}, f.lent(10, 1, 1))
+	f.claims("the next urgent one", 10, 1, 1, second)
+	f.claims("the backlog", 10, 9, 2, backlog)
+}
+
+func unreadableMatching(f damaged) {
+	owner := f.tenant().ID()
+	add := func(name, damage string, change func(*event.EndpointState)) *event.Endpoint {
+		to := f.endpoint(owner, func(st *event.EndpointState) {
+			st.URL += "/" + name
+			change(st)
+		})
+		if damage != "" {
+			f.exec(`UPDATE webhook_endpoints SET %s WHERE id = '%s'`, damage, to.ID())
+		}
+		return to
+	}
+	started := func(st *event.EndpointState) { st.Events = []event.Type{event.RunStarted} }
+	good := add("good", "", func(*event.EndpointState) {})
+	perhaps := add("perhaps", `events = 'all'`, started)
+	secret := add("secret", `secret = ''`, started)
+	late := add("late", `updated_at = `+f.store.BadTime, started)
+	add("off", `events = 'all'`, func(st *event.EndpointState) { st.Active = false })
+	team := add("team", `events = 'all'`, func(st *event.EndpointState) { st.SubTenant = "team" })
+	for _, c := range []struct {
+		t    event.Type
+		sub  tenant.SubTenantID
+		want []*event.Endpoint
+	}{
+		{event.RunFailed, "", []*event.Endpoint{good, perhaps}},
+		{event.RunStarted, "", []*event.Endpoint{good, perhaps, secret, late}},
+		{event.RunFailed, "team", []*event.Endpoint{good, perhaps, team}},
+		{event.EndpointTest, "team", nil},
+	} {
+		f.put(func(ctx context.Context, st outbound.WebhookStores) error {
+			found, err := st.Endpoints.Matching(ctx, owner, c.t, c.sub)
+			var want, got []event.EndpointID
+			for _, e := range c.want {
+				want = append(want, e.ID())
+			}
+			for _, e := range found {
+				got = append(got, e.ID())
+				if e.Tenant() != owner {
+					f.Errorf("%s is of %s", e.ID(), e.Tenant())
+				}
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				f.Errorf("%s of %q: %s", c.t, c.sub, diff)
+			}
+			return err
+		})
+	}
+}
+
+func unreadableWaiting(f damaged) {
+	owner, other := f.tenant().ID(), f.tenant().ID()
+	bad, good, foreign := newEvent(owner, 0), newEvent(owner, 1), newEvent(other, 2)
+	f.append(bad, good, foreign)
+	f.exec(`UPDATE webhook_events SET happened_at = %s WHERE id = '%s'`, f.store.BadTime, bad.ID())
+	f.put(func(ctx context.Context, st outbound.WebhookStores) error {
+		found, err := st.Events.Waiting(ctx, 9)
+		f.sameState(idsOf([]*event.Event{bad, foreign, good}), idsOf(found))
+		if f.Failed() {
+			return err
+		}
+		if e := found[0]; e.Tenant() != owner || e.SubTenant() != bad.SubTenant() || e.Type() != bad.Type() {
+			f.Errorf("what it is handed on by is lost: %+v", e.State())
+		}
+		return st.Events.Settle(ctx, found[0])
+	})
+	f.waiting("it is settled", 9, good, foreign)
+}
+
+func unreadableHeld(f damaged) {
+	owner := f.tenant().ID()
+	to, e, broken := f.endpoint(owner), f.event(owner), f.endpoint(owner)
+	bad, elsewhere, good := due(to, e, 0), due(broken, e, 0), due(to, e, 0)
+	f.insert(bad, elsewhere, good)
+	f.exec(`UPDATE webhook_deliveries SET attempts = '{"number":1}' WHERE id = '%s'`, bad.ID)
+	f.exec(`UPDATE webhook_endpoints SET events = '"' WHERE id = '%s'`, broken.ID())
+	f.put(func(ctx context.Context, st outbound.WebhookStores) error {
+		held, err := st.Queue.Hold(ctx, keysOf(bad, elsewhere, good))
+		readable := make(map[outbound.DeliveryKey]bool)
+		for _, h := range held {
+			if readable[h.Key] = h.Unreadable == nil; readable[h.Key] != (h.Delivery != nil && h.Endpoint != nil) {
+				f.Errorf("held: %+v", h)
+			}
+		}
+		f.sameState(map[outbound.DeliveryKey]bool{keysOf(bad)[0]: false, keysOf(elsewhere)[0]: false, keysOf(good)[0]: true}, readable)
+		if i := slices.IndexFunc(held, func(h outbound.HeldDelivery) bool { return h.Unreadable == nil }); i >= 0 {
+			held[i].Delivery.Record(1, noon, event.Outcome{Status: 204})
+			return st.Queue.Record(ctx, []*event.Delivery{held[i].Delivery}, nil)
+		}
+		return err
+	})
+	if d, err := f.getDelivery(owner, good.ID); err != nil || d.Status() != event.Delivered {
+		f.Errorf("%+v: %v", d, err)
+	}
+}
+
+func unreadableGet(f damaged) {
+	owner := f.tenant().ID()
+	to, e, calm := f.endpoint(owner), f.event(owner), f.endpoint(owner)
+	bad, good, fine := due(to, e, 0), due(to, e, 0), due(calm, e, 0)
+	f.insert(bad, good, fine)
+	f.exec(`UPDATE webhook_deliveries SET attempts = '[' WHERE id = '%s'`, bad.ID)
+	list := func(of event.EndpointID) (n int, err error) {
+		err = f.look(func(ctx context.Context, st outbound.WebhookStores) error {
+			page, err := st.Deliveries.List(ctx, owner, of, event.DeliveryFilter{}, domain.Query{})
+			n = len(page.Items)
+			return err
+		})
+		return n, err
+	}
+	for what, err := range map[string]error{"get": errorOf(f.getDelivery(owner, bad.ID)), "list": errorOf(list(to.ID()))} {
+		if domain.KindOf(err) != domain.Internal || !strings.Contains(err.Error(), string(bad.ID)) {
+			f.Errorf("%s: %v", what, err)
+		}
+	}
+	if n, err := list(calm.ID()); err != nil || n != 1 {
+		f.Errorf("%d of another endpoint: %v", n, err)
+	}
+	if _, err := f.getDelivery(owner, good.ID); err != nil {
+		f.Error(err)
+	}
+}
