@@ -15,7 +15,7 @@ import (
 
 // createVersion answers POST /workflow-versions.
 func (a *API) createVersion(c *gin.Context, who tenant.Caller) error {
-	body, err := a.readBody(c)
+	body, err := a.readDocuments(c)
 	if err != nil {
 		return err
 	}
@@ -150,7 +150,7 @@ func (a *API) answerVersions(c *gin.Context, who tenant.Caller, l *listRequest, 
 
 // updateVersion answers PATCH /workflow-versions/{id}.
 func (a *API) updateVersion(c *gin.Context, who tenant.Caller) error {
-	body, err := a.readBody(c)
+	body, err := a.readDocuments(c)
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
 
+	"github.com/sluicehq/sluice/adapters/budget"
 	"github.com/sluicehq/sluice/adapters/directory"
 	"github.com/sluicehq/sluice/adapters/httpapi"
 	"github.com/sluicehq/sluice/adapters/sqlstore"
@@ -99,6 +100,7 @@ func (p *program) serve(ctx context.Context, cfg config, opts serveOptions, begi
 		Log: log, MaxBody: cfg.MaxBody, AllowedOrigins: cfg.CORSOrigins, TrustedProxies: cfg.TrustedProxies,
 		Observers: watch.observers(), Now: system.Clock{}.Now, NewID: system.Random{}.ID, Ready: leaving.unlessGoing(ready(store.Ping)),
 		Streams: streams, HealthOnly: !opts.role.serves(), OperatorToken: httpapi.NewOperatorToken(cfg.OperatorToken),
+		Intake: budget.New(128 << 20), Pages: budget.New(128 << 20), Simulations: budget.NewShared(4, 2), BodyTimeout: cfg.BodyTimeout,
 	})
 	if err != nil {
 		return err

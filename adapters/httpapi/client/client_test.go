@@ -13,6 +13,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"github.com/sluicehq/sluice/adapters/budget"
 	"github.com/sluicehq/sluice/adapters/directory"
 	"github.com/sluicehq/sluice/adapters/expression"
 	"github.com/sluicehq/sluice/adapters/httpapi"
@@ -54,7 +55,8 @@ func serve(t *testing.T) (baseURL, key string) {
 		Workflows: workflows.New(store, runs.NewStarter(clock, random), signals, clock, random), Versions: workflows.NewVersions(store, expression.Checker{}, clock, random),
 		Firing: runs.NewFiring(store, known, compiler, signals, limiter, clock, random, run.Key{1}), Runs: runs.NewRuns(store, known, compiler, signals, clock, random, run.Key{1}),
 	}, httpapi.Options{Log: zerolog.Nop(), MaxBody: 1 << 20, Now: clock.Now, NewID: random.ID, Ready: func(context.Context) error { return nil },
-		OperatorToken: httpapi.NewOperatorToken(operatorToken)})
+		OperatorToken: httpapi.NewOperatorToken(operatorToken),
+		Intake:        budget.New(64 << 20), Pages: budget.New(64 << 20), Simulations: budget.New(4)})
 	if err != nil {
 		t.Fatal(err)
 	}
