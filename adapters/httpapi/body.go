@@ -40,13 +40,19 @@ func parsedBody(w domain.JSONWeight) int64 {
 	return 4*w.Bytes + node*(w.Values+w.Names) + unique*w.Names
 }
 
-// decodedBody is how many bytes a body takes of which documents are checked, which are
-// decoded for that.
-func decodedBody(w domain.JSONWeight) int64 { return parsedBody(w) + w.Tree() }
+// savedBody is how many bytes a body takes that is saved and answered with.
+func savedBody(w domain.JSONWeight) int64 { return parsedBody(w) + 6*w.Bytes }
+
+// decodedBody is how many bytes a body takes whose documents are decoded, and checked copy
+// by copy.
+func decodedBody(w domain.JSONWeight) int64 { return parsedBody(w) + 2*w.Tree() }
 
 // readBody reads a request's JSON object. A missing body equals an empty object. The memory
 // for it is held until the request is answered.
 func (a *API) readBody(c *gin.Context) (jsonread.Object, error) { return a.readWeighed(c, parsedBody) }
+
+// readSaved reads a request's JSON object that is saved as it is.
+func (a *API) readSaved(c *gin.Context) (jsonread.Object, error) { return a.readWeighed(c, savedBody) }
 
 // readDocuments reads a request's JSON object that holds documents to check.
 func (a *API) readDocuments(c *gin.Context) (jsonread.Object, error) {
