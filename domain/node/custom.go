@@ -18,6 +18,17 @@ const CustomIDPrefix = "cn"
 // maxEndpoint bounds the address of a custom node, in characters.
 const maxEndpoint = 2048
 
+// MaxDefined is how many bytes the schemas and translations of all custom nodes of a tenant
+// may take together, as JSON.
+const MaxDefined = 8 << 20
+
+// DefinedTooMuch is the Conflict of a custom node with which a tenant would have more than
+// [MaxDefined] bytes.
+func DefinedTooMuch() error {
+	return domain.Fail(domain.Conflict, "storage_exceeded",
+		"The custom nodes of this tenant may take at most %d bytes together. Delete some, or describe fewer fields.", MaxDefined)
+}
+
 // Translation is what people who read one language see of a custom node. An empty
 // member falls back to the node's own.
 type Translation struct {
