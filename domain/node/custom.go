@@ -1,6 +1,7 @@
 package node
 
 import (
+	"encoding/json"
 	"maps"
 	"sync"
 	"time"
@@ -141,6 +142,21 @@ func (c *Custom) Endpoint() string { return c.state.Endpoint }
 
 // IsActive says whether the registry lists the node.
 func (c *Custom) IsActive() bool { return c.state.IsActive }
+
+// schemaParts is how many times a schema is there: as it is declared, and as it is applied.
+const schemaParts = 2
+
+// weight is about how many bytes of memory the custom node takes.
+func (c *Custom) weight() int64 {
+	var w domain.JSONWeight
+	for _, d := range []Declarations{c.state.InputSchema, c.state.OutputSchema, c.state.ConfigSchema} {
+		text, err := json.Marshal(d)
+		if err == nil { // a declaration can always be written
+			w.Add(domain.WeighJSON(text))
+		}
+	}
+	return schemaParts * w.Tree()
+}
 
 // Revision counts the custom node's changes.
 func (c *Custom) Revision() int64 { return c.state.Revision }
