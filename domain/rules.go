@@ -42,8 +42,11 @@ const (
 	BadText     ViolationCode = "bad_character" // a character that cannot be stored
 )
 
+// MaxViolations is how many broken rules of a request are reported.
+const MaxViolations = 500
+
 // Rules collects every broken rule of a request, so that all are reported at
-// once. The zero value is ready to use. A field is reported once: the first
+// once, up to [MaxViolations]. The zero value is ready to use. A field is reported once: the first
 // finding about it is kept, because the later ones follow from it.
 type Rules struct {
 	violations []Violation
@@ -53,7 +56,7 @@ type Rules struct {
 // Check records a violation of field unless ok. The message is formatted only
 // then.
 func (r *Rules) Check(ok bool, field string, code ViolationCode, format string, args ...any) {
-	if !ok {
+	if !ok && len(r.violations) < MaxViolations {
 		r.Add(Violation{Field: field, Code: code, Message: fmt.Sprintf(format, args...)})
 	}
 }
@@ -61,6 +64,9 @@ func (r *Rules) Check(ok bool, field string, code ViolationCode, format string, 
 // Add records violations, dropping each whose field was reported before.
 func (r *Rules) Add(found ...Violation) {
 	for _, v := range found {
+		if len(r.violations) == MaxViolations {
+			return
+		}
 		if r.Broken(v.Field) {
 			continue
 		}

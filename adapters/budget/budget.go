@@ -17,30 +17,38 @@ type Budget struct {
 
 	mu      sync.Mutex
 	used    int64
+	large   int64 // of what is used, what tenants hold that have more than a share
 	held    map[tenant.ID]int64
-	waiting []*request // in the order in which they came
+	waiting []*queue // whose turn it is first is first
 }
 
 var _ outbound.Budget = (*Budget)(nil)
 
+// queue is what one tenant waits for, in the order in which it asked.
+type queue struct {
+	owner    tenant.ID
+	requests []*request
+}
+
 // request is an amount that somebody waits for.
 type request struct {
-	owner   tenant.ID
 	amount  int64
 	granted chan struct{}
 }
 
-// New returns a budget of an amount, of which a tenant has at most a quarter, or half of it
-// for one thing.
+// New returns a budget of an amount of at least 1, of which a tenant has at most a quarter,
+// or half of it for one thing.
 func New(whole int64) *Budget { return NewShared(whole, whole/4) }
 
-// NewShared is [New] with another share, which is at most a third of the whole.
+// NewShared is [New] with another share, which is at least 1. Nothing is larger than a share
+// that is more than a third of the whole.
 func NewShared(whole, share int64) *Budget {
-	return &Budget{whole: whole, share: share, held: make(map[tenant.ID]int64)}
+	return &Budget{whole: whole, share: min(max(share, 1), whole), held: make(map[tenant.ID]int64)}
 }
 
-// Most is what is left of the whole when two other tenants have their shares.
-func (b *Budget) Most() int64 { return b.whole - 2*b.share }
+// Most is what is left of the whole when two other tenants have their shares, and a share
+// at least.
+func (b *Budget) Most() int64 { return max(b.share, b.whole-2*b.share) }
 
 // Used returns how much is held by all tenants.
 func (b *Budget) Used() int64 {
@@ -52,18 +60,31 @@ func (b *Budget) Used() int64 {
 // Whole returns how much there is.
 func (b *Budget) Whole() int64 { return b.whole }
 
+// Waiting returns how many requests wait.
+func (b *Budget) Waiting() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	n := 0
+	for _, q := range b.waiting {
+		n += len(q.requests)
+	}
+	return n
+}
+
 // Reserve waits for an amount.
 func (b *Budget) Reserve(ctx context.Context, owner tenant.ID, amount int64) error {
-	amount = min(amount, b.Most())
-	b.mu.Lock()
-	if len(b.waiting) == 0 && b.allows(owner, amount) && b.used+amount <= b.whole {
-		b.take(owner, amount)
-		b.mu.Unlock()
+	if b.TryReserve(owner, amount) {
 		return nil
 	}
-	r := &request{owner, amount, make(chan struct{})}
-	b.waiting = append(b.waiting, r)
-	b.grant()
+	r := &request{min(amount, b.Most()), make(chan struct{})}
+	b.mu.Lock()
+	q := b.queueOf(owner)
+	if q == nil {
+		q = &queue{owner: owner}
+		b.waiting = append(b.waiting, q)
+	}
+	q.requests = append(q.requests, r)
+	b.grant() // something may have been released since
 	b.mu.Unlock()
 	select {
 	case <-r.granted:
@@ -72,26 +93,33 @@ func (b *Budget) Reserve(ctx context.Context, owner tenant.ID, amount int64) err
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	at := slices.Index(b.waiting, r)
-	if at < 0 {
+	if !b.withdraw(owner, r) {
 		return nil // it was granted in the same moment
 	}
-	b.waiting = slices.Delete(b.waiting, at, at+1)
 	b.grant() // to those who came later and want less
 	return context.Cause(ctx)
 }
 
 // TryReserve takes an amount that is there at once, and that nobody waits for.
 func (b *Budget) TryReserve(owner tenant.ID, amount int64) bool {
+	if amount <= 0 {
+		return true
+	}
 	amount = min(amount, b.Most())
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.used+amount > b.whole || !b.allows(owner, amount) {
+	if b.obstacle(owner, amount) != none || b.queueOf(owner) != nil {
 		return false
 	}
-	for _, r := range b.waiting {
-		if b.allows(r.owner, r.amount) {
-			return false // it waits for the whole, and comes first
+	for _, q := range b.waiting {
+		switch b.obstacle(q.owner, q.requests[0].amount) {
+		case theWhole:
+			return false // it comes first
+		case otherLarge:
+			if amount > b.share {
+				return false
+			}
+		case none, itsOwn:
 		}
 	}
 	b.take(owner, amount)
@@ -110,35 +138,111 @@ func (b *Budget) Adjust(owner tenant.ID, difference int64) {
 
 // Release gives an amount back.
 func (b *Budget) Release(owner tenant.ID, amount int64) {
-	b.Adjust(owner, -min(amount, b.Most()))
+	if amount > 0 {
+		b.Adjust(owner, -min(amount, b.Most()))
+	}
+}
+
+func (b *Budget) queueOf(owner tenant.ID) *queue {
+	for _, q := range b.waiting {
+		if q.owner == owner {
+			return q
+		}
+	}
+	return nil
+}
+
+// withdraw takes a request back, and says whether it still waited.
+func (b *Budget) withdraw(owner tenant.ID, r *request) bool {
+	q := b.queueOf(owner)
+	if q == nil {
+		return false
+	}
+	at := slices.Index(q.requests, r)
+	if at < 0 {
+		return false
+	}
+	q.requests = slices.Delete(q.requests, at, at+1)
+	if len(q.requests) == 0 {
+		b.waiting = slices.Delete(b.waiting, slices.Index(b.waiting, q), slices.Index(b.waiting, q)+1)
+	}
+	return true
 }
 
 // take changes what is held. The caller holds b.mu.
 func (b *Budget) take(owner tenant.ID, amount int64) {
+	before := b.held[owner]
+	after := before + amount
 	b.used += amount
-	if b.held[owner] += amount; b.held[owner] == 0 {
+	b.large += b.largePart(after) - b.largePart(before)
+	if b.held[owner] = after; after == 0 {
 		delete(b.held, owner)
 	}
 }
 
-// grant gives to those whose turn it is. The caller holds b.mu.
-func (b *Budget) grant() {
-	full := false
-	b.waiting = slices.DeleteFunc(b.waiting, func(r *request) bool {
-		if full || !b.allows(r.owner, r.amount) {
-			return false
-		}
-		if full = b.used+r.amount > b.whole; full {
-			return false
-		}
-		b.take(r.owner, r.amount)
-		close(r.granted)
-		return true
-	})
+// largePart is what a tenant that holds so much holds of [Budget.large].
+func (b *Budget) largePart(held int64) int64 {
+	if held > b.share {
+		return held
+	}
+	return 0
 }
 
-// allows says whether a tenant may have that much. The caller holds b.mu.
-func (b *Budget) allows(owner tenant.ID, amount int64) bool {
+// grant gives to those whose turn it is. Whoever got something is the last one to get
+// something again. The caller holds b.mu.
+func (b *Budget) grant() {
+	for at := b.next(); at >= 0; at = b.next() {
+		q := b.waiting[at]
+		r := q.requests[0]
+		b.take(q.owner, r.amount)
+		close(r.granted)
+		b.waiting = slices.Delete(b.waiting, at, at+1)
+		if q.requests = q.requests[1:]; len(q.requests) > 0 {
+			b.waiting = append(b.waiting, q)
+		}
+	}
+}
+
+// next is whose turn it is, -1 for nobody's.
+func (b *Budget) next() int {
+	largeWaits := false
+	for at, q := range b.waiting {
+		amount := q.requests[0].amount
+		switch b.obstacle(q.owner, amount) {
+		case theWhole:
+			return -1 // nobody overtakes it, or it might wait for ever
+		case otherLarge:
+			largeWaits = true
+		case none:
+			if amount <= b.share || !largeWaits {
+				return at
+			}
+		case itsOwn:
+		}
+	}
+	return -1
+}
+
+// obstacle is what an amount has to wait for.
+type obstacle int
+
+const (
+	none       obstacle = iota
+	itsOwn              // that its tenant releases something
+	otherLarge          // that another tenant releases something larger than a share
+	theWhole            // that anybody releases something
+)
+
+// obstacle says what stands in the way of an amount. The caller holds b.mu.
+func (b *Budget) obstacle(owner tenant.ID, amount int64) obstacle {
 	held := b.held[owner]
-	return held+amount <= b.share || held == 0 && b.used+amount <= b.Most()
+	switch {
+	case held+amount > b.share && held > 0:
+		return itsOwn
+	case amount > b.share && b.large+amount > b.Most():
+		return otherLarge
+	case b.used+amount > b.whole:
+		return theWhole
+	}
+	return none
 }

@@ -11,6 +11,8 @@ type Memory struct {
 	Answers  *Budget // what they were answered with, until it is recorded
 	Compute  *Budget // what runs look at and compute
 	Planning *Budget // versions that are made ready to run
+
+	Simulations *Budget // turns to simulate
 }
 
 // What the process takes for itself, in bytes, and the part of the rest that is divided.
@@ -18,6 +20,8 @@ type Memory struct {
 const (
 	ownMemory = 48 << 20
 	divided   = 80 // percent
+
+	simulations = 4 // at the same time
 
 	// LeastMemory is what a process needs to do anything at all.
 	LeastMemory = 192 << 20
@@ -29,6 +33,7 @@ func Divide(limit int64) Memory {
 	part := func(percent int64) *Budget { return New(whole * percent / 100) }
 	return Memory{
 		Runs: whole * 12 / 100, Intake: part(14), Pages: part(10), Calls: part(8), Answers: part(10), Compute: part(40), Planning: part(6),
+		Simulations: NewShared(simulations, simulations/2),
 	}
 }
 

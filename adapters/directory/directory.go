@@ -23,6 +23,10 @@ const (
 	maxVersions    = 1 << 16
 )
 
+// maxRegistryBytes bounds what the registries that are kept weigh together. One that weighs
+// more than a quarter of it is read each time.
+const maxRegistryBytes = 32 << 20
+
 // maxLookups is how many credentials are looked up at the same time: keys that
 // nobody made do not take the connections of those who do real work.
 const maxLookups = 8
@@ -32,16 +36,17 @@ type Directory struct {
 	work    outbound.UnitOfWork
 	lookups chan struct{}
 
-	mu          sync.RWMutex
-	trusted     bool
-	changes     uint64 // counts what it was told; an answer read before a change is not kept after it
-	credentials map[tenant.KeyHash]outbound.Credential
-	hashes      map[tenant.ID][]tenant.KeyHash // what is kept of a tenant in credentials
-	uses        map[tenant.KeyID]*atomic.Int64 // when a use was last noted, in Unix milliseconds
-	unknown     map[tenant.KeyHash]struct{}
-	registries  map[tenant.ID]*node.Registry
-	endpoints   map[tenant.ID]*nodeEndpoints
-	versions    map[versionKey]outbound.Belonging
+	mu            sync.RWMutex
+	trusted       bool
+	changes       uint64 // counts what it was told; an answer read before a change is not kept after it
+	credentials   map[tenant.KeyHash]outbound.Credential
+	hashes        map[tenant.ID][]tenant.KeyHash // what is kept of a tenant in credentials
+	uses          map[tenant.KeyID]*atomic.Int64 // when a use was last noted, in Unix milliseconds
+	unknown       map[tenant.KeyHash]struct{}
+	registries    map[tenant.ID]*node.Registry
+	registryBytes int64 // what the registries weigh together
+	endpoints     map[tenant.ID]*nodeEndpoints
+	versions      map[versionKey]outbound.Belonging
 
 	hits, misses, unnoted atomic.Uint64
 }
@@ -71,7 +76,7 @@ func (d *Directory) Changed(owner tenant.ID) {
 		}
 	}
 	delete(d.hashes, owner)
-	delete(d.registries, owner)
+	d.dropRegistry(owner)
 	delete(d.endpoints, owner)
 	clear(d.unknown) // one of them may have become a key
 }
@@ -91,7 +96,7 @@ func (d *Directory) forget() {
 	d.hashes = make(map[tenant.ID][]tenant.KeyHash)
 	d.uses = make(map[tenant.KeyID]*atomic.Int64)
 	d.unknown = make(map[tenant.KeyHash]struct{})
-	d.registries = make(map[tenant.ID]*node.Registry)
+	d.registries, d.registryBytes = make(map[tenant.ID]*node.Registry), 0
 	d.endpoints = make(map[tenant.ID]*nodeEndpoints)
 }
 

@@ -35,15 +35,38 @@ func (d *Directory) Registry(ctx context.Context, owner tenant.ID) (*node.Regist
 		return nil, err
 	}
 	found = &registry
+	weight := registry.Weight()
+	if weight > maxRegistryBytes/4 {
+		return found, nil // it would put out those of many others
+	}
 	d.keep(since, func() {
 		if kept := d.registries[owner]; kept != nil { // another request asked at the same time
 			found = kept
 			return
 		}
-		makeRoom(d.registries, maxRegistries)
+		for len(d.registries) >= maxRegistries || d.registryBytes+weight > maxRegistryBytes {
+			d.dropAnyRegistry()
+		}
 		d.registries[owner] = found
+		d.registryBytes += weight
 	})
 	return found, nil
+}
+
+// dropAnyRegistry forgets one. The caller holds d.mu.
+func (d *Directory) dropAnyRegistry() {
+	for owner := range d.registries {
+		d.dropRegistry(owner)
+		return
+	}
+}
+
+// dropRegistry forgets that of a tenant. The caller holds d.mu.
+func (d *Directory) dropRegistry(owner tenant.ID) {
+	if found := d.registries[owner]; found != nil {
+		d.registryBytes -= found.Weight()
+		delete(d.registries, owner)
+	}
 }
 
 // versionKey names a version of a tenant.

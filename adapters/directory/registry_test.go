@@ -2,7 +2,9 @@ package directory_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"strings"
 	"sync"
 	"testing"
 
@@ -184,4 +186,49 @@ func BenchmarkRegistry(b *testing.B) {
 		}
 	})
 	w.wantReads(1)
+}
+
+func TestRegistriesAreKeptUpToABoundOfBytes(t *testing.T) {
+	w := newWorld(t)
+	w.known.Trust(true)
+	define := func(owner tenant.ID, values int) {
+		var schema node.Declarations
+		text := `{"a":{"type":"any","default":[` + strings.Repeat("0,", values) + `0]}}`
+		if err := json.Unmarshal([]byte(text), &schema); err != nil {
+			t.Fatal(err)
+		}
+		w.write(func(ctx context.Context, st outbound.Stores) error {
+			return st.CustomNodes.Insert(ctx, node.RestoreCustom(node.CustomState{
+				ID: node.CustomID("cn_" + owner), Tenant: owner, Type: "acme.enrich", Name: "Enrich", Version: "1.0.0", InputSchema: schema,
+				IsActive: true, CreatedAt: noon, UpdatedAt: noon, Revision: 1,
+			}))
+		})
+	}
+	kept := func(owner tenant.ID) bool { return w.registry(owner) == w.registry(owner) }
+	huge := w.key().Tenant()
+	define(huge, 100_000)
+	if kept(huge) {
+		t.Error("one that takes a large part of the memory is kept")
+	}
+	var all []*node.Registry
+	var owners []tenant.ID
+	for range 8 { // of 6.5 MiB each
+		owner := w.key().Tenant()
+		define(owner, 50_000)
+		w.known.Changed(owner)
+		if !kept(owner) {
+			t.Error("one that fits is not kept")
+		}
+		all, owners = append(all, w.registry(owner)), append(owners, owner)
+	}
+	w.work.read = func(func() error) error { return domain.Unavailable } // from here on only what is kept is there
+	still := 0
+	for i, owner := range owners {
+		if found, err := w.known.Registry(t.Context(), owner); err == nil && found == all[i] {
+			still++
+		}
+	}
+	if still < 3 || still > 5 {
+		t.Errorf("%d of 8 are kept", still)
+	}
 }

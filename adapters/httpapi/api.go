@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -43,6 +44,18 @@ type Options struct {
 	AllowedOrigins []string // origins that browsers may call from; "*" for any
 	TrustedProxies []string // address ranges whose X-Forwarded-For is believed
 
+	// Intake is the memory for bodies of requests and what they become, and for simulations.
+	// Pages is that for whole runs and large pages, until their readers have them.
+	// Simulations are the turns to simulate. They are needed unless HealthOnly.
+	Intake, Pages, Simulations Budget
+
+	// SimulationBytes is how much of Intake a simulation takes at most; 0 for 64 MiB.
+	SimulationBytes int
+
+	// BodyTimeout is how long a body may take in any case, as the server bounds it; 0 for no
+	// such bound.
+	BodyTimeout time.Duration
+
 	// OperatorToken lets the operator in. Without one there is nothing below /v1/operator.
 	OperatorToken OperatorToken
 
@@ -72,14 +85,11 @@ type API struct {
 	registries registries
 	pages      pages
 
-	streams     context.Context //nolint:containedctx // see Options.Streams
-	following   following
-	confirming  time.Duration // how often it is asked whether who listens to a stream still may
-	largeBodies chan struct{} // holds one for each large body that is being read
-	reading     turns         // to read a whole run or a large page
-	simulating  turns
-	room        *room         // for whole runs and large pages, until their readers have them
-	patience    time.Duration // how long a request waits for these
+	streams    context.Context //nolint:containedctx // see Options.Streams
+	following  following
+	confirming time.Duration // how often it is asked whether who listens to a stream still may
+	reading    turns         // to read a whole run or a large page
+	patience   time.Duration // how long a request waits for its turn and for memory
 
 	refused    []Route           // what the engine routes only to answer that the method is wrong
 	spelledOut map[string]string // the methods of paths that a path with a parameter fits as well
@@ -92,9 +102,8 @@ var _ http.Handler = (*API)(nil)
 func New(ports Ports, opts Options) (*API, error) {
 	gin.SetMode(gin.ReleaseMode)
 	a := &API{
-		ports: ports, opts: opts, engine: gin.New(), confirming: confirmEvery, largeBodies: make(chan struct{}, largeBodies),
-		reading: make(turns, mostReading), simulating: make(turns, mostSimulating),
-		room: newRoom(roomForAll, roomOfTenant), patience: patience,
+		ports: ports, opts: opts, engine: gin.New(), confirming: confirmEvery,
+		reading: make(turns, mostReading), patience: patience,
 	}
 	if a.streams = opts.Streams; a.streams == nil {
 		a.streams = context.Background()
@@ -115,6 +124,12 @@ func New(ports Ports, opts Options) (*API, error) {
 	e.GET(readinessPath, a.readiness)
 	if opts.HealthOnly {
 		return a, nil
+	}
+	if opts.Intake == nil || opts.Pages == nil || opts.Simulations == nil {
+		return nil, errors.New("the API needs the budgets Intake, Pages and Simulations")
+	}
+	if opts.SimulationBytes == 0 {
+		a.opts.SimulationBytes = simulationBytes
 	}
 	for _, r := range a.routes() {
 		if _, ok := r.operation.Access(tenant.Secret); !ok {

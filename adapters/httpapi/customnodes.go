@@ -91,7 +91,7 @@ func recordCustomNode(outcome any) any {
 
 // createCustomNode answers POST /custom-nodes.
 func (a *API) createCustomNode(c *gin.Context, who tenant.Caller) error {
-	body, err := a.readBody(c)
+	body, err := a.readDocuments(c)
 	if err != nil {
 		return err
 	}
@@ -216,7 +216,7 @@ func (a *API) listCustomNodes(c *gin.Context, who tenant.Caller) error {
 
 // updateCustomNode answers PATCH /custom-nodes/{id}.
 func (a *API) updateCustomNode(c *gin.Context, who tenant.Caller) error {
-	body, err := a.readBody(c)
+	body, err := a.readDocuments(c)
 	if err != nil {
 		return err
 	}

@@ -64,6 +64,7 @@ var everywhere = map[string]string{
 	"too_many_concurrent_requests": "TestRequestsAtTheSameTimeAreLimited",
 	"internal_error":               "TestADefectShowsNothingButTheRequestID",
 	"database_unavailable":         "TestADatabaseThatIsGoneIsUnavailable",
+	"memory_busy":                  "TestOneTenantsHostileBodiesLeaveMemoryToAnother",
 	"database_busy":                "TestAUnitWhoseTimeIsUpIsUnavailableAndMayBeRepeated",
 	"idempotency_in_progress":      "TestOfThirtyRequestsWithOneKeyOneTakesEffect",
 }

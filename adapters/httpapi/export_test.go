@@ -6,6 +6,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/sluicehq/sluice/adapters/budget"
 	"github.com/sluicehq/sluice/domain/tenant"
 )
 
@@ -27,14 +28,40 @@ func ConfirmEvery(a *API, pause time.Duration) { a.confirming = pause }
 // Patience sets how long a request waits for its turn and for room.
 func Patience(a *API, within time.Duration) { a.patience = within }
 
-// FillRoom takes all the room that a tenant may have for large runs and pages.
-func FillRoom(a *API, owner tenant.ID) (leave func(), ok bool) {
-	h := &holding{room: a.room, owner: owner}
-	return h.giveBack, h.tryTake(roomOfTenant)
+// Budgeted gives options the budgets that they lack, of 128 MiB and of four turns.
+func Budgeted(o Options) Options {
+	if o.Intake == nil {
+		o.Intake = budget.New(128 << 20)
+	}
+	if o.Pages == nil {
+		o.Pages = budget.New(128 << 20)
+	}
+	if o.Simulations == nil {
+		o.Simulations = budget.NewShared(4, 2)
+	}
+	return o
 }
 
-// ShrinkRoom leaves a fraction of the room.
-func ShrinkRoom(a *API, whole, share int) { a.room = newRoom(whole, share) }
+// Held is what requests hold of each budget.
+func Held(a *API) map[string]int64 {
+	return map[string]int64{"intake": used(a.opts.Intake), "pages": used(a.opts.Pages), "simulations": used(a.opts.Simulations)}
+}
+
+func used(b Budget) int64 {
+	if known, ok := b.(*budget.Budget); ok {
+		return known.Used()
+	}
+	return -1
+}
+
+// FillPages takes all that a tenant may hold of large runs and pages.
+func FillPages(a *API, owner tenant.ID) (leave func(), ok bool) {
+	h := &reservation{budget: a.opts.Pages, owner: owner}
+	return h.release, h.tryReplace(32 << 20)
+}
+
+// LimitPages leaves a fraction of the memory for large runs and pages.
+func LimitPages(a *API, whole int64) { a.opts.Pages = budget.New(whole) }
 
 // TakeTurns takes all the turns to read.
 func TakeTurns(a *API) (leave func()) {
@@ -48,12 +75,8 @@ func TakeTurns(a *API) (leave func()) {
 	}
 }
 
-// RoomTaken is how many bytes of runs and pages are held.
-func RoomTaken(a *API) int {
-	a.room.mu.Lock()
-	defer a.room.mu.Unlock()
-	return a.room.taken
-}
+// PagesHeld is how many bytes of runs and pages are held.
+func PagesHeld(a *API) int { return int(used(a.opts.Pages)) }
 
 // Behind returns an engine with one route, whose handler stands behind everything
 // that every request passes, and beside it the same engine without that.

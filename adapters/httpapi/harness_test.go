@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/rs/zerolog"
 
 	"github.com/sluicehq/sluice/adapters/budget"
@@ -103,16 +104,25 @@ func newGateway(t *testing.T, options ...option) *gateway {
 	for _, change := range options {
 		change(&opts, &ports)
 	}
-	api, err := httpapi.New(ports, opts)
+	api, err := httpapi.New(ports, httpapi.Budgeted(opts))
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { nothingHeld(t, api) })
 	g.api = api
 	g.handler = g.contract.Handler(g.api)
 	if testing.Short() { // the race detector is to look at the gateway, and not for minutes at what checks its answers
 		g.handler = g.api
 	}
 	return g
+}
+
+// nothingHeld is what must be true when all requests are answered, however that went.
+func nothingHeld(t *testing.T, api *httpapi.API) {
+	t.Helper()
+	if diff := cmp.Diff(map[string]int64{"intake": 0, "pages": 0, "simulations": 0}, httpapi.Held(api)); diff != "" {
+		t.Errorf("when all is answered, this is held: %s", diff)
+	}
 }
 
 // follow keeps a directory up to date, as the process does.

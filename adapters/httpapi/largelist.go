@@ -57,8 +57,8 @@ func answerLargeList[T any](a *API, c *gin.Context, who tenant.Caller, l *listRe
 }
 
 func (list largeList[T]) answerLarge(a *API, c *gin.Context, who tenant.Caller, l *listRequest, size *domain.PageTooLarge) error {
-	held := a.nothingHeld(who)
-	defer held.giveBack()
+	held := a.pagesFor(who)
+	defer held.release()
 	found, err := list.hold(c.Request.Context(), a, l.wanted(), size, held)
 	if err != nil {
 		return err
@@ -69,15 +69,15 @@ func (list largeList[T]) answerLarge(a *API, c *gin.Context, who tenant.Caller, 
 // hold takes room for a page whose size is known, and reads it. Where it has grown
 // meanwhile it begins anew: whoever waits for room has no records, and whoever has a turn
 // waits for nothing.
-func (list largeList[T]) hold(ctx context.Context, a *API, q domain.Query, size *domain.PageTooLarge, held *holding) (domain.Page[T], error) {
+func (list largeList[T]) hold(ctx context.Context, a *API, q domain.Query, size *domain.PageTooLarge, held *reservation) (domain.Page[T], error) {
 	waiting, stop := a.patiently(ctx, errListsBusy)
 	defer stop()
 	for {
-		if most := a.room.share; size.Bytes > most {
+		if most := a.mostPage(); size.Bytes > most {
 			return domain.Page[T]{}, &domain.PageTooLarge{Records: size.Records, Bytes: size.Bytes, MaxBytes: most}
 		}
 		q.MaxBytes = max(size.Bytes, smallPage)
-		if err := held.take(waiting, q.MaxBytes); err != nil {
+		if err := held.replace(waiting, q.MaxBytes); err != nil {
 			return domain.Page[T]{}, err
 		}
 		found, err := list.readInTurn(waiting, a, q)
@@ -89,6 +89,9 @@ func (list largeList[T]) hold(ctx context.Context, a *API, q domain.Query, size 
 		}
 	}
 }
+
+// mostPage is how many bytes a page has at most: as much as one tenant may hold in two.
+func (a *API) mostPage() int { return int(a.opts.Pages.Most() / 2) }
 
 func (list largeList[T]) readInTurn(waiting context.Context, a *API, q domain.Query) (domain.Page[T], error) {
 	if err := a.reading.enter(waiting); err != nil {

@@ -95,7 +95,7 @@ func listing(t *testing.T, test func(s *station, api *httpapi.API)) {
 func holds(t testing.TB, api *httpapi.API, when string, want int) {
 	t.Helper()
 	synctest.Wait()
-	if got := httpapi.RoomTaken(api); got != want<<10 {
+	if got := httpapi.PagesHeld(api); got != want<<10 {
 		t.Errorf("%s, %d KiB are held and not %d", when, got>>10, want)
 	}
 }
@@ -185,7 +185,7 @@ func TestAPageForWhichThereIsNoRoomIsToBeAskedForAgain(t *testing.T) {
 func TestSmallPagesNeedNeitherRoomNorATurn(t *testing.T) {
 	listing(t, func(s *station, api *httpapi.API) {
 		for _, owner := range []tenant.ID{"tenant_a", "tenant_b", "tenant_c", "tenant_d"} {
-			leave, ok := httpapi.FillRoom(api, owner)
+			leave, ok := httpapi.FillPages(api, owner)
 			if !ok {
 				t.Fatalf("there is no room for %s", owner)
 			}
@@ -316,10 +316,10 @@ func TestLargeListsBehindTheWholeGateway(t *testing.T) {
 	for _, path := range paths {
 		g.answersLargeList(e, "/v1/gateway"+path)
 	}
-	if got := httpapi.RoomTaken(g.api); got != 0 {
+	if got := httpapi.PagesHeld(g.api); got != 0 {
 		t.Errorf("%d bytes are held", got)
 	}
-	httpapi.ShrinkRoom(g.api, 1<<20, 257<<10)
+	httpapi.LimitPages(g.api, 1<<20)
 	for _, path := range paths {
 		got := g.send(http.MethodGet, "/v1/gateway"+path, e.secret, "")
 		if got.status != http.StatusBadRequest || got.field(t, "code") != "page_too_large" || !cmp.Equal(got.violations(t), []string{"limit too_large"}) {
@@ -355,7 +355,7 @@ func (g *gateway) answersLargeList(e estate, path string) {
 			}
 		}
 	}
-	leave, ok := httpapi.FillRoom(g.api, e.id)
+	leave, ok := httpapi.FillPages(g.api, e.id)
 	if !ok {
 		g.Fatal("there is no room")
 	}

@@ -30,6 +30,8 @@ type visit struct {
 	code      string // of the error that was answered
 	cause     error  // for the log only
 
+	intake reservation // memory for the body and what becomes of it
+
 	begun time.Time // when a stream began; zero for an answer that is sent as a whole
 
 	values [6]string // of headers that hold one value each; one piece of memory for all
@@ -92,6 +94,7 @@ func (a *API) record(c *gin.Context) {
 	start := time.Now()
 	a.begin(c)
 	defer func() {
+		visitOf(c).intake.release()
 		took := time.Since(start)
 		v, answered := visitOf(c), took
 		if !v.begun.IsZero() {

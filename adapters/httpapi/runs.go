@@ -68,8 +68,8 @@ func filterID[T ~string](l *listRequest, name, prefix string, none T) T {
 
 // getRun answers GET /runs/{id}.
 func (a *API) getRun(c *gin.Context, who tenant.Caller) error {
-	held := a.nothingHeld(who)
-	defer held.giveBack()
+	held := a.pagesFor(who)
+	defer held.release()
 	found, err := a.holdRun(c.Request.Context(), who, runID(c), held)
 	if err != nil {
 		return err

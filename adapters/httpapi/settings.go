@@ -86,11 +86,17 @@ func settingsPatch(body jsonread.Object) tenant.SettingsPatch {
 	p.Language = (*tenant.Language)(body.OptionalString("language", &r))
 	p.PublicTriggerCreation = (*tenant.PublicTriggerCreation)(body.OptionalString("publicTriggerCreation", &r))
 	if list, present := body.OptionalArray("disabledNodeTypes", &r); present {
-		types := list.Strings(&r)
+		types := []string{}
+		if fits(list, "disabledNodeTypes", tenant.MaxDisabled, &r) {
+			types = list.Strings(&r)
+		}
 		p.DisabledNodeTypes = &types
 	}
 	if list, present := body.OptionalArray("events", &r); present {
 		events := []tenant.Event{}
+		if !fits(list, "events", tenant.MaxEvents, &r) {
+			list = jsonread.Array{}
+		}
 		for _, o := range list.Objects(&r) {
 			var e tenant.Event
 			e.Name, _ = o.String("name", &r)

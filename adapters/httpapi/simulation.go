@@ -1,6 +1,8 @@
 package httpapi
 
 import (
+	"context"
+	"errors"
 	"net/http"
 	"time"
 
@@ -23,16 +25,55 @@ func (a *API) simulateVersion(c *gin.Context, who tenant.Caller) error {
 	}
 	call := readSimulation(body)
 	id := pathID[workflow.VersionID](c, "id", workflow.VersionIDPrefix)
-	ctx, held := c.Request.Context(), a.nothingHeld(who)
-	defer held.giveBack()
+	ctx, held := c.Request.Context(), a.pagesFor(who)
+	defer held.release()
 	return execute(a, c, who, body, command[inbound.Simulated]{
 		status: http.StatusOK, render: renderSimulation,
 		run: func(once domain.Once) (inbound.Simulated, error) {
-			return a.holdSimulation(ctx, held, func() (inbound.Simulated, error) {
+			return a.holdSimulation(ctx, a.intakeOf(c), held, func() (inbound.Simulated, error) {
 				return a.ports.Runs.Simulate(ctx, who, once, id, call)
 			})
 		},
 	})
+}
+
+// simulationBytes is how much memory a simulation takes at most unless the options say
+// otherwise.
+const simulationBytes = 64 << 20
+
+// holdSimulation simulates, and reserves memory for what comes of it, or for the record of
+// it. It has one of the turns to simulate, of which each tenant has its share. What it takes
+// while it simulates is reserved in place of its body, and given back when its result is
+// weighed.
+func (a *API) holdSimulation(ctx context.Context, intake, held *reservation, simulate func() (inbound.Simulated, error)) (inbound.Simulated, error) {
+	waiting, stop := a.patiently(ctx, errRunsBusy)
+	defer stop()
+	if err := a.opts.Simulations.Reserve(waiting, held.owner, 1); err != nil {
+		return inbound.Simulated{}, err
+	}
+	defer a.opts.Simulations.Release(held.owner, 1)
+	if err := intake.replace(waiting, a.opts.SimulationBytes); err != nil {
+		return inbound.Simulated{}, err
+	}
+	defer intake.release()
+	found, err := simulate()
+	size := 0
+	var before *domain.Replay
+	switch {
+	case err == nil:
+		for _, input := range found.Inputs {
+			size += len(input)
+		}
+		size = weight(found.Run, size)
+	case errors.As(err, &before) && len(before.Answer) > smallRun:
+		size = len(before.Answer)
+	}
+	waiting, stopped := a.patiently(ctx, errRunsBusy) // how long it took does not count
+	defer stopped()
+	if busy := held.replace(waiting, size); busy != nil {
+		return inbound.Simulated{}, busy
+	}
+	return found, err
 }
 
 func readSimulation(body jsonread.Object) run.SimulationCall {

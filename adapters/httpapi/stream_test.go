@@ -120,10 +120,10 @@ func stationed(t *testing.T, test func(s *station)) {
 		s := &station{T: t, runs: &followedRuns{}, lists: newSizedTriggers(), door: &doorman{}, log: &safeBuffer{}, seen: make(chan httpapi.Observation, 16), conns: make(chan net.Conn)}
 		streams, end := context.WithCancel(context.Background())
 		s.end = end
-		api, err := httpapi.New(httpapi.Ports{Admission: s.door, Runs: s.runs, Triggers: s.lists}, httpapi.Options{
+		api, err := httpapi.New(httpapi.Ports{Admission: s.door, Runs: s.runs, Triggers: s.lists}, httpapi.Budgeted(httpapi.Options{
 			Log: zerolog.New(s.log), MaxBody: 1 << 20, Now: time.Now, NewID: func(prefix string) string { return prefix + "_1" }, Streams: streams,
 			Observers: []httpapi.Observer{s},
-		})
+		}))
 		if err != nil {
 			t.Fatal(err)
 		}

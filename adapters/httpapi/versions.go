@@ -15,7 +15,7 @@ import (
 
 // createVersion answers POST /workflow-versions.
 func (a *API) createVersion(c *gin.Context, who tenant.Caller) error {
-	body, err := a.readBody(c)
+	body, err := a.readSaved(c)
 	if err != nil {
 		return err
 	}
@@ -41,6 +41,9 @@ func readNodes(body jsonread.Object, r *domain.Rules) []workflow.NodeDraft {
 	if !present {
 		return nil
 	}
+	if !fits(list, "nodes", workflow.MaxNodes, r) {
+		return []workflow.NodeDraft{}
+	}
 	objects := list.Objects(r)
 	nodes := make([]workflow.NodeDraft, len(objects))
 	for i, o := range objects {
@@ -62,6 +65,13 @@ func readNodes(body jsonread.Object, r *domain.Rules) []workflow.NodeDraft {
 	return nodes
 }
 
+// fits says whether a list is no longer than it may be, before anything is made of it.
+func fits(list jsonread.Array, field string, most int, r *domain.Rules) bool {
+	n := list.Len()
+	r.Check(n <= most, field, domain.TooLong, "must hold at most %d %s, not %d", most, field, n)
+	return n <= most
+}
+
 // documentOrEmpty reads an optional document: a draft may be saved without it.
 func documentOrEmpty(o jsonread.Object, member string, r *domain.Rules) domain.Document {
 	if doc := o.OptionalDocument(member, r); doc != nil {
@@ -75,6 +85,9 @@ func readEdges(body jsonread.Object, r *domain.Rules) []workflow.EdgeDraft {
 	list, present := body.OptionalArray("edges", r)
 	if !present {
 		return nil
+	}
+	if !fits(list, "edges", workflow.MaxEdges, r) {
+		return []workflow.EdgeDraft{}
 	}
 	objects := list.Objects(r)
 	edges := make([]workflow.EdgeDraft, len(objects))
@@ -150,7 +163,7 @@ func (a *API) answerVersions(c *gin.Context, who tenant.Caller, l *listRequest, 
 
 // updateVersion answers PATCH /workflow-versions/{id}.
 func (a *API) updateVersion(c *gin.Context, who tenant.Caller) error {
-	body, err := a.readBody(c)
+	body, err := a.readSaved(c)
 	if err != nil {
 		return err
 	}

@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/sluicehq/sluice/domain"
@@ -13,23 +12,15 @@ import (
 
 // A run has up to [run.MaxOutputs] of outputs and its payload, which is a request's body,
 // and is held until its reader has them. Runs above smallRun bytes, and pages above
-// smallPage, share roomForAll, of which one tenant gets roomOfTenant. One thing may have
-// half of all, as much as [run.MostSimulated].
-const (
-	smallRun     = 64 << 10
-	roomForAll   = 128 << 20
-	roomOfTenant = roomForAll / 4
-)
+// smallPage, are held in [Options.Pages].
+const smallRun = 64 << 10
 
-// patience is how long a request waits for its turn and for room.
+// patience is how long a request waits for its turn and for memory.
 const patience = 5 * time.Second
 
-// While a run or a page is read, or a version simulated, it takes several times its size
-// for a moment, so that only a few are at the same time.
-const (
-	mostReading    = 4
-	mostSimulating = 4
-)
+// While a run or a page is read it takes several times its size for a moment, so that only
+// a few are at the same time.
+const mostReading = 4
 
 // errRunsBusy says that there was no room for a run.
 var errRunsBusy = func() error {
@@ -78,9 +69,9 @@ func weight(r *run.Run, more int) int {
 	return size
 }
 
-// holdRun reads a run and takes room for it. Where there is none, it lets go of the run,
+// holdRun reads a run and reserves memory for it. Where there is none, it lets go of the run,
 // waits, and reads it again: whoever waits holds nothing.
-func (a *API) holdRun(ctx context.Context, who tenant.Caller, id run.ID, held *holding) (inbound.ShownRun, error) {
+func (a *API) holdRun(ctx context.Context, who tenant.Caller, id run.ID, held *reservation) (inbound.ShownRun, error) {
 	waiting, stop := a.patiently(ctx, errRunsBusy)
 	defer stop()
 	for {
@@ -89,11 +80,11 @@ func (a *API) holdRun(ctx context.Context, who tenant.Caller, id run.ID, held *h
 			return inbound.ShownRun{}, err
 		}
 		size := weight(found.Run, 0)
-		if held.has(size) || held.tryTake(size) {
+		if held.has(size) || held.tryReplace(size) {
 			return found, nil
 		}
 		found = inbound.ShownRun{}
-		if err = held.take(waiting, size); err != nil {
+		if err = held.replace(waiting, size); err != nil {
 			return found, err
 		}
 	}
@@ -105,33 +96,4 @@ func (a *API) readRun(ctx, waiting context.Context, who tenant.Caller, id run.ID
 	}
 	defer a.reading.leave()
 	return a.ports.Runs.Get(ctx, who, id)
-}
-
-// holdSimulation simulates and takes room for what comes of it, or for the record of it.
-// It keeps its turn until there is room, so that only a few wait with theirs.
-func (a *API) holdSimulation(ctx context.Context, held *holding, simulate func() (inbound.Simulated, error)) (inbound.Simulated, error) {
-	turn, stop := a.patiently(ctx, errRunsBusy)
-	defer stop()
-	if err := a.simulating.enter(turn); err != nil {
-		return inbound.Simulated{}, err
-	}
-	defer a.simulating.leave()
-	found, err := simulate()
-	size := 0
-	var before *domain.Replay
-	switch {
-	case err == nil:
-		for _, input := range found.Inputs {
-			size += len(input)
-		}
-		size = weight(found.Run, size)
-	case errors.As(err, &before) && len(before.Answer) > smallRun:
-		size = len(before.Answer)
-	}
-	waiting, stopped := a.patiently(ctx, errRunsBusy) // how long it took does not count
-	defer stopped()
-	if busy := held.take(waiting, size); busy != nil {
-		return inbound.Simulated{}, busy
-	}
-	return found, err
 }

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/sluicehq/sluice/adapters/budget"
 	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/domain/workflow"
@@ -35,17 +36,18 @@ func (g *gated) pass() error {
 // behind is an API in front of them, and how to read or simulate there.
 func behind(g *gated) (a *API, ways map[string]func(context.Context) error) {
 	a = &API{
-		ports: Ports{Runs: g}, reading: make(turns, mostReading), simulating: make(turns, mostSimulating),
-		room: newRoom(roomForAll, roomOfTenant), patience: time.Minute,
+		ports: Ports{Runs: g}, opts: Budgeted(Options{SimulationBytes: 1 << 20, Simulations: budget.NewShared(8, 4)}),
+		reading: make(turns, mostReading), patience: time.Minute,
 	}
 	who := tenant.Caller{Tenant: "tenant_a"}
+	intake := func() *reservation { return &reservation{budget: a.opts.Intake, owner: who.Tenant} }
 	return a, map[string]func(context.Context) error{
 		"read": func(ctx context.Context) error {
-			_, err := a.holdRun(ctx, who, "run_1", a.nothingHeld(who))
+			_, err := a.holdRun(ctx, who, "run_1", a.pagesFor(who))
 			return err
 		},
 		"simulated": func(ctx context.Context) error {
-			_, err := a.holdSimulation(ctx, a.nothingHeld(who), func() (inbound.Simulated, error) {
+			_, err := a.holdSimulation(ctx, intake(), a.pagesFor(who), func() (inbound.Simulated, error) {
 				return inbound.Simulated{Trace: run.Trace{Run: run.New("run_1", run.Start{}, time.Time{})}}, g.pass()
 			})
 			return err
@@ -98,7 +100,7 @@ func TestASimulationIsAsLargeAsWhatFlowsInItAndWhatItGives(t *testing.T) {
 	t.Parallel()
 	g := &gated{let: make(chan struct{})}
 	a, _ := behind(g)
-	held := a.nothingHeld(tenant.Caller{Tenant: "tenant_a"})
+	held := a.pagesFor(tenant.Caller{Tenant: "tenant_a"})
 	filler := json.RawMessage(bytes.Repeat([]byte("1"), smallRun))
 	for inputs, want := range map[int]int{0: 0, 1: 2 * smallRun, 3: 4 * smallRun} {
 		found := inbound.Simulated{
@@ -108,7 +110,7 @@ func TestASimulationIsAsLargeAsWhatFlowsInItAndWhatItGives(t *testing.T) {
 		for i := range inputs {
 			found.Inputs[workflow.NodeID(rune('a'+i))] = filler
 		}
-		if _, err := a.holdSimulation(t.Context(), held, func() (inbound.Simulated, error) { return found, nil }); err != nil || held.size != want {
+		if _, err := a.holdSimulation(t.Context(), &reservation{budget: a.opts.Intake}, held, func() (inbound.Simulated, error) { return found, nil }); err != nil || held.size != int64(want) {
 			t.Errorf("with %d inputs, %d bytes are held: %v", inputs, held.size, err)
 		}
 	}

@@ -150,7 +150,7 @@ func crowded(t *testing.T, test func(s *station, api *httpapi.API, slow []net.Co
 		for range 2 {
 			slow = append(slow, s.reader(sizedRun(15)))
 		}
-		if got := httpapi.RoomTaken(api) >> 20; got != 30 {
+		if got := httpapi.PagesHeld(api) >> 20; got != 30 {
 			t.Fatalf("%d MiB are held", got)
 		}
 		test(s, api, slow)
@@ -184,7 +184,7 @@ func TestAReaderOfALargeRunWaitsForRoom(t *testing.T) {
 			t.Errorf("it was read %d times: who waits holds nothing", got)
 		}
 		synctest.Wait()
-		if got := httpapi.RoomTaken(api) >> 20; got != 15 {
+		if got := httpapi.PagesHeld(api) >> 20; got != 15 {
 			t.Errorf("%d MiB are held", got)
 		}
 	})
@@ -210,7 +210,7 @@ func TestAReaderForWhomThereIsNoRoomIsToldToComeBack(t *testing.T) {
 				t.Fatal("who went away while it waited waits still")
 			}
 		}
-		if got := httpapi.RoomTaken(api) >> 20; got != 30 {
+		if got := httpapi.PagesHeld(api) >> 20; got != 30 {
 			t.Errorf("%d MiB are held", got)
 		}
 	})
@@ -220,16 +220,16 @@ func TestAReaderThatIsTooSlowIsCutOffAndItsRoomGivenBack(t *testing.T) {
 	crowded(t, func(s *station, api *httpapi.API, slow []net.Conn) {
 		_ = slow[0].Close() // a pipe always closes
 		synctest.Wait()
-		if got := httpapi.RoomTaken(api) >> 20; got != 15 {
+		if got := httpapi.PagesHeld(api) >> 20; got != 15 {
 			t.Errorf("when one is gone, %d MiB are held", got)
 		}
 		time.Sleep(2*time.Minute - time.Second)
-		if got := httpapi.RoomTaken(api) >> 20; got != 15 {
+		if got := httpapi.PagesHeld(api) >> 20; got != 15 {
 			t.Errorf("before their time is over, %d MiB are held", got)
 		}
 		time.Sleep(time.Second)
 		synctest.Wait()
-		if got := httpapi.RoomTaken(api); got != 0 {
+		if got := httpapi.PagesHeld(api); got != 0 {
 			t.Errorf("%d bytes are held", got)
 		}
 		for _, conn := range slow[1:] {
@@ -259,13 +259,13 @@ func TestARunIsCancelledAndRetriedWhereThereIsNoRoom(t *testing.T) {
 		runs := sized{read: make(chan run.ID, 2), kept: make(chan int, 2)}
 		s.runs.Runs = runs
 		for _, owner := range []tenant.ID{"tenant_a", "tenant_b", "tenant_c", "tenant_d"} {
-			leave, ok := httpapi.FillRoom(api, owner)
+			leave, ok := httpapi.FillPages(api, owner)
 			if !ok {
 				t.Fatalf("there is no room for %s", owner)
 			}
 			defer leave()
 		}
-		full := httpapi.RoomTaken(api)
+		full := httpapi.PagesHeld(api)
 		for _, request := range []string{"/cancel", "/retry"} {
 			for _, headers := range []string{"", "X-Idempotency-Key: k\r\n"} {
 				asked := time.Now()
@@ -278,7 +278,7 @@ func TestARunIsCancelledAndRetriedWhereThereIsNoRoom(t *testing.T) {
 				t.Errorf("%s: %d bytes are kept", request, kept)
 			}
 		}
-		if got := httpapi.RoomTaken(api); got != full || full != 128<<20 {
+		if got := httpapi.PagesHeld(api); got != full || full != 128<<20 {
 			t.Errorf("%d bytes are held, and %d were", got, full)
 		}
 		if got := answered(s.reader(sizedRun(15))); got != "503 runs_busy after 1" {
@@ -290,7 +290,7 @@ func TestARunIsCancelledAndRetriedWhereThereIsNoRoom(t *testing.T) {
 func TestTwoTenantsWhoReadSlowlyLeaveRoomToAThird(t *testing.T) {
 	crowded(t, func(s *station, api *httpapi.API, _ []net.Conn) {
 		for _, owner := range []tenant.ID{"tenant_b", "tenant_c"} {
-			if _, ok := httpapi.FillRoom(api, owner); !ok {
+			if _, ok := httpapi.FillPages(api, owner); !ok {
 				t.Errorf("%s has no room", owner)
 			}
 		}
@@ -316,7 +316,7 @@ func TestWhatNodesPassOnIsHeldOnce(t *testing.T) {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		client := s.reader(streamedRun)
-		if got := httpapi.RoomTaken(api); got != size {
+		if got := httpapi.PagesHeld(api); got != size {
 			t.Errorf("%d bytes are held", got)
 		}
 		got, err := http.ReadResponse(bufio.NewReader(client), nil)
@@ -352,7 +352,7 @@ func TestASimulationThatShowsTooMuchIsRefused(t *testing.T) {
 			}
 		}
 		synctest.Wait()
-		if got := httpapi.RoomTaken(api); got != 0 {
+		if got := httpapi.PagesHeld(api); got != 0 {
 			t.Errorf("%d bytes are held", got)
 		}
 	})
@@ -376,7 +376,7 @@ func TestLargeRunsBehindTheWholeGateway(t *testing.T) {
 	simulated := "/v1/gateway/workflow-versions/" + e.ids["activeVersion"] + "/simulate"
 	t.Run("what is about one is refused before it happens", func(t *testing.T) { g.refusesLargeRuns(t, e, simulated, started(large), started(100)) })
 	t.Run("an answer is given again as it was", func(t *testing.T) { g.repeatsLargeAnswers(t, e, simulated, started(large)) })
-	if got := httpapi.RoomTaken(g.api); got != 0 {
+	if got := httpapi.PagesHeld(g.api); got != 0 {
 		t.Errorf("%d bytes are held", got)
 	}
 }
@@ -386,7 +386,7 @@ func TestLargeRunsBehindTheWholeGateway(t *testing.T) {
 func (g *gateway) refusesLargeRuns(t *testing.T, e estate, simulated, id, small string) {
 	t.Helper()
 	before := g.send(http.MethodPost, simulated, e.secret, filled(large+1), "X-Idempotency-Key", "before")
-	leave, ok := httpapi.FillRoom(g.api, e.id)
+	leave, ok := httpapi.FillPages(g.api, e.id)
 	if !ok {
 		t.Fatal("there is no room")
 	}

@@ -129,6 +129,20 @@ func (s customNodes) Insert(ctx context.Context, n *node.Custom) error {
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`,
 		string(st.ID), string(st.Tenant), string(st.Type), st.Version, st.Name, st.Description, texts[0], texts[1], texts[2],
 		st.Endpoint, st.CanPause, st.IsActive, texts[3], st.CreatedAt, st.UpdatedAt, st.Revision, searchText(st.Name, &st.Description))
+	if err != nil {
+		return err
+	}
+	return s.checkDefined(ctx, st.Tenant)
+}
+
+// checkDefined reports a tenant whose custom nodes have become too large together.
+func (s customNodes) checkDefined(ctx context.Context, owner tenant.ID) error {
+	var bytes int64
+	err := s.get(ctx, "sum up custom nodes", &bytes, `SELECT CAST(COALESCE(sum(octet_length(input_schema) + octet_length(output_schema) +
+		octet_length(config_schema) + octet_length(translations)), 0) AS bigint) FROM custom_nodes WHERE tenant_id = $1`, string(owner))
+	if err == nil && bytes > node.MaxDefined {
+		err = s.spoil(node.DefinedTooMuch())
+	}
 	return err
 }
 
@@ -179,10 +193,14 @@ func (s customNodes) Update(ctx context.Context, n *node.Custom) error {
 		WHERE tenant_id = $13 AND id = $14 AND revision = $15`,
 		st.Version, st.Name, st.Description, texts[0], texts[1], texts[2], st.Endpoint, st.CanPause, st.IsActive, texts[3],
 		st.UpdatedAt, searchText(st.Name, &st.Description), string(st.Tenant), string(st.ID), st.Revision)
-	return s.updated(changed, err, n.Saved, func() error {
+	err = s.updated(changed, err, n.Saved, func() error {
 		_, err := s.Get(ctx, st.Tenant, st.ID)
 		return err
 	})
+	if err != nil {
+		return err
+	}
+	return s.checkDefined(ctx, st.Tenant)
 }
 
 // Delete removes a custom node.

@@ -2,6 +2,7 @@ package workflows
 
 import (
 	"context"
+	"time"
 
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/event"
@@ -20,39 +21,49 @@ func (s *Versions) Publish(ctx context.Context, who tenant.Caller, once domain.O
 		return published, err
 	}
 	now := s.clock.Now()
-	err = s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
-		if err := st.Outcomes.Claim(ctx, who.Tenant, once, now); err != nil {
-			return err
-		}
-		ver, err := s.holdForPublishing(ctx, st, who.Tenant, id)
-		if err != nil {
-			return err
-		}
-		if !ver.Active() {
-			env, err := s.environment(ctx, st, who, id)
+	err = s.reserved(ctx, who.Tenant, func(reserve func(*workflow.Version) error) error {
+		return s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
+			if err := st.Outcomes.Claim(ctx, who.Tenant, once, now); err != nil {
+				return err
+			}
+			ver, err := s.holdForPublishing(ctx, st, who.Tenant, id)
 			if err != nil {
 				return err
 			}
-			if err := ver.Publish(env, now); err != nil {
+			if err := reserve(ver); err != nil {
 				return err
 			}
-			if err := retireActive(ctx, st, ver); err != nil {
+			if err := s.activate(ctx, st, who, ver, now); err != nil {
 				return err
 			}
-			if err := st.Versions.Update(ctx, ver); err != nil {
+			if published, err = checked(ctx, st, who, ver); err != nil {
 				return err
 			}
-			told := event.NewWorkflowPublished(event.ID(s.random.ID(event.IDPrefix)), ver)
-			if err := st.Webhooks.Events.Append(ctx, told); err != nil {
-				return err
-			}
-		}
-		if published, err = checked(ctx, st, who, ver); err != nil {
-			return err
-		}
-		return st.Outcomes.Keep(ctx, who.Tenant, once, published, now)
+			return st.Outcomes.Keep(ctx, who.Tenant, once, published, now)
+		})
 	})
 	return published, err
+}
+
+// activate checks a version and makes it the active one, unless it is already.
+func (s *Versions) activate(ctx context.Context, st outbound.Stores, who tenant.Caller, ver *workflow.Version, now time.Time) error {
+	if ver.Active() {
+		return nil
+	}
+	env, err := s.environment(ctx, st, who, ver.ID())
+	if err != nil {
+		return err
+	}
+	if err := ver.Publish(env, now); err != nil {
+		return err
+	}
+	if err := retireActive(ctx, st, ver); err != nil {
+		return err
+	}
+	if err := st.Versions.Update(ctx, ver); err != nil {
+		return err
+	}
+	return st.Webhooks.Events.Append(ctx, event.NewWorkflowPublished(event.ID(s.random.ID(event.IDPrefix)), ver))
 }
 
 // holdForPublishing holds the workflow and then its version, always in that order.
@@ -94,20 +105,25 @@ func (s *Versions) Validate(ctx context.Context, who tenant.Caller, once domain.
 		run = s.work.Do
 	}
 	now := s.clock.Now()
-	err = run(ctx, func(ctx context.Context, st outbound.Stores) error {
-		if err := st.Outcomes.Claim(ctx, who.Tenant, once, now); err != nil {
-			return err
-		}
-		ver, err := st.Versions.Get(ctx, who.Tenant, id)
-		if err != nil {
-			return err
-		}
-		env, err := s.environment(ctx, st, who, id)
-		if err != nil {
-			return err
-		}
-		findings = workflow.Check(ver.Graph(), env)
-		return st.Outcomes.Keep(ctx, who.Tenant, once, findings, now)
+	err = s.reserved(ctx, who.Tenant, func(reserve func(*workflow.Version) error) error {
+		return run(ctx, func(ctx context.Context, st outbound.Stores) error {
+			if err := st.Outcomes.Claim(ctx, who.Tenant, once, now); err != nil {
+				return err
+			}
+			ver, err := st.Versions.Get(ctx, who.Tenant, id)
+			if err != nil {
+				return err
+			}
+			if err := reserve(ver); err != nil {
+				return err
+			}
+			env, err := s.environment(ctx, st, who, id)
+			if err != nil {
+				return err
+			}
+			findings = workflow.Check(ver.Graph(), env)
+			return st.Outcomes.Keep(ctx, who.Tenant, once, findings, now)
+		})
 	})
 	return findings, err
 }

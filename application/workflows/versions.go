@@ -18,6 +18,7 @@ type Versions struct {
 	expressions outbound.Expressions
 	clock       outbound.Clock
 	random      outbound.Random
+	memory      Memory // for checks; nil for as much as they take
 }
 
 var _ inbound.Versions = (*Versions)(nil)

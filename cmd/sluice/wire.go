@@ -61,7 +61,6 @@ var core = wire.NewSet(
 	webhooks.NewDeliveries, wire.Bind(new(inbound.WebhookDeliveries), new(*webhooks.Deliveries)),
 	webhooks.NewCourier, wire.Bind(new(inbound.Courier), new(*webhooks.Courier)),
 	workflows.New, wire.Bind(new(inbound.Workflows), new(*workflows.Service)),
-	workflows.NewVersions, wire.Bind(new(inbound.Versions), new(*workflows.Versions)),
 )
 
 // checkedSettings has the endpoint that custom nodes fall back on checked when it
@@ -70,12 +69,17 @@ func checkedSettings(own *tenants.Settings, checks *nodes.Checks) *nodes.Setting
 	return nodes.NewSettings(own, checks)
 }
 
+// boundedVersions checks versions within the memory for requests.
+func boundedVersions(work outbound.UnitOfWork, expressions outbound.Expressions, clock outbound.Clock, random outbound.Random, opts httpapi.Options) *workflows.Versions {
+	return workflows.NewVersions(work, expressions, clock, random).Within(opts.Intake)
+}
+
 // newGateway assembles what sluice serve runs. work is the store's, which somebody may
 // follow; runner makes the calls of nodes and sender those of webhooks; key is that of
 // the runs' secrets.
 func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, limiter outbound.Limiter, runner outbound.NodeRunner, sender outbound.Sender,
 	key domainrun.Key, budgets outbound.Budgets, capacity runs.WorkerOptions, opts httpapi.Options) (gateway, error) {
-	wire.Build(driven, core,
+	wire.Build(driven, core, boundedVersions, wire.Bind(new(inbound.Versions), new(*workflows.Versions)),
 		wire.Struct(new(httpapi.Ports), "*"), httpapi.New, wire.Struct(new(gateway), "*"))
 	return gateway{}, nil
 }
@@ -83,6 +87,7 @@ func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, limiter outboun
 // newOperator assembles what the operator's commands call.
 func newOperator(store *sqlstore.Store) operator {
 	wire.Build(wire.Bind(new(outbound.UnitOfWork), new(*sqlstore.Store)), memory.New, wire.Bind(new(outbound.Limiter), new(*memory.Limiter)),
-		driven, core, wire.Struct(new(operator), "*"))
+		driven, core, workflows.NewVersions, wire.Bind(new(inbound.Versions), new(*workflows.Versions)),
+		wire.Struct(new(operator), "*"))
 	return operator{}
 }

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"encoding/json"
 	"maps"
 	"sync"
 	"time"
@@ -17,6 +18,17 @@ const CustomIDPrefix = "cn"
 
 // maxEndpoint bounds the address of a custom node, in characters.
 const maxEndpoint = 2048
+
+// MaxDefined is how many bytes the schemas and translations of all custom nodes of a tenant
+// may take together, as JSON.
+const MaxDefined = 8 << 20
+
+// DefinedTooMuch is the Conflict of a custom node with which a tenant would have more than
+// [MaxDefined] bytes.
+func DefinedTooMuch() error {
+	return domain.Fail(domain.Conflict, "storage_exceeded",
+		"The custom nodes of this tenant may take at most %d bytes together. Delete some, or describe fewer fields.", MaxDefined)
+}
 
 // Translation is what people who read one language see of a custom node. An empty
 // member falls back to the node's own.
@@ -130,6 +142,21 @@ func (c *Custom) Endpoint() string { return c.state.Endpoint }
 
 // IsActive says whether the registry lists the node.
 func (c *Custom) IsActive() bool { return c.state.IsActive }
+
+// schemaParts is how many times a schema is there: as it is declared, and as it is applied.
+const schemaParts = 2
+
+// weight is about how many bytes of memory the custom node takes.
+func (c *Custom) weight() int64 {
+	var w domain.JSONWeight
+	for _, d := range []Declarations{c.state.InputSchema, c.state.OutputSchema, c.state.ConfigSchema} {
+		text, err := json.Marshal(d)
+		if err == nil { // a declaration can always be written
+			w.Add(domain.WeighJSON(text))
+		}
+	}
+	return schemaParts * w.Tree()
+}
 
 // Revision counts the custom node's changes.
 func (c *Custom) Revision() int64 { return c.state.Revision }

@@ -13,6 +13,7 @@ type Registry struct {
 	entries []NodeType
 	known   map[identity]NodeType
 	types   map[Type]bool
+	weight  int64
 }
 
 // identity is what distinguishes node types in a registry.
@@ -45,6 +46,7 @@ func RegistryFor(owner tenant.ID, l tenant.Language, disabled []string, custom [
 			continue
 		}
 		n := c.NodeType(l)
+		g.weight += c.weight()
 		if _, taken := g.Lookup(n.Type, n.Version); !taken {
 			g.know(n)
 			g.entries = append(g.entries, n)
@@ -71,6 +73,13 @@ func (g Registry) Entries() []NodeType { return slices.Clone(g.entries) }
 
 // Len is the number of entries.
 func (g Registry) Len() int { return len(g.entries) }
+
+// registryBytes is what a registry takes without custom nodes.
+const registryBytes = 16 << 10
+
+// Weight is about how many bytes of memory the registry takes: what it holds of its own,
+// and the schemas of its custom nodes.
+func (g Registry) Weight() int64 { return registryBytes + g.weight }
 
 // Lookup returns the node type of exactly this type and version. It also finds
 // trigger nodes, which versions may use although they are not listed.

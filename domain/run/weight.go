@@ -1,9 +1,12 @@
 package run
 
-import "encoding/json"
+import (
+	"encoding/json"
 
-// What values take in memory once they are read, in bytes. A test holds them to what the
-// runtime allocates.
+	"github.com/sluicehq/sluice/domain"
+)
+
+// What values take in memory, in bytes.
 const (
 	slotWeight   = 32  // an element of an array, which grows by doubling
 	textWeight   = 16  // a string or a number beside its characters
@@ -15,40 +18,8 @@ const (
 )
 
 // weightOf is at most how many bytes the values of a JSON text take in memory once they
-// are read: a short text can make a large tree. It reads the text once and takes it for
-// valid.
-func weightOf(text []byte) int64 {
-	weight := int64(0)
-	var few [32]int
-	members := few[:0] // of the objects that are open
-	for i := 0; i < len(text); {
-		switch c := text[i]; {
-		case c == '"':
-			end := endOfString(text, i)
-			weight += textWeight + rounded(end-i)
-			i = end
-			continue
-		case c == '{':
-			members = append(members, 0)
-		case c == ':':
-			members[len(members)-1]++
-		case c == '}':
-			weight += slotWeight + weightOfMembers(members[len(members)-1])
-			members = members[:len(members)-1]
-		case c == '[':
-			weight += arrayWeight + slotWeight
-		case c == ',':
-			weight += slotWeight
-		case c == '-' || '0' <= c && c <= '9':
-			end := endOfNumber(text, i)
-			weight += textWeight + rounded(end-i)
-			i = end
-			continue
-		}
-		i++
-	}
-	return weight
-}
+// are read: a short text can make a large tree.
+func weightOf(text []byte) int64 { return domain.WeighJSON(text).Tree() }
 
 // weightOfMembers is what an object takes beside the names and values of n members.
 func weightOfMembers(n int) int64 {

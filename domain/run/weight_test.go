@@ -36,7 +36,7 @@ func TestValuesTakeWhatTheyAreSaidTo(t *testing.T) {
 		var keep any
 		took := allocated(func() { keep, _ = parse(json.RawMessage(text)) })
 		said := weightOf([]byte(text))
-		if float64(said) < 0.9*float64(took) || said > 3*took+1000 {
+		if float64(said) < 0.9*float64(took) || said > 4*took+1000 {
 			t.Errorf("%s take %d bytes and are said to take %d", name, took, said)
 		}
 		if tree := weightOfTree(keep); float64(tree) < 0.6*float64(took) {

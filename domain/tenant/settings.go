@@ -138,10 +138,27 @@ func (t *Tenant) configure(s Settings, malformed []domain.Violation, knownNode f
 	return nil
 }
 
+// Bounds of the lists in settings, which are read with every request.
+const (
+	MaxDisabled = 1000
+	MaxEvents   = 1000
+)
+
+// fits says whether the lists are no longer than they may be.
+func (s Settings) fits(r *domain.Rules) bool {
+	disabled, events := len(s.DisabledNodeTypes), len(s.Events)
+	r.Check(disabled <= MaxDisabled, "disabledNodeTypes", domain.TooLong, "must hold at most %d disabledNodeTypes, not %d", MaxDisabled, disabled)
+	r.Check(events <= MaxEvents, "events", domain.TooLong, "must hold at most %d events, not %d", MaxEvents, events)
+	return disabled <= MaxDisabled && events <= MaxEvents
+}
+
 func (s Settings) check(r *domain.Rules, knownNode func(string) bool) {
 	s.Language.check(r, "language")
 	r.Check(s.PublicTriggers().Valid(), "publicTriggerCreation", domain.NotAllowed, "must be one of %s, not %q",
 		domain.OneOf(PublicTriggersForbidden, PublicTriggersLimited), string(s.PublicTriggerCreation))
+	if !s.fits(r) {
+		return
+	}
 	for i, name := range s.DisabledNodeTypes {
 		path := domain.Index("disabledNodeTypes", i)
 		if r.Broken(path) {

@@ -17,17 +17,26 @@ type Budgets struct {
 
 // Budget divides something scarce among tenants: bytes of memory, calls in flight, turns
 // to compute. Whoever needs some reserves it before taking it, and releases it afterwards.
+// Nobody waits for more while holding some, except with a bound of time: two who do wait for
+// each other.
 //
 // A tenant has at most a share of the whole. Something larger than a share is granted to a
-// tenant that holds nothing else, where two shares are left then, so that one tenant never
-// holds everything.
+// tenant that holds nothing else. All that tenants hold that have more than a share is
+// at most [Budget.Most], which leaves two shares to the others.
 type Budget interface {
 	// Reserve waits until the amount is there or ctx ends; the error then is its cause.
-	// Those who came first come first, except behind a tenant that has used up its share.
-	// An amount above [Budget.Most] counts as that; release the amount that was asked for.
+	//
+	// Tenants that wait take turns, and what a tenant asks for is granted in that order.
+	// Nobody is overtaken who waits because the whole is used up. A tenant that has used up
+	// its share holds up nobody else; neither does one that asks for more than a share
+	// while others hold more than a share, except those who ask for that, too.
+	//
+	// An amount above Most counts as that; release the amount that was asked for. Nothing is
+	// always there.
 	Reserve(ctx context.Context, owner tenant.ID, amount int64) error
 
-	// TryReserve takes what is there at once, and says whether it did.
+	// TryReserve takes what is there at once, and says whether it did. It overtakes nobody
+	// whom Reserve would not overtake, and nobody of its own tenant.
 	TryReserve(owner tenant.ID, amount int64) bool
 
 	// Adjust changes what a tenant holds by a difference, without waiting: something has

@@ -12,7 +12,8 @@ import (
 type CustomNodeRepository interface {
 	// Insert reports a (type, version) that the tenant ever had as a Conflict with the
 	// code custom_node_exists: a version stays taken when its node moves on to a higher
-	// one or is deleted.
+	// one or is deleted. A custom node with which those of the tenant take more than
+	// [node.MaxDefined] bytes is a Conflict with the code storage_exceeded.
 	Insert(ctx context.Context, n *node.Custom) error
 
 	// Get returns NotFound with the code custom_node_not_found for an unknown id.
@@ -23,7 +24,7 @@ type CustomNodeRepository interface {
 	// Active returns the tenant's active custom nodes by type and version.
 	Active(ctx context.Context, owner tenant.ID) ([]*node.Custom, error)
 
-	// Update has the conflict of Insert besides a stale revision.
+	// Update has the conflicts of Insert besides a stale revision.
 	Update(ctx context.Context, n *node.Custom) error
 
 	// Delete removes the custom node. An unknown id is NotFound.

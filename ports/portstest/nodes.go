@@ -3,6 +3,7 @@ package portstest
 import (
 	"context"
 	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 
@@ -84,6 +85,35 @@ func CustomNodeRepository(t *testing.T, open OpenStore) {
 			f.wantError(insert(f, f.customNode(owner, "acme.a", "1.1.0", true)), domain.Conflict, "custom_node_exists")
 			if err := insert(f, f.customNode(owner, "acme.a", "1.2.0", true)); err != nil {
 				f.Error(err)
+			}
+		},
+		"a tenant defines no more than there is room for": func(f fixture) {
+			owner := f.tenant().ID()
+			var large node.Declarations
+			if err := json.Unmarshal([]byte(`{"a":{"type":"string","description":"`+strings.Repeat("a", node.MaxDefined/4)+`"}}`), &large); err != nil {
+				f.Fatal(err)
+			}
+			sized := func(t node.Type) node.CustomState {
+				st := f.customNode(owner, t, "1.0.0", true)
+				st.InputSchema = large
+				return st
+			}
+			for _, t := range []node.Type{"acme.a", "acme.b", "acme.c"} {
+				if err := insert(f, sized(t)); err != nil {
+					f.Fatal(err)
+				}
+			}
+			f.wantError(insert(f, sized("acme.d")), domain.Conflict, "storage_exceeded")
+			small := f.customNode(owner, "acme.d", "1.0.0", true)
+			if err := insert(f, small); err != nil {
+				f.Errorf("a small one: %v", err)
+			}
+			small.InputSchema = large
+			f.wantError(f.work.Do(f.Context(), func(ctx context.Context, stores outbound.Stores) error {
+				return stores.CustomNodes.Update(ctx, node.RestoreCustom(small))
+			}), domain.Conflict, "storage_exceeded")
+			if err := insert(f, f.customNode(f.tenant().ID(), "acme.d", "1.0.0", true)); err != nil {
+				f.Errorf("one of another tenant: %v", err)
 			}
 		},
 		"a type and version exists once in a tenant": func(f fixture) {

@@ -55,7 +55,8 @@ func serve(t *testing.T) (baseURL, key string) {
 		Workflows: workflows.New(store, runs.NewStarter(clock, random), signals, clock, random), Versions: workflows.NewVersions(store, expression.Checker{}, clock, random),
 		Firing: runs.NewFiring(store, known, compiler, signals, limiter, clock, random, run.Key{1}, budget.Divide(1<<40).OfRuns()), Runs: runs.NewRuns(store, known, compiler, signals, clock, random, run.Key{1}, budget.Divide(1<<40).OfRuns()),
 	}, httpapi.Options{Log: zerolog.Nop(), MaxBody: 1 << 20, Now: clock.Now, NewID: random.ID, Ready: func(context.Context) error { return nil },
-		OperatorToken: httpapi.NewOperatorToken(operatorToken)})
+		OperatorToken: httpapi.NewOperatorToken(operatorToken),
+		Intake:        budget.New(64 << 20), Pages: budget.New(64 << 20), Simulations: budget.New(4)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -53,7 +53,11 @@ type namedNode struct {
 }
 
 func (t *tree) sorted(at uint32) []namedNode {
-	members := make([]namedNode, 0, 8)
+	count := 0
+	for i := at + 1; i < t.nodes[at].after; i = t.nodes[i+1].after {
+		count++
+	}
+	members := make([]namedNode, 0, count)
 	for i := at + 1; i < t.nodes[at].after; i = t.nodes[i+1].after {
 		members = append(members, namedNode{t.str(i), i})
 	}

@@ -32,7 +32,7 @@ func Parse(body []byte) (Object, error) {
 	if p.pos == len(p.text) {
 		return Object{}, nil
 	}
-	p.nodes = make([]node, 0, min(len(body)/8+8, 1024))
+	p.nodes = make([]node, 0, nodesOf(body))
 	if err := p.document(); err != nil {
 		return Object{}, err
 	}
@@ -43,6 +43,16 @@ func Parse(body []byte) (Object, error) {
 		}
 	}
 	return Object{tree: p.tree}, nil
+}
+
+// nodesOf is how many nodes to make room for: of a large body exactly as many as it has,
+// since a slice that grows takes more than twice as much for a moment.
+func nodesOf(body []byte) int {
+	if len(body) <= keepWhole {
+		return len(body)/8 + 8
+	}
+	w := domain.WeighJSON(body)
+	return int(w.Values + w.Names)
 }
 
 // parser reads the text from front to back. A method that returns false has met

@@ -1,0 +1,92 @@
+package workflows
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/domain/workflow"
+)
+
+// Memory divides bytes among tenants, as outbound.Budget does.
+type Memory interface {
+	Reserve(ctx context.Context, owner tenant.ID, amount int64) error
+	TryReserve(owner tenant.ID, amount int64) bool
+	Release(owner tenant.ID, amount int64)
+	Most() int64
+}
+
+// Within has a version checked only when memory is reserved for it. It returns the service.
+func (s *Versions) Within(memory Memory) *Versions {
+	s.memory = memory
+	return s
+}
+
+// memoryTimeout is how long a check waits for memory.
+const memoryTimeout = 5 * time.Second
+
+var errMemoryBusy = func() error {
+	e := domain.Fail(domain.Unavailable, "memory_busy", "There is no memory to check the version at the moment. Try again in a second.")
+	e.RetryAfter = time.Second
+	return e
+}()
+
+// weightOfCheck is how many bytes it takes at most to check a graph: its documents are
+// decoded, and those with templates a second time, and its expressions compiled one by one.
+func weightOfCheck(g workflow.Graph) int64 {
+	var w domain.JSONWeight
+	for _, n := range g.Nodes() {
+		for _, doc := range []domain.Document{n.Config, n.InputSchema, n.OutputSchema} {
+			w.Add(domain.WeighJSON(doc.String()))
+		}
+	}
+	return 8*w.Bytes + 2*w.Tree()
+}
+
+// needsMemory ends a unit of work that cannot go on before somebody has waited.
+type needsMemory struct{ bytes int64 }
+
+func (*needsMemory) Error() string { return "there is no memory at the moment" }
+
+// reserved calls do, which calls reserve before it checks a version. Where there is no
+// memory at once, do is to return its error, and is called again when there is: nothing is
+// held of the database while it waits.
+func (s *Versions) reserved(ctx context.Context, owner tenant.ID, do func(reserve func(*workflow.Version) error) error) error {
+	if s.memory == nil {
+		return do(func(*workflow.Version) error { return nil })
+	}
+	var held int64
+	defer func() { s.memory.Release(owner, held) }()
+	reserve := func(ver *workflow.Version) error {
+		need := weightOfCheck(ver.Graph())
+		switch {
+		case need <= held:
+			return nil
+		case need > s.memory.Most():
+			return domain.Fail(domain.Conflict, "version_too_complex",
+				"The documents of the version's nodes hold so many values that there is not enough memory to check them. Let them hold fewer.")
+		}
+		s.memory.Release(owner, held)
+		held = 0
+		if !s.memory.TryReserve(owner, need) {
+			return &needsMemory{need}
+		}
+		held = need
+		return nil
+	}
+	waiting, stop := context.WithTimeoutCause(ctx, memoryTimeout, errMemoryBusy)
+	defer stop()
+	for {
+		err := do(reserve)
+		var needs *needsMemory
+		if !errors.As(err, &needs) {
+			return err
+		}
+		if err := s.memory.Reserve(waiting, owner, needs.bytes); err != nil {
+			return err
+		}
+		held = needs.bytes
+	}
+}
