@@ -1,0 +1,3 @@
+package runs_test
+
+func (brokenExpression) NodesRead() ([]string, bool) { return nil, true }
