@@ -65,6 +65,7 @@ var everywhere = map[string]string{
 	"internal_error":               "TestADefectShowsNothingButTheRequestID",
 	"database_unavailable":         "TestADatabaseThatIsGoneIsUnavailable",
 	"database_busy":                "TestAUnitWhoseTimeIsUpIsUnavailableAndMayBeRepeated",
+	"database_read_only":           "TestAFullDiskIsNoticedAndSoIsRoomOnIt",
 	"idempotency_in_progress":      "TestOfThirtyRequestsWithOneKeyOneTakesEffect",
 }
 

@@ -97,7 +97,7 @@ func (p *program) serve(ctx context.Context, cfg config, opts serveOptions, begi
 	}
 	g, err := newGateway(store, countedWork{watch.tracing.UnitOfWork(store), watch.metrics}, out.limiter, out.runner, out.sender, key, cfg.workerOptions(), httpapi.Options{
 		Log: log, MaxBody: cfg.MaxBody, AllowedOrigins: cfg.CORSOrigins, TrustedProxies: cfg.TrustedProxies,
-		Observers: watch.observers(), Now: system.Clock{}.Now, NewID: system.Random{}.ID, Ready: leaving.unlessGoing(ready(store.Ping)),
+		Observers: watch.observers(), Now: system.Clock{}.Now, NewID: system.Random{}.ID, Ready: leaving.unlessGoing(ready(canServe(store))),
 		Streams: streams, HealthOnly: !opts.role.serves(), OperatorToken: httpapi.NewOperatorToken(cfg.OperatorToken),
 	})
 	if err != nil {
