@@ -1,3 +1,0 @@
-package runs_test
-
-func (brokenExpression) NodesRead() ([]string, bool) { return nil, true }
