@@ -18,7 +18,7 @@ import (
 // smallDisk is a file system of its own with little room, and how to fill it up and to make
 // room again. To mount one takes a right that not every account has; the tests that need
 // none stand in writable_test.go.
-func smallDisk(t *testing.T, size string) (folder string, fill, clear func()) {
+func smallDisk(t *testing.T, size string) (folder string, fill, release func()) {
 	t.Helper()
 	folder = t.TempDir()
 	if err := syscall.Mount("tmpfs", folder, "tmpfs", 0, "size="+size+",mode=777"); err != nil {
@@ -47,18 +47,18 @@ func smallDisk(t *testing.T, size string) (folder string, fill, clear func()) {
 		}
 		_ = file.Close()
 	}
-	clear = func() {
+	release = func() {
 		t.Helper()
 		if err := os.Remove(filler); err != nil {
 			t.Fatal(err)
 		}
 	}
-	return folder, fill, clear
+	return folder, fill, release
 }
 
 func TestSQLiteOnADiskThatIsReallyFull(t *testing.T) {
 	t.Parallel()
-	folder, fill, clear := smallDisk(t, "8m")
+	folder, fill, release := smallDisk(t, "8m")
 	content, err := os.ReadFile(sqlitetest.File(t))
 	if err != nil {
 		t.Fatal(err)
@@ -72,13 +72,13 @@ func TestSQLiteOnADiskThatIsReallyFull(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = store.Close() })
-	wantRefusalsWhile(t, store, fill, clear)
+	wantRefusalsWhile(t, store, fill, release)
 }
 
 // Only a table is on that disk: a server that cannot write its log ends.
 func TestPostgreSQLOnADiskThatIsReallyFull(t *testing.T) {
 	t.Parallel()
-	folder, fill, clear := smallDisk(t, "2m")
+	folder, fill, release := smallDisk(t, "2m")
 	instance, err := pgtest.Launch(t.Context(), pgtest.Options{InMemory: true})
 	if err != nil {
 		t.Fatal(err)
@@ -118,5 +118,5 @@ func TestPostgreSQLOnADiskThatIsReallyFull(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	wantRefusalsWhile(t, store, fill, clear)
+	wantRefusalsWhile(t, store, fill, release)
 }
