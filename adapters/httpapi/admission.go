@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"net/http"
 	"strconv"
 
 	"github.com/gin-gonic/gin"
@@ -21,10 +22,19 @@ const (
 	headerShouldRetry    = "X-Should-Retry"
 )
 
+// apiKey returns the key that a request bears; empty for none. Two headers are none, for a
+// proxy and the gateway could each believe another one.
+func apiKey(h http.Header) string {
+	if sent := h[headerKey]; len(sent) == 1 {
+		return sent[0]
+	}
+	return ""
+}
+
 // admitted runs a route's handler for those who may perform its operation.
 func (a *API) admitted(r route) gin.HandlerFunc {
 	return func(c *gin.Context) {
-		in, err := a.ports.Admission.Admit(c.Request.Context(), c.GetHeader(headerKey), r.operation)
+		in, err := a.ports.Admission.Admit(c.Request.Context(), apiKey(c.Request.Header), r.operation)
 		defer in.Leave()
 		note(c, in.Caller)
 		if left := in.Allowance; left != nil {

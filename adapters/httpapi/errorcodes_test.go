@@ -66,6 +66,7 @@ var everywhere = map[string]string{
 	"database_unavailable":         "TestADatabaseThatIsGoneIsUnavailable",
 	"memory_busy":                  "TestOneTenantsHostileBodiesLeaveMemoryToAnother",
 	"database_busy":                "TestAUnitWhoseTimeIsUpIsUnavailableAndMayBeRepeated",
+	"database_read_only":           "TestAFullDiskIsNoticedAndSoIsRoomOnIt",
 	"idempotency_in_progress":      "TestOfThirtyRequestsWithOneKeyOneTakesEffect",
 }
 

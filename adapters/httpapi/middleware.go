@@ -12,6 +12,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/ports/inbound"
 )
 
 // middleware is what every request passes on its way to a handler, from outside in.
@@ -131,6 +132,9 @@ func (a *API) logRequest(c *gin.Context, v *visit, took time.Duration) {
 	}
 	if v.cause != nil {
 		line = line.Str("cause", redact(v.cause.Error()))
+	}
+	if thrown, panicked := errors.AsType[*inbound.Panic](v.cause); panicked {
+		line = line.Bytes("stack", thrown.Stack)
 	}
 	line.Int("bytes", max(c.Writer.Size(), 0)).Dur("durationMs", took).Str("client", a.client(c)).Msg("request")
 }

@@ -45,8 +45,8 @@ func (a *API) health(c *gin.Context) {
 	}
 }
 
-// readiness says whether requests can be served: the database answers and its
-// schema is up to date.
+// readiness says whether requests can be served: the database answers and takes writes,
+// and its schema is up to date.
 func (a *API) readiness(c *gin.Context) {
 	err := a.opts.Ready(c.Request.Context())
 	if err == nil {

@@ -21,3 +21,9 @@ func PageOfRuns(s *Store, owner tenant.ID, f run.Filter, q domain.Query) (page, 
 func AwaitingOfRuns(s *Store, owner tenant.ID, q outbound.AwaitingQuery) (query string, args []any, err error) {
 	return runs{&unit{store: s}}.awaiting(owner, q)
 }
+
+// LiveOrigins is the statement that finds what unfinished runs came from, with arguments to
+// begin with the first.
+func LiveOrigins(s *Store) (query string, args []any) {
+	return s.dialect.liveOrigins(), []any{"", "", "", 500}
+}

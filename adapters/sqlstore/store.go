@@ -25,6 +25,7 @@ type Store struct {
 	runs           *runStatements
 	turns          scheduleTurns
 	pages          pages
+	writes         writeCheck
 
 	// Leisure lets statements of the store take as long as they have to, until what it
 	// returns is called; nil where they always may. It is set before the store is used.
@@ -159,7 +160,7 @@ func (s *Store) diagnosed(ctx context.Context, err error) error {
 func (s *Store) run(ctx context.Context, p *pool, opts *sql.TxOptions, fn func(context.Context, outbound.Stores) error) error {
 	tx, err := p.db.BeginTxx(ctx, opts)
 	if err != nil {
-		return s.reached(ctx, fmt.Errorf("begin: %w", err))
+		return s.noted(s.reached(ctx, fmt.Errorf("begin: %w", err)))
 	}
 	u := &unit{pool: p, tx: tx, store: s, writing: opts == nil}
 	defer func() {
@@ -175,7 +176,7 @@ func (s *Store) run(ctx context.Context, p *pool, opts *sql.TxOptions, fn func(c
 	if err := tx.Commit(); err != nil {
 		s.watchers.tell(u.touched) // it may have taken effect all the same
 		s.events.ring(u.eventful)
-		return s.translate(ctx, fmt.Errorf("commit: %w", err))
+		return s.noted(s.translate(ctx, fmt.Errorf("commit: %w", err)))
 	}
 	s.watchers.tell(u.touched)
 	s.events.ring(u.eventful)

@@ -53,7 +53,7 @@ func (u *unit) stores() outbound.Stores {
 		NodeSecrets: nodeSecrets{u},
 		Outcomes:    outcomes{u},
 		Operator:    operatorOutcomes{u},
-		Runs:        outbound.RunStores{Runs: runs{u}, Queue: runQueue{runs{u}}, Live: runOverview{u}},
+		Runs:        outbound.RunStores{Runs: runs{u}, Queue: runQueue{runs{u}}, Live: runOverview{u}, Origins: runOrigins{u}},
 		Webhooks: outbound.WebhookStores{
 			Endpoints: webhookEndpoints{u}, Events: webhookEvents{u}, Deliveries: webhookDeliveries{u}, Queue: webhookQueue{u},
 		},
@@ -73,7 +73,7 @@ func (u *unit) exec(ctx context.Context, what, query string, args ...any) (int64
 			return n, nil
 		}
 	}
-	return 0, u.spoil(fmt.Errorf("%s: %w", what, u.store.translate(ctx, err)))
+	return 0, u.spoil(fmt.Errorf("%s: %w", what, u.translate(ctx, err)))
 }
 
 // remove deletes a record together with all that belongs to it, which may be so much that
@@ -213,7 +213,7 @@ func (u *unit) read(ctx context.Context, what string, err error) error {
 	case errors.Is(err, sql.ErrNoRows):
 		return fmt.Errorf("%s: %w", what, err)
 	default:
-		return fmt.Errorf("%s: %w", what, u.store.translate(ctx, err))
+		return fmt.Errorf("%s: %w", what, u.translate(ctx, err))
 	}
 }
 

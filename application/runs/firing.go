@@ -16,7 +16,7 @@ import (
 type Firing struct {
 	changer
 	limiter outbound.Limiter
-	volleys *volleys
+	calls   *callBatcher
 }
 
 var _ inbound.Firing = (*Firing)(nil)
@@ -25,7 +25,7 @@ var _ inbound.Firing = (*Firing)(nil)
 func NewFiring(work outbound.UnitOfWork, directory outbound.Directory, compiler outbound.Compiler, signals outbound.RunSignals,
 	limiter outbound.Limiter, clock outbound.Clock, random outbound.Random, key run.Key, budgets outbound.Budgets,
 ) *Firing {
-	return &Firing{newChanger(work, directory, compiler, signals, clock, random, key, budgets), limiter, &volleys{work: work, signals: signals}}
+	return &Firing{newChanger(work, directory, compiler, signals, clock, random, key, budgets), limiter, newCallBatcher(work, signals)}
 }
 
 // The prefixes of identifiers that stand for what a call does not name.
@@ -43,7 +43,7 @@ func (f *Firing) Call(ctx context.Context, who tenant.Caller, once domain.Once, 
 		return fired, err
 	}
 	s := f.newShot(who, once, c, run.CauseWebhook)
-	if fired, done, err := f.volleys.call(ctx, s, id); done || err != nil {
+	if fired, done, err := f.calls.call(ctx, s, id); done || err != nil {
 		return fired, err
 	}
 	err = s.fire(ctx, func(ctx context.Context, st outbound.Stores) error {

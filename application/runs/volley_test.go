@@ -18,6 +18,7 @@ import (
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/trigger"
+	"github.com/sluicehq/sluice/ports/inbound"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
@@ -27,6 +28,7 @@ type gated struct {
 	began  chan struct{}
 	opened chan struct{}
 	units  atomic.Int32
+	broken atomic.Bool // units panic
 }
 
 func (g *gated) Do(ctx context.Context, fn func(context.Context, outbound.Stores) error) error {
@@ -36,6 +38,9 @@ func (g *gated) Do(ctx context.Context, fn func(context.Context, outbound.Stores
 	default:
 	}
 	<-g.opened
+	if g.broken.Load() {
+		panic("broken")
+	}
 	return g.UnitOfWork.Do(ctx, fn)
 }
 
@@ -156,6 +161,41 @@ func TestAClientThatGoesBeforeItsTurnStartsNothing(t *testing.T) {
 			if r.Trigger == left.ID() {
 				c.Errorf("a run was started for nobody: %v", r)
 			}
+		}
+	})
+}
+
+func TestAPanicInAUnitOfCallsIsAnErrorForEachAndHoldsNobodyUp(t *testing.T) {
+	t.Parallel()
+	atDesk(t, func(d *desk) {
+		trg := d.simple(`{}`)
+		c := &crowd{desk: d, gate: &gated{UnitOfWork: d.store, began: make(chan struct{}, 2), opened: make(chan struct{})}}
+		known := directory.New(d.raw)
+		known.Trust(true)
+		c.firing = runs.NewFiring(c.gate, known, expression.Compiler{}, d.told, memory.New(d.clock), d.clock, system.Random{}, d.key, plenty())
+		c.gate.broken.Store(true)
+		const many = 20
+		var failed atomic.Int32
+		for range many {
+			c.calls(trg, run.Call{}, func(_ run.Fired, err error) {
+				if inbound.IsPanic(err) {
+					failed.Add(1)
+				} else {
+					c.Error(err)
+				}
+			})
+		}
+		c.open()
+		if n := failed.Load(); n != many {
+			c.Errorf("%d of %d calls are told", n, many)
+		}
+		c.gate.broken.Store(false)
+		for range 5 {
+			c.calls(trg, run.Call{}, nil)
+		}
+		c.calling.Wait()
+		if n := len(d.of(d.owner)); n != 5 {
+			c.Errorf("%d runs were started", n)
 		}
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluicehq/sluice/adapters/sqlstore"
 	"github.com/sluicehq/sluice/adapters/sqlstore/sqlite"
 	"github.com/sluicehq/sluice/adapters/system"
 	"github.com/sluicehq/sluice/application/triggers"
@@ -30,7 +31,7 @@ func TestTheTenantIsToldWhenATriggerIsSwitchedOff(t *testing.T) {
 	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	clock := &portstest.ManualClock{}
 	clock.Set(noon.Add(time.Hour))
-	service := triggers.New(store, nil, nil, nil, clock, system.Random{})
+	service := triggers.New(store, nil, sqlstore.NewTriggerIntake(store), nil, clock, system.Random{})
 	who := tenant.Caller{Tenant: "tenant_1", KeyType: tenant.Secret}
 	err = store.Do(t.Context(), func(ctx context.Context, st outbound.Stores) error {
 		ten, err := tenant.New(who.Tenant, "Acme", tenant.English, noon)

@@ -7,6 +7,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/sluicehq/sluice/application/batch"
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/domain/trigger"
@@ -14,11 +15,21 @@ import (
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
+// How many triggers are added together: at most, and so that a batch goes beside another
+// one. Two small batches at the same time cost more than one that is large.
+//
+// A batch has no deadline. The driver would start a goroutine for each, and cannot hold it
+// against a database that is silent; locks and the network have bounds of their own.
+const (
+	maxBatch  = 128
+	fullBatch = 64
+)
+
 // Service implements inbound.Triggers.
 type Service struct {
 	work      outbound.UnitOfWork
 	directory outbound.Directory
-	intake    outbound.TriggerIntake
+	intake    *batch.Batcher[*outbound.NewTrigger]
 	limiter   outbound.Limiter
 	clock     outbound.Clock
 	random    outbound.Random
@@ -30,7 +41,8 @@ var _ inbound.Triggers = (*Service)(nil)
 func New(work outbound.UnitOfWork, directory outbound.Directory, intake outbound.TriggerIntake,
 	limiter outbound.Limiter, clock outbound.Clock, random outbound.Random,
 ) *Service {
-	return &Service{work: work, directory: directory, intake: intake, limiter: limiter, clock: clock, random: random}
+	limits := batch.Limits{Members: maxBatch, Running: intake.Parallel(), Beside: fullBatch}
+	return &Service{work: work, directory: directory, intake: batch.New(limits, nil, intake.Insert), limiter: limiter, clock: clock, random: random}
 }
 
 // Create attaches a trigger to a version of a workflow.
@@ -80,8 +92,13 @@ func (s *Service) takeIn(ctx context.Context, who tenant.Caller, once domain.Onc
 	if err != nil {
 		return nil, false, nil //nolint:nilerr // the unit meets it again, after it has looked for an earlier outcome
 	}
-	done, err := s.intake.Insert(ctx, trg, once)
-	if err != nil || !done {
+	added := &outbound.NewTrigger{Trigger: trg, Once: once}
+	if once.Wanted() {
+		if added.Answer, err = once.Answer(trg); err != nil {
+			return nil, false, err
+		}
+	}
+	if err := s.intake.Do(ctx, added); err != nil || !added.Added {
 		return nil, false, err
 	}
 	return trg, true, nil

@@ -24,15 +24,17 @@ const eventsAtOnce = 50
 
 // Service implements inbound.Upkeep.
 type Service struct {
-	work  outbound.UnitOfWork
-	clock outbound.Clock
+	work    outbound.UnitOfWork
+	runs    outbound.RunEnder
+	signals outbound.RunSignals
+	clock   outbound.Clock
 }
 
 var _ inbound.Upkeep = (*Service)(nil)
 
-// New returns the service.
-func New(work outbound.UnitOfWork, clock outbound.Clock) *Service {
-	return &Service{work: work, clock: clock}
+// New returns the service. Through runs it ends those that have outlived their workflow.
+func New(work outbound.UnitOfWork, runs outbound.RunEnder, signals outbound.RunSignals, clock outbound.Clock) *Service {
+	return &Service{work: work, runs: runs, signals: signals, clock: clock}
 }
 
 // SweepOutcomes removes the outcomes of idempotent commands, the tenants' and the

@@ -2,7 +2,6 @@ package workflows
 
 import (
 	"context"
-	"errors"
 
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/run"
@@ -11,87 +10,58 @@ import (
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
-// cancelledAtOnce is how many runs one unit of work cancels.
-const cancelledAtOnce = 100
+// cancelBatch is how many runs one unit of work cancels.
+const cancelBatch = 100
 
-// deleted is why the runs of a workflow are cancelled.
-const deleted = "The workflow was deleted."
-
-// errManyRuns ends a unit that would have to cancel more runs than it may.
-var errManyRuns = errors.New("the workflow has many runs that have not finished")
+// deletedReason is why the runs of a workflow are cancelled.
+const deletedReason = "The workflow was deleted."
 
 // Delete removes a workflow with its versions and their triggers, and cancels its runs.
-// It is switched off first, so that it need not wait for ever for those who start runs of
-// it. Where its runs are many, they are cancelled in units of their own until one unit can
-// cancel the rest and delete the workflow.
+// One unit of work checks the revision, removes everything and cancels the first runs:
+// until it has committed nothing has changed, so that a failed request can be repeated.
+// Further runs are cancelled in units of their own.
 func (s *Service) Delete(ctx context.Context, who tenant.Caller, id workflow.ID, at domain.Expected) error {
 	if err := who.May(tenant.DeleteWorkflow); err != nil {
 		return err
 	}
-	if err := s.switchOff(ctx, who, id, at); err != nil {
-		return err
-	}
-	for {
-		err := s.deleteNow(ctx, who, id)
-		if !errors.Is(err, errManyRuns) {
-			return err
-		}
-		if err := s.cancelSome(ctx, who, id); err != nil {
-			return err
-		}
-	}
-}
-
-// deleteNow deletes the workflow and cancels its runs, in this order: once it is deleted
-// none can be started any more, and those that were being started are there.
-func (s *Service) deleteNow(ctx context.Context, who tenant.Caller, id workflow.ID) error {
-	return s.cancelling(ctx, func(ctx context.Context, st outbound.Stores) ([]run.ID, error) {
-		if err := st.Workflows.Delete(ctx, who.Tenant, id); err != nil {
-			return nil, err
-		}
-		cancelled, err := s.runs.CancelOf(ctx, st, who.Tenant, id, deleted, cancelledAtOnce)
-		if err == nil && len(cancelled) == cancelledAtOnce {
-			err = errManyRuns
-		}
-		return cancelled, err
-	})
-}
-
-// switchOff lets no trigger of the workflow fire any more.
-func (s *Service) switchOff(ctx context.Context, who tenant.Caller, id workflow.ID, at domain.Expected) error {
-	return s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
+	n, err := s.cancelWith(ctx, who, id, func(ctx context.Context, st outbound.Stores) error {
 		wf, err := st.Workflows.Get(ctx, who.Tenant, id)
 		if err != nil {
 			return err
 		}
-		if err := at.Check(wf.Revision()); err != nil || !wf.Active() {
+		if err := at.Check(wf.Revision()); err != nil {
 			return err
 		}
-		wf.Toggle(s.clock.Now())
-		return st.Workflows.Update(ctx, wf)
+		return st.Workflows.Delete(ctx, who.Tenant, id)
 	})
+	if err != nil {
+		return err
+	}
+	// The workflow is gone, whatever happens from here on. Workers cancel its runs that come
+	// up, and inbound.Upkeep cancels all that are left.
+	for n == cancelBatch && err == nil {
+		n, err = s.cancelWith(ctx, who, id, func(context.Context, outbound.Stores) error { return nil })
+	}
+	return nil
 }
 
-// cancelSome cancels a batch of runs, and finds out before whether the workflow is still
-// there.
-func (s *Service) cancelSome(ctx context.Context, who tenant.Caller, id workflow.ID) error {
-	return s.cancelling(ctx, func(ctx context.Context, st outbound.Stores) ([]run.ID, error) {
-		if _, err := st.Workflows.Get(ctx, who.Tenant, id); err != nil {
-			return nil, err
-		}
-		return s.runs.CancelOf(ctx, st, who.Tenant, id, deleted, cancelledAtOnce)
-	})
-}
-
-// cancelling runs a unit and tells of the runs that it has cancelled.
-func (s *Service) cancelling(ctx context.Context, unit func(context.Context, outbound.Stores) ([]run.ID, error)) (err error) {
+// cancelWith cancels a batch of runs of a workflow in the unit of work that does something
+// else first, and returns how many. The order matters: once the workflow is deleted no run
+// of it can be started, and those that were being started are found.
+func (s *Service) cancelWith(ctx context.Context, who tenant.Caller, id workflow.ID, first func(context.Context, outbound.Stores) error) (n int, err error) {
 	var cancelled []run.ID
 	err = s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
-		cancelled, err = unit(ctx, st)
+		if err := first(ctx, st); err != nil {
+			return err
+		}
+		cancelled, err = s.runs.CancelOf(ctx, st, who.Tenant, id, deletedReason, cancelBatch)
 		return err
 	})
-	if err == nil && len(cancelled) > 0 {
+	if err != nil {
+		return 0, err
+	}
+	if len(cancelled) > 0 {
 		s.signals.Tell(cancelled...)
 	}
-	return err
+	return len(cancelled), nil
 }

@@ -147,20 +147,31 @@ func upToDate(ctx context.Context, store *sqlstore.Store) error {
 	return fmt.Errorf("the database lacks %d migration(s): %s; apply them with: sluice migrate up", len(pending), strings.Join(names, ", "))
 }
 
-// ready says whether the gateway can serve: whether the database answers. Its schema
+// canServe asks whether the database answers, and whether it takes writes.
+func canServe(store *sqlstore.Store) func(context.Context) error {
+	return func(ctx context.Context) error {
+		if err := store.Ping(ctx); err != nil {
+			return notReady(err)
+		}
+		return store.Writable(ctx)
+	}
+}
+
+// ready says whether the gateway can serve: whether the database answers, or what else is
+// wrong with it. Its schema
 // is up to date, or the gateway would not have started, and migrations only ever go
 // forward. To look at the schema here would take the lock of the migrations with every
 // probe, and make the gateways not ready that serve while another one migrates.
 //
 // The driver waits for a database that hangs whatever becomes of the context. So who asks
 // is told in time that there is no answer, and those who ask meanwhile share the question.
-func ready(ping func(context.Context) error) func(context.Context) error {
+func ready(check func(context.Context) error) func(context.Context) error {
 	var mu sync.Mutex
 	var last *question
 	return func(ctx context.Context) error {
 		mu.Lock()
 		if last == nil || last.old() {
-			last = ask(context.WithoutCancel(ctx), ping)
+			last = ask(context.WithoutCancel(ctx), check)
 		}
 		shared := last
 		mu.Unlock()
@@ -168,10 +179,7 @@ func ready(ping func(context.Context) error) func(context.Context) error {
 		defer cancel()
 		select {
 		case <-shared.answered:
-			if shared.err != nil {
-				return notReady(shared.err)
-			}
-			return nil
+			return shared.err
 		case <-ctx.Done():
 			return notReady(context.Cause(ctx))
 		}
@@ -185,13 +193,13 @@ type question struct {
 	err      error         // once it is answered
 }
 
-func ask(ctx context.Context, ping func(context.Context) error) *question {
+func ask(ctx context.Context, check func(context.Context) error) *question {
 	q := &question{asked: time.Now(), answered: make(chan struct{})}
 	go func() {
 		defer close(q.answered)
 		ctx, cancel := context.WithTimeout(ctx, readyWithin)
 		defer cancel()
-		q.err = ping(ctx)
+		q.err = check(ctx)
 	}()
 	return q
 }

@@ -26,6 +26,7 @@ func keepUp(ctx context.Context, log zerolog.Logger, upkeep inbound.Upkeep) {
 		sweep(ctx, log, "fires of triggers", upkeep.SweepFires)
 		sweep(ctx, log, "outgoing events", upkeep.SweepEvents)
 		sweep(ctx, log, "finished runs", upkeep.SweepRuns)
+		sweep(ctx, log, "runs of deleted workflows", upkeep.CancelOrphans)
 	}
 }
 

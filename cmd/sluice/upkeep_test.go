@@ -13,7 +13,7 @@ import (
 )
 
 // countingUpkeep fails the first time.
-type countingUpkeep struct{ swept, fires, events, runs int }
+type countingUpkeep struct{ swept, fires, events, runs, orphans int }
 
 func (c *countingUpkeep) SweepOutcomes(context.Context) (int, error) {
 	if c.swept++; c.swept == 1 {
@@ -37,6 +37,11 @@ func (c *countingUpkeep) SweepRuns(context.Context) (int, error) {
 	return 0, nil
 }
 
+func (c *countingUpkeep) CancelOrphans(context.Context) (int, error) {
+	c.orphans++
+	return 0, nil
+}
+
 func TestExpiredRecordsAreSweptAgainAndAgainUntilTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
@@ -54,8 +59,8 @@ func TestExpiredRecordsAreSweptAgainAndAgainUntilTheEnd(t *testing.T) {
 		if upkeep.swept < 24*4 || upkeep.swept > 24*12 {
 			t.Errorf("swept %d times in a day", upkeep.swept)
 		}
-		if upkeep.fires != upkeep.swept || upkeep.events != upkeep.swept || upkeep.runs != upkeep.swept {
-			t.Errorf("the ledger was swept %d times, the events %d times, the runs %d times", upkeep.fires, upkeep.events, upkeep.runs)
+		if upkeep.fires != upkeep.swept || upkeep.events != upkeep.swept || upkeep.runs != upkeep.swept || upkeep.orphans != upkeep.swept {
+			t.Errorf("the ledger was swept %d times, the events %d times, the runs %d times, the orphans %d times", upkeep.fires, upkeep.events, upkeep.runs, upkeep.orphans)
 		}
 		if !strings.Contains(log.String(), "the database is gone") || !strings.Contains(log.String(), `"removed":3`) {
 			t.Errorf("the log says %s", log.String())

@@ -88,7 +88,7 @@ func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, limiter outboun
 	if err != nil {
 		return gateway{}, err
 	}
-	upkeepService := upkeep.New(work, clock)
+	upkeepService := upkeep.New(work, starter, runSignals, clock)
 	courier := webhooks.NewCourier(work, sender, clock, random)
 	scheduler := schedules.NewScheduler(work, starter, runSignals, random)
 	directoryEndpoints := directory.NewEndpoints(directoryDirectory, clock)

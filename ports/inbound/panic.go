@@ -6,8 +6,8 @@ import (
 	"runtime/debug"
 )
 
-// Panic is the error that a panic becomes which a [Worker], a [Scheduler] or a [Courier]
-// contains, so that one record that leads to a defect does not stop all others.
+// Panic is the error that a panic becomes which a [Worker], a [Scheduler], a [Courier] or a batch of
+// requests contains, so that one record that leads to a defect does not stop all others.
 type Panic struct {
 	Thrown any
 	Stack  []byte // of the goroutine that panicked; it shows addresses, and nothing of what a record holds

@@ -20,4 +20,10 @@ type Upkeep interface {
 	// SweepRuns does the same with runs that finished longer ago than their tenant keeps
 	// them, as tenant.Settings.RunRetention says.
 	SweepRuns(ctx context.Context) (removed int, err error)
+
+	// CancelOrphans cancels unfinished runs whose workflow was deleted, which the deletion
+	// itself has not come to: those that wait for somebody, above all, since a worker cancels
+	// the others when they come up. It works in batches, as the others do, and returns how
+	// many it cancelled.
+	CancelOrphans(ctx context.Context) (cancelled int, err error)
 }

@@ -16,9 +16,10 @@ import (
 // revision. Runs go with their tenant. They do not go with their workflow, version or
 // trigger, whose identifiers they keep.
 type RunStores struct {
-	Runs  RunRepository
-	Queue RunQueue
-	Live  RunOverview
+	Runs    RunRepository
+	Queue   RunQueue
+	Live    RunOverview
+	Origins RunOrigins
 }
 
 // DedupeRetention is how long a trigger's dedupe key stands for the run that was
@@ -233,4 +234,23 @@ type RunOverview interface {
 	// Sweep removes at most limit runs of a tenant that finished before the time, with
 	// their histories and their dedupe keys, and returns how many.
 	Sweep(ctx context.Context, owner tenant.ID, before time.Time, limit int) (int, error)
+}
+
+// RunOrigins finds what unfinished runs came from. It is for the gateway itself, hence not
+// scoped to one tenant.
+type RunOrigins interface {
+	// Live returns at most limit of the different origins that unfinished runs have, in one
+	// fixed order, behind one of them; the zero value begins with the first. It costs what it
+	// returns, however many runs there are.
+	Live(ctx context.Context, after RunOrigin, limit int) ([]RunOrigin, error)
+}
+
+// RunOrigin is what a run came from.
+type RunOrigin struct {
+	Tenant   tenant.ID
+	Trigger  trigger.ID // empty for none
+	Workflow workflow.ID
+
+	// Orphaned says that there is no such workflow any more.
+	Orphaned bool
 }

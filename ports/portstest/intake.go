@@ -46,6 +46,7 @@ func TriggerIntake(t *testing.T, open OpenIntakes) {
 	t.Run("Effect", func(t *testing.T) { intakeEffect(t, open) })
 	t.Run("Keys", func(t *testing.T) { intakeKeys(t, open) })
 	t.Run("Crowd", func(t *testing.T) { intakeCrowd(t, open) })
+	t.Run("Batches", func(t *testing.T) { intakeBatches(t, open) })
 }
 
 // intakeEffect is what one trigger leaves behind.
@@ -91,22 +92,12 @@ func intakeEffect(t *testing.T, open OpenIntakes) {
 			f.wantTotal(mine.Tenant(), 0)
 			f.wantTotal(other.Tenant(), 0)
 		},
-		"an answer that cannot be rendered has no effect": func(f intakeFixture) {
-			ver := f.newVersion()
-			broken := onceWith("k", "same")
-			broken.Answer = func(any) ([]byte, error) { return nil, errOnPurpose }
-			if done, err := f.here.Insert(f.Context(), f.newTrigger(ver, "Orders"), broken); done || err != nil && !errors.Is(err, errOnPurpose) {
-				f.Errorf("done is %v, %v", done, err)
-			}
-			f.wantFree(ver.Tenant(), broken)
-			f.wantTotal(ver.Tenant(), 0)
-		},
 		"the verdict is true to the effect although the client is gone": func(f intakeFixture) {
 			ver := f.newVersion()
 			gone, cancel := context.WithCancel(f.Context())
 			cancel()
 			trg := f.newTrigger(ver, "Orders")
-			done, err := f.here.Insert(gone, trg, onceWith("k", "same"))
+			done, err := insert(gone, f.here, trg, onceWith("k", "same"))
 			_, missing := f.getTrigger(trg.Tenant(), trg.ID())
 			if err == nil && done != (missing == nil) {
 				f.Errorf("done is %v, and the trigger: %v", done, missing)
@@ -167,7 +158,7 @@ func intakeKeys(t *testing.T, open OpenIntakes) {
 				trg := f.newTrigger(ver, "Orders")
 				intake := []outbound.TriggerIntake{f.here, f.there, nil}[i%3]
 				if intake != nil {
-					done, err := intake.Insert(f.Context(), trg, onceWith("k", "same"))
+					done, err := insert(f.Context(), intake, trg, onceWith("k", "same"))
 					if err != nil {
 						f.Error(err)
 					}
@@ -206,7 +197,7 @@ func intakeCrowd(t *testing.T, open OpenIntakes) {
 				if i%2 == 0 {
 					once = answering(fmt.Sprint("k", i), "same")
 				}
-				done, err := []outbound.TriggerIntake{f.here, f.here, f.there}[i%3].Insert(f.Context(), all[i], once)
+				done, err := insert(f.Context(), []outbound.TriggerIntake{f.here, f.here, f.there}[i%3], all[i], once)
 				if err != nil {
 					f.Errorf("trigger %d: %v", i, err)
 				}
@@ -230,7 +221,7 @@ func intakeCrowd(t *testing.T, open OpenIntakes) {
 			const rounds = 100
 			for range rounds {
 				if said := f.together(2, func(int) bool {
-					done, err := f.here.Insert(f.Context(), f.newTrigger(ver, "Orders"), domain.Once{})
+					done, err := insert(f.Context(), f.here, f.newTrigger(ver, "Orders"), domain.Once{})
 					if err != nil {
 						f.Error(err)
 					}
@@ -252,7 +243,7 @@ func intakeCrowd(t *testing.T, open OpenIntakes) {
 				all[i] = trigger.Restore(st)
 			}
 			made := f.together(len(all), func(i int) bool {
-				done, err := f.here.Insert(f.Context(), all[i], domain.Once{})
+				done, err := insert(f.Context(), f.here, all[i], domain.Once{})
 				if err == nil && !done { // as the application goes on
 					err = f.work.Do(f.Context(), func(ctx context.Context, st outbound.Stores) error { return st.Triggers.Insert(ctx, all[i]) })
 				}
@@ -292,22 +283,42 @@ func ReinsertedTriggers(t *testing.T, open OpenIntakes) {
 					f.wantVerdict(all[i], domain.Once{}, true)
 				}
 			}
-			said := f.together(len(all), func(i int) bool {
-				done, err := f.here.Insert(f.Context(), all[i], domain.Once{})
-				if err == nil && !done { // it fell with its batch, as the application goes on
-					err = f.work.Do(f.Context(), func(ctx context.Context, st outbound.Stores) error { return st.Triggers.Insert(ctx, all[i]) })
+			var batch []*outbound.NewTrigger
+			for _, trg := range all {
+				batch = append(batch, &outbound.NewTrigger{Trigger: trg})
+			}
+			if err := f.here.Insert(f.Context(), batch); err != nil {
+				f.Fatal(err)
+			}
+			for i, e := range batch {
+				there := i%4 == 0
+				if there && !e.Added {
+					f.Errorf("trigger %d was there, and is not reported as added", i)
 				}
-				if err != nil {
-					f.Errorf("trigger %d: %v", i, err)
+				if !e.Added { // it fell with its batch, as the application goes on
+					f.write(func(ctx context.Context, st outbound.Stores) error { return st.Triggers.Insert(ctx, all[i]) })
 				}
-				return err == nil
-			})
-			if len(said) != len(all) {
-				f.Errorf("%d of %d were added", len(said), len(all))
 			}
 			f.wantTotal(ver.Tenant(), len(all))
 		},
 	})
+}
+
+// insert adds one trigger and says whether it was added.
+func insert(ctx context.Context, intake outbound.TriggerIntake, trg *trigger.Trigger, once domain.Once) (bool, error) {
+	e, err := newEntry(trg, once)
+	if err == nil {
+		err = intake.Insert(ctx, []*outbound.NewTrigger{e})
+	}
+	return e.Added, err
+}
+
+func newEntry(trg *trigger.Trigger, once domain.Once) (e *outbound.NewTrigger, err error) {
+	e = &outbound.NewTrigger{Trigger: trg, Once: once}
+	if once.Wanted() {
+		e.Answer, err = once.Answer(trg)
+	}
+	return e, err
 }
 
 // newVersion stores a version of a new tenant.
@@ -354,7 +365,7 @@ func answering(key, fingerprint string) domain.Once {
 
 func (f intakeFixture) wantVerdict(trg *trigger.Trigger, once domain.Once, want bool) {
 	f.Helper()
-	if done, err := f.here.Insert(f.Context(), trg, once); done != want || err != nil {
+	if done, err := insert(f.Context(), f.here, trg, once); done != want || err != nil {
 		f.Errorf("done is %v, %v", done, err)
 	}
 }

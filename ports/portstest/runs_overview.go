@@ -64,5 +64,38 @@ func RunQuestions(t *testing.T, open OpenStore) {
 				return err
 			})
 		},
+		"the origins of unfinished runs are found once each, with whether their workflow is there, some at a time": func(f fixture) {
+			a, b := f.tenant().ID(), f.tenant().ID()
+			here := f.version(f.workflow(a, ""))
+			from := func(id trigger.ID) func(*run.State) { return func(st *run.State) { st.Trigger = id } }
+			in := func(id workflow.ID) func(*run.State) { return func(st *run.State) { st.Workflow = id } }
+			for range 3 {
+				f.started(a, ofVersion(here), from("trg_1"))
+				f.started(a, in("wf_gone"), from("trg_2"))
+			}
+			f.started(a, in("wf_gone"), from(""), func(st *run.State) { st.Status = run.StatusPaused })
+			f.started(a, in("wf_gone"), from("trg_3"), func(st *run.State) { st.Status, st.FinishedAt = run.StatusCancelled, &noon })
+			f.started(b, in(here.Workflow()), from("trg_1")) // a workflow of another tenant
+			all := []outbound.RunOrigin{
+				{Tenant: a, Workflow: "wf_gone", Orphaned: true},
+				{Tenant: a, Trigger: "trg_1", Workflow: here.Workflow()},
+				{Tenant: a, Trigger: "trg_2", Workflow: "wf_gone", Orphaned: true},
+				{Tenant: b, Trigger: "trg_1", Workflow: here.Workflow(), Orphaned: true},
+			}
+			for _, limit := range []int{1, 2, 3, 9} {
+				var got []outbound.RunOrigin
+				for last, more := (outbound.RunOrigin{}), true; more; {
+					f.read(func(ctx context.Context, st outbound.Stores) error {
+						some, err := st.Runs.Origins.Live(ctx, last, limit)
+						if more = len(some) == limit; len(some) > 0 {
+							last = some[len(some)-1]
+						}
+						got = append(got, some...)
+						return err
+					})
+				}
+				f.same(all, got)
+			}
+		},
 	})
 }

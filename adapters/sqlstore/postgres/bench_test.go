@@ -10,6 +10,7 @@ import (
 	"github.com/sluicehq/sluice/adapters/sqlstore/postgres"
 	"github.com/sluicehq/sluice/adapters/sqlstore/postgres/pgtest"
 	"github.com/sluicehq/sluice/adapters/system"
+	"github.com/sluicehq/sluice/application/batch"
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/domain/trigger"
@@ -50,11 +51,13 @@ func BenchmarkTriggerIntake(b *testing.B) {
 		})
 	})
 	b.Run("together", func(b *testing.B) {
+		together := batch.New(batch.Limits{Members: 128, Running: intake.Parallel(), Beside: 64}, nil, intake.Insert)
 		b.SetParallelism(32)
 		b.RunParallel(func(p *testing.PB) {
 			for p.Next() {
-				if done, err := intake.Insert(b.Context(), newTrigger(), domain.Once{}); err != nil || !done {
-					b.Errorf("done %v, %v", done, err)
+				e := &outbound.NewTrigger{Trigger: newTrigger()}
+				if err := together.Do(b.Context(), e); err != nil || !e.Added {
+					b.Errorf("added %v, %v", e.Added, err)
 				}
 			}
 		})

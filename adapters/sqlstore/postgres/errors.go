@@ -22,9 +22,16 @@ const (
 	lockNotAvailable    = "55P03"
 	idleTooLong         = "25P03" // in a transaction
 	tooManyConnections  = "53300"
+	diskFull            = "53100"
+	readOnlyTransaction = "25006" // on a standby every one is
+	notSupported        = "0A000"
 	connectionClass     = "08"
 	operatorClass       = "57P" // shut down, crashed, starting
 )
+
+// checksSetting is where the server refuses a value of a setting. The only one that is set
+// in a way that it can refuse is that a transaction writes, which a standby does.
+const checksSetting = "call_bool_check_hook"
 
 // translate says what an error of lib/pq means. What is in no table stays as it is,
 // which is Internal.
@@ -49,6 +56,10 @@ func translate(err error) error {
 		return &sqlstore.Collision{Cause: err}
 	case code == tooManyConnections, code == idleTooLong, strings.HasPrefix(code, connectionClass), strings.HasPrefix(code, operatorClass):
 		return sqlstore.Unavailable(err)
+	case code == diskFull:
+		return sqlstore.DiskFull(err)
+	case code == readOnlyTransaction, code == notSupported && e.Routine == checksSetting:
+		return sqlstore.ReadOnly(err)
 	default:
 		return err
 	}

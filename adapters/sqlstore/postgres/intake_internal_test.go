@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	"fmt"
-	"sync"
 	"testing"
 	"time"
 
@@ -29,29 +28,26 @@ func TestAnIntakeThatCannotSeeWhatWasAddedSaysSo(t *testing.T) {
 	store := sqlstore.New(db, db, broken, nil, nil)
 	version := storedVersion(t, store)
 	intake := sqlstore.NewTriggerIntake(store)
-	var all sync.WaitGroup
+	var all []*outbound.NewTrigger
 	for i := range 40 {
-		all.Go(func() {
-			draft := trigger.Draft{Version: version.ID(), Name: "Orders", Type: trigger.Webhook, Config: new(domain.Document)}
-			if i%4 == 0 {
-				draft.Version = "wfv_absent"
-			}
-			trg, err := trigger.New(trigger.ID(fmt.Sprintf("trg_%d", i)), version.Tenant(), trigger.Surroundings{VersionExists: true}, draft, time.Now())
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			done, err := intake.Insert(t.Context(), trg, domain.Once{})
-			var there int
-			if err := db.GetContext(t.Context(), &there, `SELECT count(*) FROM triggers WHERE id = $1`, string(trg.ID())); err != nil {
-				t.Error(err)
-			}
-			if there == 1 && !done && domain.KindOf(err) != domain.Unavailable {
-				t.Errorf("trigger %d was added, and its verdict is %v, %v", i, done, err)
-			}
-		})
+		draft := trigger.Draft{Version: version.ID(), Name: "Orders", Type: trigger.Webhook, Config: new(domain.Document)}
+		if i%4 == 0 {
+			draft.Version = "wfv_absent"
+		}
+		trg, err := trigger.New(trigger.ID(fmt.Sprintf("trg_%d", i)), version.Tenant(), trigger.Surroundings{VersionExists: true}, draft, time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, &outbound.NewTrigger{Trigger: trg})
 	}
-	all.Wait()
+	err := intake.Insert(t.Context(), all)
+	var there int
+	if err := db.GetContext(t.Context(), &there, `SELECT count(*) FROM triggers`); err != nil {
+		t.Error(err)
+	}
+	if there != 30 || domain.KindOf(err) != domain.Unavailable {
+		t.Errorf("%d were added, and the error is %v", there, err)
+	}
 }
 
 func storedVersion(t *testing.T, store *sqlstore.Store) *workflow.Version {

@@ -39,12 +39,16 @@ func translate(err error) error {
 		return err
 	case lib.SQLITE_CONSTRAINT_FOREIGNKEY:
 		return &sqlstore.Collision{Cause: err}
-	case lib.SQLITE_FULL, lib.SQLITE_IOERR, lib.SQLITE_CANTOPEN:
+	case lib.SQLITE_FULL:
+		return sqlstore.DiskFull(err)
+	case lib.SQLITE_CANTOPEN:
 		return sqlstore.Unavailable(err)
 	}
 	switch e.Code() & 0xff { // the primary code below the extended one
 	case lib.SQLITE_BUSY, lib.SQLITE_LOCKED:
 		return &sqlstore.Collision{Cause: err}
+	case lib.SQLITE_READONLY:
+		return sqlstore.ReadOnly(err)
 	case lib.SQLITE_IOERR:
 		return sqlstore.Unavailable(err)
 	default:

@@ -1,0 +1,114 @@
+package triggers_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/sluicehq/sluice/adapters/system"
+	"github.com/sluicehq/sluice/application/triggers"
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/domain/trigger"
+	"github.com/sluicehq/sluice/domain/workflow"
+	"github.com/sluicehq/sluice/ports/inbound"
+	"github.com/sluicehq/sluice/ports/outbound"
+)
+
+// slowIntake is an intake whose batches wait until they are let go on. A database that
+// stands still, or has a defect, cannot be made of a real one.
+type slowIntake struct {
+	batches chan []*outbound.NewTrigger
+	goOn    chan func()
+}
+
+func (s slowIntake) Insert(_ context.Context, all []*outbound.NewTrigger) error {
+	s.batches <- all
+	(<-s.goOn)()
+	for _, e := range all {
+		e.Added = true
+	}
+	return nil
+}
+
+func (slowIntake) Parallel() int { return 1 }
+
+// anyVersion knows every version.
+type anyVersion struct{ outbound.Directory }
+
+func (anyVersion) Belongs(context.Context, tenant.ID, workflow.VersionID) (outbound.Belonging, error) {
+	return outbound.Belonging{Workflow: "wf_1"}, nil
+}
+
+var (
+	secret = tenant.Caller{Tenant: "tenant_1", KeyType: tenant.Secret}
+	draft  = trigger.Draft{Version: "wfv_1", Name: "Paid", Type: trigger.Webhook, Config: new(domain.Document)}
+)
+
+func TestCreatesThatArriveTogetherShareAnInsert(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		intake := slowIntake{make(chan []*outbound.NewTrigger, 9), make(chan func())}
+		service := triggers.New(nil, anyVersion{}, intake, nil, system.Clock{}, system.Random{})
+		var all sync.WaitGroup
+		for range 20 {
+			all.Go(func() {
+				if trg, err := service.Create(t.Context(), secret, domain.Once{}, draft); err != nil || trg.Name() != "Paid" {
+					t.Error(err)
+				}
+			})
+		}
+		for _, want := range []int{1, 19} {
+			synctest.Wait()
+			if n := len(<-intake.batches); n != want {
+				t.Errorf("a batch has %d", n)
+			}
+			intake.goOn <- func() {}
+		}
+		all.Wait()
+	})
+}
+
+func TestACreateThatWaitsEndsWithItsContextAndAPanicHoldsNobodyUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		intake := slowIntake{make(chan []*outbound.NewTrigger, 9), make(chan func())}
+		service := triggers.New(nil, anyVersion{}, intake, nil, system.Clock{}, system.Random{})
+		create := func(ctx context.Context, want func(error) bool) {
+			go func() {
+				if _, err := service.Create(ctx, secret, domain.Once{}, draft); !want(err) {
+					t.Error(err)
+				}
+			}()
+			synctest.Wait()
+		}
+		create(t.Context(), inbound.IsPanic)
+		var left atomic.Bool
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		create(ctx, func(err error) bool { left.Store(true); return errors.Is(err, context.DeadlineExceeded) })
+		create(t.Context(), func(err error) bool { return err == nil })
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		if !left.Load() {
+			t.Error("it waits on")
+		}
+		<-intake.batches
+		intake.goOn <- func() { panic("broken") }
+		if n := len(<-intake.batches); n != 1 {
+			t.Errorf("the next batch has %d", n)
+		}
+		intake.goOn <- func() {}
+	})
+}
+
+func TestACreateWhoseAnswerCannotBeRenderedHasNoEffect(t *testing.T) {
+	broken := errors.New("broken")
+	service := triggers.New(nil, anyVersion{}, slowIntake{}, nil, system.Clock{}, system.Random{})
+	once := domain.Once{Scope: "POST /triggers", Key: "k", Answer: func(any) ([]byte, error) { return nil, broken }}
+	if _, err := service.Create(t.Context(), secret, once, draft); !errors.Is(err, broken) {
+		t.Error(err)
+	}
+}

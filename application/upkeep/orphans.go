@@ -1,0 +1,68 @@
+package upkeep
+
+import (
+	"context"
+
+	"github.com/sluicehq/sluice/domain/run"
+	"github.com/sluicehq/sluice/ports/outbound"
+)
+
+// originBatch is how many origins of runs one question asks for, and cancelBatch how many
+// runs one unit of work cancels.
+const (
+	originBatch = 500
+	cancelBatch = 100
+)
+
+// orphanedReason is why a run is cancelled.
+const orphanedReason = "The workflow was deleted."
+
+// CancelOrphans cancels unfinished runs whose workflow is gone. No run of it can come up
+// any more, so that what is found stays true.
+func (s *Service) CancelOrphans(ctx context.Context) (cancelled int, err error) {
+	var last outbound.RunOrigin
+	for {
+		var found []outbound.RunOrigin
+		err := s.work.Read(ctx, func(ctx context.Context, st outbound.Stores) (err error) {
+			found, err = st.Runs.Origins.Live(ctx, last, originBatch)
+			return err
+		})
+		if err != nil {
+			return cancelled, err
+		}
+		for _, origin := range found {
+			if !origin.Orphaned {
+				continue
+			}
+			n, err := s.cancelAll(ctx, origin)
+			cancelled += n
+			if err != nil {
+				return cancelled, err
+			}
+		}
+		if len(found) < originBatch {
+			return cancelled, nil
+		}
+		last = found[len(found)-1]
+	}
+}
+
+// cancelAll cancels the unfinished runs of a workflow, some in each unit.
+func (s *Service) cancelAll(ctx context.Context, origin outbound.RunOrigin) (n int, err error) {
+	for {
+		var cancelled []run.ID
+		err := s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) (err error) {
+			cancelled, err = s.runs.CancelOf(ctx, st, origin.Tenant, origin.Workflow, orphanedReason, cancelBatch)
+			return err
+		})
+		if err != nil {
+			return n, err
+		}
+		if len(cancelled) > 0 {
+			s.signals.Tell(cancelled...)
+		}
+		if n += len(cancelled); len(cancelled) < cancelBatch {
+			return n, nil
+		}
+	}
+}

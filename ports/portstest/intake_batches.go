@@ -1,0 +1,128 @@
+package portstest
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/domain/trigger"
+	"github.com/sluicehq/sluice/domain/workflow"
+	"github.com/sluicehq/sluice/ports/outbound"
+)
+
+// intakeBatches is what happens to triggers that are inserted together.
+func intakeBatches(t *testing.T, open OpenIntakes) {
+	intakeCases(t, open, map[string]func(f intakeFixture){
+		"none at all are no error": func(f intakeFixture) {
+			f.inserts(nil)
+		},
+		"each of a batch, of several tenants, has its own outcome": func(f intakeFixture) {
+			versions := []*workflow.Version{f.newVersion(), f.newVersion(), f.newVersion()}
+			var all []*outbound.NewTrigger
+			for i := range manyRequests {
+				st := f.newTrigger(versions[i%3], fmt.Sprint("trigger ", i)).State()
+				if i%10 == 9 {
+					st.Version = "wfv_absent"
+				}
+				var once domain.Once
+				if i%2 == 0 {
+					once = answering(fmt.Sprint("k", i), "same")
+				}
+				all = append(all, f.entry(trigger.Restore(st), once))
+			}
+			f.inserts(all)
+			wanted := make(map[tenant.ID]int)
+			for i, e := range all {
+				if there := i%10 != 9; e.Added != there {
+					f.Errorf("trigger %d: added is %v", i, e.Added)
+				} else if there {
+					wanted[e.Trigger.Tenant()]++
+					f.wantStored(e.Trigger)
+				}
+			}
+			for owner, n := range wanted {
+				f.wantTotal(owner, n)
+			}
+			f.inserts(all[9:10]) // what is left out once is so again
+			if all[9].Added {
+				f.Error("a trigger without a version was added")
+			}
+		},
+		"of those with one key the first is added, whatever comes between": func(f intakeFixture) {
+			ver, other := f.newVersion(), f.newVersion()
+			all := []*outbound.NewTrigger{
+				f.entry(f.newTrigger(ver, "First"), answering("k", "same")), f.entry(f.newTrigger(ver, "Without"), domain.Once{}),
+				f.entry(f.newTrigger(ver, "Second"), answering("k", "same")), f.entry(f.newTrigger(other, "Other"), answering("k", "same")),
+				f.entry(f.newTrigger(ver, "Third"), answering("k", "other")),
+			}
+			f.inserts(all)
+			var added []string
+			for _, e := range all {
+				if e.Added {
+					added = append(added, e.Trigger.Name())
+				}
+			}
+			f.same([]string{"First", "Without", "Other"}, added)
+			f.wantReplayOf(ver.Tenant(), "First", noon)
+			f.wantTotal(ver.Tenant(), 2)
+			f.wantTotal(other.Tenant(), 1)
+		},
+		"one that the database refuses says of none that it was added which was not": func(f intakeFixture) {
+			ver := f.newVersion()
+			var all []*outbound.NewTrigger
+			for i := range 40 {
+				st := f.newTrigger(ver, "Orders").State()
+				if i == 27 {
+					st.Name = "a\x00b" // no text in PostgreSQL
+				}
+				all = append(all, f.entry(trigger.Restore(st), domain.Once{}))
+				all[i].Added = true // of an earlier time
+			}
+			f.inserts(all)
+			added := 0
+			for i, e := range all {
+				_, missing := f.getTrigger(ver.Tenant(), e.Trigger.ID())
+				if e.Added != (missing == nil) {
+					f.Errorf("trigger %d: added is %v, and %v", i, e.Added, missing)
+				}
+				if e.Added {
+					added++
+				}
+			}
+			f.wantTotal(ver.Tenant(), added)
+		},
+		"an error of a store that is busy leaves nothing reported as added": func(f intakeFixture) {
+			gone, cancel := context.WithCancel(f.Context())
+			cancel()
+			ver := f.newVersion()
+			all := []*outbound.NewTrigger{f.entry(f.newTrigger(ver, "Orders"), domain.Once{}), f.entry(f.newTrigger(ver, "Orders"), domain.Once{})}
+			err := f.here.Insert(gone, all)
+			if err == nil || all[0].Added || all[1].Added {
+				f.Errorf("%v, %v: %v", all[0].Added, all[1].Added, err)
+			}
+		},
+		"some calls at the same time are of use": func(f intakeFixture) {
+			if n := f.here.Parallel(); n < 1 || n > 16 {
+				f.Errorf("%d are", n)
+			}
+		},
+	})
+}
+
+func (f intakeFixture) entry(trg *trigger.Trigger, once domain.Once) *outbound.NewTrigger {
+	f.Helper()
+	e, err := newEntry(trg, once)
+	if err != nil {
+		f.Fatal(err)
+	}
+	return e
+}
+
+func (f intakeFixture) inserts(all []*outbound.NewTrigger) {
+	f.Helper()
+	if err := f.here.Insert(f.Context(), all); err != nil {
+		f.Fatal(err)
+	}
+}
