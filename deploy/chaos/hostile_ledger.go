@@ -135,7 +135,7 @@ func (h *hostileRound) ledger() account {
 		h.found.check(began > 0, attacksMade, "%s: %s, %v", made.Name, text, err)
 		line("attack "+made.Name, "%d times: %s", began, cmp.Or(text, "nothing"))
 		if err != nil {
-			line("…", "%.200s", err)
+			line("…", "%.400s", err)
 		}
 	}
 	return a

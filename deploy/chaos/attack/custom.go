@@ -43,7 +43,7 @@ func (t *Tenant) customFlow(ctx context.Context, answers []string) (*flow, error
 		kinds = append(kinds, kind)
 	}
 	return t.flow(ctx, "custom", func() (d design) {
-		d.config = map[string]any{"retryPolicy": map[string]any{"maxRetries": 10, "backoffMs": 100, "maxBackoffMs": 200}}
+		d.config = map[string]any{"retryPolicy": map[string]any{"maxRetries": 10, "backoffMs": 100, "maxBackoffMs": 1000}}
 		for i := range 120 {
 			d.nodes = append(d.nodes, node(fmt.Sprint("n", i), kinds[i%len(kinds)], map[string]any{}))
 		}

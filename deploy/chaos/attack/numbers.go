@@ -82,10 +82,10 @@ func readings(server string) map[string]func() design {
 		"cases": func() design {
 			cases := make([]map[string]any, 400)
 			for i := range cases {
-				cases[i] = map[string]any{"value": i}
+				cases[i] = map[string]any{"value": i, "nodeId": ""}
 			}
 			return design{config: hurried, nodes: []map[string]any{
-				node("s", "switch", map[string]any{"expression": "payload.n", "cases": cases}),
+				node("s", "switch", map[string]any{"expression": "payload.n", "cases": cases, "defaultNode": ""}),
 			}}
 		},
 		"edges": func() (d design) {

@@ -111,6 +111,9 @@ func (t *Tenant) create(ctx context.Context, path string, body any) (id string, 
 		case status == 0 || status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable:
 			continue // later
 		}
+		if _, details, ok := bytes.Cut(got, []byte(`"details":`)); ok {
+			got = details
+		}
 		return "", fmt.Errorf("POST %s: %d %s", path, status, got[:min(len(got), 300)])
 	}
 }

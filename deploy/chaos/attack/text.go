@@ -23,8 +23,9 @@ func listOf(element string, length int) []byte { return list(element, (length-1)
 // nested is an element that nests arrays as deep as the gateway reads.
 func nested() string { return strings.Repeat("[", 60) + strings.Repeat("]", 60) }
 
-// digits is a number with that many digits.
-func digits(n int) string { return strings.Repeat("7", n) }
+// digits is a number of that length. It is below one, since numbers that a double cannot
+// hold are refused.
+func digits(length int) string { return "0." + strings.Repeat("7", length-2) }
 
 // member is a JSON object with one member.
 func member(name string, value []byte) []byte {
