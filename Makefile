@@ -10,6 +10,9 @@ KILLS     ?= 100
 RUNS      ?= 20000
 PROCESSES ?= 3
 MINUTES   ?= 10
+# What make hostile gives the gateway, and where it keeps things (sqlite, postgres).
+MEMORY ?= 512MiB
+STORE  ?= sqlite
 # What a release leaves out: formats that Gin knows and the API does not speak, and a
 # debugging page of gRPC. It saves 7 MB.
 TAGS     := nomsgpack,grpcnotrace
@@ -113,6 +116,10 @@ rolling: ## Restart gateways behind a balancer under load, ROUNDS times, and pri
 .PHONY: chaos
 chaos: ## Kill, freeze and cut gateways off under load (KILLS, RUNS, PROCESSES, MINUTES, SEED), and print what was lost
 	go run ./deploy/chaos -kills $(KILLS) -runs $(RUNS) -processes $(PROCESSES) -minutes $(MINUTES) $(if $(SEED),-seed $(SEED))
+
+.PHONY: hostile
+hostile: ## Let a tenant misuse a gateway beside honest ones (MEMORY, MINUTES, STORE, SEED, ATTACK), and print what became of them
+	go run ./deploy/chaos hostile -memory $(MEMORY) -minutes $(MINUTES) -store $(STORE) $(if $(SEED),-seed $(SEED)) $(if $(ATTACK),-attack $(ATTACK))
 
 .PHONY: examples
 examples: build ## Run the example services against the gateway, and print what happened (needs Node)

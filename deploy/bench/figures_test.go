@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/sluicehq/sluice/deploy/process"
 )
 
 func TestAFigureIsTheMedianAndHasAMost(t *testing.T) {
@@ -52,7 +54,7 @@ func TestPercentiles(t *testing.T) {
 
 func TestThisProcessHasMemoryAndUsesTheProcessor(t *testing.T) {
 	before, err := processorTime(os.Getpid())
-	if errors.Is(err, errNeedsLinux) {
+	if errors.Is(err, process.ErrNeedsLinux) {
 		return // the claim is Linux's
 	}
 	if err != nil {
@@ -64,7 +66,7 @@ func TestThisProcessHasMemoryAndUsesTheProcessor(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	now, peak, err := memory(os.Getpid())
+	now, peak, err := process.Memory(os.Getpid())
 	if err != nil || now < 1<<20 || peak < now || peak > 1<<40 {
 		t.Errorf("%d bytes now, %d at the peak, %v", now, peak, err)
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sluicehq/sluice/adapters/sqlstore/postgres/pgtest"
+	"github.com/sluicehq/sluice/deploy/process"
 )
 
 // idle measures what a gateway costs that nobody calls: how often it asks its
@@ -73,7 +74,7 @@ func (p *postgresServer) watchIdle(ctx context.Context, g *gateway, o options) (
 	if err != nil {
 		return nil, err
 	}
-	resident, _, err := memory(g.cmd.Process.Pid)
+	resident, _, err := process.Memory(g.cmd.Process.Pid)
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +115,7 @@ type loaded struct{}
 func (loaded) name() string { return "loaded" }
 
 func (loaded) take(_ context.Context, st *stage, _ options) ([]figure, error) {
-	_, peak, err := memory(st.gateway.cmd.Process.Pid)
+	_, peak, err := process.Memory(st.gateway.cmd.Process.Pid)
 	if err != nil {
 		return nil, err
 	}

@@ -14,6 +14,8 @@ import (
 	"regexp"
 	"syscall"
 	"time"
+
+	"github.com/sluicehq/sluice/deploy/process"
 )
 
 // Exit codes, as the gateway's own.
@@ -151,7 +153,7 @@ func bench(ctx context.Context, o options, rows []row, gauges []gauge) (report, 
 			return rep, err
 		}
 		found, err := g.take(ctx, st, o)
-		if errors.Is(err, errNeedsLinux) {
+		if errors.Is(err, process.ErrNeedsLinux) {
 			_, _ = fmt.Fprintf(o.verbose, "%s: left out: %v\n", g.name(), err)
 			continue
 		}

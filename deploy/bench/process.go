@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"os"
 	"os/exec"
 	"time"
@@ -12,9 +11,6 @@ const (
 	startTimeout = 30 * time.Second
 	stopTimeout  = 20 * time.Second
 )
-
-// errNeedsLinux marks a figure that only Linux can give; it is left out elsewhere.
-var errNeedsLinux = errors.New("this figure is read from Linux's /proc")
 
 // endProcess asks a program to end, waits, and kills it when it does not.
 func endProcess(cmd *exec.Cmd, ended chan error, sig os.Signal) {

@@ -11,10 +11,10 @@ import (
 
 // account is what came out of a round.
 type account struct {
-	seed   uint64
-	lines  [][2]string // what, and how much
-	broken map[promise]int
-	found  *findings
+	seed     uint64
+	lines    [][2]string // what, and how much
+	promises []promise
+	found    *findings
 }
 
 // account sums up.
@@ -22,7 +22,7 @@ func (s *stage) account(ev *evidence) account {
 	b := s.books
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	a := account{seed: s.seed, found: s.found, broken: make(map[promise]int)}
+	a := account{seed: s.seed, promises: promises(), found: s.found}
 	line := func(what, format string, args ...any) {
 		a.lines = append(a.lines, [2]string{what, fmt.Sprintf(format, args...)})
 	}
@@ -63,9 +63,6 @@ func (s *stage) account(ev *evidence) account {
 	line("takeover after a kill", "%s", spread(b.takeovers))
 	line("… with the database away", "%s", spread(b.hindered))
 	line("recovery of a process", "%s", spread(b.recoveries))
-	for _, p := range promises() {
-		a.broken[p] = s.found.broken(p)
-	}
 	return a
 }
 
@@ -96,9 +93,9 @@ func (a account) print(to io.Writer) error {
 		_, _ = fmt.Fprintf(w, "%s\t%s\n", l[0], l[1])
 	}
 	_, _ = fmt.Fprintln(w)
-	for _, p := range promises() {
+	for _, p := range a.promises {
 		verdict := "kept"
-		if n := a.broken[p]; n > 0 {
+		if n := a.found.broken(p); n > 0 {
 			verdict = fmt.Sprintf("BROKEN %d times", n)
 		}
 		_, _ = fmt.Fprintf(w, "%s\t%s\n", p, verdict)

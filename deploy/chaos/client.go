@@ -123,6 +123,17 @@ func (c *clients) until(ctx context.Context, r request) (got answer, ok bool) {
 	return got, false
 }
 
+// once sends a request once.
+func (c *clients) once(ctx context.Context, r request, body any) (status int, text []byte, err error) {
+	content, err := json.Marshal(body)
+	if err != nil {
+		return 0, nil, err
+	}
+	c.sent.Add(1)
+	status, _, text, err = c.send(ctx, c.gateways[0], r, content)
+	return status, text, err
+}
+
 // repeatable says whether an answer asks for the request to be repeated, and says when.
 func repeatable(status int, header http.Header, text []byte) bool {
 	after, err := strconv.Atoi(header.Get("Retry-After"))

@@ -12,12 +12,13 @@ import (
 	"github.com/sluicehq/sluice/adapters/sqlstore/postgres/pgtest"
 )
 
-// database is a PostgreSQL of the round's own. What is committed survives every way it
-// is ended here; fsync would only protect from the machine's own end.
+// database is a PostgreSQL of the round's own, or a file of SQLite. What is committed
+// survives every way the server is ended here; fsync would only protect from the machine's
+// own end.
 type database struct {
-	server *pgtest.Instance
+	server *pgtest.Instance // nil for SQLite
 	url    string
-	db     *sql.DB
+	db     *sql.DB // nil for SQLite
 
 	mu   sync.Mutex
 	away []span // when it did not answer
@@ -48,6 +49,9 @@ func startDatabase(ctx context.Context) (*database, error) {
 
 // stop ends the server and throws away what it kept.
 func (d *database) stop() {
+	if d.server == nil {
+		return
+	}
 	_ = d.db.Close() // nothing is pending
 	d.server.Stop()
 }

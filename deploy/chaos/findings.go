@@ -39,6 +39,23 @@ func promises() []promise {
 	}
 }
 
+// The promises of a round with a hostile tenant, besides some of those above.
+const (
+	processLives  promise = "the process lives, within its memory"
+	onlyOwnLimits promise = "an honest call is answered at once, or refused by the limits of its own tenant"
+	staysQuick    promise = "honest calls and runs take no more than a few times what they take alone"
+	leavesInTime  promise = "SIGTERM ends the process within its bound"
+	startsAgain   promise = "the process is ready soon after a start, whatever is left to do"
+	attacksMade   promise = "every attack got through to the gateway"
+)
+
+// hostilePromises lists those of a round with a hostile tenant.
+func hostilePromises() []promise {
+	return []promise{
+		processLives, onlyOwnLimits, staysQuick, acknowledged, everyRunEnds, effectHappens, sameKey, eventsTold, leavesInTime, startsAgain, attacksMade,
+	}
+}
+
 // shownFindings of each promise are kept as examples.
 const shownFindings = 8
 

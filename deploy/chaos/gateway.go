@@ -32,8 +32,9 @@ type gateway struct {
 	pid     int
 	frozen  bool
 	ended   chan struct{}
-	doomed  bool // it was killed on purpose
-	stopped bool // nothing is to be started any more
+	exit    *os.ProcessState // of the last process that ended
+	doomed  bool             // it was killed on purpose
+	stopped bool             // nothing is to be started any more
 }
 
 // newGateway finds an address for a gateway.
@@ -72,7 +73,10 @@ func (g *gateway) start() error {
 		err := cmd.Start()
 		started <- err
 		if err == nil {
-			_ = cmd.Wait() // how it ended is in its log
+			_ = cmd.Wait() // its exit code is looked at below
+			g.mu.Lock()
+			g.exit = cmd.ProcessState
+			g.mu.Unlock()
 			close(ended)
 		}
 	}()
@@ -99,6 +103,33 @@ func (g *gateway) kill() (pid int) {
 	_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended already
 	<-ended
 	return pid
+}
+
+// terminate asks the process to end and says how long it took and with which code; it is
+// killed when it takes longer than it may.
+func (g *gateway) terminate(within time.Duration) (took time.Duration, code int) {
+	g.mu.Lock()
+	pid, ended := g.pid, g.ended
+	g.doomed = true
+	g.mu.Unlock()
+	began := time.Now()
+	_ = syscall.Kill(pid, syscall.SIGTERM) // it may have ended already
+	select {
+	case <-ended:
+	case <-time.After(within):
+		g.kill()
+	}
+	return time.Since(began), g.exitCode()
+}
+
+// exitCode is that of the last process that ended; -1 when a signal ended it.
+func (g *gateway) exitCode() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.exit == nil {
+		return -1
+	}
+	return g.exit.ExitCode()
 }
 
 // freeze stops the process's clock, as a hypervisor does, until it is thawed. It says

@@ -2,7 +2,8 @@
 // PostgreSQL under load, while processes are killed and frozen, the database is
 // restarted and connections are cut. Then it holds what clients were told, what the
 // receivers of calls and events saw, what the API shows and what the database keeps
-// against each other. README.md says what is checked.
+// against each other. "chaos hostile" leaves the processes alone and lets a tenant misuse
+// one of them. README.md says what is checked.
 package main
 
 import (
@@ -62,6 +63,9 @@ type options struct {
 }
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	if len(args) > 0 && args[0] == "hostile" {
+		return runHostile(ctx, args[1:], stdout, stderr)
+	}
 	o, err := readOptions(args, stderr)
 	if err != nil {
 		return err

@@ -1,6 +1,9 @@
 package main
 
-import "fmt"
+import (
+	"fmt"
+	"time"
+)
 
 // shape is a workflow that clients start.
 type shape struct {
@@ -16,6 +19,9 @@ type shape struct {
 	// effects are the nodes that call out.
 	effects []string
 
+	event string        // that clients name instead of the trigger; empty for none
+	rests time.Duration // how long a run waits by itself
+
 	awaits string // what a client has to do before it goes on: answer, event or nothing
 }
 
@@ -24,6 +30,9 @@ const (
 	awaitsAnswer = "answer"
 	awaitsEvent  = "event"
 )
+
+// rest is how long an order waits that has to.
+const rest = 400 * time.Millisecond
 
 // bigOrder is from which amount on an order is charged.
 const bigOrder = 500
@@ -60,9 +69,9 @@ func shapes(calls string) []*shape {
 			},
 		},
 		{
-			name: "wait, call", share: 20, trigger: hook, effects: []string{"ship"}, done: all("rest", "ship", "shipped"),
+			name: "wait, call", share: 20, trigger: hook, effects: []string{"ship"}, done: all("rest", "ship", "shipped"), rests: rest,
 			nodes: []map[string]any{
-				node("rest", "wait", map[string]any{"delayMs": 400}), call("ship", calls), transform("shipped", "{ of: payload.call }"),
+				node("rest", "wait", map[string]any{"delayMs": rest.Milliseconds()}), call("ship", calls), transform("shipped", "{ of: payload.call }"),
 			},
 			edges: chain("rest", "ship", "shipped"),
 		},

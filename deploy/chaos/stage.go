@@ -22,7 +22,7 @@ type stage struct {
 	receiver *receiver
 	listener *listener
 	server   *http.Server
-	calls    string // URL of the receiver and the listener
+	callsTo  string // URL of the receiver and the listener
 	shapes   []*shape
 	lodgers  []*lodger
 	found    *findings
@@ -63,10 +63,10 @@ func setStage(ctx context.Context, o options) (s *stage, err error) {
 	}
 	others := newDice(o.seed + 1)
 	s.receiver, s.listener = newReceiver(others, s.found), newListener(others, s.found)
-	if err = s.serve(); err != nil {
+	if err = s.serve(nil); err != nil {
 		return nil, err
 	}
-	s.shapes = shapes(s.calls + "/calls")
+	s.shapes = shapes(s.callsTo + "/calls")
 	if err = s.startGateways(ctx, binary); err != nil {
 		return nil, err
 	}
@@ -90,17 +90,21 @@ func (s *stage) folder() (string, error) {
 	return os.MkdirTemp("", "sluice-chaos-")
 }
 
-// serve starts the receiver and the listener, on one address.
-func (s *stage) serve() error {
+// serve starts the receiver and the listener, on one address, and what a hostile tenant's
+// workflows call, if there is one.
+func (s *stage) serve(hostile http.Handler) error {
 	mux := http.NewServeMux()
 	mux.Handle("/calls/", s.receiver)
 	mux.Handle("/events/", s.listener)
+	if hostile != nil {
+		mux.Handle("/hostile/", http.StripPrefix("/hostile", hostile))
+	}
 	s.server = &http.Server{Handler: mux, ReadHeaderTimeout: time.Minute}
 	at, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // closed with the server
 	if err != nil {
 		return err
 	}
-	s.calls = "http://" + at.Addr().String()
+	s.callsTo = "http://" + at.Addr().String()
 	go func() { _ = s.server.Serve(at) }() // it ends when the round does
 	return nil
 }

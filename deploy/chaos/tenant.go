@@ -33,7 +33,7 @@ func (s *stage) newLodger(ctx context.Context, name string) (*lodger, error) {
 	}
 	var endpoint struct{ Secret string }
 	err = s.create(ctx, t, "/webhook-endpoints", map[string]any{
-		"url": s.calls + "/events/" + name, "events": []string{"run.completed", "run.failed", "run.cancelled"},
+		"url": s.callsTo + "/events/" + name, "events": []string{"run.completed", "run.failed", "run.cancelled"},
 	}, &endpoint)
 	if err != nil {
 		return nil, err
@@ -62,8 +62,10 @@ func (s *stage) publish(ctx context.Context, t *lodger, sh *shape) error {
 		return fmt.Errorf("publish: %d %s", got.status, got.body)
 	}
 	config := map[string]any{"retryPolicy": retryPolicy}
-	if schedule, ok := sh.trigger["scheduleConfig"]; ok {
-		config["scheduleConfig"] = schedule
+	for _, member := range []string{"scheduleConfig", "webhookConfig"} {
+		if of, ok := sh.trigger[member]; ok {
+			config[member] = of
+		}
 	}
 	err := s.create(ctx, t, "/triggers", map[string]any{
 		"workflowVersionId": version.ID, "name": sh.name, "type": sh.trigger["type"], "config": config,

@@ -1,0 +1,36 @@
+package attack
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// waits lets many runs with large payloads become due at one instant.
+func waits() Attack {
+	const triggers = 50
+	payload := member("l", list("[]", 30_000))
+	return Attack{
+		Name: "waits", About: "thousands of paused runs with large payloads that all become due at the same instant",
+		round: func(ctx context.Context, t *Tenant) error {
+			due := time.Now().Add(15 * time.Second)
+			event := strings.ReplaceAll(unique("waits"), " ", ".")
+			_, err := t.publish(ctx, "waits", design{
+				nodes: []map[string]any{
+					node("w", "wait", map[string]any{"until": due.UTC().Format(time.RFC3339)}), transform("t", "({l: payload.l, n: nodes})"),
+				},
+				edges: []map[string]any{edge("w", "t")}, triggers: triggers, event: event,
+			})
+			if err != nil {
+				return err
+			}
+			t.ready()
+			for n := 0; n < t.size.Waiting && time.Now().Before(due); n += triggers {
+				t.send(ctx, http.MethodPost, "/triggers/webhook/by-event", byEvent(event, payload))
+			}
+			pause(ctx, time.Until(due)+5*time.Second)
+			return nil
+		},
+	}
+}

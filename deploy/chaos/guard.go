@@ -1,0 +1,138 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/sluicehq/sluice/deploy/process"
+)
+
+// guard keeps a gateway running and ends it when it takes more memory than it may. The
+// kernel notes the peak of a process's resident memory, so that a peak between two looks
+// is found, too.
+type guard struct {
+	gateway *gateway
+	limit   int64
+	found   *findings
+
+	mu     sync.Mutex
+	phase  string // what is being done to the gateway
+	since  time.Time
+	ending bool // the process was asked to end
+	peak   int64
+	deaths []death
+}
+
+// death is an end of the process that nobody asked for.
+type death struct {
+	phase string
+	after time.Duration // since the phase began
+	cause string
+}
+
+func (d death) String() string {
+	return fmt.Sprintf("%s after the beginning of %q: %s", d.after.Round(100*time.Millisecond), d.phase, d.cause)
+}
+
+// lookEvery is how often the memory is looked at.
+const lookEvery = 50 * time.Millisecond
+
+// enter names what is being done to the gateway from now on.
+func (g *guard) enter(phase string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.phase, g.since = phase, time.Now()
+}
+
+// keepUp starts the process again whenever it ends, and counts that, until ctx ends or
+// the process was asked to end.
+func (g *guard) keepUp(ctx context.Context) {
+	for ctx.Err() == nil {
+		cause := g.watch(ctx)
+		if cause == "" {
+			return
+		}
+		g.mu.Lock()
+		d := death{g.phase, time.Since(g.since), cause}
+		g.deaths = append(g.deaths, d)
+		g.mu.Unlock()
+		g.found.add(processLives, "%s", d)
+		if !pause(ctx, 200*time.Millisecond) || g.isEnding() || g.gateway.start() != nil {
+			return
+		}
+	}
+}
+
+// watch waits until the process ends by itself or takes too much, which ends it, and says
+// why; it says nothing when ctx ends or the process was asked to end.
+func (g *guard) watch(ctx context.Context) (cause string) {
+	pid, ended := g.gateway.process()
+	looks := time.NewTicker(lookEvery)
+	defer looks.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return ""
+		case <-ended:
+			if g.isEnding() {
+				return ""
+			}
+			return fmt.Sprintf("it ended with exit code %d: %s", g.gateway.exitCode(), g.gateway.lastWords())
+		case <-looks.C:
+		}
+		_, peak, err := process.Memory(pid)
+		if err != nil {
+			continue // it is ending
+		}
+		g.note(peak)
+		if peak > g.limit {
+			g.gateway.kill()
+			return fmt.Sprintf("its memory reached %s of %s", bytesText(peak), bytesText(g.limit))
+		}
+	}
+}
+
+func (g *guard) note(peak int64) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.peak = max(g.peak, peak)
+}
+
+func (g *guard) isEnding() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.ending
+}
+
+// expectEnd says whether the next end of the process is asked for.
+func (g *guard) expectEnd(asked bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.ending = asked
+}
+
+// lifeOf sums up how often the process died in each phase.
+func lifeOf(deaths []death) (lines []string) {
+	times := make(map[string]int)
+	for _, d := range deaths {
+		times[d.phase]++
+	}
+	for _, d := range deaths {
+		if n := times[d.phase]; n > 0 {
+			lines = append(lines, fmt.Sprintf("%d in %q, the first %s after its beginning", n, d.phase, d.after.Round(100*time.Millisecond)))
+			times[d.phase] = 0
+		}
+	}
+	return lines
+}
+
+// report returns the highest peak and the deaths.
+func (g *guard) report() (peak int64, deaths []death) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.peak, append([]death(nil), g.deaths...)
+}
+
+func bytesText(n int64) string { return fmt.Sprintf("%d MiB", n>>20) }

@@ -1,0 +1,142 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+)
+
+// honestRun is a run of an honest tenant as the API shows it.
+type honestRun struct {
+	ID, Status string
+	DedupeKey  string
+	FinishedAt time.Time
+	Error      *struct{ Code, Message string }
+}
+
+// auditHonest holds what honest tenants were told against their runs, what the receiver
+// saw and what the listener heard, and measures how long runs took.
+func (h *hostileRound) auditHonest(ctx context.Context) {
+	want := h.calls.acknowledged()
+	byCall := make(map[string][]string)
+	effects, heard := h.receiver.effects(), make(map[string]bool)
+	for _, told := range h.listener.books() {
+		heard[told.run] = true
+	}
+	took := make(map[bool][]time.Duration)
+	for _, t := range h.lodgers {
+		for _, r := range h.runsOf(ctx, t) {
+			byCall[r.DedupeKey] = append(byCall[r.DedupeKey], r.ID)
+			c := want[r.ID]
+			if c == nil {
+				continue // the call was not acknowledged in time
+			}
+			if !h.found.checked(r.Status == "completed", everyRunEnds, "run %s of call %s (%s) is %s: %+v", r.ID, c.call, c.shape.name, r.Status, r.Error) {
+				continue
+			}
+			took[c.beside] = append(took[c.beside], max(0, r.FinishedAt.Sub(c.due)-c.shape.rests))
+			for _, node := range c.shape.done(c.amount) {
+				if slices.Contains(c.shape.effects, node) {
+					h.found.check(effects[r.ID+":"+node].times > 0, effectHappens, "node %s of run %s completed without its effect", node, r.ID)
+				}
+			}
+			h.found.check(heard[r.ID], eventsTold, "the end of run %s was never told", r.ID)
+		}
+	}
+	answers := make(map[bool][]time.Duration)
+	for _, c := range h.calls.list() {
+		runs := byCall[c.dedupe]
+		if c.run() == "" {
+			h.found.add(onlyOwnLimits, "call %s was never acknowledged", c.call)
+			continue
+		}
+		h.found.check(len(runs) == 1 && runs[0] == c.run(), acknowledged, "call %s was answered with %s and has the runs %v", c.call, c.run(), runs)
+		answers[c.beside] = append(answers[c.beside], c.answered)
+	}
+	h.figures.answers, h.figures.runs = answers, took
+	h.compare("calls are answered", answers)
+	h.compare("runs complete", took)
+}
+
+// compare holds how long something takes beside the hostile tenant against how long it
+// takes alone.
+func (h *hostileRound) compare(what string, of map[bool][]time.Duration) {
+	most := time.Duration(float64(max(percentile(of[false], 99), h.how.least)) * h.how.times)
+	p99 := percentile(of[true], 99)
+	h.found.check(p99 <= most, staysQuick, "%s within %s (p99), alone %s; at most %s", what, p99, percentile(of[false], 99), most)
+}
+
+// percentile is 0 for nothing.
+func percentile(of []time.Duration, percent int) time.Duration {
+	if len(of) == 0 {
+		return 0
+	}
+	sorted := slices.Sorted(slices.Values(of))
+	return sorted[(len(sorted)-1)*percent/100].Round(100 * time.Microsecond)
+}
+
+// runsOf reads all pages of a tenant's runs.
+func (h *hostileRound) runsOf(ctx context.Context, t *lodger) (all []honestRun) {
+	for more := true; more; {
+		var page struct {
+			Items   []honestRun
+			HasMore bool
+		}
+		got, ok := h.clients.until(ctx, request{
+			key: t.key, method: http.MethodGet, path: fmt.Sprintf("/runs?sortBy=createdAt&sortOrder=asc&limit=100&offset=%d", len(all)),
+		})
+		if !ok || got.status != http.StatusOK || !got.read(&page) {
+			h.found.add(acknowledged, "listing the runs of %s: %d %s", t.name, got.status, got.body)
+			return all
+		}
+		all, more = append(all, page.Items...), page.HasMore
+	}
+	return all
+}
+
+// ledger sums up.
+func (h *hostileRound) ledger() account {
+	a := account{seed: h.seed, promises: hostilePromises(), found: h.found}
+	line := func(what, format string, args ...any) {
+		a.lines = append(a.lines, [2]string{what, fmt.Sprintf(format, args...)})
+	}
+	peak, deaths := h.guard.report()
+	line("store", "%s", h.how.store)
+	line("memory", "peak %s of %s", bytesText(peak), bytesText(h.how.memory))
+	line("deaths", "%d", len(deaths))
+	for _, text := range lifeOf(deaths) {
+		line("…", "%s", text)
+	}
+	refused := 0
+	for _, c := range h.calls.list() {
+		refused += c.ownLimit
+	}
+	line("honest calls", "%d, of which %d acknowledged; %d times refused by the tenant's own limits", len(h.calls.list()), len(h.calls.acknowledged()), refused)
+	for _, phase := range []bool{false, true} {
+		name := map[bool]string{false: "alone", true: "beside the hostile tenant"}[phase]
+		line("answers "+name, "%s", spread(h.figures.answers[phase]))
+		line("runs "+name, "%s", spread(h.figures.runs[phase]))
+	}
+	for _, what := range []struct {
+		name string
+		of   map[bool][]time.Duration
+	}{{"answers", h.figures.answers}, {"runs", h.figures.runs}} {
+		line("p99 of "+what.name, "%.1f × of alone", float64(percentile(what.of[true], 99))/float64(max(1, percentile(what.of[false], 99))))
+	}
+	line("end after SIGTERM", "%s", h.figures.leaving.Round(time.Millisecond))
+	line("ready after a start", "%s", h.figures.starting.Round(time.Millisecond))
+	for _, made := range h.how.attacks {
+		answers, err := h.attacker.Book().Answers(made.Name)
+		text := counts(answers)
+		began := h.attacker.Book().Began(made.Name)
+		h.found.check(began > 0, attacksMade, "%s: %s, %v", made.Name, text, err)
+		line("attack "+made.Name, "%d times: %s", began, cmp.Or(text, "nothing"))
+		if err != nil {
+			line("…", "%.400s", err)
+		}
+	}
+	return a
+}
