@@ -30,6 +30,7 @@ func (c *compiler) arrow(n *ast.ArrowFunctionLiteral) *function {
 	c.scopes = append(c.scopes, map[string]int{})
 	defer func() { c.scopes = c.scopes[:len(c.scopes)-1] }()
 	list := n.ParameterList.List
+	before := c.binders
 	binders := make([]binder, len(list))
 	for i, p := range list {
 		binders[i] = c.bind(p.Target, p.Initializer)
@@ -40,9 +41,11 @@ func (c *compiler) arrow(n *ast.ArrowFunctionLiteral) *function {
 		rest = c.bind(n.ParameterList.Rest, nil)
 		f.arity = manyArguments
 	}
+	bound := c.binders - before
 	result := c.expr(body.Expression)
 	f.invoke = func(m *machine, args []any) any {
 		m.step()
+		m.pass(bound)
 		for i, b := range binders {
 			b(m, argumentAt(args, i))
 		}
@@ -86,6 +89,7 @@ func (c *compiler) bindTarget(target ast.Expression) binder {
 		return func(*machine, any) {}
 	}
 	c.depth++
+	c.binders++
 	defer func() { c.depth-- }()
 	switch t := target.(type) {
 	case *ast.Identifier:

@@ -121,7 +121,7 @@ func parseInteger(m *machine, args []any) any {
 	if base == 0 {
 		base = 10
 	}
-	f, n := digits(s, int(base))
+	f, n := m.digits(s, int(base))
 	switch {
 	case n == 0:
 		return math.NaN()
@@ -139,20 +139,21 @@ func parseFloat(m *machine, args []any) any {
 	if n == 0 {
 		return math.NaN()
 	}
-	return parseDecimal(s[:n])
+	return m.parseDecimal(s[:n])
 }
 
 // encodeURI is Encode of ECMA-262: all but letters, digits and the characters of
 // keep become the escapes of their UTF-8 bytes.
 func (m *machine) encodeURI(v any, keep string) string {
 	s := m.text(v)
+	m.work(8 * len(s))
+	m.alloc(3 * len(s))
 	if !wellFormed(s) {
 		panic(m.fault(CodeBadArgument, "half of a surrogate pair cannot be encoded; give whole characters"))
 	}
-	m.work(8 * len(s))
-	m.alloc(3 * len(s))
 	const hex = "0123456789ABCDEF"
 	var b strings.Builder
+	b.Grow(3 * len(s))
 	for _, c := range []byte(strings.ToValidUTF8(s, "\ufffd")) {
 		switch {
 		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', strings.IndexByte(keep, c) >= 0:
@@ -206,6 +207,7 @@ func (m *machine) membersOf(name string, args []any, of func(v any, key string) 
 	m.alloc(40 + 32*len(keys))
 	members := make([]any, len(keys))
 	for i, key := range keys {
+		m.work(len(key))
 		members[i] = of(v, key)
 	}
 	return &array{elems: members}
@@ -238,6 +240,7 @@ func objectAssign(m *machine, args []any) any {
 	m.alloc(64)
 	created := &object{}
 	for _, arg := range args {
+		m.step()
 		m.assign(created, arg, nil)
 	}
 	return created

@@ -24,6 +24,7 @@ type compiler struct {
 	shift    int    // from a position of the parser to a byte of the text
 	scopes   []map[string]int
 	slots    int // how many parameters there are
+	binders  int // how many names and patterns their values are given to
 	depth    int
 	faults   []*fault
 	tooDeep  bool

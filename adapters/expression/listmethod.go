@@ -13,13 +13,21 @@ func listAt(m *machine, a []any, args []any) any {
 
 func listConcat(m *machine, a []any, args []any) any {
 	m.spend(len(a), 40+16*len(a))
-	joined := append(make([]any, 0, len(a)+len(args)), a...)
+	size := len(a)
 	for _, arg := range args {
 		if elems, ok := elements(arg); ok {
 			m.spend(len(elems), 32*len(elems))
-			joined = append(joined, elems...)
+			size += len(elems)
 		} else {
 			m.spend(1, 32)
+			size++
+		}
+	}
+	joined := append(make([]any, 0, size), a...)
+	for _, arg := range args {
+		if elems, ok := elements(arg); ok {
+			joined = append(joined, elems...)
+		} else {
 			joined = append(joined, arg)
 		}
 	}

@@ -1,6 +1,7 @@
 package expression
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/dop251/goja/ast"
@@ -48,7 +49,7 @@ func (c *compiler) templateString(n *ast.TemplateLiteral) eval {
 			t.add(m.text(v))
 			t.add(texts[i+1])
 		}
-		return string(t.b)
+		return t.string()
 	}
 }
 
@@ -70,6 +71,7 @@ func (c *compiler) argument(n ast.Expression) argument {
 // caller takes them off with pop.
 func (m *machine) push(arguments []argument) []any {
 	base := len(m.stack)
+	m.pass(len(arguments))
 	for _, a := range arguments {
 		v := a.value(m)
 		if !a.spread {
@@ -101,6 +103,7 @@ func (m *machine) iterate(v any) []any {
 
 // list creates an array of a copy of elems.
 func (m *machine) list(elems []any) *array {
+	m.pass(len(elems))
 	m.alloc(40 + 16*len(elems))
 	return &array{elems: append(make([]any, 0, len(elems)), elems...)}
 }
@@ -149,10 +152,11 @@ func (c *compiler) objectLiteral(n *ast.ObjectLiteral) eval {
 			properties = append(properties, c.property(p))
 		}
 	}
+	more := max(0, len(properties)-fewKeys)
 	return func(m *machine) any {
-		m.step()
-		m.alloc(64)
+		m.spend(1+more, 64)
 		created := &object{}
+		created.grow(len(properties))
 		for i := range properties {
 			properties[i].define(m, created)
 		}
@@ -202,6 +206,8 @@ func (p *property) define(m *machine, o *object) {
 		v := p.key(m)
 		m.at = p.at
 		name = m.key(v)
+	} else {
+		m.work(len(name))
 	}
 	v := p.value(m)
 	m.at = p.at
@@ -218,19 +224,37 @@ func (m *machine) assign(o *object, v any, without []string) {
 	if s, ok := v.(string); ok {
 		chars = m.characters(s)
 	}
-next:
-	for i, key := range m.ownKeys(v) {
-		m.spend(len(without), 0)
-		for _, name := range without {
-			if name == key {
-				continue next
-			}
+	keys := m.ownKeys(v)
+	if len(o.keys) == 0 {
+		o.grow(len(keys))
+	}
+	leftOut := m.among(without)
+	for i, key := range keys {
+		if m.work(len(key)); leftOut(key) {
+			continue
 		}
 		if chars != nil {
 			m.set(o, strconv.Itoa(i), chars[i])
 		} else {
 			m.set(o, key, m.member(v, key))
 		}
+	}
+}
+
+// among returns what tells whether a name is one of the names.
+func (m *machine) among(names []string) func(string) bool {
+	if len(names) <= fewKeys {
+		return func(name string) bool { return slices.Contains(names, name) }
+	}
+	m.spend(len(names), 80*len(names))
+	set := make(map[string]struct{}, len(names))
+	for _, name := range names {
+		set[name] = struct{}{}
+	}
+	return func(name string) bool {
+		m.step()
+		_, ok := set[name]
+		return ok
 	}
 }
 

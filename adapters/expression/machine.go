@@ -24,6 +24,9 @@ type machine struct {
 
 type eval func(*machine) any
 
+// fewSlots is how many parameters an evaluation has room for at no cost.
+const fewSlots = 64
+
 var machines = sync.Pool{New: func() any { return new(machine) }}
 
 // execute runs the work on a machine with a full budget.
@@ -31,10 +34,6 @@ func execute(text string, limits Limits, slots int, env *Env, work func(*machine
 	m := machines.Get().(*machine)
 	m.values, m.env, m.limits, m.source, m.path = env.Values, env, limits, text, ""
 	m.steps, m.memory, m.depth = limits.Steps, limits.Memory, limits.Depth
-	if cap(m.slots) < slots {
-		m.slots = make([]any, slots)
-	}
-	m.slots = m.slots[:slots]
 	defer func() {
 		if thrown := recover(); thrown != nil {
 			f, ok := thrown.(*fault)
@@ -43,13 +42,24 @@ func execute(text string, limits Limits, slots int, env *Env, work func(*machine
 			}
 			result, err = nil, m.evaluationError(f)
 		}
+		env.Meter.Add(m.used())
 		m.release()
 	}()
+	if slots > fewSlots {
+		m.spend(slots>>3, 16*slots)
+	}
+	if cap(m.slots) < slots {
+		m.slots = make([]any, slots)
+	}
+	m.slots = m.slots[:slots]
 	return work(m), nil
 }
 
 func (m *machine) release() {
 	clear(m.slots)
+	if m.slots = m.slots[:0]; cap(m.slots) > 1024 {
+		m.slots = nil
+	}
 	m.stack = m.stack[:cap(m.stack)]
 	if len(m.stack) > 1024 {
 		m.stack = nil
@@ -89,10 +99,14 @@ func (m *machine) work(n int) {
 	}
 }
 
-// alloc counts n bytes, before they are allocated.
+// alloc counts n bytes, before they are allocated, and the steps that clearing and
+// filling them takes.
 func (m *machine) alloc(n int) {
 	if m.memory -= n; m.memory < 0 || n < 0 {
 		m.exhausted(CodeMemory)
+	}
+	if m.steps -= n >> 9; m.steps < 0 {
+		m.exhausted(CodeSteps)
 	}
 }
 
@@ -102,6 +116,13 @@ func (m *machine) spend(steps, bytes int) {
 		m.exhausted(CodeSteps)
 	}
 	m.alloc(bytes)
+}
+
+// pass counts n values that are only passed on, each a small part of an operation.
+func (m *machine) pass(n int) {
+	if m.steps -= n >> 3; m.steps < 0 {
+		m.exhausted(CodeSteps)
+	}
 }
 
 // enter counts one level of nested data; leave it by m.depth++.

@@ -113,9 +113,10 @@ func (t *Template) render(m *machine) any {
 			b.add(part.plain)
 			continue
 		}
+		m.step()
 		b.add(m.inText(part.run(m)))
 	}
-	return string(b.b)
+	return b.string()
 }
 
 // inText writes a value that stands within a text.

@@ -98,7 +98,7 @@ func (t *treeCompiler) list(path string, elems []any, depth int) eval {
 		parts[i] = t.compile(domain.Index(path, i), e, depth-1)
 	}
 	return func(m *machine) any {
-		m.spend(1, 40+16*len(parts))
+		m.spend(1+len(parts)>>3, 40+16*len(parts))
 		made := make([]any, len(parts))
 		for i, part := range parts {
 			made[i] = part(m)
@@ -114,9 +114,11 @@ func (t *treeCompiler) members(path string, tree map[string]any, depth int) eval
 		parts[i] = t.compile(domain.Member(path, name), tree[name], depth-1)
 	}
 	return func(m *machine) any {
-		m.spend(1, 64)
+		m.spend(1+max(0, len(parts)-fewKeys), 64)
 		made := &object{}
+		made.grow(len(parts))
 		for i, part := range parts {
+			m.work(len(names[i]))
 			m.set(made, names[i], part(m))
 		}
 		return made
