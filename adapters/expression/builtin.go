@@ -106,7 +106,7 @@ func toText(m *machine, args []any) any {
 func parseInteger(m *machine, args []any) any {
 	s := m.text(argumentAt(args, 0))
 	m.work(8 * len(s))
-	s = strings.TrimLeftFunc(s, isSpace)
+	s = m.trim(s, strings.TrimLeftFunc)
 	negative := strings.HasPrefix(s, "-")
 	if negative || strings.HasPrefix(s, "+") {
 		s = s[1:]
@@ -133,8 +133,7 @@ func parseInteger(m *machine, args []any) any {
 
 func parseFloat(m *machine, args []any) any {
 	s := m.text(argumentAt(args, 0))
-	m.work(len(s))
-	s = strings.TrimLeftFunc(s, isSpace)
+	s = m.trim(s, strings.TrimLeftFunc)
 	n := decimalPrefix(s)
 	if n == 0 {
 		return math.NaN()

@@ -32,7 +32,6 @@ func (m *machine) number(v any) float64 {
 	case undefinedType:
 		return math.NaN()
 	case string:
-		m.work(len(v))
 		return m.parseNumber(v)
 	}
 	return m.parseNumber(m.text(v))

@@ -119,6 +119,7 @@ func (w *jsonWriter) newLine(level int) {
 	if w.indent == "" {
 		return
 	}
+	w.t.m.pass(level)
 	w.t.add("\n")
 	for range level {
 		w.t.add(w.indent)

@@ -38,9 +38,9 @@ func (c *compiler) templateString(n *ast.TemplateLiteral) eval {
 	for i, e := range n.Expressions {
 		parts[i] = c.expr(e)
 	}
-	at := c.offset(n.OpenQuote)
+	at, cost := c.offset(n.OpenQuote), 1+len(parts)>>2
 	return func(m *machine) any {
-		m.step()
+		m.spend(cost, 0)
 		t := text{m: m}
 		t.add(texts[0])
 		for i, part := range parts {
@@ -72,6 +72,11 @@ func (c *compiler) argument(n ast.Expression) argument {
 func (m *machine) push(arguments []argument) []any {
 	base := len(m.stack)
 	m.pass(len(arguments))
+	if deepest := base + len(arguments); deepest > m.deepest {
+		m.alloc(16 * (deepest - m.deepest))
+		m.deepest = deepest
+	}
+	m.growStack(len(arguments))
 	for _, a := range arguments {
 		v := a.value(m)
 		if !a.spread {
@@ -81,11 +86,20 @@ func (m *machine) push(arguments []argument) []any {
 		m.at = a.at
 		items := m.iterate(v)
 		m.spend(len(items), 16*len(items))
+		m.growStack(len(items))
+		m.deepest = max(m.deepest, len(m.stack)+len(items))
 		for _, item := range items {
 			m.stack = append(m.stack, m.read(item))
 		}
 	}
 	return m.stack[base:len(m.stack):len(m.stack)]
+}
+
+// growStack makes room for n more arguments.
+func (m *machine) growStack(n int) {
+	if cap(m.stack)-len(m.stack) < n {
+		m.stack = slices.Grow(m.stack, max(n, len(m.stack), fewSlots))
+	}
 }
 
 func (m *machine) pop(args []any) { m.stack = m.stack[:len(m.stack)-len(args)] }
@@ -228,9 +242,10 @@ func (m *machine) assign(o *object, v any, without []string) {
 	if len(o.keys) == 0 {
 		o.grow(len(keys))
 	}
-	leftOut := m.among(without)
+	many := m.setOf(without)
 	for i, key := range keys {
-		if m.work(len(key)); leftOut(key) {
+		m.work(len(key))
+		if _, leftOut := many[key]; leftOut || many == nil && slices.Contains(without, key) {
 			continue
 		}
 		if chars != nil {
@@ -241,21 +256,18 @@ func (m *machine) assign(o *object, v any, without []string) {
 	}
 }
 
-// among returns what tells whether a name is one of the names.
-func (m *machine) among(names []string) func(string) bool {
+// setOf makes a set of names that are too many to look through for each member; nil of
+// fewer.
+func (m *machine) setOf(names []string) map[string]struct{} {
 	if len(names) <= fewKeys {
-		return func(name string) bool { return slices.Contains(names, name) }
+		return nil
 	}
 	m.spend(len(names), 80*len(names))
 	set := make(map[string]struct{}, len(names))
 	for _, name := range names {
 		set[name] = struct{}{}
 	}
-	return func(name string) bool {
-		m.step()
-		_, ok := set[name]
-		return ok
-	}
+	return set
 }
 
 // characters lists the code units of s, each as a string.

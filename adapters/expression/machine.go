@@ -9,22 +9,26 @@ import (
 // closures over it; what goes wrong leaves them as a panic with a *fault, which
 // execute turns into an error, so that the closures stay free of error paths.
 type machine struct {
-	values map[string]any
-	env    *Env
-	slots  []any  // the parameters of arrow functions, each at a place of its own
-	stack  []any  // the arguments of the calls under way
-	source string // what is evaluated, and the path to it, for faults
-	path   string
-	at     int // the byte of the text that is evaluated, for faults
-	steps  int // left
-	memory int // left
-	depth  int // left
-	limits Limits
+	values  map[string]any
+	env     *Env
+	slots   []any     // the parameters of arrow functions, each at a place of its own
+	stack   []any     // the arguments of the calls under way
+	deepest int       // how many arguments the stack was counted for
+	callers []*caller // of the methods under way that call a function, and spare ones
+	calling int       // how many of them are under way
+	source  string    // what is evaluated, and the path to it, for faults
+	path    string
+	at      int // the byte of the text that is evaluated, for faults
+	steps   int // left
+	memory  int // left
+	depth   int // left
+	limits  Limits
 }
 
 type eval func(*machine) any
 
-// fewSlots is how many parameters an evaluation has room for at no cost.
+// fewSlots is how many parameters, and how many arguments at a time, an evaluation has
+// room for at no cost.
 const fewSlots = 64
 
 var machines = sync.Pool{New: func() any { return new(machine) }}
@@ -34,6 +38,7 @@ func execute(text string, limits Limits, slots int, env *Env, work func(*machine
 	m := machines.Get().(*machine)
 	m.values, m.env, m.limits, m.source, m.path = env.Values, env, limits, text, ""
 	m.steps, m.memory, m.depth = limits.Steps, limits.Memory, limits.Depth
+	m.deepest, m.calling = fewSlots, 0
 	defer func() {
 		if thrown := recover(); thrown != nil {
 			f, ok := thrown.(*fault)
@@ -66,6 +71,9 @@ func (m *machine) release() {
 	}
 	clear(m.stack)
 	m.stack = m.stack[:0]
+	for _, c := range m.callers {
+		*c = caller{}
+	}
 	m.values, m.env = nil, nil
 	machines.Put(m)
 }

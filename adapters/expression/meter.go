@@ -11,7 +11,7 @@ const (
 
 	// stepBytes is how many bytes one step allocates at most that are not counted: numbers
 	// and texts are boxed when they are passed on.
-	stepBytes = 16
+	stepBytes = 24
 
 	// evaluationBytes is what an evaluation without any value takes.
 	evaluationBytes = 4 << 10

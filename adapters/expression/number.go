@@ -41,7 +41,7 @@ func isSpace(r rune) bool {
 
 // parseNumber is StringToNumber of ECMA-262: the whole string must be a number.
 func (m *machine) parseNumber(s string) float64 {
-	s = strings.TrimFunc(s, isSpace)
+	s = m.trim(s, strings.TrimFunc)
 	if s == "" {
 		return 0
 	}

@@ -17,7 +17,9 @@ func listSort(m *machine, _ any, a []any, f *function, _ []any) any {
 	if f == nil {
 		m.sortByText(sorted.elems)
 	} else {
-		buffer := make([]any, 2)
+		c := m.caller(f, nil)
+		defer func() { m.calling-- }()
+		buffer := c.args[:2]
 		mergeSort(m, sorted.elems, make([]any, len(sorted.elems)), func(x, y any) bool {
 			buffer[0], buffer[1] = x, y
 			return m.number(f.invoke(m, buffer)) > 0

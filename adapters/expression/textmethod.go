@@ -142,18 +142,23 @@ func (m *machine) mapCase(s string, to func(string) string) string {
 }
 
 func textTrim(m *machine, s string, _ []any) any {
-	m.work(len(s))
-	return strings.TrimFunc(s, isSpace)
+	return m.trim(s, strings.TrimFunc)
 }
 
 func textTrimStart(m *machine, s string, _ []any) any {
-	m.work(len(s))
-	return strings.TrimLeftFunc(s, isSpace)
+	return m.trim(s, strings.TrimLeftFunc)
 }
 
 func textTrimEnd(m *machine, s string, _ []any) any {
+	return m.trim(s, strings.TrimRightFunc)
+}
+
+// trim counts what is trimmed more, for it is decoded.
+func (m *machine) trim(s string, trim func(string, func(rune) bool) string) string {
 	m.work(len(s))
-	return strings.TrimRightFunc(s, isSpace)
+	trimmed := trim(s, isSpace)
+	m.work(8 * (len(s) - len(trimmed)))
+	return trimmed
 }
 
 func textRepeat(m *machine, s string, args []any) any {

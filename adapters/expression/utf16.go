@@ -72,20 +72,29 @@ func (m *machine) unitLen(s string) int {
 func unitLen(s string) int {
 	n := 0
 	for i := 0; i < len(s); {
-		if s[i] < utf8.RuneSelf {
+		n++
+		switch c := s[i]; {
+		case c < utf8.RuneSelf:
 			i++
-			n++
+			continue
+		case c >= 0xc2 && c < 0xe0 && i+1 < len(s) && isContinuation(s[i+1]):
+			i += 2
+			continue
+		case c > 0xe0 && c < 0xf0 && i+2 < len(s) && isContinuation(s[i+1]) && isContinuation(s[i+2]):
+			i += 3 // half of a pair, too
 			continue
 		}
 		r, size := decode(s[i:])
 		i += size
-		n++
 		if r > 0xffff {
 			n++
 		}
 	}
 	return n
 }
+
+// isContinuation tells whether a byte is one of UTF-8 that does not begin a character.
+func isContinuation(c byte) bool { return c&0xc0 == 0x80 }
 
 // units returns the code units of s.
 func (m *machine) units(s string) []uint16 {
