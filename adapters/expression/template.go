@@ -10,6 +10,7 @@ type Template struct {
 	slots  int
 	parts  []templatePart
 	named  []named
+	nodes  nodesRead
 }
 
 // templatePart is plain text or, where run is not nil, an expression.
@@ -71,7 +72,7 @@ func compileTemplateWith(text string, s settings) (*Template, error) {
 	if at < len(text) {
 		t.parts = append(t.parts, templatePart{plain: text[at:]})
 	}
-	t.slots, t.named = c.slots, c.named
+	t.slots, t.named, t.nodes = c.slots, c.named, c.nodesRead()
 	return t, nil
 }
 

@@ -15,6 +15,7 @@ type TemplateTree struct {
 	limits Limits
 	slots  int
 	root   eval
+	nodes  nodesRead
 }
 
 // CompileTemplateTree reads every string within a JSON tree of map[string]any,
@@ -34,7 +35,7 @@ func (l Limits) CompileTemplateTree(tree any, roots ...string) (*TemplateTree, e
 	if len(t.problems) > 0 {
 		return nil, &CompileError{Problems: t.problems}
 	}
-	return &TemplateTree{limits: s.limits, slots: t.slots, root: root}, nil
+	return &TemplateTree{limits: s.limits, slots: t.slots, root: root, nodes: t.nodes}, nil
 }
 
 // Evaluate computes the tree with the value of each template in its place. The
@@ -53,6 +54,7 @@ type treeCompiler struct {
 	settings settings
 	slots    int
 	problems []Problem
+	nodes    nodesRead
 }
 
 // compile returns what computes the part of the tree at the path.
@@ -85,7 +87,7 @@ func (t *treeCompiler) template(path string, made *Template, err error, render f
 		}
 		return constant(nil)
 	}
-	t.slots = max(t.slots, made.slots)
+	t.slots, t.nodes = max(t.slots, made.slots), t.nodes.with(made.nodes)
 	return func(m *machine) any {
 		m.source, m.path = made.text, path
 		return render(made, m)
@@ -124,6 +126,3 @@ func (t *treeCompiler) members(path string, tree map[string]any, depth int) eval
 		return made
 	}
 }
-
-// nodesRead names the nodes whose outputs the templates read.
-func (t *TemplateTree) nodesRead() (ids []string, all bool) { return nil, true }
