@@ -169,14 +169,14 @@ func (m *machine) encodeURI(v any, keep string) string {
 // objectFunctions are the members of Object. None changes its argument.
 var objectFunctions = map[string]builtin{
 	"keys": func(m *machine, args []any) any {
-		return m.membersOf("Object.keys", args, func(_ any, key string) any { return key })
+		return m.membersOf("Object.keys", args, func(key string, _ func() any) any { return key })
 	},
 	"values": func(m *machine, args []any) any {
-		return m.membersOf("Object.values", args, m.member)
+		return m.membersOf("Object.values", args, func(_ string, value func() any) any { return value() })
 	},
 	"entries": func(m *machine, args []any) any {
-		return m.membersOf("Object.entries", args, func(v any, key string) any {
-			return m.list([]any{key, m.member(v, key)})
+		return m.membersOf("Object.entries", args, func(key string, value func() any) any {
+			return m.list([]any{key, value()})
 		})
 	},
 	"fromEntries": objectFromEntries,
@@ -194,7 +194,7 @@ func (m *machine) needsMembers(name string, v any) {
 }
 
 // membersOf lists what of gives for each member of the first argument.
-func (m *machine) membersOf(name string, args []any, of func(v any, key string) any) any {
+func (m *machine) membersOf(name string, args []any, of func(key string, value func() any) any) any {
 	v := argumentAt(args, 0)
 	m.needsMembers(name, v)
 	var keys []string
@@ -205,9 +205,21 @@ func (m *machine) membersOf(name string, args []any, of func(v any, key string) 
 	}
 	m.alloc(40 + 32*len(keys))
 	members := make([]any, len(keys))
+	var chars []any
+	if s, isText := v.(string); isText {
+		chars = m.characters(s)
+	}
+	at := 0
+	value := func() any {
+		if chars != nil {
+			return chars[at]
+		}
+		m.work(len(keys[at]))
+		return m.member(v, keys[at])
+	}
 	for i, key := range keys {
-		m.work(len(key))
-		members[i] = of(v, key)
+		at = i
+		members[i] = of(key, value)
 	}
 	return &array{elems: members}
 }

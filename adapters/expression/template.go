@@ -96,6 +96,7 @@ func compileURLTemplateWith(text string, s settings) (*Template, error) {
 // [Program.Evaluate].
 func (t *Template) Evaluate(env Env) (any, error) {
 	if len(t.parts) == 1 && t.parts[0].run == nil {
+		env.Meter.Add(evaluationSteps, evaluationBytes)
 		return t.parts[0].plain, nil
 	}
 	return execute(t.text, t.limits, t.slots, &env, func(m *machine) any { return m.output(t.render(m)) })
