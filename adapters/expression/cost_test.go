@@ -141,7 +141,10 @@ func TestStepsGrowWithTheSource(t *testing.T) {
 func TestWorkThatStepsDoNotShowIsStopped(t *testing.T) {
 	repeat := strings.Repeat
 	period := repeat("ab"+repeat("c", 15), 53_000)
-	long := sized(900_000)
+	long := map[string]any{
+		"digitText": repeat("7", 900_000), "jsonNumber": repeat("7", 900_000), "hex": "0x" + repeat("f", 900_000), "spaces": repeat(" ", 900_000),
+		"other": repeat("ab", 449_999) + "ac", "object": sized(100_000)["object"],
+	}
 	env := map[string]any{
 		"long": long, "many": sized(200_000)["list"], "tens": sized(20_000)["list"],
 		"digits": json.Number(repeat("7", 900_000)), "hundreds": json.Number("0." + repeat("7", 300)), "underflow": json.Number("3.7e-320"), "nothing": json.Number("7e-326"), "beyond": json.Number("7e308"),
