@@ -173,11 +173,13 @@ func (c *compiler) bindObject(p *ast.ObjectPattern) binder {
 	if p.Rest != nil {
 		rest = c.bindTarget(p.Rest)
 	}
+	more := 2 * max(0, len(parts)-fewKeys) // each is looked up
 	return func(m *machine, v any) {
 		m.at = at
 		if v == nil || v == undefined {
 			panic(m.fault(CodeNoValue, "the argument is %s; cannot take members out of it", describe(v)))
 		}
+		m.pass(more)
 		var taken []string
 		for _, part := range parts {
 			name := m.key(part.key(m))
