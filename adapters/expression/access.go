@@ -48,6 +48,7 @@ func (c *compiler) dot(n *ast.DotExpression) eval {
 	c.name(n.Left, name, at)
 	return func(m *machine) any {
 		m.step()
+		m.work(len(name))
 		v := left(m)
 		m.at = at
 		if object, ok := v.(map[string]any); ok {
@@ -78,7 +79,16 @@ func (c *compiler) namespaceMember(n *ast.DotExpression, space, name string, mem
 
 // noValue is the fault of reading out of undefined or null.
 func (m *machine) noValue(source string, v any, verb, name string) *fault {
-	return m.fault(CodeNoValue, "%s is %s; cannot %s %q; write ?. before it where it may be missing", source, describe(v), verb, name)
+	return m.fault(CodeNoValue, "%s is %s; cannot %s %q; write ?. before it where it may be missing", source, describe(v), verb, shortened(name))
+}
+
+// shortened is a name for messages.
+func shortened(name string) string {
+	const most = 200
+	if len(name) <= most {
+		return name
+	}
+	return strings.ToValidUTF8(name[:most], "") + "…"
 }
 
 // bracket compiles left[member].

@@ -30,6 +30,7 @@ func (c *compiler) arrow(n *ast.ArrowFunctionLiteral) *function {
 	c.scopes = append(c.scopes, map[string]int{})
 	defer func() { c.scopes = c.scopes[:len(c.scopes)-1] }()
 	list := n.ParameterList.List
+	before := c.binders
 	binders := make([]binder, len(list))
 	for i, p := range list {
 		binders[i] = c.bind(p.Target, p.Initializer)
@@ -40,9 +41,11 @@ func (c *compiler) arrow(n *ast.ArrowFunctionLiteral) *function {
 		rest = c.bind(n.ParameterList.Rest, nil)
 		f.arity = manyArguments
 	}
+	bound := c.binders - before
 	result := c.expr(body.Expression)
 	f.invoke = func(m *machine, args []any) any {
 		m.step()
+		m.pass(bound)
 		for i, b := range binders {
 			b(m, argumentAt(args, i))
 		}
@@ -86,6 +89,7 @@ func (c *compiler) bindTarget(target ast.Expression) binder {
 		return func(*machine, any) {}
 	}
 	c.depth++
+	c.binders++
 	defer func() { c.depth-- }()
 	switch t := target.(type) {
 	case *ast.Identifier:
@@ -169,11 +173,13 @@ func (c *compiler) bindObject(p *ast.ObjectPattern) binder {
 	if p.Rest != nil {
 		rest = c.bindTarget(p.Rest)
 	}
+	more := 2 * max(0, len(parts)-fewKeys) // each is looked up
 	return func(m *machine, v any) {
 		m.at = at
 		if v == nil || v == undefined {
 			panic(m.fault(CodeNoValue, "the argument is %s; cannot take members out of it", describe(v)))
 		}
+		m.pass(more)
 		var taken []string
 		for _, part := range parts {
 			name := m.key(part.key(m))

@@ -106,7 +106,7 @@ func toText(m *machine, args []any) any {
 func parseInteger(m *machine, args []any) any {
 	s := m.text(argumentAt(args, 0))
 	m.work(8 * len(s))
-	s = strings.TrimLeftFunc(s, isSpace)
+	s = m.trim(s, strings.TrimLeftFunc)
 	negative := strings.HasPrefix(s, "-")
 	if negative || strings.HasPrefix(s, "+") {
 		s = s[1:]
@@ -121,7 +121,7 @@ func parseInteger(m *machine, args []any) any {
 	if base == 0 {
 		base = 10
 	}
-	f, n := digits(s, int(base))
+	f, n := m.digits(s, int(base))
 	switch {
 	case n == 0:
 		return math.NaN()
@@ -133,26 +133,26 @@ func parseInteger(m *machine, args []any) any {
 
 func parseFloat(m *machine, args []any) any {
 	s := m.text(argumentAt(args, 0))
-	m.work(len(s))
-	s = strings.TrimLeftFunc(s, isSpace)
+	s = m.trim(s, strings.TrimLeftFunc)
 	n := decimalPrefix(s)
 	if n == 0 {
 		return math.NaN()
 	}
-	return parseDecimal(s[:n])
+	return m.parseDecimal(s[:n])
 }
 
 // encodeURI is Encode of ECMA-262: all but letters, digits and the characters of
 // keep become the escapes of their UTF-8 bytes.
 func (m *machine) encodeURI(v any, keep string) string {
 	s := m.text(v)
+	m.work(8 * len(s))
+	m.alloc(3 * len(s))
 	if !wellFormed(s) {
 		panic(m.fault(CodeBadArgument, "half of a surrogate pair cannot be encoded; give whole characters"))
 	}
-	m.work(8 * len(s))
-	m.alloc(3 * len(s))
 	const hex = "0123456789ABCDEF"
 	var b strings.Builder
+	b.Grow(3 * len(s))
 	for _, c := range []byte(strings.ToValidUTF8(s, "\ufffd")) {
 		switch {
 		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', strings.IndexByte(keep, c) >= 0:
@@ -169,14 +169,14 @@ func (m *machine) encodeURI(v any, keep string) string {
 // objectFunctions are the members of Object. None changes its argument.
 var objectFunctions = map[string]builtin{
 	"keys": func(m *machine, args []any) any {
-		return m.membersOf("Object.keys", args, func(_ any, key string) any { return key })
+		return m.membersOf("Object.keys", args, func(key string, _ func() any) any { return key })
 	},
 	"values": func(m *machine, args []any) any {
-		return m.membersOf("Object.values", args, m.member)
+		return m.membersOf("Object.values", args, func(_ string, value func() any) any { return value() })
 	},
 	"entries": func(m *machine, args []any) any {
-		return m.membersOf("Object.entries", args, func(v any, key string) any {
-			return m.list([]any{key, m.member(v, key)})
+		return m.membersOf("Object.entries", args, func(key string, value func() any) any {
+			return m.list([]any{key, value()})
 		})
 	},
 	"fromEntries": objectFromEntries,
@@ -194,7 +194,7 @@ func (m *machine) needsMembers(name string, v any) {
 }
 
 // membersOf lists what of gives for each member of the first argument.
-func (m *machine) membersOf(name string, args []any, of func(v any, key string) any) any {
+func (m *machine) membersOf(name string, args []any, of func(key string, value func() any) any) any {
 	v := argumentAt(args, 0)
 	m.needsMembers(name, v)
 	var keys []string
@@ -205,8 +205,21 @@ func (m *machine) membersOf(name string, args []any, of func(v any, key string) 
 	}
 	m.alloc(40 + 32*len(keys))
 	members := make([]any, len(keys))
+	var chars []any
+	if s, isText := v.(string); isText {
+		chars = m.characters(s)
+	}
+	at := 0
+	value := func() any {
+		if chars != nil {
+			return chars[at]
+		}
+		m.work(len(keys[at]))
+		return m.member(v, keys[at])
+	}
 	for i, key := range keys {
-		members[i] = of(v, key)
+		at = i
+		members[i] = of(key, value)
 	}
 	return &array{elems: members}
 }
@@ -238,6 +251,7 @@ func objectAssign(m *machine, args []any) any {
 	m.alloc(64)
 	created := &object{}
 	for _, arg := range args {
+		m.step()
 		m.assign(created, arg, nil)
 	}
 	return created

@@ -1,9 +1,11 @@
 package expression
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+	"unsafe"
 )
 
 // toUpper and toLower are the case mappings of ECMA-262 toUpperCase and
@@ -16,6 +18,7 @@ func toUpper(s string) string {
 	}
 	b := make([]byte, 0, len(s))
 	for i := 0; i < len(s); {
+		b = roomier(b)
 		r, size := utf8.DecodeRuneInString(s[i:])
 		if special, ok := specialUpper[r]; ok {
 			b = append(b, special...)
@@ -26,7 +29,15 @@ func toUpper(s string) string {
 		}
 		i += size
 	}
-	return string(b)
+	return unsafe.String(unsafe.SliceData(b), len(b))
+}
+
+// roomier makes room for what any character becomes.
+func roomier(b []byte) []byte {
+	if cap(b)-len(b) < 2*utf8.UTFMax {
+		return slices.Grow(b, len(b)+2*utf8.UTFMax)
+	}
+	return b
 }
 
 const (
@@ -41,6 +52,7 @@ func toLower(s string) string {
 	}
 	b := make([]byte, 0, len(s))
 	for i := 0; i < len(s); {
+		b = roomier(b)
 		r, size := utf8.DecodeRuneInString(s[i:])
 		switch {
 		case r == capitalDotted:
@@ -54,7 +66,7 @@ func toLower(s string) string {
 		}
 		i += size
 	}
-	return string(b)
+	return unsafe.String(unsafe.SliceData(b), len(b))
 }
 
 // isFinal is the condition Final_Sigma of Unicode's SpecialCasing.txt: a cased

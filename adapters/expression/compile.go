@@ -11,6 +11,8 @@ import (
 	"github.com/dop251/goja/file"
 	"github.com/dop251/goja/parser"
 	"github.com/dop251/goja/unistring"
+
+	"github.com/sluicehq/sluice/domain/workflow"
 )
 
 // maxProblems is how many problems of one source are reported.
@@ -24,10 +26,12 @@ type compiler struct {
 	shift    int    // from a position of the parser to a byte of the text
 	scopes   []map[string]int
 	slots    int // how many parameters there are
+	binders  int // how many names and patterns their values are given to
 	depth    int
 	faults   []*fault
 	tooDeep  bool
 	named    []named
+	nodeUses int // how often the root of the nodes' outputs is read, in any way
 }
 
 // named is a member of a root that the source reads by a name that is written out.
@@ -230,6 +234,9 @@ func (c *compiler) identifier(n *ast.Identifier) eval {
 		return func(m *machine) any { return m.slots[slot] }
 	}
 	if slices.Contains(c.settings.roots, name) {
+		if name == workflow.RootNodes {
+			c.nodeUses++
+		}
 		return func(m *machine) any {
 			v, ok := m.values[name]
 			if !ok {

@@ -32,10 +32,9 @@ func (m *machine) number(v any) float64 {
 	case undefinedType:
 		return math.NaN()
 	case string:
-		m.work(len(v))
-		return parseNumber(v)
+		return m.parseNumber(v)
 	}
-	return parseNumber(m.text(v))
+	return m.parseNumber(m.text(v))
 }
 
 // integer is ToIntegerOrInfinity of ECMA-262.
@@ -54,6 +53,9 @@ func (m *machine) text(v any) string {
 		return v
 	case float64:
 		m.alloc(16)
+		if v != 0 && math.Abs(v) < leastNormal {
+			m.spend(8, 0) // takes ten times as long
+		}
 		return formatNumber(v)
 	case bool:
 		if v {
@@ -85,7 +87,7 @@ func (m *machine) join(elems []any, separator string) string {
 			t.add(m.text(e))
 		}
 	}
-	return string(t.b)
+	return t.string()
 }
 
 // primitive is ToPrimitive of ECMA-262. Objects of the language have no methods

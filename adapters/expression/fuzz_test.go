@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sluicehq/sluice/adapters/expression"
+	"github.com/sluicehq/sluice/domain/run"
 )
 
 var seeds = []string{
@@ -48,8 +49,9 @@ func checkProblems(t *testing.T, source string, err error) {
 	}
 }
 
-// FuzzEvaluate evaluates what compiles: it must answer, twice the same, with a
-// value that is JSON, and leave the environment alone.
+// FuzzEvaluate evaluates what compiles: it must answer, twice the same, with a meter and
+// without, with a value that is JSON, and leave the environment alone. What it costs is
+// within the limits.
 func FuzzEvaluate(f *testing.F) {
 	for _, seed := range seeds {
 		f.Add(seed, "text", 1.5)
@@ -73,7 +75,13 @@ func checkEvaluation(t *testing.T, source string, evaluate func(expression.Env) 
 	}
 	used := env()
 	first, err := evaluate(used)
+	var meter run.Meter
+	used.Meter = &meter
 	again, errAgain := evaluate(used)
+	used.Meter = nil
+	if meter.Steps <= 0 || meter.Steps > expression.DefaultSteps+10 || meter.Memory <= 0 || meter.Memory > expression.MaxEvaluation {
+		t.Fatalf("%q counts %+v, more than an evaluation may take", source, meter)
+	}
 	if (err == nil) != (errAgain == nil) || err != nil && err.Error() != errAgain.Error() || !cmp.Equal(first, again) && number == number {
 		t.Fatalf("%q gives %v, %v, then %v, %v", source, first, err, again, errAgain)
 	}

@@ -1,9 +1,7 @@
 package expression
 
 import (
-	"math"
 	"strings"
-	"unicode/utf8"
 )
 
 // jsonStringify is JSON.stringify(value, null, space).
@@ -21,7 +19,7 @@ func jsonStringify(m *machine, args []any) any {
 	if !w.value(argumentAt(args, 0)) {
 		return undefined
 	}
-	return string(w.t.b)
+	return w.t.string()
 }
 
 // toJSON renders a value as JSON.stringify does, undefined as "undefined".
@@ -30,7 +28,7 @@ func (m *machine) toJSON(v any) string {
 	if !w.value(v) {
 		return "undefined"
 	}
-	return string(w.t.b)
+	return w.t.string()
 }
 
 type jsonWriter struct {
@@ -121,50 +119,17 @@ func (w *jsonWriter) newLine(level int) {
 	if w.indent == "" {
 		return
 	}
+	w.t.m.pass(level)
 	w.t.add("\n")
 	for range level {
 		w.t.add(w.indent)
 	}
 }
 
-// quote is QuoteJSONString of ECMA-262.
-func (w *jsonWriter) quote(s string) {
-	const hex = "0123456789abcdef"
-	w.t.add(`"`)
-	start := 0
-	for i := 0; i < len(s); {
-		c := s[i]
-		size, escape := 1, ""
-		switch {
-		case c == '"' || c == '\\':
-			escape = `\` + string(c)
-		case c < ' ':
-			if short := strings.IndexByte("\b\t\n\f\r", c); short >= 0 {
-				escape = `\` + "btnfr"[short:short+1]
-			} else {
-				escape = `\u00` + string(hex[c>>4]) + string(hex[c&15])
-			}
-		case c >= utf8.RuneSelf:
-			var r rune
-			if r, size = decode(s[i:]); isHalf(s[i:]) {
-				escape = `\u` + string(hex[r>>12&15]) + string(hex[r>>8&15]) + string(hex[r>>4&15]) + string(hex[r&15])
-			}
-		}
-		if escape != "" {
-			w.t.add(s[start:i])
-			w.t.add(escape)
-			start = i + size
-		}
-		i += size
-	}
-	w.t.add(s[start:])
-	w.t.add(`"`)
-}
-
 // jsonParse is JSON.parse(text).
 func jsonParse(m *machine, args []any) any {
 	r := &jsonReader{m: m, s: m.text(argumentAt(args, 0))}
-	m.work(len(r.s))
+	m.work(2 * len(r.s))
 	v := r.value()
 	r.space()
 	if r.at < len(r.s) {
@@ -189,7 +154,7 @@ func (r *jsonReader) fail() {
 }
 
 func (r *jsonReader) space() {
-	for r.at < len(r.s) && strings.IndexByte(" \t\r\n", r.s[r.at]) >= 0 {
+	for r.at < len(r.s) && (r.s[r.at] == ' ' || r.s[r.at] == '\n' || r.s[r.at] == '\t' || r.s[r.at] == '\r') {
 		r.at++
 	}
 }
@@ -305,7 +270,7 @@ func (r *jsonReader) number() any {
 		}
 		r.digits()
 	}
-	return parseDecimal(r.s[start:r.at])
+	return r.m.parseDecimal(r.s[start:r.at])
 }
 
 func (r *jsonReader) digits() {
@@ -325,10 +290,11 @@ func (r *jsonReader) quoted() string {
 		case c == '"':
 			t.add(r.s[start:r.at])
 			r.at++
-			return string(t.b)
+			return t.string()
 		case c < ' ':
 			r.fail()
 		case c == '\\':
+			r.m.step()
 			t.add(r.s[start:r.at])
 			r.at++
 			t.add(r.escape())
@@ -351,17 +317,13 @@ func (r *jsonReader) escape() string {
 	if c != 'u' {
 		r.fail()
 	}
-	unit := 0.0
+	unit := 0
 	for range 4 {
 		r.at++
-		if r.at >= len(r.s) {
+		if r.at >= len(r.s) || digit(r.s[r.at]) >= 16 {
 			r.fail()
 		}
-		digit, n := digits(r.s[r.at:r.at+1], 16)
-		if n == 0 {
-			r.fail()
-		}
-		unit = unit*16 + digit
+		unit = unit*16 + digit(r.s[r.at])
 	}
-	return r.m.fromUnits([]uint16{uint16(math.Trunc(unit))})
+	return r.m.fromUnits([]uint16{uint16(unit)})
 }

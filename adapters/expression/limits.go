@@ -5,8 +5,8 @@ package expression
 type Limits struct {
 	Source int // bytes of source, 65,536
 	Depth  int // nesting of the source, and of data that is built or rendered, 200
-	Steps  int // operations, elements visited and 64-byte pieces of text read, 100,000
-	Memory int // bytes of values created, freed or not, and of the result, 4 MiB
+	Steps  int // operations, elements visited, pieces of text and of long numbers read, 100,000
+	Memory int // bytes of values created, freed or not, and of the result, 4 MiB; see MaxEvaluation
 }
 
 // The defaults of [Limits].

@@ -13,13 +13,21 @@ func listAt(m *machine, a []any, args []any) any {
 
 func listConcat(m *machine, a []any, args []any) any {
 	m.spend(len(a), 40+16*len(a))
-	joined := append(make([]any, 0, len(a)+len(args)), a...)
+	size := len(a)
 	for _, arg := range args {
 		if elems, ok := elements(arg); ok {
 			m.spend(len(elems), 32*len(elems))
-			joined = append(joined, elems...)
+			size += len(elems)
 		} else {
 			m.spend(1, 32)
+			size++
+		}
+	}
+	joined := append(make([]any, 0, size), a...)
+	for _, arg := range args {
+		if elems, ok := elements(arg); ok {
+			joined = append(joined, elems...)
+		} else {
 			joined = append(joined, arg)
 		}
 	}
@@ -113,7 +121,18 @@ type caller struct {
 	m    *machine
 	f    *function
 	v    any // the array
-	args [3]any
+	args [manyArguments]any
+}
+
+// caller returns one that is not under way; it is given back by m.calling--.
+func (m *machine) caller(f *function, v any) *caller {
+	if m.calling == len(m.callers) {
+		m.callers = append(m.callers, new(caller))
+	}
+	c := m.callers[m.calling]
+	c.m, c.f, c.v, c.args = m, f, v, [manyArguments]any{}
+	m.calling++
+	return c
 }
 
 // call gives the function the element at i.
@@ -123,13 +142,14 @@ func (c *caller) call(a []any, i int) any {
 	if c.f.arity > 1 {
 		c.args[1], c.args[2] = float64(i), c.v
 	}
-	return c.f.invoke(c.m, c.args[:])
+	return c.f.invoke(c.m, c.args[:3])
 }
 
 func listMap(m *machine, v any, a []any, f *function, _ []any) any {
 	m.alloc(40 + 16*len(a))
 	mapped := make([]any, len(a))
-	c := &caller{m: m, f: f, v: v}
+	c := m.caller(f, v)
+	defer func() { m.calling-- }()
 	for i := range a {
 		m.alloc(8)
 		mapped[i] = c.call(a, i)
@@ -138,7 +158,8 @@ func listMap(m *machine, v any, a []any, f *function, _ []any) any {
 }
 
 func listFilter(m *machine, v any, a []any, f *function, _ []any) any {
-	c := &caller{m: m, f: f, v: v}
+	c := m.caller(f, v)
+	defer func() { m.calling-- }()
 	var kept []any
 	for i, e := range a {
 		if truthy(c.call(a, i)) {
@@ -150,7 +171,8 @@ func listFilter(m *machine, v any, a []any, f *function, _ []any) any {
 }
 
 func listFlatMap(m *machine, v any, a []any, f *function, _ []any) any {
-	c := &caller{m: m, f: f, v: v}
+	c := m.caller(f, v)
+	defer func() { m.calling-- }()
 	var flat []any
 	for i := range a {
 		result := c.call(a, i)
@@ -168,7 +190,8 @@ func listFlatMap(m *machine, v any, a []any, f *function, _ []any) any {
 // first returns the index of the first element that the function holds for, from
 // the end with backwards, or -1.
 func (m *machine) first(v any, a []any, f *function, backwards bool) int {
-	c := &caller{m: m, f: f, v: v}
+	c := m.caller(f, v)
+	defer func() { m.calling-- }()
 	for n := range a {
 		i := n
 		if backwards {
@@ -209,7 +232,8 @@ func listSome(m *machine, v any, a []any, f *function, _ []any) any {
 }
 
 func listEvery(m *machine, v any, a []any, f *function, _ []any) any {
-	c := &caller{m: m, f: f, v: v}
+	c := m.caller(f, v)
+	defer func() { m.calling-- }()
 	for i := range a {
 		if !truthy(c.call(a, i)) {
 			return false
@@ -244,7 +268,9 @@ func (m *machine) reduce(v any, a []any, f *function, args []any, backwards bool
 		result = m.read(a[at(0)])
 		n = 1
 	}
-	buffer := make([]any, manyArguments)
+	c := m.caller(f, v)
+	defer func() { m.calling-- }()
+	buffer := c.args[:]
 	for ; n < len(a); n++ {
 		m.spend(1, 8)
 		buffer[0], buffer[1] = result, m.read(a[at(n)])

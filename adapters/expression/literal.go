@@ -1,6 +1,7 @@
 package expression
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/dop251/goja/ast"
@@ -37,9 +38,9 @@ func (c *compiler) templateString(n *ast.TemplateLiteral) eval {
 	for i, e := range n.Expressions {
 		parts[i] = c.expr(e)
 	}
-	at := c.offset(n.OpenQuote)
+	at, cost := c.offset(n.OpenQuote), 1+len(parts)>>2
 	return func(m *machine) any {
-		m.step()
+		m.spend(cost, 0)
 		t := text{m: m}
 		t.add(texts[0])
 		for i, part := range parts {
@@ -48,7 +49,7 @@ func (c *compiler) templateString(n *ast.TemplateLiteral) eval {
 			t.add(m.text(v))
 			t.add(texts[i+1])
 		}
-		return string(t.b)
+		return t.string()
 	}
 }
 
@@ -70,6 +71,12 @@ func (c *compiler) argument(n ast.Expression) argument {
 // caller takes them off with pop.
 func (m *machine) push(arguments []argument) []any {
 	base := len(m.stack)
+	m.pass(len(arguments))
+	if deepest := base + len(arguments); deepest > m.deepest {
+		m.alloc(16 * (deepest - m.deepest))
+		m.deepest = deepest
+	}
+	m.growStack(len(arguments))
 	for _, a := range arguments {
 		v := a.value(m)
 		if !a.spread {
@@ -79,11 +86,20 @@ func (m *machine) push(arguments []argument) []any {
 		m.at = a.at
 		items := m.iterate(v)
 		m.spend(len(items), 16*len(items))
+		m.growStack(len(items))
+		m.deepest = max(m.deepest, len(m.stack)+len(items))
 		for _, item := range items {
 			m.stack = append(m.stack, m.read(item))
 		}
 	}
 	return m.stack[base:len(m.stack):len(m.stack)]
+}
+
+// growStack makes room for n more arguments.
+func (m *machine) growStack(n int) {
+	if cap(m.stack)-len(m.stack) < n {
+		m.stack = slices.Grow(m.stack, max(n, len(m.stack), fewSlots))
+	}
 }
 
 func (m *machine) pop(args []any) { m.stack = m.stack[:len(m.stack)-len(args)] }
@@ -101,6 +117,7 @@ func (m *machine) iterate(v any) []any {
 
 // list creates an array of a copy of elems.
 func (m *machine) list(elems []any) *array {
+	m.pass(len(elems))
 	m.alloc(40 + 16*len(elems))
 	return &array{elems: append(make([]any, 0, len(elems)), elems...)}
 }
@@ -149,10 +166,11 @@ func (c *compiler) objectLiteral(n *ast.ObjectLiteral) eval {
 			properties = append(properties, c.property(p))
 		}
 	}
+	more := max(0, len(properties)-fewKeys)
 	return func(m *machine) any {
-		m.step()
-		m.alloc(64)
+		m.spend(1+more, 64)
 		created := &object{}
+		created.grow(len(properties))
 		for i := range properties {
 			properties[i].define(m, created)
 		}
@@ -202,6 +220,8 @@ func (p *property) define(m *machine, o *object) {
 		v := p.key(m)
 		m.at = p.at
 		name = m.key(v)
+	} else {
+		m.work(len(name))
 	}
 	v := p.value(m)
 	m.at = p.at
@@ -218,13 +238,15 @@ func (m *machine) assign(o *object, v any, without []string) {
 	if s, ok := v.(string); ok {
 		chars = m.characters(s)
 	}
-next:
-	for i, key := range m.ownKeys(v) {
-		m.spend(len(without), 0)
-		for _, name := range without {
-			if name == key {
-				continue next
-			}
+	keys := m.ownKeys(v)
+	if len(o.keys) == 0 {
+		o.grow(len(keys))
+	}
+	many := m.setOf(without)
+	for i, key := range keys {
+		m.work(len(key))
+		if _, leftOut := many[key]; leftOut || many == nil && slices.Contains(without, key) {
+			continue
 		}
 		if chars != nil {
 			m.set(o, strconv.Itoa(i), chars[i])
@@ -232,6 +254,20 @@ next:
 			m.set(o, key, m.member(v, key))
 		}
 	}
+}
+
+// setOf makes a set of names that are too many to look through for each member; nil of
+// fewer.
+func (m *machine) setOf(names []string) map[string]struct{} {
+	if len(names) <= fewKeys {
+		return nil
+	}
+	m.spend(len(names), 80*len(names))
+	set := make(map[string]struct{}, len(names))
+	for _, name := range names {
+		set[name] = struct{}{}
+	}
+	return set
 }
 
 // characters lists the code units of s, each as a string.

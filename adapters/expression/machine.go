@@ -9,20 +9,27 @@ import (
 // closures over it; what goes wrong leaves them as a panic with a *fault, which
 // execute turns into an error, so that the closures stay free of error paths.
 type machine struct {
-	values map[string]any
-	env    *Env
-	slots  []any  // the parameters of arrow functions, each at a place of its own
-	stack  []any  // the arguments of the calls under way
-	source string // what is evaluated, and the path to it, for faults
-	path   string
-	at     int // the byte of the text that is evaluated, for faults
-	steps  int // left
-	memory int // left
-	depth  int // left
-	limits Limits
+	values  map[string]any
+	env     *Env
+	slots   []any     // the parameters of arrow functions, each at a place of its own
+	stack   []any     // the arguments of the calls under way
+	deepest int       // how many arguments the stack was counted for
+	callers []*caller // of the methods under way that call a function, and spare ones
+	calling int       // how many of them are under way
+	source  string    // what is evaluated, and the path to it, for faults
+	path    string
+	at      int // the byte of the text that is evaluated, for faults
+	steps   int // left
+	memory  int // left
+	depth   int // left
+	limits  Limits
 }
 
 type eval func(*machine) any
+
+// fewSlots is how many parameters, and how many arguments at a time, an evaluation has
+// room for at no cost.
+const fewSlots = 64
 
 var machines = sync.Pool{New: func() any { return new(machine) }}
 
@@ -31,10 +38,7 @@ func execute(text string, limits Limits, slots int, env *Env, work func(*machine
 	m := machines.Get().(*machine)
 	m.values, m.env, m.limits, m.source, m.path = env.Values, env, limits, text, ""
 	m.steps, m.memory, m.depth = limits.Steps, limits.Memory, limits.Depth
-	if cap(m.slots) < slots {
-		m.slots = make([]any, slots)
-	}
-	m.slots = m.slots[:slots]
+	m.deepest, m.calling = fewSlots, 0
 	defer func() {
 		if thrown := recover(); thrown != nil {
 			f, ok := thrown.(*fault)
@@ -43,19 +47,33 @@ func execute(text string, limits Limits, slots int, env *Env, work func(*machine
 			}
 			result, err = nil, m.evaluationError(f)
 		}
+		env.Meter.Add(m.used())
 		m.release()
 	}()
+	if slots > fewSlots {
+		m.spend(slots>>3, 16*slots)
+	}
+	if cap(m.slots) < slots {
+		m.slots = make([]any, slots)
+	}
+	m.slots = m.slots[:slots]
 	return work(m), nil
 }
 
 func (m *machine) release() {
 	clear(m.slots)
+	if m.slots = m.slots[:0]; cap(m.slots) > 1024 {
+		m.slots = nil
+	}
 	m.stack = m.stack[:cap(m.stack)]
 	if len(m.stack) > 1024 {
 		m.stack = nil
 	}
 	clear(m.stack)
 	m.stack = m.stack[:0]
+	for _, c := range m.callers {
+		*c = caller{}
+	}
 	m.values, m.env = nil, nil
 	machines.Put(m)
 }
@@ -89,10 +107,14 @@ func (m *machine) work(n int) {
 	}
 }
 
-// alloc counts n bytes, before they are allocated.
+// alloc counts n bytes, before they are allocated, and the steps that clearing and
+// filling them takes.
 func (m *machine) alloc(n int) {
 	if m.memory -= n; m.memory < 0 || n < 0 {
 		m.exhausted(CodeMemory)
+	}
+	if m.steps -= n >> 9; m.steps < 0 {
+		m.exhausted(CodeSteps)
 	}
 }
 
@@ -102,6 +124,13 @@ func (m *machine) spend(steps, bytes int) {
 		m.exhausted(CodeSteps)
 	}
 	m.alloc(bytes)
+}
+
+// pass counts n values that are only passed on, each a small part of an operation.
+func (m *machine) pass(n int) {
+	if m.steps -= n >> 3; m.steps < 0 {
+		m.exhausted(CodeSteps)
+	}
 }
 
 // enter counts one level of nested data; leave it by m.depth++.

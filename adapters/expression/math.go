@@ -71,7 +71,7 @@ func (m *machine) extreme(args []any, start float64, better func(x, y float64) f
 }
 
 func hypotenuse(m *machine, args []any) any {
-	m.spend(len(args), 0)
+	m.spend(len(args), 8*len(args))
 	largest, missing := 0.0, false
 	numbers := make([]float64, len(args))
 	for i, arg := range args {

@@ -4,8 +4,6 @@ import (
 	"math"
 	"strconv"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 )
 
 // formatNumber is Number::toString of ECMA-262 for radix 10.
@@ -31,24 +29,25 @@ func formatNumber(f float64) string {
 	return mantissa + "e" + exponent[:1] + digits
 }
 
-// isSpace tells whether ECMA-262 trims the character.
+// isSpace tells whether ECMA-262 trims the character: white space, ends of lines and
+// Unicode's separators of words (Zs).
 func isSpace(r rune) bool {
 	switch r {
 	case '\t', '\n', '\v', '\f', '\r', ' ', 0xa0, 0xfeff, 0x2028, 0x2029:
 		return true
 	}
-	return r >= utf8.RuneSelf && unicode.Is(unicode.Zs, r)
+	return r == 0x1680 || r >= 0x2000 && r <= 0x200a || r == 0x202f || r == 0x205f || r == 0x3000
 }
 
 // parseNumber is StringToNumber of ECMA-262: the whole string must be a number.
-func parseNumber(s string) float64 {
-	s = strings.TrimFunc(s, isSpace)
+func (m *machine) parseNumber(s string) float64 {
+	s = m.trim(s, strings.TrimFunc)
 	if s == "" {
 		return 0
 	}
 	if len(s) > 2 && s[0] == '0' {
 		if base := radixOf(s[1]); base != 0 {
-			f, n := digits(s[2:], base)
+			f, n := m.digits(s[2:], base)
 			if n != len(s)-2 {
 				return math.NaN()
 			}
@@ -59,7 +58,7 @@ func parseNumber(s string) float64 {
 	if n != len(s) {
 		return math.NaN()
 	}
-	return parseDecimal(s)
+	return m.parseDecimal(s)
 }
 
 func radixOf(letter byte) int {
@@ -72,12 +71,6 @@ func radixOf(letter byte) int {
 		return 2
 	}
 	return 0
-}
-
-// parseDecimal reads what decimalPrefix has checked.
-func parseDecimal(s string) float64 {
-	f, _ := strconv.ParseFloat(s, 64) // out of range gives ±Inf, as in JavaScript
-	return f
 }
 
 // decimalPrefix returns how much of s is a StrDecimalLiteral of ECMA-262.
@@ -121,49 +114,49 @@ func countDigits(s string) int {
 }
 
 // digits reads the digits of the base at the start of s; n is how many.
-func digits(s string, base int) (f float64, n int) {
-	for ; n < len(s); n++ {
-		d := base
-		switch c := s[n]; {
-		case c >= '0' && c <= '9':
-			d = int(c - '0')
-		case c >= 'a' && c <= 'z':
-			d = int(c-'a') + 10
-		case c >= 'A' && c <= 'Z':
-			d = int(c-'A') + 10
-		}
-		if d >= base {
-			break
-		}
+func (m *machine) digits(s string, base int) (f float64, n int) {
+	for n < len(s) && digit(s[n]) < base {
+		n++
 	}
-	if i, err := strconv.ParseInt(s[:n], base, 64); err == nil && i <= 1<<53 {
-		return float64(i), n
-	}
-	if base == 10 {
-		return parseDecimal(s[:n]), n
+	m.work(4 * n)
+	if base == 10 && n > 15 {
+		return m.parseDecimal(s[:n]), n
 	}
 	for i := range n {
-		d, _ := strconv.ParseInt(s[i:i+1], base, 64)
-		f = f*float64(base) + float64(d)
+		f = float64(f*float64(base)) + float64(digit(s[i])) // rounded twice on every machine
 	}
 	return f, n
+}
+
+// digit is the value of a digit of any base, 36 for what is none.
+func digit(c byte) int {
+	switch {
+	case c >= '0' && c <= '9':
+		return int(c - '0')
+	case c >= 'a' && c <= 'z':
+		return int(c-'a') + 10
+	case c >= 'A' && c <= 'Z':
+		return int(c-'A') + 10
+	}
+	return 36
 }
 
 // toInt32 is ToInt32 of ECMA-262.
 func toInt32(f float64) int32 { return int32(toUint32(f)) }
 
 func toUint32(f float64) uint32 {
-	if f == math.Trunc(f) && math.Abs(f) < 1<<53 {
+	if math.Abs(f) < 1<<53 {
 		return uint32(int64(f))
 	}
 	if f != f || math.IsInf(f, 0) {
 		return 0
 	}
-	f = math.Mod(math.Trunc(f), 1<<32)
+	n, exponent := mantissa(math.Abs(f))
+	whole := uint32(n << exponent)
 	if f < 0 {
-		f += 1 << 32
+		return -whole
 	}
-	return uint32(f)
+	return whole
 }
 
 // power is Number::exponentiate of ECMA-262, which differs from Go's for 1.
@@ -176,9 +169,13 @@ func power(x, y float64) float64 {
 
 // toFixed is Number.prototype.toFixed of ECMA-262 for |f| < 1e21: halves go up.
 func toFixed(f float64, places int) string {
+	if f != 0 && math.Abs(f) < 1e-102 { // 0 at any number of places, and slow to find out
+		f = math.Copysign(1e-102, f)
+	}
 	s := strconv.FormatFloat(f, 'f', places, 64)
 	if probe := strconv.FormatFloat(f, 'f', places+1, 64); strings.HasSuffix(probe, "5") {
-		exact := strconv.FormatFloat(f, 'f', 1074, 64)
+		_, exponent := mantissa(math.Abs(f))
+		exact := strconv.FormatFloat(f, 'f', max(places+2, -exponent), 64) // all its digits
 		cut := strings.IndexByte(exact, '.') + 1 + places
 		if exact[cut] == '5' && strings.Trim(exact[cut+1:], "0") == "" {
 			s = strconv.FormatFloat(math.Nextafter(f, math.Inf(sign(f))), 'f', places, 64)

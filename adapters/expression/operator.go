@@ -1,8 +1,6 @@
 package expression
 
 import (
-	"math"
-
 	"github.com/dop251/goja/ast"
 	"github.com/dop251/goja/token"
 )
@@ -63,7 +61,7 @@ var binaryOperators = map[token.Token]func(*machine, any, any) any{
 	token.MINUS:                arithmetic(func(x, y float64) float64 { return x - y }),
 	token.MULTIPLY:             arithmetic(func(x, y float64) float64 { return x * y }),
 	token.SLASH:                arithmetic(func(x, y float64) float64 { return x / y }),
-	token.REMAINDER:            arithmetic(math.Mod),
+	token.REMAINDER:            func(m *machine, a, b any) any { x := m.number(a); return m.remainder(x, m.number(b)) },
 	token.EXPONENT:             arithmetic(power),
 	token.AND:                  arithmetic(func(x, y float64) float64 { return float64(toInt32(x) & toInt32(y)) }),
 	token.OR:                   arithmetic(func(x, y float64) float64 { return float64(toInt32(x) | toInt32(y)) }),

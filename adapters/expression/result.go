@@ -30,6 +30,7 @@ func (m *machine) outputPart(v any) (any, bool) {
 		}
 		return v + 0, true
 	case string:
+		m.work(len(v))
 		m.alloc(len(v))
 		return m.whole(v), true
 	case *array:
@@ -57,6 +58,7 @@ func (m *machine) outputObject(o *object) any {
 	defer func() { m.depth++ }()
 	out := make(map[string]any, len(o.keys))
 	for i, key := range o.keys {
+		m.work(len(key))
 		m.alloc(32 + len(key))
 		if part, present := m.outputPart(o.vals[i]); present {
 			out[m.whole(key)] = part
@@ -74,11 +76,13 @@ func (m *machine) measure(v any) {
 	case string:
 		m.alloc(len(v))
 	case map[string]any:
+		m.spend(len(v)>>2, 0)
 		for key, member := range v {
 			m.alloc(16 + len(key))
 			m.measure(member)
 		}
 	case []any:
+		m.pass(len(v))
 		for _, e := range v {
 			m.measure(e)
 		}

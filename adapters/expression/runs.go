@@ -1,6 +1,8 @@
 package expression
 
 import (
+	"slices"
+
 	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
@@ -22,7 +24,7 @@ func (Compiler) Compile(source string, roots ...string) (run.Expression, error) 
 	if err != nil {
 		return nil, err
 	}
-	return compiled{p.Evaluate, p.nodesRead}, nil
+	return compiled{p.Evaluate, p.nodes}, nil
 }
 
 // CheckFunction tells whether the source is an arrow function, and what is wrong with it.
@@ -37,17 +39,19 @@ func (Compiler) CompileTemplates(tree any, roots ...string) (run.Expression, err
 	if err != nil {
 		return nil, err
 	}
-	return compiled{p.Evaluate, p.nodesRead}, nil
+	return compiled{p.Evaluate, p.nodes}, nil
 }
 
 // compiled is a program as runs know it.
 type compiled struct {
-	evaluate  func(Env) (any, error)
-	nodesRead func() ([]string, bool)
+	evaluate func(Env) (any, error)
+	nodes    nodesRead
 }
 
 // Evaluate computes the value.
 func (c compiled) Evaluate(env run.Env) (any, error) { return c.evaluate(Env(env)) }
 
 // NodesRead names the nodes whose outputs are read.
-func (c compiled) NodesRead() (ids []string, all bool) { return c.nodesRead() }
+func (c compiled) NodesRead() (ids []string, all bool) {
+	return slices.Clone(c.nodes.ids), c.nodes.all
+}

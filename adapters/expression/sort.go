@@ -13,32 +13,51 @@ func listSort(m *machine, _ any, a []any, f *function, _ []any) any {
 			sorted.elems = append(sorted.elems, e)
 		}
 	}
-	after := func(x, y any) bool { return m.compareText(m.text(x), m.text(y)) > 0 }
-	if f != nil {
-		buffer := make([]any, 2)
-		after = func(x, y any) bool {
+	m.alloc(16 * len(a))
+	if f == nil {
+		m.sortByText(sorted.elems)
+	} else {
+		c := m.caller(f, nil)
+		defer func() { m.calling-- }()
+		buffer := c.args[:2]
+		mergeSort(m, sorted.elems, make([]any, len(sorted.elems)), func(x, y any) bool {
 			buffer[0], buffer[1] = x, y
 			return m.number(f.invoke(m, buffer)) > 0
-		}
+		})
 	}
-	m.alloc(16 * len(a))
-	m.mergeSort(sorted.elems, make([]any, len(sorted.elems)), after)
 	for range missing {
 		sorted.elems = append(sorted.elems, undefined)
 	}
 	return sorted
 }
 
+// sortByText sorts by what each element is as text, which is made once.
+func (m *machine) sortByText(a []any) {
+	type element struct {
+		value any
+		text  string
+	}
+	m.alloc(32 * len(a))
+	elems := make([]element, len(a))
+	for i, e := range a {
+		elems[i] = element{e, m.text(e)}
+	}
+	mergeSort(m, elems, make([]element, len(a)), func(x, y element) bool { return m.compareText(x.text, y.text) > 0 })
+	for i, e := range elems {
+		a[i] = e.value
+	}
+}
+
 // mergeSort sorts a; after tells that x belongs after y. Unlike the sorting of
 // the standard library, every comparator leaves it in an order that depends on
 // nothing else, so that replays agree for those that contradict themselves, too.
-func (m *machine) mergeSort(a, spare []any, after func(x, y any) bool) {
+func mergeSort[T any](m *machine, a, spare []T, after func(x, y T) bool) {
 	if len(a) < 2 {
 		return
 	}
 	middle := len(a) / 2
-	m.mergeSort(a[:middle], spare[:middle], after)
-	m.mergeSort(a[middle:], spare[middle:], after)
+	mergeSort(m, a[:middle], spare[:middle], after)
+	mergeSort(m, a[middle:], spare[middle:], after)
 	copy(spare, a)
 	left, right := spare[:middle], spare[middle:len(a)]
 	for i := range a {

@@ -10,6 +10,7 @@ type Template struct {
 	slots  int
 	parts  []templatePart
 	named  []named
+	nodes  nodesRead
 }
 
 // templatePart is plain text or, where run is not nil, an expression.
@@ -71,7 +72,7 @@ func compileTemplateWith(text string, s settings) (*Template, error) {
 	if at < len(text) {
 		t.parts = append(t.parts, templatePart{plain: text[at:]})
 	}
-	t.slots, t.named = c.slots, c.named
+	t.slots, t.named, t.nodes = c.slots, c.named, c.nodesRead()
 	return t, nil
 }
 
@@ -95,6 +96,7 @@ func compileURLTemplateWith(text string, s settings) (*Template, error) {
 // [Program.Evaluate].
 func (t *Template) Evaluate(env Env) (any, error) {
 	if len(t.parts) == 1 && t.parts[0].run == nil {
+		env.Meter.Add(evaluationSteps, evaluationBytes)
 		return t.parts[0].plain, nil
 	}
 	return execute(t.text, t.limits, t.slots, &env, func(m *machine) any { return m.output(t.render(m)) })
@@ -113,9 +115,10 @@ func (t *Template) render(m *machine) any {
 			b.add(part.plain)
 			continue
 		}
+		m.step()
 		b.add(m.inText(part.run(m)))
 	}
-	return string(b.b)
+	return b.string()
 }
 
 // inText writes a value that stands within a text.

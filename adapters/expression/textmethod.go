@@ -49,10 +49,10 @@ func textConcat(m *machine, s string, args []any) any {
 // pattern reads the text that a method looks for.
 func (m *machine) pattern(args []any) string {
 	p := m.text(argumentAt(args, 0))
+	m.work(len(p))
 	if !wellFormed(p) {
 		panic(m.fault(CodeBadArgument, "half of a surrogate pair cannot be looked for; look for whole characters"))
 	}
-	m.work(len(p))
 	return p
 }
 
@@ -82,7 +82,7 @@ func (m *machine) find(s string, args []any) int {
 		start = m.clamp(given, m.unitLen(s), 0)
 		_, s = m.cut(s, start)
 	}
-	i := strings.Index(s, p)
+	i := m.search(s, p)
 	if i < 0 {
 		return -1
 	}
@@ -97,7 +97,8 @@ func textLastIndexOf(m *machine, s string, args []any) any {
 			s, _ = m.cut(s, last)
 		}
 	}
-	i := strings.LastIndex(s, p)
+	m.work(len(s))
+	i := m.searchLast(s, p)
 	if i < 0 {
 		return -1.0
 	}
@@ -141,18 +142,23 @@ func (m *machine) mapCase(s string, to func(string) string) string {
 }
 
 func textTrim(m *machine, s string, _ []any) any {
-	m.work(len(s))
-	return strings.TrimFunc(s, isSpace)
+	return m.trim(s, strings.TrimFunc)
 }
 
 func textTrimStart(m *machine, s string, _ []any) any {
-	m.work(len(s))
-	return strings.TrimLeftFunc(s, isSpace)
+	return m.trim(s, strings.TrimLeftFunc)
 }
 
 func textTrimEnd(m *machine, s string, _ []any) any {
+	return m.trim(s, strings.TrimRightFunc)
+}
+
+// trim counts what is trimmed more, for it is decoded.
+func (m *machine) trim(s string, trim func(string, func(rune) bool) string) string {
 	m.work(len(s))
-	return strings.TrimRightFunc(s, isSpace)
+	trimmed := trim(s, isSpace)
+	m.work(8 * (len(s) - len(trimmed)))
+	return trimmed
 }
 
 func textRepeat(m *machine, s string, args []any) any {
@@ -172,7 +178,7 @@ func textRepeat(m *machine, s string, args []any) any {
 			m.step()
 			t.add(s)
 		}
-		return string(t.b)
+		return t.string()
 	}
 	m.alloc(len(s) * int(n))
 	m.work(len(s) * int(n))
@@ -206,7 +212,7 @@ func (m *machine) pad(s string, args []any, start bool) string {
 	if start {
 		t.add(s)
 	}
-	return string(t.b)
+	return t.string()
 }
 
 func textSplit(m *machine, s string, args []any) any {
@@ -230,7 +236,7 @@ func textSplit(m *machine, s string, args []any) any {
 	var parts []any
 	for float64(len(parts)) < limit {
 		m.spend(1, 32)
-		i := strings.Index(s, p)
+		i := m.search(s, p)
 		if i < 0 {
 			parts = append(parts, s)
 			break
@@ -251,7 +257,7 @@ func (m *machine) replace(s string, args []any, n int) string {
 	t := text{m: m}
 	done := 0
 	for ; n > 0; n-- {
-		i := strings.Index(s[done:], p)
+		i := m.search(s[done:], p)
 		if i < 0 {
 			break
 		}
@@ -261,7 +267,7 @@ func (m *machine) replace(s string, args []any, n int) string {
 		done += i + len(p)
 	}
 	t.add(s[done:])
-	return string(t.b)
+	return t.string()
 }
 
 // replaceEmpty inserts before the first code unit; for replaceAll before each and
@@ -271,7 +277,7 @@ func (m *machine) replaceEmpty(s, with string, n int) string {
 	if n == 1 {
 		t.expand(with, "", "", s)
 		t.add(s)
-		return string(t.b)
+		return t.string()
 	}
 	units := m.units(s)
 	seesAround := strings.Contains(with, "$`") || strings.Contains(with, "$'")
@@ -285,7 +291,7 @@ func (m *machine) replaceEmpty(s, with string, n int) string {
 		t.add(m.fromUnits(units[i : i+1]))
 	}
 	t.expand(with, s, "", "")
-	return string(t.b)
+	return t.string()
 }
 
 // expand is GetSubstitution of ECMA-262 for a text that was looked for: $$ $& $` $'.

@@ -15,6 +15,7 @@ type TemplateTree struct {
 	limits Limits
 	slots  int
 	root   eval
+	nodes  nodesRead
 }
 
 // CompileTemplateTree reads every string within a JSON tree of map[string]any,
@@ -34,7 +35,7 @@ func (l Limits) CompileTemplateTree(tree any, roots ...string) (*TemplateTree, e
 	if len(t.problems) > 0 {
 		return nil, &CompileError{Problems: t.problems}
 	}
-	return &TemplateTree{limits: s.limits, slots: t.slots, root: root}, nil
+	return &TemplateTree{limits: s.limits, slots: t.slots, root: root, nodes: t.nodes}, nil
 }
 
 // Evaluate computes the tree with the value of each template in its place. The
@@ -53,6 +54,7 @@ type treeCompiler struct {
 	settings settings
 	slots    int
 	problems []Problem
+	nodes    nodesRead
 }
 
 // compile returns what computes the part of the tree at the path.
@@ -85,7 +87,7 @@ func (t *treeCompiler) template(path string, made *Template, err error, render f
 		}
 		return constant(nil)
 	}
-	t.slots = max(t.slots, made.slots)
+	t.slots, t.nodes = max(t.slots, made.slots), t.nodes.with(made.nodes)
 	return func(m *machine) any {
 		m.source, m.path = made.text, path
 		return render(made, m)
@@ -98,7 +100,7 @@ func (t *treeCompiler) list(path string, elems []any, depth int) eval {
 		parts[i] = t.compile(domain.Index(path, i), e, depth-1)
 	}
 	return func(m *machine) any {
-		m.spend(1, 40+16*len(parts))
+		m.spend(1+len(parts)>>3, 40+16*len(parts))
 		made := make([]any, len(parts))
 		for i, part := range parts {
 			made[i] = part(m)
@@ -114,14 +116,13 @@ func (t *treeCompiler) members(path string, tree map[string]any, depth int) eval
 		parts[i] = t.compile(domain.Member(path, name), tree[name], depth-1)
 	}
 	return func(m *machine) any {
-		m.spend(1, 64)
+		m.spend(1+max(0, len(parts)-fewKeys), 64)
 		made := &object{}
+		made.grow(len(parts))
 		for i, part := range parts {
+			m.work(len(names[i]))
 			m.set(made, names[i], part(m))
 		}
 		return made
 	}
 }
-
-// nodesRead names the nodes whose outputs the templates read.
-func (t *TemplateTree) nodesRead() (ids []string, all bool) { return nil, true }

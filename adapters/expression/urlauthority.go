@@ -125,6 +125,8 @@ func (u *urlText) leaveHost() {
 	if !computed {
 		return
 	}
+	u.m.work(32 * len(u.b))
+	u.m.alloc(len(u.b) + 64*len(given))
 	url := string(u.b)
 	if at, wrong := given.outline(url); wrong != "" {
 		u.m.at = at

@@ -1,6 +1,7 @@
 package expression
 
 import (
+	"bytes"
 	"strings"
 
 	"github.com/dop251/goja/ast"
@@ -51,6 +52,7 @@ func (t *Template) renderURL(m *machine) any {
 		case part.run == nil:
 			u.write(part.plain)
 		default:
+			m.step()
 			value := m.inText(part.run(m))
 			m.at = part.at
 			u.insert(part, value, i == opening)
@@ -58,7 +60,7 @@ func (t *Template) renderURL(m *machine) any {
 	}
 	u.leaveHost()
 	u.checkPath()
-	return string(u.b)
+	return u.string()
 }
 
 const blanks = " \t\r\n"
@@ -91,6 +93,7 @@ func notOfScheme(c rune) bool {
 // write adds text and follows where it leads.
 func (u *urlText) write(s string) {
 	from := len(u.b)
+	u.m.work(4 * len(s))
 	u.add(s)
 	for i := range len(s) {
 		u.follow(s[i], from+i)
@@ -154,6 +157,7 @@ const schemeMarks = "+-."
 // check demands a value that is made of letters, digits and the marks. Letters beyond
 // ASCII make a host's international name.
 func (u *urlText) check(value, marks, where string) {
+	u.m.work(8 * len(value))
 	for i := range len(value) {
 		c := value[i]
 		if !isAlphanumeric(c) && !strings.ContainsRune(marks, rune(c)) && (c < 0x80 || u.place != inAuthority) {
@@ -164,19 +168,21 @@ func (u *urlText) check(value, marks, where string) {
 
 // checkPath refuses segments of the path that lead upwards because of a value.
 func (u *urlText) checkPath() {
-	whole := string(u.b)
-	end, checked := len(whole), -1
+	u.m.work(2 * len(u.b))
+	end, checked := len(u.b), -1
 	for _, span := range u.values {
 		if span.from <= checked {
 			continue // in a segment that was looked at
 		}
-		from := strings.LastIndexByte(whole[:span.from], '/') + 1
+		from := bytes.LastIndexByte(u.b[:span.from], '/') + 1
 		to := end
-		if i := strings.IndexAny(whole[span.from:], "/?#"); i >= 0 {
+		if i := bytes.IndexAny(u.b[span.from:], "/?#"); i >= 0 {
 			to = span.from + i
 		}
-		checked = to
-		switch strings.ReplaceAll(strings.ToLower(whole[from:to]), "%2e", ".") {
+		if checked = to; to-from > len("%2e%2e") {
+			continue
+		}
+		switch strings.ReplaceAll(strings.ToLower(string(u.b[from:to])), "%2e", ".") {
 		case ".", "..":
 			u.m.at = span.at
 			panic(u.m.fault(CodeBadArgument, `the value must not make a segment of the URL's path that is "." or "..", which receivers take for another folder`))

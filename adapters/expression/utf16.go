@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
+	"unsafe"
 )
 
 // JavaScript's strings are sequences of UTF-16 code units. Here they are Go
@@ -71,20 +72,29 @@ func (m *machine) unitLen(s string) int {
 func unitLen(s string) int {
 	n := 0
 	for i := 0; i < len(s); {
-		if s[i] < utf8.RuneSelf {
+		n++
+		switch c := s[i]; {
+		case c < utf8.RuneSelf:
 			i++
-			n++
+			continue
+		case c >= 0xc2 && c < 0xe0 && i+1 < len(s) && isContinuation(s[i+1]):
+			i += 2
+			continue
+		case c > 0xe0 && c < 0xf0 && i+2 < len(s) && isContinuation(s[i+1]) && isContinuation(s[i+2]):
+			i += 3 // half of a pair, too
 			continue
 		}
 		r, size := decode(s[i:])
 		i += size
-		n++
 		if r > 0xffff {
 			n++
 		}
 	}
 	return n
 }
+
+// isContinuation tells whether a byte is one of UTF-8 that does not begin a character.
+func isContinuation(c byte) bool { return c&0xc0 == 0x80 }
 
 // units returns the code units of s.
 func (m *machine) units(s string) []uint16 {
@@ -95,6 +105,11 @@ func (m *machine) units(s string) []uint16 {
 
 func appendUnits(to []uint16, s string) []uint16 {
 	for i := 0; i < len(s); {
+		if s[i] < utf8.RuneSelf {
+			to = append(to, uint16(s[i]))
+			i++
+			continue
+		}
 		r, size := decode(s[i:])
 		i += size
 		if r > 0xffff {
@@ -109,8 +124,13 @@ func appendUnits(to []uint16, s string) []uint16 {
 
 // fromUnits is the reverse of units.
 func (m *machine) fromUnits(units []uint16) string {
+	m.work(4 * len(units))
 	m.alloc(3 * len(units))
-	var b []byte
+	size := 0
+	for _, u := range units { // half of a pair takes more than it needs
+		size += max(1, utf8.RuneLen(min(rune(u), 0xd7ff)))
+	}
+	b := make([]byte, 0, size)
 	for i := 0; i < len(units); i++ {
 		r := rune(units[i])
 		if utf16.IsSurrogate(r) {
@@ -126,7 +146,7 @@ func (m *machine) fromUnits(units []uint16) string {
 		}
 		b = utf8.AppendRune(b, r)
 	}
-	return string(b)
+	return unsafe.String(unsafe.SliceData(b), len(b)) // nothing else sees b
 }
 
 // substring returns the code units from up to to, both within bounds.
@@ -143,7 +163,7 @@ func (m *machine) substring(s string, from, to int) string {
 // codePoints splits s into what the iteration of a string gives.
 func (m *machine) codePoints(s string) []any {
 	m.spend(len(s), 16*len(s))
-	var points []any
+	points := make([]any, 0, utf8.RuneCountInString(s))
 	for len(s) > 0 {
 		_, size := decode(s)
 		points = append(points, s[:size])
@@ -187,9 +207,17 @@ type text struct {
 	b []byte
 }
 
+// room counts n more bytes and makes room for them.
+func (t *text) room(n int) {
+	t.m.work(n)
+	t.m.alloc(n)
+	if cap(t.b)-len(t.b) < n {
+		t.b = slices.Grow(t.b, max(n, len(t.b), 16))
+	}
+}
+
 func (t *text) add(s string) {
-	t.m.work(len(s))
-	t.m.alloc(len(s))
+	t.room(len(s))
 	if startsWithLow(s) && endsWithHigh(t.b) {
 		n := len(t.b)
 		high := rune(t.b[n-3]&0x0f)<<12 | rune(t.b[n-2]&0x3f)<<6 | rune(t.b[n-1]&0x3f)
@@ -200,6 +228,9 @@ func (t *text) add(s string) {
 	t.b = append(t.b, s...)
 }
 
+// string ends the text.
+func (t *text) string() string { return unsafe.String(unsafe.SliceData(t.b), len(t.b)) }
+
 // concat joins two strings.
 func (m *machine) concat(a, b string) string {
 	if a == "" {
@@ -209,7 +240,7 @@ func (m *machine) concat(a, b string) string {
 		t := text{m: m}
 		t.add(a)
 		t.add(b)
-		return string(t.b)
+		return t.string()
 	}
 	m.alloc(len(a) + len(b))
 	m.work(len(a) + len(b))

@@ -5,7 +5,6 @@ import (
 	"math"
 	"reflect"
 	"slices"
-	"strconv"
 	"unsafe"
 )
 
@@ -41,6 +40,11 @@ type object struct {
 
 const fewKeys = 8
 
+// grow makes room for n more members.
+func (o *object) grow(n int) {
+	o.keys, o.vals = slices.Grow(o.keys, n), slices.Grow(o.vals, n)
+}
+
 func (o *object) find(key string) (int, bool) {
 	if o.index != nil {
 		i, ok := o.index[key]
@@ -68,6 +72,9 @@ func (m *machine) set(o *object, key string, value any) {
 		return
 	}
 	m.alloc(48 + len(key))
+	if len(o.keys) == cap(o.keys) {
+		o.grow(max(1, len(o.keys)))
+	}
 	o.keys = append(o.keys, key)
 	o.vals = append(o.vals, value)
 	if _, isIndex := arrayIndex(key); isIndex {
@@ -85,75 +92,17 @@ func (m *machine) set(o *object, key string, value any) {
 
 // arrayIndex reads a key that is the canonical spelling of an array index.
 func arrayIndex(key string) (uint32, bool) {
-	if key == "" || len(key) > 10 || key[0] == '0' && len(key) > 1 || key[0] < '0' || key[0] > '9' {
+	if key == "" || len(key) > 10 || key[0] == '0' && len(key) > 1 {
 		return 0, false
 	}
-	n, err := strconv.ParseUint(key, 10, 32)
-	return uint32(n), err == nil && n < math.MaxUint32
-}
-
-// compareKeys orders keys: array indices first, by number, then the others by
-// their bytes.
-func compareKeys(a, b string) int {
-	x, isX := arrayIndex(a)
-	y, isY := arrayIndex(b)
-	switch {
-	case isX && isY:
-		return int(int64(x) - int64(y))
-	case isX:
-		return -1
-	case isY:
-		return 1
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
-}
-
-// ownKeys lists the names of the members of an object or array, in the order of
-// the language: of data by name, of created objects as they were written, array
-// indices first.
-func (m *machine) ownKeys(v any) []string {
-	switch v := v.(type) {
-	case map[string]any:
-		m.spend(len(v), 32*len(v))
-		keys := make([]string, 0, len(v))
-		for k := range v {
-			keys = append(keys, k)
+	n := uint64(0)
+	for i := range len(key) {
+		if key[i] < '0' || key[i] > '9' {
+			return 0, false
 		}
-		slices.SortFunc(keys, compareKeys)
-		return keys
-	case *object:
-		if !v.numeric {
-			m.spend(len(v.keys), 0)
-			return v.keys
-		}
-		m.spend(len(v.keys), 32*len(v.keys))
-		keys := slices.Clone(v.keys)
-		slices.SortStableFunc(keys, func(a, b string) int {
-			_, isA := arrayIndex(a)
-			_, isB := arrayIndex(b)
-			if !isA && !isB {
-				return 0
-			}
-			return compareKeys(a, b)
-		})
-		return keys
+		n = 10*n + uint64(key[i]-'0')
 	}
-	n := 0
-	if elems, ok := elements(v); ok {
-		n = len(elems)
-	} else if s, isText := v.(string); isText {
-		n = m.unitLen(s)
-	}
-	m.spend(n, 32*n)
-	keys := make([]string, n)
-	for i := range keys {
-		keys[i] = strconv.Itoa(i)
-	}
-	return keys
+	return uint32(n), n < math.MaxUint32
 }
 
 // elements returns the elements of an array; they go through read before use.
@@ -186,7 +135,7 @@ func (m *machine) read(v any) any {
 
 func (m *machine) readNumber(v any) any {
 	if n, ok := v.(json.Number); ok {
-		if f, err := strconv.ParseFloat(n.String(), 64); err == nil || math.IsInf(f, 0) {
+		if f, err := m.readDecimal(n.String()); err == nil || math.IsInf(f, 0) {
 			return f
 		}
 	}

@@ -2,8 +2,8 @@ package run
 
 // Meter counts what evaluations cost.
 type Meter struct {
-	Steps  int64 // operations, elements visited and pieces of text read, of all evaluations
-	Memory int64 // bytes of values created by the one that created most
+	Steps  int64 // operations, elements visited, pieces of text and of numbers read, of all evaluations
+	Memory int64 // bytes that the one that created most allocated at most, freed or not
 }
 
 // Add counts an evaluation. A nil meter counts nothing.
