@@ -16,9 +16,10 @@ import (
 // revision. Runs go with their tenant. They do not go with their workflow, version or
 // trigger, whose identifiers they keep.
 type RunStores struct {
-	Runs  RunRepository
-	Queue RunQueue
-	Live  RunOverview
+	Runs   RunRepository
+	Shared SharedPayloads
+	Queue  RunQueue
+	Live   RunOverview
 }
 
 // DedupeRetention is how long a trigger's dedupe key stands for the run that was
@@ -58,6 +59,18 @@ type RunRepository interface {
 	// History returns the entries of a run after one, which counts from 1, in order: all of
 	// them for 0. A run that does not exist has none.
 	History(ctx context.Context, owner tenant.ID, id run.ID, after int64) ([]run.Entry, error)
+}
+
+// PayloadID names a payload that runs of one tenant share.
+type PayloadID string
+
+// SharedPayloads starts runs that share their payload, which is kept once for all of them.
+type SharedPayloads interface {
+	// Start does what [RunRepository] does, for runs of one tenant that all have the same
+	// payload. The identifier stands for it: units that start further runs with it name the
+	// same one and bring the payload again, which is kept from then on if it was not. It
+	// goes with the last run that has it, and is not kept when no run was added.
+	Start(ctx context.Context, id PayloadID, runs ...*run.Run) ([]StartedRun, error)
 }
 
 // AwaitingQuery asks for runs about an entity that are paused, or of which a node waits
