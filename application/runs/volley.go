@@ -208,7 +208,7 @@ func startTogether(ctx context.Context, st outbound.Stores, volley []*fellow) er
 	for _, f := range volley {
 		f.hit, f.open = outbound.StartedRun{}, nil
 		aim, known := aims[outbound.TriggerKey{Tenant: f.who.Tenant, Trigger: f.trigger}]
-		if !known || run.CheckCall(aim.Trigger, aim.Standing) != nil {
+		if !known || f.refuse(aim, f.shot.call) != nil {
 			continue
 		}
 		if _, limited := aim.Trigger.Config().RateLimit(); limited && !f.granted[f.trigger] {

@@ -299,6 +299,8 @@ func (c brokenCompiler) Compile(source string, roots ...string) (run.Expression,
 
 type brokenExpression struct{}
 
+func (brokenExpression) NodesRead() ([]string, bool) { return nil, true }
+
 func (brokenExpression) Evaluate(run.Env) (any, error) { panic("broken evaluator") }
 
 func TestADefectInOneRunDoesNotEndTheWorker(t *testing.T) {

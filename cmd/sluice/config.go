@@ -49,6 +49,7 @@ type config struct {
 	WorkerRuns      int           `env:"WORKER_CONCURRENCY" envDefault:"256" help:"how many runs this process works on at the same time"`
 	TenantRuns      int           `env:"WORKER_PER_TENANT" envDefault:"64" help:"how many runs of one tenant are worked on at the same time, by all processes together"`
 	WorkerMemory    int64         `env:"WORKER_MEMORY_BYTES" envDefault:"268435456" help:"how large the runs that this process works on may be together, as they are stored, for it to take more, but for one of each tenant that has none; in memory they take about five times as much"`
+	TenantStorage   byteSize      `env:"STORAGE_PER_TENANT" envDefault:"10GiB" help:"how much the runs of one tenant may take, with their payloads, results and histories, for it to start more, such as 500MiB; 0 for any size"`
 	WorkerDrain     time.Duration `env:"WORKER_DRAIN" envDefault:"10s" help:"how long calls of nodes may take to finish after SIGTERM; what is left is made again by another process"`
 	MaxBody         int64         `env:"MAX_BODY_BYTES" envDefault:"1048576" help:"greatest size of a request body"`
 	MaxConnections  int           `env:"MAX_CONNECTIONS" envDefault:"20000" help:"greatest number of clients' connections; fewer where the system's limit of open files asks for it"`
@@ -168,6 +169,8 @@ func kindOf(t reflect.Type) string {
 		return "a duration such as 30s or 2m"
 	case t == reflect.TypeFor[zerolog.Level]():
 		return "one of trace, debug, info, warn, error and disabled"
+	case t == reflect.TypeFor[byteSize]():
+		return "a size such as 512MiB or 2GiB"
 	case t.Kind() == reflect.Int || t.Kind() == reflect.Int64:
 		return "a whole number"
 	default:

@@ -21,6 +21,7 @@ import (
 	"github.com/sluicehq/sluice/application/webhooks"
 	"github.com/sluicehq/sluice/application/workflows"
 	domainrun "github.com/sluicehq/sluice/domain/run"
+	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/ports/inbound"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
@@ -72,9 +73,9 @@ func checkedSettings(own *tenants.Settings, checks *nodes.Checks) *nodes.Setting
 
 // newGateway assembles what sluice serve runs. work is the store's, which somebody may
 // follow; runner makes the calls of nodes and sender those of webhooks; key is that of
-// the runs' secrets.
+// the runs' secrets and storage what is kept for a tenant.
 func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, limiter outbound.Limiter, runner outbound.NodeRunner, sender outbound.Sender,
-	key domainrun.Key, capacity runs.WorkerOptions, opts httpapi.Options) (gateway, error) {
+	key domainrun.Key, storage tenant.StorageQuota, capacity runs.WorkerOptions, opts httpapi.Options) (gateway, error) {
 	wire.Build(driven, core,
 		wire.Struct(new(httpapi.Ports), "*"), httpapi.New, wire.Struct(new(gateway), "*"))
 	return gateway{}, nil
@@ -83,6 +84,6 @@ func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, limiter outboun
 // newOperator assembles what the operator's commands call.
 func newOperator(store *sqlstore.Store) operator {
 	wire.Build(wire.Bind(new(outbound.UnitOfWork), new(*sqlstore.Store)), memory.New, wire.Bind(new(outbound.Limiter), new(*memory.Limiter)),
-		driven, core, wire.Struct(new(operator), "*"))
+		wire.Value(tenant.StorageQuota(0)), driven, core, wire.Struct(new(operator), "*"))
 	return operator{}
 }
