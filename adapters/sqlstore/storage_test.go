@@ -182,6 +182,17 @@ func TestKeptBytesAreThoseOfTheRows(t *testing.T) {
 			if diff := cmp.Diff(want, sums(t, db, counted)); diff != "" {
 				t.Error(diff)
 			}
+			kept, err := store.KeptBytes(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			shown := make(map[string]int64)
+			for id, bytes := range kept {
+				shown[string(id)] = bytes
+			}
+			if diff := cmp.Diff(want, shown); diff != "" {
+				t.Errorf("for the operator: %s", diff)
+			}
 			if err := store.Do(t.Context(), func(ctx context.Context, st outbound.Stores) error { return st.Tenants.Delete(ctx, owners[0]) }); err != nil {
 				t.Fatal(err)
 			}

@@ -40,7 +40,7 @@ type config struct {
 	LogLevel        zerolog.Level `env:"LOG_LEVEL" envDefault:"info" help:"trace, debug, info, warn, error or disabled"`
 	LogFormat       string        `env:"LOG_FORMAT" help:"json or console (default: console on a terminal, else json)"`
 	MetricsListen   string        `env:"METRICS_LISTEN" help:"address and port that only the operator reaches, to serve /metrics for Prometheus and /debug/pprof/ on; port 0 takes a free one (default: none)"`
-	MetricsTenants  []string      `env:"METRICS_TENANTS" help:"tenants whose calls of webhook endpoints and custom nodes are counted one by one, as identifiers separated by commas, or * for the first 1000 (default: none)"`
+	MetricsTenants  []string      `env:"METRICS_TENANTS" help:"tenants whose calls of webhook endpoints and custom nodes, and whose storage, are shown one by one, as identifiers separated by commas, or * for the first 1000 (default: none)"`
 	CORSOrigins     []string      `env:"CORS_ORIGINS" help:"origins that browsers may call from, separated by commas, or * for any (default: none)"`
 	TrustedProxies  []string      `env:"TRUSTED_PROXIES" help:"address ranges of proxies whose X-Forwarded-For is believed, separated by commas (default: none)"`
 	OperatorToken   string        `env:"OPERATOR_TOKEN" help:"secret with which you make and manage tenants over HTTP below /v1/operator, 32 to 1024 printable ASCII characters without spaces (default: none, and no such API)"`

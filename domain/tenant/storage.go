@@ -19,8 +19,8 @@ func (q StorageQuota) Check(kept, more int64) error {
 		return nil
 	}
 	return domain.Fail(domain.Conflict, "storage_exceeded",
-		"The runs of this tenant take %s, and at most %s are kept. Runs are removed some days after they have ended: "+
-			"ask the operator to keep them for fewer days, or for more storage, or cancel runs that nobody needs any more.", bytesText(kept), bytesText(int64(q)))
+		"The runs of this tenant take %s, and at most %s are kept. Runs are removed some days after they have ended. "+
+			"Ask the operator for more storage, or to keep runs for fewer days.", bytesText(kept), bytesText(int64(q)))
 }
 
 // bytesText writes a size for people, rounded down.
