@@ -20,7 +20,9 @@ const storageMetric = "sluice_tenant_storage_bytes"
 
 func TestStorageIsShownByTenantWhereTheOperatorAsksForIt(t *testing.T) {
 	kept := map[tenant.ID]int64{"tenant_1": 10, "tenant_2": 5, "tenant_3": 1}
-	line := func(label string, bytes int) string { return fmt.Sprintf(`%s{tenant="%s"} %d`, storageMetric, label, bytes) }
+	line := func(label string, bytes int) string {
+		return fmt.Sprintf(`%s{tenant="%s"} %d`, storageMetric, label, bytes)
+	}
 	for claim, c := range map[string]struct {
 		asked []string
 		want  []string
