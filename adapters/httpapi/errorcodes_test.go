@@ -85,6 +85,7 @@ var elsewhere = map[string]string{
 	"GET /v1/gateway/webhook-endpoints/{id}/deliveries page_too_large":      "TestLargeListsBehindTheWholeGateway",
 	"GET /v1/gateway/webhook-endpoints/{id}/deliveries lists_busy":          "TestLargeListsBehindTheWholeGateway",
 	"POST /v1/gateway/workflows/{id}/runs workflow_inactive":                "TestWhatCannotBeStartedByHandSaysWhy",
+	"POST /v1/gateway/workflows/{id}/runs storage_exceeded":                 "TestAboveItsStorageATenantIsToldNotToRepeatACall",
 }
 
 // shown are the codes that the golden files show.

@@ -89,9 +89,9 @@ func newGateway(t *testing.T, options ...option) *gateway {
 		Nodes: nodes.New(known), Settings: nodes.NewSettings(tenants.NewSettings(store, g.clock), checks), SubTenants: tenants.NewSubTenants(store, g.clock, g.random),
 		Tenants:   tenants.New(store, g.clock, g.random),
 		Schedules: schedules.New(store, g.clock),
-		Triggers:  triggers.New(store, known, sqlstore.NewTriggerIntake(store), limiter, g.clock, g.random), Workflows: workflows.New(store, runs.NewStarter(g.clock, g.random), g.signals, g.clock, g.random),
+		Triggers:  triggers.New(store, known, sqlstore.NewTriggerIntake(store), limiter, g.clock, g.random), Workflows: workflows.New(store, runs.NewStarter(g.clock, g.random, 0), g.signals, g.clock, g.random),
 		Versions: workflows.NewVersions(store, expression.Checker{}, g.clock, g.random),
-		Firing:   runs.NewFiring(work, known, expression.Compiler{}, g.signals, limiter, g.clock, g.random, runKey, budget.Divide(1<<40).OfRuns()),
+		Firing:   runs.NewFiring(work, known, expression.Compiler{}, g.signals, limiter, g.clock, g.random, runKey, budget.Divide(1<<40).OfRuns(), 0),
 		Runs:     runs.NewRuns(work, known, expression.Compiler{}, g.signals, g.clock, g.random, runKey, budget.Divide(1<<40).OfRuns()),
 
 		WebhookEndpoints:  webhooks.NewEndpoints(store, g.clock, g.random),
@@ -191,7 +191,7 @@ func (g *gateway) customer(name string) customer {
 		g.Fatal(err)
 	}
 	who := tenant.Operator(made.Tenant.ID())
-	wf, err := workflows.New(g.store, runs.NewStarter(g.clock, g.random), g.signals, g.clock, g.random).Create(g.Context(), who, domain.Once{}, inbound.WorkflowDraft{Draft: workflow.Draft{Name: "Orders"}})
+	wf, err := workflows.New(g.store, runs.NewStarter(g.clock, g.random, 0), g.signals, g.clock, g.random).Create(g.Context(), who, domain.Once{}, inbound.WorkflowDraft{Draft: workflow.Draft{Name: "Orders"}})
 	if err != nil {
 		g.Fatal(err)
 	}

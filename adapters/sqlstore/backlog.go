@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/sluicehq/sluice/domain/tenant"
 )
 
 // WaitingEvents counts the events of all tenants that were not handed to the endpoints
@@ -21,6 +23,23 @@ func (s *Store) DueDeliveries(ctx context.Context, now time.Time) (int, error) {
 func (s *Store) DueRuns(ctx context.Context, now time.Time) (int, error) {
 	return s.backlog(ctx, "count due runs", `SELECT (SELECT count(*) FROM runs f WHERE `+takesTurns+`)
 		+ (SELECT count(*) FROM runs f WHERE `+isTimed+` AND f.free_at <= $1)`, now)
+}
+
+// KeptBytes says how many bytes of runs are kept for each tenant of whom any are.
+func (s *Store) KeptBytes(ctx context.Context) (map[tenant.ID]int64, error) {
+	var found []struct {
+		Tenant string `db:"tenant_id"`
+		Bytes  int64  `db:"bytes"`
+	}
+	err := s.reader.db.SelectContext(ctx, &found, `SELECT tenant_id, CAST(sum(bytes) AS bigint) AS bytes FROM tenant_storage GROUP BY tenant_id HAVING sum(bytes) <> 0`)
+	if err != nil {
+		return nil, fmt.Errorf("add up kept bytes: %w", s.translate(ctx, err))
+	}
+	kept := make(map[tenant.ID]int64, len(found))
+	for _, row := range found {
+		kept[tenant.ID(row.Tenant)] = row.Bytes
+	}
+	return kept, nil
 }
 
 func (s *Store) backlog(ctx context.Context, what, query string, args ...any) (n int, err error) {

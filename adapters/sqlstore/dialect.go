@@ -82,6 +82,14 @@ type Dialect struct {
 	// that it changes something in.
 	RunFacets string
 
+	// StorageShard is which row of a tenant in tenant_storage the statements of a connection
+	// add to. It is empty where triggers of the schema do it for them.
+	StorageShard string
+
+	// HoldShared is appended to a SELECT of a row that must not be deleted until the unit
+	// ends. It is empty where ForUpdate is.
+	HoldShared string
+
 	// Intakes is how many batches of triggers are committed at the same time at most; 0
 	// means 1.
 	Intakes int

@@ -23,9 +23,18 @@ type firing struct{ *unit }
 var _ outbound.FiringRepository = firing{}
 
 var (
-	firingColumns = triggerColumnsOfT + `, v.workflow_id, v.is_active AS version_active, w.is_active AS workflow_active, '' AS started`
+	firingColumns = triggerColumnsOfT + `, v.workflow_id, v.is_active AS version_active, w.is_active AS workflow_active, '' AS started, `
 	firingTables  = `triggers t JOIN workflow_versions v ON v.tenant_id = t.tenant_id AND v.id = t.workflow_version_id
 		JOIN workflows w ON w.tenant_id = v.tenant_id AND w.id = v.workflow_id`
+)
+
+// keptBytes is what is kept for one tenant, and keptOfEach what is for each that a table
+// named r has rows of, which it is joined to; both read it once for all rows.
+const (
+	keptBytes  = `(SELECT CAST(coalesce(sum(k.bytes), 0) AS bigint) FROM tenant_storage k WHERE k.tenant_id = $1) AS kept`
+	keptColumn = `CAST(coalesce(s.kept, 0) AS bigint) AS kept`
+	keptOfEach = ` LEFT JOIN (SELECT k.tenant_id, sum(k.bytes) AS kept FROM tenant_storage k
+		WHERE k.tenant_id IN (SELECT r.tenant_id FROM @rows) GROUP BY k.tenant_id) AS s ON s.tenant_id = t.tenant_id`
 )
 
 const canFire = ` AND t.is_active AND v.is_active AND w.is_active`
@@ -36,11 +45,12 @@ type firingRow struct {
 	VersionActive  bool
 	WorkflowActive bool
 	Started        string
+	Kept           int64
 }
 
 // targets are where [firingColumns] go.
 func (row *firingRow) targets() []any {
-	return append(row.triggerRow.targets(), &row.Workflow, &row.VersionActive, &row.WorkflowActive, &row.Started)
+	return append(row.triggerRow.targets(), &row.Workflow, &row.VersionActive, &row.WorkflowActive, &row.Started, &row.Kept)
 }
 
 func (row *firingRow) firing() outbound.FiringTrigger {
@@ -48,6 +58,7 @@ func (row *firingRow) firing() outbound.FiringTrigger {
 		Trigger: row.restore(), Workflow: workflow.ID(row.Workflow),
 		Standing: trigger.Standing{WorkflowActive: row.WorkflowActive, VersionActive: row.VersionActive},
 		Started:  run.ID(row.Started),
+		Kept:     row.Kept,
 	}
 }
 
@@ -81,7 +92,7 @@ func (s firing) find(ctx context.Context, what, query string, args ...any) (foun
 
 // Trigger looks for one that can fire, and only where there is none for any.
 func (s firing) Trigger(ctx context.Context, owner tenant.ID, id trigger.ID) (outbound.FiringTrigger, error) {
-	query := `SELECT ` + firingColumns + ` FROM ` + firingTables + ` WHERE t.tenant_id = $1 AND t.id = $2`
+	query := `SELECT ` + firingColumns + keptBytes + ` FROM ` + firingTables + ` WHERE t.tenant_id = $1 AND t.id = $2`
 	found, err := s.find(ctx, "find trigger that fires", query+canFire+s.keepVersions(), string(owner), string(id))
 	if err == nil && len(found) == 0 {
 		found, err = s.find(ctx, "find trigger", query, string(owner), string(id))
@@ -100,7 +111,7 @@ func (s firing) Trigger(ctx context.Context, owner tenant.ID, id trigger.ID) (ou
 // for, all in one statement.
 func (s firing) OnEvent(ctx context.Context, owner tenant.ID, q outbound.EventQuery) ([]outbound.FiringTrigger, error) {
 	args := []any{string(owner), q.Event, q.Limit}
-	columns, tables, condition := firingColumns, firingTables, canFire
+	columns, tables, condition := firingColumns+keptBytes, firingTables, canFire
 	if q.Key != "" {
 		args = append(args, q.Key, q.After)
 		columns = strings.Replace(columns, `'' AS started`, `coalesce(u.id, '') AS started`, 1)
@@ -153,8 +164,8 @@ func (s firing) among(ctx context.Context, keys []keyRow, condition string, know
 	if err != nil {
 		return err
 	}
-	found, err := s.find(ctx, "find triggers that fire", `SELECT `+firingColumns+` FROM `+table+`
-		CROSS JOIN `+firingTables+` WHERE t.tenant_id = r.tenant_id AND t.id = r.id`+condition, parameter)
+	found, err := s.find(ctx, "find triggers that fire", `SELECT `+firingColumns+keptColumn+` FROM `+table+`
+		CROSS JOIN `+firingTables+strings.Replace(keptOfEach, "@rows", table, 1)+` WHERE t.tenant_id = r.tenant_id AND t.id = r.id`+condition, parameter)
 	for _, f := range found {
 		known[keyRow{string(f.Trigger.Tenant()), string(f.Trigger.ID())}] = f
 	}
@@ -164,7 +175,7 @@ func (s firing) among(ctx context.Context, keys []keyRow, condition string, know
 // Version looks for a workflow with a version that can be started, and only where there
 // is none for one that cannot, and for the workflow alone.
 func (s firing) Version(ctx context.Context, owner tenant.ID, of workflow.ID, version workflow.VersionID) (outbound.FiringVersion, error) {
-	const columns = `SELECT w.id, w.sub_tenant_id, w.is_active, `
+	const columns = `SELECT w.id, w.sub_tenant_id, w.is_active, ` + keptBytes + `, `
 	condition, args := `v.is_active`, []any{string(owner), string(of)}
 	if version != "" {
 		condition, args = `v.id = $3`, append(args, string(version))
@@ -189,10 +200,11 @@ func (s firing) version(ctx context.Context, query string, args ...any) (outboun
 		Active    bool   `db:"is_active"`
 		Version   string `db:"version_id"`
 		Published bool   `db:"published"`
+		Kept      int64  `db:"kept"`
 	}
 	err := s.get(ctx, "find version to start", &row, query, args...)
 	return outbound.FiringVersion{
 		Workflow: workflow.ID(row.Workflow), SubTenant: tenant.SubTenantID(row.SubTenant), WorkflowActive: row.Active,
-		Version: workflow.VersionID(row.Version), Published: row.Published,
+		Version: workflow.VersionID(row.Version), Published: row.Published, Kept: row.Kept,
 	}, err
 }

@@ -28,7 +28,11 @@ var _ outbound.RunRepository = runs{}
 const (
 	runSummaryColumns = `id, tenant_id, sub_tenant_id, workflow_id, workflow_version_id, trigger_id, entity_id, dedupe_key, cause, status, seq,
 		failure_code, failure_message, failure_node, created_at, updated_at, started_at, finished_at, wake_at`
-	runColumns = runSummaryColumns + `, trigger_name, trigger_type, payload, max_retries, backoff_ms, max_backoff_ms, timeout_ms, progress, lease, alone`
+	runColumns = runSummaryColumns + `, trigger_name, trigger_type, ` + runPayload + `, max_retries, backoff_ms, max_backoff_ms, timeout_ms, progress, lease, alone`
+
+	// The payload of a run is its own, or one that it shares.
+	runPayload = `CASE WHEN payload_id IS NULL THEN payload
+		ELSE (SELECT p.payload FROM run_payloads p WHERE p.tenant_id = runs.tenant_id AND p.id = runs.payload_id) END AS payload`
 )
 
 type runSummaryRow struct {
@@ -107,6 +111,9 @@ func (row *runRow) targets() []any {
 }
 
 func (row *runRow) restore() (*run.Run, error) {
+	if row.Payload == nil {
+		return nil, fmt.Errorf("run %s: the payload that it shares is gone", row.ID)
+	}
 	progress, err := run.DecodeProgress(row.Progress)
 	if err != nil {
 		return nil, fmt.Errorf("run %s: %w", row.ID, err)
@@ -179,7 +186,7 @@ type runStatements struct {
 
 func newRunStatements(d Dialect) *runStatements {
 	return &runStatements{
-		start: d.insertRuns(), record: d.recordStep(), recordWithHistory: d.recordWithHistory(), recordTogether: d.recordTogether(),
+		start: d.insertRuns(), record: d.recordCounted(), recordWithHistory: d.recordWithHistory(), recordTogether: d.recordTogether(),
 		turns: d.claimTurns(), further: d.furtherRuns(), letIn: d.letIn(), lend: d.lendRuns(), next: nextFree(),
 	}
 }

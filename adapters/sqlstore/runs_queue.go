@@ -31,7 +31,8 @@ func (d Dialect) lendRuns() string {
 	return `WITH wanted AS MATERIALIZED (
 		SELECT r.owner_id, r.run_id, CAST(r.place AS bigint) AS place FROM ` + d.Rows(Column{Name: "owner_id"}, Column{Name: "run_id"}, Column{Name: "place"}) + `
 	), mine AS MATERIALIZED (
-		SELECT w.owner_id, w.run_id, w.place, octet_length(u.payload) + octet_length(u.progress) AS size
+		SELECT w.owner_id, w.run_id, w.place, octet_length(u.progress) + CASE WHEN u.payload_id IS NULL THEN octet_length(u.payload)
+			ELSE (SELECT octet_length(p.payload) FROM run_payloads p WHERE p.tenant_id = u.tenant_id AND p.id = u.payload_id) END AS size
 		FROM wanted w CROSS JOIN runs u WHERE u.tenant_id = w.owner_id AND u.id = w.run_id AND (u.free_at <= $2) IS TRUE` + held + `
 	), fitting AS (
 		SELECT owner_id, run_id FROM (SELECT m.*, sum(size) OVER (ORDER BY place) - size AS before FROM mine m) AS weighed WHERE before < $5

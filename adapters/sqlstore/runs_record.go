@@ -1,11 +1,13 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/sluicehq/sluice/domain"
@@ -15,33 +17,72 @@ import (
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
+// keptAfter is how many bytes of a run are counted from a step on that writes a progress
+// and a history of so many bytes together.
+func keptAfter(run, written string) string {
+	return `coalesce(` + run + `.kept - octet_length(` + run + `.progress), octet_length(` + run + `.payload)) + CAST(` + written + ` AS bigint)`
+}
+
+// keptBefore makes the number from before a step available to RETURNING, where that is
+// what counts the bytes.
+func (d Dialect) keptBefore(run string) string {
+	if d.StorageShard == "" {
+		return ""
+	}
+	return `, kept_before = coalesce(` + run + `.kept, 0)`
+}
+
+// countBytes adds the sum of an expression over the rows of a common table to what their
+// tenants keep, in the order of the tenants, so that two units never wait for each other.
+func (d Dialect) countBytes(bytes, of string) string {
+	return `counted AS (
+			INSERT INTO tenant_storage (tenant_id, shard, bytes)
+			SELECT tenant_id, ` + d.StorageShard + `, sum(` + bytes + `) FROM ` + of + ` GROUP BY tenant_id HAVING sum(` + bytes + `) <> 0 ORDER BY tenant_id
+			ON CONFLICT (tenant_id, shard) DO UPDATE SET bytes = tenant_storage.bytes + excluded.bytes
+		)`
+}
+
 // recordStep writes a step where nobody else has made one and the lease, if any, is
 // good: it has the number of the last claim and was not ended. A lease that is to end
 // is null from then on.
 func (d Dialect) recordStep() string {
-	return `UPDATE runs SET status = $1, seq = $2, progress = $3, failure_code = $4, failure_message = $5, failure_node = $6, updated_at = $7,
+	return `UPDATE runs AS u SET status = $1, seq = $2, progress = $3, failure_code = $4, failure_message = $5, failure_node = $6, updated_at = $7,
 			started_at = $8, finished_at = $9, wake_at = $10,
 			due_at = CASE WHEN $12 AND $11 > ` + d.Clock + ` THEN ` + d.Clock + ` ELSE $11 END,
-			lease_until = CASE WHEN $13 THEN NULL ELSE lease_until END, awaits = $14, awaited = $15, awaits_seq = $2
+			lease_until = CASE WHEN $13 THEN NULL ELSE lease_until END, awaits = $14, awaited = $15, awaits_seq = $2,
+			kept = ` + keptAfter("u", "$20") + d.keptBefore("u") + `
 		WHERE tenant_id = $16 AND id = $17 AND seq = $18 AND (CAST($19 AS bigint) = 0 OR lease = $19 AND lease_until IS NOT NULL)`
 }
 
 const appendHistory = `INSERT INTO run_history (tenant_id, run_id, seq, entries) `
 
-// recordWithHistory does both in one statement, empty where the database cannot.
+// recordCounted writes a step and counts its bytes.
+func (d Dialect) recordCounted() string {
+	if !d.WritingWith {
+		return d.recordStep()
+	}
+	return `WITH recorded AS (` + d.recordStep() + ` RETURNING tenant_id, kept, kept_before), ` + d.countBytes("kept - kept_before", "recorded") +
+		` SELECT 1 FROM recorded`
+}
+
+// recordWithHistory does that and appends the history in one statement, empty where the
+// database cannot.
 func (d Dialect) recordWithHistory() string {
 	if !d.WritingWith {
 		return ""
 	}
-	return `WITH recorded AS (` + d.recordStep() + ` RETURNING tenant_id, id) ` + appendHistory +
-		`SELECT tenant_id, id, CAST($20 AS bigint), CAST($21 AS text) FROM recorded`
+	return `WITH recorded AS (` + d.recordStep() + ` RETURNING tenant_id, id, kept, kept_before), ` + d.countBytes("kept - kept_before", "recorded") +
+		` ` + appendHistory + `SELECT tenant_id, id, CAST($21 AS bigint), CAST($22 AS text) FROM recorded`
 }
 
-// Record writes steps one after another, or several together where that is worth it.
+// Record writes steps several together where that is worth it, or one after another, in
+// the order of the tenants whose bytes they count.
 func (s runs) Record(ctx context.Context, steps ...outbound.RunStep) error {
 	if rows, ok := s.together(steps); ok {
 		return s.recordTogether(ctx, steps, rows)
 	}
+	steps = slices.Clone(steps)
+	slices.SortStableFunc(steps, func(a, b outbound.RunStep) int { return cmp.Compare(a.Run.Tenant(), b.Run.Tenant()) })
 	for _, step := range steps {
 		if err := s.recordOne(ctx, step); err != nil {
 			return err
@@ -61,8 +102,9 @@ func (s runs) recordOne(ctx context.Context, step outbound.RunStep) error {
 		return s.spoil(err)
 	}
 	byWorker := step.Lease.Number != 0
+	progress := string(run.EncodeProgress(st.Progress))
 	statement, args := s.store.runs.record, []any{
-		string(st.Status), st.Seq, string(run.EncodeProgress(st.Progress)), code, message, node, st.UpdatedAt,
+		string(st.Status), st.Seq, progress, code, message, node, st.UpdatedAt,
 		st.StartedAt, st.FinishedAt, st.WakeAt, due, ready, st.Status.Finished() || byWorker && !step.Keep,
 		awaits, awaitedBy, string(st.Tenant), string(st.ID), step.From, step.Lease.Number,
 	}
@@ -74,6 +116,7 @@ func (s runs) recordOne(ctx context.Context, step outbound.RunStep) error {
 		}
 		last = step.History[n-1].Seq
 	}
+	args = append(args, len(progress)+len(entries))
 	together := s.store.runs.recordWithHistory
 	if last > 0 && together != "" {
 		statement, args = together, append(args, last, entries)

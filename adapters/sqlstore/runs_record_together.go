@@ -63,11 +63,12 @@ func (d Dialect) recordTogether() string {
 			finished_at = r.finished_at, wake_at = r.wake_at,
 			due_at = CASE WHEN CAST(r.ready AS boolean) AND r.due_at > ` + d.Clock + ` THEN ` + d.Clock + ` ELSE r.due_at END,
 			lease_until = CASE WHEN CAST(r.ends AS boolean) THEN NULL ELSE u.lease_until END,
-			awaits = r.awaits, awaited = r.awaited, awaits_seq = CAST(r.seq AS bigint)
+			awaits = r.awaits, awaited = r.awaited, awaits_seq = CAST(r.seq AS bigint),
+			kept = ` + keptAfter("u", "octet_length(r.progress) + octet_length(r.entries)") + d.keptBefore("u") + `
 		FROM steps r WHERE u.tenant_id = r.tenant_id AND u.id = r.id AND u.seq = CAST(r.from_seq AS bigint)
 			AND (CAST(r.number AS bigint) = 0 OR u.lease = CAST(r.number AS bigint) AND u.lease_until IS NOT NULL)
-		RETURNING u.tenant_id, u.id, r.last, r.entries
-	) ` + appendHistory + `SELECT tenant_id, id, CAST(last AS bigint), entries FROM recorded RETURNING run_id`
+		RETURNING u.tenant_id, u.id, r.last, r.entries, u.kept, u.kept_before
+	), ` + d.countBytes("kept - kept_before", "recorded") + ` ` + appendHistory + `SELECT tenant_id, id, CAST(last AS bigint), entries FROM recorded RETURNING run_id`
 }
 
 // together prepares steps that can be recorded in one statement. That has to be several,

@@ -29,6 +29,7 @@ type newRunRow struct {
 	HoldsKey       bool    `json:"holds_key"`
 	Cause          string  `json:"cause"`
 	Payload        string  `json:"payload"`
+	SharedPayload  *string `json:"payload_id,omitempty"`
 	MaxRetries     int     `json:"max_retries"`
 	Backoff        int64   `json:"backoff_ms"`
 	MaxBackoff     int64   `json:"max_backoff_ms"`
@@ -48,13 +49,21 @@ type newRunRow struct {
 	Ready          bool    `json:"ready"`
 }
 
-func newRun(st run.State) newRunRow {
+// newRun is the row of a run that has its payload for itself, or shares the one with an
+// identifier.
+func newRun(st run.State, shared outbound.PayloadID) newRunRow {
 	due, ready := dueAt(st)
+	payload, of := "", (*string)(nil)
+	if shared == "" {
+		payload = string(st.Payload)
+	} else {
+		of = (*string)(&shared)
+	}
 	code, message, node := failureColumns(st.Failure)
 	return newRunRow{
 		Tenant: string(st.Tenant), ID: string(st.ID), SubTenant: string(st.SubTenant), Workflow: string(st.Workflow), Version: string(st.Version),
 		Trigger: string(st.Trigger), TriggerName: st.TriggerName, TriggerType: string(st.TriggerType), Entity: st.Entity, DedupeKey: st.DedupeKey,
-		HoldsKey: st.Trigger != "" && st.DedupeKey != "", Cause: string(st.Cause), Payload: string(st.Payload),
+		HoldsKey: st.Trigger != "" && st.DedupeKey != "", Cause: string(st.Cause), Payload: payload, SharedPayload: of,
 		MaxRetries: st.Retry.MaxRetries, Backoff: st.Retry.Backoff.Milliseconds(), MaxBackoff: st.Retry.MaxBackoff.Milliseconds(),
 		Timeout: st.Timeout.Milliseconds(), Status: string(st.Status), Seq: st.Seq, Progress: string(run.EncodeProgress(st.Progress)),
 		FailureCode: code, FailureMessage: message, FailureNode: node,
@@ -81,7 +90,7 @@ var newRunColumns = []struct {
 	{Column{Name: "tenant_id"}, ""}, {Column{Name: "id"}, ""}, {Column{Name: "sub_tenant_id"}, ""}, {Column{Name: "workflow_id"}, ""},
 	{Column{Name: "workflow_version_id"}, ""}, {Column{Name: "trigger_id"}, ""}, {Column{Name: "trigger_name"}, ""}, {Column{Name: "trigger_type"}, ""},
 	{Column{Name: "entity_id"}, ""}, {Column{Name: "dedupe_key"}, ""}, {Column{Name: "holds_key"}, "boolean"}, {Column{Name: "cause"}, ""},
-	{Column{Name: "payload"}, ""}, {Column{Name: "max_retries"}, "integer"}, {Column{Name: "backoff_ms"}, "bigint"},
+	{Column{Name: "payload"}, ""}, {Column{Name: "payload_id"}, ""}, {Column{Name: "max_retries"}, "integer"}, {Column{Name: "backoff_ms"}, "bigint"},
 	{Column{Name: "max_backoff_ms"}, "bigint"}, {Column{Name: "timeout_ms"}, "bigint"}, {Column{Name: "status"}, ""}, {Column{Name: "seq"}, "bigint"},
 	{Column{Name: "progress"}, ""}, {Column{Name: "failure_code"}, ""}, {Column{Name: "failure_message"}, ""}, {Column{Name: "failure_node"}, ""},
 	{Column{Name: "created_at", Time: true}, ""}, {Column{Name: "updated_at", Time: true}, ""}, {Column{Name: "started_at", Time: true}, ""},
@@ -109,20 +118,22 @@ func (d Dialect) insertRuns() string {
 		}
 	}
 	names, selected = append(names, "awaits_seq"), append(selected, "CASE WHEN r.status = 'pending' THEN CAST(r.seq AS bigint) END")
-	return d.alsoFacets(`INSERT INTO runs (` + strings.Join(names, ", ") + `) SELECT ` + strings.Join(selected, ", ") + ` FROM ` + d.Rows(columns...) +
+	names, selected = append(names, "kept"), append(selected, "octet_length(r.payload) + octet_length(r.progress)")
+	return d.alsoAdds(`INSERT INTO runs (` + strings.Join(names, ", ") + `) SELECT ` + strings.Join(selected, ", ") + ` FROM ` + d.Rows(columns...) +
 		` WHERE true ON CONFLICT (tenant_id, trigger_id, dedupe_key) WHERE holds_key DO NOTHING RETURNING `)
 }
 
-// alsoFacets completes a statement that adds runs and ends with RETURNING. What it has no
-// awaits_seq of, the table's trigger does, as for all that the version before adds.
-func (d Dialect) alsoFacets(insert string) string {
-	if d.RunFacets == "" {
+// alsoAdds completes a statement that adds runs and ends with RETURNING: their facets are
+// added, and their bytes are counted. What it has no awaits_seq of, the table's trigger
+// adds facets of, as for all that the version before adds.
+func (d Dialect) alsoAdds(insert string) string {
+	if !d.WritingWith {
 		return insert + `id`
 	}
 	const facets = `tenant_id, created_at, id, sub_tenant_id, workflow_id, workflow_version_id, trigger_id, entity_id`
-	return `WITH added AS (` + insert + facets + `, awaits_seq), listed AS (
+	return `WITH added AS (` + insert + facets + `, awaits_seq, kept), listed AS (
 			INSERT INTO ` + d.RunFacets + ` (` + facets + `) SELECT ` + facets + ` FROM added WHERE awaits_seq IS NOT NULL
-		) SELECT id FROM added`
+		), ` + d.countBytes("kept", "added") + ` SELECT id FROM added`
 }
 
 // startAttempts bounds how often a key that has served its time is contended for.
@@ -132,6 +143,10 @@ var errRunKeyContended = errors.New("the dedupe key of a run was released and ta
 
 // Start adds runs, all in one statement unless a dedupe key is taken.
 func (s runs) Start(ctx context.Context, all ...*run.Run) ([]outbound.StartedRun, error) {
+	return s.start(ctx, "", all)
+}
+
+func (s runs) start(ctx context.Context, shared outbound.PayloadID, all []*run.Run) ([]outbound.StartedRun, error) {
 	if s.spoiled != nil {
 		return nil, s.spoiled
 	}
@@ -141,7 +156,7 @@ func (s runs) Start(ctx context.Context, all ...*run.Run) ([]outbound.StartedRun
 	created := make(map[run.ID]time.Time, len(all))
 	for i, r := range all {
 		st := r.State()
-		rows = append(rows, newRun(st))
+		rows = append(rows, newRun(st, shared))
 		wanted[st.ID], created[st.ID] = i, st.CreatedAt
 	}
 	for range startAttempts {

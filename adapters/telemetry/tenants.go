@@ -36,9 +36,10 @@ const (
 func (m *Metrics) LabelTenants(ids ...string) {
 	for _, id := range ids {
 		if id == EveryTenant {
-			m.tenants.room = MaxTenants
+			m.tenants.room, m.tenants.every = MaxTenants, true
 			continue
 		}
+		m.tenants.asked = append(m.tenants.asked, tenant.ID(id))
 		m.tenants.named[tenant.ID(id)] = m.tenants.series(id)
 	}
 	if len(ids) > 0 {
@@ -63,6 +64,8 @@ type tenantSeries struct {
 type tenants struct {
 	calls  *prometheus.CounterVec
 	others map[tenantSeries]prometheus.Counter // nil while nothing is counted
+	asked  []tenant.ID                         // by the operator
+	every  bool
 
 	mu    sync.RWMutex
 	named map[tenant.ID]map[tenantSeries]prometheus.Counter

@@ -49,7 +49,7 @@ func TestNoRunOutlivesItsWorkflow(t *testing.T) {
 			})
 		}
 		d.eventually("calls are answered", func() bool { return accepted.Load() > 100 })
-		service := workflows.New(d.raw, runs.NewStarter(system.Clock{}, system.Random{}), d.told, system.Clock{}, system.Random{})
+		service := workflows.New(d.raw, runs.NewStarter(system.Clock{}, system.Random{}, 0), d.told, system.Clock{}, system.Random{})
 		if err := service.Delete(d.Context(), d.who, ver.Workflow(), domain.Expected{}); err != nil {
 			t.Error(err)
 			stop.Store(1)

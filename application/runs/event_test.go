@@ -1,11 +1,7 @@
 package runs_test
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -13,7 +9,6 @@ import (
 	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/domain/trigger"
-	"github.com/sluicehq/sluice/ports/outbound"
 )
 
 const paid = `{"webhookConfig":{"event":"paid"}}`
@@ -72,44 +67,6 @@ func TestAnEventOfASegmentFiresItsTriggersOnly(t *testing.T) {
 	}
 }
 
-func TestAThousandTriggersFireInOneUnit(t *testing.T) {
-	atDesk(t, func(d *desk) {
-		const many = 1000
-		ver := d.version(nil, nil)
-		var want []trigger.ID
-		d.do(func(ctx context.Context, st outbound.Stores) error {
-			want = nil
-			for i := range many {
-				now := d.clock.Now().Add(time.Duration(many-i) * time.Millisecond)
-				trg := trigger.Restore(trigger.State{
-					ID: trigger.ID(fmt.Sprintf("trg_%026d", i)), Tenant: d.owner, Version: ver.ID(), Name: "T", Type: trigger.Webhook,
-					Config: trigger.RestoreConfig(paid), Active: true, ActivatedAt: now, CreatedAt: now, UpdatedAt: now, Revision: 1,
-				})
-				if err := st.Triggers.Insert(ctx, trg); err != nil {
-					return err
-				}
-				want = append(want, trg.ID())
-			}
-			return nil
-		})
-		slices.Reverse(want)
-		before := d.store.wrote
-		large := body(`"` + strings.Repeat("x", 20_000) + `"`) // so that they are too large for one statement
-		fired, err := d.firing.ByEvent(d.Context(), d.who, domain.Once{}, run.EventCall{Event: "paid", Call: run.Call{EventData: large}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		var got []trigger.ID
-		for _, f := range fired {
-			got = append(got, f.Trigger)
-		}
-		d.same(want, got)
-		if d.store.wrote != before+1 || len(d.told.since()) != many {
-			t.Errorf("%d units", d.store.wrote-before)
-		}
-	})
-}
-
 func TestAnEventLeavesOutWhatIsAboveItsRateLimit(t *testing.T) {
 	atDesk(t, func(d *desk) {
 		ver := d.version(nil, nil)
@@ -136,28 +93,6 @@ func TestAnEventLeavesOutWhatIsAboveItsRateLimit(t *testing.T) {
 			}
 		}
 	})
-}
-
-func TestAnEventOfTooMuchIsRefused(t *testing.T) {
-	d := newDesk(t, openSQLite(t))
-	ver := d.version(nil, nil)
-	d.do(func(ctx context.Context, st outbound.Stores) error {
-		var failures error
-		for i := range 300 {
-			trg := trigger.State{
-				ID: trigger.ID(fmt.Sprintf("trg_%026d", i)), Tenant: d.owner, Version: ver.ID(), Name: "T", Type: trigger.Webhook,
-				Config: trigger.RestoreConfig(paid), Active: true, Revision: 1,
-			}
-			failures = errors.Join(failures, st.Triggers.Insert(ctx, trigger.Restore(trg)))
-		}
-		return failures
-	})
-	large := body(`"` + strings.Repeat("x", 1<<20) + `"`)
-	_, err := d.firing.ByEvent(t.Context(), d.who, domain.Once{}, run.EventCall{Event: "paid", Call: run.Call{EventData: large}})
-	d.wantCode(err, domain.Conflict, "too_many_triggers")
-	if n := len(d.of(d.owner)); n > 0 {
-		t.Errorf("%d runs were started", n)
-	}
 }
 
 func TestAnEventThatIsRepeatedGetsItsFirstAnswer(t *testing.T) {

@@ -16,6 +16,7 @@ import (
 type Firing struct {
 	changer
 	limiter outbound.Limiter
+	storage tenant.StorageQuota
 	calls   *callBatcher
 }
 
@@ -23,9 +24,9 @@ var _ inbound.Firing = (*Firing)(nil)
 
 // NewFiring returns the service.
 func NewFiring(work outbound.UnitOfWork, directory outbound.Directory, compiler outbound.Compiler, signals outbound.RunSignals,
-	limiter outbound.Limiter, clock outbound.Clock, random outbound.Random, key run.Key, budgets outbound.Budgets,
+	limiter outbound.Limiter, clock outbound.Clock, random outbound.Random, key run.Key, budgets outbound.Budgets, storage tenant.StorageQuota,
 ) *Firing {
-	return &Firing{newChanger(work, directory, compiler, signals, clock, random, key, budgets), limiter, newCallBatcher(work, signals)}
+	return &Firing{newChanger(work, directory, compiler, signals, clock, random, key, budgets), limiter, storage, newCallBatcher(work, signals)}
 }
 
 // The prefixes of identifiers that stand for what a call does not name.
@@ -51,29 +52,26 @@ func (f *Firing) Call(ctx context.Context, who tenant.Caller, once domain.Once, 
 		if err != nil {
 			return err
 		}
-		if refused := run.CheckCall(aim.Trigger, aim.Standing); refused != nil {
+		if refused := f.refuse(aim, c); refused != nil {
 			if aim.Started, err = s.repeated(ctx, st, aim.Trigger); err != nil || aim.Started == "" {
 				return cmp.Or(err, refused)
 			}
 		}
-		if err := s.start(ctx, st, aim); err != nil {
+		if fired, err = s.start(ctx, st, aim); err != nil {
 			return err
 		}
-		if len(s.fired) == 0 {
-			return s.refused[aim.Trigger.ID()]
-		}
-		fired = s.fired[0]
 		return st.Outcomes.Keep(ctx, who.Tenant, once, fired, s.now)
 	})
 	return fired, err
 }
 
-// One event fires at most that many triggers, all in one unit, and with at most that
-// many bytes of payload, which each run has for itself.
-const (
-	maxFired        = 10_000
-	maxFiredPayload = 256 << 20
-)
+// refuse says why a call cannot start a run of a trigger.
+func (f *Firing) refuse(aim outbound.FiringTrigger, c run.Call) error {
+	if err := run.CheckCall(aim.Trigger, aim.Standing); err != nil {
+		return err
+	}
+	return f.storage.Check(aim.Kept, int64(len(c.Payload())))
+}
 
 // ByEvent fires all triggers that listen for an event.
 func (f *Firing) ByEvent(ctx context.Context, who tenant.Caller, once domain.Once, c run.EventCall) (fired []run.Fired, err error) {
@@ -83,13 +81,9 @@ func (f *Firing) ByEvent(ctx context.Context, who tenant.Caller, once domain.Onc
 	if err = c.Check(); err != nil {
 		return nil, err
 	}
-	s := f.newShot(who, once, c.Call, run.CauseByEvent)
-	err = s.fire(ctx, func(ctx context.Context, st outbound.Stores) error {
-		if err := s.startListening(ctx, st, c); err != nil {
-			return err
-		}
-		fired = s.fired
-		return st.Outcomes.Keep(ctx, who.Tenant, once, fired, s.now)
-	})
-	return fired, err
+	all := &fanOut{shot: f.newShot(who, once, c.Call, run.CauseByEvent), call: c, outcome: func(fired []run.Fired) any { return fired }}
+	if err := all.startAll(ctx); err != nil {
+		return nil, err
+	}
+	return all.answer(all.fanState), nil
 }

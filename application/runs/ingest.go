@@ -25,33 +25,41 @@ func (f *Firing) Ingest(ctx context.Context, who tenant.Caller, once domain.Once
 	}
 	s := f.newShot(who, once, c.Call, run.CauseIngest)
 	known := make(planSet)
-	unit := func(ctx context.Context, st outbound.Stores) error {
-		if in, err = s.resumeWaiting(ctx, st, c, known); err != nil {
-			return err
+	all := &fanOut{shot: s, call: c.EventCall, outcome: func(fired []run.Fired) any {
+		in.Triggered = fired
+		return in
+	}}
+	first := func(ctx context.Context, st outbound.Stores) (fanState, error) {
+		in = run.Ingested{}
+		begun, err := all.begun(ctx, st)
+		if err != nil {
+			return fanState{}, err
+		}
+		if !begun { // else it has resumed none, and started some of the runs
+			if in, err = s.resumeWaiting(ctx, st, c, known); err != nil {
+				return fanState{}, err
+			}
 		}
 		if len(in.Resumed) == 0 {
-			if err := s.startListening(ctx, st, c.EventCall); err != nil {
+			return all.first(ctx, st)
+		}
+		return fanState{}, st.Outcomes.Keep(ctx, who.Tenant, once, in, s.now)
+	}
+	waited := f.computing.do(ctx, who.Tenant, f.computing.most(), func() {
+		err = f.withPlans(ctx, who.Tenant, known, func() error {
+			err := all.unit(ctx, first)
+			var open *unread
+			if !errors.As(err, &open) {
 				return err
 			}
-			in.Triggered = s.fired
-		}
-		return st.Outcomes.Keep(ctx, who.Tenant, once, in, s.now)
-	}
-	waited := f.computing.do(ctx, who.Tenant, f.computing.most(), func() { err = f.ingest(ctx, s, known, unit) })
-	return in, cmp.Or(waited, err)
-}
-
-// ingest carries the unit out that resumes runs or starts some.
-func (f *Firing) ingest(ctx context.Context, s *shot, known planSet, unit func(context.Context, outbound.Stores) error) error {
-	return f.withPlans(ctx, s.who.Tenant, known, func() error {
-		err := s.fire(ctx, unit)
-		var open *unread
-		if !errors.As(err, &open) {
-			return err
-		}
-		s.learn(ctx, open.entity)
-		return s.fire(ctx, unit)
+			s.learn(ctx, open.entity)
+			return all.unit(ctx, first)
+		})
 	})
+	if err = cmp.Or(waited, err); err == nil {
+		err = all.rest(ctx)
+	}
+	return in, err
 }
 
 // planSet holds the plans that a unit of work may use. A unit cannot make them, since

@@ -31,6 +31,9 @@ func (f *Firing) Start(ctx context.Context, who tenant.Caller, once domain.Once,
 		if err := startable(found, c.Version); err != nil {
 			return err
 		}
+		if err := f.storage.Check(found.Kept, int64(len(c.Payload()))); err != nil {
+			return err
+		}
 		r = run.New(id, run.Start{
 			Tenant: who.Tenant, SubTenant: found.SubTenant, Workflow: found.Workflow, Version: found.Version,
 			Entity: entity, DedupeKey: key, Cause: run.CauseManual, Payload: c.Payload(),

@@ -276,7 +276,7 @@ func TestRunsOfAnotherTenantDoNotExist(t *testing.T) {
 
 func TestTheSchedulersRunsAreStartedUnlessSomethingStandsAgainstIt(t *testing.T) {
 	atDesk(t, func(d *desk) {
-		starter := runs.NewStarter(d.clock, counted{})
+		starter := runs.NewStarter(d.clock, counted{}, 0)
 		ver := d.version(nil, nil)
 		trg := d.trigger(ver, `{}`, func(st *trigger.State) { st.Type = trigger.Scheduled })
 		gone := trigger.Restore(trigger.State{ID: "trg_gone", Tenant: d.owner, Version: ver.ID(), Active: true})

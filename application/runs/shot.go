@@ -1,11 +1,9 @@
 package runs
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"math"
-	"slices"
 	"time"
 
 	"github.com/sluicehq/sluice/domain"
@@ -33,8 +31,7 @@ type shot struct {
 
 	learnt bool // what the runs about the entity wait for was written down
 
-	fired   []run.Fired // in the last run of the unit
-	changed []run.ID    // likewise; the runs that are to be told of
+	changed []run.ID // in the last run of the unit; the runs that are to be told of
 }
 
 func (f *Firing) newShot(who tenant.Caller, once domain.Once, c run.Call, cause run.Cause) *shot {
@@ -78,7 +75,7 @@ const maxMeasurings = 5
 func (s *shot) fire(ctx context.Context, unit func(context.Context, outbound.Stores) error) error {
 	for range maxMeasurings {
 		err := s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
-			s.fired, s.changed = nil, nil
+			s.changed = nil
 			if err := st.Outcomes.Claim(ctx, s.who.Tenant, s.once, s.now); err != nil {
 				return err
 			}
@@ -152,9 +149,9 @@ func rateLimited(limit trigger.RateLimit, wait time.Duration) error {
 	return e
 }
 
-// start starts a run of each trigger and leaves out those above their rate limit. For what
-// the dedupe key stands for there is neither a limit nor a new run.
-func (s *shot) start(ctx context.Context, st outbound.Stores, aims ...outbound.FiringTrigger) error {
+// permitted leaves out the triggers above their rate limit. For what the dedupe key stands
+// for there is no limit.
+func (s *shot) permitted(aims []outbound.FiringTrigger) ([]outbound.FiringTrigger, error) {
 	var open []outbound.FiringTrigger
 	permitted := make([]outbound.FiringTrigger, 0, len(aims))
 	for _, aim := range aims {
@@ -170,48 +167,38 @@ func (s *shot) start(ctx context.Context, st outbound.Stores, aims ...outbound.F
 		}
 	}
 	if len(open) > 0 {
-		return &unmeasured{open}
+		return nil, &unmeasured{open}
 	}
-	return s.startAll(ctx, st, permitted)
+	return permitted, nil
 }
 
-// A statement starts at most that many runs, with at most that many bytes of payload.
-const (
-	maxStarted = 1000
-	maxPayload = 8 << 20
-)
-
-// startAll starts a run of each trigger: those with the least identifiers first, so that
-// two calls with one dedupe key never wait for each other.
-func (s *shot) startAll(ctx context.Context, st outbound.Stores, aims []outbound.FiringTrigger) error {
-	s.fired = make([]run.Fired, len(aims))
-	order := make([]int, 0, len(aims))
-	for i, aim := range aims {
-		if s.fired[i] = (run.Fired{Trigger: aim.Trigger.ID(), DedupeKey: s.key, Run: aim.Started}); aim.Started == "" {
-			order = append(order, i)
-		}
+// start starts a run of one trigger, unless that is above its rate limit or has one. There
+// it is neither limited nor started again.
+func (s *shot) start(ctx context.Context, st outbound.Stores, aim outbound.FiringTrigger) (fired run.Fired, err error) {
+	permitted, err := s.permitted([]outbound.FiringTrigger{aim})
+	if err != nil {
+		return fired, err
 	}
-	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(aims[a].Trigger.ID(), aims[b].Trigger.ID()) })
-	payload := s.call.Payload()
-	atOnce := max(1, min(maxStarted, maxPayload/len(payload)))
-	for some := range slices.Chunk(order, atOnce) {
-		wanted := make([]*run.Run, len(some))
-		for n, i := range some {
-			wanted[n] = s.aimed(aims[i])
-		}
-		became, err := st.Runs.Runs.Start(ctx, wanted...)
-		if err != nil {
-			return err
-		}
-		for n, i := range some {
-			s.fired[i].Run = became[n].ID
-			if became[n].Added {
-				s.changed = append(s.changed, became[n].ID)
-			}
-		}
+	id := aim.Trigger.ID()
+	if len(permitted) == 0 {
+		return fired, s.refused[id]
 	}
-	return nil
+	fired = run.Fired{Trigger: id, DedupeKey: s.key, Run: aim.Started}
+	if aim.Started != "" {
+		return fired, nil
+	}
+	became, err := st.Runs.Runs.Start(ctx, s.aimed(aim))
+	if err != nil {
+		return fired, err
+	}
+	if fired.Run = became[0].ID; became[0].Added {
+		s.changed = append(s.changed, fired.Run)
+	}
+	return fired, nil
 }
+
+// maxPayload bounds the payloads of runs that are started in one statement, in bytes.
+const maxPayload = 8 << 20
 
 // repeated finds the run that a trigger, which cannot fire any more, has started with the
 // dedupe key.
@@ -232,22 +219,4 @@ func (s *shot) aimed(at outbound.FiringTrigger) *run.Run {
 		Tenant: s.who.Tenant, SubTenant: at.Trigger.SubTenant(), Workflow: at.Workflow, Version: at.Trigger.Version(), Trigger: at.Trigger,
 		Entity: s.entity, DedupeKey: s.key, Cause: s.cause, Payload: s.call.Payload(),
 	}, s.now)
-}
-
-// startListening starts a run of each trigger that listens for the event.
-func (s *shot) startListening(ctx context.Context, st outbound.Stores, c run.EventCall) error {
-	q := outbound.EventQuery{Event: c.Event, SubTenant: c.SubTenant, Limit: maxFired + 1}
-	if !s.keyMade {
-		q.Key, q.After = s.key, s.now.Add(-outbound.DedupeRetention)
-	}
-	aims, err := st.Firing.OnEvent(ctx, s.who.Tenant, q)
-	if err != nil {
-		return err
-	}
-	if len(aims) > maxFired || len(aims)*len(c.Payload()) > maxFiredPayload {
-		return domain.Fail(domain.Conflict, "too_many_triggers",
-			"Too many triggers listen for this event to fire them at once: at most %d, and %d MiB of event data for all of them together. "+
-				"Name a subTenantId, or use events of their own.", maxFired, maxFiredPayload>>20)
-	}
-	return s.start(ctx, st, aims...)
 }

@@ -2,7 +2,9 @@ package runs
 
 import (
 	"context"
+	"errors"
 
+	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/domain/trigger"
@@ -13,8 +15,9 @@ import (
 // Starter implements outbound.RunStarter and outbound.RunEnder, which other use cases
 // call in their own units of work.
 type Starter struct {
-	clock  outbound.Clock
-	random outbound.Random
+	clock   outbound.Clock
+	random  outbound.Random
+	storage tenant.StorageQuota
 }
 
 var (
@@ -23,8 +26,8 @@ var (
 )
 
 // NewStarter returns the service.
-func NewStarter(clock outbound.Clock, random outbound.Random) *Starter {
-	return &Starter{clock: clock, random: random}
+func NewStarter(clock outbound.Clock, random outbound.Random, storage tenant.StorageQuota) *Starter {
+	return &Starter{clock: clock, random: random, storage: storage}
 }
 
 // Unfinished says which triggers have a run that is not over.
@@ -51,10 +54,14 @@ func (s *Starter) Start(ctx context.Context, st outbound.Stores, wanted []outbou
 			continue
 		}
 		fire := wanted[i].Fire
+		payload := []byte(fire.Payload().String())
+		if refusals[i] = s.noRoom(aim.Kept, len(payload)); refusals[i] != "" {
+			continue
+		}
 		runs = append(runs, run.New(run.ID(fire.RunID()), run.Start{
 			Tenant: aim.Trigger.Tenant(), SubTenant: aim.Trigger.SubTenant(), Workflow: aim.Workflow, Version: aim.Trigger.Version(), Trigger: aim.Trigger,
 			Entity: s.random.ID(entityPrefix), DedupeKey: run.InstantKey(fire.At()), Cause: run.CauseSchedule,
-			Payload: []byte(fire.Payload().String()),
+			Payload: payload,
 		}, s.clock.Now()))
 		places = append(places, i)
 	}
@@ -68,6 +75,15 @@ func (s *Starter) Start(ctx context.Context, st outbound.Stores, wanted []outbou
 		}
 	}
 	return refusals, nil
+}
+
+// noRoom says why no more is kept for a tenant, for people; empty where there is room.
+func (s *Starter) noRoom(kept int64, more int) string {
+	var full *domain.Error
+	if errors.As(s.storage.Check(kept, int64(more)), &full) {
+		return full.Message
+	}
+	return ""
 }
 
 // CancelOf cancels unfinished runs of a workflow that is about to be deleted, or is. It

@@ -56,7 +56,7 @@ func newCrowd(d *desk, ahead *trigger.Trigger) *crowd {
 	c := &crowd{desk: d, gate: &gated{UnitOfWork: d.store, began: make(chan struct{}, 2), opened: make(chan struct{})}}
 	known := directory.New(d.raw)
 	known.Trust(true)
-	c.firing = runs.NewFiring(c.gate, known, expression.Compiler{}, d.told, memory.New(d.clock), d.clock, system.Random{}, d.key, plenty())
+	c.firing = runs.NewFiring(c.gate, known, expression.Compiler{}, d.told, memory.New(d.clock), d.clock, system.Random{}, d.key, plenty(), 0)
 	for range 2 {
 		c.calls(ahead, run.Call{}, nil)
 		<-c.gate.began
@@ -172,7 +172,7 @@ func TestAPanicInAUnitOfCallsIsAnErrorForEachAndHoldsNobodyUp(t *testing.T) {
 		c := &crowd{desk: d, gate: &gated{UnitOfWork: d.store, began: make(chan struct{}, 2), opened: make(chan struct{})}}
 		known := directory.New(d.raw)
 		known.Trust(true)
-		c.firing = runs.NewFiring(c.gate, known, expression.Compiler{}, d.told, memory.New(d.clock), d.clock, system.Random{}, d.key, plenty())
+		c.firing = runs.NewFiring(c.gate, known, expression.Compiler{}, d.told, memory.New(d.clock), d.clock, system.Random{}, d.key, plenty(), 0)
 		c.gate.broken.Store(true)
 		const many = 20
 		var failed atomic.Int32

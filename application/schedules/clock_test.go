@@ -44,7 +44,7 @@ func TestSchedulesGoByTheClockOfTheDatabase(t *testing.T) {
 			notYet := w.schedule(1, `{"intervalMs":60000}`)[0]
 
 			system := shifted(0) // the clock of the process
-			w.runs.Starter = runs.NewStarter(system, counted{})
+			w.runs.Starter = runs.NewStarter(system, counted{}, 0)
 			look, err := schedules.NewScheduler(store, w.runs, w.runs, counted{}).FireDue(t.Context(), 100)
 			ended := now()
 			if err != nil || look.Schedules != 2 || look.Now.Before(began) || look.Now.After(ended) || !look.Next.Equal(notYet.ActivatedAt().Add(time.Minute)) {

@@ -94,7 +94,7 @@ func newWorld(t testing.TB, store *sqlstore.Store) *world {
 	clock := &portstest.ManualClock{}
 	clock.Set(noon)
 	w := &world{TB: t, store: store, clock: clock, runs: &recorder{
-		Starter: runs.NewStarter(clock, counted{}), started: map[string]outbound.ScheduledRun{},
+		Starter: runs.NewStarter(clock, counted{}, 0), started: map[string]outbound.ScheduledRun{},
 	}}
 	w.scheduler = w.process(store)
 	w.settle()

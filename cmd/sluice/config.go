@@ -41,7 +41,7 @@ type config struct {
 	LogLevel        zerolog.Level `env:"LOG_LEVEL" envDefault:"info" help:"trace, debug, info, warn, error or disabled"`
 	LogFormat       string        `env:"LOG_FORMAT" help:"json or console (default: console on a terminal, else json)"`
 	MetricsListen   string        `env:"METRICS_LISTEN" help:"address and port that only the operator reaches, to serve /metrics for Prometheus and /debug/pprof/ on; port 0 takes a free one (default: none)"`
-	MetricsTenants  []string      `env:"METRICS_TENANTS" help:"tenants whose calls of webhook endpoints and custom nodes are counted one by one, as identifiers separated by commas, or * for the first 1000 (default: none)"`
+	MetricsTenants  []string      `env:"METRICS_TENANTS" help:"tenants whose calls of webhook endpoints and custom nodes, and whose storage, are shown one by one, as identifiers separated by commas, or * for the first 1000 (default: none)"`
 	CORSOrigins     []string      `env:"CORS_ORIGINS" help:"origins that browsers may call from, separated by commas, or * for any (default: none)"`
 	TrustedProxies  []string      `env:"TRUSTED_PROXIES" help:"address ranges of proxies whose X-Forwarded-For is believed, separated by commas (default: none)"`
 	OperatorToken   string        `env:"OPERATOR_TOKEN" help:"secret with which you make and manage tenants over HTTP below /v1/operator, 32 to 1024 printable ASCII characters without spaces (default: none, and no such API)"`
@@ -51,6 +51,7 @@ type config struct {
 	TenantRuns      int           `env:"WORKER_PER_TENANT" envDefault:"64" help:"how many runs of one tenant are worked on at the same time, by all processes together"`
 	Memory          byteSize      `env:"MEMORY" help:"how much memory the process may take, such as 512MiB or 2GiB; tenants share most of it (default: GOMEMLIMIT, else three quarters of what the container or the machine has, at most 4GiB)"`
 	WorkerMemory    int64         `env:"WORKER_MEMORY_BYTES" help:"how large the runs that this process works on may be together, as they are stored, for it to take more, except one of each tenant that has none (default: a part of SLUICE_MEMORY)"`
+	TenantStorage   byteSize      `env:"STORAGE_PER_TENANT" envDefault:"10GiB" help:"how much the runs of one tenant may take, with their payloads, results and histories, for it to start more, such as 500MiB; 0 for any size"`
 	WorkerDrain     time.Duration `env:"WORKER_DRAIN" envDefault:"10s" help:"how long calls of nodes may take to finish after SIGTERM; what is left is made again by another process"`
 	MaxBody         int64         `env:"MAX_BODY_BYTES" envDefault:"1048576" help:"greatest size of a request body"`
 	MaxConnections  int           `env:"MAX_CONNECTIONS" envDefault:"20000" help:"greatest number of clients' connections; fewer where the system's limit of open files asks for it"`

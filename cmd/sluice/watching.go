@@ -47,6 +47,7 @@ func newWatching(ctx context.Context, log zerolog.Logger, cfg config, store *sql
 	w := &watching{metrics: telemetry.New(version), log: log}
 	w.metrics.LabelTenants(cfg.MetricsTenants...)
 	w.metrics.Database(store.Stats)
+	w.metrics.Storage(store.KeptBytes)
 	w.metrics.Queue("webhook_events", store.WaitingEvents)
 	w.metrics.Queue("webhook_deliveries", func(ctx context.Context) (int, error) { return store.DueDeliveries(ctx, system.Clock{}.Now()) })
 	w.metrics.Queue("runs", func(ctx context.Context) (int, error) { return store.DueRuns(ctx, system.Clock{}.Now()) })

@@ -21,6 +21,7 @@ import (
 	"github.com/sluicehq/sluice/application/webhooks"
 	"github.com/sluicehq/sluice/application/workflows"
 	domainrun "github.com/sluicehq/sluice/domain/run"
+	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/ports/inbound"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
@@ -76,9 +77,9 @@ func boundedVersions(work outbound.UnitOfWork, expressions outbound.Expressions,
 
 // newGateway assembles what sluice serve runs. work is the store's, which somebody may
 // follow; runner makes the calls of nodes and sender those of webhooks; key is that of
-// the runs' secrets.
+// the runs' secrets and storage what is kept for a tenant.
 func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, limiter outbound.Limiter, runner outbound.NodeRunner, sender outbound.Sender,
-	key domainrun.Key, budgets outbound.Budgets, capacity runs.WorkerOptions, opts httpapi.Options) (gateway, error) {
+	key domainrun.Key, budgets outbound.Budgets, storage tenant.StorageQuota, capacity runs.WorkerOptions, opts httpapi.Options) (gateway, error) {
 	wire.Build(driven, core, boundedVersions, wire.Bind(new(inbound.Versions), new(*workflows.Versions)),
 		wire.Struct(new(httpapi.Ports), "*"), httpapi.New, wire.Struct(new(gateway), "*"))
 	return gateway{}, nil
@@ -87,7 +88,7 @@ func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, limiter outboun
 // newOperator assembles what the operator's commands call.
 func newOperator(store *sqlstore.Store) operator {
 	wire.Build(wire.Bind(new(outbound.UnitOfWork), new(*sqlstore.Store)), memory.New, wire.Bind(new(outbound.Limiter), new(*memory.Limiter)),
-		driven, core, workflows.NewVersions, wire.Bind(new(inbound.Versions), new(*workflows.Versions)),
+		wire.Value(tenant.StorageQuota(0)), driven, core, workflows.NewVersions, wire.Bind(new(inbound.Versions), new(*workflows.Versions)),
 		wire.Struct(new(operator), "*"))
 	return operator{}
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/sluicehq/sluice/application/webhooks"
 	"github.com/sluicehq/sluice/application/workflows"
 	run2 "github.com/sluicehq/sluice/domain/run"
+	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/ports/inbound"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
@@ -36,8 +37,8 @@ import (
 
 // newGateway assembles what sluice serve runs. work is the store's, which somebody may
 // follow; runner makes the calls of nodes and sender those of webhooks; key is that of
-// the runs' secrets.
-func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, limiter outbound.Limiter, runner outbound.NodeRunner, sender outbound.Sender, key run2.Key, budgets outbound.Budgets, capacity runs.WorkerOptions, opts httpapi.Options) (gateway, error) {
+// the runs' secrets and storage what is kept for a tenant.
+func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, limiter outbound.Limiter, runner outbound.NodeRunner, sender outbound.Sender, key run2.Key, budgets outbound.Budgets, storage tenant.StorageQuota, capacity runs.WorkerOptions, opts httpapi.Options) (gateway, error) {
 	directoryDirectory := directory.New(work)
 	clock := system.Clock{}
 	service := admission.New(directoryDirectory, limiter, clock)
@@ -48,7 +49,7 @@ func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, limiter outboun
 	checked := nodes.NewChecked(custom, checks)
 	compiler := expression.Compiler{}
 	runSignals := sqlstore.NewRunSignals(store)
-	firing := runs.NewFiring(work, directoryDirectory, compiler, runSignals, limiter, clock, random, key, budgets)
+	firing := runs.NewFiring(work, directoryDirectory, compiler, runSignals, limiter, clock, random, key, budgets, storage)
 	secrets := nodes.NewSecrets(work, clock, random)
 	nodesService := nodes.New(directoryDirectory)
 	runsRuns := runs.NewRuns(work, directoryDirectory, compiler, runSignals, clock, random, key, budgets)
@@ -61,7 +62,7 @@ func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, limiter outboun
 	triggersService := triggers.New(work, directoryDirectory, triggerIntake, limiter, clock, random)
 	checker := expression.Checker{}
 	versions := boundedVersions(work, checker, clock, random, opts)
-	starter := runs.NewStarter(clock, random)
+	starter := runs.NewStarter(clock, random, storage)
 	workflowsService := workflows.New(work, starter, runSignals, clock, random)
 	endpoints := webhooks.NewEndpoints(work, clock, random)
 	deliveries := webhooks.NewDeliveries(work, clock)
@@ -111,7 +112,8 @@ func newOperator(store *sqlstore.Store) operator {
 	random := system.Random{}
 	service := tenants.New(store, clock, random)
 	keys := tenants.NewKeys(store, clock, random)
-	starter := runs.NewStarter(clock, random)
+	storageQuota := _wireStorageQuotaValue
+	starter := runs.NewStarter(clock, random, storageQuota)
 	runSignals := sqlstore.NewRunSignals(store)
 	workflowsService := workflows.New(store, starter, runSignals, clock, random)
 	checker := expression.Checker{}
@@ -129,6 +131,10 @@ func newOperator(store *sqlstore.Store) operator {
 	}
 	return mainOperator
 }
+
+var (
+	_wireStorageQuotaValue = tenant.StorageQuota(0)
+)
 
 // wire.go:
 

@@ -18,7 +18,8 @@ type Firing interface {
 	// Call fires a trigger of type webhook. An unknown one is NotFound with the code
 	// trigger_not_found. Where it cannot fire, that is a Conflict: trigger_not_webhook,
 	// trigger_inactive, workflow_inactive or version_not_active. Above the trigger's rate
-	// limit it is RateLimited with the code trigger_rate_limit_exceeded. The dedupe key is
+	// limit it is RateLimited with the code trigger_rate_limit_exceeded, and above the
+	// tenant's storage quota a Conflict storage_exceeded. The dedupe key is
 	// the call's, else the idempotency key, else a new one; what it stands for is returned
 	// whether or not the trigger can fire any more.
 	Call(ctx context.Context, who tenant.Caller, once domain.Once, id trigger.ID, c run.Call) (run.Fired, error)
@@ -26,11 +27,17 @@ type Firing interface {
 	// ByEvent fires every trigger of type webhook that can fire and waits for the event,
 	// in the order of their creation. One above its rate limit is left out. One that has
 	// started a run with the dedupe key is in it with that run, even if it cannot fire any
-	// more.
+	// more. A Conflict is too_many_triggers, or storage_exceeded when the tenant's storage
+	// quota has no room for the payload: then nothing was started.
+	//
+	// Many triggers fire in several units of work, so that an error, such as Unavailable, or
+	// the end of the process may leave some of the runs started. A repeat with the same
+	// idempotency key or dedupe key starts the others only and answers with all of them. Of
+	// a call without a key a repeat starts all of them again.
 	ByEvent(ctx context.Context, who tenant.Caller, once domain.Once, c run.EventCall) ([]run.Fired, error)
 
 	// Ingest resumes paused runs about the entity, and where it resumes none fires as
-	// ByEvent does, all in one unit of work. Where more than run.MaxOffered runs wait for the
+	// ByEvent does. What it resumes is one unit of work. Where more than run.MaxOffered runs wait for the
 	// event, or hold more than run.MaxOfferedBytes, nothing happens: that is a Conflict
 	// too_many_runs. A run that waits for another answer than the event is skipped, with what
 	// is wrong; where it is the only one that the options name, that is Invalid with the code
@@ -43,7 +50,8 @@ type Firing interface {
 
 	// Start starts a run of a workflow by hand. An unknown workflow is NotFound
 	// workflow_not_found. A Conflict is workflow_inactive, or version_not_published when the
-	// workflow has no active version or the one that is named was never published; a named
+	// workflow has no active version or the one that is named was never published, or
+	// storage_exceeded; a named
 	// version that is not the workflow's is an Invalid error about workflowVersionId.
 	Start(ctx context.Context, who tenant.Caller, once domain.Once, of workflow.ID, c run.ManualCall) (*run.Run, error)
 }

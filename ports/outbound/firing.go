@@ -65,6 +65,11 @@ type FiringTrigger struct {
 	// Started is the run that the dedupe key of an [EventQuery] stands for, empty for none
 	// and from everybody else. A trigger that has one need not be able to fire any more.
 	Started run.ID
+
+	// Kept is how many bytes of runs are kept for the tenant: their payloads, those that are
+	// shared once, what they have recorded and their histories. It is that of the moment:
+	// units that go on at the same time do not wait for each other to know it.
+	Kept int64
 }
 
 // FiringVersion is a workflow with a version of it.
@@ -75,4 +80,6 @@ type FiringVersion struct {
 
 	Version   workflow.VersionID // empty when the workflow has no active one, or not the one that is named
 	Published bool               // now or before
+
+	Kept int64 // as in [FiringTrigger]
 }

@@ -17,6 +17,7 @@ import (
 // trigger, whose identifiers they keep.
 type RunStores struct {
 	Runs    RunRepository
+	Shared  SharedPayloads
 	Queue   RunQueue
 	Live    RunOverview
 	Origins RunOrigins
@@ -59,6 +60,18 @@ type RunRepository interface {
 	// History returns the entries of a run after one, which counts from 1, in order: all of
 	// them for 0. A run that does not exist has none.
 	History(ctx context.Context, owner tenant.ID, id run.ID, after int64) ([]run.Entry, error)
+}
+
+// PayloadID names a payload that runs of one tenant share.
+type PayloadID string
+
+// SharedPayloads starts runs that share their payload, which is kept once for all of them.
+type SharedPayloads interface {
+	// Start does what [RunRepository] does, for runs of one tenant that all have the same
+	// payload. The identifier stands for it: units that start further runs with it name the
+	// same one and bring the payload again, which is kept from then on if it was not. It
+	// goes with the last run that has it, and is not kept when no run was added.
+	Start(ctx context.Context, id PayloadID, runs ...*run.Run) ([]StartedRun, error)
 }
 
 // AwaitingQuery asks for runs about an entity that are paused, or of which a node waits

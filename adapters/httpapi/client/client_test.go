@@ -52,8 +52,8 @@ func serve(t *testing.T) (baseURL, key string) {
 	api, err := httpapi.New(httpapi.Ports{
 		Admission: admission.New(known, limiter, clock), Tenants: tenants.New(store, clock, random),
 		Triggers:  triggers.New(store, known, sqlstore.NewTriggerIntake(store), limiter, clock, random),
-		Workflows: workflows.New(store, runs.NewStarter(clock, random), signals, clock, random), Versions: workflows.NewVersions(store, expression.Checker{}, clock, random),
-		Firing: runs.NewFiring(store, known, compiler, signals, limiter, clock, random, run.Key{1}, budget.Divide(1<<40).OfRuns()), Runs: runs.NewRuns(store, known, compiler, signals, clock, random, run.Key{1}, budget.Divide(1<<40).OfRuns()),
+		Workflows: workflows.New(store, runs.NewStarter(clock, random, 0), signals, clock, random), Versions: workflows.NewVersions(store, expression.Checker{}, clock, random),
+		Firing: runs.NewFiring(store, known, compiler, signals, limiter, clock, random, run.Key{1}, budget.Divide(1<<40).OfRuns(), 0), Runs: runs.NewRuns(store, known, compiler, signals, clock, random, run.Key{1}, budget.Divide(1<<40).OfRuns()),
 	}, httpapi.Options{Log: zerolog.Nop(), MaxBody: 1 << 20, Now: clock.Now, NewID: random.ID, Ready: func(context.Context) error { return nil },
 		OperatorToken: httpapi.NewOperatorToken(operatorToken),
 		Intake:        budget.New(64 << 20), Pages: budget.New(64 << 20), Simulations: budget.New(4)})

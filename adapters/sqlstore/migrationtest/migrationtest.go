@@ -22,6 +22,7 @@ func Run(t *testing.T, lists string, open Open) {
 		"what runs from before wait for is not known until it is written": waitsAreUnread,
 		"runs from before are listed":                                     runsAreListed,
 		"what the operator asked for stands apart from its tenants":       operatorsOutcomesStandApart,
+		"runs that share a payload have it each after going back":         payloadsComeBack,
 		"keys from before successors were kept have none":                 keysHaveNoSuccessor,
 	} {
 		t.Run(name, func(t *testing.T) {

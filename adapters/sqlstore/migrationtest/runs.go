@@ -43,6 +43,26 @@ func waitsAreUnread(u *upgrade) {
 	}
 }
 
+// The version before reads the payload of a run from its row only.
+func payloadsComeBack(u *upgrade) {
+	const before, shared = 22, 23
+	u.to(shared)
+	now := time.Date(2026, 1, 31, 9, 0, 0, 0, time.UTC)
+	u.putVersion(now)
+	u.put(`INSERT INTO run_payloads (tenant_id, id, payload) VALUES ('t', 'pay_1', '"é"')`)
+	for _, id := range []string{"a", "b", "own"} {
+		u.putRun(id, now)
+	}
+	u.put(`UPDATE runs SET payload = '', payload_id = 'pay_1' WHERE id <> 'own'`)
+	u.back(before)
+	var got []string
+	u.read(&got, `SELECT id || payload FROM runs ORDER BY id`)
+	if diff := cmp.Diff([]string{`a"é"`, `b"é"`, `own{}`}, got); diff != "" {
+		u.Error(diff)
+	}
+	u.to(shared)
+}
+
 // Lists show every run that is there, whichever version added it, and none that is not.
 func runsAreListed(u *upgrade) {
 	const before, kept = 16, 17

@@ -72,6 +72,8 @@ var dialect = sqlstore.Dialect{
 	Clock:          clock,
 	RunFacets:      "run_facets",
 	ClaimTurn:      claimTurn,
+	StorageShard:   storageShard,
+	HoldShared:     " FOR KEY SHARE",
 	WritingWith:    true,
 	Lateral:        true,
 	InsertTriggers: insertTriggers,

@@ -3,6 +3,9 @@ package postgres
 // clock is the time now, not that of the transaction's beginning.
 const clock = "date_trunc('milliseconds', clock_timestamp())"
 
+// storageShard is one of as many as the migration has, by the connection.
+const storageShard = "pg_backend_pid() % 32"
+
 // claimTurn takes a lock that lasts as long as the transaction, and reads the clock when
 // it has it. A process that is stopped while it holds the lock would stop all others,
 // so its session is ended when it does nothing for that long. The rows that were finished

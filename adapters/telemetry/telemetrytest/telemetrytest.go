@@ -30,6 +30,7 @@ func Connected() *telemetry.Metrics {
 	m.WebhookAttempted(telemetry.AttemptDelivered, time.Millisecond)
 	m.LabelTenants(telemetry.EveryTenant)
 	m.TenantCalled("tenant_1", telemetry.CallWebhook, true)
+	m.Storage(func(context.Context) (map[tenant.ID]int64, error) { return map[tenant.ID]int64{"tenant_1": 1}, nil })
 	m.RunHappened(run.RunCompleted)
 	m.NodeAttempted(telemetry.NodeHTTPRequest, telemetry.NodeCompleted, time.Millisecond)
 	m.Panics("worker", func() int64 { return 1 })
