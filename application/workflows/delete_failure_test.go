@@ -96,7 +96,7 @@ func (o breakingOverview) OfWorkflow(ctx context.Context, owner tenant.ID, of wo
 // deleting is the service over a store that breaks at its n-th step.
 func (h *house) deleting(n int) (*workflows.Service, *breaking) {
 	store := &breaking{UnitOfWork: h.store, left: n}
-	return workflows.New(store, runs.NewStarter(system.Clock{}, system.Random{}, 0), h.told, system.Clock{}, system.Random{}, 0), store
+	return workflows.New(store, runs.NewStarter(system.Clock{}, system.Random{}, 0), h.told, system.Clock{}, system.Random{}), store
 }
 
 func (h *house) keepUp() int {
