@@ -21,7 +21,8 @@ const (
 	ownMemory = 48 << 20
 	divided   = 80 // percent
 
-	simulations = 4 // at the same time
+	computing   = 40 // percent of it; one run may have three fifths of that
+	simulations = 4  // at the same time
 
 	// LeastMemory is what a process needs to do anything at all.
 	LeastMemory = 192 << 20
@@ -32,8 +33,15 @@ func Divide(limit int64) Memory {
 	whole := (max(limit, LeastMemory) - ownMemory) * divided / 100
 	part := func(percent int64) *Budget { return New(whole * percent / 100) }
 	return Memory{
-		Runs: whole * 12 / 100, Intake: part(14), Pages: part(10), Calls: part(8), Answers: part(10), Compute: part(40), Planning: part(6),
+		Runs: whole * 12 / 100, Intake: part(14), Pages: part(10), Calls: part(8), Answers: part(10), Compute: NewShared(whole*computing/100, whole*computing/500), Planning: part(6),
 		Simulations: NewShared(simulations, simulations/2),
+	}
+}
+
+// Parts are those that are reserved from, by their names.
+func (m Memory) Parts() map[string]*Budget {
+	return map[string]*Budget{
+		"intake": m.Intake, "pages": m.Pages, "calls": m.Calls, "answers": m.Answers, "computing": m.Compute, "planning": m.Planning,
 	}
 }
 

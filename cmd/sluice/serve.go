@@ -108,6 +108,7 @@ func (p *program) serve(ctx context.Context, cfg config, opts serveOptions, begi
 		return err
 	}
 	watch.directory(g.Directory)
+	watch.memory(memory)
 	watch.loops(g.Scheduler, g.Worker, g.Courier)
 	store.OnEvents(g.Courier.Wake)
 	front, err := newServing(log, cfg, g.API, leaving, endStreams)

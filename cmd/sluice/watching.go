@@ -11,6 +11,7 @@ import (
 	"github.com/rs/zerolog"
 	"go.opentelemetry.io/otel"
 
+	"github.com/sluicehq/sluice/adapters/budget"
 	"github.com/sluicehq/sluice/adapters/directory"
 	"github.com/sluicehq/sluice/adapters/httpapi"
 	"github.com/sluicehq/sluice/adapters/sqlstore"
@@ -85,6 +86,15 @@ func (w *watching) loops(scheduler inbound.Scheduler, worker inbound.Worker, cou
 	w.metrics.Panics("worker", worker.Panics)
 	w.metrics.Panics("webhooks", courier.Panics)
 	w.metrics.UnreadableDeliveries(courier.Unreadable)
+}
+
+// memory connects the memory that tenants share.
+func (w *watching) memory(m budget.Memory) {
+	for part, b := range m.Parts() {
+		w.metrics.Memory(part, func() telemetry.MemoryPart {
+			return telemetry.MemoryPart{Reserved: b.Used(), Most: b.Whole(), Waiting: b.Waiting()}
+		})
+	}
 }
 
 // serve serves metrics and profiles until close.

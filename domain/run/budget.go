@@ -248,4 +248,4 @@ func weightOfContent(value any) int64 {
 
 // MaxComputed is at most how much memory one node takes for what it computes, besides the
 // values that it looks at: what its expression creates, and the texts that are made of it.
-const MaxComputed = 16 << 20
+const MaxComputed = 20 << 20
