@@ -18,8 +18,8 @@ type Memory struct {
 // What the process takes for itself, in bytes, and the part of the rest that is divided.
 // What is left is for garbage that was not collected yet.
 const (
-	ownMemory = 48 << 20
-	divided   = 80 // percent
+	ownMemory = 104 << 20
+	divided   = 75 // percent
 
 	computing   = 40 // percent of it; one run may have three fifths of that
 	simulations = 4  // at the same time

@@ -149,6 +149,7 @@ func TestABodyThatNeverEndsIsCutOff(t *testing.T) {
 		answered[status]++
 	}
 	late, refused := answered["HTTP/1.1 408 Request Timeout"], answered["HTTP/1.1 429 Too Many Requests"]
+	refused += answered["HTTP/1.1 503 Service Unavailable"] // the bodies before have the tenant's memory
 	if late == 0 || late+refused != len(slow) {
 		t.Errorf("half a body got %v", answered)
 	}
@@ -386,7 +387,8 @@ func TestHostileJSONIsRefusedInBoundedMemory(t *testing.T) {
 				for range together {
 					all.Go(func() {
 						status, text, err := post(path, h.body)
-						if err != nil || status != h.status {
+						short := status == http.StatusServiceUnavailable && bytes.Contains(text, []byte("memory_busy"))
+						if err != nil || status != h.status && !short {
 							t.Errorf("%s got %d, %.200s, %v", path, status, text, err)
 						}
 						if len(text) > 1<<20 {

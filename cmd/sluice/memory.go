@@ -30,8 +30,9 @@ const (
 	// has set one.
 	maxDefaultMemory = 4 << 30
 
-	// collectedAt is at which part of the limit, in percent, the collector works harder.
-	collectedAt = 90
+	// outsideGo is how much of the limit is not the collector's: the program itself, and what
+	// SQLite takes.
+	outsideGo = 64 << 20
 )
 
 // memoryLimit is how much memory the process may take: what the setting says, else Go's own
@@ -46,7 +47,7 @@ func memoryLimit(setting byteSize) int64 {
 	default:
 		limit = min(availableMemory()/4*3, maxDefaultMemory)
 	}
-	if at := limit / 100 * collectedAt; given > at {
+	if at := limit - outsideGo; given > at {
 		debug.SetMemoryLimit(at)
 	}
 	return limit

@@ -107,9 +107,7 @@ func (p *program) serve(ctx context.Context, cfg config, opts serveOptions, begi
 	if err != nil {
 		return err
 	}
-	watch.directory(g.Directory)
-	watch.memory(memory)
-	watch.loops(g.Scheduler, g.Worker, g.Courier)
+	watch.gateway(g, memory)
 	store.OnEvents(g.Courier.Wake)
 	front, err := newServing(log, cfg, g.API, leaving, endStreams)
 	if err != nil {

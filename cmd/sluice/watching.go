@@ -72,6 +72,13 @@ func newWatching(ctx context.Context, log zerolog.Logger, cfg config, store *sql
 	return w, nil
 }
 
+// gateway connects what is inside.
+func (w *watching) gateway(g gateway, m budget.Memory) {
+	w.directory(g.Directory)
+	w.memory(m)
+	w.loops(g.Scheduler, g.Worker, g.Courier)
+}
+
 // directory connects what is kept in memory of keys.
 func (w *watching) directory(d *directory.Directory) {
 	w.metrics.CredentialCache(func() telemetry.CacheFigures {

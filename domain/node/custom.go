@@ -21,7 +21,7 @@ const maxEndpoint = 2048
 
 // MaxDefined is how many bytes the schemas and translations of all custom nodes of a tenant
 // may take together, as JSON.
-const MaxDefined = 8 << 20
+const MaxDefined = 2 << 20
 
 // DefinedTooMuch is the Conflict of a custom node with which a tenant would have more than
 // [MaxDefined] bytes.

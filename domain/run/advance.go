@@ -157,16 +157,23 @@ func (m *machine) begin(i int) {
 // drain begins and skips nodes until nothing follows any more, or enough was computed.
 func (m *machine) drain() {
 	for at := 0; at < len(m.queue) && !m.s.Status.Finished(); at++ {
-		i := m.queue[at]
-		switch {
-		case !m.decided(i):
+		switch i := m.queue[at]; {
+		case m.node(i).Status != NodePending:
 		case m.spent():
-			m.s.Consider = append(m.s.Consider, i)
-		default:
+			m.leaveOver(m.queue[at:])
+			m.queue = m.queue[:at]
+		case m.decided(i):
 			m.consider(i)
 		}
 	}
 	m.queue = m.queue[:0]
+}
+
+// leaveOver leaves nodes to the next step, if that has anything to do.
+func (m *machine) leaveOver(queue []int) {
+	if len(m.s.Begin) > 0 || slices.ContainsFunc(queue, func(i int) bool { return m.node(i).Status == NodePending && m.decided(i) }) {
+		m.s.Consider = slices.Clone(queue)
+	}
 }
 
 // goOnComputing takes up what an earlier step has left, and what fell due.
@@ -178,11 +185,8 @@ func (m *machine) goOnComputing() {
 	m.drain()
 }
 
-// decided says whether all incoming edges of a pending node are settled.
+// decided says whether all incoming edges of a node are settled.
 func (m *machine) decided(i int) bool {
-	if m.node(i).Status != NodePending {
-		return false
-	}
 	for _, e := range m.plan.nodes[i].in {
 		if !m.settled(m.plan.edges[e].source) {
 			return false

@@ -53,7 +53,7 @@ type Progress struct {
 	// The nodes that are next where the run stopped computing between two of them, since one
 	// step computes so much only; by place in Nodes. It goes on with the next event.
 	Begin    []int // begin in any case
-	Consider []int // begin or are skipped, as their incoming edges say, which are settled
+	Consider []int // begin or are skipped, as their incoming edges say once all are settled
 
 	// Used is how much of Timeout was spent until ActiveSince; while ActiveSince is nil
 	// the run is paused or finished and spends nothing.
