@@ -9,6 +9,7 @@ type Memory struct {
 	Pages    *Budget // what is shown of runs and lists, until its readers have it
 	Calls    *Budget // calls of nodes that are under way
 	Answers  *Budget // what they were answered with, until it is recorded
+	Growing  *Budget // runs that compute for long
 	Compute  *Budget // what runs look at and compute
 	Planning *Budget // versions that are made ready to run
 
@@ -33,7 +34,7 @@ func Divide(limit int64) Memory {
 	whole := (max(limit, LeastMemory) - ownMemory) * divided / 100
 	part := func(percent int64) *Budget { return New(whole * percent / 100) }
 	return Memory{
-		Runs: whole * 12 / 100, Intake: part(14), Pages: part(10), Calls: part(8), Answers: part(10), Compute: NewShared(whole*computing/100, whole*computing/500), Planning: part(6),
+		Runs: whole * 8 / 100, Growing: part(14), Intake: part(12), Pages: part(8), Calls: part(6), Answers: part(8), Compute: NewShared(whole*computing/100, whole*computing/500), Planning: part(6),
 		Simulations: NewShared(simulations, simulations/2),
 	}
 }
@@ -41,11 +42,11 @@ func Divide(limit int64) Memory {
 // Parts are those that are reserved from, by their names.
 func (m Memory) Parts() map[string]*Budget {
 	return map[string]*Budget{
-		"intake": m.Intake, "pages": m.Pages, "calls": m.Calls, "answers": m.Answers, "computing": m.Compute, "planning": m.Planning,
+		"intake": m.Intake, "pages": m.Pages, "calls": m.Calls, "answers": m.Answers, "growing": m.Growing, "computing": m.Compute, "planning": m.Planning,
 	}
 }
 
 // OfRuns are those that moving runs on takes.
 func (m Memory) OfRuns() outbound.Budgets {
-	return outbound.Budgets{Calls: m.Calls, Answers: m.Answers, Computing: m.Compute, Planning: m.Planning}
+	return outbound.Budgets{Calls: m.Calls, Answers: m.Answers, Growing: m.Growing, Computing: m.Compute, Planning: m.Planning}
 }

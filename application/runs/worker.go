@@ -64,6 +64,7 @@ type Worker struct {
 	computing computing
 	calls     outbound.Budget
 	answers   outbound.Budget
+	growing   outbound.Budget
 	opts      WorkerOptions
 	panics    atomic.Int64
 	defects   defects
@@ -79,7 +80,7 @@ func NewWorker(work outbound.UnitOfWork, nodes outbound.NodeRunner, endpoints ou
 	return &Worker{
 		work: work, nodes: nodes, endpoints: endpoints, signals: signals, random: random, key: key, opts: opts,
 		plans:     newPlans(work, directory, compiler, budgets.Planning, opts.Plans),
-		computing: newComputing(budgets.Computing), calls: budgets.Calls, answers: budgets.Answers, defects: defects{times: make(map[run.ID]int)},
+		computing: newComputing(budgets.Computing), calls: budgets.Calls, answers: budgets.Answers, growing: budgets.Growing, defects: defects{times: make(map[run.ID]int)},
 	}
 }
 

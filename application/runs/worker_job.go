@@ -46,6 +46,7 @@ type job struct {
 	ended    chan *attempt                // hands over what came of them
 	over     chan struct{}                // closed when nobody waits for that any more
 
+	grown      bool          // there is memory for all that the run may give
 	alone      bool          // it has the worker's one place for runs that are tried alone
 	queued     []run.Execute // attempts that wait for others of the run to end
 	unprepared chan *attempt // attempts that are to be prepared
@@ -104,6 +105,9 @@ func (j *job) work() {
 		end = returned // this process does not claim it again
 	}
 	j.endAlone()
+	if j.grown {
+		j.growing.Release(j.lease.Tenant, growth)
+	}
 	j.interrupt(errNotWanted)
 	close(j.over)
 	j.mu.Lock()
@@ -294,12 +298,28 @@ func (j *job) advance(fact run.Fact) (whole run.Step, err error) {
 		} else {
 			whole = whole.Then(step)
 		}
-		if !j.run.More() || slices == maxSlices || j.interrupted() {
+		if !j.run.More() || slices == maxSlices || j.interrupted() || !j.grow() {
 			return whole, nil
 		}
 		fact = run.TimeReached{}
 	}
 }
+
+// grow makes sure that there is memory for what a run gives that goes on computing, and says
+// whether it goes on now: else it is recorded and given back.
+func (j *job) grow() bool {
+	if j.grown {
+		return true
+	}
+	if j.weigh(); j.isTooMuch() {
+		return false
+	}
+	j.grown = j.growing.Reserve(j.ctx, j.lease.Tenant, growth) == nil
+	return j.grown
+}
+
+// growth is how much memory it takes to keep and record the results of one run.
+const growth = 3 * run.MaxOutputs
 
 // interrupted says whether the run ought not to go on computing: its lease is gone, the
 // worker stops, or somebody has changed it.

@@ -15,12 +15,17 @@ type Budget struct {
 	// Values is how much memory the values take that one node looks at, in bytes as they lie
 	// there once they are read. A node that looks at more fails with [CodeValuesTooLarge].
 	Values int64
+
+	// Given is how much memory the values take that nodes give before the run stops at the
+	// next node, in bytes as they lie there once they are read.
+	Given int64
 }
 
 // The defaults of [Budget].
 const (
 	DefaultSteps  = 1_000_000 // some 30 ms of a processor
 	DefaultValues = 64 << 20
+	DefaultGiven  = 8 << 20
 )
 
 func (b Budget) orDefaults() Budget {
@@ -29,6 +34,9 @@ func (b Budget) orDefaults() Budget {
 	}
 	if b.Values <= 0 {
 		b.Values = DefaultValues
+	}
+	if b.Given <= 0 {
+		b.Given = DefaultGiven
 	}
 	return b
 }
@@ -39,10 +47,6 @@ const (
 	readForStep  = 2
 	writeForStep = 8
 )
-
-// maxGiven is how much memory the values take that nodes give before the run stops at the
-// next node, in bytes, once they are read.
-const maxGiven = 8 << 20
 
 // charge counts work that is not that of an expression.
 func (v view) charge(steps int) { v.meter.Add(int64(steps), 0) }
@@ -62,7 +66,7 @@ func (r *Run) look(p *Plan) view { return view{plan: p, run: r, budget: Budget{}
 
 // spent says whether the machine stops before the next node.
 func (m *machine) spent() bool {
-	return m.meter.Steps >= m.budget.Steps || m.given >= maxGiven
+	return m.meter.Steps >= m.budget.Steps || m.given >= m.budget.Given
 }
 
 // The payload has a place of its own among the outputs that values come from.
@@ -201,7 +205,7 @@ func (r *Run) Demand(b Budget, f Fact) int64 {
 	if c.payload.weight == 0 {
 		c.payload.weight = weightOf(r.state.Payload) + 1
 	}
-	values := maxGiven + c.payload.weight + weightOfFact(f)
+	values := b.Given + c.payload.weight + weightOfFact(f)
 	for i := range r.state.Nodes {
 		if text := r.state.Nodes[i].Output; len(text) > 0 {
 			if c.outputs[i].weight == 0 {

@@ -1,6 +1,9 @@
 package run
 
-import "fmt"
+import (
+	"bytes"
+	"fmt"
+)
 
 // give completes a node with a value that it computed or that was brought.
 func (m *machine) give(i int, value any, branch string) {
@@ -29,7 +32,7 @@ func (m *machine) give(i int, value any, branch string) {
 	}
 	m.forget(i)
 	m.given += weight
-	n.Output = text
+	n.Output = bytes.Clone(text) // which leaves no room behind the text
 	m.complete(i, branch)
 }
 

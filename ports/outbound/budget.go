@@ -11,6 +11,7 @@ import (
 type Budgets struct {
 	Calls     Budget // calls of nodes that are under way
 	Answers   Budget // what they were answered with, until it is recorded
+	Growing   Budget // runs that compute for long, whose results may become large
 	Computing Budget // what runs look at and compute
 	Planning  Budget // versions that are made ready to run
 }
