@@ -20,7 +20,7 @@ type Memory struct {
 // What is left is for garbage that was not collected yet.
 const (
 	ownMemory = 104 << 20
-	divided   = 75 // percent
+	divided   = 70 // percent
 
 	computing   = 40 // percent of it; one run may have three fifths of that
 	simulations = 4  // at the same time

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"time"
+	"unsafe"
 
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/run"
@@ -102,7 +103,7 @@ func (s runs) recordOne(ctx context.Context, step outbound.RunStep) error {
 		return s.spoil(err)
 	}
 	byWorker := step.Lease.Number != 0
-	progress := string(run.EncodeProgress(st.Progress))
+	progress := asText(run.EncodeProgress(st.Progress))
 	statement, args := s.store.runs.record, []any{
 		string(st.Status), st.Seq, progress, code, message, node, st.UpdatedAt,
 		st.StartedAt, st.FinishedAt, st.WakeAt, due, ready, st.Status.Finished() || byWorker && !step.Keep,
@@ -133,6 +134,9 @@ func (s runs) recordOne(ctx context.Context, step outbound.RunStep) error {
 	_, err = s.exec(ctx, "append history", appendHistory+`VALUES ($1, $2, $3, $4)`, string(st.Tenant), string(st.ID), last, entries)
 	return err
 }
+
+// asText is a text without a copy of it, which can be megabytes. Nobody changes it any more.
+func asText(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
 // stale tells a run that is gone from one that has moved on.
 func (s runs) stale(ctx context.Context, owner tenant.ID, id run.ID) error {

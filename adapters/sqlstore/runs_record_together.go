@@ -93,7 +93,7 @@ func (s runs) together(steps []outbound.RunStep) (rows []stepRow, ok bool) {
 		*row = stepRow{
 			Tenant: string(st.Tenant), ID: string(st.ID), Status: string(st.Status), Seq: st.Seq, From: step.From, Lease: step.Lease.Number,
 			Ends:     st.Status.Finished() || step.Lease.Number != 0 && !step.Keep,
-			Progress: string(run.EncodeProgress(st.Progress)), UpdatedAt: st.UpdatedAt.UTC().Format(rowTime), StartedAt: rowTimeOf(st.StartedAt),
+			Progress: asText(run.EncodeProgress(st.Progress)), UpdatedAt: st.UpdatedAt.UTC().Format(rowTime), StartedAt: rowTimeOf(st.StartedAt),
 			FinishedAt: rowTimeOf(st.FinishedAt), WakeAt: rowTimeOf(st.WakeAt), DueAt: rowTimeOf(due), Ready: ready,
 			Last: step.History[len(step.History)-1].Seq, Entries: entries,
 		}

@@ -65,7 +65,7 @@ func newRun(st run.State, shared outbound.PayloadID) newRunRow {
 		Trigger: string(st.Trigger), TriggerName: st.TriggerName, TriggerType: string(st.TriggerType), Entity: st.Entity, DedupeKey: st.DedupeKey,
 		HoldsKey: st.Trigger != "" && st.DedupeKey != "", Cause: string(st.Cause), Payload: payload, SharedPayload: of,
 		MaxRetries: st.Retry.MaxRetries, Backoff: st.Retry.Backoff.Milliseconds(), MaxBackoff: st.Retry.MaxBackoff.Milliseconds(),
-		Timeout: st.Timeout.Milliseconds(), Status: string(st.Status), Seq: st.Seq, Progress: string(run.EncodeProgress(st.Progress)),
+		Timeout: st.Timeout.Milliseconds(), Status: string(st.Status), Seq: st.Seq, Progress: asText(run.EncodeProgress(st.Progress)),
 		FailureCode: code, FailureMessage: message, FailureNode: node,
 		CreatedAt: st.CreatedAt.UTC().Format(rowTime), UpdatedAt: st.UpdatedAt.UTC().Format(rowTime), StartedAt: rowTimeOf(st.StartedAt),
 		FinishedAt: rowTimeOf(st.FinishedAt), WakeAt: rowTimeOf(st.WakeAt), DueAt: rowTimeOf(due), Ready: ready,

@@ -31,8 +31,10 @@ const (
 	maxDefaultMemory = 4 << 30
 
 	// outsideGo is how much of the limit is not the collector's: the program itself, and what
-	// SQLite takes.
-	outsideGo = 64 << 20
+	// SQLite takes. outsidePart is which part of the limit it leaves besides, since it notices
+	// a little late.
+	outsideGo   = 64 << 20
+	outsidePart = 16
 )
 
 // memoryLimit is how much memory the process may take: what the setting says, else Go's own
@@ -47,7 +49,7 @@ func memoryLimit(setting byteSize) int64 {
 	default:
 		limit = min(availableMemory()/4*3, maxDefaultMemory)
 	}
-	if at := limit - outsideGo; given > at {
+	if at := limit - outsideGo - limit/outsidePart; given > at {
 		debug.SetMemoryLimit(at)
 	}
 	return limit
