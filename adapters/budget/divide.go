@@ -8,8 +8,7 @@ type Memory struct {
 	Intake   *Budget // requests and what they become
 	Pages    *Budget // what is shown of runs and lists, until its readers have it
 	Calls    *Budget // calls of nodes that are under way
-	Answers  *Budget // what they were answered with, until it is recorded
-	Growing  *Budget // runs that compute for long
+	Growing  *Budget // runs whose results may become large
 	Compute  *Budget // what runs look at and compute
 	Planning *Budget // versions that are made ready to run
 
@@ -22,19 +21,24 @@ const (
 	ownMemory = 104 << 20
 	divided   = 70 // percent
 
-	computing   = 40 // percent of it; one run may have three fifths of that
+	computing   = 42 // percent of it; one run may have four fifths of that
 	simulations = 4  // at the same time
 
-	// LeastMemory is what a process needs to do anything at all.
-	LeastMemory = 192 << 20
+	// LeastMemory is a limit with which everything can be done that is not large.
+	LeastMemory = 256 << 20
+
+	// EmbeddedMemory is what the embedded database takes of a limit.
+	EmbeddedMemory = 48 << 20
+
+	leastDivided = 64 << 20
 )
 
 // Divide divides a limit of the process's memory, in bytes.
 func Divide(limit int64) Memory {
-	whole := (max(limit, LeastMemory) - ownMemory) * divided / 100
+	whole := max((limit-ownMemory)*divided/100, leastDivided)
 	part := func(percent int64) *Budget { return New(whole * percent / 100) }
 	return Memory{
-		Runs: whole * 8 / 100, Growing: part(14), Intake: part(12), Pages: part(8), Calls: part(6), Answers: part(8), Compute: NewShared(whole*computing/100, whole*computing/500), Planning: part(6),
+		Runs: whole * 6 / 100, Growing: part(22), Intake: part(12), Pages: part(6), Calls: part(6), Compute: NewShared(whole*computing/100, whole*computing/1000), Planning: part(6),
 		Simulations: NewShared(simulations, simulations/2),
 	}
 }
@@ -42,11 +46,11 @@ func Divide(limit int64) Memory {
 // Parts are those that are reserved from, by their names.
 func (m Memory) Parts() map[string]*Budget {
 	return map[string]*Budget{
-		"intake": m.Intake, "pages": m.Pages, "calls": m.Calls, "answers": m.Answers, "growing": m.Growing, "computing": m.Compute, "planning": m.Planning,
+		"intake": m.Intake, "pages": m.Pages, "calls": m.Calls, "growing": m.Growing, "computing": m.Compute, "planning": m.Planning,
 	}
 }
 
 // OfRuns are those that moving runs on takes.
 func (m Memory) OfRuns() outbound.Budgets {
-	return outbound.Budgets{Calls: m.Calls, Answers: m.Answers, Growing: m.Growing, Computing: m.Compute, Planning: m.Planning}
+	return outbound.Budgets{Calls: m.Calls, Growing: m.Growing, Computing: m.Compute, Planning: m.Planning}
 }

@@ -44,7 +44,7 @@ type attempt struct {
 	interrupt context.CancelCauseFunc
 	fact      run.Fact // what came of it; nil when it was interrupted
 	call      int64    // memory reserved for the call
-	answer    int64    // and for the body of the answer
+	large     bool     // it has one of the run's places for what is large
 }
 
 // prepared is an attempt with what was left out of it.
@@ -68,7 +68,7 @@ func (j *job) launch(wanted []run.Execute) {
 // startQueued begins attempts that are queued. While the worker leaves it begins none:
 // another one makes them.
 func (j *job) startQueued() {
-	for len(j.queued) > 0 && len(j.attempts) < callsForRun && j.leaving.Err() == nil {
+	for len(j.queued) > 0 && j.mayLaunch() {
 		e := j.queued[0]
 		j.queued = j.queued[1:]
 		ctx, interrupt := context.WithCancelCause(j.ctx)
@@ -97,12 +97,17 @@ func (a *attempt) run(ctx context.Context) {
 // within makes the attempt once there is memory for it; nil when it was interrupted before.
 func (a *attempt) within(ctx context.Context) run.Fact {
 	j := a.job
-	memory := callMemory + 2*a.wanted.Weight
-	if j.calls.Reserve(ctx, a.wanted.Tenant, memory) != nil {
+	e := a.wanted
+	if e.Weight > smallRun && a.makeRoom(ctx) != nil {
 		return nil
 	}
-	a.call = memory
-	e := a.wanted
+	if !j.memory.has.Load() { // else it must not wait for those who wait for its memory
+		memory := callMemory + 2*e.Weight
+		if j.calls.Reserve(ctx, e.Tenant, memory) != nil {
+			return nil
+		}
+		a.call = memory
+	}
 	if e.Deferred {
 		select {
 		case j.unprepared <- a:
@@ -118,26 +123,28 @@ func (a *attempt) within(ctx context.Context) run.Fact {
 	return j.attempt(ctx, a, e)
 }
 
-// room reserves memory for the body of the answer, in place of that of an earlier one.
-func (a *attempt) room(ctx context.Context, size int64) error {
-	a.releaseAnswer()
-	err := a.job.answers.Reserve(ctx, a.wanted.Tenant, size)
-	if err == nil {
-		a.answer = size
+// makeRoom waits for one of the run's places for what is large.
+func (a *attempt) makeRoom(ctx context.Context) error {
+	if a.large {
+		return nil
 	}
-	return err
+	if err := a.job.grow(ctx); err != nil {
+		return err
+	}
+	select {
+	case a.job.memory.large <- struct{}{}:
+		a.large = true
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
-func (a *attempt) releaseAnswer() {
-	if a.answer > 0 {
-		a.job.answers.Release(a.wanted.Tenant, a.answer)
-		a.answer = 0
-	}
-}
-
-// release gives back what the attempt has reserved, once its outcome is recorded.
+// release gives back what the attempt has, once its outcome is recorded.
 func (a *attempt) release() {
-	a.releaseAnswer()
+	if a.large {
+		<-a.job.memory.large
+	}
 	if a.call > 0 {
 		a.job.calls.Release(a.wanted.Tenant, a.call)
 	}
@@ -232,7 +239,7 @@ func (j *job) try(ctx context.Context, a *attempt, e run.Execute) (fact run.Fact
 		call := outbound.NodeCall{
 			Tenant: e.Tenant, SubTenant: string(e.SubTenant), RunID: string(e.Run), EntityID: e.Entity, NodeID: string(e.Node),
 			Type: e.Type, Version: e.Version, CanPause: e.CanPause, Attempt: e.Attempt, Inputs: e.Input, Config: e.Config,
-			IdempotencyKey: e.IdempotencyKey, Timeout: e.Timeout, Room: a.room,
+			IdempotencyKey: e.IdempotencyKey, Timeout: e.Timeout, Room: func(ctx context.Context, _ int64) error { return a.makeRoom(ctx) },
 		}
 		if !e.BuiltIn {
 			to, err := j.endpoints.Endpoint(ctx, e.Tenant, e.Type, e.Version)

@@ -63,7 +63,6 @@ type Worker struct {
 	plans     *plans
 	computing computing
 	calls     outbound.Budget
-	answers   outbound.Budget
 	growing   outbound.Budget
 	opts      WorkerOptions
 	panics    atomic.Int64
@@ -80,7 +79,7 @@ func NewWorker(work outbound.UnitOfWork, nodes outbound.NodeRunner, endpoints ou
 	return &Worker{
 		work: work, nodes: nodes, endpoints: endpoints, signals: signals, random: random, key: key, opts: opts,
 		plans:     newPlans(work, directory, compiler, budgets.Planning, opts.Plans),
-		computing: newComputing(budgets.Computing), calls: budgets.Calls, answers: budgets.Answers, growing: budgets.Growing, defects: defects{times: make(map[run.ID]int)},
+		computing: newComputing(budgets.Computing), calls: budgets.Calls, growing: budgets.Growing, defects: defects{times: make(map[run.ID]int)},
 	}
 }
 

@@ -59,14 +59,10 @@ func (j *job) endAlone() {
 	}
 }
 
-// ungrown is how much memory the values take that a run gives before there has to be memory
-// for more of them, in bytes.
-const ungrown = 256 << 10
-
 // budget is what one step of the run computes: half of it for a run that is tried alone.
 func (j *job) budget() run.Budget {
 	b := j.computing.bounded(0)
-	if !j.grown {
+	if !j.memory.has.Load() {
 		b.Given = ungrown
 	}
 	if j.alone {

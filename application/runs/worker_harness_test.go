@@ -187,7 +187,7 @@ func newWorkshop(t testing.TB, store *sqlstore.Store) *workshop {
 		outside: &outside{}, key: run.Key{1, 2, 3}, memory: budget.Divide(1 << 40),
 	}
 	t.Cleanup(func() { // after the workers have ended
-		for name, b := range map[string]*budget.Budget{"calls": w.memory.Calls, "answers": w.memory.Answers, "growing": w.memory.Growing, "computing": w.memory.Compute, "planning": w.memory.Planning} {
+		for name, b := range map[string]*budget.Budget{"calls": w.memory.Calls, "growing": w.memory.Growing, "computing": w.memory.Compute, "planning": w.memory.Planning} {
 			if used := b.Used(); used != 0 {
 				t.Errorf("%d bytes of %s are never given back", used, name)
 			}

@@ -46,7 +46,7 @@ type job struct {
 	ended    chan *attempt                // hands over what came of them
 	over     chan struct{}                // closed when nobody waits for that any more
 
-	grown      bool          // there is memory for all that the run may give
+	memory     memoryOfRun
 	alone      bool          // it has the worker's one place for runs that are tried alone
 	queued     []run.Execute // attempts that wait for others of the run to end
 	unprepared chan *attempt // attempts that are to be prepared
@@ -63,7 +63,7 @@ type job struct {
 func (s *shift) take(lent outbound.LentRun, since time.Time) {
 	j := &job{
 		shift: s, lease: lent.Lease, end: lent.Before, run: lent.Run, size: lent.Size, secret: s.key.Secret(lent.Run.ID()), at: lent.At, lent: time.Now(),
-		attempts: make(map[workflow.NodeID]*attempt), ended: make(chan *attempt), over: make(chan struct{}), unprepared: make(chan *attempt), news: make(chan struct{}, 1),
+		attempts: make(map[workflow.NodeID]*attempt), ended: make(chan *attempt), over: make(chan struct{}), unprepared: make(chan *attempt), news: make(chan struct{}, 1), memory: newMemoryOfRun(),
 	}
 	j.ctx, j.interrupt = context.WithCancelCause(s.effects)
 	j.until.Store(int64(since.Sub(s.began) + s.opts.Lease))
@@ -105,10 +105,8 @@ func (j *job) work() {
 		end = returned // this process does not claim it again
 	}
 	j.endAlone()
-	if j.grown {
-		j.growing.Release(j.lease.Tenant, growth)
-	}
 	j.interrupt(errNotWanted)
+	j.endGrowth()
 	close(j.over)
 	j.mu.Lock()
 	j.let(j)
@@ -149,7 +147,9 @@ func (j *job) begin() fate {
 		return j.cancel()
 	case err != nil:
 		return j.fail(err)
-	case j.run.Status() == run.StatusPending:
+	}
+	j.memory.plansFor(j.plan.Nodes())
+	if j.run.Status() == run.StatusPending {
 		return j.apply(run.Started{})
 	}
 	j.behind = true // attempts may be outstanding that nobody makes
@@ -170,6 +170,15 @@ func (j *job) cancel() fate {
 
 // next waits for something to happen, and tells the run.
 func (j *job) next() fate {
+	if len(j.queued) > 0 && len(j.attempts) == 0 && j.leaving.Err() == nil { // it is too large for the next ones
+		if j.isTooMuch() {
+			return returned
+		}
+		if j.grow(j.ctx) != nil {
+			return j.stopped()
+		}
+		j.startQueued()
+	}
 	var leaving <-chan struct{}
 	if len(j.attempts) == 0 {
 		leaving = j.leaving.Done()
@@ -298,28 +307,15 @@ func (j *job) advance(fact run.Fact) (whole run.Step, err error) {
 		} else {
 			whole = whole.Then(step)
 		}
-		if !j.run.More() || slices == maxSlices || j.interrupted() || !j.grow() {
+		if !j.run.More() || slices == maxSlices || j.interrupted() {
 			return whole, nil
+		}
+		if j.weigh(); !j.memory.has.Load() && (j.isTooMuch() || j.grow(j.ctx) != nil) {
+			return whole, nil // what it has is recorded, and it goes on later
 		}
 		fact = run.TimeReached{}
 	}
 }
-
-// grow makes sure that there is memory for what a run gives that goes on computing, and says
-// whether it goes on now: else it is recorded and given back.
-func (j *job) grow() bool {
-	if j.grown {
-		return true
-	}
-	if j.weigh(); j.isTooMuch() {
-		return false
-	}
-	j.grown = j.growing.Reserve(j.ctx, j.lease.Tenant, growth) == nil
-	return j.grown
-}
-
-// growth is how much memory it takes to keep and record the results of one run.
-const growth = 3 * run.MaxOutputs
 
 // interrupted says whether the run ought not to go on computing: its lease is gone, the
 // worker stops, or somebody has changed it.

@@ -133,8 +133,9 @@ func TestATenantsCallsHaveAShareOfTheMemory(t *testing.T) {
 	w.until(many, "the calls of the first are made as well", is(run.StatusCompleted))
 }
 
-// What was answered stays reserved until it is recorded.
-func TestAnAnswerIsReservedUntilItIsRecorded(t *testing.T) {
+// A run that gets a large answer has memory for its results from then on until it is
+// recorded.
+func TestARunWithALargeAnswerHasMemoryUntilItIsRecorded(t *testing.T) {
 	t.Parallel()
 	w := newWorkshop(t, openSQLite(t))
 	answered, gate := make(chan struct{}), make(chan struct{})
@@ -153,7 +154,7 @@ func TestAnAnswerIsReservedUntilItIsRecorded(t *testing.T) {
 	id := w.accept(w.version(parallel(1, `{"url": "https://example.com/"}`), nil), 1, accepted{})[0]
 	w.start()
 	await(t, answered, "the answer is about to be recorded")
-	if used := w.memory.Answers.Used(); used != 3000 {
+	if used := w.memory.Growing.Used(); used != 3<<20 {
 		t.Errorf("%d bytes are reserved", used)
 	}
 	close(gate)
@@ -161,7 +162,7 @@ func TestAnAnswerIsReservedUntilItIsRecorded(t *testing.T) {
 	if got, _ := r.Output("n0"); string(got) != `{"a":2,"b":1}` {
 		t.Errorf("it gave %s", got)
 	}
-	w.eventually("the answer is given back", func() bool { return w.memory.Answers.Used() == 0 })
+	w.eventually("the memory is given back", func() bool { return w.memory.Growing.Used() == 0 })
 }
 
 // lose claims what is free as a worker that ends at once.

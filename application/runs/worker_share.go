@@ -51,7 +51,7 @@ func (s *shift) let(j *job) {
 // on has grown larger than it may be, and other runs of the tenant are worked on. A run that
 // makes calls is kept, since they would be repeated.
 func (j *job) isTooMuch() bool {
-	if len(j.attempts)+len(j.queued) > 0 {
+	if len(j.attempts) > 0 {
 		return false
 	}
 	j.mu.Lock()

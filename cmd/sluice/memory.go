@@ -8,6 +8,8 @@ import (
 	"runtime/debug"
 	"strconv"
 	"strings"
+
+	"github.com/sluicehq/sluice/adapters/budget"
 )
 
 // garbageRatio is how much the heap of a gateway may grow before it is collected, in
@@ -37,9 +39,10 @@ const (
 	outsidePart = 16
 )
 
-// memoryLimit is how much memory the process may take: what the setting says, else Go's own
-// GOMEMLIMIT, else three quarters of what there is. The collector keeps to it.
-func memoryLimit(setting byteSize) int64 {
+// memoryLimit is how much memory the process may take without an embedded database: what the
+// setting says, else Go's own GOMEMLIMIT, else three quarters of what there is. The collector
+// keeps to it.
+func memoryLimit(setting byteSize, embedded bool) int64 {
 	given := debug.SetMemoryLimit(-1)
 	limit := int64(setting)
 	switch {
@@ -48,6 +51,9 @@ func memoryLimit(setting byteSize) int64 {
 		limit = given
 	default:
 		limit = min(availableMemory()/4*3, maxDefaultMemory)
+	}
+	if embedded {
+		limit -= budget.EmbeddedMemory
 	}
 	if at := limit - outsideGo - limit/outsidePart; given > at {
 		debug.SetMemoryLimit(at)
@@ -81,4 +87,10 @@ func availableMemory() int64 {
 func forgetTheStart() {
 	runtime.GC()
 	debug.FreeOSMemory()
+}
+
+// memory divides what the process may take.
+func (c config) memory() budget.Memory {
+	db, err := databaseOf(c.DatabaseURL)
+	return budget.Divide(memoryLimit(c.Memory, err == nil && db.sqliteFile != ""))
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
 
-	"github.com/sluicehq/sluice/adapters/budget"
 	"github.com/sluicehq/sluice/adapters/directory"
 	"github.com/sluicehq/sluice/adapters/httpapi"
 	"github.com/sluicehq/sluice/adapters/sqlstore"
@@ -97,7 +96,7 @@ func (p *program) serve(ctx context.Context, cfg config, opts serveOptions, begi
 	if err != nil {
 		return err
 	}
-	memory := budget.Divide(memoryLimit(cfg.Memory))
+	memory := cfg.memory()
 	g, err := newGateway(store, countedWork{watch.tracing.UnitOfWork(store), watch.metrics}, out.limiter, out.runner, out.sender, key, memory.OfRuns(), tenant.StorageQuota(cfg.TenantStorage), cfg.workerOptions(memory), httpapi.Options{
 		Log: log, MaxBody: cfg.MaxBody, AllowedOrigins: cfg.CORSOrigins, TrustedProxies: cfg.TrustedProxies,
 		Observers: watch.observers(), Now: system.Clock{}.Now, NewID: system.Random{}.ID, Ready: leaving.unlessGoing(ready(canServe(store))),

@@ -252,4 +252,4 @@ func weightOfContent(value any) int64 {
 
 // MaxComputed is at most how much memory one node takes for what it computes, besides the
 // values that it looks at: what its expression creates, and the texts that are made of it.
-const MaxComputed = 20 << 20
+const MaxComputed = 12 << 20

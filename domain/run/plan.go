@@ -80,6 +80,9 @@ func NewPlan(id workflow.VersionID, g workflow.Graph, types Types, compiler Comp
 // Version is the version that the plan is made of.
 func (p *Plan) Version() workflow.VersionID { return p.version }
 
+// Nodes is how many nodes there are.
+func (p *Plan) Nodes() int { return len(p.nodes) }
+
 // trace finds the nodes that lead to each node.
 func (p *Plan) trace() {
 	for i := range p.nodes {

@@ -10,8 +10,7 @@ import (
 // wait for those behind it in the order here, and for none before it.
 type Budgets struct {
 	Calls     Budget // calls of nodes that are under way
-	Answers   Budget // what they were answered with, until it is recorded
-	Growing   Budget // runs that compute for long, whose results may become large
+	Growing   Budget // runs whose results may become large
 	Computing Budget // what runs look at and compute
 	Planning  Budget // versions that are made ready to run
 }

@@ -1,0 +1,78 @@
+package runs
+
+import (
+	"context"
+	"sync/atomic"
+
+	"github.com/sluicehq/sluice/domain/run"
+)
+
+const (
+	// smallRun is how large a run may be, in bytes as it is stored, for it to go on without
+	// memory of its own.
+	smallRun = 1 << 20
+
+	// ungrown is how much memory the values take that a run without memory of its own gives
+	// in one step, in bytes.
+	ungrown = 256 << 10
+
+	// copies is how many copies of a run's results there are while they are recorded.
+	copies = 3
+
+	// largeForRun is how many large requests and answers a run has at the same time.
+	largeForRun = 4
+)
+
+// memoryOfRun is what a run has for its results once they may become large: because it
+// computes for long, gets a large answer, or is large already. Whoever has it waits for
+// nothing else that others of its kind hold, so that it comes to an end.
+type memoryOfRun struct {
+	turn  chan struct{} // holds one while somebody asks for it, and for good at the end
+	has   atomic.Bool
+	large chan struct{} // holds one for each large request or answer
+	size  int64         // set with the plan
+}
+
+func newMemoryOfRun() memoryOfRun {
+	return memoryOfRun{turn: make(chan struct{}, 1), large: make(chan struct{}, largeForRun)}
+}
+
+// grow waits for the memory; the error is why it was not waited for any longer.
+func (j *job) grow(ctx context.Context) error {
+	if j.memory.has.Load() {
+		return nil
+	}
+	select {
+	case j.memory.turn <- struct{}{}:
+		defer func() { <-j.memory.turn }()
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	if j.memory.has.Load() {
+		return nil
+	}
+	if err := j.growing.Reserve(ctx, j.lease.Tenant, j.memory.size); err != nil {
+		return err
+	}
+	j.memory.has.Store(true)
+	return nil
+}
+
+// plansFor notes how large the results of the run may become.
+func (m *memoryOfRun) plansFor(nodes int) {
+	m.size = copies * min(run.MaxOutputs, int64(nodes)*run.MaxOutput)
+}
+
+// endGrowth gives the memory back. Nobody gets any after it.
+func (j *job) endGrowth() {
+	j.memory.turn <- struct{}{}
+	if j.memory.has.Load() {
+		j.growing.Release(j.lease.Tenant, j.memory.size)
+	}
+}
+
+// mayLaunch says whether another attempt may be made: a run that is large needs memory of
+// its own first.
+func (j *job) mayLaunch() bool {
+	return len(j.attempts) < callsForRun && j.leaving.Err() == nil && (j.size <= smallRun || j.memory.has.Load())
+}
