@@ -1,6 +1,10 @@
 package budget
 
-import "github.com/sluicehq/sluice/ports/outbound"
+import (
+	"runtime"
+
+	"github.com/sluicehq/sluice/ports/outbound"
+)
 
 // Memory is what the process may take for tenants, divided by what it is for.
 type Memory struct {
@@ -13,6 +17,7 @@ type Memory struct {
 	Planning *Budget // versions that are made ready to run
 
 	Simulations *Budget // turns to simulate
+	Processors  *Budget // turns to compute for long
 }
 
 // What the process takes for itself, in bytes, and the part of the rest that is divided.
@@ -36,10 +41,11 @@ const (
 // Divide divides a limit of the process's memory, in bytes.
 func Divide(limit int64) Memory {
 	whole := max((limit-ownMemory)*divided/100, leastDivided)
+	processors := int64(max(1, runtime.GOMAXPROCS(0)/2))
 	part := func(percent int64) *Budget { return New(whole * percent / 100) }
 	return Memory{
 		Runs: whole * 6 / 100, Growing: part(22), Intake: part(12), Pages: part(6), Calls: part(6), Compute: NewShared(whole*computing/100, whole*computing/1000), Planning: part(6),
-		Simulations: NewShared(simulations, simulations/2),
+		Simulations: NewShared(simulations, simulations/2), Processors: NewShared(processors, processors),
 	}
 }
 
@@ -52,5 +58,5 @@ func (m Memory) Parts() map[string]*Budget {
 
 // OfRuns are those that moving runs on takes.
 func (m Memory) OfRuns() outbound.Budgets {
-	return outbound.Budgets{Calls: m.Calls, Growing: m.Growing, Computing: m.Compute, Planning: m.Planning}
+	return outbound.Budgets{Calls: m.Calls, Growing: m.Growing, Computing: m.Compute, Planning: m.Planning, Processors: m.Processors}
 }

@@ -28,8 +28,8 @@ func newChanger(work outbound.UnitOfWork, directory outbound.Directory, compiler
 	clock outbound.Clock, random outbound.Random, key run.Key, budgets outbound.Budgets,
 ) changer {
 	return changer{
-		work: work, plans: newPlans(work, directory, compiler, budgets.Planning, 0), signals: signals, clock: clock, random: random, key: key,
-		computing: newComputing(budgets.Computing),
+		work: work, plans: newPlans(work, directory, compiler, budgets, 0), signals: signals, clock: clock, random: random, key: key,
+		computing: newComputing(budgets),
 	}
 }
 

@@ -24,9 +24,9 @@ type plans struct {
 	work      outbound.UnitOfWork
 	directory outbound.Directory
 	compiler  outbound.Compiler
-	most      int             // how many are kept
-	weight    int64           // how much memory those take at the most
-	planning  outbound.Budget // for making them
+	most      int   // how many are kept
+	weight    int64 // how much memory those take at the most
+	budgets   outbound.Budgets
 
 	mu    sync.Mutex
 	kept  map[planKey]*list.Element
@@ -51,15 +51,18 @@ type planned struct {
 
 // newPlans keeps at most that many, with a part of the memory for making them; 0 means the
 // default.
-func newPlans(work outbound.UnitOfWork, directory outbound.Directory, compiler outbound.Compiler, planning outbound.Budget, most int) *plans {
+func newPlans(work outbound.UnitOfWork, directory outbound.Directory, compiler outbound.Compiler, budgets outbound.Budgets, most int) *plans {
 	if most == 0 {
 		most = defaultPlans
 	}
 	return &plans{
-		work: work, directory: directory, compiler: compiler, planning: planning, most: most, weight: planning.Most() / keptPlans,
+		work: work, directory: directory, compiler: compiler, budgets: budgets, most: most, weight: budgets.Planning.Most() / keptPlans,
 		kept: make(map[planKey]*list.Element), order: list.New(),
 	}
 }
+
+// longPlanning is from how much memory on making a plan takes long, in bytes.
+const longPlanning = 4 << 20
 
 // keptPlans is which part of the memory for making plans those take that are kept.
 const keptPlans = 4
@@ -153,10 +156,16 @@ func (p *plans) build(ctx context.Context, one *planned) {
 		return
 	}
 	demand := run.PlanDemand(ver.Graph())
-	if one.err = p.planning.Reserve(ctx, one.key.owner, demand); one.err != nil {
+	if one.err = p.budgets.Planning.Reserve(ctx, one.key.owner, demand); one.err != nil {
 		return
 	}
-	defer p.planning.Release(one.key.owner, demand)
+	defer p.budgets.Planning.Release(one.key.owner, demand)
+	if demand > longPlanning {
+		if one.err = p.budgets.Processors.Reserve(ctx, one.key.owner, 1); one.err != nil {
+			return
+		}
+		defer p.budgets.Processors.Release(one.key.owner, 1)
+	}
 	one.plan = run.NewPlan(ver.ID(), ver.Graph(), one.registry, p.compiler)
 	p.weigh(one)
 }

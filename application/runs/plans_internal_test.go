@@ -69,7 +69,7 @@ func (v shelved) Get(ctx context.Context, owner tenant.ID, id workflow.VersionID
 	return workflow.RestoreVersion(workflow.VersionState{ID: id, Tenant: owner}), nil
 }
 
-func (s *shelf) plans(most int) *plans { return newPlans(s, s, s, budget.New(1<<40), most) }
+func (s *shelf) plans(most int) *plans { return newPlans(s, s, s, budget.Divide(1<<40).OfRuns(), most) }
 
 // getPlan returns a plan, which must be there.
 func getPlan(t *testing.T, p *plans, owner tenant.ID, id workflow.VersionID) *run.Plan {

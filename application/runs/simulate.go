@@ -43,7 +43,7 @@ func (s *Runs) Simulate(ctx context.Context, who tenant.Caller, once domain.Once
 		Tenant: who.Tenant, SubTenant: subject.version.SubTenant(), Workflow: subject.version.Workflow(), Version: id, Trigger: subject.trg,
 		Entity: s.entityOf(c.Call), DedupeKey: key, Cause: subject.cause(), Payload: c.Payload(),
 	}
-	waited := s.computing.do(ctx, who.Tenant, s.computing.most(), func() {
+	waited := s.computing.doLong(ctx, who.Tenant, s.computing.most(), func() {
 		done, err = s.simulated(ctx, subject.version, registry, started, at, c.Answers)
 	})
 	if err = cmp.Or(waited, err); err != nil || !once.Wanted() {
@@ -60,10 +60,10 @@ func (s *Runs) Simulate(ctx context.Context, who tenant.Caller, once domain.Once
 // simulated runs a version on a virtual clock.
 func (s *Runs) simulated(ctx context.Context, ver *workflow.Version, types *node.Registry, started run.Start, at time.Time, answers map[workflow.NodeID][]run.Answer) (done inbound.Simulated, err error) {
 	demand := run.PlanDemand(ver.Graph())
-	if err := s.plans.planning.Reserve(ctx, started.Tenant, demand); err != nil {
+	if err := s.plans.budgets.Planning.Reserve(ctx, started.Tenant, demand); err != nil {
 		return done, err
 	}
-	defer s.plans.planning.Release(started.Tenant, demand)
+	defer s.plans.budgets.Planning.Release(started.Tenant, demand)
 	plan := run.NewPlan(ver.ID(), ver.Graph(), types, s.compiler)
 	if done.Trace, err = run.Simulate(plan, run.ID(s.random.ID(run.IDPrefix)), started, at, answers, func() error { return context.Cause(ctx) }); err != nil {
 		return done, err

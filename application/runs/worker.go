@@ -78,8 +78,8 @@ func NewWorker(work outbound.UnitOfWork, nodes outbound.NodeRunner, endpoints ou
 	opts = opts.orDefaults()
 	return &Worker{
 		work: work, nodes: nodes, endpoints: endpoints, signals: signals, random: random, key: key, opts: opts,
-		plans:     newPlans(work, directory, compiler, budgets.Planning, opts.Plans),
-		computing: newComputing(budgets.Computing), calls: budgets.Calls, growing: budgets.Growing, defects: defects{times: make(map[run.ID]int)},
+		plans:     newPlans(work, directory, compiler, budgets, opts.Plans),
+		computing: newComputing(budgets), calls: budgets.Calls, growing: budgets.Growing, defects: defects{times: make(map[run.ID]int)},
 	}
 }
 

@@ -63,10 +63,10 @@ func (j *job) endAlone() {
 func (j *job) budget() run.Budget {
 	b := j.computing.bounded(0)
 	if !j.memory.has.Load() {
-		b.Given = ungrown
+		b.Given, b.Steps = ungrown, lightSteps
 	}
 	if j.alone {
-		b.Steps, b.Values = run.DefaultSteps/2, b.Values/2
+		b.Values /= 2
 	}
 	return b
 }

@@ -198,7 +198,11 @@ func (j *job) compute(fact run.Fact, fn func()) error {
 		j.processors <- struct{}{}
 		defer func() { <-j.processors }()
 	}
-	return j.computing.do(j.ctx, j.lease.Tenant, j.run.Demand(j.budget(), fact), func() {
+	memory, do := j.run.Demand(j.budget(), fact), j.computing.do
+	if j.memory.has.Load() || memory > lightMemory {
+		do = j.computing.doLong
+	}
+	return do(j.ctx, j.lease.Tenant, memory, func() {
 		fn()
 		if j.run.Memory() > keptValues {
 			j.run.Forget()

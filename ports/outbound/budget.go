@@ -6,13 +6,16 @@ import (
 	"github.com/sluicehq/sluice/domain/tenant"
 )
 
-// Budgets are those of moving runs on, in bytes of memory. Whoever holds some of one may
+// Budgets are those of moving runs on, in bytes of memory where they do not say otherwise. Whoever holds some of one may
 // wait for those behind it in the order here, and for none before it.
 type Budgets struct {
 	Calls     Budget // calls of nodes that are under way
 	Growing   Budget // runs whose results may become large
 	Computing Budget // what runs look at and compute
 	Planning  Budget // versions that are made ready to run
+
+	// Processors are turns to compute for long, which leave processors to others.
+	Processors Budget
 }
 
 // Budget divides something scarce among tenants: bytes of memory, calls in flight, turns
