@@ -69,9 +69,23 @@ type answer struct {
 
 // exchange makes the call and reads the answer. Of its results one is not nil.
 func exchange(ctx context.Context, c Caller, req *http.Request, timeout time.Duration, room roomFunc) (*answer, *outbound.NodeFailed, error) {
-	bounded, cancel := context.WithTimeout(ctx, timeout)
+	bounded, cancel := context.WithCancel(ctx)
 	defer cancel()
-	got, err := read(c, req.WithContext(bounded), room)
+	left, began := timeout, time.Now()
+	timer := time.AfterFunc(left, cancel)
+	defer timer.Stop()
+	// The other side is not to blame for the time that is waited for memory.
+	waiting := func(_ context.Context, size int64) error {
+		if room == nil || !timer.Stop() {
+			return nil
+		}
+		left -= time.Since(began)
+		err := room(ctx, size)
+		began = time.Now()
+		timer.Reset(max(left, 0))
+		return err
+	}
+	got, err := read(c, req.WithContext(bounded), waiting)
 	if err == nil {
 		return got, nil, nil
 	}
@@ -112,7 +126,7 @@ func read(c Caller, req *http.Request, room roomFunc) (*answer, error) {
 	}
 	defer resp.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, smallBody))
-	if err == nil && len(body) == smallBody && room != nil {
+	if err == nil && len(body) == smallBody {
 		size := resp.ContentLength
 		if size < 0 || resp.Uncompressed {
 			size = maxBody

@@ -169,6 +169,9 @@ func dueAt(st run.State) (at *time.Time, ready bool) {
 	case st.Status == run.StatusPending:
 		return &st.CreatedAt, true
 	}
+	if len(st.Begin)+len(st.Consider) > 0 {
+		return &st.UpdatedAt, true // it has more to compute
+	}
 	for i := range st.Nodes {
 		if n := &st.Nodes[i]; n.Status == run.NodeRunning && n.RetryAt == nil {
 			return &st.UpdatedAt, true

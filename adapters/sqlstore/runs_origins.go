@@ -2,7 +2,10 @@ package sqlstore
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 
+	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/domain/trigger"
 	"github.com/sluicehq/sluice/domain/workflow"
@@ -12,6 +15,21 @@ import (
 type runOrigins struct{ *unit }
 
 var _ outbound.RunOrigins = runOrigins{}
+
+// Of reads lengths only.
+func (s runOrigins) Of(ctx context.Context, owner tenant.ID, id run.ID) (workflow.VersionID, int64, error) {
+	var row struct {
+		Version string `db:"workflow_version_id"`
+		Size    int64  `db:"size"`
+	}
+	err := s.get(ctx, "find the origin of a run", &row, `SELECT workflow_version_id, octet_length(progress) + octet_length(payload) +
+		coalesce((SELECT octet_length(p.payload) FROM run_payloads p WHERE p.tenant_id = runs.tenant_id AND p.id = runs.payload_id), 0) AS size
+		FROM runs WHERE tenant_id = $1 AND id = $2`, string(owner), string(id))
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", 0, missing(err, "run_not_found", "There is no such run.")
+	}
+	return workflow.VersionID(row.Version), row.Size, err
+}
 
 // Live skips through the index of unfinished runs from one origin to the next, so that it
 // reads one entry for each of them, however many runs it has.

@@ -101,12 +101,8 @@ func (a *attempt) within(ctx context.Context) run.Fact {
 	if e.Weight > smallRun && a.makeRoom(ctx) != nil {
 		return nil
 	}
-	if !j.memory.has.Load() { // else it must not wait for those who wait for its memory
-		memory := callMemory + 2*e.Weight
-		if j.calls.Reserve(ctx, e.Tenant, memory) != nil {
-			return nil
-		}
-		a.call = memory
+	if a.reserve(ctx) != nil {
+		return nil
 	}
 	if e.Deferred {
 		select {
@@ -114,13 +110,38 @@ func (a *attempt) within(ctx context.Context) run.Fact {
 		case <-ctx.Done():
 			return nil
 		}
-		got := <-a.prepared
-		if got.err != nil {
-			return aborted(e)
+		select {
+		case got := <-a.prepared:
+			switch {
+			case ctx.Err() != nil:
+				return nil
+			case got.err != nil:
+				return aborted(e)
+			}
+			e = got.wanted
+		case <-ctx.Done():
+			return nil
 		}
-		e = got.wanted
 	}
 	return j.attempt(ctx, a, e)
+}
+
+// reserve waits for the memory that a call takes. A run that has memory of its own does not
+// wait for it: others may have it who wait for the run's.
+func (a *attempt) reserve(ctx context.Context) error {
+	waiting, stop := context.WithCancel(ctx)
+	defer stop()
+	defer context.AfterFunc(a.job.memory.grown, stop)()
+	memory := callMemory + 2*a.wanted.Weight
+	switch err := a.job.calls.Reserve(waiting, a.wanted.Tenant, memory); {
+	case err == nil:
+		a.call = memory
+		return nil
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	default:
+		return nil // the run has memory of its own
+	}
 }
 
 // makeRoom waits for one of the run's places for what is large.

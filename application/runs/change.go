@@ -9,6 +9,7 @@ import (
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/domain/workflow"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
@@ -88,20 +89,25 @@ func (c *changer) applyWith(ctx context.Context, plan *run.Plan, owner tenant.ID
 	return r, nil
 }
 
+// valuesFactor is how much memory the values of a run take, as a multiple of what is stored,
+// where they are not many and small.
+const valuesFactor = 16
+
 // planOf reads which version a run executes and makes its plan, which no unit of work
 // can do; nil when the version is gone. It also says how much memory it takes to move the
 // run.
 func (c *changer) planOf(ctx context.Context, owner tenant.ID, id run.ID) (*run.Plan, int64, error) {
-	var r *run.Run
+	var version workflow.VersionID
+	var size int64
 	err := c.work.Read(ctx, func(ctx context.Context, st outbound.Stores) (err error) {
-		r, err = st.Runs.Runs.Get(ctx, owner, id)
+		version, size, err = st.Runs.Origins.Of(ctx, owner, id)
 		return err
 	})
 	if err != nil {
 		return nil, 0, err
 	}
-	demand := r.Demand(c.computing.bounded(0), nil)
-	plan, err := c.plans.of(ctx, owner, r.Version())
+	demand := min(c.computing.most(), run.MaxComputed+valuesFactor*size) + copies*size
+	plan, err := c.plans.of(ctx, owner, version)
 	if errors.Is(err, domain.NotFound) {
 		return nil, demand, nil
 	}

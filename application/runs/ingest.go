@@ -45,22 +45,29 @@ func (f *Firing) Ingest(ctx context.Context, who tenant.Caller, once domain.Once
 		}
 		return fanState{}, st.Outcomes.Keep(ctx, who.Tenant, once, in, s.now)
 	}
-	waited := f.computing.do(ctx, who.Tenant, f.computing.most(), func() {
-		err = f.withPlans(ctx, who.Tenant, known, func() error {
-			err := all.unit(ctx, first)
-			var open *unread
-			if !errors.As(err, &open) {
-				return err
-			}
-			s.learn(ctx, open.entity)
-			return all.unit(ctx, first)
-		})
-	})
-	if err = cmp.Or(waited, err); err == nil {
+	unit := func() error {
+		err := all.unit(ctx, first)
+		var open *unread
+		if !errors.As(err, &open) {
+			return err
+		}
+		s.learn(ctx, open.entity)
+		return all.unit(ctx, first)
+	}
+	// Most events resume nothing. Where one does, the unit begins again with memory for it.
+	if err = f.withPlans(ctx, who.Tenant, known, unit); errors.Is(err, errNeedsMemory) {
+		s.hasMemory = true
+		waited := f.computing.do(ctx, who.Tenant, f.computing.most(), func() { err = f.withPlans(ctx, who.Tenant, known, unit) })
+		err = cmp.Or(waited, err)
+	}
+	if err == nil {
 		err = all.rest(ctx)
 	}
 	return in, err
 }
+
+// errNeedsMemory is returned by a unit that is about to continue runs without memory for it.
+var errNeedsMemory = errors.New("there is no memory reserved to continue runs")
 
 // planSet holds the plans that a unit of work may use. A unit cannot make them, since
 // that takes one of its own. A version that is gone has none.

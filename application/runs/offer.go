@@ -175,6 +175,9 @@ func tooManyRuns() error {
 // that turn out to wait for something else count for nothing: another call would find as
 // many of them, and never come to those behind.
 func (o *offering) offer(ctx context.Context, a run.Awaiting) error {
+	if !o.hasMemory {
+		return errNeedsMemory
+	}
 	r, err := o.st.Runs.Runs.Get(ctx, o.who.Tenant, a.ID)
 	if errors.Is(err, domain.NotFound) {
 		o.refuse(run.Skip{Run: a.ID, Reason: run.SkipNotPaused})

@@ -36,7 +36,7 @@ func TestAnEventIsOfferedToSoMuchAtOnce(t *testing.T) {
 		{run.MaxOfferedBytes, 0, false},
 	} {
 		o := &offering{
-			shot: &shot{Firing: &Firing{}}, st: outbound.Stores{Runs: outbound.RunStores{Runs: holding{run: r}}}, known: planSet{"": nil}, // its version is gone
+			shot: &shot{Firing: &Firing{}, hasMemory: true}, st: outbound.Stores{Runs: outbound.RunStores{Runs: holding{run: r}}}, known: planSet{"": nil}, // its version is gone
 			size: c.size, tried: c.before, offered: make(map[run.ID]bool),
 		}
 		err := o.offer(t.Context(), run.Awaiting{ID: r.ID()})
@@ -60,7 +60,7 @@ func TestWhatAnEventIsNotMeantForDoesNotCount(t *testing.T) {
 	} {
 		r := run.Restore(run.State{Origin: run.Origin{ID: "run_1", Payload: json.RawMessage(`1`)}, Status: c.status})
 		o := &offering{
-			shot: &shot{Firing: &Firing{}}, st: outbound.Stores{Runs: outbound.RunStores{Runs: holding{run: r}}}, call: run.IngestCall{Options: run.ResumeOptions{Runs: c.named}},
+			shot: &shot{Firing: &Firing{}, hasMemory: true}, st: outbound.Stores{Runs: outbound.RunStores{Runs: holding{run: r}}}, call: run.IngestCall{Options: run.ResumeOptions{Runs: c.named}},
 			size: run.MaxOfferedBytes, tried: run.MaxOffered, offered: make(map[run.ID]bool),
 		}
 		if err := o.offer(t.Context(), run.Awaiting{ID: r.ID(), Unread: true}); err != nil {

@@ -29,6 +29,8 @@ type shot struct {
 	granted map[trigger.ID]bool  // a run may be started, or was before
 	refused map[trigger.ID]error // above the trigger's rate limit
 
+	hasMemory bool // to continue runs is reserved
+
 	learnt bool // what the runs about the entity wait for was written down
 
 	changed []run.ID // in the last run of the unit; the runs that are to be told of

@@ -3,6 +3,7 @@ package runs
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/run"
@@ -86,43 +87,74 @@ func (s *Starter) noRoom(kept int64, more int) string {
 	return ""
 }
 
-// CancelOf cancels unfinished runs of a workflow that is about to be deleted, or is. It
-// looks again where some have ended by themselves meanwhile, so that fewer than the limit
-// are all there were.
-func (s *Starter) CancelOf(ctx context.Context, st outbound.Stores, owner tenant.ID, of workflow.ID, reason string, limit int) (cancelled []run.ID, err error) {
-	for more := true; more; {
-		wanted := limit - len(cancelled)
-		ids, err := st.Runs.Live.OfWorkflow(ctx, owner, of, wanted)
-		if err != nil || len(ids) == 0 {
-			return cancelled, err
-		}
-		ended, err := s.cancel(ctx, st, owner, ids, reason)
-		if err != nil {
-			return nil, err
-		}
-		more = len(ended) < len(ids)
-		cancelled = append(cancelled, ended...)
-	}
-	return cancelled, nil
-}
+// maxCancelled bounds how large the runs are that one unit cancels, in bytes as they are
+// stored.
+const maxCancelled = 16 << 20
 
-// cancel cancels those of the runs that have not ended, and returns which.
-func (s *Starter) cancel(ctx context.Context, st outbound.Stores, owner tenant.ID, ids []run.ID, reason string) (cancelled []run.ID, err error) {
+// CancelOf cancels unfinished runs of a workflow that is about to be deleted, or is. It
+// looks again where some have ended by themselves meanwhile.
+func (s *Starter) CancelOf(ctx context.Context, st outbound.Stores, owner tenant.ID, of workflow.ID, reason string, limit int) (cancelled []run.ID, more bool, err error) {
 	at, err := st.Runs.Queue.Now(ctx)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	var steps []recording
-	for _, id := range ids {
-		r, err := st.Runs.Runs.Get(ctx, owner, id)
+	c := &canceller{starter: s, st: st, owner: owner, at: at, reason: reason}
+	for more = true; more && len(c.cancelled) < limit && c.size < maxCancelled; {
+		ids, err := st.Runs.Live.OfWorkflow(ctx, owner, of, limit-len(c.cancelled))
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
-		from := r.Seq()
-		if step := r.Abandon(at, reason); step.Refused == nil {
-			steps = append(steps, recording{step: step, written: outbound.RunStep{Run: r, From: from}})
-			cancelled = append(cancelled, id)
+		before := len(c.cancelled)
+		if err := c.cancel(ctx, ids); err != nil {
+			return nil, false, err
+		}
+		more = len(c.cancelled)-before < len(ids) || len(c.cancelled) == limit
+	}
+	return c.cancelled, more, nil
+}
+
+// canceller cancels runs in one unit of work.
+type canceller struct {
+	starter   *Starter
+	st        outbound.Stores
+	owner     tenant.ID
+	at        time.Time
+	reason    string
+	cancelled []run.ID
+	size      int // of the runs that were read
+}
+
+// cancel cancels those of the runs that have not ended, as far as they are not too large
+// together. They are recorded a few megabytes at a time.
+func (c *canceller) cancel(ctx context.Context, ids []run.ID) error {
+	var steps []recording
+	pending := 0
+	flush := func() error {
+		err := recordAll(ctx, c.st, c.starter.random, steps...)
+		steps, pending = nil, 0
+		return err
+	}
+	for _, id := range ids {
+		if c.size >= maxCancelled {
+			break
+		}
+		r, err := c.st.Runs.Runs.Get(ctx, c.owner, id)
+		if err != nil {
+			return err
+		}
+		from, size := r.Seq(), r.Size()
+		c.size += size
+		step := r.Abandon(c.at, c.reason)
+		if step.Refused != nil {
+			continue
+		}
+		steps = append(steps, recording{step: step, written: outbound.RunStep{Run: r, From: from}})
+		c.cancelled = append(c.cancelled, id)
+		if pending += size; pending >= maxStepBytesAtOnce {
+			if err := flush(); err != nil {
+				return err
+			}
 		}
 	}
-	return cancelled, recordAll(ctx, st, s.random, steps...)
+	return flush()
 }

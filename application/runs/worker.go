@@ -172,7 +172,7 @@ type shift struct {
 	clock databaseClock
 
 	beside     *beside
-	aloneTurn  chan struct{} // holds one while a run is tried alone
+	aloneTurn  chan struct{} // holds one while a run computes that is tried alone
 	processors chan struct{} // holds one for each run of a crowd that takes the processor while there are others
 
 	mu       sync.Mutex

@@ -15,9 +15,9 @@ const (
 	harmlessCalls = 8
 )
 
-// beginAlone makes sure that a run whose process ended while it worked on it is not moved on
-// beside others of that kind: it may be the reason. One whose process ended while it was
-// tried alone fails.
+// beginAlone makes sure that a run whose process ended while it worked on it computes with
+// half the memory, and not at the same time as others of that kind: it may be the reason. One
+// whose process ended before it could record a step of that fails.
 func (j *job) beginAlone() fate {
 	switch {
 	case j.end == outbound.LeaseEndedAlone:
@@ -25,14 +25,7 @@ func (j *job) beginAlone() fate {
 	case j.end != outbound.LeaseExpired || j.isHarmless():
 		return goesOn
 	}
-	select {
-	case j.aloneTurn <- struct{}{}:
-		j.alone = true
-	case <-j.ctx.Done():
-		return j.stopped()
-	case <-j.leaving.Done():
-		return returned
-	}
+	j.alone = true
 	ctx, cancel := context.WithTimeout(j.units, patience)
 	defer cancel()
 	err := j.Worker.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error { return st.Runs.Queue.TryAlone(ctx, j.lease) })
@@ -50,13 +43,6 @@ func (j *job) isHarmless() bool {
 		}
 	}
 	return j.size <= harmlessSize && calls <= harmlessCalls
-}
-
-// endAlone gives the place to the next one.
-func (j *job) endAlone() {
-	if j.alone {
-		<-j.aloneTurn
-	}
 }
 
 // budget is what one step of the run computes: half of it for a run that is tried alone.

@@ -29,12 +29,16 @@ const (
 type memoryOfRun struct {
 	turn  chan struct{} // holds one while somebody asks for it, and for good at the end
 	has   atomic.Bool
+	grown context.Context //nolint:containedctx // ends when the run first gets the memory, or the job
+	got   context.CancelFunc
 	large chan struct{} // holds one for each large request or answer
 	size  int64         // set with the plan
 }
 
-func newMemoryOfRun() memoryOfRun {
-	return memoryOfRun{turn: make(chan struct{}, 1), large: make(chan struct{}, largeForRun)}
+func newMemoryOfRun() *memoryOfRun {
+	m := &memoryOfRun{turn: make(chan struct{}, 1), large: make(chan struct{}, largeForRun)}
+	m.grown, m.got = context.WithCancel(context.Background())
+	return m
 }
 
 // grow waits for the memory; the error is why it was not waited for any longer.
@@ -55,7 +59,23 @@ func (j *job) grow(ctx context.Context) error {
 		return err
 	}
 	j.memory.has.Store(true)
+	j.memory.got()
 	return nil
+}
+
+// shrink gives the memory back when the run turns out to be small, and waits.
+func (j *job) shrink() {
+	if !j.memory.has.Load() || j.run.More() || j.size > smallRun || len(j.memory.large) > 0 {
+		return
+	}
+	select {
+	case j.memory.turn <- struct{}{}:
+		if j.memory.has.CompareAndSwap(true, false) {
+			j.growing.Release(j.lease.Tenant, j.memory.size)
+		}
+		<-j.memory.turn
+	default: // somebody asks for it just now
+	}
 }
 
 // plansFor notes how large the results of the run may become.
@@ -65,6 +85,7 @@ func (m *memoryOfRun) plansFor(nodes int) {
 
 // endGrowth gives the memory back. Nobody gets any after it.
 func (j *job) endGrowth() {
+	j.memory.got()
 	j.memory.turn <- struct{}{}
 	if j.memory.has.Load() {
 		j.growing.Release(j.lease.Tenant, j.memory.size)

@@ -46,8 +46,8 @@ type job struct {
 	ended    chan *attempt                // hands over what came of them
 	over     chan struct{}                // closed when nobody waits for that any more
 
-	memory     memoryOfRun
-	alone      bool          // it has the worker's one place for runs that are tried alone
+	memory     *memoryOfRun
+	alone      bool          // it does not compute beside others that are tried alone
 	queued     []run.Execute // attempts that wait for others of the run to end
 	unprepared chan *attempt // attempts that are to be prepared
 
@@ -104,7 +104,6 @@ func (j *job) work() {
 	if end == left && j.leaving.Err() != nil {
 		end = returned // this process does not claim it again
 	}
-	j.endAlone()
 	j.interrupt(errNotWanted)
 	j.endGrowth()
 	close(j.over)
@@ -264,6 +263,7 @@ func (j *job) apply(fact run.Fact) fate {
 			return done
 		case err == nil:
 			j.weigh()
+			j.shrink()
 			j.prune()
 			j.launch(step.Execute)
 			return j.catchUp()

@@ -97,6 +97,51 @@ func TestLargeRequestsAreBuiltWhenTheyAreSent(t *testing.T) {
 	}
 }
 
+// A run that gets memory of its own waits for no call of others, who may wait for that
+// memory.
+func TestCallsAndLargeAnswersDoNotWaitForEachOther(t *testing.T) {
+	t.Parallel()
+	w := newWorkshop(t, openSQLite(t))
+	w.memory.Calls = budget.New(4 << 20)   // three calls of a tenant
+	w.memory.Growing = budget.New(8 << 20) // one run of a tenant
+	began := make(chan string, 100)
+	let := map[string]chan struct{}{}
+	for _, n := range []string{"n0", "m", "n1", "b1", "b2", "b3"} {
+		let[n] = make(chan struct{})
+	}
+	w.outside.answer = func(ctx context.Context, c outbound.NodeCall) (outbound.NodeOutcome, error) {
+		began <- c.NodeID
+		select {
+		case <-let[c.NodeID]:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+		if c.NodeID == "n0" || c.NodeID[0] == 'b' {
+			if err := c.Room(ctx, 100_000); err != nil {
+				return nil, err
+			}
+		}
+		return outbound.NodeCompleted{}, nil
+	}
+	const call = ` httpRequest {"url": "https://example.com/"}`
+	first := w.accept(w.version([]string{"n0" + call, "m" + call, "n1" + call}, []string{"m -> n1"}), 1, accepted{})[0]
+	w.start()
+	await(t, began, "a call of the first run")
+	await(t, began, "another one")
+	second := w.accept(w.version([]string{"b1" + call, "b2" + call, "b3" + call}, nil), 1, accepted{})[0]
+	await(t, began, "a call of the second run, which takes the last place")
+	close(let["m"])
+	await(t, began, "another one of it, where m was")
+	w.eventually("n1 and the third one wait for a place", func() bool { return w.memory.Calls.Waiting() == 2 })
+	close(let["n0"])
+	await(t, began, "the next call")
+	for _, n := range []string{"n1", "b1", "b2", "b3"} {
+		close(let[n])
+	}
+	w.until(first, "the first run completes", is(run.StatusCompleted))
+	w.until(second, "the second run completes", is(run.StatusCompleted))
+}
+
 // One tenant's calls take the memory that is its share. Another tenant's go on.
 func TestATenantsCallsHaveAShareOfTheMemory(t *testing.T) {
 	t.Parallel()
@@ -179,40 +224,37 @@ func (w *workshop) lose(name string, alone bool) {
 	})
 }
 
-// Runs that a process worked on when it ended are not moved on beside one another, if they
-// are large or make many calls: one of them may be the reason.
+// notedAlone counts the runs that are noted to be tried alone.
+type notedAlone struct {
+	outbound.RunQueue
+	noted *sync.Map
+}
+
+func (q notedAlone) TryAlone(ctx context.Context, lease outbound.RunLease) error {
+	q.noted.Store(lease.Run, true)
+	return q.RunQueue.TryAlone(ctx, lease)
+}
+
+// Runs that a process worked on when it ended are tried alone, if they are large or make
+// many calls: one of them may be the reason.
 func TestRunsWhoseProcessEndedAreTriedAlone(t *testing.T) {
 	t.Parallel()
 	w := newWorkshop(t, openSQLite(t))
-	var together gauge
-	began, let := make(chan string, 10), make(chan struct{})
-	w.outside.answer = func(ctx context.Context, c outbound.NodeCall) (outbound.NodeOutcome, error) {
-		if len(c.Config["url"].(string)) > 30 {
-			return outbound.NodeCompleted{}, nil // of the small run
-		}
-		defer together.enter()()
-		began <- c.RunID
-		select {
-		case <-let:
-		case <-ctx.Done():
-		}
-		return outbound.NodeCompleted{}, ctx.Err()
+	var noted sync.Map
+	w.store.wrap = func(st outbound.Stores) outbound.Stores {
+		st.Runs.Queue = notedAlone{st.Runs.Queue, &noted}
+		return st
 	}
 	ver := w.version(parallel(1, `{"url": "https://example.com/"}`), nil)
 	large := w.accept(ver, 3, accepted{payload: `"` + strings.Repeat("x", 100_000) + `"`})
-	small := w.accept(w.version(parallel(1, `{"url": "https://example.com/a/long/path/of/a/small/run"}`), nil), 1, accepted{})[0]
+	small := w.accept(ver, 3, accepted{})
 	w.lose("lost", false)
 	w.start()
-	w.until(small, "a small run goes on beside them", is(run.StatusCompleted))
-	for range large {
-		await(t, began, "one of them begins")
-		let <- struct{}{}
-	}
-	for _, id := range large {
+	for _, id := range slices.Concat(large, small) {
 		w.until(id, "each completes", is(run.StatusCompleted))
-	}
-	if together.most != 1 {
-		t.Errorf("%d were tried beside one another", together.most)
+		if _, alone := noted.Load(id); alone != slices.Contains(large, id) {
+			t.Errorf("of the large runs %v, that %s is tried alone is %v", large, id, alone)
+		}
 	}
 }
 
@@ -249,6 +291,12 @@ func TestARunThatComputesForLongIsInterrupted(t *testing.T) {
 	payload := "[" + strings.Repeat("1,", 9_000) + "1]"
 	for claim, interrupt := range map[string]func(w *workshop, id run.ID, stop func()){
 		"by a worker that stops": func(_ *workshop, _ run.ID, stop func()) { stop() },
+		"by the end of its time": func(w *workshop, id run.ID, _ func()) {
+			r := w.until(id, "it fails", is(run.StatusFailed))
+			if f := r.Failure(); f.Code != run.CodeTimeout {
+				w.Errorf("it failed with %+v", f)
+			}
+		},
 		"by a cancel": func(w *workshop, id run.ID, _ func()) {
 			w.do(func(ctx context.Context, st outbound.Stores) error {
 				r, err := st.Runs.Runs.Get(ctx, w.owner, id)
@@ -266,7 +314,12 @@ func TestARunThatComputesForLongIsInterrupted(t *testing.T) {
 		t.Run(claim, func(t *testing.T) {
 			t.Parallel()
 			w := newWorkshop(t, openSQLite(t))
-			id := w.accept(w.version(nodes, edges), 1, accepted{payload: payload})[0]
+			ver := w.version(nodes, edges)
+			start := accepted{payload: payload}
+			if claim == "by the end of its time" {
+				start.timeout = time.Second
+			}
+			id := w.accept(ver, 1, start)[0]
 			stop := w.start()
 			w.until(id, "it has begun to compute", func(r *run.Run) bool { return len(r.Executed()) > 0 })
 			interrupt(w, id, stop)

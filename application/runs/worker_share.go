@@ -1,6 +1,8 @@
 package runs
 
 import (
+	"cmp"
+	"context"
 	"maps"
 	"sync"
 	"sync/atomic"
@@ -194,20 +196,51 @@ func (s *shift) giveWay(took time.Duration) {
 // the error is that of waiting for it. Of a crowd only some runs do so at the same time while
 // there are others, who find a processor at once then.
 func (j *job) compute(fact run.Fact, fn func()) error {
-	if j.beside.both() && j.crowds() {
-		j.processors <- struct{}{}
-		defer func() { <-j.processors }()
-	}
 	memory, do := j.run.Demand(j.budget(), fact), j.computing.do
 	if j.memory.has.Load() || memory > lightMemory {
 		do = j.computing.doLong
 	}
-	return do(j.ctx, j.lease.Tenant, memory, func() {
+	var waited error
+	err := do(j.ctx, j.lease.Tenant, memory, func() {
+		leave, err := j.takeTurn()
+		if waited = err; err != nil {
+			return
+		}
+		defer leave()
 		fn()
 		if j.run.Memory() > keptValues {
 			j.run.Forget()
 		}
 	})
+	return cmp.Or(err, waited)
+}
+
+// takeTurn waits for a place among the runs of a crowd while there are others, and among
+// those that are tried alone.
+func (j *job) takeTurn() (leave func(), err error) {
+	turns := make([]chan struct{}, 0, 2)
+	leave = func() {
+		for _, turn := range turns {
+			<-turn
+		}
+	}
+	var wanted []chan struct{}
+	if j.alone {
+		wanted = append(wanted, j.aloneTurn)
+	}
+	if j.beside.both() && j.crowds() {
+		wanted = append(wanted, j.processors)
+	}
+	for _, turn := range wanted {
+		select {
+		case turn <- struct{}{}:
+			turns = append(turns, turn)
+		case <-j.ctx.Done():
+			leave()
+			return nil, context.Cause(j.ctx)
+		}
+	}
+	return leave, nil
 }
 
 // defects count how often runs have panicked.

@@ -2,6 +2,7 @@ package runs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -223,4 +224,31 @@ func TestWhatPanicsBeginsAnew(t *testing.T) {
 			t.Errorf("%d times, and it tells %v", times, told)
 		}
 	})
+}
+
+// Runs that are tried alone compute one after the other, and one that is not wanted any more
+// does not wait for its turn.
+func TestRunsThatAreTriedAloneComputeOneAfterTheOther(t *testing.T) {
+	s := &shift{aloneTurn: make(chan struct{}, 1), beside: newBeside(time.Now())}
+	job := func(alone bool) *job {
+		j := &job{shift: s, alone: alone}
+		j.ctx, j.interrupt = context.WithCancelCause(t.Context())
+		return j
+	}
+	leave, err := job(true).takeTurn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := job(true)
+	other.interrupt(errLeaseLost)
+	if _, err := other.takeTurn(); !errors.Is(err, errLeaseLost) {
+		t.Errorf("a second one computes beside it: %v", err)
+	}
+	if _, err := job(false).takeTurn(); err != nil {
+		t.Errorf("any other run waits: %v", err)
+	}
+	leave()
+	if _, err := job(true).takeTurn(); err != nil {
+		t.Errorf("the turn is not given back: %v", err)
+	}
 }

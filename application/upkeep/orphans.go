@@ -2,6 +2,7 @@ package upkeep
 
 import (
 	"context"
+	"errors"
 
 	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/ports/outbound"
@@ -21,6 +22,7 @@ const orphanedReason = "The workflow was deleted."
 // any more, so that what is found stays true.
 func (s *Service) CancelOrphans(ctx context.Context) (cancelled int, err error) {
 	var last outbound.RunOrigin
+	var failed error
 	for {
 		var found []outbound.RunOrigin
 		err := s.work.Read(ctx, func(ctx context.Context, st outbound.Stores) (err error) {
@@ -36,12 +38,10 @@ func (s *Service) CancelOrphans(ctx context.Context) (cancelled int, err error) 
 			}
 			n, err := s.cancelAll(ctx, origin)
 			cancelled += n
-			if err != nil {
-				return cancelled, err
-			}
+			failed = errors.Join(failed, err) // which is no reason to leave the runs of others
 		}
-		if len(found) < originBatch {
-			return cancelled, nil
+		if len(found) < originBatch || ctx.Err() != nil {
+			return cancelled, failed
 		}
 		last = found[len(found)-1]
 	}
@@ -51,8 +51,9 @@ func (s *Service) CancelOrphans(ctx context.Context) (cancelled int, err error) 
 func (s *Service) cancelAll(ctx context.Context, origin outbound.RunOrigin) (n int, err error) {
 	for {
 		var cancelled []run.ID
+		var more bool
 		err := s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) (err error) {
-			cancelled, err = s.runs.CancelOf(ctx, st, origin.Tenant, origin.Workflow, orphanedReason, cancelBatch)
+			cancelled, more, err = s.runs.CancelOf(ctx, st, origin.Tenant, origin.Workflow, orphanedReason, cancelBatch)
 			return err
 		})
 		if err != nil {
@@ -61,7 +62,7 @@ func (s *Service) cancelAll(ctx context.Context, origin outbound.RunOrigin) (n i
 		if len(cancelled) > 0 {
 			s.signals.Tell(cancelled...)
 		}
-		if n += len(cancelled); len(cancelled) < cancelBatch {
+		if n += len(cancelled); !more {
 			return n, nil
 		}
 	}

@@ -24,7 +24,7 @@ func (s *Service) Delete(ctx context.Context, who tenant.Caller, id workflow.ID,
 	if err := who.May(tenant.DeleteWorkflow); err != nil {
 		return err
 	}
-	n, err := s.cancelWith(ctx, who, id, func(ctx context.Context, st outbound.Stores) error {
+	more, err := s.cancelWith(ctx, who, id, func(ctx context.Context, st outbound.Stores) error {
 		wf, err := st.Workflows.Get(ctx, who.Tenant, id)
 		if err != nil {
 			return err
@@ -39,29 +39,29 @@ func (s *Service) Delete(ctx context.Context, who tenant.Caller, id workflow.ID,
 	}
 	// The workflow is gone, whatever happens from here on. Workers cancel its runs that come
 	// up, and inbound.Upkeep cancels all that are left.
-	for n == cancelBatch && err == nil {
-		n, err = s.cancelWith(ctx, who, id, func(context.Context, outbound.Stores) error { return nil })
+	for more && err == nil {
+		more, err = s.cancelWith(ctx, who, id, func(context.Context, outbound.Stores) error { return nil })
 	}
 	return nil
 }
 
 // cancelWith cancels a batch of runs of a workflow in the unit of work that does something
-// else first, and returns how many. The order matters: once the workflow is deleted no run
+// else first, and says whether there may be others. The order matters: once the workflow is deleted no run
 // of it can be started, and those that were being started are found.
-func (s *Service) cancelWith(ctx context.Context, who tenant.Caller, id workflow.ID, first func(context.Context, outbound.Stores) error) (n int, err error) {
+func (s *Service) cancelWith(ctx context.Context, who tenant.Caller, id workflow.ID, first func(context.Context, outbound.Stores) error) (more bool, err error) {
 	var cancelled []run.ID
 	err = s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
 		if err := first(ctx, st); err != nil {
 			return err
 		}
-		cancelled, err = s.runs.CancelOf(ctx, st, who.Tenant, id, deletedReason, cancelBatch)
+		cancelled, more, err = s.runs.CancelOf(ctx, st, who.Tenant, id, deletedReason, cancelBatch)
 		return err
 	})
 	if err != nil {
-		return 0, err
+		return false, err
 	}
 	if len(cancelled) > 0 {
 		s.signals.Tell(cancelled...)
 	}
-	return len(cancelled), nil
+	return more, nil
 }

@@ -22,6 +22,10 @@ func (s *Versions) Publish(ctx context.Context, who tenant.Caller, once domain.O
 	}
 	now := s.clock.Now()
 	err = s.reserved(ctx, who.Tenant, func(reserve func(*workflow.Version) error) error {
+		expressions, err := s.checkAhead(ctx, who, id, reserve)
+		if err != nil {
+			return err
+		}
 		return s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
 			if err := st.Outcomes.Claim(ctx, who.Tenant, once, now); err != nil {
 				return err
@@ -33,7 +37,7 @@ func (s *Versions) Publish(ctx context.Context, who tenant.Caller, once domain.O
 			if err := reserve(ver); err != nil {
 				return err
 			}
-			if err := s.activate(ctx, st, who, ver, now); err != nil {
+			if err := s.activate(ctx, st, who, ver, expressions, now); err != nil {
 				return err
 			}
 			if published, err = checked(ctx, st, who, ver); err != nil {
@@ -46,11 +50,11 @@ func (s *Versions) Publish(ctx context.Context, who tenant.Caller, once domain.O
 }
 
 // activate checks a version and makes it the active one, unless it is already.
-func (s *Versions) activate(ctx context.Context, st outbound.Stores, who tenant.Caller, ver *workflow.Version, now time.Time) error {
+func (s *Versions) activate(ctx context.Context, st outbound.Stores, who tenant.Caller, ver *workflow.Version, expressions outbound.Expressions, now time.Time) error {
 	if ver.Active() {
 		return nil
 	}
-	env, err := s.environment(ctx, st, who, ver.ID())
+	env, err := s.environment(ctx, st, who, ver.ID(), expressions)
 	if err != nil {
 		return err
 	}
@@ -106,6 +110,10 @@ func (s *Versions) Validate(ctx context.Context, who tenant.Caller, once domain.
 	}
 	now := s.clock.Now()
 	err = s.reserved(ctx, who.Tenant, func(reserve func(*workflow.Version) error) error {
+		expressions, err := s.checkAhead(ctx, who, id, reserve)
+		if err != nil {
+			return err
+		}
 		return run(ctx, func(ctx context.Context, st outbound.Stores) error {
 			if err := st.Outcomes.Claim(ctx, who.Tenant, once, now); err != nil {
 				return err
@@ -117,7 +125,7 @@ func (s *Versions) Validate(ctx context.Context, who tenant.Caller, once domain.
 			if err := reserve(ver); err != nil {
 				return err
 			}
-			env, err := s.environment(ctx, st, who, id)
+			env, err := s.environment(ctx, st, who, id, expressions)
 			if err != nil {
 				return err
 			}
@@ -129,12 +137,12 @@ func (s *Versions) Validate(ctx context.Context, who tenant.Caller, once domain.
 }
 
 // environment is what a version is checked against.
-func (s *Versions) environment(ctx context.Context, st outbound.Stores, who tenant.Caller, id workflow.VersionID) (workflow.Environment, error) {
+func (s *Versions) environment(ctx context.Context, st outbound.Stores, who tenant.Caller, id workflow.VersionID, expressions outbound.Expressions) (workflow.Environment, error) {
 	registry, err := registryOf(ctx, st, who)
 	if err != nil {
 		return workflow.Environment{}, err
 	}
-	env := workflow.Environment{Registry: registry, Expressions: s.expressions}
+	env := workflow.Environment{Registry: registry, Expressions: expressions}
 	attached, err := st.Triggers.OfVersion(ctx, who.Tenant, id)
 	for _, trg := range attached {
 		env.Triggers = append(env.Triggers, workflow.AttachedTrigger{ID: string(trg.ID()), Name: trg.Name(), Type: string(trg.Type())})

@@ -140,7 +140,7 @@ func (m *machine) reach(nodes []int) {
 		case m.s.Status.Finished():
 			return
 		case m.spent():
-			m.s.Begin = slices.Clone(nodes[at:])
+			m.s.Begin = append(m.s.Begin, nodes[at:]...)
 			return
 		default:
 			m.begin(i)
@@ -171,8 +171,8 @@ func (m *machine) drain() {
 
 // leaveOver leaves nodes to the next step, if that has anything to do.
 func (m *machine) leaveOver(queue []int) {
-	if len(m.s.Begin) > 0 || slices.ContainsFunc(queue, func(i int) bool { return m.node(i).Status == NodePending && m.decided(i) }) {
-		m.s.Consider = slices.Clone(queue)
+	if m.s.more() || slices.ContainsFunc(queue, func(i int) bool { return m.node(i).Status == NodePending && m.decided(i) }) {
+		m.s.Consider = append(m.s.Consider, queue...)
 	}
 }
 

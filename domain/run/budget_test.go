@@ -114,6 +114,22 @@ func TestARunComputesInSteps(t *testing.T) {
 	}
 }
 
+// What an attempt brings while a run has more to compute does not take the place of that.
+func TestNothingIsLostThatComesWhileARunComputes(t *testing.T) {
+	const heavy = `payload.map(x => payload.map(y => x + y).length).length`
+	p := plan(t, nodes(`c call`, expr("a", heavy), expr("b1", heavy), expr("b2", heavy), expr("b3", heavy), expr("d", "1")),
+		edges("a -> b1", "a -> b2", "a -> b3", "c -> d"))
+	r := run.New(runID, start("[1"+strings.Repeat(",1", 100)+"]"), noon)
+	b := run.Budget{Steps: 1000}
+	if _, err := r.Advance(p, run.Event{At: noon, Fact: run.Started{}, Budget: b}); err != nil || !r.More() {
+		t.Fatal(err, r.More())
+	}
+	advance(t, p, r, b, run.AttemptCompleted{Node: "c", Attempt: 1, Output: map[string]any{}})
+	if done := len(r.Executed()); r.Status() != run.StatusCompleted || done != 6 {
+		t.Errorf("the run is %s after %d of 6 nodes", r.Status(), done)
+	}
+}
+
 // The conditions of the edges that leave a node share a bound.
 func TestTheConditionsOfANodesEdgesAreBoundedTogether(t *testing.T) {
 	lines, links := []string{expr("a", "1")}, []string{}

@@ -66,7 +66,8 @@ type NodeEndpoint struct {
 // RunEnder ends the runs that go with something else. The calls belong to the caller's
 // unit of work, as those of [RunStarter] do.
 type RunEnder interface {
-	// CancelOf cancels at most limit unfinished runs of a workflow and returns which. Once
-	// the unit has committed, they are to be told to [RunSignals].
-	CancelOf(ctx context.Context, st Stores, owner tenant.ID, of workflow.ID, reason string, limit int) ([]run.ID, error)
+	// CancelOf cancels at most limit unfinished runs of a workflow, fewer where they are large,
+	// and returns which. more says that there may be others. Once the unit has committed, they
+	// are to be told to [RunSignals].
+	CancelOf(ctx context.Context, st Stores, owner tenant.ID, of workflow.ID, reason string, limit int) (cancelled []run.ID, more bool, err error)
 }

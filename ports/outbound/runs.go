@@ -201,7 +201,7 @@ type LeaseEnd int
 const (
 	LeaseReturned   LeaseEnd = iota // by its worker, which recorded a step or gave it back, or by none that there was
 	LeaseExpired                    // by its time, for another worker
-	LeaseEndedAlone                 // the same, while the run was tried alone
+	LeaseEndedAlone                 // the same, while the run was tried alone, before a step of that was recorded
 )
 
 // RunLease is the right to move a run on. The zero value is nobody's.
@@ -249,10 +249,13 @@ type RunOverview interface {
 	Sweep(ctx context.Context, owner tenant.ID, before time.Time, limit int) (int, error)
 }
 
-// RunOrigins finds what unfinished runs came from. It is for the gateway itself, hence not
-// scoped to one tenant.
+// RunOrigins finds what runs came from, without reading them.
 type RunOrigins interface {
-	// Live returns at most limit of the different origins that unfinished runs have, in one
+	// Of returns which version a run executes, and how large it is as it is stored, in bytes.
+	// An unknown id is NotFound with the code run_not_found.
+	Of(ctx context.Context, owner tenant.ID, id run.ID) (workflow.VersionID, int64, error)
+
+	// Live is for the gateway itself, hence not scoped to one tenant. It returns at most limit of the different origins that unfinished runs have, in one
 	// fixed order, behind one of them; the zero value begins with the first. It costs what it
 	// returns, however many runs there are.
 	Live(ctx context.Context, after RunOrigin, limit int) ([]RunOrigin, error)

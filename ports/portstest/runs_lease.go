@@ -63,6 +63,20 @@ func leaseEnds(f fixture) {
 	if err := f.tryStep(kept); err != nil {
 		f.Fatal(err)
 	}
-	claim("a step that keeps the lease says nothing", "i", over, outbound.LeaseEndedAlone)
+	claim("a step was recorded since", "i", over, outbound.LeaseExpired)
 	f.wantError(f.tryAlone(outbound.RunLease{Tenant: r.Tenant(), Run: run.ID("run_absent"), Number: 1}), domain.NotFound, "run_not_found")
+}
+
+// originOf is where a run came from, and how large it is.
+func originOf(f fixture) {
+	r := f.started(f.tenant().ID())
+	f.read(func(ctx context.Context, st outbound.Stores) error {
+		version, size, err := st.Runs.Origins.Of(ctx, r.Tenant(), r.ID())
+		if version != r.Version() || size < int64(len(r.Payload())) || size > int64(len(r.Payload()))+1000 {
+			f.Errorf("it is of version %s and %d bytes large", version, size)
+		}
+		_, _, absent := st.Runs.Origins.Of(ctx, f.tenant().ID(), r.ID())
+		f.wantError(absent, domain.NotFound, "run_not_found")
+		return err
+	})
 }
