@@ -26,7 +26,8 @@ const (
 	ownMemory = 104 << 20
 	divided   = 70 // percent
 
-	computing   = 42 // percent of it; one run may have four fifths of that
+	computing   = 38 // percent of it; one run may have four fifths of that
+	intake      = 16 // percent of it; one request may have three quarters of that
 	simulations = 4  // at the same time
 
 	// LeastMemory is a limit with which everything can be done that is not large.
@@ -44,7 +45,7 @@ func Divide(limit int64) Memory {
 	processors := int64(max(1, runtime.GOMAXPROCS(0)/2))
 	part := func(percent int64) *Budget { return New(whole * percent / 100) }
 	return Memory{
-		Runs: whole * 6 / 100, Growing: part(22), Intake: part(12), Pages: part(6), Calls: part(6), Compute: NewShared(whole*computing/100, whole*computing/1000), Planning: part(6),
+		Runs: whole * 6 / 100, Growing: part(22), Intake: NewShared(whole*intake/100, whole*intake/800), Pages: part(6), Calls: part(6), Compute: NewShared(whole*computing/100, whole*computing/1000), Planning: part(6),
 		Simulations: NewShared(simulations, simulations/2), Processors: NewShared(processors, processors),
 	}
 }

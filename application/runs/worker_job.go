@@ -1,7 +1,6 @@
 package runs
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -285,42 +284,6 @@ func (j *job) apply(fact run.Fact) fate {
 			return end
 		}
 	}
-}
-
-// maxSlices is how often a run goes on computing before what it has computed is recorded.
-const maxSlices = 16
-
-// advance tells the run a fact, and lets it compute until it waits for something, has
-// computed much, or ought to stop. It looks at that between two slices, each of which is
-// short.
-func (j *job) advance(fact run.Fact) (whole run.Step, err error) {
-	for slices := 1; ; slices++ {
-		var step run.Step
-		waited := j.compute(fact, func() {
-			step, err = j.run.Advance(j.plan, run.Event{At: j.now(), Secret: j.secret, Fact: fact, Budget: j.budget()})
-		})
-		if err = cmp.Or(waited, err); err != nil {
-			return step, err
-		}
-		if slices == 1 {
-			whole = step
-		} else {
-			whole = whole.Then(step)
-		}
-		if !j.run.More() || slices == maxSlices || j.interrupted() {
-			return whole, nil
-		}
-		if j.weigh(); !j.memory.has.Load() && (j.isTooMuch() || j.grow(j.ctx) != nil) {
-			return whole, nil // what it has is recorded, and it goes on later
-		}
-		fact = run.TimeReached{}
-	}
-}
-
-// interrupted says whether the run ought not to go on computing: its lease is gone, the
-// worker stops, or somebody has changed it.
-func (j *job) interrupted() bool {
-	return j.ctx.Err() != nil || j.leaving.Err() != nil || len(j.news) > 0
 }
 
 // reload reads the run again because somebody else may have recorded a step.
