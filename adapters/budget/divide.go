@@ -24,7 +24,7 @@ type Memory struct {
 // What is left is for garbage that was not collected yet.
 const (
 	ownMemory = 104 << 20
-	divided   = 70 // percent
+	divided   = 65 // percent
 
 	computing   = 38 // percent of it; one run may have four fifths of that
 	intake      = 16 // percent of it; one request may have three quarters of that
@@ -34,9 +34,9 @@ const (
 	LeastMemory = 256 << 20
 
 	// EmbeddedMemory is what the embedded database takes of a limit.
-	EmbeddedMemory = 48 << 20
+	EmbeddedMemory = 64 << 20
 
-	leastDivided = 64 << 20
+	leastDivided = 56 << 20
 )
 
 // Divide divides a limit of the process's memory, in bytes.

@@ -46,7 +46,7 @@ const (
 	staysQuick    promise = "honest calls and runs take no more than a few times what they take alone"
 	leavesInTime  promise = "SIGTERM ends the process within its bound"
 	startsAgain   promise = "the process is ready soon after a start, whatever is left to do"
-	attacksMade   promise = "every attack got through to the gateway"
+	attacksMade   promise = "every attack reached the gateway"
 )
 
 // hostilePromises lists those of a round with a hostile tenant.

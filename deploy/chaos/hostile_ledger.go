@@ -132,8 +132,13 @@ func (h *hostileRound) ledger() account {
 		answers, err := h.attacker.Book().Answers(made.Name)
 		text := counts(answers)
 		began := h.attacker.Book().Began(made.Name)
-		tooLarge := answers["413"] > 0 // for the limit of memory, which is an answer to the attack, too
-		h.found.check(began > 0 || tooLarge, attacksMade, "%s: %s, %v", made.Name, text, err)
+		answered := 0 // also that it is too much, or too large for the limit of memory
+		for answer, n := range answers {
+			if answer != "unanswered" {
+				answered += n
+			}
+		}
+		h.found.check(answered > 0, attacksMade, "%s: %s, %v", made.Name, text, err)
 		line("attack "+made.Name, "%d times: %s", began, cmp.Or(text, "nothing"))
 		if err != nil {
 			line("…", "%.400s", err)
