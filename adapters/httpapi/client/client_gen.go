@@ -2538,6 +2538,22 @@ type RunContext struct {
 type RunFailure struct {
 	// Code A stable word, such as `timeout`, `unexpected_status` or `input_invalid`; what a custom node says is its own. With `edge_condition_failed` no node
 	// has failed: the `condition` of an edge could not be computed.
+	//
+	// | code | what failed |
+	// |---|---|
+	// | `timeout` | the run, or a call, took longer than it may |
+	// | `expired` | nobody resumed the node within its `timeoutMs` |
+	// | `expression_failed` | an expression has no value, or takes too many steps |
+	// | `edge_condition_failed` | the same of an edge's condition |
+	// | `source_not_array` | `map`, `filter` or `reduce` of something else than an array |
+	// | `config_invalid`, `input_invalid`, `output_invalid` | a value breaks the schema of the node's type |
+	// | `output_too_large`, `run_too_large` | what a node, or all of them, gave is too large to keep |
+	// | `values_too_large` | what a node looks at takes too much memory: pass on less, or name only the members that are needed |
+	// | `run_exhausted_memory` | the gateway ended twice while it worked on the run, the second time on this run alone |
+	// | `node_type_unavailable`, `node_endpoint_not_found` | the node's type, or its endpoint, is not there any more |
+	// | `pause_not_allowed` | a custom node asked to pause that is not declared as one that can |
+	// | `connection_failed`, `unexpected_status`, `response_too_large`, `answer_invalid` | what a call met |
+	// | `attempt_aborted`, `internal_error` | a reason within the gateway |
 	Code string `json:"code"`
 
 	// EdgeId The edge that the run failed at, where it failed at one. Lists leave it out: there `message` names it.
@@ -3970,6 +3986,9 @@ type PreconditionFailed = Error
 // PublicTriggerForbidden The body of every error.
 type PublicTriggerForbidden = Error
 
+// PublishConflict The body of every error.
+type PublishConflict = Error
+
 // RequestTimeout The body of every error.
 type RequestTimeout = Error
 
@@ -4011,6 +4030,9 @@ type TenantApiKeyNotFound = Error
 
 // TenantNotFound The body of every error.
 type TenantNotFound = Error
+
+// TooComplex The body of every error.
+type TooComplex = Error
 
 // TooManyCalls The body of every error.
 type TooManyCalls = Error
@@ -6422,9 +6444,9 @@ type ClientInterface interface {
 	// Deletes the workflow with its versions and their triggers, for good. Its runs that have not ended are cancelled; all of them can
 	// still be read.
 	//
-	// First the workflow is switched off, so that no new runs stand in the way, and where it has more than a hundred runs that have not ended, these are cancelled
-	// a hundred at a time. Until then others see it inactive, with its versions and triggers: a call of a trigger is answered with `409`
-	// `workflow_inactive`. Then all of it is gone at once: `404`. Where the call fails midway, the workflow stays switched off; repeat the call.
+	// All of it is gone at once, or nothing has changed: where the call fails, the same one can be repeated. Of many runs that have not ended
+	// some are cancelled after that, a hundred at a time; those that the call does not come to are cancelled within minutes. Where its triggers are
+	// called all the time, the answer can be `503` `database_busy`: repeat the call, or switch the workflow off first.
 	//
 	// **Key:** secret.
 	//
@@ -8451,9 +8473,9 @@ func (c *Client) PublicworkflowsGetWorkflowVersionV1(ctx context.Context, versio
 // Deletes the workflow with its versions and their triggers, for good. Its runs that have not ended are cancelled; all of them can
 // still be read.
 //
-// First the workflow is switched off, so that no new runs stand in the way, and where it has more than a hundred runs that have not ended, these are cancelled
-// a hundred at a time. Until then others see it inactive, with its versions and triggers: a call of a trigger is answered with `409`
-// `workflow_inactive`. Then all of it is gone at once: `404`. Where the call fails midway, the workflow stays switched off; repeat the call.
+// All of it is gone at once, or nothing has changed: where the call fails, the same one can be repeated. Of many runs that have not ended
+// some are cancelled after that, a hundred at a time; those that the call does not come to are cancelled within minutes. Where its triggers are
+// called all the time, the answer can be `503` `database_busy`: repeat the call, or switch the workflow off first.
 //
 // **Key:** secret.
 //
@@ -16445,9 +16467,9 @@ type ClientWithResponsesInterface interface {
 	// Deletes the workflow with its versions and their triggers, for good. Its runs that have not ended are cancelled; all of them can
 	// still be read.
 	//
-	// First the workflow is switched off, so that no new runs stand in the way, and where it has more than a hundred runs that have not ended, these are cancelled
-	// a hundred at a time. Until then others see it inactive, with its versions and triggers: a call of a trigger is answered with `409`
-	// `workflow_inactive`. Then all of it is gone at once: `404`. Where the call fails midway, the workflow stays switched off; repeat the call.
+	// All of it is gone at once, or nothing has changed: where the call fails, the same one can be repeated. Of many runs that have not ended
+	// some are cancelled after that, a hundred at a time; those that the call does not come to are cancelled within minutes. Where its triggers are
+	// called all the time, the answer can be `503` `database_busy`: repeat the call, or switch the workflow off first.
 	//
 	// **Key:** secret.
 	//
@@ -22224,9 +22246,9 @@ func (c *ClientWithResponses) PublicworkflowsGetWorkflowVersionV1WithResponse(ct
 // Deletes the workflow with its versions and their triggers, for good. Its runs that have not ended are cancelled; all of them can
 // still be read.
 //
-// First the workflow is switched off, so that no new runs stand in the way, and where it has more than a hundred runs that have not ended, these are cancelled
-// a hundred at a time. Until then others see it inactive, with its versions and triggers: a call of a trigger is answered with `409`
-// `workflow_inactive`. Then all of it is gone at once: `404`. Where the call fails midway, the workflow stays switched off; repeat the call.
+// All of it is gone at once, or nothing has changed: where the call fails, the same one can be repeated. Of many runs that have not ended
+// some are cancelled after that, a hundred at a time; those that the call does not come to are cancelled within minutes. Where its triggers are
+// called all the time, the answer can be `503` `database_busy`: repeat the call, or switch the workflow off first.
 //
 // **Key:** secret.
 //

@@ -53,9 +53,9 @@ export interface paths {
          * @description Deletes the workflow with its versions and their triggers, for good. Its runs that have not ended are cancelled; all of them can
          *     still be read.
          *
-         *     First the workflow is switched off, so that no new runs stand in the way, and where it has more than a hundred runs that have not ended, these are cancelled
-         *     a hundred at a time. Until then others see it inactive, with its versions and triggers: a call of a trigger is answered with `409`
-         *     `workflow_inactive`. Then all of it is gone at once: `404`. Where the call fails midway, the workflow stays switched off; repeat the call.
+         *     All of it is gone at once, or nothing has changed: where the call fails, the same one can be repeated. Of many runs that have not ended
+         *     some are cancelled after that, a hundred at a time; those that the call does not come to are cancelled within minutes. Where its triggers are
+         *     called all the time, the answer can be `503` `database_busy`: repeat the call, or switch the workflow off first.
          *
          *     **Key:** secret.
          */
@@ -1447,7 +1447,8 @@ export interface paths {
         };
         /**
          * Can requests be served?
-         * @description Answers 200 when the database is reachable and its migrations are applied.
+         * @description Answers 200 when the database is reachable, its migrations are applied, and it takes writes. While it refuses them, because its disk is full or it
+         *     is a standby, the answer is 503 with the code `database_read_only`, as it is to every request that writes.
          */
         get: operations["service_getReadiness"];
         put?: never;
@@ -2030,6 +2031,22 @@ export interface components {
             /**
              * @description A stable word, such as `timeout`, `unexpected_status` or `input_invalid`; what a custom node says is its own. With `edge_condition_failed` no node
              *     has failed: the `condition` of an edge could not be computed.
+             *
+             *     | code | what failed |
+             *     |---|---|
+             *     | `timeout` | the run, or a call, took longer than it may |
+             *     | `expired` | nobody resumed the node within its `timeoutMs` |
+             *     | `expression_failed` | an expression has no value, or takes too many steps |
+             *     | `edge_condition_failed` | the same of an edge's condition |
+             *     | `source_not_array` | `map`, `filter` or `reduce` of something else than an array |
+             *     | `config_invalid`, `input_invalid`, `output_invalid` | a value breaks the schema of the node's type |
+             *     | `output_too_large`, `run_too_large` | what a node, or all of them, gave is too large to keep |
+             *     | `values_too_large` | what a node looks at takes too much memory: pass on less, or name only the members that are needed |
+             *     | `run_exhausted_memory` | the gateway ended twice while it worked on the run, the second time on this run alone |
+             *     | `node_type_unavailable`, `node_endpoint_not_found` | the node's type, or its endpoint, is not there any more |
+             *     | `pause_not_allowed` | a custom node asked to pause that is not declared as one that can |
+             *     | `connection_failed`, `unexpected_status`, `response_too_large`, `answer_invalid` | what a call met |
+             *     | `attempt_aborted`, `internal_error` | a reason within the gateway |
              */
             code: string;
             /** @description The same for people. */
@@ -3612,6 +3629,36 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
+        /** @description Somebody else changed it at the same time. Or the first request with the idempotency key is still running. Or the documents of the version hold too many values to be checked. */
+        PublishConflict: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                "Retry-After": components["headers"]["Retry-After"];
+                "X-Should-Retry": components["headers"]["X-Should-Retry"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The first request with the idempotency key is still running. Or the documents of the version hold too many values to be checked. */
+        TooComplex: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                "Retry-After": components["headers"]["Retry-After"];
+                "X-Should-Retry": components["headers"]["X-Should-Retry"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
         /** @description The first request with the idempotency key is still running. */
         InProgress: {
             headers: {
@@ -3700,7 +3747,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description The tenant has a custom node of this type and version. Or the first request with the idempotency key is still running. */
+        /** @description The tenant has a custom node of this type and version, or its custom nodes take more than 8 MiB together, about which a repeat changes nothing. Or the first request with the idempotency key is still running. */
         CustomNodeExists: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3715,7 +3762,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description The tenant has a custom node of this type and version. Or somebody else changed it at the same time. */
+        /** @description The tenant has a custom node of this type and version, or its custom nodes take more than 8 MiB together, about which a repeat changes nothing. Or somebody else changed it at the same time. */
         CustomNodeExistsOrStale: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3890,7 +3937,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description The trigger cannot fire as things stand. Or the first request with the idempotency key is still running. */
+        /** @description The trigger cannot fire as things stand, or the runs of the tenant take more storage than it has. Or the first request with the idempotency key is still running. */
         TriggerCannotFire: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3905,7 +3952,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description More triggers wait for the event than fire at once. Or the first request with the idempotency key is still running. */
+        /** @description More triggers wait for the event than fire at once, or the runs of the tenant take more storage than it has. Or the first request with the idempotency key is still running. */
         TooManyTriggers: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3920,7 +3967,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description More runs or triggers wait for the event than it is brought to at once. Or the first request with the idempotency key is still running. */
+        /** @description More runs or triggers wait for the event than it is brought to at once, or the runs of the tenant take more storage than it has. Or the first request with the idempotency key is still running. */
         TooManyRunsOrTriggers: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3950,7 +3997,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description The workflow cannot be run as things stand. Or the first request with the idempotency key is still running. */
+        /** @description The workflow cannot be run as things stand, or the runs of the tenant take more storage than it has. Or the first request with the idempotency key is still running. */
         WorkflowCannotRun: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -5197,7 +5244,7 @@ export interface operations {
             404: components["responses"]["VersionNotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
-            409: components["responses"]["StalePost"];
+            409: components["responses"]["PublishConflict"];
             413: components["responses"]["ContentTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["TooManyRequests"];
@@ -5251,7 +5298,7 @@ export interface operations {
             404: components["responses"]["VersionNotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
-            409: components["responses"]["InProgress"];
+            409: components["responses"]["TooComplex"];
             413: components["responses"]["ContentTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["TooManyRequests"];
