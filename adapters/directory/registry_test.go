@@ -204,7 +204,10 @@ func TestRegistriesAreKeptUpToABoundOfBytes(t *testing.T) {
 			}))
 		})
 	}
-	kept := func(owner tenant.ID) bool { return w.registry(owner) == w.registry(owner) }
+	kept := func(owner tenant.ID) bool {
+		first := w.registry(owner)
+		return w.registry(owner) == first
+	}
 	huge := w.key().Tenant()
 	define(huge, 100_000)
 	if kept(huge) {

@@ -16,7 +16,8 @@ func (w *jsonWriter) quote(s string) {
 		rest = rest[n:]
 	}
 	w.t.room(size)
-	b := append(w.t.b, '"')
+	w.t.b = append(w.t.b, '"')
+	b := w.t.b
 	for rest := s; ; {
 		n := plainPrefix(rest)
 		b = append(b, rest[:n]...)
@@ -30,7 +31,8 @@ func (w *jsonWriter) quote(s string) {
 		}
 		rest = rest[n:]
 	}
-	w.t.b = append(b, '"')
+	b = append(b, '"')
+	w.t.b = b
 }
 
 // jsonEscapes are the escapes of single bytes, and what those of lone surrogates, which

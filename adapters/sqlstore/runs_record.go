@@ -20,17 +20,17 @@ import (
 
 // keptAfter is how many bytes of a run are counted from a step on that writes a progress
 // and a history of so many bytes together.
-func keptAfter(run, written string) string {
-	return `coalesce(` + run + `.kept - octet_length(` + run + `.progress), octet_length(` + run + `.payload)) + CAST(` + written + ` AS bigint)`
+func keptAfter(row, written string) string {
+	return `coalesce(` + row + `.kept - octet_length(` + row + `.progress), octet_length(` + row + `.payload)) + CAST(` + written + ` AS bigint)`
 }
 
 // keptBefore makes the number from before a step available to RETURNING, where that is
 // what counts the bytes.
-func (d Dialect) keptBefore(run string) string {
+func (d Dialect) keptBefore(row string) string {
 	if d.StorageShard == "" {
 		return ""
 	}
-	return `, kept_before = coalesce(` + run + `.kept, 0)`
+	return `, kept_before = coalesce(` + row + `.kept, 0)`
 }
 
 // countBytes adds the sum of an expression over the rows of a common table to what their

@@ -61,7 +61,7 @@ func (f *fanOut) startAll(ctx context.Context) error {
 // unit carries out one unit, and then is as far as that got.
 func (f *fanOut) unit(ctx context.Context, do func(context.Context, outbound.Stores) (fanState, error)) error {
 	var after fanState
-	err := f.shot.fire(ctx, func(ctx context.Context, st outbound.Stores) (err error) {
+	err := f.fire(ctx, func(ctx context.Context, st outbound.Stores) (err error) {
 		f.found = nil
 		after, err = do(ctx, st)
 		return err

@@ -86,10 +86,10 @@ func (w *writes) watch(st outbound.Stores) outbound.Stores {
 	return st
 }
 
-func (w *writes) add(runs, bytes int) {
+func (w *writes) add(started, bytes int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.runs, w.bytes = append(w.runs, runs), w.bytes+int64(bytes)
+	w.runs, w.bytes = append(w.runs, started), w.bytes+int64(bytes)
 }
 
 type watchedRuns struct {

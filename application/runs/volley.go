@@ -106,7 +106,7 @@ func startTogether(ctx context.Context, st outbound.Stores, calls []*pendingCall
 	for _, c := range calls {
 		c.started, c.needsRateCheck = outbound.StartedRun{}, nil
 		aim, known := aims[outbound.TriggerKey{Tenant: c.who.Tenant, Trigger: c.trigger}]
-		if !known || c.refuse(aim, c.shot.call) != nil {
+		if !known || c.refuse(aim, c.call) != nil {
 			continue
 		}
 		if _, limited := aim.Trigger.Config().RateLimit(); limited && !c.granted[c.trigger] {

@@ -128,6 +128,6 @@ func (h *hostileRound) acknowledge(c *honestCall, text []byte) {
 		h.found.add(acknowledged, "call %s was answered %s", c.call, text)
 		return
 	}
-	c.order.acknowledge(one.RunID)
+	c.acknowledge(one.RunID)
 	c.note(func() { c.answered = time.Since(c.due) })
 }

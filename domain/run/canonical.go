@@ -36,7 +36,7 @@ func (c *canonical) value(b []byte, depth int) ([]byte, error) {
 	if depth == 0 {
 		return nil, fmt.Errorf("it nests deeper than %d", maxDepth)
 	}
-	start := c.at
+	var start int
 	switch first := c.next(); first {
 	case '{':
 		return c.object(b, depth)

@@ -246,7 +246,7 @@ func RunQueue(t *testing.T, open OpenStore) {
 			f.lends("given back", 9, 9, r)
 		},
 		"a worker is told how the lease before has ended": leaseEnds,
-		"a run's version and size are known without it": originOf,
+		"a run's version and size are known without it":   originOf,
 		"a unit that fails lends nothing": func(f fixture) {
 			r := f.started(f.tenant().ID())
 			err := f.work.Do(f.Context(), func(ctx context.Context, st outbound.Stores) error {

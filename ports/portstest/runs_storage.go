@@ -129,7 +129,7 @@ func (f fixture) stepAll(rnd *rand.Rand, alive map[run.ID]*run.Run) (moved []*ru
 			continue
 		}
 		s := stepped(r, outbound.RunLease{}, func(st *run.State) {
-			st.Progress = run.Progress{Nodes: []run.NodeState{{ID: "a", Status: run.NodeCompleted, Output: json.RawMessage(sharedText(rnd.IntN(2000)))}}}
+			st.Progress = run.Progress{Nodes: []run.NodeState{{ID: "a", Status: run.NodeCompleted, Output: sharedText(rnd.IntN(2000))}}}
 		})
 		s.History = nil
 		steps, moved = append(steps, s), append(moved, s.Run)
