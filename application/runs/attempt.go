@@ -131,7 +131,7 @@ func (a *attempt) within(ctx context.Context) run.Fact {
 func (a *attempt) reserve(ctx context.Context) error {
 	waiting, stop := context.WithCancel(ctx)
 	defer stop()
-	defer context.AfterFunc(a.job.memory.grown, stop)()
+	defer context.AfterFunc(a.job.memory.grown.Load().done, stop)()
 	memory := callMemory + 2*a.wanted.Weight
 	switch err := a.job.calls.Reserve(waiting, a.wanted.Tenant, memory); {
 	case err == nil:

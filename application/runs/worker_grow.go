@@ -30,16 +30,27 @@ const (
 type memoryOfRun struct {
 	turn  chan struct{} // holds one while somebody asks for it, and for good at the end
 	has   atomic.Bool
-	grown context.Context //nolint:containedctx // ends when the run first gets the memory, or the job
-	got   context.CancelFunc
+	grown atomic.Pointer[growthSignal]
 	large chan struct{} // holds one for each large request or answer
 	size  int64         // set with the plan
 }
 
 func newMemoryOfRun() *memoryOfRun {
 	m := &memoryOfRun{turn: make(chan struct{}, 1), large: make(chan struct{}, largeForRun)}
-	m.grown, m.got = context.WithCancel(context.Background())
+	m.grown.Store(newGrowthSignal())
 	return m
+}
+
+// growthSignal tells those who wait for a call's memory that the run has memory of its own.
+type growthSignal struct {
+	done context.Context //nolint:containedctx // ends when the run gets the memory, or its job ends
+	send context.CancelFunc
+}
+
+func newGrowthSignal() *growthSignal {
+	s := new(growthSignal)
+	s.done, s.send = context.WithCancel(context.Background())
+	return s
 }
 
 // grow waits for the memory; the error is why it was not waited for any longer.
@@ -60,7 +71,7 @@ func (j *job) grow(ctx context.Context) error {
 		return err
 	}
 	j.memory.has.Store(true)
-	j.memory.got()
+	j.memory.grown.Load().send()
 	return nil
 }
 
@@ -72,6 +83,7 @@ func (j *job) shrink() {
 	select {
 	case j.memory.turn <- struct{}{}:
 		if j.memory.has.CompareAndSwap(true, false) {
+			j.memory.grown.Store(newGrowthSignal())
 			j.growing.Release(j.lease.Tenant, j.memory.size)
 		}
 		<-j.memory.turn
@@ -86,7 +98,7 @@ func (m *memoryOfRun) plansFor(nodes int) {
 
 // endGrowth gives the memory back. Nobody gets any after it.
 func (j *job) endGrowth() {
-	j.memory.got()
+	j.memory.grown.Load().send()
 	j.memory.turn <- struct{}{}
 	if j.memory.has.Load() {
 		j.growing.Release(j.lease.Tenant, j.memory.size)

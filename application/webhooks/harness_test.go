@@ -60,6 +60,8 @@ func (r *receivers) Send(ctx context.Context, m outbound.SignedMessage) (event.O
 
 // status answers everything with one status.
 func (r *receivers) status(status int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.answer = func(context.Context, outbound.SignedMessage) (event.Outcome, error) {
 		return event.Outcome{Status: status}, nil
 	}

@@ -155,6 +155,13 @@ func (w *world) observe(on func(call string, of ...tenant.ID)) *observedRun {
 	return r
 }
 
+// errors are those that were reported so far.
+func (r *observedRun) errors() []error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.reported)
+}
+
 // panics checks that as many panics were reported as were counted, and returns how many.
 func (r *observedRun) panics(t *testing.T) int {
 	t.Helper()

@@ -70,7 +70,7 @@ func TestWhatCannotBeReadIsReportedAndDeliveredOnceItIsRepaired(t *testing.T) {
 			{string(w.who.Tenant), string(broken.ID())}, {string(w.other.Tenant), string(dated.ID())}, {string(third.Tenant), "attempts"},
 		} {
 			n := 0
-			for _, err := range r.reported {
+			for _, err := range r.errors() {
 				if !slices.ContainsFunc(names, func(name string) bool { return !strings.Contains(err.Error(), name) }) {
 					n++
 				}
@@ -79,8 +79,8 @@ func TestWhatCannotBeReadIsReportedAndDeliveredOnceItIsRepaired(t *testing.T) {
 				t.Errorf("%v were reported %d times in a day", names, n)
 			}
 		}
-		if n := r.Unreadable(); int(n) != len(r.reported) || r.panics(t) != 0 {
-			t.Errorf("%d were counted, and %d reported", n, len(r.reported))
+		if n := r.Unreadable(); int(n) != len(r.errors()) || r.panics(t) != 0 {
+			t.Errorf("%d were counted, and %d reported", n, len(r.errors()))
 		}
 		if _, err := w.deliveries.List(t.Context(), third, down.ID(), event.DeliveryFilter{}, domain.Query{}); err == nil {
 			t.Error("who asks for it is not told")
