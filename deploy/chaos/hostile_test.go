@@ -23,7 +23,7 @@ func TestNoTenantTakesTheGatewayDownInASmallRound(t *testing.T) {
 	}
 	account, err := misuse(t.Context(), hostileOptions{
 		options: options{seed: 7, tenants: 3, length: 24 * time.Second, settle: time.Minute, progress: t.Output()},
-		memory:  256 << 20, store: "sqlite", attacks: attack.All(), perSecond: 10, perMinute: 3000,
+		memory:  320 << 20, store: "sqlite", attacks: attack.All(), perSecond: 10, perMinute: 3000,
 		times: 5, least: 250 * time.Millisecond, size: attack.Size{Triggers: 60, Waiting: 300},
 	})
 	if err != nil {
