@@ -46,6 +46,13 @@ func (g *guard) enter(phase string) {
 	g.phase, g.since = phase, time.Now()
 }
 
+// current is what is being done to the gateway.
+func (g *guard) current() string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.phase
+}
+
 // keepUp starts the process again whenever it ends, and counts that, until ctx ends or
 // the process was asked to end.
 func (g *guard) keepUp(ctx context.Context) {

@@ -22,6 +22,7 @@ func honestShapes(calls string) []*shape {
 type honestCall struct {
 	*order
 	beside   bool      // the hostile tenant was there
+	phase    string    // what it did then
 	due      time.Time // when it was to be made
 	answered time.Duration
 	ownLimit int // how often the tenant's own limits refused it
@@ -70,7 +71,7 @@ func (h *hostileRound) honest(ctx context.Context, length time.Duration, beside 
 		if wait := time.Until(due); wait > 0 && !pause(ctx, wait) {
 			break
 		}
-		made := &honestCall{order: h.draw(len(h.calls.list())), beside: beside, due: due}
+		made := &honestCall{order: h.draw(len(h.calls.list())), beside: beside, phase: h.guard.current(), due: due}
 		h.calls.add(made)
 		h.calls.open.Go(func() { h.place(ctx, made) })
 	}

@@ -29,6 +29,7 @@ type hostileRound struct {
 type hostileFigures struct {
 	answers  map[bool][]time.Duration // of honest calls; true beside the hostile tenant
 	runs     map[bool][]time.Duration // until they completed
+	phases   map[string]*phaseFigures // the same by what the hostile tenant did
 	leaving  time.Duration            // from SIGTERM to the end
 	starting time.Duration            // until the gateway was ready after that
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"time"
@@ -27,6 +28,7 @@ func (h *hostileRound) auditHonest(ctx context.Context) {
 		heard[told.run] = true
 	}
 	took := make(map[bool][]time.Duration)
+	h.figures.phases = make(map[string]*phaseFigures)
 	for _, t := range h.lodgers {
 		for _, r := range h.runsOf(ctx, t) {
 			byCall[r.DedupeKey] = append(byCall[r.DedupeKey], r.ID)
@@ -37,7 +39,9 @@ func (h *hostileRound) auditHonest(ctx context.Context) {
 			if !h.found.checked(r.Status == "completed", everyRunEnds, "run %s of call %s (%s) is %s: %+v", r.ID, c.call, c.shape.name, r.Status, r.Error) {
 				continue
 			}
-			took[c.beside] = append(took[c.beside], max(0, r.FinishedAt.Sub(c.due)-c.shape.rests))
+			length := max(0, r.FinishedAt.Sub(c.due)-c.shape.rests)
+			took[c.beside] = append(took[c.beside], length)
+			h.phase(c).runs = append(h.phase(c).runs, length)
 			for _, node := range c.shape.done(c.amount) {
 				if slices.Contains(c.shape.effects, node) {
 					h.found.check(effects[r.ID+":"+node].times > 0, effectHappens, "node %s of run %s completed without its effect", node, r.ID)
@@ -55,10 +59,23 @@ func (h *hostileRound) auditHonest(ctx context.Context) {
 		}
 		h.found.check(len(runs) == 1 && runs[0] == c.run(), acknowledged, "call %s was answered with %s and has the runs %v", c.call, c.run(), runs)
 		answers[c.beside] = append(answers[c.beside], c.answered)
+		h.phase(c).answers = append(h.phase(c).answers, c.answered)
 	}
 	h.figures.answers, h.figures.runs = answers, took
 	h.compare("calls are answered", answers)
 	h.compare("runs complete", took)
+}
+
+// phaseFigures is how long honest calls took while the hostile tenant did one thing.
+type phaseFigures struct{ answers, runs []time.Duration }
+
+func (h *hostileRound) phase(c *honestCall) *phaseFigures {
+	f := h.figures.phases[c.phase]
+	if f == nil {
+		f = new(phaseFigures)
+		h.figures.phases[c.phase] = f
+	}
+	return f
 }
 
 // compare holds how long something takes beside the hostile tenant against how long it
@@ -125,6 +142,10 @@ func (h *hostileRound) ledger() account {
 		of   map[bool][]time.Duration
 	}{{"answers", h.figures.answers}, {"runs", h.figures.runs}} {
 		line("p99 of "+what.name, "%.1f × of alone", float64(percentile(what.of[true], 99))/float64(max(1, percentile(what.of[false], 99))))
+	}
+	for _, name := range slices.Sorted(maps.Keys(h.figures.phases)) {
+		f := h.figures.phases[name]
+		line("p99 during "+name, "answers %s, runs %s", percentile(f.answers, 99), percentile(f.runs, 99))
 	}
 	line("end after SIGTERM", "%s", h.figures.leaving.Round(time.Millisecond))
 	line("ready after a start", "%s", h.figures.starting.Round(time.Millisecond))
