@@ -114,6 +114,13 @@ func (s versions) Update(ctx context.Context, ver *workflow.Version) error {
 	if err != nil {
 		return s.spoil(err)
 	}
+	if st.Active {
+		_, err = s.exec(ctx, "deactivate the other version", `UPDATE workflow_versions SET is_active = false, revision = revision + 1
+			WHERE tenant_id = $1 AND workflow_id = $2 AND is_active AND id <> $3`, string(st.Tenant), string(st.Workflow), string(st.ID))
+		if err != nil {
+			return err
+		}
+	}
 	n, err := s.exec(ctx, "update version", `UPDATE workflow_versions
 		SET graph = $1, is_active = $2, published_at = $3, revision = revision + 1
 		WHERE tenant_id = $4 AND id = $5 AND revision = $6`,

@@ -50,6 +50,11 @@ type needsMemory struct{ bytes int64 }
 
 func (*needsMemory) Error() string { return "there is no memory at the moment" }
 
+func isMemoryNeeded(err error) bool {
+	var needs *needsMemory
+	return errors.As(err, &needs)
+}
+
 // reserved calls do, which calls reserve before it checks a version. Where there is no
 // memory at once, do is to return its error, and is called again when there is: nothing is
 // held of the database while it waits.

@@ -28,48 +28,55 @@ func NewVersions(work outbound.UnitOfWork, expressions outbound.Expressions, clo
 	return &Versions{work: work, expressions: expressions, clock: clock, random: random}
 }
 
-// Create saves a draft under the workflow's next number.
+// Create saves a draft under the workflow's next number. The graph is built before the unit
+// of work, which others may have to wait for.
 func (s *Versions) Create(ctx context.Context, who tenant.Caller, once domain.Once, d inbound.VersionDraft) (made inbound.CheckedVersion, err error) {
 	if err = who.May(tenant.CreateVersion); err != nil {
 		return made, err
 	}
 	now := s.clock.Now()
+	var wf *workflow.Workflow
+	registry, err := s.registry(ctx, who, func(ctx context.Context, st outbound.Stores) (err error) {
+		if wf, err = st.Workflows.Get(ctx, who.Tenant, d.Workflow); errors.Is(err, domain.NotFound) {
+			return nil
+		}
+		return err
+	})
+	if err != nil {
+		return made, err
+	}
+	ver, invalid := workflow.NewVersion(workflow.VersionID(s.random.ID(workflow.VersionIDPrefix)), wf, 0, d.VersionDraft, s.newEdgeID, now)
 	err = s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
 		if err := st.Outcomes.Claim(ctx, who.Tenant, once, now); err != nil {
 			return err
 		}
-		wf, number, err := nextVersion(ctx, st, who.Tenant, d.Workflow)
+		if invalid != nil {
+			return invalid
+		}
+		number, err := st.Workflows.NextVersion(ctx, who.Tenant, d.Workflow)
 		if err != nil {
 			return err
 		}
-		id := workflow.VersionID(s.random.ID(workflow.VersionIDPrefix))
-		ver, err := workflow.NewVersion(id, wf, number, d.VersionDraft, s.newEdgeID, now)
-		if err != nil {
-			return err
-		}
+		ver.SetNumber(number)
 		if err := st.Versions.Insert(ctx, ver); err != nil {
 			return err
 		}
-		if made, err = checked(ctx, st, who, ver); err != nil {
-			return err
-		}
+		made = against(registry, ver)
 		return st.Outcomes.Keep(ctx, who.Tenant, once, made, now)
 	})
 	return made, err
 }
 
-// nextVersion returns the workflow and the number of its next version; nil when
-// there is no such workflow.
-func nextVersion(ctx context.Context, st outbound.Stores, owner tenant.ID, id workflow.ID) (*workflow.Workflow, int, error) {
-	wf, err := st.Workflows.Get(ctx, owner, id)
-	if errors.Is(err, domain.NotFound) {
-		return nil, 0, nil
-	}
-	if err != nil {
-		return nil, 0, err
-	}
-	number, err := st.Workflows.NextVersion(ctx, owner, id)
-	return wf, number, err
+// registry reads what the caller's tenant can build with, and what else is wanted then.
+func (s *Versions) registry(ctx context.Context, who tenant.Caller, also func(context.Context, outbound.Stores) error) (registry node.Registry, err error) {
+	err = s.work.View(ctx, func(ctx context.Context, st outbound.Stores) error {
+		if err := also(ctx, st); err != nil {
+			return err
+		}
+		registry, err = registryOf(ctx, st, who)
+		return err
+	})
+	return registry, err
 }
 
 // Get returns a version.
@@ -77,15 +84,15 @@ func (s *Versions) Get(ctx context.Context, who tenant.Caller, id workflow.Versi
 	if err = who.May(tenant.ReadVersions); err != nil {
 		return found, err
 	}
-	err = s.work.View(ctx, func(ctx context.Context, st outbound.Stores) error {
-		ver, err := st.Versions.Get(ctx, who.Tenant, id)
-		if err != nil {
-			return err
-		}
-		found, err = checked(ctx, st, who, ver)
+	var ver *workflow.Version
+	registry, err := s.registry(ctx, who, func(ctx context.Context, st outbound.Stores) (err error) {
+		ver, err = st.Versions.Get(ctx, who.Tenant, id)
 		return err
 	})
-	return found, err
+	if err != nil {
+		return found, err
+	}
+	return against(registry, ver), nil
 }
 
 // List returns a page of a workflow's versions.
@@ -114,13 +121,18 @@ func (s *Versions) List(ctx context.Context, who tenant.Caller, f workflow.Versi
 	return found, err
 }
 
-// Update replaces the nodes or the edges of a draft.
+// Update replaces the nodes or the edges of a draft, which are checked before the unit of
+// work, as in [Versions.Create].
 func (s *Versions) Update(ctx context.Context, who tenant.Caller, id workflow.VersionID, at domain.Expected, p workflow.VersionPatch) (changed inbound.CheckedVersion, err error) {
 	if err = who.May(tenant.ChangeVersion); err != nil {
 		return changed, err
 	}
-	err = s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
-		ver, err := st.Versions.Get(ctx, who.Tenant, id)
+	err = retryStale(func() error {
+		var ver *workflow.Version
+		registry, err := s.registry(ctx, who, func(ctx context.Context, st outbound.Stores) (err error) {
+			ver, err = st.Versions.Get(ctx, who.Tenant, id)
+			return err
+		})
 		if err != nil {
 			return err
 		}
@@ -130,11 +142,8 @@ func (s *Versions) Update(ctx context.Context, who tenant.Caller, id workflow.Ve
 		if err := ver.Edit(p, s.newEdgeID); err != nil {
 			return err
 		}
-		if err := st.Versions.Update(ctx, ver); err != nil {
-			return err
-		}
-		changed, err = checked(ctx, st, who, ver)
-		return err
+		changed = against(registry, ver)
+		return s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error { return st.Versions.Update(ctx, ver) })
 	})
 	return changed, err
 }
@@ -181,15 +190,7 @@ func registryOf(ctx context.Context, st outbound.Stores, who tenant.Caller) (nod
 	return node.RegistryFor(who.Tenant, who.Settings.Language, who.Settings.DisabledNodeTypes, custom), nil
 }
 
-// checked holds a version against its tenant's registry.
-func checked(ctx context.Context, st outbound.Stores, who tenant.Caller, ver *workflow.Version) (inbound.CheckedVersion, error) {
-	registry, err := registryOf(ctx, st, who)
-	if err != nil {
-		return inbound.CheckedVersion{}, err
-	}
-	return against(registry, ver), nil
-}
-
+// against says what a version means to a registry.
 func against(registry node.Registry, ver *workflow.Version) inbound.CheckedVersion {
 	canPause := make(map[workflow.NodeID]bool)
 	for _, n := range ver.Graph().Nodes() {

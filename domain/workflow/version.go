@@ -138,6 +138,9 @@ func (v *Version) Publish(env Environment, now time.Time) error {
 	return nil
 }
 
+// SetNumber gives a version that is not stored yet its number.
+func (v *Version) SetNumber(n int) { v.state.Number = n }
+
 // Deactivate ends that triggers start the version. One that is not active stays as
 // it is.
 func (v *Version) Deactivate() { v.state.Active = false }

@@ -46,7 +46,7 @@ type VersionRepository interface {
 
 	List(ctx context.Context, owner tenant.ID, f workflow.VersionFilter, q domain.Query) (domain.Page[*workflow.Version], error)
 
-	// Update of a version as active while another one of its workflow is fails.
+	// Update of an active version makes it the only active one of its workflow.
 	Update(ctx context.Context, ver *workflow.Version) error
 
 	// Delete removes the version with its triggers. An unknown id is NotFound.

@@ -230,15 +230,24 @@ func OtherLists(t *testing.T, open OpenStore) {
 			}
 		},
 		"a workflow has one active version at the most": func(f fixture) {
-			wf := f.workflow(f.tenant().ID(), "")
-			for i := range 2 {
-				st := f.version(wf).State()
+			wf, other := f.workflow(f.tenant().ID(), ""), f.workflow(f.tenant().ID(), "")
+			first, second, unrelated := f.version(wf).State(), f.version(wf).State(), f.version(other).State()
+			for _, st := range []*workflow.VersionState{&first, &unrelated, &second} {
 				st.Active, st.PublishedAt = true, &noon
-				err := f.work.Do(f.Context(), func(ctx context.Context, stores outbound.Stores) error {
-					return stores.Versions.Update(ctx, workflow.RestoreVersion(st))
+				f.write(func(ctx context.Context, stores outbound.Stores) error {
+					return stores.Versions.Update(ctx, workflow.RestoreVersion(*st))
 				})
-				if (err == nil) != (i == 0) {
-					f.Errorf("making version %d active: %v", st.Number, err)
+				st.Revision++
+			}
+			first.Active = false
+			first.Revision++
+			for _, want := range []workflow.VersionState{first, unrelated, second} {
+				got, err := f.getVersion(want.Tenant, want.ID)
+				if err != nil {
+					f.Fatal(err)
+				}
+				if got.Active() != want.Active || got.Revision() != want.Revision {
+					f.Errorf("version %d: active %v, revision %d", want.Number, got.Active(), got.Revision())
 				}
 			}
 		},
