@@ -1,8 +1,6 @@
 package budget
 
 import (
-	"runtime"
-
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
@@ -39,14 +37,14 @@ const (
 	leastDivided = 56 << 20
 )
 
-// Divide divides a limit of the process's memory, in bytes.
-func Divide(limit int64) Memory {
+// Divide divides a limit of the process's memory, in bytes, and its processors.
+func Divide(limit int64, processors int) Memory {
 	whole := max((limit-ownMemory)*divided/100, leastDivided)
-	processors := int64(max(1, runtime.GOMAXPROCS(0)/2))
+	turns := int64(max(1, processors/2)) // the others are for whoever computes for a moment
 	part := func(percent int64) *Budget { return New(whole * percent / 100) }
 	return Memory{
 		Runs: whole * 6 / 100, Growing: part(22), Intake: NewShared(whole*intake/100, whole*intake/800), Pages: part(6), Calls: part(6), Compute: NewShared(whole*computing/100, whole*computing/1000), Planning: part(6),
-		Simulations: NewShared(simulations, simulations/2), Processors: NewShared(processors, processors),
+		Simulations: NewShared(simulations, simulations/2), Processors: NewShared(turns, turns),
 	}
 }
 

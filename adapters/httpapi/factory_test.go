@@ -66,7 +66,7 @@ func (g *gateway) works(w world) (stop func()) {
 	known := directory.New(g.store)
 	known.Trust(true)
 	worker := runs.NewWorker(g.store, w, directory.NewEndpoints(known, g.clock), expression.Compiler{}, known, g.signals, g.random, runKey,
-		budget.Divide(1<<40).OfRuns(), runs.WorkerOptions{Name: "test", Drain: time.Second})
+		budget.Divide(1<<40, 2).OfRuns(), runs.WorkerOptions{Name: "test", Drain: time.Second})
 	ctx, cancel := context.WithCancel(context.Background())
 	var done sync.WaitGroup
 	done.Go(func() { worker.Run(ctx, func(err error) { g.Error(err) }) })

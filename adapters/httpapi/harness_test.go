@@ -91,8 +91,8 @@ func newGateway(t *testing.T, options ...option) *gateway {
 		Schedules: schedules.New(store, g.clock),
 		Triggers:  triggers.New(store, known, sqlstore.NewTriggerIntake(store), limiter, g.clock, g.random), Workflows: workflows.New(store, runs.NewStarter(g.clock, g.random, 0), g.signals, g.clock, g.random),
 		Versions: workflows.NewVersions(store, expression.Checker{}, g.clock, g.random),
-		Firing:   runs.NewFiring(work, known, expression.Compiler{}, g.signals, limiter, g.clock, g.random, runKey, budget.Divide(1<<40).OfRuns(), 0),
-		Runs:     runs.NewRuns(work, known, expression.Compiler{}, g.signals, g.clock, g.random, runKey, budget.Divide(1<<40).OfRuns()),
+		Firing:   runs.NewFiring(work, known, expression.Compiler{}, g.signals, limiter, g.clock, g.random, runKey, budget.Divide(1<<40, 2).OfRuns(), 0),
+		Runs:     runs.NewRuns(work, known, expression.Compiler{}, g.signals, g.clock, g.random, runKey, budget.Divide(1<<40, 2).OfRuns()),
 
 		WebhookEndpoints:  webhooks.NewEndpoints(store, g.clock, g.random),
 		WebhookDeliveries: webhooks.NewDeliveries(store, g.clock),

@@ -69,7 +69,9 @@ func (v shelved) Get(ctx context.Context, owner tenant.ID, id workflow.VersionID
 	return workflow.RestoreVersion(workflow.VersionState{ID: id, Tenant: owner}), nil
 }
 
-func (s *shelf) plans(most int) *plans { return newPlans(s, s, s, budget.Divide(1<<40).OfRuns(), most) }
+func (s *shelf) plans(most int) *plans {
+	return newPlans(s, s, s, budget.Divide(1<<40, 2).OfRuns(), most)
+}
 
 // getPlan returns a plan, which must be there.
 func getPlan(t *testing.T, p *plans, owner tenant.ID, id workflow.VersionID) *run.Plan {

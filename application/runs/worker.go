@@ -23,6 +23,7 @@ type WorkerOptions struct {
 	Lease       time.Duration // after which the runs of a process that died are worked on by others; 6 s
 	Drain       time.Duration // how long attempts may go on after the worker was told to stop; 10 s
 	Plans       int           // how many versions are kept ready to run; 512
+	Processors  int           // how many there are; as many goroutines as Go runs at the same time
 }
 
 func (o WorkerOptions) orDefaults() WorkerOptions {
@@ -34,6 +35,7 @@ func (o WorkerOptions) orDefaults() WorkerOptions {
 	orElse(&o.Concurrency, 64)
 	orElse(&o.PerTenant, 32)
 	orElse(&o.Plans, defaultPlans)
+	orElse(&o.Processors, runtime.GOMAXPROCS(0))
 	if o.Memory == 0 {
 		o.Memory = 256 << 20
 	}
@@ -197,7 +199,7 @@ func newShift(ctx context.Context, w *Worker, failed func(error)) (s *shift, end
 			failed(err)
 		},
 		word: make(chan struct{}, 1), freed: make(chan struct{}, 1), due: make(chan struct{}, 1),
-		held: make(map[run.ID]*job), shares: make(map[tenant.ID]int), aloneTurn: make(chan struct{}, 1), processors: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2)), doubted: make(map[run.ID]*job), renewed: make(chan struct{}),
+		held: make(map[run.ID]*job), shares: make(map[tenant.ID]int), aloneTurn: make(chan struct{}, 1), processors: make(chan struct{}, max(1, w.opts.Processors/2)), doubted: make(map[run.ID]*job), renewed: make(chan struct{}),
 	}
 	s.beside = newBeside(s.began)
 	lasting := context.WithoutCancel(ctx)

@@ -184,7 +184,7 @@ func newWorkshop(t testing.TB, store *sqlstore.Store) *workshop {
 	t.Helper()
 	w := &workshop{
 		TB: t, raw: store, store: &watched{UnitOfWork: store, news: make(chan struct{})}, signals: sqlstore.NewRunSignals(store),
-		outside: &outside{}, key: run.Key{1, 2, 3}, memory: budget.Divide(1 << 40),
+		outside: &outside{}, key: run.Key{1, 2, 3}, memory: budget.Divide(1<<40, 2),
 	}
 	t.Cleanup(func() { // after the workers have ended
 		for name, b := range map[string]*budget.Budget{"calls": w.memory.Calls, "growing": w.memory.Growing, "computing": w.memory.Compute, "planning": w.memory.Planning} {
@@ -487,4 +487,4 @@ func (w *workshop) actWith(ver *workflow.Version, id run.ID, fact run.Fact, type
 }
 
 // plenty is as much memory as anybody could want.
-func plenty() outbound.Budgets { return budget.Divide(1 << 40).OfRuns() }
+func plenty() outbound.Budgets { return budget.Divide(1<<40, 2).OfRuns() }

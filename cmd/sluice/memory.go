@@ -92,5 +92,5 @@ func forgetTheStart() {
 // memory divides what the process may take.
 func (c config) memory() budget.Memory {
 	db, err := databaseOf(c.DatabaseURL)
-	return budget.Divide(memoryLimit(c.Memory, err == nil && db.sqliteFile != ""))
+	return budget.Divide(memoryLimit(c.Memory, err == nil && db.sqliteFile != ""), processors)
 }

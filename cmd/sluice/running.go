@@ -82,7 +82,7 @@ func (c config) workerOptions(memory budget.Memory) runs.WorkerOptions {
 	}
 	return runs.WorkerOptions{
 		Name:        fmt.Sprintf("%s/%d/%s", host, os.Getpid(), system.Random{}.ID("start")), // a container's process has the same number each time
-		Concurrency: c.WorkerRuns, PerTenant: c.TenantRuns, Memory: cmp.Or(c.WorkerMemory, memory.Runs), Drain: c.WorkerDrain,
+		Concurrency: c.WorkerRuns, PerTenant: c.TenantRuns, Memory: cmp.Or(c.WorkerMemory, memory.Runs), Drain: c.WorkerDrain, Processors: processors,
 	}
 }
 

@@ -127,6 +127,7 @@ func (p *program) serve(ctx context.Context, cfg config, opts serveOptions, begi
 // may take the time to drain from then on.
 func attend(ctx context.Context, log zerolog.Logger, front serving, listener net.Listener, drain time.Duration, end func()) error {
 	forgetTheStart()
+	addThreads()
 	err := front.until(ctx, listener)
 	waiting := time.AfterFunc(shortly, func() {
 		log.Info().Dur("atMostMs", max(drain, event.SendTimeout)).Msg("waiting for calls of nodes and webhooks to end")

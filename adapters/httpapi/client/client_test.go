@@ -53,7 +53,7 @@ func serve(t *testing.T) (baseURL, key string) {
 		Admission: admission.New(known, limiter, clock), Tenants: tenants.New(store, clock, random),
 		Triggers:  triggers.New(store, known, sqlstore.NewTriggerIntake(store), limiter, clock, random),
 		Workflows: workflows.New(store, runs.NewStarter(clock, random, 0), signals, clock, random), Versions: workflows.NewVersions(store, expression.Checker{}, clock, random),
-		Firing: runs.NewFiring(store, known, compiler, signals, limiter, clock, random, run.Key{1}, budget.Divide(1<<40).OfRuns(), 0), Runs: runs.NewRuns(store, known, compiler, signals, clock, random, run.Key{1}, budget.Divide(1<<40).OfRuns()),
+		Firing: runs.NewFiring(store, known, compiler, signals, limiter, clock, random, run.Key{1}, budget.Divide(1<<40, 2).OfRuns(), 0), Runs: runs.NewRuns(store, known, compiler, signals, clock, random, run.Key{1}, budget.Divide(1<<40, 2).OfRuns()),
 	}, httpapi.Options{Log: zerolog.Nop(), MaxBody: 1 << 20, Now: clock.Now, NewID: random.ID, Ready: func(context.Context) error { return nil },
 		OperatorToken: httpapi.NewOperatorToken(operatorToken),
 		Intake:        budget.New(64 << 20), Pages: budget.New(64 << 20), Simulations: budget.New(4)})
@@ -64,7 +64,7 @@ func serve(t *testing.T) (baseURL, key string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	worker := runs.NewWorker(store, nobody{}, directory.NewEndpoints(known, clock), compiler, known, signals, random, run.Key{1}, budget.Divide(1<<40).OfRuns(), runs.WorkerOptions{Name: "test"})
+	worker := runs.NewWorker(store, nobody{}, directory.NewEndpoints(known, clock), compiler, known, signals, random, run.Key{1}, budget.Divide(1<<40, 2).OfRuns(), runs.WorkerOptions{Name: "test"})
 	ctx, stop := context.WithCancel(context.Background())
 	var working sync.WaitGroup
 	working.Go(func() { worker.Run(ctx, func(err error) { t.Error(err) }) })
