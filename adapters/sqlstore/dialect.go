@@ -39,6 +39,10 @@ type Dialect struct {
 	// is.
 	ClaimSchedules string
 
+	// RewritesRows says that a change of one column writes the others of its row as well,
+	// however large they are.
+	RewritesRows bool
+
 	// Rows is a table expression named r over the parameter $1, a JSON array of objects,
 	// whose members are the columns.
 	Rows func(columns ...Column) string

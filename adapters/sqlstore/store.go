@@ -26,6 +26,7 @@ type Store struct {
 	turns          scheduleTurns
 	pages          pages
 	writes         writeCheck
+	beforeClose    func()
 
 	// Leisure lets statements of the store take as long as they have to, until what it
 	// returns is called; nil where they always may. It is set before the store is used.
@@ -73,8 +74,15 @@ func (s *Store) Ping(ctx context.Context) error {
 	return s.reached(ctx, s.reader.db.PingContext(ctx))
 }
 
+// BeforeClose has something stopped that uses the connections. It is called before the
+// store is used.
+func (s *Store) BeforeClose(stop func()) { s.beforeClose = stop }
+
 // Close ends all connections.
 func (s *Store) Close() error {
+	if s.beforeClose != nil {
+		s.beforeClose()
+	}
 	err := s.writer.close()
 	if s.reader != s.writer {
 		err = errors.Join(err, s.reader.close())

@@ -32,7 +32,8 @@ type Options struct {
 const readers = 4
 
 var dialect = sqlstore.Dialect{
-	AmongFirst: func(subquery string) string { return "IN (" + subquery + ")" },
+	RewritesRows: true,
+	AmongFirst:   func(subquery string) string { return "IN (" + subquery + ")" },
 	Rows: func(columns ...sqlstore.Column) string {
 		selected := make([]string, len(columns))
 		for i, c := range columns {
@@ -59,7 +60,7 @@ func Open(ctx context.Context, file string, opts Options) (*sqlstore.Store, erro
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return nil, fmt.Errorf("make the folder of the SQLite database: %w", err)
 	}
-	writer, err := connect(ctx, file, opts, 1, "_txlock=immediate")
+	writer, err := connect(ctx, file, opts, 1, fmt.Sprintf("_txlock=immediate&_pragma=wal_autocheckpoint(%d)", commitPages))
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +77,9 @@ func Open(ctx context.Context, file string, opts Options) (*sqlstore.Store, erro
 	if err != nil {
 		return nil, err
 	}
-	return sqlstore.New(writer, reader, dialect, migrator, &notices{db: reader}), nil
+	store := sqlstore.New(writer, reader, dialect, migrator, &notices{db: reader})
+	store.BeforeClose(checkpoints(file, reader))
+	return store, nil
 }
 
 func connect(ctx context.Context, file string, opts Options, connections int, option string) (*sqlx.DB, error) {
