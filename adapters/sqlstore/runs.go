@@ -18,8 +18,7 @@ import (
 
 // runs keeps each run in one row: what it was started with, which is written once; what
 // lists and workers look for, in columns of their own; and what its nodes did, as
-// [run.EncodeProgress] writes it. That text is bounded (run.MaxOutputs), and a run is
-// never moved on without it, so nodes have no rows of their own.
+// [run.EncodeProgress] writes it. Only large outputs have rows of their own.
 type runs struct{ *unit }
 
 var _ outbound.RunRepository = runs{}
@@ -28,12 +27,30 @@ var _ outbound.RunRepository = runs{}
 const (
 	runSummaryColumns = `id, tenant_id, sub_tenant_id, workflow_id, workflow_version_id, trigger_id, entity_id, dedupe_key, cause, status, seq,
 		failure_code, failure_message, failure_node, created_at, updated_at, started_at, finished_at, wake_at`
-	runColumns = runSummaryColumns + `, trigger_name, trigger_type, ` + runPayload + `, max_retries, backoff_ms, max_backoff_ms, timeout_ms, progress, lease, alone`
-
 	// The payload of a run is its own, or one that it shares.
 	runPayload = `CASE WHEN payload_id IS NULL THEN payload
-		ELSE (SELECT p.payload FROM run_payloads p WHERE p.tenant_id = runs.tenant_id AND p.id = runs.payload_id) END AS payload`
+		ELSE (SELECT p.payload FROM run_payloads p WHERE p.tenant_id = runs.tenant_id AND p.id = runs.payload_id) END`
+	runPayloadSize = `CASE WHEN payload_id IS NULL THEN octet_length(payload)
+		ELSE (SELECT octet_length(p.payload) FROM run_payloads p WHERE p.tenant_id = runs.tenant_id AND p.id = runs.payload_id) END`
+
+	runSize = `(octet_length(progress) + outputs + coalesce(` + runPayloadSize + `, 0))`
 )
+
+var (
+	runColumns = wholeRun(runPayload, "progress")
+
+	// lentColumns are the same without what makes a run large.
+	lentColumns = wholeRun(ifSmall(runPayload), ifSmall("progress"))
+)
+
+func wholeRun(payload, progress string) string {
+	return runSummaryColumns + `, trigger_name, trigger_type, ` + payload + ` AS payload, max_retries, backoff_ms, max_backoff_ms, timeout_ms, ` +
+		progress + ` AS progress, outputs, ` + runSize + ` AS size, lease, alone`
+}
+
+func ifSmall(column string) string {
+	return fmt.Sprintf(`CASE WHEN %s <= %d THEN %s END`, runSize, outbound.LargeRun, column)
+}
 
 type runSummaryRow struct {
 	ID             string     `db:"id"`
@@ -100,23 +117,27 @@ type runRow struct {
 	MaxBackoff  int64
 	Timeout     int64
 	Progress    []byte
+	OutputsSize int64
+	Size        int64 // of payload, progress and outputs
 	Lease       int64
 	Alone       leaseEnd
+
+	Outputs map[workflow.NodeID]json.RawMessage // from rows of their own
 }
 
 // targets are where [runColumns] go.
 func (row *runRow) targets() []any {
 	return append(row.runSummaryRow.targets(), &row.TriggerName, &row.TriggerType, &row.Payload, &row.MaxRetries, &row.Backoff, &row.MaxBackoff, &row.Timeout,
-		&row.Progress, &row.Lease, &row.Alone)
+		&row.Progress, &row.OutputsSize, &row.Size, &row.Lease, &row.Alone)
 }
 
 func (row *runRow) restore() (*run.Run, error) {
 	if row.Payload == nil {
 		return nil, fmt.Errorf("run %s: the payload that it shares is gone", row.ID)
 	}
-	progress, err := run.DecodeProgress(row.Progress)
+	progress, err := row.progress()
 	if err != nil {
-		return nil, fmt.Errorf("run %s: %w", row.ID, err)
+		return nil, err
 	}
 	failure := row.failure()
 	if failure != nil { // of which edge, its progress knows
@@ -138,13 +159,19 @@ func (row *runRow) restore() (*run.Run, error) {
 
 func fromMillis(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
 
+// isLarge says that only the rest of the run was read.
+func (row *runRow) isLarge() bool { return row.Progress == nil }
+
 // scan reads whole runs.
 func (s runs) scan(ctx context.Context, what, query string, args ...any) (rows []runRow, err error) {
 	err = s.each(ctx, what, func(found *sql.Rows) error {
 		rows = append(rows, runRow{})
 		return found.Scan(rows[len(rows)-1].targets()...)
 	}, query, args...)
-	return rows, err
+	if err != nil {
+		return nil, err
+	}
+	return rows, s.readOutputs(ctx, rows)
 }
 
 // Get reads a run.

@@ -22,7 +22,7 @@ func (s runOrigins) Of(ctx context.Context, owner tenant.ID, id run.ID) (workflo
 		Version string `db:"workflow_version_id"`
 		Size    int64  `db:"size"`
 	}
-	err := s.get(ctx, "find the origin of a run", &row, `SELECT workflow_version_id, octet_length(progress) + octet_length(payload) +
+	err := s.get(ctx, "find the origin of a run", &row, `SELECT workflow_version_id, octet_length(progress) + outputs + octet_length(payload) +
 		coalesce((SELECT octet_length(p.payload) FROM run_payloads p WHERE p.tenant_id = runs.tenant_id AND p.id = runs.payload_id), 0) AS size
 		FROM runs WHERE tenant_id = $1 AND id = $2`, string(owner), string(id))
 	if errors.Is(err, sql.ErrNoRows) {

@@ -31,7 +31,7 @@ func (d Dialect) lendRuns() string {
 	return `WITH wanted AS MATERIALIZED (
 		SELECT r.owner_id, r.run_id, CAST(r.place AS bigint) AS place FROM ` + d.Rows(Column{Name: "owner_id"}, Column{Name: "run_id"}, Column{Name: "place"}) + `
 	), mine AS MATERIALIZED (
-		SELECT w.owner_id, w.run_id, w.place, octet_length(u.progress) + CASE WHEN u.payload_id IS NULL THEN octet_length(u.payload)
+		SELECT w.owner_id, w.run_id, w.place, octet_length(u.progress) + u.outputs + CASE WHEN u.payload_id IS NULL THEN octet_length(u.payload)
 			ELSE (SELECT octet_length(p.payload) FROM run_payloads p WHERE p.tenant_id = u.tenant_id AND p.id = u.payload_id) END AS size
 		FROM wanted w CROSS JOIN runs u WHERE u.tenant_id = w.owner_id AND u.id = w.run_id AND (u.free_at <= $2) IS TRUE` + held + `
 	), fitting AS (
@@ -40,7 +40,7 @@ func (d Dialect) lendRuns() string {
 	UPDATE runs SET lease = lease + 1, lease_until = $3, worker = $4,
 		alone = CASE WHEN lease_until IS NULL OR worker IN ('', $4) THEN 0 WHEN alone = 2 THEN 3 ELSE 1 END
 	FROM fitting m WHERE runs.tenant_id = m.owner_id AND runs.id = m.run_id
-	RETURNING ` + runColumns
+	RETURNING ` + lentColumns
 }
 
 // lendRow is a row of [Dialect.Rows].
@@ -109,15 +109,16 @@ func (s runQueue) lend(ctx context.Context, now time.Time, c outbound.RunClaim, 
 	lent := make([]outbound.LentRun, len(rows))
 	for i := range rows {
 		row := &rows[i]
-		lease := outbound.RunLease{Tenant: tenant.ID(row.Tenant), Run: run.ID(row.ID)}
-		r, err := row.restore()
-		if err != nil {
-			putOff = append(putOff, keyRow{row.Tenant, row.ID})
-			lent[i] = outbound.LentRun{Lease: lease, At: now, Unreadable: err}
+		lease := outbound.RunLease{Tenant: tenant.ID(row.Tenant), Run: run.ID(row.ID), Number: row.Lease}
+		lent[i] = outbound.LentRun{Lease: lease, Until: until, At: now, Size: row.Size, Before: row.Alone.end()}
+		if row.isLarge() {
 			continue
 		}
-		lease.Number = row.Lease
-		lent[i] = outbound.LentRun{Run: r, Lease: lease, Until: until, At: now, Size: int64(len(row.Payload) + len(row.Progress)), Before: row.Alone.end()}
+		if lent[i].Run, err = row.restore(); err != nil {
+			putOff = append(putOff, keyRow{row.Tenant, row.ID})
+			lease.Number = 0
+			lent[i] = outbound.LentRun{Lease: lease, At: now, Unreadable: err}
+		}
 	}
 	return lent, s.change(ctx, "put off runs", `lease_until = NULL, due_at = $2`, putOff, now.Add(outbound.UnreadableWait))
 }

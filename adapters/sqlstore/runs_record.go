@@ -18,10 +18,10 @@ import (
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
-// keptAfter is how many bytes of a run are counted from a step on that writes a progress
-// and a history of so many bytes together.
+// keptAfter is how many bytes of a run are counted from a step on that writes so many bytes:
+// its progress, its history, and the large outputs that it has then.
 func keptAfter(row, written string) string {
-	return `coalesce(` + row + `.kept - octet_length(` + row + `.progress), octet_length(` + row + `.payload)) + CAST(` + written + ` AS bigint)`
+	return `coalesce(` + row + `.kept - octet_length(` + row + `.progress) - ` + row + `.outputs, octet_length(` + row + `.payload)) + CAST(` + written + ` AS bigint)`
 }
 
 // keptBefore makes the number from before a step available to RETURNING, where that is
@@ -51,7 +51,7 @@ func (d Dialect) recordStep() string {
 			started_at = $8, finished_at = $9, wake_at = $10,
 			due_at = CASE WHEN $12 AND $11 > ` + d.Clock + ` THEN ` + d.Clock + ` ELSE $11 END,
 			lease_until = CASE WHEN $13 THEN NULL ELSE lease_until END, alone = 0, awaits = $14, awaited = $15, awaits_seq = $2,
-			kept = ` + keptAfter("u", "$20") + d.keptBefore("u") + `
+			outputs = $21, kept = ` + keptAfter("u", "$20") + d.keptBefore("u") + `
 		WHERE tenant_id = $16 AND id = $17 AND seq = $18 AND (CAST($19 AS bigint) = 0 OR lease = $19 AND lease_until IS NOT NULL)`
 }
 
@@ -73,7 +73,7 @@ func (d Dialect) recordWithHistory() string {
 		return ""
 	}
 	return `WITH recorded AS (` + d.recordStep() + ` RETURNING tenant_id, id, kept, kept_before), ` + d.countBytes("kept - kept_before", "recorded") +
-		` ` + appendHistory + `SELECT tenant_id, id, CAST($21 AS bigint), CAST($22 AS text) FROM recorded`
+		` ` + appendHistory + `SELECT tenant_id, id, CAST($22 AS bigint), CAST($23 AS text) FROM recorded`
 }
 
 // Record writes steps several together where that is worth it, or one after another, in
@@ -117,7 +117,8 @@ func (s runs) recordOne(ctx context.Context, step outbound.RunStep) error {
 		}
 		last = step.History[n-1].Seq
 	}
-	args = append(args, len(progress)+len(entries))
+	outputs := st.LargeOutputsSize()
+	args = append(args, len(progress)+len(entries)+outputs, outputs)
 	together := s.store.runs.recordWithHistory
 	if last > 0 && together != "" {
 		statement, args = together, append(args, last, entries)
@@ -128,8 +129,9 @@ func (s runs) recordOne(ctx context.Context, step outbound.RunStep) error {
 		return err
 	case n != 1:
 		return s.spoil(s.stale(ctx, st.Tenant, st.ID))
-	case last == 0 || together != "":
-		return nil
+	}
+	if err := s.addOutputs(ctx, &st, step.From); err != nil || last == 0 || together != "" {
+		return err
 	}
 	_, err = s.exec(ctx, "append history", appendHistory+`VALUES ($1, $2, $3, $4)`, string(st.Tenant), string(st.ID), last, entries)
 	return err

@@ -24,6 +24,7 @@ type stepRow struct {
 	Lease          int64   `json:"number"`
 	Ends           bool    `json:"ends"`
 	Progress       string  `json:"progress"`
+	Outputs        int     `json:"outputs"`
 	FailureCode    *string `json:"failure_code"`
 	FailureMessage *string `json:"failure_message"`
 	FailureNode    *string `json:"failure_node"`
@@ -40,7 +41,7 @@ type stepRow struct {
 }
 
 var stepColumns = []Column{
-	{Name: "tenant_id"}, {Name: "id"}, {Name: "status"}, {Name: "seq"}, {Name: "from_seq"}, {Name: "number"}, {Name: "ends"}, {Name: "progress"},
+	{Name: "tenant_id"}, {Name: "id"}, {Name: "status"}, {Name: "seq"}, {Name: "from_seq"}, {Name: "number"}, {Name: "ends"}, {Name: "progress"}, {Name: "outputs"},
 	{Name: "failure_code"}, {Name: "failure_message"}, {Name: "failure_node"}, {Name: "updated_at", Time: true}, {Name: "started_at", Time: true},
 	{Name: "finished_at", Time: true}, {Name: "wake_at", Time: true}, {Name: "due_at", Time: true}, {Name: "ready"}, {Name: "awaits"},
 	{Name: "awaited"}, {Name: "last"}, {Name: "entries"},
@@ -64,7 +65,8 @@ func (d Dialect) recordTogether() string {
 			due_at = CASE WHEN CAST(r.ready AS boolean) AND r.due_at > ` + d.Clock + ` THEN ` + d.Clock + ` ELSE r.due_at END,
 			lease_until = CASE WHEN CAST(r.ends AS boolean) THEN NULL ELSE u.lease_until END, alone = 0,
 			awaits = r.awaits, awaited = r.awaited, awaits_seq = CAST(r.seq AS bigint),
-			kept = ` + keptAfter("u", "octet_length(r.progress) + octet_length(r.entries)") + d.keptBefore("u") + `
+			outputs = CAST(r.outputs AS bigint),
+			kept = ` + keptAfter("u", "octet_length(r.progress) + octet_length(r.entries) + CAST(r.outputs AS bigint)") + d.keptBefore("u") + `
 		FROM steps r WHERE u.tenant_id = r.tenant_id AND u.id = r.id AND u.seq = CAST(r.from_seq AS bigint)
 			AND (CAST(r.number AS bigint) = 0 OR u.lease = CAST(r.number AS bigint) AND u.lease_until IS NOT NULL)
 		RETURNING u.tenant_id, u.id, r.last, r.entries, u.kept, u.kept_before
@@ -72,7 +74,7 @@ func (d Dialect) recordTogether() string {
 }
 
 // together prepares steps that can be recorded in one statement. That has to be several,
-// each of which has a history.
+// each of which has a history, and no new output that is large.
 func (s runs) together(steps []outbound.RunStep) (rows []stepRow, ok bool) {
 	if len(steps) < 2 || s.store.runs.recordTogether == "" || s.tx == nil || !s.writing {
 		return nil, false
@@ -84,6 +86,11 @@ func (s runs) together(steps []outbound.RunStep) (rows []stepRow, ok bool) {
 			return nil, false
 		}
 		st := step.Run.State()
+		for n := range st.LargeOutputs() {
+			if n.OutputSeq > step.From {
+				return nil, false
+			}
+		}
 		due, ready := dueAt(st)
 		entries, err := encodeEntries(step.History)
 		if err != nil {
@@ -93,7 +100,7 @@ func (s runs) together(steps []outbound.RunStep) (rows []stepRow, ok bool) {
 		*row = stepRow{
 			Tenant: string(st.Tenant), ID: string(st.ID), Status: string(st.Status), Seq: st.Seq, From: step.From, Lease: step.Lease.Number,
 			Ends:     st.Status.Finished() || step.Lease.Number != 0 && !step.Keep,
-			Progress: asText(run.EncodeProgress(st.Progress)), UpdatedAt: st.UpdatedAt.UTC().Format(rowTime), StartedAt: rowTimeOf(st.StartedAt),
+			Progress: asText(run.EncodeProgress(st.Progress)), Outputs: st.LargeOutputsSize(), UpdatedAt: st.UpdatedAt.UTC().Format(rowTime), StartedAt: rowTimeOf(st.StartedAt),
 			FinishedAt: rowTimeOf(st.FinishedAt), WakeAt: rowTimeOf(st.WakeAt), DueAt: rowTimeOf(due), Ready: ready,
 			Last: step.History[len(step.History)-1].Seq, Entries: entries,
 		}

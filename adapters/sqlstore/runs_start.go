@@ -37,6 +37,7 @@ type newRunRow struct {
 	Status         string  `json:"status"`
 	Seq            int64   `json:"seq"`
 	Progress       string  `json:"progress"`
+	Outputs        int     `json:"outputs"`
 	FailureCode    *string `json:"failure_code"`
 	FailureMessage *string `json:"failure_message"`
 	FailureNode    *string `json:"failure_node"`
@@ -65,7 +66,7 @@ func newRun(st run.State, shared outbound.PayloadID) newRunRow {
 		Trigger: string(st.Trigger), TriggerName: st.TriggerName, TriggerType: string(st.TriggerType), Entity: st.Entity, DedupeKey: st.DedupeKey,
 		HoldsKey: st.Trigger != "" && st.DedupeKey != "", Cause: string(st.Cause), Payload: payload, SharedPayload: of,
 		MaxRetries: st.Retry.MaxRetries, Backoff: st.Retry.Backoff.Milliseconds(), MaxBackoff: st.Retry.MaxBackoff.Milliseconds(),
-		Timeout: st.Timeout.Milliseconds(), Status: string(st.Status), Seq: st.Seq, Progress: asText(run.EncodeProgress(st.Progress)),
+		Timeout: st.Timeout.Milliseconds(), Status: string(st.Status), Seq: st.Seq, Progress: asText(run.EncodeProgress(st.Progress)), Outputs: st.LargeOutputsSize(),
 		FailureCode: code, FailureMessage: message, FailureNode: node,
 		CreatedAt: st.CreatedAt.UTC().Format(rowTime), UpdatedAt: st.UpdatedAt.UTC().Format(rowTime), StartedAt: rowTimeOf(st.StartedAt),
 		FinishedAt: rowTimeOf(st.FinishedAt), WakeAt: rowTimeOf(st.WakeAt), DueAt: rowTimeOf(due), Ready: ready,
@@ -92,7 +93,7 @@ var newRunColumns = []struct {
 	{Column{Name: "entity_id"}, ""}, {Column{Name: "dedupe_key"}, ""}, {Column{Name: "holds_key"}, "boolean"}, {Column{Name: "cause"}, ""},
 	{Column{Name: "payload"}, ""}, {Column{Name: "payload_id"}, ""}, {Column{Name: "max_retries"}, "integer"}, {Column{Name: "backoff_ms"}, "bigint"},
 	{Column{Name: "max_backoff_ms"}, "bigint"}, {Column{Name: "timeout_ms"}, "bigint"}, {Column{Name: "status"}, ""}, {Column{Name: "seq"}, "bigint"},
-	{Column{Name: "progress"}, ""}, {Column{Name: "failure_code"}, ""}, {Column{Name: "failure_message"}, ""}, {Column{Name: "failure_node"}, ""},
+	{Column{Name: "progress"}, ""}, {Column{Name: "outputs"}, "bigint"}, {Column{Name: "failure_code"}, ""}, {Column{Name: "failure_message"}, ""}, {Column{Name: "failure_node"}, ""},
 	{Column{Name: "created_at", Time: true}, ""}, {Column{Name: "updated_at", Time: true}, ""}, {Column{Name: "started_at", Time: true}, ""},
 	{Column{Name: "finished_at", Time: true}, ""}, {Column{Name: "wake_at", Time: true}, ""}, {Column{Name: "due_at", Time: true}, ""},
 }
@@ -118,7 +119,7 @@ func (d Dialect) insertRuns() string {
 		}
 	}
 	names, selected = append(names, "awaits_seq"), append(selected, "CASE WHEN r.status = 'pending' THEN CAST(r.seq AS bigint) END")
-	names, selected = append(names, "kept"), append(selected, "octet_length(r.payload) + octet_length(r.progress)")
+	names, selected = append(names, "kept"), append(selected, "octet_length(r.payload) + octet_length(r.progress) + CAST(r.outputs AS bigint)")
 	return d.alsoAdds(`INSERT INTO runs (` + strings.Join(names, ", ") + `) SELECT ` + strings.Join(selected, ", ") + ` FROM ` + d.Rows(columns...) +
 		` WHERE true ON CONFLICT (tenant_id, trigger_id, dedupe_key) WHERE holds_key DO NOTHING RETURNING `)
 }
@@ -141,10 +142,38 @@ const startAttempts = 4
 
 var errRunKeyContended = errors.New("the dedupe key of a run was released and taken over and over")
 
-// Start adds runs, all in one statement unless a dedupe key is taken.
+// largePayload is the greatest length of a payload, in bytes, that is kept in the row of its
+// run where the database writes the whole of a row anew with every change.
+const largePayload = 4 << 10
+
+// Start adds runs, all in one statement unless a dedupe key is taken, or a payload has to
+// have a row of its own.
 func (s runs) Start(ctx context.Context, all ...*run.Run) ([]outbound.StartedRun, error) {
-	return s.start(ctx, "", all)
+	if !s.store.dialect.RewritesRows || !slices.ContainsFunc(all, hasLargePayload) {
+		return s.start(ctx, "", all)
+	}
+	started := make([]outbound.StartedRun, len(all))
+	var small []*run.Run
+	var places []int
+	for i, r := range all {
+		if !hasLargePayload(r) {
+			small, places = append(small, r), append(places, i)
+			continue
+		}
+		one, err := sharedPayloads{s}.Start(ctx, outbound.PayloadID(r.ID()), r)
+		if err != nil {
+			return nil, err
+		}
+		started[i] = one[0]
+	}
+	rest, err := s.start(ctx, "", small)
+	for i, one := range rest {
+		started[places[i]] = one
+	}
+	return started, err
 }
+
+func hasLargePayload(r *run.Run) bool { return len(r.Payload()) > largePayload }
 
 func (s runs) start(ctx context.Context, shared outbound.PayloadID, all []*run.Run) ([]outbound.StartedRun, error) {
 	if s.spoiled != nil {
@@ -177,10 +206,22 @@ func (s runs) start(ctx context.Context, shared outbound.PayloadID, all []*run.R
 			}
 		}
 		if len(rows) == 0 {
-			return started, nil
+			return started, s.addFirstOutputs(ctx, all, started)
 		}
 	}
 	return nil, s.spoil(&Collision{errRunKeyContended})
+}
+
+// addFirstOutputs writes the large outputs that runs have from the start.
+func (s runs) addFirstOutputs(ctx context.Context, all []*run.Run, started []outbound.StartedRun) error {
+	for i, r := range all {
+		if st := r.State(); started[i].Added {
+			if err := s.addOutputs(ctx, &st, 0); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // add inserts runs, calls added for each, and returns those whose key is taken.

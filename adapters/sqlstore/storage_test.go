@@ -22,6 +22,7 @@ import (
 // recounted is what is kept of each tenant according to the rows themselves.
 const recounted = `SELECT tenant_id, CAST(sum(bytes) AS bigint) FROM (
 		SELECT tenant_id, octet_length(payload) + octet_length(progress) AS bytes FROM runs
+		UNION ALL SELECT tenant_id, octet_length(output) FROM run_outputs
 		UNION ALL SELECT tenant_id, octet_length(payload) FROM run_payloads
 		UNION ALL SELECT tenant_id, octet_length(entries) FROM run_history
 	) AS rows_of_runs GROUP BY tenant_id`

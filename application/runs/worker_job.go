@@ -61,13 +61,13 @@ type job struct {
 // take begins to work on a run that was lent since a time.
 func (s *shift) take(lent outbound.LentRun, since time.Time) {
 	j := &job{
-		shift: s, lease: lent.Lease, end: lent.Before, run: lent.Run, size: lent.Size, secret: s.key.Secret(lent.Run.ID()), at: lent.At, lent: time.Now(),
+		shift: s, lease: lent.Lease, end: lent.Before, run: lent.Run, size: lent.Size, secret: s.key.Secret(lent.Lease.Run), at: lent.At, lent: time.Now(),
 		attempts: make(map[workflow.NodeID]*attempt), ended: make(chan *attempt), over: make(chan struct{}), unprepared: make(chan *attempt), news: make(chan struct{}, 1), memory: newMemoryOfRun(),
 	}
 	j.ctx, j.interrupt = context.WithCancelCause(s.effects)
 	j.until.Store(int64(since.Sub(s.began) + s.opts.Lease))
 	s.mu.Lock()
-	if before := s.held[lent.Run.ID()]; before != nil {
+	if before := s.held[lent.Lease.Run]; before != nil {
 		before.interrupt(errLeaseLost) // it had ended before it was renewed
 	}
 	s.hold(j)
@@ -122,6 +122,9 @@ func (j *job) work() {
 // soon has the queue looked at when the run is due again, should that be before it is
 // looked at in any case.
 func (j *job) soon() {
+	if j.run == nil { // it could not be read
+		return
+	}
 	at := j.run.WakeAt()
 	if at == nil || j.run.Status().Finished() {
 		return
@@ -135,6 +138,9 @@ func (j *job) soon() {
 func (j *job) begin() fate {
 	if j.leaving.Err() != nil {
 		return returned
+	}
+	if end := j.read(); end != goesOn {
+		return end
 	}
 	if end := j.beginAlone(); end != goesOn {
 		return end
@@ -155,6 +161,27 @@ func (j *job) begin() fate {
 		return end
 	}
 	return left // it was due, and nothing is
+}
+
+// read reads a run that is too large for the unit of work that lent it. One that cannot be
+// read is left until its lease ends.
+func (j *job) read() fate {
+	if j.run != nil {
+		return goesOn
+	}
+	ctx, cancel := context.WithTimeout(j.units, patience)
+	defer cancel()
+	err := j.Worker.work.View(ctx, func(ctx context.Context, st outbound.Stores) (err error) {
+		j.run, err = st.Runs.Runs.Get(ctx, j.lease.Tenant, j.lease.Run)
+		return err
+	})
+	switch {
+	case isCode(err, "run_not_found"):
+		return done
+	case err != nil:
+		return j.fail(fmt.Errorf("read it: %w", err))
+	}
+	return goesOn
 }
 
 // cancel ends a run whose version was deleted, as deleting the workflow does.

@@ -34,7 +34,7 @@ func everything() run.State {
 			Nodes: []run.NodeState{{
 				ID: "n <1>", Status: run.NodeFailed, Attempts: 5, Before: 2, Branch: "true", Failure: failure, Handled: true, Dead: []int{0, 7},
 				Undecided: []workflow.EdgeID{"edge_1", "edge_2"},
-				Output:    json.RawMessage(`null`), OutputOf: "m", GivesInput: true, StartedAt: at(8), FinishedAt: at(9), RetryAt: at(10),
+				Output:    json.RawMessage(`null`), OutputSeq: 3, OutputOf: "m", GivesInput: true, StartedAt: at(8), FinishedAt: at(9), RetryAt: at(10),
 				Pause: &run.Pause{Kind: run.PauseEvent, Event: "paid", Since: *at(11), Until: at(12), Seq: 13, TokenHash: "hash"},
 			}, {ID: "idle", Status: run.NodePending}},
 			Executed: []workflow.NodeID{"a", "b"}, Retries: 3, Begin: []int{1}, Consider: []int{0, 1}, Used: time.Second, ActiveSince: at(14),
@@ -59,6 +59,12 @@ func TestAStateComesBackWhole(t *testing.T) {
 		t.Errorf("%v %s", err, diff)
 	}
 	progress, err := run.DecodeProgress(run.EncodeProgress(s.Progress))
+	if missing := progress.AddLargeOutputs(nil); missing != s.Nodes[0].ID {
+		t.Errorf("the output of node %q is missing, not that of %q", missing, s.Nodes[0].ID)
+	}
+	if missing := progress.AddLargeOutputs(map[workflow.NodeID]json.RawMessage{s.Nodes[0].ID: s.Nodes[0].Output}); missing != "" {
+		t.Errorf("the output of node %q is missing", missing)
+	}
 	if diff := cmp.Diff(s.Progress, progress); err != nil || diff != "" {
 		t.Errorf("%v %s", err, diff)
 	}
@@ -86,7 +92,7 @@ func TestAStateComesBackWhole(t *testing.T) {
 
 // TestStoredStatesStayReadable pins the form in which stores hold runs.
 func TestStoredStatesStayReadable(t *testing.T) {
-	const want = `{"id":"run_1","tenant":"tenant_1","subTenant":"sub","workflow":"wf_1","version":"wfv_1","trigger":"trg_1","triggerName":"name","triggerType":"webhook","entity":"entity","dedupeKey":"key","cause":"ingest","retry":{"maxRetries":1,"backoff":100,"maxBackoff":3600000},"timeout":60000,"createdAt":1,"status":"failed","seq":1099511627776,"updatedAt":-5,"startedAt":0,"finishedAt":6,"wakeAt":7,"failure":{"code":"code","message":"mess\"age\n é \u0001","node":"n","edge":"edge_1"},"payload":{"b": 1.50, "a": [null]},"progress":{"retries":3,"begin":[1],"consider":[0,1],"used":1000,"activeSince":14,"executed":["a","b"],"nodes":[{"id":"n <1>","status":"failed","attempts":5,"before":2,"branch":"true","failure":{"code":"code","message":"mess\"age\n é \u0001","node":"n","edge":"edge_1"},"handled":true,"dead":{"undecided":["edge_1","edge_2"],"edges":[0,7]},"output":null,"outputOf":"m","givesInput":true,"startedAt":8,"finishedAt":9,"retryAt":10,"pause":{"kind":"event","event":"paid","since":11,"until":12,"seq":13,"tokenHash":"hash"}},{"id":"idle"}]}}`
+	const want = `{"id":"run_1","tenant":"tenant_1","subTenant":"sub","workflow":"wf_1","version":"wfv_1","trigger":"trg_1","triggerName":"name","triggerType":"webhook","entity":"entity","dedupeKey":"key","cause":"ingest","retry":{"maxRetries":1,"backoff":100,"maxBackoff":3600000},"timeout":60000,"createdAt":1,"status":"failed","seq":1099511627776,"updatedAt":-5,"startedAt":0,"finishedAt":6,"wakeAt":7,"failure":{"code":"code","message":"mess\"age\n é \u0001","node":"n","edge":"edge_1"},"payload":{"b": 1.50, "a": [null]},"progress":{"retries":3,"begin":[1],"consider":[0,1],"used":1000,"activeSince":14,"executed":["a","b"],"nodes":[{"id":"n <1>","status":"failed","attempts":5,"before":2,"branch":"true","failure":{"code":"code","message":"mess\"age\n é \u0001","node":"n","edge":"edge_1"},"handled":true,"dead":{"undecided":["edge_1","edge_2"],"edges":[0,7]},"output":null,"outputSeq":3,"outputOf":"m","givesInput":true,"startedAt":8,"finishedAt":9,"retryAt":10,"pause":{"kind":"event","event":"paid","since":11,"until":12,"seq":13,"tokenHash":"hash"}},{"id":"idle"}]}}`
 	if got := string(run.EncodeState(everything())); got != want {
 		t.Errorf("the state is written as\n%s, not\n%s", got, want)
 	}

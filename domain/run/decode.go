@@ -140,6 +140,7 @@ type encodedNode struct {
 	Handled    bool            `json:"handled"`
 	Dead       encodedDead     `json:"dead"`
 	Output     json.RawMessage `json:"output"`
+	OutputSeq  int64           `json:"outputSeq"`
 	OutputOf   workflow.NodeID `json:"outputOf"`
 	GivesInput bool            `json:"givesInput"`
 	StartedAt  *instant        `json:"startedAt"`
@@ -161,7 +162,7 @@ func (e *encodedNode) node() NodeState {
 	n := NodeState{
 		ID: e.ID, Status: e.Status, Attempts: e.Attempts, Before: e.Before, Branch: e.Branch,
 		Failure: e.Failure.failure(), Handled: e.Handled, Dead: e.Dead.Edges, Undecided: e.Dead.Undecided,
-		Output: e.Output, OutputOf: e.OutputOf, GivesInput: e.GivesInput,
+		Output: e.Output, OutputSeq: e.OutputSeq, OutputOf: e.OutputOf, GivesInput: e.GivesInput,
 		StartedAt: e.StartedAt.time(), FinishedAt: e.FinishedAt.time(), RetryAt: e.RetryAt.time(),
 	}
 	if n.Status == "" {

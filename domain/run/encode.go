@@ -11,7 +11,7 @@ import (
 // Times are Unix milliseconds, durations milliseconds; what is absent, empty or the
 // default is left out.
 func EncodeState(s State) []byte {
-	w := &writer{b: make([]byte, 0, 512+len(s.Payload)+s.size())}
+	w := &writer{b: make([]byte, 0, 512+len(s.Payload)+s.size()), whole: true}
 	w.open()
 	w.text("id", string(s.ID))
 	w.text("tenant", string(s.Tenant))
@@ -52,7 +52,8 @@ func EncodeState(s State) []byte {
 }
 
 // EncodeProgress writes what changes while a run goes on and has no column of its
-// own, as one JSON object, like [EncodeState].
+// own, as one JSON object, like [EncodeState], without the outputs in
+// [Progress.LargeOutputs].
 func EncodeProgress(p Progress) []byte {
 	w := &writer{b: make([]byte, 0, p.size())}
 	w.progress(p)
@@ -63,7 +64,10 @@ func EncodeProgress(p Progress) []byte {
 func (p *Progress) size() int {
 	total := 128
 	for i := range p.Nodes {
-		total += 192 + len(p.Nodes[i].Output)
+		total += 192
+		if n := &p.Nodes[i]; n.OutputSeq == 0 {
+			total += len(n.Output)
+		}
 	}
 	return total
 }
@@ -72,6 +76,7 @@ func (p *Progress) size() int {
 type writer struct {
 	b     []byte
 	comma bool
+	whole bool // with large outputs
 }
 
 func (w *writer) open() {
@@ -200,7 +205,10 @@ func (w *writer) node(n *NodeState) {
 	w.failure("failure", n.Failure)
 	w.flag("handled", n.Handled)
 	w.dead(n)
-	w.raw("output", n.Output)
+	if n.OutputSeq == 0 || w.whole {
+		w.raw("output", n.Output)
+	}
+	w.number("outputSeq", n.OutputSeq)
 	w.text("outputOf", string(n.OutputOf))
 	w.flag("givesInput", n.GivesInput)
 	w.time("startedAt", n.StartedAt)

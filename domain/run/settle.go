@@ -33,6 +33,9 @@ func (m *machine) give(i int, value any, branch string) {
 	m.forget(i)
 	m.given += weight
 	n.Output = bytes.Clone(text) // which leaves no room behind the text
+	if len(text) > InlineOutput {
+		n.OutputSeq = m.s.Seq + 1
+	}
 	m.complete(i, branch)
 }
 

@@ -9,8 +9,9 @@ import (
 	"github.com/sluicehq/sluice/domain/workflow"
 )
 
-// State is everything a store keeps of a run. [EncodeState] writes all of it;
-// a store that has columns for the rest keeps [EncodeProgress].
+// State is everything a store keeps of a run. [EncodeState] writes all of it. A store that
+// has columns for the rest keeps [EncodeProgress], and apart from it the outputs in
+// [Progress.LargeOutputs], each of which is written once and never changes.
 type State struct {
 	Origin
 
@@ -80,6 +81,7 @@ type NodeState struct {
 	// A completed node has one of these; that of a node that passes on what it received
 	// is where it came from.
 	Output     json.RawMessage
+	OutputSeq  int64           // of an Output longer than [InlineOutput]: greater than Seq before the step that gave it, and at most Seq after it
 	OutputOf   workflow.NodeID // the node whose output it is
 	GivesInput bool            // it is the run's payload
 

@@ -2,10 +2,12 @@ package run_test
 
 import (
 	"encoding/json"
+	"maps"
 	"strings"
 	"testing"
 
 	"github.com/sluicehq/sluice/domain/run"
+	"github.com/sluicehq/sluice/domain/workflow"
 )
 
 func TestTransforms(t *testing.T) {
@@ -98,8 +100,28 @@ func TestTheAnswerToARequestIsBoundedByItsBody(t *testing.T) {
 	}
 }
 
+// grow is an expression that gives a text of n characters.
+func grow(n int) string { return `"x".repeat(` + text(n) + `)` }
+
+func TestALargeOutputIsKeptApart(t *testing.T) {
+	w := begin(t, plan(t, nodes(expr("small", grow(run.InlineOutput-2)), expr("large", grow(run.InlineOutput-1))), nil), start(`{}`))
+	large := make(map[workflow.NodeID]int)
+	progress := w.run.State().Progress
+	for n := range progress.LargeOutputs() {
+		large[n.ID] = len(n.Output)
+		if n.OutputSeq < 1 || n.OutputSeq > w.run.Seq() {
+			t.Errorf("the output of %q was given by entry %d of %d", n.ID, n.OutputSeq, w.run.Seq())
+		}
+	}
+	if want := map[workflow.NodeID]int{"large": run.InlineOutput + 1}; !maps.Equal(large, want) || progress.LargeOutputsSize() != want["large"] {
+		t.Errorf("kept apart are %v, not %v", large, want)
+	}
+	if kept := len(run.EncodeProgress(progress)); kept < run.InlineOutput || kept > run.InlineOutput+1000 {
+		t.Errorf("%d bytes are kept with the progress", kept)
+	}
+}
+
 func TestOutputsAreBounded(t *testing.T) {
-	grow := func(n int) string { return `"x".repeat(` + text(n) + `)` }
 	w := begin(t, plan(t, nodes(expr("a", grow(run.MaxOutput-2))), nil), start(`{}`))
 	w.want(run.StatusCompleted, "a=completed")
 	w = begin(t, plan(t, nodes(expr("a", grow(run.MaxOutput-1))), nil), start(`{}`))

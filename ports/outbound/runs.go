@@ -177,13 +177,17 @@ type RunClaim struct {
 // UnreadableWait is by how much a run that cannot be read is put off.
 const UnreadableWait = time.Minute
 
+// LargeRun is how large a stored run may be, in bytes, for Claim to read it. Larger ones are
+// read by RunRepository.Get, after the unit of work in which they are lent.
+const LargeRun = 128 << 10
+
 // LentRun is a run that was lent, or could not be.
 type LentRun struct {
-	Run   *run.Run // nil when it is unreadable
+	Run   *run.Run // nil when it is unreadable, or large
 	Lease RunLease
 	Until time.Time // when the lease ends
 	At    time.Time // when it was lent
-	Size  int64     // of its stored payload and progress, in bytes
+	Size  int64     // of its stored payload, progress and outputs, in bytes
 
 	// Before says how the last lease on the run ended.
 	Before LeaseEnd

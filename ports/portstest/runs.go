@@ -25,6 +25,7 @@ func RunStores(t *testing.T, open OpenStore) {
 	t.Run("Starts", func(t *testing.T) { RunStarts(t, open) })
 	t.Run("SharedPayloads", func(t *testing.T) { SharedPayloads(t, open) })
 	t.Run("KeptBytes", func(t *testing.T) { KeptBytes(t, open) })
+	t.Run("LargeOutputs", func(t *testing.T) { LargeOutputs(t, open) })
 	t.Run("Steps", func(t *testing.T) { RunSteps(t, open) })
 	t.Run("StepsTogether", func(t *testing.T) { RunStepsTogether(t, open) })
 	t.Run("Awaiting", func(t *testing.T) { RunsAwaiting(t, open) })

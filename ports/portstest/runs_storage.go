@@ -9,6 +9,7 @@ import (
 
 	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/domain/workflow"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
@@ -23,7 +24,7 @@ func KeptBytes(t *testing.T, open OpenStore) {
 			text := sharedText(500)
 			r := f.started(owner, having(text))
 			f.shared("pay_1", pending(owner, having(text)), pending(owner, having(text)))
-			empty := int64(len(run.EncodeProgress(run.Progress{})))
+			empty := storedProgress(run.Progress{})
 			want := 2*int64(len(text)) + 3*empty
 			f.same(map[tenant.ID]int64{owner: want}, f.keptOf(trg))
 			s := stepped(r, outbound.RunLease{}, func(st *run.State) { st.Progress = runState(owner).Progress })
@@ -31,7 +32,7 @@ func KeptBytes(t *testing.T, open OpenStore) {
 			if err := f.tryStep(s); err != nil {
 				f.Fatal(err)
 			}
-			want += int64(len(run.EncodeProgress(s.Run.State().Progress))) - empty
+			want += storedProgress(s.Run.State().Progress) - empty
 			f.same(map[tenant.ID]int64{owner: want}, f.keptOf(trg))
 			f.write(func(ctx context.Context, st outbound.Stores) error {
 				found, err := st.Firing.OnEvent(ctx, owner, outbound.EventQuery{Event: event, Limit: 9})
@@ -53,7 +54,7 @@ func KeptBytes(t *testing.T, open OpenStore) {
 				kept := int64(0)
 				if n > 0 {
 					r := f.started(trg.Tenant(), having(sharedText(100*n)))
-					kept = int64(len(r.Payload()) + len(run.EncodeProgress(run.Progress{})))
+					kept = int64(len(r.Payload())) + storedProgress(run.Progress{})
 				}
 				keys, want = append(keys, outbound.KeyOf(trg), outbound.KeyOf(trg)), append(want, kept, kept)
 			}
@@ -95,7 +96,7 @@ func KeptBytes(t *testing.T, open OpenStore) {
 			f.write(func(ctx context.Context, st outbound.Stores) error { return st.Tenants.Delete(ctx, other) })
 			want, counted := int64(0), make(map[outbound.PayloadID]bool)
 			for id, r := range alive {
-				want += int64(len(run.EncodeProgress(r.State().Progress)))
+				want += storedProgress(r.State().Progress)
 				if of := sharing[id]; of == "" || !counted[of] {
 					want += int64(len(r.Payload()))
 					counted[of] = true
@@ -119,6 +120,11 @@ func KeptBytes(t *testing.T, open OpenStore) {
 	})
 }
 
+// storedProgress is how many bytes a store keeps of it.
+func storedProgress(p run.Progress) int64 {
+	return int64(len(run.EncodeProgress(p)) + p.LargeOutputsSize())
+}
+
 // stepAll records steps of some runs, alone or together, which write progress of all sizes.
 func (f fixture) stepAll(rnd *rand.Rand, alive map[run.ID]*run.Run) (moved []*run.Run) {
 	f.Helper()
@@ -128,7 +134,11 @@ func (f fixture) stepAll(rnd *rand.Rand, alive map[run.ID]*run.Run) (moved []*ru
 			continue
 		}
 		s := stepped(r, outbound.RunLease{}, func(st *run.State) {
-			st.Progress = run.Progress{Nodes: []run.NodeState{{ID: "a", Status: run.NodeCompleted, Output: sharedText(rnd.IntN(2000))}}}
+			node := run.NodeState{ID: workflow.NodeID(fmt.Sprint("n", len(st.Nodes))), Status: run.NodeCompleted, Output: sharedText(rnd.IntN(2 * run.InlineOutput))}
+			if len(node.Output) > run.InlineOutput {
+				node.OutputSeq = r.Seq() + 1
+			}
+			st.Nodes = append(st.Nodes, node)
 		})
 		s.History = nil
 		steps, moved = append(steps, s), append(moved, s.Run)
