@@ -87,7 +87,7 @@ openapi-lint: deploy/npm/node_modules ## Check the description of the API (needs
 
 .PHONY: client
 client: deploy/npm/node_modules ## Generate the Go client and the TypeScript types from the description of the API
-	$(TOOL) oapi-codegen -config deploy/tools/oapi-codegen.yaml adapters/httpapi/openapi/openapi.yaml
+	sed -E 's/(operationId: )[a-z]+_([A-Za-z]+)_v1$$/\1\2/' adapters/httpapi/openapi/openapi.yaml | $(TOOL) oapi-codegen -config deploy/tools/goclient/config.yaml /dev/stdin
 	cd deploy/npm && npx --no-install openapi-typescript --default-non-nullable=false ../../adapters/httpapi/openapi/openapi.yaml -o ../../adapters/httpapi/client/typescript/sluice.d.ts
 
 .PHONY: client-check
