@@ -3,6 +3,11 @@
 // Make a client with [Connect], or with [ConnectOperator] for the operator's part of the
 // API. Each operation is a method that returns the decoded answer. A request that the
 // gateway refuses returns a [*RequestError].
+//
+//	gateway, err := client.Connect("https://gateway.example", key)
+//	...
+//	wf, err := gateway.CreateWorkflow(ctx, nil, client.CreateWorkflow{Name: "Orders"}, client.IdempotencyKey("orders-1"))
+//	page, err := gateway.ListRuns(ctx, &client.ListRunsParams{WorkflowID: new(wf.ID), Limit: new(50)})
 package client
 
 import (
