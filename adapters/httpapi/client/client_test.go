@@ -3,9 +3,11 @@ package client_test
 import (
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -80,146 +82,207 @@ func serve(t *testing.T) (baseURL, key string) {
 // nobody is outside.
 type nobody struct{ outbound.NodeRunner }
 
-func of[T any](v T) *T { return &v }
-
-func TestFromAnEmptyTenantToAPublishedVersion(t *testing.T) {
-	baseURL, key := serve(t)
-	api, err := client.Connect(baseURL, key)
+func connect(t *testing.T) *client.Client {
+	t.Helper()
+	api, err := client.Connect(serve(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx := t.Context()
-	wf, err := api.PublicworkflowsCreateWorkflowV1WithResponse(ctx, &client.PublicworkflowsCreateWorkflowV1Params{XIdempotencyKey: of("first")},
-		client.CreateWorkflow{Name: "Orders"})
-	if err != nil || wf.JSON201 == nil {
-		t.Fatalf("%v, %s", err, wf.Body)
+	return api
+}
+
+// publish makes a version with one node active and returns it.
+func publish(t *testing.T, api *client.Client, node client.NodeDraft) *client.WorkflowVersion {
+	t.Helper()
+	wf, err := api.CreateWorkflow(t.Context(), nil, client.CreateWorkflow{Name: "Orders"})
+	if err != nil {
+		t.Fatal(err)
 	}
-	nodes := []client.NodeDraft{{
-		Id: "notice", Type: of("transform"), Version: of("1.0.0"), Name: of("Notice"),
-		Config: &map[string]any{"transformType": "expression", "expression": "payload.id"}, Position: &client.Position{X: 0.5, Y: 1e15 + 1},
-	}}
-	ver, err := api.PublicworkflowversionsCreateWorkflowVersionV1WithResponse(ctx, nil, client.CreateWorkflowVersion{WorkflowId: wf.JSON201.Id, Nodes: &nodes})
-	if err != nil || ver.JSON201 == nil || ver.JSON201.Nodes[0].Position.Y != 1e15+1 {
-		t.Fatalf("%v, %s", err, ver.Body)
+	ver, err := api.CreateWorkflowVersion(t.Context(), client.CreateWorkflowVersion{WorkflowID: wf.ID, Nodes: &[]client.NodeDraft{node}})
+	if err != nil {
+		t.Fatal(err)
 	}
-	published, err := api.PublicworkflowversionsPublishWorkflowVersionV1WithResponse(ctx, ver.JSON201.Id, nil)
-	if err != nil || published.JSON200 == nil || !published.JSON200.Version.IsActive || published.JSON200.Version.PublishedAt.After(time.Now().Add(time.Minute)) {
-		t.Fatalf("%v, %s", err, published.Body)
+	published, err := api.PublishWorkflowVersion(t.Context(), ver.ID)
+	if err != nil {
+		t.Fatal(err)
 	}
-	trg, err := api.PublictriggersCreateTriggerV1WithResponse(ctx, nil, client.CreateTrigger{
-		WorkflowVersionId: ver.JSON201.Id, Name: "Paid", Type: client.TriggerTypeWebhook,
-	})
-	if err != nil || trg.JSON201 == nil {
-		t.Fatalf("%v, %s", err, trg.Body)
-	}
-	page, err := api.PublictriggersListTriggersV1WithResponse(ctx, &client.PublictriggersListTriggersV1Params{Limit: of(5)})
-	if err != nil || page.JSON200 == nil || page.JSON200.Total != 1 || page.JSON200.Items[0].Id != trg.JSON201.Id {
-		t.Fatalf("%v, %s", err, page.Body)
+	return &published.Version
+}
+
+func transform(id, source string) client.NodeDraft {
+	return client.NodeDraft{
+		ID: id, Type: new("transform"), Version: new("1.0.0"), Position: &client.Position{X: 0.5, Y: 1e15 + 1},
+		Config: &map[string]any{"transformType": "expression", "expression": source},
 	}
 }
 
-func TestAFailureSaysWhatIsWrong(t *testing.T) {
-	baseURL, key := serve(t)
-	api, err := client.Connect(baseURL, key)
+func TestFromAnEmptyTenantToATrigger(t *testing.T) {
+	api := connect(t)
+	ver := publish(t, api, transform("notice", "payload.id"))
+	if !ver.IsActive || ver.PublishedAt.After(time.Now().Add(time.Minute)) || ver.Nodes[0].Position.Y != 1e15+1 {
+		t.Errorf("published %+v", ver)
+	}
+	trg, err := api.CreateTrigger(t.Context(), client.CreateTrigger{WorkflowVersionID: ver.ID, Name: "Paid", Type: client.TriggerTypeWebhook})
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := api.PublicworkflowsCreateWorkflowV1WithResponse(t.Context(), nil, client.CreateWorkflow{})
-	if err != nil {
+	page, err := api.ListTriggers(t.Context(), &client.ListTriggersParams{
+		Limit: new(5), IsActive: new(true), Type: new(client.TriggerTypeWebhook), SortBy: new(client.TypedSortFieldName),
+	})
+	if want := (&client.TriggerPage{Items: []client.Trigger{*trg}, Total: 1, Limit: 5}); err != nil || !reflect.DeepEqual(page, want) {
+		t.Errorf("got %+v, %v, want %+v", page, err, want)
+	}
+	none, err := api.ListRuns(t.Context(), &client.ListRunsParams{To: new(trg.CreatedAt), EntityID: new("a&b=c")})
+	if err != nil || none.Total != 0 {
+		t.Errorf("got %+v, %v", none, err)
+	}
+}
+
+func TestHeadersOfRequestsAndAnswers(t *testing.T) {
+	api := connect(t)
+	var first, second http.Header
+	create := func(h *http.Header) *client.Workflow {
+		t.Helper()
+		wf, err := api.CreateWorkflow(t.Context(), nil, client.CreateWorkflow{Name: "Orders"},
+			client.IdempotencyKey("first"), client.Header("X-Request-Id", "mine"), client.AnswerHeader(h))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return wf
+	}
+	if made, again := create(&first), create(&second); !reflect.DeepEqual(made, again) || second.Get("Idempotent-Replayed") != "true" || second.Get("X-Request-Id") != "mine" {
+		t.Errorf("made %+v, then %+v with %v", made, again, second)
+	}
+	page, err := api.ListWorkflows(t.Context(), nil)
+	if err != nil || page.Total != 1 {
+		t.Fatalf("%+v, %v", page, err)
+	}
+	id, stale := page.Items[0].ID, client.IfMatch(first.Get("ETag"))
+	if _, err := api.UpdateWorkflow(t.Context(), id, client.UpdateWorkflow{IsActive: new(false)}, stale); err != nil {
 		t.Fatal(err)
 	}
+	if err := api.DeleteWorkflow(t.Context(), id, stale); statusOf(err) != http.StatusPreconditionFailed {
+		t.Errorf("a stale ETag gives %v", err)
+	}
+	if err := api.DeleteWorkflow(t.Context(), id); err != nil {
+		t.Error(err)
+	}
+}
+
+// statusOf returns the status of a refusal, 0 for any other error.
+func statusOf(err error) int {
 	var failure *client.RequestError
-	if err := client.Failure(got.StatusCode(), got.Body); !errors.As(err, &failure) || failure.Status != http.StatusBadRequest ||
-		failure.Body.Code != "workflow_invalid" || err.Error() != "gateway: 400 workflow_invalid: The workflow is not valid.; name must not be empty" {
-		t.Errorf("the failure is %v", err)
+	if errors.As(err, &failure) {
+		return failure.Status
 	}
-	if err := client.Failure(http.StatusBadGateway, []byte("<html>")); !errors.As(err, &failure) || failure.Status != http.StatusBadGateway {
-		t.Errorf("the failure is %v", err)
+	return 0
+}
+
+func TestARefusalSaysWhatIsWrong(t *testing.T) {
+	api := connect(t)
+	_, err := api.CreateWorkflow(t.Context(), nil, client.CreateWorkflow{})
+	var failure *client.RequestError
+	if !errors.As(err, &failure) || failure.Status != http.StatusBadRequest || failure.Body.Code != "workflow_invalid" || failure.Header.Get("X-Request-Id") == "" ||
+		err.Error() != "gateway: 400 workflow_invalid: The workflow is not valid.; name must not be empty" {
+		t.Errorf("the refusal is %v", err)
 	}
-	if err := client.Failure(http.StatusNoContent, nil); err != nil {
-		t.Errorf("a success is %v", err)
+	if _, err := api.GetWorkflow(t.Context(), "wf/../../settings?x=1"); statusOf(err) != http.StatusNotFound {
+		t.Errorf("an id with a slash gives %v", err)
 	}
-	if _, err := client.Connect(baseURL, ""); err == nil {
-		t.Error("an empty key is accepted")
+	for name, connect := range map[string]func(string, string) (*client.Client, error){"a key": client.Connect, "the operator's token": client.ConnectOperator} {
+		if _, err := connect("https://gateway.example", ""); err == nil {
+			t.Errorf("%s may be empty", name)
+		}
+		for _, address := range []string{"", "gateway.example", "ftp://gateway.example", "https://gateway.example/?a=b", "https://a b"} {
+			if _, err := connect(address, "secret"); err == nil {
+				t.Errorf("%s may go to %q", name, address)
+			}
+		}
+	}
+}
+
+func TestAnswersThatAreNotFromTheGateway(t *testing.T) {
+	var location string
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("X-API-Key") != "" {
+			t.Error("the key was sent to another host")
+		}
+	}))
+	defer other.Close()
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if location != "" {
+			http.Redirect(w, r, location, http.StatusTemporaryRedirect)
+			return
+		}
+		w.WriteHeader(http.StatusBadGateway)
+		_, _ = io.WriteString(w, "<html>")
+	}))
+	defer proxy.Close()
+	api, err := client.Connect(proxy.URL+"/prefix/", "sk_1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := api.GetSettings(t.Context()); statusOf(err) != http.StatusBadGateway || err.Error() != "gateway: 502 : Bad Gateway" {
+		t.Errorf("the refusal is %v", err)
+	}
+	location = other.URL
+	if _, err := api.GetSettings(t.Context()); statusOf(err) != http.StatusTemporaryRedirect {
+		t.Errorf("a redirect gives %v", err)
 	}
 }
 
 func TestARunFromItsCallToItsEnd(t *testing.T) {
-	baseURL, key := serve(t)
-	api, err := client.Connect(baseURL, key)
+	api, ctx := connect(t), t.Context()
+	ver := publish(t, api, transform("total", "payload.net * 2"))
+	trg, err := api.CreateTrigger(ctx, client.CreateTrigger{WorkflowVersionID: ver.ID, Name: "Paid", Type: client.TriggerTypeWebhook})
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx := t.Context()
-	wf, err := api.PublicworkflowsCreateWorkflowV1WithResponse(ctx, nil, client.CreateWorkflow{Name: "Orders"})
-	if err != nil || wf.JSON201 == nil {
-		t.Fatalf("%v, %s", err, wf.Body)
-	}
-	nodes := []client.NodeDraft{{
-		Id: "total", Type: of("transform"), Version: of("1.0.0"), Config: &map[string]any{"transformType": "expression", "expression": "payload.net * 2"},
-	}}
-	ver, err := api.PublicworkflowversionsCreateWorkflowVersionV1WithResponse(ctx, nil, client.CreateWorkflowVersion{WorkflowId: wf.JSON201.Id, Nodes: &nodes})
-	if err != nil || ver.JSON201 == nil {
-		t.Fatalf("%v, %s", err, ver.Body)
-	}
-	if published, err := api.PublicworkflowversionsPublishWorkflowVersionV1WithResponse(ctx, ver.JSON201.Id, nil); err != nil || published.JSON200 == nil {
-		t.Fatalf("%v, %s", err, published.Body)
-	}
-	trg, err := api.PublictriggersCreateTriggerV1WithResponse(ctx, nil, client.CreateTrigger{
-		WorkflowVersionId: ver.JSON201.Id, Name: "Paid", Type: client.TriggerTypeWebhook,
+	fired, err := api.CallTrigger(ctx, trg.ID, client.CallTrigger{
+		EventData: map[string]any{"net": 21}, EntityID: new("order-1042"), DedupeKey: new("payment-77"),
 	})
-	if err != nil || trg.JSON201 == nil {
-		t.Fatalf("%v, %s", err, trg.Body)
+	if err != nil || fired.DedupeKey != "payment-77" {
+		t.Fatalf("%+v, %v", fired, err)
 	}
-	fired, err := api.PublictriggersCallTriggerV1WithResponse(ctx, trg.JSON201.Id, nil, client.CallTrigger{
-		EventData: map[string]any{"net": 21}, EntityId: of("order-1042"), DedupeKey: of("payment-77"),
-	})
-	if err != nil || fired.JSON200 == nil || fired.JSON200.DedupeKey != "payment-77" {
-		t.Fatalf("%v, %s", err, fired.Body)
+	stream, err := api.StreamRun(ctx, fired.RunID, nil)
+	if err != nil {
+		t.Fatal(err)
 	}
-	stream, err := api.PublicrunsStreamRunV1WithResponse(ctx, fired.JSON200.RunId, nil)
-	if err != nil || !strings.HasSuffix(string(stream.Body), "event: end\ndata: {\"status\":\"completed\"}\n\n") {
-		t.Fatalf("%v, %s", err, stream.Body)
+	defer func() { _ = stream.Close() }()
+	if events, err := io.ReadAll(stream); err != nil || !strings.HasSuffix(string(events), "event: end\ndata: {\"status\":\"completed\"}\n\n") {
+		t.Fatalf("%s, %v", events, err)
 	}
-	got, err := api.PublicrunsGetRunV1WithResponse(ctx, fired.JSON200.RunId, nil)
-	if err != nil || got.JSON200 == nil || got.JSON200.Context.Data["total"] != 42.0 || got.JSON200.Nodes[0].Output != 42.0 {
-		t.Fatalf("%v, %s", err, got.Body)
+	got, err := api.GetRun(ctx, fired.RunID)
+	if err != nil || got.Context.Data["total"] != 42.0 || got.Nodes[0].Output != 42.0 {
+		t.Fatalf("%+v, %v", got, err)
 	}
-	again, err := api.PublicrunsRetryRunV1WithResponse(ctx, fired.JSON200.RunId, nil)
 	var failure *client.RequestError
-	if err != nil || !errors.As(client.Failure(again.StatusCode(), again.Body), &failure) || failure.Body.Code != "run_not_failed" {
-		t.Fatalf("%v, %s", err, again.Body)
+	if _, err := api.RetryRun(ctx, fired.RunID); !errors.As(err, &failure) || failure.Body.Code != "run_not_failed" {
+		t.Fatal(err)
 	}
 }
 
 func TestTheOperatorMakesATenantWhoseKeyWorks(t *testing.T) {
 	baseURL, _ := serve(t)
-	if _, err := client.ConnectOperator(baseURL, ""); err == nil {
-		t.Error("an empty token is accepted")
-	}
 	operator, err := client.ConnectOperator(baseURL, operatorToken)
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx := t.Context()
-	made, err := operator.OperatorCreateTenantV1WithResponse(ctx, &client.OperatorCreateTenantV1Params{XIdempotencyKey: of("customer-42")}, client.CreateTenant{Name: "Beta"})
-	if err != nil || made.JSON201 == nil || made.JSON201.SecretKey == nil {
-		t.Fatalf("%v, %s", err, made.Body)
+	made, err := operator.CreateTenant(t.Context(), client.CreateTenant{Name: "Beta"}, client.IdempotencyKey("customer-42"))
+	if err != nil || made.SecretKey == nil {
+		t.Fatalf("%+v, %v", made, err)
 	}
-	own, err := client.Connect(baseURL, *made.JSON201.SecretKey)
+	own, err := client.Connect(baseURL, *made.SecretKey)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if wf, err := own.PublicworkflowsCreateWorkflowV1WithResponse(ctx, nil, client.CreateWorkflow{Name: "Orders"}); err != nil || wf.JSON201 == nil {
-		t.Errorf("%v, %s", err, wf.Body)
+	if _, err := own.CreateWorkflow(t.Context(), nil, client.CreateWorkflow{Name: "Orders"}); err != nil {
+		t.Error(err)
 	}
-	suspended, err := operator.OperatorSuspendTenantV1WithResponse(ctx, made.JSON201.Id, nil)
-	if err != nil || suspended.JSON200 == nil || suspended.JSON200.Status != client.Suspended {
-		t.Errorf("%v, %s", err, suspended.Body)
+	if suspended, err := operator.SuspendTenant(t.Context(), made.ID); err != nil || suspended.Status != client.TenantStatusSuspended {
+		t.Errorf("%+v, %v", suspended, err)
 	}
-	var failure *client.RequestError
-	refused, err := own.OperatorListTenantsV1WithResponse(ctx, nil)
-	if err != nil || !errors.As(client.Failure(refused.StatusCode(), refused.Body), &failure) || failure.Body.Code != "unauthenticated" {
-		t.Errorf("%v, %s", err, refused.Body)
+	if _, err := own.ListTenants(t.Context(), nil); statusOf(err) != http.StatusUnauthorized {
+		t.Errorf("a tenant's key gives %v", err)
 	}
 }

@@ -1,17 +1,16 @@
-// Uses the generated types as a customer's program would, against a gateway that runs:
-// from an empty tenant to a run that was followed to its end, and a webhook that tells of
-// it. The gateway's address and a secret key come from the environment.
+// Uses the package as a customer's program would, against a gateway that runs: from an
+// empty tenant to a run that is followed to its end, and the webhook that reports it. The
+// gateway's address and a secret key come from the environment.
 import assert from "node:assert/strict";
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
-import createClient from "openapi-fetch";
-import type { components, paths } from "../../adapters/httpapi/client/typescript/sluice.js";
+import { createClient, type ApiError } from "@sluicehq/client";
 
 const baseUrl = process.env.SLUICE_BASE_URL ?? "";
-const key = process.env.SLUICE_KEY ?? "";
-const api = createClient<paths>({ baseUrl, headers: { "X-API-Key": key } });
-const patience = AbortSignal.timeout(60_000);
+const apiKey = process.env.SLUICE_KEY ?? "";
+const api = createClient({ baseUrl, apiKey });
+const timeout = AbortSignal.timeout(60_000);
 
 // verify checks a webhook as Standard Webhooks says (https://www.standardwebhooks.com):
 // one of the signatures is the HMAC of id, time and body.
@@ -49,7 +48,7 @@ async function* events(body: ReadableStream<Uint8Array>): AsyncGenerator<ServerS
   }
 }
 
-// Somewhere that webhooks arrive at.
+// The receiver of webhooks.
 type Message = { headers: IncomingHttpHeaders; body: string };
 const receiver = createServer();
 const arrived = new Promise<Message>((resolve) => {
@@ -94,7 +93,7 @@ const list = await api.GET("/v1/gateway/workflows", { params: { query: { search:
 assert.equal(list.data?.total, 1, JSON.stringify(list.error));
 
 const refused = await api.POST("/v1/gateway/workflows", { body: { name: "" } });
-const error: components["schemas"]["Error"] | undefined = refused.error;
+const error: ApiError | undefined = refused.error;
 assert.equal(error?.code, "workflow_invalid");
 assert.equal(error?.details?.[0]?.field, "name");
 
@@ -110,39 +109,39 @@ const fired = await api.POST("/v1/gateway/triggers/{id}/webhook", {
 assert.ok(fired.data, JSON.stringify(fired.error));
 const runId = fired.data.runId;
 
-// The run is followed to its end. Whoever is cut off comes back with the id of the last
-// event; this client does so once on purpose, after the first.
-const told: ServerSentEvent[] = [];
-for (let lastEventId: number | undefined; told.at(-1)?.event !== "end"; lastEventId = Number(told.at(-1)?.id)) {
+// Follow the run to its end. A client that is cut off sends the id of the last event when
+// it comes back; this one does so once on purpose, after the first.
+const received: ServerSentEvent[] = [];
+for (let lastEventId: number | undefined; received.at(-1)?.event !== "end"; lastEventId = Number(received.at(-1)?.id)) {
   const stream = await api.GET("/v1/gateway/runs/{id}/stream", {
     params: { path: { id: runId }, header: { "Last-Event-ID": lastEventId } },
     parseAs: "stream",
-    signal: patience,
+    signal: timeout,
   });
   assert.ok(stream.data, JSON.stringify(stream.error));
   for await (const event of events(stream.data)) {
-    told.push(event);
+    received.push(event);
     if (lastEventId === undefined) break;
   }
 }
-const entries = told.slice(0, -1);
+const entries = received.slice(0, -1);
 assert.deepEqual(entries.map((event) => Number(event.id)), entries.map((_, i) => i + 1));
 assert.equal(entries[0]?.event, "run.started");
 assert.equal(entries.at(-1)?.event, "run.completed");
-assert.deepEqual(JSON.parse(told.at(-1)?.data ?? ""), { status: "completed" });
+assert.deepEqual(JSON.parse(received.at(-1)?.data ?? ""), { status: "completed" });
 
 const run = await api.GET("/v1/gateway/runs/{id}", { params: { path: { id: runId } } });
 assert.equal(run.data?.status, "completed", JSON.stringify(run.error));
 assert.equal((run.data.context.data as Record<string, unknown>).notice, 1042);
 
-// The webhook that tells of it is genuine, and would not be with another byte or secret.
+// The signature of the webhook is right, and would not be with another byte or secret.
 const message = await Promise.race([
   arrived,
-  new Promise<never>((_, reject) => patience.addEventListener("abort", () => reject(new Error("no webhook arrived")))),
+  new Promise<never>((_, reject) => timeout.addEventListener("abort", () => reject(new Error("no webhook arrived")))),
 ]);
 assert.ok(verify(secret, message.headers, message.body), "the signature is not that of the endpoint's secret");
-assert.ok(!verify(secret, message.headers, message.body + " "), "a changed body is taken for genuine");
-assert.ok(!verify("whsec_" + Buffer.alloc(32).toString("base64"), message.headers, message.body), "any secret fits");
+assert.ok(!verify(secret, message.headers, message.body + " "), "a changed body is accepted");
+assert.ok(!verify("whsec_" + Buffer.alloc(32).toString("base64"), message.headers, message.body), "any secret is accepted");
 const happened = JSON.parse(message.body) as { type: string; data: { runId: string } };
 assert.equal(happened.type, "run.completed");
 assert.equal(happened.data.runId, runId);
