@@ -122,6 +122,10 @@ fuzz: ## Run every fuzz test for FUZZTIME (20s)
 bench: ## Measure the hot paths against a baseline in the same run (installs wrk and PostgreSQL on Debian)
 	go run ./deploy/bench
 
+.PHONY: size
+size: ## Print how many hand-written lines each package has, and how long functions are
+	@go run ./deploy/size
+
 .PHONY: rolling
 rolling: ## Restart gateways behind a balancer under load, ROUNDS times, and print the ledger
 	go test ./cmd/sluice -run '^TestARollingRestartLosesNoRequest$$' -count=1 -v -rolling-rounds $(ROUNDS)
