@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// errAddress says what is right and not what was given: that holds a password, and
-// where it is not a URL nobody knows which part of it.
+// errAddress does not show the given address: it holds a password, and in what is not a
+// URL nobody knows where.
 var errAddress = errors.New("the address of Redis must be a URL: redis://user:password@host:6379/0, " +
 	"rediss:// for TLS, or unix:///path/of/the/socket?db=0 (special characters in the password as %XX; " +
 	"further options are pool_size=1 to 10000 and, with TLS, skip_verify=true)")
@@ -22,7 +22,7 @@ const (
 	defaultHost = "localhost"
 	defaultPort = "6379" // https://www.iana.org/assignments/uri-schemes/prov/redis
 	maxDatabase = 1<<31 - 1
-	maxSize     = 10_000
+	maxPoolSize = 10_000
 )
 
 // endpoint is what an address says.
@@ -31,20 +31,19 @@ type endpoint struct {
 	tls              *tls.Config // nil: none
 	user, password   string      // both empty: the server wants none
 	database         int
-	size             int // most connections at the same time
+	poolSize         int // most connections at the same time
 }
 
-// CheckAddress says whether an address is one that [New] takes: redis://, rediss:// or
-// unix://, in the first two with the number of the database as the path, and with the
-// options
+// CheckAddress says whether [New] takes an address: redis:// or rediss:// with the
+// number of the database as the path, or unix://, and with the options
 //
-//   - db, the number of the database, instead of the path;
-//   - pool_size, how many connections there may be at the same time: 10 for each
-//     processor by default;
-//   - skip_verify=true, with rediss:// only: any certificate is good enough.
+//   - db, the number of the database, in place of the path;
+//   - pool_size, the most connections at the same time: 10 for each processor by
+//     default;
+//   - skip_verify=true, with rediss:// only: accept any certificate.
 //
-// Any other option is an error, as are options that would do nothing. The error does
-// not show the address.
+// Any other option is an error, as are options without effect. The error does not show
+// the address.
 func CheckAddress(address string) error {
 	_, err := parse(address)
 	return err
@@ -53,12 +52,12 @@ func CheckAddress(address string) error {
 // parse reads an address. Its only error is errAddress.
 func parse(address string) (endpoint, error) {
 	u, err := url.Parse(address)
-	// A fragment is a password whose # is not %23, and what is then taken for the host
-	// is its beginning.
+	// A fragment means that the password has a # that is not written as %23: its
+	// beginning was taken for the host.
 	if err != nil || u.Opaque != "" || u.Fragment != "" {
 		return endpoint{}, errAddress
 	}
-	e := endpoint{user: u.User.Username(), size: 10 * runtime.GOMAXPROCS(0)}
+	e := endpoint{user: u.User.Username(), poolSize: 10 * runtime.GOMAXPROCS(0)}
 	e.password, _ = u.User.Password()
 	ok := false
 	switch u.Scheme {
@@ -100,7 +99,7 @@ func (e *endpoint) options(query string) (ok bool) {
 		case name == "db":
 			e.database, ok = number(value, 0, maxDatabase)
 		case name == "pool_size":
-			e.size, ok = number(value, 1, maxSize)
+			e.poolSize, ok = number(value, 1, maxPoolSize)
 		case name == "skip_verify" && e.tls != nil:
 			e.tls.InsecureSkipVerify, err = strconv.ParseBool(value)
 			ok = err == nil

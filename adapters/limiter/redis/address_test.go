@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
-	"io"
 	"net"
 	"net/http/httptest"
 	"os"
@@ -61,9 +60,9 @@ func TestThePasswordDoesNotShow(t *testing.T) {
 		"no TLS where it is due":   "rediss://:" + secret + "@" + miniredis.RunT(t).Addr(),
 	} {
 		t.Run(claim, func(t *testing.T) {
-			w := watch(t, address)
-			if w.Shared() || w.warned.Load() != 1 {
-				t.Fatalf("shared %v, %d warnings", w.Shared(), w.warned.Load())
+			w := observe(t, address)
+			if w.Shared() || w.outages.Load() != 1 {
+				t.Fatalf("shared %v, %d warnings", w.Shared(), w.outages.Load())
 			}
 			if reason := w.reason.Load().(string); strings.Contains(reason, secret) {
 				t.Error(reason)
@@ -81,7 +80,7 @@ func TestAPasswordOpensTheServer(t *testing.T) {
 		"over TCP":    "redis://:" + secret + "@" + mini.Addr() + "/3",
 	} {
 		t.Run(claim, func(t *testing.T) {
-			e := enter(t, join(t, address, redis.Options{}), 1)
+			e := enter(t, openLimiter(t, address, redis.Options{}), 1)
 			if !e.Inside {
 				t.Error("a free place was refused")
 			}
@@ -92,11 +91,11 @@ func TestAPasswordOpensTheServer(t *testing.T) {
 	}
 }
 
-// reason is why a server cannot be used, however long it takes to find out.
-func reason(t *testing.T, address string) string {
+// outageReason is why a server cannot be used, however long it takes to find out.
+func outageReason(t *testing.T, address string) string {
 	t.Helper()
-	var told string
-	opts := redis.Options{Timeout: patient, Warn: func(err error) { told = err.Error() }}
+	var reason string
+	opts := redis.Options{Timeout: longTimeout, OnOutage: func(err error) { reason = err.Error() }}
 	l, err := redis.New(t.Context(), address, memory.New(system.Clock{}), opts)
 	if err != nil {
 		t.Fatal(err)
@@ -104,7 +103,7 @@ func reason(t *testing.T, address string) string {
 	if err := l.Close(); err != nil {
 		t.Error(err)
 	}
-	return told
+	return reason
 }
 
 func TestAServerThatRepeatsThePasswordIsNotQuoted(t *testing.T) {
@@ -119,30 +118,31 @@ func TestAServerThatRepeatsThePasswordIsNotQuoted(t *testing.T) {
 			if err != nil {
 				return
 			}
-			_, _ = fmt.Fprintf(conn, "-ERR unknown command 'AUTH', with args beginning with: '%s'\r\n", secret)
-			_, _ = io.Copy(io.Discard, conn) // until the client hangs up
+			for buf := make([]byte, 1024); err == nil; _, err = conn.Read(buf) {
+				_, _ = fmt.Fprintf(conn, "-ERR unknown command 'AUTH', with args beginning with: '%s'\r\n", secret)
+			}
 			_ = conn.Close()
 		}
 	}()
 	want := "redis: count a request: connect: the server refuses the user or the password: it answers ERR to AUTH"
-	if got := reason(t, "redis://:"+secret+"@"+listener.Addr().String()); got != want {
+	if got := outageReason(t, "redis://:"+secret+"@"+listener.Addr().String()); got != want {
 		t.Errorf("the reason is %s", got)
 	}
 }
 
-func TestTLSIsSpokenWithAServerThatIsWhoItSays(t *testing.T) {
-	example := httptest.NewTLSServer(nil) // has a certificate that nobody here trusts
+func TestTheCertificateOfTheServerIsChecked(t *testing.T) {
+	example := httptest.NewTLSServer(nil) // has a certificate that is not trusted here
 	defer example.Close()
 	mini, err := miniredis.RunTLS(&tls.Config{Certificates: example.TLS.Certificates})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(mini.Close)
-	if got := reason(t, "rediss://"+mini.Addr()); !strings.Contains(got, "x509: ") {
+	if got := outageReason(t, "rediss://"+mini.Addr()); !strings.Contains(got, "x509: ") {
 		t.Errorf("the reason is %s", got)
 	}
 	before := mini.TotalConnectionCount()
-	l := join(t, "rediss://"+mini.Addr()+"?skip_verify=true", redis.Options{})
+	l := openLimiter(t, "rediss://"+mini.Addr()+"?skip_verify=true", redis.Options{})
 	for range 10 {
 		if _, err := l.Take(t.Context(), "a", 100, time.Minute); err != nil {
 			t.Fatal(err)

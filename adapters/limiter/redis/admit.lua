@@ -1,15 +1,15 @@
 -- Counts one request of a subject in its sliding window and, where there is a second
--- key, takes one of its places. Or looks only, and counts nothing.
+-- key, takes one of its places. 'peek' counts nothing.
 --
 -- KEYS[1]  list of the instants of the grants, the oldest first
 -- KEYS[2]  sorted set of the places taken, by the end of their leases
 -- ARGV[1]  now, or empty: the server's clock
 -- ARGV[2]  length of the window
 -- ARGV[3]  limit
--- ARGV[4]  number of places, or 'look'
+-- ARGV[4]  number of places, or 'peek'
 -- ARGV[5]  length of a lease
--- ARGV[6]  the place's name
--- ARGV[7…] names of places to give back first
+-- ARGV[6]  token of the place
+-- ARGV[7…] tokens of places to release first
 -- Instants and lengths are microseconds.
 --
 -- Returns granted (0, 1), inside (0, 1), remaining, reset (instant), retry after.
@@ -51,7 +51,7 @@ local function take()
     count = count - 1
   end
   local over = count - limit
-  if over >= 0 or ARGV[4] == 'look' then
+  if over >= 0 or ARGV[4] == 'peek' then
     -- After a limit was lowered there can be more grants than the limit.
     return 0, 0, last + window, over >= 0 and grant(over) + window - now or 0
   end

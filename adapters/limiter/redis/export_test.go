@@ -8,33 +8,32 @@ import (
 )
 
 // OpenAt is [New] with a clock that the scripts read instead of the server's.
-func OpenAt(ctx context.Context, address string, own Own, opts Options, clock outbound.Clock) (*Limiter, error) {
-	return open(ctx, address, own, opts, clock)
+func OpenAt(ctx context.Context, address string, local LocalLimiter, opts Options, clock outbound.Clock) (*Limiter, error) {
+	return open(ctx, address, local, opts, clock)
 }
 
-// Die ends what runs in the background as the end of the process would: nothing is
-// renewed nor given back any more.
-func (l *Limiter) Die() {
+// StopMaintenance stops renewing and releasing, as the end of the process would.
+func (l *Limiter) StopMaintenance() {
 	l.stop()
-	<-l.kept
+	<-l.stopped
 }
 
-// RenewAll renews the leases of all places that are held. The limiter must have died.
+// RenewAll renews the leases of all held places. Maintenance must be stopped.
 func (l *Limiter) RenewAll(ctx context.Context) {
 	now := time.Now()
 	l.renewOlder(ctx, now.Add(time.Hour), now)
 }
 
-// Probe finds out whether Redis answers again. The limiter must have died.
+// Probe finds out whether Redis answers again. Maintenance must be stopped.
 func (l *Limiter) Probe(ctx context.Context) { l.probe(ctx) }
 
-// Calmly has Redis have answered for long enough that an outage is over, and looks.
-func (l *Limiter) Calmly(ctx context.Context) {
-	l.outage.mu.Lock()
-	l.outage.answered = l.outage.answered.Add(-calm)
-	l.outage.mu.Unlock()
-	l.beat(ctx)
-}
+// FlushReleased sends the released places to Redis. Maintenance must be stopped.
+func (l *Limiter) FlushReleased(ctx context.Context) { l.flushReleased(ctx) }
 
-// Flush gives back in Redis what was left. The limiter must have died.
-func (l *Limiter) Flush(ctx context.Context) { l.flush(ctx) }
+// SkipRecoveryTime pretends that Redis has answered for the time that ends an outage.
+func (l *Limiter) SkipRecoveryTime(ctx context.Context) {
+	l.breaker.mu.Lock()
+	l.breaker.closedAt = l.breaker.closedAt.Add(-recoveryTime)
+	l.breaker.mu.Unlock()
+	l.tick(ctx)
+}

@@ -2,24 +2,25 @@
 // all processes of the gateway share their limits.
 //
 // Each request costs one round trip: a script counts it and takes its place. The time
-// is the server's. A place is a lease, renewed while it is held, so that the places of
-// a process that died come free.
+// is the server's. A place is a lease that is renewed while it is held, so the places
+// of a process that died become free.
 //
-// What Redis grants is counted by the process itself too, with the same limit and by
-// its own clock, and that count may refuse it. It does not while Redis keeps what it
-// was told, for the grants of one process are some of all. While Redis does not answer
-// the process's own count decides alone, with what Redis granted before; and when it
-// answers again, having lost everything perhaps, the own count still holds. So one
+// The process counts what Redis granted with the same limit and its own clock, and that
+// local count may refuse a request too. While Redis does not answer, the local count
+// decides alone; it also holds when Redis answers again and has lost its data. So one
 // process never grants more than the limit in any window, and N processes never more
-// than N times as much, whatever becomes of Redis.
+// than N times the limit.
 package redis
 
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
+
+	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/sluicehq/sluice/ports/outbound"
 )
@@ -27,25 +28,25 @@ import (
 // Options of a [Limiter]. The zero value of each member is its default.
 type Options struct {
 	// Prefix begins the names of all keys: "sluice:limit:" by default. Gateways that
-	// are to share limits have the same one.
+	// share limits use the same one.
 	Prefix string
 
-	// Timeout is how long a request waits for Redis before it is counted in this
-	// process alone: 150 ms by default.
+	// Timeout is how long a request waits for Redis before this process decides alone:
+	// 150 ms by default.
 	Timeout time.Duration
 
 	// Lease is how long a place outlives the process that held it: 12 s by default. It
-	// is renewed three times as often, and is the same in all processes.
+	// must be the same in all processes.
 	Lease time.Duration
 
-	// Warn is told once of each outage, at its beginning, with the reason, which holds
-	// no password. Restored is told of its end, when Redis has answered for 10 seconds.
-	// A request may be waiting for them to return.
-	Warn     func(reason error)
-	Restored func()
+	// OnOutage is called once at the beginning of each outage; the reason holds no
+	// password. OnRecovery is called when Redis has answered for 10 seconds again.
+	// A request may wait for either to return.
+	OnOutage   func(reason error)
+	OnRecovery func()
 
-	// FellBack is called for each request that this process counts alone.
-	FellBack func()
+	// OnFallback is called for each request that this process decides alone.
+	OnFallback func()
 }
 
 // Defaults of [Options].
@@ -55,67 +56,64 @@ const (
 	defaultLease   = 12 * time.Second
 )
 
-// complete puts the defaults where nothing was chosen.
-func (o Options) complete() Options {
+func (o Options) withDefaults() Options {
 	o.Prefix = cmp.Or(o.Prefix, defaultPrefix)
 	o.Timeout = cmp.Or(o.Timeout, defaultTimeout)
 	o.Lease = cmp.Or(o.Lease, defaultLease)
-	if o.Warn == nil {
-		o.Warn = func(error) {}
+	if o.OnOutage == nil {
+		o.OnOutage = func(error) {}
 	}
-	if o.Restored == nil {
-		o.Restored = func() {}
+	if o.OnRecovery == nil {
+		o.OnRecovery = func() {}
 	}
-	if o.FellBack == nil {
-		o.FellBack = func() {}
+	if o.OnFallback == nil {
+		o.OnFallback = func() {}
 	}
 	return o
 }
 
-// Limiter counts in Redis and in this process, and in this process alone while Redis is
-// out.
+// Limiter counts in Redis and in this process, and during an outage of Redis in this
+// process alone.
 type Limiter struct {
-	pool  *pool
-	own   Own
-	opts  Options
-	clock outbound.Clock // of the scripts; nil: the server's
+	client  *goredis.Client
+	local   LocalLimiter
+	opts    Options
+	clock   outbound.Clock // read by the scripts; nil: the server's
+	places  *places
+	breaker breaker
 
-	places *places
-	outage outage
-
-	wake chan struct{} // the keeper has something to look after
-	kept chan struct{} // the keeper has ended
-	stop context.CancelFunc
-	once sync.Once
-	err  error // of Close
+	wakeup    chan struct{} // there is work for maintain
+	stop      context.CancelFunc
+	stopped   chan struct{} // closed when maintain has returned
+	closeOnce sync.Once
+	closeErr  error
 }
 
 var _ outbound.Limiter = (*Limiter)(nil)
 
 // New returns a limiter that counts in the Redis or Valkey at the address (redis://,
-// rediss:// or unix://) and in own, which nothing else may use. A server that does not
-// answer is an outage and no error, so that a gateway starts without it; an address
-// that is no such URL is an error, which does not show it. Close must be called.
-func New(ctx context.Context, address string, own Own, opts Options) (*Limiter, error) {
-	return open(ctx, address, own, opts, nil)
+// rediss:// or unix://) and in local, which nothing else may use. A server that does
+// not answer is an outage, not an error, so a gateway starts without it. The error for
+// an invalid address does not show it. Close must be called.
+func New(ctx context.Context, address string, local LocalLimiter, opts Options) (*Limiter, error) {
+	return open(ctx, address, local, opts, nil)
 }
 
-func open(ctx context.Context, address string, own Own, opts Options, clock outbound.Clock) (*Limiter, error) {
-	opts = opts.complete()
+func open(ctx context.Context, address string, local LocalLimiter, opts Options, clock outbound.Clock) (*Limiter, error) {
 	server, err := parse(address)
 	if err != nil {
 		return nil, err
 	}
 	l := &Limiter{
-		pool: newPool(server.size, server.dial), own: own, opts: opts, clock: clock,
-		places: newPlaces(), wake: make(chan struct{}, 1), kept: make(chan struct{}),
+		client: server.newClient(), local: local, opts: opts.withDefaults(), clock: clock,
+		places: newPlaces(), wakeup: make(chan struct{}, 1), stopped: make(chan struct{}),
 	}
 	if _, err := l.admit(ctx, probeRequest); err != nil {
 		l.fail(0, err)
 	}
 	background, stop := context.WithCancel(context.WithoutCancel(ctx))
 	l.stop = stop
-	go l.keep(background)
+	go l.maintain(background)
 	return l, nil
 }
 
@@ -124,25 +122,25 @@ func (l *Limiter) Take(ctx context.Context, subject string, limit int, window ti
 	if err := ctx.Err(); err != nil {
 		return outbound.Allowance{}, err
 	}
-	if era, up := l.outage.up(); up {
-		refusal, full := l.own.Full(subject, limit, window)
-		got, err := l.admit(ctx, request{subject: subject, limit: limit, window: window, look: full})
+	if epoch, up := l.breaker.state(); up {
+		refusal, full := l.local.Full(subject, limit, window)
+		got, err := l.admit(ctx, request{subject: subject, limit: limit, window: window, peek: full})
 		switch {
 		case err == nil && full:
 			return stricter(got.Allowance, refusal), nil
 		case err == nil && !got.Granted:
 			return got.Allowance, nil
 		case err == nil:
-			own, err := l.own.Take(ctx, subject, limit, window)
-			return stricter(got.Allowance, own), err
+			local, err := l.local.Take(ctx, subject, limit, window)
+			return stricter(got.Allowance, local), err
 		}
-		if err := gone(ctx); err != nil {
+		if err := callerError(ctx); err != nil {
 			return outbound.Allowance{}, err
 		}
-		l.fail(era, err)
+		l.fail(epoch, err)
 	}
-	l.opts.FellBack()
-	return l.own.Take(ctx, subject, limit, window)
+	l.opts.OnFallback()
+	return l.local.Take(ctx, subject, limit, window)
 }
 
 // Enter counts one request and takes a place if one is free.
@@ -150,77 +148,76 @@ func (l *Limiter) Enter(ctx context.Context, subject string, limit int, window t
 	if err := ctx.Err(); err != nil {
 		return outbound.Entry{Leave: func() {}}, err
 	}
-	if era, up := l.outage.up(); up {
+	if epoch, up := l.breaker.state(); up {
 		r := request{subject: subject, limit: limit, window: window}
-		refusal, full := l.own.Full(subject, limit, window)
-		if r.look = full; !full {
+		refusal, full := l.local.Full(subject, limit, window)
+		if r.peek = full; !full {
 			r.places = places
-			r.token, r.left = l.places.want(subject)
+			r.token, r.released = l.places.newToken(subject)
 		}
-		asked := time.Now()
+		askedAt := time.Now()
 		got, err := l.admit(ctx, r)
 		switch {
 		case err == nil && full:
 			return outbound.Entry{Allowance: stricter(got.Allowance, refusal), Leave: func() {}}, nil
 		case err == nil:
-			l.places.heard(subject, r.left)
-			return l.enter(ctx, r, got, asked)
+			l.places.confirmReleased(subject, r.released)
+			return l.enterLocally(ctx, r, got, askedAt)
 		case !full:
-			// Redis may have done what it was asked to, or may yet do it.
-			l.leave(subject, r.token)
+			l.release(subject, r.token) // Redis may have given the place, or may yet do so
 		}
-		if err := gone(ctx); err != nil {
+		if err := callerError(ctx); err != nil {
 			return outbound.Entry{Leave: func() {}}, err
 		}
-		l.fail(era, err)
+		l.fail(epoch, err)
 	}
-	l.opts.FellBack()
-	return l.own.Enter(ctx, subject, limit, window, places)
+	l.opts.OnFallback()
+	return l.local.Enter(ctx, subject, limit, window, places)
 }
 
-// gone says whether the caller has given up, and how. A connection may notice a
-// deadline that has passed before the context does.
-func gone(ctx context.Context) error {
+// callerError says whether and how the caller gave up. A connection may notice a passed
+// deadline before the context does.
+func callerError(ctx context.Context) error {
 	if deadline, ok := ctx.Deadline(); ok && !time.Now().Before(deadline) {
 		return context.DeadlineExceeded
 	}
 	return ctx.Err()
 }
 
-// leave gives a place back; Redis is told in the background, or by the subject's next
-// request if that is sooner.
-func (l *Limiter) leave(subject, token string) {
-	l.places.leave(subject, token, time.Now())
-	l.rouse()
+// release gives a place back. Redis learns it in the background, or from the subject's
+// next request if that is sooner.
+func (l *Limiter) release(subject, token string) {
+	l.places.release(subject, token, time.Now())
+	l.wake()
 }
 
-// Shared says whether limits are shared now: false while Redis is out and after Close.
+// Shared says whether limits are shared now: false during an outage and after Close.
 func (l *Limiter) Shared() bool {
-	_, up := l.outage.up()
+	_, up := l.breaker.state()
 	return up
 }
 
-// Close gives back the places that this process holds, without waiting for a server
-// that does not answer, and ends what runs in the background. Requests that come later
-// are counted by this process alone.
+// Close releases the places of this process, without waiting for a server that does
+// not answer, and stops all background work. This process alone decides about later
+// requests.
 func (l *Limiter) Close() error {
-	l.once.Do(func() {
+	l.closeOnce.Do(func() {
 		l.stop()
 		if !l.Shared() {
-			l.closePool() // a probe ends with its connection
+			l.closeClient() // interrupts a probe
 		}
-		<-l.kept
-		if l.outage.shut() {
-			// What is not given back runs out.
-			_ = l.free(context.Background(), l.places.all())
+		<-l.stopped
+		if l.breaker.shutDown() {
+			// The leases of what cannot be released run out.
+			_ = l.sendReleased(context.Background(), l.places.all())
 		}
-		l.closePool()
+		l.closeClient()
 	})
-	return l.err
+	return l.closeErr
 }
 
-func (l *Limiter) closePool() {
-	if err := l.pool.close(); err != nil {
-		l.err = fmt.Errorf("redis: close: %w", err)
+func (l *Limiter) closeClient() {
+	if err := l.client.Close(); err != nil && !errors.Is(err, goredis.ErrClosed) {
+		l.closeErr = fmt.Errorf("redis: close: %w", err)
 	}
 }

@@ -30,39 +30,38 @@ func TestMain(m *testing.M) {
 	redistest.Main(m)
 }
 
-// servers are what the limiter is tested on: one that runs in the test's process, and
-// a real one.
+// servers are what the limiter is tested with.
 var servers = map[string]func(*testing.T) string{
 	"miniredis": func(t *testing.T) string { return "redis://" + miniredis.RunT(t).Addr() },
 	"real":      func(t *testing.T) string { return redistest.Start(t) },
 }
 
-// patient never takes a busy machine for an outage.
-const patient = 30 * time.Second
+// longTimeout is too long for a busy machine to look like an outage.
+const longTimeout = 30 * time.Second
 
-// join opens a limiter of the production kind, but patient.
-func join(t testing.TB, address string, opts redis.Options) *redis.Limiter {
+// openLimiter opens a limiter whose outages fail the test.
+func openLimiter(t testing.TB, address string, opts redis.Options) *redis.Limiter {
 	t.Helper()
-	return joinAt(t, address, opts, nil)
+	return openAt(t, address, opts, nil)
 }
 
-// joinAt does so, and has the scripts and the process's own count read the clock.
-func joinAt(t testing.TB, address string, opts redis.Options, clock outbound.Clock) *redis.Limiter {
+// openAt does so with a clock that the scripts and the local count read.
+func openAt(t testing.TB, address string, opts redis.Options, clock outbound.Clock) *redis.Limiter {
 	t.Helper()
-	opts.Timeout = patient
-	opts.Warn = func(err error) { t.Errorf("an outage: %v", err) }
-	opts.FellBack = func() { t.Error("a request was counted by the process alone") }
-	return joinWith(t, address, opts, clock)
+	opts.Timeout = longTimeout
+	opts.OnOutage = func(err error) { t.Errorf("an outage: %v", err) }
+	opts.OnFallback = func() { t.Error("a request was decided locally") }
+	return openWith(t, address, opts, clock)
 }
 
-// joinWith opens a limiter with an own count that is empty.
-func joinWith(t testing.TB, address string, opts redis.Options, clock outbound.Clock) *redis.Limiter {
+// openWith opens a limiter with an empty local count, and closes it after the test.
+func openWith(t testing.TB, address string, opts redis.Options, clock outbound.Clock) *redis.Limiter {
 	t.Helper()
-	own := memory.New(system.Clock{})
+	local := memory.New(system.Clock{})
 	if clock != nil {
-		own = memory.New(clock)
+		local = memory.New(clock)
 	}
-	l, err := redis.OpenAt(context.Background(), address, own, opts, clock)
+	l, err := redis.OpenAt(context.Background(), address, local, opts, clock)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,27 +73,27 @@ func joinWith(t testing.TB, address string, opts redis.Options, clock outbound.C
 	return l
 }
 
-// lasting are leases that outlast what the contract does with one subject.
-const lasting = time.Hour
+// longLease is longer than the contract uses one subject.
+const longLease = time.Hour
 
 func TestLimiter(t *testing.T) {
 	for name, start := range servers {
 		t.Run(name, func(t *testing.T) {
 			address := start(t)
 			portstest.Limiter(t, func(t *testing.T, clock outbound.Clock) outbound.Limiter {
-				opts := redis.Options{Prefix: redistest.Prefix(), Lease: lasting}
-				return joinAt(t, address, opts, clock)
+				opts := redis.Options{Prefix: redistest.Prefix(), Lease: longLease}
+				return openAt(t, address, opts, clock)
 			})
 			portstest.SharedLimiter(t, func(t *testing.T, clock outbound.Clock) func() outbound.Limiter {
-				opts := redis.Options{Prefix: redistest.Prefix(), Lease: lasting}
-				return func() outbound.Limiter { return joinAt(t, address, opts, clock) }
+				opts := redis.Options{Prefix: redistest.Prefix(), Lease: longLease}
+				return func() outbound.Limiter { return openAt(t, address, opts, clock) }
 			})
 		})
 	}
 }
 
-// grant is a request that was granted at some time between two.
-type grant struct{ asked, answered time.Time }
+// grant is a request that was granted between two instants.
+type grant struct{ askedAt, answeredAt time.Time }
 
 func TestProcessesShareTheServersTime(t *testing.T) {
 	for name, start := range servers {
@@ -106,17 +105,17 @@ func TestProcessesShareTheServersTime(t *testing.T) {
 			var done sync.WaitGroup
 			end := time.Now().Add(8 * window)
 			for range 2 {
-				l := join(t, address, redis.Options{Prefix: prefix})
+				l := openLimiter(t, address, redis.Options{Prefix: prefix})
 				for range 2 {
 					done.Go(func() {
-						for asked := time.Now(); asked.Before(end); asked = time.Now() {
+						for askedAt := time.Now(); askedAt.Before(end); askedAt = time.Now() {
 							a, err := l.Take(t.Context(), "a", limit, window)
 							if err != nil {
 								t.Error(err)
 							}
 							if a.Granted {
 								mu.Lock()
-								grants = append(grants, grant{asked, time.Now()})
+								grants = append(grants, grant{askedAt, time.Now()})
 								mu.Unlock()
 							}
 						}
@@ -124,11 +123,11 @@ func TestProcessesShareTheServersTime(t *testing.T) {
 				}
 			}
 			done.Wait()
-			slices.SortFunc(grants, func(a, b grant) int { return a.asked.Compare(b.asked) })
+			slices.SortFunc(grants, func(a, b grant) int { return a.askedAt.Compare(b.askedAt) })
 			for i, first := range grants {
 				within := 0
 				for _, g := range grants[i:] {
-					if g.answered.Sub(first.asked) < window {
+					if g.answeredAt.Sub(first.askedAt) < window {
 						within++
 					}
 				}
@@ -143,8 +142,8 @@ func TestProcessesShareTheServersTime(t *testing.T) {
 	}
 }
 
-func TestTheAnswerTellsTheServersTime(t *testing.T) {
-	l := join(t, redistest.Start(t), redis.Options{Prefix: redistest.Prefix()})
+func TestTheAnswerHasTheServersTime(t *testing.T) {
+	l := openLimiter(t, redistest.Start(t), redis.Options{Prefix: redistest.Prefix()})
 	before := time.Now().Truncate(time.Millisecond)
 	a, err := l.Take(t.Context(), "a", 1, time.Minute)
 	if err != nil {
@@ -159,23 +158,27 @@ func TestTheAnswerTellsTheServersTime(t *testing.T) {
 	}
 }
 
-func TestWhatIsKeptExpires(t *testing.T) {
+func TestKeysExpire(t *testing.T) {
 	for name, start := range servers {
 		t.Run(name, func(t *testing.T) {
 			address, prefix := start(t), redistest.Prefix()
 			const limit, window, lease = 5, 50 * time.Second, 20 * time.Second
-			l := join(t, address, redis.Options{Prefix: prefix, Lease: lease})
+			l := openLimiter(t, address, redis.Options{Prefix: prefix, Lease: lease})
 			for range 3 * limit {
 				if _, err := l.Enter(t.Context(), "a", limit, window, 2); err != nil {
 					t.Fatal(err)
 				}
 			}
-			c := client(t, address)
+			c := connect(t, address)
 			found := map[string]time.Duration{}
-			for _, key := range c.texts("KEYS", prefix+"*") {
+			keys, err := c.do("KEYS", prefix+"*").StringSlice()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, key := range keys {
 				found[key] = time.Duration(c.number("PTTL", key)) * time.Millisecond
 			}
-			delete(found, prefix+"{probe}:window") // of the first milliseconds only
+			delete(found, prefix+"{probe}:window") // exists for some milliseconds
 			for key, longest := range map[string]time.Duration{
 				prefix + "{a}:window": window, prefix + "{a}:places": lease, prefix + "{probe}:places": lease,
 			} {
@@ -200,7 +203,7 @@ func TestARequestIsOneRoundTrip(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(instance.Stop)
-	l, c := join(t, instance.URL, redis.Options{}), client(t, instance.URL)
+	l, c := openLimiter(t, instance.URL, redis.Options{}), connect(t, instance.URL)
 	c.do("CONFIG", "RESETSTAT")
 	const n = 50
 	for range n {
@@ -212,8 +215,8 @@ func TestARequestIsOneRoundTrip(t *testing.T) {
 		}
 	}
 	stats := c.text("INFO", "commandstats")
-	_, counted, _ := strings.Cut(stats, "cmdstat_evalsha:calls=")
-	if calls, _, _ := strings.Cut(counted, ","); calls != strconv.Itoa(2*n) {
+	_, grantTimes, _ := strings.Cut(stats, "cmdstat_evalsha:calls=")
+	if calls, _, _ := strings.Cut(grantTimes, ","); calls != strconv.Itoa(2*n) {
 		t.Errorf("%d requests were %s calls", 2*n, calls)
 	}
 	if strings.Contains(stats, "cmdstat_eval:") {
@@ -223,8 +226,8 @@ func TestARequestIsOneRoundTrip(t *testing.T) {
 
 func TestAServerThatForgotTheScriptGetsItAgain(t *testing.T) {
 	address := redistest.Start(t)
-	l := join(t, address, redis.Options{Prefix: redistest.Prefix()})
-	client(t, address).do("SCRIPT", "FLUSH")
+	l := openLimiter(t, address, redis.Options{Prefix: redistest.Prefix()})
+	connect(t, address).do("SCRIPT", "FLUSH")
 	if e, err := l.Enter(t.Context(), "a", 1, time.Minute, 1); err != nil || !e.Inside {
 		t.Errorf("%+v, %v", e, err)
 	}
@@ -246,7 +249,7 @@ func BenchmarkEnter(b *testing.B) {
 }
 
 func benchmark(b *testing.B, do func(context.Context, *redis.Limiter) error) {
-	l := join(b, redistest.Start(b), redis.Options{Prefix: redistest.Prefix()})
+	l := openLimiter(b, redistest.Start(b), redis.Options{Prefix: redistest.Prefix()})
 	b.Run("one after another", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {

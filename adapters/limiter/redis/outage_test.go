@@ -15,26 +15,26 @@ import (
 	"github.com/sluicehq/sluice/adapters/limiter/redis/redistest"
 )
 
-// watched is a limiter whose outages are counted.
-type watched struct {
+// observedLimiter is a limiter whose outages are counted.
+type observedLimiter struct {
 	*redis.Limiter
-	warned, restored, fellBack atomic.Int64
-	reason                     atomic.Value
+	outages, recoveries, fallbacks atomic.Int64
+	reason                         atomic.Value
 }
 
-// impatient is how long the requests of these tests wait for Redis.
-const impatient = 100 * time.Millisecond
+// shortTimeout is how long the requests of these tests wait for Redis.
+const shortTimeout = 100 * time.Millisecond
 
-func watch(t *testing.T, address string) *watched {
+func observe(t *testing.T, address string) *observedLimiter {
 	t.Helper()
-	w := &watched{}
+	w := &observedLimiter{}
 	opts := redis.Options{
-		Prefix: "p:", Timeout: impatient, Lease: time.Hour,
-		Warn:     func(err error) { w.warned.Add(1); w.reason.Store(err.Error()) },
-		Restored: func() { w.restored.Add(1) },
-		FellBack: func() { w.fellBack.Add(1) },
+		Prefix: "p:", Timeout: shortTimeout, Lease: time.Hour,
+		OnOutage:   func(err error) { w.outages.Add(1); w.reason.Store(err.Error()) },
+		OnRecovery: func() { w.recoveries.Add(1) },
+		OnFallback: func() { w.fallbacks.Add(1) },
 	}
-	w.Limiter = joinWith(t, address, opts, nil)
+	w.Limiter = openWith(t, address, opts, nil)
 	return w
 }
 
@@ -48,14 +48,14 @@ func launch(t *testing.T, args ...string) *redistest.Instance {
 	return instance
 }
 
-// shared waits until limits are shared.
-func (w *watched) shared(t *testing.T) {
+// waitShared waits until limits are shared.
+func (w *observedLimiter) waitShared(t *testing.T) {
 	t.Helper()
-	soon(t, "Redis is not used", w.Shared)
+	eventually(t, "Redis is not used", w.Shared)
 }
 
-// take asks once and fails on any error.
-func (w *watched) take(t *testing.T, limit int) bool {
+// take fails the test on any error.
+func (w *observedLimiter) take(t *testing.T, limit int) bool {
 	t.Helper()
 	a, err := w.Take(t.Context(), "a", limit, time.Minute)
 	if err != nil {
@@ -80,59 +80,59 @@ func TestAnOutageCostsNoRequest(t *testing.T) {
 	} {
 		t.Run(claim, func(t *testing.T) {
 			instance := launch(t)
-			w := watch(t, instance.URL)
-			w.shared(t)
+			w := observe(t, instance.URL)
+			w.waitShared(t)
 			w.take(t, 1)
-			before := w.fellBack.Load()
+			before := w.fallbacks.Load()
 			if err := outage.begin(instance); err != nil {
 				t.Fatal(err)
 			}
 			const limit, asked = 10, 200
-			granted, began := 0, time.Now()
+			granted, started := 0, time.Now()
 			for range asked {
 				if w.take(t, limit) {
 					granted++
 				}
 			}
-			if took := time.Since(began); took > 20*impatient {
+			if took := time.Since(started); took > 20*shortTimeout {
 				t.Errorf("%d requests took %s", asked, took)
 			}
 			if granted != limit-1 {
-				t.Errorf("the process granted %d alone, not the %d that were left", granted, limit-1)
+				t.Errorf("the process granted %d alone, not the remaining %d", granted, limit-1)
 			}
-			if w.warned.Load() != 1 || w.fellBack.Load()-before != asked {
-				t.Errorf("%d warnings, %d of %d requests counted by the process", w.warned.Load(), w.fellBack.Load()-before, asked)
+			if w.outages.Load() != 1 || w.fallbacks.Load()-before != asked {
+				t.Errorf("%d outages reported, %d of %d requests decided locally", w.outages.Load(), w.fallbacks.Load()-before, asked)
 			}
 			if err := outage.end(t.Context(), instance); err != nil {
 				t.Fatal(err)
 			}
-			w.shared(t)
+			w.waitShared(t)
 			instance.Kill() // again, before it has answered for a while
 			w.take(t, limit)
 			if err := instance.Restart(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			w.shared(t)
-			if w.restored.Load() != 0 {
-				t.Error("the outage was over before Redis had answered for a while")
+			w.waitShared(t)
+			if w.recoveries.Load() != 0 {
+				t.Error("the recovery was reported before Redis had answered for a while")
 			}
-			soon(t, "the end of the outage was not told", func() bool {
-				w.Calmly(t.Context())
-				return w.restored.Load() > 0
+			eventually(t, "the end of the outage was not reported", func() bool {
+				w.SkipRecoveryTime(t.Context())
+				return w.recoveries.Load() > 0
 			})
-			if w.warned.Load() != 1 || w.restored.Load() != 1 {
-				t.Errorf("told of %d beginnings and %d ends of one outage", w.warned.Load(), w.restored.Load())
+			if w.outages.Load() != 1 || w.recoveries.Load() != 1 {
+				t.Errorf("%d beginnings and %d ends of one outage were reported", w.outages.Load(), w.recoveries.Load())
 			}
 		})
 	}
 }
 
-func TestAGatewayStartsWithoutRedisAndFindsItLater(t *testing.T) {
+func TestALimiterStartsWithoutRedisAndFindsItLater(t *testing.T) {
 	instance := launch(t)
 	instance.Kill()
-	w := watch(t, instance.URL)
-	if w.Shared() || w.warned.Load() != 1 {
-		t.Errorf("shared %v, %d warnings", w.Shared(), w.warned.Load())
+	w := observe(t, instance.URL)
+	if w.Shared() || w.outages.Load() != 1 {
+		t.Errorf("shared %v, %d outages reported", w.Shared(), w.outages.Load())
 	}
 	if !w.take(t, 1) || w.take(t, 1) {
 		t.Error("the process does not count on its own")
@@ -140,24 +140,24 @@ func TestAGatewayStartsWithoutRedisAndFindsItLater(t *testing.T) {
 	if err := instance.Restart(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	w.shared(t)
-	soon(t, "requests are not counted in Redis", func() bool {
+	w.waitShared(t)
+	eventually(t, "requests are not counted in Redis", func() bool {
 		w.take(t, 100)
-		return client(t, instance.URL).number("LLEN", "p:{a}:window") > 0
+		return connect(t, instance.URL).number("LLEN", "p:{a}:window") > 0
 	})
 }
 
 func TestAServerThatRefusesToCountIsAnOutage(t *testing.T) {
 	instance := launch(t, "--maxmemory", "1", "--maxmemory-policy", "noeviction")
-	w := watch(t, instance.URL)
-	if w.Shared() || !w.take(t, 1) || w.warned.Load() != 1 {
-		t.Errorf("shared %v, %d warnings", w.Shared(), w.warned.Load())
+	w := observe(t, instance.URL)
+	if w.Shared() || !w.take(t, 1) || w.outages.Load() != 1 {
+		t.Errorf("shared %v, %d outages reported", w.Shared(), w.outages.Load())
 	}
 	if reason := w.reason.Load().(string); !strings.Contains(reason, "OOM") {
 		t.Errorf("the reason is %s", reason)
 	}
 	for end := time.Now().Add(400 * time.Millisecond); time.Now().Before(end); time.Sleep(time.Millisecond) {
-		if w.Shared() { // a server that answers does not yet count
+		if w.Shared() { // it answers PING
 			t.Fatal("the server was taken for one that counts")
 		}
 	}
@@ -165,8 +165,8 @@ func TestAServerThatRefusesToCountIsAnOutage(t *testing.T) {
 
 func TestPlacesAreHeldAndGivenBackThroughAnOutage(t *testing.T) {
 	instance := launch(t)
-	w := watch(t, instance.URL)
-	w.shared(t)
+	w := observe(t, instance.URL)
+	w.waitShared(t)
 	before := enter(t, w, 2)
 	instance.Kill()
 	during := enter(t, w, 2)
@@ -183,46 +183,46 @@ func TestPlacesAreHeldAndGivenBackThroughAnOutage(t *testing.T) {
 	if err := instance.Restart(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	w.shared(t)
+	w.waitShared(t)
 	if enter(t, w, 2).Inside {
 		t.Error("a place was given that was taken during the outage")
 	}
-	soon(t, "a place that was refused stays taken in Redis", func() bool { return held(t, instance.URL) == 0 })
+	eventually(t, "a place that was refused locally stays taken in Redis", func() bool { return placesTaken(t, instance.URL) == 0 })
 	during.Leave()
 	if !enter(t, w, 2).Inside {
 		t.Error("the place was not given back")
 	}
-	soon(t, "Redis is not told of the place", func() bool { return held(t, instance.URL) == 1 })
+	eventually(t, "the place is not taken in Redis", func() bool { return placesTaken(t, instance.URL) == 1 })
 }
 
-// held says how many places of the subject are taken in Redis.
-func held(t *testing.T, address string) int64 {
+// placesTaken counts the subject's places in Redis.
+func placesTaken(t *testing.T, address string) int64 {
 	t.Helper()
-	return client(t, address).number("ZCARD", "p:{a}:places")
+	return connect(t, address).number("ZCARD", "p:{a}:places")
 }
 
 func TestARequestThatTheServerAnsweredTooLateHoldsNoPlace(t *testing.T) {
 	instance := launch(t)
-	w := watch(t, instance.URL)
-	w.shared(t)
-	enter(t, w, 10).Leave() // has a connection
+	w := observe(t, instance.URL)
+	w.waitShared(t)
+	enter(t, w, 10).Leave() // now there is a connection
 	if err := instance.Freeze(); err != nil {
 		t.Fatal(err)
 	}
-	if !enter(t, w, 10).Inside || w.fellBack.Load() != 1 {
+	if !enter(t, w, 10).Inside || w.fallbacks.Load() != 1 {
 		t.Error("the process did not count on its own")
 	}
 	if err := instance.Thaw(); err != nil {
 		t.Fatal(err)
 	}
-	w.shared(t)
-	soon(t, "the place is still taken in Redis", func() bool { return held(t, instance.URL) == 0 })
+	w.waitShared(t)
+	eventually(t, "the place is still taken in Redis", func() bool { return placesTaken(t, instance.URL) == 0 })
 }
 
-func TestAServerThatComesBackEmptyLearnsAtOnceWhichPlacesAreTaken(t *testing.T) {
+func TestHeldPlacesAreTakenAgainWhenTheServerComesBackEmpty(t *testing.T) {
 	instance := launch(t)
-	w := watch(t, instance.URL)
-	w.shared(t)
+	w := observe(t, instance.URL)
+	w.waitShared(t)
 	enter(t, w, 10)
 	enter(t, w, 10)
 	instance.Kill()
@@ -230,8 +230,8 @@ func TestAServerThatComesBackEmptyLearnsAtOnceWhichPlacesAreTaken(t *testing.T) 
 	if err := instance.Restart(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	w.shared(t)
-	soon(t, "the places are not taken", func() bool { return held(t, instance.URL) == 2 })
+	w.waitShared(t)
+	eventually(t, "the places are not taken", func() bool { return placesTaken(t, instance.URL) == 2 })
 }
 
 func TestClosingDoesNotWaitForAProbe(t *testing.T) {
@@ -256,13 +256,13 @@ func TestClosingDoesNotWaitForAProbe(t *testing.T) {
 			_ = conn.Close()
 		}
 	})
-	w := watch(t, "redis://"+mute.Addr().String())
-	soon(t, "Redis is not probed", func() bool { return len(connections) == 2 })
-	began := time.Now()
+	w := observe(t, "redis://"+mute.Addr().String())
+	eventually(t, "Redis is not probed", func() bool { return len(connections) == 2 })
+	started := time.Now()
 	if err := w.Close(); err != nil {
 		t.Error(err)
 	}
-	if took := time.Since(began); took > 20*impatient {
+	if took := time.Since(started); took > 20*shortTimeout {
 		t.Errorf("closing took %s", took)
 	}
 }
@@ -271,26 +271,26 @@ func TestLeavingAndClosingDoNotWaitForAServerThatDoesNotAnswer(t *testing.T) {
 	for claim, known := range map[string]bool{"before the outage is known": false, "when it is": true} {
 		t.Run(claim, func(t *testing.T) {
 			instance := launch(t)
-			w := watch(t, instance.URL)
-			w.shared(t)
+			w := observe(t, instance.URL)
+			w.waitShared(t)
 			held := enter(t, w, 100)
 			if err := instance.Freeze(); err != nil {
 				t.Fatal(err)
 			}
 			if known {
 				w.take(t, 1)
-				soon(t, "the outage goes unnoticed", func() bool { return !w.Shared() })
+				eventually(t, "the outage goes unnoticed", func() bool { return !w.Shared() })
 			}
-			began := time.Now()
+			started := time.Now()
 			held.Leave()
-			if took := time.Since(began); took > impatient {
+			if took := time.Since(started); took > shortTimeout {
 				t.Errorf("leaving took %s", took)
 			}
-			began = time.Now()
+			started = time.Now()
 			if err := w.Close(); err != nil {
 				t.Error(err)
 			}
-			if took := time.Since(began); took > 10*impatient {
+			if took := time.Since(started); took > 10*shortTimeout {
 				t.Errorf("closing took %s", took)
 			}
 			if !w.take(t, 100) {
@@ -302,26 +302,26 @@ func TestLeavingAndClosingDoNotWaitForAServerThatDoesNotAnswer(t *testing.T) {
 
 func TestACallerThatGivesUpIsNoOutage(t *testing.T) {
 	instance := launch(t)
-	w := watch(t, instance.URL)
-	w.shared(t)
+	w := observe(t, instance.URL)
+	w.waitShared(t)
 	if err := instance.Freeze(); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), impatient/20)
+	ctx, cancel := context.WithTimeout(t.Context(), shortTimeout/20)
 	defer cancel()
 	if _, err := w.Take(ctx, "a", 1, time.Minute); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("the error is %v", err)
 	}
-	if !w.Shared() || w.fellBack.Load() != 0 {
-		t.Errorf("shared %v, %d requests counted by the process", w.Shared(), w.fellBack.Load())
+	if !w.Shared() || w.fallbacks.Load() != 0 {
+		t.Errorf("shared %v, %d requests decided locally", w.Shared(), w.fallbacks.Load())
 	}
 }
 
-func TestOneProcessGrantsTheLimitOnceThoughTheServerStopsAndStartsEmpty(t *testing.T) {
+func TestOneProcessGrantsTheLimitOnceAlthoughTheServerRestartsEmpty(t *testing.T) {
 	const limit, asked = 100, 130
 	instance := launch(t)
-	w := watch(t, instance.URL)
-	w.shared(t)
+	w := observe(t, instance.URL)
+	w.waitShared(t)
 	var granted []int
 	phase := func() {
 		n := 0
@@ -345,9 +345,9 @@ func TestOneProcessGrantsTheLimitOnceThoughTheServerStopsAndStartsEmpty(t *testi
 	if err := instance.Restart(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	w.shared(t)
+	w.waitShared(t)
 	phase()
-	if n := client(t, instance.URL).number("LLEN", "p:{a}:window"); n != 0 {
+	if n := connect(t, instance.URL).number("LLEN", "p:{a}:window"); n != 0 {
 		t.Errorf("%d requests that the process refused are counted in Redis", n)
 	}
 	if diff := cmp.Diff([]int{limit, 0, 0}, granted); diff != "" {

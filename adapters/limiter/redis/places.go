@@ -8,52 +8,52 @@ import (
 	"time"
 )
 
-// places is what this process knows of the places it took in Redis.
+// places is what this process knows about the places it took in Redis. A token names a
+// place.
 type places struct {
-	mu      sync.Mutex
-	process string // begins the names of this process's places
-	last    uint64 // number of the newest name
-	held    leases // each with the time at which its lease was begun or renewed
-	left    leases // given back at that time, and Redis has not confirmed it
+	mu        sync.Mutex
+	process   string // prefix of this process's tokens
+	lastToken uint64
+	held      leases // with the time of the last renewal
+	released  leases // with the time of the release; Redis has not confirmed it
 }
 
-// leases are instants of this process by a subject's name and the name of one of its
-// places.
+// leases are times by subject and token.
 type leases struct {
-	of    map[string]map[string]time.Time
-	count int
+	bySubject map[string]map[string]time.Time
+	count     int
 }
 
-// Bounds of what is kept about places that were left. What does not fit is forgotten:
-// its lease runs out.
+// Bounds of what is kept about released places. What does not fit is forgotten: its
+// lease runs out.
 const (
-	maxLeft = 10_000 // of the process
-	maxSent = 100    // beside one request of the subject
+	maxReleased           = 10_000
+	maxReleasedPerRequest = 100
 )
 
 func newPlaces() *places {
 	var id [10]byte
 	_, _ = rand.Read(id[:]) // never fails
 	return &places{
-		process: base32.StdEncoding.EncodeToString(id[:]) + "/",
-		held:    leases{of: make(map[string]map[string]time.Time)},
-		left:    leases{of: make(map[string]map[string]time.Time)},
+		process:  base32.StdEncoding.EncodeToString(id[:]) + "/",
+		held:     leases{bySubject: make(map[string]map[string]time.Time)},
+		released: leases{bySubject: make(map[string]map[string]time.Time)},
 	}
 }
 
-// want names a new place, and the subject's places that Redis may not know to be free:
-// a request that is sent after a place was left, by this process, must find it free.
-func (p *places) want(subject string) (token string, left []string) {
+// newToken also returns the subject's released tokens that Redis may still hold: a
+// request that is sent after a place was released by this process must find it free.
+func (p *places) newToken(subject string) (token string, released []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.last++
-	for token := range p.left.of[subject] {
-		if len(left) == maxSent {
+	p.lastToken++
+	for token := range p.released.bySubject[subject] {
+		if len(released) == maxReleasedPerRequest {
 			break
 		}
-		left = append(left, token)
+		released = append(released, token)
 	}
-	return p.process + strconv.FormatUint(p.last, 36), left
+	return p.process + strconv.FormatUint(p.lastToken, 36), released
 }
 
 // hold notes that a place was taken; its lease began after since.
@@ -63,41 +63,40 @@ func (p *places) hold(subject, token string, since time.Time) {
 	p.held.put(subject, token, since)
 }
 
-// leave notes that a place is no longer needed.
-func (p *places) leave(subject, token string, now time.Time) {
+func (p *places) release(subject, token string, now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.held.remove(subject, token)
-	if p.left.count < maxLeft {
-		p.left.put(subject, token, now)
+	if p.released.count < maxReleased {
+		p.released.put(subject, token, now)
 	}
 }
 
-// heard notes that Redis knows the subject's places to be free.
-func (p *places) heard(subject string, tokens []string) {
+// confirmReleased notes that Redis no longer holds the places.
+func (p *places) confirmReleased(subject string, tokens []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, token := range tokens {
-		p.left.remove(subject, token)
+		p.released.remove(subject, token)
 	}
 }
 
-// toFree returns the places that Redis may not know to be free.
-func (p *places) toFree() map[string][]string {
+// unconfirmed returns the released places that Redis may still hold.
+func (p *places) unconfirmed() map[string][]string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.left.names()
+	return p.released.tokens()
 }
 
-// toRenew returns the held places whose leases were last renewed before the given
-// time, and notes that they are being renewed now.
-func (p *places) toRenew(before, now time.Time) map[string][]string {
+// dueForRenewal returns the held places that were last renewed before the given time,
+// and notes that they are renewed now.
+func (p *places) dueForRenewal(before, now time.Time) map[string][]string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	due := make(map[string][]string)
-	for subject, tokens := range p.held.of {
-		for token, since := range tokens {
-			if since.Before(before) {
+	for subject, tokens := range p.held.bySubject {
+		for token, renewedAt := range tokens {
+			if renewedAt.Before(before) {
 				due[subject] = append(due[subject], token)
 				tokens[token] = now
 			}
@@ -106,36 +105,36 @@ func (p *places) toRenew(before, now time.Time) map[string][]string {
 	return due
 }
 
-// all returns the places that Redis may believe to be taken by this process.
+// all returns the places that Redis may believe this process holds.
 func (p *places) all() map[string][]string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	all := p.left.names()
-	for subject, tokens := range p.held.names() {
+	all := p.released.tokens()
+	for subject, tokens := range p.held.tokens() {
 		all[subject] = append(all[subject], tokens...)
 	}
 	return all
 }
 
-// expire forgets the places that were left before the given time: their leases have
-// run out.
-func (p *places) expire(before time.Time) {
+// forgetReleased forgets the places that were released before the given time: their
+// leases have run out.
+func (p *places) forgetReleased(before time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for subject, tokens := range p.left.of {
-		for token, since := range tokens {
-			if since.Before(before) {
-				p.left.remove(subject, token)
+	for subject, tokens := range p.released.bySubject {
+		for token, releasedAt := range tokens {
+			if releasedAt.Before(before) {
+				p.released.remove(subject, token)
 			}
 		}
 	}
 }
 
 func (l *leases) put(subject, token string, at time.Time) {
-	tokens := l.of[subject]
+	tokens := l.bySubject[subject]
 	if tokens == nil {
 		tokens = make(map[string]time.Time)
-		l.of[subject] = tokens
+		l.bySubject[subject] = tokens
 	}
 	if _, ok := tokens[token]; !ok {
 		l.count++
@@ -144,19 +143,19 @@ func (l *leases) put(subject, token string, at time.Time) {
 }
 
 func (l *leases) remove(subject, token string) {
-	tokens := l.of[subject]
+	tokens := l.bySubject[subject]
 	if _, ok := tokens[token]; !ok {
 		return
 	}
 	l.count--
 	if delete(tokens, token); len(tokens) == 0 {
-		delete(l.of, subject)
+		delete(l.bySubject, subject)
 	}
 }
 
-func (l *leases) names() map[string][]string {
-	all := make(map[string][]string, len(l.of))
-	for subject, tokens := range l.of {
+func (l *leases) tokens() map[string][]string {
+	all := make(map[string][]string, len(l.bySubject))
+	for subject, tokens := range l.bySubject {
 		for token := range tokens {
 			all[subject] = append(all[subject], token)
 		}

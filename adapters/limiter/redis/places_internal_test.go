@@ -16,11 +16,11 @@ var (
 	sorted = cmpopts.SortSlices(func(a, b string) bool { return a < b })
 )
 
-func TestNoTwoPlacesHaveTheSameName(t *testing.T) {
+func TestTokensAreUnique(t *testing.T) {
 	seen := map[string]bool{}
 	for _, p := range []*places{newPlaces(), newPlaces()} {
 		for range 1000 {
-			token, _ := p.want("a")
+			token, _ := p.newToken("a")
 			if seen[token] {
 				t.Fatalf("%s again", token)
 			}
@@ -29,24 +29,24 @@ func TestNoTwoPlacesHaveTheSameName(t *testing.T) {
 	}
 }
 
-func TestARequestTakesAlongWhatItsSubjectLeft(t *testing.T) {
+func TestARequestCarriesTheReleasedTokensOfItsSubject(t *testing.T) {
 	p := newPlaces()
 	for i := range 3 {
 		p.hold("a", fmt.Sprint("a", i), start)
 		p.hold("b", fmt.Sprint("b", i), start)
 	}
-	p.leave("a", "a0", start)
-	p.leave("a", "a2", start)
-	p.leave("b", "b1", start)
-	_, left := p.want("a")
-	if diff := cmp.Diff([]string{"a0", "a2"}, left, sorted); diff != "" {
+	p.release("a", "a0", start)
+	p.release("a", "a2", start)
+	p.release("b", "b1", start)
+	_, released := p.newToken("a")
+	if diff := cmp.Diff([]string{"a0", "a2"}, released, sorted); diff != "" {
 		t.Error(diff)
 	}
-	p.heard("a", []string{"a0"})
-	if _, left = p.want("a"); !slices.Equal(left, []string{"a2"}) {
-		t.Errorf("a request takes %v along", left)
+	p.confirmReleased("a", []string{"a0"})
+	if _, released = p.newToken("a"); !slices.Equal(released, []string{"a2"}) {
+		t.Errorf("a request carries %v", released)
 	}
-	if diff := cmp.Diff(map[string][]string{"a": {"a2"}, "b": {"b1"}}, p.toFree()); diff != "" {
+	if diff := cmp.Diff(map[string][]string{"a": {"a2"}, "b": {"b1"}}, p.unconfirmed()); diff != "" {
 		t.Error(diff)
 	}
 	if diff := cmp.Diff(map[string][]string{"a": {"a1", "a2"}, "b": {"b0", "b1", "b2"}}, p.all(), sorted); diff != "" {
@@ -58,46 +58,46 @@ func TestOldLeasesAreRenewedOnce(t *testing.T) {
 	p := newPlaces()
 	p.hold("a", "old", start)
 	p.hold("a", "new", start.Add(time.Second))
-	p.hold("a", "left", start)
-	p.leave("a", "left", start)
-	due := []map[string][]string{p.toRenew(start.Add(time.Second), start.Add(2*time.Second)), p.toRenew(start.Add(time.Second), start.Add(2*time.Second))}
+	p.hold("a", "released", start)
+	p.release("a", "released", start)
+	due := []map[string][]string{p.dueForRenewal(start.Add(time.Second), start.Add(2*time.Second)), p.dueForRenewal(start.Add(time.Second), start.Add(2*time.Second))}
 	if diff := cmp.Diff([]map[string][]string{{"a": {"old"}}, {}}, due); diff != "" {
 		t.Error(diff)
 	}
 }
 
-func TestPlacesThatWereLeftLongAgoAreForgotten(t *testing.T) {
+func TestPlacesThatWereReleasedLongAgoAreForgotten(t *testing.T) {
 	p := newPlaces()
-	p.leave("a", "old", start)
-	p.leave("b", "old", start)
-	p.leave("b", "new", start.Add(time.Second))
-	p.expire(start.Add(time.Second))
-	if diff := cmp.Diff(map[string][]string{"b": {"new"}}, p.toFree()); diff != "" {
+	p.release("a", "old", start)
+	p.release("b", "old", start)
+	p.release("b", "new", start.Add(time.Second))
+	p.forgetReleased(start.Add(time.Second))
+	if diff := cmp.Diff(map[string][]string{"b": {"new"}}, p.unconfirmed()); diff != "" {
 		t.Error(diff)
 	}
 }
 
-func TestWhatIsKeptIsBounded(t *testing.T) {
+func TestReleasedTokensAreBounded(t *testing.T) {
 	p := newPlaces()
-	for i := range maxLeft + 500 {
+	for i := range maxReleased + 500 {
 		p.hold("a", fmt.Sprint(i), start)
-		p.leave("a", fmt.Sprint(i), start)
+		p.release("a", fmt.Sprint(i), start)
 	}
-	if n := len(p.toFree()["a"]); n != maxLeft {
-		t.Errorf("%d places that were left are kept", n)
+	if n := len(p.unconfirmed()["a"]); n != maxReleased {
+		t.Errorf("%d released places are kept", n)
 	}
-	_, left := p.want("a")
-	if len(left) != maxSent {
-		t.Errorf("a request takes %d along", len(left))
+	_, released := p.newToken("a")
+	if len(released) != maxReleasedPerRequest {
+		t.Errorf("a request carries %d", len(released))
 	}
-	p.expire(start.Add(time.Second))
-	p.leave("a", "one more", start)
-	if diff := cmp.Diff(map[string][]string{"a": {"one more"}}, p.toFree()); diff != "" {
+	p.forgetReleased(start.Add(time.Second))
+	p.release("a", "one more", start)
+	if diff := cmp.Diff(map[string][]string{"a": {"one more"}}, p.unconfirmed()); diff != "" {
 		t.Error(diff)
 	}
 }
 
-func TestNothingStaysOfSubjectsThatHaveNoPlaces(t *testing.T) {
+func TestSubjectsWithoutPlacesAreForgotten(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		p := newPlaces()
 		subject, token := rapid.SampledFrom([]string{"a", "b"}), rapid.SampledFrom([]string{"1", "2", "3"})
@@ -107,13 +107,13 @@ func TestNothingStaysOfSubjectsThatHaveNoPlaces(t *testing.T) {
 			case 0:
 				p.hold(s, n, start)
 			case 1:
-				p.leave(s, n, start)
+				p.release(s, n, start)
 			case 2:
-				p.heard(s, []string{n})
+				p.confirmReleased(s, []string{n})
 			}
-			for _, l := range []leases{p.held, p.left} {
+			for _, l := range []leases{p.held, p.released} {
 				n := 0
-				for _, tokens := range l.of {
+				for _, tokens := range l.bySubject {
 					if n += len(tokens); len(tokens) == 0 {
 						rt.Fatal("an empty subject is kept")
 					}
@@ -125,12 +125,12 @@ func TestNothingStaysOfSubjectsThatHaveNoPlaces(t *testing.T) {
 		}
 		for s, tokens := range p.all() {
 			for _, n := range tokens {
-				p.leave(s, n, start)
-				p.heard(s, []string{n})
+				p.release(s, n, start)
+				p.confirmReleased(s, []string{n})
 			}
 		}
-		if len(p.held.of)+len(p.left.of)+p.held.count+p.left.count != 0 {
-			rt.Fatalf("left over: %+v", p)
+		if len(p.held.bySubject)+len(p.released.bySubject)+p.held.count+p.released.count != 0 {
+			rt.Fatalf("%+v is not empty", p)
 		}
 	})
 }

@@ -1,9 +1,9 @@
--- Begins the leases of places anew. Places that the server lost are taken again.
+-- Renews the leases of places. Places that the server lost are taken again.
 --
 -- KEYS[1]  sorted set of the places taken, by the end of their leases
 -- ARGV[1]  now, or empty: the server's clock
 -- ARGV[2]  length of a lease
--- ARGV[3…] the places' names
+-- ARGV[3…] tokens of the places
 -- Instants and lengths are microseconds.
 
 local lease = tonumber(ARGV[2])

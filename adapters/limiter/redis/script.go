@@ -3,13 +3,11 @@ package redis
 import (
 	"context"
 	_ "embed"
-	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
-	redigo "github.com/gomodule/redigo/redis"
+	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/sluicehq/sluice/ports/outbound"
 )
@@ -20,8 +18,7 @@ var (
 	//go:embed renew.lua
 	renewSource string
 
-	// admitHash is sent for the script, and the script to a server that does not know it.
-	admitHash = redigo.NewScript(0, admitSource).Hash()
+	admitScript = goredis.NewScript(admitSource)
 )
 
 // request is one question to Redis.
@@ -29,11 +26,11 @@ type request struct {
 	subject string
 	limit   int
 	window  time.Duration
-	look    bool // nothing is to be counted: the answer is a refusal in any case
+	peek    bool // count nothing: the local count refuses the request
 
-	places int      // 0: none is wanted
-	token  string   // the name of the place that is wanted
-	left   []string // the subject's places that Redis may not know to be free
+	places   int      // 0: no place is wanted
+	token    string   // names the wanted place
+	released []string // tokens of the subject that Redis may still hold
 }
 
 // answer is what Redis says to a [request].
@@ -44,20 +41,15 @@ type answer struct {
 
 // The two keys of a subject share a hash tag, so that a proxy that spreads keys over
 // servers keeps them together.
-func (l *Limiter) grantsKey(subject string) string {
-	return l.opts.Prefix + "{" + subject + "}:window"
-}
-func (l *Limiter) placesKey(subject string) string {
-	return l.opts.Prefix + "{" + subject + "}:places"
-}
+func (l *Limiter) windowKey(subject string) string { return l.opts.Prefix + "{" + subject + "}:window" }
+func (l *Limiter) placesKey(subject string) string { return l.opts.Prefix + "{" + subject + "}:places" }
 
 // admit asks Redis in one round trip and waits no longer than the timeout.
 func (l *Limiter) admit(ctx context.Context, r request) (answer, error) {
-	var got []int64
-	err := l.pool.use(ctx, l.opts.Timeout, func(c redigo.Conn) (err error) {
-		got, err = redigo.Int64s(evaluate(c, l.arguments(r)))
-		return err
-	})
+	ctx, cancel := context.WithTimeout(ctx, l.opts.Timeout)
+	defer cancel()
+	keys, args := l.arguments(r)
+	got, err := admitScript.Run(ctx, l.client, keys, args...).Int64Slice()
 	if err != nil {
 		return answer{}, fmt.Errorf("redis: count a request: %w", err)
 	}
@@ -67,48 +59,34 @@ func (l *Limiter) admit(ctx context.Context, r request) (answer, error) {
 	return answer{
 		Allowance: outbound.Allowance{
 			Granted: got[0] == 1, Remaining: int(got[2]),
-			Reset: milliseconds(got[3]), RetryAfter: time.Duration(got[4]) * time.Microsecond,
+			Reset: roundUpToMilliseconds(got[3]), RetryAfter: time.Duration(got[4]) * time.Microsecond,
 		},
 		inside: got[1] == 1,
 	}, nil
 }
 
-// arguments are those of EVALSHA for a request.
-func (l *Limiter) arguments(r request) []any {
-	args := make([]any, 0, 10+len(r.left))
-	args = append(args, admitHash, 1, l.grantsKey(r.subject))
-	if r.places > 0 {
-		args[1] = 2
-		args = append(args, l.placesKey(r.subject))
-	}
-	args = append(args, l.now(), r.window.Microseconds(), r.limit)
-	if r.look {
-		return append(args, "look")
-	}
-	if r.places > 0 {
+// arguments are those of the script for a request.
+func (l *Limiter) arguments(r request) (keys []string, args []any) {
+	keys = []string{l.windowKey(r.subject)}
+	args = []any{l.now(), r.window.Microseconds(), r.limit}
+	switch {
+	case r.peek:
+		args = append(args, "peek")
+	case r.places > 0:
+		keys = append(keys, l.placesKey(r.subject))
 		args = append(args, r.places, l.opts.Lease.Microseconds(), r.token)
-		args = appendAll(args, r.left)
+		args = appendAll(args, r.released)
 	}
-	return args
+	return keys, args
 }
 
-// evaluate runs the script whose hash is the first argument, [admitHash]. A server that
-// does not know it has done nothing yet and gets it as a whole.
-func evaluate(c redigo.Conn, args []any) (any, error) {
-	reply, err := c.Do("EVALSHA", args...)
-	var refusal redigo.Error
-	if errors.As(err, &refusal) && strings.HasPrefix(string(refusal), "NOSCRIPT ") {
-		args[0] = admitSource
-		return c.Do("EVAL", args...)
-	}
-	return reply, err
+// roundUpToMilliseconds converts Unix microseconds to the precision of all instants of
+// the service.
+func roundUpToMilliseconds(micros int64) time.Time {
+	return time.UnixMilli((micros + 999) / 1000).UTC()
 }
 
-// milliseconds turns microseconds into the instant, rounded up to the precision that
-// all instants of the service have.
-func milliseconds(micros int64) time.Time { return time.UnixMilli((micros + 999) / 1000).UTC() }
-
-// now is the instant for a script: none, so that it reads the server's clock and
+// now is the instant for a script: empty, so that it reads the server's clock and the
 // processes need not agree about the time. Tests set a clock.
 func (l *Limiter) now() string {
 	if l.clock == nil {
@@ -117,39 +95,33 @@ func (l *Limiter) now() string {
 	return strconv.FormatInt(l.clock.Now().UnixMicro(), 10)
 }
 
-// free gives places back, in one round trip.
-func (l *Limiter) free(ctx context.Context, left map[string][]string) error {
-	return l.pipeline(ctx, "give places back", "ZREM", left, func(subject string) []any {
-		return []any{l.placesKey(subject)}
+// sendReleased removes released places in one round trip.
+func (l *Limiter) sendReleased(ctx context.Context, tokens map[string][]string) error {
+	return l.pipeline(ctx, "release places", tokens, func(p goredis.Pipeliner, subject string, tokens []string) {
+		p.ZRem(ctx, l.placesKey(subject), appendAll(nil, tokens)...)
 	})
 }
 
-// renew begins leases anew, in one round trip.
-func (l *Limiter) renew(ctx context.Context, held map[string][]string) error {
-	return l.pipeline(ctx, "renew leases", "EVAL", held, func(subject string) []any {
-		return []any{renewSource, 1, l.placesKey(subject), l.now(), l.opts.Lease.Microseconds()}
+// sendRenewals renews leases in one round trip.
+func (l *Limiter) sendRenewals(ctx context.Context, tokens map[string][]string) error {
+	return l.pipeline(ctx, "renew leases", tokens, func(p goredis.Pipeliner, subject string, tokens []string) {
+		args := appendAll([]any{l.now(), l.opts.Lease.Microseconds()}, tokens)
+		p.Eval(ctx, renewSource, []string{l.placesKey(subject)}, args...)
 	})
 }
 
-// pipeline sends one command for each subject, with the names of its places after what
-// first returns.
-func (l *Limiter) pipeline(ctx context.Context, what, command string, places map[string][]string, first func(subject string) []any) error {
-	if len(places) == 0 {
+// pipeline sends one command for each subject and its tokens.
+func (l *Limiter) pipeline(ctx context.Context, what string, tokens map[string][]string, queue func(goredis.Pipeliner, string, []string)) error {
+	if len(tokens) == 0 {
 		return nil
 	}
-	err := l.pool.use(ctx, l.opts.Timeout, func(c redigo.Conn) error {
-		for subject, tokens := range places {
-			if err := c.Send(command, appendAll(first(subject), tokens)...); err != nil {
-				return err
-			}
+	ctx, cancel := context.WithTimeout(ctx, l.opts.Timeout)
+	defer cancel()
+	_, err := l.client.Pipelined(ctx, func(p goredis.Pipeliner) error {
+		for subject, tokens := range tokens {
+			queue(p, subject, tokens)
 		}
-		replies, err := redigo.Values(c.Do("")) // the answers to all
-		for _, reply := range replies {
-			if refusal, ok := reply.(redigo.Error); ok {
-				return refusal
-			}
-		}
-		return err
+		return nil
 	})
 	if err != nil {
 		return fmt.Errorf("redis: %s: %w", what, err)

@@ -13,12 +13,11 @@ import (
 	"github.com/sluicehq/sluice/ports/portstest"
 )
 
-// dawn is when the properties begin.
-var dawn = time.Date(2026, 3, 4, 6, 0, 0, 0, time.UTC)
+var startTime = time.Date(2026, 3, 4, 6, 0, 0, 0, time.UTC)
 
-// troubled are processes that share a server which fails and forgets as a test says.
-// Nothing goes on in the background.
-type troubled struct {
+// unreliable are processes that share a server that a test makes fail and forget.
+// Their maintenance is stopped.
+type unreliable struct {
 	rt        *rapid.T
 	server    *miniredis.Miniredis
 	clock     *portstest.ManualClock
@@ -26,17 +25,17 @@ type troubled struct {
 	failing   bool
 }
 
-// troubles checks a property of two processes whose keys begin anew with each run.
-func troubles(t *testing.T, property func(troubled)) {
+// checkUnreliable checks a property of two processes and an empty server.
+func checkUnreliable(t *testing.T, property func(unreliable)) {
 	server := miniredis.RunT(t)
 	rapid.Check(t, func(rt *rapid.T) {
-		w := troubled{rt: rt, server: server, clock: &portstest.ManualClock{}}
-		w.clock.Set(dawn)
+		w := unreliable{rt: rt, server: server, clock: &portstest.ManualClock{}}
+		w.clock.Set(startTime)
 		server.SetError("")
 		server.FlushAll()
 		for range 2 {
-			l := joinWith(t, "redis://"+server.Addr(), redis.Options{Timeout: patient, Lease: lasting}, w.clock)
-			l.Die()
+			l := openWith(t, "redis://"+server.Addr(), redis.Options{Timeout: longTimeout, Lease: longLease}, w.clock)
+			l.StopMaintenance()
 			w.processes = append(w.processes, l)
 		}
 		property(w)
@@ -49,14 +48,15 @@ func troubles(t *testing.T, property func(troubled)) {
 	})
 }
 
-// fail has every command fail.
-func (w *troubled) fail() {
+// fail makes every command fail.
+func (w *unreliable) fail() {
 	w.failing = true
 	w.server.SetError("LOADING the dataset")
 }
 
-// recover ends that, and has those processes that noticed see it. It returns them.
-func (w *troubled) recover() (noticed []int) {
+// recover ends that. It returns the processes that noticed the failure; each has
+// probed the server.
+func (w *unreliable) recover() (noticed []int) {
 	w.failing = false
 	w.server.SetError("")
 	for i, l := range w.processes {
@@ -71,11 +71,10 @@ func (w *troubled) recover() (noticed []int) {
 	return noticed
 }
 
-// counted are the instants of grants that one place knows of.
-type counted []time.Time
+type grantTimes []time.Time
 
 // within returns those of the last minute.
-func (c counted) within(now time.Time) counted {
+func (c grantTimes) within(now time.Time) grantTimes {
 	for len(c) > 0 && now.Sub(c[0]) >= time.Minute {
 		c = c[1:]
 	}
@@ -83,18 +82,18 @@ func (c counted) within(now time.Time) counted {
 }
 
 // wait is how long until one more would be granted.
-func (c counted) wait(now time.Time, limit int) time.Duration {
+func (c grantTimes) wait(now time.Time, limit int) time.Duration {
 	if in := c.within(now); len(in) >= limit {
 		return in[len(in)-limit].Add(time.Minute).Sub(now)
 	}
 	return 0
 }
 
-func TestNoProcessGrantsMoreThanTheLimitWhateverBecomesOfTheServer(t *testing.T) {
+func TestNoProcessGrantsMoreThanTheLimitWhateverHappensToTheServer(t *testing.T) {
 	t.Parallel()
-	troubles(t, func(w troubled) {
-		limit, now := rapid.IntRange(1, 4).Draw(w.rt, "limit"), dawn
-		own, shared := make([]counted, len(w.processes)), counted{}
+	checkUnreliable(t, func(w unreliable) {
+		limit, now := rapid.IntRange(1, 4).Draw(w.rt, "limit"), startTime
+		local, shared := make([]grantTimes, len(w.processes)), grantTimes{}
 		for range rapid.IntRange(1, 40).Draw(w.rt, "steps") {
 			now = now.Add(time.Duration(rapid.IntRange(0, 25_000).Draw(w.rt, "wait")) * time.Millisecond)
 			w.clock.Set(now)
@@ -108,7 +107,7 @@ func TestNoProcessGrantsMoreThanTheLimitWhateverBecomesOfTheServer(t *testing.T)
 				shared = nil
 			case "ask":
 				i := rapid.IntRange(0, len(w.processes)-1).Draw(w.rt, "process")
-				asked := []*counted{&own[i]}
+				asked := []*grantTimes{&local[i]}
 				if !w.failing {
 					asked = append(asked, &shared)
 				}
@@ -123,7 +122,7 @@ func TestNoProcessGrantsMoreThanTheLimitWhateverBecomesOfTheServer(t *testing.T)
 				}
 			}
 		}
-		for i, grants := range own {
+		for i, grants := range local {
 			for j := limit; j < len(grants); j++ {
 				if grants[j].Sub(grants[j-limit]) < time.Minute {
 					w.rt.Fatalf("process %d granted %d from %s to %s", i, limit+1, grants[j-limit], grants[j])
@@ -133,8 +132,8 @@ func TestNoProcessGrantsMoreThanTheLimitWhateverBecomesOfTheServer(t *testing.T)
 	})
 }
 
-// ask asks for one request, with a place or without.
-func (w *troubled) ask(process, limit int) outbound.Allowance {
+// ask sends a request with or without a place.
+func (w *unreliable) ask(process, limit int) outbound.Allowance {
 	l := w.processes[process]
 	if rapid.Bool().Draw(w.rt, "with a place") {
 		e, err := l.Enter(w.rt.Context(), "a", limit, time.Minute, 1000)
@@ -151,9 +150,9 @@ func (w *troubled) ask(process, limit int) outbound.Allowance {
 	return a
 }
 
-// expected counts a request where everyone who is asked has room for it, and returns the
-// answer without its reset.
-func expected(asked []*counted, now time.Time, limit int) outbound.Allowance {
+// expected counts a request if all counts have room for it, and returns the answer
+// without its reset.
+func expected(asked []*grantTimes, now time.Time, limit int) outbound.Allowance {
 	want := outbound.Allowance{Granted: true, Remaining: limit}
 	for _, c := range asked {
 		want.Granted = want.Granted && c.wait(now, limit) == 0
@@ -171,18 +170,18 @@ func expected(asked []*counted, now time.Time, limit int) outbound.Allowance {
 	return want
 }
 
-// place is one that a process gave.
+// place was given by a process.
 type place struct {
-	process int
-	told    bool // the process told the server of it
-	known   bool // the server knows it
-	gone    bool // it was left, which the server has not heard
-	leave   func()
+	process  int
+	sent     bool // the server was asked for it
+	inRedis  bool // the server holds it
+	released bool
+	leave    func()
 }
 
-func TestNoProcessGivesMorePlacesThanThereAreWhateverBecomesOfTheServer(t *testing.T) {
+func TestNoProcessGivesMorePlacesThanThereAreWhateverHappensToTheServer(t *testing.T) {
 	t.Parallel()
-	troubles(t, func(w troubled) {
+	checkUnreliable(t, func(w unreliable) {
 		most := rapid.IntRange(1, 3).Draw(w.rt, "places")
 		var all []*place
 		count := func(is func(*place) bool) (n int) {
@@ -195,60 +194,60 @@ func TestNoProcessGivesMorePlacesThanThereAreWhateverBecomesOfTheServer(t *testi
 		}
 		for range rapid.IntRange(1, 40).Draw(w.rt, "steps") {
 			i := rapid.IntRange(0, len(w.processes)-1).Draw(w.rt, "process")
-			switch rapid.SampledFrom([]string{"enter", "enter", "leave", "fail", "recover", "forget"}).Draw(w.rt, "what") {
+			switch rapid.SampledFrom([]string{"enter", "enter", "release", "fail", "recover", "forget"}).Draw(w.rt, "what") {
 			case "fail":
 				w.fail()
 			case "recover":
 				for _, i := range w.recover() {
 					for _, p := range all {
 						if p.process == i {
-							p.known = p.told && !p.gone
+							p.inRedis = p.sent && !p.released
 						}
 					}
 				}
 			case "forget":
 				w.server.FlushAll()
 				for _, p := range all {
-					p.known = false
+					p.inRedis = false
 				}
 			case "enter":
-				want := count(func(p *place) bool { return p.process == i && !p.gone }) < most
+				want := count(func(p *place) bool { return p.process == i && !p.released }) < most
 				if !w.failing {
-					want = want && count(func(p *place) bool { return p.known }) < most
+					want = want && count(func(p *place) bool { return p.inRedis }) < most
 				}
 				if got := w.enter(i, most); got.Inside != want {
 					w.rt.Fatalf("process %d of %d places, server failing %v: inside is %v", i, most, w.failing, got.Inside)
 				} else if want {
-					all = append(all, &place{process: i, told: !w.failing, known: !w.failing, leave: got.Leave})
+					all = append(all, &place{process: i, sent: !w.failing, inRedis: !w.failing, leave: got.Leave})
 				}
-			case "leave":
+			case "release":
 				for _, p := range all {
-					if p.process == i && !p.gone {
+					if p.process == i && !p.released {
 						p.leave()
-						p.gone, p.known = true, p.known && w.failing
+						p.released, p.inRedis = true, p.inRedis && w.failing
 						break
 					}
 				}
 			}
-			w.processes[i].Flush(w.rt.Context()) // what the keeper does
+			w.processes[i].FlushReleased(w.rt.Context()) // as maintenance does
 		}
 		for _, p := range all {
 			p.leave()
 		}
 		w.recover()
 		for _, l := range w.processes {
-			l.Flush(w.rt.Context())
+			l.FlushReleased(w.rt.Context())
 		}
 		for i := range w.processes {
-			if !w.enter(i, most+i).Inside { // beside those who went in before
-				w.rt.Fatalf("all have left, and process %d of %d places finds none", i, most+i)
+			if !w.enter(i, most+i).Inside { // one more than those of the processes before
+				w.rt.Fatalf("all were released, and process %d of %d places finds none", i, most+i)
 			}
 		}
 	})
 }
 
 // enter asks for one of the places.
-func (w *troubled) enter(process, places int) outbound.Entry {
+func (w *unreliable) enter(process, places int) outbound.Entry {
 	e, err := w.processes[process].Enter(w.rt.Context(), "a", 1_000_000, time.Minute, places)
 	if err != nil {
 		w.rt.Fatal(err)
@@ -256,10 +255,10 @@ func (w *troubled) enter(process, places int) outbound.Entry {
 	return e
 }
 
-func TestARequestThatFindsNoPlaceIsCountedByTheProcessToo(t *testing.T) {
+func TestARequestThatFindsNoPlaceIsCountedLocallyToo(t *testing.T) {
 	t.Parallel()
 	server := miniredis.RunT(t)
-	l := joinWith(t, "redis://"+server.Addr(), redis.Options{Timeout: patient}, nil)
+	l := openWith(t, "redis://"+server.Addr(), redis.Options{Timeout: longTimeout}, nil)
 	for _, inside := range []bool{true, false} {
 		if e, err := l.Enter(t.Context(), "a", 3, time.Minute, 1); err != nil || !e.Granted || e.Inside != inside {
 			t.Fatalf("%+v, %v", e, err)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"strconv"
 	"testing"
 	"time"
 
@@ -20,7 +19,7 @@ import (
 	"github.com/sluicehq/sluice/ports/portstest"
 )
 
-// enter asks for one of the subject's places.
+// enter asks for a place.
 func enter(t *testing.T, l outbound.Limiter, places int) outbound.Entry {
 	t.Helper()
 	e, err := l.Enter(context.Background(), "a", 1_000_000, time.Minute, places)
@@ -30,18 +29,18 @@ func enter(t *testing.T, l outbound.Limiter, places int) outbound.Entry {
 	return e
 }
 
-// soon waits until something holds, which it must in a few seconds.
-func soon(t *testing.T, what string, holds func() bool) {
+// eventually fails the test when the condition stays false for long.
+func eventually(t *testing.T, failure string, condition func() bool) {
 	t.Helper()
-	for giveUp := time.Now().Add(20 * time.Second); time.Now().Before(giveUp); time.Sleep(2 * time.Millisecond) {
-		if holds() {
+	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(2 * time.Millisecond) {
+		if condition() {
 			return
 		}
 	}
-	t.Fatal(what)
+	t.Fatal(failure)
 }
 
-func TestThePlacesOfAProcessThatDiedComeFreeWithItsLease(t *testing.T) {
+func TestThePlacesOfAProcessThatDiedBecomeFreeWhenTheirLeasesEnd(t *testing.T) {
 	for name, start := range servers {
 		t.Run(name, func(t *testing.T) {
 			const lease = 10 * time.Second
@@ -49,16 +48,16 @@ func TestThePlacesOfAProcessThatDiedComeFreeWithItsLease(t *testing.T) {
 			clock := &portstest.ManualClock{}
 			clock.Set(noon)
 			address, opts := start(t), redis.Options{Prefix: redistest.Prefix(), Lease: lease}
-			live, dead, other := joinAt(t, address, opts, clock), joinAt(t, address, opts, clock), joinAt(t, address, opts, clock)
+			live, dead, other := openAt(t, address, opts, clock), openAt(t, address, opts, clock), openAt(t, address, opts, clock)
 			for _, l := range []*redis.Limiter{live, dead} {
 				if !enter(t, l, 2).Inside {
 					t.Fatal("a free place was refused")
 				}
-				l.Die() // only the test renews from here on
+				l.StopMaintenance()
 			}
 			clock.Set(noon.Add(lease - time.Millisecond))
 			if enter(t, other, 2).Inside {
-				t.Error("a place came free before its lease ran out")
+				t.Error("a place became free before its lease ran out")
 			}
 			live.RenewAll(t.Context())
 			clock.Set(noon.Add(lease))
@@ -80,7 +79,7 @@ const holderVariable = "REDIS_PLACE_HOLDER"
 const shortLease = 500 * time.Millisecond
 
 func holdAndWait(address string) {
-	opts := redis.Options{Prefix: os.Getenv(holderVariable + "_PREFIX"), Timeout: patient, Lease: shortLease}
+	opts := redis.Options{Prefix: os.Getenv(holderVariable + "_PREFIX"), Timeout: longTimeout, Lease: shortLease}
 	l, err := redis.New(context.Background(), address, memory.New(system.Clock{}), opts)
 	if err != nil {
 		fmt.Println(err)
@@ -93,7 +92,7 @@ func holdAndWait(address string) {
 	select {}
 }
 
-func TestThePlacesOfAKilledProcessComeFree(t *testing.T) {
+func TestThePlacesOfAKilledProcessBecomeFree(t *testing.T) {
 	address, prefix := redistest.Start(t), redistest.Prefix()
 	self, err := os.Executable()
 	if err != nil {
@@ -118,29 +117,28 @@ func TestThePlacesOfAKilledProcessComeFree(t *testing.T) {
 			break
 		}
 	}
-	c := client(t, address)
+	c := connect(t, address)
 	newest := func() float64 {
-		place := c.texts("ZREVRANGE", prefix+"{a}:places", 0, 0, "WITHSCORES")
-		if len(place) == 0 {
-			return 0
-		}
-		end, err := strconv.ParseFloat(place[1], 64)
+		places, err := c.client.ZRevRangeWithScores(t.Context(), prefix+"{a}:places", 0, 0).Result()
 		if err != nil {
 			t.Fatal(err)
 		}
-		return end
+		if len(places) == 0 {
+			return 0
+		}
+		return places[0].Score
 	}
 	first := newest()
-	soon(t, "the child does not renew its leases", func() bool { return newest() > first })
+	eventually(t, "the child does not renew its leases", func() bool { return newest() > first })
 	if err := child.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	if err := child.Wait(); err == nil {
 		t.Error("the child was not killed")
 	}
-	l := join(t, address, redis.Options{Prefix: prefix, Lease: shortLease})
+	l := openLimiter(t, address, redis.Options{Prefix: prefix, Lease: shortLease})
 	for range 2 {
-		soon(t, "the killed process still holds its places", func() bool { return enter(t, l, 2).Inside })
+		eventually(t, "the killed process still holds its places", func() bool { return enter(t, l, 2).Inside })
 	}
 }
 
@@ -150,39 +148,39 @@ func TestPlacesThatTheServerLostAreTakenAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(instance.Stop)
-	holder, other := join(t, instance.URL, redis.Options{Lease: shortLease}), join(t, instance.URL, redis.Options{Lease: shortLease})
+	holder, other := openLimiter(t, instance.URL, redis.Options{Lease: shortLease}), openLimiter(t, instance.URL, redis.Options{Lease: shortLease})
 	held := enter(t, holder, 1)
-	c := client(t, instance.URL)
+	c := connect(t, instance.URL)
 	c.do("FLUSHALL")
-	soon(t, "the place was not taken again", func() bool {
+	eventually(t, "the place was not taken again", func() bool {
 		return c.number("ZCARD", "sluice:limit:{a}:places") == 1
 	})
 	if enter(t, other, 1).Inside {
 		t.Error("a second place was given")
 	}
 	held.Leave()
-	soon(t, "the place was not given back", func() bool { return enter(t, other, 1).Inside })
+	eventually(t, "the place was not released", func() bool { return enter(t, other, 1).Inside })
 }
 
-func TestClosingGivesThePlacesBackAndEndsEverything(t *testing.T) {
+func TestCloseReleasesThePlacesAndStopsEverything(t *testing.T) {
 	for name, start := range servers {
 		t.Run(name, func(t *testing.T) {
 			address, prefix := start(t), redistest.Prefix()
-			other := join(t, address, redis.Options{Prefix: prefix})
-			enter(t, other, 1).Leave() // has its connections
+			other := openLimiter(t, address, redis.Options{Prefix: prefix})
+			enter(t, other, 1).Leave() // now it has a connection
 			running := goleak.IgnoreCurrent()
-			closing := join(t, address, redis.Options{Prefix: prefix})
+			closing := openLimiter(t, address, redis.Options{Prefix: prefix})
 			var held outbound.Entry
-			soon(t, "no place is free", func() bool { held = enter(t, closing, 1); return held.Inside })
+			eventually(t, "no place is free", func() bool { held = enter(t, closing, 1); return held.Inside })
 			if err := closing.Close(); err != nil {
 				t.Error(err)
 			}
 			if !enter(t, other, 1).Inside {
-				t.Error("the place was not given back")
+				t.Error("the place was not released")
 			}
-			held.Leave() // a late one changes nothing
+			held.Leave() // has no effect any more
 			if closing.Shared() {
-				t.Error("a closed limiter says that it shares its limits")
+				t.Error("a closed limiter shares its limits")
 			}
 			if name == "real" { // miniredis keeps a goroutine for each connection
 				goleak.VerifyNone(t, running)

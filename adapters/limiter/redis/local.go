@@ -1,0 +1,63 @@
+package redis
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/sluicehq/sluice/ports/outbound"
+)
+
+// LocalLimiter is a limiter of this process alone.
+type LocalLimiter interface {
+	outbound.Limiter
+
+	// Full says whether Take would refuse one more request now, and with which answer. It
+	// counts nothing.
+	Full(subject string, limit int, window time.Duration) (refusal outbound.Allowance, full bool)
+}
+
+// enterLocally counts in this process what Redis granted, and takes a place where Redis
+// gave one. Leave releases both places.
+func (l *Limiter) enterLocally(ctx context.Context, r request, got answer, askedAt time.Time) (outbound.Entry, error) {
+	refused := outbound.Entry{Allowance: got.Allowance, Leave: func() {}}
+	switch {
+	case !got.Granted:
+		return refused, nil
+	case !got.inside:
+		local, err := l.local.Take(ctx, r.subject, r.limit, r.window)
+		refused.Allowance = stricter(got.Allowance, local)
+		return refused, err
+	}
+	local, err := l.local.Enter(ctx, r.subject, r.limit, r.window, r.places)
+	refused.Allowance = stricter(got.Allowance, local.Allowance)
+	if !local.Inside {
+		l.release(r.subject, r.token)
+		return refused, err
+	}
+	l.places.hold(r.subject, r.token, askedAt)
+	leave := sync.OnceFunc(func() {
+		local.Leave() // first: who finds a free place in Redis must find one here
+		l.release(r.subject, r.token)
+	})
+	return outbound.Entry{Allowance: refused.Allowance, Inside: true, Leave: leave}, nil
+}
+
+// stricter returns the answer that holds where both were given: a refusal, the one with
+// less remaining, or the one with the longer wait. Between equal ones it is that of
+// Redis, whose clock all processes share.
+func stricter(redis, local outbound.Allowance) outbound.Allowance {
+	switch {
+	case redis.Granted != local.Granted:
+		if local.Granted {
+			return redis
+		}
+		return local
+	case local.Remaining < redis.Remaining:
+		return local
+	case local.Remaining == redis.Remaining && local.RetryAfter > redis.RetryAfter:
+		return local
+	default:
+		return redis
+	}
+}
