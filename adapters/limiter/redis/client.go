@@ -23,13 +23,13 @@ const (
 	bufferSize  = 4 << 10         // of a connection, for each direction
 )
 
-// newClient returns a client that connects on demand. Only the deadlines of contexts
-// limit its commands.
+// newClient returns a client that connects on demand. Each command needs a context with
+// a deadline: there is no other limit.
 func (e endpoint) newClient() *goredis.Client {
 	logging.Disable() // it would write to standard error
 	return goredis.NewClient(&goredis.Options{
 		Network: e.network, Addr: e.address, Dialer: e.dial, OnConnect: e.signIn,
-		Protocol: 2, DisableIdentity: true, // of an idle connection in RESP3, data that arrived is no sign of a fault
+		Protocol: 2, DisableIdentity: true, // RESP3 would only add what servers push
 		MaxRetries: -1, DialerRetries: 1, // a request that is sent again may be counted twice
 		ContextTimeoutEnabled: true, ReadTimeout: -1, WriteTimeout: -1, DialTimeout: connectTimeout,
 		PoolSize: e.poolSize, PipelinePoolSize: -1, ConnMaxIdleTime: maxIdleTime,
@@ -50,20 +50,38 @@ func (e endpoint) dial(ctx context.Context, network, address string) (net.Conn, 
 		_ = socket.Close() // nothing is pending
 		return nil, fmt.Errorf("connect: TLS: %w", err)
 	}
-	return tlsConn{secured}, nil
+	return &tlsConn{Conn: secured}, nil
 }
 
 // tlsConn shows its socket to the pool, which can then see that the server has closed
 // an idle connection.
-type tlsConn struct{ *tls.Conn }
-
-// SyscallConn implements [syscall.Conn].
-func (c tlsConn) SyscallConn() (syscall.RawConn, error) {
-	return c.NetConn().(syscall.Conn).SyscallConn()
+type tlsConn struct {
+	*tls.Conn
+	used bool
 }
 
+func (c *tlsConn) Read(b []byte) (int, error) {
+	c.used = true
+	return c.Conn.Read(b)
+}
+
+// SyscallConn implements [syscall.Conn]. Before the first answer there may be session
+// tickets on the socket, which the pool would take for a fault.
+func (c *tlsConn) SyscallConn() (syscall.RawConn, error) {
+	raw, err := c.NetConn().(syscall.Conn).SyscallConn()
+	if err == nil && !c.used {
+		return unreadable{raw}, nil
+	}
+	return raw, err
+}
+
+// unreadable hides what is on a socket.
+type unreadable struct{ syscall.RawConn }
+
+func (unreadable) Read(func(uintptr) bool) error { return nil }
+
 // Close sends no TLS alert, which could have to wait.
-func (c tlsConn) Close() error { return c.NetConn().Close() }
+func (c *tlsConn) Close() error { return c.NetConn().Close() }
 
 // signIn prepares a new connection. The client library could do so too, but its errors
 // would show the password.

@@ -134,6 +134,9 @@ func TestALimiterStartsWithoutRedisAndFindsItLater(t *testing.T) {
 	if w.Shared() || w.outages.Load() != 1 {
 		t.Errorf("shared %v, %d outages reported", w.Shared(), w.outages.Load())
 	}
+	if reason := w.reason.Load().(string); !strings.Contains(reason, "connect: dial unix") {
+		t.Errorf("the reason is %s", reason)
+	}
 	if !w.take(t, 1) || w.take(t, 1) {
 		t.Error("the process does not count on its own")
 	}
