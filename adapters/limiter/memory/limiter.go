@@ -12,12 +12,12 @@ import (
 // shards spreads the subjects over locks.
 const shards = 64
 
-// sweepEvery is after how many new subjects a shard forgets the idle ones.
-const sweepEvery = 256
+// newSubjectsPerSweep is after how many new subjects a shard forgets the idle ones.
+const newSubjectsPerSweep = 256
 
-// Limiter counts in this process. It keeps the time of every granted request of
-// the current window, so the limit holds in every span and not only in aligned
-// ones; a subject costs at most 8 bytes times its limit.
+// Limiter counts in this process. It keeps the time of every granted request in the
+// current window, so the limit holds in every span, not only in aligned ones; a subject
+// costs at most 8 bytes times its limit.
 type Limiter struct {
 	clock  outbound.Clock
 	shards [shards]shard
@@ -25,7 +25,7 @@ type Limiter struct {
 
 var _ outbound.Limiter = (*Limiter)(nil)
 
-// New returns a limiter that nothing has been asked of.
+// New returns a limiter without any counts.
 func New(clock outbound.Clock) *Limiter {
 	l := &Limiter{clock: clock}
 	for i := range l.shards {
@@ -35,13 +35,13 @@ func New(clock outbound.Clock) *Limiter {
 }
 
 type shard struct {
-	mu       sync.Mutex
-	subjects map[string]*subject
-	added    int
+	mu              sync.Mutex
+	subjects        map[string]*subject
+	addedSinceSweep int
 }
 
-// subject is a ring of the instants, in Unix milliseconds, at which requests were
-// granted, and the number of places taken.
+// subject has a ring of the instants of grants, in Unix milliseconds, and the number of
+// places taken.
 type subject struct {
 	granted []int64
 	first   int
@@ -109,16 +109,16 @@ func (l *Limiter) shard(name string) *shard {
 	return &l.shards[h%shards]
 }
 
-// subject finds or makes a subject, and from time to time forgets those that hold
-// nothing, so that memory does not grow with every tenant ever seen.
+// subject finds or makes a subject. Now and then it forgets the idle ones, so that
+// memory does not grow with every tenant ever seen.
 func (sh *shard) subject(name string, now int64) *subject {
 	if s, ok := sh.subjects[name]; ok {
 		return s
 	}
-	if sh.added++; sh.added >= sweepEvery {
-		sh.added = 0
+	if sh.addedSinceSweep++; sh.addedSinceSweep >= newSubjectsPerSweep {
+		sh.addedSinceSweep = 0
 		for key, s := range sh.subjects {
-			if s.forget(now); s.count == 0 && s.inside == 0 {
+			if s.dropExpired(now); s.count == 0 && s.inside == 0 {
 				delete(sh.subjects, key)
 			}
 		}
@@ -133,22 +133,22 @@ func (s *subject) take(now int64, limit int, window time.Duration) outbound.Allo
 	if refusal, full := s.full(now, limit, window); full {
 		return refusal
 	}
-	stamp := now
-	if s.count > 0 { // grants stay in order although a clock is set back, or was read before another request's
-		stamp = max(now, s.at(s.count-1))
+	grantedAt := now
+	if s.count > 0 { // a clock may be set back, or read before that of another request
+		grantedAt = max(now, s.at(s.count-1))
 	}
-	s.push(stamp, limit)
-	a := outbound.Allowance{Granted: true, Remaining: limit - s.count, Reset: time.UnixMilli(stamp + s.window).UTC()}
+	s.push(grantedAt, limit)
+	a := outbound.Allowance{Granted: true, Remaining: limit - s.count, Reset: time.UnixMilli(grantedAt + s.window).UTC()}
 	if a.Remaining == 0 {
 		a.RetryAfter = time.Duration(s.at(0)+s.window-now) * time.Millisecond
 	}
 	return a
 }
 
-// full says whether the window is, and what is then answered.
+// full says whether the window is full, and the answer to that.
 func (s *subject) full(now int64, limit int, window time.Duration) (refusal outbound.Allowance, full bool) {
 	s.window = window.Milliseconds()
-	s.forget(now)
+	s.dropExpired(now)
 	if s.count < limit {
 		return outbound.Allowance{}, false
 	}
@@ -161,10 +161,10 @@ func (s *subject) full(now int64, limit int, window time.Duration) (refusal outb
 	}, true
 }
 
-// forget drops the grants that have left the window. Those that a clock set back by
-// more than the window made lie in the future are moved back with it: they would
-// refuse everything until the clock is there again.
-func (s *subject) forget(now int64) {
+// dropExpired drops the grants that have left the window. When the clock was set back by
+// more than the window, it moves the grants back too: they would refuse everything until
+// the clock is there again.
+func (s *subject) dropExpired(now int64) {
 	if s.count > 0 {
 		if ahead := s.at(s.count-1) - now; ahead > s.window {
 			for i := range s.count {

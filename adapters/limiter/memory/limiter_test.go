@@ -28,19 +28,19 @@ func TestLimiterOfManyUsers(t *testing.T) {
 func TestFullSaysWhatTakeWouldAnswerAndCountsNothing(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		clock := &portstest.ManualClock{}
-		asked, untold := memory.New(clock), memory.New(clock) // the same is taken from both
+		asked, control := memory.New(clock), memory.New(clock)
 		now := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 		for range rapid.IntRange(1, 40).Draw(rt, "requests") {
 			now = now.Add(time.Duration(rapid.IntRange(-90_000, 30_000).Draw(rt, "wait")) * time.Millisecond)
 			clock.Set(now)
 			limit := rapid.IntRange(1, 4).Draw(rt, "limit")
 			refusal, full := asked.Full("a", limit, time.Minute)
-			want, err := untold.Take(t.Context(), "a", limit, time.Minute)
+			want, err := control.Take(t.Context(), "a", limit, time.Minute)
 			if err != nil || full == want.Granted || full && refusal != want {
 				rt.Fatalf("full is %v with %+v, and taking answers %+v, %v", full, refusal, want, err)
 			}
 			if got, err := asked.Take(t.Context(), "a", limit, time.Minute); err != nil || got != want {
-				rt.Fatalf("after looking the answer is %+v, and without %+v; %v", got, want, err)
+				rt.Fatalf("after Full the answer is %+v, without it %+v; %v", got, want, err)
 			}
 		}
 	})
@@ -85,17 +85,17 @@ func BenchmarkTakeOfManySubjects(b *testing.B) {
 	}
 }
 
-// hasty is a clock that goes 100 ms on each time it is read, so that of 1000 requests
-// a minute each is granted.
-type hasty struct{ now time.Time }
+// tickingClock moves on by 100 ms each time it is read, so each of 1000 requests a
+// minute is granted.
+type tickingClock struct{ now time.Time }
 
-func (h *hasty) Now() time.Time {
-	h.now = h.now.Add(100 * time.Millisecond)
-	return h.now
+func (c *tickingClock) Now() time.Time {
+	c.now = c.now.Add(100 * time.Millisecond)
+	return c.now
 }
 
 func BenchmarkTakeGranted(b *testing.B) {
-	l := memory.New(&hasty{now: time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)})
+	l := memory.New(&tickingClock{now: time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)})
 	b.ReportAllocs()
 	for b.Loop() {
 		if a, err := l.Take(context.Background(), "tenant/secret", 1000, time.Minute); err != nil || !a.Granted {
@@ -105,7 +105,7 @@ func BenchmarkTakeGranted(b *testing.B) {
 }
 
 func BenchmarkEnter(b *testing.B) {
-	l := memory.New(&hasty{now: time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)})
+	l := memory.New(&tickingClock{now: time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)})
 	b.ReportAllocs()
 	for b.Loop() {
 		e, err := l.Enter(context.Background(), "tenant/secret", 1000, time.Minute, 100)

@@ -33,8 +33,8 @@ local function take()
   local count = redis.call('LLEN', KEYS[1])
   local last = count > 0 and grant(-1) or now
   if last - now > window then
-    -- A clock set back by more than the window, as after a fail-over, would lock the
-    -- subject out until it is there again: the grants are moved back with it.
+    -- The clock was set back by more than the window, as after a fail-over. The grants
+    -- move back with it: they would refuse everything until the clock is there again.
     local grants = redis.call('LRANGE', KEYS[1], 0, -1)
     redis.call('DEL', KEYS[1])
     for _, at in ipairs(grants) do
@@ -55,7 +55,7 @@ local function take()
     -- After a limit was lowered there can be more grants than the limit.
     return 0, 0, last + window, over >= 0 and grant(over) + window - now or 0
   end
-  -- The grants stay in order although the clock is set back a little.
+  -- The grants stay in order when the clock is set back a little.
   local at = math.max(now, last)
   redis.call('RPUSH', KEYS[1], text(at))
   expire(KEYS[1], at + window - now)
@@ -66,7 +66,7 @@ end
 local function enter()
   local places, lease = tonumber(ARGV[4]), tonumber(ARGV[5])
   if redis.call('ZCARD', KEYS[2]) >= places then
-    -- Only now do the places matter whose holder is gone.
+    -- Drop the places whose holders died.
     redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', text(now))
     if redis.call('ZCARD', KEYS[2]) >= places then return 0 end
   end

@@ -24,7 +24,7 @@ type breaker struct {
 	closedAt   time.Time // when a probe last closed it
 }
 
-// state says whether Redis is to be asked, and in which epoch, for [breaker.trip].
+// state says whether to ask Redis. The epoch is for [breaker.trip].
 func (b *breaker) state() (epoch uint64, up bool) {
 	epoch = b.epoch.Load()
 	return epoch, epoch%2 == 0

@@ -101,7 +101,7 @@ func (l *Limiter) ping(ctx context.Context) error {
 	return l.client.Ping(ctx).Err()
 }
 
-// probeRequest is like those of clients, but of a subject that none of them has.
+// probeRequest is like a client's, for a subject that no client has.
 var probeRequest = request{subject: "probe", limit: 1, window: time.Millisecond, places: 1, token: "probe"}
 
 // fail opens the breaker. Only the failure that begins an outage is reported.

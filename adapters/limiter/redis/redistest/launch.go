@@ -18,14 +18,14 @@ import (
 	"time"
 )
 
-// Instance is a server that runs. It ends with this process in any case where the
-// system can see to that, and keeps nothing on disk.
+// Instance is a running server that keeps nothing on disk. On Linux it ends with this
+// process.
 type Instance struct {
 	URL string
 
 	program string
 	args    []string
-	home    string
+	dir     string
 
 	mu    sync.Mutex
 	cmd   *exec.Cmd
@@ -48,25 +48,24 @@ const socketName = "redis.sock"
 // maxSocketPath is the longest path of a Unix socket that every system takes, in bytes.
 const maxSocketPath = 103
 
-// Launch starts a server of its own that listens on a Unix socket only, in a folder
-// that is open to this account alone. Args are further arguments of redis-server, as
-// "--requirepass", "secret".
+// Launch starts a new server that listens on a Unix socket in a private folder. Args are
+// further arguments of redis-server, such as "--requirepass", "secret".
 func Launch(ctx context.Context, args ...string) (_ *Instance, err error) {
-	found, err := program(ctx)
+	executable, err := program(ctx)
 	if err != nil {
 		return nil, err
 	}
 	removeStale()
-	home, err := os.MkdirTemp(socketRoot(), dirPrefix+strconv.Itoa(os.Getpid())+"-")
+	dir, err := os.MkdirTemp(socketRoot(), dirPrefix+strconv.Itoa(os.Getpid())+"-")
 	if err != nil {
 		return nil, err
 	}
-	socket := filepath.Join(home, socketName)
+	socket := filepath.Join(dir, socketName)
 	in := &Instance{
-		URL: (&url.URL{Scheme: "unix", Path: socket}).String(), program: found, home: home,
+		URL: (&url.URL{Scheme: "unix", Path: socket}).String(), program: executable, dir: dir,
 		args: append([]string{
 			"--port", "0", "--unixsocket", socket, "--unixsocketperm", "700",
-			"--dir", home, "--save", "", "--appendonly", "no", "--daemonize", "no",
+			"--dir", dir, "--save", "", "--appendonly", "no", "--daemonize", "no",
 		}, args...),
 	}
 	if err := in.Restart(ctx); err != nil {
@@ -76,19 +75,18 @@ func Launch(ctx context.Context, args ...string) (_ *Instance, err error) {
 	return in, nil
 }
 
-// Restart starts the server again after [Instance.Kill], at the same address and
-// empty, and returns when it answers.
+// Restart starts the server after [Instance.Kill], empty and at the same address, and
+// returns when it answers.
 func (in *Instance) Restart(ctx context.Context) error {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	in.cmd = exec.Command(in.program, in.args...) //nolint:noctx // stopped by a signal, not by a context
 	in.log.Reset()
-	in.cmd.Dir, in.cmd.SysProcAttr, in.cmd.Stdout, in.cmd.Stderr = in.home, attributes(), &in.log, &in.log
+	in.cmd.Dir, in.cmd.SysProcAttr, in.cmd.Stdout, in.cmd.Stderr = in.dir, attributes(), &in.log, &in.log
 	started, ended := make(chan error), make(chan struct{})
 	cmd := in.cmd
 	go func() {
-		// The signal at the parent's death is sent when the thread ends that started the
-		// child, so the thread lives as long as it.
+		// The child gets its death signal when the thread that started it ends.
 		runtime.LockOSThread()
 		err := cmd.Start()
 		started <- err
@@ -104,10 +102,10 @@ func (in *Instance) Restart(ctx context.Context) error {
 	return in.await(ctx)
 }
 
-// Kill ends the server at once, as a crash does.
+// Kill ends the server like a crash.
 func (in *Instance) Kill() { in.end(syscall.SIGKILL) }
 
-// Freeze has the server answer nothing while it keeps its connections, until [Instance.Thaw].
+// Freeze stops all answers, but keeps the connections, until [Instance.Thaw].
 func (in *Instance) Freeze() error { return in.signal(syscall.SIGSTOP) }
 
 // Thaw ends [Instance.Freeze].
@@ -126,7 +124,7 @@ func (in *Instance) signal(sig syscall.Signal) error {
 func (in *Instance) Stop() {
 	_ = in.Thaw() // a frozen server takes no other signal
 	in.end(syscall.SIGTERM)
-	_ = os.RemoveAll(in.home) // a folder that stays is removed by the next start
+	_ = os.RemoveAll(in.dir) // the next start tries again
 }
 
 func (in *Instance) end(sig syscall.Signal) {
@@ -145,12 +143,12 @@ func (in *Instance) end(sig syscall.Signal) {
 	in.ended = nil
 }
 
-// await waits until the server answers anything at all.
+// await waits until the server answers.
 func (in *Instance) await(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	for {
-		err := ping(ctx, filepath.Join(in.home, socketName))
+		err := ping(ctx, filepath.Join(in.dir, socketName))
 		if err == nil {
 			return nil
 		}
@@ -171,7 +169,7 @@ func ping(ctx context.Context, socket string) error {
 	})
 }
 
-// send writes a command and does something with the answer.
+// send writes a command and lets read handle the answer.
 func send(ctx context.Context, socket, command string, read func(net.Conn) error) error {
 	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", socket)
 	if err != nil {
@@ -187,8 +185,8 @@ func send(ctx context.Context, socket, command string, read func(net.Conn) error
 	return read(conn)
 }
 
-// socketRoot is the system's folder for temporary files, or /tmp where the path of a
-// socket below that one would be too long.
+// socketRoot is the system's folder for temporary files, or /tmp if the path of a socket
+// would be too long.
 func socketRoot() string {
 	longest := filepath.Join(os.TempDir(), dirPrefix+"4194304-1234567890", socketName)
 	if len(longest) > maxSocketPath {
@@ -197,20 +195,19 @@ func socketRoot() string {
 	return os.TempDir()
 }
 
-// removeStale ends the servers of processes that ended without doing so, where the
-// system did not, and removes their folders.
+// removeStale stops the servers that outlived their processes and removes their folders.
 func removeStale() {
-	left, err := filepath.Glob(filepath.Join(socketRoot(), dirPrefix+"*"))
+	dirs, err := filepath.Glob(filepath.Join(socketRoot(), dirPrefix+"*"))
 	if err != nil {
 		return
 	}
-	for _, dir := range left {
+	for _, dir := range dirs {
 		text, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(dir), dirPrefix), "-")
 		pid, err := strconv.Atoi(text)
 		if err != nil || !errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
 			continue
 		}
 		_ = send(context.Background(), filepath.Join(dir, socketName), "SHUTDOWN NOSAVE\r\n", func(net.Conn) error { return nil })
-		_ = os.RemoveAll(dir) // somebody else may be removing it
+		_ = os.RemoveAll(dir) // another process may be removing it
 	}
 }

@@ -4,5 +4,5 @@ package redistest
 
 import "syscall"
 
-// attributes are none: the next start ends a server that outlived its process.
+// attributes is nil: the next start stops a server that outlived its process.
 func attributes() *syscall.SysProcAttr { return nil }

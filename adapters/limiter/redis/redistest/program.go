@@ -10,20 +10,19 @@ import (
 	"syscall"
 )
 
-// errNoProgram tells a person what to do.
+// errNoProgram says what to do.
 var errNoProgram = errors.New(`neither Redis nor Valkey was found, and it could not be installed.
 Either install one (Debian: apt-get install redis-server; macOS: brew install redis) so that
 redis-server or valkey-server is in the PATH,
 or name a server for the tests in TEST_REDIS_URL (redis://user:password@host:6379/0)`)
 
-// names are what the server is called, the first that is found being taken.
-var names = []string{"redis-server", "valkey-server"}
+// programNames are in order of preference.
+var programNames = []string{"redis-server", "valkey-server"}
 
-// customary are folders that hold the program although they may not be in the PATH.
-var customary = []string{"/usr/bin", "/usr/local/bin", "/opt/homebrew/bin"}
+// extraFolders may hold the program and not be in the PATH.
+var extraFolders = []string{"/usr/bin", "/usr/local/bin", "/opt/homebrew/bin"}
 
-// program returns the path of the server's program: in the PATH, in the customary
-// places, and at last one that it installs.
+// program returns the path of the server's program, and installs it if necessary.
 func program(ctx context.Context) (string, error) {
 	if found, ok := installed(); ok {
 		return found, nil
@@ -38,11 +37,11 @@ func program(ctx context.Context) (string, error) {
 }
 
 func installed() (string, bool) {
-	for _, name := range names {
+	for _, name := range programNames {
 		if found, err := exec.LookPath(name); err == nil {
 			return found, true
 		}
-		for _, dir := range customary {
+		for _, dir := range extraFolders {
 			if found, err := exec.LookPath(filepath.Join(dir, name)); err == nil {
 				return found, true
 			}
@@ -51,8 +50,7 @@ func installed() (string, bool) {
 	return "", false
 }
 
-// install installs Debian's package. Several test processes may try at once; the first
-// one does it.
+// install installs Debian's package once, although several test processes may try.
 func install(ctx context.Context) (err error) {
 	apt, err := exec.LookPath("apt-get")
 	if err != nil || os.Geteuid() != 0 {

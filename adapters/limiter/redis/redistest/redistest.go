@@ -1,6 +1,6 @@
 // Package redistest gives tests a real Redis or Valkey: the one that TEST_REDIS_URL
-// names, or a server of their own that it starts from the program it finds, after
-// installing it where that is possible. It never skips a test.
+// names, or one that it starts. It installs the program if it must and can, and never
+// skips a test.
 package redistest
 
 import (
@@ -19,12 +19,12 @@ const AddressVariable = "TEST_REDIS_URL"
 var shared struct {
 	once     sync.Once
 	address  string
-	instance *Instance // nil when somebody else runs the server
+	instance *Instance // nil when TEST_REDIS_URL names the server
 	err      error
 }
 
-// Main runs the tests of a package and then ends the server that they used if they
-// started it. Call it from TestMain.
+// Main runs the tests of a package and stops the server that they started. Call it from
+// TestMain.
 func Main(m *testing.M) {
 	code := m.Run()
 	if shared.instance != nil {
@@ -33,9 +33,8 @@ func Main(m *testing.M) {
 	os.Exit(code)
 }
 
-// Start returns the URL of the server of this process, starting it the first time. The
-// package of the test must hand its TestMain to [Main]. Tests that use the server
-// share it: each names its keys with a [Prefix] of its own.
+// Start returns the URL of the server that all tests of this process share, and starts
+// it the first time. TestMain must call [Main]. Each test needs its own [Prefix].
 func Start(tb testing.TB) (address string) {
 	tb.Helper()
 	shared.once.Do(func() {

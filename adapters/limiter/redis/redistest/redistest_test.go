@@ -15,7 +15,7 @@ import (
 	"github.com/sluicehq/sluice/adapters/limiter/redis/redistest"
 )
 
-// launcherVariable makes this test binary launch a server and wait to be killed.
+// launcherVariable makes this test binary launch a server and wait.
 const launcherVariable = "REDISTEST_LAUNCHER"
 
 func TestMain(m *testing.M) {
@@ -129,7 +129,7 @@ func TestAServerThatCannotStartSaysWhy(t *testing.T) {
 	}
 }
 
-func TestAKilledProcessTakesItsServerWithItAndTheNextOneClearsUp(t *testing.T) {
+func TestAKilledProcessLeavesNoServerAndTheNextStartCleansUp(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
