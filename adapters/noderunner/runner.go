@@ -46,13 +46,18 @@ func New(o Options) *Runner {
 	return &Runner{clock: o.Clock, follow: o.Follow, stay: o.Stay, userAgent: o.UserAgent, request: request}
 }
 
+// builtIns are the built-in nodes that have an effect.
+var builtIns = map[node.Type]func(*Runner, context.Context, outbound.NodeCall) (outbound.NodeOutcome, error){
+	node.HTTPRequest: (*Runner).runRequest,
+}
+
 // Run makes one attempt of the node.
 func (r *Runner) Run(ctx context.Context, call outbound.NodeCall) (outbound.NodeOutcome, error) {
 	if ctx.Err() != nil {
 		return nil, stopped(ctx)
 	}
-	if call.Type == node.HTTPRequest {
-		return r.runRequest(ctx, call)
+	if run, ok := builtIns[call.Type]; ok {
+		return run(r, ctx, call)
 	}
 	if _, builtIn := node.BuiltIn(call.Type); builtIn {
 		return failed("node_type_invalid", "A node of the type %s has no effect outside the gateway.", call.Type), nil

@@ -36,7 +36,7 @@ var builtInText []byte
 type definition struct {
 	Type         Type         `json:"type"`
 	Version      string       `json:"version"`
-	CanPause     bool         `json:"canPause"`
+	Capabilities Capabilities `json:"capabilities"`
 	InputSchema  Declarations `json:"inputSchema"`
 	OutputSchema Declarations `json:"outputSchema"`
 	ConfigSchema Declarations `json:"configSchema"`
@@ -67,7 +67,7 @@ func (d definition) nodeType(t texts) NodeType {
 	}
 	var r domain.Rules
 	n := NodeType{
-		Type: d.Type, Name: t.Name, Description: t.Description, Version: version, BuiltIn: true, CanPause: d.CanPause,
+		Type: d.Type, Name: t.Name, Description: t.Description, Version: version, BuiltIn: true, Capabilities: d.Capabilities,
 		Input:  ParseSchema(&r, "inputSchema", t.describe("input", d.InputSchema)),
 		Output: ParseSchema(&r, "outputSchema", t.describe("output", d.OutputSchema)),
 		Config: ParseSchema(&r, "configSchema", t.describe("config", d.ConfigSchema)),

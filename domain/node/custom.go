@@ -167,7 +167,7 @@ func (c *Custom) NodeType(l tenant.Language) NodeType {
 	s := c.schemas()
 	n := NodeType{
 		Type: c.state.Type, Name: c.state.Name, Description: c.state.Description, Version: c.Version(),
-		CanPause: c.state.CanPause, Input: s.input, Output: s.output, Config: s.config,
+		Input: s.input, Output: s.output, Config: s.config, Capabilities: Capabilities{CanPause: c.state.CanPause, HasEffect: true},
 	}
 	t := c.state.Translations[l]
 	if t.Name != "" {

@@ -11,7 +11,7 @@ import (
 	"github.com/sluicehq/sluice/domain/workflow"
 )
 
-// effect is a node with an effect outside: an httpRequest or a custom node.
+// effect is a node with an effect outside.
 type effect struct {
 	kind    node.NodeType
 	own     node.Schema    // the node's own inputSchema, which narrows that of the type
@@ -23,25 +23,25 @@ type effect struct {
 func (p planner) effect(n workflow.Node, kind node.NodeType, config map[string]any) action {
 	e := &effect{kind: kind, own: ownSchema(n.InputSchema)}
 	e.matches = kind.Input.PatternSize() + e.own.PatternSize()
-	if kind.Type != node.HTTPRequest || !holdsTemplate(config) {
+	if !kind.HasTemplates || !holdsTemplate(config) {
 		e.config = kind.Config.ApplyDefaults(config)
 		return e
 	}
 	e.resolve = &evaluator{field: "config"}
 	e.resolve.uses.within(config)
-	e.resolve.expression, e.resolve.fault = p.compiler.CompileTemplates(withURL(config), workflow.NodeScope()...)
+	e.resolve.expression, e.resolve.fault = p.compiler.CompileTemplates(withURL(kind.URLMember, config), workflow.NodeScope()...)
 	e.resolve.uses.only(e.resolve.expression, e.resolve.fault)
 	return e
 }
 
-// withURL tells of the one template that gives a URL.
-func withURL(config map[string]any) map[string]any {
-	text, isText := config["url"].(string)
-	if !isText {
+// withURL marks the template that gives a URL.
+func withURL(member string, config map[string]any) map[string]any {
+	text, isText := config[member].(string)
+	if member == "" || !isText {
 		return config
 	}
 	config = maps.Clone(config)
-	config["url"] = URLTemplate(text)
+	config[member] = URLTemplate(text)
 	return config
 }
 
@@ -169,13 +169,12 @@ func cannotRepeat(id ID, at workflow.NodeID, reason string) error {
 	return domain.Fail(domain.Internal, "run_plan_mismatch", "Run %s began an attempt at node %q that cannot be repeated: %s", id, at, reason)
 }
 
-// timeout is that of an httpRequest's configuration; a custom node may mean
-// something else by the name.
+// timeout is how long an attempt may take; 0 where the configuration does not say.
 func (e *effect) timeout(config map[string]any) time.Duration {
-	if e.kind.Type != node.HTTPRequest {
+	if e.kind.TimeoutMember == "" {
 		return 0
 	}
-	return milliseconds(config["timeoutMs"])
+	return milliseconds(config[e.kind.TimeoutMember])
 }
 
 // input checks what flows into the node and puts defaults in place. A node that

@@ -41,8 +41,8 @@ const (
 
 // Bounds of what nodes give, in bytes of JSON.
 const (
-	MaxOutput  = 1 << 20  // of one node; of an httpRequest it is the answer's body that may be so long
-	MaxAnswer  = 8 << 20  // of an httpRequest with its status and headers: a byte of an answer takes up to six in JSON
+	MaxOutput  = 1 << 20  // of one node
+	MaxAnswer  = 8 << 20  // of a node that limits its output itself, as httpRequest does with bodies of MaxOutput: a byte takes up to six in JSON
 	MaxOutputs = 16 << 20 // of all nodes of a run together; outputs that only pass the input on count once
 )
 

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/sluicehq/sluice/domain"
-	"github.com/sluicehq/sluice/domain/node"
 )
 
 // attemptCompleted completes a node with what its attempt gave, unless that breaks what
@@ -27,11 +26,9 @@ func (m *machine) attemptCompleted(i int, output any) {
 	m.give(i, output, "")
 }
 
-// mostOutput bounds what the node gives, in bytes of JSON. The answer to an httpRequest
-// was bounded where it was read, its body and its headers apart; what becomes of it here
-// says nothing about its size.
+// mostOutput bounds what the node gives, in bytes of JSON.
 func (p *planned) mostOutput() int {
-	if e, ok := p.action.(*effect); ok && e.kind.BuiltIn && e.kind.Type == node.HTTPRequest {
+	if e, ok := p.action.(*effect); ok && e.kind.LimitsOutput {
 		return MaxAnswer
 	}
 	return MaxOutput

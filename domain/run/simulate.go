@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/sluicehq/sluice/domain"
-	"github.com/sluicehq/sluice/domain/node"
 	"github.com/sluicehq/sluice/domain/workflow"
 )
 
@@ -34,12 +33,7 @@ type Trace struct {
 type Effect struct {
 	At time.Time
 	Execute
-
-	// MayRepeat says that a crash between the attempt and the record of its result
-	// could let the effect happen twice, unless the receiver honours the
-	// Idempotency-Key. It is false for the methods that RFC 9110 (§9.2.2) calls
-	// idempotent.
-	MayRepeat bool
+	MayRepeat bool // see [node.NodeType.MayRepeat]
 }
 
 // Simulate runs a version on a virtual clock that begins at the time, with no
@@ -148,7 +142,7 @@ func (s *simulation) step(f Fact) (Step, error) {
 		if e, err = s.run.Prepare(s.plan, e); err != nil {
 			return Step{}, err
 		}
-		s.trace.Effects = append(s.trace.Effects, Effect{At: s.now, Execute: e, MayRepeat: mayRepeat(e)})
+		s.trace.Effects = append(s.trace.Effects, Effect{At: s.now, Execute: e, MayRepeat: s.mayRepeat(e)})
 	}
 	return step, nil
 }
@@ -160,15 +154,9 @@ const (
 	MaxSimulatedEffects = 32 << 20
 )
 
-func mayRepeat(e Execute) bool {
-	if e.Type != node.HTTPRequest {
-		return true
-	}
-	switch e.Config["method"] {
-	case "POST", "PATCH":
-		return true
-	}
-	return false
+func (s *simulation) mayRepeat(e Execute) bool {
+	action, isEffect := s.plan.nodes[s.plan.index[e.Node]].action.(*effect)
+	return isEffect && action.kind.MayRepeat(e.Config)
 }
 
 // upcoming is the next thing in a simulation; node is empty for time alone.

@@ -14,7 +14,7 @@ func (c *checker) flow() {
 		s := &c.steps[i]
 		switch {
 		case !s.known:
-		case s.kind.Type.PassesInput() && s.output.Len() == 0:
+		case s.kind.PassesInput && s.output.Len() == 0:
 			s.gives = c.arriving(i)
 		default:
 			s.gives = s.output.Whole()
@@ -57,7 +57,7 @@ func (c *checker) carried(e Edge, source int) (value node.FieldSchema, problem s
 	if value, declared := members.Field(key); declared {
 		return value, ""
 	}
-	if s.kind.Type.PassesInput() || members.Len() == 0 { // what passes may hold more than was declared
+	if s.kind.PassesInput || members.Len() == 0 { // what passes may hold more than was declared
 		return node.FieldSchema{}, ""
 	}
 	return node.FieldSchema{}, "must be an output of " + quote(e.SourceNodeID) + ": " + offer(fieldNames(members))

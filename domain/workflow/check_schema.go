@@ -65,17 +65,3 @@ func isFieldMap(d domain.Document) bool {
 	}
 	return len(members) > 0
 }
-
-// outputs is what a node of this type and configuration gives: the type's outputs,
-// and of an input node the kind of answer that it asks for.
-func outputs(kind node.NodeType, config map[string]any) node.Schema {
-	if kind.Type != node.Input {
-		return kind.Output
-	}
-	var r domain.Rules
-	answer := node.Declarations{{Name: "value", Declaration: node.AnswerSchema(config).Declaration()}}
-	if s := node.ParseSchema(&r, "", answer); len(r.Violations()) == 0 {
-		return s
-	}
-	return kind.Output
-}

@@ -2,7 +2,9 @@ package node
 
 import (
 	"encoding/json"
+	"math"
 	"mime"
+	"net/http"
 	"net/textproto"
 	"net/url"
 	"slices"
@@ -27,12 +29,29 @@ func checkRequest(r *domain.Rules, path string, config map[string]any) {
 	if text, isText := config["url"].(string); isText {
 		checkURL(r, domain.Member(path, "url"), text)
 	}
-	contentType := checkHeaders(r, domain.Member(path, "headers"), config["headers"])
+	contentType := checkHeaders(r, domain.Member(path, headersMember), config[headersMember])
 	checkScalars(r, domain.Member(path, "query"), config["query"])
 	if kind, _, _ := mime.ParseMediaType(contentType); kind == FormType {
 		checkScalars(r, domain.Member(path, "body"), config["body"])
 	}
 	checkExpectStatus(r, domain.Member(path, "expectStatus"), config)
+}
+
+const headersMember = "headers"
+
+// isIdempotentRequest says whether RFC 9110 (§9.2.2) calls the method idempotent.
+func isIdempotentRequest(config map[string]any) bool {
+	return config["method"] != http.MethodPost && config["method"] != http.MethodPatch
+}
+
+// checkRequestTemplate checks what stands around the expressions of a URL or a header.
+func checkRequestTemplate(r *domain.Rules, config, path, text string) {
+	switch headers := domain.Member(domain.Member(config, headersMember), ""); {
+	case path == domain.Member(config, "url"):
+		checkURLTemplate(r, path, text)
+	case strings.HasPrefix(path, headers):
+		checkHeaderTemplate(r, path, text)
+	}
 }
 
 // checkURL demands a URL that can be called.
@@ -55,10 +74,10 @@ func notOfHost(c rune) bool {
 	return c < 0x80 && !isLetter(byte(c)) && !isDigit(byte(c)) && !strings.ContainsRune("-._~:%", c)
 }
 
-// CheckURLTemplate records in r, under path, what is wrong with the part of a URL that
+// checkURLTemplate records in r, under path, what is wrong with the part of a URL that
 // no expression gives: what stands before the first {{ must be the beginning of an http
 // or https URL, if anything stands there.
-func CheckURLTemplate(r *domain.Rules, path, text string) {
+func checkURLTemplate(r *domain.Rules, path, text string) {
 	before, _, _ := strings.Cut(text, "{{")
 	before = strings.TrimLeft(before, " \t\r\n")
 	if before == "" {
@@ -85,9 +104,9 @@ func CheckURLTemplate(r *domain.Rules, path, text string) {
 	r.Check(false, path, domain.BadFormat, wrong)
 }
 
-// CheckHeaderTemplate records in r, under path, what is wrong with the parts of a
+// checkHeaderTemplate records in r, under path, what is wrong with the parts of a
 // header's value before its first expression and behind its last one.
-func CheckHeaderTemplate(r *domain.Rules, path, text string) {
+func checkHeaderTemplate(r *domain.Rules, path, text string) {
 	before, _, _ := strings.Cut(text, "{{")
 	behind := text[strings.LastIndex(text, "}}")+1:]
 	r.Check(isFieldText(before) && isFieldText(behind), path, domain.BadText, badFieldText)
@@ -169,4 +188,31 @@ func isFieldText(text string) bool {
 		}
 	}
 	return true
+}
+
+// checkExpectStatus demands a status code, or a list of some.
+func checkExpectStatus(r *domain.Rules, path string, config map[string]any) {
+	value, given := config["expectStatus"]
+	if !given {
+		return
+	}
+	statuses, isList := value.([]any)
+	if !isList {
+		checkStatus(r, path, value)
+		return
+	}
+	r.Check(len(statuses) > 0, path, domain.TooShort, "must list at least one status code")
+	for i, s := range statuses {
+		if i == MaxFindings {
+			r.Check(false, path, domain.TooLong, "must list at most %d status codes", MaxFindings)
+			return
+		}
+		checkStatus(r, domain.Index(path, i), s)
+	}
+}
+
+func checkStatus(r *domain.Rules, path string, value any) {
+	n, ok := number(value)
+	r.Check(ok && n == math.Trunc(n) && 100 <= n && n <= 599, path, domain.NotAllowed,
+		"must be a status code from 100 to 599, not %s", show(value))
 }

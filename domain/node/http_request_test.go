@@ -38,12 +38,13 @@ func TestTheURLOfARequest(t *testing.T) {
 	}
 }
 
+var request, _ = node.BuiltIn(node.HTTPRequest)
+
 // checkRequest is what is wrong with a configuration of an httpRequest.
 func checkRequest(t testing.TB, config map[string]any) []domain.Violation {
 	t.Helper()
 	var r domain.Rules
-	n, _ := node.BuiltIn(node.HTTPRequest)
-	n.CheckConfig(&r, "", config)
+	request.CheckConfig(&r, "", config)
 	return r.Violations()
 }
 
@@ -91,20 +92,20 @@ func TestTheFieldsOfARequest(t *testing.T) {
 }
 
 func TestTheFixedBeginningOfAURL(t *testing.T) {
-	const wrong = "u must begin with http:// or https:// and a host, as https://example.com/ does, or with an expression that gives them (bad_format)"
-	const credentials = "u must not hold credentials; send them in a header, such as Authorization (not_allowed)"
+	const wrong = "c.url must begin with http:// or https:// and a host, as https://example.com/ does, or with an expression that gives them (bad_format)"
+	const credentials = "c.url must not hold credentials; send them in a header, such as Authorization (not_allowed)"
 	for text, want := range map[string]string{
 		"{{ input.url }}": "", " \n{{ input.url }}/a": "", "{{ input.scheme }}://x.test": "", "http{{ 's' }}://x.test/": "", "HTTPS://{{ input.host }}/": "", "https:{{ x }}": "",
 		"https://x.test/{{ input.id }}": "", "https://x.test?{{ input.id }}": "", "https://x.test:{{ input.port }}/": "", "https://[{{ input.ip }}]/": "", "https://x.{{ input.zone }}.test/": "",
 		"htp:/{{ input.id }}": wrong, "ftp://x.test/{{ input.id }}": wrong, "x.test/{{ input.id }}": wrong, "/orders/{{ input.id }}": wrong, "httpx{{ input.id }}": wrong,
 		"https://x y{{ input.id }}": wrong, "https://<{{ input.host }}>/": wrong,
-		"https:///x{{ input.id }}":            "u must be an absolute http or https URL, such as https://example.com/orders (bad_format)",
-		"https://x.test:99999/{{ input.id }}": `u must have a port from 1 to 65535, not "99999" (bad_format)`,
+		"https:///x{{ input.id }}":            "c.url must be an absolute http or https URL, such as https://example.com/orders (bad_format)",
+		"https://x.test:99999/{{ input.id }}": `c.url must have a port from 1 to 65535, not "99999" (bad_format)`,
 		"https://a:b@x.test/{{ input.id }}":   credentials,
 		"https://a@x{{ input.id }}":           credentials,
 	} {
 		var r domain.Rules
-		node.CheckURLTemplate(&r, "u", text)
+		request.CheckTemplate(&r, "c", "c.url", text)
 		if got := strings.Join(render(r.Violations()), "; "); got != want {
 			t.Errorf("%q: %q, not %q", text, got, want)
 		}
@@ -117,7 +118,7 @@ func TestTheFixedPartsOfAHeader(t *testing.T) {
 		"a\n{{ 1 }}": false, "{{ 1 }}\r\nX: y": false, "{{ '}}' }}\x00": false,
 	} {
 		var r domain.Rules
-		node.CheckHeaderTemplate(&r, "h", text)
+		request.CheckTemplate(&r, "c", "c.headers.h", text)
 		if got := len(r.Violations()) == 0; got != fits {
 			t.Errorf("%q fits: %v", text, got)
 		}
@@ -141,7 +142,7 @@ func FuzzRequestConfig(f *testing.F) {
 		}
 		url, _ := config["url"].(string)
 		var r domain.Rules
-		node.CheckURLTemplate(&r, "u", url)
-		node.CheckHeaderTemplate(&r, "h", url)
+		request.CheckTemplate(&r, "c", "c.url", url)
+		request.CheckTemplate(&r, "c", "c.headers.h", url)
 	})
 }

@@ -8,18 +8,17 @@ const (
 	answerBoolean = "boolean"
 )
 
-// The shapes of an e-mail address and of a web address that are worth telling
-// from a typing mistake. Whether they exist is another matter.
+// What catches a typing mistake in an e-mail address or a web address.
 const (
 	emailPattern = `^[^\s@<>]+@[^\s@<>]+\.[^\s@<>]+$`
 	urlPattern   = `^[hH][tT][tT][pP][sS]?://[^\s/?#]+([/?#]\S*)?$`
 )
 
-// longestAnswer bounds an e-mail address (RFC 5321, §4.5.3.1.3) and a web address,
+// The bounds of an e-mail address (RFC 5321, §4.5.3.1.3) and of a web address,
 // in characters.
 const (
-	longestEmail = 254
-	longestURL   = 2048
+	maxEmail = 254
+	maxURL   = 2048
 )
 
 // AnswerSchema says which answer an input node with this configuration accepts:
@@ -34,13 +33,18 @@ func AnswerSchema(config map[string]any) FieldSchema {
 	case answerBoolean:
 		d.Type = Boolean
 	case answerEmail:
-		d.Pattern, d.MaxLength = new(emailPattern), new(float64(longestEmail))
+		d.Pattern, d.MaxLength = new(emailPattern), new(float64(maxEmail))
 	case answerURL:
-		d.Pattern, d.MaxLength = new(urlPattern), new(float64(longestURL))
+		d.Pattern, d.MaxLength = new(urlPattern), new(float64(maxURL))
 	default:
 		if required { // an empty text is no answer
 			d.MinLength = new(1.0)
 		}
 	}
 	return restoreField(d)
+}
+
+// inputOutputs declares the answer that an input node with this configuration asks for.
+func inputOutputs(config map[string]any) Declarations {
+	return Declarations{{Name: "value", Declaration: AnswerSchema(config).Declaration()}}
 }
