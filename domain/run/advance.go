@@ -226,8 +226,9 @@ func (m *machine) conclude() {
 	if m.s.Status == StatusRunning || m.s.Status == StatusPaused {
 		running, waiting := m.s.more(), false
 		for i := range m.s.Nodes {
-			running = running || m.s.Nodes[i].Status == NodeRunning
-			waiting = waiting || m.s.Nodes[i].Status == NodeWaiting
+			n := m.node(i)
+			running = running || n.Status == NodeRunning || m.overdue(n)
+			waiting = waiting || n.Status == NodeWaiting
 		}
 		switch {
 		case !running && waiting && m.s.Status == StatusRunning:
