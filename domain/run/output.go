@@ -10,7 +10,7 @@ import (
 // the node's type promises of its output: who builds on the promise would fail later,
 // and at another node. Another attempt is not worth it, since the node has had its effect.
 func (m *machine) attemptCompleted(i int, output any) {
-	if e, ok := m.plan.nodes[i].action.(*effect); ok && e.promises() {
+	if e, ok := m.plan.nodes[i].action.(*effectAction); ok && e.promises() {
 		tree, err := asTree(output)
 		if err != nil {
 			m.fail(i, Failure{Code: CodeOutputInvalid, Message: fmt.Sprintf("The output must be a JSON value, but %v.", err)})
@@ -27,8 +27,8 @@ func (m *machine) attemptCompleted(i int, output any) {
 }
 
 // mostOutput bounds what the node gives, in bytes of JSON.
-func (p *planned) mostOutput() int {
-	if e, ok := p.action.(*effect); ok && e.kind.LimitsOutput {
+func (p *plannedNode) mostOutput() int {
+	if e, ok := p.action.(*effectAction); ok && e.kind.LimitsOutput {
 		return MaxAnswer
 	}
 	return MaxOutput
@@ -36,11 +36,11 @@ func (p *planned) mostOutput() int {
 
 // promises says whether the type declares an output that another service gives. The
 // gateway keeps its own promises.
-func (e *effect) promises() bool { return !e.kind.BuiltIn && e.kind.Output.Len() > 0 }
+func (e *effectAction) promises() bool { return !e.kind.BuiltIn && e.kind.Output.Len() > 0 }
 
 // fit checks an output of the node, under path, and puts defaults in place. null counts
 // as the empty object: so says a node that has nothing to tell.
-func (e *effect) fit(path string, output any) (any, []domain.Violation) {
+func (e *effectAction) fit(path string, output any) (any, []domain.Violation) {
 	if output == nil {
 		output = map[string]any{}
 	}

@@ -7,8 +7,8 @@ import (
 	"github.com/sluicehq/sluice/domain/workflow"
 )
 
-// way is an edge that is ready to be taken.
-type way struct {
+// plannedEdge is an edge that is ready to be taken.
+type plannedEdge struct {
 	id             workflow.EdgeID
 	source, target int
 	place          int        // among the source's outgoing edges
@@ -26,8 +26,8 @@ type branching struct {
 }
 
 // planEdge makes an edge ready (execution rules, "The graph").
-func planEdge(e workflow.Edge, source branching, compiler Compiler, field string) way {
-	w := way{id: e.ID, into: e.InputKey()}
+func planEdge(e workflow.Edge, source branching, compiler Compiler, field string) plannedEdge {
+	w := plannedEdge{id: e.ID, into: e.InputKey()}
 	if guard := e.Guard(); guard != "" {
 		w.guard = newEvaluator(compiler, field, guard, workflow.EdgeScope())
 		w.guard.uses.result = true
@@ -61,6 +61,6 @@ func (b branching) leadingTo(target workflow.NodeID) []string {
 
 // open says whether the edge is taken as far as its source's outcome and branch
 // decide.
-func (w *way) open(failed bool, branch string) bool {
+func (w *plannedEdge) open(failed bool, branch string) bool {
 	return w.onError == failed && (w.branches == nil || slices.Contains(w.branches, branch))
 }

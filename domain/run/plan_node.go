@@ -33,12 +33,12 @@ func (p planner) action(n workflow.Node) (action, map[string]any) {
 		var r domain.Rules
 		kind.CheckConfig(&r, "config", node.WithoutOpenEnds(kind.Type, config))
 		if f := invalid(CodeConfigInvalid, r.Violations()); f != nil {
-			return broken{*f}, config
+			return brokenAction{*f}, config
 		}
 	}
 	switch {
 	case kind.Type.IsTrigger():
-		return relay{}, config
+		return triggerAction{}, config
 	case kind.HasEffect:
 		return p.effect(n, kind, config), config
 	}
@@ -51,16 +51,16 @@ func (p planner) pure(t node.Type, config map[string]any) action {
 	case node.Condition:
 		return p.condition(config)
 	case node.Switch:
-		return p.choice(config)
+		return p.switchAction(config)
 	case node.Transform:
 		return p.transform(config)
 	case node.Wait:
-		return planWait(config)
+		return planWaitAction(config)
 	case node.WaitForEvent:
 		event, _ := config["event"].(string)
-		return listen{event: event, timeout: milliseconds(config["timeoutMs"])}
+		return eventAction{event: event, timeout: milliseconds(config["timeoutMs"])}
 	case node.Input:
-		return ask{answer: node.AnswerSchema(config), timeout: milliseconds(config["timeoutMs"])}
+		return inputAction{answer: node.AnswerSchema(config), timeout: milliseconds(config["timeoutMs"])}
 	}
 	return brokenf(CodeTypeUnavailable, "There is nothing that runs a node of type "+strconv.Quote(string(t))+".")
 }

@@ -139,8 +139,7 @@ func (r *Run) Data() iter.Seq2[workflow.NodeID, json.RawMessage] {
 	}
 }
 
-// Summary is what is told of the run without its documents. Other than in lists, its
-// failure says at which edge.
+// Summary is the run without its documents. Unlike in lists, its failure names the edge.
 func (r *Run) Summary() Summary {
 	s := &r.state
 	return Summary{

@@ -10,8 +10,8 @@ import (
 	"github.com/sluicehq/sluice/domain/workflow"
 )
 
-// Answer is what a simulation is to take for the world's part: the result of an
-// attempt, or what ends a pause. Exactly one of the first three members is looked
+// Answer is what a simulation takes for something outside: the result of an attempt, or
+// what ends a pause. Exactly one of the first three members is looked
 // at, in their order; without any the attempt succeeds, or the pause ends, with
 // null.
 type Answer struct {
@@ -155,7 +155,7 @@ const (
 )
 
 func (s *simulation) mayRepeat(e Execute) bool {
-	action, isEffect := s.plan.nodes[s.plan.index[e.Node]].action.(*effect)
+	action, isEffect := s.plan.nodes[s.plan.index[e.Node]].action.(*effectAction)
 	return isEffect && action.kind.MayRepeat(e.Config)
 }
 
@@ -164,7 +164,7 @@ type upcoming struct {
 	at     time.Time
 	node   workflow.NodeID
 	fact   Fact
-	misfit string // why the world could never give that answer; empty when it could
+	misfit string // why that answer can never come; empty when it can
 }
 
 // next finds what happens first: an answer, or something that falls due. The end of
@@ -211,10 +211,10 @@ func (s *simulation) since(n *NodeState) time.Time {
 	return s.now
 }
 
-// misfit says why no world gives the answer to the node, empty when one might.
+// misfit says why the answer can never come to the node, empty when it can.
 func (s *simulation) misfit(i int, a Answer) string {
 	waits := s.run.state.Nodes[i].Status == NodeWaiting
-	e, calls := s.plan.nodes[i].action.(*effect)
+	e, calls := s.plan.nodes[i].action.(*effectAction)
 	switch {
 	case waits && a.Failure != nil:
 		return "must not be an error: the node waits for an output, and fails only when its time is over without an answer"

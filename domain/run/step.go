@@ -88,6 +88,12 @@ const (
 	EntryEdgeFailed    EntryType = "edge.failed"    // nobody can say whether the edge is taken; of a node that has failed it is not
 )
 
+// Ends says whether the run has ended with an entry of the type. A failed run can be
+// retried, and then goes on after it.
+func (t EntryType) Ends() bool {
+	return t == EntryRunCompleted || t == EntryRunFailed || t == EntryRunCancelled
+}
+
 // Entry is one line of a run's history.
 type Entry struct {
 	Seq     int64 // 1, 2, 3 … within the run

@@ -5,20 +5,20 @@ import (
 	"github.com/sluicehq/sluice/domain/workflow"
 )
 
-// relay is a trigger's node: it gives what it receives.
-type relay struct{}
+// triggerAction is a trigger's node: it gives what it receives.
+type triggerAction struct{}
 
-func (relay) begin(m *machine, i int) { m.pass(i, "") }
+func (triggerAction) begin(m *machine, i int) { m.pass(i, "") }
 
-// condition chooses true or false.
-type condition struct{ test *evaluator }
+// conditionAction chooses true or false.
+type conditionAction struct{ test *evaluator }
 
 func (p planner) condition(config map[string]any) action {
 	source, _ := config["condition"].(string)
-	return condition{newEvaluator(p.compiler, "config.condition", source, workflow.NodeScope())}
+	return conditionAction{newEvaluator(p.compiler, "config.condition", source, workflow.NodeScope())}
 }
 
-func (c condition) begin(m *machine, i int) {
+func (c conditionAction) begin(m *machine, i int) {
 	value, failure := c.test.evaluate(m.view, i, m.at, nil)
 	if failure != nil {
 		m.fail(i, *failure)
@@ -31,16 +31,16 @@ func (c condition) begin(m *machine, i int) {
 	m.pass(i, branch)
 }
 
-// choice is a switch: the first case whose value equals that of the expression,
+// switchAction is a switch: the first case whose value equals that of the expression,
 // type and all, else the default.
-type choice struct {
+type switchAction struct {
 	subject *evaluator
 	cases   []any
 }
 
-func (p planner) choice(config map[string]any) action {
+func (p planner) switchAction(config map[string]any) action {
 	source, _ := config["expression"].(string)
-	c := choice{subject: newEvaluator(p.compiler, "config.expression", source, workflow.NodeScope())}
+	c := switchAction{subject: newEvaluator(p.compiler, "config.expression", source, workflow.NodeScope())}
 	cases, _ := config["cases"].([]any)
 	for _, one := range cases {
 		members, _ := one.(map[string]any)
@@ -49,7 +49,7 @@ func (p planner) choice(config map[string]any) action {
 	return c
 }
 
-func (c choice) begin(m *machine, i int) {
+func (c switchAction) begin(m *machine, i int) {
 	value, failure := c.subject.evaluate(m.view, i, m.at, nil)
 	if failure != nil {
 		m.fail(i, *failure)

@@ -2,21 +2,19 @@ package run
 
 import "time"
 
-// Abandon cancels a run without looking at the version it executes, because that is
-// about to be deleted, or is gone. What became due by itself until then does not take
-// effect first, other than in [Run.Advance]. A run that has ended refuses it in the
-// same way.
+// Abandon cancels a run whose version is about to be deleted, or is gone. Unlike in
+// [Run.Advance], what became due until then does not take effect first. A run that has
+// ended refuses it.
 func (r *Run) Abandon(at time.Time, reason string) Step {
-	m := r.planless(at)
+	m := r.machineWithoutPlan(at)
 	m.cancel(CancelRequested{Reason: reason})
 	m.conclude()
 	return m.step
 }
 
-// GiveUp lets a run fail with [CodeInternal], because what it would do next cannot be
-// kept. Like [Run.Abandon] it does not look at the version, and its texts are its own,
-// so that nothing that came from outside stands in its way. A run that has ended does
-// not change. One that is retried afterwards goes on from what was kept of it.
+// GiveUp lets a run fail with [CodeInternal], because its next step cannot be stored. It
+// does not look at the version, and stores no text from outside. A run that has ended
+// does not change. A retry continues from what was stored.
 func (r *Run) GiveUp(at time.Time) Step {
 	return r.failWith(at, Failure{Code: CodeInternal, Message: "The run was ended because the gateway could not keep its next step."})
 }
@@ -28,7 +26,7 @@ func (r *Run) ExhaustMemory(at time.Time) Step {
 }
 
 func (r *Run) failWith(at time.Time, f Failure) Step {
-	m := r.planless(at)
+	m := r.machineWithoutPlan(at)
 	if !m.s.Status.Finished() {
 		m.finish(StatusFailed, &f, "")
 	}
@@ -36,8 +34,8 @@ func (r *Run) failWith(at time.Time, f Failure) Step {
 	return m.step
 }
 
-// planless is a machine that ends the run.
-func (r *Run) planless(at time.Time) *machine {
+// machineWithoutPlan can do nothing but end the run.
+func (r *Run) machineWithoutPlan(at time.Time) *machine {
 	m := &machine{view: view{run: r}, s: &r.state, at: truncated(at)}
 	if m.at.Before(m.s.UpdatedAt) {
 		m.at = m.s.UpdatedAt
