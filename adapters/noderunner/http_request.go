@@ -40,7 +40,7 @@ func (r *Runner) runRequest(ctx context.Context, call outbound.NodeCall) (outbou
 		return nil, fmt.Errorf("noderunner: build the request: %w", err)
 	}
 	req.Header = made.header
-	// An author who sets a key of their own knows what the receiver takes for the same.
+	// A key that the author sets is kept.
 	setDefault(req.Header, "Idempotency-Key", headerSafe(call.IdempotencyKey))
 	setDefault(req.Header, "User-Agent", r.userAgent)
 

@@ -19,15 +19,14 @@ const CustomIDPrefix = "cn"
 // maxEndpoint bounds the address of a custom node, in characters.
 const maxEndpoint = 2048
 
-// MaxDefined is how many bytes the schemas and translations of all custom nodes of a tenant
+// MaxCustomNodeBytes is how many bytes the schemas and translations of all custom nodes of a tenant
 // may take together, as JSON.
-const MaxDefined = 2 << 20
+const MaxCustomNodeBytes = 2 << 20
 
-// DefinedTooMuch is the Conflict of a custom node with which a tenant would have more than
-// [MaxDefined] bytes.
-func DefinedTooMuch() error {
+// CustomNodesTooLarge is the Conflict of a custom node that exceeds [MaxCustomNodeBytes].
+func CustomNodesTooLarge() error {
 	return domain.Fail(domain.Conflict, "storage_exceeded",
-		"The custom nodes of this tenant may take at most %d bytes together. Delete some, or describe fewer fields.", MaxDefined)
+		"The custom nodes of this tenant may take at most %d bytes together. Delete some, or describe fewer fields.", MaxCustomNodeBytes)
 }
 
 // Translation is what people who read one language see of a custom node. An empty

@@ -150,7 +150,7 @@ func copied[T any](p *T) *T {
 }
 
 // The members of a declaration in the order of the specification's table, and for
-// each type those that belong to it beside the common ones.
+// each type those that belong to it besides the common ones.
 var (
 	commonMembers = []string{"type", "description", "required", "default"}
 	ownMembers    = map[FieldType][]string{
@@ -162,7 +162,7 @@ var (
 	}
 )
 
-// written lists the members beside the common ones that the author wrote.
+// written lists the members that the author wrote, other than the common ones.
 func (d *Declaration) written() []string {
 	var names []string
 	for _, m := range []struct {

@@ -49,15 +49,15 @@ type Environment struct {
 // Check reports everything that keeps a graph from being published, the way a
 // compiler does: all at once, nodes first, then edges, each in the client's order.
 //
-//   - No node bears the id under which the context of a run holds its payload
+//   - No node has the id under which the context of a run holds its payload
 //     (execution rules, "The graph"), where it would hide what the node gave.
 //   - Nodes have a type and version of the registry and a configuration that fits
 //     its schema; where a type has templates, a text of the configuration that
 //     holds {{ is checked as one and fits any type.
 //   - Expressions and templates compile, and the nodes that they name exist and can have
 //     run before.
-//   - Every branch of a condition or switch leads somewhere: by an edge that bears
-//     it, by an edge that is taken on every branch, or by a target in the
+//   - Every branch of a condition or switch leads somewhere: by an edge with its
+//     key, by an edge that is taken on every branch, or by a target in the
 //     configuration. A target that is written as null or "" says that the run is
 //     meant to end there.
 //   - Branch targets in the configuration are nodes that an edge leads to.

@@ -45,18 +45,18 @@ func (c *checker) checkBranches(about subject, i int) {
 	for _, b := range branches {
 		targets[b.target()] = true
 	}
-	bears := map[string]bool{} // the keys that edges bear
+	keyed := map[string]bool{} // the keys that edges have
 	always := false            // an edge is taken whatever branch is chosen
 	for _, e := range c.g.outgoing[i] {
 		edge := c.g.edges[e]
-		bears[edge.OutputKey()] = true
+		keyed[edge.OutputKey()] = true
 		always = always || edge.OutputKey() == OnSuccess || edge.OutputKey() == "" && !targets[edge.TargetNodeID]
 	}
 	for _, b := range branches {
 		switch {
 		case b.target() != "":
 			c.checkTarget(b, i)
-		case !always && !bears[b.Branch] && !b.openEnd():
+		case !always && !keyed[b.Branch] && !b.openEnd():
 			c.found.add(b.about, MissingBranch,
 				"must say where branch %q leads: add an edge whose sourceOutputKey is %q, or write \"\" here if the run is meant to end",
 				b.Branch, b.Branch)

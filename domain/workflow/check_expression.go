@@ -46,8 +46,8 @@ func (c *checker) checkExpressions(about subject, i int) {
 	}
 }
 
-// compile checks one expression. An absent, empty or mistyped one is the matter
-// of the configuration schema.
+// compile checks one expression. An absent, empty or mistyped one is reported by the
+// configuration schema.
 func (c *checker) compile(about subject, source any, unseen func(int) bool, roots []string) {
 	text, isText := source.(string)
 	if !isText || text == "" {
@@ -122,7 +122,7 @@ func walkTexts(about subject, value any, visit func(subject, string)) {
 	}
 }
 
-// checkEdge checks one edge: the keys it bears, what it carries and its condition.
+// checkEdge checks one edge: its keys, what it carries and its condition.
 func (c *checker) checkEdge(about subject, i int) {
 	e, unseen := c.g.edges[i], never
 	if source, target, ok := c.g.ends(i); ok {

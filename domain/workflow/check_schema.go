@@ -7,8 +7,8 @@ import (
 	"github.com/sluicehq/sluice/domain/node"
 )
 
-// narrow lays the schema that a node bears itself over the one of its type: the
-// node's fields replace those of the type, which they must fit, and add to them.
+// narrow applies the schema of the node itself to that of its type: the node's fields
+// replace those of the type, which they must fit, and add to them.
 // A field that the type requires stays required.
 func (c *checker) narrow(about subject, document domain.Document, general node.Schema) node.Schema {
 	if !isFieldMap(document) {

@@ -47,8 +47,8 @@ type Edge struct {
 	TargetInputKey  *string // the member of the target's input that receives the value
 }
 
-// The outcomes of a node that an edge may bear as its sourceOutputKey, whatever
-// the node's type (execution rules, "The graph").
+// The outcomes of a node that an edge may have as its sourceOutputKey, whatever the
+// node's type (execution rules, "The graph").
 const (
 	OnSuccess = "onSuccess"
 	OnError   = "onError"
@@ -114,7 +114,7 @@ type EdgeDraft struct {
 // cycles, more than [MaxNodes] nodes or [MaxEdges] edges (the elements of a list
 // that is too long are not looked at), and texts that are too long.
 func NewGraph(nodes []NodeDraft, edges []EdgeDraft, newEdgeID func() EdgeID) (Graph, error) {
-	return buildGraph("graph_invalid", "The graph is not valid.", nil, drawn(nodes), drafted(edges), newEdgeID)
+	return buildGraph("graph_invalid", "The graph is not valid.", nil, nodesOf(nodes), edgesOf(edges), newEdgeID)
 }
 
 // RestoreGraph rebuilds a graph from what a store kept, without applying any rule.
@@ -176,7 +176,7 @@ func (g Graph) ends(i int) (source, target int, ok bool) {
 	return source, target, hasSource && hasTarget
 }
 
-func drawn(drafts []NodeDraft) []Node {
+func nodesOf(drafts []NodeDraft) []Node {
 	nodes := make([]Node, len(drafts))
 	for i, d := range drafts {
 		nodes[i] = Node(d)
@@ -185,7 +185,7 @@ func drawn(drafts []NodeDraft) []Node {
 	return nodes
 }
 
-func drafted(drafts []EdgeDraft) []Edge {
+func edgesOf(drafts []EdgeDraft) []Edge {
 	edges := make([]Edge, len(drafts))
 	for i, d := range drafts {
 		edges[i] = Edge{

@@ -43,11 +43,11 @@ func TestStarts(t *testing.T) {
 	}
 	for claim, tt := range tests {
 		t.Run(claim, func(t *testing.T) {
-			drawn := make([]workflow.Node, len(tt.nodes))
+			nodesOf := make([]workflow.Node, len(tt.nodes))
 			for i, n := range tt.nodes {
-				drawn[i] = workflow.Node(n)
+				nodesOf[i] = workflow.Node(n)
 			}
-			got := workflow.RestoreGraph(drawn, nil).Starts(tt.trg)
+			got := workflow.RestoreGraph(nodesOf, nil).Starts(tt.trg)
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Error(diff)
 			}

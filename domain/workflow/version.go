@@ -58,7 +58,7 @@ type VersionPatch struct {
 
 const versionInvalid, versionInvalidMessage = "version_invalid", "The workflow version is not valid."
 
-// NewVersion makes a draft that bears the given number. newEdgeID is called once
+// NewVersion makes a draft with the given number. newEdgeID is called once
 // for each edge. A nil wf means that the client named a workflow that does not
 // exist. That and every violation of [NewGraph] are reported together, with the
 // code version_invalid.
@@ -68,7 +68,7 @@ func NewVersion(id VersionID, wf *Workflow, number int, d VersionDraft, newEdgeI
 		absent := domain.Violation{Field: "workflowId", Message: "must be the id of a workflow that exists", Code: domain.Unknown}
 		malformed = append(slices.Clone(malformed), absent)
 	}
-	g, err := buildGraph(versionInvalid, versionInvalidMessage, malformed, drawn(d.Nodes), drafted(d.Edges), newEdgeID)
+	g, err := buildGraph(versionInvalid, versionInvalidMessage, malformed, nodesOf(d.Nodes), edgesOf(d.Edges), newEdgeID)
 	if err != nil {
 		return nil, err
 	}
@@ -103,14 +103,14 @@ func (v *Version) Edit(p VersionPatch, newEdgeID func() EdgeID) error {
 	}
 	nodes, edges := v.state.Graph.Nodes(), v.state.Graph.Edges()
 	if p.Nodes != nil {
-		nodes = drawn(*p.Nodes)
+		nodes = nodesOf(*p.Nodes)
 	}
 	if p.Edges != nil {
 		kept := make(map[[6]string]EdgeID, len(edges))
 		for _, e := range edges {
 			kept[e.content()] = e.ID
 		}
-		edges = drafted(*p.Edges)
+		edges = edgesOf(*p.Edges)
 		for i := range edges {
 			edges[i].ID = kept[edges[i].content()]
 		}

@@ -113,11 +113,9 @@ func (k *APIKey) Revoke(now time.Time) {
 	}
 }
 
-// Retire puts a successor in the key's place and ends the key after a grace of 0 to
-// [MaxGrace]: at once when there is none. A key that ends earlier keeps its end. The code
-// is api_key_invalid; a key that is not usable any more, or has a successor already, is a
-// Conflict with the code api_key_not_active: a second successor would take the end of the
-// grace for that of the key.
+// Retire replaces the key by a successor and ends it after a grace of 0 to [MaxGrace]. A key
+// that ends earlier keeps its end. The error is Invalid with the code api_key_invalid, or a
+// Conflict api_key_not_active for a key that has ended or has a successor.
 func (k *APIKey) Retire(successor KeyID, grace time.Duration, now time.Time) error {
 	switch {
 	case !k.Usable(now):
@@ -149,9 +147,9 @@ func checkGrace(r *domain.Rules, grace time.Duration) {
 	r.Check(grace <= MaxGrace, field, domain.TooLarge, "must be at most %d, not %d", int64(MaxGrace/time.Second), int64(grace/time.Second))
 }
 
-// UseNoted says whether a use at the time needs no note, because the last one that
-// was noted is less than [UsedResolution] older.
-func (k *APIKey) UseNoted(at time.Time) bool {
+// RecentlyUsed says whether a use at the time need not be recorded, because one less than
+// [UsedResolution] before was.
+func (k *APIKey) RecentlyUsed(at time.Time) bool {
 	return k.state.LastUsedAt != nil && at.Sub(*k.state.LastUsedAt) < UsedResolution
 }
 

@@ -2,8 +2,8 @@ package domain
 
 import "time"
 
-// maxRetired is how many secrets may sign beside the current one: whoever rotates more
-// often within an overlap loses the oldest.
+// maxRetired is how many secrets may sign besides the current one: rotating more often
+// within an overlap drops the oldest.
 const maxRetired = 4
 
 // SigningSecrets is the secret that signs, with those before it that go on signing for
@@ -13,14 +13,14 @@ type SigningSecrets struct {
 	Retired []RetiredSecret // the newest first; some may have ended
 }
 
-// RetiredSecret is a secret that a newer one took the place of.
+// RetiredSecret is a secret that a newer one replaced.
 type RetiredSecret struct {
 	Secret SigningSecret
 	Until  time.Time // it signs before this time
 }
 
-// Rotated returns the secrets after fresh has taken the place of the current one, which
-// signs beside it for the overlap. Those that sign no more are left out.
+// Rotated returns the secrets after fresh has replaced the current one, which goes on
+// signing for the overlap. Those that sign no more are left out.
 func (s SigningSecrets) Rotated(fresh SigningSecret, overlap time.Duration, now time.Time) SigningSecrets {
 	next := SigningSecrets{Current: fresh}
 	if overlap > 0 {

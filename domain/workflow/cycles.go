@@ -2,11 +2,10 @@ package workflow
 
 import "slices"
 
-// tangles returns the groups of two or more nodes that all lead to one another
-// (the strongly connected components, by Tarjan's algorithm), each in the client's
-// order, ordered by their first node. It keeps its own stack, so that the depth of
-// a graph is no matter, and takes time linear in nodes and edges.
-func (g Graph) tangles() [][]int {
+// stronglyConnected returns the groups of two or more nodes that all lead to one another,
+// each in the client's order, ordered by their first node. It is Tarjan's algorithm with a
+// stack of its own, since a deep graph could exhaust the goroutine's, and takes linear time.
+func (g Graph) stronglyConnected() [][]int {
 	t := tarjan{g: g, number: make([]int, len(g.nodes)), low: make([]int, len(g.nodes)), onPath: make([]bool, len(g.nodes))}
 	for i := range g.nodes {
 		if t.number[i] == 0 {
@@ -88,7 +87,7 @@ func (t *tarjan) leave(node int) {
 }
 
 // shortestLoop returns the edges of a shortest way from the group's first node
-// back to it, in order. The group is one that [Graph.tangles] returned.
+// back to it, in order. The group is one that [Graph.stronglyConnected] returned.
 func (g Graph) shortestLoop(group []int) []int {
 	start := group[0]
 	member := make(map[int]bool, len(group))

@@ -23,10 +23,9 @@ const secretPrefix = "whsec_"
 // does not hold the text.
 var ErrMalformedSecret = errors.New("domain: the text is not whsec_ and the base64 of 24 to 64 bytes")
 
-// SigningSecret is the key that signs what is sent to an endpoint of a tenant. It shows
-// itself to nobody: every way of printing it, and whatever holds it, gives the prefix and
-// dots, or an address. [SigningSecret.Reveal] is the only way out, for the answer that
-// hands it over, for the store, and for what signs with the text.
+// SigningSecret is the key that signs what is sent to an endpoint of a tenant. Printing it,
+// or what holds it, gives the prefix and dots, or an address. [SigningSecret.Reveal] is the
+// only way to its text, for the answer that shows it, the store, and what signs with the text.
 type SigningSecret struct {
 	// key is behind a pointer, because fmt reads unexported members of what holds the
 	// secret; and it is a string, since of a pointer to one fmt never shows more than the

@@ -38,9 +38,10 @@ func headers(h http.Header) map[string]any {
 	return out
 }
 
-// body gives the JSON text as it is, for its values may take many times as much memory, else the text, else {"base64": …} for what is
-// no text. There is null for no body. JSON that is malformed, nested too deep or holds a
-// number that no double can is text: the call has succeeded, whatever it answered with.
+// body gives JSON as its text, since its values may take many times as much memory, other
+// text as a string, and anything else as {"base64": …}. No body is null. JSON that is
+// malformed, nested too deep or holds a number that no double can is a string: the call has
+// succeeded, whatever the answer is.
 func body(contentType string, content []byte) any {
 	if len(content) == 0 {
 		return nil

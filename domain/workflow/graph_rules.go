@@ -94,7 +94,7 @@ func (e Edge) content() [6]string {
 // checkCycles reports one cycle of each group of nodes that lead to one another,
 // at the edge that closes it. A self edge is reported as such and not here.
 func (g Graph) checkCycles(fs *findings) {
-	for _, group := range g.tangles() {
+	for _, group := range g.stronglyConnected() {
 		loop := g.shortestLoop(group)
 		names := make([]string, 0, len(loop)+1)
 		for _, e := range loop {

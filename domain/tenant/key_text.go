@@ -47,9 +47,8 @@ const (
 // It does not hold the text.
 var ErrMalformedKey = errors.New("tenant: the text is not an API key")
 
-// KeyText is the secret text of an API key. It shows itself to nobody: every way
-// of printing it gives the prefix and dots. [KeyText.Reveal] is the only way out,
-// for the one answer that hands the key over.
+// KeyText is the secret text of an API key. Printing it gives the prefix and dots;
+// [KeyText.Reveal] is for the one answer that shows the key.
 type KeyText struct{ text string }
 
 // KeyHash is the SHA-256 of a key's text, which is all that is stored of it.

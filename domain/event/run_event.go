@@ -9,10 +9,9 @@ import (
 	"github.com/sluicehq/sluice/domain/run"
 )
 
-// NewRunEvent tells what happened to a run (execution rules, "Outgoing events"). The
-// types of happening are those of the events. The data names the run and what it is
-// about, and bears neither its payload nor what its nodes gave; that of run.paused has
-// the resume token where there is one.
+// NewRunEvent is the event of something that happened to a run (execution rules, "Outgoing
+// events"). Its data names the run and what it is about, without its payload and its nodes'
+// outputs; that of run.paused has the resume token where there is one.
 func NewRunEvent(id ID, of *run.Run, h run.Happening) *Event {
 	var b strings.Builder
 	member := func(name, value string) {
@@ -47,8 +46,8 @@ func NewRunEvent(id ID, of *run.Run, h run.Happening) *Event {
 	})
 }
 
-// statusAfter is what the run was when it happened. A run whose one node pauses may
-// have others that still run; it is told of as paused all the same.
+// statusAfter is the run's status in the event. A run with a paused node is shown as paused
+// even while others still run.
 func statusAfter(t run.HappeningType) run.Status {
 	switch t {
 	case run.RunPaused:

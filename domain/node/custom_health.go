@@ -7,7 +7,7 @@ type HealthStatus string
 
 // The statuses.
 const (
-	HealthUnknown HealthStatus = "unknown" // nobody has asked this endpoint yet, or there is none to ask
+	HealthUnknown HealthStatus = "unknown" // no heartbeat was sent to this endpoint yet, or there is none
 	Healthy       HealthStatus = "healthy"
 	Unhealthy     HealthStatus = "unhealthy"
 )
@@ -15,9 +15,9 @@ const (
 // Valid says whether s is a status that exists.
 func (s HealthStatus) Valid() bool { return s == HealthUnknown || s == Healthy || s == Unhealthy }
 
-// Health is what the last heartbeat to the endpoint of a custom node found. It is a
-// note beside the custom node: it changes no revision, and no run looks at it. The zero
-// value says that nobody has asked.
+// Health is what the last heartbeat to the endpoint of a custom node found. It is kept
+// apart from the custom node: it changes no revision, and runs ignore it. The zero value
+// says that none was sent.
 type Health struct {
 	Endpoint  string        // the URL that was asked
 	Healthy   bool          // it answered as the protocol asks

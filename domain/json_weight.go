@@ -1,7 +1,7 @@
 package domain
 
-// JSONWeight says what a JSON text holds, which tells how much memory takes what is made
-// of it: a tree of empty arrays has many times the size of its text.
+// JSONWeight counts what a JSON text holds, from which follows how much memory it takes once
+// it is read: a tree of empty arrays takes many times its text.
 type JSONWeight struct {
 	Bytes   int64 // of the text
 	Values  int64 // of any type
@@ -9,8 +9,8 @@ type JSONWeight struct {
 	Objects int64 // that have members
 }
 
-// WeighJSON counts what is in a text, without reading it any further. Of a text that is no
-// JSON it counts at least what stands before the first mistake.
+// WeighJSON counts what is in a text without building values. Of a text that is no JSON it
+// counts at least what stands before the first mistake.
 func WeighJSON[T string | []byte](text T) JSONWeight {
 	w := JSONWeight{Bytes: int64(len(text)), Values: 1}
 	var opened byte // the bracket that the next part follows; 0 for none

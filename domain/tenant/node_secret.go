@@ -7,12 +7,12 @@ import (
 	"github.com/sluicehq/sluice/domain"
 )
 
-// NodeSecretOverlap is how long the secret before it goes on signing calls of custom
-// nodes when whoever rotates does not say: as long as webhooks have.
+// NodeSecretOverlap is how long a replaced secret goes on signing calls of custom nodes
+// unless the rotation says otherwise: as long as for webhooks.
 const NodeSecretOverlap = 24 * time.Hour
 
 // NodeSecret signs the calls of a tenant's custom nodes, together with those that it
-// took the place of. A tenant has none until one is needed. Build one with
+// replaced. A tenant has none until one is needed. Build one with
 // [NewNodeSecret] or [RestoreNodeSecret].
 type NodeSecret struct{ state NodeSecretState }
 
@@ -36,10 +36,9 @@ func RestoreNodeSecret(s NodeSecretState) *NodeSecret { return &NodeSecret{s.clo
 // State returns what a store has to keep.
 func (n *NodeSecret) State() NodeSecretState { return n.state.clone() }
 
-// Rotate makes fresh sign from now on; the one before it signs beside it for the
-// overlap, 0 to [MaxGrace], else the error is Invalid with the code
-// node_secret_invalid. With an overlap of 0 nothing but fresh signs any more, because
-// who asks for that has lost a secret.
+// Rotate makes fresh sign from now on; the one before it goes on signing for the overlap,
+// 0 to [MaxGrace], else the error is Invalid with the code node_secret_invalid. With an
+// overlap of 0 only fresh signs: the old ones may have leaked.
 func (n *NodeSecret) Rotate(fresh domain.SigningSecret, overlap time.Duration, now time.Time) error {
 	var r domain.Rules
 	checkGrace(&r, overlap)
@@ -62,7 +61,7 @@ func (n *NodeSecret) Current() domain.SigningSecret { return n.state.Secrets.Cur
 // Signing are the secrets that sign at a time, the current one first.
 func (n *NodeSecret) Signing(at time.Time) []domain.SigningSecret { return n.state.Secrets.At(at) }
 
-// Previous are those that sign at a time beside the current one, the newest first.
+// Previous are those that sign at a time besides the current one, the newest first.
 func (n *NodeSecret) Previous(at time.Time) []domain.RetiredSecret {
 	ended := func(r domain.RetiredSecret) bool { return !at.Before(r.Until) }
 	return slices.DeleteFunc(slices.Clone(n.state.Secrets.Retired), ended)

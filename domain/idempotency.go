@@ -9,7 +9,7 @@ const OnceRetention = 24 * time.Hour
 // asks for nothing. Whoever runs the command records the outcome in the same
 // transaction as the effect, so a crash leaves both or neither.
 type Once struct {
-	Scope       string // what the key is unique within, beside the tenant: the operation and its target
+	Scope       string // what the key is unique within, in the tenant: the operation and its target
 	Key         string // chosen by the client
 	Fingerprint string // digest of the request; the same key with another one is a mistake of the client
 
@@ -31,9 +31,8 @@ type Replay struct {
 // Error says that the command took effect before.
 func (*Replay) Error() string { return "this command took effect before; its answer is on record" }
 
-// CheckReplay compares a recorded fingerprint with that of the repeat. It returns
-// the [*Replay] when they agree and an Invalid error with the code
-// idempotency_key_reused when they do not.
+// CheckReplay returns the [*Replay] when the recorded fingerprint is that of the repeat,
+// else an Invalid error with the code idempotency_key_reused.
 func (o Once) CheckReplay(recordedFingerprint string, answer []byte) error {
 	if recordedFingerprint != o.Fingerprint {
 		return Fail(Invalid, "idempotency_key_reused",

@@ -102,14 +102,14 @@ func TestAKeyHasOneSuccessor(t *testing.T) {
 
 func TestAUseIsWorthANoteOnceAMinute(t *testing.T) {
 	k := someKey(t, nil)
-	if k.UseNoted(noon) {
+	if k.RecentlyUsed(noon) {
 		t.Error("the first use is taken for noted")
 	}
 	st := k.State()
 	st.LastUsedAt = &noon
 	k = tenant.RestoreAPIKey(st)
 	for after, want := range map[time.Duration]bool{0: true, 59 * time.Second: true, time.Minute: false} {
-		if got := k.UseNoted(noon.Add(after)); got != want {
+		if got := k.RecentlyUsed(noon.Add(after)); got != want {
 			t.Errorf("a use after %s is noted: %v", after, got)
 		}
 	}

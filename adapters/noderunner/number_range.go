@@ -20,10 +20,10 @@ const maxDigits = 308
 // maxShown bounds how much of a number, or of a member's name, a message quotes.
 const maxShown = 40
 
-// checkNumbers refuses a text of JSON with a number that no double can hold, as requests to
-// the gateway are: whoever reads the run would get infinity for it, or an error for all of
-// it. The error names the first by its path. The text is valid; its values are not built,
-// because they may take many times as much memory.
+// checkNumbers refuses a JSON text with a number that no double can hold, as for requests to
+// the gateway: readers of the run would get infinity, or an error. The error names the first
+// by its path. The text is valid; its values are not built, because they may take many times
+// as much memory.
 func checkNumbers(text []byte, path string) error {
 	at := findOutOfRange(text)
 	if at < 0 {
