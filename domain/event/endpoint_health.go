@@ -68,9 +68,9 @@ func (e *Endpoint) disable(reason DisabledReason, at time.Time) {
 	e.state.Active, e.state.Disabled, e.state.UpdatedAt = false, &Disabled{At: at, Reason: reason}, at
 }
 
-// DisabledEvent tells that the gateway switched the endpoint off. ok is false when it
+// DisabledEvent is the event of the gateway switching the endpoint off. ok is false when it
 // did not. The URL is left out, because it may hold a secret.
-func (e *Endpoint) DisabledEvent(id ID) (told *Event, ok bool) {
+func (e *Endpoint) DisabledEvent(id ID) (disabled *Event, ok bool) {
 	s := e.state
 	if s.Disabled == nil {
 		return nil, false

@@ -11,9 +11,8 @@ import (
 // the API.
 const DisabledByRequest = "It was switched off by a request."
 
-// NewTriggerDisabled tells that a trigger does not fire any more because it was switched
-// off, and why. That its workflow is switched off, or another version published, is not
-// told so: then the trigger itself stays as it is.
+// NewTriggerDisabled is the event of a trigger that was switched off, with the reason.
+// Switching off its workflow, or publishing another version, leaves the trigger as it is.
 func NewTriggerDisabled(id ID, trg *trigger.Trigger, reason string, at time.Time) *Event {
 	data := `{"triggerId":` + quote(string(trg.ID())) + `,"workflowVersionId":` + quote(string(trg.Version())) +
 		`,"name":` + text(trg.Name()) + `,"reason":` + text(reason) + `}`

@@ -7,8 +7,8 @@ import (
 	"github.com/sluicehq/sluice/domain/workflow"
 )
 
-// NewWorkflowPublished tells that a version became the active one of its workflow, when
-// the version says that it did.
+// NewWorkflowPublished is the event of a version that became the active one of its
+// workflow.
 func NewWorkflowPublished(id ID, ver *workflow.Version) *Event {
 	st := State{ID: id, Tenant: ver.Tenant(), SubTenant: ver.SubTenant(), Type: WorkflowPublished}
 	data := `{"workflowId":` + quote(string(ver.Workflow())) + `,"workflowVersionId":` + quote(string(ver.ID())) +

@@ -36,9 +36,9 @@ type Translation struct {
 	Description string // at most 1000 characters
 }
 
-// Custom is a node type that a tenant defines. Its type never changes, and what
-// its version stands for does not either: see [Custom.Revise]. Build one with
-// [NewCustom] or [RestoreCustom].
+// Custom is a node type that a tenant defines. Its type never changes, and its schemas
+// change only with its version: see [Custom.Revise]. Build one with [NewCustom] or
+// [RestoreCustom].
 type Custom struct {
 	state   CustomState
 	schemas func() schemas // parsed when first needed

@@ -31,8 +31,8 @@ func (t FieldType) Valid() bool { return slices.Contains(FieldTypes(), t) }
 // Declaration is a field schema as its author wrote it, checked by nothing yet:
 // [ParseField] makes a [FieldSchema] of it. A nil member was left out and is left
 // out again when the declaration is written as JSON; its JSON form is the
-// specification's. Read one from JSON with [ReadDeclarations], which tells the
-// author everything that has the wrong type, or by json.Unmarshal.
+// specification's. Read one from JSON with [ReadDeclarations], which reports everything
+// that has the wrong type, or by json.Unmarshal.
 type Declaration struct {
 	Type        FieldType `json:"type"`
 	Description *string   `json:"description,omitzero"`

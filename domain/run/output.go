@@ -39,7 +39,7 @@ func (p *plannedNode) mostOutput() int {
 func (e *effectAction) promises() bool { return !e.kind.BuiltIn && e.kind.Output.Len() > 0 }
 
 // fit checks an output of the node, under path, and puts defaults in place. null counts
-// as the empty object: so says a node that has nothing to tell.
+// as the empty object, which is what a node without a result gives.
 func (e *effectAction) fit(path string, output any) (any, []domain.Violation) {
 	if output == nil {
 		output = map[string]any{}

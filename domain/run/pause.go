@@ -132,7 +132,7 @@ func (s *State) nodeForToken(token string) (place int, known bool) {
 	return 0, false
 }
 
-// UnknownToken refuses a token in the words that also stand for a run that does not exist.
+// UnknownToken refuses a token. It is also the answer for a run that does not exist.
 func UnknownToken() *domain.Error {
 	return domain.Fail(domain.NotFound, "run_not_found", "There is no such run, or the token is not the one it waits for.")
 }

@@ -43,8 +43,7 @@ type Types interface {
 
 // NewPlan makes a version ready. It does not fail: a node that cannot run, because
 // its type is gone or its configuration is not right, fails when a run comes to it.
-// A built-in node that types does not have, because the tenant has disabled it
-// since, runs all the same.
+// A built-in node that the tenant has disabled since still runs.
 func NewPlan(id workflow.VersionID, g workflow.Graph, types Types, compiler Compiler) *Plan {
 	nodes, edges := g.Nodes(), g.Edges()
 	p := &Plan{version: id, graph: g, index: make(map[workflow.NodeID]int, len(nodes)), nodes: make([]plannedNode, len(nodes))}

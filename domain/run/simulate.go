@@ -226,7 +226,7 @@ func (s *simulation) misfit(i int, a Answer) string {
 	return ""
 }
 
-// fact is what the answer tells the run.
+// fact is the answer as the run takes it.
 func (s *simulation) fact(n *NodeState, a Answer) Fact {
 	output := a.Output
 	if len(output) == 0 {

@@ -12,8 +12,8 @@ type view struct {
 	plan    *Plan
 	run     *Run
 	budget  Budget
-	meter   *Meter  // nil where nobody asks
-	charged nodeSet // the texts that were counted as read; nil where nobody asks
+	meter   *Meter  // nil where nothing is metered
+	charged nodeSet // the texts that were counted as read; nil where nothing is metered
 }
 
 func (v view) node(i int) *NodeState { return &v.run.state.Nodes[i] }

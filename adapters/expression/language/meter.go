@@ -1,6 +1,6 @@
 package language
 
-// What an evaluation tells its meter.
+// What an evaluation counts on its meter.
 const (
 	// evaluationSteps is what beginning and ending an evaluation counts, beyond its limit.
 	evaluationSteps = 4

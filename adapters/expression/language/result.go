@@ -4,8 +4,8 @@ import "strings"
 
 // output makes the JSON tree that an evaluation gives: what JSON.stringify would
 // keep. A part of the environment is given as it is; what the expression created
-// is copied into maps and slices. The copy is counted in full, for a value that
-// stands in many places costs whoever reads the tree as often.
+// is copied into maps and slices. The copy is counted in full, because a value in many
+// places costs the tree's readers as often.
 func (m *Machine) output(v any) any {
 	switch v := v.(type) {
 	case map[string]any, []any, nil, bool:
