@@ -26,11 +26,6 @@ func (r *Run) Awaits() []Await {
 	return all
 }
 
-// Waits says whether a node waits for something else than a time.
-func (r *Run) Waits() bool {
-	return slices.ContainsFunc(r.state.Nodes, func(n NodeState) bool { return n.Status == NodeWaiting && n.Pause.Kind != PauseWait })
-}
-
 // Awaiting is what says whether an event can resume a run, without what its nodes did,
 // which can be megabytes.
 type Awaiting struct {

@@ -9,9 +9,6 @@ import (
 // StorageQuota is how many bytes of runs are kept for one tenant; 0 for any number.
 type StorageQuota int64
 
-// DefaultStorage is the quota where the operator sets none.
-const DefaultStorage StorageQuota = 10 << 30
-
 // Check returns why no more bytes are kept: a Conflict with the code storage_exceeded.
 func (q StorageQuota) Check(kept, more int64) error {
 	if q <= 0 || kept <= int64(q)-more {
