@@ -5,7 +5,7 @@
 //
 // The packages below it are the aggregates. They import the standard library and
 // one another only, in the order tenant, node, workflow, trigger, run, event, and
-// they never read a clock, roll a die, touch a file or write a log: the time and
-// every random byte are arguments. They can therefore be imported and unit-tested
+// they read no clock, no randomness and no file and write no log: the time and every
+// random byte are arguments. They can therefore be imported and unit-tested
 // without the rest of the gateway.
 package domain

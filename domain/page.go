@@ -91,7 +91,7 @@ type PageTooLarge struct {
 // Error says how large it is.
 func (e *PageTooLarge) Error() string { return e.Unwrap().Error() }
 
-// Unwrap yields what the client is told.
+// Unwrap yields the error for the client.
 func (e *PageTooLarge) Unwrap() error {
 	invalid := Fail(Invalid, "page_too_large",
 		"The records of this page are too large to be read together. Ask for fewer with limit, or read them one by one by their identifiers.")

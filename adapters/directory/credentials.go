@@ -101,7 +101,7 @@ const noteTimeout = 250 * time.Millisecond
 // that find a note due, one writes it and the others go on. A note that cannot be
 // written is left out: no request fails for it, and the next one is due a while later.
 func (d *Directory) NoteUse(ctx context.Context, c outbound.Credential, at time.Time) {
-	if c.Key.UseNoted(at) {
+	if c.Key.RecentlyUsed(at) {
 		return
 	}
 	d.mu.RLock()

@@ -1,16 +1,15 @@
-package expression_test
+package expression
 
 import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/sluicehq/sluice/adapters/expression"
 	"github.com/sluicehq/sluice/domain/workflow"
 )
 
 func TestCheckerKnowsTheScopesOfWorkflows(t *testing.T) {
-	var c expression.Checker
+	var c Checker
 	for claim, check := range map[string]struct {
 		err  error
 		want string // "" for none
@@ -46,7 +45,7 @@ func TestCheckerKnowsTheScopesOfWorkflows(t *testing.T) {
 func fault(_ []workflow.Named, err error) error { return err }
 
 func TestCheckerKnowsWhatIsNamed(t *testing.T) {
-	var c expression.Checker
+	var c Checker
 	type names = []workflow.Named
 	named := func(found names, err error) names {
 		if err != nil {
@@ -100,8 +99,8 @@ func TestCheckerKnowsFunctions(t *testing.T) {
 		"":                   {false, ""},
 		"x => (":             {false, ""},
 	} {
-		isFunction, _, err := expression.Checker{}.CheckFunction(source, "input")
-		again, errAgain := expression.Compiler{}.CheckFunction(source, "input")
+		isFunction, _, err := Checker{}.CheckFunction(source, "input")
+		again, errAgain := Compiler{}.CheckFunction(source, "input")
 		got := ""
 		if err != nil {
 			got = err.Error()

@@ -1,4 +1,4 @@
-package expression_test
+package expression
 
 import (
 	"flag"
@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestMain draws the same expressions in every run unless told otherwise, because the
-// oracle has bugs of its own that a rare expression meets. To explore:
+// TestMain draws the same expressions in every run unless told otherwise, so that a failure can
+// be repeated. To explore:
 // go test ./adapters/expression -rapid.seed=N.
 func TestMain(m *testing.M) {
 	flag.Parse()

@@ -1,130 +1,86 @@
 package expression
 
-import "strings"
+import (
+	"strings"
 
-// Template is a compiled text with expressions between {{ and }}. It may be
-// evaluated by many goroutines at once.
-type Template struct {
-	text   string
-	limits Limits
-	slots  int
-	parts  []templatePart
-	named  []named
-	nodes  nodesRead
+	"github.com/sluicehq/sluice/adapters/expression/language"
+)
+
+// template is a text with expressions between {{ and }}.
+type template struct{ parts []part }
+
+// part is plain text or, where it has an Eval, an expression.
+type part struct {
+	plain string
+	language.Embedded
 }
 
-// templatePart is plain text or, where run is not nil, an expression.
-type templatePart struct {
-	plain   string
-	run     eval
-	at      int  // where the expression begins
-	encoded bool // what it gives is encoded for a URL already
+func (p part) isPlain() bool { return p.Eval == nil }
+
+// compileTemplate reads a text in which expressions may stand between {{ and }}
+// (execution rules, "Nodes"). Two braces themselves are written {{ "{{" }}. The error is
+// a *[language.CompileError].
+func compileTemplate(text string, limits language.Limits, roots []string) (*language.Program, error) {
+	t, embedding := readTemplate(text, limits, roots)
+	return embedding.Program(t.render)
 }
 
-// CompileTemplate reads a text in which expressions may stand between {{ and }}
-// (execution rules, "Nodes"). The limits on the source hold for the whole text.
-// Two braces themselves are written {{ "{{" }}. The roots are those of [Compile].
-// The error is a *[CompileError].
-func CompileTemplate(text string, roots ...string) (*Template, error) {
-	return Limits{}.CompileTemplate(text, roots...)
-}
-
-// CompileTemplate is the function [CompileTemplate] with other limits.
-func (l Limits) CompileTemplate(text string, roots ...string) (*Template, error) {
-	return compileTemplateWith(text, l.settings(roots))
-}
-
-func compileTemplateWith(text string, s settings) (*Template, error) {
-	t := &Template{text: text, limits: s.limits}
-	if !strings.Contains(text, "{{") {
-		t.parts = []templatePart{{plain: text}}
-		return t, nil
+// compileURLTemplate compiles a template that gives a URL, in which no value may change
+// what is written out of the scheme, the host and the port.
+func compileURLTemplate(text string, limits language.Limits, roots []string) (*language.Program, error) {
+	t, embedding := readTemplate(text, limits, roots)
+	program, err := embedding.Program(t.renderURL)
+	if err != nil {
+		return nil, err
 	}
-	if f := checkLength(text, s.limits); f != nil {
-		return nil, compileError(text, f)
+	if at, wrong := t.checkURL(); wrong != "" {
+		return nil, language.Refuse(text, at, language.CodeBadArgument, wrong)
 	}
-	c := &compiler{settings: s, text: text}
+	return program, nil
+}
+
+func readTemplate(text string, limits language.Limits, roots []string) (*template, *language.Embedding) {
+	t, embedding := &template{}, limits.Embed(text, roots...)
 	at := 0
 	for {
 		open := strings.Index(text[at:], "{{")
 		if open < 0 {
 			break
 		}
-		from := at + open + 2
-		end, f := scan(text, from, len(text), s.limits.Depth, true)
-		if f != nil {
-			c.faults = append(c.faults, f)
+		x, end, ok := embedding.Compile(at + open + 2)
+		if !ok {
 			break
 		}
 		if open > 0 {
-			t.parts = append(t.parts, templatePart{plain: text[at : at+open]})
+			t.parts = append(t.parts, part{plain: text[at : at+open]})
 		}
-		part := templatePart{at: from}
-		if tree := c.tree(from, end); tree != nil {
-			part.run, part.encoded = c.expr(tree), c.encodesItself(tree)
-		}
-		t.parts = append(t.parts, part)
+		t.parts = append(t.parts, part{Embedded: x})
 		at = end + 2
 	}
-	if len(c.faults) > 0 {
-		return nil, compileError(text, c.faults...)
+	if at < len(text) || len(t.parts) == 0 {
+		t.parts = append(t.parts, part{plain: text[at:]})
 	}
-	if at < len(text) {
-		t.parts = append(t.parts, templatePart{plain: text[at:]})
-	}
-	t.slots, t.named, t.nodes = c.slots, c.named, c.nodesRead()
-	return t, nil
+	return t, embedding
 }
 
-// compileURLTemplateWith compiles a template that gives a URL, in which no value may
-// change what is written out of the scheme, the host and the port.
-func compileURLTemplateWith(text string, s settings) (*Template, error) {
-	t, err := compileTemplateWith(text, s)
-	if err != nil {
-		return nil, err
-	}
-	if f := t.checkURL(); f != nil {
-		return nil, compileError(text, f)
-	}
-	return t, nil
-}
-
-// Evaluate computes the text. A text that is one {{ }} and nothing around it gives
-// the expression's value, as [Program.Evaluate] does. Otherwise the values are
-// joined to one string: null, undefined, booleans, numbers and strings by
-// JavaScript's String, objects and arrays as JSON. The errors are those of
-// [Program.Evaluate].
-func (t *Template) Evaluate(env Env) (any, error) {
-	if len(t.parts) == 1 && t.parts[0].run == nil {
-		env.Meter.Add(evaluationSteps, evaluationBytes)
-		return t.parts[0].plain, nil
-	}
-	return execute(t.text, t.limits, t.slots, &env, func(m *machine) any { return m.output(t.render(m)) })
-}
-
-func (t *Template) render(m *machine) any {
+// render computes the text. A text that is one {{ }} and nothing around it gives the
+// expression's value. Otherwise the values are joined to one string, by
+// [language.Machine.Text].
+func (t *template) render(m *language.Machine) any {
 	if len(t.parts) == 1 {
-		if part := t.parts[0]; part.run != nil {
-			return part.run(m)
+		if only := t.parts[0]; !only.isPlain() {
+			return only.Eval(m)
 		}
 		return t.parts[0].plain
 	}
-	b := text{m: m}
-	for _, part := range t.parts {
-		if part.run == nil {
-			b.add(part.plain)
+	b := language.NewTextBuilder(m)
+	for _, p := range t.parts {
+		if p.isPlain() {
+			b.Add(p.plain)
 			continue
 		}
-		m.step()
-		b.add(m.inText(part.run(m)))
+		m.Step()
+		b.Add(m.Text(p.Eval(m)))
 	}
-	return b.string()
-}
-
-// inText writes a value that stands within a text.
-func (m *machine) inText(v any) string {
-	if isObject(v) {
-		return m.toJSON(v)
-	}
-	return m.text(v)
+	return b.String()
 }

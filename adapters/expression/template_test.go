@@ -1,13 +1,28 @@
-package expression_test
+package expression
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/sluicehq/sluice/adapters/expression"
+	"github.com/sluicehq/sluice/adapters/expression/language"
+	"github.com/sluicehq/sluice/domain/run"
 )
+
+// roots are those of a node's configuration (execution rules, "The graph").
+var roots = []string{"input", "payload", "nodes", "run"}
+
+// order is an environment as a run has it.
+func order() run.Env {
+	return run.Env{Values: map[string]any{
+		"input": map[string]any{"amount": 120.5, "name": "Ana", "items": []any{
+			map[string]any{"id": "a", "price": 2.5, "count": 2.0}, map[string]any{"id": "b", "price": 10.0, "count": 1.0},
+		}},
+		"nodes": map[string]any{"fetch": map[string]any{"status": 200.0}},
+	}}
+}
 
 func TestTemplates(t *testing.T) {
 	for claim, c := range map[string]struct {
@@ -30,7 +45,7 @@ func TestTemplates(t *testing.T) {
 		"every part sees its own parameters":      {"{{ [1].map(x => x)[0] }}{{ [2].map(x => x)[0] }}", "12"},
 	} {
 		t.Run(claim, func(t *testing.T) {
-			made, err := expression.CompileTemplate(c.text, roots...)
+			made, err := compileTree(c.text, language.Limits{}, roots...)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -50,8 +65,8 @@ func TestTemplatesThatDoNotCompile(t *testing.T) {
 		"{{ input }}\n{{ 1 + }}": "line 2, column 8: must be one JavaScript expression: unexpected end; the expression is not complete",
 		"é{{ 1 = 2 }}":           `line 1, column 5: must be one JavaScript expression: invalid left-hand side in assignment`,
 	} {
-		_, err := expression.CompileTemplate(text, roots...)
-		var refused *expression.CompileError
+		_, err := compileTree(text, language.Limits{}, roots...)
+		var refused *language.CompileError
 		if !errors.As(err, &refused) {
 			t.Errorf("%q compiles, or fails otherwise: %v", text, err)
 		} else if got := err.Error(); got != want {
@@ -61,7 +76,7 @@ func TestTemplatesThatDoNotCompile(t *testing.T) {
 }
 
 func TestTemplatesPlaceFailuresInTheWholeText(t *testing.T) {
-	made, err := expression.CompileTemplate("one\n{{ input.name }} {{ input.gone.id }}", roots...)
+	made, err := compileTree("one\n{{ input.name }} {{ input.gone.id }}", language.Limits{}, roots...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +93,7 @@ func TestTemplateTree(t *testing.T) {
 		"headers": map[string]any{"X-Amount": "{{ input.amount }}", "X-Gone": "{{ input.gone }}", "{{ key }}": "kept"},
 		"body":    []any{"{{ input.items[0] }}", "{{ input.gone }}", 1.0, true, nil, "plain"},
 	}
-	made, err := expression.CompileTemplateTree(tree, roots...)
+	made, err := compileTree(tree, language.Limits{}, roots...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,8 +111,8 @@ func TestTemplateTree(t *testing.T) {
 }
 
 func TestTemplateTreeNamesThePath(t *testing.T) {
-	_, err := expression.CompileTemplateTree(map[string]any{"b": []any{"ok", "{{ foo", map[string]any{"c": "{{ 1 }}{{ 2 = 3 }}"}}, "a": "{{ }}"}, roots...)
-	var refused *expression.CompileError
+	_, err := compileTree(map[string]any{"b": []any{"ok", "{{ foo", map[string]any{"c": "{{ 1 }}{{ 2 = 3 }}"}}, "a": "{{ }}"}, language.Limits{}, roots...)
+	var refused *language.CompileError
 	if !errors.As(err, &refused) {
 		t.Fatal(err)
 	}
@@ -109,7 +124,7 @@ func TestTemplateTreeNamesThePath(t *testing.T) {
 		t.Errorf("paths (-want +got):\n%s", diff)
 	}
 
-	made, err := expression.CompileTemplateTree(map[string]any{"a": "{{ 1 }}", "b": []any{"x {{ input.gone.id }}"}}, roots...)
+	made, err := compileTree(map[string]any{"a": "{{ 1 }}", "b": []any{"x {{ input.gone.id }}"}}, language.Limits{}, roots...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,20 +137,75 @@ func TestTemplateTreeNamesThePath(t *testing.T) {
 
 func TestTemplateTreeSharesOneBudget(t *testing.T) {
 	text := `{{ "x".repeat(600) }}`
-	limits := expression.Limits{Memory: 4000}
-	one, err := limits.CompileTemplateTree([]any{text})
+	limits := language.Limits{Memory: 4000}
+	one, err := compileTree([]any{text}, limits)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := one.Evaluate(order()); err != nil {
 		t.Errorf("one text: %v", err)
 	}
-	many, err := limits.CompileTemplateTree([]any{text, text, text, text})
+	many, err := compileTree([]any{text, text, text, text}, limits)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var exceeded *expression.BudgetError
-	if _, err := many.Evaluate(order()); !errors.As(err, &exceeded) || exceeded.Code != expression.CodeMemory {
-		t.Errorf("four texts: %v, want %s", err, expression.CodeMemory)
+	var exceeded *language.BudgetError
+	if _, err := many.Evaluate(order()); !errors.As(err, &exceeded) || exceeded.Code != language.CodeMemory {
+		t.Errorf("four texts: %v, want %s", err, language.CodeMemory)
+	}
+}
+
+func TestTreesOfTemplatesThatNestTooDeepAreRefused(t *testing.T) {
+	var tree any = "{{ 1 }}"
+	for range language.DefaultDepth {
+		tree = []any{tree}
+	}
+	_, err := compileTree(tree, language.Limits{})
+	var refused *language.CompileError
+	if !errors.As(err, &refused) || refused.Problems[0].Code != language.CodeTooDeep {
+		t.Errorf("got %v, want %s", err, language.CodeTooDeep)
+	}
+	if _, err := compileTree(tree.([]any)[0], language.Limits{}); err != nil {
+		t.Errorf("one level less: %v", err)
+	}
+}
+
+func TestStepsGrowWithTheTemplate(t *testing.T) {
+	steps := func(n int) int64 {
+		p, err := compileTree(strings.Repeat("{{''}}", n), language.Limits{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var meter run.Meter
+		if _, err := p.Evaluate(run.Env{Meter: &meter}); err != nil {
+			t.Fatal(err)
+		}
+		return meter.Steps
+	}
+	if less, more := steps(200), steps(2000); less < 200 || more < 9*less {
+		t.Errorf("a template takes %d steps, and a ten times longer one %d", less, more)
+	}
+}
+
+func TestEveryEvaluationCountsOnItsMeter(t *testing.T) {
+	const template = "{{ input.name }} owes {{ input.amount }}"
+	for claim, tree := range map[string]any{
+		"a template": template, "a text without expressions": "plain", "a tree of templates": map[string]any{"a": template, "b": []any{template}},
+	} {
+		p, err := Compiler{}.CompileTemplates(tree, roots...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var once, twice run.Meter
+		env := order()
+		for _, m := range []*run.Meter{&once, &twice, &twice} {
+			env.Meter = m
+			if _, err := p.Evaluate(env); err != nil {
+				t.Fatalf("%s: %v", claim, err)
+			}
+		}
+		if once.Steps <= 0 || once.Memory <= 0 || twice.Steps != 2*once.Steps || twice.Memory != once.Memory {
+			t.Errorf("%s counts %+v once and %+v twice", claim, once, twice)
+		}
 	}
 }

@@ -77,7 +77,7 @@ func (a *API) failKnown(c *gin.Context, err error) {
 	h := c.Writer.Header()
 	allow := h["Allow"]
 	h.Del("Allow")
-	a.admitted(route{operation: tenant.AskAtAll, handle: func(*gin.Context, tenant.Caller) error {
+	a.admitted(route{operation: tenant.Authenticate, handle: func(*gin.Context, tenant.Caller) error {
 		if allow != nil {
 			h["Allow"] = allow
 		}

@@ -181,7 +181,7 @@ func (b simulationBody) writeTo(p *pieces) {
 	p.list("open", len(b.open), func(i int) { p.value(b.open[i]) })
 	b.context.writeTo(p)
 	p.close()
-	p.bound(run.MostSimulated, run.SimulationTooLarge())
+	p.bound(run.MaxSimulatedOutput, run.SimulationTooLarge())
 }
 
 // effectBody is an attempt that a real run would have made outside.

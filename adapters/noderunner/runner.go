@@ -46,13 +46,18 @@ func New(o Options) *Runner {
 	return &Runner{clock: o.Clock, follow: o.Follow, stay: o.Stay, userAgent: o.UserAgent, request: request}
 }
 
+// builtIns are the built-in nodes that have an effect.
+var builtIns = map[node.Type]func(*Runner, context.Context, outbound.NodeCall) (outbound.NodeOutcome, error){
+	node.HTTPRequest: (*Runner).runRequest,
+}
+
 // Run makes one attempt of the node.
 func (r *Runner) Run(ctx context.Context, call outbound.NodeCall) (outbound.NodeOutcome, error) {
 	if ctx.Err() != nil {
 		return nil, stopped(ctx)
 	}
-	if call.Type == node.HTTPRequest {
-		return r.runRequest(ctx, call)
+	if run, ok := builtIns[call.Type]; ok {
+		return run(r, ctx, call)
 	}
 	if _, builtIn := node.BuiltIn(call.Type); builtIn {
 		return failed("node_type_invalid", "A node of the type %s has no effect outside the gateway.", call.Type), nil
@@ -60,7 +65,7 @@ func (r *Runner) Run(ctx context.Context, call outbound.NodeCall) (outbound.Node
 	return r.runCustom(ctx, call)
 }
 
-// answer is what the other side said.
+// answer is an HTTP response that was read.
 type answer struct {
 	status int
 	header http.Header
@@ -74,7 +79,7 @@ func exchange(ctx context.Context, c Caller, req *http.Request, timeout time.Dur
 	left, began := timeout, time.Now()
 	timer := time.AfterFunc(left, cancel)
 	defer timer.Stop()
-	// The other side is not to blame for the time that is waited for memory.
+	// Waiting for memory does not count as the other side's time.
 	waiting := func(_ context.Context, size int64) error {
 		if room == nil || !timer.Stop() {
 			return nil
@@ -102,7 +107,7 @@ func exchange(ctx context.Context, c Caller, req *http.Request, timeout time.Dur
 		f := failed(known.Code, "%s", known.Message)
 		f.Retryable = known.Kind == domain.Unavailable
 		return nil, &f, nil
-	default: // the network's words may tell of the gateway's surroundings
+	default: // the text of a network error may reveal the gateway's network
 		f := failed("connection_failed", "%s could not be reached, or gave no answer that can be read.", shown(req.URL))
 		f.Retryable = true
 		return nil, &f, nil
@@ -114,9 +119,9 @@ type roomFunc func(ctx context.Context, size int64) error
 
 // What reading a body takes.
 const (
-	smallBody = 64 << 10 // bytes that need no room of their own
-	maxBody   = 1 << 20  // how long a body can be of which the answer does not say it
-	copies    = 3        // how many there are of a body while it grows and is made into an output
+	smallBody  = 64 << 10 // bytes that need no room of their own
+	maxBody    = 1 << 20  // how long a body can be of which the answer does not say it
+	bodyCopies = 3        // how many there are of a body while it grows and is made into an output
 )
 
 func read(c Caller, req *http.Request, room roomFunc) (*answer, error) {
@@ -131,7 +136,7 @@ func read(c Caller, req *http.Request, room roomFunc) (*answer, error) {
 		if size < 0 || resp.Uncompressed {
 			size = maxBody
 		}
-		err = room(req.Context(), copies*size)
+		err = room(req.Context(), bodyCopies*size)
 	}
 	if err == nil && len(body) == smallBody {
 		rest := bytes.NewBuffer(body)

@@ -21,6 +21,7 @@ import (
 	"github.com/sluicehq/sluice/adapters/noderunner"
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/node"
+	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/ports/outbound"
 	"github.com/sluicehq/sluice/ports/portstest"
 )
@@ -42,6 +43,17 @@ func open(t testing.TB) *noderunner.Runner {
 	return noderunner.New(noderunner.Options{
 		Clock: clock, Follow: guard.Client(egress.Follow), Stay: guard.Client(egress.Stay), UserAgent: "Sluice/test",
 	})
+}
+
+// A type that claims an effect and that nothing runs would fail every run of it.
+func TestThereIsSomethingThatRunsEveryBuiltInNodeWithAnEffect(t *testing.T) {
+	for _, n := range node.BuiltIns(tenant.English) {
+		outcome := run(t, outbound.NodeCall{Type: n.Type})
+		failed, _ := outcome.(outbound.NodeFailed)
+		if runs := failed.Code != "node_type_invalid"; runs != n.HasEffect {
+			t.Errorf("%s has an effect: %v, but its runner answers %+v", n.Type, n.HasEffect, outcome)
+		}
+	}
 }
 
 func TestRunner(t *testing.T) {

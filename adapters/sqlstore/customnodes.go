@@ -140,8 +140,8 @@ func (s customNodes) checkDefined(ctx context.Context, owner tenant.ID) error {
 	var bytes int64
 	err := s.get(ctx, "sum up custom nodes", &bytes, `SELECT CAST(COALESCE(sum(octet_length(input_schema) + octet_length(output_schema) +
 		octet_length(config_schema) + octet_length(translations)), 0) AS bigint) FROM custom_nodes WHERE tenant_id = $1`, string(owner))
-	if err == nil && bytes > node.MaxDefined {
-		err = s.spoil(node.DefinedTooMuch())
+	if err == nil && bytes > node.MaxCustomNodeBytes {
+		err = s.spoil(node.CustomNodesTooLarge())
 	}
 	return err
 }

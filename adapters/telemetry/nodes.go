@@ -1,19 +1,42 @@
 package telemetry
 
 import (
+	"regexp"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/sluicehq/sluice/domain/node"
+	"github.com/sluicehq/sluice/domain/tenant"
 )
 
-// NodeKind says which nodes have an effect outside the gateway.
+// NodeKind is a label for the nodes that have an effect outside the gateway: the type of a
+// built-in one, such as http_request, or [NodeCustom].
 type NodeKind string
 
-// The kinds of node that are attempted.
-const (
-	NodeHTTPRequest NodeKind = "http_request"
-	NodeCustom      NodeKind = "custom"
-)
+// NodeCustom stands for the nodes of all tenants, whose types clients make up.
+const NodeCustom NodeKind = "custom"
+
+// NodeKindOf is the kind of a type.
+func NodeKindOf(t node.Type) NodeKind {
+	if !node.IsBuiltIn(string(t)) {
+		return NodeCustom
+	}
+	return NodeKind(strings.ToLower(capitals.ReplaceAllString(string(t), "${1}_$2")))
+}
+
+var capitals = regexp.MustCompile(`([a-z])([A-Z])`)
+
+func nodeKinds() []NodeKind {
+	kinds := []NodeKind{NodeCustom}
+	for _, n := range node.BuiltIns(tenant.English) {
+		if n.HasEffect {
+			kinds = append(kinds, NodeKindOf(n.Type))
+		}
+	}
+	return kinds
+}
 
 // NodeOutcome says how an attempt at a node ended.
 type NodeOutcome string
@@ -56,7 +79,7 @@ func newNodes() nodes {
 		}, []string{"node", "outcome"}),
 		took: make(map[nodeSeries]prometheus.Observer),
 	}
-	for _, k := range []NodeKind{NodeHTTPRequest, NodeCustom} {
+	for _, k := range nodeKinds() {
 		for _, o := range []NodeOutcome{NodeCompleted, NodeFailed, NodePaused, NodeAborted} {
 			n.took[nodeSeries{k, o}] = n.durations.WithLabelValues(string(k), string(o))
 		}

@@ -69,7 +69,7 @@ func newDesk(t testing.TB, store *sqlstore.Store) *desk {
 	d.who = secret(d.owner)
 	known := directory.New(store)
 	known.Trust(true)
-	d.firing = runs.NewFiring(d.store, known, expression.Compiler{}, d.told, memory.New(d.clock), d.clock, system.Random{}, d.key, plenty(), tenant.DefaultStorage)
+	d.firing = runs.NewFiring(d.store, known, expression.Compiler{}, d.told, memory.New(d.clock), d.clock, system.Random{}, d.key, plenty(), 10<<30)
 	d.runs = runs.NewRuns(d.store, known, expression.Compiler{}, d.told, d.clock, system.Random{}, d.key, plenty())
 	return d
 }

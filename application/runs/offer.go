@@ -104,7 +104,7 @@ func isUnread(a run.Awaiting) bool { return a.Unread }
 // add takes those that the event can resume, as far as it is known.
 func (o *offering) add(of []run.Awaiting) {
 	for _, a := range of {
-		if o.call.Takes(a) && (a.Unread || a.Skip(o.call.Event, o.at) == "") {
+		if o.call.Matches(a) && (a.Unread || a.Skip(o.call.Event, o.at) == "") {
 			o.fits = append(o.fits, a)
 		}
 	}
@@ -226,7 +226,7 @@ func (o *offering) tell(a run.Awaiting, r *run.Run, refused *domain.Error) error
 		o.offered[a.ID] = true
 		o.resumed = append(o.resumed, run.ResumedRun{Run: a.ID, Entity: r.Entity(), Version: a.Version})
 	case refused.Kind == domain.Invalid:
-		if _, only := o.call.Names(); only {
+		if _, only := o.call.OnlyRun(); only {
 			return refused
 		}
 		o.refuse(run.Skip{Run: a.ID, Reason: run.SkipWrongEvent, Problems: refused.Violations})
@@ -287,9 +287,9 @@ func (o *offering) skips(waiting []run.Awaiting) (skipped []run.Skip) {
 			i := slices.IndexFunc(refused, func(s run.Skip) bool { return s.Run == a.ID })
 			skipped, refused = append(skipped, refused[i]), slices.Delete(slices.Clone(refused), i, i+1)
 		case a.Unread:
-		case !o.call.Takes(a):
+		case !o.call.Matches(a):
 			skipped = append(skipped, run.Skip{Run: a.ID, Reason: run.SkipFilteredOut})
-		case o.oldest != nil && !o.call.Options.All && a.Behind(*o.oldest):
+		case o.oldest != nil && !o.call.Options.All && a.After(*o.oldest):
 		default:
 			if reason := a.Skip(o.call.Event, o.at); reason != "" {
 				skipped = append(skipped, run.Skip{Run: a.ID, Reason: reason})

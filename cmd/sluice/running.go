@@ -17,7 +17,6 @@ import (
 	"github.com/sluicehq/sluice/adapters/system"
 	"github.com/sluicehq/sluice/adapters/telemetry"
 	"github.com/sluicehq/sluice/application/runs"
-	"github.com/sluicehq/sluice/domain/node"
 	domainrun "github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/ports/inbound"
 	"github.com/sluicehq/sluice/ports/outbound"
@@ -166,10 +165,7 @@ type countedRunner struct {
 func (r countedRunner) Run(ctx context.Context, call outbound.NodeCall) (outbound.NodeOutcome, error) {
 	began := time.Now()
 	o, err := r.NodeRunner.Run(ctx, call)
-	kind := telemetry.NodeCustom
-	if call.Type == node.HTTPRequest {
-		kind = telemetry.NodeHTTPRequest
-	}
+	kind := telemetry.NodeKindOf(call.Type)
 	outcome := nodeOutcome(o, err)
 	r.metrics.NodeAttempted(kind, outcome, time.Since(began))
 	if kind == telemetry.NodeCustom && outcome != telemetry.NodeAborted {

@@ -51,8 +51,8 @@ type DeliveryState struct {
 	Attempted     int        // how many were made
 	NextAttemptAt *time.Time // exactly while pending
 	Manual        bool       // somebody asked for the next attempt; no other one follows it
-	Urgent        bool       // somebody asked for the next attempt, and looks at what comes of it: it goes before those of its tenant that nobody asked for
-	LeasedUntil   *time.Time // a store lends a pending delivery to who sends it; nil when nobody does
+	Urgent        bool       // somebody asked for the next attempt and waits for it: it goes before the tenant's others
+	LeasedUntil   *time.Time // a store leases a pending delivery to the process that sends it; nil when none does
 	DeliveredAt   *time.Time // when the endpoint first took it
 	Reason        string     // why it failed, for people; empty unless it did
 	CreatedAt     time.Time
@@ -84,7 +84,7 @@ func RestoreDelivery(s DeliveryState) *Delivery { return &Delivery{s.clone()} }
 // State returns what a store has to keep.
 func (d *Delivery) State() DeliveryState { return d.state.clone() }
 
-// NextAttempt is the number that the next attempt bears, 1 for the first.
+// NextAttempt is the number of the next attempt, 1 for the first.
 func (d *Delivery) NextAttempt() int { return d.state.Attempted + 1 }
 
 // Record takes in what became of the attempt with the number, which began at the time.
@@ -133,7 +133,7 @@ func (d *Delivery) Record(number int, at time.Time, o Outcome) bool {
 }
 
 // Abandon ends a pending delivery without an attempt, because its endpoint is not
-// active any more. An attempt that somebody asked for is made all the same. False means
+// active any more. An attempt that somebody asked for is still made. False means
 // that there is nothing to abandon.
 func (d *Delivery) Abandon(now time.Time) bool {
 	if d.state.Status != Pending || d.state.Manual {
@@ -146,10 +146,10 @@ func (d *Delivery) Abandon(now time.Time) bool {
 
 func (d *Delivery) fail(reason string) { d.state.Status, d.state.Reason = Failed, reason }
 
-// Redeliver makes an attempt due now, under the same identifier, which receivers know
-// repeats by; it goes before what nobody asked for. Of a pending delivery to an active endpoint it is the next one, earlier,
-// and the schedule goes on from there. Otherwise it is a single one, as Svix has it:
-// whoever asks looks at what comes of it.
+// Redeliver makes an urgent attempt due now, under the same identifier, by which receivers
+// recognize repeats. Of a pending delivery to an active endpoint it is the next one, earlier,
+// and the schedule continues from there. Otherwise no other attempt follows it, as with
+// Svix.
 func (d *Delivery) Redeliver(active bool, now time.Time) {
 	s := &d.state
 	if s.Status != Pending || !active {
@@ -191,7 +191,7 @@ func (d *Delivery) NextAttemptAt() *time.Time { return copyOf(d.state.NextAttemp
 // Manual says whether somebody asked for the next attempt.
 func (d *Delivery) Manual() bool { return d.state.Manual }
 
-// Urgent says whether the next attempt goes before those that nobody asked for.
+// Urgent says whether the next attempt goes before the tenant's others.
 func (d *Delivery) Urgent() bool { return d.state.Urgent }
 
 // DeliveredAt is when the endpoint first took the event; nil when it did not.

@@ -1,4 +1,3 @@
-// Package event holds what the gateway tells its tenants: events, the webhook
-// endpoints that want them, and the delivery of each event to each endpoint, signed
-// and timed as Standard Webhooks asks (https://www.standardwebhooks.com, 1.0).
+// Package event holds outgoing events, the webhook endpoints that subscribe to them, and
+// the delivery of each event to each endpoint, signed and timed as Standard Webhooks asks (https://www.standardwebhooks.com, 1.0).
 package event

@@ -27,8 +27,7 @@ const (
 	SecretOverlap = 24 * time.Hour
 )
 
-// Endpoint is an address of the tenant's that wants to be told of events. Build one
-// with [NewEndpoint] or [RestoreEndpoint].
+// Endpoint is an address to which the tenant has its events sent. Build one with [NewEndpoint] or [RestoreEndpoint].
 type Endpoint struct{ state EndpointState }
 
 // EndpointState is everything a store keeps of an endpoint.
@@ -122,8 +121,8 @@ func (e *Endpoint) Revise(p EndpointPatch, now time.Time) error {
 	return nil
 }
 
-// RotateSecret makes fresh sign from now on. The secrets before it go on signing beside
-// it, each until [SecretOverlap] after it was replaced.
+// RotateSecret makes fresh sign from now on. The secrets before it go on signing,
+// each until [SecretOverlap] after it was replaced.
 func (e *Endpoint) RotateSecret(fresh domain.SigningSecret, now time.Time) {
 	next := e.secrets().Rotated(fresh, SecretOverlap, now)
 	e.state.Secret, e.state.Retired, e.state.UpdatedAt = next.Current, next.Retired, now
@@ -136,7 +135,7 @@ func (e *Endpoint) secrets() domain.SigningSecrets {
 	return domain.SigningSecrets{Current: e.state.Secret, Retired: e.state.Retired}
 }
 
-// Wants says whether the endpoint is to be told of an event: it is active, subscribes to
+// Wants says whether an event is sent to the endpoint: it is active, subscribes to
 // the type, and the event is about its segment where it has one.
 func (e *Endpoint) Wants(t Type, sub tenant.SubTenantID) bool {
 	return e.state.Active && t.Subscribable() &&

@@ -9,7 +9,7 @@ import (
 	"github.com/sluicehq/sluice/domain"
 )
 
-// check reports every broken rule, beside what was found while the request was read.
+// check reports every broken rule, after what was found while the request was read.
 func (s EndpointState) check(malformed []domain.Violation) error {
 	var r domain.Rules
 	r.Add(malformed...)

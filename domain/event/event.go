@@ -19,7 +19,7 @@ const IDPrefix = "evt"
 // run (execution rules, "Failure").
 const Retention = 30 * 24 * time.Hour
 
-// Event is something that happened and that the tenant may be told of. It never
+// Event is something that happened and is sent to endpoints that subscribe to it. It never
 // changes. Build one with [New] or [Restore].
 type Event struct{ state State }
 

@@ -16,8 +16,8 @@ const (
 	WorkflowPublished Type = "workflow.published"
 	TriggerDisabled   Type = "trigger.disabled"
 
-	// EndpointDisabled tells the tenant's other endpoints that one was switched off
-	// because it failed, as Svix does (an addition to the rules).
+	// EndpointDisabled is sent to the tenant's other endpoints when one was switched off
+	// because it failed, as by Svix (an addition to the rules).
 	EndpointDisabled Type = "webhook_endpoint.disabled"
 
 	// EndpointTest is sent on request, to one endpoint, whatever it subscribes to. It

@@ -36,15 +36,14 @@ var builtInText []byte
 type definition struct {
 	Type         Type         `json:"type"`
 	Version      string       `json:"version"`
-	CanPause     bool         `json:"canPause"`
+	Capabilities Capabilities `json:"capabilities"`
 	InputSchema  Declarations `json:"inputSchema"`
 	OutputSchema Declarations `json:"outputSchema"`
 	ConfigSchema Declarations `json:"configSchema"`
 }
 
-// builtIns holds every node of the platform, trigger nodes included, in each
-// language. It is read once: the data is part of the program, so a fault in it is
-// a defect that no caller can mend.
+// builtIns holds every node of the platform, trigger nodes included, in each language. It
+// panics on a fault, since the data is part of the program.
 var builtIns = sync.OnceValue(func() map[tenant.Language][]NodeType {
 	var definitions []definition
 	if err := json.Unmarshal(builtInText, &definitions); err != nil {
@@ -67,7 +66,7 @@ func (d definition) nodeType(t texts) NodeType {
 	}
 	var r domain.Rules
 	n := NodeType{
-		Type: d.Type, Name: t.Name, Description: t.Description, Version: version, BuiltIn: true, CanPause: d.CanPause,
+		Type: d.Type, Name: t.Name, Description: t.Description, Version: version, BuiltIn: true, Capabilities: d.Capabilities,
 		Input:  ParseSchema(&r, "inputSchema", t.describe("input", d.InputSchema)),
 		Output: ParseSchema(&r, "outputSchema", t.describe("output", d.OutputSchema)),
 		Config: ParseSchema(&r, "configSchema", t.describe("config", d.ConfigSchema)),
@@ -104,8 +103,8 @@ func BuiltIn(t Type) (NodeType, bool) {
 	return NodeType{}, false
 }
 
-// IsBuiltIn says whether a built-in node type bears this name: one that a tenant
-// can disable. Trigger nodes are none.
+// IsBuiltIn says whether a built-in node type has this name: one that a tenant can
+// disable. Trigger nodes are none.
 func IsBuiltIn(name string) bool {
 	_, reserved := BuiltIn(Type(name))
 	return reserved && !Type(name).IsTrigger()

@@ -102,7 +102,7 @@ func TestBranches(t *testing.T) {
 func TestNodesThatOnlyDecidePassTheirInputOn(t *testing.T) {
 	var got []node.Type
 	for _, n := range node.BuiltIns(tenant.English) {
-		if n.Type.PassesInput() {
+		if n.PassesInput {
 			got = append(got, n.Type)
 		}
 	}

@@ -22,8 +22,8 @@ type texts struct {
 	Fields      map[string]string `json:"fields"`
 }
 
-// loadCatalogue reads the catalogue of a language, which is part of the program: a
-// fault in it is a defect that no caller can mend.
+// loadCatalogue reads the catalogue of a language. It panics, since the data is part of the
+// program.
 func loadCatalogue(l tenant.Language) catalogue {
 	text, err := catalogueFiles.ReadFile("catalogue/" + string(l) + ".json")
 	if err != nil {

@@ -9,9 +9,8 @@ import (
 )
 
 // Check records in r, under path, every rule of the field that the value breaks,
-// up to [MaxFindings]. The value is there: whether a field may be absent is the
-// matter of the object it belongs to. null satisfies the type any and an enum
-// that lists it, and no other type, whether or not the field is required.
+// up to [MaxFindings]. null satisfies the type any and an enum that lists it, and no
+// other type, whether or not the field is required.
 func (f FieldSchema) Check(r *domain.Rules, path string, value any) {
 	c := &checker{found: newFindings(r), budget: matchBudget}
 	c.value(f.shape(), path, value)

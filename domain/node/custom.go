@@ -19,15 +19,14 @@ const CustomIDPrefix = "cn"
 // maxEndpoint bounds the address of a custom node, in characters.
 const maxEndpoint = 2048
 
-// MaxDefined is how many bytes the schemas and translations of all custom nodes of a tenant
+// MaxCustomNodeBytes is how many bytes the schemas and translations of all custom nodes of a tenant
 // may take together, as JSON.
-const MaxDefined = 2 << 20
+const MaxCustomNodeBytes = 2 << 20
 
-// DefinedTooMuch is the Conflict of a custom node with which a tenant would have more than
-// [MaxDefined] bytes.
-func DefinedTooMuch() error {
+// CustomNodesTooLarge is the Conflict of a custom node that exceeds [MaxCustomNodeBytes].
+func CustomNodesTooLarge() error {
 	return domain.Fail(domain.Conflict, "storage_exceeded",
-		"The custom nodes of this tenant may take at most %d bytes together. Delete some, or describe fewer fields.", MaxDefined)
+		"The custom nodes of this tenant may take at most %d bytes together. Delete some, or describe fewer fields.", MaxCustomNodeBytes)
 }
 
 // Translation is what people who read one language see of a custom node. An empty
@@ -37,9 +36,9 @@ type Translation struct {
 	Description string // at most 1000 characters
 }
 
-// Custom is a node type that a tenant defines. Its type never changes, and what
-// its version stands for does not either: see [Custom.Revise]. Build one with
-// [NewCustom] or [RestoreCustom].
+// Custom is a node type that a tenant defines. Its type never changes, and its schemas
+// change only with its version: see [Custom.Revise]. Build one with [NewCustom] or
+// [RestoreCustom].
 type Custom struct {
 	state   CustomState
 	schemas func() schemas // parsed when first needed
@@ -167,7 +166,7 @@ func (c *Custom) NodeType(l tenant.Language) NodeType {
 	s := c.schemas()
 	n := NodeType{
 		Type: c.state.Type, Name: c.state.Name, Description: c.state.Description, Version: c.Version(),
-		CanPause: c.state.CanPause, Input: s.input, Output: s.output, Config: s.config,
+		Input: s.input, Output: s.output, Config: s.config, Capabilities: Capabilities{CanPause: c.state.CanPause, HasEffect: true},
 	}
 	t := c.state.Translations[l]
 	if t.Name != "" {

@@ -23,12 +23,11 @@ type CustomPatch struct {
 	Malformed    []domain.Violation              // what was found while the request was read; reported with the rest
 }
 
-// Revise changes the custom node as a whole or not at all. A version stands for
-// its schemas and for whether the node can pause ("Node versions are immutable once
-// created"), so a patch that changes one of them must bring a version that follows
-// the present one. The version may also rise alone; it never falls. The order of a
-// schema's fields is no part of the schema. Every violation is reported at once,
-// with the code custom_node_invalid.
+// Revise changes the custom node as a whole or not at all. The schemas and whether the node
+// can pause belong to its version ("Node versions are immutable once created"): a patch that
+// changes one of them must have a higher version. The version may also rise alone; it never
+// falls. The order of a schema's fields does not matter. Every violation is reported at
+// once, with the code custom_node_invalid.
 func (c *Custom) Revise(p CustomPatch, now time.Time) error {
 	next := c.state.clone()
 	p.apply(&next)

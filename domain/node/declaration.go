@@ -31,8 +31,8 @@ func (t FieldType) Valid() bool { return slices.Contains(FieldTypes(), t) }
 // Declaration is a field schema as its author wrote it, checked by nothing yet:
 // [ParseField] makes a [FieldSchema] of it. A nil member was left out and is left
 // out again when the declaration is written as JSON; its JSON form is the
-// specification's. Read one from JSON with [ReadDeclarations], which tells the
-// author everything that has the wrong type, or by json.Unmarshal.
+// specification's. Read one from JSON with [ReadDeclarations], which reports everything
+// that has the wrong type, or by json.Unmarshal.
 type Declaration struct {
 	Type        FieldType `json:"type"`
 	Description *string   `json:"description,omitzero"`
@@ -150,7 +150,7 @@ func copied[T any](p *T) *T {
 }
 
 // The members of a declaration in the order of the specification's table, and for
-// each type those that belong to it beside the common ones.
+// each type those that belong to it besides the common ones.
 var (
 	commonMembers = []string{"type", "description", "required", "default"}
 	ownMembers    = map[FieldType][]string{
@@ -162,7 +162,7 @@ var (
 	}
 )
 
-// written lists the members beside the common ones that the author wrote.
+// written lists the members that the author wrote, other than the common ones.
 func (d *Declaration) written() []string {
 	var names []string
 	for _, m := range []struct {

@@ -8,12 +8,11 @@ import (
 	"github.com/sluicehq/sluice/domain"
 )
 
-// ReadDeclarations reads the JSON text of one object of field schemas, keeping
-// the order of the fields. Everything of a wrong JSON type is recorded in r under
-// path ("inputSchema" gives "inputSchema.email.minLength"), every member written
-// twice as well; such a member counts as left out. null is a wrong type, save as
-// a default or a listed value. Members that the specification does not know are
-// ignored. What the fields mean is checked by [ParseSchema].
+// ReadDeclarations reads the JSON text of one object of field schemas, keeping the order of
+// the fields. Members of a wrong JSON type or written twice are recorded in r under path
+// ("inputSchema" gives "inputSchema.email.minLength") and count as left out. null is a wrong
+// type, except as a default or a listed value. Unknown members are ignored. What the fields
+// mean is checked by [ParseSchema].
 func ReadDeclarations(r *domain.Rules, path string, text []byte) Declarations {
 	rd, ok := newReader(r, path, text)
 	if !ok {
@@ -73,7 +72,7 @@ func (rd *reader) declarations(path string, depth int) Declarations {
 	out := Declarations{}
 	for rd.dec.More() {
 		name := rd.name()
-		if !rd.room(path, depth) {
+		if !rd.allowsField(path, depth) {
 			rd.raw()
 			continue
 		}
@@ -101,8 +100,8 @@ func (rd *reader) declaration(path string, depth int) (d Declaration, ok bool) {
 	return d, true
 }
 
-// room says whether the schema may hold one more field at this depth.
-func (rd *reader) room(path string, depth int) bool {
+// allowsField says whether the schema may hold one more field at this depth.
+func (rd *reader) allowsField(path string, depth int) bool {
 	rd.fields++
 	rd.found.check(depth <= MaxDepth, path, domain.TooLong, "must be nested at most %d levels deep", MaxDepth)
 	rd.found.check(rd.fields <= MaxFields, rd.base, domain.TooLong, "must declare at most %d fields", MaxFields)
@@ -152,7 +151,7 @@ func (rd *reader) member(d *Declaration, path, name string, depth int) {
 }
 
 func (rd *reader) items(path string, depth int) *Declaration {
-	if !rd.room(path, depth) {
+	if !rd.allowsField(path, depth) {
 		rd.raw()
 		return nil
 	}

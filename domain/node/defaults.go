@@ -2,9 +2,8 @@ package node
 
 import "maps"
 
-// ApplyDefaults returns a copy of the object in which every absent field that has
-// a default bears it, also within the objects and arrays that are there and within
-// the defaults themselves. An absent object without a default stays absent, even
+// ApplyDefaults returns a copy of the object in which every absent field has its default,
+// also within the objects and arrays that are there and within the defaults themselves. An absent object without a default stays absent, even
 // when its properties have some. Members that the schema does not declare are
 // kept. nil is the empty object; the result is never nil.
 //

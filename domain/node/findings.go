@@ -50,9 +50,9 @@ func (f *findings) none() bool { return f.count == 0 }
 // full says that no further violation will be recorded, so that a walk may end.
 func (f *findings) full() bool { return f.count > MaxFindings }
 
-// clip shortens a name that a client chose to what a path or a message can bear. What
-// does not print is written as JSON escapes it, a\u0000b, since such a path is kept and
-// shown where the character itself cannot be; what is no UTF-8 becomes U+FFFD.
+// clip shortens a client's name for a path or a message. What does not print is written as
+// JSON escapes it, a\u0000b, because not every store can keep it; what is no UTF-8 becomes
+// U+FFFD.
 func clip(name string) string {
 	const longest = maxName * utf8.UTFMax
 	end := ""

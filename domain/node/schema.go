@@ -69,8 +69,8 @@ func (f FieldSchema) Description() string {
 	return ""
 }
 
-// Required says whether the field must be there. One that has a default may be
-// absent all the same.
+// Required says whether the field must be there. One that has a default may still be
+// absent.
 func (f FieldSchema) Required() bool { return f.shape().required }
 
 // Default returns a copy of the value that an absent field has; ok is false when

@@ -22,7 +22,7 @@ func (r *Run) Advance(p *Plan, e Event) (Step, error) {
 		m.at = m.s.UpdatedAt
 	}
 	m.due()
-	m.goOnComputing()
+	m.continueComputing()
 	m.take(e.Fact)
 	m.drain()
 	m.conclude()
@@ -45,9 +45,9 @@ type machine struct {
 	secret   Secret
 	step     Step
 	queue    []int // nodes to which an edge was settled
-	late     []int // nodes whose pause expired in this step
+	expired  []int // nodes whose pause expired in this step
 	used     Meter
-	prepared int64 // weight of what the attempts of this step bear
+	prepared int64 // weight of the inputs and configurations of the attempts of this step
 	given    int64 // how much memory the values take that nodes gave in this step, once they are read
 }
 
@@ -66,7 +66,7 @@ func (m *machine) record(e Entry) {
 	m.step.History = append(m.step.History, e)
 }
 
-// tell notes a happening that the last entry records.
+// tell adds an event that the last entry records.
 func (m *machine) tell(h Happening) {
 	h.Seq, h.At = m.s.Seq, m.at
 	m.step.Happened = append(m.step.Happened, h)
@@ -113,7 +113,7 @@ func (m *machine) start() {
 	m.enter()
 }
 
-// enter lays out the nodes and begins those that nothing leads to.
+// enter makes the nodes' states and begins where the trigger says.
 func (m *machine) enter() {
 	m.s.Nodes = make([]NodeState, len(m.plan.nodes))
 	for i := range m.plan.nodes {
@@ -160,7 +160,7 @@ func (m *machine) drain() {
 		switch i := m.queue[at]; {
 		case m.node(i).Status != NodePending:
 		case m.spent():
-			m.leaveOver(m.queue[at:])
+			m.keepQueue(m.queue[at:])
 			m.queue = m.queue[:at]
 		case m.decided(i):
 			m.consider(i)
@@ -169,15 +169,15 @@ func (m *machine) drain() {
 	m.queue = m.queue[:0]
 }
 
-// leaveOver leaves nodes to the next step, if that has anything to do.
-func (m *machine) leaveOver(queue []int) {
+// keepQueue keeps nodes for the next step, if that has anything to do.
+func (m *machine) keepQueue(queue []int) {
 	if m.s.more() || slices.ContainsFunc(queue, func(i int) bool { return m.node(i).Status == NodePending && m.decided(i) }) {
 		m.s.Consider = append(m.s.Consider, queue...)
 	}
 }
 
-// goOnComputing takes up what an earlier step has left, and what fell due.
-func (m *machine) goOnComputing() {
+// continueComputing takes up what an earlier step kept, and what fell due.
+func (m *machine) continueComputing() {
 	begin, consider := m.s.Begin, m.s.Consider
 	m.s.Begin, m.s.Consider = nil, nil
 	m.queue = append(consider, m.queue...)
@@ -226,12 +226,13 @@ func (m *machine) conclude() {
 	if m.s.Status == StatusRunning || m.s.Status == StatusPaused {
 		running, waiting := m.s.more(), false
 		for i := range m.s.Nodes {
-			running = running || m.s.Nodes[i].Status == NodeRunning
-			waiting = waiting || m.s.Nodes[i].Status == NodeWaiting
+			n := m.node(i)
+			running = running || n.Status == NodeRunning || m.overdue(n)
+			waiting = waiting || n.Status == NodeWaiting
 		}
 		switch {
 		case !running && waiting && m.s.Status == StatusRunning:
-			m.rest()
+			m.stopClock()
 			m.s.Status = StatusPaused
 			m.record(Entry{Type: EntryRunPaused})
 		case !running && !waiting:
@@ -256,15 +257,15 @@ func (m *machine) conclude() {
 	}
 }
 
-// activate lets the run's time run.
+// activate starts the clock of the run's timeout.
 func (m *machine) activate(why EntryType) {
 	at := m.at
 	m.s.Status, m.s.ActiveSince = StatusRunning, &at
 	m.record(Entry{Type: why})
 }
 
-// rest stops the run's time.
-func (m *machine) rest() {
+// stopClock stops the clock of the run's timeout.
+func (m *machine) stopClock() {
 	if m.s.ActiveSince != nil {
 		m.s.Used += m.at.Sub(*m.s.ActiveSince)
 		m.s.ActiveSince = nil
@@ -274,7 +275,7 @@ func (m *machine) rest() {
 // finish ends the run and everything that runs or waits in it.
 func (m *machine) finish(as Status, failure *Failure, reason string) {
 	at := m.at
-	m.rest()
+	m.stopClock()
 	m.s.Status, m.s.FinishedAt, m.s.Failure = as, &at, failure
 	m.s.Begin, m.s.Consider = nil, nil
 	for i := range m.s.Nodes {

@@ -11,8 +11,8 @@ import (
 	"github.com/sluicehq/sluice/domain/workflow"
 )
 
-// attempted finds the node whose attempt has a result, and refuses a result that
-// nobody waits for.
+// attempted finds the node whose attempt has a result, and refuses a result that is not
+// expected.
 func (m *machine) attempted(id workflow.NodeID, attempt int) (int, bool) {
 	if i, known := m.plan.index[id]; known && i < len(m.s.Nodes) {
 		if n := m.node(i); n.Status == NodeRunning && n.RetryAt == nil && n.Attempts == attempt {
@@ -39,9 +39,8 @@ func (m *machine) attempt(i int) {
 	m.step.Execute = append(m.step.Execute, *wanted)
 }
 
-// attemptFailed plans the next attempt, or lets the node fail when there is none
-// left or the run's time would be over by then, which tells the tenant more than
-// the end of the time would.
+// attemptFailed plans the next attempt, or lets the node fail when there is none left or
+// the run would time out by then: the node's failure says more than the timeout.
 func (m *machine) attemptFailed(i int, f AttemptFailed) {
 	n := m.node(i)
 	failure := Failure{Code: f.Code, Message: f.Message, Node: n.ID}.storable()
@@ -59,7 +58,7 @@ func (m *machine) attemptFailed(i int, f AttemptFailed) {
 }
 
 func (m *machine) attemptPaused(i int, f AttemptPaused) {
-	if e, ok := m.plan.nodes[i].action.(*effect); !ok || !e.kind.CanPause {
+	if e, ok := m.plan.nodes[i].action.(*effectAction); !ok || !e.kind.CanPause {
 		m.fail(i, Failure{Code: CodePauseNotAllowed, Message: "The node asked to pause the run, but its type is not declared as one that can."})
 		return
 	}
@@ -72,9 +71,8 @@ func (m *machine) attemptPaused(i int, f AttemptPaused) {
 	m.pause(i, PauseCustom, f.Event, f.Timeout)
 }
 
-// backoff is how long to wait before another attempt: Backoff × 2^n, at most
-// MaxBackoff, of which up to a half is taken away by a hash of the run, the node and
-// the attempt that failed, so that runs that failed together do not come back
+// backoff is how long to wait before another attempt: Backoff × 2^n, at most MaxBackoff,
+// less up to a half by a hash, so that runs that failed together are not repeated
 // together.
 func backoff(p trigger.RetryPolicy, id ID, node workflow.NodeID, n, attempt int) time.Duration {
 	wait := p.MaxBackoff

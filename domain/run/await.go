@@ -26,9 +26,8 @@ func (r *Run) Awaits() []Await {
 	return all
 }
 
-// Awaiting is a run that is paused, or of which a node waits while others work: as much of
-// it as says whether an event can resume it, without what its nodes did, which can be
-// megabytes.
+// Awaiting is what says whether an event can resume a run, without what its nodes did,
+// which can be megabytes.
 type Awaiting struct {
 	ID        ID
 	SubTenant tenant.SubTenantID // empty for none
@@ -40,7 +39,7 @@ type Awaiting struct {
 	Unread bool
 }
 
-// AwaitingOf is the short form of a run.
+// AwaitingOf summarizes a run.
 func AwaitingOf(r *Run) Awaiting {
 	return Awaiting{ID: r.ID(), SubTenant: r.SubTenant(), Version: r.Version(), CreatedAt: r.CreatedAt(), Awaits: r.Awaits()}
 }
@@ -65,16 +64,15 @@ func (a Awaiting) Skip(event string, at time.Time) (reason string) {
 	return reason
 }
 
-// Takes says whether the event may resume a run: one of the segment that it names, and
-// one that the options leave in.
-func (c IngestCall) Takes(a Awaiting) bool {
+// Matches says whether the event may resume a run, by its segment and the options.
+func (c IngestCall) Matches(a Awaiting) bool {
 	return (c.SubTenant == nil || *c.SubTenant == a.SubTenant) &&
 		(len(c.Options.Runs) == 0 || slices.Contains(c.Options.Runs, a.ID)) &&
 		(len(c.Options.Versions) == 0 || slices.Contains(c.Options.Versions, a.Version))
 }
 
-// Names returns the only run that the call is meant for, and whether there is just one.
-func (c IngestCall) Names() (id ID, only bool) {
+// OnlyRun returns the run that the options name, where that is a single one.
+func (c IngestCall) OnlyRun() (id ID, only bool) {
 	for i, named := range c.Options.Runs {
 		if i > 0 && named != id {
 			return "", false
@@ -100,15 +98,14 @@ func (c IngestCall) Absent(waiting []Awaiting) (absent []ID) {
 	return absent
 }
 
-// SkipAbsent says why an event does not resume runs that are not among those that wait
-// about its entity. Those that are about it, idle and what the options ask for are not
-// paused. All others are left out, in the same words whether they are about another
-// entity, of another sub-tenant or tenant, or do not exist: what becomes of those is told
-// to nobody.
+// SkipAbsent says why an event does not resume runs that do not wait for one about its
+// entity. Idle runs that match are not paused. All others are filtered out, for the same
+// reason whether they are about another entity, of another tenant, or do not exist, so
+// that the answer reveals nothing.
 func (c IngestCall) SkipAbsent(absent []ID, idle []Awaiting) (skipped []Skip) {
 	reasons := make(map[ID]string, len(idle))
 	for _, a := range idle {
-		if c.Takes(a) {
+		if c.Matches(a) {
 			reasons[a.ID] = SkipNotPaused
 		}
 	}
@@ -122,9 +119,8 @@ func (c IngestCall) SkipAbsent(absent []ID, idle []Awaiting) (skipped []Skip) {
 	return skipped
 }
 
-// Behind says whether another run comes before this one: the one that was created first,
-// ties by id.
-func (a Awaiting) Behind(other Awaiting) bool {
+// After says whether the run comes after another one, by creation and then by id.
+func (a Awaiting) After(other Awaiting) bool {
 	if !a.CreatedAt.Equal(other.CreatedAt) {
 		return a.CreatedAt.After(other.CreatedAt)
 	}

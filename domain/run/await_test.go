@@ -92,13 +92,13 @@ func TestTheRunsThatACallNamesAreToldApart(t *testing.T) {
 		id   run.ID
 		only bool
 	}{{named(), "", false}, {named("run_a"), "run_a", true}, {named("run_a", "run_a"), "run_a", true}, {named("run_a", "run_b", "run_a"), "", false}} {
-		if id, only := c.call.Names(); id != c.id || only != c.only {
+		if id, only := c.call.OnlyRun(); id != c.id || only != c.only {
 			t.Errorf("%v names %q, %v", c.call.Options.Runs, id, only)
 		}
 	}
 	early, late := run.Awaiting{ID: "run_b", CreatedAt: noon}, run.Awaiting{ID: "run_a", CreatedAt: noon.Add(time.Second)}
 	same := run.Awaiting{ID: "run_a", CreatedAt: noon}
-	if !late.Behind(early) || early.Behind(late) || !early.Behind(same) || same.Behind(early) || same.Behind(same) {
+	if !late.After(early) || early.After(late) || !early.After(same) || same.After(early) || same.After(same) {
 		t.Error("the one that was created first does not come first")
 	}
 }

@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/run"
@@ -21,6 +24,35 @@ func advance(t testing.TB, p *run.Plan, r *run.Run, b run.Budget, f run.Fact) (s
 			return steps
 		}
 		f = run.TimeReached{}
+	}
+}
+
+// A run that stops between two pauses that end at the same time goes on with the second at
+// once, as one does that takes both in one step.
+func TestPausesThatEndTogetherEndTogetherWithASmallBudget(t *testing.T) {
+	p := plan(t, nodes(`a transform {"expression": "'x'.repeat(200)"}`, `b wait {"delayMs": 1000}`, `c wait {"delayMs": 1000}`, `d call`), edges("a -> b.k", "c -> d"))
+	var want []run.Entry
+	for _, steps := range []int64{0, 1} {
+		r := run.New(runID, start(`{}`), noon)
+		var got []run.Entry
+		for _, at := range []time.Time{noon, noon.Add(time.Second)} {
+			for more := true; more; more = r.More() {
+				var f run.Fact = run.TimeReached{}
+				if r.Status() == run.StatusPending {
+					f = run.Started{}
+				}
+				step, err := r.Advance(p, run.Event{At: at, Secret: secret, Fact: f, Budget: run.Budget{Steps: steps}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				got = append(got, step.History...)
+			}
+		}
+		if steps == 0 {
+			want = got
+		} else if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s", diff)
+		}
 	}
 }
 

@@ -22,7 +22,7 @@ import (
 func given(text string) *string { return &text }
 
 // broken lists "field: code" of a call's error, which must be of the right kind and code.
-func broken(t *testing.T, err error) (list []string) {
+func violations(t *testing.T, err error) (list []string) {
 	t.Helper()
 	if err == nil {
 		return nil
@@ -66,7 +66,7 @@ func TestACallIsCheckedAsAWhole(t *testing.T) {
 		},
 	} {
 		t.Run(claim, func(t *testing.T) {
-			if diff := cmp.Diff(c.want, broken(t, c.call.Check())); diff != "" {
+			if diff := cmp.Diff(c.want, violations(t, c.call.Check())); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -113,7 +113,7 @@ func TestCallsOfOtherKindsAreCheckedAsAWholeToo(t *testing.T) {
 		},
 	} {
 		t.Run(claim, func(t *testing.T) {
-			if diff := cmp.Diff(c.want, broken(t, c.check())); diff != "" {
+			if diff := cmp.Diff(c.want, violations(t, c.check())); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -186,12 +186,12 @@ func TestACallSaysWhichRunsItMayResume(t *testing.T) {
 		{run.ResumeOptions{Runs: []run.ID{"q", "r"}}, true}, {run.ResumeOptions{Runs: []run.ID{"q"}}, false},
 		{run.ResumeOptions{Versions: []workflow.VersionID{"v"}}, true}, {run.ResumeOptions{Runs: []run.ID{"r"}, Versions: []workflow.VersionID{"w"}}, false},
 	} {
-		if (run.IngestCall{Options: c.options}).Takes(run.AwaitingOf(r)) != c.want {
+		if (run.IngestCall{Options: c.options}).Matches(run.AwaitingOf(r)) != c.want {
 			t.Errorf("%+v", c)
 		}
 	}
 	for sub, want := range map[tenant.SubTenantID]bool{"team": true, "others": false} {
-		if (run.IngestCall{EventCall: run.EventCall{SubTenant: &sub}}).Takes(run.AwaitingOf(r)) != want {
+		if (run.IngestCall{EventCall: run.EventCall{SubTenant: &sub}}).Matches(run.AwaitingOf(r)) != want {
 			t.Errorf("of the segment %s: %v", sub, !want)
 		}
 	}
@@ -208,7 +208,7 @@ func FuzzCall(f *testing.F) {
 		calls := []run.Call{{EventData: json.RawMessage(data)}, {EventData: json.RawMessage(data), Entity: &entity, DedupeKey: &key}}
 		for _, c := range calls {
 			err := run.EventCall{Call: c, Event: event}.Check()
-			broken(t, err)
+			violations(t, err)
 			if again := (run.EventCall{Call: c, Event: event}).Check(); fmt.Sprint(err) != fmt.Sprint(again) {
 				t.Errorf("%v, then %v", err, again)
 			}

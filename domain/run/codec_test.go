@@ -128,7 +128,7 @@ func TestAccessorsSayWhatTheStateHolds(t *testing.T) {
 }
 
 func TestEnumerations(t *testing.T) {
-	for _, c := range run.Causes() {
+	for _, c := range []run.Cause{run.CauseWebhook, run.CauseByEvent, run.CauseIngest, run.CauseSchedule, run.CauseManual} {
 		if !c.Valid() {
 			t.Errorf("%q is no cause", c)
 		}
@@ -138,7 +138,7 @@ func TestEnumerations(t *testing.T) {
 			t.Errorf("%q is no status", s)
 		}
 	}
-	for _, s := range run.NodeStatuses() {
+	for _, s := range []run.NodeStatus{run.NodePending, run.NodeRunning, run.NodeWaiting, run.NodeCompleted, run.NodeFailed, run.NodeSkipped, run.NodeCancelled} {
 		if !s.Valid() {
 			t.Errorf("%q is no status of a node", s)
 		}

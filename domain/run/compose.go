@@ -12,10 +12,9 @@ import (
 )
 
 // composer puts one source together from the expressions in a configuration, so
-// that they are evaluated at once and share one budget. Each expression is compiled
-// on its own first: so it is certain that none reaches out of its place, and a
-// mistake in it is reported where it is. Each begins a line of its own, by which a
-// failure of the whole is traced back.
+// that they share one budget. Each expression is compiled on its own first, so that none
+// reaches out of its place and a mistake is reported where it is. Each begins on a line of
+// its own, by which a failure of the whole is located.
 type composer struct {
 	compiler Compiler
 	roots    []string // of the parts
@@ -60,7 +59,7 @@ func (c *composer) part(field, source string, err error) {
 	if err != nil && c.fault == nil {
 		c.fault = fmt.Errorf("%s: %w", field, err)
 	}
-	c.uses.mention(source)
+	c.uses.addRoots(source)
 	c.write("(\n")
 	c.parts = append(c.parts, part{field, c.lines + 1})
 	c.write(source)
@@ -109,14 +108,14 @@ func (c *composer) compile(roots []string) *composed {
 	whole.uses = c.uses
 	if whole.fault = c.fault; whole.fault == nil {
 		if whole.expression, whole.fault = c.compiler.Compile(c.text.String(), roots...); whole.fault != nil {
-			whole.fault = whole.traced(whole.fault)
+			whole.fault = whole.located(whole.fault)
 		}
-		whole.uses.only(whole.expression, whole.fault)
+		whole.uses.narrow(whole.expression, whole.fault)
 	}
 	return whole
 }
 
-// evaluate computes the value. more holds roots beside those of every node.
+// evaluate computes the value. more holds further roots.
 func (c *composed) evaluate(v view, i int, now time.Time, more map[string]any) (any, *Failure) {
 	err := c.fault
 	if err == nil {
@@ -127,13 +126,13 @@ func (c *composed) evaluate(v view, i int, now time.Time, more map[string]any) (
 		if value, err = c.expression.Evaluate(Env{Values: v.values(i, c.uses, more), Now: now, Meter: v.meter}); err == nil {
 			return value, nil
 		}
-		err = c.traced(err)
+		err = c.located(err)
 	}
 	return nil, &Failure{Code: CodeExpression, Message: err.Error()}
 }
 
-// traced says of a problem in the whole where it is in the configuration.
-func (c *composed) traced(err error) error {
+// located says where in the configuration a problem of the whole is.
+func (c *composed) located(err error) error {
 	var line, column int
 	if n, _ := fmt.Sscanf(err.Error(), "line %d, column %d: ", &line, &column); n != 2 {
 		return err

@@ -101,7 +101,7 @@ func TestNoNodeThatCompletedIsCalledAgain(t *testing.T) {
 		s := drawScenario(rt)
 		w := &wreck{
 			T: rt, plan: s.plan(rt), stored: run.EncodeState(run.New(runID, start(text(s.payload)), noon).State()),
-			actor: &actor{s: s, made: map[workflow.NodeID]int{}, world: &world{now: noon, tokens: map[workflow.NodeID]string{}}},
+			actor: &actor{s: s, made: map[workflow.NodeID]int{}, harness: &harness{now: noon, tokens: map[workflow.NodeID]string{}}},
 			gave:  map[workflow.NodeID]string{}, times: map[workflow.NodeID]int{},
 		}
 		for w.read().Status() == run.StatusPending {

@@ -33,7 +33,7 @@ func (m *machine) leave(i int) (ok bool) {
 
 // tellDoubts writes into the history which edges of a node could not be decided, and
 // returns the failure of the first.
-func (m *machine) tellDoubts(i int, doubts []doubt) (first Failure) {
+func (m *machine) tellDoubts(i int, doubts []undecidedEdge) (first Failure) {
 	id := m.node(i).ID
 	for at, d := range doubts {
 		f := Failure{
@@ -48,21 +48,20 @@ func (m *machine) tellDoubts(i int, doubts []doubt) (first Failure) {
 	return first
 }
 
-// maxDoubts bounds how many of a node's edges are told to be undecided, each of which has
-// an entry in the history.
-const maxDoubts = 5
+// maxUndecided bounds how many undecided edges of a node are in the history.
+const maxUndecided = 5
 
-// doubt is an edge of which nobody can say whether it is taken.
-type doubt struct {
-	edge   *way
+// undecidedEdge is one whose condition cannot be computed.
+type undecidedEdge struct {
+	edge   *plannedEdge
 	reason string // begins with the path of the condition
 }
 
-// decide finds the outgoing edges that are not taken: those of another outcome or
-// branch, and those whose condition does not hold. Of a node that has completed, doubts
-// leave that unknown, and no further edges were looked at than it took to find the first
-// [maxDoubts]. Of one that has failed an edge in doubt is not taken.
-func (m *machine) decide(i int, failed bool) (dead []int, doubts []doubt) {
+// decide finds the outgoing edges that are not taken: those of another outcome or branch,
+// and those whose condition does not hold. doubts are the undecided ones; of a completed
+// node, no further edges are looked at after the first [maxUndecided], and of a failed one
+// they are not taken.
+func (m *machine) decide(i int, failed bool) (dead []int, doubts []undecidedEdge) {
 	n, before := m.node(i), m.used.Steps
 	for _, e := range m.plan.nodes[i].out {
 		w := &m.plan.edges[e]
@@ -70,10 +69,10 @@ func (m *machine) decide(i int, failed bool) (dead []int, doubts []doubt) {
 		if open && w.guard != nil {
 			holds, f := m.holds(i, w, before)
 			if f != nil {
-				if len(doubts) < maxDoubts {
-					doubts = append(doubts, doubt{w, f.Message})
+				if len(doubts) < maxUndecided {
+					doubts = append(doubts, undecidedEdge{w, f.Message})
 				}
-				if !failed && len(doubts) == maxDoubts {
+				if !failed && len(doubts) == maxUndecided {
 					return nil, doubts
 				}
 			}
@@ -91,7 +90,7 @@ const maxDecideSteps = 1_000_000
 
 // holds says whether the condition of an edge is true. before is how much was computed
 // before the first edge of its node.
-func (m *machine) holds(i int, w *way, before int64) (bool, *Failure) {
+func (m *machine) holds(i int, w *plannedEdge, before int64) (bool, *Failure) {
 	if m.used.Steps-before > maxDecideSteps {
 		return false, &Failure{Code: CodeExpression, Message: fmt.Sprintf(
 			"%s: the conditions of the edges that leave a node must be decided within %d steps together", w.guard.field, maxDecideSteps)}

@@ -38,7 +38,7 @@ func (m *machine) ended(i int) {
 		m.pass(i, "")
 		return
 	}
-	m.late = append(m.late, i)
+	m.expired = append(m.expired, i)
 	m.fail(i, Failure{Code: CodeExpired, Message: "Nothing resumed the node within " + n.Pause.Until.Sub(n.Pause.Since).String() + "."})
 }
 

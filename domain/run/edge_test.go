@@ -94,16 +94,16 @@ func TestARetryDecidesTheEdgeAgainAndDoesNotCallTheNode(t *testing.T) {
 func TestAnEdgeIsUndecidedWhateverCompletesItsNode(t *testing.T) {
 	for claim, c := range map[string]struct {
 		node string
-		does func(w *world)
+		does func(w *harness)
 	}{
-		"the payload that a trigger's node passes on": {"trigger_webhook", func(*world) {}},
-		"a branch that was chosen":                    {`condition {"condition": "true"}`, func(*world) {}},
-		"a value that was computed":                   {`transform {"expression": "1"}`, func(*world) {}},
-		"a time that has come":                        {`wait {"delayMs": 1000}`, func(w *world) { w.wakes() }},
-		"an answer":                                   {`input`, func(w *world) { w.does(run.Resumed{Token: w.tokens["a"], Input: []byte(`"x"`)}) }},
-		"an event":                                    {`waitForEvent {"event": "paid"}`, func(w *world) { w.does(run.EventArrived{Event: "paid"}) }},
-		"the second attempt":                          {`call`, func(w *world) { w.fails("a", "http_503", true).wakes().succeeds("a", "1") }},
-		"an answer to a custom node": {`approve`, func(w *world) {
+		"the payload that a trigger's node passes on": {"trigger_webhook", func(*harness) {}},
+		"a branch that was chosen":                    {`condition {"condition": "true"}`, func(*harness) {}},
+		"a value that was computed":                   {`transform {"expression": "1"}`, func(*harness) {}},
+		"a time that has come":                        {`wait {"delayMs": 1000}`, func(w *harness) { w.wakes() }},
+		"an answer":                                   {`input`, func(w *harness) { w.does(run.Resumed{Token: w.tokens["a"], Input: []byte(`"x"`)}) }},
+		"an event":                                    {`waitForEvent {"event": "paid"}`, func(w *harness) { w.does(run.EventArrived{Event: "paid"}) }},
+		"the second attempt":                          {`call`, func(w *harness) { w.fails("a", "http_503", true).wakes().succeeds("a", "1") }},
+		"an answer to a custom node": {`approve`, func(w *harness) {
 			w.does(run.AttemptPaused{Node: "a", Attempt: 1}).does(run.Resumed{Token: w.tokens["a"]})
 		}},
 	} {
@@ -123,7 +123,7 @@ func TestAnEdgeIsUndecidedWhateverCompletesItsNode(t *testing.T) {
 }
 
 func TestARunThatFailedAtAnEdgeHasEnded(t *testing.T) {
-	failed := func() *world {
+	failed := func() *harness {
 		p := plan(t, nodes("a call", "b call", "ask input"), edges("a -> b result.none.none"))
 		return begin(t, p, start(`{}`)).succeeds("a", "1")
 	}

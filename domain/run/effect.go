@@ -11,8 +11,8 @@ import (
 	"github.com/sluicehq/sluice/domain/workflow"
 )
 
-// effect is a node with an effect outside: an httpRequest or a custom node.
-type effect struct {
+// effectAction is a node with an effect outside.
+type effectAction struct {
 	kind    node.NodeType
 	own     node.Schema    // the node's own inputSchema, which narrows that of the type
 	config  map[string]any // with defaults in place; nil when it has templates
@@ -21,48 +21,48 @@ type effect struct {
 }
 
 func (p planner) effect(n workflow.Node, kind node.NodeType, config map[string]any) action {
-	e := &effect{kind: kind, own: ownSchema(n.InputSchema)}
+	e := &effectAction{kind: kind, own: ownSchema(n.InputSchema)}
 	e.matches = kind.Input.PatternSize() + e.own.PatternSize()
-	if kind.Type != node.HTTPRequest || !holdsTemplate(config) {
+	if !kind.HasTemplates || !holdsTemplate(config) {
 		e.config = kind.Config.ApplyDefaults(config)
 		return e
 	}
 	e.resolve = &evaluator{field: "config"}
-	e.resolve.uses.within(config)
-	e.resolve.expression, e.resolve.fault = p.compiler.CompileTemplates(withURL(config), workflow.NodeScope()...)
-	e.resolve.uses.only(e.resolve.expression, e.resolve.fault)
+	e.resolve.uses.addRootsWithin(config)
+	e.resolve.expression, e.resolve.fault = p.compiler.CompileTemplates(withURL(kind.URLMember, config), workflow.NodeScope()...)
+	e.resolve.uses.narrow(e.resolve.expression, e.resolve.fault)
 	return e
 }
 
-// withURL tells of the one template that gives a URL.
-func withURL(config map[string]any) map[string]any {
-	text, isText := config["url"].(string)
-	if !isText {
+// withURL marks the template that gives a URL.
+func withURL(member string, config map[string]any) map[string]any {
+	text, isText := config[member].(string)
+	if member == "" || !isText {
 		return config
 	}
 	config = maps.Clone(config)
-	config["url"] = URLTemplate(text)
+	config[member] = URLTemplate(text)
 	return config
 }
 
-// within finds the names of roots in every string of a tree.
-func (u *uses) within(value any) {
+// addRootsWithin adds the roots of every string within a tree.
+func (u *uses) addRootsWithin(value any) {
 	switch v := value.(type) {
 	case string:
-		u.mention(v)
+		u.addRoots(v)
 	case []any:
 		for _, e := range v {
-			u.within(e)
+			u.addRootsWithin(e)
 		}
 	case map[string]any:
 		for _, member := range v {
-			u.within(member)
+			u.addRootsWithin(member)
 		}
 	}
 }
 
-// ownSchema reads the schema that a node bears itself. A document that is no map of
-// field schemas is a note of its author's and says nothing.
+// ownSchema reads the schema of the node itself. A document that is no map of field
+// schemas is a note of its author's and says nothing.
 func ownSchema(d domain.Document) node.Schema {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(d.String()), &members); err != nil {
@@ -81,13 +81,13 @@ func ownSchema(d domain.Document) node.Schema {
 	return schema
 }
 
-func (e *effect) begin(m *machine, i int) { m.attempt(i) }
+func (e *effectAction) begin(m *machine, i int) { m.attempt(i) }
 
 // request makes everything of an attempt but its number and the end of the run's
 // time. It depends on the node's predecessors and on when the node was reached, so
 // every attempt gets the same.
 func (v view) request(i int) (*Execute, *Failure) {
-	e, isEffect := v.plan.nodes[i].action.(*effect)
+	e, isEffect := v.plan.nodes[i].action.(*effectAction)
 	if !isEffect {
 		return nil, &Failure{Code: CodeTypeUnavailable, Message: "The node's type is not available any more."}
 	}
@@ -135,11 +135,11 @@ func (v view) weigh(tree any) int64 {
 // weighedForStep is how many bytes of values one step goes over.
 const weighedForStep = 128
 
-// maxPrepared bounds how much memory the inputs and configurations take that the attempts of
-// one step bear, in bytes.
+// maxPrepared bounds the memory of the inputs and configurations of one step's attempts, in
+// bytes.
 const maxPrepared = 256 << 10
 
-// leaveOut leaves out what is large, unless those before have left room for it.
+// leaveOut leaves out the input and the configuration where maxPrepared would be exceeded.
 func (e *Execute) leaveOut(prepared *int64) {
 	if *prepared+e.Weight > maxPrepared {
 		e.Input, e.Config, e.Deferred = nil, nil, true
@@ -169,18 +169,17 @@ func cannotRepeat(id ID, at workflow.NodeID, reason string) error {
 	return domain.Fail(domain.Internal, "run_plan_mismatch", "Run %s began an attempt at node %q that cannot be repeated: %s", id, at, reason)
 }
 
-// timeout is that of an httpRequest's configuration; a custom node may mean
-// something else by the name.
-func (e *effect) timeout(config map[string]any) time.Duration {
-	if e.kind.Type != node.HTTPRequest {
+// timeout is how long an attempt may take; 0 where the configuration does not say.
+func (e *effectAction) timeout(config map[string]any) time.Duration {
+	if e.kind.TimeoutMember == "" {
 		return 0
 	}
-	return milliseconds(config["timeoutMs"])
+	return milliseconds(config[e.kind.TimeoutMember])
 }
 
 // input checks what flows into the node and puts defaults in place. A node that
 // declares no inputs takes any value.
-func (e *effect) input(value any) (any, *Failure) {
+func (e *effectAction) input(value any) (any, *Failure) {
 	if e.kind.Input.Len() == 0 && e.own.Len() == 0 {
 		return value, nil
 	}
@@ -198,7 +197,7 @@ func (e *effect) input(value any) (any, *Failure) {
 }
 
 // configFor is the configuration with its templates resolved and checked.
-func (e *effect) configFor(v view, i int) (map[string]any, *Failure) {
+func (e *effectAction) configFor(v view, i int) (map[string]any, *Failure) {
 	if e.resolve == nil {
 		return e.config, nil
 	}

@@ -25,8 +25,8 @@ type uses struct {
 	named  []workflow.NodeID // the nodes that are looked at; nil where that may be any
 }
 
-// and is what either looks at.
-func (u uses) and(other uses) uses {
+// union is what either looks at.
+func (u uses) union(other uses) uses {
 	both := uses{
 		input: u.input || other.input, payload: u.payload || other.payload, nodes: u.nodes || other.nodes, run: u.run || other.run,
 		result: u.result || other.result,
@@ -37,8 +37,8 @@ func (u uses) and(other uses) uses {
 	return both
 }
 
-// mention finds the names of roots in a source, at least those that are there.
-func (u *uses) mention(source string) {
+// addRoots adds the roots whose names are in a source, and possibly others.
+func (u *uses) addRoots(source string) {
 	u.input = u.input || strings.Contains(source, workflow.RootInput)
 	u.payload = u.payload || strings.Contains(source, workflow.RootPayload)
 	u.nodes = u.nodes || strings.Contains(source, workflow.RootNodes)
@@ -47,14 +47,14 @@ func (u *uses) mention(source string) {
 
 func newEvaluator(compiler Compiler, field, source string, roots []string) *evaluator {
 	e := &evaluator{field: field}
-	e.uses.mention(source)
+	e.uses.addRoots(source)
 	e.expression, e.fault = compiler.Compile(source, roots...)
-	e.uses.only(e.expression, e.fault)
+	e.uses.narrow(e.expression, e.fault)
 	return e
 }
 
-// only notes which nodes an expression looks at, where that is certain.
-func (u *uses) only(compiled Expression, fault error) {
+// narrow notes which nodes an expression looks at, where that is certain.
+func (u *uses) narrow(compiled Expression, fault error) {
 	if fault != nil || !u.nodes {
 		return
 	}
@@ -68,7 +68,7 @@ func (u *uses) only(compiled Expression, fault error) {
 	}
 }
 
-// evaluate computes the value. more holds roots beside those of every node.
+// evaluate computes the value. more holds further roots.
 func (e *evaluator) evaluate(v view, i int, now time.Time, more map[string]any) (any, *Failure) {
 	err := e.fault
 	if err == nil {

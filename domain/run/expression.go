@@ -54,5 +54,5 @@ type Expression interface {
 type Env struct {
 	Values map[string]any // JSON trees by root; an absent root is undefined
 	Now    time.Time      // what now() gives: the time of the event that led to the evaluation, the same on every replay
-	Meter  *Meter         // counts what the evaluation costs, also where it fails; nil where nobody asks
+	Meter  *Meter         // counts what the evaluation costs, also where it fails; nil where nothing is metered
 }

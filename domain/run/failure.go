@@ -41,8 +41,8 @@ const (
 
 // Bounds of what nodes give, in bytes of JSON.
 const (
-	MaxOutput  = 1 << 20  // of one node; of an httpRequest it is the answer's body that may be so long
-	MaxAnswer  = 8 << 20  // of an httpRequest with its status and headers: a byte of an answer takes up to six in JSON
+	MaxOutput  = 1 << 20  // of one node
+	MaxAnswer  = 8 << 20  // of a node that limits its output itself, as httpRequest does with bodies of MaxOutput: a byte takes up to six in JSON
 	MaxOutputs = 16 << 20 // of all nodes of a run together; outputs that only pass the input on count once
 )
 
@@ -63,7 +63,7 @@ func (f Failure) storable() Failure {
 // were there, without control characters but tabs and line feeds. What cannot stay
 // becomes U+FFFD; PostgreSQL keeps no U+0000 in a text.
 func storable(text string, most int) string {
-	if len(text) <= most && !strings.ContainsFunc(text, unkept) {
+	if len(text) <= most && !strings.ContainsFunc(text, unstorable) {
 		return text
 	}
 	var b strings.Builder
@@ -76,7 +76,7 @@ func storable(text string, most int) string {
 		if n > most {
 			break
 		}
-		if unkept(c) {
+		if unstorable(c) {
 			c = utf8.RuneError
 		}
 		b.WriteRune(c)
@@ -84,7 +84,7 @@ func storable(text string, most int) string {
 	return b.String()
 }
 
-// unkept says of a character that it is not kept; what is no UTF-8 counts as U+FFFD.
-func unkept(c rune) bool {
+// unstorable says of a character that it is replaced; what is no UTF-8 counts as U+FFFD.
+func unstorable(c rune) bool {
 	return c == utf8.RuneError || unicode.IsControl(c) && c != '\t' && c != '\n'
 }

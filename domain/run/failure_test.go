@@ -23,7 +23,7 @@ func kept(text string, most int) bool {
 
 // keeps checks every text of a run that came from outside, and that what a store keeps
 // of the run is what the run is.
-func keeps(t tester, w *world) {
+func keeps(t tester, w *harness) {
 	t.Helper()
 	state := w.run.State()
 	failures := []*run.Failure{state.Failure}
@@ -124,9 +124,9 @@ func TestARunIsGivenUpWhateverItDoes(t *testing.T) {
 	p := plan(t, nodes("a call", "b approve"), edges("a -> b"))
 	running := begin(t, p, start(`{}`))
 	paused := begin(t, p, start(`{}`)).succeeds("a", "1").does(run.AttemptPaused{Node: "b", Attempt: 1})
-	pending := &world{t: t, plan: p, run: run.New(runID, start(`{}`), noon), now: noon, open: running.open, tokens: running.tokens}
+	pending := &harness{t: t, plan: p, run: run.New(runID, start(`{}`), noon), now: noon, open: running.open, tokens: running.tokens}
 	for claim, c := range map[string]struct {
-		world         *world
+		harness       *harness
 		entries       []run.EntryType
 		states, again string // of the nodes, then and after the run was retried
 	}{
@@ -134,7 +134,7 @@ func TestARunIsGivenUpWhateverItDoes(t *testing.T) {
 		"running": {running, []run.EntryType{"node.cancelled", "run.failed"}, "a=cancelled b=pending", "a=running b=pending"},
 		"paused":  {paused, []run.EntryType{"node.cancelled", "run.failed"}, "a=completed b=cancelled", "a=completed b=running"},
 	} {
-		w := c.world
+		w := c.harness
 		step := w.run.GiveUp(noon.Add(-time.Hour)) // before the last entry, than which nothing is earlier
 		var entries []run.EntryType
 		for _, e := range step.History {

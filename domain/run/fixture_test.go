@@ -126,7 +126,7 @@ func fired(t tester, id, name, config string) *trigger.Trigger {
 
 // world drives one run. After every step it drops the run and reads it again from
 // what a store would have kept, and checks what holds of every step.
-type world struct {
+type harness struct {
 	t       tester
 	plan    *run.Plan
 	run     *run.Run
@@ -138,14 +138,14 @@ type world struct {
 	last    run.Step
 }
 
-func begin(t tester, p *run.Plan, s run.Start) *world {
+func begin(t tester, p *run.Plan, s run.Start) *harness {
 	t.Helper()
-	w := &world{t: t, plan: p, run: run.New(runID, s, noon), now: noon, open: map[workflow.NodeID]run.Execute{}, tokens: map[workflow.NodeID]string{}}
+	w := &harness{t: t, plan: p, run: run.New(runID, s, noon), now: noon, open: map[workflow.NodeID]run.Execute{}, tokens: map[workflow.NodeID]string{}}
 	return w.does(run.Started{})
 }
 
 // does advances the run by a fact.
-func (w *world) does(f run.Fact) *world {
+func (w *harness) does(f run.Fact) *harness {
 	w.t.Helper()
 	before := run.EncodeState(w.run.State())
 	step, err := w.run.Advance(w.plan, run.Event{At: w.now, Secret: secret, Fact: f})
@@ -179,13 +179,13 @@ func (w *world) does(f run.Fact) *world {
 }
 
 // after lets time pass.
-func (w *world) after(d time.Duration) *world {
+func (w *harness) after(d time.Duration) *harness {
 	w.now = w.now.Add(d)
 	return w
 }
 
 // wakes lets time pass until the run wants to be woken, and wakes it.
-func (w *world) wakes() *world {
+func (w *harness) wakes() *harness {
 	w.t.Helper()
 	if w.last.WakeAt.IsZero() {
 		w.t.Fatal("the run does not want to be woken")
@@ -195,19 +195,19 @@ func (w *world) wakes() *world {
 }
 
 // succeeds brings the output of the attempt that is open at the node.
-func (w *world) succeeds(id workflow.NodeID, output string) *world {
+func (w *harness) succeeds(id workflow.NodeID, output string) *harness {
 	w.t.Helper()
 	return w.does(run.AttemptCompleted{Node: id, Attempt: w.open[id].Attempt, Output: json.RawMessage(output)})
 }
 
 // fails brings a failure of the attempt that is open at the node.
-func (w *world) fails(id workflow.NodeID, code string, retryable bool) *world {
+func (w *harness) fails(id workflow.NodeID, code string, retryable bool) *harness {
 	w.t.Helper()
 	return w.does(run.AttemptFailed{Node: id, Attempt: w.open[id].Attempt, Code: code, Message: "It did not work.", Retryable: retryable})
 }
 
 // nodes renders what has become of the nodes: "a=completed b=failed(code)".
-func (w *world) nodes() string {
+func (w *harness) nodes() string {
 	var b strings.Builder
 	for i, n := range w.run.Nodes() {
 		if i > 0 {
@@ -222,7 +222,7 @@ func (w *world) nodes() string {
 }
 
 // output is what a node gave, "-" for nothing.
-func (w *world) output(id workflow.NodeID) string {
+func (w *harness) output(id workflow.NodeID) string {
 	if output, ok := w.run.Output(id); ok {
 		return string(output)
 	}
@@ -230,7 +230,7 @@ func (w *world) output(id workflow.NodeID) string {
 }
 
 // data is what the run's context has, as in "input={} a=1".
-func (w *world) data() string {
+func (w *harness) data() string {
 	var all []string
 	for id, document := range w.run.Data() {
 		all = append(all, fmt.Sprintf("%s=%s", id, document))
@@ -239,14 +239,14 @@ func (w *world) data() string {
 }
 
 // refusal is the code with which the last fact was refused, empty when it was not.
-func (w *world) refusal() string {
+func (w *harness) refusal() string {
 	if w.last.Refused == nil {
 		return ""
 	}
 	return w.last.Refused.Code
 }
 
-func (w *world) want(status run.Status, states string) {
+func (w *harness) want(status run.Status, states string) {
 	w.t.Helper()
 	if got := w.nodes(); w.run.Status() != status || got != states {
 		w.t.Errorf("the run is %s with %s,\n want %s with %s (%+v)", w.run.Status(), got, status, states, w.run.Failure())

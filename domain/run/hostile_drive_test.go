@@ -50,8 +50,8 @@ func (d *driver) next(late bool) run.Fact {
 	if late {
 		return run.CancelRequested{Reason: "It takes too long."}
 	}
-	if d.run.Waits() {
-		for _, a := range d.run.Awaits() {
+	if awaits := d.run.Awaits(); len(awaits) > 0 {
+		for _, a := range awaits {
 			if a.Event != "" {
 				return run.EventArrived{Event: a.Event, Data: d.h.brought}
 			}

@@ -18,11 +18,6 @@ const (
 	CauseManual   Cause = "manual"   // somebody, by hand
 )
 
-// Causes lists every cause.
-func Causes() []Cause {
-	return []Cause{CauseWebhook, CauseByEvent, CauseIngest, CauseSchedule, CauseManual}
-}
-
 // Valid says whether c is a cause that exists.
 func (c Cause) Valid() bool {
 	switch c {

@@ -4,14 +4,13 @@ import (
 	"fmt"
 
 	"github.com/sluicehq/sluice/domain"
-	"github.com/sluicehq/sluice/domain/node"
 )
 
 // attemptCompleted completes a node with what its attempt gave, unless that breaks what
 // the node's type promises of its output: who builds on the promise would fail later,
 // and at another node. Another attempt is not worth it, since the node has had its effect.
 func (m *machine) attemptCompleted(i int, output any) {
-	if e, ok := m.plan.nodes[i].action.(*effect); ok && e.promises() {
+	if e, ok := m.plan.nodes[i].action.(*effectAction); ok && e.promises() {
 		tree, err := asTree(output)
 		if err != nil {
 			m.fail(i, Failure{Code: CodeOutputInvalid, Message: fmt.Sprintf("The output must be a JSON value, but %v.", err)})
@@ -27,11 +26,9 @@ func (m *machine) attemptCompleted(i int, output any) {
 	m.give(i, output, "")
 }
 
-// mostOutput bounds what the node gives, in bytes of JSON. The answer to an httpRequest
-// was bounded where it was read, its body and its headers apart; what becomes of it here
-// says nothing about its size.
-func (p *planned) mostOutput() int {
-	if e, ok := p.action.(*effect); ok && e.kind.BuiltIn && e.kind.Type == node.HTTPRequest {
+// mostOutput bounds what the node gives, in bytes of JSON.
+func (p *plannedNode) mostOutput() int {
+	if e, ok := p.action.(*effectAction); ok && e.kind.LimitsOutput {
 		return MaxAnswer
 	}
 	return MaxOutput
@@ -39,11 +36,11 @@ func (p *planned) mostOutput() int {
 
 // promises says whether the type declares an output that another service gives. The
 // gateway keeps its own promises.
-func (e *effect) promises() bool { return !e.kind.BuiltIn && e.kind.Output.Len() > 0 }
+func (e *effectAction) promises() bool { return !e.kind.BuiltIn && e.kind.Output.Len() > 0 }
 
 // fit checks an output of the node, under path, and puts defaults in place. null counts
-// as the empty object: so says a node that has nothing to tell.
-func (e *effect) fit(path string, output any) (any, []domain.Violation) {
+// as the empty object, which is what a node without a result gives.
+func (e *effectAction) fit(path string, output any) (any, []domain.Violation) {
 	if output == nil {
 		output = map[string]any{}
 	}

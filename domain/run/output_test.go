@@ -56,11 +56,11 @@ func TestANodeOfWhichNothingIsRequiredMayGiveNothing(t *testing.T) {
 
 func TestWhatResumesACustomNodeIsTheOutputThatItPromises(t *testing.T) {
 	p := plan(t, nodes("a score"), nil)
-	for field, fact := range map[string]func(w *world, text string) run.Fact{
-		"input": func(w *world, text string) run.Fact {
+	for field, fact := range map[string]func(w *harness, text string) run.Fact{
+		"input": func(w *harness, text string) run.Fact {
 			return run.Resumed{Token: w.tokens["a"], Input: json.RawMessage(text)}
 		},
-		"eventData": func(_ *world, text string) run.Fact {
+		"eventData": func(_ *harness, text string) run.Fact {
 			return run.EventArrived{Event: "scored", Data: json.RawMessage(text)}
 		},
 	} {

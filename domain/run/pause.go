@@ -9,25 +9,25 @@ import (
 	"github.com/sluicehq/sluice/domain/node"
 )
 
-// wait pauses for a time.
-type wait struct {
+// waitAction pauses for a time.
+type waitAction struct {
 	delay time.Duration
 	until *time.Time // nil when there is a delay
 }
 
-func planWait(config map[string]any) action {
+func planWaitAction(config map[string]any) action {
 	if text, ok := config["until"].(string); ok {
 		until, err := time.Parse(time.RFC3339, text)
 		if err != nil {
 			return brokenf(CodeConfigInvalid, "config.until must be a time in RFC 3339, such as 2026-01-31T09:00:00Z")
 		}
-		return wait{until: &until}
+		return waitAction{until: &until}
 	}
-	return wait{delay: milliseconds(config["delayMs"])}
+	return waitAction{delay: milliseconds(config["delayMs"])}
 }
 
 // begin does not pause for a time that has passed already.
-func (w wait) begin(m *machine, i int) {
+func (w waitAction) begin(m *machine, i int) {
 	until := m.at.Add(w.delay)
 	if w.until != nil {
 		until = truncated(w.until.Add(time.Millisecond - 1)) // never too early
@@ -39,17 +39,17 @@ func (w wait) begin(m *machine, i int) {
 	m.pause(i, PauseWait, "", until.Sub(m.at))
 }
 
-// ask pauses until a person answers.
-type ask struct {
+// inputAction pauses until a person answers.
+type inputAction struct {
 	answer  node.FieldSchema
 	timeout time.Duration // 0 for none
 }
 
-func (a ask) begin(m *machine, i int) { m.pause(i, PauseInput, "", a.timeout) }
+func (a inputAction) begin(m *machine, i int) { m.pause(i, PauseInput, "", a.timeout) }
 
 // read takes an answer: the value itself, or an object whose only member is value,
-// beside the entityId by which an event may have found the run.
-func (a ask) read(field string, text json.RawMessage) (value any, err *domain.Error) {
+// besides the entityId by which an event may have found the run.
+func (a inputAction) read(field string, text json.RawMessage) (value any, err *domain.Error) {
 	var r domain.Rules
 	given := len(text) > 0
 	if given {
@@ -78,15 +78,15 @@ func (a ask) read(field string, text json.RawMessage) (value any, err *domain.Er
 	return value, nil
 }
 
-// listen pauses until an event arrives.
-type listen struct {
+// eventAction pauses until an event arrives.
+type eventAction struct {
 	event   string
 	timeout time.Duration // 0 for none
 }
 
-func (l listen) begin(m *machine, i int) { m.pause(i, PauseEvent, l.event, l.timeout) }
+func (l eventAction) begin(m *machine, i int) { m.pause(i, PauseEvent, l.event, l.timeout) }
 
-// pause lets a node wait; a timeout of 0 means for ever.
+// pause lets a node wait; a timeout of 0 means without end.
 func (m *machine) pause(i int, kind PauseKind, event string, timeout time.Duration) {
 	n := m.node(i)
 	p := Pause{Kind: kind, Event: event, Since: m.at, Seq: m.s.Seq + 1}
@@ -106,7 +106,7 @@ func (m *machine) pause(i int, kind PauseKind, event string, timeout time.Durati
 
 // resumed continues the node that the token belongs to.
 func (m *machine) resumed(f Resumed) {
-	i, known := m.s.nodeOf(f.Token)
+	i, known := m.s.nodeForToken(f.Token)
 	if !known {
 		m.step.Refused = UnknownToken()
 		return
@@ -121,8 +121,8 @@ func (m *machine) resumed(f Resumed) {
 	}
 }
 
-// nodeOf finds the node that waits for a token, or did.
-func (s *State) nodeOf(token string) (place int, known bool) {
+// nodeForToken finds the node that waits for a token, or did.
+func (s *State) nodeForToken(token string) (place int, known bool) {
 	hash := []byte(hashToken(token))
 	for i := range s.Nodes {
 		if p := s.Nodes[i].Pause; p != nil && p.TokenHash != "" && subtle.ConstantTimeCompare([]byte(p.TokenHash), hash) == 1 {
@@ -132,7 +132,7 @@ func (s *State) nodeOf(token string) (place int, known bool) {
 	return 0, false
 }
 
-// UnknownToken refuses a token in the words that also stand for a run that does not exist.
+// UnknownToken refuses a token. It is also the answer for a run that does not exist.
 func UnknownToken() *domain.Error {
 	return domain.Fail(domain.NotFound, "run_not_found", "There is no such run, or the token is not the one it waits for.")
 }
@@ -144,7 +144,7 @@ func notPaused() *domain.Error {
 // RefuseToken says why a token does not resume a run whose version is gone: such a run has
 // been cancelled.
 func (r *Run) RefuseToken(token string) *domain.Error {
-	if _, known := r.state.nodeOf(token); known {
+	if _, known := r.state.nodeForToken(token); known {
 		return notPaused()
 	}
 	return UnknownToken()
@@ -160,7 +160,7 @@ func (m *machine) arrived(f EventArrived) {
 			continue
 		}
 		if m.overdue(n) {
-			m.late = append(m.late, i)
+			m.expired = append(m.expired, i)
 			continue
 		}
 		waiting = true
@@ -176,7 +176,7 @@ func (m *machine) arrived(f EventArrived) {
 	}
 	switch {
 	case len(named) > 0:
-	case m.lateFor(f.Event):
+	case m.expiredFor(f.Event):
 		m.refuse(domain.Conflict, "expired", "The run has stopped waiting for this event: it came too late.")
 	case waiting:
 		m.refuse(domain.Conflict, "wrong_event", "The run waits for another event.")
@@ -200,9 +200,9 @@ func (m *machine) arrived(f EventArrived) {
 	}
 }
 
-// lateFor says whether a node has stopped waiting for the event just now.
-func (m *machine) lateFor(event string) bool {
-	for _, i := range m.late {
+// expiredFor says whether a node has stopped waiting for the event in this step.
+func (m *machine) expiredFor(event string) bool {
+	for _, i := range m.expired {
 		if p := m.node(i).Pause; p.Event == event || p.Event == "" {
 			return true
 		}
@@ -213,7 +213,7 @@ func (m *machine) lateFor(event string) bool {
 // answer completes a waiting node with what was brought.
 func (m *machine) answer(i int, field string, text json.RawMessage) *domain.Error {
 	n := m.node(i)
-	if a, asks := m.plan.nodes[i].action.(ask); asks {
+	if a, asks := m.plan.nodes[i].action.(inputAction); asks {
 		value, err := a.read(field, text)
 		if err == nil {
 			m.give(i, map[string]any{"value": value}, "")
@@ -230,7 +230,7 @@ func (m *machine) answer(i int, field string, text json.RawMessage) *domain.Erro
 		}
 		data = tree
 	}
-	if e, calls := m.plan.nodes[i].action.(*effect); calls && e.promises() {
+	if e, calls := m.plan.nodes[i].action.(*effectAction); calls && e.promises() {
 		fitted, found := e.fit(field, data)
 		if len(found) > 0 {
 			return &domain.Error{Kind: domain.Invalid, Code: CodeInputInvalid, Message: "The answer does not fit the output of the node that waits for it.", Violations: found}

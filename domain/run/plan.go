@@ -16,14 +16,14 @@ type Plan struct {
 	version workflow.VersionID
 	graph   workflow.Graph
 	index   map[workflow.NodeID]int
-	nodes   []planned
-	edges   []way
+	nodes   []plannedNode
+	edges   []plannedEdge
 	starts  sync.Map // workflow.AttachedTrigger to *beginning
 	weight  int64
 }
 
-// planned is a node that is ready to run.
-type planned struct {
+// plannedNode is a node that is ready to run.
+type plannedNode struct {
 	id     workflow.NodeID
 	action action
 	in     []int // edges that lead to it, in the client's order
@@ -43,11 +43,10 @@ type Types interface {
 
 // NewPlan makes a version ready. It does not fail: a node that cannot run, because
 // its type is gone or its configuration is not right, fails when a run comes to it.
-// A built-in node that types does not have, because the tenant has disabled it
-// since, runs all the same.
+// A built-in node that the tenant has disabled since still runs.
 func NewPlan(id workflow.VersionID, g workflow.Graph, types Types, compiler Compiler) *Plan {
 	nodes, edges := g.Nodes(), g.Edges()
-	p := &Plan{version: id, graph: g, index: make(map[workflow.NodeID]int, len(nodes)), nodes: make([]planned, len(nodes))}
+	p := &Plan{version: id, graph: g, index: make(map[workflow.NodeID]int, len(nodes)), nodes: make([]plannedNode, len(nodes))}
 	configs := make([]map[string]any, len(nodes))
 	counted := &weighing{Compiler: compiler, weight: 4096 + int64(256*(len(nodes)+len(edges)))}
 	for i, n := range nodes {
@@ -57,9 +56,9 @@ func NewPlan(id workflow.VersionID, g workflow.Graph, types Types, compiler Comp
 		}
 		var act action
 		act, configs[i] = planner{types: types, compiler: counted}.action(n)
-		p.nodes[i] = planned{id: n.ID, action: act}
+		p.nodes[i] = plannedNode{id: n.ID, action: act}
 	}
-	p.edges = make([]way, 0, len(edges))
+	p.edges = make([]plannedEdge, 0, len(edges))
 	for at, e := range edges {
 		source, hasSource := p.index[e.SourceNodeID]
 		target, hasTarget := p.index[e.TargetNodeID]
@@ -155,12 +154,12 @@ func (b nodeSet) addAll(other nodeSet) {
 	}
 }
 
-// broken is a node that cannot run.
-type broken struct{ failure Failure }
+// brokenAction is that of a node that cannot run.
+type brokenAction struct{ failure Failure }
 
-func (b broken) begin(m *machine, i int) { m.fail(i, b.failure) }
+func (b brokenAction) begin(m *machine, i int) { m.fail(i, b.failure) }
 
-func brokenf(code, message string) action { return broken{Failure{Code: code, Message: message}} }
+func brokenf(code, message string) action { return brokenAction{Failure{Code: code, Message: message}} }
 
 // invalid makes a failure of what a check found, nil when it found nothing.
 func invalid(code string, found []domain.Violation) *Failure {

@@ -7,8 +7,8 @@ import (
 	"github.com/sluicehq/sluice/domain/workflow"
 )
 
-// way is an edge that is ready to be taken.
-type way struct {
+// plannedEdge is an edge that is ready to be taken.
+type plannedEdge struct {
 	id             workflow.EdgeID
 	source, target int
 	place          int        // among the source's outgoing edges
@@ -26,8 +26,8 @@ type branching struct {
 }
 
 // planEdge makes an edge ready (execution rules, "The graph").
-func planEdge(e workflow.Edge, source branching, compiler Compiler, field string) way {
-	w := way{id: e.ID, into: e.InputKey()}
+func planEdge(e workflow.Edge, source branching, compiler Compiler, field string) plannedEdge {
+	w := plannedEdge{id: e.ID, into: e.InputKey()}
 	if guard := e.Guard(); guard != "" {
 		w.guard = newEvaluator(compiler, field, guard, workflow.EdgeScope())
 		w.guard.uses.result = true
@@ -42,29 +42,18 @@ func planEdge(e workflow.Edge, source branching, compiler Compiler, field string
 	case key != "":
 		w.branches = []string{key}
 	default:
-		w.branches = source.leadingTo(branches, e.TargetNodeID)
+		w.branches = source.leadingTo(e.TargetNodeID)
 	}
 	return w
 }
 
 // leadingTo lists the branches whose target in the configuration is the node; nil
 // when the configuration does not name it, so that every branch leads there.
-func (b branching) leadingTo(branches []string, target workflow.NodeID) []string {
+func (b branching) leadingTo(target workflow.NodeID) []string {
 	var leading []string
-	for i, key := range branches {
-		holder, member := b.config, "defaultNode"
-		switch {
-		case key == node.BranchTrue && b.kind == node.Condition:
-			member = "trueBranch"
-		case key == node.BranchFalse && b.kind == node.Condition:
-			member = "falseBranch"
-		case i < len(branches)-1:
-			cases, _ := b.config["cases"].([]any)
-			holder, _ = cases[i].(map[string]any)
-			member = "nodeId"
-		}
-		if name, _ := holder[member].(string); name != "" && name == string(target) {
-			leading = append(leading, key)
+	for _, t := range node.BranchTargets(b.kind, b.config) {
+		if t.Names(string(target)) {
+			leading = append(leading, t.Branch)
 		}
 	}
 	return leading
@@ -72,6 +61,6 @@ func (b branching) leadingTo(branches []string, target workflow.NodeID) []string
 
 // open says whether the edge is taken as far as its source's outcome and branch
 // decide.
-func (w *way) open(failed bool, branch string) bool {
+func (w *plannedEdge) open(failed bool, branch string) bool {
 	return w.onError == failed && (w.branches == nil || slices.Contains(w.branches, branch))
 }

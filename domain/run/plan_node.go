@@ -2,7 +2,6 @@ package run
 
 import (
 	"encoding/json"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,20 +29,20 @@ func (p planner) action(n workflow.Node) (action, map[string]any) {
 	if !known {
 		return brokenf(CodeTypeUnavailable, "There is no node type "+strconv.Quote(n.Type)+" in version "+strconv.Quote(n.Version)+" any more."), config
 	}
-	if templated := kind.Type == node.HTTPRequest && holdsTemplate(config); !templated {
+	if templated := kind.HasTemplates && holdsTemplate(config); !templated {
 		var r domain.Rules
-		kind.CheckConfig(&r, "config", withoutOpenEnds(kind.Type, config))
+		kind.CheckConfig(&r, "config", node.WithoutOpenEnds(kind.Type, config))
 		if f := invalid(CodeConfigInvalid, r.Violations()); f != nil {
-			return broken{*f}, config
+			return brokenAction{*f}, config
 		}
 	}
 	switch {
 	case kind.Type.IsTrigger():
-		return relay{}, config
-	case kind.BuiltIn && kind.Type != node.HTTPRequest:
-		return p.pure(kind.Type, config), config
+		return triggerAction{}, config
+	case kind.HasEffect:
+		return p.effect(n, kind, config), config
 	}
-	return p.effect(n, kind, config), config
+	return p.pure(kind.Type, config), config
 }
 
 // pure makes a built-in node ready that has no effect outside.
@@ -52,16 +51,16 @@ func (p planner) pure(t node.Type, config map[string]any) action {
 	case node.Condition:
 		return p.condition(config)
 	case node.Switch:
-		return p.choice(config)
+		return p.switchAction(config)
 	case node.Transform:
 		return p.transform(config)
 	case node.Wait:
-		return planWait(config)
+		return planWaitAction(config)
 	case node.WaitForEvent:
 		event, _ := config["event"].(string)
-		return listen{event: event, timeout: milliseconds(config["timeoutMs"])}
+		return eventAction{event: event, timeout: milliseconds(config["timeoutMs"])}
 	case node.Input:
-		return ask{answer: node.AnswerSchema(config), timeout: milliseconds(config["timeoutMs"])}
+		return inputAction{answer: node.AnswerSchema(config), timeout: milliseconds(config["timeoutMs"])}
 	}
 	return brokenf(CodeTypeUnavailable, "There is nothing that runs a node of type "+strconv.Quote(string(t))+".")
 }
@@ -78,35 +77,6 @@ func (p planner) lookup(n workflow.Node) (node.NodeType, bool) {
 	}
 	kind, known := node.BuiltIn(node.Type(n.Type))
 	return kind, known && kind.Version == version
-}
-
-// withoutOpenEnds leaves out the branch targets that are null: so editors write that
-// the run ends there, and the schema of the type would refuse it.
-func withoutOpenEnds(t node.Type, config map[string]any) map[string]any {
-	if t != node.Condition && t != node.Switch {
-		return config
-	}
-	config = maps.Clone(config)
-	drop := func(holder map[string]any, names ...string) {
-		for _, name := range names {
-			if target, given := holder[name]; given && target == nil {
-				delete(holder, name)
-			}
-		}
-	}
-	drop(config, "trueBranch", "falseBranch", "defaultNode")
-	if cases, ok := config["cases"].([]any); ok {
-		cases = slices.Clone(cases)
-		for i := range cases {
-			if one, isObject := cases[i].(map[string]any); isObject {
-				one = maps.Clone(one)
-				drop(one, "nodeId")
-				cases[i] = one
-			}
-		}
-		config["cases"] = cases
-	}
-	return config
 }
 
 // holdsTemplate says whether a string within the value has an expression in it.

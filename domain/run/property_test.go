@@ -112,7 +112,7 @@ func (s *scenario) plan(t tester) *run.Plan {
 // actor plays what is outside of a run: it may do things in any order, do them
 // twice, and lose the run from memory.
 type actor struct {
-	*world
+	*harness
 	s      *scenario
 	r      *rapid.T
 	made   map[workflow.NodeID]int // failed attempts
@@ -274,7 +274,7 @@ func newActor(rt *rapid.T, s *scenario) *actor {
 	if _, err := a.shadow.Advance(p, run.Event{At: noon, Secret: secret, Fact: run.Started{}}); err != nil {
 		rt.Fatal(err)
 	}
-	a.world = begin(rt, p, started)
+	a.harness = begin(rt, p, started)
 	a.slow = run.New(runID, started, noon)
 	_ = a.stepwise(run.Started{})
 	return a

@@ -50,9 +50,12 @@ func (r *Run) Failure() *Failure { return r.state.Failure }
 // Retries is how often the run was retried after it had failed.
 func (r *Run) Retries() int { return r.state.Retries }
 
-// More says that the run stopped computing between two nodes. It goes on with the next
-// event, which may be a [TimeReached].
-func (r *Run) More() bool { return r.state.more() }
+// More says that the run stopped computing, between two nodes or between two things that
+// fell due together. It goes on with the next event, which may be a [TimeReached].
+func (r *Run) More() bool {
+	wake := r.wakeAt()
+	return wake != nil && !wake.After(r.state.UpdatedAt)
+}
 
 // Seq is how many entries the history has: the fence of a store.
 func (r *Run) Seq() int64 { return r.state.Seq }
@@ -136,8 +139,7 @@ func (r *Run) Data() iter.Seq2[workflow.NodeID, json.RawMessage] {
 	}
 }
 
-// Summary is what is told of the run without its documents. Other than in lists, its
-// failure says at which edge.
+// Summary is the run without its documents. Unlike in lists, its failure names the edge.
 func (r *Run) Summary() Summary {
 	s := &r.state
 	return Summary{

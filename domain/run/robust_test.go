@@ -18,7 +18,7 @@ func TestAnyFactsInAnyOrderKeepTheRunSound(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		s := drawScenario(rt)
 		p := s.plan(rt)
-		w := &world{t: rt, plan: p, run: run.New(runID, start(text(s.payload)), noon), now: noon, open: map[workflow.NodeID]run.Execute{}, tokens: map[workflow.NodeID]string{}}
+		w := &harness{t: rt, plan: p, run: run.New(runID, start(text(s.payload)), noon), now: noon, open: map[workflow.NodeID]run.Execute{}, tokens: map[workflow.NodeID]string{}}
 		for range rapid.IntRange(1, 30).Draw(rt, "facts") {
 			w.now = noon.Add(time.Duration(rapid.IntRange(-1000, 100_000).Draw(rt, "at")) * time.Millisecond)
 			id := workflow.NodeID(name(rapid.IntRange(0, len(s.kinds)).Draw(rt, "node")))
@@ -37,7 +37,7 @@ func TestAnyFactsInAnyOrderKeepTheRunSound(t *testing.T) {
 }
 
 // sound checks what is true of a run whatever has happened.
-func sound(t *rapid.T, w *world) {
+func sound(t *rapid.T, w *harness) {
 	state := w.run.State()
 	count := map[run.NodeStatus]int{}
 	for _, n := range state.Nodes {

@@ -7,12 +7,11 @@ import (
 	"time"
 
 	"github.com/sluicehq/sluice/domain"
-	"github.com/sluicehq/sluice/domain/node"
 	"github.com/sluicehq/sluice/domain/workflow"
 )
 
-// Answer is what a simulation is to take for the world's part: the result of an
-// attempt, or what ends a pause. Exactly one of the first three members is looked
+// Answer is what a simulation takes for something outside: the result of an attempt, or
+// what ends a pause. Exactly one of the first three members is looked
 // at, in their order; without any the attempt succeeds, or the pause ends, with
 // null.
 type Answer struct {
@@ -34,12 +33,7 @@ type Trace struct {
 type Effect struct {
 	At time.Time
 	Execute
-
-	// MayRepeat says that a crash between the attempt and the record of its result
-	// could let the effect happen twice, unless the receiver honours the
-	// Idempotency-Key. It is false for the methods that RFC 9110 (§9.2.2) calls
-	// idempotent.
-	MayRepeat bool
+	MayRepeat bool // see [node.NodeType.MayRepeat]
 }
 
 // Simulate runs a version on a virtual clock that begins at the time, with no
@@ -148,7 +142,7 @@ func (s *simulation) step(f Fact) (Step, error) {
 		if e, err = s.run.Prepare(s.plan, e); err != nil {
 			return Step{}, err
 		}
-		s.trace.Effects = append(s.trace.Effects, Effect{At: s.now, Execute: e, MayRepeat: mayRepeat(e)})
+		s.trace.Effects = append(s.trace.Effects, Effect{At: s.now, Execute: e, MayRepeat: s.mayRepeat(e)})
 	}
 	return step, nil
 }
@@ -160,15 +154,9 @@ const (
 	MaxSimulatedEffects = 32 << 20
 )
 
-func mayRepeat(e Execute) bool {
-	if e.Type != node.HTTPRequest {
-		return true
-	}
-	switch e.Config["method"] {
-	case "POST", "PATCH":
-		return true
-	}
-	return false
+func (s *simulation) mayRepeat(e Execute) bool {
+	action, isEffect := s.plan.nodes[s.plan.index[e.Node]].action.(*effectAction)
+	return isEffect && action.kind.MayRepeat(e.Config)
 }
 
 // upcoming is the next thing in a simulation; node is empty for time alone.
@@ -176,7 +164,7 @@ type upcoming struct {
 	at     time.Time
 	node   workflow.NodeID
 	fact   Fact
-	misfit string // why the world could never give that answer; empty when it could
+	misfit string // why that answer can never come; empty when it can
 }
 
 // next finds what happens first: an answer, or something that falls due. The end of
@@ -223,10 +211,10 @@ func (s *simulation) since(n *NodeState) time.Time {
 	return s.now
 }
 
-// misfit says why no world gives the answer to the node, empty when one might.
+// misfit says why the answer can never come to the node, empty when it can.
 func (s *simulation) misfit(i int, a Answer) string {
 	waits := s.run.state.Nodes[i].Status == NodeWaiting
-	e, calls := s.plan.nodes[i].action.(*effect)
+	e, calls := s.plan.nodes[i].action.(*effectAction)
 	switch {
 	case waits && a.Failure != nil:
 		return "must not be an error: the node waits for an output, and fails only when its time is over without an answer"
@@ -238,7 +226,7 @@ func (s *simulation) misfit(i int, a Answer) string {
 	return ""
 }
 
-// fact is what the answer tells the run.
+// fact is the answer as the run takes it.
 func (s *simulation) fact(n *NodeState, a Answer) Fact {
 	output := a.Output
 	if len(output) == 0 {

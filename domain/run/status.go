@@ -42,11 +42,6 @@ const (
 	NodeCancelled NodeStatus = "cancelled" // the run ended while it ran or waited
 )
 
-// NodeStatuses lists every status of a node.
-func NodeStatuses() []NodeStatus {
-	return []NodeStatus{NodePending, NodeRunning, NodeWaiting, NodeCompleted, NodeFailed, NodeSkipped, NodeCancelled}
-}
-
 // Valid says whether s is a status that exists.
 func (s NodeStatus) Valid() bool {
 	switch s {

@@ -19,7 +19,7 @@ type Step struct {
 	Execute  []Execute   // attempts to make now, each once
 	WakeAt   time.Time   // when the run needs [TimeReached]; zero when nothing is due by itself
 	History  []Entry     // to append
-	Happened []Happening // to tell
+	Happened []Happening // to send as events
 	Finished bool        // the run ended with this step
 	Used     Meter       // what computing it took
 }
@@ -85,8 +85,14 @@ const (
 	EntryNodeFailed    EntryType = "node.failed"
 	EntryNodeSkipped   EntryType = "node.skipped"
 	EntryNodeCancelled EntryType = "node.cancelled" // the run ended while it ran or waited
-	EntryEdgeFailed    EntryType = "edge.failed"    // nobody can say whether the edge is taken; of a node that has failed it is not
+	EntryEdgeFailed    EntryType = "edge.failed"    // the edge's condition cannot be computed; of a node that has failed it is not taken
 )
+
+// Ends says whether the run has ended with an entry of the type. A failed run can be
+// retried, and then goes on after it.
+func (t EntryType) Ends() bool {
+	return t == EntryRunCompleted || t == EntryRunFailed || t == EntryRunCancelled
+}
 
 // Entry is one line of a run's history.
 type Entry struct {
@@ -102,7 +108,7 @@ type Entry struct {
 	Until   *time.Time
 }
 
-// HappeningType says what a tenant is told.
+// HappeningType says what happened.
 type HappeningType string
 
 // The types of happening (execution rules, "Outgoing events").
@@ -112,14 +118,14 @@ const (
 	RunFailed    HappeningType = "run.failed"
 	RunCancelled HappeningType = "run.cancelled"
 
-	// RunPaused is told for each node that begins to wait, since each has a token of
-	// its own; other nodes may still run. RunResumed is told for each that goes on, and
+	// RunPaused is sent for each node that begins to wait, since each has a token of its
+	// own; other nodes may still run. RunResumed is sent for each that continues, and
 	// without a node when a failed run is retried.
 	RunPaused  HappeningType = "run.paused"
 	RunResumed HappeningType = "run.resumed"
 )
 
-// Happening is something that the tenant's webhooks are told.
+// Happening is something that is sent to the tenant's webhooks.
 type Happening struct {
 	Type    HappeningType
 	At      time.Time

@@ -33,3 +33,33 @@ func hashToken(token string) string {
 	sum := sha256.Sum256([]byte(token))
 	return base64.RawURLEncoding.EncodeToString(sum[:])
 }
+
+// Key is 256 bits that only the gateway knows, the same in all its processes, from
+// which the secrets of runs are derived.
+type Key [32]byte
+
+// Secret is that of one run, HMAC-SHA256 of its id under the key, so that resume
+// tokens can be shown again although only their hashes are stored.
+func (k Key) Secret(id ID) (s Secret) {
+	mac := hmac.New(sha256.New, k[:])
+	mac.Write([]byte(id))
+	mac.Sum(s[:0])
+	return s
+}
+
+// Tokens are the resume tokens of the nodes that wait for one, made anew under the
+// secret that made them; see [Token]. A node whose token was made under another secret
+// is left out.
+func (r *Run) Tokens(s Secret) map[workflow.NodeID]string {
+	tokens := make(map[workflow.NodeID]string)
+	for i := range r.state.Nodes {
+		n := &r.state.Nodes[i]
+		if n.Status != NodeWaiting || n.Pause.TokenHash == "" {
+			continue
+		}
+		if token := Token(s, r.state.ID, n.ID, n.Pause.Seq); hashToken(token) == n.Pause.TokenHash {
+			tokens[n.ID] = token
+		}
+	}
+	return tokens
+}

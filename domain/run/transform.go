@@ -12,14 +12,14 @@ const (
 	rootInitial = "initial"
 )
 
-// transform computes. An expression gives its value, a mapping an object (or
+// transformAction computes. An expression gives its value, a mapping an object (or
 // whatever its shape is) in which every string is an expression. map, filter and
 // reduce go over source, without one over the node's input, which must be an array;
 // they are one evaluation with one budget. What they compute for each element is an
 // expression over item, index and, for reduce, acc, or an arrow function of them. A
 // reduce without initial begins with the first element, and gives null when there is
 // none.
-type transform struct {
+type transformAction struct {
 	kind     string
 	whole    *composed
 	source   *evaluator // nil for the input
@@ -28,7 +28,7 @@ type transform struct {
 }
 
 func (p planner) transform(config map[string]any) action {
-	t := transform{kind: workflow.TransformExpression}
+	t := transformAction{kind: workflow.TransformExpression}
 	if kind, ok := config["transformType"].(string); ok {
 		t.kind = kind
 	}
@@ -68,7 +68,7 @@ func (p planner) transform(config map[string]any) action {
 	return t
 }
 
-func (t transform) begin(m *machine, i int) {
+func (t transformAction) begin(m *machine, i int) {
 	var more map[string]any
 	if failure := m.ready(i, t.uses()); failure != nil {
 		m.fail(i, *failure)
@@ -96,20 +96,20 @@ func (t transform) begin(m *machine, i int) {
 
 // uses is what any of its expressions looks at. It is read at once, so that what two of them
 // see of an object is the same object.
-func (t transform) uses() uses {
+func (t transformAction) uses() uses {
 	u := t.whole.uses
 	switch {
 	case t.kind == workflow.TransformExpression:
 	case t.source == nil:
 		u.input = true
 	default:
-		u = u.and(t.source.uses)
+		u = u.union(t.source.uses)
 	}
 	return u
 }
 
 // items is what a map, filter or reduce goes over.
-func (t transform) items(m *machine, i int) ([]any, *Failure) {
+func (t transformAction) items(m *machine, i int) ([]any, *Failure) {
 	var value any
 	from := "the node's input"
 	if t.source == nil {

@@ -13,7 +13,7 @@ import (
 
 // maxDepth bounds how deep a value nests that a node gives. encoding/json reads nothing
 // that nests deeper than 10,000, and the state of a run nests its outputs in further
-// levels; what is read from a request or an answer nests less than this anyhow.
+// levels; requests and answers nest less.
 const maxDepth = 512
 
 // appendValue writes a JSON tree: members sorted by name, no spaces, numbers as

@@ -12,8 +12,8 @@ type view struct {
 	plan    *Plan
 	run     *Run
 	budget  Budget
-	meter   *Meter  // nil where nobody asks
-	charged nodeSet // the texts that were counted as read; nil where nobody asks
+	meter   *Meter  // nil where nothing is metered
+	charged nodeSet // the texts that were counted as read; nil where nothing is metered
 }
 
 func (v view) node(i int) *NodeState { return &v.run.state.Nodes[i] }
@@ -38,7 +38,7 @@ func (v view) gave(i int) bool {
 }
 
 // taken says whether the edge was taken; its source is settled.
-func (v view) taken(w *way) bool {
+func (v view) taken(w *plannedEdge) bool {
 	if !v.gave(w.source) {
 		return false
 	}
@@ -64,7 +64,7 @@ func (v view) output(i int) any {
 	}
 	c := v.value(i)
 	if !c.known {
-		c.value, c.known = problem(v.node(i)), true
+		c.value, c.known = failureOutput(v.node(i)), true
 	}
 	return c.value
 }
@@ -80,8 +80,8 @@ func (v view) read(place int) any {
 	return c.value
 }
 
-// problem is what an edge for failures carries.
-func problem(n *NodeState) map[string]any {
+// failureOutput is what an edge for failures carries.
+func failureOutput(n *NodeState) map[string]any {
 	return map[string]any{"error": map[string]any{
 		"code": n.Failure.Code, "message": n.Failure.Message, "nodeId": string(n.ID), "attempts": float64(n.Attempts),
 	}}
@@ -99,7 +99,7 @@ func (v view) forget(i int) {
 
 // carried is what an edge takes from its source; ok is false when the output has no
 // such member.
-func (v view) carried(w *way) (value any, ok bool) {
+func (v view) carried(w *plannedEdge) (value any, ok bool) {
 	whole := v.output(w.source)
 	if w.member == "" {
 		return whole, true
@@ -111,8 +111,8 @@ func (v view) carried(w *way) (value any, ok bool) {
 
 // sole is the one edge whose value is a node's whole input; nil when there is none
 // or the input is put together.
-func (v view) sole(i int) *way {
-	var found *way
+func (v view) sole(i int) *plannedEdge {
+	var found *plannedEdge
 	for _, e := range v.plan.nodes[i].in {
 		w := &v.plan.edges[e]
 		if !v.taken(w) {
@@ -157,7 +157,7 @@ func (v view) input(i int) any {
 // mergeSteps is what it costs to merge a member.
 const mergeSteps = 4
 
-func (v view) merge(into map[string]any, w *way) {
+func (v view) merge(into map[string]any, w *plannedEdge) {
 	value, ok := v.carried(w)
 	switch object, isObject := value.(map[string]any); {
 	case !ok:

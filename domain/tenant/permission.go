@@ -23,8 +23,8 @@ type Permission struct {
 	Secret    Access
 }
 
-// AskAtAll is what every request asks for, also one for what there is not.
-const AskAtAll Operation = "ask"
+// Authenticate is what every request needs, also one for an unknown route.
+const Authenticate Operation = "ask"
 
 // The operations of the gateway.
 const (
@@ -85,7 +85,7 @@ const (
 // permissions is the whole table: operation × type of key (specification,
 // "Authentication", and the rows that settle what it leaves open).
 var permissions = []Permission{
-	{AskAtAll, Allowed, Allowed},
+	{Authenticate, Allowed, Allowed},
 	{ReadWorkflows, Allowed, Allowed},
 	{CreateWorkflow, Denied, Allowed},
 	{ChangeWorkflow, Denied, Allowed},

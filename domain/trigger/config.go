@@ -68,7 +68,7 @@ type Overlap string
 
 // The ways of overlapping.
 const (
-	OverlapAllow Overlap = "allow" // it fires all the same; the default
+	OverlapAllow Overlap = "allow" // it fires anyway; the default
 	OverlapSkip  Overlap = "skip"  // it is suppressed
 )
 

@@ -22,7 +22,7 @@ const (
 //
 //   - [Fired]: not missed, and less than [LateAfter] late, whatever the catch-up.
 //   - [Late]: not missed, and [LateAfter] late or more, whatever the catch-up.
-//   - [CaughtUp]: missed, and a run is started all the same: with [CatchUpAll] for each,
+//   - [CaughtUp]: missed, and a run is started anyway: with [CatchUpAll] for each,
 //     with [CatchUpLast] for the newest instant there is, and for none where the newest
 //     was not missed. An outage leads to one run then, not to two. With [CatchUpNone]
 //     never.
@@ -31,10 +31,10 @@ const (
 // Missed instants more than [MaxLookBack] ago are not listed one by one: the first of them
 // stands for all, and is skipped.
 //
-// At most the given number of instants is planned, one more where that one could not be
-// told from one of a gateway that is up if it came next. Rest is the first instant that
-// is left, zero when there is none; planning again from the last one that was planned,
-// now or later, decides about the others as one plan would have.
+// At most the given number of instants is planned, and one more where the outcome of that
+// one depends on this plan. Rest is the first instant that is left, zero when there is none;
+// planning again from the last planned one decides about the others as one plan would
+// have.
 func (s Schedule) Due(last, now time.Time, catchUp CatchUp, most int) (plan []Planned, rest time.Time) {
 	oldest := now.Add(-MaxLookBack)
 	if last.Before(oldest) {

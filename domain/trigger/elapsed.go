@@ -22,7 +22,7 @@ func (s Schedule) nextElapsed(after time.Time) (Occurrence, bool) {
 }
 
 // nextIn returns the first occurrence at an instant of the period or after it, if
-// the period went on for ever; ok is false when no date fits.
+// the period had no end; ok is false when no date fits.
 func (c Cron) nextIn(p period, from time.Time) (Occurrence, bool) {
 	back := p.previous - p.offset // by how much the clocks went back at its start
 	repeats := p.start.Add(back)  // until then they show what they showed before
@@ -58,7 +58,7 @@ func (c Cron) everyHour() bool { return c.hours == allHours }
 
 // period is a stretch of time through which a zone keeps its offset.
 type period struct {
-	start, end       time.Time // end is excluded, and zero when the period goes on for ever
+	start, end       time.Time // end is excluded, and zero when the period has no end
 	offset, previous time.Duration
 }
 

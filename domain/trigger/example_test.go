@@ -13,10 +13,7 @@ import (
 
 // A trigger is made from what a client sent, and says when it is due.
 func Example() {
-	config, err := domain.ParseDocument(`{"scheduleConfig":{"cron":"30 2 * * *","timezone":"Europe/Berlin"},"color":"red"}`)
-	if err != nil {
-		panic(err)
-	}
+	config := domain.RestoreDocument(`{"scheduleConfig":{"cron":"30 2 * * *","timezone":"Europe/Berlin"},"color":"red"}`)
 	now := time.Date(2026, 3, 27, 12, 0, 0, 0, time.UTC)
 	trg, err := trigger.New("trg_01kg2m8qpefx4tsjvnb6ax0c9d", "tenant_01kg2m8qpefx4tsjvnb6ax0c9e", trigger.Surroundings{VersionExists: true},
 		trigger.Draft{Version: "wfv_01kg2m8qpefx4tsjvnb6ax0c9f", Name: "Nightly", Type: trigger.Scheduled, Config: &config}, now)

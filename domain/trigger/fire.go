@@ -79,8 +79,8 @@ func (f *Fire) Suppress(reason string) {
 	f.state.Outcome, f.state.Reason, f.state.RunID = Suppressed, f.state.Outcome.suppressedBy(reason), ""
 }
 
-// suppressedBy is why an instant with the outcome starts no run after all. That it was
-// missed in the first place is told as well.
+// suppressedBy is why an instant with the outcome starts no run after all; it includes that
+// it was missed first.
 func (o Outcome) suppressedBy(reason string) string {
 	if o == CaughtUp {
 		return "missed while nothing could fire, and not caught up: " + reason

@@ -37,7 +37,7 @@ func NewPreview(d PreviewDraft, now time.Time) (Preview, error) {
 		var found []domain.Violation
 		config, found = ParseConfig(*d.Config)
 		r.Add(found...)
-	} else if !touched(&r, "config") {
+	} else if !reported(&r, "config") {
 		r.Check(false, "config", domain.Required, "must be given: the configuration of a trigger")
 	}
 	n, err := previewCount(&r, d.Count)

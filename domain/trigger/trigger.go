@@ -85,23 +85,23 @@ const invalid, invalidMessage = "trigger_invalid", "The trigger is not valid."
 func New(id ID, owner tenant.ID, around Surroundings, d Draft, now time.Time) (*Trigger, error) {
 	var r domain.Rules
 	r.Add(d.Malformed...)
-	if !touched(&r, "workflowVersionId") {
+	if !reported(&r, "workflowVersionId") {
 		if d.Version == "" {
 			r.Check(false, "workflowVersionId", domain.Required, "must not be empty")
 		} else {
 			r.Check(around.VersionExists, "workflowVersionId", domain.Unknown, "does not exist; it must be the id of one of your workflow versions")
 		}
 	}
-	if !touched(&r, "name") {
+	if !reported(&r, "name") {
 		r.Text(d.Name, "name", MinName, MaxName)
 	}
-	if !touched(&r, "type") {
+	if !reported(&r, "type") {
 		checkType(&r, d.Type)
 	}
 	var config Config
 	if d.Config != nil {
 		config = readConfig(&r, *d.Config, d.Type, around.Settings)
-	} else if !touched(&r, "config") {
+	} else if !reported(&r, "config") {
 		r.Check(false, "config", domain.Required, "must be given; it may be an empty object")
 	}
 	if err := r.Err(invalid, invalidMessage); err != nil {
@@ -218,9 +218,9 @@ func (t *Trigger) Revise(p Patch, settings tenant.Settings, now time.Time) error
 	return nil
 }
 
-// touched says whether something was found about a top-level member, about what it
+// reported says whether something was found about a top-level member, about what it
 // holds, or about the request as a whole.
-func touched(r *domain.Rules, field string) bool {
+func reported(r *domain.Rules, field string) bool {
 	return slices.ContainsFunc(r.Violations(), func(v domain.Violation) bool {
 		inside, below := strings.CutPrefix(v.Field, field)
 		return v.Field == "" || below && (inside == "" || inside[0] == '.' || inside[0] == '[')

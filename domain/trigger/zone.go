@@ -11,8 +11,8 @@ var zones sync.Map
 
 // zoneNamed finds a zone by its IANA name. "Local", which means whatever the machine
 // is set to, is none, and neither is the empty name. Every IANA name begins with a
-// capital; files beside them, such as right/UTC (with leap seconds) and localtime,
-// do not, and differ from machine to machine.
+// capital; other files, such as right/UTC (with leap seconds) and localtime, do not, and
+// differ from machine to machine.
 func zoneNamed(name string) (*time.Location, bool) {
 	if name == "" || name == "Local" || name[0] < 'A' || name[0] > 'Z' {
 		return nil, false

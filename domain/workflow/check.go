@@ -49,15 +49,15 @@ type Environment struct {
 // Check reports everything that keeps a graph from being published, the way a
 // compiler does: all at once, nodes first, then edges, each in the client's order.
 //
-//   - No node bears the id under which the context of a run holds its payload
+//   - No node has the id under which the context of a run holds its payload
 //     (execution rules, "The graph"), where it would hide what the node gave.
 //   - Nodes have a type and version of the registry and a configuration that fits
-//     its schema; in the configuration of an httpRequest a text that holds {{ is
-//     checked as a template and fits any type.
+//     its schema; where a type has templates, a text of the configuration that
+//     holds {{ is checked as one and fits any type.
 //   - Expressions and templates compile, and the nodes that they name exist and can have
 //     run before.
-//   - Every branch of a condition or switch leads somewhere: by an edge that bears
-//     it, by an edge that is taken on every branch, or by a target in the
+//   - Every branch of a condition or switch leads somewhere: by an edge with its
+//     key, by an edge that is taken on every branch, or by a target in the
 //     configuration. A target that is written as null or "" says that the run is
 //     meant to end there.
 //   - Branch targets in the configuration are nodes that an edge leads to.
@@ -136,7 +136,7 @@ func (c *checker) prepare(about subject, n Node) step {
 	s := step{
 		known: true, kind: kind, config: config,
 		input:    c.narrow(about.member("inputSchema"), n.InputSchema, kind.Input),
-		output:   c.narrow(about.member("outputSchema"), n.OutputSchema, outputs(kind, config)),
+		output:   c.narrow(about.member("outputSchema"), n.OutputSchema, kind.Outputs(config)),
 		branches: node.Branches(kind.Type, config),
 	}
 	s.takes = s.input.Whole()
@@ -159,21 +159,14 @@ func (c *checker) checkNode(about subject, i int) {
 // checkConfig applies the schema of the type. Branch targets are left to
 // checkBranches, which knows more about them, and what a template gives to the run.
 func (c *checker) checkConfig(about subject, s step) {
-	config := withoutOpenEnds(s)
-	open := map[string]bool{}
+	templates := map[string]bool{}
 	for _, t := range c.templates(about, s) {
-		open[t.about.path] = true
-	}
-	headers := about.member("headers").member("").path
-	if len(open) > 0 {
-		config = withoutTemplates(config)
+		templates[t.about.path] = true
 	}
 	var r domain.Rules
-	s.kind.CheckConfig(&r, about.path, config)
+	s.kind.CheckUnresolved(&r, about.path, node.WithoutOpenEnds(s.kind.Type, s.config), func(path string) bool { return templates[path] })
 	for _, v := range r.Violations() {
-		if !open[v.Field] || strings.HasPrefix(v.Field, headers) { // what is wrong with a header now is its name
-			c.found.add(subject{path: v.Field, node: about.node}, v.Code, "%s", v.Message)
-		}
+		c.found.add(subject{path: v.Field, node: about.node}, v.Code, "%s", v.Message)
 	}
 }
 

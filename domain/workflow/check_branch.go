@@ -2,8 +2,6 @@ package workflow
 
 import (
 	"encoding/json"
-	"maps"
-	"slices"
 	"strconv"
 
 	"github.com/sluicehq/sluice/domain"
@@ -12,70 +10,27 @@ import (
 
 // branch is one way that a condition or a switch can go.
 type branch struct {
-	key    string  // the sourceOutputKey of its edges
-	about  subject // where the configuration names its target
-	target any     // what stands there
-	given  bool    // whether anything stands there
+	node.BranchTarget
+	about subject // where the configuration names its target
 }
 
 // openEnd says whether the configuration states that the run ends here.
-func (b branch) openEnd() bool { return b.given && (b.target == nil || b.target == "") }
+func (b branch) openEnd() bool { return b.Given && (b.Value == nil || b.Value == "") }
 
-// node is the target that the configuration names, empty for none.
-func (b branch) node() NodeID {
-	name, _ := b.target.(string)
+// target is the node that the configuration names, empty for none.
+func (b branch) target() NodeID {
+	name, _ := b.Value.(string)
 	return NodeID(name)
 }
 
 // branchesOf lists the branches of a node with the targets that editors write into
 // its configuration (execution rules, "The graph").
 func branchesOf(about subject, s step) []branch {
-	cases, _ := s.config["cases"].([]any)
-	branches := make([]branch, 0, len(s.branches))
-	for i, key := range s.branches {
-		holder, at, member := s.config, about, "defaultNode"
-		switch {
-		case key == node.BranchTrue:
-			member = "trueBranch"
-		case key == node.BranchFalse:
-			member = "falseBranch"
-		case i < len(cases):
-			holder, _ = cases[i].(map[string]any)
-			at, member = about.member("cases").item(i), "nodeId"
-		}
-		target, given := holder[member]
-		branches = append(branches, branch{key: key, about: at.member(member), target: target, given: given})
+	var branches []branch
+	for _, target := range node.BranchTargets(s.kind.Type, s.config) {
+		branches = append(branches, branch{target, about.member(target.Member)})
 	}
 	return branches
-}
-
-// withoutOpenEnds returns the configuration without branch targets that are null,
-// which the schema of the type would refuse.
-func withoutOpenEnds(s step) map[string]any {
-	if s.branches == nil {
-		return s.config
-	}
-	config := maps.Clone(s.config)
-	dropNull := func(holder map[string]any, name string) {
-		if target, given := holder[name]; given && target == nil {
-			delete(holder, name)
-		}
-	}
-	dropNull(config, "trueBranch")
-	dropNull(config, "falseBranch")
-	dropNull(config, "defaultNode")
-	if cases, ok := config["cases"].([]any); ok {
-		cases = slices.Clone(cases)
-		for i := range cases {
-			if one, isObject := cases[i].(map[string]any); isObject {
-				one = maps.Clone(one)
-				dropNull(one, "nodeId")
-				cases[i] = one
-			}
-		}
-		config["cases"] = cases
-	}
-	return config
 }
 
 // checkBranches reports branches that lead nowhere, targets that no edge leads to
@@ -88,23 +43,23 @@ func (c *checker) checkBranches(about subject, i int) {
 	branches := branchesOf(about, s)
 	targets := map[NodeID]bool{}
 	for _, b := range branches {
-		targets[b.node()] = true
+		targets[b.target()] = true
 	}
-	bears := map[string]bool{} // the keys that edges bear
+	keyed := map[string]bool{} // the keys that edges have
 	always := false            // an edge is taken whatever branch is chosen
 	for _, e := range c.g.outgoing[i] {
 		edge := c.g.edges[e]
-		bears[edge.OutputKey()] = true
+		keyed[edge.OutputKey()] = true
 		always = always || edge.OutputKey() == OnSuccess || edge.OutputKey() == "" && !targets[edge.TargetNodeID]
 	}
 	for _, b := range branches {
 		switch {
-		case b.node() != "":
+		case b.target() != "":
 			c.checkTarget(b, i)
-		case !always && !bears[b.key] && !b.openEnd():
+		case !always && !keyed[b.Branch] && !b.openEnd():
 			c.found.add(b.about, MissingBranch,
 				"must say where branch %q leads: add an edge whose sourceOutputKey is %q, or write \"\" here if the run is meant to end",
-				b.key, b.key)
+				b.Branch, b.Branch)
 		}
 	}
 	c.checkCases(about, s)
@@ -113,9 +68,9 @@ func (c *checker) checkBranches(about subject, i int) {
 // checkTarget reports a branch target that is no node, or that no edge of the
 // branch leads to.
 func (c *checker) checkTarget(b branch, i int) {
-	target, exists := c.g.index[b.node()]
+	target, exists := c.g.index[b.target()]
 	if !exists {
-		c.found.add(b.about, UnknownNode, "must be the id of a node of this version; there is no %s", quote(b.node()))
+		c.found.add(b.about, UnknownNode, "must be the id of a node of this version; there is no %s", quote(b.target()))
 		return
 	}
 	other := ""
@@ -124,13 +79,13 @@ func (c *checker) checkTarget(b branch, i int) {
 		if c.g.index[edge.TargetNodeID] != target {
 			continue
 		}
-		if key := edge.OutputKey(); key == "" || key == b.key {
+		if key := edge.OutputKey(); key == "" || key == b.Branch {
 			return
 		}
 		other = "; the one that is there bears the sourceOutputKey " + quote(edge.OutputKey())
 	}
 	c.found.add(b.about, MissingEdge, "names %s, so there must be an edge from %s to it for branch %q%s",
-		quote(b.node()), quote(c.g.nodes[i].ID), b.key, other)
+		quote(b.target()), quote(c.g.nodes[i].ID), b.Branch, other)
 }
 
 // checkCases reports cases whose value an earlier case has: the first one that

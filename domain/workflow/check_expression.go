@@ -29,7 +29,7 @@ func (c *checker) checkExpressions(about subject, i int) {
 	}
 	for _, t := range c.templates(about, s) {
 		check := c.env.Expressions.CheckTemplate
-		if t.about.path == about.member("url").path {
+		if s.kind.URLMember != "" && t.about.path == about.member(s.kind.URLMember).path {
 			check = c.env.Expressions.CheckURLTemplate
 		}
 		named, err := check(t.text, NodeScope()...)
@@ -38,26 +38,16 @@ func (c *checker) checkExpressions(about subject, i int) {
 			continue
 		}
 		c.checkNamed(t.about, named, unseen)
-		c.checkFixed(about, t)
+		var r domain.Rules
+		s.kind.CheckTemplate(&r, about.path, t.about.path, t.text)
+		for _, v := range r.Violations() {
+			c.found.add(t.about, v.Code, "%s", v.Message)
+		}
 	}
 }
 
-// checkFixed checks what the author wrote around the expressions of a template.
-func (c *checker) checkFixed(config subject, t template) {
-	var r domain.Rules
-	switch url, headers := config.member("url").path, config.member("headers").member("").path; {
-	case t.about.path == url:
-		node.CheckURLTemplate(&r, t.about.path, t.text)
-	case strings.HasPrefix(t.about.path, headers):
-		node.CheckHeaderTemplate(&r, t.about.path, t.text)
-	}
-	for _, v := range r.Violations() {
-		c.found.add(t.about, v.Code, "%s", v.Message)
-	}
-}
-
-// compile checks one expression. An absent, empty or mistyped one is the matter
-// of the configuration schema.
+// compile checks one expression. An absent, empty or mistyped one is reported by the
+// configuration schema.
 func (c *checker) compile(about subject, source any, unseen func(int) bool, roots []string) {
 	text, isText := source.(string)
 	if !isText || text == "" {
@@ -104,7 +94,7 @@ type template struct {
 // templates finds the templates in the configuration of a node whose type permits
 // them (execution rules, "Nodes").
 func (c *checker) templates(about subject, s step) []template {
-	if s.kind.Type != node.HTTPRequest {
+	if !s.kind.HasTemplates {
 		return nil
 	}
 	var found []template
@@ -114,37 +104,6 @@ func (c *checker) templates(about subject, s step) []template {
 		}
 	})
 	return found
-}
-
-// withoutTemplates returns the configuration of an httpRequest with empty texts where
-// templates stand in the values of headers, of which the names are still to be checked.
-func withoutTemplates(config map[string]any) map[string]any {
-	headers, areThere := config["headers"].(map[string]any)
-	if !areThere {
-		return config
-	}
-	config, headers = maps.Clone(config), maps.Clone(headers)
-	for name, value := range headers {
-		headers[name] = withoutTemplate(value)
-	}
-	config["headers"] = headers
-	return config
-}
-
-func withoutTemplate(value any) any {
-	switch v := value.(type) {
-	case string:
-		if strings.Contains(v, "{{") {
-			return ""
-		}
-	case []any:
-		v = slices.Clone(v)
-		for i := range v {
-			v[i] = withoutTemplate(v[i])
-		}
-		return v
-	}
-	return value
 }
 
 // walkTexts visits every string within a JSON tree, members by name.
@@ -163,7 +122,7 @@ func walkTexts(about subject, value any, visit func(subject, string)) {
 	}
 }
 
-// checkEdge checks one edge: the keys it bears, what it carries and its condition.
+// checkEdge checks one edge: its keys, what it carries and its condition.
 func (c *checker) checkEdge(about subject, i int) {
 	e, unseen := c.g.edges[i], never
 	if source, target, ok := c.g.ends(i); ok {

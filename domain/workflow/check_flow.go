@@ -14,7 +14,7 @@ func (c *checker) flow() {
 		s := &c.steps[i]
 		switch {
 		case !s.known:
-		case s.kind.Type.PassesInput() && s.output.Len() == 0:
+		case s.kind.PassesInput && s.output.Len() == 0:
 			s.gives = c.arriving(i)
 		default:
 			s.gives = s.output.Whole()
@@ -46,7 +46,7 @@ func (c *checker) carried(e Edge, source int) (value node.FieldSchema, problem s
 	case key == OnError || !s.known:
 		return node.FieldSchema{}, ""
 	case s.branches != nil:
-		return node.FieldSchema{}, "must be a branch of " + quote(e.SourceNodeID) + ": " + offer(s.branches)
+		return node.FieldSchema{}, "must be a branch of " + quote(e.SourceNodeID) + ": " + listOutputs(s.branches)
 	case s.gives.Type() == node.Any:
 		return node.FieldSchema{}, ""
 	case s.gives.Type() != node.Object:
@@ -57,14 +57,14 @@ func (c *checker) carried(e Edge, source int) (value node.FieldSchema, problem s
 	if value, declared := members.Field(key); declared {
 		return value, ""
 	}
-	if s.kind.Type.PassesInput() || members.Len() == 0 { // what passes may hold more than was declared
+	if s.kind.PassesInput || members.Len() == 0 { // what passes may hold more than was declared
 		return node.FieldSchema{}, ""
 	}
-	return node.FieldSchema{}, "must be an output of " + quote(e.SourceNodeID) + ": " + offer(fieldNames(members))
+	return node.FieldSchema{}, "must be an output of " + quote(e.SourceNodeID) + ": " + listOutputs(fieldNames(members))
 }
 
-// offer lists outputs for a message, with the outcomes that every node has.
-func offer(outputs []string) string {
+// listOutputs lists outputs for a message, with the outcomes that every node has.
+func listOutputs(outputs []string) string {
 	const most = 20
 	if len(outputs) > most {
 		outputs = append(outputs[:most:most], "…")
@@ -112,7 +112,7 @@ func (c *checker) checkCarried(about subject, e Edge, source, target int) {
 	}
 }
 
-// clashAt is the member of the edge that a clash is best mended at.
+// clashAt is the member of the edge at which a clash is reported.
 func clashAt(about subject, e Edge) subject {
 	switch {
 	case e.InputKey() != "":

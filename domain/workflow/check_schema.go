@@ -7,8 +7,8 @@ import (
 	"github.com/sluicehq/sluice/domain/node"
 )
 
-// narrow lays the schema that a node bears itself over the one of its type: the
-// node's fields replace those of the type, which they must fit, and add to them.
+// narrow applies the schema of the node itself to that of its type: the node's fields
+// replace those of the type, which they must fit, and add to them.
 // A field that the type requires stays required.
 func (c *checker) narrow(about subject, document domain.Document, general node.Schema) node.Schema {
 	if !isFieldMap(document) {
@@ -64,18 +64,4 @@ func isFieldMap(d domain.Document) bool {
 		}
 	}
 	return len(members) > 0
-}
-
-// outputs is what a node of this type and configuration gives: the type's outputs,
-// and of an input node the kind of answer that it asks for.
-func outputs(kind node.NodeType, config map[string]any) node.Schema {
-	if kind.Type != node.Input {
-		return kind.Output
-	}
-	var r domain.Rules
-	answer := node.Declarations{{Name: "value", Declaration: node.AnswerSchema(config).Declaration()}}
-	if s := node.ParseSchema(&r, "", answer); len(r.Violations()) == 0 {
-		return s
-	}
-	return kind.Output
 }

@@ -53,11 +53,13 @@ func ExampleVersion_Publish() {
 	// draft
 }
 
-// A cycle is refused when a graph is made, with the nodes that it goes through.
-func ExampleNewGraph() {
-	nodes := []workflow.NodeDraft{{ID: "a"}, {ID: "b"}}
-	edges := []workflow.EdgeDraft{{SourceNodeID: "a", TargetNodeID: "b"}, {SourceNodeID: "b", TargetNodeID: "a"}}
-	_, err := workflow.NewGraph(nodes, edges, func() workflow.EdgeID { return "edge_01h2xcejqtf2nbrexx3vqjhp41" })
+// A cycle is refused when a version is made, with the nodes that it goes through.
+func ExampleNewVersion() {
+	wf := workflow.Restore(workflow.State{ID: "wf_01h2xcejqtf2nbrexx3vqjhp41"})
+	_, err := workflow.NewVersion("wfv_01h2xcejqtf2nbrexx3vqjhp41", wf, 1, workflow.VersionDraft{
+		Nodes: []workflow.NodeDraft{{ID: "a"}, {ID: "b"}},
+		Edges: []workflow.EdgeDraft{{SourceNodeID: "a", TargetNodeID: "b"}, {SourceNodeID: "b", TargetNodeID: "a"}},
+	}, func() workflow.EdgeID { return "edge_01h2xcejqtf2nbrexx3vqjhp41" }, time.Time{})
 	fmt.Println(err)
-	// Output: graph_invalid: The graph is not valid.; edges[1] closes a cycle: a → b → a; a workflow only runs forward, so one of these edges has to go
+	// Output: version_invalid: The workflow version is not valid.; edges[1] closes a cycle: a → b → a; a workflow only runs forward, so one of these edges has to go
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // The sorts of broken rule that only a graph knows. They are part of the public
-// contract, beside those of package domain.
+// contract, besides those of package domain.
 const (
 	SelfEdge           domain.ViolationCode = "self_edge"            // an edge from a node to itself
 	Cycle              domain.ViolationCode = "cycle"                // nodes that lead back to themselves

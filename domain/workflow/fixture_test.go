@@ -186,9 +186,19 @@ func counted() func() workflow.EdgeID {
 	}
 }
 
+// newGraph is the graph of a draft.
+func newGraph(n []workflow.NodeDraft, e []workflow.EdgeDraft, newEdgeID func() workflow.EdgeID) (workflow.Graph, error) {
+	wf := workflow.Restore(workflow.State{ID: "wf_1"})
+	ver, err := workflow.NewVersion("wfv_1", wf, 1, workflow.VersionDraft{Nodes: n, Edges: e}, newEdgeID, time.Time{})
+	if err != nil {
+		return workflow.Graph{}, err
+	}
+	return ver.Graph(), nil
+}
+
 func graph(t testing.TB, n []workflow.NodeDraft, e []workflow.EdgeDraft) workflow.Graph {
 	t.Helper()
-	g, err := workflow.NewGraph(n, e, counted())
+	g, err := newGraph(n, e, counted())
 	if err != nil {
 		t.Fatal(err)
 	}

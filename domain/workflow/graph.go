@@ -47,8 +47,8 @@ type Edge struct {
 	TargetInputKey  *string // the member of the target's input that receives the value
 }
 
-// The outcomes of a node that an edge may bear as its sourceOutputKey, whatever
-// the node's type (execution rules, "The graph").
+// The outcomes of a node that an edge may have as its sourceOutputKey, whatever the
+// node's type (execution rules, "The graph").
 const (
 	OnSuccess = "onSuccess"
 	OnError   = "onError"
@@ -73,8 +73,8 @@ func orEmpty(s *string) string {
 }
 
 // Graph is what a version does: nodes and the edges between them, without cycles.
-// It never changes. The zero value has no nodes. Build one with [NewGraph] or
-// [RestoreGraph].
+// It never changes. The zero value has no nodes. [NewVersion] makes one, and
+// [RestoreGraph] rebuilds it.
 type Graph struct {
 	nodes    []Node
 	edges    []Edge
@@ -108,26 +108,20 @@ type EdgeDraft struct {
 	TargetInputKey  *string // at most [MaxKey] characters
 }
 
-// NewGraph makes a graph of drafts. newEdgeID is called once for each edge. Every
-// violation is reported at once, with the code graph_invalid: ids that are missing
-// or repeat, edges that dangle, repeat another or lead back to where they start,
-// cycles, more than [MaxNodes] nodes or [MaxEdges] edges (the elements of a list
-// that is too long are not looked at), and texts that are too long.
-func NewGraph(nodes []NodeDraft, edges []EdgeDraft, newEdgeID func() EdgeID) (Graph, error) {
-	return buildGraph("graph_invalid", "The graph is not valid.", nil, drawn(nodes), drafted(edges), newEdgeID)
-}
-
 // RestoreGraph rebuilds a graph from what a store kept, without applying any rule.
 func RestoreGraph(nodes []Node, edges []Edge) Graph {
 	return indexed(cloneNodes(nodes), cloneEdges(edges))
 }
 
-// buildGraph checks and indexes nodes and edges and gives an id to each edge that
-// has none. It reports with the code and message given, malformed first.
-func buildGraph(code, message string, malformed []domain.Violation, nodes []Node, edges []Edge, newEdgeID func() EdgeID) (Graph, error) {
+// buildGraph checks and indexes nodes and edges and calls newEdgeID for each edge that has
+// no id. Every violation is reported at once, malformed first, with the code version_invalid:
+// ids that are missing or repeat, edges that dangle, repeat another or lead back to where
+// they start, cycles, more than [MaxNodes] nodes or [MaxEdges] edges (the elements of a list
+// that is too long are not looked at), and texts that are too long.
+func buildGraph(malformed []domain.Violation, nodes []Node, edges []Edge, newEdgeID func() EdgeID) (Graph, error) {
 	g := indexed(nodes, edges)
 	found := g.defects(idsRead(malformed))
-	if err := invalid(code, message, malformed, found); err != nil {
+	if err := invalid("version_invalid", "The workflow version is not valid.", malformed, found); err != nil {
 		return Graph{}, err
 	}
 	for i := range g.edges {
@@ -176,7 +170,7 @@ func (g Graph) ends(i int) (source, target int, ok bool) {
 	return source, target, hasSource && hasTarget
 }
 
-func drawn(drafts []NodeDraft) []Node {
+func nodesOf(drafts []NodeDraft) []Node {
 	nodes := make([]Node, len(drafts))
 	for i, d := range drafts {
 		nodes[i] = Node(d)
@@ -185,7 +179,7 @@ func drawn(drafts []NodeDraft) []Node {
 	return nodes
 }
 
-func drafted(drafts []EdgeDraft) []Edge {
+func edgesOf(drafts []EdgeDraft) []Edge {
 	edges := make([]Edge, len(drafts))
 	for i, d := range drafts {
 		edges[i] = Edge{

@@ -64,7 +64,7 @@ func TestASoundGraphHasNoFindings(t *testing.T) {
 			}
 		}
 		order := rapid.Permutation(n).Draw(t, "order") // what a client writes first does not matter
-		g, err := workflow.NewGraph(order, e, counted())
+		g, err := newGraph(order, e, counted())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -109,7 +109,7 @@ func TestAGraphIsRefusedForCyclesExactlyWhenItHasOne(t *testing.T) {
 				groups[key] = true
 			}
 		}
-		g, err := workflow.NewGraph(n, e, counted())
+		g, err := newGraph(n, e, counted())
 		if len(groups) > 0 {
 			var violations []domain.Violation
 			var failure *domain.Error

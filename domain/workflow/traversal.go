@@ -19,24 +19,6 @@ func (g Graph) Node(id NodeID) (n Node, ok bool) {
 	return n, true
 }
 
-// Incoming returns the edges that lead to a node, in the client's order.
-func (g Graph) Incoming(id NodeID) []Edge { return g.pick(g.incoming, id) }
-
-// Outgoing returns the edges that lead away from a node, in the client's order.
-func (g Graph) Outgoing(id NodeID) []Edge { return g.pick(g.outgoing, id) }
-
-func (g Graph) pick(lists [][]int, id NodeID) []Edge {
-	i, ok := g.index[id]
-	if !ok {
-		return nil
-	}
-	picked := make([]Edge, 0, len(lists[i]))
-	for _, e := range lists[i] {
-		picked = append(picked, g.edges[e].clone())
-	}
-	return picked
-}
-
 // Roots returns the nodes without an incoming edge, in the client's order.
 func (g Graph) Roots() []NodeID {
 	var roots []NodeID

@@ -56,19 +56,16 @@ type VersionPatch struct {
 	Malformed []domain.Violation // what was found while the request was read; reported with the rest
 }
 
-const versionInvalid, versionInvalidMessage = "version_invalid", "The workflow version is not valid."
-
-// NewVersion makes a draft that bears the given number. newEdgeID is called once
+// NewVersion makes a draft with the given number. newEdgeID is called once
 // for each edge. A nil wf means that the client named a workflow that does not
-// exist. That and every violation of [NewGraph] are reported together, with the
-// code version_invalid.
+// exist. Every violation is reported at once, with the code version_invalid.
 func NewVersion(id VersionID, wf *Workflow, number int, d VersionDraft, newEdgeID func() EdgeID, now time.Time) (*Version, error) {
 	malformed := d.Malformed
 	if wf == nil {
 		absent := domain.Violation{Field: "workflowId", Message: "must be the id of a workflow that exists", Code: domain.Unknown}
 		malformed = append(slices.Clone(malformed), absent)
 	}
-	g, err := buildGraph(versionInvalid, versionInvalidMessage, malformed, drawn(d.Nodes), drafted(d.Edges), newEdgeID)
+	g, err := buildGraph(malformed, nodesOf(d.Nodes), edgesOf(d.Edges), newEdgeID)
 	if err != nil {
 		return nil, err
 	}
@@ -103,19 +100,19 @@ func (v *Version) Edit(p VersionPatch, newEdgeID func() EdgeID) error {
 	}
 	nodes, edges := v.state.Graph.Nodes(), v.state.Graph.Edges()
 	if p.Nodes != nil {
-		nodes = drawn(*p.Nodes)
+		nodes = nodesOf(*p.Nodes)
 	}
 	if p.Edges != nil {
 		kept := make(map[[6]string]EdgeID, len(edges))
 		for _, e := range edges {
 			kept[e.content()] = e.ID
 		}
-		edges = drafted(*p.Edges)
+		edges = edgesOf(*p.Edges)
 		for i := range edges {
 			edges[i].ID = kept[edges[i].content()]
 		}
 	}
-	g, err := buildGraph(versionInvalid, versionInvalidMessage, p.Malformed, nodes, edges, newEdgeID)
+	g, err := buildGraph(p.Malformed, nodes, edges, newEdgeID)
 	if err != nil {
 		return err
 	}

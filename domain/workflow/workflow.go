@@ -51,8 +51,8 @@ type Patch struct {
 }
 
 // New makes an active workflow, for a sub-tenant when sub is not empty. It
-// reports every violation with the code workflow_invalid. That no other workflow
-// of the same tenant and sub-tenant bears the name is the store's to say.
+// reports every violation with the code workflow_invalid. That the name is unique in the
+// tenant and sub-tenant is checked by the store.
 func New(id ID, owner tenant.ID, sub tenant.SubTenantID, d Draft, now time.Time) (*Workflow, error) {
 	var r domain.Rules
 	r.Add(d.Malformed...)

@@ -13,7 +13,7 @@ type CustomNodeRepository interface {
 	// Insert reports a (type, version) that the tenant ever had as a Conflict with the
 	// code custom_node_exists: a version stays taken when its node moves on to a higher
 	// one or is deleted. A custom node with which those of the tenant take more than
-	// [node.MaxDefined] bytes is a Conflict with the code storage_exceeded.
+	// [node.MaxCustomNodeBytes] bytes is a Conflict with the code storage_exceeded.
 	Insert(ctx context.Context, n *node.Custom) error
 
 	// Get returns NotFound with the code custom_node_not_found for an unknown id.

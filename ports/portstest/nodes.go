@@ -90,7 +90,7 @@ func CustomNodeRepository(t *testing.T, open OpenStore) {
 		"a tenant defines no more than there is room for": func(f fixture) {
 			owner := f.tenant().ID()
 			var large node.Declarations
-			if err := json.Unmarshal([]byte(`{"a":{"type":"string","description":"`+strings.Repeat("a", node.MaxDefined/4)+`"}}`), &large); err != nil {
+			if err := json.Unmarshal([]byte(`{"a":{"type":"string","description":"`+strings.Repeat("a", node.MaxCustomNodeBytes/4)+`"}}`), &large); err != nil {
 				f.Fatal(err)
 			}
 			sized := func(t node.Type) node.CustomState {

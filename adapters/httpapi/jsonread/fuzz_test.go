@@ -182,8 +182,8 @@ func FuzzGettersNeverPanic(f *testing.F) {
 				a.Strings(&r)
 			}
 			if d, ok := o.Document(name, &r); ok {
-				if _, err := domain.ParseDocument(d.String()); err != nil {
-					t.Fatal(err)
+				if text := d.String(); text[0] != '{' || !utf8.ValidString(text) || !json.Valid([]byte(text)) {
+					t.Fatalf("%q is no document", text)
 				}
 			}
 		}

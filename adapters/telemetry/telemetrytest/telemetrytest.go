@@ -12,6 +12,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 
 	"github.com/sluicehq/sluice/adapters/telemetry"
+	"github.com/sluicehq/sluice/domain/node"
 	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/tenant"
 )
@@ -32,7 +33,7 @@ func Connected() *telemetry.Metrics {
 	m.TenantCalled("tenant_1", telemetry.CallWebhook, true)
 	m.Storage(func(context.Context) (map[tenant.ID]int64, error) { return map[tenant.ID]int64{"tenant_1": 1}, nil })
 	m.RunHappened(run.RunCompleted)
-	m.NodeAttempted(telemetry.NodeHTTPRequest, telemetry.NodeCompleted, time.Millisecond)
+	m.NodeAttempted(telemetry.NodeKindOf(node.HTTPRequest), telemetry.NodeCompleted, time.Millisecond)
 	m.Panics("worker", func() int64 { return 1 })
 	m.UnreadableDeliveries(func() int64 { return 1 })
 	m.Memory("computing", func() telemetry.MemoryPart { return telemetry.MemoryPart{Reserved: 1, Most: 2} })

@@ -1,0 +1,43 @@
+package expression
+
+import (
+	"github.com/sluicehq/sluice/adapters/expression/language"
+	"github.com/sluicehq/sluice/domain/run"
+	"github.com/sluicehq/sluice/ports/outbound"
+)
+
+// Compiler compiles what runs compute with. It holds nothing and may be shared.
+type Compiler struct{}
+
+var _ outbound.Compiler = Compiler{}
+
+// runLimits take the sources that runs put together, which are longer than what a person
+// writes, and nest deeper: an expression that was published, which nests
+// [language.DefaultDepth] deep by itself, stands in a mapping, which a request nests at
+// most 64 deep with two brackets for each level. So what is published is never too deep
+// for a run.
+var runLimits = language.Limits{Source: run.MaxSource, Depth: 2 * language.DefaultDepth}
+
+// Compile reads one expression.
+func (Compiler) Compile(source string, roots ...string) (run.Expression, error) {
+	return expressionOrError(runLimits.Compile(source, roots...))
+}
+
+// CheckFunction tells whether the source is an arrow function, and what is wrong with it.
+func (Compiler) CheckFunction(source string, roots ...string) (isFunction bool, err error) {
+	isFunction, _, err = runLimits.CheckFunction(source, roots...)
+	return isFunction, err
+}
+
+// CompileTemplates reads every string within a JSON tree as a template.
+func (Compiler) CompileTemplates(tree any, roots ...string) (run.Expression, error) {
+	return expressionOrError(compileTree(tree, runLimits, roots...))
+}
+
+// expressionOrError keeps a nil program out of the interface.
+func expressionOrError(p *language.Program, err error) (run.Expression, error) {
+	if err != nil {
+		return nil, err
+	}
+	return p, nil
+}

@@ -1,0 +1,173 @@
+package noderunner
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/ports/outbound"
+)
+
+// request is the configuration of an httpRequest, read.
+type request struct {
+	method   string
+	url      *url.URL
+	header   http.Header
+	body     []byte
+	timeout  time.Duration
+	statuses []int // expected; empty means every 2xx
+}
+
+// runRequest makes the call that an httpRequest is configured with.
+func (r *Runner) runRequest(ctx context.Context, call outbound.NodeCall) (outbound.NodeOutcome, error) {
+	made, unusable := r.readRequest(call.Config)
+	if unusable != nil {
+		return *unusable, nil
+	}
+	var body io.Reader = http.NoBody
+	if len(made.body) > 0 {
+		body = bytes.NewReader(made.body)
+	}
+	req, err := http.NewRequestWithContext(ctx, made.method, made.url.String(), body)
+	if err != nil {
+		return nil, fmt.Errorf("noderunner: build the request: %w", err)
+	}
+	req.Header = made.header
+	// A key that the author sets is kept.
+	setDefault(req.Header, "Idempotency-Key", headerSafe(call.IdempotencyKey))
+	setDefault(req.Header, "User-Agent", r.userAgent)
+
+	timeout := made.timeout
+	if call.Timeout > 0 {
+		timeout = min(timeout, call.Timeout)
+	}
+	caller := r.follow
+	if slices.ContainsFunc(made.statuses, func(s int) bool { return s/100 == 3 }) {
+		caller = r.stay // a redirect that is expected is an answer
+	}
+	got, failure, err := exchange(ctx, caller, req, timeout, call.Room)
+	switch {
+	case err != nil:
+		return nil, err
+	case failure != nil:
+		return *failure, nil
+	case !made.expects(got.status):
+		return r.unexpected(shown(req.URL), got), nil
+	}
+	return outbound.NodeCompleted{Output: output(got)}, nil
+}
+
+func (q request) expects(status int) bool {
+	if len(q.statuses) == 0 {
+		return 200 <= status && status <= 299
+	}
+	return slices.Contains(q.statuses, status)
+}
+
+// readRequest reads a configuration whose templates are resolved. What they gave is
+// checked as the configuration itself was when it was published. The failure names
+// every mistake.
+func (r *Runner) readRequest(given map[string]any) (request, *outbound.NodeFailed) {
+	config := r.request.Config.ApplyDefaults(given)
+	var rules domain.Rules
+	r.request.CheckConfig(&rules, "config", config)
+	if found := rules.Violations(); len(found) > 0 {
+		texts := make([]string, len(found))
+		for i, v := range found {
+			texts[i] = v.String()
+		}
+		return request{}, unusable(strings.Join(texts, "; "))
+	}
+	var q request
+	var err error
+	q.method, _ = config["method"].(string)
+	if q.url, err = readURL(config); err != nil {
+		return request{}, unusable("config.url must be a URL that can be called")
+	}
+	q.header = readHeaders(config["headers"])
+	if q.body, err = readBody(config["body"], q.header); err != nil {
+		return request{}, unusable("config.body must be a value that JSON can hold")
+	}
+	q.timeout = time.Duration(whole(config["timeoutMs"])) * time.Millisecond
+	q.statuses = readStatuses(config["expectStatus"])
+	return q, nil
+}
+
+func unusable(why string) *outbound.NodeFailed {
+	f := failed("config_invalid", "The configuration cannot be used: %s.", why)
+	return &f
+}
+
+// readURL reads the URL and adds the query to the one it has.
+func readURL(config map[string]any) (*url.URL, error) {
+	text, _ := config["url"].(string)
+	u, err := url.Parse(strings.TrimSpace(text))
+	if err != nil {
+		return nil, err
+	}
+	u.RawQuery = sendable(u.RawQuery)
+	query := make(url.Values)
+	readFields(config["query"], query.Add)
+	if len(query) == 0 {
+		return u, nil
+	}
+	if u.RawQuery != "" {
+		u.RawQuery += "&"
+	}
+	u.RawQuery += query.Encode()
+	return u, nil
+}
+
+// sendable writes what may not stand in a query as it is (RFC 3986, §3.4), such as
+// spaces and what is not ASCII, in percent-encoding, and leaves everything else alone.
+func sendable(query string) string {
+	var b strings.Builder
+	for i := range len(query) {
+		if c := query[i]; c <= ' ' || c >= 0x7f || strings.IndexByte("\"<>\\^`{|}", c) >= 0 {
+			fmt.Fprintf(&b, "%%%02X", c)
+		} else {
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}
+
+// readStatuses reads one status code or a list of them, which were checked.
+func readStatuses(value any) []int {
+	list, isList := value.([]any)
+	if !isList && value != nil {
+		list = []any{value}
+	}
+	statuses := make([]int, 0, len(list))
+	for _, v := range list {
+		statuses = append(statuses, int(whole(v)))
+	}
+	return statuses
+}
+
+func setDefault(h http.Header, name, value string) {
+	if _, given := h[name]; !given && value != "" {
+		h.Set(name, value)
+	}
+}
+
+// headerSafe writes a text so that it may stand in a header and no two texts look
+// alike: what is not visible ASCII, and the percent sign, in percent-encoding.
+func headerSafe(text string) string {
+	var b strings.Builder
+	for i := range len(text) {
+		if c := text[i]; c <= ' ' || c >= 0x7f || c == '%' {
+			fmt.Fprintf(&b, "%%%02X", c)
+		} else {
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}

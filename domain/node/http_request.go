@@ -1,0 +1,218 @@
+package node
+
+import (
+	"encoding/json"
+	"math"
+	"mime"
+	"net/http"
+	"net/textproto"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/sluicehq/sluice/domain"
+)
+
+// FormType is the media type of an httpRequest's body that is sent as a form.
+const FormType = "application/x-www-form-urlencoded"
+
+// managedHeaders belong to the connection, which the gateway manages, or to the way it
+// reads the answer (RFC 9110, §7.6.1 and §12.5.3).
+var managedHeaders = []string{
+	"Accept-Encoding", "Connection", "Content-Length", "Expect", "Host", "Keep-Alive", "Proxy-Authorization", "Proxy-Connection",
+	"Te", "Trailer", "Transfer-Encoding", "Upgrade",
+}
+
+// checkRequest checks what the schema of an httpRequest cannot say.
+func checkRequest(r *domain.Rules, path string, config map[string]any) {
+	if text, isText := config["url"].(string); isText {
+		checkURL(r, domain.Member(path, "url"), text)
+	}
+	contentType := checkHeaders(r, domain.Member(path, headersMember), config[headersMember])
+	checkScalars(r, domain.Member(path, "query"), config["query"])
+	if kind, _, _ := mime.ParseMediaType(contentType); kind == FormType {
+		checkScalars(r, domain.Member(path, "body"), config["body"])
+	}
+	checkExpectStatus(r, domain.Member(path, "expectStatus"), config)
+}
+
+const headersMember = "headers"
+
+// isIdempotentRequest says whether RFC 9110 (§9.2.2) calls the method idempotent.
+func isIdempotentRequest(config map[string]any) bool {
+	return config["method"] != http.MethodPost && config["method"] != http.MethodPatch
+}
+
+// checkRequestTemplate checks what stands around the expressions of a URL or a header.
+func checkRequestTemplate(r *domain.Rules, config, path, text string) {
+	switch headers := domain.Member(domain.Member(config, headersMember), ""); {
+	case path == domain.Member(config, "url"):
+		checkURLTemplate(r, path, text)
+	case strings.HasPrefix(path, headers):
+		checkHeaderTemplate(r, path, text)
+	}
+}
+
+// checkURL demands a URL that can be called.
+func checkURL(r *domain.Rules, at, text string) {
+	u, err := url.Parse(strings.TrimSpace(text))
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
+		r.Check(false, at, domain.BadFormat, "must be an absolute http or https URL, such as https://example.com/orders")
+		return
+	}
+	r.Check(u.User == nil, at, domain.NotAllowed, "must not hold credentials; send them in a header, such as Authorization")
+	r.Check(!strings.ContainsFunc(u.Hostname(), notOfHost), at, domain.BadFormat, "must name a host such as example.com, not %s", show(u.Hostname()))
+	port := u.Port()
+	n, err := strconv.ParseUint(port, 10, 16)
+	r.Check(port == "" || err == nil && n > 0, at, domain.BadFormat, "must have a port from 1 to 65535, not %s", show(port))
+}
+
+// notOfHost says of a character that no host has it. Those beyond ASCII are of
+// international names; the colon and the zone's percent sign are of IPv6 addresses.
+func notOfHost(c rune) bool {
+	return c < 0x80 && !isLetter(byte(c)) && !isDigit(byte(c)) && !strings.ContainsRune("-._~:%", c)
+}
+
+// checkURLTemplate records in r, under path, what is wrong with the part of a URL that
+// no expression gives: what stands before the first {{ must be the beginning of an http
+// or https URL, if anything stands there.
+func checkURLTemplate(r *domain.Rules, path, text string) {
+	before, _, _ := strings.Cut(text, "{{")
+	before = strings.TrimLeft(before, " \t\r\n")
+	if before == "" {
+		return
+	}
+	const wrong = "must begin with http:// or https:// and a host, as https://example.com/ does, or with an expression that gives them"
+	low := strings.ToLower(before)
+	for _, scheme := range []string{"http://", "https://"} {
+		if strings.HasPrefix(scheme, low) {
+			return // the rest of it is an expression's
+		}
+		host, fits := strings.CutPrefix(low, scheme)
+		if !fits {
+			continue
+		}
+		if end := strings.IndexAny(host, "/?#"); end >= 0 {
+			checkURL(r, path, scheme+host[:end])
+			return
+		}
+		r.Check(!strings.Contains(host, "@"), path, domain.NotAllowed, "must not hold credentials; send them in a header, such as Authorization")
+		r.Check(!strings.ContainsFunc(strings.TrimLeft(host, "["), notOfHost), path, domain.BadFormat, wrong)
+		return
+	}
+	r.Check(false, path, domain.BadFormat, wrong)
+}
+
+// checkHeaderTemplate records in r, under path, what is wrong with the parts of a
+// header's value before its first expression and behind its last one.
+func checkHeaderTemplate(r *domain.Rules, path, text string) {
+	before, _, _ := strings.Cut(text, "{{")
+	behind := text[strings.LastIndex(text, "}}")+1:]
+	r.Check(isFieldText(before) && isFieldText(behind), path, domain.BadText, badFieldText)
+}
+
+const badFieldText = "must not contain line breaks or other control characters"
+
+// checkHeaders checks the names and the values of headers and returns the Content-Type
+// among them.
+func checkHeaders(r *domain.Rules, path string, value any) (contentType string) {
+	headers, _ := value.(map[string]any)
+	found := newFindings(r)
+	spelled := make(map[string]string)
+	for _, name := range sortedKeys(headers) {
+		if headers[name] == nil || found.full() {
+			continue // left out
+		}
+		at, canonical := domain.Member(path, clip(name)), textproto.CanonicalMIMEHeaderKey(name)
+		found.check(isToken(name), at, domain.BadFormat, "must have the name of a header, such as X-Request-Source; a name holds no expressions")
+		found.check(!slices.Contains(managedHeaders, canonical), at, domain.NotAllowed, "must be left out: the gateway sets this header")
+		before, given := spelled[canonical]
+		found.check(!given, at, domain.Duplicate, "repeats the header %s", before)
+		spelled[canonical] = name
+		eachScalar(found, at, headers[name], func(text string) {
+			found.check(isFieldText(text), at, domain.BadText, badFieldText)
+			if canonical == "Content-Type" && contentType == "" {
+				contentType = text
+			}
+		})
+	}
+	return contentType
+}
+
+// checkScalars checks the fields of a query or a form.
+func checkScalars(r *domain.Rules, path string, value any) {
+	fields, _ := value.(map[string]any)
+	found := newFindings(r)
+	for _, name := range sortedKeys(fields) {
+		if found.full() {
+			return
+		}
+		eachScalar(found, domain.Member(path, clip(name)), fields[name], func(string) {})
+	}
+}
+
+// eachScalar visits the texts of a field: a text, a number or a boolean is one, an array
+// of them several, null none.
+func eachScalar(found *findings, at string, value any, visit func(text string)) {
+	values, several := value.([]any)
+	if !several {
+		values = []any{value}
+	}
+	for _, v := range values {
+		switch v := v.(type) {
+		case nil, bool, float64, json.Number:
+		case string:
+			visit(v)
+		default:
+			found.check(false, at, domain.WrongType, "must be a string, a number, a boolean or an array of such")
+		}
+	}
+}
+
+// isToken says whether the text may be the name of a header (RFC 9110, §5.6.2).
+func isToken(text string) bool {
+	for i := range len(text) {
+		if c := text[i]; !isLetter(c) && !isDigit(c) && !strings.ContainsRune("!#$%&'*+-.^_`|~", rune(c)) {
+			return false
+		}
+	}
+	return text != ""
+}
+
+// isFieldText says whether the text may be the value of a header (RFC 9110, §5.5).
+func isFieldText(text string) bool {
+	for i := range len(text) {
+		if c := text[i]; c < ' ' && c != '\t' || c == 0x7f {
+			return false
+		}
+	}
+	return true
+}
+
+// checkExpectStatus demands a status code, or a list of some.
+func checkExpectStatus(r *domain.Rules, path string, config map[string]any) {
+	value, given := config["expectStatus"]
+	if !given {
+		return
+	}
+	statuses, isList := value.([]any)
+	if !isList {
+		checkStatus(r, path, value)
+		return
+	}
+	r.Check(len(statuses) > 0, path, domain.TooShort, "must list at least one status code")
+	for i, s := range statuses {
+		if i == MaxFindings {
+			r.Check(false, path, domain.TooLong, "must list at most %d status codes", MaxFindings)
+			return
+		}
+		checkStatus(r, domain.Index(path, i), s)
+	}
+}
+
+func checkStatus(r *domain.Rules, path string, value any) {
+	n, ok := number(value)
+	r.Check(ok && n == math.Trunc(n) && 100 <= n && n <= 599, path, domain.NotAllowed,
+		"must be a status code from 100 to 599, not %s", show(value))
+}
