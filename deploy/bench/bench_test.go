@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sluicehq/sluice/adapters/sqlstore/postgres/pgtest"
+	"github.com/sluicehq/sluice/deploy/harness"
 )
 
 func TestMain(m *testing.M) { pgtest.Main(m) }
@@ -87,7 +88,7 @@ func TestPgbenchLiteralsHoldNoVariables(t *testing.T) {
 
 func TestTheScriptQuotesWhatItIsGiven(t *testing.T) {
 	var b bytes.Buffer
-	q := question{Method: "POST", Path: "/a", Body: "{\"n\":\"é\"}\n", APIKeys: []string{"k1", "k2"}, Once: "run"}
+	q := loadRequest{Method: "POST", Path: "/a", Body: "{\"n\":\"é\"}\n", APIKeys: []string{"k1", "k2"}, IdempotencyPrefix: "run"}
 	if err := script.Execute(&b, q); err != nil {
 		t.Fatal(err)
 	}
@@ -126,8 +127,7 @@ func TestRefusalsAreTakenFromTheLog(t *testing.T) {
 	if err := os.WriteFile(file, []byte(before+after), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	g := &gateway{log: file}
-	if got, want := g.refusals(int64(len(before))), "2 × 503, first:\n  {\"status\":503,\"requestId\":\"b\"}\n"; got != want {
+	if got, want := refusals(file, int64(len(before))), "2 × 503, first:\n  {\"status\":503,\"requestId\":\"b\"}\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
@@ -143,7 +143,7 @@ func TestWrongUsageIsRefused(t *testing.T) {
 		"bare without path": {bareCommand},
 		"inserts into none": {insertsCommand, "/triggers"},
 	} {
-		if err := run(t.Context(), args, &bytes.Buffer{}, &bytes.Buffer{}); !errors.Is(err, errUsage) {
+		if err := run(t.Context(), args, &bytes.Buffer{}, &bytes.Buffer{}); !errors.Is(err, harness.ErrUsage) {
 			t.Errorf("%s: %v", claim, err)
 		}
 	}
@@ -177,12 +177,13 @@ func TestTheBareServerSendsTheFileAndNothingElse(t *testing.T) {
 	line, ended := make(announced, 1), make(chan error, 1)
 	go func() { ended <- run(ctx, []string{bareCommand, "/nodes", file}, line, &bytes.Buffer{}) }()
 	baseURL := strings.TrimSpace(<-line)
-	q := question{Method: http.MethodGet, Path: "/nodes", APIKeys: []string{"k"}}
-	if got, err := ask(ctx, baseURL, q, http.StatusOK); err != nil || string(got) != `{"total":0}` {
+	q := loadRequest{Method: http.MethodGet, Path: "/nodes", APIKeys: []string{"k"}}
+	if got, err := q.send(ctx, baseURL); err != nil || string(got) != `{"total":0}` {
 		t.Errorf("got %q, %v", got, err)
 	}
-	if _, err := ask(ctx, baseURL, q, http.StatusCreated); err == nil || !strings.Contains(err.Error(), `{"total":0}`) {
-		t.Errorf("another status than asked for must show the answer, got %v", err)
+	q.Path = "/other"
+	if _, err := q.send(ctx, baseURL); err == nil || !strings.Contains(err.Error(), "404 page not found") {
+		t.Errorf("an answer without success is not shown: %v", err)
 	}
 	stop()
 	if err := <-ended; err != nil {
@@ -212,8 +213,8 @@ func TestTheInsertingServerPutsEveryBodyIntoTheTable(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range 50 {
 		all.Go(func() {
-			q := question{Method: http.MethodPost, Path: "/triggers", Body: fmt.Sprintf(`{"n":%d}`, i), APIKeys: []string{"k"}}
-			if got, err := ask(ctx, baseURL, q, http.StatusCreated); err != nil || string(got) != q.Body {
+			q := loadRequest{Method: http.MethodPost, Path: "/triggers", Body: fmt.Sprintf(`{"n":%d}`, i), APIKeys: []string{"k"}}
+			if got, err := q.send(ctx, baseURL); err != nil || string(got) != q.Body {
 				t.Errorf("got %q, %v", got, err)
 			}
 		})

@@ -8,42 +8,52 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"path/filepath"
 	"strconv"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/gin-gonic/gin"
 	"github.com/lib/pq"
+
+	"github.com/sluicehq/sluice/application/batch"
+	"github.com/sluicehq/sluice/deploy/harness"
 )
 
-// ceiling measures how much of the baseline of POST /triggers is left for any gateway on
-// this machine: what a handler gets that reads a body, puts it into the bare table in one
-// statement with those that wait beside it, and answers with it. It has the gateway's
-// framework and driver, and no key, limit, rule, reference, total, log or trace.
+// ceiling measures how much of the baseline of POST /triggers any gateway can reach on
+// this machine: the rate of a handler that inserts bodies into the bare table, those that
+// wait in one statement, and answers with them. It has the gateway's framework and driver,
+// and no key, limit, rule, reference, total, log or trace.
 type ceiling struct{}
 
 func (ceiling) name() string { return "ceiling" }
 
-func (ceiling) take(ctx context.Context, st *stage, o options) ([]figure, error) {
+func (ceiling) measure(ctx context.Context, e *env, o options) ([]figure, error) {
 	var found []figure
 	for _, connections := range []int{64, 1} {
 		like := &createTrigger{connections: connections}
-		if err := like.prepare(ctx, st); err != nil {
+		if err := like.prepare(ctx, e); err != nil {
 			return nil, err
 		}
-		bare, err := startInserts(ctx, st, like.tenant)
+		bare, err := e.startInserts(ctx, like)
 		if err != nil {
 			return nil, err
 		}
-		ratios, rates, baselines, err := compare(ctx, st, o, like, bare.baseURL)
-		bare.stop()
+		baselines, rates, err := o.inTurns(func(period time.Duration) (float64, error) { return like.baseline(ctx, period) },
+			func(period time.Duration) (float64, error) {
+				load, err := e.runWrk(ctx, bare.url, like.request, connections, period)
+				return load.perSecond, err
+			})
+		bare.Stop()
 		if err != nil {
 			return nil, err
+		}
+		ratios := make([]float64, len(rates))
+		for i := range rates {
+			ratios[i] = rates[i] / baselines[i]
 		}
 		found = append(found, newFigure("ceiling-"+strconv.Itoa(connections),
 			fmt.Sprintf("a handler that only inserts, %s, against the baseline of POST /triggers", manyConnections(connections)), "times", 0, ratios...).
-			because("%.0f/s against %.0f/s", newFigure("", "", "", 0, rates...).Value, newFigure("", "", "", 0, baselines...).Value))
+			withDetail("%.0f/s against %.0f/s", medianOf(rates), medianOf(baselines)))
 	}
 	return found, nil
 }
@@ -55,36 +65,13 @@ func manyConnections(n int) string {
 	return strconv.Itoa(n) + " connections"
 }
 
-// compare takes turns between the baseline and the handler, after a warm-up of both.
-func compare(ctx context.Context, st *stage, o options, like *createTrigger, baseURL string) (ratios, rates, baselines []float64, err error) {
-	for i := range o.rounds + 1 {
-		slice := o.slice
-		if i == 0 {
-			slice = warmUp
-		}
-		base, err := like.baseline(ctx, slice)
-		if err != nil {
-			return nil, nil, nil, fmt.Errorf("the baseline: %w", err)
-		}
-		load, err := st.makeLoad(ctx, baseURL, like.ask, like.connections, slice)
-		if err != nil {
-			return nil, nil, nil, fmt.Errorf("the handler: %w", err)
-		}
-		if i > 0 {
-			ratios, rates, baselines = append(ratios, load.perSecond/base), append(rates, load.perSecond), append(baselines, base)
-		}
-	}
-	return ratios, rates, baselines, nil
-}
-
-// startInserts starts the handler on the bare table, into which it puts rows like that of
-// the tenant.
-func startInserts(ctx context.Context, st *stage, tenantID string) (*bareServer, error) {
-	columns, many, err := literalRow(ctx, st.database.db, "triggers", tenantID, map[string]string{"id": "a.id", "config": "a.body"})
+// startInserts starts the handler, which puts rows like that of a trigger into the bare table.
+func (e *env) startInserts(ctx context.Context, like *createTrigger) (*bareServer, error) {
+	columns, many, err := literalRow(ctx, e.database.DB, "triggers", like.tenant, map[string]string{"id": "a.id", "config": "a.body"})
 	if err != nil {
 		return nil, err
 	}
-	_, one, err := literalRow(ctx, st.database.db, "triggers", tenantID, map[string]string{"id": "$1::text", "config": "$2::text"})
+	_, one, err := literalRow(ctx, e.database.DB, "triggers", like.tenant, map[string]string{"id": "$1::text", "config": "$2::text"})
 	if err != nil {
 		return nil, err
 	}
@@ -95,11 +82,11 @@ func startInserts(ctx context.Context, st *stage, tenantID string) (*bareServer,
 	if err != nil {
 		return nil, err
 	}
-	file := filepath.Join(st.dir, "inserts.json")
-	if err := os.WriteFile(file, text, 0o600); err != nil {
+	file, err := e.writeFile("inserts.json", text)
+	if err != nil {
 		return nil, err
 	}
-	return startBare(ctx, insertsCommand, "/v1/gateway/triggers", st.database.URL, file)
+	return e.startBare(ctx, "inserts-"+strconv.Itoa(like.connections), insertsCommand, "/triggers", e.database.URL, file)
 }
 
 // insertStatements put an identifier and a body, or arrays of them, into the database.
@@ -112,7 +99,7 @@ const insertsCommand = "inserts"
 
 func serveInserts(ctx context.Context, args []string, stdout io.Writer) error {
 	if len(args) != 3 {
-		return fmt.Errorf("%w: %s takes a path, a database's URL and a file", errUsage, insertsCommand)
+		return fmt.Errorf("%w: %s takes a path, a database's URL and a file", harness.ErrUsage, insertsCommand)
 	}
 	text, err := os.ReadFile(args[2])
 	if err != nil {
@@ -137,12 +124,25 @@ func serveInserts(ctx context.Context, args []string, stdout io.Writer) error {
 		return err
 	}
 	defer func() { _ = many.Close() }() // closed with the database
-	together := &inserts{one: one, many: many, first: time.Now().UnixNano()}
+	var last atomic.Int64
+	last.Store(time.Now().UnixNano())
+	inserts := batch.New(batch.Limits{Members: largestBatch, Running: 1}, nil, func(ctx context.Context, bodies []string) (err error) {
+		ids := make(pq.StringArray, len(bodies))
+		for i := range ids {
+			ids[i] = "trg_" + strconv.FormatInt(last.Add(1), 10)
+		}
+		if len(ids) == 1 {
+			_, err = one.ExecContext(ctx, ids[0], bodies[0])
+		} else {
+			_, err = many.ExecContext(ctx, ids, pq.StringArray(bodies))
+		}
+		return err
+	})
 	engine := newEngine()
-	engine.POST(args[0], func(c *gin.Context) {
+	engine.POST(harness.APIPath+args[0], func(c *gin.Context) {
 		body, err := io.ReadAll(c.Request.Body)
 		if err == nil {
-			err = together.add(string(body))
+			err = inserts.Do(c.Request.Context(), string(body))
 		}
 		if err != nil {
 			c.String(http.StatusInternalServerError, err.Error())
@@ -153,61 +153,5 @@ func serveInserts(ctx context.Context, args []string, stdout io.Writer) error {
 	return serve(ctx, engine, stdout)
 }
 
-// inserts puts what arrives while a statement runs into the database with the next one.
-type inserts struct {
-	one, many *sql.Stmt
-
-	mu      sync.Mutex
-	first   int64 // the next identifier
-	waiting *batch
-	running bool
-}
-
-// batch is what goes together. Its first entry runs the statement.
-type batch struct {
-	ids, bodies []string
-	turn, done  chan struct{}
-	err         error
-}
-
-func (q *inserts) add(body string) error {
-	q.mu.Lock()
-	leads := q.waiting == nil
-	if leads {
-		q.waiting = &batch{turn: make(chan struct{}), done: make(chan struct{})}
-		if !q.running {
-			q.running = true
-			close(q.waiting.turn)
-		}
-	}
-	b := q.waiting
-	q.first++
-	b.ids, b.bodies = append(b.ids, "trg_"+strconv.FormatInt(q.first, 10)), append(b.bodies, body)
-	q.mu.Unlock()
-	if !leads {
-		<-b.done
-		return b.err
-	}
-	<-b.turn
-	q.mu.Lock()
-	q.waiting = nil
-	q.mu.Unlock()
-	b.err = q.insert(b)
-	q.mu.Lock()
-	if q.running = q.waiting != nil; q.running {
-		close(q.waiting.turn)
-	}
-	q.mu.Unlock()
-	close(b.done)
-	return b.err
-}
-
-func (q *inserts) insert(b *batch) (err error) {
-	ctx := context.Background() // nobody ends it
-	if len(b.ids) == 1 {
-		_, err = q.one.ExecContext(ctx, b.ids[0], b.bodies[0])
-	} else {
-		_, err = q.many.ExecContext(ctx, pq.StringArray(b.ids), pq.StringArray(b.bodies))
-	}
-	return err
-}
+// largestBatch is more than there are connections.
+const largestBatch = 1000

@@ -14,7 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/sluicehq/sluice/deploy/process"
+	"github.com/sluicehq/sluice/deploy/harness"
 )
 
 func TestAFigureIsTheMedianAndHasAMost(t *testing.T) {
@@ -53,8 +53,8 @@ func TestPercentiles(t *testing.T) {
 }
 
 func TestThisProcessHasMemoryAndUsesTheProcessor(t *testing.T) {
-	before, err := processorTime(os.Getpid())
-	if errors.Is(err, process.ErrNeedsLinux) {
+	before, err := harness.ProcessorTime(os.Getpid())
+	if errors.Is(err, harness.ErrNeedsLinux) {
 		return // the claim is Linux's
 	}
 	if err != nil {
@@ -62,11 +62,11 @@ func TestThisProcessHasMemoryAndUsesTheProcessor(t *testing.T) {
 	}
 	after := before
 	for sum := 0; after == before; sum++ { // ends with the next tick
-		if after, err = processorTime(os.Getpid()); err != nil {
+		if after, err = harness.ProcessorTime(os.Getpid()); err != nil {
 			t.Fatal(err)
 		}
 	}
-	now, peak, err := process.Memory(os.Getpid())
+	now, peak, err := harness.Memory(os.Getpid())
 	if err != nil || now < 1<<20 || peak < now || peak > 1<<40 {
 		t.Errorf("%d bytes now, %d at the peak, %v", now, peak, err)
 	}
@@ -82,7 +82,7 @@ func TestTheTablesReplaceThoseOfTheLastRun(t *testing.T) {
 		Machine: machine{CPUs: 2, Platform: "linux/amd64", Go: "go1.26", PostgreSQL: "15"}, Rounds: 5, Seconds: 3,
 		Taken:   time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC),
 		Rows:    []result{{What: "POST", Ours: 90, Baseline: 100, Ratio: 0.9, LowRatio: 0.8, HighRatio: 1, Aim: 1.2, P50: 1, P99: 2}},
-		Figures: []figure{newFigure("size", "binary", "MB", 40, 31.5).because("one file")},
+		Figures: []figure{newFigure("size", "binary", "MB", 40, 31.5).withDetail("one file")},
 	}
 	if err := rep.writeInto(file); err != nil {
 		t.Fatal(err)
@@ -123,8 +123,8 @@ func TestSteadyLoadCountsFromWhenARequestWasDue(t *testing.T) {
 		<-release
 	}))
 	defer server.Close()
-	st := &stage{gateway: &gateway{baseURL: server.URL}}
-	took, err := st.steady(t.Context(), question{Method: http.MethodGet, Path: "/", APIKeys: []string{"k"}}, http.StatusOK, 100, 200*time.Millisecond)
+	e := &env{gateway: &harness.Gateway{URL: server.URL}}
+	took, err := e.fixedRate(t.Context(), loadRequest{Method: http.MethodGet, Path: "/", APIKeys: []string{"k"}}, 100, 200*time.Millisecond)
 	if err != nil || len(took) != 20 || took[0] < 180*time.Millisecond {
 		t.Errorf("%v, %v", took, err)
 	}
@@ -135,9 +135,9 @@ func TestSteadyLoadThatIsRefusedIsAnError(t *testing.T) {
 		w.WriteHeader(http.StatusTooManyRequests)
 	}))
 	defer server.Close()
-	st := &stage{gateway: &gateway{baseURL: server.URL}}
-	q := question{Method: http.MethodGet, Path: "/", APIKeys: []string{"k"}}
-	if _, err := st.steady(t.Context(), q, http.StatusOK, 100, 20*time.Millisecond); err == nil || !strings.Contains(err.Error(), "429") {
+	e := &env{gateway: &harness.Gateway{URL: server.URL}}
+	q := loadRequest{Method: http.MethodGet, Path: "/", APIKeys: []string{"k"}}
+	if _, err := e.fixedRate(t.Context(), q, 100, 20*time.Millisecond); err == nil || !strings.Contains(err.Error(), "429") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -147,16 +147,16 @@ type watched struct{ row }
 
 func (watched) about() about { return about{name: "watched"} }
 
-func (watched) ours(context.Context, time.Duration) (load, error) { return load{}, nil }
+func (watched) gateway(context.Context, time.Duration) (load, error) { return load{}, nil }
 
 func TestProfilesAreKeptUnderTheRowsName(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = w.Write([]byte(r.URL.Path + "?" + r.URL.RawQuery)) // the client checks it
 	}))
 	dir := t.TempDir()
-	st := &stage{profiles: profileSource(server.Listener.Addr().String())}
-	o := options{profiles: dir, slice: 7 * time.Second, verbose: &strings.Builder{}}
-	if err := st.profile(t.Context(), watched{}, o); err != nil {
+	e := &env{profiles: profileSource(server.Listener.Addr().String())}
+	o := options{profiles: dir, period: 7 * time.Second, verbose: &strings.Builder{}}
+	if err := e.profile(t.Context(), watched{}, o); err != nil {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]string{
@@ -167,7 +167,7 @@ func TestProfilesAreKeptUnderTheRowsName(t *testing.T) {
 		}
 	}
 	server.Close()
-	if err := st.profile(t.Context(), watched{}, o); err == nil {
+	if err := e.profile(t.Context(), watched{}, o); err == nil {
 		t.Error("a gateway without profiles goes unnoticed")
 	}
 }

@@ -2,13 +2,11 @@ package main
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
-	"path/filepath"
 	"time"
 
 	"github.com/sluicehq/sluice/adapters/sqlstore/postgres/pgtest"
-	"github.com/sluicehq/sluice/deploy/process"
+	"github.com/sluicehq/sluice/deploy/harness"
 )
 
 // idle measures what a gateway costs that nobody calls: how often it asks its
@@ -18,104 +16,99 @@ type idle struct{}
 
 func (idle) name() string { return "idle" }
 
-// Bounds of the measurement: starting is over after idleSettles, and what happens
-// every few seconds happens several times within idleFor.
+// Starting is over after startupTime; what happens every few seconds happens several
+// times within idleTime.
 const (
-	idleSettles = 3 * time.Second
-	idleFor     = 20 * time.Second
+	startupTime = 3 * time.Second
+	idleTime    = 20 * time.Second
 )
 
-func (idle) take(ctx context.Context, st *stage, o options) ([]figure, error) {
-	server, err := pgtest.Launch(ctx, pgtest.Options{Settings: []string{"shared_preload_libraries=pg_stat_statements"}})
+func (idle) measure(ctx context.Context, e *env, o options) ([]figure, error) {
+	server, err := harness.StartPostgres(ctx, pgtest.Options{Settings: []string{"shared_preload_libraries=pg_stat_statements"}})
 	if err != nil {
 		return nil, err
 	}
-	defer server.Stop()
-	db, err := sql.Open("postgres", server.URL)
-	if err != nil {
-		return nil, err
-	}
-	own := &postgresServer{Instance: server, db: db}
-	defer func() { _ = db.Close() }() // nothing is pending
-	if _, err := db.ExecContext(ctx, `CREATE EXTENSION pg_stat_statements`); err != nil {
+	own := &database{server}
+	defer own.Stop()
+	if err := own.exec(ctx, `CREATE EXTENSION pg_stat_statements`); err != nil {
 		return nil, fmt.Errorf("count statements (pg_stat_statements is part of PostgreSQL's contributed modules): %w", err)
 	}
-	address, err := own.create(ctx, "idle")
+	address, err := own.CreateDatabase(ctx, "idle")
 	if err != nil {
 		return nil, err
 	}
-	g, err := startGateway(ctx, st.gateway.binary, address, filepath.Join(st.dir, "idle.log"))
+	g, err := harness.NewGateway("idle", e.gateway.Binary, address, e.dir)
 	if err != nil {
 		return nil, err
 	}
-	defer g.stop()
-	return own.watchIdle(ctx, g, o)
+	defer g.Stop()
+	if err := g.StartReady(ctx); err != nil {
+		return nil, err
+	}
+	return own.watchIdle(ctx, g.Process().PID(), o)
 }
 
-func (p *postgresServer) watchIdle(ctx context.Context, g *gateway, o options) ([]figure, error) {
-	if err := pause(ctx, idleSettles); err != nil {
+func (d *database) watchIdle(ctx context.Context, pid int, o options) ([]figure, error) {
+	if err := harness.Sleep(ctx, startupTime); err != nil {
 		return nil, err
 	}
-	if _, err := p.db.ExecContext(ctx, `SELECT pg_stat_statements_reset()`); err != nil {
+	if err := d.exec(ctx, `SELECT pg_stat_statements_reset()`); err != nil {
 		return nil, err
 	}
-	before, err := processorTime(g.cmd.Process.Pid)
+	before, err := harness.ProcessorTime(pid)
 	if err != nil {
 		return nil, err
 	}
-	if err := pause(ctx, idleFor); err != nil {
+	if err := harness.Sleep(ctx, idleTime); err != nil {
 		return nil, err
 	}
-	after, err := processorTime(g.cmd.Process.Pid)
+	after, err := harness.ProcessorTime(pid)
 	if err != nil {
 		return nil, err
 	}
-	calls, err := p.statements(ctx, o)
+	calls, err := d.statements(ctx, o)
 	if err != nil {
 		return nil, err
 	}
-	resident, _, err := process.Memory(g.cmd.Process.Pid)
+	resident, _, err := harness.Memory(pid)
 	if err != nil {
 		return nil, err
 	}
 	return []figure{
-		newFigure("idle-queries", "idle: queries a second of one gateway", "/s", 5, float64(calls)/idleFor.Seconds()).
-			because("%d statements in %s", calls, idleFor),
+		newFigure("idle-queries", "idle: queries a second of one gateway", "/s", 5, float64(calls)/idleTime.Seconds()).
+			withDetail("%d statements in %s", calls, idleTime),
 		newFigure("idle-memory", "idle: resident memory", "MB", 40, megabytes(resident)),
-		newFigure("idle-processor", "idle: processor time", "ms/s", 0, milliseconds(after-before)/idleFor.Seconds()),
+		newFigure("idle-processor", "idle: processor time", "ms/s", 0, milliseconds(after-before)/idleTime.Seconds()),
 	}, nil
 }
 
 // statements returns how many statements the gateway ran since the reset, and shows
 // the most frequent ones.
-func (p *postgresServer) statements(ctx context.Context, o options) (total int, err error) {
-	rows, err := p.db.QueryContext(ctx, `SELECT calls, query FROM pg_stat_statements
-		WHERE dbid = (SELECT oid FROM pg_database WHERE datname = 'idle') ORDER BY calls DESC, query`)
-	if err != nil {
-		return 0, err
-	}
-	defer func() { _ = rows.Close() }() // closed by the last Next already
-	for shown := 0; rows.Next(); shown++ {
+func (d *database) statements(ctx context.Context, o options) (total int, err error) {
+	shown := 0
+	err = d.Each(ctx, func(scan func(...any) error) error {
 		var calls int
 		var query string
-		if err := rows.Scan(&calls, &query); err != nil {
-			return 0, err
+		if err := scan(&calls, &query); err != nil {
+			return err
 		}
 		total += calls
-		if shown < 5 {
+		if shown++; shown <= 5 {
 			_, _ = fmt.Fprintf(o.verbose, "idle: %d × %.100q\n", calls, query) // progress only
 		}
-	}
-	return total, rows.Err()
+		return nil
+	}, `SELECT calls, query FROM pg_stat_statements
+		WHERE dbid = (SELECT oid FROM pg_database WHERE datname = 'idle') ORDER BY calls DESC, query`)
+	return total, err
 }
 
-// loaded is the memory of the gateway that the rows before were measured on.
-type loaded struct{}
+// peakMemory is that of the gateway that the rows before were measured on.
+type peakMemory struct{}
 
-func (loaded) name() string { return "loaded" }
+func (peakMemory) name() string { return "loaded" }
 
-func (loaded) take(_ context.Context, st *stage, _ options) ([]figure, error) {
-	_, peak, err := process.Memory(st.gateway.cmd.Process.Pid)
+func (peakMemory) measure(_ context.Context, e *env, _ options) ([]figure, error) {
+	_, peak, err := harness.Memory(e.gateway.Process().PID())
 	if err != nil {
 		return nil, err
 	}

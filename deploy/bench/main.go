@@ -9,43 +9,18 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
 	"regexp"
-	"syscall"
 	"time"
 
-	"github.com/sluicehq/sluice/deploy/process"
+	"github.com/sluicehq/sluice/deploy/harness"
 )
 
-// Exit codes, as the gateway's own.
-const (
-	exitFailed = 1
-	exitUsage  = 2
-)
-
-var errUsage = errors.New("wrong usage")
-
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
-	stop()
-	switch {
-	case err == nil:
-	case errors.Is(err, flag.ErrHelp):
-	case errors.Is(err, errUsage):
-		_, _ = fmt.Fprintf(os.Stderr, "bench: %v\n", err) // nowhere else to report to
-		os.Exit(exitUsage)
-	default:
-		_, _ = fmt.Fprintf(os.Stderr, "\nbench: FAILED: %v\n", err)
-		os.Exit(exitFailed)
-	}
-}
+func main() { harness.Main("bench", run) }
 
 // options is what the command line chooses.
 type options struct {
 	rounds  int
-	slice   time.Duration // length of one measurement
+	period  time.Duration // length of one measurement
 	only    *regexp.Regexp
 	json    string // file that receives the figures; empty for none
 	dir     string // where the database and the logs are kept while measuring
@@ -71,7 +46,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	}
 	rows, gauges := choose(allRows(), o.only), chooseGauges(allGauges(), o.only)
 	if len(rows)+len(gauges) == 0 {
-		return fmt.Errorf("%w: nothing is named like -only %s; there are %s", errUsage, o.only, names())
+		return fmt.Errorf("%w: nothing is named like -only %s; there are %s", harness.ErrUsage, o.only, names())
 	}
 	rep, err := bench(ctx, o, rows, gauges)
 	if err != nil {
@@ -104,43 +79,39 @@ func readOptions(args []string, stderr io.Writer) (options, error) {
 	flags.StringVar(&o.profiles, "profile", "", "also take CPU and allocation profiles of the gateway under each row's load, into this directory")
 	flags.StringVar(&o.dir, "dir", "", "directory for the database and the logs, on the disk to measure (default: the system's for temporary files)")
 	flags.StringVar(&o.binary, "binary", "", "gateway to measure (default: build it)")
-	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
+	if err := harness.ParseFlags(flags, args); err != nil {
 		return o, err
-	} else if err != nil {
-		return o, fmt.Errorf("%w: %w", errUsage, err)
 	}
-	o.slice = time.Duration(seconds) * time.Second
+	o.period = time.Duration(seconds) * time.Second
 	pattern, err := regexp.Compile(only)
 	switch {
-	case flags.NArg() > 0:
-		return o, fmt.Errorf("%w: %q is not expected; every option begins with a dash", errUsage, flags.Arg(0))
 	case o.rounds < 1:
-		return o, fmt.Errorf("%w: -rounds must be at least 1, not %d", errUsage, o.rounds)
+		return o, fmt.Errorf("%w: -rounds must be at least 1, not %d", harness.ErrUsage, o.rounds)
 	case seconds < 1:
-		return o, fmt.Errorf("%w: -seconds must be at least 1, not %d", errUsage, seconds)
+		return o, fmt.Errorf("%w: -seconds must be at least 1, not %d", harness.ErrUsage, seconds)
 	case err != nil:
-		return o, fmt.Errorf("%w: -only: %w", errUsage, err)
+		return o, fmt.Errorf("%w: -only: %w", harness.ErrUsage, err)
 	}
 	o.only = pattern
 	return o, nil
 }
 
-// bench sets the stage once and measures everything on it.
+// bench measures everything in one environment.
 func bench(ctx context.Context, o options, rows []row, gauges []gauge) (report, error) {
-	rep := report{Machine: describeMachine(), Rounds: o.rounds, Seconds: o.slice.Seconds(), Taken: time.Now().UTC()}
-	st, err := setStage(ctx, o)
+	rep := report{Machine: describeMachine(), Rounds: o.rounds, Seconds: o.period.Seconds(), Taken: time.Now().UTC()}
+	e, err := newEnv(ctx, o)
 	if err != nil {
 		return rep, err
 	}
-	defer st.close()
-	if rep.Machine.PostgreSQL, err = st.database.version(ctx); err != nil {
+	defer e.close()
+	if rep.Machine.PostgreSQL, err = e.database.version(ctx); err != nil {
 		return rep, err
 	}
 	for _, r := range rows {
-		if err := st.database.settle(ctx); err != nil {
+		if err := e.database.vacuum(ctx); err != nil {
 			return rep, err
 		}
-		res, err := measure(ctx, st, r, o)
+		res, err := measureRow(ctx, e, r, o)
 		if err != nil {
 			return rep, fmt.Errorf("%s: %w", r.about().name, err)
 		}
@@ -149,11 +120,11 @@ func bench(ctx context.Context, o options, rows []row, gauges []gauge) (report, 
 	rep.Figures = sameAtEverySize(rep.Rows)
 	for _, g := range gauges {
 		_, _ = fmt.Fprintf(o.verbose, "%s\n", g.name()) // progress only
-		if err := st.database.settle(ctx); err != nil {
+		if err := e.database.vacuum(ctx); err != nil {
 			return rep, err
 		}
-		found, err := g.take(ctx, st, o)
-		if errors.Is(err, process.ErrNeedsLinux) {
+		found, err := g.measure(ctx, e, o)
+		if errors.Is(err, harness.ErrNeedsLinux) {
 			_, _ = fmt.Fprintf(o.verbose, "%s: left out: %v\n", g.name(), err)
 			continue
 		}

@@ -9,23 +9,25 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/sluicehq/sluice/deploy/harness"
 )
 
 // pgbench runs a script's statement over and over on so many connections, prepared
 // once on each, and returns how often a second. The variables are the script's.
-func (p *postgresServer) pgbench(ctx context.Context, file string, connections int, slice time.Duration, variables map[string]int) (float64, error) {
+func (d *database) pgbench(ctx context.Context, file string, connections int, period time.Duration, variables map[string]int) (float64, error) {
 	args := []string{
 		"-M", "prepared", "-n", "-f", file, "-c", strconv.Itoa(connections),
-		"-j", strconv.Itoa(min(wrkThreads, connections)), "-T", wholeSeconds(slice),
+		"-j", strconv.Itoa(min(wrkThreads, connections)), "-T", wholeSeconds(period),
 	}
 	for name, value := range variables {
 		args = append(args, "-D", name+"="+strconv.Itoa(value))
 	}
-	printed, err := output(exec.CommandContext(ctx, filepath.Join(p.Programs, "pgbench"), append(args, p.URL)...))
+	printed, err := harness.Output(exec.CommandContext(ctx, filepath.Join(d.Programs, "pgbench"), append(args, d.URL)...))
 	if err != nil {
 		return 0, err
 	}
-	return readPgbench(printed)
+	return readPgbench(string(printed))
 }
 
 var (

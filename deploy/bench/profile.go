@@ -9,25 +9,27 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/sluicehq/sluice/deploy/harness"
 )
 
 // profileSource is where the gateway's profiles are read: the address of its metrics
 // listener. It is empty while no profiles are wanted.
 type profileSource string
 
-// profiled prepares what -profile asks for.
-func profiled(ctx context.Context, o options) (profileSource, error) {
+// newProfileSource prepares what -profile asks for.
+func newProfileSource(o options) (profileSource, error) {
 	if o.profiles == "" {
 		return "", nil
 	}
 	if err := os.MkdirAll(o.profiles, 0o755); err != nil {
 		return "", err
 	}
-	address, err := freeAddress(ctx)
+	address, err := harness.FreeAddress()
 	return profileSource(address), err
 }
 
-// environ tells the gateway to serve profiles.
+// environ makes the gateway serve profiles.
 func (p profileSource) environ() []string {
 	if p == "" {
 		return nil
@@ -39,19 +41,19 @@ func (p profileSource) environ() []string {
 const shortestProfile = 5 * time.Second
 
 // profile takes a CPU profile and what is allocated meanwhile, under the row's load.
-// It has a round of its own, because being watched costs something.
-func (st *stage) profile(ctx context.Context, r row, o options) error {
-	slice := max(o.slice, shortestProfile)
+// It has a round of its own, withDetail being watched costs something.
+func (e *env) profile(ctx context.Context, r row, o options) error {
+	period := max(o.period, shortestProfile)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	taken := make(chan error, 2)
 	for _, kind := range []struct{ from, name string }{{"profile", "cpu"}, {"allocs", "allocs"}} {
-		address := fmt.Sprintf("http://%s/debug/pprof/%s?seconds=%d", st.profiles, kind.from, int(slice.Seconds()))
+		address := fmt.Sprintf("http://%s/debug/pprof/%s?seconds=%d", e.profiles, kind.from, int(period.Seconds()))
 		file := filepath.Join(o.profiles, r.about().name+"."+kind.name+".pprof")
 		go func() { taken <- download(ctx, address, file) }()
 	}
 	// The load lasts a little longer than the profiles.
-	_, errLoad := r.ours(ctx, slice+time.Second)
+	_, errLoad := r.gateway(ctx, period+time.Second)
 	if errLoad != nil {
 		cancel()
 	}
@@ -67,7 +69,7 @@ func download(ctx context.Context, address, file string) error {
 	if err != nil {
 		return err
 	}
-	resp, err := client.Do(req)
+	resp, err := httpClient.Do(req)
 	if err != nil {
 		return err
 	}

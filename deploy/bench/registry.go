@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/sluicehq/sluice/adapters/sqlstore/postgres"
@@ -19,9 +17,9 @@ import (
 // registry measures GET /custom-nodes/registry against a server on the same
 // framework that sends the same bytes and does nothing else.
 type registry struct {
-	st   *stage
-	ask  question
-	bare *bareServer
+	env     *env
+	request loadRequest
+	bare    *bareServer
 }
 
 const (
@@ -40,33 +38,26 @@ func (r *registry) about() about {
 	}
 }
 
-func (r *registry) prepare(ctx context.Context, st *stage) error {
-	r.st = st
-	r.ask = question{Method: http.MethodGet, Path: "/v1/gateway/custom-nodes/registry"}
+func (r *registry) prepare(ctx context.Context, e *env) error {
+	r.env = e
+	r.request = loadRequest{Method: http.MethodGet, Path: "/custom-nodes/registry"}
 	var owners []tenant.ID
 	for i := range registryTenants {
-		ten, err := st.gateway.newTenant(ctx, fmt.Sprintf("bench registry %d", i+1))
+		ten, err := e.newTenant(ctx, fmt.Sprintf("bench registry %d", i+1))
 		if err != nil {
 			return err
 		}
-		r.ask.APIKeys = append(r.ask.APIKeys, ten.SecretKey)
-		owners = append(owners, tenant.ID(ten.TenantID))
+		r.request.APIKeys = append(r.request.APIKeys, ten.SecretKey)
+		owners = append(owners, tenant.ID(ten.ID))
 	}
-	if err := addCustomNodes(ctx, st.database.URL, owners); err != nil {
+	if err := addCustomNodes(ctx, e.database.URL, owners); err != nil {
 		return err
 	}
-	body, err := ask(ctx, st.gateway.baseURL, r.ask, http.StatusOK)
-	if err != nil {
+	var err error
+	if r.bare, err = e.startLike(ctx, "registry", r.request); err != nil {
 		return err
 	}
-	file := filepath.Join(st.dir, "registry.json")
-	if err := os.WriteFile(file, body, 0o600); err != nil {
-		return err
-	}
-	if r.bare, err = startBare(ctx, bareCommand, r.ask.Path, file); err != nil {
-		return err
-	}
-	st.atClose(r.bare.stop)
+	e.atClose(r.bare.Stop)
 	return nil
 }
 
@@ -97,11 +88,11 @@ func addCustomNodes(ctx context.Context, databaseURL string, owners []tenant.ID)
 	return nil
 }
 
-func (r *registry) baseline(ctx context.Context, slice time.Duration) (float64, error) {
-	found, err := r.st.makeLoad(ctx, r.bare.baseURL, r.ask, registryConnections, slice)
+func (r *registry) baseline(ctx context.Context, period time.Duration) (float64, error) {
+	found, err := r.env.runWrk(ctx, r.bare.url, r.request, registryConnections, period)
 	return found.perSecond, err
 }
 
-func (r *registry) ours(ctx context.Context, slice time.Duration) (load, error) {
-	return r.st.askGateway(ctx, r.ask, registryConnections, http.StatusOK, slice)
+func (r *registry) gateway(ctx context.Context, period time.Duration) (load, error) {
+	return r.env.loadGateway(ctx, r.request, registryConnections, period)
 }

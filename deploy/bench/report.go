@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"runtime"
 	"slices"
 	"strings"
@@ -77,28 +76,25 @@ func (r *result) summarize() {
 		for i, rd := range r.RoundsTaken {
 			all[i] = figure(rd)
 		}
-		slices.Sort(all)
 		return all
 	}
 	ratios := of(func(rd round) float64 { return rd.Ratio })
-	r.Ratio, r.LowRatio, r.HighRatio = median(ratios), ratios[0], ratios[len(ratios)-1]
-	r.Ours = median(of(func(rd round) float64 { return rd.Ours }))
-	r.Baseline = median(of(func(rd round) float64 { return rd.Baseline }))
-	r.P50 = median(of(func(rd round) float64 { return rd.P50 }))
-	r.P99 = median(of(func(rd round) float64 { return rd.P99 }))
+	r.Ratio, r.LowRatio, r.HighRatio = medianOf(ratios), slices.Min(ratios), slices.Max(ratios)
+	r.Ours = medianOf(of(func(rd round) float64 { return rd.Ours }))
+	r.Baseline = medianOf(of(func(rd round) float64 { return rd.Baseline }))
+	r.P50 = medianOf(of(func(rd round) float64 { return rd.P50 }))
+	r.P99 = medianOf(of(func(rd round) float64 { return rd.P99 }))
 	r.Reached = r.Ratio >= r.Aim
 	for _, rd := range r.RoundsTaken {
 		r.Requests += rd.Requests
 	}
 }
 
-// median returns the middle of sorted figures, of which there is at least one.
-func median(sorted []float64) float64 {
+// medianOf returns the middle of figures, of which there is at least one.
+func medianOf(figures []float64) float64 {
+	sorted := slices.Sorted(slices.Values(figures))
 	n := len(sorted)
-	if n%2 == 1 {
-		return sorted[n/2]
-	}
-	return (sorted[n/2-1] + sorted[n/2]) / 2
+	return (sorted[(n-1)/2] + sorted[n/2]) / 2
 }
 
 // save writes the report as JSON.
@@ -128,7 +124,7 @@ func (r report) rowCells() [][]string {
 	for _, row := range r.Rows {
 		lines = append(lines, []string{
 			row.What, fmt.Sprintf("%.0f", row.Ours), fmt.Sprintf("%.0f", row.Baseline), fmt.Sprintf("%.2f", row.Ratio),
-			fmt.Sprintf("%.2f–%.2f", row.LowRatio, row.HighRatio), fmt.Sprintf("≥ %.2f", row.Aim), verdict(row.Reached),
+			fmt.Sprintf("%.2f–%.2f", row.LowRatio, row.HighRatio), fmt.Sprintf("≥ %.2f", row.Aim), aimResult(row.Reached),
 			fmt.Sprintf("%.2f", row.P50), fmt.Sprintf("%.2f", row.P99), fmt.Sprint(row.Non2xx),
 		})
 	}
@@ -140,14 +136,14 @@ func (r report) figureCells() [][]string {
 	for _, f := range r.Figures {
 		aim, reached := "", ""
 		if f.AtMost > 0 {
-			aim, reached = fmt.Sprintf("≤ %g", f.AtMost), verdict(f.Reached)
+			aim, reached = fmt.Sprintf("≤ %g", f.AtMost), aimResult(f.Reached)
 		}
 		lines = append(lines, []string{f.What, f.digits(f.Value), f.Unit, f.span(), aim, reached, f.Detail})
 	}
 	return lines
 }
 
-func verdict(reached bool) string {
+func aimResult(reached bool) string {
 	if reached {
 		return "ok"
 	}
@@ -192,16 +188,4 @@ func describeMachine() machine {
 		m.Load, _, _ = strings.Cut(string(text), " ")
 	}
 	return m
-}
-
-// output runs a program to its end and returns what it printed. An error holds
-// what it complained about.
-func output(cmd *exec.Cmd) (string, error) {
-	var complaint strings.Builder
-	cmd.Stderr = &complaint
-	text, err := cmd.Output()
-	if err != nil {
-		return "", fmt.Errorf("%s: %w\n%s%s", cmd.Path, err, text, complaint.String())
-	}
-	return string(text), nil
 }

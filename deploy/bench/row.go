@@ -16,14 +16,14 @@ type row interface {
 
 	// prepare makes ready what both sides need. It is called once, before the first
 	// measurement, and sees to it that the gateway answers as it should.
-	prepare(ctx context.Context, st *stage) error
+	prepare(ctx context.Context, e *env) error
 
 	// baseline measures for the given time and returns operations per second.
-	baseline(ctx context.Context, slice time.Duration) (float64, error)
+	baseline(ctx context.Context, period time.Duration) (float64, error)
 
 	// ours measures the gateway. An answer outside 2xx, a socket's error or an effect
 	// that is missing afterwards is an error.
-	ours(ctx context.Context, slice time.Duration) (load, error)
+	gateway(ctx context.Context, period time.Duration) (load, error)
 }
 
 // about says what a row measures.
@@ -83,24 +83,24 @@ const warmUp = time.Second
 
 // measure takes turns between the baseline and the gateway, so that whatever else
 // the machine does falls on both.
-func measure(ctx context.Context, st *stage, r row, o options) (result, error) {
+func measureRow(ctx context.Context, e *env, r row, o options) (result, error) {
 	a := r.about()
 	res := result{Name: a.name, What: a.what, Aim: a.aim}
-	if err := r.prepare(ctx, st); err != nil {
+	if err := r.prepare(ctx, e); err != nil {
 		return res, fmt.Errorf("prepare: %w", err)
 	}
 	if _, err := r.baseline(ctx, warmUp); err != nil {
 		return res, fmt.Errorf("warm up the baseline: %w", err)
 	}
-	if _, err := r.ours(ctx, warmUp); err != nil {
+	if _, err := r.gateway(ctx, warmUp); err != nil {
 		return res, fmt.Errorf("warm up the gateway: %w", err)
 	}
 	for i := range o.rounds {
-		base, err := r.baseline(ctx, o.slice)
+		base, err := r.baseline(ctx, o.period)
 		if err != nil {
 			return res, fmt.Errorf("round %d: the baseline: %w", i+1, err)
 		}
-		found, err := r.ours(ctx, o.slice)
+		found, err := r.gateway(ctx, o.period)
 		if err != nil {
 			return res, fmt.Errorf("round %d: the gateway: %w", i+1, err)
 		}
@@ -111,7 +111,7 @@ func measure(ctx context.Context, st *stage, r row, o options) (result, error) {
 	}
 	res.summarize()
 	if o.profiles != "" {
-		return res, st.profile(ctx, r, o)
+		return res, e.profile(ctx, r, o)
 	}
 	return res, nil
 }

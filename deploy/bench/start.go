@@ -2,13 +2,11 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"net"
-	"net/http"
 	"os"
-	"path/filepath"
 	"time"
+
+	"github.com/sluicehq/sluice/deploy/harness"
 )
 
 // start measures how long a gateway takes from the start of its process to the first
@@ -18,15 +16,15 @@ type start struct{}
 
 func (start) name() string { return "start" }
 
-func (start) take(ctx context.Context, st *stage, o options) ([]figure, error) {
+func (start) measure(ctx context.Context, e *env, o options) ([]figure, error) {
 	var empty, migrated []float64
 	for i := range o.rounds {
-		address, err := st.database.create(ctx, fmt.Sprintf("start_%d", i+1))
+		address, err := e.database.CreateDatabase(ctx, fmt.Sprintf("start_%d", i+1))
 		if err != nil {
 			return nil, err
 		}
 		for _, into := range []*[]float64{&empty, &migrated} {
-			took, err := st.startOnce(ctx, address)
+			took, err := e.startOnce(ctx, address)
 			if err != nil {
 				return nil, err
 			}
@@ -40,36 +38,18 @@ func (start) take(ctx context.Context, st *stage, o options) ([]figure, error) {
 }
 
 // startOnce starts a gateway, waits until it is ready and stops it.
-func (st *stage) startOnce(ctx context.Context, databaseURL string) (took time.Duration, err error) {
-	address, err := freeAddress(ctx)
+func (e *env) startOnce(ctx context.Context, databaseURL string) (time.Duration, error) {
+	g, err := harness.NewGateway("start", e.gateway.Binary, databaseURL, e.dir)
 	if err != nil {
 		return 0, err
 	}
-	g := newGatewayProcess(st.gateway.binary, databaseURL, filepath.Join(st.dir, "start.log"), "SLUICE_LISTEN="+address)
+	defer g.Stop()
 	began := time.Now()
-	if err := g.start(); err != nil {
+	if err := g.Start(); err != nil {
 		return 0, err
 	}
-	defer g.stop()
-	ctx, cancel := context.WithTimeout(ctx, startTimeout)
-	defer cancel()
-	for {
-		if _, err = ask(ctx, "http://"+address, question{Method: http.MethodGet, Path: "/readyz", APIKeys: []string{""}}, http.StatusOK); err == nil {
-			return time.Since(began), nil
-		}
-		if errors.Is(pause(ctx, time.Millisecond), context.DeadlineExceeded) {
-			return 0, fmt.Errorf("the gateway was not ready within %s: %w", startTimeout, err)
-		}
-	}
-}
-
-// freeAddress returns an address that nobody listened on a moment ago.
-func freeAddress(ctx context.Context) (string, error) {
-	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	return l.Addr().String(), l.Close()
+	err = g.AwaitReady(ctx, time.Millisecond)
+	return time.Since(began), err
 }
 
 // binarySize is the size of the gateway as it is released.
@@ -77,8 +57,8 @@ type binarySize struct{}
 
 func (binarySize) name() string { return "binary" }
 
-func (binarySize) take(_ context.Context, st *stage, _ options) ([]figure, error) {
-	info, err := os.Stat(st.gateway.binary)
+func (binarySize) measure(_ context.Context, e *env, _ options) ([]figure, error) {
+	info, err := os.Stat(e.gateway.Binary)
 	if err != nil {
 		return nil, err
 	}

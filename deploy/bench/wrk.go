@@ -10,25 +10,34 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"text/template"
 	"time"
+
+	"github.com/sluicehq/sluice/deploy/harness"
 )
 
-// question is what a load generator asks over and over. With several API keys it
-// goes round them, so that no tenant's limit is reached.
-type question struct {
-	Method, Path, Body string
-	APIKeys            []string
-	Once               string // begins every request's own idempotency key; empty for none
+// loadRequest is what a load generator sends over and over. With several API keys it
+// takes turns, so that no tenant's limit is reached.
+type loadRequest struct {
+	Method            string
+	Path              string // below harness.APIPath
+	Body              string
+	APIKeys           []string
+	IdempotencyPrefix string // begins every request's own idempotency key; empty for none
+}
+
+// send sends the request once and returns the body of a success.
+func (q loadRequest) send(ctx context.Context, baseURL string) ([]byte, error) {
+	c := harness.Client{URL: baseURL, Key: q.APIKeys[0], HTTP: httpClient}
+	return c.Call(ctx, harness.Request{Method: q.Method, Path: q.Path, Body: q.Body})
 }
 
 //go:embed request.lua.tmpl
 var scriptText string
 
-var script = template.Must(template.New("request.lua").Funcs(template.FuncMap{"lua": luaString}).Parse(scriptText))
+var script = template.Must(template.New("request.lua").Funcs(template.FuncMap{"lua": luaString, "fullPath": func(path string) string { return harness.APIPath + path }}).Parse(scriptText))
 
 // luaString quotes text for Lua. Bytes outside plain ASCII go as decimal escapes.
 func luaString(text string) string {
@@ -49,27 +58,27 @@ func luaString(text string) string {
 // has cores, but no more than connections.
 const wrkThreads = 2
 
-// makeLoad asks the question with wrk for the given time. An error counts what was not answered with success.
-func (st *stage) makeLoad(ctx context.Context, baseURL string, q question, connections int, slice time.Duration) (load, error) {
+// runWrk makes load with wrk. An error counts what was not answered with success.
+func (e *env) runWrk(ctx context.Context, baseURL string, q loadRequest, connections int, period time.Duration) (load, error) {
 	var text bytes.Buffer
 	if err := script.Execute(&text, q); err != nil {
 		return load{}, err
 	}
-	file := filepath.Join(st.dir, "request.lua")
-	if err := os.WriteFile(file, text.Bytes(), 0o600); err != nil {
-		return load{}, err
-	}
-	printed, err := output(exec.CommandContext(ctx, st.wrk, "-t"+strconv.Itoa(min(wrkThreads, connections)),
-		"-c"+strconv.Itoa(connections), "-d"+wholeSeconds(slice)+"s", "--latency", "-s", file, baseURL+q.Path))
+	file, err := e.writeFile("request.lua", text.Bytes())
 	if err != nil {
 		return load{}, err
 	}
-	return readWrk(printed)
+	printed, err := harness.Output(exec.CommandContext(ctx, e.wrk, "-t"+strconv.Itoa(min(wrkThreads, connections)),
+		"-c"+strconv.Itoa(connections), "-d"+wholeSeconds(period)+"s", "--latency", "-s", file, baseURL))
+	if err != nil {
+		return load{}, err
+	}
+	return readWrk(string(printed))
 }
 
 // wholeSeconds is how both load generators want a time.
-func wholeSeconds(slice time.Duration) string {
-	return strconv.Itoa(int(slice.Round(time.Second).Seconds()))
+func wholeSeconds(period time.Duration) string {
+	return strconv.Itoa(int(period.Round(time.Second).Seconds()))
 }
 
 // wrkSummary is the line that the script prints at the end.
@@ -103,19 +112,19 @@ func readWrk(printed string) (load, error) {
 	}, nil
 }
 
-// askGateway makes load on the gateway. Where that fails it says what the gateway
+// loadGateway makes load on the gateway. Where that fails it says what the gateway
 // logged of the failures, and what it answers now.
-func (st *stage) askGateway(ctx context.Context, q question, connections, status int, slice time.Duration) (load, error) {
-	from := st.gateway.logSize()
-	found, err := st.makeLoad(ctx, st.gateway.baseURL, q, connections, slice)
+func (e *env) loadGateway(ctx context.Context, q loadRequest, connections int, period time.Duration) (load, error) {
+	from := fileSize(e.gateway.Log)
+	found, err := e.runWrk(ctx, e.gateway.URL, q, connections, period)
 	if !errors.Is(err, errRefused) {
 		return found, err
 	}
-	now := "the same request is answered as it should be now"
-	if _, again := ask(ctx, st.gateway.baseURL, q, status); again != nil {
+	now := "the same request succeeds now"
+	if _, again := q.send(ctx, e.gateway.URL); again != nil {
 		now = "the same request now: " + again.Error()
 	}
-	return found, fmt.Errorf("%w\n%s%s", err, st.gateway.refusals(from), now)
+	return found, fmt.Errorf("%w\n%s%s", err, refusals(e.gateway.Log, from), now)
 }
 
 // findWrk returns the path of wrk. Root on Debian gets it installed.
@@ -129,7 +138,7 @@ func findWrk(ctx context.Context, verbose io.Writer) (string, error) {
 	}
 	_, _ = fmt.Fprintln(verbose, "installing wrk") // progress only
 	for _, args := range [][]string{{"update"}, {"install", "-y", "wrk"}} {
-		if _, err := output(exec.CommandContext(ctx, "apt-get", args...)); err != nil {
+		if _, err := harness.Output(exec.CommandContext(ctx, "apt-get", args...)); err != nil {
 			return "", fmt.Errorf("install wrk: %w", err)
 		}
 	}

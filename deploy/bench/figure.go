@@ -15,7 +15,7 @@ type gauge interface {
 	name() string
 
 	// take measures. It is called once.
-	take(ctx context.Context, st *stage, o options) ([]figure, error)
+	measure(ctx context.Context, e *env, o options) ([]figure, error)
 }
 
 // figure is one line of the second table: the median of what was measured, and the
@@ -34,16 +34,15 @@ type figure struct {
 
 // newFigure summarizes what was measured, of which there is at least one.
 func newFigure(name, what, unit string, atMost float64, measured ...float64) figure {
-	sorted := slices.Sorted(slices.Values(measured))
-	value := median(sorted)
+	value := medianOf(measured)
 	return figure{
-		Name: name, What: what, Unit: unit, Value: value, Low: sorted[0], High: sorted[len(sorted)-1],
+		Name: name, What: what, Unit: unit, Value: value, Low: slices.Min(measured), High: slices.Max(measured),
 		AtMost: atMost, Reached: atMost == 0 || value <= atMost,
 	}
 }
 
-// because adds what the figure was computed from.
-func (f figure) because(format string, args ...any) figure {
+// withDetail adds what the figure was computed from.
+func (f figure) withDetail(format string, args ...any) figure {
 	f.Detail = fmt.Sprintf(format, args...)
 	return f
 }
@@ -51,7 +50,7 @@ func (f figure) because(format string, args ...any) figure {
 // allGauges lists every gauge in the order of the table. Those that look at the
 // gateway of the rows come first, while it is warm.
 func allGauges() []gauge {
-	return []gauge{ceiling{}, &admission{}, &neighbour{}, runStart{}, runTransactions{}, runNeighbour{}, dueTogether{}, loaded{}, idle{}, start{}, binarySize{}}
+	return []gauge{ceiling{}, admission{}, neighbour{}, runStart{}, runTransactions{}, runNeighbour{}, schedules{}, peakMemory{}, idle{}, start{}, binarySize{}}
 }
 
 func chooseGauges(all []gauge, only *regexp.Regexp) []gauge {
@@ -70,15 +69,27 @@ func sameAtEverySize(rows []result) []figure {
 		return nil
 	}
 	return []figure{newFigure("workflows-size", "GET /workflows of 1,000 workflows against 1,000,000", "times the rate", 1.2, few/many).
-		because("%.0f/s against %.0f/s", few, many)}
+		withDetail("%.0f/s against %.0f/s", few, many)}
 }
 
-// pause waits, unless the bench is ended.
-func pause(ctx context.Context, d time.Duration) error {
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(d):
-		return nil
+// inTurns measures a baseline and something else in turn, after a warm-up of both.
+func (o options) inTurns(baseline, other func(time.Duration) (float64, error)) (baselines, others []float64, err error) {
+	for i := range o.rounds + 1 {
+		period := o.period
+		if i == 0 {
+			period = warmUp
+		}
+		base, err := baseline(period)
+		if err != nil {
+			return nil, nil, fmt.Errorf("the baseline: %w", err)
+		}
+		found, err := other(period)
+		if err != nil {
+			return nil, nil, err
+		}
+		if i > 0 {
+			baselines, others = append(baselines, base), append(others, found)
+		}
 	}
+	return baselines, others, nil
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -17,9 +15,9 @@ import (
 type listWorkflows struct {
 	workflows int
 
-	st     *stage
-	ask    question
-	script string // pgbench's
+	env     *env
+	request loadRequest
+	script  string // pgbench's
 }
 
 const (
@@ -37,47 +35,46 @@ func (r *listWorkflows) about() about {
 	}
 }
 
-// prepare fills a tenant. The rows are copies of the example that the gateway made;
-// their total is set in one go, as the gateway would have counted it.
-func (r *listWorkflows) prepare(ctx context.Context, st *stage) error {
-	r.st = st
-	ten, err := st.gateway.newTenant(ctx, "bench "+r.about().name)
+// prepare fills a tenant with copies of the example workflow and sets their total, as the
+// gateway would have counted it.
+func (r *listWorkflows) prepare(ctx context.Context, e *env) error {
+	r.env = e
+	ten, err := e.newTenant(ctx, "bench "+r.about().name)
 	if err != nil {
 		return err
 	}
-	tenant := pgbenchLiteral(ten.TenantID)
-	for _, statement := range []string{
+	tenant := pgbenchLiteral(ten.ID)
+	err = e.database.exec(ctx,
 		`ALTER TABLE workflows DISABLE TRIGGER workflows_inserted`,
 		`INSERT INTO workflows (tenant_id, id, sub_tenant_id, name, description, search_text, is_active, created_at, updated_at, revision)
 			SELECT tenant_id, 'wf_' || lpad(CAST(n AS text), 26, '0'), sub_tenant_id, name || ' ' || n, description, search_text || ' ' || n,
 				is_active, created_at - n * interval '1 second', updated_at - n * interval '1 second', revision
-			FROM workflows, generate_series(2, ` + strconv.Itoa(r.workflows) + `) AS n WHERE tenant_id = ` + tenant,
-		`UPDATE totals SET n = ` + strconv.Itoa(r.workflows) + ` WHERE kind = 'workflows' AND tenant_id = ` + tenant,
+			FROM workflows, generate_series(2, `+strconv.Itoa(r.workflows)+`) AS n WHERE tenant_id = `+tenant,
+		`UPDATE totals SET n = `+strconv.Itoa(r.workflows)+` WHERE kind = 'workflows' AND tenant_id = `+tenant,
 		`ALTER TABLE workflows ENABLE TRIGGER workflows_inserted`,
 		`VACUUM ANALYZE workflows`,
-	} {
-		if _, err := st.database.db.ExecContext(ctx, statement); err != nil {
-			return fmt.Errorf("fill the tenant: %w", err)
-		}
+	)
+	if err != nil {
+		return fmt.Errorf("fill the tenant: %w", err)
 	}
-	r.ask = question{Method: http.MethodGet, Path: "/v1/gateway/workflows?limit=20", APIKeys: []string{ten.SecretKey}}
-	body, err := ask(ctx, st.gateway.baseURL, r.ask, http.StatusOK)
+	r.request = loadRequest{Method: http.MethodGet, Path: "/workflows?limit=20", APIKeys: []string{ten.SecretKey}}
+	body, err := r.request.send(ctx, e.gateway.URL)
 	if err != nil {
 		return err
 	}
 	if total := fmt.Sprintf(`"total":%d,`, r.workflows); !strings.Contains(string(body), total) {
 		return fmt.Errorf("the page does not hold %s: %s", total, body)
 	}
-	r.script = filepath.Join(st.dir, r.about().name+".pgbench")
-	return os.WriteFile(r.script, []byte(`SELECT id, tenant_id, sub_tenant_id, name, description, is_active, created_at, updated_at, revision
+	r.script, err = e.writeFile(r.about().name+".pgbench", []byte(`SELECT id, tenant_id, sub_tenant_id, name, description, is_active, created_at, updated_at, revision
 FROM workflows WHERE tenant_id = `+tenant+` ORDER BY created_at DESC, id DESC LIMIT 20 OFFSET 0;
-`), 0o600)
+`))
+	return err
 }
 
-func (r *listWorkflows) baseline(ctx context.Context, slice time.Duration) (float64, error) {
-	return r.st.database.pgbench(ctx, r.script, selectConnections, slice, nil)
+func (r *listWorkflows) baseline(ctx context.Context, period time.Duration) (float64, error) {
+	return r.env.database.pgbench(ctx, r.script, selectConnections, period, nil)
 }
 
-func (r *listWorkflows) ours(ctx context.Context, slice time.Duration) (load, error) {
-	return r.st.askGateway(ctx, r.ask, listConnections, http.StatusOK, slice)
+func (r *listWorkflows) gateway(ctx context.Context, period time.Duration) (load, error) {
+	return r.env.loadGateway(ctx, r.request, listConnections, period)
 }

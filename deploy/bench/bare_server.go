@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -10,11 +9,13 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
-	"strings"
-	"syscall"
+	"path/filepath"
+	"regexp"
 	"time"
 
 	"github.com/gin-gonic/gin"
+
+	"github.com/sluicehq/sluice/deploy/harness"
 )
 
 // bareCommand is the sub-command that runs the baseline of reads: bare PATH FILE
@@ -25,14 +26,14 @@ const jsonType = "application/json; charset=utf-8"
 
 func serveBare(ctx context.Context, args []string, stdout io.Writer) error {
 	if len(args) != 2 {
-		return fmt.Errorf("%w: %s takes a path and a file", errUsage, bareCommand)
+		return fmt.Errorf("%w: %s takes a path and a file", harness.ErrUsage, bareCommand)
 	}
 	body, err := os.ReadFile(args[1])
 	if err != nil {
 		return err
 	}
 	engine := newEngine()
-	engine.GET(args[0], func(c *gin.Context) { c.Data(http.StatusOK, jsonType, body) })
+	engine.GET(harness.APIPath+args[0], func(c *gin.Context) { c.Data(http.StatusOK, jsonType, body) })
 	return serve(ctx, engine, stdout)
 }
 
@@ -61,34 +62,39 @@ func serve(ctx context.Context, engine *gin.Engine, stdout io.Writer) error {
 
 // bareServer is a sub-command in a process of its own.
 type bareServer struct {
-	baseURL string
-	cmd     *exec.Cmd
-	ended   chan error
+	*harness.Process
+	url string
 }
 
-func startBare(ctx context.Context, command ...string) (*bareServer, error) {
+var printedAddress = regexp.MustCompile(`(http://\S+)\n`)
+
+func (e *env) startBare(ctx context.Context, name string, command ...string) (*bareServer, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
-	b := &bareServer{cmd: exec.CommandContext(ctx, self, command...), ended: make(chan error, 1)}
-	b.cmd.Stderr = os.Stderr
-	out, err := b.cmd.StdoutPipe()
+	p, err := harness.Start(exec.CommandContext(ctx, self, command...), filepath.Join(e.dir, name+".log"))
 	if err != nil {
 		return nil, err
 	}
-	bound(b.cmd)
-	if err := b.cmd.Start(); err != nil {
-		return nil, err
-	}
-	line, err := bufio.NewReader(out).ReadString('\n')
-	go func() { b.ended <- b.cmd.Wait() }()
+	ctx, cancel := context.WithTimeout(ctx, harness.ReadyTimeout)
+	defer cancel()
+	url, err := p.AwaitLog(ctx, printedAddress)
 	if err != nil {
-		b.stop()
-		return nil, fmt.Errorf("the bare server did not say where it listens: %w", err)
+		p.Stop()
 	}
-	b.baseURL = strings.TrimSpace(line)
-	return b, nil
+	return &bareServer{p, url}, err
 }
 
-func (b *bareServer) stop() { endProcess(b.cmd, b.ended, syscall.SIGTERM) }
+// startLike starts a server that sends what the gateway answers to a request.
+func (e *env) startLike(ctx context.Context, name string, q loadRequest) (*bareServer, error) {
+	body, err := q.send(ctx, e.gateway.URL)
+	if err != nil {
+		return nil, err
+	}
+	file, err := e.writeFile(name+".json", body)
+	if err != nil {
+		return nil, err
+	}
+	return e.startBare(ctx, name, bareCommand, q.Path, file)
+}

@@ -6,11 +6,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/sluicehq/sluice/deploy/harness"
 )
 
 // createTrigger measures POST /triggers whole against pgbench putting one such row
@@ -19,11 +19,11 @@ type createTrigger struct {
 	connections int
 	withKey     bool // every request has an idempotency key of its own
 
-	st     *stage
-	tenant string
-	ask    question
-	script string // pgbench's
-	rounds int
+	env     *env
+	tenant  string
+	request loadRequest
+	script  string // pgbench's
+	rounds  int
 }
 
 // baselineConnections is what pgbench is given against many connections of the
@@ -45,29 +45,29 @@ func (r *createTrigger) about() about {
 }
 
 // prepare creates one trigger and makes the baseline's row of it.
-func (r *createTrigger) prepare(ctx context.Context, st *stage) error {
-	r.st = st
-	ten, err := st.gateway.newTenant(ctx, "bench "+r.about().name)
+func (r *createTrigger) prepare(ctx context.Context, e *env) error {
+	r.env = e
+	ten, err := e.newTenant(ctx, "bench "+r.about().name)
 	if err != nil {
 		return err
 	}
-	r.tenant = ten.TenantID
-	if r.ask, err = newTrigger(ten); err != nil {
+	r.tenant = ten.ID
+	if r.request, err = newTrigger(ten); err != nil {
 		return err
 	}
-	if _, err := ask(ctx, st.gateway.baseURL, r.ask, http.StatusCreated); err != nil {
+	if _, err := r.request.send(ctx, e.gateway.URL); err != nil {
 		return err
 	}
-	text, err := bareInsert(ctx, st.database.db, ten.TenantID)
+	text, err := bareInsert(ctx, e.database.DB, ten.ID)
 	if err != nil {
 		return err
 	}
-	r.script = filepath.Join(st.dir, r.about().name+".pgbench")
-	return os.WriteFile(r.script, []byte(text), 0o600)
+	r.script, err = e.writeFile(r.about().name+".pgbench", []byte(text))
+	return err
 }
 
 // newTrigger asks for a trigger with every common setting.
-func newTrigger(ten tenantKeys) (question, error) {
+func newTrigger(ten harness.Tenant) (loadRequest, error) {
 	body, err := json.Marshal(map[string]any{
 		"workflowVersionId": ten.WorkflowVersionID, "name": "Orders of the shop in the old town", "type": "webhook",
 		"config": map[string]any{
@@ -77,7 +77,7 @@ func newTrigger(ten tenantKeys) (question, error) {
 			"retryPolicy":   map[string]any{"maxRetries": 3, "backoffMs": 1000, "maxBackoffMs": 30000},
 		},
 	})
-	return question{Method: http.MethodPost, Path: "/v1/gateway/triggers", Body: string(body), APIKeys: []string{ten.SecretKey}}, err
+	return loadRequest{Method: http.MethodPost, Path: "/triggers", Body: string(body), APIKeys: []string{ten.SecretKey}}, err
 }
 
 // bareInsert makes a table of the shape of the triggers', without its references
@@ -148,27 +148,27 @@ const generatedColumn = "free_at"
 // each connection.
 const spanOfRound = 1_000_000_000
 
-func (r *createTrigger) baseline(ctx context.Context, slice time.Duration) (float64, error) {
+func (r *createTrigger) baseline(ctx context.Context, period time.Duration) (float64, error) {
 	r.rounds++
-	return r.st.database.pgbench(ctx, r.script, min(r.connections, baselineConnections), slice,
+	return r.env.database.pgbench(ctx, r.script, min(r.connections, baselineConnections), period,
 		map[string]int{"i": r.rounds * spanOfRound})
 }
 
 // ours counts the rows besides the answers: each acknowledged trigger must be there.
-func (r *createTrigger) ours(ctx context.Context, slice time.Duration) (load, error) {
-	before, err := r.st.database.count(ctx, "triggers")
+func (r *createTrigger) gateway(ctx context.Context, period time.Duration) (load, error) {
+	before, err := r.env.database.count(ctx, "triggers")
 	if err != nil {
 		return load{}, err
 	}
-	q := r.ask
+	q := r.request
 	if r.withKey {
-		q.Once = "bench-" + strconv.FormatInt(time.Now().UnixNano(), 36)
+		q.IdempotencyPrefix = "bench-" + strconv.FormatInt(time.Now().UnixNano(), 36)
 	}
-	found, err := r.st.askGateway(ctx, q, r.connections, http.StatusCreated, slice)
+	found, err := r.env.loadGateway(ctx, q, r.connections, period)
 	if err != nil {
 		return load{}, err
 	}
-	after, err := r.st.database.count(ctx, "triggers")
+	after, err := r.env.database.count(ctx, "triggers")
 	if err != nil {
 		return load{}, err
 	}

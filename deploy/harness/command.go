@@ -1,0 +1,90 @@
+// Package harness is what the tools below deploy share: building and running gateways and
+// databases as processes of their own, calling the API, and the frame of a command.
+package harness
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Exit codes, as the gateway's own.
+const (
+	exitFailed = 1
+	exitUsage  = 2
+)
+
+// ErrUsage is wrapped by errors about the command line.
+var ErrUsage = errors.New("wrong usage")
+
+// Main runs a command until it is done or a signal ends its context, and exits.
+func Main(name string, run func(ctx context.Context, args []string, stdout, stderr io.Writer) error) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	switch {
+	case err == nil, errors.Is(err, flag.ErrHelp):
+	case errors.Is(err, ErrUsage):
+		_, _ = fmt.Fprintf(os.Stderr, "%s: %v\n", name, err) // nowhere else to report to
+		os.Exit(exitUsage)
+	default:
+		_, _ = fmt.Fprintf(os.Stderr, "\n%s: FAILED: %v\n", name, err)
+		os.Exit(exitFailed)
+	}
+}
+
+// ParseFlags reads a command line that has only flags.
+func ParseFlags(flags *flag.FlagSet, args []string) error {
+	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
+		return err
+	} else if err != nil {
+		return fmt.Errorf("%w: %w", ErrUsage, err)
+	}
+	if flags.NArg() > 0 {
+		return fmt.Errorf("%w: %q is not expected; every option begins with a dash", ErrUsage, flags.Arg(0))
+	}
+	return nil
+}
+
+// Sleep waits, and returns the error of a context that ends before.
+func Sleep(ctx context.Context, period time.Duration) error {
+	timer := time.NewTimer(period)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return ctx.Err()
+	}
+}
+
+// Output runs a program to its end and returns what it printed. The error of one that
+// fails holds its standard error.
+func Output(cmd *exec.Cmd) ([]byte, error) {
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	text, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w\n%s%s", strings.Join(cmd.Args, " "), err, text, stderr.String())
+	}
+	return text, nil
+}
+
+// Build compiles the gateway as a release is compiled, into a folder.
+func Build(ctx context.Context, dir string) (binary string, err error) {
+	binary = filepath.Join(dir, "sluice")
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-tags=nomsgpack,grpcnotrace", "-ldflags=-s -w -X main.version=harness",
+		"-o", binary, "github.com/sluicehq/sluice/cmd/sluice")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	_, err = Output(cmd)
+	return binary, err
+}

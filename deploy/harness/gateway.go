@@ -1,0 +1,151 @@
+package harness
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"time"
+)
+
+// Gateway is an address at which a gateway runs, again after it was stopped.
+type Gateway struct {
+	Name   string
+	URL    string
+	Binary string
+	Log    string // file
+
+	environ []string
+	mu      sync.Mutex
+	process *Process
+}
+
+// NewGateway describes a gateway that is still to be started. It is configured by
+// SLUICE_ variables of this process and by those of environ, which win.
+func NewGateway(name, binary, databaseURL, dir string, environ ...string) (*Gateway, error) {
+	address, err := FreeAddress()
+	if err != nil {
+		return nil, err
+	}
+	g := &Gateway{Name: name, URL: "http://" + address, Binary: binary, Log: filepath.Join(dir, name+".log")}
+	g.environ = append(os.Environ(), "SLUICE_DATABASE_URL="+databaseURL, "SLUICE_LISTEN="+address, "SLUICE_LOG_FORMAT=json")
+	g.environ = append(g.environ, environ...)
+	return g, nil
+}
+
+// FreeAddress returns an address of this machine that nobody listened on a moment ago.
+func FreeAddress() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // closed at once
+	if err != nil {
+		return "", err
+	}
+	return l.Addr().String(), l.Close()
+}
+
+// Start starts the process and does not wait until it is ready.
+func (g *Gateway) Start() error {
+	cmd := exec.Command(g.Binary, "serve") //nolint:noctx // ended by its methods
+	cmd.Env = g.environ
+	p, err := Start(cmd, g.Log)
+	if err != nil {
+		return err
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.process = p
+	return nil
+}
+
+// StartReady starts the process and waits until it is ready.
+func (g *Gateway) StartReady(ctx context.Context) error {
+	if err := g.Start(); err != nil {
+		return err
+	}
+	return g.AwaitReady(ctx, 20*time.Millisecond)
+}
+
+// Process is the one that was started last; nil before the first start.
+func (g *Gateway) Process() *Process {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.process
+}
+
+// Stop ends the process, if there is one.
+func (g *Gateway) Stop() {
+	if p := g.Process(); p != nil {
+		p.Stop()
+	}
+}
+
+// ReadyTimeout bounds how long a gateway may take until it is ready.
+const ReadyTimeout = 30 * time.Second
+
+// AwaitReady asks the process whether it is ready, in these intervals, until it is. A
+// process that ends is an error.
+func (g *Gateway) AwaitReady(ctx context.Context, every time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, ReadyTimeout)
+	defer cancel()
+	p := g.Process()
+	for !g.ready(ctx) {
+		select {
+		case <-p.Ended():
+			return fmt.Errorf("the process of %s ended with exit code %d before it was ready:\n%s", g.Name, p.ExitCode(), p.LogTail())
+		case <-ctx.Done():
+			return fmt.Errorf("%s is not ready: %w\n%s", g.Name, ctx.Err(), p.LogTail())
+		case <-time.After(every):
+		}
+	}
+	return nil
+}
+
+// readinessClient takes a new connection each time, so that it notices a closed listener.
+var readinessClient = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 2 * time.Second}
+
+func (g *Gateway) ready(ctx context.Context) bool {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, g.URL+"/readyz", http.NoBody)
+	if err != nil {
+		return false
+	}
+	answer, err := readinessClient.Do(req)
+	if err != nil {
+		return false
+	}
+	_ = answer.Body.Close() // only the status matters
+	return answer.StatusCode == http.StatusOK
+}
+
+// Command runs an operator's command, which works on the gateway's database.
+func (g *Gateway) Command(ctx context.Context, args ...string) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, g.Binary, args...)
+	cmd.Env = g.environ
+	return Output(cmd)
+}
+
+// Tenant is what the operator is shown of a new tenant.
+type Tenant struct {
+	ID                string `json:"tenantId"`
+	SecretKey         string `json:"secretKey"`
+	WorkflowVersionID string `json:"workflowVersionId"` // of the example workflow, if there is one
+}
+
+// CreateTenant makes a tenant; args are further arguments of the command.
+func (g *Gateway) CreateTenant(ctx context.Context, name string, args ...string) (ten Tenant, err error) {
+	text, err := g.Command(ctx, append([]string{"tenant", "create", "--name", name, "--json"}, args...)...)
+	if err != nil {
+		return ten, err
+	}
+	return ten, json.Unmarshal(text, &ten)
+}
+
+// LiftLimits sets the limits of a tenant's secret keys to the most that can be set a
+// minute, and to more concurrent requests than any load here makes.
+func (g *Gateway) LiftLimits(ctx context.Context, tenantID string) error {
+	_, err := g.Command(ctx, "tenant", "update", tenantID, "--secret-per-minute", "1000000", "--secret-concurrent", "100000")
+	return err
+}
