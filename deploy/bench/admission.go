@@ -13,7 +13,7 @@ import (
 // that the gateway and a bare server take for a request with the same answer. What
 // the registry itself costs is counted in, so the figure is an upper bound.
 //
-// Processor time, not a rate, withDetail the load generator shares the processors.
+// Processor time, not a rate, because the load generator shares the processors.
 type admission struct{}
 
 func (admission) name() string { return "admission" }

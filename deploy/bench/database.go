@@ -73,8 +73,8 @@ func (d *database) awaitRuns(ctx context.Context, tenantID string) (all int, err
 		if open == 0 {
 			break
 		}
-		if err := harness.Sleep(ctx, 5*time.Millisecond); err != nil {
-			return 0, fmt.Errorf("%d of %d runs have not ended %s after the load: %w", open, all, runsTimeout, err)
+		if !harness.Sleep(ctx, 5*time.Millisecond) {
+			return 0, fmt.Errorf("%d of %d runs have not ended %s after the load: %w", open, all, runsTimeout, ctx.Err())
 		}
 	}
 	var ended string

@@ -49,8 +49,8 @@ func (idle) measure(ctx context.Context, e *env, o options) ([]figure, error) {
 }
 
 func (d *database) watchIdle(ctx context.Context, pid int, o options) ([]figure, error) {
-	if err := harness.Sleep(ctx, startupTime); err != nil {
-		return nil, err
+	if !harness.Sleep(ctx, startupTime) {
+		return nil, ctx.Err()
 	}
 	if err := d.exec(ctx, `SELECT pg_stat_statements_reset()`); err != nil {
 		return nil, err
@@ -59,8 +59,8 @@ func (d *database) watchIdle(ctx context.Context, pid int, o options) ([]figure,
 	if err != nil {
 		return nil, err
 	}
-	if err := harness.Sleep(ctx, idleTime); err != nil {
-		return nil, err
+	if !harness.Sleep(ctx, idleTime) {
+		return nil, ctx.Err()
 	}
 	after, err := harness.ProcessorTime(pid)
 	if err != nil {

@@ -72,9 +72,9 @@ func (e *env) fixedRate(ctx context.Context, q loadRequest, perSecond int, perio
 	began := time.Now()
 	for i := range total {
 		due := began.Add(time.Duration(i) * time.Second / time.Duration(perSecond))
-		if err := harness.Sleep(ctx, time.Until(due)); err != nil {
+		if !harness.Sleep(ctx, time.Until(due)) {
 			running.Wait()
-			return nil, err
+			return nil, ctx.Err()
 		}
 		running.Go(func() {
 			_, failed[i] = q.send(ctx, e.gateway.URL)

@@ -41,7 +41,7 @@ func (p profileSource) environ() []string {
 const shortestProfile = 5 * time.Second
 
 // profile takes a CPU profile and what is allocated meanwhile, under the row's load.
-// It has a round of its own, withDetail being watched costs something.
+// It has a round of its own, because being watched costs something.
 func (e *env) profile(ctx context.Context, r row, o options) error {
 	period := max(o.period, shortestProfile)
 	ctx, cancel := context.WithCancel(ctx)

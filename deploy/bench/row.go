@@ -21,7 +21,7 @@ type row interface {
 	// baseline measures for the given time and returns operations per second.
 	baseline(ctx context.Context, period time.Duration) (float64, error)
 
-	// ours measures the gateway. An answer outside 2xx, a socket's error or an effect
+	// gateway measures the gateway. An answer outside 2xx, a socket's error or an effect
 	// that is missing afterwards is an error.
 	gateway(ctx context.Context, period time.Duration) (load, error)
 }

@@ -34,7 +34,7 @@ func (runNeighbour) measure(ctx context.Context, e *env, _ options) ([]figure, e
 	}
 	defer stop()
 	slow, stopSlow, err := harness.Serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_ = harness.Sleep(r.Context(), nodeDelay) // nobody waits any more
+		harness.Sleep(r.Context(), nodeDelay) // nobody waits any more
 		w.WriteHeader(http.StatusNoContent)
 	}))
 	if err != nil {

@@ -76,8 +76,8 @@ func recordArrivals() (arrived <-chan time.Time, address string, stop func(), er
 // first request.
 func (e *env) starts(ctx context.Context, w workflow, arrived <-chan time.Time, times int) (took []time.Duration, err error) {
 	for range times {
-		if err := harness.Sleep(ctx, betweenStarts); err != nil {
-			return nil, err
+		if !harness.Sleep(ctx, betweenStarts) {
+			return nil, ctx.Err()
 		}
 		sent := time.Now()
 		if _, err := w.call.send(ctx, e.gateway.URL); err != nil {

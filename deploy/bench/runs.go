@@ -62,8 +62,7 @@ func (r *finishRuns) baseline(ctx context.Context, period time.Duration) (float6
 	return r.env.database.pgbench(ctx, r.script, min(r.connections, baselineConnections), period, map[string]int{"i": r.rounds * spanOfRound})
 }
 
-// ours counts the runs that were over when all of them were, by the time that passed
-// until then.
+// gateway counts the runs that have ended, by the time until the last one of them has.
 func (r *finishRuns) gateway(ctx context.Context, period time.Duration) (load, error) {
 	before, _, err := r.env.database.countRuns(ctx, r.workflow.ID)
 	if err != nil {
@@ -124,8 +123,8 @@ const statisticsLag = 2 * time.Second
 
 // commitsAndRuns reads how many transactions were committed since the cluster began, and how many runs there are.
 func (d *database) commitsAndRuns(ctx context.Context, f workflow) (runs, commits int, err error) {
-	if err := harness.Sleep(ctx, statisticsLag); err != nil {
-		return 0, 0, err
+	if !harness.Sleep(ctx, statisticsLag) {
+		return 0, 0, ctx.Err()
 	}
 	if runs, _, err = d.countRuns(ctx, f.ID); err != nil {
 		return 0, 0, err

@@ -36,8 +36,8 @@ func (schedules) measure(ctx context.Context, e *env, o options) ([]figure, erro
 	if !time.Now().Before(due) {
 		return nil, errors.New("the schedules were not made before they were due; the machine is too slow for this figure")
 	}
-	if err := harness.Sleep(ctx, time.Until(due)); err != nil {
-		return nil, err
+	if !harness.Sleep(ctx, time.Until(due)) {
+		return nil, ctx.Err()
 	}
 	late, err := e.database.lateness(ctx, w.ID)
 	if err != nil {
@@ -83,8 +83,8 @@ func (d *database) lateness(ctx context.Context, tenantID string) ([]time.Durati
 		if err != nil || len(late) >= scheduleCount {
 			return late, err
 		}
-		if err := harness.Sleep(ctx, 250*time.Millisecond); err != nil {
-			return nil, fmt.Errorf("%d of %d schedules fired within %s: %w", len(late), scheduleCount, runsTimeout, err)
+		if !harness.Sleep(ctx, 250*time.Millisecond) {
+			return nil, fmt.Errorf("%d of %d schedules fired within %s: %w", len(late), scheduleCount, runsTimeout, ctx.Err())
 		}
 	}
 }

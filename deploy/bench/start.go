@@ -44,6 +44,8 @@ func (e *env) startOnce(ctx context.Context, databaseURL string) (time.Duration,
 		return 0, err
 	}
 	defer g.Stop()
+	ctx, cancel := context.WithTimeout(ctx, harness.ReadyTimeout)
+	defer cancel()
 	began := time.Now()
 	if err := g.Start(); err != nil {
 		return 0, err

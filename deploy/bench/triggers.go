@@ -154,7 +154,7 @@ func (r *createTrigger) baseline(ctx context.Context, period time.Duration) (flo
 		map[string]int{"i": r.rounds * spanOfRound})
 }
 
-// ours counts the rows besides the answers: each acknowledged trigger must be there.
+// gateway also counts the rows: each acknowledged trigger must be there.
 func (r *createTrigger) gateway(ctx context.Context, period time.Duration) (load, error) {
 	before, err := r.env.database.count(ctx, "triggers")
 	if err != nil {

@@ -45,7 +45,7 @@ func (ev *evidence) auditOrders(found *findings) {
 			continue
 		}
 		r := runs[0]
-		found.check(r.tenant == o.tenant.id && r.trigger == o.tenant.triggers[o.shape.name], tenantsApart,
+		found.check(r.tenant == o.tenant.id && r.trigger == o.tenant.triggers[o.scenario.name], tenantsIsolated,
 			"call %s of %s is run %s of %s", o.call, o.tenant.id, r.id, r.tenant)
 		found.check(o.entity == "" || r.entity == o.entity, acknowledged, "call %s is about %s and its run about %s", o.call, o.entity, r.entity)
 		found.check(o.dedupe == "" || r.dedupe == o.dedupe, acknowledged, "call %s has the dedupe key %s and its run %s", o.call, o.dedupe, r.dedupe)
@@ -73,11 +73,11 @@ func (ev *evidence) auditEnd(found *findings, o *order, r *storedRun) {
 		found.check(r.status == "cancelled", cancelStays, "run %s of call %s was cancelled and is %s", r.id, o.call, r.status)
 		return
 	}
-	if !found.checked(r.status == "completed", everyRunEnds, "run %s of call %s (%s) is %s: %s", r.id, o.call, o.shape.name, r.status, r.last()) {
+	if !found.checked(r.status == "completed", everyRunEnds, "run %s of call %s (%s) is %s: %s", r.id, o.call, o.scenario.name, r.status, r.last()) {
 		return
 	}
-	ev.auditDone(found, r, o.shape.done(o.amount))
-	found.check(o.shape.awaits == "" || o.moved, everyRunEnds, "run %s of call %s completed, and nobody brought it the %s", r.id, o.call, o.shape.awaits)
+	ev.auditDone(found, r, o.scenario.done(o.amount))
+	found.check(o.scenario.awaits == "" || o.resumed, everyRunEnds, "run %s of call %s completed, and nobody brought it the %s", r.id, o.call, o.scenario.awaits)
 	wanted := 0
 	if o.retried {
 		wanted = 1

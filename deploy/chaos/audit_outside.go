@@ -14,13 +14,13 @@ func (ev *evidence) auditEffects(found *findings) {
 			found.add(sameKey, "the receiver was called for run %s, which is not there", e.run)
 			continue
 		}
-		found.check(r.tenant == e.tenant, tenantsApart, "run %s of %s called as %s", r.id, r.tenant, e.tenant)
+		found.check(r.tenant == e.tenant, tenantsIsolated, "run %s of %s called as %s", r.id, r.tenant, e.tenant)
 		found.check(r.count("node.started", e.node) > 0, historyWhole, "node %s of run %s called, and nothing is recorded of it", e.node, r.id)
 		found.check(strings.HasPrefix(key, r.id+":"), sameKey, "node %s of run %s bears the key %s", e.node, r.id, key)
 	}
 	calling := make(map[string]bool)
-	for _, sh := range ev.shapes {
-		for _, node := range sh.effects {
+	for _, sc := range ev.scenarios {
+		for _, node := range sc.effects {
 			calling[node] = true
 		}
 	}
@@ -62,7 +62,7 @@ func (ev *evidence) auditSchedules(found *findings) {
 	for _, r := range ev.runs {
 		found.check(r.cause != "schedule" || started[r.id] != "", instantOnce, "run %s of a schedule is not in the ledger", r.id)
 	}
-	for _, t := range ev.lodgers {
+	for _, t := range ev.tenants {
 		fires := instants[t.id]
 		since := ev.since[t.id]
 		if len(fires) == 0 {
@@ -85,20 +85,20 @@ func (ev *evidence) auditEvents(found *findings) {
 	type end struct{ run, kind string }
 	told := make(map[end]int)
 	names := make(map[string]string)
-	for _, t := range ev.lodgers {
+	for _, t := range ev.tenants {
 		names[t.id] = t.name
 	}
 	for _, e := range ev.events {
 		told[end{e.run, e.kind}]++
 		r := ev.runs[e.run]
 		if r == nil || r.tenant != e.tenant {
-			found.add(eventsTold, "the event %s of %s tells of run %s, which is not there", e.id, e.tenant, e.run)
+			found.add(eventsDelivered, "the event %s of %s tells of run %s, which is not there", e.id, e.tenant, e.run)
 			continue
 		}
-		h := ev.heard[e.id]
-		found.check(h.times > 0, eventsTold, "the event %s, %s of run %s, was never delivered", e.id, e.kind, e.run)
-		found.check(h.times == 0 || h.path == names[e.tenant], tenantsApart, "the event %s of %s was delivered to %s", e.id, names[e.tenant], h.path)
-		found.check(h.times == 0 || h.run == e.run && h.kind == e.kind, eventsTold, "the event %s was delivered as %s of %s", e.id, h.kind, h.run)
+		h := ev.delivered[e.id]
+		found.check(h.times > 0, eventsDelivered, "the event %s, %s of run %s, was never delivered", e.id, e.kind, e.run)
+		found.check(h.times == 0 || h.path == names[e.tenant], tenantsIsolated, "the event %s of %s was delivered to %s", e.id, names[e.tenant], h.path)
+		found.check(h.times == 0 || h.run == e.run && h.kind == e.kind, eventsDelivered, "the event %s was delivered as %s of %s", e.id, h.kind, h.run)
 	}
 	ends := make(map[end]int)
 	for _, r := range ev.runs {
@@ -107,14 +107,14 @@ func (ev *evidence) auditEvents(found *findings) {
 		}
 	}
 	for e, n := range ends {
-		found.check(told[e] == n, eventsTold, "run %s has %d entries %s and %d events", e.run, n, e.kind, told[e])
+		found.check(told[e] == n, eventsDelivered, "run %s has %d entries %s and %d events", e.run, n, e.kind, told[e])
 	}
 	kept := make(map[string]bool, len(ev.events))
 	for _, e := range ev.events {
 		kept[e.id] = true
 	}
-	for id, h := range ev.heard {
-		found.check(kept[id], eventsTold, "the event %s, %s of run %s, was delivered and is not in the database", id, h.kind, h.run)
+	for id, h := range ev.delivered {
+		found.check(kept[id], eventsDelivered, "the event %s, %s of run %s, was delivered and is not in the database", id, h.kind, h.run)
 	}
 }
 
@@ -128,7 +128,7 @@ func (ev *evidence) auditLists(found *findings) {
 			completed[r.tenant]++
 		}
 	}
-	for _, t := range ev.lodgers {
+	for _, t := range ev.tenants {
 		got := ev.listed[t.id]
 		found.check(got.total == len(want[t.id]), totalsAgree, "%s has %d runs, and the total is %d", t.name, len(want[t.id]), got.total)
 		found.check(got.completed == completed[t.id], totalsAgree, "%s has %d completed runs, and the total is %d", t.name, completed[t.id], got.completed)
@@ -137,7 +137,7 @@ func (ev *evidence) auditLists(found *findings) {
 		found.check(slices.Equal(listed, want[t.id]), totalsAgree, "%s has %d runs, and other %d are listed", t.name, len(want[t.id]), len(listed))
 		for _, id := range listed {
 			r := ev.runs[id]
-			found.check(r == nil || r.tenant == t.id, tenantsApart, "%s is shown run %s of %s", t.name, id, r.owner())
+			found.check(r == nil || r.tenant == t.id, tenantsIsolated, "%s is shown run %s of %s", t.name, id, r.owner())
 		}
 	}
 	for id, shown := range ev.shown {

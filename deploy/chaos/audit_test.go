@@ -15,22 +15,22 @@ var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 // each of two tenants, one that was cancelled, one that was retried, and a schedule.
 func sound() *evidence {
 	ev := &evidence{
-		shapes: shapes("http://receiver"), runs: make(map[string]*storedRun), effects: make(map[string]effect), heard: make(map[string]heard),
-		shown: make(map[string]shownRun), listed: make(map[string]listing), since: make(map[string]time.Time), until: noon.Add(2 * time.Minute),
+		scenarios: scenarios("http://receiver"), runs: make(map[string]*storedRun), effects: make(map[string]effect), delivered: make(map[string]deliveredEvent),
+		shown: make(map[string]apiRun), listed: make(map[string]listing), since: make(map[string]time.Time), until: noon.Add(2 * time.Minute),
 	}
 	for i := range 2 {
-		t := &lodger{name: fmt.Sprintf("t%d", i), id: fmt.Sprintf("tenant_%d", i), triggers: make(map[string]string)}
-		for _, sh := range ev.shapes {
-			t.triggers[sh.name] = fmt.Sprintf("trg_%d_%s", i, sh.name)
+		t := &tenant{name: fmt.Sprintf("t%d", i), id: fmt.Sprintf("tenant_%d", i), triggers: make(map[string]string)}
+		for _, sc := range ev.scenarios {
+			t.triggers[sc.name] = fmt.Sprintf("trg_%d_%s", i, sc.name)
 		}
-		ev.lodgers = append(ev.lodgers, t)
+		ev.tenants = append(ev.tenants, t)
 		ev.since[t.id] = noon
 		ev.order(t, 1, "completed")
 		ev.scheduled(t)
 	}
-	ev.order(ev.lodgers[0], 2, "cancelled").cancelled = true
-	ev.order(ev.lodgers[0], 3, "retried").retried = true
-	for _, t := range ev.lodgers {
+	ev.order(ev.tenants[0], 2, "cancelled").cancelled = true
+	ev.order(ev.tenants[0], 3, "retried").retried = true
+	for _, t := range ev.tenants {
 		var l listing
 		for _, r := range ev.runs {
 			if r.tenant == t.id {
@@ -47,13 +47,13 @@ func sound() *evidence {
 }
 
 // order adds one that was charged, with its run, effect and events.
-func (ev *evidence) order(t *lodger, n int, how string) *order {
-	o := &order{call: fmt.Sprintf("%s-%d", t.name, n), tenant: t, shape: ev.shapes[1], amount: 2 * bigOrder, dedupe: "key"}
+func (ev *evidence) order(t *tenant, n int, how string) *order {
+	o := &order{call: fmt.Sprintf("%s-%d", t.name, n), tenant: t, scenario: ev.scenarios[1], amount: 2 * bigOrder, dedupe: "key"}
 	id := fmt.Sprintf("run_%s_%d", t.name, n)
 	o.dedupe += id
 	o.runs = []string{id}
 	r := &storedRun{
-		id: id, tenant: t.id, trigger: t.triggers[o.shape.name], entity: "e", dedupe: o.dedupe, cause: "webhook", call: o.call, status: "completed", finished: true,
+		id: id, tenant: t.id, trigger: t.triggers[o.scenario.name], entity: "e", dedupe: o.dedupe, cause: "webhook", call: o.call, status: "completed", finished: true,
 	}
 	steps := []entry{{Type: "run.started"}, {Type: "node.completed", Node: "big"}, {Type: "node.started", Node: "charge", Attempt: 1}}
 	switch how {
@@ -68,16 +68,16 @@ func (ev *evidence) order(t *lodger, n int, how string) *order {
 		steps = append(steps, entry{Type: "node.completed", Node: "charge"}, entry{Type: "node.completed", Node: "join"}, entry{Type: "run.completed"})
 	}
 	ev.keep(t, r, steps)
-	ev.effects[id+":charge"] = effect{calledAs: calledAs{t.id, id, "charge"}, attempts: 1, times: 1}
+	ev.effects[id+":charge"] = effect{callSource: callSource{t.id, id, "charge"}, attempts: 1, times: 1}
 	r.entity = "e"
-	shown := shownRun{ID: id, Status: r.status, EntityID: "e"}
+	shown := apiRun{ID: id, Status: r.status, EntityID: "e"}
 	ev.shown[id] = shown
 	ev.orders = append(ev.orders, o)
 	return o
 }
 
 // scheduled adds three minutes of a schedule.
-func (ev *evidence) scheduled(t *lodger) {
+func (ev *evidence) scheduled(t *tenant) {
 	for i := range 3 {
 		at := noon.Add(time.Duration(i) * time.Minute)
 		id := fmt.Sprintf("run_%s_at_%d", t.name, i)
@@ -86,19 +86,19 @@ func (ev *evidence) scheduled(t *lodger) {
 			id: id, tenant: t.id, trigger: t.triggers["schedule"], cause: "schedule", status: "completed", finished: true,
 			payload: fmt.Sprintf(`{"scheduledAt":"%s"}`, at.Format("2006-01-02T15:04:05.000Z")),
 		}, []entry{{Type: "run.started"}, {Type: "node.started", Node: "tick", Attempt: 1}, {Type: "node.completed", Node: "tick"}, {Type: "run.completed"}})
-		ev.effects[id+":tick"] = effect{calledAs: calledAs{t.id, id, "tick"}, attempts: 2, times: 2}
+		ev.effects[id+":tick"] = effect{callSource: callSource{t.id, id, "tick"}, attempts: 2, times: 2}
 	}
 }
 
 // keep adds a run with its history, and the events of its ends.
-func (ev *evidence) keep(t *lodger, r *storedRun, steps []entry) {
+func (ev *evidence) keep(t *tenant, r *storedRun, steps []entry) {
 	for i, e := range steps {
 		e.Seq = int64(i + 1)
 		r.history = append(r.history, e)
 		if e.Type == "run.completed" || e.Type == "run.failed" || e.Type == "run.cancelled" {
 			id := fmt.Sprintf("evt_%s_%d", r.id, i)
 			ev.events = append(ev.events, storedEvent{tenant: t.id, id: id, kind: e.Type, run: r.id})
-			ev.heard[id] = heard{e.Type, r.id, t.name, 1}
+			ev.delivered[id] = deliveredEvent{e.Type, r.id, t.name, 1}
 		}
 	}
 	r.seq = int64(len(steps))
@@ -137,9 +137,9 @@ func TestEveryFaultIsFound(t *testing.T) {
 		}, dedupeHolds},
 		"a run that goes on for ever": {func(ev *evidence) { r := ev.runs[charged]; r.status, r.finished, r.leased = "running", false, true }, everyRunEnds},
 		"a run that did not wait": {func(ev *evidence) {
-			waits := *ev.orders[0].shape
-			waits.awaits = awaitsAnswer
-			ev.orders[0].shape = &waits
+			waiting := *ev.orders[0].scenario
+			waiting.awaits = awaitsAnswer
+			ev.orders[0].scenario = &waiting
 		}, everyRunEnds},
 		"a lease that outlived its run":      {func(ev *evidence) { ev.runs[charged].leased = true }, everyRunEnds},
 		"a run that failed":                  {func(ev *evidence) { ev.runs[charged].status = "failed" }, everyRunEnds},
@@ -164,16 +164,16 @@ func TestEveryFaultIsFound(t *testing.T) {
 			ev.effects[charged+":charge"] = e
 		}, effectHappens},
 		"an effect under another key": {func(ev *evidence) {
-			ev.effects["run_t0_3:other"] = effect{calledAs: calledAs{"tenant_0", charged, "charge"}}
+			ev.effects["run_t0_3:other"] = effect{callSource: callSource{"tenant_0", charged, "charge"}}
 		}, sameKey},
 		"an effect of no run": {func(ev *evidence) {
-			ev.effects["run_x:charge"] = effect{calledAs: calledAs{"tenant_0", "run_x", "charge"}}
+			ev.effects["run_x:charge"] = effect{callSource: callSource{"tenant_0", "run_x", "charge"}}
 		}, sameKey},
 		"an effect of another tenant": {func(ev *evidence) {
-			ev.effects[charged+":charge"] = effect{calledAs: calledAs{"tenant_1", charged, "charge"}, times: 1}
-		}, tenantsApart},
+			ev.effects[charged+":charge"] = effect{callSource: callSource{"tenant_1", charged, "charge"}, times: 1}
+		}, tenantsIsolated},
 		"an effect of which nothing is recorded": {func(ev *evidence) {
-			ev.effects["run_t0_1:join"] = effect{calledAs: calledAs{"tenant_0", charged, "join"}}
+			ev.effects["run_t0_1:join"] = effect{callSource: callSource{"tenant_0", charged, "join"}}
 		}, historyWhole},
 		"an instant that is missing": {func(ev *evidence) { ev.fires = slices.Delete(ev.fires, 1, 2) }, instantOnce},
 		"an instant that is there twice": {func(ev *evidence) {
@@ -181,24 +181,28 @@ func TestEveryFaultIsFound(t *testing.T) {
 			twice.run = "run_t0_at_9"
 			ev.fires = slices.Insert(ev.fires, 1, twice)
 		}, instantOnce},
-		"an instant that was skipped":         {func(ev *evidence) { ev.fires[1].outcome = "skipped" }, instantOnce},
-		"two instants of one run":             {func(ev *evidence) { ev.fires[1].run = ev.fires[0].run }, instantOnce},
-		"a ledger that begins too late":       {func(ev *evidence) { ev.since["tenant_0"] = noon.Add(-time.Minute) }, instantOnce},
-		"a ledger that ends too early":        {func(ev *evidence) { ev.until = noon.Add(3 * time.Minute) }, instantOnce},
-		"a ledger that is empty":              {func(ev *evidence) { ev.fires = ev.fires[:3] }, instantOnce},
-		"a run of an instant that is not":     {func(ev *evidence) { ev.fires[1].run = "" }, instantOnce},
-		"a fire with another one's payload":   {func(ev *evidence) { ev.runs["run_t0_at_1"].payload = "{}" }, instantOnce},
-		"an end that was told twice":          {func(ev *evidence) { ev.events = append(ev.events, ev.events[0]) }, eventsTold},
-		"an end that was not told":            {func(ev *evidence) { ev.events = ev.events[1:] }, eventsTold},
-		"an event that was never delivered":   {func(ev *evidence) { delete(ev.heard, ev.events[0].id) }, eventsTold},
-		"an event that nobody keeps":          {func(ev *evidence) { ev.heard["evt_x"] = heard{"run.completed", charged, "t0", 1} }, eventsTold},
-		"an event that was delivered astray":  {func(ev *evidence) { h := ev.heard[ev.events[0].id]; h.path = "t1"; ev.heard[ev.events[0].id] = h }, tenantsApart},
+		"an instant that was skipped":       {func(ev *evidence) { ev.fires[1].outcome = "skipped" }, instantOnce},
+		"two instants of one run":           {func(ev *evidence) { ev.fires[1].run = ev.fires[0].run }, instantOnce},
+		"a ledger that begins too late":     {func(ev *evidence) { ev.since["tenant_0"] = noon.Add(-time.Minute) }, instantOnce},
+		"a ledger that ends too early":      {func(ev *evidence) { ev.until = noon.Add(3 * time.Minute) }, instantOnce},
+		"a ledger that is empty":            {func(ev *evidence) { ev.fires = ev.fires[:3] }, instantOnce},
+		"a run of an instant that is not":   {func(ev *evidence) { ev.fires[1].run = "" }, instantOnce},
+		"a fire with another one's payload": {func(ev *evidence) { ev.runs["run_t0_at_1"].payload = "{}" }, instantOnce},
+		"an end that was told twice":        {func(ev *evidence) { ev.events = append(ev.events, ev.events[0]) }, eventsDelivered},
+		"an end that was not told":          {func(ev *evidence) { ev.events = ev.events[1:] }, eventsDelivered},
+		"an event that was never delivered": {func(ev *evidence) { delete(ev.delivered, ev.events[0].id) }, eventsDelivered},
+		"an event that nobody keeps":        {func(ev *evidence) { ev.delivered["evt_x"] = deliveredEvent{"run.completed", charged, "t0", 1} }, eventsDelivered},
+		"an event that was delivered astray": {func(ev *evidence) {
+			h := ev.delivered[ev.events[0].id]
+			h.path = "t1"
+			ev.delivered[ev.events[0].id] = h
+		}, tenantsIsolated},
 		"a total that is wrong":               {func(ev *evidence) { l := ev.listed["tenant_0"]; l.total++; ev.listed["tenant_0"] = l }, totalsAgree},
 		"a filtered total that is wrong":      {func(ev *evidence) { l := ev.listed["tenant_0"]; l.completed--; ev.listed["tenant_0"] = l }, totalsAgree},
 		"a run that is listed twice":          {func(ev *evidence) { l := ev.listed["tenant_0"]; l.ids[0] = l.ids[1] }, totalsAgree},
-		"a run that another tenant is shown":  {func(ev *evidence) { ev.listed["tenant_1"].ids[0] = charged }, tenantsApart},
+		"a run that another tenant is shown":  {func(ev *evidence) { ev.listed["tenant_1"].ids[0] = charged }, tenantsIsolated},
 		"a status that is shown wrongly":      {func(ev *evidence) { r := ev.shown[charged]; r.Status = "failed"; ev.shown[charged] = r }, totalsAgree},
-		"a run of another tenant's trigger":   {func(ev *evidence) { ev.runs[charged].tenant = "tenant_1" }, tenantsApart},
+		"a run of another tenant's trigger":   {func(ev *evidence) { ev.runs[charged].tenant = "tenant_1" }, tenantsIsolated},
 		"a run about something else":          {func(ev *evidence) { ev.orders[0].entity = "other" }, acknowledged},
 		"a run under another dedupe key":      {func(ev *evidence) { ev.runs[charged].dedupe = "other" }, acknowledged},
 		"a scheduled run that did not finish": {func(ev *evidence) { ev.runs["run_t0_at_1"].status = "failed" }, everyRunEnds},
@@ -215,27 +219,27 @@ func TestEveryFaultIsFound(t *testing.T) {
 	}
 }
 
-func TestAForecastIsTheSameForASeed(t *testing.T) {
+func TestPlannedFaultsAreTheSameForASeed(t *testing.T) {
 	o := options{seed: 3, processes: 3, length: time.Minute, kills: 20, freezes: 4, restarts: 3, cuts: 2, stalls: 2}
-	all := forecast(o)
-	if diff := cmp.Diff(all, forecast(o), cmp.AllowUnexported(disturbance{})); diff != "" {
+	all := planFaults(o)
+	if diff := cmp.Diff(all, planFaults(o), cmp.AllowUnexported(fault{})); diff != "" {
 		t.Error(diff)
 	}
-	count := make(map[kind]int)
-	for i, d := range all {
-		count[d.kind]++
-		if d.at < 0 || d.at > o.length || d.target < 0 || d.target >= o.processes || i > 0 && d.at < all[i-1].at {
-			t.Errorf("%+v", d)
+	count := make(map[faultKind]int)
+	for i, f := range all {
+		count[f.kind]++
+		if f.at < 0 || f.at > o.length || f.target < 0 || f.target >= o.processes || i > 0 && f.at < all[i-1].at {
+			t.Errorf("%+v", f)
 		}
-		if d.kind == freezing && d.length < shortestFreeze {
-			t.Errorf("a process is frozen for %s, and keeps its leases", d.length)
+		if f.kind == freezeGateway && f.length < shortestFreeze {
+			t.Errorf("a process is frozen for %s, and keeps its leases", f.length)
 		}
 	}
-	if diff := cmp.Diff(map[kind]int{killing: 20, freezing: 4, restarting: 3, cutting: 2, stalling: 2}, count); diff != "" {
+	if diff := cmp.Diff(map[faultKind]int{killGateway: 20, freezeGateway: 4, restartDatabase: 3, cutConnections: 2, stallDatabase: 2}, count); diff != "" {
 		t.Error(diff)
 	}
 	o.seed++
-	if cmp.Equal(all, forecast(o), cmp.AllowUnexported(disturbance{})) {
+	if cmp.Equal(all, planFaults(o), cmp.AllowUnexported(fault{})) {
 		t.Error("another seed changes nothing")
 	}
 }

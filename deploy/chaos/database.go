@@ -2,94 +2,58 @@ package main
 
 import (
 	"context"
-	"database/sql"
-	"net/url"
+	"path/filepath"
 	"sync"
 	"time"
 
-	_ "github.com/lib/pq" // the driver
-
 	"github.com/sluicehq/sluice/adapters/sqlstore/postgres/pgtest"
+	"github.com/sluicehq/sluice/deploy/harness"
 )
 
 // database is a PostgreSQL of the round's own, or a file of SQLite. What is committed
 // survives every way the server is ended here; fsync would only protect from the machine's
 // own end.
 type database struct {
-	server *pgtest.Instance // nil for SQLite
-	url    string
-	db     *sql.DB // nil for SQLite
+	*harness.Postgres // nil for SQLite
+	url               string
 
-	mu   sync.Mutex
-	away []span // when it did not answer
+	mu      sync.Mutex
+	outages []span // when it did not answer
 }
 
 // span is from when to when.
 type span struct{ from, to time.Time }
 
-func startDatabase(ctx context.Context) (*database, error) {
-	server, err := pgtest.Launch(ctx, pgtest.Options{})
+func startPostgres(ctx context.Context) (*database, error) {
+	server, err := harness.StartPostgres(ctx, pgtest.Options{})
 	if err != nil {
 		return nil, err
 	}
-	const name = "chaos"
-	d := &database{server: server}
-	if d.url, err = databaseURL(server.URL, name); err == nil {
-		err = createDatabase(ctx, server.URL, name)
-	}
-	if err == nil {
-		d.db, err = sql.Open("postgres", d.url)
-	}
-	if err != nil {
-		server.Stop()
-		return nil, err
-	}
-	return d, nil
+	return &database{Postgres: server, url: server.URL}, nil
 }
 
-// stop ends the server and throws away what it kept.
-func (d *database) stop() {
-	if d.server == nil {
-		return
-	}
-	_ = d.db.Close() // nothing is pending
-	d.server.Stop()
+func newSQLite(dir string) *database {
+	return &database{url: "sqlite:" + filepath.Join(dir, "sluice.db")}
 }
 
-func databaseURL(server, name string) (string, error) {
-	u, err := url.Parse(server)
-	if err != nil {
-		return "", err
+// close ends the server and removes what it kept.
+func (d *database) close() {
+	if d.Postgres != nil {
+		d.Stop()
 	}
-	u.Path = "/" + name
-	return u.String(), nil
-}
-
-func createDatabase(ctx context.Context, server, name string) error {
-	db, err := sql.Open("postgres", server)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = db.Close() }() // nothing is pending
-	_, err = db.ExecContext(ctx, `CREATE DATABASE `+name)
-	return err
 }
 
 // restart ends the server, as a crash does or with a shutdown, leaves it down for a
 // while and starts it again.
 func (d *database) restart(ctx context.Context, how pgtest.Stopping, down time.Duration) error {
-	from := time.Now()
-	err := d.server.Restart(ctx, how, down)
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.away = append(d.away, span{from, time.Now()})
-	return err
+	defer d.recordOutage(time.Now())
+	return d.Restart(ctx, how, down)
 }
 
 // stall lets everything that concerns runs wait for that long, as a disk does that
 // hangs. A cut connection ends it early.
 func (d *database) stall(ctx context.Context, length time.Duration) error {
-	tx, err := d.db.BeginTx(ctx, nil)
+	tx, err := d.DB.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
@@ -98,18 +62,23 @@ func (d *database) stall(ctx context.Context, length time.Duration) error {
 	if _, err := tx.ExecContext(ctx, `LOCK TABLE runs IN ACCESS EXCLUSIVE MODE`); err != nil {
 		return err
 	}
+	defer d.recordOutage(from)
 	_, err = tx.ExecContext(ctx, `SELECT pg_sleep($1)`, length.Seconds())
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.away = append(d.away, span{from, time.Now()})
 	return err
 }
 
-// awayFor says how long, between the two, the database did not answer.
-func (d *database) awayFor(from, to time.Time) (sum time.Duration) {
+// recordOutage notes an outage that ends now.
+func (d *database) recordOutage(from time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for _, s := range d.away {
+	d.outages = append(d.outages, span{from, time.Now()})
+}
+
+// outageBetween says how long, between the two, the database did not answer.
+func (d *database) outageBetween(from, to time.Time) (sum time.Duration) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, s := range d.outages {
 		begin, end := s.from, s.to
 		if begin.Before(from) {
 			begin = from
@@ -124,22 +93,7 @@ func (d *database) awayFor(from, to time.Time) (sum time.Duration) {
 
 // cut ends every connection but its own, and returns how many there were.
 func (d *database) cut(ctx context.Context) (ended int, err error) {
-	err = d.db.QueryRowContext(ctx, `SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
+	err = d.DB.QueryRowContext(ctx, `SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
 		WHERE datname = current_database() AND pid <> pg_backend_pid()`).Scan(&ended)
 	return ended, err
-}
-
-// each runs a query and reads every row.
-func (d *database) each(ctx context.Context, read func(scan func(...any) error) error, query string, args ...any) (err error) {
-	rows, err := d.db.QueryContext(ctx, query, args...)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = rows.Close() }() // its error is that of Err
-	for rows.Next() {
-		if err := read(rows.Scan); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
 }

@@ -6,22 +6,24 @@ import (
 	"fmt"
 	"net/http"
 	"time"
+
+	"github.com/sluicehq/sluice/deploy/harness"
 )
 
 // evidence is everything that is known at the end of a round.
 type evidence struct {
-	orders  []*order
-	lodgers []*lodger
-	shapes  []*shape
-	runs    map[string]*storedRun // all runs in the database, by id
-	fires   []storedFire
-	events  []storedEvent
-	effects map[string]effect
-	heard   map[string]heard
-	shown   map[string]shownRun // what the API shows of some runs
-	listed  map[string]listing  // what it lists for each tenant
-	since   map[string]time.Time
-	until   time.Time // every instant of a schedule before it is to be dealt with
+	orders    []*order
+	tenants   []*tenant
+	scenarios []*scenario
+	runs      map[string]*storedRun // all runs in the database, by id
+	fires     []storedFire
+	events    []storedEvent
+	effects   map[string]effect
+	delivered map[string]deliveredEvent
+	shown     map[string]apiRun  // what the API shows of some runs
+	listed    map[string]listing // what it lists for each tenant
+	since     map[string]time.Time
+	until     time.Time // every instant of a schedule before it is to be dealt with
 }
 
 // storedRun is a run in the database.
@@ -63,62 +65,62 @@ type listing struct {
 
 // awaitQuiet waits until no run is unfinished and every end was told, or as long as it
 // may take. Deliveries that are to be repeated in minutes are brought forward.
-func (s *stage) awaitQuiet(ctx context.Context) {
+func (e *env) awaitQuiet(ctx context.Context) {
 	began := time.Now()
-	for ctx.Err() == nil && time.Since(began) < s.settle {
+	for ctx.Err() == nil && time.Since(began) < e.settle {
 		var open, untold int
-		err := s.database.db.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM runs WHERE finished_at IS NULL),
+		err := e.database.DB.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM runs WHERE finished_at IS NULL),
 			(SELECT count(*) FROM webhook_events WHERE waits) + (SELECT count(*) FROM webhook_deliveries WHERE status = 'pending')`).Scan(&open, &untold)
 		if err == nil && open == 0 && untold == 0 {
 			return
 		}
 		if err == nil && open == 0 {
-			_, err = s.database.db.ExecContext(ctx, `UPDATE webhook_deliveries SET next_attempt_at = now()
+			_, err = e.database.DB.ExecContext(ctx, `UPDATE webhook_deliveries SET next_attempt_at = now()
 				WHERE status = 'pending' AND next_attempt_at > now() + interval '10 s'`)
 		}
 		if err != nil {
-			s.tell("looking for what is left: %v", err)
+			e.logf("looking for what is left: %v", err)
 		} else if time.Since(began) > 10*time.Second {
-			s.tell("%d runs are not over and %d ends not told", open, untold)
+			e.logf("%d runs are not over and %d ends not told", open, untold)
 		}
-		pause(ctx, time.Second)
+		harness.Sleep(ctx, time.Second)
 	}
 }
 
 // evidence reads everything.
-func (s *stage) evidence(ctx context.Context, orders []*order, until time.Time) (*evidence, error) {
+func (e *env) evidence(ctx context.Context, orders []*order, until time.Time) (*evidence, error) {
 	ev := &evidence{
-		orders: orders, lodgers: s.lodgers, shapes: s.shapes, runs: make(map[string]*storedRun), effects: s.receiver.effects(), heard: s.listener.books(),
-		shown: make(map[string]shownRun), listed: make(map[string]listing), since: make(map[string]time.Time),
+		orders: orders, tenants: e.tenants, scenarios: e.scenarios, runs: make(map[string]*storedRun), effects: e.receiver.effects(), delivered: e.listener.deliveredEvents(),
+		shown: make(map[string]apiRun), listed: make(map[string]listing), since: make(map[string]time.Time),
 		until: until,
 	}
-	for _, t := range s.lodgers {
-		ev.since[t.id] = s.schedules.since(t.id)
-		if err := s.list(ctx, t, ev); err != nil {
+	for _, t := range e.tenants {
+		ev.since[t.id] = e.schedules.since(t.id)
+		if err := e.list(ctx, t, ev); err != nil {
 			return nil, err
 		}
 	}
-	if err := s.readRuns(ctx, ev); err != nil {
+	if err := e.readRuns(ctx, ev); err != nil {
 		return nil, err
 	}
-	if err := s.readRest(ctx, ev); err != nil {
+	if err := e.readRest(ctx, ev); err != nil {
 		return nil, err
 	}
-	s.look(ctx, ev)
+	e.readRunsOverAPI(ctx, ev)
 	return ev, nil
 }
 
 // list reads all pages of a tenant's runs.
-func (s *stage) list(ctx context.Context, t *lodger, ev *evidence) error {
+func (e *env) list(ctx context.Context, t *tenant, ev *evidence) error {
 	page := func(query string) (total int, ids []string, more bool, err error) {
-		got, ok := s.clients.until(ctx, request{key: t.key, method: http.MethodGet, path: "/runs?" + query})
+		got, ok := e.clients.do(ctx, t.key, harness.Request{Method: http.MethodGet, Path: "/runs?" + query})
 		var read struct {
 			Items   []struct{ ID string }
 			Total   int
 			HasMore bool
 		}
-		if !ok || got.status != http.StatusOK || !got.read(&read) {
-			return 0, nil, false, fmt.Errorf("list the runs of %s: %d %s", t.name, got.status, got.body)
+		if !ok || got.Status != http.StatusOK || got.JSON(&read) != nil {
+			return 0, nil, false, fmt.Errorf("list the runs of %s: %d %s", t.name, got.Status, got.Body)
 		}
 		for _, r := range read.Items {
 			ids = append(ids, r.ID)
@@ -140,8 +142,8 @@ func (s *stage) list(ctx context.Context, t *lodger, ev *evidence) error {
 }
 
 // readRuns reads runs and their histories.
-func (s *stage) readRuns(ctx context.Context, ev *evidence) error {
-	err := s.database.each(ctx, func(scan func(...any) error) error {
+func (e *env) readRuns(ctx context.Context, ev *evidence) error {
+	err := e.database.Each(ctx, func(scan func(...any) error) error {
 		r := new(storedRun)
 		err := scan(&r.tenant, &r.id, &r.trigger, &r.entity, &r.dedupe, &r.cause, &r.status, &r.seq, &r.payload, &r.worker, &r.leased, &r.finished)
 		if err != nil {
@@ -155,7 +157,7 @@ func (s *stage) readRuns(ctx context.Context, ev *evidence) error {
 	if err != nil {
 		return err
 	}
-	return s.database.each(ctx, func(scan func(...any) error) error {
+	return e.database.Each(ctx, func(scan func(...any) error) error {
 		var id, text string
 		if err := scan(&id, &text); err != nil {
 			return err
@@ -172,8 +174,8 @@ func (s *stage) readRuns(ctx context.Context, ev *evidence) error {
 }
 
 // readRest reads the ledger and the events.
-func (s *stage) readRest(ctx context.Context, ev *evidence) error {
-	err := s.database.each(ctx, func(scan func(...any) error) error {
+func (e *env) readRest(ctx context.Context, ev *evidence) error {
+	err := e.database.Each(ctx, func(scan func(...any) error) error {
 		var f storedFire
 		err := scan(&f.tenant, &f.trigger, &f.at, &f.outcome, &f.reason, &f.run)
 		f.at = f.at.UTC()
@@ -183,7 +185,7 @@ func (s *stage) readRest(ctx context.Context, ev *evidence) error {
 	if err != nil {
 		return err
 	}
-	return s.database.each(ctx, func(scan func(...any) error) error {
+	return e.database.Each(ctx, func(scan func(...any) error) error {
 		var e storedEvent
 		var data string
 		if err := scan(&e.tenant, &e.id, &e.kind, &data); err != nil {
@@ -197,32 +199,31 @@ func (s *stage) readRest(ctx context.Context, ev *evidence) error {
 	}, `SELECT tenant_id, id, type, data FROM webhook_events WHERE type IN ('run.completed', 'run.failed', 'run.cancelled')`)
 }
 
-// mostShown is how many runs are read one by one over the API.
-const mostShown = 400
+// maxRunsRead is how many runs are read one by one over the API.
+const maxRunsRead = 400
 
-// look reads some runs as their tenants see them, and tries to as another tenant.
-func (s *stage) look(ctx context.Context, ev *evidence) {
-	step := max(1, len(ev.orders)/mostShown)
+// readRunsOverAPI reads some runs as their tenants see them, and tries to as another tenant.
+func (e *env) readRunsOverAPI(ctx context.Context, ev *evidence) {
+	step := max(1, len(ev.orders)/maxRunsRead)
 	for i := 0; i < len(ev.orders); i += step {
 		o := ev.orders[i]
 		if o.run() == "" {
 			continue
 		}
-		if r, ok := s.show(ctx, o); ok {
+		if r, ok := e.getRun(ctx, o); ok {
 			ev.shown[o.run()] = r
 		}
-		other := s.lodgers[0]
+		other := e.tenants[0]
 		if other == o.tenant {
-			other = s.lodgers[1]
+			other = e.tenants[1]
 		}
-		for _, r := range []request{
-			{method: http.MethodGet, path: "/runs/" + o.run()},
-			{method: http.MethodPost, path: "/runs/" + o.run() + "/cancel"},
-			{method: http.MethodPost, path: "/triggers/" + o.tenant.triggers[o.shape.name] + "/webhook"},
+		for _, r := range []harness.Request{
+			{Method: http.MethodGet, Path: "/runs/" + o.run()},
+			{Method: http.MethodPost, Path: "/runs/" + o.run() + "/cancel"},
+			{Method: http.MethodPost, Path: "/triggers/" + o.tenant.triggers[o.scenario.name] + "/webhook"},
 		} {
-			r.key = other.key
-			if got, ok := s.clients.until(ctx, r); ok && got.status != http.StatusNotFound {
-				s.found.add(tenantsApart, "%s %s with the key of %s was answered %d: %s", r.method, r.path, other.name, got.status, got.body)
+			if got, ok := e.clients.do(ctx, other.key, r); ok && got.Status != http.StatusNotFound {
+				e.found.add(tenantsIsolated, "%s %s with the key of %s was answered %d: %s", r.Method, r.Path, other.name, got.Status, got.Body)
 			}
 		}
 	}

@@ -14,45 +14,45 @@ type promise string
 
 // The promises (execution rules, "Promises", and what follows from them).
 const (
-	onlyExpected  promise = "a gateway answers a call with success, a reason, or 503 with Retry-After"
-	acknowledged  promise = "every acknowledged call has exactly one run, always the same one"
-	everyRunEnds  promise = "every run ends as it should"
-	historyWhole  promise = "a history has no gap and no entry twice"
-	recordedOnce  promise = "a node's result is recorded once"
-	sameKey       promise = "every attempt at a node bears the same Idempotency-Key"
-	effectHappens promise = "a node that completed had its effect"
-	instantOnce   promise = "each instant of a schedule is dealt with once, by one run"
-	cancelStays   promise = "a cancelled run stays cancelled"
-	dedupeHolds   promise = "a dedupe key starts one run"
-	totalsAgree   promise = "lists and totals are what the database holds"
-	eventsTold    promise = "each end of a run is told by one event, delivered at least once"
-	tenantsApart  promise = "a tenant sees nothing of another"
-	takenOver     promise = "the runs of a process that died go on within 10 seconds"
-	comesBack     promise = "a gateway survives its database"
+	onlyExpected    promise = "a gateway answers a call with success, a reason, or 503 with Retry-After"
+	acknowledged    promise = "every acknowledged call has exactly one run, always the same one"
+	everyRunEnds    promise = "every run ends as it should"
+	historyWhole    promise = "a history has no gap and no entry twice"
+	recordedOnce    promise = "a node's result is recorded once"
+	sameKey         promise = "every attempt at a node bears the same Idempotency-Key"
+	effectHappens   promise = "a node that completed had its effect"
+	instantOnce     promise = "each instant of a schedule is dealt with once, by one run"
+	cancelStays     promise = "a cancelled run stays cancelled"
+	dedupeHolds     promise = "a dedupe key starts one run"
+	totalsAgree     promise = "lists and totals are what the database holds"
+	eventsDelivered promise = "each end of a run is told by one event, delivered at least once"
+	tenantsIsolated promise = "a tenant sees nothing of another"
+	takenOver       promise = "the runs of a process that died go on within 10 seconds"
+	comesBack       promise = "a gateway survives its database"
 )
 
 // promises lists them in the order of the report.
 func promises() []promise {
 	return []promise{
 		onlyExpected, acknowledged, everyRunEnds, historyWhole, recordedOnce, sameKey, effectHappens, instantOnce, cancelStays, dedupeHolds,
-		totalsAgree, eventsTold, tenantsApart, takenOver, comesBack,
+		totalsAgree, eventsDelivered, tenantsIsolated, takenOver, comesBack,
 	}
 }
 
 // The promises of a round with a hostile tenant, besides some of those above.
 const (
-	processLives  promise = "the process lives, within its memory"
-	onlyOwnLimits promise = "an honest call is answered at once, or refused by the limits of its own tenant"
-	staysQuick    promise = "honest calls and runs take no more than a few times what they take alone"
-	leavesInTime  promise = "SIGTERM ends the process within its bound"
-	startsAgain   promise = "the process is ready soon after a start, whatever is left to do"
-	attacksMade   promise = "every attack reached the gateway"
+	processLives    promise = "the process lives, within its memory"
+	onlyOwnLimits   promise = "an honest call is answered at once, or refused by the limits of its own tenant"
+	staysResponsive promise = "honest calls and runs take no more than a few times what they take alone"
+	stopsInTime     promise = "SIGTERM ends the process within its bound"
+	startsAgain     promise = "the process is ready soon after a start, whatever is left to do"
+	attacksMade     promise = "every attack reached the gateway"
 )
 
 // hostilePromises lists those of a round with a hostile tenant.
 func hostilePromises() []promise {
 	return []promise{
-		processLives, onlyOwnLimits, staysQuick, acknowledged, everyRunEnds, effectHappens, sameKey, eventsTold, leavesInTime, startsAgain, attacksMade,
+		processLives, onlyOwnLimits, staysResponsive, acknowledged, everyRunEnds, effectHappens, sameKey, eventsDelivered, stopsInTime, startsAgain, attacksMade,
 	}
 }
 

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/sluicehq/sluice/deploy/process"
+	"github.com/sluicehq/sluice/deploy/harness"
 )
 
 // guard keeps a gateway running and ends it when it takes more memory than it may. The
@@ -39,23 +39,23 @@ func (d death) String() string {
 // lookEvery is how often the memory is looked at.
 const lookEvery = 50 * time.Millisecond
 
-// enter names what is being done to the gateway from now on.
-func (g *guard) enter(phase string) {
+// setPhase names what is being done to the gateway from now on.
+func (g *guard) setPhase(phase string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.phase, g.since = phase, time.Now()
 }
 
-// current is what is being done to the gateway.
-func (g *guard) current() string {
+// currentPhase is what is being done to the gateway.
+func (g *guard) currentPhase() string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.phase
 }
 
-// keepUp starts the process again whenever it ends, and counts that, until ctx ends or
+// restartOnExit starts the process again whenever it ends, and counts that, until ctx ends or
 // the process was asked to end.
-func (g *guard) keepUp(ctx context.Context) {
+func (g *guard) restartOnExit(ctx context.Context) {
 	for ctx.Err() == nil {
 		cause := g.watch(ctx)
 		if cause == "" {
@@ -66,7 +66,7 @@ func (g *guard) keepUp(ctx context.Context) {
 		g.deaths = append(g.deaths, d)
 		g.mu.Unlock()
 		g.found.add(processLives, "%s", d)
-		if !pause(ctx, 200*time.Millisecond) || g.isEnding() || g.gateway.start() != nil {
+		if !harness.Sleep(ctx, 200*time.Millisecond) || g.isEnding() || g.gateway.start() != nil {
 			return
 		}
 	}
@@ -75,33 +75,33 @@ func (g *guard) keepUp(ctx context.Context) {
 // watch waits until the process ends by itself or takes too much, which ends it, and says
 // why; it says nothing when ctx ends or the process was asked to end.
 func (g *guard) watch(ctx context.Context) (cause string) {
-	pid, ended := g.gateway.process()
+	p := g.gateway.Process()
 	looks := time.NewTicker(lookEvery)
 	defer looks.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return ""
-		case <-ended:
+		case <-p.Ended():
 			if g.isEnding() {
 				return ""
 			}
-			return fmt.Sprintf("it ended with exit code %d: %s", g.gateway.exitCode(), g.gateway.lastWords())
+			return fmt.Sprintf("it ended with exit code %d: %s", p.ExitCode(), p.LogTail())
 		case <-looks.C:
 		}
-		_, peak, err := process.Memory(pid)
+		_, peak, err := harness.Memory(p.PID())
 		if err != nil {
 			continue // it is ending
 		}
-		g.note(peak)
+		g.recordPeak(peak)
 		if peak > g.limit {
 			g.gateway.kill()
-			return fmt.Sprintf("its memory reached %s of %s", bytesText(peak), bytesText(g.limit))
+			return fmt.Sprintf("its memory reached %s of %s", formatBytes(peak), formatBytes(g.limit))
 		}
 	}
 }
 
-func (g *guard) note(peak int64) {
+func (g *guard) recordPeak(peak int64) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.peak = max(g.peak, peak)
@@ -120,8 +120,8 @@ func (g *guard) expectEnd(asked bool) {
 	g.ending = asked
 }
 
-// lifeOf sums up how often the process died in each phase.
-func lifeOf(deaths []death) (lines []string) {
+// deathsByPhase sums up how often the process died in each phase.
+func deathsByPhase(deaths []death) (lines []string) {
 	times := make(map[string]int)
 	for _, d := range deaths {
 		times[d.phase]++
@@ -142,4 +142,4 @@ func (g *guard) report() (peak int64, deaths []death) {
 	return g.peak, append([]death(nil), g.deaths...)
 }
 
-func bytesText(n int64) string { return fmt.Sprintf("%d MiB", n>>20) }
+func formatBytes(n int64) string { return fmt.Sprintf("%d MiB", n>>20) }

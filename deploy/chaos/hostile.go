@@ -2,22 +2,20 @@ package main
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"io"
 	"net/http"
-	"path/filepath"
 	"strconv"
 	"sync"
 	"time"
 
 	"github.com/sluicehq/sluice/deploy/chaos/attack"
+	"github.com/sluicehq/sluice/deploy/harness"
 )
 
 // hostileRound is one gateway within a limit of memory, honest tenants, and a hostile one.
 type hostileRound struct {
-	*stage
-	how      hostileOptions
+	*env
+	settings hostileOptions
 	gateway  *gateway
 	guard    *guard
 	attacker *attack.Tenant
@@ -27,11 +25,11 @@ type hostileRound struct {
 
 // hostileFigures is what is measured once.
 type hostileFigures struct {
-	answers  map[bool][]time.Duration // of honest calls; true beside the hostile tenant
-	runs     map[bool][]time.Duration // until they completed
-	phases   map[string]*phaseFigures // the same by what the hostile tenant did
-	leaving  time.Duration            // from SIGTERM to the end
-	starting time.Duration            // until the gateway was ready after that
+	answers   map[bool][]time.Duration // of honest calls; true while attacked
+	runs      map[bool][]time.Duration // until they completed
+	phases    map[string]*phaseFigures // the same by what the hostile tenant did
+	stopTime  time.Duration            // from SIGTERM to the end
+	startTime time.Duration            // until the gateway was ready after that
 }
 
 func runHostile(ctx context.Context, args []string, stdout, stderr io.Writer) error {
@@ -39,205 +37,177 @@ func runHostile(ctx context.Context, args []string, stdout, stderr io.Writer) er
 	if err != nil {
 		return err
 	}
-	account, err := misuse(ctx, o)
+	l, err := runHostileRound(ctx, o)
 	if err != nil {
 		return err
 	}
-	if err := account.print(stdout); err != nil {
-		return err
-	}
-	return account.err()
+	return l.report(stdout)
 }
 
-// misuse is a whole round.
-func misuse(ctx context.Context, o hostileOptions) (account, error) {
-	h, err := setHostileStage(ctx, o)
+// runHostileRound is a whole round.
+func runHostileRound(ctx context.Context, o hostileOptions) (ledger, error) {
+	h, err := newHostileRound(ctx, o)
 	if err != nil {
-		return account{}, err
+		return ledger{}, err
 	}
-	keeping, stop := context.WithCancel(ctx)
+	supervising, stop := context.WithCancel(ctx)
 	defer func() {
 		stop()
 		h.close()
 	}()
-	h.stopKeep = stop
+	h.stopSupervising = stop
 	var watching sync.WaitGroup
-	watching.Go(func() { h.guard.keepUp(keeping) })
-	h.tell("seed %d: %s, %s, %d attacks, %d honest calls a second, %s", o.seed, o.store, bytesText(o.memory), len(o.attacks), o.perSecond, o.length)
+	watching.Go(func() { h.guard.restartOnExit(supervising) })
+	h.logf("seed %d: %s, %s, %d attacks, %d honest calls a second, %s", o.seed, o.store, formatBytes(o.memory), len(o.attacks), o.perSecond, o.length)
 
 	alone := min(max(o.length/6, 4*time.Second), time.Minute)
-	h.guard.enter("alone")
+	h.guard.setPhase("alone")
 	h.honest(ctx, alone, false)
-	pause(ctx, betweenPhases)
-	attacking, calm := context.WithCancel(ctx)
-	defer calm()
+	harness.Sleep(ctx, betweenPhases)
+	attacking, stopAttacks := context.WithCancel(ctx)
+	defer stopAttacks()
 	var attacks sync.WaitGroup
 	attacks.Go(func() { h.attack(attacking, o.length-alone) })
 	h.honest(ctx, o.length-alone, true)
-	h.leave()
+	h.terminate()
 	watching.Wait()
-	calm()
+	stopAttacks()
 	attacks.Wait()
-	if err := h.comeBack(ctx, keeping); err != nil {
-		return account{}, err
+	if err := h.restart(ctx, supervising); err != nil {
+		return ledger{}, err
 	}
 	h.auditHonest(ctx)
-	return h.ledger(), ctx.Err()
+	return h.newLedger(), ctx.Err()
 }
 
 // betweenPhases lets the last runs end that are measured without the hostile tenant.
 const betweenPhases = 2 * time.Second
 
-// setHostileStage starts everything.
-func setHostileStage(ctx context.Context, o hostileOptions) (h *hostileRound, err error) {
-	s := &stage{options: o.options, began: time.Now(), found: newFindings(), random: newDice(o.seed)}
-	h = &hostileRound{stage: s, how: o, calls: new(honestCalls)}
+// newHostileRound starts everything.
+func newHostileRound(ctx context.Context, o hostileOptions) (h *hostileRound, err error) {
+	e, err := prepareEnv(ctx, o.options)
+	if err != nil {
+		return nil, err
+	}
+	h = &hostileRound{env: e, settings: o, calls: new(honestCalls)}
 	defer func() {
 		if err != nil {
 			h.close()
 		}
 	}()
-	if s.dir, err = s.folder(); err != nil {
+	if o.store == "postgres" {
+		h.database, err = startPostgres(ctx)
+	} else {
+		h.database = newSQLite(h.dir)
+	}
+	if err != nil {
 		return nil, err
 	}
-	binary := o.binary
-	if binary == "" {
-		s.tell("building the gateway")
-		if binary, err = build(ctx, s.dir); err != nil {
-			return nil, err
-		}
-	}
-	if s.database, err = openStore(ctx, o.store, s.dir); err != nil {
+	h.receiver, h.listener = newReceiver(newRandom(o.seed+1), h.found), newListener(newRandom(o.seed+2), h.found)
+	h.receiver.reliable = true
+	if err = h.serve(attack.NewServer()); err != nil {
 		return nil, err
 	}
-	s.receiver, s.listener = newReceiver(newDice(o.seed+1), s.found), newListener(newDice(o.seed+2), s.found)
-	s.receiver.calm = true
-	if err = s.serve(attack.NewServer()); err != nil {
+	h.scenarios = honestScenarios(h.callsTo + "/calls")
+	if err = h.startGateway(ctx); err != nil {
 		return nil, err
 	}
-	s.shapes = honestShapes(s.callsTo + "/calls")
-	if err = h.startGateway(ctx, binary); err != nil {
+	if err = h.newTenants(ctx, "honest"); err != nil {
 		return nil, err
 	}
-	return h, h.newTenants(ctx)
-}
-
-// openStore prepares an empty database.
-func openStore(ctx context.Context, store, dir string) (*database, error) {
-	if store == "postgres" {
-		return startDatabase(ctx)
-	}
-	return &database{url: "sqlite:" + filepath.Join(dir, "sluice.db")}, nil
+	return h, h.newAttacker(ctx)
 }
 
 // startGateway starts the process, which is told of nine tenths of what it may take at
 // most: the collector's aim is not the whole of a process.
-func (h *hostileRound) startGateway(ctx context.Context, binary string) error {
-	g, err := newGateway("gateway", binary, h.database.url, h.dir,
-		"SLUICE_MEMORY="+strconv.FormatInt(h.how.memory>>20, 10)+"MiB", "GOMEMLIMIT="+strconv.FormatInt(h.how.memory/10*9, 10))
+func (h *hostileRound) startGateway(ctx context.Context) error {
+	g, err := newGateway("gateway", h.binary, h.database.url, h.dir,
+		"SLUICE_MEMORY="+strconv.FormatInt(h.settings.memory>>20, 10)+"MiB", "GOMEMLIMIT="+strconv.FormatInt(h.settings.memory/10*9, 10))
 	if err != nil {
 		return err
 	}
 	h.gateway, h.gateways = g, []*gateway{g}
-	h.guard = &guard{gateway: g, limit: h.how.memory, found: h.found}
-	h.clients = newClients(h.gateways, h.found, newDice(h.seed+3))
-	if err := g.start(); err != nil {
-		return err
-	}
-	starting, cancel := context.WithTimeout(ctx, startTimeout)
-	defer cancel()
-	if _, ended := g.process(); !g.awaitReady(starting, ended) {
-		return fmt.Errorf("the gateway did not start: %s", g.lastWords())
-	}
-	return nil
+	h.guard = &guard{gateway: g, limit: h.settings.memory, found: h.found}
+	h.clients = newClients(h.gateways, h.found, newRandom(h.seed+3))
+	return g.StartReady(ctx)
 }
 
-func (h *hostileRound) newTenants(ctx context.Context) error {
-	for i := range h.tenants {
-		t, err := h.newLodger(ctx, fmt.Sprintf("honest%d", i))
-		if err != nil {
-			return err
-		}
-		h.lodgers = append(h.lodgers, t)
-	}
-	text, err := h.gateway.command(ctx, "tenant", "create", "--name", "hostile", "--json")
+// newAttacker makes the hostile tenant.
+func (h *hostileRound) newAttacker(ctx context.Context) error {
+	made, err := h.gateway.CreateTenant(ctx, "hostile")
 	if err != nil {
 		return err
 	}
-	var made struct{ TenantID, SecretKey string }
-	if err := json.Unmarshal(text, &made); err != nil {
+	if _, err := h.gateway.Command(ctx, "tenant", "update", made.ID, "--secret-per-minute", strconv.Itoa(h.settings.perMinute)); err != nil {
 		return err
 	}
-	if _, err := h.gateway.command(ctx, "tenant", "update", made.TenantID, "--secret-per-minute", strconv.Itoa(h.how.perMinute)); err != nil {
-		return err
-	}
-	h.attacker = attack.NewTenant(h.gateway.url, made.SecretKey, h.callsTo+"/hostile", h.how.size)
+	h.attacker = attack.NewTenant(h.gateway.URL, made.SecretKey, h.callsTo+"/hostile", h.settings.size)
 	return nil
 }
 
 // attack makes every attack in turn, and then all of them together.
 func (h *hostileRound) attack(ctx context.Context, length time.Duration) {
-	turn := length * 6 / 10 / time.Duration(len(h.how.attacks))
-	if len(h.how.attacks) == 1 {
+	turn := length * 6 / 10 / time.Duration(len(h.settings.attacks))
+	if len(h.settings.attacks) == 1 {
 		turn = length
 	}
-	for _, a := range h.how.attacks {
+	for _, a := range h.settings.attacks {
 		if ctx.Err() != nil {
 			return
 		}
-		h.tell("%s: %s", a.Name, a.About)
-		h.guard.enter(a.Name)
+		h.logf("%s: %s", a.Name, a.About)
+		h.guard.setPhase(a.Name)
 		attacking, stop := context.WithTimeout(ctx, turn)
 		a.Run(attacking, h.attacker)
 		stop()
 	}
-	if len(h.how.attacks) > 1 && ctx.Err() == nil {
-		h.tell("all attacks together")
-		h.guard.enter("all together")
-		attack.Together(ctx, h.attacker, h.how.attacks)
+	if len(h.settings.attacks) > 1 && ctx.Err() == nil {
+		h.logf("all attacks together")
+		h.guard.setPhase("all together")
+		attack.Together(ctx, h.attacker, h.settings.attacks)
 	}
 }
 
-// mostLeaving is how long the process may take to end: requests may take 30 s to finish by
+// stopTimeout is how long the process may take to end: requests may take 30 s to finish by
 // default, and their answers 2 s more.
-const mostLeaving = 32 * time.Second
+const stopTimeout = 32 * time.Second
 
-// leave asks the process to end while it is still attacked.
-func (h *hostileRound) leave() {
-	h.tell("SIGTERM")
-	h.guard.enter("SIGTERM")
+// terminate asks the process to end while it is still attacked.
+func (h *hostileRound) terminate() {
+	h.logf("SIGTERM")
+	h.guard.setPhase("SIGTERM")
 	h.guard.expectEnd(true)
-	took, code := h.gateway.terminate(mostLeaving)
-	h.figures.leaving = took
-	h.found.check(code == 0, leavesInTime, "it ended %s after SIGTERM with exit code %d, not within %s with 0", took.Round(time.Millisecond), code, mostLeaving)
+	p := h.gateway.expectEnd()
+	took := p.Terminate(stopTimeout)
+	code := p.ExitCode()
+	h.figures.stopTime = took
+	h.found.check(code == 0, stopsInTime, "it ended %s after SIGTERM with exit code %d, not within %s with 0", took.Round(time.Millisecond), code, stopTimeout)
 }
 
 // Bounds of a start with much to do, and how long the process is watched after it.
 const (
-	mostStarting = 10 * time.Second
-	staysFor     = 8 * time.Second
+	startLimit      = 10 * time.Second
+	watchAfterStart = 8 * time.Second
 )
 
-// comeBack starts the process again and waits until the honest tenants' runs are over,
+// restart starts the process again and waits until the honest tenants' runs are over,
 // while what is left of the hostile ones goes on.
-func (h *hostileRound) comeBack(ctx, keeping context.Context) error {
-	h.tell("starting it again")
-	h.guard.enter("start with what is left")
+func (h *hostileRound) restart(ctx, supervising context.Context) error {
+	h.logf("starting it again")
+	h.guard.setPhase("start with what is left")
 	h.guard.expectEnd(false)
 	began := time.Now()
 	if err := h.gateway.start(); err != nil {
 		return err
 	}
-	h.keeping.Go(func() { h.guard.keepUp(keeping) })
-	starting, cancel := context.WithTimeout(ctx, startTimeout)
+	h.supervisors.Go(func() { h.guard.restartOnExit(supervising) })
+	starting, cancel := context.WithTimeout(ctx, harness.ReadyTimeout)
 	defer cancel()
-	for ready := false; !ready && starting.Err() == nil; {
-		_, ended := h.gateway.process()
-		ready = h.gateway.awaitReady(starting, ended)
+	for h.gateway.AwaitReady(starting, readyInterval) != nil && harness.Sleep(starting, readyInterval) {
 	}
-	h.figures.starting = time.Since(began)
-	h.found.check(h.figures.starting <= mostStarting, startsAgain, "it was ready after %s, not within %s", h.figures.starting.Round(time.Millisecond), mostStarting)
-	pause(ctx, staysFor)
+	h.figures.startTime = time.Since(began)
+	h.found.check(h.figures.startTime <= startLimit, startsAgain, "it was ready after %s, not within %s", h.figures.startTime.Round(time.Millisecond), startLimit)
+	harness.Sleep(ctx, watchAfterStart)
 	h.awaitHonest(ctx)
 	return nil
 }
@@ -246,13 +216,13 @@ func (h *hostileRound) comeBack(ctx, keeping context.Context) error {
 // that may take.
 func (h *hostileRound) awaitHonest(ctx context.Context) {
 	want := h.calls.acknowledged()
-	for began := time.Now(); ctx.Err() == nil && time.Since(began) < h.settle; pause(ctx, time.Second) {
-		open := len(want) - len(h.listener.books())
-		for _, t := range h.lodgers {
+	for began := time.Now(); ctx.Err() == nil && time.Since(began) < h.settle; harness.Sleep(ctx, time.Second) {
+		open := len(want) - len(h.listener.deliveredEvents())
+		for _, t := range h.tenants {
 			for _, status := range []string{"pending", "running", "paused"} {
 				var page struct{ Total int }
-				got, ok := h.clients.until(ctx, request{key: t.key, method: http.MethodGet, path: "/runs?limit=1&status=" + status})
-				if !ok || !got.read(&page) {
+				got, ok := h.clients.do(ctx, t.key, harness.Request{Method: http.MethodGet, Path: "/runs?limit=1&status=" + status})
+				if !ok || got.JSON(&page) != nil {
 					return
 				}
 				open += max(0, page.Total)
@@ -261,6 +231,6 @@ func (h *hostileRound) awaitHonest(ctx context.Context) {
 		if open <= 0 {
 			return
 		}
-		h.tell("%d honest runs are not over or not told", open)
+		h.logf("%d honest runs are not over or not told", open)
 	}
 }

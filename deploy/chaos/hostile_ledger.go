@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"slices"
 	"time"
+
+	"github.com/sluicehq/sluice/deploy/harness"
 )
 
 // honestRun is a run of an honest tenant as the API shows it.
@@ -23,31 +25,31 @@ type honestRun struct {
 func (h *hostileRound) auditHonest(ctx context.Context) {
 	want := h.calls.acknowledged()
 	byCall := make(map[string][]string)
-	effects, heard := h.receiver.effects(), make(map[string]bool)
-	for _, told := range h.listener.books() {
-		heard[told.run] = true
+	effects, delivered := h.receiver.effects(), make(map[string]bool)
+	for _, told := range h.listener.deliveredEvents() {
+		delivered[told.run] = true
 	}
 	took := make(map[bool][]time.Duration)
 	h.figures.phases = make(map[string]*phaseFigures)
-	for _, t := range h.lodgers {
+	for _, t := range h.tenants {
 		for _, r := range h.runsOf(ctx, t) {
 			byCall[r.DedupeKey] = append(byCall[r.DedupeKey], r.ID)
 			c := want[r.ID]
 			if c == nil {
 				continue // the call was not acknowledged in time
 			}
-			if !h.found.checked(r.Status == "completed", everyRunEnds, "run %s of call %s (%s) is %s: %+v", r.ID, c.call, c.shape.name, r.Status, r.Error) {
+			if !h.found.checked(r.Status == "completed", everyRunEnds, "run %s of call %s (%s) is %s: %+v", r.ID, c.call, c.scenario.name, r.Status, r.Error) {
 				continue
 			}
-			length := max(0, r.FinishedAt.Sub(c.due)-c.shape.rests)
-			took[c.beside] = append(took[c.beside], length)
+			length := max(0, r.FinishedAt.Sub(c.due)-c.scenario.delay)
+			took[c.underAttack] = append(took[c.underAttack], length)
 			h.phase(c).runs = append(h.phase(c).runs, length)
-			for _, node := range c.shape.done(c.amount) {
-				if slices.Contains(c.shape.effects, node) {
+			for _, node := range c.scenario.done(c.amount) {
+				if slices.Contains(c.scenario.effects, node) {
 					h.found.check(effects[r.ID+":"+node].times > 0, effectHappens, "node %s of run %s completed without its effect", node, r.ID)
 				}
 			}
-			h.found.check(heard[r.ID], eventsTold, "the end of run %s was never told", r.ID)
+			h.found.check(delivered[r.ID], eventsDelivered, "the end of run %s was never told", r.ID)
 		}
 	}
 	answers := make(map[bool][]time.Duration)
@@ -58,7 +60,7 @@ func (h *hostileRound) auditHonest(ctx context.Context) {
 			continue
 		}
 		h.found.check(len(runs) == 1 && runs[0] == c.run(), acknowledged, "call %s was answered with %s and has the runs %v", c.call, c.run(), runs)
-		answers[c.beside] = append(answers[c.beside], c.answered)
+		answers[c.underAttack] = append(answers[c.underAttack], c.answered)
 		h.phase(c).answers = append(h.phase(c).answers, c.answered)
 	}
 	h.figures.answers, h.figures.runs = answers, took
@@ -81,9 +83,9 @@ func (h *hostileRound) phase(c *honestCall) *phaseFigures {
 // compare holds how long something takes beside the hostile tenant against how long it
 // takes alone.
 func (h *hostileRound) compare(what string, of map[bool][]time.Duration) {
-	most := time.Duration(float64(max(percentile(of[false], 99), h.how.least)) * h.how.times)
+	most := time.Duration(float64(max(percentile(of[false], 99), h.settings.least)) * h.settings.times)
 	p99 := percentile(of[true], 99)
-	h.found.check(p99 <= most, staysQuick, "%s within %s (p99), alone %s; at most %s", what, p99, percentile(of[false], 99), most)
+	h.found.check(p99 <= most, staysResponsive, "%s within %s (p99), alone %s; at most %s", what, p99, percentile(of[false], 99), most)
 }
 
 // percentile is 0 for nothing.
@@ -96,17 +98,15 @@ func percentile(of []time.Duration, percent int) time.Duration {
 }
 
 // runsOf reads all pages of a tenant's runs.
-func (h *hostileRound) runsOf(ctx context.Context, t *lodger) (all []honestRun) {
+func (h *hostileRound) runsOf(ctx context.Context, t *tenant) (all []honestRun) {
 	for more := true; more; {
 		var page struct {
 			Items   []honestRun
 			HasMore bool
 		}
-		got, ok := h.clients.until(ctx, request{
-			key: t.key, method: http.MethodGet, path: fmt.Sprintf("/runs?sortBy=createdAt&sortOrder=asc&limit=100&offset=%d", len(all)),
-		})
-		if !ok || got.status != http.StatusOK || !got.read(&page) {
-			h.found.add(acknowledged, "listing the runs of %s: %d %s", t.name, got.status, got.body)
+		got, ok := h.clients.do(ctx, t.key, harness.Request{Method: http.MethodGet, Path: fmt.Sprintf("/runs?sortBy=createdAt&sortOrder=asc&limit=100&offset=%d", len(all))})
+		if !ok || got.Status != http.StatusOK || got.JSON(&page) != nil {
+			h.found.add(acknowledged, "listing the runs of %s: %d %s", t.name, got.Status, got.Body)
 			return all
 		}
 		all, more = append(all, page.Items...), page.HasMore
@@ -114,17 +114,17 @@ func (h *hostileRound) runsOf(ctx context.Context, t *lodger) (all []honestRun) 
 	return all
 }
 
-// ledger sums up.
-func (h *hostileRound) ledger() account {
-	a := account{seed: h.seed, promises: hostilePromises(), found: h.found}
+// newLedger sums up.
+func (h *hostileRound) newLedger() ledger {
+	l := ledger{seed: h.seed, promises: hostilePromises(), found: h.found}
 	line := func(what, format string, args ...any) {
-		a.lines = append(a.lines, [2]string{what, fmt.Sprintf(format, args...)})
+		l.lines = append(l.lines, [2]string{what, fmt.Sprintf(format, args...)})
 	}
 	peak, deaths := h.guard.report()
-	line("store", "%s", h.how.store)
-	line("memory", "peak %s of %s", bytesText(peak), bytesText(h.how.memory))
+	line("store", "%s", h.settings.store)
+	line("memory", "peak %s of %s", formatBytes(peak), formatBytes(h.settings.memory))
 	line("deaths", "%d", len(deaths))
-	for _, text := range lifeOf(deaths) {
+	for _, text := range deathsByPhase(deaths) {
 		line("…", "%s", text)
 	}
 	refused := 0
@@ -147,12 +147,12 @@ func (h *hostileRound) ledger() account {
 		f := h.figures.phases[name]
 		line("p99 during "+name, "answers %s, runs %s", percentile(f.answers, 99), percentile(f.runs, 99))
 	}
-	line("end after SIGTERM", "%s", h.figures.leaving.Round(time.Millisecond))
-	line("ready after a start", "%s", h.figures.starting.Round(time.Millisecond))
-	for _, made := range h.how.attacks {
-		answers, err := h.attacker.Book().Answers(made.Name)
+	line("end after SIGTERM", "%s", h.figures.stopTime.Round(time.Millisecond))
+	line("ready after a start", "%s", h.figures.startTime.Round(time.Millisecond))
+	for _, made := range h.settings.attacks {
+		answers, err := h.attacker.Counts().Answers(made.Name)
 		text := counts(answers)
-		began := h.attacker.Book().Began(made.Name)
+		began := h.attacker.Counts().Rounds(made.Name)
 		answered := 0 // also that it is too much, or too large for the limit of memory
 		for answer, n := range answers {
 			if answer != "unanswered" {
@@ -165,5 +165,5 @@ func (h *hostileRound) ledger() account {
 			line("…", "%.400s", err)
 		}
 	}
-	return a
+	return l
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sluicehq/sluice/deploy/chaos/attack"
+	"github.com/sluicehq/sluice/deploy/harness"
 )
 
 // hostileOptions is what a round with a hostile tenant is like.
@@ -29,7 +29,7 @@ type hostileOptions struct {
 }
 
 func readHostileOptions(args []string, stderr io.Writer) (hostileOptions, error) {
-	o := hostileOptions{options: options{progress: stderr, tenants: 3}}
+	o := hostileOptions{options: options{progress: stderr, tenantCount: 3}}
 	var minutes float64
 	var memory, attacks string
 	flags := flag.NewFlagSet("chaos hostile", flag.ContinueOnError)
@@ -48,28 +48,24 @@ func readHostileOptions(args []string, stderr io.Writer) (hostileOptions, error)
 	flags.IntVar(&o.size.Waiting, "waiting", 5000, "runs of the hostile tenant that become due at one instant")
 	flags.StringVar(&o.binary, "binary", "", "gateway to try (default: build it)")
 	flags.StringVar(&o.keep, "keep", "", "folder that is to keep the log of the process (default: it is thrown away)")
-	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
+	if err := harness.ParseFlags(flags, args); err != nil {
 		return o, err
-	} else if err != nil {
-		return o, fmt.Errorf("%w: %w", errUsage, err)
 	}
 	o.length = time.Duration(minutes * float64(time.Minute))
 	var err error
 	if o.attacks, err = attack.Select(attacks); err != nil {
-		return o, fmt.Errorf("%w: -attack: %w", errUsage, err)
+		return o, fmt.Errorf("%w: -attack: %w", harness.ErrUsage, err)
 	}
 	if o.memory, err = parseBytes(memory); err != nil {
-		return o, fmt.Errorf("%w: -memory: %w", errUsage, err)
+		return o, fmt.Errorf("%w: -memory: %w", harness.ErrUsage, err)
 	}
 	switch {
-	case flags.NArg() > 0:
-		return o, fmt.Errorf("%w: %q is not expected; every option begins with a dash", errUsage, flags.Arg(0))
 	case o.store != "sqlite" && o.store != "postgres":
-		return o, fmt.Errorf("%w: -store must be sqlite or postgres, not %q", errUsage, o.store)
+		return o, fmt.Errorf("%w: -store must be sqlite or postgres, not %q", harness.ErrUsage, o.store)
 	case o.length < 10*time.Second || o.settle < time.Second:
-		return o, fmt.Errorf("%w: -minutes and -settle must be at least 10 and 1 seconds", errUsage)
+		return o, fmt.Errorf("%w: -minutes and -settle must be at least 10 and 1 seconds", harness.ErrUsage)
 	case min(o.perSecond, o.perMinute, o.size.Triggers, o.size.Waiting) < 1 || o.times < 1:
-		return o, fmt.Errorf("%w: -rate, -hostile-per-minute, -times, -triggers and -waiting must be at least 1", errUsage)
+		return o, fmt.Errorf("%w: -rate, -hostile-per-minute, -times, -triggers and -waiting must be at least 1", harness.ErrUsage)
 	}
 	return o, nil
 }

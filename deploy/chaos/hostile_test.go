@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/sluicehq/sluice/deploy/chaos/attack"
+	"github.com/sluicehq/sluice/deploy/harness"
 )
 
 func TestNoTenantTakesTheGatewayDownInASmallRound(t *testing.T) {
@@ -21,18 +22,15 @@ func TestNoTenantTakesTheGatewayDownInASmallRound(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("the memory of a process is read from Linux's /proc")
 	}
-	account, err := misuse(t.Context(), hostileOptions{
-		options: options{seed: 7, tenants: 3, length: 24 * time.Second, settle: time.Minute, progress: t.Output()},
+	ledger, err := runHostileRound(t.Context(), hostileOptions{
+		options: options{seed: 7, tenantCount: 3, length: 24 * time.Second, settle: time.Minute, progress: t.Output()},
 		memory:  320 << 20, store: "sqlite", attacks: attack.All(), perSecond: 10, perMinute: 3000,
 		times: 5, least: 250 * time.Millisecond, size: attack.Size{Triggers: 60, Waiting: 300},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := account.print(t.Output()); err != nil {
-		t.Error(err)
-	}
-	if err := account.err(); err != nil {
+	if err := ledger.report(t.Output()); err != nil {
 		t.Error(err)
 	}
 }
@@ -43,7 +41,7 @@ func TestAProcessAboveItsMemoryIsEndedAndCounted(t *testing.T) {
 	}
 	binary := filepath.Join(t.TempDir(), "greedy")
 	// It keeps a long text in a variable.
-	if err := os.WriteFile(binary, []byte("#!/bin/sh\ntext=$(yes | head -c 2000000000)\n"), 0o700); err != nil { //nolint:gosec // it is to be run
+	if err := os.WriteFile(binary, []byte("#!/bin/sc\ntext=$(yes | head -c 2000000000)\n"), 0o700); err != nil { //nolint:gosec // it is to be run
 		t.Fatal(err)
 	}
 	greedy, err := newGateway("greedy", binary, "", t.TempDir())
@@ -53,35 +51,35 @@ func TestAProcessAboveItsMemoryIsEndedAndCounted(t *testing.T) {
 	if err := greedy.start(); err != nil {
 		t.Fatal(err)
 	}
-	defer greedy.stop()
+	defer greedy.close()
 	g := &guard{gateway: greedy, limit: 64 << 20, found: newFindings()}
-	g.enter("greed")
+	g.setPhase("greed")
 	cause := g.watch(t.Context())
-	if peak, _ := g.report(); !strings.Contains(cause, "of 64 MiB") || peak <= 64<<20 || greedy.exitCode() != -1 {
-		t.Errorf("%q, at %d bytes, exit code %d", cause, peak, greedy.exitCode())
+	if peak, _ := g.report(); !strings.Contains(cause, "of 64 MiB") || peak <= 64<<20 || greedy.Process().ExitCode() != -1 {
+		t.Errorf("%q, at %d bytes, exit code %d", cause, peak, greedy.Process().ExitCode())
 	}
 }
 
 func TestSlownessBesideTheHostileTenantBreaksAPromise(t *testing.T) {
 	for claim, c := range map[string]struct {
-		alone, beside time.Duration
-		broken        int
+		alone, attacked time.Duration
+		broken          int
 	}{
 		"as quick as alone":              {50 * time.Millisecond, 50 * time.Millisecond, 0},
 		"five times as slow":             {50 * time.Millisecond, 250 * time.Millisecond, 0},
 		"six times as slow":              {50 * time.Millisecond, 300 * time.Millisecond, 1},
 		"slower, and too quick to count": {time.Millisecond, 90 * time.Millisecond, 0},
 	} {
-		h := &hostileRound{stage: &stage{found: newFindings()}, how: hostileOptions{times: 5, least: 20 * time.Millisecond}}
-		h.compare("calls", map[bool][]time.Duration{false: {c.alone}, true: {c.beside}})
-		if got := h.found.broken(staysQuick); got != c.broken {
+		h := &hostileRound{env: &env{found: newFindings()}, settings: hostileOptions{times: 5, least: 20 * time.Millisecond}}
+		h.compare("calls", map[bool][]time.Duration{false: {c.alone}, true: {c.attacked}})
+		if got := h.found.broken(staysResponsive); got != c.broken {
 			t.Errorf("%s: broken %d times", claim, got)
 		}
 	}
 }
 
 func TestDeathsAreSummedUpByPhase(t *testing.T) {
-	got := lifeOf([]death{{"a", time.Second, ""}, {"a", 2 * time.Second, ""}, {"b", 3 * time.Second, ""}})
+	got := deathsByPhase([]death{{"a", time.Second, ""}, {"a", 2 * time.Second, ""}, {"b", 3 * time.Second, ""}})
 	want := []string{`2 in "a", the first 1s after its beginning`, `1 in "b", the first 3s after its beginning`}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q", got)
@@ -90,7 +88,7 @@ func TestDeathsAreSummedUpByPhase(t *testing.T) {
 
 func TestWrongOptionsOfAHostileRoundAreRefused(t *testing.T) {
 	for _, args := range [][]string{{"-memory", "512"}, {"-memory", "0MiB"}, {"-minutes", "0"}, {"-store", "mysql"}, {"-attack", "none"}, {"-rate", "0"}, {"more"}} {
-		if _, err := readHostileOptions(args, io.Discard); !errors.Is(err, errUsage) {
+		if _, err := readHostileOptions(args, io.Discard); !errors.Is(err, harness.ErrUsage) {
 			t.Errorf("%q: %v", args, err)
 		}
 	}

@@ -13,26 +13,26 @@ import (
 // listener receives the events of all tenants, each at a path of its own. It refuses
 // some the first time.
 type listener struct {
-	random *dice
+	random *randomSource
 	found  *findings
 
-	mu       sync.Mutex
-	secrets  map[string]string // of each path
-	refused  map[string]bool   // messages
-	heard    map[string]heard  // by event
-	messages int
+	mu        sync.Mutex
+	secrets   map[string]string         // of each path
+	refused   map[string]bool           // messages
+	delivered map[string]deliveredEvent // by event
+	messages  int
 }
 
-// heard is an event that arrived.
-type heard struct {
+// deliveredEvent is an event that arrived.
+type deliveredEvent struct {
 	kind, run string
 	path      string // at which
 	times     int
 }
 
-func newListener(random *dice, found *findings) *listener {
+func newListener(random *randomSource, found *findings) *listener {
 	return &listener{
-		random: random, found: found, secrets: make(map[string]string), refused: make(map[string]bool), heard: make(map[string]heard),
+		random: random, found: found, secrets: make(map[string]string), refused: make(map[string]bool), delivered: make(map[string]deliveredEvent),
 	}
 }
 
@@ -43,8 +43,8 @@ func (l *listener) endpoint(name, secret string) {
 	l.secrets[name] = secret
 }
 
-// refusals is how many messages of a hundred are refused the first time.
-const refusals = 5
+// refusalPercent is how many messages of a hundred are refused the first time.
+const refusalPercent = 5
 
 // ServeHTTP takes an event whose signature fits.
 func (l *listener) ServeHTTP(w http.ResponseWriter, req *http.Request) {
@@ -68,29 +68,29 @@ func (l *listener) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		err = json.Unmarshal(text, &event)
 	}
 	if err != nil {
-		l.found.add(eventsTold, "a message to %s: %v: %s", name, err, text)
+		l.found.add(eventsDelivered, "a message to %s: %v: %s", name, err, text)
 		w.WriteHeader(http.StatusBadRequest)
 		return
 	}
 	id := req.Header.Get(standardwebhooks.HeaderWebhookID)
-	if !l.refused[id] && l.random.one(refusals) {
+	if !l.refused[id] && l.random.chance(refusalPercent) {
 		l.refused[id] = true
 		w.WriteHeader(http.StatusInternalServerError)
 		return
 	}
-	h := l.heard[event.ID]
+	h := l.delivered[event.ID]
 	if h.times > 0 && (h.kind != event.Type || h.run != event.Data.RunID || h.path != name) {
-		l.found.add(eventsTold, "the event %s came as %+v and as %s of %s at %s", event.ID, h, event.Type, event.Data.RunID, name)
+		l.found.add(eventsDelivered, "the event %s came as %+v and as %s of %s at %s", event.ID, h, event.Type, event.Data.RunID, name)
 	}
-	l.heard[event.ID] = heard{event.Type, event.Data.RunID, name, h.times + 1}
+	l.delivered[event.ID] = deliveredEvent{event.Type, event.Data.RunID, name, h.times + 1}
 }
 
 // books returns what arrived.
-func (l *listener) books() map[string]heard {
+func (l *listener) deliveredEvents() map[string]deliveredEvent {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	all := make(map[string]heard, len(l.heard))
-	for id, h := range l.heard {
+	all := make(map[string]deliveredEvent, len(l.delivered))
+	for id, h := range l.delivered {
 		all[id] = h
 	}
 	return all

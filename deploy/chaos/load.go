@@ -5,91 +5,93 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/sluicehq/sluice/deploy/harness"
 )
 
 // load makes every order, spread over the length of the round, and does what their
 // runs wait for. It returns when everything was acknowledged.
-func (s *stage) load(ctx context.Context) []*order {
-	orders := make([]*order, s.runs)
+func (e *env) load(ctx context.Context) []*order {
+	orders := make([]*order, e.runs)
 	for i := range orders {
-		orders[i] = s.draw(i)
+		orders[i] = e.newOrder(i)
 	}
 	var open sync.WaitGroup
 	began := time.Now()
 	for i, o := range orders {
-		due := began.Add(s.length * time.Duration(i) / time.Duration(len(orders)))
-		if wait := time.Until(due); wait > 0 && !pause(ctx, wait) {
+		due := began.Add(e.length * time.Duration(i) / time.Duration(len(orders)))
+		if wait := time.Until(due); wait > 0 && !harness.Sleep(ctx, wait) {
 			break
 		}
-		s.inFlight <- struct{}{}
+		e.inFlight <- struct{}{}
 		open.Go(func() {
-			s.place(ctx, o)
-			<-s.inFlight
-			s.see(ctx, o)
+			e.submit(ctx, o)
+			<-e.inFlight
+			e.followUp(ctx, o)
 		})
 	}
 	open.Wait()
 	return orders
 }
 
-// repeats is how many acknowledged calls of a hundred are made once more.
-const repeats = 8
+// repeatPercent is how many acknowledged calls of a hundred are made once more.
+const repeatPercent = 8
 
-// place makes the call until it is acknowledged. Some are made twice: by two clients at
+// submit makes the call until it is acknowledged. Some are made twice: by two clients at
 // the same time, where a dedupe key makes one run of both, or once more afterwards.
-func (s *stage) place(ctx context.Context, o *order) {
-	r := request{key: o.tenant.key, method: http.MethodPost, path: "/triggers/" + o.tenant.triggers[o.shape.name] + "/webhook", body: o.body(), once: o.once}
+func (e *env) submit(ctx context.Context, o *order) {
+	r := harness.Request{Method: http.MethodPost, Path: "/triggers/" + o.tenant.triggers[o.scenario.name] + "/webhook", Body: o.body(), IdempotencyKey: o.idempotencyKey}
 	var both sync.WaitGroup
-	if o.dedupe != "" && s.random.one(repeats) {
+	if o.dedupe != "" && e.random.chance(repeatPercent) {
 		other := r
-		if other.once != "" {
-			other.once += "-other"
+		if other.IdempotencyKey != "" {
+			other.IdempotencyKey += "-other"
 		}
-		both.Go(func() { s.fire(ctx, o, other) })
+		both.Go(func() { e.startRun(ctx, o, other) })
 	}
-	s.fire(ctx, o, r)
-	if s.random.one(repeats) {
-		s.fire(ctx, o, r)
+	e.startRun(ctx, o, r)
+	if e.random.chance(repeatPercent) {
+		e.startRun(ctx, o, r)
 	}
 	both.Wait()
 }
 
-func (s *stage) fire(ctx context.Context, o *order, r request) {
-	got, ok := s.clients.until(ctx, r)
+func (e *env) startRun(ctx context.Context, o *order, r harness.Request) {
+	got, ok := e.clients.do(ctx, o.tenant.key, r)
 	var fired struct{ DedupeKey, RunID string }
 	switch {
 	case !ok:
-	case got.status != http.StatusOK || !got.read(&fired) || fired.RunID == "":
-		s.found.add(onlyExpected, "call %s was answered %d: %s", o.call, got.status, got.body)
+	case got.Status != http.StatusOK || got.JSON(&fired) != nil || fired.RunID == "":
+		e.found.add(onlyExpected, "call %s was answered %d: %s", o.call, got.Status, got.Body)
 	default:
 		o.acknowledge(fired.RunID)
-		s.accepted.Add(1)
+		e.accepted.Add(1)
 		if o.dedupe != "" && fired.DedupeKey != o.dedupe {
-			s.found.add(acknowledged, "call %s with the dedupe key %s was answered with %s", o.call, o.dedupe, fired.DedupeKey)
+			e.found.add(acknowledged, "call %s with the dedupe key %s was answered with %s", o.call, o.dedupe, fired.DedupeKey)
 		}
 	}
 }
 
-// see does what the run of an order waits for.
-func (s *stage) see(ctx context.Context, o *order) {
+// followUp does what the run of an order waits for.
+func (e *env) followUp(ctx context.Context, o *order) {
 	if o.run() == "" {
 		return
 	}
 	switch {
 	case o.cancel:
-		s.cancelSoon(ctx, o)
-	case o.shape.awaits == awaitsAnswer:
-		s.resume(ctx, o)
-	case o.shape.awaits == awaitsEvent:
-		s.ingest(ctx, o)
+		e.cancelSoon(ctx, o)
+	case o.scenario.awaits == awaitsAnswer:
+		e.resume(ctx, o)
+	case o.scenario.awaits == awaitsEvent:
+		e.ingest(ctx, o)
 	}
-	if o.refuse && o.calls(o.shape.effects[0]) {
-		s.retry(ctx, o)
+	if o.refuse && o.calls(o.scenario.effects[0]) {
+		e.retry(ctx, o)
 	}
 }
 
-// shownRun is what the API shows of a run.
-type shownRun struct {
+// apiRun is what the API shows of a run.
+type apiRun struct {
 	ID       string
 	TenantID string
 	Status   string
@@ -101,43 +103,43 @@ type shownRun struct {
 }
 
 // finished says whether the run has ended.
-func (r shownRun) finished() bool {
+func (r apiRun) finished() bool {
 	return r.Status == "completed" || r.Status == "failed" || r.Status == "cancelled"
 }
 
-// show reads the run of an order.
-func (s *stage) show(ctx context.Context, o *order) (r shownRun, ok bool) {
-	got, ok := s.clients.until(ctx, request{key: o.tenant.key, method: http.MethodGet, path: "/runs/" + o.run()})
+// getRun reads the run of an order.
+func (e *env) getRun(ctx context.Context, o *order) (r apiRun, ok bool) {
+	got, ok := e.clients.do(ctx, o.tenant.key, harness.Request{Method: http.MethodGet, Path: "/runs/" + o.run()})
 	if !ok {
 		return r, false
 	}
-	if got.status != http.StatusOK || !got.read(&r) || r.ID != o.run() {
-		s.found.add(onlyExpected, "reading run %s of call %s: %d %s", o.run(), o.call, got.status, got.body)
+	if got.Status != http.StatusOK || got.JSON(&r) != nil || r.ID != o.run() {
+		e.found.add(onlyExpected, "reading run %s of call %s: %d %s", o.run(), o.call, got.Status, got.Body)
 		return r, false
 	}
 	return r, true
 }
 
-// become waits until the run of an order is in a state, or has ended. It looks less
+// awaitStatus waits until the run of an order has a status, or has ended. It polls less
 // often the longer that takes.
-func (s *stage) become(ctx context.Context, o *order, in string) (r shownRun, ok bool) {
+func (e *env) awaitStatus(ctx context.Context, o *order, status string) (r apiRun, ok bool) {
 	wait := 250 * time.Millisecond
-	for began := time.Now(); time.Since(began) < s.settle; {
-		if !pause(ctx, wait) {
+	for began := time.Now(); time.Since(began) < e.settle; {
+		if !harness.Sleep(ctx, wait) {
 			return r, false
 		}
-		if r, ok = s.show(ctx, o); !ok || r.Status == in || r.finished() {
+		if r, ok = e.getRun(ctx, o); !ok || r.Status == status || r.finished() {
 			return r, ok
 		}
 		wait = min(wait*3/2, 4*time.Second)
 	}
-	s.found.add(everyRunEnds, "run %s of call %s (%s) is %s and not %s after %s", o.run(), o.call, o.shape.name, r.Status, in, s.settle)
+	e.found.add(everyRunEnds, "run %s of call %s (%s) is %s and not %s after %s", o.run(), o.call, o.scenario.name, r.Status, status, e.settle)
 	return r, false
 }
 
 // resume brings the answer that the run waits for.
-func (s *stage) resume(ctx context.Context, o *order) {
-	r, ok := s.become(ctx, o, "paused")
+func (e *env) resume(ctx context.Context, o *order) {
+	r, ok := e.awaitStatus(ctx, o, "paused")
 	if !ok {
 		return
 	}
@@ -148,84 +150,80 @@ func (s *stage) resume(ctx context.Context, o *order) {
 		}
 	}
 	if token == "" {
-		s.found.add(everyRunEnds, "run %s of call %s is %s and shows no resume token", r.ID, o.call, r.Status)
+		e.found.add(everyRunEnds, "run %s of call %s is %s and shows no resume token", r.ID, o.call, r.Status)
 		return
 	}
-	got, ok := s.clients.until(ctx, request{
-		key: o.tenant.key, method: http.MethodPost, path: "/triggers/resume", once: "resume-" + o.call,
-		body: map[string]any{"runId": r.ID, "resumeToken": token, "input": "yes, " + o.call},
+	got, ok := e.clients.do(ctx, o.tenant.key, harness.Request{Method: http.MethodPost, Path: "/triggers/resume", IdempotencyKey: "resume-" + o.call,
+		Body: map[string]any{"runId": r.ID, "resumeToken": token, "input": "yes, " + o.call},
 	})
-	if ok && got.status != http.StatusNoContent {
-		s.found.add(onlyExpected, "resuming call %s, sent %d times, was answered %d: %s", o.call, got.tries, got.status, got.body)
+	if ok && got.Status != http.StatusNoContent {
+		e.found.add(onlyExpected, "resuming call %s, sent %d times, was answered %d: %s", o.call, got.tries, got.Status, got.Body)
 		return
 	}
-	o.note(func() { o.moved = ok })
+	o.update(func() { o.resumed = ok })
 }
 
 // ingest brings the event that the run waits for.
-func (s *stage) ingest(ctx context.Context, o *order) {
-	if _, ok := s.become(ctx, o, "paused"); !ok {
+func (e *env) ingest(ctx context.Context, o *order) {
+	if _, ok := e.awaitStatus(ctx, o, "paused"); !ok {
 		return
 	}
-	got, ok := s.clients.until(ctx, request{
-		key: o.tenant.key, method: http.MethodPost, path: "/triggers/ingest", once: "ingest-" + o.call,
-		body: map[string]any{"event": paidEvent, "entityId": o.entity, "eventData": map[string]any{"paid": o.amount}},
+	got, ok := e.clients.do(ctx, o.tenant.key, harness.Request{Method: http.MethodPost, Path: "/triggers/ingest", IdempotencyKey: "ingest-" + o.call,
+		Body: map[string]any{"event": paidEvent, "entityId": o.entity, "eventData": map[string]any{"paid": o.amount}},
 	})
 	if !ok {
 		return
 	}
-	var told struct {
+	var ingested struct {
 		Resumed   []struct{ RunID, EntityID string }
 		Triggered []any
 	}
-	if got.status != http.StatusOK || !got.read(&told) || len(told.Triggered) > 0 ||
-		len(told.Resumed) != 1 || told.Resumed[0].RunID != o.run() || told.Resumed[0].EntityID != o.entity {
-		s.found.add(onlyExpected, "the event for call %s, sent %d times, was answered %d: %s", o.call, got.tries, got.status, got.body)
+	if got.Status != http.StatusOK || got.JSON(&ingested) != nil || len(ingested.Triggered) > 0 ||
+		len(ingested.Resumed) != 1 || ingested.Resumed[0].RunID != o.run() || ingested.Resumed[0].EntityID != o.entity {
+		e.found.add(onlyExpected, "the event for call %s, sent %d times, was answered %d: %s", o.call, got.tries, got.Status, got.Body)
 		return
 	}
-	o.note(func() { o.moved = true })
+	o.update(func() { o.resumed = true })
 }
 
 // cancelSoon cancels the run of an order at some time.
-func (s *stage) cancelSoon(ctx context.Context, o *order) {
-	if o.shape.awaits == awaitsAnswer {
-		if _, ok := s.become(ctx, o, "paused"); !ok {
+func (e *env) cancelSoon(ctx context.Context, o *order) {
+	if o.scenario.awaits == awaitsAnswer {
+		if _, ok := e.awaitStatus(ctx, o, "paused"); !ok {
 			return
 		}
-	} else if !pause(ctx, s.random.between(0, time.Second)) {
+	} else if !harness.Sleep(ctx, e.random.duration(0, time.Second)) {
 		return
 	}
-	got, ok := s.clients.until(ctx, request{
-		key: o.tenant.key, method: http.MethodPost, path: "/runs/" + o.run() + "/cancel", once: "cancel-" + o.call,
-		body: map[string]any{"reason": "The customer changed their mind."},
+	got, ok := e.clients.do(ctx, o.tenant.key, harness.Request{Method: http.MethodPost, Path: "/runs/" + o.run() + "/cancel", IdempotencyKey: "cancel-" + o.call,
+		Body: map[string]any{"reason": "The customer changed their mind."},
 	})
 	switch {
 	case !ok:
-	case got.status == http.StatusOK:
-		o.note(func() { o.cancelled = true })
-	case got.status == http.StatusConflict && got.code() == "run_finished":
-		o.note(func() { o.tooLate = true })
+	case got.Status == http.StatusOK:
+		o.update(func() { o.cancelled = true })
+	case got.Status == http.StatusConflict && got.Code() == "run_finished":
 	default:
-		s.found.add(onlyExpected, "cancelling call %s, sent %d times, was answered %d: %s", o.call, got.tries, got.status, got.body)
+		e.found.add(onlyExpected, "cancelling call %s, sent %d times, was answered %d: %s", o.call, got.tries, got.Status, got.Body)
 	}
 }
 
 // retry waits until the run has failed because the receiver refused it, and continues
 // it.
-func (s *stage) retry(ctx context.Context, o *order) {
-	r, ok := s.become(ctx, o, "failed")
+func (e *env) retry(ctx context.Context, o *order) {
+	r, ok := e.awaitStatus(ctx, o, "failed")
 	if !ok {
 		return
 	}
 	if r.Status != "failed" {
-		s.found.add(everyRunEnds, "run %s of call %s was refused by the receiver and is %s", r.ID, o.call, r.Status)
+		e.found.add(everyRunEnds, "run %s of call %s was refused by the receiver and is %s", r.ID, o.call, r.Status)
 		return
 	}
-	s.receiver.accept(o.call)
-	got, ok := s.clients.until(ctx, request{key: o.tenant.key, method: http.MethodPost, path: "/runs/" + r.ID + "/retry", once: "retry-" + o.call})
-	if ok && got.status != http.StatusOK {
-		s.found.add(onlyExpected, "retrying call %s, sent %d times, was answered %d: %s", o.call, got.tries, got.status, got.body)
+	e.receiver.accept(o.call)
+	got, ok := e.clients.do(ctx, o.tenant.key, harness.Request{Method: http.MethodPost, Path: "/runs/" + r.ID + "/retry", IdempotencyKey: "retry-" + o.call})
+	if ok && got.Status != http.StatusOK {
+		e.found.add(onlyExpected, "retrying call %s, sent %d times, was answered %d: %s", o.call, got.tries, got.Status, got.Body)
 		return
 	}
-	o.note(func() { o.retried = ok })
+	o.update(func() { o.retried = ok })
 }

@@ -8,22 +8,21 @@ import (
 
 // order is a run that a client wants, and what it was told.
 type order struct {
-	call   string // names it, in the payload
-	tenant *lodger
-	shape  *shape
-	amount int
-	entity string
-	once   string // the idempotency key of the call that starts it; empty for none
-	dedupe string // its dedupe key; empty for none
+	call           string // names it, in the payload
+	tenant         *tenant
+	scenario       *scenario
+	amount         int
+	entity         string
+	idempotencyKey string // the idempotency key of the call that starts it; empty for none
+	dedupe         string // its dedupe key; empty for none
 
 	refuse bool // the receiver refuses it until the run has failed once
 	cancel bool // the client cancels it
 
 	mu        sync.Mutex
 	runs      []string // as which it was acknowledged, one for each acknowledgement
-	moved     bool     // the answer or the event was acknowledged
+	resumed   bool     // the answer or the event was acknowledged
 	cancelled bool     // the cancellation was acknowledged
-	tooLate   bool     // the run had ended before it could be cancelled
 	retried   bool     // the retry was acknowledged
 }
 
@@ -61,43 +60,43 @@ func (o *order) run() string {
 	return o.runs[0]
 }
 
-// note changes what the client knows.
-func (o *order) note(change func()) {
+// update changes what the client knows.
+func (o *order) update(change func()) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	change()
 }
 
-// draw makes an order up.
-func (s *stage) draw(n int) *order {
-	tenant := s.lodgers[s.random.below(len(s.lodgers))]
-	o := &order{call: fmt.Sprintf("%s-%d", tenant.name, n), tenant: tenant, shape: s.drawShape(), amount: s.random.below(2 * bigOrder)}
-	switch s.random.below(3) {
+// newOrder makes an order up.
+func (e *env) newOrder(n int) *order {
+	t := e.tenants[e.random.intN(len(e.tenants))]
+	o := &order{call: fmt.Sprintf("%s-%d", t.name, n), tenant: t, scenario: e.pickScenario(), amount: e.random.intN(2 * bigOrder)}
+	switch e.random.intN(3) {
 	case 0:
-		o.once = "once-" + o.call
+		o.idempotencyKey = "once-" + o.call
 	case 1:
 		o.dedupe = "key-" + o.call
 	default:
-		o.once, o.dedupe = "once-"+o.call, "key-"+o.call
+		o.idempotencyKey, o.dedupe = "once-"+o.call, "key-"+o.call
 	}
-	if o.shape.awaits != "" || s.random.one(50) {
+	if o.scenario.awaits != "" || e.random.chance(50) {
 		o.entity = "order-" + o.call
 	}
-	calls := len(o.shape.effects) > 0
-	o.cancel = o.shape.awaits == awaitsAnswer && s.random.one(15) || calls && s.random.one(4)
-	o.refuse = calls && !o.cancel && s.random.one(6)
+	calls := len(o.scenario.effects) > 0
+	o.cancel = o.scenario.awaits == awaitsAnswer && e.random.chance(15) || calls && e.random.chance(4)
+	o.refuse = calls && !o.cancel && e.random.chance(6)
 	return o
 }
 
-func (s *stage) drawShape() *shape {
-	n := s.random.below(100)
-	for _, sh := range s.shapes {
-		if n -= sh.share; n < 0 {
-			return sh
+func (e *env) pickScenario() *scenario {
+	n := e.random.intN(100)
+	for _, sc := range e.scenarios {
+		if n -= sc.share; n < 0 {
+			return sc
 		}
 	}
-	return s.shapes[0]
+	return e.scenarios[0]
 }
 
 // calls says whether the node runs for the order, as far as it completes.
-func (o *order) calls(node string) bool { return slices.Contains(o.shape.done(o.amount), node) }
+func (o *order) calls(node string) bool { return slices.Contains(o.scenario.done(o.amount), node) }

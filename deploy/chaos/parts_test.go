@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/sluicehq/sluice/deploy/harness"
 )
 
 // post calls the receiver as a node does, and gives up as one does.
@@ -32,7 +34,7 @@ func post(t *testing.T, url, key, body string) (status int, err error) {
 
 func TestTheReceiverFailsInEveryWayAndCountsEffects(t *testing.T) {
 	found := newFindings()
-	r := newReceiver(newDice(1), found)
+	r := newReceiver(newRandom(1), found)
 	server := httptest.NewServer(r)
 	defer server.Close()
 	seen := make(map[string]bool)
@@ -41,13 +43,13 @@ func TestTheReceiverFailsInEveryWayAndCountsEffects(t *testing.T) {
 		body := `{"tenant":"t","run":"run_` + strings.Repeat("x", n) + `","order":{"call":"c"}}`
 		tries := 0
 		for status := 0; status != http.StatusOK; tries++ {
-			if tries > mostFailures {
+			if tries > maxFailures {
 				t.Fatalf("%s failed %d times", key, tries)
 			}
 			status, _ = post(t, server.URL+"/calls/charge", key, body)
 		}
 		e := r.effects()[key]
-		if e.attempts != tries || e.times < 1 || e.times != e.unsaid+1 {
+		if e.attempts != tries || e.times < 1 || e.times != e.lostAnswers+1 {
 			t.Fatalf("%s after %d tries", e, tries)
 		}
 		for name := range maps.Keys(e.failures) {
@@ -63,8 +65,8 @@ func TestTheReceiverFailsInEveryWayAndCountsEffects(t *testing.T) {
 }
 
 func TestTheReceiverRefusesAnOrderUntilItAcceptsIt(t *testing.T) {
-	r := newReceiver(newDice(1), newFindings())
-	as := calledAs{"t", "run_1", "charge"}
+	r := newReceiver(newRandom(1), newFindings())
+	as := callSource{"t", "run_1", "charge"}
 	answered := func() int {
 		w := httptest.NewRecorder()
 		defer func() { _ = recover() }() // it hangs up
@@ -81,14 +83,14 @@ func TestTheReceiverRefusesAnOrderUntilItAcceptsIt(t *testing.T) {
 }
 
 func TestTheReceiverFindsAKeyThatDoesNotFit(t *testing.T) {
-	for claim, calls := range map[string][]calledAs{
+	for claim, calls := range map[string][]callSource{
 		"of two nodes":    {{"t", "run_1", "charge"}, {"t", "run_1", "ship"}},
 		"of two tenants":  {{"t", "run_1", "charge"}, {"u", "run_1", "charge"}},
 		"of another run":  {{"t", "run_2", "charge"}},
 		"of another node": {{"t", "run_1", "ship"}},
 	} {
 		found := newFindings()
-		r := newReceiver(newDice(1), found)
+		r := newReceiver(newRandom(1), found)
 		for _, as := range calls {
 			r.respond("run_1:charge", as, false, "")
 		}
@@ -126,7 +128,8 @@ func TestAClientRepeatsWhatWasNotAnsweredAndReportsWhatMustNotBe(t *testing.T) {
 			}))
 			defer server.Close()
 			found := newFindings()
-			got, ok := newClients([]*gateway{{url: server.URL}}, found, newDice(1)).until(t.Context(), request{method: http.MethodPost, path: "/x"})
+			got, ok := newClients([]*gateway{{Gateway: &harness.Gateway{URL: server.URL}}}, found, newRandom(1)).
+				do(t.Context(), "key", harness.Request{Method: http.MethodPost, Path: "/x"})
 			if !ok || got.tries != c.tries || found.broken(onlyExpected) != c.broken {
 				t.Errorf("answered %t after %d tries, with %v", ok, got.tries, found.err())
 			}
@@ -142,7 +145,7 @@ func inProgress(w http.ResponseWriter) {
 
 func TestWrongOptionsAreRefused(t *testing.T) {
 	for _, args := range [][]string{{"-processes", "1"}, {"-tenants", "1"}, {"-runs", "0"}, {"-minutes", "0"}, {"-kills", "-1"}, {"-stalls", "-1"}, {"-no"}, {"more"}} {
-		if _, err := readOptions(args, io.Discard); !errors.Is(err, errUsage) {
+		if _, err := readOptions(args, io.Discard); !errors.Is(err, harness.ErrUsage) {
 			t.Errorf("%q: %v", args, err)
 		}
 	}
@@ -150,7 +153,7 @@ func TestWrongOptionsAreRefused(t *testing.T) {
 
 func TestTheTimeWithoutADatabaseIsCountedWithinBounds(t *testing.T) {
 	at := func(seconds int) time.Time { return noon.Add(time.Duration(seconds) * time.Second) }
-	d := &database{away: []span{{at(0), at(4)}, {at(10), at(12)}, {at(20), at(30)}}}
+	d := &database{outages: []span{{at(0), at(4)}, {at(10), at(12)}, {at(20), at(30)}}}
 	for claim, c := range map[string]struct{ from, to, want int }{
 		"all of it":            {-5, 40, 16},
 		"none":                 {5, 9, 0},
@@ -158,7 +161,7 @@ func TestTheTimeWithoutADatabaseIsCountedWithinBounds(t *testing.T) {
 		"the beginning of one": {13, 22, 2},
 		"the middle of one":    {23, 25, 2},
 	} {
-		if got := d.awayFor(at(c.from), at(c.to)); got != time.Duration(c.want)*time.Second {
+		if got := d.outageBetween(at(c.from), at(c.to)); got != time.Duration(c.want)*time.Second {
 			t.Errorf("%s: %s", claim, got)
 		}
 	}

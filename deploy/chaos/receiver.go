@@ -13,9 +13,9 @@ import (
 // receiver is what workflows call: an unreliable server that repeats an effect as
 // often as it is asked for it, and keeps books by Idempotency-Key.
 type receiver struct {
-	random *dice
-	found  *findings
-	calm   bool // it never fails
+	random   *randomSource
+	found    *findings
+	reliable bool // it never fails
 
 	mu      sync.Mutex
 	keys    map[string]*effect
@@ -24,28 +24,28 @@ type receiver struct {
 
 // effect is what one Idempotency-Key led to.
 type effect struct {
-	calledAs                // what the first call said
-	attempts int            // calls with the key
-	times    int            // that the effect happened
-	unsaid   int            // of these, how often the receiver itself lost the answer
-	failures map[string]int // how the other calls ended
+	callSource                 // what the first call said
+	attempts    int            // calls with the key
+	times       int            // that the effect happened
+	lostAnswers int            // of these, how often the receiver itself lost the answer
+	failures    map[string]int // how the other calls ended
 }
 
-// calledAs says which node of which run called, as the body tells.
-type calledAs struct{ tenant, run, node string }
+// callSource says which node of which run called, as the body tells.
+type callSource struct{ tenant, run, node string }
 
-func newReceiver(random *dice, found *findings) *receiver {
+func newReceiver(random *randomSource, found *findings) *receiver {
 	return &receiver{random: random, found: found, keys: make(map[string]*effect), refused: make(map[string]bool)}
 }
 
-// mostFailures of one key keep every run within its retries.
-const mostFailures = 3
+// maxFailures of one key keep every run within its retries.
+const maxFailures = 3
 
-// tooLong is longer than a node waits.
-const tooLong = 2 * attemptTimeout * time.Millisecond
+// hangTime is longer than a node waits.
+const hangTime = 2 * attemptTimeout * time.Millisecond
 
-// mood is how the receiver treats a call.
-type mood struct {
+// behaviour is how the receiver treats a call.
+type behaviour struct {
 	name    string
 	share   int // of a hundred
 	effect  bool
@@ -63,7 +63,7 @@ func status(code int, header ...string) func(http.ResponseWriter, *http.Request)
 
 // hang waits until nobody waits any more, and answers all the same.
 func hang(w http.ResponseWriter, _ *http.Request) {
-	time.Sleep(tooLong)
+	time.Sleep(hangTime)
 	w.WriteHeader(http.StatusOK)
 }
 
@@ -75,9 +75,9 @@ func slow(w http.ResponseWriter, _ *http.Request) {
 	w.WriteHeader(http.StatusOK)
 }
 
-// moods of the receiver. The last one is also that towards a key that failed often
+// behaviours of the receiver. The last one is also that towards a key that failed often
 // enough.
-var moods = []mood{
+var behaviours = []behaviour{
 	{"500", 5, false, status(http.StatusInternalServerError)},
 	{"503 with Retry-After", 4, false, status(http.StatusServiceUnavailable, "Retry-After", "1")},
 	{"429 with Retry-After", 4, false, status(http.StatusTooManyRequests, "Retry-After", "1")},
@@ -89,21 +89,21 @@ var moods = []mood{
 	{"fine", 40, true, status(http.StatusOK)},
 }
 
-func (r *receiver) draw() mood {
-	if r.calm {
-		return moods[len(moods)-1]
+func (r *receiver) pick() behaviour {
+	if r.reliable {
+		return behaviours[len(behaviours)-1]
 	}
-	n := r.random.below(100)
-	for _, m := range moods {
+	n := r.random.intN(100)
+	for _, m := range behaviours {
 		if n -= m.share; n < 0 {
 			return m
 		}
 	}
-	return moods[len(moods)-1]
+	return behaviours[len(behaviours)-1]
 }
 
 // failed says that the caller is not told of a success.
-func (m mood) failed() bool { return m.name != "slow" && m.name != "fine" }
+func (m behaviour) failed() bool { return m.name != "slow" && m.name != "fine" }
 
 // ServeHTTP has the effect that is asked for, or not, and tells so, or not.
 func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
@@ -124,21 +124,21 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		w.WriteHeader(http.StatusBadRequest)
 		return
 	}
-	as := calledAs{body.Tenant, body.Run, path.Base(req.URL.Path)}
+	as := callSource{body.Tenant, body.Run, path.Base(req.URL.Path)}
 	r.respond(key, as, body.Order.Refuse, body.Order.Call)(w, req)
 }
 
 // respond keeps the books and says how to answer.
-func (r *receiver) respond(key string, as calledAs, refuse bool, order string) func(http.ResponseWriter, *http.Request) {
-	m := r.draw()
+func (r *receiver) respond(key string, as callSource, refuse bool, order string) func(http.ResponseWriter, *http.Request) {
+	m := r.pick()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	e := r.keys[key]
 	if e == nil {
-		e = &effect{calledAs: as, failures: make(map[string]int)}
+		e = &effect{callSource: as, failures: make(map[string]int)}
 		r.keys[key] = e
 	}
-	r.found.check(e.calledAs == as, sameKey, "the key %s came from %v and from %v", key, e.calledAs, as)
+	r.found.check(e.callSource == as, sameKey, "the key %s came from %v and from %v", key, e.callSource, as)
 	r.found.check(key == as.run+":"+as.node, sameKey, "node %s of run %s bears the key %s", as.node, as.run, key)
 	e.attempts++
 	if _, known := r.refused[order]; refuse && !known {
@@ -152,8 +152,8 @@ func (r *receiver) respond(key string, as calledAs, refuse bool, order string) f
 	for _, n := range e.failures {
 		failures += n
 	}
-	if failures >= mostFailures {
-		m = moods[len(moods)-1]
+	if failures >= maxFailures {
+		m = behaviours[len(behaviours)-1]
 	}
 	if m.failed() {
 		e.failures[m.name]++
@@ -161,7 +161,7 @@ func (r *receiver) respond(key string, as calledAs, refuse bool, order string) f
 	if m.effect {
 		e.times++
 		if m.failed() {
-			e.unsaid++
+			e.lostAnswers++
 		}
 	}
 	return m.respond
@@ -186,16 +186,16 @@ func (r *receiver) effects() map[string]effect {
 }
 
 // sums counts over all keys.
-func sums(books map[string]effect) (attempts, happened, times, unsaid int) {
+func sumEffects(books map[string]effect) (attempts, happened, times, lostAnswers int) {
 	for _, e := range books {
 		attempts += e.attempts
 		times += e.times
-		unsaid += e.unsaid
+		lostAnswers += e.lostAnswers
 		if e.times > 0 {
 			happened++
 		}
 	}
-	return attempts, happened, times, unsaid
+	return attempts, happened, times, lostAnswers
 }
 
 // String tells an effect in one line.

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/sluicehq/sluice/deploy/harness"
 )
 
 // rewinder makes the schedules believe, again and again, that nobody has looked at them
@@ -16,9 +18,9 @@ type rewinder struct {
 	earliest map[string]time.Time // of each tenant: every instant from then on is to be dealt with
 }
 
-func newRewinder(lodgers []*lodger) *rewinder {
+func newRewinder(tenants []*tenant) *rewinder {
 	r := &rewinder{earliest: make(map[string]time.Time)}
-	for _, t := range lodgers {
+	for _, t := range tenants {
 		r.earliest[t.id] = time.Now().UTC().Truncate(time.Minute).Add(time.Minute)
 	}
 	return r
@@ -27,22 +29,22 @@ func newRewinder(lodgers []*lodger) *rewinder {
 // Bounds of rewinding: within the time that is looked back at most.
 const (
 	rewindEvery = 4 * time.Second
-	mostRewound = 20 * time.Hour
+	maxRewind   = 20 * time.Hour
 )
 
 // run rewinds until ctx ends.
-func (r *rewinder) run(ctx context.Context, s *stage) {
+func (r *rewinder) run(ctx context.Context, e *env) {
 	began := time.Now()
-	for first := true; first || pause(ctx, rewindEvery); first = false {
-		t := s.lodgers[s.random.below(len(s.lodgers))]
+	for first := true; first || harness.Sleep(ctx, rewindEvery); first = false {
+		t := e.tenants[e.random.intN(len(e.tenants))]
 		r.mu.Lock()
-		to := r.earliest[t.id].Add(-time.Duration(2+s.random.below(8)) * time.Minute)
+		to := r.earliest[t.id].Add(-time.Duration(2+e.random.intN(8)) * time.Minute)
 		r.mu.Unlock()
-		if began.Sub(to) > mostRewound {
+		if began.Sub(to) > maxRewind {
 			continue
 		}
 		// A little before the minute, so that this one is dealt with, too.
-		done, err := s.database.db.ExecContext(ctx, `UPDATE trigger_schedules SET dealt_with = $1, next_at = $1 WHERE tenant_id = $2 AND trigger_id = $3`,
+		done, err := e.database.DB.ExecContext(ctx, `UPDATE trigger_schedules SET dealt_with = $1, next_at = $1 WHERE tenant_id = $2 AND trigger_id = $3`,
 			to.Add(-time.Millisecond), t.id, t.triggers["schedule"])
 		if err != nil {
 			continue // the database is away
@@ -65,21 +67,19 @@ func (r *rewinder) since(tenant string) time.Time {
 // stopSchedules lets no schedule fire any more, so that what is read after that stays as
 // it is, and returns up to when each instant has to be in the ledger. What is overdue is
 // dealt with first.
-func (s *stage) stopSchedules(ctx context.Context) (until time.Time, err error) {
-	for began := time.Now(); time.Since(began) < s.settle; pause(ctx, 200*time.Millisecond) {
+func (e *env) stopSchedules(ctx context.Context) (until time.Time, err error) {
+	for began := time.Now(); time.Since(began) < e.settle; harness.Sleep(ctx, 200*time.Millisecond) {
 		overdue := -1
-		err := s.database.db.QueryRowContext(ctx, `SELECT count(*) FROM trigger_schedules WHERE next_at < now() - interval '1 second'`).Scan(&overdue)
+		err := e.database.DB.QueryRowContext(ctx, `SELECT count(*) FROM trigger_schedules WHERE next_at < now() - interval '1 second'`).Scan(&overdue)
 		if err == nil && overdue == 0 || ctx.Err() != nil {
 			break
 		}
 	}
 	until = time.Now().UTC().Add(-2 * time.Second).Truncate(time.Minute)
-	for _, t := range s.lodgers {
-		got, ok := s.clients.until(ctx, request{
-			key: t.key, method: http.MethodPatch, path: "/triggers/" + t.triggers["schedule"], body: map[string]any{"isActive": false},
-		})
-		if !ok || got.status != http.StatusOK {
-			return until, fmt.Errorf("stop the schedule of %s: %d %s", t.name, got.status, got.body)
+	for _, t := range e.tenants {
+		got, ok := e.clients.do(ctx, t.key, harness.Request{Method: http.MethodPatch, Path: "/triggers/" + t.triggers["schedule"], Body: map[string]any{"isActive": false}})
+		if !ok || got.Status != http.StatusOK {
+			return until, fmt.Errorf("stop the schedule of %s: %d %s", t.name, got.Status, got.Body)
 		}
 	}
 	return until, nil

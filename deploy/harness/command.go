@@ -55,15 +55,15 @@ func ParseFlags(flags *flag.FlagSet, args []string) error {
 	return nil
 }
 
-// Sleep waits, and returns the error of a context that ends before.
-func Sleep(ctx context.Context, period time.Duration) error {
+// Sleep waits, and says whether ctx goes on.
+func Sleep(ctx context.Context, period time.Duration) bool {
 	timer := time.NewTimer(period)
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
-		return ctx.Err()
+		return false
 	case <-timer.C:
-		return ctx.Err()
+		return ctx.Err() == nil
 	}
 }
 

@@ -66,6 +66,8 @@ func (g *Gateway) StartReady(ctx context.Context) error {
 	if err := g.Start(); err != nil {
 		return err
 	}
+	ctx, cancel := context.WithTimeout(ctx, ReadyTimeout)
+	defer cancel()
 	return g.AwaitReady(ctx, 20*time.Millisecond)
 }
 
@@ -89,8 +91,6 @@ const ReadyTimeout = 30 * time.Second
 // AwaitReady asks the process whether it is ready, in these intervals, until it is. A
 // process that ends is an error.
 func (g *Gateway) AwaitReady(ctx context.Context, every time.Duration) error {
-	ctx, cancel := context.WithTimeout(ctx, ReadyTimeout)
-	defer cancel()
 	p := g.Process()
 	for !g.ready(ctx) {
 		select {

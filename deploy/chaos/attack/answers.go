@@ -3,6 +3,8 @@ package attack
 import (
 	"context"
 	"fmt"
+
+	"github.com/sluicehq/sluice/deploy/harness"
 )
 
 // answers calls out from many nodes at once. Each answer is 1 kB on the wire, 1 MiB as
@@ -20,11 +22,11 @@ func answers() Attack {
 				{"500 answers", 500, []string{"lists", "objects", "numbers", "texts", "nested", "digits"}},
 				{"200 slow answers", 200, []string{"slow", "never", "lists"}},
 			} {
-				made, err := t.flow(ctx, f.name, func() design { return t.calls(f.nodes, f.paths) })
+				made, err := t.workflow(ctx, f.name, func() design { return t.calls(f.nodes, f.paths) })
 				if err != nil {
 					return err
 				}
-				t.ready()
+				t.begin()
 				t.call(ctx, made, []byte(`{}`))
 			}
 			return nil
@@ -36,14 +38,14 @@ func answers() Attack {
 func (t *Tenant) calls(n int, paths []string) design {
 	d := design{config: map[string]any{"retryPolicy": map[string]any{"maxRetries": 3, "backoffMs": 100, "maxBackoffMs": 1000}}}
 	for i := range n {
-		d.nodes = append(d.nodes, node(fmt.Sprint("c", i), "httpRequest", map[string]any{
+		d.nodes = append(d.nodes, harness.Node(fmt.Sprint("c", i), "httpRequest", map[string]any{
 			"url": t.server + "/answer/" + paths[i%len(paths)], "timeoutMs": 10_000,
 		}))
 	}
-	last := transform("last", "nodes.c0.body.length")
+	last := harness.Transform("last", "nodes.c0.body.length")
 	d.nodes[n-1] = last
 	for i := range n - 1 {
-		d.edges = append(d.edges, edge(fmt.Sprint("c", i), "last"))
+		d.edges = append(d.edges, harness.Edge(fmt.Sprint("c", i), "last"))
 	}
 	return d
 }

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/sluicehq/sluice/deploy/harness"
 )
 
 // Attack is one way to misuse a gateway.
@@ -18,7 +20,7 @@ type Attack struct {
 	About string // what it does, in one line
 
 	// round does it once. What has to be there first is made once for a tenant, see
-	// [Tenant.flow].
+	// [Tenant.workflow].
 	round func(ctx context.Context, t *Tenant) error
 }
 
@@ -62,9 +64,9 @@ func (a Attack) Run(ctx context.Context, t *Tenant) {
 	t = t.during(a.Name)
 	for ctx.Err() == nil {
 		if err := a.round(ctx, t); err != nil && ctx.Err() == nil {
-			t.book.failed(a.Name, err)
+			t.counts.failed(a.Name, err)
 		}
-		pause(ctx, betweenRounds)
+		harness.Sleep(ctx, betweenRounds)
 	}
 }
 
@@ -75,18 +77,6 @@ func Together(ctx context.Context, t *Tenant, attacks []Attack) {
 		running.Go(func() { a.Run(ctx, t) })
 	}
 	running.Wait()
-}
-
-// pause waits, and says whether ctx goes on.
-func pause(ctx context.Context, period time.Duration) bool {
-	timer := time.NewTimer(period)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
-	}
 }
 
 // parallel does something several times at the same time.

@@ -5,6 +5,8 @@ import (
 	"io"
 	"net/http"
 	"time"
+
+	"github.com/sluicehq/sluice/deploy/harness"
 )
 
 // bodies sends many large requests at once, whose last bytes do not come for a while.
@@ -14,13 +16,13 @@ func bodies() Attack {
 	return Attack{
 		Name: "bodies", About: "100 requests of 0.9 MB at once, whose last bytes come slowly",
 		round: func(ctx context.Context, t *Tenant) error {
-			made, err := t.flow(ctx, "bodies", func() design { return design{nodes: []map[string]any{transform("t", "1")}} })
+			made, err := t.workflow(ctx, "bodies", func() design { return design{nodes: []map[string]any{harness.Transform("t", "1")}} })
 			if err != nil {
 				return err
 			}
-			t.ready()
+			t.begin()
 			parallel(atOnce, func(int) {
-				answer, err := t.open(ctx, t.client, http.MethodPost, "/triggers/"+made.triggers[0]+"/webhook", &slowReader{ctx: ctx, text: payload})
+				answer, err := t.open(ctx, t.api, http.MethodPost, "/triggers/"+made.triggers[0]+"/webhook", &slowReader{ctx: ctx, text: payload})
 				if err != nil {
 					return
 				}
@@ -47,7 +49,7 @@ func (r *slowReader) Read(into []byte) (n int, err error) {
 	case left > last:
 		n = copy(into[:min(len(into), left-last)], r.text[r.at:])
 	default:
-		if !pause(r.ctx, 500*time.Millisecond) {
+		if !harness.Sleep(r.ctx, 500*time.Millisecond) {
 			return 0, r.ctx.Err()
 		}
 		n = copy(into[:1], r.text[r.at:])

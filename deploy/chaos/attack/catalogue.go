@@ -12,11 +12,11 @@ func catalogue() Attack {
 		Name: "catalogue", About: "custom nodes with schemas of hundreds of kilobytes, and the registry read by many at once",
 		round: func(ctx context.Context, t *Tenant) error {
 			kind := fmt.Sprintf("hostile.n%d", counter.Add(1))
-			_, err := t.create(ctx, "/custom-nodes", map[string]any{
+			err := t.post(ctx, "/custom-nodes", map[string]any{
 				"type": kind, "name": kind, "version": "1.0.0", "inputSchema": schema(2000), "outputSchema": schema(2000), "endpoint": t.server + "/node/fail",
-			})
+			}, nil)
 			if err == nil {
-				t.ready()
+				t.begin()
 			}
 			parallel(4, func(i int) {
 				t.send(ctx, http.MethodGet, []string{"/custom-nodes/registry", "/custom-nodes?limit=100"}[i%2], nil)

@@ -3,6 +3,8 @@ package attack
 import (
 	"context"
 	"fmt"
+
+	"github.com/sluicehq/sluice/deploy/harness"
 )
 
 // customNodes are nodes of the tenant's own, whose endpoint answers what it likes.
@@ -11,21 +13,21 @@ func customNodes() Attack {
 	return Attack{
 		Name: "custom", About: "custom nodes whose endpoint gives hostile bodies, asks to pause, and fails to be tried again",
 		round: func(ctx context.Context, t *Tenant) error {
-			made, err := t.customFlow(ctx, answers)
+			made, err := t.customWorkflow(ctx, answers)
 			if err != nil {
 				return err
 			}
-			t.ready()
+			t.begin()
 			parallel(2, func(int) { t.call(ctx, made, []byte(`{}`)) })
 			return nil
 		},
 	}
 }
 
-// customFlow is a workflow of 120 parallel custom nodes.
-func (t *Tenant) customFlow(ctx context.Context, answers []string) (*flow, error) {
+// customWorkflow is a workflow of 120 parallel custom nodes.
+func (t *Tenant) customWorkflow(ctx context.Context, answers []string) (*workflow, error) {
 	t.made.mu.Lock()
-	known := t.made.flows["custom"]
+	known := t.made.byName["custom"]
 	t.made.mu.Unlock()
 	if known != nil {
 		return known, nil
@@ -33,19 +35,19 @@ func (t *Tenant) customFlow(ctx context.Context, answers []string) (*flow, error
 	var kinds []string
 	for _, answer := range answers {
 		kind := fmt.Sprintf("hostile.%s%d", answer, counter.Add(1))
-		_, err := t.create(ctx, "/custom-nodes", map[string]any{
+		err := t.post(ctx, "/custom-nodes", map[string]any{
 			"type": kind, "name": kind, "version": "1.0.0", "canPause": true, "endpoint": t.server + "/node/" + answer,
 			"inputSchema": map[string]any{}, "outputSchema": map[string]any{}, "configSchema": map[string]any{},
-		})
+		}, nil)
 		if err != nil {
 			return nil, err
 		}
 		kinds = append(kinds, kind)
 	}
-	return t.flow(ctx, "custom", func() (d design) {
+	return t.workflow(ctx, "custom", func() (d design) {
 		d.config = map[string]any{"retryPolicy": map[string]any{"maxRetries": 10, "backoffMs": 100, "maxBackoffMs": 1000}}
 		for i := range 120 {
-			d.nodes = append(d.nodes, node(fmt.Sprint("n", i), kinds[i%len(kinds)], map[string]any{}))
+			d.nodes = append(d.nodes, harness.Node(fmt.Sprint("n", i), kinds[i%len(kinds)], map[string]any{}))
 		}
 		return d
 	})

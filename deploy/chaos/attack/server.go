@@ -6,6 +6,8 @@ import (
 	"io"
 	"net/http"
 	"time"
+
+	"github.com/sluicehq/sluice/deploy/harness"
 )
 
 // longestAnswer is what the gateway reads of an answer at most.
@@ -25,8 +27,8 @@ func NewServer() *Server {
 	for name, data := range shapes(longestAnswer - len(before) - len(after)) {
 		s.mux.Handle("/node/"+name, compressed(append(append([]byte(before), data...), after...)))
 	}
-	s.mux.HandleFunc("/answer/slow", drip(200*time.Millisecond))
-	s.mux.HandleFunc("/answer/never", drip(20*time.Second))
+	s.mux.HandleFunc("/answer/slow", trickle(200*time.Millisecond))
+	s.mux.HandleFunc("/answer/never", trickle(20*time.Second))
 	s.mux.Handle("/node/pause", plain(`{"paused":true,"event":"never","timeoutMs":60000}`))
 	s.mux.Handle("/node/fail", plain(`{"success":false,"error":{"message":"again","code":"again","retryable":true}}`))
 	s.mux.HandleFunc("/hang", hang)
@@ -71,9 +73,9 @@ func plain(text string) http.Handler {
 	})
 }
 
-// drip answers almost everything at once and then a byte now and then, for as long as
+// trickle answers almost everything at once and then a byte now and then, for as long as
 // the caller waits.
-func drip(pace time.Duration) http.HandlerFunc {
+func trickle(pace time.Duration) http.HandlerFunc {
 	most := bytes.TrimSuffix(listOf("[]", longestAnswer*9/10), []byte("]"))
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -81,7 +83,7 @@ func drip(pace time.Duration) http.HandlerFunc {
 			return
 		}
 		flush := http.NewResponseController(w)
-		for flush.Flush() == nil && pause(r.Context(), pace) {
+		for flush.Flush() == nil && harness.Sleep(r.Context(), pace) {
 			if _, err := io.WriteString(w, ",0"); err != nil {
 				return
 			}

@@ -11,19 +11,19 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"github.com/sluicehq/sluice/deploy/harness"
 )
 
 // Tenant is the hostile one.
 type Tenant struct {
-	gateway string // base URL
-	key     string
-	server  string // base URL of what its workflows call
-	size    Size
-	client  *http.Client
-	slow    *http.Client // its connections hold little that is not read
-	book    *Book
-	made    *things
-	attack  string // under which requests are counted
+	api    harness.Client
+	slow   harness.Client // its connections hold little that is not read
+	server string         // base URL of what its workflows call
+	size   Size
+	counts *Counts
+	made   *workflows
+	attack string // under which requests are counted
 }
 
 // Size says how much the larger attacks bring at once.
@@ -37,16 +37,17 @@ type Size struct {
 func NewTenant(gateway, key, server string, size Size) *Tenant {
 	narrow := &net.Dialer{Control: narrowWindow}
 	return &Tenant{
-		gateway: gateway, key: key, server: server, size: size,
-		client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}, Timeout: 2 * time.Minute},
-		slow:   &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: narrow.DialContext}, Timeout: 2 * time.Minute},
-		book:   &Book{answers: make(map[string]map[string]int), errors: make(map[string]error), began: make(map[string]int)},
-		made:   &things{flows: make(map[string]*flow)},
+		api: harness.Client{URL: gateway, Key: key, HTTP: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}, Timeout: 2 * time.Minute}},
+		slow: harness.Client{URL: gateway, Key: key, HTTP: &http.Client{
+			Transport: &http.Transport{DisableKeepAlives: true, DialContext: narrow.DialContext}, Timeout: 2 * time.Minute,
+		}},
+		server: server, size: size, made: &workflows{byName: make(map[string]*workflow)},
+		counts: &Counts{answers: make(map[string]map[string]int), errors: make(map[string]error), rounds: make(map[string]int)},
 	}
 }
 
-// Book returns what the tenant's requests were answered.
-func (t *Tenant) Book() *Book { return t.book }
+// Counts returns what the tenant's requests were answered.
+func (t *Tenant) Counts() *Counts { return t.counts }
 
 // during returns the tenant as it counts requests under an attack.
 func (t *Tenant) during(attack string) *Tenant {
@@ -55,10 +56,10 @@ func (t *Tenant) during(attack string) *Tenant {
 	return &same
 }
 
-// send makes a request and returns the status and, of a success, the answer. Where it is
-// asked to come back later it waits, for a moment at most.
-func (t *Tenant) send(ctx context.Context, method, path string, body []byte) (status int, text []byte) {
-	answer, err := t.open(ctx, t.client, method, path, bytes.NewReader(body))
+// send makes a request and returns the status and the answer. Where it is asked to come
+// back later it waits, for a moment at most.
+func (t *Tenant) send(ctx context.Context, method, path string, body any) (status int, text []byte) {
+	answer, err := t.open(ctx, t.api, method, path, body)
 	if err != nil {
 		return 0, nil
 	}
@@ -68,101 +69,91 @@ func (t *Tenant) send(ctx context.Context, method, path string, body []byte) (st
 		return 0, nil
 	}
 	if after, err := strconv.Atoi(answer.Header.Get("Retry-After")); err == nil && after > 0 {
-		pause(ctx, min(time.Duration(after)*time.Second, 2*time.Second))
+		harness.Sleep(ctx, min(time.Duration(after)*time.Second, 2*time.Second))
 	}
 	return answer.StatusCode, text
 }
 
 // open makes a request and counts its status.
-func (t *Tenant) open(ctx context.Context, client *http.Client, method, path string, body io.Reader) (*http.Response, error) {
-	req, err := http.NewRequestWithContext(ctx, method, t.gateway+"/v1/gateway"+path, body)
-	if err != nil {
-		return nil, err
-	}
-	req.Header.Set("X-API-Key", t.key)
-	req.Header.Set("Content-Type", "application/json")
-	answer, err := client.Do(req)
+func (t *Tenant) open(ctx context.Context, api harness.Client, method, path string, body any) (*http.Response, error) {
+	answer, err := api.Open(ctx, harness.Request{Method: method, Path: path, Body: body})
 	switch {
 	case err == nil:
-		t.book.count(t.attack, strconv.Itoa(answer.StatusCode))
+		t.counts.add(t.attack, strconv.Itoa(answer.StatusCode))
 	case ctx.Err() == nil:
-		t.book.count(t.attack, "unanswered")
-		pause(ctx, 200*time.Millisecond) // the gateway may be starting again
+		t.counts.add(t.attack, "unanswered")
+		harness.Sleep(ctx, 200*time.Millisecond) // the gateway may be starting again
 	}
 	return answer, err
 }
 
-// create makes something and reads its identifier; nil is an empty body.
-func (t *Tenant) create(ctx context.Context, path string, body any) (id string, err error) {
-	text := []byte("{}")
-	if body != nil {
-		if text, err = json.Marshal(body); err != nil {
-			return "", err
-		}
-	}
-	var made struct{ ID string }
+// post makes something, again until it is neither refused nor unanswered. It is a
+// [harness.Post].
+func (t *Tenant) post(ctx context.Context, path string, body, into any) error {
 	for {
-		status, got := t.send(ctx, http.MethodPost, path, text)
+		status, got := t.send(ctx, http.MethodPost, path, body)
 		switch {
 		case ctx.Err() != nil:
-			return "", ctx.Err()
-		case status == http.StatusCreated || status == http.StatusOK:
-			return made.ID, json.Unmarshal(got, &made)
+			return ctx.Err()
+		case status/100 == 2 && into == nil:
+			return nil
+		case status/100 == 2:
+			return json.Unmarshal(got, into)
 		case status == 0 || status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable:
 			continue // later
 		}
 		if _, details, ok := bytes.Cut(got, []byte(`"details":`)); ok {
 			got = details
 		}
-		return "", fmt.Errorf("POST %s: %d %s", path, status, got[:min(len(got), 300)])
+		return fmt.Errorf("POST %s: %d %s", path, status, got[:min(len(got), 300)])
 	}
 }
 
-// Book counts what was answered, for each attack.
-type Book struct {
+// Counts counts what was answered, for each attack.
+type Counts struct {
 	mu      sync.Mutex
 	answers map[string]map[string]int
 	errors  map[string]error // the last one of each attack
-	began   map[string]int   // how often it was begun with all that it needs
+	rounds  map[string]int   // how often it began with all that it needs
 }
 
-func (b *Book) count(attack, answer string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.answers[attack] == nil {
-		b.answers[attack] = make(map[string]int)
+func (c *Counts) add(attack, answer string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.answers[attack] == nil {
+		c.answers[attack] = make(map[string]int)
 	}
-	b.answers[attack][answer]++
+	c.answers[attack][answer]++
 }
 
-func (b *Book) failed(attack string, err error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.errors[attack] = err
+func (c *Counts) failed(attack string, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.errors[attack] = err
 }
 
-// ready notes that all that an attack needs is there, and it begins.
-func (t *Tenant) ready() {
-	t.book.mu.Lock()
-	defer t.book.mu.Unlock()
-	t.book.began[t.attack]++
+// begin notes that all that an attack needs is there, and it begins.
+func (t *Tenant) begin() {
+	t.counts.mu.Lock()
+	defer t.counts.mu.Unlock()
+	t.counts.rounds[t.attack]++
 }
 
-// Began returns how often an attack was begun with all that it needs.
-func (b *Book) Began(attack string) int {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.began[attack]
+// Rounds returns how often an attack began with all that it needs.
+func (c *Counts) Rounds(attack string) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.rounds[attack]
 }
 
 // Answers returns how many requests of an attack were answered with which status, and
 // what stood in its way last; nil for nothing.
-func (b *Book) Answers(attack string) (map[string]int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
+func (c *Counts) Answers(attack string) (map[string]int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	same := make(map[string]int)
-	for status, n := range b.answers[attack] {
+	for status, n := range c.answers[attack] {
 		same[status] = n
 	}
-	return same, b.errors[attack]
+	return same, c.errors[attack]
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"strings"
+
+	"github.com/sluicehq/sluice/deploy/harness"
 )
 
 // trees keeps many copies of a payload that is small as text and large as values,
@@ -14,20 +16,20 @@ func trees() Attack {
 	return Attack{
 		Name: "trees", About: "a payload of 200,000 empty arrays, copied by 24 transforms, in a row and at once; 23 calls and more",
 		round: func(ctx context.Context, t *Tenant) error {
-			row, err := t.flow(ctx, "trees in a row", func() design { return copies(steps, true) })
+			row, err := t.workflow(ctx, "trees in a row", func() design { return copies(steps, true) })
 			if err != nil {
 				return err
 			}
-			beside, err := t.flow(ctx, "parallel trees", func() design { return copies(steps, false) })
+			parallelTrees, err := t.workflow(ctx, "parallel trees", func() design { return copies(steps, false) })
 			if err != nil {
 				return err
 			}
-			t.ready()
+			t.begin()
 			parallel(calls, func(i int) {
 				if i%2 == 0 {
 					t.call(ctx, row, payload)
 				} else {
-					t.call(ctx, beside, payload)
+					t.call(ctx, parallelTrees, payload)
 				}
 			})
 			return nil
@@ -41,15 +43,15 @@ func copies(n int, inRow bool) (d design) {
 	var sum []string
 	for i := range n {
 		id := fmt.Sprint("t", i)
-		d.nodes = append(d.nodes, transform(id, fmt.Sprintf("({i: %d, l: payload.l})", i)))
+		d.nodes = append(d.nodes, harness.Transform(id, fmt.Sprintf("({i: %d, l: payload.l})", i)))
 		sum = append(sum, fmt.Sprintf("nodes.%s.l.length", id))
 		if inRow && i > 0 {
-			d.edges = append(d.edges, edge(fmt.Sprint("t", i-1), id))
+			d.edges = append(d.edges, harness.Edge(fmt.Sprint("t", i-1), id))
 		}
 		if !inRow || i == n-1 {
-			d.edges = append(d.edges, edge(id, "all"))
+			d.edges = append(d.edges, harness.Edge(id, "all"))
 		}
 	}
-	d.nodes = append(d.nodes, transform("all", strings.Join(sum, " + ")))
+	d.nodes = append(d.nodes, harness.Transform("all", strings.Join(sum, " + ")))
 	return d
 }

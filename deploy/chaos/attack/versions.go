@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+
+	"github.com/sluicehq/sluice/deploy/harness"
 )
 
 // versions makes large versions again and again, and a run of each: what is prepared for
@@ -17,7 +19,7 @@ func versions() Attack {
 			if err != nil {
 				return err
 			}
-			t.ready()
+			t.begin()
 			parallel(3, func(i int) {
 				if i == 0 {
 					t.call(ctx, made, []byte(`{"a":1}`))
@@ -34,7 +36,7 @@ func versions() Attack {
 func large() (d design) {
 	const terms = 300
 	for i := range 300 {
-		d.nodes = append(d.nodes, transform(fmt.Sprint("t", i), fmt.Sprintf("[%d%s].length", i, strings.Repeat(", input?.a", terms))))
+		d.nodes = append(d.nodes, harness.Transform(fmt.Sprint("t", i), fmt.Sprintf("[%d%s].length", i, strings.Repeat(", input?.a", terms))))
 	}
 	return d
 }

@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"github.com/sluicehq/sluice/deploy/harness"
 )
 
 // waits lets many runs with large payloads become due at one instant.
@@ -18,18 +20,18 @@ func waits() Attack {
 			event := strings.ReplaceAll(unique("waits"), " ", ".")
 			_, err := t.publish(ctx, "waits", design{
 				nodes: []map[string]any{
-					node("w", "wait", map[string]any{"until": due.UTC().Format(time.RFC3339)}), transform("t", "({l: payload.l, n: nodes})"),
+					harness.Node("w", "wait", map[string]any{"until": due.UTC().Format(time.RFC3339)}), harness.Transform("t", "({l: payload.l, n: nodes})"),
 				},
-				edges: []map[string]any{edge("w", "t")}, triggers: triggers, event: event,
+				edges: []map[string]any{harness.Edge("w", "t")}, triggers: triggers, event: event,
 			})
 			if err != nil {
 				return err
 			}
-			t.ready()
+			t.begin()
 			for n := 0; n < t.size.Waiting && time.Now().Before(due); n += triggers {
 				t.send(ctx, http.MethodPost, "/triggers/webhook/by-event", byEvent(event, payload))
 			}
-			pause(ctx, time.Until(due)+5*time.Second)
+			harness.Sleep(ctx, time.Until(due)+5*time.Second)
 			return nil
 		},
 	}

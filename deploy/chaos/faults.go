@@ -1,0 +1,241 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/sluicehq/sluice/adapters/sqlstore/postgres/pgtest"
+	"github.com/sluicehq/sluice/deploy/harness"
+)
+
+// runRound runs a whole round.
+func runRound(ctx context.Context, o options) (ledger, error) {
+	e, err := newEnv(ctx, o)
+	if err != nil {
+		return ledger{}, err
+	}
+	defer e.close()
+	e.logf("seed %d: %d processes, %d tenants, %d calls, %d kills, %d freezes, %d restarts and %d stalls of the database, and %d cuts within %s",
+		o.seed, o.processes, o.tenantCount, o.runs, o.kills, o.freezes, o.restarts, o.stalls, o.cuts, o.length)
+	injecting, stop := context.WithCancel(ctx)
+	defer stop()
+	var background sync.WaitGroup
+	background.Go(func() { e.injectFaults(injecting) })
+	background.Go(func() { e.schedules.run(injecting, e) })
+	background.Go(func() { e.logProgress(injecting) })
+	orders := e.load(ctx)
+	stop()
+	background.Wait()
+	e.logf("every call is acknowledged, and nothing is disturbed any more; waiting for what is left")
+	until, err := e.stopSchedules(ctx)
+	if err != nil {
+		return ledger{}, err
+	}
+	e.awaitQuiet(ctx)
+	ev, err := e.evidence(ctx, orders, until)
+	if err != nil {
+		return ledger{}, err
+	}
+	ev.audit(e.found)
+	return e.newLedger(ev), ctx.Err()
+}
+
+// faultKind is a way to disturb a round.
+type faultKind int
+
+const (
+	killGateway faultKind = iota
+	freezeGateway
+	restartDatabase
+	cutConnections
+	stallDatabase
+)
+
+// fault is one disturbance that is planned.
+type fault struct {
+	at     time.Duration // from the beginning
+	kind   faultKind
+	target int           // which process
+	length time.Duration // of what lasts
+	how    pgtest.Stopping
+}
+
+// The lease of a run is 6 s (application/runs, WorkerOptions): a frozen process has
+// lost its leases when it wakes.
+const (
+	shortestFreeze = 7 * time.Second
+	longestFreeze  = 10 * time.Second
+	longestStall   = 8 * time.Second // longer than a lease, too
+)
+
+// planFaults draws what is to happen: the same for the same seed. Each kind is spread
+// over the round.
+func planFaults(o options) []fault {
+	rng := rand.New(rand.NewPCG(o.seed, 1))
+	var all []fault
+	for _, k := range []struct {
+		kind  faultKind
+		count int
+	}{{killGateway, o.kills}, {freezeGateway, o.freezes}, {restartDatabase, o.restarts}, {cutConnections, o.cuts}, {stallDatabase, o.stalls}} {
+		for i := range k.count {
+			part := (float64(i) + rng.Float64()) / float64(k.count)
+			f := fault{at: time.Duration(part * float64(o.length)), kind: k.kind, target: rng.IntN(o.processes)}
+			switch k.kind {
+			case freezeGateway:
+				f.length = shortestFreeze + time.Duration(rng.Int64N(int64(longestFreeze-shortestFreeze)))
+			case restartDatabase:
+				f.length = 100*time.Millisecond + time.Duration(rng.Int64N(int64(1500*time.Millisecond)))
+				f.how = pgtest.Stopping(i%2 == 0)
+			case stallDatabase:
+				f.length = time.Second + time.Duration(rng.Int64N(int64(longestStall-time.Second)))
+			}
+			all = append(all, f)
+		}
+	}
+	slices.SortFunc(all, func(a, b fault) int { return cmp.Compare(a.at, b.at) })
+	return all
+}
+
+// faultLog counts the faults and measures what followed.
+type faultLog struct {
+	mu             sync.Mutex
+	kills          int
+	freezes        int
+	restarts       int
+	cuts           int
+	stalls         int
+	connectionsCut int
+	takeovers      []time.Duration // of each run of a killed process, without an outage of the database
+	hindered       []time.Duration // of those with an outage
+	recoveries     []time.Duration // of each process, after the database was back
+	frozen         map[string][]span
+}
+
+// frozenDuring names the processes that were frozen at some time between the two.
+func (l *faultLog) frozenDuring(from, to time.Time) (names []string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for name, spans := range l.frozen {
+		if slices.ContainsFunc(spans, func(s span) bool { return s.from.Before(to) && s.to.After(from) }) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+func (l *faultLog) record(change func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	change()
+}
+
+// injectFaults injects the planned faults until ctx ends, and then waits until the last
+// one is over.
+func (e *env) injectFaults(ctx context.Context) {
+	var lasting sync.WaitGroup
+	began := time.Now()
+	for _, f := range planFaults(e.options) {
+		if wait := f.at - time.Since(began); wait > 0 && !harness.Sleep(ctx, wait) || ctx.Err() != nil {
+			break
+		}
+		g := e.gateways[f.target]
+		switch f.kind {
+		case killGateway:
+			e.kill(ctx, g, &lasting)
+		case freezeGateway:
+			if thaw, ok := g.freeze(); ok {
+				from := time.Now()
+				e.faults.record(func() {
+					e.faults.freezes++
+					e.faults.frozen[g.Name] = append(e.faults.frozen[g.Name], span{from, from.Add(f.length)})
+				})
+				lasting.Go(func() {
+					harness.Sleep(context.WithoutCancel(ctx), f.length)
+					thaw()
+				})
+			}
+		case restartDatabase:
+			e.restart(ctx, f, &lasting)
+		case stallDatabase:
+			lasting.Go(func() {
+				if e.database.stall(context.WithoutCancel(ctx), f.length) == nil {
+					e.faults.record(func() { e.faults.stalls++ })
+				}
+			})
+		case cutConnections:
+			if n, err := e.database.cut(ctx); err == nil {
+				e.faults.record(func() { e.faults.cuts++; e.faults.connectionsCut += n })
+			}
+		}
+	}
+	lasting.Wait()
+}
+
+// kill ends a process, which is started again at once, and watches its runs.
+func (e *env) kill(ctx context.Context, g *gateway, lasting *sync.WaitGroup) {
+	p, at := g.kill(), time.Now()
+	e.faults.record(func() { e.faults.kills++ })
+	lasting.Go(func() { e.watch(context.WithoutCancel(ctx), g.Name, p.PID(), at) })
+}
+
+// restart restarts the database and sees when each process serves again.
+func (e *env) restart(ctx context.Context, f fault, lasting *sync.WaitGroup) {
+	if err := e.database.restart(context.WithoutCancel(ctx), f.how, f.length); err != nil {
+		e.found.add(comesBack, "the database did not come back: %v", err)
+		return
+	}
+	e.faults.record(func() { e.faults.restarts++ })
+	for _, g := range e.gateways {
+		p := g.Process()
+		if g.isFrozen() {
+			continue
+		}
+		lasting.Go(func() { e.recovery(context.WithoutCancel(ctx), g, p) })
+	}
+}
+
+// recoverWithin is the time in which a gateway has to serve again.
+const recoverWithin = 2 * time.Second
+
+// recovery measures how long a process takes until it serves again. One that was killed
+// or frozen meanwhile is not looked at.
+func (e *env) recovery(ctx context.Context, g *gateway, p *harness.Process) {
+	began := time.Now()
+	for {
+		asked, cancel := context.WithTimeout(ctx, time.Second)
+		got, err := e.clients.sendTo(asked, g, e.tenants[0].key, harness.Request{Method: http.MethodGet, Path: "/workflows?limit=1"})
+		cancel()
+		took := time.Since(began)
+		if g.Process() != p || g.isFrozen() {
+			return
+		}
+		if err == nil && got.Status == http.StatusOK {
+			e.faults.record(func() { e.faults.recoveries = append(e.faults.recoveries, took) })
+			e.found.check(took-e.database.outageBetween(began, began.Add(took)) <= recoverWithin, comesBack,
+				"%s served again %s after its database was back, not within %s", g.Name, took.Round(time.Millisecond), recoverWithin)
+			return
+		}
+		if took > time.Minute {
+			e.found.add(comesBack, "%s does not serve a minute after its database was back: %d, %v", g.Name, got.Status, err)
+			return
+		}
+		harness.Sleep(ctx, 20*time.Millisecond)
+	}
+}
+
+// logProgress shows how far the round is, now and then.
+func (e *env) logProgress(ctx context.Context) {
+	for harness.Sleep(ctx, 15*time.Second) {
+		f := e.faults
+		f.record(func() {
+			e.logf("%d calls acknowledged, %d kills, %d freezes, %d restarts, %d stalls, %d cuts, %d requests unanswered, %d put off",
+				e.accepted.Load(), f.kills, f.freezes, f.restarts, f.stalls, f.cuts, e.clients.unanswered.Load(), e.clients.refused.Load())
+		})
+	}
+}

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/sluicehq/sluice/deploy/harness"
+)
+
+// scenario is a workflow that clients start.
+type scenario struct {
+	name  string
+	share int // of a hundred calls
+	nodes []map[string]any
+	edges []map[string]any
+
+	schedule map[string]any // configuration of a schedule, in place of calls by clients
+
+	// done says which nodes complete in a run that completes, for an order's amount.
+	done func(amount int) []string
+
+	// effects are the nodes that call out.
+	effects []string
+
+	event string        // that clients name in place of the trigger; empty for none
+	delay time.Duration // how long a run waits by itself
+
+	awaits string // what a client has to do before it goes on: answer, event or nothing
+}
+
+// What a client has to bring.
+const (
+	awaitsAnswer = "answer"
+	awaitsEvent  = "event"
+)
+
+// waitTime is the delay of nodes that wait.
+const waitTime = 400 * time.Millisecond
+
+// bigOrder is from which amount on an order is charged.
+const bigOrder = 500
+
+// scenarios lists them; calls is the URL of the receiver.
+func scenarios(calls string) []*scenario {
+	all := func(ids ...string) func(int) []string { return func(int) []string { return ids } }
+	return []*scenario{
+		{
+			name: "two transforms", share: 40, done: all("total", "notice"),
+			nodes: []map[string]any{
+				harness.Transform("total", "{ id: payload.call, total: payload.amount * 1.23 }"),
+				harness.Transform("notice", "`Order ${input.id} is worth ${input.total}`"),
+			},
+			edges: harness.Chain("total", "notice"),
+		},
+		{
+			name: "branch, call, join", share: 20, effects: []string{"charge"},
+			done: func(amount int) []string {
+				if amount > bigOrder {
+					return []string{"big", "charge", "join"}
+				}
+				return []string{"big", "small", "join"}
+			},
+			nodes: []map[string]any{
+				harness.Node("big", "condition", map[string]any{"condition": fmt.Sprintf("payload.amount > %d", bigOrder)}),
+				call("charge", calls), harness.Transform("small", "{ waived: payload.amount }"), harness.Transform("join", "{ of: payload.call }"),
+			},
+			edges: []map[string]any{
+				{"sourceNodeId": "big", "targetNodeId": "charge", "sourceOutputKey": "true"},
+				{"sourceNodeId": "big", "targetNodeId": "small", "sourceOutputKey": "false"},
+				harness.Edge("charge", "join"), harness.Edge("small", "join"),
+			},
+		},
+		{
+			name: "wait, call", share: 20, effects: []string{"ship"}, done: all("rest", "ship", "shipped"), delay: waitTime,
+			nodes: []map[string]any{
+				harness.Node("rest", "wait", map[string]any{"delayMs": waitTime.Milliseconds()}), call("ship", calls), harness.Transform("shipped", "{ of: payload.call }"),
+			},
+			edges: harness.Chain("rest", "ship", "shipped"),
+		},
+		{
+			name: "answer, call", share: 10, effects: []string{"book"}, done: all("approve", "book"), awaits: awaitsAnswer,
+			nodes: []map[string]any{
+				harness.Node("approve", "input", map[string]any{"prompt": "Approve?", "inputType": "text", "required": true}), call("book", calls),
+			},
+			edges: harness.Chain("approve", "book"),
+		},
+		{
+			name: "event", share: 10, done: all("paid", "thanks"), awaits: awaitsEvent,
+			nodes: []map[string]any{
+				harness.Node("paid", "waitForEvent", map[string]any{"event": paidEvent}), harness.Transform("thanks", "{ of: payload.call }"),
+			},
+			edges: harness.Chain("paid", "thanks"),
+		},
+		{
+			name: "schedule", effects: []string{"tick"}, done: all("tick"),
+			schedule: map[string]any{"cron": "* * * * *", "catchUp": "all"},
+			nodes:    []map[string]any{call("tick", calls)}, edges: []map[string]any{},
+		},
+	}
+}
+
+// paidEvent is what runs wait for.
+const paidEvent = "order.paid"
+
+// retryPolicy lets every call succeed in the end: the receiver fails fewer times.
+var retryPolicy = map[string]any{"maxRetries": 10, "backoffMs": 100, "maxBackoffMs": 1000}
+
+// triggerConfig is that of a scenario's trigger.
+func (sc *scenario) triggerConfig() map[string]any {
+	config := map[string]any{"retryPolicy": retryPolicy}
+	if sc.schedule != nil {
+		config["scheduleConfig"] = sc.schedule
+	}
+	if sc.event != "" {
+		config["webhookConfig"] = map[string]any{"event": sc.event}
+	}
+	return config
+}
+
+func (sc *scenario) triggerType() string {
+	if sc.schedule != nil {
+		return "schedule"
+	}
+	return "webhook"
+}
+
+// attemptTimeout is how long a node waits for an answer of the receiver, in ms.
+const attemptTimeout = 700
+
+// call posts the order to the receiver.
+func call(id, to string) map[string]any {
+	return harness.Node(id, "httpRequest", map[string]any{
+		"method": "POST", "url": to + "/" + id, "timeoutMs": attemptTimeout,
+		"body": map[string]any{"tenant": "{{ run.tenantId }}", "run": "{{ run.id }}", "order": "{{ payload }}"},
+	})
+}

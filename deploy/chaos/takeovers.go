@@ -1,0 +1,93 @@
+package main
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/lib/pq"
+
+	"github.com/sluicehq/sluice/deploy/harness"
+)
+
+// takeoverLimit is how long the runs of a process that died may stand still: they go on
+// within seconds (execution rules, "Promises").
+const takeoverLimit = 10 * time.Second
+
+// orphan is a run whose process died.
+type orphan struct {
+	lease int64
+	taken bool
+}
+
+// watch finds the runs that a killed process had, and sees when each goes on with
+// another one.
+func (e *env) watch(ctx context.Context, name string, pid int, killed time.Time) {
+	orphans := e.orphans(ctx, pid)
+	ids := make([]string, 0, len(orphans))
+	for id := range orphans {
+		ids = append(ids, id)
+	}
+	for left := len(orphans); left > 0; {
+		took := time.Since(killed)
+		err := e.database.Each(ctx, func(scan func(...any) error) error {
+			var id string
+			var lease int64
+			var finished bool
+			if err := scan(&id, &lease, &finished); err != nil {
+				return err
+			}
+			if o := orphans[id]; !o.taken && (finished || lease != o.lease) {
+				o.taken = true
+				left--
+				e.tookOver(killed, took, finished && lease == o.lease)
+			}
+			return nil
+		}, `SELECT id, lease, finished_at IS NOT NULL FROM runs WHERE id = ANY($1)`, pq.Array(ids))
+		switch {
+		case err != nil: // the database is away, or was cut off
+		case left > 0 && took > e.settle:
+			for id, o := range orphans {
+				e.found.check(o.taken, takenOver, "run %s of %s, process %d, stands still %s after it was killed", id, name, pid, took.Round(time.Second))
+			}
+			return
+		}
+		harness.Sleep(ctx, 50*time.Millisecond)
+	}
+}
+
+// tookOver keeps books of a run that goes on. One that a client cancelled was not taken
+// over.
+func (e *env) tookOver(killed time.Time, took time.Duration, cancelled bool) {
+	if cancelled {
+		return
+	}
+	away := e.database.outageBetween(killed, killed.Add(took))
+	e.faults.record(func() {
+		if away > 0 {
+			e.faults.hindered = append(e.faults.hindered, took)
+		} else {
+			e.faults.takeovers = append(e.faults.takeovers, took)
+		}
+	})
+	e.found.check(took-away <= takeoverLimit, takenOver, "a run of a process killed at %s went on after %s, in which the database was away for %s; frozen meanwhile: %s",
+		killed.Sub(e.began).Truncate(time.Second), took.Round(time.Millisecond), away.Round(time.Millisecond), e.faults.frozenDuring(killed, killed.Add(took)))
+}
+
+// orphans reads which runs a process had, by the name that it gave itself: the machine
+// and the process id. The database may be away just now.
+func (e *env) orphans(ctx context.Context, pid int) map[string]*orphan {
+	for {
+		found := make(map[string]*orphan)
+		err := e.database.Each(ctx, func(scan func(...any) error) error {
+			var id string
+			var o orphan
+			err := scan(&id, &o.lease)
+			found[id] = &o
+			return err
+		}, `SELECT id, lease FROM runs WHERE worker LIKE $1 AND lease_until IS NOT NULL AND finished_at IS NULL`, "%/"+strconv.Itoa(pid))
+		if err == nil || !harness.Sleep(ctx, 20*time.Millisecond) {
+			return found
+		}
+	}
+}
