@@ -41,7 +41,7 @@ func TestAProcessAboveItsMemoryIsEndedAndCounted(t *testing.T) {
 	}
 	binary := filepath.Join(t.TempDir(), "greedy")
 	// It keeps a long text in a variable.
-	if err := os.WriteFile(binary, []byte("#!/bin/sc\ntext=$(yes | head -c 2000000000)\n"), 0o700); err != nil { //nolint:gosec // it is to be run
+	if err := os.WriteFile(binary, []byte("#!/bin/sh\ntext=$(yes | head -c 2000000000)\n"), 0o700); err != nil { //nolint:gosec // it is to be run
 		t.Fatal(err)
 	}
 	greedy, err := newGateway("greedy", binary, "", t.TempDir())

@@ -14,8 +14,8 @@ import (
 	"github.com/sluicehq/sluice/domain"
 )
 
-// letter is a request to a service, signed or not.
-type letter struct {
+// request is one to a service, signed or not.
+type request struct {
 	claim, path, body string
 	header            http.Header
 	want              int
@@ -28,21 +28,21 @@ type reply struct {
 }
 
 // send sends it.
-func (w *world) send(l letter) reply {
-	w.Helper()
-	req, err := http.NewRequestWithContext(w.Context(), http.MethodPost, "http://"+w.address+l.path, strings.NewReader(l.body))
+func (e *env) send(l request) reply {
+	e.Helper()
+	req, err := http.NewRequestWithContext(e.Context(), http.MethodPost, "http://"+e.address+l.path, strings.NewReader(l.body))
 	if err != nil {
-		w.Fatal(err)
+		e.Fatal(err)
 	}
 	req.Header = l.header
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
-		w.Fatal(err)
+		e.Fatal(err)
 	}
 	defer resp.Body.Close()
 	text, err := io.ReadAll(resp.Body)
 	if err != nil {
-		w.Fatal(err)
+		e.Fatal(err)
 	}
 	return reply{resp.StatusCode, string(text)}
 }
@@ -71,23 +71,23 @@ func signed(body, id string, at time.Time, secrets ...string) http.Header {
 }
 
 // scoring is a call to score a lead, under an idempotency key.
-func scoring(secret, key, company string, employees int) letter {
+func scoring(secret, key, company string, employees int) request {
 	body := fmt.Sprintf(`{"type":"run","payload":{"nodeType":"score_lead","runId":"run_1","entityId":"e","inputs":{"company":%q,"employees":%d},`+
 		`"config":{"reviewFrom":40,"reviewTo":60}}}`, company, employees)
-	l := letter{path: "/nodes", body: body, header: signed(body, "msg_"+key, time.Now(), secret), want: http.StatusOK}
+	l := request{path: "/nodes", body: body, header: signed(body, "msg_"+key, time.Now(), secret), want: http.StatusOK}
 	l.header.Set("Idempotency-Key", key)
 	return l
 }
 
-// webhook is a delivery of a message that tells of an event.
-func webhook(secret, id, event string) letter {
+// webhook is a delivery of a message about an event.
+func webhook(secret, id, event string) request {
 	body := `{"id":"` + event + `","type":"run.completed","timestamp":"2026-11-21T12:00:00.000Z","data":{"runId":"run_1"}}`
-	return letter{path: "/webhooks", body: body, header: signed(body, id, time.Now(), secret), want: http.StatusNoContent}
+	return request{path: "/webhooks", body: body, header: signed(body, id, time.Now(), secret), want: http.StatusNoContent}
 }
 
 // forgeries are requests that are not trusted, and next to each what is.
-func forgeries(nodeSecret, webhookSecret string) (all []letter) {
-	stranger := domain.NewSigningSecret([domain.SecretEntropy]byte{1}).Reveal()
+func forgeries(nodeSecret, webhookSecret string) (all []request) {
+	unknown := domain.NewSigningSecret([domain.SecretEntropy]byte{1}).Reveal()
 	const heartbeat = `{"type":"heartbeat","tenantId":"tenant_1","timestamp":"2026-11-21T12:00:00.000Z"}`
 	for _, c := range []struct {
 		path, body, secret string
@@ -98,15 +98,15 @@ func forgeries(nodeSecret, webhookSecret string) (all []letter) {
 	} {
 		now := time.Now()
 		add := func(claim string, want int, body string, h http.Header) {
-			all = append(all, letter{claim, c.path, body, h, want})
+			all = append(all, request{claim, c.path, body, h, want})
 		}
 		id := func() string { return "msg_" + strconv.Itoa(len(all)) }
 		add("a good one", c.good, c.body, signed(c.body, id(), now, c.secret))
-		add("two signatures, the second of which is known", c.good, c.body, signed(c.body, id(), now, stranger, c.secret))
+		add("two signatures, the second of which is known", c.good, c.body, signed(c.body, id(), now, unknown, c.secret))
 		add("from four minutes ago", c.good, c.body, signed(c.body, id(), now.Add(-4*time.Minute), c.secret))
 		add("from six minutes ago", http.StatusUnauthorized, c.body, signed(c.body, id(), now.Add(-6*time.Minute), c.secret))
 		add("from six minutes ahead", http.StatusUnauthorized, c.body, signed(c.body, id(), now.Add(6*time.Minute), c.secret))
-		add("a stranger's", http.StatusUnauthorized, c.body, signed(c.body, id(), now, stranger))
+		add("an unknown secret's", http.StatusUnauthorized, c.body, signed(c.body, id(), now, unknown))
 		add("another body", http.StatusUnauthorized, c.body+" ", signed(c.body, id(), now, c.secret))
 		add("no signature", http.StatusUnauthorized, c.body, http.Header{})
 		for _, name := range []string{"webhook-id", "webhook-timestamp", "webhook-signature"} {

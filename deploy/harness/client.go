@@ -98,6 +98,15 @@ func (c Client) Call(ctx context.Context, r Request) ([]byte, error) {
 	return got.Body, err
 }
 
+// Get reads what a path shows into a value.
+func (c Client) Get(ctx context.Context, path string, into any) error {
+	text, err := c.Call(ctx, Request{Method: http.MethodGet, Path: path})
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(text, into)
+}
+
 // Post sends a body to a path and reads the answer into a value; nil reads nothing. It is
 // a [Post].
 func (c Client) Post(ctx context.Context, path string, body, into any) error {

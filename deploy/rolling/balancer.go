@@ -1,5 +1,5 @@
-// Package rolling tries what a rolling restart does to clients: a load balancer as
-// they stand in front of a gateway in production, a load of reads and writes, and a
+// Package rolling tests what a rolling restart does to clients: a load balancer like
+// those in front of a gateway in production, a load of reads and writes, and a
 // ledger of what was sent, what was acknowledged and what is there afterwards.
 package rolling
 
@@ -18,8 +18,8 @@ import (
 )
 
 // Balancer spreads requests over several backends in turn. It is as simple as
-// balancers come, so that what it survives others do as well: it asks each backend
-// for /readyz, sends requests only to those that answered 200 the last time, and
+// balancers come, so that what it survives others do as well: it polls /readyz of each
+// backend, sends requests only to those that answered 200 the last time, and
 // repeats a request on another one only where the first refused the connection, that
 // is before a byte was sent. It keeps its connections to the backends open.
 type Balancer struct {
@@ -37,9 +37,9 @@ type backend struct {
 	ready atomic.Bool
 }
 
-// NewBalancer balances over backends such as http://127.0.0.1:8080, asking each for
-// its readiness that often until ctx ends; call [Balancer.Wait] after that. No backend
-// counts as ready before it was asked.
+// NewBalancer balances over backends such as http://127.0.0.1:8080, and polls their
+// readiness in these intervals until ctx ends; call [Balancer.Wait] after that. No backend
+// counts as ready before it was polled.
 func NewBalancer(ctx context.Context, every time.Duration, addresses ...string) (*Balancer, error) {
 	b := new(Balancer)
 	for _, address := range addresses {
@@ -62,7 +62,7 @@ func NewBalancer(ctx context.Context, every time.Duration, addresses ...string) 
 	return b, nil
 }
 
-// Wait waits until no backend is asked any more.
+// Wait waits until no backend is polled any more.
 func (b *Balancer) Wait() { b.probes.Wait() }
 
 // Ready returns how many backends are ready.
@@ -75,7 +75,7 @@ func (b *Balancer) Ready() (n int) {
 	return n
 }
 
-// ServeHTTP hands a request on.
+// ServeHTTP forwards a request.
 func (b *Balancer) ServeHTTP(w http.ResponseWriter, r *http.Request) { b.proxy.ServeHTTP(w, r) }
 
 // probe follows the backend's readiness on connections of its own, so that it also
@@ -83,7 +83,7 @@ func (b *Balancer) ServeHTTP(w http.ResponseWriter, r *http.Request) { b.proxy.S
 func (b *backend) probe(ctx context.Context, every time.Duration) {
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 5 * time.Second}
 	for {
-		b.ready.Store(b.asked(ctx, client))
+		b.ready.Store(b.isReady(ctx, client))
 		select {
 		case <-ctx.Done():
 			return
@@ -92,7 +92,7 @@ func (b *backend) probe(ctx context.Context, every time.Duration) {
 	}
 }
 
-func (b *backend) asked(ctx context.Context, client *http.Client) bool {
+func (b *backend) isReady(ctx context.Context, client *http.Client) bool {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, b.url.JoinPath("readyz").String(), nil)
 	if err != nil {
 		return false
@@ -116,7 +116,7 @@ type transport struct {
 
 // RoundTrip tries the backends in turn while they refuse the connection.
 func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
-	body, err := whole(r)
+	body, err := readBody(r)
 	if err != nil {
 		return nil, err
 	}
@@ -141,9 +141,9 @@ func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return nil, refusal
 }
 
-// whole reads a request's body, so that it can be sent once more. The transport would
+// readBody reads a request's body, so that it can be sent once more. The transport would
 // close it even where no connection came about.
-func whole(r *http.Request) ([]byte, error) {
+func readBody(r *http.Request) ([]byte, error) {
 	if r.Body == nil || r.Body == http.NoBody {
 		return nil, nil
 	}

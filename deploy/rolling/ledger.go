@@ -53,14 +53,14 @@ func (l *Ledger) fail(format string, args ...any) {
 	}
 }
 
-// Account is the ledger beside what is in the database.
+// Account compares the ledger with what is in the database.
 type Account struct {
 	Sent         int // requests
 	Acknowledged int // writes that the gateway said were done
 	Failed       int // requests that were not answered with success
 	Missing      int // writes that were acknowledged and are not there
 	Duplicates   int // writes that are there more than once
-	Unasked      int // records that nobody was told of: what became of a write that failed
+	Unasked      int // records that no acknowledgement belongs to: what became of a write that failed
 
 	Examples []string // of what went wrong
 }

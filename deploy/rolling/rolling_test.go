@@ -83,7 +83,7 @@ func post(t *testing.T, address string) int {
 	return answer.StatusCode
 }
 
-func TestRequestsGoRoundThoseThatAreReady(t *testing.T) {
+func TestRequestsTakeTurnsAmongReadyBackends(t *testing.T) {
 	one, two := newPeer(t), newPeer(t)
 	b, url := balanced(t, one.URL, two.URL)
 	await(t, b, 2)
@@ -177,7 +177,7 @@ func TestAnAccountNamesWhatWentWrong(t *testing.T) {
 	}
 }
 
-func TestALoadKeepsItsOwnBooks(t *testing.T) {
+func TestALoadRecordsEveryRequest(t *testing.T) {
 	var mu sync.Mutex
 	var names, keys []string
 	gateway := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -1,12 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	_ "embed" // for the documents
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"net/url"
+
+	"github.com/sluicehq/sluice/deploy/harness"
 )
 
 // What is made of the custom node and the workflow.
@@ -19,91 +21,92 @@ var (
 	edges json.RawMessage
 )
 
+// health is how a custom node's endpoint answers.
+type health struct {
+	Status, Code, Message string
+	LatencyMs             float64
+}
+
 // create makes everything, and prints the environment of the service.
 func (c customer) create(ctx context.Context, service string) error {
-	var draft object
-	if err := json.Unmarshal(customNode, &draft); err != nil {
-		return fmt.Errorf("custom-node.json: %w", err)
-	}
-	node, secret, err := c.createNode(ctx, draft, service+"/nodes")
+	node, err := c.createNode(ctx, service+"/nodes")
 	if err != nil {
 		return err
 	}
 	// The service may start later: an endpoint that does not answer yet is no obstacle.
-	c.say("# The custom node is %s: %s", node.object("health").text("status"), or(node.object("health").text("message"), "its endpoint lives."))
-	trigger, err := c.createWorkflow(ctx)
+	c.printf("# The custom node is %s: %s", node.Health.Status, cmp.Or(node.Health.Message, "its endpoint lives."))
+	workflow, err := harness.Publish(ctx, c.Post, "Example: score leads", nodes, edges)
 	if err != nil {
 		return err
 	}
-	endpoint, err := c.post(ctx, "/webhook-endpoints", object{"url": service + "/webhooks", "description": "the example service"})
+	trigger, err := harness.CreateTrigger(ctx, c.Post, workflow.VersionID, "A lead came in", "webhook", map[string]any{
+		"webhookConfig": map[string]any{"event": "lead.created"}, "retryPolicy": map[string]any{"maxRetries": 3, "backoffMs": 100, "maxBackoffMs": 1000},
+	})
 	if err != nil {
 		return err
 	}
-	c.say("NODE_SECRETS=%s", secret)
-	c.say("WEBHOOK_SECRETS=%s", endpoint.text("secret"))
-	c.say("CUSTOM_NODE_ID=%s", node.text("id"))
-	c.say("TRIGGER_ID=%s", trigger)
-	c.say("WEBHOOK_ENDPOINT_ID=%s", endpoint.text("id"))
+	var endpoint struct{ ID, Secret string }
+	err = c.Post(ctx, "/webhook-endpoints", map[string]any{"url": service + "/webhooks", "description": "the example service"}, &endpoint)
+	if err != nil {
+		return err
+	}
+	c.printf("NODE_SECRETS=%s", node.NodeSecret)
+	c.printf("WEBHOOK_SECRETS=%s", endpoint.Secret)
+	c.printf("CUSTOM_NODE_ID=%s", node.ID)
+	c.printf("TRIGGER_ID=%s", trigger)
+	c.printf("WEBHOOK_ENDPOINT_ID=%s", endpoint.ID)
 	return nil
+}
+
+// createdNode is a new custom node with the secret that signs its calls.
+type createdNode struct {
+	ID, NodeSecret string
+	Health         health
 }
 
 // createNode defines the custom node. The node secret is shown once, with the tenant's
 // first custom node; a tenant that has lost it makes another one.
-func (c customer) createNode(ctx context.Context, draft object, endpoint string) (node object, secret string, err error) {
+func (c customer) createNode(ctx context.Context, endpoint string) (node createdNode, err error) {
+	var draft map[string]any
+	if err := json.Unmarshal(customNode, &draft); err != nil {
+		return node, fmt.Errorf("custom-node.json: %w", err)
+	}
 	draft["endpoint"] = endpoint
-	if node, err = c.post(ctx, "/custom-nodes", draft); err != nil {
-		return nil, "", err
+	err = c.Post(ctx, "/custom-nodes", draft, &node)
+	if err == nil && node.NodeSecret == "" {
+		node.NodeSecret, err = c.rotateSecret(ctx, nil)
 	}
-	if secret = node.text("nodeSecret"); secret != "" {
-		return node, secret, nil
-	}
-	rotated, err := c.post(ctx, "/custom-nodes/secret/rotate", nil)
-	return node, rotated.text("secret"), err
+	return node, err
 }
 
-// createWorkflow publishes the workflow and gives it a trigger, whose id it returns.
-func (c customer) createWorkflow(ctx context.Context) (trigger string, err error) {
-	workflow, err := c.post(ctx, "/workflows", object{"name": "Example: score leads"})
-	if err != nil {
-		return "", err
-	}
-	version, err := c.post(ctx, "/workflow-versions", object{"workflowId": workflow["id"], "nodes": nodes, "edges": edges})
-	if err != nil {
-		return "", err
-	}
-	if _, err := c.post(ctx, "/workflow-versions/"+version.text("id")+"/publish", nil); err != nil {
-		return "", err
-	}
-	made, err := c.post(ctx, "/triggers", object{
-		"workflowVersionId": version["id"], "name": "A lead came in", "type": "webhook",
-		"config": object{"webhookConfig": object{"event": "lead.created"}, "retryPolicy": object{"maxRetries": 3, "backoffMs": 100, "maxBackoffMs": 1000}},
-	})
-	return made.text("id"), err
-}
-
-// check asks the service whether it lives.
+// check asks the service whether it is healthy.
 func (c customer) check(ctx context.Context) error {
-	id, err := c.needs("CUSTOM_NODE_ID")
+	id, err := c.variable("CUSTOM_NODE_ID")
 	if err != nil {
 		return err
 	}
-	health, err := c.post(ctx, "/custom-nodes/"+url.PathEscape(id)+"/check", nil)
-	if err != nil {
+	var h health
+	if err := c.Post(ctx, "/custom-nodes/"+url.PathEscape(id)+"/check", nil, &h); err != nil {
 		return err
 	}
-	if health.text("status") != "healthy" {
-		return fmt.Errorf("the service is %s: %s (%s)", health.text("status"), health.text("message"), health.text("code"))
+	if h.Status != "healthy" {
+		return fmt.Errorf("the service is %s: %s (%s)", h.Status, h.Message, h.Code)
 	}
-	c.say("The service is healthy: it answered in %v ms.", health["latencyMs"])
+	c.printf("The service is healthy: it answered in %v ms.", h.LatencyMs)
 	return nil
 }
 
-// rotate makes another node secret.
+// rotate makes another node secret and prints it.
 func (c customer) rotate(ctx context.Context, seconds int) error {
-	made, err := c.call(ctx, http.MethodPost, "/custom-nodes/secret/rotate", object{"graceSeconds": seconds})
-	if err != nil {
-		return err
+	secret, err := c.rotateSecret(ctx, map[string]any{"graceSeconds": seconds})
+	if err == nil {
+		c.printf("NODE_SECRETS=%s", secret)
 	}
-	c.say("NODE_SECRETS=%s", made.text("secret"))
-	return nil
+	return err
+}
+
+func (c customer) rotateSecret(ctx context.Context, body any) (string, error) {
+	var rotated struct{ Secret string }
+	err := c.Post(ctx, "/custom-nodes/secret/rotate", body, &rotated)
+	return rotated.Secret, err
 }

@@ -4,97 +4,92 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"net/url"
+	"slices"
 	"time"
+
+	"github.com/sluicehq/sluice/deploy/harness"
 )
 
-// fire tells the gateway of a lead, and shows the run that it starts.
+// fire sends the gateway a lead, and shows the run that it starts.
 func (c customer) fire(ctx context.Context, company string, employees int) error {
-	trigger, err := c.needs("TRIGGER_ID")
+	trigger, err := c.variable("TRIGGER_ID")
 	if err != nil {
 		return err
 	}
-	fired, err := c.post(ctx, "/triggers/"+url.PathEscape(trigger)+"/webhook", object{
-		"entityId": "lead-" + company, "eventData": object{"company": company, "employees": employees},
-	})
+	var started struct{ RunID string }
+	err = c.Post(ctx, "/triggers/"+url.PathEscape(trigger)+"/webhook", map[string]any{
+		"entityId": "lead-" + company, "eventData": map[string]any{"company": company, "employees": employees},
+	}, &started)
 	if err != nil {
 		return err
 	}
-	c.say("The gateway has taken it down: run %s.", fired.text("runId"))
-	return c.show(ctx, fired.text("runId"), "pending", "running")
+	c.printf("The gateway has accepted it: run %s.", started.RunID)
+	return c.show(ctx, started.RunID, "pending", "running")
 }
 
-// review says what a person thinks of the lead whose run waits for it.
+// review sends what a person thinks of the lead whose run waits for it.
 func (c customer) review(ctx context.Context, entity string, score int) error {
 	grade := "warm"
 	if score < 50 {
 		grade = "cold"
 	}
-	ingested, err := c.post(ctx, "/triggers/ingest", object{
-		"event": "lead.reviewed", "entityId": entity, "eventData": object{"score": score, "grade": grade},
-	})
+	var ingested struct{ Resumed []struct{ RunID string } }
+	err := c.Post(ctx, "/triggers/ingest", map[string]any{
+		"event": "lead.reviewed", "entityId": entity, "eventData": map[string]any{"score": score, "grade": grade},
+	}, &ingested)
 	if err != nil {
 		return err
 	}
-	resumed, _ := ingested["resumed"].([]any)
-	if len(resumed) == 0 {
-		return fmt.Errorf("no run about %s waits for it: %v", entity, ingested)
+	if len(ingested.Resumed) == 0 {
+		return fmt.Errorf("no run about %s waits for it", entity)
 	}
-	run, _ := resumed[0].(map[string]any)
-	c.say("It goes on: run %s.", object(run).text("runId"))
-	return c.show(ctx, object(run).text("runId"), "pending", "running", "paused")
+	run := ingested.Resumed[0].RunID
+	c.printf("It goes on: run %s.", run)
+	return c.show(ctx, run, "pending", "running", "paused")
 }
 
-// patience is how long a run is waited for.
-const patience = 30 * time.Second
+// runState is what the API shows of a run.
+type runState struct {
+	Status  string
+	Error   *struct{ Code, Message string }
+	Context struct{ Data map[string]any }
+}
 
-// show waits until the run is something else than it is passing through, and shows what.
+// show waits until the run has a status other than these, and shows what became of it.
 func (c customer) show(ctx context.Context, id string, passing ...string) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	for {
-		run, err := c.call(ctx, http.MethodGet, "/runs/"+url.PathEscape(id), nil)
-		if err != nil {
+		var run runState
+		if err := c.Get(ctx, "/runs/"+url.PathEscape(id), &run); err != nil {
 			return err
 		}
-		if !among(run.text("status"), passing) {
-			return c.outcome(run)
+		if !slices.Contains(passing, run.Status) {
+			return c.printOutcome(run)
 		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("run %s is still %s", id, run.text("status"))
-		case <-time.After(50 * time.Millisecond):
+		if !harness.Sleep(ctx, 50*time.Millisecond) {
+			return fmt.Errorf("run %s is still %s", id, run.Status)
 		}
 	}
 }
 
-func among(text string, list []string) bool {
-	for _, one := range list {
-		if one == text {
-			return true
-		}
+// printOutcome shows how the run ended, and the outputs of its nodes.
+func (c customer) printOutcome(run runState) error {
+	c.printf("It is %s.", run.Status)
+	if run.Error != nil {
+		c.printf("  %s: %s", run.Error.Code, run.Error.Message)
 	}
-	return false
-}
-
-// outcome shows how the run stands, and what its nodes gave.
-func (c customer) outcome(run object) error {
-	c.say("It is %s.", run.text("status"))
-	if failure := run.object("error"); failure != nil {
-		c.say("  %s: %s", failure.text("code"), failure.text("message"))
-	}
-	data := run.object("context").object("data")
 	for _, node := range []string{"score", "call", "write"} {
-		gave, ok := data[node]
+		output, ok := run.Context.Data[node]
 		if !ok {
 			continue
 		}
-		text, err := json.Marshal(gave)
+		text, err := json.Marshal(output)
 		if err != nil {
 			return err
 		}
-		c.say("  %s gave %s", node, text)
+		c.printf("  %s gave %s", node, text)
 	}
 	return nil
 }

@@ -1,24 +1,29 @@
 // Command setup makes what the example services need in a tenant of a running gateway,
-// and then plays the part of the customer's product: it fires the trigger and shows
+// and then plays the part of the customer's product: it calls the trigger and shows
 // what became of the run.
 //
 //	setup create            make the custom node, the workflow, its trigger and the webhook endpoint
-//	setup check             ask the service whether it lives, through the gateway
-//	setup fire NAME SIZE    tell the gateway of a lead: a company with so many employees
-//	setup review ENTITY N   say what a person thinks of the lead that waits for it
-//	setup rotate SECONDS    make another node secret, beside which the one before is good for so long
+//	setup check             ask the service whether it is healthy, through the gateway
+//	setup fire NAME SIZE    send the gateway a lead: a company with so many employees
+//	setup review ENTITY N   send the score that a person gives the lead that waits for it
+//	setup rotate SECONDS    make another node secret; the one before stays valid for so long
 //
 // What create prints is the environment of the service, and of the other commands.
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"os/signal"
 	"strconv"
+	"time"
+
+	"github.com/sluicehq/sluice/deploy/harness"
 )
 
 func main() {
@@ -35,64 +40,58 @@ var errUsage = errors.New("usage: setup create | check | fire NAME SIZE | review
 
 // customer is what the commands work with.
 type customer struct {
-	gateway
+	harness.Client
 	getenv func(string) string
 	out    io.Writer
 }
 
+// timeout bounds one call, and how long a run is waited for.
+const timeout = 30 * time.Second
+
 // run performs one command.
 func run(ctx context.Context, args []string, getenv func(string) string, out io.Writer) error {
-	c := customer{gateway{or(getenv("SLUICE_URL"), "http://127.0.0.1:8080"), getenv("SLUICE_API_KEY")}, getenv, out}
-	if c.key == "" {
+	c := customer{harness.Client{
+		URL: cmp.Or(getenv("SLUICE_URL"), "http://127.0.0.1:8080"), Key: getenv("SLUICE_API_KEY"), HTTP: &http.Client{Timeout: timeout},
+	}, getenv, out}
+	if c.Key == "" {
 		return errors.New("SLUICE_API_KEY must hold a secret key, sk_…")
 	}
-	command := ""
-	if len(args) > 0 {
-		command = args[0]
+	arguments := map[string]int{"create": 0, "check": 0, "fire": 2, "review": 2, "rotate": 1}
+	if len(args) == 0 {
+		return errUsage
 	}
-	switch {
-	case command == "create" && len(args) == 1:
-		return c.create(ctx, or(getenv("SERVICE_URL"), "http://127.0.0.1:9090"))
-	case command == "check" && len(args) == 1:
+	if n, known := arguments[args[0]]; !known || len(args) != n+1 {
+		return errUsage
+	}
+	number := 0
+	if len(args) > 1 {
+		var err error
+		if number, err = strconv.Atoi(args[len(args)-1]); err != nil {
+			return errUsage
+		}
+	}
+	switch args[0] {
+	case "create":
+		return c.create(ctx, cmp.Or(getenv("SERVICE_URL"), "http://127.0.0.1:9090"))
+	case "check":
 		return c.check(ctx)
-	case command == "fire" && len(args) == 3:
-		employees, err := strconv.Atoi(args[2])
-		if err != nil {
-			return errUsage
-		}
-		return c.fire(ctx, args[1], employees)
-	case command == "review" && len(args) == 3:
-		score, err := strconv.Atoi(args[2])
-		if err != nil {
-			return errUsage
-		}
-		return c.review(ctx, args[1], score)
-	case command == "rotate" && len(args) == 2:
-		seconds, err := strconv.Atoi(args[1])
-		if err != nil {
-			return errUsage
-		}
-		return c.rotate(ctx, seconds)
+	case "fire":
+		return c.fire(ctx, args[1], number)
+	case "review":
+		return c.review(ctx, args[1], number)
+	default:
+		return c.rotate(ctx, number)
 	}
-	return errUsage
 }
 
-// needs reads what create printed.
-func (c customer) needs(variable string) (string, error) {
-	if value := c.getenv(variable); value != "" {
+// variable reads one that create printed.
+func (c customer) variable(name string) (string, error) {
+	if value := c.getenv(name); value != "" {
 		return value, nil
 	}
-	return "", fmt.Errorf("%s is not set: take it from what setup create printed", variable)
+	return "", fmt.Errorf("%s is not set: take it from what setup create printed", name)
 }
 
-// say tells what happened.
-func (c customer) say(format string, args ...any) {
+func (c customer) printf(format string, args ...any) {
 	_, _ = fmt.Fprintf(c.out, format+"\n", args...) // nowhere else to report a failure to
-}
-
-func or(value, otherwise string) string {
-	if value == "" {
-		return otherwise
-	}
-	return value
 }
