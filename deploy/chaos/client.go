@@ -101,6 +101,19 @@ func (c *clients) do(ctx context.Context, key string, r harness.Request) (got an
 	return got, false
 }
 
+// call does the same and reads the answer into a value; nil reads nothing. An answer
+// without success is an error.
+func (c *clients) call(ctx context.Context, key string, r harness.Request, into any) error {
+	got, ok := c.do(ctx, key, r)
+	if !ok || got.Status/100 != 2 {
+		return fmt.Errorf("%s %s: %d %s", r.Method, r.Path, got.Status, got.Body)
+	}
+	if into == nil {
+		return nil
+	}
+	return got.JSON(into)
+}
+
 // asksForRetry says whether an answer asks for the request to be repeated, and says when.
 func asksForRetry(r harness.Response) bool {
 	after, err := strconv.Atoi(r.Header.Get("Retry-After"))

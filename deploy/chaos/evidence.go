@@ -112,31 +112,17 @@ func (e *env) evidence(ctx context.Context, orders []*order, until time.Time) (*
 
 // list reads all pages of a tenant's runs.
 func (e *env) list(ctx context.Context, t *tenant, ev *evidence) error {
-	page := func(query string) (total int, ids []string, more bool, err error) {
-		got, ok := e.clients.do(ctx, t.key, harness.Request{Method: http.MethodGet, Path: "/runs?" + query})
-		var read struct {
-			Items   []struct{ ID string }
-			Total   int
-			HasMore bool
-		}
-		if !ok || got.Status != http.StatusOK || got.JSON(&read) != nil {
-			return 0, nil, false, fmt.Errorf("list the runs of %s: %d %s", t.name, got.Status, got.Body)
-		}
-		for _, r := range read.Items {
-			ids = append(ids, r.ID)
-		}
-		return read.Total, ids, read.HasMore, nil
+	runs, total, err := harness.List[struct{ ID string }](ctx, e.get(t), "/runs")
+	if err != nil {
+		return err
 	}
-	var all listing
-	for more := true; more; {
-		total, ids, goesOn, err := page(fmt.Sprintf("sortBy=createdAt&sortOrder=asc&limit=100&offset=%d", len(all.ids)))
-		if err != nil {
-			return err
-		}
-		all.total, all.ids, more = total, append(all.ids, ids...), goesOn
+	all := listing{total: total}
+	for _, r := range runs {
+		all.ids = append(all.ids, r.ID)
 	}
-	var err error
-	all.completed, _, _, err = page("status=completed&limit=1")
+	var completed struct{ Total int }
+	err = e.get(t)(ctx, "/runs?status=completed&limit=1", &completed)
+	all.completed = completed.Total
 	ev.listed[t.id] = all
 	return err
 }

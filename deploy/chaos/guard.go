@@ -20,7 +20,6 @@ type guard struct {
 	mu     sync.Mutex
 	phase  string // what is being done to the gateway
 	since  time.Time
-	ending bool // the process was asked to end
 	peak   int64
 	deaths []death
 }
@@ -66,7 +65,7 @@ func (g *guard) restartOnExit(ctx context.Context) {
 		g.deaths = append(g.deaths, d)
 		g.mu.Unlock()
 		g.found.add(processLives, "%s", d)
-		if !harness.Sleep(ctx, 200*time.Millisecond) || g.isEnding() || g.gateway.start() != nil {
+		if !harness.Sleep(ctx, 200*time.Millisecond) || g.gateway.isEndExpected() || g.gateway.start() != nil {
 			return
 		}
 	}
@@ -83,7 +82,7 @@ func (g *guard) watch(ctx context.Context) (cause string) {
 		case <-ctx.Done():
 			return ""
 		case <-p.Ended():
-			if g.isEnding() {
+			if g.gateway.isEndExpected() {
 				return ""
 			}
 			return fmt.Sprintf("it ended with exit code %d: %s", p.ExitCode(), p.LogTail())
@@ -95,7 +94,7 @@ func (g *guard) watch(ctx context.Context) (cause string) {
 		}
 		g.recordPeak(peak)
 		if peak > g.limit {
-			g.gateway.kill()
+			p.Kill()
 			return fmt.Sprintf("its memory reached %s of %s", formatBytes(peak), formatBytes(g.limit))
 		}
 	}
@@ -105,19 +104,6 @@ func (g *guard) recordPeak(peak int64) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.peak = max(g.peak, peak)
-}
-
-func (g *guard) isEnding() bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.ending
-}
-
-// expectEnd says whether the next end of the process is asked for.
-func (g *guard) expectEnd(asked bool) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.ending = asked
 }
 
 // deathsByPhase sums up how often the process died in each phase.

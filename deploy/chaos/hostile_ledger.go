@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"net/http"
 	"slices"
 	"time"
 
@@ -32,7 +31,9 @@ func (h *hostileRound) auditHonest(ctx context.Context) {
 	took := make(map[bool][]time.Duration)
 	h.figures.phases = make(map[string]*phaseFigures)
 	for _, t := range h.tenants {
-		for _, r := range h.runsOf(ctx, t) {
+		runs, _, err := harness.List[honestRun](ctx, h.get(t), "/runs")
+		h.found.check(err == nil, acknowledged, "listing the runs of %s: %v", t.name, err)
+		for _, r := range runs {
 			byCall[r.DedupeKey] = append(byCall[r.DedupeKey], r.ID)
 			c := want[r.ID]
 			if c == nil {
@@ -95,23 +96,6 @@ func percentile(of []time.Duration, percent int) time.Duration {
 	}
 	sorted := slices.Sorted(slices.Values(of))
 	return sorted[(len(sorted)-1)*percent/100].Round(100 * time.Microsecond)
-}
-
-// runsOf reads all pages of a tenant's runs.
-func (h *hostileRound) runsOf(ctx context.Context, t *tenant) (all []honestRun) {
-	for more := true; more; {
-		var page struct {
-			Items   []honestRun
-			HasMore bool
-		}
-		got, ok := h.clients.do(ctx, t.key, harness.Request{Method: http.MethodGet, Path: fmt.Sprintf("/runs?sortBy=createdAt&sortOrder=asc&limit=100&offset=%d", len(all))})
-		if !ok || got.Status != http.StatusOK || got.JSON(&page) != nil {
-			h.found.add(acknowledged, "listing the runs of %s: %d %s", t.name, got.Status, got.Body)
-			return all
-		}
-		all, more = append(all, page.Items...), page.HasMore
-	}
-	return all
 }
 
 // newLedger sums up.

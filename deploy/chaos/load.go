@@ -109,12 +109,10 @@ func (r apiRun) finished() bool {
 
 // getRun reads the run of an order.
 func (e *env) getRun(ctx context.Context, o *order) (r apiRun, ok bool) {
-	got, ok := e.clients.do(ctx, o.tenant.key, harness.Request{Method: http.MethodGet, Path: "/runs/" + o.run()})
-	if !ok {
-		return r, false
-	}
-	if got.Status != http.StatusOK || got.JSON(&r) != nil || r.ID != o.run() {
-		e.found.add(onlyExpected, "reading run %s of call %s: %d %s", o.run(), o.call, got.Status, got.Body)
+	if err := e.get(o.tenant)(ctx, "/runs/"+o.run(), &r); err != nil || r.ID != o.run() {
+		if ctx.Err() == nil {
+			e.found.add(onlyExpected, "reading run %s of call %s: run %q, %v", o.run(), o.call, r.ID, err)
+		}
 		return r, false
 	}
 	return r, true

@@ -98,7 +98,7 @@ func (c Client) Call(ctx context.Context, r Request) ([]byte, error) {
 	return got.Body, err
 }
 
-// Get reads what a path shows into a value.
+// Get reads what a path shows into a value. It is a [Get].
 func (c Client) Get(ctx context.Context, path string, into any) error {
 	text, err := c.Call(ctx, Request{Method: http.MethodGet, Path: path})
 	if err != nil {

@@ -68,26 +68,13 @@ func (l Load) newTrigger(name string, withKey bool) harness.Request {
 	return r
 }
 
-// pageSize is the most triggers that a list gives at once.
-const pageSize = 100
-
 // Triggers reads the names of all the tenant's triggers, one for each trigger.
 func (l Load) Triggers(ctx context.Context) (names []string, err error) {
 	client := l.client(1)
 	defer client.HTTP.CloseIdleConnections()
-	for more := true; more; {
-		var page struct {
-			Items   []struct{ Name string }
-			HasMore bool
-		}
-		path := fmt.Sprintf("/triggers?sortBy=createdAt&sortOrder=asc&limit=%d&offset=%d", pageSize, len(names))
-		if err := client.Get(ctx, path, &page); err != nil {
-			return nil, err
-		}
-		for _, item := range page.Items {
-			names = append(names, item.Name)
-		}
-		more = page.HasMore
+	triggers, _, err := harness.List[struct{ Name string }](ctx, client.Get, "/triggers")
+	for _, t := range triggers {
+		names = append(names, t.Name)
 	}
-	return names, nil
+	return names, err
 }

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/sluicehq/sluice/deploy/harness"
 )
 
 // peer is a backend that can be unready, and broken.
@@ -198,7 +200,7 @@ func TestALoadRecordsEveryRequest(t *testing.T) {
 			if _, err := fmt.Sscan(r.URL.Query().Get("offset"), &offset); err != nil {
 				t.Error(err)
 			}
-			page := names[offset:min(offset+pageSize, len(names))]
+			page := names[offset:min(offset+harness.PageSize, len(names))]
 			items := make([]string, len(page))
 			for i, name := range page {
 				items[i] = fmt.Sprintf(`{"name":%q}`, name)

@@ -1,6 +1,32 @@
 package harness
 
-import "context"
+import (
+	"context"
+	"fmt"
+)
+
+// Get reads what a path of the API shows into a value.
+type Get func(ctx context.Context, path string, into any) error
+
+// PageSize is the most items that a list gives at once.
+const PageSize = 100
+
+// List reads all pages of a list, the oldest item first.
+func List[T any](ctx context.Context, get Get, path string) (items []T, total int, err error) {
+	for more := true; more; {
+		var page struct {
+			Items   []T
+			Total   int
+			HasMore bool
+		}
+		err := get(ctx, fmt.Sprintf("%s?sortBy=createdAt&sortOrder=asc&limit=%d&offset=%d", path, PageSize, len(items)), &page)
+		if err != nil {
+			return nil, 0, err
+		}
+		items, total, more = append(items, page.Items...), page.Total, page.HasMore
+	}
+	return items, total, nil
+}
 
 // Post sends a body to a path of the API and reads the answer of a success into a value.
 type Post func(ctx context.Context, path string, body, into any) error
