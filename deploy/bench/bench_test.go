@@ -163,7 +163,7 @@ func TestRowsAndGaugesHaveDistinctNames(t *testing.T) {
 	}
 }
 
-// announced hands on the one line that the bare server prints.
+// announced receives the one line that the bare server prints.
 type announced chan string
 
 func (a announced) Write(p []byte) (int, error) { a <- string(p); return len(p), nil }

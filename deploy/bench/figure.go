@@ -32,7 +32,7 @@ type figure struct {
 	Detail  string  `json:"detail,omitempty"`
 }
 
-// newFigure summarizes what was measured, of which there is at least one.
+// newFigure summarizes at least one measurement.
 func newFigure(name, what, unit string, atMost float64, measured ...float64) figure {
 	value := medianOf(measured)
 	return figure{

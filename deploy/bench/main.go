@@ -1,5 +1,5 @@
 // Command bench measures the gateway against what the same machine can do without
-// it: each figure stands beside a baseline taken in the same run, and the ratio of
+// it: each figure is compared with a baseline taken in the same run, and the ratio of
 // the two is what counts. README.md says how to read it.
 package main
 

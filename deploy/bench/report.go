@@ -90,7 +90,7 @@ func (r *result) summarize() {
 	}
 }
 
-// medianOf returns the middle of figures, of which there is at least one.
+// medianOf returns the middle of at least one figure.
 func medianOf(figures []float64) float64 {
 	sorted := slices.Sorted(slices.Values(figures))
 	n := len(sorted)

@@ -15,7 +15,7 @@ type row interface {
 	about() about
 
 	// prepare makes ready what both sides need. It is called once, before the first
-	// measurement, and sees to it that the gateway answers as it should.
+	// measurement, and checks that the gateway answers as it should.
 	prepare(ctx context.Context, e *env) error
 
 	// baseline measures for the given time and returns operations per second.

@@ -9,8 +9,8 @@ import (
 	"github.com/sluicehq/sluice/deploy/harness"
 )
 
-// schedules measures how late schedules fire of which ten thousand are due at one
-// minute, by the recorded fires, and how long it takes until all their runs have ended.
+// schedules measures how late ten thousand schedules fire that are due at one minute, by
+// the recorded fires, and how long it takes until all their runs have ended.
 type schedules struct{}
 
 func (schedules) name() string { return "schedules" }

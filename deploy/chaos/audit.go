@@ -1,10 +1,8 @@
 package main
 
-import (
-	"slices"
-)
+import "slices"
 
-// audit holds everything against everything.
+// audit compares everything with everything.
 func (ev *evidence) audit(found *findings) {
 	ev.auditOrders(found)
 	ev.auditRuns(found)
@@ -14,7 +12,7 @@ func (ev *evidence) audit(found *findings) {
 	ev.auditLists(found)
 }
 
-// auditOrders holds what clients were told against the runs.
+// auditOrders compares what clients were answered with the runs.
 func (ev *evidence) auditOrders(found *findings) {
 	byCall := make(map[string][]*storedRun)
 	byKey := make(map[[2]string]string)
@@ -67,7 +65,7 @@ func ids(runs []*storedRun) (all []string) {
 	return all
 }
 
-// auditEnd holds how a run ended against what was done with it.
+// auditEnd checks that a run ended as what was done with it asks for.
 func (ev *evidence) auditEnd(found *findings, o *order, r *storedRun) {
 	if o.cancelled {
 		found.check(r.status == "cancelled", cancelStays, "run %s of call %s was cancelled and is %s", r.id, o.call, r.status)
@@ -86,7 +84,7 @@ func (ev *evidence) auditEnd(found *findings, o *order, r *storedRun) {
 	found.check(retries == wanted, everyRunEnds, "run %s of call %s was retried %d times, and says %d", r.id, o.call, wanted, retries)
 }
 
-// auditDone holds which nodes of a completed run did against which should.
+// auditDone checks that the nodes of a completed run completed that should.
 func (ev *evidence) auditDone(found *findings, r *storedRun, nodes []string) {
 	var done []string
 	for _, e := range r.history {
@@ -99,7 +97,7 @@ func (ev *evidence) auditDone(found *findings, r *storedRun, nodes []string) {
 	found.check(slices.Equal(done, want), recordedOnce, "run %s completed %v and not %v", r.id, done, want)
 }
 
-// auditRuns holds every run against its own history.
+// auditRuns compares every run with its own history.
 func (ev *evidence) auditRuns(found *findings) {
 	for _, r := range ev.runs {
 		finished := r.status == "completed" || r.status == "failed" || r.status == "cancelled"

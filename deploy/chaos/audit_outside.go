@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// auditEffects holds what the receiver saw against the runs.
+// auditEffects compares the calls of the receiver with the runs.
 func (ev *evidence) auditEffects(found *findings) {
 	for key, e := range ev.effects {
 		r := ev.runs[e.run]
@@ -33,7 +33,7 @@ func (ev *evidence) auditEffects(found *findings) {
 	}
 }
 
-// auditSchedules holds the ledger of schedules against the clock and the runs. The
+// auditSchedules compares the ledger of schedules with the clock and the runs. The
 // schedules are due every minute, and nothing is to be left out.
 func (ev *evidence) auditSchedules(found *findings) {
 	instants := make(map[string][]storedFire)
@@ -80,19 +80,19 @@ func (ev *evidence) auditSchedules(found *findings) {
 	}
 }
 
-// auditEvents holds what was told against the ends of runs.
+// auditEvents compares the events with the ends of runs.
 func (ev *evidence) auditEvents(found *findings) {
 	type end struct{ run, kind string }
-	told := make(map[end]int)
+	recorded := make(map[end]int)
 	names := make(map[string]string)
 	for _, t := range ev.tenants {
 		names[t.id] = t.name
 	}
 	for _, e := range ev.events {
-		told[end{e.run, e.kind}]++
+		recorded[end{e.run, e.kind}]++
 		r := ev.runs[e.run]
 		if r == nil || r.tenant != e.tenant {
-			found.add(eventsDelivered, "the event %s of %s tells of run %s, which is not there", e.id, e.tenant, e.run)
+			found.add(eventsDelivered, "the event %s of %s is about run %s, which is not there", e.id, e.tenant, e.run)
 			continue
 		}
 		h := ev.delivered[e.id]
@@ -107,7 +107,7 @@ func (ev *evidence) auditEvents(found *findings) {
 		}
 	}
 	for e, n := range ends {
-		found.check(told[e] == n, eventsDelivered, "run %s has %d entries %s and %d events", e.run, n, e.kind, told[e])
+		found.check(recorded[e] == n, eventsDelivered, "run %s has %d entries %s and %d events", e.run, n, e.kind, recorded[e])
 	}
 	kept := make(map[string]bool, len(ev.events))
 	for _, e := range ev.events {
@@ -118,7 +118,7 @@ func (ev *evidence) auditEvents(found *findings) {
 	}
 }
 
-// auditLists holds what the API shows against the database.
+// auditLists compares what the API shows with the database.
 func (ev *evidence) auditLists(found *findings) {
 	want := make(map[string][]string)
 	completed := make(map[string]int)

@@ -105,7 +105,7 @@ func (ev *evidence) keep(t *tenant, r *storedRun, steps []entry) {
 	ev.runs[r.id] = r
 }
 
-// numbered gives the entries of a run their numbers anew.
+// numbered numbers the entries of a run again.
 func numbered(r *storedRun) {
 	for i := range r.history {
 		r.history[i].Seq = int64(i + 1)
@@ -172,7 +172,7 @@ func TestEveryFaultIsFound(t *testing.T) {
 		"an effect of another tenant": {func(ev *evidence) {
 			ev.effects[charged+":charge"] = effect{callSource: callSource{"tenant_1", charged, "charge"}, times: 1}
 		}, tenantsIsolated},
-		"an effect of which nothing is recorded": {func(ev *evidence) {
+		"an effect that is not recorded": {func(ev *evidence) {
 			ev.effects["run_t0_1:join"] = effect{callSource: callSource{"tenant_0", charged, "join"}}
 		}, historyWhole},
 		"an instant that is missing": {func(ev *evidence) { ev.fires = slices.Delete(ev.fires, 1, 2) }, instantOnce},
@@ -188,8 +188,8 @@ func TestEveryFaultIsFound(t *testing.T) {
 		"a ledger that is empty":            {func(ev *evidence) { ev.fires = ev.fires[:3] }, instantOnce},
 		"a run of an instant that is not":   {func(ev *evidence) { ev.fires[1].run = "" }, instantOnce},
 		"a fire with another one's payload": {func(ev *evidence) { ev.runs["run_t0_at_1"].payload = "{}" }, instantOnce},
-		"an end that was told twice":        {func(ev *evidence) { ev.events = append(ev.events, ev.events[0]) }, eventsDelivered},
-		"an end that was not told":          {func(ev *evidence) { ev.events = ev.events[1:] }, eventsDelivered},
+		"an end with two events":            {func(ev *evidence) { ev.events = append(ev.events, ev.events[0]) }, eventsDelivered},
+		"an end without an event":           {func(ev *evidence) { ev.events = ev.events[1:] }, eventsDelivered},
 		"an event that was never delivered": {func(ev *evidence) { delete(ev.delivered, ev.events[0].id) }, eventsDelivered},
 		"an event that nobody keeps":        {func(ev *evidence) { ev.delivered["evt_x"] = deliveredEvent{"run.completed", charged, "t0", 1} }, eventsDelivered},
 		"an event that was delivered astray": {func(ev *evidence) {

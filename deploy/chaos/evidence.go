@@ -63,7 +63,7 @@ type listing struct {
 	completed int // the total of those
 }
 
-// awaitQuiet waits until no run is unfinished and every end was told, or as long as it
+// awaitQuiet waits until no run is unfinished and the event of every end was delivered, or as long as it
 // may take. Deliveries that are to be repeated in minutes are brought forward.
 func (e *env) awaitQuiet(ctx context.Context) {
 	began := time.Now()

@@ -39,7 +39,7 @@ func promises() []promise {
 	}
 }
 
-// The promises of a round with a hostile tenant, besides some of those above.
+// The promises of a round with a hostile tenant, in addition to some of those above.
 const (
 	processLives    promise = "the process lives, within its memory"
 	onlyOwnLimits   promise = "an honest call is answered at once, or refused by the limits of its own tenant"

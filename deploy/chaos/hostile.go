@@ -117,8 +117,8 @@ func newHostileRound(ctx context.Context, o hostileOptions) (h *hostileRound, er
 	return h, h.newAttacker(ctx)
 }
 
-// startGateway starts the process, which is told of nine tenths of what it may take at
-// most: the collector's aim is not the whole of a process.
+// startGateway starts the process. Its collector aims at nine tenths of the limit, since
+// a process has more memory than the collector counts.
 func (h *hostileRound) startGateway(ctx context.Context) error {
 	g, err := newGateway("gateway", h.binary, h.database.url, h.dir,
 		"SLUICE_MEMORY="+strconv.FormatInt(h.settings.memory>>20, 10)+"MiB", "GOMEMLIMIT="+strconv.FormatInt(h.settings.memory/10*9, 10))
@@ -209,7 +209,7 @@ func (h *hostileRound) restart(ctx, supervising context.Context) error {
 	return nil
 }
 
-// awaitHonest waits until every acknowledged run is over and was told of, or as long as
+// awaitHonest waits until every acknowledged run is over and its event delivered, or as long as
 // that may take.
 func (h *hostileRound) awaitHonest(ctx context.Context) {
 	want := h.calls.acknowledged()

@@ -19,14 +19,14 @@ type honestRun struct {
 	Error      *struct{ Code, Message string }
 }
 
-// auditHonest holds what honest tenants were told against their runs, what the receiver
-// saw and what the listener heard, and measures how long runs took.
+// auditHonest compares what honest tenants were answered with their runs, the calls of the
+// receiver and the events of the listener, and measures how long runs took.
 func (h *hostileRound) auditHonest(ctx context.Context) {
 	want := h.calls.acknowledged()
 	byCall := make(map[string][]string)
 	effects, delivered := h.receiver.effects(), make(map[string]bool)
-	for _, told := range h.listener.deliveredEvents() {
-		delivered[told.run] = true
+	for _, event := range h.listener.deliveredEvents() {
+		delivered[event.run] = true
 	}
 	took := make(map[bool][]time.Duration)
 	h.figures.phases = make(map[string]*phaseFigures)
@@ -81,8 +81,7 @@ func (h *hostileRound) phase(c *honestCall) *phaseFigures {
 	return f
 }
 
-// compare holds how long something takes beside the hostile tenant against how long it
-// takes alone.
+// compare checks how long something takes under attack by how long it takes alone.
 func (h *hostileRound) compare(what string, of map[bool][]time.Duration) {
 	most := time.Duration(float64(max(percentile(of[false], 99), h.settings.least)) * h.settings.times)
 	p99 := percentile(of[true], 99)

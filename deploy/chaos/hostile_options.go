@@ -23,7 +23,7 @@ type hostileOptions struct {
 	attacks   []attack.Attack
 	perSecond int           // honest calls, of all tenants
 	perMinute int           // requests that the hostile tenant may make
-	times     float64       // how many times as long honest calls may take beside the hostile tenant
+	times     float64       // how many times as long honest calls may take while the hostile tenant attacks
 	least     time.Duration // what takes less alone counts as this
 	size      attack.Size
 }
@@ -36,7 +36,7 @@ func readHostileOptions(args []string, stderr io.Writer) (hostileOptions, error)
 	flags.SetOutput(stderr)
 	flags.Uint64Var(&o.seed, "seed", rand.Uint64N(1_000_000), "of the calls that honest tenants make; the default differs each time")
 	flags.StringVar(&memory, "memory", "512MiB", "limit of the gateway's memory, which ends it when it takes more")
-	flags.Float64Var(&minutes, "minutes", 10, "how long the honest tenants are alone, then beside the hostile one")
+	flags.Float64Var(&minutes, "minutes", 10, "how long the honest tenants are alone, then under attack")
 	flags.DurationVar(&o.settle, "settle", 2*time.Minute, "how long honest runs may take to finish after that")
 	flags.StringVar(&o.store, "store", "sqlite", "sqlite or postgres")
 	flags.StringVar(&attacks, "attack", "", "attacks to make, separated by commas (default: all of them): "+strings.Join(attack.Names(), ", "))

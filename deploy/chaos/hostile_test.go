@@ -60,7 +60,7 @@ func TestAProcessAboveItsMemoryIsEndedAndCounted(t *testing.T) {
 	}
 }
 
-func TestSlownessBesideTheHostileTenantBreaksAPromise(t *testing.T) {
+func TestSlownessUnderAttackBreaksAPromise(t *testing.T) {
 	for claim, c := range map[string]struct {
 		alone, attacked time.Duration
 		broken          int

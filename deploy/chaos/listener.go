@@ -85,7 +85,7 @@ func (l *listener) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	l.delivered[event.ID] = deliveredEvent{event.Type, event.Data.RunID, name, h.times + 1}
 }
 
-// books returns what arrived.
+// deliveredEvents returns what arrived.
 func (l *listener) deliveredEvents() map[string]deliveredEvent {
 	l.mu.Lock()
 	defer l.mu.Unlock()

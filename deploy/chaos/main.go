@@ -1,9 +1,9 @@
 // Command chaos tries to break the gateway's promises: real processes on one real
 // PostgreSQL under load, while processes are killed and frozen, the database is
-// restarted and connections are cut. Then it holds what clients were told, what the
-// receivers of calls and events saw, what the API shows and what the database keeps
-// against each other. "chaos hostile" leaves the processes alone and lets a tenant misuse
-// one of them. README.md says what is checked.
+// restarted and connections are cut. Then it compares what clients were answered, what the
+// receivers of calls and events got, what the API shows and what the database keeps.
+// "chaos hostile" leaves the processes alone and lets a tenant attack one of them.
+// README.md says what is checked.
 package main
 
 import (

@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// order is a run that a client wants, and what it was told.
+// order is a run that a client wants, and what it was answered.
 type order struct {
 	call           string // names it, in the payload
 	tenant         *tenant

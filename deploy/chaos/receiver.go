@@ -11,7 +11,7 @@ import (
 )
 
 // receiver is what workflows call: an unreliable server that repeats an effect as
-// often as it is asked for it, and keeps books by Idempotency-Key.
+// often as it is asked for it, and counts by Idempotency-Key.
 type receiver struct {
 	random   *randomSource
 	found    *findings
@@ -19,7 +19,7 @@ type receiver struct {
 
 	mu      sync.Mutex
 	keys    map[string]*effect
-	refused map[string]bool // orders that it will not take before it is told to
+	refused map[string]bool // orders that it refuses until accept is called
 }
 
 // effect is what one Idempotency-Key led to.
@@ -31,7 +31,7 @@ type effect struct {
 	failures    map[string]int // how the other calls ended
 }
 
-// callSource says which node of which run called, as the body tells.
+// callSource says which node of which run called, by the body.
 type callSource struct{ tenant, run, node string }
 
 func newReceiver(random *randomSource, found *findings) *receiver {
@@ -94,18 +94,18 @@ func (r *receiver) pick() behaviour {
 		return behaviours[len(behaviours)-1]
 	}
 	n := r.random.intN(100)
-	for _, m := range behaviours {
-		if n -= m.share; n < 0 {
-			return m
+	for _, b := range behaviours {
+		if n -= b.share; n < 0 {
+			return b
 		}
 	}
 	return behaviours[len(behaviours)-1]
 }
 
-// failed says that the caller is not told of a success.
-func (m behaviour) failed() bool { return m.name != "slow" && m.name != "fine" }
+// failed says that the caller gets no success.
+func (b behaviour) failed() bool { return b.name != "slow" && b.name != "fine" }
 
-// ServeHTTP has the effect that is asked for, or not, and tells so, or not.
+// ServeHTTP has the effect that is asked for, or not, and answers, or not.
 func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	var body struct {
 		Tenant, Run string
@@ -128,9 +128,9 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	r.respond(key, as, body.Order.Refuse, body.Order.Call)(w, req)
 }
 
-// respond keeps the books and says how to answer.
+// respond counts a call and says how to answer it.
 func (r *receiver) respond(key string, as callSource, refuse bool, order string) func(http.ResponseWriter, *http.Request) {
-	m := r.pick()
+	b := r.pick()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	e := r.keys[key]
@@ -153,18 +153,18 @@ func (r *receiver) respond(key string, as callSource, refuse bool, order string)
 		failures += n
 	}
 	if failures >= maxFailures {
-		m = behaviours[len(behaviours)-1]
+		b = behaviours[len(behaviours)-1]
 	}
-	if m.failed() {
-		e.failures[m.name]++
+	if b.failed() {
+		e.failures[b.name]++
 	}
-	if m.effect {
+	if b.effect {
 		e.times++
-		if m.failed() {
+		if b.failed() {
 			e.lostAnswers++
 		}
 	}
-	return m.respond
+	return b.respond
 }
 
 // accept takes an order from now on that was refused.
@@ -174,20 +174,20 @@ func (r *receiver) accept(order string) {
 	r.refused[order] = false
 }
 
-// effects returns the books.
+// effects returns what was counted.
 func (r *receiver) effects() map[string]effect {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	books := make(map[string]effect, len(r.keys))
+	all := make(map[string]effect, len(r.keys))
 	for key, e := range r.keys {
-		books[key] = *e
+		all[key] = *e
 	}
-	return books
+	return all
 }
 
 // sums counts over all keys.
-func sumEffects(books map[string]effect) (attempts, happened, times, lostAnswers int) {
-	for _, e := range books {
+func sumEffects(all map[string]effect) (attempts, happened, times, lostAnswers int) {
+	for _, e := range all {
 		attempts += e.attempts
 		times += e.times
 		lostAnswers += e.lostAnswers
@@ -198,7 +198,7 @@ func sumEffects(books map[string]effect) (attempts, happened, times, lostAnswers
 	return attempts, happened, times, lostAnswers
 }
 
-// String tells an effect in one line.
+// String is the effect in one line.
 func (e effect) String() string {
 	return fmt.Sprintf("node %s of run %s: %d attempts, %d effects, failures %v", e.node, e.run, e.attempts, e.times, e.failures)
 }

@@ -56,8 +56,7 @@ func (e *env) watch(ctx context.Context, name string, pid int, killed time.Time)
 	}
 }
 
-// tookOver keeps books of a run that goes on. One that a client cancelled was not taken
-// over.
+// tookOver records a run that goes on. One that a client cancelled was not taken over.
 func (e *env) tookOver(killed time.Time, took time.Duration, cancelled bool) {
 	if cancelled {
 		return

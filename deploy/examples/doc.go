@@ -1,3 +1,3 @@
-// Package examples drives the example services beside it, one in Go and one in Node,
+// Package examples tests the example services below it, one in Go and one in Node,
 // end to end against the gateway's real binary: see README.md, and make examples.
 package examples

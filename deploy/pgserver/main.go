@@ -1,4 +1,4 @@
-// Command pgserver runs a program beside a PostgreSQL server of its own, which the
+// Command pgserver runs a program with a PostgreSQL server of its own, which the
 // program finds in TEST_DATABASE_URL and which ends with it:
 //
 //	go run ./deploy/pgserver go test -count=20 ./adapters/sqlstore/...

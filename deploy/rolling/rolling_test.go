@@ -23,7 +23,7 @@ import (
 type peer struct {
 	*httptest.Server
 	unready atomic.Bool
-	asked   atomic.Int32 // requests besides those for /readyz
+	asked   atomic.Int32 // requests other than those for /readyz
 	bodies  chan string
 }
 

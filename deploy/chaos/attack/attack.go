@@ -14,7 +14,7 @@ import (
 	"github.com/sluicehq/sluice/deploy/harness"
 )
 
-// Attack is one way to misuse a gateway.
+// Attack is one way to attack a gateway.
 type Attack struct {
 	Name  string
 	About string // what it does, in one line

@@ -7,7 +7,7 @@ import (
 	"github.com/sluicehq/sluice/deploy/harness"
 )
 
-// endpoints are told of everything that happens to runs, and do not answer.
+// endpoints receive every event of runs, and do not answer.
 func endpoints() Attack {
 	return Attack{
 		Name: "endpoints", About: "webhook endpoints that hang, and runs that have much to tell",

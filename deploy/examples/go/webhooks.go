@@ -6,7 +6,7 @@ import (
 	"net/http"
 )
 
-// receiver is told of events by the gateway.
+// receiver receives the gateway's events.
 type receiver struct {
 	verify *verifier
 	seen   *once
