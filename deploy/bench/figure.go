@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"slices"
 	"time"
 )
@@ -51,10 +50,6 @@ func (f figure) withDetail(format string, args ...any) figure {
 // gateway of the rows come first, while it is warm.
 func allGauges() []gauge {
 	return []gauge{ceiling{}, admission{}, neighbour{}, runStart{}, runTransactions{}, runNeighbour{}, schedules{}, peakMemory{}, idle{}, start{}, binarySize{}}
-}
-
-func chooseGauges(all []gauge, only *regexp.Regexp) []gauge {
-	return slices.DeleteFunc(all, func(g gauge) bool { return !only.MatchString(g.name()) })
 }
 
 // sameAtEverySize compares the lists of the fewest and the most workflows, where

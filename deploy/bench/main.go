@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"time"
 
 	"github.com/sluicehq/sluice/deploy/harness"
@@ -44,7 +45,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	rows, gauges := choose(allRows(), o.only), chooseGauges(allGauges(), o.only)
+	rows := slices.DeleteFunc(allRows(), func(r row) bool { return !o.only.MatchString(r.about().name) })
+	gauges := slices.DeleteFunc(allGauges(), func(g gauge) bool { return !o.only.MatchString(g.name()) })
 	if len(rows)+len(gauges) == 0 {
 		return fmt.Errorf("%w: nothing is named like -only %s; there are %s", harness.ErrUsage, o.only, names())
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 )
@@ -36,44 +37,21 @@ func (r report) markdown() string {
 		write("| what | requests/s | baseline/s | ratio | lowest–highest | aim | p50 ms | p99 ms |\n|---|--:|--:|--:|--:|--:|--:|--:|\n")
 	}
 	for _, row := range r.Rows {
-		write("| %s | %.0f | %.0f | %.2f | %.2f–%.2f | %s | %.2f | %.2f |\n", row.What, row.Ours, row.Baseline, row.Ratio,
-			row.LowRatio, row.HighRatio, aimed(fmt.Sprintf("≥ %.2f", row.Aim), row.Reached), row.P50, row.P99)
+		write("%s", markdownRow(row.cells(), 5))
 	}
 	if len(r.Figures) > 0 {
 		write("\n| what | measured | unit | lowest–highest | aim | from |\n|---|--:|---|--:|--:|---|\n")
 	}
 	for _, f := range r.Figures {
-		write("| %s | %s | %s | %s | %s | %s |\n", f.What, f.digits(f.Value), f.Unit, f.span(), f.aim(), f.Detail)
+		write("%s", markdownRow(f.cells(), 4))
 	}
 	return b.String()
 }
 
-// span is the least and the greatest that was measured, where that was done twice.
-func (f figure) span() string {
-	if f.Low == f.High {
-		return ""
+// markdownRow joins the cells of a line, with the outcome in that of the aim.
+func markdownRow(cells []string, aim int) string {
+	if cells[aim+1] == missed {
+		cells[aim] += ", " + missed
 	}
-	return f.digits(f.Low) + "–" + f.digits(f.High)
-}
-
-// digits writes one of the figure's values: a ratio needs a digit more.
-func (f figure) digits(value float64) string {
-	if strings.HasPrefix(f.Unit, "times") {
-		return fmt.Sprintf("%.2f", value)
-	}
-	return fmt.Sprintf("%.1f", value)
-}
-
-func (f figure) aim() string {
-	if f.AtMost == 0 {
-		return ""
-	}
-	return aimed(fmt.Sprintf("≤ %g", f.AtMost), f.Reached)
-}
-
-func aimed(aim string, reached bool) string {
-	if reached {
-		return aim
-	}
-	return aim + ", missed"
+	return "| " + strings.Join(slices.Delete(cells, aim+1, aim+2), " | ") + " |\n"
 }

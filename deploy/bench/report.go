@@ -7,6 +7,7 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -122,11 +123,7 @@ func (r report) print(w io.Writer) error {
 func (r report) rowCells() [][]string {
 	lines := [][]string{{"WHAT", "OURS/S", "BASELINE/S", "RATIO", "LOW–HIGH", "AIM", "", "P50 MS", "P99 MS", "NON-2XX"}}
 	for _, row := range r.Rows {
-		lines = append(lines, []string{
-			row.What, fmt.Sprintf("%.0f", row.Ours), fmt.Sprintf("%.0f", row.Baseline), fmt.Sprintf("%.2f", row.Ratio),
-			fmt.Sprintf("%.2f–%.2f", row.LowRatio, row.HighRatio), fmt.Sprintf("≥ %.2f", row.Aim), aimResult(row.Reached),
-			fmt.Sprintf("%.2f", row.P50), fmt.Sprintf("%.2f", row.P99), fmt.Sprint(row.Non2xx),
-		})
+		lines = append(lines, append(row.cells(), strconv.Itoa(row.Non2xx)))
 	}
 	return lines
 }
@@ -134,21 +131,49 @@ func (r report) rowCells() [][]string {
 func (r report) figureCells() [][]string {
 	lines := [][]string{{"WHAT", "MEASURED", "UNIT", "LOW–HIGH", "AIM", "", "FROM"}}
 	for _, f := range r.Figures {
-		aim, reached := "", ""
-		if f.AtMost > 0 {
-			aim, reached = fmt.Sprintf("≤ %g", f.AtMost), aimResult(f.Reached)
-		}
-		lines = append(lines, []string{f.What, f.digits(f.Value), f.Unit, f.span(), aim, reached, f.Detail})
+		lines = append(lines, f.cells())
 	}
 	return lines
 }
 
-func aimResult(reached bool) string {
+// cells are the columns of a row that both kinds of tables have. What an aim is made of,
+// the bound and the outcome, is in two of them.
+func (r result) cells() []string {
+	return []string{
+		r.What, fmt.Sprintf("%.0f", r.Ours), fmt.Sprintf("%.0f", r.Baseline), fmt.Sprintf("%.2f", r.Ratio),
+		fmt.Sprintf("%.2f–%.2f", r.LowRatio, r.HighRatio), fmt.Sprintf("≥ %.2f", r.Aim), outcome(r.Reached),
+		fmt.Sprintf("%.2f", r.P50), fmt.Sprintf("%.2f", r.P99),
+	}
+}
+
+func (f figure) cells() []string {
+	aim, reached := "", ""
+	if f.AtMost > 0 {
+		aim, reached = fmt.Sprintf("≤ %g", f.AtMost), outcome(f.Reached)
+	}
+	span := ""
+	if f.Low != f.High {
+		span = f.digits(f.Low) + "–" + f.digits(f.High)
+	}
+	return []string{f.What, f.digits(f.Value), f.Unit, span, aim, reached, f.Detail}
+}
+
+// digits writes one of the figure's values: a ratio needs a digit more.
+func (f figure) digits(value float64) string {
+	if strings.HasPrefix(f.Unit, "times") {
+		return fmt.Sprintf("%.2f", value)
+	}
+	return fmt.Sprintf("%.1f", value)
+}
+
+func outcome(reached bool) string {
 	if reached {
 		return "ok"
 	}
-	return "missed"
+	return missed
 }
+
+const missed = "missed"
 
 // aligned lays cells out in columns: the first to the left, the others, figures,
 // to the right.

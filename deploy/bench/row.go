@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
 )
@@ -53,16 +52,6 @@ func allRows() []row {
 		&listWorkflows{workflows: manyWorkflows},
 		&finishRuns{connections: 16},
 	}
-}
-
-func choose(rows []row, only *regexp.Regexp) []row {
-	var chosen []row
-	for _, r := range rows {
-		if only.MatchString(r.about().name) {
-			chosen = append(chosen, r)
-		}
-	}
-	return chosen
 }
 
 // names lists what -only can choose from.

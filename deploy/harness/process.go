@@ -2,7 +2,6 @@ package harness
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -11,9 +10,6 @@ import (
 	"syscall"
 	"time"
 )
-
-// ErrNeedsLinux is returned on other systems for figures that are read from /proc.
-var ErrNeedsLinux = errors.New("this figure is read from Linux's /proc")
 
 // Process is a program that runs next to this one. On Linux it ends with this one, too.
 type Process struct {
