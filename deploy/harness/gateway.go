@@ -3,13 +3,16 @@ package harness
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -38,13 +41,33 @@ func NewGateway(name, binary, databaseURL, dir string, environ ...string) (*Gate
 	return g, nil
 }
 
-// FreeAddress returns an address of this machine that nobody listened on a moment ago.
+// Ports below those that systems give to outgoing connections and to listeners on port 0:
+// an address stays free until its gateway listens, also while it is restarted.
+const (
+	firstPort = 20_000
+	ports     = 10_000
+)
+
+var usedPorts sync.Map // by this process
+
+// FreeAddress returns an address of this machine that nobody listens on. No two calls
+// return the same one.
 func FreeAddress() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // closed at once
-	if err != nil {
-		return "", err
+	for {
+		port := firstPort + rand.IntN(ports)
+		if _, used := usedPorts.LoadOrStore(port, true); used {
+			continue
+		}
+		address := fmt.Sprintf("127.0.0.1:%d", port)
+		l, err := net.Listen("tcp", address) //nolint:noctx // closed at once
+		if errors.Is(err, syscall.EADDRINUSE) {
+			continue
+		}
+		if err != nil {
+			return "", err
+		}
+		return address, l.Close()
 	}
-	return l.Addr().String(), l.Close()
 }
 
 // Start starts the process and does not wait until it is ready.

@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -94,6 +95,25 @@ func TestAGatewayThatEndsIsNotAwaited(t *testing.T) {
 	g.Stop() // nothing was started
 	if err := g.StartReady(t.Context()); err == nil || !strings.Contains(err.Error(), "exit code 1") || !strings.Contains(err.Error(), "no database at sqlite:x.db") {
 		t.Errorf("the error does not say why: %v", err)
+	}
+}
+
+func TestAddressesAreFreeAndDiffer(t *testing.T) {
+	seen := make(map[string]bool)
+	for range 500 {
+		address, err := FreeAddress()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if seen[address] {
+			t.Fatalf("%s is returned twice", address)
+		}
+		seen[address] = true
+		l, err := net.Listen("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = l.Close() }()
 	}
 }
 
