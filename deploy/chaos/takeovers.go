@@ -2,7 +2,7 @@ package main
 
 import (
 	"context"
-	"strconv"
+	"fmt"
 	"time"
 
 	"github.com/lib/pq"
@@ -73,8 +73,8 @@ func (e *env) tookOver(killed time.Time, took time.Duration, cancelled bool) {
 		killed.Sub(e.began).Truncate(time.Second), took.Round(time.Millisecond), away.Round(time.Millisecond), e.faults.frozenDuring(killed, killed.Add(took)))
 }
 
-// orphans reads which runs a process had, by the name that it gave itself: the machine
-// and the process id. The database may be away just now.
+// orphans reads which runs a process had, by the name that it gave itself: the machine,
+// the process id and the start. The database may be away just now.
 func (e *env) orphans(ctx context.Context, pid int) map[string]*orphan {
 	for {
 		found := make(map[string]*orphan)
@@ -84,7 +84,7 @@ func (e *env) orphans(ctx context.Context, pid int) map[string]*orphan {
 			err := scan(&id, &o.lease)
 			found[id] = &o
 			return err
-		}, `SELECT id, lease FROM runs WHERE worker LIKE $1 AND lease_until IS NOT NULL AND finished_at IS NULL`, "%/"+strconv.Itoa(pid))
+		}, `SELECT id, lease FROM runs WHERE worker LIKE $1 AND lease_until IS NOT NULL AND finished_at IS NULL`, fmt.Sprintf("%%/%d/%%", pid))
 		if err == nil || !harness.Sleep(ctx, 20*time.Millisecond) {
 			return found
 		}
