@@ -13,6 +13,8 @@ import (
 
 	"github.com/sluicehq/sluice/adapters/directory"
 	"github.com/sluicehq/sluice/adapters/httpapi"
+	"github.com/sluicehq/sluice/adapters/httpapi/operator"
+	"github.com/sluicehq/sluice/adapters/httpapi/stream"
 	"github.com/sluicehq/sluice/adapters/sqlstore"
 	"github.com/sluicehq/sluice/adapters/system"
 	"github.com/sluicehq/sluice/domain/event"
@@ -100,8 +102,9 @@ func (p *program) serve(ctx context.Context, cfg config, opts serveOptions, begi
 	g, err := newGateway(store, countedWork{watch.tracing.UnitOfWork(store), watch.metrics}, out.limiter, out.runner, out.sender, key, memory.OfRuns(), tenant.StorageQuota(cfg.TenantStorage), cfg.workerOptions(memory), httpapi.Options{
 		Log: log, MaxBody: cfg.MaxBody, AllowedOrigins: cfg.CORSOrigins, TrustedProxies: cfg.TrustedProxies,
 		Observers: watch.observers(), Now: system.Clock{}.Now, NewID: system.Random{}.ID, Ready: leaving.unlessGoing(ready(canServe(store))),
-		Streams: streams, HealthOnly: !opts.role.serves(), OperatorToken: httpapi.NewOperatorToken(cfg.OperatorToken),
-		Intake: memory.Intake, Pages: memory.Pages, Simulations: memory.Simulations, SimulationBytes: int(min(64<<20, memory.Intake.Most())), BodyTimeout: cfg.BodyTimeout,
+		Streams: streams, HealthOnly: !opts.role.serves(), OperatorToken: operator.NewToken(cfg.OperatorToken),
+		BodyTimeout: cfg.BodyTimeout,
+		Memory:      stream.Memory{Intake: memory.Intake, Pages: memory.Pages, Simulations: memory.Simulations, SimulationBytes: int(min(64<<20, memory.Intake.Most()))},
 	})
 	if err != nil {
 		return err

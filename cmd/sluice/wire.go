@@ -72,7 +72,7 @@ func checkedSettings(own *tenants.Settings, checks *nodes.Checks) *nodes.Setting
 
 // boundedVersions checks versions within the memory for requests.
 func boundedVersions(work outbound.UnitOfWork, expressions outbound.Expressions, clock outbound.Clock, random outbound.Random, opts httpapi.Options) *workflows.Versions {
-	return workflows.NewVersions(work, expressions, clock, random).Within(opts.Intake)
+	return workflows.NewVersions(work, expressions, clock, random).Within(opts.Memory.Intake)
 }
 
 // newGateway assembles what sluice serve runs. work is the store's, which somebody may
@@ -85,10 +85,10 @@ func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, limiter outboun
 	return gateway{}, nil
 }
 
-// newOperator assembles what the operator's commands call.
-func newOperator(store *sqlstore.Store) operator {
+// newOperatorPorts assembles what the operator's commands call.
+func newOperatorPorts(store *sqlstore.Store) operatorPorts {
 	wire.Build(wire.Bind(new(outbound.UnitOfWork), new(*sqlstore.Store)), memory.New, wire.Bind(new(outbound.Limiter), new(*memory.Limiter)),
 		wire.Value(tenant.StorageQuota(0)), driven, core, workflows.NewVersions, wire.Bind(new(inbound.Versions), new(*workflows.Versions)),
-		wire.Struct(new(operator), "*"))
-	return operator{}
+		wire.Struct(new(operatorPorts), "*"))
+	return operatorPorts{}
 }

@@ -106,8 +106,8 @@ func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, limiter outboun
 	return mainGateway, nil
 }
 
-// newOperator assembles what the operator's commands call.
-func newOperator(store *sqlstore.Store) operator {
+// newOperatorPorts assembles what the operator's commands call.
+func newOperatorPorts(store *sqlstore.Store) operatorPorts {
 	clock := system.Clock{}
 	random := system.Random{}
 	service := tenants.New(store, clock, random)
@@ -122,14 +122,14 @@ func newOperator(store *sqlstore.Store) operator {
 	triggerIntake := sqlstore.NewTriggerIntake(store)
 	limiter := memory.New(clock)
 	triggersService := triggers.New(store, directoryDirectory, triggerIntake, limiter, clock, random)
-	mainOperator := operator{
+	mainOperatorPorts := operatorPorts{
 		Tenants:   service,
 		Keys:      keys,
 		Workflows: workflowsService,
 		Versions:  versions,
 		Triggers:  triggersService,
 	}
-	return mainOperator
+	return mainOperatorPorts
 }
 
 var (
@@ -152,5 +152,5 @@ func checkedSettings(own *tenants.Settings, checks *nodes.Checks) *nodes.Setting
 
 // boundedVersions checks versions within the memory for requests.
 func boundedVersions(work outbound.UnitOfWork, expressions outbound.Expressions, clock outbound.Clock, random outbound.Random, opts httpapi.Options) *workflows.Versions {
-	return workflows.NewVersions(work, expressions, clock, random).Within(opts.Intake)
+	return workflows.NewVersions(work, expressions, clock, random).Within(opts.Memory.Intake)
 }

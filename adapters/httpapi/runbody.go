@@ -3,6 +3,8 @@ package httpapi
 import (
 	"encoding/json"
 
+	"github.com/sluicehq/sluice/adapters/httpapi/exchange"
+	"github.com/sluicehq/sluice/adapters/httpapi/stream"
 	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/workflow"
 	"github.com/sluicehq/sluice/ports/inbound"
@@ -50,8 +52,8 @@ func summaryBody(s run.Summary) runSummaryBody {
 		ID: string(s.ID), TenantID: string(s.Tenant), SubTenantID: string(s.SubTenant), WorkflowID: string(s.Workflow),
 		WorkflowVersionID: string(s.Version), TriggerID: string(s.Trigger), EntityID: s.Entity, DedupeKey: s.DedupeKey,
 		Cause: string(s.Cause), Status: string(s.Status), Error: renderFailure(s.Failure), Seq: s.Seq,
-		CreatedAt: timestamp(s.CreatedAt), UpdatedAt: timestamp(s.UpdatedAt),
-		StartedAt: optionalTimestamp(s.StartedAt), FinishedAt: optionalTimestamp(s.FinishedAt),
+		CreatedAt: exchange.Timestamp(s.CreatedAt), UpdatedAt: exchange.Timestamp(s.UpdatedAt),
+		StartedAt: exchange.OptionalTimestamp(s.StartedAt), FinishedAt: exchange.OptionalTimestamp(s.FinishedAt),
 	}
 }
 
@@ -65,11 +67,11 @@ type runBody struct {
 	nodes   []runNodeBody
 }
 
-func (b runBody) writeTo(p *pieces) {
-	p.open(&b)
-	b.context.writeTo(p)
-	p.list("nodes", len(b.nodes), func(i int) { b.nodes[i].writeTo(p) })
-	p.close()
+func (b runBody) EncodeTo(e *stream.Encoder) {
+	e.Open(&b)
+	b.context.EncodeTo(e)
+	e.List("nodes", len(b.nodes), func(i int) { b.nodes[i].EncodeTo(e) })
+	e.Close()
 }
 
 // contextBody is the context of a run, with what [run.Run.Data] walks as its data.
@@ -93,21 +95,21 @@ func renderContext(r *run.Run) contextBody {
 }
 
 // writeTo writes the context as a further member.
-func (b *contextBody) writeTo(p *pieces) {
-	p.member("context")
-	p.text(`{"data":{`)
+func (b *contextBody) EncodeTo(e *stream.Encoder) {
+	e.Name("context")
+	e.Text(`{"data":{`)
 	before, name := "", workflow.NodeID("")
 	for id, document := range b.run.Data() {
 		name = id
-		p.text(before)
-		p.value(&name)
-		p.text(":")
-		p.raw(document)
+		e.Text(before)
+		e.Value(&name)
+		e.Text(":")
+		e.Raw(document)
 		before = ","
 	}
-	p.text(`},"metadata":`)
-	p.value(&b.ids)
-	p.close()
+	e.Text(`},"metadata":`)
+	e.Value(&b.ids)
+	e.Close()
 }
 
 // runNodeBody is what became of one node.
@@ -127,11 +129,11 @@ type runNodeBody struct {
 	output json.RawMessage
 }
 
-func (b *runNodeBody) writeTo(p *pieces) {
-	p.open(b)
-	p.document("input", b.input)
-	p.document("output", b.output)
-	p.close()
+func (b *runNodeBody) EncodeTo(e *stream.Encoder) {
+	e.Open(b)
+	e.Document("input", b.input)
+	e.Document("output", b.output)
+	e.Close()
 }
 
 // waitingBody is what a paused node waits for.
@@ -155,14 +157,14 @@ func renderRunNodes(s inbound.ShownRun) []runNodeBody {
 		body := runNodeBody{
 			NodeID: string(n.ID), Status: string(n.Status), Attempts: n.Attempts, Branch: n.Branch,
 			Error: renderFailure(n.Failure), IsHandled: n.Handled,
-			StartedAt: optionalTimestamp(n.StartedAt), FinishedAt: optionalTimestamp(n.FinishedAt), NextAttempt: optionalTimestamp(n.RetryAt),
+			StartedAt: exchange.OptionalTimestamp(n.StartedAt), FinishedAt: exchange.OptionalTimestamp(n.FinishedAt), NextAttempt: exchange.OptionalTimestamp(n.RetryAt),
 		}
 		if output, ok := s.Run.Output(n.ID); ok {
 			body.output = output
 		}
 		if p := n.Pause; p != nil && n.Status == run.NodeWaiting {
 			body.Waiting = &waitingBody{
-				Kind: string(p.Kind), Event: p.Event, Since: timestamp(p.Since), Until: optionalTimestamp(p.Until), ResumeToken: s.Tokens[n.ID],
+				Kind: string(p.Kind), Event: p.Event, Since: exchange.Timestamp(p.Since), Until: exchange.OptionalTimestamp(p.Until), ResumeToken: s.Tokens[n.ID],
 			}
 		}
 		all = append(all, body)
@@ -186,7 +188,7 @@ type entryBody struct {
 
 func renderEntry(e run.Entry) entryBody {
 	return entryBody{
-		Seq: e.Seq, Type: string(e.Type), At: timestamp(e.At), NodeID: string(e.Node), EdgeID: string(e.Edge), Attempt: e.Attempt,
-		Branch: e.Branch, Code: e.Code, Message: e.Message, Until: optionalTimestamp(e.Until),
+		Seq: e.Seq, Type: string(e.Type), At: exchange.Timestamp(e.At), NodeID: string(e.Node), EdgeID: string(e.Edge), Attempt: e.Attempt,
+		Branch: e.Branch, Code: e.Code, Message: e.Message, Until: exchange.OptionalTimestamp(e.Until),
 	}
 }

@@ -1,4 +1,4 @@
-package httpapi
+package exchange
 
 import (
 	"crypto/sha256"
@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
-	"sync"
 
 	"github.com/gin-gonic/gin"
 
@@ -19,62 +18,51 @@ import (
 // maxIdempotencyKey bounds the key that a client chooses.
 const maxIdempotencyKey = 255
 
-// inFlight holds the idempotency keys whose first request this process is running.
-// A second request is told so at once; between processes, the store tells.
-type inFlight struct{ keys sync.Map }
+// Command is a POST that has an effect.
+type Command[T any] struct {
+	Status int // of the answer
+	Run    func(domain.Once) (T, error)
+	Render func(T) any
 
-func (f *inFlight) enter(key string) (leave func(), ok bool) {
-	if _, taken := f.keys.LoadOrStore(key, struct{}{}); taken {
-		return func() {}, false
-	}
-	return func() { f.keys.Delete(key) }, true
-}
+	// Revision gives the answer's ETag; nil for an answer without one.
+	Revision func(T) int64
 
-// command is a POST that has an effect.
-type command[T any] struct {
-	status int // of the answer
-	run    func(domain.Once) (T, error)
-	render func(T) any
-
-	// revision gives the answer's ETag; nil for an answer without one.
-	revision func(T) int64
-
-	// record renders what a repeat gets back where that differs from the first answer;
+	// Record renders what a repeat gets back where that differs from the first answer;
 	// nil where it does not.
-	record func(outcome any) any
+	Record func(outcome any) any
 }
 
-// execute runs a command and answers. With an idempotency key it takes effect once,
+// Execute runs a command and answers. With an idempotency key it takes effect once,
 // and a repeat gets the same answer.
-func execute[T any](a *API, c *gin.Context, who tenant.Caller, body jsonread.Object, cmd command[T]) error {
-	once, err := onceOf(c, body, cmd.status, func(outcome any) (any, error) {
-		if cmd.record != nil {
-			return cmd.record(outcome), nil
+func Execute[T any](c *gin.Context, who tenant.Caller, body jsonread.Object, cmd Command[T]) error {
+	once, err := onceOf(c, body, cmd.Status, func(outcome any) (any, error) {
+		if cmd.Record != nil {
+			return cmd.Record(outcome), nil
 		}
 		made, ok := outcome.(T)
 		if !ok {
 			return nil, fmt.Errorf("the outcome is a %T", outcome)
 		}
-		return cmd.render(made), nil
+		return cmd.Render(made), nil
 	})
 	if err != nil {
 		return err
 	}
 	if once.Wanted() {
-		leave, ok := a.inFlight.enter(string(who.Tenant) + " " + once.Scope + " " + once.Key)
-		if !ok {
-			return domain.OnceInProgress()
+		inFlight, key := &StateOf(c).exchange.inFlight, string(who.Tenant)+" "+once.Scope+" "+once.Key
+		if _, taken := inFlight.LoadOrStore(key, struct{}{}); taken {
+			return domain.OnceInProgress() // between processes, the store says so
 		}
-		defer leave()
+		defer inFlight.Delete(key)
 	}
 	var kept []byte
-	if answer := once.Answer; answer != nil && cmd.record == nil {
+	if answer := once.Answer; answer != nil && cmd.Record == nil {
 		once.Answer = func(outcome any) (text []byte, err error) {
 			kept, err = answer(outcome)
 			return kept, err
 		}
 	}
-	made, err := cmd.run(once)
+	made, err := cmd.Run(once)
 	var before *domain.Replay
 	if errors.As(err, &before) {
 		return replay(c, before)
@@ -82,28 +70,28 @@ func execute[T any](a *API, c *gin.Context, who tenant.Caller, body jsonread.Obj
 	if err != nil {
 		return err
 	}
-	if cmd.revision != nil {
-		setETag(c, cmd.revision(made))
+	if cmd.Revision != nil {
+		SetETag(c, cmd.Revision(made))
 	}
-	if cmd.status == http.StatusNoContent {
-		return noContent(c)
+	if cmd.Status == http.StatusNoContent {
+		return NoContent(c)
 	}
 	if kept != nil { // it is rendered already, and so answered as a repeat will be
-		write(c, cmd.status, kept[statusDigits:])
+		Write(c, cmd.Status, kept[statusDigits:])
 		return nil
 	}
-	return writeJSON(c, cmd.status, cmd.render(made))
+	return WriteJSON(c, cmd.Status, cmd.Render(made))
 }
 
 // onceOf reads the idempotency key of a request. The scope is the method and the
 // path; the fingerprint covers the body's meaning, not its spelling, and the one parameter
 // of a query that says what the body might have said.
 func onceOf(c *gin.Context, body jsonread.Object, status int, render func(any) (any, error)) (domain.Once, error) {
-	sent := c.Request.Header.Values(headerIdempotencyKey)
+	sent := c.Request.Header.Values("X-Idempotency-Key")
 	if len(sent) == 0 {
 		return domain.Once{}, nil
 	}
-	if len(sent) > 1 || !printable(sent[0], maxIdempotencyKey) {
+	if len(sent) > 1 || !Printable(sent[0], maxIdempotencyKey) {
 		return domain.Once{}, domain.Fail(domain.Invalid, "idempotency_key_invalid",
 			"The header X-Idempotency-Key must be given once and hold 1 to %d printable ASCII characters.", maxIdempotencyKey)
 	}
@@ -138,10 +126,10 @@ func replay(c *gin.Context, r *domain.Replay) error {
 	if err != nil {
 		return fmt.Errorf("the recorded answer of an idempotent request: %w", err)
 	}
-	c.Header(headerReplayed, "true")
+	c.Header("Idempotent-Replayed", "true")
 	if status == http.StatusNoContent {
-		return noContent(c)
+		return NoContent(c)
 	}
-	write(c, status, r.Answer[statusDigits:])
+	Write(c, status, r.Answer[statusDigits:])
 	return nil
 }

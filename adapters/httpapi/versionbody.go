@@ -3,6 +3,8 @@ package httpapi
 import (
 	"encoding/json"
 
+	"github.com/sluicehq/sluice/adapters/httpapi/exchange"
+	"github.com/sluicehq/sluice/adapters/httpapi/stream"
 	"github.com/sluicehq/sluice/domain/workflow"
 	"github.com/sluicehq/sluice/ports/inbound"
 )
@@ -75,7 +77,7 @@ func headOfVersion(ver inbound.CheckedVersion) versionHead {
 }
 
 func tailOfVersion(ver inbound.CheckedVersion) versionTail {
-	return versionTail{IsActive: ver.Active(), PublishedAt: optionalTimestamp(ver.PublishedAt()), CreatedAt: timestamp(ver.CreatedAt())}
+	return versionTail{IsActive: ver.Active(), PublishedAt: exchange.OptionalTimestamp(ver.PublishedAt()), CreatedAt: exchange.Timestamp(ver.CreatedAt())}
 }
 
 func headOfNode(n workflow.Node) nodeHead {
@@ -104,22 +106,22 @@ func renderEdge(e workflow.Edge) edgeBody {
 }
 
 // writeVersion writes what renderVersion makes of a version.
-func writeVersion(p *pieces, ver inbound.CheckedVersion) {
+func writeVersion(e *stream.Encoder, ver inbound.CheckedVersion) {
 	head, tail := headOfVersion(ver), tailOfVersion(ver)
 	nodes, edges := ver.Graph().Nodes(), ver.Graph().Edges()
-	p.open(&head)
-	p.list("nodes", len(nodes), func(i int) { writeNode(p, nodes[i], ver.CanPause[nodes[i].ID]) })
-	p.list("edges", len(edges), func(i int) { p.value(renderEdge(edges[i])) })
-	p.rest(&tail)
-	p.close()
+	e.Open(&head)
+	e.List("nodes", len(nodes), func(i int) { writeNode(e, nodes[i], ver.CanPause[nodes[i].ID]) })
+	e.List("edges", len(edges), func(i int) { e.Value(renderEdge(edges[i])) })
+	e.Members(&tail)
+	e.Close()
 }
 
-func writeNode(p *pieces, n workflow.Node, canPause bool) {
+func writeNode(e *stream.Encoder, n workflow.Node, canPause bool) {
 	head, tail := headOfNode(n), nodeTail{positionBody(n.Position), canPause}
-	p.open(&head)
-	p.compact("config", n.Config.String())
-	p.compact("inputSchema", n.InputSchema.String())
-	p.compact("outputSchema", n.OutputSchema.String())
-	p.rest(&tail)
-	p.close()
+	e.Open(&head)
+	e.Compact("config", n.Config.String())
+	e.Compact("inputSchema", n.InputSchema.String())
+	e.Compact("outputSchema", n.OutputSchema.String())
+	e.Members(&tail)
+	e.Close()
 }

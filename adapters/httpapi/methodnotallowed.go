@@ -1,15 +1,18 @@
 package httpapi
 
 import (
+	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 
 	"github.com/gin-gonic/gin"
+
+	"github.com/sluicehq/sluice/adapters/httpapi/exchange"
 )
 
-// shadowed finds, for each path that is spelled out, the methods that it does not take
-// but a path with a parameter in that place does: GET /triggers/preview is not a
-// trigger of that identifier, but the wrong method.
+// shadowed finds, for each literal path, the methods that only a path with a parameter
+// takes: GET /triggers/preview is the wrong method, not a trigger of that identifier.
 func shadowed(routes []route) map[string][]string {
 	taken := make(map[string][]string)
 	for _, r := range routes {
@@ -26,8 +29,7 @@ func shadowed(routes []route) map[string][]string {
 	return found
 }
 
-// covers says whether a path with parameters fits another path, which spells out what
-// the first leaves open.
+// covers says whether a path with parameters fits another path, which is literal there.
 func covers(general, special string) bool {
 	a, b := strings.Split(general, "/"), strings.Split(special, "/")
 	if len(a) != len(b) {
@@ -41,9 +43,9 @@ func covers(general, special string) bool {
 	return true
 }
 
-// refuseShadowed answers what [shadowed] finds as the wrong method.
+// refuseShadowed answers what [shadowed] finds with 405.
 func (a *API) refuseShadowed(routes []route) {
-	a.spelledOut = make(map[string]string)
+	a.literalPaths = make(map[string]string)
 	for path, methods := range shadowed(routes) {
 		var allowed []string
 		for _, r := range routes {
@@ -51,19 +53,20 @@ func (a *API) refuseShadowed(routes []route) {
 				allowed = append(allowed, r.method)
 			}
 		}
-		a.spelledOut[path] = strings.Join(allowed, ", ")
+		a.literalPaths[path] = strings.Join(allowed, ", ")
 		for _, method := range methods {
 			a.engine.Handle(method, path, a.wrongMethod)
-			a.refused = append(a.refused, Route{method, openAPIPath(path)})
+			a.undescribed = append(a.undescribed, Route{method, openAPIPath(path)})
 		}
 	}
 }
 
-// wrongMethod answers a request whose path takes other methods. The engine has listed
-// those of all paths that fit; where one is spelled out, only its own count.
+// wrongMethod answers a request whose path takes other methods. Gin has listed those of all
+// paths that fit; of a literal path only its own count.
 func (a *API) wrongMethod(c *gin.Context) {
-	if allowed, ok := a.spelledOut[c.Request.URL.Path]; ok {
+	if allowed, ok := a.literalPaths[c.Request.URL.Path]; ok {
 		c.Header("Allow", allowed)
 	}
-	a.failKnown(c, errNoMethod(c.Request))
+	a.failKnown(c, &exchange.TransportError{Status: http.StatusMethodNotAllowed, Code: "method_not_allowed", Message: fmt.Sprintf(
+		"%s does not take %s. The Allow header lists what it takes.", exchange.Redact(c.Request.URL.Path), exchange.Redact(c.Request.Method))})
 }

@@ -1,4 +1,4 @@
-package httpapi
+package exchange
 
 import (
 	"context"
@@ -17,18 +17,17 @@ import (
 	"github.com/sluicehq/sluice/domain"
 )
 
-// A body above smallBody bytes is read when memory is reserved for it: at first
-// expectedBody times its size, which is enough for most, and when it is there what is made
-// of it takes. Nobody waits for that while holding the body.
+// A body above smallBody bytes is read when memory is reserved for it: first expectedBody
+// times its size, and what it really takes once it is there.
 const (
 	smallBody    = 4 << 10
 	expectedBody = 8
 )
 
 // A body above smallBody bytes holds memory while it arrives, so that it has to within
-// bodyWithin and the time that it takes at bodyPerSecond.
+// bodyTimeout and the time that it takes at bodyPerSecond.
 const (
-	bodyWithin    = 5 * time.Second
+	bodyTimeout   = 5 * time.Second
 	bodyPerSecond = 128 << 10
 )
 
@@ -47,65 +46,64 @@ func savedBody(w domain.JSONWeight) int64 { return parsedBody(w) + 6*w.Bytes }
 // by copy.
 func decodedBody(w domain.JSONWeight) int64 { return parsedBody(w) + 2*w.Tree() }
 
-// readBody reads a request's JSON object. A missing body equals an empty object. The memory
+// ReadBody reads a request's JSON object. A missing body equals an empty object. The memory
 // for it is held until the request is answered.
-func (a *API) readBody(c *gin.Context) (jsonread.Object, error) { return a.readWeighed(c, parsedBody) }
+func ReadBody(c *gin.Context) (jsonread.Object, error) { return readWeighed(c, parsedBody) }
 
-// readSaved reads a request's JSON object that is saved as it is.
-func (a *API) readSaved(c *gin.Context) (jsonread.Object, error) { return a.readWeighed(c, savedBody) }
+// ReadSaved reads a request's JSON object that is saved as it is.
+func ReadSaved(c *gin.Context) (jsonread.Object, error) { return readWeighed(c, savedBody) }
 
-// readDocuments reads a request's JSON object that holds documents to check.
-func (a *API) readDocuments(c *gin.Context) (jsonread.Object, error) {
-	return a.readWeighed(c, decodedBody)
-}
+// ReadDocuments reads a request's JSON object that holds documents to check.
+func ReadDocuments(c *gin.Context) (jsonread.Object, error) { return readWeighed(c, decodedBody) }
 
-func (a *API) readWeighed(c *gin.Context, weigh func(domain.JSONWeight) int64) (jsonread.Object, error) {
+func readWeighed(c *gin.Context, weigh func(domain.JSONWeight) int64) (jsonread.Object, error) {
+	x := StateOf(c).exchange
 	if err := checkContentType(c.GetHeader("Content-Type")); err != nil {
 		return jsonread.Object{}, err
 	}
-	if c.Request.ContentLength > a.opts.MaxBody {
+	if c.Request.ContentLength > x.MaxBody {
 		// Nothing of it is read, so that a client that waits for 100 Continue does not send it.
-		return jsonread.Object{}, errBodyTooLarge(a.opts.MaxBody)
+		return jsonread.Object{}, errBodyTooLarge(x.MaxBody)
 	}
-	text, err := a.receive(c)
+	text, err := x.receive(c)
 	if err != nil {
-		return jsonread.Object{}, unread(a, err)
+		return jsonread.Object{}, x.unreadable(err)
 	}
 	if len(text) > smallBody {
 		size := weigh(domain.WeighJSON(text))
-		if size > a.opts.Intake.Most() {
+		if size > x.Memory.Intake.Most() {
 			return jsonread.Object{}, errBodyTooComplex
 		}
-		if !a.intakeOf(c).resize(int(size)) {
+		if !StateOf(c).Intake().Resize(int(size)) {
 			return jsonread.Object{}, errMemoryBusy
 		}
 	}
 	return jsonread.Parse(text)
 }
 
-// unread says why a body could not be read.
-func unread(a *API, err error) error {
+// unreadable says why a body could not be read.
+func (x *Exchange) unreadable(err error) error {
 	var tooLarge *http.MaxBytesError
 	var known *domain.Error
 	switch {
 	case errors.As(err, &known), errors.Is(err, context.Canceled):
 		return err
 	case errors.As(err, &tooLarge):
-		return errBodyTooLarge(a.opts.MaxBody)
+		return errBodyTooLarge(x.MaxBody)
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return &transportError{http.StatusRequestTimeout, "body_too_slow",
+		return &TransportError{http.StatusRequestTimeout, "body_too_slow",
 			"The request body took too long to arrive. Send the request again."}
 	}
-	return &transportError{http.StatusBadRequest, "body_unreadable",
+	return &TransportError{http.StatusBadRequest, "body_unreadable",
 		"The request body ended before it was complete."}
 }
 
 // receive reads the bytes of a body.
-func (a *API) receive(c *gin.Context) ([]byte, error) {
+func (x *Exchange) receive(c *gin.Context) ([]byte, error) {
 	if c.Request.Body == http.NoBody {
 		return nil, nil
 	}
-	reader := http.MaxBytesReader(c.Writer, c.Request.Body, a.opts.MaxBody)
+	reader := http.MaxBytesReader(c.Writer, c.Request.Body, x.MaxBody)
 	length, known := c.Request.ContentLength, c.Request.ContentLength > 0
 	if !known {
 		length = smallBody
@@ -113,10 +111,10 @@ func (a *API) receive(c *gin.Context) ([]byte, error) {
 	var text []byte
 	for {
 		if length > smallBody {
-			if err := a.reserveBody(c, length, len(text) > smallBody); err != nil {
+			if err := x.reserveBody(c, length, len(text) > smallBody); err != nil {
 				return nil, err
 			}
-			defer a.limitTime(c, length)()
+			defer x.limitTime(c, length)()
 		}
 		text = append(make([]byte, 0, length), text...)
 		var err error
@@ -131,44 +129,55 @@ func (a *API) receive(c *gin.Context) ([]byte, error) {
 		case err != nil:
 			return nil, err
 		}
-		length = min(4*length, a.opts.MaxBody+1)
+		length = min(4*length, x.MaxBody+1)
 	}
 }
 
 // reserveBody reserves what a body of a length takes. One that has arrived in part does not
 // wait.
-func (a *API) reserveBody(c *gin.Context, length int64, arrived bool) error {
-	held, size := a.intakeOf(c), int(expectedBody*length)
+func (x *Exchange) reserveBody(c *gin.Context, length int64, arrived bool) error {
+	held, size := StateOf(c).Intake(), int(expectedBody*length)
 	if arrived {
-		if !held.resize(size) {
+		if !held.Resize(size) {
 			return errMemoryBusy
 		}
 		return nil
 	}
-	if held.tryReplace(size) {
+	if held.TryReplace(size) {
 		return nil
 	}
-	waiting, stop := a.patiently(c.Request.Context(), errMemoryBusy)
+	waiting, stop := x.Memory.Wait(c.Request.Context(), errMemoryBusy)
 	defer stop()
-	return held.replace(waiting, size)
+	return held.Replace(waiting, size)
 }
 
-// limitTime bounds how long a body of a length may take from now on, until it is called off.
-func (a *API) limitTime(c *gin.Context, length int64) (stop func()) {
-	within := bodyWithin + time.Duration(length)*time.Second/bodyPerSecond
-	if a.opts.BodyTimeout > 0 {
-		within = min(within, a.opts.BodyTimeout)
+// limitTime bounds how long a body of a length may take from now on, until stop is called.
+func (x *Exchange) limitTime(c *gin.Context, length int64) (stop func()) {
+	within := bodyTimeout + time.Duration(length)*time.Second/bodyPerSecond
+	if x.BodyTimeout > 0 {
+		within = min(within, x.BodyTimeout)
 	}
 	control := http.NewResponseController(c.Writer)
 	_ = control.SetReadDeadline(time.Now().Add(within)) // a writer that cannot waits for longer
 	return func() { _ = control.SetReadDeadline(time.Time{}) }
 }
 
-func errBodyTooLarge(most int64) error {
-	return &transportError{http.StatusRequestEntityTooLarge, "body_too_large", fmt.Sprintf("The request body may be at most %d bytes.", most)}
+// errMemoryBusy says that there was no memory for a request.
+var errMemoryBusy = Busy("memory_busy",
+	"There is no memory for a request of this size at the moment. Try again in a second, or send less at a time.")
+
+// Busy is an error that a repeat a second later may not meet.
+func Busy(code, message string) error {
+	e := domain.Fail(domain.Unavailable, code, "%s", message)
+	e.RetryAfter = time.Second
+	return e
 }
 
-var errBodyTooComplex = &transportError{http.StatusRequestEntityTooLarge, "body_too_large",
+func errBodyTooLarge(most int64) error {
+	return &TransportError{http.StatusRequestEntityTooLarge, "body_too_large", fmt.Sprintf("The request body may be at most %d bytes.", most)}
+}
+
+var errBodyTooComplex = &TransportError{http.StatusRequestEntityTooLarge, "body_too_large",
 	"The request body holds so many values that there is not enough memory to read them. Send fewer at a time."}
 
 // checkContentType refuses a body that says it is something else than JSON.
@@ -182,6 +191,6 @@ func checkContentType(header string) error {
 	if err == nil && isJSON && (charset == "" || strings.EqualFold(charset, "utf-8")) {
 		return nil
 	}
-	return &transportError{http.StatusUnsupportedMediaType, "unsupported_media_type",
+	return &TransportError{http.StatusUnsupportedMediaType, "unsupported_media_type",
 		"The request body must be JSON in UTF-8: send Content-Type: application/json."}
 }

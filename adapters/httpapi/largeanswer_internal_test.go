@@ -19,20 +19,33 @@ import (
 	"github.com/rs/zerolog"
 	"pgregory.net/rapid"
 
+	"github.com/sluicehq/sluice/adapters/httpapi/exchange"
+	"github.com/sluicehq/sluice/adapters/httpapi/stream"
 	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/workflow"
 	"github.com/sluicehq/sluice/ports/inbound"
 )
 
-// served answers one request with a value, behind what every request passes.
+// chunkSize is that of the encoder.
+const chunkSize = 32 << 10
+
+// served answers one request with a value, behind all middleware.
 func served(w http.ResponseWriter, log io.Writer, value any) {
+	answered(w, log, func(c *gin.Context) error { return exchange.WriteJSON(c, http.StatusOK, value) })
+}
+
+// answered runs a handler behind all middleware.
+func answered(w http.ResponseWriter, log io.Writer, handle func(c *gin.Context) error) {
 	gin.SetMode(gin.ReleaseMode)
-	a := &API{opts: Options{Log: zerolog.New(log), NewID: func(prefix string) string { return prefix + "_1" }, Now: time.Now}}
+	opts := Budgeted(Options{Log: zerolog.New(log), NewID: func(prefix string) string { return prefix + "_1" }})
+	a := &API{opts: opts}
+	a.exchange.Now = time.Now
+	a.exchange.Memory, _ = opts.Memory.Complete() // it has its budgets
 	engine := gin.New()
 	engine.Use(a.middleware()...)
 	engine.GET("/", func(c *gin.Context) {
-		if err := writeJSON(c, http.StatusOK, value); err != nil {
-			a.fail(c, err)
+		if err := handle(c); err != nil {
+			exchange.Fail(c, err)
 		}
 	})
 	engine.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", nil))
@@ -42,7 +55,7 @@ func served(w http.ResponseWriter, log io.Writer, value any) {
 // byte shorter or longer.
 func document(t *rapid.T, label string) json.RawMessage {
 	const frame = len(`{"v":""}`)
-	size := rapid.OneOf(rapid.IntRange(frame, 100), rapid.IntRange(pieceSize-frame, pieceSize+frame), rapid.IntRange(frame, 3*pieceSize)).Draw(t, label)
+	size := rapid.OneOf(rapid.IntRange(frame, 100), rapid.IntRange(chunkSize-frame, chunkSize+frame), rapid.IntRange(frame, 3*chunkSize)).Draw(t, label)
 	return json.RawMessage(`{"v":"` + strings.Repeat("x", size-frame) + `"}`)
 }
 
@@ -171,7 +184,7 @@ func TestALargeAnswerIsThatOfItsPartsInOne(t *testing.T) {
 			body, _ := renderRun(shown(r)).(runBody)
 			value, want = body, whole(t, body, r, body.nodes, nil)
 		}
-		kept, err := encodeAfter("200", value)
+		kept, err := stream.Marshal("200", value.(stream.Body))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -184,10 +197,10 @@ func TestALargeAnswerIsThatOfItsPartsInOne(t *testing.T) {
 			t.Error(diff)
 		}
 		length := strconv.Itoa(sent.Body.Len())
-		if sent.Body.Len() <= mostBuffered {
+		if sent.Body.Len() <= exchange.MaxBuffered {
 			length = ""
 		}
-		if got := sent.Header().Get("Content-Length"); got != length || sent.most > pieceSize {
+		if got := sent.Header().Get("Content-Length"); got != length || sent.most > chunkSize {
 			t.Errorf("of %s bytes, %d were sent at once", got, sent.most)
 		}
 	})
@@ -199,16 +212,16 @@ type part struct {
 	times       *int
 }
 
-func (b part) writeTo(p *pieces) {
-	p.open(map[string]any{"a": 1})
-	p.document("filler", json.RawMessage(`"`+strings.Repeat("x", 2*pieceSize)+`"`))
-	p.member("b")
+func (b part) EncodeTo(e *stream.Encoder) {
+	e.Open(map[string]any{"a": 1})
+	e.Document("filler", json.RawMessage(`"`+strings.Repeat("x", 2*chunkSize)+`"`))
+	e.Name("b")
 	if *b.times++; *b.times == 1 {
-		p.value(b.first)
+		e.Value(b.first)
 	} else {
-		p.value(b.then)
+		e.Value(b.then)
 	}
-	p.close()
+	e.Close()
 }
 
 // gone is a client that goes away after some bytes.
@@ -234,7 +247,7 @@ func TestAnAnswerThatCannotBeFinishedIsCutOff(t *testing.T) {
 		cut         bool
 		want        string // in the log
 	}{
-		"a client that goes away":                    {1, 1, pieceSize, true, `"status":200,"code":"connection_cut","cause":"broken pipe","bytes":32768,`},
+		"a client that goes away":                    {1, 1, chunkSize, true, `"status":200,"code":"connection_cut","cause":"broken pipe","bytes":32768,`},
 		"a client that has gone":                     {1, 1, 0, true, `"status":200,"code":"connection_cut","cause":"broken pipe","bytes":0,`},
 		"another length the second time":             {1, 22, math.MaxInt, true, `"status":200,"code":"connection_cut","cause":"an answer is not as long as it was when it was measured: 65562 bytes and not 65561","bytes":65562,`},
 		"what cannot be encoded the second time":     {1, math.Inf(1), math.MaxInt, true, `"code":"connection_cut","cause":"json: unsupported value: +Inf",`},
