@@ -1,4 +1,4 @@
-package main
+package httpserver_test
 
 import (
 	"bytes"
@@ -10,6 +10,10 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"github.com/rs/zerolog"
+
+	"github.com/sluicehq/sluice/adapters/httpserver"
 )
 
 func TestTheProfilesAreThoseOfThisProcess(t *testing.T) {
@@ -24,7 +28,7 @@ func TestTheProfilesAreThoseOfThisProcess(t *testing.T) {
 	defer ended.Store(true)
 	get := func(path string) *httptest.ResponseRecorder {
 		w := httptest.NewRecorder()
-		profiles().ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
+		httpserver.NewDiagnostics(zerolog.Nop(), http.NotFoundHandler()).Handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
 		return w
 	}
 	for _, name := range []string{"allocs", "heap", "goroutine", "profile?seconds=1"} {
@@ -35,7 +39,7 @@ func TestTheProfilesAreThoseOfThisProcess(t *testing.T) {
 			continue
 		}
 		// A profile is a gzipped protocol buffer that holds names in plain text.
-		if text, err := io.ReadAll(packed); err != nil || !bytes.Contains(text, []byte("/sluice")) {
+		if text, err := io.ReadAll(packed); err != nil || !bytes.Contains(text, []byte("httpserver")) {
 			t.Errorf("%s holds %d bytes that do not name this program, %v", name, len(text), err)
 		}
 	}

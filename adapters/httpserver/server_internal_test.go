@@ -1,28 +1,23 @@
-package main
+package httpserver
 
 import (
 	"bufio"
 	"context"
-	"database/sql"
 	"errors"
 	"net"
 	"net/http"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
-	"github.com/pressly/goose/v3/lock"
 	"github.com/rs/zerolog"
 
 	"github.com/sluicehq/sluice/domain"
 )
 
-// patient serves without any bound that a test could run into.
-func patient(handler http.Handler, grace time.Duration) serving {
-	return serving{log: zerolog.Nop(), handler: handler, connections: 1000, grace: grace, going: new(going), endStreams: func() {}}
+// unbounded serves without any bound that a test could run into.
+func unbounded(handler http.Handler, shutdown time.Duration) Server {
+	return Server{Log: zerolog.Nop(), Handler: handler, MaxConnections: 1000, ShutdownTimeout: shutdown, Draining: new(Draining), EndStreams: func() {}}
 }
 
 func TestStoppingFinishesWhatRuns(t *testing.T) {
@@ -38,7 +33,7 @@ func TestStoppingFinishesWhatRuns(t *testing.T) {
 	})
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- patient(slow, time.Minute).until(ctx, listener) }()
+	go func() { ended <- unbounded(slow, time.Minute).Serve(ctx, listener) }()
 	answered := make(chan int, 1)
 	go func() {
 		answer, err := http.Get("http://" + listener.Addr().String())
@@ -77,7 +72,7 @@ func TestARequestThatDoesNotFinishInTimeIsReported(t *testing.T) {
 	})
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- patient(stuck, time.Millisecond).until(ctx, listener) }()
+	go func() { ended <- unbounded(stuck, time.Millisecond).Serve(ctx, listener) }()
 	go func() {
 		if answer, err := http.Get("http://" + listener.Addr().String()); err == nil {
 			_ = answer.Body.Close()
@@ -95,21 +90,21 @@ func TestWhileItDrainsTheGatewayIsNotReadyAndServesOn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	leaving := new(going)
-	ready := leaving.unlessGoing(func(context.Context) error { return nil })
-	s := patient(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	draining := new(Draining)
+	ready := draining.Unless(func(context.Context) error { return nil })
+	s := unbounded(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if err := ready(r.Context()); err != nil {
 			w.WriteHeader(http.StatusServiceUnavailable)
 		}
 	}), time.Minute)
-	s.going, s.drain = leaving, time.Hour
+	s.Draining, s.DrainDelay = draining, time.Hour
 	ctx, stop := context.WithCancel(t.Context())
 	c, err := net.Dial("tcp", listener.Addr().String())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = c.Close() }()
-	if err := c.SetDeadline(time.Now().Add(patience)); err != nil {
+	if err := c.SetDeadline(time.Now().Add(time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	answers := bufio.NewReader(c)
@@ -125,12 +120,12 @@ func TestWhileItDrainsTheGatewayIsNotReadyAndServesOn(t *testing.T) {
 		_ = answer.Body.Close()
 		return answer.StatusCode, answer.Close
 	}
-	go func() { _ = s.until(ctx, listener) }() // ends with the test's process: it drains for an hour
+	go func() { _ = s.Serve(ctx, listener) }() // ends with the test's process: it drains for an hour
 	if status, closing := ask(); status != http.StatusOK || closing {
 		t.Errorf("before: %d, closing %t", status, closing)
 	}
 	stop()
-	for !leaving.away.Load() { // until the server has seen it
+	for !draining.started.Load() { // until the server has seen it
 		time.Sleep(time.Millisecond)
 	}
 	if status, closing := ask(); status != http.StatusServiceUnavailable || !closing {
@@ -149,11 +144,11 @@ func TestWhileItDrainsTheGatewayIsNotReadyAndServesOn(t *testing.T) {
 	}
 }
 
-func TestReadinessFollowsTheDatabaseUntilTheGatewayIsGoing(t *testing.T) {
+func TestReadinessFollowsTheDatabaseUntilTheGatewayDrains(t *testing.T) {
 	broken := errors.New("no database")
 	state := broken
-	leaving := new(going)
-	ready := leaving.unlessGoing(func(context.Context) error { return state })
+	draining := new(Draining)
+	ready := draining.Unless(func(context.Context) error { return state })
 	if err := ready(t.Context()); !errors.Is(err, broken) {
 		t.Errorf("without a database: %v", err)
 	}
@@ -161,78 +156,21 @@ func TestReadinessFollowsTheDatabaseUntilTheGatewayIsGoing(t *testing.T) {
 	if err := ready(t.Context()); err != nil {
 		t.Errorf("with one: %v", err)
 	}
-	leaving.set()
+	draining.start()
 	if err := ready(t.Context()); !errors.Is(err, domain.Unavailable) || !strings.Contains(err.Error(), "stopping") {
-		t.Errorf("when going: %v", err)
+		t.Errorf("while draining: %v", err)
 	}
-	late := new(going)
-	ready = late.unlessGoing(func(context.Context) error { late.set(); return nil })
+	late := new(Draining)
+	ready = late.Unless(func(context.Context) error { late.start(); return nil })
 	if err := ready(t.Context()); !errors.Is(err, domain.Unavailable) {
-		t.Errorf("going while the database was asked: %v", err)
+		t.Errorf("draining while the database was asked: %v", err)
 	}
 }
 
-func TestADatabaseThatHangsMakesTheGatewayNotReadyInTime(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var asked atomic.Int32
-		thawed := make(chan struct{})
-		ask := ready(func(context.Context) error { // as the driver, it does not look at the context
-			asked.Add(1)
-			<-thawed
-			return nil
-		})
-		began := time.Now()
-		var all sync.WaitGroup
-		for range 5 {
-			all.Go(func() {
-				for range 3 {
-					if err := ask(t.Context()); !errors.Is(err, domain.Unavailable) || !strings.Contains(err.Error(), "not_ready") {
-						t.Errorf("while it hangs: %v", err)
-					}
-				}
-			})
-		}
-		all.Wait()
-		if took := time.Since(began); took > 3*readyWithin {
-			t.Errorf("three answers took %s", took)
-		}
-		if n := asked.Load(); n != 3 {
-			t.Errorf("the database was asked %d times, not by five at once each time", n)
-		}
-		close(thawed)
-		synctest.Wait()
-		if err := ask(t.Context()); err != nil {
-			t.Errorf("afterwards: %v", err)
-		}
-	})
-}
-
-func TestAGatewayStaysReadyWhileAnotherOneMigrates(t *testing.T) {
-	b := newBinary(t, postgresURL(t))
-	s := b.start("serve")
-	address, _ := strings.CutPrefix(b.environ[0], "SLUICE_DATABASE_URL=")
-	db, err := sql.Open("postgres", address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = db.Close() }()
-	db.SetMaxOpenConns(1) // the lock belongs to a connection
-	if _, err := db.ExecContext(t.Context(), `SELECT pg_advisory_lock($1)`, lock.DefaultLockID); err != nil {
-		t.Fatal(err)
-	}
-	if status, body := s.request(t, http.MethodGet, "/readyz", "", ""); status != http.StatusOK {
-		t.Errorf("not ready: %d %s", status, body)
-	}
-}
-
-func TestMistakesInTheBoundsOfConnectionsAreNamed(t *testing.T) {
-	b := newBinary(t, sqliteURL(t))
-	b.environ = append(b.environ, "SLUICE_MAX_CONNECTIONS=0", "SLUICE_HEADER_TIMEOUT=0s", "SLUICE_BODY_TIMEOUT=-1s",
-		"SLUICE_ANSWER_TIMEOUT=0s", "SLUICE_IDLE_TIMEOUT=0s", "SLUICE_DRAIN_DELAY=-1s")
-	code, _, stderr := b.run("serve")
-	for _, name := range []string{"MAX_CONNECTIONS must be", "HEADER_TIMEOUT must", "BODY_TIMEOUT must", "ANSWER_TIMEOUT must", "IDLE_TIMEOUT must", "DRAIN_DELAY must"} {
-		if code != exitUsage || !strings.Contains(stderr, "SLUICE_"+name) {
-			t.Errorf("SLUICE_%s… is not said: %d, %s", name, code, stderr)
-		}
+func TestWhatNetHTTPReportsIsLoggedAsAWarning(t *testing.T) {
+	var out strings.Builder
+	errorLog(zerolog.New(&out)).Printf("http: panic serving %s", "127.0.0.1")
+	if got := out.String(); got != `{"level":"warn","message":"http: panic serving 127.0.0.1"}`+"\n" {
+		t.Errorf("logged %s", got)
 	}
 }

@@ -49,7 +49,7 @@ func TestExpiredRecordsAreSweptAgainAndAgainUntilTheEnd(t *testing.T) {
 		upkeep := &countingUpkeep{}
 		ended := make(chan struct{})
 		go func() {
-			keepUp(ctx, zerolog.New(&log), upkeep)
+			sweepRegularly(ctx, zerolog.New(&log), upkeep)
 			close(ended)
 		}()
 		time.Sleep(24 * time.Hour)

@@ -71,16 +71,6 @@ func TestTheLogHidesSecretsInEveryFormat(t *testing.T) {
 	}
 }
 
-func TestWhatTheServerComplainsAboutIsLoggedLikeEverythingElse(t *testing.T) {
-	var out bytes.Buffer
-	key := tenant.NewKeyText(tenant.Secret, [tenant.KeyEntropy]byte{1}).Reveal()
-	log, _ := newLogger(&out, config{LogFormat: "json"})
-	standardLog(log).Printf("http: panic serving 127.0.0.1: %s", key)
-	if got := out.String(); !strings.HasPrefix(got, `{"level":"warn",`) || !strings.HasSuffix(got, `"message":"http: panic serving 127.0.0.1: sk_[redacted]"}`+"\n") {
-		t.Errorf("logged %s", got)
-	}
-}
-
 // get reads an address.
 func get(t *testing.T, address string) (int, string) {
 	t.Helper()
@@ -196,10 +186,14 @@ func TestARequestAndItsUnitsOfWorkAreTraced(t *testing.T) {
 	b := newBinary(t, sqliteURL(t))
 	b.environ = append(b.environ, "OTEL_EXPORTER_OTLP_ENDPOINT="+receiver.URL+"/otlp")
 	s := b.start("serve")
-	made := b.json("tenant", "create", "--name", "Acme")
+	made := b.json("tenant", "create", "--name", "Acme", "--example")
 	status, _ := s.request(t, http.MethodPost, "/v1/gateway/workflows?q=hidden", fmt.Sprint(made["secretKey"]), `{"name":"Private name"}`)
 	if status != http.StatusCreated {
 		t.Fatalf("the request got %d", status)
+	}
+	trigger := `{"workflowVersionId":"` + fmt.Sprint(made["workflowVersionId"]) + `","name":"Paid","type":"webhook","config":{}}`
+	if status, body := s.request(t, http.MethodPost, "/v1/gateway/triggers", fmt.Sprint(made["secretKey"]), trigger); status != http.StatusCreated {
+		t.Fatalf("the trigger got %d: %s", status, body)
 	}
 	if code := s.stop(); code != exitDone {
 		t.Errorf("stopped with %d: %s", code, s.stderr)
@@ -207,7 +201,7 @@ func TestARequestAndItsUnitsOfWorkAreTraced(t *testing.T) {
 	mu.Lock()
 	defer mu.Unlock()
 	// A protocol buffer holds texts as they are.
-	for _, want := range []string{"POST /v1/gateway/workflows", "unit of work", "http.route", fmt.Sprint(made["tenantId"]), "service.name"} {
+	for _, want := range []string{"POST /v1/gateway/workflows", "unit of work", "insert triggers", "http.route", fmt.Sprint(made["tenantId"]), "service.name"} {
 		if !bytes.Contains(exported.Bytes(), []byte(want)) {
 			t.Errorf("%q was not exported", want)
 		}
@@ -228,7 +222,7 @@ func TestARequestAndItsUnitsOfWorkAreTraced(t *testing.T) {
 }
 
 func TestWhereNobodyListensNothingFollowsTheRequests(t *testing.T) {
-	w := &watching{metrics: telemetry.New("test"), log: zerolog.Nop()}
+	w := &observability{metrics: telemetry.New("test"), log: zerolog.Nop()}
 	if all := w.observers(); len(all) != 0 {
 		t.Errorf("%d observers", len(all))
 	}

@@ -31,13 +31,13 @@ func (w countedWork) Do(ctx context.Context, fn func(context.Context, outbound.S
 	return err
 }
 
-// notedEvents notes the types of the events that are told.
+// notedEvents notes the types of the recorded events.
 type notedEvents struct {
 	outbound.EventRepository
 	happened *[]event.Type
 }
 
-// Tell notes events that happen to runs, whether or not anybody wants to be told.
+// Tell notes events that happen to runs, whether or not anybody subscribed.
 func (n notedEvents) Tell(ctx context.Context, events ...*event.Event) error {
 	if err := n.EventRepository.Tell(ctx, events...); err != nil {
 		return err

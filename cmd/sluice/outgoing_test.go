@@ -1,14 +1,11 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/rs/zerolog"
 
@@ -16,30 +13,6 @@ import (
 	"github.com/sluicehq/sluice/domain/event"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
-
-// failingCourier fails each second.
-type failingCourier struct{}
-
-func (failingCourier) Panics() int64 { return 0 }
-
-func (failingCourier) Run(ctx context.Context, failed func(error)) {
-	for ctx.Err() == nil {
-		failed(errors.New("the database is gone"))
-		time.Sleep(time.Second)
-	}
-}
-
-func TestWhatFailsEachSecondIsLoggedNowAndThen(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ctx, stop := context.WithTimeout(t.Context(), 25*time.Second)
-		defer stop()
-		var log bytes.Buffer
-		keepGoing(ctx, zerolog.New(&log), "delivering webhooks", failingCourier{})
-		if n := strings.Count(log.String(), "the database is gone"); n != 3 || !strings.Contains(log.String(), `"unsaid":9`) {
-			t.Errorf("%d lines: %s", n, log.String())
-		}
-	})
-}
 
 // scripted is a sender that ends as it is told.
 type scripted struct {
