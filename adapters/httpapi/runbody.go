@@ -67,10 +67,11 @@ type runBody struct {
 	nodes   []runNodeBody
 }
 
+// EncodeTo writes the run.
 func (b runBody) EncodeTo(e *stream.Encoder) {
 	e.Open(&b)
-	b.context.EncodeTo(e)
-	e.List("nodes", len(b.nodes), func(i int) { b.nodes[i].EncodeTo(e) })
+	b.context.encodeTo(e)
+	e.List("nodes", len(b.nodes), func(i int) { b.nodes[i].encodeTo(e) })
 	e.Close()
 }
 
@@ -94,8 +95,8 @@ func renderContext(r *run.Run) contextBody {
 	}}
 }
 
-// writeTo writes the context as a further member.
-func (b *contextBody) EncodeTo(e *stream.Encoder) {
+// encodeTo writes the context as another member.
+func (b *contextBody) encodeTo(e *stream.Encoder) {
 	e.Name("context")
 	e.Text(`{"data":{`)
 	before, name := "", workflow.NodeID("")
@@ -129,7 +130,7 @@ type runNodeBody struct {
 	output json.RawMessage
 }
 
-func (b *runNodeBody) EncodeTo(e *stream.Encoder) {
+func (b *runNodeBody) encodeTo(e *stream.Encoder) {
 	e.Open(b)
 	e.Document("input", b.input)
 	e.Document("output", b.output)

@@ -169,13 +169,14 @@ type simulationBody struct {
 	context contextBody
 }
 
+// EncodeTo writes the simulation.
 func (b simulationBody) EncodeTo(e *stream.Encoder) {
 	e.Open(&b)
-	e.List("nodes", len(b.nodes), func(i int) { b.nodes[i].EncodeTo(e) })
+	e.List("nodes", len(b.nodes), func(i int) { b.nodes[i].encodeTo(e) })
 	e.List("history", len(b.history), func(i int) { e.Value(&b.history[i]) })
 	e.List("effects", len(b.effects), func(i int) { e.Value(&b.effects[i]) })
 	e.List("open", len(b.open), func(i int) { e.Value(b.open[i]) })
-	b.context.EncodeTo(e)
+	b.context.encodeTo(e)
 	e.Close()
 	e.Limit(run.MaxSimulatedOutput, run.SimulationTooLarge())
 }

@@ -101,6 +101,7 @@ type largePage[T any] struct {
 	pageBased bool
 }
 
+// EncodeTo writes the page.
 func (b largePage[T]) EncodeTo(e *stream.Encoder) {
 	frame, page := frameOf(b.found), pageOf(b.found)
 	e.Text(`{"items":`)
