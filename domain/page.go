@@ -45,6 +45,10 @@ type Page[T any] struct {
 	Total  int
 	Limit  int
 	Offset int
+
+	// Stamp is the same only for the same page with the same records. It is empty where the
+	// store cannot tell.
+	Stamp string
 }
 
 // HasMore says whether records follow this page.

@@ -1,29 +1,30 @@
 package httpapi
 
 import (
+	"fmt"
+	"math"
 	"net/http"
 	"strconv"
+	"strings"
+	"time"
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/sluicehq/sluice/adapters/httpapi/exchange"
 	"github.com/sluicehq/sluice/domain/tenant"
 )
 
 // The headers of admission, as [http.CanonicalHeaderKey] spells them.
 const (
-	headerKey            = "X-Api-Key"
-	headerLimit          = "X-Ratelimit-Limit"
-	headerRemaining      = "X-Ratelimit-Remaining"
-	headerReset          = "X-Ratelimit-Reset"
-	headerRequestID      = "X-Request-Id"
-	headerIdempotencyKey = "X-Idempotency-Key"
-	headerReplayed       = "Idempotent-Replayed"
-	headerRetryAfter     = "Retry-After"
-	headerShouldRetry    = "X-Should-Retry"
+	headerKey       = "X-Api-Key"
+	headerLimit     = "X-Ratelimit-Limit"
+	headerRemaining = "X-Ratelimit-Remaining"
+	headerReset     = "X-Ratelimit-Reset"
+	headerRequestID = "X-Request-Id"
 )
 
-// apiKey returns the key that a request bears; empty for none. Two headers are none, for a
-// proxy and the gateway could each believe another one.
+// apiKey returns the key of a request; empty for none. Two headers count as none: a proxy
+// and the gateway could each believe another one.
 func apiKey(h http.Header) string {
 	if sent := h[headerKey]; len(sent) == 1 {
 		return sent[0]
@@ -36,22 +37,59 @@ func (a *API) admitted(r route) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		in, err := a.ports.Admission.Admit(c.Request.Context(), apiKey(c.Request.Header), r.operation)
 		defer in.Leave()
-		note(c, in.Caller)
-		if left := in.Allowance; left != nil {
-			v := visitOf(c)
-			h := v.Header()
-			v.set(h, headerLimit, strconv.Itoa(left.Limit))
-			v.set(h, headerRemaining, strconv.Itoa(left.Remaining))
-			v.set(h, headerReset, strconv.FormatInt(ceilUnix(left.Reset), 10))
+		state := exchange.StateOf(c)
+		state.Caller = in.Caller
+		if allowance := in.Allowance; allowance != nil {
+			h := state.Header()
+			state.SetHeader(h, headerLimit, strconv.Itoa(allowance.Limit))
+			state.SetHeader(h, headerRemaining, strconv.Itoa(allowance.Remaining))
+			state.SetHeader(h, headerReset, strconv.FormatInt(ceilUnix(allowance.Reset), 10))
 		}
 		if r.operation == tenant.FollowRun {
-			in.Leave() // it may last for hours, in which others are to have the place
+			in.Leave() // a stream may last for hours, and others need the place
 		}
 		if err == nil {
 			err = r.handle(c, in.Caller)
 		}
 		if err != nil {
-			a.fail(c, err)
+			exchange.Fail(c, err)
 		}
 	}
+}
+
+// ceilUnix is the first whole Unix second that is not before t.
+func ceilUnix(t time.Time) int64 { return int64(math.Ceil(float64(t.UnixMilli()) / 1000)) }
+
+// noRoute answers requests for a path that does not exist.
+func (a *API) noRoute(c *gin.Context) {
+	if !a.opts.HealthOnly {
+		a.failKnown(c, errNoRoute(c.Request))
+		return
+	}
+	exchange.Fail(c, &exchange.TransportError{Status: http.StatusNotFound, Code: "route_not_found", Message: fmt.Sprintf(
+		"There is no %s: this process answers %s and %s only, and works for those that serve the API.", exchange.Redact(c.Request.URL.Path), healthPath, readinessPath)})
+}
+
+func errNoRoute(r *http.Request) error {
+	return &exchange.TransportError{Status: http.StatusNotFound, Code: "route_not_found",
+		Message: fmt.Sprintf("There is no %s. The API description is at /openapi.yaml and /docs.", exchange.Redact(r.URL.Path))}
+}
+
+// failKnown answers with an error that was found before the key was checked. Below the
+// prefix of the API the key comes before the path: only who is let in gets the error, and
+// it counts as a request.
+func (a *API) failKnown(c *gin.Context, err error) {
+	if path := c.Request.URL.Path; path != prefix && !strings.HasPrefix(path, prefix+"/") {
+		exchange.Fail(c, err)
+		return
+	}
+	h := c.Writer.Header()
+	allow := h["Allow"]
+	h.Del("Allow")
+	a.admitted(route{operation: tenant.Authenticate, handle: func(*gin.Context, tenant.Caller) error {
+		if allow != nil {
+			h["Allow"] = allow
+		}
+		return err
+	}})(c)
 }

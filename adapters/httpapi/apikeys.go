@@ -6,6 +6,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/sluicehq/sluice/adapters/httpapi/exchange"
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/ports/inbound"
@@ -27,8 +28,8 @@ type keyBody struct {
 
 func keyBodyOf(k *tenant.APIKey) keyBody {
 	return keyBody{
-		ID: string(k.ID()), Type: string(k.Type()), Name: k.Name(), LastFour: k.LastFour(), CreatedAt: timestamp(k.CreatedAt()),
-		LastUsedAt: optionalTimestamp(k.LastUsedAt()), ExpiresAt: optionalTimestamp(k.ExpiresAt()), RevokedAt: optionalTimestamp(k.RevokedAt()),
+		ID: string(k.ID()), Type: string(k.Type()), Name: k.Name(), LastFour: k.LastFour(), CreatedAt: exchange.Timestamp(k.CreatedAt()),
+		LastUsedAt: exchange.OptionalTimestamp(k.LastUsedAt()), ExpiresAt: exchange.OptionalTimestamp(k.ExpiresAt()), RevokedAt: exchange.OptionalTimestamp(k.RevokedAt()),
 	}
 }
 
@@ -52,7 +53,7 @@ func recordKey(outcome any) any {
 
 // createKey answers POST /api-keys.
 func (a *API) createKey(c *gin.Context, who tenant.Caller) error {
-	body, err := a.readBody(c)
+	body, err := exchange.ReadBody(c)
 	if err != nil {
 		return err
 	}
@@ -64,17 +65,15 @@ func (a *API) createKey(c *gin.Context, who tenant.Caller) error {
 		draft.Name = *name
 	}
 	if text := body.OptionalString("expiresAt", &r); text != nil {
-		at, err := time.Parse(time.RFC3339, *text)
-		r.Check(err == nil, "expiresAt", domain.BadFormat, "must be a time in RFC 3339, such as 2027-01-31T09:00:00Z")
-		if err == nil {
+		if at, ok := exchange.ReadTime(*text, "expiresAt", &r); ok {
 			at = at.UTC().Truncate(time.Millisecond)
 			draft.ExpiresAt = &at
 		}
 	}
 	draft.Malformed = r.Violations()
-	return execute(a, c, who, body, command[inbound.IssuedKey]{
-		status: http.StatusCreated, render: renderIssuedKey, record: recordKey,
-		run: func(once domain.Once) (inbound.IssuedKey, error) {
+	return exchange.Execute(c, who, body, exchange.Command[inbound.IssuedKey]{
+		Status: http.StatusCreated, Render: renderIssuedKey, Record: recordKey,
+		Run: func(once domain.Once) (inbound.IssuedKey, error) {
 			return a.ports.APIKeys.Issue(c.Request.Context(), who, once, draft)
 		},
 	})
@@ -82,7 +81,7 @@ func (a *API) createKey(c *gin.Context, who tenant.Caller) error {
 
 // keyID reads the identifier of a key from a parameter of the path.
 func keyID(c *gin.Context, name string) tenant.KeyID {
-	return pathID[tenant.KeyID](c, name, tenant.KeyIDPrefix)
+	return exchange.PathID[tenant.KeyID](c, name, tenant.KeyIDPrefix)
 }
 
 // getKey answers GET /api-keys/{id}.
@@ -91,30 +90,30 @@ func (a *API) getKey(c *gin.Context, who tenant.Caller) error {
 	if err != nil {
 		return err
 	}
-	return writeJSON(c, http.StatusOK, renderKey(k))
+	return exchange.WriteJSON(c, http.StatusOK, renderKey(k))
 }
 
 // listKeys answers GET /api-keys.
 func (a *API) listKeys(c *gin.Context, who tenant.Caller) error {
-	l, err := readList(c)
+	l, err := exchange.ReadList(c)
 	if err != nil {
 		return err
 	}
-	if err := l.err(); err != nil {
+	if err := l.Err(); err != nil {
 		return err
 	}
 	found, err := a.ports.APIKeys.List(c.Request.Context(), who, l.Page)
 	if err != nil {
 		return err
 	}
-	return answerList(c, l, found, renderKey)
+	return exchange.AnswerList(c, l, found, renderKey)
 }
 
 // rotateKey answers POST /api-keys/{id}/rotate, where the parameter of the path names the
 // key.
-func (a *API) rotateKey(parameter string) handler {
+func (a *API) rotateKey(parameter string) exchange.Handler {
 	return func(c *gin.Context, who tenant.Caller) error {
-		body, err := a.readBody(c)
+		body, err := exchange.ReadBody(c)
 		if err != nil {
 			return err
 		}
@@ -123,9 +122,9 @@ func (a *API) rotateKey(parameter string) handler {
 		if err := r.Err("api_key_invalid", "The API key cannot be rotated like that."); err != nil {
 			return err
 		}
-		return execute(a, c, who, body, command[inbound.IssuedKey]{
-			status: http.StatusCreated, render: renderIssuedKey, record: recordKey,
-			run: func(once domain.Once) (inbound.IssuedKey, error) {
+		return exchange.Execute(c, who, body, exchange.Command[inbound.IssuedKey]{
+			Status: http.StatusCreated, Render: renderIssuedKey, Record: recordKey,
+			Run: func(once domain.Once) (inbound.IssuedKey, error) {
 				return a.ports.APIKeys.Rotate(c.Request.Context(), who, once, keyID(c, parameter), grace)
 			},
 		})
@@ -133,11 +132,11 @@ func (a *API) rotateKey(parameter string) handler {
 }
 
 // revokeKey answers DELETE /api-keys/{id}, where the parameter of the path names the key.
-func (a *API) revokeKey(parameter string) handler {
+func (a *API) revokeKey(parameter string) exchange.Handler {
 	return func(c *gin.Context, who tenant.Caller) error {
 		if _, err := a.ports.APIKeys.Revoke(c.Request.Context(), who, keyID(c, parameter)); err != nil {
 			return err
 		}
-		return noContent(c)
+		return exchange.NoContent(c)
 	}
 }

@@ -6,17 +6,19 @@ import (
 	"strings"
 
 	"github.com/gin-gonic/gin"
+
+	"github.com/sluicehq/sluice/adapters/httpapi/exchange"
+	"github.com/sluicehq/sluice/adapters/httpapi/operator"
 )
 
 const (
 	corsMethods = "GET, POST, PATCH, DELETE"
-	corsHeaders = "X-API-Key, X-Idempotency-Key, X-Request-Id, Content-Type, Accept, If-Match"
+	corsHeaders = "X-API-Key, X-Idempotency-Key, X-Request-Id, Content-Type, Accept, If-Match, If-None-Match, Last-Event-ID, Prefer"
 	corsExposed = "X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id, Retry-After, " +
-		"X-Should-Retry, Idempotent-Replayed, ETag"
+		"X-Should-Retry, Idempotent-Replayed, ETag, X-Ignored-Members"
 	corsMaxAge = "7200" // seconds; browsers cap it there
 
-	// sdkHeaders begin the names of the headers that generated clients add.
-	sdkHeaders = "x-stainless-"
+	sdkPrefix = "x-stainless-" // of the headers that generated clients add
 )
 
 // cors lets browsers call from the configured origins (Fetch standard, "HTTP-network
@@ -24,7 +26,7 @@ const (
 // the browser are ever asked for.
 func (a *API) cors(c *gin.Context) {
 	origin := c.GetHeader("Origin")
-	if origin == "" || len(a.opts.AllowedOrigins) == 0 || ofOperator(c.Request.URL.Path) {
+	if origin == "" || len(a.opts.AllowedOrigins) == 0 || operator.Owns(c.Request.URL.Path) {
 		return
 	}
 	h := c.Writer.Header()
@@ -53,7 +55,7 @@ func sdkRequested(asked string) string {
 	var b strings.Builder
 	for name := range strings.SplitSeq(asked, ",") {
 		name = strings.TrimSpace(name)
-		if strings.HasPrefix(strings.ToLower(name), sdkHeaders) && printable(name, 64) {
+		if strings.HasPrefix(strings.ToLower(name), sdkPrefix) && exchange.Printable(name, 64) {
 			b.WriteString(", " + name)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/sluicehq/sluice/adapters/httpapi/exchange"
 	"github.com/sluicehq/sluice/adapters/httpapi/jsonread"
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/node"
@@ -50,7 +51,7 @@ type nodeHealthBody struct {
 func nodeHealthBodyOf(h node.Health) nodeHealthBody {
 	body := nodeHealthBody{Status: h.Status(), Code: h.Code, Message: h.Message}
 	if body.Status != node.HealthUnknown {
-		body.CheckedAt, body.LatencyMs = timestamp(h.CheckedAt), new(h.Latency.Milliseconds())
+		body.CheckedAt, body.LatencyMs = exchange.Timestamp(h.CheckedAt), new(h.Latency.Milliseconds())
 	}
 	return body
 }
@@ -61,7 +62,7 @@ func customNodeBodyOf(n inbound.CustomNode) customNodeBody {
 		ID: string(st.ID), TenantID: string(st.Tenant), Type: string(st.Type), Name: st.Name, Description: st.Description,
 		Version: st.Version, InputSchema: st.InputSchema, OutputSchema: st.OutputSchema, ConfigSchema: st.ConfigSchema,
 		Endpoint: st.Endpoint, CanPause: st.CanPause, IsActive: st.IsActive, Translations: make(map[string]translationBody),
-		Health: nodeHealthBodyOf(n.Health), CreatedAt: timestamp(st.CreatedAt), UpdatedAt: timestamp(st.UpdatedAt),
+		Health: nodeHealthBodyOf(n.Health), CreatedAt: exchange.Timestamp(st.CreatedAt), UpdatedAt: exchange.Timestamp(st.UpdatedAt),
 	}
 	for l, t := range st.Translations {
 		body.Translations[string(l)] = translationBody(t)
@@ -91,14 +92,14 @@ func recordCustomNode(outcome any) any {
 
 // createCustomNode answers POST /custom-nodes.
 func (a *API) createCustomNode(c *gin.Context, who tenant.Caller) error {
-	body, err := a.readDocuments(c)
+	body, err := exchange.ReadDocuments(c)
 	if err != nil {
 		return err
 	}
 	draft := customNodeDraft(body)
-	return execute(a, c, who, body, command[inbound.MadeCustomNode]{
-		status: http.StatusCreated, render: renderMadeCustomNode, record: recordCustomNode,
-		run: func(once domain.Once) (inbound.MadeCustomNode, error) {
+	return exchange.Execute(c, who, body, exchange.Command[inbound.MadeCustomNode]{
+		Status: http.StatusCreated, Render: renderMadeCustomNode, Record: recordCustomNode,
+		Run: func(once domain.Once) (inbound.MadeCustomNode, error) {
 			return a.ports.CustomNodes.Create(c.Request.Context(), who, once, draft)
 		},
 	})
@@ -184,7 +185,7 @@ func readTranslations(body jsonread.Object, r *domain.Rules) map[tenant.Language
 }
 
 func customNodeID(c *gin.Context) node.CustomID {
-	return pathID[node.CustomID](c, "id", node.CustomIDPrefix)
+	return exchange.PathID[node.CustomID](c, "id", node.CustomIDPrefix)
 }
 
 // getCustomNode answers GET /custom-nodes/{id}.
@@ -193,22 +194,22 @@ func (a *API) getCustomNode(c *gin.Context, who tenant.Caller) error {
 	if err != nil {
 		return err
 	}
-	return writeJSON(c, http.StatusOK, renderCustomNode(n))
+	return exchange.WriteJSON(c, http.StatusOK, renderCustomNode(n))
 }
 
 // listCustomNodes answers GET /custom-nodes.
 func (a *API) listCustomNodes(c *gin.Context, who tenant.Caller) error {
-	l, err := readList(c, node.CustomSortFields()...)
+	l, err := exchange.ReadList(c, node.CustomSortFields()...)
 	if err != nil {
 		return err
 	}
-	if err := l.err(); err != nil {
+	if err := l.Err(); err != nil {
 		return err
 	}
 	filter := node.CustomFilter{Active: l.IsActive, Search: l.Search}
-	return answerLargeList(a, c, who, l, largeList[inbound.CustomNode]{
-		render: renderCustomNode,
-		read: func(q domain.Query) (domain.Page[inbound.CustomNode], error) {
+	return exchange.AnswerLargeList(c, who, l, exchange.LargeList[inbound.CustomNode]{
+		Render: renderCustomNode,
+		Read: func(q domain.Query) (domain.Page[inbound.CustomNode], error) {
 			return a.ports.CustomNodes.List(c.Request.Context(), who, filter, q)
 		},
 	})
@@ -216,7 +217,7 @@ func (a *API) listCustomNodes(c *gin.Context, who tenant.Caller) error {
 
 // updateCustomNode answers PATCH /custom-nodes/{id}.
 func (a *API) updateCustomNode(c *gin.Context, who tenant.Caller) error {
-	body, err := a.readDocuments(c)
+	body, err := exchange.ReadDocuments(c)
 	if err != nil {
 		return err
 	}
@@ -224,7 +225,7 @@ func (a *API) updateCustomNode(c *gin.Context, who tenant.Caller) error {
 	if err != nil {
 		return err
 	}
-	return writeJSON(c, http.StatusOK, renderCustomNode(n))
+	return exchange.WriteJSON(c, http.StatusOK, renderCustomNode(n))
 }
 
 func customNodePatch(body jsonread.Object) node.CustomPatch {
@@ -242,13 +243,13 @@ func customNodePatch(body jsonread.Object) node.CustomPatch {
 
 // checkCustomNode answers POST /custom-nodes/{id}/check.
 func (a *API) checkCustomNode(c *gin.Context, who tenant.Caller) error {
-	body, err := a.readBody(c)
+	body, err := exchange.ReadBody(c)
 	if err != nil {
 		return err
 	}
-	return execute(a, c, who, body, command[inbound.CustomNode]{
-		status: http.StatusOK, render: renderNodeHealth,
-		run: func(once domain.Once) (inbound.CustomNode, error) {
+	return exchange.Execute(c, who, body, exchange.Command[inbound.CustomNode]{
+		Status: http.StatusOK, Render: renderNodeHealth,
+		Run: func(once domain.Once) (inbound.CustomNode, error) {
 			return a.ports.NodeChecks.Check(c.Request.Context(), who, once, customNodeID(c))
 		},
 	})
@@ -261,5 +262,5 @@ func (a *API) deleteCustomNode(c *gin.Context, who tenant.Caller) error {
 	if err := a.ports.CustomNodes.Delete(c.Request.Context(), who, customNodeID(c)); err != nil {
 		return err
 	}
-	return noContent(c)
+	return exchange.NoContent(c)
 }

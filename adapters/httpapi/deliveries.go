@@ -5,6 +5,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/sluicehq/sluice/adapters/httpapi/exchange"
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/event"
 	"github.com/sluicehq/sluice/domain/tenant"
@@ -44,12 +45,12 @@ func renderDelivery(d *event.Delivery) any {
 	body := deliveryBody{
 		ID: string(d.ID()), TenantID: string(d.Tenant()), EndpointID: string(d.Endpoint()), EventID: string(d.Event()),
 		EventType: string(d.Type()), Status: string(d.Status()), Reason: d.Reason(), Attempts: []attemptBody{}, AttemptCount: d.Attempted(),
-		NextAttemptAt: optionalTimestamp(d.NextAttemptAt()), DeliveredAt: optionalTimestamp(d.DeliveredAt()),
-		CreatedAt: timestamp(d.CreatedAt()), UpdatedAt: timestamp(d.UpdatedAt()),
+		NextAttemptAt: exchange.OptionalTimestamp(d.NextAttemptAt()), DeliveredAt: exchange.OptionalTimestamp(d.DeliveredAt()),
+		CreatedAt: exchange.Timestamp(d.CreatedAt()), UpdatedAt: exchange.Timestamp(d.UpdatedAt()),
 	}
 	for _, at := range d.Attempts() {
 		body.Attempts = append(body.Attempts, attemptBody{
-			Number: at.Number, StartedAt: timestamp(at.At), DurationMs: at.Duration.Milliseconds(), Succeeded: at.Succeeded(),
+			Number: at.Number, StartedAt: exchange.Timestamp(at.At), DurationMs: at.Duration.Milliseconds(), Succeeded: at.Succeeded(),
 			StatusCode: at.Status, Code: at.Code, Error: at.Error, Excerpt: at.Excerpt, IsManual: at.Manual,
 		})
 	}
@@ -61,24 +62,20 @@ const noEvent = event.ID("none")
 
 // listDeliveries answers GET /webhook-endpoints/{id}/deliveries.
 func (a *API) listDeliveries(c *gin.Context, who tenant.Caller) error {
-	l, err := readList(c, event.DeliverySortFields()...)
+	l, err := exchange.ReadList(c, event.DeliverySortFields()...)
 	if err != nil {
 		return err
 	}
-	status, _ := l.query.OneOf("status", texts(event.Statuses()), &l.rules)
-	kind, _ := l.query.OneOf("eventType", texts(append(event.Types(), event.EndpointTest)), &l.rules)
-	filter := event.DeliveryFilter{Status: event.Status(status), Type: event.Type(kind), From: l.time("from"), To: l.time("to")}
-	if id, asked := l.query.String("eventId", &l.rules); asked {
-		if filter.Event = knownID[event.ID](id, event.IDPrefix); filter.Event == "" {
-			filter.Event = noEvent
-		}
-	}
-	if err := l.err(); err != nil {
+	status, _ := l.Params.OneOf("status", texts(event.Statuses()), &l.Rules)
+	kind, _ := l.Params.OneOf("eventType", texts(append(event.Types(), event.EndpointTest)), &l.Rules)
+	filter := event.DeliveryFilter{Status: event.Status(status), Type: event.Type(kind), From: l.Time("from"), To: l.Time("to")}
+	filter.Event = exchange.FilterID(l, "eventId", event.IDPrefix, noEvent)
+	if err := l.Err(); err != nil {
 		return err
 	}
-	return answerLargeList(a, c, who, l, largeList[*event.Delivery]{
-		render: renderDelivery,
-		read: func(q domain.Query) (domain.Page[*event.Delivery], error) {
+	return exchange.AnswerLargeList(c, who, l, exchange.LargeList[*event.Delivery]{
+		Render: renderDelivery,
+		Read: func(q domain.Query) (domain.Page[*event.Delivery], error) {
 			return a.ports.WebhookDeliveries.List(c.Request.Context(), who, webhookEndpointID(c), filter, q)
 		},
 	})
@@ -94,7 +91,7 @@ func texts[T ~string](values []T) []string {
 }
 
 func deliveryID(c *gin.Context) event.DeliveryID {
-	return pathID[event.DeliveryID](c, "id", event.DeliveryIDPrefix)
+	return exchange.PathID[event.DeliveryID](c, "id", event.DeliveryIDPrefix)
 }
 
 // getDelivery answers GET /deliveries/{id}.
@@ -103,18 +100,18 @@ func (a *API) getDelivery(c *gin.Context, who tenant.Caller) error {
 	if err != nil {
 		return err
 	}
-	return writeJSON(c, http.StatusOK, renderDelivery(d))
+	return exchange.WriteJSON(c, http.StatusOK, renderDelivery(d))
 }
 
 // redeliver answers POST /deliveries/{id}/redeliver.
 func (a *API) redeliver(c *gin.Context, who tenant.Caller) error {
-	body, err := a.readBody(c)
+	body, err := exchange.ReadBody(c)
 	if err != nil {
 		return err
 	}
-	return execute(a, c, who, body, command[*event.Delivery]{
-		status: http.StatusOK, render: renderDelivery,
-		run: func(once domain.Once) (*event.Delivery, error) {
+	return exchange.Execute(c, who, body, exchange.Command[*event.Delivery]{
+		Status: http.StatusOK, Render: renderDelivery,
+		Run: func(once domain.Once) (*event.Delivery, error) {
 			return a.ports.WebhookDeliveries.Redeliver(c.Request.Context(), who, once, deliveryID(c))
 		},
 	})

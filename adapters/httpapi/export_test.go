@@ -7,6 +7,8 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/sluicehq/sluice/adapters/budget"
+	"github.com/sluicehq/sluice/adapters/httpapi/exchange"
+	"github.com/sluicehq/sluice/adapters/httpapi/stream"
 	"github.com/sluicehq/sluice/domain/tenant"
 )
 
@@ -19,35 +21,36 @@ func Operations(a *API) map[Route]tenant.Operation {
 	return all
 }
 
-// IsToken says whether a text proves the operator's token.
-func IsToken(t OperatorToken, text string) bool { return t.is(text) }
+// ConfirmInterval sets how often a stream asks whether its key may still read it.
+func ConfirmInterval(a *API, pause time.Duration) { a.confirmInterval = pause }
 
-// ConfirmEvery sets how often it is asked whether who listens to a stream still may.
-func ConfirmEvery(a *API, pause time.Duration) { a.confirming = pause }
-
-// Patience sets how long a request waits for its turn and for room.
-func Patience(a *API, within time.Duration) { a.patience = within }
+// MaxWait sets how long a request waits for its turn and for memory.
+func MaxWait(a *API, within time.Duration) { a.memory.MaxWait = within }
 
 // Budgeted gives options the budgets that they lack, of 128 MiB and of four turns.
 func Budgeted(o Options) Options {
-	if o.Intake == nil {
-		o.Intake = budget.New(128 << 20)
+	m := &o.Memory
+	if m.Intake == nil {
+		m.Intake = budget.New(128 << 20)
 	}
-	if o.Pages == nil {
-		o.Pages = budget.New(128 << 20)
+	if m.Pages == nil {
+		m.Pages = budget.New(128 << 20)
 	}
-	if o.Simulations == nil {
-		o.Simulations = budget.NewShared(4, 2)
+	if m.Simulations == nil {
+		m.Simulations = budget.NewShared(4, 2)
 	}
 	return o
 }
 
 // Held is what requests hold of each budget.
 func Held(a *API) map[string]int64 {
-	return map[string]int64{"intake": used(a.opts.Intake), "pages": used(a.opts.Pages), "simulations": used(a.opts.Simulations)}
+	if a.memory == nil {
+		return map[string]int64{"intake": 0, "pages": 0, "simulations": 0}
+	}
+	return map[string]int64{"intake": used(a.memory.Intake), "pages": used(a.memory.Pages), "simulations": used(a.memory.Simulations)}
 }
 
-func used(b Budget) int64 {
+func used(b stream.Budget) int64 {
 	if known, ok := b.(*budget.Budget); ok {
 		return known.Used()
 	}
@@ -56,39 +59,40 @@ func used(b Budget) int64 {
 
 // FillPages takes all that a tenant may hold of large runs and pages.
 func FillPages(a *API, owner tenant.ID) (leave func(), ok bool) {
-	h := &reservation{budget: a.opts.Pages, owner: owner}
-	return h.release, h.tryReplace(32 << 20)
+	h := stream.Reserve(a.memory.Pages, owner)
+	ok = h.TryReplace(32 << 20)
+	return h.Release, ok
 }
 
 // LimitPages leaves a fraction of the memory for large runs and pages.
-func LimitPages(a *API, whole int64) { a.opts.Pages = budget.New(whole) }
+func LimitPages(a *API, whole int64) { a.memory.Pages = budget.New(whole) }
 
 // TakeTurns takes all the turns to read.
 func TakeTurns(a *API) (leave func()) {
-	for range mostReading {
-		a.reading <- struct{}{}
+	for range stream.MaxReading {
+		a.memory.Reading <- struct{}{}
 	}
 	return func() {
-		for range mostReading {
-			a.reading.leave()
+		for range stream.MaxReading {
+			a.memory.Reading.Leave()
 		}
 	}
 }
 
 // PagesHeld is how many bytes of runs and pages are held.
-func PagesHeld(a *API) int { return int(used(a.opts.Pages)) }
+func PagesHeld(a *API) int { return int(used(a.memory.Pages)) }
 
-// Behind returns an engine with one route, whose handler stands behind everything
-// that every request passes, and beside it the same engine without that.
+// Behind returns an engine with one route behind all middleware, and the same engine
+// without it.
 func Behind(opts Options, method, path string, who tenant.Caller, body []byte) (whole, bare http.Handler) {
 	gin.SetMode(gin.ReleaseMode)
 	a := &API{opts: opts}
 	engine, plain := gin.New(), gin.New()
 	engine.Use(a.middleware()...)
 	engine.Handle(method, path, func(c *gin.Context) {
-		note(c, who)
-		write(c, http.StatusOK, body)
+		exchange.StateOf(c).Caller = who
+		exchange.Write(c, http.StatusOK, body)
 	})
-	plain.Handle(method, path, func(c *gin.Context) { write(c, http.StatusOK, body) })
+	plain.Handle(method, path, func(c *gin.Context) { exchange.Write(c, http.StatusOK, body) })
 	return engine, plain
 }

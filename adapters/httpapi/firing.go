@@ -6,6 +6,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/sluicehq/sluice/adapters/httpapi/exchange"
 	"github.com/sluicehq/sluice/adapters/httpapi/jsonread"
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/run"
@@ -53,17 +54,17 @@ func renderFired(f run.Fired) any { return firedBody{DedupeKey: f.DedupeKey, Run
 
 // callTrigger answers POST /triggers/{id}/webhook.
 func (a *API) callTrigger(c *gin.Context, who tenant.Caller) error {
-	body, err := a.readBody(c)
+	body, err := exchange.ReadBody(c)
 	if err != nil {
 		return err
 	}
 	var r domain.Rules
 	call := readCall(body, &r)
 	call.Malformed = r.Violations()
-	id := pathID[trigger.ID](c, "id", trigger.IDPrefix)
-	return execute(a, c, who, body, command[run.Fired]{
-		status: http.StatusOK, render: renderFired,
-		run: func(once domain.Once) (run.Fired, error) {
+	id := exchange.PathID[trigger.ID](c, "id", trigger.IDPrefix)
+	return exchange.Execute(c, who, body, exchange.Command[run.Fired]{
+		Status: http.StatusOK, Render: renderFired,
+		Run: func(once domain.Once) (run.Fired, error) {
 			return a.ports.Firing.Call(c.Request.Context(), who, once, id, call)
 		},
 	})
@@ -92,19 +93,19 @@ type byEventBody struct {
 
 // fireByEvent answers POST /triggers/webhook/by-event.
 func (a *API) fireByEvent(c *gin.Context, who tenant.Caller) error {
-	body, err := a.readBody(c)
+	body, err := exchange.ReadBody(c)
 	if err != nil {
 		return err
 	}
 	var r domain.Rules
 	call := readEventCall(body, &r)
 	call.Malformed = r.Violations()
-	return execute(a, c, who, body, command[[]run.Fired]{
-		status: http.StatusOK,
-		render: func(fired []run.Fired) any {
+	return exchange.Execute(c, who, body, exchange.Command[[]run.Fired]{
+		Status: http.StatusOK,
+		Render: func(fired []run.Fired) any {
 			return byEventBody{Total: len(fired), Triggers: renderFiredTriggers(fired)}
 		},
-		run: func(once domain.Once) ([]run.Fired, error) {
+		Run: func(once domain.Once) ([]run.Fired, error) {
 			return a.ports.Firing.ByEvent(c.Request.Context(), who, once, call)
 		},
 	})
@@ -125,9 +126,9 @@ type resumedBody struct {
 }
 
 type skipBody struct {
-	RunID   string        `json:"runId,omitempty"`
-	Reason  string        `json:"reason"`
-	Details []errorDetail `json:"details,omitempty"`
+	RunID   string                 `json:"runId,omitempty"`
+	Reason  string                 `json:"reason"`
+	Details []exchange.ErrorDetail `json:"details,omitempty"`
 }
 
 func renderIngested(in run.Ingested) any {
@@ -138,7 +139,7 @@ func renderIngested(in run.Ingested) any {
 	for _, s := range in.Skipped {
 		skip := skipBody{RunID: string(s.Run), Reason: s.Reason}
 		for _, v := range s.Problems {
-			skip.Details = append(skip.Details, errorDetail{Field: v.Field, Message: v.Message, Code: string(v.Code)})
+			skip.Details = append(skip.Details, exchange.ErrorDetail{Field: v.Field, Message: v.Message, Code: string(v.Code)})
 		}
 		body.Skipped = append(body.Skipped, skip)
 	}
@@ -147,16 +148,16 @@ func renderIngested(in run.Ingested) any {
 
 // ingestEvent answers POST /triggers/ingest.
 func (a *API) ingestEvent(c *gin.Context, who tenant.Caller) error {
-	body, err := a.readBody(c)
+	body, err := exchange.ReadBody(c)
 	if err != nil {
 		return err
 	}
 	var r domain.Rules
 	call := run.IngestCall{EventCall: readEventCall(body, &r), Options: readResumeOptions(body, &r)}
 	call.Malformed = r.Violations()
-	return execute(a, c, who, body, command[run.Ingested]{
-		status: http.StatusOK, render: renderIngested,
-		run: func(once domain.Once) (run.Ingested, error) {
+	return exchange.Execute(c, who, body, exchange.Command[run.Ingested]{
+		Status: http.StatusOK, Render: renderIngested,
+		Run: func(once domain.Once) (run.Ingested, error) {
 			return a.ports.Firing.Ingest(c.Request.Context(), who, once, call)
 		},
 	})
@@ -178,23 +179,23 @@ func readResumeOptions(body jsonread.Object, r *domain.Rules) (o run.ResumeOptio
 
 // resumeRun answers POST /triggers/resume.
 func (a *API) resumeRun(c *gin.Context, who tenant.Caller) error {
-	body, err := a.readBody(c)
+	body, err := exchange.ReadBody(c)
 	if err != nil {
 		return err
 	}
 	var r domain.Rules
 	id, _ := body.String("runId", &r)
 	token, _ := body.String("resumeToken", &r)
-	call := run.ResumeCall{Run: knownID[run.ID](id, run.IDPrefix), Token: token, Input: optionalJSON(body, "input"), Malformed: r.Violations()}
+	call := run.ResumeCall{Run: exchange.KnownID[run.ID](id, run.IDPrefix), Token: token, Input: optionalJSON(body, "input"), Malformed: r.Violations()}
 	if id != "" && call.Run == "" {
 		call.Run = noRun
 	}
-	return execute(a, c, who, body, command[nothing]{
-		status: http.StatusNoContent, render: func(nothing) any { return nothing{} },
-		run: func(once domain.Once) (nothing, error) {
+	return exchange.Execute(c, who, body, exchange.Command[nothing]{
+		Status: http.StatusNoContent, Render: func(nothing) any { return nothing{} },
+		Run: func(once domain.Once) (nothing, error) {
 			return nothing{}, a.ports.Firing.Resume(c.Request.Context(), who, once, call)
 		},
-		record: func(any) any { return nothing{} },
+		Record: func(any) any { return nothing{} },
 	})
 }
 
@@ -203,22 +204,22 @@ type nothing struct{}
 
 // startRun answers POST /workflows/{id}/runs.
 func (a *API) startRun(c *gin.Context, who tenant.Caller) error {
-	body, err := a.readBody(c)
+	body, err := exchange.ReadBody(c)
 	if err != nil {
 		return err
 	}
 	var r domain.Rules
 	call := run.ManualCall{Call: readCall(body, &r)}
 	if version := body.OptionalString("workflowVersionId", &r); version != nil {
-		if call.Version = knownID[workflow.VersionID](*version, workflow.VersionIDPrefix); call.Version == "" {
+		if call.Version = exchange.KnownID[workflow.VersionID](*version, workflow.VersionIDPrefix); call.Version == "" {
 			call.Version = noVersion
 		}
 	}
 	call.Malformed = r.Violations()
-	id := pathID[workflow.ID](c, "id", workflow.IDPrefix)
-	return execute(a, c, who, body, command[*run.Run]{
-		status: http.StatusCreated, render: func(r *run.Run) any { return renderRun(shown(r)) },
-		run: func(once domain.Once) (*run.Run, error) {
+	id := exchange.PathID[workflow.ID](c, "id", workflow.IDPrefix)
+	return exchange.Execute(c, who, body, exchange.Command[*run.Run]{
+		Status: http.StatusCreated, Render: func(r *run.Run) any { return renderRun(shown(r)) },
+		Run: func(once domain.Once) (*run.Run, error) {
 			return a.ports.Firing.Start(c.Request.Context(), who, once, id, call)
 		},
 	})

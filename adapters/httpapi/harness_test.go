@@ -25,6 +25,7 @@ import (
 	"github.com/sluicehq/sluice/adapters/expression"
 	"github.com/sluicehq/sluice/adapters/httpapi"
 	"github.com/sluicehq/sluice/adapters/httpapi/contract"
+	"github.com/sluicehq/sluice/adapters/httpapi/operator"
 	"github.com/sluicehq/sluice/adapters/limiter/memory"
 	"github.com/sluicehq/sluice/adapters/sqlstore"
 	"github.com/sluicehq/sluice/adapters/sqlstore/postgres"
@@ -99,7 +100,7 @@ func newGateway(t *testing.T, options ...option) *gateway {
 	}
 	opts := httpapi.Options{
 		Log: zerolog.New(g.log), MaxBody: 1 << 20, Now: g.clock.Now, NewID: g.random.ID,
-		Ready: func(ctx context.Context) error { return store.Ping(ctx) }, OperatorToken: httpapi.NewOperatorToken(operatorToken),
+		Ready: func(ctx context.Context) error { return store.Ping(ctx) }, OperatorToken: operator.NewToken(operatorToken),
 	}
 	for _, change := range options {
 		change(&opts, &ports)

@@ -10,11 +10,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gin-gonic/gin"
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/sluicehq/sluice/adapters/httpapi/exchange"
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/node"
+	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/domain/trigger"
 	"github.com/sluicehq/sluice/domain/workflow"
 	"github.com/sluicehq/sluice/ports/inbound"
@@ -24,7 +27,7 @@ import (
 // and quotes also stands inside of texts.
 func spaced(t *rapid.T, label string) domain.Document {
 	space := rapid.SampledFrom([]string{"", " ", "\n\t", "\r\n  "})
-	text := rapid.SampledFrom([]string{`""`, `"a b"`, `"\" \\"`, `"\\\\"`, `"<&>\u2028` + "\u2028" + `é"`, "1.50", "-1e400", "null", `[ ]`, `{ "x" : [1 , 2] }`, `"` + strings.Repeat("x ", pieceSize/2) + `"`})
+	text := rapid.SampledFrom([]string{`""`, `"a b"`, `"\" \\"`, `"\\\\"`, `"<&>\u2028` + "\u2028" + `é"`, "1.50", "-1e400", "null", `[ ]`, `{ "x" : [1 , 2] }`, `"` + strings.Repeat("x ", chunkSize/2) + `"`})
 	var b strings.Builder
 	for i := range rapid.IntRange(0, 4).Draw(t, label) {
 		if i > 0 {
@@ -66,27 +69,31 @@ func drawnVersion(t *rapid.T) inbound.CheckedVersion {
 }
 
 func drawnCustomNode(t *rapid.T) inbound.CustomNode {
-	return inbound.CustomNode{Custom: node.RestoreCustom(node.CustomState{ID: "cn_1", Name: rapid.String().Draw(t, "name"), Description: strings.Repeat("y", pieceSize)})}
+	return inbound.CustomNode{Custom: node.RestoreCustom(node.CustomState{ID: "cn_1", Name: rapid.String().Draw(t, "name"), Description: strings.Repeat("y", chunkSize)})}
 }
 
-// alike compares a page that is written in pieces with the same page as a whole.
-func alike[T any](t *rapid.T, list largeList[T], items []T) {
-	l := &listRequest{}
+// alike compares a page that is written record by record with the same page as a whole.
+func alike[T any](t *rapid.T, list exchange.LargeList[T], items []T) {
+	l := &exchange.ListRequest{}
 	l.PageBased = rapid.Bool().Draw(t, "page-based")
 	found := domain.Page[T]{
 		Items: items, Limit: rapid.IntRange(1, 100).Draw(t, "limit"), Offset: rapid.IntRange(0, math.MaxInt32).Draw(t, "offset"),
 		Total: rapid.IntRange(0, math.MaxInt32).Draw(t, "total"),
 	}
-	want, err := encode(renderList(l, found, list.render))
-	if err != nil {
-		t.Fatal(err)
+	list.Read = func(q domain.Query) (domain.Page[T], error) {
+		if q.MaxBytes == 256<<10 {
+			return domain.Page[T]{}, &domain.PageTooLarge{Bytes: 1 << 20}
+		}
+		return found, nil
 	}
-	got := httptest.NewRecorder()
-	served(got, &bytes.Buffer{}, largePage[T]{list, found, l.PageBased})
-	if diff := cmp.Diff(string(want), got.Body.String()); diff != "" {
+	small, large := httptest.NewRecorder(), httptest.NewRecorder()
+	answered(small, &bytes.Buffer{}, func(c *gin.Context) error { return exchange.AnswerList(c, l, found, list.Render) })
+	answered(large, &bytes.Buffer{}, func(c *gin.Context) error { return exchange.AnswerLargeList(c, tenant.Caller{}, l, list) })
+	want := small.Body.Bytes()
+	if diff := cmp.Diff(string(want), large.Body.String()); diff != "" {
 		t.Fatal(diff)
 	}
-	if length := got.Header().Get("Content-Length"); len(want) > mostBuffered && length != fmt.Sprint(len(want)) {
+	if length := large.Header().Get("Content-Length"); len(want) > exchange.MaxBuffered && length != fmt.Sprint(len(want)) {
 		t.Fatalf("the length of %d bytes is %s", len(want), length)
 	}
 	if !json.Valid(want) {
@@ -98,49 +105,20 @@ func TestALargePageIsToTheByteWhatASmallOneWouldBe(t *testing.T) {
 	t.Parallel()
 	for what, check := range map[string]func(t *rapid.T){
 		"triggers": func(t *rapid.T) {
-			list := largeList[*trigger.Trigger]{render: renderTrigger, write: writeTrigger}
+			list := exchange.LargeList[*trigger.Trigger]{Render: renderTrigger, Write: writeTrigger}
 			alike(t, list, rapid.SliceOfN(rapid.Custom(drawnTrigger), 0, 3).Draw(t, "items"))
 		},
 		"versions": func(t *rapid.T) {
-			list := largeList[inbound.CheckedVersion]{render: renderVersion, write: writeVersion}
+			list := exchange.LargeList[inbound.CheckedVersion]{Render: renderVersion, Write: writeVersion}
 			alike(t, list, rapid.SliceOfN(rapid.Custom(drawnVersion), 0, 3).Draw(t, "items"))
 		},
 		"custom nodes, which are encoded one by one": func(t *rapid.T) {
-			alike(t, largeList[inbound.CustomNode]{render: renderCustomNode}, rapid.SliceOfN(rapid.Custom(drawnCustomNode), 0, 3).Draw(t, "items"))
+			alike(t, exchange.LargeList[inbound.CustomNode]{Render: renderCustomNode}, rapid.SliceOfN(rapid.Custom(drawnCustomNode), 0, 3).Draw(t, "items"))
 		},
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
 			rapid.Check(t, check)
 		})
-	}
-}
-
-func TestTextsOfPagesAreKeptWithinTheirBounds(t *testing.T) {
-	t.Parallel()
-	var p pages
-	key := func(i int) pageKey { return pageKey{first: i} }
-	p.put(key(0), make([]byte, maxPageText+1))
-	if _, ok := p.get(key(0)); ok {
-		t.Error("a text above the bound of one is kept")
-	}
-	for range 2 { // in place of the same
-		p.put(key(1), make([]byte, 10, maxPageText))
-	}
-	if text, ok := p.get(key(1)); !ok || len(text) != 10 || p.bytes != maxPageText {
-		t.Errorf("of one text of %d bytes, %d are counted", len(text), p.bytes)
-	}
-	for i := range 3 * maxPageBytes / maxPageText {
-		p.put(key(i), make([]byte, maxPageText))
-		if _, ok := p.get(key(i)); !ok {
-			t.Fatal("the newest text is not kept")
-		}
-		held := 0
-		for _, text := range p.kept {
-			held += cap(text)
-		}
-		if held != p.bytes || held > maxPageBytes {
-			t.Fatalf("%d bytes are held, and %d counted", held, p.bytes)
-		}
 	}
 }

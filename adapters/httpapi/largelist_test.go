@@ -310,7 +310,7 @@ func (g *gateway) largeLists(e estate) []string {
 func TestLargeListsBehindTheWholeGateway(t *testing.T) {
 	t.Parallel()
 	g := newGateway(t)
-	httpapi.Patience(g.api, 20*time.Millisecond)
+	httpapi.MaxWait(g.api, 20*time.Millisecond)
 	e := g.estate("Acme")
 	paths := g.largeLists(e)
 	for _, path := range paths {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/sluicehq/sluice/adapters/budget"
 	"github.com/sluicehq/sluice/adapters/httpapi"
+	"github.com/sluicehq/sluice/adapters/httpapi/stream"
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/tenant"
@@ -67,7 +68,7 @@ func ofLittleMemory(t *testing.T, test func(l *little)) {
 		l := &little{T: t, intake: budget.New(16 << 20), let: func(context.Context) error { return nil }}
 		b := busy{let: func(ctx context.Context) error { return l.let(ctx) }}
 		api, err := httpapi.New(httpapi.Ports{Admission: &doorman{}, Firing: b, Runs: b}, httpapi.Budgeted(httpapi.Options{
-			Log: zerolog.Nop(), MaxBody: 1 << 20, Now: time.Now, NewID: func(prefix string) string { return prefix + "_1" }, Intake: l.intake, SimulationBytes: 3 << 20,
+			Log: zerolog.Nop(), MaxBody: 1 << 20, Now: time.Now, NewID: func(prefix string) string { return prefix + "_1" }, Memory: stream.Memory{Intake: l.intake, SimulationBytes: 3 << 20},
 		}))
 		if err != nil {
 			t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/sluicehq/sluice/adapters/httpapi/exchange"
 	"github.com/sluicehq/sluice/domain/node"
 	"github.com/sluicehq/sluice/domain/tenant"
 )
@@ -40,7 +41,7 @@ func (a *API) nodeRegistry(c *gin.Context, who tenant.Caller) error {
 	if err != nil {
 		return err
 	}
-	write(c, http.StatusOK, text)
+	exchange.Write(c, http.StatusOK, text)
 	return nil
 }
 
@@ -66,7 +67,7 @@ func (r *registries) rendered(owner tenant.ID, of *node.Registry) ([]byte, error
 	if found.of == of {
 		return found.text, nil
 	}
-	text, err := encode(renderRegistry(of))
+	text, err := exchange.Encode(renderRegistry(of))
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/sluicehq/sluice/adapters/httpapi/exchange"
 	"github.com/sluicehq/sluice/adapters/httpapi/jsonread"
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/tenant"
@@ -27,9 +28,9 @@ type previousSecretBody struct {
 }
 
 func (a *API) nodeSecretBodyOf(n *tenant.NodeSecret) nodeSecretBody {
-	body := nodeSecretBody{LastFour: n.Current().LastFour(), CreatedAt: timestamp(n.CreatedAt()), Previous: []previousSecretBody{}}
+	body := nodeSecretBody{LastFour: n.Current().LastFour(), CreatedAt: exchange.Timestamp(n.CreatedAt()), Previous: []previousSecretBody{}}
 	for _, r := range n.Previous(a.opts.Now()) {
-		body.Previous = append(body.Previous, previousSecretBody{LastFour: r.Secret.LastFour(), ExpiresAt: timestamp(r.Until)})
+		body.Previous = append(body.Previous, previousSecretBody{LastFour: r.Secret.LastFour(), ExpiresAt: exchange.Timestamp(r.Until)})
 	}
 	return body
 }
@@ -40,12 +41,12 @@ func (a *API) getNodeSecret(c *gin.Context, who tenant.Caller) error {
 	if err != nil {
 		return err
 	}
-	return writeJSON(c, http.StatusOK, a.nodeSecretBodyOf(n))
+	return exchange.WriteJSON(c, http.StatusOK, a.nodeSecretBodyOf(n))
 }
 
 // rotateNodeSecret answers POST /custom-nodes/secret/rotate.
 func (a *API) rotateNodeSecret(c *gin.Context, who tenant.Caller) error {
-	body, err := a.readBody(c)
+	body, err := exchange.ReadBody(c)
 	if err != nil {
 		return err
 	}
@@ -54,21 +55,21 @@ func (a *API) rotateNodeSecret(c *gin.Context, who tenant.Caller) error {
 	if err := r.Err("node_secret_invalid", "The node secret cannot be rotated like that."); err != nil {
 		return err
 	}
-	return execute(a, c, who, body, command[*tenant.NodeSecret]{
-		status: http.StatusCreated,
-		render: func(n *tenant.NodeSecret) any {
+	return exchange.Execute(c, who, body, exchange.Command[*tenant.NodeSecret]{
+		Status: http.StatusCreated,
+		Render: func(n *tenant.NodeSecret) any {
 			body := a.nodeSecretBodyOf(n)
 			body.Secret = n.Current().Reveal()
 			return body
 		},
-		record: func(outcome any) any { // the secret is shown once
+		Record: func(outcome any) any { // the secret is shown once
 			n, ok := outcome.(*tenant.NodeSecret)
 			if !ok {
 				return nil
 			}
 			return a.nodeSecretBodyOf(n)
 		},
-		run: func(once domain.Once) (*tenant.NodeSecret, error) {
+		Run: func(once domain.Once) (*tenant.NodeSecret, error) {
 			return a.ports.NodeSecrets.Rotate(c.Request.Context(), who, once, overlap)
 		},
 	})

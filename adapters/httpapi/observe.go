@@ -7,12 +7,11 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/sluicehq/sluice/adapters/httpapi/exchange"
 	"github.com/sluicehq/sluice/domain/tenant"
 )
 
-// Observer follows every request from outside: it measures, or traces. It is called
-// by many goroutines at the same time, on the way of every request, so it must be
-// quick.
+// Observer measures or traces every request. Many goroutines call it, so it must be quick.
 type Observer interface {
 	// Begin is called before a request is handled, with the template of its route,
 	// which is empty for a path that no route fits. What it returns, derived from the
@@ -25,7 +24,7 @@ type Observer interface {
 }
 
 // Observation is what is known of a request that is done. It holds nothing secret
-// and nothing that the client wrote, but for the method.
+// and nothing that the client wrote, except the method.
 type Observation struct {
 	Method    string
 	Route     string // as Begin got it
@@ -35,7 +34,7 @@ type Observation struct {
 	RequestID string
 
 	// Tenant and KeyType are those of the key; empty where it was not recognized. What the
-	// operator asks for has no KeyType, and the Tenant that it concerns.
+	// operator asks for has no KeyType, and the Tenant that it is about.
 	Tenant  tenant.ID
 	KeyType tenant.KeyType
 
@@ -43,7 +42,7 @@ type Observation struct {
 	Code string
 }
 
-// begin tells the observers that a request begins.
+// begin informs the observers.
 func (a *API) begin(c *gin.Context) {
 	for _, o := range a.opts.Observers {
 		if ctx := o.Begin(c.Request, c.FullPath()); ctx != c.Request.Context() {
@@ -52,14 +51,14 @@ func (a *API) begin(c *gin.Context) {
 	}
 }
 
-// end tells the observers, the last one first, that it is done.
-func (a *API) end(c *gin.Context, v *visit, took time.Duration) {
+// end informs them, the last one first.
+func (a *API) end(c *gin.Context, state *exchange.State, took time.Duration) {
 	if len(a.opts.Observers) == 0 {
 		return
 	}
 	seen := Observation{
 		Method: c.Request.Method, Route: c.FullPath(), Status: c.Writer.Status(), Bytes: max(c.Writer.Size(), 0), Took: took,
-		RequestID: v.requestID, Tenant: v.caller.Tenant, KeyType: v.caller.KeyType, Code: v.code,
+		RequestID: state.RequestID, Tenant: state.Caller.Tenant, KeyType: state.Caller.KeyType, Code: state.Code,
 	}
 	for i := len(a.opts.Observers) - 1; i >= 0; i-- {
 		a.opts.Observers[i].End(c.Request.Context(), seen)

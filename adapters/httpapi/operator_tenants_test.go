@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sluicehq/sluice/adapters/httpapi"
+	"github.com/sluicehq/sluice/adapters/httpapi/operator"
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/domain/workflow"
@@ -178,7 +179,7 @@ func TestLinesOfTheOperatorNameTheTenantWhereItIsOneOfOurs(t *testing.T) {
 // the store may say stale_revision; nobody is here.
 func TestEveryDocumentedErrorOfTheOperatorCanBeProvoked(t *testing.T) {
 	g := newGateway(t)
-	without := newGateway(t, func(o *httpapi.Options, _ *httpapi.Ports) { o.OperatorToken = httpapi.OperatorToken{} })
+	without := newGateway(t, func(o *httpapi.Options, _ *httpapi.Ports) { o.OperatorToken = operator.Token{} })
 	said := documented(t, func(_, tag string) bool { return tag == "Operator" })
 	possible := shown(t, said)
 	for r := range said {

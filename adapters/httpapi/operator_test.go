@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/sluicehq/sluice/adapters/httpapi"
+	"github.com/sluicehq/sluice/adapters/httpapi/operator"
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/ports/inbound"
 )
@@ -49,7 +50,7 @@ const nobodysKey = "key_7zzzzzzzzzzzzzzzzzzzzzzzzz"
 
 func TestWithoutATokenThereIsNothingOfTheOperators(t *testing.T) {
 	with := newGateway(t)
-	without := newGateway(t, func(o *httpapi.Options, _ *httpapi.Ports) { o.OperatorToken = httpapi.OperatorToken{} })
+	without := newGateway(t, func(o *httpapi.Options, _ *httpapi.Ports) { o.OperatorToken = operator.Token{} })
 	health := newGateway(t, func(o *httpapi.Options, _ *httpapi.Ports) { o.HealthOnly = true })
 	c := without.customer("Acme")
 	routes := operatorRoutes(with)
@@ -69,14 +70,14 @@ func TestWithoutATokenThereIsNothingOfTheOperators(t *testing.T) {
 }
 
 func TestNoTokenIsProvenByNothing(t *testing.T) {
-	for _, none := range []httpapi.OperatorToken{{}, httpapi.NewOperatorToken("")} {
+	for _, none := range []operator.Token{{}, operator.NewToken("")} {
 		for _, text := range []string{"", "\x00", operatorToken} {
-			if httpapi.IsToken(none, text) {
+			if none.Is(text) {
 				t.Errorf("%q proves it", text)
 			}
 		}
 	}
-	if !httpapi.IsToken(httpapi.NewOperatorToken(operatorToken), operatorToken) {
+	if !operator.NewToken(operatorToken).Is(operatorToken) {
 		t.Error("the token does not prove itself")
 	}
 }

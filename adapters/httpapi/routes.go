@@ -4,23 +4,19 @@ import (
 	"net/http"
 	"regexp"
 
-	"github.com/gin-gonic/gin"
-
+	"github.com/sluicehq/sluice/adapters/httpapi/exchange"
 	"github.com/sluicehq/sluice/domain/tenant"
 )
 
-// prefix stands before the path of every operation of this version of the API.
+// prefix begins the path of every operation of this version of the API.
 const prefix = "/v1/gateway"
-
-// handler answers an admitted request, or returns the error to answer with.
-type handler func(c *gin.Context, who tenant.Caller) error
 
 // route is one operation of the API.
 type route struct {
 	method    string
 	path      string
 	operation tenant.Operation
-	handle    handler
+	handle    exchange.Handler
 }
 
 // routes is the whole API behind the keys.

@@ -5,7 +5,9 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/sluicehq/sluice/adapters/httpapi/exchange"
 	"github.com/sluicehq/sluice/adapters/httpapi/jsonread"
+	"github.com/sluicehq/sluice/adapters/httpapi/stream"
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/tenant"
@@ -14,7 +16,7 @@ import (
 	"github.com/sluicehq/sluice/ports/inbound"
 )
 
-func runID(c *gin.Context) run.ID { return pathID[run.ID](c, "id", run.IDPrefix) }
+func runID(c *gin.Context) run.ID { return exchange.PathID[run.ID](c, "id", run.IDPrefix) }
 
 // shown is a run of which no resume token is to be shown.
 func shown(r *run.Run) inbound.ShownRun { return inbound.ShownRun{Run: r} }
@@ -29,57 +31,44 @@ const (
 
 // listRuns answers GET /runs.
 func (a *API) listRuns(c *gin.Context, who tenant.Caller) error {
-	l, err := readList(c, run.SortFields()...)
+	l, err := exchange.ReadList(c, run.SortFields()...)
 	if err != nil {
 		return err
 	}
-	status, _ := l.query.OneOf("status", texts(run.Statuses()), &l.rules)
+	status, _ := l.Params.OneOf("status", texts(run.Statuses()), &l.Rules)
 	f := run.Filter{
-		Status: run.Status(status), SubTenant: l.subTenant(), From: l.time("from"), To: l.time("to"),
-		Workflow: filterID(l, "workflowId", workflow.IDPrefix, noWorkflow),
-		Version:  filterID(l, "workflowVersionId", workflow.VersionIDPrefix, noVersion),
-		Trigger:  filterID(l, "triggerId", trigger.IDPrefix, noTrigger),
+		Status: run.Status(status), SubTenant: l.SubTenant(), From: l.Time("from"), To: l.Time("to"),
+		Workflow: exchange.FilterID(l, "workflowId", workflow.IDPrefix, noWorkflow),
+		Version:  exchange.FilterID(l, "workflowVersionId", workflow.VersionIDPrefix, noVersion),
+		Trigger:  exchange.FilterID(l, "triggerId", trigger.IDPrefix, noTrigger),
 	}
-	if entity, asked := l.query.String("entityId", &l.rules); asked {
+	if entity, asked := l.Params.String("entityId", &l.Rules); asked {
 		f.Entity = &entity
 	}
-	if err := l.err(); err != nil {
+	if err := l.Err(); err != nil {
 		return err
 	}
-	found, err := a.ports.Runs.List(c.Request.Context(), who, f, l.wanted())
+	found, err := a.ports.Runs.List(c.Request.Context(), who, f, l.Query())
 	if err != nil {
 		return err
 	}
-	return answerList(c, l, found, renderSummary)
-}
-
-// filterID reads a filter that is an identifier: empty when it is absent, none when it
-// is spelled wrong.
-func filterID[T ~string](l *listRequest, name, prefix string, none T) T {
-	text, asked := l.query.String(name, &l.rules)
-	if !asked {
-		return ""
-	}
-	if id := knownID[T](text, prefix); id != "" {
-		return id
-	}
-	return none
+	return exchange.AnswerList(c, l, found, renderSummary)
 }
 
 // getRun answers GET /runs/{id}.
 func (a *API) getRun(c *gin.Context, who tenant.Caller) error {
-	held := a.pagesFor(who)
-	defer held.release()
-	found, err := a.holdRun(c.Request.Context(), who, runID(c), held)
+	held := stream.Reserve(a.memory.Pages, who.Tenant)
+	defer held.Release()
+	found, err := a.holdRun(c.Request.Context(), who, runID(c), &held)
 	if err != nil {
 		return err
 	}
-	return writeJSON(c, http.StatusOK, renderRun(found))
+	return exchange.WriteJSON(c, http.StatusOK, renderRun(found))
 }
 
 // cancelRun answers POST /runs/{id}/cancel.
 func (a *API) cancelRun(c *gin.Context, who tenant.Caller) error {
-	body, err := a.readBody(c)
+	body, err := exchange.ReadBody(c)
 	if err != nil {
 		return err
 	}
@@ -95,7 +84,7 @@ func (a *API) cancelRun(c *gin.Context, who tenant.Caller) error {
 
 // retryRun answers POST /runs/{id}/retry.
 func (a *API) retryRun(c *gin.Context, who tenant.Caller) error {
-	body, err := a.readBody(c)
+	body, err := exchange.ReadBody(c)
 	if err != nil {
 		return err
 	}
@@ -106,5 +95,5 @@ func (a *API) retryRun(c *gin.Context, who tenant.Caller) error {
 
 // changeRun answers a command on a run with its summary: the run itself may be large.
 func (a *API) changeRun(c *gin.Context, who tenant.Caller, body jsonread.Object, change func(domain.Once) (run.Summary, error)) error {
-	return execute(a, c, who, body, command[run.Summary]{status: http.StatusOK, render: renderSummary, run: change})
+	return exchange.Execute(c, who, body, exchange.Command[run.Summary]{Status: http.StatusOK, Render: renderSummary, Run: change})
 }

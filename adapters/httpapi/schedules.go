@@ -2,10 +2,10 @@ package httpapi
 
 import (
 	"net/http"
-	"time"
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/sluicehq/sluice/adapters/httpapi/exchange"
 	"github.com/sluicehq/sluice/adapters/httpapi/jsonread"
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/tenant"
@@ -34,7 +34,7 @@ func renderPreview(p trigger.Preview) any {
 	}
 	for i, o := range p.Upcoming {
 		body.Items[i] = occurrenceBody{
-			ScheduledAt: timestamp(o.At), LocalTime: o.At.In(p.Zone).Format("2006-01-02T15:04:05.000-07:00"),
+			ScheduledAt: exchange.Timestamp(o.At), LocalTime: o.At.In(p.Zone).Format("2006-01-02T15:04:05.000-07:00"),
 			Shift: string(o.Shift), Reason: o.Shift.Reason(),
 		}
 	}
@@ -52,25 +52,25 @@ func (a *API) previewTrigger(c *gin.Context, who tenant.Caller) error {
 	if err := r.Err("preview_invalid", "The preview is not valid."); err != nil {
 		return err
 	}
-	p, err := a.ports.Schedules.Preview(c.Request.Context(), who, pathID[trigger.ID](c, "id", trigger.IDPrefix), count)
+	p, err := a.ports.Schedules.Preview(c.Request.Context(), who, exchange.PathID[trigger.ID](c, "id", trigger.IDPrefix), count)
 	if err != nil {
 		return err
 	}
-	return writeJSON(c, http.StatusOK, renderPreview(p))
+	return exchange.WriteJSON(c, http.StatusOK, renderPreview(p))
 }
 
 // previewSchedule answers POST /triggers/preview.
 func (a *API) previewSchedule(c *gin.Context, who tenant.Caller) error {
-	body, err := a.readBody(c)
+	body, err := exchange.ReadBody(c)
 	if err != nil {
 		return err
 	}
 	var r domain.Rules
 	d := trigger.PreviewDraft{Config: body.OptionalDocument("config", &r), Count: body.OptionalInt("count", &r)}
 	d.Malformed = r.Violations()
-	return execute(a, c, who, body, command[trigger.Preview]{
-		status: http.StatusOK, render: renderPreview,
-		run: func(once domain.Once) (trigger.Preview, error) {
+	return exchange.Execute(c, who, body, exchange.Command[trigger.Preview]{
+		Status: http.StatusOK, Render: renderPreview,
+		Run: func(once domain.Once) (trigger.Preview, error) {
 			return a.ports.Schedules.PreviewDraft(c.Request.Context(), who, once, d)
 		},
 	})
@@ -89,7 +89,7 @@ type fireBody struct {
 
 func renderFire(f *trigger.Fire) any {
 	body := fireBody{
-		TriggerID: string(f.Trigger()), ScheduledAt: timestamp(f.At()), RecordedAt: timestamp(f.RecordedAt()),
+		TriggerID: string(f.Trigger()), ScheduledAt: exchange.Timestamp(f.At()), RecordedAt: exchange.Timestamp(f.RecordedAt()),
 		Outcome: string(f.Outcome()), Reason: f.Reason(), RunID: f.RunID(),
 	}
 	if f.Outcome().Starts() {
@@ -100,37 +100,18 @@ func renderFire(f *trigger.Fire) any {
 
 // listFires answers GET /triggers/{id}/fires.
 func (a *API) listFires(c *gin.Context, who tenant.Caller) error {
-	l, err := readList(c, trigger.FireSortFields()...)
+	l, err := exchange.ReadList(c, trigger.FireSortFields()...)
 	if err != nil {
 		return err
 	}
-	outcomes := make([]string, 0, len(trigger.Outcomes()))
-	for _, o := range trigger.Outcomes() {
-		outcomes = append(outcomes, string(o))
-	}
-	outcome, _ := l.query.OneOf("outcome", outcomes, &l.rules)
-	filter := trigger.FireFilter{Outcome: trigger.Outcome(outcome), From: l.time("from"), To: l.time("to")}
-	if err := l.err(); err != nil {
+	outcome, _ := l.Params.OneOf("outcome", texts(trigger.Outcomes()), &l.Rules)
+	filter := trigger.FireFilter{Outcome: trigger.Outcome(outcome), From: l.Time("from"), To: l.Time("to")}
+	if err := l.Err(); err != nil {
 		return err
 	}
-	found, err := a.ports.Schedules.Fires(c.Request.Context(), who, pathID[trigger.ID](c, "id", trigger.IDPrefix), filter, l.wanted())
+	found, err := a.ports.Schedules.Fires(c.Request.Context(), who, exchange.PathID[trigger.ID](c, "id", trigger.IDPrefix), filter, l.Query())
 	if err != nil {
 		return err
 	}
-	return answerList(c, l, found, renderFire)
-}
-
-// time reads a filter that is a time; nil when it is absent.
-func (l *listRequest) time(name string) *time.Time {
-	text, present := l.query.String(name, &l.rules)
-	if !present {
-		return nil
-	}
-	at, err := time.Parse(time.RFC3339, text)
-	if err != nil {
-		l.rules.Check(false, name, domain.BadFormat, "must be a time in RFC 3339, such as 2027-01-31T09:00:00Z")
-		return nil
-	}
-	at = at.UTC()
-	return &at
+	return exchange.AnswerList(c, l, found, renderFire)
 }

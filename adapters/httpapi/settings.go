@@ -5,6 +5,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/sluicehq/sluice/adapters/httpapi/exchange"
 	"github.com/sluicehq/sluice/adapters/httpapi/jsonread"
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/tenant"
@@ -12,19 +13,12 @@ import (
 
 // settingsBody is a tenant's settings as clients see them.
 type settingsBody struct {
-	Language              string      `json:"language"`
-	DisabledNodeTypes     []string    `json:"disabledNodeTypes"`
-	PublicTriggerCreation string      `json:"publicTriggerCreation"`
-	Events                []eventBody `json:"events"`
-	CustomNodeEndpoint    string      `json:"customNodeEndpoint,omitempty"`
-	Limits                limitsBody  `json:"limits"`
-}
-
-// limitsBody is what the operator sets.
-type limitsBody struct {
-	Public           quotaBody `json:"public"`
-	Secret           quotaBody `json:"secret"`
-	RunRetentionDays int       `json:"runRetentionDays"`
+	Language              string          `json:"language"`
+	DisabledNodeTypes     []string        `json:"disabledNodeTypes"`
+	PublicTriggerCreation string          `json:"publicTriggerCreation"`
+	Events                []eventBody     `json:"events"`
+	CustomNodeEndpoint    string          `json:"customNodeEndpoint,omitempty"`
+	Limits                exchange.Limits `json:"limits"`
 }
 
 type eventBody struct {
@@ -32,30 +26,16 @@ type eventBody struct {
 	Label string `json:"label,omitempty"`
 }
 
-type quotaBody struct {
-	RequestsPerMinute  int `json:"requestsPerMinute"`
-	ConcurrentRequests int `json:"concurrentRequests"`
-}
-
 func renderSettings(s tenant.Settings) any {
 	body := settingsBody{
 		Language: string(s.Language), DisabledNodeTypes: append([]string{}, s.DisabledNodeTypes...),
 		PublicTriggerCreation: string(s.PublicTriggers()), Events: []eventBody{}, CustomNodeEndpoint: s.CustomNodeEndpoint,
-		Limits: limitsOf(s),
+		Limits: exchange.LimitsOf(s),
 	}
 	for _, e := range s.Events {
 		body.Events = append(body.Events, eventBody(e))
 	}
 	return body
-}
-
-func limitsOf(s tenant.Settings) limitsBody {
-	return limitsBody{Public: quotaOf(s, tenant.Public), Secret: quotaOf(s, tenant.Secret), RunRetentionDays: s.KeptRunDays()}
-}
-
-func quotaOf(s tenant.Settings, t tenant.KeyType) quotaBody {
-	q := s.Quota(t)
-	return quotaBody{q.PerMinute, q.Concurrent}
 }
 
 // getSettings answers GET /settings.
@@ -64,12 +44,12 @@ func (a *API) getSettings(c *gin.Context, who tenant.Caller) error {
 	if err != nil {
 		return err
 	}
-	return writeJSON(c, http.StatusOK, renderSettings(s))
+	return exchange.WriteJSON(c, http.StatusOK, renderSettings(s))
 }
 
 // updateSettings answers PATCH /settings.
 func (a *API) updateSettings(c *gin.Context, who tenant.Caller) error {
-	body, err := a.readBody(c)
+	body, err := exchange.ReadBody(c)
 	if err != nil {
 		return err
 	}
@@ -77,7 +57,7 @@ func (a *API) updateSettings(c *gin.Context, who tenant.Caller) error {
 	if err != nil {
 		return err
 	}
-	return writeJSON(c, http.StatusOK, renderSettings(s))
+	return exchange.WriteJSON(c, http.StatusOK, renderSettings(s))
 }
 
 func settingsPatch(body jsonread.Object) tenant.SettingsPatch {

@@ -8,7 +8,9 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/sluicehq/sluice/adapters/httpapi/exchange"
 	"github.com/sluicehq/sluice/adapters/httpapi/jsonread"
+	"github.com/sluicehq/sluice/adapters/httpapi/stream"
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/tenant"
@@ -19,43 +21,38 @@ import (
 
 // simulateVersion answers POST /workflow-versions/{id}/simulate.
 func (a *API) simulateVersion(c *gin.Context, who tenant.Caller) error {
-	body, err := a.readBody(c)
+	body, err := exchange.ReadBody(c)
 	if err != nil {
 		return err
 	}
 	call := readSimulation(body)
-	id := pathID[workflow.VersionID](c, "id", workflow.VersionIDPrefix)
-	ctx, held := c.Request.Context(), a.pagesFor(who)
-	defer held.release()
-	return execute(a, c, who, body, command[inbound.Simulated]{
-		status: http.StatusOK, render: renderSimulation,
-		run: func(once domain.Once) (inbound.Simulated, error) {
-			return a.holdSimulation(ctx, a.intakeOf(c), held, func() (inbound.Simulated, error) {
+	id := exchange.PathID[workflow.VersionID](c, "id", workflow.VersionIDPrefix)
+	ctx, held := c.Request.Context(), stream.Reserve(a.memory.Pages, who.Tenant)
+	defer held.Release()
+	return exchange.Execute(c, who, body, exchange.Command[inbound.Simulated]{
+		Status: http.StatusOK, Render: renderSimulation,
+		Run: func(once domain.Once) (inbound.Simulated, error) {
+			return a.holdSimulation(ctx, who.Tenant, exchange.StateOf(c).Intake(), &held, func() (inbound.Simulated, error) {
 				return a.ports.Runs.Simulate(ctx, who, once, id, call)
 			})
 		},
 	})
 }
 
-// simulationBytes is how much memory a simulation takes at most unless the options say
-// otherwise.
-const simulationBytes = 64 << 20
-
-// holdSimulation simulates, and reserves memory for what comes of it, or for the record of
-// it. It has one of the turns to simulate, of which each tenant has its share. What it takes
-// while it simulates is reserved in place of its body, and given back when its result is
-// weighed.
-func (a *API) holdSimulation(ctx context.Context, intake, held *reservation, simulate func() (inbound.Simulated, error)) (inbound.Simulated, error) {
-	waiting, stop := a.patiently(ctx, errRunsBusy)
+// holdSimulation simulates when a turn is free, and reserves memory for the result, or for
+// the record of it. The memory for the simulation replaces that of its body, and is given
+// back when the result is weighed.
+func (a *API) holdSimulation(ctx context.Context, owner tenant.ID, intake, held *stream.Reservation, simulate func() (inbound.Simulated, error)) (inbound.Simulated, error) {
+	waiting, stop := a.memory.Wait(ctx, errRunsBusy)
 	defer stop()
-	if err := a.opts.Simulations.Reserve(waiting, held.owner, 1); err != nil {
+	if err := a.memory.Simulations.Reserve(waiting, owner, 1); err != nil {
 		return inbound.Simulated{}, err
 	}
-	defer a.opts.Simulations.Release(held.owner, 1)
-	if err := intake.replace(waiting, a.opts.SimulationBytes); err != nil {
+	defer a.memory.Simulations.Release(owner, 1)
+	if err := intake.Replace(waiting, a.memory.SimulationBytes); err != nil {
 		return inbound.Simulated{}, err
 	}
-	defer intake.release()
+	defer intake.Release()
 	found, err := simulate()
 	size := 0
 	var before *domain.Replay
@@ -68,9 +65,9 @@ func (a *API) holdSimulation(ctx context.Context, intake, held *reservation, sim
 	case errors.As(err, &before) && len(before.Answer) > smallRun:
 		size = len(before.Answer)
 	}
-	waiting, stopped := a.patiently(ctx, errRunsBusy) // how long it took does not count
+	waiting, stopped := a.memory.Wait(ctx, errRunsBusy) // how long it took does not count
 	defer stopped()
-	if busy := held.replace(waiting, size); busy != nil {
+	if busy := held.Replace(waiting, size); busy != nil {
 		return inbound.Simulated{}, busy
 	}
 	return found, err
@@ -80,13 +77,12 @@ func readSimulation(body jsonread.Object) run.SimulationCall {
 	var r domain.Rules
 	call := run.SimulationCall{Call: readCall(body, &r)}
 	if id := body.OptionalString("triggerId", &r); id != nil {
-		if call.Trigger = knownID[trigger.ID](*id, trigger.IDPrefix); call.Trigger == "" {
+		if call.Trigger = exchange.KnownID[trigger.ID](*id, trigger.IDPrefix); call.Trigger == "" {
 			call.Trigger = noTrigger
 		}
 	}
 	if text := body.OptionalString("startAt", &r); text != nil {
-		at, err := time.Parse(time.RFC3339, *text)
-		r.Check(err == nil, "startAt", domain.BadFormat, "must be a time in RFC 3339, such as 2027-01-31T09:00:00Z")
+		at, _ := exchange.ReadTime(*text, "startAt", &r)
 		call.At = &at
 	}
 	answers, _ := body.OptionalObject("answers", &r)
@@ -173,15 +169,16 @@ type simulationBody struct {
 	context contextBody
 }
 
-func (b simulationBody) writeTo(p *pieces) {
-	p.open(&b)
-	p.list("nodes", len(b.nodes), func(i int) { b.nodes[i].writeTo(p) })
-	p.list("history", len(b.history), func(i int) { p.value(&b.history[i]) })
-	p.list("effects", len(b.effects), func(i int) { p.value(&b.effects[i]) })
-	p.list("open", len(b.open), func(i int) { p.value(b.open[i]) })
-	b.context.writeTo(p)
-	p.close()
-	p.bound(run.MaxSimulatedOutput, run.SimulationTooLarge())
+// EncodeTo writes the simulation.
+func (b simulationBody) EncodeTo(e *stream.Encoder) {
+	e.Open(&b)
+	e.List("nodes", len(b.nodes), func(i int) { b.nodes[i].encodeTo(e) })
+	e.List("history", len(b.history), func(i int) { e.Value(&b.history[i]) })
+	e.List("effects", len(b.effects), func(i int) { e.Value(&b.effects[i]) })
+	e.List("open", len(b.open), func(i int) { e.Value(b.open[i]) })
+	b.context.encodeTo(e)
+	e.Close()
+	e.Limit(run.MaxSimulatedOutput, run.SimulationTooLarge())
 }
 
 // effectBody is an attempt that a real run would have made outside.
@@ -209,7 +206,7 @@ func renderSimulation(s inbound.Simulated) any {
 	}
 	for _, e := range s.Effects {
 		body.effects = append(body.effects, effectBody{
-			NodeID: string(e.Node), Type: string(e.Type), Attempt: e.Attempt, At: timestamp(e.At), IdempotencyKey: e.IdempotencyKey,
+			NodeID: string(e.Node), Type: string(e.Type), Attempt: e.Attempt, At: exchange.Timestamp(e.At), IdempotencyKey: e.IdempotencyKey,
 			Input: e.Input, Config: e.Config, MayRepeat: e.MayRepeat,
 		})
 	}

@@ -35,7 +35,7 @@ func TestAStreamEndsWithItsKeyAndItsTenant(t *testing.T) {
 		t.Run(claim, func(t *testing.T) {
 			t.Parallel()
 			g := newGateway(t)
-			httpapi.ConfirmEvery(g.api, 20*time.Millisecond)
+			httpapi.ConfirmInterval(g.api, 20*time.Millisecond)
 			e := g.estate("Acme")
 			g.factory(e)
 			expires := noon.Add(time.Minute)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/sluicehq/sluice/adapters/httpapi/exchange"
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/tenant"
 )
@@ -25,7 +26,7 @@ type subTenantBody struct {
 func renderSubTenant(sub *tenant.SubTenant) any {
 	return subTenantBody{
 		ID: string(sub.ID()), TenantID: string(sub.Tenant()), SubTenantID: string(sub.SubTenant()), IsRegistered: true,
-		Name: sub.Name(), Description: sub.Description(), CreatedAt: timestamp(sub.CreatedAt()), UpdatedAt: timestamp(sub.UpdatedAt()),
+		Name: sub.Name(), Description: sub.Description(), CreatedAt: exchange.Timestamp(sub.CreatedAt()), UpdatedAt: exchange.Timestamp(sub.UpdatedAt()),
 	}
 }
 
@@ -38,7 +39,7 @@ func renderSeenSubTenant(seen tenant.SeenSubTenant) any {
 
 // createSubTenant answers POST /sub-tenants.
 func (a *API) createSubTenant(c *gin.Context, who tenant.Caller) error {
-	body, err := a.readBody(c)
+	body, err := exchange.ReadBody(c)
 	if err != nil {
 		return err
 	}
@@ -51,16 +52,16 @@ func (a *API) createSubTenant(c *gin.Context, who tenant.Caller) error {
 	draft.Name, _ = body.String("name", &r)
 	draft.Description, _ = body.NullableString("description", &r)
 	draft.Malformed = r.Violations()
-	return execute(a, c, who, body, command[*tenant.SubTenant]{
-		status: http.StatusCreated, render: renderSubTenant, revision: (*tenant.SubTenant).Revision,
-		run: func(once domain.Once) (*tenant.SubTenant, error) {
+	return exchange.Execute(c, who, body, exchange.Command[*tenant.SubTenant]{
+		Status: http.StatusCreated, Render: renderSubTenant, Revision: (*tenant.SubTenant).Revision,
+		Run: func(once domain.Once) (*tenant.SubTenant, error) {
 			return a.ports.SubTenants.Create(c.Request.Context(), who, once, draft)
 		},
 	})
 }
 
 func registrationID(c *gin.Context) tenant.RegistrationID {
-	return pathID[tenant.RegistrationID](c, "id", tenant.RegistrationIDPrefix)
+	return exchange.PathID[tenant.RegistrationID](c, "id", tenant.RegistrationIDPrefix)
 }
 
 // getSubTenant answers GET /sub-tenants/{id}.
@@ -84,45 +85,44 @@ func answerSubTenant(c *gin.Context, sub *tenant.SubTenant, err error) error {
 	if err != nil {
 		return err
 	}
-	setETag(c, sub.Revision())
-	return writeJSON(c, http.StatusOK, renderSubTenant(sub))
+	return exchange.AnswerRecord(c, sub.Revision(), renderSubTenant(sub))
 }
 
 // listSubTenants answers GET /sub-tenants.
 func (a *API) listSubTenants(c *gin.Context, who tenant.Caller) error {
-	l, err := readList(c, tenant.SubTenantSortFields()...)
+	l, err := exchange.ReadList(c, tenant.SubTenantSortFields()...)
 	if err != nil {
 		return err
 	}
-	if err := l.err(); err != nil {
+	if err := l.Err(); err != nil {
 		return err
 	}
-	found, err := a.ports.SubTenants.List(c.Request.Context(), who, l.Search, l.wanted())
+	found, err := a.ports.SubTenants.List(c.Request.Context(), who, l.Search, l.Query())
 	if err != nil {
 		return err
 	}
-	return answerList(c, l, found, renderSubTenant)
+	return exchange.AnswerList(c, l, found, renderSubTenant)
 }
 
 // listCombinedSubTenants answers GET /sub-tenants/combined.
 func (a *API) listCombinedSubTenants(c *gin.Context, who tenant.Caller) error {
-	l, err := readList(c)
+	l, err := exchange.ReadList(c)
 	if err != nil {
 		return err
 	}
-	if err := l.err(); err != nil {
+	if err := l.Err(); err != nil {
 		return err
 	}
 	found, err := a.ports.SubTenants.Combined(c.Request.Context(), who, l.Page)
 	if err != nil {
 		return err
 	}
-	return answerList(c, l, found, renderSeenSubTenant)
+	return exchange.AnswerList(c, l, found, renderSeenSubTenant)
 }
 
 // updateSubTenant answers PATCH /sub-tenants/{id}.
 func (a *API) updateSubTenant(c *gin.Context, who tenant.Caller) error {
-	body, err := a.readBody(c)
+	body, err := exchange.ReadBody(c)
 	if err != nil {
 		return err
 	}
@@ -132,14 +132,14 @@ func (a *API) updateSubTenant(c *gin.Context, who tenant.Caller) error {
 	patch.Description, present = body.NullableString("description", &r)
 	patch.RemoveDescription = present && patch.Description == nil
 	patch.Malformed = r.Violations()
-	sub, err := a.ports.SubTenants.Update(c.Request.Context(), who, registrationID(c), expected(c), patch)
+	sub, err := a.ports.SubTenants.Update(c.Request.Context(), who, registrationID(c), exchange.Expected(c), patch)
 	return answerSubTenant(c, sub, err)
 }
 
 // deleteSubTenant answers DELETE /sub-tenants/{id}.
 func (a *API) deleteSubTenant(c *gin.Context, who tenant.Caller) error {
-	if err := a.ports.SubTenants.Delete(c.Request.Context(), who, registrationID(c), expected(c)); err != nil {
+	if err := a.ports.SubTenants.Delete(c.Request.Context(), who, registrationID(c), exchange.Expected(c)); err != nil {
 		return err
 	}
-	return noContent(c)
+	return exchange.NoContent(c)
 }

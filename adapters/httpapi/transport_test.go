@@ -2,6 +2,8 @@ package httpapi_test
 
 import (
 	"bytes"
+	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -101,16 +103,50 @@ func TestBrowsersMayCallFromTheConfiguredOrigins(t *testing.T) {
 				t.Errorf("the preflight got %d %v", got.status, got.header)
 			}
 			if c.allow != "" {
-				want := "X-API-Key, X-Idempotency-Key, X-Request-Id, Content-Type, Accept, If-Match, X-Stainless-Os"
+				want := "X-API-Key, X-Idempotency-Key, X-Request-Id, Content-Type, Accept, If-Match, If-None-Match, Last-Event-ID, Prefer, X-Stainless-Os"
 				if diff := cmp.Diff(want, got.header.Get("Access-Control-Allow-Headers")); diff != "" {
 					t.Error(diff)
 				}
 			}
 			plain := c.g.send(http.MethodGet, "/healthz", "", "", "Origin", origin)
-			if plain.header.Get("Access-Control-Allow-Origin") != c.allow || (plain.header.Get("Access-Control-Expose-Headers") != "") != (c.allow != "") {
+			exposed := ""
+			if c.allow != "" {
+				exposed = "X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id, Retry-After, X-Should-Retry, Idempotent-Replayed, ETag, X-Ignored-Members"
+			}
+			if plain.header.Get("Access-Control-Allow-Origin") != c.allow || plain.header.Get("Access-Control-Expose-Headers") != exposed {
 				t.Errorf("the request got %v", plain.header)
 			}
 		})
+	}
+}
+
+func TestHeadIsAnsweredLikeGetWithoutAKey(t *testing.T) {
+	g := newGateway(t)
+	server := httptest.NewServer(g.api)
+	defer server.Close()
+	for _, path := range []string{"/healthz", "/readyz", "/openapi.yaml", "/openapi.json", "/docs/"} {
+		answers := make(map[string]string)
+		for _, method := range []string{http.MethodGet, http.MethodHead} {
+			r, err := http.NewRequestWithContext(t.Context(), method, server.URL+path, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			answer, err := server.Client().Do(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			body, err := io.ReadAll(answer.Body)
+			if err != nil || answer.Body.Close() != nil || (len(body) == 0) != (method == http.MethodHead) {
+				t.Errorf("%s %s: %d bytes, %v", method, path, len(body), err)
+			}
+			answers[method] = fmt.Sprint(answer.StatusCode, answer.Header.Get("Content-Type"))
+		}
+		if answers[http.MethodHead] != answers[http.MethodGet] || !strings.HasPrefix(answers[http.MethodHead], "200") {
+			t.Errorf("%s: %v", path, answers)
+		}
+	}
+	if got := g.send(http.MethodDelete, "/healthz", "", ""); got.status != http.StatusMethodNotAllowed || got.header.Get("Allow") != "GET, HEAD" {
+		t.Errorf("DELETE got %d, Allow %q", got.status, got.header.Get("Allow"))
 	}
 }
 

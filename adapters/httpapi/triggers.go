@@ -6,7 +6,9 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/sluicehq/sluice/adapters/httpapi/exchange"
 	"github.com/sluicehq/sluice/adapters/httpapi/jsonread"
+	"github.com/sluicehq/sluice/adapters/httpapi/stream"
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/domain/trigger"
@@ -15,14 +17,14 @@ import (
 
 // createTrigger answers POST /triggers.
 func (a *API) createTrigger(c *gin.Context, who tenant.Caller) error {
-	body, err := a.readBody(c)
+	body, err := exchange.ReadBody(c)
 	if err != nil {
 		return err
 	}
 	draft := triggerDraft(body)
-	return execute(a, c, who, body, command[*trigger.Trigger]{
-		status: http.StatusCreated, render: renderTrigger, revision: (*trigger.Trigger).Revision,
-		run: func(once domain.Once) (*trigger.Trigger, error) {
+	return exchange.Execute(c, who, body, exchange.Command[*trigger.Trigger]{
+		Status: http.StatusCreated, Render: renderTrigger, Revision: (*trigger.Trigger).Revision,
+		Run: func(once domain.Once) (*trigger.Trigger, error) {
 			return a.ports.Triggers.Create(c.Request.Context(), who, once, draft)
 		},
 	})
@@ -73,7 +75,7 @@ func headOfTrigger(trg *trigger.Trigger) triggerHead {
 }
 
 func tailOfTrigger(trg *trigger.Trigger) triggerTail {
-	return triggerTail{IsActive: trg.Active(), CreatedAt: timestamp(trg.CreatedAt()), UpdatedAt: timestamp(trg.UpdatedAt())}
+	return triggerTail{IsActive: trg.Active(), CreatedAt: exchange.Timestamp(trg.CreatedAt()), UpdatedAt: exchange.Timestamp(trg.UpdatedAt())}
 }
 
 func renderTrigger(trg *trigger.Trigger) any {
@@ -81,17 +83,17 @@ func renderTrigger(trg *trigger.Trigger) any {
 }
 
 // writeTrigger writes the same.
-func writeTrigger(p *pieces, trg *trigger.Trigger) {
+func writeTrigger(e *stream.Encoder, trg *trigger.Trigger) {
 	head, tail := headOfTrigger(trg), tailOfTrigger(trg)
-	p.open(&head)
-	p.compact("config", trg.Config().Document().String())
-	p.rest(&tail)
-	p.close()
+	e.Open(&head)
+	e.Compact("config", trg.Config().Document().String())
+	e.Members(&tail)
+	e.Close()
 }
 
 // getTrigger answers GET /triggers/{id}.
 func (a *API) getTrigger(c *gin.Context, who tenant.Caller) error {
-	trg, err := a.ports.Triggers.Get(c.Request.Context(), who, pathID[trigger.ID](c, "id", trigger.IDPrefix))
+	trg, err := a.ports.Triggers.Get(c.Request.Context(), who, exchange.PathID[trigger.ID](c, "id", trigger.IDPrefix))
 	return answerTrigger(c, trg, err)
 }
 
@@ -99,34 +101,25 @@ func answerTrigger(c *gin.Context, trg *trigger.Trigger, err error) error {
 	if err != nil {
 		return err
 	}
-	setETag(c, trg.Revision())
-	return writeJSON(c, http.StatusOK, renderTrigger(trg))
+	return exchange.AnswerRecord(c, trg.Revision(), renderTrigger(trg))
 }
 
 // listTriggers answers GET /triggers.
 func (a *API) listTriggers(c *gin.Context, who tenant.Caller) error {
-	l, err := readList(c, trigger.SortFields()...)
+	l, err := exchange.ReadList(c, trigger.SortFields()...)
 	if err != nil {
 		return err
 	}
-	filter := trigger.Filter{SubTenant: l.subTenant(), Active: l.IsActive, Search: l.Search}
-	kinds := make([]string, 0, len(trigger.Types()))
-	for _, t := range trigger.Types() {
-		kinds = append(kinds, string(t))
-	}
-	kind, _ := l.query.OneOf("type", kinds, &l.rules)
+	filter := trigger.Filter{SubTenant: l.SubTenant(), Active: l.IsActive, Search: l.Search}
+	kind, _ := l.Params.OneOf("type", texts(trigger.Types()), &l.Rules)
 	filter.Type = trigger.Type(kind)
-	if version, asked := l.query.String("workflowVersionId", &l.rules); asked {
-		if filter.Version = knownID[workflow.VersionID](version, workflow.VersionIDPrefix); filter.Version == "" {
-			filter.Version = noVersion
-		}
-	}
-	if err := l.err(); err != nil {
+	filter.Version = exchange.FilterID(l, "workflowVersionId", workflow.VersionIDPrefix, noVersion)
+	if err := l.Err(); err != nil {
 		return err
 	}
-	return answerLargeList(a, c, who, l, largeList[*trigger.Trigger]{
-		known: true, render: renderTrigger, write: writeTrigger,
-		read: func(q domain.Query) (domain.Page[*trigger.Trigger], error) {
+	return exchange.AnswerLargeList(c, who, l, exchange.LargeList[*trigger.Trigger]{
+		Cached: true, Render: renderTrigger, Write: writeTrigger,
+		Read: func(q domain.Query) (domain.Page[*trigger.Trigger], error) {
 			return a.ports.Triggers.List(c.Request.Context(), who, filter, q)
 		},
 	})
@@ -137,17 +130,17 @@ const noVersion = workflow.VersionID("none")
 
 // listTriggersOfVersion answers GET /triggers/workflow-version/{versionId}.
 func (a *API) listTriggersOfVersion(c *gin.Context, who tenant.Caller) error {
-	l, err := readList(c, trigger.SortFields()...)
+	l, err := exchange.ReadList(c, trigger.SortFields()...)
 	if err != nil {
 		return err
 	}
-	if err := l.err(); err != nil {
+	if err := l.Err(); err != nil {
 		return err
 	}
 	filter := trigger.Filter{Version: versionID(c), Active: l.IsActive, Search: l.Search}
-	return answerLargeList(a, c, who, l, largeList[*trigger.Trigger]{
-		known: true, render: renderTrigger, write: writeTrigger,
-		read: func(q domain.Query) (domain.Page[*trigger.Trigger], error) {
+	return exchange.AnswerLargeList(c, who, l, exchange.LargeList[*trigger.Trigger]{
+		Cached: true, Render: renderTrigger, Write: writeTrigger,
+		Read: func(q domain.Query) (domain.Page[*trigger.Trigger], error) {
 			return a.ports.Triggers.OfVersion(c.Request.Context(), who, filter, q)
 		},
 	})
@@ -155,7 +148,7 @@ func (a *API) listTriggersOfVersion(c *gin.Context, who tenant.Caller) error {
 
 // updateTrigger answers PATCH /triggers/{id}.
 func (a *API) updateTrigger(c *gin.Context, who tenant.Caller) error {
-	body, err := a.readBody(c)
+	body, err := exchange.ReadBody(c)
 	if err != nil {
 		return err
 	}
@@ -164,16 +157,16 @@ func (a *API) updateTrigger(c *gin.Context, who tenant.Caller) error {
 		Name: body.OptionalString("name", &r), Config: body.OptionalDocument("config", &r), Active: body.OptionalBool("isActive", &r),
 	}
 	patch.Malformed = r.Violations()
-	id := pathID[trigger.ID](c, "id", trigger.IDPrefix)
-	trg, err := a.ports.Triggers.Update(c.Request.Context(), who, id, expected(c), patch)
+	id := exchange.PathID[trigger.ID](c, "id", trigger.IDPrefix)
+	trg, err := a.ports.Triggers.Update(c.Request.Context(), who, id, exchange.Expected(c), patch)
 	return answerTrigger(c, trg, err)
 }
 
 // deleteTrigger answers DELETE /triggers/{id}.
 func (a *API) deleteTrigger(c *gin.Context, who tenant.Caller) error {
-	id := pathID[trigger.ID](c, "id", trigger.IDPrefix)
-	if err := a.ports.Triggers.Delete(c.Request.Context(), who, id, expected(c)); err != nil {
+	id := exchange.PathID[trigger.ID](c, "id", trigger.IDPrefix)
+	if err := a.ports.Triggers.Delete(c.Request.Context(), who, id, exchange.Expected(c)); err != nil {
 		return err
 	}
-	return noContent(c)
+	return exchange.NoContent(c)
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/sluicehq/sluice/adapters/httpapi/exchange"
 	"github.com/sluicehq/sluice/adapters/httpapi/jsonread"
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/tenant"
@@ -15,19 +16,19 @@ import (
 
 // createVersion answers POST /workflow-versions.
 func (a *API) createVersion(c *gin.Context, who tenant.Caller) error {
-	body, err := a.readSaved(c)
+	body, err := exchange.ReadSaved(c)
 	if err != nil {
 		return err
 	}
 	var r domain.Rules
 	id, sent := body.String("workflowId", &r)
 	r.Check(sent && id != "", "workflowId", domain.Required, "must be given: the id of the workflow it is a version of")
-	draft := inbound.VersionDraft{Workflow: knownID[workflow.ID](id, workflow.IDPrefix)}
+	draft := inbound.VersionDraft{Workflow: exchange.KnownID[workflow.ID](id, workflow.IDPrefix)}
 	draft.Nodes, draft.Edges = readNodes(body, &r), readEdges(body, &r)
 	draft.Malformed = r.Violations()
-	return execute(a, c, who, body, command[inbound.CheckedVersion]{
-		status: http.StatusCreated, render: renderVersion, revision: revisionOfVersion,
-		run: func(once domain.Once) (inbound.CheckedVersion, error) {
+	return exchange.Execute(c, who, body, exchange.Command[inbound.CheckedVersion]{
+		Status: http.StatusCreated, Render: renderVersion, Revision: revisionOfVersion,
+		Run: func(once domain.Once) (inbound.CheckedVersion, error) {
 			return a.ports.Versions.Create(c.Request.Context(), who, once, draft)
 		},
 	})
@@ -116,46 +117,46 @@ func versionID(c *gin.Context) workflow.VersionID {
 	if c.Param("versionId") != "" {
 		name = "versionId"
 	}
-	return pathID[workflow.VersionID](c, name, workflow.VersionIDPrefix)
+	return exchange.PathID[workflow.VersionID](c, name, workflow.VersionIDPrefix)
 }
 
 func answerVersion(c *gin.Context, ver inbound.CheckedVersion, err error) error {
 	if err != nil {
 		return err
 	}
-	setETag(c, ver.Revision())
-	return writeJSON(c, http.StatusOK, renderVersion(ver))
+	exchange.SetETag(c, ver.Revision())
+	return exchange.WriteJSON(c, http.StatusOK, renderVersion(ver))
 }
 
 // listVersions answers GET /workflow-versions, whose parameter workflowId names the
 // workflow.
 func (a *API) listVersions(c *gin.Context, who tenant.Caller) error {
-	l, err := readList(c, workflow.VersionSortFields()...)
+	l, err := exchange.ReadList(c, workflow.VersionSortFields()...)
 	if err != nil {
 		return err
 	}
-	id, _ := l.query.String("workflowId", &l.rules)
-	l.rules.Check(id != "", "workflowId", domain.Required, "must be given: the id of the workflow whose versions are listed")
+	id, _ := l.Params.String("workflowId", &l.Rules)
+	l.Rules.Check(id != "", "workflowId", domain.Required, "must be given: the id of the workflow whose versions are listed")
 	return a.answerVersions(c, who, l, id)
 }
 
 // listVersionsOfWorkflow answers GET /workflows/{id}/versions.
 func (a *API) listVersionsOfWorkflow(c *gin.Context, who tenant.Caller) error {
-	l, err := readList(c, workflow.VersionSortFields()...)
+	l, err := exchange.ReadList(c, workflow.VersionSortFields()...)
 	if err != nil {
 		return err
 	}
 	return a.answerVersions(c, who, l, c.Param("id"))
 }
 
-func (a *API) answerVersions(c *gin.Context, who tenant.Caller, l *listRequest, of string) error {
-	if err := l.err(); err != nil {
+func (a *API) answerVersions(c *gin.Context, who tenant.Caller, l *exchange.ListRequest, of string) error {
+	if err := l.Err(); err != nil {
 		return err
 	}
-	filter := workflow.VersionFilter{Workflow: knownID[workflow.ID](of, workflow.IDPrefix), Active: l.IsActive}
-	return answerLargeList(a, c, who, l, largeList[inbound.CheckedVersion]{
-		render: renderVersion, write: writeVersion,
-		read: func(q domain.Query) (domain.Page[inbound.CheckedVersion], error) {
+	filter := workflow.VersionFilter{Workflow: exchange.KnownID[workflow.ID](of, workflow.IDPrefix), Active: l.IsActive}
+	return exchange.AnswerLargeList(c, who, l, exchange.LargeList[inbound.CheckedVersion]{
+		Render: renderVersion, Write: writeVersion,
+		Read: func(q domain.Query) (domain.Page[inbound.CheckedVersion], error) {
 			return a.ports.Versions.List(c.Request.Context(), who, filter, q)
 		},
 	})
@@ -163,7 +164,7 @@ func (a *API) answerVersions(c *gin.Context, who tenant.Caller, l *listRequest, 
 
 // updateVersion answers PATCH /workflow-versions/{id}.
 func (a *API) updateVersion(c *gin.Context, who tenant.Caller) error {
-	body, err := a.readSaved(c)
+	body, err := exchange.ReadSaved(c)
 	if err != nil {
 		return err
 	}
@@ -176,16 +177,16 @@ func (a *API) updateVersion(c *gin.Context, who tenant.Caller) error {
 		patch.Edges = &edges
 	}
 	patch.Malformed = r.Violations()
-	ver, err := a.ports.Versions.Update(c.Request.Context(), who, versionID(c), expected(c), patch)
+	ver, err := a.ports.Versions.Update(c.Request.Context(), who, versionID(c), exchange.Expected(c), patch)
 	return answerVersion(c, ver, err)
 }
 
 // deleteVersion answers DELETE /workflow-versions/{id}.
 func (a *API) deleteVersion(c *gin.Context, who tenant.Caller) error {
-	if err := a.ports.Versions.Delete(c.Request.Context(), who, versionID(c), expected(c)); err != nil {
+	if err := a.ports.Versions.Delete(c.Request.Context(), who, versionID(c), exchange.Expected(c)); err != nil {
 		return err
 	}
-	return noContent(c)
+	return exchange.NoContent(c)
 }
 
 // publishedBody is the answer of publishing.
@@ -196,16 +197,16 @@ type publishedBody struct {
 
 // publishVersion answers POST /workflow-versions/{id}/publish.
 func (a *API) publishVersion(c *gin.Context, who tenant.Caller) error {
-	body, err := a.readBody(c)
+	body, err := exchange.ReadBody(c)
 	if err != nil {
 		return err
 	}
-	return execute(a, c, who, body, command[inbound.CheckedVersion]{
-		status: http.StatusOK, revision: revisionOfVersion,
-		run: func(once domain.Once) (inbound.CheckedVersion, error) {
+	return exchange.Execute(c, who, body, exchange.Command[inbound.CheckedVersion]{
+		Status: http.StatusOK, Revision: revisionOfVersion,
+		Run: func(once domain.Once) (inbound.CheckedVersion, error) {
 			return a.ports.Versions.Publish(c.Request.Context(), who, once, versionID(c))
 		},
-		render: func(ver inbound.CheckedVersion) any {
+		Render: func(ver inbound.CheckedVersion) any {
 			return publishedBody{fmt.Sprintf("Version %d is published.", ver.Number()), renderVersion(ver)}
 		},
 	})
@@ -218,20 +219,20 @@ type validatedBody struct {
 }
 
 type findingBody struct {
-	errorDetail
+	exchange.ErrorDetail
 	NodeID string `json:"nodeId,omitempty"`
 	EdgeID string `json:"edgeId,omitempty"`
 }
 
 // validateVersion answers POST /workflow-versions/{id}/validate.
 func (a *API) validateVersion(c *gin.Context, who tenant.Caller) error {
-	body, err := a.readBody(c)
+	body, err := exchange.ReadBody(c)
 	if err != nil {
 		return err
 	}
-	return execute(a, c, who, body, command[[]workflow.Finding]{
-		status: http.StatusOK, render: renderFindings,
-		run: func(once domain.Once) ([]workflow.Finding, error) {
+	return exchange.Execute(c, who, body, exchange.Command[[]workflow.Finding]{
+		Status: http.StatusOK, Render: renderFindings,
+		Run: func(once domain.Once) ([]workflow.Finding, error) {
 			return a.ports.Versions.Validate(c.Request.Context(), who, once, versionID(c))
 		},
 	})
@@ -240,7 +241,7 @@ func (a *API) validateVersion(c *gin.Context, who tenant.Caller) error {
 func renderFindings(findings []workflow.Finding) any {
 	body := validatedBody{Valid: len(findings) == 0, Details: []findingBody{}}
 	for _, f := range findings {
-		body.Details = append(body.Details, findingBody{errorDetail{f.Field, f.Message, string(f.Code)}, string(f.NodeID), string(f.EdgeID)})
+		body.Details = append(body.Details, findingBody{exchange.ErrorDetail{Field: f.Field, Message: f.Message, Code: string(f.Code)}, string(f.NodeID), string(f.EdgeID)})
 	}
 	return body
 }

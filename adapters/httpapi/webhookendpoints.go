@@ -5,6 +5,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/sluicehq/sluice/adapters/httpapi/exchange"
 	"github.com/sluicehq/sluice/adapters/httpapi/jsonread"
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/event"
@@ -38,11 +39,11 @@ type disabledBody struct {
 func webhookEndpointBodyOf(e *event.Endpoint) webhookEndpointBody {
 	body := webhookEndpointBody{
 		ID: string(e.ID()), TenantID: string(e.Tenant()), SubTenantID: string(e.SubTenant()), URL: e.URL(), Description: e.Description(),
-		Events: append([]event.Type{}, e.Events()...), IsActive: e.Active(), FailingSince: optionalTimestamp(e.FailingSince()),
-		CreatedAt: timestamp(e.CreatedAt()), UpdatedAt: timestamp(e.UpdatedAt()),
+		Events: append([]event.Type{}, e.Events()...), IsActive: e.Active(), FailingSince: exchange.OptionalTimestamp(e.FailingSince()),
+		CreatedAt: exchange.Timestamp(e.CreatedAt()), UpdatedAt: exchange.Timestamp(e.UpdatedAt()),
 	}
 	if d := e.Disabled(); d != nil {
-		body.Disabled = &disabledBody{At: timestamp(d.At), Reason: string(d.Reason), Message: d.Reason.Text()}
+		body.Disabled = &disabledBody{At: exchange.Timestamp(d.At), Reason: string(d.Reason), Message: d.Reason.Text()}
 	}
 	return body
 }
@@ -67,14 +68,14 @@ func recordWebhookEndpoint(outcome any) any {
 
 // createWebhookEndpoint answers POST /webhook-endpoints.
 func (a *API) createWebhookEndpoint(c *gin.Context, who tenant.Caller) error {
-	body, err := a.readBody(c)
+	body, err := exchange.ReadBody(c)
 	if err != nil {
 		return err
 	}
 	draft := webhookEndpointDraft(body)
-	return execute(a, c, who, body, command[*event.Endpoint]{
-		status: http.StatusCreated, render: renderWebhookSecret, revision: (*event.Endpoint).Revision, record: recordWebhookEndpoint,
-		run: func(once domain.Once) (*event.Endpoint, error) {
+	return exchange.Execute(c, who, body, exchange.Command[*event.Endpoint]{
+		Status: http.StatusCreated, Render: renderWebhookSecret, Revision: (*event.Endpoint).Revision, Record: recordWebhookEndpoint,
+		Run: func(once domain.Once) (*event.Endpoint, error) {
 			return a.ports.WebhookEndpoints.Create(c.Request.Context(), who, once, draft)
 		},
 	})
@@ -108,7 +109,7 @@ func readEventTypes(body jsonread.Object, r *domain.Rules) *[]event.Type {
 }
 
 func webhookEndpointID(c *gin.Context) event.EndpointID {
-	return pathID[event.EndpointID](c, "id", event.EndpointIDPrefix)
+	return exchange.PathID[event.EndpointID](c, "id", event.EndpointIDPrefix)
 }
 
 // getWebhookEndpoint answers GET /webhook-endpoints/{id}.
@@ -121,34 +122,33 @@ func answerWebhookEndpoint(c *gin.Context, e *event.Endpoint, err error) error {
 	if err != nil {
 		return err
 	}
-	setETag(c, e.Revision())
-	return writeJSON(c, http.StatusOK, renderWebhookEndpoint(e))
+	return exchange.AnswerRecord(c, e.Revision(), renderWebhookEndpoint(e))
 }
 
 // listWebhookEndpoints answers GET /webhook-endpoints.
 func (a *API) listWebhookEndpoints(c *gin.Context, who tenant.Caller) error {
-	l, err := readList(c, event.EndpointSortFields()...)
+	l, err := exchange.ReadList(c, event.EndpointSortFields()...)
 	if err != nil {
 		return err
 	}
-	filter := event.EndpointFilter{SubTenant: l.subTenant(), Active: l.IsActive, Search: l.Search}
-	if err := l.err(); err != nil {
+	filter := event.EndpointFilter{SubTenant: l.SubTenant(), Active: l.IsActive, Search: l.Search}
+	if err := l.Err(); err != nil {
 		return err
 	}
-	found, err := a.ports.WebhookEndpoints.List(c.Request.Context(), who, filter, l.wanted())
+	found, err := a.ports.WebhookEndpoints.List(c.Request.Context(), who, filter, l.Query())
 	if err != nil {
 		return err
 	}
-	return answerList(c, l, found, renderWebhookEndpoint)
+	return exchange.AnswerList(c, l, found, renderWebhookEndpoint)
 }
 
 // updateWebhookEndpoint answers PATCH /webhook-endpoints/{id}.
 func (a *API) updateWebhookEndpoint(c *gin.Context, who tenant.Caller) error {
-	body, err := a.readBody(c)
+	body, err := exchange.ReadBody(c)
 	if err != nil {
 		return err
 	}
-	e, err := a.ports.WebhookEndpoints.Update(c.Request.Context(), who, webhookEndpointID(c), expected(c), webhookEndpointPatch(body))
+	e, err := a.ports.WebhookEndpoints.Update(c.Request.Context(), who, webhookEndpointID(c), exchange.Expected(c), webhookEndpointPatch(body))
 	return answerWebhookEndpoint(c, e, err)
 }
 
@@ -167,21 +167,21 @@ func webhookEndpointPatch(body jsonread.Object) event.EndpointPatch {
 
 // deleteWebhookEndpoint answers DELETE /webhook-endpoints/{id}.
 func (a *API) deleteWebhookEndpoint(c *gin.Context, who tenant.Caller) error {
-	if err := a.ports.WebhookEndpoints.Delete(c.Request.Context(), who, webhookEndpointID(c), expected(c)); err != nil {
+	if err := a.ports.WebhookEndpoints.Delete(c.Request.Context(), who, webhookEndpointID(c), exchange.Expected(c)); err != nil {
 		return err
 	}
-	return noContent(c)
+	return exchange.NoContent(c)
 }
 
 // rotateWebhookSecret answers POST /webhook-endpoints/{id}/rotate-secret.
 func (a *API) rotateWebhookSecret(c *gin.Context, who tenant.Caller) error {
-	body, err := a.readBody(c)
+	body, err := exchange.ReadBody(c)
 	if err != nil {
 		return err
 	}
-	return execute(a, c, who, body, command[*event.Endpoint]{
-		status: http.StatusOK, render: renderWebhookSecret, revision: (*event.Endpoint).Revision, record: recordWebhookEndpoint,
-		run: func(once domain.Once) (*event.Endpoint, error) {
+	return exchange.Execute(c, who, body, exchange.Command[*event.Endpoint]{
+		Status: http.StatusOK, Render: renderWebhookSecret, Revision: (*event.Endpoint).Revision, Record: recordWebhookEndpoint,
+		Run: func(once domain.Once) (*event.Endpoint, error) {
 			return a.ports.WebhookEndpoints.RotateSecret(c.Request.Context(), who, once, webhookEndpointID(c))
 		},
 	})
@@ -189,13 +189,13 @@ func (a *API) rotateWebhookSecret(c *gin.Context, who tenant.Caller) error {
 
 // testWebhookEndpoint answers POST /webhook-endpoints/{id}/test.
 func (a *API) testWebhookEndpoint(c *gin.Context, who tenant.Caller) error {
-	body, err := a.readBody(c)
+	body, err := exchange.ReadBody(c)
 	if err != nil {
 		return err
 	}
-	return execute(a, c, who, body, command[*event.Delivery]{
-		status: http.StatusCreated, render: renderDelivery,
-		run: func(once domain.Once) (*event.Delivery, error) {
+	return exchange.Execute(c, who, body, exchange.Command[*event.Delivery]{
+		Status: http.StatusCreated, Render: renderDelivery,
+		Run: func(once domain.Once) (*event.Delivery, error) {
 			return a.ports.WebhookEndpoints.Test(c.Request.Context(), who, once, webhookEndpointID(c))
 		},
 	})

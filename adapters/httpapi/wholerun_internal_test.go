@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sluicehq/sluice/adapters/budget"
+	"github.com/sluicehq/sluice/adapters/httpapi/stream"
 	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/domain/workflow"
@@ -34,20 +35,22 @@ func (g *gated) pass() error {
 }
 
 // behind is an API in front of them, and how to read or simulate there.
-func behind(g *gated) (a *API, ways map[string]func(context.Context) error) {
-	a = &API{
-		ports: Ports{Runs: g}, opts: Budgeted(Options{SimulationBytes: 1 << 20, Simulations: budget.NewShared(8, 4)}),
-		reading: make(turns, mostReading), patience: time.Minute,
+func behind(t *testing.T, g *gated) (a *API, calls map[string]func(context.Context) error) {
+	memory, err := Budgeted(Options{Memory: stream.Memory{SimulationBytes: 1 << 20, Simulations: budget.NewShared(8, 4), MaxWait: time.Minute}}).Memory.Complete()
+	if err != nil {
+		t.Fatal(err)
 	}
+	a = &API{ports: Ports{Runs: g}, memory: memory}
 	who := tenant.Caller{Tenant: "tenant_a"}
-	intake := func() *reservation { return &reservation{budget: a.opts.Intake, owner: who.Tenant} }
 	return a, map[string]func(context.Context) error{
 		"read": func(ctx context.Context) error {
-			_, err := a.holdRun(ctx, who, "run_1", a.pagesFor(who))
+			held := stream.Reserve(memory.Pages, who.Tenant)
+			_, err := a.holdRun(ctx, who, "run_1", &held)
 			return err
 		},
 		"simulated": func(ctx context.Context) error {
-			_, err := a.holdSimulation(ctx, intake(), a.pagesFor(who), func() (inbound.Simulated, error) {
+			intake, held := stream.Reserve(memory.Intake, who.Tenant), stream.Reserve(memory.Pages, who.Tenant)
+			_, err := a.holdSimulation(ctx, who.Tenant, &intake, &held, func() (inbound.Simulated, error) {
 				return inbound.Simulated{Trace: run.Trace{Run: run.New("run_1", run.Start{}, time.Time{})}}, g.pass()
 			})
 			return err
@@ -59,8 +62,8 @@ func TestAFewWholeRunsAreReadAtATime(t *testing.T) {
 	for _, what := range []string{"read", "simulated"} {
 		synctest.Test(t, func(t *testing.T) {
 			g := &gated{let: make(chan struct{})}
-			_, ways := behind(g)
-			one := ways[what]
+			_, calls := behind(t, g)
+			one := calls[what]
 			ended := make(chan error, 10)
 			for range 6 {
 				go func() { ended <- one(t.Context()) }()
@@ -99,8 +102,8 @@ func TestAFewWholeRunsAreReadAtATime(t *testing.T) {
 func TestASimulationIsAsLargeAsWhatFlowsInItAndWhatItGives(t *testing.T) {
 	t.Parallel()
 	g := &gated{let: make(chan struct{})}
-	a, _ := behind(g)
-	held := a.pagesFor(tenant.Caller{Tenant: "tenant_a"})
+	a, _ := behind(t, g)
+	held := stream.Reserve(a.memory.Pages, "tenant_a")
 	filler := json.RawMessage(bytes.Repeat([]byte("1"), smallRun))
 	for inputs, want := range map[int]int{0: 0, 1: 2 * smallRun, 3: 4 * smallRun} {
 		found := inbound.Simulated{
@@ -110,8 +113,8 @@ func TestASimulationIsAsLargeAsWhatFlowsInItAndWhatItGives(t *testing.T) {
 		for i := range inputs {
 			found.Inputs[workflow.NodeID(rune('a'+i))] = filler
 		}
-		if _, err := a.holdSimulation(t.Context(), &reservation{budget: a.opts.Intake}, held, func() (inbound.Simulated, error) { return found, nil }); err != nil || held.size != int64(want) {
-			t.Errorf("with %d inputs, %d bytes are held: %v", inputs, held.size, err)
+		if _, err := a.holdSimulation(t.Context(), "tenant_a", new(stream.Reserve(a.memory.Intake, "tenant_a")), &held, func() (inbound.Simulated, error) { return found, nil }); err != nil || held.Size() != int64(want) {
+			t.Errorf("with %d inputs, %d bytes are held: %v", inputs, held.Size(), err)
 		}
 	}
 }

@@ -367,7 +367,7 @@ const large = 70_000
 func TestLargeRunsBehindTheWholeGateway(t *testing.T) {
 	t.Parallel()
 	g := newGateway(t)
-	httpapi.Patience(g.api, 20*time.Millisecond)
+	httpapi.MaxWait(g.api, 20*time.Millisecond)
 	e := g.estate("Acme")
 	g.factory(e)
 	started := func(size int) string {

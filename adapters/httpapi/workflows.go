@@ -5,6 +5,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/sluicehq/sluice/adapters/httpapi/exchange"
 	"github.com/sluicehq/sluice/adapters/httpapi/jsonread"
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/tenant"
@@ -27,13 +28,13 @@ type workflowBody struct {
 func renderWorkflow(wf *workflow.Workflow) any {
 	return workflowBody{
 		ID: string(wf.ID()), TenantID: string(wf.Tenant()), SubTenantID: string(wf.SubTenant()), Name: wf.Name(),
-		Description: wf.Description(), IsActive: wf.Active(), CreatedAt: timestamp(wf.CreatedAt()), UpdatedAt: timestamp(wf.UpdatedAt()),
+		Description: wf.Description(), IsActive: wf.Active(), CreatedAt: exchange.Timestamp(wf.CreatedAt()), UpdatedAt: exchange.Timestamp(wf.UpdatedAt()),
 	}
 }
 
 // createWorkflow answers POST /workflows.
 func (a *API) createWorkflow(c *gin.Context, who tenant.Caller) error {
-	body, err := a.readBody(c)
+	body, err := exchange.ReadBody(c)
 	if err != nil {
 		return err
 	}
@@ -41,9 +42,9 @@ func (a *API) createWorkflow(c *gin.Context, who tenant.Caller) error {
 	if err != nil {
 		return err
 	}
-	return execute(a, c, who, body, command[*workflow.Workflow]{
-		status: http.StatusCreated, render: renderWorkflow, revision: (*workflow.Workflow).Revision,
-		run: func(once domain.Once) (*workflow.Workflow, error) {
+	return exchange.Execute(c, who, body, exchange.Command[*workflow.Workflow]{
+		Status: http.StatusCreated, Render: renderWorkflow, Revision: (*workflow.Workflow).Revision,
+		Run: func(once domain.Once) (*workflow.Workflow, error) {
 			return a.ports.Workflows.Create(c.Request.Context(), who, once, draft)
 		},
 	})
@@ -79,7 +80,7 @@ func workflowDraft(c *gin.Context, body jsonread.Object) (inbound.WorkflowDraft,
 
 // getWorkflow answers GET /workflows/{id}.
 func (a *API) getWorkflow(c *gin.Context, who tenant.Caller) error {
-	wf, err := a.ports.Workflows.Get(c.Request.Context(), who, pathID[workflow.ID](c, "id", workflow.IDPrefix))
+	wf, err := a.ports.Workflows.Get(c.Request.Context(), who, exchange.PathID[workflow.ID](c, "id", workflow.IDPrefix))
 	return answerWorkflow(c, wf, err)
 }
 
@@ -87,30 +88,29 @@ func answerWorkflow(c *gin.Context, wf *workflow.Workflow, err error) error {
 	if err != nil {
 		return err
 	}
-	setETag(c, wf.Revision())
-	return writeJSON(c, http.StatusOK, renderWorkflow(wf))
+	return exchange.AnswerRecord(c, wf.Revision(), renderWorkflow(wf))
 }
 
 // listWorkflows answers GET /workflows.
 func (a *API) listWorkflows(c *gin.Context, who tenant.Caller) error {
-	l, err := readList(c, workflow.SortFields()...)
+	l, err := exchange.ReadList(c, workflow.SortFields()...)
 	if err != nil {
 		return err
 	}
-	filter := workflow.Filter{SubTenant: l.subTenant(), Active: l.IsActive, Search: l.Search}
-	if err := l.err(); err != nil {
+	filter := workflow.Filter{SubTenant: l.SubTenant(), Active: l.IsActive, Search: l.Search}
+	if err := l.Err(); err != nil {
 		return err
 	}
-	found, err := a.ports.Workflows.List(c.Request.Context(), who, filter, l.wanted())
+	found, err := a.ports.Workflows.List(c.Request.Context(), who, filter, l.Query())
 	if err != nil {
 		return err
 	}
-	return answerKnownList(a, c, l, found, renderWorkflow)
+	return exchange.AnswerCached(c, l, found, renderWorkflow)
 }
 
 // updateWorkflow answers PATCH /workflows/{id}.
 func (a *API) updateWorkflow(c *gin.Context, who tenant.Caller) error {
-	body, err := a.readBody(c)
+	body, err := exchange.ReadBody(c)
 	if err != nil {
 		return err
 	}
@@ -120,26 +120,26 @@ func (a *API) updateWorkflow(c *gin.Context, who tenant.Caller) error {
 	patch.Description, present = body.NullableString("description", &r)
 	patch.RemoveDescription = present && patch.Description == nil
 	patch.Malformed = r.Violations()
-	id := pathID[workflow.ID](c, "id", workflow.IDPrefix)
-	wf, err := a.ports.Workflows.Update(c.Request.Context(), who, id, expected(c), patch)
+	id := exchange.PathID[workflow.ID](c, "id", workflow.IDPrefix)
+	wf, err := a.ports.Workflows.Update(c.Request.Context(), who, id, exchange.Expected(c), patch)
 	return answerWorkflow(c, wf, err)
 }
 
 // toggleWorkflow answers PATCH /workflows/{id}/toggle-status.
 func (a *API) toggleWorkflow(c *gin.Context, who tenant.Caller) error {
-	if _, err := a.readBody(c); err != nil {
+	if _, err := exchange.ReadBody(c); err != nil {
 		return err
 	}
-	id := pathID[workflow.ID](c, "id", workflow.IDPrefix)
-	wf, err := a.ports.Workflows.Toggle(c.Request.Context(), who, id, expected(c))
+	id := exchange.PathID[workflow.ID](c, "id", workflow.IDPrefix)
+	wf, err := a.ports.Workflows.Toggle(c.Request.Context(), who, id, exchange.Expected(c))
 	return answerWorkflow(c, wf, err)
 }
 
 // deleteWorkflow answers DELETE /workflows/{id}.
 func (a *API) deleteWorkflow(c *gin.Context, who tenant.Caller) error {
-	id := pathID[workflow.ID](c, "id", workflow.IDPrefix)
-	if err := a.ports.Workflows.Delete(c.Request.Context(), who, id, expected(c)); err != nil {
+	id := exchange.PathID[workflow.ID](c, "id", workflow.IDPrefix)
+	if err := a.ports.Workflows.Delete(c.Request.Context(), who, id, exchange.Expected(c)); err != nil {
 		return err
 	}
-	return noContent(c)
+	return exchange.NoContent(c)
 }

@@ -2,7 +2,9 @@ package sqlstore
 
 import (
 	"context"
+	"crypto/sha256"
 	"database/sql"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"strings"
@@ -97,9 +99,16 @@ func list[Row any, P listRow[Row], T any](ctx context.Context, u *unit, l *listi
 	}
 	found, err := read[Row, P](ctx, u, l, q, statement, count, args, restore)
 	if err == nil && len(found.Items) > 0 {
+		found.Stamp = pageStamp(key, found.stamp)
 		u.store.pages.put(key, keptPage{found.stamp, len(found.Items), found.bytes, found.Page})
 	}
 	return found.Page, err
+}
+
+// pageStamp is short and stands for a page at a state of its table.
+func pageStamp(key, state string) string {
+	digest := sha256.Sum256([]byte(key + " " + state))
+	return hex.EncodeToString(digest[:16])
 }
 
 // statement is what reads the page, and what counts all records that fit, with the

@@ -250,8 +250,45 @@ func TestNothingIsWrappedWhereNothingIsTraced(t *testing.T) {
 	if none.UnitOfWork(work) != work {
 		t.Error("the unit of work was wrapped")
 	}
+	var own outbound.TriggerIntake = intake{}
+	if none.TriggerIntake(own) != own {
+		t.Error("the intake was wrapped")
+	}
 	if err := none.Shutdown(ctx); err != nil {
 		t.Error(err)
+	}
+}
+
+// intake adds triggers, or fails to.
+type intake struct{ err error }
+
+func (intake) Parallel() int { return 3 }
+
+func (i intake) Insert(context.Context, []*outbound.NewTrigger) error { return i.err }
+
+func TestAddingTriggersTogetherIsTraced(t *testing.T) {
+	r := newReceiver(t)
+	tracing := startTracing(t, r)
+	ctx := tracing.RequestBegan(t.Context(), http.Header{"Traceparent": {caller}}, "POST", "/triggers")
+	if traced := tracing.TriggerIntake(intake{}); traced.Parallel() != 3 || traced.Insert(ctx, make([]*outbound.NewTrigger, 2)) != nil {
+		t.Error("the intake does something else")
+	}
+	failure := errors.New("the text of a client")
+	if err := tracing.TriggerIntake(intake{failure}).Insert(ctx, nil); !errors.Is(err, failure) {
+		t.Errorf("it ended with %v", err)
+	}
+	tracing.RequestEnded(ctx, telemetry.TracedRequest{Method: "POST", Route: "/triggers", Status: 201, RequestID: "req_1"})
+	if err := tracing.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	const internal, unset, failed = "SPAN_KIND_INTERNAL", "STATUS_CODE_UNSET", "STATUS_CODE_ERROR"
+	want := []exported{
+		{"POST /triggers", "SPAN_KIND_SERVER", unset, []string{"http.request.method=POST", "http.response.status_code=201", "http.route=/triggers", "sluice.request.id=req_1"}, true},
+		{"insert triggers", internal, unset, []string{"sluice.batch.size=2"}, true},
+		{"insert triggers", internal, failed, []string{"error.type=internal failure", "sluice.batch.size=0"}, true},
+	}
+	if diff := gocmp.Diff(want, r.exported()); diff != "" {
+		t.Error(diff)
 	}
 }
 

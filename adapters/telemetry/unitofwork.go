@@ -46,17 +46,24 @@ func (w tracedWork) Read(ctx context.Context, fn func(context.Context, outbound.
 type runUnit func(context.Context, func(context.Context, outbound.Stores) error) error
 
 func (w tracedWork) traced(ctx context.Context, name string, run runUnit, fn func(context.Context, outbound.Stores) error) error {
-	ctx, span := w.tracer.Start(ctx, name)
-	defer span.End()
 	runs := 0
-	err := run(ctx, func(ctx context.Context, st outbound.Stores) error {
-		runs++
-		return fn(ctx, st)
-	})
+	return inSpan(ctx, w.tracer, name, func(ctx context.Context) error {
+		return run(ctx, func(ctx context.Context, st outbound.Stores) error {
+			runs++
+			return fn(ctx, st)
+		})
+	}, func() attribute.KeyValue { return attribute.Int("sluice.unit.runs", runs) }) // more than one: it collided with another unit
+}
+
+// inSpan calls fn in a span, with an attribute that is known afterwards.
+func inSpan(ctx context.Context, tracer trace.Tracer, name string, fn func(context.Context) error, known func() attribute.KeyValue) error {
+	ctx, span := tracer.Start(ctx, name)
+	defer span.End()
+	err := fn(ctx)
 	if !span.IsRecording() {
 		return err
 	}
-	span.SetAttributes(attribute.Int("sluice.unit.runs", runs)) // more than one: it collided with another unit
+	span.SetAttributes(known())
 	if err != nil {
 		// Only the kind: the text may hold what a client sent.
 		kind := domain.KindOf(err)
@@ -66,4 +73,24 @@ func (w tracedWork) traced(ctx context.Context, name string, run runUnit, fn fun
 		}
 	}
 	return err
+}
+
+// TriggerIntake returns an intake that does what the given one does, in a span. A batch is
+// in the trace of the request that commits it.
+func (t *Tracing) TriggerIntake(intake outbound.TriggerIntake) outbound.TriggerIntake {
+	if t == nil {
+		return intake
+	}
+	return tracedIntake{intake, t.tracer}
+}
+
+type tracedIntake struct {
+	outbound.TriggerIntake
+	tracer trace.Tracer
+}
+
+// Insert adds triggers in a span.
+func (i tracedIntake) Insert(ctx context.Context, all []*outbound.NewTrigger) error {
+	return inSpan(ctx, i.tracer, "insert triggers", func(ctx context.Context) error { return i.TriggerIntake.Insert(ctx, all) },
+		func() attribute.KeyValue { return attribute.Int("sluice.batch.size", len(all)) })
 }

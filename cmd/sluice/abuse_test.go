@@ -13,41 +13,45 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/rs/zerolog"
+
+	"github.com/sluicehq/sluice/adapters/httpserver"
 )
 
-// patience is how long these tests wait for what must happen in the end. No claim
+// testTimeout is how long these tests wait for what must happen at some time. No claim
 // depends on it being shorter.
-const patience = time.Minute
+const testTimeout = time.Minute
 
-// besieged is a gateway in a process of its own that somebody misuses, and a tenant
+// abuseEnv is a gateway in a process of its own that clients misuse, and a tenant
 // that goes on using it.
-type besieged struct {
+type abuseEnv struct {
 	*testing.T
 	*process
 	key     string
 	version string // of the example workflow
 }
 
-func besiege(t *testing.T, environ ...string) besieged {
+func newAbuseEnv(t *testing.T, environ ...string) abuseEnv {
 	t.Helper()
 	b := newBinary(t, sqliteURL(t))
 	b.environ = append(b.environ, environ...)
 	p := b.spawn("serve")
 	made := b.json("tenant", "create", "--name", "Acme", "--example")
 	b.ok("tenant", "update", fmt.Sprint(made["tenantId"]), "--secret-per-minute", "1000000", "--secret-concurrent", "100000")
-	return besieged{t, p, fmt.Sprint(made["secretKey"]), fmt.Sprint(made["workflowVersionId"])}
+	return abuseEnv{t, p, fmt.Sprint(made["secretKey"]), fmt.Sprint(made["workflowVersionId"])}
 }
 
 // dial opens a connection that the test's end resets, so that thousands of them leave
 // no ports behind that wait.
-func (g besieged) dial() net.Conn {
+func (g abuseEnv) dial() net.Conn {
 	g.Helper()
 	c, err := net.Dial("tcp", g.address())
 	if err != nil {
 		g.Fatal(err)
 	}
 	g.Cleanup(func() { _ = c.Close() })
-	if err := errors.Join(c.SetDeadline(time.Now().Add(patience)), c.(*net.TCPConn).SetLinger(0)); err != nil {
+	if err := errors.Join(c.SetDeadline(time.Now().Add(testTimeout)), c.(*net.TCPConn).SetLinger(0)); err != nil {
 		g.Fatal(err)
 	}
 	return c
@@ -61,9 +65,9 @@ func write(c net.Conn, text string) error {
 
 // othersAreServed makes requests as everybody does, each on a connection of its own:
 // each is answered, and the slowest within what a person would bear.
-func (g besieged) othersAreServed() {
+func (g abuseEnv) othersAreServed() {
 	g.Helper()
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: patience}
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: testTimeout}
 	var slowest time.Duration
 	for i := range 20 {
 		body := fmt.Sprintf(`{"workflowVersionId":%q,"name":"trigger %d","type":"webhook","config":{}}`, g.version, i)
@@ -93,7 +97,7 @@ func (g besieged) othersAreServed() {
 // cutOff waits until the gateway has closed a connection and returns what it sent.
 func cutOff(t *testing.T, c net.Conn) string {
 	t.Helper()
-	if err := c.SetReadDeadline(time.Now().Add(patience)); err != nil {
+	if err := c.SetReadDeadline(time.Now().Add(testTimeout)); err != nil {
 		t.Fatal(err)
 	}
 	text, err := io.ReadAll(c)
@@ -106,7 +110,7 @@ func cutOff(t *testing.T, c net.Conn) string {
 
 func TestHeadersThatNeverEndAreCutOff(t *testing.T) {
 	t.Parallel()
-	g := besiege(t, "SLUICE_HEADER_TIMEOUT=2s")
+	g := newAbuseEnv(t, "SLUICE_HEADER_TIMEOUT=2s")
 	slow := make([]net.Conn, 500)
 	for i := range slow {
 		slow[i] = g.dial()
@@ -133,7 +137,7 @@ func TestHeadersThatNeverEndAreCutOff(t *testing.T) {
 
 func TestABodyThatNeverEndsIsCutOff(t *testing.T) {
 	t.Parallel()
-	g := besiege(t, "SLUICE_HEADER_TIMEOUT=1s", "SLUICE_BODY_TIMEOUT=2s")
+	g := newAbuseEnv(t, "SLUICE_HEADER_TIMEOUT=1s", "SLUICE_BODY_TIMEOUT=2s")
 	slow := make([]net.Conn, 200) // of which as many as may are at work at once, and the others refused
 	for i := range slow {
 		slow[i] = g.dial()
@@ -157,7 +161,7 @@ func TestABodyThatNeverEndsIsCutOff(t *testing.T) {
 
 func TestWhoIsRefusedIsToldSoonWhateverOfTheBodyIsMissing(t *testing.T) {
 	t.Parallel()
-	g := besiege(t)
+	g := newAbuseEnv(t)
 	for claim, c := range map[string]struct{ head, status string }{
 		"without a key":            {"POST /v1/gateway/triggers HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n{", "401"},
 		"a path that there is not": {"POST /nothing HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n{", "404"},
@@ -180,7 +184,7 @@ func TestWhoIsRefusedIsToldSoonWhateverOfTheBodyIsMissing(t *testing.T) {
 
 func TestOptionsOfTheServerAreAnsweredAsEverythingElse(t *testing.T) {
 	t.Parallel()
-	g := besiege(t)
+	g := newAbuseEnv(t)
 	conn := g.dial()
 	if err := write(conn, "OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n"); err != nil {
 		t.Fatal(err)
@@ -197,7 +201,7 @@ func TestOptionsOfTheServerAreAnsweredAsEverythingElse(t *testing.T) {
 
 func TestAConnectionIsKeptBehindARefusalWhoseBodyHasArrived(t *testing.T) {
 	t.Parallel()
-	g := besiege(t)
+	g := newAbuseEnv(t)
 	conn := g.dial()
 	answers := bufio.NewReader(conn)
 	for i := range 5 {
@@ -223,7 +227,7 @@ func TestAConnectionIsKeptBehindARefusalWhoseBodyHasArrived(t *testing.T) {
 
 func TestAConnectionIsClosedBehindABodyInChunks(t *testing.T) {
 	t.Parallel()
-	g := besiege(t)
+	g := newAbuseEnv(t)
 	body := fmt.Sprintf(`{"workflowVersionId":%q,"name":"chunked","type":"webhook","config":{}}`, g.version)
 	for _, length := range []string{"", "Content-Length: 5\r\n"} {
 		conn := g.dial()
@@ -241,7 +245,7 @@ func TestAConnectionIsClosedBehindABodyInChunks(t *testing.T) {
 
 func TestAClientThatDoesNotReadItsAnswersIsCutOff(t *testing.T) {
 	t.Parallel()
-	g := besiege(t, "SLUICE_ANSWER_TIMEOUT=2s")
+	g := newAbuseEnv(t, "SLUICE_ANSWER_TIMEOUT=2s")
 	var deaf sync.WaitGroup
 	var cut atomic.Int32
 	const clients = 50
@@ -275,7 +279,7 @@ func TestAClientThatDoesNotReadItsAnswersIsCutOff(t *testing.T) {
 
 func TestAConnectionThatWaitsTooLongIsClosed(t *testing.T) {
 	t.Parallel()
-	g := besiege(t, "SLUICE_IDLE_TIMEOUT=1s")
+	g := newAbuseEnv(t, "SLUICE_IDLE_TIMEOUT=1s")
 	c := g.dial()
 	if err := write(c, "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n"); err != nil {
 		t.Fatal(err)
@@ -287,7 +291,7 @@ func TestAConnectionThatWaitsTooLongIsClosed(t *testing.T) {
 
 func TestHeadersThatAreTooLargeAreRefused(t *testing.T) {
 	t.Parallel()
-	g := besiege(t)
+	g := newAbuseEnv(t)
 	key := "\r\nX-API-Key: " + g.key
 	for claim, request := range map[string]string{
 		"one header of 64 KiB": "GET /healthz HTTP/1.1\r\nHost: a" + key + "\r\nX-Large: " + strings.Repeat("x", 64<<10) + "\r\n\r\n",
@@ -359,8 +363,8 @@ func TestHostileJSONIsRefusedInBoundedMemory(t *testing.T) {
 		t.Skip("the race detector takes several times the memory that is measured")
 	}
 	t.Parallel()
-	g := besiege(t)
-	client := &http.Client{Timeout: patience}
+	g := newAbuseEnv(t)
+	client := &http.Client{Timeout: testTimeout}
 	var sent atomic.Int32
 	post := func(path, body string) (int, []byte, error) {
 		r, err := http.NewRequestWithContext(g.Context(), http.MethodPost, g.url+path, strings.NewReader(body))
@@ -410,29 +414,32 @@ func TestHostileJSONIsRefusedInBoundedMemory(t *testing.T) {
 }
 
 func TestTenThousandIdleConnectionsCostLittleAndHinderNobody(t *testing.T) {
-	g := besiege(t)
+	g := newAbuseEnv(t)
 	const wanted, spare = 10_000, 300
-	n := min(wanted, openFiles()-spare)
+	n, err := httpserver.ConnectionLimit(zerolog.Nop(), wanted, spare)
+	if err != nil {
+		t.Fatal(err)
+	}
 	if testing.Short() {
 		n = min(n, wanted/10) // the race detector makes them expensive
 	} else if n < wanted {
-		t.Logf("########## ONLY %d CONNECTIONS, NOT %d: this system allows a process %d open files", n, wanted, openFiles())
+		t.Logf("########## ONLY %d CONNECTIONS, NOT %d: the system limits the open files of a process", n, wanted)
 	}
 	g.othersAreServed()
 	before, _ := g.memory(t)
 	request := []byte("GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n")
-	crowd := make([]net.Conn, n)
-	for i := range crowd {
-		crowd[i] = g.dial()
+	idle := make([]net.Conn, n)
+	for i := range idle {
+		idle[i] = g.dial()
 	}
 	// Each has been used once, as connections that are kept alive have.
-	for _, c := range crowd {
+	for _, c := range idle {
 		if _, err := c.Write(request); err != nil {
 			t.Fatal(err)
 		}
 	}
 	answer := make([]byte, 4096)
-	for i, c := range crowd {
+	for i, c := range idle {
 		if got, err := c.Read(answer); err != nil || !bytes.HasPrefix(answer[:got], []byte("HTTP/1.1 200")) {
 			t.Fatalf("connection %d: %q, %v", i, answer[:got], err)
 		}
@@ -445,10 +452,10 @@ func TestTenThousandIdleConnectionsCostLittleAndHinderNobody(t *testing.T) {
 	}
 	g.othersAreServed()
 	for _, i := range []int{0, n / 2, n - 1} { // they are still there
-		if _, err := crowd[i].Write(request); err != nil {
+		if _, err := idle[i].Write(request); err != nil {
 			t.Error(err)
 		}
-		if got, err := crowd[i].Read(answer); err != nil || got == 0 {
+		if got, err := idle[i].Read(answer); err != nil || got == 0 {
 			t.Errorf("connection %d is gone: %v", i, err)
 		}
 	}

@@ -44,6 +44,7 @@ var rules = []rule{
 	{"ports", []string{"domain/..."}, false, "ports speak of the domain only"},
 	{"application", []string{"domain/...", "ports/inbound", "ports/outbound", "application/batch"}, false, "use cases know the domain, the ports and how to share a commit, not technology nor one another"},
 	{"adapters/httpapi", []string{"domain/...", "ports/inbound", "adapters/httpapi/..."}, true, "a driving adapter calls inbound ports"},
+	{"adapters/httpserver", []string{"domain/..."}, true, "the server knows no API"},
 	{"adapters/sqlstore", []string{"domain/...", "ports/outbound", "adapters/sqlstore/..."}, true, "a driven adapter implements outbound ports"},
 	{"adapters/limiter", []string{"domain/...", "ports/outbound"}, true, "a driven adapter implements outbound ports"},
 	{"adapters/expression", []string{"domain/...", "ports/outbound", "adapters/expression/..."}, true, "a driven adapter implements outbound ports"},

@@ -18,7 +18,7 @@ import (
 
 	"github.com/sluicehq/sluice/adapters/budget"
 	"github.com/sluicehq/sluice/adapters/egress"
-	"github.com/sluicehq/sluice/adapters/httpapi"
+	"github.com/sluicehq/sluice/adapters/httpapi/operator"
 	"github.com/sluicehq/sluice/adapters/limiter/redis"
 	"github.com/sluicehq/sluice/adapters/telemetry"
 	"github.com/sluicehq/sluice/domain/tenant"
@@ -221,8 +221,8 @@ func (c config) mistakes() []error {
 	}
 	check(c.BaseURL == "" || isHTTP(c.BaseURL), "BASE_URL", "must be an http:// or https:// address")
 	check(slices.Contains([]string{"", "json", "console"}, c.LogFormat), "LOG_FORMAT", "must be json or console")
-	check(c.OperatorToken == "" || httpapi.IsOperatorToken(c.OperatorToken), "OPERATOR_TOKEN", fmt.Sprintf("must be %d to %d printable ASCII characters without spaces, such as openssl rand -hex 32 gives",
-		httpapi.MinOperatorToken, httpapi.MaxOperatorToken))
+	check(c.OperatorToken == "" || operator.IsToken(c.OperatorToken), "OPERATOR_TOKEN", fmt.Sprintf("must be %d to %d printable ASCII characters without spaces, such as openssl rand -hex 32 gives",
+		operator.MinToken, operator.MaxToken))
 	for _, origin := range c.CORSOrigins {
 		check(origin == "*" || isOrigin(origin), "CORS_ORIGINS", fmt.Sprintf("holds %q; an origin reads https://app.example.com, without a path", origin))
 	}

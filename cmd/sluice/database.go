@@ -8,23 +8,20 @@ import (
 	"net/url"
 	"os"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/sluicehq/sluice/adapters/sqlstore"
 	"github.com/sluicehq/sluice/adapters/sqlstore/postgres"
 	"github.com/sluicehq/sluice/adapters/sqlstore/sqlite"
-	"github.com/sluicehq/sluice/domain"
 )
 
 // connectTimeout bounds how long the first connection to a database may take.
 const connectTimeout = 15 * time.Second
 
-// databasePatience is how long a gateway that serves waits for PostgreSQL to answer a statement:
-// longer than those take that somebody waits for, and not so long that requests pile up
-// behind a database that hangs. Migrations, deletions of records to which others belong,
-// and what the operator does by the command line take as long as they have to.
-const databasePatience = time.Minute
+// statementTimeout is how long a gateway that serves waits for PostgreSQL to answer a
+// statement, so that requests do not pile up behind a database that hangs. Migrations,
+// cascading deletions and the operator's commands take as long as they need.
+const statementTimeout = time.Minute
 
 // database is a database URL that was understood: exactly one member is set.
 type database struct {
@@ -60,11 +57,10 @@ func (d database) String() string {
 	return strings.TrimSpace("PostgreSQL " + u.Host + u.Path)
 }
 
-// open opens the store that the configuration names, for statements that may take as
-// long as they have to.
+// open opens the configured store, for statements that may take as long as they need.
 func (c config) open(ctx context.Context) (*sqlstore.Store, error) { return c.openWith(ctx, 0) }
 
-func (c config) openWith(ctx context.Context, patience time.Duration) (*sqlstore.Store, error) {
+func (c config) openWith(ctx context.Context, timeout time.Duration) (*sqlstore.Store, error) {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
 	db, err := databaseOf(c.DatabaseURL)
@@ -74,14 +70,13 @@ func (c config) openWith(ctx context.Context, patience time.Duration) (*sqlstore
 	case db.sqliteFile != "":
 		return sqlite.Open(ctx, db.sqliteFile, sqlite.Options{})
 	default:
-		return postgres.Open(ctx, db.postgresURL, postgres.Options{MaxConnections: c.DatabasePool, Patience: patience})
+		return postgres.Open(ctx, db.postgresURL, postgres.Options{MaxConnections: c.DatabasePool, Patience: timeout})
 	}
 }
 
 // claim makes this process the only one that serves from a SQLite file, until release is
-// closed or the process ends. Two would each fire schedules and move runs on as if there
-// were no other, and know nothing of what the other one changes. With PostgreSQL there is
-// nothing to claim.
+// closed or the process ends. Two would fire schedules twice and not see each other's
+// changes. With PostgreSQL there is nothing to claim.
 func (c config) claim() (release io.Closer, err error) {
 	db, err := databaseOf(c.DatabaseURL)
 	if err != nil || db.sqliteFile == "" {
@@ -100,7 +95,7 @@ func (c config) openToServe(ctx context.Context) (store *sqlstore.Store, closer 
 	if err != nil {
 		return nil, nil, err
 	}
-	if store, err = c.openWith(ctx, databasePatience); err != nil {
+	if store, err = c.openWith(ctx, statementTimeout); err != nil {
 		return nil, nil, errors.Join(err, claim.Close())
 	}
 	return store, served{store, claim}, nil
@@ -145,83 +140,4 @@ func upToDate(ctx context.Context, store *sqlstore.Store) error {
 		names[i] = m.Name
 	}
 	return fmt.Errorf("the database lacks %d migration(s): %s; apply them with: sluice migrate up", len(pending), strings.Join(names, ", "))
-}
-
-// canServe asks whether the database answers, and whether it takes writes.
-func canServe(store *sqlstore.Store) func(context.Context) error {
-	return func(ctx context.Context) error {
-		if err := store.Ping(ctx); err != nil {
-			return notReady(err)
-		}
-		return store.Writable(ctx)
-	}
-}
-
-// ready says whether the gateway can serve: whether the database answers, or what else is
-// wrong with it. Its schema
-// is up to date, or the gateway would not have started, and migrations only ever go
-// forward. To look at the schema here would take the lock of the migrations with every
-// probe, and make the gateways not ready that serve while another one migrates.
-//
-// The driver waits for a database that hangs whatever becomes of the context. So who asks
-// is told in time that there is no answer, and those who ask meanwhile share the question.
-func ready(check func(context.Context) error) func(context.Context) error {
-	var mu sync.Mutex
-	var last *question
-	return func(ctx context.Context) error {
-		mu.Lock()
-		if last == nil || last.old() {
-			last = ask(context.WithoutCancel(ctx), check)
-		}
-		shared := last
-		mu.Unlock()
-		ctx, cancel := context.WithTimeoutCause(ctx, readyWithin, errNoAnswer)
-		defer cancel()
-		select {
-		case <-shared.answered:
-			return shared.err
-		case <-ctx.Done():
-			return notReady(context.Cause(ctx))
-		}
-	}
-}
-
-// question is whether the database answers.
-type question struct {
-	asked    time.Time
-	answered chan struct{} // closed then
-	err      error         // once it is answered
-}
-
-func ask(ctx context.Context, check func(context.Context) error) *question {
-	q := &question{asked: time.Now(), answered: make(chan struct{})}
-	go func() {
-		defer close(q.answered)
-		ctx, cancel := context.WithTimeout(ctx, readyWithin)
-		defer cancel()
-		q.err = check(ctx)
-	}()
-	return q
-}
-
-// old says whether to ask anew: it was answered, or its connection may be the only one
-// that is dead.
-func (q *question) old() bool {
-	select {
-	case <-q.answered:
-		return true
-	default:
-		return time.Since(q.asked) >= readyWithin
-	}
-}
-
-// readyWithin is how long the database may take to answer that it does.
-const readyWithin = 2 * time.Second
-
-var errNoAnswer = errors.New("the database does not answer")
-
-func notReady(cause error) error {
-	e := domain.Fail(domain.Unavailable, "not_ready", "The gateway cannot serve requests at the moment.")
-	e.RetryAfter = time.Second
-	return e.Because(cause)
 }

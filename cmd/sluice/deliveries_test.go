@@ -62,7 +62,7 @@ func TestEveryDeliveryArrivesAlthoughTheGatewayIsKilledAndReceiversFail(t *testi
 		for event := range events {
 			p.publish(serving.server)
 			if event == events/3 || event == events-1 {
-				r.await(t, patience, "some of them", func() bool { return count() >= event*endpoints/3 })
+				r.await(t, testTimeout, "some of them", func() bool { return count() >= event*endpoints/3 })
 				serving.exit(t, syscall.SIGKILL)
 				if killed++; count() == (event+1)*endpoints {
 					t.Error("all were delivered before the process was killed")
@@ -88,7 +88,7 @@ func TestEveryDeliveryArrivesAlthoughTheGatewayIsKilledAndReceiversFail(t *testi
 // every endpoint.
 func (p *publisher) nonePending(s server, endpoints []string, events int) {
 	p.Helper()
-	late, tick := time.After(patience), time.Tick(100*time.Millisecond)
+	late, tick := time.After(testTimeout), time.Tick(100*time.Millisecond)
 	for _, id := range endpoints {
 		for {
 			found := p.call(s, http.MethodGet, "/webhook-endpoints/"+id+"/deliveries?limit=1&status=delivered", "")

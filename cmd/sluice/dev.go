@@ -22,14 +22,14 @@ func (p *program) devCommand() *cobra.Command {
 				return err
 			}
 			return p.serve(cmd.Context(), cfg, serveOptions{role: roleAll}, func(ctx context.Context, store *sqlstore.Store, baseURL string) error {
-				return p.demonstrate(ctx, newOperator(store), baseURL)
+				return p.demonstrate(ctx, newOperatorPorts(store), baseURL)
 			})
 		},
 	}
 }
 
 // demonstrate makes the demo tenant where there is no tenant yet, and greets.
-func (p *program) demonstrate(ctx context.Context, op operator, baseURL string) error {
+func (p *program) demonstrate(ctx context.Context, op operatorPorts, baseURL string) error {
 	page, err := domain.NewPageRequest(1, 0)
 	if err != nil {
 		return err

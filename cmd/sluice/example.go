@@ -21,7 +21,7 @@ type exampleIDs struct {
 
 // createExample gives a tenant a published workflow with a trigger to try things with:
 // an order is looked at, and a large one is reported.
-func (op operator) createExample(ctx context.Context, owner tenant.ID) (*exampleIDs, error) {
+func (op operatorPorts) createExample(ctx context.Context, owner tenant.ID) (*exampleIDs, error) {
 	who := tenant.Operator(owner)
 	about := "Looks at each order and prepares a notice for the large ones."
 	wf, err := op.Workflows.Create(ctx, who, domain.Once{}, inbound.WorkflowDraft{

@@ -22,11 +22,11 @@ func (p *program) keyCommand() *cobra.Command {
 }
 
 // operateFor runs a command of the operator on behalf of a tenant that exists.
-func (p *program) operateFor(cmd *cobra.Command, owner string, do func(context.Context, operator, tenant.Caller) error) error {
+func (p *program) operateFor(cmd *cobra.Command, owner string, do func(context.Context, operatorPorts, tenant.Caller) error) error {
 	if owner == "" {
 		return fmt.Errorf("%w: %s needs --tenant", errUsage, cmd.CommandPath())
 	}
-	return p.operate(cmd, func(ctx context.Context, op operator) error {
+	return p.operate(cmd, func(ctx context.Context, op operatorPorts) error {
 		ten, err := op.Tenants.Get(ctx, tenant.ID(owner))
 		if err != nil {
 			return err
@@ -79,7 +79,7 @@ func (p *program) keyCreate(owner *string) *cobra.Command {
 				end := time.Now().UTC().Add(validFor).Truncate(time.Millisecond)
 				d.ExpiresAt = &end
 			}
-			return p.operateFor(cmd, *owner, func(ctx context.Context, op operator, who tenant.Caller) error {
+			return p.operateFor(cmd, *owner, func(ctx context.Context, op operatorPorts, who tenant.Caller) error {
 				issued, err := op.Keys.Issue(ctx, who, domain.Once{}, d)
 				if err != nil {
 					return err
@@ -105,7 +105,7 @@ func (p *program) keyList(owner *string) *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("%w: %s", errUsage, explain(err))
 			}
-			return p.operateFor(cmd, *owner, func(ctx context.Context, op operator, who tenant.Caller) error {
+			return p.operateFor(cmd, *owner, func(ctx context.Context, op operatorPorts, who tenant.Caller) error {
 				found, err := op.Keys.List(ctx, who, page)
 				if err != nil {
 					return err
@@ -141,7 +141,7 @@ func (p *program) keyRotate(owner *string) *cobra.Command {
 			if grace < 0 || grace > tenant.MaxGrace {
 				return fmt.Errorf("%w: --grace must be from 0s to %s, not %s", errUsage, tenant.MaxGrace, grace)
 			}
-			return p.operateFor(cmd, *owner, func(ctx context.Context, op operator, who tenant.Caller) error {
+			return p.operateFor(cmd, *owner, func(ctx context.Context, op operatorPorts, who tenant.Caller) error {
 				issued, err := op.Keys.Rotate(ctx, who, domain.Once{}, tenant.KeyID(args[0]), grace)
 				if err != nil {
 					return err
@@ -160,7 +160,7 @@ func (p *program) keyRevoke(owner *string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "revoke KEY --tenant TENANT", Short: "End a key at once", Args: exactly("the id of a key"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return p.operateFor(cmd, *owner, func(ctx context.Context, op operator, who tenant.Caller) error {
+			return p.operateFor(cmd, *owner, func(ctx context.Context, op operatorPorts, who tenant.Caller) error {
 				k, err := op.Keys.Revoke(ctx, who, tenant.KeyID(args[0]))
 				if errors.Is(err, domain.Conflict) {
 					return fmt.Errorf("%s To replace it: sluice key rotate %s --tenant %s", explain(err), args[0], *owner)

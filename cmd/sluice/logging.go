@@ -2,9 +2,7 @@ package main
 
 import (
 	"io"
-	stdlog "log"
 	"os"
-	"strings"
 	"sync"
 	"time"
 
@@ -45,21 +43,6 @@ var setLogFormat = sync.OnceFunc(func() {
 	zerolog.TimestampFunc = func() time.Time { return time.Now().UTC() }
 	zerolog.DurationFieldUnit = time.Millisecond
 })
-
-// standardLog takes what a part of the standard library complains about into the log,
-// where it is looked at like everything else.
-func standardLog(log zerolog.Logger) *stdlog.Logger {
-	return stdlog.New(complaints{log}, "", 0)
-}
-
-// complaints logs each text as a warning.
-type complaints struct{ log zerolog.Logger }
-
-// Write logs one text.
-func (c complaints) Write(p []byte) (int, error) {
-	c.log.Warn().Msg(strings.TrimSpace(string(p)))
-	return len(p), nil
-}
 
 func isTerminal(w io.Writer) bool {
 	file, ok := w.(*os.File)

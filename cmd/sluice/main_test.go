@@ -133,7 +133,7 @@ func (s server) withoutExample(t *testing.T, made map[string]any) {
 // await asks again and again until the answer holds a text, and returns the answer.
 func (s server) await(t *testing.T, path, key, wanted string) string {
 	t.Helper()
-	for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(testTimeout); ; time.Sleep(20 * time.Millisecond) {
 		_, body := s.request(t, http.MethodGet, path, key, "")
 		if strings.Contains(body, wanted) {
 			return body

@@ -81,10 +81,9 @@ func availableMemory() int64 {
 	return min(available, limitOfProcess())
 }
 
-// forgetTheStart gives back the memory that only the start needed: reading the migrations
-// takes more than everything that stays. What is kept in pools goes with the second
-// collection.
-func forgetTheStart() {
+// releaseStartupMemory gives back the memory that only the start needed: reading the
+// migrations takes more than everything that stays. Two collections empty the pools, too.
+func releaseStartupMemory() {
 	runtime.GC()
 	debug.FreeOSMemory()
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/sluicehq/sluice/ports/inbound"
 )
 
-// operator is what the operator's commands call. They work on the database itself,
-// beside a server that is running or without one.
-type operator struct {
+// operatorPorts are what the operator's commands call. They work on the database itself,
+// with or without a running server.
+type operatorPorts struct {
 	Tenants   inbound.Tenants
 	Keys      inbound.APIKeys
 	Workflows inbound.Workflows
@@ -19,7 +19,7 @@ type operator struct {
 }
 
 // operate runs one command of the operator on the configured database.
-func (p *program) operate(cmd *cobra.Command, do func(context.Context, operator) error) error {
+func (p *program) operate(cmd *cobra.Command, do func(context.Context, operatorPorts) error) error {
 	cfg, err := readConfig(p.environ)
 	if err != nil {
 		return err
@@ -29,5 +29,5 @@ func (p *program) operate(cmd *cobra.Command, do func(context.Context, operator)
 		return err
 	}
 	defer closing(store, p.stderr)
-	return do(cmd.Context(), newOperator(store))
+	return do(cmd.Context(), newOperatorPorts(store))
 }

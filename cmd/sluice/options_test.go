@@ -72,3 +72,15 @@ func TestAWorkerSaysThatItIsNotTheAPI(t *testing.T) {
 		t.Errorf("%d %s", status, body)
 	}
 }
+
+func TestMistakesInTheBoundsOfConnectionsAreNamed(t *testing.T) {
+	b := newBinary(t, sqliteURL(t))
+	b.environ = append(b.environ, "SLUICE_MAX_CONNECTIONS=0", "SLUICE_HEADER_TIMEOUT=0s", "SLUICE_BODY_TIMEOUT=-1s",
+		"SLUICE_ANSWER_TIMEOUT=0s", "SLUICE_IDLE_TIMEOUT=0s", "SLUICE_DRAIN_DELAY=-1s")
+	code, _, stderr := b.run("serve")
+	for _, name := range []string{"MAX_CONNECTIONS must be", "HEADER_TIMEOUT must", "BODY_TIMEOUT must", "ANSWER_TIMEOUT must", "IDLE_TIMEOUT must", "DRAIN_DELAY must"} {
+		if code != exitUsage || !strings.Contains(stderr, "SLUICE_"+name) {
+			t.Errorf("SLUICE_%s… is not said: %d, %s", name, code, stderr)
+		}
+	}
+}

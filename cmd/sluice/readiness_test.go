@@ -1,11 +1,21 @@
 package main
 
 import (
+	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/pressly/goose/v3/lock"
+
+	"github.com/sluicehq/sluice/domain"
 )
 
 // A database that became read-only: requests that write are told so, and balancers too, but
@@ -46,4 +56,57 @@ func TestAGatewayWhoseDatabaseRefusesWritesIsNotReady(t *testing.T) {
 	want(http.MethodGet, "/readyz", "", "", http.StatusServiceUnavailable, `"code":"database_read_only"`)
 	want(http.MethodGet, "/healthz", "", "", http.StatusOK, `"ok"`)
 	want(http.MethodGet, "/v1/gateway/triggers", secret, "", http.StatusOK, `"total":`)
+}
+
+func TestADatabaseThatHangsMakesTheGatewayNotReadyInTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var asked atomic.Int32
+		thawed := make(chan struct{})
+		ask := ready(func(context.Context) error { // as the driver, it does not look at the context
+			asked.Add(1)
+			<-thawed
+			return nil
+		})
+		began := time.Now()
+		var all sync.WaitGroup
+		for range 5 {
+			all.Go(func() {
+				for range 3 {
+					if err := ask(t.Context()); !errors.Is(err, domain.Unavailable) || !strings.Contains(err.Error(), "not_ready") {
+						t.Errorf("while it hangs: %v", err)
+					}
+				}
+			})
+		}
+		all.Wait()
+		if took := time.Since(began); took > 3*readyTimeout {
+			t.Errorf("three answers took %s", took)
+		}
+		if n := asked.Load(); n != 3 {
+			t.Errorf("the database was asked %d times, not by five at once each time", n)
+		}
+		close(thawed)
+		synctest.Wait()
+		if err := ask(t.Context()); err != nil {
+			t.Errorf("afterwards: %v", err)
+		}
+	})
+}
+
+func TestAGatewayStaysReadyWhileAnotherOneMigrates(t *testing.T) {
+	b := newBinary(t, postgresURL(t))
+	s := b.start("serve")
+	address, _ := strings.CutPrefix(b.environ[0], "SLUICE_DATABASE_URL=")
+	db, err := sql.Open("postgres", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	db.SetMaxOpenConns(1) // the lock belongs to a connection
+	if _, err := db.ExecContext(t.Context(), `SELECT pg_advisory_lock($1)`, lock.DefaultLockID); err != nil {
+		t.Fatal(err)
+	}
+	if status, body := s.request(t, http.MethodGet, "/readyz", "", ""); status != http.StatusOK {
+		t.Errorf("not ready: %d %s", status, body)
+	}
 }

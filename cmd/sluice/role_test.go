@@ -45,20 +45,20 @@ func TestTheWorkIsSplitBetweenProcessesOfTwoRoles(t *testing.T) {
 	api.await(t, "/v1/gateway/runs?entityId=waits", key, `"status":"completed"`)
 }
 
-func TestARoleThatCannotBeIsRefused(t *testing.T) {
+func TestARoleThatCannotWorkIsRefused(t *testing.T) {
 	for claim, c := range map[string]struct {
 		role     role
-		db       database
+		database string
 		mistaken bool
 	}{
-		"everything on SQLite":         {roleAll, database{sqliteFile: "a.db"}, false},
-		"the API alone on PostgreSQL":  {roleAPI, database{postgresURL: "postgres://a/b"}, false},
-		"a worker alone on PostgreSQL": {roleWorker, database{postgresURL: "postgres://a/b"}, false},
-		"the API alone on SQLite":      {roleAPI, database{sqliteFile: "a.db"}, true},
-		"a worker alone on SQLite":     {roleWorker, database{sqliteFile: "a.db"}, true},
-		"a role that does not exist":   {"queen", database{postgresURL: "postgres://a/b"}, true},
+		"everything on SQLite":         {roleAll, "sqlite:a.db", false},
+		"the API alone on PostgreSQL":  {roleAPI, "postgres://a/b", false},
+		"a worker alone on PostgreSQL": {roleWorker, "postgres://a/b", false},
+		"the API alone on SQLite":      {roleAPI, "sqlite:a.db", true},
+		"a worker alone on SQLite":     {roleWorker, "sqlite:a.db", true},
+		"a role that does not exist":   {"queen", "postgres://a/b", true},
 	} {
-		if err := c.role.check(c.db); (err != nil) != c.mistaken {
+		if err := c.role.check(c.database); (err != nil) != c.mistaken {
 			t.Errorf("%s: %v", claim, err)
 		}
 	}

@@ -91,7 +91,7 @@ func restart(t *testing.T, b binary, old *process, balancer *rolling.Balancer) *
 
 func awaitReady(t *testing.T, balancer *rolling.Balancer, n int) {
 	t.Helper()
-	for deadline := time.Now().Add(patience); balancer.Ready() != n; time.Sleep(probeEvery) {
+	for deadline := time.Now().Add(testTimeout); balancer.Ready() != n; time.Sleep(probeEvery) {
 		if time.Now().After(deadline) {
 			t.Fatalf("the balancer uses %d gateways, not %d", balancer.Ready(), n)
 		}

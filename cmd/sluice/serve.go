@@ -1,24 +1,30 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"net"
-	"sync"
+	"os"
 	"time"
 
 	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
 
+	"github.com/sluicehq/sluice/adapters/budget"
 	"github.com/sluicehq/sluice/adapters/directory"
 	"github.com/sluicehq/sluice/adapters/httpapi"
+	"github.com/sluicehq/sluice/adapters/httpapi/operator"
+	"github.com/sluicehq/sluice/adapters/httpapi/stream"
+	"github.com/sluicehq/sluice/adapters/httpserver"
 	"github.com/sluicehq/sluice/adapters/sqlstore"
 	"github.com/sluicehq/sluice/adapters/system"
+	"github.com/sluicehq/sluice/application/runs"
 	"github.com/sluicehq/sluice/domain/event"
+	domainrun "github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/ports/inbound"
-	"github.com/sluicehq/sluice/ports/outbound"
 )
 
 func (p *program) serveCommand() *cobra.Command {
@@ -64,7 +70,7 @@ func (s started) at(ctx context.Context, store *sqlstore.Store, baseURL string) 
 
 // serve runs the gateway until ctx ends, and then until its requests are done.
 func (p *program) serve(ctx context.Context, cfg config, opts serveOptions, begin started) error {
-	if err := opts.role.checkOn(cfg.DatabaseURL); err != nil {
+	if err := opts.role.check(cfg.DatabaseURL); err != nil {
 		return err
 	}
 	tuneCollector(p.environ)
@@ -79,39 +85,27 @@ func (p *program) serve(ctx context.Context, cfg config, opts serveOptions, begi
 	if err := prepare(ctx, log, store, opts.noMigrate); err != nil {
 		return err
 	}
-	watch, err := newWatching(ctx, log, cfg, store)
+	watch, err := newObservability(ctx, log, cfg, store)
 	if err != nil {
 		return err
 	}
 	defer watch.close()
-	out, err := watch.outside(ctx, cfg)
+	out, err := openOutgoing(ctx, log, cfg, watch.metrics)
 	if err != nil {
 		return err
 	}
 	defer out.close()
-	leaving := new(going)
 	streams, endStreams := context.WithCancel(context.WithoutCancel(ctx))
 	defer endStreams()
-	key, err := runKey(ctx, store)
+	server, err := cfg.server(log, endStreams)
 	if err != nil {
 		return err
 	}
-	memory := cfg.memory()
-	g, err := newGateway(store, countedWork{watch.tracing.UnitOfWork(store), watch.metrics}, out.limiter, out.runner, out.sender, key, memory.OfRuns(), tenant.StorageQuota(cfg.TenantStorage), cfg.workerOptions(memory), httpapi.Options{
-		Log: log, MaxBody: cfg.MaxBody, AllowedOrigins: cfg.CORSOrigins, TrustedProxies: cfg.TrustedProxies,
-		Observers: watch.observers(), Now: system.Clock{}.Now, NewID: system.Random{}.ID, Ready: leaving.unlessGoing(ready(canServe(store))),
-		Streams: streams, HealthOnly: !opts.role.serves(), OperatorToken: httpapi.NewOperatorToken(cfg.OperatorToken),
-		Intake: memory.Intake, Pages: memory.Pages, Simulations: memory.Simulations, SimulationBytes: int(min(64<<20, memory.Intake.Most())), BodyTimeout: cfg.BodyTimeout,
-	})
+	g, err := cfg.assemble(ctx, opts.role, assembly{log, store, watch, out, server.Draining, streams})
 	if err != nil {
 		return err
 	}
-	watch.gateway(g, memory)
-	store.OnEvents(g.Courier.Wake)
-	front, err := newServing(log, cfg, g.API, leaving, endStreams)
-	if err != nil {
-		return err
-	}
+	server.Handler = g.API
 	listener, baseURL, err := cfg.listen(ctx, log)
 	if err != nil {
 		return err
@@ -120,19 +114,81 @@ func (p *program) serve(ctx context.Context, cfg config, opts serveOptions, begi
 		_ = listener.Close() // the first error says more
 		return err
 	}
-	return attend(ctx, log, front, listener, cfg.WorkerDrain, g.beside(ctx, log, opts.role, store))
+	return serveUntilDone(ctx, log, server, listener, cfg.WorkerDrain, g.startBackground(ctx, log, opts.role, store))
 }
 
-// attend answers requests until ctx ends, and ends what goes on beside them, whose calls
-// may take the time to drain from then on.
-func attend(ctx context.Context, log zerolog.Logger, front serving, listener net.Listener, drain time.Duration, end func()) error {
-	forgetTheStart()
+// server is what answers requests; its handler comes later.
+func (c config) server(log zerolog.Logger, endStreams context.CancelFunc) (httpserver.Server, error) {
+	limit, err := httpserver.ConnectionLimit(log, c.MaxConnections, c.DatabasePool)
+	return httpserver.Server{
+		Log: log, MaxConnections: limit,
+		HeaderTimeout: c.HeaderTimeout, BodyTimeout: c.BodyTimeout, AnswerTimeout: c.AnswerTimeout, IdleTimeout: c.IdleTimeout,
+		DrainDelay: c.DrainDelay, ShutdownTimeout: c.ShutdownTimeout, Draining: new(httpserver.Draining), EndStreams: endStreams,
+	}, err
+}
+
+// assembly is what the gateway is made of.
+type assembly struct {
+	log      zerolog.Logger
+	store    *sqlstore.Store
+	watch    *observability
+	out      outgoing
+	draining *httpserver.Draining
+	streams  context.Context //nolint:containedctx // see httpapi.Options
+}
+
+// assemble makes the gateway and connects what measures it.
+func (c config) assemble(ctx context.Context, does role, a assembly) (gateway, error) {
+	key, err := runKey(ctx, a.store)
+	if err != nil {
+		return gateway{}, err
+	}
+	memory := c.memory()
+	work := countedWork{a.watch.tracing.UnitOfWork(a.store), a.watch.metrics}
+	intake := a.watch.tracing.TriggerIntake(sqlstore.NewTriggerIntake(a.store))
+	g, err := newGateway(a.store, work, intake, a.out.limiter, a.out.runner, a.out.sender, key, memory.OfRuns(), tenant.StorageQuota(c.TenantStorage), c.workerOptions(memory), httpapi.Options{
+		Log: a.log, MaxBody: c.MaxBody, AllowedOrigins: c.CORSOrigins, TrustedProxies: c.TrustedProxies, BodyTimeout: c.BodyTimeout,
+		Observers: a.watch.observers(), Now: system.Clock{}.Now, NewID: system.Random{}.ID, Ready: a.draining.Unless(ready(canServe(a.store))),
+		Streams: a.streams, HealthOnly: !does.serves(), OperatorToken: operator.NewToken(c.OperatorToken),
+		Memory: stream.Memory{Intake: memory.Intake, Pages: memory.Pages, Simulations: memory.Simulations, SimulationBytes: int(min(64<<20, memory.Intake.Most()))},
+	})
+	if err != nil {
+		return gateway{}, err
+	}
+	a.watch.connect(g, memory)
+	a.store.OnEvents(g.Courier.Wake)
+	return g, nil
+}
+
+// runKey returns the key of the runs' secrets, which the first process to ask makes.
+func runKey(ctx context.Context, store *sqlstore.Store) (domainrun.Key, error) {
+	var fresh domainrun.Key
+	system.Random{}.Fill(fresh[:])
+	return store.RunKey(ctx, fresh)
+}
+
+// workerOptions is how much the configuration lets this process do at the same time.
+func (c config) workerOptions(memory budget.Memory) runs.WorkerOptions {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	return runs.WorkerOptions{
+		Name:        fmt.Sprintf("%s/%d/%s", host, os.Getpid(), system.Random{}.ID("start")), // a container's process has the same number each time
+		Concurrency: c.WorkerRuns, PerTenant: c.TenantRuns, Memory: cmp.Or(c.WorkerMemory, memory.Runs), Drain: c.WorkerDrain, Processors: processors,
+	}
+}
+
+// serveUntilDone answers requests until ctx ends, and then ends the background work, whose
+// calls may take the time to drain.
+func serveUntilDone(ctx context.Context, log zerolog.Logger, server httpserver.Server, listener net.Listener, drain time.Duration, stopBackground func()) error {
+	releaseStartupMemory()
 	addThreads()
-	err := front.until(ctx, listener)
-	waiting := time.AfterFunc(shortly, func() {
+	err := server.Serve(ctx, listener)
+	waiting := time.AfterFunc(quietStop, func() {
 		log.Info().Dur("atMostMs", max(drain, event.SendTimeout)).Msg("waiting for calls of nodes and webhooks to end")
 	})
-	end()
+	stopBackground()
 	waiting.Stop()
 	if err == nil {
 		log.Info().Msg("stopped")
@@ -140,10 +196,10 @@ func attend(ctx context.Context, log zerolog.Logger, front serving, listener net
 	return err
 }
 
-// shortly is how long the end of what goes on beside requests may take without a word.
-const shortly = 100 * time.Millisecond
+// quietStop is how long the background work may take to end before the log says so.
+const quietStop = 100 * time.Millisecond
 
-// listen takes the address and says so.
+// listen binds the address and logs it.
 func (c config) listen(ctx context.Context, log zerolog.Logger) (l net.Listener, baseURL string, err error) {
 	if l, err = (&net.ListenConfig{}).Listen(ctx, "tcp", c.Listen); err != nil {
 		return nil, "", fmt.Errorf("listen on %s (SLUICE_LISTEN): %w", c.Listen, err)
@@ -180,57 +236,14 @@ type gateway struct {
 	Signals   *sqlstore.RunSignals
 }
 
-// beside begins what goes on beside requests in a process of the role. When ctx ends no
-// new work is begun, while requests may still be answered. stop returns when all of it
-// has ended.
-func (g gateway) beside(ctx context.Context, log zerolog.Logger, does role, changes outbound.Changes) (stop func()) {
-	listening, deaf := context.WithCancel(context.WithoutCancel(ctx)) // to the last, since the rest depends on it
-	var heard sync.WaitGroup
-	heard.Go(func() { followChanges(listening, log, changes, g.Directory) })
-	heard.Go(func() {
-		g.Signals.Run(listening, sparingly(log, "word of runs was lost; they are found a second later"))
-	})
-	working, rest := context.WithCancel(ctx)
-	var done sync.WaitGroup
-	if does.works() {
-		done.Go(func() { keepUp(working, log, g.Upkeep) })
-		done.Go(func() { keepGoing(working, log, "delivering webhooks", g.Courier) })
-		done.Go(func() { keepGoing(working, log, "firing schedules", g.Scheduler) })
-		done.Go(func() { keepGoing(working, log, "moving runs on", g.Worker) })
-	}
-	return func() {
-		rest()
-		done.Wait()
-		deaf()
-		heard.Wait()
-	}
-}
-
-// refollow is how long to wait before changes are followed again.
-const refollow = time.Second
-
-// followChanges keeps what a directory remembers up to date until ctx ends. While it
-// cannot, the directory asks the database each time.
-func followChanges(ctx context.Context, log zerolog.Logger, changes outbound.Changes, w outbound.Watcher) {
-	for ctx.Err() == nil {
-		if err := changes.Follow(ctx, w); err != nil {
-			log.Warn().Err(err).Msg("cannot follow what other processes change; keys are looked up in the database each time")
-		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(refollow):
-		}
-	}
-}
-
 // prepare brings the schema up to date, or checks that it is.
 func prepare(ctx context.Context, log zerolog.Logger, store *sqlstore.Store, noMigrate bool) error {
 	if noMigrate {
 		return upToDate(ctx, store)
 	}
 	applied, err := store.Migrator().Up(ctx)
-	for _, m := range applied {
-		log.Info().Str("migration", m.Name).Msg("applied a migration")
+	if n := len(applied); n > 0 {
+		log.Info().Int("migrations", n).Str("last", applied[n-1].Name).Msg("brought the schema up to date")
 	}
 	return err
 }

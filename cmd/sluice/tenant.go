@@ -13,8 +13,8 @@ import (
 func (p *program) tenantCommand() *cobra.Command {
 	return group("tenant", "Create and manage tenants",
 		p.tenantCreate(), p.tenantList(), p.tenantShow(), p.tenantUpdate(),
-		p.tenantStatus("suspend", "Refuse every key of a tenant until it is resumed", func(op operator) statusVerb { return atOnce(op.Tenants.Suspend) }),
-		p.tenantStatus("resume", "Accept a suspended tenant's keys again", func(op operator) statusVerb { return atOnce(op.Tenants.Resume) }),
+		p.tenantStatus("suspend", "Refuse every key of a tenant until it is resumed", func(op operatorPorts) statusVerb { return atOnce(op.Tenants.Suspend) }),
+		p.tenantStatus("resume", "Accept a suspended tenant's keys again", func(op operatorPorts) statusVerb { return atOnce(op.Tenants.Resume) }),
 		p.tenantDelete())
 }
 
@@ -34,7 +34,7 @@ func (p *program) tenantCreate() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "create --name NAME", Short: "Create a tenant and print its two keys, which are not shown again", Args: exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return p.operate(cmd, func(ctx context.Context, op operator) error {
+			return p.operate(cmd, func(ctx context.Context, op operatorPorts) error {
 				made, err := op.Tenants.Create(ctx, domain.Once{}, d)
 				if err != nil {
 					return err
@@ -137,7 +137,7 @@ func (p *program) tenantList() *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("%w: %s", errUsage, explain(err))
 			}
-			return p.operate(cmd, func(ctx context.Context, op operator) error {
+			return p.operate(cmd, func(ctx context.Context, op operatorPorts) error {
 				found, err := op.Tenants.List(ctx, tenant.Filter{}, domain.Query{PageRequest: page})
 				if err != nil {
 					return err
@@ -163,7 +163,7 @@ func (p *program) tenantList() *cobra.Command {
 }
 
 func (p *program) tenantShow() *cobra.Command {
-	return p.tenantStatus("show", "Show a tenant", func(op operator) statusVerb { return op.Tenants.Get })
+	return p.tenantStatus("show", "Show a tenant", func(op operatorPorts) statusVerb { return op.Tenants.Get })
 }
 
 // statusVerb does something to one tenant and returns it.
@@ -174,12 +174,12 @@ func atOnce(verb func(context.Context, domain.Once, tenant.ID) (*tenant.Tenant, 
 	return func(ctx context.Context, id tenant.ID) (*tenant.Tenant, error) { return verb(ctx, domain.Once{}, id) }
 }
 
-func (p *program) tenantStatus(name, short string, verb func(operator) statusVerb) *cobra.Command {
+func (p *program) tenantStatus(name, short string, verb func(operatorPorts) statusVerb) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: name + " TENANT", Short: short, Args: exactly("the id of a tenant"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return p.operate(cmd, func(ctx context.Context, op operator) error {
+			return p.operate(cmd, func(ctx context.Context, op operatorPorts) error {
 				ten, err := verb(op)(ctx, tenant.ID(args[0]))
 				if err != nil {
 					return err
@@ -222,7 +222,7 @@ func (p *program) tenantUpdate() *cobra.Command {
 					patch.Quotas[kt] = q
 				}
 			}
-			return p.operate(cmd, func(ctx context.Context, op operator) error {
+			return p.operate(cmd, func(ctx context.Context, op operatorPorts) error {
 				ten, err := op.Tenants.Update(ctx, tenant.ID(args[0]), domain.Expected{}, patch)
 				if err != nil {
 					return err
@@ -256,7 +256,7 @@ func (p *program) tenantDelete() *cobra.Command {
 			if !sure {
 				return fmt.Errorf("%w: this deletes the tenant with its keys, workflows and triggers, for good; repeat it with --yes", errUsage)
 			}
-			return p.operate(cmd, func(ctx context.Context, op operator) error {
+			return p.operate(cmd, func(ctx context.Context, op operatorPorts) error {
 				if err := op.Tenants.Delete(ctx, tenant.ID(args[0]), domain.Expected{}); err != nil {
 					return err
 				}

@@ -229,7 +229,7 @@ func (p *publisher) settled(s server, trigger any) {
 // delivery waits until the latest delivery to an endpoint has an attempt.
 func (p *publisher) delivery(s server, endpoint string) map[string]any {
 	p.Helper()
-	late, tick := time.After(patience), time.Tick(100*time.Millisecond)
+	late, tick := time.After(testTimeout), time.Tick(100*time.Millisecond)
 	for {
 		found := p.call(s, http.MethodGet, "/webhook-endpoints/"+endpoint+"/deliveries", "")
 		items, _ := found["items"].([]any)
@@ -254,7 +254,7 @@ func TestAPublishedVersionIsToldToWhoeverWantsToKnow(t *testing.T) {
 		p := newPublisher(t, b, s)
 		told, private := p.endpoint(s, r, "/told"), fmt.Sprint(p.call(s, http.MethodPost, "/webhook-endpoints", `{"url":"http://169.254.169.254/latest"}`)["id"])
 		version := p.publish(s)
-		r.await(t, patience, "the event", func() bool { return r.distinct("/told") == 1 })
+		r.await(t, testTimeout, "the event", func() bool { return r.distinct("/told") == 1 })
 
 		var body struct {
 			ID, Type, Timestamp string
@@ -294,7 +294,7 @@ func TestAnEndpointThatHangsDelaysNoOther(t *testing.T) {
 			p.publish(s)
 		}
 		began := time.Now()
-		r.await(t, patience, "what is sent to the endpoint that answers", func() bool { return r.distinct("/answers") == events })
+		r.await(t, testTimeout, "what is sent to the endpoint that answers", func() bool { return r.distinct("/answers") == events })
 		if took := time.Since(began); took > 14*time.Second {
 			t.Errorf("it took %s, as if it had waited for the one that hangs", took)
 		}

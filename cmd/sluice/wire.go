@@ -33,7 +33,6 @@ var driven = wire.NewSet(
 	wire.Struct(new(expression.Checker)), wire.Bind(new(outbound.Expressions), new(expression.Checker)),
 	wire.Struct(new(expression.Compiler)), wire.Bind(new(outbound.Compiler), new(expression.Compiler)),
 	sqlstore.NewRunSignals, wire.Bind(new(outbound.RunSignals), new(*sqlstore.RunSignals)),
-	sqlstore.NewTriggerIntake, wire.Bind(new(outbound.TriggerIntake), new(*sqlstore.TriggerIntake)),
 	directory.New, wire.Bind(new(outbound.Directory), new(*directory.Directory)),
 	directory.NewEndpoints, wire.Bind(new(outbound.NodeEndpoints), new(*directory.Endpoints)),
 )
@@ -72,23 +71,24 @@ func checkedSettings(own *tenants.Settings, checks *nodes.Checks) *nodes.Setting
 
 // boundedVersions checks versions within the memory for requests.
 func boundedVersions(work outbound.UnitOfWork, expressions outbound.Expressions, clock outbound.Clock, random outbound.Random, opts httpapi.Options) *workflows.Versions {
-	return workflows.NewVersions(work, expressions, clock, random).Within(opts.Intake)
+	return workflows.NewVersions(work, expressions, clock, random).Within(opts.Memory.Intake)
 }
 
-// newGateway assembles what sluice serve runs. work is the store's, which somebody may
-// follow; runner makes the calls of nodes and sender those of webhooks; key is that of
-// the runs' secrets and storage what is kept for a tenant.
-func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, limiter outbound.Limiter, runner outbound.NodeRunner, sender outbound.Sender,
+// newGateway assembles what sluice serve runs. work and intake are the store's, perhaps
+// traced; runner makes the calls of nodes and sender those of webhooks; key is that of the
+// runs' secrets and storage what is kept for a tenant.
+func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, intake outbound.TriggerIntake, limiter outbound.Limiter, runner outbound.NodeRunner, sender outbound.Sender,
 	key domainrun.Key, budgets outbound.Budgets, storage tenant.StorageQuota, capacity runs.WorkerOptions, opts httpapi.Options) (gateway, error) {
 	wire.Build(driven, core, boundedVersions, wire.Bind(new(inbound.Versions), new(*workflows.Versions)),
 		wire.Struct(new(httpapi.Ports), "*"), httpapi.New, wire.Struct(new(gateway), "*"))
 	return gateway{}, nil
 }
 
-// newOperator assembles what the operator's commands call.
-func newOperator(store *sqlstore.Store) operator {
-	wire.Build(wire.Bind(new(outbound.UnitOfWork), new(*sqlstore.Store)), memory.New, wire.Bind(new(outbound.Limiter), new(*memory.Limiter)),
+// newOperatorPorts assembles what the operator's commands call.
+func newOperatorPorts(store *sqlstore.Store) operatorPorts {
+	wire.Build(wire.Bind(new(outbound.UnitOfWork), new(*sqlstore.Store)),
+		sqlstore.NewTriggerIntake, wire.Bind(new(outbound.TriggerIntake), new(*sqlstore.TriggerIntake)), memory.New, wire.Bind(new(outbound.Limiter), new(*memory.Limiter)),
 		wire.Value(tenant.StorageQuota(0)), driven, core, workflows.NewVersions, wire.Bind(new(inbound.Versions), new(*workflows.Versions)),
-		wire.Struct(new(operator), "*"))
-	return operator{}
+		wire.Struct(new(operatorPorts), "*"))
+	return operatorPorts{}
 }

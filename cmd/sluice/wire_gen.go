@@ -35,10 +35,10 @@ import (
 
 // Injectors from wire.go:
 
-// newGateway assembles what sluice serve runs. work is the store's, which somebody may
-// follow; runner makes the calls of nodes and sender those of webhooks; key is that of
-// the runs' secrets and storage what is kept for a tenant.
-func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, limiter outbound.Limiter, runner outbound.NodeRunner, sender outbound.Sender, key run2.Key, budgets outbound.Budgets, storage tenant.StorageQuota, capacity runs.WorkerOptions, opts httpapi.Options) (gateway, error) {
+// newGateway assembles what sluice serve runs. work and intake are the store's, perhaps
+// traced; runner makes the calls of nodes and sender those of webhooks; key is that of the
+// runs' secrets and storage what is kept for a tenant.
+func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, intake outbound.TriggerIntake, limiter outbound.Limiter, runner outbound.NodeRunner, sender outbound.Sender, key run2.Key, budgets outbound.Budgets, storage tenant.StorageQuota, capacity runs.WorkerOptions, opts httpapi.Options) (gateway, error) {
 	directoryDirectory := directory.New(work)
 	clock := system.Clock{}
 	service := admission.New(directoryDirectory, limiter, clock)
@@ -58,8 +58,7 @@ func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, limiter outboun
 	nodesSettings := checkedSettings(tenantsSettings, checks)
 	subTenants := tenants.NewSubTenants(work, clock, random)
 	tenantsService := tenants.New(work, clock, random)
-	triggerIntake := sqlstore.NewTriggerIntake(store)
-	triggersService := triggers.New(work, directoryDirectory, triggerIntake, limiter, clock, random)
+	triggersService := triggers.New(work, directoryDirectory, intake, limiter, clock, random)
 	checker := expression.Checker{}
 	versions := boundedVersions(work, checker, clock, random, opts)
 	starter := runs.NewStarter(clock, random, storage)
@@ -106,8 +105,8 @@ func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, limiter outboun
 	return mainGateway, nil
 }
 
-// newOperator assembles what the operator's commands call.
-func newOperator(store *sqlstore.Store) operator {
+// newOperatorPorts assembles what the operator's commands call.
+func newOperatorPorts(store *sqlstore.Store) operatorPorts {
 	clock := system.Clock{}
 	random := system.Random{}
 	service := tenants.New(store, clock, random)
@@ -122,14 +121,14 @@ func newOperator(store *sqlstore.Store) operator {
 	triggerIntake := sqlstore.NewTriggerIntake(store)
 	limiter := memory.New(clock)
 	triggersService := triggers.New(store, directoryDirectory, triggerIntake, limiter, clock, random)
-	mainOperator := operator{
+	mainOperatorPorts := operatorPorts{
 		Tenants:   service,
 		Keys:      keys,
 		Workflows: workflowsService,
 		Versions:  versions,
 		Triggers:  triggersService,
 	}
-	return mainOperator
+	return mainOperatorPorts
 }
 
 var (
@@ -139,7 +138,7 @@ var (
 // wire.go:
 
 // driven binds each outbound port to its adapter.
-var driven = wire.NewSet(wire.Struct(new(system.Clock)), wire.Bind(new(outbound.Clock), new(system.Clock)), wire.Struct(new(system.Random)), wire.Bind(new(outbound.Random), new(system.Random)), wire.Struct(new(expression.Checker)), wire.Bind(new(outbound.Expressions), new(expression.Checker)), wire.Struct(new(expression.Compiler)), wire.Bind(new(outbound.Compiler), new(expression.Compiler)), sqlstore.NewRunSignals, wire.Bind(new(outbound.RunSignals), new(*sqlstore.RunSignals)), sqlstore.NewTriggerIntake, wire.Bind(new(outbound.TriggerIntake), new(*sqlstore.TriggerIntake)), directory.New, wire.Bind(new(outbound.Directory), new(*directory.Directory)), directory.NewEndpoints, wire.Bind(new(outbound.NodeEndpoints), new(*directory.Endpoints)))
+var driven = wire.NewSet(wire.Struct(new(system.Clock)), wire.Bind(new(outbound.Clock), new(system.Clock)), wire.Struct(new(system.Random)), wire.Bind(new(outbound.Random), new(system.Random)), wire.Struct(new(expression.Checker)), wire.Bind(new(outbound.Expressions), new(expression.Checker)), wire.Struct(new(expression.Compiler)), wire.Bind(new(outbound.Compiler), new(expression.Compiler)), sqlstore.NewRunSignals, wire.Bind(new(outbound.RunSignals), new(*sqlstore.RunSignals)), directory.New, wire.Bind(new(outbound.Directory), new(*directory.Directory)), directory.NewEndpoints, wire.Bind(new(outbound.NodeEndpoints), new(*directory.Endpoints)))
 
 // core binds each inbound port to its use cases.
 var core = wire.NewSet(admission.New, wire.Bind(new(inbound.Admission), new(*admission.Service)), nodes.New, wire.Bind(new(inbound.Nodes), new(*nodes.Service)), nodes.NewChecks, wire.Bind(new(inbound.NodeChecks), new(*nodes.Checks)), nodes.NewCustom, nodes.NewChecked, wire.Bind(new(inbound.CustomNodes), new(*nodes.Checked)), nodes.NewSecrets, wire.Bind(new(inbound.NodeSecrets), new(*nodes.Secrets)), checkedSettings, wire.Bind(new(inbound.Settings), new(*nodes.Settings)), runs.NewFiring, wire.Bind(new(inbound.Firing), new(*runs.Firing)), runs.NewRuns, wire.Bind(new(inbound.Runs), new(*runs.Runs)), runs.NewStarter, wire.Bind(new(outbound.RunStarter), new(*runs.Starter)), wire.Bind(new(outbound.RunEnder), new(*runs.Starter)), runs.NewWorker, wire.Bind(new(inbound.Worker), new(*runs.Worker)), schedules.NewScheduler, wire.Bind(new(inbound.Scheduler), new(*schedules.Scheduler)), schedules.New, wire.Bind(new(inbound.Schedules), new(*schedules.Service)), tenants.New, wire.Bind(new(inbound.Tenants), new(*tenants.Service)), tenants.NewKeys, wire.Bind(new(inbound.APIKeys), new(*tenants.Keys)), tenants.NewSettings, tenants.NewSubTenants, wire.Bind(new(inbound.SubTenants), new(*tenants.SubTenants)), triggers.New, wire.Bind(new(inbound.Triggers), new(*triggers.Service)), upkeep.New, wire.Bind(new(inbound.Upkeep), new(*upkeep.Service)), webhooks.NewEndpoints, wire.Bind(new(inbound.WebhookEndpoints), new(*webhooks.Endpoints)), webhooks.NewDeliveries, wire.Bind(new(inbound.WebhookDeliveries), new(*webhooks.Deliveries)), webhooks.NewCourier, wire.Bind(new(inbound.Courier), new(*webhooks.Courier)), workflows.New, wire.Bind(new(inbound.Workflows), new(*workflows.Service)))
@@ -152,5 +151,5 @@ func checkedSettings(own *tenants.Settings, checks *nodes.Checks) *nodes.Setting
 
 // boundedVersions checks versions within the memory for requests.
 func boundedVersions(work outbound.UnitOfWork, expressions outbound.Expressions, clock outbound.Clock, random outbound.Random, opts httpapi.Options) *workflows.Versions {
-	return workflows.NewVersions(work, expressions, clock, random).Within(opts.Intake)
+	return workflows.NewVersions(work, expressions, clock, random).Within(opts.Memory.Intake)
 }

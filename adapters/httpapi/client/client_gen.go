@@ -1297,13 +1297,12 @@ type RunContext struct {
 
 // RunFailure Why a run or a node failed.
 type RunFailure struct {
-	// Code A stable word, such as `timeout`, `unexpected_status` or `input_invalid`; what a custom node says is its own. With `edge_condition_failed` no node
-	// has failed: the `condition` of an edge could not be computed.
+	// Code A stable word. What a custom node says is its own. With `edge_condition_failed` no node has failed: the `condition` of an edge could not be computed.
 	//
 	// | code | what failed |
 	// |---|---|
 	// | `timeout` | the run, or a call, took longer than it may |
-	// | `expired` | nobody resumed the node within its `timeoutMs` |
+	// | `expired` | nobody answered the question, or no event came, within the node's `timeoutMs` |
 	// | `expression_failed` | an expression has no value, or takes too many steps |
 	// | `edge_condition_failed` | the same of an edge's condition |
 	// | `source_not_array` | `map`, `filter` or `reduce` of something else than an array |
@@ -1312,8 +1311,12 @@ type RunFailure struct {
 	// | `values_too_large` | what a node looks at takes too much memory: pass on less, or name only the members that are needed |
 	// | `run_exhausted_memory` | the gateway ended twice while it worked on the run, the second time on this run alone |
 	// | `node_type_unavailable`, `node_endpoint_not_found` | the node's type, or its endpoint, is not there any more |
+	// | `node_type_invalid` | the node's type makes no calls |
+	// | `endpoint_missing`, `secret_missing` | a custom node has no endpoint that can be called, or its tenant no secret to sign with |
 	// | `pause_not_allowed` | a custom node asked to pause that is not declared as one that can |
-	// | `connection_failed`, `unexpected_status`, `response_too_large`, `answer_invalid` | what a call met |
+	// | `url_refused`, `address_refused`, `port_refused`, `redirect_refused`, `too_many_redirects` | a call may not go there |
+	// | `dns_failed`, `connect_timeout`, `connection_failed`, `tls_failed` | a call found no way to the other side |
+	// | `unexpected_status`, `answer_invalid`, `response_too_large`, `response_headers_too_large` | what the other side answered |
 	// | `attempt_aborted`, `internal_error` | a reason within the gateway |
 	Code string `json:"code"`
 
@@ -1900,7 +1903,7 @@ type TriggerConfig struct {
 		Timezone *string `json:"timezone,omitempty"`
 	} `json:"scheduleConfig,omitempty"`
 
-	// TimeoutMs How long a run may take, in milliseconds.
+	// TimeoutMs How long a run may take, in milliseconds. Time in which the run is `paused` is not counted.
 	TimeoutMs *int `json:"timeoutMs,omitempty"`
 
 	// WebhookConfig For a trigger of type `webhook`; ignored on the other.
@@ -2278,6 +2281,9 @@ type FireSortBy = FireSortField
 
 // FireToFilter defines model for FireToFilter.
 type FireToFilter = time.Time
+
+// IfNoneMatch defines model for IfNoneMatch.
+type IfNoneMatch = string
 
 // IsActive defines model for IsActive.
 type IsActive = bool

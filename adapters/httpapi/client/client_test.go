@@ -21,6 +21,8 @@ import (
 	"github.com/sluicehq/sluice/adapters/httpapi"
 	"github.com/sluicehq/sluice/adapters/httpapi/client"
 	"github.com/sluicehq/sluice/adapters/httpapi/contract"
+	"github.com/sluicehq/sluice/adapters/httpapi/operator"
+	"github.com/sluicehq/sluice/adapters/httpapi/stream"
 	"github.com/sluicehq/sluice/adapters/limiter/memory"
 	"github.com/sluicehq/sluice/adapters/sqlstore"
 	"github.com/sluicehq/sluice/adapters/sqlstore/sqlite"
@@ -57,8 +59,8 @@ func serve(t *testing.T) (baseURL, key string) {
 		Workflows: workflows.New(store, runs.NewStarter(clock, random, 0), signals, clock, random), Versions: workflows.NewVersions(store, expression.Checker{}, clock, random),
 		Firing: runs.NewFiring(store, known, compiler, signals, limiter, clock, random, run.Key{1}, budget.Divide(1<<40, 2).OfRuns(), 0), Runs: runs.NewRuns(store, known, compiler, signals, clock, random, run.Key{1}, budget.Divide(1<<40, 2).OfRuns()),
 	}, httpapi.Options{Log: zerolog.Nop(), MaxBody: 1 << 20, Now: clock.Now, NewID: random.ID, Ready: func(context.Context) error { return nil },
-		OperatorToken: httpapi.NewOperatorToken(operatorToken),
-		Intake:        budget.New(64 << 20), Pages: budget.New(64 << 20), Simulations: budget.New(4)})
+		OperatorToken: operator.NewToken(operatorToken),
+		Memory:        stream.Memory{Intake: budget.New(64 << 20), Pages: budget.New(64 << 20), Simulations: budget.New(4)}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,6 +23,11 @@ type route struct {
 	operation *openapi3.Operation
 }
 
+// takesHead says whether HEAD is answered like the operation: a GET without a key.
+func (r route) takesHead() bool {
+	return r.Method == http.MethodGet && r.operation.Security != nil && len(*r.operation.Security) == 0
+}
+
 // Routes lists the operations of the document, sorted by path and method.
 func (v *Validator) Routes() []Route {
 	all := make([]Route, 0, len(v.routes))
@@ -66,7 +71,10 @@ func (v *Validator) find(r *http.Request) match {
 			best, bestPath = match{values: values}, candidate.Path
 		}
 		best.methods = append(best.methods, candidate.Method)
-		if candidate.Method == r.Method {
+		if candidate.takesHead() {
+			best.methods = append(best.methods, http.MethodHead)
+		}
+		if candidate.Method == r.Method || r.Method == http.MethodHead && candidate.takesHead() {
 			best.route = candidate
 		}
 	}

@@ -1,0 +1,134 @@
+package exchange
+
+import (
+	"context"
+	"errors"
+	"math"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/sluicehq/sluice/domain"
+)
+
+// statuses says which status a kind of error becomes. A kind that is not here is
+// 500.
+var statuses = map[domain.Kind]int{
+	domain.Invalid:         http.StatusBadRequest,
+	domain.Unauthenticated: http.StatusUnauthorized,
+	domain.Forbidden:       http.StatusForbidden,
+	domain.NotFound:        http.StatusNotFound,
+	domain.Conflict:        http.StatusConflict,
+	domain.RateLimited:     http.StatusTooManyRequests,
+	domain.Unavailable:     http.StatusServiceUnavailable,
+}
+
+// codeStatuses says which status an error becomes that has one of its own among its
+// kind.
+var codeStatuses = map[string]int{
+	"precondition_failed": http.StatusPreconditionFailed,
+}
+
+// What the log shows for a client that went away; nobody reads the answer.
+const (
+	statusClientGone = 499
+	codeClientGone   = "client_gone"
+)
+
+// TransportError is a failure that only HTTP knows.
+type TransportError struct {
+	Status        int
+	Code, Message string
+}
+
+// Error shows the code and the message.
+func (e *TransportError) Error() string { return e.Code + ": " + e.Message }
+
+// ErrorBody is the standard error body. The first five members are the
+// specification's.
+type ErrorBody struct {
+	StatusCode int           `json:"statusCode"`
+	Message    string        `json:"message"`
+	Error      string        `json:"error"`
+	Timestamp  string        `json:"timestamp"`
+	Path       string        `json:"path"`
+	Code       string        `json:"code"`
+	RequestID  string        `json:"requestId"`
+	Details    []ErrorDetail `json:"details,omitempty"`
+	RetryAfter *int          `json:"retryAfter,omitempty"`
+}
+
+// ErrorDetail is one violation of the rules for a request.
+type ErrorDetail struct {
+	Field   string `json:"field"`
+	Message string `json:"message"`
+	Code    string `json:"code"`
+}
+
+// unreadTimeout is how long a refusal waits for the rest of a body that nobody reads:
+// net/http wants to read it so as to keep the connection.
+const unreadTimeout = time.Second
+
+// Fail answers with an error.
+func Fail(c *gin.Context, err error) {
+	state := StateOf(c)
+	if errors.Is(err, context.Canceled) && c.Request.Context().Err() != nil {
+		state.Code = codeClientGone
+		c.AbortWithStatus(statusClientGone)
+		return
+	}
+	if c.Request.ContentLength != 0 {
+		_ = http.NewResponseController(c.Writer).SetReadDeadline(time.Now().Add(unreadTimeout)) // a writer that cannot waits for longer
+	}
+	body := Explain(err)
+	body.Timestamp = Timestamp(state.exchange.Now())
+	body.Path = Redact(c.Request.URL.Path)
+	body.RequestID = state.RequestID
+	state.Code = body.Code
+	if body.StatusCode >= http.StatusInternalServerError {
+		state.Cause = err
+	}
+	if body.StatusCode == http.StatusConflict && body.RetryAfter == nil {
+		c.Header("X-Should-Retry", "false") // generated clients repeat a 409 otherwise
+	}
+	if body.RetryAfter != nil {
+		c.Header("Retry-After", strconv.Itoa(*body.RetryAfter))
+	}
+	c.Abort()
+	if err := WriteJSON(c, body.StatusCode, body); err != nil {
+		state.Cause = err
+	}
+}
+
+// Explain returns what a client is told of an error.
+func Explain(err error) ErrorBody {
+	var transport *TransportError
+	if errors.As(err, &transport) {
+		return ErrorBody{
+			StatusCode: transport.Status, Error: http.StatusText(transport.Status),
+			Code: transport.Code, Message: transport.Message,
+		}
+	}
+	var known *domain.Error
+	status, ok := statuses[domain.KindOf(err)]
+	if !ok || !errors.As(err, &known) {
+		return ErrorBody{
+			StatusCode: http.StatusInternalServerError, Error: http.StatusText(http.StatusInternalServerError), Code: "internal_error",
+			Message: "Something went wrong on our side. If it happens again, tell us the request id.",
+		}
+	}
+	if own, ok := codeStatuses[known.Code]; ok {
+		status = own
+	}
+	body := ErrorBody{StatusCode: status, Error: http.StatusText(status), Code: known.Code, Message: known.Message}
+	for _, v := range known.Violations {
+		body.Details = append(body.Details, ErrorDetail{Field: v.Field, Message: v.Message, Code: string(v.Code)})
+	}
+	if known.RetryAfter > 0 {
+		seconds := int(math.Ceil(known.RetryAfter.Seconds()))
+		body.RetryAfter = &seconds
+	}
+	return body
+}

@@ -1,0 +1,135 @@
+package exchange
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/sluicehq/sluice/adapters/httpapi/jsonread"
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/tenant"
+)
+
+// maxIdempotencyKey bounds the key that a client chooses.
+const maxIdempotencyKey = 255
+
+// Command is a POST that has an effect.
+type Command[T any] struct {
+	Status int // of the answer
+	Run    func(domain.Once) (T, error)
+	Render func(T) any
+
+	// Revision gives the answer's ETag; nil for an answer without one.
+	Revision func(T) int64
+
+	// Record renders what a repeat gets back where that differs from the first answer;
+	// nil where it does not.
+	Record func(outcome any) any
+}
+
+// Execute runs a command and answers. With an idempotency key it takes effect once,
+// and a repeat gets the same answer.
+func Execute[T any](c *gin.Context, who tenant.Caller, body jsonread.Object, cmd Command[T]) error {
+	once, err := onceOf(c, body, cmd.Status, func(outcome any) (any, error) {
+		if cmd.Record != nil {
+			return cmd.Record(outcome), nil
+		}
+		made, ok := outcome.(T)
+		if !ok {
+			return nil, fmt.Errorf("the outcome is a %T", outcome)
+		}
+		return cmd.Render(made), nil
+	})
+	if err != nil {
+		return err
+	}
+	if once.Wanted() {
+		inFlight, key := &StateOf(c).exchange.inFlight, string(who.Tenant)+" "+once.Scope+" "+once.Key
+		if _, taken := inFlight.LoadOrStore(key, struct{}{}); taken {
+			return domain.OnceInProgress() // between processes, the store says so
+		}
+		defer inFlight.Delete(key)
+	}
+	var kept []byte
+	if answer := once.Answer; answer != nil && cmd.Record == nil {
+		once.Answer = func(outcome any) (text []byte, err error) {
+			kept, err = answer(outcome)
+			return kept, err
+		}
+	}
+	made, err := cmd.Run(once)
+	var before *domain.Replay
+	if errors.As(err, &before) {
+		return replay(c, before)
+	}
+	if err != nil {
+		return err
+	}
+	if cmd.Revision != nil {
+		SetETag(c, cmd.Revision(made))
+	}
+	if cmd.Status == http.StatusNoContent {
+		return NoContent(c)
+	}
+	if kept != nil { // it is rendered already, and so answered as a repeat will be
+		Write(c, cmd.Status, kept[statusDigits:])
+		return nil
+	}
+	return WriteJSON(c, cmd.Status, cmd.Render(made))
+}
+
+// onceOf reads the idempotency key of a request. The scope is the method and the
+// path; the fingerprint covers the body's meaning, not its spelling, and the one parameter
+// of a query that says what the body might have said.
+func onceOf(c *gin.Context, body jsonread.Object, status int, render func(any) (any, error)) (domain.Once, error) {
+	sent := c.Request.Header.Values("X-Idempotency-Key")
+	if len(sent) == 0 {
+		return domain.Once{}, nil
+	}
+	if len(sent) > 1 || !Printable(sent[0], maxIdempotencyKey) {
+		return domain.Once{}, domain.Fail(domain.Invalid, "idempotency_key_invalid",
+			"The header X-Idempotency-Key must be given once and hold 1 to %d printable ASCII characters.", maxIdempotencyKey)
+	}
+	asked := body.Canonical()
+	if sub := c.Request.URL.Query()["subTenantId"]; len(sub) > 0 {
+		asked = fmt.Appendf(asked, "?%q", sub)
+	}
+	digest := sha256.Sum256(asked)
+	return domain.Once{
+		Scope:       c.Request.Method + " " + c.Request.URL.Path,
+		Key:         sent[0],
+		Fingerprint: hex.EncodeToString(digest[:]),
+		Answer: func(outcome any) ([]byte, error) {
+			value, err := render(outcome)
+			if err != nil {
+				return nil, err
+			}
+			return encodeAfter(strconv.Itoa(status), value)
+		},
+	}, nil
+}
+
+// statusDigits is how many bytes the status takes in front of a recorded answer.
+const statusDigits = 3
+
+// replay answers as the first request was answered.
+func replay(c *gin.Context, r *domain.Replay) error {
+	if len(r.Answer) < statusDigits {
+		return errors.New("the recorded answer of an idempotent request is cut off")
+	}
+	status, err := strconv.Atoi(string(r.Answer[:statusDigits]))
+	if err != nil {
+		return fmt.Errorf("the recorded answer of an idempotent request: %w", err)
+	}
+	c.Header("Idempotent-Replayed", "true")
+	if status == http.StatusNoContent {
+		return NoContent(c)
+	}
+	Write(c, status, r.Answer[statusDigits:])
+	return nil
+}

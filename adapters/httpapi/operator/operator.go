@@ -1,0 +1,99 @@
+// Package operator serves what the operator of the gateway does with tenants over HTTP.
+package operator
+
+import (
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/sluicehq/sluice/adapters/httpapi/exchange"
+	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/ports/inbound"
+)
+
+// prefix begins the path of every operation of the operator.
+const prefix = "/v1/operator"
+
+// Owns says whether a path is the operator's.
+func Owns(path string) bool {
+	rest, ok := strings.CutPrefix(path, prefix)
+	return ok && (rest == "" || rest[0] == '/')
+}
+
+// Keys are the handlers of the tenants' own API for keys. Their key is the parameter keyId.
+type Keys struct{ List, Create, Revoke, Rotate exchange.Handler }
+
+// api is the operator's.
+type api struct {
+	tenants inbound.Tenants
+	token   Token
+	now     func() time.Time
+	guesses guesses
+}
+
+// Serve adds the operator's routes to an engine; none where the token is none. No tenant's
+// key reaches them.
+func Serve(engine *gin.Engine, tenants inbound.Tenants, keys Keys, token Token, now func() time.Time) {
+	if !token.given {
+		return
+	}
+	a := &api{tenants: tenants, token: token, now: now}
+	serve := func(method, path string, handle func(*gin.Context) error) {
+		engine.Handle(method, prefix+path, a.admitted(handle))
+	}
+	serve(http.MethodGet, "/tenants", a.list)
+	serve(http.MethodPost, "/tenants", a.create)
+	serve(http.MethodGet, "/tenants/:id", a.ofTenant(get))
+	serve(http.MethodPatch, "/tenants/:id", a.ofTenant(a.update))
+	serve(http.MethodDelete, "/tenants/:id", a.ofTenant(a.remove))
+	serve(http.MethodPost, "/tenants/:id/suspend", a.ofTenant(a.suspend))
+	serve(http.MethodPost, "/tenants/:id/resume", a.ofTenant(a.resume))
+	serve(http.MethodGet, "/tenants/:id/api-keys", a.onBehalf(keys.List))
+	serve(http.MethodPost, "/tenants/:id/api-keys", a.onBehalf(keys.Create))
+	serve(http.MethodDelete, "/tenants/:id/api-keys/:keyId", a.onBehalf(keys.Revoke))
+	serve(http.MethodPost, "/tenants/:id/api-keys/:keyId/rotate", a.onBehalf(keys.Rotate))
+}
+
+// admitted runs a handler for the operator.
+func (a *api) admitted(handle func(*gin.Context) error) gin.HandlerFunc {
+	return func(c *gin.Context) {
+		var err error
+		if a.token.Is(bearer(c.Request.Header)) {
+			err = handle(c)
+		} else {
+			err = a.refuse(c)
+		}
+		if err != nil {
+			exchange.Fail(c, err)
+		}
+	}
+}
+
+// refuse is the error of a request without the token.
+func (a *api) refuse(c *gin.Context) error {
+	err := a.guesses.count(a.now())
+	if err.RetryAfter == 0 {
+		c.Header("Www-Authenticate", "Bearer") // RFC 6750, as http.CanonicalHeaderKey spells it
+	}
+	return err
+}
+
+// ofTenant runs a handler for the tenant in the path. If there is none, that is the answer,
+// whatever else the request holds.
+func (a *api) ofTenant(handle func(*gin.Context, *tenant.Tenant) error) func(*gin.Context) error {
+	return func(c *gin.Context) error {
+		ten, err := a.tenants.Get(c.Request.Context(), exchange.PathID[tenant.ID](c, "id", tenant.IDPrefix))
+		if err != nil {
+			return err
+		}
+		exchange.StateOf(c).Caller = tenant.Caller{Tenant: ten.ID()}
+		return handle(c, ten)
+	}
+}
+
+// onBehalf runs a handler of the tenants' own API for the tenant in the path.
+func (a *api) onBehalf(handle exchange.Handler) func(*gin.Context) error {
+	return a.ofTenant(func(c *gin.Context, ten *tenant.Tenant) error { return handle(c, tenant.Operator(ten.ID())) })
+}

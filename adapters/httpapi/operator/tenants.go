@@ -1,0 +1,171 @@
+package operator
+
+import (
+	"net/http"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/sluicehq/sluice/adapters/httpapi/exchange"
+	"github.com/sluicehq/sluice/adapters/httpapi/jsonread"
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/ports/inbound"
+)
+
+// tenantBody is a tenant as the operator sees it. The texts of its first keys stand only
+// on the first answer to the request that made it.
+type tenantBody struct {
+	ID        string          `json:"id"`
+	Name      string          `json:"name"`
+	Status    string          `json:"status"`
+	Language  string          `json:"language"`
+	Limits    exchange.Limits `json:"limits"`
+	CreatedAt string          `json:"createdAt"`
+	UpdatedAt string          `json:"updatedAt"`
+	PublicKey string          `json:"publicKey,omitempty"`
+	SecretKey string          `json:"secretKey,omitempty"`
+}
+
+func tenantBodyOf(ten *tenant.Tenant) tenantBody {
+	s := ten.Settings()
+	return tenantBody{
+		ID: string(ten.ID()), Name: ten.Name(), Status: string(ten.Status()), Language: string(s.Language), Limits: exchange.LimitsOf(s),
+		CreatedAt: exchange.Timestamp(ten.CreatedAt()), UpdatedAt: exchange.Timestamp(ten.UpdatedAt()),
+	}
+}
+
+func renderTenant(ten *tenant.Tenant) any { return tenantBodyOf(ten) }
+
+func renderNewTenant(made inbound.NewTenant) any {
+	body := tenantBodyOf(made.Tenant)
+	body.PublicKey, body.SecretKey = made.Public.Text.Reveal(), made.Secret.Text.Reveal()
+	return body
+}
+
+// recordTenant is what a repeat of the request that made a tenant gets: the texts of keys
+// are never stored.
+func recordTenant(outcome any) any {
+	ten, ok := outcome.(*tenant.Tenant)
+	if !ok {
+		return nil
+	}
+	return tenantBodyOf(ten)
+}
+
+// create answers POST /tenants.
+func (a *api) create(c *gin.Context) error {
+	body, err := exchange.ReadBody(c)
+	if err != nil {
+		return err
+	}
+	var r domain.Rules
+	var draft tenant.Draft
+	draft.Name, _ = body.String("name", &r)
+	draft.Language = (*tenant.Language)(body.OptionalString("language", &r))
+	draft.Malformed = r.Violations()
+	return exchange.Execute(c, tenant.Caller{}, body, exchange.Command[inbound.NewTenant]{
+		Status: http.StatusCreated, Render: renderNewTenant, Record: recordTenant,
+		Revision: func(made inbound.NewTenant) int64 { return made.Tenant.Revision() },
+		Run: func(once domain.Once) (inbound.NewTenant, error) {
+			made, err := a.tenants.Create(c.Request.Context(), once, draft)
+			if err == nil {
+				exchange.StateOf(c).Caller = tenant.Caller{Tenant: made.Tenant.ID()}
+			}
+			return made, err
+		},
+	})
+}
+
+// list answers GET /tenants.
+func (a *api) list(c *gin.Context) error {
+	l, err := exchange.ReadList(c, tenant.SortFields()...)
+	if err != nil {
+		return err
+	}
+	filter := tenant.Filter{Search: l.Search}
+	if text, present := l.Params.OneOf("status", []string{string(tenant.Active), string(tenant.Suspended)}, &l.Rules); present {
+		status := tenant.Status(text)
+		filter.Status = &status
+	}
+	if err := l.Err(); err != nil {
+		return err
+	}
+	found, err := a.tenants.List(c.Request.Context(), filter, l.Query())
+	if err != nil {
+		return err
+	}
+	return exchange.AnswerList(c, l, found, renderTenant)
+}
+
+// get answers GET /tenants/{id}.
+func get(c *gin.Context, ten *tenant.Tenant) error { return answerTenant(c, ten, nil) }
+
+func answerTenant(c *gin.Context, ten *tenant.Tenant, err error) error {
+	if err != nil {
+		return err
+	}
+	return exchange.AnswerRecord(c, ten.Revision(), renderTenant(ten))
+}
+
+// update answers PATCH /tenants/{id}.
+func (a *api) update(c *gin.Context, ten *tenant.Tenant) error {
+	body, err := exchange.ReadBody(c)
+	if err != nil {
+		return err
+	}
+	changed, err := a.tenants.Update(c.Request.Context(), ten.ID(), exchange.Expected(c), tenantPatch(body))
+	return answerTenant(c, changed, err)
+}
+
+func tenantPatch(body jsonread.Object) tenant.Patch {
+	var r domain.Rules
+	p := tenant.Patch{Name: body.OptionalString("name", &r), Language: (*tenant.Language)(body.OptionalString("language", &r))}
+	if limits, present := body.OptionalObject("limits", &r); present {
+		p.RunRetentionDays = limits.OptionalInt("runRetentionDays", &r)
+		for _, kt := range tenant.KeyTypes() {
+			if quota, present := limits.OptionalObject(string(kt), &r); present {
+				if p.Quotas == nil {
+					p.Quotas = make(map[tenant.KeyType]tenant.QuotaPatch)
+				}
+				p.Quotas[kt] = tenant.QuotaPatch{
+					PerMinute: quota.OptionalInt("requestsPerMinute", &r), Concurrent: quota.OptionalInt("concurrentRequests", &r),
+				}
+			}
+		}
+	}
+	p.Malformed = r.Violations()
+	return p
+}
+
+// remove answers DELETE /tenants/{id}.
+func (a *api) remove(c *gin.Context, ten *tenant.Tenant) error {
+	if err := a.tenants.Delete(c.Request.Context(), ten.ID(), exchange.Expected(c)); err != nil {
+		return err
+	}
+	return exchange.NoContent(c)
+}
+
+// suspend answers POST /tenants/{id}/suspend.
+func (a *api) suspend(c *gin.Context, ten *tenant.Tenant) error {
+	return a.change(c, ten, func(once domain.Once) (*tenant.Tenant, error) {
+		return a.tenants.Suspend(c.Request.Context(), once, ten.ID())
+	})
+}
+
+// resume answers POST /tenants/{id}/resume.
+func (a *api) resume(c *gin.Context, ten *tenant.Tenant) error {
+	return a.change(c, ten, func(once domain.Once) (*tenant.Tenant, error) {
+		return a.tenants.Resume(c.Request.Context(), once, ten.ID())
+	})
+}
+
+// change runs a verb that takes no body, and answers with the tenant.
+func (a *api) change(c *gin.Context, ten *tenant.Tenant, verb func(domain.Once) (*tenant.Tenant, error)) error {
+	body, err := exchange.ReadBody(c)
+	if err != nil {
+		return err
+	}
+	return exchange.Execute(c, tenant.Caller{Tenant: ten.ID()}, body, exchange.Command[*tenant.Tenant]{
+		Status: http.StatusOK, Render: renderTenant, Revision: (*tenant.Tenant).Revision, Run: verb,
+	})
+}

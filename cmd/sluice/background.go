@@ -1,0 +1,125 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"github.com/sluicehq/sluice/ports/inbound"
+	"github.com/sluicehq/sluice/ports/outbound"
+)
+
+// startBackground begins what a process of the role does besides answering requests. When
+// ctx ends no new work begins, while requests may still be answered. stop returns when all
+// of it has ended.
+func (g gateway) startBackground(ctx context.Context, log zerolog.Logger, does role, changes outbound.Changes) (stop func()) {
+	listening, stopListening := context.WithCancel(context.WithoutCancel(ctx)) // until the end: the work depends on it
+	var listeners sync.WaitGroup
+	listeners.Go(func() { followChanges(listening, log, changes, g.Directory) })
+	listeners.Go(func() {
+		g.Signals.Run(listening, throttledLogger(log, "signals about runs were lost; the runs are found a second later"))
+	})
+	working, stopWorking := context.WithCancel(ctx)
+	var workers sync.WaitGroup
+	if does.works() {
+		workers.Go(func() { sweepRegularly(working, log, g.Upkeep) })
+		workers.Go(func() { runLoop(working, log, "delivering webhooks", g.Courier) })
+		workers.Go(func() { runLoop(working, log, "firing schedules", g.Scheduler) })
+		workers.Go(func() { runLoop(working, log, "moving runs on", g.Worker) })
+	}
+	return func() {
+		stopWorking()
+		workers.Wait()
+		stopListening()
+		listeners.Wait()
+	}
+}
+
+// followRetry is how long to wait before changes are followed again.
+const followRetry = time.Second
+
+// followChanges keeps what a directory remembers up to date until ctx ends. While it
+// cannot, the directory asks the database each time.
+func followChanges(ctx context.Context, log zerolog.Logger, changes outbound.Changes, w outbound.Watcher) {
+	for ctx.Err() == nil {
+		if err := changes.Follow(ctx, w); err != nil {
+			log.Warn().Err(err).Msg("cannot follow what other processes change; keys are looked up in the database each time")
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(followRetry):
+		}
+	}
+}
+
+// loop fires schedules, moves runs on or delivers webhooks.
+type loop interface {
+	Run(ctx context.Context, failed func(error))
+	Panics() int64
+}
+
+// runLoop runs a loop to its end. Every panic is logged: it is a defect.
+func runLoop(ctx context.Context, log zerolog.Logger, what string, l loop) {
+	warn := throttledLogger(log, what+" failed; it is tried again")
+	l.Run(ctx, func(err error) {
+		if thrown, panicked := errors.AsType[*inbound.Panic](err); panicked {
+			log.Error().Err(err).Bytes("stack", thrown.Stack).Int64("panics", l.Panics()).Msg(what + " panicked; it goes on")
+			return
+		}
+		warn(err)
+	})
+}
+
+// warnInterval bounds how often failures of a loop are logged: while the database is gone
+// there is one every second.
+const warnInterval = 10 * time.Second
+
+// throttledLogger logs failures at most every [warnInterval], with how many were left out.
+func throttledLogger(log zerolog.Logger, message string) func(error) {
+	var logged time.Time
+	var omitted int
+	return func(err error) {
+		if now := time.Now(); now.Sub(logged) >= warnInterval {
+			log.Warn().Err(err).Int("omitted", omitted).Msg(message)
+			logged, omitted = now, 0
+			return
+		}
+		omitted++
+	}
+}
+
+// sweepInterval is about how often expired records are removed. Each process waits a
+// different while, so that several of them take turns.
+const sweepInterval = 10 * time.Minute
+
+// sweepRegularly removes expired records until ctx ends.
+func sweepRegularly(ctx context.Context, log zerolog.Logger, upkeep inbound.Upkeep) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(sweepInterval/2 + rand.N(sweepInterval)):
+		}
+		sweep(ctx, log, "idempotency records", upkeep.SweepOutcomes)
+		sweep(ctx, log, "fires of triggers", upkeep.SweepFires)
+		sweep(ctx, log, "outgoing events", upkeep.SweepEvents)
+		sweep(ctx, log, "finished runs", upkeep.SweepRuns)
+		sweep(ctx, log, "runs of deleted workflows", upkeep.CancelOrphans)
+	}
+}
+
+// sweep removes expired records of one kind and logs it.
+func sweep(ctx context.Context, log zerolog.Logger, what string, remove func(context.Context) (int, error)) {
+	removed, err := remove(ctx)
+	switch {
+	case ctx.Err() != nil:
+	case err != nil:
+		log.Warn().Err(err).Str("records", what).Msg("sweeping expired records failed; it is tried again later")
+	case removed > 0:
+		log.Debug().Int("removed", removed).Str("records", what).Msg("swept expired records")
+	}
+}

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// readmeScript is the walk through the README, for a port and a folder of the test.
+func readmeScript(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, found := strings.Cut(string(text), "## From an empty database to a finished run\n\n```sh\nmake build\n")
+	script, _, ended := strings.Cut(rest, "```\n")
+	if !found || !ended {
+		t.Fatal("README.md has no such walk")
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := listener.Addr().String()
+	if err := listener.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for pause, until := range map[string]string{ // a loaded machine takes longer
+		"sleep 2\n": "until curl -sf http://" + address + "/readyz >/dev/null; do sleep 0.1; done\n",
+		"sleep 4\n": "until api GET '/runs?entityId=order-1042&status=completed' | grep -q '\"total\":1'; do sleep 0.1; done\n",
+	} {
+		if strings.Count(script, pause) != 1 {
+			t.Fatalf("the walk has another number of %q", pause)
+		}
+		script = strings.Replace(script, pause, until, 1)
+	}
+	return strings.ReplaceAll(script, "127.0.0.1:8090", address)
+}
+
+func TestTheWalkThroughTheREADMEHonoursTheAnswer(t *testing.T) {
+	for _, program := range []string{"bash", "curl", "sed"} {
+		if _, err := exec.LookPath(program); err != nil {
+			t.Skipf("########## NOT TESTED: there is no %s", program)
+		}
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for answer, informed := range map[string]bool{"true": true, "false": false} {
+		t.Run(answer, func(t *testing.T) {
+			folder := t.TempDir()
+			if err := os.Mkdir(filepath.Join(folder, "bin"), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Symlink(self, filepath.Join(folder, "bin", "sluice")); err != nil {
+				t.Fatal(err)
+			}
+			script := strings.Replace(readmeScript(t), `"input": true}`, fmt.Sprintf(`"input": %s}`, answer), 1)
+			ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
+			defer cancel()
+			cmd := exec.CommandContext(ctx, "bash", "-c", "trap 'kill $(jobs -p)' EXIT\n"+script)
+			cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+			cmd.WaitDelay = 10 * time.Second
+			cmd.Dir = folder
+			cmd.Env = append(os.Environ(), asProgram+"=yes")
+			out, err := cmd.CombinedOutput()
+			if err != nil {
+				t.Fatalf("%v: %s", err, out)
+			}
+			last := regexp.MustCompile(`(?m)^\{"id":"run_.*"nodes":.*$`).FindAllString(string(out), -1)
+			if len(last) == 0 || !strings.Contains(last[len(last)-1], `"status":"completed"`) {
+				t.Fatalf("the run did not complete: %s", out)
+			}
+			run := last[len(last)-1]
+			if got := strings.Contains(run, `"notify":{"body":{"status":"ok"}`); got != informed {
+				t.Errorf("the shop was called: %v; the run is %s", got, run)
+			}
+		})
+	}
+}

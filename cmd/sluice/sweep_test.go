@@ -1,0 +1,69 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rs/zerolog"
+)
+
+// countingUpkeep fails the first time.
+type countingUpkeep struct{ swept, fires, events, runs, orphans int }
+
+func (c *countingUpkeep) SweepOutcomes(context.Context) (int, error) {
+	if c.swept++; c.swept == 1 {
+		return 0, errors.New("the database is gone")
+	}
+	return 3, nil
+}
+
+func (c *countingUpkeep) SweepFires(context.Context) (int, error) {
+	c.fires++
+	return 0, nil
+}
+
+func (c *countingUpkeep) SweepEvents(context.Context) (int, error) {
+	c.events++
+	return 0, nil
+}
+
+func (c *countingUpkeep) SweepRuns(context.Context) (int, error) {
+	c.runs++
+	return 0, nil
+}
+
+func (c *countingUpkeep) CancelOrphans(context.Context) (int, error) {
+	c.orphans++
+	return 0, nil
+}
+
+func TestExpiredRecordsAreSweptAgainAndAgainUntilTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithCancel(t.Context())
+		var log bytes.Buffer
+		upkeep := &countingUpkeep{}
+		ended := make(chan struct{})
+		go func() {
+			sweepRegularly(ctx, zerolog.New(&log), upkeep)
+			close(ended)
+		}()
+		time.Sleep(24 * time.Hour)
+		synctest.Wait()
+		stop()
+		<-ended
+		if upkeep.swept < 24*4 || upkeep.swept > 24*12 {
+			t.Errorf("swept %d times in a day", upkeep.swept)
+		}
+		if upkeep.fires != upkeep.swept || upkeep.events != upkeep.swept || upkeep.runs != upkeep.swept || upkeep.orphans != upkeep.swept {
+			t.Errorf("the ledger was swept %d times, the events %d times, the runs %d times, the orphans %d times", upkeep.fires, upkeep.events, upkeep.runs, upkeep.orphans)
+		}
+		if !strings.Contains(log.String(), "the database is gone") || !strings.Contains(log.String(), `"removed":3`) {
+			t.Errorf("the log says %s", log.String())
+		}
+	})
+}
