@@ -134,7 +134,7 @@ func TestALimiterStartsWithoutRedisAndFindsItLater(t *testing.T) {
 	if w.Shared() || w.outages.Load() != 1 {
 		t.Errorf("shared %v, %d outages reported", w.Shared(), w.outages.Load())
 	}
-	if reason := w.reason.Load().(string); !strings.Contains(reason, "connect: dial unix") {
+	if reason := outageReason(t, instance.URL); !strings.Contains(reason, "connect: dial unix") {
 		t.Errorf("the reason is %s", reason)
 	}
 	if !w.take(t, 1) || w.take(t, 1) {
@@ -156,7 +156,7 @@ func TestAServerThatRefusesToCountIsAnOutage(t *testing.T) {
 	if w.Shared() || !w.take(t, 1) || w.outages.Load() != 1 {
 		t.Errorf("shared %v, %d outages reported", w.Shared(), w.outages.Load())
 	}
-	if reason := w.reason.Load().(string); !strings.Contains(reason, "OOM") {
+	if reason := outageReason(t, instance.URL); !strings.Contains(reason, "OOM") {
 		t.Errorf("the reason is %s", reason)
 	}
 	for end := time.Now().Add(400 * time.Millisecond); time.Now().Before(end); time.Sleep(time.Millisecond) {
