@@ -17,12 +17,12 @@ import (
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
-// failingCourier fails each second.
-type failingCourier struct{}
+// failingDispatcher fails each second.
+type failingDispatcher struct{}
 
-func (failingCourier) Panics() int64 { return 0 }
+func (failingDispatcher) Panics() int64 { return 0 }
 
-func (failingCourier) Run(ctx context.Context, failed func(error)) {
+func (failingDispatcher) Run(ctx context.Context, failed func(error)) {
 	for ctx.Err() == nil {
 		failed(errors.New("the database is gone"))
 		time.Sleep(time.Second)
@@ -34,7 +34,7 @@ func TestWhatFailsEachSecondIsLoggedNowAndThen(t *testing.T) {
 		ctx, stop := context.WithTimeout(t.Context(), 25*time.Second)
 		defer stop()
 		var log bytes.Buffer
-		keepGoing(ctx, zerolog.New(&log), "delivering webhooks", failingCourier{})
+		keepGoing(ctx, zerolog.New(&log), "delivering webhooks", failingDispatcher{})
 		if n := strings.Count(log.String(), "the database is gone"); n != 3 || !strings.Contains(log.String(), `"unsaid":9`) {
 			t.Errorf("%d lines: %s", n, log.String())
 		}

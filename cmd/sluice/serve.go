@@ -107,7 +107,7 @@ func (p *program) serve(ctx context.Context, cfg config, opts serveOptions, begi
 		return err
 	}
 	watch.gateway(g, memory)
-	store.OnEvents(g.Courier.Wake)
+	store.OnEvents(g.Dispatcher.Wake)
 	front, err := newServing(log, cfg, g.API, leaving, endStreams)
 	if err != nil {
 		return err
@@ -171,13 +171,13 @@ func (c config) announce(log zerolog.Logger, address string) (baseURL string, er
 
 // gateway is what sluice serve runs.
 type gateway struct {
-	API       *httpapi.API
-	Upkeep    inbound.Upkeep
-	Directory *directory.Directory
-	Courier   inbound.Courier
-	Scheduler inbound.Scheduler
-	Worker    inbound.Worker
-	Signals   *sqlstore.RunSignals
+	API        *httpapi.API
+	Upkeep     inbound.Upkeep
+	Directory  *directory.Directory
+	Dispatcher inbound.Dispatcher
+	Scheduler  inbound.Scheduler
+	Worker     inbound.Worker
+	Signals    *sqlstore.RunSignals
 }
 
 // beside begins what goes on beside requests in a process of the role. When ctx ends no
@@ -194,7 +194,7 @@ func (g gateway) beside(ctx context.Context, log zerolog.Logger, does role, chan
 	var done sync.WaitGroup
 	if does.works() {
 		done.Go(func() { keepUp(working, log, g.Upkeep) })
-		done.Go(func() { keepGoing(working, log, "delivering webhooks", g.Courier) })
+		done.Go(func() { keepGoing(working, log, "delivering webhooks", g.Dispatcher) })
 		done.Go(func() { keepGoing(working, log, "firing schedules", g.Scheduler) })
 		done.Go(func() { keepGoing(working, log, "moving runs on", g.Worker) })
 	}

@@ -76,7 +76,7 @@ func newWatching(ctx context.Context, log zerolog.Logger, cfg config, store *sql
 func (w *watching) gateway(g gateway, m budget.Memory) {
 	w.directory(g.Directory)
 	w.memory(m)
-	w.loops(g.Scheduler, g.Worker, g.Courier)
+	w.loops(g.Scheduler, g.Worker, g.Dispatcher)
 }
 
 // directory connects what is kept in memory of keys.
@@ -88,11 +88,11 @@ func (w *watching) directory(d *directory.Directory) {
 }
 
 // loops connects what goes on beside requests.
-func (w *watching) loops(scheduler inbound.Scheduler, worker inbound.Worker, courier inbound.Courier) {
+func (w *watching) loops(scheduler inbound.Scheduler, worker inbound.Worker, dispatcher inbound.Dispatcher) {
 	w.metrics.Panics("scheduler", scheduler.Panics)
 	w.metrics.Panics("worker", worker.Panics)
-	w.metrics.Panics("webhooks", courier.Panics)
-	w.metrics.UnreadableDeliveries(courier.Unreadable)
+	w.metrics.Panics("webhooks", dispatcher.Panics)
+	w.metrics.UnreadableDeliveries(dispatcher.Unreadable)
 }
 
 // memory connects the memory that tenants share.

@@ -51,8 +51,8 @@ type DeliveryState struct {
 	Attempted     int        // how many were made
 	NextAttemptAt *time.Time // exactly while pending
 	Manual        bool       // somebody asked for the next attempt; no other one follows it
-	Urgent        bool       // somebody asked for the next attempt, and looks at what comes of it: it goes before those of its tenant that nobody asked for
-	LeasedUntil   *time.Time // a store lends a pending delivery to who sends it; nil when nobody does
+	Urgent        bool       // somebody waits for the next attempt: it goes before the others of its tenant
+	LeasedUntil   *time.Time // until then a pending delivery is left to the process that sends it; nil when none does
 	DeliveredAt   *time.Time // when the endpoint first took it
 	Reason        string     // why it failed, for people; empty unless it did
 	CreatedAt     time.Time
@@ -132,6 +132,29 @@ func (d *Delivery) Record(number int, at time.Time, o Outcome) bool {
 	return true
 }
 
+// RecordLeased does the same with the attempt for which the delivery was leased as it was
+// then. requested says that somebody has asked for a redelivery since, which is still to be
+// made: nothing else changes a delivery while its attempt is not recorded.
+func (d *Delivery) RecordLeased(leased *Delivery, at time.Time, o Outcome) (recorded, requested bool) {
+	if d.state.Status != Pending || d.state.Attempted != leased.state.Attempted {
+		return false, false
+	}
+	requested = d.state.Revision != leased.state.Revision
+	d.state.Manual = leased.state.Manual // what the redelivery made of it is true of the next attempt
+	return d.Record(leased.NextAttempt(), at, o), requested
+}
+
+// Release ends the lease of a delivery to which no attempt was made, unless it has ended
+// already.
+func (d *Delivery) Release(leased *Delivery) bool {
+	until := d.state.LeasedUntil
+	if until == nil || !until.Equal(*leased.state.LeasedUntil) {
+		return false
+	}
+	d.state.LeasedUntil = nil
+	return true
+}
+
 // Abandon ends a pending delivery without an attempt, because its endpoint is not
 // active any more. An attempt that somebody asked for is made all the same. False means
 // that there is nothing to abandon.
@@ -146,10 +169,10 @@ func (d *Delivery) Abandon(now time.Time) bool {
 
 func (d *Delivery) fail(reason string) { d.state.Status, d.state.Reason = Failed, reason }
 
-// Redeliver makes an attempt due now, under the same identifier, which receivers know
-// repeats by; it goes before what nobody asked for. Of a pending delivery to an active endpoint it is the next one, earlier,
-// and the schedule goes on from there. Otherwise it is a single one, as Svix has it:
-// whoever asks looks at what comes of it.
+// Redeliver makes an urgent attempt due now, under the same identifier, by which receivers
+// recognize repeats. Of a pending delivery to an active endpoint it is the next one,
+// earlier, and the schedule goes on from there. Otherwise it is a single one, as Svix has
+// it: whoever asks looks at what comes of it.
 func (d *Delivery) Redeliver(active bool, now time.Time) {
 	s := &d.state
 	if s.Status != Pending || !active {
