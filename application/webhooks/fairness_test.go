@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/sluicehq/sluice/domain"
@@ -17,8 +16,8 @@ import (
 
 // hanging makes receivers whose URL holds "hangs" answer nothing within the time they
 // have.
-func (w *world) hanging() {
-	w.receivers.answer = func(_ context.Context, m outbound.SignedMessage) (event.Outcome, error) {
+func (h *harness) hanging() {
+	h.receivers.answer = func(_ context.Context, m outbound.SignedMessage) (event.Outcome, error) {
 		if strings.Contains(m.URL, "hangs") {
 			time.Sleep(event.SendTimeout)
 			return event.Outcome{Code: "timeout", Duration: event.SendTimeout}, nil
@@ -28,39 +27,39 @@ func (w *world) hanging() {
 }
 
 // floods makes a tenant with endpoints that hang, and some events for each of them.
-func (w *world) floods(who tenant.Caller, endpoints, events int) {
-	w.Helper()
+func (h *harness) floods(who tenant.Caller, endpoints, events int) {
+	h.Helper()
 	for i := range endpoints {
-		_, err := w.endpoints.Create(w.Context(), who, domain.Once{}, event.EndpointDraft{
+		_, err := h.endpoints.Create(h.Context(), who, domain.Once{}, event.EndpointDraft{
 			URL: fmt.Sprintf("https://example.com/hangs/%s/%d", who.Tenant, i), Events: []event.Type{event.RunFailed},
 		})
 		if err != nil {
-			w.Fatal(err)
+			h.Fatal(err)
 		}
 	}
 	for range events {
-		w.happenTo(who, event.RunFailed)
+		h.happenTo(who, event.RunFailed)
 	}
 }
 
-// arrives makes something happen to a tenant and checks that its endpoint is told soon.
-func (w *world) arrives(step string, who tenant.Caller, to *event.Endpoint, within time.Duration) {
-	w.Helper()
-	before := len(w.times()[to.URL()])
+// arrives makes something happen to a tenant and checks that its endpoint gets it soon.
+func (h *harness) arrives(step string, who tenant.Caller, to *event.Endpoint, within time.Duration) {
+	h.Helper()
+	before := len(h.times()[to.URL()])
 	happened := time.Now()
-	w.happenTo(who, event.RunCompleted)
+	h.happenTo(who, event.RunCompleted)
 	time.Sleep(within)
-	at := w.times()[to.URL()]
+	at := h.times()[to.URL()]
 	if len(at) != before+1 {
-		w.Errorf("%s: it was not told within %s", step, within)
+		h.Errorf("%s: it did not arrive within %s", step, within)
 		return
 	}
-	w.Logf("%s: told after %s", step, at[before].Sub(happened))
+	h.Logf("%s: arrived after %s", step, at[before].Sub(happened))
 }
 
-// together is how many of the messages that went out at the times, to endpoints that
+// concurrent is how many of the messages that went out at the times, to endpoints that
 // hang, were on their way at the same time.
-func together(at []time.Time) (most int) {
+func concurrent(at []time.Time) (most int) {
 	for _, one := range at {
 		n := 0
 		for _, other := range at {
@@ -85,39 +84,37 @@ func since(at []time.Time, from time.Time) (later []time.Time) {
 
 // An eighth of what a process sends at the same time in production, against endpoints
 // that hang and would take more than that. A tenant gets a quarter of it.
-const fewPlaces, fewPerEndpoint, fewEndpoints = 64, 2, 12
+const fewSends, fewPerEndpoint, fewEndpoints = 64, 2, 12
 
 func TestEndpointsThatHangDelayNoOtherTenant(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		w.places, w.perEndpoint = fewPlaces, fewPerEndpoint
-		w.hanging()
-		w.floods(w.who, fewEndpoints, 2*fewPerEndpoint)
-		own := w.endpointOf(w.who, "own", event.RunCompleted)
-		other := w.endpointOf(w.other, "other", event.RunCompleted)
-		end := w.run()
+	inBubble(t, func(t *testing.T, h *harness) {
+		h.maxSends, h.perEndpoint = fewSends, fewPerEndpoint
+		h.hanging()
+		h.floods(h.who, fewEndpoints, 2*fewPerEndpoint)
+		own := h.endpointOf(h.who, "own", event.RunCompleted)
+		other := h.endpointOf(h.other, "other", event.RunCompleted)
+		end := h.run()
 		time.Sleep(2 * time.Second)
-		w.arrives("while nothing is known of them", w.other, other, time.Second)
+		h.arrives("while nothing is known of them", h.other, other, time.Second)
 		time.Sleep(event.SendTimeout)
-		w.arrives("once they are known to fail", w.other, other, time.Second)
-		w.arrives("to another endpoint of the same tenant", w.who, own, time.Second)
+		h.arrives("once they are known to fail", h.other, other, time.Second)
+		h.arrives("to another endpoint of the same tenant", h.who, own, time.Second)
 		time.Sleep(event.SendTimeout)
-		w.arrives("later", w.other, other, time.Second)
-		w.arrives("later, of the same tenant", w.who, own, time.Second)
+		h.arrives("later", h.other, other, time.Second)
+		h.arrives("later, of the same tenant", h.who, own, time.Second)
 		end()
 		most, inAll := 0, []time.Time(nil)
-		for url, at := range w.times() {
-			most = max(most, together(at))
+		for url, at := range h.times() {
+			most = max(most, concurrent(at))
 			if !strings.Contains(url, "hangs") {
 				continue
 			}
 			inAll = append(inAll, at...)
-			if known := since(at, at[0].Add(event.SendTimeout+time.Millisecond)); together(known) > 1 {
-				t.Errorf("%s got %d messages at a time although it hangs", url, together(known))
+			if known := since(at, at[0].Add(event.SendTimeout+time.Millisecond)); concurrent(known) > 1 {
+				t.Errorf("%s got %d messages at a time although it hangs", url, concurrent(known))
 			}
 		}
-		if n := together(inAll); n != fewPlaces/4 {
+		if n := concurrent(inAll); n != fewSends/4 {
 			t.Errorf("one tenant got %d messages at a time", n)
 		}
 		if most != fewPerEndpoint {
@@ -127,63 +124,59 @@ func TestEndpointsThatHangDelayNoOtherTenant(t *testing.T) {
 }
 
 func TestTheEndpointsOfManyTenantsThatHangDelayNoOther(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		w.places, w.perEndpoint = fewPlaces/2, fewPerEndpoint
-		w.hanging()
-		for range fewPlaces / 2 / 3 {
-			w.floods(w.tenant(), 3, 2)
+	inBubble(t, func(t *testing.T, h *harness) {
+		h.maxSends, h.perEndpoint = fewSends/2, fewPerEndpoint
+		h.hanging()
+		for range fewSends / 2 / 3 {
+			h.floods(h.tenant(), 3, 2)
 		}
-		to := w.endpointOf(w.other, "other", event.RunCompleted)
-		end := w.run()
+		to := h.endpointOf(h.other, "other", event.RunCompleted)
+		end := h.run()
 		time.Sleep(2 * time.Second)
-		w.arrives("while nothing is known of them", w.other, to, time.Second)
+		h.arrives("while nothing is known of them", h.other, to, time.Second)
 		for range 2 {
 			time.Sleep(event.SendTimeout - time.Second)
-			w.arrives("once they are known to fail", w.other, to, time.Second)
+			h.arrives("once they are known to fail", h.other, to, time.Second)
 		}
 		end()
 		var hanging []time.Time
-		for url, at := range w.times() {
+		for url, at := range h.times() {
 			if strings.Contains(url, "hangs") {
 				hanging = append(hanging, at...)
 			}
 		}
 		slices.SortFunc(hanging, time.Time.Compare)
-		if n := together(since(hanging, hanging[0].Add(event.SendTimeout+time.Second))); n != fewPlaces/2/2 {
+		if n := concurrent(since(hanging, hanging[0].Add(event.SendTimeout+time.Second))); n != fewSends/2/2 {
 			t.Errorf("%d messages were sent at a time to endpoints that are known to fail", n)
 		}
 	})
 }
 
 func TestDeliveriesOfASuspendedTenantWaitAndGoOn(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		to := w.endpointOf(w.who, "a", event.RunCompleted)
+	inBubble(t, func(t *testing.T, h *harness) {
+		to := h.endpointOf(h.who, "a", event.RunCompleted)
 		become := func(verb func(*tenant.Tenant, time.Time)) {
-			w.do(func(ctx context.Context, st outbound.Stores) error {
-				ten, err := st.Tenants.Get(ctx, w.who.Tenant)
+			h.do(func(ctx context.Context, st outbound.Stores) error {
+				ten, err := st.Tenants.Get(ctx, h.who.Tenant)
 				if err != nil {
 					return err
 				}
-				verb(ten, noon)
+				verb(ten, start)
 				return st.Tenants.Update(ctx, ten)
 			})
 		}
-		end := w.run()
-		w.arrives("active", w.who, to, time.Second)
+		end := h.run()
+		h.arrives("active", h.who, to, time.Second)
 		become((*tenant.Tenant).Suspend)
-		w.happenTo(w.who, event.RunCompleted)
+		h.happenTo(h.who, event.RunCompleted)
 		time.Sleep(10 * time.Second)
-		if d := w.all(to)[1]; len(w.times()[to.URL()]) != 1 || d.Status() != event.Pending || d.Attempted() != 0 {
+		if d := h.all(to)[1]; len(h.times()[to.URL()]) != 1 || d.Status() != event.Pending || d.Attempted() != 0 {
 			t.Errorf("suspended: %+v", d.State())
 		}
 		become((*tenant.Tenant).Resume)
 		time.Sleep(time.Second + 5*time.Millisecond)
 		end()
-		if d := w.all(to)[1]; len(w.times()[to.URL()]) != 2 || d.Status() != event.Delivered || d.Attempted() != 1 {
+		if d := h.all(to)[1]; len(h.times()[to.URL()]) != 2 || d.Status() != event.Delivered || d.Attempted() != 1 {
 			t.Errorf("resumed: %+v", d.State())
 		}
 	})

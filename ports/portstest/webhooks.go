@@ -21,21 +21,32 @@ import (
 func WebhookStores(t *testing.T, open OpenStore) {
 	t.Run("Endpoints", func(t *testing.T) { EndpointRepository(t, open) })
 	t.Run("Events", func(t *testing.T) { EventRepository(t, open) })
+	t.Run("WaitingEvents", func(t *testing.T) { WaitingEvents(t, open) })
+	t.Run("EventSweeps", func(t *testing.T) { EventSweeps(t, open) })
 	t.Run("Deliveries", func(t *testing.T) { DeliveryRepository(t, open) })
 	t.Run("Claims", func(t *testing.T) { DeliveryClaims(t, open) })
+	t.Run("Clocks", func(t *testing.T) { DeliveryClocks(t, open) })
 	t.Run("Bounds", func(t *testing.T) { DeliveryBounds(t, open) })
 	t.Run("Records", func(t *testing.T) { DeliveryRecords(t, open) })
 }
 
-// webhooks is a fixture that speaks of outgoing events.
-type webhooks struct{ fixture }
+// webhooks is a fixture of outgoing events.
+type webhooks struct {
+	fixture
+	past time.Time // an hour ago by the database's clock
+}
+
+func newWebhooks(f fixture) webhooks {
+	f.Helper()
+	return webhooks{f, f.dbNow().Add(-time.Hour)}
+}
 
 // webhookCases runs each claim against a store of its own.
 func webhookCases(t *testing.T, open OpenStore, claims map[string]func(f webhooks)) {
 	t.Helper()
 	all := make(map[string]func(f fixture), len(claims))
 	for claim, check := range claims {
-		all[claim] = func(f fixture) { check(webhooks{f}) }
+		all[claim] = func(f fixture) { check(newWebhooks(f)) }
 	}
 	cases(t, open, all)
 }
@@ -51,8 +62,8 @@ func (f webhooks) try(fn func(ctx context.Context, st outbound.WebhookStores) er
 	return f.work.Do(f.Context(), func(ctx context.Context, st outbound.Stores) error { return fn(ctx, st.Webhooks) })
 }
 
-// look runs fn in a view and returns its error.
-func (f webhooks) look(fn func(ctx context.Context, st outbound.WebhookStores) error) error {
+// view runs fn in a view and returns its error.
+func (f webhooks) view(fn func(ctx context.Context, st outbound.WebhookStores) error) error {
 	return f.work.View(f.Context(), func(ctx context.Context, st outbound.Stores) error { return fn(ctx, st.Webhooks) })
 }
 
@@ -91,7 +102,7 @@ func (f webhooks) endpoint(owner tenant.ID, change ...func(*event.EndpointState)
 }
 
 func (f webhooks) getEndpoint(owner tenant.ID, id event.EndpointID) (e *event.Endpoint, err error) {
-	err = f.look(func(ctx context.Context, st outbound.WebhookStores) error {
+	err = f.view(func(ctx context.Context, st outbound.WebhookStores) error {
 		e, err = st.Endpoints.Get(ctx, owner, id)
 		return err
 	})
@@ -213,7 +224,7 @@ func EndpointRepository(t *testing.T, open OpenStore) {
 // endpoints lists the ends of the URLs of a page, and the total.
 func (f webhooks) endpoints(owner tenant.ID, filter event.EndpointFilter, order string, limit, offset int) (line string) {
 	f.Helper()
-	err := f.look(func(ctx context.Context, st outbound.WebhookStores) error {
+	err := f.view(func(ctx context.Context, st outbound.WebhookStores) error {
 		found, err := st.Endpoints.List(ctx, owner, filter, f.query(order, limit, offset))
 		line = fmt.Sprintf("%s of %d", lastParts(found.Items), found.Total)
 		return err

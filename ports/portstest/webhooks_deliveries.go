@@ -41,16 +41,16 @@ func (f webhooks) insert(all ...event.DeliveryState) {
 	})
 }
 
-// delivery stores a new delivery, whose first attempt is due at noon.
+// delivery stores a new delivery, whose first attempt is due.
 func (f webhooks) delivery(to *event.Endpoint, e *event.Event) *event.Delivery {
 	f.Helper()
-	d := event.NewDelivery(event.DeliveryID(newID("msg")), to, e, noon)
+	d := event.NewDelivery(event.DeliveryID(newID("msg")), to, e, f.past)
 	f.put(func(ctx context.Context, st outbound.WebhookStores) error { return st.Deliveries.Insert(ctx, d) })
 	return d
 }
 
 func (f webhooks) getDelivery(owner tenant.ID, id event.DeliveryID) (d *event.Delivery, err error) {
-	err = f.look(func(ctx context.Context, st outbound.WebhookStores) error {
+	err = f.view(func(ctx context.Context, st outbound.WebhookStores) error {
 		d, err = st.Deliveries.Get(ctx, owner, id)
 		return err
 	})
@@ -79,7 +79,7 @@ func DeliveryRepository(t *testing.T, open OpenStore) {
 			to, e := f.endpoint(owner), f.event(owner)
 			d := f.delivery(to, e)
 			want := deliveryState(to, e)
-			want.ID, want.Status = d.ID(), event.Failed
+			want.ID, want.Status, want.CreatedAt = d.ID(), event.Failed, d.CreatedAt()
 			update := func(d *event.Delivery) error {
 				return f.try(func(ctx context.Context, st outbound.WebhookStores) error { return st.Deliveries.Update(ctx, d) })
 			}
@@ -152,7 +152,7 @@ func DeliveryRepository(t *testing.T, open OpenStore) {
 // deliveries lists the reasons of a page, which name the deliveries, and the total.
 func (f webhooks) deliveries(owner tenant.ID, of event.EndpointID, filter event.DeliveryFilter, order string, limit, offset int) (line string) {
 	f.Helper()
-	err := f.look(func(ctx context.Context, st outbound.WebhookStores) error {
+	err := f.view(func(ctx context.Context, st outbound.WebhookStores) error {
 		found, err := st.Deliveries.List(ctx, owner, of, filter, f.query(order, limit, offset))
 		var names []string
 		for _, d := range found.Items {

@@ -1,0 +1,153 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/sluicehq/sluice/ports/outbound"
+)
+
+// WebhookStatements are the statements by which events and deliveries are claimed.
+type WebhookStatements struct {
+	// Waiting selects the columns of events that wait, as outbound.EventRepository has it.
+	// Parameters: the events to leave out as [Dialect.Rows], how many at most, how many to
+	// choose from.
+	Waiting string
+
+	// BeginClaim selects [Dialect.Clock] when no other unit that selects it is going on, and
+	// keeps such units waiting until this one ends, or for a few seconds if its process
+	// hangs. It does what PlanFreshly does as well.
+	BeginClaim string
+
+	// Owners selects (tenant_id, free_at) of the active tenants with pending deliveries.
+	Owners string
+
+	// Claim selects the columns of the deliveries to lease, in the order of their turns.
+	// Parameters: tenants as [Dialect.Rows], now, and the bounds of outbound.DeliveryClaim.
+	Claim string
+}
+
+// dueOwners selects the tenants with deliveries that are due.
+func (d Dialect) dueOwners() string {
+	return `SELECT tenant_id FROM (` + d.Webhooks.Owners + `) AS f WHERE f.free_at <= $1`
+}
+
+// ownerRow is a row of [Dialect.Rows] that names a tenant.
+type ownerRow struct {
+	Tenant string `json:"tenant_id" db:"tenant_id"`
+}
+
+// Claim leases deliveries. Units that claim do so one after another: only then each knows
+// of all leases that the others gave, so that the bounds hold.
+func (s webhookQueue) Claim(ctx context.Context, c outbound.DeliveryClaim) ([]outbound.DueDelivery, error) {
+	dialect := s.store.dialect
+	now, err := s.clock(ctx, dialect.Webhooks.BeginClaim)
+	if err != nil {
+		return nil, err
+	}
+	var owners []ownerRow
+	if err := s.list(ctx, "find the tenants with due deliveries", &owners, dialect.dueOwners(), now); err != nil || len(owners) == 0 {
+		return nil, err
+	}
+	names, err := json.Marshal(owners)
+	if err != nil {
+		return nil, s.spoil(fmt.Errorf("encode the tenants with due deliveries: %w", err))
+	}
+	rows, err := listEach[deliveryRow](ctx, s.unit, "claim due deliveries", dialect.Webhooks.Claim,
+		string(names), now, c.Limit, c.Reserved, c.Failing, c.PerTenant, c.PerEndpoint)
+	if err != nil || len(rows) == 0 {
+		return nil, err
+	}
+	until := now.Add(c.Period)
+	keys := make([]keyRow, len(rows))
+	for i := range rows {
+		rows[i].row.LeasedUntil = &until
+		keys[i] = rows[i].row.key()
+	}
+	table, parameter, err := s.keys(keys)
+	if err != nil {
+		return nil, s.spoil(err)
+	}
+	if _, err = s.exec(ctx, "lease deliveries", `UPDATE webhook_deliveries AS d SET leased_until = $2 FROM `+table+`
+		WHERE d.tenant_id = r.tenant_id AND d.id = r.id`, parameter, until); err != nil {
+		return nil, err
+	}
+	due, err := s.withAll(ctx, rows, now)
+	if err != nil {
+		return nil, err
+	}
+	return due, s.postponeUnreadable(ctx, due)
+}
+
+// postponedRow is a row of [Dialect.Rows].
+type postponedRow struct {
+	Tenant string `json:"tenant_id"`
+	ID     string `json:"id"`
+	Until  string `json:"until"`
+}
+
+// postponeUnreadable ends the leases of what cannot be sent. A lease would count for the bounds of
+// its endpoint and its tenant, and keep what can be sent waiting.
+func (s webhookQueue) postponeUnreadable(ctx context.Context, due []outbound.DueDelivery) error {
+	var rows []postponedRow
+	for _, d := range due {
+		if d.Unreadable != nil {
+			rows = append(rows, postponedRow{string(d.Key.Tenant), string(d.Key.Delivery), d.RetryAt.UTC().Format(rowTime)})
+		}
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	text, err := json.Marshal(rows)
+	if err != nil {
+		return s.spoil(fmt.Errorf("encode deliveries: %w", err))
+	}
+	_, err = s.exec(ctx, "postpone deliveries", `UPDATE webhook_deliveries AS d SET leased_until = NULL, next_attempt_at = r.until FROM `+
+		s.store.dialect.Rows(Column{Name: "tenant_id"}, Column{Name: "id"}, Column{Name: "until", Time: true})+`
+		WHERE d.tenant_id = r.tenant_id AND d.id = r.id`, string(text))
+	return err
+}
+
+// firstDeliveries is how many pending deliveries are looked at for the next one before
+// those of each tenant are.
+const firstDeliveries = 50
+
+// nextDelivery selects when the first delivery of an active tenant is free, null where it
+// is not among the first of all, how many those are, and the time now. Deliveries of
+// suspended tenants may stand before it.
+func (d Dialect) nextDelivery() string {
+	return `WITH firsts AS MATERIALIZED (
+		SELECT d.tenant_id, d.free_at FROM webhook_deliveries d WHERE d.status = 'pending' ORDER BY d.free_at LIMIT ` + strconv.Itoa(firstDeliveries) + `
+	) SELECT (SELECT count(*) FROM firsts) AS seen,
+		(SELECT min(f.free_at) FROM firsts f JOIN tenants t ON t.id = f.tenant_id WHERE t.status = 'active') AS free_at, ` + d.Clock + ` AS now`
+}
+
+// nextDeliveryRow is what nextDelivery finds.
+type nextDeliveryRow struct {
+	Seen   int                  `db:"seen"`
+	FreeAt sql.Null[dueInstant] `db:"free_at"`
+	Now    rowInstant           `db:"now"`
+}
+
+// Next finds how long it is until a delivery is free.
+func (s webhookQueue) Next(ctx context.Context) (wait time.Duration, ok bool, err error) {
+	var found nextDeliveryRow
+	dialect := s.store.dialect
+	if err = s.getAnew(ctx, "find the next delivery", &found, dialect.nextDelivery()); err != nil {
+		return 0, false, err
+	}
+	if !found.FreeAt.Valid && found.Seen == firstDeliveries {
+		err = s.get(ctx, "find the next delivery of an active tenant", &found.FreeAt, `SELECT min(free_at) FROM (`+dialect.Webhooks.Owners+`) AS f`)
+	}
+	return found.FreeAt.V.Sub(found.Now.Time), found.FreeAt.Valid, err
+}
+
+func (s webhookQueue) clock(ctx context.Context, query string) (time.Time, error) {
+	var now rowInstant
+	err := s.get(ctx, "read the clock", &now, query)
+	return now.Time, err
+}
