@@ -36,12 +36,17 @@ func runHostile(ctx context.Context, args []string, stdout, stderr io.Writer) er
 	if err != nil {
 		return err
 	}
+	// The attacks' own computing is not to delay the honest calls of the same process.
+	runtime.GOMAXPROCS(max(runtime.GOMAXPROCS(0), attackThreads))
 	l, err := runHostileRound(ctx, o)
 	if err != nil {
 		return err
 	}
 	return l.report(stdout)
 }
+
+// attackThreads is how many goroutines of this tool run at the same time at least.
+const attackThreads = 8
 
 // runHostileRound is a whole round.
 func runHostileRound(ctx context.Context, o hostileOptions) (ledger, error) {
