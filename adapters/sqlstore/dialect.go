@@ -23,10 +23,8 @@ type Dialect struct {
 	// LIMIT and refers to the row outside, in the way that reads no others.
 	AmongFirst func(subquery string) string
 
-	// ClaimDeliveries selects a number, and keeps other units that run it waiting until this
-	// one ends, or for a few seconds if its process hangs. It does what PlanFreshly does as
-	// well. It is empty where ForUpdate is.
-	ClaimDeliveries string
+	// Webhooks are the statements that claim deliveries.
+	Webhooks WebhookStatements
 
 	// PlanFreshly selects a number, and makes the unit's statements be planned for the
 	// tables as they are: prepared statements keep plans that were made while there was

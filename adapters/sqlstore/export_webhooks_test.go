@@ -1,8 +1,8 @@
 package sqlstore
 
-// The statements that choose deliveries to lend.
-func ClaimOfDeliveries(s *Store) string { return s.dialect.claimDeliveries() }
+// The statements that choose deliveries to lease.
+func ClaimOfDeliveries(s *Store) string { return s.dialect.Webhooks.Claim }
 
 func OwnersOfDueDeliveries(s *Store) string { return s.dialect.dueOwners() }
 
-var NextOfDeliveries = nextDelivery
+func NextOfDeliveries(s *Store) string { return s.dialect.nextDelivery() }

@@ -20,9 +20,6 @@ var _ outbound.DeliveryRepository = webhookDeliveries{}
 const deliveryColumns = `id, tenant_id, endpoint_id, event_id, event_type, status, attempts, attempted, next_attempt_at, is_manual,
 	is_urgent, leased_until, delivered_at, reason, created_at, updated_at, revision`
 
-// deliveryColumnsOfD are the columns of a delivery in a query that calls the table d.
-var deliveryColumnsOfD = "d." + strings.Join(strings.FieldsFunc(deliveryColumns, func(c rune) bool { return c == ',' || c == ' ' || c == '\t' || c == '\n' }), ", d.")
-
 type deliveryRow struct {
 	ID          string     `db:"id"`
 	Tenant      string     `db:"tenant_id"`
@@ -148,12 +145,21 @@ type newDeliveryColumn struct {
 	cast string // empty for what is right already
 }
 
-// value is what the table holds of a row named r.
-func (c newDeliveryColumn) value() string {
-	if c.cast == "" {
-		return "r." + c.Name
+// valueOf is what the table holds of a column of a row named r.
+func (d Dialect) valueOf(c newDeliveryColumn) string {
+	switch {
+	case c.Name == "next_attempt_at":
+		return d.dueAt("r.next_attempt_at", "r.updated_at")
+	case c.cast != "":
+		return "CAST(r." + c.Name + " AS " + c.cast + ")"
 	}
-	return "CAST(r." + c.Name + " AS " + c.cast + ")"
+	return "r." + c.Name
+}
+
+// dueAt is when an attempt is due: what was due when the delivery was changed is due at
+// once, whatever clock that was.
+func (d Dialect) dueAt(next, updated string) string {
+	return "CASE WHEN " + next + " > " + d.Clock + " AND " + next + " <= " + updated + " THEN " + d.Clock + " ELSE " + next + " END"
 }
 
 // newDeliveryColumns are the columns of [newDeliveryRow], and how each becomes what the
@@ -185,7 +191,7 @@ func (s webhookDeliveries) Insert(ctx context.Context, deliveries ...*event.Deli
 	var columns []Column
 	var selected []string
 	for _, c := range newDeliveryColumns {
-		columns, selected = append(columns, c.Column), append(selected, c.value())
+		columns, selected = append(columns, c.Column), append(selected, s.store.dialect.valueOf(c))
 	}
 	_, err = s.exec(ctx, "insert deliveries", `INSERT INTO webhook_deliveries (`+deliveryColumns+`) SELECT `+strings.Join(selected, ", ")+` FROM `+
 		s.store.dialect.Rows(columns...)+` WHERE true`, string(text))
@@ -234,7 +240,7 @@ func (s webhookDeliveries) Update(ctx context.Context, d *event.Delivery) error 
 		return s.spoil(err)
 	}
 	n, err := s.exec(ctx, "update delivery", `UPDATE webhook_deliveries
-		SET status = $1, attempts = $2, attempted = $3, next_attempt_at = $4, is_manual = $5, leased_until = $6, delivered_at = $7, reason = $8,
+		SET status = $1, attempts = $2, attempted = $3, next_attempt_at = `+s.store.dialect.dueAt("$4", "$9")+`, is_manual = $5, leased_until = $6, delivered_at = $7, reason = $8,
 			updated_at = $9, is_urgent = $10, revision = revision + 1
 		WHERE tenant_id = $11 AND id = $12 AND revision = $13`,
 		string(st.Status), attempts, st.Attempted, st.NextAttemptAt, st.Manual, st.LeasedUntil, st.DeliveredAt, st.Reason,

@@ -29,8 +29,8 @@ func migrate(address string) (err error) {
 	return err
 }
 
-// noon is when everything is due.
-var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+// noon is when everything is due, which has passed.
+var noon = time.Date(2025, 11, 21, 12, 0, 0, 0, time.UTC)
 
 // backlog fills a database with deliveries that are due: many of one tenant, to ten
 // endpoints, half of which fail, and one of another tenant. Many more ended long ago.
@@ -140,7 +140,7 @@ func wantPages(t *testing.T, store *sqlstore.Store, db *sql.DB, tenants string, 
 				"owners": explain(t, db, `EXECUTE owners ('`+now+`')`, `PREPARE owners (timestamptz) AS `+sqlstore.OwnersOfDueDeliveries(store), setting),
 				"claim": explain(t, db, `EXECUTE claim ('`+tenants+`', '`+now+`', 512, 128, 256, 128, 8)`,
 					`PREPARE claim (text, timestamptz, integer, integer, integer, integer, integer) AS `+sqlstore.ClaimOfDeliveries(store), setting),
-				"next": explain(t, db, sqlstore.NextOfDeliveries),
+				"next": explain(t, db, sqlstore.NextOfDeliveries(store)),
 			} {
 				if strings.Contains(p.text, "Seq Scan on webhook_deliveries") || strings.Contains(p.text, "JIT:") || p.buffers == 0 || p.buffers > most {
 					t.Errorf("after %q, %s looked at %d pages:\n%s", statistics, what, p.buffers, p.text)
@@ -167,7 +167,7 @@ var retries = []string{
 		FROM generate_series(1, 5) e, generate_series(1, 20) d, generate_series(1, 1000) t`,
 }
 
-// What a claim costs depends on how many tenants there are and how much is lent, and
+// What a claim costs depends on how many tenants there are and how much is leased, and
 // not on how many deliveries wait.
 func TestClaimingAmongManyTenantsReadsFewDeliveries(t *testing.T) {
 	store, db := filled(t, retries)
@@ -177,21 +177,21 @@ func TestClaimingAmongManyTenantsReadsFewDeliveries(t *testing.T) {
 func TestClaimingAmongManyDeliveriesReadsFewOfThem(t *testing.T) {
 	store, db := filled(t, backlog)
 	wantPages(t, store, db, `[{"tenant_id":"tenant_1"},{"tenant_id":"tenant_2"}]`, 1000)
-	var lent []outbound.DueDelivery
-	now, began := noon.Add(time.Hour), time.Now()
+	var leased []outbound.DueDelivery
+	began := time.Now()
 	err := store.Do(t.Context(), func(ctx context.Context, st outbound.Stores) (err error) {
-		lent, err = st.Webhooks.Queue.Claim(ctx, outbound.DeliveryClaim{
-			Now: now, Until: now.Add(time.Minute), Limit: 512, Spare: 128, Failing: 256, PerTenant: 128, PerEndpoint: 8,
+		leased, err = st.Webhooks.Queue.Claim(ctx, outbound.DeliveryClaim{
+			Period: time.Minute, Limit: 512, Reserved: 128, Failing: 256, PerTenant: 128, PerEndpoint: 8,
 		})
 		return err
 	})
 	others := 0
-	for _, d := range lent {
+	for _, d := range leased {
 		if d.Delivery.Tenant() == "tenant_2" {
 			others++
 		}
 	}
-	if got := fmt.Sprintf("%d of %d", others, len(lent)); err != nil || got != "1 of 46" { // five endpoints get 8, five that fail one
+	if got := fmt.Sprintf("%d of %d", others, len(leased)); err != nil || got != "1 of 46" { // five endpoints get 8, five that fail one
 		t.Errorf("the other tenant got %s: %v", got, err)
 	}
 	t.Logf("a claim with all it writes took %s", time.Since(began))

@@ -36,9 +36,9 @@ func (s webhookQueue) withAll(ctx context.Context, rows []scannedRow[deliveryRow
 		d, err := restoreRow(one, deliveryRow.restore)
 		switch err = cmp.Or(err, to.unreadable, e.unreadable); {
 		case err != nil:
-			due = append(due, outbound.DueDelivery{Key: row.keyOf(), Unreadable: err, RetryAt: outbound.RetryAt(row.CreatedAt, now)})
+			due = append(due, outbound.DueDelivery{Key: row.keyOf(), At: now, Unreadable: err, RetryAt: outbound.RetryAt(row.CreatedAt, now)})
 		case okTo && okEvent:
-			due = append(due, outbound.DueDelivery{Key: row.keyOf(), Delivery: d, Endpoint: to.value, Event: e.value})
+			due = append(due, outbound.DueDelivery{Key: row.keyOf(), At: now, Delivery: d, Endpoint: to.value, Event: e.value})
 		}
 	}
 	return due, nil
@@ -125,9 +125,9 @@ func (u *unit) prelude(ctx context.Context, statement string) error {
 	return u.get(ctx, "set up the unit", &number, statement)
 }
 
-// Hold holds deliveries, their endpoints first: whoever holds both does so in that
+// Lock holds deliveries, their endpoints first: whoever holds both does so in that
 // order.
-func (s webhookQueue) Hold(ctx context.Context, of []outbound.DeliveryKey) ([]outbound.HeldDelivery, error) {
+func (s webhookQueue) Lock(ctx context.Context, of []outbound.DeliveryKey) ([]outbound.LockedDelivery, error) {
 	if len(of) == 0 {
 		return nil, nil
 	}
@@ -138,7 +138,7 @@ func (s webhookQueue) Hold(ctx context.Context, of []outbound.DeliveryKey) ([]ou
 	for i, k := range of {
 		to[i], keys[i] = keyRow{string(k.Tenant), string(k.Endpoint)}, keyRow{string(k.Tenant), string(k.Delivery)}
 	}
-	endpoints, err := s.endpoints(ctx, "hold the endpoints of deliveries", to, s.inOrder())
+	endpoints, err := s.endpoints(ctx, "lock the endpoints of deliveries", to, s.inOrder())
 	if err != nil {
 		return nil, err
 	}
@@ -146,31 +146,35 @@ func (s webhookQueue) Hold(ctx context.Context, of []outbound.DeliveryKey) ([]ou
 	if err != nil {
 		return nil, s.spoil(err)
 	}
-	rows, err := listEach[deliveryRow](ctx, s.unit, "hold deliveries", `SELECT `+deliveryColumns+` FROM webhook_deliveries
+	rows, err := listEach[deliveryRow](ctx, s.unit, "lock deliveries", `SELECT `+deliveryColumns+` FROM webhook_deliveries
 		WHERE (tenant_id, id) IN (SELECT r.tenant_id, r.id FROM `+table+`)`+s.inOrder(), parameter)
 	if err != nil {
 		return nil, err
 	}
-	held := make([]outbound.HeldDelivery, 0, len(rows))
+	locked := make([]outbound.LockedDelivery, 0, len(rows))
 	for _, one := range rows {
 		row := &one.row
 		e, ok := endpoints[keyRow{row.Tenant, row.Endpoint}]
 		d, err := restoreRow(one, deliveryRow.restore)
 		switch err = cmp.Or(err, e.unreadable); {
 		case err != nil:
-			held = append(held, outbound.HeldDelivery{Key: row.keyOf(), Unreadable: err})
+			locked = append(locked, outbound.LockedDelivery{Key: row.keyOf(), Unreadable: err})
 		case ok:
-			held = append(held, outbound.HeldDelivery{Key: row.keyOf(), Delivery: d, Endpoint: e.value})
+			locked = append(locked, outbound.LockedDelivery{Key: row.keyOf(), Delivery: d, Endpoint: e.value})
 		}
 	}
-	return held, nil
+	return locked, nil
 }
 
-// PutOff gives a delivery back. It writes the columns that a claim goes by only.
-func (s webhookQueue) PutOff(ctx context.Context, of outbound.DeliveryKey, attempt int, until time.Time) error {
-	_, err := s.exec(ctx, "put off a delivery", `UPDATE webhook_deliveries SET leased_until = NULL, next_attempt_at = $1
+// Postpone gives a delivery back. It writes only the columns that a claim goes by.
+func (s webhookQueue) Postpone(ctx context.Context, of outbound.DeliveryKey, attempt int, since time.Time) error {
+	now, err := s.clock(ctx, `SELECT `+s.store.dialect.Clock)
+	if err != nil {
+		return err
+	}
+	_, err = s.exec(ctx, "postpone a delivery", `UPDATE webhook_deliveries SET leased_until = NULL, next_attempt_at = $1
 		WHERE tenant_id = $2 AND id = $3 AND endpoint_id = $4 AND status = 'pending' AND attempted < $5`,
-		until, string(of.Tenant), string(of.Delivery), string(of.Endpoint), attempt)
+		outbound.RetryAt(since, now), string(of.Tenant), string(of.Delivery), string(of.Endpoint), attempt)
 	return err
 }
 
@@ -186,7 +190,7 @@ func (d Dialect) recordDeliveries() string {
 	var set []string
 	for _, c := range newDeliveryColumns {
 		if columns = append(columns, c.Column); changing[c.Name] {
-			set = append(set, c.Name+" = "+c.value())
+			set = append(set, c.Name+" = "+d.valueOf(c))
 		}
 	}
 	return `UPDATE webhook_deliveries AS d SET ` + strings.Join(set, ", ") + `, revision = d.revision + 1 FROM ` + d.Rows(columns...) + `

@@ -3,10 +3,8 @@
 package batch
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -20,17 +18,23 @@ type Limits struct {
 	Weight  int // of the members of one batch together, unless it has only one; 0 for any
 	Running int // batches at the same time
 
-	// Beside is how many members a batch must have to start while others are running; those
-	// that wait are counted. 0 and 1 are any, and more than Members are Members.
-	Beside int
+	// MinWhenBusy is how many members a batch must have to start while others are running;
+	// those that wait are counted. 0 and 1 are any, and more than Members are Members.
+	MinWhenBusy int
 
-	Timeout time.Duration // of one batch; 0 for none
+	Timeout time.Duration // of one batch, however often it is tried; 0 for none
+
+	// RetryAlone says whether the members of a batch that failed with the error are
+	// committed one by one, each with an error of its own; nil for never.
+	RetryAlone func(err error) bool
 }
 
 // Batcher commits members together (group commit). Nothing waits for a timer: a member that
 // finds no batch running, or few enough, is committed at once by whoever brought it; the
 // others wait until a batch has ended, and then the first of them commits all that fit.
 // Members are committed in the order in which they came.
+//
+// It has no goroutine of its own, so that nothing is left once every Do has returned.
 type Batcher[T any] struct {
 	limits Limits
 	weigh  func(T) int
@@ -41,27 +45,22 @@ type Batcher[T any] struct {
 	running int
 }
 
-// waiter is a member that waits for its turn.
+// waiter is a member in the hands of who brought it.
 type waiter[T any] struct {
 	member T
 	weight int
-	turn   chan turn[T] // receives once
-}
-
-// turn tells a waiter how its batch ended, or that it is to commit one.
-type turn[T any] struct {
-	err   error
-	batch []*waiter[T] // to commit, of which it is the first; nil when that was done
+	err    error             // of its commit
+	turn   chan []*waiter[T] // receives once: the batch to commit, of which it is the first, or nil when that was done
 }
 
 // New returns a batcher. weigh is nil for members that weigh nothing. commit is called by
-// several goroutines at a time, never twice with the same members, and leaves in each member
-// what became of it.
+// several goroutines at a time, but by one for a member, and leaves in each member what
+// became of it.
 func New[T any](limits Limits, weigh func(T) int, commit func(ctx context.Context, members []T) error) *Batcher[T] {
 	if weigh == nil {
 		weigh = func(T) int { return 0 }
 	}
-	limits.Beside = min(limits.Beside, limits.Members)
+	limits.MinWhenBusy = min(limits.MinWhenBusy, limits.Members)
 	return &Batcher[T]{limits: limits, weigh: weigh, commit: commit}
 }
 
@@ -73,30 +72,31 @@ func (b *Batcher[T]) Do(ctx context.Context, member T) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	members, others, w := b.enter(member)
-	if w != nil {
-		t, err := b.await(ctx, w)
-		if err != nil || t.batch == nil {
-			return cmp.Or(err, t.err)
+	w := &waiter[T]{member: member, weight: b.weigh(member)}
+	batch := b.enter(w)
+	if batch == nil {
+		var err error
+		if batch, err = b.await(ctx, w); err != nil {
+			return err
 		}
-		members, others = membersOf(t.batch), t.batch[1:]
 	}
-	return b.run(ctx, members, others)
+	if batch != nil {
+		b.run(ctx, batch, w)
+	}
+	return w.err
 }
 
-// enter returns the batch that a member starts at once, or lets it wait.
-func (b *Batcher[T]) enter(member T) (members []T, others []*waiter[T], w *waiter[T]) {
+// enter returns the batch that a member starts at once, or nil when it has to wait.
+func (b *Batcher[T]) enter(w *waiter[T]) []*waiter[T] {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	weight := b.weigh(member)
-	if b.running == 0 || b.running < b.limits.Running && len(b.waiting)+1 >= b.limits.Beside {
+	if b.running == 0 || b.running < b.limits.Running && len(b.waiting)+1 >= b.limits.MinWhenBusy {
 		b.running++
-		others = b.take(1, weight)
-		return append(membersOf(others), member), others, nil
+		return append(b.take(1, w.weight), w)
 	}
-	w = &waiter[T]{member: member, weight: weight, turn: make(chan turn[T], 1)}
+	w.turn = make(chan []*waiter[T], 1)
 	b.waiting = append(b.waiting, w)
-	return nil, nil, w
+	return nil
 }
 
 // take takes those of the first who wait that fit into a batch which has some already.
@@ -116,13 +116,13 @@ func (b *Batcher[T]) take(n, weight int) []*waiter[T] {
 }
 
 // await waits for the turn of a member, unless ctx ends before.
-func (b *Batcher[T]) await(ctx context.Context, w *waiter[T]) (turn[T], error) {
+func (b *Batcher[T]) await(ctx context.Context, w *waiter[T]) (batch []*waiter[T], err error) {
 	select {
-	case t := <-w.turn:
-		return t, nil
+	case batch = <-w.turn:
+		return batch, nil
 	case <-ctx.Done():
 		if b.leave(w) {
-			return turn[T]{}, ctx.Err()
+			return nil, ctx.Err()
 		}
 		return <-w.turn, nil
 	}
@@ -143,25 +143,47 @@ func (b *Batcher[T]) leave(w *waiter[T]) bool {
 // errLost is the error of members whose batch ended without one, with its goroutine.
 var errLost = errors.New("the batch ended before it was committed")
 
-// run commits a batch, lets the next one start and tells the others.
-func (b *Batcher[T]) run(ctx context.Context, members []T, others []*waiter[T]) (err error) {
+// run commits a batch for one of its members, lets the next one start and tells the others.
+func (b *Batcher[T]) run(ctx context.Context, batch []*waiter[T], own *waiter[T]) {
 	ctx = context.WithoutCancel(ctx)
 	if b.limits.Timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, b.limits.Timeout)
 		defer cancel()
 	}
-	err = errLost
+	setErr(batch, errLost)
 	defer func() {
-		if thrown := recover(); thrown != nil {
-			err = fmt.Errorf("commit a batch: %w", inbound.Panicked(thrown))
-		}
 		b.handOver()
-		for _, w := range others {
-			w.turn <- turn[T]{err: err}
+		for _, w := range batch {
+			if w != own {
+				w.turn <- nil
+			}
 		}
 	}()
-	return b.commit(ctx, members)
+	err := b.try(ctx, batch)
+	if err == nil || len(batch) == 1 || b.limits.RetryAlone == nil || !b.limits.RetryAlone(err) {
+		setErr(batch, err)
+		return
+	}
+	for i, w := range batch {
+		w.err = b.try(ctx, batch[i:i+1])
+	}
+}
+
+func (b *Batcher[T]) try(ctx context.Context, batch []*waiter[T]) error {
+	return inbound.RecoverPanic("commit a batch", func() error {
+		members := make([]T, len(batch))
+		for i, w := range batch {
+			members[i] = w.member
+		}
+		return b.commit(ctx, members)
+	})
+}
+
+func setErr[T any](batch []*waiter[T], err error) {
+	for _, w := range batch {
+		w.err = err
+	}
 }
 
 // handOver gives the turn to the first who waits, with as many behind it as fit.
@@ -173,13 +195,5 @@ func (b *Batcher[T]) handOver() {
 		return
 	}
 	batch := b.take(0, 0)
-	batch[0].turn <- turn[T]{batch: batch}
-}
-
-func membersOf[T any](waiters []*waiter[T]) []T {
-	members := make([]T, len(waiters), len(waiters)+1)
-	for i, w := range waiters {
-		members[i] = w.member
-	}
-	return members
+	batch[0].turn <- batch
 }

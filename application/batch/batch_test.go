@@ -118,8 +118,8 @@ func TestBatchesRunBesideOneAnotherAsLimitsSay(t *testing.T) {
 		want   [][]int
 	}{
 		"as many as may":                     {batch.Limits{Members: 9, Running: 2}, [][]int{{1}, {2}}},
-		"a further one only when it is full": {batch.Limits{Members: 9, Running: 2, Beside: 3}, [][]int{{1}, {2, 3, 4}}},
-		"full is what fits":                  {batch.Limits{Members: 2, Running: 2, Beside: 3}, [][]int{{1}, {2, 3}}},
+		"a further one only when it is full": {batch.Limits{Members: 9, Running: 2, MinWhenBusy: 3}, [][]int{{1}, {2, 3, 4}}},
+		"full is what fits":                  {batch.Limits{Members: 2, Running: 2, MinWhenBusy: 3}, [][]int{{1}, {2, 3}}},
 	} {
 		t.Run(claim, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -216,10 +216,10 @@ func TestAPanicIsAnErrorForAllAndHoldsNobodyUp(t *testing.T) {
 	}
 }
 
-// Many at once, of whom some leave and some panic: each member that was not taken out is
+// Many at once, of which some leave and some panic: each member that was not taken out is
 // committed once, no bound is exceeded, and in the end nothing is left.
-func TestUnderACrowdNobodyIsLostNorCommittedTwice(t *testing.T) {
-	limits := batch.Limits{Members: 8, Weight: 30, Running: 3, Beside: 4}
+func TestUnderLoadNobodyIsLostNorCommittedTwice(t *testing.T) {
+	limits := batch.Limits{Members: 8, Weight: 30, Running: 3, MinWhenBusy: 4}
 	var running atomic.Int32
 	committed := make([]atomic.Int32, 3000)
 	b := batch.New(limits, func(member int) int { return member % 7 }, func(_ context.Context, members []int) error {
@@ -264,5 +264,42 @@ func TestUnderACrowdNobodyIsLostNorCommittedTwice(t *testing.T) {
 	all.Wait()
 	if err := b.Do(t.Context(), 1); err != nil {
 		t.Error(err)
+	}
+}
+
+// A batch that is refused harms no member but the one that is refused by itself, too.
+func TestMembersOfARefusedBatchAreCommittedOneByOneWhereThatIsAskedFor(t *testing.T) {
+	refused := errors.New("refused")
+	for claim, c := range map[string]struct {
+		refuse func() error
+		want   [4]string
+	}{
+		"an error": {func() error { return refused }, [4]string{1: "<nil>", 2: "refused", 3: "<nil>"}},
+		"a panic":  {func() error { panic("broken") }, [4]string{1: "<nil>", 2: "commit a batch: panic: broken", 3: "<nil>"}},
+		"an error for which it is not": {
+			func() error { return context.DeadlineExceeded },
+			[4]string{1: "context deadline exceeded", 2: "context deadline exceeded", 3: "context deadline exceeded"},
+		},
+	} {
+		t.Run(claim, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h := newHarness(t, batch.Limits{Members: 9, Running: 1, RetryAlone: func(err error) bool { return !errors.Is(err, context.DeadlineExceeded) }}, nil)
+				h.arrive(t.Context(), 0, 1, 2, 3)
+				h.finish(well)
+				h.finish(c.refuse)
+				if _, ended := h.errs.Load(1); !ended { // none is told before all are done with
+					for _, with := range []func() error{well, c.refuse, well} {
+						h.wantErr("<nil>", 0)
+						h.finish(with)
+					}
+					h.want("one by one", []int{0}, []int{1, 2, 3}, []int{1}, []int{2}, []int{3})
+				}
+				for member, want := range c.want {
+					if member > 0 {
+						h.wantErr(want, member)
+					}
+				}
+			})
+		})
 	}
 }

@@ -41,7 +41,7 @@ var _ inbound.Triggers = (*Service)(nil)
 func New(work outbound.UnitOfWork, directory outbound.Directory, intake outbound.TriggerIntake,
 	limiter outbound.Limiter, clock outbound.Clock, random outbound.Random,
 ) *Service {
-	limits := batch.Limits{Members: maxBatch, Running: intake.Parallel(), Beside: fullBatch}
+	limits := batch.Limits{Members: maxBatch, Running: intake.Parallel(), MinWhenBusy: fullBatch}
 	return &Service{work: work, directory: directory, intake: batch.New(limits, nil, intake.Insert), limiter: limiter, clock: clock, random: random}
 }
 

@@ -53,13 +53,13 @@ func BenchmarkDeliveries(b *testing.B) {
 			defer receiver.Close()
 			prepareDeliveries(b, store, receiver.URL, endpoints)
 			client := &http.Client{Transport: &http.Transport{MaxIdleConns: 600, MaxIdleConnsPerHost: 600}}
-			courier := webhooks.NewCourier(store, webhook.New(client, system.Clock{}, "bench"), system.Clock{}, system.Random{})
+			dispatcher := webhooks.NewDispatcher(store, webhook.New(client, system.Clock{}, "bench"), system.Clock{}, system.Random{})
 			ctx, stop := context.WithCancel(b.Context())
 			ended := make(chan struct{})
 			b.ResetTimer()
 			began := time.Now()
 			go func() {
-				courier.Run(ctx, func(err error) { b.Error(err); stop() })
+				dispatcher.Run(ctx, func(err error) { b.Error(err); stop() })
 				close(ended)
 			}()
 			<-all
@@ -70,7 +70,7 @@ func BenchmarkDeliveries(b *testing.B) {
 	}
 }
 
-// prepareDeliveries makes something happen that b.N deliveries tell of, to endpoints of
+// prepareDeliveries makes events happen that take b.N deliveries, to endpoints of
 // tenants that have ten each.
 func prepareDeliveries(b *testing.B, store outbound.UnitOfWork, url string, endpoints int) {
 	b.Helper()

@@ -1,219 +1,383 @@
-package webhooks
+package webhooks_test
 
 import (
 	"context"
 	"errors"
-	"sync/atomic"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/event"
+	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
-// bubble is the clock of the test's bubble.
-type bubble struct{}
-
-func (bubble) Now() time.Time { return time.Now().UTC() }
-
-const (
-	ms            = time.Millisecond
-	failingPlaces = places / 2
-)
-
-// sight is what the dispatcher finds when it looks.
-type sight struct {
-	next time.Duration // when something is due; negative for never
-	due  int           // how many deliveries can be sent, if as many are asked for
-	fail error
-}
-
-// claimed is a claim that the dispatcher made.
-type claimed struct {
-	At            time.Duration
-	Free, Failing int
-}
-
-// script is what a dispatcher meets.
-type script struct {
-	lasts time.Duration
-	takes func(attempt int64) time.Duration
-	again func(attempt int64) bool // it is to be made again; nil for none
-	bells []time.Duration
-	fails func(delivery int) bool // it goes to an endpoint that fails; nil for none
-	find  func(claims int, now time.Duration) sight
-}
-
-// observed is what it did.
-type observed struct {
-	Looks, Failures int
-	Claims          []claimed
-	Ended           time.Duration
-}
-
-// dispatch runs a dispatcher in a bubble.
-func dispatch(t *testing.T, s script) (o observed) {
-	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		begin := time.Now()
-		ctx, stop := context.WithTimeout(t.Context(), s.lasts)
-		defer stop()
-		bell := make(chan struct{}, 1)
-		for _, at := range s.bells {
-			defer time.AfterFunc(at, func() { ring(bell) }).Stop()
+func TestAnEventReachesEveryEndpointThatWantsItOnceAndSigned(t *testing.T) {
+	inBubble(t, func(t *testing.T, h *harness) {
+		all, some := h.endpoint("all"), h.endpoint("some", event.RunFailed, event.RunPaused)
+		h.endpoint("none", event.RunStarted)
+		if _, err := h.endpoints.Create(t.Context(), h.other, domain.Once{}, event.EndpointDraft{URL: "https://example.com/foreign"}); err != nil {
+			t.Fatal(err)
 		}
-		var attempts atomic.Int64
-		deliveries := 0
-		newDispatcher(bubble{}, longestPause, boundsOf(places, perEndpoint), bell, func(error) { o.Failures++ }, steps{
-			next: func(context.Context) (time.Time, error) {
-				o.Looks++
-				found := s.find(len(o.Claims), time.Since(begin))
-				if found.next < 0 {
-					return time.Time{}, found.fail
-				}
-				return begin.Add(found.next), found.fail
-			},
-			claim: func(_ context.Context, free, failing int) (due []outbound.DueDelivery, err error) {
-				found := s.find(len(o.Claims), time.Since(begin))
-				o.Claims = append(o.Claims, claimed{time.Since(begin), free, failing})
-				for range min(found.due, free) {
-					to := event.EndpointState{Active: true}
-					if deliveries++; s.fails != nil && s.fails(deliveries) {
-						to.FailingSince = &begin
-					}
-					due = append(due, outbound.DueDelivery{Endpoint: event.RestoreEndpoint(to)})
-				}
-				return due, found.fail
-			},
-			attempt: func(context.Context, outbound.DueDelivery) (again bool, err error) {
-				n := attempts.Add(1)
-				time.Sleep(s.takes(n))
-				return s.again != nil && s.again(n), nil
-			},
-		}).run(ctx)
-		o.Ended = time.Since(begin)
-	})
-	return o
-}
-
-func always(d time.Duration) func(int64) time.Duration {
-	return func(int64) time.Duration { return d }
-}
-
-func TestTheDispatcherActsWhenThereMayBeSomethingToDo(t *testing.T) {
-	const never = -1
-	for claim, c := range map[string]struct {
-		script
-		want observed
-	}{
-		"nothing is ever due: a look each second": {
-			script{lasts: 2100 * ms, find: func(int, time.Duration) sight { return sight{next: never} }},
-			observed{Looks: 3, Ended: 2100 * ms},
-		},
-		"something is due soon: then": {
-			script{lasts: 900 * ms, takes: always(0), find: func(claims int, _ time.Duration) sight {
-				return sight{next: time.Duration(claims+1) * 400 * ms, due: 1}
-			}},
-			observed{Looks: 5, Claims: []claimed{{400 * ms, places, failingPlaces}, {800 * ms, places, failingPlaces}}, Ended: 900 * ms},
-		},
-		"it is woken: at once": {
-			script{lasts: 900 * ms, takes: always(0), bells: []time.Duration{300 * ms, 301 * ms}, find: func(claims int, now time.Duration) sight {
-				if now < 300*ms || claims > 0 {
-					return sight{next: never}
-				}
-				return sight{due: 1}
-			}},
-			observed{Looks: 4, Claims: []claimed{{302 * ms, places, failingPlaces}}, Ended: 900 * ms},
-		},
-		"what is due cannot be sent now: soon, and less and less often": {
-			script{lasts: 2500 * ms, find: func(int, time.Duration) sight { return sight{} }},
-			observed{Looks: 7, Claims: []claimed{
-				{0, places, failingPlaces}, {25 * ms, places, failingPlaces}, {75 * ms, places, failingPlaces}, {175 * ms, places, failingPlaces},
-				{375 * ms, places, failingPlaces}, {775 * ms, places, failingPlaces}, {1575 * ms, places, failingPlaces}}, Ended: 2500 * ms},
-		},
-		"every place is taken: when one is free": {
-			script{lasts: 900 * ms, takes: func(n int64) time.Duration { return 300*ms + time.Duration(n)*10*ms }, find: func(claims int, _ time.Duration) sight {
-				if claims == 0 {
-					return sight{due: places + 100}
-				}
-				return sight{next: never}
-			}},
-			observed{Looks: 2, Claims: []claimed{{0, places, failingPlaces}}, Ended: 300*ms + places*10*ms},
-		},
-		"some places are free: others are sent meanwhile": {
-			script{lasts: 700 * ms, takes: always(5000 * ms), find: func(claims int, _ time.Duration) sight {
-				return sight{next: time.Duration(claims) * 300 * ms, due: 30}
-			}},
-			observed{Looks: 6, Claims: []claimed{{0, 512, 256}, {300 * ms, 482, 256}, {600 * ms, 452, 256}}, Ended: 5600 * ms},
-		},
-		"those that fail take places of their own, and give them back": {
-			script{lasts: 900 * ms, takes: always(500 * ms), fails: func(n int) bool { return n <= 30 }, find: func(claims int, _ time.Duration) sight {
-				return sight{next: time.Duration(claims) * 400 * ms, due: 20}
-			}},
-			observed{Looks: 6, Claims: []claimed{{0, 512, 256}, {400 * ms, 492, 236}, {800 * ms, 492, 246}}, Ended: 1300 * ms},
-		},
-		"an attempt is to be made again: a look when that is": {
-			script{lasts: 900 * ms, takes: always(100 * ms), again: func(n int64) bool { return n == 1 }, find: func(claims int, now time.Duration) sight {
-				switch {
-				case claims == 0:
-					return sight{due: 1}
-				case now >= 100*ms && claims == 1:
-					return sight{next: 150 * ms, due: 1}
-				}
-				return sight{next: never}
-			}},
-			observed{Looks: 5, Claims: []claimed{{0, places, failingPlaces}, {150 * ms, places, failingPlaces}}, Ended: 900 * ms},
-		},
-		"a failure is told, and tried again": {
-			script{lasts: 1500 * ms, find: func(int, time.Duration) sight { return sight{fail: errors.New("on purpose")} }},
-			observed{Looks: 2, Failures: 2, Ended: 1500 * ms},
-		},
-	} {
-		t.Run(claim, func(t *testing.T) {
-			if diff := cmp.Diff(c.want, dispatch(t, c.script)); diff != "" {
-				t.Error(diff)
+		e := h.happen(event.RunFailed)
+		h.sleepUntil(start.Add(90 * time.Second))
+		h.settle()
+		h.settle()
+		lines := h.lines()
+		slices.Sort(lines)
+		if diff := cmp.Diff([]string{"all run.failed", "some run.failed"}, lines); diff != "" {
+			t.Fatal(diff)
+		}
+		for _, m := range h.receivers.got {
+			to, stranger := all, some
+			if strings.HasSuffix(m.URL, "some") {
+				to, stranger = some, all
 			}
-		})
-	}
-}
-
-// The tests of fairness run with fewer places; this holds them to those of production.
-func TestTheBoundsLeavePlacesForThoseWhoseEndpointsDoNotHang(t *testing.T) {
-	most := boundsOf(places, perEndpoint)
-	if diff := cmp.Diff(bounds{places: 512, spare: 128, failing: 256, perTenant: 128, perEndpoint: 8}, most, cmp.AllowUnexported(bounds{})); diff != "" {
-		t.Error(diff)
-	}
-	if most.perTenant <= event.MaxEndpoints {
-		t.Errorf("a tenant whose %d endpoints all hang has none of its %d places left", event.MaxEndpoints, most.perTenant)
-	}
-	if most.failing+most.spare >= most.places {
-		t.Errorf("%+v leave nothing for those who have messages on the way", most)
-	}
-}
-
-func TestWhatAnAttemptFailsWithIsTold(t *testing.T) {
-	ctx, stop := context.WithCancel(t.Context())
-	var told []error
-	worse := errors.New("no attempt")
-	newDispatcher(bubble{}, longestPause, boundsOf(places, perEndpoint), nil, func(err error) { told = append(told, err) }, steps{
-		next: func(context.Context) (time.Time, error) { return time.Unix(1, 0), nil },
-		claim: func(context.Context, int, int) ([]outbound.DueDelivery, error) {
-			return []outbound.DueDelivery{{Endpoint: event.RestoreEndpoint(event.EndpointState{})}}, nil
-		},
-		attempt: func(context.Context, outbound.DueDelivery) (bool, error) {
-			stop()
-			return false, worse
-		},
-	}).run(ctx)
-	for _, err := range told {
-		if !errors.Is(err, worse) {
-			t.Error(err)
+			if err := verify(to.Secret(), m.SignedMessage); err != nil || verify(stranger.Secret(), m.SignedMessage) == nil {
+				t.Errorf("%s: %v", m.URL, err)
+			}
+			if d := h.all(to)[0]; m.Signature.ID != string(d.ID()) || m.Signature.Timestamp != strconv.FormatInt(start.Add(90*time.Second).Unix(), 10) ||
+				string(m.Body) != string(e.Body()) || d.Status() != event.Delivered || d.Event() != e.ID() {
+				t.Errorf("%+v of %+v", m, d.State())
+			}
 		}
+	})
+}
+
+func TestBothSecretsSignForADayAfterRotation(t *testing.T) {
+	inBubble(t, func(t *testing.T, h *harness) {
+		before := h.endpoint("a")
+		after, err := h.endpoints.RotateSecret(t.Context(), h.who, domain.Once{}, before.ID())
+		if err != nil || after.Secret().Equal(before.Secret()) {
+			t.Fatal(err)
+		}
+		for i, c := range []struct {
+			at  time.Duration
+			old bool
+		}{{0, true}, {event.SecretOverlap - time.Millisecond, true}, {event.SecretOverlap, false}} {
+			h.sleepUntil(start.Add(c.at))
+			h.happen(event.RunFailed)
+			h.settle()
+			m := h.receivers.got[i].SignedMessage
+			if err := verify(after.Secret(), m); err != nil {
+				t.Error(err)
+			}
+			if err := verify(before.Secret(), m); (err == nil) != c.old {
+				t.Errorf("after %s the old secret verifies: %v", c.at, err)
+			}
+		}
+	})
+}
+
+// The whole schedule on a virtual clock, through the store.
+func TestADeliveryIsTriedAsTheScheduleSaysAndNoMore(t *testing.T) {
+	inBubble(t, func(t *testing.T, h *harness) {
+		to := h.endpoint("down")
+		h.receivers.status(503)
+		h.happen(event.RunFailed)
+		h.settle()
+		for at := h.next(); !at.IsZero(); at = h.next() {
+			h.sleepUntil(at.Add(-time.Millisecond))
+			h.settle()
+			n := len(h.receivers.got)
+			h.sleepUntil(at)
+			h.settle()
+			if len(h.receivers.got) != n+1 {
+				t.Fatalf("%d messages at %s", len(h.receivers.got)-n, at)
+			}
+		}
+		steps := []time.Duration{0, 5 * time.Second, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour, 10 * time.Hour, 10 * time.Hour}
+		before, ids := start, map[string]bool{}
+		for i, m := range h.receivers.got {
+			if waited := m.at.Sub(before); i >= len(steps) || waited < steps[i]*8/10 || waited > steps[i]*12/10 {
+				t.Fatalf("attempt %d came after %s", i+1, waited)
+			}
+			before, ids[m.Signature.ID] = m.at, true
+			if m.Signature.Timestamp != strconv.FormatInt(m.at.Unix(), 10) {
+				t.Errorf("attempt %d bears the time %s", i+1, m.Signature.Timestamp)
+			}
+		}
+		if d := h.all(to)[0]; len(h.receivers.got) != 8 || len(ids) != 1 || d.Status() != event.Failed || d.Attempted() != 8 {
+			t.Errorf("%d messages with %d identifiers: %+v", len(h.receivers.got), len(ids), d.State())
+		}
+		h.sleepUntil(start.AddDate(1, 0, 0))
+		h.settle()
+		if len(h.receivers.got) != 8 || !h.now(to).Active() {
+			t.Error("it goes on")
+		}
+	})
+}
+
+func TestAnEndpointThatFailsForFiveDaysIsSwitchedOffAndTheOthersAreTold(t *testing.T) {
+	inBubble(t, func(t *testing.T, h *harness) {
+		down, up, deaf := h.endpoint("down"), h.endpoint("up", event.EndpointDisabled), h.endpoint("deaf", event.RunStarted)
+		h.receivers.answer = func(_ context.Context, m outbound.SignedMessage) (event.Outcome, error) {
+			if m.URL == down.URL() {
+				return event.Outcome{Code: "timeout"}, nil
+			}
+			return event.Outcome{Status: 200}, nil
+		}
+		at := start.Add(event.FailureLimit)
+		for _, when := range []time.Time{start, start.Add(12 * time.Hour), start.AddDate(0, 0, 3), at.Add(-time.Millisecond), at} {
+			if !h.now(down).Active() {
+				t.Fatalf("it is switched off before %s", when)
+			}
+			h.sleepUntil(when)
+			h.happen(event.RunFailed)
+			h.settle()
+		}
+		e := h.now(down)
+		if diff := cmp.Diff(&event.Disabled{At: at, Reason: event.DisabledFailing}, e.Disabled()); diff != "" || e.Active() || !e.FailingSince().Equal(start) {
+			t.Errorf("%+v: %s", e.State(), diff)
+		}
+		told := h.all(up)
+		if len(told) != 1 || told[0].Type() != event.EndpointDisabled || told[0].Status() != event.Delivered || len(h.all(deaf)) != 0 {
+			t.Errorf("%d were told", len(told))
+		}
+		h.receivers.got = nil
+		h.happen(event.RunFailed)
+		h.sleepUntil(at.AddDate(0, 0, 2))
+		h.settle()
+		for _, d := range h.all(down) {
+			if d.Status() != event.Failed {
+				t.Errorf("%+v", d.State())
+			}
+		}
+		if lines := h.lines(); lines != nil {
+			t.Errorf("%v was sent to an endpoint that is off", lines)
+		}
+		yes := true
+		if _, err := h.endpoints.Update(t.Context(), h.who, down.ID(), domain.Expected{}, event.EndpointPatch{Active: &yes}); err != nil {
+			t.Fatal(err)
+		}
+		h.happen(event.RunFailed)
+		h.settle()
+		if e := h.now(down); !e.Active() || e.Disabled() != nil || !e.FailingSince().Equal(at.AddDate(0, 0, 2)) || len(h.lines()) != 1 {
+			t.Errorf("switched on again: %+v", e.State())
+		}
+	})
+}
+
+func TestOneSuccessInFiveDaysIsEnough(t *testing.T) {
+	inBubble(t, func(t *testing.T, h *harness) {
+		to := h.endpoint("a")
+		for day := range 9 {
+			h.receivers.status(500)
+			if day == 4 {
+				h.receivers.status(200)
+			}
+			h.sleepUntil(start.AddDate(0, 0, day))
+			h.happen(event.RunFailed)
+			h.settle()
+		}
+		if e := h.now(to); !e.Active() || !e.FailingSince().Equal(start.AddDate(0, 0, 5)) {
+			t.Errorf("%+v", e.State())
+		}
+	})
+}
+
+func TestAnEndpointThatIsGoneIsSwitchedOffAtOnce(t *testing.T) {
+	inBubble(t, func(t *testing.T, h *harness) {
+		to, up := h.endpoint("gone"), h.endpoint("up", event.EndpointDisabled)
+		h.receivers.answer = func(_ context.Context, m outbound.SignedMessage) (event.Outcome, error) {
+			if m.URL == to.URL() {
+				return event.Outcome{Status: 410}, nil
+			}
+			return event.Outcome{Status: 200}, nil
+		}
+		h.happen(event.RunFailed)
+		h.settle()
+		if e := h.now(to); e.Active() || e.Disabled().Reason != event.DisabledGone || h.all(to)[0].Status() != event.Failed || len(h.all(up)) != 1 {
+			t.Errorf("%+v", e.State())
+		}
+	})
+}
+
+// What did not come to an end is due again when its lease has ended, and not earlier.
+func TestAnAttemptThatIsLostIsMadeAgain(t *testing.T) {
+	inBubble(t, func(t *testing.T, h *harness) {
+		to := h.endpoint("a")
+		lost := errors.New("the process stops")
+		h.receivers.answer = func(context.Context, outbound.SignedMessage) (event.Outcome, error) { return event.Outcome{}, lost }
+		h.happen(event.RunFailed)
+		if _, err := h.dispatcher.FanOut(t.Context(), 10); err != nil {
+			t.Fatal(err)
+		}
+		n, err := h.dispatcher.Deliver(t.Context())
+		if d := h.all(to)[0]; n != 1 || !errors.Is(err, lost) || !strings.Contains(err.Error(), string(d.ID())) || d.Status() != event.Pending || d.Attempted() != 0 {
+			t.Fatalf("%d: %v: %+v", n, err, d.State())
+		}
+		h.receivers.status(200)
+		until := h.next()
+		if until.Sub(start) <= event.SendTimeout {
+			t.Errorf("it is lent for %s", until.Sub(start))
+		}
+		h.sleepUntil(until.Add(-time.Millisecond))
+		h.settle()
+		if len(h.receivers.got) != 1 {
+			t.Error("it is sent while it is lent")
+		}
+		h.sleepUntil(until)
+		h.settle()
+		if d := h.all(to)[0]; d.Status() != event.Delivered || d.Attempted() != 1 || h.receivers.got[0].Signature.ID != h.receivers.got[1].Signature.ID {
+			t.Errorf("%+v", d.State())
+		}
+	})
+}
+
+// A process stands still while it sends; another one takes its attempt for lost.
+func TestAnAttemptThatTwoProcessesMadeIsRecordedOnce(t *testing.T) {
+	inBubble(t, func(t *testing.T, h *harness) {
+		to := h.endpoint("a")
+		h.happen(event.RunFailed)
+		h.receivers.answer = func(context.Context, outbound.SignedMessage) (event.Outcome, error) {
+			h.receivers.status(500)
+			h.sleepUntil(h.next())
+			if n, err := h.newDispatcher().Deliver(t.Context()); n != 1 || err != nil {
+				t.Errorf("%d: %v", n, err)
+			}
+			return event.Outcome{Status: 200}, nil
+		}
+		if _, err := h.dispatcher.FanOut(t.Context(), 10); err != nil {
+			t.Fatal(err)
+		}
+		if n, err := h.dispatcher.Deliver(t.Context()); n != 1 || err != nil {
+			t.Fatal(n, err)
+		}
+		if d := h.all(to)[0]; d.Attempted() != 1 || d.Attempts()[0].Status != 500 || d.Status() != event.Pending {
+			t.Errorf("%+v", d.State())
+		}
+	})
+}
+
+func TestWhatIsDeletedWhileItIsSentNeedsNoRecord(t *testing.T) {
+	inBubble(t, func(t *testing.T, h *harness) {
+		to := h.endpoint("a")
+		h.receivers.answer = func(ctx context.Context, _ outbound.SignedMessage) (event.Outcome, error) {
+			return event.Outcome{Status: 500}, h.endpoints.Delete(ctx, h.who, to.ID(), domain.Expected{})
+		}
+		h.happen(event.RunFailed)
+		h.settle()
+		if len(h.receivers.got) != 1 {
+			t.Errorf("%d were sent", len(h.receivers.got))
+		}
+	})
+}
+
+func TestAnAttemptComesToItsEndAfterTheDispatcherWasStopped(t *testing.T) {
+	inBubble(t, func(t *testing.T, h *harness) {
+		to := h.endpoint("a")
+		h.happen(event.RunFailed)
+		if _, err := h.dispatcher.FanOut(t.Context(), 10); err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		h.receivers.answer = func(ctx context.Context, _ outbound.SignedMessage) (event.Outcome, error) {
+			stop()
+			return event.Outcome{Status: 200}, ctx.Err()
+		}
+		if n, err := h.dispatcher.Deliver(ctx); n != 1 || err != nil || h.all(to)[0].Status() != event.Delivered {
+			t.Errorf("%d: %v", n, err)
+		}
+	})
+}
+
+func TestAnEndpointGetsAFewMessagesAtATime(t *testing.T) {
+	inBubble(t, func(t *testing.T, h *harness) {
+		slow, fast := h.endpoint("slow"), h.endpoint("fast", event.RunStarted)
+		for range 30 {
+			h.happen(event.RunFailed)
+		}
+		h.happen(event.RunStarted)
+		if _, err := h.dispatcher.FanOut(t.Context(), 100); err != nil {
+			t.Fatal(err)
+		}
+		n, err := h.dispatcher.Deliver(t.Context())
+		count := 0
+		for _, line := range h.lines() {
+			if strings.HasPrefix(line, "slow") {
+				count++
+			}
+		}
+		if n != 9 || err != nil || count != 8 || h.all(fast)[0].Status() != event.Delivered {
+			t.Errorf("%d, of which %d to %s: %v", n, count, slow.URL(), err)
+		}
+	})
+}
+
+func TestSeveralProcessesHandEachEventToEachEndpointOnce(t *testing.T) {
+	inBubble(t, func(t *testing.T, h *harness) {
+		to := []*event.Endpoint{h.endpoint("a"), h.endpoint("b")}
+		const events = 60
+		for range events {
+			h.happen(event.RunCompleted)
+		}
+		var done sync.WaitGroup
+		for range 3 {
+			done.Go(func() {
+				d := h.newDispatcher()
+				for {
+					n, err := d.FanOut(t.Context(), 7)
+					m, errDeliver := d.Deliver(t.Context())
+					if errors.Join(err, errDeliver) != nil {
+						t.Error(err, errDeliver)
+					}
+					if n+m == 0 {
+						return
+					}
+				}
+			})
+		}
+		done.Wait()
+		h.settle()
+		if n := len(h.receivers.got); n != 2*events {
+			t.Errorf("%d messages", n)
+		}
+		for _, e := range to {
+			seen := map[event.ID]bool{}
+			found, err := h.deliveries.List(t.Context(), h.who, e.ID(), event.DeliveryFilter{Status: event.Delivered}, domain.Query{PageRequest: mustPage(t, 100)})
+			for _, d := range found.Items {
+				seen[d.Event()] = true
+			}
+			if err != nil || found.Total != events || len(seen) != events {
+				t.Errorf("%d deliveries of %d events: %v", found.Total, len(seen), err)
+			}
+		}
+	})
+}
+
+func mustPage(t *testing.T, limit int) domain.PageRequest {
+	t.Helper()
+	p, err := domain.NewPageRequest(limit, 0)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if len(told) == 0 {
-		t.Error("nothing was told")
-	}
+	return p
+}
+
+func TestAnEventGoesToThoseOfItsSegment(t *testing.T) {
+	inBubble(t, func(t *testing.T, h *harness) {
+		for name, sub := range map[string]tenant.SubTenantID{"team": "team", "others": "others", "all": ""} {
+			if _, err := h.endpoints.Create(t.Context(), h.who, domain.Once{}, event.EndpointDraft{URL: "https://example.com/" + name, SubTenant: sub}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		e, err := event.New("evt_1", h.who.Tenant, "team", event.RunPaused, domain.Document{}, start)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.do(func(ctx context.Context, st outbound.Stores) error { return st.Webhooks.Events.Append(ctx, e) })
+		h.settle()
+		lines := h.lines()
+		slices.Sort(lines)
+		if diff := cmp.Diff([]string{"all run.paused", "team run.paused"}, lines); diff != "" {
+			t.Error(diff)
+		}
+	})
 }

@@ -1,5 +1,5 @@
 // Package webhooks implements inbound.WebhookEndpoints, inbound.WebhookDeliveries and
-// inbound.Courier: who is told of events, what became of it, and the telling itself.
+// inbound.Dispatcher: who gets events, what became of them, and sending them.
 package webhooks
 
 import (
@@ -165,7 +165,7 @@ func (s *Endpoints) Test(ctx context.Context, who tenant.Caller, once domain.Onc
 			return err
 		}
 		test := event.NewTest(eventID, e, now)
-		// Nobody subscribes to tests, so that handing it on reaches nobody else.
+		// Nobody subscribes to tests, so that its fan-out reaches nobody else.
 		if err := st.Webhooks.Events.Append(ctx, test); err != nil {
 			return err
 		}

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/sluicehq/sluice/domain"
@@ -17,8 +16,8 @@ import (
 
 // hanging makes receivers whose URL holds "hangs" answer nothing within the time they
 // have.
-func (w *world) hanging() {
-	w.receivers.answer = func(_ context.Context, m outbound.SignedMessage) (event.Outcome, error) {
+func (h *harness) hanging() {
+	h.receivers.answer = func(_ context.Context, m outbound.SignedMessage) (event.Outcome, error) {
 		if strings.Contains(m.URL, "hangs") {
 			time.Sleep(event.SendTimeout)
 			return event.Outcome{Code: "timeout", Duration: event.SendTimeout}, nil
@@ -28,34 +27,34 @@ func (w *world) hanging() {
 }
 
 // floods makes a tenant with endpoints that hang, and some events for each of them.
-func (w *world) floods(who tenant.Caller, endpoints, events int) {
-	w.Helper()
+func (h *harness) floods(who tenant.Caller, endpoints, events int) {
+	h.Helper()
 	for i := range endpoints {
-		_, err := w.endpoints.Create(w.Context(), who, domain.Once{}, event.EndpointDraft{
+		_, err := h.endpoints.Create(h.Context(), who, domain.Once{}, event.EndpointDraft{
 			URL: fmt.Sprintf("https://example.com/hangs/%s/%d", who.Tenant, i), Events: []event.Type{event.RunFailed},
 		})
 		if err != nil {
-			w.Fatal(err)
+			h.Fatal(err)
 		}
 	}
 	for range events {
-		w.happenTo(who, event.RunFailed)
+		h.happenTo(who, event.RunFailed)
 	}
 }
 
 // arrives makes something happen to a tenant and checks that its endpoint is told soon.
-func (w *world) arrives(step string, who tenant.Caller, to *event.Endpoint, within time.Duration) {
-	w.Helper()
-	before := len(w.times()[to.URL()])
+func (h *harness) arrives(step string, who tenant.Caller, to *event.Endpoint, within time.Duration) {
+	h.Helper()
+	before := len(h.times()[to.URL()])
 	happened := time.Now()
-	w.happenTo(who, event.RunCompleted)
+	h.happenTo(who, event.RunCompleted)
 	time.Sleep(within)
-	at := w.times()[to.URL()]
+	at := h.times()[to.URL()]
 	if len(at) != before+1 {
-		w.Errorf("%s: it was not told within %s", step, within)
+		h.Errorf("%s: it was not told within %s", step, within)
 		return
 	}
-	w.Logf("%s: told after %s", step, at[before].Sub(happened))
+	h.Logf("%s: told after %s", step, at[before].Sub(happened))
 }
 
 // together is how many of the messages that went out at the times, to endpoints that
@@ -88,26 +87,24 @@ func since(at []time.Time, from time.Time) (later []time.Time) {
 const fewPlaces, fewPerEndpoint, fewEndpoints = 64, 2, 12
 
 func TestEndpointsThatHangDelayNoOtherTenant(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		w.places, w.perEndpoint = fewPlaces, fewPerEndpoint
-		w.hanging()
-		w.floods(w.who, fewEndpoints, 2*fewPerEndpoint)
-		own := w.endpointOf(w.who, "own", event.RunCompleted)
-		other := w.endpointOf(w.other, "other", event.RunCompleted)
-		end := w.run()
+	inBubble(t, func(t *testing.T, h *harness) {
+		h.maxSends, h.perEndpoint = fewPlaces, fewPerEndpoint
+		h.hanging()
+		h.floods(h.who, fewEndpoints, 2*fewPerEndpoint)
+		own := h.endpointOf(h.who, "own", event.RunCompleted)
+		other := h.endpointOf(h.other, "other", event.RunCompleted)
+		end := h.run()
 		time.Sleep(2 * time.Second)
-		w.arrives("while nothing is known of them", w.other, other, time.Second)
+		h.arrives("while nothing is known of them", h.other, other, time.Second)
 		time.Sleep(event.SendTimeout)
-		w.arrives("once they are known to fail", w.other, other, time.Second)
-		w.arrives("to another endpoint of the same tenant", w.who, own, time.Second)
+		h.arrives("once they are known to fail", h.other, other, time.Second)
+		h.arrives("to another endpoint of the same tenant", h.who, own, time.Second)
 		time.Sleep(event.SendTimeout)
-		w.arrives("later", w.other, other, time.Second)
-		w.arrives("later, of the same tenant", w.who, own, time.Second)
+		h.arrives("later", h.other, other, time.Second)
+		h.arrives("later, of the same tenant", h.who, own, time.Second)
 		end()
 		most, inAll := 0, []time.Time(nil)
-		for url, at := range w.times() {
+		for url, at := range h.times() {
 			most = max(most, together(at))
 			if !strings.Contains(url, "hangs") {
 				continue
@@ -127,25 +124,23 @@ func TestEndpointsThatHangDelayNoOtherTenant(t *testing.T) {
 }
 
 func TestTheEndpointsOfManyTenantsThatHangDelayNoOther(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		w.places, w.perEndpoint = fewPlaces/2, fewPerEndpoint
-		w.hanging()
+	inBubble(t, func(t *testing.T, h *harness) {
+		h.maxSends, h.perEndpoint = fewPlaces/2, fewPerEndpoint
+		h.hanging()
 		for range fewPlaces / 2 / 3 {
-			w.floods(w.tenant(), 3, 2)
+			h.floods(h.tenant(), 3, 2)
 		}
-		to := w.endpointOf(w.other, "other", event.RunCompleted)
-		end := w.run()
+		to := h.endpointOf(h.other, "other", event.RunCompleted)
+		end := h.run()
 		time.Sleep(2 * time.Second)
-		w.arrives("while nothing is known of them", w.other, to, time.Second)
+		h.arrives("while nothing is known of them", h.other, to, time.Second)
 		for range 2 {
 			time.Sleep(event.SendTimeout - time.Second)
-			w.arrives("once they are known to fail", w.other, to, time.Second)
+			h.arrives("once they are known to fail", h.other, to, time.Second)
 		}
 		end()
 		var hanging []time.Time
-		for url, at := range w.times() {
+		for url, at := range h.times() {
 			if strings.Contains(url, "hangs") {
 				hanging = append(hanging, at...)
 			}
@@ -158,32 +153,30 @@ func TestTheEndpointsOfManyTenantsThatHangDelayNoOther(t *testing.T) {
 }
 
 func TestDeliveriesOfASuspendedTenantWaitAndGoOn(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		to := w.endpointOf(w.who, "a", event.RunCompleted)
+	inBubble(t, func(t *testing.T, h *harness) {
+		to := h.endpointOf(h.who, "a", event.RunCompleted)
 		become := func(verb func(*tenant.Tenant, time.Time)) {
-			w.do(func(ctx context.Context, st outbound.Stores) error {
-				ten, err := st.Tenants.Get(ctx, w.who.Tenant)
+			h.do(func(ctx context.Context, st outbound.Stores) error {
+				ten, err := st.Tenants.Get(ctx, h.who.Tenant)
 				if err != nil {
 					return err
 				}
-				verb(ten, noon)
+				verb(ten, start)
 				return st.Tenants.Update(ctx, ten)
 			})
 		}
-		end := w.run()
-		w.arrives("active", w.who, to, time.Second)
+		end := h.run()
+		h.arrives("active", h.who, to, time.Second)
 		become((*tenant.Tenant).Suspend)
-		w.happenTo(w.who, event.RunCompleted)
+		h.happenTo(h.who, event.RunCompleted)
 		time.Sleep(10 * time.Second)
-		if d := w.all(to)[1]; len(w.times()[to.URL()]) != 1 || d.Status() != event.Pending || d.Attempted() != 0 {
+		if d := h.all(to)[1]; len(h.times()[to.URL()]) != 1 || d.Status() != event.Pending || d.Attempted() != 0 {
 			t.Errorf("suspended: %+v", d.State())
 		}
 		become((*tenant.Tenant).Resume)
 		time.Sleep(time.Second + 5*time.Millisecond)
 		end()
-		if d := w.all(to)[1]; len(w.times()[to.URL()]) != 2 || d.Status() != event.Delivered || d.Attempted() != 1 {
+		if d := h.all(to)[1]; len(h.times()[to.URL()]) != 2 || d.Status() != event.Delivered || d.Attempted() != 1 {
 			t.Errorf("resumed: %+v", d.State())
 		}
 	})

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
@@ -19,10 +20,15 @@ import (
 	"github.com/sluicehq/sluice/domain/event"
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/ports/outbound"
-	"github.com/sluicehq/sluice/ports/portstest"
 )
 
-var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+// start is when every bubble of synctest begins.
+var start = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// clock is that of the test's bubble, or of a process whose clock is wrong by so much.
+type clock struct{ offset time.Duration }
+
+func (c clock) Now() time.Time { return time.Now().Add(c.offset).UTC().Truncate(time.Millisecond) }
 
 // counted makes identifiers and secrets that do not repeat.
 type counted struct{}
@@ -41,7 +47,6 @@ type sent struct {
 
 // receivers are the other side: they answer as the test says, and keep what they got.
 type receivers struct {
-	clock  outbound.Clock
 	mu     sync.Mutex
 	got    []sent
 	answer func(ctx context.Context, m outbound.SignedMessage) (event.Outcome, error) // nil takes everything
@@ -49,7 +54,7 @@ type receivers struct {
 
 func (r *receivers) Send(ctx context.Context, m outbound.SignedMessage) (event.Outcome, error) {
 	r.mu.Lock()
-	r.got = append(r.got, sent{m, r.clock.Now()})
+	r.got = append(r.got, sent{m, clock{}.Now()})
 	answer := r.answer
 	r.mu.Unlock()
 	if answer == nil {
@@ -87,101 +92,104 @@ func (s *interruptible) Do(ctx context.Context, fn func(context.Context, outboun
 	return s.UnitOfWork.Do(ctx, fn)
 }
 
-// world is a gateway with two tenants.
-type world struct {
+// harness is a gateway with two tenants, whose time passes in a bubble of synctest.
+type harness struct {
 	*testing.T
 	store      *interruptible
-	clock      *portstest.ManualClock
 	receivers  *receivers
 	endpoints  *webhooks.Endpoints
 	deliveries *webhooks.Deliveries
-	courier    *webhooks.Courier
+	dispatcher *webhooks.Dispatcher
 	who, other tenant.Caller
-	look       time.Duration // how long the loops of run sleep at most
 
-	places, perEndpoint int // how much the courier of run sends at the same time, when that is not as in production
-	postponed           int // how many events that of observe remembers as postponed, when that is not as in production
+	// Of the dispatchers that run; the zero values are as in production.
+	poll                  time.Duration
+	maxSends, perEndpoint int
+	maxPostponed          int
 }
 
-func newWorld(t *testing.T) *world {
+// inBubble runs a test in a bubble.
+func inBubble(t *testing.T, test func(t *testing.T, h *harness)) {
 	t.Helper()
-	return newWorldOn(t, open(t))
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) { test(t, newHarness(t, open(t))) })
 }
 
-func newWorldOn(t *testing.T, store outbound.UnitOfWork) *world {
+func newHarness(t *testing.T, store outbound.UnitOfWork) *harness {
 	t.Helper()
-	w := &world{T: t, store: &interruptible{UnitOfWork: store}, clock: &portstest.ManualClock{}, look: time.Second}
-	w.clock.Set(noon)
-	w.receivers = &receivers{clock: w.clock}
-	w.endpoints = webhooks.NewEndpoints(w.store, w.clock, counted{})
-	w.deliveries = webhooks.NewDeliveries(w.store, w.clock)
-	w.courier = w.newCourier()
-	w.who, w.other = w.tenant(), w.tenant()
-	return w
+	h := &harness{T: t, store: &interruptible{UnitOfWork: store}, receivers: &receivers{}}
+	h.endpoints = webhooks.NewEndpoints(h.store, clock{}, counted{})
+	h.deliveries = webhooks.NewDeliveries(h.store, clock{})
+	h.dispatcher = h.newDispatcher()
+	h.who, h.other = h.tenant(), h.tenant()
+	return h
 }
+
+// sleepUntil lets the time pass.
+func (h *harness) sleepUntil(at time.Time) { time.Sleep(time.Until(at)) }
 
 // tenant makes another tenant.
-func (w *world) tenant() tenant.Caller {
-	w.Helper()
-	ten, err := tenant.New(tenant.ID(counted{}.ID("tenant")), "Acme", tenant.English, noon)
+func (h *harness) tenant() tenant.Caller {
+	h.Helper()
+	ten, err := tenant.New(tenant.ID(counted{}.ID("tenant")), "Acme", tenant.English, time.Now())
 	if err != nil {
-		w.Fatal(err)
+		h.Fatal(err)
 	}
-	w.do(func(ctx context.Context, st outbound.Stores) error { return st.Tenants.Insert(ctx, ten) })
+	h.do(func(ctx context.Context, st outbound.Stores) error { return st.Tenants.Insert(ctx, ten) })
 	return tenant.Operator(ten.ID())
 }
 
-// newCourier is the courier of another process.
-func (w *world) newCourier() *webhooks.Courier {
-	return webhooks.NewCourier(w.store, w.receivers, w.clock, counted{})
+// newDispatcher is the dispatcher of another process.
+func (h *harness) newDispatcher() *webhooks.Dispatcher {
+	return webhooks.NewDispatcher(h.store, h.receivers, clock{}, counted{})
 }
 
-func (w *world) do(fn func(context.Context, outbound.Stores) error) {
-	w.Helper()
-	if err := w.store.Do(w.Context(), fn); err != nil {
-		w.Fatal(err)
+func (h *harness) do(fn func(context.Context, outbound.Stores) error) {
+	h.Helper()
+	if err := h.store.Do(h.Context(), fn); err != nil {
+		h.Fatal(err)
 	}
 }
 
 // endpoint makes an endpoint whose URL ends with the name.
-func (w *world) endpoint(name string, types ...event.Type) *event.Endpoint {
-	w.Helper()
-	return w.endpointOf(w.who, name, types...)
+func (h *harness) endpoint(name string, types ...event.Type) *event.Endpoint {
+	h.Helper()
+	return h.endpointOf(h.who, name, types...)
 }
 
-func (w *world) endpointOf(who tenant.Caller, name string, types ...event.Type) *event.Endpoint {
-	w.Helper()
-	e, err := w.endpoints.Create(w.Context(), who, domain.Once{}, event.EndpointDraft{URL: "https://example.com/" + name, Events: types})
+func (h *harness) endpointOf(who tenant.Caller, name string, types ...event.Type) *event.Endpoint {
+	h.Helper()
+	e, err := h.endpoints.Create(h.Context(), who, domain.Once{}, event.EndpointDraft{URL: "https://example.com/" + name, Events: types})
 	if err != nil {
-		w.Fatal(err)
+		h.Fatal(err)
 	}
 	return e
 }
 
 // happen makes something happen to the tenant, now.
-func (w *world) happen(t event.Type) *event.Event {
-	w.Helper()
-	return w.happenTo(w.who, t)
+func (h *harness) happen(t event.Type) *event.Event {
+	h.Helper()
+	return h.happenTo(h.who, t)
 }
 
-func (w *world) happenTo(who tenant.Caller, t event.Type) *event.Event {
-	w.Helper()
-	e, err := event.New(event.ID(counted{}.ID("evt")), who.Tenant, "", t, domain.RestoreDocument(`{"runId":"run_1"}`), w.clock.Now())
+func (h *harness) happenTo(who tenant.Caller, t event.Type) *event.Event {
+	h.Helper()
+	e, err := event.New(event.ID(counted{}.ID("evt")), who.Tenant, "", t, domain.RestoreDocument(`{"runId":"run_1"}`), time.Now())
 	if err != nil {
-		w.Fatal(err)
+		h.Fatal(err)
 	}
-	w.do(func(ctx context.Context, st outbound.Stores) error { return st.Webhooks.Events.Append(ctx, e) })
+	h.do(func(ctx context.Context, st outbound.Stores) error { return st.Webhooks.Events.Append(ctx, e) })
 	return e
 }
 
-// settle hands on and sends until there is nothing more to do now.
-func (w *world) settle() {
-	w.Helper()
+// settle fans out and sends until there is nothing more to do now.
+func (h *harness) settle() {
+	h.Helper()
 	for {
-		events, err := w.courier.FanOut(w.Context(), 10)
-		attempts, errDeliver := w.courier.Deliver(w.Context())
+		events, err := h.dispatcher.FanOut(h.Context(), 10)
+		attempts, errDeliver := h.dispatcher.Deliver(h.Context())
 		if err := errors.Join(err, errDeliver); err != nil {
-			w.Fatal(err)
+			h.Fatal(err)
 		}
 		if events+attempts == 0 {
 			return
@@ -189,37 +197,40 @@ func (w *world) settle() {
 	}
 }
 
-// next is when something is due, for the clock to be set; the zero time for never.
-func (w *world) next() (at time.Time) {
-	w.Helper()
-	w.do(func(ctx context.Context, st outbound.Stores) (err error) {
-		at, _, err = st.Webhooks.Queue.Next(ctx)
+// next is when something is due; the zero time for never.
+func (h *harness) next() (at time.Time) {
+	h.Helper()
+	h.do(func(ctx context.Context, st outbound.Stores) error {
+		wait, ok, err := st.Webhooks.Queue.Next(ctx)
+		if ok {
+			at = time.Now().Add(wait)
+		}
 		return err
 	})
 	return at
 }
 
 // all lists the deliveries to an endpoint, the oldest first.
-func (w *world) all(of *event.Endpoint) []*event.Delivery {
-	w.Helper()
-	found, err := w.deliveries.List(w.Context(), w.who, of.ID(), event.DeliveryFilter{}, domain.Query{Sorting: domain.Sorting{Ascending: true}})
+func (h *harness) all(of *event.Endpoint) []*event.Delivery {
+	h.Helper()
+	found, err := h.deliveries.List(h.Context(), h.who, of.ID(), event.DeliveryFilter{}, domain.Query{Sorting: domain.Sorting{Ascending: true}})
 	if err != nil {
-		w.Fatal(err)
+		h.Fatal(err)
 	}
 	return found.Items
 }
 
 // every lists all the deliveries to an endpoint.
-func (w *world) every(of *event.Endpoint) (all []*event.Delivery) {
-	w.Helper()
+func (h *harness) every(of *event.Endpoint) (all []*event.Delivery) {
+	h.Helper()
 	for {
 		page, err := domain.NewPageRequest(100, len(all))
 		if err != nil {
-			w.Fatal(err)
+			h.Fatal(err)
 		}
-		found, err := w.deliveries.List(w.Context(), w.who, of.ID(), event.DeliveryFilter{}, domain.Query{PageRequest: page})
+		found, err := h.deliveries.List(h.Context(), h.who, of.ID(), event.DeliveryFilter{}, domain.Query{PageRequest: page})
 		if err != nil {
-			w.Fatal(err)
+			h.Fatal(err)
 		}
 		if all = append(all, found.Items...); len(all) == found.Total {
 			return all
@@ -228,21 +239,21 @@ func (w *world) every(of *event.Endpoint) (all []*event.Delivery) {
 }
 
 // times says when messages arrived, by their URLs.
-func (w *world) times() map[string][]time.Time {
-	w.receivers.mu.Lock()
-	defer w.receivers.mu.Unlock()
+func (h *harness) times() map[string][]time.Time {
+	h.receivers.mu.Lock()
+	defer h.receivers.mu.Unlock()
 	times := make(map[string][]time.Time)
-	for _, m := range w.receivers.got {
+	for _, m := range h.receivers.got {
 		times[m.URL] = append(times[m.URL], m.at)
 	}
 	return times
 }
 
 // last is the last message that arrived at an endpoint.
-func (w *world) last(e *event.Endpoint) (last sent) {
-	w.receivers.mu.Lock()
-	defer w.receivers.mu.Unlock()
-	for _, m := range w.receivers.got {
+func (h *harness) last(e *event.Endpoint) (last sent) {
+	h.receivers.mu.Lock()
+	defer h.receivers.mu.Unlock()
+	for _, m := range h.receivers.got {
 		if m.URL == e.URL() {
 			last = m
 		}
@@ -251,20 +262,20 @@ func (w *world) last(e *event.Endpoint) (last sent) {
 }
 
 // now reads an endpoint again.
-func (w *world) now(e *event.Endpoint) *event.Endpoint {
-	w.Helper()
-	e, err := w.endpoints.Get(w.Context(), w.who, e.ID())
+func (h *harness) now(e *event.Endpoint) *event.Endpoint {
+	h.Helper()
+	e, err := h.endpoints.Get(h.Context(), h.who, e.ID())
 	if err != nil {
-		w.Fatal(err)
+		h.Fatal(err)
 	}
 	return e
 }
 
 // lines says what was sent, as "name type" in the order it arrived.
-func (w *world) lines() (lines []string) {
-	w.receivers.mu.Lock()
-	defer w.receivers.mu.Unlock()
-	for _, m := range w.receivers.got {
+func (h *harness) lines() (lines []string) {
+	h.receivers.mu.Lock()
+	defer h.receivers.mu.Unlock()
+	for _, m := range h.receivers.got {
 		_, kind, _ := strings.Cut(string(m.Body), `"type":"`)
 		kind, _, _ = strings.Cut(kind, `"`)
 		lines = append(lines, m.URL[strings.LastIndex(m.URL, "/")+1:]+" "+kind)

@@ -10,11 +10,10 @@ import (
 // again with each batch that fails with it.
 const maxPostponed = 1000
 
-// postponed are events that could not be handed to their endpoints although the store
-// works. Only this process remembers them: another one tries them itself. One goroutine
-// uses it.
+// postponed are events of which no deliveries could be made although the store works. Only
+// this process remembers them: another one tries them itself. One goroutine uses it.
 type postponed struct {
-	most   int
+	limit  int
 	events map[outbound.EventKey]postponement
 }
 
@@ -31,7 +30,7 @@ func (p *postponed) add(key outbound.EventKey, now time.Time, panicked bool) (un
 	if p.events == nil {
 		p.events = make(map[outbound.EventKey]postponement)
 	}
-	if known || len(p.events) < p.most {
+	if known || len(p.events) < p.limit {
 		p.events[key] = one
 	}
 	return one.until

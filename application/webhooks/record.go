@@ -4,144 +4,71 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"sync"
 	"time"
 
+	"github.com/sluicehq/sluice/application/batch"
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/event"
 	"github.com/sluicehq/sluice/ports/inbound"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
-const (
-	// together is how many results are recorded in one unit.
-	together = 128
+// recordTimeout is how long a unit that records attempts may take: what it was to record is
+// sent again when its lease has ended.
+const recordTimeout = 15 * time.Second
 
-	// recorders is how many such units go on at the same time.
-	recorders = 2
-
-	// patience is how long such a unit may take: what it was to record is sent again when
-	// its lease has ended.
-	patience = 15 * time.Second
-)
-
-// result is what became of a delivery that was lent. One without a number was not sent,
-// because its endpoint is not active any more.
-type result struct {
-	of      *event.Delivery
-	number  int
+// attemptResult is what became of a delivery that was leased.
+type attemptResult struct {
+	leased  *event.Delivery
 	at      time.Time
+	sent    bool // false because its endpoint was not active
 	outcome event.Outcome
+
+	// Of the unit that recorded it:
+	again bool  // another attempt is to follow
+	err   error // the delivery cannot be read any more
 }
 
-// recorder writes down results, all that wait in one unit of work: nobody waits for
-// others to come, but those who come while a unit goes on share the next one.
+// recorder writes down what became of deliveries, in units of work that attempts share
+// which end at the same time.
 type recorder struct {
-	*Courier
-	within  context.Context //nolint:containedctx // of every unit, whoever asks for it
-	report  func(error)     // of what nobody who waits is told
-	waiting chan recording
-	writing sync.WaitGroup
+	work    outbound.UnitOfWork
+	random  outbound.Random
+	batches *batch.Batcher[*attemptResult]
 }
 
-// recording is a result that is to be recorded.
-type recording struct {
-	result
-	done chan recorded
-}
-
-// recorded says what came of a result.
-type recorded struct {
-	again bool // another attempt is to follow
-	err   error
-}
-
-// newRecorder begins to record; stop ends it when nothing more comes.
-func (c *Courier) newRecorder(ctx context.Context, report func(error)) (r *recorder, stop func()) {
-	r = &recorder{Courier: c, within: context.WithoutCancel(ctx), report: report, waiting: make(chan recording, c.most.places)}
-	for range recorders {
-		r.writing.Go(r.run)
-	}
-	return r, func() {
-		close(r.waiting)
-		r.writing.Wait()
-	}
-}
-
-// record writes a result, and returns when that is done. again says that another attempt
-// is to follow.
-func (r *recorder) record(one result) (again bool, err error) {
-	done := make(chan recorded, 1)
-	r.waiting <- recording{one, done}
-	end := <-done
-	return end.again, end.err
-}
-
-// run records until nothing can come any more.
-func (r *recorder) run() {
-	for first := range r.waiting {
-		r.write(r.gather(first))
-	}
-}
-
-// gather takes what waits.
-func (r *recorder) gather(first recording) []recording {
-	batch := []recording{first}
-	for len(batch) < together {
-		select {
-		case another, more := <-r.waiting:
-			if !more {
-				return batch
-			}
-			batch = append(batch, another)
-		default:
-			return batch
-		}
-	}
-	return batch
-}
-
-// write records a batch in one unit; where it is refused, each in a unit of its own, so
-// that none suffers for another one. Whoever waits is answered in any case.
-func (r *recorder) write(batch []recording) {
-	ends, err := r.unit(batch)
-	if err != nil && len(batch) > 1 && !wholesale(err) {
+// newRecorder returns a recorder that reports the panics of which no attempt has the error.
+func newRecorder(work outbound.UnitOfWork, random outbound.Random, report func(error)) *recorder {
+	r := &recorder{work: work, random: random}
+	r.batches = batch.New(batch.Limits{Members: 128, Running: 2, Timeout: recordTimeout, RetryAlone: func(err error) bool {
 		if inbound.IsPanic(err) {
-			r.report(err)
+			report(err)
 		}
-		for _, one := range batch {
-			ends, err := r.unit([]recording{one})
-			r.answer(one, ends[one.of.ID()], err)
-		}
-		return
-	}
-	for _, one := range batch {
-		r.answer(one, ends[one.of.ID()], err)
-	}
+		return !isStoreError(err)
+	}}, nil, r.commit)
+	return r
 }
 
-// answer tells who waits for a record how the unit ended. What cannot be recorded although
-// the store works is put off, for longer each time: it would be sent again as soon as its
-// lease ends, for ever.
-func (r *recorder) answer(one recording, end recorded, failed error) {
-	if failed != nil {
-		end = recorded{err: failed}
+// record writes a result, and says whether another attempt is to follow. What cannot be
+// recorded although the store works is postponed, for longer each time: it would be sent
+// again whenever its lease ends, for ever.
+func (r *recorder) record(ctx context.Context, result *attemptResult) (again bool, err error) {
+	if err = r.batches.Do(ctx, result); err == nil && result.err == nil {
+		return result.again, nil
 	}
-	if end.err != nil && one.number > 0 && !wholesale(end.err) {
-		if err := r.putOff(one); err != nil {
-			end.err = errors.Join(end.err, err)
-		}
+	err = errors.Join(err, result.err)
+	if result.sent && !isStoreError(err) {
+		err = errors.Join(err, r.postpone(ctx, result.leased))
 	}
-	one.done <- end
+	return false, err
 }
 
-// putOff gives a delivery back whose attempt could not be recorded.
-func (r *recorder) putOff(one recording) error {
-	return inbound.RecoverPanic("put off the delivery", func() error {
-		within, cancel := context.WithTimeout(r.within, patience)
+func (r *recorder) postpone(ctx context.Context, leased *event.Delivery) error {
+	return inbound.RecoverPanic("postpone the delivery", func() error {
+		ctx, cancel := context.WithTimeout(ctx, recordTimeout)
 		defer cancel()
-		return r.work.Do(within, func(ctx context.Context, st outbound.Stores) error {
-			return st.Webhooks.Queue.PutOff(ctx, keyOf(one.of), one.number, outbound.RetryAt(one.of.CreatedAt(), r.clock.Now()))
+		return r.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
+			return st.Webhooks.Queue.Postpone(ctx, keyOf(leased), leased.NextAttempt(), leased.CreatedAt())
 		})
 	})
 }
@@ -150,86 +77,87 @@ func keyOf(d *event.Delivery) outbound.DeliveryKey {
 	return outbound.DeliveryKey{Tenant: d.Tenant(), Endpoint: d.Endpoint(), Delivery: d.ID()}
 }
 
-// wholesale says whether an error is about the store, and no single result.
-func wholesale(err error) bool {
+// isStoreError says whether an error is about the store, and no single record.
+func isStoreError(err error) bool {
 	return domain.KindOf(err) == domain.Unavailable || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// unit records results, and says how each ended: which deliveries are to be attempted
-// again, and which cannot be read any more. What was deleted meanwhile needs no record.
-func (r *recorder) unit(batch []recording) (ends map[event.DeliveryID]recorded, err error) {
-	err = inbound.RecoverPanic("record attempts", func() error {
-		keys := make([]outbound.DeliveryKey, len(batch))
-		told := make([]event.ID, len(batch))
-		for i, one := range batch {
-			keys[i], told[i] = keyOf(one.of), event.ID(r.random.ID(event.IDPrefix))
+// commit records results in one unit. What was deleted meanwhile needs no record.
+func (r *recorder) commit(ctx context.Context, results []*attemptResult) error {
+	keys := make([]outbound.DeliveryKey, len(results))
+	eventIDs := make([]event.ID, len(results))
+	for i, result := range results {
+		keys[i], eventIDs[i] = keyOf(result.leased), event.ID(r.random.ID(event.IDPrefix))
+	}
+	return r.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
+		locked, err := st.Webhooks.Queue.Lock(ctx, keys)
+		if err != nil {
+			return err
 		}
-		within, cancel := context.WithTimeout(r.within, patience)
-		defer cancel()
-		return r.work.Do(within, func(ctx context.Context, st outbound.Stores) error {
-			held, err := st.Webhooks.Queue.Hold(ctx, keys)
-			if err != nil {
-				return err
+		now := make(map[event.DeliveryID]outbound.LockedDelivery, len(locked))
+		for _, l := range locked {
+			now[l.Key.Delivery] = l
+		}
+		var c changes
+		for i, result := range results {
+			result.again, result.err = false, nil
+			if l, ok := now[result.leased.ID()]; ok {
+				c.apply(result, l, eventIDs[i])
 			}
-			now := make(map[event.DeliveryID]outbound.HeldDelivery, len(held))
-			for _, h := range held {
-				now[h.Key.Delivery] = h
-			}
-			changed := changes{ends: make(map[event.DeliveryID]recorded)}
-			for i, one := range batch {
-				if h, ok := now[one.of.ID()]; ok {
-					changed.take(one.result, h, told[i], r.clock.Now())
-				}
-			}
-			ends = changed.ends
-			if err := st.Webhooks.Queue.Record(ctx, changed.deliveries, changed.endpoints); err != nil {
-				return err
-			}
-			return st.Webhooks.Events.Append(ctx, changed.events...)
-		})
+		}
+		if err := st.Webhooks.Queue.Record(ctx, c.deliveries, c.endpoints); err != nil {
+			return err
+		}
+		return st.Webhooks.Events.Append(ctx, c.events...)
 	})
-	return ends, err
 }
 
-// changes are what results change, and how each ended.
+// changes are what results change.
 type changes struct {
 	deliveries []*event.Delivery
 	endpoints  []*event.Endpoint
 	events     []*event.Event // that the gateway switched an endpoint off
-	ends       map[event.DeliveryID]recorded
 }
 
-// take tells a delivery what became of it, and its endpoint what that says about it. told
-// names the event that follows when the endpoint is switched off.
-func (c *changes) take(one result, h outbound.HeldDelivery, told event.ID, now time.Time) {
-	d, e := h.Delivery, h.Endpoint
-	if h.Unreadable != nil {
-		c.ends[h.Key.Delivery] = recorded{err: h.Unreadable}
+// apply changes a delivery by its result, and its endpoint by what that says about it. The
+// id is that of the event which follows when the endpoint is switched off.
+func (c *changes) apply(result *attemptResult, l outbound.LockedDelivery, id event.ID) {
+	d, e := l.Delivery, l.Endpoint
+	if result.err = l.Unreadable; result.err != nil {
 		return
 	}
-	if one.number == 0 {
-		if !e.Active() && d.Abandon(now) {
+	if !result.sent {
+		// Unless it is to be sent now: the endpoint is active again, or somebody asked for it.
+		abandoned := !e.Active() && d.Abandon(result.at)
+		if result.again = !abandoned && d.Release(result.leased); abandoned || result.again {
 			c.deliveries = append(c.deliveries, d)
 		}
-		return // else it is due again when its lease has ended
-	}
-	if !d.Record(one.number, one.at, one.outcome) {
-		return // another process took it for lost, and was faster
-	}
-	c.deliveries = append(c.deliveries, d)
-	if d.Status() == event.Pending {
-		c.ends[d.ID()] = recorded{again: true}
-	}
-	if !e.Note(one.outcome, d.UpdatedAt()) {
 		return
 	}
+	recorded, requested := d.RecordLeased(result.leased, result.at, result.outcome)
+	if !recorded {
+		return // its lease had ended, and another process was faster
+	}
+	c.deliveries = append(c.deliveries, d)
+	at := d.UpdatedAt()
+	if e.Note(result.outcome, at) {
+		c.note(e, id)
+	}
+	if requested {
+		d.Redeliver(e.Active(), at)
+	}
+	result.again = d.Status() == event.Pending
+}
+
+// note adds an endpoint that a result changed.
+func (c *changes) note(e *event.Endpoint, id event.ID) {
 	if !slices.Contains(c.endpoints, e) {
 		c.endpoints = append(c.endpoints, e)
 	}
 	if e.Active() {
 		return
 	}
-	if disabled, ok := e.DisabledEvent(told); ok {
+	if disabled, ok := e.DisabledEvent(id); ok {
 		c.events = append(c.events, disabled)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/sluicehq/sluice/domain"
@@ -47,40 +46,39 @@ func (q watchedQueue) Record(ctx context.Context, deliveries []*event.Delivery, 
 
 // sendMany sends to as many endpoints, all of which answer at the same time, through a
 // store that refuses some records.
-func sendMany(t *testing.T, endpoints int, refuses func(recorded int) error) (w *world, store *watched, err error) {
-	t.Helper()
-	w = newWorld(t)
-	store = &watched{UnitOfWork: w.store.UnitOfWork, refuses: refuses}
+func (h *harness) sendMany(endpoints int, refuses func(recorded int) error) (store *watched, err error) {
+	h.Helper()
+	store = &watched{UnitOfWork: h.store.UnitOfWork, refuses: refuses}
 	for range endpoints {
-		w.endpoint("a")
+		h.endpoint("a")
 	}
-	w.happen(event.RunFailed)
-	if _, err := w.courier.FanOut(t.Context(), 10); err != nil {
-		t.Fatal(err)
+	h.happen(event.RunFailed)
+	if _, err := h.dispatcher.FanOut(h.Context(), 10); err != nil {
+		h.Fatal(err)
 	}
-	w.store.UnitOfWork = store
+	h.store.UnitOfWork = store
 	var sending sync.WaitGroup
 	sending.Add(endpoints)
-	w.receivers.answer = func(context.Context, outbound.SignedMessage) (event.Outcome, error) {
+	h.receivers.answer = func(context.Context, outbound.SignedMessage) (event.Outcome, error) {
 		sending.Done()
 		sending.Wait()
 		return event.Outcome{Status: 200}, nil
 	}
-	n, err := w.courier.Deliver(t.Context())
+	n, err := h.dispatcher.Deliver(h.Context())
 	if n != endpoints {
-		t.Fatalf("%d were sent", n)
+		h.Fatalf("%d were sent", n)
 	}
-	return w, store, err
+	return store, err
 }
 
-func (w *world) undelivered() (n int) {
-	w.Helper()
-	found, err := w.endpoints.List(w.Context(), w.who, event.EndpointFilter{}, domain.Query{PageRequest: mustPage(w.T, 100)})
+func (h *harness) undelivered() (n int) {
+	h.Helper()
+	found, err := h.endpoints.List(h.Context(), h.who, event.EndpointFilter{}, domain.Query{PageRequest: mustPage(h.T, 100)})
 	if err != nil {
-		w.Fatal(err)
+		h.Fatal(err)
 	}
 	for _, e := range found.Items {
-		for _, d := range w.all(e) {
+		for _, d := range h.all(e) {
 			if d.Status() != event.Delivered {
 				n++
 			}
@@ -92,10 +90,9 @@ func (w *world) undelivered() (n int) {
 // Each unit takes long enough, on the clock of the bubble, for all that ended meanwhile to
 // wait for the next one.
 func TestWhatEndsAtTheSameTimeIsRecordedTogether(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	inBubble(t, func(t *testing.T, h *harness) {
 		const endpoints = 90
-		w, store, err := sendMany(t, endpoints, func(int) error {
+		store, err := h.sendMany(endpoints, func(int) error {
 			time.Sleep(time.Millisecond)
 			return nil
 		})
@@ -103,59 +100,60 @@ func TestWhatEndsAtTheSameTimeIsRecordedTogether(t *testing.T) {
 		for _, n := range store.recorded {
 			sum += n
 		}
-		if err != nil || sum != endpoints || len(store.recorded) > 4 || w.undelivered() != 0 {
+		if err != nil || sum != endpoints || len(store.recorded) > 4 || h.undelivered() != 0 {
 			t.Errorf("units of %v: %v", store.recorded, err)
 		}
 	})
 }
 
 func TestARefusedRecordHarmsNoOther(t *testing.T) {
-	t.Parallel()
-	refused := domain.Fail(domain.Conflict, "stale_revision", "It was changed.")
-	w, store, err := sendMany(t, 30, func(n int) error {
-		if n > 1 {
-			return refused
+	inBubble(t, func(t *testing.T, h *harness) {
+		refused := domain.Fail(domain.Conflict, "stale_revision", "It was changed.")
+		store, err := h.sendMany(30, func(n int) error {
+			if n > 1 {
+				return refused
+			}
+			return nil
+		})
+		for _, n := range store.recorded {
+			if n != 1 {
+				t.Errorf("%d were recorded together", n)
+			}
 		}
-		return nil
+		if err != nil || len(store.recorded) != 30 || h.undelivered() != 0 {
+			t.Errorf("units of %v: %v", store.recorded, err)
+		}
 	})
-	for _, n := range store.recorded {
-		if n != 1 {
-			t.Errorf("%d were recorded together", n)
-		}
-	}
-	if err != nil || len(store.recorded) != 30 || w.undelivered() != 0 {
-		t.Errorf("units of %v: %v", store.recorded, err)
-	}
 }
 
 func TestARecordThatPanicsHarmsNoOther(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		w, store, err := sendMany(t, 30, func(n int) error {
+	inBubble(t, func(t *testing.T, h *harness) {
+		store, err := h.sendMany(30, func(n int) error {
 			time.Sleep(time.Millisecond)
 			if n > 1 {
 				panic("on purpose")
 			}
 			return nil
 		})
-		if !inbound.IsPanic(err) || len(store.recorded) != 30 || w.undelivered() != 0 {
+		if !inbound.IsPanic(err) || len(store.recorded) != 30 || h.undelivered() != 0 {
 			t.Errorf("units of %v: %v", store.recorded, err)
 		}
 	})
 }
 
 func TestWhatCannotBeRecordedIsSentAgain(t *testing.T) {
-	t.Parallel()
-	gone := domain.Fail(domain.Unavailable, "database_unavailable", "The database is gone.")
-	w, store, err := sendMany(t, 30, func(int) error { return gone })
-	if !errors.Is(err, domain.Unavailable) || w.undelivered() != 30 || len(store.recorded) != 0 {
-		t.Errorf("%d are recorded: %v", len(store.recorded), err)
-	}
-	store.refuses = func(int) error { return nil }
-	w.receivers.status(200)
-	w.clock.Set(w.next())
-	w.settle()
-	if n := w.undelivered(); n != 0 || w.next() != (time.Time{}) {
-		t.Errorf("%d are not delivered", n)
-	}
+	inBubble(t, func(t *testing.T, h *harness) {
+		gone := domain.Fail(domain.Unavailable, "database_unavailable", "The database is gone.")
+		store, err := h.sendMany(30, func(int) error { return gone })
+		if !errors.Is(err, domain.Unavailable) || h.undelivered() != 30 || len(store.recorded) != 0 {
+			t.Errorf("%d are recorded: %v", len(store.recorded), err)
+		}
+		store.refuses = func(int) error { return nil }
+		h.receivers.status(200)
+		h.sleepUntil(h.next())
+		h.settle()
+		if n := h.undelivered(); n != 0 || h.next() != (time.Time{}) {
+			t.Errorf("%d are not delivered", n)
+		}
+	})
 }

@@ -4,42 +4,12 @@ import (
 	"context"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/sluicehq/sluice/adapters/sqlstore"
-	"github.com/sluicehq/sluice/application/webhooks"
 	"github.com/sluicehq/sluice/domain/event"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
-
-// bubble is the clock of the test's bubble, whose time begins in 2000.
-type bubble struct{}
-
-func (bubble) Now() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }
-
-// run runs a courier of its own, on the clock of the bubble, until end is called. It is
-// told of events as in the process that makes them happen.
-func (w *world) run() (end func()) {
-	w.Helper()
-	ctx, stop := context.WithCancel(w.Context())
-	ended := make(chan struct{})
-	w.receivers.clock = bubble{}
-	courier := webhooks.NewCourier(w.store, w.receivers, bubble{}, counted{})
-	courier.LookEvery(w.look)
-	if w.places > 0 {
-		courier.SendAtOnce(w.places, w.perEndpoint)
-	}
-	w.store.UnitOfWork.(*sqlstore.Store).OnEvents(courier.Wake)
-	go func() {
-		courier.Run(ctx, func(err error) { w.Error(err) })
-		close(ended)
-	}()
-	return func() {
-		stop()
-		<-ended
-	}
-}
 
 // steps is when each attempt follows the one before (execution rules, "Outgoing
 // events").
@@ -65,15 +35,13 @@ func wantSchedule(t *testing.T, happened time.Time, at []time.Time, late time.Du
 	}
 }
 
-// Nobody but the courier does anything: an event reaches its endpoints at once, one
+// Nobody except the dispatcher does anything: an event reaches its endpoints at once, one
 // that is down gets every attempt when it is due, and another one is slow meanwhile.
-func TestTheCourierBringsEventsAsTheyHappenAndRepeatsWhatFailed(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		w.look = time.Hour // so that nothing but its own reckoning wakes it
-		up, down, slow := w.endpoint("up"), w.endpoint("down"), w.endpoint("slow")
-		w.receivers.answer = func(_ context.Context, m outbound.SignedMessage) (event.Outcome, error) {
+func TestTheDispatcherBringsEventsAsTheyHappenAndRepeatsWhatFailed(t *testing.T) {
+	inBubble(t, func(t *testing.T, h *harness) {
+		h.poll = time.Hour // so that it wakes by what it knows is due
+		up, down, slow := h.endpoint("up"), h.endpoint("down"), h.endpoint("slow")
+		h.receivers.answer = func(_ context.Context, m outbound.SignedMessage) (event.Outcome, error) {
 			switch m.URL {
 			case down.URL():
 				return event.Outcome{Code: "connection_failed"}, nil
@@ -83,13 +51,13 @@ func TestTheCourierBringsEventsAsTheyHappenAndRepeatsWhatFailed(t *testing.T) {
 			}
 			return event.Outcome{Status: 200}, nil
 		}
-		end := w.run()
+		end := h.run()
 		time.Sleep(300 * time.Millisecond)
 		happened := time.Now()
-		w.happen(event.RunFailed)
+		h.happen(event.RunFailed)
 		time.Sleep(40 * time.Hour)
 		end()
-		times := w.times()
+		times := h.times()
 		for _, to := range []*event.Endpoint{up, down, slow} {
 			if waited := times[to.URL()][0].Sub(happened); waited > 10*time.Millisecond {
 				t.Errorf("%s was told after %s", to.URL(), waited)
@@ -99,7 +67,7 @@ func TestTheCourierBringsEventsAsTheyHappenAndRepeatsWhatFailed(t *testing.T) {
 		if len(times[up.URL()]) != 1 || len(times[slow.URL()]) != 1 {
 			t.Errorf("%d and %d messages to those that answered", len(times[up.URL()]), len(times[slow.URL()]))
 		}
-		if d := w.all(down)[0]; w.all(up)[0].Status() != event.Delivered || w.all(slow)[0].Status() != event.Delivered ||
+		if d := h.all(down)[0]; h.all(up)[0].Status() != event.Delivered || h.all(slow)[0].Status() != event.Delivered ||
 			d.Status() != event.Failed || d.Attempted() != len(steps) || d.Reason() != "All 8 attempts failed." {
 			t.Errorf("%+v", d.State())
 		}
@@ -108,27 +76,25 @@ func TestTheCourierBringsEventsAsTheyHappenAndRepeatsWhatFailed(t *testing.T) {
 
 // Twice a day something happens. After five days of nothing but failures the endpoint is
 // switched off, another one is told why, and what is left of it ends.
-func TestTheCourierSwitchesOffWhatFailsForFiveDays(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+func TestTheDispatcherSwitchesOffWhatFailsForFiveDays(t *testing.T) {
+	inBubble(t, func(t *testing.T, h *harness) {
 		const every = 12 * time.Hour
-		w.look = every
-		down, up := w.endpoint("down", event.RunFailed), w.endpoint("up", event.EndpointDisabled)
-		w.receivers.answer = func(_ context.Context, m outbound.SignedMessage) (event.Outcome, error) {
+		h.poll = every
+		down, up := h.endpoint("down", event.RunFailed), h.endpoint("up", event.EndpointDisabled)
+		h.receivers.answer = func(_ context.Context, m outbound.SignedMessage) (event.Outcome, error) {
 			if m.URL == down.URL() {
 				return event.Outcome{Status: 500, Code: "unexpected_status"}, nil
 			}
 			return event.Outcome{Status: 200}, nil
 		}
-		end := w.run()
+		end := h.run()
 		began := time.Now()
 		for time.Since(began) < 6*24*time.Hour {
-			w.happen(event.RunFailed)
+			h.happen(event.RunFailed)
 			time.Sleep(every)
 		}
 		end()
-		times, e, told := w.times(), w.now(down), w.all(up)
+		times, e, told := h.times(), h.now(down), h.all(up)
 		since := *e.FailingSince()
 		if e.Active() || e.Disabled() == nil || e.Disabled().Reason != event.DisabledFailing || since.Sub(began) > 10*time.Millisecond {
 			t.Fatalf("%+v", e.State())
@@ -143,13 +109,13 @@ func TestTheCourierSwitchesOffWhatFailsForFiveDays(t *testing.T) {
 		if at := times[up.URL()]; len(told) != 1 || len(at) != 1 || at[0].Sub(off) > 10*time.Millisecond || told[0].Type() != event.EndpointDisabled {
 			t.Errorf("the other one was told %d times", len(at))
 		}
-		body := string(w.last(up).Body)
+		body := string(h.last(up).Body)
 		for _, part := range []string{`"type":"webhook_endpoint.disabled"`, `"reason":"failing"`, `"message":"` + event.DisabledFailing.Text() + `"`, string(down.ID())} {
 			if !strings.Contains(body, part) {
 				t.Errorf("it was told %s, without %s", body, part)
 			}
 		}
-		for _, d := range w.every(down) {
+		for _, d := range h.every(down) {
 			if d.Status() != event.Failed {
 				t.Errorf("it is %s: %+v", d.Status(), d.State())
 			}
@@ -158,22 +124,20 @@ func TestTheCourierSwitchesOffWhatFailsForFiveDays(t *testing.T) {
 }
 
 // Stopping waits for what is on its way.
-func TestTheCourierEndsWhenWhatItSendsHasEnded(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		to := w.endpoint("slow")
+func TestTheDispatcherEndsWhenWhatItSendsHasEnded(t *testing.T) {
+	inBubble(t, func(t *testing.T, h *harness) {
+		to := h.endpoint("slow")
 		ctx, stop := context.WithCancel(t.Context())
 		var began time.Time
-		w.receivers.answer = func(context.Context, outbound.SignedMessage) (event.Outcome, error) {
+		h.receivers.answer = func(context.Context, outbound.SignedMessage) (event.Outcome, error) {
 			began = time.Now()
 			stop()
 			time.Sleep(10 * time.Second)
 			return event.Outcome{Status: 200}, nil
 		}
-		w.happen(event.RunFailed)
-		w.courier.Run(ctx, func(err error) { t.Error(err) })
-		if d := w.all(to)[0]; time.Since(began) != 10*time.Second || d.Status() != event.Delivered {
+		h.happen(event.RunFailed)
+		h.dispatcher.Run(ctx, func(err error) { t.Error(err) })
+		if d := h.all(to)[0]; time.Since(began) != 10*time.Second || d.Status() != event.Delivered {
 			t.Errorf("it ended after %s: %+v", time.Since(began), d.State())
 		}
 	})
@@ -181,18 +145,16 @@ func TestTheCourierEndsWhenWhatItSendsHasEnded(t *testing.T) {
 
 // The loops of another process are not told of anything.
 func TestAnEventOfAnotherProcessIsFoundWithinASecond(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		to := w.endpoint("a")
-		end := w.run()
-		w.store.UnitOfWork.(*sqlstore.Store).OnEvents(func() {})
+	inBubble(t, func(t *testing.T, h *harness) {
+		to := h.endpoint("a")
+		end := h.run()
+		h.store.UnitOfWork.(*sqlstore.Store).OnEvents(func() {})
 		for range 3 {
 			time.Sleep(1234 * time.Millisecond)
 			happened := time.Now()
-			w.happen(event.RunFailed)
+			h.happen(event.RunFailed)
 			time.Sleep(time.Second + 5*time.Millisecond)
-			at := w.times()[to.URL()]
+			at := h.times()[to.URL()]
 			if len(at) == 0 || at[len(at)-1].Before(happened) {
 				t.Error("it did not arrive")
 			}

@@ -44,30 +44,30 @@ func TestWhatCannotBeReadIsReportedAndDeliveredOnceItIsRepaired(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		store, exec := damageable(t)
-		w := newWorldOn(t, store)
-		w.look = time.Hour
-		third := w.tenant()
-		broken, good := w.endpoint("broken"), w.endpoint("good")
-		elsewhere, down := w.endpointOf(w.other, "elsewhere"), w.endpointOf(third, "down")
+		h := newHarness(t, store)
+		h.poll = time.Hour
+		third := h.tenant()
+		broken, good := h.endpoint("broken"), h.endpoint("good")
+		elsewhere, down := h.endpointOf(h.other, "elsewhere"), h.endpointOf(third, "down")
 		secret := broken.Secret().Reveal()
 		exec(`UPDATE webhook_endpoints SET secret = 'lost' WHERE id = '` + string(broken.ID()) + `'`)
-		w.happen(event.RunFailed)
-		dated := w.happenTo(w.other, event.RunStarted)
+		h.happen(event.RunFailed)
+		dated := h.happenTo(h.other, event.RunStarted)
 		exec(`UPDATE webhook_events SET happened_at = 'yesterday' WHERE id = '` + string(dated.ID()) + `'`)
-		w.receivers.status(500)
-		r := w.observe(quiet)
-		w.happenTo(third, event.RunFailed)
+		h.receivers.status(500)
+		r := h.observe(quiet)
+		h.happenTo(third, event.RunFailed)
 		time.Sleep(time.Second)
-		w.receivers.status(200)
+		h.receivers.status(200)
 		exec(`UPDATE webhook_deliveries SET attempts = '[{' WHERE endpoint_id = '` + string(down.ID()) + `'`)
-		w.happenTo(w.other, event.RunFailed)
+		h.happenTo(h.other, event.RunFailed)
 		time.Sleep(24 * time.Hour)
 
-		if to := w.times(); len(to[broken.URL()]) != 0 || len(to[good.URL()]) != 2 || len(to[elsewhere.URL()]) != 1 || len(to[down.URL()]) != 1 {
+		if to := h.times(); len(to[broken.URL()]) != 0 || len(to[good.URL()]) != 2 || len(to[elsewhere.URL()]) != 1 || len(to[down.URL()]) != 1 {
 			t.Errorf("arrived: %v", to)
 		}
 		for _, names := range [][]string{
-			{string(w.who.Tenant), string(broken.ID())}, {string(w.other.Tenant), string(dated.ID())}, {string(third.Tenant), "attempts"},
+			{string(h.who.Tenant), string(broken.ID())}, {string(h.other.Tenant), string(dated.ID())}, {string(third.Tenant), "attempts"},
 		} {
 			n := 0
 			for _, err := range r.errors() {
@@ -82,7 +82,7 @@ func TestWhatCannotBeReadIsReportedAndDeliveredOnceItIsRepaired(t *testing.T) {
 		if n := r.Unreadable(); int(n) != len(r.errors()) || r.panics(t) != 0 {
 			t.Errorf("%d were counted, and %d reported", n, len(r.errors()))
 		}
-		if _, err := w.deliveries.List(t.Context(), third, down.ID(), event.DeliveryFilter{}, domain.Query{}); err == nil {
+		if _, err := h.deliveries.List(t.Context(), third, down.ID(), event.DeliveryFilter{}, domain.Query{}); err == nil {
 			t.Error("who asks for it is not told")
 		}
 
@@ -91,7 +91,7 @@ func TestWhatCannotBeReadIsReportedAndDeliveredOnceItIsRepaired(t *testing.T) {
 		exec(`UPDATE webhook_deliveries SET attempts = '[]' WHERE endpoint_id = '` + string(down.ID()) + `'`)
 		time.Sleep(outbound.MaxRetryWait + time.Minute)
 		r.end()
-		if to := w.times(); len(to[broken.URL()]) != 1 || len(to[elsewhere.URL()]) != 2 || len(to[down.URL()]) != 2 || !w.next().IsZero() {
+		if to := h.times(); len(to[broken.URL()]) != 1 || len(to[elsewhere.URL()]) != 2 || len(to[down.URL()]) != 2 || !h.next().IsZero() {
 			t.Errorf("arrived after the repair: %v", to)
 		}
 	})

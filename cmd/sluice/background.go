@@ -27,7 +27,7 @@ func (g gateway) startBackground(ctx context.Context, log zerolog.Logger, does r
 	var workers sync.WaitGroup
 	if does.works() {
 		workers.Go(func() { sweepRegularly(working, log, g.Upkeep) })
-		workers.Go(func() { runLoop(working, log, "delivering webhooks", g.Courier) })
+		workers.Go(func() { runLoop(working, log, "delivering webhooks", g.Dispatcher) })
 		workers.Go(func() { runLoop(working, log, "firing schedules", g.Scheduler) })
 		workers.Go(func() { runLoop(working, log, "moving runs on", g.Worker) })
 	}

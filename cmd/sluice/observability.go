@@ -68,8 +68,8 @@ func (o *observability) connect(g gateway, m budget.Memory) {
 	})
 	o.metrics.Panics("scheduler", g.Scheduler.Panics)
 	o.metrics.Panics("worker", g.Worker.Panics)
-	o.metrics.Panics("webhooks", g.Courier.Panics)
-	o.metrics.UnreadableDeliveries(g.Courier.Unreadable)
+	o.metrics.Panics("webhooks", g.Dispatcher.Panics)
+	o.metrics.UnreadableDeliveries(g.Dispatcher.Unreadable)
 	for part, b := range m.Parts() {
 		o.metrics.Memory(part, func() telemetry.MemoryPart {
 			return telemetry.MemoryPart{Reserved: b.Used(), Most: b.Whole(), Waiting: b.Waiting()}

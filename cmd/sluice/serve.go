@@ -156,7 +156,7 @@ func (c config) assemble(ctx context.Context, does role, a assembly) (gateway, e
 		return gateway{}, err
 	}
 	a.watch.connect(g, memory)
-	a.store.OnEvents(g.Courier.Wake)
+	a.store.OnEvents(g.Dispatcher.Wake)
 	return g, nil
 }
 
@@ -227,13 +227,13 @@ func (c config) announce(log zerolog.Logger, address string) (baseURL string, er
 
 // gateway is what sluice serve runs.
 type gateway struct {
-	API       *httpapi.API
-	Upkeep    inbound.Upkeep
-	Directory *directory.Directory
-	Courier   inbound.Courier
-	Scheduler inbound.Scheduler
-	Worker    inbound.Worker
-	Signals   *sqlstore.RunSignals
+	API        *httpapi.API
+	Upkeep     inbound.Upkeep
+	Directory  *directory.Directory
+	Dispatcher inbound.Dispatcher
+	Scheduler  inbound.Scheduler
+	Worker     inbound.Worker
+	Signals    *sqlstore.RunSignals
 }
 
 // prepare brings the schema up to date, or checks that it is.

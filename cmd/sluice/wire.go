@@ -59,7 +59,7 @@ var core = wire.NewSet(
 	upkeep.New, wire.Bind(new(inbound.Upkeep), new(*upkeep.Service)),
 	webhooks.NewEndpoints, wire.Bind(new(inbound.WebhookEndpoints), new(*webhooks.Endpoints)),
 	webhooks.NewDeliveries, wire.Bind(new(inbound.WebhookDeliveries), new(*webhooks.Deliveries)),
-	webhooks.NewCourier, wire.Bind(new(inbound.Courier), new(*webhooks.Courier)),
+	webhooks.NewDispatcher, wire.Bind(new(inbound.Dispatcher), new(*webhooks.Dispatcher)),
 	workflows.New, wire.Bind(new(inbound.Workflows), new(*workflows.Service)),
 )
 

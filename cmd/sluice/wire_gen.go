@@ -89,18 +89,18 @@ func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, intake outbound
 		return gateway{}, err
 	}
 	upkeepService := upkeep.New(work, starter, runSignals, clock)
-	courier := webhooks.NewCourier(work, sender, clock, random)
+	dispatcher := webhooks.NewDispatcher(work, sender, clock, random)
 	scheduler := schedules.NewScheduler(work, starter, runSignals, random)
 	directoryEndpoints := directory.NewEndpoints(directoryDirectory, clock)
 	worker := runs.NewWorker(work, runner, directoryEndpoints, compiler, directoryDirectory, runSignals, random, key, budgets, capacity)
 	mainGateway := gateway{
-		API:       api,
-		Upkeep:    upkeepService,
-		Directory: directoryDirectory,
-		Courier:   courier,
-		Scheduler: scheduler,
-		Worker:    worker,
-		Signals:   runSignals,
+		API:        api,
+		Upkeep:     upkeepService,
+		Directory:  directoryDirectory,
+		Dispatcher: dispatcher,
+		Scheduler:  scheduler,
+		Worker:     worker,
+		Signals:    runSignals,
 	}
 	return mainGateway, nil
 }
@@ -141,7 +141,7 @@ var (
 var driven = wire.NewSet(wire.Struct(new(system.Clock)), wire.Bind(new(outbound.Clock), new(system.Clock)), wire.Struct(new(system.Random)), wire.Bind(new(outbound.Random), new(system.Random)), wire.Struct(new(expression.Checker)), wire.Bind(new(outbound.Expressions), new(expression.Checker)), wire.Struct(new(expression.Compiler)), wire.Bind(new(outbound.Compiler), new(expression.Compiler)), sqlstore.NewRunSignals, wire.Bind(new(outbound.RunSignals), new(*sqlstore.RunSignals)), directory.New, wire.Bind(new(outbound.Directory), new(*directory.Directory)), directory.NewEndpoints, wire.Bind(new(outbound.NodeEndpoints), new(*directory.Endpoints)))
 
 // core binds each inbound port to its use cases.
-var core = wire.NewSet(admission.New, wire.Bind(new(inbound.Admission), new(*admission.Service)), nodes.New, wire.Bind(new(inbound.Nodes), new(*nodes.Service)), nodes.NewChecks, wire.Bind(new(inbound.NodeChecks), new(*nodes.Checks)), nodes.NewCustom, nodes.NewChecked, wire.Bind(new(inbound.CustomNodes), new(*nodes.Checked)), nodes.NewSecrets, wire.Bind(new(inbound.NodeSecrets), new(*nodes.Secrets)), checkedSettings, wire.Bind(new(inbound.Settings), new(*nodes.Settings)), runs.NewFiring, wire.Bind(new(inbound.Firing), new(*runs.Firing)), runs.NewRuns, wire.Bind(new(inbound.Runs), new(*runs.Runs)), runs.NewStarter, wire.Bind(new(outbound.RunStarter), new(*runs.Starter)), wire.Bind(new(outbound.RunEnder), new(*runs.Starter)), runs.NewWorker, wire.Bind(new(inbound.Worker), new(*runs.Worker)), schedules.NewScheduler, wire.Bind(new(inbound.Scheduler), new(*schedules.Scheduler)), schedules.New, wire.Bind(new(inbound.Schedules), new(*schedules.Service)), tenants.New, wire.Bind(new(inbound.Tenants), new(*tenants.Service)), tenants.NewKeys, wire.Bind(new(inbound.APIKeys), new(*tenants.Keys)), tenants.NewSettings, tenants.NewSubTenants, wire.Bind(new(inbound.SubTenants), new(*tenants.SubTenants)), triggers.New, wire.Bind(new(inbound.Triggers), new(*triggers.Service)), upkeep.New, wire.Bind(new(inbound.Upkeep), new(*upkeep.Service)), webhooks.NewEndpoints, wire.Bind(new(inbound.WebhookEndpoints), new(*webhooks.Endpoints)), webhooks.NewDeliveries, wire.Bind(new(inbound.WebhookDeliveries), new(*webhooks.Deliveries)), webhooks.NewCourier, wire.Bind(new(inbound.Courier), new(*webhooks.Courier)), workflows.New, wire.Bind(new(inbound.Workflows), new(*workflows.Service)))
+var core = wire.NewSet(admission.New, wire.Bind(new(inbound.Admission), new(*admission.Service)), nodes.New, wire.Bind(new(inbound.Nodes), new(*nodes.Service)), nodes.NewChecks, wire.Bind(new(inbound.NodeChecks), new(*nodes.Checks)), nodes.NewCustom, nodes.NewChecked, wire.Bind(new(inbound.CustomNodes), new(*nodes.Checked)), nodes.NewSecrets, wire.Bind(new(inbound.NodeSecrets), new(*nodes.Secrets)), checkedSettings, wire.Bind(new(inbound.Settings), new(*nodes.Settings)), runs.NewFiring, wire.Bind(new(inbound.Firing), new(*runs.Firing)), runs.NewRuns, wire.Bind(new(inbound.Runs), new(*runs.Runs)), runs.NewStarter, wire.Bind(new(outbound.RunStarter), new(*runs.Starter)), wire.Bind(new(outbound.RunEnder), new(*runs.Starter)), runs.NewWorker, wire.Bind(new(inbound.Worker), new(*runs.Worker)), schedules.NewScheduler, wire.Bind(new(inbound.Scheduler), new(*schedules.Scheduler)), schedules.New, wire.Bind(new(inbound.Schedules), new(*schedules.Service)), tenants.New, wire.Bind(new(inbound.Tenants), new(*tenants.Service)), tenants.NewKeys, wire.Bind(new(inbound.APIKeys), new(*tenants.Keys)), tenants.NewSettings, tenants.NewSubTenants, wire.Bind(new(inbound.SubTenants), new(*tenants.SubTenants)), triggers.New, wire.Bind(new(inbound.Triggers), new(*triggers.Service)), upkeep.New, wire.Bind(new(inbound.Upkeep), new(*upkeep.Service)), webhooks.NewEndpoints, wire.Bind(new(inbound.WebhookEndpoints), new(*webhooks.Endpoints)), webhooks.NewDeliveries, wire.Bind(new(inbound.WebhookDeliveries), new(*webhooks.Deliveries)), webhooks.NewDispatcher, wire.Bind(new(inbound.Dispatcher), new(*webhooks.Dispatcher)), workflows.New, wire.Bind(new(inbound.Workflows), new(*workflows.Service)))
 
 // checkedSettings has the endpoint that custom nodes fall back on checked when it
 // changes.

@@ -132,6 +132,29 @@ func (d *Delivery) Record(number int, at time.Time, o Outcome) bool {
 	return true
 }
 
+// RecordLeased does the same with the attempt for which the delivery was leased as it was
+// then. requested says that somebody has asked for a redelivery since, which is still to be
+// made: nothing else changes a delivery while its attempt is not recorded.
+func (d *Delivery) RecordLeased(leased *Delivery, at time.Time, o Outcome) (recorded, requested bool) {
+	if d.state.Status != Pending || d.state.Attempted != leased.state.Attempted {
+		return false, false
+	}
+	requested = d.state.Revision != leased.state.Revision
+	d.state.Manual = leased.state.Manual // what the redelivery made of it is true of the next attempt
+	return d.Record(leased.NextAttempt(), at, o), requested
+}
+
+// Release ends the lease of a delivery to which no attempt was made, unless it has ended
+// already.
+func (d *Delivery) Release(leased *Delivery) bool {
+	until := d.state.LeasedUntil
+	if until == nil || !until.Equal(*leased.state.LeasedUntil) {
+		return false
+	}
+	d.state.LeasedUntil = nil
+	return true
+}
+
 // Abandon ends a pending delivery without an attempt, because its endpoint is not
 // active any more. An attempt that somebody asked for is still made. False means
 // that there is nothing to abandon.

@@ -6,7 +6,7 @@ import (
 	"runtime/debug"
 )
 
-// Panic is the error that a panic becomes which a [Worker], a [Scheduler], a [Courier] or a batch of
+// Panic is the error that a panic becomes which a [Worker], a [Scheduler], a [Dispatcher] or a batch of
 // requests contains, so that one record that leads to a defect does not stop all others.
 type Panic struct {
 	Thrown any

@@ -47,32 +47,33 @@ type WebhookDeliveries interface {
 
 	// Redeliver makes an attempt due now, under the same identifier. Of a pending delivery
 	// it is the next one, earlier. Of one that has ended, or whose endpoint is not active,
-	// it is a single one, which is made all the same and after which none follows.
+	// it is a single one, which is made all the same and after which none follows. While an
+	// attempt is being made it is a further one, once that has been recorded.
 	Redeliver(ctx context.Context, who tenant.Caller, once domain.Once, id event.DeliveryID) (*event.Delivery, error)
 }
 
-// Courier brings events to endpoints. Several processes may do so at the same time: each
-// event is handed to each endpoint once, and arrives there at least once unless the
+// Dispatcher brings events to endpoints. Several processes may do so at the same time: each
+// event has one delivery to each endpoint, and arrives there at least once unless the
 // endpoint refuses it to the last.
-type Courier interface {
+type Dispatcher interface {
 	// Run brings events to endpoints until ctx ends, and then returns once what it sends has
-	// ended. It hands errors to failed, by one goroutine at a time, and goes on. One that
+	// ended. It passes errors to failed, by one goroutine at a time, and goes on. One that
 	// is running must not be run again.
 	//
 	// An attempt that panics has failed, says nothing about its endpoint, and the next one
-	// follows by the schedule. What cannot be read or recorded is put off, for longer and
+	// follows by the schedule. What cannot be read or recorded is postponed, for longer and
 	// longer, and keeps nothing else waiting.
 	Run(ctx context.Context, failed func(error))
 
-	// Panics returns how many panics were contained since the start. Each was handed to
+	// Panics returns how many panics were recovered from since the start. Each was passed to
 	// failed as a [Panic].
 	Panics() int64
 
-	// Unreadable returns how often a delivery was put off since the start because it, its
+	// Unreadable returns how often a delivery was postponed since the start because it, its
 	// endpoint or its event cannot be read.
 	Unreadable() int64
 
-	// Wake says that there may be an event to tell, or a delivery to send, at once. Run
-	// finds both by itself within a second. It never blocks.
+	// Wake says that an event may wait, or a delivery may be due at once. Run finds both by
+	// itself within a second. It never blocks.
 	Wake()
 }

@@ -11,7 +11,7 @@ import (
 
 // WebhookStores are the repositories of outgoing events in one unit of work. What
 // [Stores] says of all repositories holds for them, too. Events, deliveries and
-// endpoints go with their tenant.
+// endpoints are deleted with their tenant.
 type WebhookStores struct {
 	Endpoints  EndpointRepository
 	Events     EventRepository
@@ -19,8 +19,8 @@ type WebhookStores struct {
 	Queue      DeliveryQueue
 }
 
-// EndpointRepository keeps webhook endpoints. Their secrets have to come back, hence
-// are kept as domain.SigningSecret.Reveal gives them.
+// EndpointRepository keeps webhook endpoints. Their secrets are kept as
+// domain.SigningSecret.Reveal gives them, since messages are signed with them.
 type EndpointRepository interface {
 	Insert(ctx context.Context, e *event.Endpoint) error
 
@@ -41,15 +41,15 @@ type EndpointRepository interface {
 	Delete(ctx context.Context, owner tenant.ID, id event.EndpointID) error
 }
 
-// EventRepository keeps events from when they happen, and which of them were not handed
-// to the endpoints yet.
+// EventRepository keeps events, and which of them wait for their fan-out: for a delivery
+// to be made for each endpoint that wants them.
 type EventRepository interface {
-	// Append adds events that wait to be handed to the endpoints. It is called in the unit
-	// that makes them happen, so that an event is told exactly when it took place.
+	// Append adds events that wait. It is called in the unit that makes them happen, so that
+	// an event is sent exactly when it took place.
 	Append(ctx context.Context, events ...*event.Event) error
 
 	// Tell does the same with events that happen often, and leaves out those of tenants that
-	// have no active endpoint: nobody will ever be told of them.
+	// have no active endpoint: nobody will ever get them.
 	Tell(ctx context.Context, events ...*event.Event) error
 
 	// Get returns NotFound with the code event_not_found for an unknown id. It holds
@@ -61,7 +61,7 @@ type EventRepository interface {
 	// other unit gets them until this one ends, and those that another unit has are left
 	// out without waiting, as are the exceptions. It is for the gateway itself, hence not
 	// scoped to one tenant. An event whose time or data cannot be read comes without them:
-	// they are not needed to hand it on.
+	// its fan-out does not need them.
 	Waiting(ctx context.Context, limit int, except ...EventKey) ([]*event.Event, error)
 
 	// Settle notes that events do not wait any more. Those that do not are left as they
@@ -75,7 +75,9 @@ type EventRepository interface {
 	Sweep(ctx context.Context, before time.Time, limit int) (int, error)
 }
 
-// DeliveryRepository keeps the deliveries of events to endpoints.
+// DeliveryRepository keeps the deliveries of events to endpoints. An attempt that is due
+// when the delivery was changed, and no later, is due at once although the clock of who
+// changed it is ahead of the database's.
 type DeliveryRepository interface {
 	// Insert adds deliveries, whose event and endpoint exist.
 	Insert(ctx context.Context, deliveries ...*event.Delivery) error
@@ -87,24 +89,24 @@ type DeliveryRepository interface {
 	// none.
 	List(ctx context.Context, owner tenant.ID, of event.EndpointID, f event.DeliveryFilter, q domain.Query) (domain.Page[*event.Delivery], error)
 
-	// Update writes what became of a delivery, its lease among it.
+	// Update writes what became of a delivery, including its lease.
 	Update(ctx context.Context, d *event.Delivery) error
 }
 
-// DeliveryQueue lends deliveries to those who send them, and takes in what became of
-// them. It is for the gateway itself, hence not scoped to one tenant.
+// DeliveryQueue leases deliveries to the processes that send them, and takes in what became
+// of them. Leases and what is due go by the database's clock, whatever that of a process
+// says. It is for the gateway itself, hence not scoped to one tenant.
 type DeliveryQueue interface {
-	// Claim lends deliveries of active tenants. A delivery can be lent when it is pending,
-	// its next attempt is not after now, and it is not leased beyond now. The tenants take
-	// turns: the first delivery of each comes before the second of any, those that are
-	// leased to anybody counted in, so that a tenant to whom much is being sent waits for
-	// one to whom little is. Of one tenant, and of one endpoint, the urgent ones come first,
-	// then the most overdue. Within a turn the most overdue come first, ties by id.
-	// The bounds of [DeliveryClaim] hold whoever claims.
+	// Claim leases deliveries of active tenants that are free: pending, with a next attempt
+	// that is due, and not leased. The tenants take turns: the first delivery of each comes
+	// before the second of any, those that are leased already counted in, so that a tenant to
+	// whom much is being sent waits for one to whom little is. Of one tenant, and of one
+	// endpoint, the urgent ones come first, then the most overdue. Within a turn the most
+	// overdue come first, ties by id. The bounds of [DeliveryClaim] hold whoever claims.
 	//
 	// A delivery that cannot be read, or whose endpoint or event cannot, keeps none of the
-	// others from being lent: it is put off as [RetryAt] says and returned with the reason,
-	// and nobody has it. It counts for the limit of this claim, and for no bound of the next.
+	// others from being leased: it is postponed as [RetryAt] says and returned with the
+	// reason. It counts for the limit of this claim, and for no bound of the next.
 	//
 	// Two units never claim the same delivery; one that another unit holds is left out
 	// without waiting. Claim writes the lease and leaves the revision as it is: what is
@@ -112,28 +114,28 @@ type DeliveryQueue interface {
 	// one another, so they should do nothing else.
 	Claim(ctx context.Context, c DeliveryClaim) ([]DueDelivery, error)
 
-	// Next returns the earliest time at which a pending delivery of an active tenant is due
-	// and not leased; ok is false when there is none. It does not look at the bounds of
-	// [DeliveryClaim].
-	Next(ctx context.Context) (at time.Time, ok bool, err error)
+	// Next returns how long it is until a delivery is free, and no more than 0 when one is;
+	// ok is false when none will be. It does not look at the bounds of [DeliveryClaim].
+	Next(ctx context.Context) (wait time.Duration, ok bool, err error)
 
-	// Hold returns deliveries with their endpoints as they are now, and holds all of them
+	// Lock returns deliveries with their endpoints as they are now, and holds all of them
 	// until the unit ends. Deliveries to one endpoint come with the same one. Those that do
 	// not exist any more are left out. One that cannot be read, or whose endpoint cannot,
 	// comes with the reason.
-	Hold(ctx context.Context, of []DeliveryKey) ([]HeldDelivery, error)
+	Lock(ctx context.Context, of []DeliveryKey) ([]LockedDelivery, error)
 
 	// Record writes what became of deliveries and endpoints that the unit holds, as Update
 	// would.
 	Record(ctx context.Context, deliveries []*event.Delivery, endpoints []*event.Endpoint) error
 
-	// PutOff gives a delivery back of which an attempt, 1 for the first, could not be
-	// recorded: it is due again at the time. It does not read the delivery. One that does
-	// not exist, is not pending, or has made the attempt is left as it is.
-	PutOff(ctx context.Context, of DeliveryKey, attempt int, until time.Time) error
+	// Postpone gives a delivery back of which an attempt, 1 for the first, could not be
+	// recorded: it is due again as [RetryAt] says of the time since. It does not read the
+	// delivery. One that does not exist, is not pending, or has made the attempt is left as
+	// it is.
+	Postpone(ctx context.Context, of DeliveryKey, attempt int, since time.Time) error
 }
 
-// MaxRetryWait is by how much a delivery that cannot be read is put off at most.
+// MaxRetryWait is by how much a delivery that cannot be read is postponed at most.
 const MaxRetryWait = time.Hour
 
 // RetryAt says when to look again at something that cannot be dealt with and has been
@@ -143,17 +145,16 @@ func RetryAt(since, now time.Time) time.Time {
 	return now.Add(min(max(now.Sub(since), UnreadableWait), MaxRetryWait))
 }
 
-// DeliveryClaim says what is to be lent, and for how long.
+// DeliveryClaim says how many deliveries to lease, and for how long.
 type DeliveryClaim struct {
-	Now   time.Time
-	Until time.Time // the end of the leases, after Now
-	Limit int       // how many are lent at most
+	Period time.Duration // how long the leases last
+	Limit  int           // how many are leased at most
 
-	// Spare is how many of the limit are kept for tenants to whom nothing is leased: no
+	// Reserved is how many of the limit are kept for tenants to whom nothing is leased: no
 	// second delivery of a tenant gets one of those.
-	Spare int
+	Reserved int
 
-	// Failing is how many of those lent may go to endpoints that fail: active ones with an
+	// Failing is how many of those leased may go to endpoints that fail: active ones with an
 	// event.Endpoint.FailingSince.
 	Failing int
 
@@ -174,23 +175,24 @@ type EventKey struct {
 	Event  event.ID
 }
 
-// HeldDelivery is a delivery that a unit holds.
-type HeldDelivery struct {
+// LockedDelivery is a delivery that a unit holds.
+type LockedDelivery struct {
 	Key        DeliveryKey
 	Delivery   *event.Delivery // nil when it is unreadable, as is the endpoint
 	Endpoint   *event.Endpoint
 	Unreadable error // why the delivery or its endpoint cannot be read
 }
 
-// DueDelivery is a delivery that was lent with all that it takes to send it, or could not
-// be.
+// DueDelivery is a delivery that was leased, with all that it takes to send it, or could
+// not be.
 type DueDelivery struct {
 	Key        DeliveryKey
+	At         time.Time       // when it was claimed, by the database's clock
 	Delivery   *event.Delivery // nil when it is unreadable, as are the endpoint and the event
 	Endpoint   *event.Endpoint // as it was when the delivery was claimed
 	Event      *event.Event
 	Unreadable error     // why the delivery, its endpoint or its event cannot be read
-	RetryAt    time.Time // when it is lent again; the zero time unless it is unreadable
+	RetryAt    time.Time // when it is due again; the zero time unless it is unreadable
 }
 
 // Sender sends signed messages to endpoints.

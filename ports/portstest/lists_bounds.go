@@ -106,7 +106,7 @@ func (f fixture) threeOfEach(owner tenant.ID) map[string]listed {
 	f.version(wf)
 	firing := trigger.Restore(triggerState(f.version(f.workflow(owner, ""))))
 	f.write(func(ctx context.Context, st outbound.Stores) error { return st.Triggers.Insert(ctx, firing) })
-	hooks := webhooks{f}
+	hooks := newWebhooks(f)
 	to := hooks.endpoint(owner)
 	for i := range 3 {
 		st := triggerState(ver)

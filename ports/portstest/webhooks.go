@@ -21,21 +21,32 @@ import (
 func WebhookStores(t *testing.T, open OpenStore) {
 	t.Run("Endpoints", func(t *testing.T) { EndpointRepository(t, open) })
 	t.Run("Events", func(t *testing.T) { EventRepository(t, open) })
+	t.Run("WaitingEvents", func(t *testing.T) { WaitingEvents(t, open) })
+	t.Run("EventSweeps", func(t *testing.T) { EventSweeps(t, open) })
 	t.Run("Deliveries", func(t *testing.T) { DeliveryRepository(t, open) })
 	t.Run("Claims", func(t *testing.T) { DeliveryClaims(t, open) })
+	t.Run("Clocks", func(t *testing.T) { DeliveryClocks(t, open) })
 	t.Run("Bounds", func(t *testing.T) { DeliveryBounds(t, open) })
 	t.Run("Records", func(t *testing.T) { DeliveryRecords(t, open) })
 }
 
 // webhooks is a fixture that speaks of outgoing events.
-type webhooks struct{ fixture }
+type webhooks struct {
+	fixture
+	past time.Time // an hour ago by the database's clock
+}
+
+func newWebhooks(f fixture) webhooks {
+	f.Helper()
+	return webhooks{f, f.dbNow().Add(-time.Hour)}
+}
 
 // webhookCases runs each claim against a store of its own.
 func webhookCases(t *testing.T, open OpenStore, claims map[string]func(f webhooks)) {
 	t.Helper()
 	all := make(map[string]func(f fixture), len(claims))
 	for claim, check := range claims {
-		all[claim] = func(f fixture) { check(webhooks{f}) }
+		all[claim] = func(f fixture) { check(newWebhooks(f)) }
 	}
 	cases(t, open, all)
 }

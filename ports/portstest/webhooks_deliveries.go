@@ -41,10 +41,10 @@ func (f webhooks) insert(all ...event.DeliveryState) {
 	})
 }
 
-// delivery stores a new delivery, whose first attempt is due at noon.
+// delivery stores a new delivery, whose first attempt is due.
 func (f webhooks) delivery(to *event.Endpoint, e *event.Event) *event.Delivery {
 	f.Helper()
-	d := event.NewDelivery(event.DeliveryID(newID("msg")), to, e, noon)
+	d := event.NewDelivery(event.DeliveryID(newID("msg")), to, e, f.past)
 	f.put(func(ctx context.Context, st outbound.WebhookStores) error { return st.Deliveries.Insert(ctx, d) })
 	return d
 }
@@ -79,7 +79,7 @@ func DeliveryRepository(t *testing.T, open OpenStore) {
 			to, e := f.endpoint(owner), f.event(owner)
 			d := f.delivery(to, e)
 			want := deliveryState(to, e)
-			want.ID, want.Status = d.ID(), event.Failed
+			want.ID, want.Status, want.CreatedAt = d.ID(), event.Failed, d.CreatedAt()
 			update := func(d *event.Delivery) error {
 				return f.try(func(ctx context.Context, st outbound.WebhookStores) error { return st.Deliveries.Update(ctx, d) })
 			}

@@ -66,7 +66,7 @@ func idsOf(all []*event.Event) (ids []event.ID) {
 	return ids
 }
 
-// EventRepository is the contract of outbound.EventRepository.
+// EventRepository is the contract of outbound.EventRepository for one event at a time.
 func EventRepository(t *testing.T, open OpenStore) {
 	webhookCases(t, open, map[string]func(f webhooks){
 		"every field comes back, the data byte for byte, also of those that wait": func(f webhooks) {
@@ -136,6 +136,13 @@ func EventRepository(t *testing.T, open OpenStore) {
 			}
 			f.waiting("after the failure", 9)
 		},
+	})
+}
+
+// WaitingEvents is the contract of outbound.EventRepository for which events wait, and who
+// gets them.
+func WaitingEvents(t *testing.T, open OpenStore) {
+	webhookCases(t, open, map[string]func(f webhooks){
 		"the tenants take turns, the oldest event of each first": func(f webhooks) {
 			flood, modest := f.tenant().ID(), f.tenant().ID()
 			var all []*event.Event
@@ -165,7 +172,7 @@ func EventRepository(t *testing.T, open OpenStore) {
 			})
 			f.waiting("they wait all the same", 1, all[0])
 		},
-		"of many units that hand events on at the same time each gets others": func(f webhooks) {
+		"of many units that fan out events at the same time each gets others": func(f webhooks) {
 			const all, units = 40, 8
 			owner := f.tenant().ID()
 			for i := range all {
@@ -202,6 +209,12 @@ func EventRepository(t *testing.T, open OpenStore) {
 				f.Errorf("%d of %d were taken", len(seen), all)
 			}
 		},
+	})
+}
+
+// EventSweeps is the contract of outbound.EventRepository.Sweep.
+func EventSweeps(t *testing.T, open OpenStore) {
+	webhookCases(t, open, map[string]func(f webhooks){
 		"sweeping removes the old ones with their deliveries, a batch at a time, but none that is under way": func(f webhooks) {
 			owner := f.tenant().ID()
 			to := f.endpoint(owner)

@@ -34,18 +34,18 @@ func DeliveryRecords(t *testing.T, open OpenStore) {
 			want := []event.DeliveryState{deliveryState(full, e), deliveryState(full, e), deliveryState(foreign, f.event(other))}
 			f.insert(want...)
 			f.put(func(ctx context.Context, st outbound.WebhookStores) error {
-				held, err := st.Queue.Hold(ctx, keysOf(want...))
+				held, err := st.Queue.Lock(ctx, keysOf(want...))
 				if err != nil || len(held) != len(want) {
 					f.Fatalf("%d are held: %v", len(held), err)
 				}
 				for _, s := range want {
-					i := slices.IndexFunc(held, func(h outbound.HeldDelivery) bool { return h.Delivery.ID() == s.ID })
+					i := slices.IndexFunc(held, func(h outbound.LockedDelivery) bool { return h.Delivery.ID() == s.ID })
 					f.sameState(s, held[i].Delivery.State())
 					if h := held[i]; h.Endpoint.ID() != s.Endpoint || s.Endpoint == full.ID() && h.Endpoint.URL() != full.URL() {
 						f.Errorf("%s comes with %s", s.ID, h.Endpoint.ID())
 					}
 				}
-				same := slices.DeleteFunc(held, func(h outbound.HeldDelivery) bool { return h.Endpoint.ID() != full.ID() })
+				same := slices.DeleteFunc(held, func(h outbound.LockedDelivery) bool { return h.Endpoint.ID() != full.ID() })
 				if len(same) != 2 || same[0].Endpoint != same[1].Endpoint {
 					f.Error("deliveries to one endpoint come with different ones")
 				}
@@ -56,7 +56,7 @@ func DeliveryRecords(t *testing.T, open OpenStore) {
 		"what is gone, another tenant's or to another endpoint is not held": func(f webhooks) {
 			owner, other := f.tenant().ID(), f.tenant().ID()
 			to, e := f.endpoint(owner), f.event(owner)
-			kept, gone := due(to, e, 0), due(f.endpoint(owner), e, 0)
+			kept, gone := f.due(to, e, 0), f.due(f.endpoint(owner), e, 0)
 			f.insert(kept, gone)
 			f.put(func(ctx context.Context, st outbound.WebhookStores) error {
 				return st.Endpoints.Delete(ctx, owner, gone.Endpoint)
@@ -64,8 +64,8 @@ func DeliveryRecords(t *testing.T, open OpenStore) {
 			stolen := kept
 			stolen.Tenant = other
 			f.put(func(ctx context.Context, st outbound.WebhookStores) error {
-				held, err := st.Queue.Hold(ctx, keysOf(gone, stolen, kept))
-				none, errNone := st.Queue.Hold(ctx, nil)
+				held, err := st.Queue.Lock(ctx, keysOf(gone, stolen, kept))
+				none, errNone := st.Queue.Lock(ctx, nil)
 				if len(held) != 1 || held[0].Delivery.ID() != kept.ID || len(none) != 0 {
 					f.Errorf("%d and %d are held", len(held), len(none))
 				}
@@ -76,10 +76,10 @@ func DeliveryRecords(t *testing.T, open OpenStore) {
 			owner := f.tenant().ID()
 			to, e := f.endpoint(owner), f.event(owner)
 			var want []event.DeliveryState
-			for _, s := range []event.DeliveryState{due(to, e, 0), due(to, e, 1)} {
+			for _, s := range []event.DeliveryState{f.due(to, e, 0), f.due(to, e, 1)} {
 				full := deliveryState(to, e)
 				f.insert(s)
-				full.ID = s.ID
+				full.ID, full.CreatedAt = s.ID, s.CreatedAt
 				want = append(want, full)
 			}
 			want[1].Status, want[1].NextAttemptAt, want[1].Manual, want[1].LeasedUntil, want[1].DeliveredAt = event.Failed, nil, false, nil, nil
@@ -108,7 +108,7 @@ func DeliveryRecords(t *testing.T, open OpenStore) {
 		"of several records all take effect or none": func(f webhooks) {
 			owner := f.tenant().ID()
 			to, e := f.endpoint(owner), f.event(owner)
-			a, b := due(to, e, 0), due(to, e, 0)
+			a, b := f.due(to, e, 0), f.due(to, e, 0)
 			f.insert(a, b)
 			fresh, stale := event.RestoreDelivery(a), event.RestoreDelivery(b)
 			f.settle(b)
@@ -121,39 +121,55 @@ func DeliveryRecords(t *testing.T, open OpenStore) {
 				f.Errorf("%+v: %v", got, err)
 			}
 		},
-		"what could not be recorded is given back, and due again at the time": func(f webhooks) {
+		"what could not be recorded is postponed by the database's clock": func(f webhooks) {
 			owner, other := f.tenant().ID(), f.tenant().ID()
 			to, e := f.endpoint(owner), f.event(owner)
-			back, made, kept := due(to, e, 0), due(to, e, 0), due(to, e, 0)
+			back, made, kept := f.due(to, e, 0), f.due(to, e, 0), f.due(to, e, 0)
 			made.Attempted = 1
 			f.insert(back, made, kept)
-			f.claims("all are due", 10, 9, 9, back, made, kept)
-			until := noon.Add(20 * time.Second)
+			f.claims("all are due", 9, 9, back, made, kept)
 			stolen := keysOf(kept)[0]
 			stolen.Tenant = other
-			f.put(func(ctx context.Context, st outbound.WebhookStores) error {
-				return errors.Join(st.Queue.PutOff(ctx, keysOf(back)[0], 1, until), st.Queue.PutOff(ctx, keysOf(made)[0], 1, until), st.Queue.PutOff(ctx, stolen, 1, until))
-			})
-			f.next("its lease has ended", 20)
-			f.claims("the others are leased", 20, 9, 9, back)
+			postpone := func(attempt int, since time.Time, of ...outbound.DeliveryKey) (before, after time.Time) {
+				f.Helper()
+				before = f.dbNow()
+				f.put(func(ctx context.Context, st outbound.WebhookStores) (err error) {
+					for _, key := range of {
+						err = errors.Join(err, st.Queue.Postpone(ctx, key, attempt, since))
+					}
+					return err
+				})
+				return before, f.dbNow()
+			}
+			for _, since := range []time.Time{f.dbNow(), f.dbNow().Add(-10 * time.Minute), f.dbNow().Add(-48 * time.Hour)} {
+				before, after := postpone(1, since, keysOf(back)[0], keysOf(made)[0], stolen)
+				got, err := f.getDelivery(owner, back.ID)
+				if err != nil {
+					f.Fatal(err)
+				}
+				if at := *got.NextAttemptAt(); at.Before(outbound.RetryAt(since, before)) || at.After(outbound.RetryAt(since, after)) || got.State().LeasedUntil != nil {
+					f.Errorf("what has been there since %s is due at %s: %+v", since, at, got.State())
+				}
+				f.claims("the others are leased", 9, 9)
+			}
 			f.settle(back)
-			f.put(func(ctx context.Context, st outbound.WebhookStores) error {
-				return st.Queue.PutOff(ctx, keysOf(back)[0], 2, until)
-			})
-			f.claims("what has ended stays", 30, 9, 9)
+			postpone(2, f.dbNow(), keysOf(back)[0])
+			if got, err := f.getDelivery(owner, back.ID); err != nil || got.NextAttemptAt() != nil {
+				f.Errorf("what has ended is due again: %+v, %v", got.State(), err)
+			}
 		},
-		"units that hold the same in any order wait for one another, and nothing is lost": holdRace,
+		"units that hold the same in any order wait for one another, and nothing is lost": lockRace,
 	})
 }
 
-func holdRace(f webhooks) {
+func lockRace(f webhooks) {
 	const units, rounds = 4, 6
 	owner := f.tenant().ID()
 	e := f.event(owner)
 	var all []event.DeliveryState
 	for range 3 {
 		to := f.endpoint(owner)
-		all = append(all, due(to, e, 0), due(to, e, 0))
+		all = append(all, f.due(to, e, 0), f.due(to, e, 0))
 	}
 	f.insert(all...)
 	var done sync.WaitGroup
@@ -165,7 +181,7 @@ func holdRace(f webhooks) {
 			}
 			for range rounds {
 				f.put(func(ctx context.Context, st outbound.WebhookStores) error {
-					held, err := st.Queue.Hold(ctx, keysOf(mine...))
+					held, err := st.Queue.Lock(ctx, keysOf(mine...))
 					var deliveries []*event.Delivery
 					for _, h := range held {
 						h.Delivery.Record(h.Delivery.NextAttempt(), noon, event.Outcome{Status: 500})

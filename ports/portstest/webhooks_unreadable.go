@@ -58,14 +58,17 @@ func (f damaged) damages(d event.DeliveryState) map[string]string {
 	}
 }
 
-// lent says of each delivery of a claim whether it can be sent.
-func (f damaged) lent(seconds, limit, perEndpoint int) map[event.DeliveryID]bool {
+// sqlTime is a time as a literal of SQL.
+func sqlTime(at time.Time) string { return at.UTC().Format("'2006-01-02 15:04:05.999-07:00'") }
+
+// leased says of each delivery of a claim whether it can be sent.
+func (f damaged) leased(limit, perEndpoint int) map[event.DeliveryID]bool {
 	f.Helper()
 	got := make(map[event.DeliveryID]bool)
-	for _, d := range f.claim(seconds, limit, perEndpoint) {
+	for _, d := range f.claim(limit, perEndpoint) {
 		got[d.Key.Delivery] = d.Unreadable == nil
 		if sendable := d.Delivery != nil && d.Endpoint != nil && d.Event != nil; sendable == (d.Unreadable != nil) || sendable == !d.RetryAt.IsZero() {
-			f.Errorf("lent: %+v", d)
+			f.Errorf("leased: %+v", d)
 		}
 	}
 	return got
@@ -75,65 +78,50 @@ func (f damaged) lent(seconds, limit, perEndpoint int) map[event.DeliveryID]bool
 // cannot be read: none of them keeps others waiting, of whatever tenant.
 func UnreadableWebhooks(t *testing.T, open func(t *testing.T) DamageableStore) {
 	for claim, check := range map[string]func(f damaged){
-		"a delivery that cannot be sent is put off, and the others are lent": unreadableIsPutOff,
-		"what is put off counts for no bound, however much it is":            unreadableCountsForNoBound,
-		"the waits double up to an hour":                                     unreadableWaitsGrow,
-		"an urgent one keeps no other urgent one waiting":                    unreadableUrgent,
-		"an endpoint that may want an event gets its delivery":               unreadableMatching,
-		"an event is handed on although its time cannot be read":             unreadableWaiting,
-		"what is held comes with the reason, and the others are recorded":    unreadableHeld,
-		"only who asks for the record itself gets an error":                  unreadableGet,
+		"a delivery that cannot be sent is postponed, and the others are leased": unreadableIsPostponed,
+		"what is postponed counts for no bound, however much it is":              unreadableCountsForNoBound,
+		"it is looked at less and less often, but each hour":                     unreadableWaitsGrow,
+		"an urgent one keeps no other urgent one waiting":                        unreadableUrgent,
+		"an endpoint that may want an event gets its delivery":                   unreadableMatching,
+		"an event waits for its fan-out although its time cannot be read":        unreadableWaiting,
+		"what is held comes with the reason, and the others are recorded":        unreadableHeld,
+		"only who asks for the record itself gets an error":                      unreadableGet,
 	} {
 		t.Run(claim, func(t *testing.T) {
 			t.Parallel()
 			store := open(t)
-			check(damaged{webhooks{fixture{t, store}}, store})
+			check(damaged{newWebhooks(fixture{t, store}), store})
 		})
 	}
 }
 
-func unreadableIsPutOff(f damaged) {
-	const minute = int(outbound.UnreadableWait / time.Second)
-	names := f.damages(event.DeliveryState{})
-	at := 10
-	for name := range names {
+func unreadableIsPostponed(f damaged) {
+	for name := range f.damages(event.DeliveryState{}) {
 		owner, other := f.tenant().ID(), f.tenant().ID()
-		bad := due(f.endpoint(owner), f.event(owner), at)
-		bad.CreatedAt = *bad.NextAttemptAt
-		elsewhere := due(f.endpoint(owner), f.event(owner), at)
-		foreign := due(f.endpoint(other), f.event(other), at)
+		bad := f.due(f.endpoint(owner), f.event(owner), 10)
+		bad.CreatedAt = f.dbNow()
+		elsewhere := f.due(f.endpoint(owner), f.event(owner), 10)
+		foreign := f.due(f.endpoint(other), f.event(other), 10)
 		f.insert(bad, elsewhere, foreign)
 		f.exec("%s", f.damages(bad)[name])
-		if next, ok, err := f.nextAt(); err != nil || !ok || next.After(noon.Add(time.Duration(at)*time.Second)) {
-			f.Errorf("%s: the next is at %s (%v): %v", name, next, ok, err)
+		if wait, ok, err := f.wait(); err != nil || !ok || wait > 0 {
+			f.Errorf("%s: the next is due in %s (%v): %v", name, wait, ok, err)
 		}
-		f.sameState(map[event.DeliveryID]bool{bad.ID: false, elsewhere.ID: true, foreign.ID: true}, f.lent(at, 9, 9))
-		f.sameState(map[event.DeliveryID]bool{}, f.lent(at, 9, 9))
+		f.sameState(map[event.DeliveryID]bool{bad.ID: false, elsewhere.ID: true, foreign.ID: true}, f.leased(9, 9))
+		f.sameState(map[event.DeliveryID]bool{}, f.leased(9, 9))
 		f.settle(elsewhere)
 		f.settle(foreign)
-		wait, ok, err := f.nextAt()
-		if want := noon.Add(time.Duration(at+minute) * time.Second); err != nil || !ok || wait.Before(want) || wait.After(noon.Add(time.Duration(at)*time.Second+outbound.MaxRetryWait)) {
-			f.Errorf("%s: it is looked at again at %s (%v): %v", name, wait, ok, err)
+		if wait, ok, err := f.wait(); err != nil || !ok || wait < outbound.UnreadableWait/2 || wait > outbound.MaxRetryWait {
+			f.Errorf("%s: it is looked at again in %s (%v): %v", name, wait, ok, err)
 		}
-		again := int(wait.Sub(noon) / time.Second)
-		f.claims(name+": it waits", again-1, 9, 9)
-		healed := name == "the time of the attempt" || name == "the end of the lease" // which being put off overwrites
-		f.sameState(map[event.DeliveryID]bool{bad.ID: healed}, f.lent(again, 9, 9))
+		f.exec(`UPDATE webhook_deliveries SET next_attempt_at = %s WHERE id = '%s'`, sqlTime(f.past), bad.ID)
+		repaired := name == "the time of the attempt" || name == "the end of the lease" // which being postponed overwrites
+		f.sameState(map[event.DeliveryID]bool{bad.ID: repaired}, f.leased(9, 9))
 		if f.Failed() {
 			f.Fatal(name)
 		}
 		f.exec(`DELETE FROM webhook_deliveries WHERE id = '%s'`, bad.ID)
-		at = again + 2*minute
 	}
-}
-
-// nextAt is when the next delivery is due.
-func (f damaged) nextAt() (at time.Time, ok bool, err error) {
-	err = f.look(func(ctx context.Context, st outbound.WebhookStores) error {
-		at, ok, err = st.Queue.Next(ctx)
-		return err
-	})
-	return at, ok, err
 }
 
 func unreadableCountsForNoBound(f damaged) {
@@ -142,54 +130,56 @@ func unreadableCountsForNoBound(f damaged) {
 	var bad []event.DeliveryState
 	want := make(map[event.DeliveryID]bool)
 	for range 4 {
-		bad = append(bad, due(to, e, 0))
+		bad = append(bad, f.due(to, e, 0))
 		want[bad[len(bad)-1].ID] = false
 	}
-	good := due(to, e, 1)
+	good := f.due(to, e, 1)
 	f.insert(append(bad, good)...)
 	f.exec(`UPDATE webhook_deliveries SET attempts = 'null and void' WHERE id <> '%s'`, good.ID)
 	got := make(map[event.DeliveryID]bool)
 	for range 2 {
-		for id, readable := range f.lent(10, 2, 2) {
+		for id, readable := range f.leased(2, 2) {
 			got[id] = readable
 		}
 	}
 	f.sameState(want, got)
-	f.claims("their places are free", 10, 2, 2, good)
+	f.claims("they take no place", 2, 2, good)
 }
 
 func unreadableWaitsGrow(f damaged) {
 	owner := f.tenant().ID()
-	d := due(f.endpoint(owner), f.event(owner), 0)
+	d := f.due(f.endpoint(owner), f.event(owner), 0)
 	f.insert(d)
 	f.exec(`UPDATE webhook_endpoints SET secret = 'lost' WHERE id = '%s'`, d.Endpoint)
-	at := 0
-	var waits []int
-	for range 8 {
-		lent := f.claim(at, 9, 9)
-		if len(lent) != 1 || lent[0].Unreadable == nil || lent[0].Key != keysOf(d)[0] || strings.Contains(lent[0].Unreadable.Error(), "lost") {
-			f.Fatalf("after %d s: %+v", at, lent)
-		}
-		again := int(lent[0].RetryAt.Sub(noon) / time.Second)
-		f.next("it is put off", again)
-		waits = append(waits, (again-at)/60)
-		at = again
+	dueSince := func(age time.Duration) {
+		f.exec(`UPDATE webhook_deliveries SET created_at = %s, next_attempt_at = %s WHERE id = '%s'`, sqlTime(f.dbNow().Add(-age)), sqlTime(f.past), d.ID)
 	}
-	f.sameState([]int{1, 1, 2, 4, 8, 16, 32, 60}, waits)
+	var waits []int
+	for _, minutes := range []int{0, 1, 2, 45, 300} {
+		dueSince(time.Duration(minutes) * time.Minute)
+		due := f.claim(9, 9)
+		if len(due) != 1 || due[0].Unreadable == nil || due[0].Key != keysOf(d)[0] || strings.Contains(due[0].Unreadable.Error(), "lost") {
+			f.Fatalf("after %d minutes: %+v", minutes, due)
+		}
+		f.next("it is postponed", due[0].RetryAt)
+		waits = append(waits, int(due[0].RetryAt.Sub(due[0].At)/time.Minute))
+	}
+	f.sameState([]int{1, 1, 2, 45, 60}, waits)
+	dueSince(0)
 	f.exec(`UPDATE webhook_endpoints SET secret = '%s' WHERE id = '%s'`, secretOf("new").Reveal(), d.Endpoint)
-	f.claims("it can be read again", at, 9, 9, d)
+	f.claims("it can be read again", 9, 9, d)
 }
 
 func unreadableUrgent(f damaged) {
 	owner := f.tenant().ID()
 	to, e, broken := f.endpoint(owner), f.event(owner), f.endpoint(owner)
-	backlog, first, second := due(to, e, 0), due(broken, e, 1), due(to, e, 2)
+	backlog, first, second := f.due(to, e, 0), f.due(broken, e, 1), f.due(to, e, 2)
 	first.Urgent, first.Manual, second.Urgent, second.Manual = true, true, true, true
 	f.insert(backlog, first, second)
 	f.exec(`UPDATE webhook_endpoints SET retired_secrets = '{"secret":' WHERE id = '%s'`, broken.ID())
-	f.sameState(map[event.DeliveryID]bool{first.ID: false}, f.lent(10, 1, 1))
-	f.claims("the next urgent one", 10, 1, 1, second)
-	f.claims("the backlog", 10, 9, 2, backlog)
+	f.sameState(map[event.DeliveryID]bool{first.ID: false}, f.leased(1, 1))
+	f.claims("the next urgent one", 1, 1, second)
+	f.claims("the backlog", 9, 2, backlog)
 }
 
 func unreadableMatching(f damaged) {
@@ -253,7 +243,7 @@ func unreadableWaiting(f damaged) {
 			return err
 		}
 		if e := found[0]; e.Tenant() != owner || e.SubTenant() != bad.SubTenant() || e.Type() != bad.Type() {
-			f.Errorf("what it is handed on by is lost: %+v", e.State())
+			f.Errorf("what its fan-out goes by is lost: %+v", e.State())
 		}
 		return st.Events.Settle(ctx, found[0])
 	})
@@ -263,12 +253,12 @@ func unreadableWaiting(f damaged) {
 func unreadableHeld(f damaged) {
 	owner := f.tenant().ID()
 	to, e, broken := f.endpoint(owner), f.event(owner), f.endpoint(owner)
-	bad, elsewhere, good := due(to, e, 0), due(broken, e, 0), due(to, e, 0)
+	bad, elsewhere, good := f.due(to, e, 0), f.due(broken, e, 0), f.due(to, e, 0)
 	f.insert(bad, elsewhere, good)
 	f.exec(`UPDATE webhook_deliveries SET attempts = '{"number":1}' WHERE id = '%s'`, bad.ID)
 	f.exec(`UPDATE webhook_endpoints SET events = '"' WHERE id = '%s'`, broken.ID())
 	f.put(func(ctx context.Context, st outbound.WebhookStores) error {
-		held, err := st.Queue.Hold(ctx, keysOf(bad, elsewhere, good))
+		held, err := st.Queue.Lock(ctx, keysOf(bad, elsewhere, good))
 		readable := make(map[outbound.DeliveryKey]bool)
 		for _, h := range held {
 			if readable[h.Key] = h.Unreadable == nil; readable[h.Key] != (h.Delivery != nil && h.Endpoint != nil) {
@@ -276,7 +266,7 @@ func unreadableHeld(f damaged) {
 			}
 		}
 		f.sameState(map[outbound.DeliveryKey]bool{keysOf(bad)[0]: false, keysOf(elsewhere)[0]: false, keysOf(good)[0]: true}, readable)
-		if i := slices.IndexFunc(held, func(h outbound.HeldDelivery) bool { return h.Unreadable == nil }); i >= 0 {
+		if i := slices.IndexFunc(held, func(h outbound.LockedDelivery) bool { return h.Unreadable == nil }); i >= 0 {
 			held[i].Delivery.Record(1, noon, event.Outcome{Status: 204})
 			return st.Queue.Record(ctx, []*event.Delivery{held[i].Delivery}, nil)
 		}
@@ -290,7 +280,7 @@ func unreadableHeld(f damaged) {
 func unreadableGet(f damaged) {
 	owner := f.tenant().ID()
 	to, e, calm := f.endpoint(owner), f.event(owner), f.endpoint(owner)
-	bad, good, fine := due(to, e, 0), due(to, e, 0), due(calm, e, 0)
+	bad, good, fine := f.due(to, e, 0), f.due(to, e, 0), f.due(calm, e, 0)
 	f.insert(bad, good, fine)
 	f.exec(`UPDATE webhook_deliveries SET attempts = '[' WHERE id = '%s'`, bad.ID)
 	list := func(of event.EndpointID) (n int, err error) {

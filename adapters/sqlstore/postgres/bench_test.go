@@ -51,7 +51,7 @@ func BenchmarkTriggerIntake(b *testing.B) {
 		})
 	})
 	b.Run("together", func(b *testing.B) {
-		together := batch.New(batch.Limits{Members: 128, Running: intake.Parallel(), Beside: 64}, nil, intake.Insert)
+		together := batch.New(batch.Limits{Members: 128, Running: intake.Parallel(), MinWhenBusy: 64}, nil, intake.Insert)
 		b.SetParallelism(32)
 		b.RunParallel(func(p *testing.PB) {
 			for p.Next() {

@@ -39,14 +39,14 @@ const (
 )
 
 var dialect = sqlstore.Dialect{
-	ForUpdate:       " FOR NO KEY UPDATE", // leaves those alone who only refer to the record
-	ClaimRows:       " FOR UPDATE SKIP LOCKED",
-	KeepTriggers:    " FOR KEY SHARE OF t SKIP LOCKED",
-	KeepVersions:    " FOR KEY SHARE OF v",
-	AmongFirst:      func(subquery string) string { return "= ANY (ARRAY(" + subquery + "))" },
-	ClaimDeliveries: claimDeliveries,
-	PlanFreshly:     planFreshly,
-	ClaimSchedules:  claimSchedules,
+	ForUpdate:      " FOR NO KEY UPDATE", // leaves those alone who only refer to the record
+	ClaimRows:      " FOR UPDATE SKIP LOCKED",
+	KeepTriggers:   " FOR KEY SHARE OF t SKIP LOCKED",
+	KeepVersions:   " FOR KEY SHARE OF v",
+	AmongFirst:     func(subquery string) string { return "= ANY (ARRAY(" + subquery + "))" },
+	Webhooks:       webhooks,
+	PlanFreshly:    planFreshly,
+	ClaimSchedules: claimSchedules,
 	Rows: func(columns ...sqlstore.Column) string {
 		defined := make([]string, len(columns))
 		for i, c := range columns {

@@ -15,8 +15,8 @@ import (
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
-// A unit that claims does not see the leases of one that has not ended yet, hence waits
-// for it: else it would lend what became due meanwhile on top of them.
+// A unit that claims does not see the leases of one that has not ended yet, so it waits for
+// it: else it would lease what became due meanwhile on top of them.
 func TestTheBoundOfAnEndpointHoldsAgainstAClaimThatHasNotEnded(t *testing.T) {
 	store, address := migrated(t)
 	endpoints := make(map[event.EndpointID]*event.Endpoint)
@@ -42,10 +42,8 @@ func TestTheBoundOfAnEndpointHoldsAgainstAClaimThatHasNotEnded(t *testing.T) {
 		t.Fatal(err)
 	}
 	claim := func(ctx context.Context, st outbound.Stores) (ids []event.DeliveryID, err error) {
-		lent, err := st.Webhooks.Queue.Claim(ctx, outbound.DeliveryClaim{
-			Now: noon.Add(time.Second), Until: noon.Add(time.Minute), Limit: 9, PerTenant: 9, PerEndpoint: 1,
-		})
-		for _, d := range lent {
+		leased, err := st.Webhooks.Queue.Claim(ctx, outbound.DeliveryClaim{Period: time.Minute, Limit: 9, PerTenant: 9, PerEndpoint: 1})
+		for _, d := range leased {
 			ids = append(ids, d.Delivery.ID())
 		}
 		return ids, err

@@ -50,6 +50,7 @@ var dialect = sqlstore.Dialect{
 		LEFT JOIN operator_outcomes o ON o.scope = $1 AND o.key = $2 AND o.created_at > $3`,
 	Clock:     clock,
 	ClaimTurn: "SELECT " + clock,
+	Webhooks:  webhooks,
 	Translate: translate,
 }
 

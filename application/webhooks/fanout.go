@@ -1,0 +1,155 @@
+package webhooks
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/sluicehq/sluice/domain/event"
+	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/ports/inbound"
+	"github.com/sluicehq/sluice/ports/outbound"
+)
+
+const (
+	// maxFanOut is how many events one unit makes deliveries of.
+	maxFanOut = 200
+
+	// storeRetryPause is the least time before the store is asked again after it failed,
+	// however often the loop is woken.
+	storeRetryPause = 250 * time.Millisecond
+)
+
+// fanOutLoop makes deliveries of events as they happen, until ctx ends.
+func (d *Dispatcher) fanOutLoop(ctx context.Context, report func(error)) {
+	woken := false
+	for ctx.Err() == nil {
+		n := 0
+		err := inbound.RecoverPanic("fan out events", func() (err error) {
+			n, err = d.fanOutBatch(ctx, woken, report)
+			return err
+		})
+		if err != nil {
+			if ctx.Err() == nil {
+				report(err)
+			}
+			sleep(ctx, storeRetryPause)
+		}
+		if n > 0 {
+			notify(d.deliveries)
+		}
+		if woken = n == maxFanOut; !woken {
+			woken = d.awaitEvents(ctx)
+		}
+	}
+}
+
+// fanOutBatch makes deliveries of a batch of events; unless it was woken, only after a look
+// whether any wait. When the batch fails for its own sake, each event is tried alone, and
+// those that fail then are postponed.
+func (d *Dispatcher) fanOutBatch(ctx context.Context, woken bool, report func(error)) (events int, err error) {
+	if !woken {
+		if some, err := d.anyWaiting(ctx); err != nil || !some {
+			return 0, err
+		}
+	}
+	taken, err := d.fanOut(ctx, maxFanOut)
+	if err == nil || len(taken) == 0 || isStoreError(err) || ctx.Err() != nil {
+		return len(taken), err
+	}
+	if inbound.IsPanic(err) {
+		report(err)
+	}
+	var tried []outbound.EventKey
+	for range maxFanOut {
+		taken, err := d.fanOut(ctx, 1, tried...)
+		switch {
+		case len(taken) == 0 || isStoreError(err) || ctx.Err() != nil:
+			return events, err
+		case err != nil:
+			tried = append(tried, taken[0])
+			until := d.postponed.add(taken[0], d.clock.Now(), inbound.IsPanic(err))
+			report(fmt.Errorf("event %s of %s is postponed until %s: %w", taken[0].Event, taken[0].Tenant, until.Format(time.RFC3339), err))
+		default:
+			events++
+		}
+	}
+	return events, nil
+}
+
+// anyWaiting says whether an event waits for its deliveries to be made.
+func (d *Dispatcher) anyWaiting(ctx context.Context) (some bool, err error) {
+	err = d.work.Read(ctx, func(ctx context.Context, st outbound.Stores) error {
+		found, err := st.Webhooks.Events.Waiting(ctx, 1, d.postponed.at(d.clock.Now())...)
+		some = len(found) > 0
+		return err
+	})
+	return some, err
+}
+
+// fanOut makes the deliveries of at most limit events that wait, in one unit of work,
+// without those that are postponed or excepted. It returns those that it took, also when
+// it failed with them.
+func (d *Dispatcher) fanOut(ctx context.Context, limit int, except ...outbound.EventKey) (taken []outbound.EventKey, err error) {
+	err = inbound.RecoverPanic("fan out events", func() error {
+		return d.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
+			now := d.clock.Now()
+			taken = nil
+			waiting, err := st.Webhooks.Events.Waiting(ctx, limit, append(d.postponed.at(now), except...)...)
+			if err != nil || len(waiting) == 0 {
+				return err
+			}
+			for _, e := range waiting {
+				taken = append(taken, outbound.EventKey{Tenant: e.Tenant(), Event: e.ID()})
+			}
+			return d.insertDeliveries(ctx, st.Webhooks, waiting, now)
+		})
+	})
+	if err == nil {
+		d.postponed.remove(taken)
+	}
+	return taken, err
+}
+
+// insertDeliveries makes the deliveries of events that the unit has taken.
+func (d *Dispatcher) insertDeliveries(ctx context.Context, st outbound.WebhookStores, waiting []*event.Event, now time.Time) (err error) {
+	subscribed := make(map[subscriptionKey][]*event.Endpoint)
+	var made []*event.Delivery
+	for _, e := range waiting {
+		key := subscriptionKey{e.Tenant(), e.Type(), e.SubTenant()}
+		if _, known := subscribed[key]; !known {
+			if subscribed[key], err = st.Endpoints.Matching(ctx, key.tenant, key.eventType, key.subTenant); err != nil {
+				return err
+			}
+		}
+		for _, to := range subscribed[key] {
+			made = append(made, event.NewDelivery(event.DeliveryID(d.random.ID(event.DeliveryIDPrefix)), to, e, now))
+		}
+	}
+	if err := st.Deliveries.Insert(ctx, made...); err != nil {
+		return err
+	}
+	return st.Events.Settle(ctx, waiting...)
+}
+
+// subscriptionKey is what decides which endpoints want an event.
+type subscriptionKey struct {
+	tenant    tenant.ID
+	eventType event.Type
+	subTenant tenant.SubTenantID
+}
+
+// awaitEvents sleeps until it is woken because events may wait, or it is time to look
+// whether any do.
+func (d *Dispatcher) awaitEvents(ctx context.Context) (woken bool) {
+	timer := time.NewTimer(d.poll)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return false
+	case <-d.newEvents:
+		return sleep(ctx, wakeupDelay)
+	}
+}
