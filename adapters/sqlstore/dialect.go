@@ -23,7 +23,7 @@ type Dialect struct {
 	// LIMIT and refers to the row outside, in the way that reads no others.
 	AmongFirst func(subquery string) string
 
-	// Webhooks are the statements that claim deliveries.
+	// Webhooks are the statements that claim events and deliveries.
 	Webhooks WebhookStatements
 
 	// PlanFreshly selects a number, and makes the unit's statements be planned for the

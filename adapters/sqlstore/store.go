@@ -21,7 +21,7 @@ type Store struct {
 	migrator       Migrator
 	notices        Notices
 	watchers       watchers
-	events         alarm
+	events         eventSignal
 	runs           *runStatements
 	turns          scheduleTurns
 	pages          pages
@@ -183,11 +183,11 @@ func (s *Store) run(ctx context.Context, p *pool, opts *sql.TxOptions, fn func(c
 	}
 	if err := tx.Commit(); err != nil {
 		s.watchers.tell(u.touched) // it may have taken effect all the same
-		s.events.ring(u.eventful)
+		s.events.notify(u.eventful)
 		return s.noted(s.translate(ctx, fmt.Errorf("commit: %w", err)))
 	}
 	s.watchers.tell(u.touched)
-	s.events.ring(u.eventful)
+	s.events.notify(u.eventful)
 	return nil
 }
 

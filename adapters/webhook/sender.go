@@ -94,7 +94,7 @@ func (s *Sender) request(ctx context.Context, m outbound.SignedMessage) (*http.R
 	return req, nil
 }
 
-// read takes an answer, and keeps its beginning. What it says decides nothing, hence a
+// read takes an answer, and keeps its beginning. What it says decides nothing, so a
 // failure to read it does not either.
 func read(resp *http.Response) (beginning []byte) {
 	beginning, _ = io.ReadAll(io.LimitReader(resp.Body, 2*event.MaxExcerpt))

@@ -30,7 +30,7 @@ type Limits struct {
 }
 
 // Batcher commits members together (group commit). Nothing waits for a timer: a member that
-// finds no batch running, or few enough, is committed at once by whoever brought it; the
+// finds no batch running, or few enough, is committed at once by its own Do; the
 // others wait until a batch has ended, and then the first of them commits all that fit.
 // Members are committed in the order in which they came.
 //
@@ -45,7 +45,7 @@ type Batcher[T any] struct {
 	running int
 }
 
-// waiter is a member in the hands of who brought it.
+// waiter is a member whose Do has not returned.
 type waiter[T any] struct {
 	member T
 	weight int
@@ -67,7 +67,7 @@ func New[T any](limits Limits, weigh func(T) int, commit func(ctx context.Contex
 // Do commits a member with those of others and returns the error of their commit. Should it
 // panic, that is an error for all of them, which [inbound.IsPanic] knows. A ctx that ends
 // while the member waits takes it out, and is the error. Once its batch has started that
-// goes on to its end, whoever is gone: values of ctx reach the commit, its end does not.
+// goes on to its end: values of ctx reach the commit, its end does not.
 func (b *Batcher[T]) Do(ctx context.Context, member T) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -143,7 +143,7 @@ func (b *Batcher[T]) leave(w *waiter[T]) bool {
 // errLost is the error of members whose batch ended without one, with its goroutine.
 var errLost = errors.New("the batch ended before it was committed")
 
-// run commits a batch for one of its members, lets the next one start and tells the others.
+// run commits a batch for one of its members, lets the next one start and returns the others.
 func (b *Batcher[T]) run(ctx context.Context, batch []*waiter[T], own *waiter[T]) {
 	ctx = context.WithoutCancel(ctx)
 	if b.limits.Timeout > 0 {

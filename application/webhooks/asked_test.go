@@ -105,8 +105,8 @@ func TestAnAttemptIsRecordedAlthoughItsTenantWasSuspendedMeanwhile(t *testing.T)
 	})
 }
 
-// What became due while the endpoint was off has failed for good, but for somebody who
-// asks for it; what becomes due after it was switched on again is tried on.
+// What became due while the endpoint was off has failed for good, unless somebody asks
+// for it; what becomes due after it was switched on again is tried on.
 func TestAnEndpointThatIsSwitchedOnAgainGetsWhatBecomesDueThen(t *testing.T) {
 	inBubble(t, func(t *testing.T, h *harness) {
 		to := h.endpoint("a")
@@ -118,17 +118,11 @@ func TestAnEndpointThatIsSwitchedOnAgainGetsWhatBecomesDueThen(t *testing.T) {
 		h.sleepUntil(start.Add(time.Minute))
 		h.happen(event.RunFailed)
 		h.settle()
-		turn := func(on bool) {
-			t.Helper()
-			if _, err := h.endpoints.Update(t.Context(), h.who, to.ID(), domain.Expected{}, event.EndpointPatch{Active: &on}); err != nil {
-				t.Fatal(err)
-			}
-		}
-		turn(false)
-		h.happen(event.RunFailed) // of which it is not told, then or later
+		h.setActive(to, false)
+		h.happen(event.RunFailed) // which it does not get, then or later
 		h.sleepUntil(start.Add(2 * time.Minute))
 		h.settle()
-		turn(true)
+		h.setActive(to, true)
 		h.receivers.status(200)
 		h.sleepUntil(start.Add(time.Hour))
 		h.settle()

@@ -23,14 +23,14 @@ type calls struct {
 }
 
 func (s calls) Do(ctx context.Context, fn func(context.Context, outbound.Stores) error) error {
-	return s.UnitOfWork.Do(ctx, s.told(fn))
+	return s.UnitOfWork.Do(ctx, s.observed(fn))
 }
 
 func (s calls) Read(ctx context.Context, fn func(context.Context, outbound.Stores) error) error {
-	return s.UnitOfWork.Read(ctx, s.told(fn))
+	return s.UnitOfWork.Read(ctx, s.observed(fn))
 }
 
-func (s calls) told(fn func(context.Context, outbound.Stores) error) func(context.Context, outbound.Stores) error {
+func (s calls) observed(fn func(context.Context, outbound.Stores) error) func(context.Context, outbound.Stores) error {
 	return func(ctx context.Context, st outbound.Stores) error {
 		h := &st.Webhooks
 		h.Queue, h.Events = queueCalls{h.Queue, s}, eventCalls{h.Events, s}

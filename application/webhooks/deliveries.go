@@ -68,7 +68,7 @@ func (s *Deliveries) Redeliver(ctx context.Context, who tenant.Caller, once doma
 		if err := st.Outcomes.Claim(ctx, who.Tenant, once, now); err != nil {
 			return err
 		}
-		// Whoever holds both takes the endpoint first, so that no two wait for each other.
+		// Every unit that holds both locks the endpoint first, so that no two wait for each other.
 		e, err := st.Webhooks.Endpoints.Get(ctx, who.Tenant, known.Endpoint())
 		if err != nil {
 			return gone(err)

@@ -35,11 +35,11 @@ func TestAnEventReachesEveryEndpointThatWantsItOnceAndSigned(t *testing.T) {
 			t.Fatal(diff)
 		}
 		for _, m := range h.receivers.got {
-			to, stranger := all, some
+			to, foreign := all, some
 			if strings.HasSuffix(m.URL, "some") {
-				to, stranger = some, all
+				to, foreign = some, all
 			}
-			if err := verify(to.Secret(), m.SignedMessage); err != nil || verify(stranger.Secret(), m.SignedMessage) == nil {
+			if err := verify(to.Secret(), m.SignedMessage); err != nil || verify(foreign.Secret(), m.SignedMessage) == nil {
 				t.Errorf("%s: %v", m.URL, err)
 			}
 			if d := h.all(to)[0]; m.Signature.ID != string(d.ID()) || m.Signature.Timestamp != strconv.FormatInt(start.Add(90*time.Second).Unix(), 10) ||
@@ -114,9 +114,9 @@ func TestADeliveryIsTriedAsTheScheduleSaysAndNoMore(t *testing.T) {
 	})
 }
 
-func TestAnEndpointThatFailsForFiveDaysIsSwitchedOffAndTheOthersAreTold(t *testing.T) {
+func TestAnEndpointThatFailsForFiveDaysIsSwitchedOffAndTheOthersGetAnEvent(t *testing.T) {
 	inBubble(t, func(t *testing.T, h *harness) {
-		down, up, deaf := h.endpoint("down"), h.endpoint("up", event.EndpointDisabled), h.endpoint("deaf", event.RunStarted)
+		down, up, other := h.endpoint("down"), h.endpoint("up", event.EndpointDisabled), h.endpoint("other", event.RunStarted)
 		h.receivers.answer = func(_ context.Context, m outbound.SignedMessage) (event.Outcome, error) {
 			if m.URL == down.URL() {
 				return event.Outcome{Code: "timeout"}, nil
@@ -136,9 +136,9 @@ func TestAnEndpointThatFailsForFiveDaysIsSwitchedOffAndTheOthersAreTold(t *testi
 		if diff := cmp.Diff(&event.Disabled{At: at, Reason: event.DisabledFailing}, e.Disabled()); diff != "" || e.Active() || !e.FailingSince().Equal(start) {
 			t.Errorf("%+v: %s", e.State(), diff)
 		}
-		told := h.all(up)
-		if len(told) != 1 || told[0].Type() != event.EndpointDisabled || told[0].Status() != event.Delivered || len(h.all(deaf)) != 0 {
-			t.Errorf("%d were told", len(told))
+		disabled := h.all(up)
+		if len(disabled) != 1 || disabled[0].Type() != event.EndpointDisabled || disabled[0].Status() != event.Delivered || len(h.all(other)) != 0 {
+			t.Errorf("%d deliveries say so", len(disabled))
 		}
 		h.receivers.got = nil
 		h.happen(event.RunFailed)
@@ -216,12 +216,12 @@ func TestAnAttemptThatIsLostIsMadeAgain(t *testing.T) {
 		h.receivers.status(200)
 		until := h.next()
 		if until.Sub(start) <= event.SendTimeout {
-			t.Errorf("it is lent for %s", until.Sub(start))
+			t.Errorf("it is leased for %s", until.Sub(start))
 		}
 		h.sleepUntil(until.Add(-time.Millisecond))
 		h.settle()
 		if len(h.receivers.got) != 1 {
-			t.Error("it is sent while it is lent")
+			t.Error("it is sent while it is leased")
 		}
 		h.sleepUntil(until)
 		h.settle()

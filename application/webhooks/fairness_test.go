@@ -42,7 +42,7 @@ func (h *harness) floods(who tenant.Caller, endpoints, events int) {
 	}
 }
 
-// arrives makes something happen to a tenant and checks that its endpoint is told soon.
+// arrives makes something happen to a tenant and checks that its endpoint gets it soon.
 func (h *harness) arrives(step string, who tenant.Caller, to *event.Endpoint, within time.Duration) {
 	h.Helper()
 	before := len(h.times()[to.URL()])
@@ -51,15 +51,15 @@ func (h *harness) arrives(step string, who tenant.Caller, to *event.Endpoint, wi
 	time.Sleep(within)
 	at := h.times()[to.URL()]
 	if len(at) != before+1 {
-		h.Errorf("%s: it was not told within %s", step, within)
+		h.Errorf("%s: it did not arrive within %s", step, within)
 		return
 	}
-	h.Logf("%s: told after %s", step, at[before].Sub(happened))
+	h.Logf("%s: arrived after %s", step, at[before].Sub(happened))
 }
 
-// together is how many of the messages that went out at the times, to endpoints that
+// concurrent is how many of the messages that went out at the times, to endpoints that
 // hang, were on their way at the same time.
-func together(at []time.Time) (most int) {
+func concurrent(at []time.Time) (most int) {
 	for _, one := range at {
 		n := 0
 		for _, other := range at {
@@ -84,11 +84,11 @@ func since(at []time.Time, from time.Time) (later []time.Time) {
 
 // An eighth of what a process sends at the same time in production, against endpoints
 // that hang and would take more than that. A tenant gets a quarter of it.
-const fewPlaces, fewPerEndpoint, fewEndpoints = 64, 2, 12
+const fewSends, fewPerEndpoint, fewEndpoints = 64, 2, 12
 
 func TestEndpointsThatHangDelayNoOtherTenant(t *testing.T) {
 	inBubble(t, func(t *testing.T, h *harness) {
-		h.maxSends, h.perEndpoint = fewPlaces, fewPerEndpoint
+		h.maxSends, h.perEndpoint = fewSends, fewPerEndpoint
 		h.hanging()
 		h.floods(h.who, fewEndpoints, 2*fewPerEndpoint)
 		own := h.endpointOf(h.who, "own", event.RunCompleted)
@@ -105,16 +105,16 @@ func TestEndpointsThatHangDelayNoOtherTenant(t *testing.T) {
 		end()
 		most, inAll := 0, []time.Time(nil)
 		for url, at := range h.times() {
-			most = max(most, together(at))
+			most = max(most, concurrent(at))
 			if !strings.Contains(url, "hangs") {
 				continue
 			}
 			inAll = append(inAll, at...)
-			if known := since(at, at[0].Add(event.SendTimeout+time.Millisecond)); together(known) > 1 {
-				t.Errorf("%s got %d messages at a time although it hangs", url, together(known))
+			if known := since(at, at[0].Add(event.SendTimeout+time.Millisecond)); concurrent(known) > 1 {
+				t.Errorf("%s got %d messages at a time although it hangs", url, concurrent(known))
 			}
 		}
-		if n := together(inAll); n != fewPlaces/4 {
+		if n := concurrent(inAll); n != fewSends/4 {
 			t.Errorf("one tenant got %d messages at a time", n)
 		}
 		if most != fewPerEndpoint {
@@ -125,9 +125,9 @@ func TestEndpointsThatHangDelayNoOtherTenant(t *testing.T) {
 
 func TestTheEndpointsOfManyTenantsThatHangDelayNoOther(t *testing.T) {
 	inBubble(t, func(t *testing.T, h *harness) {
-		h.maxSends, h.perEndpoint = fewPlaces/2, fewPerEndpoint
+		h.maxSends, h.perEndpoint = fewSends/2, fewPerEndpoint
 		h.hanging()
-		for range fewPlaces / 2 / 3 {
+		for range fewSends / 2 / 3 {
 			h.floods(h.tenant(), 3, 2)
 		}
 		to := h.endpointOf(h.other, "other", event.RunCompleted)
@@ -146,7 +146,7 @@ func TestTheEndpointsOfManyTenantsThatHangDelayNoOther(t *testing.T) {
 			}
 		}
 		slices.SortFunc(hanging, time.Time.Compare)
-		if n := together(since(hanging, hanging[0].Add(event.SendTimeout+time.Second))); n != fewPlaces/2/2 {
+		if n := concurrent(since(hanging, hanging[0].Add(event.SendTimeout+time.Second))); n != fewSends/2/2 {
 			t.Errorf("%d messages were sent at a time to endpoints that are known to fail", n)
 		}
 	})

@@ -25,7 +25,7 @@ func (h *harness) deliveriesOf(who tenant.Caller, of *event.Endpoint) []*event.D
 	return found.Items
 }
 
-// An attempt that panics is one of the eight, and nobody's fault but the gateway's.
+// An attempt that panics is one of the eight, and the fault of the gateway alone.
 func TestAnAttemptThatPanicsHasFailedAndTheNextFollowsByTheSchedule(t *testing.T) {
 	inBubble(t, func(t *testing.T, h *harness) {
 		h.poll = time.Hour

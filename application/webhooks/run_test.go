@@ -60,7 +60,7 @@ func TestTheDispatcherBringsEventsAsTheyHappenAndRepeatsWhatFailed(t *testing.T)
 		times := h.times()
 		for _, to := range []*event.Endpoint{up, down, slow} {
 			if waited := times[to.URL()][0].Sub(happened); waited > 10*time.Millisecond {
-				t.Errorf("%s was told after %s", to.URL(), waited)
+				t.Errorf("%s got it after %s", to.URL(), waited)
 			}
 		}
 		wantSchedule(t, happened, times[down.URL()], 10*time.Millisecond)
@@ -75,7 +75,7 @@ func TestTheDispatcherBringsEventsAsTheyHappenAndRepeatsWhatFailed(t *testing.T)
 }
 
 // Twice a day something happens. After five days of nothing but failures the endpoint is
-// switched off, another one is told why, and what is left of it ends.
+// switched off, another one gets the reason, and what is left of it ends.
 func TestTheDispatcherSwitchesOffWhatFailsForFiveDays(t *testing.T) {
 	inBubble(t, func(t *testing.T, h *harness) {
 		const every = 12 * time.Hour
@@ -94,7 +94,7 @@ func TestTheDispatcherSwitchesOffWhatFailsForFiveDays(t *testing.T) {
 			time.Sleep(every)
 		}
 		end()
-		times, e, told := h.times(), h.now(down), h.all(up)
+		times, e, disabled := h.times(), h.now(down), h.all(up)
 		since := *e.FailingSince()
 		if e.Active() || e.Disabled() == nil || e.Disabled().Reason != event.DisabledFailing || since.Sub(began) > 10*time.Millisecond {
 			t.Fatalf("%+v", e.State())
@@ -106,13 +106,13 @@ func TestTheDispatcherSwitchesOffWhatFailsForFiveDays(t *testing.T) {
 		if last := times[down.URL()][len(times[down.URL()])-1]; last.Sub(off) > time.Second {
 			t.Errorf("it is called %s after it was switched off", last.Sub(off))
 		}
-		if at := times[up.URL()]; len(told) != 1 || len(at) != 1 || at[0].Sub(off) > 10*time.Millisecond || told[0].Type() != event.EndpointDisabled {
-			t.Errorf("the other one was told %d times", len(at))
+		if at := times[up.URL()]; len(disabled) != 1 || len(at) != 1 || at[0].Sub(off) > 10*time.Millisecond || disabled[0].Type() != event.EndpointDisabled {
+			t.Errorf("the other one got %d messages", len(at))
 		}
 		body := string(h.last(up).Body)
 		for _, part := range []string{`"type":"webhook_endpoint.disabled"`, `"reason":"failing"`, `"message":"` + event.DisabledFailing.Text() + `"`, string(down.ID())} {
 			if !strings.Contains(body, part) {
-				t.Errorf("it was told %s, without %s", body, part)
+				t.Errorf("it got %s, without %s", body, part)
 			}
 		}
 		for _, d := range h.every(down) {
@@ -143,7 +143,7 @@ func TestTheDispatcherEndsWhenWhatItSendsHasEnded(t *testing.T) {
 	})
 }
 
-// The loops of another process are not told of anything.
+// The loops of another process get no signal.
 func TestAnEventOfAnotherProcessIsFoundWithinASecond(t *testing.T) {
 	inBubble(t, func(t *testing.T, h *harness) {
 		to := h.endpoint("a")

@@ -19,8 +19,8 @@ const (
 	failingSends = maxSends / 2
 )
 
-// sight is what the send loop finds when it looks.
-type sight struct {
+// found is what the send loop finds when it looks.
+type found struct {
 	next time.Duration // when something is due; negative for never
 	due  int           // how many deliveries can be sent, if as many are asked for
 	fail error
@@ -39,7 +39,7 @@ type script struct {
 	again   func(attempt int64) bool // it is to be made again; nil for none
 	signals []time.Duration
 	fails   func(delivery int) bool // it goes to an endpoint that fails; nil for none
-	find    func(claims int, now time.Duration) sight
+	find    func(claims int, now time.Duration) found
 }
 
 // observed is what it did.
@@ -65,20 +65,20 @@ func runLoop(t *testing.T, s script) (o observed) {
 		newSendLoop(pollInterval, newSendLimits(maxSends, maxSendsPerEndpoint), signal, func(error) { o.Failures++ }, sendSteps{
 			next: func(context.Context) (time.Duration, bool, error) {
 				o.Looks++
-				found := s.find(len(o.Claims), time.Since(begin))
-				return found.next - time.Since(begin), found.next >= 0, found.fail
+				f := s.find(len(o.Claims), time.Since(begin))
+				return f.next - time.Since(begin), f.next >= 0, f.fail
 			},
 			claim: func(_ context.Context, free, failing int) (due []outbound.DueDelivery, err error) {
-				found := s.find(len(o.Claims), time.Since(begin))
+				f := s.find(len(o.Claims), time.Since(begin))
 				o.Claims = append(o.Claims, claimed{time.Since(begin), free, failing})
-				for range min(found.due, free) {
+				for range min(f.due, free) {
 					to := event.EndpointState{Active: true}
 					if deliveries++; s.fails != nil && s.fails(deliveries) {
 						to.FailingSince = &begin
 					}
 					due = append(due, outbound.DueDelivery{Endpoint: event.RestoreEndpoint(to)})
 				}
-				return due, found.fail
+				return due, f.fail
 			},
 			attempt: func(context.Context, outbound.DueDelivery) (again bool, err error) {
 				n := attempts.Add(1)
@@ -102,65 +102,65 @@ func TestTheSendLoopActsWhenThereMayBeSomethingToDo(t *testing.T) {
 		want observed
 	}{
 		"nothing is ever due: a look each second": {
-			script{lasts: 2100 * ms, find: func(int, time.Duration) sight { return sight{next: never} }},
+			script{lasts: 2100 * ms, find: func(int, time.Duration) found { return found{next: never} }},
 			observed{Looks: 3, Ended: 2100 * ms},
 		},
 		"something is due soon: then": {
-			script{lasts: 900 * ms, takes: always(0), find: func(claims int, _ time.Duration) sight {
-				return sight{next: time.Duration(claims+1) * 400 * ms, due: 1}
+			script{lasts: 900 * ms, takes: always(0), find: func(claims int, _ time.Duration) found {
+				return found{next: time.Duration(claims+1) * 400 * ms, due: 1}
 			}},
 			observed{Looks: 5, Claims: []claimed{{400 * ms, maxSends, failingSends}, {800 * ms, maxSends, failingSends}}, Ended: 900 * ms},
 		},
 		"it is woken: at once": {
-			script{lasts: 900 * ms, takes: always(0), signals: []time.Duration{300 * ms, 301 * ms}, find: func(claims int, now time.Duration) sight {
+			script{lasts: 900 * ms, takes: always(0), signals: []time.Duration{300 * ms, 301 * ms}, find: func(claims int, now time.Duration) found {
 				if now < 300*ms || claims > 0 {
-					return sight{next: never}
+					return found{next: never}
 				}
-				return sight{due: 1}
+				return found{due: 1}
 			}},
 			observed{Looks: 4, Claims: []claimed{{302 * ms, maxSends, failingSends}}, Ended: 900 * ms},
 		},
 		"what is due cannot be sent now: soon, and less and less often": {
-			script{lasts: 2500 * ms, find: func(int, time.Duration) sight { return sight{} }},
+			script{lasts: 2500 * ms, find: func(int, time.Duration) found { return found{} }},
 			observed{Looks: 7, Claims: []claimed{
 				{0, maxSends, failingSends}, {25 * ms, maxSends, failingSends}, {75 * ms, maxSends, failingSends}, {175 * ms, maxSends, failingSends},
 				{375 * ms, maxSends, failingSends}, {775 * ms, maxSends, failingSends}, {1575 * ms, maxSends, failingSends}}, Ended: 2500 * ms},
 		},
 		"as much is sent as may be: when one has ended": {
-			script{lasts: 900 * ms, takes: func(n int64) time.Duration { return 300*ms + time.Duration(n)*10*ms }, find: func(claims int, _ time.Duration) sight {
+			script{lasts: 900 * ms, takes: func(n int64) time.Duration { return 300*ms + time.Duration(n)*10*ms }, find: func(claims int, _ time.Duration) found {
 				if claims == 0 {
-					return sight{due: maxSends + 100}
+					return found{due: maxSends + 100}
 				}
-				return sight{next: never}
+				return found{next: never}
 			}},
 			observed{Looks: 2, Claims: []claimed{{0, maxSends, failingSends}}, Ended: 300*ms + maxSends*10*ms},
 		},
 		"some maxSends are free: others are sent meanwhile": {
-			script{lasts: 700 * ms, takes: always(5000 * ms), find: func(claims int, _ time.Duration) sight {
-				return sight{next: time.Duration(claims) * 300 * ms, due: 30}
+			script{lasts: 700 * ms, takes: always(5000 * ms), find: func(claims int, _ time.Duration) found {
+				return found{next: time.Duration(claims) * 300 * ms, due: 30}
 			}},
 			observed{Looks: 6, Claims: []claimed{{0, 512, 256}, {300 * ms, 482, 256}, {600 * ms, 452, 256}}, Ended: 5600 * ms},
 		},
 		"those that fail take maxSends of their own, and give them back": {
-			script{lasts: 900 * ms, takes: always(500 * ms), fails: func(n int) bool { return n <= 30 }, find: func(claims int, _ time.Duration) sight {
-				return sight{next: time.Duration(claims) * 400 * ms, due: 20}
+			script{lasts: 900 * ms, takes: always(500 * ms), fails: func(n int) bool { return n <= 30 }, find: func(claims int, _ time.Duration) found {
+				return found{next: time.Duration(claims) * 400 * ms, due: 20}
 			}},
 			observed{Looks: 6, Claims: []claimed{{0, 512, 256}, {400 * ms, 492, 236}, {800 * ms, 492, 246}}, Ended: 1300 * ms},
 		},
 		"an attempt is to be made again: a look when that is": {
-			script{lasts: 900 * ms, takes: always(100 * ms), again: func(n int64) bool { return n == 1 }, find: func(claims int, now time.Duration) sight {
+			script{lasts: 900 * ms, takes: always(100 * ms), again: func(n int64) bool { return n == 1 }, find: func(claims int, now time.Duration) found {
 				switch {
 				case claims == 0:
-					return sight{due: 1}
+					return found{due: 1}
 				case now >= 100*ms && claims == 1:
-					return sight{next: 150 * ms, due: 1}
+					return found{next: 150 * ms, due: 1}
 				}
-				return sight{next: never}
+				return found{next: never}
 			}},
 			observed{Looks: 5, Claims: []claimed{{0, maxSends, failingSends}, {150 * ms, maxSends, failingSends}}, Ended: 900 * ms},
 		},
-		"a failure is told, and tried again": {
-			script{lasts: 1500 * ms, find: func(int, time.Duration) sight { return sight{fail: errors.New("on purpose")} }},
+		"a failure is reported, and tried again": {
+			script{lasts: 1500 * ms, find: func(int, time.Duration) found { return found{fail: errors.New("on purpose")} }},
 			observed{Looks: 2, Failures: 2, Ended: 1500 * ms},
 		},
 	} {

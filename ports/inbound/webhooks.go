@@ -8,7 +8,7 @@ import (
 	"github.com/sluicehq/sluice/domain/tenant"
 )
 
-// WebhookEndpoints is what can be done with the addresses that are told of events. An
+// WebhookEndpoints is what can be done with the addresses that events are sent to. An
 // unknown id is NotFound with the code webhook_endpoint_not_found; a revision that is
 // not the expected one is a Conflict with the code precondition_failed.
 type WebhookEndpoints interface {
@@ -27,7 +27,7 @@ type WebhookEndpoints interface {
 	Delete(ctx context.Context, who tenant.Caller, id event.EndpointID, at domain.Expected) error
 
 	// RotateSecret gives the endpoint a new secret, which the answer holds. The one before
-	// goes on signing beside it for event.SecretOverlap.
+	// goes on signing next to it for event.SecretOverlap.
 	RotateSecret(ctx context.Context, who tenant.Caller, once domain.Once, id event.EndpointID) (*event.Endpoint, error)
 
 	// Test sends an event of the type event.EndpointTest to the endpoint, once, whatever

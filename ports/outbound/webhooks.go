@@ -59,7 +59,7 @@ type EventRepository interface {
 	// Waiting returns at most limit events that wait, in rounds: the oldest of each tenant
 	// before the second of any, and so on; within a round the oldest first, ties by id. No
 	// other unit gets them until this one ends, and those that another unit has are left
-	// out without waiting, as are the exceptions. It is for the gateway itself, hence not
+	// out without waiting, as are the exceptions. It is for the gateway itself, so not
 	// scoped to one tenant. An event whose time or data cannot be read comes without them:
 	// its fan-out does not need them.
 	Waiting(ctx context.Context, limit int, except ...EventKey) ([]*event.Event, error)
@@ -95,7 +95,7 @@ type DeliveryRepository interface {
 
 // DeliveryQueue leases deliveries to the processes that send them, and takes in what became
 // of them. Leases and what is due go by the database's clock, whatever that of a process
-// says. It is for the gateway itself, hence not scoped to one tenant.
+// says. It is for the gateway itself, so not scoped to one tenant.
 type DeliveryQueue interface {
 	// Claim leases deliveries of active tenants that are free: pending, with a next attempt
 	// that is due, and not leased. The tenants take turns: the first delivery of each comes

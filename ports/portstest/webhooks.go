@@ -30,7 +30,7 @@ func WebhookStores(t *testing.T, open OpenStore) {
 	t.Run("Records", func(t *testing.T) { DeliveryRecords(t, open) })
 }
 
-// webhooks is a fixture that speaks of outgoing events.
+// webhooks is a fixture of outgoing events.
 type webhooks struct {
 	fixture
 	past time.Time // an hour ago by the database's clock
@@ -62,8 +62,8 @@ func (f webhooks) try(fn func(ctx context.Context, st outbound.WebhookStores) er
 	return f.work.Do(f.Context(), func(ctx context.Context, st outbound.Stores) error { return fn(ctx, st.Webhooks) })
 }
 
-// look runs fn in a view and returns its error.
-func (f webhooks) look(fn func(ctx context.Context, st outbound.WebhookStores) error) error {
+// view runs fn in a view and returns its error.
+func (f webhooks) view(fn func(ctx context.Context, st outbound.WebhookStores) error) error {
 	return f.work.View(f.Context(), func(ctx context.Context, st outbound.Stores) error { return fn(ctx, st.Webhooks) })
 }
 
@@ -102,7 +102,7 @@ func (f webhooks) endpoint(owner tenant.ID, change ...func(*event.EndpointState)
 }
 
 func (f webhooks) getEndpoint(owner tenant.ID, id event.EndpointID) (e *event.Endpoint, err error) {
-	err = f.look(func(ctx context.Context, st outbound.WebhookStores) error {
+	err = f.view(func(ctx context.Context, st outbound.WebhookStores) error {
 		e, err = st.Endpoints.Get(ctx, owner, id)
 		return err
 	})
@@ -224,7 +224,7 @@ func EndpointRepository(t *testing.T, open OpenStore) {
 // endpoints lists the ends of the URLs of a page, and the total.
 func (f webhooks) endpoints(owner tenant.ID, filter event.EndpointFilter, order string, limit, offset int) (line string) {
 	f.Helper()
-	err := f.look(func(ctx context.Context, st outbound.WebhookStores) error {
+	err := f.view(func(ctx context.Context, st outbound.WebhookStores) error {
 		found, err := st.Endpoints.List(ctx, owner, filter, f.query(order, limit, offset))
 		line = fmt.Sprintf("%s of %d", lastParts(found.Items), found.Total)
 		return err

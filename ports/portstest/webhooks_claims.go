@@ -73,7 +73,7 @@ func (f webhooks) claimed(step string, due []outbound.DueDelivery, want ...event
 
 // wait is how long it is until a delivery is free.
 func (f webhooks) wait() (wait time.Duration, ok bool, err error) {
-	err = f.look(func(ctx context.Context, st outbound.WebhookStores) error {
+	err = f.view(func(ctx context.Context, st outbound.WebhookStores) error {
 		wait, ok, err = st.Queue.Next(ctx)
 		return err
 	})

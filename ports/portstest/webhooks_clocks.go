@@ -21,7 +21,7 @@ func DeliveryClocks(t *testing.T, open OpenStore) {
 			before := f.dbNow()
 			f.claimsWith("its time is over at once", func(c *outbound.DeliveryClaim) { c.Period = 0 }, d)
 			due := f.claim(9, 9)
-			f.claimed("hence it is leased again", due, d)
+			f.claimed("so it is leased again", due, d)
 			if at := due[0].At; at.Before(before) || at.After(f.dbNow()) || !due[0].Delivery.State().LeasedUntil.Equal(at.Add(time.Hour)) {
 				f.Errorf("claimed at %s: %+v", at, due[0].Delivery.State())
 			}

@@ -50,7 +50,7 @@ func (f webhooks) delivery(to *event.Endpoint, e *event.Event) *event.Delivery {
 }
 
 func (f webhooks) getDelivery(owner tenant.ID, id event.DeliveryID) (d *event.Delivery, err error) {
-	err = f.look(func(ctx context.Context, st outbound.WebhookStores) error {
+	err = f.view(func(ctx context.Context, st outbound.WebhookStores) error {
 		d, err = st.Deliveries.Get(ctx, owner, id)
 		return err
 	})
@@ -152,7 +152,7 @@ func DeliveryRepository(t *testing.T, open OpenStore) {
 // deliveries lists the reasons of a page, which name the deliveries, and the total.
 func (f webhooks) deliveries(owner tenant.ID, of event.EndpointID, filter event.DeliveryFilter, order string, limit, offset int) (line string) {
 	f.Helper()
-	err := f.look(func(ctx context.Context, st outbound.WebhookStores) error {
+	err := f.view(func(ctx context.Context, st outbound.WebhookStores) error {
 		found, err := st.Deliveries.List(ctx, owner, of, filter, f.query(order, limit, offset))
 		var names []string
 		for _, d := range found.Items {

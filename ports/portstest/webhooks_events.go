@@ -39,7 +39,7 @@ func (f webhooks) append(events ...*event.Event) {
 }
 
 func (f webhooks) getEvent(owner tenant.ID, id event.ID) (e *event.Event, err error) {
-	err = f.look(func(ctx context.Context, st outbound.WebhookStores) error {
+	err = f.view(func(ctx context.Context, st outbound.WebhookStores) error {
 		e, err = st.Events.Get(ctx, owner, id)
 		return err
 	})

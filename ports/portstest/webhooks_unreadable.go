@@ -284,7 +284,7 @@ func unreadableGet(f damaged) {
 	f.insert(bad, good, fine)
 	f.exec(`UPDATE webhook_deliveries SET attempts = '[' WHERE id = '%s'`, bad.ID)
 	list := func(of event.EndpointID) (n int, err error) {
-		err = f.look(func(ctx context.Context, st outbound.WebhookStores) error {
+		err = f.view(func(ctx context.Context, st outbound.WebhookStores) error {
 			page, err := st.Deliveries.List(ctx, owner, of, event.DeliveryFilter{}, domain.Query{})
 			n = len(page.Items)
 			return err

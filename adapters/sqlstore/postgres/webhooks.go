@@ -12,6 +12,9 @@ const freshly = "set_config('plan_cache_mode', 'force_custom_plan', true)"
 // planFreshly does nothing else.
 const planFreshly = "WITH this AS MATERIALIZED (SELECT " + freshly + ") SELECT count(*) FROM this"
 
+//go:embed webhooks_waiting.sql
+var webhooksWaiting string
+
 //go:embed webhooks_owners.sql
 var webhooksOwners string
 
@@ -24,6 +27,7 @@ var webhooks = sqlstore.WebhookStatements{
 	BeginClaim: `WITH mine AS MATERIALIZED (
 		SELECT pg_advisory_xact_lock(hashtextextended('claim deliveries', 2)), set_config('idle_in_transaction_session_timeout', '3000', true), ` + freshly + `
 	) SELECT ` + clock + ` FROM mine`,
-	Owners: webhooksOwners,
-	Claim:  webhooksClaim,
+	Waiting: webhooksWaiting,
+	Owners:  webhooksOwners,
+	Claim:   webhooksClaim,
 }

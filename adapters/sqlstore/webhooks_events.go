@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/sluicehq/sluice/domain"
@@ -29,8 +27,8 @@ type webhookEventRow struct {
 	Data       string    `db:"data"`
 }
 
-// targets are where the columns go. What an event is handed on by comes first, so that it
-// is known even when the rest cannot be read.
+// targets are where the columns go. What the fan-out of an event goes by comes first, so
+// that it is known even when the rest cannot be read.
 func (row *webhookEventRow) targets() []any {
 	return []any{&row.ID, &row.Tenant, &row.SubTenant, &row.Type, &row.HappenedAt, &row.Data}
 }
@@ -100,62 +98,24 @@ func (s webhookEvents) Get(ctx context.Context, owner tenant.ID, id event.ID) (*
 	return row.restore(), nil
 }
 
-// inReserve is how many times as many events are looked at as are asked for, so that
+// waitingReserve is how many times as many events are chosen from as are asked for, so that
 // some are left where other units have the first ones.
-const inReserve = 4
-
-// waitingEvents selects the oldest events of each tenant that has any. It finds the
-// tenants by leaping through the index, so that it costs what it returns, however many
-// events wait behind. CROSS JOIN keeps SQLite from beginning with the events.
-const waitingEvents = `WITH RECURSIVE
-	owners (tenant_id) AS (
-		SELECT * FROM (SELECT n.tenant_id FROM webhook_events n WHERE n.waits ORDER BY n.tenant_id, n.happened_at LIMIT 1) AS first
-		UNION ALL
-		SELECT (SELECT n.tenant_id FROM webhook_events n WHERE n.waits AND n.tenant_id > o.tenant_id ORDER BY n.tenant_id, n.happened_at LIMIT 1)
-		FROM owners o WHERE o.tenant_id IS NOT NULL
-	),
-	turns AS (
-		SELECT w.tenant_id, w.id, w.happened_at, row_number() OVER (PARTITION BY w.tenant_id ORDER BY w.happened_at, w.id) AS turn
-		FROM owners o CROSS JOIN webhook_events w WHERE w.tenant_id = o.tenant_id AND w.id `
-
-// waiting selects $1 of the first $2 events that wait. With exceptions those are the
-// parameter $1, and the numbers $2 and $3.
-func (d Dialect) waiting(excepting bool) string {
-	except := ""
-	if excepting {
-		except = ` AND NOT EXISTS (SELECT 1 FROM ` + d.Rows(Column{Name: "tenant_id"}, Column{Name: "id"}) + ` WHERE r.tenant_id = f.tenant_id AND r.id = f.id)`
-	}
-	statement := waitingEvents + d.AmongFirst(`SELECT f.id FROM webhook_events f WHERE f.waits AND f.tenant_id = o.tenant_id`+except+
-		` ORDER BY f.happened_at, f.id LIMIT :reserve`) + `
-		),
-		foremost AS (SELECT tenant_id, id, turn FROM turns ORDER BY turn, happened_at, id LIMIT :reserve)
-		SELECT ` + webhookEventColumns + ` FROM foremost t CROSS JOIN webhook_events e
-		WHERE e.tenant_id = t.tenant_id AND e.id = t.id AND e.waits ORDER BY t.turn, e.happened_at, e.id LIMIT :limit` + d.ClaimRows
-	limit, reserve := numbered(1), numbered(2)
-	if excepting {
-		limit, reserve = numbered(2), numbered(3)
-	}
-	return strings.NewReplacer(":limit", limit, ":reserve", reserve).Replace(statement)
-}
+const waitingReserve = 4
 
 // Waiting claims events that wait.
 func (s webhookEvents) Waiting(ctx context.Context, limit int, except ...outbound.EventKey) ([]*event.Event, error) {
 	if err := s.planFreshly(ctx); err != nil {
 		return nil, err
 	}
-	args := []any{limit, inReserve * limit}
-	if len(except) > 0 {
-		keys := make([]keyRow, len(except))
-		for i, k := range except {
-			keys[i] = keyRow{string(k.Tenant), string(k.Event)}
-		}
-		_, parameter, err := s.keys(keys)
-		if err != nil {
-			return nil, s.spoil(err)
-		}
-		args = append([]any{parameter}, args...)
+	keys := make([]keyRow, len(except))
+	for i, k := range except {
+		keys[i] = keyRow{string(k.Tenant), string(k.Event)}
 	}
-	rows, err := listEach[webhookEventRow](ctx, s.unit, "claim waiting events", s.store.dialect.waiting(len(except) > 0), args...)
+	_, excepted, err := s.keys(keys)
+	if err != nil {
+		return nil, s.spoil(err)
+	}
+	rows, err := listEach[webhookEventRow](ctx, s.unit, "claim waiting events", s.store.dialect.Webhooks.Waiting, excepted, limit, waitingReserve*limit)
 	if err != nil {
 		return nil, err
 	}
@@ -165,10 +125,6 @@ func (s webhookEvents) Waiting(ctx context.Context, limit int, except ...outboun
 	}
 	return found, nil
 }
-
-// numbered is a parameter after LIMIT. Bare, it would be what SQLite plans by, and have a
-// prepared statement prepared anew whenever it runs.
-func numbered(parameter int) string { return "CAST($" + strconv.Itoa(parameter) + " AS bigint)" }
 
 // keyRow is a row of [Dialect.Rows] that names a record.
 type keyRow struct {
@@ -210,6 +166,6 @@ func (s webhookEvents) Sweep(ctx context.Context, before time.Time, limit int) (
 			WHERE e.happened_at < $1 AND NOT e.waits AND NOT EXISTS (
 				SELECT 1 FROM webhook_deliveries d JOIN tenants t ON t.id = d.tenant_id
 				WHERE d.tenant_id = e.tenant_id AND d.event_id = e.id AND d.status = 'pending' AND t.status = 'active')
-			ORDER BY e.happened_at LIMIT `+numbered(2)+`)`, before, limit)
+			ORDER BY e.happened_at LIMIT CAST($2 AS bigint))`, before, limit)
 	return int(n), err
 }

@@ -125,8 +125,7 @@ func (u *unit) prelude(ctx context.Context, statement string) error {
 	return u.get(ctx, "set up the unit", &number, statement)
 }
 
-// Lock holds deliveries, their endpoints first: whoever holds both does so in that
-// order.
+// Lock holds deliveries, their endpoints first, as every unit that holds both does.
 func (s webhookQueue) Lock(ctx context.Context, of []outbound.DeliveryKey) ([]outbound.LockedDelivery, error) {
 	if len(of) == 0 {
 		return nil, nil
@@ -178,8 +177,8 @@ func (s webhookQueue) Postpone(ctx context.Context, of outbound.DeliveryKey, att
 	return err
 }
 
-// changing are the columns of a delivery that change.
-var changing = map[string]bool{
+// mutableColumns are those of a delivery that change.
+var mutableColumns = map[string]bool{
 	"status": true, "attempts": true, "attempted": true, "next_attempt_at": true, "is_manual": true, "is_urgent": true, "leased_until": true, "delivered_at": true,
 	"reason": true, "updated_at": true,
 }
@@ -189,7 +188,7 @@ func (d Dialect) recordDeliveries() string {
 	var columns []Column
 	var set []string
 	for _, c := range newDeliveryColumns {
-		if columns = append(columns, c.Column); changing[c.Name] {
+		if columns = append(columns, c.Column); mutableColumns[c.Name] {
 			set = append(set, c.Name+" = "+d.valueOf(c))
 		}
 	}
@@ -197,7 +196,7 @@ func (d Dialect) recordDeliveries() string {
 		WHERE d.tenant_id = r.tenant_id AND d.id = r.id AND d.revision = CAST(r.revision AS bigint)`
 }
 
-// Record writes deliveries together, and the few endpoints that change.
+// Record writes deliveries in one statement, and the few endpoints that change.
 func (s webhookQueue) Record(ctx context.Context, deliveries []*event.Delivery, endpoints []*event.Endpoint) error {
 	if len(deliveries) > 0 {
 		rows := make([]newDeliveryRow, len(deliveries))

@@ -11,8 +11,13 @@ import (
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
-// WebhookStatements are the statements by which deliveries are claimed.
+// WebhookStatements are the statements by which events and deliveries are claimed.
 type WebhookStatements struct {
+	// Waiting selects the columns of events that wait, as outbound.EventRepository has it.
+	// Parameters: the events to leave out as [Dialect.Rows], how many at most, how many to
+	// choose from.
+	Waiting string
+
 	// BeginClaim selects [Dialect.Clock] when no other unit that selects it is going on, and
 	// keeps such units waiting until this one ends, or for a few seconds if its process
 	// hangs. It does what PlanFreshly does as well.
@@ -85,7 +90,7 @@ type postponedRow struct {
 	Until  string `json:"until"`
 }
 
-// postponeUnreadable gives back what cannot be sent. A lease would count for the bounds of
+// postponeUnreadable ends the leases of what cannot be sent. A lease would count for the bounds of
 // its endpoint and its tenant, and keep what can be sent waiting.
 func (s webhookQueue) postponeUnreadable(ctx context.Context, due []outbound.DueDelivery) error {
 	var rows []postponedRow

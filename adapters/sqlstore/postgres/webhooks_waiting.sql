@@ -1,0 +1,48 @@
+-- The events that wait, the oldest of each tenant before the second of any. A skip scan of
+-- the index finds the tenants, so that it costs what it returns, however many events wait
+-- behind.
+--
+-- $1 JSON array of the events to leave out, $2 how many at most, $3 how many to choose from,
+-- since other units may have the first ones
+WITH RECURSIVE owners (tenant_id) AS (
+    SELECT * FROM (
+        SELECT n.tenant_id FROM webhook_events n
+        WHERE n.waits
+        ORDER BY n.tenant_id, n.happened_at LIMIT 1
+    ) AS first
+    UNION ALL
+    SELECT (
+        SELECT n.tenant_id FROM webhook_events n
+        WHERE n.waits AND n.tenant_id > o.tenant_id
+        ORDER BY n.tenant_id, n.happened_at LIMIT 1)
+    FROM owners o
+    WHERE o.tenant_id IS NOT NULL
+), excepted AS MATERIALIZED (
+    SELECT r.tenant_id, r.id
+    FROM json_to_recordset(CAST($1 AS json)) AS r(tenant_id text, id text)
+), turns AS (
+    SELECT w.tenant_id, w.id, w.happened_at,
+        row_number() OVER (PARTITION BY w.tenant_id ORDER BY w.happened_at, w.id) AS turn
+    FROM owners o
+    CROSS JOIN webhook_events w
+    WHERE w.tenant_id = o.tenant_id AND w.id = ANY (ARRAY(
+        SELECT f.id
+        FROM webhook_events f
+        WHERE f.waits AND f.tenant_id = o.tenant_id
+            AND NOT EXISTS (SELECT 1 FROM excepted x WHERE x.tenant_id = f.tenant_id AND x.id = f.id)
+        ORDER BY f.happened_at, f.id
+        LIMIT CAST($3 AS bigint)
+    ))
+), foremost AS (
+    SELECT tenant_id, id, turn
+    FROM turns
+    ORDER BY turn, happened_at, id
+    LIMIT CAST($3 AS bigint)
+)
+SELECT e.id, e.tenant_id, e.sub_tenant_id, e.type, e.happened_at, e.data
+FROM foremost t
+CROSS JOIN webhook_events e
+WHERE e.tenant_id = t.tenant_id AND e.id = t.id AND e.waits
+ORDER BY t.turn, e.happened_at, e.id
+LIMIT CAST($2 AS bigint)
+FOR UPDATE SKIP LOCKED
