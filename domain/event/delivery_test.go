@@ -221,6 +221,48 @@ func TestAnAttemptIsRecordedOnce(t *testing.T) {
 	}
 }
 
+// A redelivery that was asked for since the delivery was leased is left to be made, and is
+// no part of the attempt for which it was.
+func TestTheAttemptOfALeaseIsRecordedAsItWasThen(t *testing.T) {
+	for claim, c := range map[string]struct {
+		since               func(*event.Delivery)
+		recorded, requested bool
+	}{
+		"nothing has happened":                 {func(*event.Delivery) {}, true, false},
+		"somebody asked for a redelivery":      {func(d *event.Delivery) { d.Redeliver(false, noon); d.Saved() }, true, true},
+		"another process recorded the attempt": {func(d *event.Delivery) { d.Record(1, noon, event.Outcome{}); d.Saved() }, false, false},
+	} {
+		leased := delivery(t, "msg_1")
+		d := event.RestoreDelivery(leased.State())
+		c.since(d)
+		before := d.State()
+		recorded, requested := d.RecordLeased(leased, noon, event.Outcome{Status: 500})
+		if recorded != c.recorded || requested != c.requested {
+			t.Errorf("%s: recorded %v, requested %v", claim, recorded, requested)
+		}
+		if !recorded {
+			if diff := cmp.Diff(before, d.State()); diff != "" {
+				t.Errorf("%s: %s", claim, diff)
+			}
+		} else if d.Status() != event.Pending || d.Attempts()[0].Manual {
+			t.Errorf("%s: %+v", claim, d.State())
+		}
+	}
+}
+
+func TestALeaseIsReleasedOnce(t *testing.T) {
+	st := delivery(t, "msg_1").State()
+	st.LeasedUntil = new(noon.Add(time.Minute))
+	leased, d := event.RestoreDelivery(st), event.RestoreDelivery(st)
+	if !d.Release(leased) || d.State().LeasedUntil != nil || d.Release(leased) {
+		t.Errorf("%+v", d.State())
+	}
+	st.LeasedUntil = new(noon.Add(time.Hour))
+	if anew := event.RestoreDelivery(st); anew.Release(leased) || anew.State().LeasedUntil == nil {
+		t.Errorf("%+v", anew.State())
+	}
+}
+
 func TestRedeliveringMakesOneAttemptMore(t *testing.T) {
 	later := noon.Add(time.Second)
 	bad, ok := event.Outcome{Status: 500}, event.Outcome{Status: 200}

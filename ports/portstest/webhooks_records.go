@@ -121,43 +121,6 @@ func DeliveryRecords(t *testing.T, open OpenStore) {
 				f.Errorf("%+v: %v", got, err)
 			}
 		},
-		"what could not be recorded is postponed by the database's clock": func(f webhooks) {
-			owner, other := f.tenant().ID(), f.tenant().ID()
-			to, e := f.endpoint(owner), f.event(owner)
-			back, made, kept := f.due(to, e, 0), f.due(to, e, 0), f.due(to, e, 0)
-			made.Attempted = 1
-			f.insert(back, made, kept)
-			f.claims("all are due", 9, 9, back, made, kept)
-			stolen := keysOf(kept)[0]
-			stolen.Tenant = other
-			postpone := func(attempt int, since time.Time, of ...outbound.DeliveryKey) (before, after time.Time) {
-				f.Helper()
-				before = f.dbNow()
-				f.put(func(ctx context.Context, st outbound.WebhookStores) (err error) {
-					for _, key := range of {
-						err = errors.Join(err, st.Queue.Postpone(ctx, key, attempt, since))
-					}
-					return err
-				})
-				return before, f.dbNow()
-			}
-			for _, since := range []time.Time{f.dbNow(), f.dbNow().Add(-10 * time.Minute), f.dbNow().Add(-48 * time.Hour)} {
-				before, after := postpone(1, since, keysOf(back)[0], keysOf(made)[0], stolen)
-				got, err := f.getDelivery(owner, back.ID)
-				if err != nil {
-					f.Fatal(err)
-				}
-				if at := *got.NextAttemptAt(); at.Before(outbound.RetryAt(since, before)) || at.After(outbound.RetryAt(since, after)) || got.State().LeasedUntil != nil {
-					f.Errorf("what has been there since %s is due at %s: %+v", since, at, got.State())
-				}
-				f.claims("the others are leased", 9, 9)
-			}
-			f.settle(back)
-			postpone(2, f.dbNow(), keysOf(back)[0])
-			if got, err := f.getDelivery(owner, back.ID); err != nil || got.NextAttemptAt() != nil {
-				f.Errorf("what has ended is due again: %+v, %v", got.State(), err)
-			}
-		},
 		"units that hold the same in any order wait for one another, and nothing is lost": lockRace,
 	})
 }

@@ -75,7 +75,14 @@ func Sender(t *testing.T, open func(*testing.T) outbound.Sender) {
 		}
 		return o
 	}
+	t.Run("Answers", func(t *testing.T) { senderAnswers(t, send) })
+	t.Run("Failures", func(t *testing.T) { senderFailures(t, send) })
+	t.Run("Contexts", func(t *testing.T) { senderContexts(t, open) })
+}
 
+type sendFunc func(*testing.T, outbound.SignedMessage) event.Outcome
+
+func senderAnswers(t *testing.T, send sendFunc) {
 	t.Run("the message arrives as it was signed", func(t *testing.T) {
 		r := newWebhookReceiver(t, answerStatus(200))
 		m := r.message()
@@ -141,7 +148,9 @@ func Sender(t *testing.T, open func(*testing.T) outbound.Sender) {
 			}
 		}
 	})
+}
 
+func senderFailures(t *testing.T, send sendFunc) {
 	t.Run("what the other side fails to do is an outcome", func(t *testing.T) {
 		closed := newWebhookReceiver(t, answerStatus(200))
 		closed.Close()
@@ -178,7 +187,9 @@ func Sender(t *testing.T, open func(*testing.T) outbound.Sender) {
 			}
 		}
 	})
+}
 
+func senderContexts(t *testing.T, open func(*testing.T) outbound.Sender) {
 	t.Run("a context that is done sends nothing", func(t *testing.T) {
 		why := errors.New("the process stops")
 		ctx, cancel := context.WithCancelCause(t.Context())
