@@ -60,18 +60,16 @@ type Dialect struct {
 
 	// InsertTriggers is a statement, and its arguments for a batch, that adds the triggers
 	// whose version exists and whose key, if any, is free, each with its outcome. It is nil
-	// where many statements in one transaction do as well. AmongTriggers selects the
+	// where many statements in one transaction do as well. AddedTriggers selects the
 	// identifiers of those of a batch that are there: an answer of so many rows would cost
 	// more than asking again where not all were added, or not all for certain.
-	InsertTriggers, AmongTriggers func(batch []TriggerEntry) (statement string, args []any)
+	InsertTriggers, AddedTriggers func(batch []TriggerEntry) (statement string, args []any)
 
 	// Clock is the time by the database's clock, to the millisecond and as it keeps times.
 	Clock string
 
-	// ClaimTurn selects [Dialect.Clock] when no other unit that selects it is going on, and
-	// keeps such units waiting until this one ends, or for a few seconds if its process
-	// hangs. It only selects the clock where writing units run one after another anyway.
-	ClaimTurn string
+	// Runs are the statements that claim runs.
+	Runs RunStatements
 
 	// WritingWith says whether a statement that writes may stand in the WITH of another one.
 	WritingWith bool
@@ -99,6 +97,19 @@ type Dialect struct {
 	// Translate turns an error of the driver into one that the ports speak of. It
 	// returns other errors as they are.
 	Translate func(error) error
+}
+
+// RunStatements are the statements that claim runs and keep them. The comments in their files
+// say what they do and what their parameters are.
+type RunStatements struct {
+	// BeginClaim selects [Dialect.Clock] when no other unit that selects it is going on, and
+	// keeps such units waiting until this one ends, or for a few seconds if its process
+	// hangs. It only selects the clock where writing units run one after another anyway.
+	BeginClaim string
+
+	Turns, More, Promote string
+	Lease                string // without its RETURNING
+	Renew, Held          string
 }
 
 // Column is a column of [Dialect.Rows].

@@ -120,7 +120,7 @@ func (s *Store) insertAtOnce(ctx context.Context, all []*outbound.NewTrigger) er
 func (s *Store) added(ctx context.Context, rows []TriggerEntry) (ids []string, err error) {
 	u := &unit{pool: s.writer, store: s}
 	defer func() { s.writer.prepare(ctx, u.unprepared) }()
-	statement, args := s.dialect.AmongTriggers(rows)
+	statement, args := s.dialect.AddedTriggers(rows)
 	err = u.list(ctx, "see which triggers were inserted", &ids, statement, args...)
 	if err = s.diagnosed(ctx, err); err == nil || domain.KindOf(err) == domain.Unavailable || isContext(err) {
 		return ids, err

@@ -39,8 +39,8 @@ const (
 var (
 	runColumns = wholeRun(runPayload, "progress")
 
-	// lentColumns are the same without what makes a run large.
-	lentColumns = wholeRun(ifSmall(runPayload), ifSmall("progress"))
+	// leasedColumns are the same without what makes a run large.
+	leasedColumns = wholeRun(ifSmall(runPayload), ifSmall("progress"))
 )
 
 func wholeRun(payload, progress string) string {
@@ -210,14 +210,12 @@ func dueAt(st run.State) (at *time.Time, ready bool) {
 // runStatements are the statements on runs that a dialect has a part in.
 type runStatements struct {
 	start, record, recordWithHistory, recordTogether string
-	turns, further, letIn, lend, next                string
 	served                                           atomic.Pointer[string] // the tenant that the last claim came to
 }
 
 func newRunStatements(d Dialect) *runStatements {
 	return &runStatements{
 		start: d.insertRuns(), record: d.recordCounted(), recordWithHistory: d.recordWithHistory(), recordTogether: d.recordTogether(),
-		turns: d.claimTurns(), further: d.furtherRuns(), letIn: d.letIn(), lend: d.lendRuns(), next: nextFree(),
 	}
 }
 

@@ -16,20 +16,15 @@ import (
 )
 
 // What a run waits for, in the column awaited: for one event, whichever it is; for a time
-// only; for several events that differ; for what nobody has written down.
+// only; for several events that differ.
 const (
 	awaitsEvent   = "="
 	awaitsTime    = "-"
 	awaitsSeveral = "*"
-	awaitsUnread  = "?"
 )
 
-// awaited is what the indexes runs_awaiting and runs_awaiting_event have, in the very words
-// of theirs. awaitedSome is which runs they have.
-const (
-	awaited     = `(CASE WHEN awaits_seq = seq THEN awaited ELSE '` + awaitsUnread + `' END)`
-	awaitedSome = `status IN ('paused', 'running') AND ` + awaited + ` IS NOT NULL`
-)
+// isAwaiting is the condition of the indexes runs_awaiting and runs_awaiting_event.
+const isAwaiting = `status IN ('paused', 'running') AND awaited IS NOT NULL`
 
 // awaitJSON is how an element of the column awaits is kept. The time is in Unix
 // milliseconds.
@@ -73,24 +68,22 @@ func nameable(event string) bool {
 	return utf8.RuneCountInString(event) <= run.MaxEvent && utf8.ValidString(event) && !strings.ContainsRune(event, 0)
 }
 
-const awaitingColumns = `u.id, u.sub_tenant_id, u.workflow_version_id, u.created_at, u.awaits, ` + awaited + ` AS awaited`
+const awaitingColumns = `u.id, u.sub_tenant_id, u.workflow_version_id, u.created_at, u.awaits`
 
 // idleColumns are the same of a run of which nothing waits.
-const idleColumns = `u.id, u.sub_tenant_id, u.workflow_version_id, u.created_at, NULL AS awaits, '' AS awaited`
+const idleColumns = `u.id, u.sub_tenant_id, u.workflow_version_id, u.created_at, NULL AS awaits`
 
 type awaitingRow struct {
 	id, subTenant, version string
 	createdAt              rowInstant
 	awaits                 *string
-	awaited                string
 }
 
 func (row *awaitingRow) awaiting() (run.Awaiting, error) {
 	a := run.Awaiting{
 		ID: run.ID(row.id), SubTenant: tenant.SubTenantID(row.subTenant), Version: workflow.VersionID(row.version), CreatedAt: row.createdAt.Time,
-		Unread: row.awaited == awaitsUnread,
 	}
-	if a.Unread || row.awaits == nil {
+	if row.awaits == nil {
 		return a, nil
 	}
 	var kept []awaitJSON
@@ -117,7 +110,7 @@ func (s runs) Awaiting(ctx context.Context, owner tenant.ID, q outbound.Awaiting
 	}
 	err = s.each(ctx, "find what runs of an entity wait for", func(rows *sql.Rows) error {
 		var row awaitingRow
-		if err := rows.Scan(&row.id, &row.subTenant, &row.version, &row.createdAt, &row.awaits, &row.awaited); err != nil {
+		if err := rows.Scan(&row.id, &row.subTenant, &row.version, &row.createdAt, &row.awaits); err != nil {
 			return err
 		}
 		a, err := row.awaiting()
@@ -134,9 +127,9 @@ func (s runs) awaiting(owner tenant.ID, q outbound.AwaitingQuery) (query string,
 			keys[i] = keyRow{string(owner), string(id)}
 		}
 		table, parameter, err := s.keys(keys)
-		columns, which := awaitingColumns, awaitedSome
+		columns, which := awaitingColumns, isAwaiting
 		if q.Idle {
-			columns, which = idleColumns, `(`+awaitedSome+`) IS NOT TRUE`
+			columns, which = idleColumns, `(`+isAwaiting+`) IS NOT TRUE`
 		}
 		return `SELECT ` + columns + ` FROM (SELECT DISTINCT r.tenant_id AS owner_id, r.id AS run_id FROM ` + table + `) AS named
 			CROSS JOIN runs u WHERE u.tenant_id = named.owner_id AND u.id = named.run_id AND u.entity_id = $2 AND ` + which + `
@@ -161,19 +154,16 @@ func (s runs) awaiting(owner tenant.ID, q outbound.AwaitingQuery) (query string,
 		narrowed += strings.ReplaceAll(versions, "$1", fmt.Sprintf("$%d", len(args)))
 	}
 	part := func(condition string) string {
-		return `SELECT ` + awaitingColumns + ` FROM runs u WHERE u.tenant_id = $1 AND u.entity_id = $2 AND ` + awaitedSome + condition + narrowed + `
+		return `SELECT ` + awaitingColumns + ` FROM runs u WHERE u.tenant_id = $1 AND u.entity_id = $2 AND ` + isAwaiting + condition + narrowed + `
 			ORDER BY u.created_at, u.id LIMIT $3`
 	}
-	switch {
-	case q.Unread:
-		return part(` AND ` + awaited + ` = '` + awaitsUnread + `'`), args, nil
-	case q.Event == "":
+	if q.Event == "" {
 		return part(""), args, nil
 	}
 	args = append(args, awaitsEvent+q.Event)
-	parts := []string{part(fmt.Sprintf(` AND `+awaited+` = $%d`, len(args)))}
-	for _, key := range []string{awaitsEvent, awaitsSeveral, awaitsUnread} {
-		parts = append(parts, part(` AND `+awaited+` = '`+key+`'`))
+	parts := []string{part(fmt.Sprintf(` AND awaited = $%d`, len(args)))}
+	for _, key := range []string{awaitsEvent, awaitsSeveral} {
+		parts = append(parts, part(` AND awaited = '`+key+`'`))
 	}
 	return `SELECT * FROM (` + strings.Join(parts, `) AS p UNION ALL SELECT * FROM (`) + `) AS p ORDER BY created_at, id LIMIT $3`, args, nil
 }

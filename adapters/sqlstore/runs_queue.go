@@ -3,11 +3,11 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
+	_ "embed"
 	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/sluicehq/sluice/domain/run"
@@ -18,30 +18,6 @@ import (
 type runQueue struct{ runs }
 
 var _ outbound.RunQueue = runQueue{}
-
-// lendRuns lends those of the runs of the parameter $1 that are free at $2 and that no
-// other unit has, in their order until the runs before are as large as $5, and returns
-// them in any order. $3 is when the leases end, $4 who gets them. That a run is still free
-// is asked in a way that no index answers, so that its key finds it.
-func (d Dialect) lendRuns() string {
-	held := ""
-	if d.ForUpdate != "" {
-		held = d.ForUpdate + " OF u SKIP LOCKED"
-	}
-	return `WITH wanted AS MATERIALIZED (
-		SELECT r.owner_id, r.run_id, CAST(r.place AS bigint) AS place FROM ` + d.Rows(Column{Name: "owner_id"}, Column{Name: "run_id"}, Column{Name: "place"}) + `
-	), mine AS MATERIALIZED (
-		SELECT w.owner_id, w.run_id, w.place, octet_length(u.progress) + u.outputs + CASE WHEN u.payload_id IS NULL THEN octet_length(u.payload)
-			ELSE (SELECT octet_length(p.payload) FROM run_payloads p WHERE p.tenant_id = u.tenant_id AND p.id = u.payload_id) END AS size
-		FROM wanted w CROSS JOIN runs u WHERE u.tenant_id = w.owner_id AND u.id = w.run_id AND (u.free_at <= $2) IS TRUE` + held + `
-	), fitting AS (
-		SELECT owner_id, run_id FROM (SELECT m.*, sum(size) OVER (ORDER BY place) - size AS before FROM mine m) AS weighed WHERE before < $5
-	)
-	UPDATE runs SET lease = lease + 1, lease_until = $3, worker = $4,
-		alone = CASE WHEN lease_until IS NULL OR worker IN ('', $4) THEN 0 WHEN alone = 2 THEN 3 ELSE 1 END
-	FROM fitting m WHERE runs.tenant_id = m.owner_id AND runs.id = m.run_id
-	RETURNING ` + lentColumns
-}
 
 // lendRow is a row of [Dialect.Rows].
 type lendRow struct {
@@ -57,7 +33,7 @@ func (s runQueue) Claim(ctx context.Context, c outbound.RunClaim) ([]outbound.Le
 	if s.tx == nil {
 		return nil, s.spoil(errRunUnit)
 	}
-	now, err := s.clock(ctx, s.store.dialect.ClaimTurn)
+	now, err := s.clock(ctx, s.store.dialect.Runs.BeginClaim)
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +42,7 @@ func (s runQueue) Claim(ctx context.Context, c outbound.RunClaim) ([]outbound.Le
 		return nil, s.spoil(err)
 	}
 	if crowded {
-		if _, err := s.exec(ctx, "let runs take turns", s.store.runs.letIn, now); err != nil {
+		if _, err := s.exec(ctx, "promote runs", s.store.dialect.Runs.Promote, now); err != nil {
 			return nil, err
 		}
 	}
@@ -100,7 +76,7 @@ func (s runQueue) lend(ctx context.Context, now time.Time, c outbound.RunClaim, 
 	if room == 0 {
 		room = math.MaxInt64
 	}
-	rows, err := s.scan(ctx, "lend runs", s.store.runs.lend, string(text), now, until, c.Worker, room)
+	rows, err := s.scan(ctx, "lend runs", s.store.dialect.Runs.Lease+` RETURNING `+leasedColumns, string(text), now, until, c.Worker, room)
 	if err != nil {
 		return nil, s.spoil(err)
 	}
@@ -144,25 +120,6 @@ type leaseRow struct {
 	Number int64  `json:"number"`
 }
 
-// keptLeases are those of the parameter $1 that are still good.
-func (d Dialect) keptLeases() string {
-	return `SELECT u.tenant_id, u.id, u.seq FROM runs u, ` + d.Rows(Column{Name: "owner_id"}, Column{Name: "run_id"}, Column{Name: "number"}) + `
-		WHERE u.tenant_id = r.owner_id AND u.id = r.run_id AND u.lease = CAST(r.number AS bigint) AND u.lease_until IS NOT NULL`
-}
-
-// renewLeases leaves out the runs that another unit has: whoever holds one of them, for
-// whatever reason, must not end the leases of all others. Once the rows are held nothing
-// has to be waited for.
-func (d Dialect) renewLeases() string {
-	held := ""
-	if d.ForUpdate != "" {
-		held = d.ForUpdate + " OF u SKIP LOCKED"
-	}
-	return `WITH mine AS MATERIALIZED (` + d.keptLeases() + held + `)
-		UPDATE runs SET lease_until = $2, worker = CASE WHEN $3 THEN '' ELSE worker END FROM mine AS m WHERE runs.tenant_id = m.tenant_id AND runs.id = m.id
-		RETURNING runs.tenant_id, runs.id, runs.seq`
-}
-
 type keptLeaseRow struct {
 	Tenant string `db:"tenant_id"`
 	ID     string `db:"id"`
@@ -193,11 +150,11 @@ func (s runQueue) Renew(ctx context.Context, leases []outbound.RunLease, period 
 		return nil, s.spoil(fmt.Errorf("encode leases: %w", err))
 	}
 	var renewed, kept []keptLeaseRow
-	if err = s.list(ctx, "renew leases", &renewed, s.store.dialect.renewLeases(), string(text), now.Add(period), period == 0); err != nil {
+	if err = s.list(ctx, "renew leases", &renewed, s.store.dialect.Runs.Renew, string(text), now.Add(period), period == 0); err != nil {
 		return nil, s.spoil(err)
 	}
 	if len(renewed) < len(leases) && s.store.dialect.ForUpdate != "" {
-		if err = s.list(ctx, "look at leases", &kept, s.store.dialect.keptLeases(), string(text)); err != nil {
+		if err = s.list(ctx, "look at leases", &kept, s.store.dialect.Runs.Held, string(text)); err != nil {
 			return nil, s.spoil(err)
 		}
 	}
@@ -244,31 +201,13 @@ func (s runQueue) TryAlone(ctx context.Context, lease outbound.RunLease) error {
 	return err
 }
 
-// nextRun selects the earliest time at which a run is free, null for never. Of the runs
-// that are found by their time it looks at the first ones only: those of tenants that are
-// not active may be among them, and if no others are, the last of them is when to look
-// again.
-const nextRun = `WITH RECURSIVE ready (tenant_id, active) AS (
-		SELECT t.id, t.status = 'active' FROM tenants t WHERE t.id = @first
-		UNION ALL
-		SELECT t.id, t.status = 'active' FROM ready w JOIN tenants t ON t.id = @next AND NOT w.active
-	), timed AS MATERIALIZED (
-		SELECT f.free_at, f.tenant_id FROM runs f WHERE ` + isTimed + ` ORDER BY f.free_at, f.tenant_id, f.id LIMIT @soonest
-	)
-	SELECT min(free_at) FROM (
-		SELECT (SELECT f.ready_at FROM runs f WHERE f.tenant_id = w.tenant_id AND ` + takesTurns + ` ORDER BY f.ready_at, f.id LIMIT 1) AS free_at FROM ready w WHERE w.active
-		UNION ALL SELECT s.free_at FROM timed s JOIN tenants t ON t.id = s.tenant_id WHERE t.status = 'active'
-		UNION ALL SELECT max(s.free_at) FROM timed s HAVING count(*) = @soonest
-	) AS all_of_them`
-
-func nextFree() string {
-	return strings.NewReplacer("@first", afterTenant("''"), "@next", afterTenant("w.tenant_id"), "@soonest", fmt.Sprint(soonest)).Replace(nextRun)
-}
+//go:embed runs_next.sql
+var nextRun string
 
 // Next finds the earliest time at which a run is free.
 func (s runQueue) Next(ctx context.Context) (at time.Time, ok bool, err error) {
 	var first sql.Null[rowInstant]
-	if err = s.getAnew(ctx, "find the next run", &first, s.store.runs.next); err != nil {
+	if err = s.getAnew(ctx, "find the next run", &first, nextRun); err != nil {
 		return time.Time{}, false, err
 	}
 	return first.V.Time, first.Valid, nil

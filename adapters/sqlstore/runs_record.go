@@ -21,7 +21,7 @@ import (
 // keptAfter is how many bytes of a run are counted from a step on that writes so many bytes:
 // its progress, its history, and the large outputs that it has then.
 func keptAfter(row, written string) string {
-	return `coalesce(` + row + `.kept - octet_length(` + row + `.progress) - ` + row + `.outputs, octet_length(` + row + `.payload)) + CAST(` + written + ` AS bigint)`
+	return row + `.kept - octet_length(` + row + `.progress) - ` + row + `.outputs + CAST(` + written + ` AS bigint)`
 }
 
 // keptBefore makes the number from before a step available to RETURNING, where that is
@@ -30,7 +30,7 @@ func (d Dialect) keptBefore(row string) string {
 	if d.StorageShard == "" {
 		return ""
 	}
-	return `, kept_before = coalesce(` + row + `.kept, 0)`
+	return `, kept_before = ` + row + `.kept`
 }
 
 // countBytes adds the sum of an expression over the rows of a common table to what their
@@ -50,7 +50,7 @@ func (d Dialect) recordStep() string {
 	return `UPDATE runs AS u SET status = $1, seq = $2, progress = $3, failure_code = $4, failure_message = $5, failure_node = $6, updated_at = $7,
 			started_at = $8, finished_at = $9, wake_at = $10,
 			due_at = CASE WHEN $12 AND $11 > ` + d.Clock + ` THEN ` + d.Clock + ` ELSE $11 END,
-			lease_until = CASE WHEN $13 THEN NULL ELSE lease_until END, alone = 0, awaits = $14, awaited = $15, awaits_seq = $2,
+			lease_until = CASE WHEN $13 THEN NULL ELSE lease_until END, alone = 0, awaits = $14, awaited = $15,
 			outputs = $21, kept = ` + keptAfter("u", "$20") + d.keptBefore("u") + `
 		WHERE tenant_id = $16 AND id = $17 AND seq = $18 AND (CAST($19 AS bigint) = 0 OR lease = $19 AND lease_until IS NOT NULL)`
 }

@@ -64,8 +64,7 @@ func (d Dialect) recordTogether() string {
 			finished_at = r.finished_at, wake_at = r.wake_at,
 			due_at = CASE WHEN CAST(r.ready AS boolean) AND r.due_at > ` + d.Clock + ` THEN ` + d.Clock + ` ELSE r.due_at END,
 			lease_until = CASE WHEN CAST(r.ends AS boolean) THEN NULL ELSE u.lease_until END, alone = 0,
-			awaits = r.awaits, awaited = r.awaited, awaits_seq = CAST(r.seq AS bigint),
-			outputs = CAST(r.outputs AS bigint),
+			awaits = r.awaits, awaited = r.awaited, outputs = CAST(r.outputs AS bigint),
 			kept = ` + keptAfter("u", "octet_length(r.progress) + octet_length(r.entries) + CAST(r.outputs AS bigint)") + d.keptBefore("u") + `
 		FROM steps r WHERE u.tenant_id = r.tenant_id AND u.id = r.id AND u.seq = CAST(r.from_seq AS bigint)
 			AND (CAST(r.number AS bigint) = 0 OR u.lease = CAST(r.number AS bigint) AND u.lease_until IS NOT NULL)

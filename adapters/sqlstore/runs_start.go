@@ -48,12 +48,16 @@ type newRunRow struct {
 	WakeAt         *string `json:"wake_at"`
 	DueAt          *string `json:"due_at"`
 	Ready          bool    `json:"ready"`
+	Awaits         *string `json:"awaits,omitempty"`
+	Awaited        *string `json:"awaited,omitempty"`
 }
 
 // newRun is the row of a run that has its payload for itself, or shares the one with an
 // identifier.
-func newRun(st run.State, shared outbound.PayloadID) newRunRow {
+func newRun(r *run.Run, shared outbound.PayloadID) (newRunRow, error) {
+	st := r.State()
 	due, ready := dueAt(st)
+	awaits, awaited, err := awaitColumns(r)
 	payload, of := "", (*string)(nil)
 	if shared == "" {
 		payload = string(st.Payload)
@@ -70,7 +74,8 @@ func newRun(st run.State, shared outbound.PayloadID) newRunRow {
 		FailureCode: code, FailureMessage: message, FailureNode: node,
 		CreatedAt: st.CreatedAt.UTC().Format(rowTime), UpdatedAt: st.UpdatedAt.UTC().Format(rowTime), StartedAt: rowTimeOf(st.StartedAt),
 		FinishedAt: rowTimeOf(st.FinishedAt), WakeAt: rowTimeOf(st.WakeAt), DueAt: rowTimeOf(due), Ready: ready,
-	}
+		Awaits: awaits, Awaited: awaited,
+	}, err
 }
 
 // failureColumns are all null where there is no failure.
@@ -96,6 +101,7 @@ var newRunColumns = []struct {
 	{Column{Name: "progress"}, ""}, {Column{Name: "outputs"}, "bigint"}, {Column{Name: "failure_code"}, ""}, {Column{Name: "failure_message"}, ""}, {Column{Name: "failure_node"}, ""},
 	{Column{Name: "created_at", Time: true}, ""}, {Column{Name: "updated_at", Time: true}, ""}, {Column{Name: "started_at", Time: true}, ""},
 	{Column{Name: "finished_at", Time: true}, ""}, {Column{Name: "wake_at", Time: true}, ""}, {Column{Name: "due_at", Time: true}, ""},
+	{Column{Name: "awaits"}, ""}, {Column{Name: "awaited"}, ""},
 }
 
 // insertRuns is the statement that adds runs whose key is free, and returns their ids.
@@ -118,22 +124,20 @@ func (d Dialect) insertRuns() string {
 			names, selected = append(names, "ready_at"), append(selected, "CASE WHEN CAST(r.ready AS boolean) THEN "+value+" END")
 		}
 	}
-	names, selected = append(names, "awaits_seq"), append(selected, "CASE WHEN r.status = 'pending' THEN CAST(r.seq AS bigint) END")
 	names, selected = append(names, "kept"), append(selected, "octet_length(r.payload) + octet_length(r.progress) + CAST(r.outputs AS bigint)")
 	return d.alsoAdds(`INSERT INTO runs (` + strings.Join(names, ", ") + `) SELECT ` + strings.Join(selected, ", ") + ` FROM ` + d.Rows(columns...) +
 		` WHERE true ON CONFLICT (tenant_id, trigger_id, dedupe_key) WHERE holds_key DO NOTHING RETURNING `)
 }
 
 // alsoAdds completes a statement that adds runs and ends with RETURNING: their facets are
-// added, and their bytes are counted. What it has no awaits_seq of, the table's trigger
-// adds facets of, as for all that the version before adds.
+// added, and their bytes are counted.
 func (d Dialect) alsoAdds(insert string) string {
 	if !d.WritingWith {
 		return insert + `id`
 	}
 	const facets = `tenant_id, created_at, id, sub_tenant_id, workflow_id, workflow_version_id, trigger_id, entity_id`
-	return `WITH added AS (` + insert + facets + `, awaits_seq, kept), listed AS (
-			INSERT INTO ` + d.RunFacets + ` (` + facets + `) SELECT ` + facets + ` FROM added WHERE awaits_seq IS NOT NULL
+	return `WITH added AS (` + insert + facets + `, kept), listed AS (
+			INSERT INTO ` + d.RunFacets + ` (` + facets + `) SELECT ` + facets + ` FROM added
 		), ` + d.countBytes("kept", "added") + ` SELECT id FROM added`
 }
 
@@ -184,9 +188,12 @@ func (s runs) start(ctx context.Context, shared outbound.PayloadID, all []*run.R
 	wanted := make(map[run.ID]int, len(all))
 	created := make(map[run.ID]time.Time, len(all))
 	for i, r := range all {
-		st := r.State()
-		rows = append(rows, newRun(st, shared))
-		wanted[st.ID], created[st.ID] = i, st.CreatedAt
+		row, err := newRun(r, shared)
+		if err != nil {
+			return nil, s.spoil(err)
+		}
+		rows = append(rows, row)
+		wanted[r.ID()], created[r.ID()] = i, r.CreatedAt()
 	}
 	for range startAttempts {
 		taken, err := s.add(ctx, rows, func(id run.ID) { started[wanted[id]] = outbound.StartedRun{ID: id, Added: true} })

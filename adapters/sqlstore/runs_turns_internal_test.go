@@ -23,8 +23,8 @@ func TestAClaimGoesOnAsManyTenantsAsItWantsRuns(t *testing.T) {
 		tenants int
 		want    string
 	}{
-		"where it has seen some of them, so that none waits for more claims than it must": {2 + besides, "t1"},
-		"and behind who came last where it has seen all":                                  {1 + besides, "t0"},
+		"where it has seen some of them, so that none waits for more claims than it must": {2 + extraTenants, "t1"},
+		"and behind who came last where it has seen all":                                  {1 + extraTenants, "t0"},
 	} {
 		t.Run(claim, func(t *testing.T) {
 			r := ring(c.tenants)

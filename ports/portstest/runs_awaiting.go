@@ -194,24 +194,24 @@ func RunsAwaiting(t *testing.T, open OpenStore) {
 			c := f.waiting(owner, 2, awaits(strings.Repeat("é", run.MaxEvent)))
 			f.same(runIDs(a, b, c), awaitingIDs(f.awaiting(owner, outbound.AwaitingQuery{Event: strings.Repeat("é", run.MaxEvent)})))
 		},
-		"of what nobody has written down it is said so, until a record without a history does": func(f fixture) {
+		"a run that starts waiting is found": func(f fixture) {
 			owner := f.tenant().ID()
-			r := f.started(owner, awaits("paid"), func(st *run.State) { st.Entity = "e" }) // a run never starts like that
-			unread := run.AwaitingOf(r)
-			unread.Awaits, unread.Unread = nil, true
-			for _, event := range []string{"", "paid", "other"} {
-				f.same([]run.Awaiting{unread}, f.awaiting(owner, outbound.AwaitingQuery{Event: event}))
-			}
-			f.same([]run.Awaiting{unread}, f.awaiting(owner, outbound.AwaitingQuery{Runs: runIDs(r)}))
-			f.same([]run.Awaiting{unread}, f.awaiting(owner, outbound.AwaitingQuery{Unread: true}))
+			r := f.started(owner, awaits("paid"), func(st *run.State) { st.Entity = "e" })
+			f.same([]run.Awaiting{run.AwaitingOf(r)}, f.awaiting(owner, outbound.AwaitingQuery{Event: "paid"}))
+			f.same(runIDs(), awaitingIDs(f.awaiting(owner, outbound.AwaitingQuery{Event: "other"})))
+		},
+		"a record without a history changes what a run waits for": func(f fixture) {
+			owner := f.tenant().ID()
+			r := f.waiting(owner, 0, awaits("paid"))
+			before, next := f.history(owner, r.ID(), 0), r.State()
+			awaits("sent")(&next)
+			r = run.Restore(next)
 			if err := f.tryStep(outbound.RunStep{Run: r, From: r.Seq()}); err != nil {
 				f.Fatal(err)
 			}
-			f.same([]run.Awaiting{run.AwaitingOf(r)}, f.awaiting(owner, outbound.AwaitingQuery{}))
-			f.same(runIDs(), awaitingIDs(f.awaiting(owner, outbound.AwaitingQuery{Event: "other"})))
-			f.same(runIDs(), awaitingIDs(f.awaiting(owner, outbound.AwaitingQuery{Unread: true})))
-			f.holds(r.State())
-			f.same([]run.Entry{}, f.history(owner, r.ID(), 0))
+			f.same([]run.Awaiting{run.AwaitingOf(r)}, f.awaiting(owner, outbound.AwaitingQuery{Event: "sent"}))
+			f.same(runIDs(), awaitingIDs(f.awaiting(owner, outbound.AwaitingQuery{Event: "paid"})))
+			f.same(before, f.history(owner, r.ID(), 0))
 		},
 	})
 }

@@ -1,83 +1,78 @@
-// Package migrationtest holds the migrations of every database to the same claims about
-// what was stored before them.
+// Package migrationtest holds the migrations of every database to the same claims.
 package migrationtest
 
 import (
+	"slices"
+	"sync"
 	"testing"
-	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/jmoiron/sqlx"
 	"github.com/pressly/goose/v3"
+
+	"github.com/sluicehq/sluice/adapters/sqlstore"
 )
 
-// Open returns a new database without a table, and what migrates it. The test closes it.
-type Open func(t *testing.T) (*sqlx.DB, *goose.Provider)
+// UpDownUp checks that going back leaves nothing, and that the schema is the same after
+// that. objects selects the name of everything in the schema of the new database.
+func UpDownUp(t *testing.T, db *sqlx.DB, provider *goose.Provider, objects string) {
+	read := func() (names []string) {
+		t.Helper()
+		if err := db.SelectContext(t.Context(), &names, objects); err != nil {
+			t.Fatal(err)
+		}
+		slices.Sort(names)
+		return names
+	}
+	up := func() []string {
+		t.Helper()
+		if _, err := provider.Up(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		return read()
+	}
+	if _, err := provider.GetDBVersion(t.Context()); err != nil { // makes the table of versions
+		t.Fatal(err)
+	}
+	empty, whole := read(), up()
+	if len(whole) < 100 {
+		t.Errorf("there are only %v", whole)
+	}
+	if _, err := provider.DownTo(t.Context(), 0); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(empty, read()); diff != "" {
+		t.Errorf("going back leaves %s", diff)
+	}
+	if diff := cmp.Diff(whole, up()); diff != "" {
+		t.Error(diff)
+	}
+}
 
-// Run runs every claim, each on a database of its own. lists is the table by which the
-// database's lists of runs filter.
-func Run(t *testing.T, lists string, open Open) {
-	for name, claim := range map[string]func(*upgrade){
-		"schedules from before they were kept begin with the migration":   schedulesBegin,
-		"triggers from before events were kept are found by their event":  eventsAreFound,
-		"what runs from before wait for is not known until it is written": waitsAreUnread,
-		"runs from before are listed":                                     runsAreListed,
-		"what the operator asked for stands apart from its tenants":       operatorsOutcomesStandApart,
-		"runs that share a payload have it each after going back":         payloadsComeBack,
-		"keys from before successors were kept have none":                 keysHaveNoSuccessor,
-	} {
-		t.Run(name, func(t *testing.T) {
-			db, provider := open(t)
-			claim(&upgrade{t, db, provider, lists})
+// Concurrent checks that of several processes that migrate a new database at the same time
+// each migration is applied by one, while the others wait. open is called for each process.
+func Concurrent(t *testing.T, open func() *sqlstore.Store) {
+	var applied [4]int
+	var processes sync.WaitGroup
+	for i := range applied {
+		migrator := open().Migrator()
+		processes.Go(func() {
+			migrations, err := migrator.Up(t.Context())
+			if err != nil {
+				t.Error(err)
+			}
+			if pending, err := migrator.Pending(t.Context()); err != nil || len(pending) > 0 {
+				t.Errorf("a process that is done finds pending %v, %v", pending, err)
+			}
+			applied[i] = len(migrations)
 		})
 	}
-}
-
-// upgrade is a database on its way from one version to another.
-type upgrade struct {
-	*testing.T
-	db       *sqlx.DB
-	provider *goose.Provider
-	lists    string // the table by which lists of runs filter
-}
-
-// to brings the database to a version.
-func (u *upgrade) to(version int64) {
-	u.Helper()
-	if _, err := u.provider.UpTo(u.Context(), version); err != nil {
-		u.Fatal(err)
+	processes.Wait()
+	all, err := open().Migrator().Status(t.Context())
+	if err != nil {
+		t.Fatal(err)
 	}
-}
-
-// back takes later versions back.
-func (u *upgrade) back(version int64) {
-	u.Helper()
-	if _, err := u.provider.DownTo(u.Context(), version); err != nil {
-		u.Fatal(err)
+	if sum := applied[0] + applied[1] + applied[2] + applied[3]; sum != len(all) {
+		t.Errorf("of %d migrations the processes applied %v", len(all), applied)
 	}
-}
-
-// put carries out one statement.
-func (u *upgrade) put(statement string, args ...any) {
-	u.Helper()
-	if _, err := u.db.ExecContext(u.Context(), statement, args...); err != nil {
-		u.Fatal(err)
-	}
-}
-
-// read reads rows into a slice.
-func (u *upgrade) read(into any, query string) {
-	u.Helper()
-	if err := u.db.SelectContext(u.Context(), into, query); err != nil {
-		u.Fatal(err)
-	}
-}
-
-// putVersion adds the tenant t with the workflow w and its version v.
-func (u *upgrade) putVersion(at time.Time) {
-	u.Helper()
-	u.put(`INSERT INTO tenants (id, name, status, settings, created_at, updated_at, revision) VALUES ('t', 'Acme', 'active', '{}', $1, $1, 1)`, at)
-	u.put(`INSERT INTO workflows (tenant_id, id, sub_tenant_id, name, search_text, is_active, created_at, updated_at, revision)
-		VALUES ('t', 'w', '', 'Orders', '', true, $1, $1, 1)`, at)
-	u.put(`INSERT INTO workflow_versions (tenant_id, id, workflow_id, sub_tenant_id, number, graph, is_active, published_at, created_at, revision)
-		VALUES ('t', 'v', 'w', '', 1, '{}', true, $1, $1, 1)`, at)
 }

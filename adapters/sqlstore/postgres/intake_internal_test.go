@@ -24,7 +24,7 @@ func TestAnIntakeThatCannotSeeWhatWasAddedSaysSo(t *testing.T) {
 		t.Fatal(err)
 	}
 	broken := dialect
-	broken.AmongTriggers = func([]sqlstore.TriggerEntry) (string, []any) { return `SELECT CAST(1 / 0 AS text)`, nil }
+	broken.AddedTriggers = func([]sqlstore.TriggerEntry) (string, []any) { return `SELECT CAST(1 / 0 AS text)`, nil }
 	store := sqlstore.New(db, db, broken, nil, nil)
 	version := storedVersion(t, store)
 	intake := sqlstore.NewTriggerIntake(store)

@@ -11,13 +11,14 @@ import (
 	"github.com/sluicehq/sluice/adapters/sqlstore/postgres/pgtest"
 )
 
-func TestMigrations(t *testing.T) {
-	migrationtest.Run(t, dialect.RunFacets, func(t *testing.T) (*sqlx.DB, *goose.Provider) {
-		return migrating(t, pgtest.Start(t).Database(t))
-	})
+func TestMigrationsGoBackAndForth(t *testing.T) {
+	db, provider := migrating(t, pgtest.Start(t).Database(t))
+	migrationtest.UpDownUp(t, db, provider, `SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace
+		UNION ALL SELECT proname FROM pg_proc WHERE pronamespace = 'public'::regnamespace
+		UNION ALL SELECT tgname FROM pg_trigger WHERE NOT tgisinternal`)
 }
 
-// migrating opens a database, and what migrates it to any version.
+// migrating opens a database, and what migrates it.
 func migrating(t *testing.T, address string) (*sqlx.DB, *goose.Provider) {
 	t.Helper()
 	db, err := sqlx.Open("postgres", address)

@@ -5,10 +5,10 @@ import (
 	"database/sql"
 	"errors"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/sluicehq/sluice/adapters/sqlstore"
+	"github.com/sluicehq/sluice/adapters/sqlstore/migrationtest"
 	"github.com/sluicehq/sluice/adapters/sqlstore/postgres"
 	"github.com/sluicehq/sluice/adapters/sqlstore/postgres/pgtest"
 	"github.com/sluicehq/sluice/domain"
@@ -80,30 +80,7 @@ func TestUnreadableWebhooks(t *testing.T) {
 
 func TestSeveralProcessesMayMigrateAtOnce(t *testing.T) {
 	address := pgtest.Start(t).Database(t)
-	var applied [4]int
-	var done sync.WaitGroup
-	for i := range applied {
-		store := open(t, address)
-		done.Go(func() {
-			migrations, err := store.Migrator().Up(t.Context())
-			if err != nil {
-				t.Error(err)
-			}
-			applied[i] = len(migrations)
-		})
-	}
-	done.Wait()
-	store := open(t, address)
-	all, err := store.Migrator().Status(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if sum := applied[0] + applied[1] + applied[2] + applied[3]; sum != len(all) {
-		t.Errorf("of %d migrations the processes applied %v", len(all), applied)
-	}
-	if pending, err := store.Migrator().Pending(t.Context()); err != nil || len(pending) > 0 {
-		t.Errorf("pending: %v, %v", pending, err)
-	}
+	migrationtest.Concurrent(t, func() *sqlstore.Store { return open(t, address) })
 }
 
 func TestALostConnectionIsUnavailableAndTheNextCallWorks(t *testing.T) {

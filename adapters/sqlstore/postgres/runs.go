@@ -1,17 +1,45 @@
 package postgres
 
+import (
+	_ "embed"
+
+	"github.com/sluicehq/sluice/adapters/sqlstore"
+)
+
+//go:embed runs_turns.sql
+var runsTurns string
+
+//go:embed runs_more.sql
+var runsMore string
+
+//go:embed runs_promote.sql
+var runsPromote string
+
+//go:embed runs_lease.sql
+var runsLease string
+
+//go:embed runs_renew.sql
+var runsRenew string
+
+//go:embed runs_held.sql
+var runsHeld string
+
+var runs = sqlstore.RunStatements{
+	BeginClaim: beginClaim, Turns: runsTurns, More: runsMore, Promote: runsPromote, Lease: runsLease, Renew: runsRenew, Held: runsHeld,
+}
+
 // clock is the time now, not that of the transaction's beginning.
 const clock = "date_trunc('milliseconds', clock_timestamp())"
 
 // storageShard is one of as many as the migration has, by the connection.
 const storageShard = "pg_backend_pid() % 32"
 
-// claimTurn takes a lock that lasts as long as the transaction, and reads the clock when
+// beginClaim takes a lock that lasts as long as the transaction, and reads the clock when
 // it has it. A process that is stopped while it holds the lock would stop all others,
 // so its session is ended when it does nothing for that long. The rows that were finished
 // with a moment ago are passed over only by who goes through an index in its order, and
 // statistics lag behind: for this transaction there is no other way to read.
-const claimTurn = `WITH mine AS MATERIALIZED (
+const beginClaim = `WITH mine AS MATERIALIZED (
 		SELECT pg_advisory_xact_lock(hashtextextended('claim runs', 2)), set_config('idle_in_transaction_session_timeout', '3000', true),
 			set_config('enable_bitmapscan', 'off', true), set_config('enable_seqscan', 'off', true)
 	) SELECT ` + clock + ` FROM mine`

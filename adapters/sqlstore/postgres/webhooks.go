@@ -22,7 +22,7 @@ var webhooksOwners string
 var webhooksClaim string
 
 // webhooks begins a claim with a lock that lasts as long as the transaction, as
-// [claimTurn] does, and reads the clock when it has it.
+// [beginClaim] does, and reads the clock when it has it.
 var webhooks = sqlstore.WebhookStatements{
 	BeginClaim: `WITH mine AS MATERIALIZED (
 		SELECT pg_advisory_xact_lock(hashtextextended('claim deliveries', 2)), set_config('idle_in_transaction_session_timeout', '3000', true), ` + freshly + `

@@ -5,27 +5,24 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/jmoiron/sqlx"
 	"github.com/pressly/goose/v3"
 
 	"github.com/sluicehq/sluice/adapters/sqlstore/migrationtest"
 )
 
-func TestMigrations(t *testing.T) {
-	migrationtest.Run(t, "runs", func(t *testing.T) (*sqlx.DB, *goose.Provider) {
-		db, err := connect(t.Context(), filepath.Join(t.TempDir(), "sluice.db"), Options{Volatile: true}, 1, "_txlock=immediate")
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = db.Close() }) // nothing is pending
-		files, err := fs.Sub(migrations, "migrations")
-		if err != nil {
-			t.Fatal(err)
-		}
-		provider, err := goose.NewProvider(goose.DialectSQLite3, db.DB, files, goose.WithDisableGlobalRegistry(true))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return db, provider
-	})
+func TestMigrationsGoBackAndForth(t *testing.T) {
+	db, err := connect(t.Context(), filepath.Join(t.TempDir(), "sluice.db"), Options{Volatile: true}, 1, "_txlock=immediate")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() }) // nothing is pending
+	files, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		t.Fatal(err)
+	}
+	provider, err := goose.NewProvider(goose.DialectSQLite3, db.DB, files, goose.WithDisableGlobalRegistry(true))
+	if err != nil {
+		t.Fatal(err)
+	}
+	migrationtest.UpDownUp(t, db, provider, `SELECT name FROM sqlite_schema`)
 }

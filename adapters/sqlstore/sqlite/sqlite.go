@@ -49,7 +49,7 @@ var dialect = sqlstore.Dialect{
 		FROM (SELECT 1) AS one
 		LEFT JOIN operator_outcomes o ON o.scope = $1 AND o.key = $2 AND o.created_at > $3`,
 	Clock:     clock,
-	ClaimTurn: "SELECT " + clock,
+	Runs:      runs,
 	Webhooks:  webhooks,
 	Translate: translate,
 }

@@ -2,9 +2,11 @@ package sqlite_test
 
 import (
 	"database/sql"
+	"path/filepath"
 	"testing"
 
 	"github.com/sluicehq/sluice/adapters/sqlstore"
+	"github.com/sluicehq/sluice/adapters/sqlstore/migrationtest"
 	"github.com/sluicehq/sluice/adapters/sqlstore/sqlite"
 	"github.com/sluicehq/sluice/adapters/sqlstore/sqlite/sqlitetest"
 	"github.com/sluicehq/sluice/ports/outbound"
@@ -29,6 +31,11 @@ func openFile(t *testing.T, file string) *sqlstore.Store {
 		}
 	})
 	return store
+}
+
+func TestSeveralProcessesMayMigrateAtOnce(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "sluice.db")
+	migrationtest.Concurrent(t, func() *sqlstore.Store { return openFile(t, file) })
 }
 
 func TestStores(t *testing.T) {

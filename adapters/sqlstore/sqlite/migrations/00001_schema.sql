@@ -1,0 +1,720 @@
+-- The schema of the database, aggregate by aggregate. PostgreSQL and SQLite have the same
+-- tables, columns, indexes and constraint names; only how derived data is kept differs.
+--
+-- Every table of a tenant's records has the tenant at the start of its primary key, and every
+-- reference carries the tenant along: a record cannot point into another tenant.
+-- An empty sub_tenant_id means that the record belongs to the tenant as a whole.
+-- search_text is what the text filter looks in: the name and, where there is one, the
+-- description, in lower case.
+
+-- +goose Up
+
+-- Tenants ----------------------------------------------------------------------------------
+
+-- One row for each tenant. settings is JSON.
+CREATE TABLE tenants (
+    id         text PRIMARY KEY,
+    name       text NOT NULL,
+    status     text NOT NULL,
+    settings   text NOT NULL,
+    created_at timestamp NOT NULL,
+    updated_at timestamp NOT NULL,
+    revision   integer NOT NULL
+);
+CREATE INDEX tenants_by_creation ON tenants (created_at, id);
+
+-- One row for each API key. hash is of the secret, which is stored nowhere. successor_id is the
+-- key that replaced a rotated one, so that repeating the rotation within the grace period
+-- returns the same successor.
+CREATE TABLE api_keys (
+    tenant_id    text NOT NULL CONSTRAINT api_keys_tenant REFERENCES tenants ON DELETE CASCADE,
+    id           text NOT NULL,
+    type         text NOT NULL,
+    name         text NOT NULL,
+    hash         blob NOT NULL CONSTRAINT api_keys_hash UNIQUE,
+    last_four    text NOT NULL,
+    created_at   timestamp NOT NULL,
+    last_used_at timestamp,
+    expires_at   timestamp,
+    revoked_at   timestamp,
+    successor_id text NOT NULL,
+    revision     integer NOT NULL,
+    PRIMARY KEY (tenant_id, id)
+);
+CREATE INDEX api_keys_by_creation ON api_keys (tenant_id, created_at, id);
+
+-- One row for each registered sub-tenant. sub_tenant_id is the identifier that its tenant uses.
+CREATE TABLE sub_tenants (
+    tenant_id     text NOT NULL CONSTRAINT sub_tenants_tenant REFERENCES tenants ON DELETE CASCADE,
+    id            text NOT NULL,
+    sub_tenant_id text NOT NULL,
+    name          text NOT NULL,
+    description   text,
+    search_text   text NOT NULL,
+    created_at    timestamp NOT NULL,
+    updated_at    timestamp NOT NULL,
+    revision      integer NOT NULL,
+    PRIMARY KEY (tenant_id, id)
+);
+CREATE UNIQUE INDEX sub_tenants_identifier ON sub_tenants (tenant_id, sub_tenant_id);
+CREATE INDEX sub_tenants_by_creation ON sub_tenants (tenant_id, created_at, id);
+
+-- One row for each secret of the gateway itself, shared by all its processes. bits is
+-- hexadecimal.
+CREATE TABLE gateway_keys (
+    name text NOT NULL PRIMARY KEY,
+    bits text NOT NULL
+);
+
+-- Idempotency ------------------------------------------------------------------------------
+
+-- One row for each command that a tenant sent with an idempotency key: what was answered,
+-- written in the transaction of the command's effect.
+CREATE TABLE outcomes (
+    tenant_id   text NOT NULL CONSTRAINT outcomes_tenant REFERENCES tenants ON DELETE CASCADE,
+    scope       text NOT NULL,
+    key         text NOT NULL,
+    fingerprint text NOT NULL,
+    answer      blob NOT NULL,
+    created_at  timestamp NOT NULL,
+    PRIMARY KEY (tenant_id, scope, key)
+);
+CREATE INDEX outcomes_by_creation ON outcomes (created_at);
+
+-- The same for commands of the operator that concern no tenant yet. Without a reference to a
+-- tenant, a late repeat does not create again what was deleted in between.
+CREATE TABLE operator_outcomes (
+    scope       text NOT NULL,
+    key         text NOT NULL,
+    fingerprint text NOT NULL,
+    answer      blob NOT NULL,
+    created_at  timestamp NOT NULL,
+    PRIMARY KEY (scope, key)
+);
+CREATE INDEX operator_outcomes_by_creation ON operator_outcomes (created_at);
+
+-- Custom nodes -----------------------------------------------------------------------------
+
+-- One row for each custom node, with its current version. The schemas and translations are JSON.
+CREATE TABLE custom_nodes (
+    tenant_id     text NOT NULL CONSTRAINT custom_nodes_tenant REFERENCES tenants ON DELETE CASCADE,
+    id            text NOT NULL,
+    type          text NOT NULL,
+    version       text NOT NULL,
+    name          text NOT NULL,
+    search_text   text NOT NULL,
+    description   text NOT NULL,
+    input_schema  text NOT NULL,
+    output_schema text NOT NULL,
+    config_schema text NOT NULL,
+    endpoint      text NOT NULL,
+    can_pause     boolean NOT NULL,
+    is_active     boolean NOT NULL,
+    translations  text NOT NULL,
+    created_at    timestamp NOT NULL,
+    updated_at    timestamp NOT NULL,
+    revision      integer NOT NULL,
+    PRIMARY KEY (tenant_id, id)
+);
+CREATE INDEX custom_nodes_type ON custom_nodes (tenant_id, type, version);
+
+-- One row for each type and version that a tenant ever defined. The meaning of a version never
+-- changes, so it stays taken when its node moves to a higher one or is deleted.
+CREATE TABLE custom_node_versions (
+    tenant_id text NOT NULL CONSTRAINT custom_node_versions_tenant REFERENCES tenants ON DELETE CASCADE,
+    type      text NOT NULL,
+    version   text NOT NULL,
+    CONSTRAINT custom_node_versions_taken PRIMARY KEY (tenant_id, type, version)
+);
+
+-- One row for each custom node that a heartbeat was sent to: the last result. It is a table of
+-- its own because a heartbeat does not change the node.
+CREATE TABLE custom_node_health (
+    tenant_id  text NOT NULL,
+    node_id    text NOT NULL,
+    endpoint   text NOT NULL,
+    is_healthy boolean NOT NULL,
+    checked_at timestamp NOT NULL,
+    latency_ms integer NOT NULL,
+    code       text NOT NULL,
+    message    text NOT NULL,
+    PRIMARY KEY (tenant_id, node_id),
+    CONSTRAINT custom_node_health_node FOREIGN KEY (tenant_id, node_id) REFERENCES custom_nodes ON DELETE CASCADE
+);
+
+-- One row for each tenant: the secrets that sign the calls of its custom nodes.
+CREATE TABLE node_secrets (
+    tenant_id       text NOT NULL PRIMARY KEY CONSTRAINT node_secrets_tenant REFERENCES tenants ON DELETE CASCADE,
+    secret          text NOT NULL,
+    retired_secrets text NOT NULL,
+    created_at      timestamp NOT NULL,
+    revision        integer NOT NULL
+);
+
+-- Workflows --------------------------------------------------------------------------------
+
+-- One row for each workflow. last_version is the highest number that a version of it has had.
+CREATE TABLE workflows (
+    tenant_id     text NOT NULL CONSTRAINT workflows_tenant REFERENCES tenants ON DELETE CASCADE,
+    id            text NOT NULL,
+    sub_tenant_id text NOT NULL,
+    name          text NOT NULL,
+    description   text,
+    search_text   text NOT NULL,
+    is_active     boolean NOT NULL,
+    last_version  integer NOT NULL DEFAULT 0,
+    created_at    timestamp NOT NULL,
+    updated_at    timestamp NOT NULL,
+    revision      integer NOT NULL,
+    PRIMARY KEY (tenant_id, id)
+);
+CREATE UNIQUE INDEX workflows_name ON workflows (tenant_id, sub_tenant_id, name);
+CREATE INDEX workflows_by_creation ON workflows (tenant_id, created_at, id);
+CREATE INDEX workflows_by_change ON workflows (tenant_id, updated_at, id);
+CREATE INDEX workflows_by_name ON workflows (tenant_id, name, id);
+
+-- One row for each version of a workflow. graph is JSON; published_at is null for a draft. At
+-- most one version of a workflow is active.
+CREATE TABLE workflow_versions (
+    tenant_id     text NOT NULL,
+    id            text NOT NULL,
+    workflow_id   text NOT NULL,
+    sub_tenant_id text NOT NULL,
+    number        integer NOT NULL,
+    graph         text NOT NULL,
+    is_active     boolean NOT NULL,
+    published_at  timestamp,
+    created_at    timestamp NOT NULL,
+    revision      integer NOT NULL,
+    PRIMARY KEY (tenant_id, id),
+    CONSTRAINT workflow_versions_workflow FOREIGN KEY (tenant_id, workflow_id) REFERENCES workflows ON DELETE CASCADE,
+    CONSTRAINT workflow_versions_number UNIQUE (tenant_id, workflow_id, number)
+);
+CREATE UNIQUE INDEX workflow_versions_active ON workflow_versions (tenant_id, workflow_id) WHERE is_active;
+
+-- Triggers ---------------------------------------------------------------------------------
+
+-- One row for each trigger. config is JSON; event is the event in it that a trigger of type
+-- webhook listens for, null for none.
+CREATE TABLE triggers (
+    tenant_id           text NOT NULL,
+    id                  text NOT NULL,
+    sub_tenant_id       text NOT NULL,
+    workflow_version_id text NOT NULL,
+    name                text NOT NULL,
+    search_text         text NOT NULL,
+    type                text NOT NULL,
+    config              text NOT NULL,
+    event               text,
+    is_active           boolean NOT NULL,
+    activated_at        timestamp NOT NULL,
+    created_at          timestamp NOT NULL,
+    updated_at          timestamp NOT NULL,
+    revision            integer NOT NULL,
+    PRIMARY KEY (tenant_id, id),
+    CONSTRAINT triggers_version FOREIGN KEY (tenant_id, workflow_version_id) REFERENCES workflow_versions ON DELETE CASCADE
+);
+CREATE INDEX triggers_by_creation ON triggers (tenant_id, created_at, id);
+CREATE INDEX triggers_by_version ON triggers (tenant_id, workflow_version_id);
+CREATE INDEX triggers_by_event ON triggers (tenant_id, event, created_at, id) WHERE event IS NOT NULL;
+
+-- One row for each instant of each schedule: what came of it.
+CREATE TABLE trigger_fires (
+    tenant_id    text NOT NULL,
+    trigger_id   text NOT NULL,
+    scheduled_at timestamp NOT NULL,
+    outcome      text NOT NULL,
+    reason       text NOT NULL,
+    run_id       text NOT NULL,
+    recorded_at  timestamp NOT NULL,
+    PRIMARY KEY (tenant_id, trigger_id, scheduled_at),
+    CONSTRAINT trigger_fires_trigger FOREIGN KEY (tenant_id, trigger_id) REFERENCES triggers ON DELETE CASCADE
+);
+CREATE INDEX trigger_fires_by_record ON trigger_fires (recorded_at);
+
+-- One row for each trigger that can fire by a schedule; what is inactive has none, and starts
+-- afresh when it becomes active again. Every instant up to dealt_with was dealt with. next_at is
+-- when to look at the schedule next, which may be too early; null when it is never due again.
+CREATE TABLE trigger_schedules (
+    tenant_id  text NOT NULL,
+    trigger_id text NOT NULL,
+    dealt_with timestamp NOT NULL,
+    next_at    timestamp,
+    PRIMARY KEY (tenant_id, trigger_id),
+    CONSTRAINT trigger_schedules_trigger FOREIGN KEY (tenant_id, trigger_id) REFERENCES triggers ON DELETE CASCADE
+);
+CREATE INDEX trigger_schedules_due ON trigger_schedules (next_at) WHERE next_at IS NOT NULL;
+CREATE INDEX trigger_schedules_turns ON trigger_schedules (tenant_id, next_at, trigger_id) WHERE next_at IS NOT NULL;
+
+-- The versions whose triggers can fire.
+CREATE VIEW firing_versions AS
+SELECT v.tenant_id, v.id, v.workflow_id
+FROM workflow_versions v
+JOIN workflows w ON w.tenant_id = v.tenant_id AND w.id = v.workflow_id
+JOIN tenants o ON o.id = v.tenant_id
+WHERE v.is_active AND w.is_active AND o.status = 'active';
+
+-- The triggers that can fire by a schedule.
+CREATE VIEW firing_schedules AS
+SELECT t.tenant_id, t.id AS trigger_id, v.id AS workflow_version_id, v.workflow_id
+FROM firing_versions v
+JOIN triggers t ON t.tenant_id = v.tenant_id AND t.workflow_version_id = v.id
+WHERE t.type = 'schedule' AND t.is_active;
+
+-- The rows of trigger_schedules follow the triggers, versions, workflows and tenants.
+-- +goose StatementBegin
+CREATE TRIGGER triggers_schedule AFTER INSERT ON triggers WHEN NEW.type = 'schedule' AND NEW.is_active BEGIN
+    INSERT INTO trigger_schedules (tenant_id, trigger_id, dealt_with, next_at)
+    SELECT NEW.tenant_id, NEW.id, NEW.activated_at, NEW.activated_at FROM firing_versions v
+    WHERE v.tenant_id = NEW.tenant_id AND v.id = NEW.workflow_version_id AND NEW.is_active;
+END;
+-- +goose StatementEnd
+
+-- +goose StatementBegin
+CREATE TRIGGER triggers_schedule_changed AFTER UPDATE OF is_active, activated_at ON triggers
+WHEN NEW.type = 'schedule' AND (OLD.is_active <> NEW.is_active OR OLD.activated_at <> NEW.activated_at) BEGIN
+    DELETE FROM trigger_schedules WHERE tenant_id = NEW.tenant_id AND trigger_id = NEW.id;
+    INSERT INTO trigger_schedules (tenant_id, trigger_id, dealt_with, next_at)
+    SELECT NEW.tenant_id, NEW.id, NEW.activated_at, NEW.activated_at FROM firing_versions v
+    WHERE v.tenant_id = NEW.tenant_id AND v.id = NEW.workflow_version_id AND NEW.is_active;
+END;
+-- +goose StatementEnd
+
+-- +goose StatementBegin
+CREATE TRIGGER workflow_versions_schedule AFTER UPDATE OF is_active ON workflow_versions WHEN OLD.is_active <> NEW.is_active BEGIN
+    DELETE FROM trigger_schedules WHERE tenant_id = NEW.tenant_id AND trigger_id IN (
+        SELECT t.id FROM triggers t WHERE t.tenant_id = NEW.tenant_id AND t.workflow_version_id = NEW.id);
+    INSERT INTO trigger_schedules (tenant_id, trigger_id, dealt_with, next_at)
+    SELECT s.tenant_id, s.trigger_id, NEW.published_at, NEW.published_at FROM firing_schedules s
+    WHERE s.tenant_id = NEW.tenant_id AND s.workflow_version_id = NEW.id;
+END;
+-- +goose StatementEnd
+
+-- +goose StatementBegin
+CREATE TRIGGER workflows_schedule AFTER UPDATE OF is_active ON workflows WHEN OLD.is_active <> NEW.is_active BEGIN
+    DELETE FROM trigger_schedules WHERE tenant_id = NEW.tenant_id AND trigger_id IN (
+        SELECT t.id FROM triggers t JOIN workflow_versions v ON v.tenant_id = t.tenant_id AND v.id = t.workflow_version_id
+        WHERE v.tenant_id = NEW.tenant_id AND v.workflow_id = NEW.id);
+    INSERT INTO trigger_schedules (tenant_id, trigger_id, dealt_with, next_at)
+    SELECT s.tenant_id, s.trigger_id, NEW.updated_at, NEW.updated_at FROM firing_schedules s
+    WHERE s.tenant_id = NEW.tenant_id AND s.workflow_id = NEW.id;
+END;
+-- +goose StatementEnd
+
+-- +goose StatementBegin
+CREATE TRIGGER tenants_schedule AFTER UPDATE OF status ON tenants WHEN OLD.status <> NEW.status BEGIN
+    DELETE FROM trigger_schedules WHERE tenant_id = NEW.id;
+    INSERT INTO trigger_schedules (tenant_id, trigger_id, dealt_with, next_at)
+    SELECT s.tenant_id, s.trigger_id, NEW.updated_at, NEW.updated_at FROM firing_schedules s WHERE s.tenant_id = NEW.id;
+END;
+-- +goose StatementEnd
+
+-- Runs -------------------------------------------------------------------------------------
+
+-- One row for each run: what it was started with, how far it is, and who works on it. Runs
+-- outlive the workflow, version and trigger that they are of, so nothing refers to those.
+-- seq fences every step. lease counts the claims and fences workers that were given up.
+-- due_at is when the run needs a worker, lease_until when the one that has it is given up,
+-- free_at when it can be claimed.
+-- ready_at equals free_at while the run takes turns: from its start, or since a claim promoted
+-- it because its time had come. All other runs are found by their time.
+-- alone says what is known of a lease that ended by its time: 1 that its process ended while it
+-- worked on the run, 2 that the run is being tried alone, 3 that its process ended during that.
+-- payload is the run's own, or empty when it shares the one of payload_id.
+-- outputs is how many bytes the run has in run_outputs, kept how many are counted in
+-- tenant_storage: its own payload, its progress, its history and its outputs.
+-- awaits is a JSON array of {event, until}: what the run waits for. awaited is what an index
+-- looks for: = and the event, = alone for any event, - for a time only, * for several that
+-- differ, null for nothing.
+CREATE TABLE runs (
+    tenant_id           text NOT NULL CONSTRAINT runs_tenant REFERENCES tenants ON DELETE CASCADE,
+    id                  text NOT NULL,
+    sub_tenant_id       text NOT NULL,
+    workflow_id         text NOT NULL,
+    workflow_version_id text NOT NULL,
+    trigger_id          text NOT NULL,
+    trigger_name        text NOT NULL,
+    trigger_type        text NOT NULL,
+    entity_id           text NOT NULL,
+    dedupe_key          text NOT NULL,
+    holds_key           boolean NOT NULL,
+    cause               text NOT NULL,
+    payload             text NOT NULL,
+    payload_id          text,
+    max_retries         integer NOT NULL,
+    backoff_ms          integer NOT NULL,
+    max_backoff_ms      integer NOT NULL,
+    timeout_ms          integer NOT NULL,
+    status              text NOT NULL,
+    seq                 integer NOT NULL,
+    progress            text NOT NULL,
+    outputs             integer NOT NULL DEFAULT 0,
+    kept                integer NOT NULL DEFAULT 0,
+    failure_code        text,
+    failure_message     text,
+    failure_node        text,
+    created_at          timestamp NOT NULL,
+    updated_at          timestamp NOT NULL,
+    started_at          timestamp,
+    finished_at         timestamp,
+    wake_at             timestamp,
+    awaits              text,
+    awaited             text,
+    due_at              timestamp,
+    ready_at            timestamp,
+    worker              text NOT NULL DEFAULT '',
+    lease               integer NOT NULL DEFAULT 0,
+    lease_until         timestamp,
+    alone               integer NOT NULL DEFAULT 0,
+    free_at             timestamp GENERATED ALWAYS AS (max(due_at, coalesce(lease_until, due_at))) STORED,
+    PRIMARY KEY (tenant_id, id)
+);
+CREATE UNIQUE INDEX runs_key ON runs (tenant_id, trigger_id, dedupe_key) WHERE holds_key;
+CREATE INDEX runs_ready ON runs (tenant_id, ready_at, id) WHERE ready_at = free_at;
+CREATE INDEX runs_timed ON runs (free_at, tenant_id, id) WHERE free_at IS NOT NULL AND ready_at IS DISTINCT FROM free_at;
+CREATE INDEX runs_leased ON runs (tenant_id, lease_until) WHERE lease_until IS NOT NULL;
+CREATE INDEX runs_live ON runs (tenant_id, trigger_id, workflow_id) WHERE finished_at IS NULL;
+CREATE INDEX runs_finished ON runs (tenant_id, finished_at) WHERE finished_at IS NOT NULL;
+CREATE INDEX runs_of_payload ON runs (tenant_id, payload_id) WHERE payload_id IS NOT NULL;
+CREATE INDEX runs_by_change ON runs (tenant_id, updated_at, id);
+CREATE INDEX runs_of_status ON runs (tenant_id, status, created_at, id);
+-- What lists filter by and never changes: a step of a run touches only the indexes of what it
+-- changes, so that these are written once. PostgreSQL has a table of its own for this.
+CREATE INDEX runs_by_creation ON runs (tenant_id, created_at, id);
+CREATE INDEX runs_of_sub_tenant ON runs (tenant_id, sub_tenant_id, created_at, id);
+CREATE INDEX runs_of_workflow ON runs (tenant_id, workflow_id, created_at, id);
+CREATE INDEX runs_of_version ON runs (tenant_id, workflow_version_id, created_at, id);
+CREATE INDEX runs_of_trigger ON runs (tenant_id, trigger_id, created_at, id) WHERE trigger_id <> '';
+CREATE INDEX runs_of_entity ON runs (tenant_id, entity_id, created_at, id);
+-- After runs_of_entity: of two indexes that would do, SQLite takes the newer one.
+CREATE INDEX runs_awaiting ON runs (tenant_id, entity_id, created_at, id) WHERE status IN ('paused', 'running') AND awaited IS NOT NULL;
+CREATE INDEX runs_awaiting_event ON runs (tenant_id, entity_id, awaited, created_at, id) WHERE status IN ('paused', 'running') AND awaited IS NOT NULL;
+
+-- One row for each recorded step of a run, with all its entries as JSON: a step is one insert,
+-- and a history is read as a whole or from an entry on. seq is that of the last entry.
+CREATE TABLE run_history (
+    tenant_id text NOT NULL,
+    run_id    text NOT NULL,
+    seq       integer NOT NULL,
+    entries   text NOT NULL,
+    PRIMARY KEY (tenant_id, run_id, seq),
+    CONSTRAINT run_history_run FOREIGN KEY (tenant_id, run_id) REFERENCES runs ON DELETE CASCADE
+);
+
+-- One row for each large output of a node of a run: written once, and not with every step as
+-- runs.progress is.
+CREATE TABLE run_outputs (
+    tenant_id text NOT NULL,
+    run_id    text NOT NULL,
+    node_id   text NOT NULL,
+    output    text NOT NULL,
+    PRIMARY KEY (tenant_id, run_id, node_id),
+    CONSTRAINT run_outputs_run FOREIGN KEY (tenant_id, run_id) REFERENCES runs ON DELETE CASCADE
+);
+
+-- One row for each payload that runs refer to instead of having it themselves. It is added by
+-- the transaction that starts the first of them, and removed with the last one.
+CREATE TABLE run_payloads (
+    tenant_id text NOT NULL CONSTRAINT run_payloads_tenant REFERENCES tenants ON DELETE CASCADE,
+    id        text NOT NULL,
+    payload   text NOT NULL,
+    PRIMARY KEY (tenant_id, id)
+);
+
+-- One row for each tenant's storage: bytes of runs. There is one shard only, as only one
+-- transaction writes at a time.
+CREATE TABLE tenant_storage (
+    tenant_id text NOT NULL CONSTRAINT tenant_storage_tenant REFERENCES tenants ON DELETE CASCADE,
+    shard     integer NOT NULL,
+    bytes     integer NOT NULL,
+    PRIMARY KEY (tenant_id, shard)
+);
+
+-- These triggers count the bytes of runs, and of payloads that runs refer to.
+-- +goose StatementBegin
+CREATE TRIGGER runs_kept AFTER INSERT ON runs BEGIN
+    INSERT INTO tenant_storage (tenant_id, shard, bytes) VALUES (NEW.tenant_id, 0, NEW.kept)
+    ON CONFLICT (tenant_id, shard) DO UPDATE SET bytes = bytes + excluded.bytes;
+END;
+-- +goose StatementEnd
+
+-- +goose StatementBegin
+CREATE TRIGGER runs_kept_changed AFTER UPDATE OF kept ON runs BEGIN
+    UPDATE tenant_storage SET bytes = bytes + NEW.kept - OLD.kept WHERE tenant_id = NEW.tenant_id AND shard = 0;
+END;
+-- +goose StatementEnd
+
+-- +goose StatementBegin
+CREATE TRIGGER runs_deleted AFTER DELETE ON runs BEGIN
+    UPDATE tenant_storage SET bytes = bytes - OLD.kept WHERE tenant_id = OLD.tenant_id AND shard = 0;
+    DELETE FROM run_payloads WHERE tenant_id = OLD.tenant_id AND id = OLD.payload_id
+        AND NOT EXISTS (SELECT 1 FROM runs WHERE tenant_id = OLD.tenant_id AND payload_id = OLD.payload_id);
+END;
+-- +goose StatementEnd
+
+-- +goose StatementBegin
+CREATE TRIGGER run_payloads_added AFTER INSERT ON run_payloads BEGIN
+    INSERT INTO tenant_storage (tenant_id, shard, bytes) VALUES (NEW.tenant_id, 0, octet_length(NEW.payload))
+    ON CONFLICT (tenant_id, shard) DO UPDATE SET bytes = bytes + excluded.bytes;
+END;
+-- +goose StatementEnd
+
+-- +goose StatementBegin
+CREATE TRIGGER run_payloads_removed AFTER DELETE ON run_payloads BEGIN
+    UPDATE tenant_storage SET bytes = bytes - octet_length(OLD.payload) WHERE tenant_id = OLD.tenant_id AND shard = 0;
+END;
+-- +goose StatementEnd
+
+-- Webhooks ---------------------------------------------------------------------------------
+
+-- One row for each webhook endpoint. events and retired_secrets are JSON.
+CREATE TABLE webhook_endpoints (
+    tenant_id       text NOT NULL CONSTRAINT webhook_endpoints_tenant REFERENCES tenants ON DELETE CASCADE,
+    id              text NOT NULL,
+    sub_tenant_id   text NOT NULL,
+    url             text NOT NULL,
+    description     text,
+    search_text     text NOT NULL,
+    events          text NOT NULL,
+    is_active       boolean NOT NULL,
+    secret          text NOT NULL,
+    retired_secrets text NOT NULL,
+    failing_since   timestamp,
+    disabled_at     timestamp,
+    disabled_reason text NOT NULL,
+    created_at      timestamp NOT NULL,
+    updated_at      timestamp NOT NULL,
+    revision        integer NOT NULL,
+    PRIMARY KEY (tenant_id, id)
+);
+CREATE INDEX webhook_endpoints_by_creation ON webhook_endpoints (tenant_id, created_at, id);
+
+-- One row for each event that endpoints want. It waits until its deliveries are made, and is
+-- kept with them after that.
+CREATE TABLE webhook_events (
+    tenant_id     text NOT NULL CONSTRAINT webhook_events_tenant REFERENCES tenants ON DELETE CASCADE,
+    id            text NOT NULL,
+    sub_tenant_id text NOT NULL,
+    type          text NOT NULL,
+    happened_at   timestamp NOT NULL,
+    data          text NOT NULL,
+    waits         boolean NOT NULL,
+    PRIMARY KEY (tenant_id, id)
+);
+CREATE INDEX webhook_events_waiting ON webhook_events (tenant_id, happened_at, id) WHERE waits;
+CREATE INDEX webhook_events_by_time ON webhook_events (happened_at);
+
+-- One row for each event and endpoint that it is delivered to. attempts is JSON, attempted
+-- their number. free_at is when a pending delivery can be claimed by a sender. is_urgent marks
+-- what somebody asked for, which goes before the others of its endpoint.
+CREATE TABLE webhook_deliveries (
+    tenant_id       text NOT NULL,
+    id              text NOT NULL,
+    endpoint_id     text NOT NULL,
+    event_id        text NOT NULL,
+    event_type      text NOT NULL,
+    status          text NOT NULL,
+    attempts        text NOT NULL,
+    attempted       integer NOT NULL,
+    next_attempt_at timestamp,
+    is_manual       boolean NOT NULL,
+    is_urgent       boolean NOT NULL DEFAULT false,
+    leased_until    timestamp,
+    delivered_at    timestamp,
+    reason          text NOT NULL,
+    created_at      timestamp NOT NULL,
+    updated_at      timestamp NOT NULL,
+    revision        integer NOT NULL,
+    free_at         timestamp GENERATED ALWAYS AS (max(next_attempt_at, coalesce(leased_until, next_attempt_at))) STORED,
+    PRIMARY KEY (tenant_id, id),
+    CONSTRAINT webhook_deliveries_endpoint FOREIGN KEY (tenant_id, endpoint_id) REFERENCES webhook_endpoints ON DELETE CASCADE,
+    CONSTRAINT webhook_deliveries_event FOREIGN KEY (tenant_id, event_id) REFERENCES webhook_events ON DELETE CASCADE
+);
+CREATE INDEX webhook_deliveries_by_creation ON webhook_deliveries (tenant_id, endpoint_id, created_at, id);
+CREATE INDEX webhook_deliveries_of_event ON webhook_deliveries (tenant_id, event_id);
+CREATE INDEX webhook_deliveries_due ON webhook_deliveries (tenant_id, endpoint_id, next_attempt_at, id) WHERE status = 'pending';
+CREATE INDEX webhook_deliveries_urgent ON webhook_deliveries (tenant_id, next_attempt_at, id) WHERE status = 'pending' AND is_urgent;
+CREATE INDEX webhook_deliveries_leased ON webhook_deliveries (tenant_id, endpoint_id, leased_until) WHERE status = 'pending' AND leased_until IS NOT NULL;
+CREATE INDEX webhook_deliveries_free ON webhook_deliveries (free_at) WHERE status = 'pending';
+-- By this one the tenants with due deliveries are found among many. Only queries that say that
+-- free_at is not null, which it never is of a pending delivery, use it: others have better ones.
+CREATE INDEX webhook_deliveries_next ON webhook_deliveries (tenant_id, free_at) WHERE status = 'pending' AND free_at IS NOT NULL;
+
+-- Totals and changes -----------------------------------------------------------------------
+
+-- One row for the number of workflows or triggers of a tenant that are active, or inactive, so
+-- that a list knows its exact total without counting. changes is how often any of them changed:
+-- a list whose changes and totals are what they were is what it was.
+CREATE TABLE totals (
+    tenant_id text NOT NULL CONSTRAINT totals_tenant REFERENCES tenants ON DELETE CASCADE,
+    kind      text NOT NULL,
+    is_active boolean NOT NULL,
+    n         integer NOT NULL,
+    changes   integer NOT NULL DEFAULT 0,
+    PRIMARY KEY (tenant_id, kind, is_active)
+);
+
+-- +goose StatementBegin
+CREATE TRIGGER workflows_inserted AFTER INSERT ON workflows BEGIN
+    INSERT INTO totals (tenant_id, kind, is_active, n, changes) VALUES (NEW.tenant_id, 'workflows', NEW.is_active, 1, 1)
+    ON CONFLICT (tenant_id, kind, is_active) DO UPDATE SET n = n + 1, changes = changes + 1;
+END;
+-- +goose StatementEnd
+
+-- +goose StatementBegin
+CREATE TRIGGER workflows_updated AFTER UPDATE ON workflows BEGIN
+    UPDATE totals SET changes = changes + 1 WHERE tenant_id = NEW.tenant_id AND kind = 'workflows' AND is_active = NEW.is_active;
+END;
+-- +goose StatementEnd
+
+-- +goose StatementBegin
+CREATE TRIGGER workflows_deleted AFTER DELETE ON workflows BEGIN
+    UPDATE totals SET n = n - 1, changes = changes + 1 WHERE tenant_id = OLD.tenant_id AND kind = 'workflows' AND is_active = OLD.is_active;
+END;
+-- +goose StatementEnd
+
+-- +goose StatementBegin
+CREATE TRIGGER workflows_total_changed AFTER UPDATE OF is_active ON workflows WHEN OLD.is_active <> NEW.is_active BEGIN
+    UPDATE totals SET n = n - 1, changes = changes + 1 WHERE tenant_id = OLD.tenant_id AND kind = 'workflows' AND is_active = OLD.is_active;
+    INSERT INTO totals (tenant_id, kind, is_active, n, changes) VALUES (NEW.tenant_id, 'workflows', NEW.is_active, 1, 1)
+    ON CONFLICT (tenant_id, kind, is_active) DO UPDATE SET n = n + 1, changes = changes + 1;
+END;
+-- +goose StatementEnd
+
+-- +goose StatementBegin
+CREATE TRIGGER triggers_inserted AFTER INSERT ON triggers BEGIN
+    INSERT INTO totals (tenant_id, kind, is_active, n, changes) VALUES (NEW.tenant_id, 'triggers', NEW.is_active, 1, 1)
+    ON CONFLICT (tenant_id, kind, is_active) DO UPDATE SET n = n + 1, changes = changes + 1;
+END;
+-- +goose StatementEnd
+
+-- +goose StatementBegin
+CREATE TRIGGER triggers_updated AFTER UPDATE ON triggers BEGIN
+    UPDATE totals SET changes = changes + 1 WHERE tenant_id = NEW.tenant_id AND kind = 'triggers' AND is_active = NEW.is_active;
+END;
+-- +goose StatementEnd
+
+-- +goose StatementBegin
+CREATE TRIGGER triggers_deleted AFTER DELETE ON triggers BEGIN
+    UPDATE totals SET n = n - 1, changes = changes + 1 WHERE tenant_id = OLD.tenant_id AND kind = 'triggers' AND is_active = OLD.is_active;
+END;
+-- +goose StatementEnd
+
+-- +goose StatementBegin
+CREATE TRIGGER triggers_total_changed AFTER UPDATE OF is_active ON triggers WHEN OLD.is_active <> NEW.is_active BEGIN
+    UPDATE totals SET n = n - 1, changes = changes + 1 WHERE tenant_id = OLD.tenant_id AND kind = 'triggers' AND is_active = OLD.is_active;
+    INSERT INTO totals (tenant_id, kind, is_active, n, changes) VALUES (NEW.tenant_id, 'triggers', NEW.is_active, 1, 1)
+    ON CONFLICT (tenant_id, kind, is_active) DO UPDATE SET n = n + 1, changes = changes + 1;
+END;
+-- +goose StatementEnd
+
+-- One row for each notice: processes hold keys, settings and node types in memory, and read here
+-- when one of them changes. The newest 1000 are kept. Recording the last use of a key says
+-- nothing.
+CREATE TABLE notices (
+    seq     integer PRIMARY KEY AUTOINCREMENT,
+    topic   text NOT NULL,
+    payload text NOT NULL
+);
+
+-- +goose StatementBegin
+CREATE TRIGGER notices_kept AFTER INSERT ON notices BEGIN
+    DELETE FROM notices WHERE seq <= NEW.seq - 1000;
+END;
+-- +goose StatementEnd
+
+-- +goose StatementBegin
+CREATE TRIGGER tenants_notify_update AFTER UPDATE ON tenants BEGIN
+    INSERT INTO notices (topic, payload) VALUES ('sluice_changes', NEW.id);
+END;
+-- +goose StatementEnd
+
+-- +goose StatementBegin
+CREATE TRIGGER tenants_notify_delete AFTER DELETE ON tenants BEGIN
+    INSERT INTO notices (topic, payload) VALUES ('sluice_changes', OLD.id);
+END;
+-- +goose StatementEnd
+
+-- +goose StatementBegin
+CREATE TRIGGER api_keys_notify_insert AFTER INSERT ON api_keys BEGIN
+    INSERT INTO notices (topic, payload) VALUES ('sluice_changes', NEW.tenant_id);
+END;
+-- +goose StatementEnd
+
+-- +goose StatementBegin
+CREATE TRIGGER api_keys_notify_update AFTER UPDATE OF name, hash, expires_at, revoked_at ON api_keys BEGIN
+    INSERT INTO notices (topic, payload) VALUES ('sluice_changes', NEW.tenant_id);
+END;
+-- +goose StatementEnd
+
+-- +goose StatementBegin
+CREATE TRIGGER api_keys_notify_delete AFTER DELETE ON api_keys BEGIN
+    INSERT INTO notices (topic, payload) VALUES ('sluice_changes', OLD.tenant_id);
+END;
+-- +goose StatementEnd
+
+-- +goose StatementBegin
+CREATE TRIGGER custom_nodes_notify_insert AFTER INSERT ON custom_nodes BEGIN
+    INSERT INTO notices (topic, payload) VALUES ('sluice_changes', NEW.tenant_id);
+END;
+-- +goose StatementEnd
+
+-- +goose StatementBegin
+CREATE TRIGGER custom_nodes_notify_update AFTER UPDATE ON custom_nodes BEGIN
+    INSERT INTO notices (topic, payload) VALUES ('sluice_changes', NEW.tenant_id);
+END;
+-- +goose StatementEnd
+
+-- +goose StatementBegin
+CREATE TRIGGER custom_nodes_notify_delete AFTER DELETE ON custom_nodes BEGIN
+    INSERT INTO notices (topic, payload) VALUES ('sluice_changes', OLD.tenant_id);
+END;
+-- +goose StatementEnd
+
+-- +goose StatementBegin
+CREATE TRIGGER node_secrets_notify_insert AFTER INSERT ON node_secrets BEGIN
+    INSERT INTO notices (topic, payload) VALUES ('sluice_changes', NEW.tenant_id);
+END;
+-- +goose StatementEnd
+
+-- +goose StatementBegin
+CREATE TRIGGER node_secrets_notify_update AFTER UPDATE ON node_secrets BEGIN
+    INSERT INTO notices (topic, payload) VALUES ('sluice_changes', NEW.tenant_id);
+END;
+-- +goose StatementEnd
+
+-- +goose StatementBegin
+CREATE TRIGGER node_secrets_notify_delete AFTER DELETE ON node_secrets BEGIN
+    INSERT INTO notices (topic, payload) VALUES ('sluice_changes', OLD.tenant_id);
+END;
+-- +goose StatementEnd
+
+-- +goose Down
+
+DROP VIEW firing_schedules;
+DROP VIEW firing_versions;
+DROP TABLE notices;
+DROP TABLE totals;
+DROP TABLE webhook_deliveries;
+DROP TABLE webhook_events;
+DROP TABLE webhook_endpoints;
+DROP TABLE tenant_storage;
+DROP TABLE run_payloads;
+DROP TABLE run_outputs;
+DROP TABLE run_history;
+DROP TABLE runs;
+DROP TABLE trigger_schedules;
+DROP TABLE trigger_fires;
+DROP TABLE triggers;
+DROP TABLE workflow_versions;
+DROP TABLE workflows;
+DROP TABLE node_secrets;
+DROP TABLE custom_node_health;
+DROP TABLE custom_node_versions;
+DROP TABLE custom_nodes;
+DROP TABLE operator_outcomes;
+DROP TABLE outcomes;
+DROP TABLE gateway_keys;
+DROP TABLE sub_tenants;
+DROP TABLE api_keys;
+DROP TABLE tenants;

@@ -1,0 +1,11 @@
+-- Moves the end of those of the leases in $1, a JSON array of objects, that are still good.
+-- $2: when they end; $3: whether they are given back.
+WITH locked AS MATERIALIZED (
+    SELECT u.tenant_id, u.id
+    FROM runs u, (SELECT value ->> 'owner_id' AS owner_id, value ->> 'run_id' AS run_id, value ->> 'number' AS number FROM json_each($1)) AS r
+    WHERE u.tenant_id = r.owner_id AND u.id = r.run_id AND u.lease = CAST(r.number AS bigint) AND u.lease_until IS NOT NULL
+)
+UPDATE runs SET lease_until = $2, worker = CASE WHEN $3 THEN '' ELSE worker END
+FROM locked l
+WHERE runs.tenant_id = l.tenant_id AND runs.id = l.id
+RETURNING runs.tenant_id, runs.id, runs.seq
