@@ -1,8 +1,8 @@
 // Package directory is the driven adapter that keeps in memory what nearly every
 // request asks for: whose a key is, which node types its tenant sees, where a
 // version belongs, and where custom nodes run. It stands in front of a unit of work,
-// which it asks once for each answer, and forgets an answer when outbound.Changes tells
-// it to. While that cannot be promised it asks every time.
+// which it asks once for each answer, and drops an answer when outbound.Changes says
+// so. While that cannot be promised it asks every time.
 package directory
 
 import (
@@ -38,7 +38,7 @@ type Directory struct {
 
 	mu            sync.RWMutex
 	trusted       bool
-	changes       uint64 // counts what it was told; an answer read before a change is not kept after it
+	changes       uint64 // counts changes; an answer read before a change is not kept after it
 	credentials   map[tenant.KeyHash]outbound.Credential
 	hashes        map[tenant.ID][]tenant.KeyHash // what is kept of a tenant in credentials
 	uses          map[tenant.KeyID]*atomic.Int64 // when a use was last noted, in Unix milliseconds
@@ -48,7 +48,7 @@ type Directory struct {
 	endpoints     map[tenant.ID]*nodeEndpoints
 	versions      map[versionKey]outbound.Belonging
 
-	hits, misses, unnoted atomic.Uint64
+	hits, misses atomic.Uint64
 }
 
 var (
@@ -60,7 +60,7 @@ var (
 // that implements outbound.Changes follows it and says that it may be trusted.
 func New(work outbound.UnitOfWork) *Directory {
 	d := &Directory{work: work, lookups: make(chan struct{}, maxLookups), versions: make(map[versionKey]outbound.Belonging)}
-	d.forget()
+	d.reset()
 	return d
 }
 
@@ -87,11 +87,11 @@ func (d *Directory) Trust(all bool) {
 	defer d.mu.Unlock()
 	d.changes++
 	d.trusted = all
-	d.forget()
+	d.reset()
 }
 
-// forget empties what a change makes wrong.
-func (d *Directory) forget() {
+// reset drops what a change makes wrong.
+func (d *Directory) reset() {
 	d.credentials = make(map[tenant.KeyHash]outbound.Credential)
 	d.hashes = make(map[tenant.ID][]tenant.KeyHash)
 	d.uses = make(map[tenant.KeyID]*atomic.Int64)
@@ -124,13 +124,12 @@ func makeRoom[K comparable, V any](m map[K]V, most int) {
 type Stats struct {
 	Hits, Misses uint64 // credentials answered from memory, and not
 	Credentials  int
-	Unnoted      uint64 // uses of keys that could not be noted
-	Trusted      bool   // false while it asks the store each time
+	Trusted      bool // false while it asks the store each time
 }
 
 // Stats says how the directory is doing.
 func (d *Directory) Stats() Stats {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
-	return Stats{Hits: d.hits.Load(), Misses: d.misses.Load(), Credentials: len(d.credentials), Unnoted: d.unnoted.Load(), Trusted: d.trusted}
+	return Stats{Hits: d.hits.Load(), Misses: d.misses.Load(), Credentials: len(d.credentials), Trusted: d.trusted}
 }

@@ -18,7 +18,7 @@ type Endpoints struct {
 
 var _ outbound.NodeEndpoints = (*Endpoints)(nil)
 
-// NewEndpoints returns the endpoints that the directory keeps. The clock tells which
+// NewEndpoints returns the endpoints that the directory keeps. The clock says which
 // secrets have ended.
 func NewEndpoints(known *Directory, clock outbound.Clock) *Endpoints {
 	return &Endpoints{known: known, clock: clock}
@@ -59,7 +59,7 @@ func notRunning(format string, args ...any) error {
 }
 
 // successor is where a version runs whose custom node has moved on to a higher one while
-// runs go on to use it: at the lowest version above it. Empty when there is none.
+// runs still use it: at the lowest version above it. Empty when there is none.
 func (of *nodeEndpoints) successor(t node.Type, version string) (url string) {
 	var gone, next node.SemVer
 	var err error

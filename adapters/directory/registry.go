@@ -76,7 +76,7 @@ type versionKey struct {
 }
 
 // Belongs returns where a version belongs. That never changes, so it is kept whether
-// changes are told or not.
+// changes are followed or not.
 func (d *Directory) Belongs(ctx context.Context, owner tenant.ID, id workflow.VersionID) (outbound.Belonging, error) {
 	key := versionKey{owner, id}
 	d.mu.RLock()

@@ -24,10 +24,9 @@ func (b *limitedBody) Read(p []byte) (int, error) {
 	if b.tooLarge {
 		return 0, b.excess()
 	}
-	// One byte more than is still permitted tells an answer that ends at the limit from
-	// one that goes on.
-	if room := b.limit - b.read + 1; int64(len(p)) > room {
-		p = p[:room]
+	// One byte more than is still permitted shows whether an answer ends at the limit.
+	if most := b.limit - b.read + 1; int64(len(p)) > most {
+		p = p[:most]
 	}
 	n, err := b.from.Read(p)
 	if b.read += int64(n); b.read > b.limit {

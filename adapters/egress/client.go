@@ -18,7 +18,7 @@ const (
 	// is sent elsewhere with a signature can be impersonated there.
 	Stay Redirects = false
 
-	// Follow goes on, up to [MaxRedirects] times. Each hop is checked as a call of its
+	// Follow follows redirects, up to [MaxRedirects] times. Each hop is checked as a call of its
 	// own. Once a hop leaves the first origin, no header that the caller set goes along
 	// but those that describe the content.
 	Follow Redirects = true
@@ -62,7 +62,7 @@ func (t roundTripper) RoundTrip(req *http.Request) (*http.Response, error) {
 		resp.Body.Close()
 		return nil, domain.Fail(domain.Forbidden, codeHeaders, "The headers of the answer of %s are longer than the permitted %d bytes.", shown(req.URL), maxHeader)
 	}
-	// Where there is no body, Content-Length tells what another request would get.
+	// Where there is no body, Content-Length says what another request would get.
 	hasBody := req.Method != http.MethodHead && resp.StatusCode != http.StatusNotModified
 	resp.Body = &limitedBody{
 		from: resp.Body, req: req, limit: t.guard.maxBody, done: cancel,

@@ -23,7 +23,7 @@
 //   - response_too_large: the body is longer than the limit; met while reading it
 //   - response_headers_too_large: the headers are longer than 64 KiB
 //
-// Those of the kind Unavailable tell of the network, and the call may be repeated:
+// Those of the kind Unavailable are about the network, and the call may be repeated:
 //
 //   - dns_failed, connection_failed, tls_failed, connect_timeout
 //   - timeout: the deadline of the request's context has passed

@@ -23,7 +23,7 @@ const (
 // Bounds that hold for every call.
 const (
 	maxHeader         = 64 << 10      // bytes of an answer's headers
-	maxResponseHeader = 4 * maxHeader // that are read, to tell too much from a broken connection
+	maxResponseHeader = 4 * maxHeader // that are read, to distinguish too much from a broken connection
 	tlsTimeout        = 10 * time.Second
 	maxIdle           = 256 // connections that wait for another call
 	maxIdlePerHost    = 8

@@ -29,7 +29,7 @@ const (
 	codeTimeout      = "timeout"
 )
 
-// refusal is what the dialer learns. It tells the address and stays inside.
+// refusal is the error of the dialer. It names the address, so it stays inside.
 type refusal struct {
 	code  string
 	cause error
@@ -55,8 +55,8 @@ func shown(u *url.URL) string {
 }
 
 // explain says what a failed call means to a tenant. Errors of the network carry
-// addresses, those of name servers among them, hence none of their text is passed on
-// but what they say of a certificate.
+// addresses, also those of name servers, so none of their text is passed on except what
+// they say about a certificate.
 func explain(req *http.Request, err error) error {
 	host := shown(req.URL)
 	var refused *refusal
@@ -101,7 +101,7 @@ func (r *refusal) explain(host string, err error) error {
 }
 
 // isTLS says whether the other side speaks no TLS, or ended it with an alert, which
-// crypto/tls tells by the operation's name.
+// crypto/tls names the operation.
 func isTLS(err error) bool {
 	var record tls.RecordHeaderError
 	var alert *net.OpError

@@ -8,12 +8,12 @@ import (
 	"github.com/sluicehq/sluice/domain"
 )
 
-// MaxRedirects is how often a client that follows redirects goes on.
+// MaxRedirects is how many redirects a client follows.
 const MaxRedirects = 5
 
 // harmless are the headers that a redirect to another origin keeps. Which of the
 // others is a credential only the caller knows. Without the Idempotency-Key whoever is
-// behind the redirect could not tell that an attempt is made again.
+// behind the redirect could not recognize a repeated attempt.
 var harmless = map[string]bool{
 	"Accept": true, "Accept-Language": true, "Content-Type": true, "Content-Encoding": true, "Content-Language": true,
 	"Idempotency-Key": true, "User-Agent": true,
@@ -40,7 +40,7 @@ func checkRedirect(req *http.Request, via []*http.Request) error {
 }
 
 // leftOrigin says whether this hop or one before it is not at the first origin. Who
-// has once been elsewhere may be led back by a stranger.
+// has once been elsewhere may be led back by another site.
 func leftOrigin(req *http.Request, via []*http.Request) bool {
 	first := via[0].URL
 	for _, hop := range via[1:] {

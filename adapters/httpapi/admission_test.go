@@ -9,8 +9,8 @@ import (
 // Whoever stands before the gateway and looks at one of them would believe another tenant.
 func TestARequestWithSeveralKeysIsNobodys(t *testing.T) {
 	g := newGateway(t)
-	e, other := g.estate("Acme"), g.customer("Umbrella")
-	g.factory(e)
+	e, other := g.fixture("Acme"), g.customer("Umbrella")
+	g.addRuns(e)
 	for _, r := range routesBehindKeys(g) {
 		targets, body, _ := e.requests(r)
 		for claim, keys := range map[string][]string{

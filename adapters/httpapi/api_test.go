@@ -33,7 +33,7 @@ func TestGoldens(t *testing.T) {
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".http"), func(t *testing.T) {
 			g := newGateway(t)
-			e := g.estate("Acme")
+			e := g.fixture("Acme")
 			text, err := os.ReadFile(file)
 			if err != nil {
 				t.Fatal(err)
@@ -44,7 +44,7 @@ func TestGoldens(t *testing.T) {
 			}
 			switch used := string(text); {
 			case regexp.MustCompile(`{{(listening|activeVersion|paused|waiting|failed|completed)}}`).MatchString(used):
-				g.factory(e)
+				g.addRuns(e)
 				scheduled = e.ids["nightly"]
 			case strings.Contains(used, "{{schedule}}"):
 				scheduled = g.schedule(e)
@@ -210,7 +210,7 @@ func TestWebhookEventsMustBeKnownWhereTheTenantListsThem(t *testing.T) {
 	}
 }
 
-func TestLimitsAreTheTenantsAndAreTold(t *testing.T) {
+func TestLimitsAreTheTenantsAndAreShown(t *testing.T) {
 	g := newGateway(t)
 	c, other := g.customer("Acme"), g.customer("Other")
 	g.configure(c, func(s *tenant.Settings) {
@@ -386,7 +386,7 @@ func TestATenantCannotLockItselfOut(t *testing.T) {
 
 func TestOperationsWithoutABodyStillRefuseAMalformedOne(t *testing.T) {
 	g := newGateway(t)
-	e := g.estate("Acme")
+	e := g.fixture("Acme")
 	for path, method := range map[string]string{
 		"/workflows/" + e.ids["workflows"] + "/toggle-status":            http.MethodPatch,
 		"/workflow-versions/" + e.ids["workflow-versions"] + "/publish":  http.MethodPost,

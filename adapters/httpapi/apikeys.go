@@ -42,7 +42,7 @@ func renderIssuedKey(issued inbound.IssuedKey) any {
 }
 
 // recordKey is what a repeat of the request that made a key gets: the text of a key
-// is never stored, hence not with the recorded answer either.
+// is never stored, not with the recorded answer either.
 func recordKey(outcome any) any {
 	k, ok := outcome.(*tenant.APIKey)
 	if !ok {

@@ -34,7 +34,7 @@ const cancelPath = runsPath + "/" + string(streamedRun) + "/cancel"
 // doored is an API behind which there is nothing but who admits everybody.
 func doored(t *testing.T) *httpapi.API {
 	t.Helper()
-	api, err := httpapi.New(httpapi.Ports{Admission: &doorman{}}, httpapi.Budgeted(httpapi.Options{
+	api, err := httpapi.New(httpapi.Ports{Admission: &fakeAdmission{}}, httpapi.Budgeted(httpapi.Options{
 		Log: zerolog.Nop(), MaxBody: most, Now: time.Now, NewID: func(prefix string) string { return prefix + "_1" },
 	}))
 	if err != nil {

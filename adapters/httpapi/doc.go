@@ -3,6 +3,6 @@
 // is permitted, what is valid and what happens is decided behind the ports.
 //
 // Two tables hold what concerns every route: routes.go says which operation a route
-// performs, errors.go which status a kind of error becomes. The contract is
+// performs, exchange/errors.go which status a kind of error becomes. The contract is
 // openapi/openapi.yaml, and tests validate every answer against it.
 package httpapi

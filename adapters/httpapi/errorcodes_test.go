@@ -60,7 +60,7 @@ func documented(t *testing.T, wanted func(path, tag string) bool) codes {
 // everywhere are codes that stand in front of every operation, and the test that
 // provokes each.
 var everywhere = map[string]string{
-	"rate_limit_exceeded":          "TestLimitsAreTheTenantsAndAreTold",
+	"rate_limit_exceeded":          "TestLimitsAreTheTenantsAndAreShown",
 	"too_many_concurrent_requests": "TestRequestsAtTheSameTimeAreLimited",
 	"internal_error":               "TestADefectShowsNothingButTheRequestID",
 	"database_unavailable":         "TestADatabaseThatIsGoneIsUnavailable",
@@ -85,7 +85,7 @@ var elsewhere = map[string]string{
 	"GET /v1/gateway/webhook-endpoints/{id}/deliveries page_too_large":      "TestLargeListsBehindTheWholeGateway",
 	"GET /v1/gateway/webhook-endpoints/{id}/deliveries lists_busy":          "TestLargeListsBehindTheWholeGateway",
 	"POST /v1/gateway/workflows/{id}/runs workflow_inactive":                "TestWhatCannotBeStartedByHandSaysWhy",
-	"POST /v1/gateway/workflows/{id}/runs storage_exceeded":                 "TestAboveItsStorageATenantIsToldNotToRepeatACall",
+	"POST /v1/gateway/workflows/{id}/runs storage_exceeded":                 "TestAboveItsStorageATenantIsAskedNotToRepeatACall",
 }
 
 // shown are the codes that the golden files show.
@@ -136,7 +136,7 @@ func (broken) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
 // provoked are the codes that an operation answers to requests that are wrong in ways
 // that have nothing to do with what it does.
-func (g *gateway) provoked(e estate, r httpapi.Route) (found []string) {
+func (g *gateway) provoked(e fixture, r httpapi.Route) (found []string) {
 	g.Helper()
 	path, ok := e.fill(r.Path)
 	if !ok {
@@ -193,8 +193,8 @@ func (g *gateway) provoked(e estate, r httpapi.Route) (found []string) {
 // it answers nothing else.
 func TestEveryDocumentedErrorOfRunsAndWebhooksCanBeProvoked(t *testing.T) {
 	g := newGateway(t)
-	e := g.estate("Acme")
-	g.factory(e)
+	e := g.fixture("Acme")
+	g.addRuns(e)
 	e.ids["triggers"] = e.ids["listening"]
 	plenty := tenant.Quota{PerMinute: 100_000, Concurrent: 100}
 	g.configure(e.customer, func(s *tenant.Settings) {

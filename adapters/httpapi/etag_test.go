@@ -9,7 +9,7 @@ import (
 
 func TestWhatTheClientHasAlreadyIsNotSentAgain(t *testing.T) {
 	g := newGateway(t)
-	e := g.estate("Acme")
+	e := g.fixture("Acme")
 	sub := fmt.Sprint(g.send(http.MethodPost, "/v1/gateway/sub-tenants", e.secret, `{"name":"North"}`).field(t, "id"))
 	for _, path := range []string{
 		"/workflows", "/triggers", "/triggers/workflow-version/" + string(e.version), "/workflows/" + e.ids["workflows"],

@@ -81,7 +81,7 @@ func newGateway(t *testing.T, options ...option) *gateway {
 	limiter := memory.New(g.clock)
 	known := directory.New(store)
 	g.follow(known)
-	checks := nodes.NewChecks(store, heart{}, g.clock)
+	checks := nodes.NewChecks(store, healthyRunner{}, g.clock)
 	work := timed{store, g.clock}
 	ports := httpapi.Ports{
 		Admission: admission.New(known, limiter, g.clock),

@@ -13,7 +13,7 @@ import (
 
 // posts gives a body for every POST of the API, and another one that means something
 // else; empty where there is no body.
-func posts(e estate) map[string][2]string {
+func posts(e fixture) map[string][2]string {
 	version := e.ids["workflow-versions"]
 	return map[string][2]string{
 		"/workflows":         {`{"name":"once"}`, `{"name":"other"}`},
@@ -52,8 +52,8 @@ func posts(e estate) map[string][2]string {
 
 func TestEveryPostTakesEffectOnceForItsKey(t *testing.T) {
 	g := newGateway(t)
-	e := g.estate("Acme")
-	g.factory(e)
+	e := g.fixture("Acme")
+	g.addRuns(e)
 	e.ids["triggers"] = e.ids["listening"]
 	bodies := posts(e)
 	for _, r := range routesBehindKeys(g) {

@@ -70,7 +70,7 @@ func (s *sizedTriggers) readings() (bounds []int) {
 }
 
 // lister asks for a page of so many KiB and reads nothing of the answer yet.
-func (s *station) lister(key string, kibibytes int) net.Conn {
+func (s *streamEnv) lister(key string, kibibytes int) net.Conn {
 	s.Helper()
 	client, server := net.Pipe()
 	s.clients = append(s.clients, client)
@@ -83,9 +83,9 @@ func (s *station) lister(key string, kibibytes int) net.Conn {
 }
 
 // listing runs a test with an API that has pages of all sizes.
-func listing(t *testing.T, test func(s *station, api *httpapi.API)) {
+func listing(t *testing.T, test func(s *streamEnv, api *httpapi.API)) {
 	t.Helper()
-	stationed(t, func(s *station) {
+	withStreamEnv(t, func(s *streamEnv) {
 		api, _ := s.server.Handler.(*httpapi.API)
 		test(s, api)
 	})
@@ -101,7 +101,7 @@ func holds(t testing.TB, api *httpapi.API, when string, want int) {
 }
 
 func TestASmallPageIsReadOnceAndALargeOneWhenItsSizeIsKnown(t *testing.T) {
-	listing(t, func(s *station, api *httpapi.API) {
+	listing(t, func(s *streamEnv, api *httpapi.API) {
 		for size, want := range map[int][]int{0: {256}, 256: {256}, 384: {256, 384}, 32 << 10: {256, 32 << 10}, 32<<10 + 128: {256}} {
 			answer := "200, whole: true"
 			if size > 32<<10 {
@@ -119,7 +119,7 @@ func TestASmallPageIsReadOnceAndALargeOneWhenItsSizeIsKnown(t *testing.T) {
 }
 
 func TestALargePageIsHeldUntilItsReaderHasItOrIsGone(t *testing.T) {
-	listing(t, func(s *station, api *httpapi.API) {
+	listing(t, func(s *streamEnv, api *httpapi.API) {
 		leaves, reads, dawdles := s.lister("sk_1", 1024), s.lister("sk_1", 2048), s.lister("sk_1", 4096)
 		small := s.lister("sk_1", 256)
 		holds(t, api, "while nobody reads", 7*1024)
@@ -141,7 +141,7 @@ func TestALargePageIsHeldUntilItsReaderHasItOrIsGone(t *testing.T) {
 // While it is told of a slow reader's page what it holds, others are read: a turn is for
 // reading from the database only.
 func TestSlowReadersOfPagesHaveNoTurn(t *testing.T) {
-	listing(t, func(s *station, api *httpapi.API) {
+	listing(t, func(s *streamEnv, api *httpapi.API) {
 		for range 6 {
 			s.lister("sk_1", 1024)
 		}
@@ -152,8 +152,8 @@ func TestSlowReadersOfPagesHaveNoTurn(t *testing.T) {
 	})
 }
 
-func TestAPageForWhichThereIsNoRoomIsToBeAskedForAgain(t *testing.T) {
-	listing(t, func(s *station, api *httpapi.API) {
+func TestAPageWithoutMemoryIsToBeAskedForAgain(t *testing.T) {
+	listing(t, func(s *streamEnv, api *httpapi.API) {
 		slow := s.lister("sk_1", 31*1024)
 		s.lists.readings()
 		asked := time.Now()
@@ -182,8 +182,8 @@ func TestAPageForWhichThereIsNoRoomIsToBeAskedForAgain(t *testing.T) {
 	})
 }
 
-func TestSmallPagesNeedNeitherRoomNorATurn(t *testing.T) {
-	listing(t, func(s *station, api *httpapi.API) {
+func TestSmallPagesNeedNeitherMemoryNorATurn(t *testing.T) {
+	listing(t, func(s *streamEnv, api *httpapi.API) {
 		for _, owner := range []tenant.ID{"tenant_a", "tenant_b", "tenant_c", "tenant_d"} {
 			leave, ok := httpapi.FillPages(api, owner)
 			if !ok {
@@ -205,7 +205,7 @@ func TestSmallPagesNeedNeitherRoomNorATurn(t *testing.T) {
 }
 
 func TestFewLargePagesAreReadAtATime(t *testing.T) {
-	listing(t, func(s *station, api *httpapi.API) {
+	listing(t, func(s *streamEnv, api *httpapi.API) {
 		s.lists.let = make(chan struct{})
 		var all []net.Conn
 		for range 6 {
@@ -236,8 +236,8 @@ func TestFewLargePagesAreReadAtATime(t *testing.T) {
 	})
 }
 
-func TestAPageThatGrowsMeanwhileIsReadAnew(t *testing.T) {
-	listing(t, func(s *station, api *httpapi.API) {
+func TestAPageThatGrowsMeanwhileIsReadAgain(t *testing.T) {
+	listing(t, func(s *streamEnv, api *httpapi.API) {
 		s.lists.grown = map[string]int{"384": 1024, "512": 33 * 1024, "640": 128}
 		for size, want := range map[int]string{384: "200, whole: true [256 384 1024]", 512: "400 page_too_large after  [256 512]", 640: "200, whole: true [256 640]"} {
 			if got := fmt.Sprint(answered(s.lister("sk_1", size)), " ", s.lists.readings()); got != want {
@@ -251,7 +251,7 @@ func TestAPageThatGrowsMeanwhileIsReadAnew(t *testing.T) {
 // A page is written as it is encoded: what its answer takes beside its records is small
 // however large it is.
 func TestALargePageIsNeverThereAsText(t *testing.T) {
-	listing(t, func(s *station, api *httpapi.API) {
+	listing(t, func(s *streamEnv, api *httpapi.API) {
 		const size = 24 << 20
 		answered(s.lister("sk_1", 384)) // who comes first makes what is used again
 		var before, after runtime.MemStats
@@ -273,9 +273,9 @@ func TestALargePageIsNeverThereAsText(t *testing.T) {
 	})
 }
 
-// largeLists gives an estate two large records of each kind that may be, and returns the
+// largeLists gives a fixture two large records of each kind that may be, and returns the
 // paths of their lists.
-func (g *gateway) largeLists(e estate) []string {
+func (g *gateway) largeLists(e fixture) []string {
 	g.Helper()
 	filler := strings.Repeat("x ", 70<<10)
 	for i := range 2 {
@@ -311,7 +311,7 @@ func TestLargeListsBehindTheWholeGateway(t *testing.T) {
 	t.Parallel()
 	g := newGateway(t)
 	httpapi.MaxWait(g.api, 20*time.Millisecond)
-	e := g.estate("Acme")
+	e := g.fixture("Acme")
 	paths := g.largeLists(e)
 	for _, path := range paths {
 		g.answersLargeList(e, "/v1/gateway"+path)
@@ -330,7 +330,7 @@ func TestLargeListsBehindTheWholeGateway(t *testing.T) {
 
 // answersLargeList asks for a list whole and one by one, in both envelopes, and where there
 // is no room.
-func (g *gateway) answersLargeList(e estate, path string) {
+func (g *gateway) answersLargeList(e fixture, path string) {
 	g.Helper()
 	items := func(a answer) []any {
 		all, _ := a.field(g.T, "items").([]any)

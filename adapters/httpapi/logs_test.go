@@ -75,7 +75,7 @@ func TestASecretInTheLogFailsTheTestThatLoggedIt(t *testing.T) {
 	}
 }
 
-func TestALineTellsWhoAskedForWhatAndWhatBecameOfIt(t *testing.T) {
+func TestALogLineSaysWhoAskedForWhatAndWithWhichResult(t *testing.T) {
 	broken := errors.New("the disk is full")
 	g := newGateway(t, func(_ *httpapi.Options, p *httpapi.Ports) { p.Nodes = brokenNodes{func() error { return broken }} })
 	c := g.customer("Acme")

@@ -54,20 +54,20 @@ const (
 )
 
 // little is an API that has little memory, and whose requests for it.
-type little struct {
+type memoryEnv struct {
 	*testing.T
 	api    *httpapi.API
 	intake *budget.Budget
 	let    func(context.Context) error
 }
 
-// ofLittleMemory runs a test on a virtual clock, with 16 MiB of which a tenant gets 4.
-func ofLittleMemory(t *testing.T, test func(l *little)) {
+// withLittleMemory runs a test on a virtual clock, with 16 MiB of which a tenant gets 4.
+func withLittleMemory(t *testing.T, test func(l *memoryEnv)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		l := &little{T: t, intake: budget.New(16 << 20), let: func(context.Context) error { return nil }}
+		l := &memoryEnv{T: t, intake: budget.New(16 << 20), let: func(context.Context) error { return nil }}
 		b := busy{let: func(ctx context.Context) error { return l.let(ctx) }}
-		api, err := httpapi.New(httpapi.Ports{Admission: &doorman{}, Firing: b, Runs: b}, httpapi.Budgeted(httpapi.Options{
+		api, err := httpapi.New(httpapi.Ports{Admission: &fakeAdmission{}, Firing: b, Runs: b}, httpapi.Budgeted(httpapi.Options{
 			Log: zerolog.Nop(), MaxBody: 1 << 20, Now: time.Now, NewID: func(prefix string) string { return prefix + "_1" }, Memory: stream.Memory{Intake: l.intake, SimulationBytes: 3 << 20},
 		}))
 		if err != nil {
@@ -81,7 +81,7 @@ func ofLittleMemory(t *testing.T, test func(l *little)) {
 }
 
 // posts sends a body and returns what it got.
-func (l *little) posts(ctx context.Context, path, key, body string) string {
+func (l *memoryEnv) posts(ctx context.Context, path, key, body string) string {
 	r := httptest.NewRequestWithContext(ctx, http.MethodPost, path, strings.NewReader(body))
 	r.Header.Set("X-API-Key", key)
 	w := httptest.NewRecorder()
@@ -102,7 +102,7 @@ func hostile(size int) string {
 }
 
 func TestOneTenantsHostileBodiesLeaveMemoryToAnother(t *testing.T) {
-	ofLittleMemory(t, func(l *little) {
+	withLittleMemory(t, func(l *memoryEnv) {
 		end := make(chan struct{})
 		l.let = func(context.Context) error { <-end; return nil }
 		said, all, mu := map[string]int{}, sync.WaitGroup{}, sync.Mutex{}
@@ -134,8 +134,8 @@ func TestOneTenantsHostileBodiesLeaveMemoryToAnother(t *testing.T) {
 	})
 }
 
-func TestWhoWaitsForMemoryForTooLongIsToldToComeBack(t *testing.T) {
-	ofLittleMemory(t, func(l *little) {
+func TestWhoWaitsForMemoryForTooLongIsAskedToComeBack(t *testing.T) {
+	withLittleMemory(t, func(l *memoryEnv) {
 		end := make(chan struct{})
 		l.let = func(context.Context) error { <-end; return nil }
 		said, all, mu := map[string]int{}, sync.WaitGroup{}, sync.Mutex{}
@@ -173,7 +173,7 @@ func TestNothingIsHeldHoweverARequestEnds(t *testing.T) {
 		"its body is too large":                {hostile(1 << 20), nil, "413 body_too_large"},
 		"its body holds more than can be read": {`{"event":"e","eventData":[` + strings.Repeat("0,", 500_000) + `0]}`, nil, "413 body_too_large"},
 	} {
-		ofLittleMemory(t, func(l *little) {
+		withLittleMemory(t, func(l *memoryEnv) {
 			l.let = c.let
 			ctx, leave := context.WithCancel(l.Context())
 			defer time.AfterFunc(time.Second, leave).Stop()
@@ -188,7 +188,7 @@ func TestNothingIsHeldHoweverARequestEnds(t *testing.T) {
 }
 
 func TestWhoGoesAwayWhileWaitingForMemoryHoldsNothing(t *testing.T) {
-	ofLittleMemory(t, func(l *little) {
+	withLittleMemory(t, func(l *memoryEnv) {
 		if !l.intake.TryReserve("tenant_a", 4<<20) {
 			t.Fatal("there is no memory")
 		}
@@ -205,7 +205,7 @@ func TestWhoGoesAwayWhileWaitingForMemoryHoldsNothing(t *testing.T) {
 }
 
 func TestOneTenantsSimulationsLeaveTurnsToAnother(t *testing.T) {
-	ofLittleMemory(t, func(l *little) {
+	withLittleMemory(t, func(l *memoryEnv) {
 		ended := 0
 		l.let = func(ctx context.Context) error { <-ctx.Done(); ended++; return ctx.Err() }
 		ctx, leave := context.WithCancel(l.Context())
@@ -231,7 +231,7 @@ func TestOneTenantsSimulationsLeaveTurnsToAnother(t *testing.T) {
 }
 
 // sendsPart begins a request with a body of so many bytes, of which it sends a few.
-func (s *station) sendsPart(path string, length int) net.Conn {
+func (s *streamEnv) sendsPart(path string, length int) net.Conn {
 	s.Helper()
 	client, server := net.Pipe()
 	s.clients = append(s.clients, client)
@@ -244,7 +244,7 @@ func (s *station) sendsPart(path string, length int) net.Conn {
 }
 
 func TestALargeBodyThatArrivesTooSlowlyHoldsNoMemory(t *testing.T) {
-	stationed(t, func(s *station) {
+	withStreamEnv(t, func(s *streamEnv) {
 		api, _ := s.server.Handler.(*httpapi.API)
 		began := time.Now()
 		slow := s.sendsPart(runsPath+"/"+string(streamedRun)+"/cancel", 256<<10)

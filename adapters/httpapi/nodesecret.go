@@ -21,7 +21,7 @@ type nodeSecretBody struct {
 	Previous  []previousSecretBody `json:"previous"`
 }
 
-// previousSecretBody is a secret that signs beside a newer one until it expires.
+// previousSecretBody is a secret that signs together with a newer one until it expires.
 type previousSecretBody struct {
 	LastFour  string `json:"lastFour"`
 	ExpiresAt string `json:"expiresAt"`
@@ -75,7 +75,7 @@ func (a *API) rotateNodeSecret(c *gin.Context, who tenant.Caller) error {
 	})
 }
 
-// readGrace reads how long what is replaced may go on.
+// readGrace reads how long a replaced secret stays valid.
 func readGrace(body jsonread.Object, otherwise time.Duration, r *domain.Rules) time.Duration {
 	seconds := body.OptionalInt("graceSeconds", r)
 	if seconds == nil {

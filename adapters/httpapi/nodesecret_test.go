@@ -12,12 +12,12 @@ import (
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
-// heart answers heartbeats as the name of the endpoint says, as no server here could:
+// healthyRunner answers heartbeats as the name of the endpoint says, as no server here could:
 // one that is called ill is not healthy.
-type heart struct{ outbound.NodeRunner }
+type healthyRunner struct{ outbound.NodeRunner }
 
 // Health finds what the endpoint's name says.
-func (heart) Health(_ context.Context, check outbound.HealthCheck) (outbound.NodeHealth, error) {
+func (healthyRunner) Health(_ context.Context, check outbound.HealthCheck) (outbound.NodeHealth, error) {
 	switch {
 	case len(check.Secrets) == 0:
 		return outbound.NodeHealth{}, errors.New("a heartbeat without a secret")

@@ -15,7 +15,7 @@ import (
 
 // numbered are requests that bring a number to where it is kept as it was sent, and the
 // path at which it is refused.
-func numbered(e estate) map[string]struct{ path, body, field string } {
+func numbered(e fixture) map[string]struct{ path, body, field string } {
 	return map[string]struct{ path, body, field string }{
 		"eventData of a call":     {triggersPath + "/" + e.ids["listening"] + "/webhook", `{"eventData":{"n":[%s]}}`, "eventData.n[0]"},
 		"eventData of an event":   {triggersPath + "/webhook/by-event", `{"event":"order.paid","eventData":%s}`, "eventData"},
@@ -35,8 +35,8 @@ const typicalNode = `{"id":"a","type":"transform","version":"1.0.0","name":"A","
 func TestANumberThatNoDoubleHoldsIsRefusedWhereItStands(t *testing.T) {
 	t.Parallel()
 	g := newGateway(t)
-	e := g.estate("Acme")
-	g.factory(e)
+	e := g.fixture("Acme")
+	g.addRuns(e)
 	for what, c := range numbered(e) {
 		for n, code := range map[string]string{"1e999": "too_large", "-1E+309": "too_small", strings.Repeat("9", 400): "too_large"} {
 			got := g.send(http.MethodPost, c.path, e.secret, fmt.Sprintf(c.body, n))
@@ -52,9 +52,9 @@ func TestANumberThatNoDoubleHoldsIsRefusedWhereItStands(t *testing.T) {
 func TestANumberIsKeptToItsLastDigit(t *testing.T) {
 	t.Parallel()
 	g := newGateway(t)
-	e := g.estate("Acme")
+	e := g.fixture("Acme")
 	g.activate(e, graph([]string{`ask input {"inputType":"number"}`, `shipped waitForEvent {"event":"order.shipped"}`}, "ask -> shipped"), onPaid)
-	g.works(func(context.Context, outbound.NodeCall) (outbound.NodeOutcome, error) {
+	g.startWorker(func(context.Context, outbound.NodeCall) (outbound.NodeOutcome, error) {
 		return outbound.NodeCompleted{}, nil
 	})
 	until := func(id, want string) (shown answer) {

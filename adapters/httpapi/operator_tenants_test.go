@@ -22,9 +22,9 @@ import (
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
-func TestATenantThatTheOperatorMadeWorksAtOnceAndOthersAreLeftAlone(t *testing.T) {
+func TestATenantThatTheOperatorMadeWorksAtOnceAndOthersAreUnchanged(t *testing.T) {
 	g := newGateway(t)
-	stays := g.estate("Stays")
+	stays := g.fixture("Stays")
 	made := g.operate(http.MethodPost, tenantsPath, `{"name":"Acme"}`)
 	id, secret, public := tenant.ID(fmt.Sprint(made.field(t, "id"))), fmt.Sprint(made.field(t, "secretKey")), fmt.Sprint(made.field(t, "publicKey"))
 	path := tenantsPath + "/" + string(id)

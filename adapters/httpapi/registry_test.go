@@ -57,7 +57,7 @@ func TestARegistryIsRenderedOnce(t *testing.T) {
 	}
 }
 
-func TestARegistryThatChangedIsRenderedAnew(t *testing.T) {
+func TestARegistryThatChangedIsRenderedAgain(t *testing.T) {
 	var r registries
 	render(t, &r, "tenant_1", registryOf("tenant_1"))
 	text := render(t, &r, "tenant_1", registryOf("tenant_1", "wait"))

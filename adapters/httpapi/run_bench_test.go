@@ -53,7 +53,7 @@ func ranRun(nodes, size int) *run.Run {
 func BenchmarkGetRun(b *testing.B) {
 	for name, r := range map[string]*run.Run{"one node": ranRun(1, 100), "ten nodes": ranRun(10, 200), "hundred nodes": ranRun(100, 500), "15 MB": ranRun(15, 1_000_000)} {
 		b.Run(name, func(b *testing.B) {
-			api, err := httpapi.New(httpapi.Ports{Admission: &doorman{}, Runs: oneRun{run: r}}, httpapi.Budgeted(httpapi.Options{
+			api, err := httpapi.New(httpapi.Ports{Admission: &fakeAdmission{}, Runs: oneRun{run: r}}, httpapi.Budgeted(httpapi.Options{
 				Log: zerolog.Nop(), MaxBody: 1 << 20, Now: time.Now, NewID: func(prefix string) string { return prefix + "_1" },
 			}))
 			if err != nil {

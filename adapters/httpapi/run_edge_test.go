@@ -21,7 +21,7 @@ import (
 // everything that tells of the run says so of the edge, and of the node that it completed.
 func TestARunThatFailedAtAnEdgeSaysWhich(t *testing.T) {
 	g := newGateway(t)
-	e := g.estate("Acme")
+	e := g.fixture("Acme")
 	drawn := graph([]string{`charge httpRequest {"url":"https://example.com/"}`, `after transform {"expression":"1"}`}, "charge -> after")
 	edges := drawn.Edges()
 	condition := "result.body.paid"
@@ -31,7 +31,7 @@ func TestARunThatFailedAtAnEdgeSaysWhich(t *testing.T) {
 	r := run.New(run.ID(e.named("run", 'r')), run.Start{
 		Tenant: e.id, SubTenant: ver.SubTenant(), Workflow: ver.Workflow(), Version: ver.ID(), Trigger: trg, Entity: "order", Cause: run.CauseWebhook,
 	}, noon)
-	g.move(r, plan, noon, []happening{
+	g.move(r, plan, noon, []factOf{
 		happens(run.Started{}), happens(run.AttemptCompleted{Node: "charge", Attempt: 1, Output: map[string]any{"status": json.Number("200")}}),
 	})
 	const message = `The condition of edge edge_00000000000000000000000001 (charge -> after) cannot be computed: ` +

@@ -39,8 +39,8 @@ func (a answer) kept(t *testing.T) string {
 
 func TestEventDataIsKeptAsItWasSent(t *testing.T) {
 	g := newGateway(t)
-	e := g.estate("Acme")
-	g.factory(e)
+	e := g.fixture("Acme")
+	g.addRuns(e)
 	for _, sent := range []string{
 		`{"b":1,"a":{"z":[],"y":null}}`, `[1.50,1e3,-0,12345678901234567890.000]`, `"<b> \u00e9 é & 🙂"`, `null`, `false`, `7`, `{"":{"":""}}`,
 	} {
@@ -65,8 +65,8 @@ func TestEventDataIsKeptAsItWasSent(t *testing.T) {
 
 func TestRunsAreNarrowedByTheirFilters(t *testing.T) {
 	g := newGateway(t)
-	e := g.estate("Acme")
-	g.factory(e)
+	e := g.fixture("Acme")
+	g.addRuns(e)
 	g.send(http.MethodPost, "/v1/gateway/workflows/"+e.ids["workflows"]+"/runs", e.secret, `{"entityId":"by hand"}`)
 	ids := func(names ...string) (all []string) {
 		for _, name := range names {
@@ -118,7 +118,7 @@ func TestRunsAreNarrowedByTheirFilters(t *testing.T) {
 // A trigger's rate limit counts the runs that it starts, and no repeats of them.
 func TestATriggerAboveItsRateLimitSaysWhenToComeBack(t *testing.T) {
 	g := newGateway(t)
-	e := g.estate("Acme")
+	e := g.fixture("Acme")
 	g.activate(e, graph([]string{`a transform {"expression":"1"}`}), `{"webhookConfig":{"event":"order.paid"},"rateLimit":{"maxRequests":2,"windowMs":90000}}`)
 	path := triggersPath + "/" + e.ids["listening"] + "/webhook"
 	call := func(key string) answer {
@@ -161,8 +161,8 @@ func TestATriggerAboveItsRateLimitSaysWhenToComeBack(t *testing.T) {
 // What is done to a run is answered with the run as lists show it, whatever it holds.
 func TestACommandOnARunIsAnsweredAsListsShowIt(t *testing.T) {
 	g := newGateway(t)
-	e := g.estate("Acme")
-	g.factory(e)
+	e := g.fixture("Acme")
+	g.addRuns(e)
 	for command, id := range map[string]string{"cancel": e.ids["waiting"], "retry": e.ids["failed"]} {
 		got := g.send(http.MethodPost, runsPath+"/"+id+"/"+command, e.secret, "", "X-Idempotency-Key", "k")
 		again := g.send(http.MethodPost, runsPath+"/"+id+"/"+command, e.secret, "", "X-Idempotency-Key", "k")
@@ -181,13 +181,13 @@ func TestACommandOnARunIsAnsweredAsListsShowIt(t *testing.T) {
 // is recorded for repeats.
 func TestNoResumeTokenIsKeptForARepeat(t *testing.T) {
 	g := newGateway(t)
-	e := g.estate("Acme")
+	e := g.fixture("Acme")
 	ver, trg := g.activate(e, graph([]string{`ask input {}`, `call httpRequest {"url":"https://example.com/"}`}), onPaid)
 	plan := run.NewPlan(ver.ID(), ver.Graph(), node.RegistryFor(e.id, tenant.English, nil, nil), expression.Compiler{})
 	r := run.New(run.ID(e.named("run", 'r')), run.Start{
 		Tenant: e.id, SubTenant: ver.SubTenant(), Workflow: ver.Workflow(), Version: ver.ID(), Trigger: trg, Entity: "order", Cause: run.CauseWebhook,
 	}, noon)
-	g.move(r, plan, noon, []happening{happens(run.Started{}), happens(run.AttemptFailed{Node: "call", Attempt: 1, Code: "http_404", Message: "No."})})
+	g.move(r, plan, noon, []factOf{happens(run.Started{}), happens(run.AttemptFailed{Node: "call", Attempt: 1, Code: "http_404", Message: "No."})})
 	retry := func() answer {
 		return g.send(http.MethodPost, fmt.Sprint(runsPath, "/", r.ID(), "/retry"), e.secret, "", "X-Idempotency-Key", "k")
 	}
@@ -210,9 +210,9 @@ func TestNoResumeTokenIsKeptForARepeat(t *testing.T) {
 // bear the same names.
 func TestAnEventStaysWithItsTenant(t *testing.T) {
 	g := newGateway(t)
-	mine, theirs := g.estate("Mine"), g.estate("Theirs")
-	g.factory(mine)
-	g.factory(theirs)
+	mine, theirs := g.fixture("Mine"), g.fixture("Theirs")
+	g.addRuns(mine)
+	g.addRuns(theirs)
 	fired := g.send(http.MethodPost, triggersPath+"/webhook/by-event", mine.secret, `{"event":"order.paid","dedupeKey":"one"}`)
 	if fired.field(t, "total") != 1.0 || !strings.Contains(fired.body, mine.ids["listening"]) {
 		t.Errorf("the event fired %s", fired.body)
@@ -249,14 +249,14 @@ func TestAnEventStaysWithItsTenant(t *testing.T) {
 
 // A whole run, as a client sees it: the call, the stream while a worker moves the run
 // on, a person's answer, and the end.
-func TestAStreamTellsOfARunWhileItGoesOn(t *testing.T) {
+func TestAStreamShowsARunWhileItContinues(t *testing.T) {
 	g := newGateway(t)
-	e := g.estate("Acme")
+	e := g.fixture("Acme")
 	g.activate(e, graph([]string{`call httpRequest {"url":"https://example.com/"}`, `ask input {}`, `after transform {"expression":"input.value"}`},
 		"call -> ask", "ask -> after"), onPaid)
 	called := make(chan outbound.NodeCall, 1)
 	answered := make(chan struct{})
-	g.works(func(ctx context.Context, call outbound.NodeCall) (outbound.NodeOutcome, error) {
+	g.startWorker(func(ctx context.Context, call outbound.NodeCall) (outbound.NodeOutcome, error) {
 		called <- call
 		select {
 		case <-answered:

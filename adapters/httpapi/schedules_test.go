@@ -17,9 +17,9 @@ import (
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
-// schedule stores a trigger that fires each night on an active version of the estate's
+// schedule stores a trigger that fires each night on an active version of the fixture's
 // workflow, with a ledger of three nights, and returns its identifier.
-func (g *gateway) schedule(e estate) string {
+func (g *gateway) schedule(e fixture) string {
 	g.Helper()
 	const suffix = "_0000000000000000000000000s"
 	night := time.Date(2026, 11, 19, 1, 30, 0, 0, time.UTC)
@@ -67,7 +67,7 @@ func (g *gateway) schedule(e estate) string {
 // of its configuration.
 func TestATriggerAndItsConfigurationArePreviewedAlike(t *testing.T) {
 	g := newGateway(t)
-	e := g.estate("Acme")
+	e := g.fixture("Acme")
 	for _, config := range []string{
 		`{"scheduleConfig":{"cron":"*/15 9-17 * * 1-5","timezone":"America/New_York"}}`, `{"scheduleConfig":{"intervalMs":90000}}`, `{"scheduleConfig":{}}`,
 	} {
@@ -85,7 +85,7 @@ func TestATriggerAndItsConfigurationArePreviewedAlike(t *testing.T) {
 
 func TestWhatATriggerDoesNextFollowsWhatIsSwitchedOff(t *testing.T) {
 	g := newGateway(t)
-	e := g.estate("Acme")
+	e := g.fixture("Acme")
 	id := g.schedule(e)
 	reason := func() string {
 		got := g.send(http.MethodGet, triggersPath+"/"+id+"/preview", e.public, "")
@@ -110,7 +110,7 @@ func TestWhatATriggerDoesNextFollowsWhatIsSwitchedOff(t *testing.T) {
 
 func TestTheLedgerIsReadByTimeInAnyZone(t *testing.T) {
 	g := newGateway(t)
-	e := g.estate("Acme")
+	e := g.fixture("Acme")
 	id := g.schedule(e)
 	for query, want := range map[string]string{
 		"":                                      "suppressed late fired",
@@ -139,7 +139,7 @@ func TestTheLedgerIsReadByTimeInAnyZone(t *testing.T) {
 // The ledger and the plans of one tenant are as absent to another as what does not exist.
 func TestNobodyElseSeesATriggersSchedule(t *testing.T) {
 	g := newGateway(t)
-	mine, theirs := g.estate("Mine"), g.estate("Theirs")
+	mine, theirs := g.fixture("Mine"), g.fixture("Theirs")
 	id := g.schedule(theirs)
 	for _, path := range []string{"/preview", "/fires", "/preview?count=3", "/fires?outcome=late"} {
 		foreign := g.send(http.MethodGet, triggersPath+"/"+id+path, mine.secret, "", "X-Request-Id", "same")

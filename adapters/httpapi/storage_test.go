@@ -36,9 +36,9 @@ func (full) Start(context.Context, tenant.Caller, domain.Once, workflow.ID, run.
 	return nil, errFull
 }
 
-func TestAboveItsStorageATenantIsToldNotToRepeatACall(t *testing.T) {
+func TestAboveItsStorageATenantIsAskedNotToRepeatACall(t *testing.T) {
 	g := newGateway(t, func(_ *httpapi.Options, ports *httpapi.Ports) { ports.Firing = full{ports.Firing} })
-	e := g.estate("Acme")
+	e := g.fixture("Acme")
 	for path, body := range map[string]string{
 		"/v1/gateway/triggers/" + e.ids["triggers"] + "/webhook": `{}`,
 		"/v1/gateway/triggers/webhook/by-event":                  `{"event":"paid"}`,

@@ -20,13 +20,13 @@ import (
 func TestAStreamEndsWithItsKeyAndItsTenant(t *testing.T) {
 	const refused, gone = `"code":"unauthenticated"`, `"code":"run_not_found"`
 	for claim, c := range map[string]struct {
-		happens func(g *gateway, e estate)
+		happens func(g *gateway, e fixture)
 		want    string
 	}{
-		"the key is revoked":      {func(g *gateway, e estate) { g.revoke(e.customer) }, refused},
-		"the key has expired":     {func(g *gateway, _ estate) { g.clock.Set(noon.Add(time.Hour)) }, refused},
-		"the tenant is suspended": {func(g *gateway, e estate) { g.must(g.tenants().Suspend(g.Context(), domain.Once{}, e.id)) }, refused},
-		"the tenant is deleted": {func(g *gateway, e estate) {
+		"the key is revoked":      {func(g *gateway, e fixture) { g.revoke(e.customer) }, refused},
+		"the key has expired":     {func(g *gateway, _ fixture) { g.clock.Set(noon.Add(time.Hour)) }, refused},
+		"the tenant is suspended": {func(g *gateway, e fixture) { g.must(g.tenants().Suspend(g.Context(), domain.Once{}, e.id)) }, refused},
+		"the tenant is deleted": {func(g *gateway, e fixture) {
 			if err := g.tenants().Delete(g.Context(), e.id, domain.Expected{}); err != nil {
 				g.Error(err)
 			}
@@ -36,8 +36,8 @@ func TestAStreamEndsWithItsKeyAndItsTenant(t *testing.T) {
 			t.Parallel()
 			g := newGateway(t)
 			httpapi.ConfirmInterval(g.api, 20*time.Millisecond)
-			e := g.estate("Acme")
-			g.factory(e)
+			e := g.fixture("Acme")
+			g.addRuns(e)
 			expires := noon.Add(time.Minute)
 			issued, err := tenants.NewKeys(g.store, g.clock, g.random).Issue(t.Context(), tenant.Operator(e.id), domain.Once{}, tenant.KeyDraft{Type: tenant.Secret, ExpiresAt: &expires})
 			if err != nil {

@@ -39,14 +39,14 @@ func (f *followedRuns) Follow(ctx context.Context, _ tenant.Caller, _ run.ID, af
 	return f.follow(ctx, after, tell)
 }
 
-// doorman admits everybody as one tenant, but for sk_2, and counts who is inside.
-type doorman struct {
+// fakeAdmission admits everybody as one tenant, but for sk_2, and counts who is inside.
+type fakeAdmission struct {
 	inside    atomic.Int64
 	confirmed atomic.Int64
 	confirm   atomic.Pointer[error] // what it says of those inside; nil that they may stay
 }
 
-func (d *doorman) Confirm(_ context.Context, key string, op tenant.Operation) error {
+func (d *fakeAdmission) Confirm(_ context.Context, key string, op tenant.Operation) error {
 	d.confirmed.Add(1)
 	if said := d.confirm.Load(); said != nil && key == "sk_1" && op == tenant.FollowRun {
 		return *said
@@ -54,7 +54,7 @@ func (d *doorman) Confirm(_ context.Context, key string, op tenant.Operation) er
 	return nil
 }
 
-func (d *doorman) Admit(_ context.Context, key string, _ tenant.Operation) (inbound.Admitted, error) {
+func (d *fakeAdmission) Admit(_ context.Context, key string, _ tenant.Operation) (inbound.Admitted, error) {
 	d.inside.Add(1)
 	left, owner := false, tenant.ID("tenant_a")
 	if key == "sk_2" {
@@ -73,24 +73,24 @@ func (d *doorman) Admit(_ context.Context, key string, _ tenant.Operation) (inbo
 	}, nil
 }
 
-// station serves the API on pipes, with the bounds that the gateway has.
-type station struct {
+// streamEnv serves the API on pipes, with the bounds that the gateway has.
+type streamEnv struct {
 	*testing.T
-	runs    *followedRuns
-	lists   *sizedTriggers
-	door    *doorman
-	log     *safeBuffer
-	seen    chan httpapi.Observation // of all requests; holds a few
-	server  *http.Server
-	end     context.CancelFunc // ends all streams
-	conns   chan net.Conn
-	clients []net.Conn
+	runs      *followedRuns
+	lists     *sizedTriggers
+	admission *fakeAdmission
+	log       *safeBuffer
+	seen      chan httpapi.Observation // of all requests; holds a few
+	server    *http.Server
+	end       context.CancelFunc // ends all streams
+	conns     chan net.Conn
+	clients   []net.Conn
 }
 
-var _ net.Listener = (*station)(nil)
+var _ net.Listener = (*streamEnv)(nil)
 
 // Accept waits for a client.
-func (s *station) Accept() (net.Conn, error) {
+func (s *streamEnv) Accept() (net.Conn, error) {
 	conn, ok := <-s.conns
 	if !ok {
 		return nil, net.ErrClosed
@@ -99,28 +99,28 @@ func (s *station) Accept() (net.Conn, error) {
 }
 
 // Begin is told of a request.
-func (s *station) Begin(r *http.Request, _ string) context.Context { return r.Context() }
+func (s *streamEnv) Begin(r *http.Request, _ string) context.Context { return r.Context() }
 
 // End keeps what is known of it.
-func (s *station) End(_ context.Context, o httpapi.Observation) { s.seen <- o }
+func (s *streamEnv) End(_ context.Context, o httpapi.Observation) { s.seen <- o }
 
 // Close stops waiting for clients.
-func (s *station) Close() error {
+func (s *streamEnv) Close() error {
 	close(s.conns)
 	return nil
 }
 
 // Addr is that of no network.
-func (s *station) Addr() net.Addr { return &net.IPAddr{} }
+func (s *streamEnv) Addr() net.Addr { return &net.IPAddr{} }
 
 // stationed runs a test on a virtual clock.
-func stationed(t *testing.T, test func(s *station)) {
+func withStreamEnv(t *testing.T, test func(s *streamEnv)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		s := &station{T: t, runs: &followedRuns{}, lists: newSizedTriggers(), door: &doorman{}, log: &safeBuffer{}, seen: make(chan httpapi.Observation, 16), conns: make(chan net.Conn)}
+		s := &streamEnv{T: t, runs: &followedRuns{}, lists: newSizedTriggers(), admission: &fakeAdmission{}, log: &safeBuffer{}, seen: make(chan httpapi.Observation, 16), conns: make(chan net.Conn)}
 		streams, end := context.WithCancel(context.Background())
 		s.end = end
-		api, err := httpapi.New(httpapi.Ports{Admission: s.door, Runs: s.runs, Triggers: s.lists}, httpapi.Budgeted(httpapi.Options{
+		api, err := httpapi.New(httpapi.Ports{Admission: s.admission, Runs: s.runs, Triggers: s.lists}, httpapi.Budgeted(httpapi.Options{
 			Log: zerolog.New(s.log), MaxBody: 1 << 20, Now: time.Now, NewID: func(prefix string) string { return prefix + "_1" }, Streams: streams,
 			Observers: []httpapi.Observer{s},
 		}))
@@ -152,7 +152,7 @@ type head struct {
 }
 
 // ask sends a request for the stream and reads the answer's head; headers are lines.
-func (s *station) ask(query string, headers ...string) (head, net.Conn) {
+func (s *streamEnv) ask(query string, headers ...string) (head, net.Conn) {
 	s.Helper()
 	client, server := net.Pipe()
 	s.clients = append(s.clients, client)
@@ -169,7 +169,7 @@ func (s *station) ask(query string, headers ...string) (head, net.Conn) {
 	return head{answer.StatusCode, answer.Header, answer.Body}, client
 }
 
-func (s *station) read(r io.Reader) string {
+func (s *streamEnv) read(r io.Reader) string {
 	s.Helper()
 	text, err := io.ReadAll(r)
 	if err != nil {
@@ -192,7 +192,7 @@ var (
 )
 
 func TestAStreamOutlivesTheBoundsOfARequest(t *testing.T) {
-	stationed(t, func(s *station) {
+	withStreamEnv(t, func(s *streamEnv) {
 		s.runs.follow = func(ctx context.Context, _ int64, tell func([]run.Entry) error) error {
 			err := tell([]run.Entry{started})
 			for range 3 * 60 * 4 {
@@ -222,7 +222,7 @@ func TestAStreamOutlivesTheBoundsOfARequest(t *testing.T) {
 }
 
 func TestAClientHearsAtOnceThatItIsListening(t *testing.T) {
-	stationed(t, func(s *station) {
+	withStreamEnv(t, func(s *streamEnv) {
 		s.runs.follow = listens
 		begun := time.Now()
 		answer, _ := s.ask("")
@@ -234,7 +234,7 @@ func TestAClientHearsAtOnceThatItIsListening(t *testing.T) {
 }
 
 func TestAClientThatDoesNotReadIsCutOff(t *testing.T) {
-	stationed(t, func(s *station) {
+	withStreamEnv(t, func(s *streamEnv) {
 		over := make(chan error, 1)
 		s.runs.follow = func(_ context.Context, _ int64, tell func([]run.Entry) error) error {
 			for {
@@ -263,7 +263,7 @@ func listens(ctx context.Context, _ int64, tell func([]run.Entry) error) error {
 }
 
 // hear reads what a stream says at first.
-func (s *station) hear(answer head, want string) {
+func (s *streamEnv) hear(answer head, want string) {
 	s.Helper()
 	text := make([]byte, len(want))
 	if _, err := io.ReadFull(answer.Body, text); err != nil || string(text) != want {
@@ -272,7 +272,7 @@ func (s *station) hear(answer head, want string) {
 }
 
 func TestAGatewayThatStopsEndsItsStreamsAndSaysWhenToComeBack(t *testing.T) {
-	stationed(t, func(s *station) {
+	withStreamEnv(t, func(s *streamEnv) {
 		s.runs.follow = listens
 		answer, _ := s.ask("")
 		s.hear(answer, greeting+first)
@@ -297,7 +297,7 @@ func TestAGatewayThatStopsEndsItsStreamsAndSaysWhenToComeBack(t *testing.T) {
 }
 
 func TestAGatewayThatStopsWaitsForNoClientThatDoesNotRead(t *testing.T) {
-	stationed(t, func(s *station) {
+	withStreamEnv(t, func(s *streamEnv) {
 		over := make(chan time.Time, 1)
 		s.runs.follow = func(_ context.Context, _ int64, tell func([]run.Entry) error) error {
 			defer func() { over <- time.Now() }()
@@ -329,15 +329,15 @@ func TestAStreamEndsSoonAfterItsListenerMayNotListenAnyMore(t *testing.T) {
 		"nobody can say": {domain.Fail(domain.Unavailable, "database_unavailable", "Gone."), ""},
 	} {
 		t.Run(claim, func(t *testing.T) {
-			stationed(t, func(s *station) {
+			withStreamEnv(t, func(s *streamEnv) {
 				s.runs.follow = listens
 				answer, _ := s.ask("")
 				s.hear(answer, greeting+first)
 				time.Sleep(21 * time.Second)
-				if n := s.door.confirmed.Load(); n != 10 {
+				if n := s.admission.confirmed.Load(); n != 10 {
 					s.Errorf("it was asked %d times in 21 seconds", n)
 				}
-				s.door.confirm.Store(&c.said)
+				s.admission.confirm.Store(&c.said)
 				at := time.Now()
 				if c.want == "" {
 					time.Sleep(5 * time.Second)
@@ -360,7 +360,7 @@ func TestAStreamEndsSoonAfterItsListenerMayNotListenAnyMore(t *testing.T) {
 }
 
 func TestAStreamThatBreaksSaysSoAndNotWhy(t *testing.T) {
-	stationed(t, func(s *station) {
+	withStreamEnv(t, func(s *streamEnv) {
 		s.runs.follow = func(_ context.Context, _ int64, tell func([]run.Entry) error) error {
 			return errors.Join(tell([]run.Entry{started}), errors.New("the database is gone"))
 		}
@@ -377,7 +377,7 @@ func TestAStreamThatBreaksSaysSoAndNotWhy(t *testing.T) {
 }
 
 func TestAStreamOfARunThatIsDeletedSaysSo(t *testing.T) {
-	stationed(t, func(s *station) {
+	withStreamEnv(t, func(s *streamEnv) {
 		s.runs.follow = func(_ context.Context, _ int64, tell func([]run.Entry) error) error {
 			return errors.Join(tell(nil), domain.Fail(domain.NotFound, "run_not_found", "There is no such run any more."))
 		}
@@ -389,7 +389,7 @@ func TestAStreamOfARunThatIsDeletedSaysSo(t *testing.T) {
 }
 
 func TestAStreamGoesOnBehindWhatTheClientHas(t *testing.T) {
-	stationed(t, func(s *station) {
+	withStreamEnv(t, func(s *streamEnv) {
 		var asked []int64
 		s.runs.follow = func(_ context.Context, after int64, tell func([]run.Entry) error) error {
 			asked = append(asked, after)
@@ -450,7 +450,7 @@ func TestAStreamGoesOnBehindWhatTheClientHas(t *testing.T) {
 }
 
 func TestStreamsHavePlacesOfTheirOwn(t *testing.T) {
-	stationed(t, func(s *station) {
+	withStreamEnv(t, func(s *streamEnv) {
 		s.runs.follow = listens
 		listen := func() (head, net.Conn) {
 			answer, conn := s.ask("")
@@ -463,7 +463,7 @@ func TestStreamsHavePlacesOfTheirOwn(t *testing.T) {
 		}
 		_, one := listen()
 		listen()
-		if inside := s.door.inside.Load(); inside != 0 {
+		if inside := s.admission.inside.Load(); inside != 0 {
 			s.Errorf("%d streams keep places of requests", inside)
 		}
 		third, _ := listen()

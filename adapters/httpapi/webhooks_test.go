@@ -19,9 +19,9 @@ import (
 
 const endpointsPath = "/v1/gateway/webhook-endpoints"
 
-// webhook stores an endpoint of the estate with one delivery that was tried twice, and
-// names them in the estate.
-func (g *gateway) webhook(e estate) {
+// webhook stores an endpoint of the fixture with one delivery that was tried twice, and
+// names them in the fixture.
+func (g *gateway) webhook(e fixture) {
 	g.Helper()
 	suffix := strings.TrimPrefix(string(e.id), "tenant")
 	about, asked := e.marker(), noon.Add(-time.Hour)
@@ -105,7 +105,7 @@ func TestARotatedSecretGoesOnSigning(t *testing.T) {
 
 func TestDeliveriesAreNarrowedByTheirFilters(t *testing.T) {
 	g := newGateway(t)
-	e := g.estate("Acme")
+	e := g.fixture("Acme")
 	for query, want := range map[string]float64{
 		"": 1, "?status=pending": 1, "?status=failed": 0, "?eventType=workflow.published": 1, "?eventType=run.failed": 0,
 		"?eventType=webhook_endpoint.test": 0, "?eventId=" + e.ids["eventId"]: 1, "?eventId=evt_7zzzzzzzzzzzzzzzzzzzzzzzzz": 0, "?eventId=%25": 0,
@@ -123,7 +123,7 @@ func TestDeliveriesAreNarrowedByTheirFilters(t *testing.T) {
 // whatever is asked of them.
 func TestNobodyElseReachesAWebhookEndpoint(t *testing.T) {
 	g := newGateway(t)
-	mine, theirs := g.estate("Mine"), g.estate("Theirs")
+	mine, theirs := g.fixture("Mine"), g.fixture("Theirs")
 	absentOf := absent(theirs)
 	for _, r := range []struct{ method, path, kind, body string }{
 		{http.MethodGet, "/webhook-endpoints/%s", "webhook-endpoints", ""},

@@ -97,18 +97,18 @@ func (s sized) Simulate(_ context.Context, _ tenant.Caller, once domain.Once, _ 
 }
 
 // reader asks for a run and reads nothing of the answer yet.
-func (s *station) reader(id run.ID) net.Conn {
+func (s *streamEnv) reader(id run.ID) net.Conn {
 	s.Helper()
 	return s.asks(http.MethodGet, string(id), "")
 }
 
 // asks does so for what is below the path of runs. Each header ends its line.
-func (s *station) asks(method, path, headers string) net.Conn {
+func (s *streamEnv) asks(method, path, headers string) net.Conn {
 	s.Helper()
 	return s.sends(method, runsPath+"/"+path, headers, "")
 }
 
-func (s *station) sends(method, path, headers, body string) net.Conn {
+func (s *streamEnv) sends(method, path, headers, body string) net.Conn {
 	s.Helper()
 	client, server := net.Pipe()
 	s.clients = append(s.clients, client)
@@ -141,9 +141,9 @@ func answered(conn net.Conn) string {
 
 // crowded runs a test in which two readers, who read nothing, hold 30 of the 32 MiB that
 // their tenant may have.
-func crowded(t *testing.T, test func(s *station, api *httpapi.API, slow []net.Conn)) {
+func crowded(t *testing.T, test func(s *streamEnv, api *httpapi.API, slow []net.Conn)) {
 	t.Helper()
-	stationed(t, func(s *station) {
+	withStreamEnv(t, func(s *streamEnv) {
 		s.runs.Runs = sized{read: make(chan run.ID, 100)}
 		api, _ := s.server.Handler.(*httpapi.API)
 		var slow []net.Conn
@@ -158,7 +158,7 @@ func crowded(t *testing.T, test func(s *station, api *httpapi.API, slow []net.Co
 }
 
 // timesRead is how often a run was read.
-func (s *station) timesRead(id run.ID) (n int) {
+func (s *streamEnv) timesRead(id run.ID) (n int) {
 	runs, _ := s.runs.Runs.(sized)
 	for len(runs.read) > 0 {
 		if <-runs.read == id {
@@ -168,8 +168,8 @@ func (s *station) timesRead(id run.ID) (n int) {
 	return n
 }
 
-func TestAReaderOfALargeRunWaitsForRoom(t *testing.T) {
-	crowded(t, func(s *station, api *httpapi.API, slow []net.Conn) {
+func TestAReaderOfALargeRunWaitsForMemory(t *testing.T) {
+	crowded(t, func(s *streamEnv, api *httpapi.API, slow []net.Conn) {
 		large := s.reader(sizedRun(14))
 		if got := answered(s.reader(sizedRun(0))); got != "200, whole: true" {
 			t.Errorf("a small run meanwhile: %s", got)
@@ -190,8 +190,8 @@ func TestAReaderOfALargeRunWaitsForRoom(t *testing.T) {
 	})
 }
 
-func TestAReaderForWhomThereIsNoRoomIsToldToComeBack(t *testing.T) {
-	crowded(t, func(s *station, api *httpapi.API, _ []net.Conn) {
+func TestAReaderWithoutMemoryIsAskedToComeBack(t *testing.T) {
+	crowded(t, func(s *streamEnv, api *httpapi.API, _ []net.Conn) {
 		asked := time.Now()
 		if got := answered(s.reader(sizedRun(5))); got != "503 runs_busy after 1" || time.Since(asked) != 5*time.Second {
 			t.Errorf("after %v: %s", time.Since(asked), got)
@@ -216,8 +216,8 @@ func TestAReaderForWhomThereIsNoRoomIsToldToComeBack(t *testing.T) {
 	})
 }
 
-func TestAReaderThatIsTooSlowIsCutOffAndItsRoomGivenBack(t *testing.T) {
-	crowded(t, func(s *station, api *httpapi.API, slow []net.Conn) {
+func TestAReaderThatIsTooSlowIsCutOffAndItsMemoryGivenBack(t *testing.T) {
+	crowded(t, func(s *streamEnv, api *httpapi.API, slow []net.Conn) {
 		_ = slow[0].Close() // a pipe always closes
 		synctest.Wait()
 		if got := httpapi.PagesHeld(api) >> 20; got != 15 {
@@ -253,8 +253,8 @@ func TestAReaderThatIsTooSlowIsCutOffAndItsRoomGivenBack(t *testing.T) {
 
 // Whether a run can be cancelled is not for those to say who read others slowly, and what
 // is kept of the answer is small however large the run is.
-func TestARunIsCancelledAndRetriedWhereThereIsNoRoom(t *testing.T) {
-	stationed(t, func(s *station) {
+func TestARunIsCancelledAndRetriedWithoutMemory(t *testing.T) {
+	withStreamEnv(t, func(s *streamEnv) {
 		api, _ := s.server.Handler.(*httpapi.API)
 		runs := sized{read: make(chan run.ID, 2), kept: make(chan int, 2)}
 		s.runs.Runs = runs
@@ -287,8 +287,8 @@ func TestARunIsCancelledAndRetriedWhereThereIsNoRoom(t *testing.T) {
 	})
 }
 
-func TestTwoTenantsWhoReadSlowlyLeaveRoomToAThird(t *testing.T) {
-	crowded(t, func(s *station, api *httpapi.API, _ []net.Conn) {
+func TestTwoTenantsWhoReadSlowlyLeaveMemoryToAThird(t *testing.T) {
+	crowded(t, func(s *streamEnv, api *httpapi.API, _ []net.Conn) {
 		for _, owner := range []tenant.ID{"tenant_b", "tenant_c"} {
 			if _, ok := httpapi.FillPages(api, owner); !ok {
 				t.Errorf("%s has no room", owner)
@@ -310,7 +310,7 @@ func passed(nodes, size int) *run.Run {
 // The answer is hundreds of times what is stored, and what is held is not.
 func TestWhatNodesPassOnIsHeldOnce(t *testing.T) {
 	const nodes, size = 200, 256 << 10
-	stationed(t, func(s *station) {
+	withStreamEnv(t, func(s *streamEnv) {
 		api, _ := s.server.Handler.(*httpapi.API)
 		s.runs.Runs = oneRun{run: passed(nodes, size)}
 		var before, after runtime.MemStats
@@ -336,7 +336,7 @@ func TestWhatNodesPassOnIsHeldOnce(t *testing.T) {
 }
 
 func TestASimulationThatShowsTooMuchIsRefused(t *testing.T) {
-	stationed(t, func(s *station) {
+	withStreamEnv(t, func(s *streamEnv) {
 		api, _ := s.server.Handler.(*httpapi.API)
 		s.runs.Runs = sized{}
 		for mebibytes, want := range map[int]string{63: "200, whole: true", 64: "400 simulation_too_large after "} {
@@ -368,8 +368,8 @@ func TestLargeRunsBehindTheWholeGateway(t *testing.T) {
 	t.Parallel()
 	g := newGateway(t)
 	httpapi.MaxWait(g.api, 20*time.Millisecond)
-	e := g.estate("Acme")
-	g.factory(e)
+	e := g.fixture("Acme")
+	g.addRuns(e)
 	started := func(size int) string {
 		return fmt.Sprint(g.send(http.MethodPost, "/v1/gateway/workflows/"+e.ids["workflows"]+"/runs", e.secret, filled(size)).field(t, "id"))
 	}
@@ -383,7 +383,7 @@ func TestLargeRunsBehindTheWholeGateway(t *testing.T) {
 
 // refusesLargeRuns: where there is no room, a simulation is not done, so that it can be
 // asked for again. Small runs need none, nor do commands, which answer without documents.
-func (g *gateway) refusesLargeRuns(t *testing.T, e estate, simulated, id, small string) {
+func (g *gateway) refusesLargeRuns(t *testing.T, e fixture, simulated, id, small string) {
 	t.Helper()
 	before := g.send(http.MethodPost, simulated, e.secret, filled(large+1), "X-Idempotency-Key", "before")
 	leave, ok := httpapi.FillPages(g.api, e.id)
@@ -430,7 +430,7 @@ func (g *gateway) refusesLargeRuns(t *testing.T, e estate, simulated, id, small 
 }
 
 // repeatsLargeAnswers: what was recorded is what was sent, to its last byte.
-func (g *gateway) repeatsLargeAnswers(t *testing.T, e estate, simulated, id string) {
+func (g *gateway) repeatsLargeAnswers(t *testing.T, e fixture, simulated, id string) {
 	t.Helper()
 	first := g.send(http.MethodPost, simulated, e.secret, filled(large), "X-Idempotency-Key", "k")
 	again := g.send(http.MethodPost, simulated, e.secret, filled(large), "X-Idempotency-Key", "k")

@@ -6,7 +6,7 @@ import "github.com/prometheus/client_golang/prometheus"
 type CacheFigures struct {
 	Hits, Misses uint64 // look-ups since the start that were answered from memory, and not
 	Entries      int    // credentials kept now
-	Trusted      bool   // false while the cache is not used because nobody tells it what changes
+	Trusted      bool   // false while the cache is not used because it cannot follow what changes
 }
 
 // CredentialCache connects the cache of credentials. read is called whenever

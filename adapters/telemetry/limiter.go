@@ -22,7 +22,7 @@ func Decisions() []Decision { return []Decision{Granted, RefusedRate, RefusedCon
 // LimiterDecided counts a decision about a request with a key of that type. A type or
 // decision that does not exist is not counted.
 func (m *Metrics) LimiterDecided(kt tenant.KeyType, d Decision) {
-	if c, ok := m.limiter.decided[verdict{kt, d}]; ok {
+	if c, ok := m.limiter.decided[limiterSeries{kt, d}]; ok {
 		c.Inc()
 	}
 }
@@ -41,7 +41,7 @@ func (m *Metrics) LimiterFallback(active bool) {
 	m.limiter.fallback.Set(value)
 }
 
-type verdict struct {
+type limiterSeries struct {
 	keyType  tenant.KeyType
 	decision Decision
 }
@@ -50,7 +50,7 @@ type verdict struct {
 // the first refusal is seen as an increase.
 type limits struct {
 	decisions *prometheus.CounterVec
-	decided   map[verdict]prometheus.Counter
+	decided   map[limiterSeries]prometheus.Counter
 	alone     prometheus.Counter
 	fallback  prometheus.Gauge
 }
@@ -61,7 +61,7 @@ func newLimits() limits {
 			Namespace: namespace, Subsystem: "limiter", Name: "decisions_total",
 			Help: "Requests with a valid key, by what the limits said.",
 		}, []string{"key_type", "decision"}),
-		decided: make(map[verdict]prometheus.Counter),
+		decided: make(map[limiterSeries]prometheus.Counter),
 		alone: prometheus.NewCounter(prometheus.CounterOpts{
 			Namespace: namespace, Subsystem: "limiter", Name: "local_decisions_total",
 			Help: "Requests that this process counted on its own because the shared limiter (Redis) did not answer.",
@@ -73,7 +73,7 @@ func newLimits() limits {
 	}
 	for _, kt := range tenant.KeyTypes() {
 		for _, d := range Decisions() {
-			l.decided[verdict{kt, d}] = l.decisions.WithLabelValues(string(kt), string(d))
+			l.decided[limiterSeries{kt, d}] = l.decisions.WithLabelValues(string(kt), string(d))
 		}
 	}
 	return l

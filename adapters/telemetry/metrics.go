@@ -57,17 +57,6 @@ func New(version string) *Metrics {
 	return m
 }
 
-// Register adds measurements that have no hook here. It fails when a collector's
-// metrics clash with others.
-func (m *Metrics) Register(all ...prometheus.Collector) error {
-	for _, c := range all {
-		if err := m.registry.Register(c); err != nil {
-			return fmt.Errorf("metrics: %w", err)
-		}
-	}
-	return nil
-}
-
 // Gatherer reads all measurements as they are now.
 func (m *Metrics) Gatherer() prometheus.Gatherer { return m.registry }
 

@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/rs/zerolog"
 
@@ -219,21 +218,6 @@ func TestConnectingTwiceIsADefect(t *testing.T) {
 			}()
 			connect()
 		})
-	}
-}
-
-func TestOtherMeasurementsCanBeRegisteredUnlessTheyClash(t *testing.T) {
-	m := telemetry.New("test")
-	other := prometheus.NewCounter(prometheus.CounterOpts{Name: "sluice_other_total", Help: "Others."})
-	if err := m.Register(other); err != nil {
-		t.Fatal(err)
-	}
-	if got := shown(t, m, "sluice_other"); !slices.Equal(got, []string{"sluice_other_total 0"}) {
-		t.Errorf("shown is %v", got)
-	}
-	clashing := prometheus.NewGauge(prometheus.GaugeOpts{Name: "sluice_limiter_local_decisions_total", Help: "Others."})
-	if err := m.Register(clashing); err == nil {
-		t.Error("a clash was accepted")
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/sluicehq/sluice/domain/tenant"
 )
 
-// TracedRequest is what a request's span says beside its times: who asked for what
+// TracedRequest is what a request's span says besides its times: who asked for what
 // with which result, and nothing of what was sent.
 type TracedRequest struct {
 	Method    string

@@ -85,8 +85,8 @@ func (s *storage) current() (map[tenant.ID]int64, error) {
 	return kept, nil
 }
 
-// chosen are the tenants with series of their own: those that are named, or those of whom
-// most is kept.
+// chosen are the tenants with series of their own: those that are named, or those that
+// keep most.
 func (t *tenants) chosen(kept map[tenant.ID]int64) map[tenant.ID]bool {
 	shown := make(map[tenant.ID]bool)
 	for _, id := range t.asked {

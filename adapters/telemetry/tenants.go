@@ -36,7 +36,7 @@ const (
 func (m *Metrics) LabelTenants(ids ...string) {
 	for _, id := range ids {
 		if id == EveryTenant {
-			m.tenants.room, m.tenants.every = MaxTenants, true
+			m.tenants.unnamed, m.tenants.every = MaxTenants, true
 			continue
 		}
 		m.tenants.asked = append(m.tenants.asked, tenant.ID(id))
@@ -67,9 +67,9 @@ type tenants struct {
 	asked  []tenant.ID                         // by the operator
 	every  bool
 
-	mu    sync.RWMutex
-	named map[tenant.ID]map[tenantSeries]prometheus.Counter
-	room  int // for how many more
+	mu      sync.RWMutex
+	named   map[tenant.ID]map[tenantSeries]prometheus.Counter
+	unnamed int // how many more get series of their own
 }
 
 func newTenants() tenants {
@@ -99,12 +99,12 @@ func (t *tenants) of(owner tenant.ID) map[tenantSeries]prometheus.Counter {
 	}
 	t.mu.RLock()
 	mine, known := t.named[owner]
-	room := t.room
+	left := t.unnamed
 	t.mu.RUnlock()
 	switch {
 	case known:
 		return mine
-	case room == 0:
+	case left == 0:
 		return t.others
 	}
 	t.mu.Lock()
@@ -112,10 +112,10 @@ func (t *tenants) of(owner tenant.ID) map[tenantSeries]prometheus.Counter {
 	if mine, known = t.named[owner]; known {
 		return mine
 	}
-	if t.room == 0 {
+	if t.unnamed == 0 {
 		return t.others
 	}
-	t.room--
+	t.unnamed--
 	t.named[owner] = t.series(string(owner))
 	return t.named[owner]
 }

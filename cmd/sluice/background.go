@@ -67,7 +67,7 @@ func runLoop(ctx context.Context, log zerolog.Logger, what string, l loop) {
 	warn := throttledLogger(log, what+" failed; it is tried again")
 	l.Run(ctx, func(err error) {
 		if thrown, panicked := errors.AsType[*inbound.Panic](err); panicked {
-			log.Error().Err(err).Bytes("stack", thrown.Stack).Int64("panics", l.Panics()).Msg(what + " panicked; it goes on")
+			log.Error().Err(err).Bytes("stack", thrown.Stack).Int64("panics", l.Panics()).Msg(what + " panicked; it continues")
 			return
 		}
 		warn(err)

@@ -41,7 +41,7 @@ func TestEveryPanicIsLoggedWithItsStackAndFailuresOnceInAWhile(t *testing.T) {
 		got = append(got, one)
 	}
 	panicked := map[string]any{
-		"level": "error", "error": "trigger trg_1: panic: on purpose", "stack": "goroutine 1", "panics": 7.0, "message": "firing schedules panicked; it goes on",
+		"level": "error", "error": "trigger trg_1: panic: on purpose", "stack": "goroutine 1", "panics": 7.0, "message": "firing schedules panicked; it continues",
 	}
 	want := []map[string]any{
 		{"level": "warn", "error": "the database is away", "omitted": 0.0, "message": "firing schedules failed; it is tried again"}, panicked, panicked,

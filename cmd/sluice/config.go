@@ -310,7 +310,7 @@ func warnOfUnknown(log zerolog.Logger, environ []string) {
 // settingHelp describes one setting for people.
 type settingHelp struct{ name, fallback, help string }
 
-// settings lists the gateway's own, and then the standard ones that it heeds.
+// settings lists the gateway's own, and then the standard ones that it honours.
 func settings() []settingHelp {
 	t := reflect.TypeFor[config]()
 	all := make([]settingHelp, 0, t.NumField())

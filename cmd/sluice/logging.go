@@ -12,7 +12,7 @@ import (
 )
 
 // newLogger logs to standard error in the configured format; on a terminal, unless
-// told otherwise, in one that people read.
+// configured otherwise, in one that people read.
 // Whatever has the shape of a secret is hidden, wherever it came from. Lines may wait
 // for others until flush is called, which is to be done before the process ends.
 func newLogger(stderr io.Writer, cfg config) (log zerolog.Logger, flush func()) {

@@ -1,5 +1,5 @@
 // Command sluice is the workflow automation gateway: the server, and the operator's
-// commands beside it.
+// commands.
 package main
 
 import (
@@ -35,7 +35,7 @@ func main() {
 // endBy calls cancel at the first of the signals. A second one ends the process at once:
 // by the default handling, which is back before anybody learns of the first, or by
 // itself where the process was started with the signal ignored, as a shell without job
-// control starts what goes on in the background.
+// control starts background commands.
 func endBy(cancel func(), stops ...os.Signal) {
 	var ignored, others []os.Signal
 	for _, s := range stops {

@@ -84,3 +84,14 @@ func TestMistakesInTheBoundsOfConnectionsAreNamed(t *testing.T) {
 		}
 	}
 }
+
+func TestANewDatabaseIsOneLineOfTheLog(t *testing.T) {
+	b := newBinary(t, sqliteURL(t))
+	for start, want := range []int{1, 0} {
+		s := b.start("serve")
+		s.stop()
+		if n := strings.Count(s.stderr.String(), "migration"); n != want {
+			t.Errorf("start %d logs %d lines about migrations: %s", start+1, n, s.stderr)
+		}
+	}
+}

@@ -178,9 +178,9 @@ func (s *standard) checkClient(certificate, key string) {
 	switch {
 	case shown == "" && with == "":
 	case with == "":
-		s.check(false, certificate, "needs "+key+" beside it")
+		s.check(false, certificate, "needs "+key+" too")
 	case shown == "":
-		s.check(false, key, "needs "+certificate+" beside it")
+		s.check(false, key, "needs "+certificate+" too")
 	default:
 		_, err := tls.LoadX509KeyPair(shown, with)
 		s.check(err == nil, certificate, "and "+key+" must name files with a certificate and its key in PEM")

@@ -246,12 +246,12 @@ func TestARunFromItsCallToItsEnd(t *testing.T) {
 	if err != nil || fired.DedupeKey != "payment-77" {
 		t.Fatalf("%+v, %v", fired, err)
 	}
-	stream, err := api.StreamRun(ctx, fired.RunID, nil)
+	events, err := api.StreamRun(ctx, fired.RunID, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = stream.Close() }()
-	if events, err := io.ReadAll(stream); err != nil || !strings.HasSuffix(string(events), "event: end\ndata: {\"status\":\"completed\"}\n\n") {
+	defer func() { _ = events.Close() }()
+	if events, err := io.ReadAll(events); err != nil || !strings.HasSuffix(string(events), "event: end\ndata: {\"status\":\"completed\"}\n\n") {
 		t.Fatalf("%s, %v", events, err)
 	}
 	got, err := api.GetRun(ctx, fired.RunID)
@@ -266,11 +266,11 @@ func TestARunFromItsCallToItsEnd(t *testing.T) {
 
 func TestTheOperatorMakesATenantWhoseKeyWorks(t *testing.T) {
 	baseURL, _ := serve(t)
-	operator, err := client.ConnectOperator(baseURL, operatorToken)
+	op, err := client.ConnectOperator(baseURL, operatorToken)
 	if err != nil {
 		t.Fatal(err)
 	}
-	made, err := operator.CreateTenant(t.Context(), client.CreateTenant{Name: "Beta"}, client.IdempotencyKey("customer-42"))
+	made, err := op.CreateTenant(t.Context(), client.CreateTenant{Name: "Beta"}, client.IdempotencyKey("customer-42"))
 	if err != nil || made.SecretKey == nil {
 		t.Fatalf("%+v, %v", made, err)
 	}
@@ -281,7 +281,7 @@ func TestTheOperatorMakesATenantWhoseKeyWorks(t *testing.T) {
 	if _, err := own.CreateWorkflow(t.Context(), nil, client.CreateWorkflow{Name: "Orders"}); err != nil {
 		t.Error(err)
 	}
-	if suspended, err := operator.SuspendTenant(t.Context(), made.ID); err != nil || suspended.Status != client.TenantStatusSuspended {
+	if suspended, err := op.SuspendTenant(t.Context(), made.ID); err != nil || suspended.Status != client.TenantStatusSuspended {
 		t.Errorf("%+v, %v", suspended, err)
 	}
 	if _, err := own.ListTenants(t.Context(), nil); statusOf(err) != http.StatusUnauthorized {

@@ -2,9 +2,9 @@ package contract
 
 import "github.com/getkin/kin-openapi/openapi3"
 
-// each calls visit once for every schema of the document.
-func each(doc *openapi3.T, visit func(*openapi3.Schema)) {
-	w := walk{seen: map[*openapi3.Schema]struct{}{}, visit: visit}
+// each calls look once for every schema of the document.
+func each(doc *openapi3.T, look func(*openapi3.Schema)) {
+	w := walk{seen: map[*openapi3.Schema]struct{}{}, look: look}
 	for _, schema := range doc.Components.Schemas {
 		w.ref(schema)
 	}
@@ -24,8 +24,8 @@ func each(doc *openapi3.T, visit func(*openapi3.Schema)) {
 }
 
 type walk struct {
-	seen  map[*openapi3.Schema]struct{}
-	visit func(*openapi3.Schema)
+	seen map[*openapi3.Schema]struct{}
+	look func(*openapi3.Schema)
 }
 
 func (w walk) content(content openapi3.Content) {
@@ -43,7 +43,7 @@ func (w walk) ref(ref *openapi3.SchemaRef) {
 		return
 	}
 	w.seen[s] = struct{}{}
-	w.visit(s)
+	w.look(s)
 	w.ref(s.Items)
 	w.ref(s.AdditionalProperties.Schema)
 	w.ref(s.Not)

@@ -80,10 +80,10 @@ func Has(path string) bool {
 	return ok
 }
 
-// Handler serves the page at "/" and its files beside it. Mount it with its prefix
+// Handler serves the page at "/" and its files. Mount it with its prefix
 // stripped, one level below /openapi.yaml, which the page shows: at /docs/. Files
 // carry a strong ETag for each encoding (RFC 9110, §8.8.3) and are asked for again at
-// each visit, so that an upgrade shows at once.
+// each time, so that an upgrade shows at once.
 func Handler() http.Handler { return http.HandlerFunc(serve) }
 
 func serve(w http.ResponseWriter, r *http.Request) {

@@ -102,7 +102,7 @@ func Fail(c *gin.Context, err error) {
 	}
 }
 
-// Explain returns what a client is told of an error.
+// Explain returns the answer to an error.
 func Explain(err error) ErrorBody {
 	var transport *TransportError
 	if errors.As(err, &transport) {

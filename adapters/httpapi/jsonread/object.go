@@ -136,11 +136,6 @@ func (o Object) Number(name string, r *domain.Rules) (value float64, present boo
 	return get(o, name, r, Value.Number)
 }
 
-// OptionalNumber returns a number, nil when absent; see [Value.Number].
-func (o Object) OptionalNumber(name string, r *domain.Rules) *float64 {
-	return optional(o, name, r, Value.Number)
-}
-
 // Int returns a whole number, 0 when absent; see [Value.Int].
 func (o Object) Int(name string, r *domain.Rules) (value int, present bool) {
 	return get(o, name, r, Value.Int)
@@ -151,11 +146,6 @@ func (o Object) OptionalInt(name string, r *domain.Rules) *int {
 	return optional(o, name, r, Value.Int)
 }
 
-// NullableInt returns a whole number, nil and present when the client wrote null.
-func (o Object) NullableInt(name string, r *domain.Rules) (value *int, present bool) {
-	return nullable(o, name, r, Value.Int)
-}
-
 // Object returns an object that must be there.
 func (o Object) Object(name string, r *domain.Rules) (value Object, present bool) {
 	return required(o, name, object, r, Value.Object)
@@ -163,15 +153,6 @@ func (o Object) Object(name string, r *domain.Rules) (value Object, present bool
 
 // OptionalObject returns an object, the empty one and false when absent.
 func (o Object) OptionalObject(name string, r *domain.Rules) (value Object, present bool) {
-	return get(o, name, r, Value.Object)
-}
-
-// NullableObject returns an object, the empty one and false when absent or null;
-// [Object.IsNull] tells which.
-func (o Object) NullableObject(name string, r *domain.Rules) (value Object, present bool) {
-	if o.IsNull(name) {
-		return Object{}, false
-	}
 	return get(o, name, r, Value.Object)
 }
 

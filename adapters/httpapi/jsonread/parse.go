@@ -18,7 +18,7 @@ const MaxDepth = 64
 // order mark, a second document, a member written twice, nesting deeper than
 // [MaxDepth], a number beyond what a double can hold, such as 1e400, and inside a string
 // or name U+0000, half a surrogate pair or what is no UTF-8. The message names line and column (in characters, from 1) and the
-// violations the paths; all of them are told, except that nothing is known behind
+// violations the paths; all of them are reported, except that nothing is known after
 // a syntax error.
 //
 // Names are compared as they are spelled once escapes are resolved. The body may be
@@ -45,7 +45,7 @@ func Parse(body []byte) (Object, error) {
 	return Object{tree: p.tree}, nil
 }
 
-// nodesOf is how many nodes to make room for: of a large body exactly as many as it has,
+// nodesOf is how many nodes to reserve: of a large body exactly as many as it has,
 // since a slice that grows takes more than twice as much for a moment.
 func nodesOf(body []byte) int {
 	if len(body) <= keepWhole {

@@ -7,7 +7,7 @@ import (
 	"github.com/sluicehq/sluice/domain"
 )
 
-// maxFindings bounds how many violations one body is told. A body may hold a
+// maxFindings bounds how many violations of one body are reported. A body may hold a
 // mistake in each of a hundred thousand members.
 const maxFindings = 50
 

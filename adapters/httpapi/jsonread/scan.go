@@ -29,7 +29,7 @@ func (p *parser) string() bool {
 	return ok
 }
 
-// quoted reads a string and adds its node. It tells the first flaw.
+// quoted reads a string and adds its node. It reports the first flaw.
 func (p *parser) quoted() (f flaw, ok bool) {
 	start, escaped := p.pos, false
 	for i := start + 1; i < len(p.text); {

@@ -129,7 +129,7 @@ func (t *tree) path(to uint32) string {
 // longestName bounds a name of the client's in a path or a message, in characters.
 const longestName = 64
 
-// legible is a name as a path or a message can bear it: valid, printable and not
+// legible is a name as a path or a message can show it: valid, printable and not
 // too long.
 func legible(name string) string {
 	name = strings.Map(func(c rune) rune {

@@ -29,7 +29,7 @@ type Events struct {
 // The caller calls stop when nothing is written any more.
 func NewEvents(ctx context.Context, w http.ResponseWriter) (e *Events, stop func() bool) {
 	e = &Events{ctx: ctx, w: w, control: http.NewResponseController(serversWriter(w))}
-	return e, context.AfterFunc(ctx, e.hurry)
+	return e, context.AfterFunc(ctx, e.shortenDeadline)
 }
 
 // serversWriter is the server's own writer: Gin's loses the error of a flush.
@@ -57,7 +57,7 @@ func (e *Events) Begin() error {
 // Heartbeat writes a comment.
 func (e *Events) Heartbeat() error { return e.Write([]byte(": still here\n\n")) }
 
-// Err is why the client can be told nothing more; nil while it can.
+// Err is why nothing more can be written; nil while it can.
 func (e *Events) Err() error { return e.err }
 
 // Write sends whole events at once. The server bounds a whole answer; a stream has a bound
@@ -72,7 +72,7 @@ func (e *Events) Write(text []byte) error {
 		err = nil
 	}
 	if timeout == writeTimeout && e.ctx.Err() != nil {
-		e.hurry() // ctx ended meanwhile, and the longer deadline has replaced the shorter one
+		e.shortenDeadline() // ctx ended meanwhile, and the longer deadline has replaced the shorter one
 	}
 	if err == nil {
 		_, err = e.w.Write(text)
@@ -84,7 +84,7 @@ func (e *Events) Write(text []byte) error {
 	return err
 }
 
-// hurry keeps a client that reads slowly from holding up the end of its stream.
-func (e *Events) hurry() {
+// shortenDeadline keeps a client that reads slowly from holding up the end of its stream.
+func (e *Events) shortenDeadline() {
 	_ = e.control.SetWriteDeadline(time.Now().Add(endTimeout)) // without deadlines nothing waits for a client
 }

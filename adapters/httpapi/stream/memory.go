@@ -1,4 +1,4 @@
-// Package stream sends what is large or lasts: JSON documents in bounded pieces, and
+// Package stream sends what is large or lasts: JSON documents in bounded chunks, and
 // server-sent events. It also bounds what requests hold meanwhile: memory and places.
 package stream
 

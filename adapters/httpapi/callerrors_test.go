@@ -8,9 +8,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestACallTellsEverythingThatIsWrongWithIt(t *testing.T) {
+func TestEverythingThatIsWrongWithACallIsReported(t *testing.T) {
 	g := newGateway(t)
-	e := g.estate("Acme")
+	e := g.fixture("Acme")
 	long := strings.Repeat("x", 256)
 	call := "/triggers/" + e.ids["triggers"] + "/webhook"
 	start := "/workflows/" + e.ids["workflows"] + "/runs"
@@ -57,7 +57,7 @@ func TestACallTellsEverythingThatIsWrongWithIt(t *testing.T) {
 // A wrong spelled identifier is one that does not exist, wherever it stands.
 func TestAnIdentifierThatIsSpelledWrongDoesNotExist(t *testing.T) {
 	g := newGateway(t)
-	e := g.estate("Acme")
+	e := g.fixture("Acme")
 	for _, id := range []string{"x", "run_", "%00", "run_0000000000000000000000000Z", "..%2F..", "run_80000000000000000000000000"} {
 		for route, code := range map[string]string{
 			"GET /runs/{id}": "run_not_found", "GET /runs/{id}/stream": "run_not_found", "POST /runs/{id}/cancel": "run_not_found",

@@ -8,10 +8,10 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// Bounds of gathered lines.
+// Bounds of buffered lines.
 const (
-	gatherFor  = 10 * time.Millisecond
-	mostGather = 64 << 10 // bytes
+	bufferTime = 10 * time.Millisecond
+	maxBuffer  = 64 << 10 // bytes
 )
 
 // Lines writes log lines that come close together in one go, because a system call for
@@ -23,12 +23,12 @@ const (
 // It is safe for many goroutines. When the writer beneath does not keep up, those who
 // log wait for it.
 type Lines struct {
-	mu       sync.Mutex
-	out      io.Writer
-	gathered []byte
-	timer    *time.Timer // of what is gathered; set once something was written
-	pausing  bool        // whether the next line comes after a pause
-	err      error       // of what was written since anybody was told
+	mu      sync.Mutex
+	out     io.Writer
+	buffer  []byte
+	timer   *time.Timer // of what is gathered; set once something was written
+	pausing bool        // whether the next line comes after a pause
+	err     error       // of what was written, not yet returned
 }
 
 var _ zerolog.LevelWriter = (*Lines)(nil)
@@ -43,8 +43,8 @@ func (l *Lines) Write(p []byte) (int, error) { return l.WriteLevel(zerolog.NoLev
 func (l *Lines) WriteLevel(level zerolog.Level, p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.gathered = append(l.gathered, p...)
-	if l.pausing || level >= zerolog.WarnLevel || len(l.gathered) >= mostGather {
+	l.buffer = append(l.buffer, p...)
+	if l.pausing || level >= zerolog.WarnLevel || len(l.buffer) >= maxBuffer {
 		l.write()
 		l.wait()
 	}
@@ -68,9 +68,9 @@ func (l *Lines) wait() {
 	switch {
 	case !l.pausing: // the timer is running
 	case l.timer == nil:
-		l.timer = time.AfterFunc(gatherFor, l.expire)
+		l.timer = time.AfterFunc(bufferTime, l.expire)
 	default:
-		l.timer.Reset(gatherFor)
+		l.timer.Reset(bufferTime)
 	}
 	l.pausing = false
 }
@@ -79,22 +79,22 @@ func (l *Lines) wait() {
 func (l *Lines) expire() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.pausing = len(l.gathered) == 0
+	l.pausing = len(l.buffer) == 0
 	if !l.pausing {
 		l.write()
-		l.timer.Reset(gatherFor)
+		l.timer.Reset(bufferTime)
 	}
 }
 
 // write passes on what is gathered.
 func (l *Lines) write() {
-	if len(l.gathered) == 0 {
+	if len(l.buffer) == 0 {
 		return
 	}
-	if _, err := l.out.Write(l.gathered); err != nil {
+	if _, err := l.out.Write(l.buffer); err != nil {
 		l.err = err
 	}
-	if l.gathered = l.gathered[:0]; cap(l.gathered) > 2*mostGather {
-		l.gathered = nil // a single line was that long
+	if l.buffer = l.buffer[:0]; cap(l.buffer) > 2*maxBuffer {
+		l.buffer = nil // a single line was that long
 	}
 }

@@ -47,21 +47,21 @@ type timedQueue struct {
 // Now reads the clock of the test.
 func (q timedQueue) Now(context.Context) (time.Time, error) { return q.clock.Now(), nil }
 
-// world answers the attempts of nodes as the test says.
-type world func(ctx context.Context, call outbound.NodeCall) (outbound.NodeOutcome, error)
+// fakeRunner answers the attempts of nodes as the test says.
+type fakeRunner func(ctx context.Context, call outbound.NodeCall) (outbound.NodeOutcome, error)
 
 // Run makes an attempt.
-func (w world) Run(ctx context.Context, call outbound.NodeCall) (outbound.NodeOutcome, error) {
+func (w fakeRunner) Run(ctx context.Context, call outbound.NodeCall) (outbound.NodeOutcome, error) {
 	return w(ctx, call)
 }
 
 // Health is not asked for.
-func (world) Health(context.Context, outbound.HealthCheck) (outbound.NodeHealth, error) {
+func (fakeRunner) Health(context.Context, outbound.HealthCheck) (outbound.NodeHealth, error) {
 	return outbound.NodeHealth{Healthy: true}, nil
 }
 
 // works lets a worker move runs on until the test ends, or stop is called.
-func (g *gateway) works(w world) (stop func()) {
+func (g *gateway) startWorker(w fakeRunner) (stop func()) {
 	g.Helper()
 	known := directory.New(g.store)
 	known.Trust(true)
@@ -102,15 +102,15 @@ func graph(nodes []string, edges ...string) workflow.Graph {
 	return workflow.RestoreGraph(all, between)
 }
 
-// named is an identifier of the estate that no other record has.
-func (e estate) named(prefix string, letter byte) string {
+// named is an identifier of the fixture that no other record has.
+func (e fixture) named(prefix string, letter byte) string {
 	return prefix + "_" + strings.TrimPrefix(string(e.id), "tenant_")[1:] + string(letter)
 }
 
-// activate stores a version of the estate's workflow that is the active one, and a
+// activate stores a version of the fixture's workflow that is the active one, and a
 // trigger of it that is called, or fires by the event order.paid. It names them in the
-// estate.
-func (g *gateway) activate(e estate, of workflow.Graph, config string) (*workflow.Version, *trigger.Trigger) {
+// fixture.
+func (g *gateway) activate(e fixture, of workflow.Graph, config string) (*workflow.Version, *trigger.Trigger) {
 	g.Helper()
 	before := noon.Add(-2 * time.Hour)
 	var ver *workflow.Version
@@ -144,11 +144,11 @@ func (g *gateway) activate(e estate, of workflow.Graph, config string) (*workflo
 // onPaid is the configuration of a trigger that fires by an event.
 const onPaid = `{"webhookConfig":{"event":"order.paid"}}`
 
-// factory gives the estate an active version whose runs ask a person, wait for an event
+// addRuns gives the fixture an active version whose runs ask a person, wait for an event
 // and call out, and four runs of it: runs (the one that waits for the person), waiting
 // (for the event), failed and completed. nightly is a trigger of type schedule. approval and delivery are the resume tokens of
 // the first two.
-func (g *gateway) factory(e estate) {
+func (g *gateway) addRuns(e fixture) {
 	g.Helper()
 	ver, trg := g.activate(e, graph([]string{
 		`approve input {"prompt":"Ship it?","inputType":"boolean","timeoutMs":86400000}`,
@@ -163,7 +163,7 @@ func (g *gateway) factory(e estate) {
 	})
 	e.ids["nightly"] = string(nightly.ID)
 	plan := run.NewPlan(ver.ID(), ver.Graph(), node.RegistryFor(e.id, tenant.English, nil, nil), expression.Compiler{})
-	answered := func(nodes ...workflow.NodeID) (all []happening) {
+	answered := func(nodes ...workflow.NodeID) (all []factOf) {
 		all = append(all, happens(run.Started{}))
 		for _, id := range nodes {
 			all = append(all, given(id))
@@ -173,7 +173,7 @@ func (g *gateway) factory(e estate) {
 	for i, made := range []struct {
 		name   string
 		letter byte
-		facts  []happening
+		facts  []factOf
 		token  string // under which the resume token is named
 	}{
 		{"completed", 'c', append(answered("approve", "shipped"), happens(run.AttemptCompleted{Node: "notify", Attempt: 1, Output: map[string]any{"status": json.Number("204")}})), ""},
@@ -196,22 +196,22 @@ func (g *gateway) factory(e estate) {
 	}
 }
 
-// happening is something that happens to a run, given the tokens of the nodes that wait.
-type happening func(tokens map[workflow.NodeID]string) run.Fact
+// factOf is something that happens to a run, given the tokens of the nodes that wait.
+type factOf func(tokens map[workflow.NodeID]string) run.Fact
 
-func happens(fact run.Fact) happening {
+func happens(fact run.Fact) factOf {
 	return func(map[workflow.NodeID]string) run.Fact { return fact }
 }
 
 // given resumes a node with true.
-func given(id workflow.NodeID) happening {
+func given(id workflow.NodeID) factOf {
 	return func(tokens map[workflow.NodeID]string) run.Fact {
 		return run.Resumed{Token: tokens[id], Input: json.RawMessage("true")}
 	}
 }
 
 // move starts a run and lets things happen to it, one a second.
-func (g *gateway) move(r *run.Run, plan *run.Plan, at time.Time, facts []happening) {
+func (g *gateway) move(r *run.Run, plan *run.Plan, at time.Time, facts []factOf) {
 	g.Helper()
 	g.write(func(ctx context.Context, st outbound.Stores) error {
 		_, err := st.Runs.Runs.Start(ctx, r)

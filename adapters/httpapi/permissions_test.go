@@ -19,20 +19,20 @@ import (
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
-// estate is a tenant with one record of each kind, by the name its identifier has in
+// fixture is a tenant with one record of each kind, by the name its identifier has in
 // paths and bodies.
-type estate struct {
+type fixture struct {
 	customer
 	ids map[string]string
 }
 
-// marker stands in every text of an estate, so that a foreign byte is found.
-func (e estate) marker() string { return "belongs-to-" + string(e.id) }
+// marker stands in every text of a fixture, so that a foreign byte is found.
+func (e fixture) marker() string { return "belongs-to-" + string(e.id) }
 
-// estate makes a tenant that has everything.
-func (g *gateway) estate(name string) estate {
+// fixture makes a tenant that has everything.
+func (g *gateway) fixture(name string) fixture {
 	g.Helper()
-	e := estate{g.customer(name), make(map[string]string)}
+	e := fixture{g.customer(name), make(map[string]string)}
 	made := func(path, body string) answer {
 		g.Helper()
 		got := g.send(http.MethodPost, "/v1/gateway"+path, e.secret, body)
@@ -57,8 +57,8 @@ func (g *gateway) estate(name string) estate {
 	return e
 }
 
-// record writes one fire into the ledger of the estate's trigger.
-func (g *gateway) record(e estate) {
+// record writes one fire into the ledger of the fixture's trigger.
+func (g *gateway) record(e fixture) {
 	g.Helper()
 	fire := trigger.RestoreFire(trigger.FireState{
 		Trigger: trigger.ID(e.ids["triggers"]), Tenant: e.id, At: noon.Add(-time.Minute), Outcome: trigger.Suppressed,
@@ -71,8 +71,8 @@ func (g *gateway) record(e estate) {
 }
 
 // absent has an identifier for everything, and nothing of it exists.
-func absent(like estate) estate {
-	none := estate{ids: make(map[string]string)}
+func absent(like fixture) fixture {
+	none := fixture{ids: make(map[string]string)}
 	for kind, id := range like.ids {
 		prefix, _, _ := strings.Cut(id, "_")
 		none.ids[kind] = prefix + "_7zzzzzzzzzzzzzzzzzzzzzzzzz"
@@ -83,9 +83,9 @@ func absent(like estate) estate {
 	return none
 }
 
-// fill puts an estate's identifiers into the path of a route. ok is false for a
+// fill puts a fixture's identifiers into the path of a route. ok is false for a
 // parameter of which nobody said what it identifies.
-func (e estate) fill(path string) (filled string, ok bool) {
+func (e fixture) fill(path string) (filled string, ok bool) {
 	parts := strings.Split(path, "/")
 	for i, part := range parts {
 		name, isParameter := strings.CutPrefix(part, "{")
@@ -105,7 +105,7 @@ func (e estate) fill(path string) (filled string, ok bool) {
 
 // requests are ways to ask a route for somebody's records: by its path, its query
 // and its body.
-func (e estate) requests(r httpapi.Route) (targets []string, body string, ok bool) {
+func (e fixture) requests(r httpapi.Route) (targets []string, body string, ok bool) {
 	path, ok := e.fill(r.Path)
 	if !ok {
 		return nil, "", false
@@ -140,9 +140,9 @@ func routesBehindKeys(g *gateway) []httpapi.Route {
 
 func TestNoForeignByteIsFoundByAnyRoute(t *testing.T) {
 	g := newGateway(t)
-	mine, theirs := g.estate("Mine"), g.estate("Theirs")
-	g.factory(mine)
-	g.factory(theirs)
+	mine, theirs := g.fixture("Mine"), g.fixture("Theirs")
+	g.addRuns(mine)
+	g.addRuns(theirs)
 	none := absent(theirs)
 	for _, r := range routesBehindKeys(g) {
 		targets, body, ok := theirs.requests(r)
@@ -194,7 +194,7 @@ func TestNoForeignByteIsFoundByAnyRoute(t *testing.T) {
 }
 
 // neutral replaces the identifiers that the client sent.
-func neutral(body string, sent estate) string {
+func neutral(body string, sent fixture) string {
 	for kind, id := range sent.ids {
 		sort, _, isOne := strings.Cut(id, "_")
 		if !isOne {
@@ -207,8 +207,8 @@ func neutral(body string, sent estate) string {
 
 func TestEachTypeOfKeyMayWhatTheTableSays(t *testing.T) {
 	g := newGateway(t)
-	e := g.estate("Acme")
-	g.factory(e)
+	e := g.fixture("Acme")
+	g.addRuns(e)
 	operations := httpapi.Operations(g.api)
 	performed := make(map[tenant.Operation]bool)
 	for _, r := range routesBehindKeys(g) {
