@@ -382,7 +382,7 @@ type CreateWebhookEndpoint struct {
 	// Description What it is for; null is the same as leaving it out.
 	Description *string `json:"description,omitempty"`
 
-	// Events The types of event that it is told of; empty for all of them, those of later versions too.
+	// Events The types of event that it receives; empty for all of them, those of later versions too.
 	Events *[]SubscribableEventType `json:"events,omitempty"`
 
 	// IsActive Whether events are sent there from now on.
@@ -606,7 +606,7 @@ type EdgeDraft struct {
 
 	// SourceOutputKey A branch (`true`, `false`, `case-0`, `default`), an outcome (`onSuccess`, `onError`) or a member of the source's output.
 	// A failure is dealt with where an `onError` edge is taken; with a `condition`, only failures that it is true of
-	// are (`result.error.code === "timeout"`). One whose condition cannot be computed is not taken, which the history tells of
+	// are (`result.error.code === "timeout"`). One whose condition cannot be computed is not taken, which the history shows
 	// as `edge.failed`; the others are. A failure that no such edge is taken for fails the run. A member that the output does not
 	// have is `null`, and left out under a `targetInputKey`.
 	SourceOutputKey *string `json:"sourceOutputKey,omitempty"`
@@ -986,7 +986,7 @@ type Node struct {
 type NodeDraft struct {
 	// Config Its configuration, as its type asks for it. What an expression, in JavaScript, begins with: `input`, `payload`, `nodes`, `run` and `now()`.
 	// An expression is at most 65,536 bytes long and nests at most 200 deep. A node that it names, `nodes.fetch` or `nodes["fetch"]`, is one from which
-	// edges lead to it: what runs beside is not seen. A name that is computed, `nodes[input.from]`, reads what there is.
+	// edges lead to it: what runs in parallel is not seen. A name that is computed, `nodes[input.from]`, reads what there is.
 	//
 	// Texts of an `httpRequest` may hold `{{ expression }}`. In the `url`, the value of an expression at the very beginning is taken as it is, and
 	// what is written behind that begins with `/`, `?` or `#`; in the path, the query and the fragment a value is percent-encoded for its place, as `encodeURIComponent` does, unless the expression calls
@@ -1066,7 +1066,7 @@ type NodeSecret struct {
 	// LastFour The last four characters, by which people tell secrets apart.
 	LastFour string `json:"lastFour"`
 
-	// Previous The secrets that sign beside it for a while, the newest first.
+	// Previous The secrets that still sign for a while, the newest first.
 	Previous []PreviousNodeSecret `json:"previous"`
 
 	// Secret The secret, `whsec_` and base64, only in the first answer to the request that made it.
@@ -1589,7 +1589,7 @@ type SimulatedEffect struct {
 	// Input What flowed into it: any JSON value.
 	Input interface{} `json:"input"`
 
-	// MayRepeat Whether a crash could let it happen twice, unless the receiver heeds the `Idempotency-Key`.
+	// MayRepeat Whether a crash could let it happen twice, unless the receiver honours the `Idempotency-Key`.
 	MayRepeat bool `json:"mayRepeat"`
 
 	// NodeID The node.
@@ -1893,7 +1893,7 @@ type TriggerConfig struct {
 		IntervalMs *int `json:"intervalMs,omitempty"`
 
 		// Overlap What happens at a time when the run before is still going on, fire all the same or `skip` it. A time that is skipped is in the trigger's
-		// fires as `suppressed`. So are times that passed while the gateway was down and would be caught up beside such a run: their reason says
+		// fires as `suppressed`. So are times that passed while the gateway was down and would be caught up during such a run: their reason says
 		// that they were missed as well.
 		Overlap *TriggerConfigScheduleConfigOverlap `json:"overlap,omitempty"`
 
@@ -1918,7 +1918,7 @@ type TriggerConfig struct {
 type TriggerConfigScheduleConfigCatchUp string
 
 // TriggerConfigScheduleConfigOverlap What happens at a time when the run before is still going on, fire all the same or `skip` it. A time that is skipped is in the trigger's
-// fires as `suppressed`. So are times that passed while the gateway was down and would be caught up beside such a run: their reason says
+// fires as `suppressed`. So are times that passed while the gateway was down and would be caught up during such a run: their reason says
 // that they were missed as well.
 type TriggerConfigScheduleConfigOverlap string
 
@@ -2039,7 +2039,7 @@ type UpdateWebhookEndpoint struct {
 	// Description What it is for; null takes it away.
 	Description *string `json:"description,omitempty"`
 
-	// Events The types of event that it is told of; empty for all of them, those of later versions too.
+	// Events The types of event that it receives; empty for all of them, those of later versions too.
 	Events *[]SubscribableEventType `json:"events,omitempty"`
 
 	// IsActive Whether events are sent there. Switching an endpoint on forgets its failures.
@@ -2113,7 +2113,7 @@ type WebhookEndpoint struct {
 	// Disabled How the gateway switched the endpoint off; absent while it is active, and when the tenant did it.
 	Disabled *WebhookEndpointDisabled `json:"disabled,omitempty"`
 
-	// Events The types of event that it is told of; empty for all of them, those of later versions too.
+	// Events The types of event that it receives; empty for all of them, those of later versions too.
 	Events []SubscribableEventType `json:"events"`
 
 	// FailingSince When the first of a row of nothing but failures ended; absent after a success.
@@ -2639,7 +2639,7 @@ func (c *Client) GetRegistry(ctx context.Context, options ...Option) (*NodeRegis
 
 // GetNodeSecret sends GET /v1/gateway/custom-nodes/secret.
 //
-// Says when the secret that signs the calls of custom nodes was made, and which secrets before it sign beside it until when; never the
+// Says when the secret that signs the calls of custom nodes was made, and which earlier secrets still sign, and until when; never the
 // secret itself. There is none until the first custom node or the first rotation.
 //
 // **Key:** secret.
@@ -2649,7 +2649,7 @@ func (c *Client) GetNodeSecret(ctx context.Context, options ...Option) (*NodeSec
 
 // RotateNodeSecret sends POST /v1/gateway/custom-nodes/secret/rotate.
 //
-// Makes a new secret, which is in this answer and nowhere else. The one before it signs beside it until the grace ends, so that a
+// Makes a new secret, which is in this answer and nowhere else. The one before it signs as well until the grace ends, so that a
 // receiver that knows either of them accepts every call: `webhook-signature` then holds several signatures separated by spaces, and
 // `X-CNP-Signature` several separated by commas. With a grace of 0 only the new one signs, at once.
 //
@@ -3024,7 +3024,7 @@ func (c *Client) ListWebhookEndpoints(ctx context.Context, params *ListWebhookEn
 
 // CreateWebhookEndpoint sends POST /v1/gateway/webhook-endpoints.
 //
-// Registers an address that is told of events. The answer holds the `secret` that signs what is sent there; it is in this answer and
+// Registers an address that receives events. The answer holds the `secret` that signs what is sent there; it is in this answer and
 // nowhere else, and a repeat with the same idempotency key gets the answer without it. A tenant may have 100 endpoints.
 //
 // **Key:** secret.
@@ -3185,7 +3185,7 @@ func (c *Client) ListWorkflows(ctx context.Context, params *ListWorkflowsParams,
 
 // CreateWorkflow sends POST /v1/gateway/workflows.
 //
-// Creates an active workflow without a version. No other workflow of the same tenant and sub-tenant may bear its name.
+// Creates an active workflow without a version. No other workflow of the same tenant and sub-tenant may have its name.
 //
 // **Key:** secret.
 func (c *Client) CreateWorkflow(ctx context.Context, params *CreateWorkflowParams, body CreateWorkflow, options ...Option) (*Workflow, error) {
