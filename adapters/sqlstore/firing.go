@@ -70,8 +70,8 @@ func (u *unit) keepVersions() string {
 	return ""
 }
 
-// keepVersionsLeft does the same, and leaves out rows that another unit deletes.
-func (u *unit) keepVersionsLeft() string {
+// keepOtherVersions does the same, and leaves out rows that another unit deletes.
+func (u *unit) keepOtherVersions() string {
 	if kept := u.keepVersions(); kept != "" {
 		return kept + " SKIP LOCKED"
 	}
@@ -136,7 +136,7 @@ func (s firing) Each(ctx context.Context, of []outbound.TriggerKey) ([]outbound.
 		keys[i] = keyRow{string(t.Tenant), string(t.Trigger)}
 	}
 	known := make(map[keyRow]outbound.FiringTrigger, len(of))
-	if err := s.among(ctx, keys, canFire+s.keepVersionsLeft(), known); err != nil {
+	if err := s.among(ctx, keys, canFire+s.keepOtherVersions(), known); err != nil {
 		return nil, err
 	}
 	left := slices.DeleteFunc(slices.Clone(keys), func(key keyRow) bool { _, ok := known[key]; return ok })

@@ -31,7 +31,7 @@ type lendRow struct {
 // away with nothing because another one looked at the same runs.
 func (s runQueue) Claim(ctx context.Context, c outbound.RunClaim) ([]outbound.LentRun, error) {
 	if s.tx == nil {
-		return nil, s.spoil(errRunUnit)
+		return nil, s.fail(errRunUnit)
 	}
 	now, err := s.clock(ctx, s.store.dialect.Runs.BeginClaim)
 	if err != nil {
@@ -39,7 +39,7 @@ func (s runQueue) Claim(ctx context.Context, c outbound.RunClaim) ([]outbound.Le
 	}
 	t, crowded, err := s.turns(ctx, now, c.Limit, c.PerTenant)
 	if err != nil {
-		return nil, s.spoil(err)
+		return nil, s.fail(err)
 	}
 	if crowded {
 		if _, err := s.exec(ctx, "promote runs", s.store.dialect.Runs.Promote, now); err != nil {
@@ -70,7 +70,7 @@ func (s runQueue) lend(ctx context.Context, now time.Time, c outbound.RunClaim, 
 	}
 	text, err := json.Marshal(wanted)
 	if err != nil {
-		return nil, s.spoil(fmt.Errorf("encode runs: %w", err))
+		return nil, s.fail(fmt.Errorf("encode runs: %w", err))
 	}
 	until, room := now.Add(c.Period), c.Bytes
 	if room == 0 {
@@ -78,7 +78,7 @@ func (s runQueue) lend(ctx context.Context, now time.Time, c outbound.RunClaim, 
 	}
 	rows, err := s.scan(ctx, "lend runs", s.store.dialect.Runs.Lease+` RETURNING `+leasedColumns, string(text), now, until, c.Worker, room)
 	if err != nil {
-		return nil, s.spoil(err)
+		return nil, s.fail(err)
 	}
 	slices.SortFunc(rows, func(a, b runRow) int { return places[a.ID] - places[b.ID] })
 	var putOff []keyRow
@@ -106,7 +106,7 @@ func (s runQueue) change(ctx context.Context, what, set string, of []keyRow, arg
 	}
 	table, parameter, err := s.keys(of)
 	if err != nil {
-		return s.spoil(err)
+		return s.fail(err)
 	}
 	_, err = s.exec(ctx, what, `UPDATE runs AS u SET `+set+` FROM `+table+` WHERE u.tenant_id = r.tenant_id AND u.id = r.id`,
 		append([]any{parameter}, args...)...)
@@ -133,7 +133,7 @@ func (s runQueue) Renew(ctx context.Context, leases []outbound.RunLease, period 
 		return nil, nil
 	}
 	if s.tx == nil || !s.writing {
-		return nil, s.spoil(errRunUnit)
+		return nil, s.fail(errRunUnit)
 	}
 	now, err := s.Now(ctx)
 	if err != nil {
@@ -147,15 +147,15 @@ func (s runQueue) Renew(ctx context.Context, leases []outbound.RunLease, period 
 	}
 	text, err := json.Marshal(rows)
 	if err != nil {
-		return nil, s.spoil(fmt.Errorf("encode leases: %w", err))
+		return nil, s.fail(fmt.Errorf("encode leases: %w", err))
 	}
 	var renewed, kept []keptLeaseRow
 	if err = s.list(ctx, "renew leases", &renewed, s.store.dialect.Runs.Renew, string(text), now.Add(period), period == 0); err != nil {
-		return nil, s.spoil(err)
+		return nil, s.fail(err)
 	}
 	if len(renewed) < len(leases) && s.store.dialect.ForUpdate != "" {
 		if err = s.list(ctx, "look at leases", &kept, s.store.dialect.Runs.Held, string(text)); err != nil {
-			return nil, s.spoil(err)
+			return nil, s.fail(err)
 		}
 	}
 	good := make([]outbound.RenewedLease, 0, len(leases))
@@ -196,7 +196,7 @@ func (s runQueue) TryAlone(ctx context.Context, lease outbound.RunLease) error {
 	n, err := s.exec(ctx, "try a run alone", `UPDATE runs SET alone = $1 WHERE tenant_id = $2 AND id = $3 AND lease = $4 AND lease_until IS NOT NULL`,
 		triedAlone, string(lease.Tenant), string(lease.Run), lease.Number)
 	if err == nil && n != 1 {
-		err = s.spoil(s.stale(ctx, lease.Tenant, lease.Run))
+		err = s.fail(s.stale(ctx, lease.Tenant, lease.Run))
 	}
 	return err
 }
@@ -207,7 +207,7 @@ var nextRun string
 // Next finds the earliest time at which a run is free.
 func (s runQueue) Next(ctx context.Context) (at time.Time, ok bool, err error) {
 	var first sql.Null[rowInstant]
-	if err = s.getAnew(ctx, "find the next run", &first, nextRun); err != nil {
+	if err = s.getUnprepared(ctx, "find the next run", &first, nextRun); err != nil {
 		return time.Time{}, false, err
 	}
 	return first.V.Time, first.Valid, nil

@@ -83,7 +83,7 @@ func (s schedules) DueOf(ctx context.Context, now time.Time, of []outbound.Trigg
 	}
 	table, parameter, err := s.keys(keys)
 	if err != nil {
-		return nil, s.spoil(err)
+		return nil, s.fail(err)
 	}
 	held := ""
 	if s.store.dialect.ForUpdate != "" {
@@ -118,7 +118,7 @@ func (s schedules) Advance(ctx context.Context, looked []outbound.LookedAt) erro
 	}
 	text, err := json.Marshal(rows)
 	if err != nil {
-		return s.spoil(fmt.Errorf("encode schedules: %w", err))
+		return s.fail(fmt.Errorf("encode schedules: %w", err))
 	}
 	_, err = s.exec(ctx, "advance schedules", `UPDATE trigger_schedules AS s SET dealt_with = r.dealt_with, next_at = r.next_at FROM `+
 		s.store.dialect.Rows(Column{Name: "tenant_id"}, Column{Name: "trigger_id"}, Column{Name: "dealt_with", Time: true}, Column{Name: "next_at", Time: true})+
@@ -141,7 +141,7 @@ func (s schedules) Next(ctx context.Context) (at, now time.Time, err error) {
 		At  *rowInstant `db:"next_at"`
 		Now rowInstant  `db:"now"`
 	}
-	err = s.getAnew(ctx, "find the next schedule", &row, `SELECT
+	err = s.getUnprepared(ctx, "find the next schedule", &row, `SELECT
 		(SELECT next_at FROM trigger_schedules WHERE next_at IS NOT NULL ORDER BY next_at LIMIT 1) AS next_at, `+s.store.dialect.Clock+` AS now`)
 	if row.At != nil {
 		at = row.At.Time

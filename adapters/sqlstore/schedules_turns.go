@@ -94,7 +94,7 @@ func (s schedules) byTurns(ctx context.Context, now time.Time, limit int) ([]due
 	}
 	text, err := json.Marshal(owners)
 	if err != nil {
-		return nil, s.spoil(fmt.Errorf("encode tenants: %w", err))
+		return nil, s.fail(fmt.Errorf("encode tenants: %w", err))
 	}
 	var rows []dueScheduleRow
 	if len(owners) > 0 {
@@ -111,7 +111,7 @@ func (s schedules) byTurns(ctx context.Context, now time.Time, limit int) ([]due
 	}
 	table, parameter, err := s.keys(keys)
 	if err != nil {
-		return nil, s.spoil(err)
+		return nil, s.fail(err)
 	}
 	most, err := s.claim(ctx, "", `SELECT `+dueColumns+` FROM trigger_schedules s
 		WHERE s.next_at <= $2 AND (s.tenant_id, s.trigger_id) NOT IN (SELECT r.tenant_id, r.id FROM `+table+`)
