@@ -72,7 +72,7 @@ func (s fires) rows(all []*trigger.Fire) (table, parameter string, err error) {
 	if err != nil {
 		return "", "", s.fail(fmt.Errorf("encode fires: %w", err))
 	}
-	return s.store.dialect.Rows(Column{Name: "tenant_id"}, Column{Name: "trigger_id"}, Column{Name: "scheduled_at", Time: true},
+	return s.store.dialect.Rows(1, Column{Name: "tenant_id"}, Column{Name: "trigger_id"}, Column{Name: "scheduled_at", Time: true},
 		Column{Name: "outcome"}, Column{Name: "reason"}, Column{Name: "run_id"}, Column{Name: "recorded_at", Time: true}), string(text), nil
 }
 

@@ -57,7 +57,7 @@ func (d Dialect) recordTogether() string {
 		return ""
 	}
 	return `WITH steps AS (
-		SELECT r.* FROM ` + d.Rows(stepColumns...) + ` WHERE r.id || '' = r.id
+		SELECT r.* FROM ` + d.Rows(1, stepColumns...) + ` WHERE r.id || '' = r.id
 	), recorded AS (
 		UPDATE runs AS u SET status = r.status, seq = CAST(r.seq AS bigint), progress = r.progress, failure_code = r.failure_code,
 			failure_message = r.failure_message, failure_node = r.failure_node, updated_at = r.updated_at, started_at = r.started_at,

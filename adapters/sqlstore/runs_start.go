@@ -125,7 +125,7 @@ func (d Dialect) insertRuns() string {
 		}
 	}
 	names, selected = append(names, "kept"), append(selected, "octet_length(r.payload) + octet_length(r.progress) + CAST(r.outputs AS bigint)")
-	return d.alsoAdds(`INSERT INTO runs (` + strings.Join(names, ", ") + `) SELECT ` + strings.Join(selected, ", ") + ` FROM ` + d.Rows(columns...) +
+	return d.alsoAdds(`INSERT INTO runs (` + strings.Join(names, ", ") + `) SELECT ` + strings.Join(selected, ", ") + ` FROM ` + d.Rows(1, columns...) +
 		` WHERE true ON CONFLICT (tenant_id, trigger_id, dedupe_key) WHERE holds_key DO NOTHING RETURNING `)
 }
 

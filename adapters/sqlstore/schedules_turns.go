@@ -71,7 +71,7 @@ func (s schedules) owed(ctx context.Context, now time.Time, limit int) (owners [
 // firstOfEach selects the most overdue schedules of each owner r, as many as $3 says.
 // CROSS JOIN keeps SQLite from beginning with the schedules.
 func (d Dialect) firstOfEach() string {
-	owners := d.Rows(Column{Name: "owner_id"})
+	owners := d.Rows(1, Column{Name: "owner_id"})
 	const first = `s.tenant_id = r.owner_id AND s.next_at <= $2 ORDER BY s.next_at, s.trigger_id LIMIT $3`
 	if d.Lateral {
 		return `SELECT s.tenant_id, s.trigger_id, s.dealt_with, s.next_at FROM ` + owners + ` CROSS JOIN LATERAL (

@@ -107,7 +107,7 @@ func (s webhookQueue) postponeUnreadable(ctx context.Context, due []outbound.Due
 		return s.fail(fmt.Errorf("encode deliveries: %w", err))
 	}
 	_, err = s.exec(ctx, "postpone deliveries", `UPDATE webhook_deliveries AS d SET leased_until = NULL, next_attempt_at = r.until FROM `+
-		s.store.dialect.Rows(Column{Name: "tenant_id"}, Column{Name: "id"}, Column{Name: "until", Time: true})+`
+		s.store.dialect.Rows(1, Column{Name: "tenant_id"}, Column{Name: "id"}, Column{Name: "until", Time: true})+`
 		WHERE d.tenant_id = r.tenant_id AND d.id = r.id`, string(text))
 	return err
 }

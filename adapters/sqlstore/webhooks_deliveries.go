@@ -194,7 +194,7 @@ func (s webhookDeliveries) Insert(ctx context.Context, deliveries ...*event.Deli
 		columns, selected = append(columns, c.Column), append(selected, s.store.dialect.valueOf(c))
 	}
 	_, err = s.exec(ctx, "insert deliveries", `INSERT INTO webhook_deliveries (`+deliveryColumns+`) SELECT `+strings.Join(selected, ", ")+` FROM `+
-		s.store.dialect.Rows(columns...)+` WHERE true`, string(text))
+		s.store.dialect.Rows(1, columns...)+` WHERE true`, string(text))
 	return err
 }
 

@@ -80,7 +80,7 @@ func (s webhookEvents) append(ctx context.Context, condition string, events []*e
 		return s.fail(fmt.Errorf("encode events: %w", err))
 	}
 	added, err := s.exec(ctx, "append events", `INSERT INTO webhook_events (tenant_id, id, sub_tenant_id, type, happened_at, data, waits)
-		SELECT r.tenant_id, r.id, r.sub_tenant_id, r.type, r.happened_at, r.data, true FROM `+s.store.dialect.Rows(
+		SELECT r.tenant_id, r.id, r.sub_tenant_id, r.type, r.happened_at, r.data, true FROM `+s.store.dialect.Rows(1,
 		Column{Name: "tenant_id"}, Column{Name: "id"}, Column{Name: "sub_tenant_id"}, Column{Name: "type"},
 		Column{Name: "happened_at", Time: true}, Column{Name: "data"})+condition, string(text))
 	s.eventful = s.eventful || added > 0
@@ -138,7 +138,7 @@ func (u *unit) keys(rows []keyRow) (table, parameter string, err error) {
 	if err != nil {
 		return "", "", fmt.Errorf("encode keys: %w", err)
 	}
-	return u.store.dialect.Rows(Column{Name: "tenant_id"}, Column{Name: "id"}), string(text), nil
+	return u.store.dialect.Rows(1, Column{Name: "tenant_id"}, Column{Name: "id"}), string(text), nil
 }
 
 // Settle marks events, all in one statement.

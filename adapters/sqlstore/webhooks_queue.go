@@ -192,7 +192,7 @@ func (d Dialect) recordDeliveries() string {
 			set = append(set, c.Name+" = "+d.valueOf(c))
 		}
 	}
-	return `UPDATE webhook_deliveries AS d SET ` + strings.Join(set, ", ") + `, revision = d.revision + 1 FROM ` + d.Rows(columns...) + `
+	return `UPDATE webhook_deliveries AS d SET ` + strings.Join(set, ", ") + `, revision = d.revision + 1 FROM ` + d.Rows(1, columns...) + `
 		WHERE d.tenant_id = r.tenant_id AND d.id = r.id AND d.revision = CAST(r.revision AS bigint)`
 }
 

@@ -47,7 +47,7 @@ var dialect = sqlstore.Dialect{
 	Webhooks:       webhooks,
 	PlanFreshly:    planFreshly,
 	ClaimSchedules: claimSchedules,
-	Rows: func(columns ...sqlstore.Column) string {
+	Rows: func(parameter int, columns ...sqlstore.Column) string {
 		defined := make([]string, len(columns))
 		for i, c := range columns {
 			kind := " text"
@@ -56,7 +56,7 @@ var dialect = sqlstore.Dialect{
 			}
 			defined[i] = c.Name + kind
 		}
-		return "json_to_recordset(CAST($1 AS json)) AS r(" + strings.Join(defined, ", ") + ")"
+		return fmt.Sprintf("json_to_recordset(CAST($%d AS json)) AS r(%s)", parameter, strings.Join(defined, ", "))
 	},
 	// The lock is held to the end of the transaction, by every unit with this key that
 	// got past this statement.
