@@ -58,7 +58,7 @@ func (s apiKeys) Insert(ctx context.Context, k *tenant.APIKey) error {
 // Get reads a key.
 func (s apiKeys) Get(ctx context.Context, owner tenant.ID, id tenant.KeyID) (*tenant.APIKey, error) {
 	var row apiKeyRow
-	err := s.get(ctx, "get API key", &row, `SELECT `+apiKeyColumns+` FROM api_keys WHERE tenant_id = $1 AND id = $2`+s.hold(),
+	err := s.get(ctx, "get API key", &row, `SELECT `+apiKeyColumns+` FROM api_keys WHERE tenant_id = $1 AND id = $2`+s.forUpdate(),
 		string(owner), string(id))
 	if err != nil {
 		return nil, missing(err, "api_key_not_found", "There is no such API key.")
@@ -113,7 +113,7 @@ func (s apiKeys) CountUsable(ctx context.Context, owner tenant.ID, t tenant.KeyT
 	var ids []string
 	err := s.list(ctx, "count usable API keys", &ids, `SELECT id FROM api_keys
 		WHERE tenant_id = $1 AND type = $2 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $3)
-		ORDER BY id`+s.hold(), string(owner), string(t), at)
+		ORDER BY id`+s.forUpdate(), string(owner), string(t), at)
 	return len(ids), err
 }
 

@@ -119,7 +119,7 @@ func (s customNodes) Insert(ctx context.Context, n *node.Custom) error {
 	st := n.State()
 	texts, err := documents(st)
 	if err != nil {
-		return s.spoil(err)
+		return s.fail(err)
 	}
 	if err := s.takeVersion(ctx, st); err != nil {
 		return err
@@ -141,7 +141,7 @@ func (s customNodes) checkDefined(ctx context.Context, owner tenant.ID) error {
 	err := s.get(ctx, "sum up custom nodes", &bytes, `SELECT CAST(COALESCE(sum(octet_length(input_schema) + octet_length(output_schema) +
 		octet_length(config_schema) + octet_length(translations)), 0) AS bigint) FROM custom_nodes WHERE tenant_id = $1`, string(owner))
 	if err == nil && bytes > node.MaxCustomNodeBytes {
-		err = s.spoil(node.CustomNodesTooLarge())
+		err = s.fail(node.CustomNodesTooLarge())
 	}
 	return err
 }
@@ -159,7 +159,7 @@ func (s customNodes) takeVersion(ctx context.Context, st node.CustomState) error
 // Get reads a custom node.
 func (s customNodes) Get(ctx context.Context, owner tenant.ID, id node.CustomID) (*node.Custom, error) {
 	var row customNodeRow
-	err := s.get(ctx, "get custom node", &row, `SELECT `+customNodeColumns+` FROM custom_nodes WHERE tenant_id = $1 AND id = $2`+s.hold(),
+	err := s.get(ctx, "get custom node", &row, `SELECT `+customNodeColumns+` FROM custom_nodes WHERE tenant_id = $1 AND id = $2`+s.forUpdate(),
 		string(owner), string(id))
 	if err != nil {
 		return nil, missing(err, customNodeNotFound, customNodeNotFoundMessage)
@@ -181,7 +181,7 @@ func (s customNodes) Update(ctx context.Context, n *node.Custom) error {
 	st := n.State()
 	texts, err := documents(st)
 	if err != nil {
-		return s.spoil(err)
+		return s.fail(err)
 	}
 	if err := s.takeVersion(ctx, st); err != nil {
 		return err

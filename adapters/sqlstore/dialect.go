@@ -41,9 +41,9 @@ type Dialect struct {
 	// however large they are.
 	RewritesRows bool
 
-	// Rows is a table expression named r over the parameter $1, a JSON array of objects,
-	// whose members are the columns.
-	Rows func(columns ...Column) string
+	// Rows is a table expression named r over the parameter of a number, a JSON array of
+	// objects, whose members are the columns.
+	Rows func(parameter int, columns ...Column) string
 
 	// ClaimOutcome selects one row (free, fingerprint, answer) for an idempotency key:
 	// whether no other unit holds the key, and what was recorded under it after a

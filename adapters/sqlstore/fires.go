@@ -70,9 +70,9 @@ func (s fires) rows(all []*trigger.Fire) (table, parameter string, err error) {
 	}
 	text, err := json.Marshal(rows)
 	if err != nil {
-		return "", "", s.spoil(fmt.Errorf("encode fires: %w", err))
+		return "", "", s.fail(fmt.Errorf("encode fires: %w", err))
 	}
-	return s.store.dialect.Rows(Column{Name: "tenant_id"}, Column{Name: "trigger_id"}, Column{Name: "scheduled_at", Time: true},
+	return s.store.dialect.Rows(1, Column{Name: "tenant_id"}, Column{Name: "trigger_id"}, Column{Name: "scheduled_at", Time: true},
 		Column{Name: "outcome"}, Column{Name: "reason"}, Column{Name: "run_id"}, Column{Name: "recorded_at", Time: true}), string(text), nil
 }
 
@@ -88,8 +88,8 @@ func (s fires) Record(ctx context.Context, all []*trigger.Fire) ([]*trigger.Fire
 	if len(all) == 0 {
 		return nil, nil
 	}
-	if s.spoiled != nil {
-		return nil, s.spoiled
+	if s.failed != nil {
+		return nil, s.failed
 	}
 	table, parameter, err := s.rows(all)
 	if err != nil {
@@ -100,7 +100,7 @@ func (s fires) Record(ctx context.Context, all []*trigger.Fire) ([]*trigger.Fire
 		SELECT r.`+strings.ReplaceAll(fireColumns, ", ", ", r.")+` FROM `+table+` WHERE true
 		ON CONFLICT (tenant_id, trigger_id, scheduled_at) DO NOTHING RETURNING `+fireColumns, parameter)
 	if err != nil {
-		return nil, s.spoil(err)
+		return nil, s.fail(err)
 	}
 	if len(rows) == len(all) {
 		return all, nil

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/tenant"
@@ -23,7 +22,8 @@ type firing struct{ *unit }
 var _ outbound.FiringRepository = firing{}
 
 var (
-	firingColumns = triggerColumnsOfT + `, v.workflow_id, v.is_active AS version_active, w.is_active AS workflow_active, '' AS started, `
+	// started, and what is kept, come after these.
+	firingColumns = triggerColumnsOfT + `, v.workflow_id, v.is_active AS version_active, w.is_active AS workflow_active, `
 	firingTables  = `triggers t JOIN workflow_versions v ON v.tenant_id = t.tenant_id AND v.id = t.workflow_version_id
 		JOIN workflows w ON w.tenant_id = v.tenant_id AND w.id = v.workflow_id`
 )
@@ -33,9 +33,15 @@ var (
 const (
 	keptBytes  = `(SELECT CAST(coalesce(sum(k.bytes), 0) AS bigint) FROM tenant_storage k WHERE k.tenant_id = $1) AS kept`
 	keptColumn = `CAST(coalesce(s.kept, 0) AS bigint) AS kept`
-	keptOfEach = ` LEFT JOIN (SELECT k.tenant_id, sum(k.bytes) AS kept FROM tenant_storage k
-		WHERE k.tenant_id IN (SELECT r.tenant_id FROM @rows) GROUP BY k.tenant_id) AS s ON s.tenant_id = t.tenant_id`
 )
+
+func keptOfEach(rows string) string {
+	return ` LEFT JOIN (SELECT k.tenant_id, sum(k.bytes) AS kept FROM tenant_storage k
+		WHERE k.tenant_id IN (SELECT r.tenant_id FROM ` + rows + `) GROUP BY k.tenant_id) AS s ON s.tenant_id = t.tenant_id`
+}
+
+// notAsked is the column started where nobody asks what was started.
+const notAsked = `'' AS started, `
 
 const canFire = ` AND t.is_active AND v.is_active AND w.is_active`
 
@@ -70,8 +76,8 @@ func (u *unit) keepVersions() string {
 	return ""
 }
 
-// keepVersionsLeft does the same, and leaves out rows that another unit deletes.
-func (u *unit) keepVersionsLeft() string {
+// keepOtherVersions does the same, and leaves out rows that another unit deletes.
+func (u *unit) keepOtherVersions() string {
 	if kept := u.keepVersions(); kept != "" {
 		return kept + " SKIP LOCKED"
 	}
@@ -92,7 +98,7 @@ func (s firing) find(ctx context.Context, what, query string, args ...any) (foun
 
 // Trigger looks for one that can fire, and only where there is none for any.
 func (s firing) Trigger(ctx context.Context, owner tenant.ID, id trigger.ID) (outbound.FiringTrigger, error) {
-	query := `SELECT ` + firingColumns + keptBytes + ` FROM ` + firingTables + ` WHERE t.tenant_id = $1 AND t.id = $2`
+	query := `SELECT ` + firingColumns + notAsked + keptBytes + ` FROM ` + firingTables + ` WHERE t.tenant_id = $1 AND t.id = $2`
 	found, err := s.find(ctx, "find trigger that fires", query+canFire+s.keepVersions(), string(owner), string(id))
 	if err == nil && len(found) == 0 {
 		found, err = s.find(ctx, "find trigger", query, string(owner), string(id))
@@ -111,10 +117,10 @@ func (s firing) Trigger(ctx context.Context, owner tenant.ID, id trigger.ID) (ou
 // for, all in one statement.
 func (s firing) OnEvent(ctx context.Context, owner tenant.ID, q outbound.EventQuery) ([]outbound.FiringTrigger, error) {
 	args := []any{string(owner), q.Event, q.Limit}
-	columns, tables, condition := firingColumns+keptBytes, firingTables, canFire
+	started, tables, condition := notAsked, firingTables, canFire
 	if q.Key != "" {
 		args = append(args, q.Key, q.After)
-		columns = strings.Replace(columns, `'' AS started`, `coalesce(u.id, '') AS started`, 1)
+		started = `coalesce(u.id, '') AS started, `
 		tables += ` LEFT JOIN runs u ON u.tenant_id = t.tenant_id AND u.trigger_id = t.id AND u.dedupe_key = $4 AND u.holds_key AND u.created_at > $5`
 		condition = ` AND (u.id IS NOT NULL OR (true` + canFire + `))`
 	}
@@ -122,7 +128,7 @@ func (s firing) OnEvent(ctx context.Context, owner tenant.ID, q outbound.EventQu
 		args = append(args, string(*q.SubTenant))
 		condition += fmt.Sprintf(` AND t.sub_tenant_id = $%d`, len(args))
 	}
-	return s.find(ctx, "find triggers of an event", `SELECT `+columns+` FROM `+tables+` WHERE t.tenant_id = $1 AND t.event = $2`+condition+
+	return s.find(ctx, "find triggers of an event", `SELECT `+firingColumns+started+keptBytes+` FROM `+tables+` WHERE t.tenant_id = $1 AND t.event = $2`+condition+
 		` ORDER BY t.created_at, t.id LIMIT $3`+s.keepVersions(), args...)
 }
 
@@ -136,7 +142,7 @@ func (s firing) Each(ctx context.Context, of []outbound.TriggerKey) ([]outbound.
 		keys[i] = keyRow{string(t.Tenant), string(t.Trigger)}
 	}
 	known := make(map[keyRow]outbound.FiringTrigger, len(of))
-	if err := s.among(ctx, keys, canFire+s.keepVersionsLeft(), known); err != nil {
+	if err := s.among(ctx, keys, canFire+s.keepOtherVersions(), known); err != nil {
 		return nil, err
 	}
 	left := slices.DeleteFunc(slices.Clone(keys), func(key keyRow) bool { _, ok := known[key]; return ok })
@@ -164,8 +170,8 @@ func (s firing) among(ctx context.Context, keys []keyRow, condition string, know
 	if err != nil {
 		return err
 	}
-	found, err := s.find(ctx, "find triggers that fire", `SELECT `+firingColumns+keptColumn+` FROM `+table+`
-		CROSS JOIN `+firingTables+strings.Replace(keptOfEach, "@rows", table, 1)+` WHERE t.tenant_id = r.tenant_id AND t.id = r.id`+condition, parameter)
+	found, err := s.find(ctx, "find triggers that fire", `SELECT `+firingColumns+notAsked+keptColumn+` FROM `+table+`
+		CROSS JOIN `+firingTables+keptOfEach(table)+` WHERE t.tenant_id = r.tenant_id AND t.id = r.id`+condition, parameter)
 	for _, f := range found {
 		known[keyRow{string(f.Trigger.Tenant()), string(f.Trigger.ID())}] = f
 	}

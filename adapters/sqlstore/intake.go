@@ -91,7 +91,7 @@ func (s *Store) insertAtOnce(ctx context.Context, all []*outbound.NewTrigger) er
 	statement, args := s.dialect.InsertTriggers(rows)
 	n, err := u.exec(ctx, "insert triggers", statement, args...)
 	if err != nil {
-		if err = s.diagnosed(ctx, err); domain.KindOf(err) == domain.Unavailable || isContext(err) {
+		if err = s.probeOnError(ctx, err); domain.KindOf(err) == domain.Unavailable || isContext(err) {
 			return err
 		}
 	}
@@ -122,7 +122,7 @@ func (s *Store) added(ctx context.Context, rows []TriggerEntry) (ids []string, e
 	defer func() { s.writer.prepare(ctx, u.unprepared) }()
 	statement, args := s.dialect.AddedTriggers(rows)
 	err = u.list(ctx, "see which triggers were inserted", &ids, statement, args...)
-	if err = s.diagnosed(ctx, err); err == nil || domain.KindOf(err) == domain.Unavailable || isContext(err) {
+	if err = s.probeOnError(ctx, err); err == nil || domain.KindOf(err) == domain.Unavailable || isContext(err) {
 		return ids, err
 	}
 	return nil, busy(err)

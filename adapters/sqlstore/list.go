@@ -152,7 +152,7 @@ func (l *listing) stamp() string {
 	return `SELECT coalesce(sum(n), 0) || '/' || coalesce(sum(changes), 0) FROM totals WHERE tenant_id = $1 AND kind = '` + l.table + `'`
 }
 
-// readPage is a page with what is known of it beside its records.
+// readPage is a page with what is known of it besides its records.
 type readPage[T any] struct {
 	domain.Page[T]
 	stamp string

@@ -63,7 +63,7 @@ func (s nodeHealth) NoteShared(ctx context.Context, owner tenant.ID, h node.Heal
 func (s nodeHealth) note(ctx context.Context, owner tenant.ID, h node.Health, condition, which string) error {
 	var ids []string
 	err := s.list(ctx, "list custom nodes that were asked", &ids,
-		`SELECT id FROM custom_nodes WHERE tenant_id = $1 AND `+condition+` ORDER BY id`+s.hold(), string(owner), which)
+		`SELECT id FROM custom_nodes WHERE tenant_id = $1 AND `+condition+` ORDER BY id`+s.forUpdate(), string(owner), which)
 	if err != nil {
 		return err
 	}

@@ -79,7 +79,7 @@ const nodeSecretNotFound, nodeSecretNotFoundMessage = "node_secret_not_found",
 func (s nodeSecrets) Get(ctx context.Context, owner tenant.ID) (*tenant.NodeSecret, error) {
 	var row nodeSecretRow
 	err := s.get(ctx, "get node secret", &row, `SELECT tenant_id, secret, retired_secrets, created_at, revision
-		FROM node_secrets WHERE tenant_id = $1`+s.hold(), string(owner))
+		FROM node_secrets WHERE tenant_id = $1`+s.forUpdate(), string(owner))
 	if err != nil {
 		return nil, missing(err, nodeSecretNotFound, nodeSecretNotFoundMessage)
 	}
@@ -93,14 +93,14 @@ func (s nodeSecrets) Insert(ctx context.Context, n *tenant.NodeSecret) error {
 	st := n.State()
 	retired, err := encodeRetired(st.Secrets.Retired)
 	if err != nil {
-		return s.spoil(err)
+		return s.fail(err)
 	}
 	s.touch(st.Tenant)
 	made, err := s.exec(ctx, "insert node secret", `INSERT INTO node_secrets (tenant_id, secret, retired_secrets, created_at, revision)
 		VALUES ($1, $2, $3, $4, $5) ON CONFLICT (tenant_id) DO NOTHING`,
 		string(st.Tenant), st.Secrets.Current.Reveal(), retired, st.CreatedAt, st.Revision)
 	if err == nil && made == 0 {
-		return s.spoil(&Collision{errSecretMade})
+		return s.fail(&Collision{errSecretMade})
 	}
 	return err
 }
@@ -110,7 +110,7 @@ func (s nodeSecrets) Update(ctx context.Context, n *tenant.NodeSecret) error {
 	st := n.State()
 	retired, err := encodeRetired(st.Secrets.Retired)
 	if err != nil {
-		return s.spoil(err)
+		return s.fail(err)
 	}
 	s.touch(st.Tenant)
 	changed, err := s.exec(ctx, "update node secret", `UPDATE node_secrets

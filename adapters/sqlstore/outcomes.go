@@ -64,11 +64,11 @@ func (s outcomes) Keep(ctx context.Context, owner tenant.ID, once domain.Once, o
 func (u *unit) keep(once domain.Once, outcome any, insert func(answer []byte) (int64, error)) error {
 	answer, err := once.Answer(outcome)
 	if err != nil {
-		return u.spoil(err)
+		return u.fail(err)
 	}
 	n, err := insert(answer)
 	if err == nil && n == 0 {
-		return u.spoil(&Collision{errKeyTaken})
+		return u.fail(&Collision{errKeyTaken})
 	}
 	return err
 }
@@ -80,7 +80,7 @@ func (s outcomes) Amend(ctx context.Context, owner tenant.ID, once domain.Once, 
 	}
 	answer, err := once.Answer(outcome)
 	if err != nil {
-		return s.spoil(err)
+		return s.fail(err)
 	}
 	_, err = s.exec(ctx, "amend idempotent outcome", `UPDATE outcomes SET answer = $1
 		WHERE tenant_id = $2 AND scope = $3 AND key = $4 AND fingerprint = $5`,

@@ -176,7 +176,7 @@ func (s runs) scan(ctx context.Context, what, query string, args ...any) (rows [
 
 // Get reads a run.
 func (s runs) Get(ctx context.Context, owner tenant.ID, id run.ID) (*run.Run, error) {
-	rows, err := s.scan(ctx, "get run", `SELECT `+runColumns+` FROM runs WHERE tenant_id = $1 AND id = $2`+s.hold(), string(owner), string(id))
+	rows, err := s.scan(ctx, "get run", `SELECT `+runColumns+` FROM runs WHERE tenant_id = $1 AND id = $2`+s.forUpdate(), string(owner), string(id))
 	switch {
 	case err != nil:
 		return nil, err

@@ -146,12 +146,14 @@ func (s runs) awaiting(owner tenant.ID, q outbound.AwaitingQuery) (query string,
 		narrowed += fmt.Sprintf(` AND u.sub_tenant_id = $%d`, len(args))
 	}
 	if len(q.Versions) > 0 {
-		versions, parameter, err := s.versions(q.Versions)
+		versions, err := json.Marshal(wantedVersions(q.Versions))
 		if err != nil {
-			return "", nil, err
+			return "", nil, fmt.Errorf("encode versions: %w", err)
 		}
-		args = append(args, parameter)
-		narrowed += strings.ReplaceAll(versions, "$1", fmt.Sprintf("$%d", len(args)))
+		args = append(args, string(versions))
+		// Without IS TRUE a planner may start with the versions instead of reading the runs of
+		// one entity in their order.
+		narrowed += ` AND (u.workflow_version_id IN (SELECT r.id FROM ` + s.store.dialect.Rows(len(args), Column{Name: "id"}) + `)) IS TRUE`
 	}
 	part := func(condition string) string {
 		return `SELECT ` + awaitingColumns + ` FROM runs u WHERE u.tenant_id = $1 AND u.entity_id = $2 AND ` + isAwaiting + condition + narrowed + `
@@ -168,14 +170,15 @@ func (s runs) awaiting(owner tenant.ID, q outbound.AwaitingQuery) (query string,
 	return `SELECT * FROM (` + strings.Join(parts, `) AS p UNION ALL SELECT * FROM (`) + `) AS p ORDER BY created_at, id LIMIT $3`, args, nil
 }
 
-// versions is the condition that a run is of one of these, whose parameter is $1. It ends
-// in IS TRUE, or else a planner may rather begin with the versions than read one entity's
-// runs in their order.
-func (u *unit) versions(of []workflow.VersionID) (condition, parameter string, err error) {
-	keys := make([]keyRow, len(of))
+// wantedVersion is a row of [Dialect.Rows].
+type wantedVersion struct {
+	ID string `json:"id"`
+}
+
+func wantedVersions(of []workflow.VersionID) []wantedVersion {
+	rows := make([]wantedVersion, len(of))
 	for i, id := range of {
-		keys[i].ID = string(id)
+		rows[i].ID = string(id)
 	}
-	table, parameter, err := u.keys(keys)
-	return ` AND (u.workflow_version_id IN (SELECT r.id FROM ` + table + `)) IS TRUE`, parameter, err
+	return rows
 }

@@ -74,7 +74,7 @@ func indexOfStatus(s run.Status) string {
 	return "status <> 'pending'"
 }
 
-// fixedOfRuns are the conditions on what never changes of a run and has a column beside
+// fixedOfRuns are the conditions on what never changes of a run and has a column besides
 // its times.
 func (l *listing) fixedOfRuns(f run.Filter) (conditions []string) {
 	equal := func(column, value string) {

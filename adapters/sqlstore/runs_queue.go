@@ -19,19 +19,19 @@ type runQueue struct{ runs }
 
 var _ outbound.RunQueue = runQueue{}
 
-// lendRow is a row of [Dialect.Rows].
-type lendRow struct {
+// leaseableRow is a row of [Dialect.Rows].
+type leaseableRow struct {
 	Owner string `json:"owner_id"`
 	Run   string `json:"run_id"`
 	Place int    `json:"place"`
 }
 
-// Claim lends runs. Units that claim do so one after another: only then each knows of
+// Claim leases runs. Units that claim do so one after another: only then each knows of
 // all leases that the others gave, so that the bound of a tenant holds, and none comes
 // away with nothing because another one looked at the same runs.
 func (s runQueue) Claim(ctx context.Context, c outbound.RunClaim) ([]outbound.LentRun, error) {
 	if s.tx == nil {
-		return nil, s.spoil(errRunUnit)
+		return nil, s.fail(errRunUnit)
 	}
 	now, err := s.clock(ctx, s.store.dialect.Runs.BeginClaim)
 	if err != nil {
@@ -39,7 +39,7 @@ func (s runQueue) Claim(ctx context.Context, c outbound.RunClaim) ([]outbound.Le
 	}
 	t, crowded, err := s.turns(ctx, now, c.Limit, c.PerTenant)
 	if err != nil {
-		return nil, s.spoil(err)
+		return nil, s.fail(err)
 	}
 	if crowded {
 		if _, err := s.exec(ctx, "promote runs", s.store.dialect.Runs.Promote, now); err != nil {
@@ -50,53 +50,53 @@ func (s runQueue) Claim(ctx context.Context, c outbound.RunClaim) ([]outbound.Le
 	if len(chosen) == 0 {
 		return nil, nil
 	}
-	lent, err := s.lend(ctx, now, c, chosen)
+	leased, err := s.lease(ctx, now, c, chosen)
 	if err != nil {
 		return nil, err
 	}
 	next := t.next(c.Limit, chosen)
 	s.store.runs.served.Store(&next)
-	return lent, nil
+	return leased, nil
 }
 
-// lend lends those of the runs that nobody is changing and that there is room for, and
+// lease leases those of the runs that nobody is changing and that there is room for, and
 // puts off the others that cannot be read.
-func (s runQueue) lend(ctx context.Context, now time.Time, c outbound.RunClaim, chosen []keyRow) ([]outbound.LentRun, error) {
-	wanted := make([]lendRow, len(chosen))
+func (s runQueue) lease(ctx context.Context, now time.Time, c outbound.RunClaim, chosen []keyRow) ([]outbound.LentRun, error) {
+	wanted := make([]leaseableRow, len(chosen))
 	places := make(map[string]int, len(chosen))
 	for i, key := range chosen {
-		wanted[i] = lendRow{key.Tenant, key.ID, i}
+		wanted[i] = leaseableRow{key.Tenant, key.ID, i}
 		places[key.ID] = i
 	}
 	text, err := json.Marshal(wanted)
 	if err != nil {
-		return nil, s.spoil(fmt.Errorf("encode runs: %w", err))
+		return nil, s.fail(fmt.Errorf("encode runs: %w", err))
 	}
-	until, room := now.Add(c.Period), c.Bytes
-	if room == 0 {
-		room = math.MaxInt64
+	until, maxBytes := now.Add(c.Period), c.Bytes
+	if maxBytes == 0 {
+		maxBytes = math.MaxInt64
 	}
-	rows, err := s.scan(ctx, "lend runs", s.store.dialect.Runs.Lease+` RETURNING `+leasedColumns, string(text), now, until, c.Worker, room)
+	rows, err := s.scan(ctx, "lease runs", s.store.dialect.Runs.Lease+` RETURNING `+leasedColumns, string(text), now, until, c.Worker, maxBytes)
 	if err != nil {
-		return nil, s.spoil(err)
+		return nil, s.fail(err)
 	}
 	slices.SortFunc(rows, func(a, b runRow) int { return places[a.ID] - places[b.ID] })
 	var putOff []keyRow
-	lent := make([]outbound.LentRun, len(rows))
+	leased := make([]outbound.LentRun, len(rows))
 	for i := range rows {
 		row := &rows[i]
 		lease := outbound.RunLease{Tenant: tenant.ID(row.Tenant), Run: run.ID(row.ID), Number: row.Lease}
-		lent[i] = outbound.LentRun{Lease: lease, Until: until, At: now, Size: row.Size, Before: row.Alone.end()}
+		leased[i] = outbound.LentRun{Lease: lease, Until: until, At: now, Size: row.Size, Before: row.Alone.end()}
 		if row.isLarge() {
 			continue
 		}
-		if lent[i].Run, err = row.restore(); err != nil {
+		if leased[i].Run, err = row.restore(); err != nil {
 			putOff = append(putOff, keyRow{row.Tenant, row.ID})
 			lease.Number = 0
-			lent[i] = outbound.LentRun{Lease: lease, At: now, Unreadable: err}
+			leased[i] = outbound.LentRun{Lease: lease, At: now, Unreadable: err}
 		}
 	}
-	return lent, s.change(ctx, "put off runs", `lease_until = NULL, due_at = $2`, putOff, now.Add(outbound.UnreadableWait))
+	return leased, s.change(ctx, "put off runs", `lease_until = NULL, due_at = $2`, putOff, now.Add(outbound.UnreadableWait))
 }
 
 // change sets columns of runs to what follows from the arguments, which are $2 and so on.
@@ -106,7 +106,7 @@ func (s runQueue) change(ctx context.Context, what, set string, of []keyRow, arg
 	}
 	table, parameter, err := s.keys(of)
 	if err != nil {
-		return s.spoil(err)
+		return s.fail(err)
 	}
 	_, err = s.exec(ctx, what, `UPDATE runs AS u SET `+set+` FROM `+table+` WHERE u.tenant_id = r.tenant_id AND u.id = r.id`,
 		append([]any{parameter}, args...)...)
@@ -133,7 +133,7 @@ func (s runQueue) Renew(ctx context.Context, leases []outbound.RunLease, period 
 		return nil, nil
 	}
 	if s.tx == nil || !s.writing {
-		return nil, s.spoil(errRunUnit)
+		return nil, s.fail(errRunUnit)
 	}
 	now, err := s.Now(ctx)
 	if err != nil {
@@ -147,15 +147,15 @@ func (s runQueue) Renew(ctx context.Context, leases []outbound.RunLease, period 
 	}
 	text, err := json.Marshal(rows)
 	if err != nil {
-		return nil, s.spoil(fmt.Errorf("encode leases: %w", err))
+		return nil, s.fail(fmt.Errorf("encode leases: %w", err))
 	}
 	var renewed, kept []keptLeaseRow
 	if err = s.list(ctx, "renew leases", &renewed, s.store.dialect.Runs.Renew, string(text), now.Add(period), period == 0); err != nil {
-		return nil, s.spoil(err)
+		return nil, s.fail(err)
 	}
 	if len(renewed) < len(leases) && s.store.dialect.ForUpdate != "" {
 		if err = s.list(ctx, "look at leases", &kept, s.store.dialect.Runs.Held, string(text)); err != nil {
-			return nil, s.spoil(err)
+			return nil, s.fail(err)
 		}
 	}
 	good := make([]outbound.RenewedLease, 0, len(leases))
@@ -172,7 +172,7 @@ func (s runQueue) Renew(ctx context.Context, leases []outbound.RunLease, period 
 	return good, nil
 }
 
-// leaseEnd says in the column alone what is known of the run beside its lease.
+// leaseEnd says in the column alone what is known of the run apart from its lease.
 type leaseEnd int
 
 const (
@@ -196,7 +196,7 @@ func (s runQueue) TryAlone(ctx context.Context, lease outbound.RunLease) error {
 	n, err := s.exec(ctx, "try a run alone", `UPDATE runs SET alone = $1 WHERE tenant_id = $2 AND id = $3 AND lease = $4 AND lease_until IS NOT NULL`,
 		triedAlone, string(lease.Tenant), string(lease.Run), lease.Number)
 	if err == nil && n != 1 {
-		err = s.spoil(s.stale(ctx, lease.Tenant, lease.Run))
+		err = s.fail(s.stale(ctx, lease.Tenant, lease.Run))
 	}
 	return err
 }
@@ -207,7 +207,7 @@ var nextRun string
 // Next finds the earliest time at which a run is free.
 func (s runQueue) Next(ctx context.Context) (at time.Time, ok bool, err error) {
 	var first sql.Null[rowInstant]
-	if err = s.getAnew(ctx, "find the next run", &first, nextRun); err != nil {
+	if err = s.getUnprepared(ctx, "find the next run", &first, nextRun); err != nil {
 		return time.Time{}, false, err
 	}
 	return first.V.Time, first.Valid, nil

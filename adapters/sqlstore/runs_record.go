@@ -100,7 +100,7 @@ func (s runs) recordOne(ctx context.Context, step outbound.RunStep) error {
 	code, message, node := failureColumns(st.Failure)
 	awaits, awaitedBy, err := awaitColumns(step.Run)
 	if err != nil {
-		return s.spoil(err)
+		return s.fail(err)
 	}
 	byWorker := step.Lease.Number != 0
 	progress := asText(run.EncodeProgress(st.Progress))
@@ -113,7 +113,7 @@ func (s runs) recordOne(ctx context.Context, step outbound.RunStep) error {
 	var entries string
 	if n := len(step.History); n > 0 {
 		if entries, err = encodeEntries(step.History); err != nil {
-			return s.spoil(err)
+			return s.fail(err)
 		}
 		last = step.History[n-1].Seq
 	}
@@ -128,7 +128,7 @@ func (s runs) recordOne(ctx context.Context, step outbound.RunStep) error {
 	case err != nil:
 		return err
 	case n != 1:
-		return s.spoil(s.stale(ctx, st.Tenant, st.ID))
+		return s.fail(s.stale(ctx, st.Tenant, st.ID))
 	}
 	if err := s.addOutputs(ctx, &st, step.From); err != nil || last == 0 || together != "" {
 		return err

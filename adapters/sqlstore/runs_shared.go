@@ -21,14 +21,14 @@ func (s sharedPayloads) Start(ctx context.Context, id outbound.PayloadID, all ..
 		return nil, nil
 	}
 	if s.tx == nil || !s.writing {
-		return nil, s.spoil(errRunUnit)
+		return nil, s.fail(errRunUnit)
 	}
 	owner := string(all[0].Tenant())
 	var held []string
 	err := s.list(ctx, "hold a shared payload", &held, `SELECT id FROM run_payloads WHERE tenant_id = $1 AND id = $2`+s.store.dialect.HoldShared,
 		owner, string(id))
 	if err != nil {
-		return nil, s.spoil(err)
+		return nil, s.fail(err)
 	}
 	added := int64(0)
 	if len(held) == 0 {

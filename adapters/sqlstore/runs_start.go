@@ -125,7 +125,7 @@ func (d Dialect) insertRuns() string {
 		}
 	}
 	names, selected = append(names, "kept"), append(selected, "octet_length(r.payload) + octet_length(r.progress) + CAST(r.outputs AS bigint)")
-	return d.alsoAdds(`INSERT INTO runs (` + strings.Join(names, ", ") + `) SELECT ` + strings.Join(selected, ", ") + ` FROM ` + d.Rows(columns...) +
+	return d.alsoAdds(`INSERT INTO runs (` + strings.Join(names, ", ") + `) SELECT ` + strings.Join(selected, ", ") + ` FROM ` + d.Rows(1, columns...) +
 		` WHERE true ON CONFLICT (tenant_id, trigger_id, dedupe_key) WHERE holds_key DO NOTHING RETURNING `)
 }
 
@@ -180,8 +180,8 @@ func (s runs) Start(ctx context.Context, all ...*run.Run) ([]outbound.StartedRun
 func hasLargePayload(r *run.Run) bool { return len(r.Payload()) > largePayload }
 
 func (s runs) start(ctx context.Context, shared outbound.PayloadID, all []*run.Run) ([]outbound.StartedRun, error) {
-	if s.spoiled != nil {
-		return nil, s.spoiled
+	if s.failed != nil {
+		return nil, s.failed
 	}
 	started := make([]outbound.StartedRun, len(all))
 	var rows []newRunRow
@@ -190,7 +190,7 @@ func (s runs) start(ctx context.Context, shared outbound.PayloadID, all []*run.R
 	for i, r := range all {
 		row, err := newRun(r, shared)
 		if err != nil {
-			return nil, s.spoil(err)
+			return nil, s.fail(err)
 		}
 		rows = append(rows, row)
 		wanted[r.ID()], created[r.ID()] = i, r.CreatedAt()
@@ -216,7 +216,7 @@ func (s runs) start(ctx context.Context, shared outbound.PayloadID, all []*run.R
 			return started, s.addFirstOutputs(ctx, all, started)
 		}
 	}
-	return nil, s.spoil(&Collision{errRunKeyContended})
+	return nil, s.fail(&Collision{errRunKeyContended})
 }
 
 // addFirstOutputs writes the large outputs that runs have from the start.
@@ -237,7 +237,7 @@ func (s runs) add(ctx context.Context, rows []newRunRow, added func(run.ID)) (ta
 		return nil, nil
 	}
 	if s.tx == nil {
-		return nil, s.spoil(errRunUnit)
+		return nil, s.fail(errRunUnit)
 	}
 	// In the order of the keys, so that two units never wait for each other.
 	slices.SortStableFunc(rows, func(a, b newRunRow) int {
@@ -245,11 +245,11 @@ func (s runs) add(ctx context.Context, rows []newRunRow, added func(run.ID)) (ta
 	})
 	text, err := json.Marshal(rows)
 	if err != nil {
-		return nil, s.spoil(fmt.Errorf("encode runs: %w", err))
+		return nil, s.fail(fmt.Errorf("encode runs: %w", err))
 	}
 	var ids []string
 	if err = s.list(ctx, "start runs", &ids, s.store.runs.start, string(text)); err != nil {
-		return nil, s.spoil(err)
+		return nil, s.fail(err)
 	}
 	if len(ids) < len(rows) {
 		taken = slices.DeleteFunc(slices.Clone(rows), func(row newRunRow) bool { return slices.Contains(ids, row.ID) })

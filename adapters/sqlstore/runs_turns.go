@@ -14,7 +14,7 @@ const (
 	maxElapsed   = 256 // runs whose time has come are looked at; when there are more, some are promoted
 )
 
-// freeRow is a run that may be lent.
+// freeRow is a run that may be leased.
 type freeRow struct {
 	Tenant  string `db:"tenant_id"`
 	ID      string `db:"id"`
@@ -51,7 +51,7 @@ func runTurnsOf(rows []freeRow) *runTurns {
 	return t
 }
 
-// chosen are the runs to lend, in the order of their turns: the first run of each tenant
+// chosen are the runs to lease, in the order of their turns: the first run of each tenant
 // comes before the second of any, those that are leased counted in.
 func (t *runTurns) chosen(limit, perTenant int) []keyRow {
 	type place struct {
@@ -110,7 +110,7 @@ func (t *runTurns) next(limit int, chosen []keyRow) string {
 // looked at.
 func (s runQueue) turns(ctx context.Context, now time.Time, limit, perTenant int) (t *runTurns, crowded bool, err error) {
 	var rows []freeRow
-	if err := s.list(ctx, "find runs to lend", &rows, s.store.dialect.Runs.Turns, now, limit, perTenant, s.store.runs.lastServed()); err != nil {
+	if err := s.list(ctx, "find runs to lease", &rows, s.store.dialect.Runs.Turns, now, limit, perTenant, s.store.runs.lastServed()); err != nil {
 		return nil, false, err
 	}
 	t = runTurnsOf(rows)
@@ -141,7 +141,7 @@ func (s runQueue) more(ctx context.Context, t *runTurns, now time.Time, tenants 
 		return fmt.Errorf("encode tenants: %w", err)
 	}
 	var rows []freeRow
-	if err := s.list(ctx, "find more runs to lend", &rows, s.store.dialect.Runs.More, now, quota, string(text)); err != nil {
+	if err := s.list(ctx, "find more runs to lease", &rows, s.store.dialect.Runs.More, now, quota, string(text)); err != nil {
 		return err
 	}
 	for _, row := range rows {

@@ -41,10 +41,10 @@ func (s schedules) claim(ctx context.Context, with, due string, args ...any) (ro
 const (
 	dueColumns = `s.tenant_id, s.trigger_id, s.dealt_with, s.next_at`
 
-	// whereFew adds to a condition that no more than $2 are due. The order leaves no other
-	// index to choose.
-	few      = `few AS MATERIALIZED (SELECT count(*) <= $2 AS so FROM (SELECT 1 FROM trigger_schedules s WHERE s.next_at <= $1 ORDER BY s.next_at LIMIT $2 + 1) AS first), `
-	whereFew = ` AND (SELECT so FROM few)`
+	// ifNotCrowded adds to a condition that no more than $2 are due, as notCrowded says. The order
+	// leaves no other index to choose.
+	notCrowded   = `not_crowded AS MATERIALIZED (SELECT count(*) <= $2 AS so FROM (SELECT 1 FROM trigger_schedules s WHERE s.next_at <= $1 ORDER BY s.next_at LIMIT $2 + 1) AS first), `
+	ifNotCrowded = ` AND (SELECT so FROM not_crowded)`
 )
 
 // Due claims the schedules that have to be looked at, with their triggers. Where no more
@@ -54,8 +54,8 @@ func (s schedules) Due(ctx context.Context, now time.Time, limit int) ([]outboun
 	if limit <= 0 {
 		return nil, nil
 	}
-	rows, err := s.claim(ctx, few, `SELECT `+dueColumns+` FROM trigger_schedules s
-		WHERE s.next_at <= $1`+whereFew+` ORDER BY s.next_at LIMIT $2`+s.store.dialect.ClaimRows, now, limit)
+	rows, err := s.claim(ctx, notCrowded, `SELECT `+dueColumns+` FROM trigger_schedules s
+		WHERE s.next_at <= $1`+ifNotCrowded+` ORDER BY s.next_at LIMIT $2`+s.store.dialect.ClaimRows, now, limit)
 	if err == nil && len(rows) == 0 {
 		rows, err = s.byTurns(ctx, now, limit)
 	}
@@ -83,7 +83,7 @@ func (s schedules) DueOf(ctx context.Context, now time.Time, of []outbound.Trigg
 	}
 	table, parameter, err := s.keys(keys)
 	if err != nil {
-		return nil, s.spoil(err)
+		return nil, s.fail(err)
 	}
 	held := ""
 	if s.store.dialect.ForUpdate != "" {
@@ -118,10 +118,10 @@ func (s schedules) Advance(ctx context.Context, looked []outbound.LookedAt) erro
 	}
 	text, err := json.Marshal(rows)
 	if err != nil {
-		return s.spoil(fmt.Errorf("encode schedules: %w", err))
+		return s.fail(fmt.Errorf("encode schedules: %w", err))
 	}
 	_, err = s.exec(ctx, "advance schedules", `UPDATE trigger_schedules AS s SET dealt_with = r.dealt_with, next_at = r.next_at FROM `+
-		s.store.dialect.Rows(Column{Name: "tenant_id"}, Column{Name: "trigger_id"}, Column{Name: "dealt_with", Time: true}, Column{Name: "next_at", Time: true})+
+		s.store.dialect.Rows(1, Column{Name: "tenant_id"}, Column{Name: "trigger_id"}, Column{Name: "dealt_with", Time: true}, Column{Name: "next_at", Time: true})+
 		` WHERE s.tenant_id = r.tenant_id AND s.trigger_id = r.trigger_id`, string(text))
 	return err
 }
@@ -141,7 +141,7 @@ func (s schedules) Next(ctx context.Context) (at, now time.Time, err error) {
 		At  *rowInstant `db:"next_at"`
 		Now rowInstant  `db:"now"`
 	}
-	err = s.getAnew(ctx, "find the next schedule", &row, `SELECT
+	err = s.getUnprepared(ctx, "find the next schedule", &row, `SELECT
 		(SELECT next_at FROM trigger_schedules WHERE next_at IS NOT NULL ORDER BY next_at LIMIT 1) AS next_at, `+s.store.dialect.Clock+` AS now`)
 	if row.At != nil {
 		at = row.At.Time

@@ -71,7 +71,7 @@ func (s schedules) owed(ctx context.Context, now time.Time, limit int) (owners [
 // firstOfEach selects the most overdue schedules of each owner r, as many as $3 says.
 // CROSS JOIN keeps SQLite from beginning with the schedules.
 func (d Dialect) firstOfEach() string {
-	owners := d.Rows(Column{Name: "owner_id"})
+	owners := d.Rows(1, Column{Name: "owner_id"})
 	const first = `s.tenant_id = r.owner_id AND s.next_at <= $2 ORDER BY s.next_at, s.trigger_id LIMIT $3`
 	if d.Lateral {
 		return `SELECT s.tenant_id, s.trigger_id, s.dealt_with, s.next_at FROM ` + owners + ` CROSS JOIN LATERAL (
@@ -94,7 +94,7 @@ func (s schedules) byTurns(ctx context.Context, now time.Time, limit int) ([]due
 	}
 	text, err := json.Marshal(owners)
 	if err != nil {
-		return nil, s.spoil(fmt.Errorf("encode tenants: %w", err))
+		return nil, s.fail(fmt.Errorf("encode tenants: %w", err))
 	}
 	var rows []dueScheduleRow
 	if len(owners) > 0 {
@@ -111,7 +111,7 @@ func (s schedules) byTurns(ctx context.Context, now time.Time, limit int) ([]due
 	}
 	table, parameter, err := s.keys(keys)
 	if err != nil {
-		return nil, s.spoil(err)
+		return nil, s.fail(err)
 	}
 	most, err := s.claim(ctx, "", `SELECT `+dueColumns+` FROM trigger_schedules s
 		WHERE s.next_at <= $2 AND (s.tenant_id, s.trigger_id) NOT IN (SELECT r.tenant_id, r.id FROM `+table+`)

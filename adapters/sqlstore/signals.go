@@ -36,8 +36,8 @@ const (
 	// can be heard.
 	afterLostNotice = time.Second
 
-	// noticePatience is how long sending one may take.
-	noticePatience = 5 * time.Second
+	// noticeTimeout is how long sending one may take.
+	noticeTimeout = 5 * time.Second
 )
 
 // RunSignals implements outbound.RunSignals. Within the process word is passed on at
@@ -177,7 +177,7 @@ func (s *RunSignals) notify(ctx context.Context, statement string) error {
 	advanced, wanting := s.progress.take()
 	s.untold, s.lost = nil, false
 	s.mu.Unlock()
-	ctx, cancel := context.WithTimeout(ctx, noticePatience)
+	ctx, cancel := context.WithTimeout(ctx, noticeTimeout)
 	defer cancel()
 	for _, topic := range []struct {
 		name  string

@@ -28,9 +28,9 @@ type Store struct {
 	writes         writeCheck
 	beforeClose    func()
 
-	// Leisure lets statements of the store take as long as they have to, until what it
+	// AllowSlowStatements lets statements of the store take as long as they have to, until what it
 	// returns is called; nil where they always may. It is set before the store is used.
-	Leisure func() (end func())
+	AllowSlowStatements func() (end func())
 }
 
 var _ outbound.UnitOfWork = (*Store)(nil)
@@ -129,7 +129,7 @@ func busy(cause error) error {
 func (s *Store) View(ctx context.Context, fn func(context.Context, outbound.Stores) error) error {
 	err := s.run(ctx, s.reader, &sql.TxOptions{ReadOnly: true, Isolation: sql.LevelRepeatableRead}, fn)
 	if err != nil {
-		return s.unread(ctx, err)
+		return s.mapReadError(ctx, err)
 	}
 	return nil
 }
@@ -139,23 +139,23 @@ func (s *Store) Read(ctx context.Context, fn func(context.Context, outbound.Stor
 	u := &unit{pool: s.reader, store: s}
 	defer func() { s.reader.prepare(ctx, u.unprepared) }()
 	if err := fn(ctx, u.stores()); err != nil {
-		return s.unread(ctx, err)
+		return s.mapReadError(ctx, err)
 	}
-	return u.spoiled
+	return u.failed
 }
 
-// unread makes an answer of an error of a read: one that came upon a lock for too long is
-// to be tried again.
-func (s *Store) unread(ctx context.Context, err error) error {
+// mapReadError translates the error of a read: one that waited for a lock for too long is to
+// be tried again.
+func (s *Store) mapReadError(ctx context.Context, err error) error {
 	if isCollision(err) {
 		return busy(err)
 	}
-	return s.diagnosed(ctx, err)
+	return s.probeOnError(ctx, err)
 }
 
-// diagnosed finds out, when nothing else says what an error means, whether the
+// probeOnError finds out, when nothing else says what an error means, whether the
 // database can be reached at all.
-func (s *Store) diagnosed(ctx context.Context, err error) error {
+func (s *Store) probeOnError(ctx context.Context, err error) error {
 	if domain.KindOf(err) != domain.Internal || isContext(err) || isCollision(err) {
 		return err
 	}
@@ -178,8 +178,8 @@ func (s *Store) run(ctx context.Context, p *pool, opts *sql.TxOptions, fn func(c
 	if err := fn(ctx, u.stores()); err != nil {
 		return err
 	}
-	if u.spoiled != nil {
-		return u.spoiled
+	if u.failed != nil {
+		return u.failed
 	}
 	if err := tx.Commit(); err != nil {
 		s.watchers.tell(u.touched) // it may have taken effect all the same

@@ -73,7 +73,7 @@ func (s subTenants) Find(ctx context.Context, owner tenant.ID, sub tenant.SubTen
 
 func (s subTenants) one(ctx context.Context, column string, owner tenant.ID, value, absent string) (*tenant.SubTenant, error) {
 	var row subTenantRow
-	err := s.get(ctx, "get sub-tenant", &row, `SELECT `+subTenantColumns+` FROM sub_tenants WHERE tenant_id = $1 AND `+column+` = $2`+s.hold(),
+	err := s.get(ctx, "get sub-tenant", &row, `SELECT `+subTenantColumns+` FROM sub_tenants WHERE tenant_id = $1 AND `+column+` = $2`+s.forUpdate(),
 		string(owner), value)
 	if err != nil {
 		return nil, missing(err, subTenantNotFound, absent)

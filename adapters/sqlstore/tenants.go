@@ -42,7 +42,7 @@ func (s tenants) Insert(ctx context.Context, ten *tenant.Tenant) error {
 	st := ten.State()
 	settings, err := encodeSettings(st.Settings)
 	if err != nil {
-		return s.spoil(err)
+		return s.fail(err)
 	}
 	_, err = s.exec(ctx, "insert tenant", `INSERT INTO tenants (`+tenantColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
 		string(st.ID), st.Name, string(st.Status), settings, st.CreatedAt, st.UpdatedAt, st.Revision)
@@ -52,7 +52,7 @@ func (s tenants) Insert(ctx context.Context, ten *tenant.Tenant) error {
 // Get reads a tenant.
 func (s tenants) Get(ctx context.Context, id tenant.ID) (*tenant.Tenant, error) {
 	var row tenantRow
-	err := s.get(ctx, "get tenant", &row, `SELECT `+tenantColumns+` FROM tenants WHERE id = $1`+s.hold(), string(id))
+	err := s.get(ctx, "get tenant", &row, `SELECT `+tenantColumns+` FROM tenants WHERE id = $1`+s.forUpdate(), string(id))
 	if err != nil {
 		return nil, missing(err, "tenant_not_found", "There is no such tenant.")
 	}
@@ -64,7 +64,7 @@ func (s tenants) Update(ctx context.Context, ten *tenant.Tenant) error {
 	st := ten.State()
 	settings, err := encodeSettings(st.Settings)
 	if err != nil {
-		return s.spoil(err)
+		return s.fail(err)
 	}
 	s.touch(st.ID)
 	n, err := s.exec(ctx, "update tenant", `UPDATE tenants

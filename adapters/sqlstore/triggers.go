@@ -80,7 +80,7 @@ func listensFor(trg *trigger.Trigger) *string {
 // Get reads a trigger.
 func (s triggers) Get(ctx context.Context, owner tenant.ID, id trigger.ID) (*trigger.Trigger, error) {
 	var row triggerRow
-	err := s.get(ctx, "get trigger", &row, `SELECT `+triggerColumns+` FROM triggers WHERE tenant_id = $1 AND id = $2`+s.hold(),
+	err := s.get(ctx, "get trigger", &row, `SELECT `+triggerColumns+` FROM triggers WHERE tenant_id = $1 AND id = $2`+s.forUpdate(),
 		string(owner), string(id))
 	if err != nil {
 		return nil, missing(err, "trigger_not_found", "There is no such trigger.")

@@ -21,14 +21,14 @@ type unit struct {
 	tx         *sqlx.Tx
 	store      *Store
 	writing    bool
-	spoiled    error
+	failed     error
 	unprepared []string
 	touched    []tenant.ID // whose keys, settings or custom nodes it changes
 	eventful   bool        // there is something to tell to webhook endpoints
 }
 
-// hold is appended to the SELECT of a record that the unit may change.
-func (u *unit) hold() string {
+// forUpdate is appended to the SELECT of a record that the unit may change.
+func (u *unit) forUpdate() string {
 	if u.writing {
 		return u.store.dialect.ForUpdate
 	}
@@ -63,8 +63,8 @@ func (u *unit) stores() outbound.Stores {
 // exec runs a statement that writes and returns how many rows it touched. what
 // says for the log what was being done.
 func (u *unit) exec(ctx context.Context, what, query string, args ...any) (int64, error) {
-	if u.spoiled != nil {
-		return 0, u.spoiled
+	if u.failed != nil {
+		return 0, u.failed
 	}
 	result, err := u.execute(ctx, query, args)
 	if err == nil {
@@ -73,14 +73,14 @@ func (u *unit) exec(ctx context.Context, what, query string, args ...any) (int64
 			return n, nil
 		}
 	}
-	return 0, u.spoil(fmt.Errorf("%s: %w", what, u.translate(ctx, err)))
+	return 0, u.fail(fmt.Errorf("%s: %w", what, u.translate(ctx, err)))
 }
 
 // remove deletes a record together with all that belongs to it, which may be so much that
 // it takes minutes.
 func (u *unit) remove(ctx context.Context, what, query string, args ...any) (int64, error) {
-	if u.store.Leisure != nil {
-		defer u.store.Leisure()()
+	if u.store.AllowSlowStatements != nil {
+		defer u.store.AllowSlowStatements()()
 	}
 	return u.exec(ctx, what, query, args...)
 }
@@ -106,7 +106,7 @@ func (u *unit) refuse(query string) error {
 	}
 	for _, verb := range []string{"INSERT ", "UPDATE ", "DELETE "} {
 		if strings.HasPrefix(query, verb) {
-			return u.spoil(errReadOnly)
+			return u.fail(errReadOnly)
 		}
 	}
 	return nil
@@ -114,10 +114,10 @@ func (u *unit) refuse(query string) error {
 
 var errReadOnly = errors.New("a write in a unit that only reads")
 
-// spoil keeps the unit from committing and returns err.
-func (u *unit) spoil(err error) error {
-	if u.spoiled == nil {
-		u.spoiled = err
+// fail keeps the unit from committing and returns err.
+func (u *unit) fail(err error) error {
+	if u.failed == nil {
+		u.failed = err
 	}
 	return err
 }
@@ -134,11 +134,11 @@ func (u *unit) get(ctx context.Context, what string, dest any, query string, arg
 	return u.read(ctx, what, sqlx.GetContext(ctx, u.queryer(), dest, query, args...))
 }
 
-// getAnew does the same by a statement without parameters that is planned each time.
+// getUnprepared does the same by a statement without parameters that is planned each time.
 // PostgreSQL keeps the plan of a prepared one that has none until there are statistics of
 // what has become of the tables, and those of a new database are empty at first: it would
 // read all of them over and over.
-func (u *unit) getAnew(ctx context.Context, what string, dest any, query string) error {
+func (u *unit) getUnprepared(ctx context.Context, what string, dest any, query string) error {
 	if u.store.dialect.PlanFreshly == "" {
 		return u.get(ctx, what, dest, query)
 	}
@@ -237,9 +237,9 @@ func (u *unit) updated(n int64, err error, saved func(), get func() error) error
 		return nil
 	}
 	if err := get(); err != nil {
-		return u.spoil(err)
+		return u.fail(err)
 	}
-	return u.spoil(domain.Fail(domain.Conflict, "stale_revision",
+	return u.fail(domain.Fail(domain.Conflict, "stale_revision",
 		"The record was changed by somebody else in the meantime. Read it again and repeat the change."))
 }
 

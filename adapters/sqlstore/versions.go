@@ -67,7 +67,7 @@ func (s versions) Insert(ctx context.Context, ver *workflow.Version) error {
 	st := ver.State()
 	graph, err := encodeGraph(st.Graph)
 	if err != nil {
-		return s.spoil(err)
+		return s.fail(err)
 	}
 	_, err = s.exec(ctx, "insert version", `INSERT INTO workflow_versions (`+versionColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
 		string(st.ID), string(st.Workflow), string(st.Tenant), string(st.SubTenant), st.Number, graph, st.Active,
@@ -78,7 +78,7 @@ func (s versions) Insert(ctx context.Context, ver *workflow.Version) error {
 // Get reads a version.
 func (s versions) Get(ctx context.Context, owner tenant.ID, id workflow.VersionID) (*workflow.Version, error) {
 	var row versionRow
-	err := s.get(ctx, "get version", &row, `SELECT `+versionColumns+` FROM workflow_versions WHERE tenant_id = $1 AND id = $2`+s.hold(),
+	err := s.get(ctx, "get version", &row, `SELECT `+versionColumns+` FROM workflow_versions WHERE tenant_id = $1 AND id = $2`+s.forUpdate(),
 		string(owner), string(id))
 	if err != nil {
 		return nil, missing(err, versionNotFound, versionNotFoundMessage)
@@ -112,7 +112,7 @@ func (s versions) Update(ctx context.Context, ver *workflow.Version) error {
 	st := ver.State()
 	graph, err := encodeGraph(st.Graph)
 	if err != nil {
-		return s.spoil(err)
+		return s.fail(err)
 	}
 	if st.Active {
 		_, err = s.exec(ctx, "deactivate the other version", `UPDATE workflow_versions SET is_active = false, revision = revision + 1

@@ -55,7 +55,7 @@ func (s webhookQueue) Claim(ctx context.Context, c outbound.DeliveryClaim) ([]ou
 	}
 	names, err := json.Marshal(owners)
 	if err != nil {
-		return nil, s.spoil(fmt.Errorf("encode the tenants with due deliveries: %w", err))
+		return nil, s.fail(fmt.Errorf("encode the tenants with due deliveries: %w", err))
 	}
 	rows, err := listEach[deliveryRow](ctx, s.unit, "claim due deliveries", dialect.Webhooks.Claim,
 		string(names), now, c.Limit, c.Reserved, c.Failing, c.PerTenant, c.PerEndpoint)
@@ -70,7 +70,7 @@ func (s webhookQueue) Claim(ctx context.Context, c outbound.DeliveryClaim) ([]ou
 	}
 	table, parameter, err := s.keys(keys)
 	if err != nil {
-		return nil, s.spoil(err)
+		return nil, s.fail(err)
 	}
 	if _, err = s.exec(ctx, "lease deliveries", `UPDATE webhook_deliveries AS d SET leased_until = $2 FROM `+table+`
 		WHERE d.tenant_id = r.tenant_id AND d.id = r.id`, parameter, until); err != nil {
@@ -104,10 +104,10 @@ func (s webhookQueue) postponeUnreadable(ctx context.Context, due []outbound.Due
 	}
 	text, err := json.Marshal(rows)
 	if err != nil {
-		return s.spoil(fmt.Errorf("encode deliveries: %w", err))
+		return s.fail(fmt.Errorf("encode deliveries: %w", err))
 	}
 	_, err = s.exec(ctx, "postpone deliveries", `UPDATE webhook_deliveries AS d SET leased_until = NULL, next_attempt_at = r.until FROM `+
-		s.store.dialect.Rows(Column{Name: "tenant_id"}, Column{Name: "id"}, Column{Name: "until", Time: true})+`
+		s.store.dialect.Rows(1, Column{Name: "tenant_id"}, Column{Name: "id"}, Column{Name: "until", Time: true})+`
 		WHERE d.tenant_id = r.tenant_id AND d.id = r.id`, string(text))
 	return err
 }
@@ -137,7 +137,7 @@ type nextDeliveryRow struct {
 func (s webhookQueue) Next(ctx context.Context) (wait time.Duration, ok bool, err error) {
 	var found nextDeliveryRow
 	dialect := s.store.dialect
-	if err = s.getAnew(ctx, "find the next delivery", &found, dialect.nextDelivery()); err != nil {
+	if err = s.getUnprepared(ctx, "find the next delivery", &found, dialect.nextDelivery()); err != nil {
 		return 0, false, err
 	}
 	if !found.FreeAt.Valid && found.Seen == firstDeliveries {

@@ -181,12 +181,12 @@ func (s webhookDeliveries) Insert(ctx context.Context, deliveries ...*event.Deli
 	for i, d := range deliveries {
 		var err error
 		if rows[i], err = newDelivery(d.State()); err != nil {
-			return s.spoil(err)
+			return s.fail(err)
 		}
 	}
 	text, err := json.Marshal(rows)
 	if err != nil {
-		return s.spoil(fmt.Errorf("encode deliveries: %w", err))
+		return s.fail(fmt.Errorf("encode deliveries: %w", err))
 	}
 	var columns []Column
 	var selected []string
@@ -194,14 +194,14 @@ func (s webhookDeliveries) Insert(ctx context.Context, deliveries ...*event.Deli
 		columns, selected = append(columns, c.Column), append(selected, s.store.dialect.valueOf(c))
 	}
 	_, err = s.exec(ctx, "insert deliveries", `INSERT INTO webhook_deliveries (`+deliveryColumns+`) SELECT `+strings.Join(selected, ", ")+` FROM `+
-		s.store.dialect.Rows(columns...)+` WHERE true`, string(text))
+		s.store.dialect.Rows(1, columns...)+` WHERE true`, string(text))
 	return err
 }
 
 // Get reads a delivery.
 func (s webhookDeliveries) Get(ctx context.Context, owner tenant.ID, id event.DeliveryID) (*event.Delivery, error) {
 	var row deliveryRow
-	err := s.get(ctx, "get delivery", &row, `SELECT `+deliveryColumns+` FROM webhook_deliveries WHERE tenant_id = $1 AND id = $2`+s.hold(),
+	err := s.get(ctx, "get delivery", &row, `SELECT `+deliveryColumns+` FROM webhook_deliveries WHERE tenant_id = $1 AND id = $2`+s.forUpdate(),
 		string(owner), string(id))
 	if err != nil {
 		return nil, missing(err, "delivery_not_found", "There is no such delivery.")
@@ -237,7 +237,7 @@ func (s webhookDeliveries) Update(ctx context.Context, d *event.Delivery) error 
 	st := d.State()
 	attempts, err := encodeAttempts(st.Attempts)
 	if err != nil {
-		return s.spoil(err)
+		return s.fail(err)
 	}
 	n, err := s.exec(ctx, "update delivery", `UPDATE webhook_deliveries
 		SET status = $1, attempts = $2, attempted = $3, next_attempt_at = `+s.store.dialect.dueAt("$4", "$9")+`, is_manual = $5, leased_until = $6, delivered_at = $7, reason = $8,

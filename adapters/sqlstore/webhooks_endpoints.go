@@ -105,7 +105,7 @@ func (s webhookEndpoints) Insert(ctx context.Context, e *event.Endpoint) error {
 	st := e.State()
 	kept, err := encodeEndpoint(st)
 	if err != nil {
-		return s.spoil(err)
+		return s.fail(err)
 	}
 	_, err = s.exec(ctx, "insert webhook endpoint", `INSERT INTO webhook_endpoints (`+webhookEndpointColumns+`, search_text)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`,
@@ -117,7 +117,7 @@ func (s webhookEndpoints) Insert(ctx context.Context, e *event.Endpoint) error {
 // Get reads an endpoint.
 func (s webhookEndpoints) Get(ctx context.Context, owner tenant.ID, id event.EndpointID) (*event.Endpoint, error) {
 	var row webhookEndpointRow
-	err := s.get(ctx, "get webhook endpoint", &row, `SELECT `+webhookEndpointColumns+` FROM webhook_endpoints WHERE tenant_id = $1 AND id = $2`+s.hold(),
+	err := s.get(ctx, "get webhook endpoint", &row, `SELECT `+webhookEndpointColumns+` FROM webhook_endpoints WHERE tenant_id = $1 AND id = $2`+s.forUpdate(),
 		string(owner), string(id))
 	if err != nil {
 		return nil, missing(err, webhookEndpointNotFound, webhookEndpointNotFoundMessage)
@@ -177,7 +177,7 @@ func (s webhookEndpoints) Update(ctx context.Context, e *event.Endpoint) error {
 	st := e.State()
 	kept, err := encodeEndpoint(st)
 	if err != nil {
-		return s.spoil(err)
+		return s.fail(err)
 	}
 	n, err := s.exec(ctx, "update webhook endpoint", `UPDATE webhook_endpoints
 		SET sub_tenant_id = $1, url = $2, description = $3, search_text = $4, events = $5, is_active = $6, secret = $7, retired_secrets = $8,

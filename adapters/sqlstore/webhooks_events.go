@@ -77,10 +77,10 @@ func (s webhookEvents) append(ctx context.Context, condition string, events []*e
 	}
 	text, err := json.Marshal(rows)
 	if err != nil {
-		return s.spoil(fmt.Errorf("encode events: %w", err))
+		return s.fail(fmt.Errorf("encode events: %w", err))
 	}
 	added, err := s.exec(ctx, "append events", `INSERT INTO webhook_events (tenant_id, id, sub_tenant_id, type, happened_at, data, waits)
-		SELECT r.tenant_id, r.id, r.sub_tenant_id, r.type, r.happened_at, r.data, true FROM `+s.store.dialect.Rows(
+		SELECT r.tenant_id, r.id, r.sub_tenant_id, r.type, r.happened_at, r.data, true FROM `+s.store.dialect.Rows(1,
 		Column{Name: "tenant_id"}, Column{Name: "id"}, Column{Name: "sub_tenant_id"}, Column{Name: "type"},
 		Column{Name: "happened_at", Time: true}, Column{Name: "data"})+condition, string(text))
 	s.eventful = s.eventful || added > 0
@@ -113,7 +113,7 @@ func (s webhookEvents) Waiting(ctx context.Context, limit int, except ...outboun
 	}
 	_, excepted, err := s.keys(keys)
 	if err != nil {
-		return nil, s.spoil(err)
+		return nil, s.fail(err)
 	}
 	rows, err := listEach[webhookEventRow](ctx, s.unit, "claim waiting events", s.store.dialect.Webhooks.Waiting, excepted, limit, waitingReserve*limit)
 	if err != nil {
@@ -138,7 +138,7 @@ func (u *unit) keys(rows []keyRow) (table, parameter string, err error) {
 	if err != nil {
 		return "", "", fmt.Errorf("encode keys: %w", err)
 	}
-	return u.store.dialect.Rows(Column{Name: "tenant_id"}, Column{Name: "id"}), string(text), nil
+	return u.store.dialect.Rows(1, Column{Name: "tenant_id"}, Column{Name: "id"}), string(text), nil
 }
 
 // Settle marks events, all in one statement.
@@ -152,7 +152,7 @@ func (s webhookEvents) Settle(ctx context.Context, events ...*event.Event) error
 	}
 	table, parameter, err := s.keys(keys)
 	if err != nil {
-		return s.spoil(err)
+		return s.fail(err)
 	}
 	_, err = s.exec(ctx, "settle events", `UPDATE webhook_events AS e SET waits = false FROM `+table+`
 		WHERE e.tenant_id = r.tenant_id AND e.id = r.id AND e.waits`, parameter)

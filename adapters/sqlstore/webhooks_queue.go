@@ -108,7 +108,7 @@ func distinct(keys []keyRow) []keyRow {
 
 // inOrder is appended to the SELECT of records that the unit holds, so that no two units
 // wait for each other.
-func (u *unit) inOrder() string { return ` ORDER BY tenant_id, id` + u.hold() }
+func (u *unit) inOrder() string { return ` ORDER BY tenant_id, id` + u.forUpdate() }
 
 // planFreshly has the statements that follow in the unit planned for the tables as they
 // are.
@@ -143,7 +143,7 @@ func (s webhookQueue) Lock(ctx context.Context, of []outbound.DeliveryKey) ([]ou
 	}
 	table, parameter, err := s.keys(distinct(keys))
 	if err != nil {
-		return nil, s.spoil(err)
+		return nil, s.fail(err)
 	}
 	rows, err := listEach[deliveryRow](ctx, s.unit, "lock deliveries", `SELECT `+deliveryColumns+` FROM webhook_deliveries
 		WHERE (tenant_id, id) IN (SELECT r.tenant_id, r.id FROM `+table+`)`+s.inOrder(), parameter)
@@ -192,7 +192,7 @@ func (d Dialect) recordDeliveries() string {
 			set = append(set, c.Name+" = "+d.valueOf(c))
 		}
 	}
-	return `UPDATE webhook_deliveries AS d SET ` + strings.Join(set, ", ") + `, revision = d.revision + 1 FROM ` + d.Rows(columns...) + `
+	return `UPDATE webhook_deliveries AS d SET ` + strings.Join(set, ", ") + `, revision = d.revision + 1 FROM ` + d.Rows(1, columns...) + `
 		WHERE d.tenant_id = r.tenant_id AND d.id = r.id AND d.revision = CAST(r.revision AS bigint)`
 }
 
@@ -203,19 +203,19 @@ func (s webhookQueue) Record(ctx context.Context, deliveries []*event.Delivery, 
 		for i, d := range deliveries {
 			var err error
 			if rows[i], err = newDelivery(d.State()); err != nil {
-				return s.spoil(err)
+				return s.fail(err)
 			}
 		}
 		text, err := json.Marshal(rows)
 		if err != nil {
-			return s.spoil(fmt.Errorf("encode deliveries: %w", err))
+			return s.fail(fmt.Errorf("encode deliveries: %w", err))
 		}
 		n, err := s.exec(ctx, "record deliveries", s.store.dialect.recordDeliveries(), string(text))
 		if err != nil {
 			return err
 		}
 		if n != int64(len(deliveries)) {
-			return s.spoil(domain.Fail(domain.Conflict, "stale_revision", "%d of %d deliveries were changed or deleted by somebody else in the meantime.",
+			return s.fail(domain.Fail(domain.Conflict, "stale_revision", "%d of %d deliveries were changed or deleted by somebody else in the meantime.",
 				int64(len(deliveries))-n, len(deliveries)))
 		}
 		for _, d := range deliveries {

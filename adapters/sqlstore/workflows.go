@@ -68,7 +68,7 @@ func (s workflows) Insert(ctx context.Context, wf *workflow.Workflow) error {
 // Get reads a workflow.
 func (s workflows) Get(ctx context.Context, owner tenant.ID, id workflow.ID) (*workflow.Workflow, error) {
 	var row workflowRow
-	err := s.get(ctx, "get workflow", &row, `SELECT `+workflowColumns+` FROM workflows WHERE tenant_id = $1 AND id = $2`+s.hold(),
+	err := s.get(ctx, "get workflow", &row, `SELECT `+workflowColumns+` FROM workflows WHERE tenant_id = $1 AND id = $2`+s.forUpdate(),
 		string(owner), string(id))
 	if err != nil {
 		return nil, missing(err, workflowNotFound, workflowNotFoundMessage)
@@ -113,7 +113,7 @@ func (s workflows) NextVersion(ctx context.Context, owner tenant.ID, id workflow
 	err := s.get(ctx, "number a version", &number, `UPDATE workflows SET last_version = last_version + 1
 		WHERE tenant_id = $1 AND id = $2 RETURNING last_version`, string(owner), string(id))
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return 0, s.spoil(err)
+		return 0, s.fail(err)
 	}
 	return number, missing(err, workflowNotFound, workflowNotFoundMessage)
 }

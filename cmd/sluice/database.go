@@ -70,7 +70,7 @@ func (c config) openWith(ctx context.Context, timeout time.Duration) (*sqlstore.
 	case db.sqliteFile != "":
 		return sqlite.Open(ctx, db.sqliteFile, sqlite.Options{})
 	default:
-		return postgres.Open(ctx, db.postgresURL, postgres.Options{MaxConnections: c.DatabasePool, Patience: timeout})
+		return postgres.Open(ctx, db.postgresURL, postgres.Options{MaxConnections: c.DatabasePool, AnswerTimeout: timeout})
 	}
 }
 

@@ -71,9 +71,14 @@ func runIDs(runs ...*run.Run) (ids []run.ID) {
 // RunsAwaiting is the contract of outbound.RunRepository for finding the runs that an
 // event can resume.
 func RunsAwaiting(t *testing.T, open OpenStore) {
-	nobody := outbound.RunLease{}
+	cases(t, open, awaitingEntity())
+	cases(t, open, awaitingNamed())
+}
+
+// awaitingEntity are claims about what is found for an entity.
+func awaitingEntity() map[string]func(f fixture) {
 	status := func(s run.Status) func(*run.State) { return func(st *run.State) { st.Status = s } }
-	cases(t, open, map[string]func(f fixture){
+	return map[string]func(f fixture){
 		"what waits about an entity is found with what it waits for, the oldest first": func(f fixture) {
 			owner, other := f.tenant().ID(), f.tenant().ID()
 			until := noon.Add(90 * time.Second)
@@ -148,6 +153,14 @@ func RunsAwaiting(t *testing.T, open OpenStore) {
 				}
 			}
 		},
+	}
+}
+
+// awaitingNamed are claims about runs that are named, and about what changes.
+func awaitingNamed() map[string]func(f fixture) {
+	nobody := outbound.RunLease{}
+	status := func(s run.Status) func(*run.State) { return func(st *run.State) { st.Status = s } }
+	return map[string]func(f fixture){
 		"of runs that are named those are found that wait about the entity": func(f fixture) {
 			owner, other := f.tenant().ID(), f.tenant().ID()
 			b, a := f.waiting(owner, 2, awaits("paid")), f.waiting(owner, 1, awaits("-"))
@@ -213,5 +226,5 @@ func RunsAwaiting(t *testing.T, open OpenStore) {
 			f.same(runIDs(), awaitingIDs(f.awaiting(owner, outbound.AwaitingQuery{Event: "paid"})))
 			f.same(before, f.history(owner, r.ID(), 0))
 		},
-	})
+	}
 }

@@ -98,8 +98,14 @@ func over(st *run.State) {
 
 // RunQueue is the contract of outbound.RunQueue for one run at a time.
 func RunQueue(t *testing.T, open OpenStore) {
+	cases(t, open, singleLeases())
+	cases(t, open, manyLeases())
+}
+
+// singleLeases are claims about the lease of one run.
+func singleLeases() map[string]func(f fixture) {
 	nobody := outbound.RunLease{}
-	cases(t, open, map[string]func(f fixture){
+	return map[string]func(f fixture){
 		"a run that was started is lent at once, with all there is of it": func(f fixture) {
 			full := runState(f.tenant().ID())
 			full.Status = run.StatusPending
@@ -210,6 +216,12 @@ func RunQueue(t *testing.T, open OpenStore) {
 			f.wantError(f.tryStep(stepped(after, lease)), domain.Conflict, "stale_run")
 			f.step(other, nobody)
 		},
+	}
+}
+
+// manyLeases are claims about several leases, and about who may have any.
+func manyLeases() map[string]func(f fixture) {
+	return map[string]func(f fixture){
 		"many leases are renewed together, those that are good": func(f fixture) {
 			owner := f.tenant().ID()
 			for range 3 {
@@ -301,12 +313,18 @@ func RunQueue(t *testing.T, open OpenStore) {
 			change(true)
 			f.lends("resumed", 9, 9, r)
 		},
-	})
+	}
 }
 
 // RunTurns is the contract of outbound.RunQueue for the order of many runs.
 func RunTurns(t *testing.T, open OpenStore) {
-	cases(t, open, map[string]func(f fixture){
+	cases(t, open, tenantTurns())
+	cases(t, open, timedTurns())
+}
+
+// tenantTurns are claims about which tenant comes next.
+func tenantTurns() map[string]func(f fixture) {
+	return map[string]func(f fixture){
 		"ten runs of one tenant come with the first of thousands of another": func(f fixture) {
 			flood, modest := f.tenant().ID(), f.tenant().ID()
 			f.crowd(flood, thousands())
@@ -403,6 +421,12 @@ func RunTurns(t *testing.T, open OpenStore) {
 				}
 			}
 		},
+	}
+}
+
+// timedTurns are claims about runs whose time has come, and about bounds.
+func timedTurns() map[string]func(f fixture) {
+	return map[string]func(f fixture){
 		"a tenant that has nothing gets its turn although all before it have something": func(f fixture) {
 			const tenants, each = 40, 2
 			for range tenants {
@@ -494,7 +518,7 @@ func RunTurns(t *testing.T, open OpenStore) {
 			claim(1, last)
 		},
 		"of many units that claim at the same time each gets others, and no tenant more than its bound": runRace,
-	})
+	}
 }
 
 func runRace(f fixture) {

@@ -65,7 +65,13 @@ func (f fixture) sweep(owner tenant.ID, limit int) (n int) {
 
 // SharedPayloads is the contract of outbound.SharedPayloads.
 func SharedPayloads(t *testing.T, open OpenStore) {
-	cases(t, open, map[string]func(f fixture){
+	cases(t, open, sharedByRuns())
+	cases(t, open, sharedAtOnce())
+}
+
+// sharedByRuns are claims about the runs of a payload.
+func sharedByRuns() map[string]func(f fixture) {
+	return map[string]func(f fixture){
 		"each run comes back with the payload, however it is read": func(f fixture) {
 			owner, text := f.tenant().ID(), sharedText(5000)
 			full := runState(owner)
@@ -138,6 +144,12 @@ func SharedPayloads(t *testing.T, open OpenStore) {
 			f.shared("pay_1", again)
 			f.holds(again.State())
 		},
+	}
+}
+
+// sharedAtOnce are claims about units that share a payload at the same time.
+func sharedAtOnce() map[string]func(f fixture) {
+	return map[string]func(f fixture){
 		"two sweeps at the same time leave no payload behind": func(f fixture) {
 			owner, text := f.tenant().ID(), sharedText(2000)
 			for n := range 20 {
@@ -220,7 +232,7 @@ func SharedPayloads(t *testing.T, open OpenStore) {
 				f.Errorf("%d bytes are kept of nothing", got)
 			}
 		},
-	})
+	}
 }
 
 // kept is how many bytes are kept for a tenant.

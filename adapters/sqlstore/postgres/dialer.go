@@ -8,17 +8,17 @@ import (
 	"github.com/lib/pq"
 )
 
-// unanswered is how long the network may keep to itself whether what was sent has
+// networkTimeout is how long the network may keep to itself whether what was sent has
 // arrived. A server that vanished, with its machine or behind a firewall that forgot the
 // connection, ends nothing: without a bound of ours the system repeats itself for a
 // quarter of an hour, and whoever asked waits.
-const unanswered = 20 * time.Second
+const networkTimeout = 20 * time.Second
 
 // dialer connects to the database, so that a connection ends soon after its network has,
 // or when the database leaves a statement without an answer for too long.
 type dialer struct {
 	net     net.Dialer
-	hurried *hurry // nil where statements may take their time
+	answers *answerTimeout // nil where statements may take their time
 }
 
 var (
@@ -27,10 +27,10 @@ var (
 )
 
 // newDialer asks on an idle connection, too, whether the other side is there.
-func newDialer(hurried *hurry) dialer {
-	return dialer{hurried: hurried, net: net.Dialer{
-		KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: unanswered / 2, Interval: unanswered / 4, Count: 2},
-		Control:         boundSilence,
+func newDialer(answers *answerTimeout) dialer {
+	return dialer{answers: answers, net: net.Dialer{
+		KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: networkTimeout / 2, Interval: networkTimeout / 4, Count: 2},
+		Control:         setUserTimeout,
 	}}
 }
 
@@ -49,8 +49,8 @@ func (d dialer) DialTimeout(network, address string, timeout time.Duration) (net
 // DialContext connects before ctx ends.
 func (d dialer) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	conn, err := d.net.DialContext(ctx, network, address)
-	if err != nil || d.hurried == nil {
+	if err != nil || d.answers == nil {
 		return conn, err
 	}
-	return &hurriedConn{Conn: conn, hurry: d.hurried}, nil
+	return &timeoutConn{Conn: conn, answers: d.answers}, nil
 }

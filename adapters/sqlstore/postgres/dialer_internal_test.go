@@ -29,7 +29,7 @@ func TestConnectionsEndSoonAfterTheirNetwork(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := raw.Control(func(fd uintptr) {
-		for name, want := range map[int]int{unix.TCP_USER_TIMEOUT: int(unanswered.Milliseconds()), unix.TCP_KEEPIDLE: int(unanswered.Seconds() / 2)} {
+		for name, want := range map[int]int{unix.TCP_USER_TIMEOUT: int(networkTimeout.Milliseconds()), unix.TCP_KEEPIDLE: int(networkTimeout.Seconds() / 2)} {
 			if got, err := unix.GetsockoptInt(int(fd), unix.IPPROTO_TCP, name); err != nil || got != want {
 				t.Errorf("option %d is %d, %v; want %d", name, got, err, want)
 			}

@@ -17,9 +17,9 @@ const (
 	pingTimeout = 400 * time.Millisecond
 )
 
-// silence is how long a connection may leave a question unanswered before another one
+// answerLimit is how long a connection may leave a question unanswered before another one
 // takes its place: what a server that vanished does not end lasts for minutes.
-const silence = 5 * time.Second
+const answerLimit = 5 * time.Second
 
 // Pauses between attempts to connect again.
 const (
@@ -36,13 +36,13 @@ func (n *notices) Listen(ctx context.Context, topics []string, heard func(topic,
 	ctx, giveUp := context.WithCancel(ctx)
 	// The driver tells what becomes of the connection from one goroutine, in order, and of
 	// a new one only when all topics are listened to on it again.
-	link, line := &link{connected: connected}, &line{until: ctx}
+	link, line := &link{connected: connected}, &listenerDialer{until: ctx}
 	listener := pq.NewDialListener(line, n.dsn, firstReconnect, lastReconnect, func(event pq.ListenerEventType, _ error) {
 		link.connection(event == pq.ListenerEventConnected || event == pq.ListenerEventReconnected)
 	})
 	defer func() {
 		giveUp()
-		line.hangUp()
+		line.closeConn()
 		_ = listener.Close() // the connection is given up whatever it says
 		for range listener.Notify {
 			continue // the driver's goroutine ends once it is rid of what it heard
@@ -62,7 +62,7 @@ func (n *notices) Listen(ctx context.Context, topics []string, heard func(topic,
 
 // attend passes on what the listener hears, and makes sure that it hears, until ctx
 // ends.
-func attend(ctx context.Context, listener *pq.Listener, line *line, link *link, heard func(topic, payload string)) error {
+func attend(ctx context.Context, listener *pq.Listener, line *listenerDialer, link *link, heard func(topic, payload string)) error {
 	ticker := time.NewTicker(pingEvery)
 	defer ticker.Stop()
 	answered := make(chan error, 1)
@@ -84,8 +84,8 @@ func attend(ctx context.Context, listener *pq.Listener, line *line, link *link, 
 			case asked.IsZero():
 				asked, overdue = time.Now(), time.After(pingTimeout)
 				go func() { answered <- listener.Ping() }()
-			case time.Since(asked) > silence:
-				line.hangUp()
+			case time.Since(asked) > answerLimit:
+				line.closeConn()
 			}
 		case <-overdue:
 			link.answers(false)
@@ -98,15 +98,15 @@ func attend(ctx context.Context, listener *pq.Listener, line *line, link *link, 
 
 // listen asks for a topic. While there is no connection the listener waits for one,
 // and this for ctx.
-func listen(ctx context.Context, listener *pq.Listener, line *line, topic string) error {
+func listen(ctx context.Context, listener *pq.Listener, line *listenerDialer, topic string) error {
 	done := make(chan error, 1)
 	go func() { done <- listener.Listen(topic) }()
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-time.After(silence):
-			line.hangUp() // it is asked for on the next connection
+		case <-time.After(answerLimit):
+			line.closeConn() // it is asked for on the next connection
 		case err := <-done:
 			if err != nil && ctx.Err() == nil {
 				return fmt.Errorf("postgres: listen to %s: %w", topic, err)

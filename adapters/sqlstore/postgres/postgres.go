@@ -27,10 +27,10 @@ var migrations embed.FS
 type Options struct {
 	MaxConnections int // at most that many at the same time; 0 means 16
 
-	// Patience is how long the database may leave a statement without a first, or a
+	// AnswerTimeout is how long the database may leave a statement without a first, or a
 	// further, part of its answer before its connection is given up; 0 for ever. Migrations,
 	// and the deletion of records to which many others belong, take their time.
-	Patience time.Duration
+	AnswerTimeout time.Duration
 }
 
 const (
@@ -47,7 +47,7 @@ var dialect = sqlstore.Dialect{
 	Webhooks:       webhooks,
 	PlanFreshly:    planFreshly,
 	ClaimSchedules: claimSchedules,
-	Rows: func(columns ...sqlstore.Column) string {
+	Rows: func(parameter int, columns ...sqlstore.Column) string {
 		defined := make([]string, len(columns))
 		for i, c := range columns {
 			kind := " text"
@@ -56,7 +56,7 @@ var dialect = sqlstore.Dialect{
 			}
 			defined[i] = c.Name + kind
 		}
-		return "json_to_recordset(CAST($1 AS json)) AS r(" + strings.Join(defined, ", ") + ")"
+		return fmt.Sprintf("json_to_recordset(CAST($%d AS json)) AS r(%s)", parameter, strings.Join(defined, ", "))
 	},
 	// The lock is held to the end of the transaction, by every unit with this key that
 	// got past this statement.
@@ -94,11 +94,11 @@ func Open(ctx context.Context, address string, opts Options) (*sqlstore.Store, e
 	if err != nil {
 		return nil, fmt.Errorf("open the PostgreSQL database: %w", err)
 	}
-	var hurried *hurry
-	if opts.Patience > 0 {
-		hurried = &hurry{patience: opts.Patience}
+	var answers *answerTimeout
+	if opts.AnswerTimeout > 0 {
+		answers = &answerTimeout{limit: opts.AnswerTimeout}
 	}
-	connector.Dialer(newDialer(hurried))
+	connector.Dialer(newDialer(answers))
 	db := sqlx.NewDb(sql.OpenDB(connector), "postgres")
 	n := opts.MaxConnections
 	if n == 0 {
@@ -121,13 +121,13 @@ func Open(ctx context.Context, address string, opts Options) (*sqlstore.Store, e
 	if err != nil {
 		return nil, err
 	}
-	migrator, err := sqlstore.NewGoose(goose.DialectPostgres, db.DB, files, goose.WithSessionLocker(&patientLocker{SessionLocker: locker, hurried: hurried}))
+	migrator, err := sqlstore.NewGoose(goose.DialectPostgres, db.DB, files, goose.WithSessionLocker(&migrationLocker{SessionLocker: locker, answers: answers}))
 	if err != nil {
 		return nil, err
 	}
 	store := sqlstore.New(db, db, dialect, migrator, &notices{dsn: dsn})
-	if hurried != nil {
-		store.Leisure = hurried.lift
+	if answers != nil {
+		store.AllowSlowStatements = answers.suspend
 	}
 	return store, nil
 }

@@ -44,8 +44,8 @@ func startRuns(t testing.TB, store outbound.UnitOfWork, n int) {
 
 // claimed claims runs for an hour and names them.
 func claimed(ctx context.Context, st outbound.Stores) (ids []run.ID, err error) {
-	lent, err := st.Runs.Queue.Claim(ctx, outbound.RunClaim{Worker: "worker", Period: time.Hour, Limit: 9, PerTenant: 9})
-	for _, l := range lent {
+	leased, err := st.Runs.Queue.Claim(ctx, outbound.RunClaim{Worker: "worker", Period: time.Hour, Limit: 9, PerTenant: 9})
+	for _, l := range leased {
 		ids = append(ids, l.Run.ID())
 	}
 	return ids, err
@@ -136,8 +136,8 @@ func TestALockedRunKeepsNoOtherLeaseFromBeingRenewed(t *testing.T) {
 		}
 	}
 	err := within(t, store, func(ctx context.Context, st outbound.Stores) error {
-		lent, err := st.Runs.Queue.Claim(ctx, outbound.RunClaim{Worker: "worker", Period: time.Hour, Limit: 9, PerTenant: 9})
-		for _, l := range lent {
+		leased, err := st.Runs.Queue.Claim(ctx, outbound.RunClaim{Worker: "worker", Period: time.Hour, Limit: 9, PerTenant: 9})
+		for _, l := range leased {
 			leases = append(leases, l.Lease)
 		}
 		return err
@@ -168,7 +168,7 @@ func TestALockedRunKeepsNoOtherLeaseFromBeingRenewed(t *testing.T) {
 	renewed("when it is free again")
 }
 
-// A run that cannot be read is lent to nobody and is put off, and the others are lent.
+// A run that cannot be read is leased to nobody and is put off, and the others are leased.
 func TestARunThatCannotBeReadIsPutOffAndTheOthersAreLent(t *testing.T) {
 	t.Parallel()
 	store, address := migrated(t)
@@ -186,8 +186,8 @@ func TestARunThatCannotBeReadIsPutOffAndTheOthersAreLent(t *testing.T) {
 		t.Helper()
 		got := make(map[run.ID]bool) // whether it can be read
 		err := within(t, store, func(ctx context.Context, st outbound.Stores) error {
-			lent, err := st.Runs.Queue.Claim(ctx, outbound.RunClaim{Worker: "worker", Period: time.Hour, Limit: 9, PerTenant: 9})
-			for _, l := range lent {
+			leased, err := st.Runs.Queue.Claim(ctx, outbound.RunClaim{Worker: "worker", Period: time.Hour, Limit: 9, PerTenant: 9})
+			for _, l := range leased {
 				got[l.Lease.Run] = l.Unreadable == nil && l.Run != nil
 				at = l.At
 			}

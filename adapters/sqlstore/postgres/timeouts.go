@@ -16,21 +16,21 @@ const (
 	lockTimeout = "lock_timeout"
 )
 
-// patientLocker lets migrations wait as long as they have to: for the lock on a table
+// migrationLocker lets migrations wait as long as they have to: for the lock on a table
 // that is in use, and for nothing to be written to it.
-type patientLocker struct {
+type migrationLocker struct {
 	lock.SessionLocker
-	hurried *hurry // nil for none
-	lower   func() // while the lock is held
+	answers *answerTimeout // nil for none
+	resume  func()         // while the lock is held
 }
 
 // SessionLock lifts the bounds of the session that migrations run in.
-func (l *patientLocker) SessionLock(ctx context.Context, conn *sql.Conn) error {
+func (l *migrationLocker) SessionLock(ctx context.Context, conn *sql.Conn) error {
 	if err := l.SessionLocker.SessionLock(ctx, conn); err != nil {
 		return err
 	}
-	if l.hurried != nil {
-		l.lower = l.hurried.lift()
+	if l.answers != nil {
+		l.resume = l.answers.suspend()
 	}
 	if _, err := conn.ExecContext(ctx, "SET "+lockTimeout+" = 0; SET "+idleTimeout+" = 0"); err != nil {
 		return errors.Join(fmt.Errorf("lift the bounds of the session: %w", err), l.SessionUnlock(context.WithoutCancel(ctx), conn))
@@ -39,10 +39,10 @@ func (l *patientLocker) SessionLock(ctx context.Context, conn *sql.Conn) error {
 }
 
 // SessionUnlock gives the session the bounds back that it was opened with.
-func (l *patientLocker) SessionUnlock(ctx context.Context, conn *sql.Conn) error {
-	if l.lower != nil {
-		l.lower()
-		l.lower = nil
+func (l *migrationLocker) SessionUnlock(ctx context.Context, conn *sql.Conn) error {
+	if l.resume != nil {
+		l.resume()
+		l.resume = nil
 	}
 	_, err := conn.ExecContext(ctx, "RESET "+lockTimeout+"; RESET "+idleTimeout)
 	return errors.Join(err, l.SessionLocker.SessionUnlock(ctx, conn))

@@ -33,10 +33,10 @@ func TestSessionsAreBoundedUnlessTheOperatorSaysOtherwiseOrTheyMigrate(t *testin
 		if err != nil {
 			t.Fatal(err)
 		}
-		patient := &patientLocker{SessionLocker: locker}
+		session := &migrationLocker{SessionLocker: locker}
 		var got []string
 		for _, next := range []func(context.Context, *sql.Conn) error{
-			func(context.Context, *sql.Conn) error { return nil }, patient.SessionLock, patient.SessionUnlock,
+			func(context.Context, *sql.Conn) error { return nil }, session.SessionLock, session.SessionUnlock,
 		} {
 			if err := next(t.Context(), conn); err != nil {
 				t.Fatal(err)

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// ClaimSuffix is what the name of the file ends with, beside the database, that a
+// ClaimSuffix is what the name of the file ends with, next to the database, that a
 // process holds locked while it serves from the database.
 const ClaimSuffix = ".lock"
 
@@ -20,7 +20,7 @@ var ErrClaimed = errors.New("another gateway serves from the database already")
 // Claim makes the calling process the only one that serves from the database in the
 // file, which need not exist yet, until release is closed or the process ends, however it
 // ends: the lock is the operating system's. It keeps nobody from opening the database, for
-// commands of an operator work beside the gateway. The error is [ErrClaimed], with the
+// commands of an operator work next to the gateway. The error is [ErrClaimed], with the
 // number of the process where it is known, when another one has the claim.
 //
 // The lock is on a file of its own, since to close the database's own file gives up the

@@ -34,12 +34,12 @@ const readers = 4
 var dialect = sqlstore.Dialect{
 	RewritesRows: true,
 	AmongFirst:   func(subquery string) string { return "IN (" + subquery + ")" },
-	Rows: func(columns ...sqlstore.Column) string {
+	Rows: func(parameter int, columns ...sqlstore.Column) string {
 		selected := make([]string, len(columns))
 		for i, c := range columns {
 			selected[i] = "value ->> '" + c.Name + "' AS " + c.Name
 		}
-		return "(SELECT " + strings.Join(selected, ", ") + " FROM json_each($1)) AS r"
+		return fmt.Sprintf("(SELECT %s FROM json_each($%d)) AS r", strings.Join(selected, ", "), parameter)
 	},
 	// Writing units run one after another, so nobody else can hold the key.
 	ClaimOutcome: `SELECT 1 AS free, o.fingerprint, o.answer

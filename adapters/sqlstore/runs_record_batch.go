@@ -57,7 +57,7 @@ func (d Dialect) recordTogether() string {
 		return ""
 	}
 	return `WITH steps AS (
-		SELECT r.* FROM ` + d.Rows(stepColumns...) + ` WHERE r.id || '' = r.id
+		SELECT r.* FROM ` + d.Rows(1, stepColumns...) + ` WHERE r.id || '' = r.id
 	), recorded AS (
 		UPDATE runs AS u SET status = r.status, seq = CAST(r.seq AS bigint), progress = r.progress, failure_code = r.failure_code,
 			failure_message = r.failure_message, failure_node = r.failure_node, updated_at = r.updated_at, started_at = r.started_at,
@@ -115,24 +115,24 @@ func (s runs) together(steps []outbound.RunStep) (rows []stepRow, ok bool) {
 }
 
 func (s runs) recordTogether(ctx context.Context, steps []outbound.RunStep, rows []stepRow) error {
-	if s.spoiled != nil {
-		return s.spoiled
+	if s.failed != nil {
+		return s.failed
 	}
 	text, err := json.Marshal(rows)
 	if err != nil {
-		return s.spoil(fmt.Errorf("encode steps: %w", err))
+		return s.fail(fmt.Errorf("encode steps: %w", err))
 	}
 	var recorded []string
 	if err := s.list(ctx, "record steps", &recorded, s.store.runs.recordTogether, string(text)); err != nil {
-		return s.spoil(err)
+		return s.fail(err)
 	}
 	if len(recorded) == len(steps) {
 		return nil
 	}
 	for _, step := range steps {
 		if r := step.Run; !slices.Contains(recorded, string(r.ID())) {
-			return s.spoil(s.stale(ctx, r.Tenant(), r.ID()))
+			return s.fail(s.stale(ctx, r.Tenant(), r.ID()))
 		}
 	}
-	return s.spoil(fmt.Errorf("record steps: %d of %d were recorded", len(recorded), len(steps)))
+	return s.fail(fmt.Errorf("record steps: %d of %d were recorded", len(recorded), len(steps)))
 }

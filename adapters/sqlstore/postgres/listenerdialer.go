@@ -9,10 +9,10 @@ import (
 	"github.com/lib/pq"
 )
 
-// line is the network connection of a listener, one after another. The driver waits
+// listenerDialer makes the network connection of a listener, one after another. The driver waits
 // for an answer without an end, holding a lock that it needs to close the listener, so
 // a connection that went silent has to be hung up from the outside.
-type line struct {
+type listenerDialer struct {
 	until context.Context //nolint:containedctx // dials on nobody's behalf, and none after it
 
 	mu   sync.Mutex
@@ -20,24 +20,24 @@ type line struct {
 }
 
 var (
-	_ pq.Dialer        = (*line)(nil)
-	_ pq.DialerContext = (*line)(nil)
+	_ pq.Dialer        = (*listenerDialer)(nil)
+	_ pq.DialerContext = (*listenerDialer)(nil)
 )
 
 // Dial connects.
-func (l *line) Dial(network, address string) (net.Conn, error) {
+func (l *listenerDialer) Dial(network, address string) (net.Conn, error) {
 	return l.DialContext(l.until, network, address)
 }
 
 // DialTimeout connects within a time.
-func (l *line) DialTimeout(network, address string, timeout time.Duration) (net.Conn, error) {
+func (l *listenerDialer) DialTimeout(network, address string, timeout time.Duration) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(l.until, timeout)
 	defer cancel()
 	return l.DialContext(ctx, network, address)
 }
 
 // DialContext connects before ctx ends, and before the listener is given up.
-func (l *line) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
+func (l *listenerDialer) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(l.until, cancel)()
@@ -55,8 +55,8 @@ func (l *line) DialContext(ctx context.Context, network, address string) (net.Co
 	return conn, nil
 }
 
-// hangUp ends the connection, whatever is going on there.
-func (l *line) hangUp() {
+// closeConn ends the connection, whatever is going on there.
+func (l *listenerDialer) closeConn() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.conn != nil {
