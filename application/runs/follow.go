@@ -30,7 +30,7 @@ const (
 
 // Follow tells the history of a run as it grows. It reads entries only, never what the
 // run has put out.
-func (s *Runs) Follow(ctx context.Context, who tenant.Caller, id run.ID, after int64, tell func([]run.Entry) error) error {
+func (s *Service) Follow(ctx context.Context, who tenant.Caller, id run.ID, after int64, tell func([]run.Entry) error) error {
 	if err := who.May(tenant.FollowRun); err != nil {
 		return err
 	}
@@ -69,7 +69,7 @@ func (s *Runs) Follow(ctx context.Context, who tenant.Caller, id run.ID, after i
 
 // over says whether a run has ended with the entry after, so that there is nothing to
 // tell. An entry that the run does not have yet is refused: nobody can know it.
-func (s *Runs) over(ctx context.Context, key outbound.RunKey, after int64) (over bool, err error) {
+func (s *Service) over(ctx context.Context, key outbound.RunKey, after int64) (over bool, err error) {
 	err = s.work.Read(ctx, func(ctx context.Context, st outbound.Stores) error {
 		seqs, err := st.Runs.Live.Seqs(ctx, []outbound.RunKey{key})
 		switch {
@@ -113,7 +113,7 @@ func wait(ctx context.Context, f *follower, quiet *time.Timer, tell func([]run.E
 	}
 }
 
-func (s *Runs) history(ctx context.Context, key outbound.RunKey, after int64) (entries []run.Entry, err error) {
+func (s *Service) history(ctx context.Context, key outbound.RunKey, after int64) (entries []run.Entry, err error) {
 	err = s.work.Read(ctx, func(ctx context.Context, st outbound.Stores) error {
 		entries, err = st.Runs.Runs.History(ctx, key.Tenant, key.Run, after)
 		return err

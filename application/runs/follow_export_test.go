@@ -3,4 +3,4 @@ package runs
 import "time"
 
 // LookAgainAfter sets how often followers ask the store by themselves.
-func (s *Runs) LookAgainAfter(pause time.Duration) { s.followed.pause = pause }
+func (s *Service) LookAgainAfter(pause time.Duration) { s.followed.pause = pause }

@@ -145,8 +145,12 @@ func TestEachLocalDayStartsOneRunOfAFixedTime(t *testing.T) {
 	}
 	w.fire(end)
 	days := make(map[trigger.ID][]time.Time)
-	for _, run := range w.runs.started {
-		days[run.Trigger.ID()] = append(days[run.Trigger.ID()], run.Fire.At())
+	for _, r := range w.runs.started {
+		at, err := time.Parse(time.RFC3339, r.DedupeKey())
+		if err != nil {
+			t.Fatal(err)
+		}
+		days[r.Trigger()] = append(days[r.Trigger()], at)
 	}
 	for id, zone := range at {
 		fires := days[id]

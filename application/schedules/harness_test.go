@@ -16,7 +16,6 @@ import (
 	"github.com/sluicehq/sluice/adapters/sqlstore/postgres"
 	"github.com/sluicehq/sluice/adapters/sqlstore/postgres/pgtest"
 	"github.com/sluicehq/sluice/adapters/sqlstore/sqlite/sqlitetest"
-	"github.com/sluicehq/sluice/application/runs"
 	"github.com/sluicehq/sluice/application/schedules"
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/run"
@@ -93,9 +92,7 @@ func newWorld(t testing.TB, store *sqlstore.Store) *world {
 	t.Helper()
 	clock := &portstest.ManualClock{}
 	clock.Set(noon)
-	w := &world{TB: t, store: store, clock: clock, runs: &recorder{
-		Starter: runs.NewStarter(clock, counted{}, 0), started: map[string]outbound.ScheduledRun{},
-	}}
+	w := &world{TB: t, store: store, clock: clock, runs: &recorder{started: map[string]*run.Run{}}}
 	w.scheduler = w.process(store)
 	w.settle()
 	return w
@@ -134,7 +131,12 @@ func (w *world) settle() {
 
 // process is a process that fires schedules from a store, by the world's clock.
 func (w *world) process(store outbound.UnitOfWork) *schedules.Scheduler {
-	return schedules.NewScheduler(timed{store, w.clock}, w.runs, w.runs, counted{})
+	return w.processWith(store, 0)
+}
+
+// processWith is the same with a storage quota.
+func (w *world) processWith(store outbound.UnitOfWork, storage tenant.StorageQuota) *schedules.Scheduler {
+	return schedules.NewScheduler(recorded{timed{store, w.clock}, w.runs}, w.runs, w.clock, counted{}, storage)
 }
 
 // timed is a store whose clock is another one.
@@ -267,69 +269,91 @@ func (w *world) fires(trg *trigger.Trigger) (all []*trigger.Fire) {
 	}
 	for _, f := range all {
 		wanted, started := w.runs.get(f.RunID())
-		if started != f.Outcome().Starts() || started && (!wanted.Fire.At().Equal(f.At()) || wanted.Trigger.ID() != trg.ID()) {
+		if started != f.Outcome().Starts() || started && (wanted.DedupeKey() != run.InstantKey(f.At()) || wanted.Trigger() != trg.ID()) {
 			w.Errorf("%s at %s: a run was started: %v", f.Outcome(), f.At(), started)
 		}
 	}
 	return all
 }
 
-// recorder starts runs, and keeps which.
+// recorder notes the runs that are started, and makes some fail.
 type recorder struct {
-	*runs.Starter
-
 	mu      sync.Mutex
-	started map[string]outbound.ScheduledRun
+	started map[string]*run.Run
 	told    []run.ID
-	busy    []trigger.ID                       // these have a run that goes on
-	refuse  func(outbound.ScheduledRun) string // nil refuses nothing
-	fail    func(outbound.ScheduledRun) error  // nil fails never
+	busy    []trigger.ID         // these have a run that goes on
+	gone    []trigger.ID         // these cannot start runs
+	fail    func(*run.Run) error // nil fails never
 }
 
-var (
-	_ outbound.RunStarter = (*recorder)(nil)
-	_ outbound.RunSignals = (*recorder)(nil)
-)
+var _ outbound.RunSignals = (*recorder)(nil)
 
-func (r *recorder) Unfinished(ctx context.Context, st outbound.Stores, of []*trigger.Trigger) ([]bool, error) {
-	busy, err := r.Starter.Unfinished(ctx, st, of)
+// recorded is a store whose runs a recorder watches.
+type recorded struct {
+	outbound.UnitOfWork
+	*recorder
+}
+
+func (r recorded) Do(ctx context.Context, fn func(context.Context, outbound.Stores) error) error {
+	return r.UnitOfWork.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
+		st.Runs.Runs, st.Runs.Live, st.Firing = recordedRuns{st.Runs.Runs, r.recorder}, busyRuns{st.Runs.Live, r.recorder}, goneTriggers{st.Firing, r.recorder}
+		return fn(ctx, st)
+	})
+}
+
+type recordedRuns struct {
+	outbound.RunRepository
+	*recorder
+}
+
+func (r recordedRuns) Start(ctx context.Context, wanted ...*run.Run) ([]outbound.StartedRun, error) {
+	for _, one := range wanted {
+		if r.fail != nil {
+			if err := r.fail(one); err != nil {
+				return nil, err
+			}
+		}
+	}
+	became, err := r.RunRepository.Start(ctx, wanted...)
+	if err != nil {
+		return nil, err
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	for i, one := range became {
+		if one.Added {
+			r.started[string(one.ID)] = wanted[i]
+		}
+	}
+	return became, nil
+}
+
+type busyRuns struct {
+	outbound.RunOverview
+	*recorder
+}
+
+func (r busyRuns) Unfinished(ctx context.Context, of []*trigger.Trigger) ([]bool, error) {
+	busy, err := r.RunOverview.Unfinished(ctx, of)
 	for i, trg := range of {
 		busy[i] = busy[i] || slices.Contains(r.busy, trg.ID())
 	}
 	return busy, err
 }
 
-func (r *recorder) Start(ctx context.Context, st outbound.Stores, wanted []outbound.ScheduledRun) ([]string, error) {
-	refusals := make([]string, len(wanted))
-	var rest []outbound.ScheduledRun
-	var places []int
-	for i, one := range wanted {
-		if r.fail != nil {
-			if err := r.fail(one); err != nil {
-				return nil, err
-			}
-		}
-		if r.refuse != nil {
-			refusals[i] = r.refuse(one)
-		}
-		if refusals[i] == "" {
-			rest, places = append(rest, one), append(places, i)
+type goneTriggers struct {
+	outbound.FiringRepository
+	*recorder
+}
+
+func (r goneTriggers) Each(ctx context.Context, of []outbound.TriggerKey) ([]outbound.FiringTrigger, error) {
+	found, err := r.FiringRepository.Each(ctx, of)
+	for i, key := range of {
+		if slices.Contains(r.gone, key.Trigger) {
+			found[i] = outbound.FiringTrigger{}
 		}
 	}
-	refused, err := r.Starter.Start(ctx, st, rest)
-	if err != nil {
-		return nil, err
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for n, i := range places {
-		if refusals[i] = refused[n]; refusals[i] == "" {
-			r.started[wanted[i].Fire.RunID()] = wanted[i]
-		}
-	}
-	return refusals, nil
+	return found, err
 }
 
 // Tell keeps which runs the scheduler tells of.
@@ -352,7 +376,7 @@ func (*recorder) Advanced(...run.ID) {}
 
 func (*recorder) Want(...run.ID) {}
 
-func (r *recorder) get(id string) (outbound.ScheduledRun, bool) {
+func (r *recorder) get(id string) (*run.Run, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	one, ok := r.started[id]

@@ -7,18 +7,20 @@ import (
 	"time"
 
 	"github.com/sluicehq/sluice/domain/run"
+	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/domain/trigger"
 	"github.com/sluicehq/sluice/ports/inbound"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
-// Scheduler implements inbound.Scheduler. It has no clock: what is due, and how late it is,
-// is for the store's to say, which all processes share.
+// Scheduler implements inbound.Scheduler. What is due, and how late it is, is by the store's
+// clock, which all processes share; its own clock dates runs only.
 type Scheduler struct {
 	work     outbound.UnitOfWork
-	runs     outbound.RunStarter
 	signals  outbound.RunSignals
+	clock    outbound.Clock
 	random   outbound.Random
+	storage  tenant.StorageQuota
 	patience time.Duration // how long a unit may take
 	panics   atomic.Int64
 }
@@ -28,9 +30,9 @@ var _ inbound.Scheduler = (*Scheduler)(nil)
 // patience is many times what a unit takes, and no longer than others may have to wait.
 const patience = 5 * time.Second
 
-// NewScheduler returns a scheduler that starts runs through the port.
-func NewScheduler(work outbound.UnitOfWork, runs outbound.RunStarter, signals outbound.RunSignals, random outbound.Random) *Scheduler {
-	return &Scheduler{work: work, runs: runs, signals: signals, random: random, patience: patience}
+// NewScheduler returns a scheduler.
+func NewScheduler(work outbound.UnitOfWork, signals outbound.RunSignals, clock outbound.Clock, random outbound.Random, storage tenant.StorageQuota) *Scheduler {
+	return &Scheduler{work: work, signals: signals, clock: clock, random: random, storage: storage, patience: patience}
 }
 
 // FireDue deals with schedules that are due. The clock that comes with the question
@@ -151,35 +153,13 @@ func (s *Scheduler) carryOut(ctx context.Context, st outbound.Stores, plans []pl
 	if err != nil {
 		return nil, err
 	}
-	var wanted []outbound.ScheduledRun
+	var wanted []scheduledRun
 	for _, fire := range added {
 		if fire.Outcome().Starts() {
-			wanted = append(wanted, outbound.ScheduledRun{Trigger: owners[fire], Fire: fire})
+			wanted = append(wanted, scheduledRun{owners[fire], fire})
 		}
 	}
 	return s.start(ctx, st, wanted)
-}
-
-// start starts runs, returns which, and notes in the ledger which could not be started.
-func (s *Scheduler) start(ctx context.Context, st outbound.Stores, wanted []outbound.ScheduledRun) (started []run.ID, err error) {
-	if len(wanted) == 0 {
-		return nil, nil
-	}
-	refusals, err := s.runs.Start(ctx, st, wanted)
-	if err != nil {
-		return nil, err
-	}
-	var refused []*trigger.Fire
-	for i, reason := range refusals {
-		fire := wanted[i].Fire
-		if reason == "" {
-			started = append(started, run.ID(fire.RunID()))
-			continue
-		}
-		fire.Suppress(reason)
-		refused = append(refused, fire)
-	}
-	return started, st.Fires.Amend(ctx, refused)
 }
 
 // keepApart suppresses what must not run beside another run of the same trigger: one
@@ -196,7 +176,7 @@ func (s *Scheduler) keepApart(ctx context.Context, st outbound.Stores, plans []p
 	if len(asked) == 0 {
 		return nil
 	}
-	unfinished, err := s.runs.Unfinished(ctx, st, triggers)
+	unfinished, err := st.Runs.Live.Unfinished(ctx, triggers)
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/sluicehq/sluice/application/schedules"
 	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/domain/trigger"
 	"github.com/sluicehq/sluice/ports/inbound"
@@ -33,9 +34,8 @@ func TestADueScheduleStartsARunAndIsWrittenDown(t *testing.T) {
 		if diff := cmp.Diff(want, all[0].State()); diff != "" || !strings.HasPrefix(want.RunID, "run_") {
 			w.Error(diff)
 		}
-		run, _ := w.runs.get(want.RunID)
-		if diff := cmp.Diff(trg.State(), run.Trigger.State()); diff != "" {
-			w.Error(diff)
+		if r, started := w.runs.get(want.RunID); !started || r.Trigger() != trg.ID() || !strings.HasPrefix(r.Entity(), run.EntityPrefix) || string(r.Payload()) != all[0].Payload().String() {
+			w.Errorf("the run is %+v", r)
 		}
 		w.fire(noon.Add(20*time.Minute + 7*time.Second))
 		if got := w.ledger(trg); got != "01 12:10:00 fired, 01 12:20:00 late" {
@@ -183,15 +183,10 @@ func TestWhatAnOverlapKeepsFromBeingCaughtUpSaysSo(t *testing.T) {
 func TestARunThatCannotBeStartedIsSuppressedWithTheReason(t *testing.T) {
 	onEachStore(t, func(w *world) {
 		good, bad := w.schedule(1, `{"cron":"* * * * *"}`)[0], w.schedule(1, `{"cron":"* * * * *"}`)[0]
-		w.runs.refuse = func(run outbound.ScheduledRun) string {
-			if run.Trigger.ID() == bad.ID() {
-				return "the version has no node to start at"
-			}
-			return ""
-		}
+		w.runs.gone = []trigger.ID{bad.ID()}
 		w.fire(noon.Add(time.Minute))
 		all := w.fires(bad)
-		if len(all) != 1 || all[0].Outcome() != trigger.Suppressed || all[0].Reason() != "the version has no node to start at" || w.ledger(good) != "01 12:01:00 fired" {
+		if len(all) != 1 || all[0].Outcome() != trigger.Suppressed || all[0].Reason() != "The trigger is being deleted." || w.ledger(good) != "01 12:01:00 fired" {
 			w.Errorf("%s, %s", w.ledger(bad), w.ledger(good))
 		}
 	})
@@ -201,8 +196,8 @@ func TestAScheduleThatFailsDoesNotStopTheOthers(t *testing.T) {
 	onEachStore(t, func(w *world) {
 		all := w.schedule(5, `{"cron":"* * * * *"}`)
 		broken := true
-		w.runs.fail = func(run outbound.ScheduledRun) error {
-			if broken && run.Trigger.ID() == all[2].ID() {
+		w.runs.fail = func(r *run.Run) error {
+			if broken && r.Trigger() == all[2].ID() {
 				return errors.New("on purpose")
 			}
 			return nil
@@ -248,7 +243,7 @@ func TestAStoreOutOfReachPutsNothingOff(t *testing.T) {
 	w := newWorld(t, openSQLite(t))
 	trg := w.schedule(1, `{"cron":"* * * * *"}`)[0]
 	w.fire(noon)
-	w.runs.fail = func(outbound.ScheduledRun) error { return domain.Fail(domain.Unavailable, "gone", "gone") }
+	w.runs.fail = func(*run.Run) error { return domain.Fail(domain.Unavailable, "gone", "gone") }
 	w.clock.Set(noon.Add(time.Minute))
 	if look, err := w.scheduler.FireDue(t.Context(), 10); look.Schedules != 0 || !look.Next.Equal(noon.Add(time.Minute)) || !errors.Is(err, domain.Unavailable) {
 		t.Errorf("%+v, %v", look, err)

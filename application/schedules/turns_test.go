@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/trigger"
 	"github.com/sluicehq/sluice/ports/inbound"
 	"github.com/sluicehq/sluice/ports/outbound"
@@ -102,8 +103,8 @@ func (c counting) Record(ctx context.Context, fires []*trigger.Fire) ([]*trigger
 
 // failing makes the runs of a tenant fail in some way.
 func (w *world) failing(how func() error) {
-	w.runs.fail = func(one outbound.ScheduledRun) error {
-		if one.Trigger.Tenant() == w.tenant.ID() {
+	w.runs.fail = func(one *run.Run) error {
+		if one.Tenant() == w.tenant.ID() {
 			return how()
 		}
 		return nil
@@ -173,8 +174,8 @@ func TestAPanicIsContained(t *testing.T) {
 		all := w.schedule(5, `{"cron":"* * * * *"}`)
 		fine := other.schedule(1, `{"cron":"* * * * *"}`)[0]
 		w.fire(noon)
-		w.runs.fail = func(one outbound.ScheduledRun) error {
-			if one.Trigger.ID() == all[3].ID() {
+		w.runs.fail = func(one *run.Run) error {
+			if one.Trigger() == all[3].ID() {
 				panic("on purpose")
 			}
 			return nil

@@ -25,16 +25,16 @@ const eventsAtOnce = 50
 // Service implements inbound.Upkeep.
 type Service struct {
 	work    outbound.UnitOfWork
-	runs    outbound.RunEnder
 	signals outbound.RunSignals
 	clock   outbound.Clock
+	random  outbound.Random
 }
 
 var _ inbound.Upkeep = (*Service)(nil)
 
-// New returns the service. Through runs it ends those that have outlived their workflow.
-func New(work outbound.UnitOfWork, runs outbound.RunEnder, signals outbound.RunSignals, clock outbound.Clock) *Service {
-	return &Service{work: work, runs: runs, signals: signals, clock: clock}
+// New returns the service.
+func New(work outbound.UnitOfWork, signals outbound.RunSignals, clock outbound.Clock, random outbound.Random) *Service {
+	return &Service{work: work, signals: signals, clock: clock, random: random}
 }
 
 // SweepOutcomes removes the outcomes of idempotent commands, the tenants' and the

@@ -8,7 +8,6 @@ import (
 	"github.com/sluicehq/sluice/domain/node"
 	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/tenant"
-	"github.com/sluicehq/sluice/domain/workflow"
 )
 
 // Compiler compiles what nodes and edges compute with.
@@ -61,13 +60,4 @@ type NodeEndpoints interface {
 type NodeEndpoint struct {
 	URL     string
 	Secrets []domain.SigningSecret // the newest first; all sign
-}
-
-// RunEnder ends the runs that go with something else. The calls belong to the caller's
-// unit of work, as those of [RunStarter] do.
-type RunEnder interface {
-	// CancelOf cancels at most limit unfinished runs of a workflow, fewer where they are large,
-	// and returns which. more says that there may be others. Once the unit has committed, they
-	// are to be told to [RunSignals].
-	CancelOf(ctx context.Context, st Stores, owner tenant.ID, of workflow.ID, reason string, limit int) (cancelled []run.ID, more bool, err error)
 }

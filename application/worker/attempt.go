@@ -1,0 +1,308 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/run"
+	"github.com/sluicehq/sluice/domain/workflow"
+	"github.com/sluicehq/sluice/ports/outbound"
+)
+
+const (
+	// firstAgain and lastAgain bound the pauses before an attempt is made again that did
+	// not come to an end.
+	firstAgain = 250 * time.Millisecond
+	lastAgain  = 4 * time.Second
+
+	// mostAgain is how often an attempt is made that does not come to an end. Then it
+	// counts as one that failed, and the run decides.
+	mostAgain = 5
+
+	// The codes of attempts that failed within the gateway.
+	codeAborted    = "attempt_aborted"
+	codeNoEndpoint = "node_endpoint_not_found"
+)
+
+// What a call of a node takes: what it holds for as long as it is under way, and how many
+// there are of one run at the same time.
+const (
+	callMemory  = 256 << 10
+	callsForRun = 32
+)
+
+// attempt is one attempt at a node that has an effect outside.
+type attempt struct {
+	job       *job
+	wanted    run.Execute
+	prepared  chan prepared // receives what was left out of wanted
+	done      chan struct{} // closed when what came of it is recorded, or nobody wants it
+	interrupt context.CancelCauseFunc
+	fact      run.Fact // what came of it; nil when it was interrupted
+	call      int64    // memory reserved for the call
+	large     bool     // it has one of the run's places for what is large
+}
+
+// prepared is an attempt with what was left out of it.
+type prepared struct {
+	wanted run.Execute
+	err    error
+}
+
+// launch begins attempts, as many as a run may have at the same time, except those that are
+// being made already. The others are queued.
+func (j *job) launch(wanted []run.Execute) {
+	for _, e := range wanted {
+		same := func(q run.Execute) bool { return q.Node == e.Node }
+		if j.attempts[e.Node] == nil && !slices.ContainsFunc(j.queued, same) {
+			j.queued = append(j.queued, e)
+		}
+	}
+	j.startQueued()
+}
+
+// startQueued begins attempts that are queued. While the worker leaves it begins none:
+// another one makes them.
+func (j *job) startQueued() {
+	for len(j.queued) > 0 && j.mayLaunch() {
+		e := j.queued[0]
+		j.queued = j.queued[1:]
+		ctx, interrupt := context.WithCancelCause(j.ctx)
+		a := &attempt{job: j, wanted: e, prepared: make(chan prepared, 1), done: make(chan struct{}), interrupt: interrupt}
+		j.attempts[e.Node] = a
+		j.working.Go(func() { a.run(ctx) })
+	}
+}
+
+// run makes the attempt once there is room for it, and hands over what came of it.
+func (a *attempt) run(ctx context.Context) {
+	j, e := a.job, a.wanted
+	defer a.interrupt(nil)
+	defer a.release()
+	if err := j.contained("make the attempt", func() error { a.fact = a.within(ctx); return nil }); err != nil {
+		j.report(fmt.Errorf("run %s: attempt %d at node %s: %w", e.Run, e.Attempt, e.Node, err))
+		a.fact = aborted(e)
+	}
+	select {
+	case j.ended <- a:
+		<-a.done
+	case <-j.over:
+	}
+}
+
+// within makes the attempt once there is memory for it; nil when it was interrupted before.
+func (a *attempt) within(ctx context.Context) run.Fact {
+	j := a.job
+	e := a.wanted
+	if e.Weight > smallRun && a.makeRoom(ctx) != nil {
+		return nil
+	}
+	if a.reserve(ctx) != nil {
+		return nil
+	}
+	if e.Deferred {
+		select {
+		case j.unprepared <- a:
+		case <-ctx.Done():
+			return nil
+		}
+		select {
+		case got := <-a.prepared:
+			switch {
+			case ctx.Err() != nil:
+				return nil
+			case got.err != nil:
+				return aborted(e)
+			}
+			e = got.wanted
+		case <-ctx.Done():
+			return nil
+		}
+	}
+	return j.attempt(ctx, a, e)
+}
+
+// reserve waits for the memory that a call takes. A run that has memory of its own does not
+// wait for it: others may have it who wait for the run's.
+func (a *attempt) reserve(ctx context.Context) error {
+	waiting, stop := context.WithCancel(ctx)
+	defer stop()
+	defer context.AfterFunc(a.job.memory.grown.Load().done, stop)()
+	memory := callMemory + 2*a.wanted.Weight
+	switch err := a.job.calls.Reserve(waiting, a.wanted.Tenant, memory); {
+	case err == nil:
+		a.call = memory
+		return nil
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	default:
+		return nil // the run has memory of its own
+	}
+}
+
+// makeRoom waits for one of the run's places for what is large.
+func (a *attempt) makeRoom(ctx context.Context) error {
+	if a.large {
+		return nil
+	}
+	if err := a.job.grow(ctx); err != nil {
+		return err
+	}
+	select {
+	case a.job.memory.large <- struct{}{}:
+		a.large = true
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// release gives back what the attempt has, once its outcome is recorded.
+func (a *attempt) release() {
+	if a.large {
+		<-a.job.memory.large
+	}
+	if a.call > 0 {
+		a.job.calls.Release(a.wanted.Tenant, a.call)
+	}
+}
+
+// prepare computes what was left out of an attempt.
+func (j *job) prepare(a *attempt) fate {
+	wanted, err := a.wanted, error(nil)
+	if waited := j.compute(nil, func() { wanted, err = j.run.Prepare(j.plan, a.wanted) }); waited != nil {
+		err = waited
+	}
+	a.prepared <- prepared{wanted, err}
+	return goesOn
+}
+
+// prune interrupts the attempts that the run does not wait for any more.
+func (j *job) prune() {
+	if len(j.attempts)+len(j.queued) == 0 {
+		return
+	}
+	waitsFor := make(map[workflow.NodeID]int, len(j.attempts)+len(j.queued))
+	for _, n := range j.run.Nodes() {
+		if n.Status == run.NodeRunning && n.RetryAt == nil {
+			waitsFor[n.ID] = n.Attempts
+		}
+	}
+	j.queued = slices.DeleteFunc(j.queued, func(e run.Execute) bool { return waitsFor[e.Node] != e.Attempt })
+	for id, a := range j.attempts {
+		if waitsFor[id] != a.wanted.Attempt {
+			a.interrupt(errNotWanted)
+			delete(j.attempts, id)
+		}
+	}
+}
+
+// outcome tells the run what came of an attempt.
+func (j *job) outcome(a *attempt) fate {
+	defer close(a.done)
+	if j.attempts[a.wanted.Node] != a {
+		return goesOn // it was interrupted
+	}
+	delete(j.attempts, a.wanted.Node)
+	end := goesOn // where its time was over, or that of the worker is: the run is told of the one and given back for the other
+	if a.fact != nil {
+		end = j.apply(a.fact)
+	}
+	if end == goesOn {
+		j.startQueued()
+	}
+	return end
+}
+
+// attempt makes an attempt until it comes to an end, and returns nil when it was
+// interrupted.
+func (j *job) attempt(ctx context.Context, a *attempt, e run.Execute) run.Fact {
+	if !e.Deadline.IsZero() {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, e.Deadline.Sub(j.now()))
+		defer cancel()
+	}
+	pause := firstAgain
+	for made := 1; j.awaitTrust(ctx); made++ {
+		fact, err := j.try(ctx, a, e)
+		switch {
+		case err == nil:
+			return fact
+		case ctx.Err() != nil:
+			return nil
+		}
+		j.report(fmt.Errorf("run %s: attempt %d at node %s: %w", e.Run, e.Attempt, e.Node, err))
+		if made == mostAgain {
+			return aborted(e)
+		}
+		if j.leaving.Err() != nil || !rest(ctx, pause) {
+			return nil
+		}
+		pause = min(2*pause, lastAgain)
+	}
+	return nil
+}
+
+// aborted counts an attempt that did not come to an end as one that failed.
+func aborted(e run.Execute) run.Fact {
+	return run.AttemptFailed{
+		Node: e.Node, Attempt: e.Attempt, Code: codeAborted, Message: "The attempt could not be made for a reason within the gateway.", Retryable: true,
+	}
+}
+
+// try makes an attempt once.
+func (j *job) try(ctx context.Context, a *attempt, e run.Execute) (fact run.Fact, err error) {
+	err = j.contained("make the attempt", func() error {
+		call := outbound.NodeCall{
+			Tenant: e.Tenant, SubTenant: string(e.SubTenant), RunID: string(e.Run), EntityID: e.Entity, NodeID: string(e.Node),
+			Type: e.Type, Version: e.Version, CanPause: e.CanPause, Attempt: e.Attempt, Inputs: e.Input, Config: e.Config,
+			IdempotencyKey: e.IdempotencyKey, Timeout: e.Timeout, Room: func(ctx context.Context, _ int64) error { return a.makeRoom(ctx) },
+		}
+		if !e.BuiltIn {
+			to, err := j.endpoints.Endpoint(ctx, e.Tenant, e.Type, e.Version)
+			if domain.KindOf(err) == domain.NotFound && err != nil {
+				fact = run.AttemptFailed{Node: e.Node, Attempt: e.Attempt, Code: codeNoEndpoint, Message: explained(err, "The node type has no endpoint.")}
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			call.Endpoint, call.Secrets = to.URL, to.Secrets
+		}
+		outcome, err := j.nodes.Run(ctx, call)
+		if err == nil {
+			fact, err = told(e, outcome)
+		}
+		return err
+	})
+	return fact, err
+}
+
+// told turns an outcome into what the run is told.
+func told(of run.Execute, o outbound.NodeOutcome) (run.Fact, error) {
+	switch o := o.(type) {
+	case outbound.NodeCompleted:
+		return run.AttemptCompleted{Node: of.Node, Attempt: of.Attempt, Output: o.Output}, nil
+	case outbound.NodeFailed:
+		return run.AttemptFailed{
+			Node: of.Node, Attempt: of.Attempt, Code: o.Code, Message: o.Message, Retryable: o.Retryable, RetryAfter: o.RetryAfter,
+		}, nil
+	case outbound.NodePaused:
+		return run.AttemptPaused{Node: of.Node, Attempt: of.Attempt, Event: o.Event, Timeout: o.Timeout}, nil
+	default:
+		return nil, fmt.Errorf("the outcome %T is not one that exists", o)
+	}
+}
+
+// explained is what a tenant is told of an error.
+func explained(err error, otherwise string) string {
+	var e *domain.Error
+	if errors.As(err, &e) && e.Message != "" {
+		return e.Message
+	}
+	return otherwise
+}

@@ -1,0 +1,215 @@
+package worker
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/sluicehq/sluice/domain/run"
+	"github.com/sluicehq/sluice/ports/outbound"
+)
+
+// renewals is how often leases are renewed within the time of one; retried is how often
+// while that fails.
+const (
+	renewals = 3
+	retried  = 10
+)
+
+// keepLeases renews the leases of all runs that are held, gives back those that were
+// handed in, and tells runs what happened to them behind the worker's back, until
+// closing is closed.
+func (s *shift) keepLeases(closing <-chan struct{}) {
+	timer := time.NewTimer(s.opts.Lease / renewals)
+	defer timer.Stop()
+	for {
+		select {
+		case <-closing:
+			for range retried { // what somebody is changing just now
+				if s.giveBack(); len(s.handedIn()) == 0 || !rest(s.units, betweenClaims) {
+					break
+				}
+			}
+			return
+		case <-timer.C:
+			s.giveBack()
+			pause := s.opts.Lease / renewals
+			if s.renew(s.all()) != renewedAll {
+				pause = s.opts.Lease / retried
+			}
+			timer.Reset(pause)
+		case <-s.due:
+			s.giveBack()
+			s.renew(s.inDoubt())
+			rest(s.effects, betweenClaims) // words that come meanwhile become one
+		}
+	}
+}
+
+func (s *shift) all() map[run.ID]*job {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return maps.Clone(s.held)
+}
+
+func (s *shift) inDoubt() map[run.ID]*job {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	doubted := s.doubted
+	s.doubted = make(map[run.ID]*job)
+	return doubted
+}
+
+// renewal is what came of renewing leases.
+type renewal int
+
+const (
+	renewedAll renewal = iota // those that are still good
+	skipped                   // some were left as they were, since somebody is changing their runs
+	notRenewed                // the store did not do its part
+)
+
+// renew renews the leases of jobs, in a map of the caller's own, and interrupts those
+// whose leases are gone.
+func (s *shift) renew(jobs map[run.ID]*job) renewal {
+	if len(jobs) == 0 {
+		return renewedAll
+	}
+	leases := make([]outbound.RunLease, 0, len(jobs))
+	for _, id := range slices.Sorted(maps.Keys(jobs)) {
+		leases = append(leases, jobs[id].lease)
+	}
+	asked := time.Since(s.began)
+	good, err := s.renewLeases(leases, s.opts.Lease)
+	if err != nil {
+		s.report(err)
+		return notRenewed
+	}
+	outcome := renewedAll
+	for _, l := range good {
+		if j := jobs[l.Run]; l.Skipped {
+			outcome = skipped
+			j.learn(l.Seq)
+		} else {
+			j.extend(asked+s.opts.Lease, l.Seq)
+		}
+		delete(jobs, l.Run)
+	}
+	for _, j := range jobs {
+		j.interrupt(errLeaseLost)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	close(s.renewed)
+	s.renewed = make(chan struct{})
+	return outcome
+}
+
+func (s *shift) renewLeases(leases []outbound.RunLease, period time.Duration) (good []outbound.RenewedLease, err error) {
+	err = s.contained("renew leases", func() error {
+		ctx, cancel := context.WithTimeout(s.units, max(s.opts.Lease/renewals, hurry))
+		defer cancel()
+		return s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) (err error) {
+			good, err = st.Runs.Queue.Renew(ctx, leases, period)
+			return err
+		})
+	})
+	return good, err
+}
+
+// giveBack ends the leases that were handed in, so that other workers need not wait for
+// their ends. Those of runs that somebody is changing stay handed in.
+func (s *shift) giveBack() {
+	s.mu.Lock()
+	leases := s.returned
+	s.returned = nil
+	s.mu.Unlock()
+	if len(leases) == 0 {
+		return
+	}
+	good, err := s.renewLeases(leases, 0)
+	if err != nil {
+		s.report(err) // they end by themselves
+		return
+	}
+	s.mu.Lock()
+	for _, l := range good {
+		if l.Skipped {
+			s.returned = append(s.returned, l.RunLease)
+		}
+	}
+	s.mu.Unlock()
+	if s.leaving.Err() == nil {
+		return
+	}
+	ids := make([]run.ID, len(leases))
+	for i, l := range leases {
+		ids[i] = l.Run
+	}
+	s.signals.Tell(ids...) // other workers go on with them at once
+}
+
+// handedIn are the leases that are still to be given back.
+func (s *shift) handedIn() []outbound.RunLease {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.returned
+}
+
+// latest reads a run again while its lease is good. The lease begins anew. Reading comes
+// first, since it waits for who is changing the run.
+func (s *shift) latest(j *job) (r *run.Run, good bool, err error) {
+	asked := time.Since(s.began)
+	ctx, cancel := context.WithTimeout(s.units, patience)
+	defer cancel()
+	err = s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
+		if r, err = st.Runs.Runs.Get(ctx, j.lease.Tenant, j.lease.Run); err != nil {
+			return err
+		}
+		found, err := st.Runs.Queue.Renew(ctx, []outbound.RunLease{j.lease}, s.opts.Lease)
+		good = len(found) > 0
+		return err
+	})
+	if err == nil && good {
+		j.extend(asked+s.opts.Lease, 0)
+	}
+	return r, good, err
+}
+
+// extend notes that a lease is good until a time of the shift, and how far the run was
+// when it was renewed.
+func (j *job) extend(until time.Duration, seq int64) {
+	j.until.Store(int64(until))
+	j.learn(seq)
+}
+
+// learn notes how far the run is.
+func (j *job) learn(seq int64) {
+	for before := j.seen.Load(); seq > before; before = j.seen.Load() {
+		if j.seen.CompareAndSwap(before, seq) {
+			ring(j.news)
+		}
+	}
+}
+
+// trusted says whether nobody else can have taken the run over. While leases cannot be
+// renewed that comes to an end, and nothing is begun any more that could happen twice.
+func (j *job) trusted() bool { return int64(time.Since(j.began)) < j.until.Load() }
+
+// awaitTrust waits until the lease is good, and says whether it is: ctx may end before.
+func (j *job) awaitTrust(ctx context.Context) bool {
+	for ctx.Err() == nil {
+		j.mu.Lock()
+		renewed := j.renewed
+		j.mu.Unlock()
+		if j.trusted() {
+			return true
+		}
+		select {
+		case <-ctx.Done():
+		case <-renewed:
+		}
+	}
+	return false
+}

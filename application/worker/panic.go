@@ -1,0 +1,30 @@
+package worker
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/sluicehq/sluice/ports/inbound"
+)
+
+// contained makes an error of a panic.
+func (s *shift) contained(what string, fn func() error) (err error) {
+	defer func() {
+		if thrown := recover(); thrown != nil {
+			err = fmt.Errorf("%s: %w", what, inbound.Panicked(thrown))
+		}
+	}()
+	return fn()
+}
+
+// lasting does something to its end, beginning anew after a panic.
+func (s *shift) lasting(what string, fn func()) {
+	for {
+		err := s.contained(what, func() error { fn(); return nil })
+		if err == nil {
+			return
+		}
+		s.report(err)
+		rest(context.WithoutCancel(s.units), afterFailure)
+	}
+}

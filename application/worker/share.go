@@ -1,0 +1,275 @@
+package worker
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/sluicehq/sluice/domain/run"
+	"github.com/sluicehq/sluice/domain/tenant"
+)
+
+const (
+	// few is how many runs of a tenant a process works on before they are a crowd.
+	few = 4
+
+	// lately is how long a crowd gives way after others were there.
+	lately = time.Second
+
+	// longestWay bounds how long it does after one unit of work.
+	longestWay = 20 * time.Millisecond
+
+	// keptValues is how much memory the values of a run may take between two of its steps, in
+	// bytes. Beyond that they are read again.
+	keptValues = 64 << 10
+
+	// lightMemory is with how much memory nobody computes for long, in bytes.
+	lightMemory = run.MaxComputed + 4<<20
+
+	// lightSteps is how much a run computes before it waits for a turn to compute for long.
+	lightSteps = 100_000
+
+	// mostDefects bounds how many runs that panicked are remembered.
+	mostDefects = 10_000
+)
+
+// hold counts a job in. The caller holds s.mu.
+func (s *shift) hold(j *job) {
+	if before := s.held[j.lease.Run]; before != nil {
+		s.let(before)
+	}
+	s.held[j.lease.Run] = j
+	s.shares[j.lease.Tenant]++
+	s.size += j.size
+}
+
+// let counts a job out, unless another one has its run. The caller holds s.mu.
+func (s *shift) let(j *job) {
+	if s.held[j.lease.Run] != j {
+		return
+	}
+	delete(s.held, j.lease.Run)
+	delete(s.doubted, j.lease.Run)
+	s.size -= j.size
+	if s.shares[j.lease.Tenant]--; s.shares[j.lease.Tenant] == 0 {
+		delete(s.shares, j.lease.Tenant)
+	}
+}
+
+// isTooMuch says whether the run is to be given back, to be taken again later: what is worked
+// on has grown larger than it may be, and other runs of the tenant are worked on. A run that
+// makes calls is kept, since they would be repeated.
+func (j *job) isTooMuch() bool {
+	if len(j.attempts) > 0 {
+		return false
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.shift.size > j.opts.Memory && j.shares[j.lease.Tenant] > 1
+}
+
+// smallPlan is the weight of a plan that does not count; most runs share theirs.
+const smallPlan = 64 << 10
+
+// weigh notes how large the run has become.
+func (j *job) weigh() {
+	size := int64(len(j.run.Payload())) + max(0, j.plan.Weight()-smallPlan)
+	for _, n := range j.run.Nodes() {
+		size += int64(len(n.Output))
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.held[j.lease.Run] == j {
+		j.shift.size += size - j.size
+	}
+	j.size = size
+}
+
+// room is for how many more runs there is room.
+type room struct {
+	places    int
+	bytes     int64 // how large they may be together
+	perTenant int   // how many of a tenant may be worked on
+}
+
+// room says for how many more runs there is room. When what is worked on is as large as it
+// may be, there still is for tenants of whom nothing is: a run for each, as long as such
+// runs are not that large themselves. One tenant's large runs hold up no other.
+func (s *shift) room() room {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := room{s.opts.Concurrency - len(s.held), s.opts.Memory - s.size, s.opts.PerTenant}
+	if r.bytes <= 0 && len(s.held) > 0 {
+		r.perTenant, r.bytes = 1, s.opts.Memory
+		for _, j := range s.held {
+			if s.shares[j.lease.Tenant] == 1 {
+				r.bytes -= j.size
+			}
+		}
+		if r.bytes <= 0 {
+			return room{}
+		}
+	}
+	r.bytes = max(r.bytes, 1)
+	return r
+}
+
+// crowds says whether the run is one of many of its tenant, and notes that it is worked on.
+func (j *job) crowds() bool {
+	j.mu.Lock()
+	crowd := j.shares[j.lease.Tenant] > few
+	j.mu.Unlock()
+	j.beside.note(j.lease.Tenant, crowd)
+	return crowd
+}
+
+// beside knows whose runs were worked on lately. A crowd and others are beside each other
+// when there were both, of different tenants: one whose runs come and go is not its own
+// neighbour.
+type beside struct {
+	began         time.Time
+	others, crowd atomic.Int64 // when the last ones were, since it began; 0 for never
+
+	mu     sync.Mutex
+	modest map[tenant.ID]int64 // when tenants of few runs were last there
+	crowds map[tenant.ID]int64 // the same of the others
+	swept  int64
+}
+
+func newBeside(now time.Time) *beside {
+	return &beside{began: now, modest: make(map[tenant.ID]int64), crowds: make(map[tenant.ID]int64)}
+}
+
+// now is the time since it began; never 0.
+func (b *beside) now() int64 { return max(1, int64(time.Since(b.began))) }
+
+// note says that a run of a tenant is worked on, and whether it is one of many.
+func (b *beside) note(whose tenant.ID, crowd bool) {
+	now := b.now()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if now-b.swept >= int64(lately) {
+		b.sweep(now)
+	}
+	switch at, known := b.crowds[whose]; {
+	case crowd:
+		b.crowds[whose] = now
+		b.crowd.Store(now)
+		if _, was := b.modest[whose]; was {
+			delete(b.modest, whose)
+			b.others.Store(latest(b.modest))
+		}
+	case known && now-at < int64(lately): // it still is
+	default:
+		b.modest[whose] = now
+		b.others.Store(now)
+	}
+}
+
+// sweep forgets who was not there lately.
+func (b *beside) sweep(now int64) {
+	old := func(_ tenant.ID, at int64) bool { return now-at >= int64(lately) }
+	maps.DeleteFunc(b.modest, old)
+	maps.DeleteFunc(b.crowds, old)
+	b.swept = now
+}
+
+func latest(times map[tenant.ID]int64) (last int64) {
+	for _, at := range times {
+		last = max(last, at)
+	}
+	return last
+}
+
+// both says whether a crowd and others are beside each other.
+func (b *beside) both() bool {
+	others, crowd := b.others.Load(), b.crowd.Load()
+	if others == 0 || crowd == 0 {
+		return false
+	}
+	now := b.now()
+	return now-others < int64(lately) && now-crowd < int64(lately)
+}
+
+// giveWay leaves the database and the processors to others for half as long as a unit of
+// a crowd's steps took them, while there are others. Alone the crowd goes on at once.
+func (s *shift) giveWay(took time.Duration) {
+	if s.beside.both() {
+		rest(s.units, min(took/2, longestWay))
+	}
+}
+
+// compute does something that takes the processor, with the memory that the run takes then;
+// the error is that of waiting for it. Of a crowd only some runs do so at the same time while
+// there are others, who find a processor at once then.
+func (j *job) compute(fact run.Fact, fn func()) error {
+	memory, do := j.run.Demand(j.budget(), fact), j.computing.Do
+	if j.memory.has.Load() || memory > lightMemory {
+		do = j.computing.DoLong
+	}
+	var waited error
+	err := do(j.ctx, j.lease.Tenant, memory, func() {
+		leave, err := j.takeTurn()
+		if waited = err; err != nil {
+			return
+		}
+		defer leave()
+		fn()
+		if j.run.Memory() > keptValues {
+			j.run.Forget()
+		}
+	})
+	return cmp.Or(err, waited)
+}
+
+// takeTurn waits for a place among the runs of a crowd while there are others, and among
+// those that are tried alone.
+func (j *job) takeTurn() (leave func(), err error) {
+	turns := make([]chan struct{}, 0, 2)
+	leave = func() {
+		for _, turn := range turns {
+			<-turn
+		}
+	}
+	var wanted []chan struct{}
+	if j.alone {
+		wanted = append(wanted, j.aloneTurn)
+	}
+	if j.beside.both() && j.crowds() {
+		wanted = append(wanted, j.processors)
+	}
+	for _, turn := range wanted {
+		select {
+		case turn <- struct{}{}:
+			turns = append(turns, turn)
+		case <-j.ctx.Done():
+			leave()
+			return nil, context.Cause(j.ctx)
+		}
+	}
+	return leave, nil
+}
+
+// defects count how often runs have panicked.
+type defects struct {
+	mu    sync.Mutex
+	times map[run.ID]int
+}
+
+// tooMany counts a panic, and says whether it was the last that is put up with.
+func (d *defects) tooMany(id run.ID) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.times) >= mostDefects {
+		clear(d.times) // they begin anew; so many are not the runs' own
+	}
+	d.times[id]++
+	if d.times[id] < mostRefused {
+		return false
+	}
+	delete(d.times, id)
+	return true
+}
