@@ -34,11 +34,11 @@ const (
 // unit records the outcome. Of a call without a key the runs that were started remain, and
 // a repeat starts all of them again, as it would after any answer that was lost.
 type fanOut struct {
-	*shot
+	request *shot
 	call    run.EventCall
 	outcome func([]run.Fired) any // of the whole call, for its repeats
 
-	fanState
+	state fanState
 	found *[]outbound.FiringTrigger // what the unit has looked up already
 }
 
@@ -61,13 +61,13 @@ func (f *fanOut) startAll(ctx context.Context) error {
 // unit carries out one unit, and then is as far as that got.
 func (f *fanOut) unit(ctx context.Context, do func(context.Context, outbound.Stores) (fanState, error)) error {
 	var after fanState
-	err := f.fire(ctx, func(ctx context.Context, st outbound.Stores) (err error) {
+	err := f.request.fire(ctx, func(ctx context.Context, st outbound.Stores) (err error) {
 		f.found = nil
 		after, err = do(ctx, st)
 		return err
 	})
 	if err == nil {
-		f.fanState = after
+		f.state = after
 	}
 	return err
 }
@@ -75,12 +75,12 @@ func (f *fanOut) unit(ctx context.Context, do func(context.Context, outbound.Sto
 // rest carries out the units behind the first one. What has begun is not left half done
 // because the client goes.
 func (f *fanOut) rest(ctx context.Context) error {
-	if len(f.left) == 0 {
+	if len(f.state.left) == 0 {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), fanOutDeadline)
 	defer cancel()
-	for len(f.left) > 0 {
+	for len(f.state.left) > 0 {
 		if err := f.unit(ctx, f.next); err != nil {
 			return err
 		}
@@ -94,10 +94,10 @@ func (f *fanOut) find(ctx context.Context, st outbound.Stores) ([]outbound.Firin
 		return *f.found, nil
 	}
 	q := outbound.EventQuery{Event: f.call.Event, SubTenant: f.call.SubTenant, Limit: maxFired + 1}
-	if !f.keyMade {
-		q.Key, q.After = f.key, f.now.Add(-outbound.DedupeRetention)
+	if !f.request.keyMade {
+		q.Key, q.After = f.request.key, f.request.now.Add(-outbound.DedupeRetention)
 	}
-	found, err := st.Firing.OnEvent(ctx, f.who.Tenant, q)
+	found, err := st.Firing.OnEvent(ctx, f.request.who.Tenant, q)
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +108,7 @@ func (f *fanOut) find(ctx context.Context, st outbound.Stores) ([]outbound.Firin
 // begun says whether a call with the same key has started some of the runs in a unit of
 // its own, which can only be where they do not all fit into one.
 func (f *fanOut) begun(ctx context.Context, st outbound.Stores) (bool, error) {
-	if f.keyMade {
+	if f.request.keyMade {
 		return false, nil
 	}
 	found, err := f.find(ctx, st)
@@ -128,7 +128,7 @@ func (f *fanOut) first(ctx context.Context, st outbound.Stores) (fanState, error
 		return fanState{}, domain.Fail(domain.Conflict, "too_many_triggers",
 			"Too many triggers listen for this event to fire them at once: at most %d. Name a subTenantId, or use events of their own.", maxFired)
 	}
-	permitted, err := f.permitted(found)
+	permitted, err := f.request.permitted(found)
 	if err != nil {
 		return fanState{}, err
 	}
@@ -144,7 +144,7 @@ func (f *fanOut) first(ctx context.Context, st outbound.Stores) (fanState, error
 		if n > 1 && size >= minShared {
 			s.payload, n = f.payloadID(), 1
 		}
-		if err := f.storage.Check(s.left[0].Kept, int64(n)*int64(size)); err != nil {
+		if err := f.request.service.storage.Check(s.left[0].Kept, int64(n)*int64(size)); err != nil {
 			return fanState{}, err
 		}
 	}
@@ -155,7 +155,7 @@ func (f *fanOut) first(ctx context.Context, st outbound.Stores) (fanState, error
 
 // next starts further runs, of those triggers that can still fire.
 func (f *fanOut) next(ctx context.Context, st outbound.Stores) (fanState, error) {
-	s := f.fanState
+	s := f.state
 	s.started = maps.Clone(s.started)
 	part := s.left[:min(len(s.left), maxUnitRuns)]
 	s.left = s.left[len(part):]
@@ -176,11 +176,11 @@ func (f *fanOut) next(ctx context.Context, st outbound.Stores) (fanState, error)
 			able = append(able, t)
 			continue
 		}
-		if s.started[t.Trigger.ID()], err = f.repeated(ctx, st, t.Trigger); err != nil {
+		if s.started[t.Trigger.ID()], err = f.request.repeated(ctx, st, t.Trigger); err != nil {
 			return s, err
 		}
 	}
-	if able, err = f.permitted(able); err != nil {
+	if able, err = f.request.permitted(able); err != nil {
 		return s, err
 	}
 	return s, f.startPart(ctx, st, s, able)
@@ -192,7 +192,7 @@ func (f *fanOut) next(ctx context.Context, st outbound.Stores) (fanState, error)
 func (f *fanOut) startPart(ctx context.Context, st outbound.Stores, s fanState, part []outbound.FiringTrigger) error {
 	wanted := make([]*run.Run, len(part))
 	for i, t := range part {
-		wanted[i] = f.aimed(t)
+		wanted[i] = f.request.aimed(t)
 	}
 	var became []outbound.StartedRun
 	var err error
@@ -207,13 +207,13 @@ func (f *fanOut) startPart(ctx context.Context, st outbound.Stores, s fanState, 
 	for i, b := range became {
 		s.started[part[i].Trigger.ID()] = b.ID
 		if b.Added {
-			f.changed = append(f.changed, b.ID)
+			f.request.changed = append(f.request.changed, b.ID)
 		}
 	}
 	if len(s.left) > 0 {
 		return nil
 	}
-	return st.Outcomes.Keep(ctx, f.who.Tenant, f.once, f.outcome(f.answer(s)), f.now)
+	return st.Outcomes.Keep(ctx, f.request.who.Tenant, f.request.once, f.outcome(f.answer(s)), f.request.now)
 }
 
 // answer lists the runs in the order of the triggers.
@@ -221,7 +221,7 @@ func (f *fanOut) answer(s fanState) []run.Fired {
 	fired := make([]run.Fired, 0, len(s.targets))
 	for _, t := range s.targets {
 		if id := s.started[t.Trigger.ID()]; id != "" {
-			fired = append(fired, run.Fired{Trigger: t.Trigger.ID(), DedupeKey: f.key, Run: id})
+			fired = append(fired, run.Fired{Trigger: t.Trigger.ID(), DedupeKey: f.request.key, Run: id})
 		}
 	}
 	return fired
@@ -231,7 +231,7 @@ func (f *fanOut) answer(s fanState) []run.Fired {
 // those that were started before.
 func (f *fanOut) payloadID() outbound.PayloadID {
 	h := sha256.New()
-	h.Write([]byte(f.key + "\x00"))
+	h.Write([]byte(f.request.key + "\x00"))
 	h.Write(f.call.Payload())
 	return outbound.PayloadID("pay_" + hex.EncodeToString(h.Sum(nil)[:16]))
 }

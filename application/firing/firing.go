@@ -85,9 +85,9 @@ func (f *Service) ByEvent(ctx context.Context, who tenant.Caller, once domain.On
 	if err = c.Check(); err != nil {
 		return nil, err
 	}
-	all := &fanOut{shot: f.newShot(who, once, c.Call, run.CauseByEvent), call: c, outcome: func(fired []run.Fired) any { return fired }}
+	all := &fanOut{request: f.newShot(who, once, c.Call, run.CauseByEvent), call: c, outcome: func(fired []run.Fired) any { return fired }}
 	if err := all.startAll(ctx); err != nil {
 		return nil, err
 	}
-	return all.answer(all.fanState), nil
+	return all.answer(all.state), nil
 }

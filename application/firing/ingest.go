@@ -25,7 +25,7 @@ func (f *Service) Ingest(ctx context.Context, who tenant.Caller, once domain.Onc
 	}
 	s := f.newShot(who, once, c.Call, run.CauseIngest)
 	known := make(planSet)
-	all := &fanOut{shot: s, call: c.EventCall, outcome: func(fired []run.Fired) any {
+	all := &fanOut{request: s, call: c.EventCall, outcome: func(fired []run.Fired) any {
 		in.Triggered = fired
 		return in
 	}}

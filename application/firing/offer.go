@@ -16,12 +16,12 @@ import (
 // all of them what they wait for; whole it reads, and holds, only those that the event
 // can resume, one after another.
 type offering struct {
-	*shot
-	st     outbound.Stores
-	call   run.IngestCall
-	known  planSet
-	entity string
-	at     time.Time // by the database's clock
+	request *shot
+	st      outbound.Stores
+	call    run.IngestCall
+	known   planSet
+	entity  string
+	at      time.Time // by the database's clock
 
 	resumed []run.ResumedRun
 	oldest  *run.Awaiting   // the first of those that were resumed
@@ -40,7 +40,7 @@ type offering struct {
 // oldest first. Other nodes of theirs may still work: the event is not sent again.
 // An entity that the call does not name has none.
 func (s *shot) resumeWaiting(ctx context.Context, st outbound.Stores, c run.IngestCall, known planSet) (in run.Ingested, err error) {
-	o := &offering{shot: s, st: st, call: c, known: known, offered: make(map[run.ID]bool), steps: execution.NewStepBuffer(st, s.random)}
+	o := &offering{request: s, st: st, call: c, known: known, offered: make(map[run.ID]bool), steps: execution.NewStepBuffer(st, s.service.random)}
 	var waiting, named []run.Awaiting
 	var isNamed bool
 	if o.entity, isNamed = c.EntityID(); isNamed {
@@ -84,14 +84,14 @@ func (o *offering) skipAbsent(ctx context.Context, absent []run.ID, isNamed bool
 	if len(absent) == 0 || !isNamed {
 		return o.call.SkipAbsent(absent, nil), nil
 	}
-	idle, err := o.st.Runs.Runs.Awaiting(ctx, o.who.Tenant, outbound.AwaitingQuery{Entity: o.entity, Runs: absent, Idle: true, Limit: len(absent)})
+	idle, err := o.st.Runs.Runs.Awaiting(ctx, o.request.who.Tenant, outbound.AwaitingQuery{Entity: o.entity, Runs: absent, Idle: true, Limit: len(absent)})
 	return o.call.SkipAbsent(absent, idle), err
 }
 
 // awaiting finds runs about the entity.
 func (o *offering) awaiting(ctx context.Context, q outbound.AwaitingQuery) ([]run.Awaiting, error) {
 	q.Entity = o.entity
-	return o.st.Runs.Runs.Awaiting(ctx, o.who.Tenant, q)
+	return o.st.Runs.Runs.Awaiting(ctx, o.request.who.Tenant, q)
 }
 
 // add takes those that the event can resume.
@@ -166,10 +166,10 @@ func tooManyRuns() error {
 
 // offer brings the event to one run, which may have moved on since it was looked at.
 func (o *offering) offer(ctx context.Context, a run.Awaiting) error {
-	if !o.hasMemory {
+	if !o.request.hasMemory {
 		return errNeedsMemory
 	}
-	r, err := o.st.Runs.Runs.Get(ctx, o.who.Tenant, a.ID)
+	r, err := o.st.Runs.Runs.Get(ctx, o.request.who.Tenant, a.ID)
 	if errors.Is(err, domain.NotFound) {
 		o.refuse(run.Skip{Run: a.ID, Reason: run.SkipNotPaused})
 		return nil
@@ -195,7 +195,7 @@ func (o *offering) offer(ctx context.Context, a run.Awaiting) error {
 	if !step.Changed() {
 		return nil
 	}
-	o.changed = append(o.changed, a.ID)
+	o.request.changed = append(o.request.changed, a.ID)
 	return o.steps.Add(ctx, execution.Step{Made: step, Written: outbound.RunStep{Run: r, From: from}})
 }
 
@@ -204,8 +204,8 @@ func (o *offering) advance(r *run.Run, plan *run.Plan, fact run.Fact) (run.Step,
 	if plan == nil {
 		return run.Step{Refused: versionGone}, nil
 	}
-	budget := o.computing.StepBudget(max(1, execution.InlineSteps-o.used))
-	return r.Advance(plan, run.Event{At: o.at, Secret: o.shot.Service.key.Secret(r.ID()), Fact: fact, Budget: budget})
+	budget := o.request.service.computing.StepBudget(max(1, execution.InlineSteps-o.used))
+	return r.Advance(plan, run.Event{At: o.at, Secret: o.request.service.key.Secret(r.ID()), Fact: fact, Budget: budget})
 }
 
 // tell notes what a run made of the event. What the call is meant for alone, and does not

@@ -34,7 +34,7 @@ func TestAnEventIsOfferedToSoMuchAtOnce(t *testing.T) {
 		{run.MaxOfferedBytes, 0, false},
 	} {
 		o := &offering{
-			shot: &shot{Service: &Service{}, hasMemory: true}, st: outbound.Stores{Runs: outbound.RunStores{Runs: holding{run: r}}}, known: planSet{"": nil}, // its version is gone
+			request: &shot{service: &Service{}, hasMemory: true}, st: outbound.Stores{Runs: outbound.RunStores{Runs: holding{run: r}}}, known: planSet{"": nil}, // its version is gone
 			size: c.size, tried: c.before, offered: make(map[run.ID]bool),
 		}
 		err := o.offer(t.Context(), run.Awaiting{ID: r.ID()})

@@ -16,7 +16,7 @@ import (
 // shot is one call that starts runs of triggers. Its unit of work may run several
 // times; what it has found out about rate limits outlives that.
 type shot struct {
-	*Service
+	service *Service
 	who     tenant.Caller
 	once    domain.Once
 	call    run.Call
@@ -35,7 +35,7 @@ type shot struct {
 }
 
 func (f *Service) newShot(who tenant.Caller, once domain.Once, c run.Call, cause run.Cause) *shot {
-	s := &shot{Service: f, who: who, once: once, call: c, cause: cause, now: f.clock.Now()}
+	s := &shot{service: f, who: who, once: once, call: c, cause: cause, now: f.clock.Now()}
 	s.entity = c.EntityOr(f.random.ID)
 	s.key, s.keyMade = c.DedupeKeyOr(once, f.random.ID)
 	return s
@@ -55,7 +55,7 @@ const maxMeasurings = 5
 // has started.
 func (s *shot) fire(ctx context.Context, unit func(context.Context, outbound.Stores) error) error {
 	for range maxMeasurings {
-		err := s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
+		err := s.service.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
 			s.changed = nil
 			if err := st.Outcomes.Claim(ctx, s.who.Tenant, s.once, s.now); err != nil {
 				return err
@@ -65,7 +65,7 @@ func (s *shot) fire(ctx context.Context, unit func(context.Context, outbound.Sto
 		var open *unmeasured
 		if !errors.As(err, &open) {
 			if err == nil && len(s.changed) > 0 {
-				s.signals.Tell(s.changed...)
+				s.service.signals.Tell(s.changed...)
 			}
 			return err
 		}
@@ -96,7 +96,7 @@ func (s *shot) measure(ctx context.Context, aims []outbound.FiringTrigger) error
 			continue
 		}
 		most := int(min(limit.MaxRequests, math.MaxInt32))
-		left, err := s.limiter.Take(ctx, string(s.who.Tenant)+"/trigger/"+string(id), most, limit.Window)
+		left, err := s.service.limiter.Take(ctx, string(s.who.Tenant)+"/trigger/"+string(id), most, limit.Window)
 		if err != nil {
 			return err
 		}
@@ -116,7 +116,7 @@ func (s *shot) repeats(ctx context.Context, aims []outbound.FiringTrigger) (firs
 	for i, aim := range aims {
 		ids[i] = aim.Trigger.ID()
 	}
-	err = s.work.Read(ctx, func(ctx context.Context, st outbound.Stores) error {
+	err = s.service.work.Read(ctx, func(ctx context.Context, st outbound.Stores) error {
 		first, err = st.Runs.Live.StartedWith(ctx, s.who.Tenant, ids, s.key, s.now.Add(-outbound.DedupeRetention))
 		return err
 	})
@@ -196,7 +196,7 @@ func (s *shot) repeated(ctx context.Context, st outbound.Stores, trg *trigger.Tr
 
 // aimed is a new run of a trigger.
 func (s *shot) aimed(at outbound.FiringTrigger) *run.Run {
-	return run.New(run.ID(s.random.ID(run.IDPrefix)), run.Start{
+	return run.New(run.ID(s.service.random.ID(run.IDPrefix)), run.Start{
 		Tenant: s.who.Tenant, SubTenant: at.Trigger.SubTenant(), Workflow: at.Workflow, Version: at.Trigger.Version(), Trigger: at.Trigger,
 		Entity: s.entity, DedupeKey: s.key, Cause: s.cause, Payload: s.call.Payload(),
 	}, s.now)

@@ -25,13 +25,13 @@ type callBatcher struct {
 
 func newCallBatcher(work outbound.UnitOfWork, signals outbound.RunSignals) *callBatcher {
 	b := &callBatcher{work: work, signals: signals}
-	b.batches = batch.New(callLimits, func(c *pendingCall) int { return len(c.call.Payload()) }, b.start)
+	b.batches = batch.New(callLimits, func(c *pendingCall) int { return len(c.request.call.Payload()) }, b.start)
 	return b
 }
 
 // pendingCall is a call that goes with others.
 type pendingCall struct {
-	*shot
+	request *shot
 	trigger trigger.ID
 
 	// Of the last run of the unit:
@@ -49,7 +49,7 @@ func (b *callBatcher) call(ctx context.Context, s *shot, id trigger.ID) (fired r
 		// should.
 		return fired, false, nil
 	}
-	c := &pendingCall{shot: s, trigger: id}
+	c := &pendingCall{request: s, trigger: id}
 	if err := b.batches.Do(ctx, c); err != nil {
 		return fired, false, err
 	}
@@ -105,15 +105,15 @@ func startTogether(ctx context.Context, st outbound.Stores, calls []*pendingCall
 	var wanted []*run.Run
 	for _, c := range calls {
 		c.started, c.needsRateCheck = outbound.StartedRun{}, nil
-		aim, known := aims[outbound.TriggerKey{Tenant: c.who.Tenant, Trigger: c.trigger}]
-		if !known || c.refuse(aim, c.call) != nil {
+		aim, known := aims[outbound.TriggerKey{Tenant: c.request.who.Tenant, Trigger: c.trigger}]
+		if !known || c.request.service.refuse(aim, c.request.call) != nil {
 			continue
 		}
-		if _, limited := aim.Trigger.Config().RateLimit(); limited && !c.granted[c.trigger] {
+		if _, limited := aim.Trigger.Config().RateLimit(); limited && !c.request.granted[c.trigger] {
 			c.needsRateCheck = &aim
 			continue
 		}
-		fit, wanted = append(fit, c), append(wanted, c.aimed(aim))
+		fit, wanted = append(fit, c), append(wanted, c.request.aimed(aim))
 	}
 	if len(wanted) == 0 {
 		return nil
@@ -133,7 +133,7 @@ func aimsOf(ctx context.Context, st outbound.Stores, calls []*pendingCall) (map[
 	aims := make(map[outbound.TriggerKey]outbound.FiringTrigger, len(calls))
 	var named []outbound.TriggerKey
 	for _, c := range calls {
-		key := outbound.TriggerKey{Tenant: c.who.Tenant, Trigger: c.trigger}
+		key := outbound.TriggerKey{Tenant: c.request.who.Tenant, Trigger: c.trigger}
 		if _, asked := aims[key]; !asked {
 			aims[key] = outbound.FiringTrigger{}
 			named = append(named, key)

@@ -26,9 +26,9 @@ func (j *job) beginAlone() fate {
 		return goesOn
 	}
 	j.alone = true
-	ctx, cancel := context.WithTimeout(j.units, patience)
+	ctx, cancel := context.WithTimeout(j.session.units, patience)
 	defer cancel()
-	err := j.Worker.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error { return st.Runs.Queue.TryAlone(ctx, j.lease) })
+	err := j.session.worker.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error { return st.Runs.Queue.TryAlone(ctx, j.lease) })
 	if err != nil {
 		return j.fail(fmt.Errorf("try it alone: %w", err))
 	}
@@ -47,7 +47,7 @@ func (j *job) isHarmless() bool {
 
 // budget is what one step of the run computes: half of it for a run that is tried alone.
 func (j *job) budget() run.Budget {
-	b := j.computing.StepBudget(0)
+	b := j.session.worker.computing.StepBudget(0)
 	if !j.memory.has.Load() {
 		b.Given, b.Steps = ungrown, lightSteps
 	}
@@ -64,7 +64,7 @@ func (j *job) exhausted() fate {
 	if !step.Changed() {
 		return left // it has ended
 	}
-	if err := j.records.record(j.crowds(), step, outbound.RunStep{Run: j.run, From: from, Lease: j.lease}); err != nil {
+	if err := j.session.records.record(j.crowds(), step, outbound.RunStep{Run: j.run, From: from, Lease: j.lease}); err != nil {
 		return j.fail(fmt.Errorf("end it, since it exhausts the memory: %w", err))
 	}
 	return done

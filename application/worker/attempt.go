@@ -74,7 +74,7 @@ func (j *job) startQueued() {
 		ctx, interrupt := context.WithCancelCause(j.ctx)
 		a := &attempt{job: j, wanted: e, prepared: make(chan prepared, 1), done: make(chan struct{}), interrupt: interrupt}
 		j.attempts[e.Node] = a
-		j.working.Go(func() { a.run(ctx) })
+		j.session.working.Go(func() { a.run(ctx) })
 	}
 }
 
@@ -83,8 +83,8 @@ func (a *attempt) run(ctx context.Context) {
 	j, e := a.job, a.wanted
 	defer a.interrupt(nil)
 	defer a.release()
-	if err := j.contained("make the attempt", func() error { a.fact = a.within(ctx); return nil }); err != nil {
-		j.report(fmt.Errorf("run %s: attempt %d at node %s: %w", e.Run, e.Attempt, e.Node, err))
+	if err := j.session.contained("make the attempt", func() error { a.fact = a.within(ctx); return nil }); err != nil {
+		j.session.report(fmt.Errorf("run %s: attempt %d at node %s: %w", e.Run, e.Attempt, e.Node, err))
 		a.fact = aborted(e)
 	}
 	select {
@@ -133,7 +133,7 @@ func (a *attempt) reserve(ctx context.Context) error {
 	defer stop()
 	defer context.AfterFunc(a.job.memory.grown.Load().done, stop)()
 	memory := callMemory + 2*a.wanted.Weight
-	switch err := a.job.calls.Reserve(waiting, a.wanted.Tenant, memory); {
+	switch err := a.job.session.worker.calls.Reserve(waiting, a.wanted.Tenant, memory); {
 	case err == nil:
 		a.call = memory
 		return nil
@@ -167,7 +167,7 @@ func (a *attempt) release() {
 		<-a.job.memory.large
 	}
 	if a.call > 0 {
-		a.job.calls.Release(a.wanted.Tenant, a.call)
+		a.job.session.worker.calls.Release(a.wanted.Tenant, a.call)
 	}
 }
 
@@ -235,11 +235,11 @@ func (j *job) attempt(ctx context.Context, a *attempt, e run.Execute) run.Fact {
 		case ctx.Err() != nil:
 			return nil
 		}
-		j.report(fmt.Errorf("run %s: attempt %d at node %s: %w", e.Run, e.Attempt, e.Node, err))
+		j.session.report(fmt.Errorf("run %s: attempt %d at node %s: %w", e.Run, e.Attempt, e.Node, err))
 		if made == mostAgain {
 			return aborted(e)
 		}
-		if j.leaving.Err() != nil || !rest(ctx, pause) {
+		if j.session.leaving.Err() != nil || !rest(ctx, pause) {
 			return nil
 		}
 		pause = min(2*pause, lastAgain)
@@ -256,14 +256,14 @@ func aborted(e run.Execute) run.Fact {
 
 // try makes an attempt once.
 func (j *job) try(ctx context.Context, a *attempt, e run.Execute) (fact run.Fact, err error) {
-	err = j.contained("make the attempt", func() error {
+	err = j.session.contained("make the attempt", func() error {
 		call := outbound.NodeCall{
 			Tenant: e.Tenant, SubTenant: string(e.SubTenant), RunID: string(e.Run), EntityID: e.Entity, NodeID: string(e.Node),
 			Type: e.Type, Version: e.Version, CanPause: e.CanPause, Attempt: e.Attempt, Inputs: e.Input, Config: e.Config,
 			IdempotencyKey: e.IdempotencyKey, Timeout: e.Timeout, Room: func(ctx context.Context, _ int64) error { return a.makeRoom(ctx) },
 		}
 		if !e.BuiltIn {
-			to, err := j.endpoints.Endpoint(ctx, e.Tenant, e.Type, e.Version)
+			to, err := j.session.worker.endpoints.Endpoint(ctx, e.Tenant, e.Type, e.Version)
 			if domain.KindOf(err) == domain.NotFound && err != nil {
 				fact = run.AttemptFailed{Node: e.Node, Attempt: e.Attempt, Code: codeNoEndpoint, Message: explained(err, "The node type has no endpoint.")}
 				return nil
@@ -273,7 +273,7 @@ func (j *job) try(ctx context.Context, a *attempt, e run.Execute) (fact run.Fact
 			}
 			call.Endpoint, call.Secrets = to.URL, to.Secrets
 		}
-		outcome, err := j.nodes.Run(ctx, call)
+		outcome, err := j.session.worker.nodes.Run(ctx, call)
 		if err == nil {
 			fact, err = told(e, outcome)
 		}

@@ -69,7 +69,7 @@ func (c *databaseClock) now() (now time.Time, ok bool) {
 
 // claimer decides when to claim.
 type claimer struct {
-	*shift
+	session *shift
 	more    bool          // a place that is given up can be filled at once
 	gap     time.Duration // the least time between two words that are looked after
 	blocked time.Duration // the last pause because of runs that could not be claimed
@@ -93,7 +93,7 @@ func (c *claimer) vain(was bool) {
 
 // claimRuns fills the places with runs that are due until the worker is to stop.
 func (s *shift) claimRuns() {
-	c := &claimer{shift: s, gap: betweenClaims}
+	c := &claimer{session: s, gap: betweenClaims}
 	for claim := true; s.leaving.Err() == nil; {
 		free := s.room()
 		if free.places == 0 {
@@ -140,7 +140,7 @@ func (c *claimer) step(free room, claim bool) (wait time.Duration, again bool) {
 	case n == most:
 		c.more, c.blocked, c.told = true, 0, false // those who had word are lent
 		return 0, true
-	case n > 0 && len(c.word) > 0: // it is claimed again in any case
+	case n > 0 && len(c.session.word) > 0: // it is claimed again in any case
 		c.blocked = 0
 		return longestLook, false
 	case n > 0 && c.more: // as before, there are others that have to wait for places
@@ -154,7 +154,7 @@ func (c *claimer) step(free room, claim bool) (wait time.Duration, again bool) {
 // most is how many runs to claim in one unit.
 func (c *claimer) most() int {
 	switch {
-	case !c.beside.both():
+	case !c.session.beside.both():
 		return atOnce
 	case c.told:
 		return atOnceTold
@@ -185,10 +185,10 @@ func (c *claimer) after(claimed int) (wait time.Duration, again bool) {
 // fail reports that the store did not answer, and leaves it alone for a while, whatever
 // is said meanwhile.
 func (c *claimer) fail(err error) {
-	if c.leaving.Err() == nil {
-		c.report(err)
+	if c.session.leaving.Err() == nil {
+		c.session.report(err)
 	}
-	rest(c.leaving, afterFailure)
+	rest(c.session.leaving, afterFailure)
 }
 
 // pause sleeps, at most for a time, until there is something to do, and says whether to
@@ -203,14 +203,14 @@ func (c *claimer) pause(most time.Duration, claim bool) (again bool) {
 	defer timer.Stop()
 	for {
 		select {
-		case <-c.leaving.Done():
+		case <-c.session.leaving.Done():
 			return false
 		case <-timer.C:
 			return again
-		case <-c.word:
+		case <-c.session.word:
 			c.told, again = true, freed || c.gap == betweenClaims // else look first: a look is cheaper
 			at = sooner(at, c.heeded.Add(c.gap))
-		case <-c.freed:
+		case <-c.session.freed:
 			if c.more {
 				freed, again = true, true
 				at = sooner(at, later(time.Now().Add(gathering), c.looked.Add(betweenClaims)))
@@ -236,24 +236,24 @@ func later(a, b time.Time) time.Time {
 
 // next says how long it takes until a run is free; longer than longestLook for never.
 func (c *claimer) next() (time.Duration, error) {
-	ctx, cancel := context.WithTimeout(c.claims, patience)
+	ctx, cancel := context.WithTimeout(c.session.claims, patience)
 	defer cancel()
 	var at time.Time
 	var ok bool
-	err := c.contained("look for runs", func() error {
-		return c.work.Read(ctx, func(ctx context.Context, st outbound.Stores) (err error) {
-			if _, known := c.clock.now(); !known {
+	err := c.session.contained("look for runs", func() error {
+		return c.session.worker.work.Read(ctx, func(ctx context.Context, st outbound.Stores) (err error) {
+			if _, known := c.session.clock.now(); !known {
 				now, err := st.Runs.Queue.Now(ctx)
 				if err != nil {
 					return err
 				}
-				c.clock.set(now)
+				c.session.clock.set(now)
 			}
 			at, ok, err = st.Runs.Queue.Next(ctx)
 			return err
 		})
 	})
-	now, _ := c.clock.now()
+	now, _ := c.session.clock.now()
 	if err != nil || !ok {
 		return 2 * longestLook, err
 	}
@@ -267,13 +267,13 @@ const readingFactor = 2
 // claim lends runs, and lets each be worked on.
 func (c *claimer) claim(most int, free room) (int, error) {
 	began := time.Now()
-	ctx, cancel := context.WithTimeout(c.claims, patience)
+	ctx, cancel := context.WithTimeout(c.session.claims, patience)
 	defer cancel()
 	var lent []outbound.LentRun
-	err := c.contained("claim runs", func() error {
-		return c.work.Do(ctx, func(ctx context.Context, st outbound.Stores) (err error) {
+	err := c.session.contained("claim runs", func() error {
+		return c.session.worker.work.Do(ctx, func(ctx context.Context, st outbound.Stores) (err error) {
 			lent, err = st.Runs.Queue.Claim(ctx, outbound.RunClaim{
-				Worker: c.opts.Name, Period: c.opts.Lease, Limit: most, PerTenant: free.perTenant, Bytes: max(1, free.bytes/readingFactor),
+				Worker: c.session.worker.opts.Name, Period: c.session.worker.opts.Lease, Limit: most, PerTenant: free.perTenant, Bytes: max(1, free.bytes/readingFactor),
 			})
 			return err
 		})
@@ -282,15 +282,15 @@ func (c *claimer) claim(most int, free room) (int, error) {
 		return 0, err
 	}
 	if len(lent) > 0 {
-		c.clock.set(lent[0].At)
+		c.session.clock.set(lent[0].At)
 	}
 	n := 0
 	for _, one := range lent {
 		if one.Unreadable != nil {
-			c.report(fmt.Errorf("run %s of %s is put off by %s: %w", one.Lease.Run, one.Lease.Tenant, outbound.UnreadableWait, one.Unreadable))
+			c.session.report(fmt.Errorf("run %s of %s is put off by %s: %w", one.Lease.Run, one.Lease.Tenant, outbound.UnreadableWait, one.Unreadable))
 			continue
 		}
-		c.take(one, began)
+		c.session.take(one, began)
 		n++
 	}
 	return n, nil
@@ -312,7 +312,7 @@ func (s *shift) untrusted() (doubtful map[run.ID]*job, renewed <-chan struct{}) 
 
 // awaitRenewal waits for the next renewal of leases, but not for ever.
 func (s *shift) awaitRenewal(renewed <-chan struct{}) {
-	timer := time.NewTimer(s.opts.Lease)
+	timer := time.NewTimer(s.worker.opts.Lease)
 	defer timer.Stop()
 	select {
 	case <-renewed:

@@ -65,7 +65,7 @@ func (j *job) grow(ctx context.Context) error {
 	if j.memory.has.Load() {
 		return nil
 	}
-	if err := j.growing.Reserve(ctx, j.lease.Tenant, j.memory.size); err != nil {
+	if err := j.session.worker.growing.Reserve(ctx, j.lease.Tenant, j.memory.size); err != nil {
 		return err
 	}
 	j.memory.has.Store(true)
@@ -82,7 +82,7 @@ func (j *job) shrink() {
 	case j.memory.turn <- struct{}{}:
 		if j.memory.has.CompareAndSwap(true, false) {
 			j.memory.grown.Store(newGrowthSignal())
-			j.growing.Release(j.lease.Tenant, j.memory.size)
+			j.session.worker.growing.Release(j.lease.Tenant, j.memory.size)
 		}
 		<-j.memory.turn
 	default: // somebody asks for it just now
@@ -99,14 +99,14 @@ func (j *job) endGrowth() {
 	j.memory.grown.Load().send()
 	j.memory.turn <- struct{}{}
 	if j.memory.has.Load() {
-		j.growing.Release(j.lease.Tenant, j.memory.size)
+		j.session.worker.growing.Release(j.lease.Tenant, j.memory.size)
 	}
 }
 
 // mayLaunch says whether another attempt may be made: a run that is large needs memory of
 // its own first.
 func (j *job) mayLaunch() bool {
-	return len(j.attempts) < callsForRun && j.leaving.Err() == nil && (j.size <= smallRun || j.memory.has.Load())
+	return len(j.attempts) < callsForRun && j.session.leaving.Err() == nil && (j.size <= smallRun || j.memory.has.Load())
 }
 
 // maxSlices is how often a run goes on computing before what it has computed is recorded.
@@ -142,5 +142,5 @@ func (j *job) advance(fact run.Fact) (whole run.Step, err error) {
 // interrupted says whether the run ought not to go on computing: its lease is gone, the
 // worker stops, or somebody has changed it.
 func (j *job) interrupted() bool {
-	return j.ctx.Err() != nil || j.leaving.Err() != nil || len(j.news) > 0
+	return j.ctx.Err() != nil || j.session.leaving.Err() != nil || len(j.news) > 0
 }

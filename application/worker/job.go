@@ -30,16 +30,16 @@ const (
 
 // job is a run that was lent. One goroutine has it.
 type job struct {
-	*shift
-	lease  outbound.RunLease
-	end    outbound.LeaseEnd // how the lease before ended
-	run    *run.Run
-	plan   *run.Plan
-	size   int64 // of what is stored of it; s.mu holds
-	behind bool  // attempts may be outstanding that are not being made
-	secret run.Secret
-	at     time.Time // when it was lent, by the clock of the database
-	lent   time.Time // the same, by that of the process
+	session *shift
+	lease   outbound.RunLease
+	end     outbound.LeaseEnd // how the lease before ended
+	run     *run.Run
+	plan    *run.Plan
+	size    int64 // of what is stored of it; s.mu holds
+	behind  bool  // attempts may be outstanding that are not being made
+	secret  run.Secret
+	at      time.Time // when it was lent, by the clock of the database
+	lent    time.Time // the same, by that of the process
 
 	attempts map[workflow.NodeID]*attempt // that are being made
 	ended    chan *attempt                // hands over what came of them
@@ -61,11 +61,11 @@ type job struct {
 // take begins to work on a run that was lent since a time.
 func (s *shift) take(lent outbound.LentRun, since time.Time) {
 	j := &job{
-		shift: s, lease: lent.Lease, end: lent.Before, run: lent.Run, size: lent.Size, secret: s.key.Secret(lent.Lease.Run), at: lent.At, lent: time.Now(),
+		session: s, lease: lent.Lease, end: lent.Before, run: lent.Run, size: lent.Size, secret: s.worker.key.Secret(lent.Lease.Run), at: lent.At, lent: time.Now(),
 		attempts: make(map[workflow.NodeID]*attempt), ended: make(chan *attempt), over: make(chan struct{}), unprepared: make(chan *attempt), news: make(chan struct{}, 1), memory: newMemoryOfRun(),
 	}
 	j.ctx, j.interrupt = context.WithCancelCause(s.effects)
-	j.until.Store(int64(since.Sub(s.began) + s.opts.Lease))
+	j.until.Store(int64(since.Sub(s.began) + s.worker.opts.Lease))
 	s.mu.Lock()
 	if before := s.held[lent.Lease.Run]; before != nil {
 		before.interrupt(errLeaseLost) // it had ended before it was renewed
@@ -88,7 +88,7 @@ const (
 // work moves the run on until it has to wait for long, or somebody else has it.
 func (j *job) work() {
 	end := left
-	err := j.contained("advance", func() error {
+	err := j.session.contained("advance", func() error {
 		for end = j.begin(); end == goesOn; end = j.next() {
 			if !j.keeps() || j.isTooMuch() {
 				end = returned
@@ -100,20 +100,20 @@ func (j *job) work() {
 	if err != nil {
 		end = j.fail(err)
 	}
-	if end == left && j.leaving.Err() != nil {
+	if end == left && j.session.leaving.Err() != nil {
 		end = returned // this process does not claim it again
 	}
 	j.interrupt(errNotWanted)
 	j.endGrowth()
 	close(j.over)
-	j.mu.Lock()
-	j.let(j)
+	j.session.mu.Lock()
+	j.session.let(j)
 	if end == returned {
-		j.returned = append(j.returned, j.lease)
-		ring(j.due)
+		j.session.returned = append(j.session.returned, j.lease)
+		ring(j.session.due)
 	}
-	j.mu.Unlock()
-	ring(j.freed)
+	j.session.mu.Unlock()
+	ring(j.session.freed)
 	if end != left {
 		j.soon()
 	}
@@ -130,13 +130,13 @@ func (j *job) soon() {
 		return
 	}
 	if wait := at.Sub(j.now()); wait < longestLook {
-		time.AfterFunc(max(wait, 0), func() { ring(j.word) })
+		time.AfterFunc(max(wait, 0), func() { ring(j.session.word) })
 	}
 }
 
 // begin makes the first step of a run that was lent.
 func (j *job) begin() fate {
-	if j.leaving.Err() != nil {
+	if j.session.leaving.Err() != nil {
 		return returned
 	}
 	if end := j.read(); end != goesOn {
@@ -146,7 +146,7 @@ func (j *job) begin() fate {
 		return end
 	}
 	var err error
-	switch j.plan, err = j.plans.Of(j.units, j.lease.Tenant, j.run.Version()); {
+	switch j.plan, err = j.session.worker.plans.Of(j.session.units, j.lease.Tenant, j.run.Version()); {
 	case isCode(err, "version_not_found"):
 		return j.cancel()
 	case err != nil:
@@ -169,9 +169,9 @@ func (j *job) read() fate {
 	if j.run != nil {
 		return goesOn
 	}
-	ctx, cancel := context.WithTimeout(j.units, patience)
+	ctx, cancel := context.WithTimeout(j.session.units, patience)
 	defer cancel()
-	err := j.Worker.work.View(ctx, func(ctx context.Context, st outbound.Stores) (err error) {
+	err := j.session.worker.work.View(ctx, func(ctx context.Context, st outbound.Stores) (err error) {
 		j.run, err = st.Runs.Runs.Get(ctx, j.lease.Tenant, j.lease.Run)
 		return err
 	})
@@ -186,7 +186,7 @@ func (j *job) read() fate {
 
 // cancel ends a run whose version was deleted, as deleting the workflow does.
 func (j *job) cancel() fate {
-	j.plan = j.plans.Orphaned(j.run)
+	j.plan = j.session.worker.plans.Orphaned(j.run)
 	if end := j.apply(run.CancelRequested{Reason: "The workflow version that the run executes was deleted."}); end != goesOn {
 		return end
 	}
@@ -195,7 +195,7 @@ func (j *job) cancel() fate {
 
 // next waits for something to happen, and tells the run.
 func (j *job) next() fate {
-	if len(j.queued) > 0 && len(j.attempts) == 0 && j.leaving.Err() == nil { // it is too large for the next ones
+	if len(j.queued) > 0 && len(j.attempts) == 0 && j.session.leaving.Err() == nil { // it is too large for the next ones
 		if j.isTooMuch() {
 			return returned
 		}
@@ -206,7 +206,7 @@ func (j *job) next() fate {
 	}
 	var leaving <-chan struct{}
 	if len(j.attempts) == 0 {
-		leaving = j.leaving.Done()
+		leaving = j.session.leaving.Done()
 	}
 	var wake <-chan time.Time
 	if at := j.run.WakeAt(); at != nil {
@@ -284,7 +284,7 @@ func (j *job) apply(fact run.Fact) fate {
 			return j.catchUp()
 		}
 		keep := j.keeps()
-		switch err = j.records.record(j.crowds(), step, outbound.RunStep{Run: j.run, From: from, Lease: j.lease, Keep: keep}); {
+		switch err = j.session.records.record(j.crowds(), step, outbound.RunStep{Run: j.run, From: from, Lease: j.lease, Keep: keep}); {
 		case err == nil && !keep, isCode(err, "run_not_found"):
 			return done
 		case err == nil:
@@ -294,7 +294,7 @@ func (j *job) apply(fact run.Fact) fate {
 			j.launch(step.Execute)
 			return j.catchUp()
 		case !isCode(err, "stale_run"):
-			j.report(fmt.Errorf("run %s: %w", j.lease.Run, err))
+			j.session.report(fmt.Errorf("run %s: %w", j.lease.Run, err))
 			if !rest(j.ctx, pause) {
 				return j.stopped()
 			}
@@ -316,7 +316,7 @@ func (j *job) apply(fact run.Fact) fate {
 // reload reads the run again because somebody else may have recorded a step.
 func (j *job) reload() fate {
 	for pause := firstRetry; ; pause = min(2*pause, lastRetry) {
-		r, good, err := j.latest(j)
+		r, good, err := j.session.latest(j)
 		switch {
 		case err == nil && !good, isCode(err, "run_not_found"):
 			return done
@@ -325,7 +325,7 @@ func (j *job) reload() fate {
 			j.prune()
 			return goesOn
 		}
-		j.report(fmt.Errorf("run %s: %w", j.lease.Run, err))
+		j.session.report(fmt.Errorf("run %s: %w", j.lease.Run, err))
 		if !rest(j.ctx, pause) {
 			return j.stopped()
 		}
@@ -372,26 +372,26 @@ func (j *job) keeps() bool {
 		return false
 	}
 	for _, n := range j.run.Nodes() {
-		if n.Status == run.NodeRunning && n.RetryAt == nil && (j.attempts[n.ID] != nil || j.leaving.Err() == nil) {
+		if n.Status == run.NodeRunning && n.RetryAt == nil && (j.attempts[n.ID] != nil || j.session.leaving.Err() == nil) {
 			return true
 		}
 	}
 	at := j.run.WakeAt()
-	return at != nil && j.leaving.Err() == nil && at.Sub(j.now()) < shortWait
+	return at != nil && j.session.leaving.Err() == nil && at.Sub(j.now()) < shortWait
 }
 
 // fail reports an error that is the run's own, and leaves the run alone. One that panics
 // time and again is given up.
 func (j *job) fail(err error) fate {
-	if j.leaving.Err() == nil || !errors.Is(err, context.Canceled) {
-		j.report(fmt.Errorf("run %s of %s: %w", j.lease.Run, j.lease.Tenant, err))
+	if j.session.leaving.Err() == nil || !errors.Is(err, context.Canceled) {
+		j.session.report(fmt.Errorf("run %s of %s: %w", j.lease.Run, j.lease.Tenant, err))
 	}
-	if !inbound.IsPanic(err) || !j.defects.tooMany(j.lease.Run) {
+	if !inbound.IsPanic(err) || !j.session.worker.defects.tooMany(j.lease.Run) {
 		return left
 	}
 	end := left
-	if again := j.contained("give up", func() error { end = j.unrecordable(err); return nil }); again != nil {
-		j.report(fmt.Errorf("run %s of %s: %w", j.lease.Run, j.lease.Tenant, again))
+	if again := j.session.contained("give up", func() error { end = j.unrecordable(err); return nil }); again != nil {
+		j.session.report(fmt.Errorf("run %s of %s: %w", j.lease.Run, j.lease.Tenant, again))
 	}
 	return end
 }

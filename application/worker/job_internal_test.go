@@ -12,7 +12,7 @@ import (
 func TestACallThatHasEndedIsNotThrownAwayWhenTheWorkerStops(t *testing.T) {
 	for range 100 { // a choice at random would be wrong in half of them
 		j := &job{
-			shift: &shift{leaving: t.Context()}, run: run.New("run_1", run.Start{}, time.Time{}),
+			session: &shift{leaving: t.Context()}, run: run.New("run_1", run.Start{}, time.Time{}),
 			ended: make(chan *attempt, 1), news: make(chan struct{}, 1),
 		}
 		j.ctx, j.interrupt = context.WithCancelCause(t.Context())

@@ -21,7 +21,7 @@ const (
 // handed in, and tells runs what happened to them behind the worker's back, until
 // closing is closed.
 func (s *shift) keepLeases(closing <-chan struct{}) {
-	timer := time.NewTimer(s.opts.Lease / renewals)
+	timer := time.NewTimer(s.worker.opts.Lease / renewals)
 	defer timer.Stop()
 	for {
 		select {
@@ -34,9 +34,9 @@ func (s *shift) keepLeases(closing <-chan struct{}) {
 			return
 		case <-timer.C:
 			s.giveBack()
-			pause := s.opts.Lease / renewals
+			pause := s.worker.opts.Lease / renewals
 			if s.renew(s.all()) != renewedAll {
-				pause = s.opts.Lease / retried
+				pause = s.worker.opts.Lease / retried
 			}
 			timer.Reset(pause)
 		case <-s.due:
@@ -81,7 +81,7 @@ func (s *shift) renew(jobs map[run.ID]*job) renewal {
 		leases = append(leases, jobs[id].lease)
 	}
 	asked := time.Since(s.began)
-	good, err := s.renewLeases(leases, s.opts.Lease)
+	good, err := s.renewLeases(leases, s.worker.opts.Lease)
 	if err != nil {
 		s.report(err)
 		return notRenewed
@@ -92,7 +92,7 @@ func (s *shift) renew(jobs map[run.ID]*job) renewal {
 			outcome = skipped
 			j.learn(l.Seq)
 		} else {
-			j.extend(asked+s.opts.Lease, l.Seq)
+			j.extend(asked+s.worker.opts.Lease, l.Seq)
 		}
 		delete(jobs, l.Run)
 	}
@@ -108,9 +108,9 @@ func (s *shift) renew(jobs map[run.ID]*job) renewal {
 
 func (s *shift) renewLeases(leases []outbound.RunLease, period time.Duration) (good []outbound.RenewedLease, err error) {
 	err = s.contained("renew leases", func() error {
-		ctx, cancel := context.WithTimeout(s.units, max(s.opts.Lease/renewals, hurry))
+		ctx, cancel := context.WithTimeout(s.units, max(s.worker.opts.Lease/renewals, hurry))
 		defer cancel()
-		return s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) (err error) {
+		return s.worker.work.Do(ctx, func(ctx context.Context, st outbound.Stores) (err error) {
 			good, err = st.Runs.Queue.Renew(ctx, leases, period)
 			return err
 		})
@@ -147,7 +147,7 @@ func (s *shift) giveBack() {
 	for i, l := range leases {
 		ids[i] = l.Run
 	}
-	s.signals.Tell(ids...) // other workers go on with them at once
+	s.worker.signals.Tell(ids...) // other workers go on with them at once
 }
 
 // handedIn are the leases that are still to be given back.
@@ -163,16 +163,16 @@ func (s *shift) latest(j *job) (r *run.Run, good bool, err error) {
 	asked := time.Since(s.began)
 	ctx, cancel := context.WithTimeout(s.units, patience)
 	defer cancel()
-	err = s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
+	err = s.worker.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
 		if r, err = st.Runs.Runs.Get(ctx, j.lease.Tenant, j.lease.Run); err != nil {
 			return err
 		}
-		found, err := st.Runs.Queue.Renew(ctx, []outbound.RunLease{j.lease}, s.opts.Lease)
+		found, err := st.Runs.Queue.Renew(ctx, []outbound.RunLease{j.lease}, s.worker.opts.Lease)
 		good = len(found) > 0
 		return err
 	})
 	if err == nil && good {
-		j.extend(asked+s.opts.Lease, 0)
+		j.extend(asked+s.worker.opts.Lease, 0)
 	}
 	return r, good, err
 }
@@ -195,14 +195,14 @@ func (j *job) learn(seq int64) {
 
 // trusted says whether nobody else can have taken the run over. While leases cannot be
 // renewed that comes to an end, and nothing is begun any more that could happen twice.
-func (j *job) trusted() bool { return int64(time.Since(j.began)) < j.until.Load() }
+func (j *job) trusted() bool { return int64(time.Since(j.session.began)) < j.until.Load() }
 
 // awaitTrust waits until the lease is good, and says whether it is: ctx may end before.
 func (j *job) awaitTrust(ctx context.Context) bool {
 	for ctx.Err() == nil {
-		j.mu.Lock()
-		renewed := j.renewed
-		j.mu.Unlock()
+		j.session.mu.Lock()
+		renewed := j.session.renewed
+		j.session.mu.Unlock()
 		if j.trusted() {
 			return true
 		}

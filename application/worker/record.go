@@ -155,10 +155,10 @@ func (j *job) unrecordable(refused error) fate {
 	if !step.Changed() {
 		return left // it has ended
 	}
-	err := j.records.record(j.crowds(), step, outbound.RunStep{Run: j.run, From: from, Lease: j.lease})
+	err := j.session.records.record(j.crowds(), step, outbound.RunStep{Run: j.run, From: from, Lease: j.lease})
 	if err == nil {
 		return done
 	}
-	j.report(fmt.Errorf("run %s: end it, since its step is refused: %w", j.lease.Run, err))
+	j.session.report(fmt.Errorf("run %s: end it, since its step is refused: %w", j.lease.Run, err))
 	return left
 }

@@ -66,9 +66,9 @@ func (j *job) isTooMuch() bool {
 	if len(j.attempts) > 0 {
 		return false
 	}
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.shift.size > j.opts.Memory && j.shares[j.lease.Tenant] > 1
+	j.session.mu.Lock()
+	defer j.session.mu.Unlock()
+	return j.session.size > j.session.worker.opts.Memory && j.session.shares[j.lease.Tenant] > 1
 }
 
 // smallPlan is the weight of a plan that does not count; most runs share theirs.
@@ -80,10 +80,10 @@ func (j *job) weigh() {
 	for _, n := range j.run.Nodes() {
 		size += int64(len(n.Output))
 	}
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if j.held[j.lease.Run] == j {
-		j.shift.size += size - j.size
+	j.session.mu.Lock()
+	defer j.session.mu.Unlock()
+	if j.session.held[j.lease.Run] == j {
+		j.session.size += size - j.size
 	}
 	j.size = size
 }
@@ -101,9 +101,9 @@ type room struct {
 func (s *shift) room() room {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	r := room{s.opts.Concurrency - len(s.held), s.opts.Memory - s.size, s.opts.PerTenant}
+	r := room{s.worker.opts.Concurrency - len(s.held), s.worker.opts.Memory - s.size, s.worker.opts.PerTenant}
 	if r.bytes <= 0 && len(s.held) > 0 {
-		r.perTenant, r.bytes = 1, s.opts.Memory
+		r.perTenant, r.bytes = 1, s.worker.opts.Memory
 		for _, j := range s.held {
 			if s.shares[j.lease.Tenant] == 1 {
 				r.bytes -= j.size
@@ -119,10 +119,10 @@ func (s *shift) room() room {
 
 // crowds says whether the run is one of many of its tenant, and notes that it is worked on.
 func (j *job) crowds() bool {
-	j.mu.Lock()
-	crowd := j.shares[j.lease.Tenant] > few
-	j.mu.Unlock()
-	j.beside.note(j.lease.Tenant, crowd)
+	j.session.mu.Lock()
+	crowd := j.session.shares[j.lease.Tenant] > few
+	j.session.mu.Unlock()
+	j.session.beside.note(j.lease.Tenant, crowd)
 	return crowd
 }
 
@@ -206,9 +206,9 @@ func (s *shift) giveWay(took time.Duration) {
 // the error is that of waiting for it. Of a crowd only some runs do so at the same time while
 // there are others, who find a processor at once then.
 func (j *job) compute(fact run.Fact, fn func()) error {
-	memory, do := j.run.Demand(j.budget(), fact), j.computing.Do
+	memory, do := j.run.Demand(j.budget(), fact), j.session.worker.computing.Do
 	if j.memory.has.Load() || memory > lightMemory {
-		do = j.computing.DoLong
+		do = j.session.worker.computing.DoLong
 	}
 	var waited error
 	err := do(j.ctx, j.lease.Tenant, memory, func() {
@@ -236,10 +236,10 @@ func (j *job) takeTurn() (leave func(), err error) {
 	}
 	var wanted []chan struct{}
 	if j.alone {
-		wanted = append(wanted, j.aloneTurn)
+		wanted = append(wanted, j.session.aloneTurn)
 	}
-	if j.beside.both() && j.crowds() {
-		wanted = append(wanted, j.processors)
+	if j.session.beside.both() && j.crowds() {
+		wanted = append(wanted, j.session.processors)
 	}
 	for _, turn := range wanted {
 		select {

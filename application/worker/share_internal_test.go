@@ -112,12 +112,12 @@ func TestACrowdGivesWayWhileThereAreOthers(t *testing.T) {
 
 func TestAClaimIsSmallWhereOthersWaitForItsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := &claimer{shift: &shift{units: t.Context(), beside: newBeside(time.Now())}}
+		c := &claimer{session: &shift{units: t.Context(), beside: newBeside(time.Now())}}
 		time.Sleep(time.Second)
 		got := []int{c.most()}
-		c.beside.note("flood", true)
+		c.session.beside.note("flood", true)
 		got = append(got, c.most())
-		c.beside.note("modest", false)
+		c.session.beside.note("modest", false)
 		got = append(got, c.most())
 		c.told = true
 		got = append(got, c.most())
@@ -158,14 +158,14 @@ func TestATenantWhoseRunsComeAndGoIsNotItsOwnNeighbour(t *testing.T) {
 
 func TestThereIsRoomUntilRunsAreAsLargeAsTheyMayBe(t *testing.T) {
 	s := &shift{
-		Worker: &Worker{opts: Options{Concurrency: 3, Memory: 100, PerTenant: 2}},
+		worker: &Worker{opts: Options{Concurrency: 3, Memory: 100, PerTenant: 2}},
 		held:   make(map[run.ID]*job), doubted: make(map[run.ID]*job), shares: make(map[tenant.ID]int),
 	}
 	var jobs []*job
 	var got []room
 	look := func() { got = append(got, s.room()) }
 	add := func(size int64) {
-		j := &job{shift: s, size: size, lease: outbound.RunLease{Tenant: "t", Run: run.ID(fmt.Sprint("run_", len(jobs)))}}
+		j := &job{session: s, size: size, lease: outbound.RunLease{Tenant: "t", Run: run.ID(fmt.Sprint("run_", len(jobs)))}}
 		j.run = run.New(j.lease.Run, run.Start{Tenant: "t", Payload: []byte("[1234567]")}, time.Time{})
 		j.plan = run.NewPlan("", workflow.RestoreGraph(nil, nil), node.RegistryFor("t", tenant.English, nil, nil), nil)
 		jobs = append(jobs, j)
@@ -232,7 +232,7 @@ func TestWhatPanicsBeginsAnew(t *testing.T) {
 func TestRunsThatAreTriedAloneComputeOneAfterTheOther(t *testing.T) {
 	s := &shift{aloneTurn: make(chan struct{}, 1), beside: newBeside(time.Now())}
 	job := func(alone bool) *job {
-		j := &job{shift: s, alone: alone}
+		j := &job{session: s, alone: alone}
 		j.ctx, j.interrupt = context.WithCancelCause(t.Context())
 		return j
 	}

@@ -131,9 +131,9 @@ func (s *shift) boundStop() (callOff func()) {
 		mu.Lock()
 		defer mu.Unlock()
 		timers = append(timers,
-			time.AfterFunc(min(s.opts.Drain, hurry), s.endClaims),
-			time.AfterFunc(s.opts.Drain, func() { s.interrupt(errStopping) }),
-			time.AfterFunc(s.opts.Drain+afterwards, s.hangUp))
+			time.AfterFunc(min(s.worker.opts.Drain, hurry), s.endClaims),
+			time.AfterFunc(s.worker.opts.Drain, func() { s.interrupt(errStopping) }),
+			time.AfterFunc(s.worker.opts.Drain+afterwards, s.hangUp))
 	})
 	return func() {
 		bound()
@@ -154,7 +154,7 @@ var (
 
 // shift is one Run of a worker.
 type shift struct {
-	*Worker
+	worker  *Worker
 	began   time.Time
 	report  func(error)
 	leaving context.Context //nolint:containedctx // ends when no new work is to be begun
@@ -189,7 +189,7 @@ type shift struct {
 func newShift(ctx context.Context, w *Worker, failed func(error)) (s *shift, end func()) {
 	var reporting sync.Mutex
 	s = &shift{
-		Worker: w, began: time.Now(), leaving: ctx,
+		worker: w, began: time.Now(), leaving: ctx,
 		report: func(err error) {
 			reporting.Lock()
 			defer reporting.Unlock()
@@ -216,7 +216,7 @@ func newShift(ctx context.Context, w *Worker, failed func(error)) (s *shift, end
 // listen hears word of runs until the worker is to stop.
 func (s *shift) listen() {
 	for s.leaving.Err() == nil {
-		err := s.contained("follow the signals of runs", func() error { return s.signals.Follow(s.leaving, s.heard) })
+		err := s.contained("follow the signals of runs", func() error { return s.worker.signals.Follow(s.leaving, s.heard) })
 		if err != nil && s.leaving.Err() == nil {
 			s.report(err)
 			rest(s.leaving, time.Second)
