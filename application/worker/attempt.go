@@ -16,12 +16,12 @@ import (
 const (
 	// firstAgain and lastAgain bound the pauses before an attempt is made again that did
 	// not come to an end.
-	firstAgain = 250 * time.Millisecond
-	lastAgain  = 4 * time.Second
+	minAttemptPause = 250 * time.Millisecond
+	maxAttemptPause = 4 * time.Second
 
 	// mostAgain is how often an attempt is made that does not come to an end. Then it
 	// counts as one that failed, and the run decides.
-	mostAgain = 5
+	maxAborts = 5
 
 	// The codes of attempts that failed within the gateway.
 	codeAborted    = "attempt_aborted"
@@ -31,8 +31,8 @@ const (
 // What a call of a node takes: what it holds for as long as it is under way, and how many
 // there are of one run at the same time.
 const (
-	callMemory  = 256 << 10
-	callsForRun = 32
+	callMemory    = 256 << 10
+	maxCallsOfRun = 32
 )
 
 // attempt is one attempt at a node that has an effect outside.
@@ -55,7 +55,7 @@ type prepared struct {
 
 // launch begins attempts, as many as a run may have at the same time, except those that are
 // being made already. The others are queued.
-func (j *job) launch(wanted []run.Execute) {
+func (j *job) enqueue(wanted []run.Execute) {
 	for _, e := range wanted {
 		same := func(q run.Execute) bool { return q.Node == e.Node }
 		if j.attempts[e.Node] == nil && !slices.ContainsFunc(j.queued, same) {
@@ -68,13 +68,13 @@ func (j *job) launch(wanted []run.Execute) {
 // startQueued begins attempts that are queued. While the worker leaves it begins none:
 // another one makes them.
 func (j *job) startQueued() {
-	for len(j.queued) > 0 && j.mayLaunch() {
+	for len(j.queued) > 0 && j.mayStartAttempt() {
 		e := j.queued[0]
 		j.queued = j.queued[1:]
 		ctx, interrupt := context.WithCancelCause(j.ctx)
 		a := &attempt{job: j, wanted: e, prepared: make(chan prepared, 1), done: make(chan struct{}), interrupt: interrupt}
 		j.attempts[e.Node] = a
-		j.session.working.Go(func() { a.run(ctx) })
+		j.session.running.Go(func() { a.run(ctx) })
 	}
 }
 
@@ -83,22 +83,22 @@ func (a *attempt) run(ctx context.Context) {
 	j, e := a.job, a.wanted
 	defer a.interrupt(nil)
 	defer a.release()
-	if err := j.session.contained("make the attempt", func() error { a.fact = a.within(ctx); return nil }); err != nil {
+	if err := j.session.recoverPanic("make the attempt", func() error { a.fact = a.makeWithMemory(ctx); return nil }); err != nil {
 		j.session.report(fmt.Errorf("run %s: attempt %d at node %s: %w", e.Run, e.Attempt, e.Node, err))
 		a.fact = aborted(e)
 	}
 	select {
-	case j.ended <- a:
+	case j.attemptDone <- a:
 		<-a.done
-	case <-j.over:
+	case <-j.closed:
 	}
 }
 
 // within makes the attempt once there is memory for it; nil when it was interrupted before.
-func (a *attempt) within(ctx context.Context) run.Fact {
+func (a *attempt) makeWithMemory(ctx context.Context) run.Fact {
 	j := a.job
 	e := a.wanted
-	if e.Weight > smallRun && a.makeRoom(ctx) != nil {
+	if e.Weight > smallRun && a.acquireLarge(ctx) != nil {
 		return nil
 	}
 	if a.reserve(ctx) != nil {
@@ -106,7 +106,7 @@ func (a *attempt) within(ctx context.Context) run.Fact {
 	}
 	if e.Deferred {
 		select {
-		case j.unprepared <- a:
+		case j.toPrepare <- a:
 		case <-ctx.Done():
 			return nil
 		}
@@ -131,7 +131,7 @@ func (a *attempt) within(ctx context.Context) run.Fact {
 func (a *attempt) reserve(ctx context.Context) error {
 	waiting, stop := context.WithCancel(ctx)
 	defer stop()
-	defer context.AfterFunc(a.job.memory.grown.Load().done, stop)()
+	defer context.AfterFunc(a.job.growth.grown.Load().done, stop)()
 	memory := callMemory + 2*a.wanted.Weight
 	switch err := a.job.session.worker.calls.Reserve(waiting, a.wanted.Tenant, memory); {
 	case err == nil:
@@ -145,7 +145,7 @@ func (a *attempt) reserve(ctx context.Context) error {
 }
 
 // makeRoom waits for one of the run's places for what is large.
-func (a *attempt) makeRoom(ctx context.Context) error {
+func (a *attempt) acquireLarge(ctx context.Context) error {
 	if a.large {
 		return nil
 	}
@@ -153,7 +153,7 @@ func (a *attempt) makeRoom(ctx context.Context) error {
 		return err
 	}
 	select {
-	case a.job.memory.large <- struct{}{}:
+	case a.job.growth.large <- struct{}{}:
 		a.large = true
 		return nil
 	case <-ctx.Done():
@@ -164,7 +164,7 @@ func (a *attempt) makeRoom(ctx context.Context) error {
 // release gives back what the attempt has, once its outcome is recorded.
 func (a *attempt) release() {
 	if a.large {
-		<-a.job.memory.large
+		<-a.job.growth.large
 	}
 	if a.call > 0 {
 		a.job.session.worker.calls.Release(a.wanted.Tenant, a.call)
@@ -172,17 +172,17 @@ func (a *attempt) release() {
 }
 
 // prepare computes what was left out of an attempt.
-func (j *job) prepare(a *attempt) fate {
+func (j *job) prepare(a *attempt) jobOutcome {
 	wanted, err := a.wanted, error(nil)
 	if waited := j.compute(nil, func() { wanted, err = j.run.Prepare(j.plan, a.wanted) }); waited != nil {
 		err = waited
 	}
 	a.prepared <- prepared{wanted, err}
-	return goesOn
+	return jobContinue
 }
 
 // prune interrupts the attempts that the run does not wait for any more.
-func (j *job) prune() {
+func (j *job) interruptStale() {
 	if len(j.attempts)+len(j.queued) == 0 {
 		return
 	}
@@ -202,17 +202,17 @@ func (j *job) prune() {
 }
 
 // outcome tells the run what came of an attempt.
-func (j *job) outcome(a *attempt) fate {
+func (j *job) outcome(a *attempt) jobOutcome {
 	defer close(a.done)
 	if j.attempts[a.wanted.Node] != a {
-		return goesOn // it was interrupted
+		return jobContinue // it was interrupted
 	}
 	delete(j.attempts, a.wanted.Node)
-	end := goesOn // where its time was over, or that of the worker is: the run is told of the one and given back for the other
+	end := jobContinue // where its time was over, or that of the worker is: the run is told of the one and given back for the other
 	if a.fact != nil {
 		end = j.apply(a.fact)
 	}
-	if end == goesOn {
+	if end == jobContinue {
 		j.startQueued()
 	}
 	return end
@@ -226,8 +226,8 @@ func (j *job) attempt(ctx context.Context, a *attempt, e run.Execute) run.Fact {
 		ctx, cancel = context.WithTimeout(ctx, e.Deadline.Sub(j.now()))
 		defer cancel()
 	}
-	pause := firstAgain
-	for made := 1; j.awaitTrust(ctx); made++ {
+	pause := minAttemptPause
+	for made := 1; j.awaitGoodLease(ctx); made++ {
 		fact, err := j.try(ctx, a, e)
 		switch {
 		case err == nil:
@@ -236,13 +236,13 @@ func (j *job) attempt(ctx context.Context, a *attempt, e run.Execute) run.Fact {
 			return nil
 		}
 		j.session.report(fmt.Errorf("run %s: attempt %d at node %s: %w", e.Run, e.Attempt, e.Node, err))
-		if made == mostAgain {
+		if made == maxAborts {
 			return aborted(e)
 		}
-		if j.session.leaving.Err() != nil || !rest(ctx, pause) {
+		if j.session.stopping.Err() != nil || !sleep(ctx, pause) {
 			return nil
 		}
-		pause = min(2*pause, lastAgain)
+		pause = min(2*pause, maxAttemptPause)
 	}
 	return nil
 }
@@ -256,16 +256,16 @@ func aborted(e run.Execute) run.Fact {
 
 // try makes an attempt once.
 func (j *job) try(ctx context.Context, a *attempt, e run.Execute) (fact run.Fact, err error) {
-	err = j.session.contained("make the attempt", func() error {
+	err = j.session.recoverPanic("make the attempt", func() error {
 		call := outbound.NodeCall{
 			Tenant: e.Tenant, SubTenant: string(e.SubTenant), RunID: string(e.Run), EntityID: e.Entity, NodeID: string(e.Node),
 			Type: e.Type, Version: e.Version, CanPause: e.CanPause, Attempt: e.Attempt, Inputs: e.Input, Config: e.Config,
-			IdempotencyKey: e.IdempotencyKey, Timeout: e.Timeout, Room: func(ctx context.Context, _ int64) error { return a.makeRoom(ctx) },
+			IdempotencyKey: e.IdempotencyKey, Timeout: e.Timeout, Room: func(ctx context.Context, _ int64) error { return a.acquireLarge(ctx) },
 		}
 		if !e.BuiltIn {
 			to, err := j.session.worker.endpoints.Endpoint(ctx, e.Tenant, e.Type, e.Version)
 			if domain.KindOf(err) == domain.NotFound && err != nil {
-				fact = run.AttemptFailed{Node: e.Node, Attempt: e.Attempt, Code: codeNoEndpoint, Message: explained(err, "The node type has no endpoint.")}
+				fact = run.AttemptFailed{Node: e.Node, Attempt: e.Attempt, Code: codeNoEndpoint, Message: messageOr(err, "The node type has no endpoint.")}
 				return nil
 			}
 			if err != nil {
@@ -275,7 +275,7 @@ func (j *job) try(ctx context.Context, a *attempt, e run.Execute) (fact run.Fact
 		}
 		outcome, err := j.session.worker.nodes.Run(ctx, call)
 		if err == nil {
-			fact, err = told(e, outcome)
+			fact, err = factOf(e, outcome)
 		}
 		return err
 	})
@@ -283,7 +283,7 @@ func (j *job) try(ctx context.Context, a *attempt, e run.Execute) (fact run.Fact
 }
 
 // told turns an outcome into what the run is told.
-func told(of run.Execute, o outbound.NodeOutcome) (run.Fact, error) {
+func factOf(of run.Execute, o outbound.NodeOutcome) (run.Fact, error) {
 	switch o := o.(type) {
 	case outbound.NodeCompleted:
 		return run.AttemptCompleted{Node: of.Node, Attempt: of.Attempt, Output: o.Output}, nil
@@ -299,7 +299,7 @@ func told(of run.Execute, o outbound.NodeOutcome) (run.Fact, error) {
 }
 
 // explained is what a tenant is told of an error.
-func explained(err error, otherwise string) string {
+func messageOr(err error, otherwise string) string {
 	var e *domain.Error
 	if errors.As(err, &e) && e.Message != "" {
 		return e.Message

@@ -16,25 +16,25 @@ const (
 
 	// ungrown is how much memory the values take that a run without memory of its own gives
 	// in one step, in bytes.
-	ungrown = 256 << 10
+	smallOutputs = 256 << 10
 
 	// largeForRun is how many large requests and answers a run has at the same time.
-	largeForRun = 4
+	maxLargeOfRun = 4
 )
 
 // memoryOfRun is what a run has for its results once they may become large: because it
 // computes for long, gets a large answer, or is large already. Whoever has it waits for
 // nothing else that others of its kind hold, so that it comes to an end.
-type memoryOfRun struct {
-	turn  chan struct{} // holds one while somebody asks for it, and for good at the end
-	has   atomic.Bool
-	grown atomic.Pointer[growthSignal]
-	large chan struct{} // holds one for each large request or answer
-	size  int64         // set with the plan
+type growth struct {
+	turn     chan struct{} // holds one while somebody asks for it, and for good at the end
+	reserved atomic.Bool
+	grown    atomic.Pointer[growthSignal]
+	large    chan struct{} // holds one for each large request or answer
+	size     int64         // set with the plan
 }
 
-func newMemoryOfRun() *memoryOfRun {
-	m := &memoryOfRun{turn: make(chan struct{}, 1), large: make(chan struct{}, largeForRun)}
+func newGrowth() *growth {
+	m := &growth{turn: make(chan struct{}, 1), large: make(chan struct{}, maxLargeOfRun)}
 	m.grown.Store(newGrowthSignal())
 	return m
 }
@@ -53,60 +53,60 @@ func newGrowthSignal() *growthSignal {
 
 // grow waits for the memory; the error is why it was not waited for any longer.
 func (j *job) grow(ctx context.Context) error {
-	if j.memory.has.Load() {
+	if j.growth.reserved.Load() {
 		return nil
 	}
 	select {
-	case j.memory.turn <- struct{}{}:
-		defer func() { <-j.memory.turn }()
+	case j.growth.turn <- struct{}{}:
+		defer func() { <-j.growth.turn }()
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-	if j.memory.has.Load() {
+	if j.growth.reserved.Load() {
 		return nil
 	}
-	if err := j.session.worker.growing.Reserve(ctx, j.lease.Tenant, j.memory.size); err != nil {
+	if err := j.session.worker.growing.Reserve(ctx, j.lease.Tenant, j.growth.size); err != nil {
 		return err
 	}
-	j.memory.has.Store(true)
-	j.memory.grown.Load().send()
+	j.growth.reserved.Store(true)
+	j.growth.grown.Load().send()
 	return nil
 }
 
 // shrink gives the memory back when the run turns out to be small, and waits.
 func (j *job) shrink() {
-	if !j.memory.has.Load() || j.run.More() || j.size > smallRun || len(j.memory.large) > 0 {
+	if !j.growth.reserved.Load() || j.run.More() || j.size > smallRun || len(j.growth.large) > 0 {
 		return
 	}
 	select {
-	case j.memory.turn <- struct{}{}:
-		if j.memory.has.CompareAndSwap(true, false) {
-			j.memory.grown.Store(newGrowthSignal())
-			j.session.worker.growing.Release(j.lease.Tenant, j.memory.size)
+	case j.growth.turn <- struct{}{}:
+		if j.growth.reserved.CompareAndSwap(true, false) {
+			j.growth.grown.Store(newGrowthSignal())
+			j.session.worker.growing.Release(j.lease.Tenant, j.growth.size)
 		}
-		<-j.memory.turn
+		<-j.growth.turn
 	default: // somebody asks for it just now
 	}
 }
 
 // plansFor notes how large the results of the run may become.
-func (m *memoryOfRun) plansFor(nodes int) {
+func (m *growth) setSize(nodes int) {
 	m.size = execution.Copies * min(run.MaxOutputs, int64(nodes)*run.MaxOutput)
 }
 
 // endGrowth gives the memory back. Nobody gets any after it.
 func (j *job) endGrowth() {
-	j.memory.grown.Load().send()
-	j.memory.turn <- struct{}{}
-	if j.memory.has.Load() {
-		j.session.worker.growing.Release(j.lease.Tenant, j.memory.size)
+	j.growth.grown.Load().send()
+	j.growth.turn <- struct{}{}
+	if j.growth.reserved.Load() {
+		j.session.worker.growing.Release(j.lease.Tenant, j.growth.size)
 	}
 }
 
 // mayLaunch says whether another attempt may be made: a run that is large needs memory of
 // its own first.
-func (j *job) mayLaunch() bool {
-	return len(j.attempts) < callsForRun && j.session.leaving.Err() == nil && (j.size <= smallRun || j.memory.has.Load())
+func (j *job) mayStartAttempt() bool {
+	return len(j.attempts) < maxCallsOfRun && j.session.stopping.Err() == nil && (j.size <= smallRun || j.growth.reserved.Load())
 }
 
 // maxSlices is how often a run goes on computing before what it has computed is recorded.
@@ -132,7 +132,7 @@ func (j *job) advance(fact run.Fact) (whole run.Step, err error) {
 		if !j.run.More() || slices == maxSlices || j.interrupted() {
 			return whole, nil
 		}
-		if j.weigh(); !j.memory.has.Load() && (j.isTooMuch() || j.grow(j.ctx) != nil) {
+		if j.updateSize(); !j.growth.reserved.Load() && (j.exceedsMemory() || j.grow(j.ctx) != nil) {
 			return whole, nil // what it has is recorded, and it goes on later
 		}
 		fact = run.TimeReached{}
@@ -142,5 +142,5 @@ func (j *job) advance(fact run.Fact) (whole run.Step, err error) {
 // interrupted says whether the run ought not to go on computing: its lease is gone, the
 // worker stops, or somebody has changed it.
 func (j *job) interrupted() bool {
-	return j.ctx.Err() != nil || j.session.leaving.Err() != nil || len(j.news) > 0
+	return j.ctx.Err() != nil || j.session.stopping.Err() != nil || len(j.advanced) > 0
 }

@@ -13,51 +13,51 @@ import (
 // renewals is how often leases are renewed within the time of one; retried is how often
 // while that fails.
 const (
-	renewals = 3
-	retried  = 10
+	renewalsPerLease = 3
+	retriesPerLease  = 10
 )
 
 // keepLeases renews the leases of all runs that are held, gives back those that were
 // handed in, and tells runs what happened to them behind the worker's back, until
 // closing is closed.
-func (s *shift) keepLeases(closing <-chan struct{}) {
-	timer := time.NewTimer(s.worker.opts.Lease / renewals)
+func (s *session) renewLeasesUntil(closing <-chan struct{}) {
+	timer := time.NewTimer(s.worker.opts.Lease / renewalsPerLease)
 	defer timer.Stop()
 	for {
 		select {
 		case <-closing:
-			for range retried { // what somebody is changing just now
-				if s.giveBack(); len(s.handedIn()) == 0 || !rest(s.units, betweenClaims) {
+			for range retriesPerLease { // what somebody is changing just now
+				if s.returnLeases(); len(s.pendingReturns()) == 0 || !sleep(s.units, minClaimGap) {
 					break
 				}
 			}
 			return
 		case <-timer.C:
-			s.giveBack()
-			pause := s.worker.opts.Lease / renewals
-			if s.renew(s.all()) != renewedAll {
-				pause = s.worker.opts.Lease / retried
+			s.returnLeases()
+			pause := s.worker.opts.Lease / renewalsPerLease
+			if s.renew(s.allJobs()) != renewedAll {
+				pause = s.worker.opts.Lease / retriesPerLease
 			}
 			timer.Reset(pause)
-		case <-s.due:
-			s.giveBack()
-			s.renew(s.inDoubt())
-			rest(s.effects, betweenClaims) // words that come meanwhile become one
+		case <-s.renewNow:
+			s.returnLeases()
+			s.renew(s.takeRechecks())
+			sleep(s.effects, minClaimGap) // words that come meanwhile become one
 		}
 	}
 }
 
-func (s *shift) all() map[run.ID]*job {
+func (s *session) allJobs() map[run.ID]*job {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return maps.Clone(s.held)
+	return maps.Clone(s.jobs)
 }
 
-func (s *shift) inDoubt() map[run.ID]*job {
+func (s *session) takeRechecks() map[run.ID]*job {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	doubted := s.doubted
-	s.doubted = make(map[run.ID]*job)
+	doubted := s.needsRecheck
+	s.needsRecheck = make(map[run.ID]*job)
 	return doubted
 }
 
@@ -72,7 +72,7 @@ const (
 
 // renew renews the leases of jobs, in a map of the caller's own, and interrupts those
 // whose leases are gone.
-func (s *shift) renew(jobs map[run.ID]*job) renewal {
+func (s *session) renew(jobs map[run.ID]*job) renewal {
 	if len(jobs) == 0 {
 		return renewedAll
 	}
@@ -81,7 +81,7 @@ func (s *shift) renew(jobs map[run.ID]*job) renewal {
 		leases = append(leases, jobs[id].lease)
 	}
 	asked := time.Since(s.began)
-	good, err := s.renewLeases(leases, s.worker.opts.Lease)
+	good, err := s.renewInStore(leases, s.worker.opts.Lease)
 	if err != nil {
 		s.report(err)
 		return notRenewed
@@ -90,9 +90,9 @@ func (s *shift) renew(jobs map[run.ID]*job) renewal {
 	for _, l := range good {
 		if j := jobs[l.Run]; l.Skipped {
 			outcome = skipped
-			j.learn(l.Seq)
+			j.noteSeq(l.Seq)
 		} else {
-			j.extend(asked+s.worker.opts.Lease, l.Seq)
+			j.extendLease(asked+s.worker.opts.Lease, l.Seq)
 		}
 		delete(jobs, l.Run)
 	}
@@ -106,9 +106,9 @@ func (s *shift) renew(jobs map[run.ID]*job) renewal {
 	return outcome
 }
 
-func (s *shift) renewLeases(leases []outbound.RunLease, period time.Duration) (good []outbound.RenewedLease, err error) {
-	err = s.contained("renew leases", func() error {
-		ctx, cancel := context.WithTimeout(s.units, max(s.worker.opts.Lease/renewals, hurry))
+func (s *session) renewInStore(leases []outbound.RunLease, period time.Duration) (good []outbound.RenewedLease, err error) {
+	err = s.recoverPanic("renew leases", func() error {
+		ctx, cancel := context.WithTimeout(s.units, max(s.worker.opts.Lease/renewalsPerLease, minRenewTimeout))
 		defer cancel()
 		return s.worker.work.Do(ctx, func(ctx context.Context, st outbound.Stores) (err error) {
 			good, err = st.Runs.Queue.Renew(ctx, leases, period)
@@ -120,15 +120,15 @@ func (s *shift) renewLeases(leases []outbound.RunLease, period time.Duration) (g
 
 // giveBack ends the leases that were handed in, so that other workers need not wait for
 // their ends. Those of runs that somebody is changing stay handed in.
-func (s *shift) giveBack() {
+func (s *session) returnLeases() {
 	s.mu.Lock()
-	leases := s.returned
-	s.returned = nil
+	leases := s.toReturn
+	s.toReturn = nil
 	s.mu.Unlock()
 	if len(leases) == 0 {
 		return
 	}
-	good, err := s.renewLeases(leases, 0)
+	good, err := s.renewInStore(leases, 0)
 	if err != nil {
 		s.report(err) // they end by themselves
 		return
@@ -136,11 +136,11 @@ func (s *shift) giveBack() {
 	s.mu.Lock()
 	for _, l := range good {
 		if l.Skipped {
-			s.returned = append(s.returned, l.RunLease)
+			s.toReturn = append(s.toReturn, l.RunLease)
 		}
 	}
 	s.mu.Unlock()
-	if s.leaving.Err() == nil {
+	if s.stopping.Err() == nil {
 		return
 	}
 	ids := make([]run.ID, len(leases))
@@ -151,17 +151,17 @@ func (s *shift) giveBack() {
 }
 
 // handedIn are the leases that are still to be given back.
-func (s *shift) handedIn() []outbound.RunLease {
+func (s *session) pendingReturns() []outbound.RunLease {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.returned
+	return s.toReturn
 }
 
 // latest reads a run again while its lease is good. The lease begins anew. Reading comes
 // first, since it waits for who is changing the run.
-func (s *shift) latest(j *job) (r *run.Run, good bool, err error) {
+func (s *session) reread(j *job) (r *run.Run, good bool, err error) {
 	asked := time.Since(s.began)
-	ctx, cancel := context.WithTimeout(s.units, patience)
+	ctx, cancel := context.WithTimeout(s.units, storeTimeout)
 	defer cancel()
 	err = s.worker.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
 		if r, err = st.Runs.Runs.Get(ctx, j.lease.Tenant, j.lease.Run); err != nil {
@@ -172,38 +172,38 @@ func (s *shift) latest(j *job) (r *run.Run, good bool, err error) {
 		return err
 	})
 	if err == nil && good {
-		j.extend(asked+s.worker.opts.Lease, 0)
+		j.extendLease(asked+s.worker.opts.Lease, 0)
 	}
 	return r, good, err
 }
 
 // extend notes that a lease is good until a time of the shift, and how far the run was
 // when it was renewed.
-func (j *job) extend(until time.Duration, seq int64) {
-	j.until.Store(int64(until))
-	j.learn(seq)
+func (j *job) extendLease(until time.Duration, seq int64) {
+	j.leaseEnd.Store(int64(until))
+	j.noteSeq(seq)
 }
 
 // learn notes how far the run is.
-func (j *job) learn(seq int64) {
-	for before := j.seen.Load(); seq > before; before = j.seen.Load() {
-		if j.seen.CompareAndSwap(before, seq) {
-			ring(j.news)
+func (j *job) noteSeq(seq int64) {
+	for before := j.latestSeq.Load(); seq > before; before = j.latestSeq.Load() {
+		if j.latestSeq.CompareAndSwap(before, seq) {
+			notify(j.advanced)
 		}
 	}
 }
 
 // trusted says whether nobody else can have taken the run over. While leases cannot be
 // renewed that comes to an end, and nothing is begun any more that could happen twice.
-func (j *job) trusted() bool { return int64(time.Since(j.session.began)) < j.until.Load() }
+func (j *job) leaseIsGood() bool { return int64(time.Since(j.session.began)) < j.leaseEnd.Load() }
 
 // awaitTrust waits until the lease is good, and says whether it is: ctx may end before.
-func (j *job) awaitTrust(ctx context.Context) bool {
+func (j *job) awaitGoodLease(ctx context.Context) bool {
 	for ctx.Err() == nil {
 		j.session.mu.Lock()
 		renewed := j.session.renewed
 		j.session.mu.Unlock()
-		if j.trusted() {
+		if j.leaseIsGood() {
 			return true
 		}
 		select {

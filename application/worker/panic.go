@@ -8,7 +8,7 @@ import (
 )
 
 // contained makes an error of a panic.
-func (s *shift) contained(what string, fn func() error) (err error) {
+func (s *session) recoverPanic(what string, fn func() error) (err error) {
 	defer func() {
 		if thrown := recover(); thrown != nil {
 			err = fmt.Errorf("%s: %w", what, inbound.Panicked(thrown))
@@ -18,13 +18,13 @@ func (s *shift) contained(what string, fn func() error) (err error) {
 }
 
 // lasting does something to its end, beginning anew after a panic.
-func (s *shift) lasting(what string, fn func()) {
+func (s *session) restartOnPanic(what string, fn func()) {
 	for {
-		err := s.contained(what, func() error { fn(); return nil })
+		err := s.recoverPanic(what, func() error { fn(); return nil })
 		if err == nil {
 			return
 		}
 		s.report(err)
-		rest(context.WithoutCancel(s.units), afterFailure)
+		sleep(context.WithoutCancel(s.units), failurePause)
 	}
 }

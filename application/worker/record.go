@@ -17,16 +17,16 @@ import (
 
 const (
 	// together is how many steps are recorded in one unit.
-	together = 64
+	maxBatch = 64
 
 	// briefly is how long a unit of several steps may take: one of their runs may be locked
 	// by somebody else, which must not keep the others waiting. alone is how long one of a
 	// single step may; its run waits for the lock by itself after that, when it is read again.
-	briefly = 2 * time.Second
-	alone   = 5 * time.Second
+	batchTimeout  = 2 * time.Second
+	singleTimeout = 5 * time.Second
 
 	// recorders is how many such units go on at the same time, of the crowd and of the rest.
-	recorders = 2
+	lanesBatches = 2
 )
 
 // recorder records steps, all that wait in one unit of work: nobody waits for others to
@@ -38,11 +38,11 @@ type recorder struct {
 	signals    outbound.RunSignals
 	random     outbound.Random
 	within     context.Context //nolint:containedctx // of every unit, whoever asks for it
-	few, crowd chan *awaited
+	few, crowd chan *pendingStep
 }
 
 func newRecorder(work outbound.UnitOfWork, signals outbound.RunSignals, random outbound.Random, within context.Context, most int) *recorder { //nolint:revive // it keeps the context
-	return &recorder{work: work, signals: signals, random: random, within: within, few: make(chan *awaited, most), crowd: make(chan *awaited, most)}
+	return &recorder{work: work, signals: signals, random: random, within: within, few: make(chan *pendingStep, most), crowd: make(chan *pendingStep, most)}
 }
 
 // close says that nothing comes any more.
@@ -52,7 +52,7 @@ func (r *recorder) close() {
 }
 
 // awaited is a step that somebody waits for.
-type awaited struct {
+type pendingStep struct {
 	execution.Step
 	done chan error
 }
@@ -60,7 +60,7 @@ type awaited struct {
 // record writes a step and its events, of the crowd or not. The error is that of
 // RunRepository.Record, or that of the unit.
 func (r *recorder) record(crowds bool, step run.Step, written outbound.RunStep) error {
-	one := &awaited{execution.Step{Made: step, Written: written}, make(chan error, 1)}
+	one := &pendingStep{execution.Step{Made: step, Written: written}, make(chan error, 1)}
 	if crowds {
 		r.crowd <- one
 	} else {
@@ -71,12 +71,12 @@ func (r *recorder) record(crowds bool, step run.Step, written outbound.RunStep) 
 
 // run records the steps of a channel until nothing can come any more, and says after each
 // unit how long it took.
-func (r *recorder) run(waiting <-chan *awaited, done func(took time.Duration)) {
+func (r *recorder) run(waiting <-chan *pendingStep, done func(took time.Duration)) {
 	for first := range waiting {
 		began := time.Now()
-		batch := []*awaited{first}
+		batch := []*pendingStep{first}
 	gather:
-		for len(batch) < together {
+		for len(batch) < maxBatch {
 			select {
 			case another, more := <-waiting:
 				if !more {
@@ -87,7 +87,7 @@ func (r *recorder) run(waiting <-chan *awaited, done func(took time.Duration)) {
 				break gather
 			}
 		}
-		slices.SortFunc(batch, func(a, b *awaited) int { return cmp.Compare(a.Written.Run.ID(), b.Written.Run.ID()) })
+		slices.SortFunc(batch, func(a, b *pendingStep) int { return cmp.Compare(a.Written.Run.ID(), b.Written.Run.ID()) })
 		r.write(batch)
 		done(time.Since(began))
 	}
@@ -95,11 +95,11 @@ func (r *recorder) run(waiting <-chan *awaited, done func(took time.Duration)) {
 
 // write records a batch in one unit, and where one of its steps is refused, or has to
 // wait, each in a unit of its own.
-func (r *recorder) write(batch []*awaited) {
+func (r *recorder) write(batch []*pendingStep) {
 	err := r.unit(batch)
-	if err != nil && len(batch) > 1 && (!wholesale(err) || isCode(err, "database_busy")) {
+	if err != nil && len(batch) > 1 && (!isStoreError(err) || isCode(err, "database_busy")) {
 		for _, one := range batch {
-			one.done <- r.unit([]*awaited{one})
+			one.done <- r.unit([]*pendingStep{one})
 		}
 		return
 	}
@@ -108,15 +108,15 @@ func (r *recorder) write(batch []*awaited) {
 	}
 }
 
-func (r *recorder) unit(batch []*awaited) (err error) {
+func (r *recorder) unit(batch []*pendingStep) (err error) {
 	defer func() {
 		if thrown := recover(); thrown != nil {
 			err = inbound.Panicked(thrown)
 		}
 	}()
-	limit := briefly
+	limit := batchTimeout
 	if len(batch) == 1 {
-		limit = alone
+		limit = singleTimeout
 	}
 	ctx, cancel := context.WithTimeout(r.within, limit)
 	defer cancel()
@@ -134,7 +134,7 @@ func (r *recorder) unit(batch []*awaited) (err error) {
 }
 
 // wholesale says whether an error is about the store, and no single step.
-func wholesale(err error) bool {
+func isStoreError(err error) bool {
 	return domain.KindOf(err) == domain.Unavailable || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
@@ -142,23 +142,23 @@ func wholesale(err error) bool {
 // next would repeat its calls and be refused in the same way. Where that end cannot be
 // recorded either, nothing is wrong with the step but with the store: the run is left
 // alone, as it is when others are always faster.
-func (j *job) unrecordable(refused error) fate {
+func (j *job) unrecordable(refused error) jobOutcome {
 	if isCode(refused, "stale_run") {
-		return left
+		return leaveToExpire
 	}
 	// Nobody knows whether what failed took effect all the same.
-	if end := j.reload(); end != goesOn {
+	if end := j.reload(); end != jobContinue {
 		return end
 	}
 	from := j.run.Seq()
 	step := j.run.GiveUp(j.now())
 	if !step.Changed() {
-		return left // it has ended
+		return leaveToExpire // it has ended
 	}
-	err := j.session.records.record(j.crowds(), step, outbound.RunStep{Run: j.run, From: from, Lease: j.lease})
+	err := j.session.records.record(j.isBacklog(), step, outbound.RunStep{Run: j.run, From: from, Lease: j.lease})
 	if err == nil {
-		return done
+		return jobDone
 	}
 	j.session.report(fmt.Errorf("run %s: end it, since its step is refused: %w", j.lease.Run, err))
-	return left
+	return leaveToExpire
 }

@@ -67,10 +67,10 @@ func TestStepsThatWaitAreRecordedTogether(t *testing.T) {
 		t.Run(claim, func(t *testing.T) {
 			l := &ledger{fail: c.fail}
 			r := newRecorder(l, sqlstore.NewRunSignals(nil), nil, t.Context(), c.n)
-			all := make([]*awaited, c.n)
+			all := make([]*pendingStep, c.n)
 			for i := range all {
 				of := run.New(run.ID(fmt.Sprintf("run_%03d", i)), run.Start{}, time.Time{})
-				all[i] = &awaited{execution.Step{Written: outbound.RunStep{Run: of}}, make(chan error, 1)}
+				all[i] = &pendingStep{execution.Step{Written: outbound.RunStep{Run: of}}, make(chan error, 1)}
 				r.crowd <- all[i]
 			}
 			r.close()

@@ -14,13 +14,13 @@ import (
 
 const (
 	// few is how many runs of a tenant a process works on before they are a crowd.
-	few = 4
+	fairShareThreshold = 4
 
 	// lately is how long a crowd gives way after others were there.
-	lately = time.Second
+	fairnessWindow = time.Second
 
 	// longestWay bounds how long it does after one unit of work.
-	longestWay = 20 * time.Millisecond
+	maxYield = 20 * time.Millisecond
 
 	// keptValues is how much memory the values of a run may take between two of its steps, in
 	// bytes. Beyond that they are read again.
@@ -33,63 +33,63 @@ const (
 	lightSteps = 100_000
 
 	// mostDefects bounds how many runs that panicked are remembered.
-	mostDefects = 10_000
+	maxCountedRuns = 10_000
 )
 
 // hold counts a job in. The caller holds s.mu.
-func (s *shift) hold(j *job) {
-	if before := s.held[j.lease.Run]; before != nil {
-		s.let(before)
+func (s *session) add(j *job) {
+	if before := s.jobs[j.lease.Run]; before != nil {
+		s.remove(before)
 	}
-	s.held[j.lease.Run] = j
-	s.shares[j.lease.Tenant]++
+	s.jobs[j.lease.Run] = j
+	s.jobsOf[j.lease.Tenant]++
 	s.size += j.size
 }
 
 // let counts a job out, unless another one has its run. The caller holds s.mu.
-func (s *shift) let(j *job) {
-	if s.held[j.lease.Run] != j {
+func (s *session) remove(j *job) {
+	if s.jobs[j.lease.Run] != j {
 		return
 	}
-	delete(s.held, j.lease.Run)
-	delete(s.doubted, j.lease.Run)
+	delete(s.jobs, j.lease.Run)
+	delete(s.needsRecheck, j.lease.Run)
 	s.size -= j.size
-	if s.shares[j.lease.Tenant]--; s.shares[j.lease.Tenant] == 0 {
-		delete(s.shares, j.lease.Tenant)
+	if s.jobsOf[j.lease.Tenant]--; s.jobsOf[j.lease.Tenant] == 0 {
+		delete(s.jobsOf, j.lease.Tenant)
 	}
 }
 
 // isTooMuch says whether the run is to be given back, to be taken again later: what is worked
 // on has grown larger than it may be, and other runs of the tenant are worked on. A run that
 // makes calls is kept, since they would be repeated.
-func (j *job) isTooMuch() bool {
+func (j *job) exceedsMemory() bool {
 	if len(j.attempts) > 0 {
 		return false
 	}
 	j.session.mu.Lock()
 	defer j.session.mu.Unlock()
-	return j.session.size > j.session.worker.opts.Memory && j.session.shares[j.lease.Tenant] > 1
+	return j.session.size > j.session.worker.opts.Memory && j.session.jobsOf[j.lease.Tenant] > 1
 }
 
 // smallPlan is the weight of a plan that does not count; most runs share theirs.
 const smallPlan = 64 << 10
 
 // weigh notes how large the run has become.
-func (j *job) weigh() {
+func (j *job) updateSize() {
 	size := int64(len(j.run.Payload())) + max(0, j.plan.Weight()-smallPlan)
 	for _, n := range j.run.Nodes() {
 		size += int64(len(n.Output))
 	}
 	j.session.mu.Lock()
 	defer j.session.mu.Unlock()
-	if j.session.held[j.lease.Run] == j {
+	if j.session.jobs[j.lease.Run] == j {
 		j.session.size += size - j.size
 	}
 	j.size = size
 }
 
 // room is for how many more runs there is room.
-type room struct {
+type capacity struct {
 	places    int
 	bytes     int64 // how large they may be together
 	perTenant int   // how many of a tenant may be worked on
@@ -98,19 +98,19 @@ type room struct {
 // room says for how many more runs there is room. When what is worked on is as large as it
 // may be, there still is for tenants of whom nothing is: a run for each, as long as such
 // runs are not that large themselves. One tenant's large runs hold up no other.
-func (s *shift) room() room {
+func (s *session) freeCapacity() capacity {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	r := room{s.worker.opts.Concurrency - len(s.held), s.worker.opts.Memory - s.size, s.worker.opts.PerTenant}
-	if r.bytes <= 0 && len(s.held) > 0 {
+	r := capacity{s.worker.opts.Concurrency - len(s.jobs), s.worker.opts.Memory - s.size, s.worker.opts.PerTenant}
+	if r.bytes <= 0 && len(s.jobs) > 0 {
 		r.perTenant, r.bytes = 1, s.worker.opts.Memory
-		for _, j := range s.held {
-			if s.shares[j.lease.Tenant] == 1 {
+		for _, j := range s.jobs {
+			if s.jobsOf[j.lease.Tenant] == 1 {
 				r.bytes -= j.size
 			}
 		}
 		if r.bytes <= 0 {
-			return room{}
+			return capacity{}
 		}
 	}
 	r.bytes = max(r.bytes, 1)
@@ -118,66 +118,66 @@ func (s *shift) room() room {
 }
 
 // crowds says whether the run is one of many of its tenant, and notes that it is worked on.
-func (j *job) crowds() bool {
+func (j *job) isBacklog() bool {
 	j.session.mu.Lock()
-	crowd := j.session.shares[j.lease.Tenant] > few
+	crowd := j.session.jobsOf[j.lease.Tenant] > fairShareThreshold
 	j.session.mu.Unlock()
-	j.session.beside.note(j.lease.Tenant, crowd)
+	j.session.contention.note(j.lease.Tenant, crowd)
 	return crowd
 }
 
 // beside knows whose runs were worked on lately. A crowd and others are beside each other
 // when there were both, of different tenants: one whose runs come and go is not its own
 // neighbour.
-type beside struct {
-	began         time.Time
-	others, crowd atomic.Int64 // when the last ones were, since it began; 0 for never
+type contention struct {
+	began                   time.Time
+	lastOthers, lastBacklog atomic.Int64 // when the last ones were, since it began; 0 for never
 
-	mu     sync.Mutex
-	modest map[tenant.ID]int64 // when tenants of few runs were last there
-	crowds map[tenant.ID]int64 // the same of the others
-	swept  int64
+	mu             sync.Mutex
+	fairTenants    map[tenant.ID]int64 // when tenants of few runs were last there
+	backlogTenants map[tenant.ID]int64 // the same of the others
+	swept          int64
 }
 
-func newBeside(now time.Time) *beside {
-	return &beside{began: now, modest: make(map[tenant.ID]int64), crowds: make(map[tenant.ID]int64)}
+func newContention(now time.Time) *contention {
+	return &contention{began: now, fairTenants: make(map[tenant.ID]int64), backlogTenants: make(map[tenant.ID]int64)}
 }
 
 // now is the time since it began; never 0.
-func (b *beside) now() int64 { return max(1, int64(time.Since(b.began))) }
+func (b *contention) now() int64 { return max(1, int64(time.Since(b.began))) }
 
 // note says that a run of a tenant is worked on, and whether it is one of many.
-func (b *beside) note(whose tenant.ID, crowd bool) {
+func (b *contention) note(whose tenant.ID, crowd bool) {
 	now := b.now()
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if now-b.swept >= int64(lately) {
+	if now-b.swept >= int64(fairnessWindow) {
 		b.sweep(now)
 	}
-	switch at, known := b.crowds[whose]; {
+	switch at, known := b.backlogTenants[whose]; {
 	case crowd:
-		b.crowds[whose] = now
-		b.crowd.Store(now)
-		if _, was := b.modest[whose]; was {
-			delete(b.modest, whose)
-			b.others.Store(latest(b.modest))
+		b.backlogTenants[whose] = now
+		b.lastBacklog.Store(now)
+		if _, was := b.fairTenants[whose]; was {
+			delete(b.fairTenants, whose)
+			b.lastOthers.Store(latestOf(b.fairTenants))
 		}
-	case known && now-at < int64(lately): // it still is
+	case known && now-at < int64(fairnessWindow): // it still is
 	default:
-		b.modest[whose] = now
-		b.others.Store(now)
+		b.fairTenants[whose] = now
+		b.lastOthers.Store(now)
 	}
 }
 
 // sweep forgets who was not there lately.
-func (b *beside) sweep(now int64) {
-	old := func(_ tenant.ID, at int64) bool { return now-at >= int64(lately) }
-	maps.DeleteFunc(b.modest, old)
-	maps.DeleteFunc(b.crowds, old)
+func (b *contention) sweep(now int64) {
+	old := func(_ tenant.ID, at int64) bool { return now-at >= int64(fairnessWindow) }
+	maps.DeleteFunc(b.fairTenants, old)
+	maps.DeleteFunc(b.backlogTenants, old)
 	b.swept = now
 }
 
-func latest(times map[tenant.ID]int64) (last int64) {
+func latestOf(times map[tenant.ID]int64) (last int64) {
 	for _, at := range times {
 		last = max(last, at)
 	}
@@ -185,20 +185,20 @@ func latest(times map[tenant.ID]int64) (last int64) {
 }
 
 // both says whether a crowd and others are beside each other.
-func (b *beside) both() bool {
-	others, crowd := b.others.Load(), b.crowd.Load()
+func (b *contention) isActive() bool {
+	others, crowd := b.lastOthers.Load(), b.lastBacklog.Load()
 	if others == 0 || crowd == 0 {
 		return false
 	}
 	now := b.now()
-	return now-others < int64(lately) && now-crowd < int64(lately)
+	return now-others < int64(fairnessWindow) && now-crowd < int64(fairnessWindow)
 }
 
 // giveWay leaves the database and the processors to others for half as long as a unit of
 // a crowd's steps took them, while there are others. Alone the crowd goes on at once.
-func (s *shift) giveWay(took time.Duration) {
-	if s.beside.both() {
-		rest(s.units, min(took/2, longestWay))
+func (s *session) yield(took time.Duration) {
+	if s.contention.isActive() {
+		sleep(s.units, min(took/2, maxYield))
 	}
 }
 
@@ -207,12 +207,12 @@ func (s *shift) giveWay(took time.Duration) {
 // there are others, who find a processor at once then.
 func (j *job) compute(fact run.Fact, fn func()) error {
 	memory, do := j.run.Demand(j.budget(), fact), j.session.worker.computing.Do
-	if j.memory.has.Load() || memory > lightMemory {
+	if j.growth.reserved.Load() || memory > lightMemory {
 		do = j.session.worker.computing.DoLong
 	}
 	var waited error
 	err := do(j.ctx, j.lease.Tenant, memory, func() {
-		leave, err := j.takeTurn()
+		leave, err := j.acquireTurn()
 		if waited = err; err != nil {
 			return
 		}
@@ -227,7 +227,7 @@ func (j *job) compute(fact run.Fact, fn func()) error {
 
 // takeTurn waits for a place among the runs of a crowd while there are others, and among
 // those that are tried alone.
-func (j *job) takeTurn() (leave func(), err error) {
+func (j *job) acquireTurn() (leave func(), err error) {
 	turns := make([]chan struct{}, 0, 2)
 	leave = func() {
 		for _, turn := range turns {
@@ -235,11 +235,11 @@ func (j *job) takeTurn() (leave func(), err error) {
 		}
 	}
 	var wanted []chan struct{}
-	if j.alone {
-		wanted = append(wanted, j.session.aloneTurn)
+	if j.isolated {
+		wanted = append(wanted, j.session.isolationTurn)
 	}
-	if j.session.beside.both() && j.crowds() {
-		wanted = append(wanted, j.session.processors)
+	if j.session.contention.isActive() && j.isBacklog() {
+		wanted = append(wanted, j.session.backlogTurns)
 	}
 	for _, turn := range wanted {
 		select {
@@ -254,20 +254,20 @@ func (j *job) takeTurn() (leave func(), err error) {
 }
 
 // defects count how often runs have panicked.
-type defects struct {
+type panicCounts struct {
 	mu    sync.Mutex
 	times map[run.ID]int
 }
 
 // tooMany counts a panic, and says whether it was the last that is put up with.
-func (d *defects) tooMany(id run.ID) bool {
+func (d *panicCounts) exceeded(id run.ID) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if len(d.times) >= mostDefects {
+	if len(d.times) >= maxCountedRuns {
 		clear(d.times) // they begin anew; so many are not the runs' own
 	}
 	d.times[id]++
-	if d.times[id] < mostRefused {
+	if d.times[id] < maxRefusals {
 		return false
 	}
 	delete(d.times, id)

@@ -45,14 +45,14 @@ func stepOf(owner tenant.ID, id string) outbound.RunStep {
 }
 
 func TestNobodyWaitsForTheStepsOfACrowd(t *testing.T) {
-	store := slowed{of: "flood", began: make(chan struct{}, recorders), let: make(chan struct{})}
+	store := slowed{of: "flood", began: make(chan struct{}, lanesBatches), let: make(chan struct{})}
 	r := newRecorder(store, sqlstore.NewRunSignals(nil), nil, t.Context(), 8)
-	for range recorders {
+	for range lanesBatches {
 		go r.run(r.few, func(time.Duration) {})
 		go r.run(r.crowd, func(time.Duration) {})
 	}
-	flood := make(chan error, recorders)
-	for i := range recorders {
+	flood := make(chan error, lanesBatches)
+	for i := range lanesBatches {
 		go func() { flood <- r.record(true, run.Step{}, stepOf("flood", fmt.Sprint("run_", i))) }()
 		<-store.began // so that each has a unit of its own
 	}
@@ -70,7 +70,7 @@ func TestNobodyWaitsForTheStepsOfACrowd(t *testing.T) {
 		t.Error("the crowd's steps were recorded before")
 	}
 	close(store.let)
-	for range recorders {
+	for range lanesBatches {
 		if err := <-flood; err != nil {
 			t.Error(err)
 		}
@@ -87,21 +87,21 @@ func TestACrowdGivesWayWhileThereAreOthers(t *testing.T) {
 	}{
 		"not alone":                            {false, 0, 10 * time.Millisecond, 0},
 		"for half of the time that it took":    {true, 0, 10 * time.Millisecond, 5 * time.Millisecond},
-		"a moment after they were there":       {true, lately - time.Millisecond, 10 * time.Millisecond, 5 * time.Millisecond},
-		"not long after they were there":       {true, lately, 10 * time.Millisecond, 0},
-		"not for longer than a store may hang": {true, 0, time.Minute, longestWay},
+		"a moment after they were there":       {true, fairnessWindow - time.Millisecond, 10 * time.Millisecond, 5 * time.Millisecond},
+		"not long after they were there":       {true, fairnessWindow, 10 * time.Millisecond, 0},
+		"not for longer than a store may hang": {true, 0, time.Minute, maxYield},
 	} {
 		t.Run(claim, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := &shift{units: t.Context(), beside: newBeside(time.Now())}
+				s := &session{units: t.Context(), contention: newContention(time.Now())}
 				time.Sleep(time.Second)
 				if c.others {
-					s.beside.note("modest", false)
+					s.contention.note("modest", false)
 				}
 				time.Sleep(c.since)
 				began := time.Now()
-				s.beside.note("flood", true)
-				s.giveWay(c.took)
+				s.contention.note("flood", true)
+				s.yield(c.took)
 				if got := time.Since(began); got != c.want {
 					t.Errorf("it rests for %s, not %s", got, c.want)
 				}
@@ -112,18 +112,18 @@ func TestACrowdGivesWayWhileThereAreOthers(t *testing.T) {
 
 func TestAClaimIsSmallWhereOthersWaitForItsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := &claimer{session: &shift{units: t.Context(), beside: newBeside(time.Now())}}
+		c := &claimer{session: &session{units: t.Context(), contention: newContention(time.Now())}}
 		time.Sleep(time.Second)
-		got := []int{c.most()}
-		c.session.beside.note("flood", true)
-		got = append(got, c.most())
-		c.session.beside.note("modest", false)
-		got = append(got, c.most())
-		c.told = true
-		got = append(got, c.most())
-		time.Sleep(lately)
-		got = append(got, c.most())
-		if diff := cmp.Diff([]int{atOnce, atOnce, atOnceBeside, atOnceTold, atOnce}, got); diff != "" {
+		got := []int{c.claimSize()}
+		c.session.contention.note("flood", true)
+		got = append(got, c.claimSize())
+		c.session.contention.note("modest", false)
+		got = append(got, c.claimSize())
+		c.byWakeup = true
+		got = append(got, c.claimSize())
+		time.Sleep(fairnessWindow)
+		got = append(got, c.claimSize())
+		if diff := cmp.Diff([]int{claimLimit, claimLimit, contendedClaimLimit, wakeupClaimLimit, claimLimit}, got); diff != "" {
 			t.Error(diff)
 		}
 	})
@@ -131,82 +131,82 @@ func TestAClaimIsSmallWhereOthersWaitForItsEnd(t *testing.T) {
 
 func TestATenantWhoseRunsComeAndGoIsNotItsOwnNeighbour(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBeside(time.Now())
+		b := newContention(time.Now())
 		for _, crowd := range []bool{false, true, false, true, false} {
 			b.note("flood", crowd)
-			if b.both() {
+			if b.isActive() {
 				t.Error("it is")
 			}
-			time.Sleep(lately / 4)
+			time.Sleep(fairnessWindow / 4)
 		}
 		b.note("modest", false)
 		b.note("flood", true)
-		if !b.both() {
+		if !b.isActive() {
 			t.Error("another one is not")
 		}
 		b.note("modest", true)
-		if b.both() {
+		if b.isActive() {
 			t.Error("two crowds give way to nobody")
 		}
-		time.Sleep(lately)
+		time.Sleep(fairnessWindow)
 		b.note("modest", false)
-		if b.both() || len(b.crowds) != 0 || len(b.modest) != 1 {
-			t.Errorf("who was there long ago is remembered: %v, %v", b.modest, b.crowds)
+		if b.isActive() || len(b.backlogTenants) != 0 || len(b.fairTenants) != 1 {
+			t.Errorf("who was there long ago is remembered: %v, %v", b.fairTenants, b.backlogTenants)
 		}
 	})
 }
 
 func TestThereIsRoomUntilRunsAreAsLargeAsTheyMayBe(t *testing.T) {
-	s := &shift{
+	s := &session{
 		worker: &Worker{opts: Options{Concurrency: 3, Memory: 100, PerTenant: 2}},
-		held:   make(map[run.ID]*job), doubted: make(map[run.ID]*job), shares: make(map[tenant.ID]int),
+		jobs:   make(map[run.ID]*job), needsRecheck: make(map[run.ID]*job), jobsOf: make(map[tenant.ID]int),
 	}
 	var jobs []*job
-	var got []room
-	look := func() { got = append(got, s.room()) }
+	var got []capacity
+	look := func() { got = append(got, s.freeCapacity()) }
 	add := func(size int64) {
 		j := &job{session: s, size: size, lease: outbound.RunLease{Tenant: "t", Run: run.ID(fmt.Sprint("run_", len(jobs)))}}
 		j.run = run.New(j.lease.Run, run.Start{Tenant: "t", Payload: []byte("[1234567]")}, time.Time{})
 		j.plan = run.NewPlan("", workflow.RestoreGraph(nil, nil), node.RegistryFor("t", tenant.English, nil, nil), nil)
 		jobs = append(jobs, j)
-		s.hold(j)
+		s.add(j)
 		look()
 	}
 	look()
 	add(60)
 	add(40)
-	s.let(jobs[0])
+	s.remove(jobs[0])
 	look()
-	s.let(jobs[0]) // once more
+	s.remove(jobs[0]) // once more
 	look()
 	add(1000)
-	jobs[2].weigh() // it has become smaller
+	jobs[2].updateSize() // it has become smaller
 	look()
-	s.let(jobs[1])
-	s.let(jobs[2])
+	s.remove(jobs[1])
+	s.remove(jobs[2])
 	look()
-	want := []room{{3, 100, 2}, {2, 40, 2}, {1, 100, 1}, {2, 60, 2}, {2, 60, 2}, {1, 100, 1}, {1, 51, 2}, {3, 100, 2}}
-	if diff := cmp.Diff(want, got, cmp.AllowUnexported(room{})); diff != "" || len(s.shares) != 0 {
-		t.Error(diff, s.shares)
+	want := []capacity{{3, 100, 2}, {2, 40, 2}, {1, 100, 1}, {2, 60, 2}, {2, 60, 2}, {1, 100, 1}, {1, 51, 2}, {3, 100, 2}}
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(capacity{})); diff != "" || len(s.jobsOf) != 0 {
+		t.Error(diff, s.jobsOf)
 	}
 	got = nil
 	add(100) // of a tenant of whom nothing else is worked on
-	if diff := cmp.Diff([]room{{}}, got, cmp.AllowUnexported(room{})); diff != "" {
+	if diff := cmp.Diff([]capacity{{}}, got, cmp.AllowUnexported(capacity{})); diff != "" {
 		t.Error(diff)
 	}
 }
 
 func TestARunThatPanicsIsPutUpWithAFewTimes(t *testing.T) {
-	d := defects{times: make(map[run.ID]int)}
-	for n := 1; n <= 2*mostRefused; n++ {
-		if got, want := d.tooMany("run_1"), n%mostRefused == 0; got != want {
+	d := panicCounts{times: make(map[run.ID]int)}
+	for n := 1; n <= 2*maxRefusals; n++ {
+		if got, want := d.exceeded("run_1"), n%maxRefusals == 0; got != want {
 			t.Errorf("panic %d is one too many: %v", n, got)
 		}
 	}
-	for i := range 2 * mostDefects {
-		d.tooMany(run.ID(fmt.Sprint(i)))
+	for i := range 2 * maxCountedRuns {
+		d.exceeded(run.ID(fmt.Sprint(i)))
 	}
-	if len(d.times) > mostDefects {
+	if len(d.times) > maxCountedRuns {
 		t.Errorf("%d are remembered", len(d.times))
 	}
 }
@@ -214,9 +214,9 @@ func TestARunThatPanicsIsPutUpWithAFewTimes(t *testing.T) {
 func TestWhatPanicsBeginsAnew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var told []error
-		s := &shift{units: t.Context(), report: func(err error) { told = append(told, err) }}
+		s := &session{units: t.Context(), report: func(err error) { told = append(told, err) }}
 		times := 0
-		s.lasting("count", func() {
+		s.restartOnPanic("count", func() {
 			if times++; times < 3 {
 				panic("not yet")
 			}
@@ -230,26 +230,26 @@ func TestWhatPanicsBeginsAnew(t *testing.T) {
 // Runs that are tried alone compute one after the other, and one that is not wanted any more
 // does not wait for its turn.
 func TestRunsThatAreTriedAloneComputeOneAfterTheOther(t *testing.T) {
-	s := &shift{aloneTurn: make(chan struct{}, 1), beside: newBeside(time.Now())}
+	s := &session{isolationTurn: make(chan struct{}, 1), contention: newContention(time.Now())}
 	job := func(alone bool) *job {
-		j := &job{session: s, alone: alone}
+		j := &job{session: s, isolated: alone}
 		j.ctx, j.interrupt = context.WithCancelCause(t.Context())
 		return j
 	}
-	leave, err := job(true).takeTurn()
+	leave, err := job(true).acquireTurn()
 	if err != nil {
 		t.Fatal(err)
 	}
 	other := job(true)
 	other.interrupt(errLeaseLost)
-	if _, err := other.takeTurn(); !errors.Is(err, errLeaseLost) {
+	if _, err := other.acquireTurn(); !errors.Is(err, errLeaseLost) {
 		t.Errorf("a second one computes beside it: %v", err)
 	}
-	if _, err := job(false).takeTurn(); err != nil {
+	if _, err := job(false).acquireTurn(); err != nil {
 		t.Errorf("any other run waits: %v", err)
 	}
 	leave()
-	if _, err := job(true).takeTurn(); err != nil {
+	if _, err := job(true).acquireTurn(); err != nil {
 		t.Errorf("the turn is not given back: %v", err)
 	}
 }

@@ -68,7 +68,7 @@ type Worker struct {
 	growing   outbound.Budget
 	opts      Options
 	panics    atomic.Int64
-	defects   defects
+	defects   panicCounts
 }
 
 var _ inbound.Worker = (*Worker)(nil)
@@ -81,7 +81,7 @@ func New(work outbound.UnitOfWork, nodes outbound.NodeRunner, endpoints outbound
 	return &Worker{
 		work: work, nodes: nodes, endpoints: endpoints, signals: signals, random: random, key: key, opts: opts,
 		plans:     execution.NewPlans(work, directory, compiler, budgets, opts.Plans),
-		computing: execution.NewComputing(budgets), calls: budgets.Calls, growing: budgets.Growing, defects: defects{times: make(map[run.ID]int)},
+		computing: execution.NewComputing(budgets), calls: budgets.Calls, growing: budgets.Growing, defects: panicCounts{times: make(map[run.ID]int)},
 	}
 }
 
@@ -90,32 +90,34 @@ func (w *Worker) Panics() int64 { return w.panics.Load() }
 
 const (
 	// patience is how long a unit of work may take that no lease depends on.
-	patience = 15 * time.Second
+	storeTimeout = 15 * time.Second
 
 	// hurry is how long renewing leases may take at least before it is tried anew.
-	hurry = 2 * time.Second
+	minRenewTimeout = 2 * time.Second
 
 	// afterwards is how long recording may take after the last attempt was interrupted.
-	afterwards = 3 * time.Second
+	flushTimeout = 3 * time.Second
 )
 
 // Run works until ctx ends. Then it claims nothing more, lets attempts end for as long
 // as the options say, and gives its runs back.
 func (w *Worker) Run(ctx context.Context, failed func(error)) {
-	s, end := newShift(ctx, w, failed)
+	s, end := newSession(ctx, w, failed)
 	defer end()
 	defer s.boundStop()()
 	var listening, keeping sync.WaitGroup
 	listening.Go(s.listen)
-	for range recorders {
-		keeping.Go(func() { s.lasting("record steps", func() { s.records.run(s.records.few, func(time.Duration) {}) }) })
-		keeping.Go(func() { s.lasting("record steps", func() { s.records.run(s.records.crowd, s.giveWay) }) })
+	for range lanesBatches {
+		keeping.Go(func() {
+			s.restartOnPanic("record steps", func() { s.records.run(s.records.few, func(time.Duration) {}) })
+		})
+		keeping.Go(func() { s.restartOnPanic("record steps", func() { s.records.run(s.records.crowd, s.yield) }) })
 	}
 	closing := make(chan struct{})
-	keeping.Go(func() { s.lasting("keep leases", func() { s.keepLeases(closing) }) })
+	keeping.Go(func() { s.restartOnPanic("keep leases", func() { s.renewLeasesUntil(closing) }) })
 
-	s.lasting("claim runs", s.claimRuns)
-	s.working.Wait()
+	s.restartOnPanic("claim runs", s.claimRuns)
+	s.running.Wait()
 	s.records.close()
 	close(closing)
 	keeping.Wait()
@@ -124,16 +126,16 @@ func (w *Worker) Run(ctx context.Context, failed func(error)) {
 
 // boundStop interrupts what goes on too long after the worker was told to stop, whatever
 // it is waiting for then, until it is called off.
-func (s *shift) boundStop() (callOff func()) {
+func (s *session) boundStop() (callOff func()) {
 	var mu sync.Mutex
 	var timers []*time.Timer
-	bound := context.AfterFunc(s.leaving, func() {
+	bound := context.AfterFunc(s.stopping, func() {
 		mu.Lock()
 		defer mu.Unlock()
 		timers = append(timers,
-			time.AfterFunc(min(s.worker.opts.Drain, hurry), s.endClaims),
+			time.AfterFunc(min(s.worker.opts.Drain, minRenewTimeout), s.endClaims),
 			time.AfterFunc(s.worker.opts.Drain, func() { s.interrupt(errStopping) }),
-			time.AfterFunc(s.worker.opts.Drain+afterwards, s.hangUp))
+			time.AfterFunc(s.worker.opts.Drain+flushTimeout, s.abandonUnits))
 	})
 	return func() {
 		bound()
@@ -153,43 +155,43 @@ var (
 )
 
 // shift is one Run of a worker.
-type shift struct {
-	worker  *Worker
-	began   time.Time
-	report  func(error)
-	leaving context.Context //nolint:containedctx // ends when no new work is to be begun
-	effects context.Context //nolint:containedctx // ends when attempts are to end
-	units   context.Context //nolint:containedctx // ends when nothing can be recorded any more
-	records *recorder
-	working sync.WaitGroup // runs that are held, and their attempts
+type session struct {
+	worker   *Worker
+	began    time.Time
+	report   func(error)
+	stopping context.Context //nolint:containedctx // ends when no new work is to be begun
+	effects  context.Context //nolint:containedctx // ends when attempts are to end
+	units    context.Context //nolint:containedctx // ends when nothing can be recorded any more
+	records  *recorder
+	running  sync.WaitGroup // runs that are held, and their attempts
 
-	interrupt context.CancelCauseFunc
-	hangUp    context.CancelFunc
-	claims    context.Context //nolint:containedctx // ends when no claim is waited for any more
-	endClaims context.CancelFunc
+	interrupt    context.CancelCauseFunc
+	abandonUnits context.CancelFunc
+	claims       context.Context //nolint:containedctx // ends when no claim is waited for any more
+	endClaims    context.CancelFunc
 
-	word  chan struct{} // holds one when runs may be free that were not
-	freed chan struct{} // holds one when a place was given up
-	due   chan struct{} // holds one when leases are to be looked after at once
-	clock databaseClock
+	wakeup     chan struct{} // holds one when runs may be free that were not
+	placeFreed chan struct{} // holds one when a place was given up
+	renewNow   chan struct{} // holds one when leases are to be looked after at once
+	clock      databaseClock
 
-	beside     *beside
-	aloneTurn  chan struct{} // holds one while a run computes that is tried alone
-	processors chan struct{} // holds one for each run of a crowd that takes the processor while there are others
+	contention    *contention
+	isolationTurn chan struct{} // holds one while a run computes that is tried alone
+	backlogTurns  chan struct{} // holds one for each run of a crowd that takes the processor while there are others
 
-	mu       sync.Mutex
-	held     map[run.ID]*job
-	shares   map[tenant.ID]int   // how many of them are whose
-	size     int64               // of all of them
-	doubted  map[run.ID]*job     // of which there was word
-	returned []outbound.RunLease // to be given back
-	renewed  chan struct{}       // closed and replaced when leases were renewed
+	mu           sync.Mutex
+	jobs         map[run.ID]*job
+	jobsOf       map[tenant.ID]int   // how many of them are whose
+	size         int64               // of all of them
+	needsRecheck map[run.ID]*job     // of which there was word
+	toReturn     []outbound.RunLease // to be given back
+	renewed      chan struct{}       // closed and replaced when leases were renewed
 }
 
-func newShift(ctx context.Context, w *Worker, failed func(error)) (s *shift, end func()) {
+func newSession(ctx context.Context, w *Worker, failed func(error)) (s *session, end func()) {
 	var reporting sync.Mutex
-	s = &shift{
-		worker: w, began: time.Now(), leaving: ctx,
+	s = &session{
+		worker: w, began: time.Now(), stopping: ctx,
 		report: func(err error) {
 			reporting.Lock()
 			defer reporting.Unlock()
@@ -198,60 +200,60 @@ func newShift(ctx context.Context, w *Worker, failed func(error)) (s *shift, end
 			}
 			failed(err)
 		},
-		word: make(chan struct{}, 1), freed: make(chan struct{}, 1), due: make(chan struct{}, 1),
-		held: make(map[run.ID]*job), shares: make(map[tenant.ID]int), aloneTurn: make(chan struct{}, 1), processors: make(chan struct{}, max(1, w.opts.Processors/2)), doubted: make(map[run.ID]*job), renewed: make(chan struct{}),
+		wakeup: make(chan struct{}, 1), placeFreed: make(chan struct{}, 1), renewNow: make(chan struct{}, 1),
+		jobs: make(map[run.ID]*job), jobsOf: make(map[tenant.ID]int), isolationTurn: make(chan struct{}, 1), backlogTurns: make(chan struct{}, max(1, w.opts.Processors/2)), needsRecheck: make(map[run.ID]*job), renewed: make(chan struct{}),
 	}
-	s.beside = newBeside(s.began)
+	s.contention = newContention(s.began)
 	lasting := context.WithoutCancel(ctx)
 	s.effects, s.interrupt = context.WithCancelCause(lasting)
-	s.units, s.hangUp = context.WithCancel(lasting)
+	s.units, s.abandonUnits = context.WithCancel(lasting)
 	s.claims, s.endClaims = context.WithCancel(s.units)
 	s.records = newRecorder(w.work, w.signals, w.random, s.units, w.opts.Concurrency)
 	return s, func() {
 		s.interrupt(errStopping)
-		s.hangUp()
+		s.abandonUnits()
 	}
 }
 
 // listen hears word of runs until the worker is to stop.
-func (s *shift) listen() {
-	for s.leaving.Err() == nil {
-		err := s.contained("follow the signals of runs", func() error { return s.worker.signals.Follow(s.leaving, s.heard) })
-		if err != nil && s.leaving.Err() == nil {
+func (s *session) listen() {
+	for s.stopping.Err() == nil {
+		err := s.recoverPanic("follow the signals of runs", func() error { return s.worker.signals.Follow(s.stopping, s.onSignal) })
+		if err != nil && s.stopping.Err() == nil {
 			s.report(err)
-			rest(s.leaving, time.Second)
+			sleep(s.stopping, time.Second)
 		}
 	}
 }
 
 // heard takes word of runs: those that are held are looked at, for the others there may
 // be something to claim. Without runs both may be.
-func (s *shift) heard(changed []run.ID) {
+func (s *session) onSignal(changed []run.ID) {
 	claim, look := len(changed) == 0, false
 	s.mu.Lock()
 	if claim {
-		for id, j := range s.held {
-			s.doubted[id], look = j, true
+		for id, j := range s.jobs {
+			s.needsRecheck[id], look = j, true
 		}
 	}
 	for _, id := range changed {
-		if j, mine := s.held[id]; mine {
-			s.doubted[id], look = j, true
+		if j, mine := s.jobs[id]; mine {
+			s.needsRecheck[id], look = j, true
 		} else {
 			claim = true
 		}
 	}
 	s.mu.Unlock()
 	if claim {
-		ring(s.word)
+		notify(s.wakeup)
 	}
 	if look {
-		ring(s.due)
+		notify(s.renewNow)
 	}
 }
 
 // ring leaves one word in a channel that holds one.
-func ring(bell chan struct{}) {
+func notify(bell chan struct{}) {
 	select {
 	case bell <- struct{}{}:
 	default:
@@ -259,7 +261,7 @@ func ring(bell chan struct{}) {
 }
 
 // rest waits, and says whether ctx goes on.
-func rest(ctx context.Context, pause time.Duration) bool {
+func sleep(ctx context.Context, pause time.Duration) bool {
 	timer := time.NewTimer(pause)
 	defer timer.Stop()
 	select {
