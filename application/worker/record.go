@@ -8,132 +8,122 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sluicehq/sluice/application/batch"
 	"github.com/sluicehq/sluice/application/execution"
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/run"
-	"github.com/sluicehq/sluice/ports/inbound"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
 const (
-	// together is how many steps are recorded in one unit.
+	// maxBatch is how many steps are recorded in one unit.
 	maxBatch = 64
 
-	// briefly is how long a unit of several steps may take: one of their runs may be locked
-	// by somebody else, which must not keep the others waiting. alone is how long one of a
-	// single step may; its run waits for the lock by itself after that, when it is read again.
+	// batchTimeout is how long a unit of several steps may take: one of their runs may be locked
+	// by somebody else, which must not keep the others waiting. singleTimeout is how long one of
+	// a single step may; its run waits for the lock by itself after that, when it is read again.
 	batchTimeout  = 2 * time.Second
 	singleTimeout = 5 * time.Second
 
-	// recorders is how many such units go on at the same time, of the crowd and of the rest.
-	lanesBatches = 2
+	// batchesPerLane is how many units go on at the same time in each lane.
+	batchesPerLane = 2
 )
 
-// recorder records steps, all that wait in one unit of work: nobody waits for others to
-// come, but those who come while a unit goes on share the next one. Steps of tenants of
-// whom many runs are worked on are the crowd. They share no unit with the rest, and the
-// rest waits for none of theirs.
+// recorder records steps in batches. Steps of tenants with a backlog, of which many runs are
+// worked on, have a lane of their own, so that the others wait for none of them.
 type recorder struct {
-	work       outbound.UnitOfWork
-	signals    outbound.RunSignals
-	random     outbound.Random
-	within     context.Context //nolint:containedctx // of every unit, whoever asks for it
-	few, crowd chan *pendingStep
+	fair, backlog *lane
 }
 
-func newRecorder(work outbound.UnitOfWork, signals outbound.RunSignals, random outbound.Random, within context.Context, most int) *recorder { //nolint:revive // it keeps the context
-	return &recorder{work: work, signals: signals, random: random, within: within, few: make(chan *pendingStep, most), crowd: make(chan *pendingStep, most)}
-}
-
-// close says that nothing comes any more.
-func (r *recorder) close() {
-	close(r.few)
-	close(r.crowd)
-}
-
-// awaited is a step that somebody waits for.
-type pendingStep struct {
-	execution.Step
-	done chan error
-}
-
-// record writes a step and its events, of the crowd or not. The error is that of
-// RunRepository.Record, or that of the unit.
-func (r *recorder) record(crowds bool, step run.Step, written outbound.RunStep) error {
-	one := &pendingStep{execution.Step{Made: step, Written: written}, make(chan error, 1)}
-	if crowds {
-		r.crowd <- one
-	} else {
-		r.few <- one
-	}
-	return <-one.done
-}
-
-// run records the steps of a channel until nothing can come any more, and says after each
-// unit how long it took.
-func (r *recorder) run(waiting <-chan *pendingStep, done func(took time.Duration)) {
-	for first := range waiting {
-		began := time.Now()
-		batch := []*pendingStep{first}
-	gather:
-		for len(batch) < maxBatch {
-			select {
-			case another, more := <-waiting:
-				if !more {
-					break gather
-				}
-				batch = append(batch, another)
-			default:
-				break gather
-			}
+// newRecorder returns a recorder whose units end with ctx. yield says for how long the lane of
+// backlogs rests after a unit.
+func newRecorder(ctx context.Context, work outbound.UnitOfWork, signals outbound.RunSignals, random outbound.Random, yield func(took time.Duration) time.Duration) *recorder {
+	newLane := func(yield func(time.Duration) time.Duration) *lane {
+		l := &lane{ctx: ctx, work: work, signals: signals, random: random, yield: yield, slots: make(chan time.Time, batchesPerLane)}
+		for range batchesPerLane {
+			l.slots <- time.Time{}
 		}
-		slices.SortFunc(batch, func(a, b *pendingStep) int { return cmp.Compare(a.Written.Run.ID(), b.Written.Run.ID()) })
-		r.write(batch)
-		done(time.Since(began))
+		l.batches = batch.New(batch.Limits{Members: maxBatch, Running: batchesPerLane}, nil, l.commit)
+		l.singles = batch.New(batch.Limits{Members: 1, Running: batchesPerLane}, nil, l.write)
+		return l
 	}
+	return &recorder{fair: newLane(func(time.Duration) time.Duration { return 0 }), backlog: newLane(yield)}
 }
 
-// write records a batch in one unit, and where one of its steps is refused, or has to
-// wait, each in a unit of its own.
-func (r *recorder) write(batch []*pendingStep) {
-	err := r.unit(batch)
-	if err != nil && len(batch) > 1 && (!isStoreError(err) || isCode(err, "database_busy")) {
-		for _, one := range batch {
-			one.done <- r.unit([]*pendingStep{one})
-		}
-		return
+// record writes a step and its events. The error is that of RunRepository.Record, or that of
+// the unit.
+func (r *recorder) record(isBacklog bool, step run.Step, written outbound.RunStep) error {
+	l := r.fair
+	if isBacklog {
+		l = r.backlog
 	}
-	for _, one := range batch {
-		one.done <- err
-	}
-}
-
-func (r *recorder) unit(batch []*pendingStep) (err error) {
-	defer func() {
-		if thrown := recover(); thrown != nil {
-			err = inbound.Panicked(thrown)
-		}
-	}()
-	limit := batchTimeout
-	if len(batch) == 1 {
-		limit = singleTimeout
-	}
-	ctx, cancel := context.WithTimeout(r.within, limit)
-	defer cancel()
-	all, ids := make([]execution.Step, len(batch)), make([]run.ID, len(batch))
-	for i, one := range batch {
-		all[i], ids[i] = one.Step, one.Written.Run.ID()
-	}
-	err = r.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
-		return execution.Record(ctx, st, r.random, all...)
-	})
-	if err == nil {
-		r.signals.Advanced(ids...)
+	s := &pendingStep{step: execution.Step{Made: step, Written: written}}
+	err := l.batches.Do(l.ctx, s)
+	if err != nil && s.shared && (!isStoreError(err) || isCode(err, "database_busy")) { // another step may be the reason
+		return l.singles.Do(l.ctx, s)
 	}
 	return err
 }
 
-// wholesale says whether an error is about the store, and no single step.
+// pendingStep is a step that its job waits for.
+type pendingStep struct {
+	step   execution.Step
+	shared bool // its batch had others
+}
+
+// lane records steps that may share their units of work.
+type lane struct {
+	ctx     context.Context //nolint:containedctx // of every unit, whoever asks for it
+	work    outbound.UnitOfWork
+	signals outbound.RunSignals
+	random  outbound.Random
+	yield   func(took time.Duration) time.Duration
+	slots   chan time.Time // of batches: when each may begin
+
+	batches, singles *batch.Batcher[*pendingStep]
+}
+
+// commit writes a batch once its slot has rested.
+func (l *lane) commit(ctx context.Context, steps []*pendingStep) error {
+	next := <-l.slots
+	defer func() { l.slots <- next }()
+	if wait := time.Until(next); wait > 0 {
+		sleep(l.ctx, wait)
+	}
+	began := time.Now()
+	defer func() {
+		took := time.Since(began)
+		next = time.Now().Add(l.yield(took))
+	}()
+	for _, s := range steps {
+		s.shared = len(steps) > 1
+	}
+	return l.write(ctx, steps)
+}
+
+// write writes steps in one unit, in an order in which two units never wait for each other.
+func (l *lane) write(_ context.Context, steps []*pendingStep) error {
+	timeout := batchTimeout
+	if len(steps) == 1 {
+		timeout = singleTimeout
+	}
+	ctx, cancel := context.WithTimeout(l.ctx, timeout)
+	defer cancel()
+	slices.SortFunc(steps, func(a, b *pendingStep) int { return cmp.Compare(a.step.Written.Run.ID(), b.step.Written.Run.ID()) })
+	all, ids := make([]execution.Step, len(steps)), make([]run.ID, len(steps))
+	for i, s := range steps {
+		all[i], ids[i] = s.step, s.step.Written.Run.ID()
+	}
+	err := l.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
+		return execution.Record(ctx, st, l.random, all...)
+	})
+	if err == nil {
+		l.signals.Advanced(ids...)
+	}
+	return err
+}
+
+// isStoreError says whether an error is about the store, and no single step.
 func isStoreError(err error) bool {
 	return domain.KindOf(err) == domain.Unavailable || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }

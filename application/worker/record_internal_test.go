@@ -4,13 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sluicehq/sluice/adapters/sqlstore"
-	"github.com/sluicehq/sluice/application/execution"
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/ports/outbound"
@@ -20,8 +22,11 @@ import (
 type ledger struct {
 	outbound.UnitOfWork
 	outbound.RunRepository
-	units []int
-	fail  func(of run.ID) error
+	fail func(of run.ID) error
+	hold chan struct{} // closed when units may go on
+
+	mu    sync.Mutex
+	units []int // how many steps each had
 }
 
 func (l *ledger) Do(ctx context.Context, fn func(context.Context, outbound.Stores) error) error {
@@ -29,7 +34,13 @@ func (l *ledger) Do(ctx context.Context, fn func(context.Context, outbound.Store
 }
 
 func (l *ledger) Record(_ context.Context, steps ...outbound.RunStep) error {
+	<-l.hold
+	if steps[0].Run.ID() == "run_ahead" {
+		return nil
+	}
+	l.mu.Lock()
 	l.units = append(l.units, len(steps))
+	l.mu.Unlock()
 	for _, s := range steps {
 		if err := l.fail(s.Run.ID()); err != nil {
 			return err
@@ -65,24 +76,36 @@ func TestStepsThatWaitAreRecordedTogether(t *testing.T) {
 		"not again when the one that waited was refused": {1, is("run_000", refused), []int{1}, map[int]error{0: refused}},
 	} {
 		t.Run(claim, func(t *testing.T) {
-			l := &ledger{fail: c.fail}
-			r := newRecorder(l, sqlstore.NewRunSignals(nil), nil, t.Context(), c.n)
-			all := make([]*pendingStep, c.n)
-			for i := range all {
-				of := run.New(run.ID(fmt.Sprintf("run_%03d", i)), run.Start{}, time.Time{})
-				all[i] = &pendingStep{execution.Step{Written: outbound.RunStep{Run: of}}, make(chan error, 1)}
-				r.crowd <- all[i]
-			}
-			r.close()
-			r.run(r.crowd, func(time.Duration) {})
-			if diff := cmp.Diff(c.units, l.units); diff != "" {
-				t.Error(diff)
-			}
-			for i, a := range all {
-				if err := <-a.done; !errors.Is(err, c.want[i]) || (err == nil) != (c.want[i] == nil) {
-					t.Errorf("step %d: %v", i, err)
+			synctest.Test(t, func(t *testing.T) {
+				l := &ledger{fail: c.fail, hold: make(chan struct{})}
+				r := newRecorder(t.Context(), l, sqlstore.NewRunSignals(nil), nil, func(time.Duration) time.Duration { return 0 })
+				record := func(id string) error {
+					return r.record(true, run.Step{}, outbound.RunStep{Run: run.New(run.ID(id), run.Start{}, time.Time{})})
 				}
-			}
+				for range batchesPerLane { // ahead of the others, which gather behind them
+					go func() { _ = record("run_ahead") }()
+					synctest.Wait()
+				}
+				got := make([]error, c.n)
+				var all sync.WaitGroup
+				for i := range c.n {
+					all.Go(func() { got[i] = record(fmt.Sprintf("run_%03d", i)) })
+					synctest.Wait()
+				}
+				close(l.hold)
+				all.Wait()
+				l.mu.Lock()
+				defer l.mu.Unlock()
+				slices.SortFunc(l.units, func(a, b int) int { return b - a })
+				if diff := cmp.Diff(c.units, l.units); diff != "" {
+					t.Error(diff)
+				}
+				for i, err := range got {
+					if !errors.Is(err, c.want[i]) || (err == nil) != (c.want[i] == nil) {
+						t.Errorf("step %d: %v", i, err)
+					}
+				}
+			})
 		})
 	}
 }

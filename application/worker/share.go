@@ -194,12 +194,13 @@ func (b *contention) isActive() bool {
 	return now-others < int64(fairnessWindow) && now-crowd < int64(fairnessWindow)
 }
 
-// giveWay leaves the database and the processors to others for half as long as a unit of
-// a crowd's steps took them, while there are others. Alone the crowd goes on at once.
-func (s *session) yield(took time.Duration) {
-	if s.contention.isActive() {
-		sleep(s.units, min(took/2, maxYield))
+// yield is for how long backlogs leave the database and the processors to others, after a
+// unit of their steps that took some time. Alone they go on at once.
+func (c *contention) yield(took time.Duration) time.Duration {
+	if !c.isActive() {
+		return 0
 	}
+	return min(took/2, maxYield)
 }
 
 // compute does something that takes the processor, with the memory that the run takes then;

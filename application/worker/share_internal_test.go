@@ -44,41 +44,50 @@ func stepOf(owner tenant.ID, id string) outbound.RunStep {
 	return outbound.RunStep{Run: run.New(run.ID(id), run.Start{Tenant: owner}, time.Time{})}
 }
 
-func TestNobodyWaitsForTheStepsOfACrowd(t *testing.T) {
-	store := slowed{of: "flood", began: make(chan struct{}, lanesBatches), let: make(chan struct{})}
-	r := newRecorder(store, sqlstore.NewRunSignals(nil), nil, t.Context(), 8)
-	for range lanesBatches {
-		go r.run(r.few, func(time.Duration) {})
-		go r.run(r.crowd, func(time.Duration) {})
-	}
-	flood := make(chan error, lanesBatches)
-	for i := range lanesBatches {
-		go func() { flood <- r.record(true, run.Step{}, stepOf("flood", fmt.Sprint("run_", i))) }()
-		<-store.began // so that each has a unit of its own
-	}
-	modest := make(chan error, 1)
-	go func() { modest <- r.record(false, run.Step{}, stepOf("modest", "run_m")) }()
-	select {
-	case err := <-modest:
-		if err != nil {
+func TestNobodyWaitsForTheStepsOfABacklog(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := slowed{of: "flood", began: make(chan struct{}, batchesPerLane), let: make(chan struct{})}
+		r := newRecorder(t.Context(), store, sqlstore.NewRunSignals(nil), nil, func(time.Duration) time.Duration { return 0 })
+		flood := make(chan error, batchesPerLane)
+		for i := range batchesPerLane {
+			go func() { flood <- r.record(true, run.Step{}, stepOf("flood", fmt.Sprint("run_", i))) }()
+			<-store.began // so that each has a unit of its own
+		}
+		if err := r.record(false, run.Step{}, stepOf("fair", "run_f")); err != nil {
 			t.Error(err)
 		}
-	case <-time.After(10 * time.Second):
-		t.Error("it waits")
-	}
-	if len(flood) != 0 {
-		t.Error("the crowd's steps were recorded before")
-	}
-	close(store.let)
-	for range lanesBatches {
-		if err := <-flood; err != nil {
-			t.Error(err)
+		synctest.Wait()
+		if len(flood) != 0 {
+			t.Error("the steps of the backlog were recorded before")
 		}
-	}
-	r.close()
+		close(store.let)
+		for range batchesPerLane {
+			if err := <-flood; err != nil {
+				t.Error(err)
+			}
+		}
+	})
 }
 
-func TestACrowdGivesWayWhileThereAreOthers(t *testing.T) {
+// A slot rests after a unit of a backlog, and before the next one.
+func TestABacklogRestsBetweenItsUnits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const pause = 5 * time.Millisecond
+		store := slowed{of: "nobody"}
+		r := newRecorder(t.Context(), store, sqlstore.NewRunSignals(nil), nil, func(time.Duration) time.Duration { return pause })
+		began := time.Now()
+		for i := range 2 * batchesPerLane {
+			if err := r.record(true, run.Step{}, stepOf("flood", fmt.Sprint("run_", i))); err != nil {
+				t.Error(err)
+			}
+			if want := pause * time.Duration(i/batchesPerLane); time.Since(began) != want {
+				t.Errorf("step %d is recorded after %s, not %s", i, time.Since(began), want)
+			}
+		}
+	})
+}
+
+func TestABacklogYieldsWhileThereAreOthers(t *testing.T) {
 	for claim, c := range map[string]struct {
 		others bool          // were there
 		since  time.Duration // then
@@ -93,17 +102,15 @@ func TestACrowdGivesWayWhileThereAreOthers(t *testing.T) {
 	} {
 		t.Run(claim, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := &session{units: t.Context(), contention: newContention(time.Now())}
+				between := newContention(time.Now())
 				time.Sleep(time.Second)
 				if c.others {
-					s.contention.note("modest", false)
+					between.note("fair", false)
 				}
 				time.Sleep(c.since)
-				began := time.Now()
-				s.contention.note("flood", true)
-				s.yield(c.took)
-				if got := time.Since(began); got != c.want {
-					t.Errorf("it rests for %s, not %s", got, c.want)
+				between.note("flood", true)
+				if got := between.yield(c.took); got != c.want {
+					t.Errorf("it yields for %s, not %s", got, c.want)
 				}
 			})
 		})

@@ -107,18 +107,11 @@ func (w *Worker) Run(ctx context.Context, failed func(error)) {
 	defer s.boundStop()()
 	var listening, keeping sync.WaitGroup
 	listening.Go(s.listen)
-	for range lanesBatches {
-		keeping.Go(func() {
-			s.restartOnPanic("record steps", func() { s.records.run(s.records.few, func(time.Duration) {}) })
-		})
-		keeping.Go(func() { s.restartOnPanic("record steps", func() { s.records.run(s.records.crowd, s.yield) }) })
-	}
 	closing := make(chan struct{})
 	keeping.Go(func() { s.restartOnPanic("keep leases", func() { s.renewLeasesUntil(closing) }) })
 
 	s.restartOnPanic("claim runs", s.claimRuns)
 	s.running.Wait()
-	s.records.close()
 	close(closing)
 	keeping.Wait()
 	listening.Wait()
@@ -208,7 +201,7 @@ func newSession(ctx context.Context, w *Worker, failed func(error)) (s *session,
 	s.effects, s.interrupt = context.WithCancelCause(lasting)
 	s.units, s.abandonUnits = context.WithCancel(lasting)
 	s.claims, s.endClaims = context.WithCancel(s.units)
-	s.records = newRecorder(w.work, w.signals, w.random, s.units, w.opts.Concurrency)
+	s.records = newRecorder(s.units, w.work, w.signals, w.random, s.contention.yield)
 	return s, func() {
 		s.interrupt(errStopping)
 		s.abandonUnits()
