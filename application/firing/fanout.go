@@ -34,20 +34,20 @@ const (
 // unit records the outcome. Of a call without a key the runs that were started remain, and
 // a repeat starts all of them again, as it would after any answer that was lost.
 type fanOut struct {
-	request *shot
+	request *startRequest
 	call    run.EventCall
 	outcome func([]run.Fired) any // of the whole call, for its repeats
 
-	state fanState
-	found *[]outbound.FiringTrigger // what the unit has looked up already
+	state       fanState
+	foundInUnit *[]outbound.FiringTrigger // what the unit has looked up already
 }
 
 // fanState is how far a [fanOut] is.
 type fanState struct {
-	targets []outbound.FiringTrigger // all that fire, in the order of the answer
-	started map[trigger.ID]run.ID
-	left    []outbound.FiringTrigger // without a run so far, by their identifiers
-	payload outbound.PayloadID       // empty where each run has its own
+	targets   []outbound.FiringTrigger // all that fire, in the order of the answer
+	started   map[trigger.ID]run.ID
+	remaining []outbound.FiringTrigger // without a run so far, by their identifiers
+	payload   outbound.PayloadID       // empty where each run has its own
 }
 
 // startAll starts all the runs in units that begin with a first one.
@@ -55,14 +55,14 @@ func (f *fanOut) startAll(ctx context.Context) error {
 	if err := f.unit(ctx, f.first); err != nil {
 		return err
 	}
-	return f.rest(ctx)
+	return f.startRemaining(ctx)
 }
 
 // unit carries out one unit, and then is as far as that got.
 func (f *fanOut) unit(ctx context.Context, do func(context.Context, outbound.Stores) (fanState, error)) error {
 	var after fanState
 	err := f.request.fire(ctx, func(ctx context.Context, st outbound.Stores) (err error) {
-		f.found = nil
+		f.foundInUnit = nil
 		after, err = do(ctx, st)
 		return err
 	})
@@ -72,15 +72,15 @@ func (f *fanOut) unit(ctx context.Context, do func(context.Context, outbound.Sto
 	return err
 }
 
-// rest carries out the units behind the first one. What has begun is not left half done
+// startRemaining carries out the units behind the first one. What has begun is not left half done
 // because the client goes.
-func (f *fanOut) rest(ctx context.Context) error {
-	if len(f.state.left) == 0 {
+func (f *fanOut) startRemaining(ctx context.Context) error {
+	if len(f.state.remaining) == 0 {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), fanOutDeadline)
 	defer cancel()
-	for len(f.state.left) > 0 {
+	for len(f.state.remaining) > 0 {
 		if err := f.unit(ctx, f.next); err != nil {
 			return err
 		}
@@ -90,25 +90,25 @@ func (f *fanOut) rest(ctx context.Context) error {
 
 // find looks up the triggers, once in a unit.
 func (f *fanOut) find(ctx context.Context, st outbound.Stores) ([]outbound.FiringTrigger, error) {
-	if f.found != nil {
-		return *f.found, nil
+	if f.foundInUnit != nil {
+		return *f.foundInUnit, nil
 	}
 	q := outbound.EventQuery{Event: f.call.Event, SubTenant: f.call.SubTenant, Limit: maxFired + 1}
-	if !f.request.keyMade {
+	if !f.request.keyIsNew {
 		q.Key, q.After = f.request.key, f.request.now.Add(-outbound.DedupeRetention)
 	}
 	found, err := st.Firing.OnEvent(ctx, f.request.who.Tenant, q)
 	if err != nil {
 		return nil, err
 	}
-	f.found = &found
+	f.foundInUnit = &found
 	return found, nil
 }
 
-// begun says whether a call with the same key has started some of the runs in a unit of
+// hasBegun says whether a call with the same key has started some of the runs in a unit of
 // its own, which can only be where they do not all fit into one.
-func (f *fanOut) begun(ctx context.Context, st outbound.Stores) (bool, error) {
-	if f.request.keyMade {
+func (f *fanOut) hasBegun(ctx context.Context, st outbound.Stores) (bool, error) {
+	if f.request.keyIsNew {
 		return false, nil
 	}
 	found, err := f.find(ctx, st)
@@ -135,21 +135,21 @@ func (f *fanOut) first(ctx context.Context, st outbound.Stores) (fanState, error
 	s := fanState{targets: permitted, started: make(map[trigger.ID]run.ID, len(permitted))}
 	for _, t := range permitted {
 		if s.started[t.Trigger.ID()] = t.Started; !hasStarted(t) {
-			s.left = append(s.left, t)
+			s.remaining = append(s.remaining, t)
 		}
 	}
-	slices.SortFunc(s.left, func(a, b outbound.FiringTrigger) int { return cmp.Compare(a.Trigger.ID(), b.Trigger.ID()) })
-	if n := len(s.left); n > 0 {
+	slices.SortFunc(s.remaining, func(a, b outbound.FiringTrigger) int { return cmp.Compare(a.Trigger.ID(), b.Trigger.ID()) })
+	if n := len(s.remaining); n > 0 {
 		size := len(f.call.Payload())
 		if n > 1 && size >= minShared {
 			s.payload, n = f.payloadID(), 1
 		}
-		if err := f.request.service.storage.Check(s.left[0].Kept, int64(n)*int64(size)); err != nil {
+		if err := f.request.service.storage.Check(s.remaining[0].Kept, int64(n)*int64(size)); err != nil {
 			return fanState{}, err
 		}
 	}
-	part := s.left[:min(len(s.left), maxUnitRuns)]
-	s.left = s.left[len(part):]
+	part := s.remaining[:min(len(s.remaining), maxUnitRuns)]
+	s.remaining = s.remaining[len(part):]
 	return s, f.startPart(ctx, st, s, part)
 }
 
@@ -157,8 +157,8 @@ func (f *fanOut) first(ctx context.Context, st outbound.Stores) (fanState, error
 func (f *fanOut) next(ctx context.Context, st outbound.Stores) (fanState, error) {
 	s := f.state
 	s.started = maps.Clone(s.started)
-	part := s.left[:min(len(s.left), maxUnitRuns)]
-	s.left = s.left[len(part):]
+	part := s.remaining[:min(len(s.remaining), maxUnitRuns)]
+	s.remaining = s.remaining[len(part):]
 	keys := make([]outbound.TriggerKey, len(part))
 	for i, t := range part {
 		keys[i] = outbound.KeyOf(t.Trigger)
@@ -176,7 +176,7 @@ func (f *fanOut) next(ctx context.Context, st outbound.Stores) (fanState, error)
 			able = append(able, t)
 			continue
 		}
-		if s.started[t.Trigger.ID()], err = f.request.repeated(ctx, st, t.Trigger); err != nil {
+		if s.started[t.Trigger.ID()], err = f.request.startedBefore(ctx, st, t.Trigger); err != nil {
 			return s, err
 		}
 	}
@@ -192,7 +192,7 @@ func (f *fanOut) next(ctx context.Context, st outbound.Stores) (fanState, error)
 func (f *fanOut) startPart(ctx context.Context, st outbound.Stores, s fanState, part []outbound.FiringTrigger) error {
 	wanted := make([]*run.Run, len(part))
 	for i, t := range part {
-		wanted[i] = f.request.aimed(t)
+		wanted[i] = f.request.newRun(t)
 	}
 	var became []outbound.StartedRun
 	var err error
@@ -210,7 +210,7 @@ func (f *fanOut) startPart(ctx context.Context, st outbound.Stores, s fanState, 
 			f.request.changed = append(f.request.changed, b.ID)
 		}
 	}
-	if len(s.left) > 0 {
+	if len(s.remaining) > 0 {
 		return nil
 	}
 	return st.Outcomes.Keep(ctx, f.request.who.Tenant, f.request.once, f.outcome(f.answer(s)), f.request.now)

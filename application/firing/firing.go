@@ -47,21 +47,21 @@ func (f *Service) Call(ctx context.Context, who tenant.Caller, once domain.Once,
 	if err = c.Check(); err != nil {
 		return fired, err
 	}
-	s := f.newShot(who, once, c, run.CauseWebhook)
+	s := f.newRequest(who, once, c, run.CauseWebhook)
 	if fired, done, err := f.calls.call(ctx, s, id); done || err != nil {
 		return fired, err
 	}
 	err = s.fire(ctx, func(ctx context.Context, st outbound.Stores) error {
-		aim, err := st.Firing.Trigger(ctx, who.Tenant, id)
+		found, err := st.Firing.Trigger(ctx, who.Tenant, id)
 		if err != nil {
 			return err
 		}
-		if refused := f.refuse(aim, c); refused != nil {
-			if aim.Started, err = s.repeated(ctx, st, aim.Trigger); err != nil || aim.Started == "" {
+		if refused := f.refuse(found, c); refused != nil {
+			if found.Started, err = s.startedBefore(ctx, st, found.Trigger); err != nil || found.Started == "" {
 				return cmp.Or(err, refused)
 			}
 		}
-		if fired, err = s.start(ctx, st, aim); err != nil {
+		if fired, err = s.start(ctx, st, found); err != nil {
 			return err
 		}
 		return st.Outcomes.Keep(ctx, who.Tenant, once, fired, s.now)
@@ -70,11 +70,11 @@ func (f *Service) Call(ctx context.Context, who tenant.Caller, once domain.Once,
 }
 
 // refuse says why a call cannot start a run of a trigger.
-func (f *Service) refuse(aim outbound.FiringTrigger, c run.Call) error {
-	if err := run.CheckCall(aim.Trigger, aim.Standing); err != nil {
+func (f *Service) refuse(found outbound.FiringTrigger, c run.Call) error {
+	if err := run.CheckCall(found.Trigger, found.Standing); err != nil {
 		return err
 	}
-	return f.storage.Check(aim.Kept, int64(len(c.Payload())))
+	return f.storage.Check(found.Kept, int64(len(c.Payload())))
 }
 
 // ByEvent fires all triggers that listen for an event.
@@ -85,7 +85,7 @@ func (f *Service) ByEvent(ctx context.Context, who tenant.Caller, once domain.On
 	if err = c.Check(); err != nil {
 		return nil, err
 	}
-	all := &fanOut{request: f.newShot(who, once, c.Call, run.CauseByEvent), call: c, outcome: func(fired []run.Fired) any { return fired }}
+	all := &fanOut{request: f.newRequest(who, once, c.Call, run.CauseByEvent), call: c, outcome: func(fired []run.Fired) any { return fired }}
 	if err := all.startAll(ctx); err != nil {
 		return nil, err
 	}

@@ -23,7 +23,7 @@ func (f *Service) Ingest(ctx context.Context, who tenant.Caller, once domain.Onc
 	if err = c.Check(); err != nil {
 		return in, err
 	}
-	s := f.newShot(who, once, c.Call, run.CauseIngest)
+	s := f.newRequest(who, once, c.Call, run.CauseIngest)
 	known := make(planSet)
 	all := &fanOut{request: s, call: c.EventCall, outcome: func(fired []run.Fired) any {
 		in.Triggered = fired
@@ -31,7 +31,7 @@ func (f *Service) Ingest(ctx context.Context, who tenant.Caller, once domain.Onc
 	}}
 	first := func(ctx context.Context, st outbound.Stores) (fanState, error) {
 		in = run.Ingested{}
-		begun, err := all.begun(ctx, st)
+		begun, err := all.hasBegun(ctx, st)
 		if err != nil {
 			return fanState{}, err
 		}
@@ -48,12 +48,12 @@ func (f *Service) Ingest(ctx context.Context, who tenant.Caller, once domain.Onc
 	unit := func() error { return all.unit(ctx, first) }
 	// Most events resume nothing. Where one does, the unit begins again with memory for it.
 	if err = f.withPlans(ctx, who.Tenant, known, unit); errors.Is(err, errNeedsMemory) {
-		s.hasMemory = true
+		s.memoryReserved = true
 		waited := f.computing.Do(ctx, who.Tenant, f.computing.Most(), func() { err = f.withPlans(ctx, who.Tenant, known, unit) })
 		err = cmp.Or(waited, err)
 	}
 	if err == nil {
-		err = all.rest(ctx)
+		err = all.startRemaining(ctx)
 	}
 	return in, err
 }
@@ -78,23 +78,23 @@ func (known planSet) lacks(of []run.Awaiting) (open []workflow.VersionID) {
 // versionGone is why a run cannot go on whose version was deleted.
 var versionGone = domain.Fail(domain.Conflict, run.SkipNotPaused, "The version that the run executes was deleted.")
 
-// unplanned is returned by a unit that met versions whose plans it does not have.
-type unplanned struct{ versions []workflow.VersionID }
+// errPlansMissing is returned by a unit that met versions whose plans it does not have.
+type errPlansMissing struct{ versions []workflow.VersionID }
 
-func (*unplanned) Error() string { return "there is no plan for a version yet" }
+func (*errPlansMissing) Error() string { return "there is no plan for a version yet" }
 
-// maxPlannings bounds how often a unit may meet further versions.
-const maxPlannings = 5
+// maxPlanRounds bounds how often a unit may meet further versions.
+const maxPlanRounds = 5
 
 // withPlans does something again and again until it has met no version without a plan.
 func (f *Service) withPlans(ctx context.Context, owner tenant.ID, known planSet, do func() error) error {
 	for n := 1; ; n++ {
 		err := do()
-		var open *unplanned
+		var open *errPlansMissing
 		if !errors.As(err, &open) {
 			return err
 		}
-		if n == maxPlannings {
+		if n == maxPlanRounds {
 			busy := domain.Fail(domain.Unavailable, "runs_changing", "The runs keep changing. Try again in a second.")
 			busy.RetryAfter = time.Second
 			return busy

@@ -15,7 +15,7 @@ const (
 	smallIsolationCalls = 8
 )
 
-// beginAlone makes sure that a run whose process ended while it worked on it computes with
+// beginIsolated makes sure that a run whose process ended while it worked on it computes with
 // half the memory, and not at the same time as others of that kind: it may be the reason. One
 // whose process ended before it could record a step of that fails.
 func (j *job) beginIsolated() jobOutcome {
@@ -57,7 +57,7 @@ func (j *job) budget() run.Budget {
 	return b
 }
 
-// exhausted lets the run fail because it takes more memory than there is.
+// failExhausted lets the run fail because it takes more memory than there is.
 func (j *job) failExhausted() jobOutcome {
 	from := j.run.Seq()
 	step := j.run.ExhaustMemory(j.now())

@@ -14,12 +14,12 @@ import (
 )
 
 const (
-	// firstAgain and lastAgain bound the pauses before an attempt is made again that did
+	// minAttemptPause and lastAgain bound the pauses before an attempt is made again that did
 	// not come to an end.
 	minAttemptPause = 250 * time.Millisecond
 	maxAttemptPause = 4 * time.Second
 
-	// mostAgain is how often an attempt is made that does not come to an end. Then it
+	// maxAborts is how often an attempt is made that does not come to an end. Then it
 	// counts as one that failed, and the run decides.
 	maxAborts = 5
 
@@ -53,7 +53,7 @@ type prepared struct {
 	err    error
 }
 
-// launch begins attempts, as many as a run may have at the same time, except those that are
+// enqueue begins attempts, as many as a run may have at the same time, except those that are
 // being made already. The others are queued.
 func (j *job) enqueue(wanted []run.Execute) {
 	for _, e := range wanted {
@@ -94,7 +94,7 @@ func (a *attempt) run(ctx context.Context) {
 	}
 }
 
-// within makes the attempt once there is memory for it; nil when it was interrupted before.
+// makeWithMemory makes the attempt once there is memory for it; nil when it was interrupted before.
 func (a *attempt) makeWithMemory(ctx context.Context) run.Fact {
 	j := a.job
 	e := a.wanted
@@ -144,7 +144,7 @@ func (a *attempt) reserve(ctx context.Context) error {
 	}
 }
 
-// makeRoom waits for one of the run's places for what is large.
+// acquireLarge waits for one of the run's places for what is large.
 func (a *attempt) acquireLarge(ctx context.Context) error {
 	if a.large {
 		return nil
@@ -181,7 +181,7 @@ func (j *job) prepare(a *attempt) jobOutcome {
 	return jobContinue
 }
 
-// prune interrupts the attempts that the run does not wait for any more.
+// interruptStale interrupts the attempts that the run does not wait for any more.
 func (j *job) interruptStale() {
 	if len(j.attempts)+len(j.queued) == 0 {
 		return
@@ -282,7 +282,7 @@ func (j *job) try(ctx context.Context, a *attempt, e run.Execute) (fact run.Fact
 	return fact, err
 }
 
-// told turns an outcome into what the run is told.
+// factOf turns an outcome into what the run is told.
 func factOf(of run.Execute, o outbound.NodeOutcome) (run.Fact, error) {
 	switch o := o.(type) {
 	case outbound.NodeCompleted:
@@ -298,7 +298,7 @@ func factOf(of run.Execute, o outbound.NodeOutcome) (run.Fact, error) {
 	}
 }
 
-// explained is what a tenant is told of an error.
+// messageOr is what a tenant is told of an error.
 func messageOr(err error, otherwise string) string {
 	var e *domain.Error
 	if errors.As(err, &e) && e.Message != "" {

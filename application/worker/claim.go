@@ -11,22 +11,22 @@ import (
 )
 
 const (
-	// longestLook bounds the sleep of an idle worker, so that a run whose word was lost is
+	// maxIdle bounds the sleep of an idle worker, so that a run whose word was lost is
 	// found all the same.
 	maxIdle = time.Second
 
-	// betweenClaims is the least time between two looks at the queue for the same reason:
+	// minClaimGap is the least time between two looks at the queue for the same reason:
 	// there was word, or a place was given up. Many words become one then, and many places.
 	// Between words it doubles up to betweenVainClaims while nothing comes of them: others
 	// are faster, or tenants have as many places as they get.
 	minClaimGap       = 4 * time.Millisecond
 	emptyClaimBackoff = 32 * time.Millisecond
 
-	// gathering is how long a place that was given up waits for others, since what is
+	// freedPlaceDelay is how long a place that was given up waits for others, since what is
 	// recorded together gives its places up together.
 	freedPlaceDelay = time.Millisecond
 
-	// atOnce is how many runs are claimed in one unit. While a crowd and others are beside
+	// claimLimit is how many runs are claimed in one unit. While a crowd and others are beside
 	// each other it is atOnceBeside, so that word does not wait long for the end of a claim,
 	// and when there is word atOnceTold: those who have little come first, and need not wait
 	// until a crowd's are lent as well.
@@ -34,15 +34,15 @@ const (
 	contendedClaimLimit = 16
 	wakeupClaimLimit    = fairShareThreshold
 
-	// firstBlocked and lastBlocked bound the pause while what is due cannot be claimed: its
+	// minBlockedPause and lastBlocked bound the pause while what is due cannot be claimed: its
 	// tenant has as many places as it gets, or somebody is changing it.
 	minBlockedPause = 50 * time.Millisecond
 	maxBlockedPause = time.Second
 
-	// afterFailure is the least time before the store is asked again after it failed.
+	// failurePause is the least time before the store is asked again after it failed.
 	failurePause = 250 * time.Millisecond
 
-	// recalibrated is how old a reading of the database's clock may be.
+	// clockMaxAge is how old a reading of the database's clock may be.
 	clockMaxAge = time.Minute
 )
 
@@ -78,7 +78,7 @@ type claimer struct {
 	lastWakeup time.Time     // when it last did so because of word
 }
 
-// vain notes whether a look at the queue was in vain.
+// noteLook notes whether a look at the queue was in vain.
 func (c *claimer) noteLook(was bool) {
 	c.lastLook = time.Now()
 	if c.byWakeup {
@@ -151,7 +151,7 @@ func (c *claimer) step(free capacity, claim bool) (wait time.Duration, again boo
 	return c.after(n)
 }
 
-// most is how many runs to claim in one unit.
+// claimSize is how many runs to claim in one unit.
 func (c *claimer) claimSize() int {
 	switch {
 	case !c.session.contention.isActive():
@@ -260,7 +260,7 @@ func (c *claimer) next() (time.Duration, error) {
 	return at.Sub(now), nil
 }
 
-// readingFactor is how much memory a run takes while it is read, as a multiple of what is
+// readMemoryFactor is how much memory a run takes while it is read, as a multiple of what is
 // stored.
 const readMemoryFactor = 2
 
@@ -296,7 +296,7 @@ func (c *claimer) claim(most int, free capacity) (int, error) {
 	return n, nil
 }
 
-// untrusted returns the runs whose leases' time has passed, and what is closed with the
+// expiredLeases returns the runs whose leases' time has passed, and what is closed with the
 // next renewal.
 func (s *session) expiredLeases() (doubtful map[run.ID]*job, renewed <-chan struct{}) {
 	s.mu.Lock()

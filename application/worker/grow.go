@@ -14,15 +14,15 @@ const (
 	// memory of its own.
 	smallRun = 1 << 20
 
-	// ungrown is how much memory the values take that a run without memory of its own gives
+	// smallOutputs is how much memory the values take that a run without memory of its own gives
 	// in one step, in bytes.
 	smallOutputs = 256 << 10
 
-	// largeForRun is how many large requests and answers a run has at the same time.
+	// maxLargeOfRun is how many large requests and answers a run has at the same time.
 	maxLargeOfRun = 4
 )
 
-// memoryOfRun is what a run has for its results once they may become large: because it
+// growth is what a run has for its results once they may become large: because it
 // computes for long, gets a large answer, or is large already. Whoever has it waits for
 // nothing else that others of its kind hold, so that it comes to an end.
 type growth struct {
@@ -89,7 +89,7 @@ func (j *job) shrink() {
 	}
 }
 
-// plansFor notes how large the results of the run may become.
+// setSize notes how large the results of the run may become.
 func (m *growth) setSize(nodes int) {
 	m.size = execution.Copies * min(run.MaxOutputs, int64(nodes)*run.MaxOutput)
 }
@@ -103,7 +103,7 @@ func (j *job) endGrowth() {
 	}
 }
 
-// mayLaunch says whether another attempt may be made: a run that is large needs memory of
+// mayStartAttempt says whether another attempt may be made: a run that is large needs memory of
 // its own first.
 func (j *job) mayStartAttempt() bool {
 	return len(j.attempts) < maxCallsOfRun && j.session.stopping.Err() == nil && (j.size <= smallRun || j.growth.reserved.Load())

@@ -19,11 +19,11 @@ const (
 	// hardly be claimed by then.
 	shortWait = 200 * time.Millisecond
 
-	// firstRetry and lastRetry bound the pauses while a step cannot be recorded.
+	// minRecordPause and lastRetry bound the pauses while a step cannot be recorded.
 	minRecordPause = 50 * time.Millisecond
 	maxRecordPause = time.Second
 
-	// mostRefused is how often the same step may be refused, or fail for other reasons than
+	// maxRefusals is how often the same step may be refused, or fail for other reasons than
 	// that the store does not answer, before the run is given up.
 	maxRefusals = 6
 )
@@ -58,7 +58,7 @@ type job struct {
 	leaseEnd  atomic.Int64  // when the lease ends, in nanoseconds since the shift began
 }
 
-// take begins to work on a run that was lent since a time.
+// startJob begins to work on a run that was lent since a time.
 func (s *session) startJob(lent outbound.LentRun, since time.Time) {
 	j := &job{
 		session: s, lease: lent.Lease, lastLeaseEnd: lent.Before, run: lent.Run, size: lent.Size, secret: s.worker.key.Secret(lent.Lease.Run), claimedAt: lent.At, claimedLocally: time.Now(),
@@ -75,7 +75,7 @@ func (s *session) startJob(lent outbound.LentRun, since time.Time) {
 	s.running.Go(j.work)
 }
 
-// fate is what becomes of a job.
+// jobOutcome is what becomes of a job.
 type jobOutcome int
 
 const (
@@ -119,7 +119,7 @@ func (j *job) work() {
 	}
 }
 
-// soon has the queue looked at when the run is due again, should that be before it is
+// wakeWhenDue has the queue looked at when the run is due again, should that be before it is
 // looked at in any case.
 func (j *job) wakeWhenDue() {
 	if j.run == nil { // it could not be read
@@ -247,7 +247,7 @@ func (j *job) next() jobOutcome {
 	}
 }
 
-// goAhead is closed.
+// closedChannel is closed.
 var closedChannel = func() <-chan struct{} {
 	c := make(chan struct{})
 	close(c)

@@ -17,7 +17,7 @@ const (
 	retriesPerLease  = 10
 )
 
-// keepLeases renews the leases of all runs that are held, gives back those that were
+// renewLeasesUntil renews the leases of all runs that are held, gives back those that were
 // handed in, and tells runs what happened to them behind the worker's back, until
 // closing is closed.
 func (s *session) renewLeasesUntil(closing <-chan struct{}) {
@@ -118,7 +118,7 @@ func (s *session) renewInStore(leases []outbound.RunLease, period time.Duration)
 	return good, err
 }
 
-// giveBack ends the leases that were handed in, so that other workers need not wait for
+// returnLeases ends the leases that were handed in, so that other workers need not wait for
 // their ends. Those of runs that somebody is changing stay handed in.
 func (s *session) returnLeases() {
 	s.mu.Lock()
@@ -150,14 +150,14 @@ func (s *session) returnLeases() {
 	s.worker.signals.Tell(ids...) // other workers go on with them at once
 }
 
-// handedIn are the leases that are still to be given back.
+// pendingReturns are the leases that are still to be given back.
 func (s *session) pendingReturns() []outbound.RunLease {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.toReturn
 }
 
-// latest reads a run again while its lease is good. The lease begins anew. Reading comes
+// reread reads a run again while its lease is good. The lease begins anew. Reading comes
 // first, since it waits for who is changing the run.
 func (s *session) reread(j *job) (r *run.Run, good bool, err error) {
 	asked := time.Since(s.began)
@@ -177,14 +177,14 @@ func (s *session) reread(j *job) (r *run.Run, good bool, err error) {
 	return r, good, err
 }
 
-// extend notes that a lease is good until a time of the shift, and how far the run was
+// extendLease notes that a lease is good until a time of the shift, and how far the run was
 // when it was renewed.
 func (j *job) extendLease(until time.Duration, seq int64) {
 	j.leaseEnd.Store(int64(until))
 	j.noteSeq(seq)
 }
 
-// learn notes how far the run is.
+// noteSeq notes how far the run is.
 func (j *job) noteSeq(seq int64) {
 	for before := j.latestSeq.Load(); seq > before; before = j.latestSeq.Load() {
 		if j.latestSeq.CompareAndSwap(before, seq) {
@@ -193,11 +193,11 @@ func (j *job) noteSeq(seq int64) {
 	}
 }
 
-// trusted says whether nobody else can have taken the run over. While leases cannot be
+// leaseIsGood says whether nobody else can have taken the run over. While leases cannot be
 // renewed that comes to an end, and nothing is begun any more that could happen twice.
 func (j *job) leaseIsGood() bool { return int64(time.Since(j.session.began)) < j.leaseEnd.Load() }
 
-// awaitTrust waits until the lease is good, and says whether it is: ctx may end before.
+// awaitGoodLease waits until the lease is good, and says whether it is: ctx may end before.
 func (j *job) awaitGoodLease(ctx context.Context) bool {
 	for ctx.Err() == nil {
 		j.session.mu.Lock()

@@ -7,7 +7,7 @@ import (
 	"github.com/sluicehq/sluice/ports/inbound"
 )
 
-// contained makes an error of a panic.
+// recoverPanic makes an error of a panic.
 func (s *session) recoverPanic(what string, fn func() error) (err error) {
 	defer func() {
 		if thrown := recover(); thrown != nil {
@@ -17,7 +17,7 @@ func (s *session) recoverPanic(what string, fn func() error) (err error) {
 	return fn()
 }
 
-// lasting does something to its end, beginning anew after a panic.
+// restartOnPanic does something to its end, beginning anew after a panic.
 func (s *session) restartOnPanic(what string, fn func()) {
 	for {
 		err := s.recoverPanic(what, func() error { fn(); return nil })

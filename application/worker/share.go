@@ -13,13 +13,13 @@ import (
 )
 
 const (
-	// few is how many runs of a tenant a process works on before they are a crowd.
+	// fairShareThreshold is how many runs of a tenant a process works on before they are a crowd.
 	fairShareThreshold = 4
 
-	// lately is how long a crowd gives way after others were there.
+	// fairnessWindow is how long a crowd gives way after others were there.
 	fairnessWindow = time.Second
 
-	// longestWay bounds how long it does after one unit of work.
+	// maxYield bounds how long it does after one unit of work.
 	maxYield = 20 * time.Millisecond
 
 	// keptValues is how much memory the values of a run may take between two of its steps, in
@@ -32,11 +32,11 @@ const (
 	// lightSteps is how much a run computes before it waits for a turn to compute for long.
 	lightSteps = 100_000
 
-	// mostDefects bounds how many runs that panicked are remembered.
+	// maxCountedRuns bounds how many runs that panicked are remembered.
 	maxCountedRuns = 10_000
 )
 
-// hold counts a job in. The caller holds s.mu.
+// add counts a job in. The caller holds s.mu.
 func (s *session) add(j *job) {
 	if before := s.jobs[j.lease.Run]; before != nil {
 		s.remove(before)
@@ -46,7 +46,7 @@ func (s *session) add(j *job) {
 	s.size += j.size
 }
 
-// let counts a job out, unless another one has its run. The caller holds s.mu.
+// remove counts a job out, unless another one has its run. The caller holds s.mu.
 func (s *session) remove(j *job) {
 	if s.jobs[j.lease.Run] != j {
 		return
@@ -59,7 +59,7 @@ func (s *session) remove(j *job) {
 	}
 }
 
-// isTooMuch says whether the run is to be given back, to be taken again later: what is worked
+// exceedsMemory says whether the run is to be given back, to be taken again later: what is worked
 // on has grown larger than it may be, and other runs of the tenant are worked on. A run that
 // makes calls is kept, since they would be repeated.
 func (j *job) exceedsMemory() bool {
@@ -74,7 +74,7 @@ func (j *job) exceedsMemory() bool {
 // smallPlan is the weight of a plan that does not count; most runs share theirs.
 const smallPlan = 64 << 10
 
-// weigh notes how large the run has become.
+// updateSize notes how large the run has become.
 func (j *job) updateSize() {
 	size := int64(len(j.run.Payload())) + max(0, j.plan.Weight()-smallPlan)
 	for _, n := range j.run.Nodes() {
@@ -88,14 +88,14 @@ func (j *job) updateSize() {
 	j.size = size
 }
 
-// room is for how many more runs there is room.
+// capacity is for how many more runs there is room.
 type capacity struct {
 	places    int
 	bytes     int64 // how large they may be together
 	perTenant int   // how many of a tenant may be worked on
 }
 
-// room says for how many more runs there is room. When what is worked on is as large as it
+// freeCapacity says for how many more runs there is room. When what is worked on is as large as it
 // may be, there still is for tenants of whom nothing is: a run for each, as long as such
 // runs are not that large themselves. One tenant's large runs hold up no other.
 func (s *session) freeCapacity() capacity {
@@ -117,7 +117,7 @@ func (s *session) freeCapacity() capacity {
 	return r
 }
 
-// crowds says whether the run is one of many of its tenant, and notes that it is worked on.
+// isBacklog says whether the run is one of many of its tenant, and notes that it is worked on.
 func (j *job) isBacklog() bool {
 	j.session.mu.Lock()
 	crowd := j.session.jobsOf[j.lease.Tenant] > fairShareThreshold
@@ -126,7 +126,7 @@ func (j *job) isBacklog() bool {
 	return crowd
 }
 
-// beside knows whose runs were worked on lately. A crowd and others are beside each other
+// contention knows whose runs were worked on lately. A crowd and others are beside each other
 // when there were both, of different tenants: one whose runs come and go is not its own
 // neighbour.
 type contention struct {
@@ -184,7 +184,7 @@ func latestOf(times map[tenant.ID]int64) (last int64) {
 	return last
 }
 
-// both says whether a crowd and others are beside each other.
+// isActive says whether a crowd and others are beside each other.
 func (b *contention) isActive() bool {
 	others, crowd := b.lastOthers.Load(), b.lastBacklog.Load()
 	if others == 0 || crowd == 0 {
@@ -226,7 +226,7 @@ func (j *job) compute(fact run.Fact, fn func()) error {
 	return cmp.Or(err, waited)
 }
 
-// takeTurn waits for a place among the runs of a crowd while there are others, and among
+// acquireTurn waits for a place among the runs of a crowd while there are others, and among
 // those that are tried alone.
 func (j *job) acquireTurn() (leave func(), err error) {
 	turns := make([]chan struct{}, 0, 2)
@@ -254,13 +254,13 @@ func (j *job) acquireTurn() (leave func(), err error) {
 	return leave, nil
 }
 
-// defects count how often runs have panicked.
+// panicCounts count how often runs have panicked.
 type panicCounts struct {
 	mu    sync.Mutex
 	times map[run.ID]int
 }
 
-// tooMany counts a panic, and says whether it was the last that is put up with.
+// exceeded counts a panic, and says whether it was the last that is put up with.
 func (d *panicCounts) exceeded(id run.ID) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()

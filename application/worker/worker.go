@@ -89,13 +89,13 @@ func New(work outbound.UnitOfWork, nodes outbound.NodeRunner, endpoints outbound
 func (w *Worker) Panics() int64 { return w.panics.Load() }
 
 const (
-	// patience is how long a unit of work may take that no lease depends on.
+	// storeTimeout is how long a unit of work may take that no lease depends on.
 	storeTimeout = 15 * time.Second
 
-	// hurry is how long renewing leases may take at least before it is tried anew.
+	// minRenewTimeout is how long renewing leases may take at least before it is tried anew.
 	minRenewTimeout = 2 * time.Second
 
-	// afterwards is how long recording may take after the last attempt was interrupted.
+	// flushTimeout is how long recording may take after the last attempt was interrupted.
 	flushTimeout = 3 * time.Second
 )
 
@@ -147,7 +147,7 @@ var (
 	errNotWanted = errors.New("the run does not wait for the attempt any more")
 )
 
-// shift is one Run of a worker.
+// session is one Run of a worker.
 type session struct {
 	worker   *Worker
 	began    time.Time
@@ -219,7 +219,7 @@ func (s *session) listen() {
 	}
 }
 
-// heard takes word of runs: those that are held are looked at, for the others there may
+// onSignal takes word of runs: those that are held are looked at, for the others there may
 // be something to claim. Without runs both may be.
 func (s *session) onSignal(changed []run.ID) {
 	claim, look := len(changed) == 0, false
@@ -245,7 +245,7 @@ func (s *session) onSignal(changed []run.ID) {
 	}
 }
 
-// ring leaves one word in a channel that holds one.
+// notify leaves one word in a channel that holds one.
 func notify(bell chan struct{}) {
 	select {
 	case bell <- struct{}{}:
@@ -253,7 +253,7 @@ func notify(bell chan struct{}) {
 	}
 }
 
-// rest waits, and says whether ctx goes on.
+// sleep waits, and says whether ctx goes on.
 func sleep(ctx context.Context, pause time.Duration) bool {
 	timer := time.NewTimer(pause)
 	defer timer.Stop()

@@ -12,35 +12,35 @@ import (
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
-// offering brings the event of a call to runs that wait, in one unit of work. It knows of
+// eventDelivery brings the event of a call to runs that wait, in one unit of work. It knows of
 // all of them what they wait for; whole it reads, and holds, only those that the event
 // can resume, one after another.
-type offering struct {
-	request *shot
+type eventDelivery struct {
+	request *startRequest
 	st      outbound.Stores
 	call    run.IngestCall
-	known   planSet
+	plans   planSet
 	entity  string
 	at      time.Time // by the database's clock
 
-	resumed []run.ResumedRun
-	oldest  *run.Awaiting   // the first of those that were resumed
-	refused []run.Skip      // of those that it was offered to, in their order
-	offered map[run.ID]bool // whether it was resumed
-	tried   int             // runs that it was offered to
-	size    int             // of those
-	steps   *execution.StepBuffer
-	used    int64          // steps that they computed
-	fits    []run.Awaiting // those that the event can resume and was not offered to, as far as it was looked
-	looked  *run.Awaiting  // the last one that it was looked at
-	ended   bool           // there are no others
+	resumed      []run.ResumedRun
+	firstResumed *run.Awaiting   // the first of those that were resumed
+	refused      []run.Skip      // of those that it was offered to, in their order
+	outcomes     map[run.ID]bool // whether it was resumed
+	offered      int             // runs that it was offered to
+	size         int             // of those
+	steps        *execution.StepBuffer
+	used         int64          // steps that they computed
+	matching     []run.Awaiting // those that the event can resume and was not offered to, as far as it was looked
+	lastPage     *run.Awaiting  // the last one that it was looked at
+	exhausted    bool           // there are no others
 }
 
 // resumeWaiting brings the event to the runs about the entity of which a node waits, the
 // oldest first. Other nodes of theirs may still work: the event is not sent again.
 // An entity that the call does not name has none.
-func (s *shot) resumeWaiting(ctx context.Context, st outbound.Stores, c run.IngestCall, known planSet) (in run.Ingested, err error) {
-	o := &offering{request: s, st: st, call: c, known: known, offered: make(map[run.ID]bool), steps: execution.NewStepBuffer(st, s.service.random)}
+func (s *startRequest) resumeWaiting(ctx context.Context, st outbound.Stores, c run.IngestCall, known planSet) (in run.Ingested, err error) {
+	o := &eventDelivery{request: s, st: st, call: c, plans: known, outcomes: make(map[run.ID]bool), steps: execution.NewStepBuffer(st, s.service.random)}
 	var waiting, named []run.Awaiting
 	var isNamed bool
 	if o.entity, isNamed = c.EntityID(); isNamed {
@@ -67,10 +67,10 @@ func (s *shot) resumeWaiting(ctx context.Context, st outbound.Stores, c run.Inge
 		return in, err
 	}
 	if !in.Truncated || len(c.Options.Runs) > 0 { // else they are looked for by the event
-		o.ended = true
+		o.exhausted = true
 		o.add(named)
 	}
-	if err := o.offerAll(ctx); err != nil {
+	if err := o.deliverAll(ctx); err != nil {
 		return in, err
 	}
 	in.Resumed = o.resumed
@@ -80,7 +80,7 @@ func (s *shot) resumeWaiting(ctx context.Context, st outbound.Stores, c run.Inge
 
 // skipAbsent says of the runs that the options name and of which nothing waits for an
 // event why it did not resume them. Without an entity none is about it.
-func (o *offering) skipAbsent(ctx context.Context, absent []run.ID, isNamed bool) ([]run.Skip, error) {
+func (o *eventDelivery) skipAbsent(ctx context.Context, absent []run.ID, isNamed bool) ([]run.Skip, error) {
 	if len(absent) == 0 || !isNamed {
 		return o.call.SkipAbsent(absent, nil), nil
 	}
@@ -89,67 +89,67 @@ func (o *offering) skipAbsent(ctx context.Context, absent []run.ID, isNamed bool
 }
 
 // awaiting finds runs about the entity.
-func (o *offering) awaiting(ctx context.Context, q outbound.AwaitingQuery) ([]run.Awaiting, error) {
+func (o *eventDelivery) awaiting(ctx context.Context, q outbound.AwaitingQuery) ([]run.Awaiting, error) {
 	q.Entity = o.entity
 	return o.st.Runs.Runs.Awaiting(ctx, o.request.who.Tenant, q)
 }
 
 // add takes those that the event can resume.
-func (o *offering) add(of []run.Awaiting) {
+func (o *eventDelivery) add(of []run.Awaiting) {
 	for _, a := range of {
 		if o.call.Matches(a) && a.Skip(o.call.Event, o.at) == "" {
-			o.fits = append(o.fits, a)
+			o.matching = append(o.matching, a)
 		}
 	}
 }
 
 // A single run is looked for among the first few; almost always it is the first.
-const fewAwaiting = 50
+const firstPage = 50
 
-// look looks until there are enough that the event can resume, or no others.
-func (o *offering) look(ctx context.Context, enough int) error {
-	for !o.ended && len(o.fits) < enough {
+// fetch looks until there are enough that the event can resume, or no others.
+func (o *eventDelivery) fetch(ctx context.Context, enough int) error {
+	for !o.exhausted && len(o.matching) < enough {
 		page, err := o.awaiting(ctx, outbound.AwaitingQuery{
-			Event: o.call.Event, SubTenant: o.call.SubTenant, Versions: o.call.Options.Versions, After: o.looked, Limit: enough,
+			Event: o.call.Event, SubTenant: o.call.SubTenant, Versions: o.call.Options.Versions, After: o.lastPage, Limit: enough,
 		})
 		if err != nil {
 			return err
 		}
 		o.add(page)
-		if o.ended = len(page) < enough; !o.ended {
-			o.looked = &page[len(page)-1]
+		if o.exhausted = len(page) < enough; !o.exhausted {
+			o.lastPage = &page[len(page)-1]
 		}
 	}
 	return nil
 }
 
-// offerAll offers the event to all that it can resume, or until it has resumed one.
-func (o *offering) offerAll(ctx context.Context) error {
-	enough := fewAwaiting
+// deliverAll offers the event to all that it can resume, or until it has resumed one.
+func (o *eventDelivery) deliverAll(ctx context.Context) error {
+	enough := firstPage
 	if o.call.Options.All {
 		enough = run.MaxOffered + 1
 	}
 	for ; ; enough = run.MaxOffered + 1 {
-		if err := o.look(ctx, enough); err != nil {
+		if err := o.fetch(ctx, enough); err != nil {
 			return err
 		}
-		next := o.fits
-		o.fits = nil
-		if o.call.Options.All && o.tried+len(next) > run.MaxOffered {
+		next := o.matching
+		o.matching = nil
+		if o.call.Options.All && o.offered+len(next) > run.MaxOffered {
 			return tooManyRuns() // without a look at any
 		}
-		if open := o.known.lacks(next); len(open) > 0 {
-			return &unplanned{open}
+		if open := o.plans.lacks(next); len(open) > 0 {
+			return &errPlansMissing{open}
 		}
 		for _, a := range next {
-			if err := o.offer(ctx, a); err != nil {
+			if err := o.deliver(ctx, a); err != nil {
 				return err
 			}
 			if len(o.resumed) > 0 && !o.call.Options.All {
 				return o.steps.Flush(ctx)
 			}
 		}
-		if o.ended {
+		if o.exhausted {
 			return o.steps.Flush(ctx)
 		}
 	}
@@ -164,9 +164,9 @@ func tooManyRuns() error {
 		run.MaxOffered, run.MaxOfferedBytes>>20)
 }
 
-// offer brings the event to one run, which may have moved on since it was looked at.
-func (o *offering) offer(ctx context.Context, a run.Awaiting) error {
-	if !o.request.hasMemory {
+// deliver brings the event to one run, which may have moved on since it was looked at.
+func (o *eventDelivery) deliver(ctx context.Context, a run.Awaiting) error {
+	if !o.request.memoryReserved {
 		return errNeedsMemory
 	}
 	r, err := o.st.Runs.Runs.Get(ctx, o.request.who.Tenant, a.ID)
@@ -178,18 +178,18 @@ func (o *offering) offer(ctx context.Context, a run.Awaiting) error {
 		return err
 	}
 	from := r.Seq()
-	o.tried++
-	if o.size += r.Size(); o.tried > run.MaxOffered || o.tried > 1 && o.size > run.MaxOfferedBytes {
+	o.offered++
+	if o.size += r.Size(); o.offered > run.MaxOffered || o.offered > 1 && o.size > run.MaxOfferedBytes {
 		return tooManyRuns()
 	}
-	step, err := o.advance(r, o.known[a.Version], run.EventArrived{Event: o.call.Event, Data: o.call.Payload()})
+	step, err := o.advance(r, o.plans[a.Version], run.EventArrived{Event: o.call.Event, Data: o.call.Payload()})
 	if err != nil {
 		return err
 	}
-	if o.used += step.Used.Steps; o.used > maxOfferedSteps && o.tried > 1 {
+	if o.used += step.Used.Steps; o.used > maxOfferedSteps && o.offered > 1 {
 		return tooManyRuns()
 	}
-	if err := o.tell(a, r, step.Refused); err != nil {
+	if err := o.noteAnswer(a, r, step.Refused); err != nil {
 		return err
 	}
 	if !step.Changed() {
@@ -200,7 +200,7 @@ func (o *offering) offer(ctx context.Context, a run.Awaiting) error {
 }
 
 // advance tells a run the fact; without a plan its version is gone, and it refuses.
-func (o *offering) advance(r *run.Run, plan *run.Plan, fact run.Fact) (run.Step, error) {
+func (o *eventDelivery) advance(r *run.Run, plan *run.Plan, fact run.Fact) (run.Step, error) {
 	if plan == nil {
 		return run.Step{Refused: versionGone}, nil
 	}
@@ -208,15 +208,15 @@ func (o *offering) advance(r *run.Run, plan *run.Plan, fact run.Fact) (run.Step,
 	return r.Advance(plan, run.Event{At: o.at, Secret: o.request.service.key.Secret(r.ID()), Fact: fact, Budget: budget})
 }
 
-// tell notes what a run made of the event. What the call is meant for alone, and does not
+// noteAnswer notes what a run made of the event. What the call is meant for alone, and does not
 // take the event as the answer that it waits for, is the mistake of the caller.
-func (o *offering) tell(a run.Awaiting, r *run.Run, refused *domain.Error) error {
+func (o *eventDelivery) noteAnswer(a run.Awaiting, r *run.Run, refused *domain.Error) error {
 	switch {
 	case refused == nil:
-		if o.oldest == nil {
-			o.oldest = &a
+		if o.firstResumed == nil {
+			o.firstResumed = &a
 		}
-		o.offered[a.ID] = true
+		o.outcomes[a.ID] = true
 		o.resumed = append(o.resumed, run.ResumedRun{Run: a.ID, Entity: r.Entity(), Version: a.Version})
 	case refused.Kind == domain.Invalid:
 		if _, only := o.call.OnlyRun(); only {
@@ -229,8 +229,8 @@ func (o *offering) tell(a run.Awaiting, r *run.Run, refused *domain.Error) error
 	return nil
 }
 
-func (o *offering) refuse(s run.Skip) {
-	o.offered[s.Run] = false
+func (o *eventDelivery) refuse(s run.Skip) {
+	o.outcomes[s.Run] = false
 	o.refused = append(o.refused, s)
 }
 
@@ -240,10 +240,10 @@ const maxOfferedSteps = 5_000_000
 // skips says of the oldest runs that wait why they were not resumed, and of all that it
 // was offered to. Where only one was to be resumed, those behind it go on waiting for the
 // next event, unless the options leave them out.
-func (o *offering) skips(waiting []run.Awaiting) (skipped []run.Skip) {
+func (o *eventDelivery) skips(waiting []run.Awaiting) (skipped []run.Skip) {
 	refused := o.refused
 	for _, a := range waiting {
-		resumed, offered := o.offered[a.ID]
+		resumed, offered := o.outcomes[a.ID]
 		switch {
 		case resumed:
 		case offered:
@@ -251,7 +251,7 @@ func (o *offering) skips(waiting []run.Awaiting) (skipped []run.Skip) {
 			skipped, refused = append(skipped, refused[i]), slices.Delete(slices.Clone(refused), i, i+1)
 		case !o.call.Matches(a):
 			skipped = append(skipped, run.Skip{Run: a.ID, Reason: run.SkipFilteredOut})
-		case o.oldest != nil && !o.call.Options.All && a.After(*o.oldest):
+		case o.firstResumed != nil && !o.call.Options.All && a.After(*o.firstResumed):
 		default:
 			if reason := a.Skip(o.call.Event, o.at); reason != "" {
 				skipped = append(skipped, run.Skip{Run: a.ID, Reason: reason})

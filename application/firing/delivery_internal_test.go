@@ -33,11 +33,11 @@ func TestAnEventIsOfferedToSoMuchAtOnce(t *testing.T) {
 		{run.MaxOfferedBytes - r.Size() + 1, 1, true},
 		{run.MaxOfferedBytes, 0, false},
 	} {
-		o := &offering{
-			request: &shot{service: &Service{}, hasMemory: true}, st: outbound.Stores{Runs: outbound.RunStores{Runs: holding{run: r}}}, known: planSet{"": nil}, // its version is gone
-			size: c.size, tried: c.before, offered: make(map[run.ID]bool),
+		o := &eventDelivery{
+			request: &startRequest{service: &Service{}, memoryReserved: true}, st: outbound.Stores{Runs: outbound.RunStores{Runs: holding{run: r}}}, plans: planSet{"": nil}, // its version is gone
+			size: c.size, offered: c.before, outcomes: make(map[run.ID]bool),
 		}
-		err := o.offer(t.Context(), run.Awaiting{ID: r.ID()})
+		err := o.deliver(t.Context(), run.Awaiting{ID: r.ID()})
 		if errors.Is(err, domain.Conflict) != c.refused || (err != nil) != c.refused {
 			t.Errorf("after %d bytes of %d runs: %v", c.size, c.before, err)
 		}

@@ -13,48 +13,50 @@ import (
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
-// shot is one call that starts runs of triggers. Its unit of work may run several
+// startRequest is one call that starts runs of triggers. Its unit of work may run several
 // times; what it has found out about rate limits outlives that.
-type shot struct {
-	service *Service
-	who     tenant.Caller
-	once    domain.Once
-	call    run.Call
-	cause   run.Cause
-	entity  string
-	key     string // the dedupe key
-	keyMade bool   // nobody has used the dedupe key before
-	now     time.Time
+type startRequest struct {
+	service  *Service
+	who      tenant.Caller
+	once     domain.Once
+	call     run.Call
+	cause    run.Cause
+	entity   string
+	key      string // the dedupe key
+	keyIsNew bool   // nobody has used the dedupe key before
+	now      time.Time
 
 	granted map[trigger.ID]bool  // a run may be started, or was before
 	refused map[trigger.ID]error // above the trigger's rate limit
 
-	hasMemory bool // to continue runs is reserved
+	memoryReserved bool // to continue runs is reserved
 
 	changed []run.ID // in the last run of the unit; the runs that are to be told of
 }
 
-func (f *Service) newShot(who tenant.Caller, once domain.Once, c run.Call, cause run.Cause) *shot {
-	s := &shot{service: f, who: who, once: once, call: c, cause: cause, now: f.clock.Now()}
+func (f *Service) newRequest(who tenant.Caller, once domain.Once, c run.Call, cause run.Cause) *startRequest {
+	s := &startRequest{service: f, who: who, once: once, call: c, cause: cause, now: f.clock.Now()}
 	s.entity = c.EntityOr(f.random.ID)
-	s.key, s.keyMade = c.DedupeKeyOr(once, f.random.ID)
+	s.key, s.keyIsNew = c.DedupeKeyOr(once, f.random.ID)
 	return s
 }
 
-// unmeasured is returned by a unit that met triggers with a rate limit of which it is
+// errRateLimitUnknown is returned by a unit that met triggers with a rate limit of which it is
 // not known yet whether they may fire. Asking has an effect of its own, which a unit must
 // not have.
-type unmeasured struct{ aims []outbound.FiringTrigger }
+type errRateLimitUnknown struct{ triggers []outbound.FiringTrigger }
 
-func (*unmeasured) Error() string { return "it is not known whether the rate limits permit it" }
+func (*errRateLimitUnknown) Error() string {
+	return "it is not known whether the rate limits permit it"
+}
 
-// maxMeasurings bounds how often a unit may meet further triggers.
-const maxMeasurings = 5
+// maxRateChecks bounds how often a unit may meet further triggers.
+const maxRateChecks = 5
 
 // fire runs the unit, which begins by claiming the idempotency key, and tells of what it
 // has started.
-func (s *shot) fire(ctx context.Context, unit func(context.Context, outbound.Stores) error) error {
-	for range maxMeasurings {
+func (s *startRequest) fire(ctx context.Context, unit func(context.Context, outbound.Stores) error) error {
+	for range maxRateChecks {
 		err := s.service.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
 			s.changed = nil
 			if err := st.Outcomes.Claim(ctx, s.who.Tenant, s.once, s.now); err != nil {
@@ -62,14 +64,14 @@ func (s *shot) fire(ctx context.Context, unit func(context.Context, outbound.Sto
 			}
 			return unit(ctx, st)
 		})
-		var open *unmeasured
+		var open *errRateLimitUnknown
 		if !errors.As(err, &open) {
 			if err == nil && len(s.changed) > 0 {
 				s.service.signals.Tell(s.changed...)
 			}
 			return err
 		}
-		if err := s.measure(ctx, open.aims); err != nil {
+		if err := s.checkRateLimits(ctx, open.triggers); err != nil {
 			return err
 		}
 	}
@@ -78,19 +80,19 @@ func (s *shot) fire(ctx context.Context, unit func(context.Context, outbound.Sto
 	return busy
 }
 
-// measure counts what is about to be started against the triggers' rate limits. A
+// checkRateLimits counts what is about to be started against the triggers' rate limits. A
 // repeat, which starts nothing, does not count.
-func (s *shot) measure(ctx context.Context, aims []outbound.FiringTrigger) error {
-	repeats, err := s.repeats(ctx, aims)
+func (s *startRequest) checkRateLimits(ctx context.Context, triggers []outbound.FiringTrigger) error {
+	repeats, err := s.startedWith(ctx, triggers)
 	if err != nil {
 		return err
 	}
 	if s.granted == nil {
 		s.granted, s.refused = make(map[trigger.ID]bool), make(map[trigger.ID]error)
 	}
-	for i, aim := range aims {
-		limit, _ := aim.Trigger.Config().RateLimit()
-		id := aim.Trigger.ID()
+	for i, one := range triggers {
+		limit, _ := one.Trigger.Config().RateLimit()
+		id := one.Trigger.ID()
 		if repeats[i] != "" {
 			s.granted[id] = true
 			continue
@@ -107,14 +109,14 @@ func (s *shot) measure(ctx context.Context, aims []outbound.FiringTrigger) error
 	return nil
 }
 
-// repeats finds the runs that the dedupe key stands for, in the order of the triggers.
-func (s *shot) repeats(ctx context.Context, aims []outbound.FiringTrigger) (first []run.ID, err error) {
-	if s.keyMade {
-		return make([]run.ID, len(aims)), nil
+// startedWith finds the runs that the dedupe key stands for, in the order of the triggers.
+func (s *startRequest) startedWith(ctx context.Context, triggers []outbound.FiringTrigger) (first []run.ID, err error) {
+	if s.keyIsNew {
+		return make([]run.ID, len(triggers)), nil
 	}
-	ids := make([]trigger.ID, len(aims))
-	for i, aim := range aims {
-		ids[i] = aim.Trigger.ID()
+	ids := make([]trigger.ID, len(triggers))
+	for i, one := range triggers {
+		ids[i] = one.Trigger.ID()
 	}
 	err = s.service.work.Read(ctx, func(ctx context.Context, st outbound.Stores) error {
 		first, err = st.Runs.Live.StartedWith(ctx, s.who.Tenant, ids, s.key, s.now.Add(-outbound.DedupeRetention))
@@ -132,43 +134,43 @@ func rateLimited(limit trigger.RateLimit, wait time.Duration) error {
 
 // permitted leaves out the triggers above their rate limit. For what the dedupe key stands
 // for there is no limit.
-func (s *shot) permitted(aims []outbound.FiringTrigger) ([]outbound.FiringTrigger, error) {
+func (s *startRequest) permitted(triggers []outbound.FiringTrigger) ([]outbound.FiringTrigger, error) {
 	var open []outbound.FiringTrigger
-	permitted := make([]outbound.FiringTrigger, 0, len(aims))
-	for _, aim := range aims {
-		_, limited := aim.Trigger.Config().RateLimit()
-		granted, measured := s.granted[aim.Trigger.ID()]
+	permitted := make([]outbound.FiringTrigger, 0, len(triggers))
+	for _, one := range triggers {
+		_, limited := one.Trigger.Config().RateLimit()
+		granted, measured := s.granted[one.Trigger.ID()]
 		switch {
-		case aim.Started != "":
-			permitted = append(permitted, aim)
+		case one.Started != "":
+			permitted = append(permitted, one)
 		case limited && !measured:
-			open = append(open, aim)
+			open = append(open, one)
 		case granted || !limited:
-			permitted = append(permitted, aim)
+			permitted = append(permitted, one)
 		}
 	}
 	if len(open) > 0 {
-		return nil, &unmeasured{open}
+		return nil, &errRateLimitUnknown{open}
 	}
 	return permitted, nil
 }
 
 // start starts a run of one trigger, unless that is above its rate limit or has one. There
 // it is neither limited nor started again.
-func (s *shot) start(ctx context.Context, st outbound.Stores, aim outbound.FiringTrigger) (fired run.Fired, err error) {
-	permitted, err := s.permitted([]outbound.FiringTrigger{aim})
+func (s *startRequest) start(ctx context.Context, st outbound.Stores, one outbound.FiringTrigger) (fired run.Fired, err error) {
+	permitted, err := s.permitted([]outbound.FiringTrigger{one})
 	if err != nil {
 		return fired, err
 	}
-	id := aim.Trigger.ID()
+	id := one.Trigger.ID()
 	if len(permitted) == 0 {
 		return fired, s.refused[id]
 	}
-	fired = run.Fired{Trigger: id, DedupeKey: s.key, Run: aim.Started}
-	if aim.Started != "" {
+	fired = run.Fired{Trigger: id, DedupeKey: s.key, Run: one.Started}
+	if one.Started != "" {
 		return fired, nil
 	}
-	became, err := st.Runs.Runs.Start(ctx, s.aimed(aim))
+	became, err := st.Runs.Runs.Start(ctx, s.newRun(one))
 	if err != nil {
 		return fired, err
 	}
@@ -181,10 +183,10 @@ func (s *shot) start(ctx context.Context, st outbound.Stores, aim outbound.Firin
 // maxPayload bounds the payloads of runs that are started in one statement, in bytes.
 const maxPayload = 8 << 20
 
-// repeated finds the run that a trigger, which cannot fire any more, has started with the
+// startedBefore finds the run that a trigger, which cannot fire any more, has started with the
 // dedupe key.
-func (s *shot) repeated(ctx context.Context, st outbound.Stores, trg *trigger.Trigger) (run.ID, error) {
-	if s.keyMade || trg.Type() != trigger.Webhook { // the keys of schedules are their instants
+func (s *startRequest) startedBefore(ctx context.Context, st outbound.Stores, trg *trigger.Trigger) (run.ID, error) {
+	if s.keyIsNew || trg.Type() != trigger.Webhook { // the keys of schedules are their instants
 		return "", nil
 	}
 	first, err := st.Runs.Live.StartedWith(ctx, s.who.Tenant, []trigger.ID{trg.ID()}, s.key, s.now.Add(-outbound.DedupeRetention))
@@ -194,8 +196,8 @@ func (s *shot) repeated(ctx context.Context, st outbound.Stores, trg *trigger.Tr
 	return first[0], nil
 }
 
-// aimed is a new run of a trigger.
-func (s *shot) aimed(at outbound.FiringTrigger) *run.Run {
+// newRun is a new run of a trigger.
+func (s *startRequest) newRun(at outbound.FiringTrigger) *run.Run {
 	return run.New(run.ID(s.service.random.ID(run.IDPrefix)), run.Start{
 		Tenant: s.who.Tenant, SubTenant: at.Trigger.SubTenant(), Workflow: at.Workflow, Version: at.Trigger.Version(), Trigger: at.Trigger,
 		Entity: s.entity, DedupeKey: s.key, Cause: s.cause, Payload: s.call.Payload(),

@@ -31,7 +31,7 @@ func newCallBatcher(work outbound.UnitOfWork, signals outbound.RunSignals) *call
 
 // pendingCall is a call that goes with others.
 type pendingCall struct {
-	request *shot
+	request *startRequest
 	trigger trigger.ID
 
 	// Of the last run of the unit:
@@ -42,8 +42,8 @@ type pendingCall struct {
 // call starts the run of one call together with those of others. It is not done, and
 // has had no effect, where anything is out of the ordinary: then the call needs a unit of
 // its own, which finds out what.
-func (b *callBatcher) call(ctx context.Context, s *shot, id trigger.ID) (fired run.Fired, done bool, err error) {
-	if s.once.Wanted() || !s.keyMade {
+func (b *callBatcher) call(ctx context.Context, s *startRequest, id trigger.ID) (fired run.Fired, done bool, err error) {
+	if s.once.Wanted() || !s.keyIsNew {
 		// Its outcome is kept, which takes statements of its own; and starting a run under a
 		// key that another unit is about to take waits for that one, as only its own caller
 		// should.
@@ -54,7 +54,7 @@ func (b *callBatcher) call(ctx context.Context, s *shot, id trigger.ID) (fired r
 		return fired, false, err
 	}
 	if c.needsRateCheck != nil { // the trigger has a rate limit, which is asked between two units
-		if err := s.measure(ctx, []outbound.FiringTrigger{*c.needsRateCheck}); err != nil {
+		if err := s.checkRateLimits(ctx, []outbound.FiringTrigger{*c.needsRateCheck}); err != nil {
 			return fired, false, err
 		}
 		if refused := s.refused[id]; refused != nil {
@@ -74,7 +74,7 @@ func (b *callBatcher) call(ctx context.Context, s *shot, id trigger.ID) (fired r
 // them; whatever else goes wrong leaves each call to a unit of its own.
 func (b *callBatcher) start(ctx context.Context, calls []*pendingCall) error {
 	err := b.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
-		return startTogether(ctx, st, calls)
+		return startAll(ctx, st, calls)
 	})
 	if err == nil {
 		var started []run.ID
@@ -95,9 +95,9 @@ func (b *callBatcher) start(ctx context.Context, calls []*pendingCall) error {
 	return nil
 }
 
-// startTogether starts the runs of the calls whose triggers can fire.
-func startTogether(ctx context.Context, st outbound.Stores, calls []*pendingCall) error {
-	aims, err := aimsOf(ctx, st, calls)
+// startAll starts the runs of the calls whose triggers can fire.
+func startAll(ctx context.Context, st outbound.Stores, calls []*pendingCall) error {
+	found, err := triggersOf(ctx, st, calls)
 	if err != nil {
 		return err
 	}
@@ -105,15 +105,15 @@ func startTogether(ctx context.Context, st outbound.Stores, calls []*pendingCall
 	var wanted []*run.Run
 	for _, c := range calls {
 		c.started, c.needsRateCheck = outbound.StartedRun{}, nil
-		aim, known := aims[outbound.TriggerKey{Tenant: c.request.who.Tenant, Trigger: c.trigger}]
-		if !known || c.request.service.refuse(aim, c.request.call) != nil {
+		one, known := found[outbound.TriggerKey{Tenant: c.request.who.Tenant, Trigger: c.trigger}]
+		if !known || c.request.service.refuse(one, c.request.call) != nil {
 			continue
 		}
-		if _, limited := aim.Trigger.Config().RateLimit(); limited && !c.request.granted[c.trigger] {
-			c.needsRateCheck = &aim
+		if _, limited := one.Trigger.Config().RateLimit(); limited && !c.request.granted[c.trigger] {
+			c.needsRateCheck = &one
 			continue
 		}
-		fit, wanted = append(fit, c), append(wanted, c.request.aimed(aim))
+		fit, wanted = append(fit, c), append(wanted, c.request.newRun(one))
 	}
 	if len(wanted) == 0 {
 		return nil
@@ -128,14 +128,14 @@ func startTogether(ctx context.Context, st outbound.Stores, calls []*pendingCall
 	return nil
 }
 
-// aimsOf reads the triggers of the calls, each once; those that are gone are left out.
-func aimsOf(ctx context.Context, st outbound.Stores, calls []*pendingCall) (map[outbound.TriggerKey]outbound.FiringTrigger, error) {
-	aims := make(map[outbound.TriggerKey]outbound.FiringTrigger, len(calls))
+// triggersOf reads the triggers of the calls, each once; those that are gone are left out.
+func triggersOf(ctx context.Context, st outbound.Stores, calls []*pendingCall) (map[outbound.TriggerKey]outbound.FiringTrigger, error) {
+	byKey := make(map[outbound.TriggerKey]outbound.FiringTrigger, len(calls))
 	var named []outbound.TriggerKey
 	for _, c := range calls {
 		key := outbound.TriggerKey{Tenant: c.request.who.Tenant, Trigger: c.trigger}
-		if _, asked := aims[key]; !asked {
-			aims[key] = outbound.FiringTrigger{}
+		if _, asked := byKey[key]; !asked {
+			byKey[key] = outbound.FiringTrigger{}
 			named = append(named, key)
 		}
 	}
@@ -143,10 +143,10 @@ func aimsOf(ctx context.Context, st outbound.Stores, calls []*pendingCall) (map[
 	if err != nil {
 		return nil, err
 	}
-	for i, aim := range found {
-		if aims[named[i]] = aim; aim.Trigger == nil {
-			delete(aims, named[i])
+	for i, one := range found {
+		if byKey[named[i]] = one; one.Trigger == nil {
+			delete(byKey, named[i])
 		}
 	}
-	return aims, nil
+	return byKey, nil
 }
