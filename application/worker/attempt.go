@@ -127,7 +127,7 @@ func (a *attempt) makeWithMemory(ctx context.Context) run.Fact {
 }
 
 // reserve waits for the memory that a call takes. A run that has memory of its own does not
-// wait for it: others may have it who wait for the run's.
+// wait for it: who has it may wait for the run's.
 func (a *attempt) reserve(ctx context.Context) error {
 	waiting, stop := context.WithCancel(ctx)
 	defer stop()
@@ -201,14 +201,14 @@ func (j *job) interruptStale() {
 	}
 }
 
-// outcome tells the run what came of an attempt.
+// outcome applies the outcome of an attempt to the run.
 func (j *job) outcome(a *attempt) jobOutcome {
 	defer close(a.done)
 	if j.attempts[a.wanted.Node] != a {
 		return jobContinue // it was interrupted
 	}
 	delete(j.attempts, a.wanted.Node)
-	end := jobContinue // where its time was over, or that of the worker is: the run is told of the one and given back for the other
+	end := jobContinue
 	if a.fact != nil {
 		end = j.apply(a.fact)
 	}
@@ -282,7 +282,7 @@ func (j *job) try(ctx context.Context, a *attempt, e run.Execute) (fact run.Fact
 	return fact, err
 }
 
-// factOf turns an outcome into what the run is told.
+// factOf turns an outcome into a fact for the run.
 func factOf(of run.Execute, o outbound.NodeOutcome) (run.Fact, error) {
 	switch o := o.(type) {
 	case outbound.NodeCompleted:
@@ -298,7 +298,7 @@ func factOf(of run.Execute, o outbound.NodeOutcome) (run.Fact, error) {
 	}
 }
 
-// messageOr is what a tenant is told of an error.
+// messageOr is the message of an error for its tenant.
 func messageOr(err error, otherwise string) string {
 	var e *domain.Error
 	if errors.As(err, &e) && e.Message != "" {

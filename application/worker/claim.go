@@ -11,25 +11,24 @@ import (
 )
 
 const (
-	// maxIdle bounds the sleep of an idle worker, so that a run whose word was lost is
+	// maxIdle bounds the sleep of an idle worker, so that a run whose signal was lost is
 	// found all the same.
 	maxIdle = time.Second
 
-	// minClaimGap is the least time between two looks at the queue for the same reason:
-	// there was word, or a place was given up. Many words become one then, and many places.
-	// Between words it doubles up to betweenVainClaims while nothing comes of them: others
-	// are faster, or tenants have as many places as they get.
+	// minClaimGap is the least time between two looks at the queue for the same reason: a
+	// signal came, or a place was freed. Many signals become one look then, and many places.
+	// After signals it doubles up to emptyClaimBackoff while there is nothing to claim: other
+	// workers are faster, or tenants have as many places as they get.
 	minClaimGap       = 4 * time.Millisecond
 	emptyClaimBackoff = 32 * time.Millisecond
 
-	// freedPlaceDelay is how long a place that was given up waits for others, since what is
-	// recorded together gives its places up together.
+	// freedPlaceDelay is how long a freed place waits for more, since what is recorded together
+	// frees its places together.
 	freedPlaceDelay = time.Millisecond
 
-	// claimLimit is how many runs are claimed in one unit. While a crowd and others are beside
-	// each other it is atOnceBeside, so that word does not wait long for the end of a claim,
-	// and when there is word atOnceTold: those who have little come first, and need not wait
-	// until a crowd's are lent as well.
+	// claimLimit is how many runs are claimed in one unit. Under contention the unit is smaller,
+	// so that signals do not wait long for its end, and smallest after a signal: tenants with
+	// few runs come first, and need not wait until those of a backlog are claimed as well.
 	claimLimit          = 64
 	contendedClaimLimit = 16
 	wakeupClaimLimit    = fairShareThreshold
@@ -71,20 +70,20 @@ func (c *databaseClock) now() (now time.Time, ok bool) {
 type claimer struct {
 	session    *session
 	refill     bool          // a place that is given up can be filled at once
-	gap        time.Duration // the least time between two words that are looked after
+	gap        time.Duration // the least time between two looks because of signals
 	blocked    time.Duration // the last pause because of runs that could not be claimed
-	byWakeup   bool          // it looks because of word, and not because time has passed
+	byWakeup   bool          // it looks because of a signal
 	lastLook   time.Time     // when it last claimed, or asked whether there is something to claim
-	lastWakeup time.Time     // when it last did so because of word
+	lastWakeup time.Time     // when it last did so because of a signal
 }
 
-// noteLook notes whether a look at the queue was in vain.
-func (c *claimer) noteLook(was bool) {
+// noteLook notes whether a look at the queue found nothing.
+func (c *claimer) noteLook(empty bool) {
 	c.lastLook = time.Now()
 	if c.byWakeup {
 		c.lastWakeup = c.lastLook
 	}
-	if was {
+	if empty {
 		c.gap = min(2*c.gap, emptyClaimBackoff)
 	} else {
 		c.gap = minClaimGap
@@ -101,8 +100,8 @@ func (s *session) claimRuns() {
 			claim = c.pause(maxIdle, false)
 			continue
 		}
-		// Lest this very process takes over what it is working on. A run that somebody else
-		// keeps locked cannot be claimed, and is no reason not to claim others.
+		// Otherwise this process would claim the runs that it is working on. A locked run cannot
+		// be claimed, and is no reason to wait.
 		if doubtful, renewed := s.expiredLeases(); len(doubtful) > 0 && s.renew(doubtful) == notRenewed {
 			s.awaitRenewal(renewed)
 			continue
@@ -138,12 +137,12 @@ func (c *claimer) step(free capacity, claim bool) (wait time.Duration, again boo
 	c.noteLook(n == 0 && c.byWakeup)
 	switch {
 	case n == most:
-		c.refill, c.blocked, c.byWakeup = true, 0, false // those who had word are lent
+		c.refill, c.blocked, c.byWakeup = true, 0, false // what the signals were about is claimed
 		return 0, true
 	case n > 0 && len(c.session.wakeup) > 0: // it is claimed again in any case
 		c.blocked = 0
 		return maxIdle, false
-	case n > 0 && c.refill: // as before, there are others that have to wait for places
+	case n > 0 && c.refill: // as before, more runs wait for places
 		c.blocked = minBlockedPause
 		return minBlockedPause, false
 	}
@@ -182,8 +181,7 @@ func (c *claimer) after(claimed int) (wait time.Duration, again bool) {
 	return c.blocked, true
 }
 
-// fail reports that the store did not answer, and leaves it alone for a while, whatever
-// is said meanwhile.
+// fail reports that the store did not answer, and asks nothing of it for a while.
 func (c *claimer) fail(err error) {
 	if c.session.stopping.Err() == nil {
 		c.session.report(err)
@@ -192,7 +190,7 @@ func (c *claimer) fail(err error) {
 }
 
 // pause sleeps, at most for a time, until there is something to do, and says whether to
-// claim without looking first. Word waits for nothing but the word before it.
+// claim without looking first. A signal waits for nothing but the signal before it.
 func (c *claimer) pause(most time.Duration, claim bool) (again bool) {
 	at := time.Now().Add(most)
 	if soonest := c.lastLook.Add(minClaimGap); at.Before(soonest) {
@@ -264,15 +262,15 @@ func (c *claimer) next() (time.Duration, error) {
 // stored.
 const readMemoryFactor = 2
 
-// claim lends runs, and lets each be worked on.
+// claim leases runs, and starts a job for each.
 func (c *claimer) claim(most int, free capacity) (int, error) {
 	began := time.Now()
 	ctx, cancel := context.WithTimeout(c.session.claims, storeTimeout)
 	defer cancel()
-	var lent []outbound.LentRun
+	var leased []outbound.LentRun
 	err := c.session.recoverPanic("claim runs", func() error {
 		return c.session.worker.work.Do(ctx, func(ctx context.Context, st outbound.Stores) (err error) {
-			lent, err = st.Runs.Queue.Claim(ctx, outbound.RunClaim{
+			leased, err = st.Runs.Queue.Claim(ctx, outbound.RunClaim{
 				Worker: c.session.worker.opts.Name, Period: c.session.worker.opts.Lease, Limit: most, PerTenant: free.perTenant, Bytes: max(1, free.bytes/readMemoryFactor),
 			})
 			return err
@@ -281,11 +279,11 @@ func (c *claimer) claim(most int, free capacity) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	if len(lent) > 0 {
-		c.session.clock.set(lent[0].At)
+	if len(leased) > 0 {
+		c.session.clock.set(leased[0].At)
 	}
 	n := 0
-	for _, one := range lent {
+	for _, one := range leased {
 		if one.Unreadable != nil {
 			c.session.report(fmt.Errorf("run %s of %s is put off by %s: %w", one.Lease.Run, one.Lease.Tenant, outbound.UnreadableWait, one.Unreadable))
 			continue

@@ -28,7 +28,7 @@ const (
 	maxRefusals = 6
 )
 
-// job is a run that was lent. One goroutine has it.
+// job is a leased run. One goroutine works on it.
 type job struct {
 	session        *session
 	lease          outbound.RunLease
@@ -38,7 +38,7 @@ type job struct {
 	size           int64 // of what is stored of it; s.mu holds
 	needsCatchUp   bool  // attempts may be outstanding that are not being made
 	secret         run.Secret
-	claimedAt      time.Time // when it was lent, by the clock of the database
+	claimedAt      time.Time // by the clock of the database
 	claimedLocally time.Time // the same, by that of the process
 
 	attempts    map[workflow.NodeID]*attempt // that are being made
@@ -46,7 +46,7 @@ type job struct {
 	closed      chan struct{}                // closed when nobody waits for that any more
 
 	growth    *growth
-	isolated  bool          // it does not compute beside others that are tried alone
+	isolated  bool          // it computes with half the memory, and not at the same time as other isolated runs
 	queued    []run.Execute // attempts that wait for others of the run to end
 	toPrepare chan *attempt // attempts that are to be prepared
 
@@ -55,19 +55,19 @@ type job struct {
 
 	advanced  chan struct{} // holds one when seen has grown
 	latestSeq atomic.Int64  // the greatest Seq that the store is known to have
-	leaseEnd  atomic.Int64  // when the lease ends, in nanoseconds since the shift began
+	leaseEnd  atomic.Int64  // when the lease ends, in nanoseconds since the session began
 }
 
-// startJob begins to work on a run that was lent since a time.
-func (s *session) startJob(lent outbound.LentRun, since time.Time) {
+// startJob begins to work on a run that was leased at some time after since.
+func (s *session) startJob(leased outbound.LentRun, since time.Time) {
 	j := &job{
-		session: s, lease: lent.Lease, lastLeaseEnd: lent.Before, run: lent.Run, size: lent.Size, secret: s.worker.key.Secret(lent.Lease.Run), claimedAt: lent.At, claimedLocally: time.Now(),
+		session: s, lease: leased.Lease, lastLeaseEnd: leased.Before, run: leased.Run, size: leased.Size, secret: s.worker.key.Secret(leased.Lease.Run), claimedAt: leased.At, claimedLocally: time.Now(),
 		attempts: make(map[workflow.NodeID]*attempt), attemptDone: make(chan *attempt), closed: make(chan struct{}), toPrepare: make(chan *attempt), advanced: make(chan struct{}, 1), growth: newGrowth(),
 	}
 	j.ctx, j.interrupt = context.WithCancelCause(s.effects)
 	j.leaseEnd.Store(int64(since.Sub(s.began) + s.worker.opts.Lease))
 	s.mu.Lock()
-	if before := s.jobs[lent.Lease.Run]; before != nil {
+	if before := s.jobs[leased.Lease.Run]; before != nil {
 		before.interrupt(errLeaseLost) // it had ended before it was renewed
 	}
 	s.add(j)
@@ -119,8 +119,7 @@ func (j *job) work() {
 	}
 }
 
-// wakeWhenDue has the queue looked at when the run is due again, should that be before it is
-// looked at in any case.
+// wakeWhenDue wakes the claimer when the run is due again, if that is before it looks anyway.
 func (j *job) wakeWhenDue() {
 	if j.run == nil { // it could not be read
 		return
@@ -134,7 +133,7 @@ func (j *job) wakeWhenDue() {
 	}
 }
 
-// begin makes the first step of a run that was lent.
+// begin makes the first step under the lease.
 func (j *job) begin() jobOutcome {
 	if j.session.stopping.Err() != nil {
 		return jobReturn
@@ -163,7 +162,7 @@ func (j *job) begin() jobOutcome {
 	return leaveToExpire // it was due, and nothing is
 }
 
-// read reads a run that is too large for the unit of work that lent it. One that cannot be
+// read reads a run that is too large for the unit of work that claimed it. One that cannot be
 // read is left until its lease ends.
 func (j *job) read() jobOutcome {
 	if j.run != nil {
@@ -193,7 +192,7 @@ func (j *job) cancel() jobOutcome {
 	return leaveToExpire
 }
 
-// next waits for something to happen, and tells the run.
+// next waits for something to happen, and applies it to the run.
 func (j *job) next() jobOutcome {
 	if len(j.queued) > 0 && len(j.attempts) == 0 && j.session.stopping.Err() == nil { // it is too large for the next ones
 		if j.exceedsMemory() {
@@ -262,11 +261,11 @@ func (j *job) stopped() jobOutcome {
 	return jobReturn
 }
 
-// now is the time by the clock of the database. It is behind by as long as it took to
-// lend the run, and never ahead.
+// now is the time by the clock of the database. It lags by as long as it took to
+// claim the run, and is never ahead.
 func (j *job) now() time.Time { return j.claimedAt.Add(time.Since(j.claimedLocally)) }
 
-// apply tells the run a fact, records the step that comes of it, and begins the attempts
+// apply gives the run a fact, records the step that comes of it, and begins the attempts
 // that it asks for. A step that is refused because somebody else has made one meanwhile
 // is made again from there.
 func (j *job) apply(fact run.Fact) jobOutcome {

@@ -17,9 +17,8 @@ const (
 	retriesPerLease  = 10
 )
 
-// renewLeasesUntil renews the leases of all runs that are held, gives back those that were
-// handed in, and tells runs what happened to them behind the worker's back, until
-// closing is closed.
+// renewLeasesUntil renews the leases of all runs that are held, returns those of jobs that
+// have ended, and notices what others did to the runs, until closing is closed.
 func (s *session) renewLeasesUntil(closing <-chan struct{}) {
 	timer := time.NewTimer(s.worker.opts.Lease / renewalsPerLease)
 	defer timer.Stop()
@@ -42,7 +41,7 @@ func (s *session) renewLeasesUntil(closing <-chan struct{}) {
 		case <-s.renewNow:
 			s.returnLeases()
 			s.renew(s.takeRechecks())
-			sleep(s.effects, minClaimGap) // words that come meanwhile become one
+			sleep(s.effects, minClaimGap) // signals that come meanwhile become one
 		}
 	}
 }
@@ -118,8 +117,8 @@ func (s *session) renewInStore(leases []outbound.RunLease, period time.Duration)
 	return good, err
 }
 
-// returnLeases ends the leases that were handed in, so that other workers need not wait for
-// their ends. Those of runs that somebody is changing stay handed in.
+// returnLeases ends the leases of jobs that have ended, so that other workers need not wait
+// for their ends. Those of locked runs are returned later.
 func (s *session) returnLeases() {
 	s.mu.Lock()
 	leases := s.toReturn
@@ -157,7 +156,7 @@ func (s *session) pendingReturns() []outbound.RunLease {
 	return s.toReturn
 }
 
-// reread reads a run again while its lease is good. The lease begins anew. Reading comes
+// reread reads a run again while its lease is good. The lease is renewed. Reading comes
 // first, since it waits for who is changing the run.
 func (s *session) reread(j *job) (r *run.Run, good bool, err error) {
 	asked := time.Since(s.began)
@@ -177,7 +176,7 @@ func (s *session) reread(j *job) (r *run.Run, good bool, err error) {
 	return r, good, err
 }
 
-// extendLease notes that a lease is good until a time of the shift, and how far the run was
+// extendLease notes that a lease is good until a time of the session, and how far the run was
 // when it was renewed.
 func (j *job) extendLease(until time.Duration, seq int64) {
 	j.leaseEnd.Store(int64(until))

@@ -3,11 +3,13 @@ package worker
 import (
 	"context"
 	"fmt"
+	"sync"
 
+	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/ports/inbound"
 )
 
-// recoverPanic makes an error of a panic.
+// recoverPanic calls fn, and makes an error of a panic.
 func (s *session) recoverPanic(what string, fn func() error) (err error) {
 	defer func() {
 		if thrown := recover(); thrown != nil {
@@ -17,7 +19,7 @@ func (s *session) recoverPanic(what string, fn func() error) (err error) {
 	return fn()
 }
 
-// restartOnPanic does something to its end, beginning anew after a panic.
+// restartOnPanic calls fn until it returns without a panic.
 func (s *session) restartOnPanic(what string, fn func()) {
 	for {
 		err := s.recoverPanic(what, func() error { fn(); return nil })
@@ -27,4 +29,25 @@ func (s *session) restartOnPanic(what string, fn func()) {
 		s.report(err)
 		sleep(context.WithoutCancel(s.units), failurePause)
 	}
+}
+
+// panicCounts count how often runs have panicked.
+type panicCounts struct {
+	mu    sync.Mutex
+	times map[run.ID]int
+}
+
+// exceeded counts a panic, and says whether it was the last that is put up with.
+func (d *panicCounts) exceeded(id run.ID) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.times) >= maxCountedRuns {
+		clear(d.times) // so many are not the runs' own fault
+	}
+	d.times[id]++
+	if d.times[id] < maxRefusals {
+		return false
+	}
+	delete(d.times, id)
+	return true
 }

@@ -131,7 +131,7 @@ func isStoreError(err error) bool {
 // unrecordable ends a run whose step was refused time and again, since whoever had it
 // next would repeat its calls and be refused in the same way. Where that end cannot be
 // recorded either, nothing is wrong with the step but with the store: the run is left
-// alone, as it is when others are always faster.
+// leased, as it is when others are always faster.
 func (j *job) unrecordable(refused error) jobOutcome {
 	if isCode(refused, "stale_run") {
 		return leaveToExpire

@@ -3,20 +3,16 @@ package worker
 import (
 	"cmp"
 	"context"
-	"maps"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/sluicehq/sluice/domain/run"
-	"github.com/sluicehq/sluice/domain/tenant"
 )
 
 const (
-	// fairShareThreshold is how many runs of a tenant a process works on before they are a crowd.
+	// fairShareThreshold is how many runs of a tenant a process works on before they are a backlog.
 	fairShareThreshold = 4
 
-	// fairnessWindow is how long a crowd gives way after others were there.
+	// fairnessWindow is how long a backlog yields after other tenants had runs.
 	fairnessWindow = time.Second
 
 	// maxYield bounds how long it does after one unit of work.
@@ -120,92 +116,15 @@ func (s *session) freeCapacity() capacity {
 // isBacklog says whether the run is one of many of its tenant, and notes that it is worked on.
 func (j *job) isBacklog() bool {
 	j.session.mu.Lock()
-	crowd := j.session.jobsOf[j.lease.Tenant] > fairShareThreshold
+	backlog := j.session.jobsOf[j.lease.Tenant] > fairShareThreshold
 	j.session.mu.Unlock()
-	j.session.contention.note(j.lease.Tenant, crowd)
-	return crowd
-}
-
-// contention knows whose runs were worked on lately. A crowd and others are beside each other
-// when there were both, of different tenants: one whose runs come and go is not its own
-// neighbour.
-type contention struct {
-	began                   time.Time
-	lastOthers, lastBacklog atomic.Int64 // when the last ones were, since it began; 0 for never
-
-	mu             sync.Mutex
-	fairTenants    map[tenant.ID]int64 // when tenants of few runs were last there
-	backlogTenants map[tenant.ID]int64 // the same of the others
-	swept          int64
-}
-
-func newContention(now time.Time) *contention {
-	return &contention{began: now, fairTenants: make(map[tenant.ID]int64), backlogTenants: make(map[tenant.ID]int64)}
-}
-
-// now is the time since it began; never 0.
-func (b *contention) now() int64 { return max(1, int64(time.Since(b.began))) }
-
-// note says that a run of a tenant is worked on, and whether it is one of many.
-func (b *contention) note(whose tenant.ID, crowd bool) {
-	now := b.now()
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if now-b.swept >= int64(fairnessWindow) {
-		b.sweep(now)
-	}
-	switch at, known := b.backlogTenants[whose]; {
-	case crowd:
-		b.backlogTenants[whose] = now
-		b.lastBacklog.Store(now)
-		if _, was := b.fairTenants[whose]; was {
-			delete(b.fairTenants, whose)
-			b.lastOthers.Store(latestOf(b.fairTenants))
-		}
-	case known && now-at < int64(fairnessWindow): // it still is
-	default:
-		b.fairTenants[whose] = now
-		b.lastOthers.Store(now)
-	}
-}
-
-// sweep forgets who was not there lately.
-func (b *contention) sweep(now int64) {
-	old := func(_ tenant.ID, at int64) bool { return now-at >= int64(fairnessWindow) }
-	maps.DeleteFunc(b.fairTenants, old)
-	maps.DeleteFunc(b.backlogTenants, old)
-	b.swept = now
-}
-
-func latestOf(times map[tenant.ID]int64) (last int64) {
-	for _, at := range times {
-		last = max(last, at)
-	}
-	return last
-}
-
-// isActive says whether a crowd and others are beside each other.
-func (b *contention) isActive() bool {
-	others, crowd := b.lastOthers.Load(), b.lastBacklog.Load()
-	if others == 0 || crowd == 0 {
-		return false
-	}
-	now := b.now()
-	return now-others < int64(fairnessWindow) && now-crowd < int64(fairnessWindow)
-}
-
-// yield is for how long backlogs leave the database and the processors to others, after a
-// unit of their steps that took some time. Alone they go on at once.
-func (c *contention) yield(took time.Duration) time.Duration {
-	if !c.isActive() {
-		return 0
-	}
-	return min(took/2, maxYield)
+	j.session.contention.note(j.lease.Tenant, backlog)
+	return backlog
 }
 
 // compute does something that takes the processor, with the memory that the run takes then;
-// the error is that of waiting for it. Of a crowd only some runs do so at the same time while
-// there are others, who find a processor at once then.
+// the error is that of waiting for it. Under contention only some runs of a backlog do so at
+// the same time, so that other tenants find a processor at once.
 func (j *job) compute(fact run.Fact, fn func()) error {
 	memory, do := j.run.Demand(j.budget(), fact), j.session.worker.computing.Do
 	if j.growth.reserved.Load() || memory > lightMemory {
@@ -226,8 +145,8 @@ func (j *job) compute(fact run.Fact, fn func()) error {
 	return cmp.Or(err, waited)
 }
 
-// acquireTurn waits for a place among the runs of a crowd while there are others, and among
-// those that are tried alone.
+// acquireTurn waits for a place among the runs of backlogs under contention, and among
+// those that are isolated.
 func (j *job) acquireTurn() (leave func(), err error) {
 	turns := make([]chan struct{}, 0, 2)
 	leave = func() {
@@ -252,25 +171,4 @@ func (j *job) acquireTurn() (leave func(), err error) {
 		}
 	}
 	return leave, nil
-}
-
-// panicCounts count how often runs have panicked.
-type panicCounts struct {
-	mu    sync.Mutex
-	times map[run.ID]int
-}
-
-// exceeded counts a panic, and says whether it was the last that is put up with.
-func (d *panicCounts) exceeded(id run.ID) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if len(d.times) >= maxCountedRuns {
-		clear(d.times) // they begin anew; so many are not the runs' own
-	}
-	d.times[id]++
-	if d.times[id] < maxRefusals {
-		return false
-	}
-	delete(d.times, id)
-	return true
 }

@@ -39,7 +39,7 @@ func newGrowth() *growth {
 	return m
 }
 
-// growthSignal tells those who wait for a call's memory that the run has memory of its own.
+// growthSignal wakes those that wait for a call's memory that the run has memory of its own.
 type growthSignal struct {
 	done context.Context //nolint:containedctx // ends when the run gets the memory, or its job ends
 	send context.CancelFunc
@@ -112,7 +112,7 @@ func (j *job) mayStartAttempt() bool {
 // maxSlices is how often a run goes on computing before what it has computed is recorded.
 const maxSlices = 16
 
-// advance tells the run a fact, and lets it compute until it waits for something, has
+// advance gives the run a fact, and lets it compute until it waits for something, has
 // computed much, or ought to stop. It looks at that between two slices, each of which is
 // short.
 func (j *job) advance(fact run.Fact) (whole run.Step, err error) {
