@@ -22,8 +22,8 @@ const (
 	// where they are not many and small.
 	valuesFactor = 16
 
-	// leastValues is what one node may look at in any case, in bytes.
-	leastValues = 4 << 20
+	// minValues is what one node may look at in any case, in bytes.
+	minValues = 4 << 20
 )
 
 // Computing reserves memory before runs compute.
@@ -35,7 +35,7 @@ type Computing struct {
 
 // NewComputing lets one node look at as much as fits into the budget.
 func NewComputing(b outbound.Budgets) Computing {
-	values := max(leastValues, (b.Computing.Most()-run.MaxComputed)*4/5)
+	values := max(minValues, (b.Computing.Most()-run.MaxComputed)*4/5)
 	return Computing{budget: b.Computing, processors: b.Processors, values: min(run.DefaultValues, values)}
 }
 

@@ -25,14 +25,14 @@ type Plans struct {
 	work      outbound.UnitOfWork
 	directory outbound.Directory
 	compiler  outbound.Compiler
-	most      int   // how many are kept
-	weight    int64 // how much memory those take at the most
+	maxPlans  int   // how many are kept
+	maxWeight int64 // how much memory those take at the most
 	budgets   outbound.Budgets
 
-	mu    sync.Mutex
-	kept  map[planKey]*list.Element
-	order *list.List // of *planned, the last that was asked for first
-	held  int64      // weight of those that are ready
+	mu         sync.Mutex
+	kept       map[planKey]*list.Element
+	order      *list.List // of *planned, the last that was asked for first
+	keptWeight int64      // weight of those that are ready
 }
 
 type planKey struct {
@@ -40,8 +40,8 @@ type planKey struct {
 	version workflow.VersionID
 }
 
-// planned is a plan that is kept, or is being made.
-type planned struct {
+// plannedVersion is a plan that is kept, or is being made.
+type plannedVersion struct {
 	key      planKey
 	registry *node.Registry // with which it is made
 	ready    chan struct{}  // closed when the rest is there
@@ -57,7 +57,7 @@ func NewPlans(work outbound.UnitOfWork, directory outbound.Directory, compiler o
 		most = defaultPlans
 	}
 	return &Plans{
-		work: work, directory: directory, compiler: compiler, budgets: budgets, most: most, weight: budgets.Planning.Most() / keptPlans,
+		work: work, directory: directory, compiler: compiler, budgets: budgets, maxPlans: most, maxWeight: budgets.Planning.Most() / keptPlansPart,
 		kept: make(map[planKey]*list.Element), order: list.New(),
 	}
 }
@@ -65,11 +65,11 @@ func NewPlans(work outbound.UnitOfWork, directory outbound.Directory, compiler o
 // storeTimeout is how long making a plan may take.
 const storeTimeout = 15 * time.Second
 
-// longPlanning is from how much memory on making a plan takes long, in bytes.
-const longPlanning = 4 << 20
+// largePlan is from how much memory on making a plan takes long, in bytes.
+const largePlan = 4 << 20
 
-// keptPlans is which part of the memory for making plans those take that are kept.
-const keptPlans = 4
+// keptPlansPart is which part of the memory for making plans those take that are kept.
+const keptPlansPart = 4
 
 // Of returns the plan of a version. An unknown one is NotFound with the code
 // version_not_found; one that is kept may have been deleted since.
@@ -98,19 +98,19 @@ func (p *Plans) Of(ctx context.Context, owner tenant.ID, version workflow.Versio
 }
 
 // find returns the plan, and whether it is the caller's to make.
-func (p *Plans) find(key planKey, registry *node.Registry) (one *planned, mine bool) {
+func (p *Plans) find(key planKey, registry *node.Registry) (one *plannedVersion, mine bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if at, ok := p.kept[key]; ok {
-		if one = at.Value.(*planned); one.registry == registry {
+		if one = at.Value.(*plannedVersion); one.registry == registry {
 			p.order.MoveToFront(at)
 			return one, false
 		}
 		p.drop(at)
 	}
-	one = &planned{key: key, registry: registry, ready: make(chan struct{})}
+	one = &plannedVersion{key: key, registry: registry, ready: make(chan struct{})}
 	p.kept[key] = p.order.PushFront(one)
-	if p.order.Len() > p.most {
+	if p.order.Len() > p.maxPlans {
 		p.drop(p.order.Back())
 	}
 	return one, true
@@ -118,14 +118,14 @@ func (p *Plans) find(key planKey, registry *node.Registry) (one *planned, mine b
 
 // drop forgets a plan. The caller holds p.mu.
 func (p *Plans) drop(at *list.Element) {
-	one := p.order.Remove(at).(*planned)
-	p.held -= one.weight
+	one := p.order.Remove(at).(*plannedVersion)
+	p.keptWeight -= one.weight
 	one.weight = 0
 	delete(p.kept, one.key)
 }
 
-// weigh counts a plan that is ready, and drops those that there is no room for with it.
-func (p *Plans) weigh(one *planned) {
+// count counts a plan that is ready, and drops those that there is no room for with it.
+func (p *Plans) count(one *plannedVersion) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	at, kept := p.kept[one.key]
@@ -133,14 +133,14 @@ func (p *Plans) weigh(one *planned) {
 		return // it was dropped meanwhile
 	}
 	one.weight = one.plan.Weight()
-	p.held += one.weight
-	for p.held > p.weight && p.order.Len() > 0 {
+	p.keptWeight += one.weight
+	for p.keptWeight > p.maxWeight && p.order.Len() > 0 {
 		p.drop(p.order.Back())
 	}
 }
 
 // build reads the version and makes the plan. What fails is not kept.
-func (p *Plans) build(ctx context.Context, one *planned) {
+func (p *Plans) build(ctx context.Context, one *plannedVersion) {
 	defer close(one.ready)
 	defer func() {
 		if thrown := recover(); thrown != nil {
@@ -164,17 +164,17 @@ func (p *Plans) build(ctx context.Context, one *planned) {
 		return
 	}
 	defer p.budgets.Planning.Release(one.key.owner, demand)
-	if demand > longPlanning {
+	if demand > largePlan {
 		if one.err = p.budgets.Processors.Reserve(ctx, one.key.owner, 1); one.err != nil {
 			return
 		}
 		defer p.budgets.Processors.Release(one.key.owner, 1)
 	}
 	one.plan = run.NewPlan(ver.ID(), ver.Graph(), one.registry, p.compiler)
-	p.weigh(one)
+	p.count(one)
 }
 
-func (p *Plans) forget(one *planned) {
+func (p *Plans) forget(one *plannedVersion) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if at, ok := p.kept[one.key]; ok && at.Value == one {

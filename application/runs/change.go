@@ -14,13 +14,13 @@ import (
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
-// change is what happens to a run. The plan is nil when its version is gone.
-type change func(r *run.Run, plan *run.Plan, at time.Time) (run.Step, error)
+// changeFunc is what happens to a run. The plan is nil when its version is gone.
+type changeFunc func(r *run.Run, plan *run.Plan, at time.Time) (run.Step, error)
 
 // apply lets something happen to a run, by the database's clock, and records it. What
 // fell due before it is recorded even when the change itself is refused. outcome is what
 // the idempotency key keeps.
-func (s *Service) apply(ctx context.Context, owner tenant.ID, once domain.Once, id run.ID, happens change, outcome func(*run.Run) any) (r *run.Run, err error) {
+func (s *Service) apply(ctx context.Context, owner tenant.ID, once domain.Once, id run.ID, happens changeFunc, outcome func(*run.Run) any) (r *run.Run, err error) {
 	plan, demand, err := s.planOf(ctx, owner, id)
 	if err != nil {
 		return nil, err
@@ -30,7 +30,7 @@ func (s *Service) apply(ctx context.Context, owner tenant.ID, once domain.Once, 
 }
 
 // applyWith is apply once there is memory for it.
-func (s *Service) applyWith(ctx context.Context, plan *run.Plan, owner tenant.ID, once domain.Once, id run.ID, happens change, outcome func(*run.Run) any) (r *run.Run, err error) {
+func (s *Service) applyWith(ctx context.Context, plan *run.Plan, owner tenant.ID, once domain.Once, id run.ID, happens changeFunc, outcome func(*run.Run) any) (r *run.Run, err error) {
 	now := s.clock.Now()
 	var step run.Step
 	err = s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
@@ -91,7 +91,7 @@ func (s *Service) planOf(ctx context.Context, owner tenant.ID, id run.ID) (*run.
 }
 
 // advance is a change that needs the run's version; without it the refusal stands.
-func (s *Service) advance(fact run.Fact, gone *domain.Error) change {
+func (s *Service) advance(fact run.Fact, gone *domain.Error) changeFunc {
 	return func(r *run.Run, plan *run.Plan, at time.Time) (run.Step, error) {
 		if plan == nil {
 			return run.Step{Refused: gone}, nil

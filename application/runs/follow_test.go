@@ -90,7 +90,7 @@ func TestAFollowerHearsEverythingOnceAndUntilTheEnd(t *testing.T) {
 
 func TestAFollowerFindsWhatNobodyTellsOf(t *testing.T) {
 	d := newEnv(t, fixture.OpenSQLite(t))
-	d.Runs.LookAgainAfter(100 * time.Millisecond)
+	d.Runs.SetPollInterval(100 * time.Millisecond)
 	id := d.Waiting(d.NewVersion([]string{fixture.InputNode}, nil), "e", 1)[0]
 	h := d.follow(id, 2)
 	d.hears(h, run.EntryRunPaused)
@@ -114,7 +114,7 @@ func TestAFollowerHearsAtOnceWhatAWorkerDid(t *testing.T) {
 				store = fixture.OpenPostgres(t)
 			}
 			d := newEnv(t, store)
-			d.Runs.LookAgainAfter(time.Hour)
+			d.Runs.SetPollInterval(time.Hour)
 			signals := d.Signals
 			if elsewhere {
 				signals = sqlstore.NewRunSignals(store)
@@ -228,7 +228,7 @@ func (r noWholeRuns) Get(ctx context.Context, owner tenant.ID, id run.ID) (*run.
 
 func TestAPanicWhileRunsAreFollowedEndsTheirFollowersAndNothingElse(t *testing.T) {
 	d := newEnv(t, fixture.OpenSQLite(t))
-	d.Runs.LookAgainAfter(time.Millisecond)
+	d.Runs.SetPollInterval(time.Millisecond)
 	ids := d.Waiting(d.NewVersion([]string{fixture.InputNode}, nil), "e", 2)
 	var all []*heard
 	for _, id := range ids {
@@ -253,7 +253,7 @@ func TestAPanicWhileRunsAreFollowedEndsTheirFollowersAndNothingElse(t *testing.T
 
 func TestAFollowerIsToldThatTheRunIsGone(t *testing.T) {
 	d := newEnv(t, fixture.OpenSQLite(t))
-	d.Runs.LookAgainAfter(100 * time.Millisecond)
+	d.Runs.SetPollInterval(100 * time.Millisecond)
 	id := d.Waiting(d.NewVersion([]string{fixture.InputNode}, nil), "e", 1)[0]
 	h := d.follow(id, 0)
 	d.Eventually("the follower follows", func() bool { return len(h.types()) > 0 })
@@ -284,7 +284,7 @@ func TestAFollowerThatCannotBeToldIsLeft(t *testing.T) {
 func TestManyFollowersAskTheStoreTogether(t *testing.T) {
 	const pause = 300 * time.Millisecond
 	d := newEnv(t, fixture.OpenSQLite(t))
-	d.Runs.LookAgainAfter(pause)
+	d.Runs.SetPollInterval(pause)
 	ids := d.Waiting(d.NewVersion([]string{fixture.InputNode}, nil), "e", 5)
 	var all []*heard
 	for i := range 40 {

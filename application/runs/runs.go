@@ -22,7 +22,7 @@ type Service struct {
 	clock     outbound.Clock
 	random    outbound.Random
 	key       run.Key
-	followed  *followed
+	followers *followers
 }
 
 var _ inbound.Runs = (*Service)(nil)
@@ -33,7 +33,7 @@ func New(work outbound.UnitOfWork, directory outbound.Directory, compiler outbou
 ) *Service {
 	return &Service{
 		work: work, directory: directory, plans: execution.NewPlans(work, directory, compiler, budgets, 0), computing: execution.NewComputing(budgets), signals: signals,
-		clock: clock, random: random, key: key, followed: newFollowed(work, signals),
+		clock: clock, random: random, key: key, followers: newFollowers(work, signals),
 	}
 }
 
@@ -98,7 +98,7 @@ func (s *Service) Retry(ctx context.Context, who tenant.Caller, once domain.Once
 	})
 }
 
-func (s *Service) change(ctx context.Context, who tenant.Caller, once domain.Once, id run.ID, happens change) (run.Summary, error) {
+func (s *Service) change(ctx context.Context, who tenant.Caller, once domain.Once, id run.ID, happens changeFunc) (run.Summary, error) {
 	r, err := s.apply(ctx, who.Tenant, once, id, happens, func(r *run.Run) any { return r.Summary() })
 	if err != nil {
 		return run.Summary{}, err

@@ -60,22 +60,22 @@ func openSQLite(t testing.TB) *sqlstore.Store {
 }
 
 // onEachStore runs a test on both databases.
-func onEachStore(t *testing.T, check func(w *world)) {
-	t.Run("sqlite", func(t *testing.T) { check(newWorld(t, openSQLite(t))) })
+func onEachStore(t *testing.T, check func(w *env)) {
+	t.Run("sqlite", func(t *testing.T) { check(newEnv(t, openSQLite(t))) })
 	t.Run("postgres", func(t *testing.T) { check(onPostgres(t)) })
 }
 
 // onPostgres is a world on a PostgreSQL database of its own.
-func onPostgres(t testing.TB) *world {
+func onPostgres(t testing.TB) *env {
 	t.Helper()
 	address := pgtest.Start(t).Migrated(t, migrated)
-	w := newWorld(t, openPostgres(t, address))
+	w := newEnv(t, openPostgres(t, address))
 	w.address = address
 	return w
 }
 
-// world is a store with a tenant that has an active version to attach triggers to.
-type world struct {
+// env is a store with a tenant that has an active version to attach triggers to.
+type env struct {
 	testing.TB
 	store     *sqlstore.Store
 	address   string // of the database; empty for SQLite
@@ -88,26 +88,26 @@ type world struct {
 	version   *workflow.Version
 }
 
-func newWorld(t testing.TB, store *sqlstore.Store) *world {
+func newEnv(t testing.TB, store *sqlstore.Store) *env {
 	t.Helper()
 	clock := &portstest.ManualClock{}
 	clock.Set(noon)
-	w := &world{TB: t, store: store, clock: clock, runs: &recorder{started: map[string]*run.Run{}}}
+	w := &env{TB: t, store: store, clock: clock, runs: &recorder{started: map[string]*run.Run{}}}
 	w.scheduler = w.process(store)
-	w.settle()
+	w.newTenant()
 	return w
 }
 
-// beside is the same world for another tenant.
-func (w *world) beside() *world {
+// withTenant is the same world for another tenant.
+func (w *env) withTenant() *env {
 	w.Helper()
 	other := *w
-	other.settle()
+	other.newTenant()
 	return &other
 }
 
-// settle stores a tenant with an active version, and is about it from then on.
-func (w *world) settle() {
+// newTenant stores a tenant with an active version, and is about it from then on.
+func (w *env) newTenant() {
 	w.Helper()
 	var err error
 	if w.tenant, err = tenant.New(tenant.ID(counted{}.ID("tenant")), "Acme", tenant.English, noon); err != nil {
@@ -130,12 +130,12 @@ func (w *world) settle() {
 }
 
 // process is a process that fires schedules from a store, by the world's clock.
-func (w *world) process(store outbound.UnitOfWork) *schedules.Scheduler {
+func (w *env) process(store outbound.UnitOfWork) *schedules.Scheduler {
 	return w.processWith(store, 0)
 }
 
 // processWith is the same with a storage quota.
-func (w *world) processWith(store outbound.UnitOfWork, storage tenant.StorageQuota) *schedules.Scheduler {
+func (w *env) processWith(store outbound.UnitOfWork, storage tenant.StorageQuota) *schedules.Scheduler {
 	return schedules.NewScheduler(recorded{timed{store, w.clock}, w.runs}, w.runs, w.clock, counted{}, storage)
 }
 
@@ -162,7 +162,7 @@ func (t timedSchedules) Next(ctx context.Context) (at, now time.Time, err error)
 	return at, t.clock.Now(), err
 }
 
-func (w *world) do(fn func(context.Context, outbound.Stores) error) {
+func (w *env) do(fn func(context.Context, outbound.Stores) error) {
 	w.Helper()
 	if err := w.store.Do(w.Context(), fn); err != nil {
 		w.Fatal(err)
@@ -170,7 +170,7 @@ func (w *world) do(fn func(context.Context, outbound.Stores) error) {
 }
 
 // schedule makes n triggers with a scheduleConfig, activated now.
-func (w *world) schedule(n int, config string) (made []*trigger.Trigger) {
+func (w *env) schedule(n int, config string) (made []*trigger.Trigger) {
 	w.Helper()
 	const atOnce = 500
 	for n > atOnce {
@@ -197,7 +197,7 @@ func (w *world) schedule(n int, config string) (made []*trigger.Trigger) {
 
 // analyze tells PostgreSQL how large its tables are, which it finds out by itself
 // within a minute. Until then it plans as if they were empty.
-func (w *world) analyze() {
+func (w *env) analyze() {
 	w.Helper()
 	if w.address == "" {
 		return
@@ -208,7 +208,7 @@ func (w *world) analyze() {
 }
 
 // connect opens the database beside the gateway.
-func (w *world) connect() *sql.DB {
+func (w *env) connect() *sql.DB {
 	w.Helper()
 	if w.db == nil {
 		db, err := sql.Open("postgres", w.address)
@@ -222,7 +222,7 @@ func (w *world) connect() *sql.DB {
 }
 
 // fire lets everything happen that is due at a time.
-func (w *world) fire(at time.Time) {
+func (w *env) fire(at time.Time) {
 	w.Helper()
 	w.clock.Set(at)
 	for {
@@ -238,7 +238,7 @@ func (w *world) fire(at time.Time) {
 
 // ledger lists "02 15:04:05 outcome" of a trigger, in order, and checks that exactly
 // the runs that it names were started.
-func (w *world) ledger(trg *trigger.Trigger) string {
+func (w *env) ledger(trg *trigger.Trigger) string {
 	w.Helper()
 	var lines []string
 	for _, f := range w.fires(trg) {
@@ -247,7 +247,7 @@ func (w *world) ledger(trg *trigger.Trigger) string {
 	return strings.Join(lines, ", ")
 }
 
-func (w *world) fires(trg *trigger.Trigger) (all []*trigger.Fire) {
+func (w *env) fires(trg *trigger.Trigger) (all []*trigger.Fire) {
 	w.Helper()
 	for offset := 0; ; offset += domain.MaxPageLimit {
 		page, err := domain.NewPageRequest(domain.MaxPageLimit, offset)

@@ -20,7 +20,7 @@ func TestThousandsOfSchedulesOfOneInstantEachFireOnce(t *testing.T) {
 	if testing.Short() {
 		many = 1000
 	}
-	onEachStore(t, func(w *world) {
+	onEachStore(t, func(w *env) {
 		all := w.schedule(many, `{"cron":"* * * * *"}`)
 		w.fire(noon)
 		begin := time.Now()

@@ -9,7 +9,7 @@ import (
 // A schedule of a tenant that has no storage left goes on: each instant is in the ledger,
 // with the reason, and once there is room again it starts runs.
 func TestAnInstantWithoutStorageIsInTheLedgerWithTheReason(t *testing.T) {
-	onEachStore(t, func(w *world) {
+	onEachStore(t, func(w *env) {
 		trg := w.schedule(1, `{"intervalMs":60000}`)[0]
 		unlimited := w.scheduler
 		w.scheduler = w.processWith(w.store, 1)

@@ -12,21 +12,21 @@ import (
 )
 
 const (
-	// putOff is how long a schedule waits that cannot be dealt with.
-	putOff = time.Minute
+	// failedDelay is how long a schedule waits that cannot be dealt with.
+	failedDelay = time.Minute
 
-	// busyPutOff is how long a tenant's schedules wait that take too long: something of the
+	// busyDelay is how long a tenant's schedules wait that take too long: something of the
 	// tenant is being waited for, and others must not wait with it.
-	busyPutOff = 30 * time.Second
+	busyDelay = 30 * time.Second
 
-	// bite is how many schedules of a tenant are tried where many took too long: a store
+	// retryBatch is how many schedules of a tenant are tried where many took too long: a store
 	// that is slow gets on with these. Where tenants wait for one another, a bite may take
 	// this part of what a unit may.
-	bite      = 20
-	biteHaste = 5
+	retryBatch       = 20
+	retryTimeoutPart = 5
 
-	// apartUnits is how long a look deals with tenants apart, in times that a unit may take.
-	apartUnits = 3
+	// perTenantUnits is how long a look deals with tenants one by one, in times of a unit.
+	perTenantUnits = 3
 )
 
 var (
@@ -34,30 +34,30 @@ var (
 	errBusy   = errors.New("the schedules of a tenant take too long and are put off")
 )
 
-// fireApart deals with schedules tenant by tenant, after dealing with all of them in one
+// firePerTenant deals with schedules tenant by tenant, after dealing with all of them in one
 // unit has failed: what cannot be done for one tenant must not keep the others waiting.
 // It returns how many schedules it dealt with, and what went wrong. Where it is the
 // store, nothing is put off.
-func (s *Scheduler) fireApart(ctx context.Context, now time.Time, limit int, claimed []outbound.DueSchedule, failure error) (looked int, err error) {
+func (s *Scheduler) firePerTenant(ctx context.Context, now time.Time, limit int, claimed []outbound.DueSchedule, failure error) (looked int, err error) {
 	why := reasonOf(ctx, failure)
 	if len(claimed) == 0 || why == unreachable {
 		return 0, failure
 	}
-	within, cancel := context.WithTimeout(ctx, apartUnits*s.patience)
+	within, cancel := context.WithTimeout(ctx, perTenantUnits*s.timeout)
 	defer cancel()
 	owners := byOwner(claimed)
 	for _, keys := range owners {
-		patience := s.patience
+		timeout := s.timeout
 		if why == busy {
-			keys = keys[:min(bite, len(keys))]
+			keys = keys[:min(retryBatch, len(keys))]
 			if len(owners) > 1 {
-				patience /= biteHaste
+				timeout /= retryTimeoutPart
 			}
 		}
 		if within.Err() != nil {
 			break // the rest stays due, and has its turn at the next look
 		}
-		n, failure := s.fireOwner(ctx, now, limit, patience, keys)
+		n, failure := s.fireOwner(ctx, now, limit, timeout, keys)
 		looked += n
 		if failure == nil {
 			continue
@@ -68,7 +68,7 @@ func (s *Scheduler) fireApart(ctx context.Context, now time.Time, limit int, cla
 			return looked, err
 		case busy:
 			err = errors.Join(err, fmt.Errorf("%w: %s", errBusy, keys[0].Tenant))
-			if lost := s.putOff(ctx, now, now.Add(busyPutOff), outbound.TriggerKey{Tenant: keys[0].Tenant}); lost != nil {
+			if lost := s.putOff(ctx, now, now.Add(busyDelay), outbound.TriggerKey{Tenant: keys[0].Tenant}); lost != nil {
 				return looked, errors.Join(err, lost)
 			}
 		}
@@ -125,12 +125,12 @@ func claimOf(now time.Time, keys []outbound.TriggerKey) func(context.Context, ou
 // fireOwner deals with the schedules of one tenant within a time. Where something is
 // wrong with one of them, it finds out which by halves, and puts that one off. Any other
 // failure comes back as soon as it happens.
-func (s *Scheduler) fireOwner(ctx context.Context, now time.Time, limit int, patience time.Duration, keys []outbound.TriggerKey) (looked int, err error) {
-	within, cancel := context.WithTimeout(ctx, patience)
+func (s *Scheduler) fireOwner(ctx context.Context, now time.Time, limit int, timeout time.Duration, keys []outbound.TriggerKey) (looked int, err error) {
+	within, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	for todo := [][]outbound.TriggerKey{keys}; len(todo) > 0; {
 		keys, todo = todo[len(todo)-1], todo[:len(todo)-1]
-		claimed, failure := s.fire(within, due{now: now, most: limit, patience: patience, claim: claimOf(now, keys)})
+		claimed, failure := s.fire(within, due{now: now, limit: limit, timeout: timeout, claim: claimOf(now, keys)})
 		switch {
 		case failure == nil:
 			looked += len(claimed)
@@ -141,7 +141,7 @@ func (s *Scheduler) fireOwner(ctx context.Context, now time.Time, limit int, pat
 			todo = append(todo, keys[half:], keys[:half])
 		default:
 			err = errors.Join(err, fmt.Errorf("%w: trigger %s of %s: %w", errPutOff, keys[0].Trigger, keys[0].Tenant, failure))
-			if lost := s.putOff(ctx, now, now.Add(putOff), keys[0]); lost != nil {
+			if lost := s.putOff(ctx, now, now.Add(failedDelay), keys[0]); lost != nil {
 				return looked, errors.Join(err, lost)
 			}
 		}
@@ -151,7 +151,7 @@ func (s *Scheduler) fireOwner(ctx context.Context, now time.Time, limit int, pat
 
 // putOff makes schedules wait without dealing with them.
 func (s *Scheduler) putOff(ctx context.Context, now, until time.Time, of outbound.TriggerKey) error {
-	ctx, cancel := context.WithTimeout(ctx, s.patience)
+	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
 	return s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error { return st.Schedules.PutOff(ctx, now, until, of) })
 }
