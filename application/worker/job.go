@@ -7,7 +7,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/workflow"
 	"github.com/sluicehq/sluice/ports/inbound"
@@ -393,9 +392,4 @@ func (j *job) fail(err error) jobOutcome {
 		j.session.report(fmt.Errorf("run %s of %s: %w", j.lease.Run, j.lease.Tenant, again))
 	}
 	return end
-}
-
-func isCode(err error, code string) bool {
-	var e *domain.Error
-	return errors.As(err, &e) && e.Code == code
 }

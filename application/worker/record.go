@@ -152,3 +152,8 @@ func (j *job) unrecordable(refused error) jobOutcome {
 	j.session.report(fmt.Errorf("run %s: end it, since its step is refused: %w", j.lease.Run, err))
 	return leaveToExpire
 }
+
+func isCode(err error, code string) bool {
+	var e *domain.Error
+	return errors.As(err, &e) && e.Code == code
+}
