@@ -19,7 +19,7 @@ import (
 // defaultPlans is how many plans are kept.
 const defaultPlans = 512
 
-// plans makes versions ready to run, and keeps those that were asked for last. A plan
+// Plans makes versions ready to run, and keeps those that were asked for last. A plan
 // is made anew when the tenant's node types have changed.
 type Plans struct {
 	work      outbound.UnitOfWork

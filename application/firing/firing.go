@@ -13,7 +13,7 @@ import (
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
-// Firing implements inbound.Firing.
+// Service implements inbound.Firing.
 type Service struct {
 	work      outbound.UnitOfWork
 	plans     *execution.Plans
@@ -29,7 +29,7 @@ type Service struct {
 
 var _ inbound.Firing = (*Service)(nil)
 
-// NewFiring returns the service.
+// New returns the service.
 func New(work outbound.UnitOfWork, directory outbound.Directory, compiler outbound.Compiler, signals outbound.RunSignals,
 	limiter outbound.Limiter, clock outbound.Clock, random outbound.Random, key run.Key, budgets outbound.Budgets, storage tenant.StorageQuota,
 ) *Service {

@@ -12,7 +12,7 @@ import (
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
-// Runs implements inbound.Runs.
+// Service implements inbound.Runs.
 type Service struct {
 	work      outbound.UnitOfWork
 	directory outbound.Directory
@@ -27,7 +27,7 @@ type Service struct {
 
 var _ inbound.Runs = (*Service)(nil)
 
-// NewRuns returns the service.
+// New returns the service.
 func New(work outbound.UnitOfWork, directory outbound.Directory, compiler outbound.Compiler, signals outbound.RunSignals,
 	clock outbound.Clock, random outbound.Random, key run.Key, budgets outbound.Budgets,
 ) *Service {

@@ -18,9 +18,9 @@ import (
 // undecided is a version in which a payment, which is made beside another call, leads on by
 // an edge that cannot be decided before the time in the payload. Should the payment fail,
 // it is refunded.
-func (w *env) undecided() *workflow.Version {
-	w.Helper()
-	return w.NewVersion(
+func (d *env) undecided() *workflow.Version {
+	d.Helper()
+	return d.NewVersion(
 		[]string{"charge " + fixture.CallNode, "beside " + fixture.CallNode, "ship " + fixture.CallNode, "refund " + fixture.CallNode},
 		[]string{"charge -> ship now() >= payload.from || result.order.id > 0", "charge.onError -> refund"},
 	)

@@ -81,11 +81,11 @@ func TestTheRunOfAWorkerThatDiedIsTakenOver(t *testing.T) {
 }
 
 // advance makes and records a step of a run that was lent, and keeps the lease.
-func (w *env) advance(ver *workflow.Version, lent outbound.LentRun, fact run.Fact) (step run.Step) {
-	w.Helper()
-	w.Do(func(ctx context.Context, st outbound.Stores) (err error) {
+func (d *env) advance(ver *workflow.Version, lent outbound.LentRun, fact run.Fact) (step run.Step) {
+	d.Helper()
+	d.Do(func(ctx context.Context, st outbound.Stores) (err error) {
 		from := lent.Run.Seq()
-		if step, err = lent.Run.Advance(w.Plan(ver, nil), run.Event{At: lent.At, Fact: fact}); err != nil {
+		if step, err = lent.Run.Advance(d.Plan(ver, nil), run.Event{At: lent.At, Fact: fact}); err != nil {
 			return err
 		}
 		return st.Runs.Runs.Record(ctx, outbound.RunStep{Run: lent.Run, From: from, History: step.History, Lease: lent.Lease, Keep: true})
@@ -137,7 +137,7 @@ func TestSeveralWorkersEndEachRunOnce(t *testing.T) {
 }
 
 // severed signals are those of a process that hears nobody else.
-func (w *env) severed() outbound.RunSignals { return sqlstore.NewRunSignals(w.Raw) }
+func (d *env) severed() outbound.RunSignals { return sqlstore.NewRunSignals(d.Raw) }
 
 func TestCancellingARunInterruptsWhatItDoesOutside(t *testing.T) {
 	t.Parallel()

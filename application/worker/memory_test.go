@@ -212,9 +212,9 @@ func TestARunWithALargeAnswerHasMemoryUntilItIsRecorded(t *testing.T) {
 }
 
 // lose claims what is free as a worker that ends at once.
-func (w *env) lose(name string, alone bool) {
-	w.Helper()
-	w.Do(func(ctx context.Context, st outbound.Stores) error {
+func (d *env) lose(name string, alone bool) {
+	d.Helper()
+	d.Do(func(ctx context.Context, st outbound.Stores) error {
 		lent, err := st.Runs.Queue.Claim(ctx, outbound.RunClaim{Worker: name, Limit: 9, PerTenant: 9})
 		for _, l := range lent {
 			if alone {

@@ -156,10 +156,10 @@ func TestACustomNodeWithoutAnEndpointFails(t *testing.T) {
 }
 
 // leased counts the runs of the tenant that somebody has.
-func (w *env) leased() (n int) {
-	w.Helper()
-	w.Do(func(ctx context.Context, st outbound.Stores) error {
-		all, err := st.Runs.Runs.List(ctx, w.Owner, run.Filter{}, domain.Query{})
+func (d *env) leased() (n int) {
+	d.Helper()
+	d.Do(func(ctx context.Context, st outbound.Stores) error {
+		all, err := st.Runs.Runs.List(ctx, d.Owner, run.Filter{}, domain.Query{})
 		if err != nil {
 			return err
 		}

@@ -13,7 +13,7 @@ import (
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
-// WorkerOptions tune a worker. Members that are zero stand for the defaults.
+// Options tune a worker. Members that are zero stand for the defaults.
 type Options struct {
 	Name        string        // who works, for people
 	Concurrency int           // how many runs this process works on at the same time; 64
