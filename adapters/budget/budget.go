@@ -126,21 +126,15 @@ func (b *Budget) TryReserve(owner tenant.ID, amount int64) bool {
 	return true
 }
 
-// Adjust changes what a tenant holds.
-func (b *Budget) Adjust(owner tenant.ID, difference int64) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.take(owner, difference)
-	if difference < 0 {
-		b.grant()
-	}
-}
-
 // Release gives an amount back.
 func (b *Budget) Release(owner tenant.ID, amount int64) {
-	if amount > 0 {
-		b.Adjust(owner, -min(amount, b.Most()))
+	if amount <= 0 {
+		return
 	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.take(owner, -min(amount, b.Most()))
+	b.grant()
 }
 
 func (b *Budget) queueOf(owner tenant.ID) *queue {

@@ -37,7 +37,7 @@ func TestAVersionIsCheckedOnlyWithinTheMemory(t *testing.T) {
 	memory := budget.New(1 << 20)
 	g := newGateway(t, func(_ *httpapi.Options, ports *httpapi.Ports) {
 		if versions, ok := ports.Versions.(*workflows.Versions); ok {
-			versions.Within(memory)
+			versions.WithBudget(memory)
 		}
 	})
 	c := g.customer("Acme")

@@ -193,7 +193,7 @@ func (a *API) resumeRun(c *gin.Context, who tenant.Caller) error {
 	return exchange.Execute(c, who, body, exchange.Command[nothing]{
 		Status: http.StatusNoContent, Render: func(nothing) any { return nothing{} },
 		Run: func(once domain.Once) (nothing, error) {
-			return nothing{}, a.ports.Firing.Resume(c.Request.Context(), who, once, call)
+			return nothing{}, a.ports.Runs.Resume(c.Request.Context(), who, once, call)
 		},
 		Record: func(any) any { return nothing{} },
 	})

@@ -32,6 +32,7 @@ import (
 	"github.com/sluicehq/sluice/adapters/sqlstore/postgres/pgtest"
 	"github.com/sluicehq/sluice/adapters/sqlstore/sqlite/sqlitetest"
 	"github.com/sluicehq/sluice/application/admission"
+	"github.com/sluicehq/sluice/application/firing"
 	"github.com/sluicehq/sluice/application/nodes"
 	"github.com/sluicehq/sluice/application/runs"
 	"github.com/sluicehq/sluice/application/schedules"
@@ -90,10 +91,10 @@ func newGateway(t *testing.T, options ...option) *gateway {
 		Nodes: nodes.New(known), Settings: nodes.NewSettings(tenants.NewSettings(store, g.clock), checks), SubTenants: tenants.NewSubTenants(store, g.clock, g.random),
 		Tenants:   tenants.New(store, g.clock, g.random),
 		Schedules: schedules.New(store, g.clock),
-		Triggers:  triggers.New(store, known, sqlstore.NewTriggerIntake(store), limiter, g.clock, g.random), Workflows: workflows.New(store, runs.NewStarter(g.clock, g.random, 0), g.signals, g.clock, g.random),
+		Triggers:  triggers.New(store, known, sqlstore.NewTriggerIntake(store), limiter, g.clock, g.random), Workflows: workflows.New(store, g.signals, g.clock, g.random),
 		Versions: workflows.NewVersions(store, expression.Checker{}, g.clock, g.random),
-		Firing:   runs.NewFiring(work, known, expression.Compiler{}, g.signals, limiter, g.clock, g.random, runKey, budget.Divide(1<<40, 2).OfRuns(), 0),
-		Runs:     runs.NewRuns(work, known, expression.Compiler{}, g.signals, g.clock, g.random, runKey, budget.Divide(1<<40, 2).OfRuns()),
+		Firing:   firing.New(work, known, expression.Compiler{}, g.signals, limiter, g.clock, g.random, runKey, budget.Divide(1<<40, 2).OfRuns(), 0),
+		Runs:     runs.New(work, known, expression.Compiler{}, g.signals, g.clock, g.random, runKey, budget.Divide(1<<40, 2).OfRuns()),
 
 		WebhookEndpoints:  webhooks.NewEndpoints(store, g.clock, g.random),
 		WebhookDeliveries: webhooks.NewDeliveries(store, g.clock),
@@ -192,7 +193,7 @@ func (g *gateway) customer(name string) customer {
 		g.Fatal(err)
 	}
 	who := tenant.Operator(made.Tenant.ID())
-	wf, err := workflows.New(g.store, runs.NewStarter(g.clock, g.random, 0), g.signals, g.clock, g.random).Create(g.Context(), who, domain.Once{}, inbound.WorkflowDraft{Draft: workflow.Draft{Name: "Orders"}})
+	wf, err := workflows.New(g.store, g.signals, g.clock, g.random).Create(g.Context(), who, domain.Once{}, inbound.WorkflowDraft{Draft: workflow.Draft{Name: "Orders"}})
 	if err != nil {
 		g.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/sluicehq/sluice/adapters/budget"
 	"github.com/sluicehq/sluice/adapters/directory"
 	"github.com/sluicehq/sluice/adapters/expression"
-	"github.com/sluicehq/sluice/application/runs"
+	"github.com/sluicehq/sluice/application/worker"
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/node"
 	"github.com/sluicehq/sluice/domain/run"
@@ -65,8 +65,8 @@ func (g *gateway) startWorker(w fakeRunner) (stop func()) {
 	g.Helper()
 	known := directory.New(g.store)
 	known.Trust(true)
-	worker := runs.NewWorker(g.store, w, directory.NewEndpoints(known, g.clock), expression.Compiler{}, known, g.signals, g.random, runKey,
-		budget.Divide(1<<40, 2).OfRuns(), runs.WorkerOptions{Name: "test", Drain: time.Second})
+	worker := worker.New(g.store, w, directory.NewEndpoints(known, g.clock), expression.Compiler{}, known, g.signals, g.random, runKey,
+		budget.Divide(1<<40, 2).OfRuns(), worker.Options{Name: "test", Drain: time.Second})
 	ctx, cancel := context.WithCancel(context.Background())
 	var done sync.WaitGroup
 	done.Go(func() { worker.Run(ctx, func(err error) { g.Error(err) }) })

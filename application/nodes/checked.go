@@ -83,13 +83,13 @@ func NewSettings(next inbound.Settings, checks *Checks) *Settings {
 func (s *Settings) Update(ctx context.Context, who tenant.Caller, p tenant.SettingsPatch) (tenant.Settings, error) {
 	changed, err := s.Settings.Update(ctx, who, p)
 	if err == nil && p.CustomNodeEndpoint != nil && changed.CustomNodeEndpoint != "" {
-		s.checks.shared(context.WithoutCancel(ctx), who.Tenant)
+		s.checks.checkShared(context.WithoutCancel(ctx), who.Tenant)
 	}
 	return changed, err
 }
 
-// shared asks the tenant's endpoint, as afterChange does that of a custom node.
-func (s *Checks) shared(ctx context.Context, owner tenant.ID) {
+// checkShared asks the tenant's endpoint, as afterChange does that of a custom node.
+func (s *Checks) checkShared(ctx context.Context, owner tenant.ID) {
 	var t target
 	var wanted bool
 	err := s.work.View(ctx, func(ctx context.Context, st outbound.Stores) (err error) {

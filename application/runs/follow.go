@@ -15,32 +15,32 @@ import (
 )
 
 const (
-	// lookAgain is how often the store is asked whether a run went on, should word of it
-	// have been lost: once for all runs that are followed in this process.
-	lookAgain = time.Second
+	// pollInterval is how often the store is asked whether runs went on, in case a signal was
+	// lost: once for all runs that are followed in this process.
+	pollInterval = time.Second
 
-	// wantAgain is after how many looks other processes are asked anew for word of the runs
+	// pollsPerRequest is after how many polls other processes are asked again for signals of the runs
 	// that are followed here: often enough for a worker that starts, and for one that was
 	// asked and did not hear.
-	wantAgain = 10
+	pollsPerRequest = 10
 
-	// silence is after how long a follower is told that nothing has happened.
-	silence = 15 * time.Second
+	// quietInterval is after how long a follower learns that nothing has happened.
+	quietInterval = 15 * time.Second
 )
 
-// Follow tells the history of a run as it grows. It reads entries only, never what the
+// Follow hands over the history of a run as it grows. It reads entries only, never what the
 // run has put out.
-func (s *Runs) Follow(ctx context.Context, who tenant.Caller, id run.ID, after int64, tell func([]run.Entry) error) error {
+func (s *Service) Follow(ctx context.Context, who tenant.Caller, id run.ID, after int64, tell func([]run.Entry) error) error {
 	if err := who.May(tenant.FollowRun); err != nil {
 		return err
 	}
 	key := outbound.RunKey{Tenant: who.Tenant, Run: id}
-	follower, leave := s.followed.enter(key)
+	follower, leave := s.followers.follow(key)
 	defer leave()
-	if over, err := s.over(ctx, key, after); over || err != nil {
+	if over, err := s.hasEnded(ctx, key, after); over || err != nil {
 		return err
 	}
-	quiet := time.NewTimer(silence)
+	quiet := time.NewTimer(quietInterval)
 	defer quiet.Stop()
 	for first := true; ; first = false {
 		entries, err := s.history(ctx, key, after)
@@ -52,7 +52,7 @@ func (s *Runs) Follow(ctx context.Context, who tenant.Caller, id run.ID, after i
 			if err := tell(entries); err != nil {
 				return err
 			}
-			quiet.Reset(silence)
+			quiet.Reset(quietInterval)
 		}
 		if n > 0 {
 			after = entries[n-1].Seq
@@ -67,9 +67,9 @@ func (s *Runs) Follow(ctx context.Context, who tenant.Caller, id run.ID, after i
 	}
 }
 
-// over says whether a run has ended with the entry after, so that there is nothing to
+// hasEnded says whether a run has ended with the entry after, so that there is nothing to
 // tell. An entry that the run does not have yet is refused: nobody can know it.
-func (s *Runs) over(ctx context.Context, key outbound.RunKey, after int64) (over bool, err error) {
+func (s *Service) hasEnded(ctx context.Context, key outbound.RunKey, after int64) (over bool, err error) {
 	err = s.work.Read(ctx, func(ctx context.Context, st outbound.Stores) error {
 		seqs, err := st.Runs.Live.Seqs(ctx, []outbound.RunKey{key})
 		switch {
@@ -105,7 +105,7 @@ func wait(ctx context.Context, f *follower, quiet *time.Timer, tell func([]run.E
 			}
 			return nil
 		case <-quiet.C:
-			quiet.Reset(silence)
+			quiet.Reset(quietInterval)
 			if err := tell(nil); err != nil {
 				return err
 			}
@@ -113,7 +113,7 @@ func wait(ctx context.Context, f *follower, quiet *time.Timer, tell func([]run.E
 	}
 }
 
-func (s *Runs) history(ctx context.Context, key outbound.RunKey, after int64) (entries []run.Entry, err error) {
+func (s *Service) history(ctx context.Context, key outbound.RunKey, after int64) (entries []run.Entry, err error) {
 	err = s.work.Read(ctx, func(ctx context.Context, st outbound.Stores) error {
 		entries, err = st.Runs.Runs.History(ctx, key.Tenant, key.Run, after)
 		return err
@@ -121,12 +121,12 @@ func (s *Runs) history(ctx context.Context, key outbound.RunKey, after int64) (e
 	return entries, err
 }
 
-// followed are the runs that are followed in this process. While there are any, one
-// goroutine listens for word of runs and another looks at the store for all of them.
-type followed struct {
-	work    outbound.UnitOfWork
-	signals outbound.RunSignals
-	pause   time.Duration // between two looks
+// followers are the runs that are followed in this process. While there are any, one
+// goroutine listens for signals and another polls the store for all of them.
+type followers struct {
+	work     outbound.UnitOfWork
+	signals  outbound.RunSignals
+	interval time.Duration // between two looks
 
 	mu   sync.Mutex
 	runs map[run.ID]map[*follower]struct{}
@@ -141,8 +141,8 @@ type follower struct {
 	end   atomic.Pointer[error] // why it cannot go on
 }
 
-// giveUp makes the follower end with an error.
-func (f *follower) giveUp(err error) {
+// fail makes the follower end with an error.
+func (f *follower) fail(err error) {
 	f.end.Store(&err)
 	f.wake()
 }
@@ -154,19 +154,19 @@ func (f *follower) wake() {
 	}
 }
 
-func newFollowed(work outbound.UnitOfWork, signals outbound.RunSignals) *followed {
-	return &followed{work: work, signals: signals, pause: lookAgain, runs: make(map[run.ID]map[*follower]struct{})}
+func newFollowers(work outbound.UnitOfWork, signals outbound.RunSignals) *followers {
+	return &followers{work: work, signals: signals, interval: pollInterval, runs: make(map[run.ID]map[*follower]struct{})}
 }
 
-// enter begins to follow a run, until leave is called.
-func (w *followed) enter(key outbound.RunKey) (f *follower, leave func()) {
+// follow begins to follow a run, until leave is called.
+func (w *followers) follow(key outbound.RunKey) (f *follower, leave func()) {
 	f = &follower{key: key, woken: make(chan struct{}, 1)}
 	w.add(f)
 	w.signals.Want(key.Run)
 	return f, func() { w.leave(f) }
 }
 
-func (w *followed) add(f *follower) {
+func (w *followers) add(f *follower) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.runs[f.key.Run] == nil {
@@ -177,11 +177,11 @@ func (w *followed) add(f *follower) {
 		ctx, stop := context.WithCancel(context.Background())
 		w.stop = stop
 		go w.listen(ctx)
-		go w.look(ctx)
+		go w.poll(ctx)
 	}
 }
 
-func (w *followed) leave(f *follower) {
+func (w *followers) leave(f *follower) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.runs[f.key.Run], f)
@@ -194,25 +194,25 @@ func (w *followed) leave(f *follower) {
 	}
 }
 
-// listen wakes those who follow runs of which there is word.
-func (w *followed) listen(ctx context.Context) {
-	for again := true; again; again = sleep(ctx, w.pause) { // meanwhile the store is looked at
-		if err := w.contained(func() error { return w.signals.FollowClosely(ctx, w.heard) }); err == nil {
+// listen wakes the followers of runs that signals name.
+func (w *followers) listen(ctx context.Context) {
+	for again := true; again; again = sleep(ctx, w.interval) { // meanwhile the store is polled
+		if err := w.recoverPanic(func() error { return w.signals.FollowClosely(ctx, w.onSignal) }); err == nil {
 			return
 		}
 	}
 }
 
-// contained makes an error of a panic, with which those who follow now end: nobody else
+// recoverPanic makes an error of a panic, with which those who follow now end: nobody else
 // can tell of it.
-func (w *followed) contained(fn func() error) (err error) {
+func (w *followers) recoverPanic(fn func() error) (err error) {
 	defer func() {
 		if thrown := recover(); thrown != nil {
 			err = fmt.Errorf("follow runs: %w", inbound.Panicked(thrown))
 			all, _ := w.all()
 			for _, followers := range all {
 				for _, f := range followers {
-					f.giveUp(err)
+					f.fail(err)
 				}
 			}
 		}
@@ -220,7 +220,7 @@ func (w *followed) contained(fn func() error) (err error) {
 	return fn()
 }
 
-func (w *followed) heard(changed []run.ID) {
+func (w *followers) onSignal(changed []run.ID) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, id := range changed {
@@ -231,23 +231,23 @@ func (w *followed) heard(changed []run.ID) {
 	if len(changed) > 0 {
 		return
 	}
-	for _, followers := range w.runs { // word may have been lost
+	for _, followers := range w.runs { // signals may have been lost
 		for f := range followers {
 			f.wake()
 		}
 	}
 }
 
-// look asks the store now and then how far the runs are, all in one question.
-func (w *followed) look(ctx context.Context) {
-	for looks := 1; sleep(ctx, w.pause); looks++ {
-		_ = w.contained(func() error { // the next look may succeed, and a follower that is woken meets the error itself
-			return w.lookAt(ctx, looks%wantAgain == 0)
+// poll asks the store now and then how far the runs are, all in one question.
+func (w *followers) poll(ctx context.Context) {
+	for looks := 1; sleep(ctx, w.interval); looks++ {
+		_ = w.recoverPanic(func() error { // the next look may succeed, and a follower that is woken meets the error itself
+			return w.pollOnce(ctx, looks%pollsPerRequest == 0)
 		})
 	}
 }
 
-func (w *followed) lookAt(ctx context.Context, want bool) error {
+func (w *followers) pollOnce(ctx context.Context, want bool) error {
 	all, keys := w.all()
 	if want {
 		ids := make([]run.ID, len(keys))
@@ -268,7 +268,7 @@ func (w *followed) lookAt(ctx context.Context, want bool) error {
 		for _, f := range all[key] {
 			switch {
 			case seqs[i] < 0:
-				f.giveUp(domain.Fail(domain.NotFound, "run_not_found", "There is no such run any more."))
+				f.fail(domain.Fail(domain.NotFound, "run_not_found", "There is no such run any more."))
 			case seqs[i] > f.seq.Load():
 				f.wake()
 			}
@@ -277,7 +277,7 @@ func (w *followed) lookAt(ctx context.Context, want bool) error {
 	return nil
 }
 
-func (w *followed) all() (all map[outbound.RunKey][]*follower, keys []outbound.RunKey) {
+func (w *followers) all() (all map[outbound.RunKey][]*follower, keys []outbound.RunKey) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	all = make(map[outbound.RunKey][]*follower, len(w.runs))

@@ -2,5 +2,5 @@ package runs
 
 import "time"
 
-// LookAgainAfter sets how often followers ask the store by themselves.
-func (s *Runs) LookAgainAfter(pause time.Duration) { s.followed.pause = pause }
+// SetPollInterval sets how often followers ask the store by themselves.
+func (s *Service) SetPollInterval(pause time.Duration) { s.followers.interval = pause }

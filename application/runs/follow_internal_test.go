@@ -16,7 +16,7 @@ func TestAFollowerIsToldEvery15SecondsThatNothingHappens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begun := time.Now()
 		f := &follower{woken: make(chan struct{}, 1)}
-		quiet := time.NewTimer(silence)
+		quiet := time.NewTimer(quietInterval)
 		defer quiet.Stop()
 		time.AfterFunc(50*time.Second, f.wake)
 		var at []time.Duration

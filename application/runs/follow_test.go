@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sluicehq/sluice/adapters/sqlstore"
+	"github.com/sluicehq/sluice/application/fixture"
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/tenant"
@@ -40,27 +41,27 @@ func (h *heard) tell(entries []run.Entry) error {
 }
 
 // follow follows a run until the test ends.
-func (d *desk) follow(id run.ID, after int64) *heard {
+func (d *env) follow(id run.ID, after int64) *heard {
 	h := &heard{ended: make(chan error, 1)}
-	go func() { h.ended <- d.runs.Follow(d.Context(), d.who, id, after, h.tell) }()
+	go func() { h.ended <- d.Runs.Follow(d.Context(), d.Who, id, after, h.tell) }()
 	return h
 }
 
-func (d *desk) hears(h *heard, want ...run.EntryType) {
+func (d *env) hears(h *heard, want ...run.EntryType) {
 	d.Helper()
-	d.eventually("the follower hears of it", func() bool { return len(h.types()) >= len(want) })
-	d.same(want, h.types())
+	d.Eventually("the follower hears of it", func() bool { return len(h.types()) >= len(want) })
+	d.Same(want, h.types())
 }
 
 func TestAFollowerHearsEverythingOnceAndUntilTheEnd(t *testing.T) {
-	atDesk(t, func(d *desk) {
-		id := d.waiting(d.version([]string{forInput}, nil), "e", 1)[0]
+	onEachStore(t, func(d *env) {
+		id := d.Waiting(d.NewVersion([]string{fixture.InputNode}, nil), "e", 1)[0]
 		before := []run.EntryType{run.EntryRunStarted, run.EntryNodeWaiting, run.EntryRunPaused}
 		all := d.follow(id, 0)
 		d.hears(all, before...)
 		late := d.follow(id, 2)
 		d.hears(late, before[2:]...)
-		if err := d.resume(run.ResumeCall{Run: id, Token: d.token(id), Input: body(`true`)}); err != nil {
+		if err := d.resume(run.ResumeCall{Run: id, Token: d.token(id), Input: fixture.Body(`true`)}); err != nil {
 			t.Fatal(err)
 		}
 		for h, first := range map[*heard]int{all: 0, late: 2} {
@@ -72,15 +73,15 @@ func TestAFollowerHearsEverythingOnceAndUntilTheEnd(t *testing.T) {
 					t.Errorf("entry %d bears the number %d", i, e.Seq)
 				}
 			}
-			if last := h.entries[len(h.entries)-1]; last.Type != run.EntryRunCompleted || last.Seq != d.get(id).Seq() {
+			if last := h.entries[len(h.entries)-1]; last.Type != run.EntryRunCompleted || last.Seq != d.Get(id).Seq() {
 				t.Errorf("the last is %v", last)
 			}
 		}
 		finished := d.follow(id, 0)
-		if err := <-finished.ended; err != nil || len(finished.entries) != int(d.get(id).Seq()) {
+		if err := <-finished.ended; err != nil || len(finished.entries) != int(d.Get(id).Seq()) {
 			t.Errorf("%d entries, %v", len(finished.entries), err)
 		}
-		nothing := d.follow(id, d.get(id).Seq())
+		nothing := d.follow(id, d.Get(id).Seq())
 		if err := <-nothing.ended; err != nil || len(nothing.entries) > 0 {
 			t.Errorf("%v, %v", nothing.entries, err)
 		}
@@ -88,18 +89,18 @@ func TestAFollowerHearsEverythingOnceAndUntilTheEnd(t *testing.T) {
 }
 
 func TestAFollowerFindsWhatNobodyTellsOf(t *testing.T) {
-	d := newDesk(t, openSQLite(t))
-	d.runs.LookAgainAfter(100 * time.Millisecond)
-	id := d.waiting(d.version([]string{forInput}, nil), "e", 1)[0]
+	d := newEnv(t, fixture.OpenSQLite(t))
+	d.Runs.SetPollInterval(100 * time.Millisecond)
+	id := d.Waiting(d.NewVersion([]string{fixture.InputNode}, nil), "e", 1)[0]
 	h := d.follow(id, 2)
 	d.hears(h, run.EntryRunPaused)
-	before := d.store.reads()
-	d.eventually("the store is asked once more, so that it waits", func() bool { return d.store.reads() > before })
-	d.happens(id, run.CancelRequested{})
+	before := d.Store.Reads()
+	d.Eventually("the store is asked once more, so that it waits", func() bool { return d.Store.Reads() > before })
+	d.Advance(id, run.CancelRequested{})
 	if err := <-h.ended; err != nil {
 		t.Error(err)
 	}
-	d.same([]run.EntryType{run.EntryRunPaused, run.EntryNodeCancelled, run.EntryRunCancelled}, h.types())
+	d.Same([]run.EntryType{run.EntryRunPaused, run.EntryNodeCancelled, run.EntryRunCancelled}, h.types())
 }
 
 // Nobody looks at the store again in this test: what the worker did is told by signals, in
@@ -108,16 +109,16 @@ func TestAFollowerHearsAtOnceWhatAWorkerDid(t *testing.T) {
 	for claim, elsewhere := range map[string]bool{"in its own process": false, "in another process": true} {
 		t.Run(claim, func(t *testing.T) {
 			t.Parallel()
-			store := openSQLite(t)
+			store := fixture.OpenSQLite(t)
 			if elsewhere {
-				store = openPostgres(t)
+				store = fixture.OpenPostgres(t)
 			}
-			d := newDesk(t, store)
-			d.runs.LookAgainAfter(time.Hour)
-			signals := d.signals
+			d := newEnv(t, store)
+			d.Runs.SetPollInterval(time.Hour)
+			signals := d.Signals
 			if elsewhere {
 				signals = sqlstore.NewRunSignals(store)
-				for _, s := range []*sqlstore.RunSignals{signals, d.signals} {
+				for _, s := range []*sqlstore.RunSignals{signals, d.Signals} {
 					ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 					var running sync.WaitGroup
 					running.Go(func() { s.Run(ctx, func(err error) { t.Log(err) }) })
@@ -125,9 +126,9 @@ func TestAFollowerHearsAtOnceWhatAWorkerDid(t *testing.T) {
 					t.Cleanup(stop)
 				}
 			}
-			d.works(d.newWorker(d.store, signals, workerSetup))
+			d.Work(d.NewWorker(d.Store, signals, fixture.WorkerOptions))
 			answer := make(chan outbound.NodeOutcome)
-			d.outside.answer = func(ctx context.Context, _ outbound.NodeCall) (outbound.NodeOutcome, error) {
+			d.Outside.Answer = func(ctx context.Context, _ outbound.NodeCall) (outbound.NodeOutcome, error) {
 				select {
 				case o := <-answer:
 					return o, nil
@@ -137,15 +138,15 @@ func TestAFollowerHearsAtOnceWhatAWorkerDid(t *testing.T) {
 			}
 			// Enough nodes for the two processes to have found each other before the last ones.
 			nodes, edges := chainOfCalls(20)
-			id := d.accept(d.version(nodes, edges), 1, accepted{})[0]
-			d.until(id, "the first call is made", func(r *run.Run) bool { return len(d.outside.made()) == 1 })
+			id := d.Accept(d.NewVersion(nodes, edges), 1, fixture.RunOptions{})[0]
+			d.Until(id, "the first call is made", func(r *run.Run) bool { return len(d.Outside.Made()) == 1 })
 			h := d.follow(id, 0)
-			d.eventually("the follower follows", func() bool { return len(h.types()) > 0 })
+			d.Eventually("the follower follows", func() bool { return len(h.types()) > 0 })
 			for range nodes {
 				before := len(h.types())
 				answer <- outbound.NodeCompleted{Output: map[string]any{"ok": true}}
 				if !elsewhere {
-					d.eventually("the follower hears of the end of the call", func() bool { return len(h.types()) > before })
+					d.Eventually("the follower hears of the end of the call", func() bool { return len(h.types()) > before })
 				}
 			}
 			select {
@@ -173,12 +174,12 @@ func chainOfCalls(n int) (nodes, edges []string) {
 
 // Whoever follows a run that nobody has taken up learns that it is followed.
 func TestAFollowerHearsAtOnceThatItFollows(t *testing.T) {
-	d := newDesk(t, openSQLite(t))
-	id := d.accept(d.version([]string{forInput}, nil), 1, accepted{})[0]
+	d := newEnv(t, fixture.OpenSQLite(t))
+	id := d.Accept(d.NewVersion([]string{fixture.InputNode}, nil), 1, fixture.RunOptions{})[0]
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second) // before the first sign of life
 	defer cancel()
 	listening := errors.New("it listens")
-	err := d.runs.Follow(ctx, d.who, id, 0, func(entries []run.Entry) error {
+	err := d.Runs.Follow(ctx, d.Who, id, 0, func(entries []run.Entry) error {
 		if len(entries) > 0 {
 			t.Errorf("it was told %v", entries)
 		}
@@ -190,26 +191,26 @@ func TestAFollowerHearsAtOnceThatItFollows(t *testing.T) {
 }
 
 func TestAFollowerDoesNotWaitForWhatARunDoesNotHave(t *testing.T) {
-	d := newDesk(t, openSQLite(t))
-	id := d.waiting(d.version([]string{forInput}, nil), "e", 1)[0]
+	d := newEnv(t, fixture.OpenSQLite(t))
+	id := d.Waiting(d.NewVersion([]string{fixture.InputNode}, nil), "e", 1)[0]
 	never := func([]run.Entry) error { t.Error("it was told something"); return nil }
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
-	err := d.runs.Follow(ctx, d.who, id, d.get(id).Seq()+1, never)
-	d.wantCode(err, domain.Invalid, "stream_invalid")
-	d.wantCode(d.runs.Follow(ctx, d.who, "run_unknown", 0, never), domain.NotFound, "run_not_found")
+	err := d.Runs.Follow(ctx, d.Who, id, d.Get(id).Seq()+1, never)
+	d.WantCode(err, domain.Invalid, "stream_invalid")
+	d.WantCode(d.Runs.Follow(ctx, d.Who, "run_unknown", 0, never), domain.NotFound, "run_not_found")
 }
 
 // Of a run that has put out much, its history alone is read.
 func TestAFollowerDoesNotReadWhatTheRunPutOut(t *testing.T) {
-	d := newDesk(t, openSQLite(t))
-	id := d.waiting(d.version([]string{forInput}, nil), "e", 1)[0]
-	d.happens(id, run.CancelRequested{})
-	d.store.wrapReads(func(st outbound.Stores) outbound.Stores {
+	d := newEnv(t, fixture.OpenSQLite(t))
+	id := d.Waiting(d.NewVersion([]string{fixture.InputNode}, nil), "e", 1)[0]
+	d.Advance(id, run.CancelRequested{})
+	d.Store.SetWrapRead(func(st outbound.Stores) outbound.Stores {
 		st.Runs.Runs = noWholeRuns{st.Runs.Runs, t}
 		return st
 	})
-	if err := d.runs.Follow(t.Context(), d.who, id, 0, func([]run.Entry) error { return nil }); err != nil {
+	if err := d.Runs.Follow(t.Context(), d.Who, id, 0, func([]run.Entry) error { return nil }); err != nil {
 		t.Error(err)
 	}
 }
@@ -226,52 +227,52 @@ func (r noWholeRuns) Get(ctx context.Context, owner tenant.ID, id run.ID) (*run.
 }
 
 func TestAPanicWhileRunsAreFollowedEndsTheirFollowersAndNothingElse(t *testing.T) {
-	d := newDesk(t, openSQLite(t))
-	d.runs.LookAgainAfter(time.Millisecond)
-	ids := d.waiting(d.version([]string{forInput}, nil), "e", 2)
+	d := newEnv(t, fixture.OpenSQLite(t))
+	d.Runs.SetPollInterval(time.Millisecond)
+	ids := d.Waiting(d.NewVersion([]string{fixture.InputNode}, nil), "e", 2)
 	var all []*heard
 	for _, id := range ids {
 		h := d.follow(id, 0)
-		d.eventually("the follower follows", func() bool { return len(h.types()) > 0 })
+		d.Eventually("the follower follows", func() bool { return len(h.types()) > 0 })
 		all = append(all, h)
 	}
-	d.store.wrapReads(func(outbound.Stores) outbound.Stores { panic("on purpose") })
+	d.Store.SetWrapRead(func(outbound.Stores) outbound.Stores { panic("on purpose") })
 	for _, h := range all {
 		if err := <-h.ended; err == nil || !strings.Contains(err.Error(), "on purpose") || domain.KindOf(err) != domain.Internal {
 			t.Errorf("it ended with %v", err)
 		}
 	}
-	d.store.wrapReads(nil)
+	d.Store.SetWrapRead(nil)
 	again := d.follow(ids[0], 0)
-	d.eventually("another follower follows", func() bool { return len(again.types()) > 0 })
-	d.happens(ids[0], run.CancelRequested{})
+	d.Eventually("another follower follows", func() bool { return len(again.types()) > 0 })
+	d.Advance(ids[0], run.CancelRequested{})
 	if err := <-again.ended; err != nil {
 		t.Error(err)
 	}
 }
 
 func TestAFollowerIsToldThatTheRunIsGone(t *testing.T) {
-	d := newDesk(t, openSQLite(t))
-	d.runs.LookAgainAfter(100 * time.Millisecond)
-	id := d.waiting(d.version([]string{forInput}, nil), "e", 1)[0]
+	d := newEnv(t, fixture.OpenSQLite(t))
+	d.Runs.SetPollInterval(100 * time.Millisecond)
+	id := d.Waiting(d.NewVersion([]string{fixture.InputNode}, nil), "e", 1)[0]
 	h := d.follow(id, 0)
-	d.eventually("the follower follows", func() bool { return len(h.types()) > 0 })
-	d.do(func(ctx context.Context, st outbound.Stores) error { return st.Tenants.Delete(ctx, d.owner) })
-	d.wantCode(<-h.ended, domain.NotFound, "run_not_found")
+	d.Eventually("the follower follows", func() bool { return len(h.types()) > 0 })
+	d.Do(func(ctx context.Context, st outbound.Stores) error { return st.Tenants.Delete(ctx, d.Owner) })
+	d.WantCode(<-h.ended, domain.NotFound, "run_not_found")
 }
 
 func TestAFollowerThatCannotBeToldIsLeft(t *testing.T) {
-	d := newDesk(t, openSQLite(t))
-	id := d.waiting(d.version([]string{forInput}, nil), "e", 1)[0]
+	d := newEnv(t, fixture.OpenSQLite(t))
+	id := d.Waiting(d.NewVersion([]string{fixture.InputNode}, nil), "e", 1)[0]
 	gone := errors.New("the connection is gone")
-	if err := d.runs.Follow(t.Context(), d.who, id, 0, func([]run.Entry) error { return gone }); !errors.Is(err, gone) {
+	if err := d.Runs.Follow(t.Context(), d.Who, id, 0, func([]run.Entry) error { return gone }); !errors.Is(err, gone) {
 		t.Error(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error)
 	told := make(chan struct{})
 	go func() {
-		ended <- d.runs.Follow(ctx, d.who, id, 0, func([]run.Entry) error { close(told); return nil })
+		ended <- d.Runs.Follow(ctx, d.Who, id, 0, func([]run.Entry) error { close(told); return nil })
 	}()
 	<-told
 	cancel()
@@ -282,41 +283,28 @@ func TestAFollowerThatCannotBeToldIsLeft(t *testing.T) {
 
 func TestManyFollowersAskTheStoreTogether(t *testing.T) {
 	const pause = 300 * time.Millisecond
-	d := newDesk(t, openSQLite(t))
-	d.runs.LookAgainAfter(pause)
-	ids := d.waiting(d.version([]string{forInput}, nil), "e", 5)
+	d := newEnv(t, fixture.OpenSQLite(t))
+	d.Runs.SetPollInterval(pause)
+	ids := d.Waiting(d.NewVersion([]string{fixture.InputNode}, nil), "e", 5)
 	var all []*heard
 	for i := range 40 {
 		all = append(all, d.follow(ids[i%len(ids)], 0))
 	}
 	for _, h := range all {
-		d.eventually("they follow", func() bool { return len(h.types()) == 3 })
+		d.Eventually("they follow", func() bool { return len(h.types()) == 3 })
 	}
-	begun, before := time.Now(), d.store.reads()
+	begun, before := time.Now(), d.Store.Reads()
 	const looks = 3
-	d.eventually("the store is asked", func() bool { return d.store.reads() >= before+looks })
-	if asked := d.store.reads() - before; asked > looks+1 || time.Since(begun) < (looks-1)*pause {
+	d.Eventually("the store is asked", func() bool { return d.Store.Reads() >= before+looks })
+	if asked := d.Store.Reads() - before; asked > looks+1 || time.Since(begun) < (looks-1)*pause {
 		t.Errorf("%d followers asked %d times in %s", len(all), asked, time.Since(begun))
 	}
 	for i, id := range ids {
-		d.happens(id, run.CancelRequested{})
+		d.Advance(id, run.CancelRequested{})
 		for j := i; j < len(all); j += len(ids) {
 			if err := <-all[j].ended; err != nil {
 				t.Error(err)
 			}
 		}
 	}
-}
-
-// wrapReads changes what units that only read have to do with from now on.
-func (w *watched) wrapReads(wrap func(outbound.Stores) outbound.Stores) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.wrapRead = wrap
-}
-
-func (w *watched) reads() int {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.read
 }

@@ -12,7 +12,7 @@ import (
 
 // Resume continues a run by its token. Whether the run exists is told only to who has a
 // token of it.
-func (f *Firing) Resume(ctx context.Context, who tenant.Caller, once domain.Once, c run.ResumeCall) error {
+func (s *Service) Resume(ctx context.Context, who tenant.Caller, once domain.Once, c run.ResumeCall) error {
 	if err := who.May(tenant.ResumeRun); err != nil {
 		return err
 	}
@@ -20,9 +20,9 @@ func (f *Firing) Resume(ctx context.Context, who tenant.Caller, once domain.Once
 		return err
 	}
 	resumed := func(r *run.Run, plan *run.Plan, at time.Time) (run.Step, error) {
-		return f.advance(run.Resumed{Token: c.Token, Input: c.Input}, r.RefuseToken(c.Token))(r, plan, at)
+		return s.advance(run.Resumed{Token: c.Token, Input: c.Input}, r.RefuseToken(c.Token))(r, plan, at)
 	}
-	_, err := f.apply(ctx, who.Tenant, once, c.Run, resumed, func(*run.Run) any { return nil })
+	_, err := s.apply(ctx, who.Tenant, once, c.Run, resumed, func(*run.Run) any { return nil })
 	if errors.Is(err, domain.NotFound) {
 		return run.UnknownToken()
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/sluicehq/sluice/application/execution"
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/tenant"
@@ -11,28 +12,33 @@ import (
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
-// Runs implements inbound.Runs.
-type Runs struct {
-	changer
+// Service implements inbound.Runs.
+type Service struct {
+	work      outbound.UnitOfWork
 	directory outbound.Directory
-	compiler  outbound.Compiler
-	followed  *followed
+	plans     *execution.Plans
+	computing execution.Computing
+	signals   outbound.RunSignals
+	clock     outbound.Clock
+	random    outbound.Random
+	key       run.Key
+	followers *followers
 }
 
-var _ inbound.Runs = (*Runs)(nil)
+var _ inbound.Runs = (*Service)(nil)
 
-// NewRuns returns the service.
-func NewRuns(work outbound.UnitOfWork, directory outbound.Directory, compiler outbound.Compiler, signals outbound.RunSignals,
+// New returns the service.
+func New(work outbound.UnitOfWork, directory outbound.Directory, compiler outbound.Compiler, signals outbound.RunSignals,
 	clock outbound.Clock, random outbound.Random, key run.Key, budgets outbound.Budgets,
-) *Runs {
-	return &Runs{
-		changer:   newChanger(work, directory, compiler, signals, clock, random, key, budgets),
-		directory: directory, compiler: compiler, followed: newFollowed(work, signals),
+) *Service {
+	return &Service{
+		work: work, directory: directory, plans: execution.NewPlans(work, directory, compiler, budgets, 0), computing: execution.NewComputing(budgets), signals: signals,
+		clock: clock, random: random, key: key, followers: newFollowers(work, signals),
 	}
 }
 
 // List returns a page of runs.
-func (s *Runs) List(ctx context.Context, who tenant.Caller, f run.Filter, q domain.Query) (found domain.Page[run.Summary], err error) {
+func (s *Service) List(ctx context.Context, who tenant.Caller, f run.Filter, q domain.Query) (found domain.Page[run.Summary], err error) {
 	if err = who.May(tenant.ReadRuns); err != nil {
 		return found, err
 	}
@@ -44,7 +50,7 @@ func (s *Runs) List(ctx context.Context, who tenant.Caller, f run.Filter, q doma
 }
 
 // Get returns a run with the tokens that resume it.
-func (s *Runs) Get(ctx context.Context, who tenant.Caller, id run.ID) (shown inbound.ShownRun, err error) {
+func (s *Service) Get(ctx context.Context, who tenant.Caller, id run.ID) (shown inbound.ShownRun, err error) {
 	if err = who.May(tenant.ReadRuns); err != nil {
 		return shown, err
 	}
@@ -58,12 +64,12 @@ func (s *Runs) Get(ctx context.Context, who tenant.Caller, id run.ID) (shown inb
 	return shown, err
 }
 
-func (s *Runs) shown(r *run.Run) inbound.ShownRun {
+func (s *Service) shown(r *run.Run) inbound.ShownRun {
 	return inbound.ShownRun{Run: r, Tokens: r.Tokens(s.key.Secret(r.ID()))}
 }
 
 // Cancel ends a run.
-func (s *Runs) Cancel(ctx context.Context, who tenant.Caller, once domain.Once, id run.ID, reason string) (run.Summary, error) {
+func (s *Service) Cancel(ctx context.Context, who tenant.Caller, once domain.Once, id run.ID, reason string) (run.Summary, error) {
 	if err := who.May(tenant.CancelRun); err != nil {
 		return run.Summary{}, err
 	}
@@ -79,7 +85,7 @@ func (s *Runs) Cancel(ctx context.Context, who tenant.Caller, once domain.Once, 
 }
 
 // Retry continues a failed run.
-func (s *Runs) Retry(ctx context.Context, who tenant.Caller, once domain.Once, id run.ID) (run.Summary, error) {
+func (s *Service) Retry(ctx context.Context, who tenant.Caller, once domain.Once, id run.ID) (run.Summary, error) {
 	if err := who.May(tenant.RetryRun); err != nil {
 		return run.Summary{}, err
 	}
@@ -92,7 +98,7 @@ func (s *Runs) Retry(ctx context.Context, who tenant.Caller, once domain.Once, i
 	})
 }
 
-func (s *Runs) change(ctx context.Context, who tenant.Caller, once domain.Once, id run.ID, happens change) (run.Summary, error) {
+func (s *Service) change(ctx context.Context, who tenant.Caller, once domain.Once, id run.ID, happens changeFunc) (run.Summary, error) {
 	r, err := s.apply(ctx, who.Tenant, once, id, happens, func(r *run.Run) any { return r.Summary() })
 	if err != nil {
 		return run.Summary{}, err

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluicehq/sluice/application/fixture"
 	"github.com/sluicehq/sluice/application/runs"
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/node"
@@ -19,127 +20,127 @@ import (
 )
 
 // token is what resumes the node a of a run.
-func (d *desk) token(id run.ID) string {
+func (d *env) token(id run.ID) string {
 	d.Helper()
-	shown, err := d.runs.Get(d.Context(), d.who, id)
+	shown, err := d.Runs.Get(d.Context(), d.Who, id)
 	if err != nil || len(shown.Tokens) != 1 {
 		d.Fatalf("%v, %v", shown.Tokens, err)
 	}
 	return shown.Tokens["a"]
 }
 
-func (d *desk) resume(c run.ResumeCall) error {
-	return d.firing.Resume(d.Context(), d.who, domain.Once{}, c)
+func (d *env) resume(c run.ResumeCall) error {
+	return d.Runs.Resume(d.Context(), d.Who, domain.Once{}, c)
 }
 
 func TestATokenResumesARunOnce(t *testing.T) {
-	atDesk(t, func(d *desk) {
-		id := d.waiting(d.version([]string{forInput, `b transform {"expression": "input.value"}`}, []string{"a -> b"}), "e", 1)[0]
+	onEachStore(t, func(d *env) {
+		id := d.Waiting(d.NewVersion([]string{fixture.InputNode, `b transform {"expression": "input.value"}`}, []string{"a -> b"}), "e", 1)[0]
 		token := d.token(id)
-		d.wantCode(d.resume(run.ResumeCall{Run: id, Token: token, Input: body(`"perhaps"`)}), domain.Invalid, "input_invalid")
-		if r := d.get(id); r.Status() != run.StatusPaused || len(d.told.since()) > 0 {
+		d.WantCode(d.resume(run.ResumeCall{Run: id, Token: token, Input: fixture.Body(`"perhaps"`)}), domain.Invalid, "input_invalid")
+		if r := d.Get(id); r.Status() != run.StatusPaused || len(d.Told.Since()) > 0 {
 			t.Errorf("it is %s", r.Status())
 		}
-		if err := d.resume(run.ResumeCall{Run: id, Token: token, Input: body(`true`)}); err != nil {
+		if err := d.resume(run.ResumeCall{Run: id, Token: token, Input: fixture.Body(`true`)}); err != nil {
 			t.Fatal(err)
 		}
-		r := d.get(id)
+		r := d.Get(id)
 		if output, _ := r.Output("b"); r.Status() != run.StatusCompleted || string(output) != "true" {
 			t.Errorf("%s: %s", r.Status(), output)
 		}
-		d.same([]run.ID{id}, d.told.since())
-		d.same([]string{"run.resumed", "run.completed"}, d.events(id))
-		d.wantCode(d.resume(run.ResumeCall{Run: id, Token: token, Input: body(`true`)}), domain.Conflict, "not_paused")
+		d.Same([]run.ID{id}, d.Told.Since())
+		d.Same([]string{"run.resumed", "run.completed"}, d.Events(id))
+		d.WantCode(d.resume(run.ResumeCall{Run: id, Token: token, Input: fixture.Body(`true`)}), domain.Conflict, "not_paused")
 	})
 }
 
 func TestAWrongTokenSaysNotEvenWhetherThereIsSuchARun(t *testing.T) {
-	d := newDesk(t, openSQLite(t))
-	id := d.waiting(d.version([]string{forInput}, nil), "e", 1)[0]
-	foreign := newDesk(t, openSQLite(t))
+	d := newEnv(t, fixture.OpenSQLite(t))
+	id := d.Waiting(d.NewVersion([]string{fixture.InputNode}, nil), "e", 1)[0]
+	foreign := newEnv(t, fixture.OpenSQLite(t))
 	var texts []string
 	for _, try := range []struct {
-		firing *runs.Firing
-		who    tenant.Caller
-		call   run.ResumeCall
+		runs *runs.Service
+		who  tenant.Caller
+		call run.ResumeCall
 	}{
-		{d.firing, d.who, run.ResumeCall{Run: id, Token: "wrong"}},
-		{d.firing, d.who, run.ResumeCall{Run: "run_absent", Token: d.token(id)}},
-		{d.firing, secret(d.tenant()), run.ResumeCall{Run: id, Token: d.token(id)}},
-		{foreign.firing, foreign.who, run.ResumeCall{Run: id, Token: d.token(id)}},
+		{d.Runs, d.Who, run.ResumeCall{Run: id, Token: "wrong"}},
+		{d.Runs, d.Who, run.ResumeCall{Run: "run_absent", Token: d.token(id)}},
+		{d.Runs, fixture.SecretCaller(d.NewTenant()), run.ResumeCall{Run: id, Token: d.token(id)}},
+		{foreign.Runs, foreign.Who, run.ResumeCall{Run: id, Token: d.token(id)}},
 	} {
-		err := try.firing.Resume(t.Context(), try.who, keyed("k"), try.call)
-		d.wantCode(err, domain.NotFound, "run_not_found")
+		err := try.runs.Resume(t.Context(), try.who, fixture.Keyed("k"), try.call)
+		d.WantCode(err, domain.NotFound, "run_not_found")
 		texts = append(texts, err.Error())
 	}
 	if len(slices.Compact(texts)) != 1 {
 		t.Errorf("they differ: %q", texts)
 	}
-	d.wantCode(d.resume(run.ResumeCall{}), domain.Invalid, "call_invalid")
+	d.WantCode(d.resume(run.ResumeCall{}), domain.Invalid, "call_invalid")
 }
 
 func TestALateTokenExpiresTheRun(t *testing.T) {
-	d := newDesk(t, openSQLite(t))
-	id := d.waiting(d.version([]string{`a input {"prompt": "Ok?", "timeoutMs": 1000}`}, nil), "e", 1)[0]
-	token := run.Token(d.key.Secret(id), id, "a", d.get(id).Nodes()[0].Pause.Seq)
-	d.eventually("a second passes", func() bool { return time.Since(d.get(id).UpdatedAt()) > 1100*time.Millisecond })
-	d.wantCode(d.resume(run.ResumeCall{Run: id, Token: token, Input: body(`"x"`)}), domain.Conflict, "expired")
-	d.same([]run.ID{id}, d.told.since())
-	d.wantCode(d.resume(run.ResumeCall{Run: id, Token: token, Input: body(`"x"`)}), domain.Conflict, "expired")
-	if r := d.get(id); r.Status() != run.StatusFailed || r.Failure().Code != "expired" {
+	d := newEnv(t, fixture.OpenSQLite(t))
+	id := d.Waiting(d.NewVersion([]string{`a input {"prompt": "Ok?", "timeoutMs": 1000}`}, nil), "e", 1)[0]
+	token := run.Token(d.Key.Secret(id), id, "a", d.Get(id).Nodes()[0].Pause.Seq)
+	d.Eventually("a second passes", func() bool { return time.Since(d.Get(id).UpdatedAt()) > 1100*time.Millisecond })
+	d.WantCode(d.resume(run.ResumeCall{Run: id, Token: token, Input: fixture.Body(`"x"`)}), domain.Conflict, "expired")
+	d.Same([]run.ID{id}, d.Told.Since())
+	d.WantCode(d.resume(run.ResumeCall{Run: id, Token: token, Input: fixture.Body(`"x"`)}), domain.Conflict, "expired")
+	if r := d.Get(id); r.Status() != run.StatusFailed || r.Failure().Code != "expired" {
 		t.Errorf("what fell due is not recorded: it is %s", r.Status())
 	}
-	if told := d.told.since(); len(told) > 0 {
+	if told := d.Told.Since(); len(told) > 0 {
 		t.Errorf("%v are told of again", told)
 	}
 }
 
 func TestResumingHasItsEffectOnce(t *testing.T) {
-	d := newDesk(t, openSQLite(t))
-	id := d.waiting(d.version([]string{forInput, `b input {"prompt": "Sure?", "inputType": "boolean"}`}, []string{"a -> b"}), "e", 1)[0]
-	c := run.ResumeCall{Run: id, Token: d.token(id), Input: body(`true`)}
-	if err := d.firing.Resume(t.Context(), d.who, keyed("k"), c); err != nil {
+	d := newEnv(t, fixture.OpenSQLite(t))
+	id := d.Waiting(d.NewVersion([]string{fixture.InputNode, `b input {"prompt": "Sure?", "inputType": "boolean"}`}, []string{"a -> b"}), "e", 1)[0]
+	c := run.ResumeCall{Run: id, Token: d.token(id), Input: fixture.Body(`true`)}
+	if err := d.Runs.Resume(t.Context(), d.Who, fixture.Keyed("k"), c); err != nil {
 		t.Fatal(err)
 	}
-	if got := replayed(d.firing.Resume(t.Context(), d.who, keyed("k"), c)); got != "<nil>" {
+	if got := fixture.Replayed(d.Runs.Resume(t.Context(), d.Who, fixture.Keyed("k"), c)); got != "<nil>" {
 		t.Error(got)
 	}
-	if r := d.get(id); r.Status() != run.StatusPaused || len(r.Executed()) != 1 {
+	if r := d.Get(id); r.Status() != run.StatusPaused || len(r.Executed()) != 1 {
 		t.Errorf("%s, %v", r.Status(), r.Executed())
 	}
 }
 
 func TestAWorkflowIsStartedByHand(t *testing.T) {
-	atDesk(t, func(d *desk) {
-		ver := d.version([]string{`a transform {"expression": "payload.n"}`}, nil)
-		c := run.ManualCall{Call: run.Call{EventData: body(`{"n":1}`), Entity: text("e")}}
-		r, err := d.firing.Start(d.Context(), d.who, keyed("k"), ver.Workflow(), c)
+	onEachStore(t, func(d *env) {
+		ver := d.NewVersion([]string{`a transform {"expression": "payload.n"}`}, nil)
+		c := run.ManualCall{Call: run.Call{EventData: fixture.Body(`{"n":1}`), Entity: fixture.Text("e")}}
+		r, err := d.Firing.Start(d.Context(), d.Who, fixture.Keyed("k"), ver.Workflow(), c)
 		if err != nil {
 			t.Fatal(err)
 		}
-		d.same(run.New(r.ID(), run.Start{
-			Tenant: d.owner, Workflow: ver.Workflow(), Version: ver.ID(), Entity: "e", DedupeKey: "k", Cause: run.CauseManual, Payload: body(`{"n":1}`),
-		}, d.clock.Now()).State(), d.get(r.ID()).State())
-		d.same([]run.ID{r.ID()}, d.told.since())
-		_, err = d.firing.Start(d.Context(), d.who, keyed("k"), ver.Workflow(), c)
-		if got := replayed(err); got == "" || len(d.of(d.owner)) != 1 {
+		d.Same(run.New(r.ID(), run.Start{
+			Tenant: d.Owner, Workflow: ver.Workflow(), Version: ver.ID(), Entity: "e", DedupeKey: "k", Cause: run.CauseManual, Payload: fixture.Body(`{"n":1}`),
+		}, d.Clock.Now()).State(), d.Get(r.ID()).State())
+		d.Same([]run.ID{r.ID()}, d.Told.Since())
+		_, err = d.Firing.Start(d.Context(), d.Who, fixture.Keyed("k"), ver.Workflow(), c)
+		if got := fixture.Replayed(err); got == "" || len(d.RunsOf(d.Owner)) != 1 {
 			t.Errorf("the repeat gets %s", got)
 		}
-		if done := d.begin(r.ID()); done.Status() != run.StatusCompleted {
+		if done := d.Begin(r.ID()); done.Status() != run.StatusCompleted {
 			t.Errorf("it is %s", done.Status())
 		}
 	})
 }
 
 func TestWhatCannotBeStartedByHandSaysWhy(t *testing.T) {
-	d := newDesk(t, openSQLite(t))
-	ver, off, unpublished := d.version(nil, nil), d.version(nil, nil), d.version(nil, nil)
-	d.do(func(ctx context.Context, st outbound.Stores) error {
-		wf, err := st.Workflows.Get(ctx, d.owner, off.Workflow())
+	d := newEnv(t, fixture.OpenSQLite(t))
+	ver, off, unpublished := d.NewVersion(nil, nil), d.NewVersion(nil, nil), d.NewVersion(nil, nil)
+	d.Do(func(ctx context.Context, st outbound.Stores) error {
+		wf, err := st.Workflows.Get(ctx, d.Owner, off.Workflow())
 		if err != nil {
 			return err
 		}
-		wf.Toggle(d.clock.Now())
+		wf.Toggle(d.Clock.Now())
 		state := unpublished.State()
 		state.Active, state.PublishedAt = false, nil
 		return errors.Join(st.Workflows.Update(ctx, wf), st.Versions.Update(ctx, workflow.RestoreVersion(state)))
@@ -158,220 +159,178 @@ func TestWhatCannotBeStartedByHandSaysWhy(t *testing.T) {
 		{ver.Workflow(), off.ID(), domain.Invalid, "call_invalid"},
 		{ver.Workflow(), "wfv_absent", domain.Invalid, "call_invalid"},
 	} {
-		_, err := d.firing.Start(t.Context(), d.who, keyed("k"), c.of, run.ManualCall{Version: c.version})
-		d.wantCode(err, c.kind, c.code)
+		_, err := d.Firing.Start(t.Context(), d.Who, fixture.Keyed("k"), c.of, run.ManualCall{Version: c.version})
+		d.WantCode(err, c.kind, c.code)
 	}
-	_, err := d.firing.Start(t.Context(), secret(d.tenant()), domain.Once{}, ver.Workflow(), run.ManualCall{})
-	d.wantCode(err, domain.NotFound, "workflow_not_found")
+	_, err := d.Firing.Start(t.Context(), fixture.SecretCaller(d.NewTenant()), domain.Once{}, ver.Workflow(), run.ManualCall{})
+	d.WantCode(err, domain.NotFound, "workflow_not_found")
 	state := ver.State()
 	state.Active = false
-	d.do(func(ctx context.Context, st outbound.Stores) error {
+	d.Do(func(ctx context.Context, st outbound.Stores) error {
 		return st.Versions.Update(ctx, workflow.RestoreVersion(state))
 	})
-	if _, err := d.firing.Start(t.Context(), d.who, domain.Once{}, ver.Workflow(), run.ManualCall{Version: ver.ID()}); err != nil {
+	if _, err := d.Firing.Start(t.Context(), d.Who, domain.Once{}, ver.Workflow(), run.ManualCall{Version: ver.ID()}); err != nil {
 		t.Errorf("one that was published before: %v", err)
 	}
 }
 
 func TestARunIsCancelledOnce(t *testing.T) {
-	atDesk(t, func(d *desk) {
-		ver := d.version([]string{forInput}, nil)
-		paused := d.waiting(ver, "e", 1)[0]
-		pending, err := d.firing.Start(d.Context(), d.who, domain.Once{}, ver.Workflow(), run.ManualCall{})
+	onEachStore(t, func(d *env) {
+		ver := d.NewVersion([]string{fixture.InputNode}, nil)
+		paused := d.Waiting(ver, "e", 1)[0]
+		pending, err := d.Firing.Start(d.Context(), d.Who, domain.Once{}, ver.Workflow(), run.ManualCall{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, id := range []run.ID{paused, pending.ID()} {
-			d.told.since()
-			changed, err := d.runs.Cancel(d.Context(), d.who, keyed(string(id)), id, "not needed")
+			d.Told.Since()
+			changed, err := d.Runs.Cancel(d.Context(), d.Who, fixture.Keyed(string(id)), id, "not needed")
 			if err != nil || changed.Status != run.StatusCancelled {
 				t.Fatalf("%v, %v", changed, err)
 			}
-			d.same(d.get(id).Summary(), changed)
-			d.same([]string{"run.cancelled"}, d.events(id))
-			d.same([]run.ID{id}, d.told.since())
-			_, err = d.runs.Cancel(d.Context(), d.who, keyed(string(id)), id, "not needed")
-			if replayed(err) == "" {
+			d.Same(d.Get(id).Summary(), changed)
+			d.Same([]string{"run.cancelled"}, d.Events(id))
+			d.Same([]run.ID{id}, d.Told.Since())
+			_, err = d.Runs.Cancel(d.Context(), d.Who, fixture.Keyed(string(id)), id, "not needed")
+			if fixture.Replayed(err) == "" {
 				t.Error(err)
 			}
-			_, err = d.runs.Cancel(d.Context(), d.who, domain.Once{}, id, "")
-			d.wantCode(err, domain.Conflict, "run_finished")
+			_, err = d.Runs.Cancel(d.Context(), d.Who, domain.Once{}, id, "")
+			d.WantCode(err, domain.Conflict, "run_finished")
 		}
 	})
 }
 
 func TestARunOfAVersionThatIsGoneCanStillBeCancelledAndNothingElse(t *testing.T) {
-	d := newDesk(t, openSQLite(t))
-	ver := d.version([]string{forInput}, nil)
-	id := d.waiting(ver, "e", 1)[0]
+	d := newEnv(t, fixture.OpenSQLite(t))
+	ver := d.NewVersion([]string{fixture.InputNode}, nil)
+	id := d.Waiting(ver, "e", 1)[0]
 	token := d.token(id)
-	d.do(func(ctx context.Context, st outbound.Stores) error { return st.Versions.Delete(ctx, d.owner, ver.ID()) })
-	d.wantCode(d.resume(run.ResumeCall{Run: id, Token: token}), domain.Conflict, "not_paused")
-	d.wantCode(d.resume(run.ResumeCall{Run: id, Token: token + "x"}), domain.NotFound, "run_not_found")
-	d.same([]run.Skip{{Run: id, Reason: run.SkipNotPaused}}, d.ingest("e", run.ResumeOptions{}).Skipped)
-	_, err := d.runs.Retry(t.Context(), d.who, domain.Once{}, id)
-	d.wantCode(err, domain.Conflict, "run_not_failed")
-	changed, err := d.runs.Cancel(t.Context(), d.who, domain.Once{}, id, "")
+	d.Do(func(ctx context.Context, st outbound.Stores) error { return st.Versions.Delete(ctx, d.Owner, ver.ID()) })
+	d.WantCode(d.resume(run.ResumeCall{Run: id, Token: token}), domain.Conflict, "not_paused")
+	d.WantCode(d.resume(run.ResumeCall{Run: id, Token: token + "x"}), domain.NotFound, "run_not_found")
+	d.Same([]run.Skip{{Run: id, Reason: run.SkipNotPaused}}, d.Ingest("e", run.ResumeOptions{}).Skipped)
+	_, err := d.Runs.Retry(t.Context(), d.Who, domain.Once{}, id)
+	d.WantCode(err, domain.Conflict, "run_not_failed")
+	changed, err := d.Runs.Cancel(t.Context(), d.Who, domain.Once{}, id, "")
 	if err != nil || changed.Status != run.StatusCancelled {
 		t.Errorf("%v", err)
 	}
 }
 
 func TestAFailedRunIsRetried(t *testing.T) {
-	atDesk(t, func(d *desk) {
-		ver := d.version([]string{"order " + call}, nil)
-		r, err := d.firing.Start(d.Context(), d.who, domain.Once{}, ver.Workflow(), run.ManualCall{})
+	onEachStore(t, func(d *env) {
+		ver := d.NewVersion([]string{"order " + fixture.CallNode}, nil)
+		r, err := d.Firing.Start(d.Context(), d.Who, domain.Once{}, ver.Workflow(), run.ManualCall{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		id := r.ID()
-		_, err = d.runs.Retry(d.Context(), d.who, domain.Once{}, id)
-		d.wantCode(err, domain.Conflict, "run_not_failed")
-		at := d.begin(id).Nodes()[0]
-		d.happens(id, run.AttemptFailed{Node: at.ID, Attempt: 1, Code: "http_status", Message: "404"})
-		changed, err := d.runs.Retry(d.Context(), d.who, keyed("k"), id)
+		_, err = d.Runs.Retry(d.Context(), d.Who, domain.Once{}, id)
+		d.WantCode(err, domain.Conflict, "run_not_failed")
+		at := d.Begin(id).Nodes()[0]
+		d.Advance(id, run.AttemptFailed{Node: at.ID, Attempt: 1, Code: "http_status", Message: "404"})
+		changed, err := d.Runs.Retry(d.Context(), d.Who, fixture.Keyed("k"), id)
 		if err != nil || changed.Status != run.StatusRunning {
 			t.Fatalf("%v, %v", changed, err)
 		}
-		retried := d.get(id)
-		d.same(retried.Summary(), changed)
-		d.same(2, retried.Nodes()[0].Attempts)
-		d.happens(id, run.AttemptFailed{Node: at.ID, Attempt: 2, Code: "http_status", Message: "404"})
-		d.do(func(ctx context.Context, st outbound.Stores) error { return st.Versions.Delete(ctx, d.owner, ver.ID()) })
-		fresh := newDesk(t, d.raw) // whose memory does not hold the version
-		_, err = fresh.runs.Retry(d.Context(), d.who, domain.Once{}, id)
-		d.wantCode(err, domain.Conflict, "version_not_found")
+		retried := d.Get(id)
+		d.Same(retried.Summary(), changed)
+		d.Same(2, retried.Nodes()[0].Attempts)
+		d.Advance(id, run.AttemptFailed{Node: at.ID, Attempt: 2, Code: "http_status", Message: "404"})
+		d.Do(func(ctx context.Context, st outbound.Stores) error { return st.Versions.Delete(ctx, d.Owner, ver.ID()) })
+		fresh := newEnv(t, d.Raw) // whose memory does not hold the version
+		_, err = fresh.Runs.Retry(d.Context(), d.Who, domain.Once{}, id)
+		d.WantCode(err, domain.Conflict, "version_not_found")
 	})
 }
 
 func TestRunsOfAnotherTenantDoNotExist(t *testing.T) {
-	d := newDesk(t, openSQLite(t))
-	id := d.waiting(d.version([]string{forInput}, nil), "e", 1)[0]
-	other, public := secret(d.tenant()), tenant.Caller{Tenant: d.owner, KeyType: tenant.Public}
+	d := newEnv(t, fixture.OpenSQLite(t))
+	id := d.Waiting(d.NewVersion([]string{fixture.InputNode}, nil), "e", 1)[0]
+	other, public := fixture.SecretCaller(d.NewTenant()), tenant.Caller{Tenant: d.Owner, KeyType: tenant.Public}
 	for name, ask := range map[string]func(who tenant.Caller) error{
-		"get": func(who tenant.Caller) error { _, err := d.runs.Get(t.Context(), who, id); return err },
+		"get": func(who tenant.Caller) error { _, err := d.Runs.Get(t.Context(), who, id); return err },
 		"cancel": func(who tenant.Caller) error {
-			_, err := d.runs.Cancel(t.Context(), who, domain.Once{}, id, "")
+			_, err := d.Runs.Cancel(t.Context(), who, domain.Once{}, id, "")
 			return err
 		},
-		"retry": func(who tenant.Caller) error { _, err := d.runs.Retry(t.Context(), who, domain.Once{}, id); return err },
+		"retry": func(who tenant.Caller) error { _, err := d.Runs.Retry(t.Context(), who, domain.Once{}, id); return err },
 		"follow": func(who tenant.Caller) error {
-			return d.runs.Follow(t.Context(), who, id, 0, func([]run.Entry) error { return errors.New("it was told") })
+			return d.Runs.Follow(t.Context(), who, id, 0, func([]run.Entry) error { return errors.New("it was told") })
 		},
 	} {
-		if err := ask(other); code(err) != "run_not_found" {
+		if err := ask(other); fixture.Code(err) != "run_not_found" {
 			t.Errorf("%s: %v", name, err)
 		}
-		if err := ask(public); code(err) != "key_type_not_allowed" {
+		if err := ask(public); fixture.Code(err) != "key_type_not_allowed" {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if got := d.of(other.Tenant); len(got) > 0 {
+	if got := d.RunsOf(other.Tenant); len(got) > 0 {
 		t.Errorf("it lists %v", got)
 	}
-	if r := d.get(id); r.Status() != run.StatusPaused {
+	if r := d.Get(id); r.Status() != run.StatusPaused {
 		t.Errorf("it is %s", r.Status())
 	}
 }
 
-func TestTheSchedulersRunsAreStartedUnlessSomethingStandsAgainstIt(t *testing.T) {
-	atDesk(t, func(d *desk) {
-		starter := runs.NewStarter(d.clock, counted{}, 0)
-		ver := d.version(nil, nil)
-		trg := d.trigger(ver, `{}`, func(st *trigger.State) { st.Type = trigger.Scheduled })
-		gone := trigger.Restore(trigger.State{ID: "trg_gone", Tenant: d.owner, Version: ver.ID(), Active: true})
-		fire := func(trg *trigger.Trigger, id string) outbound.ScheduledRun {
-			return outbound.ScheduledRun{Trigger: trg, Fire: trigger.RestoreFire(trigger.FireState{
-				Trigger: trg.ID(), Tenant: d.owner, At: d.clock.Now(), Outcome: trigger.Fired, RunID: id, RecordedAt: d.clock.Now(),
-			})}
-		}
-		var refusals, again []string
-		var before, after []bool
-		d.do(func(ctx context.Context, st outbound.Stores) (err error) {
-			if before, err = starter.Unfinished(ctx, st, []*trigger.Trigger{trg}); err != nil {
-				return err
-			}
-			if refusals, err = starter.Start(ctx, st, []outbound.ScheduledRun{fire(gone, "run_gone"), fire(trg, "run_1")}); err != nil {
-				return err
-			}
-			if again, err = starter.Start(ctx, st, []outbound.ScheduledRun{fire(trg, "run_2")}); err != nil {
-				return err
-			}
-			after, err = starter.Unfinished(ctx, st, []*trigger.Trigger{trg})
-			return err
-		})
-		d.same([]string{"The trigger is being deleted.", ""}, refusals)
-		d.same([]string{"A run of this instant was started before."}, again)
-		d.same([]bool{false, true}, append(before, after...))
-		r := d.get("run_1")
-		if r.Cause() != run.CauseSchedule || r.Trigger() != trg.ID() || r.Entity() != "ent_1" || string(r.Payload()) != fire(trg, "").Fire.Payload().String() {
-			t.Errorf("%+v", r.State())
-		}
-	})
-}
-
-// counted makes the same identifier again and again.
-type counted struct{}
-
-func (counted) ID(prefix string) string { return prefix + "_1" }
-func (counted) Fill([]byte)             {}
-
 func TestASimulationHasNoEffect(t *testing.T) {
-	atDesk(t, func(d *desk) {
-		ver := d.version([]string{"order " + call, `ok transform {"expression": "input.ok"}`, forInput}, []string{"order -> ok", "ok -> a"})
+	onEachStore(t, func(d *env) {
+		ver := d.NewVersion([]string{"order " + fixture.CallNode, `ok transform {"expression": "input.ok"}`, fixture.InputNode}, []string{"order -> ok", "ok -> a"})
 		draft := ver.State()
 		draft.Active, draft.PublishedAt = false, nil
-		d.do(func(ctx context.Context, st outbound.Stores) error {
+		d.Do(func(ctx context.Context, st outbound.Stores) error {
 			return st.Versions.Update(ctx, workflow.RestoreVersion(draft))
 		})
 		begun := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 		c := run.SimulationCall{
-			Call: run.Call{EventData: body(`{"n":1}`), Entity: text("e")}, At: &begun,
-			Answers: map[workflow.NodeID][]run.Answer{"order": {{Output: body(`{"ok":"yes"}`), After: time.Second}}},
+			Call: run.Call{EventData: fixture.Body(`{"n":1}`), Entity: fixture.Text("e")}, At: &begun,
+			Answers: map[workflow.NodeID][]run.Answer{"order": {{Output: fixture.Body(`{"ok":"yes"}`), After: time.Second}}},
 		}
-		done, err := d.runs.Simulate(d.Context(), d.who, keyed("k"), ver.ID(), c)
+		done, err := d.Runs.Simulate(d.Context(), d.Who, fixture.Keyed("k"), ver.ID(), c)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(done.Effects) != 1 || done.Effects[0].Type != node.HTTPRequest || !done.Effects[0].MayRepeat || len(d.outside.made()) > 0 {
+		if len(done.Effects) != 1 || done.Effects[0].Type != node.HTTPRequest || !done.Effects[0].MayRepeat || len(d.Outside.Made()) > 0 {
 			t.Errorf("the effects are %+v", done.Effects)
 		}
-		d.same(map[workflow.NodeID]json.RawMessage{"order": body(`{"n":1}`), "ok": body(`{"ok":"yes"}`), "a": body(`"yes"`)}, done.Inputs)
-		d.same([]workflow.NodeID{"a"}, done.Open)
+		d.Same(map[workflow.NodeID]json.RawMessage{"order": fixture.Body(`{"n":1}`), "ok": fixture.Body(`{"ok":"yes"}`), "a": fixture.Body(`"yes"`)}, done.Inputs)
+		d.Same([]workflow.NodeID{"a"}, done.Open)
 		if r := done.Run; r.Status() != run.StatusPaused || r.Entity() != "e" || r.Cause() != run.CauseManual || !r.UpdatedAt().Equal(begun.Add(time.Second)) {
 			t.Errorf("%+v", r.State())
 		}
-		_, err = d.runs.Simulate(d.Context(), d.who, keyed("k"), ver.ID(), c)
-		if replayed(err) == "" || len(d.of(d.owner)) > 0 {
+		_, err = d.Runs.Simulate(d.Context(), d.Who, fixture.Keyed("k"), ver.ID(), c)
+		if fixture.Replayed(err) == "" || len(d.RunsOf(d.Owner)) > 0 {
 			t.Errorf("%v", err)
 		}
 	})
 }
 
 func TestASimulationBeginsWhereItsTriggerDoes(t *testing.T) {
-	d := newDesk(t, openSQLite(t))
-	ver := d.version([]string{`Paid trigger_webhook`, `other trigger_webhook`, `b transform {"expression": "1"}`, `c transform {"expression": "2"}`}, []string{"Paid -> b", "other -> c"})
-	trg, foreign := d.trigger(ver, `{}`), d.simple(`{}`)
-	done, err := d.runs.Simulate(t.Context(), d.who, domain.Once{}, ver.ID(), run.SimulationCall{Trigger: trg.ID()})
+	d := newEnv(t, fixture.OpenSQLite(t))
+	ver := d.NewVersion([]string{`Paid trigger_webhook`, `other trigger_webhook`, `b transform {"expression": "1"}`, `c transform {"expression": "2"}`}, []string{"Paid -> b", "other -> c"})
+	trg, foreign := d.NewTrigger(ver, `{}`), d.NewSimpleTrigger(`{}`)
+	done, err := d.Runs.Simulate(t.Context(), d.Who, domain.Once{}, ver.ID(), run.SimulationCall{Trigger: trg.ID()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.same([]workflow.NodeID{"Paid", "b"}, done.Run.Executed())
+	d.Same([]workflow.NodeID{"Paid", "b"}, done.Run.Executed())
 	if done.Run.Cause() != run.CauseWebhook {
 		t.Error(done.Run.Cause())
 	}
 	for _, id := range []trigger.ID{foreign.ID(), "trg_absent"} {
-		_, err = d.runs.Simulate(t.Context(), d.who, domain.Once{}, ver.ID(), run.SimulationCall{Trigger: id})
-		d.wantCode(err, domain.Invalid, "call_invalid")
+		_, err = d.Runs.Simulate(t.Context(), d.Who, domain.Once{}, ver.ID(), run.SimulationCall{Trigger: id})
+		d.WantCode(err, domain.Invalid, "call_invalid")
 	}
-	for _, c := range []run.SimulationCall{{Answers: map[workflow.NodeID][]run.Answer{"nowhere": {{}}}}, {Call: run.Call{Entity: text("")}}} {
-		_, err = d.runs.Simulate(t.Context(), d.who, domain.Once{}, ver.ID(), c)
+	for _, c := range []run.SimulationCall{{Answers: map[workflow.NodeID][]run.Answer{"nowhere": {{}}}}, {Call: run.Call{Entity: fixture.Text("")}}} {
+		_, err = d.Runs.Simulate(t.Context(), d.Who, domain.Once{}, ver.ID(), c)
 		if !errors.Is(err, domain.Invalid) {
 			t.Error(err)
 		}
 	}
-	_, err = d.runs.Simulate(t.Context(), secret(d.tenant()), domain.Once{}, ver.ID(), run.SimulationCall{})
-	d.wantCode(err, domain.NotFound, "version_not_found")
-	_, err = d.runs.Simulate(t.Context(), tenant.Caller{Tenant: d.owner, KeyType: tenant.Public}, domain.Once{}, ver.ID(), run.SimulationCall{})
-	d.wantCode(err, domain.Forbidden, "key_type_not_allowed")
+	_, err = d.Runs.Simulate(t.Context(), fixture.SecretCaller(d.NewTenant()), domain.Once{}, ver.ID(), run.SimulationCall{})
+	d.WantCode(err, domain.NotFound, "version_not_found")
+	_, err = d.Runs.Simulate(t.Context(), tenant.Caller{Tenant: d.Owner, KeyType: tenant.Public}, domain.Once{}, ver.ID(), run.SimulationCall{})
+	d.WantCode(err, domain.Forbidden, "key_type_not_allowed")
 }

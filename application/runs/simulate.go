@@ -18,7 +18,7 @@ import (
 
 // Simulate runs a version on a virtual clock. It computes outside of any unit of work,
 // and nothing is written but the outcome that an idempotency key asks for.
-func (s *Runs) Simulate(ctx context.Context, who tenant.Caller, once domain.Once, id workflow.VersionID, c run.SimulationCall) (done inbound.Simulated, err error) {
+func (s *Service) Simulate(ctx context.Context, who tenant.Caller, once domain.Once, id workflow.VersionID, c run.SimulationCall) (done inbound.Simulated, err error) {
 	if err = who.May(tenant.SimulateVersion); err != nil {
 		return done, err
 	}
@@ -38,12 +38,12 @@ func (s *Runs) Simulate(ctx context.Context, who tenant.Caller, once domain.Once
 	if c.At != nil {
 		at = *c.At
 	}
-	key, _ := s.dedupeKeyOf(c.Call, once)
+	key, _ := c.DedupeKeyOr(once, s.random.ID)
 	started := run.Start{
 		Tenant: who.Tenant, SubTenant: subject.version.SubTenant(), Workflow: subject.version.Workflow(), Version: id, Trigger: subject.trg,
-		Entity: s.entityOf(c.Call), DedupeKey: key, Cause: subject.cause(), Payload: c.Payload(),
+		Entity: c.EntityOr(s.random.ID), DedupeKey: key, Cause: subject.cause(), Payload: c.Payload(),
 	}
-	waited := s.computing.doLong(ctx, who.Tenant, s.computing.most(), func() {
+	waited := s.computing.DoLong(ctx, who.Tenant, s.computing.Most(), func() {
 		done, err = s.simulated(ctx, subject.version, registry, started, at, c.Answers)
 	})
 	if err = cmp.Or(waited, err); err != nil || !once.Wanted() {
@@ -58,17 +58,15 @@ func (s *Runs) Simulate(ctx context.Context, who tenant.Caller, once domain.Once
 }
 
 // simulated runs a version on a virtual clock.
-func (s *Runs) simulated(ctx context.Context, ver *workflow.Version, types *node.Registry, started run.Start, at time.Time, answers map[workflow.NodeID][]run.Answer) (done inbound.Simulated, err error) {
-	demand := run.PlanDemand(ver.Graph())
-	if err := s.plans.budgets.Planning.Reserve(ctx, started.Tenant, demand); err != nil {
-		return done, err
-	}
-	defer s.plans.budgets.Planning.Release(started.Tenant, demand)
-	plan := run.NewPlan(ver.ID(), ver.Graph(), types, s.compiler)
-	if done.Trace, err = run.Simulate(plan, run.ID(s.random.ID(run.IDPrefix)), started, at, answers, func() error { return context.Cause(ctx) }); err != nil {
-		return done, err
-	}
-	done.Inputs, err = done.Run.Inputs(plan)
+func (s *Service) simulated(ctx context.Context, ver *workflow.Version, types *node.Registry, started run.Start, at time.Time, answers map[workflow.NodeID][]run.Answer) (done inbound.Simulated, err error) {
+	err = s.plans.With(ctx, ver, types, func(plan *run.Plan) (err error) {
+		id, interrupted := run.ID(s.random.ID(run.IDPrefix)), func() error { return context.Cause(ctx) }
+		if done.Trace, err = run.Simulate(plan, id, started, at, answers, interrupted); err != nil {
+			return err
+		}
+		done.Inputs, err = done.Run.Inputs(plan)
+		return err
+	})
 	return done, err
 }
 
@@ -89,7 +87,7 @@ func (s simulationSubject) cause() run.Cause {
 }
 
 // subjectOf reads the version and the trigger, unless the command took effect before.
-func (s *Runs) subjectOf(ctx context.Context, owner tenant.ID, once domain.Once, id workflow.VersionID, by trigger.ID, now time.Time) (found simulationSubject, err error) {
+func (s *Service) subjectOf(ctx context.Context, owner tenant.ID, once domain.Once, id workflow.VersionID, by trigger.ID, now time.Time) (found simulationSubject, err error) {
 	err = s.work.Read(ctx, func(ctx context.Context, st outbound.Stores) error {
 		if err := st.Outcomes.Claim(ctx, owner, once, now); err != nil {
 			return err

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluicehq/sluice/application/fixture"
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/workflow"
@@ -41,21 +42,21 @@ var everything = struct{ nodes, edges []string }{
 // each gave and what was called outside.
 func TestARunGoesAsItsSimulationSaid(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, openSQLite(t))
-	d.withNodes("approve")
-	ver := d.version(everything.nodes, everything.edges)
-	trg := d.trigger(ver, `{"retryPolicy": {"maxRetries": 2, "backoffMs": 5, "maxBackoffMs": 10}}`)
-	begin := run.Call{EventData: body(`{"id": "a/b?", "q": "x&y=é", "base": "https://shop.example"}`), Entity: text("order-7")}
+	d := newEnv(t, fixture.OpenSQLite(t))
+	d.InsertNodes("approve")
+	ver := d.NewVersion(everything.nodes, everything.edges)
+	trg := d.NewTrigger(ver, `{"retryPolicy": {"maxRetries": 2, "backoffMs": 5, "maxBackoffMs": 10}}`)
+	begin := run.Call{EventData: fixture.Body(`{"id": "a/b?", "q": "x&y=é", "base": "https://shop.example"}`), Entity: fixture.Text("order-7")}
 	broken := &run.AttemptFailed{Code: "unexpected_status", Message: "example.com answered 503", Retryable: true}
 	gone := &run.AttemptFailed{Code: "unexpected_status", Message: "shop.example answered 410"}
 	answers := map[workflow.NodeID][]run.Answer{
-		"get":     {{Failure: broken, After: time.Second}, {Failure: broken}, {Output: body(`{"status":200,"headers":{},"body":{"n":3}}`)}},
-		"ask":     {{Output: body(`7`), After: time.Hour}},
-		"paid":    {{Output: body(`{"sum":12.5}`)}},
-		"approve": {{Pause: &run.AttemptPaused{Timeout: time.Hour}}, {Output: body(`{"by":"Ana"}`), After: time.Minute}},
+		"get":     {{Failure: broken, After: time.Second}, {Failure: broken}, {Output: fixture.Body(`{"status":200,"headers":{},"body":{"n":3}}`)}},
+		"ask":     {{Output: fixture.Body(`7`), After: time.Hour}},
+		"paid":    {{Output: fixture.Body(`{"sum":12.5}`)}},
+		"approve": {{Pause: &run.AttemptPaused{Timeout: time.Hour}}, {Output: fixture.Body(`{"by":"Ana"}`), After: time.Minute}},
 		"post":    {{Failure: broken}, {Failure: gone}},
 	}
-	simulated, err := d.runs.Simulate(t.Context(), d.who, domain.Once{}, ver.ID(), run.SimulationCall{Call: begin, Trigger: trg.ID(), Answers: answers})
+	simulated, err := d.Runs.Simulate(t.Context(), d.Who, domain.Once{}, ver.ID(), run.SimulationCall{Call: begin, Trigger: trg.ID(), Answers: answers})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,14 +64,14 @@ func TestARunGoesAsItsSimulationSaid(t *testing.T) {
 		t.Fatalf("the simulation is %s, open is %v: %+v", simulated.Run.Status(), simulated.Open, simulated.Run.Failure())
 	}
 
-	d.outside.answer = played(answers)
-	d.start()
-	id := d.call(trg, begin).Run
+	d.Outside.Answer = played(answers)
+	d.StartWorker()
+	id := d.Call(trg, begin).Run
 	for _, resume := range []func(r *run.Run) error{
 		func(r *run.Run) error { return d.resumes(r, "ask", `7`) },
 		func(r *run.Run) error {
-			c := run.IngestCall{EventCall: run.EventCall{Event: "paid", Call: run.Call{EventData: body(`{"sum":12.5}`), Entity: text("order-7")}}}
-			done, err := d.firing.Ingest(t.Context(), d.who, domain.Once{}, c)
+			c := run.IngestCall{EventCall: run.EventCall{Event: "paid", Call: run.Call{EventData: fixture.Body(`{"sum":12.5}`), Entity: fixture.Text("order-7")}}}
+			done, err := d.Firing.Ingest(t.Context(), d.Who, domain.Once{}, c)
 			if err == nil && len(done.Resumed) != 1 {
 				err = fmt.Errorf("the event resumed %+v", done)
 			}
@@ -78,22 +79,22 @@ func TestARunGoesAsItsSimulationSaid(t *testing.T) {
 		},
 		func(r *run.Run) error { return d.resumes(r, "approve", `{"by":"Ana"}`) },
 	} {
-		if err := resume(d.until(id, "the run waits for somebody", waitsForSomebody)); err != nil {
+		if err := resume(d.Until(id, "the run waits for somebody", waitsForSomebody)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	made := d.until(id, "the run ends", finished)
+	made := d.Until(id, "the run ends", fixture.Finished)
 
-	d.same(whatHappened(simulated.History), whatHappened(d.entries(id)))
-	plan := d.plan(ver, []string{"approve"})
+	d.Same(whatHappened(simulated.History), whatHappened(d.entries(id)))
+	plan := d.Plan(ver, []string{"approve"})
 	inputs, err := made.Inputs(plan)
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.same(texts(simulated.Inputs), texts(inputs))
-	d.same(outcomes(simulated.Run), outcomes(made))
-	d.same(effectsOf(simulated.Effects, id), callsOf(d.outside.calls))
-	if err := d.errors(); err != nil {
+	d.Same(texts(simulated.Inputs), texts(inputs))
+	d.Same(outcomes(simulated.Run), outcomes(made))
+	d.Same(effectsOf(simulated.Effects, id), callsOf(d.Outside.Calls))
+	if err := d.Errors(); err != nil {
 		t.Error(err)
 	}
 }
@@ -115,11 +116,11 @@ func played(answers map[workflow.NodeID][]run.Answer) func(context.Context, outb
 }
 
 // resumes answers a node that waits, with its token.
-func (d *desk) resumes(r *run.Run, id workflow.NodeID, input string) error {
+func (d *env) resumes(r *run.Run, id workflow.NodeID, input string) error {
 	for _, n := range r.Nodes() {
 		if n.ID == id && n.Pause != nil {
-			token := run.Token(d.key.Secret(r.ID()), r.ID(), id, n.Pause.Seq)
-			return d.firing.Resume(d.Context(), d.who, domain.Once{}, run.ResumeCall{Run: r.ID(), Token: token, Input: body(input)})
+			token := run.Token(d.Key.Secret(r.ID()), r.ID(), id, n.Pause.Seq)
+			return d.Runs.Resume(d.Context(), d.Who, domain.Once{}, run.ResumeCall{Run: r.ID(), Token: token, Input: fixture.Body(input)})
 		}
 	}
 	return fmt.Errorf("node %s does not wait", id)
@@ -131,14 +132,14 @@ func waitsForSomebody(r *run.Run) bool {
 			return r.Status() == run.StatusPaused
 		}
 	}
-	return finished(r) // it will not come any more
+	return fixture.Finished(r) // it will not come any more
 }
 
 // entries is the history of a run.
-func (d *desk) entries(id run.ID) (list []run.Entry) {
+func (d *env) entries(id run.ID) (list []run.Entry) {
 	d.Helper()
-	d.do(func(ctx context.Context, st outbound.Stores) (err error) {
-		list, err = st.Runs.Runs.History(ctx, d.owner, id, 0)
+	d.Do(func(ctx context.Context, st outbound.Stores) (err error) {
+		list, err = st.Runs.Runs.History(ctx, d.Owner, id, 0)
 		return err
 	})
 	return list
@@ -195,4 +196,30 @@ func written(parts ...any) string {
 		return err.Error()
 	}
 	return string(line)
+}
+
+// TestASimulationFailsAtTheEdgeThatItsRunFailsAt compares the two as far as that.
+func TestASimulationFailsAtTheEdgeThatItsRunFailsAt(t *testing.T) {
+	t.Parallel()
+	d := newEnv(t, fixture.OpenSQLite(t))
+	ver := d.NewVersion([]string{"charge " + fixture.CallNode, "refund " + fixture.CallNode, `next transform {"expression": "1"}`},
+		[]string{"charge -> next result.order.id > 0", "charge -> next 2 > 1 && result.none.none", "charge.onError -> refund"})
+	trg := d.NewTrigger(ver, `{}`)
+	begin := run.Call{EventData: fixture.Body(`{}`), Entity: fixture.Text("order-7")}
+	answers := map[workflow.NodeID][]run.Answer{"charge": {{Output: fixture.Body(`{"status":200}`)}}}
+	simulated, err := d.Runs.Simulate(t.Context(), d.Who, domain.Once{}, ver.ID(), run.SimulationCall{Call: begin, Trigger: trg.ID(), Answers: answers})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.Outside.Answer = played(answers)
+	d.StartWorker()
+	id := d.Call(trg, begin).Run
+	made := d.Until(id, "the run ends", fixture.Finished)
+	d.Same(whatHappened(simulated.History), whatHappened(d.entries(id)))
+	d.Same(outcomes(simulated.Run), outcomes(made))
+	d.Same(simulated.Run.Failure(), made.Failure())
+	d.Same(simulated.Run.Nodes()[0].Undecided, made.Nodes()[0].Undecided)
+	if f := made.Failure(); f == nil || f.Edge != ver.Graph().Edges()[0].ID || len(simulated.Open) != 0 {
+		t.Errorf("the run failed with %+v, open in the simulation is %v", f, simulated.Open)
+	}
 }

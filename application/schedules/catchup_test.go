@@ -20,7 +20,7 @@ import (
 // ledger once, in order, and as many runs were started as the catch-up permits.
 func TestAfterAnyOutageTheLedgerIsComplete(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, openSQLite(t))
+	w := newEnv(t, openSQLite(t))
 	processes := []*schedules.Scheduler{w.scheduler, w.process(w.store), w.process(w.store)}
 	begin := noon
 	rapid.Check(t, func(rt *rapid.T) {
@@ -109,7 +109,7 @@ func wanted(late time.Duration, outage, newest bool, catchUp trigger.CatchUp) tr
 }
 
 // retire deletes a trigger.
-func retire(w *world, trg *trigger.Trigger) {
+func retire(w *env, trg *trigger.Trigger) {
 	w.Helper()
 	w.do(func(ctx context.Context, st outbound.Stores) error {
 		return st.Triggers.Delete(ctx, trg.Tenant(), trg.ID())
@@ -121,7 +121,7 @@ func retire(w *world, trg *trigger.Trigger) {
 // are right in every zone and for ten years, package trigger checks.
 func TestEachLocalDayStartsOneRunOfAFixedTime(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, openSQLite(t))
+	w := newEnv(t, openSQLite(t))
 	zones := strings.Fields("Europe/Berlin America/Nuuk Africa/Cairo Africa/Casablanca Australia/Lord_Howe Asia/Gaza Pacific/Norfolk America/New_York")
 	hours := []int{0, 2, 23}
 	begin, years := time.Date(2023, 1, 1, 12, 0, 0, 0, time.UTC), 2
@@ -145,8 +145,12 @@ func TestEachLocalDayStartsOneRunOfAFixedTime(t *testing.T) {
 	}
 	w.fire(end)
 	days := make(map[trigger.ID][]time.Time)
-	for _, run := range w.runs.started {
-		days[run.Trigger.ID()] = append(days[run.Trigger.ID()], run.Fire.At())
+	for _, r := range w.runs.started {
+		at, err := time.Parse(time.RFC3339, r.DedupeKey())
+		if err != nil {
+			t.Fatal(err)
+		}
+		days[r.Trigger()] = append(days[r.Trigger()], at)
 	}
 	for id, zone := range at {
 		fires := days[id]

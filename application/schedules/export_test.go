@@ -2,5 +2,5 @@ package schedules
 
 import "time"
 
-// Impatient lets a unit take no longer than that.
-func (s *Scheduler) Impatient(patience time.Duration) { s.patience = patience }
+// SetTimeout lets a unit take no longer than that.
+func (s *Scheduler) SetTimeout(patience time.Duration) { s.timeout = patience }

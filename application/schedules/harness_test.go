@@ -16,7 +16,6 @@ import (
 	"github.com/sluicehq/sluice/adapters/sqlstore/postgres"
 	"github.com/sluicehq/sluice/adapters/sqlstore/postgres/pgtest"
 	"github.com/sluicehq/sluice/adapters/sqlstore/sqlite/sqlitetest"
-	"github.com/sluicehq/sluice/application/runs"
 	"github.com/sluicehq/sluice/application/schedules"
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/run"
@@ -61,22 +60,22 @@ func openSQLite(t testing.TB) *sqlstore.Store {
 }
 
 // onEachStore runs a test on both databases.
-func onEachStore(t *testing.T, check func(w *world)) {
-	t.Run("sqlite", func(t *testing.T) { check(newWorld(t, openSQLite(t))) })
+func onEachStore(t *testing.T, check func(w *env)) {
+	t.Run("sqlite", func(t *testing.T) { check(newEnv(t, openSQLite(t))) })
 	t.Run("postgres", func(t *testing.T) { check(onPostgres(t)) })
 }
 
 // onPostgres is a world on a PostgreSQL database of its own.
-func onPostgres(t testing.TB) *world {
+func onPostgres(t testing.TB) *env {
 	t.Helper()
 	address := pgtest.Start(t).Migrated(t, migrated)
-	w := newWorld(t, openPostgres(t, address))
+	w := newEnv(t, openPostgres(t, address))
 	w.address = address
 	return w
 }
 
-// world is a store with a tenant that has an active version to attach triggers to.
-type world struct {
+// env is a store with a tenant that has an active version to attach triggers to.
+type env struct {
 	testing.TB
 	store     *sqlstore.Store
 	address   string // of the database; empty for SQLite
@@ -89,28 +88,26 @@ type world struct {
 	version   *workflow.Version
 }
 
-func newWorld(t testing.TB, store *sqlstore.Store) *world {
+func newEnv(t testing.TB, store *sqlstore.Store) *env {
 	t.Helper()
 	clock := &portstest.ManualClock{}
 	clock.Set(noon)
-	w := &world{TB: t, store: store, clock: clock, runs: &recorder{
-		Starter: runs.NewStarter(clock, counted{}, 0), started: map[string]outbound.ScheduledRun{},
-	}}
+	w := &env{TB: t, store: store, clock: clock, runs: &recorder{started: map[string]*run.Run{}}}
 	w.scheduler = w.process(store)
-	w.settle()
+	w.newTenant()
 	return w
 }
 
-// beside is the same world for another tenant.
-func (w *world) beside() *world {
+// withTenant is the same world for another tenant.
+func (w *env) withTenant() *env {
 	w.Helper()
 	other := *w
-	other.settle()
+	other.newTenant()
 	return &other
 }
 
-// settle stores a tenant with an active version, and is about it from then on.
-func (w *world) settle() {
+// newTenant stores a tenant with an active version, and is about it from then on.
+func (w *env) newTenant() {
 	w.Helper()
 	var err error
 	if w.tenant, err = tenant.New(tenant.ID(counted{}.ID("tenant")), "Acme", tenant.English, noon); err != nil {
@@ -133,8 +130,13 @@ func (w *world) settle() {
 }
 
 // process is a process that fires schedules from a store, by the world's clock.
-func (w *world) process(store outbound.UnitOfWork) *schedules.Scheduler {
-	return schedules.NewScheduler(timed{store, w.clock}, w.runs, w.runs, counted{})
+func (w *env) process(store outbound.UnitOfWork) *schedules.Scheduler {
+	return w.processWith(store, 0)
+}
+
+// processWith is the same with a storage quota.
+func (w *env) processWith(store outbound.UnitOfWork, storage tenant.StorageQuota) *schedules.Scheduler {
+	return schedules.NewScheduler(recorded{timed{store, w.clock}, w.runs}, w.runs, w.clock, counted{}, storage)
 }
 
 // timed is a store whose clock is another one.
@@ -160,7 +162,7 @@ func (t timedSchedules) Next(ctx context.Context) (at, now time.Time, err error)
 	return at, t.clock.Now(), err
 }
 
-func (w *world) do(fn func(context.Context, outbound.Stores) error) {
+func (w *env) do(fn func(context.Context, outbound.Stores) error) {
 	w.Helper()
 	if err := w.store.Do(w.Context(), fn); err != nil {
 		w.Fatal(err)
@@ -168,7 +170,7 @@ func (w *world) do(fn func(context.Context, outbound.Stores) error) {
 }
 
 // schedule makes n triggers with a scheduleConfig, activated now.
-func (w *world) schedule(n int, config string) (made []*trigger.Trigger) {
+func (w *env) schedule(n int, config string) (made []*trigger.Trigger) {
 	w.Helper()
 	const atOnce = 500
 	for n > atOnce {
@@ -195,7 +197,7 @@ func (w *world) schedule(n int, config string) (made []*trigger.Trigger) {
 
 // analyze tells PostgreSQL how large its tables are, which it finds out by itself
 // within a minute. Until then it plans as if they were empty.
-func (w *world) analyze() {
+func (w *env) analyze() {
 	w.Helper()
 	if w.address == "" {
 		return
@@ -206,7 +208,7 @@ func (w *world) analyze() {
 }
 
 // connect opens the database beside the gateway.
-func (w *world) connect() *sql.DB {
+func (w *env) connect() *sql.DB {
 	w.Helper()
 	if w.db == nil {
 		db, err := sql.Open("postgres", w.address)
@@ -220,7 +222,7 @@ func (w *world) connect() *sql.DB {
 }
 
 // fire lets everything happen that is due at a time.
-func (w *world) fire(at time.Time) {
+func (w *env) fire(at time.Time) {
 	w.Helper()
 	w.clock.Set(at)
 	for {
@@ -236,7 +238,7 @@ func (w *world) fire(at time.Time) {
 
 // ledger lists "02 15:04:05 outcome" of a trigger, in order, and checks that exactly
 // the runs that it names were started.
-func (w *world) ledger(trg *trigger.Trigger) string {
+func (w *env) ledger(trg *trigger.Trigger) string {
 	w.Helper()
 	var lines []string
 	for _, f := range w.fires(trg) {
@@ -245,7 +247,7 @@ func (w *world) ledger(trg *trigger.Trigger) string {
 	return strings.Join(lines, ", ")
 }
 
-func (w *world) fires(trg *trigger.Trigger) (all []*trigger.Fire) {
+func (w *env) fires(trg *trigger.Trigger) (all []*trigger.Fire) {
 	w.Helper()
 	for offset := 0; ; offset += domain.MaxPageLimit {
 		page, err := domain.NewPageRequest(domain.MaxPageLimit, offset)
@@ -267,69 +269,91 @@ func (w *world) fires(trg *trigger.Trigger) (all []*trigger.Fire) {
 	}
 	for _, f := range all {
 		wanted, started := w.runs.get(f.RunID())
-		if started != f.Outcome().Starts() || started && (!wanted.Fire.At().Equal(f.At()) || wanted.Trigger.ID() != trg.ID()) {
+		if started != f.Outcome().Starts() || started && (wanted.DedupeKey() != run.InstantKey(f.At()) || wanted.Trigger() != trg.ID()) {
 			w.Errorf("%s at %s: a run was started: %v", f.Outcome(), f.At(), started)
 		}
 	}
 	return all
 }
 
-// recorder starts runs, and keeps which.
+// recorder notes the runs that are started, and makes some fail.
 type recorder struct {
-	*runs.Starter
-
 	mu      sync.Mutex
-	started map[string]outbound.ScheduledRun
+	started map[string]*run.Run
 	told    []run.ID
-	busy    []trigger.ID                       // these have a run that goes on
-	refuse  func(outbound.ScheduledRun) string // nil refuses nothing
-	fail    func(outbound.ScheduledRun) error  // nil fails never
+	busy    []trigger.ID         // these have a run that goes on
+	gone    []trigger.ID         // these cannot start runs
+	fail    func(*run.Run) error // nil fails never
 }
 
-var (
-	_ outbound.RunStarter = (*recorder)(nil)
-	_ outbound.RunSignals = (*recorder)(nil)
-)
+var _ outbound.RunSignals = (*recorder)(nil)
 
-func (r *recorder) Unfinished(ctx context.Context, st outbound.Stores, of []*trigger.Trigger) ([]bool, error) {
-	busy, err := r.Starter.Unfinished(ctx, st, of)
+// recorded is a store whose runs a recorder watches.
+type recorded struct {
+	outbound.UnitOfWork
+	*recorder
+}
+
+func (r recorded) Do(ctx context.Context, fn func(context.Context, outbound.Stores) error) error {
+	return r.UnitOfWork.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
+		st.Runs.Runs, st.Runs.Live, st.Firing = recordedRuns{st.Runs.Runs, r.recorder}, busyRuns{st.Runs.Live, r.recorder}, goneTriggers{st.Firing, r.recorder}
+		return fn(ctx, st)
+	})
+}
+
+type recordedRuns struct {
+	outbound.RunRepository
+	*recorder
+}
+
+func (r recordedRuns) Start(ctx context.Context, wanted ...*run.Run) ([]outbound.StartedRun, error) {
+	for _, one := range wanted {
+		if r.fail != nil {
+			if err := r.fail(one); err != nil {
+				return nil, err
+			}
+		}
+	}
+	became, err := r.RunRepository.Start(ctx, wanted...)
+	if err != nil {
+		return nil, err
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	for i, one := range became {
+		if one.Added {
+			r.started[string(one.ID)] = wanted[i]
+		}
+	}
+	return became, nil
+}
+
+type busyRuns struct {
+	outbound.RunOverview
+	*recorder
+}
+
+func (r busyRuns) Unfinished(ctx context.Context, of []*trigger.Trigger) ([]bool, error) {
+	busy, err := r.RunOverview.Unfinished(ctx, of)
 	for i, trg := range of {
 		busy[i] = busy[i] || slices.Contains(r.busy, trg.ID())
 	}
 	return busy, err
 }
 
-func (r *recorder) Start(ctx context.Context, st outbound.Stores, wanted []outbound.ScheduledRun) ([]string, error) {
-	refusals := make([]string, len(wanted))
-	var rest []outbound.ScheduledRun
-	var places []int
-	for i, one := range wanted {
-		if r.fail != nil {
-			if err := r.fail(one); err != nil {
-				return nil, err
-			}
-		}
-		if r.refuse != nil {
-			refusals[i] = r.refuse(one)
-		}
-		if refusals[i] == "" {
-			rest, places = append(rest, one), append(places, i)
+type goneTriggers struct {
+	outbound.FiringRepository
+	*recorder
+}
+
+func (r goneTriggers) Each(ctx context.Context, of []outbound.TriggerKey) ([]outbound.FiringTrigger, error) {
+	found, err := r.FiringRepository.Each(ctx, of)
+	for i, key := range of {
+		if slices.Contains(r.gone, key.Trigger) {
+			found[i] = outbound.FiringTrigger{}
 		}
 	}
-	refused, err := r.Starter.Start(ctx, st, rest)
-	if err != nil {
-		return nil, err
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for n, i := range places {
-		if refusals[i] = refused[n]; refusals[i] == "" {
-			r.started[wanted[i].Fire.RunID()] = wanted[i]
-		}
-	}
-	return refusals, nil
+	return found, err
 }
 
 // Tell keeps which runs the scheduler tells of.
@@ -352,7 +376,7 @@ func (*recorder) Advanced(...run.ID) {}
 
 func (*recorder) Want(...run.ID) {}
 
-func (r *recorder) get(id string) (outbound.ScheduledRun, bool) {
+func (r *recorder) get(id string) (*run.Run, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	one, ok := r.started[id]

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sluicehq/sluice/application/schedules"
+	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
@@ -19,7 +20,7 @@ func TestThousandsOfSchedulesOfOneInstantEachFireOnce(t *testing.T) {
 	if testing.Short() {
 		many = 1000
 	}
-	onEachStore(t, func(w *world) {
+	onEachStore(t, func(w *env) {
 		all := w.schedule(many, `{"cron":"* * * * *"}`)
 		w.fire(noon)
 		begin := time.Now()
@@ -30,8 +31,8 @@ func TestThousandsOfSchedulesOfOneInstantEachFireOnce(t *testing.T) {
 			w.Errorf("%d runs were started", len(w.runs.started))
 		}
 		fired := make(map[string]int)
-		for _, run := range w.runs.started {
-			fired[string(run.Trigger.ID())+run.Fire.At().String()]++
+		for _, r := range w.runs.started {
+			fired[string(r.Trigger())+r.DedupeKey()]++
 		}
 		if len(fired) != many {
 			w.Errorf("%d different instants were fired", len(fired))
@@ -61,12 +62,12 @@ func BenchmarkTenThousandDueAtOnce(b *testing.B) {
 		w.schedule(many, `{"intervalMs":60000}`)
 		w.fire(noon)
 		clock := shifted(time.Until(noon) + time.Minute - lead)
-		late := &lateness{RunStarter: w.runs, due: noon.Add(time.Minute), clock: clock, enough: make(chan struct{})}
+		late := &lateness{due: noon.Add(time.Minute), clock: clock, enough: make(chan struct{})}
 		ctx, stop := context.WithCancel(b.Context())
 		b.StartTimer()
 		var done sync.WaitGroup
 		for range 3 {
-			s := schedules.NewScheduler(timed{openPostgres(b, w.address), clock}, late, w.runs, counted{})
+			s := schedules.NewScheduler(lateStore{timed{openPostgres(b, w.address), clock}, late}, w.runs, clock, counted{}, 0)
 			done.Go(func() { s.Run(ctx, func(err error) { b.Error(err) }) })
 		}
 		<-late.enough
@@ -83,7 +84,6 @@ func BenchmarkTenThousandDueAtOnce(b *testing.B) {
 
 // lateness notes how long after the due time each run is started.
 type lateness struct {
-	outbound.RunStarter
 	due    time.Time
 	clock  outbound.Clock
 	enough chan struct{} // closed when all have fired
@@ -92,14 +92,32 @@ type lateness struct {
 	all []time.Duration
 }
 
-func (l *lateness) Start(ctx context.Context, st outbound.Stores, wanted []outbound.ScheduledRun) ([]string, error) {
-	refusals, err := l.RunStarter.Start(ctx, st, wanted)
-	l.mu.Lock()
-	defer l.mu.Unlock()
+// lateStore is a store whose started runs a lateness notes.
+type lateStore struct {
+	outbound.UnitOfWork
+	late *lateness
+}
+
+func (s lateStore) Do(ctx context.Context, fn func(context.Context, outbound.Stores) error) error {
+	return s.UnitOfWork.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
+		st.Runs.Runs = lateRuns{st.Runs.Runs, s.late}
+		return fn(ctx, st)
+	})
+}
+
+type lateRuns struct {
+	outbound.RunRepository
+	late *lateness
+}
+
+func (r lateRuns) Start(ctx context.Context, wanted ...*run.Run) ([]outbound.StartedRun, error) {
+	became, err := r.RunRepository.Start(ctx, wanted...)
+	r.late.mu.Lock()
+	defer r.late.mu.Unlock()
 	for range wanted {
-		if l.all = append(l.all, l.clock.Now().Sub(l.due)); len(l.all) == many {
-			close(l.enough)
+		if r.late.all = append(r.late.all, r.late.clock.Now().Sub(r.late.due)); len(r.late.all) == many {
+			close(r.late.enough)
 		}
 	}
-	return refusals, err
+	return became, err
 }

@@ -8,13 +8,13 @@ import (
 )
 
 const (
-	// batch is how many instants one unit deals with: enough that a statement's cost is
+	// maxInstants is how many instants one unit deals with: enough that a statement's cost is
 	// shared, few enough that several processes share ten thousand.
-	batch = 500
+	maxInstants = 500
 
-	// longestPause bounds the sleep, so that a schedule that was changed anywhere is seen
+	// maxPause bounds the sleep, so that a schedule that was changed anywhere is seen
 	// long before it is late. An idle process asks the store one question a second.
-	longestPause = time.Second
+	maxPause = time.Second
 
 	// busyPause is slept while other processes deal with what is due.
 	busyPause = 100 * time.Millisecond
@@ -22,7 +22,7 @@ const (
 
 // Run fires schedules until ctx ends.
 func (s *Scheduler) Run(ctx context.Context, failed func(error)) {
-	repeat(ctx, failed, func(ctx context.Context) (inbound.ScheduleLook, error) { return s.FireDue(ctx, batch) })
+	repeat(ctx, failed, func(ctx context.Context) (inbound.ScheduleLook, error) { return s.FireDue(ctx, maxInstants) })
 }
 
 // repeat does a step again and again, and sleeps in between until there is something to do.
@@ -50,9 +50,9 @@ func repeat(ctx context.Context, failed func(error), step func(context.Context) 
 func pause(look inbound.ScheduleLook, err error) time.Duration {
 	switch {
 	case err != nil && look.Schedules == 0 || look.Next.IsZero():
-		return longestPause
+		return maxPause
 	case look.Next.After(look.Now):
-		return min(look.Next.Sub(look.Now), longestPause)
+		return min(look.Next.Sub(look.Now), maxPause)
 	case look.Schedules == 0:
 		return busyPause
 	default:

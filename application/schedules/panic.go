@@ -2,9 +2,9 @@ package schedules
 
 import "github.com/sluicehq/sluice/ports/inbound"
 
-// contain makes an error of a panic, and counts it. The unit leaves no trace, the
+// recoverPanic makes an error of a panic, and counts it. The unit leaves no trace, the
 // schedule that led to it is put off, and the others go on.
-func (s *Scheduler) contain(err *error) {
+func (s *Scheduler) recoverPanic(err *error) {
 	if thrown := recover(); thrown != nil {
 		s.panics.Add(1)
 		*err = inbound.Panicked(thrown)

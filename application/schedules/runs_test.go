@@ -13,7 +13,7 @@ import (
 )
 
 // stored lists the runs of a trigger, the oldest first.
-func (w *world) stored(trg *trigger.Trigger) (found []run.Summary) {
+func (w *env) stored(trg *trigger.Trigger) (found []run.Summary) {
 	w.Helper()
 	err := w.store.Read(w.Context(), func(ctx context.Context, st outbound.Stores) error {
 		page, err := st.Runs.Runs.List(ctx, w.tenant.ID(), run.Filter{Trigger: trg.ID()}, domain.Query{Sorting: domain.Sorting{Ascending: true}})
@@ -27,7 +27,7 @@ func (w *world) stored(trg *trigger.Trigger) (found []run.Summary) {
 }
 
 // finish ends a run.
-func (w *world) finish(id run.ID) {
+func (w *env) finish(id run.ID) {
 	w.Helper()
 	w.do(func(ctx context.Context, st outbound.Stores) error {
 		r, err := st.Runs.Runs.Get(ctx, w.tenant.ID(), id)
@@ -41,7 +41,7 @@ func (w *world) finish(id run.ID) {
 }
 
 func TestAnInstantBecomesARunThatIsToldOf(t *testing.T) {
-	onEachStore(t, func(w *world) {
+	onEachStore(t, func(w *env) {
 		trg := w.schedule(1, `{"intervalMs":60000}`)[0]
 		w.fire(noon.Add(time.Minute))
 		w.fire(noon.Add(2*time.Minute + time.Second))
@@ -64,7 +64,7 @@ func TestAnInstantBecomesARunThatIsToldOf(t *testing.T) {
 }
 
 func TestARunThatGoesOnKeepsTheNextOneFromStarting(t *testing.T) {
-	onEachStore(t, func(w *world) {
+	onEachStore(t, func(w *env) {
 		trg := w.schedule(1, `{"intervalMs":60000,"overlap":"skip"}`)[0]
 		for minute := range 3 {
 			w.fire(noon.Add(time.Duration(minute+1) * time.Minute))
@@ -95,7 +95,7 @@ var errStuck = domain.Fail(domain.Unavailable, "stuck", "The database is gone.")
 func (stuck) Advance(context.Context, []outbound.LookedAt) error { return errStuck }
 
 func TestRunAndLedgerAreThereTogetherOrNotAtAll(t *testing.T) {
-	onEachStore(t, func(w *world) {
+	onEachStore(t, func(w *env) {
 		trg := w.schedule(1, `{"intervalMs":60000}`)[0]
 		w.fire(noon)
 		w.clock.Set(noon.Add(time.Minute))

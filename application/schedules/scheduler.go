@@ -7,46 +7,48 @@ import (
 	"time"
 
 	"github.com/sluicehq/sluice/domain/run"
+	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/domain/trigger"
 	"github.com/sluicehq/sluice/ports/inbound"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
-// Scheduler implements inbound.Scheduler. It has no clock: what is due, and how late it is,
-// is for the store's to say, which all processes share.
+// Scheduler implements inbound.Scheduler. What is due, and how late it is, is by the store's
+// clock, which all processes share; its own clock dates runs only.
 type Scheduler struct {
-	work     outbound.UnitOfWork
-	runs     outbound.RunStarter
-	signals  outbound.RunSignals
-	random   outbound.Random
-	patience time.Duration // how long a unit may take
-	panics   atomic.Int64
+	work    outbound.UnitOfWork
+	signals outbound.RunSignals
+	clock   outbound.Clock
+	random  outbound.Random
+	storage tenant.StorageQuota
+	timeout time.Duration // how long a unit may take
+	panics  atomic.Int64
 }
 
 var _ inbound.Scheduler = (*Scheduler)(nil)
 
-// patience is many times what a unit takes, and no longer than others may have to wait.
-const patience = 5 * time.Second
+// unitTimeout is many times what a unit takes, and no longer than others may have to wait.
+const unitTimeout = 5 * time.Second
 
-// NewScheduler returns a scheduler that starts runs through the port.
-func NewScheduler(work outbound.UnitOfWork, runs outbound.RunStarter, signals outbound.RunSignals, random outbound.Random) *Scheduler {
-	return &Scheduler{work: work, runs: runs, signals: signals, random: random, patience: patience}
+// NewScheduler returns a scheduler.
+func NewScheduler(work outbound.UnitOfWork, signals outbound.RunSignals, clock outbound.Clock, random outbound.Random, storage tenant.StorageQuota) *Scheduler {
+	return &Scheduler{work: work, signals: signals, clock: clock, random: random, storage: storage, timeout: unitTimeout}
 }
 
 // FireDue deals with schedules that are due. The clock that comes with the question
 // whether there are any decides: a process whose own is wrong is neither early nor late.
 func (s *Scheduler) FireDue(ctx context.Context, limit int) (look inbound.ScheduleLook, err error) {
-	defer s.contain(&err)
+	defer s.recoverPanic(&err)
 	if look.Next, look.Now, err = s.next(ctx); err != nil || look.Next.IsZero() || look.Next.After(look.Now) {
 		return look, err
 	}
 	now := look.Now
-	claimed, err := s.fire(ctx, due{now: now, most: limit, patience: s.patience, claim: func(ctx context.Context, st outbound.Stores) ([]outbound.DueSchedule, error) {
+	claimed, err := s.fire(ctx, due{now: now, limit: limit, timeout: s.timeout, claim: func(ctx context.Context, st outbound.Stores) ([]outbound.DueSchedule, error) {
 		return st.Schedules.Due(ctx, now, limit)
 	}})
 	look.Schedules = len(claimed)
 	if err != nil {
-		look.Schedules, err = s.fireApart(ctx, now, limit, claimed, err)
+		look.Schedules, err = s.firePerTenant(ctx, now, limit, claimed, err)
 	}
 	var errNext error
 	look.Next, look.Now, errNext = s.next(ctx)
@@ -56,7 +58,7 @@ func (s *Scheduler) FireDue(ctx context.Context, limit int) (look inbound.Schedu
 // next finds when a schedule has to be looked at, without claiming any, and what time it
 // is; the zero time for never.
 func (s *Scheduler) next(ctx context.Context) (at, now time.Time, err error) {
-	ctx, cancel := context.WithTimeout(ctx, s.patience)
+	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
 	err = s.work.Read(ctx, func(ctx context.Context, st outbound.Stores) error {
 		at, now, err = st.Schedules.Next(ctx)
@@ -67,17 +69,17 @@ func (s *Scheduler) next(ctx context.Context) (at, now time.Time, err error) {
 
 // due is what one unit is about.
 type due struct {
-	now      time.Time
-	most     int // instants
-	patience time.Duration
-	claim    func(context.Context, outbound.Stores) ([]outbound.DueSchedule, error)
+	now     time.Time
+	limit   int // instants
+	timeout time.Duration
+	claim   func(context.Context, outbound.Stores) ([]outbound.DueSchedule, error)
 }
 
 // fire claims schedules and deals with what they owe, in one unit. It returns the
 // schedules it looked at, beside an error, too.
 func (s *Scheduler) fire(ctx context.Context, d due) (claimed []outbound.DueSchedule, err error) {
-	defer s.contain(&err)
-	ctx, cancel := context.WithTimeout(ctx, d.patience)
+	defer s.recoverPanic(&err)
+	ctx, cancel := context.WithTimeout(ctx, d.timeout)
 	defer cancel()
 	var started []run.ID
 	err = s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
@@ -103,7 +105,7 @@ func (s *Scheduler) fire(ctx context.Context, d due) (claimed []outbound.DueSche
 // far behind does not keep the others waiting, and neither what is written nor what is
 // held in memory depends on how long nobody looked.
 func (d due) plan(claimed []outbound.DueSchedule) (plans []plan, looked []outbound.LookedAt) {
-	left := d.most
+	left := d.limit
 	for i, one := range claimed {
 		if left <= 0 {
 			break
@@ -128,7 +130,7 @@ type plan struct {
 // carryOut writes the ledger and starts the runs. The ledger decides: an instant that
 // it holds already starts nothing. It returns the runs that it started.
 func (s *Scheduler) carryOut(ctx context.Context, st outbound.Stores, plans []plan, now time.Time) ([]run.ID, error) {
-	if err := s.keepApart(ctx, st, plans); err != nil {
+	if err := s.suppressOverlaps(ctx, st, plans); err != nil {
 		return nil, err
 	}
 	var fires []*trigger.Fire
@@ -151,40 +153,18 @@ func (s *Scheduler) carryOut(ctx context.Context, st outbound.Stores, plans []pl
 	if err != nil {
 		return nil, err
 	}
-	var wanted []outbound.ScheduledRun
+	var wanted []scheduledRun
 	for _, fire := range added {
 		if fire.Outcome().Starts() {
-			wanted = append(wanted, outbound.ScheduledRun{Trigger: owners[fire], Fire: fire})
+			wanted = append(wanted, scheduledRun{owners[fire], fire})
 		}
 	}
 	return s.start(ctx, st, wanted)
 }
 
-// start starts runs, returns which, and notes in the ledger which could not be started.
-func (s *Scheduler) start(ctx context.Context, st outbound.Stores, wanted []outbound.ScheduledRun) (started []run.ID, err error) {
-	if len(wanted) == 0 {
-		return nil, nil
-	}
-	refusals, err := s.runs.Start(ctx, st, wanted)
-	if err != nil {
-		return nil, err
-	}
-	var refused []*trigger.Fire
-	for i, reason := range refusals {
-		fire := wanted[i].Fire
-		if reason == "" {
-			started = append(started, run.ID(fire.RunID()))
-			continue
-		}
-		fire.Suppress(reason)
-		refused = append(refused, fire)
-	}
-	return started, st.Fires.Amend(ctx, refused)
-}
-
-// keepApart suppresses what must not run beside another run of the same trigger: one
+// suppressOverlaps suppresses what must not run beside another run of the same trigger: one
 // that goes on, or one that is about to be started.
-func (s *Scheduler) keepApart(ctx context.Context, st outbound.Stores, plans []plan) error {
+func (s *Scheduler) suppressOverlaps(ctx context.Context, st outbound.Stores, plans []plan) error {
 	var asked []plan
 	var triggers []*trigger.Trigger
 	for _, p := range plans {
@@ -196,7 +176,7 @@ func (s *Scheduler) keepApart(ctx context.Context, st outbound.Stores, plans []p
 	if len(asked) == 0 {
 		return nil
 	}
-	unfinished, err := s.runs.Unfinished(ctx, st, triggers)
+	unfinished, err := st.Runs.Live.Unfinished(ctx, triggers)
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/sluicehq/sluice/application/schedules"
 	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/domain/trigger"
 	"github.com/sluicehq/sluice/ports/inbound"
@@ -19,7 +20,7 @@ import (
 )
 
 func TestADueScheduleStartsARunAndIsWrittenDown(t *testing.T) {
-	onEachStore(t, func(w *world) {
+	onEachStore(t, func(w *env) {
 		trg := w.schedule(1, `{"cron":"*/10 * * * *"}`)[0]
 		w.fire(noon.Add(10*time.Minute + 30*time.Millisecond))
 		all := w.fires(trg)
@@ -33,9 +34,8 @@ func TestADueScheduleStartsARunAndIsWrittenDown(t *testing.T) {
 		if diff := cmp.Diff(want, all[0].State()); diff != "" || !strings.HasPrefix(want.RunID, "run_") {
 			w.Error(diff)
 		}
-		run, _ := w.runs.get(want.RunID)
-		if diff := cmp.Diff(trg.State(), run.Trigger.State()); diff != "" {
-			w.Error(diff)
+		if r, started := w.runs.get(want.RunID); !started || r.Trigger() != trg.ID() || !strings.HasPrefix(r.Entity(), run.EntityPrefix) || string(r.Payload()) != all[0].Payload().String() {
+			w.Errorf("the run is %+v", r)
 		}
 		w.fire(noon.Add(20*time.Minute + 7*time.Second))
 		if got := w.ledger(trg); got != "01 12:10:00 fired, 01 12:20:00 late" {
@@ -45,7 +45,7 @@ func TestADueScheduleStartsARunAndIsWrittenDown(t *testing.T) {
 }
 
 func TestTheNextLookIsTold(t *testing.T) {
-	onEachStore(t, func(w *world) {
+	onEachStore(t, func(w *env) {
 		look := func(want time.Time, wantLooked int) {
 			w.Helper()
 			got, err := w.scheduler.FireDue(w.Context(), 10)
@@ -67,7 +67,7 @@ func TestTheNextLookIsTold(t *testing.T) {
 }
 
 func TestAUnitDealsWithNoMoreThanItMay(t *testing.T) {
-	onEachStore(t, func(w *world) {
+	onEachStore(t, func(w *env) {
 		all := w.schedule(3, `{"cron":"* * * * *","catchUp":"all"}`)
 		w.fire(noon)
 		w.clock.Set(noon.Add(4 * time.Minute))
@@ -89,9 +89,9 @@ func TestAUnitDealsWithNoMoreThanItMay(t *testing.T) {
 // The interval counts from the activation; nothing that was switched off fires for the
 // time that it was off, whatever its catch-up says.
 func TestWhatIsSwitchedOffFiresNeitherThenNorAfterwards(t *testing.T) {
-	type switches map[string]func(w *world, on bool, at time.Time)
+	type switches map[string]func(w *env, on bool, at time.Time)
 	for what, turn := range (switches{
-		"the trigger": func(w *world, on bool, at time.Time) {
+		"the trigger": func(w *env, on bool, at time.Time) {
 			w.do(func(ctx context.Context, st outbound.Stores) error {
 				all, err := st.Triggers.OfVersion(ctx, w.tenant.ID(), w.version.ID())
 				for _, trg := range all {
@@ -100,11 +100,11 @@ func TestWhatIsSwitchedOffFiresNeitherThenNorAfterwards(t *testing.T) {
 				return err
 			})
 		},
-		"the workflow": func(w *world, _ bool, at time.Time) {
+		"the workflow": func(w *env, _ bool, at time.Time) {
 			w.workflow.Toggle(at)
 			w.do(func(ctx context.Context, st outbound.Stores) error { return st.Workflows.Update(ctx, w.workflow) })
 		},
-		"the tenant": func(w *world, on bool, at time.Time) {
+		"the tenant": func(w *env, on bool, at time.Time) {
 			if w.tenant.Resume(at); !on {
 				w.tenant.Suspend(at)
 			}
@@ -112,7 +112,7 @@ func TestWhatIsSwitchedOffFiresNeitherThenNorAfterwards(t *testing.T) {
 		},
 	}) {
 		t.Run(what, func(t *testing.T) {
-			onEachStore(t, func(w *world) {
+			onEachStore(t, func(w *env) {
 				cron := w.schedule(1, `{"cron":"*/10 * * * *","catchUp":"all"}`)[0]
 				interval := w.schedule(1, `{"intervalMs":420000,"catchUp":"all"}`)[0]
 				w.fire(noon.Add(10 * time.Minute))
@@ -138,7 +138,7 @@ func TestWhatIsSwitchedOffFiresNeitherThenNorAfterwards(t *testing.T) {
 }
 
 func TestRunsOverlapOnlyWhereTheyMay(t *testing.T) {
-	onEachStore(t, func(w *world) {
+	onEachStore(t, func(w *env) {
 		const often = `"cron":"* * * * *","catchUp":"all"`
 		may, mayNot, idle := w.schedule(1, `{`+often+`}`)[0], w.schedule(1, `{`+often+`,"overlap":"skip"}`)[0], w.schedule(1, `{`+often+`,"overlap":"skip"}`)[0]
 		w.runs.busy = []trigger.ID{may.ID(), mayNot.ID()}
@@ -159,7 +159,7 @@ func TestRunsOverlapOnlyWhereTheyMay(t *testing.T) {
 func TestWhatAnOverlapKeepsFromBeingCaughtUpSaysSo(t *testing.T) {
 	const goesOn = "a run of this trigger still goes on, and overlap is set to skip"
 	const notCaughtUp, onlyLatest = "missed while nothing could fire, and not caught up: " + goesOn, "missed while nothing could fire; only the latest one may start a run"
-	onEachStore(t, func(w *world) {
+	onEachStore(t, func(w *env) {
 		all := w.schedule(1, `{"cron":"* * * * *","catchUp":"all","overlap":"skip"}`)[0]
 		last := w.schedule(1, `{"cron":"*/2 * * * *","catchUp":"last","overlap":"skip"}`)[0]
 		w.runs.busy = []trigger.ID{last.ID()}
@@ -181,28 +181,23 @@ func TestWhatAnOverlapKeepsFromBeingCaughtUpSaysSo(t *testing.T) {
 }
 
 func TestARunThatCannotBeStartedIsSuppressedWithTheReason(t *testing.T) {
-	onEachStore(t, func(w *world) {
+	onEachStore(t, func(w *env) {
 		good, bad := w.schedule(1, `{"cron":"* * * * *"}`)[0], w.schedule(1, `{"cron":"* * * * *"}`)[0]
-		w.runs.refuse = func(run outbound.ScheduledRun) string {
-			if run.Trigger.ID() == bad.ID() {
-				return "the version has no node to start at"
-			}
-			return ""
-		}
+		w.runs.gone = []trigger.ID{bad.ID()}
 		w.fire(noon.Add(time.Minute))
 		all := w.fires(bad)
-		if len(all) != 1 || all[0].Outcome() != trigger.Suppressed || all[0].Reason() != "the version has no node to start at" || w.ledger(good) != "01 12:01:00 fired" {
+		if len(all) != 1 || all[0].Outcome() != trigger.Suppressed || all[0].Reason() != "The trigger is being deleted." || w.ledger(good) != "01 12:01:00 fired" {
 			w.Errorf("%s, %s", w.ledger(bad), w.ledger(good))
 		}
 	})
 }
 
 func TestAScheduleThatFailsDoesNotStopTheOthers(t *testing.T) {
-	onEachStore(t, func(w *world) {
+	onEachStore(t, func(w *env) {
 		all := w.schedule(5, `{"cron":"* * * * *"}`)
 		broken := true
-		w.runs.fail = func(run outbound.ScheduledRun) error {
-			if broken && run.Trigger.ID() == all[2].ID() {
+		w.runs.fail = func(r *run.Run) error {
+			if broken && r.Trigger() == all[2].ID() {
 				return errors.New("on purpose")
 			}
 			return nil
@@ -230,7 +225,7 @@ func TestAScheduleThatFailsDoesNotStopTheOthers(t *testing.T) {
 // The ledger decides: even where a schedule is held as not dealt with, an instant that
 // is written down starts nothing.
 func TestAnInstantThatIsWrittenDownStartsNothing(t *testing.T) {
-	onEachStore(t, func(w *world) {
+	onEachStore(t, func(w *env) {
 		trg := w.schedule(1, `{"cron":"* * * * *","catchUp":"all"}`)[0]
 		w.fire(noon.Add(2 * time.Minute))
 		w.do(func(ctx context.Context, st outbound.Stores) error {
@@ -245,10 +240,10 @@ func TestAnInstantThatIsWrittenDownStartsNothing(t *testing.T) {
 
 // A store that is out of reach is not the schedules' fault: none is put off.
 func TestAStoreOutOfReachPutsNothingOff(t *testing.T) {
-	w := newWorld(t, openSQLite(t))
+	w := newEnv(t, openSQLite(t))
 	trg := w.schedule(1, `{"cron":"* * * * *"}`)[0]
 	w.fire(noon)
-	w.runs.fail = func(outbound.ScheduledRun) error { return domain.Fail(domain.Unavailable, "gone", "gone") }
+	w.runs.fail = func(*run.Run) error { return domain.Fail(domain.Unavailable, "gone", "gone") }
 	w.clock.Set(noon.Add(time.Minute))
 	if look, err := w.scheduler.FireDue(t.Context(), 10); look.Schedules != 0 || !look.Next.Equal(noon.Add(time.Minute)) || !errors.Is(err, domain.Unavailable) {
 		t.Errorf("%+v, %v", look, err)

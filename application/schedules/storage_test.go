@@ -4,19 +4,17 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/sluicehq/sluice/application/runs"
 )
 
 // A schedule of a tenant that has no storage left goes on: each instant is in the ledger,
 // with the reason, and once there is room again it starts runs.
 func TestAnInstantWithoutStorageIsInTheLedgerWithTheReason(t *testing.T) {
-	onEachStore(t, func(w *world) {
+	onEachStore(t, func(w *env) {
 		trg := w.schedule(1, `{"intervalMs":60000}`)[0]
-		roomy := w.runs.Starter
-		w.runs.Starter = runs.NewStarter(w.clock, counted{}, 1)
+		unlimited := w.scheduler
+		w.scheduler = w.processWith(w.store, 1)
 		w.fire(noon.Add(time.Minute))
-		w.runs.Starter = roomy
+		w.scheduler = unlimited
 		w.fire(noon.Add(2 * time.Minute))
 		if got := w.ledger(trg); got != "01 12:01:00 suppressed, 01 12:02:00 fired" || len(w.stored(trg)) != 1 {
 			w.Errorf("%s, %d runs", got, len(w.stored(trg)))

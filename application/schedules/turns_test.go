@@ -11,23 +11,24 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/trigger"
 	"github.com/sluicehq/sluice/ports/inbound"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
 // look looks once, at most at so many instants.
-func (w *world) look(at time.Time, limit int) (inbound.ScheduleLook, error) {
+func (w *env) look(at time.Time, limit int) (inbound.ScheduleLook, error) {
 	w.Helper()
 	w.clock.Set(at)
 	return w.scheduler.FireDue(w.Context(), limit)
 }
 
 func TestATenantWithMuchToCatchUpDoesNotDelayAnother(t *testing.T) {
-	onEachStore(t, func(w *world) {
+	onEachStore(t, func(w *env) {
 		flood := w.schedule(8, `{"intervalMs":60000,"catchUp":"all"}`)
 		w.fire(noon)
-		other := w.beside()
+		other := w.withTenant()
 		w.clock.Set(noon.Add(time.Minute))
 		one := other.schedule(1, `{"cron":"4 * * * *"}`)[0]
 		other.fire(noon.Add(time.Minute)) // deals with what is due of the flood as well
@@ -54,7 +55,7 @@ func TestATenantWithMuchToCatchUpDoesNotDelayAnother(t *testing.T) {
 
 // What one unit writes does not depend on how long nobody looked.
 func TestWhatOneUnitWritesIsBounded(t *testing.T) {
-	w := newWorld(t, openSQLite(t))
+	w := newEnv(t, openSQLite(t))
 	for _, catchUp := range []trigger.CatchUp{trigger.CatchUpNone, trigger.CatchUpLast} {
 		w.schedule(2, fmt.Sprintf(`{"cron":"* * * * *","catchUp":%q}`, catchUp))
 	}
@@ -101,9 +102,9 @@ func (c counting) Record(ctx context.Context, fires []*trigger.Fire) ([]*trigger
 }
 
 // failing makes the runs of a tenant fail in some way.
-func (w *world) failing(how func() error) {
-	w.runs.fail = func(one outbound.ScheduledRun) error {
-		if one.Trigger.Tenant() == w.tenant.ID() {
+func (w *env) failing(how func() error) {
+	w.runs.fail = func(one *run.Run) error {
+		if one.Tenant() == w.tenant.ID() {
 			return how()
 		}
 		return nil
@@ -111,8 +112,8 @@ func (w *world) failing(how func() error) {
 }
 
 func TestATenantThatTakesTooLongIsPutOff(t *testing.T) {
-	onEachStore(t, func(w *world) {
-		slow, other := w.beside(), w.beside()
+	onEachStore(t, func(w *env) {
+		slow, other := w.withTenant(), w.withTenant()
 		stuck := slow.schedule(3, `{"cron":"* * * * *"}`)
 		fine := other.schedule(3, `{"cron":"* * * * *"}`)
 		w.fire(noon)
@@ -142,7 +143,7 @@ func TestATenantThatTakesTooLongIsPutOff(t *testing.T) {
 func TestWhatWaitsForOneTenantIsLetGo(t *testing.T) {
 	t.Parallel()
 	w := onPostgres(t)
-	slow, other := w.beside(), w.beside()
+	slow, other := w.withTenant(), w.withTenant()
 	stuck := slow.schedule(1, `{"cron":"* * * * *"}`)[0]
 	fine := other.schedule(1, `{"cron":"* * * * *"}`)[0]
 	w.fire(noon)
@@ -155,7 +156,7 @@ func TestWhatWaitsForOneTenantIsLetGo(t *testing.T) {
 	if _, err := tx.ExecContext(t.Context(), `SELECT FROM tenants WHERE id = $1 FOR UPDATE`, string(slow.tenant.ID())); err != nil {
 		t.Fatal(err)
 	}
-	w.scheduler.Impatient(time.Second) // a fifth of it for each of the two alone
+	w.scheduler.SetTimeout(time.Second) // a fifth of it for each of the two alone
 	at := noon.Add(time.Minute)
 	for ; other.ledger(fine) == "" && at.Before(noon.Add(3*time.Minute)); at = at.Add(31 * time.Second) { // more than once where the test is slow itself
 		if _, err := w.look(at, 100); err == nil || !strings.Contains(err.Error(), string(slow.tenant.ID())) {
@@ -168,13 +169,13 @@ func TestWhatWaitsForOneTenantIsLetGo(t *testing.T) {
 }
 
 func TestAPanicIsContained(t *testing.T) {
-	onEachStore(t, func(w *world) {
-		other := w.beside()
+	onEachStore(t, func(w *env) {
+		other := w.withTenant()
 		all := w.schedule(5, `{"cron":"* * * * *"}`)
 		fine := other.schedule(1, `{"cron":"* * * * *"}`)[0]
 		w.fire(noon)
-		w.runs.fail = func(one outbound.ScheduledRun) error {
-			if one.Trigger.ID() == all[3].ID() {
+		w.runs.fail = func(one *run.Run) error {
+			if one.Trigger() == all[3].ID() {
 				panic("on purpose")
 			}
 			return nil
@@ -207,7 +208,7 @@ func TestThreeProcessesShareWhatAnOutageLeft(t *testing.T) {
 		trigger.CatchUpAll:  "01 12:01:00 caught_up, 01 12:02:00 caught_up, 01 12:03:00 caught_up, 01 12:04:00 caught_up",
 	}
 	made := make(map[trigger.CatchUp][]*trigger.Trigger)
-	worlds := []*world{w, w.beside()}
+	worlds := []*env{w, w.withTenant()}
 	for catchUp := range want {
 		for _, one := range worlds {
 			made[catchUp] = append(made[catchUp], one.schedule(20, fmt.Sprintf(`{"cron":"* * * * *","catchUp":%q}`, catchUp))...)

@@ -21,8 +21,8 @@ import (
 // A batch has no deadline. The driver would start a goroutine for each, and cannot hold it
 // against a database that is silent; locks and the network have bounds of their own.
 const (
-	maxBatch  = 128
-	fullBatch = 64
+	maxBatch    = 128
+	minWhenBusy = 64
 )
 
 // Service implements inbound.Triggers.
@@ -41,7 +41,7 @@ var _ inbound.Triggers = (*Service)(nil)
 func New(work outbound.UnitOfWork, directory outbound.Directory, intake outbound.TriggerIntake,
 	limiter outbound.Limiter, clock outbound.Clock, random outbound.Random,
 ) *Service {
-	limits := batch.Limits{Members: maxBatch, Running: intake.Parallel(), MinWhenBusy: fullBatch}
+	limits := batch.Limits{Members: maxBatch, Running: intake.Parallel(), MinWhenBusy: minWhenBusy}
 	return &Service{work: work, directory: directory, intake: batch.New(limits, nil, intake.Insert), limiter: limiter, clock: clock, random: random}
 }
 
@@ -50,12 +50,12 @@ func (s *Service) Create(ctx context.Context, who tenant.Caller, once domain.Onc
 	if err = who.May(tenant.CreateTrigger); err != nil {
 		return nil, err
 	}
-	if d, err = s.publicly(ctx, who, once, d); err != nil {
+	if d, err = s.withPublicKeyRules(ctx, who, once, d); err != nil {
 		return nil, err
 	}
 	now := s.clock.Now()
 	id := trigger.ID(s.random.ID(trigger.IDPrefix))
-	if trg, done, err := s.takeIn(ctx, who, once, id, d, now); done || err != nil {
+	if trg, done, err := s.createInBatch(ctx, who, once, id, d, now); done || err != nil {
 		return trg, err
 	}
 	err = s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
@@ -80,9 +80,9 @@ func (s *Service) Create(ctx context.Context, who tenant.Caller, once domain.Onc
 	return trg, nil
 }
 
-// takeIn creates a trigger the fast way, together with those of other requests. It
+// createInBatch creates a trigger the fast way, together with those of other requests. It
 // is not done where anything is out of the ordinary; the unit of work finds out what.
-func (s *Service) takeIn(ctx context.Context, who tenant.Caller, once domain.Once, id trigger.ID, d trigger.Draft, now time.Time) (*trigger.Trigger, bool, error) {
+func (s *Service) createInBatch(ctx context.Context, who tenant.Caller, once domain.Once, id trigger.ID, d trigger.Draft, now time.Time) (*trigger.Trigger, bool, error) {
 	belongs, err := s.directory.Belongs(ctx, who.Tenant, d.Version)
 	if err != nil {
 		return nil, false, nil //nolint:nilerr // the unit meets it again
@@ -114,9 +114,9 @@ func (s *Service) surroundings(ctx context.Context, st outbound.Stores, who tena
 	return around, err
 }
 
-// publicly applies what a tenant permits its public keys: webhook triggers that are
+// withPublicKeyRules applies what a tenant permits its public keys: webhook triggers that are
 // created inactive, a few a minute. For a secret key it changes nothing.
-func (s *Service) publicly(ctx context.Context, who tenant.Caller, once domain.Once, d trigger.Draft) (trigger.Draft, error) {
+func (s *Service) withPublicKeyRules(ctx context.Context, who tenant.Caller, once domain.Once, d trigger.Draft) (trigger.Draft, error) {
 	if who.KeyType != tenant.Public {
 		return d, nil
 	}

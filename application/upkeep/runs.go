@@ -9,11 +9,11 @@ import (
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
-// tenantsAtOnce is how many tenants one unit of work looks at.
-const tenantsAtOnce = 100
+// maxTenants is how many tenants one unit of work looks at.
+const maxTenants = 100
 
-// runsAtOnce is how many runs one unit of work removes. They take their histories along.
-const runsAtOnce = 200
+// maxRuns is how many runs one unit of work removes. They take their histories along.
+const maxRuns = 200
 
 // SweepRuns removes runs that have finished and were kept long enough. What is wrong with
 // some tenants' runs does not keep those of others.
@@ -35,7 +35,7 @@ func (s *Service) SweepRuns(ctx context.Context) (removed int, err error) {
 // tenants reads a page of all tenants. One that is added or deleted meanwhile moves the
 // others: one that is left out so is looked at the next time.
 func (s *Service) tenants(ctx context.Context, offset int) (found []*tenant.Tenant, more bool, err error) {
-	page, err := domain.NewPageRequest(min(tenantsAtOnce, domain.MaxPageLimit), offset)
+	page, err := domain.NewPageRequest(min(maxTenants, domain.MaxPageLimit), offset)
 	if err != nil {
 		return nil, false, err
 	}
@@ -55,7 +55,7 @@ func (s *Service) sweepRunsOf(ctx context.Context, owners []*tenant.Tenant) (rem
 		err := s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
 			done, n = 0, 0
 			for _, ten := range owners {
-				left := runsAtOnce - n
+				left := maxRuns - n
 				swept, err := st.Runs.Live.Sweep(ctx, ten.ID(), now.Add(-ten.Settings().RunRetention()), left)
 				if err != nil {
 					return err

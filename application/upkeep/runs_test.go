@@ -64,7 +64,7 @@ func TestFinishedRunsAreKeptAsLongAsTheirTenantSays(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	service := upkeep.New(store, nil, nil, clock)
+	service := upkeep.New(store, nil, clock, nil)
 	for _, want := range []int{299 + tenants + 2, 0} {
 		if removed, err := service.SweepRuns(t.Context()); removed != want || err != nil {
 			t.Errorf("%d runs were removed, not %d: %v", removed, want, err)

@@ -14,45 +14,45 @@ import (
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
-// batch is how many records one unit of work removes: few enough that nobody waits
+// maxRecords is how many records one unit of work removes: few enough that nobody waits
 // for it.
-const batch = 500
+const maxRecords = 500
 
-// eventsAtOnce is how many events one unit of work removes. Each takes its deliveries
+// maxEvents is how many events one unit of work removes. Each takes its deliveries
 // along, of which there may be as many as a tenant has endpoints.
-const eventsAtOnce = 50
+const maxEvents = 50
 
 // Service implements inbound.Upkeep.
 type Service struct {
 	work    outbound.UnitOfWork
-	runs    outbound.RunEnder
 	signals outbound.RunSignals
 	clock   outbound.Clock
+	random  outbound.Random
 }
 
 var _ inbound.Upkeep = (*Service)(nil)
 
-// New returns the service. Through runs it ends those that have outlived their workflow.
-func New(work outbound.UnitOfWork, runs outbound.RunEnder, signals outbound.RunSignals, clock outbound.Clock) *Service {
-	return &Service{work: work, runs: runs, signals: signals, clock: clock}
+// New returns the service.
+func New(work outbound.UnitOfWork, signals outbound.RunSignals, clock outbound.Clock, random outbound.Random) *Service {
+	return &Service{work: work, signals: signals, clock: clock, random: random}
 }
 
 // SweepOutcomes removes the outcomes of idempotent commands, the tenants' and the
 // operator's, that no repeat can ask for any more.
 func (s *Service) SweepOutcomes(ctx context.Context) (removed int, err error) {
-	removed, err = s.sweep(ctx, domain.OnceRetention, batch, func(st outbound.Stores) sweeper { return st.Outcomes })
-	more, errMore := s.sweep(ctx, domain.OnceRetention, batch, func(st outbound.Stores) sweeper { return st.Operator })
+	removed, err = s.sweep(ctx, domain.OnceRetention, maxRecords, func(st outbound.Stores) sweeper { return st.Outcomes })
+	more, errMore := s.sweep(ctx, domain.OnceRetention, maxRecords, func(st outbound.Stores) sweeper { return st.Operator })
 	return removed + more, errors.Join(err, errMore)
 }
 
 // SweepFires removes entries of the ledger of fires that were kept long enough.
 func (s *Service) SweepFires(ctx context.Context) (removed int, err error) {
-	return s.sweep(ctx, trigger.FireRetention, batch, func(st outbound.Stores) sweeper { return st.Fires })
+	return s.sweep(ctx, trigger.FireRetention, maxRecords, func(st outbound.Stores) sweeper { return st.Fires })
 }
 
 // SweepEvents removes events, with their deliveries, that were kept long enough.
 func (s *Service) SweepEvents(ctx context.Context) (removed int, err error) {
-	return s.sweep(ctx, event.Retention, eventsAtOnce, func(st outbound.Stores) sweeper { return st.Webhooks.Events })
+	return s.sweep(ctx, event.Retention, maxEvents, func(st outbound.Stores) sweeper { return st.Webhooks.Events })
 }
 
 // sweeper is a repository that removes at most limit records from before a time.

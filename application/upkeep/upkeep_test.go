@@ -33,7 +33,7 @@ func TestWhatIsKeptLongEnoughIsSweptAndNothingElse(t *testing.T) {
 	}
 	clock := &portstest.ManualClock{}
 	clock.Set(noon)
-	service := upkeep.New(store, nil, nil, clock)
+	service := upkeep.New(store, nil, clock, nil)
 	const old = 1100
 	owner := tenant.ID("tenant_1")
 	once := func(key string) domain.Once {
@@ -183,7 +183,7 @@ func TestAUnitRemovesFewEvents(t *testing.T) {
 		t.Fatal(err)
 	}
 	counted := &measured{UnitOfWork: store}
-	removed, err := upkeep.New(counted, nil, nil, clock).SweepEvents(t.Context())
+	removed, err := upkeep.New(counted, nil, clock, nil).SweepEvents(t.Context())
 	if removed != old || err != nil || len(counted.limits) != 3 {
 		t.Errorf("%d were removed in %d units: %v", removed, len(counted.limits), err)
 	}

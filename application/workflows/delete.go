@@ -3,6 +3,7 @@ package workflows
 import (
 	"context"
 
+	"github.com/sluicehq/sluice/application/execution"
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/tenant"
@@ -54,7 +55,7 @@ func (s *Service) cancelWith(ctx context.Context, who tenant.Caller, id workflow
 		if err := first(ctx, st); err != nil {
 			return err
 		}
-		cancelled, more, err = s.runs.CancelOf(ctx, st, who.Tenant, id, deletedReason, cancelBatch)
+		cancelled, more, err = execution.CancelOfWorkflow(ctx, st, s.random, who.Tenant, id, deletedReason, cancelBatch)
 		return err
 	})
 	if err != nil {

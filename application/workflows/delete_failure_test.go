@@ -9,7 +9,6 @@ import (
 
 	"github.com/sluicehq/sluice/adapters/sqlstore"
 	"github.com/sluicehq/sluice/adapters/system"
-	"github.com/sluicehq/sluice/application/runs"
 	"github.com/sluicehq/sluice/application/upkeep"
 	"github.com/sluicehq/sluice/application/workflows"
 	"github.com/sluicehq/sluice/domain"
@@ -96,12 +95,12 @@ func (o breakingOverview) OfWorkflow(ctx context.Context, owner tenant.ID, of wo
 // deleting is the service over a store that breaks at its n-th step.
 func (h *house) deleting(n int) (*workflows.Service, *breaking) {
 	store := &breaking{UnitOfWork: h.store, left: n}
-	return workflows.New(store, runs.NewStarter(system.Clock{}, system.Random{}, 0), h.told, system.Clock{}, system.Random{}), store
+	return workflows.New(store, h.told, system.Clock{}, system.Random{}), store
 }
 
 func (h *house) keepUp() int {
 	h.Helper()
-	n, err := upkeep.New(h.store, runs.NewStarter(system.Clock{}, system.Random{}, 0), h.told, system.Clock{}).CancelOrphans(h.Context())
+	n, err := upkeep.New(h.store, h.told, system.Clock{}, system.Random{}).CancelOrphans(h.Context())
 	if err != nil {
 		h.Error(err)
 	}

@@ -14,7 +14,6 @@ import (
 	"github.com/sluicehq/sluice/adapters/sqlstore/postgres/pgtest"
 	"github.com/sluicehq/sluice/adapters/sqlstore/sqlite/sqlitetest"
 	"github.com/sluicehq/sluice/adapters/system"
-	"github.com/sluicehq/sluice/application/runs"
 	"github.com/sluicehq/sluice/application/workflows"
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/run"
@@ -125,7 +124,7 @@ func newHouse(t testing.TB, store *sqlstore.Store) *house {
 	t.Helper()
 	h := &house{TB: t, store: store, units: &measured{UnitOfWork: store}, told: &told{}}
 	clock, random := system.Clock{}, system.Random{}
-	h.workflows = workflows.New(h.units, runs.NewStarter(clock, random, 0), h.told, clock, random)
+	h.workflows = workflows.New(h.units, h.told, clock, random)
 	h.versions = workflows.NewVersions(h.units, nil, clock, random)
 	ten, err := tenant.New(tenant.ID(random.ID("tenant")), "Acme", tenant.English, clock.Now())
 	if err != nil {

@@ -18,8 +18,8 @@ type Memory interface {
 	Most() int64
 }
 
-// Within has a version checked only when memory is reserved for it. It returns the service.
-func (s *Versions) Within(memory Memory) *Versions {
+// WithBudget has a version checked only when memory is reserved for it. It returns the service.
+func (s *Versions) WithBudget(memory Memory) *Versions {
 	s.memory = memory
 	return s
 }

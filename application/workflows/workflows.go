@@ -14,7 +14,6 @@ import (
 // Service implements inbound.Workflows.
 type Service struct {
 	work    outbound.UnitOfWork
-	runs    outbound.RunEnder
 	signals outbound.RunSignals
 	clock   outbound.Clock
 	random  outbound.Random
@@ -22,9 +21,9 @@ type Service struct {
 
 var _ inbound.Workflows = (*Service)(nil)
 
-// New returns the service. Through runs it ends those of a workflow that is deleted.
-func New(work outbound.UnitOfWork, runs outbound.RunEnder, signals outbound.RunSignals, clock outbound.Clock, random outbound.Random) *Service {
-	return &Service{work: work, runs: runs, signals: signals, clock: clock, random: random}
+// New returns the service.
+func New(work outbound.UnitOfWork, signals outbound.RunSignals, clock outbound.Clock, random outbound.Random) *Service {
+	return &Service{work: work, signals: signals, clock: clock, random: random}
 }
 
 // Create makes a workflow.

@@ -20,7 +20,7 @@ import (
 	"github.com/sluicehq/sluice/adapters/httpserver"
 	"github.com/sluicehq/sluice/adapters/sqlstore"
 	"github.com/sluicehq/sluice/adapters/system"
-	"github.com/sluicehq/sluice/application/runs"
+	"github.com/sluicehq/sluice/application/worker"
 	"github.com/sluicehq/sluice/domain/event"
 	domainrun "github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/tenant"
@@ -168,12 +168,12 @@ func runKey(ctx context.Context, store *sqlstore.Store) (domainrun.Key, error) {
 }
 
 // workerOptions is how much the configuration lets this process do at the same time.
-func (c config) workerOptions(memory budget.Memory) runs.WorkerOptions {
+func (c config) workerOptions(memory budget.Memory) worker.Options {
 	host, err := os.Hostname()
 	if err != nil {
 		host = "unknown"
 	}
-	return runs.WorkerOptions{
+	return worker.Options{
 		Name:        fmt.Sprintf("%s/%d/%s", host, os.Getpid(), system.Random{}.ID("start")), // a container's process has the same number each time
 		Concurrency: c.WorkerRuns, PerTenant: c.TenantRuns, Memory: cmp.Or(c.WorkerMemory, memory.Runs), Drain: c.WorkerDrain, Processors: processors,
 	}

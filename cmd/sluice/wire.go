@@ -12,6 +12,7 @@ import (
 	"github.com/sluicehq/sluice/adapters/sqlstore"
 	"github.com/sluicehq/sluice/adapters/system"
 	"github.com/sluicehq/sluice/application/admission"
+	"github.com/sluicehq/sluice/application/firing"
 	"github.com/sluicehq/sluice/application/nodes"
 	"github.com/sluicehq/sluice/application/runs"
 	"github.com/sluicehq/sluice/application/schedules"
@@ -19,6 +20,7 @@ import (
 	"github.com/sluicehq/sluice/application/triggers"
 	"github.com/sluicehq/sluice/application/upkeep"
 	"github.com/sluicehq/sluice/application/webhooks"
+	"github.com/sluicehq/sluice/application/worker"
 	"github.com/sluicehq/sluice/application/workflows"
 	domainrun "github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/tenant"
@@ -45,10 +47,8 @@ var core = wire.NewSet(
 	nodes.NewCustom, nodes.NewChecked, wire.Bind(new(inbound.CustomNodes), new(*nodes.Checked)),
 	nodes.NewSecrets, wire.Bind(new(inbound.NodeSecrets), new(*nodes.Secrets)),
 	checkedSettings, wire.Bind(new(inbound.Settings), new(*nodes.Settings)),
-	runs.NewFiring, wire.Bind(new(inbound.Firing), new(*runs.Firing)),
-	runs.NewRuns, wire.Bind(new(inbound.Runs), new(*runs.Runs)),
-	runs.NewStarter, wire.Bind(new(outbound.RunStarter), new(*runs.Starter)), wire.Bind(new(outbound.RunEnder), new(*runs.Starter)),
-	runs.NewWorker, wire.Bind(new(inbound.Worker), new(*runs.Worker)),
+	firing.New, wire.Bind(new(inbound.Firing), new(*firing.Service)),
+	runs.New, wire.Bind(new(inbound.Runs), new(*runs.Service)),
 	schedules.NewScheduler, wire.Bind(new(inbound.Scheduler), new(*schedules.Scheduler)),
 	schedules.New, wire.Bind(new(inbound.Schedules), new(*schedules.Service)),
 	tenants.New, wire.Bind(new(inbound.Tenants), new(*tenants.Service)),
@@ -60,6 +60,7 @@ var core = wire.NewSet(
 	webhooks.NewEndpoints, wire.Bind(new(inbound.WebhookEndpoints), new(*webhooks.Endpoints)),
 	webhooks.NewDeliveries, wire.Bind(new(inbound.WebhookDeliveries), new(*webhooks.Deliveries)),
 	webhooks.NewDispatcher, wire.Bind(new(inbound.Dispatcher), new(*webhooks.Dispatcher)),
+	worker.New, wire.Bind(new(inbound.Worker), new(*worker.Worker)),
 	workflows.New, wire.Bind(new(inbound.Workflows), new(*workflows.Service)),
 )
 
@@ -71,14 +72,14 @@ func checkedSettings(own *tenants.Settings, checks *nodes.Checks) *nodes.Setting
 
 // boundedVersions checks versions within the memory for requests.
 func boundedVersions(work outbound.UnitOfWork, expressions outbound.Expressions, clock outbound.Clock, random outbound.Random, opts httpapi.Options) *workflows.Versions {
-	return workflows.NewVersions(work, expressions, clock, random).Within(opts.Memory.Intake)
+	return workflows.NewVersions(work, expressions, clock, random).WithBudget(opts.Memory.Intake)
 }
 
 // newGateway assembles what sluice serve runs. work and intake are the store's, perhaps
 // traced; runner makes the calls of nodes and sender those of webhooks; key is that of the
 // runs' secrets and storage what is kept for a tenant.
 func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, intake outbound.TriggerIntake, limiter outbound.Limiter, runner outbound.NodeRunner, sender outbound.Sender,
-	key domainrun.Key, budgets outbound.Budgets, storage tenant.StorageQuota, capacity runs.WorkerOptions, opts httpapi.Options) (gateway, error) {
+	key domainrun.Key, budgets outbound.Budgets, storage tenant.StorageQuota, capacity worker.Options, opts httpapi.Options) (gateway, error) {
 	wire.Build(driven, core, boundedVersions, wire.Bind(new(inbound.Versions), new(*workflows.Versions)),
 		wire.Struct(new(httpapi.Ports), "*"), httpapi.New, wire.Struct(new(gateway), "*"))
 	return gateway{}, nil
@@ -88,7 +89,7 @@ func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, intake outbound
 func newOperatorPorts(store *sqlstore.Store) operatorPorts {
 	wire.Build(wire.Bind(new(outbound.UnitOfWork), new(*sqlstore.Store)),
 		sqlstore.NewTriggerIntake, wire.Bind(new(outbound.TriggerIntake), new(*sqlstore.TriggerIntake)), memory.New, wire.Bind(new(outbound.Limiter), new(*memory.Limiter)),
-		wire.Value(tenant.StorageQuota(0)), driven, core, workflows.NewVersions, wire.Bind(new(inbound.Versions), new(*workflows.Versions)),
+		driven, core, workflows.NewVersions, wire.Bind(new(inbound.Versions), new(*workflows.Versions)),
 		wire.Struct(new(operatorPorts), "*"))
 	return operatorPorts{}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/sluicehq/sluice/adapters/sqlstore"
 	"github.com/sluicehq/sluice/adapters/system"
 	"github.com/sluicehq/sluice/application/admission"
+	"github.com/sluicehq/sluice/application/firing"
 	"github.com/sluicehq/sluice/application/nodes"
 	"github.com/sluicehq/sluice/application/runs"
 	"github.com/sluicehq/sluice/application/schedules"
@@ -22,6 +23,7 @@ import (
 	"github.com/sluicehq/sluice/application/triggers"
 	"github.com/sluicehq/sluice/application/upkeep"
 	"github.com/sluicehq/sluice/application/webhooks"
+	"github.com/sluicehq/sluice/application/worker"
 	"github.com/sluicehq/sluice/application/workflows"
 	run2 "github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/tenant"
@@ -38,7 +40,7 @@ import (
 // newGateway assembles what sluice serve runs. work and intake are the store's, perhaps
 // traced; runner makes the calls of nodes and sender those of webhooks; key is that of the
 // runs' secrets and storage what is kept for a tenant.
-func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, intake outbound.TriggerIntake, limiter outbound.Limiter, runner outbound.NodeRunner, sender outbound.Sender, key run2.Key, budgets outbound.Budgets, storage tenant.StorageQuota, capacity runs.WorkerOptions, opts httpapi.Options) (gateway, error) {
+func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, intake outbound.TriggerIntake, limiter outbound.Limiter, runner outbound.NodeRunner, sender outbound.Sender, key run2.Key, budgets outbound.Budgets, storage tenant.StorageQuota, capacity worker.Options, opts httpapi.Options) (gateway, error) {
 	directoryDirectory := directory.New(work)
 	clock := system.Clock{}
 	service := admission.New(directoryDirectory, limiter, clock)
@@ -49,10 +51,10 @@ func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, intake outbound
 	checked := nodes.NewChecked(custom, checks)
 	compiler := expression.Compiler{}
 	runSignals := sqlstore.NewRunSignals(store)
-	firing := runs.NewFiring(work, directoryDirectory, compiler, runSignals, limiter, clock, random, key, budgets, storage)
+	firingService := firing.New(work, directoryDirectory, compiler, runSignals, limiter, clock, random, key, budgets, storage)
 	secrets := nodes.NewSecrets(work, clock, random)
 	nodesService := nodes.New(directoryDirectory)
-	runsRuns := runs.NewRuns(work, directoryDirectory, compiler, runSignals, clock, random, key, budgets)
+	runsService := runs.New(work, directoryDirectory, compiler, runSignals, clock, random, key, budgets)
 	schedulesService := schedules.New(work, clock)
 	tenantsSettings := tenants.NewSettings(work, clock)
 	nodesSettings := checkedSettings(tenantsSettings, checks)
@@ -61,19 +63,18 @@ func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, intake outbound
 	triggersService := triggers.New(work, directoryDirectory, intake, limiter, clock, random)
 	checker := expression.Checker{}
 	versions := boundedVersions(work, checker, clock, random, opts)
-	starter := runs.NewStarter(clock, random, storage)
-	workflowsService := workflows.New(work, starter, runSignals, clock, random)
+	workflowsService := workflows.New(work, runSignals, clock, random)
 	endpoints := webhooks.NewEndpoints(work, clock, random)
 	deliveries := webhooks.NewDeliveries(work, clock)
 	ports := httpapi.Ports{
 		Admission:         service,
 		APIKeys:           keys,
 		CustomNodes:       checked,
-		Firing:            firing,
+		Firing:            firingService,
 		NodeChecks:        checks,
 		NodeSecrets:       secrets,
 		Nodes:             nodesService,
-		Runs:              runsRuns,
+		Runs:              runsService,
 		Schedules:         schedulesService,
 		Settings:          nodesSettings,
 		SubTenants:        subTenants,
@@ -88,18 +89,18 @@ func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, intake outbound
 	if err != nil {
 		return gateway{}, err
 	}
-	upkeepService := upkeep.New(work, starter, runSignals, clock)
+	upkeepService := upkeep.New(work, runSignals, clock, random)
 	dispatcher := webhooks.NewDispatcher(work, sender, clock, random)
-	scheduler := schedules.NewScheduler(work, starter, runSignals, random)
+	scheduler := schedules.NewScheduler(work, runSignals, clock, random, storage)
 	directoryEndpoints := directory.NewEndpoints(directoryDirectory, clock)
-	worker := runs.NewWorker(work, runner, directoryEndpoints, compiler, directoryDirectory, runSignals, random, key, budgets, capacity)
+	workerWorker := worker.New(work, runner, directoryEndpoints, compiler, directoryDirectory, runSignals, random, key, budgets, capacity)
 	mainGateway := gateway{
 		API:        api,
 		Upkeep:     upkeepService,
 		Directory:  directoryDirectory,
 		Dispatcher: dispatcher,
 		Scheduler:  scheduler,
-		Worker:     worker,
+		Worker:     workerWorker,
 		Signals:    runSignals,
 	}
 	return mainGateway, nil
@@ -111,10 +112,8 @@ func newOperatorPorts(store *sqlstore.Store) operatorPorts {
 	random := system.Random{}
 	service := tenants.New(store, clock, random)
 	keys := tenants.NewKeys(store, clock, random)
-	storageQuota := _wireStorageQuotaValue
-	starter := runs.NewStarter(clock, random, storageQuota)
 	runSignals := sqlstore.NewRunSignals(store)
-	workflowsService := workflows.New(store, starter, runSignals, clock, random)
+	workflowsService := workflows.New(store, runSignals, clock, random)
 	checker := expression.Checker{}
 	versions := workflows.NewVersions(store, checker, clock, random)
 	directoryDirectory := directory.New(store)
@@ -131,17 +130,13 @@ func newOperatorPorts(store *sqlstore.Store) operatorPorts {
 	return mainOperatorPorts
 }
 
-var (
-	_wireStorageQuotaValue = tenant.StorageQuota(0)
-)
-
 // wire.go:
 
 // driven binds each outbound port to its adapter.
 var driven = wire.NewSet(wire.Struct(new(system.Clock)), wire.Bind(new(outbound.Clock), new(system.Clock)), wire.Struct(new(system.Random)), wire.Bind(new(outbound.Random), new(system.Random)), wire.Struct(new(expression.Checker)), wire.Bind(new(outbound.Expressions), new(expression.Checker)), wire.Struct(new(expression.Compiler)), wire.Bind(new(outbound.Compiler), new(expression.Compiler)), sqlstore.NewRunSignals, wire.Bind(new(outbound.RunSignals), new(*sqlstore.RunSignals)), directory.New, wire.Bind(new(outbound.Directory), new(*directory.Directory)), directory.NewEndpoints, wire.Bind(new(outbound.NodeEndpoints), new(*directory.Endpoints)))
 
 // core binds each inbound port to its use cases.
-var core = wire.NewSet(admission.New, wire.Bind(new(inbound.Admission), new(*admission.Service)), nodes.New, wire.Bind(new(inbound.Nodes), new(*nodes.Service)), nodes.NewChecks, wire.Bind(new(inbound.NodeChecks), new(*nodes.Checks)), nodes.NewCustom, nodes.NewChecked, wire.Bind(new(inbound.CustomNodes), new(*nodes.Checked)), nodes.NewSecrets, wire.Bind(new(inbound.NodeSecrets), new(*nodes.Secrets)), checkedSettings, wire.Bind(new(inbound.Settings), new(*nodes.Settings)), runs.NewFiring, wire.Bind(new(inbound.Firing), new(*runs.Firing)), runs.NewRuns, wire.Bind(new(inbound.Runs), new(*runs.Runs)), runs.NewStarter, wire.Bind(new(outbound.RunStarter), new(*runs.Starter)), wire.Bind(new(outbound.RunEnder), new(*runs.Starter)), runs.NewWorker, wire.Bind(new(inbound.Worker), new(*runs.Worker)), schedules.NewScheduler, wire.Bind(new(inbound.Scheduler), new(*schedules.Scheduler)), schedules.New, wire.Bind(new(inbound.Schedules), new(*schedules.Service)), tenants.New, wire.Bind(new(inbound.Tenants), new(*tenants.Service)), tenants.NewKeys, wire.Bind(new(inbound.APIKeys), new(*tenants.Keys)), tenants.NewSettings, tenants.NewSubTenants, wire.Bind(new(inbound.SubTenants), new(*tenants.SubTenants)), triggers.New, wire.Bind(new(inbound.Triggers), new(*triggers.Service)), upkeep.New, wire.Bind(new(inbound.Upkeep), new(*upkeep.Service)), webhooks.NewEndpoints, wire.Bind(new(inbound.WebhookEndpoints), new(*webhooks.Endpoints)), webhooks.NewDeliveries, wire.Bind(new(inbound.WebhookDeliveries), new(*webhooks.Deliveries)), webhooks.NewDispatcher, wire.Bind(new(inbound.Dispatcher), new(*webhooks.Dispatcher)), workflows.New, wire.Bind(new(inbound.Workflows), new(*workflows.Service)))
+var core = wire.NewSet(admission.New, wire.Bind(new(inbound.Admission), new(*admission.Service)), nodes.New, wire.Bind(new(inbound.Nodes), new(*nodes.Service)), nodes.NewChecks, wire.Bind(new(inbound.NodeChecks), new(*nodes.Checks)), nodes.NewCustom, nodes.NewChecked, wire.Bind(new(inbound.CustomNodes), new(*nodes.Checked)), nodes.NewSecrets, wire.Bind(new(inbound.NodeSecrets), new(*nodes.Secrets)), checkedSettings, wire.Bind(new(inbound.Settings), new(*nodes.Settings)), firing.New, wire.Bind(new(inbound.Firing), new(*firing.Service)), runs.New, wire.Bind(new(inbound.Runs), new(*runs.Service)), schedules.NewScheduler, wire.Bind(new(inbound.Scheduler), new(*schedules.Scheduler)), schedules.New, wire.Bind(new(inbound.Schedules), new(*schedules.Service)), tenants.New, wire.Bind(new(inbound.Tenants), new(*tenants.Service)), tenants.NewKeys, wire.Bind(new(inbound.APIKeys), new(*tenants.Keys)), tenants.NewSettings, tenants.NewSubTenants, wire.Bind(new(inbound.SubTenants), new(*tenants.SubTenants)), triggers.New, wire.Bind(new(inbound.Triggers), new(*triggers.Service)), upkeep.New, wire.Bind(new(inbound.Upkeep), new(*upkeep.Service)), webhooks.NewEndpoints, wire.Bind(new(inbound.WebhookEndpoints), new(*webhooks.Endpoints)), webhooks.NewDeliveries, wire.Bind(new(inbound.WebhookDeliveries), new(*webhooks.Deliveries)), webhooks.NewDispatcher, wire.Bind(new(inbound.Dispatcher), new(*webhooks.Dispatcher)), worker.New, wire.Bind(new(inbound.Worker), new(*worker.Worker)), workflows.New, wire.Bind(new(inbound.Workflows), new(*workflows.Service)))
 
 // checkedSettings has the endpoint that custom nodes fall back on checked when it
 // changes.
@@ -151,5 +146,5 @@ func checkedSettings(own *tenants.Settings, checks *nodes.Checks) *nodes.Setting
 
 // boundedVersions checks versions within the memory for requests.
 func boundedVersions(work outbound.UnitOfWork, expressions outbound.Expressions, clock outbound.Clock, random outbound.Random, opts httpapi.Options) *workflows.Versions {
-	return workflows.NewVersions(work, expressions, clock, random).Within(opts.Memory.Intake)
+	return workflows.NewVersions(work, expressions, clock, random).WithBudget(opts.Memory.Intake)
 }

@@ -67,7 +67,7 @@ type fault struct {
 	how    pgtest.Stopping
 }
 
-// The lease of a run is 6 s (application/runs, WorkerOptions): a frozen process has
+// The lease of a run is 6 s (application/worker, Options): a frozen process has
 // lost its leases when it wakes.
 const (
 	shortestFreeze = 7 * time.Second

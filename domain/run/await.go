@@ -34,9 +34,6 @@ type Awaiting struct {
 	Version   workflow.VersionID
 	CreatedAt time.Time
 	Awaits    []Await // none where it waits for a time only
-
-	// Unread says that Awaits is not known: the run itself has to be asked.
-	Unread bool
 }
 
 // AwaitingOf summarizes a run.

@@ -19,6 +19,32 @@ type Call struct {
 	Malformed []domain.Violation // what could not be read at all
 }
 
+// The prefixes of identifiers that stand for what a call does not name.
+const (
+	EntityPrefix    = "ent"
+	DedupeKeyPrefix = "ddk"
+)
+
+// EntityOr is the entity that the call names, or a new identifier, which newID makes.
+func (c Call) EntityOr(newID func(prefix string) string) string {
+	if id, ok := c.EntityID(); ok {
+		return id
+	}
+	return newID(EntityPrefix)
+}
+
+// DedupeKeyOr is the key under which the runs of the call are started once: its own, else
+// its idempotency key, else a new one, which newID makes.
+func (c Call) DedupeKeyOr(once domain.Once, newID func(prefix string) string) (key string, isNew bool) {
+	switch {
+	case c.DedupeKey != nil:
+		return *c.DedupeKey, false
+	case once.Wanted():
+		return once.Key, false
+	}
+	return newID(DedupeKeyPrefix), true
+}
+
 // EventCall names an event, for which every trigger fires that waits for it.
 type EventCall struct {
 	Call

@@ -11,7 +11,7 @@ import (
 	"github.com/sluicehq/sluice/domain/workflow"
 )
 
-// Firing starts and resumes runs (execution rules, "Starting a run"). When a method
+// Firing starts runs, and brings events to those that wait (execution rules, "Starting a run"). When a method
 // returns, what it says is durable. All violations of a call are reported at once, as
 // Invalid with the code call_invalid.
 type Firing interface {
@@ -43,10 +43,6 @@ type Firing interface {
 	// is wrong; where it is the only one that the options name, that is Invalid with the code
 	// input_invalid.
 	Ingest(ctx context.Context, who tenant.Caller, once domain.Once, c run.IngestCall) (run.Ingested, error)
-
-	// Resume continues a run by a token. An unknown run and a wrong token are the same
-	// NotFound run_not_found; a Conflict is not_paused or expired.
-	Resume(ctx context.Context, who tenant.Caller, once domain.Once, c run.ResumeCall) error
 
 	// Start starts a run of a workflow by hand. An unknown workflow is NotFound
 	// workflow_not_found. A Conflict is workflow_inactive, or version_not_published when the
@@ -80,6 +76,10 @@ type Runs interface {
 	// be decided, where it may have failed again when it returns. Of any other it is a Conflict
 	// run_not_failed, and version_not_found when the version was deleted.
 	Retry(ctx context.Context, who tenant.Caller, once domain.Once, id run.ID) (run.Summary, error)
+
+	// Resume continues a run by a token. An unknown run and a wrong token are the same
+	// NotFound run_not_found; a Conflict is not_paused or expired.
+	Resume(ctx context.Context, who tenant.Caller, once domain.Once, c run.ResumeCall) error
 
 	// Simulate runs a version, a draft too, on a virtual clock, with no effect outside and
 	// nothing kept. An unknown version is NotFound version_not_found; see run.Simulate.

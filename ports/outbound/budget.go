@@ -42,11 +42,6 @@ type Budget interface {
 	// whom Reserve would not overtake, and nobody of its own tenant.
 	TryReserve(owner tenant.ID, amount int64) bool
 
-	// Adjust changes what a tenant holds by a difference, without waiting: something has
-	// turned out larger or smaller than it was reserved for. It may exceed the whole; then
-	// nothing is granted until it fits again.
-	Adjust(owner tenant.ID, difference int64)
-
 	// Release gives back what was reserved.
 	Release(owner tenant.ID, amount int64)
 

@@ -8,7 +8,6 @@ import (
 	"github.com/sluicehq/sluice/domain/node"
 	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/tenant"
-	"github.com/sluicehq/sluice/domain/workflow"
 )
 
 // Compiler compiles what nodes and edges compute with.
@@ -16,9 +15,8 @@ type Compiler interface {
 	run.Compiler
 }
 
-// RunSignals passes word of runs between those who change them and those who wait, in
-// all processes. It only saves waiting: word may be lost, or told twice, and whoever
-// follows looks at the store now and then all the same.
+// RunSignals tells those that wait for runs that they have changed, in all processes. It only
+// saves waiting: signals may be lost, or come twice, and who follows polls the store as well.
 type RunSignals interface {
 	// Tell says that a run was started, or changed by somebody else than its worker. It is
 	// called after the unit that did it has committed, never blocks and costs the store
@@ -27,25 +25,24 @@ type RunSignals interface {
 
 	// Follow calls heard for what is told from then on, in this process at once and in
 	// others within a few milliseconds, until ctx ends; then it returns nil. Without runs it
-	// says that word may have been lost. heard does not block, and is called by several
+	// says that signals may have been lost. heard does not block, and is called by several
 	// goroutines at a time.
 	Follow(ctx context.Context, heard func(changed []run.ID)) error
 
-	// Advanced says that runs have made steps under their worker, of which only those hear
-	// who follow closely: in this process all of them, in others those that want word of one
-	// of the runs. Like Tell it never blocks, and while nobody wants any it costs the store
+	// Advanced says that runs have made steps under their worker, which only reaches
+	// FollowClosely: in this process always, in others where one of the runs is wanted. Like Tell it never blocks, and while no run is wanted it costs the store
 	// nothing.
 	Advanced(runs ...run.ID)
 
-	// FollowClosely is Follow for those who hear of what runs do under their worker as well.
+	// FollowClosely is Follow with what Advanced says as well.
 	FollowClosely(ctx context.Context, heard func(changed []run.ID)) error
 
-	// Want asks other processes for word of what Advanced says of runs, for [WantedFor] from
+	// Want asks other processes for what Advanced says of runs, for [WantedFor] from
 	// then on.
 	Want(runs ...run.ID)
 }
 
-// WantedFor is how long word of a run is wanted after RunSignals.Want.
+// WantedFor is how long RunSignals.Want lasts.
 const WantedFor = 30 * time.Second
 
 // NodeEndpoints finds where a tenant's custom nodes run.
@@ -61,13 +58,4 @@ type NodeEndpoints interface {
 type NodeEndpoint struct {
 	URL     string
 	Secrets []domain.SigningSecret // the newest first; all sign
-}
-
-// RunEnder ends the runs that go with something else. The calls belong to the caller's
-// unit of work, as those of [RunStarter] do.
-type RunEnder interface {
-	// CancelOf cancels at most limit unfinished runs of a workflow, fewer where they are large,
-	// and returns which. more says that there may be others. Once the unit has committed, they
-	// are to be told to [RunSignals].
-	CancelOf(ctx context.Context, st Stores, owner tenant.ID, of workflow.ID, reason string, limit int) (cancelled []run.ID, more bool, err error)
 }

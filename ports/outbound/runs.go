@@ -43,8 +43,7 @@ type RunRepository interface {
 	List(ctx context.Context, owner tenant.ID, f run.Filter, q domain.Query) (domain.Page[run.Summary], error)
 
 	// Record writes steps of different runs, each with its history, and what the runs wait
-	// for from then on; see Awaiting. One without a history writes the run as it is, so that
-	// this much is known of it. A step is refused as a
+	// for from then on; see Awaiting. A step is refused as a
 	// Conflict with the code stale_run when the run has made another step since it was
 	// read, or when the lease under which the step was made is not good any more, and as
 	// NotFound with the code run_not_found when there is no such run. After a refusal the
@@ -52,9 +51,7 @@ type RunRepository interface {
 	Record(ctx context.Context, steps ...RunStep) error
 
 	// Awaiting returns the runs that a query asks for, those created first first, ties by
-	// id, in their short form. Their last step says in the store itself what they wait for:
-	// only of a run that another version of the gateway moved last, it is not known without
-	// reading all of it. Nothing is held; what comes back may have moved on.
+	// id, in their short form. Nothing is locked; what comes back may have moved on.
 	Awaiting(ctx context.Context, owner tenant.ID, q AwaitingQuery) ([]run.Awaiting, error)
 
 	// History returns the entries of a run after one, which counts from 1, in order: all of
@@ -78,8 +75,7 @@ type SharedPayloads interface {
 // for what an event can bring while others work.
 type AwaitingQuery struct {
 	Entity    string
-	Event     string               // only those that wait for it or for any event, and those of which that is not known; empty for all
-	Unread    bool                 // only those of which it is not known what they wait for. Not beside an event
+	Event     string               // only those that wait for it or for any event; empty for all
 	SubTenant *tenant.SubTenantID  // only those of this sub-tenant, empty for those of none; nil for all
 	Versions  []workflow.VersionID // only those of these versions, at most a thousand; none for all
 	Runs      []run.ID             // only these, at most a thousand; none for all. Not beside any other but the entity and Idle

@@ -80,23 +80,3 @@ type FireRepository interface {
 	// time, and returns how many.
 	Sweep(ctx context.Context, before time.Time, limit int) (int, error)
 }
-
-// RunStarter starts the runs that schedules ask for. The calls belong to the caller's
-// unit of work: their writes go through its stores and take effect with it or not at
-// all, and an error undoes it.
-type RunStarter interface {
-	// Unfinished says of each trigger, in their order, whether one of its runs is not over
-	// yet. Paused runs are not over.
-	Unfinished(ctx context.Context, st Stores, of []*trigger.Trigger) ([]bool, error)
-
-	// Start starts a run for each fire, under the fire's RunID, with its Payload, and for
-	// an entity of its own. It returns, in their order, why a run cannot be started,
-	// which is for people, or nothing where it was.
-	Start(ctx context.Context, st Stores, wanted []ScheduledRun) (refusals []string, err error)
-}
-
-// ScheduledRun is a run that a schedule asks for.
-type ScheduledRun struct {
-	Trigger *trigger.Trigger
-	Fire    *trigger.Fire
-}

@@ -36,13 +36,12 @@ type askers struct {
 }
 
 // does lets something happen: "a1+4" is tenant a asking for 4, "a-4" releasing it, "a1!"
-// no longer waiting, "a?4" asking for what is there at once, "a>2" and "a<2" adjusting what
-// the tenant holds upwards and downwards.
+// no longer waiting, "a?4" asking for what is there at once.
 func (k *askers) does(what string) {
 	k.Helper()
 	owner := tenant.ID(what[:1])
 	var amount int64
-	at := strings.IndexAny(what, "+-!?<>")
+	at := strings.IndexAny(what, "+-!?")
 	_, _ = fmt.Sscan(what[at+1:], &amount) // none behind !
 	before := len(k.said)
 	switch what[at] {
@@ -60,10 +59,6 @@ func (k *askers) does(what string) {
 		}()
 	case '-':
 		k.budget.Release(owner, amount)
-	case '>':
-		k.budget.Adjust(owner, amount)
-	case '<':
-		k.budget.Adjust(owner, -amount)
 	case '!':
 		k.cancel[what[:at]](errors.New("waits no more"))
 	case '?':
@@ -96,10 +91,6 @@ func budgetOrder(t *testing.T, open func(whole, share int64) outbound.Budget) {
 		"a large one waits for no more than it takes":               {"a1+3 b1+3 c1+6 d1+1", "a1, b1, c1"},
 		"what is larger than the most is the most":                  {"a1+99 b1+3 a-99 b?3 c?6 a?1", "a1, b1, b?3 false, c?6 true, a?1 true"},
 		"nothing is always there":                                   {"a1+6 b1+6 c1+6 a?0 a-0 a2+0", "a1, a?0 true, a2"},
-		"an adjustment may exceed the whole, and stops all others":  {"a1+3 b1+3 c1+3 a>9 d1+1 e?1 a<3 a<2 a<2", "a1, b1, c1, e?1 false, d1"},
-		"one that makes a tenant large stops others above a share":  {"a1+3 a>2 b1+4 c1+3 a<2 c?1", "a1, c1, b1, c?1 false"},
-		"one downwards grants at once":                              {"a1+3 b1+3 c1+3 d1+3 e1+1 a<1", "a1, b1, c1, d1, e1"},
-		"what was adjusted away leaves the rest to be released":     {"a1+3 a<1 a?2 a?1 a-2 a-1 a?3", "a1, a?2 false, a?1 true, a?3 true"},
 		"what is released goes to who waits before it is there":     {"a1+3 b1+3 c1+3 d1+3 e1+3 a-3 f?3", "a1, b1, c1, d1, e1, f?3 false"},
 		"what nobody waits for because of its own share is there":   {"a1+3 a2+3 b?3 c?3 d?3", "a1, b?3 true, c?3 true, d?3 true"},
 	} {
@@ -194,8 +185,6 @@ func budgetProgress(t *testing.T, open func(whole, share int64) outbound.Budget)
 				if err := b.Reserve(t.Context(), owner, amount); err != nil {
 					t.Error(err)
 				}
-				b.Adjust(owner, 1)
-				b.Adjust(owner, -1)
 				b.Release(owner, amount)
 			}
 		})

@@ -28,9 +28,11 @@ import (
 	"github.com/sluicehq/sluice/adapters/sqlstore/sqlite"
 	"github.com/sluicehq/sluice/adapters/system"
 	"github.com/sluicehq/sluice/application/admission"
+	"github.com/sluicehq/sluice/application/firing"
 	"github.com/sluicehq/sluice/application/runs"
 	"github.com/sluicehq/sluice/application/tenants"
 	"github.com/sluicehq/sluice/application/triggers"
+	"github.com/sluicehq/sluice/application/worker"
 	"github.com/sluicehq/sluice/application/workflows"
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/run"
@@ -56,8 +58,8 @@ func serve(t *testing.T) (baseURL, key string) {
 	api, err := httpapi.New(httpapi.Ports{
 		Admission: admission.New(known, limiter, clock), Tenants: tenants.New(store, clock, random),
 		Triggers:  triggers.New(store, known, sqlstore.NewTriggerIntake(store), limiter, clock, random),
-		Workflows: workflows.New(store, runs.NewStarter(clock, random, 0), signals, clock, random), Versions: workflows.NewVersions(store, expression.Checker{}, clock, random),
-		Firing: runs.NewFiring(store, known, compiler, signals, limiter, clock, random, run.Key{1}, budget.Divide(1<<40, 2).OfRuns(), 0), Runs: runs.NewRuns(store, known, compiler, signals, clock, random, run.Key{1}, budget.Divide(1<<40, 2).OfRuns()),
+		Workflows: workflows.New(store, signals, clock, random), Versions: workflows.NewVersions(store, expression.Checker{}, clock, random),
+		Firing: firing.New(store, known, compiler, signals, limiter, clock, random, run.Key{1}, budget.Divide(1<<40, 2).OfRuns(), 0), Runs: runs.New(store, known, compiler, signals, clock, random, run.Key{1}, budget.Divide(1<<40, 2).OfRuns()),
 	}, httpapi.Options{Log: zerolog.Nop(), MaxBody: 1 << 20, Now: clock.Now, NewID: random.ID, Ready: func(context.Context) error { return nil },
 		OperatorToken: operator.NewToken(operatorToken),
 		Memory:        stream.Memory{Intake: budget.New(64 << 20), Pages: budget.New(64 << 20), Simulations: budget.New(4)}})
@@ -68,7 +70,7 @@ func serve(t *testing.T) (baseURL, key string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	worker := runs.NewWorker(store, nobody{}, directory.NewEndpoints(known, clock), compiler, known, signals, random, run.Key{1}, budget.Divide(1<<40, 2).OfRuns(), runs.WorkerOptions{Name: "test"})
+	worker := worker.New(store, nobody{}, directory.NewEndpoints(known, clock), compiler, known, signals, random, run.Key{1}, budget.Divide(1<<40, 2).OfRuns(), worker.Options{Name: "test"})
 	ctx, stop := context.WithCancel(context.Background())
 	var working sync.WaitGroup
 	working.Go(func() { worker.Run(ctx, func(err error) { t.Error(err) }) })

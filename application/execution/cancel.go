@@ -1,0 +1,73 @@
+package execution
+
+import (
+	"context"
+	"time"
+
+	"github.com/sluicehq/sluice/domain/run"
+	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/domain/workflow"
+	"github.com/sluicehq/sluice/ports/outbound"
+)
+
+// maxCancelledBytes bounds how large the runs are that one unit cancels, as they are stored.
+const maxCancelledBytes = 16 << 20
+
+// CancelOfWorkflow cancels at most limit unfinished runs of a workflow that is deleted in the
+// same unit of work, or was before; fewer where they are large. more says that there may be
+// others. Once the unit has committed, the cancelled ones are for outbound.RunSignals.
+func CancelOfWorkflow(ctx context.Context, st outbound.Stores, random outbound.Random, owner tenant.ID, of workflow.ID, reason string, limit int,
+) (cancelled []run.ID, more bool, err error) {
+	at, err := st.Runs.Queue.Now(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	c := &canceller{st: st, owner: owner, at: at, reason: reason, steps: NewStepBuffer(st, random)}
+	for more = true; more && len(c.cancelled) < limit && c.size < maxCancelledBytes; {
+		ids, err := st.Runs.Live.OfWorkflow(ctx, owner, of, limit-len(c.cancelled))
+		if err != nil {
+			return nil, false, err
+		}
+		before := len(c.cancelled)
+		if err := c.cancel(ctx, ids); err != nil {
+			return nil, false, err
+		}
+		more = len(c.cancelled)-before < len(ids) || len(c.cancelled) == limit // some may have ended by themselves
+	}
+	return c.cancelled, more, nil
+}
+
+// canceller cancels runs in one unit of work.
+type canceller struct {
+	st        outbound.Stores
+	owner     tenant.ID
+	at        time.Time
+	reason    string
+	steps     *StepBuffer
+	cancelled []run.ID
+	size      int // of the runs that were read
+}
+
+// cancel cancels those of the runs that have not ended, up to maxCancelledBytes.
+func (c *canceller) cancel(ctx context.Context, ids []run.ID) error {
+	for _, id := range ids {
+		if c.size >= maxCancelledBytes {
+			break
+		}
+		r, err := c.st.Runs.Runs.Get(ctx, c.owner, id)
+		if err != nil {
+			return err
+		}
+		from := r.Seq()
+		c.size += r.Size()
+		step := r.Abandon(c.at, c.reason)
+		if step.Refused != nil {
+			continue
+		}
+		c.cancelled = append(c.cancelled, id)
+		if err := c.steps.Add(ctx, Step{Made: step, Written: outbound.RunStep{Run: r, From: from}}); err != nil {
+			return err
+		}
+	}
+	return c.steps.Flush(ctx)
+}

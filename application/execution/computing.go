@@ -1,0 +1,75 @@
+package execution
+
+import (
+	"cmp"
+	"context"
+
+	"github.com/sluicehq/sluice/domain/run"
+	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/ports/outbound"
+)
+
+// Bounds of what runs compute.
+const (
+	// InlineSteps is how much a call computes of the runs that it continues. Workers do the
+	// rest.
+	InlineSteps = 20_000
+
+	// Copies is how many copies of a run's results there are while they are recorded.
+	Copies = 3
+
+	// valuesFactor is how much memory the values of a run take, as a multiple of what is stored,
+	// where they are not many and small.
+	valuesFactor = 16
+
+	// minValues is what one node may look at in any case, in bytes.
+	minValues = 4 << 20
+)
+
+// Computing reserves memory before runs compute.
+type Computing struct {
+	budget     outbound.Budget
+	processors outbound.Budget
+	values     int64 // what one node may look at
+}
+
+// NewComputing lets one node look at as much as fits into the budget.
+func NewComputing(b outbound.Budgets) Computing {
+	values := max(minValues, (b.Computing.Most()-run.MaxComputed)*4/5)
+	return Computing{budget: b.Computing, processors: b.Processors, values: min(run.DefaultValues, values)}
+}
+
+// StepBudget bounds one step by the number of its operations; 0 stands for the default.
+func (c Computing) StepBudget(steps int64) run.Budget {
+	return run.Budget{Steps: steps, Values: c.values}
+}
+
+// Most is what the largest run takes.
+func (c Computing) Most() int64 { return run.MostDemand(c.StepBudget(0)) }
+
+// Demand is what it takes to move a run on that takes so many bytes as it is stored.
+func (c Computing) Demand(size int64) int64 {
+	return min(c.Most(), run.MaxComputed+valuesFactor*size) + Copies*size
+}
+
+// DoLong is Do for what may take long: it leaves processors to others.
+func (c Computing) DoLong(ctx context.Context, owner tenant.ID, memory int64, fn func()) error {
+	var waited error
+	err := c.Do(ctx, owner, memory, func() {
+		if waited = c.processors.Reserve(ctx, owner, 1); waited == nil {
+			defer c.processors.Release(owner, 1)
+			fn()
+		}
+	})
+	return cmp.Or(err, waited)
+}
+
+// Do computes once there is memory for it; the error is that of waiting for it.
+func (c Computing) Do(ctx context.Context, owner tenant.ID, memory int64, fn func()) error {
+	if err := c.budget.Reserve(ctx, owner, memory); err != nil {
+		return err
+	}
+	defer c.budget.Release(owner, memory)
+	fn()
+	return nil
+}

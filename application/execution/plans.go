@@ -1,0 +1,211 @@
+package execution
+
+import (
+	"container/list"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/sluicehq/sluice/domain/node"
+	"github.com/sluicehq/sluice/domain/run"
+	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/domain/workflow"
+	"github.com/sluicehq/sluice/ports/inbound"
+	"github.com/sluicehq/sluice/ports/outbound"
+)
+
+// defaultPlans is how many plans are kept.
+const defaultPlans = 512
+
+// Plans makes versions ready to run, and keeps those that were asked for last. A plan
+// is made anew when the tenant's node types have changed.
+type Plans struct {
+	work      outbound.UnitOfWork
+	directory outbound.Directory
+	compiler  outbound.Compiler
+	maxPlans  int   // how many are kept
+	maxWeight int64 // how much memory those take at the most
+	budgets   outbound.Budgets
+
+	mu         sync.Mutex
+	kept       map[planKey]*list.Element
+	order      *list.List // of *planned, the last that was asked for first
+	keptWeight int64      // weight of those that are ready
+}
+
+type planKey struct {
+	owner   tenant.ID
+	version workflow.VersionID
+}
+
+// plannedVersion is a plan that is kept, or is being made.
+type plannedVersion struct {
+	key      planKey
+	registry *node.Registry // with which it is made
+	ready    chan struct{}  // closed when the rest is there
+	plan     *run.Plan
+	err      error
+	weight   int64 // of the plan, while it is kept
+}
+
+// NewPlans keeps at most that many, within a part of the memory for making them; 0 stands
+// for 512.
+func NewPlans(work outbound.UnitOfWork, directory outbound.Directory, compiler outbound.Compiler, budgets outbound.Budgets, most int) *Plans {
+	if most == 0 {
+		most = defaultPlans
+	}
+	return &Plans{
+		work: work, directory: directory, compiler: compiler, budgets: budgets, maxPlans: most, maxWeight: budgets.Planning.Most() / keptPlansPart,
+		kept: make(map[planKey]*list.Element), order: list.New(),
+	}
+}
+
+// storeTimeout is how long making a plan may take.
+const storeTimeout = 15 * time.Second
+
+// largePlan is from how much memory on making a plan takes long, in bytes.
+const largePlan = 4 << 20
+
+// keptPlansPart is which part of the memory for making plans those take that are kept.
+const keptPlansPart = 4
+
+// Of returns the plan of a version. An unknown one is NotFound with the code
+// version_not_found; one that is kept may have been deleted since.
+func (p *Plans) Of(ctx context.Context, owner tenant.ID, version workflow.VersionID) (*run.Plan, error) {
+	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	defer cancel()
+	for {
+		registry, err := p.directory.Registry(ctx, owner)
+		if err != nil {
+			return nil, err
+		}
+		one, mine := p.find(planKey{owner, version}, registry)
+		if mine {
+			p.build(ctx, one)
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-one.ready:
+		}
+		interrupted := errors.Is(one.err, context.Canceled) || errors.Is(one.err, context.DeadlineExceeded)
+		if mine || !interrupted { // else whoever made it had to stop, and not the caller
+			return one.plan, one.err
+		}
+	}
+}
+
+// find returns the plan, and whether it is the caller's to make.
+func (p *Plans) find(key planKey, registry *node.Registry) (one *plannedVersion, mine bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if at, ok := p.kept[key]; ok {
+		if one = at.Value.(*plannedVersion); one.registry == registry {
+			p.order.MoveToFront(at)
+			return one, false
+		}
+		p.drop(at)
+	}
+	one = &plannedVersion{key: key, registry: registry, ready: make(chan struct{})}
+	p.kept[key] = p.order.PushFront(one)
+	if p.order.Len() > p.maxPlans {
+		p.drop(p.order.Back())
+	}
+	return one, true
+}
+
+// drop forgets a plan. The caller holds p.mu.
+func (p *Plans) drop(at *list.Element) {
+	one := p.order.Remove(at).(*plannedVersion)
+	p.keptWeight -= one.weight
+	one.weight = 0
+	delete(p.kept, one.key)
+}
+
+// count counts a plan that is ready, and drops those that there is no room for with it.
+func (p *Plans) count(one *plannedVersion) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	at, kept := p.kept[one.key]
+	if !kept || at.Value != one {
+		return // it was dropped meanwhile
+	}
+	one.weight = one.plan.Weight()
+	p.keptWeight += one.weight
+	for p.keptWeight > p.maxWeight && p.order.Len() > 0 {
+		p.drop(p.order.Back())
+	}
+}
+
+// build reads the version and makes the plan. What fails is not kept.
+func (p *Plans) build(ctx context.Context, one *plannedVersion) {
+	defer close(one.ready)
+	defer func() {
+		if thrown := recover(); thrown != nil {
+			one.plan, one.err = nil, inbound.Panicked(thrown)
+		}
+		if one.err != nil {
+			p.forget(one)
+		}
+	}()
+	var ver *workflow.Version
+	one.err = p.work.Read(ctx, func(ctx context.Context, st outbound.Stores) (err error) {
+		ver, err = st.Versions.Get(ctx, one.key.owner, one.key.version)
+		return err
+	})
+	if one.err != nil {
+		one.err = fmt.Errorf("version %s of %s: %w", one.key.version, one.key.owner, one.err)
+		return
+	}
+	demand := run.PlanDemand(ver.Graph())
+	if one.err = p.budgets.Planning.Reserve(ctx, one.key.owner, demand); one.err != nil {
+		return
+	}
+	defer p.budgets.Planning.Release(one.key.owner, demand)
+	if demand > largePlan {
+		if one.err = p.budgets.Processors.Reserve(ctx, one.key.owner, 1); one.err != nil {
+			return
+		}
+		defer p.budgets.Processors.Release(one.key.owner, 1)
+	}
+	one.plan = run.NewPlan(ver.ID(), ver.Graph(), one.registry, p.compiler)
+	p.count(one)
+}
+
+func (p *Plans) forget(one *plannedVersion) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if at, ok := p.kept[one.key]; ok && at.Value == one {
+		p.drop(at)
+	}
+}
+
+// With makes the plan of a version, which need not be stored, and calls fn with it. The plan
+// is not kept: its memory is reserved until fn returns.
+func (p *Plans) With(ctx context.Context, ver *workflow.Version, types *node.Registry, fn func(*run.Plan) error) error {
+	demand := run.PlanDemand(ver.Graph())
+	if err := p.budgets.Planning.Reserve(ctx, ver.Tenant(), demand); err != nil {
+		return err
+	}
+	defer p.budgets.Planning.Release(ver.Tenant(), demand)
+	return fn(run.NewPlan(ver.ID(), ver.Graph(), types, p.compiler))
+}
+
+// nothingKnown is a registry without node types.
+type nothingKnown struct{}
+
+// Lookup finds nothing.
+func (nothingKnown) Lookup(node.Type, node.SemVer) (none node.NodeType, ok bool) { return none, false }
+
+// Orphaned is a plan for a run whose version is gone, with which it can be cancelled
+// and nothing else.
+func (p *Plans) Orphaned(of *run.Run) *run.Plan {
+	reached := of.Nodes()
+	nodes := make([]workflow.Node, len(reached))
+	for i, n := range reached {
+		nodes[i] = workflow.Node{ID: n.ID}
+	}
+	return run.NewPlan(of.Version(), workflow.RestoreGraph(nodes, nil), nothingKnown{}, p.compiler)
+}

@@ -1,0 +1,71 @@
+package execution
+
+import (
+	"context"
+
+	"github.com/sluicehq/sluice/domain/event"
+	"github.com/sluicehq/sluice/domain/run"
+	"github.com/sluicehq/sluice/ports/outbound"
+)
+
+// Step is a step that is to be recorded. Its history comes from Made.
+type Step struct {
+	Made    run.Step
+	Written outbound.RunStep
+}
+
+// Record writes steps of different runs in the caller's unit: the runs, their histories, and
+// the events that they cause.
+func Record(ctx context.Context, st outbound.Stores, random outbound.Random, all ...Step) error {
+	steps := make([]outbound.RunStep, len(all))
+	var events []*event.Event
+	for i, one := range all {
+		steps[i] = one.Written
+		steps[i].History = one.Made.History
+		for _, h := range one.Made.Happened {
+			events = append(events, event.NewRunEvent(event.ID(random.ID(event.IDPrefix)), one.Written.Run, h))
+		}
+	}
+	if err := st.Runs.Runs.Record(ctx, steps...); err != nil {
+		return err
+	}
+	if len(events) == 0 {
+		return nil
+	}
+	return st.Webhooks.Events.Tell(ctx, events...)
+}
+
+// A [StepBuffer] records at most that many steps together, with at most that many bytes.
+const (
+	maxSteps     = 64
+	maxStepBytes = 4 << 20
+)
+
+// StepBuffer records many steps of one unit of work, some at a time.
+type StepBuffer struct {
+	st     outbound.Stores
+	random outbound.Random
+	steps  []Step
+	bytes  int
+}
+
+// NewStepBuffer returns an empty buffer for a unit of work.
+func NewStepBuffer(st outbound.Stores, random outbound.Random) *StepBuffer {
+	return &StepBuffer{st: st, random: random}
+}
+
+// Add takes a step, and records what it has when that is enough.
+func (b *StepBuffer) Add(ctx context.Context, s Step) error {
+	b.steps = append(b.steps, s)
+	if b.bytes += s.Written.Run.Size(); len(b.steps) >= maxSteps || b.bytes >= maxStepBytes {
+		return b.Flush(ctx)
+	}
+	return nil
+}
+
+// Flush records the steps that are not recorded yet.
+func (b *StepBuffer) Flush(ctx context.Context) error {
+	steps := b.steps
+	b.steps, b.bytes = nil, 0
+	return Record(ctx, b.st, b.random, steps...)
+}

@@ -1,0 +1,152 @@
+package firing
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/sluicehq/sluice/application/batch"
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/run"
+	"github.com/sluicehq/sluice/domain/trigger"
+	"github.com/sluicehq/sluice/ports/outbound"
+)
+
+// callLimits bound the units of work that start runs of webhook calls.
+var callLimits = batch.Limits{Members: 128, Weight: maxPayload, Running: 2, Timeout: 30 * time.Second}
+
+// callBatcher starts the runs of webhook calls that arrive at the same time in one unit of
+// work, so that they share its statements and its commit.
+type callBatcher struct {
+	work    outbound.UnitOfWork
+	signals outbound.RunSignals
+	batches *batch.Batcher[*pendingCall]
+}
+
+func newCallBatcher(work outbound.UnitOfWork, signals outbound.RunSignals) *callBatcher {
+	b := &callBatcher{work: work, signals: signals}
+	b.batches = batch.New(callLimits, func(c *pendingCall) int { return len(c.request.call.Payload()) }, b.start)
+	return b
+}
+
+// pendingCall is a call that goes with others.
+type pendingCall struct {
+	request *startRequest
+	trigger trigger.ID
+
+	// Of the last run of the unit:
+	started        outbound.StartedRun     // none when the call is left to a unit of its own
+	needsRateCheck *outbound.FiringTrigger // it is not known whether its rate limit permits the run
+}
+
+// call starts the run of one call together with those of others. It is not done, and
+// has had no effect, where anything is out of the ordinary: then the call needs a unit of
+// its own, which finds out what.
+func (b *callBatcher) call(ctx context.Context, s *startRequest, id trigger.ID) (fired run.Fired, done bool, err error) {
+	if s.once.Wanted() || !s.keyIsNew {
+		// Its outcome is kept, which takes statements of its own; and starting a run under a
+		// key that another unit is about to take waits for that one, as only its own caller
+		// should.
+		return fired, false, nil
+	}
+	c := &pendingCall{request: s, trigger: id}
+	if err := b.batches.Do(ctx, c); err != nil {
+		return fired, false, err
+	}
+	if c.needsRateCheck != nil { // the trigger has a rate limit, which is asked between two units
+		if err := s.checkRateLimits(ctx, []outbound.FiringTrigger{*c.needsRateCheck}); err != nil {
+			return fired, false, err
+		}
+		if refused := s.refused[id]; refused != nil {
+			return fired, false, refused
+		}
+		if err := b.batches.Do(ctx, c); err != nil {
+			return fired, false, err
+		}
+	}
+	if c.started.ID == "" {
+		return fired, false, nil
+	}
+	return run.Fired{Trigger: id, DedupeKey: s.key, Run: c.started.ID}, true, nil
+}
+
+// start starts the runs in one unit. An error says that it is not known what became of
+// them; whatever else goes wrong leaves each call to a unit of its own.
+func (b *callBatcher) start(ctx context.Context, calls []*pendingCall) error {
+	err := b.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
+		return startAll(ctx, st, calls)
+	})
+	if err == nil {
+		var started []run.ID
+		for _, c := range calls {
+			if c.started.Added {
+				started = append(started, c.started.ID)
+			}
+		}
+		b.signals.Tell(started...)
+		return nil
+	}
+	for _, c := range calls {
+		c.started, c.needsRateCheck = outbound.StartedRun{}, nil
+	}
+	if domain.KindOf(err) == domain.Unavailable || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	return nil
+}
+
+// startAll starts the runs of the calls whose triggers can fire.
+func startAll(ctx context.Context, st outbound.Stores, calls []*pendingCall) error {
+	found, err := triggersOf(ctx, st, calls)
+	if err != nil {
+		return err
+	}
+	var fit []*pendingCall
+	var wanted []*run.Run
+	for _, c := range calls {
+		c.started, c.needsRateCheck = outbound.StartedRun{}, nil
+		one, known := found[outbound.TriggerKey{Tenant: c.request.who.Tenant, Trigger: c.trigger}]
+		if !known || c.request.service.refuse(one, c.request.call) != nil {
+			continue
+		}
+		if _, limited := one.Trigger.Config().RateLimit(); limited && !c.request.granted[c.trigger] {
+			c.needsRateCheck = &one
+			continue
+		}
+		fit, wanted = append(fit, c), append(wanted, c.request.newRun(one))
+	}
+	if len(wanted) == 0 {
+		return nil
+	}
+	became, err := st.Runs.Runs.Start(ctx, wanted...)
+	if err != nil {
+		return err
+	}
+	for i, c := range fit {
+		c.started = became[i]
+	}
+	return nil
+}
+
+// triggersOf reads the triggers of the calls, each once; those that are gone are left out.
+func triggersOf(ctx context.Context, st outbound.Stores, calls []*pendingCall) (map[outbound.TriggerKey]outbound.FiringTrigger, error) {
+	byKey := make(map[outbound.TriggerKey]outbound.FiringTrigger, len(calls))
+	var named []outbound.TriggerKey
+	for _, c := range calls {
+		key := outbound.TriggerKey{Tenant: c.request.who.Tenant, Trigger: c.trigger}
+		if _, asked := byKey[key]; !asked {
+			byKey[key] = outbound.FiringTrigger{}
+			named = append(named, key)
+		}
+	}
+	found, err := st.Firing.Each(ctx, named)
+	if err != nil {
+		return nil, err
+	}
+	for i, one := range found {
+		if byKey[named[i]] = one; one.Trigger == nil {
+			delete(byKey, named[i])
+		}
+	}
+	return byKey, nil
+}

@@ -1,0 +1,93 @@
+package firing
+
+import (
+	"cmp"
+	"context"
+
+	"github.com/sluicehq/sluice/application/execution"
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/run"
+	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/domain/trigger"
+	"github.com/sluicehq/sluice/ports/inbound"
+	"github.com/sluicehq/sluice/ports/outbound"
+)
+
+// Service implements inbound.Firing.
+type Service struct {
+	work      outbound.UnitOfWork
+	plans     *execution.Plans
+	computing execution.Computing
+	signals   outbound.RunSignals
+	limiter   outbound.Limiter
+	clock     outbound.Clock
+	random    outbound.Random
+	key       run.Key
+	storage   tenant.StorageQuota
+	calls     *callBatcher
+}
+
+var _ inbound.Firing = (*Service)(nil)
+
+// New returns the service.
+func New(work outbound.UnitOfWork, directory outbound.Directory, compiler outbound.Compiler, signals outbound.RunSignals,
+	limiter outbound.Limiter, clock outbound.Clock, random outbound.Random, key run.Key, budgets outbound.Budgets, storage tenant.StorageQuota,
+) *Service {
+	return &Service{
+		work: work, plans: execution.NewPlans(work, directory, compiler, budgets, 0), computing: execution.NewComputing(budgets), signals: signals, limiter: limiter,
+		clock: clock, random: random, key: key, storage: storage, calls: newCallBatcher(work, signals),
+	}
+}
+
+// Call fires one trigger.
+func (f *Service) Call(ctx context.Context, who tenant.Caller, once domain.Once, id trigger.ID, c run.Call) (fired run.Fired, err error) {
+	if err = who.May(tenant.FireTrigger); err != nil {
+		return fired, err
+	}
+	if err = c.Check(); err != nil {
+		return fired, err
+	}
+	s := f.newRequest(who, once, c, run.CauseWebhook)
+	if fired, done, err := f.calls.call(ctx, s, id); done || err != nil {
+		return fired, err
+	}
+	err = s.fire(ctx, func(ctx context.Context, st outbound.Stores) error {
+		found, err := st.Firing.Trigger(ctx, who.Tenant, id)
+		if err != nil {
+			return err
+		}
+		if refused := f.refuse(found, c); refused != nil {
+			if found.Started, err = s.startedBefore(ctx, st, found.Trigger); err != nil || found.Started == "" {
+				return cmp.Or(err, refused)
+			}
+		}
+		if fired, err = s.start(ctx, st, found); err != nil {
+			return err
+		}
+		return st.Outcomes.Keep(ctx, who.Tenant, once, fired, s.now)
+	})
+	return fired, err
+}
+
+// refuse says why a call cannot start a run of a trigger.
+func (f *Service) refuse(found outbound.FiringTrigger, c run.Call) error {
+	if err := run.CheckCall(found.Trigger, found.Standing); err != nil {
+		return err
+	}
+	return f.storage.Check(found.Kept, int64(len(c.Payload())))
+}
+
+// ByEvent fires all triggers that listen for an event.
+func (f *Service) ByEvent(ctx context.Context, who tenant.Caller, once domain.Once, c run.EventCall) (fired []run.Fired, err error) {
+	if err = who.May(tenant.FireTrigger); err != nil {
+		return nil, err
+	}
+	if err = c.Check(); err != nil {
+		return nil, err
+	}
+	all := &fanOut{request: f.newRequest(who, once, c.Call, run.CauseByEvent), call: c, outcome: func(fired []run.Fired) any { return fired }}
+	if err := all.startAll(ctx); err != nil {
+		return nil, err
+	}
+	return all.answer(all.state), nil
+}

@@ -1,0 +1,68 @@
+package firing
+
+import (
+	"context"
+
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/run"
+	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/domain/workflow"
+	"github.com/sluicehq/sluice/ports/outbound"
+)
+
+// Start starts a run by hand.
+func (f *Service) Start(ctx context.Context, who tenant.Caller, once domain.Once, of workflow.ID, c run.ManualCall) (r *run.Run, err error) {
+	if err = who.May(tenant.StartRun); err != nil {
+		return nil, err
+	}
+	if err = c.Check(); err != nil {
+		return nil, err
+	}
+	now, id, entity := f.clock.Now(), run.ID(f.random.ID(run.IDPrefix)), c.EntityOr(f.random.ID)
+	key, _ := c.DedupeKeyOr(once, f.random.ID)
+	err = f.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
+		if err := st.Outcomes.Claim(ctx, who.Tenant, once, now); err != nil {
+			return err
+		}
+		found, err := st.Firing.Version(ctx, who.Tenant, of, c.Version)
+		if err != nil {
+			return err
+		}
+		if err := startable(found, c.Version); err != nil {
+			return err
+		}
+		if err := f.storage.Check(found.Kept, int64(len(c.Payload()))); err != nil {
+			return err
+		}
+		r = run.New(id, run.Start{
+			Tenant: who.Tenant, SubTenant: found.SubTenant, Workflow: found.Workflow, Version: found.Version,
+			Entity: entity, DedupeKey: key, Cause: run.CauseManual, Payload: c.Payload(),
+		}, now)
+		if _, err := st.Runs.Runs.Start(ctx, r); err != nil {
+			return err
+		}
+		return st.Outcomes.Keep(ctx, who.Tenant, once, r, now)
+	})
+	if err != nil {
+		return nil, err
+	}
+	f.signals.Tell(id)
+	return r, nil
+}
+
+// startable says why a workflow cannot be started by hand.
+func startable(found outbound.FiringVersion, named workflow.VersionID) error {
+	switch {
+	case named != "" && found.Version == "":
+		var r domain.Rules
+		r.Check(false, "workflowVersionId", domain.Unknown, "must be the id of a version of this workflow")
+		return r.Err("call_invalid", "The call is not valid.")
+	case !found.WorkflowActive:
+		return domain.Fail(domain.Conflict, "workflow_inactive", "The workflow is inactive. Activate it first.")
+	case found.Version == "":
+		return domain.Fail(domain.Conflict, "version_not_published", "The workflow has no active version. Publish one first, or name one that was published.")
+	case !found.Published:
+		return domain.Fail(domain.Conflict, "version_not_published", "The version that is named is a draft. Publish it first, or simulate it.")
+	}
+	return nil
+}

@@ -1,0 +1,90 @@
+package schedules
+
+import (
+	"context"
+	"errors"
+
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/run"
+	"github.com/sluicehq/sluice/domain/trigger"
+	"github.com/sluicehq/sluice/ports/outbound"
+)
+
+// scheduledRun is a run that a schedule asks for.
+type scheduledRun struct {
+	trigger *trigger.Trigger
+	fire    *trigger.Fire
+}
+
+// start starts runs, returns which, and notes in the ledger which could not be started.
+func (s *Scheduler) start(ctx context.Context, st outbound.Stores, wanted []scheduledRun) (started []run.ID, err error) {
+	if len(wanted) == 0 {
+		return nil, nil
+	}
+	refusals, err := s.startRuns(ctx, st, wanted)
+	if err != nil {
+		return nil, err
+	}
+	var refused []*trigger.Fire
+	for i, reason := range refusals {
+		fire := wanted[i].fire
+		if reason == "" {
+			started = append(started, run.ID(fire.RunID()))
+			continue
+		}
+		fire.Suppress(reason)
+		refused = append(refused, fire)
+	}
+	return started, st.Fires.Amend(ctx, refused)
+}
+
+// startRuns starts a run for each fire, and returns, in their order, why a run cannot be
+// started, for people; empty where it was. The dedupe key is the instant, so that none is run
+// twice even where the ledger has forgotten it.
+func (s *Scheduler) startRuns(ctx context.Context, st outbound.Stores, wanted []scheduledRun) (refusals []string, err error) {
+	keys := make([]outbound.TriggerKey, len(wanted))
+	for i, w := range wanted {
+		keys[i] = outbound.KeyOf(w.trigger)
+	}
+	found, err := st.Firing.Each(ctx, keys)
+	if err != nil {
+		return nil, err
+	}
+	refusals = make([]string, len(wanted))
+	var runs []*run.Run
+	var places []int
+	for i, f := range found {
+		if refusals[i] = run.CannotFire(f.Trigger, f.Workflow, f.Standing); refusals[i] != "" {
+			continue
+		}
+		fire := wanted[i].fire
+		payload := []byte(fire.Payload().String())
+		if refusals[i] = s.storageRefusal(f.Kept, len(payload)); refusals[i] != "" {
+			continue
+		}
+		runs = append(runs, run.New(run.ID(fire.RunID()), run.Start{
+			Tenant: f.Trigger.Tenant(), SubTenant: f.Trigger.SubTenant(), Workflow: f.Workflow, Version: f.Trigger.Version(), Trigger: f.Trigger,
+			Entity: s.random.ID(run.EntityPrefix), DedupeKey: run.InstantKey(fire.At()), Cause: run.CauseSchedule, Payload: payload,
+		}, s.clock.Now()))
+		places = append(places, i)
+	}
+	started, err := st.Runs.Runs.Start(ctx, runs...)
+	if err != nil {
+		return nil, err
+	}
+	for n, one := range started {
+		if !one.Added {
+			refusals[places[n]] = "A run of this instant was started before."
+		}
+	}
+	return refusals, nil
+}
+
+// storageRefusal says why no more bytes are kept for a tenant; empty where they fit.
+func (s *Scheduler) storageRefusal(kept int64, more int) string {
+	var full *domain.Error
+	if errors.As(s.storage.Check(kept, int64(more)), &full) {
+		return full.Message
+	}
+	return ""
+}

@@ -1,0 +1,159 @@
+package worker
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/sluicehq/sluice/application/batch"
+	"github.com/sluicehq/sluice/application/execution"
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/run"
+	"github.com/sluicehq/sluice/ports/outbound"
+)
+
+const (
+	// maxBatch is how many steps are recorded in one unit.
+	maxBatch = 64
+
+	// batchTimeout is how long a unit of several steps may take: one of their runs may be locked
+	// by somebody else, which must not keep the others waiting. singleTimeout is how long one of
+	// a single step may; its run waits for the lock by itself after that, when it is read again.
+	batchTimeout  = 2 * time.Second
+	singleTimeout = 5 * time.Second
+
+	// batchesPerLane is how many units go on at the same time in each lane.
+	batchesPerLane = 2
+)
+
+// recorder records steps in batches. Steps of tenants with a backlog, of which many runs are
+// worked on, have a lane of their own, so that the others wait for none of them.
+type recorder struct {
+	fair, backlog *lane
+}
+
+// newRecorder returns a recorder whose units end with ctx. yield says for how long the lane of
+// backlogs rests after a unit.
+func newRecorder(ctx context.Context, work outbound.UnitOfWork, signals outbound.RunSignals, random outbound.Random, yield func(took time.Duration) time.Duration) *recorder {
+	newLane := func(yield func(time.Duration) time.Duration) *lane {
+		l := &lane{ctx: ctx, work: work, signals: signals, random: random, yield: yield, slots: make(chan time.Time, batchesPerLane)}
+		for range batchesPerLane {
+			l.slots <- time.Time{}
+		}
+		l.batches = batch.New(batch.Limits{Members: maxBatch, Running: batchesPerLane}, nil, l.commit)
+		l.singles = batch.New(batch.Limits{Members: 1, Running: batchesPerLane}, nil, l.write)
+		return l
+	}
+	return &recorder{fair: newLane(func(time.Duration) time.Duration { return 0 }), backlog: newLane(yield)}
+}
+
+// record writes a step and its events. The error is that of RunRepository.Record, or that of
+// the unit.
+func (r *recorder) record(isBacklog bool, step run.Step, written outbound.RunStep) error {
+	l := r.fair
+	if isBacklog {
+		l = r.backlog
+	}
+	s := &pendingStep{step: execution.Step{Made: step, Written: written}}
+	err := l.batches.Do(l.ctx, s)
+	if err != nil && s.shared && (!isStoreError(err) || isCode(err, "database_busy")) { // another step may be the reason
+		return l.singles.Do(l.ctx, s)
+	}
+	return err
+}
+
+// pendingStep is a step that its job waits for.
+type pendingStep struct {
+	step   execution.Step
+	shared bool // its batch had others
+}
+
+// lane records steps that may share their units of work.
+type lane struct {
+	ctx     context.Context //nolint:containedctx // of every unit, whoever asks for it
+	work    outbound.UnitOfWork
+	signals outbound.RunSignals
+	random  outbound.Random
+	yield   func(took time.Duration) time.Duration
+	slots   chan time.Time // of batches: when each may begin
+
+	batches, singles *batch.Batcher[*pendingStep]
+}
+
+// commit writes a batch once its slot has rested.
+func (l *lane) commit(ctx context.Context, steps []*pendingStep) error {
+	next := <-l.slots
+	defer func() { l.slots <- next }()
+	if wait := time.Until(next); wait > 0 {
+		sleep(l.ctx, wait)
+	}
+	began := time.Now()
+	defer func() {
+		took := time.Since(began)
+		next = time.Now().Add(l.yield(took))
+	}()
+	for _, s := range steps {
+		s.shared = len(steps) > 1
+	}
+	return l.write(ctx, steps)
+}
+
+// write writes steps in one unit, in an order in which two units never wait for each other.
+func (l *lane) write(_ context.Context, steps []*pendingStep) error {
+	timeout := batchTimeout
+	if len(steps) == 1 {
+		timeout = singleTimeout
+	}
+	ctx, cancel := context.WithTimeout(l.ctx, timeout)
+	defer cancel()
+	slices.SortFunc(steps, func(a, b *pendingStep) int { return cmp.Compare(a.step.Written.Run.ID(), b.step.Written.Run.ID()) })
+	all, ids := make([]execution.Step, len(steps)), make([]run.ID, len(steps))
+	for i, s := range steps {
+		all[i], ids[i] = s.step, s.step.Written.Run.ID()
+	}
+	err := l.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
+		return execution.Record(ctx, st, l.random, all...)
+	})
+	if err == nil {
+		l.signals.Advanced(ids...)
+	}
+	return err
+}
+
+// isStoreError says whether an error is about the store, and no single step.
+func isStoreError(err error) bool {
+	return domain.KindOf(err) == domain.Unavailable || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+}
+
+// unrecordable ends a run whose step was refused time and again, since whoever had it
+// next would repeat its calls and be refused in the same way. Where that end cannot be
+// recorded either, nothing is wrong with the step but with the store: the run is left
+// leased, as it is when others are always faster.
+func (j *job) unrecordable(refused error) jobOutcome {
+	if isCode(refused, "stale_run") {
+		return leaveToExpire
+	}
+	// Nobody knows whether what failed took effect all the same.
+	if end := j.reload(); end != jobContinue {
+		return end
+	}
+	from := j.run.Seq()
+	step := j.run.GiveUp(j.now())
+	if !step.Changed() {
+		return leaveToExpire // it has ended
+	}
+	err := j.session.records.record(j.isBacklog(), step, outbound.RunStep{Run: j.run, From: from, Lease: j.lease})
+	if err == nil {
+		return jobDone
+	}
+	j.session.report(fmt.Errorf("run %s: end it, since its step is refused: %w", j.lease.Run, err))
+	return leaveToExpire
+}
+
+func isCode(err error, code string) bool {
+	var e *domain.Error
+	return errors.As(err, &e) && e.Code == code
+}

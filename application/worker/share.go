@@ -1,0 +1,174 @@
+package worker
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"github.com/sluicehq/sluice/domain/run"
+)
+
+const (
+	// fairShareThreshold is how many runs of a tenant a process works on before they are a backlog.
+	fairShareThreshold = 4
+
+	// fairnessWindow is how long a backlog yields after other tenants had runs.
+	fairnessWindow = time.Second
+
+	// maxYield bounds how long it does after one unit of work.
+	maxYield = 20 * time.Millisecond
+
+	// keptValues is how much memory the values of a run may take between two of its steps, in
+	// bytes. Beyond that they are read again.
+	keptValues = 64 << 10
+
+	// lightMemory is with how much memory nobody computes for long, in bytes.
+	lightMemory = run.MaxComputed + 4<<20
+
+	// lightSteps is how much a run computes before it waits for a turn to compute for long.
+	lightSteps = 100_000
+
+	// maxCountedRuns bounds how many runs that panicked are remembered.
+	maxCountedRuns = 10_000
+)
+
+// add counts a job in. The caller holds s.mu.
+func (s *session) add(j *job) {
+	if before := s.jobs[j.lease.Run]; before != nil {
+		s.remove(before)
+	}
+	s.jobs[j.lease.Run] = j
+	s.jobsOf[j.lease.Tenant]++
+	s.size += j.size
+}
+
+// remove counts a job out, unless another one has its run. The caller holds s.mu.
+func (s *session) remove(j *job) {
+	if s.jobs[j.lease.Run] != j {
+		return
+	}
+	delete(s.jobs, j.lease.Run)
+	delete(s.needsRecheck, j.lease.Run)
+	s.size -= j.size
+	if s.jobsOf[j.lease.Tenant]--; s.jobsOf[j.lease.Tenant] == 0 {
+		delete(s.jobsOf, j.lease.Tenant)
+	}
+}
+
+// exceedsMemory says whether the run is to be given back, to be taken again later: what is worked
+// on has grown larger than it may be, and other runs of the tenant are worked on. A run that
+// makes calls is kept, since they would be repeated.
+func (j *job) exceedsMemory() bool {
+	if len(j.attempts) > 0 {
+		return false
+	}
+	j.session.mu.Lock()
+	defer j.session.mu.Unlock()
+	return j.session.size > j.session.worker.opts.Memory && j.session.jobsOf[j.lease.Tenant] > 1
+}
+
+// smallPlan is the weight of a plan that does not count; most runs share theirs.
+const smallPlan = 64 << 10
+
+// updateSize notes how large the run has become.
+func (j *job) updateSize() {
+	size := int64(len(j.run.Payload())) + max(0, j.plan.Weight()-smallPlan)
+	for _, n := range j.run.Nodes() {
+		size += int64(len(n.Output))
+	}
+	j.session.mu.Lock()
+	defer j.session.mu.Unlock()
+	if j.session.jobs[j.lease.Run] == j {
+		j.session.size += size - j.size
+	}
+	j.size = size
+}
+
+// capacity is for how many more runs there is room.
+type capacity struct {
+	places    int
+	bytes     int64 // how large they may be together
+	perTenant int   // how many of a tenant may be worked on
+}
+
+// freeCapacity says for how many more runs there is room. When what is worked on is as large as it
+// may be, there still is for tenants of whom nothing is: a run for each, as long as such
+// runs are not that large themselves. One tenant's large runs hold up no other.
+func (s *session) freeCapacity() capacity {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := capacity{s.worker.opts.Concurrency - len(s.jobs), s.worker.opts.Memory - s.size, s.worker.opts.PerTenant}
+	if r.bytes <= 0 && len(s.jobs) > 0 {
+		r.perTenant, r.bytes = 1, s.worker.opts.Memory
+		for _, j := range s.jobs {
+			if s.jobsOf[j.lease.Tenant] == 1 {
+				r.bytes -= j.size
+			}
+		}
+		if r.bytes <= 0 {
+			return capacity{}
+		}
+	}
+	r.bytes = max(r.bytes, 1)
+	return r
+}
+
+// isBacklog says whether the run is one of many of its tenant, and notes that it is worked on.
+func (j *job) isBacklog() bool {
+	j.session.mu.Lock()
+	backlog := j.session.jobsOf[j.lease.Tenant] > fairShareThreshold
+	j.session.mu.Unlock()
+	j.session.contention.note(j.lease.Tenant, backlog)
+	return backlog
+}
+
+// compute does something that takes the processor, with the memory that the run takes then;
+// the error is that of waiting for it. Under contention only some runs of a backlog do so at
+// the same time, so that other tenants find a processor at once.
+func (j *job) compute(fact run.Fact, fn func()) error {
+	memory, do := j.run.Demand(j.budget(), fact), j.session.worker.computing.Do
+	if j.growth.reserved.Load() || memory > lightMemory {
+		do = j.session.worker.computing.DoLong
+	}
+	var waited error
+	err := do(j.ctx, j.lease.Tenant, memory, func() {
+		leave, err := j.acquireTurn()
+		if waited = err; err != nil {
+			return
+		}
+		defer leave()
+		fn()
+		if j.run.Memory() > keptValues {
+			j.run.Forget()
+		}
+	})
+	return cmp.Or(err, waited)
+}
+
+// acquireTurn waits for a place among the runs of backlogs under contention, and among
+// those that are isolated.
+func (j *job) acquireTurn() (leave func(), err error) {
+	turns := make([]chan struct{}, 0, 2)
+	leave = func() {
+		for _, turn := range turns {
+			<-turn
+		}
+	}
+	var wanted []chan struct{}
+	if j.isolated {
+		wanted = append(wanted, j.session.isolationTurn)
+	}
+	if j.session.contention.isActive() && j.isBacklog() {
+		wanted = append(wanted, j.session.backlogTurns)
+	}
+	for _, turn := range wanted {
+		select {
+		case turn <- struct{}{}:
+			turns = append(turns, turn)
+		case <-j.ctx.Done():
+			leave()
+			return nil, context.Cause(j.ctx)
+		}
+	}
+	return leave, nil
+}

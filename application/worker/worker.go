@@ -1,0 +1,116 @@
+package worker
+
+import (
+	"context"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/sluicehq/sluice/application/execution"
+	"github.com/sluicehq/sluice/domain/run"
+	"github.com/sluicehq/sluice/ports/inbound"
+	"github.com/sluicehq/sluice/ports/outbound"
+)
+
+// Options tune a worker. Members that are zero stand for the defaults.
+type Options struct {
+	Name        string        // who works, for people
+	Concurrency int           // how many runs this process works on at the same time; 64
+	PerTenant   int           // how many runs of one tenant are worked on at the same time, by all processes; 32
+	Memory      int64         // how large the runs that are worked on may be, in bytes as they are stored, for more to be claimed; 256 MiB
+	Lease       time.Duration // after which the runs of a process that died are worked on by others; 6 s
+	Drain       time.Duration // how long attempts may go on after the worker was told to stop; 10 s
+	Plans       int           // how many versions are kept ready to run; as many as execution.NewPlans keeps
+	Processors  int           // how many there are; as many goroutines as Go runs at the same time
+}
+
+func (o Options) orDefaults() Options {
+	orElse := func(n *int, otherwise int) {
+		if *n == 0 {
+			*n = otherwise
+		}
+	}
+	orElse(&o.Concurrency, 64)
+	orElse(&o.PerTenant, 32)
+	orElse(&o.Processors, runtime.GOMAXPROCS(0))
+	if o.Memory == 0 {
+		o.Memory = 256 << 20
+	}
+	if o.Lease == 0 {
+		o.Lease = 6 * time.Second
+	}
+	if o.Drain == 0 {
+		o.Drain = 10 * time.Second
+	}
+	if o.Name == "" {
+		o.Name = "worker"
+	}
+	return o
+}
+
+// Worker implements inbound.Worker. It claims runs that are due, advances each in
+// memory as far as that goes, records what it did, makes the attempts that the run asks
+// for and applies how they ended. Every time that a run learns is by the clock of the
+// database.
+type Worker struct {
+	work      outbound.UnitOfWork
+	nodes     outbound.NodeRunner
+	endpoints outbound.NodeEndpoints
+	signals   outbound.RunSignals
+	random    outbound.Random
+	key       run.Key
+	plans     *execution.Plans
+	computing execution.Computing
+	calls     outbound.Budget
+	growing   outbound.Budget
+	opts      Options
+	panics    atomic.Int64
+	defects   panicCounts
+}
+
+var _ inbound.Worker = (*Worker)(nil)
+
+// New returns a worker. The key makes resume tokens and has to be the same in all
+// processes.
+func New(work outbound.UnitOfWork, nodes outbound.NodeRunner, endpoints outbound.NodeEndpoints, compiler outbound.Compiler,
+	directory outbound.Directory, signals outbound.RunSignals, random outbound.Random, key run.Key, budgets outbound.Budgets, opts Options) *Worker {
+	opts = opts.orDefaults()
+	return &Worker{
+		work: work, nodes: nodes, endpoints: endpoints, signals: signals, random: random, key: key, opts: opts,
+		plans:     execution.NewPlans(work, directory, compiler, budgets, opts.Plans),
+		computing: execution.NewComputing(budgets), calls: budgets.Calls, growing: budgets.Growing, defects: panicCounts{times: make(map[run.ID]int)},
+	}
+}
+
+// Panics returns how many panics were contained since the start.
+func (w *Worker) Panics() int64 { return w.panics.Load() }
+
+const (
+	// storeTimeout is how long a unit of work may take that no lease depends on.
+	storeTimeout = 15 * time.Second
+
+	// minRenewTimeout is how long renewing leases may take at least before it is tried again.
+	minRenewTimeout = 2 * time.Second
+
+	// flushTimeout is how long recording may take after the last attempt was interrupted.
+	flushTimeout = 3 * time.Second
+)
+
+// Run works until ctx ends. Then it claims nothing more, lets attempts end for as long
+// as the options say, and gives its runs back.
+func (w *Worker) Run(ctx context.Context, failed func(error)) {
+	s, end := newSession(ctx, w, failed)
+	defer end()
+	defer s.boundStop()()
+	var listening, keeping sync.WaitGroup
+	listening.Go(s.listen)
+	closing := make(chan struct{})
+	keeping.Go(func() { s.restartOnPanic("keep leases", func() { s.renewLeasesUntil(closing) }) })
+
+	s.restartOnPanic("claim runs", s.claimRuns)
+	s.running.Wait()
+	close(closing)
+	keeping.Wait()
+	listening.Wait()
+}
