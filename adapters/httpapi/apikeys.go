@@ -41,15 +41,8 @@ func renderIssuedKey(issued inbound.IssuedKey) any {
 	return body
 }
 
-// recordKey is what a repeat of the request that made a key gets: the text of a key
-// is never stored, not with the recorded answer either.
-func recordKey(outcome any) any {
-	k, ok := outcome.(*tenant.APIKey)
-	if !ok {
-		return nil
-	}
-	return keyBodyOf(k)
-}
+// recordKey is what a repeat of the request that made a key gets: the text is never stored.
+var recordKey = exchange.Record(keyBodyOf)
 
 // createKey answers POST /api-keys.
 func (a *API) createKey(c *gin.Context, who tenant.Caller) error {
@@ -87,10 +80,7 @@ func keyID(c *gin.Context, name string) tenant.KeyID {
 // getKey answers GET /api-keys/{id}.
 func (a *API) getKey(c *gin.Context, who tenant.Caller) error {
 	k, err := a.ports.APIKeys.Get(c.Request.Context(), who, keyID(c, "id"))
-	if err != nil {
-		return err
-	}
-	return exchange.WriteJSON(c, http.StatusOK, renderKey(k))
+	return exchange.Answer(c, k, err, renderKey)
 }
 
 // listKeys answers GET /api-keys.
@@ -99,14 +89,9 @@ func (a *API) listKeys(c *gin.Context, who tenant.Caller) error {
 	if err != nil {
 		return err
 	}
-	if err := l.Err(); err != nil {
-		return err
-	}
-	found, err := a.ports.APIKeys.List(c.Request.Context(), who, l.Page)
-	if err != nil {
-		return err
-	}
-	return exchange.AnswerList(c, l, found, renderKey)
+	return exchange.AnswerList(c, l, renderKey, func(q domain.Query) (domain.Page[*tenant.APIKey], error) {
+		return a.ports.APIKeys.List(c.Request.Context(), who, q.PageRequest)
+	})
 }
 
 // rotateKey answers POST /api-keys/{id}/rotate, where the parameter of the path names the

@@ -80,15 +80,9 @@ func renderMadeCustomNode(made inbound.MadeCustomNode) any {
 	return body
 }
 
-// recordCustomNode is what a repeat of the request that made a custom node gets: the
-// secret that may have been made with it is shown once.
-func recordCustomNode(outcome any) any {
-	made, ok := outcome.(inbound.MadeCustomNode)
-	if !ok {
-		return nil
-	}
-	return customNodeBodyOf(made.CustomNode)
-}
+// recordCustomNode is what a repeat of the request that made a custom node gets: a secret
+// is shown once.
+var recordCustomNode = exchange.Record(func(made inbound.MadeCustomNode) any { return customNodeBodyOf(made.CustomNode) })
 
 // createCustomNode answers POST /custom-nodes.
 func (a *API) createCustomNode(c *gin.Context, who tenant.Caller) error {
@@ -191,19 +185,13 @@ func customNodeID(c *gin.Context) node.CustomID {
 // getCustomNode answers GET /custom-nodes/{id}.
 func (a *API) getCustomNode(c *gin.Context, who tenant.Caller) error {
 	n, err := a.ports.CustomNodes.Get(c.Request.Context(), who, customNodeID(c))
-	if err != nil {
-		return err
-	}
-	return exchange.WriteJSON(c, http.StatusOK, renderCustomNode(n))
+	return exchange.Answer(c, n, err, renderCustomNode)
 }
 
 // listCustomNodes answers GET /custom-nodes.
 func (a *API) listCustomNodes(c *gin.Context, who tenant.Caller) error {
 	l, err := exchange.ReadList(c, node.CustomSortFields()...)
 	if err != nil {
-		return err
-	}
-	if err := l.Err(); err != nil {
 		return err
 	}
 	filter := node.CustomFilter{Active: l.IsActive, Search: l.Search}
@@ -222,10 +210,7 @@ func (a *API) updateCustomNode(c *gin.Context, who tenant.Caller) error {
 		return err
 	}
 	n, err := a.ports.CustomNodes.Update(c.Request.Context(), who, customNodeID(c), customNodePatch(body))
-	if err != nil {
-		return err
-	}
-	return exchange.WriteJSON(c, http.StatusOK, renderCustomNode(n))
+	return exchange.Answer(c, n, err, renderCustomNode)
 }
 
 func customNodePatch(body jsonread.Object) node.CustomPatch {
@@ -243,11 +228,7 @@ func customNodePatch(body jsonread.Object) node.CustomPatch {
 
 // checkCustomNode answers POST /custom-nodes/{id}/check.
 func (a *API) checkCustomNode(c *gin.Context, who tenant.Caller) error {
-	body, err := exchange.ReadBody(c)
-	if err != nil {
-		return err
-	}
-	return exchange.Execute(c, who, body, exchange.Command[inbound.CustomNode]{
+	return exchange.ExecuteWithoutBody(c, who, exchange.Command[inbound.CustomNode]{
 		Status: http.StatusOK, Render: renderNodeHealth,
 		Run: func(once domain.Once) (inbound.CustomNode, error) {
 			return a.ports.NodeChecks.Check(c.Request.Context(), who, once, customNodeID(c))
@@ -259,8 +240,5 @@ func renderNodeHealth(n inbound.CustomNode) any { return nodeHealthBodyOf(n.Heal
 
 // deleteCustomNode answers DELETE /custom-nodes/{id}.
 func (a *API) deleteCustomNode(c *gin.Context, who tenant.Caller) error {
-	if err := a.ports.CustomNodes.Delete(c.Request.Context(), who, customNodeID(c)); err != nil {
-		return err
-	}
-	return exchange.NoContent(c)
+	return exchange.NoContentUnless(c, a.ports.CustomNodes.Delete(c.Request.Context(), who, customNodeID(c)))
 }

@@ -70,9 +70,6 @@ func (a *API) listDeliveries(c *gin.Context, who tenant.Caller) error {
 	kind, _ := l.Params.OneOf("eventType", texts(append(event.Types(), event.EndpointTest)), &l.Rules)
 	filter := event.DeliveryFilter{Status: event.Status(status), Type: event.Type(kind), From: l.Time("from"), To: l.Time("to")}
 	filter.Event = exchange.FilterID(l, "eventId", event.IDPrefix, noEvent)
-	if err := l.Err(); err != nil {
-		return err
-	}
 	return exchange.AnswerLargeList(c, who, l, exchange.LargeList[*event.Delivery]{
 		Render: renderDelivery,
 		Read: func(q domain.Query) (domain.Page[*event.Delivery], error) {
@@ -97,19 +94,12 @@ func deliveryID(c *gin.Context) event.DeliveryID {
 // getDelivery answers GET /deliveries/{id}.
 func (a *API) getDelivery(c *gin.Context, who tenant.Caller) error {
 	d, err := a.ports.WebhookDeliveries.Get(c.Request.Context(), who, deliveryID(c))
-	if err != nil {
-		return err
-	}
-	return exchange.WriteJSON(c, http.StatusOK, renderDelivery(d))
+	return exchange.Answer(c, d, err, renderDelivery)
 }
 
 // redeliver answers POST /deliveries/{id}/redeliver.
 func (a *API) redeliver(c *gin.Context, who tenant.Caller) error {
-	body, err := exchange.ReadBody(c)
-	if err != nil {
-		return err
-	}
-	return exchange.Execute(c, who, body, exchange.Command[*event.Delivery]{
+	return exchange.ExecuteWithoutBody(c, who, exchange.Command[*event.Delivery]{
 		Status: http.StatusOK, Render: renderDelivery,
 		Run: func(once domain.Once) (*event.Delivery, error) {
 			return a.ports.WebhookDeliveries.Redeliver(c.Request.Context(), who, once, deliveryID(c))

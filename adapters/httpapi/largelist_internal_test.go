@@ -87,7 +87,9 @@ func alike[T any](t *rapid.T, list exchange.LargeList[T], items []T) {
 		return found, nil
 	}
 	small, large := httptest.NewRecorder(), httptest.NewRecorder()
-	answered(small, &bytes.Buffer{}, func(c *gin.Context) error { return exchange.AnswerList(c, l, found, list.Render) })
+	answered(small, &bytes.Buffer{}, func(c *gin.Context) error {
+		return exchange.AnswerList(c, l, list.Render, func(domain.Query) (domain.Page[T], error) { return found, nil })
+	})
 	answered(large, &bytes.Buffer{}, func(c *gin.Context) error { return exchange.AnswerLargeList(c, tenant.Caller{}, l, list) })
 	want := small.Body.Bytes()
 	if diff := cmp.Diff(string(want), large.Body.String()); diff != "" {

@@ -62,13 +62,7 @@ func (a *API) rotateNodeSecret(c *gin.Context, who tenant.Caller) error {
 			body.Secret = n.Current().Reveal()
 			return body
 		},
-		Record: func(outcome any) any { // the secret is shown once
-			n, ok := outcome.(*tenant.NodeSecret)
-			if !ok {
-				return nil
-			}
-			return a.nodeSecretBodyOf(n)
-		},
+		Record: exchange.Record(a.nodeSecretBodyOf), // the secret is shown once
 		Run: func(once domain.Once) (*tenant.NodeSecret, error) {
 			return a.ports.NodeSecrets.Rotate(c.Request.Context(), who, once, overlap)
 		},

@@ -45,14 +45,9 @@ func (a *API) listRuns(c *gin.Context, who tenant.Caller) error {
 	if entity, asked := l.Params.String("entityId", &l.Rules); asked {
 		f.Entity = &entity
 	}
-	if err := l.Err(); err != nil {
-		return err
-	}
-	found, err := a.ports.Runs.List(c.Request.Context(), who, f, l.Query())
-	if err != nil {
-		return err
-	}
-	return exchange.AnswerList(c, l, found, renderSummary)
+	return exchange.AnswerList(c, l, renderSummary, func(q domain.Query) (domain.Page[run.Summary], error) {
+		return a.ports.Runs.List(c.Request.Context(), who, f, q)
+	})
 }
 
 // getRun answers GET /runs/{id}.
@@ -60,10 +55,7 @@ func (a *API) getRun(c *gin.Context, who tenant.Caller) error {
 	held := stream.Reserve(a.memory.Pages, who.Tenant)
 	defer held.Release()
 	found, err := a.holdRun(c.Request.Context(), who, runID(c), &held)
-	if err != nil {
-		return err
-	}
-	return exchange.WriteJSON(c, http.StatusOK, renderRun(found))
+	return exchange.Answer(c, found, err, renderRun)
 }
 
 // cancelRun answers POST /runs/{id}/cancel.

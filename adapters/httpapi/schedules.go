@@ -53,10 +53,7 @@ func (a *API) previewTrigger(c *gin.Context, who tenant.Caller) error {
 		return err
 	}
 	p, err := a.ports.Schedules.Preview(c.Request.Context(), who, exchange.PathID[trigger.ID](c, "id", trigger.IDPrefix), count)
-	if err != nil {
-		return err
-	}
-	return exchange.WriteJSON(c, http.StatusOK, renderPreview(p))
+	return exchange.Answer(c, p, err, renderPreview)
 }
 
 // previewSchedule answers POST /triggers/preview.
@@ -106,12 +103,7 @@ func (a *API) listFires(c *gin.Context, who tenant.Caller) error {
 	}
 	outcome, _ := l.Params.OneOf("outcome", texts(trigger.Outcomes()), &l.Rules)
 	filter := trigger.FireFilter{Outcome: trigger.Outcome(outcome), From: l.Time("from"), To: l.Time("to")}
-	if err := l.Err(); err != nil {
-		return err
-	}
-	found, err := a.ports.Schedules.Fires(c.Request.Context(), who, exchange.PathID[trigger.ID](c, "id", trigger.IDPrefix), filter, l.Query())
-	if err != nil {
-		return err
-	}
-	return exchange.AnswerList(c, l, found, renderFire)
+	return exchange.AnswerList(c, l, renderFire, func(q domain.Query) (domain.Page[*trigger.Fire], error) {
+		return a.ports.Schedules.Fires(c.Request.Context(), who, exchange.PathID[trigger.ID](c, "id", trigger.IDPrefix), filter, q)
+	})
 }

@@ -1,8 +1,6 @@
 package httpapi
 
 import (
-	"net/http"
-
 	"github.com/gin-gonic/gin"
 
 	"github.com/sluicehq/sluice/adapters/httpapi/exchange"
@@ -41,10 +39,7 @@ func renderSettings(s tenant.Settings) any {
 // getSettings answers GET /settings.
 func (a *API) getSettings(c *gin.Context, who tenant.Caller) error {
 	s, err := a.ports.Settings.Get(c.Request.Context(), who)
-	if err != nil {
-		return err
-	}
-	return exchange.WriteJSON(c, http.StatusOK, renderSettings(s))
+	return exchange.Answer(c, s, err, renderSettings)
 }
 
 // updateSettings answers PATCH /settings.
@@ -54,10 +49,7 @@ func (a *API) updateSettings(c *gin.Context, who tenant.Caller) error {
 		return err
 	}
 	s, err := a.ports.Settings.Update(c.Request.Context(), who, settingsPatch(body))
-	if err != nil {
-		return err
-	}
-	return exchange.WriteJSON(c, http.StatusOK, renderSettings(s))
+	return exchange.Answer(c, s, err, renderSettings)
 }
 
 func settingsPatch(body jsonread.Object) tenant.SettingsPatch {

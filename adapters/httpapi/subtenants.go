@@ -67,7 +67,7 @@ func registrationID(c *gin.Context) tenant.RegistrationID {
 // getSubTenant answers GET /sub-tenants/{id}.
 func (a *API) getSubTenant(c *gin.Context, who tenant.Caller) error {
 	sub, err := a.ports.SubTenants.Get(c.Request.Context(), who, registrationID(c))
-	return answerSubTenant(c, sub, err)
+	return exchange.AnswerRecord(c, sub, err, renderSubTenant)
 }
 
 // findSubTenant answers GET /sub-tenants/by-id/{subTenantId}.
@@ -78,14 +78,7 @@ func (a *API) findSubTenant(c *gin.Context, who tenant.Caller) error {
 		segment = "" // which no registration has, so that it is not found
 	}
 	sub, err := a.ports.SubTenants.Find(c.Request.Context(), who, segment)
-	return answerSubTenant(c, sub, err)
-}
-
-func answerSubTenant(c *gin.Context, sub *tenant.SubTenant, err error) error {
-	if err != nil {
-		return err
-	}
-	return exchange.AnswerRecord(c, sub.Revision(), renderSubTenant(sub))
+	return exchange.AnswerRecord(c, sub, err, renderSubTenant)
 }
 
 // listSubTenants answers GET /sub-tenants.
@@ -94,14 +87,9 @@ func (a *API) listSubTenants(c *gin.Context, who tenant.Caller) error {
 	if err != nil {
 		return err
 	}
-	if err := l.Err(); err != nil {
-		return err
-	}
-	found, err := a.ports.SubTenants.List(c.Request.Context(), who, l.Search, l.Query())
-	if err != nil {
-		return err
-	}
-	return exchange.AnswerList(c, l, found, renderSubTenant)
+	return exchange.AnswerList(c, l, renderSubTenant, func(q domain.Query) (domain.Page[*tenant.SubTenant], error) {
+		return a.ports.SubTenants.List(c.Request.Context(), who, l.Search, q)
+	})
 }
 
 // listCombinedSubTenants answers GET /sub-tenants/combined.
@@ -110,14 +98,9 @@ func (a *API) listCombinedSubTenants(c *gin.Context, who tenant.Caller) error {
 	if err != nil {
 		return err
 	}
-	if err := l.Err(); err != nil {
-		return err
-	}
-	found, err := a.ports.SubTenants.Combined(c.Request.Context(), who, l.Page)
-	if err != nil {
-		return err
-	}
-	return exchange.AnswerList(c, l, found, renderSeenSubTenant)
+	return exchange.AnswerList(c, l, renderSeenSubTenant, func(q domain.Query) (domain.Page[tenant.SeenSubTenant], error) {
+		return a.ports.SubTenants.Combined(c.Request.Context(), who, q.PageRequest)
+	})
 }
 
 // updateSubTenant answers PATCH /sub-tenants/{id}.
@@ -133,13 +116,10 @@ func (a *API) updateSubTenant(c *gin.Context, who tenant.Caller) error {
 	patch.RemoveDescription = present && patch.Description == nil
 	patch.Malformed = r.Violations()
 	sub, err := a.ports.SubTenants.Update(c.Request.Context(), who, registrationID(c), exchange.Expected(c), patch)
-	return answerSubTenant(c, sub, err)
+	return exchange.AnswerRecord(c, sub, err, renderSubTenant)
 }
 
 // deleteSubTenant answers DELETE /sub-tenants/{id}.
 func (a *API) deleteSubTenant(c *gin.Context, who tenant.Caller) error {
-	if err := a.ports.SubTenants.Delete(c.Request.Context(), who, registrationID(c), exchange.Expected(c)); err != nil {
-		return err
-	}
-	return exchange.NoContent(c)
+	return exchange.NoContentUnless(c, a.ports.SubTenants.Delete(c.Request.Context(), who, registrationID(c), exchange.Expected(c)))
 }

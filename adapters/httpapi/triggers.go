@@ -94,14 +94,7 @@ func writeTrigger(e *stream.Encoder, trg *trigger.Trigger) {
 // getTrigger answers GET /triggers/{id}.
 func (a *API) getTrigger(c *gin.Context, who tenant.Caller) error {
 	trg, err := a.ports.Triggers.Get(c.Request.Context(), who, exchange.PathID[trigger.ID](c, "id", trigger.IDPrefix))
-	return answerTrigger(c, trg, err)
-}
-
-func answerTrigger(c *gin.Context, trg *trigger.Trigger, err error) error {
-	if err != nil {
-		return err
-	}
-	return exchange.AnswerRecord(c, trg.Revision(), renderTrigger(trg))
+	return exchange.AnswerRecord(c, trg, err, renderTrigger)
 }
 
 // listTriggers answers GET /triggers.
@@ -114,9 +107,6 @@ func (a *API) listTriggers(c *gin.Context, who tenant.Caller) error {
 	kind, _ := l.Params.OneOf("type", texts(trigger.Types()), &l.Rules)
 	filter.Type = trigger.Type(kind)
 	filter.Version = exchange.FilterID(l, "workflowVersionId", workflow.VersionIDPrefix, noVersion)
-	if err := l.Err(); err != nil {
-		return err
-	}
 	return exchange.AnswerLargeList(c, who, l, exchange.LargeList[*trigger.Trigger]{
 		Cached: true, Render: renderTrigger, Write: writeTrigger,
 		Read: func(q domain.Query) (domain.Page[*trigger.Trigger], error) {
@@ -132,9 +122,6 @@ const noVersion = workflow.VersionID("none")
 func (a *API) listTriggersOfVersion(c *gin.Context, who tenant.Caller) error {
 	l, err := exchange.ReadList(c, trigger.SortFields()...)
 	if err != nil {
-		return err
-	}
-	if err := l.Err(); err != nil {
 		return err
 	}
 	filter := trigger.Filter{Version: versionID(c), Active: l.IsActive, Search: l.Search}
@@ -159,14 +146,11 @@ func (a *API) updateTrigger(c *gin.Context, who tenant.Caller) error {
 	patch.Malformed = r.Violations()
 	id := exchange.PathID[trigger.ID](c, "id", trigger.IDPrefix)
 	trg, err := a.ports.Triggers.Update(c.Request.Context(), who, id, exchange.Expected(c), patch)
-	return answerTrigger(c, trg, err)
+	return exchange.AnswerRecord(c, trg, err, renderTrigger)
 }
 
 // deleteTrigger answers DELETE /triggers/{id}.
 func (a *API) deleteTrigger(c *gin.Context, who tenant.Caller) error {
 	id := exchange.PathID[trigger.ID](c, "id", trigger.IDPrefix)
-	if err := a.ports.Triggers.Delete(c.Request.Context(), who, id, exchange.Expected(c)); err != nil {
-		return err
-	}
-	return exchange.NoContent(c)
+	return exchange.NoContentUnless(c, a.ports.Triggers.Delete(c.Request.Context(), who, id, exchange.Expected(c)))
 }

@@ -150,9 +150,6 @@ func (a *API) listVersionsOfWorkflow(c *gin.Context, who tenant.Caller) error {
 }
 
 func (a *API) answerVersions(c *gin.Context, who tenant.Caller, l *exchange.ListRequest, of string) error {
-	if err := l.Err(); err != nil {
-		return err
-	}
 	filter := workflow.VersionFilter{Workflow: exchange.KnownID[workflow.ID](of, workflow.IDPrefix), Active: l.IsActive}
 	return exchange.AnswerLargeList(c, who, l, exchange.LargeList[inbound.CheckedVersion]{
 		Render: renderVersion, Write: writeVersion,
@@ -183,10 +180,7 @@ func (a *API) updateVersion(c *gin.Context, who tenant.Caller) error {
 
 // deleteVersion answers DELETE /workflow-versions/{id}.
 func (a *API) deleteVersion(c *gin.Context, who tenant.Caller) error {
-	if err := a.ports.Versions.Delete(c.Request.Context(), who, versionID(c), exchange.Expected(c)); err != nil {
-		return err
-	}
-	return exchange.NoContent(c)
+	return exchange.NoContentUnless(c, a.ports.Versions.Delete(c.Request.Context(), who, versionID(c), exchange.Expected(c)))
 }
 
 // publishedBody is the answer of publishing.
@@ -197,11 +191,7 @@ type publishedBody struct {
 
 // publishVersion answers POST /workflow-versions/{id}/publish.
 func (a *API) publishVersion(c *gin.Context, who tenant.Caller) error {
-	body, err := exchange.ReadBody(c)
-	if err != nil {
-		return err
-	}
-	return exchange.Execute(c, who, body, exchange.Command[inbound.CheckedVersion]{
+	return exchange.ExecuteWithoutBody(c, who, exchange.Command[inbound.CheckedVersion]{
 		Status: http.StatusOK, Revision: revisionOfVersion,
 		Run: func(once domain.Once) (inbound.CheckedVersion, error) {
 			return a.ports.Versions.Publish(c.Request.Context(), who, once, versionID(c))
@@ -226,11 +216,7 @@ type findingBody struct {
 
 // validateVersion answers POST /workflow-versions/{id}/validate.
 func (a *API) validateVersion(c *gin.Context, who tenant.Caller) error {
-	body, err := exchange.ReadBody(c)
-	if err != nil {
-		return err
-	}
-	return exchange.Execute(c, who, body, exchange.Command[[]workflow.Finding]{
+	return exchange.ExecuteWithoutBody(c, who, exchange.Command[[]workflow.Finding]{
 		Status: http.StatusOK, Render: renderFindings,
 		Run: func(once domain.Once) ([]workflow.Finding, error) {
 			return a.ports.Versions.Validate(c.Request.Context(), who, once, versionID(c))

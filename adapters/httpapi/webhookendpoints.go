@@ -56,15 +56,9 @@ func renderWebhookSecret(e *event.Endpoint) any {
 	return body
 }
 
-// recordWebhookEndpoint is what a repeat of the request that made a secret gets: the
-// secret is shown once.
-func recordWebhookEndpoint(outcome any) any {
-	e, ok := outcome.(*event.Endpoint)
-	if !ok {
-		return nil
-	}
-	return webhookEndpointBodyOf(e)
-}
+// recordWebhookEndpoint is what a repeat of the request that made a secret gets: the secret
+// is shown once.
+var recordWebhookEndpoint = exchange.Record(webhookEndpointBodyOf)
 
 // createWebhookEndpoint answers POST /webhook-endpoints.
 func (a *API) createWebhookEndpoint(c *gin.Context, who tenant.Caller) error {
@@ -115,14 +109,7 @@ func webhookEndpointID(c *gin.Context) event.EndpointID {
 // getWebhookEndpoint answers GET /webhook-endpoints/{id}.
 func (a *API) getWebhookEndpoint(c *gin.Context, who tenant.Caller) error {
 	e, err := a.ports.WebhookEndpoints.Get(c.Request.Context(), who, webhookEndpointID(c))
-	return answerWebhookEndpoint(c, e, err)
-}
-
-func answerWebhookEndpoint(c *gin.Context, e *event.Endpoint, err error) error {
-	if err != nil {
-		return err
-	}
-	return exchange.AnswerRecord(c, e.Revision(), renderWebhookEndpoint(e))
+	return exchange.AnswerRecord(c, e, err, renderWebhookEndpoint)
 }
 
 // listWebhookEndpoints answers GET /webhook-endpoints.
@@ -132,14 +119,9 @@ func (a *API) listWebhookEndpoints(c *gin.Context, who tenant.Caller) error {
 		return err
 	}
 	filter := event.EndpointFilter{SubTenant: l.SubTenant(), Active: l.IsActive, Search: l.Search}
-	if err := l.Err(); err != nil {
-		return err
-	}
-	found, err := a.ports.WebhookEndpoints.List(c.Request.Context(), who, filter, l.Query())
-	if err != nil {
-		return err
-	}
-	return exchange.AnswerList(c, l, found, renderWebhookEndpoint)
+	return exchange.AnswerList(c, l, renderWebhookEndpoint, func(q domain.Query) (domain.Page[*event.Endpoint], error) {
+		return a.ports.WebhookEndpoints.List(c.Request.Context(), who, filter, q)
+	})
 }
 
 // updateWebhookEndpoint answers PATCH /webhook-endpoints/{id}.
@@ -149,7 +131,7 @@ func (a *API) updateWebhookEndpoint(c *gin.Context, who tenant.Caller) error {
 		return err
 	}
 	e, err := a.ports.WebhookEndpoints.Update(c.Request.Context(), who, webhookEndpointID(c), exchange.Expected(c), webhookEndpointPatch(body))
-	return answerWebhookEndpoint(c, e, err)
+	return exchange.AnswerRecord(c, e, err, renderWebhookEndpoint)
 }
 
 func webhookEndpointPatch(body jsonread.Object) event.EndpointPatch {
@@ -167,19 +149,12 @@ func webhookEndpointPatch(body jsonread.Object) event.EndpointPatch {
 
 // deleteWebhookEndpoint answers DELETE /webhook-endpoints/{id}.
 func (a *API) deleteWebhookEndpoint(c *gin.Context, who tenant.Caller) error {
-	if err := a.ports.WebhookEndpoints.Delete(c.Request.Context(), who, webhookEndpointID(c), exchange.Expected(c)); err != nil {
-		return err
-	}
-	return exchange.NoContent(c)
+	return exchange.NoContentUnless(c, a.ports.WebhookEndpoints.Delete(c.Request.Context(), who, webhookEndpointID(c), exchange.Expected(c)))
 }
 
 // rotateWebhookSecret answers POST /webhook-endpoints/{id}/rotate-secret.
 func (a *API) rotateWebhookSecret(c *gin.Context, who tenant.Caller) error {
-	body, err := exchange.ReadBody(c)
-	if err != nil {
-		return err
-	}
-	return exchange.Execute(c, who, body, exchange.Command[*event.Endpoint]{
+	return exchange.ExecuteWithoutBody(c, who, exchange.Command[*event.Endpoint]{
 		Status: http.StatusOK, Render: renderWebhookSecret, Revision: (*event.Endpoint).Revision, Record: recordWebhookEndpoint,
 		Run: func(once domain.Once) (*event.Endpoint, error) {
 			return a.ports.WebhookEndpoints.RotateSecret(c.Request.Context(), who, once, webhookEndpointID(c))
@@ -189,11 +164,7 @@ func (a *API) rotateWebhookSecret(c *gin.Context, who tenant.Caller) error {
 
 // testWebhookEndpoint answers POST /webhook-endpoints/{id}/test.
 func (a *API) testWebhookEndpoint(c *gin.Context, who tenant.Caller) error {
-	body, err := exchange.ReadBody(c)
-	if err != nil {
-		return err
-	}
-	return exchange.Execute(c, who, body, exchange.Command[*event.Delivery]{
+	return exchange.ExecuteWithoutBody(c, who, exchange.Command[*event.Delivery]{
 		Status: http.StatusCreated, Render: renderDelivery,
 		Run: func(once domain.Once) (*event.Delivery, error) {
 			return a.ports.WebhookEndpoints.Test(c.Request.Context(), who, once, webhookEndpointID(c))

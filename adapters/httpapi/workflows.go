@@ -81,14 +81,7 @@ func workflowDraft(c *gin.Context, body jsonread.Object) (inbound.WorkflowDraft,
 // getWorkflow answers GET /workflows/{id}.
 func (a *API) getWorkflow(c *gin.Context, who tenant.Caller) error {
 	wf, err := a.ports.Workflows.Get(c.Request.Context(), who, exchange.PathID[workflow.ID](c, "id", workflow.IDPrefix))
-	return answerWorkflow(c, wf, err)
-}
-
-func answerWorkflow(c *gin.Context, wf *workflow.Workflow, err error) error {
-	if err != nil {
-		return err
-	}
-	return exchange.AnswerRecord(c, wf.Revision(), renderWorkflow(wf))
+	return exchange.AnswerRecord(c, wf, err, renderWorkflow)
 }
 
 // listWorkflows answers GET /workflows.
@@ -98,14 +91,9 @@ func (a *API) listWorkflows(c *gin.Context, who tenant.Caller) error {
 		return err
 	}
 	filter := workflow.Filter{SubTenant: l.SubTenant(), Active: l.IsActive, Search: l.Search}
-	if err := l.Err(); err != nil {
-		return err
-	}
-	found, err := a.ports.Workflows.List(c.Request.Context(), who, filter, l.Query())
-	if err != nil {
-		return err
-	}
-	return exchange.AnswerCached(c, l, found, renderWorkflow)
+	return exchange.AnswerCached(c, l, renderWorkflow, func(q domain.Query) (domain.Page[*workflow.Workflow], error) {
+		return a.ports.Workflows.List(c.Request.Context(), who, filter, q)
+	})
 }
 
 // updateWorkflow answers PATCH /workflows/{id}.
@@ -122,7 +110,7 @@ func (a *API) updateWorkflow(c *gin.Context, who tenant.Caller) error {
 	patch.Malformed = r.Violations()
 	id := exchange.PathID[workflow.ID](c, "id", workflow.IDPrefix)
 	wf, err := a.ports.Workflows.Update(c.Request.Context(), who, id, exchange.Expected(c), patch)
-	return answerWorkflow(c, wf, err)
+	return exchange.AnswerRecord(c, wf, err, renderWorkflow)
 }
 
 // toggleWorkflow answers PATCH /workflows/{id}/toggle-status.
@@ -132,14 +120,11 @@ func (a *API) toggleWorkflow(c *gin.Context, who tenant.Caller) error {
 	}
 	id := exchange.PathID[workflow.ID](c, "id", workflow.IDPrefix)
 	wf, err := a.ports.Workflows.Toggle(c.Request.Context(), who, id, exchange.Expected(c))
-	return answerWorkflow(c, wf, err)
+	return exchange.AnswerRecord(c, wf, err, renderWorkflow)
 }
 
 // deleteWorkflow answers DELETE /workflows/{id}.
 func (a *API) deleteWorkflow(c *gin.Context, who tenant.Caller) error {
 	id := exchange.PathID[workflow.ID](c, "id", workflow.IDPrefix)
-	if err := a.ports.Workflows.Delete(c.Request.Context(), who, id, exchange.Expected(c)); err != nil {
-		return err
-	}
-	return exchange.NoContent(c)
+	return exchange.NoContentUnless(c, a.ports.Workflows.Delete(c.Request.Context(), who, id, exchange.Expected(c)))
 }

@@ -48,6 +48,14 @@ func WriteJSON(c *gin.Context, status int, value any) error {
 	return nil
 }
 
+// Answer answers with what a read gave, or returns its error.
+func Answer[T any](c *gin.Context, found T, err error, render func(T) any) error {
+	if err != nil {
+		return err
+	}
+	return WriteJSON(c, http.StatusOK, render(found))
+}
+
 // Values of headers that are the same for every answer.
 var (
 	jsonType = []string{contentTypeJSON}
@@ -91,4 +99,12 @@ func NoContent(c *gin.Context) error {
 	c.Status(http.StatusNoContent)
 	c.Writer.WriteHeaderNow()
 	return nil
+}
+
+// NoContentUnless answers with nothing unless there was an error.
+func NoContentUnless(c *gin.Context, err error) error {
+	if err != nil {
+		return err
+	}
+	return NoContent(c)
 }

@@ -12,16 +12,21 @@ import (
 
 // SetETag names the revision of the record in the answer (RFC 9110, "ETag").
 func SetETag(c *gin.Context, revision int64) {
-	c.Header("ETag", strconv.Quote(strconv.FormatInt(revision, 10)))
+	c.Header("ETag", etagOf(revision))
 }
 
-// AnswerRecord answers with a record of the revision: 304 where the client has it already.
-func AnswerRecord(c *gin.Context, revision int64, body any) error {
-	SetETag(c, revision)
-	if notModified(c, c.Writer.Header().Get("ETag")) {
+func etagOf(revision int64) string { return strconv.Quote(strconv.FormatInt(revision, 10)) }
+
+// AnswerRecord answers with a record that was read or changed, or returns the error: 304
+// where the client has it already.
+func AnswerRecord[T interface{ Revision() int64 }](c *gin.Context, record T, err error, render func(T) any) error {
+	if err != nil {
+		return err
+	}
+	if notModified(c, etagOf(record.Revision())) {
 		return nil
 	}
-	return WriteJSON(c, http.StatusOK, body)
+	return WriteJSON(c, http.StatusOK, render(record))
 }
 
 // notModified sets the ETag of what is read, and answers 304 if the client has it (RFC 9110,

@@ -32,6 +32,26 @@ type Command[T any] struct {
 	Record func(outcome any) any
 }
 
+// Record returns what renders outcomes of a type, as [Command] wants it.
+func Record[T, B any](render func(T) B) func(outcome any) any {
+	return func(outcome any) any {
+		made, ok := outcome.(T)
+		if !ok {
+			return nil
+		}
+		return render(made)
+	}
+}
+
+// ExecuteWithoutBody runs a command that reads nothing of its body, and answers.
+func ExecuteWithoutBody[T any](c *gin.Context, who tenant.Caller, cmd Command[T]) error {
+	body, err := ReadBody(c)
+	if err != nil {
+		return err
+	}
+	return Execute(c, who, body, cmd)
+}
+
 // Execute runs a command and answers. With an idempotency key it takes effect once,
 // and a repeat gets the same answer.
 func Execute[T any](c *gin.Context, who tenant.Caller, body jsonread.Object, cmd Command[T]) error {

@@ -35,6 +35,9 @@ type LargeList[T any] struct {
 // AnswerLargeList reads a page and writes it. A large one is held until its reader has it
 // or is gone.
 func AnswerLargeList[T any](c *gin.Context, who tenant.Caller, l *ListRequest, list LargeList[T]) error {
+	if err := l.Err(); err != nil {
+		return err
+	}
 	q := l.Query()
 	q.MaxBytes = smallPage
 	found, err := list.Read(q)
@@ -45,9 +48,9 @@ func AnswerLargeList[T any](c *gin.Context, who tenant.Caller, l *ListRequest, l
 	case err != nil:
 		return err
 	case list.Cached:
-		return AnswerCached(c, l, found, list.Render)
+		return answerCached(c, l, found, list.Render)
 	default:
-		return AnswerList(c, l, found, list.Render)
+		return WriteJSON(c, http.StatusOK, renderList(l, found, list.Render))
 	}
 }
 

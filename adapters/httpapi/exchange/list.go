@@ -1,7 +1,6 @@
 package exchange
 
 import (
-	"net/http"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -86,9 +85,13 @@ func pageOf[T any](found domain.Page[T]) pageFrame {
 	return pageFrame{found.Offset / found.Limit, max(0, (found.Total-1)/found.Limit)}
 }
 
-// AnswerList writes a page.
-func AnswerList[T any](c *gin.Context, l *ListRequest, found domain.Page[T], render func(T) any) error {
-	return WriteJSON(c, http.StatusOK, renderList(l, found, render))
+// AnswerList reads a page and answers with it.
+func AnswerList[T any](c *gin.Context, l *ListRequest, render func(T) any, read func(domain.Query) (domain.Page[T], error)) error {
+	if err := l.Err(); err != nil {
+		return err
+	}
+	found, err := read(l.Query())
+	return Answer(c, found, err, func(found domain.Page[T]) any { return renderList(l, found, render) })
 }
 
 func renderList[T any](l *ListRequest, found domain.Page[T], render func(T) any) listBody {

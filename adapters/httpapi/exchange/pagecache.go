@@ -12,9 +12,20 @@ import (
 	"github.com/sluicehq/sluice/domain"
 )
 
-// AnswerCached writes a page as [AnswerList] does, with an ETag, and keeps its text for
-// requests that find the same page.
-func AnswerCached[T any](c *gin.Context, l *ListRequest, found domain.Page[T], render func(T) any) error {
+// AnswerCached answers as [AnswerList] does, with an ETag, and keeps the text for requests
+// that find the same page.
+func AnswerCached[T any](c *gin.Context, l *ListRequest, render func(T) any, read func(domain.Query) (domain.Page[T], error)) error {
+	if err := l.Err(); err != nil {
+		return err
+	}
+	found, err := read(l.Query())
+	if err != nil {
+		return err
+	}
+	return answerCached(c, l, found, render)
+}
+
+func answerCached[T any](c *gin.Context, l *ListRequest, found domain.Page[T], render func(T) any) error {
 	cache := &StateOf(c).exchange.pages
 	key := pageKey{found.Stamp, l.PageBased}
 	page, ok := cache.get(key)

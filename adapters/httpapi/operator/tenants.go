@@ -42,15 +42,9 @@ func renderNewTenant(made inbound.NewTenant) any {
 	return body
 }
 
-// recordTenant is what a repeat of the request that made a tenant gets: the texts of keys
-// are never stored.
-func recordTenant(outcome any) any {
-	ten, ok := outcome.(*tenant.Tenant)
-	if !ok {
-		return nil
-	}
-	return tenantBodyOf(ten)
-}
+// recordTenant is what a repeat of the request that made a tenant gets: the texts of keys are
+// never stored.
+var recordTenant = exchange.Record(tenantBodyOf)
 
 // create answers POST /tenants.
 func (a *api) create(c *gin.Context) error {
@@ -87,24 +81,14 @@ func (a *api) list(c *gin.Context) error {
 		status := tenant.Status(text)
 		filter.Status = &status
 	}
-	if err := l.Err(); err != nil {
-		return err
-	}
-	found, err := a.tenants.List(c.Request.Context(), filter, l.Query())
-	if err != nil {
-		return err
-	}
-	return exchange.AnswerList(c, l, found, renderTenant)
+	return exchange.AnswerList(c, l, renderTenant, func(q domain.Query) (domain.Page[*tenant.Tenant], error) {
+		return a.tenants.List(c.Request.Context(), filter, q)
+	})
 }
 
 // get answers GET /tenants/{id}.
-func get(c *gin.Context, ten *tenant.Tenant) error { return answerTenant(c, ten, nil) }
-
-func answerTenant(c *gin.Context, ten *tenant.Tenant, err error) error {
-	if err != nil {
-		return err
-	}
-	return exchange.AnswerRecord(c, ten.Revision(), renderTenant(ten))
+func get(c *gin.Context, ten *tenant.Tenant) error {
+	return exchange.AnswerRecord(c, ten, nil, renderTenant)
 }
 
 // update answers PATCH /tenants/{id}.
@@ -114,7 +98,7 @@ func (a *api) update(c *gin.Context, ten *tenant.Tenant) error {
 		return err
 	}
 	changed, err := a.tenants.Update(c.Request.Context(), ten.ID(), exchange.Expected(c), tenantPatch(body))
-	return answerTenant(c, changed, err)
+	return exchange.AnswerRecord(c, changed, err, renderTenant)
 }
 
 func tenantPatch(body jsonread.Object) tenant.Patch {
@@ -139,10 +123,7 @@ func tenantPatch(body jsonread.Object) tenant.Patch {
 
 // remove answers DELETE /tenants/{id}.
 func (a *api) remove(c *gin.Context, ten *tenant.Tenant) error {
-	if err := a.tenants.Delete(c.Request.Context(), ten.ID(), exchange.Expected(c)); err != nil {
-		return err
-	}
-	return exchange.NoContent(c)
+	return exchange.NoContentUnless(c, a.tenants.Delete(c.Request.Context(), ten.ID(), exchange.Expected(c)))
 }
 
 // suspend answers POST /tenants/{id}/suspend.
@@ -161,11 +142,7 @@ func (a *api) resume(c *gin.Context, ten *tenant.Tenant) error {
 
 // change runs a verb that takes no body, and answers with the tenant.
 func (a *api) change(c *gin.Context, ten *tenant.Tenant, verb func(domain.Once) (*tenant.Tenant, error)) error {
-	body, err := exchange.ReadBody(c)
-	if err != nil {
-		return err
-	}
-	return exchange.Execute(c, tenant.Caller{Tenant: ten.ID()}, body, exchange.Command[*tenant.Tenant]{
+	return exchange.ExecuteWithoutBody(c, tenant.Caller{Tenant: ten.ID()}, exchange.Command[*tenant.Tenant]{
 		Status: http.StatusOK, Render: renderTenant, Revision: (*tenant.Tenant).Revision, Run: verb,
 	})
 }
