@@ -109,13 +109,18 @@ func (j *job) mayStartAttempt() bool {
 	return len(j.attempts) < maxCallsOfRun && j.session.stopping.Err() == nil && (j.size <= smallRun || j.growth.reserved.Load())
 }
 
-// maxSlices is how often a run goes on computing before what it has computed is recorded.
-const maxSlices = 16
+// A run goes on computing for so many slices, or until its outputs have grown by so many
+// bytes, before they are recorded: on SQLite everybody waits for a unit that writes.
+const (
+	maxSlices    = 16
+	maxStepBytes = 1 << 20
+)
 
 // advance gives the run a fact, and lets it compute until it waits for something, has
 // computed much, or ought to stop. It looks at that between two slices, each of which is
 // short.
 func (j *job) advance(fact run.Fact) (whole run.Step, err error) {
+	before := j.size
 	for slices := 1; ; slices++ {
 		var step run.Step
 		waited := j.compute(fact, func() {
@@ -132,7 +137,11 @@ func (j *job) advance(fact run.Fact) (whole run.Step, err error) {
 		if !j.run.More() || slices == maxSlices || j.interrupted() {
 			return whole, nil
 		}
-		if j.updateSize(); !j.growth.reserved.Load() && (j.exceedsMemory() || j.grow(j.ctx) != nil) {
+		j.updateSize()
+		if j.size-before > maxStepBytes {
+			return whole, nil
+		}
+		if !j.growth.reserved.Load() && (j.exceedsMemory() || j.grow(j.ctx) != nil) {
 			return whole, nil // what it has is recorded, and it goes on later
 		}
 		fact = run.TimeReached{}

@@ -25,7 +25,7 @@ type Budget struct {
 const (
 	DefaultSteps  = 1_000_000 // some 30 ms of a processor
 	DefaultValues = 64 << 20
-	DefaultGiven  = 8 << 20
+	DefaultGiven  = 2 << 20
 )
 
 func (b Budget) orDefaults() Budget {

@@ -134,7 +134,7 @@ func TestARunComputesInSteps(t *testing.T) {
 	p := plan(t, nodes(lines...), edges(links...))
 	payload := "[" + strings.Repeat("1,", 5_000) + "1]"
 	whole := run.New(runID, start(payload), noon)
-	if n := advance(t, p, whole, run.Budget{Steps: 1 << 40}, run.Started{}); n != 1 {
+	if n := advance(t, p, whole, run.Budget{Steps: 1 << 40, Given: 1 << 40}, run.Started{}); n != 1 {
 		t.Errorf("without a bound it takes %d steps", n)
 	}
 	parts := run.New(runID, start(payload), noon)
