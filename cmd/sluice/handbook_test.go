@@ -40,7 +40,7 @@ func TestTheHandbookListsEverySettingAsHelpDoes(t *testing.T) {
 		return
 	}
 	if diff := cmp.Diff(want, table); diff != "" {
-		t.Errorf("the handbook differs from sluice --help (mend it with: go test ./cmd/sluice -run Handbook -update-handbook):\n%s", diff)
+		t.Errorf("the handbook differs from sluice --help (update it with: go test ./cmd/sluice -run Handbook -update-handbook):\n%s", diff)
 	}
 }
 

@@ -142,8 +142,8 @@ func TestWhatOpenTelemetryWouldSilentlyIgnoreIsAMistake(t *testing.T) {
 		"an attribute without a name":    {[]string{"OTEL_RESOURCE_ATTRIBUTES=a=b,=c"}, "OTEL_RESOURCE_ATTRIBUTES must be name=value, …, percent-encoded"},
 		"a file that is missing":         {[]string{export + "CERTIFICATE=" + certificate + "x"}, export + "CERTIFICATE must name a file with certificates in PEM"},
 		"a file without certificates":    {[]string{export + "CERTIFICATE=" + key}, export + "CERTIFICATE must name a file with certificates in PEM"},
-		"a certificate without its key":  {[]string{export + "CLIENT_CERTIFICATE=" + certificate}, export + "CLIENT_CERTIFICATE needs " + export + "CLIENT_KEY beside it"},
-		"a key without its certificate":  {[]string{export + "TRACES_CLIENT_KEY=" + key}, export + "TRACES_CLIENT_KEY needs " + export + "TRACES_CLIENT_CERTIFICATE beside it"},
+		"a certificate without its key":  {[]string{export + "CLIENT_CERTIFICATE=" + certificate}, export + "CLIENT_CERTIFICATE needs " + export + "CLIENT_KEY too"},
+		"a key without its certificate":  {[]string{export + "TRACES_CLIENT_KEY=" + key}, export + "TRACES_CLIENT_KEY needs " + export + "TRACES_CLIENT_CERTIFICATE too"},
 		"a key that is none": {[]string{export + "CLIENT_CERTIFICATE=" + certificate, export + "CLIENT_KEY=" + certificate},
 			export + "CLIENT_CERTIFICATE and " + export + "CLIENT_KEY must name files with a certificate and its key in PEM"},
 		"how traces are sent": {[]string{
