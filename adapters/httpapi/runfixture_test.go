@@ -65,11 +65,11 @@ func (g *gateway) startWorker(w fakeRunner) (stop func()) {
 	g.Helper()
 	known := directory.New(g.store)
 	known.Trust(true)
-	worker := worker.New(g.store, w, directory.NewEndpoints(known, g.clock), expression.Compiler{}, known, g.signals, g.random, runKey,
+	runner := worker.New(g.store, w, directory.NewEndpoints(known, g.clock), expression.Compiler{}, known, g.signals, g.random, runKey,
 		budget.Divide(1<<40, 2).OfRuns(), worker.Options{Name: "test", Drain: time.Second})
 	ctx, cancel := context.WithCancel(context.Background())
 	var done sync.WaitGroup
-	done.Go(func() { worker.Run(ctx, func(err error) { g.Error(err) }) })
+	done.Go(func() { runner.Run(ctx, func(err error) { g.Error(err) }) })
 	stop = sync.OnceFunc(func() {
 		cancel()
 		done.Wait()

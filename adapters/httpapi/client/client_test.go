@@ -70,10 +70,10 @@ func serve(t *testing.T) (baseURL, key string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	worker := worker.New(store, nobody{}, directory.NewEndpoints(known, clock), compiler, known, signals, random, run.Key{1}, budget.Divide(1<<40, 2).OfRuns(), worker.Options{Name: "test"})
+	runner := worker.New(store, nobody{}, directory.NewEndpoints(known, clock), compiler, known, signals, random, run.Key{1}, budget.Divide(1<<40, 2).OfRuns(), worker.Options{Name: "test"})
 	ctx, stop := context.WithCancel(context.Background())
 	var working sync.WaitGroup
-	working.Go(func() { worker.Run(ctx, func(err error) { t.Error(err) }) })
+	working.Go(func() { runner.Run(ctx, func(err error) { t.Error(err) }) })
 	t.Cleanup(func() {
 		stop()
 		working.Wait()
