@@ -2,13 +2,13 @@ package domain
 
 import "time"
 
-// OnceRetention is how long a command's outcome is kept for repeats of its key.
-const OnceRetention = 24 * time.Hour
+// IdempotencyRetention is how long a command's outcome is kept for repeats of its key.
+const IdempotencyRetention = 24 * time.Hour
 
-// Once asks that a command take effect at most once for its key. The zero value
+// IdempotencyKey asks that a command take effect at most once for its key. The zero value
 // asks for nothing. Whoever runs the command records the outcome in the same
 // transaction as the effect, so a crash leaves both or neither.
-type Once struct {
+type IdempotencyKey struct {
 	Scope       string // what the key is unique within, in the tenant: the operation and its target
 	Key         string // chosen by the client
 	Fingerprint string // digest of the request; the same key with another one is a mistake of the client
@@ -19,7 +19,7 @@ type Once struct {
 }
 
 // Wanted says whether a key was given.
-func (o Once) Wanted() bool { return o.Key != "" }
+func (k IdempotencyKey) Wanted() bool { return k.Key != "" }
 
 // Replay is returned in place of a result when the command took effect before:
 // Answer holds the bytes that were recorded then. It is an error so that a unit
@@ -33,8 +33,8 @@ func (*Replay) Error() string { return "this command took effect before; its ans
 
 // CheckReplay returns the [*Replay] when the recorded fingerprint is that of the repeat,
 // else an Invalid error with the code idempotency_key_reused.
-func (o Once) CheckReplay(recordedFingerprint string, answer []byte) error {
-	if recordedFingerprint != o.Fingerprint {
+func (k IdempotencyKey) CheckReplay(recordedFingerprint string, answer []byte) error {
+	if recordedFingerprint != k.Fingerprint {
 		return Fail(Invalid, "idempotency_key_reused",
 			"This idempotency key was used before with another request. Send a new key, or the same request.")
 	}

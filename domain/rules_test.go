@@ -178,8 +178,8 @@ func TestAPageKnowsWhetherMoreFollow(t *testing.T) {
 }
 
 func TestOnce(t *testing.T) {
-	once := domain.Once{Key: "k", Fingerprint: "same"}
-	if !once.Wanted() || (domain.Once{}).Wanted() {
+	once := domain.IdempotencyKey{Key: "k", Fingerprint: "same"}
+	if !once.Wanted() || (domain.IdempotencyKey{}).Wanted() {
 		t.Error("a key is what asks for once")
 	}
 	var replay *domain.Replay

@@ -28,7 +28,7 @@ func always(addresses ...string) func(int) []string {
 	return func(int) []string { return addresses }
 }
 
-// resolver asks the zone over a pipe, hence in the framing that DNS has on TCP.
+// resolver asks the zone over a pipe, so in the framing that DNS has on TCP.
 func (z *zone) resolver(t testing.TB) *net.Resolver {
 	return &net.Resolver{PreferGo: true, StrictErrors: true, Dial: func(context.Context, string, string) (net.Conn, error) {
 		client, server := net.Pipe()

@@ -83,7 +83,7 @@ func TestOnlyThoseWhoMayAreLetIn(t *testing.T) {
 	g := newGateway(t)
 	c := g.customer("Acme")
 	suspended := g.customer("Gone")
-	if _, err := g.tenants().Suspend(t.Context(), domain.Once{}, suspended.id); err != nil {
+	if _, err := g.tenants().Suspend(t.Context(), domain.IdempotencyKey{}, suspended.id); err != nil {
 		t.Fatal(err)
 	}
 	revoked := g.customer("Revoked")

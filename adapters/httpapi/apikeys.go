@@ -66,7 +66,7 @@ func (a *API) createKey(c *gin.Context, who tenant.Caller) error {
 	draft.Malformed = r.Violations()
 	return exchange.Execute(c, who, body, exchange.Command[inbound.IssuedKey]{
 		Status: http.StatusCreated, Render: renderIssuedKey, Record: recordKey,
-		Run: func(once domain.Once) (inbound.IssuedKey, error) {
+		Run: func(once domain.IdempotencyKey) (inbound.IssuedKey, error) {
 			return a.ports.APIKeys.Issue(c.Request.Context(), who, once, draft)
 		},
 	})
@@ -109,7 +109,7 @@ func (a *API) rotateKey(parameter string) exchange.Handler {
 		}
 		return exchange.Execute(c, who, body, exchange.Command[inbound.IssuedKey]{
 			Status: http.StatusCreated, Render: renderIssuedKey, Record: recordKey,
-			Run: func(once domain.Once) (inbound.IssuedKey, error) {
+			Run: func(once domain.IdempotencyKey) (inbound.IssuedKey, error) {
 				return a.ports.APIKeys.Rotate(c.Request.Context(), who, once, keyID(c, parameter), grace)
 			},
 		})

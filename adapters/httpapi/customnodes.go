@@ -93,7 +93,7 @@ func (a *API) createCustomNode(c *gin.Context, who tenant.Caller) error {
 	draft := customNodeDraft(body)
 	return exchange.Execute(c, who, body, exchange.Command[inbound.MadeCustomNode]{
 		Status: http.StatusCreated, Render: renderMadeCustomNode, Record: recordCustomNode,
-		Run: func(once domain.Once) (inbound.MadeCustomNode, error) {
+		Run: func(once domain.IdempotencyKey) (inbound.MadeCustomNode, error) {
 			return a.ports.CustomNodes.Create(c.Request.Context(), who, once, draft)
 		},
 	})
@@ -230,7 +230,7 @@ func customNodePatch(body jsonread.Object) node.CustomPatch {
 func (a *API) checkCustomNode(c *gin.Context, who tenant.Caller) error {
 	return exchange.ExecuteWithoutBody(c, who, exchange.Command[inbound.CustomNode]{
 		Status: http.StatusOK, Render: renderNodeHealth,
-		Run: func(once domain.Once) (inbound.CustomNode, error) {
+		Run: func(once domain.IdempotencyKey) (inbound.CustomNode, error) {
 			return a.ports.NodeChecks.Check(c.Request.Context(), who, once, customNodeID(c))
 		},
 	})

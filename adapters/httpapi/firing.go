@@ -64,7 +64,7 @@ func (a *API) callTrigger(c *gin.Context, who tenant.Caller) error {
 	id := exchange.PathID[trigger.ID](c, "id", trigger.IDPrefix)
 	return exchange.Execute(c, who, body, exchange.Command[run.Fired]{
 		Status: http.StatusOK, Render: renderFired,
-		Run: func(once domain.Once) (run.Fired, error) {
+		Run: func(once domain.IdempotencyKey) (run.Fired, error) {
 			return a.ports.Firing.Call(c.Request.Context(), who, once, id, call)
 		},
 	})
@@ -105,7 +105,7 @@ func (a *API) fireByEvent(c *gin.Context, who tenant.Caller) error {
 		Render: func(fired []run.Fired) any {
 			return byEventBody{Total: len(fired), Triggers: renderFiredTriggers(fired)}
 		},
-		Run: func(once domain.Once) ([]run.Fired, error) {
+		Run: func(once domain.IdempotencyKey) ([]run.Fired, error) {
 			return a.ports.Firing.ByEvent(c.Request.Context(), who, once, call)
 		},
 	})
@@ -157,7 +157,7 @@ func (a *API) ingestEvent(c *gin.Context, who tenant.Caller) error {
 	call.Malformed = r.Violations()
 	return exchange.Execute(c, who, body, exchange.Command[run.Ingested]{
 		Status: http.StatusOK, Render: renderIngested,
-		Run: func(once domain.Once) (run.Ingested, error) {
+		Run: func(once domain.IdempotencyKey) (run.Ingested, error) {
 			return a.ports.Firing.Ingest(c.Request.Context(), who, once, call)
 		},
 	})
@@ -192,7 +192,7 @@ func (a *API) resumeRun(c *gin.Context, who tenant.Caller) error {
 	}
 	return exchange.Execute(c, who, body, exchange.Command[nothing]{
 		Status: http.StatusNoContent, Render: func(nothing) any { return nothing{} },
-		Run: func(once domain.Once) (nothing, error) {
+		Run: func(once domain.IdempotencyKey) (nothing, error) {
 			return nothing{}, a.ports.Runs.Resume(c.Request.Context(), who, once, call)
 		},
 		Record: func(any) any { return nothing{} },
@@ -219,7 +219,7 @@ func (a *API) startRun(c *gin.Context, who tenant.Caller) error {
 	id := exchange.PathID[workflow.ID](c, "id", workflow.IDPrefix)
 	return exchange.Execute(c, who, body, exchange.Command[*run.Run]{
 		Status: http.StatusCreated, Render: func(r *run.Run) any { return renderRun(shown(r)) },
-		Run: func(once domain.Once) (*run.Run, error) {
+		Run: func(once domain.IdempotencyKey) (*run.Run, error) {
 			return a.ports.Firing.Start(c.Request.Context(), who, once, id, call)
 		},
 	})

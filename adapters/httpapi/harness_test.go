@@ -188,16 +188,16 @@ type customer struct {
 
 func (g *gateway) customer(name string) customer {
 	g.Helper()
-	made, err := tenants.New(g.store, g.clock, g.random).Create(g.Context(), domain.Once{}, tenant.Draft{Name: name})
+	made, err := tenants.New(g.store, g.clock, g.random).Create(g.Context(), domain.IdempotencyKey{}, tenant.Draft{Name: name})
 	if err != nil {
 		g.Fatal(err)
 	}
 	who := tenant.Operator(made.Tenant.ID())
-	wf, err := workflows.New(g.store, g.signals, g.clock, g.random).Create(g.Context(), who, domain.Once{}, inbound.WorkflowDraft{Draft: workflow.Draft{Name: "Orders"}})
+	wf, err := workflows.New(g.store, g.signals, g.clock, g.random).Create(g.Context(), who, domain.IdempotencyKey{}, inbound.WorkflowDraft{Draft: workflow.Draft{Name: "Orders"}})
 	if err != nil {
 		g.Fatal(err)
 	}
-	ver, err := workflows.NewVersions(g.store, expression.Checker{}, g.clock, g.random).Create(g.Context(), who, domain.Once{}, inbound.VersionDraft{Workflow: wf.ID()})
+	ver, err := workflows.NewVersions(g.store, expression.Checker{}, g.clock, g.random).Create(g.Context(), who, domain.IdempotencyKey{}, inbound.VersionDraft{Workflow: wf.ID()})
 	if err != nil {
 		g.Fatal(err)
 	}
@@ -343,7 +343,7 @@ func (g *gateway) revoke(c customer) {
 	g.Helper()
 	keys := tenants.NewKeys(g.store, g.clock, g.random)
 	who := tenant.Operator(c.id)
-	if _, err := keys.Issue(g.Context(), who, domain.Once{}, tenant.KeyDraft{Type: tenant.Secret}); err != nil {
+	if _, err := keys.Issue(g.Context(), who, domain.IdempotencyKey{}, tenant.KeyDraft{Type: tenant.Secret}); err != nil {
 		g.Fatal(err)
 	}
 	all, err := keys.List(g.Context(), who, domain.PageRequest{})

@@ -148,11 +148,11 @@ func TestAKeyIsForgottenAfterADay(t *testing.T) {
 		return g.send(http.MethodPost, "/v1/gateway/sub-tenants", c.secret, `{"name":"Again"}`, "X-Idempotency-Key", "k")
 	}
 	first := post()
-	g.clock.Set(noon.Add(domain.OnceRetention - time.Second))
+	g.clock.Set(noon.Add(domain.IdempotencyRetention - time.Second))
 	if again := post(); again.header.Get("Idempotent-Replayed") != "true" {
 		t.Errorf("a repeat within a day got %d: %s", again.status, again.body)
 	}
-	g.clock.Set(noon.Add(domain.OnceRetention))
+	g.clock.Set(noon.Add(domain.IdempotencyRetention))
 	if again := post(); again.header.Get("Idempotent-Replayed") != "" || again.field(t, "id") == first.field(t, "id") {
 		t.Errorf("a request a day later got %d: %s", again.status, again.body)
 	}

@@ -248,7 +248,7 @@ func TestAPageThatGrowsMeanwhileIsReadAgain(t *testing.T) {
 	})
 }
 
-// A page is written as it is encoded: what its answer takes beside its records is small
+// A page is written as it is encoded: what its answer takes next to its records is small
 // however large it is.
 func TestALargePageIsNeverThereAsText(t *testing.T) {
 	listing(t, func(s *streamEnv, api *httpapi.API) {

@@ -33,14 +33,14 @@ type busy struct {
 	let func(ctx context.Context) error
 }
 
-func (b busy) ByEvent(ctx context.Context, who tenant.Caller, _ domain.Once, _ run.EventCall) ([]run.Fired, error) {
+func (b busy) ByEvent(ctx context.Context, who tenant.Caller, _ domain.IdempotencyKey, _ run.EventCall) ([]run.Fired, error) {
 	if who.Tenant == "tenant_a" {
 		return nil, b.let(ctx)
 	}
 	return nil, nil
 }
 
-func (b busy) Simulate(ctx context.Context, who tenant.Caller, _ domain.Once, _ workflow.VersionID, _ run.SimulationCall) (inbound.Simulated, error) {
+func (b busy) Simulate(ctx context.Context, who tenant.Caller, _ domain.IdempotencyKey, _ workflow.VersionID, _ run.SimulationCall) (inbound.Simulated, error) {
 	found := inbound.Simulated{Trace: run.Trace{Run: run.New("run_1", run.Start{}, time.Time{})}}
 	if who.Tenant == "tenant_a" {
 		return found, b.let(ctx)

@@ -63,7 +63,7 @@ func (a *API) rotateNodeSecret(c *gin.Context, who tenant.Caller) error {
 			return body
 		},
 		Record: exchange.Record(a.nodeSecretBodyOf), // the secret is shown once
-		Run: func(once domain.Once) (*tenant.NodeSecret, error) {
+		Run: func(once domain.IdempotencyKey) (*tenant.NodeSecret, error) {
 			return a.ports.NodeSecrets.Rotate(c.Request.Context(), who, once, overlap)
 		},
 	})

@@ -48,7 +48,7 @@ func ranRun(nodes, size int) *run.Run {
 	return run.Restore(s)
 }
 
-// BenchmarkGetRun measures what a reader of a run costs beside the database: the request
+// BenchmarkGetRun measures what a reader of a run costs next to the database: the request
 // itself, and how many bytes are allocated for it.
 func BenchmarkGetRun(b *testing.B) {
 	for name, r := range map[string]*run.Run{"one node": ranRun(1, 100), "ten nodes": ranRun(10, 200), "hundred nodes": ranRun(100, 500), "15 MB": ranRun(15, 1_000_000)} {

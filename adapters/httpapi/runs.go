@@ -69,7 +69,7 @@ func (a *API) cancelRun(c *gin.Context, who tenant.Caller) error {
 	if err := r.Err("call_invalid", "The call is not valid."); err != nil {
 		return err
 	}
-	return a.changeRun(c, who, body, func(once domain.Once) (run.Summary, error) {
+	return a.changeRun(c, who, body, func(once domain.IdempotencyKey) (run.Summary, error) {
 		return a.ports.Runs.Cancel(c.Request.Context(), who, once, runID(c), reason)
 	})
 }
@@ -80,12 +80,12 @@ func (a *API) retryRun(c *gin.Context, who tenant.Caller) error {
 	if err != nil {
 		return err
 	}
-	return a.changeRun(c, who, body, func(once domain.Once) (run.Summary, error) {
+	return a.changeRun(c, who, body, func(once domain.IdempotencyKey) (run.Summary, error) {
 		return a.ports.Runs.Retry(c.Request.Context(), who, once, runID(c))
 	})
 }
 
 // changeRun answers a command on a run with its summary: the run itself may be large.
-func (a *API) changeRun(c *gin.Context, who tenant.Caller, body jsonread.Object, change func(domain.Once) (run.Summary, error)) error {
+func (a *API) changeRun(c *gin.Context, who tenant.Caller, body jsonread.Object, change func(domain.IdempotencyKey) (run.Summary, error)) error {
 	return exchange.Execute(c, who, body, exchange.Command[run.Summary]{Status: http.StatusOK, Render: renderSummary, Run: change})
 }

@@ -67,7 +67,7 @@ func (a *API) previewSchedule(c *gin.Context, who tenant.Caller) error {
 	d.Malformed = r.Violations()
 	return exchange.Execute(c, who, body, exchange.Command[trigger.Preview]{
 		Status: http.StatusOK, Render: renderPreview,
-		Run: func(once domain.Once) (trigger.Preview, error) {
+		Run: func(once domain.IdempotencyKey) (trigger.Preview, error) {
 			return a.ports.Schedules.PreviewDraft(c.Request.Context(), who, once, d)
 		},
 	})

@@ -20,19 +20,19 @@ type full struct{ inbound.Firing }
 
 var errFull = tenant.StorageQuota(10<<30).Check(11<<30, 1)
 
-func (full) Call(context.Context, tenant.Caller, domain.Once, trigger.ID, run.Call) (run.Fired, error) {
+func (full) Call(context.Context, tenant.Caller, domain.IdempotencyKey, trigger.ID, run.Call) (run.Fired, error) {
 	return run.Fired{}, errFull
 }
 
-func (full) ByEvent(context.Context, tenant.Caller, domain.Once, run.EventCall) ([]run.Fired, error) {
+func (full) ByEvent(context.Context, tenant.Caller, domain.IdempotencyKey, run.EventCall) ([]run.Fired, error) {
 	return nil, errFull
 }
 
-func (full) Ingest(context.Context, tenant.Caller, domain.Once, run.IngestCall) (run.Ingested, error) {
+func (full) Ingest(context.Context, tenant.Caller, domain.IdempotencyKey, run.IngestCall) (run.Ingested, error) {
 	return run.Ingested{}, errFull
 }
 
-func (full) Start(context.Context, tenant.Caller, domain.Once, workflow.ID, run.ManualCall) (*run.Run, error) {
+func (full) Start(context.Context, tenant.Caller, domain.IdempotencyKey, workflow.ID, run.ManualCall) (*run.Run, error) {
 	return nil, errFull
 }
 

@@ -25,7 +25,7 @@ func TestAStreamEndsWithItsKeyAndItsTenant(t *testing.T) {
 	}{
 		"the key is revoked":      {func(g *gateway, e fixture) { g.revoke(e.customer) }, refused},
 		"the key has expired":     {func(g *gateway, _ fixture) { g.clock.Set(noon.Add(time.Hour)) }, refused},
-		"the tenant is suspended": {func(g *gateway, e fixture) { g.must(g.tenants().Suspend(g.Context(), domain.Once{}, e.id)) }, refused},
+		"the tenant is suspended": {func(g *gateway, e fixture) { g.must(g.tenants().Suspend(g.Context(), domain.IdempotencyKey{}, e.id)) }, refused},
 		"the tenant is deleted": {func(g *gateway, e fixture) {
 			if err := g.tenants().Delete(g.Context(), e.id, domain.Expected{}); err != nil {
 				g.Error(err)
@@ -39,7 +39,7 @@ func TestAStreamEndsWithItsKeyAndItsTenant(t *testing.T) {
 			e := g.fixture("Acme")
 			g.addRuns(e)
 			expires := noon.Add(time.Minute)
-			issued, err := tenants.NewKeys(g.store, g.clock, g.random).Issue(t.Context(), tenant.Operator(e.id), domain.Once{}, tenant.KeyDraft{Type: tenant.Secret, ExpiresAt: &expires})
+			issued, err := tenants.NewKeys(g.store, g.clock, g.random).Issue(t.Context(), tenant.Operator(e.id), domain.IdempotencyKey{}, tenant.KeyDraft{Type: tenant.Secret, ExpiresAt: &expires})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -54,7 +54,7 @@ func (a *API) createSubTenant(c *gin.Context, who tenant.Caller) error {
 	draft.Malformed = r.Violations()
 	return exchange.Execute(c, who, body, exchange.Command[*tenant.SubTenant]{
 		Status: http.StatusCreated, Render: renderSubTenant, Revision: (*tenant.SubTenant).Revision,
-		Run: func(once domain.Once) (*tenant.SubTenant, error) {
+		Run: func(once domain.IdempotencyKey) (*tenant.SubTenant, error) {
 			return a.ports.SubTenants.Create(c.Request.Context(), who, once, draft)
 		},
 	})

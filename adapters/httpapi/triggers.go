@@ -24,7 +24,7 @@ func (a *API) createTrigger(c *gin.Context, who tenant.Caller) error {
 	draft := triggerDraft(body)
 	return exchange.Execute(c, who, body, exchange.Command[*trigger.Trigger]{
 		Status: http.StatusCreated, Render: renderTrigger, Revision: (*trigger.Trigger).Revision,
-		Run: func(once domain.Once) (*trigger.Trigger, error) {
+		Run: func(once domain.IdempotencyKey) (*trigger.Trigger, error) {
 			return a.ports.Triggers.Create(c.Request.Context(), who, once, draft)
 		},
 	})

@@ -28,7 +28,7 @@ func (a *API) createVersion(c *gin.Context, who tenant.Caller) error {
 	draft.Malformed = r.Violations()
 	return exchange.Execute(c, who, body, exchange.Command[inbound.CheckedVersion]{
 		Status: http.StatusCreated, Render: renderVersion, Revision: revisionOfVersion,
-		Run: func(once domain.Once) (inbound.CheckedVersion, error) {
+		Run: func(once domain.IdempotencyKey) (inbound.CheckedVersion, error) {
 			return a.ports.Versions.Create(c.Request.Context(), who, once, draft)
 		},
 	})
@@ -193,7 +193,7 @@ type publishedBody struct {
 func (a *API) publishVersion(c *gin.Context, who tenant.Caller) error {
 	return exchange.ExecuteWithoutBody(c, who, exchange.Command[inbound.CheckedVersion]{
 		Status: http.StatusOK, Revision: revisionOfVersion,
-		Run: func(once domain.Once) (inbound.CheckedVersion, error) {
+		Run: func(once domain.IdempotencyKey) (inbound.CheckedVersion, error) {
 			return a.ports.Versions.Publish(c.Request.Context(), who, once, versionID(c))
 		},
 		Render: func(ver inbound.CheckedVersion) any {
@@ -218,7 +218,7 @@ type findingBody struct {
 func (a *API) validateVersion(c *gin.Context, who tenant.Caller) error {
 	return exchange.ExecuteWithoutBody(c, who, exchange.Command[[]workflow.Finding]{
 		Status: http.StatusOK, Render: renderFindings,
-		Run: func(once domain.Once) ([]workflow.Finding, error) {
+		Run: func(once domain.IdempotencyKey) ([]workflow.Finding, error) {
 			return a.ports.Versions.Validate(c.Request.Context(), who, once, versionID(c))
 		},
 	})

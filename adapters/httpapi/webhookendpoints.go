@@ -69,7 +69,7 @@ func (a *API) createWebhookEndpoint(c *gin.Context, who tenant.Caller) error {
 	draft := webhookEndpointDraft(body)
 	return exchange.Execute(c, who, body, exchange.Command[*event.Endpoint]{
 		Status: http.StatusCreated, Render: renderWebhookSecret, Revision: (*event.Endpoint).Revision, Record: recordWebhookEndpoint,
-		Run: func(once domain.Once) (*event.Endpoint, error) {
+		Run: func(once domain.IdempotencyKey) (*event.Endpoint, error) {
 			return a.ports.WebhookEndpoints.Create(c.Request.Context(), who, once, draft)
 		},
 	})
@@ -156,7 +156,7 @@ func (a *API) deleteWebhookEndpoint(c *gin.Context, who tenant.Caller) error {
 func (a *API) rotateWebhookSecret(c *gin.Context, who tenant.Caller) error {
 	return exchange.ExecuteWithoutBody(c, who, exchange.Command[*event.Endpoint]{
 		Status: http.StatusOK, Render: renderWebhookSecret, Revision: (*event.Endpoint).Revision, Record: recordWebhookEndpoint,
-		Run: func(once domain.Once) (*event.Endpoint, error) {
+		Run: func(once domain.IdempotencyKey) (*event.Endpoint, error) {
 			return a.ports.WebhookEndpoints.RotateSecret(c.Request.Context(), who, once, webhookEndpointID(c))
 		},
 	})
@@ -166,7 +166,7 @@ func (a *API) rotateWebhookSecret(c *gin.Context, who tenant.Caller) error {
 func (a *API) testWebhookEndpoint(c *gin.Context, who tenant.Caller) error {
 	return exchange.ExecuteWithoutBody(c, who, exchange.Command[*event.Delivery]{
 		Status: http.StatusCreated, Render: renderDelivery,
-		Run: func(once domain.Once) (*event.Delivery, error) {
+		Run: func(once domain.IdempotencyKey) (*event.Delivery, error) {
 			return a.ports.WebhookEndpoints.Test(c.Request.Context(), who, once, webhookEndpointID(c))
 		},
 	})

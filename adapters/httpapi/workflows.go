@@ -44,7 +44,7 @@ func (a *API) createWorkflow(c *gin.Context, who tenant.Caller) error {
 	}
 	return exchange.Execute(c, who, body, exchange.Command[*workflow.Workflow]{
 		Status: http.StatusCreated, Render: renderWorkflow, Revision: (*workflow.Workflow).Revision,
-		Run: func(once domain.Once) (*workflow.Workflow, error) {
+		Run: func(once domain.IdempotencyKey) (*workflow.Workflow, error) {
 			return a.ports.Workflows.Create(c.Request.Context(), who, once, draft)
 		},
 	})

@@ -13,15 +13,15 @@ type operatorOutcomes struct{ *unit }
 var _ outbound.OperatorOutcomeRepository = operatorOutcomes{}
 
 // Claim looks for a recorded outcome.
-func (s operatorOutcomes) Claim(ctx context.Context, once domain.Once, now time.Time) error {
+func (s operatorOutcomes) Claim(ctx context.Context, once domain.IdempotencyKey, now time.Time) error {
 	if !once.Wanted() {
 		return nil
 	}
-	return s.claim(ctx, once, s.store.dialect.ClaimOperatorOutcome, once.Scope, once.Key, now.Add(-domain.OnceRetention))
+	return s.claim(ctx, once, s.store.dialect.ClaimOperatorOutcome, once.Scope, once.Key, now.Add(-domain.IdempotencyRetention))
 }
 
 // Keep records the outcome, in the place of one that has expired.
-func (s operatorOutcomes) Keep(ctx context.Context, once domain.Once, outcome any, now time.Time) error {
+func (s operatorOutcomes) Keep(ctx context.Context, once domain.IdempotencyKey, outcome any, now time.Time) error {
 	if !once.Wanted() {
 		return nil
 	}
@@ -31,7 +31,7 @@ func (s operatorOutcomes) Keep(ctx context.Context, once domain.Once, outcome an
 			ON CONFLICT (scope, key) DO UPDATE
 			SET fingerprint = excluded.fingerprint, answer = excluded.answer, created_at = excluded.created_at
 			WHERE operator_outcomes.created_at <= $6`,
-			once.Scope, once.Key, once.Fingerprint, answer, now, now.Add(-domain.OnceRetention))
+			once.Scope, once.Key, once.Fingerprint, answer, now, now.Add(-domain.IdempotencyRetention))
 	})
 }
 

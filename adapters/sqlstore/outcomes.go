@@ -17,15 +17,15 @@ var _ outbound.OutcomeRepository = outcomes{}
 var errKeyTaken = errors.New("another unit recorded an outcome under the same idempotency key")
 
 // Claim looks for a recorded outcome.
-func (s outcomes) Claim(ctx context.Context, owner tenant.ID, once domain.Once, now time.Time) error {
+func (s outcomes) Claim(ctx context.Context, owner tenant.ID, once domain.IdempotencyKey, now time.Time) error {
 	if !once.Wanted() {
 		return nil
 	}
-	return s.claim(ctx, once, s.store.dialect.ClaimOutcome, string(owner), once.Scope, once.Key, now.Add(-domain.OnceRetention))
+	return s.claim(ctx, once, s.store.dialect.ClaimOutcome, string(owner), once.Scope, once.Key, now.Add(-domain.IdempotencyRetention))
 }
 
 // claim looks for an outcome by a statement of the dialect.
-func (u *unit) claim(ctx context.Context, once domain.Once, statement string, args ...any) error {
+func (u *unit) claim(ctx context.Context, once domain.IdempotencyKey, statement string, args ...any) error {
 	var row struct {
 		Free        bool    `db:"free"`
 		Fingerprint *string `db:"fingerprint"`
@@ -45,7 +45,7 @@ func (u *unit) claim(ctx context.Context, once domain.Once, statement string, ar
 }
 
 // Keep records the outcome, in the place of one that has expired.
-func (s outcomes) Keep(ctx context.Context, owner tenant.ID, once domain.Once, outcome any, now time.Time) error {
+func (s outcomes) Keep(ctx context.Context, owner tenant.ID, once domain.IdempotencyKey, outcome any, now time.Time) error {
 	if !once.Wanted() {
 		return nil
 	}
@@ -55,13 +55,13 @@ func (s outcomes) Keep(ctx context.Context, owner tenant.ID, once domain.Once, o
 			ON CONFLICT (tenant_id, scope, key) DO UPDATE
 			SET fingerprint = excluded.fingerprint, answer = excluded.answer, created_at = excluded.created_at
 			WHERE outcomes.created_at <= $7`,
-			string(owner), once.Scope, once.Key, once.Fingerprint, answer, now, now.Add(-domain.OnceRetention))
+			string(owner), once.Scope, once.Key, once.Fingerprint, answer, now, now.Add(-domain.IdempotencyRetention))
 	})
 }
 
 // keep renders an outcome and records it by insert, which returns how many it wrote: none
 // where another unit was faster.
-func (u *unit) keep(once domain.Once, outcome any, insert func(answer []byte) (int64, error)) error {
+func (u *unit) keep(once domain.IdempotencyKey, outcome any, insert func(answer []byte) (int64, error)) error {
 	answer, err := once.Answer(outcome)
 	if err != nil {
 		return u.fail(err)
@@ -74,7 +74,7 @@ func (u *unit) keep(once domain.Once, outcome any, insert func(answer []byte) (i
 }
 
 // Amend replaces the answer of a recorded outcome.
-func (s outcomes) Amend(ctx context.Context, owner tenant.ID, once domain.Once, outcome any) error {
+func (s outcomes) Amend(ctx context.Context, owner tenant.ID, once domain.IdempotencyKey, outcome any) error {
 	if !once.Wanted() {
 		return nil
 	}

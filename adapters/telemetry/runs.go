@@ -8,7 +8,7 @@ import (
 
 // RunHappened counts something that happened to a run and was recorded. A type that
 // does not exist is not counted.
-func (m *Metrics) RunHappened(t run.HappeningType) {
+func (m *Metrics) RunHappened(t run.EventType) {
 	if c, ok := m.runs.counted[t]; ok {
 		c.Inc()
 	}
@@ -17,11 +17,11 @@ func (m *Metrics) RunHappened(t run.HappeningType) {
 // runs counts what happens to runs. Every series exists from the start, at 0.
 type runs struct {
 	happened *prometheus.CounterVec
-	counted  map[run.HappeningType]prometheus.Counter
+	counted  map[run.EventType]prometheus.Counter
 }
 
-// happenings names the label's values.
-var happenings = map[run.HappeningType]string{
+// eventNames names the label's values.
+var eventNames = map[run.EventType]string{
 	run.RunStarted: "started", run.RunCompleted: "completed", run.RunFailed: "failed", run.RunCancelled: "cancelled",
 	run.RunPaused: "paused", run.RunResumed: "resumed",
 }
@@ -32,9 +32,9 @@ func newRuns() runs {
 			Namespace: namespace, Subsystem: "run", Name: "changes_total",
 			Help: "What happened to runs, as recorded by this process.",
 		}, []string{"change"}),
-		counted: make(map[run.HappeningType]prometheus.Counter),
+		counted: make(map[run.EventType]prometheus.Counter),
 	}
-	for t, name := range happenings {
+	for t, name := range eventNames {
 		r.counted[t] = r.happened.WithLabelValues(name)
 	}
 	return r

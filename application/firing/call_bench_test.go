@@ -27,7 +27,7 @@ func BenchmarkCall(b *testing.B) {
 				b.ResetTimer()
 				b.RunParallel(func(pb *testing.PB) {
 					for pb.Next() {
-						o := domain.Once{}
+						o := domain.IdempotencyKey{}
 						if once {
 							o = fixture.Keyed(fmt.Sprint("key-", serial.Add(1)))
 						}
@@ -67,7 +67,7 @@ func BenchmarkByEvent(b *testing.B) {
 			}
 			n := 0
 			for b.Loop() {
-				fired, err := d.Firing.ByEvent(b.Context(), d.Who, domain.Once{}, run.EventCall{Event: fmt.Sprintf("event %d", n%many/2)})
+				fired, err := d.Firing.ByEvent(b.Context(), d.Who, domain.IdempotencyKey{}, run.EventCall{Event: fmt.Sprintf("event %d", n%many/2)})
 				if err != nil || len(fired) != 2 {
 					b.Fatal(fired, err)
 				}

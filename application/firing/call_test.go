@@ -44,14 +44,14 @@ func TestWhatACallDoesNotNameIsFound(t *testing.T) {
 	trg := d.NewSimpleTrigger(`{}`)
 	for claim, c := range map[string]struct {
 		call    run.Call
-		once    domain.Once
+		once    domain.IdempotencyKey
 		entity  string
 		key     string
 		payload string
 	}{
-		"nothing is named":                    {run.Call{}, domain.Once{}, "ent_", "ddk_", `{}`},
-		"the event data names the entity":     {run.Call{EventData: fixture.Body(`{"entityId":1.0}`)}, domain.Once{}, "1.0", "ddk_", `{"entityId":1.0}`},
-		"the call names another entity":       {run.Call{EventData: fixture.Body(`{"entityId":"a"}`), Entity: fixture.Text("b")}, domain.Once{}, "b", "ddk_", `{"entityId":"a"}`},
+		"nothing is named":                    {run.Call{}, domain.IdempotencyKey{}, "ent_", "ddk_", `{}`},
+		"the event data names the entity":     {run.Call{EventData: fixture.Body(`{"entityId":1.0}`)}, domain.IdempotencyKey{}, "1.0", "ddk_", `{"entityId":1.0}`},
+		"the call names another entity":       {run.Call{EventData: fixture.Body(`{"entityId":"a"}`), Entity: fixture.Text("b")}, domain.IdempotencyKey{}, "b", "ddk_", `{"entityId":"a"}`},
 		"the idempotency key is a dedupe key": {run.Call{EventData: fixture.Body(`null`)}, fixture.Keyed("i1"), "ent_", "i1", `null`},
 		"the call names another dedupe key":   {run.Call{DedupeKey: fixture.Text("mine")}, fixture.Keyed("i2"), "ent_", "mine", `{}`},
 	} {
@@ -102,13 +102,13 @@ func TestATriggerThatCannotFireSaysWhy(t *testing.T) {
 func TestACallThatIsWrongChangesNothing(t *testing.T) {
 	d := newEnv(t, fixture.OpenSQLite(t))
 	trg := d.NewSimpleTrigger(`{}`)
-	_, err := d.Firing.Call(t.Context(), d.Who, domain.Once{}, trg.ID(), run.Call{Entity: fixture.Text("")})
+	_, err := d.Firing.Call(t.Context(), d.Who, domain.IdempotencyKey{}, trg.ID(), run.Call{Entity: fixture.Text("")})
 	d.WantCode(err, domain.Invalid, "call_invalid")
-	_, err = d.Firing.Call(t.Context(), tenant.Caller{Tenant: d.Owner, KeyType: tenant.Public}, domain.Once{}, trg.ID(), run.Call{})
+	_, err = d.Firing.Call(t.Context(), tenant.Caller{Tenant: d.Owner, KeyType: tenant.Public}, domain.IdempotencyKey{}, trg.ID(), run.Call{})
 	d.WantCode(err, domain.Forbidden, "key_type_not_allowed")
-	_, err = d.Firing.Call(t.Context(), d.Who, domain.Once{}, "trg_absent", run.Call{})
+	_, err = d.Firing.Call(t.Context(), d.Who, domain.IdempotencyKey{}, "trg_absent", run.Call{})
 	d.WantCode(err, domain.NotFound, "trigger_not_found")
-	_, foreign := d.Firing.Call(t.Context(), fixture.SecretCaller(d.NewTenant()), domain.Once{}, trg.ID(), run.Call{})
+	_, foreign := d.Firing.Call(t.Context(), fixture.SecretCaller(d.NewTenant()), domain.IdempotencyKey{}, trg.ID(), run.Call{})
 	if foreign == nil || foreign.Error() != err.Error() {
 		t.Errorf("%v differs from %v", foreign, err)
 	}
@@ -145,7 +145,7 @@ func TestFiftyCallsWithOneDedupeKeyStartOneRun(t *testing.T) {
 		var done sync.WaitGroup
 		for range 50 {
 			done.Go(func() {
-				fired, err := d.Firing.Call(d.Context(), d.Who, domain.Once{}, trg.ID(), run.Call{DedupeKey: fixture.Text("k")})
+				fired, err := d.Firing.Call(d.Context(), d.Who, domain.IdempotencyKey{}, trg.ID(), run.Call{DedupeKey: fixture.Text("k")})
 				mu.Lock()
 				defer mu.Unlock()
 				if err != nil {
@@ -188,7 +188,9 @@ type crashing struct{ outbound.OutcomeRepository }
 
 var errCrash = errors.New("the process dies here")
 
-func (crashing) Keep(context.Context, tenant.ID, domain.Once, any, time.Time) error { return errCrash }
+func (crashing) Keep(context.Context, tenant.ID, domain.IdempotencyKey, any, time.Time) error {
+	return errCrash
+}
 
 func TestRunAndIdempotencyKeyAreThereTogetherOrNotAtAll(t *testing.T) {
 	onEachStore(t, func(d *env) {
@@ -256,7 +258,7 @@ func TestARateLimitHoldsAgainstManyCallsAtOnce(t *testing.T) {
 		var done sync.WaitGroup
 		for range 20 {
 			done.Go(func() {
-				if _, err := d.Firing.Call(d.Context(), d.Who, domain.Once{}, trg.ID(), run.Call{}); err != nil && fixture.Code(err) != "trigger_rate_limit_exceeded" {
+				if _, err := d.Firing.Call(d.Context(), d.Who, domain.IdempotencyKey{}, trg.ID(), run.Call{}); err != nil && fixture.Code(err) != "trigger_rate_limit_exceeded" {
 					t.Error(err)
 				}
 			})
@@ -275,7 +277,7 @@ type colliding struct {
 	left *int
 }
 
-func (c colliding) Keep(ctx context.Context, owner tenant.ID, once domain.Once, outcome any, now time.Time) error {
+func (c colliding) Keep(ctx context.Context, owner tenant.ID, once domain.IdempotencyKey, outcome any, now time.Time) error {
 	if *c.left--; *c.left >= 0 {
 		return &sqlstore.Collision{Cause: errCrash}
 	}

@@ -26,12 +26,12 @@ func TestNoRunOutlivesItsWorkflow(t *testing.T) {
 					var err error
 					switch i % 3 {
 					case 0:
-						_, err = d.Firing.Call(d.Context(), d.Who, domain.Once{}, trg.ID(), run.Call{})
+						_, err = d.Firing.Call(d.Context(), d.Who, domain.IdempotencyKey{}, trg.ID(), run.Call{})
 					case 1:
-						_, err = d.Firing.Start(d.Context(), d.Who, domain.Once{}, ver.Workflow(), run.ManualCall{})
+						_, err = d.Firing.Start(d.Context(), d.Who, domain.IdempotencyKey{}, ver.Workflow(), run.ManualCall{})
 					default:
 						var fired []run.Fired
-						if fired, err = d.Firing.ByEvent(d.Context(), d.Who, domain.Once{}, run.EventCall{Event: "paid"}); err == nil && len(fired) == 0 {
+						if fired, err = d.Firing.ByEvent(d.Context(), d.Who, domain.IdempotencyKey{}, run.EventCall{Event: "paid"}); err == nil && len(fired) == 0 {
 							return
 						}
 					}

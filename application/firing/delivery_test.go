@@ -161,7 +161,7 @@ func TestOfMoreRunsThanFitNoneIsResumedUnlessTheyAreNamed(t *testing.T) {
 	} {
 		times, c.Options, c.SubTenant = 0, run.ResumeOptions{}, nil
 		narrow(&c)
-		in, err := d.Firing.Ingest(t.Context(), d.Who, domain.Once{}, c)
+		in, err := d.Firing.Ingest(t.Context(), d.Who, domain.IdempotencyKey{}, c)
 		if err != nil || len(in.Resumed) > 0 || !in.Truncated || times != 2 { // for what to tell of, and for what to resume
 			t.Errorf("for %s it is asked %d times: %v, %v, truncated %v", claim, times, err, in.Resumed, in.Truncated)
 		}
@@ -186,7 +186,7 @@ func TestAnAnswerThatDoesNotFitIsToldOf(t *testing.T) {
 		EventCall: run.EventCall{Event: "paid", Call: run.Call{Entity: &entity, EventData: fixture.Body(`{"value":"perhaps"}`)}},
 		Options:   run.ResumeOptions{Runs: []run.ID{asks[1], asks[1]}},
 	}
-	_, err := d.Firing.Ingest(t.Context(), d.Who, domain.Once{}, c)
+	_, err := d.Firing.Ingest(t.Context(), d.Who, domain.IdempotencyKey{}, c)
 	d.WantCode(err, domain.Invalid, run.CodeInputInvalid)
 	var e *domain.Error
 	if errors.As(err, &e) {
@@ -196,7 +196,7 @@ func TestAnAnswerThatDoesNotFitIsToldOf(t *testing.T) {
 		t.Errorf("%d runs were started", n-started)
 	}
 	c.EventData = fixture.Body(`{"value":true}`)
-	if in, err = d.Firing.Ingest(t.Context(), d.Who, domain.Once{}, c); err != nil || len(in.Resumed) != 1 || in.Resumed[0].Run != asks[1] {
+	if in, err = d.Firing.Ingest(t.Context(), d.Who, domain.IdempotencyKey{}, c); err != nil || len(in.Resumed) != 1 || in.Resumed[0].Run != asks[1] {
 		t.Errorf("%v, %v", in.Resumed, err)
 	}
 }

@@ -25,7 +25,7 @@ func TestAnEventFiresEveryTriggerThatListens(t *testing.T) {
 		d.NewTrigger(ver, paid, func(st *trigger.State) { st.Active = false })
 		d.NewTrigger(ver, `{"webhookConfig":{"event":"refunded"}}`)
 		c := run.EventCall{Call: run.Call{EventData: fixture.Body(`{"entityId":"e"}`), DedupeKey: fixture.Text("k")}, Event: "paid"}
-		fired, err := d.Firing.ByEvent(d.Context(), d.Who, domain.Once{}, c)
+		fired, err := d.Firing.ByEvent(d.Context(), d.Who, domain.IdempotencyKey{}, c)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -40,16 +40,16 @@ func TestAnEventFiresEveryTriggerThatListens(t *testing.T) {
 		if told := d.Told.Since(); len(told) != 2 {
 			t.Errorf("%v are told of", told)
 		}
-		again, err := d.Firing.ByEvent(d.Context(), d.Who, domain.Once{}, c)
+		again, err := d.Firing.ByEvent(d.Context(), d.Who, domain.IdempotencyKey{}, c)
 		d.Same(fired, again)
 		if err != nil || len(d.RunsOf(d.Owner)) != 2 {
 			t.Errorf("%d runs are there, %v", len(d.RunsOf(d.Owner)), err)
 		}
-		none, err := d.Firing.ByEvent(d.Context(), d.Who, domain.Once{}, run.EventCall{Event: "Paid"})
+		none, err := d.Firing.ByEvent(d.Context(), d.Who, domain.IdempotencyKey{}, run.EventCall{Event: "Paid"})
 		if err != nil || len(none) > 0 {
 			t.Errorf("%v, %v", none, err)
 		}
-		foreign, err := d.Firing.ByEvent(d.Context(), fixture.SecretCaller(d.NewTenant()), domain.Once{}, c)
+		foreign, err := d.Firing.ByEvent(d.Context(), fixture.SecretCaller(d.NewTenant()), domain.IdempotencyKey{}, c)
 		if err != nil || len(foreign) > 0 {
 			t.Errorf("another tenant fires %v, %v", foreign, err)
 		}
@@ -62,7 +62,7 @@ func TestAnEventOfASegmentFiresItsTriggersOnly(t *testing.T) {
 	team := tenant.SubTenantID("team")
 	d.NewTrigger(ver, paid)
 	mine := d.NewTrigger(ver, paid, func(st *trigger.State) { st.SubTenant = team })
-	fired, err := d.Firing.ByEvent(t.Context(), d.Who, domain.Once{}, run.EventCall{Event: "paid", SubTenant: &team})
+	fired, err := d.Firing.ByEvent(t.Context(), d.Who, domain.IdempotencyKey{}, run.EventCall{Event: "paid", SubTenant: &team})
 	if err != nil || len(fired) != 1 || fired[0].Trigger != mine.ID() || d.Get(fired[0].Run).SubTenant() != team {
 		t.Errorf("%v, %v", fired, err)
 	}
@@ -75,7 +75,7 @@ func TestAnEventLeavesOutWhatIsAboveItsRateLimit(t *testing.T) {
 		free := d.NewTrigger(ver, paid, later(2))
 		fires := func(c run.Call) string {
 			t.Helper()
-			fired, err := d.Firing.ByEvent(d.Context(), d.Who, domain.Once{}, run.EventCall{Event: "paid", Call: c})
+			fired, err := d.Firing.ByEvent(d.Context(), d.Who, domain.IdempotencyKey{}, run.EventCall{Event: "paid", Call: c})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -107,6 +107,6 @@ func TestAnEventThatIsRepeatedGetsItsFirstAnswer(t *testing.T) {
 	if got := fixture.Replayed(err); got != fmt.Sprint(fired) {
 		t.Error(got)
 	}
-	_, err = d.Firing.ByEvent(t.Context(), tenant.Caller{Tenant: d.Owner, KeyType: tenant.Public}, domain.Once{}, run.EventCall{Event: "paid"})
+	_, err = d.Firing.ByEvent(t.Context(), tenant.Caller{Tenant: d.Owner, KeyType: tenant.Public}, domain.IdempotencyKey{}, run.EventCall{Event: "paid"})
 	d.WantCode(err, domain.Forbidden, "key_type_not_allowed")
 }

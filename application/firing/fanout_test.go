@@ -63,7 +63,7 @@ func (d *env) keptBytes() (kept int64) {
 }
 
 // byEvent brings the event paid.
-func (d *env) byEvent(once domain.Once, data string, key *string) ([]run.Fired, error) {
+func (d *env) byEvent(once domain.IdempotencyKey, data string, key *string) ([]run.Fired, error) {
 	return d.Firing.ByEvent(d.Context(), d.Who, once, run.EventCall{Event: "paid", Call: run.Call{EventData: fixture.Body(data), DedupeKey: key}})
 }
 
@@ -124,7 +124,7 @@ func TestThePayloadOfAnEventIsStoredOnceWhateverFires(t *testing.T) {
 		want := d.listeners(d.NewVersion(nil, nil), 280)
 		var w writes
 		d.Store.Wrap = w.watch
-		fired, err := d.byEvent(domain.Once{}, `"`+strings.Repeat("x", size)+`"`, nil)
+		fired, err := d.byEvent(domain.IdempotencyKey{}, `"`+strings.Repeat("x", size)+`"`, nil)
 		if err != nil {
 			d.Fatal(err)
 		}
@@ -149,14 +149,14 @@ func TestASmallPayloadAndThatOfOneRunIsKeptWithTheRun(t *testing.T) {
 		st.Runs.Shared = countedShared{st.Runs.Shared, &shared}
 		return st
 	}
-	if _, err := d.byEvent(domain.Once{}, `"`+strings.Repeat("x", 5000)+`"`, nil); err != nil || shared > 0 {
+	if _, err := d.byEvent(domain.IdempotencyKey{}, `"`+strings.Repeat("x", 5000)+`"`, nil); err != nil || shared > 0 {
 		t.Errorf("of one run: %d, %v", shared, err)
 	}
 	d.NewTrigger(d.NewVersion(nil, nil), paid)
-	if _, err := d.byEvent(domain.Once{}, `"x"`, nil); err != nil || shared > 0 {
+	if _, err := d.byEvent(domain.IdempotencyKey{}, `"x"`, nil); err != nil || shared > 0 {
 		t.Errorf("a small one: %d, %v", shared, err)
 	}
-	if _, err := d.byEvent(domain.Once{}, `"`+strings.Repeat("x", 5000)+`"`, nil); err != nil || shared != 1 {
+	if _, err := d.byEvent(domain.IdempotencyKey{}, `"`+strings.Repeat("x", 5000)+`"`, nil); err != nil || shared != 1 {
 		t.Errorf("%d, %v", shared, err)
 	}
 }
@@ -178,7 +178,7 @@ func TestManyTriggersFireInUnitsOfBoundedSize(t *testing.T) {
 		var w writes
 		d.Store.Wrap = w.watch
 		before := d.Store.Wrote
-		fired, err := d.byEvent(domain.Once{}, `"`+strings.Repeat("x", 20_000)+`"`, nil)
+		fired, err := d.byEvent(domain.IdempotencyKey{}, `"`+strings.Repeat("x", 20_000)+`"`, nil)
 		if err != nil {
 			d.Fatal(err)
 		}
@@ -226,7 +226,7 @@ func TestAnothersWriteGetsInBetweenTheUnitsOfACall(t *testing.T) {
 		}
 		return st
 	}
-	if _, err := d.byEvent(domain.Once{}, `"x"`, nil); err != nil {
+	if _, err := d.byEvent(domain.IdempotencyKey{}, `"x"`, nil); err != nil {
 		t.Fatal(err)
 	}
 	all.Wait()
@@ -250,10 +250,10 @@ func (d *env) crashIn(n int) {
 
 func TestARepeatCompletesACallThatEndedBetweenTwoUnits(t *testing.T) {
 	for what, key := range map[string]struct {
-		once   domain.Once
+		once   domain.IdempotencyKey
 		dedupe *string
 	}{
-		"an idempotency key": {fixture.Keyed("k"), nil}, "a dedupe key": {domain.Once{}, fixture.Text("k")}, "both": {fixture.Keyed("k"), fixture.Text("other")},
+		"an idempotency key": {fixture.Keyed("k"), nil}, "a dedupe key": {domain.IdempotencyKey{}, fixture.Text("k")}, "both": {fixture.Keyed("k"), fixture.Text("other")},
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
@@ -343,7 +343,7 @@ func TestTwoCallsWithOneKeyAtTheSameTimeStartEachRunOnce(t *testing.T) {
 		answers := make([][]run.Fired, 4)
 		for i := range answers {
 			all.Go(func() {
-				fired, err := d.byEvent(domain.Once{}, `"`+strings.Repeat("x", 2000)+`"`, fixture.Text("k"))
+				fired, err := d.byEvent(domain.IdempotencyKey{}, `"`+strings.Repeat("x", 2000)+`"`, fixture.Text("k"))
 				if err != nil {
 					d.Error(err)
 				}
@@ -382,7 +382,7 @@ func TestACallThatIsCutLeavesOutTriggersThatCannotFireAnyMore(t *testing.T) {
 				return errors.Join(st.Triggers.Update(ctx, trg), st.Triggers.Delete(ctx, d.Owner, gone))
 			})
 		})
-		fired, err := d.byEvent(domain.Once{}, `"x"`, nil)
+		fired, err := d.byEvent(domain.IdempotencyKey{}, `"x"`, nil)
 		if err != nil {
 			d.Fatal(err)
 		}
@@ -396,12 +396,12 @@ func TestRateLimitsAreAskedOnceForACallThatIsCut(t *testing.T) {
 	want := append(d.listeners(ver, 600), d.NewTrigger(ver, `{"webhookConfig":{"event":"paid"},"rateLimit":{"maxRequests":1,"windowMs":60000}}`, later(60), func(st *trigger.State) {
 		st.ID = "trg_9" // behind the others, in the second unit
 	}).ID())
-	fired, err := d.byEvent(domain.Once{}, `"x"`, nil)
+	fired, err := d.byEvent(domain.IdempotencyKey{}, `"x"`, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	d.Same(want, firedTriggers(fired))
-	if fired, err = d.byEvent(domain.Once{}, `"x"`, nil); err != nil || len(fired) != 600 {
+	if fired, err = d.byEvent(domain.IdempotencyKey{}, `"x"`, nil); err != nil || len(fired) != 600 {
 		t.Errorf("%d are fired, %v", len(fired), err)
 	}
 }
@@ -417,7 +417,7 @@ func TestTheClientThatGoesDoesNotLeaveACallHalfDone(t *testing.T) {
 		}
 		return nil
 	})
-	fired, err := d.Firing.ByEvent(ctx, d.Who, domain.Once{}, run.EventCall{Event: "paid"})
+	fired, err := d.Firing.ByEvent(ctx, d.Who, domain.IdempotencyKey{}, run.EventCall{Event: "paid"})
 	if err != nil || len(fired) != 1100 {
 		t.Errorf("%d are fired, %v", len(fired), err)
 	}
@@ -426,7 +426,7 @@ func TestTheClientThatGoesDoesNotLeaveACallHalfDone(t *testing.T) {
 func TestAnEventOfTooManyTriggersIsRefused(t *testing.T) {
 	d := newEnv(t, fixture.OpenSQLite(t))
 	d.listeners(d.NewVersion(nil, nil), 10_001)
-	_, err := d.byEvent(domain.Once{}, `"x"`, nil)
+	_, err := d.byEvent(domain.IdempotencyKey{}, `"x"`, nil)
 	d.WantCode(err, domain.Conflict, "too_many_triggers")
 	if n := d.total(); n > 0 {
 		t.Errorf("%d runs were started", n)
@@ -450,7 +450,7 @@ func TestAboveItsQuotaATenantStartsNoRunsInAnyWay(t *testing.T) {
 		large, small := run.Call{EventData: fixture.Body(`"` + strings.Repeat("x", 600) + `"`)}, run.Call{EventData: fixture.Body(`"x"`)}
 		ways := map[string]func(c run.Call) error{
 			"call": func(c run.Call) error {
-				_, err := d.Firing.Call(d.Context(), d.Who, domain.Once{}, trg.ID(), c)
+				_, err := d.Firing.Call(d.Context(), d.Who, domain.IdempotencyKey{}, trg.ID(), c)
 				return err
 			},
 			"call with a key": func(c run.Call) error {
@@ -458,15 +458,15 @@ func TestAboveItsQuotaATenantStartsNoRunsInAnyWay(t *testing.T) {
 				return err
 			},
 			"event": func(c run.Call) error {
-				_, err := d.Firing.ByEvent(d.Context(), d.Who, domain.Once{}, run.EventCall{Event: "paid", Call: c})
+				_, err := d.Firing.ByEvent(d.Context(), d.Who, domain.IdempotencyKey{}, run.EventCall{Event: "paid", Call: c})
 				return err
 			},
 			"ingest": func(c run.Call) error {
-				_, err := d.Firing.Ingest(d.Context(), d.Who, domain.Once{}, run.IngestCall{EventCall: run.EventCall{Event: "paid", Call: c}})
+				_, err := d.Firing.Ingest(d.Context(), d.Who, domain.IdempotencyKey{}, run.IngestCall{EventCall: run.EventCall{Event: "paid", Call: c}})
 				return err
 			},
 			"by hand": func(c run.Call) error {
-				_, err := d.Firing.Start(d.Context(), d.Who, domain.Once{}, ver.Workflow(), run.ManualCall{Call: c, Version: ver.ID()})
+				_, err := d.Firing.Start(d.Context(), d.Who, domain.IdempotencyKey{}, ver.Workflow(), run.ManualCall{Call: c, Version: ver.ID()})
 				return err
 			},
 		}
@@ -481,7 +481,7 @@ func TestAboveItsQuotaATenantStartsNoRunsInAnyWay(t *testing.T) {
 			d.Errorf("what fits is refused: %v", err)
 		}
 		d.limited(1)
-		again, err := d.Firing.Call(d.Context(), d.Who, domain.Once{}, trg.ID(), run.Call{DedupeKey: fixture.Text("first")})
+		again, err := d.Firing.Call(d.Context(), d.Who, domain.IdempotencyKey{}, trg.ID(), run.Call{DedupeKey: fixture.Text("first")})
 		if d.Same(first, again); err != nil {
 			d.Errorf("a repeat is refused: %v", err)
 		}

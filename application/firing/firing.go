@@ -40,7 +40,7 @@ func New(work outbound.UnitOfWork, directory outbound.Directory, compiler outbou
 }
 
 // Call fires one trigger.
-func (f *Service) Call(ctx context.Context, who tenant.Caller, once domain.Once, id trigger.ID, c run.Call) (fired run.Fired, err error) {
+func (f *Service) Call(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, id trigger.ID, c run.Call) (fired run.Fired, err error) {
 	if err = who.May(tenant.FireTrigger); err != nil {
 		return fired, err
 	}
@@ -78,7 +78,7 @@ func (f *Service) refuse(found outbound.FiringTrigger, c run.Call) error {
 }
 
 // ByEvent fires all triggers that listen for an event.
-func (f *Service) ByEvent(ctx context.Context, who tenant.Caller, once domain.Once, c run.EventCall) (fired []run.Fired, err error) {
+func (f *Service) ByEvent(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, c run.EventCall) (fired []run.Fired, err error) {
 	if err = who.May(tenant.FireTrigger); err != nil {
 		return nil, err
 	}

@@ -16,7 +16,7 @@ import (
 
 // Ingest brings an event to the runs that wait for it, and, where it resumes none, to
 // the triggers.
-func (f *Service) Ingest(ctx context.Context, who tenant.Caller, once domain.Once, c run.IngestCall) (in run.Ingested, err error) {
+func (f *Service) Ingest(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, c run.IngestCall) (in run.Ingested, err error) {
 	if err = who.May(tenant.FireTrigger); err != nil {
 		return in, err
 	}

@@ -27,7 +27,7 @@ func short(in run.Ingested, names map[run.ID]string) string {
 
 func TestAnEventResumesWhatWaitsForIt(t *testing.T) {
 	onEachStore(t, func(d *env) {
-		busy := d.NewVersion([]string{fixture.WaitNode, "b " + fixture.CallNode}, nil) // beside what waits, something works
+		busy := d.NewVersion([]string{fixture.WaitNode, "b " + fixture.CallNode}, nil) // next to what waits, something works
 		working := d.NewVersion([]string{"b " + fixture.CallNode}, nil)
 		listens, asks, pauses := d.NewVersion([]string{fixture.WaitNode}, nil), d.NewVersion([]string{fixture.InputNode}, nil), d.NewVersion([]string{`a wait {"delayMs": 3600000}`}, nil)
 		other := d.NewVersion([]string{`a waitForEvent {"event": "refunded"}`}, nil)
@@ -130,7 +130,7 @@ func TestWhatHasJustExpiredIsNotResumed(t *testing.T) {
 
 func TestAnEventWithoutAnEntityResumesNothing(t *testing.T) {
 	d := newEnv(t, fixture.OpenSQLite(t))
-	in, err := d.Firing.Ingest(t.Context(), d.Who, domain.Once{}, run.IngestCall{
+	in, err := d.Firing.Ingest(t.Context(), d.Who, domain.IdempotencyKey{}, run.IngestCall{
 		EventCall: run.EventCall{Event: "paid"}, Options: run.ResumeOptions{Runs: []run.ID{"run_absent"}},
 	})
 	d.Same(run.Ingested{Skipped: []run.Skip{{Run: "run_absent", Reason: run.SkipFilteredOut}}, Triggered: []run.Fired{}}, in)
@@ -159,7 +159,7 @@ func TestAnEventOfOneTenantIsNothingToAnother(t *testing.T) {
 	id := d.Waiting(d.NewVersion([]string{fixture.WaitNode}, nil), "e", 1)[0]
 	entity := "e"
 	c := run.IngestCall{EventCall: run.EventCall{Event: "paid", Call: run.Call{Entity: &entity}}, Options: run.ResumeOptions{Runs: []run.ID{id}}}
-	in, err := d.Firing.Ingest(t.Context(), fixture.SecretCaller(d.NewTenant()), domain.Once{}, c)
+	in, err := d.Firing.Ingest(t.Context(), fixture.SecretCaller(d.NewTenant()), domain.IdempotencyKey{}, c)
 	d.Same(run.Ingested{Skipped: []run.Skip{{Run: id, Reason: run.SkipFilteredOut}}, Triggered: []run.Fired{}}, in)
 	if r := d.Get(id); err != nil || r.Status() != run.StatusPaused {
 		t.Errorf("%s, %v", r.Status(), err)
@@ -182,6 +182,6 @@ func TestAnIngestedEventHasItsEffectOnce(t *testing.T) {
 	if r := d.Get(ids[1]); r.Status() != run.StatusPaused {
 		t.Errorf("it is %s", r.Status())
 	}
-	_, err = d.Firing.Ingest(t.Context(), tenant.Caller{Tenant: d.Owner, KeyType: tenant.Public}, domain.Once{}, c)
+	_, err = d.Firing.Ingest(t.Context(), tenant.Caller{Tenant: d.Owner, KeyType: tenant.Public}, domain.IdempotencyKey{}, c)
 	d.WantCode(err, domain.Forbidden, "key_type_not_allowed")
 }

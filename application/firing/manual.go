@@ -11,7 +11,7 @@ import (
 )
 
 // Start starts a run by hand.
-func (f *Service) Start(ctx context.Context, who tenant.Caller, once domain.Once, of workflow.ID, c run.ManualCall) (r *run.Run, err error) {
+func (f *Service) Start(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, of workflow.ID, c run.ManualCall) (r *run.Run, err error) {
 	if err = who.May(tenant.StartRun); err != nil {
 		return nil, err
 	}

@@ -18,7 +18,7 @@ import (
 type startRequest struct {
 	service  *Service
 	who      tenant.Caller
-	once     domain.Once
+	once     domain.IdempotencyKey
 	call     run.Call
 	cause    run.Cause
 	entity   string
@@ -34,7 +34,7 @@ type startRequest struct {
 	changed []run.ID // in the last run of the unit; the runs that are to be told of
 }
 
-func (f *Service) newRequest(who tenant.Caller, once domain.Once, c run.Call, cause run.Cause) *startRequest {
+func (f *Service) newRequest(who tenant.Caller, once domain.IdempotencyKey, c run.Call, cause run.Cause) *startRequest {
 	s := &startRequest{service: f, who: who, once: once, call: c, cause: cause, now: f.clock.Now()}
 	s.entity = c.EntityOr(f.random.ID)
 	s.key, s.keyIsNew = c.DedupeKeyOr(once, f.random.ID)

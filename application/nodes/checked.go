@@ -25,7 +25,7 @@ func NewChecked(custom *Custom, checks *Checks) *Checked {
 }
 
 // Create defines a node type, and asks its endpoint whether it lives.
-func (s *Checked) Create(ctx context.Context, who tenant.Caller, once domain.Once, d node.CustomDraft) (inbound.MadeCustomNode, error) {
+func (s *Checked) Create(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, d node.CustomDraft) (inbound.MadeCustomNode, error) {
 	made, err := s.Custom.Create(ctx, who, once, d)
 	if err == nil {
 		made.Health = s.checks.afterChange(ctx, made.CustomNode, func(ctx context.Context, st outbound.Stores, health node.Health) error {

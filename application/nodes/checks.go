@@ -33,7 +33,7 @@ func NewChecks(work outbound.UnitOfWork, runner outbound.NodeRunner, clock outbo
 var errUnrecorded = errors.New("nothing is recorded under the idempotency key")
 
 // Check asks the endpoint of a custom node whether it lives.
-func (s *Checks) Check(ctx context.Context, who tenant.Caller, once domain.Once, id node.CustomID) (found inbound.CustomNode, err error) {
+func (s *Checks) Check(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, id node.CustomID) (found inbound.CustomNode, err error) {
 	if err = who.May(tenant.CheckCustomNode); err != nil {
 		return found, err
 	}
@@ -58,7 +58,7 @@ func (s *Checks) Check(ctx context.Context, who tenant.Caller, once domain.Once,
 }
 
 // unrecorded returns nil unless a repeat is to be answered from what is recorded.
-func (s *Checks) unrecorded(ctx context.Context, owner tenant.ID, once domain.Once) error {
+func (s *Checks) unrecorded(ctx context.Context, owner tenant.ID, once domain.IdempotencyKey) error {
 	if !once.Wanted() {
 		return nil
 	}

@@ -38,7 +38,7 @@ func TestANewCustomNodeIsAskedOnceItIsThere(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	made, err := w.custom.Create(ctx, w.who, domain.Once{}, node.CustomDraft{Type: "score", Name: "Score", Version: "1.0.0", Endpoint: here})
+	made, err := w.custom.Create(ctx, w.who, domain.IdempotencyKey{}, node.CustomDraft{Type: "score", Name: "Score", Version: "1.0.0", Endpoint: here})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +61,7 @@ func TestACustomNodeStandsWhateverComesOfItsHeartbeat(t *testing.T) {
 	if got := made.Health.Status(); got != node.HealthUnknown || w.health(made.ID()) != (node.Health{}) {
 		t.Errorf("it is %s, and shown as %+v", got, w.health(made.ID()))
 	}
-	if _, err := w.checks.Check(t.Context(), w.who, domain.Once{}, made.ID()); !errors.Is(err, w.endpoint.err) {
+	if _, err := w.checks.Check(t.Context(), w.who, domain.IdempotencyKey{}, made.ID()); !errors.Is(err, w.endpoint.err) {
 		t.Errorf("a check that was asked for hides it: %v", err)
 	}
 	w.endpoint.err, w.endpoint.answer = nil, well
@@ -70,7 +70,7 @@ func TestACustomNodeStandsWhateverComesOfItsHeartbeat(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if _, err := w.checks.Check(t.Context(), w.who, domain.Once{}, made.ID()); !errors.Is(err, domain.NotFound) {
+	if _, err := w.checks.Check(t.Context(), w.who, domain.IdempotencyKey{}, made.ID()); !errors.Is(err, domain.NotFound) {
 		t.Errorf("a check of what was deleted meanwhile: %v", err)
 	}
 }
@@ -206,7 +206,7 @@ func TestNobodyElseIsAskedAboutACustomNode(t *testing.T) {
 		"nothing of the name":  {w.who, "cn_absent", domain.NotFound},
 		"a key that is public": {public, made.ID(), domain.Forbidden},
 	} {
-		if _, err := w.checks.Check(t.Context(), c.who, domain.Once{}, c.id); domain.KindOf(err) != c.kind {
+		if _, err := w.checks.Check(t.Context(), c.who, domain.IdempotencyKey{}, c.id); domain.KindOf(err) != c.kind {
 			t.Errorf("%s: %v", claim, err)
 		}
 	}

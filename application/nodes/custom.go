@@ -10,7 +10,7 @@ import (
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
-// Custom implements inbound.CustomNodes but for the heartbeats, which [Checked] adds.
+// Custom implements inbound.CustomNodes except the heartbeats, which [Checked] adds.
 type Custom struct {
 	work   outbound.UnitOfWork
 	clock  outbound.Clock
@@ -26,7 +26,7 @@ var _ inbound.CustomNodes = (*Custom)(nil)
 
 // Create defines a node type, and makes the node secret of a tenant that has none: no
 // call is ever unsigned.
-func (s *Custom) Create(ctx context.Context, who tenant.Caller, once domain.Once, d node.CustomDraft) (made inbound.MadeCustomNode, err error) {
+func (s *Custom) Create(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, d node.CustomDraft) (made inbound.MadeCustomNode, err error) {
 	if err = who.May(tenant.CreateCustomNode); err != nil {
 		return made, err
 	}

@@ -52,7 +52,7 @@ func newWorld(t *testing.T) *world {
 // tenant makes a tenant, and returns who calls with its secret key.
 func (w *world) tenant(random outbound.Random) tenant.Caller {
 	w.Helper()
-	made, err := tenants.New(w.store, w.clock, random).Create(w.Context(), domain.Once{}, tenant.Draft{Name: "Acme"})
+	made, err := tenants.New(w.store, w.clock, random).Create(w.Context(), domain.IdempotencyKey{}, tenant.Draft{Name: "Acme"})
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -95,7 +95,7 @@ func (e *endpoint) calls() (urls []string) {
 // create makes a custom node.
 func (w *world) create(kind, url string) inbound.MadeCustomNode {
 	w.Helper()
-	made, err := w.custom.Create(w.Context(), w.who, domain.Once{}, node.CustomDraft{Type: kind, Name: kind, Version: "1.0.0", Endpoint: url})
+	made, err := w.custom.Create(w.Context(), w.who, domain.IdempotencyKey{}, node.CustomDraft{Type: kind, Name: kind, Version: "1.0.0", Endpoint: url})
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -129,8 +129,8 @@ func (c *counted) Fill(p []byte) {
 }
 
 // once asks for a command to take effect once, and records what it is told.
-func once(key, fingerprint string) domain.Once {
-	return domain.Once{Scope: "POST /x", Key: key, Fingerprint: fingerprint, Answer: func(outcome any) ([]byte, error) {
+func once(key, fingerprint string) domain.IdempotencyKey {
+	return domain.IdempotencyKey{Scope: "POST /x", Key: key, Fingerprint: fingerprint, Answer: func(outcome any) ([]byte, error) {
 		switch o := outcome.(type) {
 		case inbound.MadeCustomNode:
 			return []byte(o.ID() + " " + node.CustomID(o.Health.Status())), nil

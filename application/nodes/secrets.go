@@ -37,8 +37,8 @@ func (s *Secrets) Get(ctx context.Context, who tenant.Caller) (found *tenant.Nod
 	return found, err
 }
 
-// Rotate makes a secret, beside which the one before it signs for the overlap.
-func (s *Secrets) Rotate(ctx context.Context, who tenant.Caller, once domain.Once, overlap time.Duration) (n *tenant.NodeSecret, err error) {
+// Rotate makes a secret, next to which the one before it signs for the overlap.
+func (s *Secrets) Rotate(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, overlap time.Duration) (n *tenant.NodeSecret, err error) {
 	if err = who.May(tenant.RotateNodeSecret); err != nil {
 		return nil, err
 	}

@@ -32,18 +32,18 @@ func TestTheFirstCustomNodeMakesTheSecret(t *testing.T) {
 
 func TestRotationMakesTheFirstSecretToo(t *testing.T) {
 	w := newWorld(t)
-	first, err := w.secrets.Rotate(t.Context(), w.who, domain.Once{}, time.Hour)
+	first, err := w.secrets.Rotate(t.Context(), w.who, domain.IdempotencyKey{}, time.Hour)
 	if err != nil || len(first.Signing(noon)) != 1 {
 		t.Fatalf("%d secrets sign: %v", len(first.Signing(noon)), err)
 	}
 	if made := w.create("a", ""); made.Secret != nil {
 		t.Error("the custom node made a second secret")
 	}
-	second, err := w.secrets.Rotate(t.Context(), w.who, domain.Once{}, time.Hour)
+	second, err := w.secrets.Rotate(t.Context(), w.who, domain.IdempotencyKey{}, time.Hour)
 	if err != nil || len(second.Signing(noon)) != 2 || second.Current().Equal(first.Current()) {
 		t.Errorf("%d secrets sign: %v", len(second.Signing(noon)), err)
 	}
-	if _, err := w.secrets.Rotate(t.Context(), w.who, domain.Once{}, 25*time.Hour); !errors.Is(err, domain.Invalid) {
+	if _, err := w.secrets.Rotate(t.Context(), w.who, domain.IdempotencyKey{}, 25*time.Hour); !errors.Is(err, domain.Invalid) {
 		t.Errorf("for more than a day: %v", err)
 	}
 	kept, err := w.secrets.Get(t.Context(), w.who)
@@ -64,7 +64,7 @@ func TestOnlyASecretKeyReachesTheSecret(t *testing.T) {
 	if _, err := w.secrets.Get(t.Context(), public); !errors.Is(err, domain.Forbidden) {
 		t.Errorf("reading got %v", err)
 	}
-	if _, err := w.secrets.Rotate(t.Context(), public, domain.Once{}, 0); !errors.Is(err, domain.Forbidden) {
+	if _, err := w.secrets.Rotate(t.Context(), public, domain.IdempotencyKey{}, 0); !errors.Is(err, domain.Forbidden) {
 		t.Errorf("rotating got %v", err)
 	}
 }

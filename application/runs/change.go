@@ -20,7 +20,7 @@ type changeFunc func(r *run.Run, plan *run.Plan, at time.Time) (run.Step, error)
 // apply lets something happen to a run, by the database's clock, and records it. What
 // fell due before it is recorded even when the change itself is refused. outcome is what
 // the idempotency key keeps.
-func (s *Service) apply(ctx context.Context, owner tenant.ID, once domain.Once, id run.ID, happens changeFunc, outcome func(*run.Run) any) (r *run.Run, err error) {
+func (s *Service) apply(ctx context.Context, owner tenant.ID, once domain.IdempotencyKey, id run.ID, happens changeFunc, outcome func(*run.Run) any) (r *run.Run, err error) {
 	plan, demand, err := s.planOf(ctx, owner, id)
 	if err != nil {
 		return nil, err
@@ -30,7 +30,7 @@ func (s *Service) apply(ctx context.Context, owner tenant.ID, once domain.Once, 
 }
 
 // applyWith is apply once there is memory for it.
-func (s *Service) applyWith(ctx context.Context, plan *run.Plan, owner tenant.ID, once domain.Once, id run.ID, happens changeFunc, outcome func(*run.Run) any) (r *run.Run, err error) {
+func (s *Service) applyWith(ctx context.Context, plan *run.Plan, owner tenant.ID, once domain.IdempotencyKey, id run.ID, happens changeFunc, outcome func(*run.Run) any) (r *run.Run, err error) {
 	now := s.clock.Now()
 	var step run.Step
 	err = s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {

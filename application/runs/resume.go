@@ -12,7 +12,7 @@ import (
 
 // Resume continues a run by its token. Whether the run exists is told only to who has a
 // token of it.
-func (s *Service) Resume(ctx context.Context, who tenant.Caller, once domain.Once, c run.ResumeCall) error {
+func (s *Service) Resume(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, c run.ResumeCall) error {
 	if err := who.May(tenant.ResumeRun); err != nil {
 		return err
 	}

@@ -69,7 +69,7 @@ func (s *Service) shown(r *run.Run) inbound.ShownRun {
 }
 
 // Cancel ends a run.
-func (s *Service) Cancel(ctx context.Context, who tenant.Caller, once domain.Once, id run.ID, reason string) (run.Summary, error) {
+func (s *Service) Cancel(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, id run.ID, reason string) (run.Summary, error) {
 	if err := who.May(tenant.CancelRun); err != nil {
 		return run.Summary{}, err
 	}
@@ -85,7 +85,7 @@ func (s *Service) Cancel(ctx context.Context, who tenant.Caller, once domain.Onc
 }
 
 // Retry continues a failed run.
-func (s *Service) Retry(ctx context.Context, who tenant.Caller, once domain.Once, id run.ID) (run.Summary, error) {
+func (s *Service) Retry(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, id run.ID) (run.Summary, error) {
 	if err := who.May(tenant.RetryRun); err != nil {
 		return run.Summary{}, err
 	}
@@ -98,7 +98,7 @@ func (s *Service) Retry(ctx context.Context, who tenant.Caller, once domain.Once
 	})
 }
 
-func (s *Service) change(ctx context.Context, who tenant.Caller, once domain.Once, id run.ID, happens changeFunc) (run.Summary, error) {
+func (s *Service) change(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, id run.ID, happens changeFunc) (run.Summary, error) {
 	r, err := s.apply(ctx, who.Tenant, once, id, happens, func(r *run.Run) any { return r.Summary() })
 	if err != nil {
 		return run.Summary{}, err

@@ -30,7 +30,7 @@ func (d *env) token(id run.ID) string {
 }
 
 func (d *env) resume(c run.ResumeCall) error {
-	return d.Runs.Resume(d.Context(), d.Who, domain.Once{}, c)
+	return d.Runs.Resume(d.Context(), d.Who, domain.IdempotencyKey{}, c)
 }
 
 func TestATokenResumesARunOnce(t *testing.T) {
@@ -162,14 +162,14 @@ func TestWhatCannotBeStartedByHandSaysWhy(t *testing.T) {
 		_, err := d.Firing.Start(t.Context(), d.Who, fixture.Keyed("k"), c.of, run.ManualCall{Version: c.version})
 		d.WantCode(err, c.kind, c.code)
 	}
-	_, err := d.Firing.Start(t.Context(), fixture.SecretCaller(d.NewTenant()), domain.Once{}, ver.Workflow(), run.ManualCall{})
+	_, err := d.Firing.Start(t.Context(), fixture.SecretCaller(d.NewTenant()), domain.IdempotencyKey{}, ver.Workflow(), run.ManualCall{})
 	d.WantCode(err, domain.NotFound, "workflow_not_found")
 	state := ver.State()
 	state.Active = false
 	d.Do(func(ctx context.Context, st outbound.Stores) error {
 		return st.Versions.Update(ctx, workflow.RestoreVersion(state))
 	})
-	if _, err := d.Firing.Start(t.Context(), d.Who, domain.Once{}, ver.Workflow(), run.ManualCall{Version: ver.ID()}); err != nil {
+	if _, err := d.Firing.Start(t.Context(), d.Who, domain.IdempotencyKey{}, ver.Workflow(), run.ManualCall{Version: ver.ID()}); err != nil {
 		t.Errorf("one that was published before: %v", err)
 	}
 }
@@ -178,7 +178,7 @@ func TestARunIsCancelledOnce(t *testing.T) {
 	onEachStore(t, func(d *env) {
 		ver := d.NewVersion([]string{fixture.InputNode}, nil)
 		paused := d.Waiting(ver, "e", 1)[0]
-		pending, err := d.Firing.Start(d.Context(), d.Who, domain.Once{}, ver.Workflow(), run.ManualCall{})
+		pending, err := d.Firing.Start(d.Context(), d.Who, domain.IdempotencyKey{}, ver.Workflow(), run.ManualCall{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -195,7 +195,7 @@ func TestARunIsCancelledOnce(t *testing.T) {
 			if fixture.Replayed(err) == "" {
 				t.Error(err)
 			}
-			_, err = d.Runs.Cancel(d.Context(), d.Who, domain.Once{}, id, "")
+			_, err = d.Runs.Cancel(d.Context(), d.Who, domain.IdempotencyKey{}, id, "")
 			d.WantCode(err, domain.Conflict, "run_finished")
 		}
 	})
@@ -210,9 +210,9 @@ func TestARunOfAVersionThatIsGoneCanStillBeCancelledAndNothingElse(t *testing.T)
 	d.WantCode(d.resume(run.ResumeCall{Run: id, Token: token}), domain.Conflict, "not_paused")
 	d.WantCode(d.resume(run.ResumeCall{Run: id, Token: token + "x"}), domain.NotFound, "run_not_found")
 	d.Same([]run.Skip{{Run: id, Reason: run.SkipNotPaused}}, d.Ingest("e", run.ResumeOptions{}).Skipped)
-	_, err := d.Runs.Retry(t.Context(), d.Who, domain.Once{}, id)
+	_, err := d.Runs.Retry(t.Context(), d.Who, domain.IdempotencyKey{}, id)
 	d.WantCode(err, domain.Conflict, "run_not_failed")
-	changed, err := d.Runs.Cancel(t.Context(), d.Who, domain.Once{}, id, "")
+	changed, err := d.Runs.Cancel(t.Context(), d.Who, domain.IdempotencyKey{}, id, "")
 	if err != nil || changed.Status != run.StatusCancelled {
 		t.Errorf("%v", err)
 	}
@@ -221,12 +221,12 @@ func TestARunOfAVersionThatIsGoneCanStillBeCancelledAndNothingElse(t *testing.T)
 func TestAFailedRunIsRetried(t *testing.T) {
 	onEachStore(t, func(d *env) {
 		ver := d.NewVersion([]string{"order " + fixture.CallNode}, nil)
-		r, err := d.Firing.Start(d.Context(), d.Who, domain.Once{}, ver.Workflow(), run.ManualCall{})
+		r, err := d.Firing.Start(d.Context(), d.Who, domain.IdempotencyKey{}, ver.Workflow(), run.ManualCall{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		id := r.ID()
-		_, err = d.Runs.Retry(d.Context(), d.Who, domain.Once{}, id)
+		_, err = d.Runs.Retry(d.Context(), d.Who, domain.IdempotencyKey{}, id)
 		d.WantCode(err, domain.Conflict, "run_not_failed")
 		at := d.Begin(id).Nodes()[0]
 		d.Advance(id, run.AttemptFailed{Node: at.ID, Attempt: 1, Code: "http_status", Message: "404"})
@@ -240,7 +240,7 @@ func TestAFailedRunIsRetried(t *testing.T) {
 		d.Advance(id, run.AttemptFailed{Node: at.ID, Attempt: 2, Code: "http_status", Message: "404"})
 		d.Do(func(ctx context.Context, st outbound.Stores) error { return st.Versions.Delete(ctx, d.Owner, ver.ID()) })
 		fresh := newEnv(t, d.Raw) // whose memory does not hold the version
-		_, err = fresh.Runs.Retry(d.Context(), d.Who, domain.Once{}, id)
+		_, err = fresh.Runs.Retry(d.Context(), d.Who, domain.IdempotencyKey{}, id)
 		d.WantCode(err, domain.Conflict, "version_not_found")
 	})
 }
@@ -252,10 +252,13 @@ func TestRunsOfAnotherTenantDoNotExist(t *testing.T) {
 	for name, ask := range map[string]func(who tenant.Caller) error{
 		"get": func(who tenant.Caller) error { _, err := d.Runs.Get(t.Context(), who, id); return err },
 		"cancel": func(who tenant.Caller) error {
-			_, err := d.Runs.Cancel(t.Context(), who, domain.Once{}, id, "")
+			_, err := d.Runs.Cancel(t.Context(), who, domain.IdempotencyKey{}, id, "")
 			return err
 		},
-		"retry": func(who tenant.Caller) error { _, err := d.Runs.Retry(t.Context(), who, domain.Once{}, id); return err },
+		"retry": func(who tenant.Caller) error {
+			_, err := d.Runs.Retry(t.Context(), who, domain.IdempotencyKey{}, id)
+			return err
+		},
 		"follow": func(who tenant.Caller) error {
 			return d.Runs.Follow(t.Context(), who, id, 0, func([]run.Entry) error { return errors.New("it was told") })
 		},
@@ -311,7 +314,7 @@ func TestASimulationBeginsWhereItsTriggerDoes(t *testing.T) {
 	d := newEnv(t, fixture.OpenSQLite(t))
 	ver := d.NewVersion([]string{`Paid trigger_webhook`, `other trigger_webhook`, `b transform {"expression": "1"}`, `c transform {"expression": "2"}`}, []string{"Paid -> b", "other -> c"})
 	trg, foreign := d.NewTrigger(ver, `{}`), d.NewSimpleTrigger(`{}`)
-	done, err := d.Runs.Simulate(t.Context(), d.Who, domain.Once{}, ver.ID(), run.SimulationCall{Trigger: trg.ID()})
+	done, err := d.Runs.Simulate(t.Context(), d.Who, domain.IdempotencyKey{}, ver.ID(), run.SimulationCall{Trigger: trg.ID()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -320,17 +323,17 @@ func TestASimulationBeginsWhereItsTriggerDoes(t *testing.T) {
 		t.Error(done.Run.Cause())
 	}
 	for _, id := range []trigger.ID{foreign.ID(), "trg_absent"} {
-		_, err = d.Runs.Simulate(t.Context(), d.Who, domain.Once{}, ver.ID(), run.SimulationCall{Trigger: id})
+		_, err = d.Runs.Simulate(t.Context(), d.Who, domain.IdempotencyKey{}, ver.ID(), run.SimulationCall{Trigger: id})
 		d.WantCode(err, domain.Invalid, "call_invalid")
 	}
 	for _, c := range []run.SimulationCall{{Answers: map[workflow.NodeID][]run.Answer{"nowhere": {{}}}}, {Call: run.Call{Entity: fixture.Text("")}}} {
-		_, err = d.Runs.Simulate(t.Context(), d.Who, domain.Once{}, ver.ID(), c)
+		_, err = d.Runs.Simulate(t.Context(), d.Who, domain.IdempotencyKey{}, ver.ID(), c)
 		if !errors.Is(err, domain.Invalid) {
 			t.Error(err)
 		}
 	}
-	_, err = d.Runs.Simulate(t.Context(), fixture.SecretCaller(d.NewTenant()), domain.Once{}, ver.ID(), run.SimulationCall{})
+	_, err = d.Runs.Simulate(t.Context(), fixture.SecretCaller(d.NewTenant()), domain.IdempotencyKey{}, ver.ID(), run.SimulationCall{})
 	d.WantCode(err, domain.NotFound, "version_not_found")
-	_, err = d.Runs.Simulate(t.Context(), tenant.Caller{Tenant: d.Owner, KeyType: tenant.Public}, domain.Once{}, ver.ID(), run.SimulationCall{})
+	_, err = d.Runs.Simulate(t.Context(), tenant.Caller{Tenant: d.Owner, KeyType: tenant.Public}, domain.IdempotencyKey{}, ver.ID(), run.SimulationCall{})
 	d.WantCode(err, domain.Forbidden, "key_type_not_allowed")
 }

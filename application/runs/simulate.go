@@ -18,7 +18,7 @@ import (
 
 // Simulate runs a version on a virtual clock. It computes outside of any unit of work,
 // and nothing is written but the outcome that an idempotency key asks for.
-func (s *Service) Simulate(ctx context.Context, who tenant.Caller, once domain.Once, id workflow.VersionID, c run.SimulationCall) (done inbound.Simulated, err error) {
+func (s *Service) Simulate(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, id workflow.VersionID, c run.SimulationCall) (done inbound.Simulated, err error) {
 	if err = who.May(tenant.SimulateVersion); err != nil {
 		return done, err
 	}
@@ -87,7 +87,7 @@ func (s simulationSubject) cause() run.Cause {
 }
 
 // subjectOf reads the version and the trigger, unless the command took effect before.
-func (s *Service) subjectOf(ctx context.Context, owner tenant.ID, once domain.Once, id workflow.VersionID, by trigger.ID, now time.Time) (found simulationSubject, err error) {
+func (s *Service) subjectOf(ctx context.Context, owner tenant.ID, once domain.IdempotencyKey, id workflow.VersionID, by trigger.ID, now time.Time) (found simulationSubject, err error) {
 	err = s.work.Read(ctx, func(ctx context.Context, st outbound.Stores) error {
 		if err := st.Outcomes.Claim(ctx, owner, once, now); err != nil {
 			return err

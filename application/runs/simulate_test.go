@@ -56,7 +56,7 @@ func TestARunGoesAsItsSimulationSaid(t *testing.T) {
 		"approve": {{Pause: &run.AttemptPaused{Timeout: time.Hour}}, {Output: fixture.Body(`{"by":"Ana"}`), After: time.Minute}},
 		"post":    {{Failure: broken}, {Failure: gone}},
 	}
-	simulated, err := d.Runs.Simulate(t.Context(), d.Who, domain.Once{}, ver.ID(), run.SimulationCall{Call: begin, Trigger: trg.ID(), Answers: answers})
+	simulated, err := d.Runs.Simulate(t.Context(), d.Who, domain.IdempotencyKey{}, ver.ID(), run.SimulationCall{Call: begin, Trigger: trg.ID(), Answers: answers})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +71,7 @@ func TestARunGoesAsItsSimulationSaid(t *testing.T) {
 		func(r *run.Run) error { return d.resumes(r, "ask", `7`) },
 		func(r *run.Run) error {
 			c := run.IngestCall{EventCall: run.EventCall{Event: "paid", Call: run.Call{EventData: fixture.Body(`{"sum":12.5}`), Entity: fixture.Text("order-7")}}}
-			done, err := d.Firing.Ingest(t.Context(), d.Who, domain.Once{}, c)
+			done, err := d.Firing.Ingest(t.Context(), d.Who, domain.IdempotencyKey{}, c)
 			if err == nil && len(done.Resumed) != 1 {
 				err = fmt.Errorf("the event resumed %+v", done)
 			}
@@ -120,7 +120,7 @@ func (d *env) resumes(r *run.Run, id workflow.NodeID, input string) error {
 	for _, n := range r.Nodes() {
 		if n.ID == id && n.Pause != nil {
 			token := run.Token(d.Key.Secret(r.ID()), r.ID(), id, n.Pause.Seq)
-			return d.Runs.Resume(d.Context(), d.Who, domain.Once{}, run.ResumeCall{Run: r.ID(), Token: token, Input: fixture.Body(input)})
+			return d.Runs.Resume(d.Context(), d.Who, domain.IdempotencyKey{}, run.ResumeCall{Run: r.ID(), Token: token, Input: fixture.Body(input)})
 		}
 	}
 	return fmt.Errorf("node %s does not wait", id)
@@ -207,7 +207,7 @@ func TestASimulationFailsAtTheEdgeThatItsRunFailsAt(t *testing.T) {
 	trg := d.NewTrigger(ver, `{}`)
 	begin := run.Call{EventData: fixture.Body(`{}`), Entity: fixture.Text("order-7")}
 	answers := map[workflow.NodeID][]run.Answer{"charge": {{Output: fixture.Body(`{"status":200}`)}}}
-	simulated, err := d.Runs.Simulate(t.Context(), d.Who, domain.Once{}, ver.ID(), run.SimulationCall{Call: begin, Trigger: trg.ID(), Answers: answers})
+	simulated, err := d.Runs.Simulate(t.Context(), d.Who, domain.IdempotencyKey{}, ver.ID(), run.SimulationCall{Call: begin, Trigger: trg.ID(), Answers: answers})
 	if err != nil {
 		t.Fatal(err)
 	}

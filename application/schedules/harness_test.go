@@ -207,7 +207,7 @@ func (w *env) analyze() {
 	}
 }
 
-// connect opens the database beside the gateway.
+// connect opens the database next to the gateway.
 func (w *env) connect() *sql.DB {
 	w.Helper()
 	if w.db == nil {

@@ -76,7 +76,7 @@ type due struct {
 }
 
 // fire claims schedules and deals with what they owe, in one unit. It returns the
-// schedules it looked at, beside an error, too.
+// schedules it looked at, next to an error, too.
 func (s *Scheduler) fire(ctx context.Context, d due) (claimed []outbound.DueSchedule, err error) {
 	defer s.recoverPanic(&err)
 	ctx, cancel := context.WithTimeout(ctx, d.timeout)
@@ -162,7 +162,7 @@ func (s *Scheduler) carryOut(ctx context.Context, st outbound.Stores, plans []pl
 	return s.start(ctx, st, wanted)
 }
 
-// suppressOverlaps suppresses what must not run beside another run of the same trigger: one
+// suppressOverlaps suppresses what must not run next to another run of the same trigger: one
 // that goes on, or one that is about to be started.
 func (s *Scheduler) suppressOverlaps(ctx context.Context, st outbound.Stores, plans []plan) error {
 	var asked []plan

@@ -146,7 +146,7 @@ func TestRunsOverlapOnlyWhereTheyMay(t *testing.T) {
 		for trg, want := range map[*trigger.Trigger]string{
 			may:    "01 12:01:00 caught_up, 01 12:02:00 fired",
 			mayNot: "01 12:01:00 suppressed, 01 12:02:00 suppressed",
-			idle:   "01 12:01:00 caught_up, 01 12:02:00 suppressed", // beside the one that was just started
+			idle:   "01 12:01:00 caught_up, 01 12:02:00 suppressed", // next to the one that was just started
 		} {
 			if got := w.ledger(trg); got != want {
 				w.Errorf("%s, not %s", got, want)
@@ -157,8 +157,8 @@ func TestRunsOverlapOnlyWhereTheyMay(t *testing.T) {
 
 // Each instant of an outage is told of: that it was missed, and why it was not caught up.
 func TestWhatAnOverlapKeepsFromBeingCaughtUpSaysSo(t *testing.T) {
-	const goesOn = "a run of this trigger still goes on, and overlap is set to skip"
-	const notCaughtUp, onlyLatest = "missed while nothing could fire, and not caught up: " + goesOn, "missed while nothing could fire; only the latest one may start a run"
+	const stillRunning = "a run of this trigger still goes on, and overlap is set to skip"
+	const notCaughtUp, onlyLatest = "missed while nothing could fire, and not caught up: " + stillRunning, "missed while nothing could fire; only the latest one may start a run"
 	onEachStore(t, func(w *env) {
 		all := w.schedule(1, `{"cron":"* * * * *","catchUp":"all","overlap":"skip"}`)[0]
 		last := w.schedule(1, `{"cron":"*/2 * * * *","catchUp":"last","overlap":"skip"}`)[0]
@@ -166,7 +166,7 @@ func TestWhatAnOverlapKeepsFromBeingCaughtUpSaysSo(t *testing.T) {
 		w.fire(noon.Add(5 * time.Minute))
 		for trg, want := range map[*trigger.Trigger]string{
 			all: "caught_up: missed while nothing could fire\nsuppressed: " + notCaughtUp + "\nsuppressed: " + notCaughtUp + "\nsuppressed: " + notCaughtUp +
-				"\nsuppressed: " + goesOn,
+				"\nsuppressed: " + stillRunning,
 			last: "skipped: " + onlyLatest + "\nsuppressed: " + notCaughtUp,
 		} {
 			var got []string

@@ -60,7 +60,7 @@ func standing(ctx context.Context, st outbound.Stores, trg *trigger.Trigger) (tr
 
 // PreviewDraft lists the next fire times of a configuration. It writes nothing but the
 // outcome that an idempotency key asks for.
-func (s *Service) PreviewDraft(ctx context.Context, who tenant.Caller, once domain.Once, d trigger.PreviewDraft) (p trigger.Preview, err error) {
+func (s *Service) PreviewDraft(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, d trigger.PreviewDraft) (p trigger.Preview, err error) {
 	if err = who.May(tenant.PreviewSchedule); err != nil {
 		return p, err
 	}

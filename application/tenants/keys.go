@@ -25,7 +25,7 @@ func NewKeys(work outbound.UnitOfWork, clock outbound.Clock, random outbound.Ran
 }
 
 // Issue makes a key.
-func (s *Keys) Issue(ctx context.Context, who tenant.Caller, once domain.Once, d tenant.KeyDraft) (issued inbound.IssuedKey, err error) {
+func (s *Keys) Issue(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, d tenant.KeyDraft) (issued inbound.IssuedKey, err error) {
 	if err = who.May(tenant.CreateKey); err != nil {
 		return issued, err
 	}
@@ -73,7 +73,7 @@ func (s *Keys) List(ctx context.Context, who tenant.Caller, page domain.PageRequ
 }
 
 // Rotate makes a key like the old one, which ends after the grace.
-func (s *Keys) Rotate(ctx context.Context, who tenant.Caller, once domain.Once, id tenant.KeyID, grace time.Duration) (fresh inbound.IssuedKey, err error) {
+func (s *Keys) Rotate(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, id tenant.KeyID, grace time.Duration) (fresh inbound.IssuedKey, err error) {
 	if err = who.May(tenant.RotateKey); err != nil {
 		return fresh, err
 	}

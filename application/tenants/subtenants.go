@@ -24,7 +24,7 @@ func NewSubTenants(work outbound.UnitOfWork, clock outbound.Clock, random outbou
 }
 
 // Create registers a segment.
-func (s *SubTenants) Create(ctx context.Context, who tenant.Caller, once domain.Once, d tenant.SubTenantDraft) (sub *tenant.SubTenant, err error) {
+func (s *SubTenants) Create(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, d tenant.SubTenantDraft) (sub *tenant.SubTenant, err error) {
 	if err = who.May(tenant.CreateSubTenant); err != nil {
 		return nil, err
 	}

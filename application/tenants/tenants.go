@@ -27,7 +27,7 @@ func New(work outbound.UnitOfWork, clock outbound.Clock, random outbound.Random)
 }
 
 // Create makes a tenant with one key of each type.
-func (s *Service) Create(ctx context.Context, once domain.Once, d tenant.Draft) (made inbound.NewTenant, err error) {
+func (s *Service) Create(ctx context.Context, once domain.IdempotencyKey, d tenant.Draft) (made inbound.NewTenant, err error) {
 	now := s.clock.Now()
 	err = s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
 		if err := st.Operator.Claim(ctx, once, now); err != nil {
@@ -89,7 +89,7 @@ func (s *Service) List(ctx context.Context, f tenant.Filter, q domain.Query) (fo
 
 // Update changes what the patch names.
 func (s *Service) Update(ctx context.Context, id tenant.ID, at domain.Expected, p tenant.Patch) (*tenant.Tenant, error) {
-	return s.change(ctx, domain.Once{}, id, func(ten *tenant.Tenant, now time.Time) error {
+	return s.change(ctx, domain.IdempotencyKey{}, id, func(ten *tenant.Tenant, now time.Time) error {
 		if err := at.Check(ten.Revision()); err != nil {
 			return err
 		}
@@ -98,7 +98,7 @@ func (s *Service) Update(ctx context.Context, id tenant.ID, at domain.Expected, 
 }
 
 // Suspend makes the tenant's keys be refused.
-func (s *Service) Suspend(ctx context.Context, once domain.Once, id tenant.ID) (*tenant.Tenant, error) {
+func (s *Service) Suspend(ctx context.Context, once domain.IdempotencyKey, id tenant.ID) (*tenant.Tenant, error) {
 	return s.change(ctx, once, id, func(ten *tenant.Tenant, now time.Time) error {
 		ten.Suspend(now)
 		return nil
@@ -106,7 +106,7 @@ func (s *Service) Suspend(ctx context.Context, once domain.Once, id tenant.ID) (
 }
 
 // Resume lets the tenant's keys be accepted again.
-func (s *Service) Resume(ctx context.Context, once domain.Once, id tenant.ID) (*tenant.Tenant, error) {
+func (s *Service) Resume(ctx context.Context, once domain.IdempotencyKey, id tenant.ID) (*tenant.Tenant, error) {
 	return s.change(ctx, once, id, func(ten *tenant.Tenant, now time.Time) error {
 		ten.Resume(now)
 		return nil
@@ -115,7 +115,7 @@ func (s *Service) Resume(ctx context.Context, once domain.Once, id tenant.ID) (*
 
 // change does something to a tenant in one unit.
 func (s *Service) change(
-	ctx context.Context, once domain.Once, id tenant.ID, verb func(*tenant.Tenant, time.Time) error,
+	ctx context.Context, once domain.IdempotencyKey, id tenant.ID, verb func(*tenant.Tenant, time.Time) error,
 ) (ten *tenant.Tenant, err error) {
 	now := s.clock.Now()
 	err = s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {

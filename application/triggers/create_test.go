@@ -56,7 +56,7 @@ func TestCreatesThatArriveTogetherShareAnInsert(t *testing.T) {
 		var all sync.WaitGroup
 		for range 20 {
 			all.Go(func() {
-				if trg, err := service.Create(t.Context(), secret, domain.Once{}, draft); err != nil || trg.Name() != "Paid" {
+				if trg, err := service.Create(t.Context(), secret, domain.IdempotencyKey{}, draft); err != nil || trg.Name() != "Paid" {
 					t.Error(err)
 				}
 			})
@@ -78,7 +78,7 @@ func TestACreateThatWaitsEndsWithItsContextAndAPanicHoldsNobodyUp(t *testing.T) 
 		service := triggers.New(nil, anyVersion{}, intake, nil, system.Clock{}, system.Random{})
 		create := func(ctx context.Context, want func(error) bool) {
 			go func() {
-				if _, err := service.Create(ctx, secret, domain.Once{}, draft); !want(err) {
+				if _, err := service.Create(ctx, secret, domain.IdempotencyKey{}, draft); !want(err) {
 					t.Error(err)
 				}
 			}()
@@ -107,7 +107,7 @@ func TestACreateThatWaitsEndsWithItsContextAndAPanicHoldsNobodyUp(t *testing.T) 
 func TestACreateWhoseAnswerCannotBeRenderedHasNoEffect(t *testing.T) {
 	broken := errors.New("broken")
 	service := triggers.New(nil, anyVersion{}, slowIntake{}, nil, system.Clock{}, system.Random{})
-	once := domain.Once{Scope: "POST /triggers", Key: "k", Answer: func(any) ([]byte, error) { return nil, broken }}
+	once := domain.IdempotencyKey{Scope: "POST /triggers", Key: "k", Answer: func(any) ([]byte, error) { return nil, broken }}
 	if _, err := service.Create(t.Context(), secret, once, draft); !errors.Is(err, broken) {
 		t.Error(err)
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
-// How many triggers are added together: at most, and so that a batch goes beside another
+// How many triggers are added together: at most, and so that a batch goes next to another
 // one. Two small batches at the same time cost more than one that is large.
 //
 // A batch has no deadline. The driver would start a goroutine for each, and cannot hold it
@@ -46,7 +46,7 @@ func New(work outbound.UnitOfWork, directory outbound.Directory, intake outbound
 }
 
 // Create attaches a trigger to a version of a workflow.
-func (s *Service) Create(ctx context.Context, who tenant.Caller, once domain.Once, d trigger.Draft) (trg *trigger.Trigger, err error) {
+func (s *Service) Create(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, d trigger.Draft) (trg *trigger.Trigger, err error) {
 	if err = who.May(tenant.CreateTrigger); err != nil {
 		return nil, err
 	}
@@ -82,7 +82,7 @@ func (s *Service) Create(ctx context.Context, who tenant.Caller, once domain.Onc
 
 // createInBatch creates a trigger the fast way, together with those of other requests. It
 // is not done where anything is out of the ordinary; the unit of work finds out what.
-func (s *Service) createInBatch(ctx context.Context, who tenant.Caller, once domain.Once, id trigger.ID, d trigger.Draft, now time.Time) (*trigger.Trigger, bool, error) {
+func (s *Service) createInBatch(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, id trigger.ID, d trigger.Draft, now time.Time) (*trigger.Trigger, bool, error) {
 	belongs, err := s.directory.Belongs(ctx, who.Tenant, d.Version)
 	if err != nil {
 		return nil, false, nil //nolint:nilerr // the unit meets it again
@@ -116,7 +116,7 @@ func (s *Service) surroundings(ctx context.Context, st outbound.Stores, who tena
 
 // withPublicKeyRules applies what a tenant permits its public keys: webhook triggers that are
 // created inactive, a few a minute. For a secret key it changes nothing.
-func (s *Service) withPublicKeyRules(ctx context.Context, who tenant.Caller, once domain.Once, d trigger.Draft) (trigger.Draft, error) {
+func (s *Service) withPublicKeyRules(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, d trigger.Draft) (trigger.Draft, error) {
 	if who.KeyType != tenant.Public {
 		return d, nil
 	}

@@ -36,8 +36,8 @@ func TestWhatIsKeptLongEnoughIsSweptAndNothingElse(t *testing.T) {
 	service := upkeep.New(store, nil, clock, nil)
 	const old = 1100
 	owner := tenant.ID("tenant_1")
-	once := func(key string) domain.Once {
-		return domain.Once{Scope: "POST /things", Key: key, Answer: func(any) ([]byte, error) { return []byte("done"), nil }}
+	once := func(key string) domain.IdempotencyKey {
+		return domain.IdempotencyKey{Scope: "POST /things", Key: key, Answer: func(any) ([]byte, error) { return []byte("done"), nil }}
 	}
 	fires := func() (n int) {
 		err := store.View(t.Context(), func(ctx context.Context, st outbound.Stores) error {
@@ -79,13 +79,13 @@ func TestWhatIsKeptLongEnoughIsSweptAndNothingElse(t *testing.T) {
 		if _, err := st.Fires.Record(ctx, all); err != nil {
 			return err
 		}
-		if err := st.Outcomes.Keep(ctx, owner, once("old"), nil, noon.Add(-domain.OnceRetention-time.Second)); err != nil {
+		if err := st.Outcomes.Keep(ctx, owner, once("old"), nil, noon.Add(-domain.IdempotencyRetention-time.Second)); err != nil {
 			return err
 		}
 		if err := st.Outcomes.Keep(ctx, owner, once("young"), nil, noon); err != nil {
 			return err
 		}
-		for key, at := range map[string]time.Time{"old": noon.Add(-domain.OnceRetention - time.Second), "young": noon} {
+		for key, at := range map[string]time.Time{"old": noon.Add(-domain.IdempotencyRetention - time.Second), "young": noon} {
 			if err := st.Operator.Keep(ctx, once(key), nil, at); err != nil {
 				return err
 			}

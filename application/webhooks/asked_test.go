@@ -25,12 +25,12 @@ func TestWhatSomebodyAskedForGoesBeforeTheBacklogOfItsEndpoint(t *testing.T) {
 		end := h.run()
 		time.Sleep(event.SendTimeout + time.Second) // now it is known to fail, and one message hangs
 		late := h.every(to)[0]
-		test, err := h.endpoints.Test(h.Context(), h.who, domain.Once{}, to.ID())
+		test, err := h.endpoints.Test(h.Context(), h.who, domain.IdempotencyKey{}, to.ID())
 		if err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Second)
-		if _, err := h.deliveries.Redeliver(h.Context(), h.who, domain.Once{}, late.ID()); err != nil {
+		if _, err := h.deliveries.Redeliver(h.Context(), h.who, domain.IdempotencyKey{}, late.ID()); err != nil {
 			t.Fatal(err)
 		}
 		asked := time.Now()
@@ -133,7 +133,7 @@ func TestAnEndpointThatIsSwitchedOnAgainGetsWhatBecomesDueThen(t *testing.T) {
 		if diff := cmp.Diff([]event.Status{event.Delivered, event.Failed}, got); diff != "" {
 			t.Fatal(diff)
 		}
-		if _, err := h.deliveries.Redeliver(t.Context(), h.who, domain.Once{}, h.all(to)[1].ID()); err != nil {
+		if _, err := h.deliveries.Redeliver(t.Context(), h.who, domain.IdempotencyKey{}, h.all(to)[1].ID()); err != nil {
 			t.Fatal(err)
 		}
 		h.settle()
@@ -155,7 +155,7 @@ func TestEveryAttemptSendsTheSameBytes(t *testing.T) {
 		if _, err := h.endpoints.Update(t.Context(), h.who, to.ID(), domain.Expected{}, event.EndpointPatch{URL: &url}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := h.endpoints.RotateSecret(t.Context(), h.who, domain.Once{}, to.ID()); err != nil {
+		if _, err := h.endpoints.RotateSecret(t.Context(), h.who, domain.IdempotencyKey{}, to.ID()); err != nil {
 			t.Fatal(err)
 		}
 		h.sleepUntil(start.Add(time.Minute))

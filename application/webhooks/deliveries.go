@@ -55,7 +55,7 @@ func (s *Deliveries) get(ctx context.Context, owner tenant.ID, id event.Delivery
 }
 
 // Redeliver makes an attempt due now.
-func (s *Deliveries) Redeliver(ctx context.Context, who tenant.Caller, once domain.Once, id event.DeliveryID) (d *event.Delivery, err error) {
+func (s *Deliveries) Redeliver(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, id event.DeliveryID) (d *event.Delivery, err error) {
 	if err = who.May(tenant.Redeliver); err != nil {
 		return nil, err
 	}

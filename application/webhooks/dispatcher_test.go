@@ -22,7 +22,7 @@ func TestAnEventReachesEveryEndpointThatWantsItOnceAndSigned(t *testing.T) {
 	inBubble(t, func(t *testing.T, h *harness) {
 		all, some := h.endpoint("all"), h.endpoint("some", event.RunFailed, event.RunPaused)
 		h.endpoint("none", event.RunStarted)
-		if _, err := h.endpoints.Create(t.Context(), h.other, domain.Once{}, event.EndpointDraft{URL: "https://example.com/foreign"}); err != nil {
+		if _, err := h.endpoints.Create(t.Context(), h.other, domain.IdempotencyKey{}, event.EndpointDraft{URL: "https://example.com/foreign"}); err != nil {
 			t.Fatal(err)
 		}
 		e := h.happen(event.RunFailed)
@@ -53,7 +53,7 @@ func TestAnEventReachesEveryEndpointThatWantsItOnceAndSigned(t *testing.T) {
 func TestBothSecretsSignForADayAfterRotation(t *testing.T) {
 	inBubble(t, func(t *testing.T, h *harness) {
 		before := h.endpoint("a")
-		after, err := h.endpoints.RotateSecret(t.Context(), h.who, domain.Once{}, before.ID())
+		after, err := h.endpoints.RotateSecret(t.Context(), h.who, domain.IdempotencyKey{}, before.ID())
 		if err != nil || after.Secret().Equal(before.Secret()) {
 			t.Fatal(err)
 		}
@@ -364,7 +364,7 @@ func mustPage(t *testing.T, limit int) domain.PageRequest {
 func TestAnEventGoesToThoseOfItsSegment(t *testing.T) {
 	inBubble(t, func(t *testing.T, h *harness) {
 		for name, sub := range map[string]tenant.SubTenantID{"team": "team", "others": "others", "all": ""} {
-			if _, err := h.endpoints.Create(t.Context(), h.who, domain.Once{}, event.EndpointDraft{URL: "https://example.com/" + name, SubTenant: sub}); err != nil {
+			if _, err := h.endpoints.Create(t.Context(), h.who, domain.IdempotencyKey{}, event.EndpointDraft{URL: "https://example.com/" + name, SubTenant: sub}); err != nil {
 				t.Fatal(err)
 			}
 		}

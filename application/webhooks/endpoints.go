@@ -27,7 +27,7 @@ func NewEndpoints(work outbound.UnitOfWork, clock outbound.Clock, random outboun
 }
 
 // Create makes an endpoint with a new secret.
-func (s *Endpoints) Create(ctx context.Context, who tenant.Caller, once domain.Once, d event.EndpointDraft) (e *event.Endpoint, err error) {
+func (s *Endpoints) Create(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, d event.EndpointDraft) (e *event.Endpoint, err error) {
 	if err = who.May(tenant.CreateWebhookEndpoint); err != nil {
 		return nil, err
 	}
@@ -125,7 +125,7 @@ func (s *Endpoints) Delete(ctx context.Context, who tenant.Caller, id event.Endp
 }
 
 // RotateSecret gives an endpoint a new secret.
-func (s *Endpoints) RotateSecret(ctx context.Context, who tenant.Caller, once domain.Once, id event.EndpointID) (e *event.Endpoint, err error) {
+func (s *Endpoints) RotateSecret(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, id event.EndpointID) (e *event.Endpoint, err error) {
 	if err = who.May(tenant.RotateWebhookSecret); err != nil {
 		return nil, err
 	}
@@ -150,7 +150,7 @@ func (s *Endpoints) RotateSecret(ctx context.Context, who tenant.Caller, once do
 }
 
 // Test sends an event to the endpoint that says that nothing has happened.
-func (s *Endpoints) Test(ctx context.Context, who tenant.Caller, once domain.Once, id event.EndpointID) (d *event.Delivery, err error) {
+func (s *Endpoints) Test(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, id event.EndpointID) (d *event.Delivery, err error) {
 	if err = who.May(tenant.TestWebhookEndpoint); err != nil {
 		return nil, err
 	}

@@ -30,7 +30,7 @@ func (h *harness) hanging() {
 func (h *harness) floods(who tenant.Caller, endpoints, events int) {
 	h.Helper()
 	for i := range endpoints {
-		_, err := h.endpoints.Create(h.Context(), who, domain.Once{}, event.EndpointDraft{
+		_, err := h.endpoints.Create(h.Context(), who, domain.IdempotencyKey{}, event.EndpointDraft{
 			URL: fmt.Sprintf("https://example.com/hangs/%s/%d", who.Tenant, i), Events: []event.Type{event.RunFailed},
 		})
 		if err != nil {

@@ -159,7 +159,7 @@ func (h *harness) endpoint(name string, types ...event.Type) *event.Endpoint {
 
 func (h *harness) endpointOf(who tenant.Caller, name string, types ...event.Type) *event.Endpoint {
 	h.Helper()
-	e, err := h.endpoints.Create(h.Context(), who, domain.Once{}, event.EndpointDraft{URL: "https://example.com/" + name, Events: types})
+	e, err := h.endpoints.Create(h.Context(), who, domain.IdempotencyKey{}, event.EndpointDraft{URL: "https://example.com/" + name, Events: types})
 	if err != nil {
 		h.Fatal(err)
 	}

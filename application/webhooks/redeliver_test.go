@@ -14,7 +14,7 @@ import (
 
 func redeliver(t *testing.T, h *harness, deliveries *webhooks.Deliveries, d *event.Delivery) {
 	t.Helper()
-	if _, err := deliveries.Redeliver(t.Context(), h.who, domain.Once{}, d.ID()); err != nil {
+	if _, err := deliveries.Redeliver(t.Context(), h.who, domain.IdempotencyKey{}, d.ID()); err != nil {
 		t.Error(err)
 	}
 }

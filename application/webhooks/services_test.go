@@ -22,7 +22,7 @@ var draft = event.EndpointDraft{URL: "https://example.com/a"}
 func TestAnEndpointIsMadeReadListedChangedAndDeleted(t *testing.T) {
 	inBubble(t, func(t *testing.T, h *harness) {
 		ctx := t.Context()
-		made, err := h.endpoints.Create(ctx, h.who, domain.Once{}, draft)
+		made, err := h.endpoints.Create(ctx, h.who, domain.IdempotencyKey{}, draft)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -53,14 +53,14 @@ func TestAnEndpointIsMadeReadListedChangedAndDeleted(t *testing.T) {
 		}
 		_, err = h.endpoints.Get(ctx, h.who, made.ID())
 		wantError(t, err, domain.NotFound, "webhook_endpoint_not_found")
-		_, err = h.endpoints.Create(ctx, h.who, domain.Once{}, event.EndpointDraft{})
+		_, err = h.endpoints.Create(ctx, h.who, domain.IdempotencyKey{}, event.EndpointDraft{})
 		wantError(t, err, domain.Invalid, "webhook_endpoint_invalid")
 	})
 }
 
 // calls are all that can be asked about an endpoint and its delivery.
 func (h *harness) calls(who tenant.Caller, id event.EndpointID, delivery event.DeliveryID) map[string]error {
-	ctx, once := h.Context(), domain.Once{}
+	ctx, once := h.Context(), domain.IdempotencyKey{}
 	_, get := h.endpoints.Get(ctx, who, id)
 	_, update := h.endpoints.Update(ctx, who, id, domain.Expected{}, event.EndpointPatch{})
 	_, rotate := h.endpoints.RotateSecret(ctx, who, once, id)
@@ -78,7 +78,7 @@ func TestAPublicKeyMayDoNothingOfThis(t *testing.T) {
 	inBubble(t, func(t *testing.T, h *harness) {
 		public := tenant.Caller{Tenant: h.who.Tenant, KeyType: tenant.Public}
 		calls := h.calls(public, h.endpoint("a").ID(), "msg_1")
-		_, calls["create"] = h.endpoints.Create(t.Context(), public, domain.Once{}, draft)
+		_, calls["create"] = h.endpoints.Create(t.Context(), public, domain.IdempotencyKey{}, draft)
 		_, calls["list"] = h.endpoints.List(t.Context(), public, event.EndpointFilter{}, domain.Query{})
 		for what, err := range calls {
 			t.Log(what)
@@ -90,7 +90,7 @@ func TestAPublicKeyMayDoNothingOfThis(t *testing.T) {
 func TestWhatIsAnotherTenantsDoesNotExist(t *testing.T) {
 	inBubble(t, func(t *testing.T, h *harness) {
 		e := h.endpoint("a")
-		d, err := h.endpoints.Test(t.Context(), h.who, domain.Once{}, e.ID())
+		d, err := h.endpoints.Test(t.Context(), h.who, domain.IdempotencyKey{}, e.ID())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -111,9 +111,9 @@ func TestATenantHasNoMoreEndpointsThanPermitted(t *testing.T) {
 		for range event.MaxEndpoints {
 			h.endpoint("a")
 		}
-		_, err := h.endpoints.Create(t.Context(), h.who, domain.Once{}, draft)
+		_, err := h.endpoints.Create(t.Context(), h.who, domain.IdempotencyKey{}, draft)
 		wantError(t, err, domain.Conflict, "webhook_endpoint_limit")
-		if _, err := h.endpoints.Create(t.Context(), h.other, domain.Once{}, draft); err != nil {
+		if _, err := h.endpoints.Create(t.Context(), h.other, domain.IdempotencyKey{}, draft); err != nil {
 			t.Error(err)
 		}
 	})
@@ -142,8 +142,8 @@ func TestARepeatOfACommandHasNoEffect(t *testing.T) {
 		h.happen(event.RunFailed)
 		h.settle()
 		delivered := h.all(e)[0]
-		once := func(scope, fingerprint string) domain.Once {
-			return domain.Once{Scope: scope, Key: "k", Fingerprint: fingerprint, Answer: func(outcome any) ([]byte, error) {
+		once := func(scope, fingerprint string) domain.IdempotencyKey {
+			return domain.IdempotencyKey{Scope: scope, Key: "k", Fingerprint: fingerprint, Answer: func(outcome any) ([]byte, error) {
 				switch made := outcome.(type) {
 				case *event.Endpoint:
 					return fmt.Appendf(nil, "%s %d", made.ID(), made.Revision()), nil
@@ -153,20 +153,20 @@ func TestARepeatOfACommandHasNoEffect(t *testing.T) {
 				return nil, fmt.Errorf("the outcome is %T", outcome)
 			}}
 		}
-		for what, command := range map[string]func(domain.Once) (fmt.Stringer, error){
-			"create": func(o domain.Once) (fmt.Stringer, error) {
+		for what, command := range map[string]func(domain.IdempotencyKey) (fmt.Stringer, error){
+			"create": func(o domain.IdempotencyKey) (fmt.Stringer, error) {
 				made, err := h.endpoints.Create(ctx, h.who, o, draft)
 				return textOf(made, err)
 			},
-			"rotate": func(o domain.Once) (fmt.Stringer, error) {
+			"rotate": func(o domain.IdempotencyKey) (fmt.Stringer, error) {
 				made, err := h.endpoints.RotateSecret(ctx, h.who, o, e.ID())
 				return textOf(made, err)
 			},
-			"test": func(o domain.Once) (fmt.Stringer, error) {
+			"test": func(o domain.IdempotencyKey) (fmt.Stringer, error) {
 				made, err := h.endpoints.Test(ctx, h.who, o, e.ID())
 				return textOf(made, err)
 			},
-			"redeliver": func(o domain.Once) (fmt.Stringer, error) {
+			"redeliver": func(o domain.IdempotencyKey) (fmt.Stringer, error) {
 				made, err := h.deliveries.Redeliver(ctx, h.who, o, delivered.ID())
 				return textOf(made, err)
 			},
@@ -219,7 +219,7 @@ func TestATestReachesItsEndpointOnlyAndOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		h.receivers.status(500)
-		d, err := h.endpoints.Test(ctx, h.who, domain.Once{}, to.ID())
+		d, err := h.endpoints.Test(ctx, h.who, domain.IdempotencyKey{}, to.ID())
 		if err != nil || d.Status() != event.Pending {
 			t.Fatal(err)
 		}
@@ -244,7 +244,7 @@ func TestARedeliveryIsSentAtOnceUnderTheSameIdentifier(t *testing.T) {
 		h.sleepUntil(start.Add(time.Second))
 		redeliver := func(want event.Status, attempts int) {
 			t.Helper()
-			asked, err := h.deliveries.Redeliver(ctx, h.who, domain.Once{}, d.ID())
+			asked, err := h.deliveries.Redeliver(ctx, h.who, domain.IdempotencyKey{}, d.ID())
 			if err != nil || asked.Status() != event.Pending {
 				t.Fatal(err)
 			}
@@ -273,11 +273,11 @@ func TestARedeliveryIsSentAtOnceUnderTheSameIdentifier(t *testing.T) {
 func TestADeliveryWhoseEndpointGoesMeanwhileDoesNotExist(t *testing.T) {
 	inBubble(t, func(t *testing.T, h *harness) {
 		e := h.endpoint("a")
-		d, err := h.endpoints.Test(t.Context(), h.who, domain.Once{}, e.ID())
+		d, err := h.endpoints.Test(t.Context(), h.who, domain.IdempotencyKey{}, e.ID())
 		if err != nil {
 			t.Fatal(err)
 		}
-		once := domain.Once{Key: "k", Scope: "s"}
+		once := domain.IdempotencyKey{Key: "k", Scope: "s"}
 		h.store.before = func() {
 			h.do(func(ctx context.Context, st outbound.Stores) error {
 				return st.Webhooks.Endpoints.Delete(ctx, h.who.Tenant, e.ID())

@@ -15,7 +15,7 @@ import (
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
-// undecided is a version in which a payment, which is made beside another call, leads on by
+// undecided is a version in which a payment, which is made next to another call, leads on by
 // an edge that cannot be decided before the time in the payload. Should the payment fail,
 // it is refunded.
 func (d *env) undecided() *workflow.Version {
@@ -45,7 +45,7 @@ func (d *env) retriedAt(ver *workflow.Version, id run.ID, at time.Time) {
 	d.Signals.Tell(id)
 }
 
-// bare is a history without the entries of the node that runs beside the one it is about.
+// bare is a history without the entries of the node that runs next to the one it is about.
 func bare(history []string) string {
 	var left []string
 	for _, line := range history {
@@ -86,7 +86,7 @@ func TestACallThatWasMadeIsNotMadeAgainForTheSakeOfItsEdge(t *testing.T) {
 		d.Same(why, r.Failure())
 		d.Same(`{"of":"charge"}`, gave(r, "charge"))
 
-		changed, err := d.Runs.Retry(t.Context(), d.Who, domain.Once{}, id) // too early
+		changed, err := d.Runs.Retry(t.Context(), d.Who, domain.IdempotencyKey{}, id) // too early
 		if err != nil {
 			t.Fatal(err)
 		}

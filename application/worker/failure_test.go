@@ -435,15 +435,17 @@ func TestARunWithoutWordOfItIsFound(t *testing.T) {
 	}
 }
 
-// deaf are signals that cannot be followed.
-type deaf struct{ *sqlstore.RunSignals }
+// unfollowable are signals that cannot be followed.
+type unfollowable struct{ *sqlstore.RunSignals }
 
-func (deaf) Follow(context.Context, func([]run.ID)) error { return errors.New("nobody can be heard") }
+func (unfollowable) Follow(context.Context, func([]run.ID)) error {
+	return errors.New("nobody can be heard")
+}
 
 func TestAWorkerThatHearsNothingWorksAllTheSame(t *testing.T) {
 	t.Parallel()
 	w := newEnv(t, fixture.OpenSQLite(t))
-	w.Work(w.NewWorker(w.Store, deaf{w.Signals}, fixture.WorkerOptions))
+	w.Work(w.NewWorker(w.Store, unfollowable{w.Signals}, fixture.WorkerOptions))
 	w.Until(w.Accept(w.NewVersion(twoTransforms, twoTransformEdges), 1, fixture.RunOptions{})[0], "the run ends", fixture.Finished)
 	if err := w.Errors(); err == nil || !strings.Contains(err.Error(), "nobody can be heard") {
 		t.Errorf("the worker says %v", err)

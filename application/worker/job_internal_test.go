@@ -19,10 +19,10 @@ func TestACallThatHasEndedIsNotThrownAwayWhenTheWorkerStops(t *testing.T) {
 		j.interrupt(errStopping)
 		j.attemptDone <- &attempt{done: make(chan struct{})}
 		if end := j.next(); end != jobContinue || len(j.attemptDone) != 0 {
-			t.Fatalf("the fate is %d, and %d are left", end, len(j.attemptDone))
+			t.Fatalf("the outcome is %d, and %d are left", end, len(j.attemptDone))
 		}
 		if end := j.next(); end != jobReturn {
-			t.Fatalf("the fate is %d then", end)
+			t.Fatalf("the outcome is %d then", end)
 		}
 	}
 }

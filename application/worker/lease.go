@@ -55,9 +55,9 @@ func (s *session) allJobs() map[run.ID]*job {
 func (s *session) takeRechecks() map[run.ID]*job {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	doubted := s.needsRecheck
+	waiting := s.needsRecheck
 	s.needsRecheck = make(map[run.ID]*job)
-	return doubted
+	return waiting
 }
 
 // renewal is what came of renewing leases.

@@ -68,7 +68,7 @@ func (s *stages) note(of tenant.ID, at *time.Time) {
 }
 
 // BenchmarkWorkerNeighbour measures how long a tenant's run takes from its commit to its
-// first node beside another tenant who has 20,000 runs waiting, and where that goes:
+// first node next to another tenant who has 20,000 runs waiting, and where that goes:
 // until it is lent, until its first step goes to the store, until that is written, and
 // until its node begins.
 func BenchmarkWorkerNeighbour(b *testing.B) {

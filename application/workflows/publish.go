@@ -17,7 +17,7 @@ import (
 // it. The version is checked before the unit of work that publishes it, which others may
 // have to wait for: a large graph takes half a second. A version that was changed in
 // between is checked again. The event is part of the same unit.
-func (s *Versions) Publish(ctx context.Context, who tenant.Caller, once domain.Once, id workflow.VersionID) (published inbound.CheckedVersion, err error) {
+func (s *Versions) Publish(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, id workflow.VersionID) (published inbound.CheckedVersion, err error) {
 	if err = who.May(tenant.PublishVersion); err != nil {
 		return published, err
 	}
@@ -99,7 +99,7 @@ func retryStale(do func() error) (err error) {
 
 // Validate returns what stands against publishing a version. It writes nothing but
 // the outcome that an idempotency key asks for.
-func (s *Versions) Validate(ctx context.Context, who tenant.Caller, once domain.Once, id workflow.VersionID) (findings []workflow.Finding, err error) {
+func (s *Versions) Validate(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, id workflow.VersionID) (findings []workflow.Finding, err error) {
 	if err = who.May(tenant.ValidateVersion); err != nil {
 		return nil, err
 	}

@@ -30,7 +30,7 @@ func NewVersions(work outbound.UnitOfWork, expressions outbound.Expressions, clo
 
 // Create saves a draft under the workflow's next number. The graph is built before the unit
 // of work, which others may have to wait for.
-func (s *Versions) Create(ctx context.Context, who tenant.Caller, once domain.Once, d inbound.VersionDraft) (made inbound.CheckedVersion, err error) {
+func (s *Versions) Create(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, d inbound.VersionDraft) (made inbound.CheckedVersion, err error) {
 	if err = who.May(tenant.CreateVersion); err != nil {
 		return made, err
 	}

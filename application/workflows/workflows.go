@@ -27,7 +27,7 @@ func New(work outbound.UnitOfWork, signals outbound.RunSignals, clock outbound.C
 }
 
 // Create makes a workflow.
-func (s *Service) Create(ctx context.Context, who tenant.Caller, once domain.Once, d inbound.WorkflowDraft) (wf *workflow.Workflow, err error) {
+func (s *Service) Create(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, d inbound.WorkflowDraft) (wf *workflow.Workflow, err error) {
 	if err = who.May(tenant.CreateWorkflow); err != nil {
 		return nil, err
 	}

@@ -43,7 +43,7 @@ func (p *program) demonstrate(ctx context.Context, op operatorPorts, baseURL str
 			"  There are tenants in the database already; their keys were shown when they were made.\n"+
 			"  Another tenant:  sluice tenant create --name NAME --example\n\n", baseURL, baseURL)
 	}
-	made, err := op.Tenants.Create(ctx, domain.Once{}, tenant.Draft{Name: "Demo"})
+	made, err := op.Tenants.Create(ctx, domain.IdempotencyKey{}, tenant.Draft{Name: "Demo"})
 	if err != nil {
 		return err
 	}

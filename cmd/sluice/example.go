@@ -24,7 +24,7 @@ type exampleIDs struct {
 func (op operatorPorts) createExample(ctx context.Context, owner tenant.ID) (*exampleIDs, error) {
 	who := tenant.Operator(owner)
 	about := "Looks at each order and prepares a notice for the large ones."
-	wf, err := op.Workflows.Create(ctx, who, domain.Once{}, inbound.WorkflowDraft{
+	wf, err := op.Workflows.Create(ctx, who, domain.IdempotencyKey{}, inbound.WorkflowDraft{
 		Draft: workflow.Draft{Name: "Example: notice large orders", Description: &about},
 	})
 	if err != nil {
@@ -41,17 +41,17 @@ func (op operatorPorts) createExample(ctx context.Context, owner tenant.ID) (*ex
 		{SourceNodeID: "is-large", TargetNodeID: "notice", SourceOutputKey: &yes},
 		{SourceNodeID: "is-large", TargetNodeID: "ignore", SourceOutputKey: &no},
 	}
-	ver, err := op.Versions.Create(ctx, who, domain.Once{}, inbound.VersionDraft{
+	ver, err := op.Versions.Create(ctx, who, domain.IdempotencyKey{}, inbound.VersionDraft{
 		Workflow: wf.ID(), VersionDraft: workflow.VersionDraft{Nodes: nodes, Edges: edges},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("create a version of the example workflow: %w", err)
 	}
-	if _, err := op.Versions.Publish(ctx, who, domain.Once{}, ver.ID()); err != nil {
+	if _, err := op.Versions.Publish(ctx, who, domain.IdempotencyKey{}, ver.ID()); err != nil {
 		return nil, fmt.Errorf("publish the example workflow: %w", err)
 	}
 	config := domain.RestoreDocument(`{"webhookConfig":{"event":"order.placed"}}`)
-	trg, err := op.Triggers.Create(ctx, who, domain.Once{}, trigger.Draft{
+	trg, err := op.Triggers.Create(ctx, who, domain.IdempotencyKey{}, trigger.Draft{
 		Version: ver.ID(), Name: "Order placed", Type: trigger.Webhook, Config: &config,
 	})
 	if err != nil {

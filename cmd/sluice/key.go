@@ -80,7 +80,7 @@ func (p *program) keyCreate(owner *string) *cobra.Command {
 				d.ExpiresAt = &end
 			}
 			return p.operateFor(cmd, *owner, func(ctx context.Context, op operatorPorts, who tenant.Caller) error {
-				issued, err := op.Keys.Issue(ctx, who, domain.Once{}, d)
+				issued, err := op.Keys.Issue(ctx, who, domain.IdempotencyKey{}, d)
 				if err != nil {
 					return err
 				}
@@ -142,7 +142,7 @@ func (p *program) keyRotate(owner *string) *cobra.Command {
 				return fmt.Errorf("%w: --grace must be from 0s to %s, not %s", errUsage, tenant.MaxGrace, grace)
 			}
 			return p.operateFor(cmd, *owner, func(ctx context.Context, op operatorPorts, who tenant.Caller) error {
-				issued, err := op.Keys.Rotate(ctx, who, domain.Once{}, tenant.KeyID(args[0]), grace)
+				issued, err := op.Keys.Rotate(ctx, who, domain.IdempotencyKey{}, tenant.KeyID(args[0]), grace)
 				if err != nil {
 					return err
 				}

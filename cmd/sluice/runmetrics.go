@@ -25,7 +25,7 @@ func (w countedWork) Do(ctx context.Context, fn func(context.Context, outbound.S
 	})
 	if err == nil {
 		for _, t := range happened {
-			w.metrics.RunHappened(domainrun.HappeningType(t))
+			w.metrics.RunHappened(domainrun.EventType(t))
 		}
 	}
 	return err

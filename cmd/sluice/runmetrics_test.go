@@ -32,7 +32,7 @@ func TestWhatHappensToRunsIsCountedOnceItIsRecorded(t *testing.T) {
 	if _, err := store.Migrator().Up(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	made, err := tenants.New(store, system.Clock{}, system.Random{}).Create(t.Context(), domain.Once{}, tenant.Draft{Name: "Acme"})
+	made, err := tenants.New(store, system.Clock{}, system.Random{}).Create(t.Context(), domain.IdempotencyKey{}, tenant.Draft{Name: "Acme"})
 	if err != nil {
 		t.Fatal(err)
 	}

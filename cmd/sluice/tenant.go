@@ -35,7 +35,7 @@ func (p *program) tenantCreate() *cobra.Command {
 		Use: "create --name NAME", Short: "Create a tenant and print its two keys, which are not shown again", Args: exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return p.operate(cmd, func(ctx context.Context, op operatorPorts) error {
-				made, err := op.Tenants.Create(ctx, domain.Once{}, d)
+				made, err := op.Tenants.Create(ctx, domain.IdempotencyKey{}, d)
 				if err != nil {
 					return err
 				}
@@ -170,8 +170,10 @@ func (p *program) tenantShow() *cobra.Command {
 type statusVerb func(context.Context, tenant.ID) (*tenant.Tenant, error)
 
 // atOnce makes one of a verb that can be asked for with an idempotency key.
-func atOnce(verb func(context.Context, domain.Once, tenant.ID) (*tenant.Tenant, error)) statusVerb {
-	return func(ctx context.Context, id tenant.ID) (*tenant.Tenant, error) { return verb(ctx, domain.Once{}, id) }
+func atOnce(verb func(context.Context, domain.IdempotencyKey, tenant.ID) (*tenant.Tenant, error)) statusVerb {
+	return func(ctx context.Context, id tenant.ID) (*tenant.Tenant, error) {
+		return verb(ctx, domain.IdempotencyKey{}, id)
+	}
 }
 
 func (p *program) tenantStatus(name, short string, verb func(operatorPorts) statusVerb) *cobra.Command {

@@ -59,8 +59,8 @@ func (neighbour) measure(ctx context.Context, e *env, o options) ([]figure, erro
 		contended = append(contended, found...)
 	}
 	a, b := milliseconds(percentile(alone, 0.99)), milliseconds(percentile(contended, 0.99))
-	return []figure{newFigure("neighbour", "a tenant's p99 beside another one with 100 times its load", "times alone", 1.2, b/a).
-		withDetail("POST /triggers at %d/s beside %d/s: %.1f ms against %.1f ms, of %d requests each", quietRate, busyRate, b, a, len(alone))}, nil
+	return []figure{newFigure("neighbour", "a tenant's p99 next to another one with 100 times its load", "times alone", 1.2, b/a).
+		withDetail("POST /triggers at %d/s next to %d/s: %.1f ms against %.1f ms, of %d requests each", quietRate, busyRate, b, a, len(alone))}, nil
 }
 
 // fixedRate sends requests at a fixed rate and returns the latency of each from when it

@@ -75,7 +75,7 @@ func addCustomNodes(ctx context.Context, databaseURL string, owners []tenant.ID)
 	}
 	for _, owner := range owners {
 		for i := len(node.BuiltIns(tenant.English)); i < registryNodes; i++ {
-			_, err := service.Create(ctx, tenant.Operator(owner), domain.Once{}, node.CustomDraft{
+			_, err := service.Create(ctx, tenant.Operator(owner), domain.IdempotencyKey{}, node.CustomDraft{
 				Type: fmt.Sprintf("benchNode%d", i), Name: fmt.Sprintf("Node %d of the tenant", i), Version: "1.0.0",
 				Description: "Stands for a node that a tenant has defined.", Endpoint: "https://example.com/nodes",
 				InputSchema: like.Input.Declarations(), OutputSchema: like.Output.Declarations(), ConfigSchema: like.Config.Declarations(),

@@ -75,7 +75,7 @@ func (runNeighbour) measure(ctx context.Context, e *env, _ options) ([]figure, e
 		return nil, err
 	}
 	a, b := milliseconds(percentile(alone, 0.99)), milliseconds(percentile(contended, 0.99))
-	return []figure{newFigure("run-neighbour", "a run's start, p99, beside another tenant with 20,000 runs waiting", "times alone", 1.2, b/a).
+	return []figure{newFigure("run-neighbour", "a run's start, p99, next to another tenant with 20,000 runs waiting", "times alone", 1.2, b/a).
 		withDetail("%.1f ms against %.1f ms, of %d runs each; p50 %.1f ms against %.1f ms", b, a, len(alone),
 			milliseconds(percentile(contended, 0.5)), milliseconds(percentile(alone, 0.5)))}, nil
 }

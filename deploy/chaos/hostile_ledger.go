@@ -116,7 +116,7 @@ func (h *hostileRound) newLedger() ledger {
 	}
 	line("honest calls", "%d, of which %d acknowledged; %d times refused by the tenant's own limits", len(h.calls.list()), len(h.calls.acknowledged()), refused)
 	for _, phase := range []bool{false, true} {
-		name := map[bool]string{false: "alone", true: "beside the hostile tenant"}[phase]
+		name := map[bool]string{false: "alone", true: "next to the hostile tenant"}[phase]
 		line("answers "+name, "%s", spread(h.figures.answers[phase]))
 		line("runs "+name, "%s", spread(h.figures.runs[phase]))
 	}

@@ -12,7 +12,7 @@ import (
 // NewRunEvent is the event of something that happened to a run (execution rules, "Outgoing
 // events"). Its data names the run and what it is about, without its payload and its nodes'
 // outputs; that of run.paused has the resume token where there is one.
-func NewRunEvent(id ID, of *run.Run, h run.Happening) *Event {
+func NewRunEvent(id ID, of *run.Run, h run.DomainEvent) *Event {
 	var b strings.Builder
 	member := func(name, value string) {
 		if value != "" {
@@ -48,7 +48,7 @@ func NewRunEvent(id ID, of *run.Run, h run.Happening) *Event {
 
 // statusAfter is the run's status in the event. A run with a paused node is shown as paused
 // even while others still run.
-func statusAfter(t run.HappeningType) run.Status {
+func statusAfter(t run.EventType) run.Status {
 	switch t {
 	case run.RunPaused:
 		return run.StatusPaused

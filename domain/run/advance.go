@@ -67,7 +67,7 @@ func (m *machine) record(e Entry) {
 }
 
 // tell adds an event that the last entry records.
-func (m *machine) tell(h Happening) {
+func (m *machine) tell(h DomainEvent) {
 	h.Seq, h.At = m.s.Seq, m.at
 	m.step.Happened = append(m.step.Happened, h)
 }
@@ -109,7 +109,7 @@ func (m *machine) start() {
 	at := m.at
 	m.s.Status, m.s.ActiveSince = StatusRunning, &at
 	m.record(Entry{Type: EntryRunStarted})
-	m.tell(Happening{Type: RunStarted})
+	m.tell(DomainEvent{Type: RunStarted})
 	m.enter()
 }
 
@@ -288,13 +288,13 @@ func (m *machine) finish(as Status, failure *Failure, reason string) {
 	switch as {
 	case StatusCompleted:
 		m.record(Entry{Type: EntryRunCompleted})
-		m.tell(Happening{Type: RunCompleted})
+		m.tell(DomainEvent{Type: RunCompleted})
 	case StatusCancelled:
 		m.record(Entry{Type: EntryRunCancelled, Message: reason})
-		m.tell(Happening{Type: RunCancelled})
+		m.tell(DomainEvent{Type: RunCancelled})
 	default:
 		m.record(Entry{Type: EntryRunFailed, Node: failure.Node, Edge: failure.Edge, Code: failure.Code, Message: failure.Message})
-		m.tell(Happening{Type: RunFailed, Failure: failure})
+		m.tell(DomainEvent{Type: RunFailed, Failure: failure})
 	}
 }
 
@@ -315,7 +315,7 @@ func (m *machine) retry() {
 	m.s.Retries++
 	m.s.Used, m.s.FinishedAt, m.s.Failure = 0, nil, nil
 	m.activate(EntryRunRetried)
-	m.tell(Happening{Type: RunResumed})
+	m.tell(DomainEvent{Type: RunResumed})
 	if m.s.StartedAt == nil { // it was given up before it began
 		m.enter()
 		return

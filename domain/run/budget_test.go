@@ -90,7 +90,7 @@ func TestWhatANodeLooksAtIsBounded(t *testing.T) {
 	}
 }
 
-// What was read is dropped when there is no room for it beside what is looked at next, and a
+// What was read is dropped when there is no room for it next to what is looked at next, and a
 // run that looks at one large output after another never holds all of them.
 func TestARunHoldsAFewOfItsValuesOnly(t *testing.T) {
 	large := `[` + strings.TrimSuffix(strings.Repeat(`[],`, 20_000), ",") + `]`

@@ -42,7 +42,7 @@ func TestAnEdgeThatCannotBeDecidedFailsTheRunAndNotItsNode(t *testing.T) {
 	if got := w.output("charge"); got != `{"id":7}` {
 		t.Errorf("the charge gave %s", got)
 	}
-	told := []run.Happening{{Type: run.RunStarted, At: noon, Seq: 1}, {Type: run.RunFailed, At: noon, Seq: w.run.Seq(), Failure: want}}
+	told := []run.DomainEvent{{Type: run.RunStarted, At: noon, Seq: 1}, {Type: run.RunFailed, At: noon, Seq: w.run.Seq(), Failure: want}}
 	if diff := cmp.Diff(told, w.told); diff != "" {
 		t.Error(diff)
 	}
@@ -180,7 +180,7 @@ func TestARunThatWasStoredWhenAnEdgeFailedItsNode(t *testing.T) {
 	w.succeeds("a", "1").want(run.StatusCompleted, "a=completed b=completed")
 }
 
-// A gateway of the version before, which may serve beside this one, would take the edges
+// A gateway of the version before, which may serve next to this one, would take the edges
 // for dead and complete the run at a retry. It fails to read the run instead.
 func TestAVersionThatKnowsOfNoUndecidedEdgesReadsNoRunThatHasSome(t *testing.T) {
 	p := plan(t, nodes("charge call", expr("b", "1"), expr("c", "1")), edges("charge -> b result.none.none", "charge -> c false"))

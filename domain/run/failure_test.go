@@ -146,7 +146,7 @@ func TestARunIsGivenUpWhateverItDoes(t *testing.T) {
 		if diff := cmp.Diff(c.entries, entries); diff != "" || !step.Finished || len(step.Execute) != 0 || !step.WakeAt.IsZero() {
 			t.Errorf("%s: %s%+v", claim, diff, step)
 		}
-		told := []run.Happening{{Type: run.RunFailed, At: noon, Seq: w.run.Seq(), Failure: want}}
+		told := []run.DomainEvent{{Type: run.RunFailed, At: noon, Seq: w.run.Seq(), Failure: want}}
 		if diff := cmp.Diff(told, step.Happened); diff != "" || !cmp.Equal(want, w.run.Failure()) {
 			t.Errorf("%s: %s", claim, diff)
 		}

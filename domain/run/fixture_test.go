@@ -133,7 +133,7 @@ type harness struct {
 	now     time.Time
 	open    map[workflow.NodeID]run.Execute // attempts without a result
 	history []run.Entry
-	told    []run.Happening
+	told    []run.DomainEvent
 	tokens  map[workflow.NodeID]string
 	last    run.Step
 }

@@ -37,7 +37,7 @@ func TestRunsAgreeWithTheReference(t *testing.T) {
 			if s.kinds[i] == "boom" {
 				return // what computes wrong computes wrong again
 			}
-			s.fates[i].failure = ""
+			s.behaviours[i].failure = ""
 			if s.kinds[i] == "input" || s.kinds[i] == "event" {
 				return // its time is part of the graph
 			}

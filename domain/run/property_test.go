@@ -24,14 +24,14 @@ func drawScenario(t *rapid.T) *scenario {
 		s.kinds = append(s.kinds, rapid.SampledFrom(kinds).Draw(t, "kind"))
 		s.payload[fmt.Sprintf("c%d", i)] = rapid.Bool().Draw(t, "decision")
 		s.payload[fmt.Sprintf("s%d", i)] = float64(rapid.IntRange(0, 3).Draw(t, "choice"))
-		f := fate{flaky: rapid.SampledFrom([]int{0, 0, 1, 3}).Draw(t, "flaky")}
+		f := behaviour{flaky: rapid.SampledFrom([]int{0, 0, 1, 3}).Draw(t, "flaky")}
 		if rapid.IntRange(0, 3).Draw(t, "fails") == 0 {
 			f.failure = "broken"
 			if s.kinds[i] == "input" || s.kinds[i] == "event" {
 				f.failure = "expired"
 			}
 		}
-		s.fates = append(s.fates, f)
+		s.behaviours = append(s.behaviours, f)
 		var targets []int
 		for range s.branches(i) {
 			targets = append(targets, rapid.IntRange(-1, n-1).Draw(t, "target"))
@@ -70,7 +70,7 @@ func (s *scenario) plan(t tester) *run.Plan {
 			}
 		}
 		timeout := ""
-		if s.fates[i].failure != "" {
+		if s.behaviours[i].failure != "" {
 			timeout = `"timeoutMs": 60000`
 		}
 		switch kind {
@@ -145,7 +145,7 @@ func (a *actor) act() (ok bool) {
 
 // fact is what a node that runs or waits is to be told, nil for nothing.
 func (a *actor) fact(i int, n run.NodeState) run.Fact {
-	f := a.s.fates[i]
+	f := a.s.behaviours[i]
 	switch {
 	case n.Status == run.NodeRunning && n.RetryAt == nil:
 		switch {

@@ -13,12 +13,12 @@ import (
 // scenario is a drawn graph with what each node will do when a run comes to it.
 // Nodes lead to nodes with a greater number only.
 type scenario struct {
-	kinds   []string // call, approve, boom, compute, condition, switch, input, wait, event
-	links   []link
-	payload map[string]any // c<i>: how condition i decides, s<i>: what switch i looks at, g<n>: guards
-	fates   []fate
-	targets [][]int // of conditions and switches: the node that each branch names, -1 for none
-	mended  bool    // late guards can be computed
+	kinds      []string // call, approve, boom, compute, condition, switch, input, wait, event
+	links      []link
+	payload    map[string]any // c<i>: how condition i decides, s<i>: what switch i looks at, g<n>: guards
+	behaviours []behaviour
+	targets    [][]int // of conditions and switches: the node that each branch names, -1 for none
+	mended     bool    // late guards can be computed
 }
 
 type link struct {
@@ -30,8 +30,8 @@ type link struct {
 // far is after everything that runs wait for.
 var far = noon.Add(48 * time.Hour)
 
-// fate is what a node with an effect or a pause will do.
-type fate struct {
+// behaviour is what a node with an effect or a pause will do.
+type behaviour struct {
 	failure string // code; empty for success
 	flaky   int    // failed attempts that are worth repeating, before that
 }
@@ -86,7 +86,7 @@ func (r *reference) judge(i int) verdict {
 	done := func(output any, branch string) verdict {
 		return verdict{status: run.NodeCompleted, output: output, branch: branch}
 	}
-	code := r.s.fates[i].failure
+	code := r.s.behaviours[i].failure
 	switch r.s.kinds[i] {
 	case "compute":
 		return done(map[string]any{"m": float64(i % 3), "in": input}, "")

@@ -82,13 +82,13 @@ func (m *machine) complete(i int, branch string) {
 	m.goOn(before)
 	m.record(Entry{Type: EntryNodeCompleted, Node: n.ID, Attempt: n.Attempts, Branch: branch})
 	if before == NodeWaiting {
-		m.tell(Happening{Type: RunResumed, Node: n.ID})
+		m.tell(DomainEvent{Type: RunResumed, Node: n.ID})
 	}
 	m.leave(i)
 }
 
 // fail settles a node that has no attempt left. Unless an edge for failures is
-// taken, the run fails with it, at once: what runs beside it is cut off. An edge whose
+// taken, the run fails with it, at once: what runs next to it is cut off. An edge whose
 // condition is false, or cannot be computed, takes nothing, whatever the others do: it
 // says which failures its author has thought of, and a run that went on after any other
 // would look well and be broken.
@@ -115,7 +115,7 @@ func (m *machine) fail(i int, f Failure) {
 	}
 	n.Dead = dead
 	if before == NodeWaiting {
-		m.tell(Happening{Type: RunResumed, Node: n.ID})
+		m.tell(DomainEvent{Type: RunResumed, Node: n.ID})
 	}
 	m.follow(i)
 }

@@ -16,12 +16,12 @@ type Step struct {
 	// same; see Changed.
 	Refused *domain.Error
 
-	Execute  []Execute   // attempts to make now, each once
-	WakeAt   time.Time   // when the run needs [TimeReached]; zero when nothing is due by itself
-	History  []Entry     // to append
-	Happened []Happening // to send as events
-	Finished bool        // the run ended with this step
-	Used     Meter       // what computing it took
+	Execute  []Execute     // attempts to make now, each once
+	WakeAt   time.Time     // when the run needs [TimeReached]; zero when nothing is due by itself
+	History  []Entry       // to append
+	Happened []DomainEvent // to send as events
+	Finished bool          // the run ended with this step
+	Used     Meter         // what computing it took
 }
 
 // Changed says whether the run differs from before, so that it has to be stored.
@@ -108,26 +108,26 @@ type Entry struct {
 	Until   *time.Time
 }
 
-// HappeningType says what happened.
-type HappeningType string
+// EventType says what happened.
+type EventType string
 
-// The types of happening (execution rules, "Outgoing events").
+// The types of event (execution rules, "Outgoing events").
 const (
-	RunStarted   HappeningType = "run.started"
-	RunCompleted HappeningType = "run.completed"
-	RunFailed    HappeningType = "run.failed"
-	RunCancelled HappeningType = "run.cancelled"
+	RunStarted   EventType = "run.started"
+	RunCompleted EventType = "run.completed"
+	RunFailed    EventType = "run.failed"
+	RunCancelled EventType = "run.cancelled"
 
 	// RunPaused is sent for each node that begins to wait, since each has a token of its
 	// own; other nodes may still run. RunResumed is sent for each that continues, and
 	// without a node when a failed run is retried.
-	RunPaused  HappeningType = "run.paused"
-	RunResumed HappeningType = "run.resumed"
+	RunPaused  EventType = "run.paused"
+	RunResumed EventType = "run.resumed"
 )
 
-// Happening is something that is sent to the tenant's webhooks.
-type Happening struct {
-	Type    HappeningType
+// DomainEvent is something that is sent to the tenant's webhooks.
+type DomainEvent struct {
+	Type    EventType
 	At      time.Time
 	Seq     int64           // of the entry that records it
 	Node    workflow.NodeID // that paused or resumed

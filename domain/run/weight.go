@@ -9,7 +9,7 @@ import (
 // What values take in memory, in bytes.
 const (
 	slotWeight   = 32  // an element of an array, which grows by doubling
-	textWeight   = 16  // a string or a number beside its characters
+	textWeight   = 16  // a string or a number next to its characters
 	arrayWeight  = 24  // an array without elements
 	objectWeight = 48  // an object without members
 	groupWeight  = 288 // room for the first eight members
@@ -21,7 +21,7 @@ const (
 // are read: a short text can make a large tree.
 func weightOf(text []byte) int64 { return domain.WeighJSON(text).Tree() }
 
-// weightOfMembers is what an object takes beside the names and values of n members.
+// weightOfMembers is what an object takes next to the names and values of n members.
 func weightOfMembers(n int) int64 {
 	switch {
 	case n == 0:

@@ -20,7 +20,7 @@ type Admission interface {
 	// too_many_concurrent_requests. A key of the wrong type is Forbidden with the code
 	// key_type_not_allowed.
 	//
-	// What was found out before an error is in the answer beside it. Leave is never
+	// What was found out before an error is in the answer next to it. Leave is never
 	// nil and must be called when the request is done.
 	Admit(ctx context.Context, keyText string, op tenant.Operation) (Admitted, error)
 

@@ -19,7 +19,7 @@ type Schedules interface {
 	// PreviewDraft lists the next fire times of a configuration, as if a trigger with it
 	// were activated now. Every violation is reported at once, with the code
 	// preview_invalid.
-	PreviewDraft(ctx context.Context, who tenant.Caller, once domain.Once, d trigger.PreviewDraft) (trigger.Preview, error)
+	PreviewDraft(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, d trigger.PreviewDraft) (trigger.Preview, error)
 
 	// Fires lists the ledger of a trigger: what became of each instant at which it was due.
 	Fires(ctx context.Context, who tenant.Caller, id trigger.ID, f trigger.FireFilter, q domain.Query) (domain.Page[*trigger.Fire], error)

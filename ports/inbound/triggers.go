@@ -13,11 +13,11 @@ import (
 // the code precondition_failed.
 type Triggers interface {
 	// Create attaches a trigger to a version of a workflow; a draft will do. A
-	// version that does not exist is an Invalid error about workflowVersionId, beside
+	// version that does not exist is an Invalid error about workflowVersionId, next to
 	// all other violations. With a public key, where the tenant permits that at all,
 	// only webhook triggers are created, and inactive; another type is Forbidden with
 	// the code public_trigger_type, an active one with public_trigger_active.
-	Create(ctx context.Context, who tenant.Caller, once domain.Once, d trigger.Draft) (*trigger.Trigger, error)
+	Create(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, d trigger.Draft) (*trigger.Trigger, error)
 
 	Get(ctx context.Context, who tenant.Caller, id trigger.ID) (*trigger.Trigger, error)
 

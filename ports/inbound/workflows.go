@@ -14,7 +14,7 @@ import (
 type Workflows interface {
 	// Create makes an active workflow. A name that another workflow of the same
 	// tenant and sub-tenant bears is a Conflict with the code workflow_name_taken.
-	Create(ctx context.Context, who tenant.Caller, once domain.Once, d WorkflowDraft) (*workflow.Workflow, error)
+	Create(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, d WorkflowDraft) (*workflow.Workflow, error)
 
 	Get(ctx context.Context, who tenant.Caller, id workflow.ID) (*workflow.Workflow, error)
 
@@ -42,8 +42,8 @@ type WorkflowDraft struct {
 type Versions interface {
 	// Create saves a draft under the workflow's next number: 1, 2, 3 and so on,
 	// without gaps however many are created at the same time. A workflow that does
-	// not exist is an Invalid error about workflowId, beside all other violations.
-	Create(ctx context.Context, who tenant.Caller, once domain.Once, d VersionDraft) (CheckedVersion, error)
+	// not exist is an Invalid error about workflowId, next to all other violations.
+	Create(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, d VersionDraft) (CheckedVersion, error)
 
 	Get(ctx context.Context, who tenant.Caller, id workflow.VersionID) (CheckedVersion, error)
 
@@ -63,10 +63,10 @@ type Versions interface {
 	// workflow. What stands against it is an Invalid error with the code
 	// version_not_publishable and every finding. Publishing the active version again
 	// changes nothing.
-	Publish(ctx context.Context, who tenant.Caller, once domain.Once, id workflow.VersionID) (CheckedVersion, error)
+	Publish(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, id workflow.VersionID) (CheckedVersion, error)
 
 	// Validate returns what stands against publishing, nothing when nothing does.
-	Validate(ctx context.Context, who tenant.Caller, once domain.Once, id workflow.VersionID) ([]workflow.Finding, error)
+	Validate(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, id workflow.VersionID) ([]workflow.Finding, error)
 }
 
 // VersionDraft is what a version is made of.
@@ -75,7 +75,7 @@ type VersionDraft struct {
 	workflow.VersionDraft
 }
 
-// CheckedVersion is a version beside what its tenant's registry says of its nodes.
+// CheckedVersion is a version next to what its tenant's registry says of its nodes.
 type CheckedVersion struct {
 	*workflow.Version
 	CanPause map[workflow.NodeID]bool // whether each node can pause a run; a node of unknown type cannot

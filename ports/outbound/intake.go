@@ -28,7 +28,7 @@ type TriggerIntake interface {
 // idempotency key.
 type NewTrigger struct {
 	Trigger *trigger.Trigger
-	Once    domain.Once
+	Once    domain.IdempotencyKey
 	Answer  []byte // what Once renders of the trigger, where an outcome is wanted
 
 	Added bool // by the last Insert

@@ -8,7 +8,7 @@ import (
 )
 
 // NodeHealthRepository keeps what the last heartbeat to the endpoint of each custom node
-// found, beside the custom nodes, whose revision it leaves alone.
+// found, next to the custom nodes, whose revision it leaves alone.
 type NodeHealthRepository interface {
 	// Of returns what is noted of the custom nodes. One that was never asked, and one that
 	// is gone, has no entry.

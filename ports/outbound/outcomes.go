@@ -12,22 +12,22 @@ import (
 // unit that had their effect.
 type OutcomeRepository interface {
 	// Claim is called first in a unit. It returns nil when the command has not taken
-	// effect yet, or not within domain.OnceRetention before now; the *domain.Replay
+	// effect yet, or not within domain.IdempotencyRetention before now; the *domain.Replay
 	// when it has; Invalid with the code idempotency_key_reused when the key was used
 	// for another request; and a Conflict with the code idempotency_in_progress when
 	// another unit with the key is running and the store can tell without waiting.
 	// Nothing is asked of the store when no key was given.
-	Claim(ctx context.Context, owner tenant.ID, once domain.Once, now time.Time) error
+	Claim(ctx context.Context, owner tenant.ID, once domain.IdempotencyKey, now time.Time) error
 
 	// Keep is called last in the unit and records the outcome that once renders. Of
 	// two units that reach it with one key only one commits; the other runs again and
 	// meets the outcome in Claim.
-	Keep(ctx context.Context, owner tenant.ID, once domain.Once, outcome any, now time.Time) error
+	Keep(ctx context.Context, owner tenant.ID, once domain.IdempotencyKey, outcome any, now time.Time) error
 
 	// Amend records the outcome anew that a unit before kept, where the answer came to hold
 	// what was found out once that unit had committed. It does nothing when no key was
 	// given, and when nothing is recorded for this very request.
-	Amend(ctx context.Context, owner tenant.ID, once domain.Once, outcome any) error
+	Amend(ctx context.Context, owner tenant.ID, once domain.IdempotencyKey, outcome any) error
 
 	// Sweep removes at most limit outcomes, of any tenant, that were recorded before
 	// the time, and returns how many.
@@ -39,10 +39,10 @@ type OutcomeRepository interface {
 // outlasts the tenant that was made, so that a late repeat does not make it again.
 type OperatorOutcomeRepository interface {
 	// Claim does what [OutcomeRepository.Claim] does.
-	Claim(ctx context.Context, once domain.Once, now time.Time) error
+	Claim(ctx context.Context, once domain.IdempotencyKey, now time.Time) error
 
 	// Keep does what [OutcomeRepository.Keep] does.
-	Keep(ctx context.Context, once domain.Once, outcome any, now time.Time) error
+	Keep(ctx context.Context, once domain.IdempotencyKey, outcome any, now time.Time) error
 
 	// Sweep removes at most limit outcomes that were recorded before the time, and
 	// returns how many.

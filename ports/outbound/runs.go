@@ -78,7 +78,7 @@ type AwaitingQuery struct {
 	Event     string               // only those that wait for it or for any event; empty for all
 	SubTenant *tenant.SubTenantID  // only those of this sub-tenant, empty for those of none; nil for all
 	Versions  []workflow.VersionID // only those of these versions, at most a thousand; none for all
-	Runs      []run.ID             // only these, at most a thousand; none for all. Not beside any other but the entity and Idle
+	Runs      []run.ID             // only these, at most a thousand; none for all. Not next to any other but the entity and Idle
 	Idle      bool                 // of the runs that are named those of which nothing waits, instead of those of which something does
 	After     *run.Awaiting        // only those behind it in the order; nil for the first ones
 	Limit     int
@@ -103,7 +103,7 @@ type RunStep struct {
 	Keep bool
 }
 
-// RunQueue lends runs to workers. It is for the gateway itself, hence not scoped to
+// RunQueue lends runs to workers. It is for the gateway itself, and not scoped to
 // one tenant, and every time in it is by the clock of the database, so that workers
 // whose clocks differ agree.
 //
@@ -255,7 +255,7 @@ type RunOrigins interface {
 	// An unknown id is NotFound with the code run_not_found.
 	Of(ctx context.Context, owner tenant.ID, id run.ID) (workflow.VersionID, int64, error)
 
-	// Live is for the gateway itself, hence not scoped to one tenant. It returns at most limit of the different origins that unfinished runs have, in one
+	// Live is for the gateway itself, and not scoped to one tenant. It returns at most limit of the different origins that unfinished runs have, in one
 	// fixed order, behind one of them; the zero value begins with the first. It costs what it
 	// returns, however many runs there are.
 	Live(ctx context.Context, after RunOrigin, limit int) ([]RunOrigin, error)

@@ -10,7 +10,7 @@ import (
 )
 
 // ScheduleRepository keeps when each schedule has to be looked at. It is for the
-// gateway itself, hence not scoped to one tenant.
+// gateway itself, and not scoped to one tenant.
 //
 // It holds exactly the triggers of type schedule that can fire: those that are active,
 // on the active version of an active workflow of an active tenant. The store sees to

@@ -54,7 +54,7 @@ func intakeEffect(t *testing.T, open OpenIntakes) {
 	intakeCases(t, open, map[string]func(f intakeFixture){
 		"every field comes back, with a key and without": func(f intakeFixture) {
 			ver := f.newVersion()
-			for _, once := range []domain.Once{{}, onceWith("k", "same")} {
+			for _, once := range []domain.IdempotencyKey{{}, onceWith("k", "same")} {
 				trg := f.newTrigger(ver, "Morgens früh")
 				f.wantVerdict(trg, once, true)
 				f.wantStored(trg)
@@ -64,7 +64,7 @@ func intakeEffect(t *testing.T, open OpenIntakes) {
 			ver := f.newVersion()
 			f.publish(ver)
 			trg := f.newTrigger(ver, "Morgens früh")
-			f.wantVerdict(trg, domain.Once{}, true)
+			f.wantVerdict(trg, domain.IdempotencyKey{}, true)
 			f.write(func(ctx context.Context, st outbound.Stores) error {
 				found, err := st.Schedules.Due(ctx, noon.AddDate(0, 0, 1), 9)
 				if err == nil && (len(found) != 1 || found[0].Trigger.ID() != trg.ID()) {
@@ -76,7 +76,7 @@ func intakeEffect(t *testing.T, open OpenIntakes) {
 		"the total counts it": func(f intakeFixture) {
 			ver := f.newVersion()
 			for range 3 {
-				f.wantVerdict(f.newTrigger(ver, "Orders"), domain.Once{}, true)
+				f.wantVerdict(f.newTrigger(ver, "Orders"), domain.IdempotencyKey{}, true)
 			}
 			f.wantTotal(ver.Tenant(), 3)
 		},
@@ -86,7 +86,7 @@ func intakeEffect(t *testing.T, open OpenIntakes) {
 				st := f.newTrigger(mine, "Orders").State()
 				st.Version = version
 				f.wantVerdict(trigger.Restore(st), onceWith(claim, "same"), false)
-				f.wantVerdict(trigger.Restore(st), domain.Once{}, false)
+				f.wantVerdict(trigger.Restore(st), domain.IdempotencyKey{}, false)
 				f.wantFree(mine.Tenant(), onceWith(claim, "same"))
 			}
 			f.wantTotal(mine.Tenant(), 0)
@@ -135,13 +135,13 @@ func intakeKeys(t *testing.T, open OpenIntakes) {
 				age  time.Duration
 				name string
 				done bool
-			}{{domain.OnceRetention - time.Millisecond, "Second", false}, {domain.OnceRetention, "Third", true}} {
+			}{{domain.IdempotencyRetention - time.Millisecond, "Second", false}, {domain.IdempotencyRetention, "Third", true}} {
 				st := f.newTrigger(ver, c.name).State()
 				st.CreatedAt = noon.Add(c.age)
 				st.UpdatedAt, st.ActivatedAt = st.CreatedAt, st.CreatedAt
 				f.wantVerdict(trigger.Restore(st), answering("k", "same"), c.done)
 			}
-			f.wantReplayOf(ver.Tenant(), "Third", noon.Add(domain.OnceRetention+time.Hour))
+			f.wantReplayOf(ver.Tenant(), "Third", noon.Add(domain.IdempotencyRetention+time.Hour))
 			f.wantTotal(ver.Tenant(), 2)
 		},
 		"another tenant and another scope are free": func(f intakeFixture) {
@@ -193,7 +193,7 @@ func intakeCrowd(t *testing.T, open OpenIntakes) {
 				all[i] = trigger.Restore(st)
 			}
 			said := f.together(manyRequests, func(i int) bool {
-				var once domain.Once
+				var once domain.IdempotencyKey
 				if i%2 == 0 {
 					once = answering(fmt.Sprint("k", i), "same")
 				}
@@ -221,7 +221,7 @@ func intakeCrowd(t *testing.T, open OpenIntakes) {
 			const rounds = 100
 			for range rounds {
 				if said := f.together(2, func(int) bool {
-					done, err := insert(f.Context(), f.here, f.newTrigger(ver, "Orders"), domain.Once{})
+					done, err := insert(f.Context(), f.here, f.newTrigger(ver, "Orders"), domain.IdempotencyKey{})
 					if err != nil {
 						f.Error(err)
 					}
@@ -243,7 +243,7 @@ func intakeCrowd(t *testing.T, open OpenIntakes) {
 				all[i] = trigger.Restore(st)
 			}
 			made := f.together(len(all), func(i int) bool {
-				done, err := insert(f.Context(), f.here, all[i], domain.Once{})
+				done, err := insert(f.Context(), f.here, all[i], domain.IdempotencyKey{})
 				if err == nil && !done { // as the application goes on
 					err = f.work.Do(f.Context(), func(ctx context.Context, st outbound.Stores) error { return st.Triggers.Insert(ctx, all[i]) })
 				}
@@ -270,8 +270,8 @@ func ReinsertedTriggers(t *testing.T, open OpenIntakes) {
 	intakeCases(t, open, map[string]func(f intakeFixture){
 		"one alone": func(f intakeFixture) {
 			trg := f.newTrigger(f.newVersion(), "Orders")
-			f.wantVerdict(trg, domain.Once{}, true)
-			f.wantVerdict(trg, domain.Once{}, true)
+			f.wantVerdict(trg, domain.IdempotencyKey{}, true)
+			f.wantVerdict(trg, domain.IdempotencyKey{}, true)
 			f.wantTotal(trg.Tenant(), 1)
 		},
 		"among others": func(f intakeFixture) {
@@ -280,7 +280,7 @@ func ReinsertedTriggers(t *testing.T, open OpenIntakes) {
 			for i := range all {
 				all[i] = f.newTrigger(ver, "Orders")
 				if i%4 == 0 {
-					f.wantVerdict(all[i], domain.Once{}, true)
+					f.wantVerdict(all[i], domain.IdempotencyKey{}, true)
 				}
 			}
 			var batch []*outbound.NewTrigger
@@ -305,7 +305,7 @@ func ReinsertedTriggers(t *testing.T, open OpenIntakes) {
 }
 
 // insert adds one trigger and says whether it was added.
-func insert(ctx context.Context, intake outbound.TriggerIntake, trg *trigger.Trigger, once domain.Once) (bool, error) {
+func insert(ctx context.Context, intake outbound.TriggerIntake, trg *trigger.Trigger, once domain.IdempotencyKey) (bool, error) {
 	e, err := newEntry(trg, once)
 	if err == nil {
 		err = intake.Insert(ctx, []*outbound.NewTrigger{e})
@@ -313,7 +313,7 @@ func insert(ctx context.Context, intake outbound.TriggerIntake, trg *trigger.Tri
 	return e.Added, err
 }
 
-func newEntry(trg *trigger.Trigger, once domain.Once) (e *outbound.NewTrigger, err error) {
+func newEntry(trg *trigger.Trigger, once domain.IdempotencyKey) (e *outbound.NewTrigger, err error) {
 	e = &outbound.NewTrigger{Trigger: trg, Once: once}
 	if once.Wanted() {
 		e.Answer, err = once.Answer(trg)
@@ -351,7 +351,7 @@ func (f fixture) publish(ver *workflow.Version) {
 }
 
 // answering is a key whose recorded answer tells which trigger was made.
-func answering(key, fingerprint string) domain.Once {
+func answering(key, fingerprint string) domain.IdempotencyKey {
 	once := onceWith(key, fingerprint)
 	once.Answer = func(outcome any) ([]byte, error) {
 		trg, _ := outcome.(*trigger.Trigger)
@@ -363,7 +363,7 @@ func answering(key, fingerprint string) domain.Once {
 	return once
 }
 
-func (f intakeFixture) wantVerdict(trg *trigger.Trigger, once domain.Once, want bool) {
+func (f intakeFixture) wantVerdict(trg *trigger.Trigger, once domain.IdempotencyKey, want bool) {
 	f.Helper()
 	if done, err := insert(f.Context(), f.here, trg, once); done != want || err != nil {
 		f.Errorf("done is %v, %v", done, err)
@@ -382,7 +382,7 @@ func (f intakeFixture) wantStored(trg *trigger.Trigger) {
 	}
 }
 
-func (f intakeFixture) wantFree(owner tenant.ID, once domain.Once) {
+func (f intakeFixture) wantFree(owner tenant.ID, once domain.IdempotencyKey) {
 	f.Helper()
 	err := f.work.View(f.Context(), func(ctx context.Context, st outbound.Stores) error {
 		return st.Outcomes.Claim(ctx, owner, once, noon)

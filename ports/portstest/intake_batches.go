@@ -26,7 +26,7 @@ func intakeBatches(t *testing.T, open OpenIntakes) {
 				if i%10 == 9 {
 					st.Version = "wfv_absent"
 				}
-				var once domain.Once
+				var once domain.IdempotencyKey
 				if i%2 == 0 {
 					once = answering(fmt.Sprint("k", i), "same")
 				}
@@ -53,7 +53,7 @@ func intakeBatches(t *testing.T, open OpenIntakes) {
 		"of those with one key the first is added, whatever comes between": func(f intakeFixture) {
 			ver, other := f.newVersion(), f.newVersion()
 			all := []*outbound.NewTrigger{
-				f.entry(f.newTrigger(ver, "First"), answering("k", "same")), f.entry(f.newTrigger(ver, "Without"), domain.Once{}),
+				f.entry(f.newTrigger(ver, "First"), answering("k", "same")), f.entry(f.newTrigger(ver, "Without"), domain.IdempotencyKey{}),
 				f.entry(f.newTrigger(ver, "Second"), answering("k", "same")), f.entry(f.newTrigger(other, "Other"), answering("k", "same")),
 				f.entry(f.newTrigger(ver, "Third"), answering("k", "other")),
 			}
@@ -77,7 +77,7 @@ func intakeBatches(t *testing.T, open OpenIntakes) {
 				if i == 27 {
 					st.Name = "a\x00b" // no text in PostgreSQL
 				}
-				all = append(all, f.entry(trigger.Restore(st), domain.Once{}))
+				all = append(all, f.entry(trigger.Restore(st), domain.IdempotencyKey{}))
 				all[i].Added = true // of an earlier time
 			}
 			f.inserts(all)
@@ -97,7 +97,7 @@ func intakeBatches(t *testing.T, open OpenIntakes) {
 			gone, cancel := context.WithCancel(f.Context())
 			cancel()
 			ver := f.newVersion()
-			all := []*outbound.NewTrigger{f.entry(f.newTrigger(ver, "Orders"), domain.Once{}), f.entry(f.newTrigger(ver, "Orders"), domain.Once{})}
+			all := []*outbound.NewTrigger{f.entry(f.newTrigger(ver, "Orders"), domain.IdempotencyKey{}), f.entry(f.newTrigger(ver, "Orders"), domain.IdempotencyKey{})}
 			err := f.here.Insert(gone, all)
 			if err == nil || all[0].Added || all[1].Added {
 				f.Errorf("%v, %v: %v", all[0].Added, all[1].Added, err)
@@ -111,7 +111,7 @@ func intakeBatches(t *testing.T, open OpenIntakes) {
 	})
 }
 
-func (f intakeFixture) entry(trg *trigger.Trigger, once domain.Once) *outbound.NewTrigger {
+func (f intakeFixture) entry(trg *trigger.Trigger, once domain.IdempotencyKey) *outbound.NewTrigger {
 	f.Helper()
 	e, err := newEntry(trg, once)
 	if err != nil {

@@ -324,13 +324,13 @@ func limiterPlaces(t *testing.T, open func(*testing.T, outbound.Clock) outbound.
 
 	t.Run("requests at the same time are never more than the places", func(t *testing.T) {
 		g := openGate(t, open)
-		crowd(t, 7, g.Limiter)
+		burst(t, 7, g.Limiter)
 	})
 }
 
-// crowd has many requests enter at once, each through one of the limiters, and sees
+// burst has many requests enter at once, each through one of the limiters, and sees
 // to it that never more are inside than places.
-func crowd(t *testing.T, places int64, limiters ...outbound.Limiter) {
+func burst(t *testing.T, places int64, limiters ...outbound.Limiter) {
 	t.Helper()
 	var inside, most, entered atomic.Int64
 	var done sync.WaitGroup

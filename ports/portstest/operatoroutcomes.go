@@ -14,7 +14,7 @@ import (
 )
 
 // operate claims the operator's key, has an effect, and keeps the outcome.
-func (f fixture) operate(once domain.Once, at time.Time, effect func(context.Context, outbound.Stores) error) error {
+func (f fixture) operate(once domain.IdempotencyKey, at time.Time, effect func(context.Context, outbound.Stores) error) error {
 	return f.work.Do(f.Context(), func(ctx context.Context, st outbound.Stores) error {
 		if err := st.Operator.Claim(ctx, once, at); err != nil {
 			return err
@@ -36,11 +36,11 @@ func OperatorOutcomeRepository(t *testing.T, open OpenStore) {
 				ran++
 				return nil
 			}
-			for _, at := range []time.Time{noon, noon.Add(domain.OnceRetention)} {
+			for _, at := range []time.Time{noon, noon.Add(domain.IdempotencyRetention)} {
 				if err := f.operate(onceWith("k", "same"), at, effect); err != nil {
 					f.Fatal(err)
 				}
-				f.wantReplay(f.operate(onceWith("k", "same"), at.Add(domain.OnceRetention-time.Second), effect))
+				f.wantReplay(f.operate(onceWith("k", "same"), at.Add(domain.IdempotencyRetention-time.Second), effect))
 			}
 			if ran != 2 {
 				f.Errorf("the command ran %d times", ran)
@@ -86,7 +86,7 @@ func OperatorOutcomeRepository(t *testing.T, open OpenStore) {
 		},
 		"a unit that fails records nothing and has no effect": func(f fixture) {
 			owner := f.tenant()
-			for claim, once := range map[string]domain.Once{
+			for claim, once := range map[string]domain.IdempotencyKey{
 				"the effect": onceWith("k", "same"),
 				"the answer": {Scope: "POST /things", Key: "k", Answer: func(any) ([]byte, error) { return nil, errOnPurpose }},
 			} {
@@ -139,7 +139,7 @@ func OperatorOutcomeRepository(t *testing.T, open OpenStore) {
 		},
 		"without a key nothing is asked and nothing is kept": func(f fixture) {
 			for range 2 {
-				if err := f.operate(domain.Once{}, noon, nothing); err != nil {
+				if err := f.operate(domain.IdempotencyKey{}, noon, nothing); err != nil {
 					f.Error(err)
 				}
 			}

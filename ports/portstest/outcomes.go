@@ -13,8 +13,8 @@ import (
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
-func onceWith(key, fingerprint string) domain.Once {
-	return domain.Once{
+func onceWith(key, fingerprint string) domain.IdempotencyKey {
+	return domain.IdempotencyKey{
 		Scope: "POST /things", Key: key, Fingerprint: fingerprint,
 		Answer: func(outcome any) ([]byte, error) {
 			text, _ := outcome.(string)
@@ -24,7 +24,7 @@ func onceWith(key, fingerprint string) domain.Once {
 }
 
 // do claims the key, counts the run, and keeps the outcome.
-func (f fixture) do(owner tenant.ID, once domain.Once, at time.Time, effect func()) error {
+func (f fixture) do(owner tenant.ID, once domain.IdempotencyKey, at time.Time, effect func()) error {
 	return f.work.Do(f.Context(), func(ctx context.Context, st outbound.Stores) error {
 		if err := st.Outcomes.Claim(ctx, owner, once, at); err != nil {
 			return err
@@ -55,12 +55,12 @@ func OutcomeRepository(t *testing.T, open OpenStore) {
 		},
 		"a repeat gets what was found out afterwards": func(f fixture) {
 			owner, other := f.tenant().ID(), f.tenant().ID()
-			amend := func(owner tenant.ID, once domain.Once, outcome string) {
+			amend := func(owner tenant.ID, once domain.IdempotencyKey, outcome string) {
 				f.write(func(ctx context.Context, st outbound.Stores) error {
 					return st.Outcomes.Amend(ctx, owner, once, outcome)
 				})
 			}
-			recorded := func(owner tenant.ID, once domain.Once) string {
+			recorded := func(owner tenant.ID, once domain.IdempotencyKey) string {
 				var replay *domain.Replay
 				if err := f.do(owner, once, noon, nothing); !errors.As(err, &replay) {
 					f.Fatalf("nothing is recorded: %v", err)
@@ -69,8 +69,8 @@ func OutcomeRepository(t *testing.T, open OpenStore) {
 			}
 			first, second := onceWith("k", "same"), onceWith("K", "same")
 			amend(owner, first, "before there is one")
-			amend(owner, domain.Once{}, "without a key")
-			for _, once := range []domain.Once{first, second} {
+			amend(owner, domain.IdempotencyKey{}, "without a key")
+			for _, once := range []domain.IdempotencyKey{first, second} {
 				if err := f.do(owner, once, noon, nothing); err != nil {
 					f.Fatal(err)
 				}
@@ -112,7 +112,7 @@ func OutcomeRepository(t *testing.T, open OpenStore) {
 		"an outcome is forgotten after a day": func(f fixture) {
 			owner := f.tenant().ID()
 			ran := 0
-			for _, at := range []time.Time{noon, noon.Add(domain.OnceRetention)} {
+			for _, at := range []time.Time{noon, noon.Add(domain.IdempotencyRetention)} {
 				if err := f.do(owner, onceWith("k", "same"), at, func() { ran++ }); err != nil {
 					f.Fatal(err)
 				}
@@ -120,7 +120,7 @@ func OutcomeRepository(t *testing.T, open OpenStore) {
 			if ran != 2 {
 				f.Errorf("the command ran %d times", ran)
 			}
-			f.wantReplay(f.do(owner, onceWith("k", "same"), noon.Add(domain.OnceRetention+time.Hour), nothing))
+			f.wantReplay(f.do(owner, onceWith("k", "same"), noon.Add(domain.IdempotencyRetention+time.Hour), nothing))
 		},
 		"a unit that fails records nothing": func(f fixture) {
 			owner := f.tenant().ID()
@@ -183,7 +183,7 @@ func OutcomeRepository(t *testing.T, open OpenStore) {
 			owner := f.tenant().ID()
 			ran := 0
 			for range 2 {
-				if err := f.do(owner, domain.Once{}, noon, func() { ran++ }); err != nil {
+				if err := f.do(owner, domain.IdempotencyKey{}, noon, func() { ran++ }); err != nil {
 					f.Fatal(err)
 				}
 			}

@@ -284,7 +284,7 @@ func notStarted() map[string]func(f fixture) {
 		},
 		"thousands of runs are started in a few calls": func(f fixture) {
 			owner, n := f.tenant().ID(), thousands()
-			f.crowd(owner, n)
+			f.burst(owner, n)
 			if got := f.runs(owner, run.Filter{}, "", 1, n-1); got.Total != n || len(got.Items) != 1 {
 				f.Errorf("%d of %d", len(got.Items), got.Total)
 			}
@@ -300,8 +300,8 @@ func thousands() int {
 	return 10_000
 }
 
-// crowd starts many runs of a tenant.
-func (f fixture) crowd(owner tenant.ID, n int) {
+// burst starts many runs of a tenant.
+func (f fixture) burst(owner tenant.ID, n int) {
 	f.Helper()
 	const batch = 1000
 	for done := 0; done < n; done += batch {

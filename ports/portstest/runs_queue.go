@@ -327,8 +327,8 @@ func tenantTurns() map[string]func(f fixture) {
 	return map[string]func(f fixture){
 		"ten runs of one tenant come with the first of thousands of another": func(f fixture) {
 			flood, modest := f.tenant().ID(), f.tenant().ID()
-			f.crowd(flood, thousands())
-			f.crowd(modest, 10)
+			f.burst(flood, thousands())
+			f.burst(modest, 10)
 			n := make(map[tenant.ID]int)
 			for _, l := range f.claimRuns(20, 1000) {
 				n[l.Run.Tenant()]++
@@ -383,10 +383,10 @@ func tenantTurns() map[string]func(f fixture) {
 		},
 		"a tenant with many runs fills the places that the others leave": func(f fixture) {
 			for range 8 {
-				f.crowd(f.tenant().ID(), 1)
+				f.burst(f.tenant().ID(), 1)
 			}
 			flood := f.tenant().ID()
-			f.crowd(flood, 60)
+			f.burst(flood, 60)
 			n := 0
 			lent := f.claimRuns(40, 30)
 			for _, l := range lent {
@@ -401,9 +401,9 @@ func tenantTurns() map[string]func(f fixture) {
 		"each of many tenants gets its turn within as many claims as there are tenants for each run": func(f fixture) {
 			const tenants, each = 60, 4
 			flood := f.tenant().ID()
-			f.crowd(flood, 300)
+			f.burst(flood, 300)
 			for range tenants - 1 {
-				f.crowd(f.tenant().ID(), 2)
+				f.burst(f.tenant().ID(), 2)
 			}
 			for lap := range 2 {
 				got := make(map[tenant.ID]int)
@@ -430,7 +430,7 @@ func timedTurns() map[string]func(f fixture) {
 		"a tenant that has nothing gets its turn although all before it have something": func(f fixture) {
 			const tenants, each = 40, 2
 			for range tenants {
-				f.crowd(f.tenant().ID(), 2)
+				f.burst(f.tenant().ID(), 2)
 			}
 			got := make(map[tenant.ID]int)
 			for range tenants / each {
@@ -524,7 +524,7 @@ func timedTurns() map[string]func(f fixture) {
 func runRace(f fixture) {
 	const tenants, each, workers, bound = 3, 20, 6, 3
 	for range tenants {
-		f.crowd(f.tenant().ID(), each)
+		f.burst(f.tenant().ID(), each)
 	}
 	var mu sync.Mutex
 	seen, under := make(map[run.ID]int), make(map[tenant.ID]int)

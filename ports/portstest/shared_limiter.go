@@ -103,7 +103,7 @@ func SharedLimiter(t *testing.T, open func(*testing.T, outbound.Clock) (join fun
 
 	t.Run("requests at the same time are never more than the places", func(t *testing.T) {
 		processes, _ := start(t)
-		crowd(t, 7, processes...)
+		burst(t, 7, processes...)
 	})
 }
 

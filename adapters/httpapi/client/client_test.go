@@ -66,7 +66,7 @@ func serve(t *testing.T) (baseURL, key string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	made, err := tenants.New(store, clock, random).Create(t.Context(), domain.Once{}, tenant.Draft{Name: "Acme"})
+	made, err := tenants.New(store, clock, random).Create(t.Context(), domain.IdempotencyKey{}, tenant.Draft{Name: "Acme"})
 	if err != nil {
 		t.Fatal(err)
 	}

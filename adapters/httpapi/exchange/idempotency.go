@@ -21,7 +21,7 @@ const maxIdempotencyKey = 255
 // Command is a POST that has an effect.
 type Command[T any] struct {
 	Status int // of the answer
-	Run    func(domain.Once) (T, error)
+	Run    func(domain.IdempotencyKey) (T, error)
 	Render func(T) any
 
 	// Revision gives the answer's ETag; nil for an answer without one.
@@ -106,13 +106,13 @@ func Execute[T any](c *gin.Context, who tenant.Caller, body jsonread.Object, cmd
 // onceOf reads the idempotency key of a request. The scope is the method and the
 // path; the fingerprint covers the body's meaning, not its spelling, and the one parameter
 // of a query that says what the body might have said.
-func onceOf(c *gin.Context, body jsonread.Object, status int, render func(any) (any, error)) (domain.Once, error) {
+func onceOf(c *gin.Context, body jsonread.Object, status int, render func(any) (any, error)) (domain.IdempotencyKey, error) {
 	sent := c.Request.Header.Values("X-Idempotency-Key")
 	if len(sent) == 0 {
-		return domain.Once{}, nil
+		return domain.IdempotencyKey{}, nil
 	}
 	if len(sent) > 1 || !Printable(sent[0], maxIdempotencyKey) {
-		return domain.Once{}, domain.Fail(domain.Invalid, "idempotency_key_invalid",
+		return domain.IdempotencyKey{}, domain.Fail(domain.Invalid, "idempotency_key_invalid",
 			"The header X-Idempotency-Key must be given once and hold 1 to %d printable ASCII characters.", maxIdempotencyKey)
 	}
 	asked := body.Canonical()
@@ -120,7 +120,7 @@ func onceOf(c *gin.Context, body jsonread.Object, status int, render func(any) (
 		asked = fmt.Appendf(asked, "?%q", sub)
 	}
 	digest := sha256.Sum256(asked)
-	return domain.Once{
+	return domain.IdempotencyKey{
 		Scope:       c.Request.Method + " " + c.Request.URL.Path,
 		Key:         sent[0],
 		Fingerprint: hex.EncodeToString(digest[:]),

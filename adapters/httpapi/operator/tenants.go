@@ -60,7 +60,7 @@ func (a *api) create(c *gin.Context) error {
 	return exchange.Execute(c, tenant.Caller{}, body, exchange.Command[inbound.NewTenant]{
 		Status: http.StatusCreated, Render: renderNewTenant, Record: recordTenant,
 		Revision: func(made inbound.NewTenant) int64 { return made.Tenant.Revision() },
-		Run: func(once domain.Once) (inbound.NewTenant, error) {
+		Run: func(once domain.IdempotencyKey) (inbound.NewTenant, error) {
 			made, err := a.tenants.Create(c.Request.Context(), once, draft)
 			if err == nil {
 				exchange.StateOf(c).Caller = tenant.Caller{Tenant: made.Tenant.ID()}
@@ -128,20 +128,20 @@ func (a *api) remove(c *gin.Context, ten *tenant.Tenant) error {
 
 // suspend answers POST /tenants/{id}/suspend.
 func (a *api) suspend(c *gin.Context, ten *tenant.Tenant) error {
-	return a.change(c, ten, func(once domain.Once) (*tenant.Tenant, error) {
+	return a.change(c, ten, func(once domain.IdempotencyKey) (*tenant.Tenant, error) {
 		return a.tenants.Suspend(c.Request.Context(), once, ten.ID())
 	})
 }
 
 // resume answers POST /tenants/{id}/resume.
 func (a *api) resume(c *gin.Context, ten *tenant.Tenant) error {
-	return a.change(c, ten, func(once domain.Once) (*tenant.Tenant, error) {
+	return a.change(c, ten, func(once domain.IdempotencyKey) (*tenant.Tenant, error) {
 		return a.tenants.Resume(c.Request.Context(), once, ten.ID())
 	})
 }
 
 // change runs a verb that takes no body, and answers with the tenant.
-func (a *api) change(c *gin.Context, ten *tenant.Tenant, verb func(domain.Once) (*tenant.Tenant, error)) error {
+func (a *api) change(c *gin.Context, ten *tenant.Tenant, verb func(domain.IdempotencyKey) (*tenant.Tenant, error)) error {
 	return exchange.ExecuteWithoutBody(c, tenant.Caller{Tenant: ten.ID()}, exchange.Command[*tenant.Tenant]{
 		Status: http.StatusOK, Render: renderTenant, Revision: (*tenant.Tenant).Revision, Run: verb,
 	})

@@ -133,7 +133,7 @@ func TestADatabaseThatDoesNotAnswerInTimeIsUnavailable(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = store.Do(t.Context(), func(ctx context.Context, st outbound.Stores) error {
-		once := domain.Once{Scope: "s", Key: "k", Fingerprint: "f", Answer: func(any) ([]byte, error) { return nil, nil }}
+		once := domain.IdempotencyKey{Scope: "s", Key: "k", Fingerprint: "f", Answer: func(any) ([]byte, error) { return nil, nil }}
 		return st.Outcomes.Keep(ctx, owner, once, nil, time.Now())
 	})
 	if !errors.Is(err, domain.Unavailable) {

@@ -58,7 +58,7 @@ func insertTriggers(entries []sqlstore.TriggerEntry) (statement string, args []a
 	for i, e := range entries {
 		answers[i], active[i] = e.Answer, e.State.Active
 	}
-	return insertTriggersSQL, append(arrays(entries, len(entryColumns)), answers, active, domain.OnceRetention.Seconds())
+	return insertTriggersSQL, append(arrays(entries, len(entryColumns)), answers, active, domain.IdempotencyRetention.Seconds())
 }
 
 // addedTriggers selects those of a batch that are there.

@@ -66,7 +66,7 @@ func TestTenantsAreSortedByTheBytesOfTheirNamesWhateverTheDatabasesLanguage(t *t
 func TestASecondCommandOfTheOperatorIsToldThatTheFirstIsRunning(t *testing.T) {
 	t.Parallel()
 	store, _ := migrated(t)
-	once := domain.Once{Scope: "POST /things", Key: "k", Answer: func(any) ([]byte, error) { return []byte("made"), nil }}
+	once := domain.IdempotencyKey{Scope: "POST /things", Key: "k", Answer: func(any) ([]byte, error) { return []byte("made"), nil }}
 	claim := func(ctx context.Context, st outbound.Stores) error { return st.Operator.Claim(ctx, once, noon) }
 	err := store.Do(t.Context(), func(ctx context.Context, st outbound.Stores) error {
 		if err := claim(ctx, st); err != nil {
