@@ -30,11 +30,11 @@ type growth struct {
 	reserved atomic.Bool
 	grown    atomic.Pointer[growthSignal]
 	large    chan struct{} // holds one for each large request or answer
-	size     int64         // set with the plan
+	size     int64         // how much it is; less once the plan is known, unless it was reserved before
 }
 
 func newGrowth() *growth {
-	m := &growth{turn: make(chan struct{}, 1), large: make(chan struct{}, maxLargeOfRun)}
+	m := &growth{turn: make(chan struct{}, 1), large: make(chan struct{}, maxLargeOfRun), size: execution.Copies * run.MaxOutputs}
 	m.grown.Store(newGrowthSignal())
 	return m
 }
@@ -73,6 +73,14 @@ func (j *job) grow(ctx context.Context) error {
 	return nil
 }
 
+// growUnlessStopping is grow until the worker is to stop.
+func (j *job) growUnlessStopping() bool {
+	ctx, cancel := context.WithCancel(j.ctx)
+	defer cancel()
+	defer context.AfterFunc(j.session.stopping, cancel)()
+	return j.grow(ctx) == nil
+}
+
 // shrink gives the memory back when the run turns out to be small, and waits.
 func (j *job) shrink() {
 	if !j.growth.reserved.Load() || j.run.More() || j.size > smallRun || len(j.growth.large) > 0 {
@@ -91,7 +99,9 @@ func (j *job) shrink() {
 
 // setSize notes how large the results of the run may become.
 func (m *growth) setSize(nodes int) {
-	m.size = execution.Copies * min(run.MaxOutputs, int64(nodes)*run.MaxOutput)
+	if !m.reserved.Load() {
+		m.size = execution.Copies * min(run.MaxOutputs, int64(nodes)*run.MaxOutput)
+	}
 }
 
 // endGrowth gives the memory back. Nobody gets any after it.

@@ -161,11 +161,14 @@ func (j *job) begin() jobOutcome {
 	return leaveToExpire // it was due, and nothing is
 }
 
-// read reads a run that is too large for the unit of work that claimed it. One that cannot be
-// read is left until its lease ends.
+// read reads a run that is too large for the unit of work that claimed it, once there is
+// memory for it. One that cannot be read is left until its lease ends.
 func (j *job) read() jobOutcome {
 	if j.run != nil {
 		return jobContinue
+	}
+	if j.size > smallRun && !j.growUnlessStopping() {
+		return j.stopped()
 	}
 	ctx, cancel := context.WithTimeout(j.session.units, storeTimeout)
 	defer cancel()

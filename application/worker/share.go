@@ -91,26 +91,19 @@ type capacity struct {
 	perTenant int   // how many of a tenant may be worked on
 }
 
-// freeCapacity says for how many more runs there is room. When what is worked on is as large as it
-// may be, there still is for tenants of whom nothing is: a run for each, as long as such
-// runs are not that large themselves. One tenant's large runs hold up no other.
+// freeCapacity says for how many more runs there is room. When what is worked on is as large as
+// it may be, there still is room for one run of each tenant that has none: one tenant's large
+// runs hold up no other. A claim then leases one run, and a large one waits for memory before
+// it is read.
 func (s *session) freeCapacity() capacity {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	r := capacity{s.worker.opts.Concurrency - len(s.jobs), s.worker.opts.Memory - s.size, s.worker.opts.PerTenant}
-	if r.bytes <= 0 && len(s.jobs) > 0 {
-		r.perTenant, r.bytes = 1, s.worker.opts.Memory
-		for _, j := range s.jobs {
-			if s.jobsOf[j.lease.Tenant] == 1 {
-				r.bytes -= j.size
-			}
-		}
-		if r.bytes <= 0 {
-			return capacity{}
-		}
+	c := capacity{s.worker.opts.Concurrency - len(s.jobs), s.worker.opts.Memory - s.size, s.worker.opts.PerTenant}
+	if c.bytes <= 0 && len(s.jobs) > 0 {
+		c.perTenant = 1
 	}
-	r.bytes = max(r.bytes, 1)
-	return r
+	c.bytes = max(c.bytes, 1)
+	return c
 }
 
 // isBacklog says whether the run is one of many of its tenant, and notes that it is worked on.
