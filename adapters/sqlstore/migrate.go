@@ -40,6 +40,9 @@ const (
 // processes can begin the same migration; the slower one fails, and finds it
 // applied when it looks again.
 func (g *Goose) Up(ctx context.Context) ([]Migration, error) {
+	if err := g.refuseUnreleased(ctx); err != nil {
+		return nil, err
+	}
 	var applied []Migration
 	for run := 1; ; run++ {
 		before, err := g.Pending(ctx)
@@ -64,6 +67,21 @@ func (g *Goose) Up(ctx context.Context) ([]Migration, error) {
 		case <-time.After(migrationWait):
 		}
 	}
+}
+
+var errUnreleased = errors.New("the database was made by a version from before the first release, and cannot be brought up to date: use an empty one")
+
+// refuseUnreleased returns an error for a database with migrations from before the first
+// release, which have become one.
+func (g *Goose) refuseUnreleased(ctx context.Context) error {
+	version, err := g.provider.GetDBVersion(ctx)
+	if err != nil {
+		return fmt.Errorf("read the state of the migrations: %w", err)
+	}
+	if first := g.provider.ListSources()[0].Version; version > 0 && version < first {
+		return errUnreleased
+	}
+	return nil
 }
 
 // Pending lists what Up would apply.

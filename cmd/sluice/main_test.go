@@ -321,7 +321,7 @@ func TestTheDatabaseURLMayStandInAFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := binary{t, []string{"SLUICE_DATABASE_URL_FILE=" + file}}
-	if out := b.ok("migrate", "up"); !strings.Contains(out, "applied 00001") {
+	if out := b.ok("migrate", "up"); !strings.Contains(out, "applied 00026") {
 		t.Errorf("printed %q", out)
 	}
 }

@@ -2,7 +2,9 @@
 package migrationtest
 
 import (
+	"database/sql"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -46,6 +48,25 @@ func UpDownUp(t *testing.T, db *sqlx.DB, provider *goose.Provider, objects strin
 	}
 	if diff := cmp.Diff(whole, up()); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// Unreleased checks that a database from before the first release is refused, and stays as
+// it is. db and store are of the same new database.
+func Unreleased(t *testing.T, db *sql.DB, store *sqlstore.Store) {
+	migrator := store.Migrator()
+	before, err := migrator.Pending(t.Context()) // makes the table of versions
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.ExecContext(t.Context(), `INSERT INTO goose_db_version (version_id, is_applied) VALUES (25, true)`); err != nil {
+		t.Fatal(err)
+	}
+	if _, err = migrator.Up(t.Context()); err == nil || !strings.Contains(err.Error(), "from before the first release") {
+		t.Errorf("the migration ends with %v", err)
+	}
+	if after, err := migrator.Pending(t.Context()); err != nil || len(after) != len(before) {
+		t.Errorf("%d migrations of %d are left: %v", len(after), len(before), err)
 	}
 }
 

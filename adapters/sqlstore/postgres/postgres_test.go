@@ -83,6 +83,16 @@ func TestSeveralProcessesMayMigrateAtOnce(t *testing.T) {
 	migrationtest.Concurrent(t, func() *sqlstore.Store { return open(t, address) })
 }
 
+func TestADatabaseFromBeforeTheFirstReleaseIsRefused(t *testing.T) {
+	address := pgtest.Start(t).Database(t)
+	db, err := sql.Open("postgres", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() }) // nothing is pending
+	migrationtest.Unreleased(t, db, open(t, address))
+}
+
 func TestALostConnectionIsUnavailableAndTheNextCallWorks(t *testing.T) {
 	store, address := migrated(t)
 	killer, err := sql.Open("postgres", address)

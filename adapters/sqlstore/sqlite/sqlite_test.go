@@ -38,6 +38,17 @@ func TestSeveralProcessesMayMigrateAtOnce(t *testing.T) {
 	migrationtest.Concurrent(t, func() *sqlstore.Store { return openFile(t, file) })
 }
 
+func TestADatabaseFromBeforeTheFirstReleaseIsRefused(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "sluice.db")
+	store := openFile(t, file)
+	db, err := sql.Open("sqlite", "file:"+file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() }) // nothing is pending
+	migrationtest.Unreleased(t, db, store)
+}
+
 func TestStores(t *testing.T) {
 	portstest.Stores(t, func(t *testing.T) outbound.UnitOfWork { return open(t) })
 }
