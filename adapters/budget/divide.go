@@ -21,7 +21,7 @@ type Memory struct {
 // What the process takes for itself, in bytes, and the part of the rest that is divided.
 // What is left is for garbage that was not collected yet.
 const (
-	ownMemory = 104 << 20
+	ownMemory = 120 << 20
 	divided   = 60 // percent
 
 	computing   = 38 // percent of it; one run may have four fifths of that
