@@ -18,7 +18,7 @@ import (
 )
 
 // A node has been called, and the condition of the edge that leaves it cannot be computed:
-// everything that tells of the run says so of the edge, and of the node that it completed.
+// everything that reports the run says so of the edge, and of the node that it completed.
 func TestARunThatFailedAtAnEdgeSaysWhich(t *testing.T) {
 	g := newGateway(t)
 	e := g.fixture("Acme")

@@ -39,7 +39,7 @@ func (f *followedRuns) Follow(ctx context.Context, _ tenant.Caller, _ run.ID, af
 	return f.follow(ctx, after, tell)
 }
 
-// fakeAdmission admits everybody as one tenant, but for sk_2, and counts who is inside.
+// fakeAdmission admits everybody as one tenant, except sk_2, and counts who is inside.
 type fakeAdmission struct {
 	inside    atomic.Int64
 	confirmed atomic.Int64

@@ -22,7 +22,7 @@ type fixture struct {
 	address string
 	log     *safeBuffer
 	bounded *connections
-	inside  chan struct{} // tells of each request for /hold that arrived
+	inside  chan struct{} // reports each request for /hold that arrived
 	hold    chan struct{} // lets them be answered
 }
 

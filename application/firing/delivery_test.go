@@ -162,7 +162,7 @@ func TestOfMoreRunsThanFitNoneIsResumedUnlessTheyAreNamed(t *testing.T) {
 		times, c.Options, c.SubTenant = 0, run.ResumeOptions{}, nil
 		narrow(&c)
 		in, err := d.Firing.Ingest(t.Context(), d.Who, domain.IdempotencyKey{}, c)
-		if err != nil || len(in.Resumed) > 0 || !in.Truncated || times != 2 { // for what to tell of, and for what to resume
+		if err != nil || len(in.Resumed) > 0 || !in.Truncated || times != 2 { // for what to report, and for what to resume
 			t.Errorf("for %s it is asked %d times: %v, %v, truncated %v", claim, times, err, in.Resumed, in.Truncated)
 		}
 	}

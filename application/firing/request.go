@@ -53,7 +53,7 @@ func (*errRateLimitUnknown) Error() string {
 // maxRateChecks bounds how often a unit may meet further triggers.
 const maxRateChecks = 5
 
-// fire runs the unit, which begins by claiming the idempotency key, and tells of what it
+// fire runs the unit, which begins by claiming the idempotency key, and reports what it
 // has started.
 func (s *startRequest) fire(ctx context.Context, unit func(context.Context, outbound.Stores) error) error {
 	for range maxRateChecks {

@@ -204,7 +204,7 @@ func (w *followers) listen(ctx context.Context) {
 }
 
 // recoverPanic makes an error of a panic, with which those who follow now end: nobody else
-// can tell of it.
+// can report it.
 func (w *followers) recoverPanic(fn func() error) (err error) {
 	defer func() {
 		if thrown := recover(); thrown != nil {

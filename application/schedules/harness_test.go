@@ -356,7 +356,7 @@ func (r goneTriggers) Each(ctx context.Context, of []outbound.TriggerKey) ([]out
 	return found, err
 }
 
-// Tell keeps which runs the scheduler tells of.
+// Tell keeps which runs the scheduler reports.
 func (r *recorder) Tell(changed ...run.ID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

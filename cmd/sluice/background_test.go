@@ -17,7 +17,7 @@ import (
 	"github.com/sluicehq/sluice/ports/inbound"
 )
 
-// troubled is a loop that tells of errors and ends.
+// troubled is a loop that reports errors and ends.
 type troubled []error
 
 func (l troubled) Run(_ context.Context, failed func(error)) {

@@ -117,7 +117,7 @@ func TestNoNodeThatCompletedIsCalledAgain(t *testing.T) {
 			case run.TimeReached:
 				w.actor.now = *w.read().WakeAt()
 			case run.RetryRequested:
-				if rapid.Bool().Draw(rt, "mended") && w.actor.now.Before(far) {
+				if rapid.Bool().Draw(rt, "fixed") && w.actor.now.Before(far) {
 					w.actor.now = far
 				}
 			}

@@ -14,7 +14,7 @@ import (
 // TestRunsAgreeWithTheReference drives drawn graphs in a drawn order, with facts
 // that come twice and processes that die, and compares what became of them with
 // the reference, which knows no order. A failed run is retried with the fault
-// mended until it is done or nothing can be mended.
+// fixed until it is done or nothing can be fixed.
 func TestRunsAgreeWithTheReference(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		s := drawScenario(rt)
@@ -63,7 +63,7 @@ func decided(t *rapid.T, a *actor, source int) (ok bool) {
 			return false
 		}
 	}
-	a.s.mended, a.now = true, far
+	a.s.fixed, a.now = true, far
 	a.both(run.RetryRequested{}, true)
 	a.play()
 	agree(t, a)

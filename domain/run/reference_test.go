@@ -18,7 +18,7 @@ type scenario struct {
 	payload    map[string]any // c<i>: how condition i decides, s<i>: what switch i looks at, g<n>: guards
 	behaviours []behaviour
 	targets    [][]int // of conditions and switches: the node that each branch names, -1 for none
-	mended     bool    // late guards can be computed
+	fixed     bool    // late guards can be computed
 }
 
 type link struct {
@@ -64,7 +64,7 @@ func (r *reference) verdict(i int) verdict {
 	v := r.judge(i)
 	r.known[i] = v
 	for at, l := range r.s.links {
-		if l.source == i && r.open(l) && (l.guard == "x" || l.guard == "late" && !r.s.mended) {
+		if l.source == i && r.open(l) && (l.guard == "x" || l.guard == "late" && !r.s.fixed) {
 			v.doubts = append(v.doubts, workflow.EdgeID(fmt.Sprint("edge_", at)))
 		}
 	}
@@ -157,7 +157,7 @@ func (r *reference) taken(l link) bool {
 	case "x":
 		return false
 	case "late":
-		return r.s.mended
+		return r.s.fixed
 	case "m":
 		object, _ := source.output.(map[string]any)
 		m, _ := object["m"].(float64)

@@ -76,7 +76,7 @@ func attend(ctx context.Context, listener *pq.Listener, line *listenerDialer, li
 			switch {
 			case !ok:
 				return fmt.Errorf("postgres: the listener ended by itself")
-			case notice != nil: // nil tells of a new connection, which the link knows of
+			case notice != nil: // nil reports a new connection, which the link knows of
 				heard(notice.Channel, notice.Extra)
 			}
 		case <-ticker.C:
