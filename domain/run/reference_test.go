@@ -18,7 +18,7 @@ type scenario struct {
 	payload    map[string]any // c<i>: how condition i decides, s<i>: what switch i looks at, g<n>: guards
 	behaviours []behaviour
 	targets    [][]int // of conditions and switches: the node that each branch names, -1 for none
-	fixed     bool    // late guards can be computed
+	fixed      bool    // late guards can be computed
 }
 
 type link struct {
