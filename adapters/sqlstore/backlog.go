@@ -21,8 +21,8 @@ func (s *Store) DueDeliveries(ctx context.Context, now time.Time) (int, error) {
 
 // DueRuns counts the runs of all tenants that a worker could move on.
 func (s *Store) DueRuns(ctx context.Context, now time.Time) (int, error) {
-	return s.backlog(ctx, "count due runs", `SELECT (SELECT count(*) FROM runs f WHERE f.ready_at = f.free_at)
-		+ (SELECT count(*) FROM runs f WHERE f.free_at IS NOT NULL AND f.ready_at IS DISTINCT FROM f.free_at AND f.free_at <= $1)`, now)
+	return s.backlog(ctx, "count due runs", `SELECT (SELECT count(*) FROM live_runs f WHERE f.ready_at = f.free_at)
+		+ (SELECT count(*) FROM live_runs f WHERE f.free_at IS NOT NULL AND f.ready_at IS DISTINCT FROM f.free_at AND f.free_at <= $1)`, now)
 }
 
 // KeptBytes says how many bytes of runs are kept for each tenant of whom any are.

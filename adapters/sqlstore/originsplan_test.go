@@ -50,7 +50,7 @@ func TestSQLiteFindsOriginsOfRunsByTheirIndex(t *testing.T) {
 	for _, step := range []string{
 		"((tenant_id,trigger_id,workflow_id)>(?,?,?))", "(tenant_id=? AND trigger_id=? AND workflow_id>?)", "(tenant_id=? AND trigger_id>?)", "(tenant_id>?)",
 	} {
-		if !strings.Contains(text, "SEARCH u USING INDEX runs_live "+step) {
+		if !strings.Contains(text, "SEARCH u USING COVERING INDEX live_runs_origin "+step) {
 			t.Errorf("there is no search for %s:\n%s", step, text)
 		}
 	}

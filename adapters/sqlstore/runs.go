@@ -45,7 +45,7 @@ var (
 
 func wholeRun(payload, progress string) string {
 	return runSummaryColumns + `, trigger_name, trigger_type, ` + payload + ` AS payload, max_retries, backoff_ms, max_backoff_ms, timeout_ms, ` +
-		progress + ` AS progress, outputs, ` + runSize + ` AS size, lease, alone`
+		progress + ` AS progress, outputs, ` + runSize + ` AS size`
 }
 
 func ifSmall(column string) string {
@@ -119,8 +119,6 @@ type runRow struct {
 	Progress    []byte
 	OutputsSize int64
 	Size        int64 // of payload, progress and outputs
-	Lease       int64
-	Alone       leaseEnd
 
 	Outputs map[workflow.NodeID]json.RawMessage // from rows of their own
 }
@@ -128,7 +126,7 @@ type runRow struct {
 // targets are where [runColumns] go.
 func (row *runRow) targets() []any {
 	return append(row.runSummaryRow.targets(), &row.TriggerName, &row.TriggerType, &row.Payload, &row.MaxRetries, &row.Backoff, &row.MaxBackoff, &row.Timeout,
-		&row.Progress, &row.OutputsSize, &row.Size, &row.Lease, &row.Alone)
+		&row.Progress, &row.OutputsSize, &row.Size)
 }
 
 func (row *runRow) restore() (*run.Run, error) {
@@ -174,9 +172,15 @@ func (s runs) scan(ctx context.Context, what, query string, args ...any) (rows [
 	return rows, s.readOutputs(ctx, rows)
 }
 
-// Get reads a run.
+// Get reads a run. Where it locks it, it first locks what workers see of it, as who records a
+// step does.
 func (s runs) Get(ctx context.Context, owner tenant.ID, id run.ID) (*run.Run, error) {
-	rows, err := s.scan(ctx, "get run", `SELECT `+runColumns+` FROM runs WHERE tenant_id = $1 AND id = $2`+s.forUpdate(), string(owner), string(id))
+	query := `SELECT ` + runColumns + ` FROM runs WHERE tenant_id = $1 AND id = $2`
+	if lock := s.forUpdate(); lock != "" {
+		query = `WITH held AS MATERIALIZED (SELECT 1 FROM live_runs WHERE tenant_id = $1 AND id = $2` + lock + `) ` +
+			query + ` AND (SELECT count(*) FROM held) >= 0` + lock
+	}
+	rows, err := s.scan(ctx, "get run", query, string(owner), string(id))
 	switch {
 	case err != nil:
 		return nil, err
@@ -209,14 +213,13 @@ func dueAt(st run.State) (at *time.Time, ready bool) {
 
 // runStatements are the statements on runs that a dialect has a part in.
 type runStatements struct {
-	start, record, recordWithHistory, recordTogether string
-	served                                           atomic.Pointer[string] // the tenant that the last claim came to
+	start, live string                 // add runs, and in a second statement where the first cannot, what workers see of them
+	record      string                 // writes many steps; empty where it takes several statements
+	served      atomic.Pointer[string] // the tenant that the last claim came to
 }
 
 func newRunStatements(d Dialect) *runStatements {
-	return &runStatements{
-		start: d.insertRuns(), record: d.recordCounted(), recordWithHistory: d.recordWithHistory(), recordTogether: d.recordTogether(),
-	}
+	return &runStatements{start: d.insertRuns(), live: d.insertLiveRuns(), record: d.recordSteps()}
 }
 
 func (s *runStatements) lastServed() string {

@@ -66,10 +66,10 @@ func (l *listing) ofRuns(f run.Filter, q domain.Query, d Dialect) (page, count s
 	return `SELECT ` + l.columns + `, (` + count + `) AS total, '' AS stamp` + page, count, nil
 }
 
-// indexOfStatus is what the index says that has the runs of a status.
+// indexOfStatus is what finds the runs of a status by an index.
 func indexOfStatus(s run.Status) string {
 	if s == run.StatusPending {
-		return "finished_at IS NULL"
+		return "id = ANY (ARRAY(SELECT l.id FROM live_runs l WHERE l.tenant_id = $1))"
 	}
 	return "status <> 'pending'"
 }

@@ -30,7 +30,7 @@ func (s runOverview) Unfinished(ctx context.Context, of []*trigger.Trigger) ([]b
 	}
 	var busy []keyRow
 	err = s.list(ctx, "find unfinished runs", &busy, `SELECT r.tenant_id, r.id FROM `+table+` WHERE EXISTS (
-		SELECT 1 FROM runs u WHERE u.tenant_id = r.tenant_id AND u.trigger_id = r.id AND u.finished_at IS NULL)`, parameter)
+		SELECT 1 FROM live_runs u WHERE u.tenant_id = r.tenant_id AND u.trigger_id = r.id)`, parameter)
 	if err != nil {
 		return nil, err
 	}
@@ -48,25 +48,32 @@ func (s runOverview) Unfinished(ctx context.Context, of []*trigger.Trigger) ([]b
 // OfWorkflow finds unfinished runs of a workflow.
 func (s runOverview) OfWorkflow(ctx context.Context, owner tenant.ID, of workflow.ID, limit int) ([]run.ID, error) {
 	var ids []run.ID
-	err := s.list(ctx, "find the runs of a workflow", &ids, `SELECT id FROM runs WHERE tenant_id = $1 AND workflow_id = $2 AND finished_at IS NULL
-		ORDER BY id LIMIT $3`, string(owner), string(of), limit)
+	err := s.list(ctx, "find the runs of a workflow", &ids, `SELECT id FROM live_runs WHERE tenant_id = $1 AND workflow_id = $2 ORDER BY id LIMIT $3`, string(owner), string(of), limit)
 	return ids, err
 }
 
-// Sweep removes old runs; the schema's cascade removes their histories. One that is
-// retried meanwhile stays.
-func (s runOverview) Sweep(ctx context.Context, owner tenant.ID, before time.Time, limit int) (int, error) {
-	n, err := s.exec(ctx, "sweep runs", `DELETE FROM runs WHERE tenant_id = $1 AND finished_at < $2 AND id IN (
-			SELECT id FROM runs WHERE tenant_id = $1 AND finished_at < $2 ORDER BY finished_at LIMIT $3)`, string(owner), before, limit)
-	return int(n), err
+// Sweep removes old runs; the schema removes what belongs to them. One that is retried meanwhile
+// stays.
+func (s runOverview) Sweep(ctx context.Context, owner tenant.ID, from, before time.Time, limit int) ([]time.Time, error) {
+	const old = `tenant_id = $1 AND finished_at >= $2 AND finished_at < $3`
+	var finished []rowInstant
+	err := s.list(ctx, "sweep runs", &finished, `DELETE FROM runs WHERE `+old+` AND id `+
+		s.store.dialect.AmongFirst(`SELECT id FROM runs WHERE `+old+` ORDER BY finished_at LIMIT $4`)+` RETURNING finished_at`, string(owner), from.UTC(), before, limit)
+	if err != nil {
+		return nil, s.fail(err)
+	}
+	times := make([]time.Time, len(finished))
+	for i, at := range finished {
+		times[i] = at.Time
+	}
+	return times, nil
 }
 
-// Executes looks for an unfinished run of a version among those of its workflow, which an
-// index knows.
+// Executes looks for an unfinished run of a version among those of its workflow.
 func (s runOverview) Executes(ctx context.Context, owner tenant.ID, of workflow.ID, version workflow.VersionID) (bool, error) {
 	var some bool
-	err := s.get(ctx, "find a run of the version", &some, `SELECT EXISTS (SELECT 1 FROM runs
-		WHERE tenant_id = $1 AND workflow_id = $2 AND workflow_version_id = $3 AND finished_at IS NULL)`, string(owner), string(of), string(version))
+	err := s.get(ctx, "find a run of the version", &some, `SELECT EXISTS (SELECT 1 FROM live_runs l
+		JOIN runs u ON u.tenant_id = l.tenant_id AND u.id = l.id WHERE l.tenant_id = $1 AND l.workflow_id = $2 AND u.workflow_version_id = $3)`, string(owner), string(of), string(version))
 	return some, err
 }
 

@@ -5,7 +5,7 @@ WITH RECURSIVE ready (tenant_id, active) AS (
     SELECT t.id, t.status = 'active'
     FROM tenants t
     WHERE t.id = (
-        SELECT f.tenant_id FROM runs f
+        SELECT f.tenant_id FROM live_runs f
         WHERE f.ready_at = f.free_at AND f.tenant_id > ''
         ORDER BY f.tenant_id, f.ready_at LIMIT 1
     )
@@ -13,20 +13,20 @@ WITH RECURSIVE ready (tenant_id, active) AS (
     SELECT t.id, t.status = 'active'
     FROM ready w
     JOIN tenants t ON t.id = (
-        SELECT f.tenant_id FROM runs f
+        SELECT f.tenant_id FROM live_runs f
         WHERE f.ready_at = f.free_at AND f.tenant_id > w.tenant_id
         ORDER BY f.tenant_id, f.ready_at LIMIT 1
     ) AND NOT w.active
 ), timed AS MATERIALIZED (
     SELECT f.free_at, f.tenant_id
-    FROM runs f
+    FROM live_runs f
     WHERE f.free_at IS NOT NULL AND f.ready_at IS DISTINCT FROM f.free_at
     ORDER BY f.free_at, f.tenant_id, f.id LIMIT 256
 )
 SELECT min(free_at)
 FROM (
     SELECT (
-        SELECT f.ready_at FROM runs f
+        SELECT f.ready_at FROM live_runs f
         WHERE f.tenant_id = w.tenant_id AND f.ready_at = f.free_at
         ORDER BY f.ready_at, f.id LIMIT 1
     ) AS free_at

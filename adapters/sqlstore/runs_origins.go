@@ -31,7 +31,7 @@ func (s runOrigins) Of(ctx context.Context, owner tenant.ID, id run.ID) (workflo
 	return workflow.VersionID(row.Version), row.Size, err
 }
 
-// Live skips through the index of unfinished runs from one origin to the next, so that it
+// Live skips through the index of live runs from one origin to the next, so that it
 // reads one entry for each of them, however many runs it has.
 func (s runOrigins) Live(ctx context.Context, after outbound.RunOrigin, limit int) ([]outbound.RunOrigin, error) {
 	var rows []struct {
@@ -55,16 +55,16 @@ func (s runOrigins) Live(ctx context.Context, after outbound.RunOrigin, limit in
 }
 
 // liveOrigins has the parameters tenant, trigger and workflow of the origin to begin
-// behind, and how many are wanted. The order is that of the index runs_live.
+// behind, and how many are wanted. The order is that of the index live_runs_origin.
 func (d Dialect) liveOrigins() string {
 	const columns = `tenant_id, trigger_id, workflow_id`
 	next := func(selected, condition string) string {
-		return `(SELECT ` + selected + ` FROM runs u WHERE u.finished_at IS NULL AND ` + condition + ` ORDER BY u.tenant_id, u.trigger_id, u.workflow_id LIMIT 1)`
+		return `(SELECT ` + selected + ` FROM live_runs u WHERE ` + condition + ` ORDER BY u.tenant_id, u.trigger_id, u.workflow_id LIMIT 1)`
 	}
 	const behind = `(u.tenant_id, u.trigger_id, u.workflow_id) > `
 	further := `CROSS JOIN LATERAL ` + next(columns, behind+`(o.tenant_id, o.trigger_id, o.workflow_id)`) + ` AS r`
 	if !d.Lateral { // SQLite would look for the tenant alone, and read all runs of it
-		further = `JOIN runs r ON r.rowid = coalesce(` +
+		further = `JOIN live_runs r ON r.rowid = coalesce(` +
 			next(`u.rowid`, `u.tenant_id = o.tenant_id AND u.trigger_id = o.trigger_id AND u.workflow_id > o.workflow_id`) + `, ` +
 			next(`u.rowid`, `u.tenant_id = o.tenant_id AND u.trigger_id > o.trigger_id`) + `, ` +
 			next(`u.rowid`, `u.tenant_id > o.tenant_id`) + `)`

@@ -59,6 +59,14 @@ func (s runQueue) Claim(ctx context.Context, c outbound.RunClaim) ([]outbound.Le
 	return leased, nil
 }
 
+// leasedRow is what a lease returns of a run.
+type leasedRow struct {
+	Tenant string   `db:"tenant_id"`
+	ID     string   `db:"id"`
+	Number int64    `db:"lease"`
+	Alone  leaseEnd `db:"alone"`
+}
+
 // lease leases those of the runs that nobody is changing and that there is room for, and
 // puts off the others that cannot be read.
 func (s runQueue) lease(ctx context.Context, now time.Time, c outbound.RunClaim, chosen []keyRow) ([]outbound.LentRun, error) {
@@ -76,30 +84,62 @@ func (s runQueue) lease(ctx context.Context, now time.Time, c outbound.RunClaim,
 	if maxBytes == 0 {
 		maxBytes = math.MaxInt64
 	}
-	rows, err := s.scan(ctx, "lease runs", s.store.dialect.Runs.Lease+` RETURNING `+leasedColumns, string(text), now, until, c.Worker, maxBytes)
+	var rows []leasedRow
+	err = s.list(ctx, "lease runs", &rows, s.store.dialect.Runs.Lease, string(text), now, until, c.Worker, maxBytes, now.UnixMilli())
 	if err != nil {
 		return nil, s.fail(err)
 	}
-	slices.SortFunc(rows, func(a, b runRow) int { return places[a.ID] - places[b.ID] })
+	s.store.liveRunsChanged(len(rows))
+	slices.SortFunc(rows, func(a, b leasedRow) int { return places[a.ID] - places[b.ID] })
+	found, err := s.readLeased(ctx, rows)
+	if err != nil {
+		return nil, s.fail(err)
+	}
 	var putOff []keyRow
-	leased := make([]outbound.LentRun, len(rows))
-	for i := range rows {
-		row := &rows[i]
-		lease := outbound.RunLease{Tenant: tenant.ID(row.Tenant), Run: run.ID(row.ID), Number: row.Lease}
-		leased[i] = outbound.LentRun{Lease: lease, Until: until, At: now, Size: row.Size, Before: row.Alone.end()}
-		if row.isLarge() {
-			continue
+	leased := make([]outbound.LentRun, 0, len(rows))
+	for _, row := range rows {
+		stored := found[keyRow{row.Tenant, row.ID}]
+		if stored == nil {
+			continue // deleted since it was found
 		}
-		if leased[i].Run, err = row.restore(); err != nil {
-			putOff = append(putOff, keyRow{row.Tenant, row.ID})
-			lease.Number = 0
-			leased[i] = outbound.LentRun{Lease: lease, At: now, Unreadable: err}
+		lease := outbound.RunLease{Tenant: tenant.ID(row.Tenant), Run: run.ID(row.ID), Number: row.Number}
+		one := outbound.LentRun{Lease: lease, Until: until, At: now, Size: stored.Size, Before: row.Alone.end()}
+		if !stored.isLarge() {
+			if one.Run, err = stored.restore(); err != nil {
+				putOff = append(putOff, keyRow{row.Tenant, row.ID})
+				lease.Number = 0
+				one = outbound.LentRun{Lease: lease, At: now, Unreadable: err}
+			}
 		}
+		leased = append(leased, one)
 	}
 	return leased, s.change(ctx, "put off runs", `lease_until = NULL, due_at = $2`, putOff, now.Add(outbound.UnreadableWait))
 }
 
-// change sets columns of runs to what follows from the arguments, which are $2 and so on.
+// readLeased reads what was leased, in a statement of its own: the one that leases sees of runs
+// only what was there when it began.
+func (s runQueue) readLeased(ctx context.Context, leased []leasedRow) (map[keyRow]*runRow, error) {
+	if len(leased) == 0 {
+		return nil, nil
+	}
+	keys := make([]keyRow, len(leased))
+	for i, row := range leased {
+		keys[i] = keyRow{row.Tenant, row.ID}
+	}
+	table, parameter, err := s.keys(keys)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := s.scan(ctx, "read leased runs", `SELECT `+leasedColumns+` FROM (SELECT r.tenant_id AS owner_id, r.id AS run_id FROM `+table+`) AS leased
+		CROSS JOIN runs WHERE runs.tenant_id = leased.owner_id AND runs.id = leased.run_id`, parameter)
+	found := make(map[keyRow]*runRow, len(rows))
+	for i := range rows {
+		found[keyRow{rows[i].Tenant, rows[i].ID}] = &rows[i]
+	}
+	return found, err
+}
+
+// change sets columns of live runs to what follows from the arguments, which are $2 and so on.
 func (s runQueue) change(ctx context.Context, what, set string, of []keyRow, args ...any) error {
 	if len(of) == 0 {
 		return nil
@@ -108,7 +148,7 @@ func (s runQueue) change(ctx context.Context, what, set string, of []keyRow, arg
 	if err != nil {
 		return s.fail(err)
 	}
-	_, err = s.exec(ctx, what, `UPDATE runs AS u SET `+set+` FROM `+table+` WHERE u.tenant_id = r.tenant_id AND u.id = r.id`,
+	_, err = s.exec(ctx, what, `UPDATE live_runs AS u SET `+set+` FROM `+table+` WHERE u.tenant_id = r.tenant_id AND u.id = r.id`,
 		append([]any{parameter}, args...)...)
 	return err
 }
@@ -193,7 +233,7 @@ func (e leaseEnd) end() outbound.LeaseEnd {
 
 // TryAlone notes that a run is tried alone.
 func (s runQueue) TryAlone(ctx context.Context, lease outbound.RunLease) error {
-	n, err := s.exec(ctx, "try a run alone", `UPDATE runs SET alone = $1 WHERE tenant_id = $2 AND id = $3 AND lease = $4 AND lease_until IS NOT NULL`,
+	n, err := s.exec(ctx, "try a run alone", `UPDATE live_runs SET alone = $1 WHERE tenant_id = $2 AND id = $3 AND lease = $4 AND lease_until IS NOT NULL`,
 		triedAlone, string(lease.Tenant), string(lease.Run), lease.Number)
 	if err == nil && n != 1 {
 		err = s.fail(s.stale(ctx, lease.Tenant, lease.Run))

@@ -43,98 +43,110 @@ func (d Dialect) countBytes(bytes, of string) string {
 		)`
 }
 
-// recordStep writes a step where nobody else has made one and the lease, if any, is
-// good: it has the number of the last claim and was not ended. A lease that is to end
-// is null from then on.
-func (d Dialect) recordStep() string {
-	return `UPDATE runs AS u SET status = $1, seq = $2, progress = $3, failure_code = $4, failure_message = $5, failure_node = $6, updated_at = $7,
-			started_at = $8, finished_at = $9, wake_at = $10,
-			due_at = CASE WHEN $12 AND $11 > ` + d.Clock + ` THEN ` + d.Clock + ` ELSE $11 END,
-			lease_until = CASE WHEN $13 THEN NULL ELSE lease_until END, alone = 0, awaits = $14, awaited = $15,
-			outputs = $21, kept = ` + keptAfter("u", "$20") + d.keptBefore("u") + `
-		WHERE tenant_id = $16 AND id = $17 AND seq = $18 AND (CAST($19 AS bigint) = 0 OR lease = $19 AND lease_until IS NOT NULL)`
-}
-
 const appendHistory = `INSERT INTO run_history (tenant_id, run_id, seq, entries) `
 
-// recordCounted writes a step and counts its bytes.
-func (d Dialect) recordCounted() string {
-	if !d.WritingWith {
-		return d.recordStep()
-	}
-	return `WITH recorded AS (` + d.recordStep() + ` RETURNING tenant_id, kept, kept_before), ` + d.countBytes("kept - kept_before", "recorded") +
-		` SELECT 1 FROM recorded`
-}
-
-// recordWithHistory does that and appends the history in one statement, empty where the
-// database cannot.
-func (d Dialect) recordWithHistory() string {
-	if !d.WritingWith {
-		return ""
-	}
-	return `WITH recorded AS (` + d.recordStep() + ` RETURNING tenant_id, id, kept, kept_before), ` + d.countBytes("kept - kept_before", "recorded") +
-		` ` + appendHistory + `SELECT tenant_id, id, CAST($22 AS bigint), CAST($23 AS text) FROM recorded`
-}
-
-// Record writes steps several together where that is worth it, or one after another, in
-// the order of the tenants whose bytes they count.
+// Record writes steps in the order of their tenants, whose bytes it counts: all in one statement
+// where the database can, else one after another.
 func (s runs) Record(ctx context.Context, steps ...outbound.RunStep) error {
-	if rows, ok := s.together(steps); ok {
-		return s.recordTogether(ctx, steps, rows)
+	if s.tx == nil || !s.writing {
+		return s.fail(errRunUnit)
 	}
 	steps = slices.Clone(steps)
 	slices.SortStableFunc(steps, func(a, b outbound.RunStep) int { return cmp.Compare(a.Run.Tenant(), b.Run.Tenant()) })
-	for _, step := range steps {
-		if err := s.recordOne(ctx, step); err != nil {
+	rows := make([]stepRow, len(steps))
+	for i, step := range steps {
+		var err error
+		if rows[i], err = stepRowOf(step); err != nil {
+			return s.fail(err)
+		}
+	}
+	record := s.recordOneByOne
+	if s.store.runs.record != "" {
+		record = s.recordTogether
+	}
+	if err := record(ctx, rows); err != nil {
+		return err
+	}
+	for i := range steps {
+		st := steps[i].Run.State()
+		if err := s.addOutputs(ctx, &st, steps[i].From); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// recordOne writes a step and appends its history: one statement or two, however much
-// happened.
-func (s runs) recordOne(ctx context.Context, step outbound.RunStep) error {
-	st := step.Run.State()
-	due, ready := dueAt(st)
-	code, message, node := failureColumns(st.Failure)
-	awaits, awaitedBy, err := awaitColumns(step.Run)
-	if err != nil {
-		return s.fail(err)
-	}
-	byWorker := step.Lease.Number != 0
-	progress := asText(run.EncodeProgress(st.Progress))
-	statement, args := s.store.runs.record, []any{
-		string(st.Status), st.Seq, progress, code, message, node, st.UpdatedAt,
-		st.StartedAt, st.FinishedAt, st.WakeAt, due, ready, st.Status.Finished() || byWorker && !step.Keep,
-		awaits, awaitedBy, string(st.Tenant), string(st.ID), step.From, step.Lease.Number,
-	}
-	var last int64 // entry of the step
-	var entries string
-	if n := len(step.History); n > 0 {
-		if entries, err = encodeEntries(step.History); err != nil {
-			return s.fail(err)
+// leaseHeld fences what workers see of a run by the lease of a step that has one.
+const leaseHeld = ` AND ($3 = 0 OR lease = $3 AND lease_until IS NOT NULL)`
+
+const endRun = `DELETE FROM live_runs WHERE tenant_id = $1 AND id = $2` + leaseHeld
+
+func (d Dialect) moveRun() string {
+	return `UPDATE live_runs SET seq = $4, size = $5, due_at = ` + d.notAhead("$6", "$7") + `, lease_until = CASE WHEN $8 THEN NULL ELSE lease_until END, alone = 0
+		WHERE tenant_id = $1 AND id = $2` + leaseHeld
+}
+
+func (d Dialect) reviveRun() string {
+	return `INSERT INTO live_runs (tenant_id, id, seq, size, due_at, trigger_id, workflow_id)
+		SELECT tenant_id, id, $4, $5, ` + d.notAhead("$6", "$7") + `, $9, $10 FROM runs WHERE tenant_id = $1 AND id = $2`
+}
+
+// notAhead is a time, or that of the database's clock where it is to be at once and somebody
+// else's clock is ahead.
+func (d Dialect) notAhead(at, atOnce string) string {
+	return `CASE WHEN ` + atOnce + ` AND ` + at + ` > ` + d.Clock + ` THEN ` + d.Clock + ` ELSE ` + at + ` END`
+}
+
+// recordStep is the statement for one step.
+func (d Dialect) recordStep() string {
+	return `UPDATE runs AS u SET status = $1, seq = $2, progress = $3, failure_code = $4, failure_message = $5, failure_node = $6, updated_at = $7,
+			started_at = $8, finished_at = $9, wake_at = $10, awaits = $11, awaited = $12, outputs = $13, kept = ` + keptAfter("u", "$14") + d.keptBefore("u") + `
+		WHERE tenant_id = $15 AND id = $16 AND seq = $17`
+}
+
+// recordOneByOne writes each step by several statements.
+func (s runs) recordOneByOne(ctx context.Context, rows []stepRow) error {
+	for i := range rows {
+		row := &rows[i]
+		held, err := s.moveLive(ctx, row)
+		if err == nil && held {
+			var n int64
+			n, err = s.exec(ctx, "record step", s.store.dialect.recordStep(), row.Status, row.Seq, row.Progress, row.FailureCode, row.FailureMessage, row.FailureNode,
+				row.UpdatedAt, row.StartedAt, row.FinishedAt, row.WakeAt, row.Awaits, row.Awaited, row.Outputs, len(row.Progress)+len(row.Entries)+row.Outputs,
+				row.Tenant, row.ID, row.From)
+			held = n == 1
 		}
-		last = step.History[n-1].Seq
+		switch {
+		case err != nil:
+			return err
+		case !held:
+			return s.fail(s.stale(ctx, tenant.ID(row.Tenant), run.ID(row.ID)))
+		case row.Entries == "":
+			continue
+		}
+		if _, err = s.exec(ctx, "append history", appendHistory+`VALUES ($1, $2, $3, $4)`, row.Tenant, row.ID, row.Last, row.Entries); err != nil {
+			return err
+		}
 	}
-	outputs := st.LargeOutputsSize()
-	args = append(args, len(progress)+len(entries)+outputs, outputs)
-	together := s.store.runs.recordWithHistory
-	if last > 0 && together != "" {
-		statement, args = together, append(args, last, entries)
+	return nil
+}
+
+// moveLive changes what workers see of a run. It says whether the lease of the step is good, if it
+// has one.
+func (s runs) moveLive(ctx context.Context, row *stepRow) (held bool, err error) {
+	var n int64
+	if row.FinishedAt != nil {
+		n, err = s.exec(ctx, "end run", endRun, row.Tenant, row.ID, row.Lease)
+		return n == 1 || row.Lease == 0, err
 	}
-	n, err := s.exec(ctx, "record step", statement, args...)
-	switch {
-	case err != nil:
-		return err
-	case n != 1:
-		return s.fail(s.stale(ctx, st.Tenant, st.ID))
+	args := []any{row.Tenant, row.ID, row.Lease, row.Seq, row.Size, row.DueAt, row.Ready, row.Ends}
+	n, err = s.exec(ctx, "move run", s.store.dialect.moveRun(), args...)
+	if err != nil || n == 1 || row.Lease != 0 {
+		return n == 1, err
 	}
-	if err := s.addOutputs(ctx, &st, step.From); err != nil || last == 0 || together != "" {
-		return err
-	}
-	_, err = s.exec(ctx, "append history", appendHistory+`VALUES ($1, $2, $3, $4)`, string(st.Tenant), string(st.ID), last, entries)
-	return err
+	// It had finished, or is not there.
+	_, err = s.exec(ctx, "revive run", s.store.dialect.reviveRun(), append(args, row.Trigger, row.Workflow)...)
+	return true, err
 }
 
 // asText is a text without a copy of it, which can be megabytes. Nobody changes it any more.

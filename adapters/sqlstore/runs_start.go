@@ -50,6 +50,7 @@ type newRunRow struct {
 	Ready          bool    `json:"ready"`
 	Awaits         *string `json:"awaits,omitempty"`
 	Awaited        *string `json:"awaited,omitempty"`
+	Size           int     `json:"size"`
 }
 
 // newRun is the row of a run that has its payload for itself, or shares the one with an
@@ -65,7 +66,7 @@ func newRun(r *run.Run, shared outbound.PayloadID) (newRunRow, error) {
 		of = (*string)(&shared)
 	}
 	code, message, node := failureColumns(st.Failure)
-	return newRunRow{
+	row := newRunRow{
 		Tenant: string(st.Tenant), ID: string(st.ID), SubTenant: string(st.SubTenant), Workflow: string(st.Workflow), Version: string(st.Version),
 		Trigger: string(st.Trigger), TriggerName: st.TriggerName, TriggerType: string(st.TriggerType), Entity: st.Entity, DedupeKey: st.DedupeKey,
 		HoldsKey: st.Trigger != "" && st.DedupeKey != "", Cause: string(st.Cause), Payload: payload, SharedPayload: of,
@@ -75,7 +76,9 @@ func newRun(r *run.Run, shared outbound.PayloadID) (newRunRow, error) {
 		CreatedAt: st.CreatedAt.UTC().Format(rowTime), UpdatedAt: st.UpdatedAt.UTC().Format(rowTime), StartedAt: rowTimeOf(st.StartedAt),
 		FinishedAt: rowTimeOf(st.FinishedAt), WakeAt: rowTimeOf(st.WakeAt), DueAt: rowTimeOf(due), Ready: ready,
 		Awaits: awaits, Awaited: awaited,
-	}, err
+	}
+	row.Size = len(st.Payload) + len(row.Progress) + row.Outputs
+	return row, err
 }
 
 // failureColumns are all null where there is no failure.
@@ -100,45 +103,67 @@ var newRunColumns = []struct {
 	{Column{Name: "max_backoff_ms"}, "bigint"}, {Column{Name: "timeout_ms"}, "bigint"}, {Column{Name: "status"}, ""}, {Column{Name: "seq"}, "bigint"},
 	{Column{Name: "progress"}, ""}, {Column{Name: "outputs"}, "bigint"}, {Column{Name: "failure_code"}, ""}, {Column{Name: "failure_message"}, ""}, {Column{Name: "failure_node"}, ""},
 	{Column{Name: "created_at", Time: true}, ""}, {Column{Name: "updated_at", Time: true}, ""}, {Column{Name: "started_at", Time: true}, ""},
-	{Column{Name: "finished_at", Time: true}, ""}, {Column{Name: "wake_at", Time: true}, ""}, {Column{Name: "due_at", Time: true}, ""},
+	{Column{Name: "finished_at", Time: true}, ""}, {Column{Name: "wake_at", Time: true}, ""},
 	{Column{Name: "awaits"}, ""}, {Column{Name: "awaited"}, ""},
 }
 
-// insertRuns is the statement that adds runs whose key is free, and returns their ids.
+// rowsOfNewRuns is the parameter of both statements that add runs.
+func (d Dialect) rowsOfNewRuns() string {
+	columns := []Column{{Name: "ready"}, {Name: "due_at", Time: true}, {Name: "size"}}
+	for _, c := range newRunColumns {
+		columns = append(columns, c.Column)
+	}
+	return d.Rows(1, columns...)
+}
+
+// insertRuns is the statement that adds runs whose key is free, and returns their ids. Where the
+// database can, it also adds what workers and lists see of them, and counts their bytes.
 func (d Dialect) insertRuns() string {
 	var names, selected []string
-	columns := []Column{{Name: "ready"}}
 	for _, c := range newRunColumns {
 		value := "r." + c.Name
 		if c.cast != "" {
 			value = "CAST(" + value + " AS " + c.cast + ")"
 		}
-		switch c.Name { // by the database's clock, should that of who started it be ahead
-		case "due_at":
-			value = "CASE WHEN CAST(r.ready AS boolean) AND r.due_at > " + d.Clock + " THEN " + d.Clock + " ELSE r.due_at END"
-		case "created_at", "updated_at":
-			value = "CASE WHEN " + value + " > " + d.Clock + " THEN " + d.Clock + " ELSE " + value + " END"
+		if c.Name == "created_at" || c.Name == "updated_at" { // by the database's clock, should that of who started it be ahead
+			value = d.notAhead(value, "true")
 		}
-		names, selected, columns = append(names, c.Name), append(selected, value), append(columns, c.Column)
-		if c.Name == "due_at" { // whose turn it is at once; a run that misses it is found by its time
-			names, selected = append(names, "ready_at"), append(selected, "CASE WHEN CAST(r.ready AS boolean) THEN "+value+" END")
-		}
+		names, selected = append(names, c.Name), append(selected, value)
 	}
 	names, selected = append(names, "kept"), append(selected, "octet_length(r.payload) + octet_length(r.progress) + CAST(r.outputs AS bigint)")
-	return d.alsoAdds(`INSERT INTO runs (` + strings.Join(names, ", ") + `) SELECT ` + strings.Join(selected, ", ") + ` FROM ` + d.Rows(1, columns...) +
-		` WHERE true ON CONFLICT (tenant_id, trigger_id, dedupe_key) WHERE holds_key DO NOTHING RETURNING `)
-}
-
-// alsoAdds completes a statement that adds runs and ends with RETURNING: their facets are
-// added, and their bytes are counted.
-func (d Dialect) alsoAdds(insert string) string {
+	insert := `INSERT INTO runs (` + strings.Join(names, ", ") + `) SELECT ` + strings.Join(selected, ", ") + ` FROM `
+	const onlyFree = ` WHERE true ON CONFLICT (tenant_id, trigger_id, dedupe_key) WHERE holds_key DO NOTHING RETURNING `
 	if !d.WritingWith {
-		return insert + `id`
+		return insert + d.rowsOfNewRuns() + onlyFree + `id`
 	}
 	const facets = `tenant_id, created_at, id, sub_tenant_id, workflow_id, workflow_version_id, trigger_id, entity_id`
-	return `WITH added AS (` + insert + facets + `, kept), listed AS (
+	return `WITH given AS MATERIALIZED (
+			SELECT r.* FROM ` + d.rowsOfNewRuns() + `
+		), added AS (
+			` + insert + `given r` + onlyFree + facets + `, kept
+		), listed AS (
 			INSERT INTO ` + d.RunFacets + ` (` + facets + `) SELECT ` + facets + ` FROM added
+		), live AS (
+			` + d.insertLive(`given r JOIN added a ON a.tenant_id = r.tenant_id AND a.id = r.id`) + `
 		), ` + d.countBytes("kept", "added") + ` SELECT id FROM added`
+}
+
+// insertLiveRuns is the statement that adds what workers see of new runs where the one that adds
+// the runs cannot.
+func (d Dialect) insertLiveRuns() string {
+	if d.WritingWith {
+		return ""
+	}
+	return d.insertLive(d.rowsOfNewRuns() + ` JOIN runs a ON a.tenant_id = r.tenant_id AND a.id = r.id`)
+}
+
+// insertLive adds what workers see of the runs of a table r. Those whose turn it is at once take
+// turns; one that misses it is found by its time.
+func (d Dialect) insertLive(from string) string {
+	due := d.notAhead("r.due_at", "CAST(r.ready AS boolean)")
+	return `INSERT INTO live_runs (tenant_id, id, trigger_id, workflow_id, seq, size, due_at, ready_at)
+			SELECT r.tenant_id, r.id, r.trigger_id, r.workflow_id, CAST(r.seq AS bigint), CAST(r.size AS bigint), ` + due + `, CASE WHEN CAST(r.ready AS boolean) THEN ` + due + ` END
+			FROM ` + from + ` WHERE r.finished_at IS NULL`
 }
 
 // startAttempts bounds how often a key that has served its time is contended for.
@@ -250,6 +275,12 @@ func (s runs) add(ctx context.Context, rows []newRunRow, added func(run.ID)) (ta
 	var ids []string
 	if err = s.list(ctx, "start runs", &ids, s.store.runs.start, string(text)); err != nil {
 		return nil, s.fail(err)
+	}
+	s.store.liveRunsChanged(len(ids))
+	if live := s.store.runs.live; live != "" && len(ids) > 0 {
+		if _, err = s.exec(ctx, "queue runs", live, string(text)); err != nil {
+			return nil, err
+		}
 	}
 	if len(ids) < len(rows) {
 		taken = slices.DeleteFunc(slices.Clone(rows), func(row newRunRow) bool { return slices.Contains(ids, row.ID) })

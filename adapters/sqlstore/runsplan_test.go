@@ -253,10 +253,9 @@ func TestTheLookForTheNextRunIsPlannedForTheTableAsItIs(t *testing.T) {
 		}
 	}
 	look(2)
-	for _, statement := range manyRuns(`generate_series(1, 10000) n`, `CAST($1 AS timestamptz) + n * interval '10 milliseconds'`) {
-		if _, err := db.ExecContext(t.Context(), statement, noon); err != nil {
-			t.Fatal(err)
-		}
+	if _, err := db.ExecContext(t.Context(), `INSERT INTO live_runs (tenant_id, id, trigger_id, workflow_id, seq, size, due_at)
+		SELECT 'tenant_' || n, 'run_' || n, '', '', 0, 0, CAST($1 AS timestamptz) + n * interval '10 milliseconds' FROM generate_series(1, 10000) n`, noon); err != nil {
+		t.Fatal(err)
 	}
 	look(20)
 	if err := store.Close(); err != nil { // a session that ends tells what it has read
@@ -264,7 +263,7 @@ func TestTheLookForTheNextRunIsPlannedForTheTableAsItIs(t *testing.T) {
 	}
 	var whole, byIndex int
 	for began := time.Now(); byIndex < 20 && whole < 20; time.Sleep(20 * time.Millisecond) {
-		const scans = `SELECT seq_scan, idx_scan FROM pg_stat_user_tables WHERE relname = 'runs'`
+		const scans = `SELECT seq_scan, idx_scan FROM pg_stat_user_tables WHERE relname = 'live_runs'`
 		if err := db.QueryRowContext(t.Context(), scans).Scan(&whole, &byIndex); err != nil {
 			t.Fatal(err)
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -168,7 +169,7 @@ func TestKeptBytesAreThoseOfTheRows(t *testing.T) {
 							c.record()
 						default:
 							c.work(func(ctx context.Context, st outbound.Stores) error {
-								_, err := st.Runs.Live.Sweep(ctx, owner, noon.Add(1), 1+c.rnd.IntN(4))
+								_, err := st.Runs.Live.Sweep(ctx, owner, time.Time{}, noon.Add(1), 1+c.rnd.IntN(4))
 								return err
 							})
 						}

@@ -31,6 +31,16 @@ type Store struct {
 	// AllowSlowStatements lets statements of the store take as long as they have to, until what it
 	// returns is called; nil where they always may. It is set before the store is used.
 	AllowSlowStatements func() (end func())
+
+	// LiveRunsChanged is called with how many rows of live_runs a unit has written; nil where
+	// nobody wants to know. It is set before the store is used.
+	LiveRunsChanged func(rows int)
+}
+
+func (s *Store) liveRunsChanged(rows int) {
+	if s.LiveRunsChanged != nil && rows > 0 {
+		s.LiveRunsChanged(rows)
+	}
 }
 
 var _ outbound.UnitOfWork = (*Store)(nil)

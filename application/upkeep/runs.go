@@ -3,6 +3,8 @@ package upkeep
 import (
 	"context"
 	"errors"
+	"slices"
+	"time"
 
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/tenant"
@@ -14,6 +16,20 @@ const maxTenants = 100
 
 // maxRuns is how many runs one unit of work removes. They take their histories along.
 const maxRuns = 200
+
+// sweepRest is how many times as long as a unit of work took the sweep then leaves the database
+// to others.
+const sweepRest = 4
+
+// rest waits, and says whether ctx goes on.
+func rest(ctx context.Context, period time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(period):
+		return true
+	}
+}
 
 // SweepRuns removes runs that have finished and were kept long enough. What is wrong with
 // some tenants' runs does not keep those of others.
@@ -50,19 +66,22 @@ func (s *Service) tenants(ctx context.Context, offset int) (found []*tenant.Tena
 // sweepRunsOf removes the old runs of tenants, some in each unit.
 func (s *Service) sweepRunsOf(ctx context.Context, owners []*tenant.Tenant) (removed int, err error) {
 	now := s.clock.Now()
+	var from time.Time // of the first of owners
 	for len(owners) > 0 {
-		done, n := 0, 0
+		done, n, began := 0, 0, time.Now()
+		var last time.Time
 		err := s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
-			done, n = 0, 0
+			done, n, last = 0, 0, from
 			for _, ten := range owners {
-				left := maxRuns - n
-				swept, err := st.Runs.Live.Sweep(ctx, ten.ID(), now.Add(-ten.Settings().RunRetention()), left)
+				swept, err := st.Runs.Live.Sweep(ctx, ten.ID(), last, now.Add(-ten.Settings().RunRetention()), maxRuns-n)
 				if err != nil {
 					return err
 				}
-				if n += swept; swept == left {
-					return nil // this tenant may have more
+				if n += len(swept); n == maxRuns { // this tenant may have more
+					last = slices.MaxFunc(swept, time.Time.Compare)
+					return nil
 				}
+				last = time.Time{}
 				done++
 			}
 			return nil
@@ -71,7 +90,10 @@ func (s *Service) sweepRunsOf(ctx context.Context, owners []*tenant.Tenant) (rem
 			return removed, err
 		}
 		removed += n
-		owners = owners[done:]
+		owners, from = owners[done:], last
+		if n > 0 && !rest(ctx, sweepRest*time.Since(began)) {
+			return removed, ctx.Err()
+		}
 	}
 	return removed, nil
 }

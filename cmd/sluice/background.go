@@ -94,7 +94,7 @@ func throttledLogger(log zerolog.Logger, message string) func(error) {
 
 // sweepInterval is about how often expired records are removed. Each process waits a
 // different while, so that several of them take turns.
-const sweepInterval = 10 * time.Minute
+const sweepInterval = time.Minute
 
 // sweepRegularly removes expired records until ctx ends.
 func sweepRegularly(ctx context.Context, log zerolog.Logger, upkeep inbound.Upkeep) {

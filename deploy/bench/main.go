@@ -22,6 +22,7 @@ func main() { harness.Main("bench", run) }
 type options struct {
 	rounds  int
 	period  time.Duration // length of one measurement
+	runs    int           // finished ones that runs-sustained keeps
 	only    *regexp.Regexp
 	json    string // file that receives the figures; empty for none
 	dir     string // where the database and the logs are kept while measuring
@@ -75,6 +76,7 @@ func readOptions(args []string, stderr io.Writer) (options, error) {
 	flags.SetOutput(stderr)
 	flags.IntVar(&o.rounds, "rounds", 5, "how often baseline and gateway are measured in turn")
 	flags.IntVar(&seconds, "seconds", 3, "how long one measurement takes")
+	flags.IntVar(&o.runs, "runs", 3_000_000, "how many finished runs runs-sustained keeps")
 	flags.StringVar(&only, "only", "", "measure only what has a name that matches this regular expression: "+names())
 	flags.StringVar(&o.json, "json", "", "also write the figures to this file")
 	flags.StringVar(&o.into, "into", "", "also write the tables into this Markdown file, between its lines "+beginTables+" and "+endTables)
@@ -89,6 +91,8 @@ func readOptions(args []string, stderr io.Writer) (options, error) {
 	switch {
 	case o.rounds < 1:
 		return o, fmt.Errorf("%w: -rounds must be at least 1, not %d", harness.ErrUsage, o.rounds)
+	case o.runs < 1:
+		return o, fmt.Errorf("%w: -runs must be at least 1, not %d", harness.ErrUsage, o.runs)
 	case seconds < 1:
 		return o, fmt.Errorf("%w: -seconds must be at least 1, not %d", harness.ErrUsage, seconds)
 	case err != nil:

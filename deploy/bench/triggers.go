@@ -123,9 +123,6 @@ func literalRow(ctx context.Context, db *sql.DB, from, tenantID string, instead 
 	}
 	var names, literals []string
 	for i, t := range types {
-		if t.Name() == generatedColumn {
-			continue
-		}
 		value, replaced := instead[t.Name()]
 		switch {
 		case replaced:
@@ -141,8 +138,6 @@ func literalRow(ctx context.Context, db *sql.DB, from, tenantID string, instead 
 	return strings.Join(names, ", "), strings.Join(literals, ", "), rows.Err()
 }
 
-// generatedColumn is the one that PostgreSQL computes itself.
-const generatedColumn = "free_at"
 
 // spanOfRound is the identifiers that one measurement of the baseline may use on
 // each connection.

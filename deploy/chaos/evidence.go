@@ -139,7 +139,8 @@ func (e *env) readRuns(ctx context.Context, ev *evidence) error {
 		_ = json.Unmarshal([]byte(r.payload), &payload) // that of a schedule names none
 		r.call, ev.runs[r.id] = payload.Call, r
 		return nil
-	}, `SELECT tenant_id, id, trigger_id, entity_id, dedupe_key, cause, status, seq, payload, worker, lease_until IS NOT NULL, finished_at IS NOT NULL FROM runs`)
+	}, `SELECT r.tenant_id, r.id, r.trigger_id, r.entity_id, r.dedupe_key, r.cause, r.status, r.seq, r.payload, coalesce(l.worker, ''), l.lease_until IS NOT NULL, r.finished_at IS NOT NULL
+		FROM runs r LEFT JOIN live_runs l ON l.tenant_id = r.tenant_id AND l.id = r.id`)
 	if err != nil {
 		return err
 	}

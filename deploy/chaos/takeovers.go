@@ -33,17 +33,18 @@ func (e *env) watch(ctx context.Context, name string, pid int, killed time.Time)
 		err := e.database.Each(ctx, func(scan func(...any) error) error {
 			var id string
 			var lease int64
-			var finished bool
-			if err := scan(&id, &lease, &finished); err != nil {
+			var finished, cancelled bool
+			if err := scan(&id, &lease, &finished, &cancelled); err != nil {
 				return err
 			}
 			if o := orphans[id]; !o.taken && (finished || lease != o.lease) {
 				o.taken = true
 				left--
-				e.tookOver(killed, took, finished && lease == o.lease)
+				e.tookOver(killed, took, cancelled)
 			}
 			return nil
-		}, `SELECT id, lease, finished_at IS NOT NULL FROM runs WHERE id = ANY($1)`, pq.Array(ids))
+		}, `SELECT r.id, coalesce(l.lease, 0), r.finished_at IS NOT NULL, r.status = 'cancelled'
+			FROM runs r LEFT JOIN live_runs l ON l.tenant_id = r.tenant_id AND l.id = r.id WHERE r.id = ANY($1)`, pq.Array(ids))
 		switch {
 		case err != nil: // the database is away, or was cut off
 		case left > 0 && took > e.settle:
@@ -84,7 +85,7 @@ func (e *env) orphans(ctx context.Context, pid int) map[string]*orphan {
 			err := scan(&id, &o.lease)
 			found[id] = &o
 			return err
-		}, `SELECT id, lease FROM runs WHERE worker LIKE $1 AND lease_until IS NOT NULL AND finished_at IS NULL`, fmt.Sprintf("%%/%d/%%", pid))
+		}, `SELECT id, lease FROM live_runs WHERE worker LIKE $1 AND lease_until IS NOT NULL`, fmt.Sprintf("%%/%d/%%", pid))
 		if err == nil || !harness.Sleep(ctx, 20*time.Millisecond) {
 			return found
 		}

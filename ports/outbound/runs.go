@@ -208,7 +208,7 @@ const (
 type RunLease struct {
 	Tenant tenant.ID
 	Run    run.ID
-	Number int64 // counts how often the run was lent
+	Number int64 // grows each time the run is lent
 }
 
 // RenewedLease is a lease that is still good.
@@ -244,9 +244,11 @@ type RunOverview interface {
 	// exist.
 	Seqs(ctx context.Context, of []RunKey) ([]int64, error)
 
-	// Sweep removes at most limit runs of a tenant that finished before the time, with
-	// their histories and their dedupe keys, and returns how many.
-	Sweep(ctx context.Context, owner tenant.ID, before time.Time, limit int) (int, error)
+	// Sweep removes the first at most limit runs of a tenant, by when they finished, that
+	// finished at or after from and before another time, with their histories and their dedupe
+	// keys, and returns when each of them finished. Who removes more begins where the last ones
+	// were: beginning anew passes over all that was removed a moment ago.
+	Sweep(ctx context.Context, owner tenant.ID, from, before time.Time, limit int) ([]time.Time, error)
 }
 
 // RunOrigins finds what runs came from, without reading them.

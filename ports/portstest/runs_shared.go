@@ -57,7 +57,8 @@ func (f fixture) claims(c outbound.RunClaim) (lent []outbound.LentRun) {
 func (f fixture) sweep(owner tenant.ID, limit int) (n int) {
 	f.Helper()
 	f.write(func(ctx context.Context, st outbound.Stores) (err error) {
-		n, err = st.Runs.Live.Sweep(ctx, owner, noon.Add(time.Minute), limit)
+		swept, err := st.Runs.Live.Sweep(ctx, owner, time.Time{}, noon.Add(time.Minute), limit)
+		n = len(swept)
 		return err
 	})
 	return n

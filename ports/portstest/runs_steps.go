@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -307,12 +308,15 @@ func RunOverview(t *testing.T, open OpenStore) {
 			kept := []*run.Run{f.started(owner, finished(0)), f.started(owner), f.started(other, finished(-9))}
 			f.started(owner, finished(-2))
 			f.started(owner, finished(-1))
-			for _, want := range []int{2, 1, 0} {
+			ago := func(minutes int) time.Time { return noon.Add(-time.Duration(minutes) * time.Minute) }
+			for _, sweep := range []struct {
+				from time.Time
+				want []time.Time
+			}{{ago(1), []time.Time{ago(1)}}, {time.Time{}, []time.Time{ago(9), ago(2)}}, {time.Time{}, []time.Time{}}} {
 				f.write(func(ctx context.Context, st outbound.Stores) error {
-					n, err := st.Runs.Live.Sweep(ctx, owner, noon, 2)
-					if n != want {
-						f.Errorf("swept %d, not %d", n, want)
-					}
+					swept, err := st.Runs.Live.Sweep(ctx, owner, sweep.from, noon, 2)
+					slices.SortFunc(swept, time.Time.Compare)
+					f.same(sweep.want, swept)
 					return err
 				})
 			}

@@ -3,11 +3,11 @@
 -- $1: now.
 WITH elapsed AS MATERIALIZED (
     SELECT f.tenant_id, f.id
-    FROM runs f
+    FROM live_runs f
     WHERE f.free_at IS NOT NULL AND f.ready_at IS DISTINCT FROM f.free_at AND f.free_at <= $1
     ORDER BY f.free_at, f.tenant_id, f.id LIMIT 500
     FOR NO KEY UPDATE SKIP LOCKED
 )
-UPDATE runs SET ready_at = free_at
+UPDATE live_runs SET ready_at = free_at
 FROM elapsed e
-WHERE runs.tenant_id = e.tenant_id AND runs.id = e.id
+WHERE live_runs.tenant_id = e.tenant_id AND live_runs.id = e.id

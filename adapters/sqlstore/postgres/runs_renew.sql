@@ -4,11 +4,11 @@
 -- end the leases of all others. Once the rows are locked nothing has to be waited for.
 WITH locked AS MATERIALIZED (
     SELECT u.tenant_id, u.id
-    FROM runs u, json_to_recordset(CAST($1 AS json)) AS r (owner_id text, run_id text, number text)
+    FROM live_runs u, json_to_recordset(CAST($1 AS json)) AS r (owner_id text, run_id text, number text)
     WHERE u.tenant_id = r.owner_id AND u.id = r.run_id AND u.lease = CAST(r.number AS bigint) AND u.lease_until IS NOT NULL
     FOR NO KEY UPDATE OF u SKIP LOCKED
 )
-UPDATE runs SET lease_until = $2, worker = CASE WHEN $3 THEN '' ELSE worker END
+UPDATE live_runs SET lease_until = $2, worker = CASE WHEN $3 THEN '' ELSE worker END
 FROM locked l
-WHERE runs.tenant_id = l.tenant_id AND runs.id = l.id
-RETURNING runs.tenant_id, runs.id, runs.seq
+WHERE live_runs.tenant_id = l.tenant_id AND live_runs.id = l.id
+RETURNING live_runs.tenant_id, live_runs.id, live_runs.seq

@@ -255,16 +255,15 @@ func TestADeletedRunLeavesNothingBehind(t *testing.T) {
 				t.Fatal(err)
 			}
 			left := make(map[string]int)
-			for _, table := range []string{"run_facets", "run_history", "run_outputs"} {
-				if table != "run_facets" {
-					content := map[string]string{"run_history": "1, '[]'", "run_outputs": "'node_1', '1'"}[table]
+			for _, table := range []string{"live_runs", "run_facets", "run_history", "run_outputs"} {
+				if content, ok := map[string]string{"run_history": "1, '[]'", "run_outputs": "'node_1', '1'"}[table]; ok {
 					if _, err := db.ExecContext(t.Context(), `INSERT INTO `+table+` SELECT tenant_id, id, `+content+` FROM runs`); err != nil {
 						t.Fatal(err)
 					}
 				}
 				left[table] = count(t, db, table)
 			}
-			if diff := cmp.Diff(map[string]int{"run_facets": 2, "run_history": 2, "run_outputs": 2}, left); diff != "" {
+			if diff := cmp.Diff(map[string]int{"live_runs": 2, "run_facets": 2, "run_history": 2, "run_outputs": 2}, left); diff != "" {
 				t.Error(diff)
 			}
 			if _, err := db.ExecContext(t.Context(), deletion); err != nil {
@@ -273,7 +272,7 @@ func TestADeletedRunLeavesNothingBehind(t *testing.T) {
 			for table := range left {
 				left[table] = count(t, db, table)
 			}
-			if diff := cmp.Diff(map[string]int{"run_facets": 0, "run_history": 0, "run_outputs": 0}, left); diff != "" {
+			if diff := cmp.Diff(map[string]int{"live_runs": 0, "run_facets": 0, "run_history": 0, "run_outputs": 0}, left); diff != "" {
 				t.Error(diff)
 			}
 		})

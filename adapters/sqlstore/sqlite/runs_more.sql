@@ -2,7 +2,7 @@
 -- $1: now; $2: how many runs of each tenant.
 WITH elapsed AS MATERIALIZED (
     SELECT f.tenant_id, f.id, f.free_at
-    FROM runs f
+    FROM live_runs f
     WHERE f.free_at IS NOT NULL AND f.ready_at IS DISTINCT FROM f.free_at AND f.free_at <= $1
     ORDER BY f.free_at, f.tenant_id, f.id LIMIT 256
 ), candidates AS MATERIALIZED (
@@ -13,10 +13,10 @@ SELECT tenant_id, id
 FROM (
     SELECT r.tenant_id, r.id, r.free_at, c.leased
     FROM candidates c
-    CROSS JOIN runs r -- keeps SQLite from starting with the runs
+    CROSS JOIN live_runs r -- keeps SQLite from starting with the runs
     WHERE r.tenant_id = c.tenant_id AND r.id IN (
         SELECT f.id
-        FROM runs f
+        FROM live_runs f
         WHERE f.tenant_id = c.tenant_id AND f.ready_at = f.free_at
         ORDER BY f.ready_at, f.id LIMIT $2
     )

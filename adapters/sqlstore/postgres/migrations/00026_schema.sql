@@ -346,15 +346,8 @@ CREATE TRIGGER tenants_schedule AFTER UPDATE OF status ON tenants FOR EACH ROW
 
 -- Runs -------------------------------------------------------------------------------------
 
--- One row for each run: what it was started with, how far it is, and who works on it. Runs
--- outlive the workflow, version and trigger that they are of, so nothing refers to those.
--- seq fences every step. lease counts the claims and fences workers that were given up.
--- due_at is when the run needs a worker, lease_until when the one that has it is given up,
--- free_at when it can be claimed.
--- ready_at equals free_at while the run takes turns: from its start, or since a claim promoted
--- it because its time had come. All other runs are found by their time.
--- alone says what is known of a lease that ended by its time: 1 that its process ended while it
--- worked on the run, 2 that the run is being tried alone, 3 that its process ended during that.
+-- One row for each run: what it was started with and how far it is. Runs outlive the workflow,
+-- version and trigger that they are of, so nothing refers to those. seq fences every step.
 -- payload is the run's own, or empty when it shares the one of payload_id.
 -- outputs is how many bytes the run has in run_outputs, kept how many are counted in
 -- tenant_storage: its own payload, its progress, its history and its outputs.
@@ -397,20 +390,9 @@ CREATE TABLE runs (
     wake_at             timestamptz,
     awaits              text,
     awaited             text COLLATE "C",
-    due_at              timestamptz,
-    ready_at            timestamptz,
-    worker              text NOT NULL DEFAULT '',
-    lease               bigint NOT NULL DEFAULT 0,
-    lease_until         timestamptz,
-    alone               smallint NOT NULL DEFAULT 0,
-    free_at             timestamptz GENERATED ALWAYS AS (CASE WHEN due_at IS NOT NULL THEN greatest(due_at, lease_until) END) STORED,
     PRIMARY KEY (tenant_id, id)
 );
 CREATE UNIQUE INDEX runs_key ON runs (tenant_id, trigger_id, dedupe_key) WHERE holds_key;
-CREATE INDEX runs_ready ON runs (tenant_id, ready_at, id) WHERE ready_at = free_at;
-CREATE INDEX runs_timed ON runs (free_at, tenant_id, id) WHERE free_at IS NOT NULL AND ready_at IS DISTINCT FROM free_at;
-CREATE INDEX runs_leased ON runs (tenant_id, lease_until) WHERE lease_until IS NOT NULL;
-CREATE INDEX runs_live ON runs (tenant_id, trigger_id, workflow_id) WHERE finished_at IS NULL;
 CREATE INDEX runs_finished ON runs (tenant_id, finished_at) WHERE finished_at IS NOT NULL;
 CREATE INDEX runs_of_payload ON runs (tenant_id, payload_id) WHERE payload_id IS NOT NULL;
 CREATE INDEX runs_by_change ON runs (tenant_id, updated_at, id);
@@ -418,6 +400,41 @@ CREATE INDEX runs_awaiting ON runs (tenant_id, entity_id, created_at, id) WHERE 
 CREATE INDEX runs_awaiting_event ON runs (tenant_id, entity_id, awaited, created_at, id) WHERE status IN ('paused', 'running') AND awaited IS NOT NULL;
 -- Pending runs are among the unfinished ones, which have an index.
 CREATE INDEX runs_of_status ON runs (tenant_id, status, created_at, id) WHERE status <> 'pending';
+
+-- One row for each run that has not finished: when it needs a worker, and who works on it. It is
+-- apart from runs, so that what changes often is small, however many finished runs are kept.
+-- lease grows with each claim and fences workers that were given up. seq is that of the run, and
+-- size how many bytes its payload, its progress and its outputs are.
+-- due_at is when the run needs a worker, lease_until when the one that has it is given up,
+-- free_at when it can be claimed.
+-- ready_at equals free_at while the run takes turns: from its start, or since a claim promoted
+-- it because its time had come. All other runs are found by their time.
+-- alone says what is known of a lease that ended by its time: 1 that its process ended while it
+-- worked on the run, 2 that the run is being tried alone, 3 that its process ended during that.
+-- Two of its three changes leave a dead entry in each index, and a claim passes over those of its
+-- tenant: the table is vacuumed every few thousand runs, which is cheap while it is small.
+CREATE TABLE live_runs (
+    tenant_id   text NOT NULL,
+    id          text NOT NULL,
+    trigger_id  text NOT NULL,
+    workflow_id text NOT NULL,
+    seq         bigint NOT NULL,
+    size        bigint NOT NULL,
+    due_at      timestamptz,
+    ready_at    timestamptz,
+    worker      text NOT NULL DEFAULT '',
+    lease       bigint NOT NULL DEFAULT 0,
+    lease_until timestamptz,
+    alone       smallint NOT NULL DEFAULT 0,
+    free_at     timestamptz GENERATED ALWAYS AS (CASE WHEN due_at IS NOT NULL THEN greatest(due_at, lease_until) END) STORED,
+    PRIMARY KEY (tenant_id, id)
+) WITH (
+    vacuum_truncate = false, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0
+);
+CREATE INDEX live_runs_ready ON live_runs (tenant_id, ready_at, id) WHERE ready_at = free_at;
+CREATE INDEX live_runs_timed ON live_runs (free_at, tenant_id, id) WHERE free_at IS NOT NULL AND ready_at IS DISTINCT FROM free_at;
+CREATE INDEX live_runs_leased ON live_runs (tenant_id, lease_until) WHERE lease_until IS NOT NULL;
+CREATE INDEX live_runs_origin ON live_runs (tenant_id, trigger_id, workflow_id);
 
 -- One row for each run: what lists filter by and never changes. Every step of a run writes each
 -- index of runs anew, whatever it changes; here the indexes are written once. The statement that
@@ -486,6 +503,7 @@ CREATE TABLE tenant_storage (
 -- +goose StatementBegin
 CREATE FUNCTION clean_up_after_runs() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
+    DELETE FROM live_runs l USING deleted d WHERE d.finished_at IS NULL AND l.tenant_id = d.tenant_id AND l.id = d.id;
     DELETE FROM run_history h USING deleted d WHERE h.tenant_id = d.tenant_id AND h.run_id = d.id;
     DELETE FROM run_outputs o USING deleted d WHERE d.outputs > 0 AND o.tenant_id = d.tenant_id AND o.run_id = d.id;
     DELETE FROM run_facets f USING deleted d WHERE f.tenant_id = d.tenant_id AND f.created_at = d.created_at AND f.id = d.id;
@@ -687,7 +705,7 @@ CREATE TRIGGER api_keys_change AFTER INSERT OR DELETE OR UPDATE OF name, hash, e
 CREATE TRIGGER custom_nodes_change AFTER INSERT OR DELETE OR UPDATE ON custom_nodes FOR EACH ROW EXECUTE FUNCTION notify_change();
 CREATE TRIGGER node_secrets_change AFTER INSERT OR DELETE OR UPDATE ON node_secrets FOR EACH ROW EXECUTE FUNCTION notify_change();
 -- +goose Down
-DROP TABLE totals, webhook_deliveries, webhook_events, webhook_endpoints, tenant_storage, run_payloads, run_outputs, run_history, run_facets, runs;
+DROP TABLE totals, webhook_deliveries, webhook_events, webhook_endpoints, tenant_storage, run_payloads, run_outputs, run_history, run_facets, live_runs, runs;
 DROP VIEW firing_schedules, firing_versions;
 DROP TABLE trigger_schedules, trigger_fires, triggers, workflow_versions, workflows;
 DROP TABLE node_secrets, custom_node_health, custom_node_versions, custom_nodes, operator_outcomes, outcomes, gateway_keys, sub_tenants, api_keys, tenants;

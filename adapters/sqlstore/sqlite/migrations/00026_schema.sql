@@ -311,15 +311,8 @@ END;
 
 -- Runs -------------------------------------------------------------------------------------
 
--- One row for each run: what it was started with, how far it is, and who works on it. Runs
--- outlive the workflow, version and trigger that they are of, so nothing refers to those.
--- seq fences every step. lease counts the claims and fences workers that were given up.
--- due_at is when the run needs a worker, lease_until when the one that has it is given up,
--- free_at when it can be claimed.
--- ready_at equals free_at while the run takes turns: from its start, or since a claim promoted
--- it because its time had come. All other runs are found by their time.
--- alone says what is known of a lease that ended by its time: 1 that its process ended while it
--- worked on the run, 2 that the run is being tried alone, 3 that its process ended during that.
+-- One row for each run: what it was started with and how far it is. Runs outlive the workflow,
+-- version and trigger that they are of, so nothing refers to those. seq fences every step.
 -- payload is the run's own, or empty when it shares the one of payload_id.
 -- outputs is how many bytes the run has in run_outputs, kept how many are counted in
 -- tenant_storage: its own payload, its progress, its history and its outputs.
@@ -360,20 +353,9 @@ CREATE TABLE runs (
     wake_at             timestamp,
     awaits              text,
     awaited             text,
-    due_at              timestamp,
-    ready_at            timestamp,
-    worker              text NOT NULL DEFAULT '',
-    lease               integer NOT NULL DEFAULT 0,
-    lease_until         timestamp,
-    alone               integer NOT NULL DEFAULT 0,
-    free_at             timestamp GENERATED ALWAYS AS (max(due_at, coalesce(lease_until, due_at))) STORED,
     PRIMARY KEY (tenant_id, id)
 );
 CREATE UNIQUE INDEX runs_key ON runs (tenant_id, trigger_id, dedupe_key) WHERE holds_key;
-CREATE INDEX runs_ready ON runs (tenant_id, ready_at, id) WHERE ready_at = free_at;
-CREATE INDEX runs_timed ON runs (free_at, tenant_id, id) WHERE free_at IS NOT NULL AND ready_at IS DISTINCT FROM free_at;
-CREATE INDEX runs_leased ON runs (tenant_id, lease_until) WHERE lease_until IS NOT NULL;
-CREATE INDEX runs_live ON runs (tenant_id, trigger_id, workflow_id) WHERE finished_at IS NULL;
 CREATE INDEX runs_finished ON runs (tenant_id, finished_at) WHERE finished_at IS NOT NULL;
 CREATE INDEX runs_of_payload ON runs (tenant_id, payload_id) WHERE payload_id IS NOT NULL;
 CREATE INDEX runs_by_change ON runs (tenant_id, updated_at, id);
@@ -389,6 +371,38 @@ CREATE INDEX runs_of_entity ON runs (tenant_id, entity_id, created_at, id);
 -- After runs_of_entity: of two indexes that would do, SQLite takes the newer one.
 CREATE INDEX runs_awaiting ON runs (tenant_id, entity_id, created_at, id) WHERE status IN ('paused', 'running') AND awaited IS NOT NULL;
 CREATE INDEX runs_awaiting_event ON runs (tenant_id, entity_id, awaited, created_at, id) WHERE status IN ('paused', 'running') AND awaited IS NOT NULL;
+
+-- One row for each run that has not finished: when it needs a worker, and who works on it. It is
+-- apart from runs, so that what changes often is small, however many finished runs are kept.
+-- lease grows with each claim and fences workers that were given up. seq is that of the run, and
+-- size how many bytes its payload, its progress and its outputs are.
+-- due_at is when the run needs a worker, lease_until when the one that has it is given up,
+-- free_at when it can be claimed.
+-- ready_at equals free_at while the run takes turns: from its start, or since a claim promoted
+-- it because its time had come. All other runs are found by their time.
+-- alone says what is known of a lease that ended by its time: 1 that its process ended while it
+-- worked on the run, 2 that the run is being tried alone, 3 that its process ended during that.
+CREATE TABLE live_runs (
+    tenant_id   text NOT NULL,
+    id          text NOT NULL,
+    trigger_id  text NOT NULL,
+    workflow_id text NOT NULL,
+    seq         integer NOT NULL,
+    size        integer NOT NULL,
+    due_at      timestamp,
+    ready_at    timestamp,
+    worker      text NOT NULL DEFAULT '',
+    lease       integer NOT NULL DEFAULT 0,
+    lease_until timestamp,
+    alone       integer NOT NULL DEFAULT 0,
+    free_at     timestamp GENERATED ALWAYS AS (max(due_at, coalesce(lease_until, due_at))) STORED,
+    PRIMARY KEY (tenant_id, id),
+    CONSTRAINT live_runs_run FOREIGN KEY (tenant_id, id) REFERENCES runs ON DELETE CASCADE
+);
+CREATE INDEX live_runs_ready ON live_runs (tenant_id, ready_at, id) WHERE ready_at = free_at;
+CREATE INDEX live_runs_timed ON live_runs (free_at, tenant_id, id) WHERE free_at IS NOT NULL AND ready_at IS DISTINCT FROM free_at;
+CREATE INDEX live_runs_leased ON live_runs (tenant_id, lease_until) WHERE lease_until IS NOT NULL;
+CREATE INDEX live_runs_origin ON live_runs (tenant_id, trigger_id, workflow_id);
 
 -- One row for each recorded step of a run, with all its entries as JSON: a step is one insert,
 -- and a history is read as a whole or from an entry on. seq is that of the last entry.
@@ -702,6 +716,7 @@ DROP TABLE tenant_storage;
 DROP TABLE run_payloads;
 DROP TABLE run_outputs;
 DROP TABLE run_history;
+DROP TABLE live_runs;
 DROP TABLE runs;
 DROP TABLE trigger_schedules;
 DROP TABLE trigger_fires;

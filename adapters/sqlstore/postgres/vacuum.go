@@ -1,0 +1,74 @@
+package postgres
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+)
+
+// Every claim passes over the entries that changed live runs have left in the indexes, which
+// autovacuum removes once a minute: at two thousand runs a second that would be hundreds of
+// thousands of them. So each process vacuums the table, which is small, after a number of changes
+// of its own.
+const (
+	vacuumAfter = 5000 // changed rows
+	vacuumPause = time.Second
+)
+
+// SKIP_LOCKED leaves it to another process that is at it. INDEX_CLEANUP does not wait until many
+// pages have something to remove.
+const vacuumLiveRuns = `VACUUM (SKIP_LOCKED, INDEX_CLEANUP ON) live_runs`
+
+// vacuum counts changed live runs, and vacuums their table.
+type vacuum struct {
+	changes atomic.Int64
+	due     chan struct{}
+}
+
+// changed counts rows.
+func (v *vacuum) changed(rows int) {
+	if v.changes.Add(int64(rows)) < vacuumAfter {
+		return
+	}
+	select {
+	case v.due <- struct{}{}:
+	default: // it is known
+	}
+}
+
+// startVacuum runs until stop is called. allowSlow lets a statement take its time, and may be nil.
+func startVacuum(db *sqlx.DB, allowSlow func() (end func())) (v *vacuum, stop func()) {
+	v = &vacuum{due: make(chan struct{}, 1)}
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() {
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-v.due:
+			}
+			v.changes.Store(0)
+			v.clean(ctx, db, allowSlow)
+			select {
+			case <-ctx.Done():
+			case <-time.After(vacuumPause):
+			}
+		}
+	})
+	return v, func() {
+		cancel()
+		running.Wait()
+	}
+}
+
+// clean vacuums the table. Where that fails, claims get slower until autovacuum has done it.
+func (*vacuum) clean(ctx context.Context, db *sqlx.DB, allowSlow func() (end func())) {
+	if allowSlow != nil {
+		defer allowSlow()()
+	}
+	_, _ = db.ExecContext(ctx, vacuumLiveRuns)
+}
