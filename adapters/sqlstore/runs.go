@@ -175,8 +175,9 @@ func (s runs) scan(ctx context.Context, what, query string, args ...any) (rows [
 }
 
 // Get reads a run.
-func (s runs) Get(ctx context.Context, owner tenant.ID, id run.ID) (*run.Run, error) {
-	rows, err := s.scan(ctx, "get run", `SELECT `+runColumns+` FROM runs WHERE tenant_id = $1 AND id = $2`+s.forUpdate(), string(owner), string(id))
+func (s runs) Get(ctx context.Context, scope tenant.Scope, id run.ID) (*run.Run, error) {
+	in, args := within(scope, bySubTenant, string(id))
+	rows, err := s.scan(ctx, "get run", `SELECT `+runColumns+` FROM runs WHERE tenant_id = $1 AND id = $2`+in+s.forUpdate(), args...)
 	switch {
 	case err != nil:
 		return nil, err

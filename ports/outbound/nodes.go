@@ -17,16 +17,16 @@ type CustomNodeRepository interface {
 	Insert(ctx context.Context, n *node.Custom) error
 
 	// Get returns NotFound with the code custom_node_not_found for an unknown id.
-	Get(ctx context.Context, owner tenant.ID, id node.CustomID) (*node.Custom, error)
+	Get(ctx context.Context, scope tenant.Scope, id node.CustomID) (*node.Custom, error)
 
-	List(ctx context.Context, owner tenant.ID, f node.CustomFilter, q domain.Query) (domain.Page[*node.Custom], error)
+	List(ctx context.Context, scope tenant.Scope, f node.CustomFilter, q domain.Query) (domain.Page[*node.Custom], error)
 
 	// Active returns the tenant's active custom nodes by type and version.
-	Active(ctx context.Context, owner tenant.ID) ([]*node.Custom, error)
+	Active(ctx context.Context, scope tenant.Scope) ([]*node.Custom, error)
 
 	// Update has the conflicts of Insert besides a stale revision.
 	Update(ctx context.Context, n *node.Custom) error
 
 	// Delete removes the custom node. An unknown id is NotFound.
-	Delete(ctx context.Context, owner tenant.ID, id node.CustomID) error
+	Delete(ctx context.Context, scope tenant.Scope, id node.CustomID) error
 }
