@@ -274,7 +274,7 @@ func TestRunsOfAnotherTenantDoNotExist(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if got := d.RunsOf(other.Tenant); len(got) > 0 {
+	if got := d.RunsOf(other.Tenant()); len(got) > 0 {
 		t.Errorf("it lists %v", got)
 	}
 	if r := d.Get(id); r.Status() != run.StatusPaused {

@@ -225,7 +225,7 @@ func TestNothingIsLostWhilePartsPanicAtRandom(t *testing.T) {
 			return event.Outcome{Status: 200}, nil
 		}
 		r := h.observe(func(call string, of ...tenant.ID) {
-			if len(of) == 0 && chance(12) || slices.ContainsFunc(of, func(id tenant.ID) bool { return id != calm.Tenant }) && chance(8) {
+			if len(of) == 0 && chance(12) || slices.ContainsFunc(of, func(id tenant.ID) bool { return id != calm.Tenant() }) && chance(8) {
 				panic("a store: " + call)
 			}
 		})
