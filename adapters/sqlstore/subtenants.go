@@ -133,7 +133,7 @@ func (s directory) seen(in string) string {
 	if in == "" {
 		return all
 	}
-	return `SELECT sub_tenant_id FROM (` + all + `) AS some WHERE true` + in
+	return `SELECT sub_tenant_id FROM (` + all + `) AS everywhere WHERE true` + in
 }
 
 // Combined reads a page of all sub-tenants.
