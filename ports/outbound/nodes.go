@@ -8,7 +8,9 @@ import (
 	"github.com/sluicehq/sluice/domain/tenant"
 )
 
-// CustomNodeRepository keeps the node types that tenants define.
+// CustomNodeRepository keeps the node types that tenants define. They are a catalogue of the
+// tenant as a whole: every scope of it reads all of them, and one that does not cover the
+// records of no sub-tenant deletes none.
 type CustomNodeRepository interface {
 	// Insert reports a (type, version) that the tenant ever had as a Conflict with the
 	// code custom_node_exists: a version stays taken when its node moves on to a higher

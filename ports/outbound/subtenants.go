@@ -7,7 +7,8 @@ import (
 	"github.com/sluicehq/sluice/domain/tenant"
 )
 
-// SubTenantRepository keeps the registrations of sub-tenants.
+// SubTenantRepository keeps the registrations of sub-tenants. That of a sub-tenant belongs to
+// it, so that a scope of one sub-tenant covers its own registration and no other.
 type SubTenantRepository interface {
 	// Insert reports a sub-tenant that is registered already as a Conflict with the
 	// code sub_tenant_exists.

@@ -75,7 +75,8 @@ type EventRepository interface {
 	Sweep(ctx context.Context, before time.Time, limit int) (int, error)
 }
 
-// DeliveryRepository keeps the deliveries of events to endpoints. An attempt that is due
+// DeliveryRepository keeps the deliveries of events to endpoints. A scope covers those of
+// which it covers both the event and the endpoint. An attempt that is due
 // when the delivery was changed, and no later, is due at once although the clock of who
 // changed it is ahead of the database's.
 type DeliveryRepository interface {
