@@ -156,6 +156,12 @@ func TestWhereAVersionBelongsIsLookedUpOnce(t *testing.T) {
 		}
 	}
 	w.wantReads(3) // that there is none may change
+	if _, err := w.known.Belongs(t.Context(), tenant.Only(owner, "other"), "wfv_1"); !errors.Is(err, domain.NotFound) {
+		t.Errorf("for another sub-tenant: %v", err)
+	}
+	if _, err := w.known.Belongs(t.Context(), tenant.Only(owner, "team"), "wfv_1"); err != nil {
+		t.Errorf("for its sub-tenant: %v", err)
+	}
 }
 
 func BenchmarkCredential(b *testing.B) {
