@@ -25,10 +25,10 @@ type listing struct {
 	args    []any    // the tenant first
 }
 
-func listOf(table, columns string, scope tenant.Scope, b belonging, sorted map[string]string) *listing {
+func listOf(table, columns string, scope tenant.Scope, c scopeCondition, sorted map[string]string) *listing {
 	l := &listing{table: table, columns: columns, sorted: sorted, tie: "id", args: []any{string(scope.Tenant())}}
-	if sub := scope.SubTenant(); sub != nil && b != unconditional {
-		l.where = append(l.where, b.to(l.arg(string(*sub))))
+	if sub := scope.SubTenant(); sub != nil && c != unconditional {
+		l.where = append(l.where, c.to(l.arg(string(*sub))))
 	}
 	return l
 }
