@@ -6,8 +6,8 @@ import (
 	"github.com/sluicehq/sluice/domain/tenant"
 )
 
-// scopeCondition is what holds for the records of a table that belong to a sub-tenant, which
-// stands for %[1]s.
+// scopeCondition is what holds for the records of a table that belong to a sub-tenant, for
+// which %[1]s stands.
 type scopeCondition string
 
 const (
