@@ -89,7 +89,7 @@ func (d *Directory) nodeEndpoints(ctx context.Context, owner tenant.ID) (*nodeEn
 		if err != nil {
 			return err
 		}
-		custom, err := st.CustomNodes.Active(ctx, owner)
+		custom, err := st.CustomNodes.Active(ctx, tenant.All(owner))
 		if err != nil {
 			return err
 		}

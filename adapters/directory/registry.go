@@ -23,7 +23,7 @@ func (d *Directory) Registry(ctx context.Context, owner tenant.ID) (*node.Regist
 		if err != nil {
 			return err
 		}
-		custom, err := st.CustomNodes.Active(ctx, owner)
+		custom, err := st.CustomNodes.Active(ctx, tenant.All(owner))
 		if err != nil {
 			return err
 		}
@@ -77,16 +77,16 @@ type versionKey struct {
 
 // Belongs returns where a version belongs. That never changes, so it is kept whether
 // changes are followed or not.
-func (d *Directory) Belongs(ctx context.Context, owner tenant.ID, id workflow.VersionID) (outbound.Belonging, error) {
-	key := versionKey{owner, id}
+func (d *Directory) Belongs(ctx context.Context, scope tenant.Scope, id workflow.VersionID) (outbound.Belonging, error) {
+	key := versionKey{scope.Tenant(), id}
 	d.mu.RLock()
 	belongs, known := d.versions[key]
 	d.mu.RUnlock()
-	if known {
+	if known && scope.Covers(belongs.SubTenant) {
 		return belongs, nil
 	}
 	err := d.work.Read(ctx, func(ctx context.Context, st outbound.Stores) (err error) {
-		belongs, err = st.Versions.Belongs(ctx, owner, id)
+		belongs, err = st.Versions.Belongs(ctx, scope, id)
 		return err
 	})
 	if err != nil {

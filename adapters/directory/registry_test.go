@@ -60,7 +60,9 @@ func TestARegistryIsTheSameUntilSomethingChangesInIt(t *testing.T) {
 		{"the language", func() { w.configure(owner, func(s *tenant.Settings) { s.Language = tenant.Spanish }) }, true},
 		{"a disabled type", func() { w.configure(owner, func(s *tenant.Settings) { s.DisabledNodeTypes = []string{"wait"} }) }, true},
 		{"the end of the custom node", func() {
-			w.write(func(ctx context.Context, st outbound.Stores) error { return st.CustomNodes.Delete(ctx, owner, "cn_1") })
+			w.write(func(ctx context.Context, st outbound.Stores) error {
+				return st.CustomNodes.Delete(ctx, tenant.All(owner), "cn_1")
+			})
 		}, false},
 	}
 	for _, step := range steps {
@@ -142,18 +144,24 @@ func TestWhereAVersionBelongsIsLookedUpOnce(t *testing.T) {
 		return errors.Join(st.Workflows.Insert(ctx, wf), st.Versions.Insert(ctx, ver))
 	})
 	for range 3 {
-		found, err := w.known.Belongs(t.Context(), owner, "wfv_1")
+		found, err := w.known.Belongs(t.Context(), tenant.All(owner), "wfv_1")
 		if want := (outbound.Belonging{Workflow: "wf_1", SubTenant: "team"}); found != want || err != nil {
 			t.Errorf("it belongs to %+v, %v", found, err)
 		}
 	}
 	w.wantReads(1)
 	for range 2 {
-		if _, err := w.known.Belongs(t.Context(), other, "wfv_1"); !errors.Is(err, domain.NotFound) {
+		if _, err := w.known.Belongs(t.Context(), tenant.All(other), "wfv_1"); !errors.Is(err, domain.NotFound) {
 			t.Errorf("for another tenant: %v", err)
 		}
 	}
 	w.wantReads(3) // that there is none may change
+	if _, err := w.known.Belongs(t.Context(), tenant.Only(owner, "other"), "wfv_1"); !errors.Is(err, domain.NotFound) {
+		t.Errorf("for another sub-tenant: %v", err)
+	}
+	if _, err := w.known.Belongs(t.Context(), tenant.Only(owner, "team"), "wfv_1"); err != nil {
+		t.Errorf("for its sub-tenant: %v", err)
+	}
 }
 
 func BenchmarkCredential(b *testing.B) {

@@ -41,7 +41,7 @@ func (m counted) End(_ context.Context, o httpapi.Observation) {
 // busy machine slows both, and shows what is added to the bare one, and their ratio.
 func BenchmarkMiddleware(b *testing.B) {
 	const path = "/v1/gateway/workflows/:id"
-	who := tenant.Caller{Tenant: "tenant_01jd2vqk3mfx8s9t0v5w7y1z2a", Key: "key_01jd2vqk3mfx8s9t0v5w7y1z2a", KeyType: tenant.Secret}
+	who := tenant.Caller{Scope: tenant.All("tenant_01jd2vqk3mfx8s9t0v5w7y1z2a"), Key: "key_01jd2vqk3mfx8s9t0v5w7y1z2a", KeyType: tenant.Secret}
 	log := zerolog.New(telemetry.Redact(io.Discard)).With().Timestamp().Logger()
 	quiet, counting := httpapi.Options{NewID: system.Random{}.ID, Log: zerolog.Nop()}, httpapi.Options{NewID: system.Random{}.ID, Log: log}
 	counting.Observers = []httpapi.Observer{counted{telemetry.New("bench")}}

@@ -290,7 +290,7 @@ func (g *gateway) largeLists(e fixture) []string {
 			}
 		}
 		g.write(func(ctx context.Context, st outbound.Stores) error {
-			d, err := st.Webhooks.Deliveries.Get(ctx, e.id, event.DeliveryID(e.ids["deliveries"]))
+			d, err := st.Webhooks.Deliveries.Get(ctx, tenant.All(e.id), event.DeliveryID(e.ids["deliveries"]))
 			if err != nil {
 				return err
 			}

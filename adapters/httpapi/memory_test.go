@@ -34,7 +34,7 @@ type busy struct {
 }
 
 func (b busy) ByEvent(ctx context.Context, who tenant.Caller, _ domain.IdempotencyKey, _ run.EventCall) ([]run.Fired, error) {
-	if who.Tenant == "tenant_a" {
+	if who.Tenant() == "tenant_a" {
 		return nil, b.let(ctx)
 	}
 	return nil, nil
@@ -42,7 +42,7 @@ func (b busy) ByEvent(ctx context.Context, who tenant.Caller, _ domain.Idempoten
 
 func (b busy) Simulate(ctx context.Context, who tenant.Caller, _ domain.IdempotencyKey, _ workflow.VersionID, _ run.SimulationCall) (inbound.Simulated, error) {
 	found := inbound.Simulated{Trace: run.Trace{Run: run.New("run_1", run.Start{}, time.Time{})}}
-	if who.Tenant == "tenant_a" {
+	if who.Tenant() == "tenant_a" {
 		return found, b.let(ctx)
 	}
 	return found, nil

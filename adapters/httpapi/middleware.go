@@ -65,8 +65,8 @@ func (a *API) logRequest(c *gin.Context, state *exchange.State, took time.Durati
 	if route == "" {
 		line = line.Str("path", exchange.Redact(c.Request.URL.Path))
 	}
-	if state.Caller.Tenant != "" {
-		line = line.Str("tenantId", string(state.Caller.Tenant))
+	if state.Caller.Tenant() != "" {
+		line = line.Str("tenantId", string(state.Caller.Tenant()))
 	}
 	if state.Caller.Key != "" {
 		line = line.Str("keyId", string(state.Caller.Key))

@@ -37,7 +37,7 @@ func (a *API) nodeRegistry(c *gin.Context, who tenant.Caller) error {
 	if err != nil {
 		return err
 	}
-	text, err := a.registries.rendered(who.Tenant, registry)
+	text, err := a.registries.rendered(who.Tenant(), registry)
 	if err != nil {
 		return err
 	}

@@ -58,7 +58,7 @@ func (a *API) end(c *gin.Context, state *exchange.State, took time.Duration) {
 	}
 	seen := Observation{
 		Method: c.Request.Method, Route: c.FullPath(), Status: c.Writer.Status(), Bytes: max(c.Writer.Size(), 0), Took: took,
-		RequestID: state.RequestID, Tenant: state.Caller.Tenant, KeyType: state.Caller.KeyType, Code: state.Code,
+		RequestID: state.RequestID, Tenant: state.Caller.Tenant(), KeyType: state.Caller.KeyType, Code: state.Code,
 	}
 	for i := len(a.opts.Observers) - 1; i >= 0; i-- {
 		a.opts.Observers[i].End(c.Request.Context(), seen)

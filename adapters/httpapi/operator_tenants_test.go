@@ -70,7 +70,7 @@ func TestATenantThatTheOperatorMadeWorksAtOnceAndOthersAreUnchanged(t *testing.T
 		if err == nil && found.Total != 0 {
 			t.Errorf("%d keys are left", found.Total)
 		}
-		_, errFound := st.Workflows.Get(ctx, id, workflow.ID(wf))
+		_, errFound := st.Workflows.Get(ctx, tenant.All(id), workflow.ID(wf))
 		if errFound == nil {
 			t.Error("the workflow is left")
 		}

@@ -150,46 +150,59 @@ func TestNoForeignByteIsFoundByAnyRoute(t *testing.T) {
 			t.Errorf("%s %s has a parameter that this test cannot fill", r.Method, r.Path)
 			continue
 		}
-		missing, missingBody, _ := none.requests(r)
-		for i, target := range targets {
-			t.Run(r.Method+" "+target, func(t *testing.T) {
-				got := g.send(r.Method, target, mine.secret, body, "X-Request-Id", "same")
-				want := g.send(r.Method, missing[i], mine.secret, missingBody, "X-Request-Id", "same")
-				if got.status >= http.StatusInternalServerError {
-					t.Fatalf("got %d: %s", got.status, got.body)
-				}
-				if strings.Contains(got.body, theirs.marker()) || strings.Contains(got.body, string(theirs.id)+`"`) {
-					t.Errorf("a foreign byte in %s", got.body)
-				}
-				if got.status != want.status {
-					t.Errorf("somebody else's gets %d, what does not exist gets %d: %s", got.status, want.status, got.body)
-				}
-				if got.status >= http.StatusBadRequest && neutral(got.body, theirs) != neutral(want.body, none) {
-					t.Errorf("somebody else's gets %s\nwhat does not exist gets %s", got.body, want.body)
-				}
-				if total := got.field(t, "total"); got.status == http.StatusOK && total != nil && want.field(t, "total") != total {
-					t.Errorf("the total is %v, not %v", total, want.field(t, "total"))
-				}
-			})
-		}
+		g.findsNothing(r, mine.secret, targets, body, theirs, none)
 	}
+	g.isWhole(theirs)
+}
+
+// findsNothing asks a route for somebody else's records and for absent ones: the answers are the
+// same, without a foreign byte.
+func (g *gateway) findsNothing(r httpapi.Route, key string, targets []string, body string, theirs, none fixture) {
+	g.Helper()
+	missing, missingBody, _ := none.requests(r)
+	for i, target := range targets {
+		g.Run(r.Method+" "+target, func(t *testing.T) {
+			got := g.send(r.Method, target, key, body, "X-Request-Id", "same")
+			want := g.send(r.Method, missing[i], key, missingBody, "X-Request-Id", "same")
+			if got.status >= http.StatusInternalServerError {
+				t.Fatalf("got %d: %s", got.status, got.body)
+			}
+			if strings.Contains(got.body, theirs.marker()) || strings.Contains(got.body, string(theirs.id)+`"`) {
+				t.Errorf("a foreign byte in %s", got.body)
+			}
+			if got.status != want.status {
+				t.Errorf("somebody else's gets %d, what does not exist gets %d: %s", got.status, want.status, got.body)
+			}
+			if got.status >= http.StatusBadRequest && neutral(got.body, theirs) != neutral(want.body, none) {
+				t.Errorf("somebody else's gets %s\nwhat does not exist gets %s", got.body, want.body)
+			}
+			if total := got.field(t, "total"); got.status == http.StatusOK && total != nil && want.field(t, "total") != total {
+				t.Errorf("the total is %v, not %v", total, want.field(t, "total"))
+			}
+		})
+	}
+}
+
+// isWhole checks that nothing of a fixture was changed.
+func (g *gateway) isWhole(theirs fixture) {
+	g.Helper()
 	for kind, path := range map[string]string{
 		"workflows": "/workflows/", "workflow-versions": "/workflow-versions/", "triggers": "/triggers/",
 		"sub-tenants": "/sub-tenants/", "custom-nodes": "/custom-nodes/", "api-keys": "/api-keys/",
 		"webhook-endpoints": "/webhook-endpoints/", "deliveries": "/deliveries/", "runs": "/runs/", "waiting": "/runs/", "failed": "/runs/",
 	} {
 		got := g.send(http.MethodGet, "/v1/gateway"+path+theirs.ids[kind], theirs.secret, "")
-		if got.status != http.StatusOK || !strings.Contains(got.body, theirs.marker()) || got.field(t, "revokedAt") != nil {
-			t.Errorf("their own %s got %d after all that: %s", kind, got.status, got.body)
+		if got.status != http.StatusOK || !strings.Contains(got.body, theirs.marker()) || got.field(g.T, "revokedAt") != nil {
+			g.Errorf("their own %s got %d after all that: %s", kind, got.status, got.body)
 		}
 	}
 	for name, status := range map[string]string{"runs": "paused", "waiting": "paused", "failed": "failed", "completed": "completed"} {
-		if got := g.send(http.MethodGet, "/v1/gateway/runs/"+theirs.ids[name], theirs.secret, "").field(t, "status"); got != status {
-			t.Errorf("their %s run is %v after all that", name, got)
+		if got := g.send(http.MethodGet, "/v1/gateway/runs/"+theirs.ids[name], theirs.secret, "").field(g.T, "status"); got != status {
+			g.Errorf("their %s run is %v after all that", name, got)
 		}
 	}
-	if total := g.send(http.MethodGet, "/v1/gateway/runs", theirs.secret, "").field(t, "total"); total != 4.0 {
-		t.Errorf("they have %v runs after all that", total)
+	if total := g.send(http.MethodGet, "/v1/gateway/runs", theirs.secret, "").field(g.T, "total"); total != 4.0 {
+		g.Errorf("they have %v runs after all that", total)
 	}
 }
 

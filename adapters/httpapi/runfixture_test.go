@@ -116,11 +116,11 @@ func (g *gateway) activate(e fixture, of workflow.Graph, config string) (*workfl
 	var ver *workflow.Version
 	var trg *trigger.Trigger
 	g.write(func(ctx context.Context, st outbound.Stores) error {
-		wf, err := st.Workflows.Get(ctx, e.id, workflow.ID(e.ids["workflows"]))
+		wf, err := st.Workflows.Get(ctx, tenant.All(e.id), workflow.ID(e.ids["workflows"]))
 		if err != nil {
 			return err
 		}
-		number, err := st.Workflows.NextVersion(ctx, e.id, wf.ID())
+		number, err := st.Workflows.NextVersion(ctx, tenant.All(e.id), wf.ID())
 		if err != nil {
 			return err
 		}

@@ -52,7 +52,7 @@ func (a *API) listRuns(c *gin.Context, who tenant.Caller) error {
 
 // getRun answers GET /runs/{id}.
 func (a *API) getRun(c *gin.Context, who tenant.Caller) error {
-	held := stream.Reserve(a.memory.Pages, who.Tenant)
+	held := stream.Reserve(a.memory.Pages, who.Tenant())
 	defer held.Release()
 	found, err := a.holdRun(c.Request.Context(), who, runID(c), &held)
 	return exchange.Answer(c, found, err, renderRun)

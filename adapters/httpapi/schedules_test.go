@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/domain/trigger"
 	"github.com/sluicehq/sluice/domain/workflow"
 	"github.com/sluicehq/sluice/ports/outbound"
@@ -24,11 +25,11 @@ func (g *gateway) schedule(e fixture) string {
 	const suffix = "_0000000000000000000000000s"
 	night := time.Date(2026, 11, 19, 1, 30, 0, 0, time.UTC)
 	g.write(func(ctx context.Context, st outbound.Stores) error {
-		wf, err := st.Workflows.Get(ctx, e.id, workflow.ID(e.ids["workflows"]))
+		wf, err := st.Workflows.Get(ctx, tenant.All(e.id), workflow.ID(e.ids["workflows"]))
 		if err != nil {
 			return err
 		}
-		number, err := st.Workflows.NextVersion(ctx, e.id, wf.ID())
+		number, err := st.Workflows.NextVersion(ctx, tenant.All(e.id), wf.ID())
 		if err != nil {
 			return err
 		}

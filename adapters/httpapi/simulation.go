@@ -27,12 +27,12 @@ func (a *API) simulateVersion(c *gin.Context, who tenant.Caller) error {
 	}
 	call := readSimulation(body)
 	id := exchange.PathID[workflow.VersionID](c, "id", workflow.VersionIDPrefix)
-	ctx, held := c.Request.Context(), stream.Reserve(a.memory.Pages, who.Tenant)
+	ctx, held := c.Request.Context(), stream.Reserve(a.memory.Pages, who.Tenant())
 	defer held.Release()
 	return exchange.Execute(c, who, body, exchange.Command[inbound.Simulated]{
 		Status: http.StatusOK, Render: renderSimulation,
 		Run: func(once domain.IdempotencyKey) (inbound.Simulated, error) {
-			return a.holdSimulation(ctx, who.Tenant, exchange.StateOf(c).Intake(), &held, func() (inbound.Simulated, error) {
+			return a.holdSimulation(ctx, who.Tenant(), exchange.StateOf(c).Intake(), &held, func() (inbound.Simulated, error) {
 				return a.ports.Runs.Simulate(ctx, who, once, id, call)
 			})
 		},

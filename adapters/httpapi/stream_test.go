@@ -61,7 +61,7 @@ func (d *fakeAdmission) Admit(_ context.Context, key string, _ tenant.Operation)
 		owner = "tenant_b"
 	}
 	return inbound.Admitted{
-		Caller: tenant.Caller{Tenant: owner, KeyType: tenant.Secret, Settings: tenant.Settings{
+		Caller: tenant.Caller{Scope: tenant.All(owner), KeyType: tenant.Secret, Settings: tenant.Settings{
 			Quotas: map[tenant.KeyType]tenant.Quota{tenant.Secret: {PerMinute: 1000, Concurrent: 2}},
 		}},
 		Leave: func() {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/event"
+	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
@@ -83,7 +84,7 @@ func TestARotatedSecretGoesOnSigning(t *testing.T) {
 	rotated := g.send(http.MethodPost, endpointsPath+"/"+id+"/rotate-secret", c.secret, "")
 	signing := func(at time.Time) (all []string) {
 		g.write(func(ctx context.Context, st outbound.Stores) error {
-			e, err := st.Webhooks.Endpoints.Get(ctx, c.id, event.EndpointID(id))
+			e, err := st.Webhooks.Endpoints.Get(ctx, tenant.All(c.id), event.EndpointID(id))
 			if err != nil {
 				return err
 			}

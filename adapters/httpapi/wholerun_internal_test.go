@@ -41,16 +41,16 @@ func behind(t *testing.T, g *gated) (a *API, calls map[string]func(context.Conte
 		t.Fatal(err)
 	}
 	a = &API{ports: Ports{Runs: g}, memory: memory}
-	who := tenant.Caller{Tenant: "tenant_a"}
+	who := tenant.Caller{Scope: tenant.All("tenant_a")}
 	return a, map[string]func(context.Context) error{
 		"read": func(ctx context.Context) error {
-			held := stream.Reserve(memory.Pages, who.Tenant)
+			held := stream.Reserve(memory.Pages, who.Tenant())
 			_, err := a.holdRun(ctx, who, "run_1", &held)
 			return err
 		},
 		"simulated": func(ctx context.Context) error {
-			intake, held := stream.Reserve(memory.Intake, who.Tenant), stream.Reserve(memory.Pages, who.Tenant)
-			_, err := a.holdSimulation(ctx, who.Tenant, &intake, &held, func() (inbound.Simulated, error) {
+			intake, held := stream.Reserve(memory.Intake, who.Tenant()), stream.Reserve(memory.Pages, who.Tenant())
+			_, err := a.holdSimulation(ctx, who.Tenant(), &intake, &held, func() (inbound.Simulated, error) {
 				return inbound.Simulated{Trace: run.Trace{Run: run.New("run_1", run.Start{}, time.Time{})}}, g.pass()
 			})
 			return err

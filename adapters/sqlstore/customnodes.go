@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -157,10 +158,10 @@ func (s customNodes) takeVersion(ctx context.Context, st node.CustomState) error
 }
 
 // Get reads a custom node.
-func (s customNodes) Get(ctx context.Context, owner tenant.ID, id node.CustomID) (*node.Custom, error) {
+func (s customNodes) Get(ctx context.Context, scope tenant.Scope, id node.CustomID) (*node.Custom, error) {
 	var row customNodeRow
 	err := s.get(ctx, "get custom node", &row, `SELECT `+customNodeColumns+` FROM custom_nodes WHERE tenant_id = $1 AND id = $2`+s.forUpdate(),
-		string(owner), string(id))
+		string(scope.Tenant()), string(id))
 	if err != nil {
 		return nil, missing(err, customNodeNotFound, customNodeNotFoundMessage)
 	}
@@ -168,8 +169,8 @@ func (s customNodes) Get(ctx context.Context, owner tenant.ID, id node.CustomID)
 }
 
 // List reads a page of the tenant's custom nodes.
-func (s customNodes) List(ctx context.Context, owner tenant.ID, f node.CustomFilter, q domain.Query) (domain.Page[*node.Custom], error) {
-	l := listOf("custom_nodes", customNodeColumns, owner, customNodesSorted)
+func (s customNodes) List(ctx context.Context, scope tenant.Scope, f node.CustomFilter, q domain.Query) (domain.Page[*node.Custom], error) {
+	l := listOf("custom_nodes", customNodeColumns, scope, unconditional, customNodesSorted)
 	l.active = f.Active
 	l.search(f.Search)
 	return list(ctx, s.unit, l, q, customNodeRow.restore)
@@ -194,7 +195,7 @@ func (s customNodes) Update(ctx context.Context, n *node.Custom) error {
 		st.Version, st.Name, st.Description, texts[0], texts[1], texts[2], st.Endpoint, st.CanPause, st.IsActive, texts[3],
 		st.UpdatedAt, searchText(st.Name, &st.Description), string(st.Tenant), string(st.ID), st.Revision)
 	err = s.updated(changed, err, n.Saved, func() error {
-		_, err := s.Get(ctx, st.Tenant, st.ID)
+		_, err := s.Get(ctx, tenant.All(st.Tenant), st.ID)
 		return err
 	})
 	if err != nil {
@@ -204,17 +205,21 @@ func (s customNodes) Update(ctx context.Context, n *node.Custom) error {
 }
 
 // Delete removes a custom node.
-func (s customNodes) Delete(ctx context.Context, owner tenant.ID, id node.CustomID) error {
-	s.touch(owner)
-	n, err := s.exec(ctx, "delete custom node", `DELETE FROM custom_nodes WHERE tenant_id = $1 AND id = $2`, string(owner), string(id))
+func (s customNodes) Delete(ctx context.Context, scope tenant.Scope, id node.CustomID) error {
+	if !scope.Covers("") {
+		return missing(sql.ErrNoRows, customNodeNotFound, customNodeNotFoundMessage)
+	}
+	s.touch(scope.Tenant())
+	n, err := s.exec(ctx, "delete custom node", `DELETE FROM custom_nodes WHERE tenant_id = $1 AND id = $2`,
+		string(scope.Tenant()), string(id))
 	return s.deleted(n, err, customNodeNotFound, customNodeNotFoundMessage)
 }
 
 // Active reads the tenant's active custom nodes.
-func (s customNodes) Active(ctx context.Context, owner tenant.ID) ([]*node.Custom, error) {
+func (s customNodes) Active(ctx context.Context, scope tenant.Scope) ([]*node.Custom, error) {
 	var rows []customNodeRow
 	err := s.list(ctx, "list active custom nodes", &rows, `SELECT `+customNodeColumns+` FROM custom_nodes
-		WHERE tenant_id = $1 AND is_active ORDER BY type, version`, string(owner))
+		WHERE tenant_id = $1 AND is_active ORDER BY type, version`, string(scope.Tenant()))
 	if err != nil {
 		return nil, err
 	}

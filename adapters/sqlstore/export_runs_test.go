@@ -12,14 +12,14 @@ import (
 // PageOfRuns is the statement that reads a page of runs without counting all that fit,
 // and CountOfRuns the one that counts; both with their arguments.
 func PageOfRuns(s *Store, owner tenant.ID, f run.Filter, q domain.Query) (page, count string, args []any, err error) {
-	l := listOf("runs", "id", owner, runsSorted)
-	page, count, err = l.ofRuns(f, q, s.dialect)
+	l := listOf("runs", "id", tenant.All(owner), unconditional, runsSorted)
+	page, count, err = l.ofRuns(tenant.All(owner), f, q, s.dialect)
 	return strings.Replace(page, "("+count+") AS total", "0 AS total", 1), count, l.args, err
 }
 
 // AwaitingOfRuns is the statement that finds what runs wait for.
 func AwaitingOfRuns(s *Store, owner tenant.ID, q outbound.AwaitingQuery) (query string, args []any, err error) {
-	return runs{&unit{store: s}}.awaiting(owner, q)
+	return runs{&unit{store: s}}.awaiting(tenant.All(owner), q)
 }
 
 // LiveOrigins is the statement that finds what unfinished runs came from, with arguments to

@@ -137,8 +137,8 @@ func (s fires) Amend(ctx context.Context, all []*trigger.Fire) error {
 var firesSorted = map[string]string{"scheduledAt": "scheduled_at", domain.DefaultSortField: "scheduled_at"}
 
 // List reads a page of a trigger's fires.
-func (s fires) List(ctx context.Context, owner tenant.ID, of trigger.ID, f trigger.FireFilter, q domain.Query) (domain.Page[*trigger.Fire], error) {
-	l := listOf("trigger_fires", fireColumns, owner, firesSorted)
+func (s fires) List(ctx context.Context, scope tenant.Scope, of trigger.ID, f trigger.FireFilter, q domain.Query) (domain.Page[*trigger.Fire], error) {
+	l := listOf("trigger_fires", fireColumns, scope, byTrigger, firesSorted)
 	l.tie = "scheduled_at" // the trigger has one fire an instant
 	l.equal("trigger_id", string(of))
 	if f.Outcome != "" {

@@ -97,11 +97,12 @@ func (s firing) find(ctx context.Context, what, query string, args ...any) (foun
 }
 
 // Trigger looks for one that can fire, and only where there is none for any.
-func (s firing) Trigger(ctx context.Context, owner tenant.ID, id trigger.ID) (outbound.FiringTrigger, error) {
-	query := `SELECT ` + firingColumns + notAsked + keptBytes + ` FROM ` + firingTables + ` WHERE t.tenant_id = $1 AND t.id = $2`
-	found, err := s.find(ctx, "find trigger that fires", query+canFire+s.keepVersions(), string(owner), string(id))
+func (s firing) Trigger(ctx context.Context, scope tenant.Scope, id trigger.ID) (outbound.FiringTrigger, error) {
+	in, args := within(scope, bySubTenantOf("t"), string(id))
+	query := `SELECT ` + firingColumns + notAsked + keptBytes + ` FROM ` + firingTables + ` WHERE t.tenant_id = $1 AND t.id = $2` + in
+	found, err := s.find(ctx, "find trigger that fires", query+canFire+s.keepVersions(), args...)
 	if err == nil && len(found) == 0 {
-		found, err = s.find(ctx, "find trigger", query, string(owner), string(id))
+		found, err = s.find(ctx, "find trigger", query, args...)
 	}
 	switch {
 	case err != nil:
@@ -115,8 +116,8 @@ func (s firing) Trigger(ctx context.Context, owner tenant.ID, id trigger.ID) (ou
 
 // OnEvent finds the triggers that an event fires, and the runs that its dedupe key stands
 // for, all in one statement.
-func (s firing) OnEvent(ctx context.Context, owner tenant.ID, q outbound.EventQuery) ([]outbound.FiringTrigger, error) {
-	args := []any{string(owner), q.Event, q.Limit}
+func (s firing) OnEvent(ctx context.Context, scope tenant.Scope, q outbound.EventQuery) ([]outbound.FiringTrigger, error) {
+	args := []any{string(scope.Tenant()), q.Event, q.Limit}
 	started, tables, condition := notAsked, firingTables, canFire
 	if q.Key != "" {
 		args = append(args, q.Key, q.After)
@@ -128,7 +129,8 @@ func (s firing) OnEvent(ctx context.Context, owner tenant.ID, q outbound.EventQu
 		args = append(args, string(*q.SubTenant))
 		condition += fmt.Sprintf(` AND t.sub_tenant_id = $%d`, len(args))
 	}
-	return s.find(ctx, "find triggers of an event", `SELECT `+firingColumns+started+keptBytes+` FROM `+tables+` WHERE t.tenant_id = $1 AND t.event = $2`+condition+
+	in, args := bySubTenantOf("t").within(scope, args)
+	return s.find(ctx, "find triggers of an event", `SELECT `+firingColumns+started+keptBytes+` FROM `+tables+` WHERE t.tenant_id = $1 AND t.event = $2`+condition+in+
 		` ORDER BY t.created_at, t.id LIMIT $3`+s.keepVersions(), args...)
 }
 
@@ -139,7 +141,7 @@ func (s firing) Each(ctx context.Context, of []outbound.TriggerKey) ([]outbound.
 	}
 	keys := make([]keyRow, len(of))
 	for i, t := range of {
-		keys[i] = keyRow{string(t.Tenant), string(t.Trigger)}
+		keys[i] = keyRow{string(t.Scope.Tenant()), string(t.Trigger)}
 	}
 	known := make(map[keyRow]outbound.FiringTrigger, len(of))
 	if err := s.among(ctx, keys, canFire+s.keepOtherVersions(), known); err != nil {
@@ -159,7 +161,9 @@ func (s firing) Each(ctx context.Context, of []outbound.TriggerKey) ([]outbound.
 	}
 	each := make([]outbound.FiringTrigger, len(of))
 	for i, key := range keys {
-		each[i] = known[key]
+		if f := known[key]; f.Trigger != nil && of[i].Scope.Covers(f.Trigger.SubTenant()) {
+			each[i] = f
+		}
 	}
 	return each, nil
 }
@@ -180,21 +184,23 @@ func (s firing) among(ctx context.Context, keys []keyRow, condition string, know
 
 // Version looks for a workflow with a version that can be started, and only where there
 // is none for one that cannot, and for the workflow alone.
-func (s firing) Version(ctx context.Context, owner tenant.ID, of workflow.ID, version workflow.VersionID) (outbound.FiringVersion, error) {
+func (s firing) Version(ctx context.Context, scope tenant.Scope, of workflow.ID, version workflow.VersionID) (outbound.FiringVersion, error) {
 	const columns = `SELECT w.id, w.sub_tenant_id, w.is_active, ` + keptBytes + `, `
-	condition, args := `v.is_active`, []any{string(owner), string(of)}
+	in, all := within(scope, bySubTenantOf("w"), string(of))
+	condition, args := `v.is_active`, all
 	if version != "" {
-		condition, args = `v.id = $3`, append(args, string(version))
+		args = append(slices.Clip(all), string(version))
+		condition = fmt.Sprintf(`v.id = $%d`, len(args))
 	}
 	query := columns + `v.id AS version_id, v.published_at IS NOT NULL AS published FROM workflow_versions v
 		JOIN workflows w ON w.tenant_id = v.tenant_id AND w.id = v.workflow_id
-		WHERE w.tenant_id = $1 AND w.id = $2 AND ` + condition
+		WHERE w.tenant_id = $1 AND w.id = $2` + in + ` AND ` + condition
 	found, err := s.version(ctx, query+` AND w.is_active`+s.keepVersions(), args...)
 	if errors.Is(err, sql.ErrNoRows) {
 		found, err = s.version(ctx, query+` AND NOT w.is_active`, args...)
 	}
 	if errors.Is(err, sql.ErrNoRows) {
-		found, err = s.version(ctx, columns+`'' AS version_id, false AS published FROM workflows w WHERE w.tenant_id = $1 AND w.id = $2`, args[:2]...)
+		found, err = s.version(ctx, columns+`'' AS version_id, false AS published FROM workflows w WHERE w.tenant_id = $1 AND w.id = $2`+in, all...)
 	}
 	return found, missing(err, "workflow_not_found", "There is no such workflow.")
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/domain/trigger"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
@@ -59,7 +60,7 @@ func (s *Store) insertEach(ctx context.Context, all []*outbound.NewTrigger) erro
 				}
 				continue
 			}
-			if _, err := st.Versions.Belongs(ctx, owner, e.Trigger.Version()); errors.Is(err, domain.NotFound) {
+			if _, err := st.Versions.Belongs(ctx, tenant.All(owner), e.Trigger.Version()); errors.Is(err, domain.NotFound) {
 				continue
 			} else if err != nil {
 				return err

@@ -25,8 +25,12 @@ type listing struct {
 	args    []any    // the tenant first
 }
 
-func listOf(table, columns string, owner tenant.ID, sorted map[string]string) *listing {
-	return &listing{table: table, columns: columns, sorted: sorted, tie: "id", args: []any{string(owner)}}
+func listOf(table, columns string, scope tenant.Scope, c scopeCondition, sorted map[string]string) *listing {
+	l := &listing{table: table, columns: columns, sorted: sorted, tie: "id", args: []any{string(scope.Tenant())}}
+	if sub := scope.SubTenant(); sub != nil && c != unconditional {
+		l.where = append(l.where, c.to(l.arg(string(*sub))))
+	}
+	return l
 }
 
 // arg adds a parameter and returns its placeholder.

@@ -174,13 +174,14 @@ func (s runs) scan(ctx context.Context, what, query string, args ...any) (rows [
 
 // Get reads a run. Where it locks it, it first locks what workers see of it, as who records a
 // step does.
-func (s runs) Get(ctx context.Context, owner tenant.ID, id run.ID) (*run.Run, error) {
-	query := `SELECT ` + runColumns + ` FROM runs WHERE tenant_id = $1 AND id = $2`
+func (s runs) Get(ctx context.Context, scope tenant.Scope, id run.ID) (*run.Run, error) {
+	in, args := within(scope, bySubTenant, string(id))
+	query := `SELECT ` + runColumns + ` FROM runs WHERE tenant_id = $1 AND id = $2` + in
 	if lock := s.forUpdate(); lock != "" {
 		query = `WITH held AS MATERIALIZED (SELECT 1 FROM live_runs WHERE tenant_id = $1 AND id = $2` + lock + `) ` +
 			query + ` AND (SELECT count(*) FROM held) >= 0` + lock
 	}
-	rows, err := s.scan(ctx, "get run", query, string(owner), string(id))
+	rows, err := s.scan(ctx, "get run", query, args...)
 	switch {
 	case err != nil:
 		return nil, err

@@ -103,8 +103,8 @@ func (row *awaitingRow) awaiting() (run.Awaiting, error) {
 
 // Awaiting asks for what runs wait for, of all of them or for each thing that an event can
 // end: each part comes from an index in its order.
-func (s runs) Awaiting(ctx context.Context, owner tenant.ID, q outbound.AwaitingQuery) (found []run.Awaiting, err error) {
-	query, args, err := s.awaiting(owner, q)
+func (s runs) Awaiting(ctx context.Context, scope tenant.Scope, q outbound.AwaitingQuery) (found []run.Awaiting, err error) {
+	query, args, err := s.awaiting(scope, q)
 	if err != nil {
 		return nil, err
 	}
@@ -120,26 +120,26 @@ func (s runs) Awaiting(ctx context.Context, owner tenant.ID, q outbound.Awaiting
 	return found, err
 }
 
-func (s runs) awaiting(owner tenant.ID, q outbound.AwaitingQuery) (query string, args []any, err error) {
+func (s runs) awaiting(scope tenant.Scope, q outbound.AwaitingQuery) (query string, args []any, err error) {
 	if len(q.Runs) > 0 {
 		keys := make([]keyRow, len(q.Runs))
 		for i, id := range q.Runs {
-			keys[i] = keyRow{string(owner), string(id)}
+			keys[i] = keyRow{string(scope.Tenant()), string(id)}
 		}
 		table, parameter, err := s.keys(keys)
+		in, args := bySubTenant.within(scope, []any{parameter, q.Entity, q.Limit})
 		columns, which := awaitingColumns, isAwaiting
 		if q.Idle {
 			columns, which = idleColumns, `(`+isAwaiting+`) IS NOT TRUE`
 		}
 		return `SELECT ` + columns + ` FROM (SELECT DISTINCT r.tenant_id AS owner_id, r.id AS run_id FROM ` + table + `) AS named
-			CROSS JOIN runs u WHERE u.tenant_id = named.owner_id AND u.id = named.run_id AND u.entity_id = $2 AND ` + which + `
-			ORDER BY u.created_at, u.id LIMIT $3`, []any{parameter, q.Entity, q.Limit}, err
+			CROSS JOIN runs u WHERE u.tenant_id = named.owner_id AND u.id = named.run_id AND u.entity_id = $2 AND ` + which + in + `
+			ORDER BY u.created_at, u.id LIMIT $3`, args, err
 	}
-	args = []any{string(owner), q.Entity, q.Limit}
-	narrowed := ""
+	narrowed, args := within(scope, bySubTenant, q.Entity, q.Limit)
 	if q.After != nil {
-		narrowed = ` AND (u.created_at, u.id) > ($4, $5)`
 		args = append(args, q.After.CreatedAt.UTC(), string(q.After.ID))
+		narrowed += fmt.Sprintf(` AND (u.created_at, u.id) > ($%d, $%d)`, len(args)-1, len(args))
 	}
 	if q.SubTenant != nil {
 		args = append(args, string(*q.SubTenant))

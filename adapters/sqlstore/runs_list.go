@@ -17,9 +17,9 @@ var runsSorted = map[string]string{"createdAt": "created_at", "updatedAt": "upda
 // is on it and before it; other than of pending runs, which are found among those that
 // have not finished, and of runs without a sub-tenant, which are found among all. The
 // number of all that fit costs as much as there are, in the index alone.
-func (s runs) List(ctx context.Context, owner tenant.ID, f run.Filter, q domain.Query) (domain.Page[run.Summary], error) {
-	l := listOf("runs", runSummaryColumns, owner, runsSorted)
-	page, count, err := l.ofRuns(f, q, s.store.dialect)
+func (s runs) List(ctx context.Context, scope tenant.Scope, f run.Filter, q domain.Query) (domain.Page[run.Summary], error) {
+	l := listOf("runs", runSummaryColumns, scope, unconditional, runsSorted)
+	page, count, err := l.ofRuns(scope, f, q, s.store.dialect)
 	if err != nil {
 		return domain.Page[run.Summary]{}, err
 	}
@@ -28,13 +28,13 @@ func (s runs) List(ctx context.Context, owner tenant.ID, f run.Filter, q domain.
 }
 
 // ofRuns is what reads the page, and what counts all runs that fit; see
-// [listing.statement].
-func (l *listing) ofRuns(f run.Filter, q domain.Query, d Dialect) (page, count string, err error) {
+// [listing.statement]. It keeps to the scope as to a filter, for which there is an index.
+func (l *listing) ofRuns(scope tenant.Scope, f run.Filter, q domain.Query, d Dialect) (page, count string, err error) {
 	order, err := l.order(q)
 	if err != nil {
 		return "", "", err
 	}
-	fixed, times := l.fixedOfRuns(f), l.timesOfRuns(f)
+	fixed, times := l.fixedOfRuns(scope, f), l.timesOfRuns(f)
 	if f.Status != "" {
 		l.equal("status", string(f.Status))
 		if d.RunFacets != "" {
@@ -76,7 +76,7 @@ func indexOfStatus(s run.Status) string {
 
 // fixedOfRuns are the conditions on what never changes of a run and has a column besides
 // its times.
-func (l *listing) fixedOfRuns(f run.Filter) (conditions []string) {
+func (l *listing) fixedOfRuns(scope tenant.Scope, f run.Filter) (conditions []string) {
 	equal := func(column, value string) {
 		conditions = append(conditions, column+" = "+l.arg(value))
 	}
@@ -93,9 +93,12 @@ func (l *listing) fixedOfRuns(f run.Filter) (conditions []string) {
 	if f.Entity != nil {
 		equal("entity_id", *f.Entity)
 	}
-	if f.SubTenant != nil {
-		equal("sub_tenant_id", string(*f.SubTenant))
-		if *f.SubTenant != "" {
+	for _, sub := range []*tenant.SubTenantID{scope.SubTenant(), f.SubTenant} {
+		if sub == nil {
+			continue
+		}
+		equal("sub_tenant_id", string(*sub))
+		if *sub != "" {
 			conditions = append(conditions, "sub_tenant_id <> ''")
 		}
 	}

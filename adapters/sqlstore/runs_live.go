@@ -46,9 +46,11 @@ func (s runOverview) Unfinished(ctx context.Context, of []*trigger.Trigger) ([]b
 }
 
 // OfWorkflow finds unfinished runs of a workflow.
-func (s runOverview) OfWorkflow(ctx context.Context, owner tenant.ID, of workflow.ID, limit int) ([]run.ID, error) {
+func (s runOverview) OfWorkflow(ctx context.Context, scope tenant.Scope, of workflow.ID, limit int) ([]run.ID, error) {
+	in, args := within(scope, bySubTenant, string(of), limit)
 	var ids []run.ID
-	err := s.list(ctx, "find the runs of a workflow", &ids, `SELECT id FROM live_runs WHERE tenant_id = $1 AND workflow_id = $2 ORDER BY id LIMIT $3`, string(owner), string(of), limit)
+	err := s.list(ctx, "find the runs of a workflow", &ids, `SELECT l.id FROM live_runs l JOIN runs ON runs.tenant_id = l.tenant_id AND runs.id = l.id
+		WHERE l.tenant_id = $1 AND l.workflow_id = $2`+in+` ORDER BY l.id LIMIT $3`, args...)
 	return ids, err
 }
 
@@ -70,29 +72,31 @@ func (s runOverview) Sweep(ctx context.Context, owner tenant.ID, from, before ti
 }
 
 // Executes looks for an unfinished run of a version among those of its workflow.
-func (s runOverview) Executes(ctx context.Context, owner tenant.ID, of workflow.ID, version workflow.VersionID) (bool, error) {
+func (s runOverview) Executes(ctx context.Context, scope tenant.Scope, of workflow.ID, version workflow.VersionID) (bool, error) {
+	in, args := within(scope, bySubTenant, string(of), string(version))
 	var some bool
-	err := s.get(ctx, "find a run of the version", &some, `SELECT EXISTS (SELECT 1 FROM live_runs l
-		JOIN runs u ON u.tenant_id = l.tenant_id AND u.id = l.id WHERE l.tenant_id = $1 AND l.workflow_id = $2 AND u.workflow_version_id = $3)`, string(owner), string(of), string(version))
+	err := s.get(ctx, "find a run of the version", &some, `SELECT EXISTS (SELECT 1 FROM live_runs l JOIN runs ON runs.tenant_id = l.tenant_id AND runs.id = l.id
+		WHERE l.tenant_id = $1 AND l.workflow_id = $2 AND runs.workflow_version_id = $3`+in+`)`, args...)
 	return some, err
 }
 
 // StartedWith asks for all triggers in one statement.
-func (s runOverview) StartedWith(ctx context.Context, owner tenant.ID, of []trigger.ID, key string, after time.Time) ([]run.ID, error) {
+func (s runOverview) StartedWith(ctx context.Context, scope tenant.Scope, of []trigger.ID, key string, after time.Time) ([]run.ID, error) {
 	keys := make([]keyRow, len(of))
 	for i, id := range of {
-		keys[i] = keyRow{string(owner), string(id)}
+		keys[i] = keyRow{string(scope.Tenant()), string(id)}
 	}
 	table, parameter, err := s.keys(keys)
 	if err != nil {
 		return nil, err
 	}
+	in, args := bySubTenant.within(scope, []any{parameter, key, after})
 	var held []struct {
 		Trigger string `db:"trigger_id"`
 		Run     string `db:"id"`
 	}
 	err = s.list(ctx, "find the runs of a dedupe key", &held, `SELECT u.trigger_id, u.id FROM `+table+` CROSS JOIN runs u
-		WHERE u.tenant_id = r.tenant_id AND u.trigger_id = r.id AND u.dedupe_key = $2 AND u.holds_key AND u.created_at > $3`, parameter, key, after)
+		WHERE u.tenant_id = r.tenant_id AND u.trigger_id = r.id AND u.dedupe_key = $2 AND u.holds_key AND u.created_at > $3`+in, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +115,7 @@ func (s runOverview) StartedWith(ctx context.Context, owner tenant.ID, of []trig
 func (s runOverview) Seqs(ctx context.Context, of []outbound.RunKey) ([]int64, error) {
 	keys := make([]keyRow, len(of))
 	for i, k := range of {
-		keys[i] = keyRow{string(k.Tenant), string(k.Run)}
+		keys[i] = keyRow{string(k.Scope.Tenant()), string(k.Run)}
 	}
 	table, parameter, err := s.keys(keys)
 	if err != nil {
@@ -119,24 +123,24 @@ func (s runOverview) Seqs(ctx context.Context, of []outbound.RunKey) ([]int64, e
 	}
 	var found []struct {
 		keyRow
-		Seq int64 `db:"seq"`
+		SubTenant string `db:"sub_tenant_id"`
+		Seq       int64  `db:"seq"`
 	}
-	err = s.list(ctx, "find how far runs are", &found, `SELECT u.tenant_id, u.id, u.seq FROM `+table+` CROSS JOIN runs u
+	err = s.list(ctx, "find how far runs are", &found, `SELECT u.tenant_id, u.id, u.sub_tenant_id, u.seq FROM `+table+` CROSS JOIN runs u
 		WHERE u.tenant_id = r.tenant_id AND u.id = r.id`, parameter)
 	if err != nil {
 		return nil, err
 	}
-	known := make(map[keyRow]int64, len(found))
-	for _, f := range found {
-		known[f.keyRow] = f.Seq
+	known := make(map[keyRow]int, len(found))
+	for i, f := range found {
+		known[f.keyRow] = i
 	}
 	seqs := make([]int64, len(of))
-	for i := range keys {
-		seq, ok := known[keys[i]]
-		if !ok {
-			seq = -1
+	for i, key := range keys {
+		seqs[i] = -1
+		if at, ok := known[key]; ok && of[i].Scope.Covers(tenant.SubTenantID(found[at].SubTenant)) {
+			seqs[i] = found[at].Seq
 		}
-		seqs[i] = seq
 	}
 	return seqs, nil
 }

@@ -17,14 +17,15 @@ type runOrigins struct{ *unit }
 var _ outbound.RunOrigins = runOrigins{}
 
 // Of reads lengths only.
-func (s runOrigins) Of(ctx context.Context, owner tenant.ID, id run.ID) (workflow.VersionID, int64, error) {
+func (s runOrigins) Of(ctx context.Context, scope tenant.Scope, id run.ID) (workflow.VersionID, int64, error) {
+	in, args := within(scope, bySubTenant, string(id))
 	var row struct {
 		Version string `db:"workflow_version_id"`
 		Size    int64  `db:"size"`
 	}
 	err := s.get(ctx, "find the origin of a run", &row, `SELECT workflow_version_id, octet_length(progress) + outputs + octet_length(payload) +
 		coalesce((SELECT octet_length(p.payload) FROM run_payloads p WHERE p.tenant_id = runs.tenant_id AND p.id = runs.payload_id), 0) AS size
-		FROM runs WHERE tenant_id = $1 AND id = $2`, string(owner), string(id))
+		FROM runs WHERE tenant_id = $1 AND id = $2`+in, args...)
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", 0, missing(err, "run_not_found", "There is no such run.")
 	}

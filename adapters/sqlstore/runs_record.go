@@ -212,10 +212,10 @@ func (e entryJSON) entry() run.Entry {
 }
 
 // History reads the entries after one.
-func (s runs) History(ctx context.Context, owner tenant.ID, id run.ID, after int64) ([]run.Entry, error) {
+func (s runs) History(ctx context.Context, scope tenant.Scope, id run.ID, after int64) ([]run.Entry, error) {
+	in, args := within(scope, byRun, string(id), after)
 	var steps []string
-	err := s.list(ctx, "read history", &steps, `SELECT entries FROM run_history WHERE tenant_id = $1 AND run_id = $2 AND seq > $3 ORDER BY seq`,
-		string(owner), string(id), after)
+	err := s.list(ctx, "read history", &steps, `SELECT entries FROM run_history WHERE tenant_id = $1 AND run_id = $2 AND seq > $3`+in+` ORDER BY seq`, args...)
 	if err != nil {
 		return nil, err
 	}

@@ -78,7 +78,7 @@ func (s schedules) DueOf(ctx context.Context, now time.Time, of []outbound.Trigg
 	keys := make([]keyRow, len(of))
 	places := make(map[keyRow]int, len(of))
 	for i, key := range of {
-		keys[i] = keyRow{string(key.Tenant), string(key.Trigger)}
+		keys[i] = keyRow{string(key.Scope.Tenant()), string(key.Trigger)}
 		places[keys[i]] = i
 	}
 	table, parameter, err := s.keys(keys)
@@ -131,7 +131,7 @@ func (s schedules) PutOff(ctx context.Context, now, until time.Time, of outbound
 	_, err := s.exec(ctx, "put off schedules", `UPDATE trigger_schedules AS s SET next_at = $3 FROM (
 			SELECT d.tenant_id, d.trigger_id FROM trigger_schedules d
 			WHERE d.tenant_id = $1 AND d.next_at <= $2 AND ($4 = '' OR d.trigger_id = $4)`+s.store.dialect.ClaimRows+`
-		) AS m WHERE s.tenant_id = m.tenant_id AND s.trigger_id = m.trigger_id`, string(of.Tenant), now, until, string(of.Trigger))
+		) AS m WHERE s.tenant_id = m.tenant_id AND s.trigger_id = m.trigger_id`, string(of.Scope.Tenant()), now, until, string(of.Trigger))
 	return err
 }
 

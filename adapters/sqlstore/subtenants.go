@@ -62,19 +62,19 @@ func (s subTenants) Insert(ctx context.Context, sub *tenant.SubTenant) error {
 }
 
 // Get reads a registration.
-func (s subTenants) Get(ctx context.Context, owner tenant.ID, id tenant.RegistrationID) (*tenant.SubTenant, error) {
-	return s.one(ctx, "id", owner, string(id), "There is no such sub-tenant.")
+func (s subTenants) Get(ctx context.Context, scope tenant.Scope, id tenant.RegistrationID) (*tenant.SubTenant, error) {
+	return s.one(ctx, "id", scope, string(id), "There is no such sub-tenant.")
 }
 
 // Find reads the registration of a sub-tenant.
-func (s subTenants) Find(ctx context.Context, owner tenant.ID, sub tenant.SubTenantID) (*tenant.SubTenant, error) {
-	return s.one(ctx, "sub_tenant_id", owner, string(sub), "No sub-tenant is registered under this identifier.")
+func (s subTenants) Find(ctx context.Context, scope tenant.Scope, sub tenant.SubTenantID) (*tenant.SubTenant, error) {
+	return s.one(ctx, "sub_tenant_id", scope, string(sub), "No sub-tenant is registered under this identifier.")
 }
 
-func (s subTenants) one(ctx context.Context, column string, owner tenant.ID, value, absent string) (*tenant.SubTenant, error) {
+func (s subTenants) one(ctx context.Context, column string, scope tenant.Scope, value, absent string) (*tenant.SubTenant, error) {
+	in, args := within(scope, bySubTenant, value)
 	var row subTenantRow
-	err := s.get(ctx, "get sub-tenant", &row, `SELECT `+subTenantColumns+` FROM sub_tenants WHERE tenant_id = $1 AND `+column+` = $2`+s.forUpdate(),
-		string(owner), value)
+	err := s.get(ctx, "get sub-tenant", &row, `SELECT `+subTenantColumns+` FROM sub_tenants WHERE tenant_id = $1 AND `+column+` = $2`+in+s.forUpdate(), args...)
 	if err != nil {
 		return nil, missing(err, subTenantNotFound, absent)
 	}
@@ -82,8 +82,8 @@ func (s subTenants) one(ctx context.Context, column string, owner tenant.ID, val
 }
 
 // List reads a page of the tenant's registrations.
-func (s subTenants) List(ctx context.Context, owner tenant.ID, search string, q domain.Query) (domain.Page[*tenant.SubTenant], error) {
-	l := listOf("sub_tenants", subTenantColumns, owner, subTenantsSorted)
+func (s subTenants) List(ctx context.Context, scope tenant.Scope, search string, q domain.Query) (domain.Page[*tenant.SubTenant], error) {
+	l := listOf("sub_tenants", subTenantColumns, scope, bySubTenant, subTenantsSorted)
 	l.search(search)
 	return list(ctx, s.unit, l, q, subTenantRow.restore)
 }
@@ -97,14 +97,15 @@ func (s subTenants) Update(ctx context.Context, sub *tenant.SubTenant) error {
 		WHERE tenant_id = $5 AND id = $6 AND revision = $7`,
 		st.Name, st.Description, st.UpdatedAt, searchText(st.Name, st.Description), string(st.Tenant), string(st.ID), st.Revision)
 	return s.updated(n, err, sub.Saved, func() error {
-		_, err := s.Get(ctx, st.Tenant, st.ID)
+		_, err := s.Get(ctx, tenant.All(st.Tenant), st.ID)
 		return err
 	})
 }
 
 // Delete removes a registration.
-func (s subTenants) Delete(ctx context.Context, owner tenant.ID, id tenant.RegistrationID) error {
-	n, err := s.exec(ctx, "delete sub-tenant", `DELETE FROM sub_tenants WHERE tenant_id = $1 AND id = $2`, string(owner), string(id))
+func (s subTenants) Delete(ctx context.Context, scope tenant.Scope, id tenant.RegistrationID) error {
+	in, args := within(scope, bySubTenant, string(id))
+	n, err := s.exec(ctx, "delete sub-tenant", `DELETE FROM sub_tenants WHERE tenant_id = $1 AND id = $2`+in, args...)
 	return s.deleted(n, err, subTenantNotFound, subTenantNotFoundMessage)
 }
 
@@ -114,8 +115,8 @@ var _ outbound.SubTenantDirectory = directory{}
 
 // seen selects every sub-tenant of a tenant once, registered or not. Of the runs, which are
 // many more than their sub-tenants, it looks in the index for the next sub-tenant behind
-// each, until there is none.
-func (s directory) seen() string {
+// each, until there is none. in keeps it to a scope.
+func (s directory) seen(in string) string {
 	runs := "runs"
 	if facets := s.store.dialect.RunFacets; facets != "" {
 		runs = facets
@@ -124,26 +125,31 @@ func (s directory) seen() string {
 		return `(SELECT f.sub_tenant_id FROM ` + runs + ` f WHERE f.tenant_id = $1 AND f.sub_tenant_id > ` + last + ` AND f.sub_tenant_id <> ''
 			ORDER BY f.sub_tenant_id LIMIT 1)`
 	}
-	return `WITH RECURSIVE of_runs (sub_tenant_id) AS (
+	all := `WITH RECURSIVE of_runs (sub_tenant_id) AS (
 			SELECT ` + behind(`''`) + ` UNION ALL SELECT ` + behind(`o.sub_tenant_id`) + ` FROM of_runs o WHERE o.sub_tenant_id IS NOT NULL)
 		SELECT sub_tenant_id FROM sub_tenants WHERE tenant_id = $1
 		UNION SELECT sub_tenant_id FROM workflows WHERE tenant_id = $1 AND sub_tenant_id <> ''
 		UNION SELECT sub_tenant_id FROM of_runs WHERE sub_tenant_id IS NOT NULL`
+	if in == "" {
+		return all
+	}
+	return `SELECT sub_tenant_id FROM (` + all + `) AS everywhere WHERE true` + in
 }
 
 // Combined reads a page of all sub-tenants.
-func (s directory) Combined(ctx context.Context, owner tenant.ID, page domain.PageRequest) (domain.Page[tenant.SeenSubTenant], error) {
-	seen, total := s.seen(), 0
-	if err := s.get(ctx, "count sub-tenants", &total, `SELECT count(*) FROM (`+seen+`) AS seen`, string(owner)); err != nil {
+func (s directory) Combined(ctx context.Context, scope tenant.Scope, page domain.PageRequest) (domain.Page[tenant.SeenSubTenant], error) {
+	total := 0
+	in, args := within(scope, bySubTenant)
+	if err := s.get(ctx, "count sub-tenants", &total, `SELECT count(*) FROM (`+s.seen(in)+`) AS seen`, args...); err != nil {
 		return domain.Page[tenant.SeenSubTenant]{}, err
 	}
 	var identifiers []string
-	err := s.list(ctx, "list sub-tenants", &identifiers, seen+` ORDER BY sub_tenant_id LIMIT $2 OFFSET $3`,
-		string(owner), page.Limit(), page.Offset())
+	in, args = within(scope, bySubTenant, page.Limit(), page.Offset())
+	err := s.list(ctx, "list sub-tenants", &identifiers, s.seen(in)+` ORDER BY sub_tenant_id LIMIT $2 OFFSET $3`, args...)
 	if err != nil || len(identifiers) == 0 {
 		return domain.Page[tenant.SeenSubTenant]{Total: total, Limit: page.Limit(), Offset: page.Offset()}, err
 	}
-	registered, err := s.between(ctx, owner, identifiers[0], identifiers[len(identifiers)-1])
+	registered, err := s.between(ctx, scope.Tenant(), identifiers[0], identifiers[len(identifiers)-1])
 	if err != nil {
 		return domain.Page[tenant.SeenSubTenant]{}, err
 	}

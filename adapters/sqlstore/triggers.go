@@ -78,10 +78,10 @@ func listensFor(trg *trigger.Trigger) *string {
 }
 
 // Get reads a trigger.
-func (s triggers) Get(ctx context.Context, owner tenant.ID, id trigger.ID) (*trigger.Trigger, error) {
+func (s triggers) Get(ctx context.Context, scope tenant.Scope, id trigger.ID) (*trigger.Trigger, error) {
+	in, args := within(scope, bySubTenant, string(id))
 	var row triggerRow
-	err := s.get(ctx, "get trigger", &row, `SELECT `+triggerColumns+` FROM triggers WHERE tenant_id = $1 AND id = $2`+s.forUpdate(),
-		string(owner), string(id))
+	err := s.get(ctx, "get trigger", &row, `SELECT `+triggerColumns+` FROM triggers WHERE tenant_id = $1 AND id = $2`+in+s.forUpdate(), args...)
 	if err != nil {
 		return nil, missing(err, "trigger_not_found", "There is no such trigger.")
 	}
@@ -98,20 +98,21 @@ func (s triggers) Update(ctx context.Context, trg *trigger.Trigger) error {
 		st.Name, st.Config.Document().String(), st.Active, st.ActivatedAt, st.UpdatedAt, searchText(st.Name, nil), listensFor(trg),
 		string(st.Tenant), string(st.ID), st.Revision)
 	return s.updated(n, err, trg.Saved, func() error {
-		_, err := s.Get(ctx, st.Tenant, st.ID)
+		_, err := s.Get(ctx, tenant.All(st.Tenant), st.ID)
 		return err
 	})
 }
 
 // Delete removes a trigger.
-func (s triggers) Delete(ctx context.Context, owner tenant.ID, id trigger.ID) error {
-	n, err := s.remove(ctx, "delete trigger", `DELETE FROM triggers WHERE tenant_id = $1 AND id = $2`, string(owner), string(id))
+func (s triggers) Delete(ctx context.Context, scope tenant.Scope, id trigger.ID) error {
+	in, args := within(scope, bySubTenant, string(id))
+	n, err := s.remove(ctx, "delete trigger", `DELETE FROM triggers WHERE tenant_id = $1 AND id = $2`+in, args...)
 	return s.deleted(n, err, "trigger_not_found", "There is no such trigger.")
 }
 
 // List reads a page of the tenant's triggers.
-func (s triggers) List(ctx context.Context, owner tenant.ID, f trigger.Filter, q domain.Query) (domain.Page[*trigger.Trigger], error) {
-	l := listOf("triggers", triggerColumns, owner, triggersSorted)
+func (s triggers) List(ctx context.Context, scope tenant.Scope, f trigger.Filter, q domain.Query) (domain.Page[*trigger.Trigger], error) {
+	l := listOf("triggers", triggerColumns, scope, bySubTenant, triggersSorted)
 	l.kept, l.active = true, f.Active
 	if f.Type != "" {
 		l.equal("type", string(f.Type))
@@ -125,10 +126,11 @@ func (s triggers) List(ctx context.Context, owner tenant.ID, f trigger.Filter, q
 }
 
 // OfVersion reads every trigger of a version.
-func (s triggers) OfVersion(ctx context.Context, owner tenant.ID, version workflow.VersionID) ([]*trigger.Trigger, error) {
+func (s triggers) OfVersion(ctx context.Context, scope tenant.Scope, version workflow.VersionID) ([]*trigger.Trigger, error) {
+	in, args := within(scope, bySubTenant, string(version))
 	var rows []triggerRow
 	err := s.list(ctx, "list the version's triggers", &rows, `SELECT `+triggerColumns+` FROM triggers
-		WHERE tenant_id = $1 AND workflow_version_id = $2 ORDER BY created_at, id`, string(owner), string(version))
+		WHERE tenant_id = $1 AND workflow_version_id = $2`+in+` ORDER BY created_at, id`, args...)
 	if err != nil {
 		return nil, err
 	}

@@ -76,10 +76,10 @@ func (s versions) Insert(ctx context.Context, ver *workflow.Version) error {
 }
 
 // Get reads a version.
-func (s versions) Get(ctx context.Context, owner tenant.ID, id workflow.VersionID) (*workflow.Version, error) {
+func (s versions) Get(ctx context.Context, scope tenant.Scope, id workflow.VersionID) (*workflow.Version, error) {
+	in, args := within(scope, bySubTenant, string(id))
 	var row versionRow
-	err := s.get(ctx, "get version", &row, `SELECT `+versionColumns+` FROM workflow_versions WHERE tenant_id = $1 AND id = $2`+s.forUpdate(),
-		string(owner), string(id))
+	err := s.get(ctx, "get version", &row, `SELECT `+versionColumns+` FROM workflow_versions WHERE tenant_id = $1 AND id = $2`+in+s.forUpdate(), args...)
 	if err != nil {
 		return nil, missing(err, versionNotFound, versionNotFoundMessage)
 	}
@@ -87,20 +87,21 @@ func (s versions) Get(ctx context.Context, owner tenant.ID, id workflow.VersionI
 }
 
 // Belongs reads only where a version belongs.
-func (s versions) Belongs(ctx context.Context, owner tenant.ID, id workflow.VersionID) (outbound.Belonging, error) {
+func (s versions) Belongs(ctx context.Context, scope tenant.Scope, id workflow.VersionID) (outbound.Belonging, error) {
+	in, args := within(scope, bySubTenant, string(id))
 	var row struct {
 		Workflow  string `db:"workflow_id"`
 		SubTenant string `db:"sub_tenant_id"`
 	}
 	err := s.get(ctx, "get where the version belongs", &row,
-		`SELECT workflow_id, sub_tenant_id FROM workflow_versions WHERE tenant_id = $1 AND id = $2`, string(owner), string(id))
+		`SELECT workflow_id, sub_tenant_id FROM workflow_versions WHERE tenant_id = $1 AND id = $2`+in, args...)
 	belonging := outbound.Belonging{Workflow: workflow.ID(row.Workflow), SubTenant: tenant.SubTenantID(row.SubTenant)}
 	return belonging, missing(err, versionNotFound, versionNotFoundMessage)
 }
 
 // List reads a page of the versions of a workflow.
-func (s versions) List(ctx context.Context, owner tenant.ID, f workflow.VersionFilter, q domain.Query) (domain.Page[*workflow.Version], error) {
-	l := listOf("workflow_versions", versionColumns, owner, versionsSorted)
+func (s versions) List(ctx context.Context, scope tenant.Scope, f workflow.VersionFilter, q domain.Query) (domain.Page[*workflow.Version], error) {
+	l := listOf("workflow_versions", versionColumns, scope, bySubTenant, versionsSorted)
 	l.active = f.Active
 	l.equal("workflow_id", string(f.Workflow))
 	return list(ctx, s.unit, l, q, versionRow.restore)
@@ -126,13 +127,14 @@ func (s versions) Update(ctx context.Context, ver *workflow.Version) error {
 		WHERE tenant_id = $4 AND id = $5 AND revision = $6`,
 		graph, st.Active, st.PublishedAt, string(st.Tenant), string(st.ID), st.Revision)
 	return s.updated(n, err, ver.Saved, func() error {
-		_, err := s.Get(ctx, st.Tenant, st.ID)
+		_, err := s.Get(ctx, tenant.All(st.Tenant), st.ID)
 		return err
 	})
 }
 
 // Delete removes a version; the schema's cascades remove its triggers.
-func (s versions) Delete(ctx context.Context, owner tenant.ID, id workflow.VersionID) error {
-	n, err := s.remove(ctx, "delete version", `DELETE FROM workflow_versions WHERE tenant_id = $1 AND id = $2`, string(owner), string(id))
+func (s versions) Delete(ctx context.Context, scope tenant.Scope, id workflow.VersionID) error {
+	in, args := within(scope, bySubTenant, string(id))
+	n, err := s.remove(ctx, "delete version", `DELETE FROM workflow_versions WHERE tenant_id = $1 AND id = $2`+in, args...)
 	return s.deleted(n, err, versionNotFound, versionNotFoundMessage)
 }

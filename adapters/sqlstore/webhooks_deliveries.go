@@ -199,10 +199,10 @@ func (s webhookDeliveries) Insert(ctx context.Context, deliveries ...*event.Deli
 }
 
 // Get reads a delivery.
-func (s webhookDeliveries) Get(ctx context.Context, owner tenant.ID, id event.DeliveryID) (*event.Delivery, error) {
+func (s webhookDeliveries) Get(ctx context.Context, scope tenant.Scope, id event.DeliveryID) (*event.Delivery, error) {
+	in, args := within(scope, byEndpointAndEvent, string(id))
 	var row deliveryRow
-	err := s.get(ctx, "get delivery", &row, `SELECT `+deliveryColumns+` FROM webhook_deliveries WHERE tenant_id = $1 AND id = $2`+s.forUpdate(),
-		string(owner), string(id))
+	err := s.get(ctx, "get delivery", &row, `SELECT `+deliveryColumns+` FROM webhook_deliveries WHERE tenant_id = $1 AND id = $2`+in+s.forUpdate(), args...)
 	if err != nil {
 		return nil, missing(err, "delivery_not_found", "There is no such delivery.")
 	}
@@ -210,8 +210,8 @@ func (s webhookDeliveries) Get(ctx context.Context, owner tenant.ID, id event.De
 }
 
 // List reads a page of an endpoint's deliveries.
-func (s webhookDeliveries) List(ctx context.Context, owner tenant.ID, of event.EndpointID, f event.DeliveryFilter, q domain.Query) (domain.Page[*event.Delivery], error) {
-	l := listOf("webhook_deliveries", deliveryColumns, owner, webhooksSorted)
+func (s webhookDeliveries) List(ctx context.Context, scope tenant.Scope, of event.EndpointID, f event.DeliveryFilter, q domain.Query) (domain.Page[*event.Delivery], error) {
+	l := listOf("webhook_deliveries", deliveryColumns, scope, byEndpointAndEvent, webhooksSorted)
 	l.equal("endpoint_id", string(of))
 	if f.Status != "" {
 		l.equal("status", string(f.Status))
@@ -249,7 +249,7 @@ func (s webhookDeliveries) Update(ctx context.Context, d *event.Delivery) error 
 		s.eventful = true
 	}
 	return s.updated(n, err, d.Saved, func() error {
-		_, err := s.Get(ctx, st.Tenant, st.ID)
+		_, err := s.Get(ctx, tenant.All(st.Tenant), st.ID)
 		return err
 	})
 }

@@ -115,10 +115,10 @@ func (s webhookEndpoints) Insert(ctx context.Context, e *event.Endpoint) error {
 }
 
 // Get reads an endpoint.
-func (s webhookEndpoints) Get(ctx context.Context, owner tenant.ID, id event.EndpointID) (*event.Endpoint, error) {
+func (s webhookEndpoints) Get(ctx context.Context, scope tenant.Scope, id event.EndpointID) (*event.Endpoint, error) {
+	in, args := within(scope, bySubTenant, string(id))
 	var row webhookEndpointRow
-	err := s.get(ctx, "get webhook endpoint", &row, `SELECT `+webhookEndpointColumns+` FROM webhook_endpoints WHERE tenant_id = $1 AND id = $2`+s.forUpdate(),
-		string(owner), string(id))
+	err := s.get(ctx, "get webhook endpoint", &row, `SELECT `+webhookEndpointColumns+` FROM webhook_endpoints WHERE tenant_id = $1 AND id = $2`+in+s.forUpdate(), args...)
 	if err != nil {
 		return nil, missing(err, webhookEndpointNotFound, webhookEndpointNotFoundMessage)
 	}
@@ -128,8 +128,8 @@ func (s webhookEndpoints) Get(ctx context.Context, owner tenant.ID, id event.End
 var webhooksSorted = map[string]string{"createdAt": "created_at", "updatedAt": "updated_at"}
 
 // List reads a page of the tenant's endpoints.
-func (s webhookEndpoints) List(ctx context.Context, owner tenant.ID, f event.EndpointFilter, q domain.Query) (domain.Page[*event.Endpoint], error) {
-	l := listOf("webhook_endpoints", webhookEndpointColumns, owner, webhooksSorted)
+func (s webhookEndpoints) List(ctx context.Context, scope tenant.Scope, f event.EndpointFilter, q domain.Query) (domain.Page[*event.Endpoint], error) {
+	l := listOf("webhook_endpoints", webhookEndpointColumns, scope, bySubTenant, webhooksSorted)
 	l.active = f.Active
 	l.ofSubTenant(f.SubTenant)
 	l.search(f.Search)
@@ -138,9 +138,10 @@ func (s webhookEndpoints) List(ctx context.Context, owner tenant.ID, f event.End
 
 // Matching reads the endpoints that want an event. A tenant has few enough for the
 // aggregate to choose.
-func (s webhookEndpoints) Matching(ctx context.Context, owner tenant.ID, t event.Type, sub tenant.SubTenantID) ([]*event.Endpoint, error) {
+func (s webhookEndpoints) Matching(ctx context.Context, scope tenant.Scope, t event.Type, sub tenant.SubTenantID) ([]*event.Endpoint, error) {
+	in, args := within(scope, bySubTenant, string(sub))
 	rows, err := listEach[webhookEndpointRow](ctx, s.unit, "list webhook endpoints that match", `SELECT `+webhookEndpointColumns+` FROM webhook_endpoints
-		WHERE tenant_id = $1 AND is_active AND (sub_tenant_id = '' OR sub_tenant_id = $2) ORDER BY id`, string(owner), string(sub))
+		WHERE tenant_id = $1 AND is_active AND (sub_tenant_id = '' OR sub_tenant_id = $2)`+in+` ORDER BY id`, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -186,13 +187,14 @@ func (s webhookEndpoints) Update(ctx context.Context, e *event.Endpoint) error {
 		string(st.SubTenant), st.URL, st.Description, searchText(st.URL, st.Description), kept.events, st.Active, st.Secret.Reveal(), kept.retired,
 		st.FailingSince, kept.disabledAt, kept.disabledReason, st.UpdatedAt, string(st.Tenant), string(st.ID), st.Revision)
 	return s.updated(n, err, e.Saved, func() error {
-		_, err := s.Get(ctx, st.Tenant, st.ID)
+		_, err := s.Get(ctx, tenant.All(st.Tenant), st.ID)
 		return err
 	})
 }
 
 // Delete removes an endpoint; the schema's cascades remove its deliveries.
-func (s webhookEndpoints) Delete(ctx context.Context, owner tenant.ID, id event.EndpointID) error {
-	n, err := s.remove(ctx, "delete webhook endpoint", `DELETE FROM webhook_endpoints WHERE tenant_id = $1 AND id = $2`, string(owner), string(id))
+func (s webhookEndpoints) Delete(ctx context.Context, scope tenant.Scope, id event.EndpointID) error {
+	in, args := within(scope, bySubTenant, string(id))
+	n, err := s.remove(ctx, "delete webhook endpoint", `DELETE FROM webhook_endpoints WHERE tenant_id = $1 AND id = $2`+in, args...)
 	return s.deleted(n, err, webhookEndpointNotFound, webhookEndpointNotFoundMessage)
 }

@@ -88,10 +88,10 @@ func (s webhookEvents) append(ctx context.Context, condition string, events []*e
 }
 
 // Get reads an event.
-func (s webhookEvents) Get(ctx context.Context, owner tenant.ID, id event.ID) (*event.Event, error) {
+func (s webhookEvents) Get(ctx context.Context, scope tenant.Scope, id event.ID) (*event.Event, error) {
+	in, args := within(scope, bySubTenant, string(id))
 	var row webhookEventRow
-	err := s.get(ctx, "get event", &row, `SELECT `+webhookEventColumns+` FROM webhook_events e WHERE e.tenant_id = $1 AND e.id = $2`,
-		string(owner), string(id))
+	err := s.get(ctx, "get event", &row, `SELECT `+webhookEventColumns+` FROM webhook_events e WHERE e.tenant_id = $1 AND e.id = $2`+in, args...)
 	if err != nil {
 		return nil, missing(err, "event_not_found", "There is no such event.")
 	}

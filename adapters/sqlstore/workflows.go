@@ -66,10 +66,10 @@ func (s workflows) Insert(ctx context.Context, wf *workflow.Workflow) error {
 }
 
 // Get reads a workflow.
-func (s workflows) Get(ctx context.Context, owner tenant.ID, id workflow.ID) (*workflow.Workflow, error) {
+func (s workflows) Get(ctx context.Context, scope tenant.Scope, id workflow.ID) (*workflow.Workflow, error) {
+	in, args := within(scope, bySubTenant, string(id))
 	var row workflowRow
-	err := s.get(ctx, "get workflow", &row, `SELECT `+workflowColumns+` FROM workflows WHERE tenant_id = $1 AND id = $2`+s.forUpdate(),
-		string(owner), string(id))
+	err := s.get(ctx, "get workflow", &row, `SELECT `+workflowColumns+` FROM workflows WHERE tenant_id = $1 AND id = $2`+in+s.forUpdate(), args...)
 	if err != nil {
 		return nil, missing(err, workflowNotFound, workflowNotFoundMessage)
 	}
@@ -85,14 +85,14 @@ func (s workflows) Update(ctx context.Context, wf *workflow.Workflow) error {
 		st.Name, st.Description, st.Active, st.UpdatedAt, searchText(st.Name, st.Description),
 		string(st.Tenant), string(st.ID), st.Revision)
 	return s.updated(n, err, wf.Saved, func() error {
-		_, err := s.Get(ctx, st.Tenant, st.ID)
+		_, err := s.Get(ctx, tenant.All(st.Tenant), st.ID)
 		return err
 	})
 }
 
 // List reads a page of the tenant's workflows.
-func (s workflows) List(ctx context.Context, owner tenant.ID, f workflow.Filter, q domain.Query) (domain.Page[*workflow.Workflow], error) {
-	l := listOf("workflows", workflowColumns, owner, workflowsSorted)
+func (s workflows) List(ctx context.Context, scope tenant.Scope, f workflow.Filter, q domain.Query) (domain.Page[*workflow.Workflow], error) {
+	l := listOf("workflows", workflowColumns, scope, bySubTenant, workflowsSorted)
 	l.kept, l.active = true, f.Active
 	l.ofSubTenant(f.SubTenant)
 	l.search(f.Search)
@@ -101,17 +101,19 @@ func (s workflows) List(ctx context.Context, owner tenant.ID, f workflow.Filter,
 
 // Delete removes a workflow; the schema's cascades remove its versions and their
 // triggers.
-func (s workflows) Delete(ctx context.Context, owner tenant.ID, id workflow.ID) error {
-	n, err := s.remove(ctx, "delete workflow", `DELETE FROM workflows WHERE tenant_id = $1 AND id = $2`, string(owner), string(id))
+func (s workflows) Delete(ctx context.Context, scope tenant.Scope, id workflow.ID) error {
+	in, args := within(scope, bySubTenant, string(id))
+	n, err := s.remove(ctx, "delete workflow", `DELETE FROM workflows WHERE tenant_id = $1 AND id = $2`+in, args...)
 	return s.deleted(n, err, workflowNotFound, workflowNotFoundMessage)
 }
 
 // NextVersion draws the next version number and holds the workflow until the unit
 // ends.
-func (s workflows) NextVersion(ctx context.Context, owner tenant.ID, id workflow.ID) (int, error) {
+func (s workflows) NextVersion(ctx context.Context, scope tenant.Scope, id workflow.ID) (int, error) {
+	in, args := within(scope, bySubTenant, string(id))
 	var number int
 	err := s.get(ctx, "number a version", &number, `UPDATE workflows SET last_version = last_version + 1
-		WHERE tenant_id = $1 AND id = $2 RETURNING last_version`, string(owner), string(id))
+		WHERE tenant_id = $1 AND id = $2`+in+` RETURNING last_version`, args...)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return 0, s.fail(err)
 	}

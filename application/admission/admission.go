@@ -79,7 +79,7 @@ func (s *Service) identify(ctx context.Context, keyText string) (who tenant.Call
 		return who, found, errUnknownKey()
 	}
 	who = tenant.Caller{
-		Tenant: found.Tenant.ID(), Key: found.Key.ID(), KeyType: found.Key.Type(), Settings: found.Tenant.Settings(),
+		Scope: tenant.All(found.Tenant.ID()), Key: found.Key.ID(), KeyType: found.Key.Type(), Settings: found.Tenant.Settings(),
 	}
 	return who, found, nil
 }
@@ -88,7 +88,7 @@ func (s *Service) identify(ctx context.Context, keyText string) (who tenant.Call
 func (s *Service) count(ctx context.Context, in *inbound.Admitted) error {
 	who := in.Caller
 	quota := who.Settings.Quota(who.KeyType)
-	subject := string(who.Tenant) + "/" + string(who.KeyType)
+	subject := string(who.Tenant()) + "/" + string(who.KeyType)
 	entry, err := s.limiter.Enter(ctx, subject, quota.PerMinute, minute, quota.Concurrent)
 	in.Leave = entry.Leave
 	if err != nil {

@@ -73,7 +73,7 @@ func BenchmarkAdmit(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		in, err := service.Admit(context.Background(), revealed, tenant.CreateTrigger)
-		if err != nil || in.Caller.Tenant != ten.ID() {
+		if err != nil || in.Caller.Tenant() != ten.ID() {
 			b.Fatalf("admitted %+v, %v", in.Caller, err)
 		}
 		in.Leave()

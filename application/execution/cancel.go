@@ -16,15 +16,15 @@ const maxCancelledBytes = 16 << 20
 // CancelOfWorkflow cancels at most limit unfinished runs of a workflow that is deleted in the
 // same unit of work, or was before; fewer where they are large. more says that there may be
 // others. Once the unit has committed, the cancelled ones are for outbound.RunSignals.
-func CancelOfWorkflow(ctx context.Context, st outbound.Stores, random outbound.Random, owner tenant.ID, of workflow.ID, reason string, limit int,
+func CancelOfWorkflow(ctx context.Context, st outbound.Stores, random outbound.Random, scope tenant.Scope, of workflow.ID, reason string, limit int,
 ) (cancelled []run.ID, more bool, err error) {
 	at, err := st.Runs.Queue.Now(ctx)
 	if err != nil {
 		return nil, false, err
 	}
-	c := &canceller{st: st, owner: owner, at: at, reason: reason, steps: NewStepBuffer(st, random)}
+	c := &canceller{st: st, scope: scope, at: at, reason: reason, steps: NewStepBuffer(st, random)}
 	for more = true; more && len(c.cancelled) < limit && c.size < maxCancelledBytes; {
-		ids, err := st.Runs.Live.OfWorkflow(ctx, owner, of, limit-len(c.cancelled))
+		ids, err := st.Runs.Live.OfWorkflow(ctx, scope, of, limit-len(c.cancelled))
 		if err != nil {
 			return nil, false, err
 		}
@@ -40,7 +40,7 @@ func CancelOfWorkflow(ctx context.Context, st outbound.Stores, random outbound.R
 // canceller cancels runs in one unit of work.
 type canceller struct {
 	st        outbound.Stores
-	owner     tenant.ID
+	scope     tenant.Scope
 	at        time.Time
 	reason    string
 	steps     *StepBuffer
@@ -54,7 +54,7 @@ func (c *canceller) cancel(ctx context.Context, ids []run.ID) error {
 		if c.size >= maxCancelledBytes {
 			break
 		}
-		r, err := c.st.Runs.Runs.Get(ctx, c.owner, id)
+		r, err := c.st.Runs.Runs.Get(ctx, c.scope, id)
 		if err != nil {
 			return err
 		}

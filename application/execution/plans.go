@@ -152,7 +152,7 @@ func (p *Plans) build(ctx context.Context, one *plannedVersion) {
 	}()
 	var ver *workflow.Version
 	one.err = p.work.Read(ctx, func(ctx context.Context, st outbound.Stores) (err error) {
-		ver, err = st.Versions.Get(ctx, one.key.owner, one.key.version)
+		ver, err = st.Versions.Get(ctx, tenant.All(one.key.owner), one.key.version)
 		return err
 	})
 	if one.err != nil {

@@ -52,7 +52,7 @@ type shelved struct {
 	of *shelf
 }
 
-func (v shelved) Get(ctx context.Context, owner tenant.ID, id workflow.VersionID) (*workflow.Version, error) {
+func (v shelved) Get(ctx context.Context, scope tenant.Scope, id workflow.VersionID) (*workflow.Version, error) {
 	s := v.of
 	s.mu.Lock()
 	s.reads[id]++
@@ -66,7 +66,7 @@ func (v shelved) Get(ctx context.Context, owner tenant.ID, id workflow.VersionID
 	if id == "gone" {
 		return nil, domain.Fail(domain.NotFound, "version_not_found", "There is no such version.")
 	}
-	return workflow.RestoreVersion(workflow.VersionState{ID: id, Tenant: owner}), nil
+	return workflow.RestoreVersion(workflow.VersionState{ID: id, Tenant: scope.Tenant()}), nil
 }
 
 func (s *shelf) plans(most int) *Plans {

@@ -105,7 +105,7 @@ func startAll(ctx context.Context, st outbound.Stores, calls []*pendingCall) err
 	var wanted []*run.Run
 	for _, c := range calls {
 		c.started, c.needsRateCheck = outbound.StartedRun{}, nil
-		one, known := found[outbound.TriggerKey{Tenant: c.request.who.Tenant, Trigger: c.trigger}]
+		one, known := found[outbound.TriggerKey{Scope: c.request.who.Scope, Trigger: c.trigger}]
 		if !known || c.request.service.refuse(one, c.request.call) != nil {
 			continue
 		}
@@ -133,7 +133,7 @@ func triggersOf(ctx context.Context, st outbound.Stores, calls []*pendingCall) (
 	byKey := make(map[outbound.TriggerKey]outbound.FiringTrigger, len(calls))
 	var named []outbound.TriggerKey
 	for _, c := range calls {
-		key := outbound.TriggerKey{Tenant: c.request.who.Tenant, Trigger: c.trigger}
+		key := outbound.TriggerKey{Scope: c.request.who.Scope, Trigger: c.trigger}
 		if _, asked := byKey[key]; !asked {
 			byKey[key] = outbound.FiringTrigger{}
 			named = append(named, key)

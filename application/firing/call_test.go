@@ -26,7 +26,7 @@ func TestACallStartsARunAndTellsOfIt(t *testing.T) {
 		d.Same([]run.ID{fired.Run}, d.Told.Since())
 		var ver *workflow.Version
 		d.Do(func(ctx context.Context, st outbound.Stores) (err error) {
-			ver, err = st.Versions.Get(ctx, d.Owner, trg.Version())
+			ver, err = st.Versions.Get(ctx, tenant.All(d.Owner), trg.Version())
 			return err
 		})
 		d.Same(run.New(fired.Run, run.Start{
@@ -74,7 +74,7 @@ func TestATriggerThatCannotFireSaysWhy(t *testing.T) {
 		scheduled := func(st *trigger.State) { st.Type = trigger.Scheduled }
 		ver, off, draft := d.NewVersion(nil, nil), d.NewVersion(nil, nil), d.NewVersion(nil, nil)
 		d.Do(func(ctx context.Context, st outbound.Stores) error {
-			wf, err := st.Workflows.Get(ctx, d.Owner, off.Workflow())
+			wf, err := st.Workflows.Get(ctx, tenant.All(d.Owner), off.Workflow())
 			if err != nil {
 				return err
 			}
@@ -104,7 +104,7 @@ func TestACallThatIsWrongChangesNothing(t *testing.T) {
 	trg := d.NewSimpleTrigger(`{}`)
 	_, err := d.Firing.Call(t.Context(), d.Who, domain.IdempotencyKey{}, trg.ID(), run.Call{Entity: fixture.Text("")})
 	d.WantCode(err, domain.Invalid, "call_invalid")
-	_, err = d.Firing.Call(t.Context(), tenant.Caller{Tenant: d.Owner, KeyType: tenant.Public}, domain.IdempotencyKey{}, trg.ID(), run.Call{})
+	_, err = d.Firing.Call(t.Context(), tenant.Caller{Scope: tenant.All(d.Owner), KeyType: tenant.Public}, domain.IdempotencyKey{}, trg.ID(), run.Call{})
 	d.WantCode(err, domain.Forbidden, "key_type_not_allowed")
 	_, err = d.Firing.Call(t.Context(), d.Who, domain.IdempotencyKey{}, "trg_absent", run.Call{})
 	d.WantCode(err, domain.NotFound, "trigger_not_found")

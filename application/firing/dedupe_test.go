@@ -112,14 +112,14 @@ type asking struct {
 	asked *int
 }
 
-func (a asking) StartedWith(ctx context.Context, owner tenant.ID, of []trigger.ID, key string, after time.Time) ([]run.ID, error) {
+func (a asking) StartedWith(ctx context.Context, scope tenant.Scope, of []trigger.ID, key string, after time.Time) ([]run.ID, error) {
 	*a.asked++
-	return a.RunOverview.StartedWith(ctx, owner, of, key, after)
+	return a.RunOverview.StartedWith(ctx, scope, of, key, after)
 }
 
 func (d *env) switchOff(trg *trigger.Trigger) error {
 	return d.Raw.Do(d.Context(), func(ctx context.Context, st outbound.Stores) error {
-		found, err := st.Triggers.Get(ctx, trg.Tenant(), trg.ID())
+		found, err := st.Triggers.Get(ctx, tenant.All(trg.Tenant()), trg.ID())
 		if err != nil || !found.Active() {
 			return err
 		}
@@ -131,11 +131,11 @@ func (d *env) switchOff(trg *trigger.Trigger) error {
 
 func (d *env) deactivateWorkflow(trg *trigger.Trigger) error {
 	return d.Raw.Do(d.Context(), func(ctx context.Context, st outbound.Stores) error {
-		ver, err := st.Versions.Get(ctx, trg.Tenant(), trg.Version())
+		ver, err := st.Versions.Get(ctx, tenant.All(trg.Tenant()), trg.Version())
 		if err != nil {
 			return err
 		}
-		wf, err := st.Workflows.Get(ctx, trg.Tenant(), ver.Workflow())
+		wf, err := st.Workflows.Get(ctx, tenant.All(trg.Tenant()), ver.Workflow())
 		if err != nil {
 			return err
 		}
@@ -146,7 +146,7 @@ func (d *env) deactivateWorkflow(trg *trigger.Trigger) error {
 
 func (d *env) retire(trg *trigger.Trigger) error {
 	return d.Raw.Do(d.Context(), func(ctx context.Context, st outbound.Stores) error {
-		ver, err := st.Versions.Get(ctx, trg.Tenant(), trg.Version())
+		ver, err := st.Versions.Get(ctx, tenant.All(trg.Tenant()), trg.Version())
 		if err != nil {
 			return err
 		}

@@ -84,14 +84,14 @@ func (o *eventDelivery) skipAbsent(ctx context.Context, absent []run.ID, isNamed
 	if len(absent) == 0 || !isNamed {
 		return o.call.SkipAbsent(absent, nil), nil
 	}
-	idle, err := o.st.Runs.Runs.Awaiting(ctx, o.request.who.Tenant, outbound.AwaitingQuery{Entity: o.entity, Runs: absent, Idle: true, Limit: len(absent)})
+	idle, err := o.st.Runs.Runs.Awaiting(ctx, o.request.who.Scope, outbound.AwaitingQuery{Entity: o.entity, Runs: absent, Idle: true, Limit: len(absent)})
 	return o.call.SkipAbsent(absent, idle), err
 }
 
 // awaiting finds runs about the entity.
 func (o *eventDelivery) awaiting(ctx context.Context, q outbound.AwaitingQuery) ([]run.Awaiting, error) {
 	q.Entity = o.entity
-	return o.st.Runs.Runs.Awaiting(ctx, o.request.who.Tenant, q)
+	return o.st.Runs.Runs.Awaiting(ctx, o.request.who.Scope, q)
 }
 
 // add takes those that the event can resume.
@@ -169,7 +169,7 @@ func (o *eventDelivery) deliver(ctx context.Context, a run.Awaiting) error {
 	if !o.request.memoryReserved {
 		return errNeedsMemory
 	}
-	r, err := o.st.Runs.Runs.Get(ctx, o.request.who.Tenant, a.ID)
+	r, err := o.st.Runs.Runs.Get(ctx, o.request.who.Scope, a.ID)
 	if errors.Is(err, domain.NotFound) {
 		o.refuse(run.Skip{Run: a.ID, Reason: run.SkipNotPaused})
 		return nil

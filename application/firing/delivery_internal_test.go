@@ -18,7 +18,7 @@ type holding struct {
 	run *run.Run
 }
 
-func (h holding) Get(context.Context, tenant.ID, run.ID) (*run.Run, error) { return h.run, nil }
+func (h holding) Get(context.Context, tenant.Scope, run.ID) (*run.Run, error) { return h.run, nil }
 
 // What an event is offered to is bounded by what it holds, so that a few large runs do
 // not fill the memory either; but one is always offered it.

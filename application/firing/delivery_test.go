@@ -47,9 +47,9 @@ type reading struct {
 	read *[]run.ID
 }
 
-func (r reading) Get(ctx context.Context, owner tenant.ID, id run.ID) (*run.Run, error) {
+func (r reading) Get(ctx context.Context, scope tenant.Scope, id run.ID) (*run.Run, error) {
 	*r.read = append(*r.read, id)
-	return r.RunRepository.Get(ctx, owner, id)
+	return r.RunRepository.Get(ctx, scope, id)
 }
 
 // inquiring counts how often it is asked what runs wait for.
@@ -58,9 +58,9 @@ type inquiring struct {
 	times *int
 }
 
-func (a inquiring) Awaiting(ctx context.Context, owner tenant.ID, q outbound.AwaitingQuery) ([]run.Awaiting, error) {
+func (a inquiring) Awaiting(ctx context.Context, scope tenant.Scope, q outbound.AwaitingQuery) ([]run.Awaiting, error) {
 	*a.times++
-	return a.RunRepository.Awaiting(ctx, owner, q)
+	return a.RunRepository.Awaiting(ctx, scope, q)
 }
 
 // reads lists the runs that are read whole while something happens.

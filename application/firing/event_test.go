@@ -107,6 +107,6 @@ func TestAnEventThatIsRepeatedGetsItsFirstAnswer(t *testing.T) {
 	if got := fixture.Replayed(err); got != fmt.Sprint(fired) {
 		t.Error(got)
 	}
-	_, err = d.Firing.ByEvent(t.Context(), tenant.Caller{Tenant: d.Owner, KeyType: tenant.Public}, domain.IdempotencyKey{}, run.EventCall{Event: "paid"})
+	_, err = d.Firing.ByEvent(t.Context(), tenant.Caller{Scope: tenant.All(d.Owner), KeyType: tenant.Public}, domain.IdempotencyKey{}, run.EventCall{Event: "paid"})
 	d.WantCode(err, domain.Forbidden, "key_type_not_allowed")
 }

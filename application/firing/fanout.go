@@ -97,7 +97,7 @@ func (f *fanOut) find(ctx context.Context, st outbound.Stores) ([]outbound.Firin
 	if !f.request.keyIsNew {
 		q.Key, q.After = f.request.key, f.request.now.Add(-outbound.DedupeRetention)
 	}
-	found, err := st.Firing.OnEvent(ctx, f.request.who.Tenant, q)
+	found, err := st.Firing.OnEvent(ctx, f.request.who.Scope, q)
 	if err != nil {
 		return nil, err
 	}
@@ -161,7 +161,7 @@ func (f *fanOut) next(ctx context.Context, st outbound.Stores) (fanState, error)
 	s.remaining = s.remaining[len(part):]
 	keys := make([]outbound.TriggerKey, len(part))
 	for i, t := range part {
-		keys[i] = outbound.KeyOf(t.Trigger)
+		keys[i] = outbound.TriggerKey{Scope: f.request.who.Scope, Trigger: t.Trigger.ID()}
 	}
 	current, err := st.Firing.Each(ctx, keys)
 	if err != nil {
@@ -213,7 +213,7 @@ func (f *fanOut) startPart(ctx context.Context, st outbound.Stores, s fanState, 
 	if len(s.remaining) > 0 {
 		return nil
 	}
-	return st.Outcomes.Keep(ctx, f.request.who.Tenant, f.request.once, f.outcome(f.answer(s)), f.request.now)
+	return st.Outcomes.Keep(ctx, f.request.who.Tenant(), f.request.once, f.outcome(f.answer(s)), f.request.now)
 }
 
 // answer lists the runs in the order of the triggers.

@@ -55,7 +55,7 @@ func (d *env) keptBytes() (kept int64) {
 	d.Helper()
 	ver := d.NewVersion(nil, nil)
 	d.Do(func(ctx context.Context, st outbound.Stores) error {
-		found, err := st.Firing.Version(ctx, d.Owner, ver.Workflow(), ver.ID())
+		found, err := st.Firing.Version(ctx, tenant.All(d.Owner), ver.Workflow(), ver.ID())
 		kept = found.Kept
 		return err
 	})
@@ -371,7 +371,7 @@ func TestACallThatIsCutLeavesOutTriggersThatCannotFireAnyMore(t *testing.T) {
 				return nil
 			}
 			return d.Raw.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
-				trg, err := st.Triggers.Get(ctx, d.Owner, off)
+				trg, err := st.Triggers.Get(ctx, tenant.All(d.Owner), off)
 				if err != nil {
 					return err
 				}
@@ -379,7 +379,7 @@ func TestACallThatIsCutLeavesOutTriggersThatCannotFireAnyMore(t *testing.T) {
 				if err := trg.Revise(trigger.Patch{Active: &no}, tenant.Settings{}, d.Clock.Now()); err != nil {
 					return err
 				}
-				return errors.Join(st.Triggers.Update(ctx, trg), st.Triggers.Delete(ctx, d.Owner, gone))
+				return errors.Join(st.Triggers.Update(ctx, trg), st.Triggers.Delete(ctx, tenant.All(d.Owner), gone))
 			})
 		})
 		fired, err := d.byEvent(domain.IdempotencyKey{}, `"x"`, nil)

@@ -52,7 +52,7 @@ func (f *Service) Call(ctx context.Context, who tenant.Caller, once domain.Idemp
 		return fired, err
 	}
 	err = s.fire(ctx, func(ctx context.Context, st outbound.Stores) error {
-		found, err := st.Firing.Trigger(ctx, who.Tenant, id)
+		found, err := st.Firing.Trigger(ctx, who.Scope, id)
 		if err != nil {
 			return err
 		}
@@ -64,7 +64,7 @@ func (f *Service) Call(ctx context.Context, who tenant.Caller, once domain.Idemp
 		if fired, err = s.start(ctx, st, found); err != nil {
 			return err
 		}
-		return st.Outcomes.Keep(ctx, who.Tenant, once, fired, s.now)
+		return st.Outcomes.Keep(ctx, who.Tenant(), once, fired, s.now)
 	})
 	return fired, err
 }

@@ -43,13 +43,13 @@ func (f *Service) Ingest(ctx context.Context, who tenant.Caller, once domain.Ide
 		if len(in.Resumed) == 0 {
 			return all.first(ctx, st)
 		}
-		return fanState{}, st.Outcomes.Keep(ctx, who.Tenant, once, in, s.now)
+		return fanState{}, st.Outcomes.Keep(ctx, who.Tenant(), once, in, s.now)
 	}
 	unit := func() error { return all.unit(ctx, first) }
 	// Most events resume nothing. Where one does, the unit begins again with memory for it.
-	if err = f.withPlans(ctx, who.Tenant, known, unit); errors.Is(err, errNeedsMemory) {
+	if err = f.withPlans(ctx, who.Tenant(), known, unit); errors.Is(err, errNeedsMemory) {
 		s.memoryReserved = true
-		waited := f.computing.Do(ctx, who.Tenant, f.computing.Most(), func() { err = f.withPlans(ctx, who.Tenant, known, unit) })
+		waited := f.computing.Do(ctx, who.Tenant(), f.computing.Most(), func() { err = f.withPlans(ctx, who.Tenant(), known, unit) })
 		err = cmp.Or(waited, err)
 	}
 	if err == nil {

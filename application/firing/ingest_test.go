@@ -182,6 +182,6 @@ func TestAnIngestedEventHasItsEffectOnce(t *testing.T) {
 	if r := d.Get(ids[1]); r.Status() != run.StatusPaused {
 		t.Errorf("it is %s", r.Status())
 	}
-	_, err = d.Firing.Ingest(t.Context(), tenant.Caller{Tenant: d.Owner, KeyType: tenant.Public}, domain.IdempotencyKey{}, c)
+	_, err = d.Firing.Ingest(t.Context(), tenant.Caller{Scope: tenant.All(d.Owner), KeyType: tenant.Public}, domain.IdempotencyKey{}, c)
 	d.WantCode(err, domain.Forbidden, "key_type_not_allowed")
 }

@@ -21,10 +21,10 @@ func (f *Service) Start(ctx context.Context, who tenant.Caller, once domain.Idem
 	now, id, entity := f.clock.Now(), run.ID(f.random.ID(run.IDPrefix)), c.EntityOr(f.random.ID)
 	key, _ := c.DedupeKeyOr(once, f.random.ID)
 	err = f.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
-		if err := st.Outcomes.Claim(ctx, who.Tenant, once, now); err != nil {
+		if err := st.Outcomes.Claim(ctx, who.Tenant(), once, now); err != nil {
 			return err
 		}
-		found, err := st.Firing.Version(ctx, who.Tenant, of, c.Version)
+		found, err := st.Firing.Version(ctx, who.Scope, of, c.Version)
 		if err != nil {
 			return err
 		}
@@ -35,13 +35,13 @@ func (f *Service) Start(ctx context.Context, who tenant.Caller, once domain.Idem
 			return err
 		}
 		r = run.New(id, run.Start{
-			Tenant: who.Tenant, SubTenant: found.SubTenant, Workflow: found.Workflow, Version: found.Version,
+			Tenant: who.Tenant(), SubTenant: found.SubTenant, Workflow: found.Workflow, Version: found.Version,
 			Entity: entity, DedupeKey: key, Cause: run.CauseManual, Payload: c.Payload(),
 		}, now)
 		if _, err := st.Runs.Runs.Start(ctx, r); err != nil {
 			return err
 		}
-		return st.Outcomes.Keep(ctx, who.Tenant, once, r, now)
+		return st.Outcomes.Keep(ctx, who.Tenant(), once, r, now)
 	})
 	if err != nil {
 		return nil, err

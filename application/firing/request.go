@@ -59,7 +59,7 @@ func (s *startRequest) fire(ctx context.Context, unit func(context.Context, outb
 	for range maxRateChecks {
 		err := s.service.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
 			s.changed = nil
-			if err := st.Outcomes.Claim(ctx, s.who.Tenant, s.once, s.now); err != nil {
+			if err := st.Outcomes.Claim(ctx, s.who.Tenant(), s.once, s.now); err != nil {
 				return err
 			}
 			return unit(ctx, st)
@@ -98,7 +98,7 @@ func (s *startRequest) checkRateLimits(ctx context.Context, triggers []outbound.
 			continue
 		}
 		most := int(min(limit.MaxRequests, math.MaxInt32))
-		left, err := s.service.limiter.Take(ctx, string(s.who.Tenant)+"/trigger/"+string(id), most, limit.Window)
+		left, err := s.service.limiter.Take(ctx, string(s.who.Tenant())+"/trigger/"+string(id), most, limit.Window)
 		if err != nil {
 			return err
 		}
@@ -119,7 +119,7 @@ func (s *startRequest) startedWith(ctx context.Context, triggers []outbound.Firi
 		ids[i] = one.Trigger.ID()
 	}
 	err = s.service.work.Read(ctx, func(ctx context.Context, st outbound.Stores) error {
-		first, err = st.Runs.Live.StartedWith(ctx, s.who.Tenant, ids, s.key, s.now.Add(-outbound.DedupeRetention))
+		first, err = st.Runs.Live.StartedWith(ctx, s.who.Scope, ids, s.key, s.now.Add(-outbound.DedupeRetention))
 		return err
 	})
 	return first, err
@@ -189,7 +189,7 @@ func (s *startRequest) startedBefore(ctx context.Context, st outbound.Stores, tr
 	if s.keyIsNew || trg.Type() != trigger.Webhook { // the keys of schedules are their instants
 		return "", nil
 	}
-	first, err := st.Runs.Live.StartedWith(ctx, s.who.Tenant, []trigger.ID{trg.ID()}, s.key, s.now.Add(-outbound.DedupeRetention))
+	first, err := st.Runs.Live.StartedWith(ctx, s.who.Scope, []trigger.ID{trg.ID()}, s.key, s.now.Add(-outbound.DedupeRetention))
 	if err != nil {
 		return "", err
 	}
@@ -199,7 +199,7 @@ func (s *startRequest) startedBefore(ctx context.Context, st outbound.Stores, tr
 // newRun is a new run of a trigger.
 func (s *startRequest) newRun(at outbound.FiringTrigger) *run.Run {
 	return run.New(run.ID(s.service.random.ID(run.IDPrefix)), run.Start{
-		Tenant: s.who.Tenant, SubTenant: at.Trigger.SubTenant(), Workflow: at.Workflow, Version: at.Trigger.Version(), Trigger: at.Trigger,
+		Tenant: s.who.Tenant(), SubTenant: at.Trigger.SubTenant(), Workflow: at.Workflow, Version: at.Trigger.Version(), Trigger: at.Trigger,
 		Entity: s.entity, DedupeKey: s.key, Cause: s.cause, Payload: s.call.Payload(),
 	}, s.now)
 }

@@ -31,7 +31,7 @@ func (s *Checked) Create(ctx context.Context, who tenant.Caller, once domain.Ide
 		made.Health = s.checks.afterChange(ctx, made.CustomNode, func(ctx context.Context, st outbound.Stores, health node.Health) error {
 			answered := made
 			answered.Health = health
-			return st.Outcomes.Amend(ctx, who.Tenant, once, answered)
+			return st.Outcomes.Amend(ctx, who.Tenant(), once, answered)
 		})
 	}
 	return made, err
@@ -57,7 +57,7 @@ func (s *Checks) afterChange(ctx context.Context, n inbound.CustomNode, also fun
 		}
 		return also(ctx, st, health)
 	}
-	health, err := s.find(context.WithoutCancel(ctx), n.Tenant(), n.ID(), note)
+	health, err := s.find(context.WithoutCancel(ctx), tenant.All(n.Tenant()), n.ID(), note)
 	if err != nil {
 		return n.Health
 	}
@@ -83,7 +83,7 @@ func NewSettings(next inbound.Settings, checks *Checks) *Settings {
 func (s *Settings) Update(ctx context.Context, who tenant.Caller, p tenant.SettingsPatch) (tenant.Settings, error) {
 	changed, err := s.Settings.Update(ctx, who, p)
 	if err == nil && p.CustomNodeEndpoint != nil && changed.CustomNodeEndpoint != "" {
-		s.checks.checkShared(context.WithoutCancel(ctx), who.Tenant)
+		s.checks.checkShared(context.WithoutCancel(ctx), who.Tenant())
 	}
 	return changed, err
 }

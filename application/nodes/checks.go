@@ -37,19 +37,19 @@ func (s *Checks) Check(ctx context.Context, who tenant.Caller, once domain.Idemp
 	if err = who.May(tenant.CheckCustomNode); err != nil {
 		return found, err
 	}
-	if err := s.unrecorded(ctx, who.Tenant, once); err != nil {
+	if err := s.unrecorded(ctx, who.Tenant(), once); err != nil {
 		return found, err
 	}
-	_, err = s.find(ctx, who.Tenant, id, func(ctx context.Context, st outbound.Stores, n *node.Custom, health node.Health) error {
+	_, err = s.find(ctx, who.Scope, id, func(ctx context.Context, st outbound.Stores, n *node.Custom, health node.Health) error {
 		now := s.clock.Now()
-		if err := st.Outcomes.Claim(ctx, who.Tenant, once, now); err != nil {
+		if err := st.Outcomes.Claim(ctx, who.Tenant(), once, now); err != nil {
 			return err // a repeat came in between
 		}
-		if err := st.NodeHealth.Note(ctx, who.Tenant, id, health); err != nil {
+		if err := st.NodeHealth.Note(ctx, who.Tenant(), id, health); err != nil {
 			return err
 		}
 		found = inbound.CustomNode{Custom: n, Health: health}
-		return st.Outcomes.Keep(ctx, who.Tenant, once, found, now)
+		return st.Outcomes.Keep(ctx, who.Tenant(), once, found, now)
 	})
 	if err != nil {
 		return inbound.CustomNode{}, err
@@ -101,13 +101,13 @@ func (s *Checks) targetOf(ctx context.Context, st outbound.Stores, owner tenant.
 
 // find asks the endpoint of a custom node and has what it found noted, in a unit of its
 // own, with the custom node as it is by then.
-func (s *Checks) find(ctx context.Context, owner tenant.ID, id node.CustomID,
+func (s *Checks) find(ctx context.Context, scope tenant.Scope, id node.CustomID,
 	note func(context.Context, outbound.Stores, *node.Custom, node.Health) error) (health node.Health, err error) {
 	var t target
 	err = s.work.View(ctx, func(ctx context.Context, st outbound.Stores) error {
-		n, err := st.CustomNodes.Get(ctx, owner, id)
+		n, err := st.CustomNodes.Get(ctx, scope, id)
 		if err == nil {
-			t, err = s.targetOf(ctx, st, owner, n.EndpointOr)
+			t, err = s.targetOf(ctx, st, scope.Tenant(), n.EndpointOr)
 		}
 		return err
 	})
@@ -118,7 +118,7 @@ func (s *Checks) find(ctx context.Context, owner tenant.ID, id node.CustomID,
 		return health, err
 	}
 	return health, s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
-		n, err := st.CustomNodes.Get(ctx, owner, id)
+		n, err := st.CustomNodes.Get(ctx, scope, id)
 		if err != nil {
 			return err
 		}

@@ -49,7 +49,7 @@ func TestANewCustomNodeIsAskedOnceItIsThere(t *testing.T) {
 		}
 	}
 	check := w.endpoint.asked[0]
-	if check.Tenant != w.who.Tenant || check.Timeout != nodes.HeartbeatTimeout || len(check.Secrets) != 1 || !check.Secrets[0].Equal(*made.Secret) {
+	if check.Tenant != w.who.Tenant() || check.Timeout != nodes.HeartbeatTimeout || len(check.Secrets) != 1 || !check.Secrets[0].Equal(*made.Secret) {
 		t.Errorf("the heartbeat was %+v", check)
 	}
 }
@@ -196,7 +196,7 @@ func TestNobodyElseIsAskedAboutACustomNode(t *testing.T) {
 	made := w.create("score", here)
 	w.endpoint.calls()
 	other := w.tenant(&counted{n: 1000})
-	public := tenant.Caller{Tenant: w.who.Tenant, KeyType: tenant.Public}
+	public := tenant.Caller{Scope: tenant.All(w.who.Tenant()), KeyType: tenant.Public}
 	for claim, c := range map[string]struct {
 		who  tenant.Caller
 		id   node.CustomID

@@ -33,10 +33,10 @@ func (s *Custom) Create(ctx context.Context, who tenant.Caller, once domain.Idem
 	now := s.clock.Now()
 	err = s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
 		made = inbound.MadeCustomNode{}
-		if err := st.Outcomes.Claim(ctx, who.Tenant, once, now); err != nil {
+		if err := st.Outcomes.Claim(ctx, who.Tenant(), once, now); err != nil {
 			return err
 		}
-		n, err := node.NewCustom(node.CustomID(s.random.ID(node.CustomIDPrefix)), who.Tenant, d, now)
+		n, err := node.NewCustom(node.CustomID(s.random.ID(node.CustomIDPrefix)), who.Tenant(), d, now)
 		if err != nil {
 			return err
 		}
@@ -44,10 +44,10 @@ func (s *Custom) Create(ctx context.Context, who tenant.Caller, once domain.Idem
 			return err
 		}
 		made.Custom = n
-		if made.Secret, err = firstSecret(ctx, st, s.random, who.Tenant, now); err != nil {
+		if made.Secret, err = firstSecret(ctx, st, s.random, who.Tenant(), now); err != nil {
 			return err
 		}
-		return st.Outcomes.Keep(ctx, who.Tenant, once, made, now)
+		return st.Outcomes.Keep(ctx, who.Tenant(), once, made, now)
 	})
 	if err != nil {
 		return inbound.MadeCustomNode{}, err
@@ -61,11 +61,11 @@ func (s *Custom) Get(ctx context.Context, who tenant.Caller, id node.CustomID) (
 		return found, err
 	}
 	err = s.work.View(ctx, func(ctx context.Context, st outbound.Stores) error {
-		n, err := st.CustomNodes.Get(ctx, who.Tenant, id)
+		n, err := st.CustomNodes.Get(ctx, who.Scope, id)
 		if err != nil {
 			return err
 		}
-		all, err := withHealth(ctx, st, who.Tenant, n)
+		all, err := withHealth(ctx, st, who.Tenant(), n)
 		if err == nil {
 			found = all[0]
 		}
@@ -80,12 +80,12 @@ func (s *Custom) List(ctx context.Context, who tenant.Caller, f node.CustomFilte
 		return found, err
 	}
 	err = s.work.View(ctx, func(ctx context.Context, st outbound.Stores) error {
-		page, err := st.CustomNodes.List(ctx, who.Tenant, f, q)
+		page, err := st.CustomNodes.List(ctx, who.Scope, f, q)
 		if err != nil {
 			return err
 		}
 		found = domain.Page[inbound.CustomNode]{Total: page.Total, Limit: page.Limit, Offset: page.Offset}
-		found.Items, err = withHealth(ctx, st, who.Tenant, page.Items...)
+		found.Items, err = withHealth(ctx, st, who.Tenant(), page.Items...)
 		return err
 	})
 	return found, err
@@ -119,7 +119,7 @@ func (s *Custom) Update(ctx context.Context, who tenant.Caller, id node.CustomID
 		return changed, err
 	}
 	err = s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
-		n, err := st.CustomNodes.Get(ctx, who.Tenant, id)
+		n, err := st.CustomNodes.Get(ctx, who.Scope, id)
 		if err != nil {
 			return err
 		}
@@ -129,7 +129,7 @@ func (s *Custom) Update(ctx context.Context, who tenant.Caller, id node.CustomID
 		if err := st.CustomNodes.Update(ctx, n); err != nil {
 			return err
 		}
-		all, err := withHealth(ctx, st, who.Tenant, n)
+		all, err := withHealth(ctx, st, who.Tenant(), n)
 		if err == nil {
 			changed = all[0]
 		}
@@ -147,6 +147,6 @@ func (s *Custom) Delete(ctx context.Context, who tenant.Caller, id node.CustomID
 		return err
 	}
 	return s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
-		return st.CustomNodes.Delete(ctx, who.Tenant, id)
+		return st.CustomNodes.Delete(ctx, who.Scope, id)
 	})
 }

@@ -27,5 +27,5 @@ func (s *Service) Registry(ctx context.Context, who tenant.Caller) (*node.Regist
 	if err := who.May(tenant.ReadNodeRegistry); err != nil {
 		return nil, err
 	}
-	return s.directory.Registry(ctx, who.Tenant)
+	return s.directory.Registry(ctx, who.Tenant())
 }

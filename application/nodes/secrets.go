@@ -31,7 +31,7 @@ func (s *Secrets) Get(ctx context.Context, who tenant.Caller) (found *tenant.Nod
 		return nil, err
 	}
 	err = s.work.Read(ctx, func(ctx context.Context, st outbound.Stores) error {
-		found, err = st.NodeSecrets.Get(ctx, who.Tenant)
+		found, err = st.NodeSecrets.Get(ctx, who.Tenant())
 		return err
 	})
 	return found, err
@@ -44,13 +44,13 @@ func (s *Secrets) Rotate(ctx context.Context, who tenant.Caller, once domain.Ide
 	}
 	now, fresh := s.clock.Now(), draw(s.random)
 	err = s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
-		if err := st.Outcomes.Claim(ctx, who.Tenant, once, now); err != nil {
+		if err := st.Outcomes.Claim(ctx, who.Tenant(), once, now); err != nil {
 			return err
 		}
-		n, err = st.NodeSecrets.Get(ctx, who.Tenant)
+		n, err = st.NodeSecrets.Get(ctx, who.Tenant())
 		switch {
 		case errors.Is(err, domain.NotFound):
-			n = tenant.NewNodeSecret(who.Tenant, fresh, now)
+			n = tenant.NewNodeSecret(who.Tenant(), fresh, now)
 			err = st.NodeSecrets.Insert(ctx, n)
 		case err == nil:
 			if err = n.Rotate(fresh, overlap, now); err == nil {
@@ -60,7 +60,7 @@ func (s *Secrets) Rotate(ctx context.Context, who tenant.Caller, once domain.Ide
 		if err != nil {
 			return err
 		}
-		return st.Outcomes.Keep(ctx, who.Tenant, once, n, now)
+		return st.Outcomes.Keep(ctx, who.Tenant(), once, n, now)
 	})
 	if err != nil {
 		return nil, err

@@ -60,7 +60,7 @@ func TestRotationMakesTheFirstSecretToo(t *testing.T) {
 func TestOnlyASecretKeyReachesTheSecret(t *testing.T) {
 	w := newWorld(t)
 	w.create("a", "")
-	public := tenant.Caller{Tenant: w.who.Tenant, KeyType: tenant.Public}
+	public := tenant.Caller{Scope: tenant.All(w.who.Tenant()), KeyType: tenant.Public}
 	if _, err := w.secrets.Get(t.Context(), public); !errors.Is(err, domain.Forbidden) {
 		t.Errorf("reading got %v", err)
 	}

@@ -20,24 +20,24 @@ type changeFunc func(r *run.Run, plan *run.Plan, at time.Time) (run.Step, error)
 // apply lets something happen to a run, by the database's clock, and records it. What
 // fell due before it is recorded even when the change itself is refused. outcome is what
 // the idempotency key keeps.
-func (s *Service) apply(ctx context.Context, owner tenant.ID, once domain.IdempotencyKey, id run.ID, happens changeFunc, outcome func(*run.Run) any) (r *run.Run, err error) {
-	plan, demand, err := s.planOf(ctx, owner, id)
+func (s *Service) apply(ctx context.Context, scope tenant.Scope, once domain.IdempotencyKey, id run.ID, happens changeFunc, outcome func(*run.Run) any) (r *run.Run, err error) {
+	plan, demand, err := s.planOf(ctx, scope, id)
 	if err != nil {
 		return nil, err
 	}
-	waited := s.computing.Do(ctx, owner, demand, func() { r, err = s.applyWith(ctx, plan, owner, once, id, happens, outcome) })
+	waited := s.computing.Do(ctx, scope.Tenant(), demand, func() { r, err = s.applyWith(ctx, plan, scope, once, id, happens, outcome) })
 	return r, cmp.Or(waited, err)
 }
 
 // applyWith is apply once there is memory for it.
-func (s *Service) applyWith(ctx context.Context, plan *run.Plan, owner tenant.ID, once domain.IdempotencyKey, id run.ID, happens changeFunc, outcome func(*run.Run) any) (r *run.Run, err error) {
+func (s *Service) applyWith(ctx context.Context, plan *run.Plan, scope tenant.Scope, once domain.IdempotencyKey, id run.ID, happens changeFunc, outcome func(*run.Run) any) (r *run.Run, err error) {
 	now := s.clock.Now()
 	var step run.Step
 	err = s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
-		if err := st.Outcomes.Claim(ctx, owner, once, now); err != nil {
+		if err := st.Outcomes.Claim(ctx, scope.Tenant(), once, now); err != nil {
 			return err
 		}
-		if r, err = st.Runs.Runs.Get(ctx, owner, id); err != nil {
+		if r, err = st.Runs.Runs.Get(ctx, scope, id); err != nil {
 			return err
 		}
 		at, err := st.Runs.Queue.Now(ctx)
@@ -55,7 +55,7 @@ func (s *Service) applyWith(ctx context.Context, plan *run.Plan, owner tenant.ID
 			return err
 		}
 		if step.Refused == nil {
-			err = st.Outcomes.Keep(ctx, owner, once, outcome(r), now)
+			err = st.Outcomes.Keep(ctx, scope.Tenant(), once, outcome(r), now)
 		}
 		return err
 	})
@@ -72,18 +72,18 @@ func (s *Service) applyWith(ctx context.Context, plan *run.Plan, owner tenant.ID
 // planOf reads which version a run executes and makes its plan, which no unit of work
 // can do; nil when the version is gone. It also says how much memory it takes to move the
 // run.
-func (s *Service) planOf(ctx context.Context, owner tenant.ID, id run.ID) (*run.Plan, int64, error) {
+func (s *Service) planOf(ctx context.Context, scope tenant.Scope, id run.ID) (*run.Plan, int64, error) {
 	var version workflow.VersionID
 	var size int64
 	err := s.work.Read(ctx, func(ctx context.Context, st outbound.Stores) (err error) {
-		version, size, err = st.Runs.Origins.Of(ctx, owner, id)
+		version, size, err = st.Runs.Origins.Of(ctx, scope, id)
 		return err
 	})
 	if err != nil {
 		return nil, 0, err
 	}
 	demand := s.computing.Demand(size)
-	plan, err := s.plans.Of(ctx, owner, version)
+	plan, err := s.plans.Of(ctx, scope.Tenant(), version)
 	if errors.Is(err, domain.NotFound) {
 		return nil, demand, nil
 	}

@@ -34,7 +34,7 @@ func (s *Service) Follow(ctx context.Context, who tenant.Caller, id run.ID, afte
 	if err := who.May(tenant.FollowRun); err != nil {
 		return err
 	}
-	key := outbound.RunKey{Tenant: who.Tenant, Run: id}
+	key := outbound.RunKey{Scope: who.Scope, Run: id}
 	follower, leave := s.followers.follow(key)
 	defer leave()
 	if over, err := s.hasEnded(ctx, key, after); over || err != nil {
@@ -85,7 +85,7 @@ func (s *Service) hasEnded(ctx context.Context, key outbound.RunKey, after int64
 		if err := r.Err("stream_invalid", "The parameters of the stream are not valid."); err != nil || after == 0 {
 			return err
 		}
-		entries, err := st.Runs.Runs.History(ctx, key.Tenant, key.Run, after-1)
+		entries, err := st.Runs.Runs.History(ctx, key.Scope, key.Run, after-1)
 		n := len(entries)
 		over = n > 0 && entries[n-1].Seq == after && entries[n-1].Type.Ends()
 		return err
@@ -115,7 +115,7 @@ func wait(ctx context.Context, f *follower, quiet *time.Timer, tell func([]run.E
 
 func (s *Service) history(ctx context.Context, key outbound.RunKey, after int64) (entries []run.Entry, err error) {
 	err = s.work.Read(ctx, func(ctx context.Context, st outbound.Stores) error {
-		entries, err = st.Runs.Runs.History(ctx, key.Tenant, key.Run, after)
+		entries, err = st.Runs.Runs.History(ctx, key.Scope, key.Run, after)
 		return err
 	})
 	return entries, err

@@ -221,9 +221,9 @@ type noWholeRuns struct {
 	t *testing.T
 }
 
-func (r noWholeRuns) Get(ctx context.Context, owner tenant.ID, id run.ID) (*run.Run, error) {
+func (r noWholeRuns) Get(ctx context.Context, scope tenant.Scope, id run.ID) (*run.Run, error) {
 	r.t.Error("the whole run was read")
-	return r.RunRepository.Get(ctx, owner, id)
+	return r.RunRepository.Get(ctx, scope, id)
 }
 
 func TestAPanicWhileRunsAreFollowedEndsTheirFollowersAndNothingElse(t *testing.T) {

@@ -22,7 +22,7 @@ func (s *Service) Resume(ctx context.Context, who tenant.Caller, once domain.Ide
 	resumed := func(r *run.Run, plan *run.Plan, at time.Time) (run.Step, error) {
 		return s.advance(run.Resumed{Token: c.Token, Input: c.Input}, r.RefuseToken(c.Token))(r, plan, at)
 	}
-	_, err := s.apply(ctx, who.Tenant, once, c.Run, resumed, func(*run.Run) any { return nil })
+	_, err := s.apply(ctx, who.Scope, once, c.Run, resumed, func(*run.Run) any { return nil })
 	if errors.Is(err, domain.NotFound) {
 		return run.UnknownToken()
 	}

@@ -43,7 +43,7 @@ func (s *Service) List(ctx context.Context, who tenant.Caller, f run.Filter, q d
 		return found, err
 	}
 	err = s.work.Read(ctx, func(ctx context.Context, st outbound.Stores) error {
-		found, err = st.Runs.Runs.List(ctx, who.Tenant, f, q)
+		found, err = st.Runs.Runs.List(ctx, who.Scope, f, q)
 		return err
 	})
 	return found, err
@@ -55,7 +55,7 @@ func (s *Service) Get(ctx context.Context, who tenant.Caller, id run.ID) (shown 
 		return shown, err
 	}
 	err = s.work.Read(ctx, func(ctx context.Context, st outbound.Stores) error {
-		r, err := st.Runs.Runs.Get(ctx, who.Tenant, id)
+		r, err := st.Runs.Runs.Get(ctx, who.Scope, id)
 		if err == nil {
 			shown = s.shown(r)
 		}
@@ -99,7 +99,7 @@ func (s *Service) Retry(ctx context.Context, who tenant.Caller, once domain.Idem
 }
 
 func (s *Service) change(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, id run.ID, happens changeFunc) (run.Summary, error) {
-	r, err := s.apply(ctx, who.Tenant, once, id, happens, func(r *run.Run) any { return r.Summary() })
+	r, err := s.apply(ctx, who.Scope, once, id, happens, func(r *run.Run) any { return r.Summary() })
 	if err != nil {
 		return run.Summary{}, err
 	}

@@ -136,7 +136,7 @@ func TestWhatCannotBeStartedByHandSaysWhy(t *testing.T) {
 	d := newEnv(t, fixture.OpenSQLite(t))
 	ver, off, unpublished := d.NewVersion(nil, nil), d.NewVersion(nil, nil), d.NewVersion(nil, nil)
 	d.Do(func(ctx context.Context, st outbound.Stores) error {
-		wf, err := st.Workflows.Get(ctx, d.Owner, off.Workflow())
+		wf, err := st.Workflows.Get(ctx, tenant.All(d.Owner), off.Workflow())
 		if err != nil {
 			return err
 		}
@@ -206,7 +206,9 @@ func TestARunOfAVersionThatIsGoneCanStillBeCancelledAndNothingElse(t *testing.T)
 	ver := d.NewVersion([]string{fixture.InputNode}, nil)
 	id := d.Waiting(ver, "e", 1)[0]
 	token := d.token(id)
-	d.Do(func(ctx context.Context, st outbound.Stores) error { return st.Versions.Delete(ctx, d.Owner, ver.ID()) })
+	d.Do(func(ctx context.Context, st outbound.Stores) error {
+		return st.Versions.Delete(ctx, tenant.All(d.Owner), ver.ID())
+	})
 	d.WantCode(d.resume(run.ResumeCall{Run: id, Token: token}), domain.Conflict, "not_paused")
 	d.WantCode(d.resume(run.ResumeCall{Run: id, Token: token + "x"}), domain.NotFound, "run_not_found")
 	d.Same([]run.Skip{{Run: id, Reason: run.SkipNotPaused}}, d.Ingest("e", run.ResumeOptions{}).Skipped)
@@ -238,7 +240,9 @@ func TestAFailedRunIsRetried(t *testing.T) {
 		d.Same(retried.Summary(), changed)
 		d.Same(2, retried.Nodes()[0].Attempts)
 		d.Advance(id, run.AttemptFailed{Node: at.ID, Attempt: 2, Code: "http_status", Message: "404"})
-		d.Do(func(ctx context.Context, st outbound.Stores) error { return st.Versions.Delete(ctx, d.Owner, ver.ID()) })
+		d.Do(func(ctx context.Context, st outbound.Stores) error {
+			return st.Versions.Delete(ctx, tenant.All(d.Owner), ver.ID())
+		})
 		fresh := newEnv(t, d.Raw) // whose memory does not hold the version
 		_, err = fresh.Runs.Retry(d.Context(), d.Who, domain.IdempotencyKey{}, id)
 		d.WantCode(err, domain.Conflict, "version_not_found")
@@ -248,7 +252,7 @@ func TestAFailedRunIsRetried(t *testing.T) {
 func TestRunsOfAnotherTenantDoNotExist(t *testing.T) {
 	d := newEnv(t, fixture.OpenSQLite(t))
 	id := d.Waiting(d.NewVersion([]string{fixture.InputNode}, nil), "e", 1)[0]
-	other, public := fixture.SecretCaller(d.NewTenant()), tenant.Caller{Tenant: d.Owner, KeyType: tenant.Public}
+	other, public := fixture.SecretCaller(d.NewTenant()), tenant.Caller{Scope: tenant.All(d.Owner), KeyType: tenant.Public}
 	for name, ask := range map[string]func(who tenant.Caller) error{
 		"get": func(who tenant.Caller) error { _, err := d.Runs.Get(t.Context(), who, id); return err },
 		"cancel": func(who tenant.Caller) error {
@@ -270,7 +274,7 @@ func TestRunsOfAnotherTenantDoNotExist(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if got := d.RunsOf(other.Tenant); len(got) > 0 {
+	if got := d.RunsOf(other.Tenant()); len(got) > 0 {
 		t.Errorf("it lists %v", got)
 	}
 	if r := d.Get(id); r.Status() != run.StatusPaused {
@@ -334,6 +338,6 @@ func TestASimulationBeginsWhereItsTriggerDoes(t *testing.T) {
 	}
 	_, err = d.Runs.Simulate(t.Context(), fixture.SecretCaller(d.NewTenant()), domain.IdempotencyKey{}, ver.ID(), run.SimulationCall{})
 	d.WantCode(err, domain.NotFound, "version_not_found")
-	_, err = d.Runs.Simulate(t.Context(), tenant.Caller{Tenant: d.Owner, KeyType: tenant.Public}, domain.IdempotencyKey{}, ver.ID(), run.SimulationCall{})
+	_, err = d.Runs.Simulate(t.Context(), tenant.Caller{Scope: tenant.All(d.Owner), KeyType: tenant.Public}, domain.IdempotencyKey{}, ver.ID(), run.SimulationCall{})
 	d.WantCode(err, domain.Forbidden, "key_type_not_allowed")
 }

@@ -26,11 +26,11 @@ func (s *Service) Simulate(ctx context.Context, who tenant.Caller, once domain.I
 		return done, err
 	}
 	now := s.clock.Now()
-	subject, err := s.subjectOf(ctx, who.Tenant, once, id, c.Trigger, now)
+	subject, err := s.subjectOf(ctx, who.Scope, once, id, c.Trigger, now)
 	if err != nil {
 		return done, err
 	}
-	registry, err := s.directory.Registry(ctx, who.Tenant)
+	registry, err := s.directory.Registry(ctx, who.Tenant())
 	if err != nil {
 		return done, err
 	}
@@ -40,20 +40,20 @@ func (s *Service) Simulate(ctx context.Context, who tenant.Caller, once domain.I
 	}
 	key, _ := c.DedupeKeyOr(once, s.random.ID)
 	started := run.Start{
-		Tenant: who.Tenant, SubTenant: subject.version.SubTenant(), Workflow: subject.version.Workflow(), Version: id, Trigger: subject.trg,
+		Tenant: who.Tenant(), SubTenant: subject.version.SubTenant(), Workflow: subject.version.Workflow(), Version: id, Trigger: subject.trg,
 		Entity: c.EntityOr(s.random.ID), DedupeKey: key, Cause: subject.cause(), Payload: c.Payload(),
 	}
-	waited := s.computing.DoLong(ctx, who.Tenant, s.computing.Most(), func() {
+	waited := s.computing.DoLong(ctx, who.Tenant(), s.computing.Most(), func() {
 		done, err = s.simulated(ctx, subject.version, registry, started, at, c.Answers)
 	})
 	if err = cmp.Or(waited, err); err != nil || !once.Wanted() {
 		return done, err
 	}
 	return done, s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
-		if err := st.Outcomes.Claim(ctx, who.Tenant, once, now); err != nil {
+		if err := st.Outcomes.Claim(ctx, who.Tenant(), once, now); err != nil {
 			return err
 		}
-		return st.Outcomes.Keep(ctx, who.Tenant, once, done, now)
+		return st.Outcomes.Keep(ctx, who.Tenant(), once, done, now)
 	})
 }
 
@@ -87,15 +87,15 @@ func (s simulationSubject) cause() run.Cause {
 }
 
 // subjectOf reads the version and the trigger, unless the command took effect before.
-func (s *Service) subjectOf(ctx context.Context, owner tenant.ID, once domain.IdempotencyKey, id workflow.VersionID, by trigger.ID, now time.Time) (found simulationSubject, err error) {
+func (s *Service) subjectOf(ctx context.Context, scope tenant.Scope, once domain.IdempotencyKey, id workflow.VersionID, by trigger.ID, now time.Time) (found simulationSubject, err error) {
 	err = s.work.Read(ctx, func(ctx context.Context, st outbound.Stores) error {
-		if err := st.Outcomes.Claim(ctx, owner, once, now); err != nil {
+		if err := st.Outcomes.Claim(ctx, scope.Tenant(), once, now); err != nil {
 			return err
 		}
-		if found.version, err = st.Versions.Get(ctx, owner, id); err != nil || by == "" {
+		if found.version, err = st.Versions.Get(ctx, scope, id); err != nil || by == "" {
 			return err
 		}
-		found.trg, err = st.Triggers.Get(ctx, owner, by)
+		found.trg, err = st.Triggers.Get(ctx, scope, by)
 		if errors.Is(err, domain.NotFound) || err == nil && found.trg.Version() != id {
 			return run.UnknownTrigger()
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/sluicehq/sluice/application/fixture"
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/run"
+	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/domain/workflow"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
@@ -139,7 +140,7 @@ func waitsForSomebody(r *run.Run) bool {
 func (d *env) entries(id run.ID) (list []run.Entry) {
 	d.Helper()
 	d.Do(func(ctx context.Context, st outbound.Stores) (err error) {
-		list, err = st.Runs.Runs.History(ctx, d.Owner, id, 0)
+		list, err = st.Runs.Runs.History(ctx, tenant.All(d.Owner), id, 0)
 		return err
 	})
 	return list

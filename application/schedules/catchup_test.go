@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sluicehq/sluice/application/schedules"
+	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/domain/trigger"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
@@ -112,7 +113,7 @@ func wanted(late time.Duration, outage, newest bool, catchUp trigger.CatchUp) tr
 func retire(w *env, trg *trigger.Trigger) {
 	w.Helper()
 	w.do(func(ctx context.Context, st outbound.Stores) error {
-		return st.Triggers.Delete(ctx, trg.Tenant(), trg.ID())
+		return st.Triggers.Delete(ctx, tenant.All(trg.Tenant()), trg.ID())
 	})
 }
 

@@ -256,7 +256,7 @@ func (w *env) fires(trg *trigger.Trigger) (all []*trigger.Fire) {
 		}
 		var found domain.Page[*trigger.Fire]
 		err = w.store.View(w.Context(), func(ctx context.Context, st outbound.Stores) error {
-			found, err = st.Fires.List(ctx, trg.Tenant(), trg.ID(), trigger.FireFilter{}, domain.Query{PageRequest: page, Sorting: domain.Sorting{Ascending: true}})
+			found, err = st.Fires.List(ctx, tenant.All(trg.Tenant()), trg.ID(), trigger.FireFilter{}, domain.Query{PageRequest: page, Sorting: domain.Sorting{Ascending: true}})
 			return err
 		})
 		if err != nil {

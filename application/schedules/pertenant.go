@@ -67,8 +67,8 @@ func (s *Scheduler) firePerTenant(ctx context.Context, now time.Time, limit int,
 		case unreachable:
 			return looked, err
 		case busy:
-			err = errors.Join(err, fmt.Errorf("%w: %s", errBusy, keys[0].Tenant))
-			if lost := s.putOff(ctx, now, now.Add(busyDelay), outbound.TriggerKey{Tenant: keys[0].Tenant}); lost != nil {
+			err = errors.Join(err, fmt.Errorf("%w: %s", errBusy, keys[0].Scope.Tenant()))
+			if lost := s.putOff(ctx, now, now.Add(busyDelay), outbound.TriggerKey{Scope: keys[0].Scope}); lost != nil {
 				return looked, errors.Join(err, lost)
 			}
 		}
@@ -140,7 +140,7 @@ func (s *Scheduler) fireOwner(ctx context.Context, now time.Time, limit int, tim
 			half := len(keys) / 2
 			todo = append(todo, keys[half:], keys[:half])
 		default:
-			err = errors.Join(err, fmt.Errorf("%w: trigger %s of %s: %w", errPutOff, keys[0].Trigger, keys[0].Tenant, failure))
+			err = errors.Join(err, fmt.Errorf("%w: trigger %s of %s: %w", errPutOff, keys[0].Trigger, keys[0].Scope.Tenant(), failure))
 			if lost := s.putOff(ctx, now, now.Add(failedDelay), keys[0]); lost != nil {
 				return looked, errors.Join(err, lost)
 			}

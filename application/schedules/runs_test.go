@@ -8,6 +8,7 @@ import (
 
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/run"
+	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/domain/trigger"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
@@ -16,7 +17,7 @@ import (
 func (w *env) stored(trg *trigger.Trigger) (found []run.Summary) {
 	w.Helper()
 	err := w.store.Read(w.Context(), func(ctx context.Context, st outbound.Stores) error {
-		page, err := st.Runs.Runs.List(ctx, w.tenant.ID(), run.Filter{Trigger: trg.ID()}, domain.Query{Sorting: domain.Sorting{Ascending: true}})
+		page, err := st.Runs.Runs.List(ctx, tenant.All(w.tenant.ID()), run.Filter{Trigger: trg.ID()}, domain.Query{Sorting: domain.Sorting{Ascending: true}})
 		found = page.Items
 		return err
 	})
@@ -30,7 +31,7 @@ func (w *env) stored(trg *trigger.Trigger) (found []run.Summary) {
 func (w *env) finish(id run.ID) {
 	w.Helper()
 	w.do(func(ctx context.Context, st outbound.Stores) error {
-		r, err := st.Runs.Runs.Get(ctx, w.tenant.ID(), id)
+		r, err := st.Runs.Runs.Get(ctx, tenant.All(w.tenant.ID()), id)
 		if err != nil {
 			return err
 		}
@@ -105,7 +106,7 @@ func TestRunAndLedgerAreThereTogetherOrNotAtAll(t *testing.T) {
 		}
 		var fires int
 		err := w.store.Read(w.Context(), func(ctx context.Context, st outbound.Stores) error {
-			found, err := st.Fires.List(ctx, w.tenant.ID(), trg.ID(), trigger.FireFilter{}, domain.Query{})
+			found, err := st.Fires.List(ctx, tenant.All(w.tenant.ID()), trg.ID(), trigger.FireFilter{}, domain.Query{})
 			fires = found.Total
 			return err
 		})

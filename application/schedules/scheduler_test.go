@@ -93,7 +93,7 @@ func TestWhatIsSwitchedOffFiresNeitherThenNorAfterwards(t *testing.T) {
 	for what, turn := range (switches{
 		"the trigger": func(w *env, on bool, at time.Time) {
 			w.do(func(ctx context.Context, st outbound.Stores) error {
-				all, err := st.Triggers.OfVersion(ctx, w.tenant.ID(), w.version.ID())
+				all, err := st.Triggers.OfVersion(ctx, tenant.All(w.tenant.ID()), w.version.ID())
 				for _, trg := range all {
 					err = errors.Join(err, trg.Revise(trigger.Patch{Active: &on}, tenant.Settings{}, at), st.Triggers.Update(ctx, trg))
 				}

@@ -31,7 +31,7 @@ func (s *Service) Preview(ctx context.Context, who tenant.Caller, id trigger.ID,
 		return p, err
 	}
 	err = s.work.View(ctx, func(ctx context.Context, st outbound.Stores) error {
-		trg, err := st.Triggers.Get(ctx, who.Tenant, id)
+		trg, err := st.Triggers.Get(ctx, who.Scope, id)
 		if err != nil {
 			return err
 		}
@@ -47,11 +47,11 @@ func (s *Service) Preview(ctx context.Context, who tenant.Caller, id trigger.ID,
 
 // standing looks up what has to hold besides for the trigger to fire.
 func standing(ctx context.Context, st outbound.Stores, trg *trigger.Trigger) (trigger.Standing, error) {
-	ver, err := st.Versions.Get(ctx, trg.Tenant(), trg.Version())
+	ver, err := st.Versions.Get(ctx, tenant.All(trg.Tenant()), trg.Version())
 	if err != nil {
 		return trigger.Standing{}, err
 	}
-	wf, err := st.Workflows.Get(ctx, trg.Tenant(), ver.Workflow())
+	wf, err := st.Workflows.Get(ctx, tenant.All(trg.Tenant()), ver.Workflow())
 	if err != nil {
 		return trigger.Standing{}, err
 	}
@@ -69,13 +69,13 @@ func (s *Service) PreviewDraft(ctx context.Context, who tenant.Caller, once doma
 		return trigger.NewPreview(d, now)
 	}
 	err = s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
-		if err := st.Outcomes.Claim(ctx, who.Tenant, once, now); err != nil {
+		if err := st.Outcomes.Claim(ctx, who.Tenant(), once, now); err != nil {
 			return err
 		}
 		if p, err = trigger.NewPreview(d, now); err != nil {
 			return err
 		}
-		return st.Outcomes.Keep(ctx, who.Tenant, once, p, now)
+		return st.Outcomes.Keep(ctx, who.Tenant(), once, p, now)
 	})
 	return p, err
 }
@@ -86,10 +86,10 @@ func (s *Service) Fires(ctx context.Context, who tenant.Caller, id trigger.ID, f
 		return found, err
 	}
 	err = s.work.View(ctx, func(ctx context.Context, st outbound.Stores) error {
-		if _, err := st.Triggers.Get(ctx, who.Tenant, id); err != nil {
+		if _, err := st.Triggers.Get(ctx, who.Scope, id); err != nil {
 			return err
 		}
-		found, err = st.Fires.List(ctx, who.Tenant, id, f, q)
+		found, err = st.Fires.List(ctx, who.Scope, id, f, q)
 		return err
 	})
 	return found, err

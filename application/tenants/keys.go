@@ -31,16 +31,16 @@ func (s *Keys) Issue(ctx context.Context, who tenant.Caller, once domain.Idempot
 	}
 	now := s.clock.Now()
 	err = s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
-		if err := st.Outcomes.Claim(ctx, who.Tenant, once, now); err != nil {
+		if err := st.Outcomes.Claim(ctx, who.Tenant(), once, now); err != nil {
 			return err
 		}
-		if issued, err = issue(s.random, who.Tenant, d, now); err != nil {
+		if issued, err = issue(s.random, who.Tenant(), d, now); err != nil {
 			return err
 		}
 		if err := st.APIKeys.Insert(ctx, issued.Key); err != nil {
 			return err
 		}
-		return st.Outcomes.Keep(ctx, who.Tenant, once, issued.Key, now)
+		return st.Outcomes.Keep(ctx, who.Tenant(), once, issued.Key, now)
 	})
 	if err != nil {
 		return inbound.IssuedKey{}, err
@@ -54,7 +54,7 @@ func (s *Keys) Get(ctx context.Context, who tenant.Caller, id tenant.KeyID) (key
 		return nil, err
 	}
 	err = s.work.Read(ctx, func(ctx context.Context, st outbound.Stores) error {
-		key, err = st.APIKeys.Get(ctx, who.Tenant, id)
+		key, err = st.APIKeys.Get(ctx, who.Tenant(), id)
 		return err
 	})
 	return key, err
@@ -66,7 +66,7 @@ func (s *Keys) List(ctx context.Context, who tenant.Caller, page domain.PageRequ
 		return found, err
 	}
 	err = s.work.View(ctx, func(ctx context.Context, st outbound.Stores) error {
-		found, err = st.APIKeys.List(ctx, who.Tenant, page)
+		found, err = st.APIKeys.List(ctx, who.Tenant(), page)
 		return err
 	})
 	return found, err
@@ -79,17 +79,17 @@ func (s *Keys) Rotate(ctx context.Context, who tenant.Caller, once domain.Idempo
 	}
 	now := s.clock.Now()
 	err = s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
-		if err := st.Outcomes.Claim(ctx, who.Tenant, once, now); err != nil {
+		if err := st.Outcomes.Claim(ctx, who.Tenant(), once, now); err != nil {
 			return err
 		}
-		old, err := st.APIKeys.Get(ctx, who.Tenant, id)
+		old, err := st.APIKeys.Get(ctx, who.Tenant(), id)
 		if err != nil {
 			return err
 		}
 		if !old.Usable(now) { // of which there can be none like it, either
 			return old.Retire("", grace, now)
 		}
-		fresh, err = issue(s.random, who.Tenant, tenant.KeyDraft{Type: old.Type(), Name: old.Name(), ExpiresAt: old.ExpiresAt()}, now)
+		fresh, err = issue(s.random, who.Tenant(), tenant.KeyDraft{Type: old.Type(), Name: old.Name(), ExpiresAt: old.ExpiresAt()}, now)
 		if err != nil {
 			return err
 		}
@@ -102,7 +102,7 @@ func (s *Keys) Rotate(ctx context.Context, who tenant.Caller, once domain.Idempo
 		if err := st.APIKeys.Insert(ctx, fresh.Key); err != nil {
 			return err
 		}
-		return st.Outcomes.Keep(ctx, who.Tenant, once, fresh.Key, now)
+		return st.Outcomes.Keep(ctx, who.Tenant(), once, fresh.Key, now)
 	})
 	if err != nil {
 		return inbound.IssuedKey{}, err
@@ -119,11 +119,11 @@ func (s *Keys) Revoke(ctx context.Context, who tenant.Caller, id tenant.KeyID) (
 	err = s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
 		// Keys that end within the longest grace are on their way out already.
 		soon := now.Add(tenant.MaxGrace)
-		lasting, err := st.APIKeys.CountUsable(ctx, who.Tenant, tenant.Secret, soon)
+		lasting, err := st.APIKeys.CountUsable(ctx, who.Tenant(), tenant.Secret, soon)
 		if err != nil {
 			return err
 		}
-		if key, err = st.APIKeys.Get(ctx, who.Tenant, id); err != nil {
+		if key, err = st.APIKeys.Get(ctx, who.Tenant(), id); err != nil {
 			return err
 		}
 		if key.Usable(soon) {

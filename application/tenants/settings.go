@@ -28,7 +28,7 @@ func (s *Settings) Get(ctx context.Context, who tenant.Caller) (found tenant.Set
 		return found, err
 	}
 	err = s.work.Read(ctx, func(ctx context.Context, st outbound.Stores) error {
-		ten, err := st.Tenants.Get(ctx, who.Tenant)
+		ten, err := st.Tenants.Get(ctx, who.Tenant())
 		if err == nil {
 			found = ten.Settings()
 		}
@@ -43,7 +43,7 @@ func (s *Settings) Update(ctx context.Context, who tenant.Caller, p tenant.Setti
 		return changed, err
 	}
 	err = s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
-		ten, err := st.Tenants.Get(ctx, who.Tenant)
+		ten, err := st.Tenants.Get(ctx, who.Tenant())
 		if err != nil {
 			return err
 		}

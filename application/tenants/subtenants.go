@@ -30,20 +30,23 @@ func (s *SubTenants) Create(ctx context.Context, who tenant.Caller, once domain.
 	}
 	now := s.clock.Now()
 	err = s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
-		if err := st.Outcomes.Claim(ctx, who.Tenant, once, now); err != nil {
+		if err := st.Outcomes.Claim(ctx, who.Tenant(), once, now); err != nil {
 			return err
 		}
 		id := s.random.ID(tenant.RegistrationIDPrefix)
 		if d.SubTenant == "" {
 			d.SubTenant = tenant.SubTenantID(id)
 		}
-		if sub, err = tenant.NewSubTenant(tenant.RegistrationID(id), who.Tenant, d, now); err != nil {
+		if sub, err = tenant.NewSubTenant(tenant.RegistrationID(id), who.Tenant(), d, now); err != nil {
+			return err
+		}
+		if err := who.Scope.Check(sub.SubTenant()); err != nil {
 			return err
 		}
 		if err := st.SubTenants.Insert(ctx, sub); err != nil {
 			return err
 		}
-		return st.Outcomes.Keep(ctx, who.Tenant, once, sub, now)
+		return st.Outcomes.Keep(ctx, who.Tenant(), once, sub, now)
 	})
 	if err != nil {
 		return nil, err
@@ -54,14 +57,14 @@ func (s *SubTenants) Create(ctx context.Context, who tenant.Caller, once domain.
 // Get returns a registration.
 func (s *SubTenants) Get(ctx context.Context, who tenant.Caller, id tenant.RegistrationID) (*tenant.SubTenant, error) {
 	return s.one(ctx, who, func(ctx context.Context, r outbound.SubTenantRepository) (*tenant.SubTenant, error) {
-		return r.Get(ctx, who.Tenant, id)
+		return r.Get(ctx, who.Scope, id)
 	})
 }
 
 // Find returns the registration of a segment.
 func (s *SubTenants) Find(ctx context.Context, who tenant.Caller, segment tenant.SubTenantID) (*tenant.SubTenant, error) {
 	return s.one(ctx, who, func(ctx context.Context, r outbound.SubTenantRepository) (*tenant.SubTenant, error) {
-		return r.Find(ctx, who.Tenant, segment)
+		return r.Find(ctx, who.Scope, segment)
 	})
 }
 
@@ -82,7 +85,7 @@ func (s *SubTenants) List(ctx context.Context, who tenant.Caller, search string,
 		return found, err
 	}
 	err = s.work.Read(ctx, func(ctx context.Context, st outbound.Stores) error {
-		found, err = st.SubTenants.List(ctx, who.Tenant, search, q)
+		found, err = st.SubTenants.List(ctx, who.Scope, search, q)
 		return err
 	})
 	return found, err
@@ -94,7 +97,7 @@ func (s *SubTenants) Combined(ctx context.Context, who tenant.Caller, page domai
 		return found, err
 	}
 	err = s.work.View(ctx, func(ctx context.Context, st outbound.Stores) error {
-		found, err = st.SeenIn.Combined(ctx, who.Tenant, page)
+		found, err = st.SeenIn.Combined(ctx, who.Scope, page)
 		return err
 	})
 	return found, err
@@ -106,7 +109,7 @@ func (s *SubTenants) Update(ctx context.Context, who tenant.Caller, id tenant.Re
 		return nil, err
 	}
 	err = s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
-		if sub, err = st.SubTenants.Get(ctx, who.Tenant, id); err != nil {
+		if sub, err = st.SubTenants.Get(ctx, who.Scope, id); err != nil {
 			return err
 		}
 		if err := at.Check(sub.Revision()); err != nil {
@@ -129,13 +132,13 @@ func (s *SubTenants) Delete(ctx context.Context, who tenant.Caller, id tenant.Re
 		return err
 	}
 	return s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
-		sub, err := st.SubTenants.Get(ctx, who.Tenant, id)
+		sub, err := st.SubTenants.Get(ctx, who.Scope, id)
 		if err != nil {
 			return err
 		}
 		if err := at.Check(sub.Revision()); err != nil {
 			return err
 		}
-		return st.SubTenants.Delete(ctx, who.Tenant, id)
+		return st.SubTenants.Delete(ctx, who.Scope, id)
 	})
 }

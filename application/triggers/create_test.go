@@ -40,12 +40,12 @@ func (slowIntake) Parallel() int { return 1 }
 // anyVersion knows every version.
 type anyVersion struct{ outbound.Directory }
 
-func (anyVersion) Belongs(context.Context, tenant.ID, workflow.VersionID) (outbound.Belonging, error) {
+func (anyVersion) Belongs(context.Context, tenant.Scope, workflow.VersionID) (outbound.Belonging, error) {
 	return outbound.Belonging{Workflow: "wf_1"}, nil
 }
 
 var (
-	secret = tenant.Caller{Tenant: "tenant_1", KeyType: tenant.Secret}
+	secret = tenant.Caller{Scope: tenant.All("tenant_1"), KeyType: tenant.Secret}
 	draft  = trigger.Draft{Version: "wfv_1", Name: "Paid", Type: trigger.Webhook, Config: new(domain.Document)}
 )
 

@@ -16,7 +16,7 @@ func (s *Service) Get(ctx context.Context, who tenant.Caller, id trigger.ID) (tr
 		return nil, err
 	}
 	err = s.work.Read(ctx, func(ctx context.Context, st outbound.Stores) error {
-		trg, err = st.Triggers.Get(ctx, who.Tenant, id)
+		trg, err = st.Triggers.Get(ctx, who.Scope, id)
 		return err
 	})
 	return trg, err
@@ -28,7 +28,7 @@ func (s *Service) List(ctx context.Context, who tenant.Caller, f trigger.Filter,
 		return found, err
 	}
 	err = s.work.Read(ctx, func(ctx context.Context, st outbound.Stores) error {
-		found, err = st.Triggers.List(ctx, who.Tenant, f, q)
+		found, err = st.Triggers.List(ctx, who.Scope, f, q)
 		return err
 	})
 	return found, err
@@ -40,10 +40,10 @@ func (s *Service) OfVersion(ctx context.Context, who tenant.Caller, f trigger.Fi
 		return found, err
 	}
 	err = s.work.View(ctx, func(ctx context.Context, st outbound.Stores) error {
-		if _, err := st.Versions.Belongs(ctx, who.Tenant, f.Version); err != nil {
+		if _, err := st.Versions.Belongs(ctx, who.Scope, f.Version); err != nil {
 			return err
 		}
-		found, err = st.Triggers.List(ctx, who.Tenant, f, q)
+		found, err = st.Triggers.List(ctx, who.Scope, f, q)
 		return err
 	})
 	return found, err
@@ -55,7 +55,7 @@ func (s *Service) Update(ctx context.Context, who tenant.Caller, id trigger.ID, 
 		return nil, err
 	}
 	err = s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
-		if trg, err = st.Triggers.Get(ctx, who.Tenant, id); err != nil {
+		if trg, err = st.Triggers.Get(ctx, who.Scope, id); err != nil {
 			return err
 		}
 		if err := at.Check(trg.Revision()); err != nil {
@@ -83,13 +83,13 @@ func (s *Service) Delete(ctx context.Context, who tenant.Caller, id trigger.ID, 
 		return err
 	}
 	return s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
-		trg, err := st.Triggers.Get(ctx, who.Tenant, id)
+		trg, err := st.Triggers.Get(ctx, who.Scope, id)
 		if err != nil {
 			return err
 		}
 		if err := at.Check(trg.Revision()); err != nil {
 			return err
 		}
-		return st.Triggers.Delete(ctx, who.Tenant, id)
+		return st.Triggers.Delete(ctx, who.Scope, id)
 	})
 }

@@ -32,23 +32,23 @@ func TestTheTenantIsToldWhenATriggerIsSwitchedOff(t *testing.T) {
 	clock := &portstest.ManualClock{}
 	clock.Set(noon.Add(time.Hour))
 	service := triggers.New(store, nil, sqlstore.NewTriggerIntake(store), nil, clock, system.Random{})
-	who := tenant.Caller{Tenant: "tenant_1", KeyType: tenant.Secret}
+	who := tenant.Caller{Scope: tenant.All("tenant_1"), KeyType: tenant.Secret}
 	err = store.Do(t.Context(), func(ctx context.Context, st outbound.Stores) error {
-		ten, err := tenant.New(who.Tenant, "Acme", tenant.English, noon)
+		ten, err := tenant.New(who.Tenant(), "Acme", tenant.English, noon)
 		if err != nil {
 			return err
 		}
 		if err := st.Tenants.Insert(ctx, ten); err != nil {
 			return err
 		}
-		if err := st.Workflows.Insert(ctx, workflow.Restore(workflow.State{ID: "wf_1", Tenant: who.Tenant, Name: "Orders", Revision: 1})); err != nil {
+		if err := st.Workflows.Insert(ctx, workflow.Restore(workflow.State{ID: "wf_1", Tenant: who.Tenant(), Name: "Orders", Revision: 1})); err != nil {
 			return err
 		}
-		ver := workflow.RestoreVersion(workflow.VersionState{ID: "wfv_1", Tenant: who.Tenant, Workflow: "wf_1", Number: 1, Revision: 1})
+		ver := workflow.RestoreVersion(workflow.VersionState{ID: "wfv_1", Tenant: who.Tenant(), Workflow: "wf_1", Number: 1, Revision: 1})
 		if err := st.Versions.Insert(ctx, ver); err != nil {
 			return err
 		}
-		return st.Triggers.Insert(ctx, trigger.Restore(trigger.State{ID: "trg_1", Tenant: who.Tenant, Version: "wfv_1", Name: "Paid", Type: trigger.Webhook, Active: true, Revision: 1}))
+		return st.Triggers.Insert(ctx, trigger.Restore(trigger.State{ID: "trg_1", Tenant: who.Tenant(), Version: "wfv_1", Name: "Paid", Type: trigger.Webhook, Active: true, Revision: 1}))
 	})
 	if err != nil {
 		t.Fatal(err)

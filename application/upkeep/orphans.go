@@ -6,6 +6,7 @@ import (
 
 	"github.com/sluicehq/sluice/application/execution"
 	"github.com/sluicehq/sluice/domain/run"
+	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
@@ -54,7 +55,7 @@ func (s *Service) cancelAll(ctx context.Context, origin outbound.RunOrigin) (n i
 		var cancelled []run.ID
 		var more bool
 		err := s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) (err error) {
-			cancelled, more, err = execution.CancelOfWorkflow(ctx, st, s.random, origin.Tenant, origin.Workflow, orphanedReason, cancelBatch)
+			cancelled, more, err = execution.CancelOfWorkflow(ctx, st, s.random, tenant.All(origin.Tenant), origin.Workflow, orphanedReason, cancelBatch)
 			return err
 		})
 		if err != nil {

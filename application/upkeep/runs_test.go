@@ -72,7 +72,7 @@ func TestFinishedRunsAreKeptAsLongAsTheirTenantSays(t *testing.T) {
 	}
 	for i, want := range map[int]int{0: 4, 1: 2, 2: 4, tenants - 1: 4} {
 		err := store.Read(t.Context(), func(ctx context.Context, st outbound.Stores) error {
-			found, err := st.Runs.Runs.List(ctx, name(i), run.Filter{}, domain.Query{})
+			found, err := st.Runs.Runs.List(ctx, tenant.All(name(i)), run.Filter{}, domain.Query{})
 			if found.Total != want {
 				t.Errorf("tenant %d has %d runs left, not %d of %d", i, found.Total, want, each)
 			}

@@ -41,7 +41,7 @@ func TestWhatIsKeptLongEnoughIsSweptAndNothingElse(t *testing.T) {
 	}
 	fires := func() (n int) {
 		err := store.View(t.Context(), func(ctx context.Context, st outbound.Stores) error {
-			found, err := st.Fires.List(ctx, owner, "trg_1", trigger.FireFilter{}, domain.Query{})
+			found, err := st.Fires.List(ctx, tenant.All(owner), "trg_1", trigger.FireFilter{}, domain.Query{})
 			n = found.Total
 			return err
 		})

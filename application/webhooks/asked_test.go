@@ -58,7 +58,7 @@ func TestWhatIsSentWhenItsTenantIsDeletedNeedsNoRecord(t *testing.T) {
 		h.endpoint("a")
 		h.receivers.answer = func(ctx context.Context, _ outbound.SignedMessage) (event.Outcome, error) {
 			return event.Outcome{Status: 500}, h.store.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
-				return st.Tenants.Delete(ctx, h.who.Tenant)
+				return st.Tenants.Delete(ctx, h.who.Tenant())
 			})
 		}
 		h.happen(event.RunFailed)
@@ -76,7 +76,7 @@ func TestAnAttemptIsRecordedAlthoughItsTenantWasSuspendedMeanwhile(t *testing.T)
 		to := h.endpoint("a")
 		become := func(ctx context.Context, verb func(*tenant.Tenant, time.Time)) error {
 			return h.store.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
-				ten, err := st.Tenants.Get(ctx, h.who.Tenant)
+				ten, err := st.Tenants.Get(ctx, h.who.Tenant())
 				if err != nil {
 					return err
 				}

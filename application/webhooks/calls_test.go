@@ -93,9 +93,9 @@ type endpointCalls struct {
 	calls calls
 }
 
-func (e endpointCalls) Matching(ctx context.Context, owner tenant.ID, t event.Type, sub tenant.SubTenantID) ([]*event.Endpoint, error) {
-	e.calls.on("match", owner)
-	return e.EndpointRepository.Matching(ctx, owner, t, sub)
+func (e endpointCalls) Matching(ctx context.Context, scope tenant.Scope, t event.Type, sub tenant.SubTenantID) ([]*event.Endpoint, error) {
+	e.calls.on("match", scope.Tenant())
+	return e.EndpointRepository.Matching(ctx, scope, t, sub)
 }
 
 type deliveryCalls struct {

@@ -29,10 +29,10 @@ func (s *Deliveries) List(ctx context.Context, who tenant.Caller, of event.Endpo
 		return found, err
 	}
 	err = s.work.View(ctx, func(ctx context.Context, st outbound.Stores) error {
-		if _, err := st.Webhooks.Endpoints.Get(ctx, who.Tenant, of); err != nil {
+		if _, err := st.Webhooks.Endpoints.Get(ctx, who.Scope, of); err != nil {
 			return err
 		}
-		found, err = st.Webhooks.Deliveries.List(ctx, who.Tenant, of, f, q)
+		found, err = st.Webhooks.Deliveries.List(ctx, who.Scope, of, f, q)
 		return err
 	})
 	return found, err
@@ -43,12 +43,12 @@ func (s *Deliveries) Get(ctx context.Context, who tenant.Caller, id event.Delive
 	if err = who.May(tenant.ReadDeliveries); err != nil {
 		return nil, err
 	}
-	return s.get(ctx, who.Tenant, id)
+	return s.get(ctx, who.Scope, id)
 }
 
-func (s *Deliveries) get(ctx context.Context, owner tenant.ID, id event.DeliveryID) (d *event.Delivery, err error) {
+func (s *Deliveries) get(ctx context.Context, scope tenant.Scope, id event.DeliveryID) (d *event.Delivery, err error) {
 	err = s.work.Read(ctx, func(ctx context.Context, st outbound.Stores) error {
-		d, err = st.Webhooks.Deliveries.Get(ctx, owner, id)
+		d, err = st.Webhooks.Deliveries.Get(ctx, scope, id)
 		return err
 	})
 	return d, err
@@ -59,28 +59,28 @@ func (s *Deliveries) Redeliver(ctx context.Context, who tenant.Caller, once doma
 	if err = who.May(tenant.Redeliver); err != nil {
 		return nil, err
 	}
-	known, err := s.get(ctx, who.Tenant, id)
+	known, err := s.get(ctx, who.Scope, id)
 	if err != nil {
 		return nil, err
 	}
 	now := s.clock.Now()
 	err = s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
-		if err := st.Outcomes.Claim(ctx, who.Tenant, once, now); err != nil {
+		if err := st.Outcomes.Claim(ctx, who.Tenant(), once, now); err != nil {
 			return err
 		}
 		// Every unit that holds both locks the endpoint first, so that no two wait for each other.
-		e, err := st.Webhooks.Endpoints.Get(ctx, who.Tenant, known.Endpoint())
+		e, err := st.Webhooks.Endpoints.Get(ctx, who.Scope, known.Endpoint())
 		if err != nil {
 			return gone(err)
 		}
-		if d, err = st.Webhooks.Deliveries.Get(ctx, who.Tenant, id); err != nil {
+		if d, err = st.Webhooks.Deliveries.Get(ctx, who.Scope, id); err != nil {
 			return err
 		}
 		d.Redeliver(e.Active(), now)
 		if err := st.Webhooks.Deliveries.Update(ctx, d); err != nil {
 			return err
 		}
-		return st.Outcomes.Keep(ctx, who.Tenant, once, d, now)
+		return st.Outcomes.Keep(ctx, who.Tenant(), once, d, now)
 	})
 	if err != nil {
 		return nil, err

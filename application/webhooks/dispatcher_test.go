@@ -368,7 +368,7 @@ func TestAnEventGoesToThoseOfItsSegment(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		e, err := event.New("evt_1", h.who.Tenant, "team", event.RunPaused, domain.Document{}, start)
+		e, err := event.New("evt_1", h.who.Tenant(), "team", event.RunPaused, domain.Document{}, start)
 		if err != nil {
 			t.Fatal(err)
 		}

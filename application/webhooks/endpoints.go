@@ -31,17 +31,20 @@ func (s *Endpoints) Create(ctx context.Context, who tenant.Caller, once domain.I
 	if err = who.May(tenant.CreateWebhookEndpoint); err != nil {
 		return nil, err
 	}
+	if err = who.Scope.Check(d.SubTenant); err != nil {
+		return nil, err
+	}
 	now := s.clock.Now()
-	e, err = event.NewEndpoint(event.EndpointID(s.random.ID(event.EndpointIDPrefix)), who.Tenant, d, s.secret(), now)
+	e, err = event.NewEndpoint(event.EndpointID(s.random.ID(event.EndpointIDPrefix)), who.Tenant(), d, s.secret(), now)
 	if err != nil {
 		return nil, err
 	}
 	err = s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
-		if err := st.Outcomes.Claim(ctx, who.Tenant, once, now); err != nil {
+		if err := st.Outcomes.Claim(ctx, who.Tenant(), once, now); err != nil {
 			return err
 		}
 		// Of requests at the same time a few may slip past the limit, which does no harm.
-		all, err := st.Webhooks.Endpoints.List(ctx, who.Tenant, event.EndpointFilter{}, domain.Query{})
+		all, err := st.Webhooks.Endpoints.List(ctx, tenant.All(who.Tenant()), event.EndpointFilter{}, domain.Query{})
 		if err != nil {
 			return err
 		}
@@ -52,7 +55,7 @@ func (s *Endpoints) Create(ctx context.Context, who tenant.Caller, once domain.I
 		if err := st.Webhooks.Endpoints.Insert(ctx, e); err != nil {
 			return err
 		}
-		return st.Outcomes.Keep(ctx, who.Tenant, once, e, now)
+		return st.Outcomes.Keep(ctx, who.Tenant(), once, e, now)
 	})
 	if err != nil {
 		return nil, err
@@ -66,7 +69,7 @@ func (s *Endpoints) Get(ctx context.Context, who tenant.Caller, id event.Endpoin
 		return nil, err
 	}
 	err = s.work.Read(ctx, func(ctx context.Context, st outbound.Stores) error {
-		e, err = st.Webhooks.Endpoints.Get(ctx, who.Tenant, id)
+		e, err = st.Webhooks.Endpoints.Get(ctx, who.Scope, id)
 		return err
 	})
 	return e, err
@@ -78,7 +81,7 @@ func (s *Endpoints) List(ctx context.Context, who tenant.Caller, f event.Endpoin
 		return found, err
 	}
 	err = s.work.Read(ctx, func(ctx context.Context, st outbound.Stores) error {
-		found, err = st.Webhooks.Endpoints.List(ctx, who.Tenant, f, q)
+		found, err = st.Webhooks.Endpoints.List(ctx, who.Scope, f, q)
 		return err
 	})
 	return found, err
@@ -90,13 +93,16 @@ func (s *Endpoints) Update(ctx context.Context, who tenant.Caller, id event.Endp
 		return nil, err
 	}
 	err = s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
-		if e, err = st.Webhooks.Endpoints.Get(ctx, who.Tenant, id); err != nil {
+		if e, err = st.Webhooks.Endpoints.Get(ctx, who.Scope, id); err != nil {
 			return err
 		}
 		if err := at.Check(e.Revision()); err != nil {
 			return err
 		}
 		if err := e.Revise(p, s.clock.Now()); err != nil {
+			return err
+		}
+		if err := who.Scope.Check(e.SubTenant()); err != nil {
 			return err
 		}
 		return st.Webhooks.Endpoints.Update(ctx, e)
@@ -113,14 +119,14 @@ func (s *Endpoints) Delete(ctx context.Context, who tenant.Caller, id event.Endp
 		return err
 	}
 	return s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
-		e, err := st.Webhooks.Endpoints.Get(ctx, who.Tenant, id)
+		e, err := st.Webhooks.Endpoints.Get(ctx, who.Scope, id)
 		if err != nil {
 			return err
 		}
 		if err := at.Check(e.Revision()); err != nil {
 			return err
 		}
-		return st.Webhooks.Endpoints.Delete(ctx, who.Tenant, id)
+		return st.Webhooks.Endpoints.Delete(ctx, who.Scope, id)
 	})
 }
 
@@ -131,17 +137,17 @@ func (s *Endpoints) RotateSecret(ctx context.Context, who tenant.Caller, once do
 	}
 	now, fresh := s.clock.Now(), s.secret()
 	err = s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
-		if err := st.Outcomes.Claim(ctx, who.Tenant, once, now); err != nil {
+		if err := st.Outcomes.Claim(ctx, who.Tenant(), once, now); err != nil {
 			return err
 		}
-		if e, err = st.Webhooks.Endpoints.Get(ctx, who.Tenant, id); err != nil {
+		if e, err = st.Webhooks.Endpoints.Get(ctx, who.Scope, id); err != nil {
 			return err
 		}
 		e.RotateSecret(fresh, now)
 		if err := st.Webhooks.Endpoints.Update(ctx, e); err != nil {
 			return err
 		}
-		return st.Outcomes.Keep(ctx, who.Tenant, once, e, now)
+		return st.Outcomes.Keep(ctx, who.Tenant(), once, e, now)
 	})
 	if err != nil {
 		return nil, err
@@ -157,10 +163,10 @@ func (s *Endpoints) Test(ctx context.Context, who tenant.Caller, once domain.Ide
 	now := s.clock.Now()
 	eventID, deliveryID := event.ID(s.random.ID(event.IDPrefix)), event.DeliveryID(s.random.ID(event.DeliveryIDPrefix))
 	err = s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
-		if err := st.Outcomes.Claim(ctx, who.Tenant, once, now); err != nil {
+		if err := st.Outcomes.Claim(ctx, who.Tenant(), once, now); err != nil {
 			return err
 		}
-		e, err := st.Webhooks.Endpoints.Get(ctx, who.Tenant, id)
+		e, err := st.Webhooks.Endpoints.Get(ctx, who.Scope, id)
 		if err != nil {
 			return err
 		}
@@ -173,7 +179,7 @@ func (s *Endpoints) Test(ctx context.Context, who tenant.Caller, once domain.Ide
 		if err := st.Webhooks.Deliveries.Insert(ctx, d); err != nil {
 			return err
 		}
-		return st.Outcomes.Keep(ctx, who.Tenant, once, d, now)
+		return st.Outcomes.Keep(ctx, who.Tenant(), once, d, now)
 	})
 	if err != nil {
 		return nil, err

@@ -31,7 +31,7 @@ func (h *harness) floods(who tenant.Caller, endpoints, events int) {
 	h.Helper()
 	for i := range endpoints {
 		_, err := h.endpoints.Create(h.Context(), who, domain.IdempotencyKey{}, event.EndpointDraft{
-			URL: fmt.Sprintf("https://example.com/hangs/%s/%d", who.Tenant, i), Events: []event.Type{event.RunFailed},
+			URL: fmt.Sprintf("https://example.com/hangs/%s/%d", who.Tenant(), i), Events: []event.Type{event.RunFailed},
 		})
 		if err != nil {
 			h.Fatal(err)
@@ -157,7 +157,7 @@ func TestDeliveriesOfASuspendedTenantWaitAndGoOn(t *testing.T) {
 		to := h.endpointOf(h.who, "a", event.RunCompleted)
 		become := func(verb func(*tenant.Tenant, time.Time)) {
 			h.do(func(ctx context.Context, st outbound.Stores) error {
-				ten, err := st.Tenants.Get(ctx, h.who.Tenant)
+				ten, err := st.Tenants.Get(ctx, h.who.Tenant())
 				if err != nil {
 					return err
 				}

@@ -118,7 +118,7 @@ func (d *Dispatcher) insertDeliveries(ctx context.Context, st outbound.WebhookSt
 	for _, e := range waiting {
 		key := subscriptionKey{e.Tenant(), e.Type(), e.SubTenant()}
 		if _, known := subscribed[key]; !known {
-			if subscribed[key], err = st.Endpoints.Matching(ctx, key.tenant, key.eventType, key.subTenant); err != nil {
+			if subscribed[key], err = st.Endpoints.Matching(ctx, tenant.All(key.tenant), key.eventType, key.subTenant); err != nil {
 				return err
 			}
 		}

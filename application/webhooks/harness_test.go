@@ -174,7 +174,7 @@ func (h *harness) happen(t event.Type) *event.Event {
 
 func (h *harness) happenTo(who tenant.Caller, t event.Type) *event.Event {
 	h.Helper()
-	e, err := event.New(event.ID(counted{}.ID("evt")), who.Tenant, "", t, domain.RestoreDocument(`{"runId":"run_1"}`), time.Now())
+	e, err := event.New(event.ID(counted{}.ID("evt")), who.Tenant(), "", t, domain.RestoreDocument(`{"runId":"run_1"}`), time.Now())
 	if err != nil {
 		h.Fatal(err)
 	}

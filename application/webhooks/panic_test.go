@@ -71,7 +71,7 @@ func TestADeliveryWhoseRecordPanicsIsPostponedForLongerAndLonger(t *testing.T) {
 		r := h.observe(func(call string, of ...tenant.ID) {
 			broken.Lock()
 			defer broken.Unlock()
-			if isBroken && call == "record" && slices.Contains(of, h.who.Tenant) {
+			if isBroken && call == "record" && slices.Contains(of, h.who.Tenant()) {
 				panic("on purpose")
 			}
 		})
@@ -121,7 +121,7 @@ func TestAnEventWhoseFanOutPanicsKeepsNoOtherWaiting(t *testing.T) {
 				r := h.observe(func(call string, of ...tenant.ID) {
 					mu.Lock()
 					defer mu.Unlock()
-					if isBroken && call == "insert" && slices.Contains(of, h.who.Tenant) {
+					if isBroken && call == "insert" && slices.Contains(of, h.who.Tenant()) {
 						tries++
 						panic("on purpose")
 					}
@@ -213,7 +213,7 @@ func TestNothingIsLostWhilePartsPanicAtRandom(t *testing.T) {
 		}
 		h.receivers.answer = func(_ context.Context, m outbound.SignedMessage) (event.Outcome, error) {
 			switch {
-			case m.Tenant == calm.Tenant:
+			case m.Tenant == calm.Tenant():
 				return event.Outcome{Status: 200}, nil
 			case chance(3):
 				panic("a sender")
@@ -225,7 +225,7 @@ func TestNothingIsLostWhilePartsPanicAtRandom(t *testing.T) {
 			return event.Outcome{Status: 200}, nil
 		}
 		r := h.observe(func(call string, of ...tenant.ID) {
-			if len(of) == 0 && chance(12) || slices.ContainsFunc(of, func(id tenant.ID) bool { return id != calm.Tenant }) && chance(8) {
+			if len(of) == 0 && chance(12) || slices.ContainsFunc(of, func(id tenant.ID) bool { return id != calm.Tenant() }) && chance(8) {
 				panic("a store: " + call)
 			}
 		})

@@ -76,7 +76,7 @@ func (h *harness) calls(who tenant.Caller, id event.EndpointID, delivery event.D
 
 func TestAPublicKeyMayDoNothingOfThis(t *testing.T) {
 	inBubble(t, func(t *testing.T, h *harness) {
-		public := tenant.Caller{Tenant: h.who.Tenant, KeyType: tenant.Public}
+		public := tenant.Caller{Scope: tenant.All(h.who.Tenant()), KeyType: tenant.Public}
 		calls := h.calls(public, h.endpoint("a").ID(), "msg_1")
 		_, calls["create"] = h.endpoints.Create(t.Context(), public, domain.IdempotencyKey{}, draft)
 		_, calls["list"] = h.endpoints.List(t.Context(), public, event.EndpointFilter{}, domain.Query{})
@@ -280,7 +280,7 @@ func TestADeliveryWhoseEndpointGoesMeanwhileDoesNotExist(t *testing.T) {
 		once := domain.IdempotencyKey{Key: "k", Scope: "s"}
 		h.store.before = func() {
 			h.do(func(ctx context.Context, st outbound.Stores) error {
-				return st.Webhooks.Endpoints.Delete(ctx, h.who.Tenant, e.ID())
+				return st.Webhooks.Endpoints.Delete(ctx, h.who.Scope, e.ID())
 			})
 		}
 		_, err = h.deliveries.Redeliver(t.Context(), h.who, once, d.ID())

@@ -67,7 +67,7 @@ func TestWhatCannotBeReadIsReportedAndDeliveredOnceItIsRepaired(t *testing.T) {
 			t.Errorf("arrived: %v", to)
 		}
 		for _, names := range [][]string{
-			{string(h.who.Tenant), string(broken.ID())}, {string(h.other.Tenant), string(dated.ID())}, {string(third.Tenant), "attempts"},
+			{string(h.who.Tenant()), string(broken.ID())}, {string(h.other.Tenant()), string(dated.ID())}, {string(third.Tenant()), "attempts"},
 		} {
 			n := 0
 			for _, err := range r.errors() {

@@ -11,6 +11,7 @@ import (
 	"github.com/sluicehq/sluice/application/fixture"
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/run"
+	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/domain/workflow"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
@@ -31,7 +32,7 @@ func (d *env) retriedAt(ver *workflow.Version, id run.ID, at time.Time) {
 	d.Helper()
 	plan := d.Plan(ver, nil)
 	d.Do(func(ctx context.Context, st outbound.Stores) error {
-		r, err := st.Runs.Runs.Get(ctx, d.Owner, id)
+		r, err := st.Runs.Runs.Get(ctx, tenant.All(d.Owner), id)
 		if err != nil {
 			return err
 		}

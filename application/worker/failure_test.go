@@ -19,6 +19,7 @@ import (
 	"github.com/sluicehq/sluice/application/worker"
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/run"
+	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/domain/trigger"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
@@ -127,7 +128,9 @@ func TestARunWhoseVersionIsGoneIsCancelled(t *testing.T) {
 		w := newEnv(t, store)
 		ver := w.NewVersion([]string{`a wait {"delayMs": 900}`, "b " + fixture.CallNode}, []string{"a -> b"})
 		gone := func() {
-			w.Do(func(ctx context.Context, st outbound.Stores) error { return st.Versions.Delete(ctx, w.Owner, ver.ID()) })
+			w.Do(func(ctx context.Context, st outbound.Stores) error {
+				return st.Versions.Delete(ctx, tenant.All(w.Owner), ver.ID())
+			})
 		}
 		waiting := w.Accept(ver, 1, fixture.RunOptions{})[0]
 		stop := w.StartWorker()

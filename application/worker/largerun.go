@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
@@ -28,7 +29,7 @@ func (j *job) read() jobOutcome {
 	ctx, cancel := context.WithTimeout(j.session.units, storeTimeout)
 	defer cancel()
 	err := j.session.worker.work.View(ctx, func(ctx context.Context, st outbound.Stores) (err error) {
-		j.run, err = st.Runs.Runs.Get(ctx, j.lease.Tenant, j.lease.Run)
+		j.run, err = st.Runs.Runs.Get(ctx, tenant.All(j.lease.Tenant), j.lease.Run)
 		return err
 	})
 	switch {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sluicehq/sluice/domain/run"
+	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
@@ -163,7 +164,7 @@ func (s *session) reread(j *job) (r *run.Run, good bool, err error) {
 	ctx, cancel := context.WithTimeout(s.units, storeTimeout)
 	defer cancel()
 	err = s.worker.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
-		if r, err = st.Runs.Runs.Get(ctx, j.lease.Tenant, j.lease.Run); err != nil {
+		if r, err = st.Runs.Runs.Get(ctx, tenant.All(j.lease.Tenant), j.lease.Run); err != nil {
 			return err
 		}
 		found, err := st.Runs.Queue.Renew(ctx, []outbound.RunLease{j.lease}, s.worker.opts.Lease)

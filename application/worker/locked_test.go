@@ -11,6 +11,7 @@ import (
 
 	"github.com/sluicehq/sluice/application/fixture"
 	"github.com/sluicehq/sluice/domain/run"
+	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
@@ -40,7 +41,7 @@ func TestARunThatIsLockedForLongKeepsNoOtherFromBeingWorkedOn(t *testing.T) {
 	await(t, began, "the second slow attempt begins")
 
 	w.Do(func(ctx context.Context, st outbound.Stores) error {
-		if _, err := st.Runs.Runs.Get(ctx, w.Owner, locked); err != nil {
+		if _, err := st.Runs.Runs.Get(ctx, tenant.All(w.Owner), locked); err != nil {
 			return err
 		}
 		for held, pause := time.Now(), time.Tick(setup.Lease/10); time.Since(held) < 2*setup.Lease; <-pause {

@@ -300,7 +300,7 @@ func TestARunThatComputesForLongIsInterrupted(t *testing.T) {
 		},
 		"by a cancel": func(w *env, id run.ID, _ func()) {
 			w.Do(func(ctx context.Context, st outbound.Stores) error {
-				r, err := st.Runs.Runs.Get(ctx, w.Owner, id)
+				r, err := st.Runs.Runs.Get(ctx, tenant.All(w.Owner), id)
 				if err != nil {
 					return err
 				}

@@ -15,6 +15,7 @@ import (
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/node"
 	"github.com/sluicehq/sluice/domain/run"
+	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/domain/workflow"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
@@ -159,7 +160,7 @@ func TestACustomNodeWithoutAnEndpointFails(t *testing.T) {
 func (d *env) leased() (n int) {
 	d.Helper()
 	d.Do(func(ctx context.Context, st outbound.Stores) error {
-		all, err := st.Runs.Runs.List(ctx, d.Owner, run.Filter{}, domain.Query{})
+		all, err := st.Runs.Runs.List(ctx, tenant.All(d.Owner), run.Filter{}, domain.Query{})
 		if err != nil {
 			return err
 		}

@@ -26,14 +26,14 @@ func (s *Service) Delete(ctx context.Context, who tenant.Caller, id workflow.ID,
 		return err
 	}
 	more, err := s.cancelWith(ctx, who, id, func(ctx context.Context, st outbound.Stores) error {
-		wf, err := st.Workflows.Get(ctx, who.Tenant, id)
+		wf, err := st.Workflows.Get(ctx, who.Scope, id)
 		if err != nil {
 			return err
 		}
 		if err := at.Check(wf.Revision()); err != nil {
 			return err
 		}
-		return st.Workflows.Delete(ctx, who.Tenant, id)
+		return st.Workflows.Delete(ctx, who.Scope, id)
 	})
 	if err != nil {
 		return err
@@ -55,7 +55,7 @@ func (s *Service) cancelWith(ctx context.Context, who tenant.Caller, id workflow
 		if err := first(ctx, st); err != nil {
 			return err
 		}
-		cancelled, more, err = execution.CancelOfWorkflow(ctx, st, s.random, who.Tenant, id, deletedReason, cancelBatch)
+		cancelled, more, err = execution.CancelOfWorkflow(ctx, st, s.random, who.Scope, id, deletedReason, cancelBatch)
 		return err
 	})
 	if err != nil {

@@ -58,19 +58,19 @@ type breakingWorkflows struct {
 	by *breaking
 }
 
-func (w breakingWorkflows) Get(ctx context.Context, owner tenant.ID, id workflow.ID) (*workflow.Workflow, error) {
+func (w breakingWorkflows) Get(ctx context.Context, scope tenant.Scope, id workflow.ID) (*workflow.Workflow, error) {
 	if err := w.by.step(); err != nil {
 		return nil, err
 	}
-	return w.WorkflowRepository.Get(ctx, owner, id)
+	return w.WorkflowRepository.Get(ctx, scope, id)
 }
 
 func (w breakingWorkflows) Update(ctx context.Context, wf *workflow.Workflow) error {
 	return errors.Join(w.by.step(), w.WorkflowRepository.Update(ctx, wf))
 }
 
-func (w breakingWorkflows) Delete(ctx context.Context, owner tenant.ID, id workflow.ID) error {
-	return errors.Join(w.by.step(), w.WorkflowRepository.Delete(ctx, owner, id))
+func (w breakingWorkflows) Delete(ctx context.Context, scope tenant.Scope, id workflow.ID) error {
+	return errors.Join(w.by.step(), w.WorkflowRepository.Delete(ctx, scope, id))
 }
 
 type breakingRuns struct {
@@ -87,8 +87,8 @@ type breakingOverview struct {
 	by *breaking
 }
 
-func (o breakingOverview) OfWorkflow(ctx context.Context, owner tenant.ID, of workflow.ID, limit int) ([]run.ID, error) {
-	ids, err := o.RunOverview.OfWorkflow(ctx, owner, of, limit)
+func (o breakingOverview) OfWorkflow(ctx context.Context, scope tenant.Scope, of workflow.ID, limit int) ([]run.ID, error) {
+	ids, err := o.RunOverview.OfWorkflow(ctx, scope, of, limit)
 	return ids, errors.Join(o.by.step(), err)
 }
 
@@ -127,7 +127,7 @@ func TestADeletionThatBreaksOffHasDoneNothingOrIsFinishedLater(t *testing.T) {
 			h.runs(live, h.version.ID(), h.version.Workflow())
 			h.runs(1, "wfv_1", "wf_1")
 			h.do(func(ctx context.Context, st outbound.Stores) error {
-				return st.Workflows.Insert(ctx, workflow.Restore(workflow.State{ID: "wf_1", Tenant: h.who.Tenant, Name: "Others", Revision: 1}))
+				return st.Workflows.Insert(ctx, workflow.Restore(workflow.State{ID: "wf_1", Tenant: h.who.Tenant(), Name: "Others", Revision: 1}))
 			})
 			service, breaks := h.deleting(n)
 			err := service.Delete(t.Context(), h.who, h.version.Workflow(), domain.ExpectOneOf(1))

@@ -130,7 +130,7 @@ func newHouse(t testing.TB, store *sqlstore.Store) *house {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.who = tenant.Caller{Tenant: ten.ID(), KeyType: tenant.Secret}
+	h.who = tenant.Caller{Scope: tenant.All(ten.ID()), KeyType: tenant.Secret}
 	wf, err := workflow.New(workflow.ID(random.ID("wf")), ten.ID(), "", workflow.Draft{Name: "Orders"}, clock.Now())
 	if err != nil {
 		t.Fatal(err)
@@ -158,7 +158,7 @@ func (h *house) runs(n int, version workflow.VersionID, of workflow.ID) (ids []r
 	var all []*run.Run
 	for range n {
 		id := run.ID(system.Random{}.ID(run.IDPrefix))
-		all = append(all, run.New(id, run.Start{Tenant: h.who.Tenant, Workflow: of, Version: version, Entity: "e", DedupeKey: string(id), Cause: run.CauseManual}, system.Clock{}.Now()))
+		all = append(all, run.New(id, run.Start{Tenant: h.who.Tenant(), Workflow: of, Version: version, Entity: "e", DedupeKey: string(id), Cause: run.CauseManual}, system.Clock{}.Now()))
 		ids = append(ids, id)
 	}
 	h.do(func(ctx context.Context, st outbound.Stores) error {
@@ -171,7 +171,7 @@ func (h *house) runs(n int, version workflow.VersionID, of workflow.ID) (ids []r
 func (h *house) count(status run.Status) (n int) {
 	h.Helper()
 	err := h.store.Read(h.Context(), func(ctx context.Context, st outbound.Stores) error {
-		found, err := st.Runs.Runs.List(ctx, h.who.Tenant, run.Filter{Status: status}, domain.Query{})
+		found, err := st.Runs.Runs.List(ctx, h.who.Scope, run.Filter{Status: status}, domain.Query{})
 		n = found.Total
 		return err
 	})
@@ -185,8 +185,8 @@ func (h *house) count(status run.Status) (n int) {
 func (h *house) seen() (seen string) {
 	h.Helper()
 	err := h.store.Read(h.Context(), func(ctx context.Context, st outbound.Stores) error {
-		wf, err := st.Workflows.Get(ctx, h.who.Tenant, h.version.Workflow())
-		_, errVersion := st.Versions.Get(ctx, h.who.Tenant, h.version.ID())
+		wf, err := st.Workflows.Get(ctx, h.who.Scope, h.version.Workflow())
+		_, errVersion := st.Versions.Get(ctx, h.who.Scope, h.version.ID())
 		switch {
 		case errors.Is(err, domain.NotFound) && errors.Is(errVersion, domain.NotFound):
 			seen = fmt.Sprintf("gone, %d runs live", h.count(run.StatusPending))
@@ -258,7 +258,7 @@ func TestADeletionThatIsRefusedCancelsNothing(t *testing.T) {
 	h := newHouse(t, openSQLite(t))
 	h.runs(150, h.version.ID(), h.version.Workflow())
 	h.wantCode(h.workflows.Delete(t.Context(), h.who, h.version.Workflow(), domain.ExpectOneOf(7)), "precondition_failed")
-	h.wantCode(h.workflows.Delete(t.Context(), tenant.Caller{Tenant: "tenant_other", KeyType: tenant.Secret}, h.version.Workflow(), domain.Expected{}), "workflow_not_found")
+	h.wantCode(h.workflows.Delete(t.Context(), tenant.Caller{Scope: tenant.All("tenant_other"), KeyType: tenant.Secret}, h.version.Workflow(), domain.Expected{}), "workflow_not_found")
 	if n := h.count(run.StatusCancelled); n > 0 || len(h.told.ids) > 0 {
 		t.Errorf("%d are cancelled", n)
 	}
@@ -276,7 +276,7 @@ func TestAVersionThatRunsExecuteIsNotDeleted(t *testing.T) {
 			remove := func() error { return h.versions.Delete(t.Context(), h.who, h.version.ID(), domain.Expected{}) }
 			h.wantCode(remove(), "version_in_use")
 			h.do(func(ctx context.Context, st outbound.Stores) error {
-				r, err := st.Runs.Runs.Get(ctx, h.who.Tenant, id)
+				r, err := st.Runs.Runs.Get(ctx, h.who.Scope, id)
 				if err != nil {
 					return err
 				}

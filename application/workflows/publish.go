@@ -22,7 +22,7 @@ func (s *Versions) Publish(ctx context.Context, who tenant.Caller, once domain.I
 		return published, err
 	}
 	now := s.clock.Now()
-	err = s.reserved(ctx, who.Tenant, func(reserve func(*workflow.Version) error) error {
+	err = s.reserved(ctx, who.Tenant(), func(reserve func(*workflow.Version) error) error {
 		return retryStale(func() error {
 			wasActive := false
 			ver, registry, failure := s.check(ctx, who, id, reserve, func(ver *workflow.Version, env workflow.Environment) error {
@@ -33,19 +33,19 @@ func (s *Versions) Publish(ctx context.Context, who tenant.Caller, once domain.I
 				return failure
 			}
 			return s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
-				if err := st.Outcomes.Claim(ctx, who.Tenant, once, now); err != nil {
+				if err := st.Outcomes.Claim(ctx, who.Tenant(), once, now); err != nil {
 					return err
 				}
 				if failure != nil {
 					return failure
 				}
 				if !wasActive {
-					if err := s.activate(ctx, st, ver); err != nil {
+					if err := s.activate(ctx, st, who, ver); err != nil {
 						return err
 					}
 				}
 				published = against(registry, ver)
-				return st.Outcomes.Keep(ctx, who.Tenant, once, published, now)
+				return st.Outcomes.Keep(ctx, who.Tenant(), once, published, now)
 			})
 		})
 	})
@@ -54,8 +54,8 @@ func (s *Versions) Publish(ctx context.Context, who tenant.Caller, once domain.I
 
 // activate stores a version as the active one. The workflow is held first, so that of two
 // versions that are published at the same time one becomes active after the other.
-func (s *Versions) activate(ctx context.Context, st outbound.Stores, ver *workflow.Version) error {
-	if _, err := st.Workflows.Get(ctx, ver.Tenant(), ver.Workflow()); err != nil {
+func (s *Versions) activate(ctx context.Context, st outbound.Stores, who tenant.Caller, ver *workflow.Version) error {
+	if _, err := st.Workflows.Get(ctx, who.Scope, ver.Workflow()); err != nil {
 		return err
 	}
 	if err := st.Versions.Update(ctx, ver); err != nil {
@@ -70,7 +70,7 @@ func (s *Versions) check(ctx context.Context, who tenant.Caller, id workflow.Ver
 	do func(*workflow.Version, workflow.Environment) error) (ver *workflow.Version, registry node.Registry, err error) {
 	var env workflow.Environment
 	err = s.work.View(ctx, func(ctx context.Context, st outbound.Stores) (err error) {
-		if ver, err = st.Versions.Get(ctx, who.Tenant, id); err == nil {
+		if ver, err = st.Versions.Get(ctx, who.Scope, id); err == nil {
 			env, err = s.environment(ctx, st, who, id)
 		}
 		return err
@@ -104,7 +104,7 @@ func (s *Versions) Validate(ctx context.Context, who tenant.Caller, once domain.
 		return nil, err
 	}
 	now := s.clock.Now()
-	err = s.reserved(ctx, who.Tenant, func(reserve func(*workflow.Version) error) error {
+	err = s.reserved(ctx, who.Tenant(), func(reserve func(*workflow.Version) error) error {
 		_, _, failure := s.check(ctx, who, id, reserve, func(ver *workflow.Version, env workflow.Environment) error {
 			findings = workflow.Check(ver.Graph(), env)
 			return nil
@@ -113,13 +113,13 @@ func (s *Versions) Validate(ctx context.Context, who tenant.Caller, once domain.
 			return failure
 		}
 		return s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
-			if err := st.Outcomes.Claim(ctx, who.Tenant, once, now); err != nil {
+			if err := st.Outcomes.Claim(ctx, who.Tenant(), once, now); err != nil {
 				return err
 			}
 			if failure != nil {
 				return failure
 			}
-			return st.Outcomes.Keep(ctx, who.Tenant, once, findings, now)
+			return st.Outcomes.Keep(ctx, who.Tenant(), once, findings, now)
 		})
 	})
 	return findings, err
@@ -132,7 +132,7 @@ func (s *Versions) environment(ctx context.Context, st outbound.Stores, who tena
 		return workflow.Environment{}, err
 	}
 	env := workflow.Environment{Registry: registry, Expressions: s.expressions}
-	attached, err := st.Triggers.OfVersion(ctx, who.Tenant, id)
+	attached, err := st.Triggers.OfVersion(ctx, who.Scope, id)
 	for _, trg := range attached {
 		env.Triggers = append(env.Triggers, workflow.AttachedTrigger{ID: string(trg.ID()), Name: trg.Name(), Type: string(trg.Type())})
 	}

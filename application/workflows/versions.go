@@ -37,7 +37,7 @@ func (s *Versions) Create(ctx context.Context, who tenant.Caller, once domain.Id
 	now := s.clock.Now()
 	var wf *workflow.Workflow
 	registry, err := s.registry(ctx, who, func(ctx context.Context, st outbound.Stores) (err error) {
-		if wf, err = st.Workflows.Get(ctx, who.Tenant, d.Workflow); errors.Is(err, domain.NotFound) {
+		if wf, err = st.Workflows.Get(ctx, who.Scope, d.Workflow); errors.Is(err, domain.NotFound) {
 			return nil
 		}
 		return err
@@ -47,13 +47,13 @@ func (s *Versions) Create(ctx context.Context, who tenant.Caller, once domain.Id
 	}
 	ver, invalid := workflow.NewVersion(workflow.VersionID(s.random.ID(workflow.VersionIDPrefix)), wf, 0, d.VersionDraft, s.newEdgeID, now)
 	err = s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
-		if err := st.Outcomes.Claim(ctx, who.Tenant, once, now); err != nil {
+		if err := st.Outcomes.Claim(ctx, who.Tenant(), once, now); err != nil {
 			return err
 		}
 		if invalid != nil {
 			return invalid
 		}
-		number, err := st.Workflows.NextVersion(ctx, who.Tenant, d.Workflow)
+		number, err := st.Workflows.NextVersion(ctx, who.Scope, d.Workflow)
 		if err != nil {
 			return err
 		}
@@ -62,7 +62,7 @@ func (s *Versions) Create(ctx context.Context, who tenant.Caller, once domain.Id
 			return err
 		}
 		made = against(registry, ver)
-		return st.Outcomes.Keep(ctx, who.Tenant, once, made, now)
+		return st.Outcomes.Keep(ctx, who.Tenant(), once, made, now)
 	})
 	return made, err
 }
@@ -86,7 +86,7 @@ func (s *Versions) Get(ctx context.Context, who tenant.Caller, id workflow.Versi
 	}
 	var ver *workflow.Version
 	registry, err := s.registry(ctx, who, func(ctx context.Context, st outbound.Stores) (err error) {
-		ver, err = st.Versions.Get(ctx, who.Tenant, id)
+		ver, err = st.Versions.Get(ctx, who.Scope, id)
 		return err
 	})
 	if err != nil {
@@ -101,10 +101,10 @@ func (s *Versions) List(ctx context.Context, who tenant.Caller, f workflow.Versi
 		return found, err
 	}
 	err = s.work.View(ctx, func(ctx context.Context, st outbound.Stores) error {
-		if _, err := st.Workflows.Get(ctx, who.Tenant, f.Workflow); err != nil {
+		if _, err := st.Workflows.Get(ctx, who.Scope, f.Workflow); err != nil {
 			return err
 		}
-		page, err := st.Versions.List(ctx, who.Tenant, f, q)
+		page, err := st.Versions.List(ctx, who.Scope, f, q)
 		if err != nil {
 			return err
 		}
@@ -130,7 +130,7 @@ func (s *Versions) Update(ctx context.Context, who tenant.Caller, id workflow.Ve
 	err = retryStale(func() error {
 		var ver *workflow.Version
 		registry, err := s.registry(ctx, who, func(ctx context.Context, st outbound.Stores) (err error) {
-			ver, err = st.Versions.Get(ctx, who.Tenant, id)
+			ver, err = st.Versions.Get(ctx, who.Scope, id)
 			return err
 		})
 		if err != nil {
@@ -155,7 +155,7 @@ func (s *Versions) Delete(ctx context.Context, who tenant.Caller, id workflow.Ve
 		return err
 	}
 	return s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
-		ver, err := st.Versions.Get(ctx, who.Tenant, id)
+		ver, err := st.Versions.Get(ctx, who.Scope, id)
 		if err != nil {
 			return err
 		}
@@ -165,10 +165,10 @@ func (s *Versions) Delete(ctx context.Context, who tenant.Caller, id workflow.Ve
 		if err := ver.CheckDeletable(); err != nil {
 			return err
 		}
-		if err := st.Versions.Delete(ctx, who.Tenant, id); err != nil {
+		if err := st.Versions.Delete(ctx, who.Scope, id); err != nil {
 			return err
 		}
-		inUse, err := st.Runs.Live.Executes(ctx, who.Tenant, ver.Workflow(), id)
+		inUse, err := st.Runs.Live.Executes(ctx, who.Scope, ver.Workflow(), id)
 		if err == nil && inUse {
 			err = domain.Fail(domain.Conflict, "version_in_use",
 				"Runs that have not finished execute version %d. Wait until they have, or cancel them.", ver.Number())
@@ -183,11 +183,11 @@ func (s *Versions) newEdgeID() workflow.EdgeID {
 
 // registryOf returns what the caller's tenant can build with.
 func registryOf(ctx context.Context, st outbound.Stores, who tenant.Caller) (node.Registry, error) {
-	custom, err := st.CustomNodes.Active(ctx, who.Tenant)
+	custom, err := st.CustomNodes.Active(ctx, who.Scope)
 	if err != nil {
 		return node.Registry{}, err
 	}
-	return node.RegistryFor(who.Tenant, who.Settings.Language, who.Settings.DisabledNodeTypes, custom), nil
+	return node.RegistryFor(who.Tenant(), who.Settings.Language, who.Settings.DisabledNodeTypes, custom), nil
 }
 
 // against says what a version means to a registry.

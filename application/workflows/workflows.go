@@ -31,19 +31,22 @@ func (s *Service) Create(ctx context.Context, who tenant.Caller, once domain.Ide
 	if err = who.May(tenant.CreateWorkflow); err != nil {
 		return nil, err
 	}
+	if err = who.Scope.Check(d.SubTenant); err != nil {
+		return nil, err
+	}
 	now := s.clock.Now()
 	err = s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
-		if err := st.Outcomes.Claim(ctx, who.Tenant, once, now); err != nil {
+		if err := st.Outcomes.Claim(ctx, who.Tenant(), once, now); err != nil {
 			return err
 		}
-		wf, err = workflow.New(workflow.ID(s.random.ID(workflow.IDPrefix)), who.Tenant, d.SubTenant, d.Draft, now)
+		wf, err = workflow.New(workflow.ID(s.random.ID(workflow.IDPrefix)), who.Tenant(), d.SubTenant, d.Draft, now)
 		if err != nil {
 			return err
 		}
 		if err := st.Workflows.Insert(ctx, wf); err != nil {
 			return err
 		}
-		return st.Outcomes.Keep(ctx, who.Tenant, once, wf, now)
+		return st.Outcomes.Keep(ctx, who.Tenant(), once, wf, now)
 	})
 	if err != nil {
 		return nil, err
@@ -57,7 +60,7 @@ func (s *Service) Get(ctx context.Context, who tenant.Caller, id workflow.ID) (w
 		return nil, err
 	}
 	err = s.work.Read(ctx, func(ctx context.Context, st outbound.Stores) error {
-		wf, err = st.Workflows.Get(ctx, who.Tenant, id)
+		wf, err = st.Workflows.Get(ctx, who.Scope, id)
 		return err
 	})
 	return wf, err
@@ -69,7 +72,7 @@ func (s *Service) List(ctx context.Context, who tenant.Caller, f workflow.Filter
 		return found, err
 	}
 	err = s.work.Read(ctx, func(ctx context.Context, st outbound.Stores) error {
-		found, err = st.Workflows.List(ctx, who.Tenant, f, q)
+		found, err = st.Workflows.List(ctx, who.Scope, f, q)
 		return err
 	})
 	return found, err
@@ -93,7 +96,7 @@ func (s *Service) change(ctx context.Context, who tenant.Caller, id workflow.ID,
 		return nil, err
 	}
 	err = s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
-		if wf, err = st.Workflows.Get(ctx, who.Tenant, id); err != nil {
+		if wf, err = st.Workflows.Get(ctx, who.Scope, id); err != nil {
 			return err
 		}
 		if err := at.Check(wf.Revision()); err != nil {

@@ -145,6 +145,13 @@ var permissionOf = func() map[Operation]Permission {
 	return rows
 }()
 
+// ofWholeTenant are the operations on what belongs to no sub-tenant: nobody may perform them
+// whose scope is one.
+var ofWholeTenant = map[Operation]bool{
+	CreateCustomNode: true, ChangeCustomNode: true, DeleteCustomNode: true, CheckCustomNode: true, ReadNodeSecret: true, RotateNodeSecret: true,
+	ReadKeys: true, CreateKey: true, RotateKey: true, RevokeKey: true, ReadSettings: true, ChangeSettings: true,
+}
+
 // Permissions returns the whole table of permissions.
 func Permissions() []Permission { return append([]Permission(nil), permissions...) }
 
@@ -165,7 +172,7 @@ func (o Operation) Access(t KeyType) (access Access, ok bool) {
 // Caller is who asks: a tenant, through one of its keys. It is an argument of
 // every use case.
 type Caller struct {
-	Tenant   ID
+	Scope    Scope // which records the key reaches
 	Key      KeyID
 	KeyType  KeyType
 	Settings Settings // the tenant's settings as they were when the caller was recognized
@@ -173,12 +180,18 @@ type Caller struct {
 
 // Operator is the caller on whose behalf the operator of the gateway acts for a
 // tenant, without a key: it may do what a secret key may.
-func Operator(t ID) Caller { return Caller{Tenant: t, KeyType: Secret} }
+func Operator(t ID) Caller { return Caller{Scope: All(t), KeyType: Secret} }
+
+// Tenant is whose key it is.
+func (c Caller) Tenant() ID { return c.Scope.Tenant() }
 
 // May returns nil when the caller may perform the operation, else a Forbidden
-// error with the code key_type_not_allowed.
+// error with the code key_type_not_allowed, or outside_scope where only the caller's scope
+// stands against it.
 func (c Caller) May(o Operation) error {
 	switch access, _ := o.Access(c.KeyType); {
+	case access == Allowed && ofWholeTenant[o] && c.Scope.SubTenant() != nil:
+		return domain.Fail(domain.Forbidden, "outside_scope", "Only records of one sub-tenant are within reach, and this concerns the tenant as a whole.")
 	case access == Allowed:
 		return nil
 	case access == TenantsChoice && o == CreateTrigger && c.Settings.PublicTriggers() == PublicTriggersLimited:

@@ -35,5 +35,5 @@ type Directory interface {
 	// Belongs returns where a version belongs, as VersionRepository.Belongs does, except
 	// that the version may have been deleted since: where it belongs never changes,
 	// that it exists does.
-	Belongs(ctx context.Context, owner tenant.ID, id workflow.VersionID) (Belonging, error)
+	Belongs(ctx context.Context, scope tenant.Scope, id workflow.VersionID) (Belonging, error)
 }

@@ -18,11 +18,11 @@ import (
 type FiringRepository interface {
 	// Trigger returns a trigger with its surroundings. An unknown id is NotFound with the
 	// code trigger_not_found.
-	Trigger(ctx context.Context, owner tenant.ID, id trigger.ID) (FiringTrigger, error)
+	Trigger(ctx context.Context, scope tenant.Scope, id trigger.ID) (FiringTrigger, error)
 
 	// OnEvent returns the triggers of type webhook that listen for an event and can fire,
 	// or have started a run with a dedupe key: those created first first, ties by id.
-	OnEvent(ctx context.Context, owner tenant.ID, q EventQuery) ([]FiringTrigger, error)
+	OnEvent(ctx context.Context, scope tenant.Scope, q EventQuery) ([]FiringTrigger, error)
 
 	// Each returns triggers of any tenant with their surroundings, in the order of the keys.
 	// Of one that is gone, or that another unit is about to delete, there is nothing; nobody
@@ -32,7 +32,7 @@ type FiringRepository interface {
 	// Version returns a workflow with the version that runs of it execute: the active one,
 	// or another one of it that is named. An unknown workflow is NotFound with the code
 	// workflow_not_found.
-	Version(ctx context.Context, owner tenant.ID, of workflow.ID, version workflow.VersionID) (FiringVersion, error)
+	Version(ctx context.Context, scope tenant.Scope, of workflow.ID, version workflow.VersionID) (FiringVersion, error)
 }
 
 // EventQuery asks for the triggers that listen for an event.
@@ -49,12 +49,12 @@ type EventQuery struct {
 
 // TriggerKey names a trigger of any tenant.
 type TriggerKey struct {
-	Tenant  tenant.ID
+	Scope   tenant.Scope // of who names it; outside of it there is no such trigger
 	Trigger trigger.ID
 }
 
-// KeyOf names a trigger.
-func KeyOf(trg *trigger.Trigger) TriggerKey { return TriggerKey{trg.Tenant(), trg.ID()} }
+// KeyOf names a trigger that the gateway itself deals with.
+func KeyOf(trg *trigger.Trigger) TriggerKey { return TriggerKey{tenant.All(trg.Tenant()), trg.ID()} }
 
 // FiringTrigger is a trigger with what decides whether it can fire.
 type FiringTrigger struct {

@@ -8,7 +8,9 @@ import (
 	"github.com/sluicehq/sluice/domain/tenant"
 )
 
-// CustomNodeRepository keeps the node types that tenants define.
+// CustomNodeRepository keeps the node types that tenants define. They are a catalogue of the
+// tenant as a whole: every scope of it reads all of them, and one that does not cover the
+// records of no sub-tenant deletes none.
 type CustomNodeRepository interface {
 	// Insert reports a (type, version) that the tenant ever had as a Conflict with the
 	// code custom_node_exists: a version stays taken when its node moves on to a higher
@@ -17,16 +19,16 @@ type CustomNodeRepository interface {
 	Insert(ctx context.Context, n *node.Custom) error
 
 	// Get returns NotFound with the code custom_node_not_found for an unknown id.
-	Get(ctx context.Context, owner tenant.ID, id node.CustomID) (*node.Custom, error)
+	Get(ctx context.Context, scope tenant.Scope, id node.CustomID) (*node.Custom, error)
 
-	List(ctx context.Context, owner tenant.ID, f node.CustomFilter, q domain.Query) (domain.Page[*node.Custom], error)
+	List(ctx context.Context, scope tenant.Scope, f node.CustomFilter, q domain.Query) (domain.Page[*node.Custom], error)
 
 	// Active returns the tenant's active custom nodes by type and version.
-	Active(ctx context.Context, owner tenant.ID) ([]*node.Custom, error)
+	Active(ctx context.Context, scope tenant.Scope) ([]*node.Custom, error)
 
 	// Update has the conflicts of Insert besides a stale revision.
 	Update(ctx context.Context, n *node.Custom) error
 
 	// Delete removes the custom node. An unknown id is NotFound.
-	Delete(ctx context.Context, owner tenant.ID, id node.CustomID) error
+	Delete(ctx context.Context, scope tenant.Scope, id node.CustomID) error
 }

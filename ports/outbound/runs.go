@@ -37,10 +37,10 @@ type RunRepository interface {
 	Start(ctx context.Context, runs ...*run.Run) ([]StartedRun, error)
 
 	// Get returns NotFound with the code run_not_found for an unknown id.
-	Get(ctx context.Context, owner tenant.ID, id run.ID) (*run.Run, error)
+	Get(ctx context.Context, scope tenant.Scope, id run.ID) (*run.Run, error)
 
 	// List returns a page of a tenant's runs, to be sorted by createdAt or updatedAt.
-	List(ctx context.Context, owner tenant.ID, f run.Filter, q domain.Query) (domain.Page[run.Summary], error)
+	List(ctx context.Context, scope tenant.Scope, f run.Filter, q domain.Query) (domain.Page[run.Summary], error)
 
 	// Record writes steps of different runs, each with its history, and what the runs wait
 	// for from then on; see Awaiting. A step is refused as a
@@ -52,11 +52,11 @@ type RunRepository interface {
 
 	// Awaiting returns the runs that a query asks for, those created first first, ties by
 	// id, in their short form. Nothing is locked; what comes back may have moved on.
-	Awaiting(ctx context.Context, owner tenant.ID, q AwaitingQuery) ([]run.Awaiting, error)
+	Awaiting(ctx context.Context, scope tenant.Scope, q AwaitingQuery) ([]run.Awaiting, error)
 
 	// History returns the entries of a run after one, which counts from 1, in order: all of
 	// them for 0. A run that does not exist has none.
-	History(ctx context.Context, owner tenant.ID, id run.ID, after int64) ([]run.Entry, error)
+	History(ctx context.Context, scope tenant.Scope, id run.ID, after int64) ([]run.Entry, error)
 }
 
 // PayloadID names a payload that runs of one tenant share.
@@ -220,8 +220,8 @@ type RenewedLease struct {
 
 // RunKey names a run.
 type RunKey struct {
-	Tenant tenant.ID
-	Run    run.ID
+	Scope tenant.Scope // of who names it; outside of it there is no such run
+	Run   run.ID
 }
 
 // RunOverview answers what the gateway asks of many runs at once.
@@ -231,14 +231,14 @@ type RunOverview interface {
 	Unfinished(ctx context.Context, of []*trigger.Trigger) ([]bool, error)
 
 	// OfWorkflow returns at most limit unfinished runs of a workflow, by id.
-	OfWorkflow(ctx context.Context, owner tenant.ID, of workflow.ID, limit int) ([]run.ID, error)
+	OfWorkflow(ctx context.Context, scope tenant.Scope, of workflow.ID, limit int) ([]run.ID, error)
 
 	// Executes says whether a run that has not finished executes a version of a workflow.
-	Executes(ctx context.Context, owner tenant.ID, of workflow.ID, version workflow.VersionID) (bool, error)
+	Executes(ctx context.Context, scope tenant.Scope, of workflow.ID, version workflow.VersionID) (bool, error)
 
 	// StartedWith says of each trigger, in their order, which run a dedupe key stands for;
 	// none where that was created at or before the time, or there is none.
-	StartedWith(ctx context.Context, owner tenant.ID, of []trigger.ID, key string, after time.Time) ([]run.ID, error)
+	StartedWith(ctx context.Context, scope tenant.Scope, of []trigger.ID, key string, after time.Time) ([]run.ID, error)
 
 	// Seqs returns the Seq of runs, of any tenant, in their order; -1 for one that does not
 	// exist.
@@ -255,7 +255,7 @@ type RunOverview interface {
 type RunOrigins interface {
 	// Of returns which version a run executes, and how large it is as it is stored, in bytes.
 	// An unknown id is NotFound with the code run_not_found.
-	Of(ctx context.Context, owner tenant.ID, id run.ID) (workflow.VersionID, int64, error)
+	Of(ctx context.Context, scope tenant.Scope, id run.ID) (workflow.VersionID, int64, error)
 
 	// Live is for the gateway itself, and not scoped to one tenant. It returns at most limit of the different origins that unfinished runs have, in one
 	// fixed order, behind one of them; the zero value begins with the first. It costs what it

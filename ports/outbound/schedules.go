@@ -73,8 +73,8 @@ type FireRepository interface {
 
 	// List returns a page of a trigger's fires in the order of the instants, which are all
 	// different, with the exact number of those that fit. The query's field is not looked
-	// at. A trigger that does not exist has none.
-	List(ctx context.Context, owner tenant.ID, of trigger.ID, f trigger.FireFilter, q domain.Query) (domain.Page[*trigger.Fire], error)
+	// at. A trigger that does not exist has none. Fires belong where their trigger does.
+	List(ctx context.Context, scope tenant.Scope, of trigger.ID, f trigger.FireFilter, q domain.Query) (domain.Page[*trigger.Fire], error)
 
 	// Sweep removes at most limit fires, of any tenant, that were recorded before the
 	// time, and returns how many.

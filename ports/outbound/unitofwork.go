@@ -25,14 +25,18 @@ type UnitOfWork interface {
 // Stores are the repositories of one unit of work. They are valid only inside the
 // function that received them, and not for concurrent use.
 //
-// What holds for all of them: a record of another tenant is reported as one that
-// does not exist; Insert and Update take the tenant from the aggregate, every
-// other method as an argument; Update compares the aggregate's revision with the
-// stored one and raises it by one in both, and a stale one is a Conflict with the
-// code stale_revision. In a unit that writes, Get holds the record until the unit
-// ends, so what is read, changed and written in one unit is never stale. A list
-// comes in the order asked for, ties by id in the same direction, and with the exact
-// number of all records that fit, as of one instant.
+// What holds for all of them: a record of another tenant, or outside of the scope, is reported
+// as one that does not exist, and neither listed nor counted; a scope of one sub-tenant does
+// not cover the records of no sub-tenant. Insert and Update take tenant and sub-tenant from
+// the aggregate: it was read within the scope, or the use case asked tenant.Scope.Check. Every
+// other method has the scope as an argument, or the tenant where records belong to no sub-
+// tenant by their nature: tenant.Caller.May keeps others away from those. What the gateway
+// does for itself has the scope of the whole tenant. Update compares the aggregate's revision
+// with the stored one and raises it by one in both, and a stale one is a Conflict with the
+// code stale_revision. In a unit that writes, Get holds the record until the unit ends, so
+// what is read, changed and written in one unit is never stale. A list comes in the order
+// asked for, ties by id in the same direction, and with the exact number of all records that
+// fit, as of one instant.
 type Stores struct {
 	Tenants     TenantRepository
 	APIKeys     APIKeyRepository

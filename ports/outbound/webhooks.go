@@ -25,20 +25,20 @@ type EndpointRepository interface {
 	Insert(ctx context.Context, e *event.Endpoint) error
 
 	// Get returns NotFound with the code webhook_endpoint_not_found for an unknown id.
-	Get(ctx context.Context, owner tenant.ID, id event.EndpointID) (*event.Endpoint, error)
+	Get(ctx context.Context, scope tenant.Scope, id event.EndpointID) (*event.Endpoint, error)
 
-	List(ctx context.Context, owner tenant.ID, f event.EndpointFilter, q domain.Query) (domain.Page[*event.Endpoint], error)
+	List(ctx context.Context, scope tenant.Scope, f event.EndpointFilter, q domain.Query) (domain.Page[*event.Endpoint], error)
 
 	// Matching returns the endpoints that want an event of the type about the segment, as
 	// event.Endpoint.Wants says, by id. It holds none of them. An endpoint that cannot be
 	// read comes with its identifiers alone, unless it is known not to want the event: its
 	// deliveries wait until it can be read, and none of the others is kept from its own.
-	Matching(ctx context.Context, owner tenant.ID, t event.Type, sub tenant.SubTenantID) ([]*event.Endpoint, error)
+	Matching(ctx context.Context, scope tenant.Scope, t event.Type, sub tenant.SubTenantID) ([]*event.Endpoint, error)
 
 	Update(ctx context.Context, e *event.Endpoint) error
 
 	// Delete removes the endpoint with its deliveries. An unknown id is NotFound.
-	Delete(ctx context.Context, owner tenant.ID, id event.EndpointID) error
+	Delete(ctx context.Context, scope tenant.Scope, id event.EndpointID) error
 }
 
 // EventRepository keeps events, and which of them wait for their fan-out: for a delivery
@@ -54,7 +54,7 @@ type EventRepository interface {
 
 	// Get returns NotFound with the code event_not_found for an unknown id. It holds
 	// nothing, since events never change.
-	Get(ctx context.Context, owner tenant.ID, id event.ID) (*event.Event, error)
+	Get(ctx context.Context, scope tenant.Scope, id event.ID) (*event.Event, error)
 
 	// Waiting returns at most limit events that wait, in rounds: the oldest of each tenant
 	// before the second of any, and so on; within a round the oldest first, ties by id. No
@@ -75,7 +75,8 @@ type EventRepository interface {
 	Sweep(ctx context.Context, before time.Time, limit int) (int, error)
 }
 
-// DeliveryRepository keeps the deliveries of events to endpoints. An attempt that is due
+// DeliveryRepository keeps the deliveries of events to endpoints. A scope covers those of
+// which it covers both the event and the endpoint. An attempt that is due
 // when the delivery was changed, and no later, is due at once although the clock of who
 // changed it is ahead of the database's.
 type DeliveryRepository interface {
@@ -83,11 +84,11 @@ type DeliveryRepository interface {
 	Insert(ctx context.Context, deliveries ...*event.Delivery) error
 
 	// Get returns NotFound with the code delivery_not_found for an unknown id.
-	Get(ctx context.Context, owner tenant.ID, id event.DeliveryID) (*event.Delivery, error)
+	Get(ctx context.Context, scope tenant.Scope, id event.DeliveryID) (*event.Delivery, error)
 
 	// List returns a page of an endpoint's deliveries. An endpoint that does not exist has
 	// none.
-	List(ctx context.Context, owner tenant.ID, of event.EndpointID, f event.DeliveryFilter, q domain.Query) (domain.Page[*event.Delivery], error)
+	List(ctx context.Context, scope tenant.Scope, of event.EndpointID, f event.DeliveryFilter, q domain.Query) (domain.Page[*event.Delivery], error)
 
 	// Update writes what became of a delivery, including its lease.
 	Update(ctx context.Context, d *event.Delivery) error

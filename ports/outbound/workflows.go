@@ -15,22 +15,22 @@ type WorkflowRepository interface {
 	Insert(ctx context.Context, wf *workflow.Workflow) error
 
 	// Get returns NotFound with the code workflow_not_found for an unknown id.
-	Get(ctx context.Context, owner tenant.ID, id workflow.ID) (*workflow.Workflow, error)
+	Get(ctx context.Context, scope tenant.Scope, id workflow.ID) (*workflow.Workflow, error)
 
-	List(ctx context.Context, owner tenant.ID, f workflow.Filter, q domain.Query) (domain.Page[*workflow.Workflow], error)
+	List(ctx context.Context, scope tenant.Scope, f workflow.Filter, q domain.Query) (domain.Page[*workflow.Workflow], error)
 
 	// Update has the conflict of Insert besides a stale revision.
 	Update(ctx context.Context, wf *workflow.Workflow) error
 
 	// Delete removes the workflow with its versions and their triggers. An unknown id
 	// is NotFound.
-	Delete(ctx context.Context, owner tenant.ID, id workflow.ID) error
+	Delete(ctx context.Context, scope tenant.Scope, id workflow.ID) error
 
 	// NextVersion returns the number that the workflow's next version bears: one more
 	// than its last, 1 at first. Until the unit ends no other unit gets a number of the
 	// same workflow, and a unit that does not commit gives the number back. An unknown
 	// id is NotFound.
-	NextVersion(ctx context.Context, owner tenant.ID, id workflow.ID) (int, error)
+	NextVersion(ctx context.Context, scope tenant.Scope, id workflow.ID) (int, error)
 }
 
 // VersionRepository keeps the versions of workflows.
@@ -38,19 +38,19 @@ type VersionRepository interface {
 	Insert(ctx context.Context, ver *workflow.Version) error
 
 	// Get returns NotFound with the code version_not_found for an unknown id.
-	Get(ctx context.Context, owner tenant.ID, id workflow.VersionID) (*workflow.Version, error)
+	Get(ctx context.Context, scope tenant.Scope, id workflow.VersionID) (*workflow.Version, error)
 
 	// Belongs returns where a version belongs, without reading its graph or holding it.
 	// An unknown id is NotFound with the code version_not_found.
-	Belongs(ctx context.Context, owner tenant.ID, id workflow.VersionID) (Belonging, error)
+	Belongs(ctx context.Context, scope tenant.Scope, id workflow.VersionID) (Belonging, error)
 
-	List(ctx context.Context, owner tenant.ID, f workflow.VersionFilter, q domain.Query) (domain.Page[*workflow.Version], error)
+	List(ctx context.Context, scope tenant.Scope, f workflow.VersionFilter, q domain.Query) (domain.Page[*workflow.Version], error)
 
 	// Update of an active version makes it the only active one of its workflow.
 	Update(ctx context.Context, ver *workflow.Version) error
 
 	// Delete removes the version with its triggers. An unknown id is NotFound.
-	Delete(ctx context.Context, owner tenant.ID, id workflow.VersionID) error
+	Delete(ctx context.Context, scope tenant.Scope, id workflow.VersionID) error
 }
 
 // Belonging is where a version belongs.

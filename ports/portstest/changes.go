@@ -286,7 +286,7 @@ func changesToTell() []struct {
 			return st.CustomNodes.Update(ctx, n)
 		})},
 		{"the end of a custom node", onNode(func(ctx context.Context, st outbound.Stores, n *node.Custom) error {
-			return st.CustomNodes.Delete(ctx, n.Tenant(), n.ID())
+			return st.CustomNodes.Delete(ctx, tenant.All(n.Tenant()), n.ID())
 		})},
 		{"the first node secret", func(f fixture) tellable {
 			n := tenant.NewNodeSecret(f.tenant().ID(), secretOf("first"), noon)

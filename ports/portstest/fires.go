@@ -40,7 +40,7 @@ func (f fixture) record(all ...*trigger.Fire) (added []*trigger.Fire) {
 func (f fixture) fires(owner tenant.ID, of trigger.ID, filter trigger.FireFilter, order string, limit, offset int) (states []trigger.FireState, total int) {
 	f.Helper()
 	f.read(func(ctx context.Context, st outbound.Stores) error {
-		found, err := st.Fires.List(ctx, owner, of, filter, f.query(order, limit, offset))
+		found, err := st.Fires.List(ctx, tenant.All(owner), of, filter, f.query(order, limit, offset))
 		total = found.Total
 		states = statesOf(found.Items)
 		return err
@@ -168,7 +168,7 @@ func FireRepository(t *testing.T, open OpenStore) {
 			trg := f.scheduled()
 			f.record(fire(trg, 0, trigger.Fired))
 			f.write(func(ctx context.Context, st outbound.Stores) error {
-				return st.Triggers.Delete(ctx, trg.Tenant(), trg.ID())
+				return st.Triggers.Delete(ctx, tenant.All(trg.Tenant()), trg.ID())
 			})
 			if _, total := f.fires(trg.Tenant(), trg.ID(), trigger.FireFilter{}, "", 10, 0); total != 0 {
 				f.Errorf("%d are held", total)

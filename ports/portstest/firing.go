@@ -59,7 +59,7 @@ func firingOf(found outbound.FiringTrigger) firing {
 
 func (f fixture) firing(owner tenant.ID, id trigger.ID) (found firing, err error) {
 	err = f.work.Do(f.Context(), func(ctx context.Context, st outbound.Stores) error {
-		one, err := st.Firing.Trigger(ctx, owner, id)
+		one, err := st.Firing.Trigger(ctx, tenant.All(owner), id)
 		if err == nil {
 			found = firingOf(one)
 		}
@@ -73,7 +73,7 @@ func (f fixture) onEvent(owner tenant.ID, event string, sub *tenant.SubTenantID,
 	f.Helper()
 	f.write(func(ctx context.Context, st outbound.Stores) error {
 		ids = nil
-		found, err := st.Firing.OnEvent(ctx, owner, outbound.EventQuery{Event: event, SubTenant: sub, Limit: limit})
+		found, err := st.Firing.OnEvent(ctx, tenant.All(owner), outbound.EventQuery{Event: event, SubTenant: sub, Limit: limit})
 		for _, one := range found {
 			ids = append(ids, one.Trigger.ID())
 		}
@@ -176,7 +176,7 @@ func FiringRepository(t *testing.T, open OpenStore) {
 				c.q.Event, c.q.Limit = "paid", 9
 				f.write(func(ctx context.Context, st outbound.Stores) error {
 					got := make(map[trigger.ID]run.ID)
-					found, err := st.Firing.OnEvent(ctx, owner, c.q)
+					found, err := st.Firing.OnEvent(ctx, tenant.All(owner), c.q)
 					for _, one := range found {
 						got[one.Trigger.ID()] = one.Started
 					}
@@ -264,7 +264,7 @@ func FiringRepository(t *testing.T, open OpenStore) {
 func (f fixture) deactivate(ver *workflow.Version) {
 	f.Helper()
 	f.write(func(ctx context.Context, st outbound.Stores) error {
-		wf, err := st.Workflows.Get(ctx, ver.Tenant(), ver.Workflow())
+		wf, err := st.Workflows.Get(ctx, tenant.All(ver.Tenant()), ver.Workflow())
 		if err != nil {
 			return err
 		}
@@ -282,7 +282,7 @@ func firingVersions(t *testing.T, open OpenStore) {
 				f.Helper()
 				want.Workflow, want.SubTenant = wf.ID(), "team"
 				f.read(func(ctx context.Context, st outbound.Stores) error {
-					got, err := st.Firing.Version(ctx, owner, wf.ID(), named)
+					got, err := st.Firing.Version(ctx, tenant.All(owner), wf.ID(), named)
 					f.same(want, got)
 					return err
 				})
@@ -296,7 +296,7 @@ func firingVersions(t *testing.T, open OpenStore) {
 			f.deactivate(active)
 			check(active.ID(), outbound.FiringVersion{Version: active.ID(), Published: true})
 			f.read(func(ctx context.Context, st outbound.Stores) error {
-				_, err := st.Firing.Version(ctx, f.tenant().ID(), wf.ID(), "")
+				_, err := st.Firing.Version(ctx, tenant.All(f.tenant().ID()), wf.ID(), "")
 				f.wantError(err, domain.NotFound, "workflow_not_found")
 				return nil
 			})
@@ -304,11 +304,11 @@ func firingVersions(t *testing.T, open OpenStore) {
 		"what can fire is not deleted before its unit has ended, and afterwards it cannot fire": func(f fixture) {
 			for name, ask := range map[string]func(context.Context, outbound.Stores, *trigger.Trigger) error{
 				"trigger": func(ctx context.Context, st outbound.Stores, trg *trigger.Trigger) error {
-					_, err := st.Firing.Trigger(ctx, trg.Tenant(), trg.ID())
+					_, err := st.Firing.Trigger(ctx, tenant.All(trg.Tenant()), trg.ID())
 					return err
 				},
 				"event": func(ctx context.Context, st outbound.Stores, trg *trigger.Trigger) error {
-					_, err := st.Firing.OnEvent(ctx, trg.Tenant(), outbound.EventQuery{Event: "paid", Limit: 9})
+					_, err := st.Firing.OnEvent(ctx, tenant.All(trg.Tenant()), outbound.EventQuery{Event: "paid", Limit: 9})
 					return err
 				},
 				"each": func(ctx context.Context, st outbound.Stores, trg *trigger.Trigger) error {
@@ -336,10 +336,10 @@ func (f fixture) keptWhileFiring(name string, ask func(context.Context, outbound
 		go func() {
 			close(asked)
 			deleted <- f.work.Do(f.Context(), func(ctx context.Context, st outbound.Stores) error {
-				if err := st.Workflows.Delete(ctx, ver.Tenant(), ver.Workflow()); err != nil {
+				if err := st.Workflows.Delete(ctx, tenant.All(ver.Tenant()), ver.Workflow()); err != nil {
 					return err
 				}
-				live, err := st.Runs.Live.OfWorkflow(ctx, ver.Tenant(), ver.Workflow(), 9)
+				live, err := st.Runs.Live.OfWorkflow(ctx, tenant.All(ver.Tenant()), ver.Workflow(), 9)
 				if len(live) != 1 {
 					f.Errorf("%s: the deletion sees %d runs", name, len(live))
 				}

@@ -42,6 +42,7 @@ func Stores(t *testing.T, open OpenStore) {
 	t.Run("Outcomes", func(t *testing.T) { OutcomeRepository(t, open) })
 	t.Run("OperatorOutcomes", func(t *testing.T) { OperatorOutcomeRepository(t, open) })
 	t.Run("Runs", func(t *testing.T) { RunStores(t, open) })
+	t.Run("Scopes", func(t *testing.T) { Scopes(t, open) })
 }
 
 // noon is the instant of every fixture, to the millisecond.
@@ -142,7 +143,7 @@ func (f fixture) version(wf *workflow.Workflow) *workflow.Version {
 	f.Helper()
 	var ver *workflow.Version
 	f.write(func(ctx context.Context, st outbound.Stores) error {
-		number, err := st.Workflows.NextVersion(ctx, wf.Tenant(), wf.ID())
+		number, err := st.Workflows.NextVersion(ctx, tenant.All(wf.Tenant()), wf.ID())
 		if err != nil {
 			return err
 		}

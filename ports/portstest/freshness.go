@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/domain/workflow"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
@@ -23,7 +24,7 @@ func Freshness(t *testing.T, open func(t *testing.T) []outbound.UnitOfWork) {
 		t.Helper()
 		for i, store := range all {
 			err := store.Read(t.Context(), func(ctx context.Context, st outbound.Stores) error {
-				found, err := st.Workflows.List(ctx, owner, workflow.Filter{}, domain.Query{})
+				found, err := st.Workflows.List(ctx, tenant.All(owner), workflow.Filter{}, domain.Query{})
 				if err != nil {
 					return err
 				}
@@ -54,7 +55,7 @@ func Freshness(t *testing.T, open func(t *testing.T) []outbound.UnitOfWork) {
 		f := fixture{t, all[round%len(all)]}
 		name := fmt.Sprint("renamed ", round)
 		f.write(func(ctx context.Context, st outbound.Stores) error {
-			wf, err := st.Workflows.Get(ctx, owner, want[0])
+			wf, err := st.Workflows.Get(ctx, tenant.All(owner), want[0])
 			if err != nil {
 				return err
 			}
@@ -66,7 +67,9 @@ func Freshness(t *testing.T, open func(t *testing.T) []outbound.UnitOfWork) {
 		})
 		check("after a change")
 		other := fixture{t, all[(round+1)%len(all)]}
-		other.write(func(ctx context.Context, st outbound.Stores) error { return st.Workflows.Delete(ctx, owner, want[0]) })
+		other.write(func(ctx context.Context, st outbound.Stores) error {
+			return st.Workflows.Delete(ctx, tenant.All(owner), want[0])
+		})
 		want[0] = f.workflow(owner, "").ID()
 		check("after a deletion and an insertion")
 	}

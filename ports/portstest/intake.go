@@ -407,7 +407,7 @@ func (f intakeFixture) wantTotal(owner tenant.ID, want int) {
 	f.Helper()
 	f.read(func(ctx context.Context, st outbound.Stores) error {
 		for _, filter := range []trigger.Filter{{}, {Type: trigger.Scheduled}} {
-			found, err := st.Triggers.List(ctx, owner, filter, f.query("", 1, 0))
+			found, err := st.Triggers.List(ctx, tenant.All(owner), filter, f.query("", 1, 0))
 			if err != nil {
 				return err
 			}

@@ -32,7 +32,7 @@ func (f fixture) query(order string, limit, offset int) domain.Query {
 func (f fixture) listWorkflows(owner tenant.ID, filter workflow.Filter, q domain.Query) (names string, total int) {
 	f.Helper()
 	f.read(func(ctx context.Context, st outbound.Stores) error {
-		found, err := st.Workflows.List(ctx, owner, filter, q)
+		found, err := st.Workflows.List(ctx, tenant.All(owner), filter, q)
 		for _, wf := range found.Items {
 			names += wf.Name() + " "
 		}
@@ -152,7 +152,9 @@ func WorkflowLists(t *testing.T, open OpenStore) {
 			wf.Toggle(noon)
 			f.write(func(ctx context.Context, st outbound.Stores) error { return st.Workflows.Update(ctx, wf) })
 			want("after one was made inactive", 6, 4)
-			f.write(func(ctx context.Context, st outbound.Stores) error { return st.Workflows.Delete(ctx, owner, wf.ID()) })
+			f.write(func(ctx context.Context, st outbound.Stores) error {
+				return st.Workflows.Delete(ctx, tenant.All(owner), wf.ID())
+			})
 			want("after it was deleted", 5, 4)
 		},
 		"deleting a workflow takes its versions and their triggers along": func(f fixture) {
@@ -162,14 +164,14 @@ func WorkflowLists(t *testing.T, open OpenStore) {
 				f.Fatal(err)
 			}
 			f.write(func(ctx context.Context, st outbound.Stores) error {
-				return st.Workflows.Delete(ctx, trg.Tenant(), ver.Workflow())
+				return st.Workflows.Delete(ctx, tenant.All(trg.Tenant()), ver.Workflow())
 			})
 			_, err = f.getVersion(trg.Tenant(), trg.Version())
 			f.wantError(err, domain.NotFound, "version_not_found")
 			_, err = f.getTrigger(trg.Tenant(), trg.ID())
 			f.wantError(err, domain.NotFound, "trigger_not_found")
 			f.read(func(ctx context.Context, st outbound.Stores) error {
-				found, err := st.Triggers.List(ctx, trg.Tenant(), trigger.Filter{}, domain.Query{})
+				found, err := st.Triggers.List(ctx, tenant.All(trg.Tenant()), trigger.Filter{}, domain.Query{})
 				if found.Total != 0 {
 					f.Errorf("%d triggers are counted", found.Total)
 				}
@@ -181,7 +183,7 @@ func WorkflowLists(t *testing.T, open OpenStore) {
 
 func (f fixture) getVersion(owner tenant.ID, id workflow.VersionID) (ver *workflow.Version, err error) {
 	err = f.work.View(f.Context(), func(ctx context.Context, st outbound.Stores) error {
-		ver, err = st.Versions.Get(ctx, owner, id)
+		ver, err = st.Versions.Get(ctx, tenant.All(owner), id)
 		return err
 	})
 	return ver, err
@@ -209,7 +211,7 @@ func OtherLists(t *testing.T, open OpenStore) {
 			list := func(filter workflow.VersionFilter, order string) (numbers string) {
 				filter.Workflow = wf.ID()
 				f.read(func(ctx context.Context, st outbound.Stores) error {
-					found, err := st.Versions.List(ctx, owner, filter, f.query(order, 100, 0))
+					found, err := st.Versions.List(ctx, tenant.All(owner), filter, f.query(order, 100, 0))
 					for _, ver := range found.Items {
 						numbers += fmt.Sprint(ver.Number())
 					}
@@ -254,12 +256,12 @@ func OtherLists(t *testing.T, open OpenStore) {
 		"deleting a version takes its triggers along": func(f fixture) {
 			trg := f.trigger()
 			f.write(func(ctx context.Context, st outbound.Stores) error {
-				return st.Versions.Delete(ctx, trg.Tenant(), trg.Version())
+				return st.Versions.Delete(ctx, tenant.All(trg.Tenant()), trg.Version())
 			})
 			_, err := f.getTrigger(trg.Tenant(), trg.ID())
 			f.wantError(err, domain.NotFound, "trigger_not_found")
 			err = f.work.Do(f.Context(), func(ctx context.Context, st outbound.Stores) error {
-				return st.Versions.Delete(ctx, trg.Tenant(), trg.Version())
+				return st.Versions.Delete(ctx, tenant.All(trg.Tenant()), trg.Version())
 			})
 			f.wantError(err, domain.NotFound, "version_not_found")
 		},
@@ -287,7 +289,7 @@ func OtherLists(t *testing.T, open OpenStore) {
 				{trigger.Filter{Search: "FRÜH"}, "Morgens früh 1"},
 			} {
 				f.read(func(ctx context.Context, st outbound.Stores) error {
-					found, err := st.Triggers.List(ctx, trg.Tenant(), c.filter, f.query("name", 100, 0))
+					found, err := st.Triggers.List(ctx, tenant.All(trg.Tenant()), c.filter, f.query("name", 100, 0))
 					names := make([]string, len(found.Items))
 					for i, one := range found.Items {
 						names[i] = one.Name()
@@ -299,11 +301,11 @@ func OtherLists(t *testing.T, open OpenStore) {
 				})
 			}
 			f.read(func(ctx context.Context, st outbound.Stores) error {
-				found, err := st.Triggers.OfVersion(ctx, trg.Tenant(), ver.ID())
+				found, err := st.Triggers.OfVersion(ctx, tenant.All(trg.Tenant()), ver.ID())
 				if len(found) != 2 || found[0].ID() != trg.ID() {
 					f.Errorf("the version has %d triggers", len(found))
 				}
-				foreign, errForeign := st.Triggers.OfVersion(ctx, f.tenant().ID(), ver.ID())
+				foreign, errForeign := st.Triggers.OfVersion(ctx, tenant.All(f.tenant().ID()), ver.ID())
 				if len(foreign) != 0 || errForeign != nil {
 					f.Errorf("another tenant sees %d, %v", len(foreign), errForeign)
 				}
@@ -332,20 +334,20 @@ func SubTenantRepository(t *testing.T, open OpenStore) {
 				f.Fatal(err)
 			}
 			f.read(func(ctx context.Context, st outbound.Stores) error {
-				byID, err := st.SubTenants.Get(ctx, owner, sub.ID())
+				byID, err := st.SubTenants.Get(ctx, tenant.All(owner), sub.ID())
 				if err != nil {
 					return err
 				}
-				found, err := st.SubTenants.Find(ctx, owner, "Équipe 7")
+				found, err := st.SubTenants.Find(ctx, tenant.All(owner), "Équipe 7")
 				if err != nil {
 					return err
 				}
 				if diff := cmp.Diff(sub.State(), byID.State()) + cmp.Diff(sub.State(), found.State()); diff != "" {
 					f.Error(diff)
 				}
-				_, err = st.SubTenants.Get(ctx, other, sub.ID())
+				_, err = st.SubTenants.Get(ctx, tenant.All(other), sub.ID())
 				f.wantError(err, domain.NotFound, "sub_tenant_not_found")
-				_, err = st.SubTenants.Find(ctx, other, "Équipe 7")
+				_, err = st.SubTenants.Find(ctx, tenant.All(other), "Équipe 7")
 				f.wantError(err, domain.NotFound, "sub_tenant_not_found")
 				return nil
 			})
@@ -381,7 +383,7 @@ func SubTenantRepository(t *testing.T, open OpenStore) {
 			}
 			f.wantError(update(stale), domain.Conflict, "stale_revision")
 			f.read(func(ctx context.Context, st outbound.Stores) error {
-				got, err := st.SubTenants.Get(ctx, sub.Tenant(), sub.ID())
+				got, err := st.SubTenants.Get(ctx, tenant.All(sub.Tenant()), sub.ID())
 				if err == nil {
 					if diff := cmp.Diff(sub.State(), got.State()); diff != "" || got.Revision() != 2 {
 						f.Errorf("revision %d: %s", got.Revision(), diff)
@@ -401,14 +403,18 @@ func SubTenantRepository(t *testing.T, open OpenStore) {
 			}
 			f.workflow(owner, "a")
 			f.read(func(ctx context.Context, st outbound.Stores) error {
-				found, err := st.SubTenants.List(ctx, owner, "ALPHA", domain.Query{})
+				found, err := st.SubTenants.List(ctx, tenant.All(owner), "ALPHA", domain.Query{})
 				if len(found.Items) != 1 || found.Total != 1 {
 					f.Errorf("found %d of %d", len(found.Items), found.Total)
 				}
 				return err
 			})
-			f.write(func(ctx context.Context, st outbound.Stores) error { return st.SubTenants.Delete(ctx, owner, sub.ID()) })
-			err = f.work.Do(f.Context(), func(ctx context.Context, st outbound.Stores) error { return st.SubTenants.Delete(ctx, owner, sub.ID()) })
+			f.write(func(ctx context.Context, st outbound.Stores) error {
+				return st.SubTenants.Delete(ctx, tenant.All(owner), sub.ID())
+			})
+			err = f.work.Do(f.Context(), func(ctx context.Context, st outbound.Stores) error {
+				return st.SubTenants.Delete(ctx, tenant.All(owner), sub.ID())
+			})
 			f.wantError(err, domain.NotFound, "sub_tenant_not_found")
 			if _, total := f.listWorkflows(owner, workflow.Filter{}, f.query("", 1, 0)); total != 1 {
 				f.Errorf("%d workflows are left", total)
@@ -431,7 +437,7 @@ func SubTenantRepository(t *testing.T, open OpenStore) {
 			f.started(f.tenant().ID(), func(st *run.State) { st.SubTenant = "foreign" })
 			list := func(limit, offset int) (got string) {
 				f.read(func(ctx context.Context, st outbound.Stores) error {
-					found, err := st.SeenIn.Combined(ctx, owner, f.query("", limit, offset).PageRequest)
+					found, err := st.SeenIn.Combined(ctx, tenant.All(owner), f.query("", limit, offset).PageRequest)
 					for _, seen := range found.Items {
 						got += string(seen.SubTenant)
 						if seen.Registration != nil {

@@ -131,34 +131,34 @@ func (f fixture) threeOfEach(owner tenant.ID) map[string]listed {
 	}
 	return map[string]listed{
 		"triggers": func(ctx context.Context, st outbound.Stores, q domain.Query) (int, int, error) {
-			return ofPage(st.Triggers.List(ctx, owner, trigger.Filter{Search: "größe"}, q))
+			return ofPage(st.Triggers.List(ctx, tenant.All(owner), trigger.Filter{Search: "größe"}, q))
 		},
 		"triggers of a version": func(ctx context.Context, st outbound.Stores, q domain.Query) (int, int, error) {
-			return ofPage(st.Triggers.List(ctx, owner, trigger.Filter{Version: ver.ID()}, q))
+			return ofPage(st.Triggers.List(ctx, tenant.All(owner), trigger.Filter{Version: ver.ID()}, q))
 		},
 		"fires": func(ctx context.Context, st outbound.Stores, q domain.Query) (int, int, error) {
-			return ofPage(st.Fires.List(ctx, owner, firing.ID(), trigger.FireFilter{}, q))
+			return ofPage(st.Fires.List(ctx, tenant.All(owner), firing.ID(), trigger.FireFilter{}, q))
 		},
 		"versions": func(ctx context.Context, st outbound.Stores, q domain.Query) (int, int, error) {
-			return ofPage(st.Versions.List(ctx, owner, workflow.VersionFilter{Workflow: wf.ID()}, q))
+			return ofPage(st.Versions.List(ctx, tenant.All(owner), workflow.VersionFilter{Workflow: wf.ID()}, q))
 		},
 		"custom nodes": func(ctx context.Context, st outbound.Stores, q domain.Query) (int, int, error) {
-			return ofPage(st.CustomNodes.List(ctx, owner, node.CustomFilter{}, q))
+			return ofPage(st.CustomNodes.List(ctx, tenant.All(owner), node.CustomFilter{}, q))
 		},
 		"workflows": func(ctx context.Context, st outbound.Stores, q domain.Query) (int, int, error) {
-			return ofPage(st.Workflows.List(ctx, owner, workflow.Filter{}, q))
+			return ofPage(st.Workflows.List(ctx, tenant.All(owner), workflow.Filter{}, q))
 		},
 		"sub-tenants": func(ctx context.Context, st outbound.Stores, q domain.Query) (int, int, error) {
-			return ofPage(st.SubTenants.List(ctx, owner, "", q))
+			return ofPage(st.SubTenants.List(ctx, tenant.All(owner), "", q))
 		},
 		"runs": func(ctx context.Context, st outbound.Stores, q domain.Query) (int, int, error) {
-			return ofPage(st.Runs.Runs.List(ctx, owner, run.Filter{}, q))
+			return ofPage(st.Runs.Runs.List(ctx, tenant.All(owner), run.Filter{}, q))
 		},
 		"deliveries": func(ctx context.Context, st outbound.Stores, q domain.Query) (int, int, error) {
-			return ofPage(st.Webhooks.Deliveries.List(ctx, owner, to.ID(), event.DeliveryFilter{}, q))
+			return ofPage(st.Webhooks.Deliveries.List(ctx, tenant.All(owner), to.ID(), event.DeliveryFilter{}, q))
 		},
 		"webhook endpoints": func(ctx context.Context, st outbound.Stores, q domain.Query) (int, int, error) {
-			return ofPage(st.Webhooks.Endpoints.List(ctx, owner, event.EndpointFilter{}, q))
+			return ofPage(st.Webhooks.Endpoints.List(ctx, tenant.All(owner), event.EndpointFilter{}, q))
 		},
 	}
 }

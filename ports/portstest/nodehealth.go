@@ -76,13 +76,15 @@ func NodeHealthRepository(t *testing.T, open OpenStore) {
 			id := f.insertCustomNode(owner, "acme.a", "x")
 			f.note(owner, id, well)
 			f.read(func(ctx context.Context, st outbound.Stores) error {
-				n, err := st.CustomNodes.Get(ctx, owner, id)
+				n, err := st.CustomNodes.Get(ctx, tenant.All(owner), id)
 				if err == nil && n.Revision() != 1 {
 					f.Errorf("the revision is %d", n.Revision())
 				}
 				return err
 			})
-			f.write(func(ctx context.Context, st outbound.Stores) error { return st.CustomNodes.Delete(ctx, owner, id) })
+			f.write(func(ctx context.Context, st outbound.Stores) error {
+				return st.CustomNodes.Delete(ctx, tenant.All(owner), id)
+			})
 			f.note(owner, id, well)
 			if found := f.healthOf(owner, id); len(found) != 0 {
 				f.Errorf("there is %v of a custom node that is gone", found)

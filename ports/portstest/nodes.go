@@ -53,7 +53,7 @@ func CustomNodeRepository(t *testing.T, open OpenStore) {
 				}
 			}
 			f.read(func(ctx context.Context, st outbound.Stores) error {
-				found, err := st.CustomNodes.Active(ctx, owner)
+				found, err := st.CustomNodes.Active(ctx, tenant.All(owner))
 				var got []node.CustomState
 				for _, n := range found {
 					got = append(got, n.State())
@@ -80,7 +80,7 @@ func CustomNodeRepository(t *testing.T, open OpenStore) {
 			})
 			f.wantError(insert(f, f.customNode(owner, "acme.a", "1.0.0", true)), domain.Conflict, "custom_node_exists")
 			f.write(func(ctx context.Context, stores outbound.Stores) error {
-				return stores.CustomNodes.Delete(ctx, owner, st.ID)
+				return stores.CustomNodes.Delete(ctx, tenant.All(owner), st.ID)
 			})
 			f.wantError(insert(f, f.customNode(owner, "acme.a", "1.1.0", true)), domain.Conflict, "custom_node_exists")
 			if err := insert(f, f.customNode(owner, "acme.a", "1.2.0", true)); err != nil {

@@ -57,7 +57,7 @@ func Read(t *testing.T, open OpenStore) {
 				"a deletion":   func(ctx context.Context, st outbound.Stores) error { return st.Tenants.Delete(ctx, wf.Tenant()) },
 				"an insertion": func(ctx context.Context, st outbound.Stores) error { return st.Triggers.Insert(ctx, trg) },
 				"drawing a version": func(ctx context.Context, st outbound.Stores) error {
-					_, err := st.Workflows.NextVersion(ctx, wf.Tenant(), wf.ID())
+					_, err := st.Workflows.NextVersion(ctx, tenant.All(wf.Tenant()), wf.ID())
 					return err
 				},
 				"recording a fire": func(ctx context.Context, st outbound.Stores) error {
@@ -79,7 +79,7 @@ func Read(t *testing.T, open OpenStore) {
 				f.Errorf("the trigger: %v", err)
 			}
 			f.write(func(ctx context.Context, st outbound.Stores) error {
-				number, err := st.Workflows.NextVersion(ctx, wf.Tenant(), wf.ID())
+				number, err := st.Workflows.NextVersion(ctx, tenant.All(wf.Tenant()), wf.ID())
 				if number != 2 {
 					f.Errorf("the next version is %d, not 2", number)
 				}
@@ -95,7 +95,7 @@ func Read(t *testing.T, open OpenStore) {
 			}{{workflow.Filter{}, 5}, {workflow.Filter{Active: &yes}, 4}, {workflow.Filter{SubTenant: &team}, 3}, {workflow.Filter{Search: "zet"}, 1}, {workflow.Filter{Search: "absent"}, 0}} {
 				for offset := range 7 {
 					f.newest(func(ctx context.Context, st outbound.Stores) error {
-						found, err := st.Workflows.List(ctx, owner, c.filter, f.query("name", 2, offset))
+						found, err := st.Workflows.List(ctx, tenant.All(owner), c.filter, f.query("name", 2, offset))
 						if items := min(2, max(0, c.want-offset)); err == nil && (found.Total != c.want || len(found.Items) != items) {
 							f.Errorf("%+v at %d: %d items of %d, not %d of %d", c.filter, offset, len(found.Items), found.Total, items, c.want)
 						}

@@ -112,7 +112,7 @@ func (f fixture) started(owner tenant.ID, change ...func(*run.State)) *run.Run {
 
 func (f fixture) getRun(owner tenant.ID, id run.ID) (r *run.Run, err error) {
 	err = f.work.View(f.Context(), func(ctx context.Context, st outbound.Stores) error {
-		r, err = st.Runs.Runs.Get(ctx, owner, id)
+		r, err = st.Runs.Runs.Get(ctx, tenant.All(owner), id)
 		return err
 	})
 	return r, err
@@ -270,7 +270,7 @@ func notStarted() map[string]func(f fixture) {
 			r := f.started(trg.Tenant(), func(st *run.State) { st.Workflow, st.Version, st.Trigger = ver.Workflow(), ver.ID(), trg.ID() })
 			r = f.step(r, outbound.RunLease{}, func(st *run.State) { st.Status = run.StatusRunning })
 			f.write(func(ctx context.Context, st outbound.Stores) error {
-				return st.Workflows.Delete(ctx, r.Tenant(), r.Workflow())
+				return st.Workflows.Delete(ctx, tenant.All(r.Tenant()), r.Workflow())
 			})
 			f.holds(r.State())
 			if got := f.history(r.Tenant(), r.ID(), 0); len(got) != 1 {
@@ -317,7 +317,7 @@ func (f fixture) burst(owner tenant.ID, n int) {
 func (f fixture) history(owner tenant.ID, id run.ID, after int64) (entries []run.Entry) {
 	f.Helper()
 	f.read(func(ctx context.Context, st outbound.Stores) (err error) {
-		entries, err = st.Runs.Runs.History(ctx, owner, id, after)
+		entries, err = st.Runs.Runs.History(ctx, tenant.All(owner), id, after)
 		return err
 	})
 	return entries

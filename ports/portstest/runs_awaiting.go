@@ -24,7 +24,7 @@ func (f fixture) awaiting(owner tenant.ID, q outbound.AwaitingQuery) (found []ru
 		q.Limit = 99
 	}
 	f.read(func(ctx context.Context, st outbound.Stores) (err error) {
-		found, err = st.Runs.Runs.Awaiting(ctx, owner, q)
+		found, err = st.Runs.Runs.Awaiting(ctx, tenant.All(owner), q)
 		return err
 	})
 	return found

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/run"
+	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
@@ -71,11 +72,11 @@ func leaseEnds(f fixture) {
 func originOf(f fixture) {
 	r := f.started(f.tenant().ID())
 	f.read(func(ctx context.Context, st outbound.Stores) error {
-		version, size, err := st.Runs.Origins.Of(ctx, r.Tenant(), r.ID())
+		version, size, err := st.Runs.Origins.Of(ctx, tenant.All(r.Tenant()), r.ID())
 		if version != r.Version() || size < int64(len(r.Payload())) || size > int64(len(r.Payload()))+1000 {
 			f.Errorf("it is of version %s and %d bytes large", version, size)
 		}
-		_, _, absent := st.Runs.Origins.Of(ctx, f.tenant().ID(), r.ID())
+		_, _, absent := st.Runs.Origins.Of(ctx, tenant.All(f.tenant().ID()), r.ID())
 		f.wantError(absent, domain.NotFound, "run_not_found")
 		return err
 	})

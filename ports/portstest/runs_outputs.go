@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/sluicehq/sluice/domain/run"
+	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/domain/workflow"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
@@ -78,7 +79,7 @@ func LargeOutputs(t *testing.T, open OpenStore) {
 			}
 			f.same(r.State(), lent[0].Run.State())
 			err := f.work.View(f.Context(), func(ctx context.Context, st outbound.Stores) error {
-				_, size, err := st.Runs.Origins.Of(ctx, owner, r.ID())
+				_, size, err := st.Runs.Origins.Of(ctx, tenant.All(owner), r.ID())
 				if size != want {
 					f.Errorf("the size is %d, not %d", size, want)
 				}

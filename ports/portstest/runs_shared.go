@@ -250,7 +250,7 @@ func (f fixture) keptOf(trg *trigger.Trigger) map[tenant.ID]int64 {
 	f.Helper()
 	owner, answers := trg.Tenant(), make(map[int64]bool)
 	f.write(func(ctx context.Context, st outbound.Stores) error {
-		one, err := st.Firing.Trigger(ctx, owner, trg.ID())
+		one, err := st.Firing.Trigger(ctx, tenant.All(owner), trg.ID())
 		if err != nil {
 			return err
 		}
@@ -260,7 +260,7 @@ func (f fixture) keptOf(trg *trigger.Trigger) map[tenant.ID]int64 {
 			return err
 		}
 		answers[each[0].Kept] = true
-		ver, err := st.Firing.Version(ctx, owner, one.Workflow, "")
+		ver, err := st.Firing.Version(ctx, tenant.All(owner), one.Workflow, "")
 		answers[ver.Kept] = true
 		return err
 	})

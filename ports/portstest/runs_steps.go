@@ -111,7 +111,7 @@ func RunSteps(t *testing.T, open OpenStore) {
 			for range units {
 				done.Go(func() {
 					f.write(func(ctx context.Context, st outbound.Stores) error {
-						held, err := st.Runs.Runs.Get(ctx, r.Tenant(), r.ID())
+						held, err := st.Runs.Runs.Get(ctx, tenant.All(r.Tenant()), r.ID())
 						if err != nil {
 							return err
 						}
@@ -144,7 +144,7 @@ func RunSteps(t *testing.T, open OpenStore) {
 func (f fixture) runs(owner tenant.ID, filter run.Filter, order string, limit, offset int) (found domain.Page[run.Summary]) {
 	f.Helper()
 	f.read(func(ctx context.Context, st outbound.Stores) (err error) {
-		found, err = st.Runs.Runs.List(ctx, owner, filter, f.query(order, limit, offset))
+		found, err = st.Runs.Runs.List(ctx, tenant.All(owner), filter, f.query(order, limit, offset))
 		return err
 	})
 	return found
@@ -250,7 +250,7 @@ func RunLists(t *testing.T, open OpenStore) {
 		},
 		"another order is refused": func(f fixture) {
 			err := f.work.View(f.Context(), func(ctx context.Context, st outbound.Stores) error {
-				_, err := st.Runs.Runs.List(ctx, "tenant_1", run.Filter{}, f.query("status", 9, 0))
+				_, err := st.Runs.Runs.List(ctx, tenant.All("tenant_1"), run.Filter{}, f.query("status", 9, 0))
 				return err
 			})
 			if err == nil {
@@ -291,7 +291,7 @@ func RunOverview(t *testing.T, open OpenStore) {
 			f.started(other, in("wf_a"))
 			for limit, want := range map[int][]run.ID{9: {a.ID(), b.ID()}, 1: {a.ID()}} {
 				f.read(func(ctx context.Context, st outbound.Stores) error {
-					got, err := st.Runs.Live.OfWorkflow(ctx, owner, "wf_a", limit)
+					got, err := st.Runs.Live.OfWorkflow(ctx, tenant.All(owner), "wf_a", limit)
 					f.same(want, got)
 					return err
 				})

@@ -35,7 +35,7 @@ func KeptBytes(t *testing.T, open OpenStore) {
 			want += storedProgress(s.Run.State().Progress) - empty
 			f.same(map[tenant.ID]int64{owner: want}, f.keptOf(trg))
 			f.write(func(ctx context.Context, st outbound.Stores) error {
-				found, err := st.Firing.OnEvent(ctx, owner, outbound.EventQuery{Event: event, Limit: 9})
+				found, err := st.Firing.OnEvent(ctx, tenant.All(owner), outbound.EventQuery{Event: event, Limit: 9})
 				if err == nil && (len(found) != 1 || found[0].Kept != want) {
 					f.Errorf("%+v", found)
 				}

@@ -41,7 +41,7 @@ func (f fixture) attach(ver *workflow.Version) *trigger.Trigger {
 func (f fixture) activate(ver *workflow.Version, at time.Time) {
 	f.Helper()
 	f.write(func(ctx context.Context, st outbound.Stores) error {
-		stored, err := st.Versions.Get(ctx, ver.Tenant(), ver.ID())
+		stored, err := st.Versions.Get(ctx, tenant.All(ver.Tenant()), ver.ID())
 		if err != nil {
 			return err
 		}
@@ -98,7 +98,7 @@ func change[T any](f fixture, get func(context.Context, outbound.Stores) (T, err
 func (f fixture) reviseTrigger(trg *trigger.Trigger, p trigger.Patch, at time.Time) {
 	f.Helper()
 	change(f, func(ctx context.Context, st outbound.Stores) (*trigger.Trigger, error) {
-		return st.Triggers.Get(ctx, trg.Tenant(), trg.ID())
+		return st.Triggers.Get(ctx, tenant.All(trg.Tenant()), trg.ID())
 	}, func(trg *trigger.Trigger) error { return trg.Revise(p, tenant.Settings{}, at) },
 		func(ctx context.Context, st outbound.Stores, trg *trigger.Trigger) error {
 			return st.Triggers.Update(ctx, trg)
@@ -108,7 +108,7 @@ func (f fixture) reviseTrigger(trg *trigger.Trigger, p trigger.Patch, at time.Ti
 func (f fixture) changeVersion(owner tenant.ID, id workflow.VersionID, verb func(*workflow.Version)) {
 	f.Helper()
 	change(f, func(ctx context.Context, st outbound.Stores) (*workflow.Version, error) {
-		return st.Versions.Get(ctx, owner, id)
+		return st.Versions.Get(ctx, tenant.All(owner), id)
 	},
 		func(ver *workflow.Version) error { verb(ver); return nil },
 		func(ctx context.Context, st outbound.Stores, ver *workflow.Version) error {
@@ -119,7 +119,7 @@ func (f fixture) changeVersion(owner tenant.ID, id workflow.VersionID, verb func
 func (f fixture) toggleWorkflow(owner tenant.ID, id workflow.ID, at time.Time) {
 	f.Helper()
 	change(f, func(ctx context.Context, st outbound.Stores) (*workflow.Workflow, error) {
-		return st.Workflows.Get(ctx, owner, id)
+		return st.Workflows.Get(ctx, tenant.All(owner), id)
 	},
 		func(wf *workflow.Workflow) error { wf.Toggle(at); return nil },
 		func(ctx context.Context, st outbound.Stores, wf *workflow.Workflow) error {
@@ -140,7 +140,7 @@ func (f fixture) changeTenant(id tenant.ID, verb func(*tenant.Tenant)) {
 func (f fixture) workflowOf(trg *trigger.Trigger) (id workflow.ID) {
 	f.Helper()
 	f.read(func(ctx context.Context, st outbound.Stores) error {
-		belongs, err := st.Versions.Belongs(ctx, trg.Tenant(), trg.Version())
+		belongs, err := st.Versions.Belongs(ctx, tenant.All(trg.Tenant()), trg.Version())
 		id = belongs.Workflow
 		return err
 	})
@@ -235,10 +235,10 @@ func schedulesHeld() map[string]func(f fixture) {
 			kept := f.scheduled()
 			for claim, remove := range map[string]func(ctx context.Context, st outbound.Stores, trg *trigger.Trigger) error{
 				"the trigger": func(ctx context.Context, st outbound.Stores, trg *trigger.Trigger) error {
-					return st.Triggers.Delete(ctx, trg.Tenant(), trg.ID())
+					return st.Triggers.Delete(ctx, tenant.All(trg.Tenant()), trg.ID())
 				},
 				"the version": func(ctx context.Context, st outbound.Stores, trg *trigger.Trigger) error {
-					return st.Versions.Delete(ctx, trg.Tenant(), trg.Version())
+					return st.Versions.Delete(ctx, tenant.All(trg.Tenant()), trg.Version())
 				},
 				"the tenant": func(ctx context.Context, st outbound.Stores, trg *trigger.Trigger) error {
 					return st.Tenants.Delete(ctx, trg.Tenant())
@@ -312,7 +312,7 @@ func schedulesLookedAt() map[string]func(f fixture) {
 		"a schedule that is not held any more is left out": func(f fixture) {
 			trg := f.scheduled()
 			f.write(func(ctx context.Context, st outbound.Stores) error {
-				return st.Triggers.Delete(ctx, trg.Tenant(), trg.ID())
+				return st.Triggers.Delete(ctx, tenant.All(trg.Tenant()), trg.ID())
 			})
 			f.advance(look(trg, noon, noon.Add(time.Hour)))
 			f.next(time.Time{})

@@ -182,7 +182,7 @@ func schedulesSingledOut() map[string]func(f fixture) {
 		"a tenant's schedules are put off together, those that are due": func(f fixture) {
 			mine, other := f.dueAfter(2, 0), f.dueAfter(1, time.Second)
 			f.advance(look(mine[1], noon, noon.Add(10*time.Minute)))
-			putOff(f, noon.Add(time.Minute), outbound.TriggerKey{Tenant: mine[0].Tenant()})
+			putOff(f, noon.Add(time.Minute), outbound.TriggerKey{Scope: tenant.All(mine[0].Tenant())})
 			if diff := cmp.Diff([]string{line(other[0].ID(), noon), line(mine[1].ID(), noon)}, f.due(hour.Add(-time.Millisecond), 9)); diff != "" {
 				f.Error(diff)
 			}

@@ -99,9 +99,9 @@ func TenantRepository(t *testing.T, open OpenStore) {
 			f.read(func(ctx context.Context, st outbound.Stores) error {
 				_, err := st.Credentials.Find(ctx, k.State().Hash)
 				f.wantError(err, domain.NotFound, "api_key_not_found")
-				_, err = st.Versions.Get(ctx, gone.ID(), ver.ID())
+				_, err = st.Versions.Get(ctx, tenant.All(gone.ID()), ver.ID())
 				f.wantError(err, domain.NotFound, "version_not_found")
-				if _, err := st.Workflows.Get(ctx, stays.ID(), wfOfStays.ID()); err != nil {
+				if _, err := st.Workflows.Get(ctx, tenant.All(stays.ID()), wfOfStays.ID()); err != nil {
 					return err
 				}
 				_, err = st.Credentials.Find(ctx, keyOfStays.State().Hash)

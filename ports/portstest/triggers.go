@@ -34,7 +34,7 @@ func (f fixture) trigger() *trigger.Trigger {
 
 func (f fixture) getTrigger(owner tenant.ID, id trigger.ID) (trg *trigger.Trigger, err error) {
 	err = f.work.View(f.Context(), func(ctx context.Context, st outbound.Stores) error {
-		trg, err = st.Triggers.Get(ctx, owner, id)
+		trg, err = st.Triggers.Get(ctx, tenant.All(owner), id)
 		return err
 	})
 	return trg, err
@@ -82,7 +82,7 @@ func TriggerRepository(t *testing.T, open OpenStore) {
 			trg := f.trigger()
 			remove := func() error {
 				return f.work.Do(f.Context(), func(ctx context.Context, st outbound.Stores) error {
-					return st.Triggers.Delete(ctx, trg.Tenant(), trg.ID())
+					return st.Triggers.Delete(ctx, tenant.All(trg.Tenant()), trg.ID())
 				})
 			}
 			if err := remove(); err != nil {
@@ -106,7 +106,9 @@ func TriggerRepository(t *testing.T, open OpenStore) {
 				func(ctx context.Context, st outbound.Stores) error {
 					return st.Triggers.Update(ctx, trigger.Restore(stolen))
 				},
-				func(ctx context.Context, st outbound.Stores) error { return st.Triggers.Delete(ctx, other, trg.ID()) },
+				func(ctx context.Context, st outbound.Stores) error {
+					return st.Triggers.Delete(ctx, tenant.All(other), trg.ID())
+				},
 			} {
 				f.wantError(f.work.Do(f.Context(), do), domain.NotFound, "trigger_not_found")
 			}

@@ -46,7 +46,7 @@ func UnitOfWork(t *testing.T, open OpenStore) {
 				})
 			}()
 			err := f.work.View(f.Context(), func(ctx context.Context, st outbound.Stores) error {
-				_, err := st.Workflows.Get(ctx, wf.Tenant(), wf.ID())
+				_, err := st.Workflows.Get(ctx, tenant.All(wf.Tenant()), wf.ID())
 				return err
 			})
 			f.wantError(err, domain.NotFound, "workflow_not_found")
@@ -62,7 +62,7 @@ func UnitOfWork(t *testing.T, open OpenStore) {
 			})
 			f.wantError(err, domain.Conflict, "workflow_name_taken")
 			err = f.work.View(f.Context(), func(ctx context.Context, st outbound.Stores) error {
-				_, err := st.Workflows.Get(ctx, other.Tenant(), other.ID())
+				_, err := st.Workflows.Get(ctx, tenant.All(other.Tenant()), other.ID())
 				return err
 			})
 			f.wantError(err, domain.NotFound, "workflow_not_found")

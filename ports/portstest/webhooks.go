@@ -103,7 +103,7 @@ func (f webhooks) endpoint(owner tenant.ID, change ...func(*event.EndpointState)
 
 func (f webhooks) getEndpoint(owner tenant.ID, id event.EndpointID) (e *event.Endpoint, err error) {
 	err = f.view(func(ctx context.Context, st outbound.WebhookStores) error {
-		e, err = st.Endpoints.Get(ctx, owner, id)
+		e, err = st.Endpoints.Get(ctx, tenant.All(owner), id)
 		return err
 	})
 	return e, err
@@ -160,7 +160,7 @@ func EndpointRepository(t *testing.T, open OpenStore) {
 			d, other := f.delivery(e, happened), f.delivery(kept, happened)
 			remove := func() error {
 				return f.try(func(ctx context.Context, st outbound.WebhookStores) error {
-					return st.Endpoints.Delete(ctx, owner, e.ID())
+					return st.Endpoints.Delete(ctx, tenant.All(owner), e.ID())
 				})
 			}
 			if err := remove(); err != nil {
@@ -187,7 +187,7 @@ func EndpointRepository(t *testing.T, open OpenStore) {
 					return st.Endpoints.Update(ctx, event.RestoreEndpoint(stolen))
 				},
 				func(ctx context.Context, st outbound.WebhookStores) error {
-					return st.Endpoints.Delete(ctx, other, e.ID())
+					return st.Endpoints.Delete(ctx, tenant.All(other), e.ID())
 				},
 			} {
 				f.wantError(f.try(do), domain.NotFound, "webhook_endpoint_not_found")
@@ -225,7 +225,7 @@ func EndpointRepository(t *testing.T, open OpenStore) {
 func (f webhooks) endpoints(owner tenant.ID, filter event.EndpointFilter, order string, limit, offset int) (line string) {
 	f.Helper()
 	err := f.view(func(ctx context.Context, st outbound.WebhookStores) error {
-		found, err := st.Endpoints.List(ctx, owner, filter, f.query(order, limit, offset))
+		found, err := st.Endpoints.List(ctx, tenant.All(owner), filter, f.query(order, limit, offset))
 		line = fmt.Sprintf("%s of %d", lastParts(found.Items), found.Total)
 		return err
 	})
@@ -289,7 +289,7 @@ func endpointLists(f webhooks) {
 func (f webhooks) matching(owner tenant.ID, t event.Type, sub tenant.SubTenantID) (line string) {
 	f.Helper()
 	f.put(func(ctx context.Context, st outbound.WebhookStores) error {
-		found, err := st.Endpoints.Matching(ctx, owner, t, sub)
+		found, err := st.Endpoints.Matching(ctx, tenant.All(owner), t, sub)
 		line = lastParts(found)
 		for _, e := range found {
 			if !e.Wants(t, sub) {

@@ -137,7 +137,7 @@ func DeliveryBounds(t *testing.T, open OpenStore) {
 func (f webhooks) recovers(e *event.Endpoint) {
 	f.Helper()
 	f.put(func(ctx context.Context, st outbound.WebhookStores) error {
-		now, err := st.Endpoints.Get(ctx, e.Tenant(), e.ID())
+		now, err := st.Endpoints.Get(ctx, tenant.All(e.Tenant()), e.ID())
 		if err != nil {
 			return err
 		}

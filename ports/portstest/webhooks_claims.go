@@ -194,7 +194,7 @@ func DeliveryClaims(t *testing.T, open OpenStore) {
 func (f webhooks) settle(s event.DeliveryState) {
 	f.Helper()
 	f.put(func(ctx context.Context, st outbound.WebhookStores) error {
-		d, err := st.Deliveries.Get(ctx, s.Tenant, s.ID)
+		d, err := st.Deliveries.Get(ctx, tenant.All(s.Tenant), s.ID)
 		if err != nil {
 			return err
 		}

@@ -51,7 +51,7 @@ func (f webhooks) delivery(to *event.Endpoint, e *event.Event) *event.Delivery {
 
 func (f webhooks) getDelivery(owner tenant.ID, id event.DeliveryID) (d *event.Delivery, err error) {
 	err = f.view(func(ctx context.Context, st outbound.WebhookStores) error {
-		d, err = st.Deliveries.Get(ctx, owner, id)
+		d, err = st.Deliveries.Get(ctx, tenant.All(owner), id)
 		return err
 	})
 	return d, err
@@ -153,7 +153,7 @@ func DeliveryRepository(t *testing.T, open OpenStore) {
 func (f webhooks) deliveries(owner tenant.ID, of event.EndpointID, filter event.DeliveryFilter, order string, limit, offset int) (line string) {
 	f.Helper()
 	err := f.view(func(ctx context.Context, st outbound.WebhookStores) error {
-		found, err := st.Deliveries.List(ctx, owner, of, filter, f.query(order, limit, offset))
+		found, err := st.Deliveries.List(ctx, tenant.All(owner), of, filter, f.query(order, limit, offset))
 		var names []string
 		for _, d := range found.Items {
 			names = append(names, d.Reason())

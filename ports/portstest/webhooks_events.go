@@ -40,7 +40,7 @@ func (f webhooks) append(events ...*event.Event) {
 
 func (f webhooks) getEvent(owner tenant.ID, id event.ID) (e *event.Event, err error) {
 	err = f.view(func(ctx context.Context, st outbound.WebhookStores) error {
-		e, err = st.Events.Get(ctx, owner, id)
+		e, err = st.Events.Get(ctx, tenant.All(owner), id)
 		return err
 	})
 	return e, err
@@ -76,7 +76,7 @@ func EventRepository(t *testing.T, open OpenStore) {
 			f.put(func(ctx context.Context, st outbound.WebhookStores) error {
 				found, err := st.Events.Waiting(ctx, 9)
 				for i, e := range []*event.Event{want, bare} {
-					got, errGet := st.Events.Get(ctx, e.Tenant(), e.ID())
+					got, errGet := st.Events.Get(ctx, tenant.All(e.Tenant()), e.ID())
 					if err = errors.Join(err, errGet); err != nil {
 						return err
 					}
@@ -228,7 +228,7 @@ func EventSweeps(t *testing.T, open OpenStore) {
 			under := f.delivery(to, pending)
 			ended := f.delivery(to, old[0])
 			f.put(func(ctx context.Context, st outbound.WebhookStores) error {
-				d, err := st.Deliveries.Get(ctx, owner, ended.ID())
+				d, err := st.Deliveries.Get(ctx, tenant.All(owner), ended.ID())
 				if err != nil {
 					return err
 				}

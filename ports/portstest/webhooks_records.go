@@ -11,6 +11,7 @@ import (
 
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/event"
+	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
@@ -59,7 +60,7 @@ func DeliveryRecords(t *testing.T, open OpenStore) {
 			kept, gone := f.due(to, e, 0), f.due(f.endpoint(owner), e, 0)
 			f.insert(kept, gone)
 			f.put(func(ctx context.Context, st outbound.WebhookStores) error {
-				return st.Endpoints.Delete(ctx, owner, gone.Endpoint)
+				return st.Endpoints.Delete(ctx, tenant.All(owner), gone.Endpoint)
 			})
 			stolen := kept
 			stolen.Tenant = other

@@ -212,7 +212,7 @@ func unreadableMatching(f damaged) {
 		{event.EndpointTest, "team", nil},
 	} {
 		f.put(func(ctx context.Context, st outbound.WebhookStores) error {
-			found, err := st.Endpoints.Matching(ctx, owner, c.t, c.sub)
+			found, err := st.Endpoints.Matching(ctx, tenant.All(owner), c.t, c.sub)
 			var want, got []event.EndpointID
 			for _, e := range c.want {
 				want = append(want, e.ID())
@@ -285,7 +285,7 @@ func unreadableGet(f damaged) {
 	f.exec(`UPDATE webhook_deliveries SET attempts = '[' WHERE id = '%s'`, bad.ID)
 	list := func(of event.EndpointID) (n int, err error) {
 		err = f.view(func(ctx context.Context, st outbound.WebhookStores) error {
-			page, err := st.Deliveries.List(ctx, owner, of, event.DeliveryFilter{}, domain.Query{})
+			page, err := st.Deliveries.List(ctx, tenant.All(owner), of, event.DeliveryFilter{}, domain.Query{})
 			n = len(page.Items)
 			return err
 		})

@@ -17,7 +17,7 @@ import (
 
 func (f fixture) getWorkflow(owner tenant.ID, id workflow.ID) (wf *workflow.Workflow, err error) {
 	err = f.work.View(f.Context(), func(ctx context.Context, st outbound.Stores) error {
-		wf, err = st.Workflows.Get(ctx, owner, id)
+		wf, err = st.Workflows.Get(ctx, tenant.All(owner), id)
 		return err
 	})
 	return wf, err
@@ -119,7 +119,7 @@ func VersionRepository(t *testing.T, open OpenStore) {
 				return st.Versions.Insert(ctx, workflow.RestoreVersion(want))
 			})
 			f.read(func(ctx context.Context, st outbound.Stores) error {
-				got, err := st.Versions.Get(ctx, want.Tenant, want.ID)
+				got, err := st.Versions.Get(ctx, tenant.All(want.Tenant), want.ID)
 				if err != nil {
 					return err
 				}
@@ -130,7 +130,7 @@ func VersionRepository(t *testing.T, open OpenStore) {
 				if diff += cmp.Diff(want, have, cmp.AllowUnexported(workflow.Graph{})); diff != "" {
 					f.Error(diff)
 				}
-				belongs, err := st.Versions.Belongs(ctx, want.Tenant, want.ID)
+				belongs, err := st.Versions.Belongs(ctx, tenant.All(want.Tenant), want.ID)
 				if belongs != (outbound.Belonging{Workflow: want.Workflow, SubTenant: "team"}) {
 					f.Errorf("it belongs to %+v", belongs)
 				}
@@ -147,7 +147,7 @@ func VersionRepository(t *testing.T, open OpenStore) {
 				done.Go(func() {
 					if i%4 == 0 { // a unit that fails gives its number back
 						_ = f.work.Do(f.Context(), func(ctx context.Context, st outbound.Stores) error {
-							_, err := st.Workflows.NextVersion(ctx, wf.Tenant(), wf.ID())
+							_, err := st.Workflows.NextVersion(ctx, tenant.All(wf.Tenant()), wf.ID())
 							if err != nil {
 								f.Error(err)
 							}
@@ -175,18 +175,18 @@ func VersionRepository(t *testing.T, open OpenStore) {
 			wf, other := f.workflow(f.tenant().ID(), ""), f.tenant().ID()
 			ver := f.version(wf)
 			f.read(func(ctx context.Context, st outbound.Stores) error {
-				_, err := st.Versions.Get(ctx, other, ver.ID())
+				_, err := st.Versions.Get(ctx, tenant.All(other), ver.ID())
 				f.wantError(err, domain.NotFound, "version_not_found")
-				_, errAbsent := st.Versions.Get(ctx, other, "wfv_absent")
+				_, errAbsent := st.Versions.Get(ctx, tenant.All(other), "wfv_absent")
 				if err.Error() != errAbsent.Error() {
 					f.Errorf("%q differs from %q", err, errAbsent)
 				}
-				_, err = st.Versions.Belongs(ctx, other, ver.ID())
+				_, err = st.Versions.Belongs(ctx, tenant.All(other), ver.ID())
 				f.wantError(err, domain.NotFound, "version_not_found")
 				return nil
 			})
 			err := f.work.Do(f.Context(), func(ctx context.Context, st outbound.Stores) error {
-				_, err := st.Workflows.NextVersion(ctx, other, wf.ID())
+				_, err := st.Workflows.NextVersion(ctx, tenant.All(other), wf.ID())
 				return err
 			})
 			f.wantError(err, domain.NotFound, "workflow_not_found")

@@ -76,7 +76,7 @@ func (s *State) SetHeader(h http.Header, name, value string) {
 // Intake is what the request holds of the memory for bodies, until [State.Release].
 func (s *State) Intake() *stream.Reservation {
 	if !s.intake.Begun() {
-		s.intake = stream.Reserve(s.exchange.Memory.Intake, s.Caller.Tenant)
+		s.intake = stream.Reserve(s.exchange.Memory.Intake, s.Caller.Tenant())
 	}
 	return &s.intake
 }

@@ -55,7 +55,7 @@ func ExecuteWithoutBody[T any](c *gin.Context, who tenant.Caller, cmd Command[T]
 // Execute runs a command and answers. With an idempotency key it takes effect once,
 // and a repeat gets the same answer.
 func Execute[T any](c *gin.Context, who tenant.Caller, body jsonread.Object, cmd Command[T]) error {
-	once, err := onceOf(c, body, cmd.Status, func(outcome any) (any, error) {
+	once, err := onceOf(c, who.Scope, body, cmd.Status, func(outcome any) (any, error) {
 		if cmd.Record != nil {
 			return cmd.Record(outcome), nil
 		}
@@ -69,7 +69,7 @@ func Execute[T any](c *gin.Context, who tenant.Caller, body jsonread.Object, cmd
 		return err
 	}
 	if once.Wanted() {
-		inFlight, key := &StateOf(c).exchange.inFlight, string(who.Tenant)+" "+once.Scope+" "+once.Key
+		inFlight, key := &StateOf(c).exchange.inFlight, string(who.Tenant())+" "+once.Scope+" "+once.Key
 		if _, taken := inFlight.LoadOrStore(key, struct{}{}); taken {
 			return domain.OnceInProgress() // between processes, the store says so
 		}
@@ -104,9 +104,10 @@ func Execute[T any](c *gin.Context, who tenant.Caller, body jsonread.Object, cmd
 }
 
 // onceOf reads the idempotency key of a request. The scope is the method and the
-// path; the fingerprint covers the body's meaning, not its spelling, and the one parameter
-// of a query that says what the body might have said.
-func onceOf(c *gin.Context, body jsonread.Object, status int, render func(any) (any, error)) (domain.IdempotencyKey, error) {
+// path, with the sub-tenant of a caller who reaches no other; the fingerprint covers the
+// body's meaning, not its spelling, and the one parameter of a query that says what the body
+// might have said.
+func onceOf(c *gin.Context, scope tenant.Scope, body jsonread.Object, status int, render func(any) (any, error)) (domain.IdempotencyKey, error) {
 	sent := c.Request.Header.Values("X-Idempotency-Key")
 	if len(sent) == 0 {
 		return domain.IdempotencyKey{}, nil
@@ -120,8 +121,12 @@ func onceOf(c *gin.Context, body jsonread.Object, status int, render func(any) (
 		asked = fmt.Appendf(asked, "?%q", sub)
 	}
 	digest := sha256.Sum256(asked)
+	within := c.Request.Method + " " + c.Request.URL.Path
+	if sub := scope.SubTenant(); sub != nil {
+		within = fmt.Sprintf("%q %s", *sub, within)
+	}
 	return domain.IdempotencyKey{
-		Scope:       c.Request.Method + " " + c.Request.URL.Path,
+		Scope:       within,
 		Key:         sent[0],
 		Fingerprint: hex.EncodeToString(digest[:]),
 		Answer: func(outcome any) ([]byte, error) {

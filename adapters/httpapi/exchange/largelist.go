@@ -56,7 +56,7 @@ func AnswerLargeList[T any](c *gin.Context, who tenant.Caller, l *ListRequest, l
 
 func (list LargeList[T]) answerLarge(c *gin.Context, who tenant.Caller, l *ListRequest, size *domain.PageTooLarge) error {
 	memory := StateOf(c).exchange.Memory
-	held := stream.Reserve(memory.Pages, who.Tenant)
+	held := stream.Reserve(memory.Pages, who.Tenant())
 	defer held.Release()
 	found, err := list.hold(c.Request.Context(), memory, l.Query(), size, &held)
 	if err != nil {

@@ -88,7 +88,7 @@ func (a *api) ofTenant(handle func(*gin.Context, *tenant.Tenant) error) func(*gi
 		if err != nil {
 			return err
 		}
-		exchange.StateOf(c).Caller = tenant.Caller{Tenant: ten.ID()}
+		exchange.StateOf(c).Caller = tenant.Caller{Scope: tenant.All(ten.ID())}
 		return handle(c, ten)
 	}
 }

@@ -63,7 +63,7 @@ func (a *api) create(c *gin.Context) error {
 		Run: func(once domain.IdempotencyKey) (inbound.NewTenant, error) {
 			made, err := a.tenants.Create(c.Request.Context(), once, draft)
 			if err == nil {
-				exchange.StateOf(c).Caller = tenant.Caller{Tenant: made.Tenant.ID()}
+				exchange.StateOf(c).Caller = tenant.Caller{Scope: tenant.All(made.Tenant.ID())}
 			}
 			return made, err
 		},
@@ -142,7 +142,7 @@ func (a *api) resume(c *gin.Context, ten *tenant.Tenant) error {
 
 // change runs a verb that takes no body, and answers with the tenant.
 func (a *api) change(c *gin.Context, ten *tenant.Tenant, verb func(domain.IdempotencyKey) (*tenant.Tenant, error)) error {
-	return exchange.ExecuteWithoutBody(c, tenant.Caller{Tenant: ten.ID()}, exchange.Command[*tenant.Tenant]{
+	return exchange.ExecuteWithoutBody(c, tenant.Caller{Scope: tenant.All(ten.ID())}, exchange.Command[*tenant.Tenant]{
 		Status: http.StatusOK, Render: renderTenant, Revision: (*tenant.Tenant).Revision, Run: verb,
 	})
 }

@@ -21,7 +21,7 @@ func (p *Places) Enter(who tenant.Caller) (leave func(), err error) {
 	most := who.Settings.Quota(who.KeyType).Concurrent
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.open[who.Tenant] >= most {
+	if p.open[who.Tenant()] >= most {
 		e := domain.Fail(domain.RateLimited, "too_many_streams",
 			"Too many open streams: at most %d with a %s key. Close one, or read the run instead.", most, who.KeyType)
 		e.RetryAfter = time.Second
@@ -30,8 +30,8 @@ func (p *Places) Enter(who tenant.Caller) (leave func(), err error) {
 	if p.open == nil {
 		p.open = make(map[tenant.ID]int)
 	}
-	p.open[who.Tenant]++
-	return func() { p.leave(who.Tenant) }, nil
+	p.open[who.Tenant()]++
+	return func() { p.leave(who.Tenant()) }, nil
 }
 
 func (p *Places) leave(t tenant.ID) {

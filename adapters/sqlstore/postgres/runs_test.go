@@ -56,7 +56,7 @@ func TestARunThatSomebodyIsChangingIsLeftOutWithoutWaiting(t *testing.T) {
 	store, _ := migrated(t)
 	startRuns(t, store, 3)
 	err := within(t, store, func(ctx context.Context, st outbound.Stores) error {
-		if _, err := st.Runs.Runs.Get(ctx, owner, "run_1"); err != nil {
+		if _, err := st.Runs.Runs.Get(ctx, tenant.All(owner), "run_1"); err != nil {
 			return err
 		}
 		return within(t, store, func(ctx context.Context, st outbound.Stores) error {
@@ -146,7 +146,7 @@ func TestALockedRunKeepsNoOtherLeaseFromBeingRenewed(t *testing.T) {
 		t.Fatal(leases, err)
 	}
 	err = within(t, store, func(ctx context.Context, st outbound.Stores) error {
-		if _, err := st.Runs.Runs.Get(ctx, owner, "run_1"); err != nil {
+		if _, err := st.Runs.Runs.Get(ctx, tenant.All(owner), "run_1"); err != nil {
 			return err
 		}
 		renewed("while it is locked", "run_1")
@@ -219,12 +219,12 @@ func TestAUnitThatWaitsForALockInVainGivesUp(t *testing.T) {
 	hasty := open(t, address+"&lock_timeout=50ms")
 	tries := 0
 	err := within(t, store, func(ctx context.Context, st outbound.Stores) error {
-		if _, err := st.Runs.Runs.Get(ctx, owner, "run_0"); err != nil {
+		if _, err := st.Runs.Runs.Get(ctx, tenant.All(owner), "run_0"); err != nil {
 			return err
 		}
 		err := within(t, hasty, func(ctx context.Context, st outbound.Stores) error {
 			tries++
-			_, err := st.Runs.Runs.Get(ctx, owner, "run_0")
+			_, err := st.Runs.Runs.Get(ctx, tenant.All(owner), "run_0")
 			return err
 		})
 		var e *domain.Error

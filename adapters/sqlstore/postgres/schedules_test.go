@@ -141,7 +141,7 @@ func TestAClaimKeepsTheTrigger(t *testing.T) {
 		go func() {
 			removed <- within(t, store, func(ctx context.Context, st outbound.Stores) error {
 				attempts.Add(1)
-				return st.Triggers.Delete(ctx, owner, "trg_0")
+				return st.Triggers.Delete(ctx, tenant.All(owner), "trg_0")
 			})
 		}()
 		for waiting := 0; waiting == 0; {

@@ -40,7 +40,7 @@ func TestWhoDeliversIsCalledWhenThereIsSomethingToDeliver(t *testing.T) {
 		calls++
 		// The unit has committed: another one finds what it wrote, and does not wait for it.
 		if err := store.View(t.Context(), func(ctx context.Context, st outbound.Stores) error {
-			_, err := st.Webhooks.Events.Get(ctx, ten.ID(), first.ID())
+			_, err := st.Webhooks.Events.Get(ctx, tenant.All(ten.ID()), first.ID())
 			return err
 		}); err != nil {
 			t.Error(err)
