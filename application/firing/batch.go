@@ -13,7 +13,7 @@ import (
 )
 
 // callLimits bound the units of work that start runs of webhook calls.
-var callLimits = batch.Limits{Members: 128, Weight: maxPayload, Running: 2, Timeout: 30 * time.Second}
+var callLimits = batch.Limits{Members: 128, Weight: maxPayload, Running: 2, MinWhenBusy: 8, Timeout: 30 * time.Second}
 
 // callBatcher starts the runs of webhook calls that arrive at the same time in one unit of
 // work, so that they share its statements and its commit.

@@ -138,7 +138,6 @@ func literalRow(ctx context.Context, db *sql.DB, from, tenantID string, instead 
 	return strings.Join(names, ", "), strings.Join(literals, ", "), rows.Err()
 }
 
-
 // spanOfRound is the identifiers that one measurement of the baseline may use on
 // each connection.
 const spanOfRound = 1_000_000_000
