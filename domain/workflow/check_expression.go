@@ -17,6 +17,8 @@ func (c *checker) checkExpressions(about subject, i int) {
 		c.compile(about.member("condition"), s.config["condition"], unseen, NodeScope())
 	case node.Switch:
 		c.compile(about.member("expression"), s.config["expression"], unseen, NodeScope())
+	case node.Wait:
+		c.compileTime(about.member("until"), s.config["until"], unseen)
 	case node.WaitForEvent:
 		if event, _ := s.config["event"].(string); strings.Contains(event, "{{") {
 			c.found.add(about.member("event"), domain.NotAllowed, "must be the name of an event itself: {{ expressions }} are not resolved here")
@@ -58,6 +60,14 @@ func (c *checker) compile(about subject, source any, unseen func(int) bool, root
 		c.found.add(about, BadExpression, "must be an expression that compiles: %s", err)
 	}
 	c.checkNamed(about, named, unseen)
+}
+
+// compileTime checks a time, or an expression that gives one.
+func (c *checker) compileTime(about subject, source any, unseen func(int) bool) {
+	text, _ := source.(string)
+	if _, isTime := node.ParseTime(text); !isTime {
+		c.compile(about, source, unseen, NodeScope())
+	}
 }
 
 // compileEach checks the expression of a transform. Of one that goes over a list it may
