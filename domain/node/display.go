@@ -19,12 +19,12 @@ const (
 
 var widgets = []string{"text", "textarea", "code", "password", "select", "keyValue", "expression"}
 
-// extra checks the members that say nothing about the field's values. null is a blank.
+// extra checks the members that say nothing about the field's values.
 func (p *parser) extra(path string, members []ExtraMember) {
 	for _, m := range members {
 		at := domain.Member(path, clip(m.Name))
 		p.found.check(!holdsNUL(map[string]any{m.Name: nil}), at, domain.BadText, "must have a name without the character U+0000")
-		if value, ok := p.literal(at, m.Value); ok && value != nil {
+		if value, ok := p.literal(at, m.Value); ok {
 			p.display(at, m.Name, value)
 		}
 	}

@@ -51,13 +51,17 @@ func (c *checker) checkExpressions(about subject, i int) {
 // compile checks one expression. An absent, empty or mistyped one is reported by the
 // configuration schema.
 func (c *checker) compile(about subject, source any, unseen func(int) bool, roots []string) {
+	c.compileAs("an expression that compiles", about, source, unseen, roots)
+}
+
+func (c *checker) compileAs(wanted string, about subject, source any, unseen func(int) bool, roots []string) {
 	text, isText := source.(string)
 	if !isText || text == "" {
 		return
 	}
 	named, err := c.env.Expressions.CheckExpression(text, roots...)
 	if err != nil {
-		c.found.add(about, BadExpression, "must be an expression that compiles: %s", err)
+		c.found.add(about, BadExpression, "must be %s: %s", wanted, err)
 	}
 	c.checkNamed(about, named, unseen)
 }
@@ -66,7 +70,7 @@ func (c *checker) compile(about subject, source any, unseen func(int) bool, root
 func (c *checker) compileTime(about subject, source any, unseen func(int) bool) {
 	text, _ := source.(string)
 	if _, isTime := node.ParseTime(text); !isTime {
-		c.compile(about, source, unseen, NodeScope())
+		c.compileAs("a time in ISO 8601, such as 2026-01-31T09:00:00Z, or an expression that compiles", about, source, unseen, NodeScope())
 	}
 }
 

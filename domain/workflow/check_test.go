@@ -146,7 +146,7 @@ func TestCheckExpressions(t *testing.T) {
 				want("nodes[3].config.mapping.m[1].deep", "d", workflow.BadExpression, compiles+"1:1: expected operand, found ')'"),
 				want("nodes[4].config.source", "e", workflow.BadExpression, compiles+`unknown name "item"`),
 				want("nodes[4].config.expression", "e", workflow.BadExpression, compiles+`unknown name "acc"`),
-				want("nodes[5].config.until", "f", workflow.BadExpression, compiles+`unknown name "tomorrow"`),
+				want("nodes[5].config.until", "f", workflow.BadExpression, `must be a time in ISO 8601, such as 2026-01-31T09:00:00Z, or an expression that compiles: unknown name "tomorrow"`),
 				want("edges[1].condition", "edge_2", workflow.BadExpression, compiles+`unknown name "item"`),
 			),
 		},
