@@ -81,8 +81,8 @@ var brokenDeclarations = map[string]struct {
 			`in.a.secret must be true or false, not a string (wrong_type)`,
 			`in.b.enumLabels.x must be a string, not a number (wrong_type)`,
 			`in.b.widget must be "text", "textarea", "code", "password", "select", "keyValue" or "expression", not an object (not_allowed)`,
-			`in.c.title must be a string, not null (wrong_type)`,
 			`in.c.enumLabels must be an array of texts, or an object with a text for each value, not a string (wrong_type)`,
+			`in.c.title must be a string, not null (wrong_type)`,
 		}},
 	"members that are not known hold what a store can keep": {`{"a": {"type": "any", "x": "\u0000", "y\u0000": 1, "z": 1e400, "v": 1, "v": 1}}`,
 		[]string{
