@@ -44,6 +44,14 @@ func readEventCall(body jsonread.Object, r *domain.Rules) run.EventCall {
 	return c
 }
 
+// knowsNone says whether the body has members, and none that [readCall] reads.
+func knowsNone(body jsonread.Object) bool {
+	for range body.All() {
+		return !body.Has("eventData") && !body.Has("entityId") && !body.Has("dedupeKey")
+	}
+	return false
+}
+
 // firedBody is what a webhook call is answered with.
 type firedBody struct {
 	DedupeKey string `json:"dedupeKey"`
@@ -60,7 +68,7 @@ func (a *API) callTrigger(c *gin.Context, who tenant.Caller) error {
 	}
 	var r domain.Rules
 	call := readCall(body, &r)
-	call.Malformed = r.Violations()
+	call.Malformed, call.NoneKnown = r.Violations(), knowsNone(body)
 	id := exchange.PathID[trigger.ID](c, "id", trigger.IDPrefix)
 	return exchange.Execute(c, who, body, exchange.Command[run.Fired]{
 		Status: http.StatusOK, Render: renderFired,

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/node"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
@@ -22,7 +23,7 @@ type request struct {
 	header   http.Header
 	body     []byte
 	timeout  time.Duration
-	statuses []int // expected; empty means every 2xx
+	statuses []node.StatusRange // expected; empty means every 2xx
 }
 
 // runRequest makes the call that an httpRequest is configured with.
@@ -49,7 +50,7 @@ func (r *Runner) runRequest(ctx context.Context, call outbound.NodeCall) (outbou
 		timeout = min(timeout, call.Timeout)
 	}
 	caller := r.follow
-	if slices.ContainsFunc(made.statuses, func(s int) bool { return s/100 == 3 }) {
+	if slices.ContainsFunc(made.statuses, func(s node.StatusRange) bool { return s.From < 400 && s.To >= 300 }) {
 		caller = r.stay // a redirect that is expected is an answer
 	}
 	got, failure, err := exchange(ctx, caller, req, timeout, call.Room)
@@ -68,14 +69,14 @@ func (q request) expects(status int) bool {
 	if len(q.statuses) == 0 {
 		return 200 <= status && status <= 299
 	}
-	return slices.Contains(q.statuses, status)
+	return slices.ContainsFunc(q.statuses, func(s node.StatusRange) bool { return s.From <= status && status <= s.To })
 }
 
 // readRequest reads a configuration whose templates are resolved. What they gave is
 // checked as the configuration itself was when it was published. The failure names
 // every mistake.
 func (r *Runner) readRequest(given map[string]any) (request, *outbound.NodeFailed) {
-	config := r.request.Config.ApplyDefaults(given)
+	config := r.request.Config.ApplyDefaults(r.request.ReadConfig(given))
 	var rules domain.Rules
 	r.request.CheckConfig(&rules, "config", config)
 	if found := rules.Violations(); len(found) > 0 {
@@ -96,7 +97,7 @@ func (r *Runner) readRequest(given map[string]any) (request, *outbound.NodeFaile
 		return request{}, unusable("config.body must be a value that JSON can hold")
 	}
 	q.timeout = time.Duration(whole(config["timeoutMs"])) * time.Millisecond
-	q.statuses = readStatuses(config["expectStatus"])
+	q.statuses = node.ReadStatuses(&rules, "config.expectStatus", config["expectStatus"])
 	return q, nil
 }
 
@@ -137,19 +138,6 @@ func sendable(query string) string {
 		}
 	}
 	return b.String()
-}
-
-// readStatuses reads one status code or a list of them, which were checked.
-func readStatuses(value any) []int {
-	list, isList := value.([]any)
-	if !isList && value != nil {
-		list = []any{value}
-	}
-	statuses := make([]int, 0, len(list))
-	for _, v := range list {
-		statuses = append(statuses, int(whole(v)))
-	}
-	return statuses
 }
 
 func setDefault(h http.Header, name, value string) {

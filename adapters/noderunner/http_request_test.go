@@ -157,6 +157,11 @@ func TestWhatAConfigurationExpects(t *testing.T) {
 		"one status and no other":           {`{"url": "URL", "expectStatus": 404}`, 200, false},
 		"one of several":                    {`{"url": "URL", "expectStatus": [200, 4.04e2]}`, 404, true},
 		"none of several":                   {`{"url": "URL", "expectStatus": [200, 404]}`, 500, false},
+		"a status as text":                  {`{"url": "URL", "expectStatus": "404"}`, 404, true},
+		"a range of statuses":               {`{"url": "URL", "expectStatus": "400-404"}`, 404, true},
+		"a status beyond a range":           {`{"url": "URL", "expectStatus": ["200-299", "400-403"]}`, 404, false},
+		"a redirect within a range":         {`{"url": "URL", "expectStatus": "200-399"}`, 302, true},
+		"any success, where none is said":   {`{"url": "URL", "expectStatus": "", "timeoutMs": "5000", "headers": [], "body": ""}`, 204, true},
 		"a redirect itself":                 {`{"url": "URL", "expectStatus": 302}`, 302, true},
 		"an answer that would be retryable": {`{"url": "URL", "expectStatus": 503}`, 503, true},
 	} {
@@ -190,7 +195,7 @@ func TestAConfigurationThatCannotBeUsedNamesEveryMistake(t *testing.T) {
 			"config.headers.a b must have the name of a header, such as X-Request-Source; a name holds no expressions; " +
 			"config.headers.host must be left out: the gateway sets this header; " +
 			"config.query.a must be a string, a number, a boolean or an array of such",
-		`{"url": "URL", "expectStatus": 99, "timeoutMs": 0}`:                                                  "config.timeoutMs must be at least 1, not 0; config.expectStatus must be a status code from 100 to 599, not 99",
+		`{"url": "URL", "expectStatus": 99, "timeoutMs": 0}`:                                                  "config.timeoutMs must be at least 1, not 0; config.expectStatus must be a status code from 100 to 599, or a range such as \"200-299\", not 99",
 		`{"url": "URL", "headers": {"Content-Type": "application/x-www-form-urlencoded"}, "body": {"a": {}}}`: "config.body.a must be a string, a number, a boolean or an array of such",
 	} {
 		url, _ := recorder(t, says(200, ""))

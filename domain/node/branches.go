@@ -1,8 +1,6 @@
 package node
 
 import (
-	"maps"
-	"slices"
 	"strconv"
 
 	"github.com/sluicehq/sluice/domain"
@@ -41,12 +39,8 @@ func Branches(t Type, config map[string]any) []string {
 type BranchTarget struct {
 	Branch string
 	Member string // path within the configuration: trueBranch, cases[0].nodeId
-	Given  bool
-	Value  any // what stands there: the id of a node; null or "" where the run is meant to end
+	Node   string // its id; empty where the configuration names none
 }
-
-// Names says whether the target is the node.
-func (b BranchTarget) Names(id string) bool { return id != "" && b.Value == id }
 
 // BranchTargets lists the target of each of [Branches].
 func BranchTargets(t Type, config map[string]any) []BranchTarget {
@@ -64,37 +58,8 @@ func BranchTargets(t Type, config map[string]any) []BranchTarget {
 			holder, _ = cases[i].(map[string]any)
 			path, member = domain.Index("cases", i), "nodeId"
 		}
-		value, given := holder[member]
-		targets = append(targets, BranchTarget{branch, domain.Member(path, member), given, value})
+		id, _ := holder[member].(string)
+		targets = append(targets, BranchTarget{branch, domain.Member(path, member), id})
 	}
 	return targets
-}
-
-// WithoutOpenEnds returns the configuration without branch targets that are null: so
-// editors write that the run ends there, and the schema of the type would refuse it.
-func WithoutOpenEnds(t Type, config map[string]any) map[string]any {
-	if Branches(t, config) == nil {
-		return config
-	}
-	config = maps.Clone(config)
-	dropNull := func(holder map[string]any, names ...string) {
-		for _, name := range names {
-			if target, given := holder[name]; given && target == nil {
-				delete(holder, name)
-			}
-		}
-	}
-	dropNull(config, "trueBranch", "falseBranch", "defaultNode")
-	if cases, ok := config["cases"].([]any); ok {
-		cases = slices.Clone(cases)
-		for i := range cases {
-			if one, isObject := cases[i].(map[string]any); isObject {
-				one = maps.Clone(one)
-				dropNull(one, "nodeId")
-				cases[i] = one
-			}
-		}
-		config["cases"] = cases
-	}
-	return config
 }

@@ -56,10 +56,11 @@ func (n NodeType) behaviour() behaviour {
 }
 
 // CheckConfig records in r, under path, everything that is wrong with a node's
-// configuration: what breaks the configuration schema and, for a built-in node,
-// the rules that relate members to one another. Members that hold an expression
-// are checked as the text they are.
+// configuration as [NodeType.ReadConfig] reads it: what breaks the configuration schema
+// and, for a built-in node, the rules that relate members to one another. Members that
+// hold an expression are checked as the text they are.
 func (n NodeType) CheckConfig(r *domain.Rules, path string, config map[string]any) {
+	config = n.ReadConfig(config)
 	n.Config.Check(r, path, config)
 	if check := n.behaviour().checkConfig; check != nil {
 		check(r, path, config)

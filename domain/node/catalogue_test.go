@@ -81,9 +81,9 @@ func TestNoTextWasLeftUntranslated(t *testing.T) {
 
 func TestDescriptionsReachNestedFieldsInEveryLanguage(t *testing.T) {
 	for l, want := range map[tenant.Language]string{
-		tenant.English:             "The value that chooses this case.",
-		tenant.BrazilianPortuguese: "O valor que escolhe este caso.",
-		tenant.Spanish:             "El valor que elige este caso.",
+		tenant.English:             "The value that chooses this case. A text also fits the number, or true or false, that is spelled so.",
+		tenant.BrazilianPortuguese: "O valor que escolhe este caso. Um texto também corresponde ao número, ou a true ou false, que se escreve assim.",
+		tenant.Spanish:             "El valor que elige este caso. Un texto también coincide con el número, o con true o false, que se escribe así.",
 	} {
 		n := BuiltIns(l)[4]
 		cases, _ := n.Config.Field("cases")

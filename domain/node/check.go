@@ -46,7 +46,7 @@ func (c *checker) value(s *shape, path string, value any) {
 	case Array:
 		c.array(s, path, value)
 	case Enum:
-		c.found.check(s.allows(value), path, domain.NotAllowed, "must be %s, not %s", list(s.values), show(value))
+		c.found.check(s.allows(value), path, domain.NotAllowed, "must be %s, not %s", s.wanted(), show(value))
 	default: // any
 		c.found.check(isJSON(value), path, domain.WrongType, "must be a JSON value whose numbers a double can hold")
 	}
@@ -170,6 +170,9 @@ func (s *shape) wanted() string {
 	case Array:
 		return "an array"
 	case Enum:
+		if s.dynamic {
+			break
+		}
 		return list(s.values)
 	}
 	return "any value"

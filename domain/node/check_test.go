@@ -55,6 +55,8 @@ var checkCases = map[string]struct {
 	"an enum tells 2 from \"2\"":         {`{"type": "enum", "enum": [1, "2", true]}`, 2.0, []string{`v must be 1, "2" or true, not 2 (not_allowed)`}},
 	"an enum may list null":              {`{"type": "enum", "enum": [null]}`, nil, nil},
 	"an enum need not list null":         {`{"type": "enum", "enum": ["a"]}`, nil, []string{`v must be "a", not null (not_allowed)`}},
+	"a dynamic enum takes any value":     {`{"type": "enum", "enum": ["a"], "dynamic": true}`, object("b", nil), nil},
+	"a dynamic enum takes JSON only":     {`{"type": "enum", "dynamic": true}`, struct{}{}, []string{`v must be any value, not a struct {}, which is no JSON value (not_allowed)`}},
 	"an enum takes JSON only":            {`{"type": "enum", "enum": ["a"]}`, struct{}{}, []string{`v must be "a", not a struct {}, which is no JSON value (not_allowed)`}},
 	"a long value is not repeated":       {`{"type": "enum", "enum": ["a"]}`, strings.Repeat("é", 500), []string{`v must be "a", not a string of 500 characters (not_allowed)`}},
 	"an array is an array":               {`{"type": "array"}`, []any{1.0, nil, "x"}, nil},

@@ -114,7 +114,7 @@ func TestNewCustomReportsEveryViolationAtOnce(t *testing.T) {
 		`description must be at most 1000 characters long, not 1001 (too_long)`,
 		`version must be a semantic version, such as 1.4.0 or 2.0.0-beta.1, not "1.0" (bad_format)`,
 		`inputSchema.a.min must be left out: a field of type "string" has only the members type, description, required, default, minLength, maxLength, pattern (not_allowed)`,
-		`outputSchema.b.enum must list at least one allowed value (required)`,
+		`outputSchema.b.enum must list at least one allowed value, unless dynamic is true (required)`,
 		`configSchema.c.items.default must be a number, not a string (wrong_type)`,
 		`endpoint must be an absolute http or https URL, such as https://example.com/nodes (bad_format)`,
 		`translations.es.name must be at most 255 characters long, not 256 (too_long)`,

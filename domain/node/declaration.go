@@ -55,6 +55,34 @@ type Declaration struct {
 	MaxItems *float64     `json:"maxItems,omitzero"`
 
 	Enum []Literal `json:"enum,omitzero"`
+
+	// Extra are all other members, in the author's order. Those that forms are drawn with
+	// are checked: see display.go.
+	Extra []ExtraMember `json:"-"`
+}
+
+// ExtraMember is a member of a field schema that says nothing about the field's values.
+type ExtraMember struct {
+	Name  string
+	Value Literal
+}
+
+// MarshalJSON writes the members of the specification, then the others.
+func (d Declaration) MarshalJSON() ([]byte, error) {
+	type withoutExtra Declaration
+	text, err := json.Marshal(withoutExtra(d))
+	if err != nil || len(d.Extra) == 0 {
+		return text, err
+	}
+	b := bytes.NewBuffer(text[:len(text)-1])
+	for _, m := range d.Extra {
+		b.WriteByte(',')
+		if err := writeMember(b, m.Name, m.Value); err != nil {
+			return nil, err
+		}
+	}
+	b.WriteByte('}')
+	return b.Bytes(), nil
 }
 
 // Literal is the JSON text of a value that an author wrote into a declaration. It
@@ -87,23 +115,30 @@ func (ds Declarations) MarshalJSON() ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteByte('{')
 	for i, f := range ds {
-		name, err := json.Marshal(f.Name)
-		if err != nil {
-			return nil, err
-		}
-		declaration, err := json.Marshal(f.Declaration)
-		if err != nil {
-			return nil, err
-		}
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		b.Write(name)
-		b.WriteByte(':')
-		b.Write(declaration)
+		if err := writeMember(&b, f.Name, f.Declaration); err != nil {
+			return nil, err
+		}
 	}
 	b.WriteByte('}')
 	return b.Bytes(), nil
+}
+
+func writeMember(b *bytes.Buffer, name string, value any) error {
+	nameText, err := json.Marshal(name)
+	if err != nil {
+		return err
+	}
+	text, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	b.Write(nameText)
+	b.WriteByte(':')
+	b.Write(text)
+	return nil
 }
 
 // Clone returns a copy that shares nothing with the original.
@@ -137,6 +172,10 @@ func (d Declaration) Clone() Declaration {
 			values[i] = bytes.Clone(v)
 		}
 		d.Enum = values
+	}
+	d.Extra = slices.Clone(d.Extra)
+	for i := range d.Extra {
+		d.Extra[i].Value = bytes.Clone(d.Extra[i].Value)
 	}
 	return d
 }

@@ -11,7 +11,7 @@ import (
 // ReadDeclarations reads the JSON text of one object of field schemas, keeping the order of
 // the fields. Members of a wrong JSON type or written twice are recorded in r under path
 // ("inputSchema" gives "inputSchema.email.minLength") and count as left out. null is a wrong
-// type, except as a default or a listed value. Unknown members are ignored. What the fields
+// type, except as a default or a listed value. Unknown members are kept. What the fields
 // mean is checked by [ParseSchema].
 func ReadDeclarations(r *domain.Rules, path string, text []byte) Declarations {
 	rd, ok := newReader(r, path, text)
@@ -146,7 +146,7 @@ func (rd *reader) member(d *Declaration, path, name string, depth int) {
 	case "enum":
 		d.Enum = rd.literals(at)
 	default:
-		rd.raw()
+		d.Extra = append(d.Extra, ExtraMember{Name: name, Value: Literal(rd.raw())})
 	}
 }
 

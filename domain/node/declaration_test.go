@@ -27,7 +27,11 @@ const everything = `{
 		"properties": {"z": {"type": "number"}, "a": {"type": "array", "items": {"type": "number"}, "minItems": 0, "maxItems": 2}},
 		"additionalProperties": false},
 	"empty": {"type": "object", "properties": {}},
-	"colour": {"type": "enum", "default": null, "enum": ["red", 1.50, null, {"b": 1, "a": 2}]}
+	"colour": {"type": "enum", "default": null, "enum": ["red", 1.50, null, {"b": 1, "a": 2}], "enumLabels": {"red": "Rot"}},
+	"note": {"type": "string", "maxLength": 9, "title": "Note", "format": "email", "x-ui": {"z": [1, null], "a": ""}, "widget": "textarea", "order": 1.50,
+		"secret": true, "placeholder": "", "uniqueItems": null},
+	"list": {"type": "enum", "enum": [], "dynamic": true},
+	"later": {"type": "array", "items": {"type": "enum", "dynamic": true, "title": "One"}}
 }`
 
 func TestDeclarationsComeBackAsTheyWereSent(t *testing.T) {

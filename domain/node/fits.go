@@ -21,7 +21,7 @@ func Fits(source, target FieldSchema) (ok bool, reason string) {
 // misfit returns why no value of s satisfies t; empty when one may.
 func misfit(s, t *shape) string {
 	switch {
-	case s.kind == Any || t.kind == Any:
+	case s.kind == Any || t.kind == Any || s.dynamic || t.dynamic:
 		return ""
 	case s.kind == Enum:
 		if t.acceptsOneOf(s.values) {

@@ -31,6 +31,8 @@ func TestFits(t *testing.T) {
 		"a string into an enum with strings": {`{"type": "string"}`, `{"type": "enum", "enum": [1, "a"]}`, ""},
 		"a string into an enum of numbers":   {`{"type": "string"}`, `{"type": "enum", "enum": [1, 2]}`, "gives a string where only 1 or 2 is allowed"},
 		"enums with a common value":          {`{"type": "enum", "enum": ["a", 1]}`, `{"type": "enum", "enum": [1.0, "b"]}`, ""},
+		"a dynamic enum with any":            {`{"type": "enum", "enum": ["a"], "dynamic": true}`, `{"type": "number"}`, ""},
+		"any with a dynamic enum":            {`{"type": "number"}`, `{"type": "enum", "dynamic": true}`, ""},
 		"enums without one":                  {`{"type": "enum", "enum": ["a"]}`, `{"type": "enum", "enum": ["b"]}`, `gives only "a" where "b" is wanted`},
 		"arrays with fitting items":          {`{"type": "array", "items": {"type": "number"}}`, `{"type": "array", "items": {"type": "any"}}`, ""},
 		"arrays with misfitting items":       {`{"type": "array", "items": {"type": "number"}}`, `{"type": "array", "items": {"type": "string"}}`, "has items that cannot be used: each gives a number where a string is wanted"},

@@ -2,7 +2,6 @@ package node
 
 import (
 	"encoding/json"
-	"math"
 	"mime"
 	"net/http"
 	"net/textproto"
@@ -34,7 +33,7 @@ func checkRequest(r *domain.Rules, path string, config map[string]any) {
 	if kind, _, _ := mime.ParseMediaType(contentType); kind == FormType {
 		checkScalars(r, domain.Member(path, "body"), config["body"])
 	}
-	checkExpectStatus(r, domain.Member(path, "expectStatus"), config)
+	ReadStatuses(r, domain.Member(path, "expectStatus"), config["expectStatus"])
 }
 
 const headersMember = "headers"
@@ -188,31 +187,4 @@ func isFieldText(text string) bool {
 		}
 	}
 	return true
-}
-
-// checkExpectStatus demands a status code, or a list of some.
-func checkExpectStatus(r *domain.Rules, path string, config map[string]any) {
-	value, given := config["expectStatus"]
-	if !given {
-		return
-	}
-	statuses, isList := value.([]any)
-	if !isList {
-		checkStatus(r, path, value)
-		return
-	}
-	r.Check(len(statuses) > 0, path, domain.TooShort, "must list at least one status code")
-	for i, s := range statuses {
-		if i == MaxFindings {
-			r.Check(false, path, domain.TooLong, "must list at most %d status codes", MaxFindings)
-			return
-		}
-		checkStatus(r, domain.Index(path, i), s)
-	}
-}
-
-func checkStatus(r *domain.Rules, path string, value any) {
-	n, ok := number(value)
-	r.Check(ok && n == math.Trunc(n) && 100 <= n && n <= 599, path, domain.NotAllowed,
-		"must be a status code from 100 to 599, not %s", show(value))
 }

@@ -78,6 +78,7 @@ func (p *parser) field(path string, d Declaration, depth int) FieldSchema {
 	sound := p.found.count
 	s := &shape{kind: d.Type, required: isTrue(d.Required), low: math.Inf(-1), high: math.Inf(1)}
 	p.common(path, d)
+	p.extra(path, d.Extra)
 	switch d.Type {
 	case String:
 		s.low, s.high = p.sizes(path, "minLength", d.MinLength, "maxLength", d.MaxLength)
@@ -94,6 +95,7 @@ func (p *parser) field(path string, d Declaration, depth int) FieldSchema {
 			s.items = p.field(domain.Member(path, "items"), *d.Items, depth+1)
 		}
 	case Enum:
+		s.dynamic = d.isDynamic()
 		p.values(s, domain.Member(path, "enum"), d.Enum)
 	}
 	if !d.Type.Valid() {
@@ -159,7 +161,7 @@ func (p *parser) bounds(path, lowName string, low *float64, highName string, hig
 }
 
 func (p *parser) values(s *shape, path string, literals []Literal) {
-	p.found.check(len(literals) > 0, path, domain.Required, "must list at least one allowed value")
+	p.found.check(len(literals) > 0 || s.dynamic, path, domain.Required, "must list at least one allowed value, unless dynamic is true")
 	s.allowed = make(map[string]struct{}, len(literals))
 	s.values = make([]any, 0, len(literals))
 	for i, l := range literals {

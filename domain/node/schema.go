@@ -39,6 +39,7 @@ type shape struct {
 
 	values  []any               // of an enum, in order
 	allowed map[string]struct{} // their canonical texts
+	dynamic bool                // any value is allowed
 }
 
 // pattern is a compiled regular expression with the size of its program, to which
@@ -96,6 +97,9 @@ func (f FieldSchema) Declaration() Declaration { return f.shape().declared.Clone
 
 // allows says whether the value is one of an enum's.
 func (s *shape) allows(value any) bool {
+	if s.dynamic {
+		return isJSON(value)
+	}
 	text, ok := canonical(value)
 	if !ok {
 		return false

@@ -1,6 +1,9 @@
 package run
 
 import (
+	"encoding/json"
+	"strconv"
+
 	"github.com/sluicehq/sluice/domain/node"
 	"github.com/sluicehq/sluice/domain/workflow"
 )
@@ -31,8 +34,8 @@ func (c conditionAction) begin(m *machine, i int) {
 	m.pass(i, branch)
 }
 
-// switchAction is a switch: the first case whose value equals that of the expression,
-// type and all, else the default.
+// switchAction is a switch: the first case that matches what the expression gives, else the
+// default.
 type switchAction struct {
 	subject *evaluator
 	cases   []any
@@ -56,10 +59,32 @@ func (c switchAction) begin(m *machine, i int) {
 		return
 	}
 	for at, wanted := range c.cases {
-		if equal(value, wanted) {
+		if matches(value, wanted) {
 			m.pass(i, node.CaseBranch(at))
 			return
 		}
 	}
 	m.pass(i, node.BranchDefault)
+}
+
+// matches says whether a value is that of a case. Text matches a number or boolean that is
+// spelled so as well: forms write "5" and "true" for 5 and true.
+func matches(value, wanted any) bool {
+	text, isText := wanted.(string)
+	if !isText {
+		return equal(value, wanted)
+	}
+	switch v := value.(type) {
+	case string:
+		return v == text
+	case bool:
+		return strconv.FormatBool(v) == text
+	case json.Number:
+		if v.String() == text {
+			return true
+		}
+	}
+	number, isNumber := double(value)
+	spelled, err := appendNumber(nil, number)
+	return isNumber && err == nil && string(spelled) == text
 }

@@ -17,6 +17,10 @@ type Call struct {
 	DedupeKey *string         // nil when absent
 
 	Malformed []domain.Violation // what could not be read at all
+
+	// NoneKnown says that the call has members and knows none of them: its author expects them
+	// to be the payload.
+	NoneKnown bool
 }
 
 // The prefixes of identifiers that stand for what a call does not name.

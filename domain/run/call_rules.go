@@ -32,8 +32,15 @@ const minYear, maxYear = 1970, 9000
 const callInvalid, callInvalidMessage = "call_invalid", "The call is not valid."
 
 // Check returns what is wrong with the call, all of it at once, as Invalid with the
-// code call_invalid.
-func (c Call) Check() error { return c.check(nil) }
+// code call_invalid, or event_data_missing where the payload stands in the wrong place.
+func (c Call) Check() error {
+	if c.NoneKnown {
+		var r domain.Rules
+		r.Check(false, "eventData", domain.Required, "must hold the payload: a call knows none of the members that were sent in its place")
+		return r.Err("event_data_missing", "The call has no eventData.")
+	}
+	return c.check(nil)
+}
 
 func (c Call) check(more func(*domain.Rules)) error {
 	var r domain.Rules

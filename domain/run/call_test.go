@@ -234,3 +234,14 @@ func FuzzCall(f *testing.F) {
 		}
 	})
 }
+
+func TestACallThatKnowsNoneOfItsMembersSaysWhereThePayloadBelongs(t *testing.T) {
+	err := run.Call{NoneKnown: true}.Check()
+	var refused *domain.Error
+	if !errors.As(err, &refused) || refused.Code != "event_data_missing" || len(refused.Violations) != 1 || refused.Violations[0].Field != "eventData" {
+		t.Errorf("it is answered with %v", err)
+	}
+	if err := (run.Call{}).Check(); err != nil {
+		t.Errorf("a call without members is answered with %v", err)
+	}
+}

@@ -205,13 +205,14 @@ func (e *effectAction) configFor(v view, i int) (map[string]any, *Failure) {
 	if failure != nil {
 		return nil, failure
 	}
-	config, _ := tree.(map[string]any)
+	given, _ := tree.(map[string]any)
+	config := e.kind.ReadConfig(given)
 	var r domain.Rules
 	e.kind.CheckConfig(&r, "config", config)
 	if failure = invalid(CodeConfigInvalid, r.Violations()); failure != nil {
 		return nil, failure
 	}
-	return e.kind.Config.ApplyDefaults(maps.Clone(config)), nil
+	return e.kind.Config.ApplyDefaults(config), nil
 }
 
 // Outstanding returns the attempts that were begun and have no result yet, for a

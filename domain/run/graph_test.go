@@ -39,10 +39,30 @@ var edgeClaims = map[string]struct {
 		edges("if.true -> a", "if.false -> b"),
 		`{}`, run.StatusCompleted, "if=completed a=completed b=skipped", nil,
 	},
-	"a switch takes the first case that equals, type and all": {
-		nodes(`s switch {"expression": "input", "cases": [{"value": "1"}, {"value": 1.0}, {"value": 1, "nodeId": ""}]}`, expr("a", "1"), expr("b", "2"), expr("c", "3"), expr("d", "4")),
+	"a switch takes the first case that equals": {
+		nodes(`s switch {"expression": "input", "cases": [{"value": "1.0"}, {"value": 1.0}, {"value": 1, "nodeId": ""}]}`, expr("a", "1"), expr("b", "2"), expr("c", "3"), expr("d", "4")),
 		edges("s.case-0 -> a", "s.case-1 -> b", "s.case-2 -> c", "s.default -> d"),
 		`1`, run.StatusCompleted, "s=completed a=skipped b=completed c=skipped d=skipped", nil,
+	},
+	"a case of text matches the number that is spelled so": {
+		nodes(`s switch {"expression": "input.n", "cases": [{"value": "05"}, {"value": "5", "nodeId": ""}]}`, expr("a", "1"), expr("b", "2")),
+		edges("s.case-0 -> a", "s.case-1 -> b"),
+		`{"n": 5.0}`, run.StatusCompleted, "s=completed a=skipped b=completed", nil,
+	},
+	"and the boolean": {
+		nodes(`s switch {"expression": "input.n > 1", "cases": [{"value": "false"}, {"value": "true"}]}`, expr("a", "1"), expr("b", "2")),
+		edges("s.case-0 -> a", "s.case-1 -> b"),
+		`{"n": 5}`, run.StatusCompleted, "s=completed a=skipped b=completed", nil,
+	},
+	"a case of a number matches no text, nor does one of text match null": {
+		nodes(`s switch {"expression": "input.n", "cases": [{"value": 5}]}`, `z switch {"expression": "input.z", "cases": [{"value": "null"}, {"value": ""}]}`, expr("d", "1")),
+		edges("s.default -> d", "z.case-0 -> d", "z.case-1 -> d"),
+		`{"n": "5", "z": null}`, run.StatusCompleted, "s=completed z=completed d=completed", nil,
+	},
+	"a branch that leads nowhere ends there": {
+		nodes(`if condition {"condition": "input.n > 1"}`, expr("a", "1")),
+		edges("if.true -> a"),
+		`{"n": 1}`, run.StatusCompleted, "if=completed a=skipped", nil,
 	},
 	"a switch compares objects by what they hold": {
 		nodes(`s switch {"expression": "input", "cases": [{"value": {"a": [1, null]}}]}`, expr("a", "1"), expr("d", "4")),

@@ -3,40 +3,85 @@ package run
 import (
 	"crypto/subtle"
 	"encoding/json"
+	"math"
 	"time"
 
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/node"
+	"github.com/sluicehq/sluice/domain/workflow"
 )
 
-// waitAction pauses for a time.
+// waitAction pauses for a delay, until a time, or until what an expression gives.
 type waitAction struct {
-	delay time.Duration
-	until *time.Time // nil when there is a delay
+	delay    time.Duration
+	until    *time.Time
+	computed *evaluator
 }
 
-func planWaitAction(config map[string]any) action {
-	if text, ok := config["until"].(string); ok {
-		until, err := time.Parse(time.RFC3339, text)
-		if err != nil {
-			return brokenf(CodeConfigInvalid, "config.until must be a time in RFC 3339, such as 2026-01-31T09:00:00Z")
-		}
+func (p planner) wait(config map[string]any) action {
+	text, _ := config["until"].(string)
+	if text == "" {
+		return waitAction{delay: milliseconds(config["delayMs"])}
+	}
+	if until, isTime := node.ParseTime(text); isTime {
 		return waitAction{until: &until}
 	}
-	return waitAction{delay: milliseconds(config["delayMs"])}
+	return waitAction{computed: newEvaluator(p.compiler, "config.until", text, workflow.NodeScope())}
 }
 
 // begin does not pause for a time that has passed already.
 func (w waitAction) begin(m *machine, i int) {
 	until := m.at.Add(w.delay)
-	if w.until != nil {
-		until = truncated(w.until.Add(time.Millisecond - 1)) // never too early
+	switch {
+	case w.until != nil:
+		until = notBefore(*w.until)
+	case w.computed != nil:
+		value, failure := w.computed.evaluate(m.view, i, m.at, nil)
+		if failure != nil {
+			m.fail(i, *failure)
+			return
+		}
+		at, isTime := readTime(value)
+		if !isTime {
+			m.fail(i, Failure{Code: CodeExpression, Message: w.computed.field +
+				": must give a time in ISO 8601, such as 2026-01-31T09:00:00Z, or milliseconds since 1970; this is " + described(value)})
+			return
+		}
+		until = notBefore(at)
 	}
 	if !until.After(m.at) {
 		m.pass(i, "")
 		return
 	}
 	m.pause(i, PauseWait, "", until.Sub(m.at))
+}
+
+// notBefore is the first instant to the millisecond that is not before the time.
+func notBefore(at time.Time) time.Time { return truncated(at.Add(time.Millisecond - 1)) }
+
+// maxInstant is the end of the year 9999 in milliseconds since 1970, after which a time has no
+// spelling.
+const maxInstant = 253402300799999
+
+// readTime reads a time in ISO 8601, or milliseconds since 1970.
+func readTime(value any) (at time.Time, ok bool) {
+	if text, isText := value.(string); isText {
+		return node.ParseTime(text)
+	}
+	ms, isNumber := double(value)
+	if !isNumber || math.IsNaN(ms) || math.Abs(ms) > maxInstant {
+		return time.Time{}, false
+	}
+	return time.UnixMilli(int64(math.Ceil(ms))).UTC(), true
+}
+
+// described shows a value in a message: a short text or number in full.
+func described(value any) string {
+	const most = 60
+	if text, err := appendValue(nil, value); err == nil && len(text) <= most {
+		return string(text)
+	}
+	return kindOf(value)
 }
 
 // inputAction pauses until a person answers.

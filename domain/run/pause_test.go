@@ -117,11 +117,16 @@ func TestAWait(t *testing.T) {
 		"waits until a time in any zone":        {`{"until": "2026-03-01T14:00:00+01:00"}`, noon.Add(time.Hour)},
 		"is never early":                        {`{"until": "2026-03-01T12:00:00.0001Z"}`, noon.Add(time.Millisecond)},
 		"does not wait for a time that is past": {`{"until": "2026-03-01T12:00:00Z"}`, time.Time{}},
+		"waits until a time of the payload":     {`{"until": "input.due"}`, noon.Add(time.Hour)},
+		"waits until a computed instant":        {`{"until": "now() + 500.5"}`, noon.Add(501 * time.Millisecond)},
+		"waits for a delay that is text":        {`{"delayMs": "1500", "until": ""}`, noon.Add(1500 * time.Millisecond)},
+		"does not wait for what is past":        {`{"until": "now() - 1"}`, time.Time{}},
+		"waits until a day in UTC":              {`{"until": "2026-03-02"}`, noon.Add(12 * time.Hour)},
 		"does not wait for no delay":            {`{"delayMs": 0}`, time.Time{}},
 	} {
 		t.Run(claim, func(t *testing.T) {
 			p := plan(t, nodes("w wait "+c.config, expr("z", "input.n + now()")), edges("w -> z"))
-			w := begin(t, p, start(`{"n": 1}`))
+			w := begin(t, p, start(`{"n": 1, "due": "2026-03-01T13:00:00Z"}`))
 			if c.wake.IsZero() {
 				w.want(run.StatusCompleted, "w=completed z=completed")
 				return

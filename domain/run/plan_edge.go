@@ -52,7 +52,7 @@ func planEdge(e workflow.Edge, source branching, compiler Compiler, field string
 func (b branching) leadingTo(target workflow.NodeID) []string {
 	var leading []string
 	for _, t := range node.BranchTargets(b.kind, b.config) {
-		if t.Names(string(target)) {
+		if t.Node == string(target) {
 			leading = append(leading, t.Branch)
 		}
 	}

@@ -29,9 +29,10 @@ func (p planner) action(n workflow.Node) (action, map[string]any) {
 	if !known {
 		return brokenf(CodeTypeUnavailable, "There is no node type "+strconv.Quote(n.Type)+" in version "+strconv.Quote(n.Version)+" any more."), config
 	}
+	config = kind.ReadConfig(config)
 	if templated := kind.HasTemplates && holdsTemplate(config); !templated {
 		var r domain.Rules
-		kind.CheckConfig(&r, "config", node.WithoutOpenEnds(kind.Type, config))
+		kind.CheckConfig(&r, "config", config)
 		if f := invalid(CodeConfigInvalid, r.Violations()); f != nil {
 			return brokenAction{*f}, config
 		}
@@ -55,7 +56,7 @@ func (p planner) pure(t node.Type, config map[string]any) action {
 	case node.Transform:
 		return p.transform(config)
 	case node.Wait:
-		return planWaitAction(config)
+		return p.wait(config)
 	case node.WaitForEvent:
 		event, _ := config["event"].(string)
 		return eventAction{event: event, timeout: milliseconds(config["timeoutMs"])}

@@ -23,7 +23,10 @@ func drawScenario(t *rapid.T) *scenario {
 	for i := range n {
 		s.kinds = append(s.kinds, rapid.SampledFrom(kinds).Draw(t, "kind"))
 		s.payload[fmt.Sprintf("c%d", i)] = rapid.Bool().Draw(t, "decision")
-		s.payload[fmt.Sprintf("s%d", i)] = float64(rapid.IntRange(0, 3).Draw(t, "choice"))
+		s.payload[fmt.Sprintf("s%d", i)] = rapid.SampledFrom([]any{0.0, 1.0, 2.0, false, true, "0", "true", "x"}).Draw(t, "choice")
+		s.cases = append(s.cases, [2]string{
+			rapid.SampledFrom([]string{"0", `"0"`, `"false"`}).Draw(t, "case"), rapid.SampledFrom([]string{"1", `"1"`, `"true"`}).Draw(t, "case"),
+		})
 		f := behaviour{flaky: rapid.SampledFrom([]int{0, 0, 1, 3}).Draw(t, "flaky")}
 		if rapid.IntRange(0, 3).Draw(t, "fails") == 0 {
 			f.failure = "broken"
@@ -83,8 +86,8 @@ func (s *scenario) plan(t tester) *run.Plan {
 		case "condition":
 			lines[i] = fmt.Sprintf(`%s condition {"condition": "payload.c%d", "trueBranch": %q, "falseBranch": %q}`, name(i), i, target[0], target[1])
 		case "switch":
-			lines[i] = fmt.Sprintf(`%s switch {"expression": "payload.s%d", "cases": [{"value": 0, "nodeId": %q}, {"value": 1, "nodeId": %q}], "defaultNode": %q}`,
-				name(i), i, target[0], target[1], target[2])
+			lines[i] = fmt.Sprintf(`%s switch {"expression": "payload.s%d", "cases": [{"value": %s, "nodeId": %q}, {"value": %s, "nodeId": %q}], "defaultNode": %q}`,
+				name(i), i, s.cases[i][0], target[0], s.cases[i][1], target[1], target[2])
 		case "input":
 			lines[i] = name(i) + " input {" + timeout + "}"
 		case "wait":

@@ -15,6 +15,7 @@ import (
 type scenario struct {
 	kinds      []string // call, approve, boom, compute, condition, switch, input, wait, event
 	links      []link
+	cases      [][2]string    // of switches: the values of their cases in JSON
 	payload    map[string]any // c<i>: how condition i decides, s<i>: what switch i looks at, g<n>: guards
 	behaviours []behaviour
 	targets    [][]int // of conditions and switches: the node that each branch names, -1 for none
@@ -93,8 +94,10 @@ func (r *reference) judge(i int) verdict {
 	case "condition":
 		return done(input, fmt.Sprint(r.s.payload[fmt.Sprintf("c%d", i)]))
 	case "switch":
-		if c := r.s.payload[fmt.Sprintf("s%d", i)].(float64); c < 2 {
-			return done(input, fmt.Sprintf("case-%v", c))
+		for c, value := range r.s.cases[i] {
+			if looked := text(r.s.payload[fmt.Sprintf("s%d", i)]); looked == value || text(looked) == value {
+				return done(input, fmt.Sprintf("case-%d", c))
+			}
 		}
 		return done(input, "default")
 	case "wait":

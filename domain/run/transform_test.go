@@ -39,6 +39,9 @@ func TestTransforms(t *testing.T) {
 		"reduce begins with initial, a plain value":    {`{"transformType": "reduce", "source": "input.items", "expression": "acc + item.n + index", "initial": "s"}`, items, `"s102132"`, ""},
 		"reduce begins with the first element without": {`{"transformType": "reduce", "expression": "acc + item"}`, `[1, 2, 3]`, `6`, ""},
 		"reduce of nothing without initial is null":    {`{"transformType": "reduce", "expression": "acc + item"}`, `[]`, `null`, ""},
+		"reduce with a blank for initial has none":     {`{"transformType": "reduce", "expression": "acc + item", "initial": "", "source": "", "mapping": {}}`, `[1, 2, 3]`, `6`, ""},
+		"an empty list is an initial":                  {`{"transformType": "reduce", "expression": "acc.concat(item)", "initial": []}`, `[1, 2]`, `[1,2]`, ""},
+		"an expression among blanks":                   {`{"transformType": "expression", "expression": "{ a: 1 }", "mapping": {}, "source": "", "initial": ""}`, `{}`, `{"a":1}`, ""},
 		"reduce of nothing is initial":                 {`{"transformType": "reduce", "expression": "acc + item", "initial": null}`, `[]`, `null`, ""},
 		"an expression does not look at source":        {`{"expression": "input.items.length", "source": "input.none.none"}`, items, `3`, ""},
 		"a mapping's texts may begin with a brace":     {`{"mapping": {"a": "{b: 1}", "c": "x => x"}}`, items, "", "config.mapping.c: line 1, column 1: a function is no value; give it to a method such as map, or call it: (x => x + 1)(input.a)"},
@@ -49,7 +52,7 @@ func TestTransforms(t *testing.T) {
 		"a failure within a mapping is traced too":     {`{"mapping": {"a": "1\n+ 1", "b": {"c": "input\n.x.y"}, "d": "2"}}`, items, "", `config.mapping.b.c: line 2, column 4: input .x is undefined; cannot read "y"; write ?. before it where it may be missing`},
 		"no part reaches out of its place":             {`{"transformType": "map", "source": "input.items", "expression": "1), (2"}`, items, "", `config.expression: line 1, column 2: unexpected ); nothing is open that it could close`},
 		"a part may not use a name of the whole":       {`{"transformType": "map", "source": "input.items", "expression": "items"}`, items, "", `config.expression: line 1, column 1: items is not known;`},
-		"a configuration that breaks the schema":       {`{"transformType": "map", "mapping": {}, "expression": "1"}`, items, "", "config.mapping must be left out when expression is given"},
+		"a configuration that breaks the schema":       {`{"transformType": "map", "mapping": {"a": "1"}, "expression": "1"}`, items, "", "config.mapping must be left out when expression is given"},
 		"the budget is that of one expression":         {`{"transformType": "map", "source": "\"x\".repeat(30000).split(\"\")", "expression": "item + 1 + 1 + 1 + 1 + 1"}`, items, "", "config.expression: line 1"},
 	} {
 		t.Run(claim, func(t *testing.T) {

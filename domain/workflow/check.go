@@ -56,10 +56,6 @@ type Environment struct {
 //     holds {{ is checked as one and fits any type.
 //   - Expressions and templates compile, and the nodes that they name exist and can have
 //     run before.
-//   - Every branch of a condition or switch leads somewhere: by an edge with its
-//     key, by an edge that is taken on every branch, or by a target in the
-//     configuration. A target that is written as null or "" says that the run is
-//     meant to end there.
 //   - Branch targets in the configuration are nodes that an edge leads to.
 //   - Trigger nodes name triggers of the version that have their type.
 //   - Every node is reached from where some run starts.
@@ -116,8 +112,8 @@ type checker struct {
 type step struct {
 	known    bool // the registry has its type and version; else nothing below is set
 	kind     node.NodeType
-	config   map[string]any
-	input    node.Schema // of the type, narrowed by the node's own
+	config   map[string]any // as [node.NodeType.ReadConfig] reads it
+	input    node.Schema    // of the type, narrowed by the node's own
 	output   node.Schema
 	branches []string         // nil when the node chooses none
 	takes    node.FieldSchema // what its whole input must be
@@ -126,13 +122,14 @@ type step struct {
 
 func (c *checker) prepare(about subject, n Node) step {
 	kind, known := c.lookup(about, n)
-	config, readable := object(n.Config)
+	written, readable := object(n.Config)
 	if !readable {
 		c.found.add(about.member("config"), domain.BadFormat, "must be a JSON object")
 	}
 	if !known || !readable {
 		return step{}
 	}
+	config := kind.ReadConfig(written)
 	s := step{
 		known: true, kind: kind, config: config,
 		input:    c.narrow(about.member("inputSchema"), n.InputSchema, kind.Input),
@@ -156,15 +153,14 @@ func (c *checker) checkNode(about subject, i int) {
 	c.checkInputs(about, i)
 }
 
-// checkConfig applies the schema of the type. Branch targets are left to
-// checkBranches, which knows more about them, and what a template gives to the run.
+// checkConfig applies the schema of the type. What a template gives is left to the run.
 func (c *checker) checkConfig(about subject, s step) {
 	templates := map[string]bool{}
 	for _, t := range c.templates(about, s) {
 		templates[t.about.path] = true
 	}
 	var r domain.Rules
-	s.kind.CheckUnresolved(&r, about.path, node.WithoutOpenEnds(s.kind.Type, s.config), func(path string) bool { return templates[path] })
+	s.kind.CheckUnresolved(&r, about.path, s.config, func(path string) bool { return templates[path] })
 	for _, v := range r.Violations() {
 		c.found.add(subject{path: v.Field, node: about.node}, v.Code, "%s", v.Message)
 	}

@@ -17,6 +17,8 @@ func (c *checker) checkExpressions(about subject, i int) {
 		c.compile(about.member("condition"), s.config["condition"], unseen, NodeScope())
 	case node.Switch:
 		c.compile(about.member("expression"), s.config["expression"], unseen, NodeScope())
+	case node.Wait:
+		c.compileTime(about.member("until"), s.config["until"], unseen)
 	case node.WaitForEvent:
 		if event, _ := s.config["event"].(string); strings.Contains(event, "{{") {
 			c.found.add(about.member("event"), domain.NotAllowed, "must be the name of an event itself: {{ expressions }} are not resolved here")
@@ -49,15 +51,27 @@ func (c *checker) checkExpressions(about subject, i int) {
 // compile checks one expression. An absent, empty or mistyped one is reported by the
 // configuration schema.
 func (c *checker) compile(about subject, source any, unseen func(int) bool, roots []string) {
+	c.compileAs("an expression that compiles", about, source, unseen, roots)
+}
+
+func (c *checker) compileAs(wanted string, about subject, source any, unseen func(int) bool, roots []string) {
 	text, isText := source.(string)
 	if !isText || text == "" {
 		return
 	}
 	named, err := c.env.Expressions.CheckExpression(text, roots...)
 	if err != nil {
-		c.found.add(about, BadExpression, "must be an expression that compiles: %s", err)
+		c.found.add(about, BadExpression, "must be %s: %s", wanted, err)
 	}
 	c.checkNamed(about, named, unseen)
+}
+
+// compileTime checks a time, or an expression that gives one.
+func (c *checker) compileTime(about subject, source any, unseen func(int) bool) {
+	text, _ := source.(string)
+	if _, isTime := node.ParseTime(text); !isTime {
+		c.compileAs("a time in ISO 8601, such as 2026-01-31T09:00:00Z, or an expression that compiles", about, source, unseen, NodeScope())
+	}
 }
 
 // compileEach checks the expression of a transform. Of one that goes over a list it may

@@ -91,6 +91,22 @@ func TestCheckConfiguration(t *testing.T) {
 		"a text with {{ fits any type in an httpRequest": {
 			nodes: nodes(step("a", "httpRequest", `{"url": "https://x.test/{{ input.id }}", "method": "{{ input.method }}", "timeoutMs": "{{ payload.ms }}", "expectStatus": ["{{ input.ok }}"]}`)),
 		},
+		"what an editor writes for members that are left blank": {
+			nodes: nodes(
+				step("a", "transform", `{"transformType": "expression", "expression": "input.a", "mapping": {}, "source": "", "initial": ""}`),
+				step("b", "httpRequest", `{"url": "https://x.test/", "method": "", "headers": {}, "query": [], "body": "", "timeoutMs": "5000", "expectStatus": null}`),
+				step("c", "wait", `{"delayMs": "1000", "until": ""}`), step("d", "wait", `{"delayMs": null, "until": "payload.due"}`),
+			),
+		},
+		"a blank for a member that is required": {
+			nodes: nodes(step("a", "httpRequest", `{"url": ""}`), step("b", "switch", `{"expression": null, "cases": []}`), step("c", "transform", `{"expression": "", "mapping": {}}`)),
+			want: findings(
+				want("nodes[0].config.url", "a", domain.Required, "must be given: a string"),
+				want("nodes[1].config.expression", "b", domain.Required, "must be given: a string"),
+				want("nodes[1].config.cases", "b", domain.Required, "must be given: an array"),
+				want("nodes[2].config.expression", "c", domain.Required, "must be given, unless mapping is"),
+			),
+		},
 		"and in no other node": {
 			nodes: nodes(step("a", "charge", `{"currency": "{{ input.currency }}"}`), step("b", "wait", `{"delayMs": "{{ input.ms }}"}`)),
 			want: findings(
@@ -118,6 +134,8 @@ func TestCheckExpressions(t *testing.T) {
 				step("c", "transform", `{"expression": "result.x"}`),
 				step("d", "transform", `{"mapping": {"z": "input.x", "m": ["run.id", {"deep": ")"}], "a": "item"}}`),
 				step("e", "transform", `{"transformType": "filter", "source": "item.x", "expression": "item.x > acc"}`),
+				step("f", "wait", `{"until": "tomorrow"}`),
+				step("g", "wait", `{"until": "2026-03-01"}`),
 			),
 			edges: edges(when(edge("a", "b"), "result.x == payload.x"), when(edge("b", "c"), "item > 1")),
 			want: findings(
@@ -128,6 +146,7 @@ func TestCheckExpressions(t *testing.T) {
 				want("nodes[3].config.mapping.m[1].deep", "d", workflow.BadExpression, compiles+"1:1: expected operand, found ')'"),
 				want("nodes[4].config.source", "e", workflow.BadExpression, compiles+`unknown name "item"`),
 				want("nodes[4].config.expression", "e", workflow.BadExpression, compiles+`unknown name "acc"`),
+				want("nodes[5].config.until", "f", workflow.BadExpression, `must be a time in ISO 8601, such as 2026-01-31T09:00:00Z, or an expression that compiles: unknown name "tomorrow"`),
 				want("edges[1].condition", "edge_2", workflow.BadExpression, compiles+`unknown name "item"`),
 			),
 		},
@@ -167,7 +186,7 @@ func TestCheckExpressions(t *testing.T) {
 				want("nodes[1].config.query.a", "b", domain.WrongType, "must be a string, a number, a boolean or an array of such"),
 				want("nodes[2].config.method", "c", domain.NotAllowed, `must be "GET", "POST", "PUT", "PATCH", "DELETE", "HEAD" or "OPTIONS", not "FETCH"`),
 				want("nodes[2].config.headers.A B", "c", domain.BadFormat, "must have the name of a header, such as X-Request-Source; a name holds no expressions"),
-				want("nodes[2].config.expectStatus[1]", "c", domain.NotAllowed, "must be a status code from 100 to 599, not 99"),
+				want("nodes[2].config.expectStatus[1]", "c", domain.NotAllowed, `must be a status code from 100 to 599, or a range such as "200-299", not 99`),
 			),
 		},
 		"templates that do not compile": {
@@ -182,7 +201,6 @@ func TestCheckExpressions(t *testing.T) {
 }
 
 func TestCheckBranches(t *testing.T) {
-	const ends = `, or write "" here if the run is meant to end`
 	a, b := step("a", "transform", passing), step("b", "transform", passing)
 	cond := func(targets string) workflow.NodeDraft {
 		return step("if", "condition", `{"condition": "input.x"`+targets+`}`)
@@ -196,25 +214,24 @@ func TestCheckBranches(t *testing.T) {
 		"an edge without a key is taken on each branch": {nodes: nodes(cond(""), a), edges: edges(edge("if", "a"))},
 		"so is one for success":                         {nodes: nodes(cond(""), a), edges: edges(on("if", "onSuccess", "a"))},
 		"a branch that is meant to end":                 {nodes: nodes(cond(`, "falseBranch": null`), a), edges: edges(on("if", "true", "a"))},
-		"one is not taken when the node succeeds": {
-			nodes: nodes(cond(`, "falseBranch": ""`), a), edges: edges(on("if", "onError", "a")),
-			want: findings(want("nodes[0].config.trueBranch", "if", workflow.MissingBranch, `must say where branch "true" leads: add an edge whose sourceOutputKey is "true"`+ends)),
-		},
-		"a branch without an edge and a target": {
+		"a branch that leads nowhere ends there": {
 			nodes: nodes(cond(`, "trueBranch": "a"`), a), edges: edges(edge("if", "a")),
-			want: findings(want("nodes[0].config.falseBranch", "if", workflow.MissingBranch, `must say where branch "false" leads: add an edge whose sourceOutputKey is "false"`+ends)),
 		},
-		"cases without an edge and a target": {
+		"so does each branch of a node without edges": {nodes: nodes(cond(`, "trueBranch": ""`))},
+		"cases that lead nowhere": {
 			nodes: nodes(step("sw", "switch", `{"expression": "input.x", "cases": [{"value": "x", "nodeId": "a"}, {"value": "y"}, {"value": "z", "nodeId": null}]}`), a),
 			edges: edges(edge("sw", "a")),
-			want: findings(
-				want("nodes[0].config.cases[1].nodeId", "sw", workflow.MissingBranch, `must say where branch "case-1" leads: add an edge whose sourceOutputKey is "case-1"`+ends),
-				want("nodes[0].config.defaultNode", "sw", workflow.MissingBranch, `must say where branch "default" leads: add an edge whose sourceOutputKey is "default"`+ends),
-			),
 		},
 		"a case that an earlier one hides": {
 			nodes: nodes(step("sw", "switch", `{"expression": "input.x", "cases": [{"value": 1}, {"value": "1"}, {"value": 1.0}]}`), a), edges: edges(edge("sw", "a")),
 			want: findings(want("nodes[0].config.cases[2].value", "sw", domain.Duplicate, "must differ from that of cases[0], which is chosen first")),
+		},
+		"a case of text hides the number and the boolean that are spelled so": {
+			nodes: nodes(step("sw", "switch", `{"expression": "input.x", "cases": [{"value": "5"}, {"value": 5.0}, {"value": "true"}, {"value": true}, {"value": "null"}, {"value": null}]}`), a), edges: edges(edge("sw", "a")),
+			want: findings(
+				want("nodes[0].config.cases[1].value", "sw", domain.Duplicate, "must differ from that of cases[0], which is chosen first"),
+				want("nodes[0].config.cases[3].value", "sw", domain.Duplicate, "must differ from that of cases[2], which is chosen first"),
+			),
 		},
 		"a target that is no node": {
 			nodes: nodes(cond(`, "trueBranch": "x"`), a), edges: edges(edge("if", "a")),

@@ -48,8 +48,6 @@ func ExampleVersion_Publish() {
 	fmt.Println(ver.Status())
 	// Output:
 	// nodes[1].config.condition bad_expression
-	// nodes[1].config.trueBranch missing_branch
-	// nodes[1].config.falseBranch missing_branch
 	// draft
 }
 

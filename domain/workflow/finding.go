@@ -22,7 +22,6 @@ const (
 	UnknownInput       domain.ViolationCode = "unknown_input"        // the target has no such input
 	TypeClash          domain.ViolationCode = "type_clash"           // what the source gives does not fit the target
 	MissingInput       domain.ViolationCode = "missing_input"        // an input that nothing provides
-	MissingBranch      domain.ViolationCode = "missing_branch"       // a branch that leads nowhere
 	MissingEdge        domain.ViolationCode = "missing_edge"         // a branch target that no edge leads to
 	UnknownTrigger     domain.ViolationCode = "unknown_trigger"      // a trigger that the version does not have
 	WrongTriggerType   domain.ViolationCode = "wrong_trigger_type"   // a trigger of another type than its node's

@@ -46,6 +46,17 @@ const (
 	FieldSchemaTypeString  FieldSchemaType = "string"
 )
 
+// Defines values for FieldSchemaWidget.
+const (
+	FieldSchemaWidgetCode       FieldSchemaWidget = "code"
+	FieldSchemaWidgetExpression FieldSchemaWidget = "expression"
+	FieldSchemaWidgetKeyValue   FieldSchemaWidget = "keyValue"
+	FieldSchemaWidgetPassword   FieldSchemaWidget = "password"
+	FieldSchemaWidgetSelect     FieldSchemaWidget = "select"
+	FieldSchemaWidgetText       FieldSchemaWidget = "text"
+	FieldSchemaWidgetTextarea   FieldSchemaWidget = "textarea"
+)
+
 // Defines values for FireOutcome.
 const (
 	FireOutcomeCaughtUp   FireOutcome = "caught_up"
@@ -662,7 +673,7 @@ type EventName struct {
 // EventType What happened.
 type EventType string
 
-// FieldSchema Which values a field may have. Which members there are depends on `type`.
+// FieldSchema Which values a field may have. Which members there are depends on `type`. Members that are not listed here are kept and returned.
 type FieldSchema struct {
 	// AdditionalProperties `object`: whether properties that are not declared are permitted.
 	AdditionalProperties *bool `json:"additionalProperties,omitempty"`
@@ -673,13 +684,19 @@ type FieldSchema struct {
 	// Description What the field is for.
 	Description *string `json:"description,omitempty"`
 
-	// Enum `enum`: the permitted values.
+	// Dynamic `enum`: `true` where only the form knows the permitted values, so that any value is taken.
+	Dynamic interface{} `json:"dynamic,omitempty"`
+
+	// Enum `enum`: the permitted values, at least one unless `dynamic` is true.
 	Enum *[]interface{} `json:"enum,omitempty"`
+
+	// EnumLabels `enum`: names of the values for people: an array of strings in the order of the values, or an object with a string for each value.
+	EnumLabels interface{} `json:"enumLabels,omitempty"`
 
 	// Integer `number`: whether it must be whole.
 	Integer *bool `json:"integer,omitempty"`
 
-	// Items Which values a field may have. Which members there are depends on `type`.
+	// Items Which values a field may have. Which members there are depends on `type`. Members that are not listed here are kept and returned.
 	Items *FieldSchema `json:"items,omitempty"`
 
 	// Max `number`: the inclusive maximum.
@@ -700,8 +717,14 @@ type FieldSchema struct {
 	// MinLength `string`: the inclusive minimum of characters.
 	MinLength *float64 `json:"minLength,omitempty"`
 
+	// Order By which a form sorts its fields.
+	Order *float64 `json:"order,omitempty"`
+
 	// Pattern `string`: a regular expression in RE2 syntax. It may match anywhere unless it is anchored.
 	Pattern *string `json:"pattern,omitempty"`
+
+	// Placeholder What a form shows while nothing is entered.
+	Placeholder *string `json:"placeholder,omitempty"`
 
 	// Properties `object`: the schemas of its properties.
 	Properties *map[string]FieldSchema `json:"properties,omitempty"`
@@ -709,12 +732,24 @@ type FieldSchema struct {
 	// Required Whether the field must be there. One with a default may be absent all the same.
 	Required *bool `json:"required,omitempty"`
 
+	// Secret Whether the value is a secret.
+	Secret *bool `json:"secret,omitempty"`
+
+	// Title A name for people.
+	Title *string `json:"title,omitempty"`
+
 	// Type The type of the field.
 	Type FieldSchemaType `json:"type"`
+
+	// Widget What a form asks for the value with.
+	Widget *FieldSchemaWidget `json:"widget,omitempty"`
 }
 
 // FieldSchemaType The type of the field.
 type FieldSchemaType string
+
+// FieldSchemaWidget What a form asks for the value with.
+type FieldSchemaWidget string
 
 // FieldSchemas Field schemas by the names of the fields; `{}` when nothing is declared.
 type FieldSchemas map[string]FieldSchema
@@ -954,7 +989,8 @@ type Node struct {
 	// CanPause Whether it can pause a run, according to the registry.
 	CanPause bool `json:"canPause"`
 
-	// Config Its configuration, as its type asks for it.
+	// Config Its configuration, as its type asks for it; it is returned as it was sent. An optional member that is `""` or `null` counts as
+	// absent, and so does `{}` or `[]` where an empty value says nothing. A number may be written as text.
 	Config map[string]interface{} `json:"config"`
 
 	// Description What it is for.
@@ -3007,6 +3043,9 @@ func (c *Client) PreviewTrigger(ctx context.Context, id TriggerID, params *Previ
 // or its workflow has been switched off since, another version was published, or the rate limit is exceeded. Without one the
 // idempotency key is taken, and without that either, each call starts a run. Above the trigger's `config.rateLimit` the answer is a `429`
 // with the code `trigger_rate_limit_exceeded`; calls that start no further run do not count.
+//
+// The payload is `eventData`; a call without a body, or with `{}`, has an empty one. A body that has members, but none of those below, is
+// refused with the code `event_data_missing`.
 //
 // **Key:** secret.
 func (c *Client) CallTrigger(ctx context.Context, id TriggerID, body CallTrigger, options ...Option) (*FiredRun, error) {
