@@ -43,7 +43,7 @@ func newRecorder(ctx context.Context, work outbound.UnitOfWork, signals outbound
 		for range batchesPerLane {
 			l.slots <- time.Time{}
 		}
-		l.batches = batch.New(batch.Limits{Members: maxBatch, Running: batchesPerLane, MinWhenBusy: maxBatch / 4}, nil, l.commit)
+		l.batches = batch.New(batch.Limits{Members: maxBatch, Running: batchesPerLane}, nil, l.commit)
 		l.singles = batch.New(batch.Limits{Members: 1, Running: batchesPerLane}, nil, l.write)
 		return l
 	}

@@ -56,7 +56,7 @@ func TestExpiredRecordsAreSweptAgainAndAgainUntilTheEnd(t *testing.T) {
 		synctest.Wait()
 		stop()
 		<-ended
-		if upkeep.swept < 24*4 || upkeep.swept > 24*12 {
+		if upkeep.swept < 24*40 || upkeep.swept > 24*120 {
 			t.Errorf("swept %d times in a day", upkeep.swept)
 		}
 		if upkeep.fires != upkeep.swept || upkeep.events != upkeep.swept || upkeep.runs != upkeep.swept || upkeep.orphans != upkeep.swept {
