@@ -11,6 +11,7 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/process"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
@@ -27,6 +28,10 @@ type Store struct {
 	pages          pages
 	writes         writeCheck
 	beforeClose    func()
+
+	// Level is the feature level of this process: rows that need a higher one are not claimed.
+	// It is set before the store is used.
+	Level process.Level
 
 	// AllowSlowStatements lets statements of the store take as long as they have to, until what it
 	// returns is called; nil where they always may. It is set before the store is used.

@@ -53,6 +53,7 @@ func (u *unit) stores() outbound.Stores {
 		NodeSecrets: nodeSecrets{u},
 		Outcomes:    outcomes{u},
 		Operator:    operatorOutcomes{u},
+		Processes:   processes{u},
 		Runs:        outbound.RunStores{Runs: runs{u}, Shared: sharedPayloads{runs{u}}, Queue: runQueue{runs{u}}, Live: runOverview{u}, Origins: runOrigins{u}},
 		Webhooks: outbound.WebhookStores{
 			Endpoints: webhookEndpoints{u}, Events: webhookEvents{u}, Deliveries: webhookDeliveries{u}, Queue: webhookQueue{u},

@@ -34,8 +34,9 @@ type rule struct {
 // rules are tried in order; the first whose prefix fits decides.
 var rules = []rule{
 	{"domain/tenant", []string{"domain"}, false, "the domain's order is tenant, node, workflow, trigger, run, event"},
-	{"domain/node", []string{"domain", "domain/tenant"}, false, "the domain's order is tenant, node, workflow, trigger, run, event"},
-	{"domain/workflow", []string{"domain", "domain/tenant", "domain/node"}, false, "the domain's order is tenant, node, workflow, trigger, run, event"},
+	{"domain/process", nil, false, "what a process is does not depend on what it works on"},
+	{"domain/node", []string{"domain", "domain/process", "domain/tenant"}, false, "the domain's order is tenant, node, workflow, trigger, run, event"},
+	{"domain/workflow", []string{"domain", "domain/process", "domain/tenant", "domain/node"}, false, "the domain's order is tenant, node, workflow, trigger, run, event"},
 	{"domain/trigger", []string{"domain", "domain/tenant", "domain/node", "domain/workflow"}, false, "the domain's order is tenant, node, workflow, trigger, run, event"},
 	{"domain/run", []string{"domain", "domain/tenant", "domain/node", "domain/workflow", "domain/trigger"}, false, "the domain's order is tenant, node, workflow, trigger, run, event"},
 	{"domain/event", []string{"domain", "domain/tenant", "domain/node", "domain/workflow", "domain/trigger", "domain/run"}, false, "the domain's order is tenant, node, workflow, trigger, run, event"},

@@ -54,6 +54,7 @@ type Stores struct {
 	NodeSecrets NodeSecretRepository
 	Outcomes    OutcomeRepository
 	Operator    OperatorOutcomeRepository
+	Processes   ProcessRepository
 	Webhooks    WebhookStores
 	Runs        RunStores
 }

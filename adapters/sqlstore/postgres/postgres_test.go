@@ -78,6 +78,23 @@ func TestUnreadableWebhooks(t *testing.T) {
 	})
 }
 
+func openLevels(t *testing.T) portstest.LevelStores {
+	older, address := migrated(t)
+	newer := open(t, address)
+	older.Level, newer.Level = 1, 2
+	db, err := sql.Open("postgres", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() }) // nothing is pending
+	return portstest.LevelStores{Older: older, Newer: newer, Exec: func(statement string) error {
+		_, err := db.ExecContext(t.Context(), statement)
+		return err
+	}}
+}
+
+func TestProcesses(t *testing.T) { portstest.ProcessRepository(t, openLevels) }
+
 func TestSeveralProcessesMayMigrateAtOnce(t *testing.T) {
 	address := pgtest.Start(t).Database(t)
 	migrationtest.Concurrent(t, func() *sqlstore.Store { return open(t, address) })

@@ -57,6 +57,23 @@ func TestWebhookStores(t *testing.T) {
 	portstest.WebhookStores(t, func(t *testing.T) outbound.UnitOfWork { return open(t) })
 }
 
+func openLevels(t *testing.T) portstest.LevelStores {
+	file := sqlitetest.File(t)
+	older, newer := openFile(t, file), openFile(t, file)
+	older.Level, newer.Level = 1, 2
+	db, err := sql.Open("sqlite", file+"?_pragma=busy_timeout(10000)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() }) // nothing is pending
+	return portstest.LevelStores{Older: older, Newer: newer, Exec: func(statement string) error {
+		_, err := db.ExecContext(t.Context(), statement)
+		return err
+	}}
+}
+
+func TestProcesses(t *testing.T) { portstest.ProcessRepository(t, openLevels) }
+
 func TestUnreadableWebhooks(t *testing.T) {
 	portstest.UnreadableWebhooks(t, func(t *testing.T) portstest.DamageableStore {
 		file := sqlitetest.File(t)

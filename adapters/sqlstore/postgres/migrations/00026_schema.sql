@@ -67,6 +67,26 @@ CREATE TABLE gateway_keys (
     bits text NOT NULL
 );
 
+-- Processes --------------------------------------------------------------------------------
+
+-- One row for each process of the gateway, of whatever version: seen_at is when it last said
+-- that it is alive. Its feature level says which rows it can deal with.
+CREATE TABLE processes (
+    id         text NOT NULL PRIMARY KEY,
+    version    text NOT NULL,
+    level      smallint NOT NULL,
+    role       text NOT NULL,
+    started_at timestamptz NOT NULL,
+    seen_at    timestamptz NOT NULL
+);
+
+-- The only row: the feature level that every process must have, since something is in use
+-- that those below it would get wrong. It never falls.
+CREATE TABLE required_level (
+    level smallint NOT NULL
+);
+INSERT INTO required_level (level) VALUES (0);
+
 -- Idempotency ------------------------------------------------------------------------------
 
 -- One row for each command that a tenant sent with an idempotency key: what was answered,
@@ -708,6 +728,6 @@ CREATE TRIGGER node_secrets_change AFTER INSERT OR DELETE OR UPDATE ON node_secr
 DROP TABLE totals, webhook_deliveries, webhook_events, webhook_endpoints, tenant_storage, run_payloads, run_outputs, run_history, run_facets, live_runs, runs;
 DROP VIEW firing_schedules, firing_versions;
 DROP TABLE trigger_schedules, trigger_fires, triggers, workflow_versions, workflows;
-DROP TABLE node_secrets, custom_node_health, custom_node_versions, custom_nodes, operator_outcomes, outcomes, gateway_keys, sub_tenants, api_keys, tenants;
+DROP TABLE node_secrets, custom_node_health, custom_node_versions, custom_nodes, operator_outcomes, outcomes, required_level, processes, gateway_keys, sub_tenants, api_keys, tenants;
 DROP FUNCTION notify_change, move_total, keep_totals, count_run_payloads, clean_up_after_runs;
 DROP FUNCTION schedule_tenant, schedule_workflow, schedule_version, schedule_trigger, lock_for_schedule;

@@ -66,6 +66,26 @@ CREATE TABLE gateway_keys (
     bits text NOT NULL
 );
 
+-- Processes --------------------------------------------------------------------------------
+
+-- One row for each process of the gateway, of whatever version: seen_at is when it last said
+-- that it is alive. Its feature level says which rows it can deal with.
+CREATE TABLE processes (
+    id         text NOT NULL PRIMARY KEY,
+    version    text NOT NULL,
+    level      integer NOT NULL,
+    role       text NOT NULL,
+    started_at timestamp NOT NULL,
+    seen_at    timestamp NOT NULL
+);
+
+-- The only row: the feature level that every process must have, since something is in use
+-- that those below it would get wrong. It never falls.
+CREATE TABLE required_level (
+    level integer NOT NULL
+);
+INSERT INTO required_level (level) VALUES (0);
+
 -- Idempotency ------------------------------------------------------------------------------
 
 -- One row for each command that a tenant sent with an idempotency key: what was answered,
@@ -729,6 +749,8 @@ DROP TABLE custom_node_versions;
 DROP TABLE custom_nodes;
 DROP TABLE operator_outcomes;
 DROP TABLE outcomes;
+DROP TABLE required_level;
+DROP TABLE processes;
 DROP TABLE gateway_keys;
 DROP TABLE sub_tenants;
 DROP TABLE api_keys;

@@ -1,0 +1,41 @@
+// Package processes implements inbound.Processes, which keeps the processes of the gateway
+// known to each other.
+package processes
+
+import (
+	"context"
+
+	"github.com/sluicehq/sluice/domain/process"
+	"github.com/sluicehq/sluice/ports/inbound"
+	"github.com/sluicehq/sluice/ports/outbound"
+)
+
+// Service implements inbound.Processes.
+type Service struct{ work outbound.UnitOfWork }
+
+var _ inbound.Processes = (*Service)(nil)
+
+// New returns the service.
+func New(work outbound.UnitOfWork) *Service { return &Service{work} }
+
+// Beat records a heartbeat.
+func (s *Service) Beat(ctx context.Context, p process.Process) error {
+	return s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error { return st.Processes.Beat(ctx, p) })
+}
+
+// Leave removes a process.
+func (s *Service) Leave(ctx context.Context, id process.ID) error {
+	return s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error { return st.Processes.Leave(ctx, id) })
+}
+
+// Live lists the processes.
+func (s *Service) Live(ctx context.Context) (live []process.Seen, required process.Level, err error) {
+	err = s.work.View(ctx, func(ctx context.Context, st outbound.Stores) error {
+		if live, err = st.Processes.Live(ctx); err != nil {
+			return err
+		}
+		required, err = st.Processes.Required(ctx)
+		return err
+	})
+	return live, required, err
+}

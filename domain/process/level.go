@@ -1,0 +1,15 @@
+package process
+
+// Level is a feature level: what a process knows how to deal with. 0 is below that of every
+// process, so what needs it is for all of them.
+type Level int
+
+// The levels. Something that processes of older versions would get wrong takes the next one,
+// with a line here that says what it is. A row of the database that needs a level is left
+// alone by processes below it; see outbound.ProcessRepository.Require for what has to wait
+// until there are none.
+const (
+	FirstRelease Level = 1 // all that 0.1.0 does
+
+	Latest = FirstRelease // of this version
+)
