@@ -26,6 +26,7 @@ type Ports struct {
 	NodeChecks  inbound.NodeChecks
 	NodeSecrets inbound.NodeSecrets
 	Nodes       inbound.Nodes
+	Processes   inbound.Processes
 	Runs        inbound.Runs
 	Schedules   inbound.Schedules
 	Settings    inbound.Settings
@@ -115,7 +116,7 @@ func New(ports Ports, opts Options) (*API, error) {
 		a.engine.Handle(r.method, r.path, a.admitted(r))
 	}
 	a.refuseShadowed(a.routes())
-	operator.Serve(a.engine, ports.Tenants, operator.Keys{
+	operator.Serve(a.engine, ports.Tenants, ports.Processes, operator.Keys{
 		List: a.listKeys, Create: a.createKey, Revoke: a.revokeKey("keyId"), Rotate: a.rotateKey("keyId"),
 	}, opts.OperatorToken, opts.Now)
 	return a, nil

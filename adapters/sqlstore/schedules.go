@@ -38,24 +38,18 @@ func (s schedules) claim(ctx context.Context, with, due string, args ...any) (ro
 	return rows, err
 }
 
-const (
-	dueColumns = `s.tenant_id, s.trigger_id, s.dealt_with, s.next_at`
-
-	// ifNotCrowded adds to a condition that no more than $2 are due, as notCrowded says. The order
-	// leaves no other index to choose.
-	notCrowded   = `not_crowded AS MATERIALIZED (SELECT count(*) <= $2 AS so FROM (SELECT 1 FROM trigger_schedules s WHERE s.next_at <= $1 ORDER BY s.next_at LIMIT $2 + 1) AS first), `
-	ifNotCrowded = ` AND (SELECT so FROM not_crowded)`
-)
+const dueColumns = `s.tenant_id, s.trigger_id, s.dealt_with, s.next_at`
 
 // Due claims the schedules that have to be looked at, with their triggers. Where no more
 // are due than may be claimed, which is the usual case, there is nothing to share: that
-// is one statement. Else see [schedules.byTurns].
+// is one statement. Else see [schedules.byTurns]. The order leaves no other index to choose.
 func (s schedules) Due(ctx context.Context, now time.Time, limit int) ([]outbound.DueSchedule, error) {
 	if limit <= 0 {
 		return nil, nil
 	}
-	rows, err := s.claim(ctx, notCrowded, `SELECT `+dueColumns+` FROM trigger_schedules s
-		WHERE s.next_at <= $1`+ifNotCrowded+` ORDER BY s.next_at LIMIT $2`+s.store.dialect.ClaimRows, now, limit)
+	dueNow := ` FROM trigger_schedules s WHERE s.next_at <= $1` + s.store.hasLevel("s")
+	rows, err := s.claim(ctx, `not_crowded AS MATERIALIZED (SELECT count(*) <= $2 AS so FROM (SELECT 1`+dueNow+` ORDER BY s.next_at LIMIT $2 + 1) AS first), `,
+		`SELECT `+dueColumns+dueNow+` AND (SELECT so FROM not_crowded) ORDER BY s.next_at LIMIT $2`+s.store.dialect.ClaimRows, now, limit)
 	if err == nil && len(rows) == 0 {
 		rows, err = s.byTurns(ctx, now, limit)
 	}
@@ -90,7 +84,7 @@ func (s schedules) DueOf(ctx context.Context, now time.Time, of []outbound.Trigg
 		held = s.store.dialect.ForUpdate + " OF s SKIP LOCKED"
 	}
 	rows, err := s.claim(ctx, "", `SELECT `+dueColumns+` FROM `+table+` CROSS JOIN trigger_schedules s
-		WHERE s.tenant_id = r.tenant_id AND s.trigger_id = r.id AND s.next_at <= $2`+held, parameter, now)
+		WHERE s.tenant_id = r.tenant_id AND s.trigger_id = r.id AND s.next_at <= $2`+s.store.hasLevel("s")+held, parameter, now)
 	slices.SortFunc(rows, func(a, b dueScheduleRow) int { return places[a.key()] - places[b.key()] })
 	return dueSchedules(rows), err
 }
@@ -130,7 +124,7 @@ func (s schedules) Advance(ctx context.Context, looked []outbound.LookedAt) erro
 func (s schedules) PutOff(ctx context.Context, now, until time.Time, of outbound.TriggerKey) error {
 	_, err := s.exec(ctx, "put off schedules", `UPDATE trigger_schedules AS s SET next_at = $3 FROM (
 			SELECT d.tenant_id, d.trigger_id FROM trigger_schedules d
-			WHERE d.tenant_id = $1 AND d.next_at <= $2 AND ($4 = '' OR d.trigger_id = $4)`+s.store.dialect.ClaimRows+`
+			WHERE d.tenant_id = $1 AND d.next_at <= $2 AND ($4 = '' OR d.trigger_id = $4)`+s.store.hasLevel("d")+s.store.dialect.ClaimRows+`
 		) AS m WHERE s.tenant_id = m.tenant_id AND s.trigger_id = m.trigger_id`, string(of.Scope.Tenant()), now, until, string(of.Trigger))
 	return err
 }
@@ -142,7 +136,7 @@ func (s schedules) Next(ctx context.Context) (at, now time.Time, err error) {
 		Now rowInstant  `db:"now"`
 	}
 	err = s.getUnprepared(ctx, "find the next schedule", &row, `SELECT
-		(SELECT next_at FROM trigger_schedules WHERE next_at IS NOT NULL ORDER BY next_at LIMIT 1) AS next_at, `+s.store.dialect.Clock+` AS now`)
+		(SELECT s.next_at FROM trigger_schedules s WHERE s.next_at IS NOT NULL`+s.store.hasLevel("s")+` ORDER BY s.next_at LIMIT 1) AS next_at, `+s.store.dialect.Clock+` AS now`)
 	if row.At != nil {
 		at = row.At.Time
 	}

@@ -23,17 +23,21 @@ func (t *scheduleTurns) after() string {
 // that have: some milliseconds.
 const tenantsPerTurn = 1000
 
-// tenantsWithSchedules finds tenants after $1, and when each is to be looked at first, by
+// tenantsWithSchedules selects tenants after $1, and when each is to be looked at first, by
 // leaping through the index: it costs as much as there are, however many schedules they
 // have. The orders leave no other index to choose.
-const tenantsWithSchedules = `WITH RECURSIVE visited (tenant_id, place) AS (
-		SELECT * FROM (SELECT s.tenant_id, 1 FROM trigger_schedules s WHERE s.next_at IS NOT NULL AND s.tenant_id > $1 ORDER BY s.tenant_id, s.next_at LIMIT 1) AS first
+func (s *Store) tenantsWithSchedules() string {
+	of := ` FROM trigger_schedules s WHERE s.next_at IS NOT NULL` + s.hasLevel("s")
+	const first = ` ORDER BY s.tenant_id, s.next_at LIMIT 1)`
+	return `WITH RECURSIVE visited (tenant_id, place) AS (
+		SELECT * FROM (SELECT s.tenant_id, 1` + of + ` AND s.tenant_id > $1` + first + ` AS first
 		UNION ALL
-		SELECT (SELECT s.tenant_id FROM trigger_schedules s WHERE s.next_at IS NOT NULL AND s.tenant_id > v.tenant_id ORDER BY s.tenant_id, s.next_at LIMIT 1), v.place + 1
+		SELECT (SELECT s.tenant_id` + of + ` AND s.tenant_id > v.tenant_id` + first + `, v.place + 1
 		FROM visited v WHERE v.tenant_id IS NOT NULL AND v.place < $2
 	)
-	SELECT v.tenant_id, (SELECT s.next_at FROM trigger_schedules s WHERE s.tenant_id = v.tenant_id AND s.next_at IS NOT NULL ORDER BY s.tenant_id, s.next_at LIMIT 1) AS next_at
+	SELECT v.tenant_id, (SELECT s.next_at` + of + ` AND s.tenant_id = v.tenant_id` + first + ` AS next_at
 	FROM visited v WHERE v.tenant_id IS NOT NULL ORDER BY v.place`
+}
 
 // scheduleOwnerRow is a row of [Dialect.Rows].
 type scheduleOwnerRow struct {
@@ -48,7 +52,7 @@ func (s schedules) owed(ctx context.Context, now time.Time, limit int) (owners [
 		Next   rowInstant `db:"next_at"`
 	}
 	turns := &s.store.turns
-	if err = s.list(ctx, "find whose turn it is", &visited, tenantsWithSchedules, turns.after(), tenantsPerTurn); err != nil {
+	if err = s.list(ctx, "find whose turn it is", &visited, s.store.tenantsWithSchedules(), turns.after(), tenantsPerTurn); err != nil {
 		return nil, err
 	}
 	last := "" // all were visited: the next time from the first one on
@@ -70,9 +74,10 @@ func (s schedules) owed(ctx context.Context, now time.Time, limit int) (owners [
 
 // firstOfEach selects the most overdue schedules of each owner r, as many as $3 says.
 // CROSS JOIN keeps SQLite from beginning with the schedules.
-func (d Dialect) firstOfEach() string {
+func (s *Store) firstOfEach() string {
+	d := s.dialect
 	owners := d.Rows(1, Column{Name: "owner_id"})
-	const first = `s.tenant_id = r.owner_id AND s.next_at <= $2 ORDER BY s.next_at, s.trigger_id LIMIT $3`
+	first := `s.tenant_id = r.owner_id AND s.next_at <= $2` + s.hasLevel("s") + ` ORDER BY s.next_at, s.trigger_id LIMIT $3`
 	if d.Lateral {
 		return `SELECT s.tenant_id, s.trigger_id, s.dealt_with, s.next_at FROM ` + owners + ` CROSS JOIN LATERAL (
 			SELECT ` + dueColumns + ` FROM trigger_schedules s WHERE ` + first + d.ClaimRows + `) AS s`
@@ -98,7 +103,7 @@ func (s schedules) byTurns(ctx context.Context, now time.Time, limit int) ([]due
 	}
 	var rows []dueScheduleRow
 	if len(owners) > 0 {
-		if rows, err = s.claim(ctx, "", s.store.dialect.firstOfEach(), string(text), now, limit/len(owners)); err != nil {
+		if rows, err = s.claim(ctx, "", s.store.firstOfEach(), string(text), now, limit/len(owners)); err != nil {
 			return nil, err
 		}
 	}
@@ -114,7 +119,7 @@ func (s schedules) byTurns(ctx context.Context, now time.Time, limit int) ([]due
 		return nil, s.fail(err)
 	}
 	most, err := s.claim(ctx, "", `SELECT `+dueColumns+` FROM trigger_schedules s
-		WHERE s.next_at <= $2 AND (s.tenant_id, s.trigger_id) NOT IN (SELECT r.tenant_id, r.id FROM `+table+`)
+		WHERE s.next_at <= $2`+s.store.hasLevel("s")+` AND (s.tenant_id, s.trigger_id) NOT IN (SELECT r.tenant_id, r.id FROM `+table+`)
 		ORDER BY s.next_at LIMIT $3`+s.store.dialect.ClaimRows, parameter, now, limit-len(rows))
 	return append(rows, most...), err
 }

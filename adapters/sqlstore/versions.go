@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/process"
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/domain/workflow"
 	"github.com/sluicehq/sluice/ports/outbound"
@@ -15,7 +16,7 @@ type versions struct{ *unit }
 
 var _ outbound.VersionRepository = versions{}
 
-const versionColumns = `id, workflow_id, tenant_id, sub_tenant_id, number, graph, is_active, published_at, created_at, revision`
+const versionColumns = `id, workflow_id, tenant_id, sub_tenant_id, number, graph, is_active, needs_level, published_at, created_at, revision`
 
 type versionRow struct {
 	ID          string     `db:"id"`
@@ -25,6 +26,7 @@ type versionRow struct {
 	Number      int        `db:"number"`
 	Graph       string     `db:"graph"`
 	Active      bool       `db:"is_active"`
+	Level       int        `db:"needs_level"`
 	PublishedAt *time.Time `db:"published_at"`
 	CreatedAt   time.Time  `db:"created_at"`
 	Revision    int64      `db:"revision"`
@@ -33,7 +35,7 @@ type versionRow struct {
 // targets are where the columns of a list go.
 func (row *versionRow) targets() []any {
 	return []any{
-		&row.ID, &row.Workflow, &row.Tenant, &row.SubTenant, &row.Number, &row.Graph, &row.Active, &row.PublishedAt,
+		&row.ID, &row.Workflow, &row.Tenant, &row.SubTenant, &row.Number, &row.Graph, &row.Active, &row.Level, &row.PublishedAt,
 		&row.CreatedAt, &row.Revision,
 	}
 }
@@ -49,7 +51,7 @@ func (row versionRow) restore() (*workflow.Version, error) {
 	}
 	return workflow.RestoreVersion(workflow.VersionState{
 		ID: workflow.VersionID(row.ID), Workflow: workflow.ID(row.Workflow), Tenant: tenant.ID(row.Tenant),
-		SubTenant: tenant.SubTenantID(row.SubTenant), Number: row.Number, Graph: graph, Active: row.Active,
+		SubTenant: tenant.SubTenantID(row.SubTenant), Number: row.Number, Graph: graph, Active: row.Active, Level: process.Level(row.Level),
 		PublishedAt: inUTC(row.PublishedAt), CreatedAt: row.CreatedAt.UTC(), Revision: row.Revision,
 	}), nil
 }
@@ -69,8 +71,8 @@ func (s versions) Insert(ctx context.Context, ver *workflow.Version) error {
 	if err != nil {
 		return s.fail(err)
 	}
-	_, err = s.exec(ctx, "insert version", `INSERT INTO workflow_versions (`+versionColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
-		string(st.ID), string(st.Workflow), string(st.Tenant), string(st.SubTenant), st.Number, graph, st.Active,
+	_, err = s.exec(ctx, "insert version", `INSERT INTO workflow_versions (`+versionColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+		string(st.ID), string(st.Workflow), string(st.Tenant), string(st.SubTenant), st.Number, graph, st.Active, int(st.Level),
 		st.PublishedAt, st.CreatedAt, st.Revision)
 	return err
 }
@@ -123,9 +125,9 @@ func (s versions) Update(ctx context.Context, ver *workflow.Version) error {
 		}
 	}
 	n, err := s.exec(ctx, "update version", `UPDATE workflow_versions
-		SET graph = $1, is_active = $2, published_at = $3, revision = revision + 1
-		WHERE tenant_id = $4 AND id = $5 AND revision = $6`,
-		graph, st.Active, st.PublishedAt, string(st.Tenant), string(st.ID), st.Revision)
+		SET graph = $1, is_active = $2, needs_level = $3, published_at = $4, revision = revision + 1
+		WHERE tenant_id = $5 AND id = $6 AND revision = $7`,
+		graph, st.Active, int(st.Level), st.PublishedAt, string(st.Tenant), string(st.ID), st.Revision)
 	return s.updated(n, err, ver.Saved, func() error {
 		_, err := s.Get(ctx, tenant.All(st.Tenant), st.ID)
 		return err

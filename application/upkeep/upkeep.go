@@ -9,6 +9,7 @@ import (
 
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/event"
+	"github.com/sluicehq/sluice/domain/process"
 	"github.com/sluicehq/sluice/domain/trigger"
 	"github.com/sluicehq/sluice/ports/inbound"
 	"github.com/sluicehq/sluice/ports/outbound"
@@ -53,6 +54,11 @@ func (s *Service) SweepFires(ctx context.Context) (removed int, err error) {
 // SweepEvents removes events, with their deliveries, that were kept long enough.
 func (s *Service) SweepEvents(ctx context.Context) (removed int, err error) {
 	return s.sweep(ctx, event.Retention, maxEvents, func(st outbound.Stores) sweeper { return st.Webhooks.Events })
+}
+
+// SweepProcesses removes processes that died and were remembered long enough.
+func (s *Service) SweepProcesses(ctx context.Context) (removed int, err error) {
+	return s.sweep(ctx, process.Retention, maxRecords, func(st outbound.Stores) sweeper { return st.Processes })
 }
 
 // sweeper is a repository that removes at most limit records from before a time.

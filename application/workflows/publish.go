@@ -52,10 +52,13 @@ func (s *Versions) Publish(ctx context.Context, who tenant.Caller, once domain.I
 	return published, err
 }
 
-// activate stores a version as the active one. The workflow is held first, so that of two
+// activate stores a version as the active one, once all processes know its node types. The workflow is held first, so that of two
 // versions that are published at the same time one becomes active after the other.
 func (s *Versions) activate(ctx context.Context, st outbound.Stores, who tenant.Caller, ver *workflow.Version) error {
 	if _, err := st.Workflows.Get(ctx, who.Scope, ver.Workflow()); err != nil {
+		return err
+	}
+	if err := st.Processes.Require(ctx, ver.Level()); err != nil {
 		return err
 	}
 	if err := st.Versions.Update(ctx, ver); err != nil {

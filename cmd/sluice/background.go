@@ -109,6 +109,7 @@ func sweepRegularly(ctx context.Context, log zerolog.Logger, upkeep inbound.Upke
 		sweep(ctx, log, "outgoing events", upkeep.SweepEvents)
 		sweep(ctx, log, "finished runs", upkeep.SweepRuns)
 		sweep(ctx, log, "runs of deleted workflows", upkeep.CancelOrphans)
+		sweep(ctx, log, "processes that died", upkeep.SweepProcesses)
 	}
 }
 

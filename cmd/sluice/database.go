@@ -119,7 +119,10 @@ func (c config) openMigrated(ctx context.Context) (*sqlstore.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := upToDate(ctx, store); err != nil {
+	if err = upToDate(ctx, store); err == nil {
+		err = supportsDatabase(ctx, store)
+	}
+	if err != nil {
 		_ = store.Close() // the first error says more
 		return nil, err
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"os"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -22,6 +21,7 @@ import (
 	"github.com/sluicehq/sluice/adapters/system"
 	"github.com/sluicehq/sluice/application/worker"
 	"github.com/sluicehq/sluice/domain/event"
+	"github.com/sluicehq/sluice/domain/process"
 	domainrun "github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/ports/inbound"
@@ -82,6 +82,8 @@ func (p *program) serve(ctx context.Context, cfg config, opts serveOptions, begi
 		return err
 	}
 	defer closing(closer, p.stderr)
+	self := describeProcess(opts.role)
+	store.Level = self.Level
 	if err := prepare(ctx, log, store, opts.noMigrate); err != nil {
 		return err
 	}
@@ -101,10 +103,17 @@ func (p *program) serve(ctx context.Context, cfg config, opts serveOptions, begi
 	if err != nil {
 		return err
 	}
-	g, err := cfg.assemble(ctx, opts.role, assembly{log, store, watch, out, server.Draining, streams})
+	g, err := cfg.assemble(ctx, opts.role, assembly{log, store, watch, out, server.Draining, streams, self})
 	if err != nil {
 		return err
 	}
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	leave, err := keepHeartbeat(ctx, log, g.Processes, self, end)
+	if err != nil {
+		return err
+	}
+	defer leave()
 	server.Handler = g.API
 	listener, baseURL, err := cfg.listen(ctx, log)
 	if err != nil {
@@ -114,7 +123,11 @@ func (p *program) serve(ctx context.Context, cfg config, opts serveOptions, begi
 		_ = listener.Close() // the first error says more
 		return err
 	}
-	return serveUntilDone(ctx, log, server, listener, cfg.WorkerDrain, g.startBackground(ctx, log, opts.role, store))
+	err = serveUntilDone(ctx, log, server, listener, cfg.WorkerDrain, g.startBackground(ctx, log, opts.role, store))
+	if cause := context.Cause(ctx); isOutdated(cause) {
+		return cause
+	}
+	return err
 }
 
 // server is what answers requests; its handler comes later.
@@ -135,6 +148,7 @@ type assembly struct {
 	out      outgoing
 	draining *httpserver.Draining
 	streams  context.Context //nolint:containedctx // see httpapi.Options
+	self     process.Process
 }
 
 // assemble makes the gateway and connects what measures it.
@@ -146,7 +160,7 @@ func (c config) assemble(ctx context.Context, does role, a assembly) (gateway, e
 	memory := c.memory()
 	work := countedWork{a.watch.tracing.UnitOfWork(a.store), a.watch.metrics}
 	intake := a.watch.tracing.TriggerIntake(sqlstore.NewTriggerIntake(a.store))
-	g, err := newGateway(a.store, work, intake, a.out.limiter, a.out.runner, a.out.sender, key, memory.OfRuns(), tenant.StorageQuota(c.TenantStorage), c.workerOptions(memory), httpapi.Options{
+	g, err := newGateway(a.store, work, intake, a.out.limiter, a.out.runner, a.out.sender, key, memory.OfRuns(), tenant.StorageQuota(c.TenantStorage), c.workerOptions(memory, a.self), httpapi.Options{
 		Log: a.log, MaxBody: c.MaxBody, AllowedOrigins: c.CORSOrigins, TrustedProxies: c.TrustedProxies, BodyTimeout: c.BodyTimeout,
 		Observers: a.watch.observers(), Now: system.Clock{}.Now, NewID: system.Random{}.ID, Ready: a.draining.Unless(ready(canServe(a.store))),
 		Streams: a.streams, HealthOnly: !does.serves(), OperatorToken: operator.NewToken(c.OperatorToken),
@@ -168,14 +182,9 @@ func runKey(ctx context.Context, store *sqlstore.Store) (domainrun.Key, error) {
 }
 
 // workerOptions is how much the configuration lets this process do at the same time.
-func (c config) workerOptions(memory budget.Memory) worker.Options {
-	host, err := os.Hostname()
-	if err != nil {
-		host = "unknown"
-	}
+func (c config) workerOptions(memory budget.Memory, self process.Process) worker.Options {
 	return worker.Options{
-		Name:        fmt.Sprintf("%s/%d/%s", host, os.Getpid(), system.Random{}.ID("start")), // a container's process has the same number each time
-		Concurrency: c.WorkerRuns, PerTenant: c.TenantRuns, Memory: cmp.Or(c.WorkerMemory, memory.Runs), Drain: c.WorkerDrain, Processors: processors,
+		Name: string(self.ID), Concurrency: c.WorkerRuns, PerTenant: c.TenantRuns, Memory: cmp.Or(c.WorkerMemory, memory.Runs), Drain: c.WorkerDrain, Processors: processors,
 	}
 }
 
@@ -231,6 +240,7 @@ type gateway struct {
 	Upkeep     inbound.Upkeep
 	Directory  *directory.Directory
 	Dispatcher inbound.Dispatcher
+	Processes  inbound.Processes
 	Scheduler  inbound.Scheduler
 	Worker     inbound.Worker
 	Signals    *sqlstore.RunSignals

@@ -13,7 +13,7 @@ import (
 )
 
 // countingUpkeep fails the first time.
-type countingUpkeep struct{ swept, fires, events, runs, orphans int }
+type countingUpkeep struct{ swept, fires, events, runs, orphans, processes int }
 
 func (c *countingUpkeep) SweepOutcomes(context.Context) (int, error) {
 	if c.swept++; c.swept == 1 {
@@ -42,6 +42,11 @@ func (c *countingUpkeep) CancelOrphans(context.Context) (int, error) {
 	return 0, nil
 }
 
+func (c *countingUpkeep) SweepProcesses(context.Context) (int, error) {
+	c.processes++
+	return 0, nil
+}
+
 func TestExpiredRecordsAreSweptAgainAndAgainUntilTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
@@ -59,8 +64,8 @@ func TestExpiredRecordsAreSweptAgainAndAgainUntilTheEnd(t *testing.T) {
 		if upkeep.swept < 24*40 || upkeep.swept > 24*120 {
 			t.Errorf("swept %d times in a day", upkeep.swept)
 		}
-		if upkeep.fires != upkeep.swept || upkeep.events != upkeep.swept || upkeep.runs != upkeep.swept || upkeep.orphans != upkeep.swept {
-			t.Errorf("the ledger was swept %d times, the events %d times, the runs %d times, the orphans %d times", upkeep.fires, upkeep.events, upkeep.runs, upkeep.orphans)
+		if upkeep.fires != upkeep.swept || upkeep.events != upkeep.swept || upkeep.runs != upkeep.swept || upkeep.orphans != upkeep.swept || upkeep.processes != upkeep.swept {
+			t.Errorf("the ledger was swept %d times, the events %d times, the runs %d times, the orphans %d times, the processes %d times", upkeep.fires, upkeep.events, upkeep.runs, upkeep.orphans, upkeep.processes)
 		}
 		if !strings.Contains(log.String(), "the database is gone") || !strings.Contains(log.String(), `"removed":3`) {
 			t.Errorf("the log says %s", log.String())

@@ -14,6 +14,7 @@ import (
 	"github.com/sluicehq/sluice/application/admission"
 	"github.com/sluicehq/sluice/application/firing"
 	"github.com/sluicehq/sluice/application/nodes"
+	"github.com/sluicehq/sluice/application/processes"
 	"github.com/sluicehq/sluice/application/runs"
 	"github.com/sluicehq/sluice/application/schedules"
 	"github.com/sluicehq/sluice/application/tenants"
@@ -48,6 +49,7 @@ var core = wire.NewSet(
 	nodes.NewSecrets, wire.Bind(new(inbound.NodeSecrets), new(*nodes.Secrets)),
 	checkedSettings, wire.Bind(new(inbound.Settings), new(*nodes.Settings)),
 	firing.New, wire.Bind(new(inbound.Firing), new(*firing.Service)),
+	processes.New, wire.Bind(new(inbound.Processes), new(*processes.Service)),
 	runs.New, wire.Bind(new(inbound.Runs), new(*runs.Service)),
 	schedules.NewScheduler, wire.Bind(new(inbound.Scheduler), new(*schedules.Scheduler)),
 	schedules.New, wire.Bind(new(inbound.Schedules), new(*schedules.Service)),

@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"sync"
 
 	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/process"
 	"github.com/sluicehq/sluice/domain/tenant"
 )
 
@@ -31,6 +33,9 @@ const (
 
 //go:embed builtin.json
 var builtInText []byte
+
+// linkedLevel is set by tests that build a binary in which waiting needs a level.
+var linkedLevel string
 
 // definition is one entry of builtin.json.
 type definition struct {
@@ -73,6 +78,9 @@ func (d definition) nodeType(t texts) NodeType {
 	}
 	if err := r.Err("schema_invalid", "The schema is not valid."); err != nil {
 		panic(fmt.Sprintf("node: built-in node %s: %v", d.Type, err))
+	}
+	if level, err := strconv.Atoi(linkedLevel); err == nil && n.Type == Wait {
+		n.Level = process.Level(level)
 	}
 	return n
 }

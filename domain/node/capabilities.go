@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/process"
 )
 
 // Capabilities say how a run treats the nodes of a type, so that nothing has to ask which
@@ -16,6 +17,10 @@ type Capabilities struct {
 	PassesInput  bool `json:"passesInput"`  // its output is its input: it only decides when or where the run continues
 	HasTemplates bool `json:"hasTemplates"` // {{ expressions }} in the texts of its configuration are resolved
 	LimitsOutput bool `json:"limitsOutput"` // what it gives is limited in size where it is read
+
+	// Level is what a process must have to run it. A type that came after the first release
+	// has that of its version; 0 is for all.
+	Level process.Level `json:"level"`
 
 	// Members of the configuration; empty for none.
 	URLMember     string `json:"urlMember"`     // is a URL, also when it is a template

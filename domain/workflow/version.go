@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/process"
 	"github.com/sluicehq/sluice/domain/tenant"
 )
 
@@ -36,7 +37,8 @@ type VersionState struct {
 	Number      int                // 1, 2, 3 … within the workflow
 	Graph       Graph
 	Active      bool
-	PublishedAt *time.Time // when it last became active, nil for a draft
+	Level       process.Level // what a process must have to run it; 0 for a draft
+	PublishedAt *time.Time    // when it last became active, nil for a draft
 	CreatedAt   time.Time
 	Revision    int64 // 1 at first; a store raises it with every update and refuses a stale one
 }
@@ -131,7 +133,7 @@ func (v *Version) Publish(env Environment, now time.Time) error {
 	if err := invalid("version_not_publishable", "The workflow version cannot be published yet.", nil, Check(v.state.Graph, env)); err != nil {
 		return err
 	}
-	v.state.Active, v.state.PublishedAt = true, &now
+	v.state.Active, v.state.PublishedAt, v.state.Level = true, &now, v.state.Graph.level(env.Registry)
 	return nil
 }
 
@@ -183,6 +185,10 @@ func (v *Version) Graph() Graph { return v.state.Graph }
 
 // Active says whether the version is the one that triggers start.
 func (v *Version) Active() bool { return v.state.Active }
+
+// Level is what a process must have to run the version: the highest that one of its node
+// types needs. It is 0 for a draft.
+func (v *Version) Level() process.Level { return v.state.Level }
 
 // PublishedAt is when the version last became active, nil for a draft.
 func (v *Version) PublishedAt() *time.Time { return copied(v.state.PublishedAt) }

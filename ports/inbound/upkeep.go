@@ -26,4 +26,7 @@ type Upkeep interface {
 	// the others when they come up. It works in batches, as the others do, and returns how
 	// many it cancelled.
 	CancelOrphans(ctx context.Context) (cancelled int, err error)
+
+	// SweepProcesses removes processes that were last seen longer than process.Retention ago.
+	SweepProcesses(ctx context.Context) (removed int, err error)
 }

@@ -1,4 +1,5 @@
-// Package operator serves what the operator of the gateway does with tenants over HTTP.
+// Package operator serves over HTTP what the operator of the gateway does with tenants, and
+// which processes there are.
 package operator
 
 import (
@@ -27,22 +28,24 @@ type Keys struct{ List, Create, Revoke, Rotate exchange.Handler }
 
 // api is the operator's.
 type api struct {
-	tenants inbound.Tenants
-	token   Token
-	now     func() time.Time
-	guesses guesses
+	tenants   inbound.Tenants
+	processes inbound.Processes
+	token     Token
+	now       func() time.Time
+	guesses   guesses
 }
 
 // Serve adds the operator's routes to an engine; none where the token is none. No tenant's
 // key reaches them.
-func Serve(engine *gin.Engine, tenants inbound.Tenants, keys Keys, token Token, now func() time.Time) {
+func Serve(engine *gin.Engine, tenants inbound.Tenants, processes inbound.Processes, keys Keys, token Token, now func() time.Time) {
 	if !token.given {
 		return
 	}
-	a := &api{tenants: tenants, token: token, now: now}
+	a := &api{tenants: tenants, processes: processes, token: token, now: now}
 	serve := func(method, path string, handle func(*gin.Context) error) {
 		engine.Handle(method, prefix+path, a.admitted(handle))
 	}
+	serve(http.MethodGet, "/processes", a.listProcesses)
 	serve(http.MethodGet, "/tenants", a.list)
 	serve(http.MethodPost, "/tenants", a.create)
 	serve(http.MethodGet, "/tenants/:id", a.ofTenant(get))

@@ -95,6 +95,8 @@ func openLevels(t *testing.T) portstest.LevelStores {
 
 func TestProcesses(t *testing.T) { portstest.ProcessRepository(t, openLevels) }
 
+func TestLevels(t *testing.T) { portstest.Levels(t, openLevels) }
+
 func TestSeveralProcessesMayMigrateAtOnce(t *testing.T) {
 	address := pgtest.Start(t).Database(t)
 	migrationtest.Concurrent(t, func() *sqlstore.Store { return open(t, address) })

@@ -74,6 +74,8 @@ func openLevels(t *testing.T) portstest.LevelStores {
 
 func TestProcesses(t *testing.T) { portstest.ProcessRepository(t, openLevels) }
 
+func TestLevels(t *testing.T) { portstest.Levels(t, openLevels) }
+
 func TestUnreadableWebhooks(t *testing.T) {
 	portstest.UnreadableWebhooks(t, func(t *testing.T) portstest.DamageableStore {
 		file := sqlitetest.File(t)

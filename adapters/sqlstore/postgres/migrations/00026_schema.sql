@@ -195,7 +195,8 @@ CREATE INDEX workflows_by_change ON workflows (tenant_id, updated_at, id);
 CREATE INDEX workflows_by_name ON workflows (tenant_id, name, id);
 
 -- One row for each version of a workflow. graph is JSON; published_at is null for a draft. At
--- most one version of a workflow is active.
+-- most one version of a workflow is active. needs_level, here and below, is the feature level
+-- that a process must have to deal with the row.
 CREATE TABLE workflow_versions (
     tenant_id     text NOT NULL,
     id            text NOT NULL,
@@ -204,6 +205,7 @@ CREATE TABLE workflow_versions (
     number        integer NOT NULL,
     graph         text NOT NULL,
     is_active     boolean NOT NULL,
+    needs_level   smallint NOT NULL DEFAULT 0,
     published_at  timestamptz,
     created_at    timestamptz NOT NULL,
     revision      bigint NOT NULL,
@@ -257,10 +259,11 @@ CREATE INDEX trigger_fires_by_record ON trigger_fires (recorded_at);
 -- afresh when it becomes active again. Every instant up to dealt_with was dealt with. next_at is
 -- when to look at the schedule next, which may be too early; null when it is never due again.
 CREATE TABLE trigger_schedules (
-    tenant_id  text NOT NULL,
-    trigger_id text NOT NULL,
-    dealt_with timestamptz NOT NULL,
-    next_at    timestamptz,
+    tenant_id   text NOT NULL,
+    trigger_id  text NOT NULL,
+    dealt_with  timestamptz NOT NULL,
+    next_at     timestamptz,
+    needs_level smallint NOT NULL DEFAULT 0,
     PRIMARY KEY (tenant_id, trigger_id),
     CONSTRAINT trigger_schedules_trigger FOREIGN KEY (tenant_id, trigger_id) REFERENCES triggers ON DELETE CASCADE
 );
@@ -269,7 +272,7 @@ CREATE INDEX trigger_schedules_turns ON trigger_schedules (tenant_id, next_at, t
 
 -- The versions whose triggers can fire.
 CREATE VIEW firing_versions AS
-SELECT v.tenant_id, v.id, v.workflow_id
+SELECT v.tenant_id, v.id, v.workflow_id, v.needs_level
 FROM workflow_versions v
 JOIN workflows w ON w.tenant_id = v.tenant_id AND w.id = v.workflow_id
 JOIN tenants o ON o.id = v.tenant_id
@@ -277,7 +280,7 @@ WHERE v.is_active AND w.is_active AND o.status = 'active';
 
 -- The triggers that can fire by a schedule.
 CREATE VIEW firing_schedules AS
-SELECT t.tenant_id, t.id AS trigger_id, v.id AS workflow_version_id, v.workflow_id
+SELECT t.tenant_id, t.id AS trigger_id, v.id AS workflow_version_id, v.workflow_id, v.needs_level
 FROM firing_versions v
 JOIN triggers t ON t.tenant_id = v.tenant_id AND t.workflow_version_id = v.id
 WHERE t.type = 'schedule' AND t.is_active;
@@ -308,8 +311,8 @@ BEGIN
     IF TG_OP = 'UPDATE' THEN
         DELETE FROM trigger_schedules WHERE tenant_id = NEW.tenant_id AND trigger_id = NEW.id;
     END IF;
-    INSERT INTO trigger_schedules (tenant_id, trigger_id, dealt_with, next_at)
-    SELECT NEW.tenant_id, NEW.id, NEW.activated_at, NEW.activated_at FROM firing_versions v
+    INSERT INTO trigger_schedules (tenant_id, trigger_id, dealt_with, next_at, needs_level)
+    SELECT NEW.tenant_id, NEW.id, NEW.activated_at, NEW.activated_at, v.needs_level FROM firing_versions v
     WHERE v.tenant_id = NEW.tenant_id AND v.id = NEW.workflow_version_id AND NEW.is_active;
     RETURN NULL;
 END
@@ -325,8 +328,8 @@ CREATE FUNCTION schedule_version() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     DELETE FROM trigger_schedules d USING triggers t WHERE t.tenant_id = NEW.tenant_id AND t.workflow_version_id = NEW.id
         AND d.tenant_id = t.tenant_id AND d.trigger_id = t.id;
-    INSERT INTO trigger_schedules (tenant_id, trigger_id, dealt_with, next_at)
-    SELECT s.tenant_id, s.trigger_id, NEW.published_at, NEW.published_at FROM firing_schedules s
+    INSERT INTO trigger_schedules (tenant_id, trigger_id, dealt_with, next_at, needs_level)
+    SELECT s.tenant_id, s.trigger_id, NEW.published_at, NEW.published_at, s.needs_level FROM firing_schedules s
     WHERE s.tenant_id = NEW.tenant_id AND s.workflow_version_id = NEW.id;
     RETURN NULL;
 END
@@ -341,8 +344,8 @@ BEGIN
     DELETE FROM trigger_schedules d USING triggers t, workflow_versions v
     WHERE v.tenant_id = NEW.tenant_id AND v.workflow_id = NEW.id AND t.tenant_id = v.tenant_id AND t.workflow_version_id = v.id
         AND d.tenant_id = t.tenant_id AND d.trigger_id = t.id;
-    INSERT INTO trigger_schedules (tenant_id, trigger_id, dealt_with, next_at)
-    SELECT s.tenant_id, s.trigger_id, NEW.updated_at, NEW.updated_at FROM firing_schedules s
+    INSERT INTO trigger_schedules (tenant_id, trigger_id, dealt_with, next_at, needs_level)
+    SELECT s.tenant_id, s.trigger_id, NEW.updated_at, NEW.updated_at, s.needs_level FROM firing_schedules s
     WHERE s.tenant_id = NEW.tenant_id AND s.workflow_id = NEW.id;
     RETURN NULL;
 END
@@ -355,8 +358,8 @@ CREATE TRIGGER workflows_schedule AFTER UPDATE OF is_active ON workflows FOR EAC
 CREATE FUNCTION schedule_tenant() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     DELETE FROM trigger_schedules WHERE tenant_id = NEW.id;
-    INSERT INTO trigger_schedules (tenant_id, trigger_id, dealt_with, next_at)
-    SELECT s.tenant_id, s.trigger_id, NEW.updated_at, NEW.updated_at FROM firing_schedules s WHERE s.tenant_id = NEW.id;
+    INSERT INTO trigger_schedules (tenant_id, trigger_id, dealt_with, next_at, needs_level)
+    SELECT s.tenant_id, s.trigger_id, NEW.updated_at, NEW.updated_at, s.needs_level FROM firing_schedules s WHERE s.tenant_id = NEW.id;
     RETURN NULL;
 END
 $$;

@@ -194,7 +194,8 @@ CREATE INDEX workflows_by_change ON workflows (tenant_id, updated_at, id);
 CREATE INDEX workflows_by_name ON workflows (tenant_id, name, id);
 
 -- One row for each version of a workflow. graph is JSON; published_at is null for a draft. At
--- most one version of a workflow is active.
+-- most one version of a workflow is active. needs_level, here and below, is the feature level
+-- that a process must have to deal with the row.
 CREATE TABLE workflow_versions (
     tenant_id     text NOT NULL,
     id            text NOT NULL,
@@ -203,6 +204,7 @@ CREATE TABLE workflow_versions (
     number        integer NOT NULL,
     graph         text NOT NULL,
     is_active     boolean NOT NULL,
+    needs_level   integer NOT NULL DEFAULT 0,
     published_at  timestamp,
     created_at    timestamp NOT NULL,
     revision      integer NOT NULL,
@@ -256,10 +258,11 @@ CREATE INDEX trigger_fires_by_record ON trigger_fires (recorded_at);
 -- afresh when it becomes active again. Every instant up to dealt_with was dealt with. next_at is
 -- when to look at the schedule next, which may be too early; null when it is never due again.
 CREATE TABLE trigger_schedules (
-    tenant_id  text NOT NULL,
-    trigger_id text NOT NULL,
-    dealt_with timestamp NOT NULL,
-    next_at    timestamp,
+    tenant_id   text NOT NULL,
+    trigger_id  text NOT NULL,
+    dealt_with  timestamp NOT NULL,
+    next_at     timestamp,
+    needs_level integer NOT NULL DEFAULT 0,
     PRIMARY KEY (tenant_id, trigger_id),
     CONSTRAINT trigger_schedules_trigger FOREIGN KEY (tenant_id, trigger_id) REFERENCES triggers ON DELETE CASCADE
 );
@@ -268,7 +271,7 @@ CREATE INDEX trigger_schedules_turns ON trigger_schedules (tenant_id, next_at, t
 
 -- The versions whose triggers can fire.
 CREATE VIEW firing_versions AS
-SELECT v.tenant_id, v.id, v.workflow_id
+SELECT v.tenant_id, v.id, v.workflow_id, v.needs_level
 FROM workflow_versions v
 JOIN workflows w ON w.tenant_id = v.tenant_id AND w.id = v.workflow_id
 JOIN tenants o ON o.id = v.tenant_id
@@ -276,7 +279,7 @@ WHERE v.is_active AND w.is_active AND o.status = 'active';
 
 -- The triggers that can fire by a schedule.
 CREATE VIEW firing_schedules AS
-SELECT t.tenant_id, t.id AS trigger_id, v.id AS workflow_version_id, v.workflow_id
+SELECT t.tenant_id, t.id AS trigger_id, v.id AS workflow_version_id, v.workflow_id, v.needs_level
 FROM firing_versions v
 JOIN triggers t ON t.tenant_id = v.tenant_id AND t.workflow_version_id = v.id
 WHERE t.type = 'schedule' AND t.is_active;
@@ -284,8 +287,8 @@ WHERE t.type = 'schedule' AND t.is_active;
 -- The rows of trigger_schedules follow the triggers, versions, workflows and tenants.
 -- +goose StatementBegin
 CREATE TRIGGER triggers_schedule AFTER INSERT ON triggers WHEN NEW.type = 'schedule' AND NEW.is_active BEGIN
-    INSERT INTO trigger_schedules (tenant_id, trigger_id, dealt_with, next_at)
-    SELECT NEW.tenant_id, NEW.id, NEW.activated_at, NEW.activated_at FROM firing_versions v
+    INSERT INTO trigger_schedules (tenant_id, trigger_id, dealt_with, next_at, needs_level)
+    SELECT NEW.tenant_id, NEW.id, NEW.activated_at, NEW.activated_at, v.needs_level FROM firing_versions v
     WHERE v.tenant_id = NEW.tenant_id AND v.id = NEW.workflow_version_id AND NEW.is_active;
 END;
 -- +goose StatementEnd
@@ -294,8 +297,8 @@ END;
 CREATE TRIGGER triggers_schedule_changed AFTER UPDATE OF is_active, activated_at ON triggers
 WHEN NEW.type = 'schedule' AND (OLD.is_active <> NEW.is_active OR OLD.activated_at <> NEW.activated_at) BEGIN
     DELETE FROM trigger_schedules WHERE tenant_id = NEW.tenant_id AND trigger_id = NEW.id;
-    INSERT INTO trigger_schedules (tenant_id, trigger_id, dealt_with, next_at)
-    SELECT NEW.tenant_id, NEW.id, NEW.activated_at, NEW.activated_at FROM firing_versions v
+    INSERT INTO trigger_schedules (tenant_id, trigger_id, dealt_with, next_at, needs_level)
+    SELECT NEW.tenant_id, NEW.id, NEW.activated_at, NEW.activated_at, v.needs_level FROM firing_versions v
     WHERE v.tenant_id = NEW.tenant_id AND v.id = NEW.workflow_version_id AND NEW.is_active;
 END;
 -- +goose StatementEnd
@@ -304,8 +307,8 @@ END;
 CREATE TRIGGER workflow_versions_schedule AFTER UPDATE OF is_active ON workflow_versions WHEN OLD.is_active <> NEW.is_active BEGIN
     DELETE FROM trigger_schedules WHERE tenant_id = NEW.tenant_id AND trigger_id IN (
         SELECT t.id FROM triggers t WHERE t.tenant_id = NEW.tenant_id AND t.workflow_version_id = NEW.id);
-    INSERT INTO trigger_schedules (tenant_id, trigger_id, dealt_with, next_at)
-    SELECT s.tenant_id, s.trigger_id, NEW.published_at, NEW.published_at FROM firing_schedules s
+    INSERT INTO trigger_schedules (tenant_id, trigger_id, dealt_with, next_at, needs_level)
+    SELECT s.tenant_id, s.trigger_id, NEW.published_at, NEW.published_at, s.needs_level FROM firing_schedules s
     WHERE s.tenant_id = NEW.tenant_id AND s.workflow_version_id = NEW.id;
 END;
 -- +goose StatementEnd
@@ -315,8 +318,8 @@ CREATE TRIGGER workflows_schedule AFTER UPDATE OF is_active ON workflows WHEN OL
     DELETE FROM trigger_schedules WHERE tenant_id = NEW.tenant_id AND trigger_id IN (
         SELECT t.id FROM triggers t JOIN workflow_versions v ON v.tenant_id = t.tenant_id AND v.id = t.workflow_version_id
         WHERE v.tenant_id = NEW.tenant_id AND v.workflow_id = NEW.id);
-    INSERT INTO trigger_schedules (tenant_id, trigger_id, dealt_with, next_at)
-    SELECT s.tenant_id, s.trigger_id, NEW.updated_at, NEW.updated_at FROM firing_schedules s
+    INSERT INTO trigger_schedules (tenant_id, trigger_id, dealt_with, next_at, needs_level)
+    SELECT s.tenant_id, s.trigger_id, NEW.updated_at, NEW.updated_at, s.needs_level FROM firing_schedules s
     WHERE s.tenant_id = NEW.tenant_id AND s.workflow_id = NEW.id;
 END;
 -- +goose StatementEnd
@@ -324,8 +327,8 @@ END;
 -- +goose StatementBegin
 CREATE TRIGGER tenants_schedule AFTER UPDATE OF status ON tenants WHEN OLD.status <> NEW.status BEGIN
     DELETE FROM trigger_schedules WHERE tenant_id = NEW.id;
-    INSERT INTO trigger_schedules (tenant_id, trigger_id, dealt_with, next_at)
-    SELECT s.tenant_id, s.trigger_id, NEW.updated_at, NEW.updated_at FROM firing_schedules s WHERE s.tenant_id = NEW.id;
+    INSERT INTO trigger_schedules (tenant_id, trigger_id, dealt_with, next_at, needs_level)
+    SELECT s.tenant_id, s.trigger_id, NEW.updated_at, NEW.updated_at, s.needs_level FROM firing_schedules s WHERE s.tenant_id = NEW.id;
 END;
 -- +goose StatementEnd
 

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"github.com/sluicehq/sluice/adapters/sqlstore"
+	"github.com/sluicehq/sluice/adapters/system"
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/process"
+	"github.com/sluicehq/sluice/ports/inbound"
+	"github.com/sluicehq/sluice/ports/outbound"
+)
+
+// linkedLevel is set by tests that build a binary of another feature level.
+var linkedLevel string
+
+// featureLevel is that of this binary.
+func featureLevel() process.Level {
+	if n, err := strconv.Atoi(linkedLevel); err == nil {
+		return process.Level(n)
+	}
+	return process.Latest
+}
+
+// describeProcess is this process as the others see it.
+func describeProcess(does role) process.Process {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	id := fmt.Sprintf("%s/%d/%s", host, os.Getpid(), system.Random{}.ID("start")) // a container's process has the same number each time
+	return process.Process{ID: process.ID(id), Version: version, Level: featureLevel(), Role: string(does)}
+}
+
+const (
+	heartbeatTimeout = 5 * time.Second
+	heartbeatRetry   = time.Second
+)
+
+// keepHeartbeat makes the process known to the others, which may refuse it, until leave is
+// called. outdated is called when it has to end.
+func keepHeartbeat(ctx context.Context, log zerolog.Logger, all inbound.Processes, self process.Process, outdated func(error)) (leave func(), err error) {
+	if err := beat(ctx, all, self); err != nil {
+		return nil, err
+	}
+	beating, stop := context.WithCancel(context.WithoutCancel(ctx))
+	var done sync.WaitGroup
+	done.Go(func() { beatRegularly(beating, log, all, self, outdated) })
+	return func() {
+		stop()
+		done.Wait()
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), heartbeatTimeout)
+		defer cancel()
+		if err := all.Leave(ctx, self.ID); err != nil {
+			log.Warn().Err(err).Msg("other processes take this one for alive for some time")
+		}
+	}, nil
+}
+
+func beat(ctx context.Context, all inbound.Processes, self process.Process) error {
+	ctx, cancel := context.WithTimeout(ctx, heartbeatTimeout)
+	defer cancel()
+	return all.Beat(ctx, self)
+}
+
+func beatRegularly(ctx context.Context, log zerolog.Logger, all inbound.Processes, self process.Process, outdated func(error)) {
+	warn := throttledLogger(log, "the heartbeat failed; it is tried again")
+	for wait := process.HeartbeatInterval; ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(wait):
+		}
+		wait = process.HeartbeatInterval
+		switch err := beat(ctx, all, self); {
+		case err == nil || ctx.Err() != nil:
+		case isOutdated(err):
+			log.Error().Err(err).Msg("this process is too old for what others use meanwhile; it stops")
+			outdated(err)
+			return
+		default:
+			warn(err)
+			wait = heartbeatRetry
+		}
+	}
+}
+
+func isOutdated(err error) bool { return domain.KindOf(err) == domain.Conflict }
+
+// supportsDatabase refuses a command of a version that is too old for what the database is
+// used for.
+func supportsDatabase(ctx context.Context, store *sqlstore.Store) error {
+	return store.Read(ctx, func(ctx context.Context, st outbound.Stores) error {
+		required, err := st.Processes.Required(ctx)
+		if err == nil && required > featureLevel() {
+			return fmt.Errorf("the database is in use at feature level %d, and this version has %d; use the version that the gateway runs", required, featureLevel())
+		}
+		return err
+	})
+}

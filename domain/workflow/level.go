@@ -1,0 +1,20 @@
+package workflow
+
+import (
+	"github.com/sluicehq/sluice/domain/node"
+	"github.com/sluicehq/sluice/domain/process"
+)
+
+// level is what a process must have to run the graph, whose nodes have types that are known.
+func (g Graph) level(types interface {
+	Lookup(t node.Type, v node.SemVer) (node.NodeType, bool)
+},
+) (highest process.Level) {
+	for _, n := range g.nodes {
+		if version, err := node.ParseSemVer(n.Version); err == nil {
+			kind, _ := types.Lookup(node.Type(n.Type), version)
+			highest = max(highest, kind.Level)
+		}
+	}
+	return highest
+}

@@ -1,0 +1,29 @@
+package workflow
+
+import (
+	"testing"
+
+	"github.com/sluicehq/sluice/domain/node"
+	"github.com/sluicehq/sluice/domain/process"
+)
+
+// levels are node types that need one.
+type levels map[node.Type]process.Level
+
+func (l levels) Lookup(t node.Type, _ node.SemVer) (node.NodeType, bool) {
+	level, known := l[t]
+	return node.NodeType{Type: t, Capabilities: node.Capabilities{Level: level}}, known
+}
+
+func TestAGraphNeedsTheHighestLevelOfItsNodeTypes(t *testing.T) {
+	types := levels{"condition": 0, "loop": 2, "code": 3}
+	for want, used := range map[process.Level][]string{0: {"condition"}, 2: {"loop", "condition", "loop"}, 3: {"loop", "code", "condition"}} {
+		var nodes []Node
+		for _, t := range used {
+			nodes = append(nodes, Node{ID: NodeID(t), Type: t, Version: "1.0.0"})
+		}
+		if got := RestoreGraph(nodes, nil).level(types); got != want {
+			t.Errorf("%v need level %d, not %d", used, got, want)
+		}
+	}
+}
