@@ -5,4 +5,4 @@ func ClaimOfDeliveries(s *Store) string { return s.dialect.Webhooks.Claim }
 
 func OwnersOfDueDeliveries(s *Store) string { return s.dialect.dueOwners() }
 
-func NextOfDeliveries(s *Store) string { return s.dialect.nextDelivery() }
+func NextOfDeliveries(s *Store) string { return s.nextDelivery() }

@@ -15,7 +15,7 @@ import (
 type WebhookStatements struct {
 	// Waiting selects the columns of events that wait, as outbound.EventRepository has it.
 	// Parameters: the events to leave out as [Dialect.Rows], how many at most, how many to
-	// choose from.
+	// choose from, the level of this process.
 	Waiting string
 
 	// BeginClaim selects [Dialect.Clock] when no other unit that selects it is going on, and
@@ -24,16 +24,18 @@ type WebhookStatements struct {
 	BeginClaim string
 
 	// Owners selects (tenant_id, free_at) of the active tenants with pending deliveries.
+	// Parameter: the level of this process.
 	Owners string
 
 	// Claim selects the columns of the deliveries to lease, in the order of their turns.
-	// Parameters: tenants as [Dialect.Rows], now, and the bounds of outbound.DeliveryClaim.
+	// Parameters: tenants as [Dialect.Rows], now, the bounds of outbound.DeliveryClaim, and the
+	// level of this process.
 	Claim string
 }
 
 // dueOwners selects the tenants with deliveries that are due.
 func (d Dialect) dueOwners() string {
-	return `SELECT tenant_id FROM (` + d.Webhooks.Owners + `) AS f WHERE f.free_at <= $1`
+	return `SELECT tenant_id FROM (` + d.Webhooks.Owners + `) AS f WHERE f.free_at <= $2`
 }
 
 // ownerRow is a row of [Dialect.Rows] that names a tenant.
@@ -50,7 +52,7 @@ func (s webhookQueue) Claim(ctx context.Context, c outbound.DeliveryClaim) ([]ou
 		return nil, err
 	}
 	var owners []ownerRow
-	if err := s.list(ctx, "find the tenants with due deliveries", &owners, dialect.dueOwners(), now); err != nil || len(owners) == 0 {
+	if err := s.list(ctx, "find the tenants with due deliveries", &owners, dialect.dueOwners(), int(s.store.Level), now); err != nil || len(owners) == 0 {
 		return nil, err
 	}
 	names, err := json.Marshal(owners)
@@ -58,7 +60,7 @@ func (s webhookQueue) Claim(ctx context.Context, c outbound.DeliveryClaim) ([]ou
 		return nil, s.fail(fmt.Errorf("encode the tenants with due deliveries: %w", err))
 	}
 	rows, err := listEach[deliveryRow](ctx, s.unit, "claim due deliveries", dialect.Webhooks.Claim,
-		string(names), now, c.Limit, c.Reserved, c.Failing, c.PerTenant, c.PerEndpoint)
+		string(names), now, c.Limit, c.Reserved, c.Failing, c.PerTenant, c.PerEndpoint, int(s.store.Level))
 	if err != nil || len(rows) == 0 {
 		return nil, err
 	}
@@ -119,11 +121,11 @@ const firstDeliveries = 50
 // nextDelivery selects when the first delivery of an active tenant is free, null where it
 // is not among the first of all, how many those are, and the time now. Deliveries of
 // suspended tenants may stand before it.
-func (d Dialect) nextDelivery() string {
+func (s *Store) nextDelivery() string {
 	return `WITH firsts AS MATERIALIZED (
-		SELECT d.tenant_id, d.free_at FROM webhook_deliveries d WHERE d.status = 'pending' ORDER BY d.free_at LIMIT ` + strconv.Itoa(firstDeliveries) + `
+		SELECT d.tenant_id, d.free_at FROM webhook_deliveries d WHERE d.status = 'pending'` + s.hasLevel("d") + ` ORDER BY d.free_at LIMIT ` + strconv.Itoa(firstDeliveries) + `
 	) SELECT (SELECT count(*) FROM firsts) AS seen,
-		(SELECT min(f.free_at) FROM firsts f JOIN tenants t ON t.id = f.tenant_id WHERE t.status = 'active') AS free_at, ` + d.Clock + ` AS now`
+		(SELECT min(f.free_at) FROM firsts f JOIN tenants t ON t.id = f.tenant_id WHERE t.status = 'active') AS free_at, ` + s.dialect.Clock + ` AS now`
 }
 
 // nextDeliveryRow is what nextDelivery finds.
@@ -136,12 +138,11 @@ type nextDeliveryRow struct {
 // Next finds how long it is until a delivery is free.
 func (s webhookQueue) Next(ctx context.Context) (wait time.Duration, ok bool, err error) {
 	var found nextDeliveryRow
-	dialect := s.store.dialect
-	if err = s.getUnprepared(ctx, "find the next delivery", &found, dialect.nextDelivery()); err != nil {
+	if err = s.getUnprepared(ctx, "find the next delivery", &found, s.store.nextDelivery()); err != nil {
 		return 0, false, err
 	}
 	if !found.FreeAt.Valid && found.Seen == firstDeliveries {
-		err = s.get(ctx, "find the next delivery of an active tenant", &found.FreeAt, `SELECT min(free_at) FROM (`+dialect.Webhooks.Owners+`) AS f`)
+		err = s.get(ctx, "find the next delivery of an active tenant", &found.FreeAt, `SELECT min(free_at) FROM (`+s.store.dialect.Webhooks.Owners+`) AS f`, int(s.store.Level))
 	}
 	return found.FreeAt.V.Sub(found.Now.Time), found.FreeAt.Valid, err
 }

@@ -172,7 +172,7 @@ var newDeliveryColumns = []newDeliveryColumn{
 	{Column{Name: "updated_at", Time: true}, ""}, {Column{Name: "revision"}, "bigint"},
 }
 
-// Insert adds deliveries, all in one statement.
+// Insert adds deliveries, all in one statement. They need the level of their events.
 func (s webhookDeliveries) Insert(ctx context.Context, deliveries ...*event.Delivery) error {
 	if len(deliveries) == 0 {
 		return nil
@@ -193,7 +193,8 @@ func (s webhookDeliveries) Insert(ctx context.Context, deliveries ...*event.Deli
 	for _, c := range newDeliveryColumns {
 		columns, selected = append(columns, c.Column), append(selected, s.store.dialect.valueOf(c))
 	}
-	_, err = s.exec(ctx, "insert deliveries", `INSERT INTO webhook_deliveries (`+deliveryColumns+`) SELECT `+strings.Join(selected, ", ")+` FROM `+
+	const level = `(SELECT e.needs_level FROM webhook_events e WHERE e.tenant_id = r.tenant_id AND e.id = r.event_id)`
+	_, err = s.exec(ctx, "insert deliveries", `INSERT INTO webhook_deliveries (`+deliveryColumns+`, needs_level) SELECT `+strings.Join(selected, ", ")+`, coalesce(`+level+`, 0) FROM `+
 		s.store.dialect.Rows(1, columns...)+` WHERE true`, string(text))
 	return err
 }

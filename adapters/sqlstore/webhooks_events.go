@@ -115,7 +115,7 @@ func (s webhookEvents) Waiting(ctx context.Context, limit int, except ...outboun
 	if err != nil {
 		return nil, s.fail(err)
 	}
-	rows, err := listEach[webhookEventRow](ctx, s.unit, "claim waiting events", s.store.dialect.Webhooks.Waiting, excepted, limit, waitingReserve*limit)
+	rows, err := listEach[webhookEventRow](ctx, s.unit, "claim waiting events", s.store.dialect.Webhooks.Waiting, excepted, limit, waitingReserve*limit, int(s.store.Level))
 	if err != nil {
 		return nil, err
 	}

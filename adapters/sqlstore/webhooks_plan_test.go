@@ -137,9 +137,9 @@ func wantPages(t *testing.T, store *sqlstore.Store, db *sql.DB, tenants string, 
 		for _, mode := range []string{"force_custom_plan", "force_generic_plan"} {
 			setting := `SET LOCAL plan_cache_mode = ` + mode
 			for what, p := range map[string]plan{
-				"owners": explain(t, db, `EXECUTE owners ('`+now+`')`, `PREPARE owners (timestamptz) AS `+sqlstore.OwnersOfDueDeliveries(store), setting),
-				"claim": explain(t, db, `EXECUTE claim ('`+tenants+`', '`+now+`', 512, 128, 256, 128, 8)`,
-					`PREPARE claim (text, timestamptz, integer, integer, integer, integer, integer) AS `+sqlstore.ClaimOfDeliveries(store), setting),
+				"owners": explain(t, db, `EXECUTE owners (1, '`+now+`')`, `PREPARE owners (integer, timestamptz) AS `+sqlstore.OwnersOfDueDeliveries(store), setting),
+				"claim": explain(t, db, `EXECUTE claim ('`+tenants+`', '`+now+`', 512, 128, 256, 128, 8, 1)`,
+					`PREPARE claim (text, timestamptz, integer, integer, integer, integer, integer, integer) AS `+sqlstore.ClaimOfDeliveries(store), setting),
 				"next": explain(t, db, sqlstore.NextOfDeliveries(store)),
 			} {
 				if strings.Contains(p.text, "Seq Scan on webhook_deliveries") || strings.Contains(p.text, "JIT:") || p.buffers == 0 || p.buffers > most {

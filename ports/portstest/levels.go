@@ -21,6 +21,9 @@ func Levels(t *testing.T, open func(t *testing.T) LevelStores) {
 	for claim, check := range map[string]func(f levels){
 		"a schedule whose version needs a level is claimed by who has it":        scheduleLevels,
 		"schedules that need a level keep no others from being claimed in turns": scheduleLevelTurns,
+		"an event that needs a level waits for who has it":                       eventLevels,
+		"a delivery needs the level of its event":                                deliveryLevels,
+		"the next delivery is one that the process has the level for":            nextDeliveryLevels,
 	} {
 		t.Run(claim, func(t *testing.T) {
 			t.Parallel()
@@ -132,4 +135,53 @@ func scheduleLevelTurns(l levels) {
 	if got := l.newer.served(noon.Add(time.Hour), 9); len(got) != 3 {
 		l.newer.Errorf("served were %v", got)
 	}
+}
+
+// need makes a row need level 2.
+func (l levels) need(table, id string) {
+	l.newer.Helper()
+	l.exec(`UPDATE ` + table + ` SET needs_level = 2 WHERE id = '` + id + `'`)
+}
+
+func eventLevels(l levels) {
+	older, newer := newWebhooks(l.older), newWebhooks(l.newer)
+	first, other := l.newer.tenant().ID(), l.newer.tenant().ID()
+	held, plain, later, alone := newEvent(first, 0), newEvent(first, 1), newEvent(first, 2), newEvent(other, 3)
+	newer.append(held, plain, later, alone)
+	l.need("webhook_events", string(held.ID()))
+	older.waiting("the level is too high for one", 9, plain, alone, later)
+	older.waiting("as many as are wanted", 1, plain)
+	newer.waiting("the level is high enough for all", 9, held, alone, plain, later)
+	l.need("webhook_events", string(alone.ID()))
+	older.waiting("all of a tenant need it", 9, plain, later)
+}
+
+func deliveryLevels(l levels) {
+	older, newer := newWebhooks(l.older), newWebhooks(l.newer)
+	owner := l.newer.tenant().ID()
+	to, held, plain := newer.endpoint(owner), newer.event(owner), newer.event(owner)
+	l.need("webhook_events", string(held.ID()))
+	first, second := newer.due(to, held, 0), newer.due(to, plain, 1)
+	urgent := newer.due(to, held, 2)
+	urgent.Urgent = true
+	newer.insert(first, second, urgent)
+	older.claims("only one of them", 9, 1, second)
+	newer.claims("the one that was asked for goes first", 9, 2, urgent)
+	newer.claims("the last one", 9, 9, first)
+}
+
+func nextDeliveryLevels(l levels) {
+	older, newer := newWebhooks(l.older), newWebhooks(l.newer)
+	owner := l.newer.tenant().ID()
+	to, held, plain := newer.endpoint(owner), newer.event(owner), newer.event(owner)
+	l.need("webhook_events", string(held.ID()))
+	for i := range 60 { // more than are looked at one by one
+		newer.insert(newer.due(to, held, i))
+	}
+	older.next("all need the level", time.Time{})
+	newer.next("it has the level", newer.past)
+	older.claims("all need the level", 9, 9)
+	last := newer.due(to, plain, future)
+	newer.insert(last)
+	older.next("one does not", *last.NextAttemptAt)
 }

@@ -114,7 +114,7 @@ func VersionRepository(t *testing.T, open OpenStore) {
 		"every field comes back, documents as they were": func(f fixture) {
 			want := f.version(f.workflow(f.tenant().ID(), "team")).State()
 			published := noon.Add(time.Hour)
-			want.ID, want.Number, want.Active, want.PublishedAt = workflow.VersionID(newID("wfv")), 2, true, &published
+			want.ID, want.Number, want.Active, want.PublishedAt, want.Level = workflow.VersionID(newID("wfv")), 2, true, &published, 3
 			f.write(func(ctx context.Context, st outbound.Stores) error {
 				return st.Versions.Insert(ctx, workflow.RestoreVersion(want))
 			})

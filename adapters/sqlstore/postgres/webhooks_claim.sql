@@ -2,7 +2,8 @@
 --
 -- $1 JSON array of the tenants with due deliveries, $2 the time now, $3 how many at most,
 -- $4 how many of those are reserved, $5 how many may go to endpoints that fail,
--- $6 how many of one tenant, $7 how many of one endpoint may be leased at the same time
+-- $6 how many of one tenant, $7 how many of one endpoint may be leased at the same time,
+-- $8 the feature level of this process
 WITH RECURSIVE pending (tenant_id, endpoint_id) AS (
     -- The endpoints with a pending delivery, found by a skip scan of the index.
     -- Only one recursion in a statement: PostgreSQL would overrate how much comes of a
@@ -40,7 +41,7 @@ WITH RECURSIVE pending (tenant_id, endpoint_id) AS (
     CROSS JOIN LATERAL (
         SELECT f.id, f.endpoint_id, f.next_attempt_at
         FROM webhook_deliveries f
-        WHERE f.tenant_id = r.tenant_id AND f.is_urgent AND f.status = 'pending' AND f.next_attempt_at <= $2 AND coalesce(f.leased_until, f.next_attempt_at) <= $2
+        WHERE f.tenant_id = r.tenant_id AND f.is_urgent AND f.status = 'pending' AND f.next_attempt_at <= $2 AND coalesce(f.leased_until, f.next_attempt_at) <= $2 AND f.needs_level <= $8
         ORDER BY f.next_attempt_at, f.id
         LIMIT CAST($3 AS bigint)
     ) AS d
@@ -51,7 +52,7 @@ WITH RECURSIVE pending (tenant_id, endpoint_id) AS (
     CROSS JOIN LATERAL (
         SELECT f.id, f.next_attempt_at, f.is_urgent
         FROM webhook_deliveries f
-        WHERE f.tenant_id = c.tenant_id AND f.endpoint_id = c.endpoint_id AND f.status = 'pending' AND f.next_attempt_at <= $2 AND coalesce(f.leased_until, f.next_attempt_at) <= $2
+        WHERE f.tenant_id = c.tenant_id AND f.endpoint_id = c.endpoint_id AND f.status = 'pending' AND f.next_attempt_at <= $2 AND coalesce(f.leased_until, f.next_attempt_at) <= $2 AND f.needs_level <= $8
         ORDER BY f.next_attempt_at, f.id
         LIMIT CAST($7 AS bigint)
     ) AS d

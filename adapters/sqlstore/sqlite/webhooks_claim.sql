@@ -2,7 +2,8 @@
 --
 -- $1 JSON array of the tenants with due deliveries, $2 the time now, $3 how many at most,
 -- $4 how many of those are reserved, $5 how many may go to endpoints that fail,
--- $6 how many of one tenant, $7 how many of one endpoint may be leased at the same time
+-- $6 how many of one tenant, $7 how many of one endpoint may be leased at the same time,
+-- $8 the feature level of this process
 --
 -- CROSS JOIN keeps SQLite from beginning with the deliveries. A bare parameter after LIMIT
 -- is what it plans by: it would prepare the statement anew whenever it runs.
@@ -42,7 +43,7 @@ WITH RECURSIVE pending (tenant_id, endpoint_id) AS (
     WHERE d.tenant_id = r.tenant_id AND d.id IN (
         SELECT f.id
         FROM webhook_deliveries f INDEXED BY webhook_deliveries_urgent
-        WHERE f.tenant_id = r.tenant_id AND f.is_urgent AND f.status = 'pending' AND f.next_attempt_at <= $2 AND coalesce(f.leased_until, f.next_attempt_at) <= $2
+        WHERE f.tenant_id = r.tenant_id AND f.is_urgent AND f.status = 'pending' AND f.next_attempt_at <= $2 AND coalesce(f.leased_until, f.next_attempt_at) <= $2 AND f.needs_level <= $8
         ORDER BY f.next_attempt_at, f.id
         LIMIT CAST($3 AS bigint)
     )
@@ -54,7 +55,7 @@ WITH RECURSIVE pending (tenant_id, endpoint_id) AS (
     WHERE d.tenant_id = c.tenant_id AND d.id IN (
         SELECT f.id
         FROM webhook_deliveries f
-        WHERE f.tenant_id = c.tenant_id AND f.endpoint_id = c.endpoint_id AND f.status = 'pending' AND f.next_attempt_at <= $2 AND coalesce(f.leased_until, f.next_attempt_at) <= $2
+        WHERE f.tenant_id = c.tenant_id AND f.endpoint_id = c.endpoint_id AND f.status = 'pending' AND f.next_attempt_at <= $2 AND coalesce(f.leased_until, f.next_attempt_at) <= $2 AND f.needs_level <= $8
         ORDER BY f.next_attempt_at, f.id
         LIMIT CAST($7 AS bigint)
     )

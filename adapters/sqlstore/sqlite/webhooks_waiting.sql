@@ -3,20 +3,20 @@
 -- behind.
 --
 -- $1 JSON array of the events to leave out, $2 how many at most, $3 how many to choose from,
--- since other units may have the first ones
+-- since other units may have the first ones, $4 the feature level of this process
 --
 -- CROSS JOIN keeps SQLite from beginning with the events. A bare parameter after LIMIT is
 -- what it plans by: it would prepare the statement anew whenever it runs.
 WITH RECURSIVE owners (tenant_id) AS (
     SELECT * FROM (
         SELECT n.tenant_id FROM webhook_events n
-        WHERE n.waits
+        WHERE n.waits AND n.needs_level <= $4
         ORDER BY n.tenant_id, n.happened_at LIMIT 1
     ) AS first
     UNION ALL
     SELECT (
         SELECT n.tenant_id FROM webhook_events n
-        WHERE n.waits AND n.tenant_id > o.tenant_id
+        WHERE n.waits AND n.needs_level <= $4 AND n.tenant_id > o.tenant_id
         ORDER BY n.tenant_id, n.happened_at LIMIT 1)
     FROM owners o
     WHERE o.tenant_id IS NOT NULL
@@ -31,7 +31,7 @@ WITH RECURSIVE owners (tenant_id) AS (
     WHERE w.tenant_id = o.tenant_id AND w.id IN (
         SELECT f.id
         FROM webhook_events f
-        WHERE f.waits AND f.tenant_id = o.tenant_id
+        WHERE f.waits AND f.needs_level <= $4 AND f.tenant_id = o.tenant_id
             AND NOT EXISTS (SELECT 1 FROM excepted x WHERE x.tenant_id = f.tenant_id AND x.id = f.id)
         ORDER BY f.happened_at, f.id
         LIMIT CAST($3 AS bigint)

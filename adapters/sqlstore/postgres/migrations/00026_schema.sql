@@ -598,6 +598,7 @@ CREATE TABLE webhook_events (
     happened_at   timestamptz NOT NULL,
     data          text NOT NULL,
     waits         boolean NOT NULL,
+    needs_level   smallint NOT NULL DEFAULT 0,
     PRIMARY KEY (tenant_id, id)
 );
 CREATE INDEX webhook_events_waiting ON webhook_events (tenant_id, happened_at, id) WHERE waits;
@@ -624,6 +625,7 @@ CREATE TABLE webhook_deliveries (
     created_at      timestamptz NOT NULL,
     updated_at      timestamptz NOT NULL,
     revision        bigint NOT NULL,
+    needs_level     smallint NOT NULL DEFAULT 0,
     free_at         timestamptz GENERATED ALWAYS AS (greatest(next_attempt_at, leased_until)) STORED,
     PRIMARY KEY (tenant_id, id),
     CONSTRAINT webhook_deliveries_endpoint FOREIGN KEY (tenant_id, endpoint_id) REFERENCES webhook_endpoints ON DELETE CASCADE,

@@ -536,6 +536,7 @@ CREATE TABLE webhook_events (
     happened_at   timestamp NOT NULL,
     data          text NOT NULL,
     waits         boolean NOT NULL,
+    needs_level   integer NOT NULL DEFAULT 0,
     PRIMARY KEY (tenant_id, id)
 );
 CREATE INDEX webhook_events_waiting ON webhook_events (tenant_id, happened_at, id) WHERE waits;
@@ -562,6 +563,7 @@ CREATE TABLE webhook_deliveries (
     created_at      timestamp NOT NULL,
     updated_at      timestamp NOT NULL,
     revision        integer NOT NULL,
+    needs_level     integer NOT NULL DEFAULT 0,
     free_at         timestamp GENERATED ALWAYS AS (max(next_attempt_at, coalesce(leased_until, next_attempt_at))) STORED,
     PRIMARY KEY (tenant_id, id),
     CONSTRAINT webhook_deliveries_endpoint FOREIGN KEY (tenant_id, endpoint_id) REFERENCES webhook_endpoints ON DELETE CASCADE,
