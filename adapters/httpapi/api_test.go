@@ -38,6 +38,7 @@ func TestGoldens(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			g.beat()
 			scheduled, owner := "", "not shown" // the files of tenants' own routes spell out whose records they are
 			if strings.Contains(string(text), "{{tenant}}") {
 				owner = string(e.id)

@@ -1139,6 +1139,36 @@ type PreviousNodeSecret struct {
 	LastFour string `json:"lastFour"`
 }
 
+// Process defines model for Process.
+type Process struct {
+	// ID The machine, the number of the process there, and when it started.
+	ID string `json:"id"`
+
+	// Level The feature level of its binary. Not every version has another one.
+	Level int `json:"level"`
+
+	// Role What it does; `all`, `api` or `worker`.
+	Role string `json:"role"`
+
+	// SeenAt When it last said that it is alive.
+	SeenAt time.Time `json:"seenAt"`
+
+	// StartedAt When it was first seen.
+	StartedAt time.Time `json:"startedAt"`
+
+	// Version The version of its binary.
+	Version string `json:"version"`
+}
+
+// Processes defines model for Processes.
+type Processes struct {
+	// Items The processes that are alive.
+	Items []Process `json:"items"`
+
+	// RequiredLevel The feature level that every process must have, because something is in use that those below it would get wrong. It never falls.
+	RequiredLevel int `json:"requiredLevel"`
+}
+
 // PublicTriggerCreation What a public key may do with `POST /triggers`.
 type PublicTriggerCreation string
 
@@ -3281,6 +3311,15 @@ func (c *Client) StartRun(ctx context.Context, id WorkflowID, body StartRun, opt
 // **Key:** secret.
 func (c *Client) ToggleWorkflowStatus(ctx context.Context, id WorkflowID, options ...Option) (*Workflow, error) {
 	return call[Workflow](ctx, c, "PATCH", pathOf("/v1/gateway/workflows/%s/toggle-status", id), nil, nil, options)
+}
+
+// ListProcesses sends GET /v1/operator/processes.
+//
+// Returns the processes that share the database and are alive, those that started first first. Each says so every 10 seconds; one that
+// has not for 30 seconds is left out. While versions of different levels run next to each other, what only the newer ones know is not
+// offered yet, or waits for one of them. `requiredLevel` is the level of what is in use already: a process below it refuses to start.
+func (c *Client) ListProcesses(ctx context.Context, options ...Option) (*Processes, error) {
+	return call[Processes](ctx, c, "GET", "/v1/operator/processes", nil, nil, options)
 }
 
 // ListTenants sends GET /v1/operator/tenants.
