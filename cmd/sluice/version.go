@@ -20,7 +20,7 @@ func (p *program) versionCommand() *cobra.Command {
 			if asJSON {
 				return p.printJSON(b)
 			}
-			return p.printf("sluice %s (commit %s, %s, %s)\n", b.Version, b.Commit, b.Go, b.Platform)
+			return p.printf("sluice %s (feature level %d, commit %s, %s, %s)\n", b.Version, b.Level, b.Commit, b.Go, b.Platform)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON document")
@@ -30,13 +30,14 @@ func (p *program) versionCommand() *cobra.Command {
 // build says what a binary was built from.
 type build struct {
 	Version  string `json:"version"`
+	Level    int    `json:"level"`
 	Commit   string `json:"commit"`
 	Go       string `json:"go"`
 	Platform string `json:"platform"`
 }
 
 func builtFrom() build {
-	b := build{Version: version, Commit: "unknown", Go: runtime.Version(), Platform: fmt.Sprintf("%s/%s", runtime.GOOS, runtime.GOARCH)}
+	b := build{Version: version, Level: int(featureLevel()), Commit: "unknown", Go: runtime.Version(), Platform: fmt.Sprintf("%s/%s", runtime.GOOS, runtime.GOARCH)}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return b
