@@ -42,7 +42,7 @@ func (s runQueue) Claim(ctx context.Context, c outbound.RunClaim) ([]outbound.Le
 		return nil, s.fail(err)
 	}
 	if crowded {
-		if _, err := s.exec(ctx, "promote runs", s.store.dialect.Runs.Promote, now); err != nil {
+		if _, err := s.exec(ctx, "promote runs", s.store.dialect.Runs.Promote, now, int(s.store.Level)); err != nil {
 			return nil, err
 		}
 	}
@@ -247,7 +247,7 @@ var nextRun string
 // Next finds the earliest time at which a run is free.
 func (s runQueue) Next(ctx context.Context) (at time.Time, ok bool, err error) {
 	var first sql.Null[rowInstant]
-	if err = s.getUnprepared(ctx, "find the next run", &first, nextRun); err != nil {
+	if err = s.getUnprepared(ctx, "find the next run", &first, nextRun, int(s.store.Level)); err != nil {
 		return time.Time{}, false, err
 	}
 	return first.V.Time, first.Valid, nil

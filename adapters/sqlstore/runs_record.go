@@ -87,8 +87,8 @@ func (d Dialect) moveRun() string {
 }
 
 func (d Dialect) reviveRun() string {
-	return `INSERT INTO live_runs (tenant_id, id, seq, size, due_at, trigger_id, workflow_id)
-		SELECT tenant_id, id, $4, $5, ` + d.notAhead("$6", "$7") + `, $9, $10 FROM runs WHERE tenant_id = $1 AND id = $2`
+	return `INSERT INTO live_runs (tenant_id, id, seq, size, due_at, trigger_id, workflow_id, needs_level)
+		SELECT tenant_id, id, $4, $5, ` + d.notAhead("$6", "$7") + `, $9, $10, ` + levelOf("runs") + ` FROM runs WHERE tenant_id = $1 AND id = $2`
 }
 
 // notAhead is a time, or that of the database's clock where it is to be at once and somebody

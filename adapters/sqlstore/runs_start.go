@@ -161,9 +161,14 @@ func (d Dialect) insertLiveRuns() string {
 // turns; one that misses it is found by its time.
 func (d Dialect) insertLive(from string) string {
 	due := d.notAhead("r.due_at", "CAST(r.ready AS boolean)")
-	return `INSERT INTO live_runs (tenant_id, id, trigger_id, workflow_id, seq, size, due_at, ready_at)
-			SELECT r.tenant_id, r.id, r.trigger_id, r.workflow_id, CAST(r.seq AS bigint), CAST(r.size AS bigint), ` + due + `, CASE WHEN CAST(r.ready AS boolean) THEN ` + due + ` END
-			FROM ` + from + ` WHERE r.finished_at IS NULL`
+	return `INSERT INTO live_runs (tenant_id, id, trigger_id, workflow_id, seq, size, due_at, ready_at, needs_level)
+			SELECT r.tenant_id, r.id, r.trigger_id, r.workflow_id, CAST(r.seq AS bigint), CAST(r.size AS bigint), ` + due + `, CASE WHEN CAST(r.ready AS boolean) THEN ` + due + ` END, ` +
+		levelOf("r") + ` FROM ` + from + ` WHERE r.finished_at IS NULL`
+}
+
+// levelOf is the level that a row of a table with runs needs: that of its version.
+func levelOf(table string) string {
+	return `coalesce((SELECT v.needs_level FROM workflow_versions v WHERE v.tenant_id = ` + table + `.tenant_id AND v.id = ` + table + `.workflow_version_id), 0)`
 }
 
 // startAttempts bounds how often a key that has served its time is contended for.

@@ -110,7 +110,7 @@ func (t *runTurns) next(limit int, chosen []keyRow) string {
 // looked at.
 func (s runQueue) turns(ctx context.Context, now time.Time, limit, perTenant int) (t *runTurns, crowded bool, err error) {
 	var rows []freeRow
-	if err := s.list(ctx, "find runs to lease", &rows, s.store.dialect.Runs.Turns, now, limit, perTenant, s.store.runs.lastServed()); err != nil {
+	if err := s.list(ctx, "find runs to lease", &rows, s.store.dialect.Runs.Turns, now, limit, perTenant, s.store.runs.lastServed(), int(s.store.Level)); err != nil {
 		return nil, false, err
 	}
 	t = runTurnsOf(rows)
@@ -141,7 +141,7 @@ func (s runQueue) more(ctx context.Context, t *runTurns, now time.Time, tenants 
 		return fmt.Errorf("encode tenants: %w", err)
 	}
 	var rows []freeRow
-	if err := s.list(ctx, "find more runs to lease", &rows, s.store.dialect.Runs.More, now, quota, string(text)); err != nil {
+	if err := s.list(ctx, "find more runs to lease", &rows, s.store.dialect.Runs.More, now, quota, string(text), int(s.store.Level)); err != nil {
 		return err
 	}
 	for _, row := range rows {

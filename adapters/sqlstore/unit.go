@@ -135,18 +135,18 @@ func (u *unit) get(ctx context.Context, what string, dest any, query string, arg
 	return u.read(ctx, what, sqlx.GetContext(ctx, u.queryer(), dest, query, args...))
 }
 
-// getUnprepared does the same by a statement without parameters that is planned each time.
-// PostgreSQL keeps the plan of a prepared one that has none until there are statistics of
-// what has become of the tables, and those of a new database are empty at first: it would
-// read all of them over and over.
-func (u *unit) getUnprepared(ctx context.Context, what string, dest any, query string) error {
+// getUnprepared does the same by a statement that is planned each time. PostgreSQL keeps the
+// plan of a prepared one whose parameters never change until there are statistics of what has
+// become of the tables, and those of a new database are empty at first: it would read all of
+// them over and over.
+func (u *unit) getUnprepared(ctx context.Context, what string, dest any, query string, args ...any) error {
 	if u.store.dialect.PlanFreshly == "" {
-		return u.get(ctx, what, dest, query)
+		return u.get(ctx, what, dest, query, args...)
 	}
 	if err := u.refuse(query); err != nil {
 		return u.read(ctx, what, err)
 	}
-	return u.read(ctx, what, sqlx.GetContext(ctx, u.queryer(), dest, query))
+	return u.read(ctx, what, sqlx.GetContext(ctx, u.queryer(), dest, query, args...))
 }
 
 // list reads all rows into dest, a pointer to a slice.

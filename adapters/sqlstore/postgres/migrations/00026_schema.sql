@@ -449,6 +449,7 @@ CREATE TABLE live_runs (
     lease       bigint NOT NULL DEFAULT 0,
     lease_until timestamptz,
     alone       smallint NOT NULL DEFAULT 0,
+    needs_level smallint NOT NULL DEFAULT 0,
     free_at     timestamptz GENERATED ALWAYS AS (CASE WHEN due_at IS NOT NULL THEN greatest(due_at, lease_until) END) STORED,
     PRIMARY KEY (tenant_id, id)
 ) WITH (

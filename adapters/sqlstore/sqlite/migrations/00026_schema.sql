@@ -418,6 +418,7 @@ CREATE TABLE live_runs (
     lease       integer NOT NULL DEFAULT 0,
     lease_until timestamp,
     alone       integer NOT NULL DEFAULT 0,
+    needs_level integer NOT NULL DEFAULT 0,
     free_at     timestamp GENERATED ALWAYS AS (max(due_at, coalesce(lease_until, due_at))) STORED,
     PRIMARY KEY (tenant_id, id),
     CONSTRAINT live_runs_run FOREIGN KEY (tenant_id, id) REFERENCES runs ON DELETE CASCADE
