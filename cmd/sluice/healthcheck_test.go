@@ -16,13 +16,13 @@ func TestTheHealthcheckAsksTheGatewayOfThisMachine(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, listen := range []string{"127.0.0.1:" + port, ":" + port, "0.0.0.0:" + port} {
-		check := binary{t, append(b.environ, "SLUICE_LISTEN="+listen, "HTTP_PROXY=http://127.0.0.1:1")}
+		check := binary{T: t, environ: append(b.environ, "SLUICE_LISTEN="+listen, "HTTP_PROXY=http://127.0.0.1:1")}
 		if code, stdout, stderr := check.run("healthcheck"); code != exitDone || stdout != "" {
 			t.Errorf("listening on %s: %d, %s%s", listen, code, stdout, stderr)
 		}
 	}
 	s.stop()
-	check := binary{t, append(b.environ, "SLUICE_LISTEN=127.0.0.1:"+port)}
+	check := binary{T: t, environ: append(b.environ, "SLUICE_LISTEN=127.0.0.1:"+port)}
 	if code, _, stderr := check.run("healthcheck"); code != exitFailed || !strings.Contains(stderr, "does not answer") {
 		t.Errorf("without a gateway: %d, %s", code, stderr)
 	}

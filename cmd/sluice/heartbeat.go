@@ -13,7 +13,7 @@ import (
 	"github.com/sluicehq/sluice/adapters/sqlstore"
 	"github.com/sluicehq/sluice/adapters/system"
 	"github.com/sluicehq/sluice/domain"
-	"github.com/sluicehq/sluice/domain/process"
+	domainprocess "github.com/sluicehq/sluice/domain/process"
 	"github.com/sluicehq/sluice/ports/inbound"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
@@ -22,21 +22,21 @@ import (
 var linkedLevel string
 
 // featureLevel is that of this binary.
-func featureLevel() process.Level {
+func featureLevel() domainprocess.Level {
 	if n, err := strconv.Atoi(linkedLevel); err == nil {
-		return process.Level(n)
+		return domainprocess.Level(n)
 	}
-	return process.Latest
+	return domainprocess.Latest
 }
 
 // describeProcess is this process as the others see it.
-func describeProcess(does role) process.Process {
+func describeProcess(does role) domainprocess.Process {
 	host, err := os.Hostname()
 	if err != nil {
 		host = "unknown"
 	}
 	id := fmt.Sprintf("%s/%d/%s", host, os.Getpid(), system.Random{}.ID("start")) // a container's process has the same number each time
-	return process.Process{ID: process.ID(id), Version: version, Level: featureLevel(), Role: string(does)}
+	return domainprocess.Process{ID: domainprocess.ID(id), Version: version, Level: featureLevel(), Role: string(does)}
 }
 
 const (
@@ -46,7 +46,7 @@ const (
 
 // keepHeartbeat makes the process known to the others, which may refuse it, until leave is
 // called. outdated is called when it has to end.
-func keepHeartbeat(ctx context.Context, log zerolog.Logger, all inbound.Processes, self process.Process, outdated func(error)) (leave func(), err error) {
+func keepHeartbeat(ctx context.Context, log zerolog.Logger, all inbound.Processes, self domainprocess.Process, outdated func(error)) (leave func(), err error) {
 	if err := beat(ctx, all, self); err != nil {
 		return nil, err
 	}
@@ -64,21 +64,21 @@ func keepHeartbeat(ctx context.Context, log zerolog.Logger, all inbound.Processe
 	}, nil
 }
 
-func beat(ctx context.Context, all inbound.Processes, self process.Process) error {
+func beat(ctx context.Context, all inbound.Processes, self domainprocess.Process) error {
 	ctx, cancel := context.WithTimeout(ctx, heartbeatTimeout)
 	defer cancel()
 	return all.Beat(ctx, self)
 }
 
-func beatRegularly(ctx context.Context, log zerolog.Logger, all inbound.Processes, self process.Process, outdated func(error)) {
+func beatRegularly(ctx context.Context, log zerolog.Logger, all inbound.Processes, self domainprocess.Process, outdated func(error)) {
 	warn := throttledLogger(log, "the heartbeat failed; it is tried again")
-	for wait := process.HeartbeatInterval; ; {
+	for wait := domainprocess.HeartbeatInterval; ; {
 		select {
 		case <-ctx.Done():
 			return
 		case <-time.After(wait):
 		}
-		wait = process.HeartbeatInterval
+		wait = domainprocess.HeartbeatInterval
 		switch err := beat(ctx, all, self); {
 		case err == nil || ctx.Err() != nil:
 		case isOutdated(err):

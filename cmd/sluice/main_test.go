@@ -24,11 +24,12 @@ import (
 type binary struct {
 	*testing.T
 	environ []string
+	program string // its file; empty for this test binary
 }
 
 func newBinary(t *testing.T, database string) binary {
 	t.Helper()
-	return binary{t, []string{"SLUICE_DATABASE_URL=" + database, "SLUICE_LISTEN=127.0.0.1:0"}}
+	return binary{T: t, environ: []string{"SLUICE_DATABASE_URL=" + database, "SLUICE_LISTEN=127.0.0.1:0"}}
 }
 
 func sqliteURL(t *testing.T) string {
@@ -237,7 +238,7 @@ func TestHelpListsEverySetting(t *testing.T) {
 
 func TestAMistakeIsNamedWithoutWhatOnlyFollowsFromIt(t *testing.T) {
 	missing := filepath.Join(t.TempDir(), "missing")
-	b := binary{t, []string{
+	b := binary{T: t, environ: []string{
 		"SLUICE_MAX_BODY_BYTES=1MB", "SLUICE_SHUTDOWN_TIMEOUT=5", "SLUICE_WORKER_CONCURRENCY=many", "SLUICE_DATABASE_URL_FILE=" + missing,
 		"SLUICE_EGRESS_ALLOW=intranet,10.1.2.3/8", "SLUICE_LISTN=:9", "OTEL_EXPORTER_OTLP_ENDPOINT=http://collector:4318", "OTEL_TRACES_SAMPLER=sometimes",
 	}}
@@ -263,7 +264,7 @@ func TestAMistakeIsNamedWithoutWhatOnlyFollowsFromIt(t *testing.T) {
 
 func TestACommandThatReadsMakesNoDatabase(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "mistyped.db")
-	b := binary{t, []string{"SLUICE_DATABASE_URL=sqlite:" + file}}
+	b := binary{T: t, environ: []string{"SLUICE_DATABASE_URL=sqlite:" + file}}
 	code, _, stderr := b.run("tenant", "list")
 	if want := "sluice: there is no database at " + file; code != exitFailed || !strings.HasPrefix(stderr, want) {
 		t.Errorf("%d: %s", code, stderr)
@@ -285,7 +286,7 @@ func TestWhatAnOptionMayNotHoldIsWrongUsage(t *testing.T) {
 }
 
 func TestSettingsAreListedWhereTheyMatter(t *testing.T) {
-	b := binary{t, nil}
+	b := binary{T: t}
 	for command, listed := range map[string]bool{"serve": true, "dev": true, "version": false, "tenant": false} {
 		if _, help, _ := b.run(command, "--help"); strings.Contains(help, "SLUICE_LISTEN") != listed || strings.Contains(help, "Settings: sluice --help") == listed {
 			t.Errorf("%s: %s", command, help)
@@ -295,7 +296,7 @@ func TestSettingsAreListedWhereTheyMatter(t *testing.T) {
 
 func TestAllMistakesInTheSettingsAreNamedAtOnceAndNoValueIsShown(t *testing.T) {
 	missing := filepath.Join(t.TempDir(), "missing")
-	b := binary{t, []string{
+	b := binary{T: t, environ: []string{
 		"SLUICE_DATABASE_URL=mysql://root:hunter2@db/x", "SLUICE_LISTEN=8080", "SLUICE_LOG_LEVEL=loud", "SLUICE_LOG_FORMAT=xml",
 		"SLUICE_CORS_ORIGINS=https://a.example/path,*", "SLUICE_TRUSTED_PROXIES=10.0.0.0/99", "SLUICE_EGRESS_ALLOW=10.0.0.0/8,intranet,10.1.2.3/8",
 		"SLUICE_MAX_BODY_BYTES=many",
@@ -320,7 +321,7 @@ func TestTheDatabaseURLMayStandInAFile(t *testing.T) {
 	if err := os.WriteFile(file, []byte(sqliteURL(t)+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	b := binary{t, []string{"SLUICE_DATABASE_URL_FILE=" + file}}
+	b := binary{T: t, environ: []string{"SLUICE_DATABASE_URL_FILE=" + file}}
 	if out := b.ok("migrate", "up"); !strings.Contains(out, "applied 00026") {
 		t.Errorf("printed %q", out)
 	}

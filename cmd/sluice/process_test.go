@@ -39,11 +39,26 @@ func (b binary) spawn(args ...string) *process {
 // spawnBy does the same with a command that is given the program and its arguments.
 func (b binary) spawnBy(command []string, args ...string) *process {
 	b.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		b.Fatal(err)
+	p := b.launch(command, args...)
+	url, ok := p.stderr.await(`"baseUrl":"(http://[^"]+)"`)
+	if !ok {
+		b.Fatalf("sluice %s did not start: %s", strings.Join(args, " "), p.stderr)
 	}
-	whole := slices.Concat(command, []string{self}, args)
+	p.url = url
+	return p
+}
+
+// launch starts a command and does not wait for anything.
+func (b binary) launch(command []string, args ...string) *process {
+	b.Helper()
+	if b.program == "" {
+		self, err := os.Executable()
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.program = self
+	}
+	whole := slices.Concat(command, []string{b.program}, args)
 	p := &process{server: server{stdout: newOutput(), stderr: newOutput()}, cmd: exec.Command(whole[0], whole[1:]...), ended: make(chan struct{})}
 	p.cmd.Env = append(append(os.Environ(), b.environ...), asProgram+"=yes")
 	p.cmd.Stdout, p.cmd.Stderr = p.stdout, p.stderr
@@ -60,11 +75,6 @@ func (b binary) spawnBy(command []string, args ...string) *process {
 		<-p.ended
 		holdsNoSecret(b, p.stderr.String())
 	})
-	url, ok := p.stderr.await(`"baseUrl":"(http://[^"]+)"`)
-	if !ok {
-		b.Fatalf("sluice %s did not start: %s", strings.Join(args, " "), p.stderr)
-	}
-	p.url = url
 	return p
 }
 

@@ -21,7 +21,7 @@ import (
 	"github.com/sluicehq/sluice/adapters/system"
 	"github.com/sluicehq/sluice/application/worker"
 	"github.com/sluicehq/sluice/domain/event"
-	"github.com/sluicehq/sluice/domain/process"
+	domainprocess "github.com/sluicehq/sluice/domain/process"
 	domainrun "github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/ports/inbound"
@@ -148,7 +148,7 @@ type assembly struct {
 	out      outgoing
 	draining *httpserver.Draining
 	streams  context.Context //nolint:containedctx // see httpapi.Options
-	self     process.Process
+	self     domainprocess.Process
 }
 
 // assemble makes the gateway and connects what measures it.
@@ -182,7 +182,7 @@ func runKey(ctx context.Context, store *sqlstore.Store) (domainrun.Key, error) {
 }
 
 // workerOptions is how much the configuration lets this process do at the same time.
-func (c config) workerOptions(memory budget.Memory, self process.Process) worker.Options {
+func (c config) workerOptions(memory budget.Memory, self domainprocess.Process) worker.Options {
 	return worker.Options{
 		Name: string(self.ID), Concurrency: c.WorkerRuns, PerTenant: c.TenantRuns, Memory: cmp.Or(c.WorkerMemory, memory.Runs), Drain: c.WorkerDrain, Processors: processors,
 	}

@@ -79,10 +79,15 @@ func Output(cmd *exec.Cmd) ([]byte, error) {
 	return text, nil
 }
 
-// Build compiles the gateway as a release is compiled, into a folder.
-func Build(ctx context.Context, dir string) (binary string, err error) {
+// Build compiles the gateway as a release is compiled, into a folder. linked are further
+// variables and what they are set to, as name=value.
+func Build(ctx context.Context, dir string, linked ...string) (binary string, err error) {
 	binary = filepath.Join(dir, "sluice")
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-tags=nomsgpack,grpcnotrace", "-ldflags=-s -w -X main.version=harness",
+	flags := "-ldflags=-s -w -X main.version=harness"
+	for _, variable := range linked {
+		flags += " -X " + variable
+	}
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-tags=nomsgpack,grpcnotrace", flags,
 		"-o", binary, "github.com/sluicehq/sluice/cmd/sluice")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	_, err = Output(cmd)
