@@ -28,6 +28,7 @@ type Store struct {
 	pages          pages
 	writes         writeCheck
 	beforeClose    func()
+	writing        chan struct{} // holds one while a unit writes, where units that write run one after another; else nil
 
 	// Level is the feature level of this process: rows that need a higher one are not claimed.
 	// It is set before the store is used.
@@ -74,6 +75,9 @@ type Migration struct {
 // write and one for units that only read.
 func New(writer, reader *sqlx.DB, dialect Dialect, migrator Migrator, notices Notices) *Store {
 	s := &Store{writer: newPool(writer), dialect: dialect, migrator: migrator, notices: notices, runs: newRunStatements(dialect)}
+	if dialect.ForUpdate == "" {
+		s.writing = make(chan struct{}, 1)
+	}
 	s.reader = s.writer
 	if reader != writer {
 		s.reader = newPool(reader)
@@ -181,6 +185,16 @@ func (s *Store) probeOnError(ctx context.Context, err error) error {
 }
 
 func (s *Store) run(ctx context.Context, p *pool, opts *sql.TxOptions, fn func(context.Context, outbound.Stores) error) error {
+	if opts == nil && s.writing != nil {
+		// First come, first served: of those who wait for a connection database/sql picks any, so
+		// that some wait for very long while there are always others.
+		select {
+		case s.writing <- struct{}{}:
+			defer func() { <-s.writing }()
+		case <-ctx.Done():
+			return s.translate(ctx, ctx.Err())
+		}
+	}
 	tx, err := p.db.BeginTxx(ctx, opts)
 	if err != nil {
 		return s.noted(s.reached(ctx, fmt.Errorf("begin: %w", err)))
