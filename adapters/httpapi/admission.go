@@ -34,11 +34,12 @@ func apiKey(h http.Header) string {
 
 // admitted runs a route's handler for those who may perform its operation.
 func (a *API) admitted(r route) gin.HandlerFunc {
+	strict := isStrict(r.path)
 	return func(c *gin.Context) {
 		in, err := a.ports.Admission.Admit(c.Request.Context(), apiKey(c.Request.Header), r.operation)
 		defer in.Leave()
 		state := exchange.StateOf(c)
-		state.Caller = in.Caller
+		state.Caller, state.Strict = in.Caller, strict
 		if allowance := in.Allowance; allowance != nil {
 			h := state.Header()
 			state.SetHeader(h, headerLimit, strconv.Itoa(allowance.Limit))

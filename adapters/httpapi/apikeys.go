@@ -7,6 +7,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/sluicehq/sluice/adapters/httpapi/exchange"
+	"github.com/sluicehq/sluice/adapters/httpapi/jsonread"
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/ports/inbound"
@@ -46,10 +47,19 @@ var recordKey = exchange.Record(keyBodyOf)
 
 // createKey answers POST /api-keys.
 func (a *API) createKey(c *gin.Context, who tenant.Caller) error {
-	body, err := exchange.ReadBody(c)
+	draft, err := exchange.ReadResource[keyBody](c, keyDraft)
 	if err != nil {
 		return err
 	}
+	return exchange.Execute(c, who, exchange.Command[inbound.IssuedKey]{
+		Status: http.StatusCreated, Render: renderIssuedKey, Record: recordKey,
+		Run: func(once domain.IdempotencyKey) (inbound.IssuedKey, error) {
+			return a.ports.APIKeys.Issue(c.Request.Context(), who, once, draft)
+		},
+	})
+}
+
+func keyDraft(body jsonread.Object) tenant.KeyDraft {
 	var r domain.Rules
 	var draft tenant.KeyDraft
 	kind, _ := body.String("type", &r)
@@ -64,12 +74,7 @@ func (a *API) createKey(c *gin.Context, who tenant.Caller) error {
 		}
 	}
 	draft.Malformed = r.Violations()
-	return exchange.Execute(c, who, body, exchange.Command[inbound.IssuedKey]{
-		Status: http.StatusCreated, Render: renderIssuedKey, Record: recordKey,
-		Run: func(once domain.IdempotencyKey) (inbound.IssuedKey, error) {
-			return a.ports.APIKeys.Issue(c.Request.Context(), who, once, draft)
-		},
-	})
+	return draft
 }
 
 // keyID reads the identifier of a key from a parameter of the path.
@@ -98,16 +103,15 @@ func (a *API) listKeys(c *gin.Context, who tenant.Caller) error {
 // key.
 func (a *API) rotateKey(parameter string) exchange.Handler {
 	return func(c *gin.Context, who tenant.Caller) error {
-		body, err := exchange.ReadBody(c)
+		var r domain.Rules
+		grace, err := exchange.ReadBody(c, func(body jsonread.Object) time.Duration { return readGrace(body, 0, &r) })
 		if err != nil {
 			return err
 		}
-		var r domain.Rules
-		grace := readGrace(body, 0, &r)
 		if err := r.Err("api_key_invalid", "The API key cannot be rotated like that."); err != nil {
 			return err
 		}
-		return exchange.Execute(c, who, body, exchange.Command[inbound.IssuedKey]{
+		return exchange.Execute(c, who, exchange.Command[inbound.IssuedKey]{
 			Status: http.StatusCreated, Render: renderIssuedKey, Record: recordKey,
 			Run: func(once domain.IdempotencyKey) (inbound.IssuedKey, error) {
 				return a.ports.APIKeys.Rotate(c.Request.Context(), who, once, keyID(c, parameter), grace)

@@ -15,7 +15,7 @@ const (
 	corsMethods = "GET, POST, PATCH, DELETE"
 	corsHeaders = "X-API-Key, X-Idempotency-Key, X-Request-Id, Content-Type, Accept, If-Match, If-None-Match, Last-Event-ID, Prefer"
 	corsExposed = "X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id, Retry-After, " +
-		"X-Should-Retry, Idempotent-Replayed, ETag, X-Ignored-Members"
+		"X-Should-Retry, Idempotent-Replayed, ETag, X-Ignored-Members, Preference-Applied"
 	corsMaxAge = "7200" // seconds; browsers cap it there
 
 	sdkPrefix = "x-stainless-" // of the headers that generated clients add

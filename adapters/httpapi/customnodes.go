@@ -86,12 +86,11 @@ var recordCustomNode = exchange.Record(func(made inbound.MadeCustomNode) any { r
 
 // createCustomNode answers POST /custom-nodes.
 func (a *API) createCustomNode(c *gin.Context, who tenant.Caller) error {
-	body, err := exchange.ReadDocuments(c)
+	draft, err := exchange.ReadDocuments[customNodeBody](c, customNodeDraft)
 	if err != nil {
 		return err
 	}
-	draft := customNodeDraft(body)
-	return exchange.Execute(c, who, body, exchange.Command[inbound.MadeCustomNode]{
+	return exchange.Execute(c, who, exchange.Command[inbound.MadeCustomNode]{
 		Status: http.StatusCreated, Render: renderMadeCustomNode, Record: recordCustomNode,
 		Run: func(once domain.IdempotencyKey) (inbound.MadeCustomNode, error) {
 			return a.ports.CustomNodes.Create(c.Request.Context(), who, once, draft)
@@ -205,11 +204,11 @@ func (a *API) listCustomNodes(c *gin.Context, who tenant.Caller) error {
 
 // updateCustomNode answers PATCH /custom-nodes/{id}.
 func (a *API) updateCustomNode(c *gin.Context, who tenant.Caller) error {
-	body, err := exchange.ReadDocuments(c)
+	patch, err := exchange.ReadDocuments[customNodeBody](c, customNodePatch)
 	if err != nil {
 		return err
 	}
-	n, err := a.ports.CustomNodes.Update(c.Request.Context(), who, customNodeID(c), customNodePatch(body))
+	n, err := a.ports.CustomNodes.Update(c.Request.Context(), who, customNodeID(c), patch)
 	return exchange.Answer(c, n, err, renderCustomNode)
 }
 

@@ -159,6 +159,7 @@ func (g *gateway) provoked(e fixture, r httpapi.Route) (found []string) {
 	}
 	if r.Method == http.MethodGet {
 		said(g.send(r.Method, path+"?after=%", e.secret, ""))
+		said(g.send(r.Method, path+"?color=red", e.secret, "", "Prefer", "handling=strict"))
 		return found
 	}
 	if r.Method == http.MethodDelete {
@@ -166,6 +167,7 @@ func (g *gateway) provoked(e fixture, r httpapi.Route) (found []string) {
 	}
 	said(g.send(r.Method, path, e.secret, `{"a":`))
 	said(g.send(r.Method, path, e.secret, `[]`))
+	said(g.send(r.Method, path, e.secret, `{"color":"red"}`, "Prefer", "handling=strict"))
 	said(g.send(r.Method, path, e.secret, `{"name":"`+strings.Repeat("a", 1<<20)+`"}`))
 	said(g.send(r.Method, path, e.secret, `{}`, "Content-Type", "text/plain"))
 	for _, body := range []io.Reader{late{}, broken{}} {

@@ -60,17 +60,21 @@ type firedBody struct {
 
 func renderFired(f run.Fired) any { return firedBody{DedupeKey: f.DedupeKey, RunID: string(f.Run)} }
 
-// callTrigger answers POST /triggers/{id}/webhook.
-func (a *API) callTrigger(c *gin.Context, who tenant.Caller) error {
-	body, err := exchange.ReadBody(c)
-	if err != nil {
-		return err
-	}
+func triggerCall(body jsonread.Object) run.Call {
 	var r domain.Rules
 	call := readCall(body, &r)
 	call.Malformed, call.NoneKnown = r.Violations(), knowsNone(body)
+	return call
+}
+
+// callTrigger answers POST /triggers/{id}/webhook.
+func (a *API) callTrigger(c *gin.Context, who tenant.Caller) error {
+	call, err := exchange.ReadBody(c, triggerCall)
+	if err != nil {
+		return err
+	}
 	id := exchange.PathID[trigger.ID](c, "id", trigger.IDPrefix)
-	return exchange.Execute(c, who, body, exchange.Command[run.Fired]{
+	return exchange.Execute(c, who, exchange.Command[run.Fired]{
 		Status: http.StatusOK, Render: renderFired,
 		Run: func(once domain.IdempotencyKey) (run.Fired, error) {
 			return a.ports.Firing.Call(c.Request.Context(), who, once, id, call)
@@ -99,16 +103,20 @@ type byEventBody struct {
 	Triggers []firedTriggerBody `json:"triggers"`
 }
 
-// fireByEvent answers POST /triggers/webhook/by-event.
-func (a *API) fireByEvent(c *gin.Context, who tenant.Caller) error {
-	body, err := exchange.ReadBody(c)
-	if err != nil {
-		return err
-	}
+func eventCall(body jsonread.Object) run.EventCall {
 	var r domain.Rules
 	call := readEventCall(body, &r)
 	call.Malformed = r.Violations()
-	return exchange.Execute(c, who, body, exchange.Command[[]run.Fired]{
+	return call
+}
+
+// fireByEvent answers POST /triggers/webhook/by-event.
+func (a *API) fireByEvent(c *gin.Context, who tenant.Caller) error {
+	call, err := exchange.ReadBody(c, eventCall)
+	if err != nil {
+		return err
+	}
+	return exchange.Execute(c, who, exchange.Command[[]run.Fired]{
 		Status: http.StatusOK,
 		Render: func(fired []run.Fired) any {
 			return byEventBody{Total: len(fired), Triggers: renderFiredTriggers(fired)}
@@ -156,19 +164,23 @@ func renderIngested(in run.Ingested) any {
 
 // ingestEvent answers POST /triggers/ingest.
 func (a *API) ingestEvent(c *gin.Context, who tenant.Caller) error {
-	body, err := exchange.ReadBody(c)
+	call, err := exchange.ReadBody(c, ingestCall)
 	if err != nil {
 		return err
 	}
-	var r domain.Rules
-	call := run.IngestCall{EventCall: readEventCall(body, &r), Options: readResumeOptions(body, &r)}
-	call.Malformed = r.Violations()
-	return exchange.Execute(c, who, body, exchange.Command[run.Ingested]{
+	return exchange.Execute(c, who, exchange.Command[run.Ingested]{
 		Status: http.StatusOK, Render: renderIngested,
 		Run: func(once domain.IdempotencyKey) (run.Ingested, error) {
 			return a.ports.Firing.Ingest(c.Request.Context(), who, once, call)
 		},
 	})
+}
+
+func ingestCall(body jsonread.Object) run.IngestCall {
+	var r domain.Rules
+	call := run.IngestCall{EventCall: readEventCall(body, &r), Options: readResumeOptions(body, &r)}
+	call.Malformed = r.Violations()
+	return call
 }
 
 func readResumeOptions(body jsonread.Object, r *domain.Rules) (o run.ResumeOptions) {
@@ -187,18 +199,11 @@ func readResumeOptions(body jsonread.Object, r *domain.Rules) (o run.ResumeOptio
 
 // resumeRun answers POST /triggers/resume.
 func (a *API) resumeRun(c *gin.Context, who tenant.Caller) error {
-	body, err := exchange.ReadBody(c)
+	call, err := exchange.ReadBody(c, resumeCall)
 	if err != nil {
 		return err
 	}
-	var r domain.Rules
-	id, _ := body.String("runId", &r)
-	token, _ := body.String("resumeToken", &r)
-	call := run.ResumeCall{Run: exchange.KnownID[run.ID](id, run.IDPrefix), Token: token, Input: optionalJSON(body, "input"), Malformed: r.Violations()}
-	if id != "" && call.Run == "" {
-		call.Run = noRun
-	}
-	return exchange.Execute(c, who, body, exchange.Command[nothing]{
+	return exchange.Execute(c, who, exchange.Command[nothing]{
 		Status: http.StatusNoContent, Render: func(nothing) any { return nothing{} },
 		Run: func(once domain.IdempotencyKey) (nothing, error) {
 			return nothing{}, a.ports.Runs.Resume(c.Request.Context(), who, once, call)
@@ -207,15 +212,36 @@ func (a *API) resumeRun(c *gin.Context, who tenant.Caller) error {
 	})
 }
 
+func resumeCall(body jsonread.Object) run.ResumeCall {
+	var r domain.Rules
+	id, _ := body.String("runId", &r)
+	token, _ := body.String("resumeToken", &r)
+	call := run.ResumeCall{Run: exchange.KnownID[run.ID](id, run.IDPrefix), Token: token, Input: optionalJSON(body, "input"), Malformed: r.Violations()}
+	if id != "" && call.Run == "" {
+		call.Run = noRun
+	}
+	return call
+}
+
 // nothing is the result of a command that has none.
 type nothing struct{}
 
 // startRun answers POST /workflows/{id}/runs.
 func (a *API) startRun(c *gin.Context, who tenant.Caller) error {
-	body, err := exchange.ReadBody(c)
+	call, err := exchange.ReadBody(c, manualCall)
 	if err != nil {
 		return err
 	}
+	id := exchange.PathID[workflow.ID](c, "id", workflow.IDPrefix)
+	return exchange.Execute(c, who, exchange.Command[*run.Run]{
+		Status: http.StatusCreated, Render: func(r *run.Run) any { return renderRun(shown(r)) },
+		Run: func(once domain.IdempotencyKey) (*run.Run, error) {
+			return a.ports.Firing.Start(c.Request.Context(), who, once, id, call)
+		},
+	})
+}
+
+func manualCall(body jsonread.Object) run.ManualCall {
 	var r domain.Rules
 	call := run.ManualCall{Call: readCall(body, &r)}
 	if version := body.OptionalString("workflowVersionId", &r); version != nil {
@@ -224,11 +250,5 @@ func (a *API) startRun(c *gin.Context, who tenant.Caller) error {
 		}
 	}
 	call.Malformed = r.Violations()
-	id := exchange.PathID[workflow.ID](c, "id", workflow.IDPrefix)
-	return exchange.Execute(c, who, body, exchange.Command[*run.Run]{
-		Status: http.StatusCreated, Render: func(r *run.Run) any { return renderRun(shown(r)) },
-		Run: func(once domain.IdempotencyKey) (*run.Run, error) {
-			return a.ports.Firing.Start(c.Request.Context(), who, once, id, call)
-		},
-	})
+	return call
 }

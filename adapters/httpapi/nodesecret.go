@@ -46,16 +46,15 @@ func (a *API) getNodeSecret(c *gin.Context, who tenant.Caller) error {
 
 // rotateNodeSecret answers POST /custom-nodes/secret/rotate.
 func (a *API) rotateNodeSecret(c *gin.Context, who tenant.Caller) error {
-	body, err := exchange.ReadBody(c)
+	var r domain.Rules
+	overlap, err := exchange.ReadBody(c, func(body jsonread.Object) time.Duration { return readGrace(body, tenant.NodeSecretOverlap, &r) })
 	if err != nil {
 		return err
 	}
-	var r domain.Rules
-	overlap := readGrace(body, tenant.NodeSecretOverlap, &r)
 	if err := r.Err("node_secret_invalid", "The node secret cannot be rotated like that."); err != nil {
 		return err
 	}
-	return exchange.Execute(c, who, body, exchange.Command[*tenant.NodeSecret]{
+	return exchange.Execute(c, who, exchange.Command[*tenant.NodeSecret]{
 		Status: http.StatusCreated,
 		Render: func(n *tenant.NodeSecret) any {
 			body := a.nodeSecretBodyOf(n)

@@ -118,7 +118,7 @@ func TestTheOperatorAndTheTenantChangeThingsOfTheirOwn(t *testing.T) {
 	g := newGateway(t)
 	c := g.customer("Acme")
 	g.send(http.MethodPatch, "/v1/gateway/settings", c.secret, `{"disabledNodeTypes":["wait"],"events":[{"name":"order.paid"}],"limits":{"secret":{"requestsPerMinute":9}}}`)
-	g.operate(http.MethodPatch, tenantsPath+"/"+string(c.id), `{"language":"es","disabledNodeTypes":[],"status":"suspended","limits":{"secret":{"concurrentRequests":5}}}`)
+	g.operate(http.MethodPatch, tenantsPath+"/"+string(c.id), `{"language":"es","status":"suspended","limits":{"secret":{"concurrentRequests":5}}}`)
 	got := g.send(http.MethodGet, "/v1/gateway/settings", c.secret, "")
 	var settings map[string]any
 	if err := json.Unmarshal([]byte(got.body), &settings); err != nil {
@@ -233,11 +233,12 @@ func (g *gateway) provokedByOperator(r httpapi.Route, without *gateway) (found [
 	case http.MethodGet:
 		said(g.operate(r.Method, path+"?limit=%", ""))
 		said(g.operate(r.Method, path+"?limit=0", ""))
+		said(g.operate(r.Method, path+"?color=red", ""))
 		return found
 	case http.MethodDelete:
 		return found
 	}
-	for _, body := range []string{`{"a":`, `[]`, `{"name":"` + strings.Repeat("a", 1<<20) + `"}`} {
+	for _, body := range []string{`{"a":`, `{"a":1}`, `[]`, `{"name":"` + strings.Repeat("a", 1<<20) + `"}`} {
 		said(g.operate(r.Method, path, body))
 	}
 	said(g.operate(r.Method, path, `{}`, "Content-Type", "text/plain"))
@@ -250,8 +251,8 @@ func (g *gateway) provokedByOperator(r httpapi.Route, without *gateway) (found [
 	}
 	if r.Method == http.MethodPost {
 		said(g.operate(r.Method, path, `{}`, "X-Idempotency-Key", strings.Repeat("k", 1000)))
-		for i := range 2 {
-			said(g.operate(r.Method, path, fmt.Sprintf(`{"name":"n","type":"public","graceSeconds":%d}`, i), "X-Idempotency-Key", r.Path))
+		for _, asked := range operatorPosts(r.Path) {
+			said(g.operate(r.Method, path+asked.query, asked.body, "X-Idempotency-Key", r.Path))
 		}
 	}
 	slices.Sort(found)

@@ -178,6 +178,21 @@ func TestTheOperatorUsesNoBrowser(t *testing.T) {
 	}
 }
 
+// operatorPost is what a POST of the operator holds.
+type operatorPost struct{ query, body string }
+
+// operatorPosts are two that differ. Where a body has no members, only the query can.
+func operatorPosts(path string) [2]operatorPost {
+	bodies := map[string][2]string{
+		tenantsPath: {`{"name":"once"}`, `{"name":"other"}`}, tenantsPath + "/{id}/api-keys": {`{"type":"public"}`, `{"type":"secret"}`},
+		tenantsPath + "/{id}/api-keys/{keyId}/rotate": {`{"graceSeconds":60}`, `{"graceSeconds":61}`},
+	}[path]
+	if bodies[0] == "" {
+		return [2]operatorPost{{body: "{}"}, {query: "?subTenantId=other", body: "{}"}}
+	}
+	return [2]operatorPost{{body: bodies[0]}, {body: bodies[1]}}
+}
+
 func TestEveryPostOfTheOperatorTakesEffectOnceForItsKey(t *testing.T) {
 	g := newGateway(t)
 	made := 0
@@ -189,25 +204,23 @@ func TestEveryPostOfTheOperatorTakesEffectOnceForItsKey(t *testing.T) {
 		t.Run(r.Path, func(t *testing.T) {
 			c := g.customer("Acme")
 			key := fmt.Sprint(g.operate(http.MethodPost, tenantsPath+"/"+string(c.id)+"/api-keys", `{"type":"public"}`).field(t, "id"))
-			bodies := map[string][2]string{
-				tenantsPath: {`{"name":"once"}`, `{"name":"other"}`}, tenantsPath + "/{id}/api-keys": {`{"type":"public"}`, `{"type":"secret"}`},
-				tenantsPath + "/{id}/api-keys/{keyId}/rotate": {`{"graceSeconds":60}`, `{"graceSeconds":61}`},
-				tenantsPath + "/{id}/suspend":                 {`{"a":1}`, `{"a":2}`}, tenantsPath + "/{id}/resume": {`{"a":1}`, `{"a":2}`},
-			}[r.Path]
+			posts := operatorPosts(r.Path)
 			path := fillOperators(r.Path, string(c.id), key)
-			post := func(body string) answer { return g.operate(http.MethodPost, path, body, "X-Idempotency-Key", "k") }
-			first := post(bodies[0])
+			post := func(asked operatorPost) answer {
+				return g.operate(http.MethodPost, path+asked.query, asked.body, "X-Idempotency-Key", "k")
+			}
+			first := post(posts[0])
 			if first.status >= http.StatusBadRequest {
 				t.Fatalf("got %d: %s", first.status, first.body)
 			}
-			again := post(" " + bodies[0] + "\n")
+			again := post(operatorPost{body: " " + posts[0].body + "\n"})
 			if again.status != first.status || again.header.Get("Idempotent-Replayed") != "true" || secretShape.MatchString(again.body) {
 				t.Errorf("the repeat got %d: %s", again.status, again.body)
 			}
 			if again.body != withoutSecrets(t, first) {
 				t.Errorf("the repeat got %s, not %s", again.body, first.body)
 			}
-			if other := post(bodies[1]); other.status != http.StatusBadRequest || other.field(t, "code") != "idempotency_key_reused" {
+			if other := post(posts[1]); other.status != http.StatusBadRequest || other.field(t, "code") != "idempotency_key_reused" {
 				t.Errorf("another body got %d: %s", other.status, other.body)
 			}
 		})

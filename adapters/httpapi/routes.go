@@ -3,6 +3,8 @@ package httpapi
 import (
 	"net/http"
 	"regexp"
+	"slices"
+	"strings"
 
 	"github.com/sluicehq/sluice/adapters/httpapi/exchange"
 	"github.com/sluicehq/sluice/domain/tenant"
@@ -126,6 +128,17 @@ func (a *API) webhookRoutes() []route {
 		{get, "/deliveries/:id", tenant.ReadDeliveries, a.getDelivery},
 		{post, "/deliveries/:id/redeliver", tenant.Redeliver, a.redeliver},
 	}
+}
+
+// strictResources are those whose operations refuse members that they do not know, for every
+// client: a misspelled one would leave a door open.
+var strictResources = []string{prefix + "/api-keys", prefix + "/settings"}
+
+func isStrict(path string) bool {
+	return slices.ContainsFunc(strictResources, func(resource string) bool {
+		rest, ok := strings.CutPrefix(path, resource)
+		return ok && (rest == "" || rest[0] == '/')
+	})
 }
 
 var pathParameter = regexp.MustCompile(`[:*]([A-Za-z]+)`)

@@ -60,32 +60,33 @@ func (a *API) getRun(c *gin.Context, who tenant.Caller) error {
 
 // cancelRun answers POST /runs/{id}/cancel.
 func (a *API) cancelRun(c *gin.Context, who tenant.Caller) error {
-	body, err := exchange.ReadBody(c)
+	var r domain.Rules
+	reason, err := exchange.ReadBody(c, func(body jsonread.Object) string {
+		text, _ := body.String("reason", &r)
+		return text
+	})
 	if err != nil {
 		return err
 	}
-	var r domain.Rules
-	reason, _ := body.String("reason", &r)
 	if err := r.Err("call_invalid", "The call is not valid."); err != nil {
 		return err
 	}
-	return a.changeRun(c, who, body, func(once domain.IdempotencyKey) (run.Summary, error) {
+	return a.changeRun(c, who, func(once domain.IdempotencyKey) (run.Summary, error) {
 		return a.ports.Runs.Cancel(c.Request.Context(), who, once, runID(c), reason)
 	})
 }
 
 // retryRun answers POST /runs/{id}/retry.
 func (a *API) retryRun(c *gin.Context, who tenant.Caller) error {
-	body, err := exchange.ReadBody(c)
-	if err != nil {
+	if err := exchange.ReadNothing(c); err != nil {
 		return err
 	}
-	return a.changeRun(c, who, body, func(once domain.IdempotencyKey) (run.Summary, error) {
+	return a.changeRun(c, who, func(once domain.IdempotencyKey) (run.Summary, error) {
 		return a.ports.Runs.Retry(c.Request.Context(), who, once, runID(c))
 	})
 }
 
 // changeRun answers a command on a run with its summary: the run itself may be large.
-func (a *API) changeRun(c *gin.Context, who tenant.Caller, body jsonread.Object, change func(domain.IdempotencyKey) (run.Summary, error)) error {
-	return exchange.Execute(c, who, body, exchange.Command[run.Summary]{Status: http.StatusOK, Render: renderSummary, Run: change})
+func (a *API) changeRun(c *gin.Context, who tenant.Caller, change func(domain.IdempotencyKey) (run.Summary, error)) error {
+	return exchange.Execute(c, who, exchange.Command[run.Summary]{Status: http.StatusOK, Render: renderSummary, Run: change})
 }

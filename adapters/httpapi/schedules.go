@@ -58,19 +58,23 @@ func (a *API) previewTrigger(c *gin.Context, who tenant.Caller) error {
 
 // previewSchedule answers POST /triggers/preview.
 func (a *API) previewSchedule(c *gin.Context, who tenant.Caller) error {
-	body, err := exchange.ReadBody(c)
+	d, err := exchange.ReadBody(c, previewDraft)
 	if err != nil {
 		return err
 	}
-	var r domain.Rules
-	d := trigger.PreviewDraft{Config: body.OptionalDocument("config", &r), Count: body.OptionalInt("count", &r)}
-	d.Malformed = r.Violations()
-	return exchange.Execute(c, who, body, exchange.Command[trigger.Preview]{
+	return exchange.Execute(c, who, exchange.Command[trigger.Preview]{
 		Status: http.StatusOK, Render: renderPreview,
 		Run: func(once domain.IdempotencyKey) (trigger.Preview, error) {
 			return a.ports.Schedules.PreviewDraft(c.Request.Context(), who, once, d)
 		},
 	})
+}
+
+func previewDraft(body jsonread.Object) trigger.PreviewDraft {
+	var r domain.Rules
+	d := trigger.PreviewDraft{Config: body.OptionalDocument("config", &r), Count: body.OptionalInt("count", &r)}
+	d.Malformed = r.Violations()
+	return d
 }
 
 // fireBody is an entry of a trigger's ledger.

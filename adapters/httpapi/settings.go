@@ -44,11 +44,11 @@ func (a *API) getSettings(c *gin.Context, who tenant.Caller) error {
 
 // updateSettings answers PATCH /settings.
 func (a *API) updateSettings(c *gin.Context, who tenant.Caller) error {
-	body, err := exchange.ReadBody(c)
+	patch, err := exchange.ReadResource[settingsBody](c, settingsPatch)
 	if err != nil {
 		return err
 	}
-	s, err := a.ports.Settings.Update(c.Request.Context(), who, settingsPatch(body))
+	s, err := a.ports.Settings.Update(c.Request.Context(), who, patch)
 	return exchange.Answer(c, s, err, renderSettings)
 }
 

@@ -21,15 +21,14 @@ import (
 
 // simulateVersion answers POST /workflow-versions/{id}/simulate.
 func (a *API) simulateVersion(c *gin.Context, who tenant.Caller) error {
-	body, err := exchange.ReadBody(c)
+	call, err := exchange.ReadBody(c, readSimulation)
 	if err != nil {
 		return err
 	}
-	call := readSimulation(body)
 	id := exchange.PathID[workflow.VersionID](c, "id", workflow.VersionIDPrefix)
 	ctx, held := c.Request.Context(), stream.Reserve(a.memory.Pages, who.Tenant())
 	defer held.Release()
-	return exchange.Execute(c, who, body, exchange.Command[inbound.Simulated]{
+	return exchange.Execute(c, who, exchange.Command[inbound.Simulated]{
 		Status: http.StatusOK, Render: renderSimulation,
 		Run: func(once domain.IdempotencyKey) (inbound.Simulated, error) {
 			return a.holdSimulation(ctx, who.Tenant(), exchange.StateOf(c).Intake(), &held, func() (inbound.Simulated, error) {

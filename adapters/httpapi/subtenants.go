@@ -6,6 +6,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/sluicehq/sluice/adapters/httpapi/exchange"
+	"github.com/sluicehq/sluice/adapters/httpapi/jsonread"
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/tenant"
 )
@@ -39,10 +40,19 @@ func renderSeenSubTenant(seen tenant.SeenSubTenant) any {
 
 // createSubTenant answers POST /sub-tenants.
 func (a *API) createSubTenant(c *gin.Context, who tenant.Caller) error {
-	body, err := exchange.ReadBody(c)
+	draft, err := exchange.ReadResource[subTenantBody](c, subTenantDraft)
 	if err != nil {
 		return err
 	}
+	return exchange.Execute(c, who, exchange.Command[*tenant.SubTenant]{
+		Status: http.StatusCreated, Render: renderSubTenant, Revision: (*tenant.SubTenant).Revision,
+		Run: func(once domain.IdempotencyKey) (*tenant.SubTenant, error) {
+			return a.ports.SubTenants.Create(c.Request.Context(), who, once, draft)
+		},
+	})
+}
+
+func subTenantDraft(body jsonread.Object) tenant.SubTenantDraft {
 	var r domain.Rules
 	var draft tenant.SubTenantDraft
 	if sub := body.OptionalString("subTenantId", &r); sub != nil {
@@ -52,12 +62,7 @@ func (a *API) createSubTenant(c *gin.Context, who tenant.Caller) error {
 	draft.Name, _ = body.String("name", &r)
 	draft.Description, _ = body.NullableString("description", &r)
 	draft.Malformed = r.Violations()
-	return exchange.Execute(c, who, body, exchange.Command[*tenant.SubTenant]{
-		Status: http.StatusCreated, Render: renderSubTenant, Revision: (*tenant.SubTenant).Revision,
-		Run: func(once domain.IdempotencyKey) (*tenant.SubTenant, error) {
-			return a.ports.SubTenants.Create(c.Request.Context(), who, once, draft)
-		},
-	})
+	return draft
 }
 
 func registrationID(c *gin.Context) tenant.RegistrationID {
@@ -105,18 +110,22 @@ func (a *API) listCombinedSubTenants(c *gin.Context, who tenant.Caller) error {
 
 // updateSubTenant answers PATCH /sub-tenants/{id}.
 func (a *API) updateSubTenant(c *gin.Context, who tenant.Caller) error {
-	body, err := exchange.ReadBody(c)
+	patch, err := exchange.ReadResource[subTenantBody](c, subTenantPatch)
 	if err != nil {
 		return err
 	}
-	var r domain.Rules
-	patch := tenant.SubTenantPatch{Name: body.OptionalString("name", &r)}
-	var present bool
-	patch.Description, present = body.NullableString("description", &r)
-	patch.RemoveDescription = present && patch.Description == nil
-	patch.Malformed = r.Violations()
 	sub, err := a.ports.SubTenants.Update(c.Request.Context(), who, registrationID(c), exchange.Expected(c), patch)
 	return exchange.AnswerRecord(c, sub, err, renderSubTenant)
+}
+
+func subTenantPatch(body jsonread.Object) tenant.SubTenantPatch {
+	var r domain.Rules
+	p := tenant.SubTenantPatch{Name: body.OptionalString("name", &r)}
+	var present bool
+	p.Description, present = body.NullableString("description", &r)
+	p.RemoveDescription = present && p.Description == nil
+	p.Malformed = r.Violations()
+	return p
 }
 
 // deleteSubTenant answers DELETE /sub-tenants/{id}.

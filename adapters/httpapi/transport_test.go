@@ -111,7 +111,7 @@ func TestBrowsersMayCallFromTheConfiguredOrigins(t *testing.T) {
 			plain := c.g.send(http.MethodGet, "/healthz", "", "", "Origin", origin)
 			exposed := ""
 			if c.allow != "" {
-				exposed = "X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id, Retry-After, X-Should-Retry, Idempotent-Replayed, ETag, X-Ignored-Members"
+				exposed = "X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id, Retry-After, X-Should-Retry, Idempotent-Replayed, ETag, X-Ignored-Members, Preference-Applied"
 			}
 			if plain.header.Get("Access-Control-Allow-Origin") != c.allow || plain.header.Get("Access-Control-Expose-Headers") != exposed {
 				t.Errorf("the request got %v", plain.header)

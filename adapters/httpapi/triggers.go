@@ -17,12 +17,11 @@ import (
 
 // createTrigger answers POST /triggers.
 func (a *API) createTrigger(c *gin.Context, who tenant.Caller) error {
-	body, err := exchange.ReadBody(c)
+	draft, err := exchange.ReadResource[triggerBody](c, triggerDraft)
 	if err != nil {
 		return err
 	}
-	draft := triggerDraft(body)
-	return exchange.Execute(c, who, body, exchange.Command[*trigger.Trigger]{
+	return exchange.Execute(c, who, exchange.Command[*trigger.Trigger]{
 		Status: http.StatusCreated, Render: renderTrigger, Revision: (*trigger.Trigger).Revision,
 		Run: func(once domain.IdempotencyKey) (*trigger.Trigger, error) {
 			return a.ports.Triggers.Create(c.Request.Context(), who, once, draft)
@@ -135,18 +134,22 @@ func (a *API) listTriggersOfVersion(c *gin.Context, who tenant.Caller) error {
 
 // updateTrigger answers PATCH /triggers/{id}.
 func (a *API) updateTrigger(c *gin.Context, who tenant.Caller) error {
-	body, err := exchange.ReadBody(c)
+	patch, err := exchange.ReadResource[triggerBody](c, triggerPatch)
 	if err != nil {
 		return err
 	}
-	var r domain.Rules
-	patch := trigger.Patch{
-		Name: body.OptionalString("name", &r), Config: body.OptionalDocument("config", &r), Active: body.OptionalBool("isActive", &r),
-	}
-	patch.Malformed = r.Violations()
 	id := exchange.PathID[trigger.ID](c, "id", trigger.IDPrefix)
 	trg, err := a.ports.Triggers.Update(c.Request.Context(), who, id, exchange.Expected(c), patch)
 	return exchange.AnswerRecord(c, trg, err, renderTrigger)
+}
+
+func triggerPatch(body jsonread.Object) trigger.Patch {
+	var r domain.Rules
+	p := trigger.Patch{
+		Name: body.OptionalString("name", &r), Config: body.OptionalDocument("config", &r), Active: body.OptionalBool("isActive", &r),
+	}
+	p.Malformed = r.Violations()
+	return p
 }
 
 // deleteTrigger answers DELETE /triggers/{id}.

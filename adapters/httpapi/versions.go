@@ -16,22 +16,26 @@ import (
 
 // createVersion answers POST /workflow-versions.
 func (a *API) createVersion(c *gin.Context, who tenant.Caller) error {
-	body, err := exchange.ReadSaved(c)
+	draft, err := exchange.ReadSaved[versionBody](c, versionDraft)
 	if err != nil {
 		return err
 	}
+	return exchange.Execute(c, who, exchange.Command[inbound.CheckedVersion]{
+		Status: http.StatusCreated, Render: renderVersion, Revision: revisionOfVersion,
+		Run: func(once domain.IdempotencyKey) (inbound.CheckedVersion, error) {
+			return a.ports.Versions.Create(c.Request.Context(), who, once, draft)
+		},
+	})
+}
+
+func versionDraft(body jsonread.Object) inbound.VersionDraft {
 	var r domain.Rules
 	id, sent := body.String("workflowId", &r)
 	r.Check(sent && id != "", "workflowId", domain.Required, "must be given: the id of the workflow it is a version of")
 	draft := inbound.VersionDraft{Workflow: exchange.KnownID[workflow.ID](id, workflow.IDPrefix)}
 	draft.Nodes, draft.Edges = readNodes(body, &r), readEdges(body, &r)
 	draft.Malformed = r.Violations()
-	return exchange.Execute(c, who, body, exchange.Command[inbound.CheckedVersion]{
-		Status: http.StatusCreated, Render: renderVersion, Revision: revisionOfVersion,
-		Run: func(once domain.IdempotencyKey) (inbound.CheckedVersion, error) {
-			return a.ports.Versions.Create(c.Request.Context(), who, once, draft)
-		},
-	})
+	return draft
 }
 
 func revisionOfVersion(ver inbound.CheckedVersion) int64 { return ver.Revision() }
@@ -161,10 +165,15 @@ func (a *API) answerVersions(c *gin.Context, who tenant.Caller, l *exchange.List
 
 // updateVersion answers PATCH /workflow-versions/{id}.
 func (a *API) updateVersion(c *gin.Context, who tenant.Caller) error {
-	body, err := exchange.ReadSaved(c)
+	patch, err := exchange.ReadSaved[versionBody](c, versionPatch)
 	if err != nil {
 		return err
 	}
+	ver, err := a.ports.Versions.Update(c.Request.Context(), who, versionID(c), exchange.Expected(c), patch)
+	return answerVersion(c, ver, err)
+}
+
+func versionPatch(body jsonread.Object) workflow.VersionPatch {
 	var r domain.Rules
 	var patch workflow.VersionPatch
 	if nodes := readNodes(body, &r); nodes != nil {
@@ -174,8 +183,7 @@ func (a *API) updateVersion(c *gin.Context, who tenant.Caller) error {
 		patch.Edges = &edges
 	}
 	patch.Malformed = r.Violations()
-	ver, err := a.ports.Versions.Update(c.Request.Context(), who, versionID(c), exchange.Expected(c), patch)
-	return answerVersion(c, ver, err)
+	return patch
 }
 
 // deleteVersion answers DELETE /workflow-versions/{id}.

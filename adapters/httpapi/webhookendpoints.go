@@ -62,12 +62,11 @@ var recordWebhookEndpoint = exchange.Record(webhookEndpointBodyOf)
 
 // createWebhookEndpoint answers POST /webhook-endpoints.
 func (a *API) createWebhookEndpoint(c *gin.Context, who tenant.Caller) error {
-	body, err := exchange.ReadBody(c)
+	draft, err := exchange.ReadResource[webhookEndpointBody](c, webhookEndpointDraft)
 	if err != nil {
 		return err
 	}
-	draft := webhookEndpointDraft(body)
-	return exchange.Execute(c, who, body, exchange.Command[*event.Endpoint]{
+	return exchange.Execute(c, who, exchange.Command[*event.Endpoint]{
 		Status: http.StatusCreated, Render: renderWebhookSecret, Revision: (*event.Endpoint).Revision, Record: recordWebhookEndpoint,
 		Run: func(once domain.IdempotencyKey) (*event.Endpoint, error) {
 			return a.ports.WebhookEndpoints.Create(c.Request.Context(), who, once, draft)
@@ -126,11 +125,11 @@ func (a *API) listWebhookEndpoints(c *gin.Context, who tenant.Caller) error {
 
 // updateWebhookEndpoint answers PATCH /webhook-endpoints/{id}.
 func (a *API) updateWebhookEndpoint(c *gin.Context, who tenant.Caller) error {
-	body, err := exchange.ReadBody(c)
+	patch, err := exchange.ReadResource[webhookEndpointBody](c, webhookEndpointPatch)
 	if err != nil {
 		return err
 	}
-	e, err := a.ports.WebhookEndpoints.Update(c.Request.Context(), who, webhookEndpointID(c), exchange.Expected(c), webhookEndpointPatch(body))
+	e, err := a.ports.WebhookEndpoints.Update(c.Request.Context(), who, webhookEndpointID(c), exchange.Expected(c), patch)
 	return exchange.AnswerRecord(c, e, err, renderWebhookEndpoint)
 }
 

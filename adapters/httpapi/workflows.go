@@ -34,15 +34,15 @@ func renderWorkflow(wf *workflow.Workflow) any {
 
 // createWorkflow answers POST /workflows.
 func (a *API) createWorkflow(c *gin.Context, who tenant.Caller) error {
-	body, err := exchange.ReadBody(c)
+	query, err := jsonread.ParseQuery(c.Request.URL.RawQuery)
 	if err != nil {
 		return err
 	}
-	draft, err := workflowDraft(c, body)
+	draft, err := exchange.ReadResource[workflowBody](c, func(body jsonread.Object) inbound.WorkflowDraft { return workflowDraft(body, query) })
 	if err != nil {
 		return err
 	}
-	return exchange.Execute(c, who, body, exchange.Command[*workflow.Workflow]{
+	return exchange.Execute(c, who, exchange.Command[*workflow.Workflow]{
 		Status: http.StatusCreated, Render: renderWorkflow, Revision: (*workflow.Workflow).Revision,
 		Run: func(once domain.IdempotencyKey) (*workflow.Workflow, error) {
 			return a.ports.Workflows.Create(c.Request.Context(), who, once, draft)
@@ -52,11 +52,7 @@ func (a *API) createWorkflow(c *gin.Context, who tenant.Caller) error {
 
 // workflowDraft reads a new workflow. The sub-tenant stands in the query or in the
 // body.
-func workflowDraft(c *gin.Context, body jsonread.Object) (inbound.WorkflowDraft, error) {
-	query, err := jsonread.ParseQuery(c.Request.URL.RawQuery)
-	if err != nil {
-		return inbound.WorkflowDraft{}, err
-	}
+func workflowDraft(body jsonread.Object, query jsonread.Query) inbound.WorkflowDraft {
 	var r domain.Rules
 	var d inbound.WorkflowDraft
 	d.Name, _ = body.String("name", &r)
@@ -75,7 +71,7 @@ func workflowDraft(c *gin.Context, body jsonread.Object) (inbound.WorkflowDraft,
 		d.SubTenant.Check(&r, "subTenantId")
 	}
 	d.Malformed = r.Violations()
-	return d, nil
+	return d
 }
 
 // getWorkflow answers GET /workflows/{id}.
@@ -98,24 +94,28 @@ func (a *API) listWorkflows(c *gin.Context, who tenant.Caller) error {
 
 // updateWorkflow answers PATCH /workflows/{id}.
 func (a *API) updateWorkflow(c *gin.Context, who tenant.Caller) error {
-	body, err := exchange.ReadBody(c)
+	patch, err := exchange.ReadResource[workflowBody](c, workflowPatch)
 	if err != nil {
 		return err
 	}
-	var r domain.Rules
-	patch := workflow.Patch{Name: body.OptionalString("name", &r), Active: body.OptionalBool("isActive", &r)}
-	var present bool
-	patch.Description, present = body.NullableString("description", &r)
-	patch.RemoveDescription = present && patch.Description == nil
-	patch.Malformed = r.Violations()
 	id := exchange.PathID[workflow.ID](c, "id", workflow.IDPrefix)
 	wf, err := a.ports.Workflows.Update(c.Request.Context(), who, id, exchange.Expected(c), patch)
 	return exchange.AnswerRecord(c, wf, err, renderWorkflow)
 }
 
+func workflowPatch(body jsonread.Object) workflow.Patch {
+	var r domain.Rules
+	p := workflow.Patch{Name: body.OptionalString("name", &r), Active: body.OptionalBool("isActive", &r)}
+	var present bool
+	p.Description, present = body.NullableString("description", &r)
+	p.RemoveDescription = present && p.Description == nil
+	p.Malformed = r.Violations()
+	return p
+}
+
 // toggleWorkflow answers PATCH /workflows/{id}/toggle-status.
 func (a *API) toggleWorkflow(c *gin.Context, who tenant.Caller) error {
-	if _, err := exchange.ReadBody(c); err != nil {
+	if err := exchange.ReadNothing(c); err != nil {
 		return err
 	}
 	id := exchange.PathID[workflow.ID](c, "id", workflow.IDPrefix)

@@ -2360,6 +2360,9 @@ type Limit = int
 // Offset defines model for Offset.
 type Offset = int
 
+// Prefer defines model for Prefer.
+type Prefer = string
+
 // PreviewCount defines model for PreviewCount.
 type PreviewCount = int
 

@@ -46,15 +46,46 @@ func savedBody(w domain.JSONWeight) int64 { return parsedBody(w) + 6*w.Bytes }
 // by copy.
 func decodedBody(w domain.JSONWeight) int64 { return parsedBody(w) + 2*w.Tree() }
 
-// ReadBody reads a request's JSON object. A missing body equals an empty object. The memory
-// for it is held until the request is answered.
-func ReadBody(c *gin.Context) (jsonread.Object, error) { return readWeighed(c, parsedBody) }
+// ReadBody reads a request's JSON object with a function. A missing body equals an empty
+// object. The memory for it is held until the request is answered. Members that the function
+// does not ask for are reported as ignored, or refused; see [State.reportIgnored].
+func ReadBody[T any](c *gin.Context, read func(jsonread.Object) T) (T, error) {
+	return readBody(c, parsedBody, nil, read)
+}
 
-// ReadSaved reads a request's JSON object that is saved as it is.
-func ReadSaved(c *gin.Context) (jsonread.Object, error) { return readWeighed(c, savedBody) }
+// ReadResource reads a resource as [ReadBody] does. Members that Answer has, which the
+// resource is answered with, are not reported: what was read can be sent back.
+func ReadResource[Answer, T any](c *gin.Context, read func(jsonread.Object) T) (T, error) {
+	return readBody(c, parsedBody, jsonread.ShapeOf[Answer](), read)
+}
 
-// ReadDocuments reads a request's JSON object that holds documents to check.
-func ReadDocuments(c *gin.Context) (jsonread.Object, error) { return readWeighed(c, decodedBody) }
+// ReadSaved reads a resource that is saved as it is.
+func ReadSaved[Answer, T any](c *gin.Context, read func(jsonread.Object) T) (T, error) {
+	return readBody(c, savedBody, jsonread.ShapeOf[Answer](), read)
+}
+
+// ReadDocuments reads a resource that holds documents to check.
+func ReadDocuments[Answer, T any](c *gin.Context, read func(jsonread.Object) T) (T, error) {
+	return readBody(c, decodedBody, jsonread.ShapeOf[Answer](), read)
+}
+
+// ReadNothing reads a body of which nothing is known.
+func ReadNothing(c *gin.Context) error {
+	_, err := ReadBody(c, func(jsonread.Object) struct{} { return struct{}{} })
+	return err
+}
+
+func readBody[T any](c *gin.Context, weigh func(domain.JSONWeight) int64, known *jsonread.Shape, read func(jsonread.Object) T) (T, error) {
+	var none T
+	body, err := readWeighed(c, weigh)
+	if err != nil {
+		return none, err
+	}
+	state := StateOf(c)
+	state.body = body
+	found := read(body)
+	return found, state.reportIgnored(c, body.Ignored(known))
+}
 
 func readWeighed(c *gin.Context, weigh func(domain.JSONWeight) int64) (jsonread.Object, error) {
 	x := StateOf(c).exchange

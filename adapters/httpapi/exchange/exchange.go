@@ -9,6 +9,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/sluicehq/sluice/adapters/httpapi/jsonread"
 	"github.com/sluicehq/sluice/adapters/httpapi/stream"
 	"github.com/sluicehq/sluice/domain/tenant"
 )
@@ -37,9 +38,11 @@ type State struct {
 	Code        string    // of the error that was answered
 	Cause       error     // for the log only
 	StreamBegan time.Time // zero for an answer that is sent as a whole
+	Strict      bool      // what the operation does not know is refused, whatever the client prefers
 
 	exchange *Exchange
 	intake   stream.Reservation // memory for the body and what becomes of it
+	body     jsonread.Object    // empty until it is read
 
 	values [6]string // of headers with one value each, in one allocation
 	used   int

@@ -10,7 +10,6 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"github.com/sluicehq/sluice/adapters/httpapi/jsonread"
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/tenant"
 )
@@ -45,17 +44,16 @@ func Record[T, B any](render func(T) B) func(outcome any) any {
 
 // ExecuteWithoutBody runs a command that reads nothing of its body, and answers.
 func ExecuteWithoutBody[T any](c *gin.Context, who tenant.Caller, cmd Command[T]) error {
-	body, err := ReadBody(c)
-	if err != nil {
+	if err := ReadNothing(c); err != nil {
 		return err
 	}
-	return Execute(c, who, body, cmd)
+	return Execute(c, who, cmd)
 }
 
-// Execute runs a command and answers. With an idempotency key it takes effect once,
-// and a repeat gets the same answer.
-func Execute[T any](c *gin.Context, who tenant.Caller, body jsonread.Object, cmd Command[T]) error {
-	once, err := onceOf(c, who.Scope, body, cmd.Status, func(outcome any) (any, error) {
+// Execute runs a command whose body was read, and answers. With an idempotency key it takes
+// effect once, and a repeat gets the same answer.
+func Execute[T any](c *gin.Context, who tenant.Caller, cmd Command[T]) error {
+	once, err := onceOf(c, who.Scope, cmd.Status, func(outcome any) (any, error) {
 		if cmd.Record != nil {
 			return cmd.Record(outcome), nil
 		}
@@ -107,7 +105,7 @@ func Execute[T any](c *gin.Context, who tenant.Caller, body jsonread.Object, cmd
 // path, with the sub-tenant of a caller who reaches no other; the fingerprint covers the
 // body's meaning, not its spelling, and the one parameter of a query that says what the body
 // might have said.
-func onceOf(c *gin.Context, scope tenant.Scope, body jsonread.Object, status int, render func(any) (any, error)) (domain.IdempotencyKey, error) {
+func onceOf(c *gin.Context, scope tenant.Scope, status int, render func(any) (any, error)) (domain.IdempotencyKey, error) {
 	sent := c.Request.Header.Values("X-Idempotency-Key")
 	if len(sent) == 0 {
 		return domain.IdempotencyKey{}, nil
@@ -116,7 +114,7 @@ func onceOf(c *gin.Context, scope tenant.Scope, body jsonread.Object, status int
 		return domain.IdempotencyKey{}, domain.Fail(domain.Invalid, "idempotency_key_invalid",
 			"The header X-Idempotency-Key must be given once and hold 1 to %d printable ASCII characters.", maxIdempotencyKey)
 	}
-	asked := body.Canonical()
+	asked := StateOf(c).body.Canonical()
 	if sub := c.Request.URL.Query()["subTenantId"]; len(sub) > 0 {
 		asked = fmt.Appendf(asked, "?%q", sub)
 	}

@@ -35,7 +35,7 @@ type LargeList[T any] struct {
 // AnswerLargeList reads a page and writes it. A large one is held until its reader has it
 // or is gone.
 func AnswerLargeList[T any](c *gin.Context, who tenant.Caller, l *ListRequest, list LargeList[T]) error {
-	if err := l.Err(); err != nil {
+	if err := l.check(c); err != nil {
 		return err
 	}
 	q := l.Query()

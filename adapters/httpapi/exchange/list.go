@@ -14,7 +14,7 @@ import (
 const headerSDK = "X-Stainless-Lang"
 
 // ListRequest is what a list operation was asked for. Its getters record what is
-// wrong with the query, and Err reports all of it at once.
+// wrong with the query, and all of it is reported at once.
 type ListRequest struct {
 	jsonread.ListQuery
 	Params jsonread.Query
@@ -33,8 +33,11 @@ func ReadList(c *gin.Context, sortable ...string) (*ListRequest, error) {
 	return l, nil
 }
 
-// Err reports everything that is wrong with the query.
-func (l *ListRequest) Err() error {
+// check reports everything that is wrong with the query, and what of it is ignored.
+func (l *ListRequest) check(c *gin.Context) error {
+	if err := StateOf(c).reportIgnored(c, l.Params.Ignored()); err != nil {
+		return err
+	}
 	return l.Rules.Err("list_invalid", "The list parameters are not valid.")
 }
 
@@ -87,7 +90,7 @@ func pageOf[T any](found domain.Page[T]) pageFrame {
 
 // AnswerList reads a page and answers with it.
 func AnswerList[T any](c *gin.Context, l *ListRequest, render func(T) any, read func(domain.Query) (domain.Page[T], error)) error {
-	if err := l.Err(); err != nil {
+	if err := l.check(c); err != nil {
 		return err
 	}
 	found, err := read(l.Query())

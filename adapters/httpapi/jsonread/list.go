@@ -16,7 +16,8 @@ type ListQuery struct {
 	PageBased  bool // the client sent pageSize, so it expects the answer's page-based members
 }
 
-// List reads the parameters that all lists have in common: limit (or its other name
+// List reads the parameters that all lists have in common, and accept even where they mean
+// nothing: limit (or its other name
 // pageSize), offset or page, sortBy out of the sortable fields, sortOrder, isActive
 // and search. The page's start is offset, or page × limit; where both are given
 // they must agree.
@@ -25,6 +26,8 @@ func (q Query) List(r *domain.Rules, sortable ...string) ListQuery {
 	l.Page, l.PageBased = q.page(r)
 	if len(sortable) > 0 {
 		l.SortBy, _ = q.OneOf("sortBy", sortable, r)
+	} else {
+		q.all("sortBy") // every list takes it, and this one has a single order
 	}
 	if order, present := q.OneOf("sortOrder", []string{"asc", "desc"}, r); present {
 		l.Descending = order == "desc"
@@ -42,7 +45,7 @@ func (q Query) page(r *domain.Rules) (request domain.PageRequest, pageBased bool
 	size := q.Int("pageSize", 1, domain.MaxPageLimit, r)
 	offset := q.Int("offset", 0, maxInt, r)
 	page := q.Int("page", 0, maxInt, r)
-	_, pageBased = q.values["pageSize"]
+	pageBased = len(q.values["pageSize"]) > 0
 
 	count := domain.DefaultPageLimit
 	switch {

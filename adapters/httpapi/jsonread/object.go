@@ -24,7 +24,12 @@ func (o Object) Get(name string) (v Value, ok bool) {
 		return Value{}, false
 	}
 	at := o.tree.member(o.at, name)
-	return Value{o.tree, at}, at != 0
+	if at == 0 {
+		return Value{}, false
+	}
+	v = Value{o.tree, at}
+	v.ask(asked)
+	return v, true
 }
 
 // Has says whether a member is there, null included.
@@ -47,7 +52,9 @@ func (o Object) All() iter.Seq2[string, Value] {
 		}
 		nodes := o.tree.nodes
 		for i := o.at + 1; i < nodes[o.at].after; i = nodes[i+1].after {
-			if !yield(o.tree.owned(o.tree.str(i)), Value{o.tree, i + 1}) {
+			v := Value{o.tree, i + 1}
+			v.ask(asked)
+			if !yield(o.tree.owned(o.tree.str(i)), v) {
 				return
 			}
 		}

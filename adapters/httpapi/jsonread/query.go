@@ -2,6 +2,7 @@ package jsonread
 
 import (
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -10,9 +11,10 @@ import (
 
 // Query holds the query parameters of a request. Its getters record a violation
 // under the parameter's name where it is given twice or is not what is asked for.
-// Parameters that nobody asks for are ignored. The zero value holds none.
+// The zero value holds none.
 type Query struct {
 	values map[string][]string
+	asked  map[string]bool
 }
 
 // ParseQuery reads the raw query of an address. "+" is a space, and only "&"
@@ -35,13 +37,35 @@ func ParseQuery(raw string) (Query, error) {
 			values[name] = append(values[name], value)
 		}
 	}
-	return Query{values}, nil
+	return Query{values, make(map[string]bool, len(values))}, nil
+}
+
+// Ignored returns the names of the parameters that nobody has asked for, sorted; nil for
+// none.
+func (q Query) Ignored() []string {
+	var names []string
+	for name := range q.values {
+		if !q.asked[name] {
+			names = append(names, legible(name))
+		}
+	}
+	slices.Sort(names)
+	return names[:min(len(names), domain.MaxViolations)]
+}
+
+// all returns the values of a parameter.
+func (q Query) all(name string) []string {
+	values := q.values[name]
+	if values != nil {
+		q.asked[name] = true
+	}
+	return values
 }
 
 // String returns a parameter as text that can be stored: valid UTF-8 without
 // U+0000. It is empty when absent.
 func (q Query) String(name string, r *domain.Rules) (value string, present bool) {
-	all := q.values[name]
+	all := q.all(name)
 	switch len(all) {
 	case 0:
 		return "", false

@@ -33,7 +33,17 @@ type node struct {
 	kind       kind
 	escaped    bool // of a string: holds a backslash
 	spaced     bool // of an array or object: white space stands between its parts
+	use        use
 }
+
+// use is what has been asked of a value so far.
+type use uint8
+
+const (
+	unasked use = iota
+	asked       // for the member or element
+	entered     // for its members or elements, one by one
+)
 
 type tree struct {
 	text  string

@@ -16,6 +16,8 @@ type Value struct {
 
 func (v Value) node() node { return v.tree.nodes[v.at] }
 
+func (v Value) ask(as use) { v.tree.nodes[v.at].use = max(v.tree.nodes[v.at].use, as) }
+
 // Path is where the value stands in the body, as the client would write it:
 // "nodes[2].config". It is empty for the body itself.
 func (v Value) Path() string { return v.tree.path(v.at) }
@@ -125,6 +127,7 @@ func (v Value) Object(r *domain.Rules) (value Object, ok bool) {
 	if !v.wanted(object, r) {
 		return Object{}, false
 	}
+	v.ask(entered)
 	return Object(v), true
 }
 
@@ -134,6 +137,7 @@ func (v Value) Array(r *domain.Rules) (value Array, ok bool) {
 	if !v.wanted(array, r) {
 		return Array{}, false
 	}
+	v.ask(entered)
 	return Array(v), true
 }
 

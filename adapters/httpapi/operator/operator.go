@@ -62,6 +62,7 @@ func Serve(engine *gin.Engine, tenants inbound.Tenants, processes inbound.Proces
 // admitted runs a handler for the operator.
 func (a *api) admitted(handle func(*gin.Context) error) gin.HandlerFunc {
 	return func(c *gin.Context) {
+		exchange.StateOf(c).Strict = true
 		var err error
 		if a.token.Is(bearer(c.Request.Header)) {
 			err = handle(c)

@@ -48,16 +48,11 @@ var recordTenant = exchange.Record(tenantBodyOf)
 
 // create answers POST /tenants.
 func (a *api) create(c *gin.Context) error {
-	body, err := exchange.ReadBody(c)
+	draft, err := exchange.ReadResource[tenantBody](c, tenantDraft)
 	if err != nil {
 		return err
 	}
-	var r domain.Rules
-	var draft tenant.Draft
-	draft.Name, _ = body.String("name", &r)
-	draft.Language = (*tenant.Language)(body.OptionalString("language", &r))
-	draft.Malformed = r.Violations()
-	return exchange.Execute(c, tenant.Caller{}, body, exchange.Command[inbound.NewTenant]{
+	return exchange.Execute(c, tenant.Caller{}, exchange.Command[inbound.NewTenant]{
 		Status: http.StatusCreated, Render: renderNewTenant, Record: recordTenant,
 		Revision: func(made inbound.NewTenant) int64 { return made.Tenant.Revision() },
 		Run: func(once domain.IdempotencyKey) (inbound.NewTenant, error) {
@@ -68,6 +63,15 @@ func (a *api) create(c *gin.Context) error {
 			return made, err
 		},
 	})
+}
+
+func tenantDraft(body jsonread.Object) tenant.Draft {
+	var r domain.Rules
+	var draft tenant.Draft
+	draft.Name, _ = body.String("name", &r)
+	draft.Language = (*tenant.Language)(body.OptionalString("language", &r))
+	draft.Malformed = r.Violations()
+	return draft
 }
 
 // list answers GET /tenants.
@@ -93,11 +97,11 @@ func get(c *gin.Context, ten *tenant.Tenant) error {
 
 // update answers PATCH /tenants/{id}.
 func (a *api) update(c *gin.Context, ten *tenant.Tenant) error {
-	body, err := exchange.ReadBody(c)
+	patch, err := exchange.ReadResource[tenantBody](c, tenantPatch)
 	if err != nil {
 		return err
 	}
-	changed, err := a.tenants.Update(c.Request.Context(), ten.ID(), exchange.Expected(c), tenantPatch(body))
+	changed, err := a.tenants.Update(c.Request.Context(), ten.ID(), exchange.Expected(c), patch)
 	return exchange.AnswerRecord(c, changed, err, renderTenant)
 }
 

@@ -1,0 +1,89 @@
+package exchange
+
+import (
+	"strings"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/sluicehq/sluice/domain"
+)
+
+// Bounds of the header that lists what was ignored.
+const (
+	maxIgnored      = 20
+	maxIgnoredBytes = 2 << 10
+)
+
+// reportIgnored lists the paths of what the request holds and the operation does not know in
+// a header of the answer, whatever that is. For a strict operation, and for a client that
+// prefers it so (RFC 7240, "handling"), they are an error instead.
+func (s *State) reportIgnored(c *gin.Context, paths []string) error {
+	preferred := prefersStrict(c.Request.Header["Prefer"])
+	if preferred {
+		c.Header("Preference-Applied", "handling=strict")
+	}
+	switch {
+	case len(paths) == 0:
+		return nil
+	case preferred || s.Strict:
+		return errUnknownMember(paths)
+	}
+	c.Header("X-Ignored-Members", listed(paths))
+	return nil
+}
+
+func errUnknownMember(paths []string) error {
+	var r domain.Rules
+	for _, path := range paths {
+		r.Check(false, path, domain.Unknown, "is not known to this operation")
+	}
+	return r.Err("unknown_member", "The request has members or parameters that this operation does not know.")
+}
+
+// listed lists as many paths as the header may hold, percent-encoded. Commas in them are
+// encoded, too.
+func listed(paths []string) string {
+	var b strings.Builder
+	count := 0
+	for _, path := range paths {
+		text := percentEncode(path)
+		if count < maxIgnored && b.Len()+len(", ")+len(text) <= maxIgnoredBytes {
+			if count > 0 {
+				b.WriteString(", ")
+			}
+			b.WriteString(text)
+			count++
+		}
+	}
+	return b.String()
+}
+
+// percentEncode encodes what is not printable ASCII, the percent sign and the comma.
+func percentEncode(text string) string {
+	const hex = "0123456789ABCDEF"
+	var b strings.Builder
+	for _, c := range []byte(text) {
+		if c <= ' ' || c > '~' || c == '%' || c == ',' {
+			b.Write([]byte{'%', hex[c>>4], hex[c&0xf]})
+		} else {
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}
+
+// prefersStrict says whether the first preference about handling is strict (RFC 7240, §2
+// and §4.4).
+func prefersStrict(sent []string) bool {
+	if len(sent) == 0 {
+		return false
+	}
+	for preference := range strings.SplitSeq(strings.Join(sent, ","), ",") {
+		preference, _, _ = strings.Cut(preference, ";")
+		name, value, _ := strings.Cut(preference, "=")
+		if strings.EqualFold(strings.TrimSpace(name), "handling") {
+			return strings.EqualFold(strings.Trim(strings.TrimSpace(value), `"`), "strict")
+		}
+	}
+	return false
+}

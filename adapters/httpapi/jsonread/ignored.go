@@ -1,0 +1,99 @@
+package jsonread
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+	"sync"
+
+	"github.com/sluicehq/sluice/domain"
+)
+
+// Ignored returns the paths of the members that nobody has asked for, in the objects whose
+// members were asked for one by one: at most [domain.MaxViolations], nil for none. A value
+// that was taken as a whole has none. Members that the shape has are left out.
+func (o Object) Ignored(known *Shape) []string {
+	if o.tree == nil {
+		return nil
+	}
+	var paths []string
+	o.tree.ignored(o.at, known, &paths)
+	return paths
+}
+
+func (t *tree) ignored(at uint32, known *Shape, paths *[]string) {
+	end := t.nodes[at].after
+	switch t.nodes[at].kind {
+	case array:
+		for i := at + 1; i < end; i = t.nodes[i].after {
+			t.ignoredWithin(i, known, paths)
+		}
+	case object:
+		for i := at + 1; i < end && len(*paths) < domain.MaxViolations; i = t.nodes[i+1].after {
+			member := i + 1
+			if t.nodes[member].use != unasked {
+				t.ignoredWithin(member, known.memberOf(t, i), paths)
+			} else if known.memberOf(t, i) == nil {
+				*paths = append(*paths, t.path(member))
+			}
+		}
+	case null, boolean, number, text:
+	}
+}
+
+// ignoredWithin goes into a value whose members were asked for one by one.
+func (t *tree) ignoredWithin(at uint32, known *Shape, paths *[]string) {
+	if t.nodes[at].use == entered {
+		t.ignored(at, known, paths)
+	}
+}
+
+// Shape is which members the objects of a type have, as encoding/json writes it. A list has
+// the shape of its elements.
+type Shape struct {
+	members map[string]*Shape
+	every   *Shape // of the values of a map, whose names are not known beforehand
+}
+
+// memberOf is the shape of the member whose name is at i; nil where there is none.
+func (s *Shape) memberOf(t *tree, i uint32) *Shape {
+	switch {
+	case s == nil:
+		return nil
+	case s.every != nil:
+		return s.every
+	}
+	return s.members[t.str(i)]
+}
+
+var shapes sync.Map // by type
+
+// ShapeOf returns the shape of a type.
+func ShapeOf[T any]() *Shape {
+	t := reflect.TypeFor[T]()
+	if known, ok := shapes.Load(t); ok {
+		return known.(*Shape) //nolint:forcetypeassert // nothing else is stored
+	}
+	s := shapeOf(t)
+	shapes.Store(t, s)
+	return s
+}
+
+func shapeOf(t reflect.Type) *Shape {
+	s := &Shape{}
+	switch {
+	case t.Implements(reflect.TypeFor[json.Marshaler]()): // how it is written is its own affair
+	case t.Kind() == reflect.Pointer, t.Kind() == reflect.Slice:
+		return shapeOf(t.Elem())
+	case t.Kind() == reflect.Map:
+		s.every = shapeOf(t.Elem())
+	case t.Kind() == reflect.Struct:
+		s.members = make(map[string]*Shape)
+		for _, f := range reflect.VisibleFields(t) {
+			if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" && name != "-" {
+				s.members[name] = shapeOf(f.Type)
+			}
+		}
+	}
+	return s
+}
