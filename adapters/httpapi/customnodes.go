@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"encoding/json"
 	"net/http"
 
 	"github.com/gin-gonic/gin"
@@ -27,6 +28,7 @@ type customNodeBody struct {
 	Endpoint     string                     `json:"endpoint,omitempty"`
 	CanPause     bool                       `json:"canPause"`
 	IsActive     bool                       `json:"isActive"`
+	Metadata     json.RawMessage            `json:"metadata"`
 	Translations map[string]translationBody `json:"translations"`
 	Health       nodeHealthBody             `json:"health"`
 	NodeSecret   string                     `json:"nodeSecret,omitempty"`
@@ -61,7 +63,7 @@ func customNodeBodyOf(n inbound.CustomNode) customNodeBody {
 	body := customNodeBody{
 		ID: string(st.ID), TenantID: string(st.Tenant), Type: string(st.Type), Name: st.Name, Description: st.Description,
 		Version: st.Version, InputSchema: st.InputSchema, OutputSchema: st.OutputSchema, ConfigSchema: st.ConfigSchema,
-		Endpoint: st.Endpoint, CanPause: st.CanPause, IsActive: st.IsActive, Translations: make(map[string]translationBody),
+		Endpoint: st.Endpoint, CanPause: st.CanPause, IsActive: st.IsActive, Metadata: exchange.RenderMetadata(st.Metadata), Translations: make(map[string]translationBody),
 		Health: nodeHealthBodyOf(n.Health), CreatedAt: exchange.Timestamp(st.CreatedAt), UpdatedAt: exchange.Timestamp(st.UpdatedAt),
 	}
 	for l, t := range st.Translations {
@@ -112,6 +114,7 @@ func customNodeDraft(body jsonread.Object) node.CustomDraft {
 		d.CanPause = *pauses
 	}
 	d.IsActive = body.OptionalBool("isActive", &r)
+	d.Metadata = exchange.ReadMetadata(body, &r)
 	d.Translations = readTranslations(body, &r)
 	d.Malformed = r.Violations()
 	return d
@@ -193,7 +196,7 @@ func (a *API) listCustomNodes(c *gin.Context, who tenant.Caller) error {
 	if err != nil {
 		return err
 	}
-	filter := node.CustomFilter{Active: l.IsActive, Search: l.Search}
+	filter := node.CustomFilter{Active: l.IsActive, Metadata: l.Metadata(), Search: l.Search}
 	return exchange.AnswerLargeList(c, who, l, exchange.LargeList[inbound.CustomNode]{
 		Render: renderCustomNode,
 		Read: func(q domain.Query) (domain.Page[inbound.CustomNode], error) {
@@ -219,7 +222,7 @@ func customNodePatch(body jsonread.Object) node.CustomPatch {
 		Version: body.OptionalString("version", &r), InputSchema: changedSchema(body, "inputSchema", &r),
 		OutputSchema: changedSchema(body, "outputSchema", &r), ConfigSchema: changedSchema(body, "configSchema", &r),
 		Endpoint: changedText(body, "endpoint", &r), CanPause: body.OptionalBool("canPause", &r),
-		IsActive: body.OptionalBool("isActive", &r), Translations: readTranslations(body, &r),
+		IsActive: body.OptionalBool("isActive", &r), Metadata: exchange.ReadMetadata(body, &r), Translations: readTranslations(body, &r),
 	}
 	p.Malformed = r.Violations()
 	return p

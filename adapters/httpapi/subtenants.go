@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"encoding/json"
 	"net/http"
 
 	"github.com/gin-gonic/gin"
@@ -14,20 +15,21 @@ import (
 // subTenantBody is a segment of a tenant as clients see it; all but the first two
 // members stand only on one that is registered.
 type subTenantBody struct {
-	SubTenantID  string  `json:"subTenantId"`
-	IsRegistered bool    `json:"isRegistered"`
-	ID           string  `json:"id,omitempty"`
-	TenantID     string  `json:"tenantId,omitempty"`
-	Name         string  `json:"name,omitempty"`
-	Description  *string `json:"description,omitempty"`
-	CreatedAt    string  `json:"createdAt,omitempty"`
-	UpdatedAt    string  `json:"updatedAt,omitempty"`
+	SubTenantID  string          `json:"subTenantId"`
+	IsRegistered bool            `json:"isRegistered"`
+	ID           string          `json:"id,omitempty"`
+	TenantID     string          `json:"tenantId,omitempty"`
+	Name         string          `json:"name,omitempty"`
+	Description  *string         `json:"description,omitempty"`
+	Metadata     json.RawMessage `json:"metadata,omitempty"`
+	CreatedAt    string          `json:"createdAt,omitempty"`
+	UpdatedAt    string          `json:"updatedAt,omitempty"`
 }
 
 func renderSubTenant(sub *tenant.SubTenant) any {
 	return subTenantBody{
 		ID: string(sub.ID()), TenantID: string(sub.Tenant()), SubTenantID: string(sub.SubTenant()), IsRegistered: true,
-		Name: sub.Name(), Description: sub.Description(), CreatedAt: exchange.Timestamp(sub.CreatedAt()), UpdatedAt: exchange.Timestamp(sub.UpdatedAt()),
+		Name: sub.Name(), Description: sub.Description(), Metadata: exchange.RenderMetadata(sub.Metadata()), CreatedAt: exchange.Timestamp(sub.CreatedAt()), UpdatedAt: exchange.Timestamp(sub.UpdatedAt()),
 	}
 }
 
@@ -61,6 +63,7 @@ func subTenantDraft(body jsonread.Object) tenant.SubTenantDraft {
 	}
 	draft.Name, _ = body.String("name", &r)
 	draft.Description, _ = body.NullableString("description", &r)
+	draft.Metadata = exchange.ReadMetadata(body, &r)
 	draft.Malformed = r.Violations()
 	return draft
 }
@@ -92,8 +95,9 @@ func (a *API) listSubTenants(c *gin.Context, who tenant.Caller) error {
 	if err != nil {
 		return err
 	}
+	filter := tenant.SubTenantFilter{Metadata: l.Metadata(), Search: l.Search}
 	return exchange.AnswerList(c, l, renderSubTenant, func(q domain.Query) (domain.Page[*tenant.SubTenant], error) {
-		return a.ports.SubTenants.List(c.Request.Context(), who, l.Search, q)
+		return a.ports.SubTenants.List(c.Request.Context(), who, filter, q)
 	})
 }
 
@@ -124,6 +128,7 @@ func subTenantPatch(body jsonread.Object) tenant.SubTenantPatch {
 	var present bool
 	p.Description, present = body.NullableString("description", &r)
 	p.RemoveDescription = present && p.Description == nil
+	p.Metadata = exchange.ReadMetadata(body, &r)
 	p.Malformed = r.Violations()
 	return p
 }

@@ -39,6 +39,7 @@ func triggerDraft(body jsonread.Object) trigger.Draft {
 	d.Type = trigger.Type(kind)
 	d.Config = body.OptionalDocument("config", &r)
 	d.Active = body.OptionalBool("isActive", &r)
+	d.Metadata = exchange.ReadMetadata(body, &r)
 	d.Malformed = r.Violations()
 	return d
 }
@@ -61,9 +62,10 @@ type triggerHead struct {
 }
 
 type triggerTail struct {
-	IsActive  bool   `json:"isActive"`
-	CreatedAt string `json:"createdAt"`
-	UpdatedAt string `json:"updatedAt"`
+	Metadata  json.RawMessage `json:"metadata"`
+	IsActive  bool            `json:"isActive"`
+	CreatedAt string          `json:"createdAt"`
+	UpdatedAt string          `json:"updatedAt"`
 }
 
 func headOfTrigger(trg *trigger.Trigger) triggerHead {
@@ -74,7 +76,7 @@ func headOfTrigger(trg *trigger.Trigger) triggerHead {
 }
 
 func tailOfTrigger(trg *trigger.Trigger) triggerTail {
-	return triggerTail{IsActive: trg.Active(), CreatedAt: exchange.Timestamp(trg.CreatedAt()), UpdatedAt: exchange.Timestamp(trg.UpdatedAt())}
+	return triggerTail{Metadata: exchange.RenderMetadata(trg.Metadata()), IsActive: trg.Active(), CreatedAt: exchange.Timestamp(trg.CreatedAt()), UpdatedAt: exchange.Timestamp(trg.UpdatedAt())}
 }
 
 func renderTrigger(trg *trigger.Trigger) any {
@@ -102,7 +104,7 @@ func (a *API) listTriggers(c *gin.Context, who tenant.Caller) error {
 	if err != nil {
 		return err
 	}
-	filter := trigger.Filter{SubTenant: l.SubTenant(), Active: l.IsActive, Search: l.Search}
+	filter := trigger.Filter{SubTenant: l.SubTenant(), Active: l.IsActive, Metadata: l.Metadata(), Search: l.Search}
 	kind, _ := l.Params.OneOf("type", texts(trigger.Types()), &l.Rules)
 	filter.Type = trigger.Type(kind)
 	filter.Version = exchange.FilterID(l, "workflowVersionId", workflow.VersionIDPrefix, noVersion)
@@ -123,7 +125,7 @@ func (a *API) listTriggersOfVersion(c *gin.Context, who tenant.Caller) error {
 	if err != nil {
 		return err
 	}
-	filter := trigger.Filter{Version: versionID(c), Active: l.IsActive, Search: l.Search}
+	filter := trigger.Filter{Version: versionID(c), Active: l.IsActive, Metadata: l.Metadata(), Search: l.Search}
 	return exchange.AnswerLargeList(c, who, l, exchange.LargeList[*trigger.Trigger]{
 		Cached: true, Render: renderTrigger, Write: writeTrigger,
 		Read: func(q domain.Query) (domain.Page[*trigger.Trigger], error) {
@@ -148,6 +150,7 @@ func triggerPatch(body jsonread.Object) trigger.Patch {
 	p := trigger.Patch{
 		Name: body.OptionalString("name", &r), Config: body.OptionalDocument("config", &r), Active: body.OptionalBool("isActive", &r),
 	}
+	p.Metadata = exchange.ReadMetadata(body, &r)
 	p.Malformed = r.Violations()
 	return p
 }

@@ -27,9 +27,10 @@ type versionHead struct {
 }
 
 type versionTail struct {
-	IsActive    bool   `json:"isActive"`
-	PublishedAt string `json:"publishedAt,omitempty"`
-	CreatedAt   string `json:"createdAt"`
+	Metadata    json.RawMessage `json:"metadata"`
+	IsActive    bool            `json:"isActive"`
+	PublishedAt string          `json:"publishedAt,omitempty"`
+	CreatedAt   string          `json:"createdAt"`
 }
 
 type nodeBody struct {
@@ -77,7 +78,7 @@ func headOfVersion(ver inbound.CheckedVersion) versionHead {
 }
 
 func tailOfVersion(ver inbound.CheckedVersion) versionTail {
-	return versionTail{IsActive: ver.Active(), PublishedAt: exchange.OptionalTimestamp(ver.PublishedAt()), CreatedAt: exchange.Timestamp(ver.CreatedAt())}
+	return versionTail{Metadata: exchange.RenderMetadata(ver.Metadata()), IsActive: ver.Active(), PublishedAt: exchange.OptionalTimestamp(ver.PublishedAt()), CreatedAt: exchange.Timestamp(ver.CreatedAt())}
 }
 
 func headOfNode(n workflow.Node) nodeHead {

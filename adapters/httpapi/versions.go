@@ -34,6 +34,7 @@ func versionDraft(body jsonread.Object) inbound.VersionDraft {
 	r.Check(sent && id != "", "workflowId", domain.Required, "must be given: the id of the workflow it is a version of")
 	draft := inbound.VersionDraft{Workflow: exchange.KnownID[workflow.ID](id, workflow.IDPrefix)}
 	draft.Nodes, draft.Edges = readNodes(body, &r), readEdges(body, &r)
+	draft.Metadata = exchange.ReadMetadata(body, &r)
 	draft.Malformed = r.Violations()
 	return draft
 }
@@ -154,7 +155,7 @@ func (a *API) listVersionsOfWorkflow(c *gin.Context, who tenant.Caller) error {
 }
 
 func (a *API) answerVersions(c *gin.Context, who tenant.Caller, l *exchange.ListRequest, of string) error {
-	filter := workflow.VersionFilter{Workflow: exchange.KnownID[workflow.ID](of, workflow.IDPrefix), Active: l.IsActive}
+	filter := workflow.VersionFilter{Workflow: exchange.KnownID[workflow.ID](of, workflow.IDPrefix), Active: l.IsActive, Metadata: l.Metadata()}
 	return exchange.AnswerLargeList(c, who, l, exchange.LargeList[inbound.CheckedVersion]{
 		Render: renderVersion, Write: writeVersion,
 		Read: func(q domain.Query) (domain.Page[inbound.CheckedVersion], error) {
@@ -182,6 +183,7 @@ func versionPatch(body jsonread.Object) workflow.VersionPatch {
 	if edges := readEdges(body, &r); edges != nil {
 		patch.Edges = &edges
 	}
+	patch.Metadata = exchange.ReadMetadata(body, &r)
 	patch.Malformed = r.Violations()
 	return patch
 }

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"encoding/json"
 	"net/http"
 
 	"github.com/gin-gonic/gin"
@@ -15,18 +16,19 @@ import (
 // webhookEndpointBody is a webhook endpoint as its tenant sees it. The secret stands
 // only on the first answer to the request that made it.
 type webhookEndpointBody struct {
-	ID           string        `json:"id"`
-	TenantID     string        `json:"tenantId"`
-	SubTenantID  string        `json:"subTenantId,omitempty"`
-	URL          string        `json:"url"`
-	Description  *string       `json:"description,omitempty"`
-	Events       []event.Type  `json:"events"`
-	IsActive     bool          `json:"isActive"`
-	Secret       string        `json:"secret,omitempty"`
-	FailingSince string        `json:"failingSince,omitempty"`
-	Disabled     *disabledBody `json:"disabled,omitempty"`
-	CreatedAt    string        `json:"createdAt"`
-	UpdatedAt    string        `json:"updatedAt"`
+	ID           string          `json:"id"`
+	TenantID     string          `json:"tenantId"`
+	SubTenantID  string          `json:"subTenantId,omitempty"`
+	URL          string          `json:"url"`
+	Description  *string         `json:"description,omitempty"`
+	Events       []event.Type    `json:"events"`
+	Metadata     json.RawMessage `json:"metadata"`
+	IsActive     bool            `json:"isActive"`
+	Secret       string          `json:"secret,omitempty"`
+	FailingSince string          `json:"failingSince,omitempty"`
+	Disabled     *disabledBody   `json:"disabled,omitempty"`
+	CreatedAt    string          `json:"createdAt"`
+	UpdatedAt    string          `json:"updatedAt"`
 }
 
 // disabledBody says how the gateway switched an endpoint off.
@@ -39,7 +41,7 @@ type disabledBody struct {
 func webhookEndpointBodyOf(e *event.Endpoint) webhookEndpointBody {
 	body := webhookEndpointBody{
 		ID: string(e.ID()), TenantID: string(e.Tenant()), SubTenantID: string(e.SubTenant()), URL: e.URL(), Description: e.Description(),
-		Events: append([]event.Type{}, e.Events()...), IsActive: e.Active(), FailingSince: exchange.OptionalTimestamp(e.FailingSince()),
+		Events: append([]event.Type{}, e.Events()...), Metadata: exchange.RenderMetadata(e.Metadata()), IsActive: e.Active(), FailingSince: exchange.OptionalTimestamp(e.FailingSince()),
 		CreatedAt: exchange.Timestamp(e.CreatedAt()), UpdatedAt: exchange.Timestamp(e.UpdatedAt()),
 	}
 	if d := e.Disabled(); d != nil {
@@ -84,6 +86,7 @@ func webhookEndpointDraft(body jsonread.Object) event.EndpointDraft {
 	}
 	d.SubTenant = tenant.SubTenantID(textOrNone(body, "subTenantId", &r))
 	d.Active = body.OptionalBool("isActive", &r)
+	d.Metadata = exchange.ReadMetadata(body, &r)
 	d.Malformed = r.Violations()
 	return d
 }
@@ -117,7 +120,7 @@ func (a *API) listWebhookEndpoints(c *gin.Context, who tenant.Caller) error {
 	if err != nil {
 		return err
 	}
-	filter := event.EndpointFilter{SubTenant: l.SubTenant(), Active: l.IsActive, Search: l.Search}
+	filter := event.EndpointFilter{SubTenant: l.SubTenant(), Active: l.IsActive, Metadata: l.Metadata(), Search: l.Search}
 	return exchange.AnswerList(c, l, renderWebhookEndpoint, func(q domain.Query) (domain.Page[*event.Endpoint], error) {
 		return a.ports.WebhookEndpoints.List(c.Request.Context(), who, filter, q)
 	})
@@ -142,6 +145,7 @@ func webhookEndpointPatch(body jsonread.Object) event.EndpointPatch {
 		id := tenant.SubTenantID(*sub)
 		p.SubTenant = &id
 	}
+	p.Metadata = exchange.ReadMetadata(body, &r)
 	p.Malformed = r.Violations()
 	return p
 }

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"encoding/json"
 	"net/http"
 
 	"github.com/gin-gonic/gin"
@@ -15,20 +16,21 @@ import (
 
 // workflowBody is a workflow as clients see it.
 type workflowBody struct {
-	ID          string  `json:"id"`
-	TenantID    string  `json:"tenantId"`
-	SubTenantID string  `json:"subTenantId,omitempty"`
-	Name        string  `json:"name"`
-	Description *string `json:"description,omitempty"`
-	IsActive    bool    `json:"isActive"`
-	CreatedAt   string  `json:"createdAt"`
-	UpdatedAt   string  `json:"updatedAt"`
+	ID          string          `json:"id"`
+	TenantID    string          `json:"tenantId"`
+	SubTenantID string          `json:"subTenantId,omitempty"`
+	Name        string          `json:"name"`
+	Description *string         `json:"description,omitempty"`
+	Metadata    json.RawMessage `json:"metadata"`
+	IsActive    bool            `json:"isActive"`
+	CreatedAt   string          `json:"createdAt"`
+	UpdatedAt   string          `json:"updatedAt"`
 }
 
 func renderWorkflow(wf *workflow.Workflow) any {
 	return workflowBody{
 		ID: string(wf.ID()), TenantID: string(wf.Tenant()), SubTenantID: string(wf.SubTenant()), Name: wf.Name(),
-		Description: wf.Description(), IsActive: wf.Active(), CreatedAt: exchange.Timestamp(wf.CreatedAt()), UpdatedAt: exchange.Timestamp(wf.UpdatedAt()),
+		Description: wf.Description(), Metadata: exchange.RenderMetadata(wf.Metadata()), IsActive: wf.Active(), CreatedAt: exchange.Timestamp(wf.CreatedAt()), UpdatedAt: exchange.Timestamp(wf.UpdatedAt()),
 	}
 }
 
@@ -57,6 +59,7 @@ func workflowDraft(body jsonread.Object, query jsonread.Query) inbound.WorkflowD
 	var d inbound.WorkflowDraft
 	d.Name, _ = body.String("name", &r)
 	d.Description, _ = body.NullableString("description", &r)
+	d.Metadata = exchange.ReadMetadata(body, &r)
 	sub := body.OptionalString("subTenantId", &r)
 	asked, inQuery := query.String("subTenantId", &r)
 	switch {
@@ -86,7 +89,7 @@ func (a *API) listWorkflows(c *gin.Context, who tenant.Caller) error {
 	if err != nil {
 		return err
 	}
-	filter := workflow.Filter{SubTenant: l.SubTenant(), Active: l.IsActive, Search: l.Search}
+	filter := workflow.Filter{SubTenant: l.SubTenant(), Active: l.IsActive, Metadata: l.Metadata(), Search: l.Search}
 	return exchange.AnswerCached(c, l, renderWorkflow, func(q domain.Query) (domain.Page[*workflow.Workflow], error) {
 		return a.ports.Workflows.List(c.Request.Context(), who, filter, q)
 	})
@@ -109,6 +112,7 @@ func workflowPatch(body jsonread.Object) workflow.Patch {
 	var present bool
 	p.Description, present = body.NullableString("description", &r)
 	p.RemoveDescription = present && p.Description == nil
+	p.Metadata = exchange.ReadMetadata(body, &r)
 	p.Malformed = r.Violations()
 	return p
 }

@@ -18,7 +18,7 @@ type customNodes struct{ *unit }
 var _ outbound.CustomNodeRepository = customNodes{}
 
 const customNodeColumns = `id, tenant_id, type, version, name, description, input_schema, output_schema, config_schema,
-	endpoint, can_pause, is_active, translations, created_at, updated_at, revision`
+	endpoint, can_pause, is_active, metadata, translations, created_at, updated_at, revision`
 
 type customNodeRow struct {
 	ID           string    `db:"id"`
@@ -33,6 +33,7 @@ type customNodeRow struct {
 	Endpoint     string    `db:"endpoint"`
 	CanPause     bool      `db:"can_pause"`
 	Active       bool      `db:"is_active"`
+	Metadata     string    `db:"metadata"`
 	Translations string    `db:"translations"`
 	CreatedAt    time.Time `db:"created_at"`
 	UpdatedAt    time.Time `db:"updated_at"`
@@ -43,7 +44,7 @@ type customNodeRow struct {
 func (row *customNodeRow) targets() []any {
 	return []any{
 		&row.ID, &row.Tenant, &row.Type, &row.Version, &row.Name, &row.Description, &row.InputSchema,
-		&row.OutputSchema, &row.ConfigSchema, &row.Endpoint, &row.CanPause, &row.Active, &row.Translations,
+		&row.OutputSchema, &row.ConfigSchema, &row.Endpoint, &row.CanPause, &row.Active, &row.Metadata, &row.Translations,
 		&row.CreatedAt, &row.UpdatedAt, &row.Revision,
 	}
 }
@@ -53,12 +54,12 @@ func (row *customNodeRow) targets() []any {
 const schemaWeight = 8
 
 func (row *customNodeRow) size() int {
-	return len(row.Name) + len(row.Description) + len(row.Endpoint) + len(row.Translations) +
+	return len(row.Name) + len(row.Description) + len(row.Endpoint) + len(row.Metadata) + len(row.Translations) +
 		schemaWeight*(len(row.InputSchema)+len(row.OutputSchema)+len(row.ConfigSchema))
 }
 
 func (*customNodeRow) sizeSQL() string {
-	return `octet_length(name) + octet_length(description) + octet_length(endpoint) + octet_length(translations) +
+	return `octet_length(name) + octet_length(description) + octet_length(endpoint) + octet_length(metadata) + octet_length(translations) +
 		` + fmt.Sprint(schemaWeight) + ` * (octet_length(input_schema) + octet_length(output_schema) + octet_length(config_schema))`
 }
 
@@ -71,7 +72,7 @@ func (row customNodeRow) restore() (*node.Custom, error) {
 	st := node.CustomState{
 		ID: node.CustomID(row.ID), Tenant: tenant.ID(row.Tenant), Type: node.Type(row.Type), Version: row.Version,
 		Name: row.Name, Description: row.Description, Endpoint: row.Endpoint, CanPause: row.CanPause, IsActive: row.Active,
-		CreatedAt: row.CreatedAt.UTC(), UpdatedAt: row.UpdatedAt.UTC(), Revision: row.Revision,
+		Metadata: domain.RestoreMetadata(row.Metadata), CreatedAt: row.CreatedAt.UTC(), UpdatedAt: row.UpdatedAt.UTC(), Revision: row.Revision,
 	}
 	var translations map[string]translationJSON
 	for _, column := range []struct {
@@ -127,9 +128,9 @@ func (s customNodes) Insert(ctx context.Context, n *node.Custom) error {
 	}
 	s.touch(st.Tenant)
 	_, err = s.exec(ctx, "insert custom node", `INSERT INTO custom_nodes (`+customNodeColumns+`, search_text)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`,
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)`,
 		string(st.ID), string(st.Tenant), string(st.Type), st.Version, st.Name, st.Description, texts[0], texts[1], texts[2],
-		st.Endpoint, st.CanPause, st.IsActive, texts[3], st.CreatedAt, st.UpdatedAt, st.Revision, searchText(st.Name, &st.Description))
+		st.Endpoint, st.CanPause, st.IsActive, st.Metadata.String(), texts[3], st.CreatedAt, st.UpdatedAt, st.Revision, searchText(st.Name, &st.Description))
 	if err != nil {
 		return err
 	}
@@ -173,6 +174,7 @@ func (s customNodes) List(ctx context.Context, scope tenant.Scope, f node.Custom
 	l := listOf("custom_nodes", customNodeColumns, scope, unconditional, customNodesSorted)
 	l.active = f.Active
 	l.search(f.Search)
+	l.metadata(f.Metadata, s.store.dialect)
 	return list(ctx, s.unit, l, q, customNodeRow.restore)
 }
 
@@ -190,10 +192,11 @@ func (s customNodes) Update(ctx context.Context, n *node.Custom) error {
 	s.touch(st.Tenant)
 	changed, err := s.exec(ctx, "update custom node", `UPDATE custom_nodes
 		SET version = $1, name = $2, description = $3, input_schema = $4, output_schema = $5, config_schema = $6, endpoint = $7,
-			can_pause = $8, is_active = $9, translations = $10, updated_at = $11, search_text = $12, revision = revision + 1
-		WHERE tenant_id = $13 AND id = $14 AND revision = $15`,
+			can_pause = $8, is_active = $9, translations = $10, updated_at = $11, search_text = $12, metadata = $13,
+			revision = revision + 1
+		WHERE tenant_id = $14 AND id = $15 AND revision = $16`,
 		st.Version, st.Name, st.Description, texts[0], texts[1], texts[2], st.Endpoint, st.CanPause, st.IsActive, texts[3],
-		st.UpdatedAt, searchText(st.Name, &st.Description), string(st.Tenant), string(st.ID), st.Revision)
+		st.UpdatedAt, searchText(st.Name, &st.Description), st.Metadata.String(), string(st.Tenant), string(st.ID), st.Revision)
 	err = s.updated(changed, err, n.Saved, func() error {
 		_, err := s.Get(ctx, tenant.All(st.Tenant), st.ID)
 		return err

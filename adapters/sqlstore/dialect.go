@@ -45,6 +45,10 @@ type Dialect struct {
 	// objects, whose members are the columns.
 	Rows func(parameter int, columns ...Column) string
 
+	// HasPair is the condition that a column, an object of JSON whose values are texts, has a
+	// pair of texts.
+	HasPair func(column, key, value string) string
+
 	// ClaimOutcome selects one row (free, fingerprint, answer) for an idempotency key:
 	// whether no other unit holds the key, and what was recorded under it after a
 	// time. Parameters: tenant, scope, key, time.

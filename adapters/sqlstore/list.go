@@ -7,6 +7,8 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/sluicehq/sluice/domain"
@@ -48,6 +50,13 @@ func (l *listing) equal(column string, value any) {
 func (l *listing) search(term string) {
 	if term != "" {
 		l.where = append(l.where, "search_text LIKE "+l.arg(pattern(term))+` ESCAPE '\'`)
+	}
+}
+
+// metadata asks for records that have all pairs of the filter.
+func (l *listing) metadata(f domain.MetadataFilter, d Dialect) {
+	for _, key := range slices.Sorted(maps.Keys(f)) {
+		l.where = append(l.where, d.HasPair("metadata", l.arg(key), l.arg(f[key])))
 	}
 }
 

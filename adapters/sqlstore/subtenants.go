@@ -13,7 +13,7 @@ type subTenants struct{ *unit }
 
 var _ outbound.SubTenantRepository = subTenants{}
 
-const subTenantColumns = `id, tenant_id, sub_tenant_id, name, description, created_at, updated_at, revision`
+const subTenantColumns = `id, tenant_id, sub_tenant_id, name, description, metadata, created_at, updated_at, revision`
 
 type subTenantRow struct {
 	ID          string    `db:"id"`
@@ -21,6 +21,7 @@ type subTenantRow struct {
 	SubTenant   string    `db:"sub_tenant_id"`
 	Name        string    `db:"name"`
 	Description *string   `db:"description"`
+	Metadata    string    `db:"metadata"`
 	CreatedAt   time.Time `db:"created_at"`
 	UpdatedAt   time.Time `db:"updated_at"`
 	Revision    int64     `db:"revision"`
@@ -29,21 +30,23 @@ type subTenantRow struct {
 // targets are where the columns of a list go.
 func (row *subTenantRow) targets() []any {
 	return []any{
-		&row.ID, &row.Tenant, &row.SubTenant, &row.Name, &row.Description, &row.CreatedAt, &row.UpdatedAt,
+		&row.ID, &row.Tenant, &row.SubTenant, &row.Name, &row.Description, &row.Metadata, &row.CreatedAt, &row.UpdatedAt,
 		&row.Revision,
 	}
 }
 
-func (row *subTenantRow) size() int { return len(row.Name) + textLen(row.Description) }
+func (row *subTenantRow) size() int {
+	return len(row.Name) + textLen(row.Description) + len(row.Metadata)
+}
 
 func (*subTenantRow) sizeSQL() string {
-	return `octet_length(name) + coalesce(octet_length(description), 0)`
+	return `octet_length(name) + coalesce(octet_length(description), 0) + octet_length(metadata)`
 }
 
 func (row subTenantRow) restore() (*tenant.SubTenant, error) {
 	return tenant.RestoreSubTenant(tenant.SubTenantState{
 		ID: tenant.RegistrationID(row.ID), Tenant: tenant.ID(row.Tenant), SubTenant: tenant.SubTenantID(row.SubTenant),
-		Name: row.Name, Description: row.Description,
+		Name: row.Name, Description: row.Description, Metadata: domain.RestoreMetadata(row.Metadata),
 		CreatedAt: row.CreatedAt.UTC(), UpdatedAt: row.UpdatedAt.UTC(), Revision: row.Revision,
 	}), nil
 }
@@ -55,8 +58,8 @@ var subTenantsSorted = map[string]string{"name": "name", "createdAt": "created_a
 // Insert adds a registration.
 func (s subTenants) Insert(ctx context.Context, sub *tenant.SubTenant) error {
 	st := sub.State()
-	_, err := s.exec(ctx, "insert sub-tenant", `INSERT INTO sub_tenants (`+subTenantColumns+`, search_text) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
-		string(st.ID), string(st.Tenant), string(st.SubTenant), st.Name, st.Description, st.CreatedAt, st.UpdatedAt, st.Revision,
+	_, err := s.exec(ctx, "insert sub-tenant", `INSERT INTO sub_tenants (`+subTenantColumns+`, search_text) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+		string(st.ID), string(st.Tenant), string(st.SubTenant), st.Name, st.Description, st.Metadata.String(), st.CreatedAt, st.UpdatedAt, st.Revision,
 		searchText(st.Name, st.Description))
 	return err
 }
@@ -82,9 +85,10 @@ func (s subTenants) one(ctx context.Context, column string, scope tenant.Scope, 
 }
 
 // List reads a page of the tenant's registrations.
-func (s subTenants) List(ctx context.Context, scope tenant.Scope, search string, q domain.Query) (domain.Page[*tenant.SubTenant], error) {
+func (s subTenants) List(ctx context.Context, scope tenant.Scope, f tenant.SubTenantFilter, q domain.Query) (domain.Page[*tenant.SubTenant], error) {
 	l := listOf("sub_tenants", subTenantColumns, scope, bySubTenant, subTenantsSorted)
-	l.search(search)
+	l.search(f.Search)
+	l.metadata(f.Metadata, s.store.dialect)
 	return list(ctx, s.unit, l, q, subTenantRow.restore)
 }
 
@@ -93,9 +97,9 @@ func (s subTenants) List(ctx context.Context, scope tenant.Scope, search string,
 func (s subTenants) Update(ctx context.Context, sub *tenant.SubTenant) error {
 	st := sub.State()
 	n, err := s.exec(ctx, "update sub-tenant", `UPDATE sub_tenants
-		SET name = $1, description = $2, updated_at = $3, search_text = $4, revision = revision + 1
-		WHERE tenant_id = $5 AND id = $6 AND revision = $7`,
-		st.Name, st.Description, st.UpdatedAt, searchText(st.Name, st.Description), string(st.Tenant), string(st.ID), st.Revision)
+		SET name = $1, description = $2, updated_at = $3, search_text = $4, metadata = $5, revision = revision + 1
+		WHERE tenant_id = $6 AND id = $7 AND revision = $8`,
+		st.Name, st.Description, st.UpdatedAt, searchText(st.Name, st.Description), st.Metadata.String(), string(st.Tenant), string(st.ID), st.Revision)
 	return s.updated(n, err, sub.Saved, func() error {
 		_, err := s.Get(ctx, tenant.All(st.Tenant), st.ID)
 		return err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
@@ -14,13 +15,14 @@ type tenants struct{ *unit }
 
 var _ outbound.TenantRepository = tenants{}
 
-const tenantColumns = `id, name, status, settings, created_at, updated_at, revision`
+const tenantColumns = `id, name, status, settings, metadata, created_at, updated_at, revision`
 
 type tenantRow struct {
 	ID        string    `db:"id"`
 	Name      string    `db:"name"`
 	Status    string    `db:"status"`
 	Settings  string    `db:"settings"`
+	Metadata  string    `db:"metadata"`
 	CreatedAt time.Time `db:"created_at"`
 	UpdatedAt time.Time `db:"updated_at"`
 	Revision  int64     `db:"revision"`
@@ -33,7 +35,7 @@ func (row tenantRow) restore() (*tenant.Tenant, error) {
 	}
 	return tenant.Restore(tenant.State{
 		ID: tenant.ID(row.ID), Name: row.Name, Status: tenant.Status(row.Status), Settings: settings,
-		CreatedAt: row.CreatedAt.UTC(), UpdatedAt: row.UpdatedAt.UTC(), Revision: row.Revision,
+		Metadata: domain.RestoreMetadata(row.Metadata), CreatedAt: row.CreatedAt.UTC(), UpdatedAt: row.UpdatedAt.UTC(), Revision: row.Revision,
 	}), nil
 }
 
@@ -44,8 +46,8 @@ func (s tenants) Insert(ctx context.Context, ten *tenant.Tenant) error {
 	if err != nil {
 		return s.fail(err)
 	}
-	_, err = s.exec(ctx, "insert tenant", `INSERT INTO tenants (`+tenantColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
-		string(st.ID), st.Name, string(st.Status), settings, st.CreatedAt, st.UpdatedAt, st.Revision)
+	_, err = s.exec(ctx, "insert tenant", `INSERT INTO tenants (`+tenantColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+		string(st.ID), st.Name, string(st.Status), settings, st.Metadata.String(), st.CreatedAt, st.UpdatedAt, st.Revision)
 	return err
 }
 
@@ -68,9 +70,9 @@ func (s tenants) Update(ctx context.Context, ten *tenant.Tenant) error {
 	}
 	s.touch(st.ID)
 	n, err := s.exec(ctx, "update tenant", `UPDATE tenants
-		SET name = $1, status = $2, settings = $3, updated_at = $4, revision = revision + 1
-		WHERE id = $5 AND revision = $6`,
-		st.Name, string(st.Status), settings, st.UpdatedAt, string(st.ID), st.Revision)
+		SET name = $1, status = $2, settings = $3, updated_at = $4, metadata = $5, revision = revision + 1
+		WHERE id = $6 AND revision = $7`,
+		st.Name, string(st.Status), settings, st.UpdatedAt, st.Metadata.String(), string(st.ID), st.Revision)
 	return s.updated(n, err, ten.Saved, func() error {
 		_, err := s.Get(ctx, st.ID)
 		return err

@@ -23,7 +23,7 @@ func (s tenants) List(ctx context.Context, f tenant.Filter, q domain.Query) (dom
 	if err != nil {
 		return found, err
 	}
-	fits, args := ofStatus(f)
+	fits, args := s.fitting(f)
 	count := `SELECT count(*) FROM tenants` + fits
 	err = s.each(ctx, "list tenants", func(rows *sql.Rows) error {
 		var row tenantRow
@@ -50,7 +50,7 @@ func (s tenants) search(ctx context.Context, f tenant.Filter, q domain.Query) (d
 	if err != nil {
 		return found, err
 	}
-	fits, args := ofStatus(f)
+	fits, args := s.fitting(f)
 	term := fold(f.Search)
 	err = s.each(ctx, "search tenants", func(rows *sql.Rows) error {
 		var row tenantRow
@@ -70,12 +70,17 @@ func (s tenants) search(ctx context.Context, f tenant.Filter, q domain.Query) (d
 	return found, err
 }
 
-// ofStatus is the condition for tenants of the filter's status.
-func ofStatus(f tenant.Filter) (condition string, args []any) {
-	if f.Status == nil {
+// fitting is the condition for tenants of the filter's status and metadata.
+func (s tenants) fitting(f tenant.Filter) (condition string, args []any) {
+	l := &listing{}
+	if f.Status != nil {
+		l.equal("status", string(*f.Status))
+	}
+	l.metadata(f.Metadata, s.store.dialect)
+	if len(l.where) == 0 {
 		return "", nil
 	}
-	return ` WHERE status = $1`, []any{string(*f.Status)}
+	return ` WHERE ` + strings.Join(l.where, " AND "), l.args
 }
 
 // order is the order that is asked for, ties by identifier in the same direction.
@@ -96,5 +101,5 @@ func (s tenants) order(q domain.Query) (string, error) {
 
 // targets are where the columns of a row go.
 func (row *tenantRow) targets() []any {
-	return []any{&row.ID, &row.Name, &row.Status, &row.Settings, &row.CreatedAt, &row.UpdatedAt, &row.Revision}
+	return []any{&row.ID, &row.Name, &row.Status, &row.Settings, &row.Metadata, &row.CreatedAt, &row.UpdatedAt, &row.Revision}
 }

@@ -18,7 +18,7 @@ type triggers struct{ *unit }
 
 var _ outbound.TriggerRepository = triggers{}
 
-const triggerColumns = `id, tenant_id, sub_tenant_id, workflow_version_id, name, type, config, is_active, activated_at, created_at, updated_at, revision`
+const triggerColumns = `id, tenant_id, sub_tenant_id, workflow_version_id, name, type, config, metadata, is_active, activated_at, created_at, updated_at, revision`
 
 type triggerRow struct {
 	ID        string    `db:"id"`
@@ -28,6 +28,7 @@ type triggerRow struct {
 	Name      string    `db:"name"`
 	Type      string    `db:"type"`
 	Config    string    `db:"config"`
+	Metadata  string    `db:"metadata"`
 	Active    bool      `db:"is_active"`
 	Activated time.Time `db:"activated_at"`
 	CreatedAt time.Time `db:"created_at"`
@@ -38,20 +39,22 @@ type triggerRow struct {
 // targets are where the columns of a list go.
 func (row *triggerRow) targets() []any {
 	return []any{
-		&row.ID, &row.Tenant, &row.SubTenant, &row.Version, &row.Name, &row.Type, &row.Config, &row.Active,
+		&row.ID, &row.Tenant, &row.SubTenant, &row.Version, &row.Name, &row.Type, &row.Config, &row.Metadata, &row.Active,
 		&row.Activated, &row.CreatedAt, &row.UpdatedAt, &row.Revision,
 	}
 }
 
-func (row *triggerRow) size() int { return len(row.Name) + len(row.Config) }
+func (row *triggerRow) size() int { return len(row.Name) + len(row.Config) + len(row.Metadata) }
 
-func (*triggerRow) sizeSQL() string { return `octet_length(name) + octet_length(config)` }
+func (*triggerRow) sizeSQL() string {
+	return `octet_length(name) + octet_length(config) + octet_length(metadata)`
+}
 
 func (row triggerRow) restore() *trigger.Trigger {
 	return trigger.Restore(trigger.State{
 		ID: trigger.ID(row.ID), Tenant: tenant.ID(row.Tenant), SubTenant: tenant.SubTenantID(row.SubTenant),
 		Version: workflow.VersionID(row.Version), Name: row.Name, Type: trigger.Type(row.Type),
-		Config: trigger.RestoreConfig(row.Config), Active: row.Active, ActivatedAt: row.Activated.UTC(),
+		Config: trigger.RestoreConfig(row.Config), Metadata: domain.RestoreMetadata(row.Metadata), Active: row.Active, ActivatedAt: row.Activated.UTC(),
 		CreatedAt: row.CreatedAt.UTC(), UpdatedAt: row.UpdatedAt.UTC(), Revision: row.Revision,
 	})
 }
@@ -61,9 +64,9 @@ var triggersSorted = map[string]string{"name": "name", "type": "type", "createdA
 // Insert adds a trigger.
 func (s triggers) Insert(ctx context.Context, trg *trigger.Trigger) error {
 	st := trg.State()
-	_, err := s.exec(ctx, "insert trigger", `INSERT INTO triggers (`+triggerColumns+`, search_text, event) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
+	_, err := s.exec(ctx, "insert trigger", `INSERT INTO triggers (`+triggerColumns+`, search_text, event) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`,
 		string(st.ID), string(st.Tenant), string(st.SubTenant), string(st.Version), st.Name, string(st.Type),
-		st.Config.Document().String(), st.Active, st.ActivatedAt, st.CreatedAt, st.UpdatedAt, st.Revision, searchText(st.Name, nil), listensFor(trg))
+		st.Config.Document().String(), st.Metadata.String(), st.Active, st.ActivatedAt, st.CreatedAt, st.UpdatedAt, st.Revision, searchText(st.Name, nil), listensFor(trg))
 	return err
 }
 
@@ -93,9 +96,9 @@ func (s triggers) Get(ctx context.Context, scope tenant.Scope, id trigger.ID) (*
 func (s triggers) Update(ctx context.Context, trg *trigger.Trigger) error {
 	st := trg.State()
 	n, err := s.exec(ctx, "update trigger", `UPDATE triggers
-		SET name = $1, config = $2, is_active = $3, activated_at = $4, updated_at = $5, search_text = $6, event = $7, revision = revision + 1
-		WHERE tenant_id = $8 AND id = $9 AND revision = $10`,
-		st.Name, st.Config.Document().String(), st.Active, st.ActivatedAt, st.UpdatedAt, searchText(st.Name, nil), listensFor(trg),
+		SET name = $1, config = $2, is_active = $3, activated_at = $4, updated_at = $5, search_text = $6, event = $7, metadata = $8, revision = revision + 1
+		WHERE tenant_id = $9 AND id = $10 AND revision = $11`,
+		st.Name, st.Config.Document().String(), st.Active, st.ActivatedAt, st.UpdatedAt, searchText(st.Name, nil), listensFor(trg), st.Metadata.String(),
 		string(st.Tenant), string(st.ID), st.Revision)
 	return s.updated(n, err, trg.Saved, func() error {
 		_, err := s.Get(ctx, tenant.All(st.Tenant), st.ID)
@@ -122,6 +125,7 @@ func (s triggers) List(ctx context.Context, scope tenant.Scope, f trigger.Filter
 	}
 	l.ofSubTenant(f.SubTenant)
 	l.search(f.Search)
+	l.metadata(f.Metadata, s.store.dialect)
 	return list(ctx, s.unit, l, q, func(row triggerRow) (*trigger.Trigger, error) { return row.restore(), nil })
 }
 

@@ -16,7 +16,7 @@ type versions struct{ *unit }
 
 var _ outbound.VersionRepository = versions{}
 
-const versionColumns = `id, workflow_id, tenant_id, sub_tenant_id, number, graph, is_active, needs_level, published_at, created_at, revision`
+const versionColumns = `id, workflow_id, tenant_id, sub_tenant_id, number, graph, metadata, is_active, needs_level, published_at, created_at, revision`
 
 type versionRow struct {
 	ID          string     `db:"id"`
@@ -25,6 +25,7 @@ type versionRow struct {
 	SubTenant   string     `db:"sub_tenant_id"`
 	Number      int        `db:"number"`
 	Graph       string     `db:"graph"`
+	Metadata    string     `db:"metadata"`
 	Active      bool       `db:"is_active"`
 	Level       int        `db:"needs_level"`
 	PublishedAt *time.Time `db:"published_at"`
@@ -35,14 +36,14 @@ type versionRow struct {
 // targets are where the columns of a list go.
 func (row *versionRow) targets() []any {
 	return []any{
-		&row.ID, &row.Workflow, &row.Tenant, &row.SubTenant, &row.Number, &row.Graph, &row.Active, &row.Level, &row.PublishedAt,
+		&row.ID, &row.Workflow, &row.Tenant, &row.SubTenant, &row.Number, &row.Graph, &row.Metadata, &row.Active, &row.Level, &row.PublishedAt,
 		&row.CreatedAt, &row.Revision,
 	}
 }
 
-func (row *versionRow) size() int { return len(row.Graph) }
+func (row *versionRow) size() int { return len(row.Graph) + len(row.Metadata) }
 
-func (*versionRow) sizeSQL() string { return `octet_length(graph)` }
+func (*versionRow) sizeSQL() string { return `octet_length(graph) + octet_length(metadata)` }
 
 func (row versionRow) restore() (*workflow.Version, error) {
 	graph, err := decodeGraph(row.Graph)
@@ -52,7 +53,7 @@ func (row versionRow) restore() (*workflow.Version, error) {
 	return workflow.RestoreVersion(workflow.VersionState{
 		ID: workflow.VersionID(row.ID), Workflow: workflow.ID(row.Workflow), Tenant: tenant.ID(row.Tenant),
 		SubTenant: tenant.SubTenantID(row.SubTenant), Number: row.Number, Graph: graph, Active: row.Active, Level: process.Level(row.Level),
-		PublishedAt: inUTC(row.PublishedAt), CreatedAt: row.CreatedAt.UTC(), Revision: row.Revision,
+		Metadata: domain.RestoreMetadata(row.Metadata), PublishedAt: inUTC(row.PublishedAt), CreatedAt: row.CreatedAt.UTC(), Revision: row.Revision,
 	}), nil
 }
 
@@ -71,8 +72,8 @@ func (s versions) Insert(ctx context.Context, ver *workflow.Version) error {
 	if err != nil {
 		return s.fail(err)
 	}
-	_, err = s.exec(ctx, "insert version", `INSERT INTO workflow_versions (`+versionColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
-		string(st.ID), string(st.Workflow), string(st.Tenant), string(st.SubTenant), st.Number, graph, st.Active, int(st.Level),
+	_, err = s.exec(ctx, "insert version", `INSERT INTO workflow_versions (`+versionColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
+		string(st.ID), string(st.Workflow), string(st.Tenant), string(st.SubTenant), st.Number, graph, st.Metadata.String(), st.Active, int(st.Level),
 		st.PublishedAt, st.CreatedAt, st.Revision)
 	return err
 }
@@ -106,6 +107,7 @@ func (s versions) List(ctx context.Context, scope tenant.Scope, f workflow.Versi
 	l := listOf("workflow_versions", versionColumns, scope, bySubTenant, versionsSorted)
 	l.active = f.Active
 	l.equal("workflow_id", string(f.Workflow))
+	l.metadata(f.Metadata, s.store.dialect)
 	return list(ctx, s.unit, l, q, versionRow.restore)
 }
 
@@ -125,9 +127,9 @@ func (s versions) Update(ctx context.Context, ver *workflow.Version) error {
 		}
 	}
 	n, err := s.exec(ctx, "update version", `UPDATE workflow_versions
-		SET graph = $1, is_active = $2, needs_level = $3, published_at = $4, revision = revision + 1
-		WHERE tenant_id = $5 AND id = $6 AND revision = $7`,
-		graph, st.Active, int(st.Level), st.PublishedAt, string(st.Tenant), string(st.ID), st.Revision)
+		SET graph = $1, is_active = $2, needs_level = $3, published_at = $4, metadata = $5, revision = revision + 1
+		WHERE tenant_id = $6 AND id = $7 AND revision = $8`,
+		graph, st.Active, int(st.Level), st.PublishedAt, st.Metadata.String(), string(st.Tenant), string(st.ID), st.Revision)
 	return s.updated(n, err, ver.Saved, func() error {
 		_, err := s.Get(ctx, tenant.All(st.Tenant), st.ID)
 		return err

@@ -16,7 +16,7 @@ type webhookEndpoints struct{ *unit }
 
 var _ outbound.EndpointRepository = webhookEndpoints{}
 
-const webhookEndpointColumns = `id, tenant_id, sub_tenant_id, url, description, events, is_active, secret, retired_secrets,
+const webhookEndpointColumns = `id, tenant_id, sub_tenant_id, url, description, events, metadata, is_active, secret, retired_secrets,
 	failing_since, disabled_at, disabled_reason, created_at, updated_at, revision`
 
 type webhookEndpointRow struct {
@@ -26,6 +26,7 @@ type webhookEndpointRow struct {
 	URL            string     `db:"url"`
 	Description    *string    `db:"description"`
 	Events         string     `db:"events"`
+	Metadata       string     `db:"metadata"`
 	Active         bool       `db:"is_active"`
 	Secret         string     `db:"secret"`
 	Retired        string     `db:"retired_secrets"`
@@ -40,7 +41,7 @@ type webhookEndpointRow struct {
 // targets are where the columns of a list go.
 func (row *webhookEndpointRow) targets() []any {
 	return []any{
-		&row.ID, &row.Tenant, &row.SubTenant, &row.URL, &row.Description, &row.Events, &row.Active, &row.Secret, &row.Retired,
+		&row.ID, &row.Tenant, &row.SubTenant, &row.URL, &row.Description, &row.Events, &row.Metadata, &row.Active, &row.Secret, &row.Retired,
 		&row.FailingSince, &row.DisabledAt, &row.DisabledReason, &row.CreatedAt, &row.UpdatedAt, &row.Revision,
 	}
 }
@@ -48,17 +49,17 @@ func (row *webhookEndpointRow) targets() []any {
 func (row *webhookEndpointRow) key() keyRow { return keyRow{row.Tenant, row.ID} }
 
 func (row *webhookEndpointRow) size() int {
-	return len(row.URL) + textLen(row.Description) + len(row.Events)
+	return len(row.URL) + textLen(row.Description) + len(row.Events) + len(row.Metadata)
 }
 
 func (*webhookEndpointRow) sizeSQL() string {
-	return `octet_length(url) + coalesce(octet_length(description), 0) + octet_length(events)`
+	return `octet_length(url) + coalesce(octet_length(description), 0) + octet_length(events) + octet_length(metadata)`
 }
 
 func (row webhookEndpointRow) restore() (*event.Endpoint, error) {
 	st := event.EndpointState{
 		ID: event.EndpointID(row.ID), Tenant: tenant.ID(row.Tenant), SubTenant: tenant.SubTenantID(row.SubTenant), URL: row.URL,
-		Description: row.Description, Active: row.Active, FailingSince: inUTC(row.FailingSince),
+		Description: row.Description, Metadata: domain.RestoreMetadata(row.Metadata), Active: row.Active, FailingSince: inUTC(row.FailingSince),
 		CreatedAt: row.CreatedAt.UTC(), UpdatedAt: row.UpdatedAt.UTC(), Revision: row.Revision,
 	}
 	if err := json.Unmarshal([]byte(row.Events), &st.Events); err != nil {
@@ -108,8 +109,8 @@ func (s webhookEndpoints) Insert(ctx context.Context, e *event.Endpoint) error {
 		return s.fail(err)
 	}
 	_, err = s.exec(ctx, "insert webhook endpoint", `INSERT INTO webhook_endpoints (`+webhookEndpointColumns+`, search_text)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`,
-		string(st.ID), string(st.Tenant), string(st.SubTenant), st.URL, st.Description, kept.events, st.Active, st.Secret.Reveal(), kept.retired,
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`,
+		string(st.ID), string(st.Tenant), string(st.SubTenant), st.URL, st.Description, kept.events, st.Metadata.String(), st.Active, st.Secret.Reveal(), kept.retired,
 		st.FailingSince, kept.disabledAt, kept.disabledReason, st.CreatedAt, st.UpdatedAt, st.Revision, searchText(st.URL, st.Description))
 	return err
 }
@@ -133,6 +134,7 @@ func (s webhookEndpoints) List(ctx context.Context, scope tenant.Scope, f event.
 	l.active = f.Active
 	l.ofSubTenant(f.SubTenant)
 	l.search(f.Search)
+	l.metadata(f.Metadata, s.store.dialect)
 	return list(ctx, s.unit, l, q, webhookEndpointRow.restore)
 }
 
@@ -182,10 +184,10 @@ func (s webhookEndpoints) Update(ctx context.Context, e *event.Endpoint) error {
 	}
 	n, err := s.exec(ctx, "update webhook endpoint", `UPDATE webhook_endpoints
 		SET sub_tenant_id = $1, url = $2, description = $3, search_text = $4, events = $5, is_active = $6, secret = $7, retired_secrets = $8,
-			failing_since = $9, disabled_at = $10, disabled_reason = $11, updated_at = $12, revision = revision + 1
-		WHERE tenant_id = $13 AND id = $14 AND revision = $15`,
+			failing_since = $9, disabled_at = $10, disabled_reason = $11, updated_at = $12, metadata = $13, revision = revision + 1
+		WHERE tenant_id = $14 AND id = $15 AND revision = $16`,
 		string(st.SubTenant), st.URL, st.Description, searchText(st.URL, st.Description), kept.events, st.Active, st.Secret.Reveal(), kept.retired,
-		st.FailingSince, kept.disabledAt, kept.disabledReason, st.UpdatedAt, string(st.Tenant), string(st.ID), st.Revision)
+		st.FailingSince, kept.disabledAt, kept.disabledReason, st.UpdatedAt, st.Metadata.String(), string(st.Tenant), string(st.ID), st.Revision)
 	return s.updated(n, err, e.Saved, func() error {
 		_, err := s.Get(ctx, tenant.All(st.Tenant), st.ID)
 		return err

@@ -16,7 +16,7 @@ type workflows struct{ *unit }
 
 var _ outbound.WorkflowRepository = workflows{}
 
-const workflowColumns = `id, tenant_id, sub_tenant_id, name, description, is_active, created_at, updated_at, revision`
+const workflowColumns = `id, tenant_id, sub_tenant_id, name, description, is_active, metadata, created_at, updated_at, revision`
 
 type workflowRow struct {
 	ID          string    `db:"id"`
@@ -25,6 +25,7 @@ type workflowRow struct {
 	Name        string    `db:"name"`
 	Description *string   `db:"description"`
 	Active      bool      `db:"is_active"`
+	Metadata    string    `db:"metadata"`
 	CreatedAt   time.Time `db:"created_at"`
 	UpdatedAt   time.Time `db:"updated_at"`
 	Revision    int64     `db:"revision"`
@@ -33,21 +34,23 @@ type workflowRow struct {
 // targets are where the columns of a list go.
 func (row *workflowRow) targets() []any {
 	return []any{
-		&row.ID, &row.Tenant, &row.SubTenant, &row.Name, &row.Description, &row.Active, &row.CreatedAt,
+		&row.ID, &row.Tenant, &row.SubTenant, &row.Name, &row.Description, &row.Active, &row.Metadata, &row.CreatedAt,
 		&row.UpdatedAt, &row.Revision,
 	}
 }
 
-func (row *workflowRow) size() int { return len(row.Name) + textLen(row.Description) }
+func (row *workflowRow) size() int {
+	return len(row.Name) + textLen(row.Description) + len(row.Metadata)
+}
 
 func (*workflowRow) sizeSQL() string {
-	return `octet_length(name) + coalesce(octet_length(description), 0)`
+	return `octet_length(name) + coalesce(octet_length(description), 0) + octet_length(metadata)`
 }
 
 func (row workflowRow) restore() *workflow.Workflow {
 	return workflow.Restore(workflow.State{
 		ID: workflow.ID(row.ID), Tenant: tenant.ID(row.Tenant), SubTenant: tenant.SubTenantID(row.SubTenant),
-		Name: row.Name, Description: row.Description, Active: row.Active,
+		Name: row.Name, Description: row.Description, Active: row.Active, Metadata: domain.RestoreMetadata(row.Metadata),
 		CreatedAt: row.CreatedAt.UTC(), UpdatedAt: row.UpdatedAt.UTC(), Revision: row.Revision,
 	})
 }
@@ -59,8 +62,8 @@ var workflowsSorted = map[string]string{"name": "name", "createdAt": "created_at
 // Insert adds a workflow.
 func (s workflows) Insert(ctx context.Context, wf *workflow.Workflow) error {
 	st := wf.State()
-	_, err := s.exec(ctx, "insert workflow", `INSERT INTO workflows (`+workflowColumns+`, search_text) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
-		string(st.ID), string(st.Tenant), string(st.SubTenant), st.Name, st.Description, st.Active,
+	_, err := s.exec(ctx, "insert workflow", `INSERT INTO workflows (`+workflowColumns+`, search_text) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+		string(st.ID), string(st.Tenant), string(st.SubTenant), st.Name, st.Description, st.Active, st.Metadata.String(),
 		st.CreatedAt, st.UpdatedAt, st.Revision, searchText(st.Name, st.Description))
 	return err
 }
@@ -80,9 +83,9 @@ func (s workflows) Get(ctx context.Context, scope tenant.Scope, id workflow.ID) 
 func (s workflows) Update(ctx context.Context, wf *workflow.Workflow) error {
 	st := wf.State()
 	n, err := s.exec(ctx, "update workflow", `UPDATE workflows
-		SET name = $1, description = $2, is_active = $3, updated_at = $4, search_text = $5, revision = revision + 1
-		WHERE tenant_id = $6 AND id = $7 AND revision = $8`,
-		st.Name, st.Description, st.Active, st.UpdatedAt, searchText(st.Name, st.Description),
+		SET name = $1, description = $2, is_active = $3, updated_at = $4, search_text = $5, metadata = $6, revision = revision + 1
+		WHERE tenant_id = $7 AND id = $8 AND revision = $9`,
+		st.Name, st.Description, st.Active, st.UpdatedAt, searchText(st.Name, st.Description), st.Metadata.String(),
 		string(st.Tenant), string(st.ID), st.Revision)
 	return s.updated(n, err, wf.Saved, func() error {
 		_, err := s.Get(ctx, tenant.All(st.Tenant), st.ID)
@@ -96,6 +99,7 @@ func (s workflows) List(ctx context.Context, scope tenant.Scope, f workflow.Filt
 	l.kept, l.active = true, f.Active
 	l.ofSubTenant(f.SubTenant)
 	l.search(f.Search)
+	l.metadata(f.Metadata, s.store.dialect)
 	return list(ctx, s.unit, l, q, func(row workflowRow) (*workflow.Workflow, error) { return row.restore(), nil })
 }
 

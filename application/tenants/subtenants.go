@@ -80,12 +80,12 @@ func (s *SubTenants) one(ctx context.Context, who tenant.Caller, read func(conte
 }
 
 // List returns a page of registrations.
-func (s *SubTenants) List(ctx context.Context, who tenant.Caller, search string, q domain.Query) (found domain.Page[*tenant.SubTenant], err error) {
+func (s *SubTenants) List(ctx context.Context, who tenant.Caller, f tenant.SubTenantFilter, q domain.Query) (found domain.Page[*tenant.SubTenant], err error) {
 	if err = who.May(tenant.ReadSubTenants); err != nil {
 		return found, err
 	}
 	err = s.work.Read(ctx, func(ctx context.Context, st outbound.Stores) error {
-		found, err = st.SubTenants.List(ctx, who.Scope, search, q)
+		found, err = st.SubTenants.List(ctx, who.Scope, f, q)
 		return err
 	})
 	return found, err

@@ -37,6 +37,7 @@ type EndpointState struct {
 	SubTenant    tenant.SubTenantID // only events of this segment; empty for those of all
 	URL          string
 	Description  *string
+	Metadata     domain.Metadata
 	Events       []Type // what it subscribes to; empty for every type, those of later versions too
 	Active       bool
 	Secret       domain.SigningSecret
@@ -55,6 +56,7 @@ type EndpointDraft struct {
 	Events      []Type             // empty for every type
 	SubTenant   tenant.SubTenantID // empty for all
 	Active      *bool              // nil means true
+	Metadata    domain.MetadataPatch
 	Malformed   []domain.Violation // what was found while the request was read; reported with the rest
 }
 
@@ -67,7 +69,10 @@ func NewEndpoint(id EndpointID, owner tenant.ID, d EndpointDraft, secret domain.
 		ID: id, Tenant: owner, SubTenant: d.SubTenant, URL: d.URL, Description: d.Description, Events: d.Events,
 		Active: d.Active == nil || *d.Active, Secret: secret, CreatedAt: now, UpdatedAt: now, Revision: 1,
 	}
-	if err := s.check(d.Malformed); err != nil {
+	var r domain.Rules
+	r.Add(d.Malformed...)
+	s.Metadata = s.Metadata.Revised(&r, d.Metadata)
+	if err := s.check(&r); err != nil {
 		return nil, err
 	}
 	return &Endpoint{s.clone()}, nil
@@ -89,6 +94,7 @@ type EndpointPatch struct {
 	Events            *[]Type
 	SubTenant         *tenant.SubTenantID // empty for those of all segments
 	Active            *bool
+	Metadata          domain.MetadataPatch
 	Malformed         []domain.Violation // what was found while the request was read; reported with the rest
 }
 
@@ -107,7 +113,10 @@ func (e *Endpoint) Revise(p EndpointPatch, now time.Time) error {
 	if p.RemoveDescription {
 		next.Description = nil
 	}
-	if err := next.check(p.Malformed); err != nil {
+	var r domain.Rules
+	r.Add(p.Malformed...)
+	next.Metadata = next.Metadata.Revised(&r, p.Metadata)
+	if err := next.check(&r); err != nil {
 		return err
 	}
 	if next.Active && !e.state.Active || next.URL != e.state.URL {
@@ -157,6 +166,9 @@ func (e *Endpoint) URL() string { return e.state.URL }
 
 // Description is for people; nil when there is none.
 func (e *Endpoint) Description() *string { return copyOf(e.state.Description) }
+
+// Metadata is what the tenant keeps with the endpoint.
+func (e *Endpoint) Metadata() domain.Metadata { return e.state.Metadata }
 
 // Events lists the types that the endpoint subscribes to, as the client sent them;
 // empty for every type.

@@ -10,10 +10,8 @@ import (
 )
 
 // check reports every broken rule, after what was found while the request was read.
-func (s EndpointState) check(malformed []domain.Violation) error {
-	var r domain.Rules
-	r.Add(malformed...)
-	checkURL(&r, s.URL)
+func (s EndpointState) check(r *domain.Rules) error {
+	checkURL(r, s.URL)
 	if s.Description != nil {
 		r.Text(*s.Description, "description", 0, MaxDescription)
 	}
@@ -26,7 +24,7 @@ func (s EndpointState) check(malformed []domain.Violation) error {
 		r.Check(slices.Index(s.Events, t) == i, path, domain.Duplicate, "names %q a second time", string(t))
 	}
 	if s.SubTenant != "" {
-		s.SubTenant.Check(&r, "subTenantId")
+		s.SubTenant.Check(r, "subTenantId")
 	}
 	return r.Err(endpointInvalid, endpointInvalidMessage)
 }

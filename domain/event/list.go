@@ -3,6 +3,7 @@ package event
 import (
 	"time"
 
+	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/tenant"
 )
 
@@ -10,6 +11,7 @@ import (
 type EndpointFilter struct {
 	SubTenant *tenant.SubTenantID
 	Active    *bool
+	Metadata  domain.MetadataFilter
 	Search    string // part of the URL or the description, whatever its case
 }
 

@@ -61,6 +61,7 @@ type CustomState struct {
 	Endpoint     string // empty when the tenant's own endpoint is to be called
 	CanPause     bool
 	IsActive     bool
+	Metadata     domain.Metadata
 	Translations map[tenant.Language]Translation
 	CreatedAt    time.Time
 	UpdatedAt    time.Time
@@ -79,6 +80,7 @@ type CustomDraft struct {
 	Endpoint     string // absolute http or https URL of at most 2048 characters; empty for none
 	CanPause     bool
 	IsActive     *bool // nil means true
+	Metadata     domain.MetadataPatch
 	Translations map[tenant.Language]Translation
 	Malformed    []domain.Violation // what was found while the request was read; reported with the rest
 }
@@ -100,6 +102,7 @@ func NewCustom(id CustomID, owner tenant.ID, d CustomDraft, now time.Time) (*Cus
 	}
 	checkEndpoint(&r, d.Endpoint)
 	checkTranslations(&r, d.Translations)
+	metadata := domain.Metadata{}.Revised(&r, d.Metadata)
 	if err := r.Err("custom_node_invalid", "The custom node is not valid."); err != nil {
 		return nil, err
 	}
@@ -107,7 +110,7 @@ func NewCustom(id CustomID, owner tenant.ID, d CustomDraft, now time.Time) (*Cus
 		ID: id, Tenant: owner, Type: Type(d.Type), Name: d.Name, Description: d.Description, Version: d.Version,
 		InputSchema: d.InputSchema, OutputSchema: d.OutputSchema, ConfigSchema: d.ConfigSchema,
 		Endpoint: d.Endpoint, CanPause: d.CanPause, IsActive: d.IsActive == nil || *d.IsActive,
-		Translations: d.Translations, CreatedAt: now, UpdatedAt: now, Revision: 1,
+		Metadata: metadata, Translations: d.Translations, CreatedAt: now, UpdatedAt: now, Revision: 1,
 	}
 	return &Custom{state: state.clone(), schemas: func() schemas { return parsed }}, nil
 }
@@ -138,6 +141,9 @@ func (c *Custom) Version() SemVer { return restoreSemVer(c.state.Version) }
 // Endpoint is the URL that runs the node; empty when the tenant's own is to be
 // called.
 func (c *Custom) Endpoint() string { return c.state.Endpoint }
+
+// Metadata is what the tenant keeps with the custom node.
+func (c *Custom) Metadata() domain.Metadata { return c.state.Metadata }
 
 // IsActive says whether the registry lists the node.
 func (c *Custom) IsActive() bool { return c.state.IsActive }

@@ -19,6 +19,7 @@ type CustomPatch struct {
 	Endpoint     *string
 	CanPause     *bool
 	IsActive     *bool
+	Metadata     domain.MetadataPatch
 	Translations map[tenant.Language]Translation // nil leaves them, otherwise replaces all
 	Malformed    []domain.Violation              // what was found while the request was read; reported with the rest
 }
@@ -45,6 +46,7 @@ func (c *Custom) Revise(p CustomPatch, now time.Time) error {
 	if p.Translations != nil {
 		checkTranslations(&r, next.Translations)
 	}
+	next.Metadata = next.Metadata.Revised(&r, p.Metadata)
 	if err := r.Err("custom_node_invalid", "The custom node is not valid."); err != nil {
 		return err
 	}

@@ -1,9 +1,18 @@
 package tenant
 
+import "github.com/sluicehq/sluice/domain"
+
 // Filter narrows the operator's list of tenants; the zero value takes all of them.
 type Filter struct {
-	Status *Status
-	Search string // part of the name, whatever its case
+	Status   *Status
+	Metadata domain.MetadataFilter
+	Search   string // part of the name, whatever its case
+}
+
+// SubTenantFilter narrows a list of registrations; the zero value takes all of them.
+type SubTenantFilter struct {
+	Metadata domain.MetadataFilter
+	Search   string // part of the name or the description, whatever its case
 }
 
 // SortFields lists what tenants can be sorted by.

@@ -11,7 +11,8 @@ type Patch struct {
 	Name             *string
 	Language         *Language
 	Quotas           map[KeyType]QuotaPatch
-	RunRetentionDays *int               // how many days finished runs are kept
+	RunRetentionDays *int // how many days finished runs are kept
+	Metadata         domain.MetadataPatch
 	Malformed        []domain.Violation // what was found while the request was read; reported with the rest
 }
 
@@ -45,9 +46,10 @@ func (t *Tenant) Revise(p Patch, now time.Time) error {
 	checkName(&r, name)
 	s.Language.check(&r, "language")
 	s.checkLimits(&r)
+	metadata := t.state.Metadata.Revised(&r, p.Metadata)
 	if err := r.Err("tenant_invalid", "The tenant is not valid."); err != nil {
 		return err
 	}
-	t.state.Name, t.state.Settings, t.state.UpdatedAt = name, s, now
+	t.state.Name, t.state.Settings, t.state.Metadata, t.state.UpdatedAt = name, s, metadata, now
 	return nil
 }

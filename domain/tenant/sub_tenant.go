@@ -41,6 +41,7 @@ type SubTenantState struct {
 	SubTenant   SubTenantID // unique within the tenant
 	Name        string
 	Description *string // nil when none was given
+	Metadata    domain.Metadata
 	CreatedAt   time.Time
 	UpdatedAt   time.Time
 	Revision    int64 // 1 at first; a store raises it with every update and refuses a stale one
@@ -48,9 +49,10 @@ type SubTenantState struct {
 
 // SubTenantDraft is a registration as a client sends it.
 type SubTenantDraft struct {
-	SubTenant   SubTenantID        // 1 to 255 printable characters
-	Name        string             // 1 to 255 characters
-	Description *string            // at most 1000 characters
+	SubTenant   SubTenantID // 1 to 255 printable characters
+	Name        string      // 1 to 255 characters
+	Description *string     // at most 1000 characters
+	Metadata    domain.MetadataPatch
 	Malformed   []domain.Violation // what was found while the request was read; reported with the rest
 }
 
@@ -59,6 +61,7 @@ type SubTenantPatch struct {
 	Name              *string
 	Description       *string
 	RemoveDescription bool // takes the description away; Description is not looked at then
+	Metadata          domain.MetadataPatch
 	Malformed         []domain.Violation
 }
 
@@ -71,12 +74,13 @@ func NewSubTenant(id RegistrationID, owner ID, d SubTenantDraft, now time.Time) 
 	r.Add(d.Malformed...)
 	d.SubTenant.Check(&r, "subTenantId")
 	checkSubTenantTexts(&r, d.Name, d.Description)
+	metadata := domain.Metadata{}.Revised(&r, d.Metadata)
 	if err := r.Err(subTenantInvalid, subTenantInvalidMessage); err != nil {
 		return nil, err
 	}
 	return &SubTenant{SubTenantState{
 		ID: id, Tenant: owner, SubTenant: d.SubTenant, Name: d.Name, Description: copyOf(d.Description),
-		CreatedAt: now, UpdatedAt: now, Revision: 1,
+		Metadata: metadata, CreatedAt: now, UpdatedAt: now, Revision: 1,
 	}}, nil
 }
 
@@ -110,6 +114,7 @@ func (s *SubTenant) Revise(p SubTenantPatch, now time.Time) error {
 	var r domain.Rules
 	r.Add(p.Malformed...)
 	checkSubTenantTexts(&r, next.Name, next.Description)
+	next.Metadata = next.Metadata.Revised(&r, p.Metadata)
 	if err := r.Err(subTenantInvalid, subTenantInvalidMessage); err != nil {
 		return err
 	}
@@ -135,6 +140,9 @@ func (s *SubTenant) Name() string { return s.state.Name }
 
 // Description is for people; nil when there is none.
 func (s *SubTenant) Description() *string { return copyOf(s.state.Description) }
+
+// Metadata is what the tenant keeps with the registration.
+func (s *SubTenant) Metadata() domain.Metadata { return s.state.Metadata }
 
 // CreatedAt is when the segment was registered.
 func (s *SubTenant) CreatedAt() time.Time { return s.state.CreatedAt }

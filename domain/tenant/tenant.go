@@ -46,6 +46,7 @@ type State struct {
 	Name      string
 	Status    Status
 	Settings  Settings
+	Metadata  domain.Metadata // the operator's
 	CreatedAt time.Time
 	UpdatedAt time.Time
 	Revision  int64 // 1 at first; a store raises it with every update and refuses a stale one
@@ -54,7 +55,8 @@ type State struct {
 // Draft is what a tenant is made of.
 type Draft struct {
 	Name      string
-	Language  *Language          // nil means [English]
+	Language  *Language // nil means [English]
+	Metadata  domain.MetadataPatch
 	Malformed []domain.Violation // what was found while the request was read; reported with the rest
 }
 
@@ -73,12 +75,13 @@ func NewFrom(id ID, d Draft, now time.Time) (*Tenant, error) {
 	r.Add(d.Malformed...)
 	checkName(&r, d.Name)
 	language.check(&r, "language")
+	metadata := domain.Metadata{}.Revised(&r, d.Metadata)
 	if err := r.Err("tenant_invalid", "The tenant is not valid."); err != nil {
 		return nil, err
 	}
 	return &Tenant{State{
 		ID: id, Name: d.Name, Status: Active, Settings: Settings{Language: language},
-		CreatedAt: now, UpdatedAt: now, Revision: 1,
+		Metadata: metadata, CreatedAt: now, UpdatedAt: now, Revision: 1,
 	}}, nil
 }
 
@@ -106,6 +109,9 @@ func (t *Tenant) Status() Status { return t.state.Status }
 
 // Settings are the tenant's choices.
 func (t *Tenant) Settings() Settings { return t.state.Settings.clone() }
+
+// Metadata is what the operator keeps with the tenant.
+func (t *Tenant) Metadata() domain.Metadata { return t.state.Metadata }
 
 // CreatedAt is when the tenant was made.
 func (t *Tenant) CreatedAt() time.Time { return t.state.CreatedAt }

@@ -3,6 +3,7 @@ package trigger
 import (
 	"time"
 
+	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/domain/workflow"
 )
@@ -13,6 +14,7 @@ type Filter struct {
 	Version   workflow.VersionID // empty for any
 	SubTenant *tenant.SubTenantID
 	Active    *bool
+	Metadata  domain.MetadataFilter
 	Search    string // part of the name, whatever its case
 }
 

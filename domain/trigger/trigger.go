@@ -50,6 +50,7 @@ type State struct {
 	Name      string
 	Type      Type
 	Config    Config
+	Metadata  domain.Metadata
 	Active    bool
 	// ActivatedAt is when the schedule took effect: the creation, the last activation
 	// or the last change of the cron expression, interval or zone, whichever is last.
@@ -65,8 +66,9 @@ type Draft struct {
 	Version   workflow.VersionID // the version to attach it to; a draft will do
 	Name      string             // 1 to 255 characters
 	Type      Type
-	Config    *domain.Document   // required; may be the empty object
-	Active    *bool              // nil means true
+	Config    *domain.Document // required; may be the empty object
+	Active    *bool            // nil means true
+	Metadata  domain.MetadataPatch
 	Malformed []domain.Violation // what was found while the request was read; reported with the rest
 }
 
@@ -104,12 +106,13 @@ func New(id ID, owner tenant.ID, around Surroundings, d Draft, now time.Time) (*
 	} else if !reported(&r, "config") {
 		r.Check(false, "config", domain.Required, "must be given; it may be an empty object")
 	}
+	metadata := domain.Metadata{}.Revised(&r, d.Metadata)
 	if err := r.Err(invalid, invalidMessage); err != nil {
 		return nil, err
 	}
 	return &Trigger{State{
 		ID: id, Tenant: owner, SubTenant: around.SubTenant, Version: d.Version, Name: d.Name, Type: d.Type, Config: config,
-		Active: d.Active == nil || *d.Active, ActivatedAt: now, CreatedAt: now, UpdatedAt: now, Revision: 1,
+		Metadata: metadata, Active: d.Active == nil || *d.Active, ActivatedAt: now, CreatedAt: now, UpdatedAt: now, Revision: 1,
 	}}, nil
 }
 
@@ -140,6 +143,9 @@ func (t *Trigger) Type() Type { return t.state.Type }
 
 // Config is what the client configured.
 func (t *Trigger) Config() Config { return t.state.Config }
+
+// Metadata is what the tenant keeps with the trigger.
+func (t *Trigger) Metadata() domain.Metadata { return t.state.Metadata }
 
 // Schedule returns when the trigger is due while it is active; ok is false when it
 // never is: a trigger of type webhook ignores what its configuration says about
@@ -185,6 +191,7 @@ type Patch struct {
 	Name      *string
 	Config    *domain.Document
 	Active    *bool
+	Metadata  domain.MetadataPatch
 	Malformed []domain.Violation // what was found while the request was read; reported with the rest
 }
 
@@ -205,10 +212,11 @@ func (t *Trigger) Revise(p Patch, settings tenant.Settings, now time.Time) error
 	if p.Active != nil {
 		next.Active = *p.Active
 	}
+	next.Metadata = next.Metadata.Revised(&r, p.Metadata)
 	if err := r.Err(invalid, invalidMessage); err != nil {
 		return err
 	}
-	if next.Name != t.state.Name || next.Active != t.state.Active || !next.Config.Equal(t.state.Config) {
+	if next.Name != t.state.Name || next.Metadata != t.state.Metadata || next.Active != t.state.Active || !next.Config.Equal(t.state.Config) {
 		next.UpdatedAt = now
 	}
 	if next.Active && !t.state.Active || !next.Config.sameTimes(t.state.Config) {

@@ -113,6 +113,8 @@ func RestoreGraph(nodes []Node, edges []Edge) Graph {
 	return indexed(cloneNodes(nodes), cloneEdges(edges))
 }
 
+const versionInvalid, versionInvalidMessage = "version_invalid", "The workflow version is not valid."
+
 // buildGraph checks and indexes nodes and edges and calls newEdgeID for each edge that has
 // no id. Every violation is reported at once, malformed first, with the code version_invalid:
 // ids that are missing or repeat, edges that dangle, repeat another or lead back to where
@@ -121,7 +123,7 @@ func RestoreGraph(nodes []Node, edges []Edge) Graph {
 func buildGraph(malformed []domain.Violation, nodes []Node, edges []Edge, newEdgeID func() EdgeID) (Graph, error) {
 	g := indexed(nodes, edges)
 	found := g.defects(idsRead(malformed))
-	if err := invalid("version_invalid", "The workflow version is not valid.", malformed, found); err != nil {
+	if err := invalid(versionInvalid, versionInvalidMessage, malformed, found); err != nil {
 		return Graph{}, err
 	}
 	for i := range g.edges {

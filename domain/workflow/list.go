@@ -1,11 +1,15 @@
 package workflow
 
-import "github.com/sluicehq/sluice/domain/tenant"
+import (
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/tenant"
+)
 
 // Filter narrows a list of workflows; the zero value takes all of them.
 type Filter struct {
 	SubTenant *tenant.SubTenantID
 	Active    *bool
+	Metadata  domain.MetadataFilter
 	Search    string // part of the name or the description, whatever its case
 }
 
@@ -16,6 +20,7 @@ func SortFields() []string { return []string{"name", "createdAt", "updatedAt"} }
 type VersionFilter struct {
 	Workflow ID
 	Active   *bool
+	Metadata domain.MetadataFilter
 }
 
 // VersionSortFields lists what versions can be sorted by.

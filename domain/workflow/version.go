@@ -36,6 +36,7 @@ type VersionState struct {
 	SubTenant   tenant.SubTenantID // that of the workflow
 	Number      int                // 1, 2, 3 … within the workflow
 	Graph       Graph
+	Metadata    domain.Metadata // its own, which may change when the graph may not any more
 	Active      bool
 	Level       process.Level // what a process must have to run it; 0 for a draft
 	PublishedAt *time.Time    // when it last became active, nil for a draft
@@ -45,16 +46,18 @@ type VersionState struct {
 
 // VersionDraft is what a version is made of.
 type VersionDraft struct {
-	Nodes     []NodeDraft        // at most [MaxNodes]
-	Edges     []EdgeDraft        // at most [MaxEdges]
+	Nodes     []NodeDraft // at most [MaxNodes]
+	Edges     []EdgeDraft // at most [MaxEdges]
+	Metadata  domain.MetadataPatch
 	Malformed []domain.Violation // what was found while the request was read; reported with the rest
 }
 
-// VersionPatch changes a draft. A nil member stays as it is; one that is there
+// VersionPatch changes a version. A nil member stays as it is; one that is there
 // replaces all nodes or all edges.
 type VersionPatch struct {
 	Nodes     *[]NodeDraft
 	Edges     *[]EdgeDraft
+	Metadata  domain.MetadataPatch
 	Malformed []domain.Violation // what was found while the request was read; reported with the rest
 }
 
@@ -67,13 +70,14 @@ func NewVersion(id VersionID, wf *Workflow, number int, d VersionDraft, newEdgeI
 		absent := domain.Violation{Field: "workflowId", Message: "must be the id of a workflow that exists", Code: domain.Unknown}
 		malformed = append(slices.Clone(malformed), absent)
 	}
-	g, err := buildGraph(malformed, nodesOf(d.Nodes), edgesOf(d.Edges), newEdgeID)
+	metadata, found := revised(domain.Metadata{}, malformed, d.Metadata)
+	g, err := buildGraph(found, nodesOf(d.Nodes), edgesOf(d.Edges), newEdgeID)
 	if err != nil {
 		return nil, err
 	}
 	return &Version{VersionState{
 		ID: id, Workflow: wf.ID(), Tenant: wf.Tenant(), SubTenant: wf.SubTenant(), Number: number, Graph: g,
-		CreatedAt: now, Revision: 1,
+		Metadata: metadata, CreatedAt: now, Revision: 1,
 	}}, nil
 }
 
@@ -91,12 +95,13 @@ func (v *Version) State() VersionState {
 	return s
 }
 
-// Edit replaces the nodes, the edges or both of a draft. A published version is a
-// Conflict with the code version_published. Every violation of the resulting graph
+// Edit replaces the nodes, the edges or both of a draft, and changes the metadata of any
+// version. A published version is a Conflict with the code version_published, unless the
+// patch is about metadata alone. Every violation of the resulting graph
 // is reported with the code version_invalid, and nothing changes then. An edge
 // that is the same as before keeps its id; newEdgeID is called for each other one.
 func (v *Version) Edit(p VersionPatch, newEdgeID func() EdgeID) error {
-	if v.Status() != StatusDraft {
+	if v.Status() != StatusDraft && !p.onlyMetadata() {
 		return domain.Fail(domain.Conflict, "version_published",
 			"Version %d was published and cannot change any more. Create a new version instead.", v.state.Number)
 	}
@@ -114,12 +119,33 @@ func (v *Version) Edit(p VersionPatch, newEdgeID func() EdgeID) error {
 			edges[i].ID = kept[edges[i].content()]
 		}
 	}
-	g, err := buildGraph(p.Malformed, nodes, edges, newEdgeID)
+	metadata, found := revised(v.state.Metadata, p.Malformed, p.Metadata)
+	if p.onlyMetadata() {
+		if err := invalid(versionInvalid, versionInvalidMessage, found, nil); err != nil {
+			return err
+		}
+		v.state.Metadata = metadata
+		return nil
+	}
+	g, err := buildGraph(found, nodes, edges, newEdgeID)
 	if err != nil {
 		return err
 	}
-	v.state.Graph = g
+	v.state.Graph, v.state.Metadata = g, metadata
 	return nil
+}
+
+// onlyMetadata says whether the patch is about metadata, and nothing else.
+func (p VersionPatch) onlyMetadata() bool {
+	return p.Nodes == nil && p.Edges == nil && (p.Metadata.Clear || len(p.Metadata.Pairs) > 0)
+}
+
+// revised applies a patch, and appends what is wrong with it to what was found.
+func revised(m domain.Metadata, found []domain.Violation, p domain.MetadataPatch) (domain.Metadata, []domain.Violation) {
+	var r domain.Rules
+	r.Add(found...)
+	m = m.Revised(&r, p)
+	return m, r.Violations()
 }
 
 // Publish makes the version the active one: a draft, or one that was published
@@ -182,6 +208,9 @@ func (v *Version) Number() int { return v.state.Number }
 
 // Graph is what the version does.
 func (v *Version) Graph() Graph { return v.state.Graph }
+
+// Metadata is what the tenant keeps with the version.
+func (v *Version) Metadata() domain.Metadata { return v.state.Metadata }
 
 // Active says whether the version is the one that triggers start.
 func (v *Version) Active() bool { return v.state.Active }

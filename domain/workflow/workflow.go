@@ -28,6 +28,7 @@ type State struct {
 	SubTenant   tenant.SubTenantID // empty when it belongs to the tenant as a whole
 	Name        string
 	Description *string // nil when none was given
+	Metadata    domain.Metadata
 	Active      bool
 	CreatedAt   time.Time
 	UpdatedAt   time.Time
@@ -36,8 +37,9 @@ type State struct {
 
 // Draft is what a workflow is made of.
 type Draft struct {
-	Name        string             // 1 to [MaxName] characters
-	Description *string            // at most [MaxDescription] characters
+	Name        string  // 1 to [MaxName] characters
+	Description *string // at most [MaxDescription] characters
+	Metadata    domain.MetadataPatch
 	Malformed   []domain.Violation // what was found while the request was read; reported with the rest
 }
 
@@ -46,6 +48,7 @@ type Patch struct {
 	Name              *string
 	Description       *string
 	RemoveDescription bool // takes the description away; Description is not looked at then
+	Metadata          domain.MetadataPatch
 	Active            *bool
 	Malformed         []domain.Violation // what was found while the request was read; reported with the rest
 }
@@ -58,11 +61,12 @@ func New(id ID, owner tenant.ID, sub tenant.SubTenantID, d Draft, now time.Time)
 	r.Add(d.Malformed...)
 	checkTexts(&r, d.Name, d.Description)
 	checkSubTenant(&r, sub)
+	metadata := domain.Metadata{}.Revised(&r, d.Metadata)
 	if err := r.Err("workflow_invalid", "The workflow is not valid."); err != nil {
 		return nil, err
 	}
 	return &Workflow{State{
-		ID: id, Tenant: owner, SubTenant: sub, Name: d.Name, Description: copied(d.Description), Active: true,
+		ID: id, Tenant: owner, SubTenant: sub, Name: d.Name, Description: copied(d.Description), Metadata: metadata, Active: true,
 		CreatedAt: now, UpdatedAt: now, Revision: 1,
 	}}, nil
 }
@@ -100,10 +104,11 @@ func (w *Workflow) Revise(p Patch, now time.Time) error {
 	var r domain.Rules
 	r.Add(p.Malformed...)
 	checkTexts(&r, next.Name, next.Description)
+	next.Metadata = next.Metadata.Revised(&r, p.Metadata)
 	if err := r.Err("workflow_invalid", "The workflow is not valid."); err != nil {
 		return err
 	}
-	if next.Name != w.state.Name || next.Active != w.state.Active || !same(next.Description, w.state.Description) {
+	if next.Name != w.state.Name || next.Active != w.state.Active || next.Metadata != w.state.Metadata || !same(next.Description, w.state.Description) {
 		next.UpdatedAt = now
 	}
 	w.state = next
@@ -129,6 +134,9 @@ func (w *Workflow) Name() string { return w.state.Name }
 
 // Description is for people, nil when none was given.
 func (w *Workflow) Description() *string { return copied(w.state.Description) }
+
+// Metadata is what the tenant keeps with the workflow.
+func (w *Workflow) Metadata() domain.Metadata { return w.state.Metadata }
 
 // Active says whether the workflow's triggers may fire.
 func (w *Workflow) Active() bool { return w.state.Active }

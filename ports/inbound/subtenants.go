@@ -21,8 +21,7 @@ type SubTenants interface {
 	// Find returns the registration of a segment, or NotFound.
 	Find(ctx context.Context, who tenant.Caller, sub tenant.SubTenantID) (*tenant.SubTenant, error)
 
-	// List takes those whose name or description holds search, whatever its case.
-	List(ctx context.Context, who tenant.Caller, search string, q domain.Query) (domain.Page[*tenant.SubTenant], error)
+	List(ctx context.Context, who tenant.Caller, f tenant.SubTenantFilter, q domain.Query) (domain.Page[*tenant.SubTenant], error)
 
 	// Combined lists the segments that are registered or that a record belongs to, in
 	// the order of their identifiers.

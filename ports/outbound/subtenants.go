@@ -20,8 +20,7 @@ type SubTenantRepository interface {
 	// Find returns the registration of a sub-tenant, or NotFound as Get does.
 	Find(ctx context.Context, scope tenant.Scope, sub tenant.SubTenantID) (*tenant.SubTenant, error)
 
-	// List takes those whose name or description holds search, whatever its case.
-	List(ctx context.Context, scope tenant.Scope, search string, q domain.Query) (domain.Page[*tenant.SubTenant], error)
+	List(ctx context.Context, scope tenant.Scope, f tenant.SubTenantFilter, q domain.Query) (domain.Page[*tenant.SubTenant], error)
 
 	Update(ctx context.Context, sub *tenant.SubTenant) error
 

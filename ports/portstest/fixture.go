@@ -39,6 +39,7 @@ func Stores(t *testing.T, open OpenStore) {
 	t.Run("OtherLists", func(t *testing.T) { OtherLists(t, open) })
 	t.Run("BoundedLists", func(t *testing.T) { BoundedLists(t, open) })
 	t.Run("SubTenants", func(t *testing.T) { SubTenantRepository(t, open) })
+	t.Run("Metadata", func(t *testing.T) { Metadata(t, open) })
 	t.Run("Outcomes", func(t *testing.T) { OutcomeRepository(t, open) })
 	t.Run("OperatorOutcomes", func(t *testing.T) { OperatorOutcomeRepository(t, open) })
 	t.Run("Runs", func(t *testing.T) { RunStores(t, open) })

@@ -332,7 +332,7 @@ func (f fixture) newTrigger(ver *workflow.Version, name string) *trigger.Trigger
 	f.Helper()
 	config := domain.RestoreDocument(`{"zulu":1.50,"timeoutMs":5e3,"alpha":{"b":"é <&> \" \\ {,}","a":null},"scheduleConfig":{"cron":"0 8 * * *"}}`)
 	around := trigger.Surroundings{VersionExists: true, SubTenant: ver.SubTenant()}
-	draft := trigger.Draft{Version: ver.ID(), Name: name, Type: trigger.Scheduled, Config: &config}
+	draft := trigger.Draft{Version: ver.ID(), Name: name, Type: trigger.Scheduled, Config: &config, Metadata: domain.MetadataPatch{Pairs: map[string]string{"color": "é <&> \\ {,}"}}}
 	trg, err := trigger.New(trigger.ID(newID("trg")), ver.Tenant(), around, draft, noon)
 	if err != nil {
 		f.Fatal(err)

@@ -403,7 +403,7 @@ func SubTenantRepository(t *testing.T, open OpenStore) {
 			}
 			f.workflow(owner, "a")
 			f.read(func(ctx context.Context, st outbound.Stores) error {
-				found, err := st.SubTenants.List(ctx, tenant.All(owner), "ALPHA", domain.Query{})
+				found, err := st.SubTenants.List(ctx, tenant.All(owner), tenant.SubTenantFilter{Search: "ALPHA"}, domain.Query{})
 				if len(found.Items) != 1 || found.Total != 1 {
 					f.Errorf("found %d of %d", len(found.Items), found.Total)
 				}

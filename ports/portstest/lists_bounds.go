@@ -149,7 +149,7 @@ func (f fixture) threeOfEach(owner tenant.ID) map[string]listed {
 			return ofPage(st.Workflows.List(ctx, tenant.All(owner), workflow.Filter{}, q))
 		},
 		"sub-tenants": func(ctx context.Context, st outbound.Stores, q domain.Query) (int, int, error) {
-			return ofPage(st.SubTenants.List(ctx, tenant.All(owner), "", q))
+			return ofPage(st.SubTenants.List(ctx, tenant.All(owner), tenant.SubTenantFilter{}, q))
 		},
 		"runs": func(ctx context.Context, st outbound.Stores, q domain.Query) (int, int, error) {
 			return ofPage(st.Runs.Runs.List(ctx, tenant.All(owner), run.Filter{}, q))

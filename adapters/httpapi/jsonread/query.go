@@ -1,6 +1,7 @@
 package jsonread
 
 import (
+	"maps"
 	"net/url"
 	"slices"
 	"strconv"
@@ -52,6 +53,9 @@ func (q Query) Ignored() []string {
 	slices.Sort(names)
 	return names[:min(len(names), domain.MaxViolations)]
 }
+
+// Names returns the names of all parameters, sorted.
+func (q Query) Names() []string { return slices.Sorted(maps.Keys(q.values)) }
 
 // all returns the values of a parameter.
 func (q Query) all(name string) []string {

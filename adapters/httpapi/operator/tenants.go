@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"encoding/json"
 	"net/http"
 
 	"github.com/gin-gonic/gin"
@@ -20,6 +21,7 @@ type tenantBody struct {
 	Status    string          `json:"status"`
 	Language  string          `json:"language"`
 	Limits    exchange.Limits `json:"limits"`
+	Metadata  json.RawMessage `json:"metadata"`
 	CreatedAt string          `json:"createdAt"`
 	UpdatedAt string          `json:"updatedAt"`
 	PublicKey string          `json:"publicKey,omitempty"`
@@ -30,6 +32,7 @@ func tenantBodyOf(ten *tenant.Tenant) tenantBody {
 	s := ten.Settings()
 	return tenantBody{
 		ID: string(ten.ID()), Name: ten.Name(), Status: string(ten.Status()), Language: string(s.Language), Limits: exchange.LimitsOf(s),
+		Metadata:  exchange.RenderMetadata(ten.Metadata()),
 		CreatedAt: exchange.Timestamp(ten.CreatedAt()), UpdatedAt: exchange.Timestamp(ten.UpdatedAt()),
 	}
 }
@@ -70,6 +73,7 @@ func tenantDraft(body jsonread.Object) tenant.Draft {
 	var draft tenant.Draft
 	draft.Name, _ = body.String("name", &r)
 	draft.Language = (*tenant.Language)(body.OptionalString("language", &r))
+	draft.Metadata = exchange.ReadMetadata(body, &r)
 	draft.Malformed = r.Violations()
 	return draft
 }
@@ -80,7 +84,7 @@ func (a *api) list(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	filter := tenant.Filter{Search: l.Search}
+	filter := tenant.Filter{Metadata: l.Metadata(), Search: l.Search}
 	if text, present := l.Params.OneOf("status", []string{string(tenant.Active), string(tenant.Suspended)}, &l.Rules); present {
 		status := tenant.Status(text)
 		filter.Status = &status
@@ -121,6 +125,7 @@ func tenantPatch(body jsonread.Object) tenant.Patch {
 			}
 		}
 	}
+	p.Metadata = exchange.ReadMetadata(body, &r)
 	p.Malformed = r.Violations()
 	return p
 }

@@ -37,6 +37,7 @@ var entryColumns = []func(*sqlstore.TriggerEntry) string{
 	func(e *sqlstore.TriggerEntry) string { return e.Scope },
 	func(e *sqlstore.TriggerEntry) string { return e.Key },
 	func(e *sqlstore.TriggerEntry) string { return e.Fingerprint },
+	func(e *sqlstore.TriggerEntry) string { return e.State.Metadata.String() },
 }
 
 // arrays is one array for each of the first columns.

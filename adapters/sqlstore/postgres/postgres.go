@@ -68,6 +68,9 @@ var dialect = sqlstore.Dialect{
 			o.fingerprint, o.answer
 		FROM (SELECT 1) AS one
 		LEFT JOIN operator_outcomes o ON o.scope = $1 AND o.key = $2 AND o.created_at > $3`,
+	HasPair: func(column, key, value string) string {
+		return "CAST(" + column + " AS json) ->> CAST(" + key + " AS text) = " + value
+	},
 	Bytewise:       ` COLLATE "C"`,
 	Clock:          clock,
 	RunFacets:      "run_facets",

@@ -48,6 +48,9 @@ var dialect = sqlstore.Dialect{
 	ClaimOperatorOutcome: `SELECT 1 AS free, o.fingerprint, o.answer
 		FROM (SELECT 1) AS one
 		LEFT JOIN operator_outcomes o ON o.scope = $1 AND o.key = $2 AND o.created_at > $3`,
+	HasPair: func(column, key, value string) string {
+		return "EXISTS (SELECT 1 FROM json_each(" + column + ") AS pair WHERE pair.key = " + key + " AND pair.value = " + value + ")"
+	},
 	Clock:     clock,
 	Runs:      runs,
 	Webhooks:  webhooks,
