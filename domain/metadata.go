@@ -15,7 +15,7 @@ const (
 )
 
 // Metadata is what a client keeps with a record for its own use: pairs of text that mean
-// nothing to the gateway. The zero value has none. Equal metadata are equal values.
+// nothing to the gateway. The zero value has none.
 type Metadata struct {
 	text string // a JSON object, its members sorted; empty for none
 }
@@ -44,6 +44,9 @@ func (m Metadata) String() string {
 	}
 	return m.text
 }
+
+// Equal says whether both have the same pairs.
+func (m Metadata) Equal(other Metadata) bool { return m == other }
 
 // Revised returns the metadata with the patch applied. It records in r, under
 // metadata.<key>, each pair that breaks a bound, and under metadata when there are too many.

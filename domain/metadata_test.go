@@ -53,7 +53,7 @@ func TestMetadataIsRevised(t *testing.T) {
 			if diff := cmp.Diff(c.broken, broken); diff != "" {
 				t.Error(diff)
 			}
-			if c.broken == nil && (got.String() != c.want || got != domain.RestoreMetadata(c.want)) {
+			if c.broken == nil && (got.String() != c.want || !got.Equal(domain.RestoreMetadata(c.want))) {
 				t.Errorf("got %s, not %s", got, c.want)
 			}
 		})

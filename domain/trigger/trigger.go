@@ -216,7 +216,7 @@ func (t *Trigger) Revise(p Patch, settings tenant.Settings, now time.Time) error
 	if err := r.Err(invalid, invalidMessage); err != nil {
 		return err
 	}
-	if next.Name != t.state.Name || next.Metadata != t.state.Metadata || next.Active != t.state.Active || !next.Config.Equal(t.state.Config) {
+	if next.Name != t.state.Name || !next.Metadata.Equal(t.state.Metadata) || next.Active != t.state.Active || !next.Config.Equal(t.state.Config) {
 		next.UpdatedAt = now
 	}
 	if next.Active && !t.state.Active || !next.Config.sameTimes(t.state.Config) {

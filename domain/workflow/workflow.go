@@ -108,7 +108,8 @@ func (w *Workflow) Revise(p Patch, now time.Time) error {
 	if err := r.Err("workflow_invalid", "The workflow is not valid."); err != nil {
 		return err
 	}
-	if next.Name != w.state.Name || next.Active != w.state.Active || next.Metadata != w.state.Metadata || !same(next.Description, w.state.Description) {
+	if next.Name != w.state.Name || next.Active != w.state.Active || !same(next.Description, w.state.Description) ||
+		!next.Metadata.Equal(w.state.Metadata) {
 		next.UpdatedAt = now
 	}
 	w.state = next

@@ -43,7 +43,7 @@ func BoundedLists(t *testing.T, open OpenStore) {
 			list := f.threeOfEach(owner)["triggers"]
 			q := f.query("", 100, 1)
 			q.MaxBytes = 1
-			want := &domain.PageTooLarge{Records: 2, Bytes: 2 * (len("Größe1") + len(spacedConfig)), MaxBytes: 1}
+			want := &domain.PageTooLarge{Records: 2, Bytes: 2 * (len("Größe1") + len(spacedConfig) + len("{}")), MaxBytes: 1}
 			err := f.work.Read(f.Context(), func(ctx context.Context, st outbound.Stores) error {
 				_, _, err := list(ctx, st, q)
 				return err

@@ -184,7 +184,9 @@ func annotatedTriggers(f fixture, owner tenant.ID) annotations {
 			found, err := st.Triggers.List(ctx, owner, trigger.Filter{Metadata: m}, q)
 			return annotatedPage(found, err, func(trg *trigger.Trigger) annotated {
 				return annotated{
-					trg.Metadata(), func(p domain.MetadataPatch) error { return trg.Revise(trigger.Patch{Metadata: p}, tenant.Settings{}, noon) },
+					trg.Metadata(), func(p domain.MetadataPatch) error {
+						return trg.Revise(trigger.Patch{Metadata: p}, tenant.Settings{}, noon)
+					},
 					func(ctx context.Context, st outbound.Stores) error { return st.Triggers.Update(ctx, trg) },
 				}
 			})
