@@ -132,7 +132,7 @@ func annotatedWorkflows(_ fixture, owner tenant.ID) annotations {
 			return st.Workflows.Insert(ctx, wf)
 		},
 		list: func(ctx context.Context, st outbound.Stores, m domain.MetadataFilter, q domain.Query) (domain.Page[annotated], error) {
-			found, err := st.Workflows.List(ctx, owner, workflow.Filter{Metadata: m}, q)
+			found, err := st.Workflows.List(ctx, tenant.All(owner), workflow.Filter{Metadata: m}, q)
 			return annotatedPage(found, err, func(wf *workflow.Workflow) annotated {
 				return annotated{
 					wf.Metadata(), func(p domain.MetadataPatch) error { return wf.Revise(workflow.Patch{Metadata: p}, noon) },
@@ -147,7 +147,7 @@ func annotatedVersions(f fixture, owner tenant.ID) annotations {
 	wf := f.workflow(owner, "")
 	return annotations{
 		insert: func(ctx context.Context, st outbound.Stores, p domain.MetadataPatch) error {
-			number, err := st.Workflows.NextVersion(ctx, owner, wf.ID())
+			number, err := st.Workflows.NextVersion(ctx, tenant.All(owner), wf.ID())
 			if err != nil {
 				return err
 			}
@@ -158,7 +158,7 @@ func annotatedVersions(f fixture, owner tenant.ID) annotations {
 			return st.Versions.Insert(ctx, ver)
 		},
 		list: func(ctx context.Context, st outbound.Stores, m domain.MetadataFilter, q domain.Query) (domain.Page[annotated], error) {
-			found, err := st.Versions.List(ctx, owner, workflow.VersionFilter{Workflow: wf.ID(), Metadata: m}, q)
+			found, err := st.Versions.List(ctx, tenant.All(owner), workflow.VersionFilter{Workflow: wf.ID(), Metadata: m}, q)
 			return annotatedPage(found, err, func(ver *workflow.Version) annotated {
 				return annotated{
 					ver.Metadata(), func(p domain.MetadataPatch) error { return ver.Edit(workflow.VersionPatch{Metadata: p}, newEdgeID) },
@@ -181,7 +181,7 @@ func annotatedTriggers(f fixture, owner tenant.ID) annotations {
 			return st.Triggers.Insert(ctx, trg)
 		},
 		list: func(ctx context.Context, st outbound.Stores, m domain.MetadataFilter, q domain.Query) (domain.Page[annotated], error) {
-			found, err := st.Triggers.List(ctx, owner, trigger.Filter{Metadata: m}, q)
+			found, err := st.Triggers.List(ctx, tenant.All(owner), trigger.Filter{Metadata: m}, q)
 			return annotatedPage(found, err, func(trg *trigger.Trigger) annotated {
 				return annotated{
 					trg.Metadata(), func(p domain.MetadataPatch) error {
@@ -205,7 +205,7 @@ func annotatedSubTenants(_ fixture, owner tenant.ID) annotations {
 			return st.SubTenants.Insert(ctx, sub)
 		},
 		list: func(ctx context.Context, st outbound.Stores, m domain.MetadataFilter, q domain.Query) (domain.Page[annotated], error) {
-			found, err := st.SubTenants.List(ctx, owner, tenant.SubTenantFilter{Metadata: m}, q)
+			found, err := st.SubTenants.List(ctx, tenant.All(owner), tenant.SubTenantFilter{Metadata: m}, q)
 			return annotatedPage(found, err, func(sub *tenant.SubTenant) annotated {
 				return annotated{
 					sub.Metadata(), func(p domain.MetadataPatch) error { return sub.Revise(tenant.SubTenantPatch{Metadata: p}, noon) },
@@ -227,7 +227,7 @@ func annotatedNodes(_ fixture, owner tenant.ID) annotations {
 			return st.CustomNodes.Insert(ctx, n)
 		},
 		list: func(ctx context.Context, st outbound.Stores, m domain.MetadataFilter, q domain.Query) (domain.Page[annotated], error) {
-			found, err := st.CustomNodes.List(ctx, owner, node.CustomFilter{Metadata: m}, q)
+			found, err := st.CustomNodes.List(ctx, tenant.All(owner), node.CustomFilter{Metadata: m}, q)
 			return annotatedPage(found, err, func(n *node.Custom) annotated {
 				return annotated{
 					n.Metadata(), func(p domain.MetadataPatch) error { return n.Revise(node.CustomPatch{Metadata: p}, noon) },
@@ -249,7 +249,7 @@ func annotatedEndpoints(_ fixture, owner tenant.ID) annotations {
 			return st.Webhooks.Endpoints.Insert(ctx, e)
 		},
 		list: func(ctx context.Context, st outbound.Stores, m domain.MetadataFilter, q domain.Query) (domain.Page[annotated], error) {
-			found, err := st.Webhooks.Endpoints.List(ctx, owner, event.EndpointFilter{Metadata: m}, q)
+			found, err := st.Webhooks.Endpoints.List(ctx, tenant.All(owner), event.EndpointFilter{Metadata: m}, q)
 			return annotatedPage(found, err, func(e *event.Endpoint) annotated {
 				return annotated{
 					e.Metadata(), func(p domain.MetadataPatch) error { return e.Revise(event.EndpointPatch{Metadata: p}, noon) },

@@ -147,7 +147,7 @@ func (f fixture) registrationsWithin(name string, scope tenant.Scope, covered []
 	f.Helper()
 	want := slices.DeleteFunc(covered, func(sub tenant.SubTenantID) bool { return sub == "" })
 	f.read(func(ctx context.Context, st outbound.Stores) error {
-		registered, err := st.SubTenants.List(ctx, scope, "", domain.Query{})
+		registered, err := st.SubTenants.List(ctx, scope, tenant.SubTenantFilter{}, domain.Query{})
 		if err != nil {
 			return err
 		}
