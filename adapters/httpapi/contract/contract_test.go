@@ -35,7 +35,7 @@ const (
 
 	draft = `{"workflowVersionId":"wfv_1","name":"n","type":"webhook","config":{"x":1}}`
 	made  = `{"id":"trg_01kg2m8r3mfhrs0v2g5w7jq4xe","tenantId":"tenant_01kg2kzz8we7n9a5xq3r0t6v1c","workflowVersionId":"wfv_1","name":"n",` +
-		`"type":"webhook","config":{"x":1},"isActive":true,"createdAt":"2026-01-31T09:00:00.000Z","updatedAt":"2026-01-31T09:00:00.000Z"}`
+		`"type":"webhook","config":{"x":1},"isActive":true,"metadata":{},"createdAt":"2026-01-31T09:00:00.000Z","updatedAt":"2026-01-31T09:00:00.000Z"}`
 )
 
 func failure(status int, code, more string) string {
