@@ -18,6 +18,9 @@ func TestNoOperationIgnoresAnythingInSilence(t *testing.T) {
 	g.addRuns(e)
 	bodies, lists := 0, 0
 	for _, r := range routesBehindKeys(g) {
+		if r.Method == http.MethodDelete || strings.HasSuffix(r.Path, "/stream") {
+			continue
+		}
 		path, _ := e.fill(r.Path)
 		body, where := "", "?color=red&limit=1&offset=0&sortBy=createdAt&sortOrder=asc&isActive=true&search=a"
 		if r.Method == http.MethodPost || r.Method == http.MethodPatch {
@@ -27,8 +30,6 @@ func TestNoOperationIgnoresAnythingInSilence(t *testing.T) {
 		switch isList := strings.Contains(strict.body, "unknown_member"); {
 		case r.Method == http.MethodGet && !isList:
 			continue // one record, or no list
-		case r.Method == http.MethodDelete:
-			continue
 		case body == "":
 			lists++
 		default:

@@ -203,3 +203,21 @@ func TestRestoredVersionTellsItsState(t *testing.T) {
 		t.Error(`"published" is valid`)
 	}
 }
+
+func TestTheMetadataOfAPublishedVersionMayChange(t *testing.T) {
+	st := version(t, sound()).State()
+	st.Active, st.PublishedAt = true, &noon
+	ver := workflow.RestoreVersion(st)
+	team := domain.MetadataPatch{Pairs: map[string]string{"team": "billing"}}
+	if err := ver.Edit(workflow.VersionPatch{Metadata: team}, counted()); err != nil {
+		t.Fatal(err)
+	}
+	wantError(t, ver.Edit(workflow.VersionPatch{Metadata: domain.MetadataPatch{Clear: true}, Edges: new([]workflow.EdgeDraft)}, counted()),
+		domain.Conflict, "version_published")
+	tooLong := domain.MetadataPatch{Pairs: map[string]string{"": "v"}}
+	wantError(t, ver.Edit(workflow.VersionPatch{Metadata: tooLong}, counted()), domain.Invalid, "version_invalid",
+		domain.Violation{Field: "metadata.", Message: "must not be empty", Code: domain.Required})
+	if got := ver.Metadata().String(); got != `{"team":"billing"}` || !ver.Graph().Equal(version(t, sound()).Graph()) {
+		t.Errorf("the metadata is %s", got)
+	}
+}
