@@ -46,10 +46,7 @@ func readEventCall(body jsonread.Object, r *domain.Rules) run.EventCall {
 
 // knowsNone says whether the body has members, and none that [readCall] reads.
 func knowsNone(body jsonread.Object) bool {
-	for range body.All() {
-		return !body.Has("eventData") && !body.Has("entityId") && !body.Has("dedupeKey")
-	}
-	return false
+	return !body.Empty() && !body.Has("eventData") && !body.Has("entityId") && !body.Has("dedupeKey")
 }
 
 // firedBody is what a webhook call is answered with.

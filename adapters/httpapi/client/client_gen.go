@@ -333,6 +333,11 @@ type CreateCustomNode struct {
 	// IsActive Whether the registry lists it; true unless said otherwise.
 	IsActive *bool `json:"isActive,omitempty"`
 
+	// Metadata Up to 50 pairs of text; keys have 1 to 40 characters, values up to 500. A pair whose value is `""` or null is left out.
+	//
+	// Example: {"team":"billing"}
+	Metadata *MetadataDraft `json:"metadata,omitempty"`
+
 	// Name A name for people.
 	Name string `json:"name"`
 
@@ -354,6 +359,11 @@ type CreateSubTenant struct {
 	// Description What it is for; null is the same as leaving it out.
 	Description *string `json:"description,omitempty"`
 
+	// Metadata Up to 50 pairs of text; keys have 1 to 40 characters, values up to 500. A pair whose value is `""` or null is left out.
+	//
+	// Example: {"team":"billing"}
+	Metadata *MetadataDraft `json:"metadata,omitempty"`
+
 	// Name A name for people.
 	Name string `json:"name"`
 
@@ -364,6 +374,11 @@ type CreateSubTenant struct {
 // CreateTenant defines model for CreateTenant.
 type CreateTenant struct {
 	Language *Language `json:"language,omitempty"`
+
+	// Metadata Up to 50 pairs of text; keys have 1 to 40 characters, values up to 500. A pair whose value is `""` or null is left out.
+	//
+	// Example: {"team":"billing"}
+	Metadata *MetadataDraft `json:"metadata,omitempty"`
 
 	// Name A name for people.
 	Name string `json:"name"`
@@ -377,6 +392,11 @@ type CreateTrigger struct {
 
 	// IsActive Whether it may fire from the start.
 	IsActive *bool `json:"isActive,omitempty"`
+
+	// Metadata Up to 50 pairs of text; keys have 1 to 40 characters, values up to 500. A pair whose value is `""` or null is left out.
+	//
+	// Example: {"team":"billing"}
+	Metadata *MetadataDraft `json:"metadata,omitempty"`
 
 	// Name A name for people.
 	Name string `json:"name"`
@@ -399,6 +419,11 @@ type CreateWebhookEndpoint struct {
 	// IsActive Whether events are sent there from now on.
 	IsActive *bool `json:"isActive,omitempty"`
 
+	// Metadata Up to 50 pairs of text; keys have 1 to 40 characters, values up to 500. A pair whose value is `""` or null is left out.
+	//
+	// Example: {"team":"billing"}
+	Metadata *MetadataDraft `json:"metadata,omitempty"`
+
 	// SubTenantID Takes only events about this sub-tenant; null is the same as leaving it out, which takes those about all.
 	SubTenantID *string `json:"subTenantId,omitempty"`
 
@@ -411,6 +436,11 @@ type CreateWorkflow struct {
 	// Description What it is for; null is the same as leaving it out.
 	Description *string `json:"description,omitempty"`
 
+	// Metadata Up to 50 pairs of text; keys have 1 to 40 characters, values up to 500. A pair whose value is `""` or null is left out.
+	//
+	// Example: {"team":"billing"}
+	Metadata *MetadataDraft `json:"metadata,omitempty"`
+
 	// Name A name for people.
 	Name string `json:"name"`
 
@@ -422,6 +452,11 @@ type CreateWorkflow struct {
 type CreateWorkflowVersion struct {
 	// Edges Its edges.
 	Edges *[]EdgeDraft `json:"edges,omitempty"`
+
+	// Metadata Up to 50 pairs of text; keys have 1 to 40 characters, values up to 500. A pair whose value is `""` or null is left out.
+	//
+	// Example: {"team":"billing"}
+	Metadata *MetadataDraft `json:"metadata,omitempty"`
 
 	// Nodes Its nodes.
 	Nodes *[]NodeDraft `json:"nodes,omitempty"`
@@ -460,6 +495,13 @@ type CustomNode struct {
 
 	// IsActive Whether the registry lists it.
 	IsActive bool `json:"isActive"`
+
+	// Metadata Pairs of text that you keep with the record for your own use, such as identifiers of your system. They mean nothing to the gateway. Keep no
+	// secrets in them: public keys read what they read the rest of.
+	//
+	//
+	// Example: {"team":"billing"}
+	Metadata Metadata `json:"metadata"`
 
 	// Name A name for people.
 	Name string `json:"name"`
@@ -980,6 +1022,23 @@ type Limits struct {
 	// Secret What one type of key may ask.
 	Secret Quota `json:"secret"`
 }
+
+// Metadata Pairs of text that you keep with the record for your own use, such as identifiers of your system. They mean nothing to the gateway. Keep no
+// secrets in them: public keys read what they read the rest of.
+//
+// Example: {"team":"billing"}
+type Metadata map[string]string
+
+// MetadataDraft Up to 50 pairs of text; keys have 1 to 40 characters, values up to 500. A pair whose value is `""` or null is left out.
+//
+// Example: {"team":"billing"}
+type MetadataDraft map[string]*string
+
+// MetadataPatch Pairs to add or to change; those that it does not name stay as they are. A pair whose value is `""` or null is taken away; null, or `""`, in the
+// place of the object takes all of them away. Up to 50 pairs remain; keys have 1 to 40 characters, values up to 500.
+//
+// Example: {"note":"","team":"billing"}
+type MetadataPatch map[string]*string
 
 // NamedSortField What lists of records with a name are sorted by.
 type NamedSortField string
@@ -1560,6 +1619,13 @@ type SeenSubTenant struct {
 	// IsRegistered Whether it is registered; the members below are there only then.
 	IsRegistered bool `json:"isRegistered"`
 
+	// Metadata Pairs of text that you keep with the record for your own use, such as identifiers of your system. They mean nothing to the gateway. Keep no
+	// secrets in them: public keys read what they read the rest of.
+	//
+	//
+	// Example: {"team":"billing"}
+	Metadata *Metadata `json:"metadata,omitempty"`
+
 	// Name A name for people.
 	Name *string `json:"name,omitempty"`
 
@@ -1801,6 +1867,13 @@ type SubTenant struct {
 	// IsRegistered Always true.
 	IsRegistered SubTenantIsRegistered `json:"isRegistered"`
 
+	// Metadata Pairs of text that you keep with the record for your own use, such as identifiers of your system. They mean nothing to the gateway. Keep no
+	// secrets in them: public keys read what they read the rest of.
+	//
+	//
+	// Example: {"team":"billing"}
+	Metadata Metadata `json:"metadata"`
+
 	// Name A name for people.
 	Name string `json:"name"`
 
@@ -1840,6 +1913,13 @@ type Tenant struct {
 
 	// Limits What each type of key may ask, and how long runs are kept. The operator sets it.
 	Limits Limits `json:"limits"`
+
+	// Metadata Pairs of text that you keep with the record for your own use, such as identifiers of your system. They mean nothing to the gateway. Keep no
+	// secrets in them: public keys read what they read the rest of.
+	//
+	//
+	// Example: {"team":"billing"}
+	Metadata Metadata `json:"metadata"`
 
 	// Name A name for people.
 	Name string `json:"name"`
@@ -1894,6 +1974,13 @@ type Trigger struct {
 
 	// IsActive Whether it may fire.
 	IsActive bool `json:"isActive"`
+
+	// Metadata Pairs of text that you keep with the record for your own use, such as identifiers of your system. They mean nothing to the gateway. Keep no
+	// secrets in them: public keys read what they read the rest of.
+	//
+	//
+	// Example: {"team":"billing"}
+	Metadata Metadata `json:"metadata"`
 
 	// Name A name for people.
 	Name string `json:"name"`
@@ -2017,6 +2104,13 @@ type UpdateCustomNode struct {
 	// IsActive Whether the registry lists it; true unless said otherwise.
 	IsActive *bool `json:"isActive,omitempty"`
 
+	// Metadata Pairs to add or to change; those that it does not name stay as they are. A pair whose value is `""` or null is taken away; null, or `""`, in the
+	// place of the object takes all of them away. Up to 50 pairs remain; keys have 1 to 40 characters, values up to 500.
+	//
+	//
+	// Example: {"note":"","team":"billing"}
+	Metadata *MetadataPatch `json:"metadata,omitempty"`
+
 	// Name A name for people.
 	Name *string `json:"name,omitempty"`
 
@@ -2062,6 +2156,13 @@ type UpdateSubTenant struct {
 	// Description What it is for; null takes it away.
 	Description *string `json:"description,omitempty"`
 
+	// Metadata Pairs to add or to change; those that it does not name stay as they are. A pair whose value is `""` or null is taken away; null, or `""`, in the
+	// place of the object takes all of them away. Up to 50 pairs remain; keys have 1 to 40 characters, values up to 500.
+	//
+	//
+	// Example: {"note":"","team":"billing"}
+	Metadata *MetadataPatch `json:"metadata,omitempty"`
+
 	// Name A name for people.
 	Name *string `json:"name,omitempty"`
 }
@@ -2083,6 +2184,13 @@ type UpdateTenant struct {
 		Secret *UpdateQuota `json:"secret,omitempty"`
 	} `json:"limits,omitempty"`
 
+	// Metadata Pairs to add or to change; those that it does not name stay as they are. A pair whose value is `""` or null is taken away; null, or `""`, in the
+	// place of the object takes all of them away. Up to 50 pairs remain; keys have 1 to 40 characters, values up to 500.
+	//
+	//
+	// Example: {"note":"","team":"billing"}
+	Metadata *MetadataPatch `json:"metadata,omitempty"`
+
 	// Name A name for people.
 	Name *string `json:"name,omitempty"`
 }
@@ -2095,6 +2203,13 @@ type UpdateTrigger struct {
 
 	// IsActive Whether it is active.
 	IsActive *bool `json:"isActive,omitempty"`
+
+	// Metadata Pairs to add or to change; those that it does not name stay as they are. A pair whose value is `""` or null is taken away; null, or `""`, in the
+	// place of the object takes all of them away. Up to 50 pairs remain; keys have 1 to 40 characters, values up to 500.
+	//
+	//
+	// Example: {"note":"","team":"billing"}
+	Metadata *MetadataPatch `json:"metadata,omitempty"`
 
 	// Name A name for people.
 	Name *string `json:"name,omitempty"`
@@ -2111,6 +2226,13 @@ type UpdateWebhookEndpoint struct {
 	// IsActive Whether events are sent there. Switching an endpoint on forgets its failures.
 	IsActive *bool `json:"isActive,omitempty"`
 
+	// Metadata Pairs to add or to change; those that it does not name stay as they are. A pair whose value is `""` or null is taken away; null, or `""`, in the
+	// place of the object takes all of them away. Up to 50 pairs remain; keys have 1 to 40 characters, values up to 500.
+	//
+	//
+	// Example: {"note":"","team":"billing"}
+	Metadata *MetadataPatch `json:"metadata,omitempty"`
+
 	// SubTenantID Takes only events about this sub-tenant; null for those about all.
 	SubTenantID *string `json:"subTenantId,omitempty"`
 
@@ -2126,6 +2248,13 @@ type UpdateWorkflow struct {
 	// IsActive Whether it is active.
 	IsActive *bool `json:"isActive,omitempty"`
 
+	// Metadata Pairs to add or to change; those that it does not name stay as they are. A pair whose value is `""` or null is taken away; null, or `""`, in the
+	// place of the object takes all of them away. Up to 50 pairs remain; keys have 1 to 40 characters, values up to 500.
+	//
+	//
+	// Example: {"note":"","team":"billing"}
+	Metadata *MetadataPatch `json:"metadata,omitempty"`
+
 	// Name A name for people.
 	Name *string `json:"name,omitempty"`
 }
@@ -2134,6 +2263,13 @@ type UpdateWorkflow struct {
 type UpdateWorkflowVersion struct {
 	// Edges Replaces all edges.
 	Edges *[]EdgeDraft `json:"edges,omitempty"`
+
+	// Metadata Pairs to add or to change; those that it does not name stay as they are. A pair whose value is `""` or null is taken away; null, or `""`, in the
+	// place of the object takes all of them away. Up to 50 pairs remain; keys have 1 to 40 characters, values up to 500.
+	//
+	//
+	// Example: {"note":"","team":"billing"}
+	Metadata *MetadataPatch `json:"metadata,omitempty"`
 
 	// Nodes Replaces all nodes.
 	Nodes *[]NodeDraft `json:"nodes,omitempty"`
@@ -2191,6 +2327,13 @@ type WebhookEndpoint struct {
 	// IsActive Whether events are sent there.
 	IsActive bool `json:"isActive"`
 
+	// Metadata Pairs of text that you keep with the record for your own use, such as identifiers of your system. They mean nothing to the gateway. Keep no
+	// secrets in them: public keys read what they read the rest of.
+	//
+	//
+	// Example: {"team":"billing"}
+	Metadata Metadata `json:"metadata"`
+
 	// Secret The secret that signs what is sent, `whsec_` and base64. It stands only on the answer to the request that made it.
 	Secret *string `json:"secret,omitempty"`
 
@@ -2245,6 +2388,13 @@ type Workflow struct {
 	// IsActive Whether it is active.
 	IsActive bool `json:"isActive"`
 
+	// Metadata Pairs of text that you keep with the record for your own use, such as identifiers of your system. They mean nothing to the gateway. Keep no
+	// secrets in them: public keys read what they read the rest of.
+	//
+	//
+	// Example: {"team":"billing"}
+	Metadata Metadata `json:"metadata"`
+
 	// Name A name for people.
 	Name string `json:"name"`
 
@@ -2278,6 +2428,13 @@ type WorkflowVersion struct {
 
 	// IsActive Whether it is the one that triggers start.
 	IsActive bool `json:"isActive"`
+
+	// Metadata Pairs of text that you keep with the record for your own use, such as identifiers of your system. They mean nothing to the gateway. Keep no
+	// secrets in them: public keys read what they read the rest of.
+	//
+	//
+	// Example: {"team":"billing"}
+	Metadata Metadata `json:"metadata"`
 
 	// Nodes Its nodes.
 	Nodes []Node `json:"nodes"`
@@ -2356,6 +2513,9 @@ type IsActive = bool
 
 // Limit defines model for Limit.
 type Limit = int
+
+// MetadataFilter defines model for MetadataFilter.
+type MetadataFilter map[string]string
 
 // Offset defines model for Offset.
 type Offset = int
@@ -2482,6 +2642,7 @@ type ListCustomNodesParams struct {
 	SortBy    *CustomNodeSortBy `query:"sortBy"`
 	IsActive  *IsActive         `query:"isActive"`
 	Search    *Search           `query:"search"`
+	Metadata  *MetadataFilter   `query:"metadata"`
 }
 
 // ListRunsParams is the query of [Client.ListRuns].
@@ -2512,6 +2673,7 @@ type ListSubTenantsParams struct {
 	SortOrder *SortOrder       `query:"sortOrder"`
 	SortBy    *SubTenantSortBy `query:"sortBy"`
 	Search    *Search          `query:"search"`
+	Metadata  *MetadataFilter  `query:"metadata"`
 }
 
 // ListCombinedSubTenantsParams is the query of [Client.ListCombinedSubTenants].
@@ -2531,16 +2693,18 @@ type ListTriggersParams struct {
 	Type              *TriggerTypeFilter `query:"type"`
 	WorkflowVersionID *VersionFilter     `query:"workflowVersionId"`
 	SubTenantID       *SubTenantFilter   `query:"subTenantId"`
+	Metadata          *MetadataFilter    `query:"metadata"`
 }
 
 // ListTriggersOfVersionParams is the query of [Client.ListTriggersOfVersion].
 type ListTriggersOfVersionParams struct {
-	Limit     *Limit         `query:"limit"`
-	Offset    *Offset        `query:"offset"`
-	SortOrder *SortOrder     `query:"sortOrder"`
-	SortBy    *TriggerSortBy `query:"sortBy"`
-	IsActive  *IsActive      `query:"isActive"`
-	Search    *Search        `query:"search"`
+	Limit     *Limit          `query:"limit"`
+	Offset    *Offset         `query:"offset"`
+	SortOrder *SortOrder      `query:"sortOrder"`
+	SortBy    *TriggerSortBy  `query:"sortBy"`
+	IsActive  *IsActive       `query:"isActive"`
+	Search    *Search         `query:"search"`
+	Metadata  *MetadataFilter `query:"metadata"`
 }
 
 // ListFiresParams is the query of [Client.ListFires].
@@ -2568,6 +2732,7 @@ type ListWebhookEndpointsParams struct {
 	IsActive    *IsActive        `query:"isActive"`
 	Search      *WebhookSearch   `query:"search"`
 	SubTenantID *SubTenantFilter `query:"subTenantId"`
+	Metadata    *MetadataFilter  `query:"metadata"`
 }
 
 // ListDeliveriesParams is the query of [Client.ListDeliveries].
@@ -2591,6 +2756,7 @@ type ListWorkflowVersionsParams struct {
 	SortOrder  *SortOrder       `query:"sortOrder"`
 	SortBy     *VersionSortBy   `query:"sortBy"`
 	IsActive   *IsActive        `query:"isActive"`
+	Metadata   *MetadataFilter  `query:"metadata"`
 }
 
 // ListWorkflowsParams is the query of [Client.ListWorkflows].
@@ -2602,6 +2768,7 @@ type ListWorkflowsParams struct {
 	IsActive    *IsActive        `query:"isActive"`
 	Search      *Search          `query:"search"`
 	SubTenantID *SubTenantFilter `query:"subTenantId"`
+	Metadata    *MetadataFilter  `query:"metadata"`
 }
 
 // CreateWorkflowParams is the query of [Client.CreateWorkflow].
@@ -2617,6 +2784,7 @@ type ListTenantsParams struct {
 	SortBy    *TenantSortBy       `query:"sortBy"`
 	Search    *TenantSearch       `query:"search"`
 	Status    *TenantStatusFilter `query:"status"`
+	Metadata  *MetadataFilter     `query:"metadata"`
 }
 
 // ListTenantAPIKeysParams is the query of [Client.ListTenantAPIKeys].

@@ -44,7 +44,10 @@ func (o Object) IsNull(name string) bool {
 	return ok && v.IsNull()
 }
 
-// All yields the members in the order of the text.
+// Empty says whether there is no member.
+func (o Object) Empty() bool { return o.tree == nil || o.tree.nodes[o.at].after == o.at+1 }
+
+// All yields the members in the order of the text. Each counts as asked for.
 func (o Object) All() iter.Seq2[string, Value] {
 	return func(yield func(string, Value) bool) {
 		if o.tree == nil {
