@@ -22,7 +22,7 @@ type Memory struct {
 // What is left is for garbage that was not collected yet.
 const (
 	ownMemory = 120 << 20
-	divided   = 60 // percent
+	divided   = 48 // percent
 
 	computing   = 38 // percent of it; one run may have four fifths of that
 	intake      = 16 // percent of it; one request may have three quarters of that
