@@ -25,11 +25,13 @@ type hostileRound struct {
 
 // hostileFigures is what is measured once.
 type hostileFigures struct {
-	answers   map[bool][]time.Duration // of honest calls; true while attacked
-	runs      map[bool][]time.Duration // until they completed
-	phases    map[string]*phaseFigures // the same by what the hostile tenant did
-	stopTime  time.Duration            // from SIGTERM to the end
-	startTime time.Duration            // until the gateway was ready after that
+	answers     map[bool][]time.Duration // of honest calls; true while attacked
+	runs        map[bool][]time.Duration // until they completed
+	phases      map[string]*phaseFigures // the same by what the hostile tenant did
+	stopAt      time.Time                // when SIGTERM was sent
+	stopTime    time.Duration            // from then to the end
+	interrupted int                      // honest runs that were not over by then
+	startTime   time.Duration            // until the gateway was ready after that
 }
 
 func runHostile(ctx context.Context, args []string, stdout, stderr io.Writer) error {
@@ -181,6 +183,7 @@ const stopTimeout = 32 * time.Second
 func (h *hostileRound) terminate() {
 	h.logf("SIGTERM")
 	h.guard.setPhase("SIGTERM")
+	h.figures.stopAt = time.Now()
 	p := h.gateway.expectEnd()
 	took := p.Terminate(stopTimeout)
 	code := p.ExitCode()

@@ -42,9 +42,13 @@ func (h *hostileRound) auditHonest(ctx context.Context) {
 			if !h.found.checked(r.Status == "completed", everyRunEnds, "run %s of call %s (%s) is %s: %+v", r.ID, c.call, c.scenario.name, r.Status, r.Error) {
 				continue
 			}
-			length := max(0, r.FinishedAt.Sub(c.due)-c.scenario.delay)
-			took[c.underAttack] = append(took[c.underAttack], length)
-			h.phase(c).runs = append(h.phase(c).runs, length)
+			if r.FinishedAt.After(h.figures.stopAt) {
+				h.figures.interrupted++ // it waited for the restart
+			} else {
+				length := max(0, r.FinishedAt.Sub(c.due)-c.scenario.delay)
+				took[c.underAttack] = append(took[c.underAttack], length)
+				h.phase(c).runs = append(h.phase(c).runs, length)
+			}
 			for _, node := range c.scenario.done(c.amount) {
 				if slices.Contains(c.scenario.effects, node) {
 					h.found.check(effects[r.ID+":"+node].times > 0, effectHappens, "node %s of run %s completed without its effect", node, r.ID)
@@ -131,6 +135,7 @@ func (h *hostileRound) newLedger() ledger {
 		line("p99 during "+name, "answers %s, runs %s", percentile(f.answers, 99), percentile(f.runs, 99))
 	}
 	line("end after SIGTERM", "%s", h.figures.stopTime.Round(time.Millisecond))
+	line("runs not measured", "%d that SIGTERM interrupted, and that were completed after the restart", h.figures.interrupted)
 	line("ready after a start", "%s", h.figures.startTime.Round(time.Millisecond))
 	for _, made := range h.settings.attacks {
 		answers, err := h.attacker.Counts().Answers(made.Name)
