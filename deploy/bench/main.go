@@ -76,7 +76,7 @@ func readOptions(args []string, stderr io.Writer) (options, error) {
 	flags.SetOutput(stderr)
 	flags.IntVar(&o.rounds, "rounds", 5, "how often baseline and gateway are measured in turn")
 	flags.IntVar(&seconds, "seconds", 3, "how long one measurement takes")
-	flags.IntVar(&o.runs, "runs", 3_000_000, "how many finished runs runs-sustained keeps")
+	flags.IntVar(&o.runs, "runs", 300_000, "how many finished runs runs-sustained keeps")
 	flags.StringVar(&only, "only", "", "measure only what has a name that matches this regular expression: "+names())
 	flags.StringVar(&o.json, "json", "", "also write the figures to this file")
 	flags.StringVar(&o.into, "into", "", "also write the tables into this Markdown file, between its lines "+beginTables+" and "+endTables)
