@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"sync/atomic"
 	"time"
 
 	"github.com/jmoiron/sqlx"
@@ -29,6 +30,7 @@ type Store struct {
 	writes         writeCheck
 	beforeClose    func()
 	writing        chan struct{} // holds one while a unit writes, where units that write run one after another; else nil
+	waits, waited  atomic.Int64  // how often units waited for that, and for how long in all, in nanoseconds
 
 	// Level is the feature level of this process: rows that need a higher one are not claimed.
 	// It is set before the store is used.
@@ -184,16 +186,31 @@ func (s *Store) probeOnError(ctx context.Context, err error) error {
 	return err
 }
 
+// awaitTurn waits until no other unit writes: first come, first served. Of those who wait for a
+// connection database/sql picks any, so that some wait for very long while there are always others.
+func (s *Store) awaitTurn(ctx context.Context) error {
+	select {
+	case s.writing <- struct{}{}:
+		return nil
+	default:
+	}
+	began := time.Now()
+	s.waits.Add(1)
+	defer func() { s.waited.Add(int64(time.Since(began))) }()
+	select {
+	case s.writing <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
 func (s *Store) run(ctx context.Context, p *pool, opts *sql.TxOptions, fn func(context.Context, outbound.Stores) error) error {
 	if opts == nil && s.writing != nil {
-		// First come, first served: of those who wait for a connection database/sql picks any, so
-		// that some wait for very long while there are always others.
-		select {
-		case s.writing <- struct{}{}:
-			defer func() { <-s.writing }()
-		case <-ctx.Done():
-			return s.translate(ctx, ctx.Err())
+		if err := s.awaitTurn(ctx); err != nil {
+			return s.translate(ctx, err)
 		}
+		defer func() { <-s.writing }()
 	}
 	tx, err := p.db.BeginTxx(ctx, opts)
 	if err != nil {
