@@ -27,11 +27,32 @@ const (
 func TestARollingRestartLosesNoRequest(t *testing.T) {
 	b := newBinary(t, postgresURL(t))
 	b.ok("migrate", "up")
-	made := b.json("tenant", "create", "--name", "Acme", "--example")
-	b.ok("tenant", "update", fmt.Sprint(made["tenantId"]), "--secret-per-minute", "1000000", "--secret-concurrent", "100000")
-	b.environ = append(b.environ, "SLUICE_DRAIN_DELAY="+drainFor.String(), "SLUICE_LOG_LEVEL=info")
+	restartUnderLoad(t, b, b)
+}
 
-	gateways := []*process{b.spawn("serve"), b.spawn("serve")}
+// The gateways of the last release go on while those of this version take their place, on the
+// schema of this version.
+func TestARollingUpgradeLosesNoRequest(t *testing.T) {
+	b := newBinary(t, postgresURL(t))
+	released := b
+	released.program = lastRelease(t)
+	run := released.launch(nil, "migrate", "up")
+	if code := run.await(t); code != exitDone {
+		t.Fatalf("migrate up of the last release ended with %d: %s", code, run.stderr)
+	}
+	b.ok("migrate", "up")
+	restartUnderLoad(t, released, b)
+}
+
+// restartUnderLoad replaces each gateway of one binary by one of another, in rounds.
+func restartUnderLoad(t *testing.T, from, to binary) {
+	t.Helper()
+	made := to.json("tenant", "create", "--name", "Acme", "--example")
+	to.ok("tenant", "update", fmt.Sprint(made["tenantId"]), "--secret-per-minute", "1000000", "--secret-concurrent", "100000")
+	to.environ = append(to.environ, "SLUICE_DRAIN_DELAY="+drainFor.String(), "SLUICE_LOG_LEVEL=info")
+	from.environ = to.environ
+
+	gateways := []*process{from.spawn("serve"), from.spawn("serve")}
 	watching, unwatch := context.WithCancel(t.Context())
 	balancer, err := rolling.NewBalancer(watching, probeEvery, gateways[0].url, gateways[1].url)
 	if err != nil {
@@ -51,7 +72,7 @@ func TestARollingRestartLosesNoRequest(t *testing.T) {
 	go func() { ledger <- load.Run(working) }()
 	for round := range *rounds {
 		for i, old := range gateways {
-			restarted := restart(t, b, old, balancer)
+			restarted := restart(t, to, old, balancer)
 			gateways[i] = restarted
 			t.Logf("round %d of %d: gateway %d restarted at %s", round+1, *rounds, i+1, restarted.address())
 		}

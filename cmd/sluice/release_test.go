@@ -1,0 +1,35 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/sluicehq/sluice/deploy/harness"
+)
+
+// released is the commit of the last release, 0.1.0.
+const released = "696c3fc6f19efd4d2432d686bdc1be1bb7d35f83"
+
+// lastRelease builds the gateway of the last release from the history of the repository.
+func lastRelease(t *testing.T) (program string) {
+	t.Helper()
+	dir := t.TempDir()
+	source := filepath.Join(dir, "source.tar")
+	root, err := harness.Output(exec.CommandContext(t.Context(), "git", "rev-parse", "--show-toplevel"))
+	if err != nil {
+		t.Skipf("there is no repository to build the last release from: %v", err)
+	}
+	archive := exec.CommandContext(t.Context(), "git", "archive", "--output", source, released)
+	archive.Dir = string(root[:len(root)-1])
+	program = filepath.Join(dir, "sluice")
+	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-tags=nomsgpack,grpcnotrace", "-o", program, "./cmd/sluice")
+	build.Dir, build.Env = dir, append(os.Environ(), "CGO_ENABLED=0")
+	for _, step := range []*exec.Cmd{archive, exec.CommandContext(t.Context(), "tar", "-xf", source, "-C", dir), build} {
+		if _, err := harness.Output(step); err != nil {
+			t.Fatalf("build the last release: %v", err)
+		}
+	}
+	return program
+}
