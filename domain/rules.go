@@ -84,6 +84,9 @@ func (r *Rules) Broken(field string) bool {
 	return ok
 }
 
+// Full says that nothing more is recorded, so that what describes it need not be computed.
+func (r *Rules) Full() bool { return len(r.violations) >= MaxViolations }
+
 // Violations returns what was recorded, in order; nil when nothing was.
 func (r *Rules) Violations() []Violation { return r.violations }
 

@@ -50,7 +50,7 @@ func (s runOverview) OfWorkflow(ctx context.Context, scope tenant.Scope, of work
 	in, args := within(scope, bySubTenant, string(of), limit)
 	var ids []run.ID
 	err := s.list(ctx, "find the runs of a workflow", &ids, `SELECT l.id FROM live_runs l JOIN runs ON runs.tenant_id = l.tenant_id AND runs.id = l.id
-		WHERE l.tenant_id = $1 AND l.workflow_id = $2`+in+` ORDER BY l.id LIMIT $3`, args...)
+		WHERE l.tenant_id = $1 AND l.workflow_id = $2 AND runs.finished_at IS NULL`+in+` ORDER BY l.id LIMIT $3`, args...)
 	return ids, err
 }
 

@@ -75,8 +75,8 @@ func stepRowOf(step outbound.RunStep) (row stepRow, err error) {
 }
 
 // recordSteps writes many steps, and returns the runs of those that were not refused; empty where
-// that would take several statements anyway. What workers see of a run is changed first, by
-// everybody, so that two units never wait for each other. The condition on the rows that is always
+// that would take several statements anyway. What workers see of a run is locked first, by
+// everybody and in the order of the identifiers, so that two units never wait for each other. The condition on the rows that is always
 // true makes them few in the eyes of the planner, who looks up each run by its key then, also where
 // there are no statistics yet.
 func (d Dialect) recordSteps() string {
@@ -87,12 +87,14 @@ func (d Dialect) recordSteps() string {
 	due := d.notAhead("r.due_at", "CAST(r.ready AS boolean)")
 	return `WITH steps AS MATERIALIZED (
 		SELECT r.* FROM ` + d.Rows(1, stepColumns...) + ` WHERE r.id || '' = r.id
+	), locked AS MATERIALIZED (
+		SELECT u.id FROM steps r JOIN live_runs u ON ` + held + ` ORDER BY u.tenant_id, u.id FOR NO KEY UPDATE OF u
 	), ended AS (
-		DELETE FROM live_runs u USING steps r WHERE r.finished_at IS NOT NULL AND ` + held + ` RETURNING u.tenant_id, u.id
+		DELETE FROM live_runs u USING steps r WHERE (SELECT count(*) FROM locked) > 0 AND r.finished_at IS NOT NULL AND ` + held + ` RETURNING u.tenant_id, u.id
 	), moved AS (
 		UPDATE live_runs u SET seq = CAST(r.seq AS bigint), size = CAST(r.size AS bigint), due_at = ` + due + `,
 			lease_until = CASE WHEN CAST(r.ends AS boolean) THEN NULL ELSE u.lease_until END, alone = 0
-		FROM steps r WHERE r.finished_at IS NULL AND ` + held + ` RETURNING u.tenant_id, u.id
+		FROM steps r WHERE (SELECT count(*) FROM locked) > 0 AND r.finished_at IS NULL AND ` + held + ` RETURNING u.tenant_id, u.id
 	), revived AS (
 		INSERT INTO live_runs (tenant_id, id, trigger_id, workflow_id, seq, size, due_at, needs_level)
 		SELECT r.tenant_id, r.id, r.trigger_id, r.workflow_id, CAST(r.seq AS bigint), CAST(r.size AS bigint), ` + due + `,

@@ -82,11 +82,14 @@ func (s tenants) Update(ctx context.Context, ten *tenant.Tenant) error {
 // Delete removes a tenant; the schema's cascades remove what it owns.
 func (s tenants) Delete(ctx context.Context, id tenant.ID) error {
 	s.touch(id)
+	if s.store.AllowSlowStatements != nil {
+		defer s.store.AllowSlowStatements()()
+	}
 	// First what workers lock first, or the two would wait for each other.
 	if _, err := s.exec(ctx, "delete live runs", `DELETE FROM live_runs WHERE tenant_id = $1`, string(id)); err != nil {
 		return err
 	}
-	n, err := s.remove(ctx, "delete tenant", `DELETE FROM tenants WHERE id = $1`, string(id))
+	n, err := s.exec(ctx, "delete tenant", `DELETE FROM tenants WHERE id = $1`, string(id))
 	return s.deleted(n, err, "tenant_not_found", "There is no such tenant.")
 }
 

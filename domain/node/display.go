@@ -30,7 +30,11 @@ func (p *parser) extra(path string, members []ExtraMember) {
 	}
 }
 
+// display checks a member that says how editors show a field. One that is blank says nothing.
 func (p *parser) display(at, name string, value any) {
+	if value == nil || value == "" {
+		return
+	}
 	switch name {
 	case titleMember, placeholderMember:
 		p.displayText(at, value)

@@ -71,7 +71,7 @@ var brokenDeclarations = map[string]struct {
 			`in.` + strings.Repeat("n", 256) + ` must be at most 255 characters long, not 256 (too_long)`,
 		}},
 	"members that forms are drawn with have their types": {`{"a": {"type": "enum", "enum": [1], "title": 5, "placeholder": [], "widget": "slider", "order": "1", "enumLabels": ["One", 2], "secret": "yes", "format": 5},
-		"b": {"type": "any", "enumLabels": {"x": 1}, "widget": {}}, "c": {"type": "any", "enumLabels": "x", "title": null}}`,
+		"b": {"type": "any", "enumLabels": {"x": 1}, "widget": {}}, "c": {"type": "any", "enumLabels": "x", "title": 5}}`,
 		[]string{
 			`in.a.title must be a string, not a number (wrong_type)`,
 			`in.a.placeholder must be a string, not an array (wrong_type)`,
@@ -82,7 +82,7 @@ var brokenDeclarations = map[string]struct {
 			`in.b.enumLabels.x must be a string, not a number (wrong_type)`,
 			`in.b.widget must be "text", "textarea", "code", "password", "select", "keyValue" or "expression", not an object (not_allowed)`,
 			`in.c.enumLabels must be an array of texts, or an object with a text for each value, not a string (wrong_type)`,
-			`in.c.title must be a string, not null (wrong_type)`,
+			`in.c.title must be a string, not a number (wrong_type)`,
 		}},
 	"members that are not known hold what a store can keep": {`{"a": {"type": "any", "x": "\u0000", "y\u0000": 1, "z": 1e400, "v": 1, "v": 1}}`,
 		[]string{

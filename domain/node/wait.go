@@ -1,6 +1,7 @@
 package node
 
 import (
+	"regexp"
 	"time"
 
 	"github.com/sluicehq/sluice/domain"
@@ -26,3 +27,9 @@ func ParseTime(text string) (at time.Time, ok bool) {
 	}
 	return time.Time{}, false
 }
+
+var datePattern = regexp.MustCompile(`^\d{4}-\d{1,2}(-|T|$)`)
+
+// IsDateLike says whether a text is meant to be a time, though it may be none: as an expression
+// 2026-11-31 is a difference.
+func IsDateLike(text string) bool { return datePattern.MatchString(text) }

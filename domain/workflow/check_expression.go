@@ -69,7 +69,12 @@ func (c *checker) compileAs(wanted string, about subject, source any, unseen fun
 // compileTime checks a time, or an expression that gives one.
 func (c *checker) compileTime(about subject, source any, unseen func(int) bool) {
 	text, _ := source.(string)
-	if _, isTime := node.ParseTime(text); !isTime {
+	_, isTime := node.ParseTime(text)
+	switch {
+	case isTime:
+	case node.IsDateLike(text):
+		c.found.add(about, domain.BadFormat, "must be a time that exists, in ISO 8601, such as 2026-01-31T09:00:00Z")
+	default:
 		c.compileAs("a time in ISO 8601, such as 2026-01-31T09:00:00Z, or an expression that compiles", about, source, unseen, NodeScope())
 	}
 }

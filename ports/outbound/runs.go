@@ -208,7 +208,7 @@ const (
 type RunLease struct {
 	Tenant tenant.ID
 	Run    run.ID
-	Number int64 // grows each time the run is lent
+	Number int64 // differs each time the run is lent
 }
 
 // RenewedLease is a lease that is still good.

@@ -8,6 +8,9 @@ import (
 	"github.com/sluicehq/sluice/domain"
 )
 
+// maxChangedPairs is how many pairs a body may add, change and take away.
+const maxChangedPairs = 10 * domain.MaxMetadata
+
 // ReadMetadata reads the optional member metadata. A pair that is null or empty is taken
 // away, and so are all of them by a metadata that is.
 func ReadMetadata(body jsonread.Object, r *domain.Rules) domain.MetadataPatch {
@@ -22,6 +25,10 @@ func ReadMetadata(body jsonread.Object, r *domain.Rules) domain.MetadataPatch {
 	}
 	p := domain.MetadataPatch{Pairs: make(map[string]string)}
 	for key, value := range pairs.All() {
+		if len(p.Pairs) == maxChangedPairs || r.Full() {
+			r.Check(false, member, domain.TooLong, "must name at most %d pairs", maxChangedPairs)
+			break
+		}
 		text, ok := "", true
 		if !value.IsNull() {
 			text, ok = value.String(r)

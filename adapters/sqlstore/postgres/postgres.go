@@ -132,7 +132,7 @@ func Open(ctx context.Context, address string, opts Options) (*sqlstore.Store, e
 	if answers != nil {
 		store.AllowSlowStatements = answers.suspend
 	}
-	cleaning, stop := startVacuum(db, store.AllowSlowStatements)
+	cleaning, stop := startVacuum(db)
 	store.LiveRunsChanged = cleaning.changed
 	store.BeforeClose(stop)
 	return store, nil

@@ -16,6 +16,7 @@ import (
 const (
 	vacuumAfter = 5000 // changed rows
 	vacuumPause = time.Second
+	vacuumRest  = 10 // times as long as it took, at least
 )
 
 // SKIP_LOCKED leaves it to another process that is at it. INDEX_CLEANUP does not wait until many
@@ -39,8 +40,8 @@ func (v *vacuum) changed(rows int) {
 	}
 }
 
-// startVacuum runs until stop is called. allowSlow lets a statement take its time, and may be nil.
-func startVacuum(db *sqlx.DB, allowSlow func() (end func())) (v *vacuum, stop func()) {
+// startVacuum runs until stop is called.
+func startVacuum(db *sqlx.DB) (v *vacuum, stop func()) {
 	v = &vacuum{due: make(chan struct{}, 1)}
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
@@ -52,10 +53,13 @@ func startVacuum(db *sqlx.DB, allowSlow func() (end func())) (v *vacuum, stop fu
 			case <-v.due:
 			}
 			v.changes.Store(0)
-			v.clean(ctx, db, allowSlow)
+			began := time.Now()
+			// Where it fails, or takes too long for the table, claims get slower until autovacuum
+			// has done it.
+			_, _ = db.ExecContext(ctx, vacuumLiveRuns)
 			select {
 			case <-ctx.Done():
-			case <-time.After(vacuumPause):
+			case <-time.After(max(vacuumPause, vacuumRest*time.Since(began))):
 			}
 		}
 	})
@@ -63,12 +67,4 @@ func startVacuum(db *sqlx.DB, allowSlow func() (end func())) (v *vacuum, stop fu
 		cancel()
 		running.Wait()
 	}
-}
-
-// clean vacuums the table. Where that fails, claims get slower until autovacuum has done it.
-func (*vacuum) clean(ctx context.Context, db *sqlx.DB, allowSlow func() (end func())) {
-	if allowSlow != nil {
-		defer allowSlow()()
-	}
-	_, _ = db.ExecContext(ctx, vacuumLiveRuns)
 }
