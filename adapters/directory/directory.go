@@ -8,6 +8,9 @@ package directory
 import (
 	"sync"
 	"sync/atomic"
+	"weak"
+
+	"golang.org/x/sync/singleflight"
 
 	"github.com/sluicehq/sluice/domain/node"
 	"github.com/sluicehq/sluice/domain/tenant"
@@ -24,7 +27,7 @@ const (
 )
 
 // maxRegistryBytes bounds what the registries that are kept weigh together. One that weighs
-// more than a quarter of it is read each time.
+// more than a quarter of it is kept while somebody uses it.
 const maxRegistryBytes = 32 << 20
 
 // maxLookups is how many credentials are looked up at the same time: keys that
@@ -45,8 +48,11 @@ type Directory struct {
 	unknown       map[tenant.KeyHash]struct{}
 	registries    map[tenant.ID]*node.Registry
 	registryBytes int64 // what the registries weigh together
+	large         map[tenant.ID]weak.Pointer[node.Registry]
 	endpoints     map[tenant.ID]*nodeEndpoints
 	versions      map[versionKey]outbound.Belonging
+
+	reading singleflight.Group // of registries
 
 	hits, misses atomic.Uint64
 }
@@ -97,6 +103,7 @@ func (d *Directory) reset() {
 	d.uses = make(map[tenant.KeyID]*atomic.Int64)
 	d.unknown = make(map[tenant.KeyHash]struct{})
 	d.registries, d.registryBytes = make(map[tenant.ID]*node.Registry), 0
+	d.large = make(map[tenant.ID]weak.Pointer[node.Registry])
 	d.endpoints = make(map[tenant.ID]*nodeEndpoints)
 }
 

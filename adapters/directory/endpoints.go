@@ -1,6 +1,7 @@
 package directory
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -89,16 +90,16 @@ func (d *Directory) nodeEndpoints(ctx context.Context, owner tenant.ID) (*nodeEn
 		if err != nil {
 			return err
 		}
-		custom, err := st.CustomNodes.Active(ctx, tenant.All(owner))
+		custom, err := st.CustomNodes.Endpoints(ctx, tenant.All(owner))
 		if err != nil {
 			return err
 		}
 		shared := ten.Settings().CustomNodeEndpoint
 		for _, n := range custom {
-			if found.urls[n.Type()] == nil {
-				found.urls[n.Type()] = make(map[string]string, 1)
+			if found.urls[n.Type] == nil {
+				found.urls[n.Type] = make(map[string]string, 1)
 			}
-			found.urls[n.Type()][n.Version().String()] = n.EndpointOr(shared)
+			found.urls[n.Type][n.Version] = cmp.Or(n.URL, shared)
 		}
 		found.secret, err = st.NodeSecrets.Get(ctx, owner)
 		if errors.Is(err, domain.NotFound) {

@@ -2,23 +2,57 @@ package directory
 
 import (
 	"context"
+	"fmt"
+	"time"
+	"weak"
 
 	"github.com/sluicehq/sluice/domain/node"
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/domain/workflow"
+	"github.com/sluicehq/sluice/ports/inbound"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
-// Registry returns the node types that a tenant sees.
+// registryTimeout bounds reading a registry for all who wait for it.
+const registryTimeout = 30 * time.Second
+
+// Registry returns the node types that a tenant sees. All who ask before it has changed
+// share one, also while it is read: a large one is in memory once.
 func (d *Directory) Registry(ctx context.Context, owner tenant.ID) (*node.Registry, error) {
 	d.mu.RLock()
-	found, since := d.registries[owner], d.changes
+	found, since, trusted := d.keptRegistry(owner), d.changes, d.trusted
 	d.mu.RUnlock()
 	if found != nil {
 		return found, nil
 	}
+	if !trusted { // what another is reading may be older than what the caller knows of
+		return d.readRegistry(ctx, owner, since)
+	}
+	read := d.reading.DoChan(fmt.Sprint(since, " ", owner), func() (found any, err error) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), registryTimeout) // others wait for it, too
+		defer cancel()
+		err = inbound.RecoverPanic("read a registry", func() (err error) {
+			found, err = d.readRegistry(ctx, owner, since)
+			return err
+		})
+		return found, err
+	})
+	select {
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case done := <-read:
+		if done.Err != nil {
+			return nil, done.Err
+		}
+		return done.Val.(*node.Registry), nil
+	}
+}
+
+// readRegistry reads a registry, and keeps it if nothing has changed since.
+func (d *Directory) readRegistry(ctx context.Context, owner tenant.ID, since uint64) (found *node.Registry, err error) {
 	var registry node.Registry
-	err := d.work.View(ctx, func(ctx context.Context, st outbound.Stores) error {
+	found = &registry
+	err = d.work.View(ctx, func(ctx context.Context, st outbound.Stores) error {
 		ten, err := st.Tenants.Get(ctx, owner)
 		if err != nil {
 			return err
@@ -34,23 +68,32 @@ func (d *Directory) Registry(ctx context.Context, owner tenant.ID) (*node.Regist
 	if err != nil {
 		return nil, err
 	}
-	found = &registry
-	weight := registry.Weight()
-	if weight > maxRegistryBytes/4 {
-		return found, nil // it would put out those of many others
-	}
 	d.keep(since, func() {
-		if kept := d.registries[owner]; kept != nil { // another request asked at the same time
+		if kept := d.keptRegistry(owner); kept != nil { // another had just read it
 			found = kept
+			return
+		}
+		weight := registry.Weight()
+		if weight > maxRegistryBytes/4 { // it would put out those of many others
+			makeRoom(d.large, maxRegistries)
+			d.large[owner] = weak.Make(&registry)
 			return
 		}
 		for len(d.registries) >= maxRegistries || d.registryBytes+weight > maxRegistryBytes {
 			d.dropAnyRegistry()
 		}
-		d.registries[owner] = found
+		d.registries[owner] = &registry
 		d.registryBytes += weight
 	})
 	return found, nil
+}
+
+// keptRegistry is that of a tenant if it is in memory, else nil. The caller holds d.mu.
+func (d *Directory) keptRegistry(owner tenant.ID) *node.Registry {
+	if kept := d.registries[owner]; kept != nil {
+		return kept
+	}
+	return d.large[owner].Value()
 }
 
 // dropAnyRegistry forgets one. The caller holds d.mu.
@@ -63,6 +106,7 @@ func (d *Directory) dropAnyRegistry() {
 
 // dropRegistry forgets that of a tenant. The caller holds d.mu.
 func (d *Directory) dropRegistry(owner tenant.ID) {
+	delete(d.large, owner)
 	if found := d.registries[owner]; found != nil {
 		d.registryBytes -= found.Weight()
 		delete(d.registries, owner)

@@ -4,8 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"runtime"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/sluicehq/sluice/domain"
@@ -90,12 +91,12 @@ func TestAllWhoAskForARegistryAtOnceGetTheOneThatIsKept(t *testing.T) {
 	w := newWorld(t)
 	w.known.Trust(true)
 	owner := w.key().Tenant()
-	const many = 4 // the store has as many connections for reading
-	var inside sync.WaitGroup
-	inside.Add(many)
+	const many = 8
+	var reads atomic.Int64
+	goOn := make(chan struct{})
 	w.work.read = func(next func() error) error {
-		inside.Done()
-		inside.Wait() // all have found nothing in memory
+		reads.Add(1)
+		<-goOn
 		return next()
 	}
 	found := make(chan *node.Registry, many)
@@ -108,12 +109,19 @@ func TestAllWhoAskForARegistryAtOnceGetTheOneThatIsKept(t *testing.T) {
 			found <- r
 		}()
 	}
+	w.await("a reading", func() bool { return reads.Load() > 0 })
+	impatient, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := w.known.Registry(impatient, owner); !errors.Is(err, context.Canceled) {
+		t.Errorf("who does not wait: %v", err)
+	}
+	close(goOn)
 	all := make(map[*node.Registry]bool)
 	for range many {
 		all[<-found] = true
 	}
-	if kept := w.registry(owner); len(all) != 1 || !all[kept] {
-		t.Errorf("%d registries were handed out, and the one that is kept: %v", len(all), all[kept])
+	if kept := w.registry(owner); len(all) != 1 || !all[kept] || reads.Load() != 1 {
+		t.Errorf("%d registries were handed out, and the one that is kept: %v; it was read %d times", len(all), all[kept], reads.Load())
 	}
 }
 
@@ -213,14 +221,27 @@ func TestRegistriesAreKeptUpToABoundOfBytes(t *testing.T) {
 		})
 	}
 	kept := func(owner tenant.ID) bool {
-		first := w.registry(owner)
-		return w.registry(owner) == first
+		before := w.work.reads.Load()
+		w.registry(owner)
+		runtime.GC()
+		w.registry(owner)
+		return w.work.reads.Load() <= before+1
 	}
 	huge := w.key().Tenant()
 	define(huge, 100_000)
 	if kept(huge) {
 		t.Error("one that takes a large part of the memory is kept")
 	}
+	inUse := w.registry(huge)
+	runtime.GC()
+	if w.registry(huge) != inUse {
+		t.Error("one that is in use is read again")
+	}
+	w.known.Changed(huge)
+	if w.registry(huge) == inUse {
+		t.Error("one that is in use outlives a change")
+	}
+	runtime.KeepAlive(inUse)
 	var all []*node.Registry
 	var owners []tenant.ID
 	for range 8 { // of 6.5 MiB each

@@ -127,10 +127,11 @@ func (s customNodes) Insert(ctx context.Context, n *node.Custom) error {
 		return err
 	}
 	s.touch(st.Tenant)
-	_, err = s.exec(ctx, "insert custom node", `INSERT INTO custom_nodes (`+customNodeColumns+`, search_text)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)`,
+	_, err = s.exec(ctx, "insert custom node", `INSERT INTO custom_nodes (`+customNodeColumns+`, search_text, weight)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)`,
 		string(st.ID), string(st.Tenant), string(st.Type), st.Version, st.Name, st.Description, texts[0], texts[1], texts[2],
-		st.Endpoint, st.CanPause, st.IsActive, st.Metadata.String(), texts[3], st.CreatedAt, st.UpdatedAt, st.Revision, searchText(st.Name, &st.Description))
+		st.Endpoint, st.CanPause, st.IsActive, st.Metadata.String(), texts[3], st.CreatedAt, st.UpdatedAt, st.Revision, searchText(st.Name, &st.Description),
+		n.Weight())
 	if err != nil {
 		return err
 	}
@@ -139,13 +140,21 @@ func (s customNodes) Insert(ctx context.Context, n *node.Custom) error {
 
 // checkDefined reports a tenant whose custom nodes have become too large together.
 func (s customNodes) checkDefined(ctx context.Context, owner tenant.ID) error {
-	var bytes int64
-	err := s.get(ctx, "sum up custom nodes", &bytes, `SELECT CAST(COALESCE(sum(octet_length(input_schema) + octet_length(output_schema) +
-		octet_length(config_schema) + octet_length(translations)), 0) AS bigint) FROM custom_nodes WHERE tenant_id = $1`, string(owner))
-	if err == nil && bytes > node.MaxCustomNodeBytes {
-		err = s.fail(node.CustomNodesTooLarge())
+	var sums struct {
+		Bytes  int64 `db:"bytes"`
+		Weight int64 `db:"weight"`
 	}
-	return err
+	err := s.get(ctx, "sum up custom nodes", &sums, `SELECT CAST(COALESCE(sum(octet_length(input_schema) + octet_length(output_schema) +
+			octet_length(config_schema) + octet_length(translations)), 0) AS bigint) AS bytes,
+		CAST(COALESCE(sum(weight), 0) AS bigint) AS weight
+		FROM custom_nodes WHERE tenant_id = $1`, string(owner))
+	if err != nil {
+		return err
+	}
+	if err := node.CheckCustomNodes(sums.Bytes, sums.Weight); err != nil {
+		return s.fail(err)
+	}
+	return nil
 }
 
 // takeVersion records the type and version as defined, unless the stored node has
@@ -193,10 +202,10 @@ func (s customNodes) Update(ctx context.Context, n *node.Custom) error {
 	changed, err := s.exec(ctx, "update custom node", `UPDATE custom_nodes
 		SET version = $1, name = $2, description = $3, input_schema = $4, output_schema = $5, config_schema = $6, endpoint = $7,
 			can_pause = $8, is_active = $9, translations = $10, updated_at = $11, search_text = $12, metadata = $13,
-			revision = revision + 1
-		WHERE tenant_id = $14 AND id = $15 AND revision = $16`,
+			weight = $14, revision = revision + 1
+		WHERE tenant_id = $15 AND id = $16 AND revision = $17`,
 		st.Version, st.Name, st.Description, texts[0], texts[1], texts[2], st.Endpoint, st.CanPause, st.IsActive, texts[3],
-		st.UpdatedAt, searchText(st.Name, &st.Description), st.Metadata.String(), string(st.Tenant), string(st.ID), st.Revision)
+		st.UpdatedAt, searchText(st.Name, &st.Description), st.Metadata.String(), n.Weight(), string(st.Tenant), string(st.ID), st.Revision)
 	err = s.updated(changed, err, n.Saved, func() error {
 		_, err := s.Get(ctx, tenant.All(st.Tenant), st.ID)
 		return err
@@ -216,6 +225,22 @@ func (s customNodes) Delete(ctx context.Context, scope tenant.Scope, id node.Cus
 	n, err := s.exec(ctx, "delete custom node", `DELETE FROM custom_nodes WHERE tenant_id = $1 AND id = $2`,
 		string(scope.Tenant()), string(id))
 	return s.deleted(n, err, customNodeNotFound, customNodeNotFoundMessage)
+}
+
+// Endpoints reads where the tenant's active custom nodes run.
+func (s customNodes) Endpoints(ctx context.Context, scope tenant.Scope) ([]outbound.CustomNodeEndpoint, error) {
+	var rows []struct {
+		Type     string `db:"type"`
+		Version  string `db:"version"`
+		Endpoint string `db:"endpoint"`
+	}
+	err := s.list(ctx, "list endpoints of custom nodes", &rows, `SELECT type, version, endpoint FROM custom_nodes
+		WHERE tenant_id = $1 AND is_active ORDER BY type, version`, string(scope.Tenant()))
+	found := make([]outbound.CustomNodeEndpoint, len(rows))
+	for i, row := range rows {
+		found[i] = outbound.CustomNodeEndpoint{Type: node.Type(row.Type), Version: row.Version, URL: row.Endpoint}
+	}
+	return found, err
 }
 
 // Active reads the tenant's active custom nodes.

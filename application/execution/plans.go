@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"sync"
 	"time"
+	"weak"
 
 	"github.com/sluicehq/sluice/domain/node"
 	"github.com/sluicehq/sluice/domain/run"
@@ -43,8 +44,8 @@ type planKey struct {
 // plannedVersion is a plan that is kept, or is being made.
 type plannedVersion struct {
 	key      planKey
-	registry *node.Registry // with which it is made
-	ready    chan struct{}  // closed when the rest is there
+	registry weak.Pointer[node.Registry] // with which it is made
+	ready    chan struct{}               // closed when the rest is there
 	plan     *run.Plan
 	err      error
 	weight   int64 // of the plan, while it is kept
@@ -83,7 +84,7 @@ func (p *Plans) Of(ctx context.Context, owner tenant.ID, version workflow.Versio
 		}
 		one, mine := p.find(planKey{owner, version}, registry)
 		if mine {
-			p.build(ctx, one)
+			p.build(ctx, one, registry)
 		}
 		select {
 		case <-ctx.Done():
@@ -102,13 +103,13 @@ func (p *Plans) find(key planKey, registry *node.Registry) (one *plannedVersion,
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if at, ok := p.kept[key]; ok {
-		if one = at.Value.(*plannedVersion); one.registry == registry {
+		if one = at.Value.(*plannedVersion); one.registry == weak.Make(registry) {
 			p.order.MoveToFront(at)
 			return one, false
 		}
 		p.drop(at)
 	}
-	one = &plannedVersion{key: key, registry: registry, ready: make(chan struct{})}
+	one = &plannedVersion{key: key, registry: weak.Make(registry), ready: make(chan struct{})}
 	p.kept[key] = p.order.PushFront(one)
 	if p.order.Len() > p.maxPlans {
 		p.drop(p.order.Back())
@@ -140,7 +141,7 @@ func (p *Plans) count(one *plannedVersion) {
 }
 
 // build reads the version and makes the plan. What fails is not kept.
-func (p *Plans) build(ctx context.Context, one *plannedVersion) {
+func (p *Plans) build(ctx context.Context, one *plannedVersion, registry *node.Registry) {
 	defer close(one.ready)
 	defer func() {
 		if thrown := recover(); thrown != nil {
@@ -170,7 +171,7 @@ func (p *Plans) build(ctx context.Context, one *plannedVersion) {
 		}
 		defer p.budgets.Processors.Release(one.key.owner, 1)
 	}
-	one.plan = run.NewPlan(ver.ID(), ver.Graph(), one.registry, p.compiler)
+	one.plan = run.NewPlan(ver.ID(), ver.Graph(), registry, p.compiler)
 	p.count(one)
 }
 

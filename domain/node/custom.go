@@ -23,10 +23,22 @@ const maxEndpoint = 2048
 // may take together, as JSON.
 const MaxCustomNodeBytes = 2 << 20
 
-// CustomNodesTooLarge is the Conflict of a custom node that exceeds [MaxCustomNodeBytes].
-func CustomNodesTooLarge() error {
-	return domain.Fail(domain.Conflict, "storage_exceeded",
-		"The custom nodes of this tenant may take at most %d bytes together. Delete some, or describe fewer fields.", MaxCustomNodeBytes)
+// MaxCustomNodeWeight is what all custom nodes of a tenant may weigh together: see
+// [Custom.Weight]. There is room for about 13,000 fields, each with a description.
+const MaxCustomNodeWeight = 32 << 20
+
+// CheckCustomNodes returns the Conflict storage_exceeded when the custom nodes of a tenant
+// exceed [MaxCustomNodeBytes] or [MaxCustomNodeWeight] together.
+func CheckCustomNodes(bytes, weight int64) error {
+	switch {
+	case bytes > MaxCustomNodeBytes:
+		return domain.Fail(domain.Conflict, "storage_exceeded",
+			"The custom nodes of this tenant may take at most %d bytes together. Delete some, or describe fewer fields.", MaxCustomNodeBytes)
+	case weight > MaxCustomNodeWeight:
+		return domain.Fail(domain.Conflict, "storage_exceeded",
+			"The custom nodes of this tenant describe too many fields and values. Delete some, or describe fewer.")
+	}
+	return nil
 }
 
 // Translation is what people who read one language see of a custom node. An empty
@@ -116,9 +128,9 @@ func NewCustom(id CustomID, owner tenant.ID, d CustomDraft, now time.Time) (*Cus
 }
 
 // RestoreCustom rebuilds a custom node from what a store kept, without applying
-// any rule.
+// any rule. The state is the node's from then on: the caller changes nothing in it.
 func RestoreCustom(s CustomState) *Custom {
-	c := &Custom{state: s.clone()}
+	c := &Custom{state: s}
 	c.schemas = sync.OnceValue(c.state.parse)
 	return c
 }
@@ -151,8 +163,8 @@ func (c *Custom) IsActive() bool { return c.state.IsActive }
 // schemaParts is how many times a schema is there: as it is declared, and as it is applied.
 const schemaParts = 2
 
-// weight is about how many bytes of memory the custom node takes.
-func (c *Custom) weight() int64 {
+// Weight is about how many bytes of memory the custom node takes.
+func (c *Custom) Weight() int64 {
 	var w domain.JSONWeight
 	for _, d := range []Declarations{c.state.InputSchema, c.state.OutputSchema, c.state.ConfigSchema} {
 		text, err := json.Marshal(d)

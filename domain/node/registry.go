@@ -46,7 +46,7 @@ func RegistryFor(owner tenant.ID, l tenant.Language, disabled []string, custom [
 			continue
 		}
 		n := c.NodeType(l)
-		g.weight += c.weight()
+		g.weight += c.Weight()
 		if _, taken := g.Lookup(n.Type, n.Version); !taken {
 			g.know(n)
 			g.entries = append(g.entries, n)

@@ -8,14 +8,21 @@ import (
 	"github.com/sluicehq/sluice/domain/tenant"
 )
 
+// CustomNodeEndpoint is where a custom node runs.
+type CustomNodeEndpoint struct {
+	Type    node.Type
+	Version string
+	URL     string // empty when the tenant's own is to be called
+}
+
 // CustomNodeRepository keeps the node types that tenants define. They are a catalogue of the
 // tenant as a whole: every scope of it reads all of them, and one that does not cover the
 // records of no sub-tenant deletes none.
 type CustomNodeRepository interface {
 	// Insert reports a (type, version) that the tenant ever had as a Conflict with the
 	// code custom_node_exists: a version stays taken when its node moves on to a higher
-	// one or is deleted. A custom node with which those of the tenant take more than
-	// [node.MaxCustomNodeBytes] bytes is a Conflict with the code storage_exceeded.
+	// one or is deleted. A custom node with which those of the tenant take too much
+	// together is a Conflict with the code storage_exceeded: see [node.CheckCustomNodes].
 	Insert(ctx context.Context, n *node.Custom) error
 
 	// Get returns NotFound with the code custom_node_not_found for an unknown id.
@@ -25,6 +32,10 @@ type CustomNodeRepository interface {
 
 	// Active returns the tenant's active custom nodes by type and version.
 	Active(ctx context.Context, scope tenant.Scope) ([]*node.Custom, error)
+
+	// Endpoints returns where the tenant's active custom nodes run, without reading their
+	// schemas.
+	Endpoints(ctx context.Context, scope tenant.Scope) ([]CustomNodeEndpoint, error)
 
 	// Update has the conflicts of Insert besides a stale revision.
 	Update(ctx context.Context, n *node.Custom) error

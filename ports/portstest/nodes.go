@@ -61,6 +61,17 @@ func CustomNodeRepository(t *testing.T, open OpenStore) {
 				if diff := cmp.Diff(asText(f, a1, a2, b), asText(f, got...)); diff != "" {
 					f.Error(diff)
 				}
+				if err != nil {
+					return err
+				}
+				endpoints, err := st.CustomNodes.Endpoints(ctx, tenant.All(owner))
+				var want []outbound.CustomNodeEndpoint
+				for _, n := range []node.CustomState{a1, a2, b} {
+					want = append(want, outbound.CustomNodeEndpoint{Type: n.Type, Version: n.Version, URL: n.Endpoint})
+				}
+				if diff := cmp.Diff(want, endpoints); diff != "" {
+					f.Error(diff)
+				}
 				return err
 			})
 		},
@@ -115,6 +126,23 @@ func CustomNodeRepository(t *testing.T, open OpenStore) {
 			if err := insert(f, f.customNode(f.tenant().ID(), "acme.d", "1.0.0", true)); err != nil {
 				f.Errorf("one of another tenant: %v", err)
 			}
+		},
+		"a tenant describes no more fields than there is memory for": func(f fixture) {
+			owner := f.tenant().ID()
+			defined := f.customNode(owner, "acme.values", "1.0.0", true)
+			text := `{"a":{"type":"any","default":[` + strings.Repeat("0,", node.MaxCustomNodeBytes/8) + `0]}}`
+			if err := json.Unmarshal([]byte(text), &defined.InputSchema); err != nil {
+				f.Fatal(err)
+			}
+			f.wantError(insert(f, defined), domain.Conflict, "storage_exceeded")
+			small := f.customNode(owner, "acme.values", "1.0.0", true)
+			if err := insert(f, small); err != nil {
+				f.Errorf("a small one: %v", err)
+			}
+			small.InputSchema = defined.InputSchema
+			f.wantError(f.work.Do(f.Context(), func(ctx context.Context, stores outbound.Stores) error {
+				return stores.CustomNodes.Update(ctx, node.RestoreCustom(small))
+			}), domain.Conflict, "storage_exceeded")
 		},
 		"a type and version exists once in a tenant": func(f fixture) {
 			owner := f.tenant().ID()
