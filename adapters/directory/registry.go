@@ -9,7 +9,6 @@ import (
 	"github.com/sluicehq/sluice/domain/node"
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/domain/workflow"
-	"github.com/sluicehq/sluice/ports/inbound"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
@@ -28,24 +27,15 @@ func (d *Directory) Registry(ctx context.Context, owner tenant.ID) (*node.Regist
 	if !trusted { // what another is reading may be older than what the caller knows of
 		return d.readRegistry(ctx, owner, since)
 	}
-	read := d.reading.DoChan(fmt.Sprint(since, " ", owner), func() (found any, err error) {
+	read, err, _ := d.reading.Do(fmt.Sprint(since, " ", owner), func() (any, error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), registryTimeout) // others wait for it, too
 		defer cancel()
-		err = inbound.RecoverPanic("read a registry", func() (err error) {
-			found, err = d.readRegistry(ctx, owner, since)
-			return err
-		})
-		return found, err
+		return d.readRegistry(ctx, owner, since)
 	})
-	select {
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	case done := <-read:
-		if done.Err != nil {
-			return nil, done.Err
-		}
-		return done.Val.(*node.Registry), nil
+	if err != nil {
+		return nil, err
 	}
+	return read.(*node.Registry), nil
 }
 
 // readRegistry reads a registry, and keeps it if nothing has changed since.
