@@ -40,8 +40,8 @@ type customNodeRow struct {
 	Revision     int64     `db:"revision"`
 }
 
-// targets are where the columns of a list go.
-func (row *customNodeRow) targets() []any {
+// Targets are where the columns of a list go.
+func (row *customNodeRow) Targets() []any {
 	return []any{
 		&row.ID, &row.Tenant, &row.Type, &row.Version, &row.Name, &row.Description, &row.InputSchema,
 		&row.OutputSchema, &row.ConfigSchema, &row.Endpoint, &row.CanPause, &row.Active, &row.Metadata, &row.Translations,
@@ -53,12 +53,14 @@ func (row *customNodeRow) targets() []any {
 // where fields are described, and eleven where they have nothing but a type.
 const schemaWeight = 8
 
-func (row *customNodeRow) size() int {
+// Size is the length of its texts.
+func (row *customNodeRow) Size() int {
 	return len(row.Name) + len(row.Description) + len(row.Endpoint) + len(row.Metadata) + len(row.Translations) +
 		schemaWeight*(len(row.InputSchema)+len(row.OutputSchema)+len(row.ConfigSchema))
 }
 
-func (*customNodeRow) sizeSQL() string {
+// SizeSQL is the same, of the columns.
+func (*customNodeRow) SizeSQL() string {
 	return `octet_length(name) + octet_length(description) + octet_length(endpoint) + octet_length(metadata) + octet_length(translations) +
 		` + fmt.Sprint(schemaWeight) + ` * (octet_length(input_schema) + octet_length(output_schema) + octet_length(config_schema))`
 }
@@ -130,7 +132,7 @@ func (s customNodes) Insert(ctx context.Context, n *node.Custom) error {
 	_, err = s.exec(ctx, "insert custom node", `INSERT INTO custom_nodes (`+customNodeColumns+`, search_text, weight)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)`,
 		string(st.ID), string(st.Tenant), string(st.Type), st.Version, st.Name, st.Description, texts[0], texts[1], texts[2],
-		st.Endpoint, st.CanPause, st.IsActive, st.Metadata.String(), texts[3], st.CreatedAt, st.UpdatedAt, st.Revision, searchText(st.Name, &st.Description),
+		st.Endpoint, st.CanPause, st.IsActive, st.Metadata.String(), texts[3], st.CreatedAt, st.UpdatedAt, st.Revision, SearchText(st.Name, &st.Description),
 		n.Weight())
 	if err != nil {
 		return err
@@ -180,11 +182,11 @@ func (s customNodes) Get(ctx context.Context, scope tenant.Scope, id node.Custom
 
 // List reads a page of the tenant's custom nodes.
 func (s customNodes) List(ctx context.Context, scope tenant.Scope, f node.CustomFilter, q domain.Query) (domain.Page[*node.Custom], error) {
-	l := listOf("custom_nodes", customNodeColumns, scope, unconditional, customNodesSorted)
-	l.active = f.Active
-	l.search(f.Search)
-	l.metadata(f.Metadata, s.store.dialect)
-	return list(ctx, s.unit, l, q, customNodeRow.restore)
+	l := NewList("custom_nodes", customNodeColumns, scope, unconditional, customNodesSorted)
+	l.Active = f.Active
+	l.Search(f.Search)
+	l.Metadata(f.Metadata, s.store.dialect)
+	return ReadPage(ctx, s.unit, l, q, customNodeRow.restore)
 }
 
 // Update writes a custom node whose stored revision is the aggregate's. Its type
@@ -205,7 +207,7 @@ func (s customNodes) Update(ctx context.Context, n *node.Custom) error {
 			weight = $14, revision = revision + 1
 		WHERE tenant_id = $15 AND id = $16 AND revision = $17`,
 		st.Version, st.Name, st.Description, texts[0], texts[1], texts[2], st.Endpoint, st.CanPause, st.IsActive, texts[3],
-		st.UpdatedAt, searchText(st.Name, &st.Description), st.Metadata.String(), n.Weight(), string(st.Tenant), string(st.ID), st.Revision)
+		st.UpdatedAt, SearchText(st.Name, &st.Description), st.Metadata.String(), n.Weight(), string(st.Tenant), string(st.ID), st.Revision)
 	err = s.updated(changed, err, n.Saved, func() error {
 		_, err := s.Get(ctx, tenant.All(st.Tenant), st.ID)
 		return err

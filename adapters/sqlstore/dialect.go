@@ -116,6 +116,28 @@ type RunStatements struct {
 	Renew, Held          string
 }
 
+// WebhookStatements are the statements by which events and deliveries are claimed.
+type WebhookStatements struct {
+	// Waiting selects the columns of events that wait, as outbound.EventRepository has it.
+	// Parameters: the events to leave out as [Dialect.Rows], how many at most, how many to
+	// choose from, the level of this process.
+	Waiting string
+
+	// BeginClaim selects [Dialect.Clock] when no other unit that selects it is going on, and
+	// keeps such units waiting until this one ends, or for a few seconds if its process
+	// hangs. It does what PlanFreshly does as well.
+	BeginClaim string
+
+	// Owners selects (tenant_id, free_at) of the active tenants with pending deliveries.
+	// Parameter: the level of this process.
+	Owners string
+
+	// Claim selects the columns of the deliveries to lease, in the order of their turns.
+	// Parameters: tenants as [Dialect.Rows], now, the bounds of outbound.DeliveryClaim, and the
+	// level of this process.
+	Claim string
+}
+
 // Column is a column of [Dialect.Rows].
 type Column struct {
 	Name string

@@ -12,9 +12,9 @@ import (
 // PageOfRuns is the statement that reads a page of runs without counting all that fit,
 // and CountOfRuns the one that counts; both with their arguments.
 func PageOfRuns(s *Store, owner tenant.ID, f run.Filter, q domain.Query) (page, count string, args []any, err error) {
-	l := listOf("runs", "id", tenant.All(owner), unconditional, runsSorted)
+	l := NewList("runs", "id", tenant.All(owner), unconditional, runsSorted)
 	page, count, err = l.ofRuns(tenant.All(owner), f, q, s.dialect)
-	return strings.Replace(page, "("+count+") AS total", "0 AS total", 1), count, l.args, err
+	return strings.Replace(page, "("+count+") AS total", "0 AS total", 1), count, l.Args, err
 }
 
 // AwaitingOfRuns is the statement that finds what runs wait for.

@@ -29,16 +29,18 @@ type fireRow struct {
 	RecordedAt  time.Time `db:"recorded_at"`
 }
 
-// targets are where the columns of a list go.
-func (row *fireRow) targets() []any {
+// Targets are where the columns of a list go.
+func (row *fireRow) Targets() []any {
 	return []any{
 		&row.Tenant, &row.Trigger, &row.ScheduledAt, &row.Outcome, &row.Reason, &row.RunID, &row.RecordedAt,
 	}
 }
 
-func (row *fireRow) size() int { return len(row.Reason) }
+// Size is the length of its texts.
+func (row *fireRow) Size() int { return len(row.Reason) }
 
-func (*fireRow) sizeSQL() string { return `octet_length(reason)` }
+// SizeSQL is the same, of the columns.
+func (*fireRow) SizeSQL() string { return `octet_length(reason)` }
 
 func (row fireRow) restore() (*trigger.Fire, error) {
 	return trigger.RestoreFire(trigger.FireState{
@@ -138,19 +140,19 @@ var firesSorted = map[string]string{"scheduledAt": "scheduled_at", domain.Defaul
 
 // List reads a page of a trigger's fires.
 func (s fires) List(ctx context.Context, scope tenant.Scope, of trigger.ID, f trigger.FireFilter, q domain.Query) (domain.Page[*trigger.Fire], error) {
-	l := listOf("trigger_fires", fireColumns, scope, byTrigger, firesSorted)
-	l.tie = "scheduled_at" // the trigger has one fire an instant
-	l.equal("trigger_id", string(of))
+	l := NewList("trigger_fires", fireColumns, scope, byTrigger, firesSorted)
+	l.Tie = "scheduled_at" // the trigger has one fire an instant
+	l.Equal("trigger_id", string(of))
 	if f.Outcome != "" {
-		l.equal("outcome", string(f.Outcome))
+		l.Equal("outcome", string(f.Outcome))
 	}
 	if f.From != nil {
-		l.where = append(l.where, "scheduled_at >= "+l.arg(f.From.UTC()))
+		l.Where = append(l.Where, "scheduled_at >= "+l.Arg(f.From.UTC()))
 	}
 	if f.To != nil {
-		l.where = append(l.where, "scheduled_at < "+l.arg(f.To.UTC()))
+		l.Where = append(l.Where, "scheduled_at < "+l.Arg(f.To.UTC()))
 	}
-	return list(ctx, s.unit, l, q, fireRow.restore)
+	return ReadPage(ctx, s.unit, l, q, fireRow.restore)
 }
 
 // Sweep removes old fires.

@@ -54,9 +54,9 @@ type firingRow struct {
 	Kept           int64
 }
 
-// targets are where [firingColumns] go.
-func (row *firingRow) targets() []any {
-	return append(row.triggerRow.targets(), &row.Workflow, &row.VersionActive, &row.WorkflowActive, &row.Started, &row.Kept)
+// Targets are where [firingColumns] go.
+func (row *firingRow) Targets() []any {
+	return append(row.triggerRow.Targets(), &row.Workflow, &row.VersionActive, &row.WorkflowActive, &row.Started, &row.Kept)
 }
 
 func (row *firingRow) firing() outbound.FiringTrigger {
@@ -87,7 +87,7 @@ func (u *unit) keepOtherVersions() string {
 func (s firing) find(ctx context.Context, what, query string, args ...any) (found []outbound.FiringTrigger, err error) {
 	err = s.each(ctx, what, func(rows *sql.Rows) error {
 		var row firingRow
-		if err := rows.Scan(row.targets()...); err != nil {
+		if err := rows.Scan(row.Targets()...); err != nil {
 			return err
 		}
 		found = append(found, row.firing())

@@ -145,7 +145,7 @@ func entriesOf(all []*outbound.NewTrigger) (rows []TriggerEntry, index map[strin
 		st := e.Trigger.State()
 		index[string(st.ID)] = i
 		rows = append(rows, TriggerEntry{
-			State: st, SearchText: searchText(st.Name, nil), Event: listensFor(e.Trigger),
+			State: st, SearchText: SearchText(st.Name, nil), Event: listensFor(e.Trigger),
 			Scope: e.Once.Scope, Key: e.Once.Key, Fingerprint: e.Once.Fingerprint, Answer: e.Answer,
 		})
 	}

@@ -74,19 +74,21 @@ type runSummaryRow struct {
 	WakeAt         *time.Time `db:"wake_at"`
 }
 
-// targets are where the columns of a list go.
-func (row *runSummaryRow) targets() []any {
+// Targets are where the columns of a list go.
+func (row *runSummaryRow) Targets() []any {
 	return []any{
 		&row.ID, &row.Tenant, &row.SubTenant, &row.Workflow, &row.Version, &row.Trigger, &row.Entity, &row.DedupeKey, &row.Cause, &row.Status, &row.Seq,
 		&row.FailureCode, &row.FailureMessage, &row.FailureNode, &row.CreatedAt, &row.UpdatedAt, &row.StartedAt, &row.FinishedAt, &row.WakeAt,
 	}
 }
 
-func (row *runSummaryRow) size() int {
-	return len(row.Entity) + len(row.DedupeKey) + textLen(row.FailureMessage)
+// Size is the length of its texts.
+func (row *runSummaryRow) Size() int {
+	return len(row.Entity) + len(row.DedupeKey) + TextLen(row.FailureMessage)
 }
 
-func (*runSummaryRow) sizeSQL() string {
+// SizeSQL is the same, of the columns.
+func (*runSummaryRow) SizeSQL() string {
 	return `octet_length(entity_id) + octet_length(dedupe_key) + coalesce(octet_length(failure_message), 0)`
 }
 
@@ -123,9 +125,9 @@ type runRow struct {
 	Outputs map[workflow.NodeID]json.RawMessage // from rows of their own
 }
 
-// targets are where [runColumns] go.
-func (row *runRow) targets() []any {
-	return append(row.runSummaryRow.targets(), &row.TriggerName, &row.TriggerType, &row.Payload, &row.MaxRetries, &row.Backoff, &row.MaxBackoff, &row.Timeout,
+// Targets are where [runColumns] go.
+func (row *runRow) Targets() []any {
+	return append(row.runSummaryRow.Targets(), &row.TriggerName, &row.TriggerType, &row.Payload, &row.MaxRetries, &row.Backoff, &row.MaxBackoff, &row.Timeout,
 		&row.Progress, &row.OutputsSize, &row.Size)
 }
 
@@ -164,7 +166,7 @@ func (row *runRow) isLarge() bool { return row.Progress == nil }
 func (s runs) scan(ctx context.Context, what, query string, args ...any) (rows []runRow, err error) {
 	err = s.each(ctx, what, func(found *sql.Rows) error {
 		rows = append(rows, runRow{})
-		return found.Scan(rows[len(rows)-1].targets()...)
+		return found.Scan(rows[len(rows)-1].Targets()...)
 	}, query, args...)
 	if err != nil {
 		return nil, err

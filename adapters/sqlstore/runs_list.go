@@ -18,40 +18,40 @@ var runsSorted = map[string]string{"createdAt": "created_at", "updatedAt": "upda
 // have not finished, and of runs without a sub-tenant, which are found among all. The
 // number of all that fit costs as much as there are, in the index alone.
 func (s runs) List(ctx context.Context, scope tenant.Scope, f run.Filter, q domain.Query) (domain.Page[run.Summary], error) {
-	l := listOf("runs", runSummaryColumns, scope, unconditional, runsSorted)
+	l := NewList("runs", runSummaryColumns, scope, unconditional, runsSorted)
 	page, count, err := l.ofRuns(scope, f, q, s.store.dialect)
 	if err != nil {
 		return domain.Page[run.Summary]{}, err
 	}
-	found, err := read[runSummaryRow](ctx, s.unit, l, q, page, count, l.args, runSummaryRow.summary)
+	found, err := read[runSummaryRow](ctx, s.unit, l, q, page, count, l.Args, runSummaryRow.summary)
 	return found.Page, err
 }
 
 // ofRuns is what reads the page, and what counts all runs that fit; see
-// [listing.statement]. It keeps to the scope as to a filter, for which there is an index.
-func (l *listing) ofRuns(scope tenant.Scope, f run.Filter, q domain.Query, d Dialect) (page, count string, err error) {
-	order, err := l.order(q)
+// [List.statement]. It keeps to the scope as to a filter, for which there is an index.
+func (l *List) ofRuns(scope tenant.Scope, f run.Filter, q domain.Query, d Dialect) (page, count string, err error) {
+	order, err := l.Order(q)
 	if err != nil {
 		return "", "", err
 	}
 	fixed, times := l.fixedOfRuns(scope, f), l.timesOfRuns(f)
 	if f.Status != "" {
-		l.equal("status", string(f.Status))
+		l.Equal("status", string(f.Status))
 		if d.RunFacets != "" {
-			l.where = append(l.where, indexOfStatus(f.Status))
+			l.Where = append(l.Where, indexOfStatus(f.Status))
 		}
 	}
 	owned := []string{"tenant_id = $1"}
-	all := slices.Concat(owned, fixed, times, l.where)
+	all := slices.Concat(owned, fixed, times, l.Where)
 	switch facets := d.RunFacets; {
 	case facets == "":
 		count = ` FROM runs WHERE ` + strings.Join(all, " AND ")
-		page = count + order + l.limit(q)
+		page = count + order + l.Limit(q)
 	case f.Status == "" && q.By() == domain.DefaultSortField:
 		count = ` FROM ` + facets + ` WHERE ` + strings.Join(all, " AND ")
-		page = ` FROM runs WHERE tenant_id = $1 AND id ` + d.AmongFirst(`SELECT id`+count+order+l.limit(q)) + order
+		page = ` FROM runs WHERE tenant_id = $1 AND id ` + d.AmongFirst(`SELECT id`+count+order+l.Limit(q)) + order
 	default:
-		conditions := slices.Concat(owned, times, l.where)
+		conditions := slices.Concat(owned, times, l.Where)
 		if len(fixed) > 0 {
 			conditions = append(conditions, `EXISTS (SELECT 1 FROM `+facets+` f WHERE f.tenant_id = runs.tenant_id AND f.created_at = runs.created_at
 				AND f.id = runs.id AND f.`+strings.Join(fixed, " AND f.")+`)`)
@@ -60,10 +60,10 @@ func (l *listing) ofRuns(scope tenant.Scope, f run.Filter, q domain.Query, d Dia
 		if count = page; f.Status == "" {
 			count = ` FROM ` + facets + ` WHERE ` + strings.Join(all, " AND ")
 		}
-		page += order + l.limit(q)
+		page += order + l.Limit(q)
 	}
 	count = `SELECT count(*)` + count
-	return `SELECT ` + l.columns + `, (` + count + `) AS total, '' AS stamp` + page, count, nil
+	return `SELECT ` + l.Columns + `, (` + count + `) AS total, '' AS stamp` + page, count, nil
 }
 
 // indexOfStatus is what finds the runs of a status by an index.
@@ -76,9 +76,9 @@ func indexOfStatus(s run.Status) string {
 
 // fixedOfRuns are the conditions on what never changes of a run and has a column besides
 // its times.
-func (l *listing) fixedOfRuns(scope tenant.Scope, f run.Filter) (conditions []string) {
+func (l *List) fixedOfRuns(scope tenant.Scope, f run.Filter) (conditions []string) {
 	equal := func(column, value string) {
-		conditions = append(conditions, column+" = "+l.arg(value))
+		conditions = append(conditions, column+" = "+l.Arg(value))
 	}
 	if f.Workflow != "" {
 		equal("workflow_id", string(f.Workflow))
@@ -105,12 +105,12 @@ func (l *listing) fixedOfRuns(scope tenant.Scope, f run.Filter) (conditions []st
 	return conditions
 }
 
-func (l *listing) timesOfRuns(f run.Filter) (conditions []string) {
+func (l *List) timesOfRuns(f run.Filter) (conditions []string) {
 	if f.From != nil {
-		conditions = append(conditions, "created_at >= "+l.arg(f.From.UTC()))
+		conditions = append(conditions, "created_at >= "+l.Arg(f.From.UTC()))
 	}
 	if f.To != nil {
-		conditions = append(conditions, "created_at < "+l.arg(f.To.UTC()))
+		conditions = append(conditions, "created_at < "+l.Arg(f.To.UTC()))
 	}
 	return conditions
 }

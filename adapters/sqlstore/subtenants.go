@@ -27,19 +27,21 @@ type subTenantRow struct {
 	Revision    int64     `db:"revision"`
 }
 
-// targets are where the columns of a list go.
-func (row *subTenantRow) targets() []any {
+// Targets are where the columns of a list go.
+func (row *subTenantRow) Targets() []any {
 	return []any{
 		&row.ID, &row.Tenant, &row.SubTenant, &row.Name, &row.Description, &row.Metadata, &row.CreatedAt, &row.UpdatedAt,
 		&row.Revision,
 	}
 }
 
-func (row *subTenantRow) size() int {
-	return len(row.Name) + textLen(row.Description) + len(row.Metadata)
+// Size is the length of its texts.
+func (row *subTenantRow) Size() int {
+	return len(row.Name) + TextLen(row.Description) + len(row.Metadata)
 }
 
-func (*subTenantRow) sizeSQL() string {
+// SizeSQL is the same, of the columns.
+func (*subTenantRow) SizeSQL() string {
 	return `octet_length(name) + coalesce(octet_length(description), 0) + octet_length(metadata)`
 }
 
@@ -60,7 +62,7 @@ func (s subTenants) Insert(ctx context.Context, sub *tenant.SubTenant) error {
 	st := sub.State()
 	_, err := s.exec(ctx, "insert sub-tenant", `INSERT INTO sub_tenants (`+subTenantColumns+`, search_text) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
 		string(st.ID), string(st.Tenant), string(st.SubTenant), st.Name, st.Description, st.Metadata.String(), st.CreatedAt, st.UpdatedAt, st.Revision,
-		searchText(st.Name, st.Description))
+		SearchText(st.Name, st.Description))
 	return err
 }
 
@@ -86,10 +88,10 @@ func (s subTenants) one(ctx context.Context, column string, scope tenant.Scope, 
 
 // List reads a page of the tenant's registrations.
 func (s subTenants) List(ctx context.Context, scope tenant.Scope, f tenant.SubTenantFilter, q domain.Query) (domain.Page[*tenant.SubTenant], error) {
-	l := listOf("sub_tenants", subTenantColumns, scope, bySubTenant, subTenantsSorted)
-	l.search(f.Search)
-	l.metadata(f.Metadata, s.store.dialect)
-	return list(ctx, s.unit, l, q, subTenantRow.restore)
+	l := NewList("sub_tenants", subTenantColumns, scope, bySubTenant, subTenantsSorted)
+	l.Search(f.Search)
+	l.Metadata(f.Metadata, s.store.dialect)
+	return ReadPage(ctx, s.unit, l, q, subTenantRow.restore)
 }
 
 // Update writes a registration whose stored revision is the aggregate's. The
@@ -99,7 +101,7 @@ func (s subTenants) Update(ctx context.Context, sub *tenant.SubTenant) error {
 	n, err := s.exec(ctx, "update sub-tenant", `UPDATE sub_tenants
 		SET name = $1, description = $2, updated_at = $3, search_text = $4, metadata = $5, revision = revision + 1
 		WHERE tenant_id = $6 AND id = $7 AND revision = $8`,
-		st.Name, st.Description, st.UpdatedAt, searchText(st.Name, st.Description), st.Metadata.String(), string(st.Tenant), string(st.ID), st.Revision)
+		st.Name, st.Description, st.UpdatedAt, SearchText(st.Name, st.Description), st.Metadata.String(), string(st.Tenant), string(st.ID), st.Revision)
 	return s.updated(n, err, sub.Saved, func() error {
 		_, err := s.Get(ctx, tenant.All(st.Tenant), st.ID)
 		return err

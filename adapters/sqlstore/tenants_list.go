@@ -27,7 +27,7 @@ func (s tenants) List(ctx context.Context, f tenant.Filter, q domain.Query) (dom
 	count := `SELECT count(*) FROM tenants` + fits
 	err = s.each(ctx, "list tenants", func(rows *sql.Rows) error {
 		var row tenantRow
-		if err := rows.Scan(append(row.targets(), &found.Total)...); err != nil {
+		if err := rows.Scan(append(row.Targets(), &found.Total)...); err != nil {
 			return err
 		}
 		ten, err := row.restore()
@@ -51,13 +51,13 @@ func (s tenants) search(ctx context.Context, f tenant.Filter, q domain.Query) (d
 		return found, err
 	}
 	fits, args := s.fitting(f)
-	term := fold(f.Search)
+	term := Fold(f.Search)
 	err = s.each(ctx, "search tenants", func(rows *sql.Rows) error {
 		var row tenantRow
-		if err := rows.Scan(row.targets()...); err != nil {
+		if err := rows.Scan(row.Targets()...); err != nil {
 			return err
 		}
-		if !strings.Contains(fold(row.Name), term) {
+		if !strings.Contains(Fold(row.Name), term) {
 			return nil
 		}
 		if found.Total++; found.Total <= q.Offset() || len(found.Items) == q.Limit() {
@@ -72,15 +72,15 @@ func (s tenants) search(ctx context.Context, f tenant.Filter, q domain.Query) (d
 
 // fitting is the condition for tenants of the filter's status and metadata.
 func (s tenants) fitting(f tenant.Filter) (condition string, args []any) {
-	l := &listing{}
+	l := &List{}
 	if f.Status != nil {
-		l.equal("status", string(*f.Status))
+		l.Equal("status", string(*f.Status))
 	}
-	l.metadata(f.Metadata, s.store.dialect)
-	if len(l.where) == 0 {
+	l.Metadata(f.Metadata, s.store.dialect)
+	if len(l.Where) == 0 {
 		return "", nil
 	}
-	return ` WHERE ` + strings.Join(l.where, " AND "), l.args
+	return ` WHERE ` + strings.Join(l.Where, " AND "), l.Args
 }
 
 // order is the order that is asked for, ties by identifier in the same direction.
@@ -99,7 +99,7 @@ func (s tenants) order(q domain.Query) (string, error) {
 	return ` ORDER BY ` + column + direction + `, id` + direction, nil
 }
 
-// targets are where the columns of a row go.
-func (row *tenantRow) targets() []any {
+// Targets are where the columns of a row go.
+func (row *tenantRow) Targets() []any {
 	return []any{&row.ID, &row.Name, &row.Status, &row.Settings, &row.Metadata, &row.CreatedAt, &row.UpdatedAt, &row.Revision}
 }

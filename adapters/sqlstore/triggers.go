@@ -36,17 +36,19 @@ type triggerRow struct {
 	Revision  int64     `db:"revision"`
 }
 
-// targets are where the columns of a list go.
-func (row *triggerRow) targets() []any {
+// Targets are where the columns of a list go.
+func (row *triggerRow) Targets() []any {
 	return []any{
 		&row.ID, &row.Tenant, &row.SubTenant, &row.Version, &row.Name, &row.Type, &row.Config, &row.Metadata, &row.Active,
 		&row.Activated, &row.CreatedAt, &row.UpdatedAt, &row.Revision,
 	}
 }
 
-func (row *triggerRow) size() int { return len(row.Name) + len(row.Config) + len(row.Metadata) }
+// Size is the length of its texts.
+func (row *triggerRow) Size() int { return len(row.Name) + len(row.Config) + len(row.Metadata) }
 
-func (*triggerRow) sizeSQL() string {
+// SizeSQL is the same, of the columns.
+func (*triggerRow) SizeSQL() string {
 	return `octet_length(name) + octet_length(config) + octet_length(metadata)`
 }
 
@@ -66,7 +68,7 @@ func (s triggers) Insert(ctx context.Context, trg *trigger.Trigger) error {
 	st := trg.State()
 	_, err := s.exec(ctx, "insert trigger", `INSERT INTO triggers (`+triggerColumns+`, search_text, event) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`,
 		string(st.ID), string(st.Tenant), string(st.SubTenant), string(st.Version), st.Name, string(st.Type),
-		st.Config.Document().String(), st.Metadata.String(), st.Active, st.ActivatedAt, st.CreatedAt, st.UpdatedAt, st.Revision, searchText(st.Name, nil), listensFor(trg))
+		st.Config.Document().String(), st.Metadata.String(), st.Active, st.ActivatedAt, st.CreatedAt, st.UpdatedAt, st.Revision, SearchText(st.Name, nil), listensFor(trg))
 	return err
 }
 
@@ -98,7 +100,7 @@ func (s triggers) Update(ctx context.Context, trg *trigger.Trigger) error {
 	n, err := s.exec(ctx, "update trigger", `UPDATE triggers
 		SET name = $1, config = $2, is_active = $3, activated_at = $4, updated_at = $5, search_text = $6, event = $7, metadata = $8, revision = revision + 1
 		WHERE tenant_id = $9 AND id = $10 AND revision = $11`,
-		st.Name, st.Config.Document().String(), st.Active, st.ActivatedAt, st.UpdatedAt, searchText(st.Name, nil), listensFor(trg), st.Metadata.String(),
+		st.Name, st.Config.Document().String(), st.Active, st.ActivatedAt, st.UpdatedAt, SearchText(st.Name, nil), listensFor(trg), st.Metadata.String(),
 		string(st.Tenant), string(st.ID), st.Revision)
 	return s.updated(n, err, trg.Saved, func() error {
 		_, err := s.Get(ctx, tenant.All(st.Tenant), st.ID)
@@ -115,18 +117,18 @@ func (s triggers) Delete(ctx context.Context, scope tenant.Scope, id trigger.ID)
 
 // List reads a page of the tenant's triggers.
 func (s triggers) List(ctx context.Context, scope tenant.Scope, f trigger.Filter, q domain.Query) (domain.Page[*trigger.Trigger], error) {
-	l := listOf("triggers", triggerColumns, scope, bySubTenant, triggersSorted)
-	l.kept, l.active = true, f.Active
+	l := NewList("triggers", triggerColumns, scope, bySubTenant, triggersSorted)
+	l.TotalKept, l.Active = true, f.Active
 	if f.Type != "" {
-		l.equal("type", string(f.Type))
+		l.Equal("type", string(f.Type))
 	}
 	if f.Version != "" {
-		l.equal("workflow_version_id", string(f.Version))
+		l.Equal("workflow_version_id", string(f.Version))
 	}
-	l.ofSubTenant(f.SubTenant)
-	l.search(f.Search)
-	l.metadata(f.Metadata, s.store.dialect)
-	return list(ctx, s.unit, l, q, func(row triggerRow) (*trigger.Trigger, error) { return row.restore(), nil })
+	l.OfSubTenant(f.SubTenant)
+	l.Search(f.Search)
+	l.Metadata(f.Metadata, s.store.dialect)
+	return ReadPage(ctx, s.unit, l, q, func(row triggerRow) (*trigger.Trigger, error) { return row.restore(), nil })
 }
 
 // OfVersion reads every trigger of a version.

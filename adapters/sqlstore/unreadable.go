@@ -11,7 +11,7 @@ import (
 // so that the key is known even of a row that cannot be read.
 type keyedRow[Row any] interface {
 	*Row
-	targets() []any // of the columns of the query
+	Targets() []any // of the columns of the query
 	key() keyRow
 }
 
@@ -26,7 +26,7 @@ type scannedRow[Row any] struct {
 func listEach[Row any, P keyedRow[Row]](ctx context.Context, u *unit, what, query string, args ...any) (all []scannedRow[Row], err error) {
 	err = u.each(ctx, what, func(rows *sql.Rows) error {
 		var one scannedRow[Row]
-		err := rows.Scan(P(&one.row).targets()...)
+		err := rows.Scan(P(&one.row).Targets()...)
 		if err != nil {
 			key := P(&one.row).key()
 			if key.Tenant == "" || key.ID == "" {

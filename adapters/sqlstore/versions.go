@@ -33,17 +33,19 @@ type versionRow struct {
 	Revision    int64      `db:"revision"`
 }
 
-// targets are where the columns of a list go.
-func (row *versionRow) targets() []any {
+// Targets are where the columns of a list go.
+func (row *versionRow) Targets() []any {
 	return []any{
 		&row.ID, &row.Workflow, &row.Tenant, &row.SubTenant, &row.Number, &row.Graph, &row.Metadata, &row.Active, &row.Level, &row.PublishedAt,
 		&row.CreatedAt, &row.Revision,
 	}
 }
 
-func (row *versionRow) size() int { return len(row.Graph) + len(row.Metadata) }
+// Size is the length of its texts.
+func (row *versionRow) Size() int { return len(row.Graph) + len(row.Metadata) }
 
-func (*versionRow) sizeSQL() string { return `octet_length(graph) + octet_length(metadata)` }
+// SizeSQL is the same, of the columns.
+func (*versionRow) SizeSQL() string { return `octet_length(graph) + octet_length(metadata)` }
 
 func (row versionRow) restore() (*workflow.Version, error) {
 	graph, err := decodeGraph(row.Graph)
@@ -104,11 +106,11 @@ func (s versions) Belongs(ctx context.Context, scope tenant.Scope, id workflow.V
 
 // List reads a page of the versions of a workflow.
 func (s versions) List(ctx context.Context, scope tenant.Scope, f workflow.VersionFilter, q domain.Query) (domain.Page[*workflow.Version], error) {
-	l := listOf("workflow_versions", versionColumns, scope, bySubTenant, versionsSorted)
-	l.active = f.Active
-	l.equal("workflow_id", string(f.Workflow))
-	l.metadata(f.Metadata, s.store.dialect)
-	return list(ctx, s.unit, l, q, versionRow.restore)
+	l := NewList("workflow_versions", versionColumns, scope, bySubTenant, versionsSorted)
+	l.Active = f.Active
+	l.Equal("workflow_id", string(f.Workflow))
+	l.Metadata(f.Metadata, s.store.dialect)
+	return ReadPage(ctx, s.unit, l, q, versionRow.restore)
 }
 
 // Update writes a version whose stored revision is the aggregate's. Its workflow and

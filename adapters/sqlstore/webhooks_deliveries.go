@@ -40,8 +40,8 @@ type deliveryRow struct {
 	Revision    int64      `db:"revision"`
 }
 
-// targets are where the columns of a list go.
-func (row *deliveryRow) targets() []any {
+// Targets are where the columns of a list go.
+func (row *deliveryRow) Targets() []any {
 	return []any{
 		&row.ID, &row.Tenant, &row.Endpoint, &row.Event, &row.Type, &row.Status, &row.Attempts, &row.Attempted, &row.Next, &row.Manual,
 		&row.Urgent, &row.LeasedUntil, &row.DeliveredAt, &row.Reason, &row.CreatedAt, &row.UpdatedAt, &row.Revision,
@@ -54,9 +54,11 @@ func (row *deliveryRow) keyOf() outbound.DeliveryKey {
 	return outbound.DeliveryKey{Tenant: tenant.ID(row.Tenant), Endpoint: event.EndpointID(row.Endpoint), Delivery: event.DeliveryID(row.ID)}
 }
 
-func (row *deliveryRow) size() int { return len(row.Attempts) + len(row.Reason) }
+// Size is the length of its texts.
+func (row *deliveryRow) Size() int { return len(row.Attempts) + len(row.Reason) }
 
-func (*deliveryRow) sizeSQL() string { return `octet_length(attempts) + octet_length(reason)` }
+// SizeSQL is the same, of the columns.
+func (*deliveryRow) SizeSQL() string { return `octet_length(attempts) + octet_length(reason)` }
 
 // attemptJSON is how an attempt is kept.
 type attemptJSON struct {
@@ -212,24 +214,24 @@ func (s webhookDeliveries) Get(ctx context.Context, scope tenant.Scope, id event
 
 // List reads a page of an endpoint's deliveries.
 func (s webhookDeliveries) List(ctx context.Context, scope tenant.Scope, of event.EndpointID, f event.DeliveryFilter, q domain.Query) (domain.Page[*event.Delivery], error) {
-	l := listOf("webhook_deliveries", deliveryColumns, scope, byEndpointAndEvent, webhooksSorted)
-	l.equal("endpoint_id", string(of))
+	l := NewList("webhook_deliveries", deliveryColumns, scope, byEndpointAndEvent, webhooksSorted)
+	l.Equal("endpoint_id", string(of))
 	if f.Status != "" {
-		l.equal("status", string(f.Status))
+		l.Equal("status", string(f.Status))
 	}
 	if f.Type != "" {
-		l.equal("event_type", string(f.Type))
+		l.Equal("event_type", string(f.Type))
 	}
 	if f.Event != "" {
-		l.equal("event_id", string(f.Event))
+		l.Equal("event_id", string(f.Event))
 	}
 	if f.From != nil {
-		l.where = append(l.where, "created_at >= "+l.arg(f.From.UTC()))
+		l.Where = append(l.Where, "created_at >= "+l.Arg(f.From.UTC()))
 	}
 	if f.To != nil {
-		l.where = append(l.where, "created_at < "+l.arg(f.To.UTC()))
+		l.Where = append(l.Where, "created_at < "+l.Arg(f.To.UTC()))
 	}
-	return list(ctx, s.unit, l, q, deliveryRow.restore)
+	return ReadPage(ctx, s.unit, l, q, deliveryRow.restore)
 }
 
 // Update writes a delivery whose stored revision is the aggregate's. What it brings

@@ -38,8 +38,8 @@ type webhookEndpointRow struct {
 	Revision       int64      `db:"revision"`
 }
 
-// targets are where the columns of a list go.
-func (row *webhookEndpointRow) targets() []any {
+// Targets are where the columns of a list go.
+func (row *webhookEndpointRow) Targets() []any {
 	return []any{
 		&row.ID, &row.Tenant, &row.SubTenant, &row.URL, &row.Description, &row.Events, &row.Metadata, &row.Active, &row.Secret, &row.Retired,
 		&row.FailingSince, &row.DisabledAt, &row.DisabledReason, &row.CreatedAt, &row.UpdatedAt, &row.Revision,
@@ -48,11 +48,13 @@ func (row *webhookEndpointRow) targets() []any {
 
 func (row *webhookEndpointRow) key() keyRow { return keyRow{row.Tenant, row.ID} }
 
-func (row *webhookEndpointRow) size() int {
-	return len(row.URL) + textLen(row.Description) + len(row.Events) + len(row.Metadata)
+// Size is the length of its texts.
+func (row *webhookEndpointRow) Size() int {
+	return len(row.URL) + TextLen(row.Description) + len(row.Events) + len(row.Metadata)
 }
 
-func (*webhookEndpointRow) sizeSQL() string {
+// SizeSQL is the same, of the columns.
+func (*webhookEndpointRow) SizeSQL() string {
 	return `octet_length(url) + coalesce(octet_length(description), 0) + octet_length(events) + octet_length(metadata)`
 }
 
@@ -111,7 +113,7 @@ func (s webhookEndpoints) Insert(ctx context.Context, e *event.Endpoint) error {
 	_, err = s.exec(ctx, "insert webhook endpoint", `INSERT INTO webhook_endpoints (`+webhookEndpointColumns+`, search_text)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`,
 		string(st.ID), string(st.Tenant), string(st.SubTenant), st.URL, st.Description, kept.events, st.Metadata.String(), st.Active, st.Secret.Reveal(), kept.retired,
-		st.FailingSince, kept.disabledAt, kept.disabledReason, st.CreatedAt, st.UpdatedAt, st.Revision, searchText(st.URL, st.Description))
+		st.FailingSince, kept.disabledAt, kept.disabledReason, st.CreatedAt, st.UpdatedAt, st.Revision, SearchText(st.URL, st.Description))
 	return err
 }
 
@@ -130,12 +132,12 @@ var webhooksSorted = map[string]string{"createdAt": "created_at", "updatedAt": "
 
 // List reads a page of the tenant's endpoints.
 func (s webhookEndpoints) List(ctx context.Context, scope tenant.Scope, f event.EndpointFilter, q domain.Query) (domain.Page[*event.Endpoint], error) {
-	l := listOf("webhook_endpoints", webhookEndpointColumns, scope, bySubTenant, webhooksSorted)
-	l.active = f.Active
-	l.ofSubTenant(f.SubTenant)
-	l.search(f.Search)
-	l.metadata(f.Metadata, s.store.dialect)
-	return list(ctx, s.unit, l, q, webhookEndpointRow.restore)
+	l := NewList("webhook_endpoints", webhookEndpointColumns, scope, bySubTenant, webhooksSorted)
+	l.Active = f.Active
+	l.OfSubTenant(f.SubTenant)
+	l.Search(f.Search)
+	l.Metadata(f.Metadata, s.store.dialect)
+	return ReadPage(ctx, s.unit, l, q, webhookEndpointRow.restore)
 }
 
 // Matching reads the endpoints that want an event. A tenant has few enough for the
@@ -186,7 +188,7 @@ func (s webhookEndpoints) Update(ctx context.Context, e *event.Endpoint) error {
 		SET sub_tenant_id = $1, url = $2, description = $3, search_text = $4, events = $5, is_active = $6, secret = $7, retired_secrets = $8,
 			failing_since = $9, disabled_at = $10, disabled_reason = $11, updated_at = $12, metadata = $13, revision = revision + 1
 		WHERE tenant_id = $14 AND id = $15 AND revision = $16`,
-		string(st.SubTenant), st.URL, st.Description, searchText(st.URL, st.Description), kept.events, st.Active, st.Secret.Reveal(), kept.retired,
+		string(st.SubTenant), st.URL, st.Description, SearchText(st.URL, st.Description), kept.events, st.Active, st.Secret.Reveal(), kept.retired,
 		st.FailingSince, kept.disabledAt, kept.disabledReason, st.UpdatedAt, st.Metadata.String(), string(st.Tenant), string(st.ID), st.Revision)
 	return s.updated(n, err, e.Saved, func() error {
 		_, err := s.Get(ctx, tenant.All(st.Tenant), st.ID)

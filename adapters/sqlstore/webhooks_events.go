@@ -27,9 +27,9 @@ type webhookEventRow struct {
 	Data       string    `db:"data"`
 }
 
-// targets are where the columns go. What the fan-out of an event goes by comes first, so
+// Targets are where the columns go. What the fan-out of an event goes by comes first, so
 // that it is known even when the rest cannot be read.
-func (row *webhookEventRow) targets() []any {
+func (row *webhookEventRow) Targets() []any {
 	return []any{&row.ID, &row.Tenant, &row.SubTenant, &row.Type, &row.HappenedAt, &row.Data}
 }
 

@@ -31,19 +31,21 @@ type workflowRow struct {
 	Revision    int64     `db:"revision"`
 }
 
-// targets are where the columns of a list go.
-func (row *workflowRow) targets() []any {
+// Targets are where the columns of a list go.
+func (row *workflowRow) Targets() []any {
 	return []any{
 		&row.ID, &row.Tenant, &row.SubTenant, &row.Name, &row.Description, &row.Active, &row.Metadata, &row.CreatedAt,
 		&row.UpdatedAt, &row.Revision,
 	}
 }
 
-func (row *workflowRow) size() int {
-	return len(row.Name) + textLen(row.Description) + len(row.Metadata)
+// Size is the length of its texts.
+func (row *workflowRow) Size() int {
+	return len(row.Name) + TextLen(row.Description) + len(row.Metadata)
 }
 
-func (*workflowRow) sizeSQL() string {
+// SizeSQL is the same, of the columns.
+func (*workflowRow) SizeSQL() string {
 	return `octet_length(name) + coalesce(octet_length(description), 0) + octet_length(metadata)`
 }
 
@@ -64,7 +66,7 @@ func (s workflows) Insert(ctx context.Context, wf *workflow.Workflow) error {
 	st := wf.State()
 	_, err := s.exec(ctx, "insert workflow", `INSERT INTO workflows (`+workflowColumns+`, search_text) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
 		string(st.ID), string(st.Tenant), string(st.SubTenant), st.Name, st.Description, st.Active, st.Metadata.String(),
-		st.CreatedAt, st.UpdatedAt, st.Revision, searchText(st.Name, st.Description))
+		st.CreatedAt, st.UpdatedAt, st.Revision, SearchText(st.Name, st.Description))
 	return err
 }
 
@@ -85,7 +87,7 @@ func (s workflows) Update(ctx context.Context, wf *workflow.Workflow) error {
 	n, err := s.exec(ctx, "update workflow", `UPDATE workflows
 		SET name = $1, description = $2, is_active = $3, updated_at = $4, search_text = $5, metadata = $6, revision = revision + 1
 		WHERE tenant_id = $7 AND id = $8 AND revision = $9`,
-		st.Name, st.Description, st.Active, st.UpdatedAt, searchText(st.Name, st.Description), st.Metadata.String(),
+		st.Name, st.Description, st.Active, st.UpdatedAt, SearchText(st.Name, st.Description), st.Metadata.String(),
 		string(st.Tenant), string(st.ID), st.Revision)
 	return s.updated(n, err, wf.Saved, func() error {
 		_, err := s.Get(ctx, tenant.All(st.Tenant), st.ID)
@@ -95,12 +97,12 @@ func (s workflows) Update(ctx context.Context, wf *workflow.Workflow) error {
 
 // List reads a page of the tenant's workflows.
 func (s workflows) List(ctx context.Context, scope tenant.Scope, f workflow.Filter, q domain.Query) (domain.Page[*workflow.Workflow], error) {
-	l := listOf("workflows", workflowColumns, scope, bySubTenant, workflowsSorted)
-	l.kept, l.active = true, f.Active
-	l.ofSubTenant(f.SubTenant)
-	l.search(f.Search)
-	l.metadata(f.Metadata, s.store.dialect)
-	return list(ctx, s.unit, l, q, func(row workflowRow) (*workflow.Workflow, error) { return row.restore(), nil })
+	l := NewList("workflows", workflowColumns, scope, bySubTenant, workflowsSorted)
+	l.TotalKept, l.Active = true, f.Active
+	l.OfSubTenant(f.SubTenant)
+	l.Search(f.Search)
+	l.Metadata(f.Metadata, s.store.dialect)
+	return ReadPage(ctx, s.unit, l, q, func(row workflowRow) (*workflow.Workflow, error) { return row.restore(), nil })
 }
 
 // Delete removes a workflow; the schema's cascades remove its versions and their
