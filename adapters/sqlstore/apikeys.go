@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/sluicehq/sluice/adapters/sqlstore/core"
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/ports/outbound"
@@ -39,16 +40,16 @@ func (row apiKeyRow) restore() (*tenant.APIKey, error) {
 	}
 	return tenant.RestoreAPIKey(tenant.KeyState{
 		ID: tenant.KeyID(row.ID), Tenant: tenant.ID(row.Tenant), Type: tenant.KeyType(row.Type), Name: row.Name,
-		Hash: hash, LastFour: row.LastFour, CreatedAt: row.CreatedAt.UTC(), LastUsedAt: inUTC(row.LastUsedAt),
-		ExpiresAt: inUTC(row.ExpiresAt), RevokedAt: inUTC(row.RevokedAt), Successor: tenant.KeyID(row.Successor), Revision: row.Revision,
+		Hash: hash, LastFour: row.LastFour, CreatedAt: row.CreatedAt.UTC(), LastUsedAt: core.InUTC(row.LastUsedAt),
+		ExpiresAt: core.InUTC(row.ExpiresAt), RevokedAt: core.InUTC(row.RevokedAt), Successor: tenant.KeyID(row.Successor), Revision: row.Revision,
 	}), nil
 }
 
 // Insert adds a key.
 func (s apiKeys) Insert(ctx context.Context, k *tenant.APIKey) error {
 	st := k.State()
-	s.touch(st.Tenant)
-	_, err := s.exec(ctx, "insert API key",
+	s.NoteChange(st.Tenant)
+	_, err := s.Exec(ctx, "insert API key",
 		`INSERT INTO api_keys (`+apiKeyColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
 		string(st.ID), string(st.Tenant), string(st.Type), st.Name, st.Hash[:], st.LastFour,
 		st.CreatedAt, st.LastUsedAt, st.ExpiresAt, st.RevokedAt, string(st.Successor), st.Revision)
@@ -58,10 +59,10 @@ func (s apiKeys) Insert(ctx context.Context, k *tenant.APIKey) error {
 // Get reads a key.
 func (s apiKeys) Get(ctx context.Context, owner tenant.ID, id tenant.KeyID) (*tenant.APIKey, error) {
 	var row apiKeyRow
-	err := s.get(ctx, "get API key", &row, `SELECT `+apiKeyColumns+` FROM api_keys WHERE tenant_id = $1 AND id = $2`+s.forUpdate(),
+	err := s.ReadRow(ctx, "get API key", &row, `SELECT `+apiKeyColumns+` FROM api_keys WHERE tenant_id = $1 AND id = $2`+s.ForUpdate(),
 		string(owner), string(id))
 	if err != nil {
-		return nil, missing(err, "api_key_not_found", "There is no such API key.")
+		return nil, core.NotFound(err, "api_key_not_found", "There is no such API key.")
 	}
 	return row.restore()
 }
@@ -71,7 +72,7 @@ func (s apiKeys) List(ctx context.Context, owner tenant.ID, page domain.PageRequ
 	found := domain.Page[*tenant.APIKey]{Limit: page.Limit(), Offset: page.Offset()}
 	const count = `SELECT count(*) FROM api_keys WHERE tenant_id = $1`
 	var rows []apiKeyRow
-	err := s.list(ctx, "list API keys", &rows, `SELECT `+apiKeyColumns+`, (`+count+`) AS total FROM api_keys WHERE tenant_id = $1
+	err := s.ReadRows(ctx, "list API keys", &rows, `SELECT `+apiKeyColumns+`, (`+count+`) AS total FROM api_keys WHERE tenant_id = $1
 		ORDER BY created_at DESC, id DESC LIMIT $2 OFFSET $3`, string(owner), page.Limit(), page.Offset())
 	switch {
 	case err != nil:
@@ -79,7 +80,7 @@ func (s apiKeys) List(ctx context.Context, owner tenant.ID, page domain.PageRequ
 	case len(rows) > 0:
 		found.Total = rows[0].Total
 	case page.Offset() > 0: // past the end
-		if err := s.get(ctx, "count API keys", &found.Total, count, string(owner)); err != nil {
+		if err := s.ReadRow(ctx, "count API keys", &found.Total, count, string(owner)); err != nil {
 			return found, err
 		}
 	}
@@ -97,12 +98,12 @@ func (s apiKeys) List(ctx context.Context, owner tenant.ID, page domain.PageRequ
 // last four characters never change.
 func (s apiKeys) Update(ctx context.Context, k *tenant.APIKey) error {
 	st := k.State()
-	s.touch(st.Tenant)
-	n, err := s.exec(ctx, "update API key", `UPDATE api_keys
+	s.NoteChange(st.Tenant)
+	n, err := s.Exec(ctx, "update API key", `UPDATE api_keys
 		SET name = $1, expires_at = $2, revoked_at = $3, successor_id = $4, revision = revision + 1
 		WHERE tenant_id = $5 AND id = $6 AND revision = $7`,
 		st.Name, st.ExpiresAt, st.RevokedAt, string(st.Successor), string(st.Tenant), string(st.ID), st.Revision)
-	return s.updated(n, err, k.Saved, func() error {
+	return s.CheckUpdated(n, err, k.Saved, func() error {
 		_, err := s.Get(ctx, st.Tenant, st.ID)
 		return err
 	})
@@ -111,9 +112,9 @@ func (s apiKeys) Update(ctx context.Context, k *tenant.APIKey) error {
 // CountUsable counts usable keys and locks them against other units that count.
 func (s apiKeys) CountUsable(ctx context.Context, owner tenant.ID, t tenant.KeyType, at time.Time) (int, error) {
 	var ids []string
-	err := s.list(ctx, "count usable API keys", &ids, `SELECT id FROM api_keys
+	err := s.ReadRows(ctx, "count usable API keys", &ids, `SELECT id FROM api_keys
 		WHERE tenant_id = $1 AND type = $2 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $3)
-		ORDER BY id`+s.forUpdate(), string(owner), string(t), at)
+		ORDER BY id`+s.ForUpdate(), string(owner), string(t), at)
 	return len(ids), err
 }
 
@@ -132,13 +133,13 @@ func (s credentials) Find(ctx context.Context, hash tenant.KeyHash) (outbound.Cr
 		TenantUpdatedAt time.Time `db:"tenant_updated_at"`
 		TenantRevision  int64     `db:"tenant_revision"`
 	}
-	err := s.get(ctx, "find API key", &row, `SELECT k.id, k.tenant_id, k.type, k.name, k.hash, k.last_four, k.created_at,
+	err := s.ReadRow(ctx, "find API key", &row, `SELECT k.id, k.tenant_id, k.type, k.name, k.hash, k.last_four, k.created_at,
 			k.last_used_at, k.expires_at, k.revoked_at, k.revision,
 			t.name AS tenant_name, t.status AS tenant_status, t.settings AS tenant_settings,
 			t.created_at AS tenant_created_at, t.updated_at AS tenant_updated_at, t.revision AS tenant_revision
 		FROM api_keys k JOIN tenants t ON t.id = k.tenant_id WHERE k.hash = $1`, hash[:])
 	if err != nil {
-		return outbound.Credential{}, missing(err, "api_key_not_found", "There is no such API key.")
+		return outbound.Credential{}, core.NotFound(err, "api_key_not_found", "There is no such API key.")
 	}
 	k, err := row.restore()
 	if err != nil {
@@ -153,17 +154,8 @@ func (s credentials) Find(ctx context.Context, hash tenant.KeyHash) (outbound.Cr
 
 // NoteUse records a use, once in a while.
 func (s credentials) NoteUse(ctx context.Context, owner tenant.ID, id tenant.KeyID, at time.Time) error {
-	_, err := s.exec(ctx, "note use of API key", `UPDATE api_keys SET last_used_at = $1
+	_, err := s.Exec(ctx, "note use of API key", `UPDATE api_keys SET last_used_at = $1
 		WHERE tenant_id = $2 AND id = $3 AND (last_used_at IS NULL OR last_used_at <= $4)`,
 		at, string(owner), string(id), at.Add(-tenant.UsedResolution))
 	return err
-}
-
-// inUTC gives an optional instant that a driver read in the session's zone.
-func inUTC(t *time.Time) *time.Time {
-	if t == nil {
-		return nil
-	}
-	u := t.UTC()
-	return &u
 }

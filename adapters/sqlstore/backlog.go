@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/sluicehq/sluice/domain/tenant"
@@ -11,17 +10,17 @@ import (
 // WaitingEvents counts the events of all tenants that were not handed to the endpoints
 // yet.
 func (s *Store) WaitingEvents(ctx context.Context) (int, error) {
-	return s.backlog(ctx, "count waiting events", `SELECT count(*) FROM webhook_events WHERE waits`)
+	return s.count(ctx, "count waiting events", `SELECT count(*) FROM webhook_events WHERE waits`)
 }
 
 // DueDeliveries counts the deliveries of all tenants of which an attempt is due.
 func (s *Store) DueDeliveries(ctx context.Context, now time.Time) (int, error) {
-	return s.backlog(ctx, "count due deliveries", `SELECT count(*) FROM webhook_deliveries WHERE status = 'pending' AND next_attempt_at <= $1`, now)
+	return s.count(ctx, "count due deliveries", `SELECT count(*) FROM webhook_deliveries WHERE status = 'pending' AND next_attempt_at <= $1`, now)
 }
 
 // DueRuns counts the runs of all tenants that a worker could move on.
 func (s *Store) DueRuns(ctx context.Context, now time.Time) (int, error) {
-	return s.backlog(ctx, "count due runs", `SELECT (SELECT count(*) FROM live_runs f WHERE f.ready_at = f.free_at)
+	return s.count(ctx, "count due runs", `SELECT (SELECT count(*) FROM live_runs f WHERE f.ready_at = f.free_at)
 		+ (SELECT count(*) FROM live_runs f WHERE f.free_at IS NOT NULL AND f.ready_at IS DISTINCT FROM f.free_at AND f.free_at <= $1)`, now)
 }
 
@@ -31,9 +30,9 @@ func (s *Store) KeptBytes(ctx context.Context) (map[tenant.ID]int64, error) {
 		Tenant string `db:"tenant_id"`
 		Bytes  int64  `db:"bytes"`
 	}
-	err := s.reader.db.SelectContext(ctx, &found, `SELECT tenant_id, CAST(sum(bytes) AS bigint) AS bytes FROM tenant_storage GROUP BY tenant_id HAVING sum(bytes) <> 0`)
+	err := s.ReadPlainly(ctx, "add up kept bytes", &found, `SELECT tenant_id, CAST(sum(bytes) AS bigint) AS bytes FROM tenant_storage GROUP BY tenant_id HAVING sum(bytes) <> 0`)
 	if err != nil {
-		return nil, fmt.Errorf("add up kept bytes: %w", s.translate(ctx, err))
+		return nil, err
 	}
 	kept := make(map[tenant.ID]int64, len(found))
 	for _, row := range found {
@@ -42,9 +41,10 @@ func (s *Store) KeptBytes(ctx context.Context) (map[tenant.ID]int64, error) {
 	return kept, nil
 }
 
-func (s *Store) backlog(ctx context.Context, what, query string, args ...any) (n int, err error) {
-	if err := s.reader.db.GetContext(ctx, &n, query, args...); err != nil {
-		return 0, fmt.Errorf("%s: %w", what, s.translate(ctx, err))
+func (s *Store) count(ctx context.Context, what, query string, args ...any) (int, error) {
+	var n []int
+	if err := s.ReadPlainly(ctx, what, &n, query, args...); err != nil {
+		return 0, err
 	}
-	return n, nil
+	return n[0], nil
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/sluicehq/sluice/adapters/sqlstore/core"
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/node"
 	"github.com/sluicehq/sluice/domain/tenant"
@@ -53,7 +54,7 @@ func (row *customNodeRow) Targets() []any {
 // where fields are described, and eleven where they have nothing but a type.
 const schemaWeight = 8
 
-// Size is the length of its texts.
+// Size is the length of its texts, of which schemas count several times.
 func (row *customNodeRow) Size() int {
 	return len(row.Name) + len(row.Description) + len(row.Endpoint) + len(row.Metadata) + len(row.Translations) +
 		schemaWeight*(len(row.InputSchema)+len(row.OutputSchema)+len(row.ConfigSchema))
@@ -123,16 +124,16 @@ func (s customNodes) Insert(ctx context.Context, n *node.Custom) error {
 	st := n.State()
 	texts, err := documents(st)
 	if err != nil {
-		return s.fail(err)
+		return s.Fail(err)
 	}
 	if err := s.takeVersion(ctx, st); err != nil {
 		return err
 	}
-	s.touch(st.Tenant)
-	_, err = s.exec(ctx, "insert custom node", `INSERT INTO custom_nodes (`+customNodeColumns+`, search_text, weight)
+	s.NoteChange(st.Tenant)
+	_, err = s.Exec(ctx, "insert custom node", `INSERT INTO custom_nodes (`+customNodeColumns+`, search_text, weight)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)`,
 		string(st.ID), string(st.Tenant), string(st.Type), st.Version, st.Name, st.Description, texts[0], texts[1], texts[2],
-		st.Endpoint, st.CanPause, st.IsActive, st.Metadata.String(), texts[3], st.CreatedAt, st.UpdatedAt, st.Revision, SearchText(st.Name, &st.Description),
+		st.Endpoint, st.CanPause, st.IsActive, st.Metadata.String(), texts[3], st.CreatedAt, st.UpdatedAt, st.Revision, core.SearchText(st.Name, &st.Description),
 		n.Weight())
 	if err != nil {
 		return err
@@ -146,7 +147,7 @@ func (s customNodes) checkDefined(ctx context.Context, owner tenant.ID) error {
 		Bytes  int64 `db:"bytes"`
 		Weight int64 `db:"weight"`
 	}
-	err := s.get(ctx, "sum up custom nodes", &sums, `SELECT CAST(COALESCE(sum(octet_length(input_schema) + octet_length(output_schema) +
+	err := s.ReadRow(ctx, "sum up custom nodes", &sums, `SELECT CAST(COALESCE(sum(octet_length(input_schema) + octet_length(output_schema) +
 			octet_length(config_schema) + octet_length(translations)), 0) AS bigint) AS bytes,
 		CAST(COALESCE(sum(weight), 0) AS bigint) AS weight
 		FROM custom_nodes WHERE tenant_id = $1`, string(owner))
@@ -154,7 +155,7 @@ func (s customNodes) checkDefined(ctx context.Context, owner tenant.ID) error {
 		return err
 	}
 	if err := node.CheckCustomNodes(sums.Bytes, sums.Weight); err != nil {
-		return s.fail(err)
+		return s.Fail(err)
 	}
 	return nil
 }
@@ -162,7 +163,7 @@ func (s customNodes) checkDefined(ctx context.Context, owner tenant.ID) error {
 // takeVersion records the type and version as defined, unless the stored node has
 // this version already.
 func (s customNodes) takeVersion(ctx context.Context, st node.CustomState) error {
-	_, err := s.exec(ctx, "take custom node version", `INSERT INTO custom_node_versions (tenant_id, type, version)
+	_, err := s.Exec(ctx, "take custom node version", `INSERT INTO custom_node_versions (tenant_id, type, version)
 		SELECT CAST($1 AS text), CAST($2 AS text), CAST($3 AS text)
 		WHERE NOT EXISTS (SELECT 1 FROM custom_nodes WHERE tenant_id = $1 AND id = $4 AND version = $3)`,
 		string(st.Tenant), string(st.Type), st.Version, string(st.ID))
@@ -172,21 +173,21 @@ func (s customNodes) takeVersion(ctx context.Context, st node.CustomState) error
 // Get reads a custom node.
 func (s customNodes) Get(ctx context.Context, scope tenant.Scope, id node.CustomID) (*node.Custom, error) {
 	var row customNodeRow
-	err := s.get(ctx, "get custom node", &row, `SELECT `+customNodeColumns+` FROM custom_nodes WHERE tenant_id = $1 AND id = $2`+s.forUpdate(),
+	err := s.ReadRow(ctx, "get custom node", &row, `SELECT `+customNodeColumns+` FROM custom_nodes WHERE tenant_id = $1 AND id = $2`+s.ForUpdate(),
 		string(scope.Tenant()), string(id))
 	if err != nil {
-		return nil, missing(err, customNodeNotFound, customNodeNotFoundMessage)
+		return nil, core.NotFound(err, customNodeNotFound, customNodeNotFoundMessage)
 	}
 	return row.restore()
 }
 
 // List reads a page of the tenant's custom nodes.
 func (s customNodes) List(ctx context.Context, scope tenant.Scope, f node.CustomFilter, q domain.Query) (domain.Page[*node.Custom], error) {
-	l := NewList("custom_nodes", customNodeColumns, scope, unconditional, customNodesSorted)
+	l := core.NewList("custom_nodes", customNodeColumns, scope, core.Unconditional, customNodesSorted)
 	l.Active = f.Active
 	l.Search(f.Search)
-	l.Metadata(f.Metadata, s.store.dialect)
-	return ReadPage(ctx, s.unit, l, q, customNodeRow.restore)
+	l.Metadata(f.Metadata, s.store.dialect.HasPair)
+	return core.ReadPage(ctx, s.Unit, l, q, customNodeRow.restore)
 }
 
 // Update writes a custom node whose stored revision is the aggregate's. Its type
@@ -195,20 +196,20 @@ func (s customNodes) Update(ctx context.Context, n *node.Custom) error {
 	st := n.State()
 	texts, err := documents(st)
 	if err != nil {
-		return s.fail(err)
+		return s.Fail(err)
 	}
 	if err := s.takeVersion(ctx, st); err != nil {
 		return err
 	}
-	s.touch(st.Tenant)
-	changed, err := s.exec(ctx, "update custom node", `UPDATE custom_nodes
+	s.NoteChange(st.Tenant)
+	changed, err := s.Exec(ctx, "update custom node", `UPDATE custom_nodes
 		SET version = $1, name = $2, description = $3, input_schema = $4, output_schema = $5, config_schema = $6, endpoint = $7,
 			can_pause = $8, is_active = $9, translations = $10, updated_at = $11, search_text = $12, metadata = $13,
 			weight = $14, revision = revision + 1
 		WHERE tenant_id = $15 AND id = $16 AND revision = $17`,
 		st.Version, st.Name, st.Description, texts[0], texts[1], texts[2], st.Endpoint, st.CanPause, st.IsActive, texts[3],
-		st.UpdatedAt, SearchText(st.Name, &st.Description), st.Metadata.String(), n.Weight(), string(st.Tenant), string(st.ID), st.Revision)
-	err = s.updated(changed, err, n.Saved, func() error {
+		st.UpdatedAt, core.SearchText(st.Name, &st.Description), st.Metadata.String(), n.Weight(), string(st.Tenant), string(st.ID), st.Revision)
+	err = s.CheckUpdated(changed, err, n.Saved, func() error {
 		_, err := s.Get(ctx, tenant.All(st.Tenant), st.ID)
 		return err
 	})
@@ -221,12 +222,12 @@ func (s customNodes) Update(ctx context.Context, n *node.Custom) error {
 // Delete removes a custom node.
 func (s customNodes) Delete(ctx context.Context, scope tenant.Scope, id node.CustomID) error {
 	if !scope.Covers("") {
-		return missing(sql.ErrNoRows, customNodeNotFound, customNodeNotFoundMessage)
+		return core.NotFound(sql.ErrNoRows, customNodeNotFound, customNodeNotFoundMessage)
 	}
-	s.touch(scope.Tenant())
-	n, err := s.exec(ctx, "delete custom node", `DELETE FROM custom_nodes WHERE tenant_id = $1 AND id = $2`,
+	s.NoteChange(scope.Tenant())
+	n, err := s.Exec(ctx, "delete custom node", `DELETE FROM custom_nodes WHERE tenant_id = $1 AND id = $2`,
 		string(scope.Tenant()), string(id))
-	return s.deleted(n, err, customNodeNotFound, customNodeNotFoundMessage)
+	return s.CheckDeleted(n, err, customNodeNotFound, customNodeNotFoundMessage)
 }
 
 // Endpoints reads where the tenant's active custom nodes run.
@@ -236,7 +237,7 @@ func (s customNodes) Endpoints(ctx context.Context, scope tenant.Scope) ([]outbo
 		Version  string `db:"version"`
 		Endpoint string `db:"endpoint"`
 	}
-	err := s.list(ctx, "list endpoints of custom nodes", &rows, `SELECT type, version, endpoint FROM custom_nodes
+	err := s.ReadRows(ctx, "list endpoints of custom nodes", &rows, `SELECT type, version, endpoint FROM custom_nodes
 		WHERE tenant_id = $1 AND is_active ORDER BY type, version`, string(scope.Tenant()))
 	found := make([]outbound.CustomNodeEndpoint, len(rows))
 	for i, row := range rows {
@@ -248,7 +249,7 @@ func (s customNodes) Endpoints(ctx context.Context, scope tenant.Scope) ([]outbo
 // Active reads the tenant's active custom nodes.
 func (s customNodes) Active(ctx context.Context, scope tenant.Scope) ([]*node.Custom, error) {
 	var rows []customNodeRow
-	err := s.list(ctx, "list active custom nodes", &rows, `SELECT `+customNodeColumns+` FROM custom_nodes
+	err := s.ReadRows(ctx, "list active custom nodes", &rows, `SELECT `+customNodeColumns+` FROM custom_nodes
 		WHERE tenant_id = $1 AND is_active ORDER BY type, version`, string(scope.Tenant()))
 	if err != nil {
 		return nil, err

@@ -1,10 +1,6 @@
 package sqlstore
 
-import (
-	"time"
-
-	"github.com/sluicehq/sluice/domain"
-)
+import "github.com/sluicehq/sluice/domain"
 
 // UniqueConflict returns the Conflict that the violation of a unique index means,
 // nil for an index that only a defect can violate. Both databases name their
@@ -22,11 +18,4 @@ func UniqueConflict(index string) *domain.Error {
 	default:
 		return nil
 	}
-}
-
-// Unavailable is the error of a database that cannot be reached at the moment.
-func Unavailable(cause error) *domain.Error {
-	e := domain.Fail(domain.Unavailable, "database_unavailable", "The database cannot be reached. Try again in a moment.")
-	e.RetryAfter = time.Second
-	return e.Because(cause)
 }

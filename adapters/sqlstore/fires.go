@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sluicehq/sluice/adapters/sqlstore/core"
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/domain/trigger"
@@ -18,6 +19,10 @@ type fires struct{ *unit }
 var _ outbound.FireRepository = fires{}
 
 const fireColumns = `tenant_id, trigger_id, scheduled_at, outcome, reason, run_id, recorded_at`
+
+// byTrigger is what holds for the fires of a sub-tenant.
+const byTrigger = core.ScopeCondition(`EXISTS (SELECT 1 FROM triggers p WHERE p.tenant_id = trigger_fires.tenant_id AND p.id = trigger_fires.trigger_id
+	AND p.sub_tenant_id = %[1]s)`)
 
 type fireRow struct {
 	Tenant      string    `db:"tenant_id"`
@@ -49,7 +54,7 @@ func (row fireRow) restore() (*trigger.Fire, error) {
 	}), nil
 }
 
-// newFireRow is a row of [Dialect.Rows].
+// newFireRow is a row of [core.Dialect.Rows].
 type newFireRow struct {
 	Tenant      string `json:"tenant_id"`
 	Trigger     string `json:"trigger_id"`
@@ -66,16 +71,16 @@ func (s fires) rows(all []*trigger.Fire) (table, parameter string, err error) {
 	for i, f := range all {
 		st := f.State()
 		rows[i] = newFireRow{
-			Tenant: string(st.Tenant), Trigger: string(st.Trigger), ScheduledAt: st.At.UTC().Format(rowTime), Outcome: string(st.Outcome),
-			Reason: st.Reason, RunID: st.RunID, RecordedAt: st.RecordedAt.UTC().Format(rowTime),
+			Tenant: string(st.Tenant), Trigger: string(st.Trigger), ScheduledAt: st.At.UTC().Format(core.TimeFormat), Outcome: string(st.Outcome),
+			Reason: st.Reason, RunID: st.RunID, RecordedAt: st.RecordedAt.UTC().Format(core.TimeFormat),
 		}
 	}
 	text, err := json.Marshal(rows)
 	if err != nil {
-		return "", "", s.fail(fmt.Errorf("encode fires: %w", err))
+		return "", "", s.Fail(fmt.Errorf("encode fires: %w", err))
 	}
-	return s.store.dialect.Rows(1, Column{Name: "tenant_id"}, Column{Name: "trigger_id"}, Column{Name: "scheduled_at", Time: true},
-		Column{Name: "outcome"}, Column{Name: "reason"}, Column{Name: "run_id"}, Column{Name: "recorded_at", Time: true}), string(text), nil
+	return s.store.dialect.Rows(1, core.Column{Name: "tenant_id"}, core.Column{Name: "trigger_id"}, core.Column{Name: "scheduled_at", Time: true},
+		core.Column{Name: "outcome"}, core.Column{Name: "reason"}, core.Column{Name: "run_id"}, core.Column{Name: "recorded_at", Time: true}), string(text), nil
 }
 
 // instant identifies a fire.
@@ -90,19 +95,19 @@ func (s fires) Record(ctx context.Context, all []*trigger.Fire) ([]*trigger.Fire
 	if len(all) == 0 {
 		return nil, nil
 	}
-	if s.failed != nil {
-		return nil, s.failed
+	if err := s.FirstFailure(); err != nil {
+		return nil, err
 	}
 	table, parameter, err := s.rows(all)
 	if err != nil {
 		return nil, err
 	}
 	var rows []fireRow
-	err = s.list(ctx, "record fires", &rows, `INSERT INTO trigger_fires (`+fireColumns+`)
+	err = s.ReadRows(ctx, "record fires", &rows, `INSERT INTO trigger_fires (`+fireColumns+`)
 		SELECT r.`+strings.ReplaceAll(fireColumns, ", ", ", r.")+` FROM `+table+` WHERE true
 		ON CONFLICT (tenant_id, trigger_id, scheduled_at) DO NOTHING RETURNING `+fireColumns, parameter)
 	if err != nil {
-		return nil, s.fail(err)
+		return nil, s.Fail(err)
 	}
 	if len(rows) == len(all) {
 		return all, nil
@@ -130,7 +135,7 @@ func (s fires) Amend(ctx context.Context, all []*trigger.Fire) error {
 	if err != nil {
 		return err
 	}
-	_, err = s.exec(ctx, "amend fires", `UPDATE trigger_fires AS f SET outcome = r.outcome, reason = r.reason, run_id = r.run_id FROM `+table+`
+	_, err = s.Exec(ctx, "amend fires", `UPDATE trigger_fires AS f SET outcome = r.outcome, reason = r.reason, run_id = r.run_id FROM `+table+`
 		WHERE f.tenant_id = r.tenant_id AND f.trigger_id = r.trigger_id AND f.scheduled_at = r.scheduled_at`, parameter)
 	return err
 }
@@ -140,7 +145,7 @@ var firesSorted = map[string]string{"scheduledAt": "scheduled_at", domain.Defaul
 
 // List reads a page of a trigger's fires.
 func (s fires) List(ctx context.Context, scope tenant.Scope, of trigger.ID, f trigger.FireFilter, q domain.Query) (domain.Page[*trigger.Fire], error) {
-	l := NewList("trigger_fires", fireColumns, scope, byTrigger, firesSorted)
+	l := core.NewList("trigger_fires", fireColumns, scope, byTrigger, firesSorted)
 	l.Tie = "scheduled_at" // the trigger has one fire an instant
 	l.Equal("trigger_id", string(of))
 	if f.Outcome != "" {
@@ -152,12 +157,12 @@ func (s fires) List(ctx context.Context, scope tenant.Scope, of trigger.ID, f tr
 	if f.To != nil {
 		l.Where = append(l.Where, "scheduled_at < "+l.Arg(f.To.UTC()))
 	}
-	return ReadPage(ctx, s.unit, l, q, fireRow.restore)
+	return core.ReadPage(ctx, s.Unit, l, q, fireRow.restore)
 }
 
 // Sweep removes old fires.
 func (s fires) Sweep(ctx context.Context, before time.Time, limit int) (int, error) {
-	n, err := s.exec(ctx, "sweep fires", `DELETE FROM trigger_fires WHERE (tenant_id, trigger_id, scheduled_at) IN (
+	n, err := s.Exec(ctx, "sweep fires", `DELETE FROM trigger_fires WHERE (tenant_id, trigger_id, scheduled_at) IN (
 			SELECT tenant_id, trigger_id, scheduled_at FROM trigger_fires WHERE recorded_at < $1 ORDER BY recorded_at LIMIT $2)`, before, limit)
 	return int(n), err
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/sluicehq/sluice/adapters/sqlstore/core"
 	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/domain/trigger"
@@ -54,7 +55,7 @@ type firingRow struct {
 	Kept           int64
 }
 
-// Targets are where [firingColumns] go.
+// Targets are where firingColumns go.
 func (row *firingRow) Targets() []any {
 	return append(row.triggerRow.Targets(), &row.Workflow, &row.VersionActive, &row.WorkflowActive, &row.Started, &row.Kept)
 }
@@ -70,7 +71,7 @@ func (row *firingRow) firing() outbound.FiringTrigger {
 
 // keepVersions is appended to a SELECT from workflow_versions, under the name v.
 func (u *unit) keepVersions() string {
-	if u.writing {
+	if u.Writes() {
 		return u.store.dialect.KeepVersions
 	}
 	return ""
@@ -85,7 +86,7 @@ func (u *unit) keepOtherVersions() string {
 }
 
 func (s firing) find(ctx context.Context, what, query string, args ...any) (found []outbound.FiringTrigger, err error) {
-	err = s.each(ctx, what, func(rows *sql.Rows) error {
+	err = s.EachRow(ctx, what, func(rows *sql.Rows) error {
 		var row firingRow
 		if err := rows.Scan(row.Targets()...); err != nil {
 			return err
@@ -98,7 +99,7 @@ func (s firing) find(ctx context.Context, what, query string, args ...any) (foun
 
 // Trigger looks for one that can fire, and only where there is none for any.
 func (s firing) Trigger(ctx context.Context, scope tenant.Scope, id trigger.ID) (outbound.FiringTrigger, error) {
-	in, args := within(scope, bySubTenantOf("t"), string(id))
+	in, args := core.Within(scope, core.BySubTenantOf("t"), string(id))
 	query := `SELECT ` + firingColumns + notAsked + keptBytes + ` FROM ` + firingTables + ` WHERE t.tenant_id = $1 AND t.id = $2` + in
 	found, err := s.find(ctx, "find trigger that fires", query+canFire+s.keepVersions(), args...)
 	if err == nil && len(found) == 0 {
@@ -108,7 +109,7 @@ func (s firing) Trigger(ctx context.Context, scope tenant.Scope, id trigger.ID) 
 	case err != nil:
 		return outbound.FiringTrigger{}, err
 	case len(found) == 0:
-		return outbound.FiringTrigger{}, missing(sql.ErrNoRows, "trigger_not_found", "There is no such trigger.")
+		return outbound.FiringTrigger{}, core.NotFound(sql.ErrNoRows, "trigger_not_found", "There is no such trigger.")
 	default:
 		return found[0], nil
 	}
@@ -129,7 +130,7 @@ func (s firing) OnEvent(ctx context.Context, scope tenant.Scope, q outbound.Even
 		args = append(args, string(*q.SubTenant))
 		condition += fmt.Sprintf(` AND t.sub_tenant_id = $%d`, len(args))
 	}
-	in, args := bySubTenantOf("t").within(scope, args)
+	in, args := core.BySubTenantOf("t").Within(scope, args)
 	return s.find(ctx, "find triggers of an event", `SELECT `+firingColumns+started+keptBytes+` FROM `+tables+` WHERE t.tenant_id = $1 AND t.event = $2`+condition+in+
 		` ORDER BY t.created_at, t.id LIMIT $3`+s.keepVersions(), args...)
 }
@@ -139,17 +140,17 @@ func (s firing) Each(ctx context.Context, of []outbound.TriggerKey) ([]outbound.
 	if len(of) == 0 {
 		return nil, nil
 	}
-	keys := make([]keyRow, len(of))
+	keys := make([]core.KeyRow, len(of))
 	for i, t := range of {
-		keys[i] = keyRow{string(t.Scope.Tenant()), string(t.Trigger)}
+		keys[i] = core.KeyRow{Tenant: string(t.Scope.Tenant()), ID: string(t.Trigger)}
 	}
-	known := make(map[keyRow]outbound.FiringTrigger, len(of))
+	known := make(map[core.KeyRow]outbound.FiringTrigger, len(of))
 	if err := s.among(ctx, keys, canFire+s.keepOtherVersions(), known); err != nil {
 		return nil, err
 	}
-	left := slices.DeleteFunc(slices.Clone(keys), func(key keyRow) bool { _, ok := known[key]; return ok })
+	left := slices.DeleteFunc(slices.Clone(keys), func(key core.KeyRow) bool { _, ok := known[key]; return ok })
 	if len(left) > 0 {
-		others := make(map[keyRow]outbound.FiringTrigger, len(left))
+		others := make(map[core.KeyRow]outbound.FiringTrigger, len(left))
 		if err := s.among(ctx, left, "", others); err != nil {
 			return nil, err
 		}
@@ -169,15 +170,15 @@ func (s firing) Each(ctx context.Context, of []outbound.TriggerKey) ([]outbound.
 }
 
 // among adds those of the triggers to known that a condition holds for.
-func (s firing) among(ctx context.Context, keys []keyRow, condition string, known map[keyRow]outbound.FiringTrigger) error {
-	table, parameter, err := s.keys(keys)
+func (s firing) among(ctx context.Context, keys []core.KeyRow, condition string, known map[core.KeyRow]outbound.FiringTrigger) error {
+	table, parameter, err := s.store.dialect.Keys(keys)
 	if err != nil {
 		return err
 	}
 	found, err := s.find(ctx, "find triggers that fire", `SELECT `+firingColumns+notAsked+keptColumn+` FROM `+table+`
 		CROSS JOIN `+firingTables+keptOfEach(table)+` WHERE t.tenant_id = r.tenant_id AND t.id = r.id`+condition, parameter)
 	for _, f := range found {
-		known[keyRow{string(f.Trigger.Tenant()), string(f.Trigger.ID())}] = f
+		known[core.KeyRow{Tenant: string(f.Trigger.Tenant()), ID: string(f.Trigger.ID())}] = f
 	}
 	return err
 }
@@ -186,7 +187,7 @@ func (s firing) among(ctx context.Context, keys []keyRow, condition string, know
 // is none for one that cannot, and for the workflow alone.
 func (s firing) Version(ctx context.Context, scope tenant.Scope, of workflow.ID, version workflow.VersionID) (outbound.FiringVersion, error) {
 	const columns = `SELECT w.id, w.sub_tenant_id, w.is_active, ` + keptBytes + `, `
-	in, all := within(scope, bySubTenantOf("w"), string(of))
+	in, all := core.Within(scope, core.BySubTenantOf("w"), string(of))
 	condition, args := `v.is_active`, all
 	if version != "" {
 		args = append(slices.Clip(all), string(version))
@@ -202,7 +203,7 @@ func (s firing) Version(ctx context.Context, scope tenant.Scope, of workflow.ID,
 	if errors.Is(err, sql.ErrNoRows) {
 		found, err = s.version(ctx, columns+`'' AS version_id, false AS published FROM workflows w WHERE w.tenant_id = $1 AND w.id = $2`+in, all...)
 	}
-	return found, missing(err, "workflow_not_found", "There is no such workflow.")
+	return found, core.NotFound(err, "workflow_not_found", "There is no such workflow.")
 }
 
 func (s firing) version(ctx context.Context, query string, args ...any) (outbound.FiringVersion, error) {
@@ -214,7 +215,7 @@ func (s firing) version(ctx context.Context, query string, args ...any) (outboun
 		Published bool   `db:"published"`
 		Kept      int64  `db:"kept"`
 	}
-	err := s.get(ctx, "find version to start", &row, query, args...)
+	err := s.ReadRow(ctx, "find version to start", &row, query, args...)
 	return outbound.FiringVersion{
 		Workflow: workflow.ID(row.Workflow), SubTenant: tenant.SubTenantID(row.SubTenant), WorkflowActive: row.Active,
 		Version: workflow.VersionID(row.Version), Published: row.Published, Kept: row.Kept,

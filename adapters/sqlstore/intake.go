@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/sluicehq/sluice/adapters/sqlstore/core"
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/domain/trigger"
@@ -42,7 +43,7 @@ func (q *TriggerIntake) Insert(ctx context.Context, all []*outbound.NewTrigger) 
 	for _, e := range all {
 		e.Added = false
 	}
-	if domain.KindOf(err) == domain.Unavailable || isContext(err) {
+	if domain.KindOf(err) == domain.Unavailable || core.IsContext(err) {
 		return err
 	}
 	return nil
@@ -87,14 +88,14 @@ func isDatabaseFailure(err error) bool {
 // insertAtOnce adds the triggers with one statement, which is a transaction of its own.
 func (s *Store) insertAtOnce(ctx context.Context, all []*outbound.NewTrigger) error {
 	rows, index := entriesOf(all)
-	u := &unit{pool: s.writer, store: s, writing: true}
-	defer func() { s.writer.prepare(ctx, u.unprepared) }()
 	statement, args := s.dialect.InsertTriggers(rows)
-	n, err := u.exec(ctx, "insert triggers", statement, args...)
-	if err != nil {
-		if err = s.probeOnError(ctx, err); domain.KindOf(err) == domain.Unavailable || isContext(err) {
-			return err
-		}
+	var n int64
+	err := s.Statements(ctx, func(u *core.Unit) (err error) {
+		n, err = u.Exec(ctx, "insert triggers", statement, args...)
+		return err
+	})
+	if err != nil && (domain.KindOf(err) == domain.Unavailable || core.IsContext(err)) {
+		return err
 	}
 	switch {
 	case err == nil && n == 0:
@@ -119,14 +120,14 @@ func (s *Store) insertAtOnce(ctx context.Context, all []*outbound.NewTrigger) er
 // again whose answer was lost with its connection. Any error is that of a database which
 // does not say, since nobody may take it for nothing having been added.
 func (s *Store) added(ctx context.Context, rows []TriggerEntry) (ids []string, err error) {
-	u := &unit{pool: s.writer, store: s}
-	defer func() { s.writer.prepare(ctx, u.unprepared) }()
 	statement, args := s.dialect.AddedTriggers(rows)
-	err = u.list(ctx, "see which triggers were inserted", &ids, statement, args...)
-	if err = s.probeOnError(ctx, err); err == nil || domain.KindOf(err) == domain.Unavailable || isContext(err) {
+	err = s.Statements(ctx, func(u *core.Unit) error {
+		return u.ReadRows(ctx, "see which triggers were inserted", &ids, statement, args...)
+	})
+	if err == nil || domain.KindOf(err) == domain.Unavailable || core.IsContext(err) {
 		return ids, err
 	}
-	return nil, busy(err)
+	return nil, core.Busy(err)
 }
 
 // entriesOf is what is to be added for a batch, with the places of the identifiers in
@@ -145,7 +146,7 @@ func entriesOf(all []*outbound.NewTrigger) (rows []TriggerEntry, index map[strin
 		st := e.Trigger.State()
 		index[string(st.ID)] = i
 		rows = append(rows, TriggerEntry{
-			State: st, SearchText: SearchText(st.Name, nil), Event: listensFor(e.Trigger),
+			State: st, SearchText: core.SearchText(st.Name, nil), Event: listensFor(e.Trigger),
 			Scope: e.Once.Scope, Key: e.Once.Key, Fingerprint: e.Once.Fingerprint, Answer: e.Answer,
 		})
 	}

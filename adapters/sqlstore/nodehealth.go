@@ -37,7 +37,7 @@ func (s nodeHealth) Of(ctx context.Context, owner tenant.ID, ids ...node.CustomI
 		places[i] = fmt.Sprintf("$%d", len(args))
 	}
 	var rows []nodeHealthRow
-	err := s.list(ctx, "read the health of custom nodes", &rows, `SELECT node_id, endpoint, is_healthy, checked_at, latency_ms, code, message
+	err := s.ReadRows(ctx, "read the health of custom nodes", &rows, `SELECT node_id, endpoint, is_healthy, checked_at, latency_ms, code, message
 		FROM custom_node_health WHERE tenant_id = $1 AND node_id IN (`+strings.Join(places, ", ")+`)`, args...)
 	for _, row := range rows {
 		found[node.CustomID(row.Node)] = node.Health{
@@ -62,13 +62,13 @@ func (s nodeHealth) NoteShared(ctx context.Context, owner tenant.ID, h node.Heal
 // chooses. It holds them, so that none is deleted meanwhile.
 func (s nodeHealth) note(ctx context.Context, owner tenant.ID, h node.Health, condition, which string) error {
 	var ids []string
-	err := s.list(ctx, "list custom nodes that were asked", &ids,
-		`SELECT id FROM custom_nodes WHERE tenant_id = $1 AND `+condition+` ORDER BY id`+s.forUpdate(), string(owner), which)
+	err := s.ReadRows(ctx, "list custom nodes that were asked", &ids,
+		`SELECT id FROM custom_nodes WHERE tenant_id = $1 AND `+condition+` ORDER BY id`+s.ForUpdate(), string(owner), which)
 	if err != nil {
 		return err
 	}
 	for _, id := range ids {
-		_, err := s.exec(ctx, "note the health of a custom node", `INSERT INTO custom_node_health
+		_, err := s.Exec(ctx, "note the health of a custom node", `INSERT INTO custom_node_health
 				(tenant_id, node_id, endpoint, is_healthy, checked_at, latency_ms, code, message)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
 			ON CONFLICT (tenant_id, node_id) DO UPDATE
@@ -85,7 +85,7 @@ func (s nodeHealth) note(ctx context.Context, owner tenant.ID, h node.Health, co
 
 // Shares says whether there is a custom node without an endpoint of its own.
 func (s nodeHealth) Shares(ctx context.Context, owner tenant.ID) (shares bool, err error) {
-	err = s.get(ctx, "look for custom nodes without an endpoint", &shares,
+	err = s.ReadRow(ctx, "look for custom nodes without an endpoint", &shares,
 		`SELECT EXISTS (SELECT 1 FROM custom_nodes WHERE tenant_id = $1 AND endpoint = '')`, string(owner))
 	return shares, err
 }

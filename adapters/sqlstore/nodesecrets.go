@@ -2,12 +2,11 @@ package sqlstore
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
 
-	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/adapters/sqlstore/core"
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
@@ -25,7 +24,7 @@ type nodeSecretRow struct {
 }
 
 func (row nodeSecretRow) restore() (*tenant.NodeSecret, error) {
-	secrets, err := restoreSecrets(row.Secret, row.Retired)
+	secrets, err := core.RestoreSecrets(row.Secret, row.Retired)
 	if err != nil {
 		return nil, fmt.Errorf("node secret of %s: %w", row.Tenant, err)
 	}
@@ -34,54 +33,16 @@ func (row nodeSecretRow) restore() (*tenant.NodeSecret, error) {
 	}), nil
 }
 
-// retiredSecretJSON is a secret that a newer one took the place of.
-type retiredSecretJSON struct {
-	Secret string    `json:"secret"`
-	Until  time.Time `json:"until"`
-}
-
-// restoreSecrets reads a secret and those before it. No error of its shows any of them.
-func restoreSecrets(current, before string) (all domain.SigningSecrets, err error) {
-	if all.Current, err = domain.ParseSigningSecret(current); err != nil {
-		return all, err
-	}
-	var retired []retiredSecretJSON
-	if err := json.Unmarshal([]byte(before), &retired); err != nil {
-		return all, errors.New("the retired secrets are not JSON")
-	}
-	for _, r := range retired {
-		secret, err := domain.ParseSigningSecret(r.Secret)
-		if err != nil {
-			return all, err
-		}
-		all.Retired = append(all.Retired, domain.RetiredSecret{Secret: secret, Until: r.Until.UTC()})
-	}
-	return all, nil
-}
-
-// encodeRetired writes the secrets that a newer one took the place of.
-func encodeRetired(all []domain.RetiredSecret) (string, error) {
-	retired := make([]retiredSecretJSON, len(all))
-	for i, r := range all {
-		retired[i] = retiredSecretJSON{Secret: r.Secret.Reveal(), Until: r.Until.UTC()}
-	}
-	text, err := json.Marshal(retired)
-	if err != nil {
-		return "", fmt.Errorf("encode retired secrets: %w", err)
-	}
-	return string(text), nil
-}
-
 const nodeSecretNotFound, nodeSecretNotFoundMessage = "node_secret_not_found",
 	"There is no node secret yet. The first custom node makes one, and so does POST /v1/gateway/custom-nodes/secret/rotate."
 
 // Get reads the tenant's secret.
 func (s nodeSecrets) Get(ctx context.Context, owner tenant.ID) (*tenant.NodeSecret, error) {
 	var row nodeSecretRow
-	err := s.get(ctx, "get node secret", &row, `SELECT tenant_id, secret, retired_secrets, created_at, revision
-		FROM node_secrets WHERE tenant_id = $1`+s.forUpdate(), string(owner))
+	err := s.ReadRow(ctx, "get node secret", &row, `SELECT tenant_id, secret, retired_secrets, created_at, revision
+		FROM node_secrets WHERE tenant_id = $1`+s.ForUpdate(), string(owner))
 	if err != nil {
-		return nil, missing(err, nodeSecretNotFound, nodeSecretNotFoundMessage)
+		return nil, core.NotFound(err, nodeSecretNotFound, nodeSecretNotFoundMessage)
 	}
 	return row.restore()
 }
@@ -91,16 +52,16 @@ var errSecretMade = errors.New("another unit made the first node secret of the t
 // Insert adds the tenant's first secret.
 func (s nodeSecrets) Insert(ctx context.Context, n *tenant.NodeSecret) error {
 	st := n.State()
-	retired, err := encodeRetired(st.Secrets.Retired)
+	retired, err := core.EncodeRetired(st.Secrets.Retired)
 	if err != nil {
-		return s.fail(err)
+		return s.Fail(err)
 	}
-	s.touch(st.Tenant)
-	made, err := s.exec(ctx, "insert node secret", `INSERT INTO node_secrets (tenant_id, secret, retired_secrets, created_at, revision)
+	s.NoteChange(st.Tenant)
+	made, err := s.Exec(ctx, "insert node secret", `INSERT INTO node_secrets (tenant_id, secret, retired_secrets, created_at, revision)
 		VALUES ($1, $2, $3, $4, $5) ON CONFLICT (tenant_id) DO NOTHING`,
 		string(st.Tenant), st.Secrets.Current.Reveal(), retired, st.CreatedAt, st.Revision)
 	if err == nil && made == 0 {
-		return s.fail(&Collision{errSecretMade})
+		return s.Fail(&core.Collision{Cause: errSecretMade})
 	}
 	return err
 }
@@ -108,15 +69,15 @@ func (s nodeSecrets) Insert(ctx context.Context, n *tenant.NodeSecret) error {
 // Update writes a secret whose stored revision is the aggregate's.
 func (s nodeSecrets) Update(ctx context.Context, n *tenant.NodeSecret) error {
 	st := n.State()
-	retired, err := encodeRetired(st.Secrets.Retired)
+	retired, err := core.EncodeRetired(st.Secrets.Retired)
 	if err != nil {
-		return s.fail(err)
+		return s.Fail(err)
 	}
-	s.touch(st.Tenant)
-	changed, err := s.exec(ctx, "update node secret", `UPDATE node_secrets
+	s.NoteChange(st.Tenant)
+	changed, err := s.Exec(ctx, "update node secret", `UPDATE node_secrets
 		SET secret = $1, retired_secrets = $2, created_at = $3, revision = revision + 1 WHERE tenant_id = $4 AND revision = $5`,
 		st.Secrets.Current.Reveal(), retired, st.CreatedAt, string(st.Tenant), st.Revision)
-	return s.updated(changed, err, n.Saved, func() error {
+	return s.CheckUpdated(changed, err, n.Saved, func() error {
 		_, err := s.Get(ctx, st.Tenant)
 		return err
 	})

@@ -26,7 +26,7 @@ func (s operatorOutcomes) Keep(ctx context.Context, once domain.IdempotencyKey, 
 		return nil
 	}
 	return s.keep(once, outcome, func(answer []byte) (int64, error) {
-		return s.exec(ctx, "keep outcome of the operator", `INSERT INTO operator_outcomes (scope, key, fingerprint, answer, created_at)
+		return s.Exec(ctx, "keep outcome of the operator", `INSERT INTO operator_outcomes (scope, key, fingerprint, answer, created_at)
 			VALUES ($1, $2, $3, $4, $5)
 			ON CONFLICT (scope, key) DO UPDATE
 			SET fingerprint = excluded.fingerprint, answer = excluded.answer, created_at = excluded.created_at
@@ -37,7 +37,7 @@ func (s operatorOutcomes) Keep(ctx context.Context, once domain.IdempotencyKey, 
 
 // Sweep removes old outcomes.
 func (s operatorOutcomes) Sweep(ctx context.Context, before time.Time, limit int) (int, error) {
-	n, err := s.exec(ctx, "sweep outcomes of the operator", `DELETE FROM operator_outcomes WHERE (scope, key) IN (
+	n, err := s.Exec(ctx, "sweep outcomes of the operator", `DELETE FROM operator_outcomes WHERE (scope, key) IN (
 			SELECT scope, key FROM operator_outcomes WHERE created_at < $1 ORDER BY created_at LIMIT $2)`, before, limit)
 	return int(n), err
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/sluicehq/sluice/adapters/sqlstore/core"
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/ports/outbound"
@@ -31,7 +32,7 @@ func (u *unit) claim(ctx context.Context, once domain.IdempotencyKey, statement 
 		Fingerprint *string `db:"fingerprint"`
 		Answer      []byte  `db:"answer"`
 	}
-	err := u.get(ctx, "claim idempotency key", &row, statement, args...)
+	err := u.ReadRow(ctx, "claim idempotency key", &row, statement, args...)
 	switch {
 	case err != nil:
 		return err
@@ -50,7 +51,7 @@ func (s outcomes) Keep(ctx context.Context, owner tenant.ID, once domain.Idempot
 		return nil
 	}
 	return s.keep(once, outcome, func(answer []byte) (int64, error) {
-		return s.exec(ctx, "keep idempotent outcome", `INSERT INTO outcomes (tenant_id, scope, key, fingerprint, answer, created_at)
+		return s.Exec(ctx, "keep idempotent outcome", `INSERT INTO outcomes (tenant_id, scope, key, fingerprint, answer, created_at)
 			VALUES ($1, $2, $3, $4, $5, $6)
 			ON CONFLICT (tenant_id, scope, key) DO UPDATE
 			SET fingerprint = excluded.fingerprint, answer = excluded.answer, created_at = excluded.created_at
@@ -64,11 +65,11 @@ func (s outcomes) Keep(ctx context.Context, owner tenant.ID, once domain.Idempot
 func (u *unit) keep(once domain.IdempotencyKey, outcome any, insert func(answer []byte) (int64, error)) error {
 	answer, err := once.Answer(outcome)
 	if err != nil {
-		return u.fail(err)
+		return u.Fail(err)
 	}
 	n, err := insert(answer)
 	if err == nil && n == 0 {
-		return u.fail(&Collision{errKeyTaken})
+		return u.Fail(&core.Collision{Cause: errKeyTaken})
 	}
 	return err
 }
@@ -80,9 +81,9 @@ func (s outcomes) Amend(ctx context.Context, owner tenant.ID, once domain.Idempo
 	}
 	answer, err := once.Answer(outcome)
 	if err != nil {
-		return s.fail(err)
+		return s.Fail(err)
 	}
-	_, err = s.exec(ctx, "amend idempotent outcome", `UPDATE outcomes SET answer = $1
+	_, err = s.Exec(ctx, "amend idempotent outcome", `UPDATE outcomes SET answer = $1
 		WHERE tenant_id = $2 AND scope = $3 AND key = $4 AND fingerprint = $5`,
 		answer, string(owner), once.Scope, once.Key, once.Fingerprint)
 	return err
@@ -90,7 +91,7 @@ func (s outcomes) Amend(ctx context.Context, owner tenant.ID, once domain.Idempo
 
 // Sweep removes old outcomes.
 func (s outcomes) Sweep(ctx context.Context, before time.Time, limit int) (int, error) {
-	n, err := s.exec(ctx, "sweep idempotent outcomes", `DELETE FROM outcomes WHERE (tenant_id, scope, key) IN (
+	n, err := s.Exec(ctx, "sweep idempotent outcomes", `DELETE FROM outcomes WHERE (tenant_id, scope, key) IN (
 			SELECT tenant_id, scope, key FROM outcomes WHERE created_at < $1 ORDER BY created_at LIMIT $2)`, before, limit)
 	return int(n), err
 }

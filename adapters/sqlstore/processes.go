@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/sluicehq/sluice/adapters/sqlstore/core"
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/process"
 	"github.com/sluicehq/sluice/ports/outbound"
@@ -17,8 +18,8 @@ var _ outbound.ProcessRepository = processes{}
 // rise before this unit ends.
 func (s processes) Beat(ctx context.Context, p process.Process) error {
 	clock := s.store.dialect.Clock
-	n, err := s.exec(ctx, "record heartbeat", `INSERT INTO processes (id, version, level, role, started_at, seen_at)
-		SELECT $1, $2, CAST($3 AS smallint), $4, `+clock+`, `+clock+` FROM required_level r WHERE r.level <= CAST($3 AS smallint)`+s.forUpdate()+`
+	n, err := s.Exec(ctx, "record heartbeat", `INSERT INTO processes (id, version, level, role, started_at, seen_at)
+		SELECT $1, $2, CAST($3 AS smallint), $4, `+clock+`, `+clock+` FROM required_level r WHERE r.level <= CAST($3 AS smallint)`+s.ForUpdate()+`
 		ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at`, string(p.ID), p.Version, int(p.Level), p.Role)
 	if err != nil || n > 0 {
 		return err
@@ -27,24 +28,24 @@ func (s processes) Beat(ctx context.Context, p process.Process) error {
 	if err != nil {
 		return err
 	}
-	return s.fail(domain.Fail(domain.Conflict, "process_outdated",
+	return s.Fail(domain.Fail(domain.Conflict, "process_outdated",
 		"The database is in use at feature level %d, and this version has %d. Start the version that was running, or a newer one.", required, p.Level))
 }
 
 // Leave removes a process.
 func (s processes) Leave(ctx context.Context, id process.ID) error {
-	_, err := s.exec(ctx, "remove process", `DELETE FROM processes WHERE id = $1`, string(id))
+	_, err := s.Exec(ctx, "remove process", `DELETE FROM processes WHERE id = $1`, string(id))
 	return err
 }
 
 type processRow struct {
-	ID        string     `db:"id"`
-	Version   string     `db:"version"`
-	Level     int        `db:"level"`
-	Role      string     `db:"role"`
-	StartedAt time.Time  `db:"started_at"`
-	SeenAt    time.Time  `db:"seen_at"`
-	Now       rowInstant `db:"now"`
+	ID        string       `db:"id"`
+	Version   string       `db:"version"`
+	Level     int          `db:"level"`
+	Role      string       `db:"role"`
+	StartedAt time.Time    `db:"started_at"`
+	SeenAt    time.Time    `db:"seen_at"`
+	Now       core.Instant `db:"now"`
 }
 
 func (row processRow) restore() process.Seen {
@@ -57,7 +58,7 @@ func (row processRow) restore() process.Seen {
 // Live lists the processes whose last heartbeat counts.
 func (s processes) Live(ctx context.Context) ([]process.Seen, error) {
 	var rows []processRow
-	err := s.list(ctx, "list processes", &rows, `SELECT id, version, level, role, started_at, seen_at, `+s.store.dialect.Clock+` AS now
+	err := s.ReadRows(ctx, "list processes", &rows, `SELECT id, version, level, role, started_at, seen_at, `+s.store.dialect.Clock+` AS now
 		FROM processes ORDER BY started_at, id`)
 	var live []process.Seen
 	for _, row := range rows {
@@ -72,7 +73,7 @@ const requiredLevel = `SELECT level FROM required_level`
 
 // Required reads the required level.
 func (s processes) Required(ctx context.Context) (level process.Level, err error) {
-	err = s.get(ctx, "get the required level", &level, requiredLevel)
+	err = s.ReadRow(ctx, "get the required level", &level, requiredLevel)
 	return level, err
 }
 
@@ -82,12 +83,12 @@ func (s processes) Require(ctx context.Context, level process.Level) error {
 		return err
 	}
 	var held process.Level
-	if err := s.get(ctx, "hold the required level", &held, requiredLevel+s.forUpdate()); err != nil {
-		return s.fail(err)
+	if err := s.ReadRow(ctx, "hold the required level", &held, requiredLevel+s.ForUpdate()); err != nil {
+		return s.Fail(err)
 	}
 	live, err := s.Live(ctx)
 	if err != nil {
-		return s.fail(err)
+		return s.Fail(err)
 	}
 	older := 0
 	for _, p := range live {
@@ -99,14 +100,14 @@ func (s processes) Require(ctx context.Context, level process.Level) error {
 		e := domain.Fail(domain.Unavailable, "upgrade_in_progress",
 			"This needs a version of the gateway that %d of its processes do not have yet. Try again when all of them have been upgraded.", older)
 		e.RetryAfter = process.Lifetime
-		return s.fail(e)
+		return s.Fail(e)
 	}
-	_, err = s.exec(ctx, "raise the required level", `UPDATE required_level SET level = $1 WHERE level < $1`, int(level))
+	_, err = s.Exec(ctx, "raise the required level", `UPDATE required_level SET level = $1 WHERE level < $1`, int(level))
 	return err
 }
 
 // Sweep removes processes that died.
 func (s processes) Sweep(ctx context.Context, before time.Time, limit int) (int, error) {
-	n, err := s.exec(ctx, "sweep processes", `DELETE FROM processes WHERE id IN (SELECT id FROM processes WHERE seen_at < $1 ORDER BY seen_at LIMIT $2)`, before, limit)
+	n, err := s.Exec(ctx, "sweep processes", `DELETE FROM processes WHERE id IN (SELECT id FROM processes WHERE seen_at < $1 ORDER BY seen_at LIMIT $2)`, before, limit)
 	return int(n), err
 }

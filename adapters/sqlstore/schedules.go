@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sluicehq/sluice/adapters/sqlstore/core"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
@@ -27,12 +28,12 @@ type dueScheduleRow struct {
 	DealtWith time.Time `db:"dealt_with"`
 }
 
-func (row dueScheduleRow) key() keyRow { return keyRow{row.Tenant, row.ID} }
+func (row dueScheduleRow) key() core.KeyRow { return core.KeyRow{Tenant: row.Tenant, ID: row.ID} }
 
 // claim reads the triggers of the schedules (tenant_id, trigger_id, dealt_with, next_at)
 // that a SELECT makes the unit's own.
 func (s schedules) claim(ctx context.Context, with, due string, args ...any) (rows []dueScheduleRow, err error) {
-	err = s.list(ctx, "claim due schedules", &rows, `WITH `+with+`due AS MATERIALIZED (`+due+`)
+	err = s.ReadRows(ctx, "claim due schedules", &rows, `WITH `+with+`due AS MATERIALIZED (`+due+`)
 		SELECT `+triggerColumnsOfT+`, due.dealt_with FROM due JOIN triggers t ON t.tenant_id = due.tenant_id AND t.id = due.trigger_id
 		ORDER BY due.next_at, due.tenant_id, due.trigger_id`+s.store.dialect.KeepTriggers, args...)
 	return rows, err
@@ -47,7 +48,7 @@ func (s schedules) Due(ctx context.Context, now time.Time, limit int) ([]outboun
 	if limit <= 0 {
 		return nil, nil
 	}
-	dueNow := ` FROM trigger_schedules s WHERE s.next_at <= $1` + s.store.hasLevel("s")
+	dueNow := ` FROM trigger_schedules s WHERE s.next_at <= $1` + core.HasLevel("s", s.Level())
 	rows, err := s.claim(ctx, `not_crowded AS MATERIALIZED (SELECT count(*) <= $2 AS so FROM (SELECT 1`+dueNow+` ORDER BY s.next_at LIMIT $2 + 1) AS first), `,
 		`SELECT `+dueColumns+dueNow+` AND (SELECT so FROM not_crowded) ORDER BY s.next_at LIMIT $2`+s.store.dialect.ClaimRows, now, limit)
 	if err == nil && len(rows) == 0 {
@@ -69,27 +70,27 @@ func (s schedules) DueOf(ctx context.Context, now time.Time, of []outbound.Trigg
 	if len(of) == 0 {
 		return nil, nil
 	}
-	keys := make([]keyRow, len(of))
-	places := make(map[keyRow]int, len(of))
+	keys := make([]core.KeyRow, len(of))
+	places := make(map[core.KeyRow]int, len(of))
 	for i, key := range of {
-		keys[i] = keyRow{string(key.Scope.Tenant()), string(key.Trigger)}
+		keys[i] = core.KeyRow{Tenant: string(key.Scope.Tenant()), ID: string(key.Trigger)}
 		places[keys[i]] = i
 	}
-	table, parameter, err := s.keys(keys)
+	table, parameter, err := s.store.dialect.Keys(keys)
 	if err != nil {
-		return nil, s.fail(err)
+		return nil, s.Fail(err)
 	}
 	held := ""
 	if s.store.dialect.ForUpdate != "" {
 		held = s.store.dialect.ForUpdate + " OF s SKIP LOCKED"
 	}
 	rows, err := s.claim(ctx, "", `SELECT `+dueColumns+` FROM `+table+` CROSS JOIN trigger_schedules s
-		WHERE s.tenant_id = r.tenant_id AND s.trigger_id = r.id AND s.next_at <= $2`+s.store.hasLevel("s")+held, parameter, now)
+		WHERE s.tenant_id = r.tenant_id AND s.trigger_id = r.id AND s.next_at <= $2`+core.HasLevel("s", s.Level())+held, parameter, now)
 	slices.SortFunc(rows, func(a, b dueScheduleRow) int { return places[a.key()] - places[b.key()] })
 	return dueSchedules(rows), err
 }
 
-// lookedAtRow is a row of [Dialect.Rows].
+// lookedAtRow is a row of [core.Dialect.Rows].
 type lookedAtRow struct {
 	Tenant    string  `json:"tenant_id"`
 	Trigger   string  `json:"trigger_id"`
@@ -104,27 +105,27 @@ func (s schedules) Advance(ctx context.Context, looked []outbound.LookedAt) erro
 	}
 	rows := make([]lookedAtRow, len(looked))
 	for i, l := range looked {
-		rows[i] = lookedAtRow{Tenant: string(l.Tenant), Trigger: string(l.Trigger), DealtWith: l.DealtWith.UTC().Format(rowTime)}
+		rows[i] = lookedAtRow{Tenant: string(l.Tenant), Trigger: string(l.Trigger), DealtWith: l.DealtWith.UTC().Format(core.TimeFormat)}
 		if !l.Next.IsZero() {
-			next := l.Next.UTC().Format(rowTime)
+			next := l.Next.UTC().Format(core.TimeFormat)
 			rows[i].Next = &next
 		}
 	}
 	text, err := json.Marshal(rows)
 	if err != nil {
-		return s.fail(fmt.Errorf("encode schedules: %w", err))
+		return s.Fail(fmt.Errorf("encode schedules: %w", err))
 	}
-	_, err = s.exec(ctx, "advance schedules", `UPDATE trigger_schedules AS s SET dealt_with = r.dealt_with, next_at = r.next_at FROM `+
-		s.store.dialect.Rows(1, Column{Name: "tenant_id"}, Column{Name: "trigger_id"}, Column{Name: "dealt_with", Time: true}, Column{Name: "next_at", Time: true})+
+	_, err = s.Exec(ctx, "advance schedules", `UPDATE trigger_schedules AS s SET dealt_with = r.dealt_with, next_at = r.next_at FROM `+
+		s.store.dialect.Rows(1, core.Column{Name: "tenant_id"}, core.Column{Name: "trigger_id"}, core.Column{Name: "dealt_with", Time: true}, core.Column{Name: "next_at", Time: true})+
 		` WHERE s.tenant_id = r.tenant_id AND s.trigger_id = r.trigger_id`, string(text))
 	return err
 }
 
 // PutOff moves the next look of what is due.
 func (s schedules) PutOff(ctx context.Context, now, until time.Time, of outbound.TriggerKey) error {
-	_, err := s.exec(ctx, "put off schedules", `UPDATE trigger_schedules AS s SET next_at = $3 FROM (
+	_, err := s.Exec(ctx, "put off schedules", `UPDATE trigger_schedules AS s SET next_at = $3 FROM (
 			SELECT d.tenant_id, d.trigger_id FROM trigger_schedules d
-			WHERE d.tenant_id = $1 AND d.next_at <= $2 AND ($4 = '' OR d.trigger_id = $4)`+s.store.hasLevel("d")+s.store.dialect.ClaimRows+`
+			WHERE d.tenant_id = $1 AND d.next_at <= $2 AND ($4 = '' OR d.trigger_id = $4)`+core.HasLevel("d", s.Level())+s.store.dialect.ClaimRows+`
 		) AS m WHERE s.tenant_id = m.tenant_id AND s.trigger_id = m.trigger_id`, string(of.Scope.Tenant()), now, until, string(of.Trigger))
 	return err
 }
@@ -132,11 +133,11 @@ func (s schedules) PutOff(ctx context.Context, now, until time.Time, of outbound
 // Next finds the earliest look, and reads the clock with it.
 func (s schedules) Next(ctx context.Context) (at, now time.Time, err error) {
 	var row struct {
-		At  *rowInstant `db:"next_at"`
-		Now rowInstant  `db:"now"`
+		At  *core.Instant `db:"next_at"`
+		Now core.Instant  `db:"now"`
 	}
-	err = s.getUnprepared(ctx, "find the next schedule", &row, `SELECT
-		(SELECT s.next_at FROM trigger_schedules s WHERE s.next_at IS NOT NULL`+s.store.hasLevel("s")+` ORDER BY s.next_at LIMIT 1) AS next_at, `+s.store.dialect.Clock+` AS now`)
+	err = s.ReadRowUnprepared(ctx, "find the next schedule", &row, `SELECT
+		(SELECT s.next_at FROM trigger_schedules s WHERE s.next_at IS NOT NULL`+core.HasLevel("s", s.Level())+` ORDER BY s.next_at LIMIT 1) AS next_at, `+s.store.dialect.Clock+` AS now`)
 	if row.At != nil {
 		at = row.At.Time
 	}

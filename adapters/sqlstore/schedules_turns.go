@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"sync/atomic"
 	"time"
+
+	"github.com/sluicehq/sluice/adapters/sqlstore/core"
+	"github.com/sluicehq/sluice/domain/process"
 )
 
 // scheduleTurns remembers which tenant this process came to last. Processes do not tell
@@ -26,8 +29,8 @@ const tenantsPerTurn = 1000
 // tenantsWithSchedules selects tenants after $1, and when each is to be looked at first, by
 // leaping through the index: it costs as much as there are, however many schedules they
 // have. The orders leave no other index to choose.
-func (s *Store) tenantsWithSchedules() string {
-	of := ` FROM trigger_schedules s WHERE s.next_at IS NOT NULL` + s.hasLevel("s")
+func tenantsWithSchedules(level process.Level) string {
+	of := ` FROM trigger_schedules s WHERE s.next_at IS NOT NULL` + core.HasLevel("s", level)
 	const first = ` ORDER BY s.tenant_id, s.next_at LIMIT 1)`
 	return `WITH RECURSIVE visited (tenant_id, place) AS (
 		SELECT * FROM (SELECT s.tenant_id, 1` + of + ` AND s.tenant_id > $1` + first + ` AS first
@@ -39,7 +42,7 @@ func (s *Store) tenantsWithSchedules() string {
 	FROM visited v WHERE v.tenant_id IS NOT NULL ORDER BY v.place`
 }
 
-// scheduleOwnerRow is a row of [Dialect.Rows].
+// scheduleOwnerRow is a row of [core.Dialect.Rows].
 type scheduleOwnerRow struct {
 	Owner string `json:"owner_id"`
 }
@@ -48,11 +51,11 @@ type scheduleOwnerRow struct {
 // it is.
 func (s schedules) owed(ctx context.Context, now time.Time, limit int) (owners []scheduleOwnerRow, err error) {
 	var visited []struct {
-		Tenant string     `db:"tenant_id"`
-		Next   rowInstant `db:"next_at"`
+		Tenant string       `db:"tenant_id"`
+		Next   core.Instant `db:"next_at"`
 	}
 	turns := &s.store.turns
-	if err = s.list(ctx, "find whose turn it is", &visited, s.store.tenantsWithSchedules(), turns.after(), tenantsPerTurn); err != nil {
+	if err = s.ReadRows(ctx, "find whose turn it is", &visited, tenantsWithSchedules(s.Level()), turns.after(), tenantsPerTurn); err != nil {
 		return nil, err
 	}
 	last := "" // all were visited: the next time from the first one on
@@ -74,10 +77,9 @@ func (s schedules) owed(ctx context.Context, now time.Time, limit int) (owners [
 
 // firstOfEach selects the most overdue schedules of each owner r, as many as $3 says.
 // CROSS JOIN keeps SQLite from beginning with the schedules.
-func (s *Store) firstOfEach() string {
-	d := s.dialect
-	owners := d.Rows(1, Column{Name: "owner_id"})
-	first := `s.tenant_id = r.owner_id AND s.next_at <= $2` + s.hasLevel("s") + ` ORDER BY s.next_at, s.trigger_id LIMIT $3`
+func (d Dialect) firstOfEach(level process.Level) string {
+	owners := d.Rows(1, core.Column{Name: "owner_id"})
+	first := `s.tenant_id = r.owner_id AND s.next_at <= $2` + core.HasLevel("s", level) + ` ORDER BY s.next_at, s.trigger_id LIMIT $3`
 	if d.Lateral {
 		return `SELECT s.tenant_id, s.trigger_id, s.dealt_with, s.next_at FROM ` + owners + ` CROSS JOIN LATERAL (
 			SELECT ` + dueColumns + ` FROM trigger_schedules s WHERE ` + first + d.ClaimRows + `) AS s`
@@ -90,7 +92,7 @@ func (s *Store) firstOfEach() string {
 // with what is most overdue: where one tenant has much, nearly all of a unit goes to it,
 // and nobody waits for that.
 func (s schedules) byTurns(ctx context.Context, now time.Time, limit int) ([]dueScheduleRow, error) {
-	if err := s.prelude(ctx, s.store.dialect.ClaimSchedules); err != nil {
+	if err := s.SetUp(ctx, s.store.dialect.ClaimSchedules); err != nil {
 		return nil, err
 	}
 	owners, err := s.owed(ctx, now, limit)
@@ -99,27 +101,27 @@ func (s schedules) byTurns(ctx context.Context, now time.Time, limit int) ([]due
 	}
 	text, err := json.Marshal(owners)
 	if err != nil {
-		return nil, s.fail(fmt.Errorf("encode tenants: %w", err))
+		return nil, s.Fail(fmt.Errorf("encode tenants: %w", err))
 	}
 	var rows []dueScheduleRow
 	if len(owners) > 0 {
-		if rows, err = s.claim(ctx, "", s.store.firstOfEach(), string(text), now, limit/len(owners)); err != nil {
+		if rows, err = s.claim(ctx, "", s.store.dialect.firstOfEach(s.Level()), string(text), now, limit/len(owners)); err != nil {
 			return nil, err
 		}
 	}
 	if len(rows) == limit {
 		return rows, nil
 	}
-	keys := make([]keyRow, len(rows))
+	keys := make([]core.KeyRow, len(rows))
 	for i, row := range rows {
 		keys[i] = row.key()
 	}
-	table, parameter, err := s.keys(keys)
+	table, parameter, err := s.store.dialect.Keys(keys)
 	if err != nil {
-		return nil, s.fail(err)
+		return nil, s.Fail(err)
 	}
 	most, err := s.claim(ctx, "", `SELECT `+dueColumns+` FROM trigger_schedules s
-		WHERE s.next_at <= $2`+s.store.hasLevel("s")+` AND (s.tenant_id, s.trigger_id) NOT IN (SELECT r.tenant_id, r.id FROM `+table+`)
+		WHERE s.next_at <= $2`+core.HasLevel("s", s.Level())+` AND (s.tenant_id, s.trigger_id) NOT IN (SELECT r.tenant_id, r.id FROM `+table+`)
 		ORDER BY s.next_at LIMIT $3`+s.store.dialect.ClaimRows, parameter, now, limit-len(rows))
 	return append(rows, most...), err
 }

@@ -13,12 +13,16 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sluicehq/sluice/adapters/sqlstore"
+	"github.com/sluicehq/sluice/adapters/sqlstore/plantest"
+	"github.com/sluicehq/sluice/adapters/sqlstore/postgres/pgtest"
 	"github.com/sluicehq/sluice/adapters/sqlstore/sqlite"
 	"github.com/sluicehq/sluice/adapters/sqlstore/sqlite/sqlitetest"
 	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
+
+func TestMain(m *testing.M) { pgtest.Main(m) }
 
 // recounted is what is kept of each tenant according to the rows themselves.
 const recounted = `SELECT tenant_id, CAST(sum(bytes) AS bigint) FROM (
@@ -80,7 +84,7 @@ func (c *client) start(owner tenant.ID) {
 		c.made++
 		runs = append(runs, run.New(run.ID(fmt.Sprintf("run_%s_%d", c.name, c.made)), run.Start{
 			Tenant: owner, Workflow: "wf_1", Version: "wfv_1", Cause: run.CauseManual, Payload: payload,
-		}, noon))
+		}, plantest.Noon))
 	}
 	share := c.rnd.IntN(2) == 0
 	c.work(func(ctx context.Context, st outbound.Stores) (err error) {
@@ -108,7 +112,7 @@ func (c *client) record() {
 		}
 		steps[i] = outbound.RunStep{Run: run.Restore(st), From: r.Seq()}
 		if c.rnd.IntN(4) > 0 {
-			steps[i].History = []run.Entry{{Seq: st.Seq, At: noon, Type: run.EntryNodeStarted, Node: "é", Message: c.text()}}
+			steps[i].History = []run.Entry{{Seq: st.Seq, At: plantest.Noon, Type: run.EntryNodeStarted, Node: "é", Message: c.text()}}
 		}
 	}
 	c.work(func(ctx context.Context, st outbound.Stores) error { return st.Runs.Runs.Record(ctx, steps...) })
@@ -122,13 +126,13 @@ func (c *client) record() {
 }
 
 // ended is when runs end.
-var ended = noon
+var ended = plantest.Noon
 
 // What is counted of each tenant is what the rows hold, whatever happens at the same time.
 func TestKeptBytesAreThoseOfTheRows(t *testing.T) {
 	t.Parallel()
 	for name, open := range map[string]func(t *testing.T) (*sqlstore.Store, *sql.DB){
-		"PostgreSQL": func(t *testing.T) (*sqlstore.Store, *sql.DB) { return filled(t, nil) },
+		"PostgreSQL": func(t *testing.T) (*sqlstore.Store, *sql.DB) { return plantest.Filled(t, nil) },
 		"SQLite": func(t *testing.T) (*sqlstore.Store, *sql.DB) {
 			file := sqlitetest.File(t)
 			store, err := sqlite.Open(t.Context(), file, sqlite.Options{Volatile: true})
@@ -149,7 +153,7 @@ func TestKeptBytesAreThoseOfTheRows(t *testing.T) {
 			store, db := open(t)
 			owners := []tenant.ID{"tenant_a", "tenant_b", "tenant_c"}
 			for _, id := range owners {
-				ten, err := tenant.New(id, "Acme", tenant.English, noon)
+				ten, err := tenant.New(id, "Acme", tenant.English, plantest.Noon)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -169,7 +173,7 @@ func TestKeptBytesAreThoseOfTheRows(t *testing.T) {
 							c.record()
 						default:
 							c.work(func(ctx context.Context, st outbound.Stores) error {
-								_, err := st.Runs.Live.Sweep(ctx, owner, time.Time{}, noon.Add(1), 1+c.rnd.IntN(4))
+								_, err := st.Runs.Live.Sweep(ctx, owner, time.Time{}, plantest.Noon.Add(1), 1+c.rnd.IntN(4))
 								return err
 							})
 						}

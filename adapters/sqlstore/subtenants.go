@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/sluicehq/sluice/adapters/sqlstore/core"
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/ports/outbound"
@@ -37,7 +38,7 @@ func (row *subTenantRow) Targets() []any {
 
 // Size is the length of its texts.
 func (row *subTenantRow) Size() int {
-	return len(row.Name) + TextLen(row.Description) + len(row.Metadata)
+	return len(row.Name) + core.TextLen(row.Description) + len(row.Metadata)
 }
 
 // SizeSQL is the same, of the columns.
@@ -60,9 +61,9 @@ var subTenantsSorted = map[string]string{"name": "name", "createdAt": "created_a
 // Insert adds a registration.
 func (s subTenants) Insert(ctx context.Context, sub *tenant.SubTenant) error {
 	st := sub.State()
-	_, err := s.exec(ctx, "insert sub-tenant", `INSERT INTO sub_tenants (`+subTenantColumns+`, search_text) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+	_, err := s.Exec(ctx, "insert sub-tenant", `INSERT INTO sub_tenants (`+subTenantColumns+`, search_text) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
 		string(st.ID), string(st.Tenant), string(st.SubTenant), st.Name, st.Description, st.Metadata.String(), st.CreatedAt, st.UpdatedAt, st.Revision,
-		SearchText(st.Name, st.Description))
+		core.SearchText(st.Name, st.Description))
 	return err
 }
 
@@ -77,32 +78,32 @@ func (s subTenants) Find(ctx context.Context, scope tenant.Scope, sub tenant.Sub
 }
 
 func (s subTenants) one(ctx context.Context, column string, scope tenant.Scope, value, absent string) (*tenant.SubTenant, error) {
-	in, args := within(scope, bySubTenant, value)
+	in, args := core.Within(scope, core.BySubTenant, value)
 	var row subTenantRow
-	err := s.get(ctx, "get sub-tenant", &row, `SELECT `+subTenantColumns+` FROM sub_tenants WHERE tenant_id = $1 AND `+column+` = $2`+in+s.forUpdate(), args...)
+	err := s.ReadRow(ctx, "get sub-tenant", &row, `SELECT `+subTenantColumns+` FROM sub_tenants WHERE tenant_id = $1 AND `+column+` = $2`+in+s.ForUpdate(), args...)
 	if err != nil {
-		return nil, missing(err, subTenantNotFound, absent)
+		return nil, core.NotFound(err, subTenantNotFound, absent)
 	}
 	return row.restore()
 }
 
 // List reads a page of the tenant's registrations.
 func (s subTenants) List(ctx context.Context, scope tenant.Scope, f tenant.SubTenantFilter, q domain.Query) (domain.Page[*tenant.SubTenant], error) {
-	l := NewList("sub_tenants", subTenantColumns, scope, bySubTenant, subTenantsSorted)
+	l := core.NewList("sub_tenants", subTenantColumns, scope, core.BySubTenant, subTenantsSorted)
 	l.Search(f.Search)
-	l.Metadata(f.Metadata, s.store.dialect)
-	return ReadPage(ctx, s.unit, l, q, subTenantRow.restore)
+	l.Metadata(f.Metadata, s.store.dialect.HasPair)
+	return core.ReadPage(ctx, s.Unit, l, q, subTenantRow.restore)
 }
 
 // Update writes a registration whose stored revision is the aggregate's. The
 // sub-tenant it is of never changes.
 func (s subTenants) Update(ctx context.Context, sub *tenant.SubTenant) error {
 	st := sub.State()
-	n, err := s.exec(ctx, "update sub-tenant", `UPDATE sub_tenants
+	n, err := s.Exec(ctx, "update sub-tenant", `UPDATE sub_tenants
 		SET name = $1, description = $2, updated_at = $3, search_text = $4, metadata = $5, revision = revision + 1
 		WHERE tenant_id = $6 AND id = $7 AND revision = $8`,
-		st.Name, st.Description, st.UpdatedAt, SearchText(st.Name, st.Description), st.Metadata.String(), string(st.Tenant), string(st.ID), st.Revision)
-	return s.updated(n, err, sub.Saved, func() error {
+		st.Name, st.Description, st.UpdatedAt, core.SearchText(st.Name, st.Description), st.Metadata.String(), string(st.Tenant), string(st.ID), st.Revision)
+	return s.CheckUpdated(n, err, sub.Saved, func() error {
 		_, err := s.Get(ctx, tenant.All(st.Tenant), st.ID)
 		return err
 	})
@@ -110,9 +111,9 @@ func (s subTenants) Update(ctx context.Context, sub *tenant.SubTenant) error {
 
 // Delete removes a registration.
 func (s subTenants) Delete(ctx context.Context, scope tenant.Scope, id tenant.RegistrationID) error {
-	in, args := within(scope, bySubTenant, string(id))
-	n, err := s.exec(ctx, "delete sub-tenant", `DELETE FROM sub_tenants WHERE tenant_id = $1 AND id = $2`+in, args...)
-	return s.deleted(n, err, subTenantNotFound, subTenantNotFoundMessage)
+	in, args := core.Within(scope, core.BySubTenant, string(id))
+	n, err := s.Exec(ctx, "delete sub-tenant", `DELETE FROM sub_tenants WHERE tenant_id = $1 AND id = $2`+in, args...)
+	return s.CheckDeleted(n, err, subTenantNotFound, subTenantNotFoundMessage)
 }
 
 type directory struct{ *unit }
@@ -124,7 +125,7 @@ var _ outbound.SubTenantDirectory = directory{}
 // each, until there is none. in keeps it to a scope.
 func (s directory) seen(in string) string {
 	runs := "runs"
-	if facets := s.store.dialect.RunFacets; facets != "" {
+	if facets := s.store.dialect.Runs.Facets; facets != "" {
 		runs = facets
 	}
 	behind := func(last string) string {
@@ -145,13 +146,13 @@ func (s directory) seen(in string) string {
 // Combined reads a page of all sub-tenants.
 func (s directory) Combined(ctx context.Context, scope tenant.Scope, page domain.PageRequest) (domain.Page[tenant.SeenSubTenant], error) {
 	total := 0
-	in, args := within(scope, bySubTenant)
-	if err := s.get(ctx, "count sub-tenants", &total, `SELECT count(*) FROM (`+s.seen(in)+`) AS seen`, args...); err != nil {
+	in, args := core.Within(scope, core.BySubTenant)
+	if err := s.ReadRow(ctx, "count sub-tenants", &total, `SELECT count(*) FROM (`+s.seen(in)+`) AS seen`, args...); err != nil {
 		return domain.Page[tenant.SeenSubTenant]{}, err
 	}
 	var identifiers []string
-	in, args = within(scope, bySubTenant, page.Limit(), page.Offset())
-	err := s.list(ctx, "list sub-tenants", &identifiers, s.seen(in)+` ORDER BY sub_tenant_id LIMIT $2 OFFSET $3`, args...)
+	in, args = core.Within(scope, core.BySubTenant, page.Limit(), page.Offset())
+	err := s.ReadRows(ctx, "list sub-tenants", &identifiers, s.seen(in)+` ORDER BY sub_tenant_id LIMIT $2 OFFSET $3`, args...)
 	if err != nil || len(identifiers) == 0 {
 		return domain.Page[tenant.SeenSubTenant]{Total: total, Limit: page.Limit(), Offset: page.Offset()}, err
 	}
@@ -170,7 +171,7 @@ func (s directory) Combined(ctx context.Context, scope tenant.Scope, page domain
 // between reads the registrations of a range of sub-tenants.
 func (s directory) between(ctx context.Context, owner tenant.ID, first, last string) (map[tenant.SubTenantID]*tenant.SubTenant, error) {
 	var rows []subTenantRow
-	err := s.list(ctx, "list sub-tenants of a page", &rows, `SELECT `+subTenantColumns+` FROM sub_tenants
+	err := s.ReadRows(ctx, "list sub-tenants of a page", &rows, `SELECT `+subTenantColumns+` FROM sub_tenants
 		WHERE tenant_id = $1 AND sub_tenant_id BETWEEN $2 AND $3`, string(owner), first, last)
 	if err != nil {
 		return nil, err

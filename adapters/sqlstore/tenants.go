@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/sluicehq/sluice/adapters/sqlstore/core"
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/ports/outbound"
@@ -44,9 +45,9 @@ func (s tenants) Insert(ctx context.Context, ten *tenant.Tenant) error {
 	st := ten.State()
 	settings, err := encodeSettings(st.Settings)
 	if err != nil {
-		return s.fail(err)
+		return s.Fail(err)
 	}
-	_, err = s.exec(ctx, "insert tenant", `INSERT INTO tenants (`+tenantColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+	_, err = s.Exec(ctx, "insert tenant", `INSERT INTO tenants (`+tenantColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
 		string(st.ID), st.Name, string(st.Status), settings, st.Metadata.String(), st.CreatedAt, st.UpdatedAt, st.Revision)
 	return err
 }
@@ -54,9 +55,9 @@ func (s tenants) Insert(ctx context.Context, ten *tenant.Tenant) error {
 // Get reads a tenant.
 func (s tenants) Get(ctx context.Context, id tenant.ID) (*tenant.Tenant, error) {
 	var row tenantRow
-	err := s.get(ctx, "get tenant", &row, `SELECT `+tenantColumns+` FROM tenants WHERE id = $1`+s.forUpdate(), string(id))
+	err := s.ReadRow(ctx, "get tenant", &row, `SELECT `+tenantColumns+` FROM tenants WHERE id = $1`+s.ForUpdate(), string(id))
 	if err != nil {
-		return nil, missing(err, "tenant_not_found", "There is no such tenant.")
+		return nil, core.NotFound(err, "tenant_not_found", "There is no such tenant.")
 	}
 	return row.restore()
 }
@@ -66,14 +67,14 @@ func (s tenants) Update(ctx context.Context, ten *tenant.Tenant) error {
 	st := ten.State()
 	settings, err := encodeSettings(st.Settings)
 	if err != nil {
-		return s.fail(err)
+		return s.Fail(err)
 	}
-	s.touch(st.ID)
-	n, err := s.exec(ctx, "update tenant", `UPDATE tenants
+	s.NoteChange(st.ID)
+	n, err := s.Exec(ctx, "update tenant", `UPDATE tenants
 		SET name = $1, status = $2, settings = $3, updated_at = $4, metadata = $5, revision = revision + 1
 		WHERE id = $6 AND revision = $7`,
 		st.Name, string(st.Status), settings, st.UpdatedAt, st.Metadata.String(), string(st.ID), st.Revision)
-	return s.updated(n, err, ten.Saved, func() error {
+	return s.CheckUpdated(n, err, ten.Saved, func() error {
 		_, err := s.Get(ctx, st.ID)
 		return err
 	})
@@ -81,16 +82,16 @@ func (s tenants) Update(ctx context.Context, ten *tenant.Tenant) error {
 
 // Delete removes a tenant; the schema's cascades remove what it owns.
 func (s tenants) Delete(ctx context.Context, id tenant.ID) error {
-	s.touch(id)
+	s.NoteChange(id)
 	if s.store.AllowSlowStatements != nil {
 		defer s.store.AllowSlowStatements()()
 	}
 	// First what workers lock first, or the two would wait for each other.
-	if _, err := s.exec(ctx, "delete live runs", `DELETE FROM live_runs WHERE tenant_id = $1`, string(id)); err != nil {
+	if _, err := s.Exec(ctx, "delete live runs", `DELETE FROM live_runs WHERE tenant_id = $1`, string(id)); err != nil {
 		return err
 	}
-	n, err := s.exec(ctx, "delete tenant", `DELETE FROM tenants WHERE id = $1`, string(id))
-	return s.deleted(n, err, "tenant_not_found", "There is no such tenant.")
+	n, err := s.Exec(ctx, "delete tenant", `DELETE FROM tenants WHERE id = $1`, string(id))
+	return s.CheckDeleted(n, err, "tenant_not_found", "There is no such tenant.")
 }
 
 // settingsJSON is how a tenant's settings are kept.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/sluicehq/sluice/adapters/sqlstore/core"
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/tenant"
 )
@@ -25,7 +26,7 @@ func (s tenants) List(ctx context.Context, f tenant.Filter, q domain.Query) (dom
 	}
 	fits, args := s.fitting(f)
 	count := `SELECT count(*) FROM tenants` + fits
-	err = s.each(ctx, "list tenants", func(rows *sql.Rows) error {
+	err = s.EachRow(ctx, "list tenants", func(rows *sql.Rows) error {
 		var row tenantRow
 		if err := rows.Scan(append(row.Targets(), &found.Total)...); err != nil {
 			return err
@@ -36,7 +37,7 @@ func (s tenants) List(ctx context.Context, f tenant.Filter, q domain.Query) (dom
 	}, fmt.Sprintf(`SELECT `+tenantColumns+`, (`+count+`) AS total FROM tenants%s%s LIMIT $%d OFFSET $%d`, fits, order, len(args)+1, len(args)+2),
 		append(args, q.Limit(), q.Offset())...)
 	if err == nil && len(found.Items) == 0 && q.Offset() > 0 { // past the end
-		err = s.get(ctx, "count tenants", &found.Total, count, args...)
+		err = s.ReadRow(ctx, "count tenants", &found.Total, count, args...)
 	}
 	return found, err
 }
@@ -51,13 +52,13 @@ func (s tenants) search(ctx context.Context, f tenant.Filter, q domain.Query) (d
 		return found, err
 	}
 	fits, args := s.fitting(f)
-	term := Fold(f.Search)
-	err = s.each(ctx, "search tenants", func(rows *sql.Rows) error {
+	term := core.Fold(f.Search)
+	err = s.EachRow(ctx, "search tenants", func(rows *sql.Rows) error {
 		var row tenantRow
 		if err := rows.Scan(row.Targets()...); err != nil {
 			return err
 		}
-		if !strings.Contains(Fold(row.Name), term) {
+		if !strings.Contains(core.Fold(row.Name), term) {
 			return nil
 		}
 		if found.Total++; found.Total <= q.Offset() || len(found.Items) == q.Limit() {
@@ -72,11 +73,11 @@ func (s tenants) search(ctx context.Context, f tenant.Filter, q domain.Query) (d
 
 // fitting is the condition for tenants of the filter's status and metadata.
 func (s tenants) fitting(f tenant.Filter) (condition string, args []any) {
-	l := &List{}
+	l := &core.List{}
 	if f.Status != nil {
 		l.Equal("status", string(*f.Status))
 	}
-	l.Metadata(f.Metadata, s.store.dialect)
+	l.Metadata(f.Metadata, s.store.dialect.HasPair)
 	if len(l.Where) == 0 {
 		return "", nil
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/sluicehq/sluice/adapters/sqlstore/core"
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/tenant"
@@ -66,9 +67,9 @@ var triggersSorted = map[string]string{"name": "name", "type": "type", "createdA
 // Insert adds a trigger.
 func (s triggers) Insert(ctx context.Context, trg *trigger.Trigger) error {
 	st := trg.State()
-	_, err := s.exec(ctx, "insert trigger", `INSERT INTO triggers (`+triggerColumns+`, search_text, event) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`,
+	_, err := s.Exec(ctx, "insert trigger", `INSERT INTO triggers (`+triggerColumns+`, search_text, event) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`,
 		string(st.ID), string(st.Tenant), string(st.SubTenant), string(st.Version), st.Name, string(st.Type),
-		st.Config.Document().String(), st.Metadata.String(), st.Active, st.ActivatedAt, st.CreatedAt, st.UpdatedAt, st.Revision, SearchText(st.Name, nil), listensFor(trg))
+		st.Config.Document().String(), st.Metadata.String(), st.Active, st.ActivatedAt, st.CreatedAt, st.UpdatedAt, st.Revision, core.SearchText(st.Name, nil), listensFor(trg))
 	return err
 }
 
@@ -84,11 +85,11 @@ func listensFor(trg *trigger.Trigger) *string {
 
 // Get reads a trigger.
 func (s triggers) Get(ctx context.Context, scope tenant.Scope, id trigger.ID) (*trigger.Trigger, error) {
-	in, args := within(scope, bySubTenant, string(id))
+	in, args := core.Within(scope, core.BySubTenant, string(id))
 	var row triggerRow
-	err := s.get(ctx, "get trigger", &row, `SELECT `+triggerColumns+` FROM triggers WHERE tenant_id = $1 AND id = $2`+in+s.forUpdate(), args...)
+	err := s.ReadRow(ctx, "get trigger", &row, `SELECT `+triggerColumns+` FROM triggers WHERE tenant_id = $1 AND id = $2`+in+s.ForUpdate(), args...)
 	if err != nil {
-		return nil, missing(err, "trigger_not_found", "There is no such trigger.")
+		return nil, core.NotFound(err, "trigger_not_found", "There is no such trigger.")
 	}
 	return row.restore(), nil
 }
@@ -97,12 +98,12 @@ func (s triggers) Get(ctx context.Context, scope tenant.Scope, id trigger.ID) (*
 // and its type never change.
 func (s triggers) Update(ctx context.Context, trg *trigger.Trigger) error {
 	st := trg.State()
-	n, err := s.exec(ctx, "update trigger", `UPDATE triggers
+	n, err := s.Exec(ctx, "update trigger", `UPDATE triggers
 		SET name = $1, config = $2, is_active = $3, activated_at = $4, updated_at = $5, search_text = $6, event = $7, metadata = $8, revision = revision + 1
 		WHERE tenant_id = $9 AND id = $10 AND revision = $11`,
-		st.Name, st.Config.Document().String(), st.Active, st.ActivatedAt, st.UpdatedAt, SearchText(st.Name, nil), listensFor(trg), st.Metadata.String(),
+		st.Name, st.Config.Document().String(), st.Active, st.ActivatedAt, st.UpdatedAt, core.SearchText(st.Name, nil), listensFor(trg), st.Metadata.String(),
 		string(st.Tenant), string(st.ID), st.Revision)
-	return s.updated(n, err, trg.Saved, func() error {
+	return s.CheckUpdated(n, err, trg.Saved, func() error {
 		_, err := s.Get(ctx, tenant.All(st.Tenant), st.ID)
 		return err
 	})
@@ -110,14 +111,14 @@ func (s triggers) Update(ctx context.Context, trg *trigger.Trigger) error {
 
 // Delete removes a trigger.
 func (s triggers) Delete(ctx context.Context, scope tenant.Scope, id trigger.ID) error {
-	in, args := within(scope, bySubTenant, string(id))
-	n, err := s.remove(ctx, "delete trigger", `DELETE FROM triggers WHERE tenant_id = $1 AND id = $2`+in, args...)
-	return s.deleted(n, err, "trigger_not_found", "There is no such trigger.")
+	in, args := core.Within(scope, core.BySubTenant, string(id))
+	n, err := s.ExecSlow(ctx, "delete trigger", `DELETE FROM triggers WHERE tenant_id = $1 AND id = $2`+in, args...)
+	return s.CheckDeleted(n, err, "trigger_not_found", "There is no such trigger.")
 }
 
 // List reads a page of the tenant's triggers.
 func (s triggers) List(ctx context.Context, scope tenant.Scope, f trigger.Filter, q domain.Query) (domain.Page[*trigger.Trigger], error) {
-	l := NewList("triggers", triggerColumns, scope, bySubTenant, triggersSorted)
+	l := core.NewList("triggers", triggerColumns, scope, core.BySubTenant, triggersSorted)
 	l.TotalKept, l.Active = true, f.Active
 	if f.Type != "" {
 		l.Equal("type", string(f.Type))
@@ -127,15 +128,15 @@ func (s triggers) List(ctx context.Context, scope tenant.Scope, f trigger.Filter
 	}
 	l.OfSubTenant(f.SubTenant)
 	l.Search(f.Search)
-	l.Metadata(f.Metadata, s.store.dialect)
-	return ReadPage(ctx, s.unit, l, q, func(row triggerRow) (*trigger.Trigger, error) { return row.restore(), nil })
+	l.Metadata(f.Metadata, s.store.dialect.HasPair)
+	return core.ReadPage(ctx, s.Unit, l, q, func(row triggerRow) (*trigger.Trigger, error) { return row.restore(), nil })
 }
 
 // OfVersion reads every trigger of a version.
 func (s triggers) OfVersion(ctx context.Context, scope tenant.Scope, version workflow.VersionID) ([]*trigger.Trigger, error) {
-	in, args := within(scope, bySubTenant, string(version))
+	in, args := core.Within(scope, core.BySubTenant, string(version))
 	var rows []triggerRow
-	err := s.list(ctx, "list the version's triggers", &rows, `SELECT `+triggerColumns+` FROM triggers
+	err := s.ReadRows(ctx, "list the version's triggers", &rows, `SELECT `+triggerColumns+` FROM triggers
 		WHERE tenant_id = $1 AND workflow_version_id = $2`+in+` ORDER BY created_at, id`, args...)
 	if err != nil {
 		return nil, err

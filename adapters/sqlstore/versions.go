@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/sluicehq/sluice/adapters/sqlstore/core"
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/process"
 	"github.com/sluicehq/sluice/domain/tenant"
@@ -55,7 +56,7 @@ func (row versionRow) restore() (*workflow.Version, error) {
 	return workflow.RestoreVersion(workflow.VersionState{
 		ID: workflow.VersionID(row.ID), Workflow: workflow.ID(row.Workflow), Tenant: tenant.ID(row.Tenant),
 		SubTenant: tenant.SubTenantID(row.SubTenant), Number: row.Number, Graph: graph, Active: row.Active, Level: process.Level(row.Level),
-		Metadata: domain.RestoreMetadata(row.Metadata), PublishedAt: inUTC(row.PublishedAt), CreatedAt: row.CreatedAt.UTC(), Revision: row.Revision,
+		Metadata: domain.RestoreMetadata(row.Metadata), PublishedAt: core.InUTC(row.PublishedAt), CreatedAt: row.CreatedAt.UTC(), Revision: row.Revision,
 	}), nil
 }
 
@@ -72,9 +73,9 @@ func (s versions) Insert(ctx context.Context, ver *workflow.Version) error {
 	st := ver.State()
 	graph, err := encodeGraph(st.Graph)
 	if err != nil {
-		return s.fail(err)
+		return s.Fail(err)
 	}
-	_, err = s.exec(ctx, "insert version", `INSERT INTO workflow_versions (`+versionColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
+	_, err = s.Exec(ctx, "insert version", `INSERT INTO workflow_versions (`+versionColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
 		string(st.ID), string(st.Workflow), string(st.Tenant), string(st.SubTenant), st.Number, graph, st.Metadata.String(), st.Active, int(st.Level),
 		st.PublishedAt, st.CreatedAt, st.Revision)
 	return err
@@ -82,35 +83,35 @@ func (s versions) Insert(ctx context.Context, ver *workflow.Version) error {
 
 // Get reads a version.
 func (s versions) Get(ctx context.Context, scope tenant.Scope, id workflow.VersionID) (*workflow.Version, error) {
-	in, args := within(scope, bySubTenant, string(id))
+	in, args := core.Within(scope, core.BySubTenant, string(id))
 	var row versionRow
-	err := s.get(ctx, "get version", &row, `SELECT `+versionColumns+` FROM workflow_versions WHERE tenant_id = $1 AND id = $2`+in+s.forUpdate(), args...)
+	err := s.ReadRow(ctx, "get version", &row, `SELECT `+versionColumns+` FROM workflow_versions WHERE tenant_id = $1 AND id = $2`+in+s.ForUpdate(), args...)
 	if err != nil {
-		return nil, missing(err, versionNotFound, versionNotFoundMessage)
+		return nil, core.NotFound(err, versionNotFound, versionNotFoundMessage)
 	}
 	return row.restore()
 }
 
 // Belongs reads only where a version belongs.
 func (s versions) Belongs(ctx context.Context, scope tenant.Scope, id workflow.VersionID) (outbound.Belonging, error) {
-	in, args := within(scope, bySubTenant, string(id))
+	in, args := core.Within(scope, core.BySubTenant, string(id))
 	var row struct {
 		Workflow  string `db:"workflow_id"`
 		SubTenant string `db:"sub_tenant_id"`
 	}
-	err := s.get(ctx, "get where the version belongs", &row,
+	err := s.ReadRow(ctx, "get where the version belongs", &row,
 		`SELECT workflow_id, sub_tenant_id FROM workflow_versions WHERE tenant_id = $1 AND id = $2`+in, args...)
 	belonging := outbound.Belonging{Workflow: workflow.ID(row.Workflow), SubTenant: tenant.SubTenantID(row.SubTenant)}
-	return belonging, missing(err, versionNotFound, versionNotFoundMessage)
+	return belonging, core.NotFound(err, versionNotFound, versionNotFoundMessage)
 }
 
 // List reads a page of the versions of a workflow.
 func (s versions) List(ctx context.Context, scope tenant.Scope, f workflow.VersionFilter, q domain.Query) (domain.Page[*workflow.Version], error) {
-	l := NewList("workflow_versions", versionColumns, scope, bySubTenant, versionsSorted)
+	l := core.NewList("workflow_versions", versionColumns, scope, core.BySubTenant, versionsSorted)
 	l.Active = f.Active
 	l.Equal("workflow_id", string(f.Workflow))
-	l.Metadata(f.Metadata, s.store.dialect)
-	return ReadPage(ctx, s.unit, l, q, versionRow.restore)
+	l.Metadata(f.Metadata, s.store.dialect.HasPair)
+	return core.ReadPage(ctx, s.Unit, l, q, versionRow.restore)
 }
 
 // Update writes a version whose stored revision is the aggregate's. Its workflow and
@@ -119,20 +120,20 @@ func (s versions) Update(ctx context.Context, ver *workflow.Version) error {
 	st := ver.State()
 	graph, err := encodeGraph(st.Graph)
 	if err != nil {
-		return s.fail(err)
+		return s.Fail(err)
 	}
 	if st.Active {
-		_, err = s.exec(ctx, "deactivate the other version", `UPDATE workflow_versions SET is_active = false, revision = revision + 1
+		_, err = s.Exec(ctx, "deactivate the other version", `UPDATE workflow_versions SET is_active = false, revision = revision + 1
 			WHERE tenant_id = $1 AND workflow_id = $2 AND is_active AND id <> $3`, string(st.Tenant), string(st.Workflow), string(st.ID))
 		if err != nil {
 			return err
 		}
 	}
-	n, err := s.exec(ctx, "update version", `UPDATE workflow_versions
+	n, err := s.Exec(ctx, "update version", `UPDATE workflow_versions
 		SET graph = $1, is_active = $2, needs_level = $3, published_at = $4, metadata = $5, revision = revision + 1
 		WHERE tenant_id = $6 AND id = $7 AND revision = $8`,
 		graph, st.Active, int(st.Level), st.PublishedAt, st.Metadata.String(), string(st.Tenant), string(st.ID), st.Revision)
-	return s.updated(n, err, ver.Saved, func() error {
+	return s.CheckUpdated(n, err, ver.Saved, func() error {
 		_, err := s.Get(ctx, tenant.All(st.Tenant), st.ID)
 		return err
 	})
@@ -140,7 +141,7 @@ func (s versions) Update(ctx context.Context, ver *workflow.Version) error {
 
 // Delete removes a version; the schema's cascades remove its triggers.
 func (s versions) Delete(ctx context.Context, scope tenant.Scope, id workflow.VersionID) error {
-	in, args := within(scope, bySubTenant, string(id))
-	n, err := s.remove(ctx, "delete version", `DELETE FROM workflow_versions WHERE tenant_id = $1 AND id = $2`+in, args...)
-	return s.deleted(n, err, versionNotFound, versionNotFoundMessage)
+	in, args := core.Within(scope, core.BySubTenant, string(id))
+	n, err := s.ExecSlow(ctx, "delete version", `DELETE FROM workflow_versions WHERE tenant_id = $1 AND id = $2`+in, args...)
+	return s.CheckDeleted(n, err, versionNotFound, versionNotFoundMessage)
 }

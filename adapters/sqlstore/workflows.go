@@ -6,6 +6,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/sluicehq/sluice/adapters/sqlstore/core"
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/domain/workflow"
@@ -41,7 +42,7 @@ func (row *workflowRow) Targets() []any {
 
 // Size is the length of its texts.
 func (row *workflowRow) Size() int {
-	return len(row.Name) + TextLen(row.Description) + len(row.Metadata)
+	return len(row.Name) + core.TextLen(row.Description) + len(row.Metadata)
 }
 
 // SizeSQL is the same, of the columns.
@@ -64,19 +65,19 @@ var workflowsSorted = map[string]string{"name": "name", "createdAt": "created_at
 // Insert adds a workflow.
 func (s workflows) Insert(ctx context.Context, wf *workflow.Workflow) error {
 	st := wf.State()
-	_, err := s.exec(ctx, "insert workflow", `INSERT INTO workflows (`+workflowColumns+`, search_text) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+	_, err := s.Exec(ctx, "insert workflow", `INSERT INTO workflows (`+workflowColumns+`, search_text) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
 		string(st.ID), string(st.Tenant), string(st.SubTenant), st.Name, st.Description, st.Active, st.Metadata.String(),
-		st.CreatedAt, st.UpdatedAt, st.Revision, SearchText(st.Name, st.Description))
+		st.CreatedAt, st.UpdatedAt, st.Revision, core.SearchText(st.Name, st.Description))
 	return err
 }
 
 // Get reads a workflow.
 func (s workflows) Get(ctx context.Context, scope tenant.Scope, id workflow.ID) (*workflow.Workflow, error) {
-	in, args := within(scope, bySubTenant, string(id))
+	in, args := core.Within(scope, core.BySubTenant, string(id))
 	var row workflowRow
-	err := s.get(ctx, "get workflow", &row, `SELECT `+workflowColumns+` FROM workflows WHERE tenant_id = $1 AND id = $2`+in+s.forUpdate(), args...)
+	err := s.ReadRow(ctx, "get workflow", &row, `SELECT `+workflowColumns+` FROM workflows WHERE tenant_id = $1 AND id = $2`+in+s.ForUpdate(), args...)
 	if err != nil {
-		return nil, missing(err, workflowNotFound, workflowNotFoundMessage)
+		return nil, core.NotFound(err, workflowNotFound, workflowNotFoundMessage)
 	}
 	return row.restore(), nil
 }
@@ -84,12 +85,12 @@ func (s workflows) Get(ctx context.Context, scope tenant.Scope, id workflow.ID) 
 // Update writes a workflow whose stored revision is the aggregate's.
 func (s workflows) Update(ctx context.Context, wf *workflow.Workflow) error {
 	st := wf.State()
-	n, err := s.exec(ctx, "update workflow", `UPDATE workflows
+	n, err := s.Exec(ctx, "update workflow", `UPDATE workflows
 		SET name = $1, description = $2, is_active = $3, updated_at = $4, search_text = $5, metadata = $6, revision = revision + 1
 		WHERE tenant_id = $7 AND id = $8 AND revision = $9`,
-		st.Name, st.Description, st.Active, st.UpdatedAt, SearchText(st.Name, st.Description), st.Metadata.String(),
+		st.Name, st.Description, st.Active, st.UpdatedAt, core.SearchText(st.Name, st.Description), st.Metadata.String(),
 		string(st.Tenant), string(st.ID), st.Revision)
-	return s.updated(n, err, wf.Saved, func() error {
+	return s.CheckUpdated(n, err, wf.Saved, func() error {
 		_, err := s.Get(ctx, tenant.All(st.Tenant), st.ID)
 		return err
 	})
@@ -97,31 +98,31 @@ func (s workflows) Update(ctx context.Context, wf *workflow.Workflow) error {
 
 // List reads a page of the tenant's workflows.
 func (s workflows) List(ctx context.Context, scope tenant.Scope, f workflow.Filter, q domain.Query) (domain.Page[*workflow.Workflow], error) {
-	l := NewList("workflows", workflowColumns, scope, bySubTenant, workflowsSorted)
+	l := core.NewList("workflows", workflowColumns, scope, core.BySubTenant, workflowsSorted)
 	l.TotalKept, l.Active = true, f.Active
 	l.OfSubTenant(f.SubTenant)
 	l.Search(f.Search)
-	l.Metadata(f.Metadata, s.store.dialect)
-	return ReadPage(ctx, s.unit, l, q, func(row workflowRow) (*workflow.Workflow, error) { return row.restore(), nil })
+	l.Metadata(f.Metadata, s.store.dialect.HasPair)
+	return core.ReadPage(ctx, s.Unit, l, q, func(row workflowRow) (*workflow.Workflow, error) { return row.restore(), nil })
 }
 
 // Delete removes a workflow; the schema's cascades remove its versions and their
 // triggers.
 func (s workflows) Delete(ctx context.Context, scope tenant.Scope, id workflow.ID) error {
-	in, args := within(scope, bySubTenant, string(id))
-	n, err := s.remove(ctx, "delete workflow", `DELETE FROM workflows WHERE tenant_id = $1 AND id = $2`+in, args...)
-	return s.deleted(n, err, workflowNotFound, workflowNotFoundMessage)
+	in, args := core.Within(scope, core.BySubTenant, string(id))
+	n, err := s.ExecSlow(ctx, "delete workflow", `DELETE FROM workflows WHERE tenant_id = $1 AND id = $2`+in, args...)
+	return s.CheckDeleted(n, err, workflowNotFound, workflowNotFoundMessage)
 }
 
 // NextVersion draws the next version number and holds the workflow until the unit
 // ends.
 func (s workflows) NextVersion(ctx context.Context, scope tenant.Scope, id workflow.ID) (int, error) {
-	in, args := within(scope, bySubTenant, string(id))
+	in, args := core.Within(scope, core.BySubTenant, string(id))
 	var number int
-	err := s.get(ctx, "number a version", &number, `UPDATE workflows SET last_version = last_version + 1
+	err := s.ReadRow(ctx, "number a version", &number, `UPDATE workflows SET last_version = last_version + 1
 		WHERE tenant_id = $1 AND id = $2`+in+` RETURNING last_version`, args...)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return 0, s.fail(err)
+		return 0, s.Fail(err)
 	}
-	return number, missing(err, workflowNotFound, workflowNotFoundMessage)
+	return number, core.NotFound(err, workflowNotFound, workflowNotFoundMessage)
 }

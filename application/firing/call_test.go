@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sluicehq/sluice/adapters/sqlstore"
+	"github.com/sluicehq/sluice/adapters/sqlstore/core"
 	"github.com/sluicehq/sluice/application/fixture"
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/run"
@@ -279,7 +279,7 @@ type colliding struct {
 
 func (c colliding) Keep(ctx context.Context, owner tenant.ID, once domain.IdempotencyKey, outcome any, now time.Time) error {
 	if *c.left--; *c.left >= 0 {
-		return &sqlstore.Collision{Cause: errCrash}
+		return &core.Collision{Cause: errCrash}
 	}
 	return c.OutcomeRepository.Keep(ctx, owner, once, outcome, now)
 }

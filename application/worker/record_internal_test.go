@@ -78,7 +78,7 @@ func TestStepsThatWaitAreRecordedTogether(t *testing.T) {
 		t.Run(claim, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				l := &ledger{fail: c.fail, hold: make(chan struct{})}
-				r := newRecorder(t.Context(), l, sqlstore.NewRunSignals(nil), nil, func(time.Duration) time.Duration { return 0 })
+				r := newRecorder(t.Context(), l, sqlstore.NewRunSignals(&sqlstore.Store{}), nil, func(time.Duration) time.Duration { return 0 })
 				record := func(id string) error {
 					return r.record(true, run.Step{}, outbound.RunStep{Run: run.New(run.ID(id), run.Start{}, time.Time{})})
 				}

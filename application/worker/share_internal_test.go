@@ -47,7 +47,7 @@ func stepOf(owner tenant.ID, id string) outbound.RunStep {
 func TestNobodyWaitsForTheStepsOfABacklog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := slowed{of: "flood", began: make(chan struct{}, batchesPerLane), let: make(chan struct{})}
-		r := newRecorder(t.Context(), store, sqlstore.NewRunSignals(nil), nil, func(time.Duration) time.Duration { return 0 })
+		r := newRecorder(t.Context(), store, sqlstore.NewRunSignals(&sqlstore.Store{}), nil, func(time.Duration) time.Duration { return 0 })
 		flood := make(chan error, batchesPerLane)
 		for i := range batchesPerLane {
 			go func() { flood <- r.record(true, run.Step{}, stepOf("flood", fmt.Sprint("run_", i))) }()
@@ -74,7 +74,7 @@ func TestABacklogRestsBetweenItsUnits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const pause = 5 * time.Millisecond
 		store := slowed{of: "nobody"}
-		r := newRecorder(t.Context(), store, sqlstore.NewRunSignals(nil), nil, func(time.Duration) time.Duration { return pause })
+		r := newRecorder(t.Context(), store, sqlstore.NewRunSignals(&sqlstore.Store{}), nil, func(time.Duration) time.Duration { return pause })
 		began := time.Now()
 		for i := range 2 * batchesPerLane {
 			if err := r.record(true, run.Step{}, stepOf("flood", fmt.Sprint("run_", i))); err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/lib/pq"
 
 	"github.com/sluicehq/sluice/adapters/sqlstore"
+	"github.com/sluicehq/sluice/adapters/sqlstore/core"
 )
 
 // SQLSTATE codes and classes (PostgreSQL manual, appendix A).
@@ -42,7 +43,7 @@ func translate(err error) error {
 	var e *pq.Error
 	if !errors.As(err, &e) {
 		if lostConnection(err) {
-			return sqlstore.Unavailable(err)
+			return core.Unavailable(err)
 		}
 		return err
 	}
@@ -53,13 +54,13 @@ func translate(err error) error {
 		}
 		return err
 	case code == foreignKeyViolation, code == serializationClash, code == deadlock, code == lockNotAvailable:
-		return &sqlstore.Collision{Cause: err}
+		return &core.Collision{Cause: err}
 	case code == tooManyConnections, code == idleTooLong, strings.HasPrefix(code, connectionClass), strings.HasPrefix(code, operatorClass):
-		return sqlstore.Unavailable(err)
+		return core.Unavailable(err)
 	case code == diskFull:
-		return sqlstore.DiskFull(err)
+		return core.DiskFull(err)
 	case code == readOnlyTransaction, code == notSupported && e.Routine == checksSetting:
-		return sqlstore.ReadOnly(err)
+		return core.ReadOnly(err)
 	default:
 		return err
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/pressly/goose/v3/lock"
 
 	"github.com/sluicehq/sluice/adapters/sqlstore"
+	"github.com/sluicehq/sluice/adapters/sqlstore/core"
 )
 
 //go:embed migrations/*.sql
@@ -39,25 +40,32 @@ const (
 )
 
 var dialect = sqlstore.Dialect{
-	ForUpdate:      " FOR NO KEY UPDATE", // leaves those alone who only refer to the record
+	Dialect: core.Dialect{
+		ForUpdate:   " FOR NO KEY UPDATE", // leaves those alone who only refer to the record
+		PlanFreshly: planFreshly,
+		Clock:       clock,
+		Lateral:     true,
+		Translate:   translate,
+		Rows: func(parameter int, columns ...core.Column) string {
+			defined := make([]string, len(columns))
+			for i, c := range columns {
+				kind := " text"
+				if c.Time {
+					kind = " timestamptz"
+				}
+				defined[i] = c.Name + kind
+			}
+			return fmt.Sprintf("json_to_recordset(CAST($%d AS json)) AS r(%s)", parameter, strings.Join(defined, ", "))
+		},
+		HasPair: func(column, key, value string) string {
+			return "CAST(" + column + " AS json) ->> CAST(" + key + " AS text) = " + value
+		},
+	},
 	ClaimRows:      " FOR UPDATE SKIP LOCKED",
 	KeepTriggers:   " FOR KEY SHARE OF t SKIP LOCKED",
 	KeepVersions:   " FOR KEY SHARE OF v",
-	AmongFirst:     func(subquery string) string { return "= ANY (ARRAY(" + subquery + "))" },
-	Webhooks:       webhooks,
-	PlanFreshly:    planFreshly,
+	Webhooks:       webhookStatements,
 	ClaimSchedules: claimSchedules,
-	Rows: func(parameter int, columns ...sqlstore.Column) string {
-		defined := make([]string, len(columns))
-		for i, c := range columns {
-			kind := " text"
-			if c.Time {
-				kind = " timestamptz"
-			}
-			defined[i] = c.Name + kind
-		}
-		return fmt.Sprintf("json_to_recordset(CAST($%d AS json)) AS r(%s)", parameter, strings.Join(defined, ", "))
-	},
 	// The lock is held to the end of the transaction, by every unit with this key that
 	// got past this statement.
 	ClaimOutcome: `SELECT pg_try_advisory_xact_lock(hashtextextended(CAST($1 AS text) || '/' || $2 || '/' || $3, 0)) AS free,
@@ -68,21 +76,11 @@ var dialect = sqlstore.Dialect{
 			o.fingerprint, o.answer
 		FROM (SELECT 1) AS one
 		LEFT JOIN operator_outcomes o ON o.scope = $1 AND o.key = $2 AND o.created_at > $3`,
-	HasPair: func(column, key, value string) string {
-		return "CAST(" + column + " AS json) ->> CAST(" + key + " AS text) = " + value
-	},
 	Bytewise:       ` COLLATE "C"`,
-	Clock:          clock,
-	RunFacets:      "run_facets",
-	Runs:           runs,
-	StorageShard:   storageShard,
-	HoldShared:     " FOR KEY SHARE",
-	WritingWith:    true,
-	Lateral:        true,
+	Runs:           runStatements,
 	InsertTriggers: insertTriggers,
 	AddedTriggers:  addedTriggers,
 	Intakes:        2,
-	Translate:      translate,
 }
 
 // Open connects to the database that the URL names, in the form
@@ -124,7 +122,7 @@ func Open(ctx context.Context, address string, opts Options) (*sqlstore.Store, e
 	if err != nil {
 		return nil, err
 	}
-	migrator, err := sqlstore.NewGoose(goose.DialectPostgres, db.DB, files, goose.WithSessionLocker(&migrationLocker{SessionLocker: locker, answers: answers}))
+	migrator, err := core.NewGoose(goose.DialectPostgres, db.DB, files, goose.WithSessionLocker(&migrationLocker{SessionLocker: locker, answers: answers}))
 	if err != nil {
 		return nil, err
 	}
@@ -133,7 +131,7 @@ func Open(ctx context.Context, address string, opts Options) (*sqlstore.Store, e
 		store.AllowSlowStatements = answers.suspend
 	}
 	cleaning, stop := startVacuum(db)
-	store.LiveRunsChanged = cleaning.changed
+	store.Runs.LiveRunsChanged = cleaning.changed
 	store.BeforeClose(stop)
 	return store, nil
 }

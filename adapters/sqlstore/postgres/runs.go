@@ -3,7 +3,7 @@ package postgres
 import (
 	_ "embed"
 
-	"github.com/sluicehq/sluice/adapters/sqlstore"
+	"github.com/sluicehq/sluice/adapters/sqlstore/runs"
 )
 
 //go:embed runs_turns.sql
@@ -24,8 +24,13 @@ var runsRenew string
 //go:embed runs_held.sql
 var runsHeld string
 
-var runs = sqlstore.RunStatements{
+var runStatements = runs.Statements{
 	BeginClaim: beginClaim, Turns: runsTurns, More: runsMore, Promote: runsPromote, Lease: runsLease, Renew: runsRenew, Held: runsHeld,
+	AmongFirst:   func(subquery string) string { return "= ANY (ARRAY(" + subquery + "))" },
+	WritingWith:  true,
+	Facets:       "run_facets",
+	StorageShard: storageShard,
+	HoldShared:   " FOR KEY SHARE",
 }
 
 // clock is the time now, not that of the transaction's beginning.

@@ -3,7 +3,7 @@ package postgres
 import (
 	_ "embed"
 
-	"github.com/sluicehq/sluice/adapters/sqlstore"
+	"github.com/sluicehq/sluice/adapters/sqlstore/webhooks"
 )
 
 // freshly makes the transaction's statements be planned for tables of the size they have.
@@ -21,9 +21,9 @@ var webhooksOwners string
 //go:embed webhooks_claim.sql
 var webhooksClaim string
 
-// webhooks begins a claim with a lock that lasts as long as the transaction, as
+// webhookStatements begins a claim with a lock that lasts as long as the transaction, as
 // [beginClaim] does, and reads the clock when it has it.
-var webhooks = sqlstore.WebhookStatements{
+var webhookStatements = webhooks.Statements{
 	BeginClaim: `WITH mine AS MATERIALIZED (
 		SELECT pg_advisory_xact_lock(hashtextextended('claim deliveries', 2)), set_config('idle_in_transaction_session_timeout', '3000', true), ` + freshly + `
 	) SELECT ` + clock + ` FROM mine`,

@@ -9,6 +9,7 @@ import (
 	lib "modernc.org/sqlite/lib"
 
 	"github.com/sluicehq/sluice/adapters/sqlstore"
+	"github.com/sluicehq/sluice/adapters/sqlstore/core"
 )
 
 // uniqueIndexes gives the name of the unique index that SQLite's message describes
@@ -38,19 +39,19 @@ func translate(err error) error {
 		}
 		return err
 	case lib.SQLITE_CONSTRAINT_FOREIGNKEY:
-		return &sqlstore.Collision{Cause: err}
+		return &core.Collision{Cause: err}
 	case lib.SQLITE_FULL:
-		return sqlstore.DiskFull(err)
+		return core.DiskFull(err)
 	case lib.SQLITE_CANTOPEN:
-		return sqlstore.Unavailable(err)
+		return core.Unavailable(err)
 	}
 	switch e.Code() & 0xff { // the primary code below the extended one
 	case lib.SQLITE_BUSY, lib.SQLITE_LOCKED:
-		return &sqlstore.Collision{Cause: err}
+		return &core.Collision{Cause: err}
 	case lib.SQLITE_READONLY:
-		return sqlstore.ReadOnly(err)
+		return core.ReadOnly(err)
 	case lib.SQLITE_IOERR:
-		return sqlstore.Unavailable(err)
+		return core.Unavailable(err)
 	default:
 		return err
 	}

@@ -3,7 +3,7 @@ package sqlite
 import (
 	_ "embed"
 
-	"github.com/sluicehq/sluice/adapters/sqlstore"
+	"github.com/sluicehq/sluice/adapters/sqlstore/runs"
 )
 
 //go:embed runs_turns.sql
@@ -24,6 +24,8 @@ var runsRenew string
 //go:embed runs_held.sql
 var runsHeld string
 
-var runs = sqlstore.RunStatements{
+var runStatements = runs.Statements{
 	BeginClaim: "SELECT " + clock, Turns: runsTurns, More: runsMore, Promote: runsPromote, Lease: runsLease, Renew: runsRenew, Held: runsHeld,
+	AmongFirst:   func(subquery string) string { return "IN (" + subquery + ")" },
+	RewritesRows: true,
 }

@@ -17,6 +17,7 @@ import (
 	_ "modernc.org/sqlite" // the driver
 
 	"github.com/sluicehq/sluice/adapters/sqlstore"
+	"github.com/sluicehq/sluice/adapters/sqlstore/core"
 )
 
 //go:embed migrations/*.sql
@@ -32,14 +33,19 @@ type Options struct {
 const readers = 4
 
 var dialect = sqlstore.Dialect{
-	RewritesRows: true,
-	AmongFirst:   func(subquery string) string { return "IN (" + subquery + ")" },
-	Rows: func(parameter int, columns ...sqlstore.Column) string {
-		selected := make([]string, len(columns))
-		for i, c := range columns {
-			selected[i] = "value ->> '" + c.Name + "' AS " + c.Name
-		}
-		return fmt.Sprintf("(SELECT %s FROM json_each($%d)) AS r", strings.Join(selected, ", "), parameter)
+	Dialect: core.Dialect{
+		Clock:     clock,
+		Translate: translate,
+		Rows: func(parameter int, columns ...core.Column) string {
+			selected := make([]string, len(columns))
+			for i, c := range columns {
+				selected[i] = "value ->> '" + c.Name + "' AS " + c.Name
+			}
+			return fmt.Sprintf("(SELECT %s FROM json_each($%d)) AS r", strings.Join(selected, ", "), parameter)
+		},
+		HasPair: func(column, key, value string) string {
+			return "EXISTS (SELECT 1 FROM json_each(" + column + ") AS pair WHERE pair.key = " + key + " AND pair.value = " + value + ")"
+		},
 	},
 	// Writing units run one after another, so nobody else can hold the key.
 	ClaimOutcome: `SELECT 1 AS free, o.fingerprint, o.answer
@@ -48,13 +54,8 @@ var dialect = sqlstore.Dialect{
 	ClaimOperatorOutcome: `SELECT 1 AS free, o.fingerprint, o.answer
 		FROM (SELECT 1) AS one
 		LEFT JOIN operator_outcomes o ON o.scope = $1 AND o.key = $2 AND o.created_at > $3`,
-	HasPair: func(column, key, value string) string {
-		return "EXISTS (SELECT 1 FROM json_each(" + column + ") AS pair WHERE pair.key = " + key + " AND pair.value = " + value + ")"
-	},
-	Clock:     clock,
-	Runs:      runs,
-	Webhooks:  webhooks,
-	Translate: translate,
+	Runs:     runStatements,
+	Webhooks: webhookStatements,
 }
 
 // Open opens the database in the file, making it and its folder (readable by the
@@ -77,7 +78,7 @@ func Open(ctx context.Context, file string, opts Options) (*sqlstore.Store, erro
 	if err != nil {
 		return nil, err
 	}
-	migrator, err := sqlstore.NewGoose(goose.DialectSQLite3, writer.DB, files)
+	migrator, err := core.NewGoose(goose.DialectSQLite3, writer.DB, files)
 	if err != nil {
 		return nil, err
 	}

@@ -3,7 +3,7 @@ package sqlite
 import (
 	_ "embed"
 
-	"github.com/sluicehq/sluice/adapters/sqlstore"
+	"github.com/sluicehq/sluice/adapters/sqlstore/webhooks"
 )
 
 //go:embed webhooks_waiting.sql
@@ -15,4 +15,4 @@ var webhooksOwners string
 //go:embed webhooks_claim.sql
 var webhooksClaim string
 
-var webhooks = sqlstore.WebhookStatements{BeginClaim: "SELECT " + clock, Waiting: webhooksWaiting, Owners: webhooksOwners, Claim: webhooksClaim}
+var webhookStatements = webhooks.Statements{BeginClaim: "SELECT " + clock, Waiting: webhooksWaiting, Owners: webhooksOwners, Claim: webhooksClaim}

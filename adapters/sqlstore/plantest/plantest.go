@@ -1,0 +1,106 @@
+// Package plantest fills PostgreSQL databases for tests, and says how statements run on them.
+package plantest
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"regexp"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/sluicehq/sluice/adapters/sqlstore"
+	"github.com/sluicehq/sluice/adapters/sqlstore/postgres"
+	"github.com/sluicehq/sluice/adapters/sqlstore/postgres/pgtest"
+)
+
+// Noon is when everything is due, which has passed.
+var Noon = time.Date(2025, 11, 21, 12, 0, 0, 0, time.UTC)
+
+// Migrate brings a database up to date.
+func Migrate(address string) (err error) {
+	store, err := postgres.Open(context.Background(), address, postgres.Options{})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	_, err = store.Migrator().Up(context.Background())
+	return err
+}
+
+// Filled is a database that statements have filled, in which [Noon] is $1.
+func Filled(t *testing.T, statements []string) (*sqlstore.Store, *sql.DB) {
+	t.Helper()
+	address := pgtest.Start(t).Migrated(t, Migrate)
+	db, err := sql.Open("postgres", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	store, err := postgres.Open(t.Context(), address, postgres.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = store.Close() })
+	for _, statement := range statements {
+		if _, err := db.ExecContext(t.Context(), statement, Noon); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return store, db
+}
+
+// Plan is what PostgreSQL says of how it ran a statement.
+type Plan struct {
+	Text    string
+	Buffers int // pages of 8 KiB that it looked at
+	Took    time.Duration
+}
+
+// Explain runs a statement after others.
+func Explain(t *testing.T, db *sql.DB, statement string, first ...string) (p Plan) {
+	t.Helper()
+	tx, err := db.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_, _ = tx.ExecContext(t.Context(), "DEALLOCATE ALL")
+		_ = tx.Rollback() // what it held is let go
+	}()
+	for _, one := range first {
+		if _, err := tx.ExecContext(t.Context(), one); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rows, err := tx.QueryContext(t.Context(), "EXPLAIN (ANALYZE, BUFFERS, TIMING OFF) "+statement)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var line string
+		if err := rows.Scan(&line); err != nil {
+			t.Fatal(err)
+		}
+		if found := regexp.MustCompile(`^ *Buffers: shared (?:hit=(\d+))? ?(?:read=(\d+))?`).FindStringSubmatch(line); found != nil && p.Buffers == 0 { // the outermost counts all
+			for _, n := range found[1:] {
+				pages, _ := strconv.Atoi(n) // empty for none
+				p.Buffers += pages
+			}
+		}
+		if found := regexp.MustCompile(`^Execution Time: ([\d.]+) ms`).FindStringSubmatch(line); found != nil {
+			ms, err := strconv.ParseFloat(found[1], 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.Took = time.Duration(ms * float64(time.Millisecond))
+		}
+		p.Text += line + "\n"
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}

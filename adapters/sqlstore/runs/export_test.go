@@ -1,0 +1,30 @@
+package runs
+
+import (
+	"strings"
+
+	"github.com/sluicehq/sluice/adapters/sqlstore/core"
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/run"
+	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/ports/outbound"
+)
+
+// PageOfRuns is the statement that reads a page of runs without counting all that fit,
+// and CountOfRuns the one that counts; both with their arguments.
+func PageOfRuns(s *Store, owner tenant.ID, f run.Filter, q domain.Query) (page, count string, args []any, err error) {
+	l := runList{core.NewList("runs", "id", tenant.All(owner), core.Unconditional, sorted)}
+	page, count, err = l.ofRuns(tenant.All(owner), f, q, s.dialect)
+	return strings.Replace(page, "("+count+") AS total", "0 AS total", 1), count, l.Args, err
+}
+
+// AwaitingOfRuns is the statement that finds what runs wait for.
+func AwaitingOfRuns(s *Store, owner tenant.ID, q outbound.AwaitingQuery) (query string, args []any, err error) {
+	return repository{&unit{store: s}}.awaiting(tenant.All(owner), q)
+}
+
+// LiveOrigins is the statement that finds what unfinished runs came from, with arguments to
+// begin with the first.
+func LiveOrigins(s *Store) (query string, args []any) {
+	return s.dialect.liveOrigins(), []any{"", "", "", 500}
+}

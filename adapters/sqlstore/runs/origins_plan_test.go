@@ -1,0 +1,58 @@
+package runs_test
+
+import (
+	"database/sql"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sluicehq/sluice/adapters/sqlstore/plantest"
+	"github.com/sluicehq/sluice/adapters/sqlstore/runs"
+	"github.com/sluicehq/sluice/adapters/sqlstore/sqlite"
+)
+
+// Of five thousand unfinished runs with one origin a single entry of the index is read.
+func TestOriginsOfRunsAreFoundWithoutReadingTheRuns(t *testing.T) {
+	t.Parallel()
+	store, db := plantest.Filled(t, manyRuns(`generate_series(1, 10000) n`, `CAST($1 AS timestamptz) + n * interval '10 milliseconds'`))
+	for _, statistics := range []string{"", "ANALYZE"} {
+		if _, err := db.ExecContext(t.Context(), statistics); err != nil {
+			t.Fatal(err)
+		}
+		for _, mode := range []string{"force_custom_plan", "force_generic_plan"} {
+			statement, args := runs.LiveOrigins(store.Runs)
+			prepare, execute := prepared(statement, args)
+			if p := plantest.Explain(t, db, execute, prepare, `SET LOCAL plan_cache_mode = `+mode); p.Buffers == 0 || p.Buffers > 50 {
+				t.Errorf("after %q with %s it looked at %d pages:\n%s", statistics, mode, p.Buffers, p.Text)
+			}
+		}
+	}
+}
+
+// The same on SQLite, by its plan.
+func TestSQLiteFindsOriginsOfRunsByTheirIndex(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "sluice.db")
+	store, err := sqlite.Open(t.Context(), file, sqlite.Options{Volatile: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = store.Close() })
+	if _, err := store.Migrator().Up(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	db, err := sql.Open("sqlite", file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	statement, args := runs.LiveOrigins(store.Runs)
+	text := queryPlan(t, db, statement, args)
+	for _, step := range []string{
+		"((tenant_id,trigger_id,workflow_id)>(?,?,?))", "(tenant_id=? AND trigger_id=? AND workflow_id>?)", "(tenant_id=? AND trigger_id>?)", "(tenant_id>?)",
+	} {
+		if !strings.Contains(text, "SEARCH u USING COVERING INDEX live_runs_origin "+step) {
+			t.Errorf("there is no search for %s:\n%s", step, text)
+		}
+	}
+}

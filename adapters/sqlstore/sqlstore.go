@@ -1,0 +1,86 @@
+package sqlstore
+
+import (
+	"context"
+
+	"github.com/jmoiron/sqlx"
+
+	"github.com/sluicehq/sluice/adapters/sqlstore/core"
+	"github.com/sluicehq/sluice/adapters/sqlstore/runs"
+	"github.com/sluicehq/sluice/adapters/sqlstore/webhooks"
+	"github.com/sluicehq/sluice/domain/run"
+	"github.com/sluicehq/sluice/ports/outbound"
+)
+
+// Store is a database that units of work run on.
+type Store struct {
+	*core.Store
+	Runs     *runs.Store
+	Webhooks *webhooks.Store
+	dialect  Dialect
+	turns    scheduleTurns
+}
+
+var (
+	_ outbound.UnitOfWork = (*Store)(nil)
+	_ outbound.Changes    = (*Store)(nil)
+)
+
+// New returns a store over two pools, which may be the same: one for units that
+// write and one for units that only read.
+func New(writer, reader *sqlx.DB, dialect Dialect, migrator core.Migrator, notices core.Notices) *Store {
+	s := &Store{dialect: dialect}
+	s.Runs, s.Webhooks = runs.New(&s.dialect.Dialect, dialect.Runs), webhooks.New(&s.dialect.Dialect, dialect.Webhooks)
+	s.Store = core.New(writer, reader, dialect.Dialect, migrator, notices, s.repositories)
+	return s
+}
+
+// unit is a unit of work on all that has no package of its own.
+type unit struct {
+	*core.Unit
+	store *Store
+}
+
+func (s *Store) repositories(u *core.Unit) outbound.Stores {
+	in := &unit{u, s}
+	return outbound.Stores{
+		Tenants:     tenants{in},
+		APIKeys:     apiKeys{in},
+		Credentials: credentials{in},
+		Workflows:   workflows{in},
+		Versions:    versions{in},
+		Triggers:    triggers{in},
+		Firing:      firing{in},
+		Schedules:   schedules{in},
+		Fires:       fires{in},
+		SubTenants:  subTenants{in},
+		SeenIn:      directory{in},
+		CustomNodes: customNodes{in},
+		NodeHealth:  nodeHealth{in},
+		NodeSecrets: nodeSecrets{in},
+		Outcomes:    outcomes{in},
+		Operator:    operatorOutcomes{in},
+		Processes:   processes{in},
+		Runs:        s.Runs.In(u),
+		Webhooks:    s.Webhooks.In(u),
+	}
+}
+
+// RunKey returns the key from which the secrets of runs are derived. The first call on
+// a database keeps the proposed one; every other call, in any process, returns that.
+func (s *Store) RunKey(ctx context.Context, proposed run.Key) (key run.Key, err error) {
+	bits, err := s.GatewayKey(ctx, "runs", proposed[:])
+	if err != nil {
+		return key, err
+	}
+	return run.Key(bits), nil
+}
+
+// Migration is one step of the schema.
+type Migration = core.Migration
+
+// RunSignals tell processes what runs do.
+type RunSignals = runs.Signals
+
+// NewRunSignals returns the signals of a store's runs.
+func NewRunSignals(store *Store) *RunSignals { return runs.NewSignals(store.Store) }
