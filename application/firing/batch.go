@@ -12,21 +12,35 @@ import (
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
-// callLimits bound the units of work that start runs of webhook calls.
-var callLimits = batch.Limits{Members: 128, Weight: maxPayload, Running: 2, MinWhenBusy: 8, Timeout: 30 * time.Second}
+// callLimits bound the units of work that start runs of webhook calls, largeCallLimits those of
+// calls with a large payload, for which nobody else waits.
+var (
+	callLimits      = batch.Limits{Members: 128, Running: 2, MinWhenBusy: 8, Timeout: 30 * time.Second}
+	largeCallLimits = batch.Limits{Members: 128, Weight: 1 << 20, Running: 2, Timeout: 30 * time.Second}
+)
 
 // callBatcher starts the runs of webhook calls that arrive at the same time in one unit of
 // work, so that they share its statements and its commit.
 type callBatcher struct {
 	work    outbound.UnitOfWork
 	signals outbound.RunSignals
-	batches *batch.Batcher[*pendingCall]
+	small   *batch.Batcher[*pendingCall]
+	large   *batch.Batcher[*pendingCall]
 }
 
 func newCallBatcher(work outbound.UnitOfWork, signals outbound.RunSignals) *callBatcher {
 	b := &callBatcher{work: work, signals: signals}
-	b.batches = batch.New(callLimits, func(c *pendingCall) int { return len(c.request.call.Payload()) }, b.start)
+	b.small = batch.New(callLimits, nil, b.start)
+	b.large = batch.New(largeCallLimits, func(c *pendingCall) int { return len(c.request.call.Payload()) }, b.start)
 	return b
+}
+
+// do starts the run of a call together with those of others of about its size.
+func (b *callBatcher) do(ctx context.Context, c *pendingCall) error {
+	if outbound.IsLargeWrite(ctx) {
+		return b.large.Do(ctx, c)
+	}
+	return b.small.Do(ctx, c)
 }
 
 // pendingCall is a call that goes with others.
@@ -50,7 +64,7 @@ func (b *callBatcher) call(ctx context.Context, s *startRequest, id trigger.ID) 
 		return fired, false, nil
 	}
 	c := &pendingCall{request: s, trigger: id}
-	if err := b.batches.Do(ctx, c); err != nil {
+	if err := b.do(ctx, c); err != nil {
 		return fired, false, err
 	}
 	if c.needsRateCheck != nil { // the trigger has a rate limit, which is asked between two units
@@ -60,7 +74,7 @@ func (b *callBatcher) call(ctx context.Context, s *startRequest, id trigger.ID) 
 		if refused := s.refused[id]; refused != nil {
 			return fired, false, refused
 		}
-		if err := b.batches.Do(ctx, c); err != nil {
+		if err := b.do(ctx, c); err != nil {
 			return fired, false, err
 		}
 	}

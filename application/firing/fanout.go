@@ -52,6 +52,7 @@ type fanState struct {
 
 // startAll starts all the runs in units that begin with a first one.
 func (f *fanOut) startAll(ctx context.Context) error {
+	ctx = outbound.WithLargeWrite(ctx, len(f.call.Payload()))
 	if err := f.unit(ctx, f.first); err != nil {
 		return err
 	}

@@ -47,6 +47,7 @@ func (f *Service) Call(ctx context.Context, who tenant.Caller, once domain.Idemp
 	if err = c.Check(); err != nil {
 		return fired, err
 	}
+	ctx = outbound.WithLargeWrite(ctx, len(c.Payload()))
 	s := f.newRequest(who, once, c, run.CauseWebhook)
 	if fired, done, err := f.calls.call(ctx, s, id); done || err != nil {
 		return fired, err

@@ -16,8 +16,10 @@ import (
 )
 
 const (
-	// maxBatch is how many steps are recorded in one unit.
-	maxBatch = 64
+	// maxBatch and maxBatchBytes are how many steps are recorded in one unit, and of how large
+	// runs together.
+	maxBatch      = 64
+	maxBatchBytes = 1 << 20
 
 	// batchTimeout is how long a unit of several steps may take: one of their runs may be locked
 	// by somebody else, which must not keep the others waiting. singleTimeout is how long one of
@@ -30,34 +32,42 @@ const (
 )
 
 // recorder records steps in batches. Steps of tenants with a backlog, of which many runs are
-// worked on, have a lane of their own, so that the others wait for none of them.
+// worked on, have a lane of their own, and so have those of large runs, so that the others wait
+// for none of them.
 type recorder struct {
-	fair, backlog *lane
+	fair, backlog, large *lane
 }
 
 // newRecorder returns a recorder whose units end with ctx. yield says for how long the lane of
 // backlogs rests after a unit.
 func newRecorder(ctx context.Context, work outbound.UnitOfWork, signals outbound.RunSignals, random outbound.Random, yield func(took time.Duration) time.Duration) *recorder {
-	newLane := func(yield func(time.Duration) time.Duration) *lane {
+	newLane := func(ctx context.Context, yield func(time.Duration) time.Duration) *lane {
 		l := &lane{ctx: ctx, work: work, signals: signals, random: random, yield: yield, slots: make(chan time.Time, batchesPerLane)}
 		for range batchesPerLane {
 			l.slots <- time.Time{}
 		}
-		l.batches = batch.New(batch.Limits{Members: maxBatch, Running: batchesPerLane}, nil, l.commit)
+		l.batches = batch.New(batch.Limits{Members: maxBatch, Weight: maxBatchBytes, Running: batchesPerLane}, (*pendingStep).size, l.commit)
 		l.singles = batch.New(batch.Limits{Members: 1, Running: batchesPerLane}, nil, l.write)
 		return l
 	}
-	return &recorder{fair: newLane(func(time.Duration) time.Duration { return 0 }), backlog: newLane(yield)}
+	return &recorder{
+		fair:    newLane(ctx, func(time.Duration) time.Duration { return 0 }),
+		backlog: newLane(ctx, yield),
+		large:   newLane(outbound.WithLargeWrite(ctx, outbound.LargeWriteBytes), yield),
+	}
 }
 
 // record writes a step and its events. The error is that of RunRepository.Record, or that of
 // the unit.
 func (r *recorder) record(isBacklog bool, step run.Step, written outbound.RunStep) error {
+	s := &pendingStep{step: execution.Step{Made: step, Written: written}}
 	l := r.fair
-	if isBacklog {
+	switch {
+	case s.size() >= outbound.LargeWriteBytes:
+		l = r.large
+	case isBacklog:
 		l = r.backlog
 	}
-	s := &pendingStep{step: execution.Step{Made: step, Written: written}}
 	err := l.batches.Do(l.ctx, s)
 	if err != nil && s.shared && (!isStoreError(err) || isCode(err, "database_busy")) { // another step may be the reason
 		return l.singles.Do(l.ctx, s)
@@ -70,6 +80,9 @@ type pendingStep struct {
 	step   execution.Step
 	shared bool // its batch had others
 }
+
+// size is about how many bytes a step writes.
+func (s *pendingStep) size() int { return s.step.Written.Run.SizeSince(s.step.Written.From) }
 
 // lane records steps that may share their units of work.
 type lane struct {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -42,6 +43,34 @@ func (s slowed) Record(_ context.Context, steps ...outbound.RunStep) error {
 
 func stepOf(owner tenant.ID, id string) outbound.RunStep {
 	return outbound.RunStep{Run: run.New(run.ID(id), run.Start{Tenant: owner}, time.Time{})}
+}
+
+func TestNobodyWaitsForTheStepsOfLargeRuns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := slowed{of: "large", began: make(chan struct{}, batchesPerLane), let: make(chan struct{})}
+		r := newRecorder(t.Context(), store, sqlstore.NewRunSignals(nil), nil, func(time.Duration) time.Duration { return 0 })
+		large := make(chan error, batchesPerLane)
+		for i := range batchesPerLane {
+			go func() {
+				st := run.State{Origin: run.Origin{ID: run.ID(fmt.Sprint("run_", i)), Tenant: "large"}}
+				st.Nodes = []run.NodeState{{ID: "a", Output: []byte(strings.Repeat(" ", outbound.LargeWriteBytes)), OutputSeq: 1}}
+				large <- r.record(false, run.Step{}, outbound.RunStep{Run: run.Restore(st)})
+			}()
+			<-store.began
+		}
+		if err := r.record(false, run.Step{}, stepOf("fair", "run_f")); err != nil {
+			t.Error(err)
+		}
+		if err := r.record(true, run.Step{}, stepOf("backlog", "run_b")); err != nil {
+			t.Error(err)
+		}
+		close(store.let)
+		for range batchesPerLane {
+			if err := <-large; err != nil {
+				t.Error(err)
+			}
+		}
+	})
 }
 
 func TestNobodyWaitsForTheStepsOfABacklog(t *testing.T) {

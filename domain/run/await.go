@@ -127,3 +127,14 @@ func (a Awaiting) After(other Awaiting) bool {
 // Size is about how many bytes the run takes with all that it has been given and has
 // computed.
 func (r *Run) Size() int { return len(r.state.Payload) + r.state.size() }
+
+// SizeSince is about how many bytes a store writes that has the run as it was at that Seq.
+func (r *Run) SizeSince(seq int64) int {
+	total := r.state.size()
+	for n := range r.state.LargeOutputs() {
+		if n.OutputSeq > seq {
+			total += len(n.Output)
+		}
+	}
+	return total
+}

@@ -29,6 +29,7 @@ type Store struct {
 	repositories   func(*Unit) outbound.Stores
 	beforeClose    func()
 	writing        chan struct{} // holds one while a unit writes, where units that write run one after another; else nil
+	writingMuch    chan struct{} // holds one while a large unit writes or waits for its turn
 	waits, waited  atomic.Int64  // how often units waited for that, and for how long in all, in nanoseconds
 
 	// Level is the feature level of this process: rows that need a higher one are not claimed.
@@ -67,7 +68,7 @@ type Migration struct {
 func New(writer, reader *sqlx.DB, dialect Dialect, migrator Migrator, notices Notices, repositories func(*Unit) outbound.Stores) *Store {
 	s := &Store{writer: newPool(writer), dialect: dialect, migrator: migrator, notices: notices, repositories: repositories}
 	if dialect.ForUpdate == "" {
-		s.writing = make(chan struct{}, 1)
+		s.writing, s.writingMuch = make(chan struct{}, 1), make(chan struct{}, 1)
 	}
 	s.reader = s.writer
 	if reader != writer {
@@ -186,9 +187,25 @@ func (s *Store) probeOnError(ctx context.Context, err error) error {
 
 // awaitTurn waits until no other unit writes: first come, first served. Of those who wait for a
 // connection database/sql picks any, so that some wait for very long while there are always others.
-func (s *Store) awaitTurn(ctx context.Context) error {
+// Only one large unit is in the line at a time. The caller ends its turn with done.
+func (s *Store) awaitTurn(ctx context.Context) (done func(), err error) {
+	if !outbound.IsLargeWrite(ctx) {
+		return func() { <-s.writing }, s.enter(ctx, s.writing)
+	}
+	if err := s.enter(ctx, s.writingMuch); err != nil {
+		return nil, err
+	}
+	if err := s.enter(ctx, s.writing); err != nil {
+		<-s.writingMuch
+		return nil, err
+	}
+	return func() { <-s.writing; <-s.writingMuch }, nil
+}
+
+// enter waits until nobody else is in a place that holds one.
+func (s *Store) enter(ctx context.Context, place chan struct{}) error {
 	select {
-	case s.writing <- struct{}{}:
+	case place <- struct{}{}:
 		return nil
 	default:
 	}
@@ -196,7 +213,7 @@ func (s *Store) awaitTurn(ctx context.Context) error {
 	s.waits.Add(1)
 	defer func() { s.waited.Add(int64(time.Since(began))) }()
 	select {
-	case s.writing <- struct{}{}:
+	case place <- struct{}{}:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
@@ -205,10 +222,11 @@ func (s *Store) awaitTurn(ctx context.Context) error {
 
 func (s *Store) run(ctx context.Context, p *pool, opts *sql.TxOptions, fn func(context.Context, outbound.Stores) error) error {
 	if opts == nil && s.writing != nil {
-		if err := s.awaitTurn(ctx); err != nil {
+		done, err := s.awaitTurn(ctx)
+		if err != nil {
 			return s.translate(ctx, err)
 		}
-		defer func() { <-s.writing }()
+		defer done()
 	}
 	tx, err := p.db.BeginTxx(ctx, opts)
 	if err != nil {
