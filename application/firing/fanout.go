@@ -20,7 +20,7 @@ import (
 // behind the first one may take.
 const (
 	maxFired       = 10_000
-	maxUnitRuns    = 500
+	maxUnitRuns    = 100
 	minShared      = 1 << 10
 	fanOutDeadline = time.Minute
 )
@@ -52,7 +52,6 @@ type fanState struct {
 
 // startAll starts all the runs in units that begin with a first one.
 func (f *fanOut) startAll(ctx context.Context) error {
-	ctx = outbound.WithLargeWrite(ctx, len(f.call.Payload()))
 	if err := f.unit(ctx, f.first); err != nil {
 		return err
 	}
@@ -62,6 +61,7 @@ func (f *fanOut) startAll(ctx context.Context) error {
 // unit carries out one unit, and then is as far as that got.
 func (f *fanOut) unit(ctx context.Context, do func(context.Context, outbound.Stores) (fanState, error)) error {
 	var after fanState
+	ctx = outbound.WithLargeWrite(ctx, len(f.call.Payload()))
 	err := f.request.fire(ctx, func(ctx context.Context, st outbound.Stores) (err error) {
 		f.foundInUnit = nil
 		after, err = do(ctx, st)
