@@ -20,7 +20,7 @@ import (
 // behind the first one may take.
 const (
 	maxFired       = 10_000
-	maxUnitRuns    = 100
+	maxUnitRuns    = 50
 	minShared      = 1 << 10
 	fanOutDeadline = time.Minute
 )
@@ -81,6 +81,7 @@ func (f *fanOut) startRemaining(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), fanOutDeadline)
 	defer cancel()
+	ctx = outbound.WithLargeWrite(ctx, outbound.LargeWriteBytes) // many runs are as much as a large one
 	for len(f.state.remaining) > 0 {
 		if err := f.unit(ctx, f.next); err != nil {
 			return err

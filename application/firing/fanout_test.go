@@ -132,7 +132,7 @@ func TestThePayloadOfAnEventIsStoredOnceWhateverFires(t *testing.T) {
 		if kept := d.keptBytes(); kept < size || kept > size+280*1000 {
 			d.Errorf("%d bytes are kept", kept)
 		}
-		d.Same([]int{100, 100, 80}, w.runs)
+		d.Same([]int{50, 50, 50, 50, 50, 30}, w.runs)
 		if w.bytes > size+2 {
 			d.Errorf("%d bytes of payloads in one statement", w.bytes)
 		}
@@ -184,8 +184,8 @@ func TestManyTriggersFireInUnitsOfBoundedSize(t *testing.T) {
 			d.Fatal(err)
 		}
 		d.Same(want, firedTriggers(fired))
-		d.Same(slices.Repeat([]int{100}, many/100), w.runs)
-		if units := d.Store.Wrote - before; units != many/100 || len(d.Told.Since()) != many {
+		d.Same(slices.Repeat([]int{50}, many/50), w.runs)
+		if units := d.Store.Wrote - before; units != many/50 || len(d.Told.Since()) != many {
 			d.Errorf("%d units", units)
 		}
 		if kept := d.keptBytes(); kept > 20_000+many*1000 {
@@ -198,7 +198,7 @@ func TestManyTriggersFireInUnitsOfBoundedSize(t *testing.T) {
 // the units of one call.
 func TestAnothersWriteGetsInBetweenTheUnitsOfACall(t *testing.T) {
 	d := newEnv(t, fixture.OpenSQLite(t))
-	d.listeners(d.NewVersion(nil, nil), 240)
+	d.listeners(d.NewVersion(nil, nil), 140)
 	var order []string
 	var all sync.WaitGroup
 	wrapped := false

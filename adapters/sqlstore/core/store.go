@@ -30,6 +30,7 @@ type Store struct {
 	beforeClose    func()
 	writing        chan struct{} // holds one while a unit writes, where units that write run one after another; else nil
 	writingMuch    chan struct{} // holds one while a large unit writes or waits for its turn
+	waiting        atomic.Int64  // units that wait for their turn
 	waits, waited  atomic.Int64  // how often units waited for that, and for how long in all, in nanoseconds
 
 	// Level is the feature level of this process: rows that need a higher one are not claimed.
@@ -187,7 +188,8 @@ func (s *Store) probeOnError(ctx context.Context, err error) error {
 
 // awaitTurn waits until no other unit writes: first come, first served. Of those who wait for a
 // connection database/sql picks any, so that some wait for very long while there are always others.
-// Only one large unit is in the line at a time. The caller ends its turn with done.
+// Only one large unit is in the line at a time, and while others wait large ones take no more than
+// half of the time. The caller ends its turn with done.
 func (s *Store) awaitTurn(ctx context.Context) (done func(), err error) {
 	if !outbound.IsLargeWrite(ctx) {
 		return func() { <-s.writing }, s.enter(ctx, s.writing)
@@ -199,8 +201,20 @@ func (s *Store) awaitTurn(ctx context.Context) (done func(), err error) {
 		<-s.writingMuch
 		return nil, err
 	}
-	return func() { <-s.writing; <-s.writingMuch }, nil
+	began := time.Now()
+	return func() {
+		took, othersWait := time.Since(began), s.waiting.Load() > 0
+		<-s.writing
+		if !othersWait {
+			<-s.writingMuch
+			return
+		}
+		time.AfterFunc(min(took, maxLargeRest), func() { <-s.writingMuch })
+	}, nil
 }
+
+// maxLargeRest is for how long no large unit writes after one for which others waited.
+const maxLargeRest = 100 * time.Millisecond
 
 // enter waits until nobody else is in a place that holds one.
 func (s *Store) enter(ctx context.Context, place chan struct{}) error {
@@ -208,6 +222,10 @@ func (s *Store) enter(ctx context.Context, place chan struct{}) error {
 	case place <- struct{}{}:
 		return nil
 	default:
+	}
+	if place == s.writing {
+		s.waiting.Add(1)
+		defer s.waiting.Add(-1)
 	}
 	began := time.Now()
 	s.waits.Add(1)
