@@ -48,7 +48,7 @@ func stepOf(owner tenant.ID, id string) outbound.RunStep {
 func TestNobodyWaitsForTheStepsOfLargeRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := slowed{of: "large", began: make(chan struct{}, batchesPerLane), let: make(chan struct{})}
-		r := newRecorder(t.Context(), store, sqlstore.NewRunSignals(nil), nil, func(time.Duration) time.Duration { return 0 })
+		r := newRecorder(t.Context(), store, sqlstore.NewRunSignals(&sqlstore.Store{}), nil, func(time.Duration) time.Duration { return 0 })
 		large := make(chan error, batchesPerLane)
 		for i := range batchesPerLane {
 			go func() {

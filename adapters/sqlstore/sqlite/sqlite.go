@@ -30,7 +30,7 @@ type Options struct {
 }
 
 // readers is how many units may read at the same time.
-const readers = 4
+const readers = 8
 
 var dialect = sqlstore.Dialect{
 	Dialect: core.Dialect{
