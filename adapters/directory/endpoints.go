@@ -90,7 +90,7 @@ func (d *Directory) nodeEndpoints(ctx context.Context, owner tenant.ID) (*nodeEn
 		if err != nil {
 			return err
 		}
-		custom, err := st.CustomNodes.Endpoints(ctx, tenant.All(owner))
+		custom, err := st.Addresses.Active(ctx, tenant.All(owner))
 		if err != nil {
 			return err
 		}

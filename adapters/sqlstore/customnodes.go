@@ -230,22 +230,6 @@ func (s customNodes) Delete(ctx context.Context, scope tenant.Scope, id node.Cus
 	return s.CheckDeleted(n, err, customNodeNotFound, customNodeNotFoundMessage)
 }
 
-// Endpoints reads where the tenant's active custom nodes run.
-func (s customNodes) Endpoints(ctx context.Context, scope tenant.Scope) ([]outbound.CustomNodeEndpoint, error) {
-	var rows []struct {
-		Type     string `db:"type"`
-		Version  string `db:"version"`
-		Endpoint string `db:"endpoint"`
-	}
-	err := s.ReadRows(ctx, "list endpoints of custom nodes", &rows, `SELECT type, version, endpoint FROM custom_nodes
-		WHERE tenant_id = $1 AND is_active ORDER BY type, version`, string(scope.Tenant()))
-	found := make([]outbound.CustomNodeEndpoint, len(rows))
-	for i, row := range rows {
-		found[i] = outbound.CustomNodeEndpoint{Type: node.Type(row.Type), Version: row.Version, URL: row.Endpoint}
-	}
-	return found, err
-}
-
 // Active reads the tenant's active custom nodes.
 func (s customNodes) Active(ctx context.Context, scope tenant.Scope) ([]*node.Custom, error) {
 	var rows []customNodeRow
@@ -263,4 +247,25 @@ func (s customNodes) Active(ctx context.Context, scope tenant.Scope) ([]*node.Cu
 		found = append(found, n)
 	}
 	return found, nil
+}
+
+// customNodeAddresses reads where custom nodes run.
+type customNodeAddresses struct{ *unit }
+
+var _ outbound.CustomNodeAddresses = customNodeAddresses{}
+
+// Active reads where the tenant's active custom nodes run.
+func (s customNodeAddresses) Active(ctx context.Context, scope tenant.Scope) ([]outbound.CustomNodeAddress, error) {
+	var rows []struct {
+		Type     string `db:"type"`
+		Version  string `db:"version"`
+		Endpoint string `db:"endpoint"`
+	}
+	err := s.ReadRows(ctx, "list endpoints of custom nodes", &rows, `SELECT type, version, endpoint FROM custom_nodes
+		WHERE tenant_id = $1 AND is_active ORDER BY type, version`, string(scope.Tenant()))
+	found := make([]outbound.CustomNodeAddress, len(rows))
+	for i, row := range rows {
+		found[i] = outbound.CustomNodeAddress{Type: node.Type(row.Type), Version: row.Version, URL: row.Endpoint}
+	}
+	return found, err
 }

@@ -56,6 +56,7 @@ func (s *Store) repositories(u *core.Unit) outbound.Stores {
 		SubTenants:  subTenants{in},
 		SeenIn:      directory{in},
 		CustomNodes: customNodes{in},
+		Addresses:   customNodeAddresses{in},
 		NodeHealth:  nodeHealth{in},
 		NodeSecrets: nodeSecrets{in},
 		Outcomes:    outcomes{in},

@@ -8,11 +8,17 @@ import (
 	"github.com/sluicehq/sluice/domain/tenant"
 )
 
-// CustomNodeEndpoint is where a custom node runs.
-type CustomNodeEndpoint struct {
+// CustomNodeAddress is where a custom node runs.
+type CustomNodeAddress struct {
 	Type    node.Type
 	Version string
 	URL     string // empty when the tenant's own is to be called
+}
+
+// CustomNodeAddresses says where custom nodes run, without reading their schemas.
+type CustomNodeAddresses interface {
+	// Active returns where the tenant's active custom nodes run, by type and version.
+	Active(ctx context.Context, scope tenant.Scope) ([]CustomNodeAddress, error)
 }
 
 // CustomNodeRepository keeps the node types that tenants define. They are a catalogue of the
@@ -32,10 +38,6 @@ type CustomNodeRepository interface {
 
 	// Active returns the tenant's active custom nodes by type and version.
 	Active(ctx context.Context, scope tenant.Scope) ([]*node.Custom, error)
-
-	// Endpoints returns where the tenant's active custom nodes run, without reading their
-	// schemas.
-	Endpoints(ctx context.Context, scope tenant.Scope) ([]CustomNodeEndpoint, error)
 
 	// Update has the conflicts of Insert besides a stale revision.
 	Update(ctx context.Context, n *node.Custom) error

@@ -50,6 +50,7 @@ type Stores struct {
 	SubTenants  SubTenantRepository
 	SeenIn      SubTenantDirectory
 	CustomNodes CustomNodeRepository
+	Addresses   CustomNodeAddresses
 	NodeHealth  NodeHealthRepository
 	NodeSecrets NodeSecretRepository
 	Outcomes    OutcomeRepository

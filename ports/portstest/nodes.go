@@ -64,12 +64,12 @@ func CustomNodeRepository(t *testing.T, open OpenStore) {
 				if err != nil {
 					return err
 				}
-				endpoints, err := st.CustomNodes.Endpoints(ctx, tenant.All(owner))
-				var want []outbound.CustomNodeEndpoint
+				addresses, err := st.Addresses.Active(ctx, tenant.All(owner))
+				var want []outbound.CustomNodeAddress
 				for _, n := range []node.CustomState{a1, a2, b} {
-					want = append(want, outbound.CustomNodeEndpoint{Type: n.Type, Version: n.Version, URL: n.Endpoint})
+					want = append(want, outbound.CustomNodeAddress{Type: n.Type, Version: n.Version, URL: n.Endpoint})
 				}
-				if diff := cmp.Diff(want, endpoints); diff != "" {
+				if diff := cmp.Diff(want, addresses); diff != "" {
 					f.Error(diff)
 				}
 				return err
