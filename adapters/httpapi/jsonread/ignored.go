@@ -9,9 +9,9 @@ import (
 	"github.com/sluicehq/sluice/domain"
 )
 
-// Ignored returns the paths of the members that nobody has asked for, in the objects whose
-// members were asked for one by one: at most [domain.MaxViolations], nil for none. A value
-// that was taken as a whole has none. Members that the shape has are left out.
+// Ignored returns the paths of the members that nobody has asked for: at most
+// [domain.MaxViolations], nil for none. A value that was taken as a whole has none. Members
+// that the shape has are left out, at every depth.
 func (o Object) Ignored(known *Shape) []string {
 	if o.tree == nil {
 		return nil
@@ -22,29 +22,25 @@ func (o Object) Ignored(known *Shape) []string {
 }
 
 func (t *tree) ignored(at uint32, known *Shape, paths *[]string) {
-	end := t.nodes[at].after
-	switch t.nodes[at].kind {
+	n := t.nodes[at]
+	switch n.kind {
 	case array:
-		for i := at + 1; i < end; i = t.nodes[i].after {
-			t.ignoredWithin(i, known, paths)
+		for i := at + 1; i < n.after; i = t.nodes[i].after {
+			if n.use == unasked || t.nodes[i].use == entered {
+				t.ignored(i, known, paths)
+			}
 		}
 	case object:
-		for i := at + 1; i < end && len(*paths) < domain.MaxViolations; i = t.nodes[i+1].after {
-			member := i + 1
-			if t.nodes[member].use != unasked {
-				t.ignoredWithin(member, known.memberOf(t, i), paths)
-			} else if known.memberOf(t, i) == nil {
+		for i := at + 1; i < n.after && len(*paths) < domain.MaxViolations; i = t.nodes[i+1].after {
+			member, shape := i+1, known.memberOf(t, i)
+			switch use := t.nodes[member].use; {
+			case use == unasked && shape == nil:
 				*paths = append(*paths, t.path(member))
+			case use == entered, use == unasked && !shape.whole:
+				t.ignored(member, shape, paths)
 			}
 		}
 	case null, boolean, number, text:
-	}
-}
-
-// ignoredWithin goes into a value whose members were asked for one by one.
-func (t *tree) ignoredWithin(at uint32, known *Shape, paths *[]string) {
-	if t.nodes[at].use == entered {
-		t.ignored(at, known, paths)
 	}
 }
 
@@ -53,6 +49,7 @@ func (t *tree) ignoredWithin(at uint32, known *Shape, paths *[]string) {
 type Shape struct {
 	members map[string]*Shape
 	every   *Shape // of the values of a map, whose names are not known beforehand
+	whole   bool   // any JSON value, of which nothing is known
 }
 
 // memberOf is the shape of the member whose name is at i; nil where there is none.
@@ -82,7 +79,8 @@ func ShapeOf[T any]() *Shape {
 func shapeOf(t reflect.Type) *Shape {
 	s := &Shape{}
 	switch {
-	case t.Implements(reflect.TypeFor[json.Marshaler]()): // how it is written is its own affair
+	case t.Implements(reflect.TypeFor[json.Marshaler]()), t.Kind() == reflect.Interface:
+		s.whole = true
 	case t.Kind() == reflect.Pointer, t.Kind() == reflect.Slice:
 		return shapeOf(t.Elem())
 	case t.Kind() == reflect.Map:

@@ -1,6 +1,7 @@
 package jsonread_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -15,6 +16,11 @@ type answer struct {
 	head
 	Items []*item         `json:"items,omitempty"`
 	By    map[string]item `json:"by"`
+
+	Limits map[string]item `json:"limits"`
+	Older  []*item         `json:"older"`
+	Kept   json.RawMessage `json:"kept"`
+	Any    any             `json:"any"`
 }
 
 type head struct {
@@ -38,6 +44,8 @@ func TestWhatNobodyAsksForIsIgnored(t *testing.T) {
 		"in a member whose name is the sender": {`{"by":{"any":{"name":1,"other":2}}}`, []string{"by.any.other"}},
 		"what the answer has":                  {`{"id":1,"items":[{"own":true}],"by":{"any":{"own":true}}}`, nil},
 		"what it has in another place":         {`{"own":true,"items":[{"by":1}]}`, []string{"own", "items[0].by"}},
+		"inside what only the answer has":      {`{"limits":{"secret":{"own":true,"hourly":5}},"older":[{"own":true},{"new":{"a":1}}],"id":{"a":1}}`, []string{"limits.secret.hourly", "older[1].new", "id.a"}},
+		"inside documents that it has":         {`{"kept":{"a":[{"b":1}]},"any":{"a":1}}`, nil},
 		"with an escape":                       {`{"n\u0061me":"a","\u0069d":1,"\u0078":2}`, []string{"x"}},
 		"an object in the place of a list":     {`{"items":{"a":1}}`, nil},
 	} {
