@@ -104,7 +104,7 @@ func (a *API) listKeys(c *gin.Context, who tenant.Caller) error {
 func (a *API) rotateKey(parameter string) exchange.Handler {
 	return func(c *gin.Context, who tenant.Caller) error {
 		var r domain.Rules
-		grace, err := exchange.ReadBody(c, func(body jsonread.Object) time.Duration { return readGrace(body, 0, &r) })
+		grace, err := exchange.ReadResource[keyBody](c, func(body jsonread.Object) time.Duration { return readGrace(body, 0, &r) })
 		if err != nil {
 			return err
 		}
@@ -123,9 +123,9 @@ func (a *API) rotateKey(parameter string) exchange.Handler {
 // revokeKey answers DELETE /api-keys/{id}, where the parameter of the path names the key.
 func (a *API) revokeKey(parameter string) exchange.Handler {
 	return func(c *gin.Context, who tenant.Caller) error {
-		if _, err := a.ports.APIKeys.Revoke(c.Request.Context(), who, keyID(c, parameter)); err != nil {
+		return exchange.Delete(c, func() error {
+			_, err := a.ports.APIKeys.Revoke(c.Request.Context(), who, keyID(c, parameter))
 			return err
-		}
-		return exchange.NoContent(c)
+		})
 	}
 }

@@ -230,7 +230,7 @@ func customNodePatch(body jsonread.Object) node.CustomPatch {
 
 // checkCustomNode answers POST /custom-nodes/{id}/check.
 func (a *API) checkCustomNode(c *gin.Context, who tenant.Caller) error {
-	return exchange.ExecuteWithoutBody(c, who, exchange.Command[inbound.CustomNode]{
+	return exchange.ExecuteWithoutBody[customNodeBody](c, who, exchange.Command[inbound.CustomNode]{
 		Status: http.StatusOK, Render: renderNodeHealth,
 		Run: func(once domain.IdempotencyKey) (inbound.CustomNode, error) {
 			return a.ports.NodeChecks.Check(c.Request.Context(), who, once, customNodeID(c))
@@ -242,5 +242,7 @@ func renderNodeHealth(n inbound.CustomNode) any { return nodeHealthBodyOf(n.Heal
 
 // deleteCustomNode answers DELETE /custom-nodes/{id}.
 func (a *API) deleteCustomNode(c *gin.Context, who tenant.Caller) error {
-	return exchange.NoContentUnless(c, a.ports.CustomNodes.Delete(c.Request.Context(), who, customNodeID(c)))
+	return exchange.Delete(c, func() error {
+		return a.ports.CustomNodes.Delete(c.Request.Context(), who, customNodeID(c))
+	})
 }

@@ -99,7 +99,7 @@ func (a *API) getDelivery(c *gin.Context, who tenant.Caller) error {
 
 // redeliver answers POST /deliveries/{id}/redeliver.
 func (a *API) redeliver(c *gin.Context, who tenant.Caller) error {
-	return exchange.ExecuteWithoutBody(c, who, exchange.Command[*event.Delivery]{
+	return exchange.ExecuteWithoutBody[deliveryBody](c, who, exchange.Command[*event.Delivery]{
 		Status: http.StatusOK, Render: renderDelivery,
 		Run: func(once domain.IdempotencyKey) (*event.Delivery, error) {
 			return a.ports.WebhookDeliveries.Redeliver(c.Request.Context(), who, once, deliveryID(c))

@@ -157,14 +157,9 @@ func (g *gateway) provoked(e fixture, r httpapi.Route) (found []string) {
 	if nowhere, _ := absent(e).fill(r.Path); nowhere != path {
 		said(g.send(r.Method, nowhere, e.secret, ""))
 	}
-	if r.Method == http.MethodGet {
-		said(g.send(r.Method, path+"?after=%", e.secret, ""))
-		if !strings.HasSuffix(path, "/stream") { // which is no list, and would go on
-			said(g.send(r.Method, path+"?color=red", e.secret, "", "Prefer", "handling=strict"))
-		}
-		return found
-	}
-	if r.Method == http.MethodDelete {
+	said(g.send(r.Method, path+"?after=%", e.secret, ""))
+	said(g.send(r.Method, path+"?color=red", e.secret, "", "Prefer", "handling=strict"))
+	if r.Method == http.MethodGet || r.Method == http.MethodDelete {
 		return found
 	}
 	said(g.send(r.Method, path, e.secret, `{"a":`))

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"net/http"
 	"sync"
 
@@ -34,7 +35,7 @@ type nodeTypeBody struct {
 // nodeRegistry answers GET /custom-nodes/registry.
 func (a *API) nodeRegistry(c *gin.Context, who tenant.Caller) error {
 	registry, err := a.ports.Nodes.Registry(c.Request.Context(), who)
-	if err != nil {
+	if err := cmp.Or(err, exchange.ReportIgnored(c)); err != nil {
 		return err
 	}
 	text, err := a.registries.rendered(who.Tenant(), registry)

@@ -38,16 +38,13 @@ func (a *API) nodeSecretBodyOf(n *tenant.NodeSecret) nodeSecretBody {
 // getNodeSecret answers GET /custom-nodes/secret.
 func (a *API) getNodeSecret(c *gin.Context, who tenant.Caller) error {
 	n, err := a.ports.NodeSecrets.Get(c.Request.Context(), who)
-	if err != nil {
-		return err
-	}
-	return exchange.WriteJSON(c, http.StatusOK, a.nodeSecretBodyOf(n))
+	return exchange.Answer(c, n, err, func(n *tenant.NodeSecret) any { return a.nodeSecretBodyOf(n) })
 }
 
 // rotateNodeSecret answers POST /custom-nodes/secret/rotate.
 func (a *API) rotateNodeSecret(c *gin.Context, who tenant.Caller) error {
 	var r domain.Rules
-	overlap, err := exchange.ReadBody(c, func(body jsonread.Object) time.Duration { return readGrace(body, tenant.NodeSecretOverlap, &r) })
+	overlap, err := exchange.ReadResource[nodeSecretBody](c, func(body jsonread.Object) time.Duration { return readGrace(body, tenant.NodeSecretOverlap, &r) })
 	if err != nil {
 		return err
 	}

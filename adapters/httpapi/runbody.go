@@ -67,6 +67,13 @@ type runBody struct {
 	nodes   []runNodeBody
 }
 
+// runMembers are the members that a whole run is written with.
+type runMembers struct {
+	runBody
+	Context json.RawMessage `json:"context"`
+	Nodes   json.RawMessage `json:"nodes"`
+}
+
 // EncodeTo writes the run.
 func (b runBody) EncodeTo(e *stream.Encoder) {
 	e.Open(&b)

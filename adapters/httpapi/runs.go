@@ -61,7 +61,7 @@ func (a *API) getRun(c *gin.Context, who tenant.Caller) error {
 // cancelRun answers POST /runs/{id}/cancel.
 func (a *API) cancelRun(c *gin.Context, who tenant.Caller) error {
 	var r domain.Rules
-	reason, err := exchange.ReadBody(c, func(body jsonread.Object) string {
+	reason, err := exchange.ReadResource[runMembers](c, func(body jsonread.Object) string {
 		text, _ := body.String("reason", &r)
 		return text
 	})
@@ -78,7 +78,7 @@ func (a *API) cancelRun(c *gin.Context, who tenant.Caller) error {
 
 // retryRun answers POST /runs/{id}/retry.
 func (a *API) retryRun(c *gin.Context, who tenant.Caller) error {
-	if err := exchange.ReadNothing(c); err != nil {
+	if err := exchange.ReadNothing[runMembers](c); err != nil {
 		return err
 	}
 	return a.changeRun(c, who, func(once domain.IdempotencyKey) (run.Summary, error) {

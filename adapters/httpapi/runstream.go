@@ -14,7 +14,6 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/sluicehq/sluice/adapters/httpapi/exchange"
-	"github.com/sluicehq/sluice/adapters/httpapi/jsonread"
 	"github.com/sluicehq/sluice/adapters/httpapi/stream"
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/run"
@@ -104,6 +103,15 @@ func (a *API) confirm(ctx context.Context, end context.CancelCauseFunc, key stri
 // lastSeen reads the seq of the last entry that the client has: from Last-Event-ID, which
 // clients send by themselves when they come back, else from the parameter after.
 func lastSeen(c *gin.Context) (int64, error) {
+	query, err := exchange.Parameters(c)
+	if err != nil {
+		return 0, err
+	}
+	var r domain.Rules
+	after := query.Int("after", 0, 1<<53-1, &r)
+	if err := exchange.ReportIgnored(c); err != nil {
+		return 0, err
+	}
 	if text := c.GetHeader(headerLastEventID); text != "" {
 		n, err := strconv.ParseInt(text, 10, 64)
 		if err != nil || n < 0 {
@@ -111,12 +119,6 @@ func lastSeen(c *gin.Context) (int64, error) {
 		}
 		return n, nil
 	}
-	query, err := jsonread.ParseQuery(c.Request.URL.RawQuery)
-	if err != nil {
-		return 0, err
-	}
-	var r domain.Rules
-	after := query.Int("after", 0, 1<<53-1, &r)
 	if err := r.Err(codeStreamInvalid, "The parameters of the stream are not valid."); err != nil || after == nil {
 		return 0, err
 	}

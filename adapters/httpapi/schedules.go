@@ -43,7 +43,7 @@ func renderPreview(p trigger.Preview) any {
 
 // previewTrigger answers GET /triggers/{id}/preview.
 func (a *API) previewTrigger(c *gin.Context, who tenant.Caller) error {
-	query, err := jsonread.ParseQuery(c.Request.URL.RawQuery)
+	query, err := exchange.Parameters(c)
 	if err != nil {
 		return err
 	}

@@ -135,5 +135,7 @@ func subTenantPatch(body jsonread.Object) tenant.SubTenantPatch {
 
 // deleteSubTenant answers DELETE /sub-tenants/{id}.
 func (a *API) deleteSubTenant(c *gin.Context, who tenant.Caller) error {
-	return exchange.NoContentUnless(c, a.ports.SubTenants.Delete(c.Request.Context(), who, registrationID(c), exchange.Expected(c)))
+	return exchange.Delete(c, func() error {
+		return a.ports.SubTenants.Delete(c.Request.Context(), who, registrationID(c), exchange.Expected(c))
+	})
 }

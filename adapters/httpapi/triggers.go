@@ -158,5 +158,7 @@ func triggerPatch(body jsonread.Object) trigger.Patch {
 // deleteTrigger answers DELETE /triggers/{id}.
 func (a *API) deleteTrigger(c *gin.Context, who tenant.Caller) error {
 	id := exchange.PathID[trigger.ID](c, "id", trigger.IDPrefix)
-	return exchange.NoContentUnless(c, a.ports.Triggers.Delete(c.Request.Context(), who, id, exchange.Expected(c)))
+	return exchange.Delete(c, func() error {
+		return a.ports.Triggers.Delete(c.Request.Context(), who, id, exchange.Expected(c))
+	})
 }

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 
@@ -126,7 +127,7 @@ func versionID(c *gin.Context) workflow.VersionID {
 }
 
 func answerVersion(c *gin.Context, ver inbound.CheckedVersion, err error) error {
-	if err != nil {
+	if err := cmp.Or(err, exchange.ReportIgnored(c)); err != nil {
 		return err
 	}
 	exchange.SetETag(c, ver.Revision())
@@ -190,7 +191,9 @@ func versionPatch(body jsonread.Object) workflow.VersionPatch {
 
 // deleteVersion answers DELETE /workflow-versions/{id}.
 func (a *API) deleteVersion(c *gin.Context, who tenant.Caller) error {
-	return exchange.NoContentUnless(c, a.ports.Versions.Delete(c.Request.Context(), who, versionID(c), exchange.Expected(c)))
+	return exchange.Delete(c, func() error {
+		return a.ports.Versions.Delete(c.Request.Context(), who, versionID(c), exchange.Expected(c))
+	})
 }
 
 // publishedBody is the answer of publishing.
@@ -201,7 +204,7 @@ type publishedBody struct {
 
 // publishVersion answers POST /workflow-versions/{id}/publish.
 func (a *API) publishVersion(c *gin.Context, who tenant.Caller) error {
-	return exchange.ExecuteWithoutBody(c, who, exchange.Command[inbound.CheckedVersion]{
+	return exchange.ExecuteWithoutBody[versionBody](c, who, exchange.Command[inbound.CheckedVersion]{
 		Status: http.StatusOK, Revision: revisionOfVersion,
 		Run: func(once domain.IdempotencyKey) (inbound.CheckedVersion, error) {
 			return a.ports.Versions.Publish(c.Request.Context(), who, once, versionID(c))
@@ -226,7 +229,7 @@ type findingBody struct {
 
 // validateVersion answers POST /workflow-versions/{id}/validate.
 func (a *API) validateVersion(c *gin.Context, who tenant.Caller) error {
-	return exchange.ExecuteWithoutBody(c, who, exchange.Command[[]workflow.Finding]{
+	return exchange.ExecuteWithoutBody[versionBody](c, who, exchange.Command[[]workflow.Finding]{
 		Status: http.StatusOK, Render: renderFindings,
 		Run: func(once domain.IdempotencyKey) ([]workflow.Finding, error) {
 			return a.ports.Versions.Validate(c.Request.Context(), who, once, versionID(c))

@@ -152,12 +152,14 @@ func webhookEndpointPatch(body jsonread.Object) event.EndpointPatch {
 
 // deleteWebhookEndpoint answers DELETE /webhook-endpoints/{id}.
 func (a *API) deleteWebhookEndpoint(c *gin.Context, who tenant.Caller) error {
-	return exchange.NoContentUnless(c, a.ports.WebhookEndpoints.Delete(c.Request.Context(), who, webhookEndpointID(c), exchange.Expected(c)))
+	return exchange.Delete(c, func() error {
+		return a.ports.WebhookEndpoints.Delete(c.Request.Context(), who, webhookEndpointID(c), exchange.Expected(c))
+	})
 }
 
 // rotateWebhookSecret answers POST /webhook-endpoints/{id}/rotate-secret.
 func (a *API) rotateWebhookSecret(c *gin.Context, who tenant.Caller) error {
-	return exchange.ExecuteWithoutBody(c, who, exchange.Command[*event.Endpoint]{
+	return exchange.ExecuteWithoutBody[webhookEndpointBody](c, who, exchange.Command[*event.Endpoint]{
 		Status: http.StatusOK, Render: renderWebhookSecret, Revision: (*event.Endpoint).Revision, Record: recordWebhookEndpoint,
 		Run: func(once domain.IdempotencyKey) (*event.Endpoint, error) {
 			return a.ports.WebhookEndpoints.RotateSecret(c.Request.Context(), who, once, webhookEndpointID(c))
@@ -167,7 +169,7 @@ func (a *API) rotateWebhookSecret(c *gin.Context, who tenant.Caller) error {
 
 // testWebhookEndpoint answers POST /webhook-endpoints/{id}/test.
 func (a *API) testWebhookEndpoint(c *gin.Context, who tenant.Caller) error {
-	return exchange.ExecuteWithoutBody(c, who, exchange.Command[*event.Delivery]{
+	return exchange.ExecuteWithoutBody[webhookEndpointBody](c, who, exchange.Command[*event.Delivery]{
 		Status: http.StatusCreated, Render: renderDelivery,
 		Run: func(once domain.IdempotencyKey) (*event.Delivery, error) {
 			return a.ports.WebhookEndpoints.Test(c.Request.Context(), who, once, webhookEndpointID(c))

@@ -36,7 +36,7 @@ func renderWorkflow(wf *workflow.Workflow) any {
 
 // createWorkflow answers POST /workflows.
 func (a *API) createWorkflow(c *gin.Context, who tenant.Caller) error {
-	query, err := jsonread.ParseQuery(c.Request.URL.RawQuery)
+	query, err := exchange.Parameters(c)
 	if err != nil {
 		return err
 	}
@@ -119,7 +119,7 @@ func workflowPatch(body jsonread.Object) workflow.Patch {
 
 // toggleWorkflow answers PATCH /workflows/{id}/toggle-status.
 func (a *API) toggleWorkflow(c *gin.Context, who tenant.Caller) error {
-	if err := exchange.ReadNothing(c); err != nil {
+	if err := exchange.ReadNothing[workflowBody](c); err != nil {
 		return err
 	}
 	id := exchange.PathID[workflow.ID](c, "id", workflow.IDPrefix)
@@ -130,5 +130,7 @@ func (a *API) toggleWorkflow(c *gin.Context, who tenant.Caller) error {
 // deleteWorkflow answers DELETE /workflows/{id}.
 func (a *API) deleteWorkflow(c *gin.Context, who tenant.Caller) error {
 	id := exchange.PathID[workflow.ID](c, "id", workflow.IDPrefix)
-	return exchange.NoContentUnless(c, a.ports.Workflows.Delete(c.Request.Context(), who, id, exchange.Expected(c)))
+	return exchange.Delete(c, func() error {
+		return a.ports.Workflows.Delete(c.Request.Context(), who, id, exchange.Expected(c))
+	})
 }

@@ -2,6 +2,7 @@ package exchange
 
 import (
 	"bytes"
+	"cmp"
 	"io"
 	"net/http"
 	"strconv"
@@ -50,7 +51,7 @@ func WriteJSON(c *gin.Context, status int, value any) error {
 
 // Answer answers with what a read gave, or returns its error.
 func Answer[T any](c *gin.Context, found T, err error, render func(T) any) error {
-	if err != nil {
+	if err := cmp.Or(err, ReportIgnored(c)); err != nil {
 		return err
 	}
 	return WriteJSON(c, http.StatusOK, render(found))
@@ -101,9 +102,12 @@ func NoContent(c *gin.Context) error {
 	return nil
 }
 
-// NoContentUnless answers with nothing unless there was an error.
-func NoContentUnless(c *gin.Context, err error) error {
-	if err != nil {
+// Delete runs a deletion, which has no parameters, and answers with nothing.
+func Delete(c *gin.Context, run func() error) error {
+	if err := ReportIgnored(c); err != nil {
+		return err
+	}
+	if err := run(); err != nil {
 		return err
 	}
 	return NoContent(c)

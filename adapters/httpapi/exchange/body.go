@@ -48,7 +48,7 @@ func decodedBody(w domain.JSONWeight) int64 { return parsedBody(w) + 2*w.Tree() 
 
 // ReadBody reads a request's JSON object with a function. A missing body equals an empty
 // object. The memory for it is held until the request is answered. Members that the function
-// does not ask for are reported as ignored, or refused; see [State.reportIgnored].
+// does not ask for, and parameters, are reported as ignored, or refused; see [ReportIgnored].
 func ReadBody[T any](c *gin.Context, read func(jsonread.Object) T) (T, error) {
 	return readBody(c, parsedBody, nil, read)
 }
@@ -69,9 +69,10 @@ func ReadDocuments[Answer, T any](c *gin.Context, read func(jsonread.Object) T) 
 	return readBody(c, decodedBody, jsonread.ShapeOf[Answer](), read)
 }
 
-// ReadNothing reads a body of which nothing is known.
-func ReadNothing(c *gin.Context) error {
-	_, err := ReadBody(c, func(jsonread.Object) struct{} { return struct{}{} })
+// ReadNothing reads a body that says nothing to an operation on a resource, which may be the
+// resource as Answer has it.
+func ReadNothing[Answer any](c *gin.Context) error {
+	_, err := ReadResource[Answer](c, func(jsonread.Object) struct{} { return struct{}{} })
 	return err
 }
 

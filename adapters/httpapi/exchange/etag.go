@@ -1,6 +1,7 @@
 package exchange
 
 import (
+	"cmp"
 	"net/http"
 	"strconv"
 	"strings"
@@ -20,7 +21,7 @@ func etagOf(revision int64) string { return strconv.Quote(strconv.FormatInt(revi
 // AnswerRecord answers with a record that was read or changed, or returns the error: 304
 // where the client has it already.
 func AnswerRecord[T interface{ Revision() int64 }](c *gin.Context, record T, err error, render func(T) any) error {
-	if err != nil {
+	if err := cmp.Or(err, ReportIgnored(c)); err != nil {
 		return err
 	}
 	if notModified(c, etagOf(record.Revision())) {

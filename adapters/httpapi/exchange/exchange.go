@@ -43,6 +43,9 @@ type State struct {
 	exchange *Exchange
 	intake   stream.Reservation // memory for the body and what becomes of it
 	body     jsonread.Object    // empty until it is read
+	query    jsonread.Query     // empty until it is parsed
+	parsed   bool               // the query
+	reported bool               // what of the request is ignored
 
 	values [6]string // of headers with one value each, in one allocation
 	used   int

@@ -42,9 +42,10 @@ func Record[T, B any](render func(T) B) func(outcome any) any {
 	}
 }
 
-// ExecuteWithoutBody runs a command that reads nothing of its body, and answers.
-func ExecuteWithoutBody[T any](c *gin.Context, who tenant.Caller, cmd Command[T]) error {
-	if err := ReadNothing(c); err != nil {
+// ExecuteWithoutBody runs a command on a resource, which Answer has, that reads nothing of
+// its body, and answers.
+func ExecuteWithoutBody[Answer, T any](c *gin.Context, who tenant.Caller, cmd Command[T]) error {
+	if err := ReadNothing[Answer](c); err != nil {
 		return err
 	}
 	return Execute(c, who, cmd)

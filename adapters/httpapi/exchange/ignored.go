@@ -5,6 +5,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/sluicehq/sluice/adapters/httpapi/jsonread"
 	"github.com/sluicehq/sluice/domain"
 )
 
@@ -14,10 +15,36 @@ const (
 	maxIgnoredBytes = 2 << 10
 )
 
-// reportIgnored lists the paths of what the request holds and the operation does not know in
-// a header of the answer, whatever that is. For a strict operation, and for a client that
-// prefers it so (RFC 7240, "handling"), they are an error instead.
+// Parameters reads the query of a request.
+func Parameters(c *gin.Context) (jsonread.Query, error) {
+	s := StateOf(c)
+	if s.parsed {
+		return s.query, nil
+	}
+	var err error
+	s.query, err = jsonread.ParseQuery(c.Request.URL.RawQuery)
+	s.parsed = err == nil
+	return s.query, err
+}
+
+// ReportIgnored lists the parameters that nobody has asked for in a header of the answer,
+// whatever that is. For a strict operation, and for a client that prefers it so (RFC 7240,
+// "handling"), they are an error instead. Reading a body and answering a list, a record or a
+// deletion does this by itself.
+func ReportIgnored(c *gin.Context) error { return StateOf(c).reportIgnored(c, nil) }
+
+// reportIgnored reports the paths of members of the body as well. Only the first call for a
+// request has an effect.
 func (s *State) reportIgnored(c *gin.Context, paths []string) error {
+	if s.reported {
+		return nil
+	}
+	s.reported = true
+	query, err := Parameters(c)
+	if err != nil {
+		return err
+	}
+	paths = append(paths, query.Ignored()...)
 	preferred := prefersStrict(c.Request.Header["Prefer"])
 	if preferred {
 		c.Header("Preference-Applied", "handling=strict")

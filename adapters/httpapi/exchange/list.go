@@ -23,7 +23,7 @@ type ListRequest struct {
 
 // ReadList reads the parameters that all lists have in common.
 func ReadList(c *gin.Context, sortable ...string) (*ListRequest, error) {
-	query, err := jsonread.ParseQuery(c.Request.URL.RawQuery)
+	query, err := Parameters(c)
 	if err != nil {
 		return nil, err
 	}
@@ -35,7 +35,7 @@ func ReadList(c *gin.Context, sortable ...string) (*ListRequest, error) {
 
 // check reports everything that is wrong with the query, and what of it is ignored.
 func (l *ListRequest) check(c *gin.Context) error {
-	if err := StateOf(c).reportIgnored(c, l.Params.Ignored()); err != nil {
+	if err := ReportIgnored(c); err != nil {
 		return err
 	}
 	return l.Rules.Err("list_invalid", "The list parameters are not valid.")

@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"cmp"
 	"net/http"
 
 	"github.com/gin-gonic/gin"
@@ -26,7 +27,7 @@ type processBody struct {
 // listProcesses answers GET /processes.
 func (a *api) listProcesses(c *gin.Context) error {
 	live, required, err := a.processes.Live(c.Request.Context())
-	if err != nil {
+	if err := cmp.Or(err, exchange.ReportIgnored(c)); err != nil {
 		return err
 	}
 	body := processesBody{Items: []processBody{}, RequiredLevel: int(required)}

@@ -132,7 +132,9 @@ func tenantPatch(body jsonread.Object) tenant.Patch {
 
 // remove answers DELETE /tenants/{id}.
 func (a *api) remove(c *gin.Context, ten *tenant.Tenant) error {
-	return exchange.NoContentUnless(c, a.tenants.Delete(c.Request.Context(), ten.ID(), exchange.Expected(c)))
+	return exchange.Delete(c, func() error {
+		return a.tenants.Delete(c.Request.Context(), ten.ID(), exchange.Expected(c))
+	})
 }
 
 // suspend answers POST /tenants/{id}/suspend.
@@ -151,7 +153,7 @@ func (a *api) resume(c *gin.Context, ten *tenant.Tenant) error {
 
 // change runs a verb that takes no body, and answers with the tenant.
 func (a *api) change(c *gin.Context, ten *tenant.Tenant, verb func(domain.IdempotencyKey) (*tenant.Tenant, error)) error {
-	return exchange.ExecuteWithoutBody(c, tenant.Caller{Scope: tenant.All(ten.ID())}, exchange.Command[*tenant.Tenant]{
+	return exchange.ExecuteWithoutBody[tenantBody](c, tenant.Caller{Scope: tenant.All(ten.ID())}, exchange.Command[*tenant.Tenant]{
 		Status: http.StatusOK, Render: renderTenant, Revision: (*tenant.Tenant).Revision, Run: verb,
 	})
 }
