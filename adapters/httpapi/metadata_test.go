@@ -74,6 +74,12 @@ func TestMetadataIsTheSameForEveryKind(t *testing.T) {
 		has("after an empty text", "map[]")
 		change(`{"metadata":{"b":"2"}}`)
 	}
+	for filter, want := range map[string]float64{"b]=2": 1, "b]=3": 0} {
+		got := g.send(http.MethodGet, "/v1/gateway/sub-tenants/combined?metadata["+filter, e.secret, "", "Prefer", "handling=strict")
+		if got.status != http.StatusOK || got.field(t, "total") != want {
+			t.Errorf("all sub-tenants by metadata[%s: %d %s", filter, got.status, got.body)
+		}
+	}
 	if got := g.send(http.MethodGet, "/v1/gateway/workflows?metadata[b]=2", other.secret, ""); got.field(t, "total") != 0.0 {
 		t.Errorf("another tenant finds %s", got.body)
 	}

@@ -107,8 +107,9 @@ func (a *API) listCombinedSubTenants(c *gin.Context, who tenant.Caller) error {
 	if err != nil {
 		return err
 	}
+	metadata := l.Metadata()
 	return exchange.AnswerList(c, l, renderSeenSubTenant, func(q domain.Query) (domain.Page[tenant.SeenSubTenant], error) {
-		return a.ports.SubTenants.Combined(c.Request.Context(), who, q.PageRequest)
+		return a.ports.SubTenants.Combined(c.Request.Context(), who, metadata, q.PageRequest)
 	})
 }
 

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/sluicehq/sluice/adapters/sqlstore/core"
@@ -120,10 +121,10 @@ type directory struct{ *unit }
 
 var _ outbound.SubTenantDirectory = directory{}
 
-// seen selects every sub-tenant of a tenant once, registered or not. Of the runs, which are
-// many more than their sub-tenants, it looks in the index for the next sub-tenant behind
-// each, until there is none. in keeps it to a scope.
-func (s directory) seen(in string) string {
+// everywhere selects every sub-tenant of a tenant once, registered or not. Of the runs, which
+// are many more than their sub-tenants, it looks in the index for the next sub-tenant behind
+// each, until there is none.
+func (s directory) everywhere() string {
 	runs := "runs"
 	if facets := s.store.dialect.Runs.Facets; facets != "" {
 		runs = facets
@@ -132,27 +133,37 @@ func (s directory) seen(in string) string {
 		return `(SELECT f.sub_tenant_id FROM ` + runs + ` f WHERE f.tenant_id = $1 AND f.sub_tenant_id > ` + last + ` AND f.sub_tenant_id <> ''
 			ORDER BY f.sub_tenant_id LIMIT 1)`
 	}
-	all := `WITH RECURSIVE of_runs (sub_tenant_id) AS (
+	return `WITH RECURSIVE of_runs (sub_tenant_id) AS (
 			SELECT ` + behind(`''`) + ` UNION ALL SELECT ` + behind(`o.sub_tenant_id`) + ` FROM of_runs o WHERE o.sub_tenant_id IS NOT NULL)
 		SELECT sub_tenant_id FROM sub_tenants WHERE tenant_id = $1
 		UNION SELECT sub_tenant_id FROM workflows WHERE tenant_id = $1 AND sub_tenant_id <> ''
 		UNION SELECT sub_tenant_id FROM of_runs WHERE sub_tenant_id IS NOT NULL`
-	if in == "" {
-		return all
+}
+
+// seen selects the sub-tenants that fit, with the arguments of the list. Only registrations
+// have metadata.
+func (s directory) seen(scope tenant.Scope, m domain.MetadataFilter) (statement string, l *core.List) {
+	l = core.NewList("sub_tenants", "", scope, core.BySubTenant, nil)
+	l.Metadata(m, s.store.dialect.HasPair)
+	switch conditions := strings.Join(l.Where, " AND "); {
+	case len(m) > 0:
+		return `SELECT sub_tenant_id FROM sub_tenants WHERE tenant_id = $1 AND ` + conditions, l
+	case conditions != "":
+		return `SELECT sub_tenant_id FROM (` + s.everywhere() + `) AS everywhere WHERE ` + conditions, l
 	}
-	return `SELECT sub_tenant_id FROM (` + all + `) AS everywhere WHERE true` + in
+	return s.everywhere(), l
 }
 
 // Combined reads a page of all sub-tenants.
-func (s directory) Combined(ctx context.Context, scope tenant.Scope, page domain.PageRequest) (domain.Page[tenant.SeenSubTenant], error) {
+func (s directory) Combined(ctx context.Context, scope tenant.Scope, m domain.MetadataFilter, page domain.PageRequest) (domain.Page[tenant.SeenSubTenant], error) {
 	total := 0
-	in, args := core.Within(scope, core.BySubTenant)
-	if err := s.ReadRow(ctx, "count sub-tenants", &total, `SELECT count(*) FROM (`+s.seen(in)+`) AS seen`, args...); err != nil {
+	seen, l := s.seen(scope, m)
+	if err := s.ReadRow(ctx, "count sub-tenants", &total, `SELECT count(*) FROM (`+seen+`) AS seen`, l.Args...); err != nil {
 		return domain.Page[tenant.SeenSubTenant]{}, err
 	}
 	var identifiers []string
-	in, args = core.Within(scope, core.BySubTenant, page.Limit(), page.Offset())
-	err := s.ReadRows(ctx, "list sub-tenants", &identifiers, s.seen(in)+` ORDER BY sub_tenant_id LIMIT $2 OFFSET $3`, args...)
+	ordered := seen + ` ORDER BY sub_tenant_id` + l.Limit(domain.Query{PageRequest: page})
+	err := s.ReadRows(ctx, "list sub-tenants", &identifiers, ordered, l.Args...)
 	if err != nil || len(identifiers) == 0 {
 		return domain.Page[tenant.SeenSubTenant]{Total: total, Limit: page.Limit(), Offset: page.Offset()}, err
 	}

@@ -92,12 +92,12 @@ func (s *SubTenants) List(ctx context.Context, who tenant.Caller, f tenant.SubTe
 }
 
 // Combined lists every segment, registered or not.
-func (s *SubTenants) Combined(ctx context.Context, who tenant.Caller, page domain.PageRequest) (found domain.Page[tenant.SeenSubTenant], err error) {
+func (s *SubTenants) Combined(ctx context.Context, who tenant.Caller, m domain.MetadataFilter, page domain.PageRequest) (found domain.Page[tenant.SeenSubTenant], err error) {
 	if err = who.May(tenant.ReadSubTenants); err != nil {
 		return found, err
 	}
 	err = s.work.View(ctx, func(ctx context.Context, st outbound.Stores) error {
-		found, err = st.SeenIn.Combined(ctx, who.Scope, page)
+		found, err = st.SeenIn.Combined(ctx, who.Scope, m, page)
 		return err
 	})
 	return found, err

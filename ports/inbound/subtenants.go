@@ -24,8 +24,9 @@ type SubTenants interface {
 	List(ctx context.Context, who tenant.Caller, f tenant.SubTenantFilter, q domain.Query) (domain.Page[*tenant.SubTenant], error)
 
 	// Combined lists the segments that are registered or that a record belongs to, in
-	// the order of their identifiers.
-	Combined(ctx context.Context, who tenant.Caller, page domain.PageRequest) (domain.Page[tenant.SeenSubTenant], error)
+	// the order of their identifiers. With a filter it takes only those that are registered
+	// with the metadata.
+	Combined(ctx context.Context, who tenant.Caller, m domain.MetadataFilter, page domain.PageRequest) (domain.Page[tenant.SeenSubTenant], error)
 
 	Update(ctx context.Context, who tenant.Caller, id tenant.RegistrationID, at domain.Expected, p tenant.SubTenantPatch) (*tenant.SubTenant, error)
 

@@ -437,7 +437,7 @@ func SubTenantRepository(t *testing.T, open OpenStore) {
 			f.started(f.tenant().ID(), func(st *run.State) { st.SubTenant = "foreign" })
 			list := func(limit, offset int) (got string) {
 				f.read(func(ctx context.Context, st outbound.Stores) error {
-					found, err := st.SeenIn.Combined(ctx, tenant.All(owner), f.query("", limit, offset).PageRequest)
+					found, err := st.SeenIn.Combined(ctx, tenant.All(owner), nil, f.query("", limit, offset).PageRequest)
 					for _, seen := range found.Items {
 						got += string(seen.SubTenant)
 						if seen.Registration != nil {
@@ -456,6 +456,49 @@ func SubTenantRepository(t *testing.T, open OpenStore) {
 				if got := list(page[0], page[1]); got != want {
 					f.Errorf("the page %v is %s, not %s", page, got, want)
 				}
+			}
+		},
+		"the directory is narrowed by the metadata of registrations": func(f fixture) {
+			owner := f.tenant().ID()
+			for _, of := range []tenant.ID{owner, f.tenant().ID()} {
+				for i, segment := range []tenant.SubTenantID{"b", "a", "c"} {
+					f.workflow(of, segment)
+					pairs := map[string]string{"tier": []string{"gold", "gold", "silver"}[i], "name": string(segment)}
+					sub, err := tenant.NewSubTenant(tenant.RegistrationID(newID("st")), of,
+						tenant.SubTenantDraft{SubTenant: segment, Name: "Team", Metadata: domain.MetadataPatch{Pairs: pairs}}, noon)
+					if err != nil {
+						f.Fatal(err)
+					}
+					f.write(func(ctx context.Context, st outbound.Stores) error { return st.SubTenants.Insert(ctx, sub) })
+				}
+			}
+			f.workflow(owner, "not registered")
+			gold := domain.MetadataFilter{"tier": "gold"}
+			for want, c := range map[string]struct {
+				scope  tenant.Scope
+				filter domain.MetadataFilter
+				page   domain.PageRequest
+			}{
+				"a b of 2": {tenant.All(owner), gold, f.query("", 100, 0).PageRequest},
+				"b of 2":   {tenant.All(owner), gold, f.query("", 1, 1).PageRequest},
+				"a of 1":   {tenant.All(owner), domain.MetadataFilter{"tier": "gold", "name": "a"}, domain.PageRequest{}},
+				"b of 1":   {tenant.Only(owner, "b"), gold, domain.PageRequest{}},
+				"of 0":     {tenant.Only(owner, "c"), gold, domain.PageRequest{}},
+			} {
+				f.read(func(ctx context.Context, st outbound.Stores) error {
+					found, err := st.SeenIn.Combined(ctx, c.scope, c.filter, c.page)
+					got := ""
+					for _, seen := range found.Items {
+						got += string(seen.SubTenant) + " "
+						if seen.Registration == nil {
+							f.Errorf("%s comes without its registration", seen.SubTenant)
+						}
+					}
+					if got += fmt.Sprint("of ", found.Total); got != want {
+						f.Errorf("found %s, not %s", got, want)
+					}
+					return err
+				})
 			}
 		},
 	})

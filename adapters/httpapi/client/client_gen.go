@@ -2678,8 +2678,13 @@ type ListSubTenantsParams struct {
 
 // ListCombinedSubTenantsParams is the query of [Client.ListCombinedSubTenants].
 type ListCombinedSubTenantsParams struct {
-	Limit  *Limit  `query:"limit"`
-	Offset *Offset `query:"offset"`
+	Limit     *Limit          `query:"limit"`
+	Offset    *Offset         `query:"offset"`
+	Metadata  *MetadataFilter `query:"metadata"`
+	SortBy    *string         `query:"sortBy"`
+	SortOrder *SortDirection  `query:"sortOrder"`
+	IsActive  *bool           `query:"isActive"`
+	Search    *string         `query:"search"`
 }
 
 // ListTriggersParams is the query of [Client.ListTriggers].
@@ -3075,7 +3080,8 @@ func (c *Client) GetSubTenantByIdentifier(ctx context.Context, subTenantID SubTe
 
 // ListCombinedSubTenants sends GET /v1/gateway/sub-tenants/combined.
 //
-// Returns the sub-tenants that are registered or that a workflow belongs to, each once, in the order of their identifiers.
+// Returns the sub-tenants that are registered or that a workflow or a run belongs to, each once, in the order of their identifiers. With
+// `metadata[key]=value` it returns only those that are registered with it. What other lists sort and filter by is taken, and changes nothing.
 //
 // **Key:** secret or public.
 func (c *Client) ListCombinedSubTenants(ctx context.Context, params *ListCombinedSubTenantsParams, options ...Option) (*SeenSubTenantPage, error) {
