@@ -27,7 +27,7 @@ func TestTwoVersionsRunNextToEachOther(t *testing.T) {
 		}
 		return program
 	}
-	older, newer := build(), build("main.linkedLevel=2", module+"domain/node.linkedLevel=2")
+	older, newer := build("main.linkedLevel=8"), build("main.linkedLevel=9", module+"domain/node.linkedLevel=9")
 	for claim, check := range map[string]func(u *upgrade){
 		"the older one leaves what it does not know to the newer one, and does not start once that is in use": upgraded,
 		"an older process that was frozen stops when it wakes up":                                             frozenMeanwhile,
@@ -117,13 +117,13 @@ func (u *upgrade) lists(p *process, want string) {
 
 func upgraded(u *upgrade) {
 	older := u.older.spawn("serve")
-	u.lists(older, "{[{1}] 0}")
+	u.lists(older, "{[{8}] 0}")
 	held, version, holds := u.customer("Acme")
 	plain, _, calls := u.customer("Other")
 
 	// A version that needs the level: the older process starts its run, and leaves it alone,
 	// while it works on what comes behind.
-	u.exec(`UPDATE workflow_versions SET needs_level = 2 WHERE id = $1`, version)
+	u.exec(`UPDATE workflow_versions SET needs_level = 9 WHERE id = $1`, version)
 	u.run(older, held, holds, "waits")
 	u.run(older, plain, calls, "first")
 	u.completes(older, plain, "first")
@@ -132,33 +132,33 @@ func upgraded(u *upgrade) {
 	}
 	newer := u.newer.spawn("serve")
 	u.completes(newer, held, "waits")
-	u.lists(newer, "{[{1} {2}] 0}")
+	u.lists(newer, "{[{8} {9}] 0}")
 
 	// What needs all processes to have the level stays off until the older one has stopped.
 	publish := u.draft(newer, plain)
 	if status, body := newer.request(u.T, http.MethodPost, publish, plain, ""); status != http.StatusServiceUnavailable || !strings.Contains(body, "upgrade_in_progress") {
 		u.Errorf("publishing next to an older process: %d %s", status, body)
 	}
-	u.lists(newer, "{[{1} {2}] 0}")
+	u.lists(newer, "{[{8} {9}] 0}")
 	if code := older.exit(u.T, syscall.SIGTERM); code != exitDone {
 		u.Errorf("the older process ended with %d: %s", code, older.stderr)
 	}
-	u.lists(newer, "{[{2}] 0}")
+	u.lists(newer, "{[{9}] 0}")
 	if status, body := newer.request(u.T, http.MethodPost, publish, plain, ""); status != http.StatusOK {
 		u.Errorf("publishing without an older process: %d %s", status, body)
 	}
-	u.lists(newer, "{[{2}] 2}")
+	u.lists(newer, "{[{9}] 9}")
 	u.run(newer, plain, calls, "second")
 	u.completes(newer, plain, "second")
 
 	// From then on older ones are refused.
 	for _, args := range [][]string{{"serve"}, {"tenant", "list"}} {
 		refused := u.older.launch(nil, args...)
-		if code := refused.await(u.T); code != exitFailed || !strings.Contains(refused.stderr.String(), "feature level 2") {
+		if code := refused.await(u.T); code != exitFailed || !strings.Contains(refused.stderr.String(), "feature level 9") {
 			u.Errorf("sluice %v of the older version ended with %d: %s", args, code, refused.stderr)
 		}
 	}
-	u.lists(newer, "{[{2}] 2}")
+	u.lists(newer, "{[{9}] 9}")
 }
 
 func frozenMeanwhile(u *upgrade) {
@@ -168,7 +168,7 @@ func frozenMeanwhile(u *upgrade) {
 	if err := older.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 		u.Fatal(err)
 	}
-	u.exec(`UPDATE processes SET seen_at = seen_at - interval '1 hour' WHERE level = 1`) // instead of waiting
+	u.exec(`UPDATE processes SET seen_at = seen_at - interval '1 hour' WHERE level = 8`) // instead of waiting
 	if status, body := newer.request(u.T, http.MethodPost, publish, key, ""); status != http.StatusOK {
 		u.Errorf("publishing next to a frozen process: %d %s", status, body)
 	}

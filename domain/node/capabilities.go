@@ -40,13 +40,16 @@ type behaviour struct {
 	// What is wrong with a name is reported where the value stands.
 	namedMember string
 
+	// instantMember is text of the configuration that may be milliseconds since 1970 as well.
+	instantMember string
+
 	outputs    func(config map[string]any) Declarations // nil where the type says it all
 	idempotent func(config map[string]any) bool         // an effect that is had twice is as good as one
 }
 
 var behaviours = map[Type]behaviour{
 	Input:     {outputs: inputOutputs},
-	Wait:      {checkConfig: checkWait},
+	Wait:      {checkConfig: checkWait, instantMember: "until"},
 	Transform: {checkConfig: checkTransform},
 	HTTPRequest: {
 		checkConfig: checkRequest, checkTemplate: checkRequestTemplate, namedMember: headersMember, idempotent: isIdempotentRequest,

@@ -3,6 +3,10 @@ package node
 import (
 	"encoding/json"
 	"maps"
+	"regexp"
+	"strings"
+
+	"github.com/sluicehq/sluice/domain/process"
 )
 
 // ReadConfig returns a configuration as a node of this type works with it. Editors write a
@@ -14,16 +18,36 @@ import (
 //     built-in node has a map or a list: an empty one says nothing.
 //   - Text that spells a number in decimal is the number where one is wanted.
 //
-// This holds for declared members at every depth. Reading what was read changes nothing.
+// This holds for declared members at every depth. An instant in milliseconds becomes the text
+// that spells it. Reading what was read changes nothing.
 func (n NodeType) ReadConfig(config map[string]any) map[string]any {
-	return configReader{builtIn: n.BuiltIn}.object(n.Config, config)
+	read, _ := n.readConfig(config)
+	return read
+}
+
+// LevelOf is what a process must have to run a node with the configuration.
+func (n NodeType) LevelOf(config map[string]any) process.Level {
+	_, level := n.readConfig(config)
+	return level
+}
+
+func (n NodeType) readConfig(config map[string]any) (map[string]any, process.Level) {
+	c := configReader{builtIn: n.BuiltIn, level: n.Level}
+	read := c.object(n.Config, config)
+	if instant := n.behaviour().instantMember; instant != "" {
+		if ms, isNumber := read[instant].(json.Number); isNumber {
+			read[instant], c.level = string(ms), max(c.level, process.SecondRelease)
+		}
+	}
+	return read, c.level
 }
 
 type configReader struct {
 	builtIn bool
+	level   process.Level // what a process must have to read the configuration alike
 }
 
-func (c configReader) object(s Schema, object map[string]any) map[string]any {
+func (c *configReader) object(s Schema, object map[string]any) map[string]any {
 	out := maps.Clone(object)
 	for name, f := range s.All() {
 		value, given := object[name]
@@ -37,11 +61,17 @@ func (c configReader) object(s Schema, object map[string]any) map[string]any {
 	return out
 }
 
-func (c configReader) value(f FieldSchema, value any) any {
+func (c *configReader) value(f FieldSchema, value any) any {
 	switch v := value.(type) {
 	case string:
-		if f.Type() == Number && isDecimal(v) {
-			return json.Number(v)
+		if f.Type() != Number {
+			return value
+		}
+		if n, isDecimal := decimal(v); isDecimal {
+			if string(n) != v {
+				c.level = max(c.level, process.SecondRelease)
+			}
+			return n
 		}
 	case map[string]any:
 		if f.Type() == Object {
@@ -60,7 +90,7 @@ func (c configReader) value(f FieldSchema, value any) any {
 }
 
 // isBlank says whether the value stands for an absent member.
-func (c configReader) isBlank(s *shape, value any) bool {
+func (c *configReader) isBlank(s *shape, value any) bool {
 	switch v := value.(type) {
 	case map[string]any:
 		return len(v) == 0 && c.emptyIsBlank(s)
@@ -80,7 +110,7 @@ func (c configReader) isBlank(s *shape, value any) bool {
 }
 
 // emptyIsBlank says whether an empty object or array stands for an absent member.
-func (c configReader) emptyIsBlank(s *shape) bool {
+func (c *configReader) emptyIsBlank(s *shape) bool {
 	switch s.kind {
 	case Array:
 		return c.builtIn || s.low > 0
@@ -97,10 +127,23 @@ func (c configReader) emptyIsBlank(s *shape) bool {
 	return false
 }
 
-// isDecimal says whether the text spells a number as JSON does.
-func isDecimal(text string) bool {
-	if text == "" || text[0] != '-' && !isDigit(text[0]) || !isDigit(text[len(text)-1]) {
-		return false
+// decimalSpelling has the sign, the digits before the point, those behind it with and without
+// any before it, and the exponent.
+var decimalSpelling = regexp.MustCompile(`^([+-]?)(?:0*([0-9]+)(?:\.([0-9]*))?|\.([0-9]+))([eE][+-]?[0-9]+)?$`)
+
+// decimal returns the number that a text spells as people and forms do, such as .5, +5, 1. or
+// 05, with spaces around it: in the spelling of JSON.
+func decimal(text string) (n json.Number, ok bool) {
+	m := decimalSpelling.FindStringSubmatch(strings.TrimSpace(text))
+	if m == nil {
+		return "", false
 	}
-	return json.Valid([]byte(text))
+	sign, whole, fraction, exponent := strings.TrimPrefix(m[1], "+"), m[2], m[3]+m[4], m[5]
+	if whole == "" {
+		whole = "0"
+	}
+	if fraction != "" {
+		fraction = "." + fraction
+	}
+	return json.Number(sign + whole + fraction + exponent), true
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/node"
+	"github.com/sluicehq/sluice/domain/process"
 )
 
 func TestReadConfigOfBuiltInNodes(t *testing.T) {
@@ -25,7 +26,10 @@ func TestReadConfigOfBuiltInNodes(t *testing.T) {
 		"a blank is none of a switch's cases":   {node.Switch, `{"cases": [], "defaultNode": null}`, `{}`},
 		"but may be the value of one":           {node.Switch, `{"cases": [{"value": "", "nodeId": null, "description": ""}, {"value": null}]}`, `{"cases": [{"value": ""}, {"value": null}]}`},
 		"numbers may be text":                   {node.HTTPRequest, `{"timeoutMs": "5000", "body": "5", "expectStatus": "200"}`, `{"timeoutMs": 5000, "body": "5", "expectStatus": "200"}`},
-		"what spells no number stays text":      {node.Wait, `{"delayMs": " 5", "until": "5"}`, `{"delayMs": " 5", "until": "5"}`},
+		"as people spell them":                  {node.Wait, `{"delayMs": " +05.50\t", "until": " 5"}`, `{"delayMs": 5.5, "until": " 5"}`},
+		"what spells no number stays text":      {node.Wait, `{"delayMs": "1 000", "until": "5"}`, `{"delayMs": "1 000", "until": "5"}`},
+		"an instant may be a number":            {node.Wait, `{"until": 1772373600000, "": 5}`, `{"until": "1772373600000", "": 5}`},
+		"but no other text":                     {node.WaitForEvent, `{"event": 5, "": 5}`, `{"event": 5, "": 5}`},
 		"members that are not declared":         {node.Condition, `{"condition": "x", "note": "", "more": {}}`, `{"condition": "x", "note": "", "more": {}}`},
 		"a value that is no blank":              {node.Input, `{"required": false, "timeoutMs": 0}`, `{"required": false, "timeoutMs": 0}`},
 		"a trigger's node without its trigger":  {node.TriggerWebhook, `{"_triggerId": ""}`, `{}`},
@@ -33,9 +37,20 @@ func TestReadConfigOfBuiltInNodes(t *testing.T) {
 	} {
 		t.Run(claim, func(t *testing.T) {
 			n, _ := node.BuiltIn(c.nodeType)
-			compareJSON(t, n.ReadConfig(tree(t, c.config)), c.want)
+			compareJSON(t, n.ReadConfig(exact(t, c.config)), c.want)
 		})
 	}
+}
+
+// exact is a configuration as it is decoded everywhere but in tests.
+func exact(t *testing.T, text string) (config map[string]any) {
+	t.Helper()
+	decoder := json.NewDecoder(strings.NewReader(text))
+	decoder.UseNumber()
+	if err := decoder.Decode(&config); err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	return config
 }
 
 func TestReadConfigOfCustomNodes(t *testing.T) {
@@ -55,7 +70,9 @@ func TestReadConfigOfCustomNodes(t *testing.T) {
 		"one whose members are all blank":              {`{"host": {"name": "", "port": null}}`, `{}`},
 		"an object whose empty value means itself":     {`{"options": {}, "tags": []}`, `{"options": {}, "tags": []}`},
 		"a list that must have an item":                {`{"emails": []}`, `{}`},
-		"numbers in a list":                            {`{"tags": ["1", "-2.5e3", "x", "0x1", "", "1."]}`, `{"tags": [1, -2.5e3, "x", "0x1", "", "1."]}`},
+		"numbers in a list":                            {`{"tags": ["1", "-2.5e3", "x", "0x1", "", "12345678901234567890"]}`, `{"tags": [1, -2.5e3, "x", "0x1", "", 12345678901234567890]}`},
+		"numbers as people spell them":                 {`{"tags": ["1.", ".5", "-.5", "+5", " 5 ", "007", "-00.50", "1.e+05", "0", "-0"]}`, `{"tags": [1, 0.5, -0.5, 5, 5, 7, -0.50, 1e+05, 0, -0]}`},
+		"what only looks like them":                    {`{"tags": [".", "+", "-", "e5", ".e5", "1e", "1,5", "--5", "+-5", "1_0", "5 5", "٥", "Infinity"]}`, `{"tags": [".", "+", "-", "e5", ".e5", "1e", "1,5", "--5", "+-5", "1_0", "5 5", "٥", "Infinity"]}`},
 		"a value of an enum is none":                   {`{"order": "", "level": "", "list": ""}`, `{"order": ""}`},
 		"a required member that is blank is not there": {`{"retries": "", "key": null}`, `{}`},
 	} {
@@ -65,6 +82,36 @@ func TestReadConfigOfCustomNodes(t *testing.T) {
 	n.CheckConfig(&r, "c", tree(t, `{"retries": "", "key": "", "host": {}, "emails": []}`))
 	if diff := cmp.Diff([]string{"c.retries must be given: a number (required)", "c.key must be given: a string (required)"}, render(r.Violations())); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// Processes of the first release read numbers as JSON spells them.
+func TestAConfigurationNeedsAProcessThatReadsItAlike(t *testing.T) {
+	custom := withConfig(t, `{"host": {"type": "object", "properties": {"port": {"type": "number"}}}, "tags": {"type": "array", "items": {"type": "number"}}, "name": {"type": "string"}}`)
+	wait, _ := node.BuiltIn(node.Wait)
+	newer := wait
+	newer.Level = 7
+	for claim, c := range map[string]struct {
+		kind   node.NodeType
+		config string
+		want   process.Level
+	}{
+		"none at all":                   {wait, `{}`, 0},
+		"numbers":                       {wait, `{"delayMs": 1.50e3}`, 0},
+		"text as JSON spells numbers":   {custom, `{"host": {"port": "-1.50e3"}, "tags": ["0"]}`, 0},
+		"another spelling of a number":  {wait, `{"delayMs": "+5"}`, 2},
+		"in an object":                  {custom, `{"host": {"port": "05"}}`, 2},
+		"in a list":                     {custom, `{"tags": ["1", " 1"]}`, 2},
+		"of what is no number":          {custom, `{"name": "+5", "other": "+5"}`, 0},
+		"an instant that is a number":   {wait, `{"until": 1772373600000}`, 2},
+		"an instant that is text":       {wait, `{"until": "1772373600000"}`, 0},
+		"a type that needs one anyway":  {newer, `{"delayMs": "+5"}`, 7},
+		"what is no configuration":      {wait, `null`, 0},
+		"a wrong type that stays wrong": {custom, `{"host": "+5"}`, 0},
+	} {
+		if got := c.kind.LevelOf(exact(t, c.config)); got != c.want {
+			t.Errorf("%s: needs level %d, not %d", claim, got, c.want)
+		}
 	}
 }
 

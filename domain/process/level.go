@@ -9,7 +9,8 @@ type Level int
 // alone by processes below it; see outbound.ProcessRepository.Require for what has to wait
 // until there are none.
 const (
-	FirstRelease Level = 1 // all that 0.1.0 does
+	FirstRelease  Level = 1 // all that 0.1.0 does
+	SecondRelease Level = 2 // and numbers in configurations that are spelled otherwise than in JSON, and instants that are numbers
 
-	Latest = FirstRelease // of this version
+	Latest = SecondRelease // of this version
 )

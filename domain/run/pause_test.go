@@ -119,6 +119,8 @@ func TestAWait(t *testing.T) {
 		"does not wait for a time that is past": {`{"until": "2026-03-01T12:00:00Z"}`, time.Time{}},
 		"waits until a time of the payload":     {`{"until": "input.due"}`, noon.Add(time.Hour)},
 		"waits until a computed instant":        {`{"until": "now() + 500.5"}`, noon.Add(501 * time.Millisecond)},
+		"waits until milliseconds since 1970":   {`{"until": 1772370000000}`, noon.Add(time.Hour)},
+		"also as text":                          {`{"until": "1772370000000"}`, noon.Add(time.Hour)},
 		"waits for a delay that is text":        {`{"delayMs": "1500", "until": ""}`, noon.Add(1500 * time.Millisecond)},
 		"does not wait for what is past":        {`{"until": "now() - 1"}`, time.Time{}},
 		"waits until a day in UTC":              {`{"until": "2026-03-02"}`, noon.Add(12 * time.Hour)},

@@ -137,6 +137,9 @@ func TestCheckExpressions(t *testing.T) {
 				step("f", "wait", `{"until": "tomorrow"}`),
 				step("g", "wait", `{"until": "2026-03-01"}`),
 				step("g2", "wait", `{"until": "2026-11-31"}`),
+				step("g3", "wait", `{"until": "2026-03-01T14:00:00+0100"}`),
+				step("g4", "wait", `{"until": 1772370000000}`),
+				step("g5", "wait", `{"until": "1772370000000"}`),
 			),
 			edges: edges(when(edge("a", "b"), "result.x == payload.x"), when(edge("b", "c"), "item > 1")),
 			want: findings(
@@ -149,6 +152,7 @@ func TestCheckExpressions(t *testing.T) {
 				want("nodes[4].config.expression", "e", workflow.BadExpression, compiles+`unknown name "acc"`),
 				want("nodes[5].config.until", "f", workflow.BadExpression, `must be a time in ISO 8601, such as 2026-01-31T09:00:00Z, or an expression that compiles: unknown name "tomorrow"`),
 				want("nodes[7].config.until", "g2", domain.BadFormat, "must be a time that exists, in ISO 8601, such as 2026-01-31T09:00:00Z"),
+				want("nodes[8].config.until", "g3", domain.BadFormat, "must be a time that exists, in ISO 8601, such as 2026-01-31T09:00:00Z"),
 				want("edges[1].condition", "edge_2", workflow.BadExpression, compiles+`unknown name "item"`),
 			),
 		},

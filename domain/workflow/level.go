@@ -13,7 +13,8 @@ func (g Graph) level(types interface {
 	for _, n := range g.nodes {
 		if version, err := node.ParseSemVer(n.Version); err == nil {
 			kind, _ := types.Lookup(node.Type(n.Type), version)
-			highest = max(highest, kind.Level)
+			config, _ := object(n.Config)
+			highest = max(highest, kind.LevelOf(config))
 		}
 	}
 	return highest

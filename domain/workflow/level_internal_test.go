@@ -3,6 +3,7 @@ package workflow
 import (
 	"testing"
 
+	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/node"
 	"github.com/sluicehq/sluice/domain/process"
 )
@@ -13,6 +14,20 @@ type levels map[node.Type]process.Level
 func (l levels) Lookup(t node.Type, _ node.SemVer) (node.NodeType, bool) {
 	level, known := l[t]
 	return node.NodeType{Type: t, Capabilities: node.Capabilities{Level: level}}, known
+}
+
+// builtIns are the node types of the gateway.
+type builtIns struct{}
+
+func (builtIns) Lookup(t node.Type, _ node.SemVer) (node.NodeType, bool) { return node.BuiltIn(t) }
+
+func TestAGraphNeedsWhatReadsItsConfigurations(t *testing.T) {
+	for config, want := range map[string]process.Level{`{"delayMs":"5"}`: 0, `{"delayMs":"5."}`: process.SecondRelease, `{"until":1}`: process.SecondRelease} {
+		wait := Node{ID: "w", Type: "wait", Version: "1.0.0", Config: domain.RestoreDocument(config)}
+		if got := RestoreGraph([]Node{wait}, nil).level(builtIns{}); got != want {
+			t.Errorf("%s needs level %d, not %d", config, got, want)
+		}
+	}
 }
 
 func TestAGraphNeedsTheHighestLevelOfItsNodeTypes(t *testing.T) {

@@ -1049,7 +1049,7 @@ type Node struct {
 	CanPause bool `json:"canPause"`
 
 	// Config Its configuration, as its type asks for it; it is returned as it was sent. An optional member that is `""` or `null` counts as
-	// absent, and so does `{}` or `[]` where an empty value says nothing. A number may be written as text.
+	// absent, and so does `{}` or `[]` where an empty value says nothing. A number may be written as text, such as `"5"`, `" .5"` or `"+05"`.
 	Config map[string]interface{} `json:"config"`
 
 	// Description What it is for.
