@@ -51,3 +51,17 @@ func TestAChangedListHasAnotherETag(t *testing.T) {
 		t.Errorf("after a change: %d: %s", got.status, got.body)
 	}
 }
+
+// A comma inside a tag does not end it.
+func TestAChangeIsMadeToTheStateThatIsNamed(t *testing.T) {
+	g := newGateway(t)
+	e := g.fixture("Acme")
+	for sent, want := range map[string]int{
+		`"1,2"`: 412, `"2,1"`: 412, `"2"`: 412, `W/"1"`: 412, `1`: 412, `"2", "1"`: 204, `"a,b","1"`: 204, `*`: 204,
+	} {
+		id := fmt.Sprint(g.send(http.MethodPost, "/v1/gateway/workflows", e.secret, `{"name":"`+g.random.ID("wf")+`"}`).field(t, "id"))
+		if got := g.send(http.MethodDelete, "/v1/gateway/workflows/"+id, e.secret, "", "If-Match", sent); got.status != want {
+			t.Errorf("If-Match: %s: %d, not %d: %s", sent, got.status, want, got.body)
+		}
+	}
+}

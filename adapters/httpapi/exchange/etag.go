@@ -38,7 +38,7 @@ func notModified(c *gin.Context, etag string) bool {
 	if method := c.Request.Method; method != http.MethodGet && method != http.MethodHead {
 		return false
 	}
-	for tag := range strings.SplitSeq(strings.Join(c.Request.Header.Values("If-None-Match"), ","), ",") {
+	for _, tag := range splitUnquoted(strings.Join(c.Request.Header.Values("If-None-Match"), ","), ',') {
 		if tag = strings.TrimSpace(tag); tag == "*" || strings.TrimPrefix(tag, "W/") == etag {
 			h["Cache-Control"] = noStore
 			c.Status(http.StatusNotModified)
@@ -57,7 +57,7 @@ func Expected(c *gin.Context) domain.Expected {
 		return domain.Expected{}
 	}
 	var revisions []int64
-	for tag := range strings.SplitSeq(strings.Join(sent, ","), ",") {
+	for _, tag := range splitUnquoted(strings.Join(sent, ","), ',') {
 		tag = strings.TrimSpace(tag)
 		if tag == "*" {
 			return domain.Expected{}

@@ -98,19 +98,3 @@ func percentEncode(text string) string {
 	}
 	return b.String()
 }
-
-// prefersStrict says whether the first preference about handling is strict (RFC 7240, §2
-// and §4.4).
-func prefersStrict(sent []string) bool {
-	if len(sent) == 0 {
-		return false
-	}
-	for preference := range strings.SplitSeq(strings.Join(sent, ","), ",") {
-		preference, _, _ = strings.Cut(preference, ";")
-		name, value, _ := strings.Cut(preference, "=")
-		if strings.EqualFold(strings.TrimSpace(name), "handling") {
-			return strings.EqualFold(strings.Trim(strings.TrimSpace(value), `"`), "strict")
-		}
-	}
-	return false
-}
