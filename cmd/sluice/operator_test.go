@@ -54,7 +54,7 @@ func TestTheOperatorsDayOverHTTP(t *testing.T) {
 			}
 		}
 		const tenants = "/v1/operator/tenants"
-		status, body := s.operate(t, http.MethodPost, tenants, `{"name":"Acme"}`, "X-Idempotency-Key", "customer-42")
+		status, body := s.operate(t, http.MethodPost, tenants, `{"name":"Acme","metadata":{"crm":"<42>"}}`, "X-Idempotency-Key", "customer-42")
 		want("creating a tenant", http.StatusCreated, status, body)
 		var made struct{ ID, SecretKey string }
 		if err := json.Unmarshal([]byte(body), &made); err != nil {
@@ -67,7 +67,8 @@ func TestTheOperatorsDayOverHTTP(t *testing.T) {
 			want(step, code, status, body)
 		}
 		works("its key", http.StatusOK)
-		if shown := b.json("tenant", "show", made.ID); shown["name"] != "Acme" || shown["status"] != "active" {
+		shown := b.json("tenant", "show", made.ID)
+		if shown["name"] != "Acme" || shown["status"] != "active" || fmt.Sprint(shown["metadata"]) != "map[crm:<42>]" {
 			t.Errorf("the command line shows %v", shown)
 		}
 		status, body = s.operate(t, http.MethodPost, one+"/suspend", "")

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -81,6 +82,7 @@ type shownTenant struct {
 	Language  tenant.Language                `json:"language"`
 	Limits    map[tenant.KeyType]shownLimits `json:"limits"`
 	RunDays   int                            `json:"runRetentionDays"`
+	Metadata  json.RawMessage                `json:"metadata"`
 	CreatedAt instant                        `json:"createdAt"`
 	UpdatedAt instant                        `json:"updatedAt"`
 }
@@ -98,7 +100,7 @@ func showTenant(ten *tenant.Tenant) shownTenant {
 	}
 	return shownTenant{
 		TenantID: ten.ID(), Name: ten.Name(), Status: ten.Status(), Language: settings.Language, Limits: limits,
-		RunDays:   settings.KeptRunDays(),
+		RunDays: settings.KeptRunDays(), Metadata: json.RawMessage(ten.Metadata().String()),
 		CreatedAt: instant(ten.CreatedAt()), UpdatedAt: instant(ten.UpdatedAt()),
 	}
 }
@@ -114,7 +116,7 @@ func (p *program) printTenant(ten *tenant.Tenant, asJSON bool) error {
 	for _, kt := range tenant.KeyTypes() {
 		rows = append(rows, []string{string(kt) + " keys", fmt.Sprintf("%d requests a minute, %d at the same time", s.Limits[kt].PerMinute, s.Limits[kt].Concurrent)})
 	}
-	rows = append(rows, []string{"finished runs", "kept for " + days(s.RunDays)},
+	rows = append(rows, []string{"finished runs", "kept for " + days(s.RunDays)}, []string{"metadata", string(s.Metadata)},
 		[]string{"created", shown(&s.CreatedAt)}, []string{"updated", shown(&s.UpdatedAt)})
 	return p.printTable(rows)
 }
