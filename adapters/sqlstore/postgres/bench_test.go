@@ -16,6 +16,7 @@ import (
 	"github.com/sluicehq/sluice/domain/trigger"
 	"github.com/sluicehq/sluice/domain/workflow"
 	"github.com/sluicehq/sluice/ports/outbound"
+	"github.com/sluicehq/sluice/ports/portstest"
 )
 
 // BenchmarkTriggerIntake adds triggers from 64 goroutines at once: one unit of work
@@ -61,6 +62,21 @@ func BenchmarkTriggerIntake(b *testing.B) {
 				}
 			}
 		})
+	})
+}
+
+func BenchmarkMetadata(b *testing.B) {
+	address := pgtest.Start(b).Migrated(b, migrate)
+	store, err := postgres.Open(b.Context(), address, postgres.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { _ = store.Close() })
+	db := connection(b, address)
+	portstest.MetadataBenchmarks(b, store, func() {
+		if _, err := db.ExecContext(b.Context(), `VACUUM ANALYZE workflows`); err != nil {
+			b.Fatal(err)
+		}
 	})
 }
 

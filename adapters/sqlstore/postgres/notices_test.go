@@ -46,7 +46,7 @@ func acme(t *testing.T, store outbound.UnitOfWork) {
 	}
 }
 
-func connection(t *testing.T, address string) *sql.DB {
+func connection(t testing.TB, address string) *sql.DB {
 	t.Helper()
 	db, err := sql.Open("postgres", address)
 	if err != nil {
