@@ -125,7 +125,7 @@ func TestTheOperatorAndTheTenantChangeThingsOfTheirOwn(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[string]any{
-		"language": "es", "disabledNodeTypes": []any{"wait"}, "publicTriggerCreation": "forbidden", "events": []any{map[string]any{"name": "order.paid"}},
+		"language": "es", "disabledNodeTypes": []any{"wait"}, "publicTriggerCreation": "forbidden", "triggersOnPublish": "move", "events": []any{map[string]any{"name": "order.paid"}},
 		"limits": map[string]any{
 			"public": map[string]any{"requestsPerMinute": 100.0, "concurrentRequests": 20.0},
 			"secret": map[string]any{"requestsPerMinute": 1000.0, "concurrentRequests": 5.0}, "runRetentionDays": 30.0,

@@ -14,6 +14,7 @@ type settingsBody struct {
 	Language              string          `json:"language"`
 	DisabledNodeTypes     []string        `json:"disabledNodeTypes"`
 	PublicTriggerCreation string          `json:"publicTriggerCreation"`
+	TriggersOnPublish     string          `json:"triggersOnPublish"`
 	Events                []eventBody     `json:"events"`
 	CustomNodeEndpoint    string          `json:"customNodeEndpoint,omitempty"`
 	Limits                exchange.Limits `json:"limits"`
@@ -27,7 +28,7 @@ type eventBody struct {
 func renderSettings(s tenant.Settings) any {
 	body := settingsBody{
 		Language: string(s.Language), DisabledNodeTypes: append([]string{}, s.DisabledNodeTypes...),
-		PublicTriggerCreation: string(s.PublicTriggers()), Events: []eventBody{}, CustomNodeEndpoint: s.CustomNodeEndpoint,
+		PublicTriggerCreation: string(s.PublicTriggers()), TriggersOnPublish: string(s.OnPublish()), Events: []eventBody{}, CustomNodeEndpoint: s.CustomNodeEndpoint,
 		Limits: exchange.LimitsOf(s),
 	}
 	for _, e := range s.Events {
@@ -57,6 +58,7 @@ func settingsPatch(body jsonread.Object) tenant.SettingsPatch {
 	var p tenant.SettingsPatch
 	p.Language = (*tenant.Language)(body.OptionalString("language", &r))
 	p.PublicTriggerCreation = (*tenant.PublicTriggerCreation)(body.OptionalString("publicTriggerCreation", &r))
+	p.TriggersOnPublish = (*tenant.TriggersOnPublish)(body.OptionalString("triggersOnPublish", &r))
 	if list, present := body.OptionalArray("disabledNodeTypes", &r); present {
 		types := []string{}
 		if fits(list, "disabledNodeTypes", tenant.MaxDisabled, &r) {

@@ -99,6 +99,7 @@ type settingsJSON struct {
 	Language       string               `json:"language"`
 	Disabled       []string             `json:"disabledNodeTypes,omitempty"`
 	PublicTriggers string               `json:"publicTriggerCreation,omitempty"`
+	OnPublish      string               `json:"triggersOnPublish,omitempty"`
 	Events         []eventJSON          `json:"events,omitempty"`
 	NodeEndpoint   string               `json:"customNodeEndpoint,omitempty"`
 	Quotas         map[string]quotaJSON `json:"quotas,omitempty"`
@@ -117,7 +118,7 @@ type quotaJSON struct {
 
 func encodeSettings(s tenant.Settings) (string, error) {
 	kept := settingsJSON{
-		Language: string(s.Language), Disabled: s.DisabledNodeTypes, PublicTriggers: string(s.PublicTriggerCreation),
+		Language: string(s.Language), Disabled: s.DisabledNodeTypes, PublicTriggers: string(s.PublicTriggerCreation), OnPublish: string(s.TriggersOnPublish),
 		NodeEndpoint: s.CustomNodeEndpoint, RunRetention: s.RunRetentionDays,
 	}
 	for _, e := range s.Events {
@@ -140,7 +141,7 @@ func decodeSettings(text string) (tenant.Settings, error) {
 	}
 	s := tenant.Settings{
 		Language: tenant.Language(kept.Language), DisabledNodeTypes: kept.Disabled,
-		PublicTriggerCreation: tenant.PublicTriggerCreation(kept.PublicTriggers), CustomNodeEndpoint: kept.NodeEndpoint,
+		PublicTriggerCreation: tenant.PublicTriggerCreation(kept.PublicTriggers), TriggersOnPublish: tenant.TriggersOnPublish(kept.OnPublish), CustomNodeEndpoint: kept.NodeEndpoint,
 		RunRetentionDays: kept.RunRetention,
 	}
 	for _, e := range kept.Events {

@@ -47,6 +47,24 @@ func (c PublicTriggerCreation) Valid() bool {
 	return c == PublicTriggersForbidden || c == PublicTriggersLimited
 }
 
+// TriggersOnPublish says what becomes of the triggers of a workflow's active version when
+// another one takes its place.
+type TriggersOnPublish string
+
+// The choices for [TriggersOnPublish].
+const (
+	MoveTriggers  TriggersOnPublish = "move"  // the default: they are attached to the new one, unless that has triggers of its own
+	LeaveTriggers TriggersOnPublish = "leave" // they stay where they are, and do not fire any more
+)
+
+// Valid says whether t is a choice that exists.
+func (t TriggersOnPublish) Valid() bool { return t == MoveTriggers || t == LeaveTriggers }
+
+// Check reports a choice that does not exist.
+func (t TriggersOnPublish) Check(r *domain.Rules, field string) {
+	r.Check(t.Valid(), field, domain.NotAllowed, "must be %s, not %q", domain.OneOf(MoveTriggers, LeaveTriggers), string(t))
+}
+
 // Event is a name that the webhook triggers of a tenant may listen for.
 type Event struct {
 	Name  string // what webhookConfig.event holds, 1 to 255 characters
@@ -59,6 +77,7 @@ type Settings struct {
 	Language              Language
 	DisabledNodeTypes     []string              // built-in node types that the registry leaves out
 	PublicTriggerCreation PublicTriggerCreation // empty means PublicTriggersForbidden
+	TriggersOnPublish     TriggersOnPublish     // empty means MoveTriggers
 	Events                []Event               // when not empty, webhookConfig.event must be one of these names
 	CustomNodeEndpoint    string                // URL that runs custom nodes without an endpoint of their own; empty for none
 	Quotas                map[KeyType]Quota     // overrides of [DefaultQuota], set by the operator
@@ -92,6 +111,14 @@ func (s Settings) PublicTriggers() PublicTriggerCreation {
 		return PublicTriggersForbidden
 	}
 	return s.PublicTriggerCreation
+}
+
+// OnPublish returns what becomes of triggers when a version is published.
+func (s Settings) OnPublish() TriggersOnPublish {
+	if s.TriggersOnPublish == "" {
+		return MoveTriggers
+	}
+	return s.TriggersOnPublish
 }
 
 // KnowsEvent says whether a webhook trigger may name this event: any name while
@@ -156,6 +183,7 @@ func (s Settings) check(r *domain.Rules, knownNode func(string) bool) {
 	s.Language.check(r, "language")
 	r.Check(s.PublicTriggers().Valid(), "publicTriggerCreation", domain.NotAllowed, "must be one of %s, not %q",
 		domain.OneOf(PublicTriggersForbidden, PublicTriggersLimited), string(s.PublicTriggerCreation))
+	s.OnPublish().Check(r, "triggersOnPublish")
 	if !s.fits(r) {
 		return
 	}
@@ -216,6 +244,7 @@ type SettingsPatch struct {
 	Language              *Language
 	DisabledNodeTypes     *[]string
 	PublicTriggerCreation *PublicTriggerCreation
+	TriggersOnPublish     *TriggersOnPublish
 	Events                *[]Event
 	CustomNodeEndpoint    *string            // empty takes the endpoint away
 	Malformed             []domain.Violation // what was found while the request was read; reported with the rest
@@ -229,6 +258,7 @@ func (t *Tenant) ReviseSettings(p SettingsPatch, knownNode func(string) bool, no
 	set(&s.Language, p.Language)
 	set(&s.DisabledNodeTypes, p.DisabledNodeTypes)
 	set(&s.PublicTriggerCreation, p.PublicTriggerCreation)
+	set(&s.TriggersOnPublish, p.TriggersOnPublish)
 	set(&s.Events, p.Events)
 	set(&s.CustomNodeEndpoint, p.CustomNodeEndpoint)
 	return t.configure(s, p.Malformed, knownNode, now)

@@ -87,6 +87,7 @@ func TestARefusedChangeLeavesTheTenantAsItWas(t *testing.T) {
 		Language:              "xx",
 		DisabledNodeTypes:     []string{"wait", "nothing", "wait"},
 		PublicTriggerCreation: "often",
+		TriggersOnPublish:     "copy",
 		Events:                []tenant.Event{{Name: "paid"}, {Name: ""}, {Name: "paid", Label: "a\x00b"}},
 		Quotas:                map[tenant.KeyType]tenant.Quota{tenant.Public: {PerMinute: 0, Concurrent: 2_000_000}},
 		RunRetentionDays:      new(int),
@@ -96,7 +97,7 @@ func TestARefusedChangeLeavesTheTenantAsItWas(t *testing.T) {
 		fields = append(fields, v.Field+" "+string(v.Code))
 	}
 	want := []string{
-		"language not_allowed", "publicTriggerCreation not_allowed", "disabledNodeTypes[1] unknown", "disabledNodeTypes[2] duplicate",
+		"language not_allowed", "publicTriggerCreation not_allowed", "triggersOnPublish not_allowed", "disabledNodeTypes[1] unknown", "disabledNodeTypes[2] duplicate",
 		"events[1].name required", "events[2].label bad_character", "events[2].name duplicate",
 		"limits.public.requestsPerMinute too_small", "limits.public.concurrentRequests too_large",
 		"limits.runRetentionDays too_small",

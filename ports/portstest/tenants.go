@@ -22,7 +22,7 @@ func TenantRepository(t *testing.T, open OpenStore) {
 				ID: tenant.ID(newID("tenant")), Name: "Café \"<&>' 漢", Status: tenant.Suspended,
 				Settings: tenant.Settings{
 					Language: tenant.BrazilianPortuguese, DisabledNodeTypes: []string{"wait", "input"},
-					PublicTriggerCreation: tenant.PublicTriggersLimited, CustomNodeEndpoint: "https://nodes.example/run",
+					PublicTriggerCreation: tenant.PublicTriggersLimited, TriggersOnPublish: tenant.LeaveTriggers, CustomNodeEndpoint: "https://nodes.example/run",
 					Events: []tenant.Event{{Name: "order.paid", Label: "Paid"}, {Name: "x"}},
 					Quotas: map[tenant.KeyType]tenant.Quota{tenant.Public: {PerMinute: 7, Concurrent: 3}}, RunRetentionDays: &days,
 				},
