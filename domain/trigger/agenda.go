@@ -19,6 +19,7 @@ func (t *Trigger) Agenda(dealtWith, now time.Time, most int) Agenda {
 		return Agenda{Through: later(dealtWith, now)}
 	}
 	plan, rest := s.Due(dealtWith, now, t.state.Config.CatchUp(), max(most, 1))
+	t.suppressLeft(plan)
 	if !rest.IsZero() {
 		// What is too old is dealt with as a whole by the first entry.
 		return Agenda{Plan: plan, Through: later(plan[len(plan)-1].At, now.Add(-MaxLookBack-time.Millisecond)), Next: rest}

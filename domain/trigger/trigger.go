@@ -56,6 +56,7 @@ type State struct {
 	// or the last change of the cron expression, interval or zone, whichever is last.
 	// Nothing is due before or at it, and intervals are counted from it.
 	ActivatedAt time.Time
+	LeftAt      *time.Time // since when it cannot fire because its version is not the active one any more; nil for a trigger that is not left behind
 	CreatedAt   time.Time
 	UpdatedAt   time.Time
 	Revision    int64 // 1 at first; a store raises it with every update and refuses a stale one
@@ -186,18 +187,38 @@ func (t *Trigger) Revision() int64 { return t.state.Revision }
 func (t *Trigger) Saved() { t.state.Revision++ }
 
 // Patch is what a client wants to change of a trigger; nil leaves a member as it
-// is. The type and the version never change.
+// is. The type never changes.
 type Patch struct {
 	Name      *string
+	Target    *Target
 	Config    *domain.Document
 	Active    *bool
 	Metadata  domain.MetadataPatch
 	Malformed []domain.Violation // what was found while the request was read; reported with the rest
 }
 
+// Target is the version that a trigger is to be attached to.
+type Target struct {
+	Version      workflow.VersionID
+	Exists       bool // the tenant has it
+	SameWorkflow bool // it belongs to the trigger's workflow
+}
+
+func (t Target) check(r *domain.Rules) {
+	const field = "workflowVersionId"
+	switch {
+	case r.Broken(field):
+	case t.Version == "":
+		r.Check(false, field, domain.Required, "must not be empty")
+	default:
+		r.Check(t.Exists, field, domain.Unknown, "does not exist; it must be the id of one of your workflow versions")
+		r.Check(t.SameWorkflow, field, domain.NotAllowed, "must be a version of the workflow that the trigger belongs to")
+	}
+}
+
 // Revise changes the trigger as a whole or not at all. Every violation is reported
 // at once, with the code trigger_invalid. Activating an inactive trigger, and changing
-// when it is due, makes its schedule begin anew.
+// when it is due, makes its schedule begin anew; attaching it to another version does not.
 func (t *Trigger) Revise(p Patch, settings tenant.Settings, now time.Time) error {
 	next := t.state
 	var r domain.Rules
@@ -212,11 +233,15 @@ func (t *Trigger) Revise(p Patch, settings tenant.Settings, now time.Time) error
 	if p.Active != nil {
 		next.Active = *p.Active
 	}
+	if p.Target != nil && p.Target.Version != t.state.Version {
+		p.Target.check(&r)
+		next.Version, next.LeftAt = p.Target.Version, nil
+	}
 	next.Metadata = next.Metadata.Revised(&r, p.Metadata)
 	if err := r.Err(invalid, invalidMessage); err != nil {
 		return err
 	}
-	if next.Name != t.state.Name || !next.Metadata.Equal(t.state.Metadata) || next.Active != t.state.Active || !next.Config.Equal(t.state.Config) {
+	if next.Name != t.state.Name || next.Version != t.state.Version || !next.Metadata.Equal(t.state.Metadata) || next.Active != t.state.Active || !next.Config.Equal(t.state.Config) {
 		next.UpdatedAt = now
 	}
 	if next.Active && !t.state.Active || !next.Config.sameTimes(t.state.Config) {

@@ -33,9 +33,10 @@ type Expressions interface {
 
 // AttachedTrigger is what a graph needs to know of a trigger of its version.
 type AttachedTrigger struct {
-	ID   string
-	Name string
-	Type string // "webhook" or "schedule"
+	ID      string
+	Name    string
+	Type    string // "webhook" or "schedule"
+	FiredBy string // what it shares with triggers like it: an event, or times; empty for one that nothing fires but calls of its own
 }
 
 // Environment is what a graph is checked against. Every member but Triggers is
@@ -43,7 +44,13 @@ type AttachedTrigger struct {
 type Environment struct {
 	Registry    node.Registry     // what the tenant sees
 	Expressions Expressions       // the expression language
-	Triggers    []AttachedTrigger // all triggers of the version, active or not
+	Triggers    []AttachedTrigger // all triggers of the version once it is published, active or not
+}
+
+// Report is what a check has found.
+type Report struct {
+	Details  []Finding // what stands against publishing
+	Warnings []Finding // what does not, and is hardly meant
 }
 
 // Check reports everything that keeps a graph from being published, the way a
@@ -65,18 +72,27 @@ type Environment struct {
 //     is a note of its author's and says nothing.
 //
 // What no draft may have either, such as a cycle, is reported as well.
-func Check(g Graph, env Environment) []Finding {
+//
+// It warns of triggers that are fired by the same: each of them starts a run.
+func Check(g Graph, env Environment) Report {
 	c := &checker{
 		g: g, env: env, names: namesOf(env.Registry),
 		triggerNodes: g.triggerNodes(), steps: make([]step, len(g.nodes)),
 	}
+	c.warnOfAlikeTriggers()
+	c.check()
+	return Report{Details: c.found.list, Warnings: c.warned.list}
+}
+
+func (c *checker) check() {
+	g := c.g
 	if len(g.nodes) == 0 {
 		c.found.add(subject{path: "nodes"}, domain.Required, "must hold at least one node")
-		return c.found.list
+		return
 	}
 	c.found = collected(g.defects(true))
 	if len(g.nodes) > MaxNodes || len(g.edges) > MaxEdges {
-		return c.found.list
+		return
 	}
 	reached := c.reached()
 	for i, n := range g.nodes {
@@ -94,7 +110,6 @@ func Check(g Graph, env Environment) []Finding {
 	for i, e := range g.edges {
 		c.checkEdge(edgeSubject(i, e), i)
 	}
-	return c.found.list
 }
 
 // checker is one check of one graph.
@@ -104,6 +119,7 @@ type checker struct {
 	names        typeNames
 	triggerNodes []triggerNode
 	found        findings
+	warned       findings
 	steps        []step         // by place of the node
 	leads        map[int][]bool // by place of a node, which nodes edges lead to from it
 }

@@ -16,7 +16,7 @@ func TestTheNameOfAnEventIsNoTemplate(t *testing.T) {
 	env.Registry = node.RegistryFor(owner, tenant.English, nil, nil)
 	g := graph(t, nodes(step("a", "waitForEvent", `{"event": "paid-{{ input.id }}"}`), step("b", "waitForEvent", `{"event": "paid }} {x}"}`)), nil)
 	expected := findings(want("nodes[0].config.event", "a", domain.NotAllowed, "must be the name of an event itself: {{ expressions }} are not resolved here"))
-	if diff := cmp.Diff(expected, workflow.Check(g, env)); diff != "" {
+	if diff := cmp.Diff(expected, workflow.Check(g, env).Details); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -25,7 +25,7 @@ func TestTheURLOfARequestIsCheckedAsAURL(t *testing.T) {
 	const text = `https://api.example.com{{ input.path }}`
 	g := graph(t, nodes(step("a", "httpRequest", `{"url": "`+text+`", "headers": {"X-Referer": "`+text+`"}}`)), nil)
 	expected := findings(want("nodes[0].config.url", "a", workflow.BadExpression, "must be a template that compiles: the host is written out"))
-	if diff := cmp.Diff(expected, workflow.Check(g, environment(t))); diff != "" {
+	if diff := cmp.Diff(expected, workflow.Check(g, environment(t)).Details); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -32,7 +32,7 @@ func runCheck(t *testing.T, tests map[string]checkCase) {
 	t.Helper()
 	for claim, tt := range tests {
 		t.Run(claim, func(t *testing.T) {
-			got := workflow.Check(graph(t, tt.nodes, tt.edges), environment(t, tt.triggers...))
+			got := workflow.Check(graph(t, tt.nodes, tt.edges), environment(t, tt.triggers...)).Details
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
@@ -118,7 +118,7 @@ func TestCheckConfiguration(t *testing.T) {
 	t.Run("a configuration that is no object, which only a store can give", func(t *testing.T) {
 		g := workflow.RestoreGraph([]workflow.Node{{ID: "a", Type: "input", Version: "1.0.0", Config: domain.RestoreDocument("[")}}, nil)
 		expected := findings(want("nodes[0].config", "a", domain.BadFormat, "must be a JSON object"))
-		if diff := cmp.Diff(expected, workflow.Check(g, environment(t))); diff != "" {
+		if diff := cmp.Diff(expected, workflow.Check(g, environment(t)).Details); diff != "" {
 			t.Error(diff)
 		}
 	})
@@ -328,7 +328,7 @@ func TestCheckReportsWhatNoDraftMayHave(t *testing.T) {
 		want("edges[1]", "edge_2", workflow.Cycle, "closes a cycle: b → c → b; a workflow only runs forward, so one of these edges has to go"),
 		want("nodes[0]", "a", workflow.UnreachableNode, "is never reached: no edge leads to it from a node where a run starts"),
 	)
-	if diff := cmp.Diff(expected, workflow.Check(g, environment(t))); diff != "" {
+	if diff := cmp.Diff(expected, workflow.Check(g, environment(t)).Details); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -38,7 +38,7 @@ func ExampleVersion_Publish() {
 		Registry:    node.RegistryFor(owner, tenant.English, nil, nil),
 		Expressions: goExpressions{}, // stands for an adapter of the expression language
 	}
-	err = ver.Publish(env, now)
+	_, err = ver.Publish(env, now)
 	var failure *domain.Error
 	if errors.As(err, &failure) {
 		for _, v := range failure.Violations {

@@ -25,11 +25,12 @@ const (
 	MissingEdge        domain.ViolationCode = "missing_edge"         // a branch target that no edge leads to
 	UnknownTrigger     domain.ViolationCode = "unknown_trigger"      // a trigger that the version does not have
 	WrongTriggerType   domain.ViolationCode = "wrong_trigger_type"   // a trigger of another type than its node's
+	AlikeTriggers      domain.ViolationCode = "alike_triggers"       // a warning: a trigger that is fired by what fires another one
 )
 
-// Finding is one thing that keeps a graph from being stored or published.
+// Finding is one thing that keeps a graph from being stored or published, or a warning.
 type Finding struct {
-	Field   string // dotted path as the client wrote it: nodes[2].config.url, edges[0].targetNodeId
+	Field   string // dotted path as the client wrote it: nodes[2].config.url, edges[0].targetNodeId; triggers.<id> for a trigger
 	NodeID  NodeID // the node it is about, empty when it is about none
 	EdgeID  EdgeID // the edge it is about, empty when it is about none
 	Code    domain.ViolationCode
@@ -115,7 +116,7 @@ func (fs *findings) text(about subject, value string, minLen, maxLen int) {
 // holds what an adapter found while it read the request, then the findings. A
 // finding about a member whose type was wrong, or that lies inside such a member,
 // would only repeat that and is left out.
-func invalid(code, message string, malformed []domain.Violation, found []Finding) error {
+func invalid(code, message string, malformed []domain.Violation, found []Finding) *domain.Error {
 	var all []domain.Violation
 	read := make(map[string]bool, len(malformed))
 	for _, v := range malformed {

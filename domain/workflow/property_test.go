@@ -68,7 +68,7 @@ func TestASoundGraphHasNoFindings(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if found := workflow.Check(g, env); len(found) > 0 {
+		if found := workflow.Check(g, env).Details; len(found) > 0 {
 			t.Fatalf("found %v", found)
 		}
 	})
@@ -171,8 +171,8 @@ func TestCheckOfAnyGraph(t *testing.T) {
 	env := environment(t, workflow.AttachedTrigger{ID: "t1", Name: "", Type: "webhook"}, workflow.AttachedTrigger{ID: "t2", Name: "", Type: "schedule"})
 	rapid.Check(t, func(t *rapid.T) {
 		g := anyGraph(t)
-		found := workflow.Check(g, env)
-		if diff := cmp.Diff(found, workflow.Check(g, env)); diff != "" {
+		found := workflow.Check(g, env).Details
+		if diff := cmp.Diff(found, workflow.Check(g, env).Details); diff != "" {
 			t.Fatalf("the same graph has other findings the second time: %s", diff)
 		}
 		fields := map[string]bool{}
@@ -202,7 +202,7 @@ func FuzzCheckDocuments(f *testing.F) {
 		b := n
 		b.ID = "b"
 		g := workflow.RestoreGraph([]workflow.Node{n, b}, []workflow.Edge{{ID: "edge_1", SourceNodeID: "a", TargetNodeID: "b", Condition: &config}})
-		for _, finding := range workflow.Check(g, env) {
+		for _, finding := range workflow.Check(g, env).Details {
 			if finding.Field == "" || finding.Message == "" {
 				t.Errorf("a finding without a place or a message: %+v", finding)
 			}

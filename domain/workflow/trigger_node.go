@@ -141,3 +141,21 @@ func (c *checker) candidates(triggerType string) string {
 	}
 	return "; it has " + strings.Join(ids, ", ")
 }
+
+// warnOfAlikeTriggers warns of triggers that are fired by the same as one before them.
+func (c *checker) warnOfAlikeTriggers() {
+	first := make(map[[2]string]AttachedTrigger)
+	for _, trg := range c.env.Triggers {
+		if trg.FiredBy == "" {
+			continue
+		}
+		key := [2]string{trg.Type, trg.FiredBy}
+		other, alike := first[key]
+		if !alike {
+			first[key] = trg
+			continue
+		}
+		c.warned.add(subject{path: domain.Member("triggers", trg.ID)}, AlikeTriggers,
+			"is fired by %s, and so is %s: each of them starts a run", trg.FiredBy, quote(other.ID))
+	}
+}

@@ -1,10 +1,12 @@
 package workflow_test
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/workflow"
 )
 
@@ -52,5 +54,33 @@ func TestStarts(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+func TestTriggersThatTheSameFiresAreWarnedOf(t *testing.T) {
+	env := environment(t,
+		workflow.AttachedTrigger{ID: "trg_1", Type: "webhook", FiredBy: `the event "paid"`},
+		workflow.AttachedTrigger{ID: "trg_2", Type: "webhook"},
+		workflow.AttachedTrigger{ID: "trg_3", Type: "webhook"},
+		workflow.AttachedTrigger{ID: "trg_4", Type: "webhook", FiredBy: `the event "paid"`},
+		workflow.AttachedTrigger{ID: "trg_5", Type: "webhook", FiredBy: `the event "lost"`},
+		workflow.AttachedTrigger{ID: "trg_6", Type: "webhook", FiredBy: `the event "paid"`},
+	)
+	warnings := findings(
+		want("triggers.trg_4", "", workflow.AlikeTriggers, `is fired by the event "paid", and so is "trg_1": each of them starts a run`),
+		want("triggers.trg_6", "", workflow.AlikeTriggers, `is fired by the event "paid", and so is "trg_1": each of them starts a run`),
+	)
+	got := workflow.Check(graph(t, sound().Nodes, sound().Edges), env)
+	if diff := cmp.Diff(workflow.Report{Warnings: warnings}, got); diff != "" {
+		t.Error(diff)
+	}
+	ver := version(t, sound())
+	if warned, err := ver.Publish(env, noon); err != nil || cmp.Diff(warnings, warned) != "" {
+		t.Errorf("publishing warns of %v, %v", warned, err)
+	}
+	_, err := version(t, workflow.VersionDraft{}).Publish(env, noon)
+	var refused *domain.Error
+	if !errors.As(err, &refused) || len(refused.Violations) != 1 || len(refused.Warnings) != 2 || refused.Warnings[0] != warnings[0].Violation() {
+		t.Errorf("a refusal warns of %+v", refused)
 	}
 }

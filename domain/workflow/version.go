@@ -151,16 +151,20 @@ func revised(m domain.Metadata, found []domain.Violation, p domain.MetadataPatch
 // Publish makes the version the active one: a draft, or one that was published
 // before. The active version stays as it is, whatever a check would say by now.
 // Everything that [Check] finds is reported as an Invalid error with the code
-// version_not_publishable, and nothing changes then.
-func (v *Version) Publish(env Environment, now time.Time) error {
+// version_not_publishable, which bears the warnings, too, and nothing changes then.
+func (v *Version) Publish(env Environment, now time.Time) (warnings []Finding, err error) {
 	if v.state.Active {
-		return nil
+		return nil, nil
 	}
-	if err := invalid("version_not_publishable", "The workflow version cannot be published yet.", nil, Check(v.state.Graph, env)); err != nil {
-		return err
+	found := Check(v.state.Graph, env)
+	if err := invalid("version_not_publishable", "The workflow version cannot be published yet.", nil, found.Details); err != nil {
+		for _, f := range found.Warnings {
+			err.Warnings = append(err.Warnings, f.Violation())
+		}
+		return nil, err
 	}
 	v.state.Active, v.state.PublishedAt, v.state.Level = true, &now, v.state.Graph.level(env.Registry)
-	return nil
+	return found.Warnings, nil
 }
 
 // SetNumber gives a version that is not stored yet its number.

@@ -125,7 +125,7 @@ func TestLifeOfAVersion(t *testing.T) {
 	if err := ver.CheckDeletable(); err != nil {
 		t.Errorf("a draft cannot be deleted: %v", err)
 	}
-	if err := ver.Publish(env, noon); err != nil {
+	if _, err := ver.Publish(env, noon); err != nil {
 		t.Fatal(err)
 	}
 	published := ver.State()
@@ -137,7 +137,7 @@ func TestLifeOfAVersion(t *testing.T) {
 
 	wantError(t, ver.CheckDeletable(), domain.Conflict, "version_active")
 	wantError(t, ver.Edit(workflow.VersionPatch{}, counted()), domain.Conflict, "version_published")
-	if err := ver.Publish(workflow.Environment{Expressions: goExpressions{}}, noon.Add(1)); err != nil {
+	if _, err := ver.Publish(workflow.Environment{Expressions: goExpressions{}}, noon.Add(1)); err != nil {
 		t.Errorf("publishing the active version again looks at the registry: %v", err)
 	}
 	if diff := cmp.Diff(published, ver.State()); diff != "" {
@@ -155,7 +155,7 @@ func TestLifeOfAVersion(t *testing.T) {
 	}
 
 	later := noon.Add(3600e9)
-	if err := ver.Publish(env, later); err != nil {
+	if _, err := ver.Publish(env, later); err != nil {
 		t.Fatal(err)
 	}
 	if !ver.Active() || !ver.PublishedAt().Equal(later) {
@@ -166,7 +166,8 @@ func TestLifeOfAVersion(t *testing.T) {
 func TestPublishReportsEveryFindingAndChangesNothing(t *testing.T) {
 	ver := version(t, workflow.VersionDraft{Nodes: nodes(step("a", "inputt", ""), step("b", "condition", ""))})
 	before := ver.State()
-	wantError(t, ver.Publish(environment(t), noon), domain.Invalid, "version_not_publishable",
+	_, err := ver.Publish(environment(t), noon)
+	wantError(t, err, domain.Invalid, "version_not_publishable",
 		domain.Violation{Field: "nodes[0].type", Message: `must name a node type of the registry; there is no "inputt"; did you mean "input"?`, Code: workflow.UnknownNodeType},
 		domain.Violation{Field: "nodes[1].config.condition", Message: "must be given: a string", Code: domain.Required},
 	)
