@@ -1,0 +1,95 @@
+package trigger
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sluicehq/sluice/domain/tenant"
+)
+
+// VersionNotActive is why a trigger that was left behind starts no run, as the ledger of its
+// schedule and the event about it say.
+const VersionNotActive = "version_not_active"
+
+// LeftRetention is how long a schedule that was left behind is written down in the ledger: as
+// long as that keeps an entry. Workflows are published again and again, and what is left
+// behind each time would have to be looked at for ever.
+const LeftRetention = FireRetention
+
+// LeftReason says why triggers stay behind when another version of their workflow becomes the
+// active one.
+type LeftReason string
+
+// The reasons for leaving triggers behind.
+const (
+	LeftForOwn     LeftReason = "version_has_triggers" // the other version has triggers of its own
+	LeftBySettings LeftReason = "settings"             // the tenant's settings say so
+	LeftByRequest  LeftReason = "request"              // who publishes says so
+)
+
+// WhyLeft says why the triggers of the version that was active so far stay behind when
+// another one takes its place; empty where they move along. Asked is what who publishes says,
+// empty for nothing, and setting the choice of the tenant. A version that has triggers of its
+// own gets others only where that is asked.
+func WhyLeft(asked, setting tenant.TriggersOnPublish, hasOwn bool) LeftReason {
+	switch {
+	case asked == tenant.MoveTriggers:
+		return ""
+	case asked == tenant.LeaveTriggers:
+		return LeftByRequest
+	case setting == tenant.LeaveTriggers:
+		return LeftBySettings
+	case hasOwn:
+		return LeftForOwn
+	default:
+		return ""
+	}
+}
+
+// Leave notes that the trigger could fire, and cannot any more because its version is not
+// the active one. It has no effect on a trigger that is noted so already.
+func (t *Trigger) Leave(now time.Time) {
+	if t.state.LeftAt == nil {
+		t.state.LeftAt = &now
+	}
+}
+
+// LeftBehind says whether the trigger could fire if its version were the active one, as it
+// was when it last fired or could have.
+func (t *Trigger) LeftBehind() bool { return t.state.LeftAt != nil }
+
+// suppressLeft suppresses what a schedule that was left behind would start.
+func (t *Trigger) suppressLeft(plan []Planned) {
+	if !t.LeftBehind() {
+		return
+	}
+	for i, p := range plan {
+		if p.Outcome.Starts() {
+			plan[i].Outcome, plan[i].Reason = Suppressed, VersionNotActive
+		}
+	}
+}
+
+// FiredBy names what fires the trigger, for people: triggers that name the same are fired
+// together. It is empty for one that is inactive, or that only calls of its own fire.
+func (t *Trigger) FiredBy() string {
+	if !t.state.Active {
+		return ""
+	}
+	if event, ok := t.Event(); ok {
+		return "the event " + strconv.Quote(event)
+	}
+	s, ok := t.Schedule()
+	switch {
+	case !ok:
+		return ""
+	case s.cron == nil:
+		return "an interval of " + s.interval.String()
+	}
+	fields, err := cronFields(strings.TrimSpace(s.cron.text))
+	if err != nil {
+		return ""
+	}
+	return "the cron expression " + strconv.Quote(strings.Join(fields, " ")) + " in " + s.zone.String()
+}
