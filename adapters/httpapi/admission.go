@@ -34,7 +34,7 @@ func apiKey(h http.Header) string {
 
 // admitted runs a route's handler for those who may perform its operation.
 func (a *API) admitted(r route) gin.HandlerFunc {
-	strict := isStrict(r.path)
+	strict := r.isStrict()
 	return func(c *gin.Context) {
 		in, err := a.ports.Admission.Admit(c.Request.Context(), apiKey(c.Request.Header), r.operation)
 		defer in.Leave()

@@ -27,6 +27,7 @@ type Ports struct {
 	NodeSecrets inbound.NodeSecrets
 	Nodes       inbound.Nodes
 	Processes   inbound.Processes
+	Publishing  inbound.Publishing
 	Runs        inbound.Runs
 	Schedules   inbound.Schedules
 	Settings    inbound.Settings

@@ -85,6 +85,7 @@ func newGateway(t *testing.T, options ...option) *gateway {
 	g.follow(known)
 	checks := nodes.NewChecks(store, healthyRunner{}, g.clock)
 	work := timed{store, g.clock}
+	versions := workflows.NewVersions(store, expression.Checker{}, g.clock, g.random)
 	ports := httpapi.Ports{
 		Admission: admission.New(known, limiter, g.clock),
 		APIKeys:   tenants.NewKeys(store, g.clock, g.random), CustomNodes: nodes.NewChecked(nodes.NewCustom(store, g.clock, g.random), checks),
@@ -94,9 +95,10 @@ func newGateway(t *testing.T, options ...option) *gateway {
 		Tenants:   tenants.New(store, g.clock, g.random),
 		Schedules: schedules.New(store, g.clock),
 		Triggers:  triggers.New(store, known, sqlstore.NewTriggerIntake(store), limiter, g.clock, g.random), Workflows: workflows.New(store, g.signals, g.clock, g.random),
-		Versions: workflows.NewVersions(store, expression.Checker{}, g.clock, g.random),
-		Firing:   firing.New(work, known, expression.Compiler{}, g.signals, limiter, g.clock, g.random, runKey, budget.Divide(1<<40, 2).OfRuns(), 0),
-		Runs:     runs.New(work, known, expression.Compiler{}, g.signals, g.clock, g.random, runKey, budget.Divide(1<<40, 2).OfRuns()),
+		Versions:   versions,
+		Publishing: versions,
+		Firing:     firing.New(work, known, expression.Compiler{}, g.signals, limiter, g.clock, g.random, runKey, budget.Divide(1<<40, 2).OfRuns(), 0),
+		Runs:       runs.New(work, known, expression.Compiler{}, g.signals, g.clock, g.random, runKey, budget.Divide(1<<40, 2).OfRuns()),
 
 		WebhookEndpoints:  webhooks.NewEndpoints(store, g.clock, g.random),
 		WebhookDeliveries: webhooks.NewDeliveries(store, g.clock),

@@ -30,7 +30,8 @@ func posts(e fixture) map[string][2]string {
 		"/custom-nodes/secret/rotate":                                         {`{"graceSeconds":60}`, `{"graceSeconds":61}`},
 		"/custom-nodes/" + e.ids["custom-nodes"] + "/check":                   {"", ""},
 		"/workflow-versions/" + version + "/publish":                          {"", ""},
-		"/workflow-versions/" + version + "/validate":                         {"", ""},
+		"/workflow-versions/" + version + "/validate":                         {`{"triggers":"move"}`, `{}`},
+		"/workflows/" + e.ids["workflows"] + "/rollback":                      {`{"triggers":"move"}`, `{}`},
 		"/webhook-endpoints":                                                  {`{"url":"https://example.com/once"}`, `{"url":"https://example.com/other"}`},
 		"/webhook-endpoints/" + e.ids["webhook-endpoints"] + "/rotate-secret": {"", ""},
 		"/webhook-endpoints/" + e.ids["webhook-endpoints"] + "/test":          {"", ""},
@@ -55,6 +56,11 @@ func TestEveryPostTakesEffectOnceForItsKey(t *testing.T) {
 	e := g.fixture("Acme")
 	g.addRuns(e)
 	e.ids["triggers"] = e.ids["listening"]
+	next := g.send(http.MethodPost, "/v1/gateway/workflow-versions", e.secret, fmt.Sprintf(
+		`{"workflowId":%q,"nodes":[{"id":"a","type":"transform","version":"1.0.0","name":"A","config":{"transformType":"expression","expression":"1"}}]}`, e.ids["workflows"]))
+	if got := g.send(http.MethodPost, fmt.Sprintf("/v1/gateway/workflow-versions/%s/publish", next.field(t, "id")), e.secret, ""); got.status != http.StatusOK {
+		t.Fatalf("publishing got %d: %s", got.status, got.body)
+	}
 	bodies := posts(e)
 	for _, r := range routesBehindKeys(g) {
 		path, _ := e.fill(r.Path)

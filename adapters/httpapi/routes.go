@@ -31,6 +31,7 @@ func (a *API) routes() []route {
 		{patch, "/workflows/:id", tenant.ChangeWorkflow, a.updateWorkflow},
 		{remove, "/workflows/:id", tenant.DeleteWorkflow, a.deleteWorkflow},
 		{patch, "/workflows/:id/toggle-status", tenant.ChangeWorkflow, a.toggleWorkflow},
+		{post, "/workflows/:id/rollback", tenant.RollbackWorkflow, a.rollbackWorkflow},
 		{get, "/workflows/:id/versions", tenant.ReadVersions, a.listVersionsOfWorkflow},
 		{get, "/workflows/versions/:versionId", tenant.ReadVersions, a.getVersion},
 
@@ -134,9 +135,12 @@ func (a *API) webhookRoutes() []route {
 // client: a misspelled one would leave a door open.
 var strictResources = []string{prefix + "/api-keys", prefix + "/settings"}
 
-func isStrict(path string) bool {
-	return slices.ContainsFunc(strictResources, func(resource string) bool {
-		rest, ok := strings.CutPrefix(path, resource)
+// strictOperations do so as well: no client has ever sent them anything else.
+var strictOperations = map[tenant.Operation]bool{tenant.RollbackWorkflow: true}
+
+func (r route) isStrict() bool {
+	return strictOperations[r.operation] || slices.ContainsFunc(strictResources, func(resource string) bool {
+		rest, ok := strings.CutPrefix(r.path, resource)
 		return ok && (rest == "" || rest[0] == '/')
 	})
 }

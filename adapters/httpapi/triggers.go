@@ -150,6 +150,9 @@ func triggerPatch(body jsonread.Object) trigger.Patch {
 	p := trigger.Patch{
 		Name: body.OptionalString("name", &r), Config: body.OptionalDocument("config", &r), Active: body.OptionalBool("isActive", &r),
 	}
+	if version := body.OptionalString("workflowVersionId", &r); version != nil {
+		p.Target = &trigger.Target{Version: workflow.VersionID(*version)}
+	}
 	p.Metadata = exchange.ReadMetadata(body, &r)
 	p.Malformed = r.Violations()
 	return p

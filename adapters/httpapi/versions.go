@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"cmp"
-	"fmt"
 	"net/http"
 
 	"github.com/gin-gonic/gin"
@@ -194,53 +193,4 @@ func (a *API) deleteVersion(c *gin.Context, who tenant.Caller) error {
 	return exchange.Delete(c, func() error {
 		return a.ports.Versions.Delete(c.Request.Context(), who, versionID(c), exchange.Expected(c))
 	})
-}
-
-// publishedBody is the answer of publishing.
-type publishedBody struct {
-	Message string `json:"message"`
-	Version any    `json:"version"`
-}
-
-// publishVersion answers POST /workflow-versions/{id}/publish.
-func (a *API) publishVersion(c *gin.Context, who tenant.Caller) error {
-	return exchange.ExecuteWithoutBody[versionBody](c, who, exchange.Command[inbound.CheckedVersion]{
-		Status: http.StatusOK, Revision: revisionOfVersion,
-		Run: func(once domain.IdempotencyKey) (inbound.CheckedVersion, error) {
-			return a.ports.Versions.Publish(c.Request.Context(), who, once, versionID(c))
-		},
-		Render: func(ver inbound.CheckedVersion) any {
-			return publishedBody{fmt.Sprintf("Version %d is published.", ver.Number()), renderVersion(ver)}
-		},
-	})
-}
-
-// validatedBody is the answer of validating.
-type validatedBody struct {
-	Valid   bool          `json:"valid"`
-	Details []findingBody `json:"details"`
-}
-
-type findingBody struct {
-	exchange.ErrorDetail
-	NodeID string `json:"nodeId,omitempty"`
-	EdgeID string `json:"edgeId,omitempty"`
-}
-
-// validateVersion answers POST /workflow-versions/{id}/validate.
-func (a *API) validateVersion(c *gin.Context, who tenant.Caller) error {
-	return exchange.ExecuteWithoutBody[versionBody](c, who, exchange.Command[[]workflow.Finding]{
-		Status: http.StatusOK, Render: renderFindings,
-		Run: func(once domain.IdempotencyKey) ([]workflow.Finding, error) {
-			return a.ports.Versions.Validate(c.Request.Context(), who, once, versionID(c))
-		},
-	})
-}
-
-func renderFindings(findings []workflow.Finding) any {
-	body := validatedBody{Valid: len(findings) == 0, Details: []findingBody{}}
-	for _, f := range findings {
-		body.Details = append(body.Details, findingBody{exchange.ErrorDetail{Field: f.Field, Message: f.Message, Code: string(f.Code)}, string(f.NodeID), string(f.EdgeID)})
-	}
-	return body
 }

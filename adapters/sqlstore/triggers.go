@@ -19,29 +19,30 @@ type triggers struct{ *unit }
 
 var _ outbound.TriggerRepository = triggers{}
 
-const triggerColumns = `id, tenant_id, sub_tenant_id, workflow_version_id, name, type, config, metadata, is_active, activated_at, created_at, updated_at, revision`
+const triggerColumns = `id, tenant_id, sub_tenant_id, workflow_version_id, name, type, config, metadata, is_active, activated_at, left_at, created_at, updated_at, revision`
 
 type triggerRow struct {
-	ID        string    `db:"id"`
-	Tenant    string    `db:"tenant_id"`
-	SubTenant string    `db:"sub_tenant_id"`
-	Version   string    `db:"workflow_version_id"`
-	Name      string    `db:"name"`
-	Type      string    `db:"type"`
-	Config    string    `db:"config"`
-	Metadata  string    `db:"metadata"`
-	Active    bool      `db:"is_active"`
-	Activated time.Time `db:"activated_at"`
-	CreatedAt time.Time `db:"created_at"`
-	UpdatedAt time.Time `db:"updated_at"`
-	Revision  int64     `db:"revision"`
+	ID        string     `db:"id"`
+	Tenant    string     `db:"tenant_id"`
+	SubTenant string     `db:"sub_tenant_id"`
+	Version   string     `db:"workflow_version_id"`
+	Name      string     `db:"name"`
+	Type      string     `db:"type"`
+	Config    string     `db:"config"`
+	Metadata  string     `db:"metadata"`
+	Active    bool       `db:"is_active"`
+	Activated time.Time  `db:"activated_at"`
+	LeftAt    *time.Time `db:"left_at"`
+	CreatedAt time.Time  `db:"created_at"`
+	UpdatedAt time.Time  `db:"updated_at"`
+	Revision  int64      `db:"revision"`
 }
 
 // Targets are where the columns of a list go.
 func (row *triggerRow) Targets() []any {
 	return []any{
 		&row.ID, &row.Tenant, &row.SubTenant, &row.Version, &row.Name, &row.Type, &row.Config, &row.Metadata, &row.Active,
-		&row.Activated, &row.CreatedAt, &row.UpdatedAt, &row.Revision,
+		&row.Activated, &row.LeftAt, &row.CreatedAt, &row.UpdatedAt, &row.Revision,
 	}
 }
 
@@ -57,7 +58,7 @@ func (row triggerRow) restore() *trigger.Trigger {
 	return trigger.Restore(trigger.State{
 		ID: trigger.ID(row.ID), Tenant: tenant.ID(row.Tenant), SubTenant: tenant.SubTenantID(row.SubTenant),
 		Version: workflow.VersionID(row.Version), Name: row.Name, Type: trigger.Type(row.Type),
-		Config: trigger.RestoreConfig(row.Config), Metadata: domain.RestoreMetadata(row.Metadata), Active: row.Active, ActivatedAt: row.Activated.UTC(),
+		Config: trigger.RestoreConfig(row.Config), Metadata: domain.RestoreMetadata(row.Metadata), Active: row.Active, ActivatedAt: row.Activated.UTC(), LeftAt: core.InUTC(row.LeftAt),
 		CreatedAt: row.CreatedAt.UTC(), UpdatedAt: row.UpdatedAt.UTC(), Revision: row.Revision,
 	})
 }
@@ -67,9 +68,9 @@ var triggersSorted = map[string]string{"name": "name", "type": "type", "createdA
 // Insert adds a trigger.
 func (s triggers) Insert(ctx context.Context, trg *trigger.Trigger) error {
 	st := trg.State()
-	_, err := s.Exec(ctx, "insert trigger", `INSERT INTO triggers (`+triggerColumns+`, search_text, event) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`,
+	_, err := s.Exec(ctx, "insert trigger", `INSERT INTO triggers (`+triggerColumns+`, search_text, event) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`,
 		string(st.ID), string(st.Tenant), string(st.SubTenant), string(st.Version), st.Name, string(st.Type),
-		st.Config.Document().String(), st.Metadata.String(), st.Active, st.ActivatedAt, st.CreatedAt, st.UpdatedAt, st.Revision, core.SearchText(st.Name, nil), listensFor(trg))
+		st.Config.Document().String(), st.Metadata.String(), st.Active, st.ActivatedAt, st.LeftAt, st.CreatedAt, st.UpdatedAt, st.Revision, core.SearchText(st.Name, nil), listensFor(trg))
 	return err
 }
 
@@ -94,15 +95,16 @@ func (s triggers) Get(ctx context.Context, scope tenant.Scope, id trigger.ID) (*
 	return row.restore(), nil
 }
 
-// Update writes a trigger whose stored revision is the aggregate's. Its version
-// and its type never change.
+// Update writes a trigger whose stored revision is the aggregate's. Its type never
+// changes.
 func (s triggers) Update(ctx context.Context, trg *trigger.Trigger) error {
 	st := trg.State()
 	n, err := s.Exec(ctx, "update trigger", `UPDATE triggers
-		SET name = $1, config = $2, is_active = $3, activated_at = $4, updated_at = $5, search_text = $6, event = $7, metadata = $8, revision = revision + 1
-		WHERE tenant_id = $9 AND id = $10 AND revision = $11`,
+		SET name = $1, config = $2, is_active = $3, activated_at = $4, updated_at = $5, search_text = $6, event = $7, metadata = $8, workflow_version_id = $9, left_at = $10,
+			revision = revision + 1
+		WHERE tenant_id = $11 AND id = $12 AND revision = $13`,
 		st.Name, st.Config.Document().String(), st.Active, st.ActivatedAt, st.UpdatedAt, core.SearchText(st.Name, nil), listensFor(trg), st.Metadata.String(),
-		string(st.Tenant), string(st.ID), st.Revision)
+		string(st.Version), st.LeftAt, string(st.Tenant), string(st.ID), st.Revision)
 	return s.CheckUpdated(n, err, trg.Saved, func() error {
 		_, err := s.Get(ctx, tenant.All(st.Tenant), st.ID)
 		return err

@@ -2,11 +2,13 @@ package triggers
 
 import (
 	"context"
+	"errors"
 
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/event"
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/domain/trigger"
+	"github.com/sluicehq/sluice/domain/workflow"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
@@ -49,32 +51,84 @@ func (s *Service) OfVersion(ctx context.Context, who tenant.Caller, f trigger.Fi
 	return found, err
 }
 
-// Update changes what the patch names.
+// Update changes what the patch names. Where that decides what fires, the workflow is held
+// before the trigger, as by who publishes a version: the workflow of a trigger never changes.
 func (s *Service) Update(ctx context.Context, who tenant.Caller, id trigger.ID, at domain.Expected, p trigger.Patch) (trg *trigger.Trigger, err error) {
 	if err = who.May(tenant.ChangeTrigger); err != nil {
 		return nil, err
 	}
+	var of workflow.ID
+	if p.Target != nil || p.Active != nil || p.Config != nil {
+		err = s.work.Read(ctx, func(ctx context.Context, st outbound.Stores) error {
+			found, err := st.Firing.Trigger(ctx, who.Scope, id)
+			of = found.Workflow
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
 	err = s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
+		var wf *workflow.Workflow
+		if of != "" {
+			if wf, err = st.Workflows.Get(ctx, who.Scope, of); err != nil && !errors.Is(err, domain.NotFound) {
+				return err // with its workflow, the trigger is gone
+			}
+		}
 		if trg, err = st.Triggers.Get(ctx, who.Scope, id); err != nil {
 			return err
 		}
 		if err := at.Check(trg.Revision()); err != nil {
 			return err
 		}
-		active, now := trg.Active(), s.clock.Now()
-		if err := trg.Revise(p, who.Settings, now); err != nil {
-			return err
-		}
-		if err := st.Triggers.Update(ctx, trg); err != nil || !active || trg.Active() {
-			return err
-		}
-		disabled := event.NewTriggerDisabled(event.ID(s.random.ID(event.IDPrefix)), trg, event.DisabledByRequest, now)
-		return st.Webhooks.Events.Append(ctx, disabled)
+		return s.revise(ctx, st, who, wf, trg, p)
 	})
 	if err != nil {
 		return nil, err
 	}
 	return trg, nil
+}
+
+// revise changes a trigger, and says so where it cannot fire any more. The workflow is that of
+// the trigger; nil while nothing is changed that needs it.
+func (s *Service) revise(ctx context.Context, st outbound.Stores, who tenant.Caller, wf *workflow.Workflow, trg *trigger.Trigger, p trigger.Patch) error {
+	now := s.clock.Now()
+	var active outbound.FiringVersion
+	if p.Target != nil {
+		target, err := targetOf(ctx, st, who, wf, p.Target.Version)
+		if err != nil {
+			return err
+		}
+		p.Target = &target
+		if active, err = st.Firing.Version(ctx, who.Scope, wf.ID(), ""); err != nil {
+			return err
+		}
+	}
+	wasActive, from := trg.Active(), trg.Version()
+	if err := trg.Revise(p, who.Settings, now); err != nil {
+		return err
+	}
+	reason := ""
+	switch {
+	case wasActive && !trg.Active():
+		reason = event.DisabledByRequest
+	case wasActive && trg.Version() != from && active.Version == from && active.WorkflowActive:
+		trg.Leave(now)
+		reason = trigger.VersionNotActive
+	}
+	if err := st.Triggers.Update(ctx, trg); err != nil || reason == "" {
+		return err
+	}
+	return st.Webhooks.Events.Append(ctx, event.NewTriggerDisabled(event.ID(s.random.ID(event.IDPrefix)), trg, reason, now))
+}
+
+// targetOf looks up the version that a trigger is to be attached to.
+func targetOf(ctx context.Context, st outbound.Stores, who tenant.Caller, wf *workflow.Workflow, id workflow.VersionID) (trigger.Target, error) {
+	belongs, err := st.Versions.Belongs(ctx, who.Scope, id)
+	if err != nil && !errors.Is(err, domain.NotFound) {
+		return trigger.Target{}, err
+	}
+	return trigger.Target{Version: id, Exists: err == nil, SameWorkflow: belongs.Workflow == wf.ID()}, nil
 }
 
 // Delete removes a trigger.

@@ -3,32 +3,74 @@ package workflows
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/event"
 	"github.com/sluicehq/sluice/domain/node"
 	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/domain/trigger"
 	"github.com/sluicehq/sluice/domain/workflow"
 	"github.com/sluicehq/sluice/ports/inbound"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
+var _ inbound.Publishing = (*Versions)(nil)
+
 // Publish makes a version the only active one of its workflow, if nothing stands against
-// it. The version is checked before the unit of work that publishes it, which others may
-// have to wait for: a large graph takes half a second. A version that was changed in
-// between is checked again. The event is part of the same unit.
-func (s *Versions) Publish(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, id workflow.VersionID) (published inbound.CheckedVersion, err error) {
+// it.
+func (s *Versions) Publish(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, id workflow.VersionID, asked trigger.OnPublish) (published inbound.Published, err error) {
 	if err = who.May(tenant.PublishVersion); err != nil {
 		return published, err
 	}
+	if err = asked.Check(); err != nil {
+		return published, err
+	}
+	return s.publish(ctx, who, once, asked, id, nil)
+}
+
+// Rollback publishes the version that was active before. Which one that is, is read once: of
+// two requests at the same time none undoes the other.
+func (s *Versions) Rollback(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, of workflow.ID, asked trigger.OnPublish) (published inbound.Published, err error) {
+	if err = who.May(tenant.RollbackWorkflow); err != nil {
+		return published, err
+	}
+	if err = asked.Check(); err != nil {
+		return published, err
+	}
+	var previous workflow.VersionID
+	failure := s.work.View(ctx, func(ctx context.Context, st outbound.Stores) error {
+		if _, err := st.Workflows.Get(ctx, who.Scope, of); err != nil {
+			return err
+		}
+		if previous, err = st.Activation.Previous(ctx, who.Scope, of); err == nil && previous == "" {
+			err = domain.Fail(domain.Conflict, "no_previous_version",
+				"No other version of the workflow was active before this one. Publish the version that is to be the active one.")
+		}
+		return err
+	})
+	return s.publish(ctx, who, once, asked, previous, failure)
+}
+
+// publish publishes a version, or reports the failure that it was not found. The version is
+// checked before the unit of work that publishes it, which others may have to wait for: a
+// large graph takes half a second. A version that was changed in between is checked again, and
+// so is one that does not get a trigger any more that it was checked with. The triggers and the
+// events are part of the same unit.
+func (s *Versions) publish(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, asked trigger.OnPublish,
+	id workflow.VersionID, notFound error) (published inbound.Published, err error) {
 	now := s.clock.Now()
 	err = s.reserved(ctx, who.Tenant(), func(reserve func(*workflow.Version) error) error {
 		return retryStale(func() error {
-			wasActive := false
-			ver, registry, failure := s.check(ctx, who, id, reserve, func(ver *workflow.Version, env workflow.Environment) error {
-				wasActive = ver.Active()
-				return ver.Publish(env, now)
-			})
+			published = inbound.Published{}
+			wasActive, checked, failure := false, candidate{}, notFound
+			if failure == nil {
+				checked, failure = s.check(ctx, who, id, asked, reserve, func(ver *workflow.Version, env workflow.Environment) (err error) {
+					wasActive = ver.Active()
+					published.Warnings, err = ver.Publish(env, now)
+					return err
+				})
+			}
 			if isMemoryNeeded(failure) {
 				return failure
 			}
@@ -40,11 +82,11 @@ func (s *Versions) Publish(ctx context.Context, who tenant.Caller, once domain.I
 					return failure
 				}
 				if !wasActive {
-					if err := s.activate(ctx, st, who, ver); err != nil {
+					if published.Moved, published.Left, err = s.activate(ctx, st, who, checked, asked, now); err != nil {
 						return err
 					}
 				}
-				published = against(registry, ver)
+				published.CheckedVersion = against(checked.registry, checked.version)
 				return st.Outcomes.Keep(ctx, who.Tenant(), once, published, now)
 			})
 		})
@@ -52,43 +94,141 @@ func (s *Versions) Publish(ctx context.Context, who tenant.Caller, once domain.I
 	return published, err
 }
 
-// activate stores a version as the active one, once all processes know its node types. The workflow is held first, so that of two
+// activate stores a version as the active one, once all processes know its node types, and says
+// what became of the triggers of the one before. The workflow is held first, so that of two
 // versions that are published at the same time one becomes active after the other.
-func (s *Versions) activate(ctx context.Context, st outbound.Stores, who tenant.Caller, ver *workflow.Version) error {
-	if _, err := st.Workflows.Get(ctx, who.Scope, ver.Workflow()); err != nil {
-		return err
+func (s *Versions) activate(ctx context.Context, st outbound.Stores, who tenant.Caller, checked candidate, asked trigger.OnPublish, now time.Time) (moved []trigger.ID, left []trigger.Left, err error) {
+	ver := checked.version
+	wf, err := st.Workflows.Get(ctx, who.Scope, ver.Workflow())
+	if err != nil {
+		return nil, nil, err
+	}
+	h, err := handOver(ctx, st, who, ver, asked)
+	if err != nil {
+		return nil, nil, err
+	}
+	if !checked.stillGets(h.attached()) {
+		return nil, nil, errStale
 	}
 	if err := st.Processes.Require(ctx, ver.Level()); err != nil {
-		return err
+		return nil, nil, err
+	}
+	events := []*event.Event{event.NewWorkflowPublished(event.ID(s.random.ID(event.IDPrefix)), ver)}
+	switch {
+	case h.from == "":
+	case h.why == "":
+		moved, err = st.Activation.Move(ctx, who.Scope, h.from, ver.ID(), now)
+	case wf.Active():
+		err = st.Activation.Leave(ctx, who.Scope, h.from, now)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, trg := range h.left() {
+		left = append(left, trigger.Left{ID: trg.ID(), Name: trg.Name(), Reason: h.why})
+		if wf.Active() && trg.Active() {
+			events = append(events, event.NewTriggerDisabled(event.ID(s.random.ID(event.IDPrefix)), trg, trigger.VersionNotActive, now))
+		}
 	}
 	if err := st.Versions.Update(ctx, ver); err != nil {
-		return err
+		return nil, nil, err
 	}
-	return st.Webhooks.Events.Append(ctx, event.NewWorkflowPublished(event.ID(s.random.ID(event.IDPrefix)), ver))
+	return moved, left, st.Webhooks.Events.Append(ctx, events...)
+}
+
+// candidate is a version with what it was checked against.
+type candidate struct {
+	version  *workflow.Version
+	registry node.Registry
+	triggers []workflow.AttachedTrigger
+}
+
+// stillGets says whether a version gets all triggers that it was checked with. Another one
+// besides is like one that is attached later.
+func (c candidate) stillGets(now []workflow.AttachedTrigger) bool {
+	known := make(map[workflow.AttachedTrigger]bool, len(now))
+	for _, trg := range now {
+		known[trg] = true
+	}
+	for _, trg := range c.triggers {
+		if !known[trg] {
+			return false
+		}
+	}
+	return true
 }
 
 // check reads a version and what it is checked against, and lets do check it once there
 // is memory for that.
-func (s *Versions) check(ctx context.Context, who tenant.Caller, id workflow.VersionID, reserve func(*workflow.Version) error,
-	do func(*workflow.Version, workflow.Environment) error) (ver *workflow.Version, registry node.Registry, err error) {
-	var env workflow.Environment
+func (s *Versions) check(ctx context.Context, who tenant.Caller, id workflow.VersionID, asked trigger.OnPublish, reserve func(*workflow.Version) error,
+	do func(*workflow.Version, workflow.Environment) error) (found candidate, err error) {
 	err = s.work.View(ctx, func(ctx context.Context, st outbound.Stores) (err error) {
-		if ver, err = st.Versions.Get(ctx, who.Scope, id); err == nil {
-			env, err = s.environment(ctx, st, who, id)
+		if found.version, err = st.Versions.Get(ctx, who.Scope, id); err != nil {
+			return err
 		}
+		if found.registry, err = registryOf(ctx, st, who); err != nil {
+			return err
+		}
+		h, err := handOver(ctx, st, who, found.version, asked)
+		found.triggers = h.attached()
 		return err
 	})
 	if err == nil {
-		err = reserve(ver)
+		err = reserve(found.version)
 	}
 	if err == nil {
-		err = do(ver, env)
+		err = do(found.version, workflow.Environment{Registry: found.registry, Expressions: s.expressions, Triggers: found.triggers})
 	}
-	return ver, env.Registry, err
+	return found, err
+}
+
+// handover is what becomes of triggers when a version becomes the active one.
+type handover struct {
+	own  []*trigger.Trigger // of the version
+	from workflow.VersionID // the active one so far; empty for none, and for the version itself
+	old  []*trigger.Trigger // of the active one so far
+	why  trigger.LeftReason // those stay behind; empty where they move along
+}
+
+func handOver(ctx context.Context, st outbound.Stores, who tenant.Caller, ver *workflow.Version, asked trigger.OnPublish) (h handover, err error) {
+	if h.own, err = st.Triggers.OfVersion(ctx, who.Scope, ver.ID()); err != nil {
+		return h, err
+	}
+	active, err := st.Firing.Version(ctx, who.Scope, ver.Workflow(), "")
+	if err != nil || active.Version == "" || active.Version == ver.ID() {
+		return h, err
+	}
+	h.from, h.why = active.Version, asked.WhyLeft(who.Settings, len(h.own) > 0)
+	h.old, err = st.Triggers.OfVersion(ctx, who.Scope, h.from)
+	return h, err
+}
+
+// left are the triggers that stay behind.
+func (h handover) left() []*trigger.Trigger {
+	if h.why == "" {
+		return nil
+	}
+	return h.old
+}
+
+// attached are the triggers that the version has when it is the active one.
+func (h handover) attached() (all []workflow.AttachedTrigger) {
+	add := func(triggers []*trigger.Trigger) {
+		for _, trg := range triggers {
+			all = append(all, workflow.AttachedTrigger{ID: string(trg.ID()), Name: trg.Name(), Type: string(trg.Type()), FiredBy: trg.FiredBy()})
+		}
+	}
+	if add(h.own); h.why == "" {
+		add(h.old)
+	}
+	return all
 }
 
 // maxStale is how often something is done again because a record was changed in between.
 const maxStale = 4
+
+// errStale is what a store reports of a record that was changed in between.
+var errStale = domain.Fail(domain.Conflict, "stale_revision", "The triggers were changed by somebody else in the meantime. Try again.")
 
 func retryStale(do func() error) (err error) {
 	for range maxStale {
@@ -100,16 +240,19 @@ func retryStale(do func() error) (err error) {
 	return err
 }
 
-// Validate returns what stands against publishing a version. It writes nothing but
+// Validate returns what publishing a version would find. It writes nothing but
 // the outcome that an idempotency key asks for.
-func (s *Versions) Validate(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, id workflow.VersionID) (findings []workflow.Finding, err error) {
+func (s *Versions) Validate(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, id workflow.VersionID, asked trigger.OnPublish) (found workflow.Report, err error) {
 	if err = who.May(tenant.ValidateVersion); err != nil {
-		return nil, err
+		return found, err
+	}
+	if err = asked.Check(); err != nil {
+		return found, err
 	}
 	now := s.clock.Now()
 	err = s.reserved(ctx, who.Tenant(), func(reserve func(*workflow.Version) error) error {
-		_, _, failure := s.check(ctx, who, id, reserve, func(ver *workflow.Version, env workflow.Environment) error {
-			findings = workflow.Check(ver.Graph(), env)
+		_, failure := s.check(ctx, who, id, asked, reserve, func(ver *workflow.Version, env workflow.Environment) error {
+			found = workflow.Check(ver.Graph(), env)
 			return nil
 		})
 		if isMemoryNeeded(failure) || !once.Wanted() {
@@ -122,22 +265,8 @@ func (s *Versions) Validate(ctx context.Context, who tenant.Caller, once domain.
 			if failure != nil {
 				return failure
 			}
-			return st.Outcomes.Keep(ctx, who.Tenant(), once, findings, now)
+			return st.Outcomes.Keep(ctx, who.Tenant(), once, found, now)
 		})
 	})
-	return findings, err
-}
-
-// environment is what a version is checked against.
-func (s *Versions) environment(ctx context.Context, st outbound.Stores, who tenant.Caller, id workflow.VersionID) (workflow.Environment, error) {
-	registry, err := registryOf(ctx, st, who)
-	if err != nil {
-		return workflow.Environment{}, err
-	}
-	env := workflow.Environment{Registry: registry, Expressions: s.expressions}
-	attached, err := st.Triggers.OfVersion(ctx, who.Scope, id)
-	for _, trg := range attached {
-		env.Triggers = append(env.Triggers, workflow.AttachedTrigger{ID: string(trg.ID()), Name: trg.Name(), Type: string(trg.Type())})
-	}
-	return env, err
+	return found, err
 }

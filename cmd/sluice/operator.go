@@ -11,11 +11,12 @@ import (
 // operatorPorts are what the operator's commands call. They work on the database itself,
 // with or without a running server.
 type operatorPorts struct {
-	Tenants   inbound.Tenants
-	Keys      inbound.APIKeys
-	Workflows inbound.Workflows
-	Versions  inbound.Versions
-	Triggers  inbound.Triggers
+	Tenants    inbound.Tenants
+	Keys       inbound.APIKeys
+	Workflows  inbound.Workflows
+	Versions   inbound.Versions
+	Publishing inbound.Publishing
+	Triggers   inbound.Triggers
 }
 
 // operate runs one command of the operator on the configured database.

@@ -82,7 +82,7 @@ func boundedVersions(work outbound.UnitOfWork, expressions outbound.Expressions,
 // runs' secrets and storage what is kept for a tenant.
 func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, intake outbound.TriggerIntake, limiter outbound.Limiter, runner outbound.NodeRunner, sender outbound.Sender,
 	key domainrun.Key, budgets outbound.Budgets, storage tenant.StorageQuota, capacity worker.Options, opts httpapi.Options) (gateway, error) {
-	wire.Build(driven, core, boundedVersions, wire.Bind(new(inbound.Versions), new(*workflows.Versions)),
+	wire.Build(driven, core, boundedVersions, wire.Bind(new(inbound.Versions), new(*workflows.Versions)), wire.Bind(new(inbound.Publishing), new(*workflows.Versions)),
 		wire.Struct(new(httpapi.Ports), "*"), httpapi.New, wire.Struct(new(gateway), "*"))
 	return gateway{}, nil
 }
@@ -91,7 +91,7 @@ func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, intake outbound
 func newOperatorPorts(store *sqlstore.Store) operatorPorts {
 	wire.Build(wire.Bind(new(outbound.UnitOfWork), new(*sqlstore.Store)),
 		sqlstore.NewTriggerIntake, wire.Bind(new(outbound.TriggerIntake), new(*sqlstore.TriggerIntake)), memory.New, wire.Bind(new(outbound.Limiter), new(*memory.Limiter)),
-		driven, core, workflows.NewVersions, wire.Bind(new(inbound.Versions), new(*workflows.Versions)),
+		driven, core, workflows.NewVersions, wire.Bind(new(inbound.Versions), new(*workflows.Versions)), wire.Bind(new(inbound.Publishing), new(*workflows.Versions)),
 		wire.Struct(new(operatorPorts), "*"))
 	return operatorPorts{}
 }

@@ -56,6 +56,8 @@ func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, intake outbound
 	secrets := nodes.NewSecrets(work, clock, random)
 	nodesService := nodes.New(directoryDirectory)
 	processesService := processes.New(work)
+	checker := expression.Checker{}
+	versions := boundedVersions(work, checker, clock, random, opts)
 	runsService := runs.New(work, directoryDirectory, compiler, runSignals, clock, random, key, budgets)
 	schedulesService := schedules.New(work, clock)
 	tenantsSettings := tenants.NewSettings(work, clock)
@@ -63,8 +65,6 @@ func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, intake outbound
 	subTenants := tenants.NewSubTenants(work, clock, random)
 	tenantsService := tenants.New(work, clock, random)
 	triggersService := triggers.New(work, directoryDirectory, intake, limiter, clock, random)
-	checker := expression.Checker{}
-	versions := boundedVersions(work, checker, clock, random, opts)
 	workflowsService := workflows.New(work, runSignals, clock, random)
 	endpoints := webhooks.NewEndpoints(work, clock, random)
 	deliveries := webhooks.NewDeliveries(work, clock)
@@ -77,6 +77,7 @@ func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, intake outbound
 		NodeSecrets:       secrets,
 		Nodes:             nodesService,
 		Processes:         processesService,
+		Publishing:        versions,
 		Runs:              runsService,
 		Schedules:         schedulesService,
 		Settings:          nodesSettings,
@@ -125,11 +126,12 @@ func newOperatorPorts(store *sqlstore.Store) operatorPorts {
 	limiter := memory.New(clock)
 	triggersService := triggers.New(store, directoryDirectory, triggerIntake, limiter, clock, random)
 	mainOperatorPorts := operatorPorts{
-		Tenants:   service,
-		Keys:      keys,
-		Workflows: workflowsService,
-		Versions:  versions,
-		Triggers:  triggersService,
+		Tenants:    service,
+		Keys:       keys,
+		Workflows:  workflowsService,
+		Versions:   versions,
+		Publishing: versions,
+		Triggers:   triggersService,
 	}
 	return mainOperatorPorts
 }

@@ -11,8 +11,9 @@ import (
 // the API.
 const DisabledByRequest = "It was switched off by a request."
 
-// NewTriggerDisabled is the event of a trigger that was switched off, with the reason.
-// Switching off its workflow, or publishing another version, leaves the trigger as it is.
+// NewTriggerDisabled is the event of a trigger that was switched off, or was left behind
+// when another version was published ([trigger.VersionNotActive]), with the reason. Switching
+// off its workflow leaves the trigger as it is.
 func NewTriggerDisabled(id ID, trg *trigger.Trigger, reason string, at time.Time) *Event {
 	data := `{"triggerId":` + quote(string(trg.ID())) + `,"workflowVersionId":` + quote(string(trg.Version())) +
 		`,"name":` + text(trg.Name()) + `,"reason":` + text(reason) + `}`

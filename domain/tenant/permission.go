@@ -38,6 +38,7 @@ const (
 	DeleteVersion    Operation = "deleteWorkflowVersion"
 	PublishVersion   Operation = "publishWorkflowVersion"
 	ValidateVersion  Operation = "validateWorkflowVersion"
+	RollbackWorkflow Operation = "rollbackWorkflow"
 	ReadTriggers     Operation = "readTriggers"
 	CreateTrigger    Operation = "createTrigger"
 	ChangeTrigger    Operation = "changeTrigger"
@@ -96,6 +97,7 @@ var permissions = []Permission{
 	{DeleteVersion, Denied, Allowed},
 	{PublishVersion, Denied, Allowed},
 	{ValidateVersion, Denied, Allowed},
+	{RollbackWorkflow, Denied, Allowed},
 	{ReadTriggers, Allowed, Allowed},
 	{CreateTrigger, TenantsChoice, Allowed},
 	{ChangeTrigger, Denied, Allowed},

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/tenant"
 )
 
@@ -28,17 +29,40 @@ const (
 	LeftByRequest  LeftReason = "request"              // who publishes says so
 )
 
-// WhyLeft says why the triggers of the version that was active so far stay behind when
-// another one takes its place; empty where they move along. Asked is what who publishes says,
-// empty for nothing, and setting the choice of the tenant. A version that has triggers of its
+// Left is a trigger that stayed behind.
+type Left struct {
+	ID     ID
+	Name   string
+	Reason LeftReason
+}
+
+// OnPublish is what who publishes a version says of the triggers of the one that is active
+// so far.
+type OnPublish struct {
+	Triggers  *tenant.TriggersOnPublish // nil leaves it to the settings and to what triggers there are
+	Malformed []domain.Violation        // what was found while the request was read; reported with the rest
+}
+
+// Check returns what is wrong with it, as Invalid with the code publish_invalid.
+func (o OnPublish) Check() error {
+	var r domain.Rules
+	r.Add(o.Malformed...)
+	if o.Triggers != nil {
+		o.Triggers.Check(&r, "triggers")
+	}
+	return r.Err("publish_invalid", "The request is not valid.")
+}
+
+// WhyLeft says why the triggers of the version that is active so far stay behind when
+// another one takes its place; empty where they move along. A version that has triggers of its
 // own gets others only where that is asked.
-func WhyLeft(asked, setting tenant.TriggersOnPublish, hasOwn bool) LeftReason {
+func (o OnPublish) WhyLeft(s tenant.Settings, hasOwn bool) LeftReason {
 	switch {
-	case asked == tenant.MoveTriggers:
+	case o.Triggers != nil && *o.Triggers == tenant.MoveTriggers:
 		return ""
-	case asked == tenant.LeaveTriggers:
+	case o.Triggers != nil:
 		return LeftByRequest
-	case setting == tenant.LeaveTriggers:
+	case s.OnPublish() == tenant.LeaveTriggers:
 		return LeftBySettings
 	case hasOwn:
 		return LeftForOwn

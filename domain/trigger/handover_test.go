@@ -1,35 +1,49 @@
 package trigger_test
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/domain/trigger"
 	"github.com/sluicehq/sluice/domain/workflow"
 )
 
 func TestWhoDecidesWhetherTriggersAreLeftBehind(t *testing.T) {
-	const move, leave = tenant.MoveTriggers, tenant.LeaveTriggers
+	move, leave := tenant.MoveTriggers, tenant.LeaveTriggers
 	for claim, c := range map[string]struct {
-		asked, setting tenant.TriggersOnPublish
-		hasOwn         bool
-		want           trigger.LeftReason
+		asked   *tenant.TriggersOnPublish
+		setting tenant.TriggersOnPublish
+		hasOwn  bool
+		want    trigger.LeftReason
 	}{
-		"they move along": {"", move, false, ""},
-		"a version of its own triggers gets no others":        {"", move, true, trigger.LeftForOwn},
-		"the settings leave them":                             {"", leave, false, trigger.LeftBySettings},
-		"the settings, before what the version has":           {"", leave, true, trigger.LeftBySettings},
-		"a request moves them":                                {move, leave, false, ""},
-		"a request moves them to a version that has others":   {move, move, true, ""},
-		"a request leaves them":                               {leave, move, false, trigger.LeftByRequest},
-		"a request leaves them, before what the version has":  {leave, move, true, trigger.LeftByRequest},
-		"a request moves them, whatever else there is to say": {move, leave, true, ""},
+		"they move along":     {nil, "", false, ""},
+		"the settings say so": {nil, move, false, ""},
+		"a version with triggers of its own gets no others":   {nil, move, true, trigger.LeftForOwn},
+		"the settings leave them":                             {nil, leave, false, trigger.LeftBySettings},
+		"the settings, before what the version has":           {nil, leave, true, trigger.LeftBySettings},
+		"a request moves them":                                {&move, leave, false, ""},
+		"a request moves them to a version that has others":   {&move, move, true, ""},
+		"a request leaves them":                               {&leave, move, false, trigger.LeftByRequest},
+		"a request leaves them, before what the version has":  {&leave, move, true, trigger.LeftByRequest},
+		"a request moves them, whatever else there is to say": {&move, leave, true, ""},
 	} {
-		if got := trigger.WhyLeft(c.asked, c.setting, c.hasOwn); got != c.want {
+		if got := (trigger.OnPublish{Triggers: c.asked}).WhyLeft(tenant.Settings{TriggersOnPublish: c.setting}, c.hasOwn); got != c.want {
 			t.Errorf("%s: %q, not %q", claim, got, c.want)
 		}
+	}
+}
+
+func TestWhatIsSaidOfTriggersIsChecked(t *testing.T) {
+	other := tenant.TriggersOnPublish("copy")
+	err := trigger.OnPublish{Triggers: &other, Malformed: []domain.Violation{{Field: "a", Code: domain.WrongType, Message: "must be b"}}}.Check()
+	var e *domain.Error
+	if !errors.As(err, &e) || e.Code != "publish_invalid" ||
+		reports(e.Violations) != "a [wrong_type] must be b\ntriggers [not_allowed] must be \"move\" or \"leave\", not \"copy\"\n" {
+		t.Errorf("%v", err)
 	}
 }
 

@@ -158,8 +158,9 @@ func (v *Version) Publish(env Environment, now time.Time) (warnings []Finding, e
 	}
 	found := Check(v.state.Graph, env)
 	if err := invalid("version_not_publishable", "The workflow version cannot be published yet.", nil, found.Details); err != nil {
-		for _, f := range found.Warnings {
-			err.Warnings = append(err.Warnings, f.Violation())
+		err.Warnings = make([]domain.Violation, len(found.Warnings))
+		for i, f := range found.Warnings {
+			err.Warnings[i] = f.Violation()
 		}
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/domain/trigger"
 	"github.com/sluicehq/sluice/domain/workflow"
 )
 
@@ -58,15 +59,35 @@ type Versions interface {
 	// Delete removes a version with its triggers. The active one is a Conflict with the
 	// code version_active.
 	Delete(ctx context.Context, who tenant.Caller, id workflow.VersionID, at domain.Expected) error
+}
 
+// Publishing is what decides which version of a workflow is active. What is asked about
+// triggers and cannot be is an Invalid error with the code publish_invalid.
+type Publishing interface {
 	// Publish checks everything and makes the version the only active one of its
 	// workflow. What stands against it is an Invalid error with the code
-	// version_not_publishable and every finding. Publishing the active version again
-	// changes nothing.
-	Publish(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, id workflow.VersionID) (CheckedVersion, error)
+	// version_not_publishable and every finding. The triggers of the version that was active
+	// so far are attached to it, or stay behind. Publishing the active version again
+	// changes nothing. An unknown id is NotFound with the code version_not_found.
+	Publish(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, id workflow.VersionID, asked trigger.OnPublish) (Published, error)
 
-	// Validate returns what stands against publishing, nothing when nothing does.
-	Validate(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, id workflow.VersionID) ([]workflow.Finding, error)
+	// Rollback does so with the version of the workflow that was active before; a second one
+	// goes back again. Where there is none it is a Conflict with the code
+	// no_previous_version. An unknown id is NotFound with the code workflow_not_found.
+	Rollback(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, of workflow.ID, asked trigger.OnPublish) (Published, error)
+
+	// Validate returns what publishing would find, and changes nothing. An unknown id is
+	// NotFound with the code version_not_found.
+	Validate(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, id workflow.VersionID, asked trigger.OnPublish) (workflow.Report, error)
+}
+
+// Published is a version that is the active one, with what became of the triggers of the one
+// that was active before.
+type Published struct {
+	CheckedVersion
+	Moved    []trigger.ID
+	Left     []trigger.Left
+	Warnings []workflow.Finding
 }
 
 // VersionDraft is what a version is made of.

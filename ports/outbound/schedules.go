@@ -13,10 +13,12 @@ import (
 // gateway itself, and not scoped to one tenant.
 //
 // It holds exactly the triggers of type schedule that can fire: those that are active,
-// on the active version of an active workflow of an active tenant. The store sees to
-// that in the unit that changes any of it. A trigger that becomes able to fire, or whose
+// on the active version of an active workflow of an active tenant; and those that only the
+// version keeps from it, and that were left behind. The store sees to
+// that in the unit that changes any of it. A trigger that comes to be held, or whose
 // trigger.Trigger.ActivatedAt changes, is held as dealt with up to then and is to be
-// looked at at once; one that cannot fire any more is not held.
+// looked at at once. One that is held goes on as it is when its version changes, or is
+// replaced, and it is still to be held.
 type ScheduleRepository interface {
 	// Due returns at most limit schedules whose time to be looked at is not after now. Where
 	// more are due, tenants take turns: those that it comes to, which are as many as it can

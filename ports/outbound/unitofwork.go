@@ -43,6 +43,7 @@ type Stores struct {
 	Credentials CredentialRepository
 	Workflows   WorkflowRepository
 	Versions    VersionRepository
+	Activation  ActivationRepository
 	Triggers    TriggerRepository
 	Firing      FiringRepository
 	Schedules   ScheduleRepository

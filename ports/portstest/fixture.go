@@ -29,6 +29,7 @@ func Stores(t *testing.T, open OpenStore) {
 	t.Run("Workflows", func(t *testing.T) { WorkflowRepository(t, open) })
 	t.Run("Versions", func(t *testing.T) { VersionRepository(t, open) })
 	t.Run("Triggers", func(t *testing.T) { TriggerRepository(t, open) })
+	t.Run("Activation", func(t *testing.T) { ActivationRepository(t, open) })
 	t.Run("Firing", func(t *testing.T) { FiringRepository(t, open) })
 	t.Run("Schedules", func(t *testing.T) { ScheduleRepository(t, open) })
 	t.Run("Fires", func(t *testing.T) { FireRepository(t, open) })

@@ -100,6 +100,25 @@ var managementQuestions = map[string]scopeQuestion{
 	"Triggers.Delete": func(ctx context.Context, st outbound.Stores, scope tenant.Scope, of segment) (any, error) {
 		return nil, st.Triggers.Delete(ctx, scope, of.trigger)
 	},
+	"Activation.Previous": func(ctx context.Context, st outbound.Stores, scope tenant.Scope, of segment) (any, error) {
+		if ver, err := st.Versions.Get(ctx, tenant.All(scope.Tenant()), of.version); err == nil {
+			ver.Deactivate()
+			if err := st.Versions.Update(ctx, ver); err != nil {
+				return nil, err
+			}
+		}
+		return st.Activation.Previous(ctx, scope, of.workflow)
+	},
+	"Activation.Move": func(ctx context.Context, st outbound.Stores, scope tenant.Scope, of segment) (any, error) {
+		return st.Activation.Move(ctx, scope, of.version, of.version, noon)
+	},
+	"Activation.Leave": func(ctx context.Context, st outbound.Stores, scope tenant.Scope, of segment) (any, error) {
+		if err := st.Activation.Leave(ctx, scope, of.version, noon); err != nil {
+			return nil, err
+		}
+		trg, err := st.Triggers.Get(ctx, tenant.All(scope.Tenant()), of.trigger)
+		return err == nil && trg.LeftBehind(), nil
+	},
 	"Fires.List": func(ctx context.Context, st outbound.Stores, scope tenant.Scope, of segment) (any, error) {
 		found, err := st.Fires.List(ctx, scope, of.trigger, trigger.FireFilter{}, domain.Query{})
 		return found.Total + len(found.Items), err

@@ -44,14 +44,12 @@ func (f fixture) getTrigger(owner tenant.ID, id trigger.ID) (trg *trigger.Trigge
 func TriggerRepository(t *testing.T, open OpenStore) {
 	cases(t, open, map[string]func(f fixture){
 		"every field comes back, the configuration as it was sent": func(f fixture) {
-			trg := f.trigger()
-			got, err := f.getTrigger(trg.Tenant(), trg.ID())
-			if err != nil {
-				f.Fatal(err)
-			}
-			if diff := cmp.Diff(trg.State(), got.State()); diff != "" {
-				f.Error(diff)
-			}
+			want, left := f.trigger().State(), noon.Add(time.Minute)
+			want.ID, want.LeftAt = trigger.ID(newID("trg")), &left
+			f.write(func(ctx context.Context, st outbound.Stores) error {
+				return st.Triggers.Insert(ctx, trigger.Restore(want))
+			})
+			f.wantTrigger("stored", want)
 		},
 		"an update changes what it should, and a stale one is refused": func(f fixture) {
 			trg := f.trigger()

@@ -57,6 +57,7 @@ type ErrorBody struct {
 	Code       string        `json:"code"`
 	RequestID  string        `json:"requestId"`
 	Details    []ErrorDetail `json:"details,omitempty"`
+	Warnings   []ErrorDetail `json:"warnings,omitzero"` // of a check of a version, also when there are none
 	RetryAfter *int          `json:"retryAfter,omitempty"`
 }
 
@@ -124,11 +125,21 @@ func Explain(err error) ErrorBody {
 	}
 	body := ErrorBody{StatusCode: status, Error: http.StatusText(status), Code: known.Code, Message: known.Message}
 	for _, v := range known.Violations {
-		body.Details = append(body.Details, ErrorDetail{Field: v.Field, Message: v.Message, Code: string(v.Code)})
+		body.Details = append(body.Details, detailOf(v))
+	}
+	if known.Warnings != nil {
+		body.Warnings = make([]ErrorDetail, len(known.Warnings))
+		for i, v := range known.Warnings {
+			body.Warnings[i] = detailOf(v)
+		}
 	}
 	if known.RetryAfter > 0 {
 		seconds := int(math.Ceil(known.RetryAfter.Seconds()))
 		body.RetryAfter = &seconds
 	}
 	return body
+}
+
+func detailOf(v domain.Violation) ErrorDetail {
+	return ErrorDetail{Field: v.Field, Message: v.Message, Code: string(v.Code)}
 }
