@@ -51,6 +51,11 @@ func (s *Service) SweepFires(ctx context.Context) (removed int, err error) {
 	return s.sweep(ctx, trigger.FireRetention, maxRecords, func(st outbound.Stores) sweeper { return st.Fires })
 }
 
+// SweepLeft forgets of triggers that they were left behind.
+func (s *Service) SweepLeft(ctx context.Context) (forgotten int, err error) {
+	return s.sweep(ctx, trigger.LeftRetention, maxRecords, func(st outbound.Stores) sweeper { return st.Activation })
+}
+
 // SweepEvents removes events, with their deliveries, that were kept long enough.
 func (s *Service) SweepEvents(ctx context.Context) (removed int, err error) {
 	return s.sweep(ctx, event.Retention, maxEvents, func(st outbound.Stores) sweeper { return st.Webhooks.Events })

@@ -66,9 +66,12 @@ func TestWhatIsKeptLongEnoughIsSweptAndNothingElse(t *testing.T) {
 		if err := st.Versions.Insert(ctx, ver); err != nil {
 			return err
 		}
-		trg := trigger.Restore(trigger.State{ID: "trg_1", Tenant: owner, Version: ver.ID(), Type: trigger.Scheduled, Revision: 1})
-		if err := st.Triggers.Insert(ctx, trg); err != nil {
-			return err
+		longAgo, notLongAgo := noon.Add(-trigger.LeftRetention-time.Second), noon.Add(-trigger.LeftRetention)
+		for id, leftAt := range map[trigger.ID]*time.Time{"trg_1": nil, "trg_2": &longAgo, "trg_3": &notLongAgo} {
+			trg := trigger.Restore(trigger.State{ID: id, Tenant: owner, Version: ver.ID(), Type: trigger.Scheduled, LeftAt: leftAt, Revision: 1})
+			if err := st.Triggers.Insert(ctx, trg); err != nil {
+				return err
+			}
 		}
 		expired := noon.Add(-trigger.FireRetention)
 		var all []*trigger.Fire
@@ -112,6 +115,11 @@ func TestWhatIsKeptLongEnoughIsSweptAndNothingElse(t *testing.T) {
 	for _, want := range []int{old, 0} {
 		if removed, err := service.SweepFires(t.Context()); removed != want || err != nil || fires() != 1 {
 			t.Errorf("%d fires were removed, not %d, and %d are left: %v", removed, want, fires(), err)
+		}
+	}
+	for _, want := range []int{1, 0} {
+		if forgotten, err := service.SweepLeft(t.Context()); forgotten != want || err != nil {
+			t.Errorf("of %d triggers it was forgotten that they were left behind, not of %d: %v", forgotten, want, err)
 		}
 	}
 	for _, want := range []int{2, 0} { // a tenant's and the operator's

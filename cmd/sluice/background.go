@@ -106,6 +106,7 @@ func sweepRegularly(ctx context.Context, log zerolog.Logger, upkeep inbound.Upke
 		}
 		sweep(ctx, log, "idempotency records", upkeep.SweepOutcomes)
 		sweep(ctx, log, "fires of triggers", upkeep.SweepFires)
+		sweep(ctx, log, "triggers that were left behind", upkeep.SweepLeft)
 		sweep(ctx, log, "outgoing events", upkeep.SweepEvents)
 		sweep(ctx, log, "finished runs", upkeep.SweepRuns)
 		sweep(ctx, log, "runs of deleted workflows", upkeep.CancelOrphans)

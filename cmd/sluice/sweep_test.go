@@ -13,7 +13,7 @@ import (
 )
 
 // countingUpkeep fails the first time.
-type countingUpkeep struct{ swept, fires, events, runs, orphans, processes int }
+type countingUpkeep struct{ swept, fires, left, events, runs, orphans, processes int }
 
 func (c *countingUpkeep) SweepOutcomes(context.Context) (int, error) {
 	if c.swept++; c.swept == 1 {
@@ -24,6 +24,11 @@ func (c *countingUpkeep) SweepOutcomes(context.Context) (int, error) {
 
 func (c *countingUpkeep) SweepFires(context.Context) (int, error) {
 	c.fires++
+	return 0, nil
+}
+
+func (c *countingUpkeep) SweepLeft(context.Context) (int, error) {
+	c.left++
 	return 0, nil
 }
 
@@ -64,8 +69,8 @@ func TestExpiredRecordsAreSweptAgainAndAgainUntilTheEnd(t *testing.T) {
 		if upkeep.swept < 24*40 || upkeep.swept > 24*120 {
 			t.Errorf("swept %d times in a day", upkeep.swept)
 		}
-		if upkeep.fires != upkeep.swept || upkeep.events != upkeep.swept || upkeep.runs != upkeep.swept || upkeep.orphans != upkeep.swept || upkeep.processes != upkeep.swept {
-			t.Errorf("the ledger was swept %d times, the events %d times, the runs %d times, the orphans %d times, the processes %d times", upkeep.fires, upkeep.events, upkeep.runs, upkeep.orphans, upkeep.processes)
+		if upkeep.fires != upkeep.swept || upkeep.left != upkeep.swept || upkeep.events != upkeep.swept || upkeep.runs != upkeep.swept || upkeep.orphans != upkeep.swept || upkeep.processes != upkeep.swept {
+			t.Errorf("the ledger was swept %d times, what was left behind %d times, the events %d times, the runs %d times, the orphans %d times, the processes %d times", upkeep.fires, upkeep.left, upkeep.events, upkeep.runs, upkeep.orphans, upkeep.processes)
 		}
 		if !strings.Contains(log.String(), "the database is gone") || !strings.Contains(log.String(), `"removed":3`) {
 			t.Errorf("the log says %s", log.String())

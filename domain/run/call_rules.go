@@ -236,7 +236,7 @@ func CannotFire(trg *trigger.Trigger, of workflow.ID, around trigger.Standing) s
 	case !around.WorkflowActive:
 		return "The workflow is inactive."
 	case !around.VersionActive:
-		return "The workflow version is not the active one."
+		return trigger.VersionNotActive
 	}
 	return ""
 }

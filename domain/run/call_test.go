@@ -158,7 +158,7 @@ func TestWhyACallOrAScheduleCannotFire(t *testing.T) {
 		{trigger.Webhook, true, can, "", ""},
 		{trigger.Webhook, false, trigger.Standing{}, "trigger_inactive", "The trigger is inactive."},
 		{trigger.Webhook, true, trigger.Standing{}, "workflow_inactive", "The workflow is inactive."},
-		{trigger.Webhook, true, trigger.Standing{WorkflowActive: true}, "version_not_active", "The workflow version is not the active one."},
+		{trigger.Webhook, true, trigger.Standing{WorkflowActive: true}, "version_not_active", "version_not_active"},
 		{trigger.Scheduled, false, trigger.Standing{}, "trigger_not_webhook", "The trigger is inactive."},
 		{trigger.Scheduled, true, can, "trigger_not_webhook", ""},
 	} {

@@ -13,6 +13,10 @@ type Upkeep interface {
 	// trigger.FireRetention.
 	SweepFires(ctx context.Context) (removed int, err error)
 
+	// SweepLeft forgets in the same way of triggers that they were left behind longer than
+	// trigger.LeftRetention ago: the ledger says no more of their schedules.
+	SweepLeft(ctx context.Context) (forgotten int, err error)
+
 	// SweepEvents does the same with outgoing events that are older than event.Retention,
 	// and with their deliveries. What is still to be delivered stays.
 	SweepEvents(ctx context.Context) (removed int, err error)
