@@ -144,13 +144,15 @@ type candidate struct {
 }
 
 // stillGets says whether a version gets all triggers that it was checked with. Another one
-// besides is like one that is attached later.
+// besides is like one that is attached later, and what fires them was only warned of.
 func (c candidate) stillGets(now []workflow.AttachedTrigger) bool {
 	known := make(map[workflow.AttachedTrigger]bool, len(now))
 	for _, trg := range now {
+		trg.FiredBy = ""
 		known[trg] = true
 	}
 	for _, trg := range c.triggers {
+		trg.FiredBy = ""
 		if !known[trg] {
 			return false
 		}

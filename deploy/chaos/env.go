@@ -37,6 +37,7 @@ type env struct {
 	supervisors     sync.WaitGroup
 	stopSupervising context.CancelFunc
 	schedules       *rewinder
+	publisher       publisher
 }
 
 // maxInFlight is how many clients wait for an acknowledgement at the same time.
@@ -88,6 +89,7 @@ func newEnv(ctx context.Context, o options) (e *env, err error) {
 		return nil, err
 	}
 	e.schedules = newRewinder(e.tenants)
+	e.publisher.random = newRandom(o.seed + 3)
 	return e, nil
 }
 

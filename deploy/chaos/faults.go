@@ -27,6 +27,7 @@ func runRound(ctx context.Context, o options) (ledger, error) {
 	var background sync.WaitGroup
 	background.Go(func() { e.injectFaults(injecting) })
 	background.Go(func() { e.schedules.run(injecting, e) })
+	background.Go(func() { e.publisher.run(injecting, e) })
 	background.Go(func() { e.logProgress(injecting) })
 	orders := e.load(ctx)
 	stop()
@@ -37,6 +38,9 @@ func runRound(ctx context.Context, o options) (ledger, error) {
 		return ledger{}, err
 	}
 	e.awaitQuiet(ctx)
+	if err := e.auditAttached(ctx); err != nil {
+		return ledger{}, err
+	}
 	ev, err := e.evidence(ctx, orders, until)
 	if err != nil {
 		return ledger{}, err

@@ -29,13 +29,14 @@ const (
 	tenantsIsolated promise = "a tenant sees nothing of another"
 	takenOver       promise = "the runs of a process that died go on within 10 seconds"
 	comesBack       promise = "a gateway survives its database"
+	triggersFollow  promise = "triggers go along with the version that is published"
 )
 
 // promises lists them in the order of the report.
 func promises() []promise {
 	return []promise{
 		onlyExpected, acknowledged, everyRunEnds, historyWhole, recordedOnce, sameKey, effectHappens, instantOnce, cancelStays, dedupeHolds,
-		totalsAgree, eventsDelivered, tenantsIsolated, takenOver, comesBack,
+		totalsAgree, eventsDelivered, tenantsIsolated, takenOver, comesBack, triggersFollow,
 	}
 }
 

@@ -10,10 +10,17 @@ import (
 
 // tenant is one whose clients call the gateways.
 type tenant struct {
-	name     string
+	name      string
+	id        string
+	key       string
+	triggers  map[string]string    // from a scenario's name to its trigger
+	workflows map[string]published // from a scenario's name
+}
+
+// published is a workflow with two versions that do the same.
+type published struct {
 	id       string
-	key      string
-	triggers map[string]string // from a scenario's name to its trigger
+	versions [2]string
 }
 
 // newTenant makes a tenant with a workflow of every scenario, and an endpoint for the ends
@@ -23,7 +30,7 @@ func (e *env) newTenant(ctx context.Context, name string) (*tenant, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &tenant{name: name, id: made.ID, key: made.SecretKey, triggers: make(map[string]string)}
+	t := &tenant{name: name, id: made.ID, key: made.SecretKey, triggers: make(map[string]string), workflows: make(map[string]published)}
 	if err := e.gateways[0].LiftLimits(ctx, t.id); err != nil {
 		return nil, err
 	}
@@ -40,6 +47,11 @@ func (e *env) newTenant(ctx context.Context, name string) (*tenant, error) {
 		workflow, err := harness.Publish(ctx, post, sc.name, sc.nodes, sc.edges)
 		if err == nil {
 			t.triggers[sc.name], err = harness.CreateTrigger(ctx, post, workflow.VersionID, sc.name, sc.triggerType(), sc.triggerConfig())
+		}
+		other := ""
+		if err == nil {
+			other, err = otherVersion(ctx, post, workflow, sc)
+			t.workflows[sc.name] = published{workflow.ID, [2]string{workflow.VersionID, other}}
 		}
 		if err != nil {
 			return nil, fmt.Errorf("workflow %s: %w", sc.name, err)
