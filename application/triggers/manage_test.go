@@ -2,13 +2,13 @@ package triggers_test
 
 import (
 	"context"
-	"path/filepath"
+	"errors"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/sluicehq/sluice/adapters/sqlstore"
-	"github.com/sluicehq/sluice/adapters/sqlstore/sqlite"
+	"github.com/sluicehq/sluice/adapters/sqlstore/sqlite/sqlitetest"
 	"github.com/sluicehq/sluice/adapters/system"
 	"github.com/sluicehq/sluice/application/triggers"
 	"github.com/sluicehq/sluice/domain"
@@ -19,54 +19,67 @@ import (
 	"github.com/sluicehq/sluice/ports/portstest"
 )
 
-func TestTheTenantIsToldWhenATriggerIsSwitchedOff(t *testing.T) {
-	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "sluice.db"), sqlite.Options{Volatile: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = store.Close() }) // nothing is pending
-	if _, err := store.Migrator().Up(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+// managed is the service over a store with a trigger on the active version of a workflow, which
+// has a draft as well.
+type managed struct {
+	*testing.T
+	store   *sqlstore.Store
+	service *triggers.Service
+	who     tenant.Caller
+}
+
+func newManaged(t *testing.T, workflowActive bool) managed {
+	t.Helper()
+	store := sqlitetest.Open(t)
 	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	clock := &portstest.ManualClock{}
 	clock.Set(noon.Add(time.Hour))
-	service := triggers.New(store, nil, sqlstore.NewTriggerIntake(store), nil, clock, system.Random{})
-	who := tenant.Caller{Scope: tenant.All("tenant_1"), KeyType: tenant.Secret}
-	err = store.Do(t.Context(), func(ctx context.Context, st outbound.Stores) error {
-		ten, err := tenant.New(who.Tenant(), "Acme", tenant.English, noon)
+	m := managed{t, store, triggers.New(store, nil, sqlstore.NewTriggerIntake(store), nil, clock, system.Random{}), tenant.Caller{Scope: tenant.All("tenant_1"), KeyType: tenant.Secret}}
+	owner := m.who.Tenant()
+	err := store.Do(t.Context(), func(ctx context.Context, st outbound.Stores) error {
+		ten, err := tenant.New(owner, "Acme", tenant.English, noon)
 		if err != nil {
 			return err
 		}
-		if err := st.Tenants.Insert(ctx, ten); err != nil {
-			return err
+		version := func(id workflow.VersionID, of workflow.ID, number int) *workflow.Version {
+			return workflow.RestoreVersion(workflow.VersionState{ID: id, Tenant: owner, Workflow: of, Number: number, Active: number == 1, PublishedAt: &noon, Revision: 1})
 		}
-		if err := st.Workflows.Insert(ctx, workflow.Restore(workflow.State{ID: "wf_1", Tenant: who.Tenant(), Name: "Orders", Revision: 1})); err != nil {
-			return err
-		}
-		ver := workflow.RestoreVersion(workflow.VersionState{ID: "wfv_1", Tenant: who.Tenant(), Workflow: "wf_1", Number: 1, Revision: 1})
-		if err := st.Versions.Insert(ctx, ver); err != nil {
-			return err
-		}
-		return st.Triggers.Insert(ctx, trigger.Restore(trigger.State{ID: "trg_1", Tenant: who.Tenant(), Version: "wfv_1", Name: "Paid", Type: trigger.Webhook, Active: true, Revision: 1}))
+		return errors.Join(
+			st.Tenants.Insert(ctx, ten),
+			st.Workflows.Insert(ctx, workflow.Restore(workflow.State{ID: "wf_1", Tenant: owner, Name: "Orders", Active: workflowActive, Revision: 1})),
+			st.Workflows.Insert(ctx, workflow.Restore(workflow.State{ID: "wf_2", Tenant: owner, Name: "Others", Active: true, Revision: 1})),
+			st.Versions.Insert(ctx, version("wfv_1", "wf_1", 1)), st.Versions.Insert(ctx, version("wfv_2", "wf_1", 2)), st.Versions.Insert(ctx, version("wfv_3", "wf_2", 1)),
+			st.Triggers.Insert(ctx, trigger.Restore(trigger.State{ID: "trg_1", Tenant: owner, Version: "wfv_1", Name: "Paid", Type: trigger.Webhook, Active: true, Revision: 1})),
+		)
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	told := func() (list []string) {
-		err := store.Do(t.Context(), func(ctx context.Context, st outbound.Stores) error {
-			waiting, err := st.Webhooks.Events.Waiting(ctx, 9)
-			list = nil
-			for _, e := range waiting {
-				list = append(list, string(e.Type())+" "+e.At().Format(time.TimeOnly))
-			}
-			return err
-		})
-		if err != nil {
-			t.Fatal(err)
+	return m
+}
+
+// told lists what there is to tell, with the reasons.
+func (m managed) told() string {
+	m.Helper()
+	var list []string
+	err := m.store.Do(m.Context(), func(ctx context.Context, st outbound.Stores) error {
+		waiting, err := st.Webhooks.Events.Waiting(ctx, 9)
+		list = nil
+		for _, e := range waiting {
+			_, reason, _ := strings.Cut(e.Data().String(), `"reason":`)
+			list = append(list, string(e.Type())+" "+e.At().Format(time.TimeOnly)+" "+strings.Trim(reason, `"}`))
 		}
-		return list
+		return err
+	})
+	if err != nil {
+		m.Fatal(err)
 	}
+	return strings.Join(list, ", ")
+}
+
+func TestTheTenantIsToldWhenATriggerIsSwitchedOff(t *testing.T) {
+	m := newManaged(t, false)
+	const told = "trigger.disabled 13:00:00 It was switched off by a request."
 	on, off, name, bad := true, false, "Other", ""
 	for i, step := range []struct {
 		patch trigger.Patch
@@ -75,14 +88,49 @@ func TestTheTenantIsToldWhenATriggerIsSwitchedOff(t *testing.T) {
 		{trigger.Patch{Name: &name}, ""},
 		{trigger.Patch{Active: &on}, ""},
 		{trigger.Patch{Active: &off, Name: &bad}, ""}, // which is refused
-		{trigger.Patch{Active: &off}, "trigger.disabled 13:00:00"},
-		{trigger.Patch{Active: &off, Name: &name}, "trigger.disabled 13:00:00"},
-		{trigger.Patch{Active: &on}, "trigger.disabled 13:00:00"},
-		{trigger.Patch{Active: &off}, "trigger.disabled 13:00:00, trigger.disabled 13:00:00"},
+		{trigger.Patch{Active: &off}, told},
+		{trigger.Patch{Active: &off, Name: &name}, told},
+		{trigger.Patch{Active: &on}, told},
+		{trigger.Patch{Active: &off}, told + ", " + told},
 	} {
-		_, err := service.Update(t.Context(), who, "trg_1", domain.Expected{}, step.patch)
-		if got := strings.Join(told(), ", "); got != step.want || (err != nil) != (step.patch.Name == &bad) {
+		_, err := m.service.Update(t.Context(), m.who, "trg_1", domain.Expected{}, step.patch)
+		if got := m.told(); got != step.want || (err != nil) != (step.patch.Name == &bad) {
 			t.Errorf("%d: told is %q, %v", i, got, err)
+		}
+	}
+}
+
+func TestATriggerThatIsAttachedToAnotherVersionIsLeftBehindWhereItCouldFire(t *testing.T) {
+	const told = "trigger.disabled 13:00:00 version_not_active"
+	to := func(version workflow.VersionID) trigger.Patch {
+		return trigger.Patch{Target: &trigger.Target{Version: version}}
+	}
+	off := false
+	gone := to("wfv_2")
+	gone.Active = &off
+	for claim, c := range map[string]struct {
+		paused bool
+		patch  trigger.Patch
+		left   bool
+		want   string
+	}{
+		"to its own version":              {false, to("wfv_1"), false, ""},
+		"to a version that is not active": {false, to("wfv_2"), true, told},
+		"of a workflow that is inactive":  {true, to("wfv_2"), false, ""},
+		"and switched off":                {false, gone, false, "trigger.disabled 13:00:00 It was switched off by a request."},
+	} {
+		m := newManaged(t, !c.paused)
+		trg, err := m.service.Update(t.Context(), m.who, "trg_1", domain.Expected{}, c.patch)
+		if err != nil || trg.Version() != c.patch.Target.Version || trg.LeftBehind() != c.left || m.told() != c.want {
+			t.Errorf("%s: told is %q, %v", claim, m.told(), err)
+		}
+		if trg, err = m.service.Update(t.Context(), m.who, "trg_1", domain.Expected{}, to("wfv_1")); err != nil || trg.LeftBehind() || m.told() != c.want {
+			t.Errorf("%s, and back: told is %q, %v", claim, m.told(), err)
+		}
+		for _, other := range []workflow.VersionID{"wfv_3", "wfv_absent"} {
+			if _, err := m.service.Update(t.Context(), m.who, "trg_1", domain.Expected{}, to(other)); !errors.Is(err, domain.Invalid) {
+				t.Errorf("attached to %s: %v", other, err)
+			}
 		}
 	}
 }
