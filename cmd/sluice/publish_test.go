@@ -124,3 +124,70 @@ func TestAProcessThatIsKilledWhilePublishingHasMovedAllTriggersOrNone(t *testing
 		t.Logf("%d publishes", n)
 	})
 }
+
+// A gateway of the last release publishes without moving triggers, and calls those that were
+// moved; this one goes back to what it replaced.
+func TestTheLastReleasePublishesNextToThisOne(t *testing.T) {
+	b := newBinary(t, postgresURL(t))
+	b.ok("migrate", "up")
+	released := b
+	released.program = lastRelease(t)
+	made := b.json("tenant", "create", "--name", "Acme")
+	secret, older, newer := fmt.Sprint(made["secretKey"]), released.spawn("serve"), b.spawn("serve")
+	send := func(p *process, method, path, body string) (text string) {
+		t.Helper()
+		status, text := p.request(t, method, "/v1/gateway"+path, secret, body)
+		if status >= http.StatusMultipleChoices {
+			t.Fatalf("%s %s: %d %s", method, path, status, text)
+		}
+		return text
+	}
+	idOf := func(text string) string {
+		t.Helper()
+		var doc struct{ ID string }
+		if err := json.Unmarshal([]byte(text), &doc); err != nil {
+			t.Fatal(err)
+		}
+		return doc.ID
+	}
+	workflow := idOf(send(older, http.MethodPost, "/workflows", `{"name":"Orders"}`))
+	draft := func() string {
+		return idOf(send(older, http.MethodPost, "/workflow-versions", fmt.Sprintf(
+			`{"workflowId":%q,"nodes":[{"id":"a","type":"transform","version":"1.0.0","name":"A","config":{"transformType":"expression","expression":"1"}}]}`, workflow)))
+	}
+	first, second := draft(), draft()
+	trigger := idOf(send(older, http.MethodPost, "/triggers", fmt.Sprintf(`{"workflowVersionId":%q,"name":"T","type":"webhook","config":{}}`, first)))
+	fires := func(step, of string, want int) {
+		t.Helper()
+		for _, p := range []*process{older, newer} {
+			if status, text := p.request(t, http.MethodPost, "/v1/gateway/triggers/"+trigger+"/webhook", secret, "{}"); status != want {
+				t.Errorf("%s: a call got %d: %s", step, status, text)
+			}
+			if shown := send(p, http.MethodGet, "/triggers/"+trigger, ""); !strings.Contains(shown, of) {
+				t.Errorf("%s: the trigger is %s", step, shown)
+			}
+		}
+	}
+	publish := func(p *process, version string) string {
+		t.Helper()
+		return send(p, http.MethodPost, "/workflow-versions/"+version+"/publish", "")
+	}
+	publish(older, first)
+	fires("the first version is published", first, http.StatusOK)
+	publish(older, second)
+	fires("the older one publishes the second", first, http.StatusConflict)
+	if told := send(newer, http.MethodPost, "/workflows/"+workflow+"/rollback", ""); !strings.Contains(told, first) {
+		t.Errorf("rolled back to %s", told)
+	}
+	fires("it is rolled back", first, http.StatusOK)
+	if told := publish(newer, second); !strings.Contains(told, `"moved":["`+trigger) {
+		t.Errorf("published as %s", told)
+	}
+	fires("the newer one publishes the second", second, http.StatusOK)
+	send(older, http.MethodPatch, "/triggers/"+trigger, `{"name":"Renamed"}`)
+	fires("it was renamed", second, http.StatusOK)
+	publish(older, first)
+	fires("the older one publishes the first", second, http.StatusConflict)
+	send(newer, http.MethodPost, "/workflows/"+workflow+"/rollback", "")
+	fires("it is rolled back again", second, http.StatusOK)
+}
