@@ -25,11 +25,13 @@ const (
 	publishPause = 150 * time.Millisecond
 )
 
-// otherVersion adds a version that does the same to a workflow.
+// otherVersion publishes a version that does the same, so that there is one to go back to.
 func otherVersion(ctx context.Context, post harness.Post, of harness.Workflow, sc *scenario) (id string, err error) {
 	var made struct{ ID string }
-	err = post(ctx, "/workflow-versions", map[string]any{"workflowId": of.ID, "nodes": sc.nodes, "edges": sc.edges}, &made)
-	return made.ID, err
+	if err = post(ctx, "/workflow-versions", map[string]any{"workflowId": of.ID, "nodes": sc.nodes, "edges": sc.edges}, &made); err != nil {
+		return "", err
+	}
+	return made.ID, post(ctx, "/workflow-versions/"+made.ID+"/publish", nil, nil)
 }
 
 // run publishes until ctx ends.

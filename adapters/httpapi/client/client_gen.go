@@ -105,6 +105,13 @@ const (
 	LanguagePtBR Language = "pt-BR"
 )
 
+// Defines values for LeftTriggerReason.
+const (
+	LeftTriggerReasonRequest            LeftTriggerReason = "request"
+	LeftTriggerReasonSettings           LeftTriggerReason = "settings"
+	LeftTriggerReasonVersionHasTriggers LeftTriggerReason = "version_has_triggers"
+)
+
 // Defines values for NamedSortField.
 const (
 	NamedSortFieldCreatedAt NamedSortField = "createdAt"
@@ -216,6 +223,12 @@ const (
 const (
 	TriggerTypeSchedule TriggerType = "schedule"
 	TriggerTypeWebhook  TriggerType = "webhook"
+)
+
+// Defines values for TriggersOnPublish.
+const (
+	TriggersOnPublishLeave TriggersOnPublish = "leave"
+	TriggersOnPublishMove  TriggersOnPublish = "move"
 )
 
 // Defines values for TypedSortField.
@@ -701,6 +714,9 @@ type Error struct {
 	//
 	// Example: 2026-01-31T09:00:00.000Z
 	Timestamp Timestamp `json:"timestamp"`
+
+	// Warnings Where a version cannot be published: what was found besides that does not stand against it.
+	Warnings *[]Violation `json:"warnings,omitempty"`
 }
 
 // EventName defines model for EventName.
@@ -796,7 +812,7 @@ type FieldSchemaWidget string
 // FieldSchemas Field schemas by the names of the fields; `{}` when nothing is declared.
 type FieldSchemas map[string]FieldSchema
 
-// Finding One thing that stands against publishing.
+// Finding One thing that stands against publishing, or a warning.
 type Finding struct {
 	// Code The sort of rule. New ones may be added.
 	Code string `json:"code"`
@@ -804,7 +820,7 @@ type Finding struct {
 	// EdgeID The edge it is about.
 	EdgeID *string `json:"edgeId,omitempty"`
 
-	// Field The path of the member it is about.
+	// Field The path of the member it is about; `triggers.` and its id for a trigger.
 	Field string `json:"field"`
 
 	// Message What is wrong and what would be right, to be read after the member's name.
@@ -828,7 +844,7 @@ type Fire struct {
 	// could fire for a minute from then on, or for 5 seconds where an earlier one was missed with it.
 	Outcome FireOutcome `json:"outcome"`
 
-	// Reason Explains the outcome to people, where there is something to explain.
+	// Reason Explains the outcome to people, where there is something to explain. `version_not_active`: the trigger's version is not the active one.
 	Reason *string `json:"reason,omitempty"`
 
 	// RecordedAt A time in UTC, in ISO 8601 with milliseconds.
@@ -932,6 +948,15 @@ type FiredTriggers struct {
 	Triggers []FiredTrigger `json:"triggers"`
 }
 
+// Handover What became of the triggers of the version that was active before.
+type Handover struct {
+	// Left The triggers that stayed behind, active or not.
+	Left []LeftTrigger `json:"left"`
+
+	// Moved The triggers that are attached to this version now, by their ids.
+	Moved []string `json:"moved"`
+}
+
 // HistoryEntry One line of a run's history: the `data` of an event of its stream.
 type HistoryEntry struct {
 	// At A time in UTC, in ISO 8601 with milliseconds.
@@ -1010,6 +1035,21 @@ type IngestedEvent struct {
 
 // Language The language of the node registry.
 type Language string
+
+// LeftTrigger A trigger that stayed behind.
+type LeftTrigger struct {
+	// ID The trigger.
+	ID string `json:"id"`
+
+	// Name Its name.
+	Name string `json:"name"`
+
+	// Reason Why it stayed: the version has triggers of its own, the setting `triggersOnPublish` says so, or the request does.
+	Reason LeftTriggerReason `json:"reason"`
+}
+
+// LeftTriggerReason Why it stayed: the version has triggers of its own, the setting `triggersOnPublish` says so, or the request does.
+type LeftTriggerReason string
 
 // Limits What each type of key may ask, and how long runs are kept. The operator sets it.
 type Limits struct {
@@ -1168,6 +1208,13 @@ type NodeSecret struct {
 	Secret *string `json:"secret,omitempty"`
 }
 
+// OnPublish defines model for OnPublish.
+type OnPublish struct {
+	// Triggers What becomes of the triggers of the version that was active so far when another one is published. `move`: they are attached to the new
+	// one, with their ids, addresses and state, unless it has triggers of its own. `leave`: they stay where they are, and fire no more.
+	Triggers *TriggersOnPublish `json:"triggers,omitempty"`
+}
+
 // Position Where an editor draws the node, in units of its own.
 type Position struct {
 	// X To the right.
@@ -1234,8 +1281,14 @@ type PublicTriggerCreation string
 // PublishedVersion defines model for PublishedVersion.
 type PublishedVersion struct {
 	// Message What happened, for people.
-	Message string          `json:"message"`
-	Version WorkflowVersion `json:"version"`
+	Message string `json:"message"`
+
+	// Triggers What became of the triggers of the version that was active before.
+	Triggers Handover        `json:"triggers"`
+	Version  WorkflowVersion `json:"version"`
+
+	// Warnings Findings that do not stand against publishing, and are hardly meant.
+	Warnings Warnings `json:"warnings"`
 }
 
 // Quota What one type of key may ask.
@@ -1663,6 +1716,10 @@ type Settings struct {
 
 	// PublicTriggerCreation What a public key may do with `POST /triggers`.
 	PublicTriggerCreation PublicTriggerCreation `json:"publicTriggerCreation"`
+
+	// TriggersOnPublish What becomes of the triggers of the version that was active so far when another one is published. `move`: they are attached to the new
+	// one, with their ids, addresses and state, unless it has triggers of its own. `leave`: they stay where they are, and fire no more.
+	TriggersOnPublish TriggersOnPublish `json:"triggersOnPublish"`
 }
 
 // SimulateVersion What a simulation is to assume.
@@ -2081,6 +2138,10 @@ type TriggerPage = Page[Trigger]
 // TriggerType `schedule` fires at times, `webhook` when an event is sent or the trigger is called.
 type TriggerType string
 
+// TriggersOnPublish What becomes of the triggers of the version that was active so far when another one is published. `move`: they are attached to the new
+// one, with their ids, addresses and state, unless it has triggers of its own. `leave`: they stay where they are, and fire no more.
+type TriggersOnPublish string
+
 // TypedSortField What lists of records with a name and a type are sorted by.
 type TypedSortField string
 
@@ -2149,6 +2210,10 @@ type UpdateSettings struct {
 
 	// PublicTriggerCreation What a public key may do with `POST /triggers`.
 	PublicTriggerCreation *PublicTriggerCreation `json:"publicTriggerCreation,omitempty"`
+
+	// TriggersOnPublish What becomes of the triggers of the version that was active so far when another one is published. `move`: they are attached to the new
+	// one, with their ids, addresses and state, unless it has triggers of its own. `leave`: they stay where they are, and fire no more.
+	TriggersOnPublish *TriggersOnPublish `json:"triggersOnPublish,omitempty"`
 }
 
 // UpdateSubTenant defines model for UpdateSubTenant.
@@ -2213,6 +2278,9 @@ type UpdateTrigger struct {
 
 	// Name A name for people.
 	Name *string `json:"name,omitempty"`
+
+	// WorkflowVersionID The version of the same workflow that it is to be attached to.
+	WorkflowVersionID *string `json:"workflowVersionId,omitempty"`
 }
 
 // UpdateWebhookEndpoint defines model for UpdateWebhookEndpoint.
@@ -2277,11 +2345,14 @@ type UpdateWorkflowVersion struct {
 
 // Validation defines model for Validation.
 type Validation struct {
-	// Details Every finding.
+	// Details Everything that stands against publishing.
 	Details []Finding `json:"details"`
 
 	// Valid Whether nothing stands against publishing.
 	Valid bool `json:"valid"`
+
+	// Warnings Findings that do not stand against publishing, and are hardly meant.
+	Warnings Warnings `json:"warnings"`
 }
 
 // VersionSortField What lists of versions are sorted by.
@@ -2301,6 +2372,9 @@ type Violation struct {
 	// Message What is wrong and what would be right, to be read after the member's name.
 	Message string `json:"message"`
 }
+
+// Warnings Findings that do not stand against publishing, and are hardly meant.
+type Warnings = []Finding
 
 // WebhookEndpoint defines model for WebhookEndpoint.
 type WebhookEndpoint struct {
@@ -3213,7 +3287,9 @@ func (c *Client) GetTrigger(ctx context.Context, id TriggerID, options ...Option
 
 // UpdateTrigger sends PATCH /v1/gateway/triggers/{id}.
 //
-// Changes the members that are sent and leaves the others. A `config` replaces the whole configuration.
+// Changes the members that are sent and leaves the others. A `config` replaces the whole configuration. A `workflowVersionId` attaches
+// the trigger to another version of its workflow, as it is; one of another workflow is refused. A trigger that could fire and then
+// cannot, because that version is not the active one, is told of as one that stays behind when another version is published.
 //
 // **Key:** secret.
 func (c *Client) UpdateTrigger(ctx context.Context, id TriggerID, body UpdateTrigger, options ...Option) (*Trigger, error) {
@@ -3391,11 +3467,19 @@ func (c *Client) UpdateWorkflowVersion(ctx context.Context, id VersionID, body U
 // once: node types and versions that the registry does not have, configuration that does not fit, expressions that do not compile,
 // or that name a node that does not exist (`unknown_node`) or does not lead to the expression (`node_not_before`), branches, outputs and inputs that do not exist, types that clash, nodes that are never reached, a node with the id `input`, under which
 // the context of a run holds its payload. Publishing the active version again changes nothing; publishing one that was active before goes
-// back to it, with a new `publishedAt`. There is no body, and one that is sent is not read.
+// back to it, with a new `publishedAt`.
+//
+// The triggers of the version that was active so far are attached to this one: with their ids, addresses and state, and schedules without a
+// missed or doubled instant. They stay behind where this version has triggers of its own, or where the setting `triggersOnPublish` says so;
+// `triggers` in the body decides otherwise. What stays behind fires no more: `trigger.disabled` is sent for what could until now, and for 30
+// days the ledger of its schedule has an entry `suppressed`, `version_not_active` for each instant. The version is checked with the triggers that it gets.
+//
+// `warnings` are findings that do not stand against publishing, such as triggers that the same event or the same times fire
+// (`alike_triggers`): each of them starts a run.
 //
 // **Key:** secret.
-func (c *Client) PublishWorkflowVersion(ctx context.Context, id VersionID, options ...Option) (*PublishedVersion, error) {
-	return call[PublishedVersion](ctx, c, "POST", pathOf("/v1/gateway/workflow-versions/%s/publish", id), nil, nil, options)
+func (c *Client) PublishWorkflowVersion(ctx context.Context, id VersionID, body OnPublish, options ...Option) (*PublishedVersion, error) {
+	return call[PublishedVersion](ctx, c, "POST", pathOf("/v1/gateway/workflow-versions/%s/publish", id), nil, body, options)
 }
 
 // SimulateVersion sends POST /v1/gateway/workflow-versions/{id}/simulate.
@@ -3413,11 +3497,11 @@ func (c *Client) SimulateVersion(ctx context.Context, id VersionID, body Simulat
 
 // ValidateWorkflowVersion sends POST /v1/gateway/workflow-versions/{id}/validate.
 //
-// Finds what publishing would find, and changes nothing. There is no body.
+// Finds what publishing with the same body would find, and changes nothing.
 //
 // **Key:** secret.
-func (c *Client) ValidateWorkflowVersion(ctx context.Context, id VersionID, options ...Option) (*Validation, error) {
-	return call[Validation](ctx, c, "POST", pathOf("/v1/gateway/workflow-versions/%s/validate", id), nil, nil, options)
+func (c *Client) ValidateWorkflowVersion(ctx context.Context, id VersionID, body OnPublish, options ...Option) (*Validation, error) {
+	return call[Validation](ctx, c, "POST", pathOf("/v1/gateway/workflow-versions/%s/validate", id), nil, body, options)
 }
 
 // ListWorkflows sends GET /v1/gateway/workflows.
@@ -3468,6 +3552,17 @@ func (c *Client) GetWorkflow(ctx context.Context, id WorkflowID, options ...Opti
 // **Key:** secret.
 func (c *Client) UpdateWorkflow(ctx context.Context, id WorkflowID, body UpdateWorkflow, options ...Option) (*Workflow, error) {
 	return call[Workflow](ctx, c, "PATCH", pathOf("/v1/gateway/workflows/%s", id), nil, body, options)
+}
+
+// RollbackWorkflow sends POST /v1/gateway/workflows/{id}/rollback.
+//
+// Publishes the version that was active before the one that is, by the rules of publishing; a second rollback goes back again. The version
+// is checked like any other, and its triggers, if it has any, fire again. A version that was deleted since is passed over. Members of the
+// body that are not known are refused.
+//
+// **Key:** secret.
+func (c *Client) RollbackWorkflow(ctx context.Context, id WorkflowID, body OnPublish, options ...Option) (*PublishedVersion, error) {
+	return call[PublishedVersion](ctx, c, "POST", pathOf("/v1/gateway/workflows/%s/rollback", id), nil, body, options)
 }
 
 // StartRun sends POST /v1/gateway/workflows/{id}/runs.

@@ -55,10 +55,11 @@ func serve(t *testing.T) (baseURL, key string) {
 	}
 	clock, random, limiter := system.Clock{}, system.Random{}, memory.New(system.Clock{})
 	known, signals, compiler := directory.New(store), sqlstore.NewRunSignals(store), expression.Compiler{}
+	versions := workflows.NewVersions(store, expression.Checker{}, clock, random)
 	api, err := httpapi.New(httpapi.Ports{
 		Admission: admission.New(known, limiter, clock), Tenants: tenants.New(store, clock, random),
 		Triggers:  triggers.New(store, known, sqlstore.NewTriggerIntake(store), limiter, clock, random),
-		Workflows: workflows.New(store, signals, clock, random), Versions: workflows.NewVersions(store, expression.Checker{}, clock, random),
+		Workflows: workflows.New(store, signals, clock, random), Versions: versions, Publishing: versions,
 		Firing: firing.New(store, known, compiler, signals, limiter, clock, random, run.Key{1}, budget.Divide(1<<40, 2).OfRuns(), 0), Runs: runs.New(store, known, compiler, signals, clock, random, run.Key{1}, budget.Divide(1<<40, 2).OfRuns()),
 	}, httpapi.Options{Log: zerolog.Nop(), MaxBody: 1 << 20, Now: clock.Now, NewID: random.ID, Ready: func(context.Context) error { return nil },
 		OperatorToken: operator.NewToken(operatorToken),
@@ -106,7 +107,7 @@ func publish(t *testing.T, api *client.Client, node client.NodeDraft) *client.Wo
 	if err != nil {
 		t.Fatal(err)
 	}
-	published, err := api.PublishWorkflowVersion(t.Context(), ver.ID)
+	published, err := api.PublishWorkflowVersion(t.Context(), ver.ID, client.OnPublish{})
 	if err != nil {
 		t.Fatal(err)
 	}
