@@ -56,11 +56,7 @@ func TestEveryPostTakesEffectOnceForItsKey(t *testing.T) {
 	e := g.fixture("Acme")
 	g.addRuns(e)
 	e.ids["triggers"] = e.ids["listening"]
-	next := g.send(http.MethodPost, "/v1/gateway/workflow-versions", e.secret, fmt.Sprintf(
-		`{"workflowId":%q,"nodes":[{"id":"a","type":"transform","version":"1.0.0","name":"A","config":{"transformType":"expression","expression":"1"}}]}`, e.ids["workflows"]))
-	if got := g.send(http.MethodPost, fmt.Sprintf("/v1/gateway/workflow-versions/%s/publish", next.field(t, "id")), e.secret, ""); got.status != http.StatusOK {
-		t.Fatalf("publishing got %d: %s", got.status, got.body)
-	}
+	g.publishAnother(e)
 	bodies := posts(e)
 	for _, r := range routesBehindKeys(g) {
 		path, _ := e.fill(r.Path)

@@ -104,6 +104,7 @@ func TestAVerbTakesTheResourceAsItWasRead(t *testing.T) {
 	g := newGateway(t)
 	e := g.fixture("Acme")
 	g.addRuns(e)
+	g.publishAnother(e)
 	e.ids["workflow-versions"] = e.ids["activeVersion"]
 	others := []string{"/webhook", "/runs", "/simulate", "/api-keys"} // which read a body of their own
 	routes, verbs := append(routesBehindKeys(g), operatorRoutes(g)...), 0
@@ -130,7 +131,7 @@ func TestAVerbTakesTheResourceAsItWasRead(t *testing.T) {
 			t.Errorf("%s %s of %s got %d: %s", r.Method, r.Path, read.body, got.status, got.body)
 		}
 	}
-	if verbs != 13 {
+	if verbs != 14 {
 		t.Errorf("%d verbs", verbs)
 	}
 }

@@ -141,3 +141,15 @@ func TestOfTwentyPublishesAtOnceOneVersionIsActive(t *testing.T) {
 		t.Errorf("%v versions are active", total)
 	}
 }
+
+// publishAnother publishes another version of the fixture's workflow, so that there is one
+// that was active before.
+func (g *gateway) publishAnother(e fixture) {
+	g.Helper()
+	next := g.send(http.MethodPost, "/v1/gateway/workflow-versions", e.secret, fmt.Sprintf(
+		`{"workflowId":%q,"nodes":[{"id":"a","type":"transform","version":"1.0.0","name":"A","config":{"transformType":"expression","expression":"1"}}]}`, e.ids["workflows"]))
+	path := fmt.Sprintf("/v1/gateway/workflow-versions/%s/publish", next.field(g.T, "id"))
+	if got := g.send(http.MethodPost, path, e.secret, ""); got.status != http.StatusOK {
+		g.Fatalf("publishing got %d: %s", got.status, got.body)
+	}
+}
