@@ -65,7 +65,7 @@ func (c *callers) occupy(trg *trigger.Trigger) {
 // call fires a trigger, and hands the outcome on.
 func (c *callers) call(trg *trigger.Trigger, call run.Call, then func(run.Fired, error)) {
 	c.calling.Go(func() {
-		fired, err := c.Firing.Call(c.Context(), c.Who, domain.IdempotencyKey{}, trg.ID(), call)
+		fired, err := c.Firing.Call(c.Context(), c.Caller, domain.IdempotencyKey{}, trg.ID(), call)
 		if then != nil {
 			then(fired, err)
 		} else if err != nil {
@@ -142,7 +142,7 @@ func TestAClientThatGoesBeforeItsTurnStartsNothing(t *testing.T) {
 		ctx, leave := context.WithCancel(c.Context())
 		gone := make(chan error, 1)
 		go func() {
-			_, err := c.Firing.Call(ctx, c.Who, domain.IdempotencyKey{}, abandoned.ID(), run.Call{})
+			_, err := c.Firing.Call(ctx, c.Caller, domain.IdempotencyKey{}, abandoned.ID(), run.Call{})
 			gone <- err
 		}()
 		c.call(trg, run.Call{}, nil)

@@ -31,7 +31,7 @@ func BenchmarkCall(b *testing.B) {
 						if once {
 							o = fixture.Keyed(fmt.Sprint("key-", serial.Add(1)))
 						}
-						if _, err := d.Firing.Call(b.Context(), d.Who, o, trg.ID(), run.Call{EventData: data}); err != nil {
+						if _, err := d.Firing.Call(b.Context(), d.Caller, o, trg.ID(), run.Call{EventData: data}); err != nil {
 							b.Error(err)
 						}
 					}
@@ -67,7 +67,7 @@ func BenchmarkByEvent(b *testing.B) {
 			}
 			n := 0
 			for b.Loop() {
-				fired, err := d.Firing.ByEvent(b.Context(), d.Who, domain.IdempotencyKey{}, run.EventCall{Event: fmt.Sprintf("event %d", n%many/2)})
+				fired, err := d.Firing.ByEvent(b.Context(), d.Caller, domain.IdempotencyKey{}, run.EventCall{Event: fmt.Sprintf("event %d", n%many/2)})
 				if err != nil || len(fired) != 2 {
 					b.Fatal(fired, err)
 				}

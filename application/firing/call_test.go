@@ -56,7 +56,7 @@ func TestWhatACallDoesNotNameIsFound(t *testing.T) {
 		"the call names another dedupe key":   {run.Call{DedupeKey: fixture.Text("mine")}, fixture.Keyed("i2"), "ent_", "mine", `{}`},
 	} {
 		t.Run(claim, func(t *testing.T) {
-			fired, err := d.Firing.Call(t.Context(), d.Who, c.once, trg.ID(), c.call)
+			fired, err := d.Firing.Call(t.Context(), d.Caller, c.once, trg.ID(), c.call)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -89,7 +89,7 @@ func TestATriggerThatCannotFireSaysWhy(t *testing.T) {
 			"version_not_active":  d.NewTrigger(draft, `{"rateLimit":{"maxRequests":1,"windowMs":1000}}`),
 		} {
 			for range 2 { // which are more than the rate limit
-				_, err := d.Firing.Call(d.Context(), d.Who, fixture.Keyed("k"), trg.ID(), run.Call{})
+				_, err := d.Firing.Call(d.Context(), d.Caller, fixture.Keyed("k"), trg.ID(), run.Call{})
 				d.WantCode(err, domain.Conflict, want)
 			}
 		}
@@ -102,11 +102,11 @@ func TestATriggerThatCannotFireSaysWhy(t *testing.T) {
 func TestACallThatIsWrongChangesNothing(t *testing.T) {
 	d := newEnv(t, fixture.OpenSQLite(t))
 	trg := d.NewSimpleTrigger(`{}`)
-	_, err := d.Firing.Call(t.Context(), d.Who, domain.IdempotencyKey{}, trg.ID(), run.Call{Entity: fixture.Text("")})
+	_, err := d.Firing.Call(t.Context(), d.Caller, domain.IdempotencyKey{}, trg.ID(), run.Call{Entity: fixture.Text("")})
 	d.WantCode(err, domain.Invalid, "call_invalid")
 	_, err = d.Firing.Call(t.Context(), tenant.Caller{Scope: tenant.All(d.Owner), KeyType: tenant.Public}, domain.IdempotencyKey{}, trg.ID(), run.Call{})
 	d.WantCode(err, domain.Forbidden, "key_type_not_allowed")
-	_, err = d.Firing.Call(t.Context(), d.Who, domain.IdempotencyKey{}, "trg_absent", run.Call{})
+	_, err = d.Firing.Call(t.Context(), d.Caller, domain.IdempotencyKey{}, "trg_absent", run.Call{})
 	d.WantCode(err, domain.NotFound, "trigger_not_found")
 	_, foreign := d.Firing.Call(t.Context(), fixture.SecretCaller(d.NewTenant()), domain.IdempotencyKey{}, trg.ID(), run.Call{})
 	if foreign == nil || foreign.Error() != err.Error() {
@@ -145,7 +145,7 @@ func TestFiftyCallsWithOneDedupeKeyStartOneRun(t *testing.T) {
 		var done sync.WaitGroup
 		for range 50 {
 			done.Go(func() {
-				fired, err := d.Firing.Call(d.Context(), d.Who, domain.IdempotencyKey{}, trg.ID(), run.Call{DedupeKey: fixture.Text("k")})
+				fired, err := d.Firing.Call(d.Context(), d.Caller, domain.IdempotencyKey{}, trg.ID(), run.Call{DedupeKey: fixture.Text("k")})
 				mu.Lock()
 				defer mu.Unlock()
 				if err != nil {
@@ -164,17 +164,17 @@ func TestFiftyCallsWithOneDedupeKeyStartOneRun(t *testing.T) {
 func TestACallWithAnIdempotencyKeyHasItsEffectOnce(t *testing.T) {
 	onEachStore(t, func(d *env) {
 		trg := d.NewSimpleTrigger(`{}`)
-		fired, err := d.Firing.Call(d.Context(), d.Who, fixture.Keyed("k"), trg.ID(), run.Call{})
+		fired, err := d.Firing.Call(d.Context(), d.Caller, fixture.Keyed("k"), trg.ID(), run.Call{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = d.Firing.Call(d.Context(), d.Who, fixture.Keyed("k"), trg.ID(), run.Call{})
+		_, err = d.Firing.Call(d.Context(), d.Caller, fixture.Keyed("k"), trg.ID(), run.Call{})
 		if got, want := fixture.Replayed(err), "{"+string(trg.ID())+" k "+string(fired.Run)+"}"; got != want {
 			t.Errorf("the repeat gets %s, not %s", got, want)
 		}
 		other := fixture.Keyed("k")
 		other.Fingerprint = "another body"
-		_, err = d.Firing.Call(d.Context(), d.Who, other, trg.ID(), run.Call{})
+		_, err = d.Firing.Call(d.Context(), d.Caller, other, trg.ID(), run.Call{})
 		d.WantCode(err, domain.Invalid, "idempotency_key_reused")
 		if n := len(d.RunsOf(d.Owner)); n != 1 {
 			t.Errorf("%d runs were started", n)
@@ -195,18 +195,18 @@ func (crashing) Keep(context.Context, tenant.ID, domain.IdempotencyKey, any, tim
 func TestRunAndIdempotencyKeyAreThereTogetherOrNotAtAll(t *testing.T) {
 	onEachStore(t, func(d *env) {
 		trg := d.NewSimpleTrigger(`{}`)
-		d.Store.Wrap = func(st outbound.Stores) outbound.Stores {
+		d.Store.WrapWrite = func(st outbound.Stores) outbound.Stores {
 			st.Outcomes = crashing{st.Outcomes}
 			return st
 		}
-		if _, err := d.Firing.Call(d.Context(), d.Who, fixture.Keyed("k"), trg.ID(), run.Call{}); !errors.Is(err, errCrash) {
+		if _, err := d.Firing.Call(d.Context(), d.Caller, fixture.Keyed("k"), trg.ID(), run.Call{}); !errors.Is(err, errCrash) {
 			t.Fatal(err)
 		}
 		if n := len(d.RunsOf(d.Owner)); n != 0 || len(d.Told.Since()) > 0 {
 			t.Errorf("%d runs are there, without their key", n)
 		}
-		d.Store.Wrap = nil
-		if _, err := d.Firing.Call(d.Context(), d.Who, fixture.Keyed("k"), trg.ID(), run.Call{}); err != nil {
+		d.Store.WrapWrite = nil
+		if _, err := d.Firing.Call(d.Context(), d.Caller, fixture.Keyed("k"), trg.ID(), run.Call{}); err != nil {
 			t.Error(err)
 		}
 		if n := len(d.RunsOf(d.Owner)); n != 1 {
@@ -222,18 +222,18 @@ func TestATriggerStartsNoMoreRunsThanItsRateLimit(t *testing.T) {
 		for range 3 { // repeats do not count
 			d.Same(first, d.Call(trg, run.Call{DedupeKey: fixture.Text("a")}))
 		}
-		if _, err := d.Firing.Call(d.Context(), d.Who, fixture.Keyed("i"), trg.ID(), run.Call{}); err != nil {
+		if _, err := d.Firing.Call(d.Context(), d.Caller, fixture.Keyed("i"), trg.ID(), run.Call{}); err != nil {
 			t.Fatal(err)
 		}
 		for range 3 {
-			_, err := d.Firing.Call(d.Context(), d.Who, fixture.Keyed("i"), trg.ID(), run.Call{})
+			_, err := d.Firing.Call(d.Context(), d.Caller, fixture.Keyed("i"), trg.ID(), run.Call{})
 			if !strings.HasPrefix(fixture.Replayed(err), "{trg_") {
 				t.Error(err)
 			}
 		}
 		d.Clock.Set(d.Clock.Now().Add(10 * time.Second))
 		for _, c := range []run.Call{{}, {DedupeKey: fixture.Text("b")}} {
-			_, err := d.Firing.Call(d.Context(), d.Who, fixture.Keyed("refused"), trg.ID(), c)
+			_, err := d.Firing.Call(d.Context(), d.Caller, fixture.Keyed("refused"), trg.ID(), c)
 			d.WantCode(err, domain.RateLimited, "trigger_rate_limit_exceeded")
 			var e *domain.Error
 			if errors.As(err, &e) && (e.RetryAfter != 50*time.Second || !strings.Contains(e.Message, "2 in 1m0s. Try again in 50 seconds")) {
@@ -243,7 +243,7 @@ func TestATriggerStartsNoMoreRunsThanItsRateLimit(t *testing.T) {
 		d.Same(first, d.Call(trg, run.Call{DedupeKey: fixture.Text("a")}))
 		d.Call(free, run.Call{})
 		d.Clock.Set(d.Clock.Now().Add(50 * time.Second))
-		if _, err := d.Firing.Call(d.Context(), d.Who, fixture.Keyed("refused"), trg.ID(), run.Call{}); err != nil {
+		if _, err := d.Firing.Call(d.Context(), d.Caller, fixture.Keyed("refused"), trg.ID(), run.Call{}); err != nil {
 			t.Errorf("nothing is kept of a refusal: %v", err)
 		}
 		if n := len(d.RunsOf(d.Owner)); n != 4 {
@@ -258,7 +258,7 @@ func TestARateLimitHoldsAgainstManyCallsAtOnce(t *testing.T) {
 		var done sync.WaitGroup
 		for range 20 {
 			done.Go(func() {
-				if _, err := d.Firing.Call(d.Context(), d.Who, domain.IdempotencyKey{}, trg.ID(), run.Call{}); err != nil && fixture.Code(err) != "trigger_rate_limit_exceeded" {
+				if _, err := d.Firing.Call(d.Context(), d.Caller, domain.IdempotencyKey{}, trg.ID(), run.Call{}); err != nil && fixture.Code(err) != "trigger_rate_limit_exceeded" {
 					t.Error(err)
 				}
 			})
@@ -288,11 +288,11 @@ func TestAUnitThatRunsAgainStartsAndTellsOfOneRun(t *testing.T) {
 	d := newEnv(t, fixture.OpenSQLite(t))
 	trg := d.NewTrigger(d.NewVersion(nil, nil), `{"rateLimit":{"maxRequests":1,"windowMs":60000}}`)
 	left := 3
-	d.Store.Wrap = func(st outbound.Stores) outbound.Stores {
+	d.Store.WrapWrite = func(st outbound.Stores) outbound.Stores {
 		st.Outcomes = colliding{st.Outcomes, &left}
 		return st
 	}
-	fired, err := d.Firing.Call(t.Context(), d.Who, fixture.Keyed("k"), trg.ID(), run.Call{})
+	fired, err := d.Firing.Call(t.Context(), d.Caller, fixture.Keyed("k"), trg.ID(), run.Call{})
 	if err != nil || left >= 0 {
 		t.Fatal(err, left)
 	}

@@ -37,26 +37,26 @@ func TestADedupeKeyAnswersWithTheFirstRunWhateverBecameOfItsTrigger(t *testing.T
 				d.Told.Since()
 				for range 2 {
 					d.Same(first, d.Call(trg, run.Call{DedupeKey: fixture.Text("k"), EventData: fixture.Body(`2`)}))
-					fired, err := d.Firing.ByEvent(d.Context(), d.Who, domain.IdempotencyKey{}, event)
+					fired, err := d.Firing.ByEvent(d.Context(), d.Caller, domain.IdempotencyKey{}, event)
 					d.Same([]run.Fired{first}, fired)
-					in, ingestErr := d.Firing.Ingest(d.Context(), d.Who, domain.IdempotencyKey{}, run.IngestCall{EventCall: event})
+					in, ingestErr := d.Firing.Ingest(d.Context(), d.Caller, domain.IdempotencyKey{}, run.IngestCall{EventCall: event})
 					d.Same([]run.Fired{first}, in.Triggered)
 					if err = errors.Join(err, ingestErr); err != nil {
 						t.Error(err)
 					}
 				}
-				_, err := d.Firing.Call(d.Context(), d.Who, domain.IdempotencyKey{}, trg.ID(), run.Call{DedupeKey: fixture.Text("another")})
+				_, err := d.Firing.Call(d.Context(), d.Caller, domain.IdempotencyKey{}, trg.ID(), run.Call{DedupeKey: fixture.Text("another")})
 				if fixture.Code(err) != refusal {
 					t.Errorf("another key is answered with %v", err)
 				}
 				event.DedupeKey = fixture.Text("another")
-				if fired, err := d.Firing.ByEvent(d.Context(), d.Who, domain.IdempotencyKey{}, event); len(fired) > 0 || err != nil {
+				if fired, err := d.Firing.ByEvent(d.Context(), d.Caller, domain.IdempotencyKey{}, event); len(fired) > 0 || err != nil {
 					t.Errorf("another key fires %v, %v", fired, err)
 				}
 				now := d.Clock.Now()
 				d.Clock.Set(now.Add(outbound.DedupeRetention))
 				event.DedupeKey = fixture.Text("k")
-				fired, err := d.Firing.ByEvent(d.Context(), d.Who, domain.IdempotencyKey{}, event)
+				fired, err := d.Firing.ByEvent(d.Context(), d.Caller, domain.IdempotencyKey{}, event)
 				if err != nil || len(fired) > 0 != (refusal == "trigger_rate_limit_exceeded") {
 					t.Errorf("a day later it fires %v, %v", fired, err)
 				}
@@ -81,7 +81,7 @@ func TestACallDoesNotGetTheRunOfASchedule(t *testing.T) {
 		}, at))
 		return err
 	})
-	_, err := d.Firing.Call(t.Context(), d.Who, domain.IdempotencyKey{}, trg.ID(), run.Call{DedupeKey: fixture.Text(run.InstantKey(at))})
+	_, err := d.Firing.Call(t.Context(), d.Caller, domain.IdempotencyKey{}, trg.ID(), run.Call{DedupeKey: fixture.Text(run.InstantKey(at))})
 	d.WantCode(err, domain.Conflict, "trigger_not_webhook")
 }
 
@@ -96,9 +96,9 @@ func TestAFreshDedupeKeyIsNotLookedUp(t *testing.T) {
 		st.Runs.Live = asking{st.Runs.Live, &asked}
 		return st
 	}
-	d.Store.Wrap, d.Store.WrapRead = counted, counted
+	d.Store.WrapWrite, d.Store.WrapRead = counted, counted
 	d.Call(trg, run.Call{DedupeKey: fixture.Text("k")})
-	if _, err := d.Firing.ByEvent(t.Context(), d.Who, domain.IdempotencyKey{}, run.EventCall{Event: "paid", Call: run.Call{DedupeKey: fixture.Text("l")}}); err != nil {
+	if _, err := d.Firing.ByEvent(t.Context(), d.Caller, domain.IdempotencyKey{}, run.EventCall{Event: "paid", Call: run.Call{DedupeKey: fixture.Text("l")}}); err != nil {
 		t.Fatal(err)
 	}
 	if asked > 0 {

@@ -26,12 +26,12 @@ func TestNoRunOutlivesItsWorkflow(t *testing.T) {
 					var err error
 					switch i % 3 {
 					case 0:
-						_, err = d.Firing.Call(d.Context(), d.Who, domain.IdempotencyKey{}, trg.ID(), run.Call{})
+						_, err = d.Firing.Call(d.Context(), d.Caller, domain.IdempotencyKey{}, trg.ID(), run.Call{})
 					case 1:
-						_, err = d.Firing.Start(d.Context(), d.Who, domain.IdempotencyKey{}, ver.Workflow(), run.ManualCall{})
+						_, err = d.Firing.Start(d.Context(), d.Caller, domain.IdempotencyKey{}, ver.Workflow(), run.ManualCall{})
 					default:
 						var fired []run.Fired
-						if fired, err = d.Firing.ByEvent(d.Context(), d.Who, domain.IdempotencyKey{}, run.EventCall{Event: "paid"}); err == nil && len(fired) == 0 {
+						if fired, err = d.Firing.ByEvent(d.Context(), d.Caller, domain.IdempotencyKey{}, run.EventCall{Event: "paid"}); err == nil && len(fired) == 0 {
 							return
 						}
 					}
@@ -49,13 +49,13 @@ func TestNoRunOutlivesItsWorkflow(t *testing.T) {
 		}
 		d.Eventually("calls are answered", func() bool { return accepted.Load() > 100 })
 		service := workflows.New(d.Raw, d.Told, system.Clock{}, system.Random{})
-		if err := service.Delete(d.Context(), d.Who, ver.Workflow(), domain.Expected{}); err != nil {
+		if err := service.Delete(d.Context(), d.Caller, ver.Workflow(), domain.Expected{}); err != nil {
 			t.Error(err)
 			stop.Store(1)
 		}
 		done.Wait()
 		for status, want := range map[run.Status]int64{run.StatusPending: 0, run.StatusCancelled: accepted.Load()} {
-			found, err := d.Runs.List(d.Context(), d.Who, run.Filter{Status: status}, domain.Query{})
+			found, err := d.Runs.List(d.Context(), d.Caller, run.Filter{Status: status}, domain.Query{})
 			if err != nil || int64(found.Total) != want {
 				t.Errorf("%d runs are %s, not %d: %v", found.Total, status, want, err)
 			}

@@ -65,12 +65,12 @@ func (a inquiring) Awaiting(ctx context.Context, scope tenant.Scope, q outbound.
 
 // reads lists the runs that are read whole while something happens.
 func (d *env) reads(during func()) (read []run.ID) {
-	d.Store.Wrap = func(st outbound.Stores) outbound.Stores {
+	d.Store.WrapWrite = func(st outbound.Stores) outbound.Stores {
 		st.Runs.Runs = reading{st.Runs.Runs, &read}
 		return st
 	}
 	during()
-	d.Store.Wrap = nil
+	d.Store.WrapWrite = nil
 	return read
 }
 
@@ -132,14 +132,14 @@ func TestOfMoreRunsThanFitNoneIsResumedUnlessTheyAreNamed(t *testing.T) {
 	entity := "e"
 	c := run.IngestCall{EventCall: run.EventCall{Event: "paid", Call: run.Call{Entity: &entity}}, Options: run.ResumeOptions{All: true}}
 	var err error
-	read := d.reads(func() { _, err = d.Firing.Ingest(t.Context(), d.Who, fixture.Keyed("k"), c) })
+	read := d.reads(func() { _, err = d.Firing.Ingest(t.Context(), d.Caller, fixture.Keyed("k"), c) })
 	d.WantCode(err, domain.Conflict, "too_many_runs")
 	d.Same([]run.ID(nil), read)
 	if !strings.Contains(err.Error(), fmt.Sprint(run.MaxOffered)) || d.Get(first).Status() != run.StatusPaused {
 		t.Error(err, d.Get(first).Status())
 	}
 	c.Options.Runs = all[7:10]
-	in, err := d.Firing.Ingest(t.Context(), d.Who, fixture.Keyed("k"), c) // nothing is on record under the key
+	in, err := d.Firing.Ingest(t.Context(), d.Caller, fixture.Keyed("k"), c) // nothing is on record under the key
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +150,7 @@ func TestOfMoreRunsThanFitNoneIsResumedUnlessTheyAreNamed(t *testing.T) {
 	d.Same(all[7:10], resumed)
 
 	times, nowhere := 0, tenant.SubTenantID("nowhere")
-	d.Store.Wrap = func(st outbound.Stores) outbound.Stores {
+	d.Store.WrapWrite = func(st outbound.Stores) outbound.Stores {
 		st.Runs.Runs = inquiring{st.Runs.Runs, &times}
 		return st
 	}
@@ -161,7 +161,7 @@ func TestOfMoreRunsThanFitNoneIsResumedUnlessTheyAreNamed(t *testing.T) {
 	} {
 		times, c.Options, c.SubTenant = 0, run.ResumeOptions{}, nil
 		narrow(&c)
-		in, err := d.Firing.Ingest(t.Context(), d.Who, domain.IdempotencyKey{}, c)
+		in, err := d.Firing.Ingest(t.Context(), d.Caller, domain.IdempotencyKey{}, c)
 		if err != nil || len(in.Resumed) > 0 || !in.Truncated || times != 2 { // for what to report, and for what to resume
 			t.Errorf("for %s it is asked %d times: %v, %v, truncated %v", claim, times, err, in.Resumed, in.Truncated)
 		}
@@ -186,7 +186,7 @@ func TestAnAnswerThatDoesNotFitIsToldOf(t *testing.T) {
 		EventCall: run.EventCall{Event: "paid", Call: run.Call{Entity: &entity, EventData: fixture.Body(`{"value":"perhaps"}`)}},
 		Options:   run.ResumeOptions{Runs: []run.ID{asks[1], asks[1]}},
 	}
-	_, err := d.Firing.Ingest(t.Context(), d.Who, domain.IdempotencyKey{}, c)
+	_, err := d.Firing.Ingest(t.Context(), d.Caller, domain.IdempotencyKey{}, c)
 	d.WantCode(err, domain.Invalid, run.CodeInputInvalid)
 	var e *domain.Error
 	if errors.As(err, &e) {
@@ -196,7 +196,7 @@ func TestAnAnswerThatDoesNotFitIsToldOf(t *testing.T) {
 		t.Errorf("%d runs were started", n-started)
 	}
 	c.EventData = fixture.Body(`{"value":true}`)
-	if in, err = d.Firing.Ingest(t.Context(), d.Who, domain.IdempotencyKey{}, c); err != nil || len(in.Resumed) != 1 || in.Resumed[0].Run != asks[1] {
+	if in, err = d.Firing.Ingest(t.Context(), d.Caller, domain.IdempotencyKey{}, c); err != nil || len(in.Resumed) != 1 || in.Resumed[0].Run != asks[1] {
 		t.Errorf("%v, %v", in.Resumed, err)
 	}
 }

@@ -25,7 +25,7 @@ func TestAnEventFiresEveryTriggerThatListens(t *testing.T) {
 		d.NewTrigger(ver, paid, func(st *trigger.State) { st.Active = false })
 		d.NewTrigger(ver, `{"webhookConfig":{"event":"refunded"}}`)
 		c := run.EventCall{Call: run.Call{EventData: fixture.Body(`{"entityId":"e"}`), DedupeKey: fixture.Text("k")}, Event: "paid"}
-		fired, err := d.Firing.ByEvent(d.Context(), d.Who, domain.IdempotencyKey{}, c)
+		fired, err := d.Firing.ByEvent(d.Context(), d.Caller, domain.IdempotencyKey{}, c)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -40,12 +40,12 @@ func TestAnEventFiresEveryTriggerThatListens(t *testing.T) {
 		if told := d.Told.Since(); len(told) != 2 {
 			t.Errorf("%v are told of", told)
 		}
-		again, err := d.Firing.ByEvent(d.Context(), d.Who, domain.IdempotencyKey{}, c)
+		again, err := d.Firing.ByEvent(d.Context(), d.Caller, domain.IdempotencyKey{}, c)
 		d.Same(fired, again)
 		if err != nil || len(d.RunsOf(d.Owner)) != 2 {
 			t.Errorf("%d runs are there, %v", len(d.RunsOf(d.Owner)), err)
 		}
-		none, err := d.Firing.ByEvent(d.Context(), d.Who, domain.IdempotencyKey{}, run.EventCall{Event: "Paid"})
+		none, err := d.Firing.ByEvent(d.Context(), d.Caller, domain.IdempotencyKey{}, run.EventCall{Event: "Paid"})
 		if err != nil || len(none) > 0 {
 			t.Errorf("%v, %v", none, err)
 		}
@@ -62,7 +62,7 @@ func TestAnEventOfASegmentFiresItsTriggersOnly(t *testing.T) {
 	team := tenant.SubTenantID("team")
 	d.NewTrigger(ver, paid)
 	mine := d.NewTrigger(ver, paid, func(st *trigger.State) { st.SubTenant = team })
-	fired, err := d.Firing.ByEvent(t.Context(), d.Who, domain.IdempotencyKey{}, run.EventCall{Event: "paid", SubTenant: &team})
+	fired, err := d.Firing.ByEvent(t.Context(), d.Caller, domain.IdempotencyKey{}, run.EventCall{Event: "paid", SubTenant: &team})
 	if err != nil || len(fired) != 1 || fired[0].Trigger != mine.ID() || d.Get(fired[0].Run).SubTenant() != team {
 		t.Errorf("%v, %v", fired, err)
 	}
@@ -75,7 +75,7 @@ func TestAnEventLeavesOutWhatIsAboveItsRateLimit(t *testing.T) {
 		free := d.NewTrigger(ver, paid, later(2))
 		fires := func(c run.Call) string {
 			t.Helper()
-			fired, err := d.Firing.ByEvent(d.Context(), d.Who, domain.IdempotencyKey{}, run.EventCall{Event: "paid", Call: c})
+			fired, err := d.Firing.ByEvent(d.Context(), d.Caller, domain.IdempotencyKey{}, run.EventCall{Event: "paid", Call: c})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -99,11 +99,11 @@ func TestAnEventLeavesOutWhatIsAboveItsRateLimit(t *testing.T) {
 func TestAnEventThatIsRepeatedGetsItsFirstAnswer(t *testing.T) {
 	d := newEnv(t, fixture.OpenSQLite(t))
 	d.NewTrigger(d.NewVersion(nil, nil), paid)
-	fired, err := d.Firing.ByEvent(t.Context(), d.Who, fixture.Keyed("k"), run.EventCall{Event: "paid"})
+	fired, err := d.Firing.ByEvent(t.Context(), d.Caller, fixture.Keyed("k"), run.EventCall{Event: "paid"})
 	if err != nil || len(fired) != 1 || fired[0].DedupeKey != "k" {
 		t.Fatal(fired, err)
 	}
-	_, err = d.Firing.ByEvent(t.Context(), d.Who, fixture.Keyed("k"), run.EventCall{Event: "paid"})
+	_, err = d.Firing.ByEvent(t.Context(), d.Caller, fixture.Keyed("k"), run.EventCall{Event: "paid"})
 	if got := fixture.Replayed(err); got != fmt.Sprint(fired) {
 		t.Error(got)
 	}

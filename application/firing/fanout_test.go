@@ -64,7 +64,7 @@ func (d *env) keptBytes() (kept int64) {
 
 // byEvent brings the event paid.
 func (d *env) byEvent(once domain.IdempotencyKey, data string, key *string) ([]run.Fired, error) {
-	return d.Firing.ByEvent(d.Context(), d.Who, once, run.EventCall{Event: "paid", Call: run.Call{EventData: fixture.Body(data), DedupeKey: key}})
+	return d.Firing.ByEvent(d.Context(), d.Caller, once, run.EventCall{Event: "paid", Call: run.Call{EventData: fixture.Body(data), DedupeKey: key}})
 }
 
 func firedTriggers(fired []run.Fired) (ids []trigger.ID) {
@@ -123,7 +123,7 @@ func TestThePayloadOfAnEventIsStoredOnceWhateverFires(t *testing.T) {
 		const size = 900_000
 		want := d.listeners(d.NewVersion(nil, nil), 280)
 		var w writes
-		d.Store.Wrap = w.watch
+		d.Store.WrapWrite = w.watch
 		fired, err := d.byEvent(domain.IdempotencyKey{}, `"`+strings.Repeat("x", size)+`"`, nil)
 		if err != nil {
 			d.Fatal(err)
@@ -146,7 +146,7 @@ func TestASmallPayloadAndThatOfOneRunIsKeptWithTheRun(t *testing.T) {
 	d := newEnv(t, fixture.OpenSQLite(t))
 	d.listeners(d.NewVersion(nil, nil), 1)
 	shared := 0
-	d.Store.Wrap = func(st outbound.Stores) outbound.Stores {
+	d.Store.WrapWrite = func(st outbound.Stores) outbound.Stores {
 		st.Runs.Shared = countedShared{st.Runs.Shared, &shared}
 		return st
 	}
@@ -177,15 +177,15 @@ func TestManyTriggersFireInUnitsOfBoundedSize(t *testing.T) {
 		const many = 1200
 		want := d.listeners(d.NewVersion(nil, nil), many)
 		var w writes
-		d.Store.Wrap = w.watch
-		before := d.Store.Wrote
+		d.Store.WrapWrite = w.watch
+		before := d.Store.Commits
 		fired, err := d.byEvent(domain.IdempotencyKey{}, `"`+strings.Repeat("x", 20_000)+`"`, nil)
 		if err != nil {
 			d.Fatal(err)
 		}
 		d.Same(want, firedTriggers(fired))
 		d.Same(slices.Repeat([]int{50}, many/50), w.runs)
-		if units := d.Store.Wrote - before; units != many/50 || len(d.Told.Since()) != many {
+		if units := d.Store.Commits - before; units != many/50 || len(d.Told.Since()) != many {
 			d.Errorf("%d units", units)
 		}
 		if kept := d.keptBytes(); kept > 20_000+many*1000 {
@@ -202,7 +202,7 @@ func TestAnothersWriteGetsInBetweenTheUnitsOfACall(t *testing.T) {
 	var order []string
 	var all sync.WaitGroup
 	wrapped := false
-	d.Store.Wrap = func(st outbound.Stores) outbound.Stores { // within a unit that writes
+	d.Store.WrapWrite = func(st outbound.Stores) outbound.Stores { // within a unit that writes
 		order = append(order, "unit")
 		if !wrapped {
 			wrapped = true
@@ -297,7 +297,7 @@ func (d *env) total() int {
 	if err != nil {
 		d.Fatal(err)
 	}
-	found, err := d.Runs.List(d.Context(), d.Who, run.Filter{}, domain.Query{PageRequest: page})
+	found, err := d.Runs.List(d.Context(), d.Caller, run.Filter{}, domain.Query{PageRequest: page})
 	if err != nil {
 		d.Fatal(err)
 	}
@@ -311,7 +311,7 @@ func TestARepeatOfAnIngestGoesOnFiringAndResumesNone(t *testing.T) {
 		ver := d.NewVersion([]string{fixture.WaitNode}, nil)
 		want := d.listeners(ver, 600)
 		ingest := func() (run.Ingested, error) {
-			return d.Firing.Ingest(d.Context(), d.Who, fixture.Keyed("k"), run.IngestCall{EventCall: run.EventCall{Event: "paid", Call: run.Call{EventData: fixture.Body(`{"entityId":"e"}`)}}})
+			return d.Firing.Ingest(d.Context(), d.Caller, fixture.Keyed("k"), run.IngestCall{EventCall: run.EventCall{Event: "paid", Call: run.Call{EventData: fixture.Body(`{"entityId":"e"}`)}}})
 		}
 		d.crashIn(1)
 		if _, err := ingest(); !errors.Is(err, errProcessEnds) {
@@ -418,7 +418,7 @@ func TestTheClientThatGoesDoesNotLeaveACallHalfDone(t *testing.T) {
 		}
 		return nil
 	})
-	fired, err := d.Firing.ByEvent(ctx, d.Who, domain.IdempotencyKey{}, run.EventCall{Event: "paid"})
+	fired, err := d.Firing.ByEvent(ctx, d.Caller, domain.IdempotencyKey{}, run.EventCall{Event: "paid"})
 	if err != nil || len(fired) != 1100 {
 		t.Errorf("%d are fired, %v", len(fired), err)
 	}
@@ -451,23 +451,23 @@ func TestAboveItsQuotaATenantStartsNoRunsInAnyWay(t *testing.T) {
 		large, small := run.Call{EventData: fixture.Body(`"` + strings.Repeat("x", 600) + `"`)}, run.Call{EventData: fixture.Body(`"x"`)}
 		ways := map[string]func(c run.Call) error{
 			"call": func(c run.Call) error {
-				_, err := d.Firing.Call(d.Context(), d.Who, domain.IdempotencyKey{}, trg.ID(), c)
+				_, err := d.Firing.Call(d.Context(), d.Caller, domain.IdempotencyKey{}, trg.ID(), c)
 				return err
 			},
 			"call with a key": func(c run.Call) error {
-				_, err := d.Firing.Call(d.Context(), d.Who, fixture.Keyed(fmt.Sprint(rand.Int())), trg.ID(), c) //nolint:gosec // only different
+				_, err := d.Firing.Call(d.Context(), d.Caller, fixture.Keyed(fmt.Sprint(rand.Int())), trg.ID(), c) //nolint:gosec // only different
 				return err
 			},
 			"event": func(c run.Call) error {
-				_, err := d.Firing.ByEvent(d.Context(), d.Who, domain.IdempotencyKey{}, run.EventCall{Event: "paid", Call: c})
+				_, err := d.Firing.ByEvent(d.Context(), d.Caller, domain.IdempotencyKey{}, run.EventCall{Event: "paid", Call: c})
 				return err
 			},
 			"ingest": func(c run.Call) error {
-				_, err := d.Firing.Ingest(d.Context(), d.Who, domain.IdempotencyKey{}, run.IngestCall{EventCall: run.EventCall{Event: "paid", Call: c}})
+				_, err := d.Firing.Ingest(d.Context(), d.Caller, domain.IdempotencyKey{}, run.IngestCall{EventCall: run.EventCall{Event: "paid", Call: c}})
 				return err
 			},
 			"by hand": func(c run.Call) error {
-				_, err := d.Firing.Start(d.Context(), d.Who, domain.IdempotencyKey{}, ver.Workflow(), run.ManualCall{Call: c, Version: ver.ID()})
+				_, err := d.Firing.Start(d.Context(), d.Caller, domain.IdempotencyKey{}, ver.Workflow(), run.ManualCall{Call: c, Version: ver.ID()})
 				return err
 			},
 		}
@@ -482,7 +482,7 @@ func TestAboveItsQuotaATenantStartsNoRunsInAnyWay(t *testing.T) {
 			d.Errorf("what fits is refused: %v", err)
 		}
 		d.limited(1)
-		again, err := d.Firing.Call(d.Context(), d.Who, domain.IdempotencyKey{}, trg.ID(), run.Call{DedupeKey: fixture.Text("first")})
+		again, err := d.Firing.Call(d.Context(), d.Caller, domain.IdempotencyKey{}, trg.ID(), run.Call{DedupeKey: fixture.Text("first")})
 		if d.Same(first, again); err != nil {
 			d.Errorf("a repeat is refused: %v", err)
 		}

@@ -130,7 +130,7 @@ func TestWhatHasJustExpiredIsNotResumed(t *testing.T) {
 
 func TestAnEventWithoutAnEntityResumesNothing(t *testing.T) {
 	d := newEnv(t, fixture.OpenSQLite(t))
-	in, err := d.Firing.Ingest(t.Context(), d.Who, domain.IdempotencyKey{}, run.IngestCall{
+	in, err := d.Firing.Ingest(t.Context(), d.Caller, domain.IdempotencyKey{}, run.IngestCall{
 		EventCall: run.EventCall{Event: "paid"}, Options: run.ResumeOptions{Runs: []run.ID{"run_absent"}},
 	})
 	d.Same(run.Ingested{Skipped: []run.Skip{{Run: "run_absent", Reason: run.SkipFilteredOut}}, Triggered: []run.Fired{}}, in)
@@ -171,11 +171,11 @@ func TestAnIngestedEventHasItsEffectOnce(t *testing.T) {
 	ids := d.Waiting(d.NewVersion([]string{fixture.WaitNode}, nil), "e", 2)
 	entity := "e"
 	c := run.IngestCall{EventCall: run.EventCall{Event: "paid", Call: run.Call{Entity: &entity}}}
-	in, err := d.Firing.Ingest(t.Context(), d.Who, fixture.Keyed("k"), c)
+	in, err := d.Firing.Ingest(t.Context(), d.Caller, fixture.Keyed("k"), c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = d.Firing.Ingest(t.Context(), d.Who, fixture.Keyed("k"), c)
+	_, err = d.Firing.Ingest(t.Context(), d.Caller, fixture.Keyed("k"), c)
 	if got := fixture.Replayed(err); got != fmt.Sprint(in) {
 		t.Error(got)
 	}

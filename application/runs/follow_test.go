@@ -43,7 +43,7 @@ func (h *heard) tell(entries []run.Entry) error {
 // follow follows a run until the test ends.
 func (d *env) follow(id run.ID, after int64) *heard {
 	h := &heard{ended: make(chan error, 1)}
-	go func() { h.ended <- d.Runs.Follow(d.Context(), d.Who, id, after, h.tell) }()
+	go func() { h.ended <- d.Runs.Follow(d.Context(), d.Caller, id, after, h.tell) }()
 	return h
 }
 
@@ -128,7 +128,7 @@ func TestAFollowerHearsAtOnceWhatAWorkerDid(t *testing.T) {
 			}
 			d.Work(d.NewWorker(d.Store, signals, fixture.WorkerOptions))
 			answer := make(chan outbound.NodeOutcome)
-			d.Outside.Answer = func(ctx context.Context, _ outbound.NodeCall) (outbound.NodeOutcome, error) {
+			d.NodeRunner.Answer = func(ctx context.Context, _ outbound.NodeCall) (outbound.NodeOutcome, error) {
 				select {
 				case o := <-answer:
 					return o, nil
@@ -139,7 +139,7 @@ func TestAFollowerHearsAtOnceWhatAWorkerDid(t *testing.T) {
 			// Enough nodes for the two processes to have found each other before the last ones.
 			nodes, edges := chainOfCalls(20)
 			id := d.Accept(d.NewVersion(nodes, edges), 1, fixture.RunOptions{})[0]
-			d.Until(id, "the first call is made", func(r *run.Run) bool { return len(d.Outside.Made()) == 1 })
+			d.Until(id, "the first call is made", func(r *run.Run) bool { return len(d.NodeRunner.Attempts()) == 1 })
 			h := d.follow(id, 0)
 			d.Eventually("the follower follows", func() bool { return len(h.types()) > 0 })
 			for range nodes {
@@ -179,7 +179,7 @@ func TestAFollowerHearsAtOnceThatItFollows(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second) // before the first sign of life
 	defer cancel()
 	listening := errors.New("it listens")
-	err := d.Runs.Follow(ctx, d.Who, id, 0, func(entries []run.Entry) error {
+	err := d.Runs.Follow(ctx, d.Caller, id, 0, func(entries []run.Entry) error {
 		if len(entries) > 0 {
 			t.Errorf("it was told %v", entries)
 		}
@@ -196,9 +196,9 @@ func TestAFollowerDoesNotWaitForWhatARunDoesNotHave(t *testing.T) {
 	never := func([]run.Entry) error { t.Error("it was told something"); return nil }
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
-	err := d.Runs.Follow(ctx, d.Who, id, d.Get(id).Seq()+1, never)
+	err := d.Runs.Follow(ctx, d.Caller, id, d.Get(id).Seq()+1, never)
 	d.WantCode(err, domain.Invalid, "stream_invalid")
-	d.WantCode(d.Runs.Follow(ctx, d.Who, "run_unknown", 0, never), domain.NotFound, "run_not_found")
+	d.WantCode(d.Runs.Follow(ctx, d.Caller, "run_unknown", 0, never), domain.NotFound, "run_not_found")
 }
 
 // Of a run that has put out much, its history alone is read.
@@ -210,7 +210,7 @@ func TestAFollowerDoesNotReadWhatTheRunPutOut(t *testing.T) {
 		st.Runs.Runs = noWholeRuns{st.Runs.Runs, t}
 		return st
 	})
-	if err := d.Runs.Follow(t.Context(), d.Who, id, 0, func([]run.Entry) error { return nil }); err != nil {
+	if err := d.Runs.Follow(t.Context(), d.Caller, id, 0, func([]run.Entry) error { return nil }); err != nil {
 		t.Error(err)
 	}
 }
@@ -265,14 +265,14 @@ func TestAFollowerThatCannotBeToldIsLeft(t *testing.T) {
 	d := newEnv(t, fixture.OpenSQLite(t))
 	id := d.Waiting(d.NewVersion([]string{fixture.InputNode}, nil), "e", 1)[0]
 	gone := errors.New("the connection is gone")
-	if err := d.Runs.Follow(t.Context(), d.Who, id, 0, func([]run.Entry) error { return gone }); !errors.Is(err, gone) {
+	if err := d.Runs.Follow(t.Context(), d.Caller, id, 0, func([]run.Entry) error { return gone }); !errors.Is(err, gone) {
 		t.Error(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error)
 	told := make(chan struct{})
 	go func() {
-		ended <- d.Runs.Follow(ctx, d.Who, id, 0, func([]run.Entry) error { close(told); return nil })
+		ended <- d.Runs.Follow(ctx, d.Caller, id, 0, func([]run.Entry) error { close(told); return nil })
 	}()
 	<-told
 	cancel()

@@ -22,7 +22,7 @@ import (
 // token is what resumes the node a of a run.
 func (d *env) token(id run.ID) string {
 	d.Helper()
-	shown, err := d.Runs.Get(d.Context(), d.Who, id)
+	shown, err := d.Runs.Get(d.Context(), d.Caller, id)
 	if err != nil || len(shown.Tokens) != 1 {
 		d.Fatalf("%v, %v", shown.Tokens, err)
 	}
@@ -30,7 +30,7 @@ func (d *env) token(id run.ID) string {
 }
 
 func (d *env) resume(c run.ResumeCall) error {
-	return d.Runs.Resume(d.Context(), d.Who, domain.IdempotencyKey{}, c)
+	return d.Runs.Resume(d.Context(), d.Caller, domain.IdempotencyKey{}, c)
 }
 
 func TestATokenResumesARunOnce(t *testing.T) {
@@ -64,10 +64,10 @@ func TestAWrongTokenSaysNotEvenWhetherThereIsSuchARun(t *testing.T) {
 		who  tenant.Caller
 		call run.ResumeCall
 	}{
-		{d.Runs, d.Who, run.ResumeCall{Run: id, Token: "wrong"}},
-		{d.Runs, d.Who, run.ResumeCall{Run: "run_absent", Token: d.token(id)}},
+		{d.Runs, d.Caller, run.ResumeCall{Run: id, Token: "wrong"}},
+		{d.Runs, d.Caller, run.ResumeCall{Run: "run_absent", Token: d.token(id)}},
 		{d.Runs, fixture.SecretCaller(d.NewTenant()), run.ResumeCall{Run: id, Token: d.token(id)}},
-		{foreign.Runs, foreign.Who, run.ResumeCall{Run: id, Token: d.token(id)}},
+		{foreign.Runs, foreign.Caller, run.ResumeCall{Run: id, Token: d.token(id)}},
 	} {
 		err := try.runs.Resume(t.Context(), try.who, fixture.Keyed("k"), try.call)
 		d.WantCode(err, domain.NotFound, "run_not_found")
@@ -99,10 +99,10 @@ func TestResumingHasItsEffectOnce(t *testing.T) {
 	d := newEnv(t, fixture.OpenSQLite(t))
 	id := d.Waiting(d.NewVersion([]string{fixture.InputNode, `b input {"prompt": "Sure?", "inputType": "boolean"}`}, []string{"a -> b"}), "e", 1)[0]
 	c := run.ResumeCall{Run: id, Token: d.token(id), Input: fixture.Body(`true`)}
-	if err := d.Runs.Resume(t.Context(), d.Who, fixture.Keyed("k"), c); err != nil {
+	if err := d.Runs.Resume(t.Context(), d.Caller, fixture.Keyed("k"), c); err != nil {
 		t.Fatal(err)
 	}
-	if got := fixture.Replayed(d.Runs.Resume(t.Context(), d.Who, fixture.Keyed("k"), c)); got != "<nil>" {
+	if got := fixture.Replayed(d.Runs.Resume(t.Context(), d.Caller, fixture.Keyed("k"), c)); got != "<nil>" {
 		t.Error(got)
 	}
 	if r := d.Get(id); r.Status() != run.StatusPaused || len(r.Executed()) != 1 {
@@ -114,7 +114,7 @@ func TestAWorkflowIsStartedByHand(t *testing.T) {
 	onEachStore(t, func(d *env) {
 		ver := d.NewVersion([]string{`a transform {"expression": "payload.n"}`}, nil)
 		c := run.ManualCall{Call: run.Call{EventData: fixture.Body(`{"n":1}`), Entity: fixture.Text("e")}}
-		r, err := d.Firing.Start(d.Context(), d.Who, fixture.Keyed("k"), ver.Workflow(), c)
+		r, err := d.Firing.Start(d.Context(), d.Caller, fixture.Keyed("k"), ver.Workflow(), c)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -122,7 +122,7 @@ func TestAWorkflowIsStartedByHand(t *testing.T) {
 			Tenant: d.Owner, Workflow: ver.Workflow(), Version: ver.ID(), Entity: "e", DedupeKey: "k", Cause: run.CauseManual, Payload: fixture.Body(`{"n":1}`),
 		}, d.Clock.Now()).State(), d.Get(r.ID()).State())
 		d.Same([]run.ID{r.ID()}, d.Told.Since())
-		_, err = d.Firing.Start(d.Context(), d.Who, fixture.Keyed("k"), ver.Workflow(), c)
+		_, err = d.Firing.Start(d.Context(), d.Caller, fixture.Keyed("k"), ver.Workflow(), c)
 		if got := fixture.Replayed(err); got == "" || len(d.RunsOf(d.Owner)) != 1 {
 			t.Errorf("the repeat gets %s", got)
 		}
@@ -159,7 +159,7 @@ func TestWhatCannotBeStartedByHandSaysWhy(t *testing.T) {
 		{ver.Workflow(), off.ID(), domain.Invalid, "call_invalid"},
 		{ver.Workflow(), "wfv_absent", domain.Invalid, "call_invalid"},
 	} {
-		_, err := d.Firing.Start(t.Context(), d.Who, fixture.Keyed("k"), c.of, run.ManualCall{Version: c.version})
+		_, err := d.Firing.Start(t.Context(), d.Caller, fixture.Keyed("k"), c.of, run.ManualCall{Version: c.version})
 		d.WantCode(err, c.kind, c.code)
 	}
 	_, err := d.Firing.Start(t.Context(), fixture.SecretCaller(d.NewTenant()), domain.IdempotencyKey{}, ver.Workflow(), run.ManualCall{})
@@ -169,7 +169,7 @@ func TestWhatCannotBeStartedByHandSaysWhy(t *testing.T) {
 	d.Do(func(ctx context.Context, st outbound.Stores) error {
 		return st.Versions.Update(ctx, workflow.RestoreVersion(state))
 	})
-	if _, err := d.Firing.Start(t.Context(), d.Who, domain.IdempotencyKey{}, ver.Workflow(), run.ManualCall{Version: ver.ID()}); err != nil {
+	if _, err := d.Firing.Start(t.Context(), d.Caller, domain.IdempotencyKey{}, ver.Workflow(), run.ManualCall{Version: ver.ID()}); err != nil {
 		t.Errorf("one that was published before: %v", err)
 	}
 }
@@ -178,24 +178,24 @@ func TestARunIsCancelledOnce(t *testing.T) {
 	onEachStore(t, func(d *env) {
 		ver := d.NewVersion([]string{fixture.InputNode}, nil)
 		paused := d.Waiting(ver, "e", 1)[0]
-		pending, err := d.Firing.Start(d.Context(), d.Who, domain.IdempotencyKey{}, ver.Workflow(), run.ManualCall{})
+		pending, err := d.Firing.Start(d.Context(), d.Caller, domain.IdempotencyKey{}, ver.Workflow(), run.ManualCall{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, id := range []run.ID{paused, pending.ID()} {
 			d.Told.Since()
-			changed, err := d.Runs.Cancel(d.Context(), d.Who, fixture.Keyed(string(id)), id, "not needed")
+			changed, err := d.Runs.Cancel(d.Context(), d.Caller, fixture.Keyed(string(id)), id, "not needed")
 			if err != nil || changed.Status != run.StatusCancelled {
 				t.Fatalf("%v, %v", changed, err)
 			}
 			d.Same(d.Get(id).Summary(), changed)
 			d.Same([]string{"run.cancelled"}, d.Events(id))
 			d.Same([]run.ID{id}, d.Told.Since())
-			_, err = d.Runs.Cancel(d.Context(), d.Who, fixture.Keyed(string(id)), id, "not needed")
+			_, err = d.Runs.Cancel(d.Context(), d.Caller, fixture.Keyed(string(id)), id, "not needed")
 			if fixture.Replayed(err) == "" {
 				t.Error(err)
 			}
-			_, err = d.Runs.Cancel(d.Context(), d.Who, domain.IdempotencyKey{}, id, "")
+			_, err = d.Runs.Cancel(d.Context(), d.Caller, domain.IdempotencyKey{}, id, "")
 			d.WantCode(err, domain.Conflict, "run_finished")
 		}
 	})
@@ -212,9 +212,9 @@ func TestARunOfAVersionThatIsGoneCanStillBeCancelledAndNothingElse(t *testing.T)
 	d.WantCode(d.resume(run.ResumeCall{Run: id, Token: token}), domain.Conflict, "not_paused")
 	d.WantCode(d.resume(run.ResumeCall{Run: id, Token: token + "x"}), domain.NotFound, "run_not_found")
 	d.Same([]run.Skip{{Run: id, Reason: run.SkipNotPaused}}, d.Ingest("e", run.ResumeOptions{}).Skipped)
-	_, err := d.Runs.Retry(t.Context(), d.Who, domain.IdempotencyKey{}, id)
+	_, err := d.Runs.Retry(t.Context(), d.Caller, domain.IdempotencyKey{}, id)
 	d.WantCode(err, domain.Conflict, "run_not_failed")
-	changed, err := d.Runs.Cancel(t.Context(), d.Who, domain.IdempotencyKey{}, id, "")
+	changed, err := d.Runs.Cancel(t.Context(), d.Caller, domain.IdempotencyKey{}, id, "")
 	if err != nil || changed.Status != run.StatusCancelled {
 		t.Errorf("%v", err)
 	}
@@ -223,16 +223,16 @@ func TestARunOfAVersionThatIsGoneCanStillBeCancelledAndNothingElse(t *testing.T)
 func TestAFailedRunIsRetried(t *testing.T) {
 	onEachStore(t, func(d *env) {
 		ver := d.NewVersion([]string{"order " + fixture.CallNode}, nil)
-		r, err := d.Firing.Start(d.Context(), d.Who, domain.IdempotencyKey{}, ver.Workflow(), run.ManualCall{})
+		r, err := d.Firing.Start(d.Context(), d.Caller, domain.IdempotencyKey{}, ver.Workflow(), run.ManualCall{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		id := r.ID()
-		_, err = d.Runs.Retry(d.Context(), d.Who, domain.IdempotencyKey{}, id)
+		_, err = d.Runs.Retry(d.Context(), d.Caller, domain.IdempotencyKey{}, id)
 		d.WantCode(err, domain.Conflict, "run_not_failed")
 		at := d.Begin(id).Nodes()[0]
 		d.Advance(id, run.AttemptFailed{Node: at.ID, Attempt: 1, Code: "http_status", Message: "404"})
-		changed, err := d.Runs.Retry(d.Context(), d.Who, fixture.Keyed("k"), id)
+		changed, err := d.Runs.Retry(d.Context(), d.Caller, fixture.Keyed("k"), id)
 		if err != nil || changed.Status != run.StatusRunning {
 			t.Fatalf("%v, %v", changed, err)
 		}
@@ -244,7 +244,7 @@ func TestAFailedRunIsRetried(t *testing.T) {
 			return st.Versions.Delete(ctx, tenant.All(d.Owner), ver.ID())
 		})
 		fresh := newEnv(t, d.Raw) // whose memory does not hold the version
-		_, err = fresh.Runs.Retry(d.Context(), d.Who, domain.IdempotencyKey{}, id)
+		_, err = fresh.Runs.Retry(d.Context(), d.Caller, domain.IdempotencyKey{}, id)
 		d.WantCode(err, domain.Conflict, "version_not_found")
 	})
 }
@@ -295,11 +295,11 @@ func TestASimulationHasNoEffect(t *testing.T) {
 			Call: run.Call{EventData: fixture.Body(`{"n":1}`), Entity: fixture.Text("e")}, At: &begun,
 			Answers: map[workflow.NodeID][]run.Answer{"order": {{Output: fixture.Body(`{"ok":"yes"}`), After: time.Second}}},
 		}
-		done, err := d.Runs.Simulate(d.Context(), d.Who, fixture.Keyed("k"), ver.ID(), c)
+		done, err := d.Runs.Simulate(d.Context(), d.Caller, fixture.Keyed("k"), ver.ID(), c)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(done.Effects) != 1 || done.Effects[0].Type != node.HTTPRequest || !done.Effects[0].MayRepeat || len(d.Outside.Made()) > 0 {
+		if len(done.Effects) != 1 || done.Effects[0].Type != node.HTTPRequest || !done.Effects[0].MayRepeat || len(d.NodeRunner.Attempts()) > 0 {
 			t.Errorf("the effects are %+v", done.Effects)
 		}
 		d.Same(map[workflow.NodeID]json.RawMessage{"order": fixture.Body(`{"n":1}`), "ok": fixture.Body(`{"ok":"yes"}`), "a": fixture.Body(`"yes"`)}, done.Inputs)
@@ -307,7 +307,7 @@ func TestASimulationHasNoEffect(t *testing.T) {
 		if r := done.Run; r.Status() != run.StatusPaused || r.Entity() != "e" || r.Cause() != run.CauseManual || !r.UpdatedAt().Equal(begun.Add(time.Second)) {
 			t.Errorf("%+v", r.State())
 		}
-		_, err = d.Runs.Simulate(d.Context(), d.Who, fixture.Keyed("k"), ver.ID(), c)
+		_, err = d.Runs.Simulate(d.Context(), d.Caller, fixture.Keyed("k"), ver.ID(), c)
 		if fixture.Replayed(err) == "" || len(d.RunsOf(d.Owner)) > 0 {
 			t.Errorf("%v", err)
 		}
@@ -318,7 +318,7 @@ func TestASimulationBeginsWhereItsTriggerDoes(t *testing.T) {
 	d := newEnv(t, fixture.OpenSQLite(t))
 	ver := d.NewVersion([]string{`Paid trigger_webhook`, `other trigger_webhook`, `b transform {"expression": "1"}`, `c transform {"expression": "2"}`}, []string{"Paid -> b", "other -> c"})
 	trg, foreign := d.NewTrigger(ver, `{}`), d.NewSimpleTrigger(`{}`)
-	done, err := d.Runs.Simulate(t.Context(), d.Who, domain.IdempotencyKey{}, ver.ID(), run.SimulationCall{Trigger: trg.ID()})
+	done, err := d.Runs.Simulate(t.Context(), d.Caller, domain.IdempotencyKey{}, ver.ID(), run.SimulationCall{Trigger: trg.ID()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -327,11 +327,11 @@ func TestASimulationBeginsWhereItsTriggerDoes(t *testing.T) {
 		t.Error(done.Run.Cause())
 	}
 	for _, id := range []trigger.ID{foreign.ID(), "trg_absent"} {
-		_, err = d.Runs.Simulate(t.Context(), d.Who, domain.IdempotencyKey{}, ver.ID(), run.SimulationCall{Trigger: id})
+		_, err = d.Runs.Simulate(t.Context(), d.Caller, domain.IdempotencyKey{}, ver.ID(), run.SimulationCall{Trigger: id})
 		d.WantCode(err, domain.Invalid, "call_invalid")
 	}
 	for _, c := range []run.SimulationCall{{Answers: map[workflow.NodeID][]run.Answer{"nowhere": {{}}}}, {Call: run.Call{Entity: fixture.Text("")}}} {
-		_, err = d.Runs.Simulate(t.Context(), d.Who, domain.IdempotencyKey{}, ver.ID(), c)
+		_, err = d.Runs.Simulate(t.Context(), d.Caller, domain.IdempotencyKey{}, ver.ID(), c)
 		if !errors.Is(err, domain.Invalid) {
 			t.Error(err)
 		}

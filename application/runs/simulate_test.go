@@ -57,7 +57,7 @@ func TestARunGoesAsItsSimulationSaid(t *testing.T) {
 		"approve": {{Pause: &run.AttemptPaused{Timeout: time.Hour}}, {Output: fixture.Body(`{"by":"Ana"}`), After: time.Minute}},
 		"post":    {{Failure: broken}, {Failure: gone}},
 	}
-	simulated, err := d.Runs.Simulate(t.Context(), d.Who, domain.IdempotencyKey{}, ver.ID(), run.SimulationCall{Call: begin, Trigger: trg.ID(), Answers: answers})
+	simulated, err := d.Runs.Simulate(t.Context(), d.Caller, domain.IdempotencyKey{}, ver.ID(), run.SimulationCall{Call: begin, Trigger: trg.ID(), Answers: answers})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,14 +65,14 @@ func TestARunGoesAsItsSimulationSaid(t *testing.T) {
 		t.Fatalf("the simulation is %s, open is %v: %+v", simulated.Run.Status(), simulated.Open, simulated.Run.Failure())
 	}
 
-	d.Outside.Answer = played(answers)
+	d.NodeRunner.Answer = played(answers)
 	d.StartWorker()
 	id := d.Call(trg, begin).Run
 	for _, resume := range []func(r *run.Run) error{
 		func(r *run.Run) error { return d.resumes(r, "ask", `7`) },
 		func(r *run.Run) error {
 			c := run.IngestCall{EventCall: run.EventCall{Event: "paid", Call: run.Call{EventData: fixture.Body(`{"sum":12.5}`), Entity: fixture.Text("order-7")}}}
-			done, err := d.Firing.Ingest(t.Context(), d.Who, domain.IdempotencyKey{}, c)
+			done, err := d.Firing.Ingest(t.Context(), d.Caller, domain.IdempotencyKey{}, c)
 			if err == nil && len(done.Resumed) != 1 {
 				err = fmt.Errorf("the event resumed %+v", done)
 			}
@@ -87,14 +87,14 @@ func TestARunGoesAsItsSimulationSaid(t *testing.T) {
 	made := d.Until(id, "the run ends", fixture.Finished)
 
 	d.Same(whatHappened(simulated.History), whatHappened(d.entries(id)))
-	plan := d.Plan(ver, []string{"approve"})
+	plan := d.Plan(ver, "approve")
 	inputs, err := made.Inputs(plan)
 	if err != nil {
 		t.Fatal(err)
 	}
 	d.Same(texts(simulated.Inputs), texts(inputs))
 	d.Same(outcomes(simulated.Run), outcomes(made))
-	d.Same(effectsOf(simulated.Effects, id), callsOf(d.Outside.Calls))
+	d.Same(effectsOf(simulated.Effects, id), callsOf(d.NodeRunner.Calls))
 	if err := d.Errors(); err != nil {
 		t.Error(err)
 	}
@@ -121,7 +121,7 @@ func (d *env) resumes(r *run.Run, id workflow.NodeID, input string) error {
 	for _, n := range r.Nodes() {
 		if n.ID == id && n.Pause != nil {
 			token := run.Token(d.Key.Secret(r.ID()), r.ID(), id, n.Pause.Seq)
-			return d.Runs.Resume(d.Context(), d.Who, domain.IdempotencyKey{}, run.ResumeCall{Run: r.ID(), Token: token, Input: fixture.Body(input)})
+			return d.Runs.Resume(d.Context(), d.Caller, domain.IdempotencyKey{}, run.ResumeCall{Run: r.ID(), Token: token, Input: fixture.Body(input)})
 		}
 	}
 	return fmt.Errorf("node %s does not wait", id)
@@ -208,11 +208,11 @@ func TestASimulationFailsAtTheEdgeThatItsRunFailsAt(t *testing.T) {
 	trg := d.NewTrigger(ver, `{}`)
 	begin := run.Call{EventData: fixture.Body(`{}`), Entity: fixture.Text("order-7")}
 	answers := map[workflow.NodeID][]run.Answer{"charge": {{Output: fixture.Body(`{"status":200}`)}}}
-	simulated, err := d.Runs.Simulate(t.Context(), d.Who, domain.IdempotencyKey{}, ver.ID(), run.SimulationCall{Call: begin, Trigger: trg.ID(), Answers: answers})
+	simulated, err := d.Runs.Simulate(t.Context(), d.Caller, domain.IdempotencyKey{}, ver.ID(), run.SimulationCall{Call: begin, Trigger: trg.ID(), Answers: answers})
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.Outside.Answer = played(answers)
+	d.NodeRunner.Answer = played(answers)
 	d.StartWorker()
 	id := d.Call(trg, begin).Run
 	made := d.Until(id, "the run ends", fixture.Finished)

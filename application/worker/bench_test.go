@@ -26,7 +26,7 @@ func BenchmarkWorker(b *testing.B) {
 			b.ResetTimer()
 			began := time.Now()
 			var finished atomic.Int64
-			w.Store.Wrap = func(st outbound.Stores) outbound.Stores {
+			w.Store.WrapWrite = func(st outbound.Stores) outbound.Stores {
 				st.Runs.Runs = counting{st.Runs.Runs, &finished}
 				return st
 			}
@@ -66,7 +66,7 @@ func BenchmarkWorkerCalls(b *testing.B) {
 			w := newEnv(b, open(b))
 			ver := w.NewVersion(twoTransforms, twoTransformEdges)
 			var finished atomic.Int64
-			w.Store.Wrap = func(st outbound.Stores) outbound.Stores {
+			w.Store.WrapWrite = func(st outbound.Stores) outbound.Stores {
 				st.Runs.Runs = counting{st.Runs.Runs, &finished}
 				return st
 			}
@@ -97,7 +97,7 @@ func BenchmarkWorkerLatency(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			w := newEnv(b, open(b))
 			began := make(chan time.Time, 1)
-			w.Outside.Answer = func(context.Context, outbound.NodeCall) (outbound.NodeOutcome, error) {
+			w.NodeRunner.Answer = func(context.Context, outbound.NodeCall) (outbound.NodeOutcome, error) {
 				began <- time.Now()
 				return outbound.NodeCompleted{}, nil
 			}

@@ -26,7 +26,7 @@ func TestARunThatPanicsTimeAndAgainFails(t *testing.T) {
 			d.Trust(true)
 			opts := fixture.ShortLeaseOptions
 			opts.Lease = 60 * time.Millisecond
-			worker := worker.New(w.Store, w.Outside, w.Outside, brokenCompiler{expression.Compiler{}}, d, w.Signals, system.Random{}, w.Key, fixture.Plenty(), opts)
+			worker := worker.New(w.Store, w.NodeRunner, w.NodeRunner, brokenCompiler{expression.Compiler{}}, d, w.Signals, system.Random{}, w.Key, fixture.Plenty(), opts)
 			w.Work(worker)
 			id := w.Accept(w.NewVersion([]string{`a condition {"condition": "` + source + `"}`}, nil), 1, fixture.RunOptions{})[0]
 			r := w.Until(id, "the run ends", fixture.Finished)
@@ -46,7 +46,7 @@ func TestLargeRunsWaitUntilThereIsRoom(t *testing.T) {
 	t.Parallel()
 	w := newEnv(t, fixture.OpenSQLite(t))
 	began, let := make(chan outbound.NodeCall, 10), make(chan struct{})
-	w.Outside.Answer = func(ctx context.Context, c outbound.NodeCall) (outbound.NodeOutcome, error) {
+	w.NodeRunner.Answer = func(ctx context.Context, c outbound.NodeCall) (outbound.NodeOutcome, error) {
 		began <- c
 		select {
 		case <-let:

@@ -30,7 +30,7 @@ func (d *env) undecided() *workflow.Version {
 // retriedAt retries a run at another time than the database's.
 func (d *env) retriedAt(ver *workflow.Version, id run.ID, at time.Time) {
 	d.Helper()
-	plan := d.Plan(ver, nil)
+	plan := d.Plan(ver)
 	d.Do(func(ctx context.Context, st outbound.Stores) error {
 		r, err := st.Runs.Runs.Get(ctx, tenant.All(d.Owner), id)
 		if err != nil {
@@ -63,11 +63,11 @@ func TestACallThatWasMadeIsNotMadeAgainForTheSakeOfItsEdge(t *testing.T) {
 		ver := d.undecided()
 		from := time.Now().Add(48 * time.Hour).Truncate(time.Millisecond)
 		stays, first := make(chan struct{}), true
-		d.Outside.Answer = func(ctx context.Context, call outbound.NodeCall) (outbound.NodeOutcome, error) {
-			d.Outside.Mu.Lock()
+		d.NodeRunner.Answer = func(ctx context.Context, call outbound.NodeCall) (outbound.NodeOutcome, error) {
+			d.NodeRunner.Mu.Lock()
 			waits := first && call.NodeID == "beside"
 			first = first && !waits
-			d.Outside.Mu.Unlock()
+			d.NodeRunner.Mu.Unlock()
 			switch {
 			case waits: // until it is cut off
 				close(stays)
@@ -87,7 +87,7 @@ func TestACallThatWasMadeIsNotMadeAgainForTheSakeOfItsEdge(t *testing.T) {
 		d.Same(why, r.Failure())
 		d.Same(`{"of":"charge"}`, gave(r, "charge"))
 
-		changed, err := d.Runs.Retry(t.Context(), d.Who, domain.IdempotencyKey{}, id) // too early
+		changed, err := d.Runs.Retry(t.Context(), d.Caller, domain.IdempotencyKey{}, id) // too early
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -101,7 +101,7 @@ func TestACallThatWasMadeIsNotMadeAgainForTheSakeOfItsEdge(t *testing.T) {
 		d.Same(run.StatusCompleted, r.Status())
 		d.Same(`{"of":"charge"} {"of":"ship"}  {"of":"beside"}`, strings.Join([]string{gave(r, "charge"), gave(r, "ship"), gave(r, "refund"), gave(r, "beside")}, " "))
 		made := map[string]int{}
-		for _, attempt := range d.Outside.Made() {
+		for _, attempt := range d.NodeRunner.Attempts() {
 			made[attempt]++
 		}
 		d.Same(map[string]int{"charge 1": 1, "beside 1": 1, "beside 2": 1, "ship 1": 1}, made)
@@ -138,7 +138,7 @@ func TestThoseWhoAreToldOfAFailureLearnTheEdge(t *testing.T) {
 	d.Same([]string{`run.failed {"code":"edge_condition_failed","message":` + strconv.Quote(r.Failure().Message) +
 		`,"nodeId":"a","edgeId":"` + edge + `"}}`}, told)
 	var followed []string
-	err := d.Runs.Follow(t.Context(), d.Who, id, 0, func(entries []run.Entry) error {
+	err := d.Runs.Follow(t.Context(), d.Caller, id, 0, func(entries []run.Entry) error {
 		for _, e := range entries {
 			followed = append(followed, strings.TrimSpace(fmt.Sprint(e.Type, " ", e.Node, " ", e.Edge, " ", e.Code)))
 		}

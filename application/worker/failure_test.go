@@ -31,7 +31,7 @@ func TestAnAttemptThatFailsIsRetriedAfterItsBackoff(t *testing.T) {
 			t.Run(claim, func(t *testing.T) {
 				w := newEnv(t, store)
 				var made atomic.Int64
-				w.Outside.Answer = func(context.Context, outbound.NodeCall) (outbound.NodeOutcome, error) {
+				w.NodeRunner.Answer = func(context.Context, outbound.NodeCall) (outbound.NodeOutcome, error) {
 					if made.Add(1) < 3 {
 						return outbound.NodeFailed{Code: "http_503", Message: "The server is busy.", Retryable: true}, nil
 					}
@@ -41,7 +41,7 @@ func TestAnAttemptThatFailsIsRetriedAfterItsBackoff(t *testing.T) {
 				defer w.StartWorker()()
 				id := w.Accept(ver, 1, fixture.RunOptions{Retry: trigger.RetryPolicy{MaxRetries: 3, Backoff: backoff, MaxBackoff: backoff}})[0]
 				r := w.Until(id, "the run ends", fixture.Finished)
-				if diff := cmp.Diff([]string{"a 1", "a 2", "a 3"}, w.Outside.Made()); diff != "" || r.Status() != run.StatusCompleted {
+				if diff := cmp.Diff([]string{"a 1", "a 2", "a 3"}, w.NodeRunner.Attempts()); diff != "" || r.Status() != run.StatusCompleted {
 					t.Error(r.Failure(), diff)
 				}
 				if took := r.FinishedAt().Sub(*r.StartedAt()); took < backoff { // two halves at least
@@ -59,13 +59,13 @@ func TestARunThatTakesTooLongIsInterruptedAndFails(t *testing.T) {
 	t.Parallel()
 	w := newEnv(t, fixture.OpenSQLite(t))
 	h := newHanging()
-	w.Outside.Answer = h.answer
+	w.NodeRunner.Answer = h.answer
 	ver := w.NewVersion([]string{"a " + fixture.CallNode}, nil)
 	w.StartWorker()
 	id := w.Accept(ver, 1, fixture.RunOptions{Timeout: 300 * time.Millisecond})[0]
 	_ = await(t, h.ended, "the attempt is interrupted") // the cause
 	r := w.Until(id, "the run ends", fixture.Finished)
-	if r.Status() != run.StatusFailed || r.Failure().Code != run.CodeTimeout || len(w.Outside.Made()) != 1 {
+	if r.Status() != run.StatusFailed || r.Failure().Code != run.CodeTimeout || len(w.NodeRunner.Attempts()) != 1 {
 		t.Errorf("%s: %+v", r.Status(), r.Failure())
 	}
 	if err := w.Errors(); err != nil {
@@ -89,7 +89,7 @@ func TestAnAttemptThatCouldNotBeMadeIsMadeAgain(t *testing.T) {
 			t.Parallel()
 			w := newEnv(t, fixture.OpenSQLite(t))
 			var made atomic.Int64
-			w.Outside.Answer = func(context.Context, outbound.NodeCall) (outbound.NodeOutcome, error) {
+			w.NodeRunner.Answer = func(context.Context, outbound.NodeCall) (outbound.NodeOutcome, error) {
 				if made.Add(1) < 3 {
 					return c.fail()
 				}
@@ -98,7 +98,7 @@ func TestAnAttemptThatCouldNotBeMadeIsMadeAgain(t *testing.T) {
 			ver := w.NewVersion([]string{"a " + fixture.CallNode}, nil)
 			w.StartWorker()
 			r := w.Until(w.Accept(ver, 1, fixture.RunOptions{})[0], "the run ends", fixture.Finished)
-			if diff := cmp.Diff([]string{"a 1", "a 1", "a 1"}, w.Outside.Made()); diff != "" || r.Status() != run.StatusCompleted {
+			if diff := cmp.Diff([]string{"a 1", "a 1", "a 1"}, w.NodeRunner.Attempts()); diff != "" || r.Status() != run.StatusCompleted {
 				t.Error(r.Failure(), diff)
 			}
 			if err := w.Errors(); err == nil || strings.Count(err.Error(), c.want) < 2 || !strings.Contains(err.Error(), string(r.ID())) {
@@ -111,14 +111,14 @@ func TestAnAttemptThatCouldNotBeMadeIsMadeAgain(t *testing.T) {
 func TestAnAttemptThatCanNeverBeMadeFailsInTheEnd(t *testing.T) {
 	t.Parallel()
 	w := newEnv(t, fixture.OpenSQLite(t))
-	w.Outside.Answer = func(context.Context, outbound.NodeCall) (outbound.NodeOutcome, error) {
+	w.NodeRunner.Answer = func(context.Context, outbound.NodeCall) (outbound.NodeOutcome, error) {
 		return nil, errors.New("no more sockets")
 	}
 	ver := w.NewVersion([]string{"a " + fixture.CallNode}, nil)
 	w.StartWorker()
 	r := w.Until(w.Accept(ver, 1, fixture.RunOptions{Retry: trigger.RetryPolicy{MaxRetries: 0, Backoff: 1, MaxBackoff: 1}})[0], "the run ends", fixture.Finished)
-	if r.Status() != run.StatusFailed || r.Failure().Code != "attempt_aborted" || len(w.Outside.Made()) != 5 {
-		t.Errorf("%+v after %v", r.Failure(), w.Outside.Made())
+	if r.Status() != run.StatusFailed || r.Failure().Code != "attempt_aborted" || len(w.NodeRunner.Attempts()) != 5 {
+		t.Errorf("%+v after %v", r.Failure(), w.NodeRunner.Attempts())
 	}
 }
 
@@ -153,8 +153,8 @@ func TestARunWhoseVersionIsGoneIsCancelled(t *testing.T) {
 				t.Errorf("%v was told", told)
 			}
 		}
-		if err := w.Errors(); err != nil || len(w.Outside.Made()) != 0 {
-			t.Error(err, w.Outside.Made())
+		if err := w.Errors(); err != nil || len(w.NodeRunner.Attempts()) != 0 {
+			t.Error(err, w.NodeRunner.Attempts())
 		}
 	})
 }
@@ -172,7 +172,7 @@ func TestAnAttemptWhoseNodeTypeIsGoneFails(t *testing.T) {
 		return err
 	})
 	from := lent[0].Run.Seq()
-	step, err := lent[0].Run.Advance(w.Plan(ver, []string{"charge"}), run.Event{At: lent[0].At, Fact: run.Started{}})
+	step, err := lent[0].Run.Advance(w.Plan(ver, "charge"), run.Event{At: lent[0].At, Fact: run.Started{}})
 	if err != nil || len(step.Execute) != 1 {
 		t.Fatal(step, err)
 	}
@@ -181,7 +181,7 @@ func TestAnAttemptWhoseNodeTypeIsGoneFails(t *testing.T) {
 	})
 	w.StartWorker()
 	r := w.Until(id, "the run ends", fixture.Finished)
-	if r.Status() != run.StatusFailed || r.Failure().Code != run.CodeTypeUnavailable || len(w.Outside.Made()) != 0 {
+	if r.Status() != run.StatusFailed || r.Failure().Code != run.CodeTypeUnavailable || len(w.NodeRunner.Attempts()) != 0 {
 		t.Errorf("%s: %+v", r.Status(), r.Failure())
 	}
 }
@@ -218,7 +218,7 @@ func TestAStepThatCannotBeRecordedDoesNotKeepOthersBack(t *testing.T) {
 			ver := w.NewVersion(twoTransforms, twoTransformEdges)
 			ids := w.Accept(ver, 20, fixture.RunOptions{})
 			var asked, healed atomic.Int64
-			w.Store.Wrap = func(st outbound.Stores) outbound.Stores {
+			w.Store.WrapWrite = func(st outbound.Stores) outbound.Stores {
 				st.Runs.Runs = refusing{st.Runs.Runs, func(s outbound.RunStep) error {
 					if s.Run.ID() != ids[7] || healed.Load() > 0 {
 						return nil
@@ -316,7 +316,7 @@ func TestADefectInOneRunDoesNotEndTheWorker(t *testing.T) {
 			broken := w.Accept(w.NewVersion([]string{`a condition {"condition": "` + source + `"}`}, nil), 3, fixture.RunOptions{})
 			d := directory.New(w.Raw)
 			d.Trust(true)
-			w.Work(worker.New(w.Store, w.Outside, w.Outside, brokenCompiler{expression.Compiler{}}, d, w.Signals, system.Random{}, w.Key, fixture.Plenty(), fixture.ShortLeaseOptions))
+			w.Work(worker.New(w.Store, w.NodeRunner, w.NodeRunner, brokenCompiler{expression.Compiler{}}, d, w.Signals, system.Random{}, w.Key, fixture.Plenty(), fixture.ShortLeaseOptions))
 			id := w.Accept(w.NewVersion(twoTransforms, twoTransformEdges), 1, fixture.RunOptions{})[0]
 			w.Until(id, "another run ends", fixture.Is(run.StatusCompleted))
 			complaints := 0
@@ -341,7 +341,7 @@ func TestAWorkerThatStopsLetsAttemptsEndAndGivesTheRestBack(t *testing.T) {
 		w := newEnv(t, store)
 		began, let := make(chan string, 10), make(chan struct{})
 		interrupted := make(chan string, 10)
-		w.Outside.Answer = func(ctx context.Context, c outbound.NodeCall) (outbound.NodeOutcome, error) {
+		w.NodeRunner.Answer = func(ctx context.Context, c outbound.NodeCall) (outbound.NodeOutcome, error) {
 			began <- c.NodeID
 			if c.NodeID == "quick" {
 				<-let
@@ -373,8 +373,8 @@ func TestAWorkerThatStopsLetsAttemptsEndAndGivesTheRestBack(t *testing.T) {
 			t.Errorf("it took %s", took)
 		}
 		await(t, interrupted, "what does not is interrupted")
-		if diff := cmp.Diff(2, len(w.Outside.Made())); diff != "" {
-			t.Errorf("%v was begun", w.Outside.Made())
+		if diff := cmp.Diff(2, len(w.NodeRunner.Attempts())); diff != "" {
+			t.Errorf("%v was begun", w.NodeRunner.Attempts())
 		}
 		if r.Status() != run.StatusRunning {
 			t.Errorf("it is %s", r.Status())
@@ -402,8 +402,8 @@ func TestAnIdleWorkerAsksOnceASecond(t *testing.T) {
 		stop := w.Work(w.NewWorker(w.Store, w.Signals, worker.Options{}))
 		time.Sleep(100 * time.Second) // of the bubble
 		stop()
-		if w.Store.Wrote > 1 || w.Store.ReadCount < 95 || w.Store.ReadCount > 105 {
-			t.Errorf("%d units, %d reads", w.Store.Wrote, w.Store.ReadCount)
+		if w.Store.Commits > 1 || w.Store.ReadCount < 95 || w.Store.ReadCount > 105 {
+			t.Errorf("%d units, %d reads", w.Store.Commits, w.Store.ReadCount)
 		}
 		if err := store.Close(); err != nil {
 			t.Error(err)

@@ -68,10 +68,10 @@ func TestTheRunOfAWorkerThatDiedIsTakenOver(t *testing.T) {
 		}
 		w.StartWorker()
 		r := w.Until(id, "another worker ends it", fixture.Finished)
-		if diff := cmp.Diff([]string{"a 1"}, w.Outside.Made()); diff != "" || r.Status() != run.StatusCompleted {
+		if diff := cmp.Diff([]string{"a 1"}, w.NodeRunner.Attempts()); diff != "" || r.Status() != run.StatusCompleted {
 			t.Error(r.Status(), diff)
 		}
-		if key := w.Outside.Calls[0].IdempotencyKey; key != began.Execute[0].IdempotencyKey {
+		if key := w.NodeRunner.Calls[0].IdempotencyKey; key != began.Execute[0].IdempotencyKey {
 			t.Errorf("the key is %s", key)
 		}
 		if since := r.FinishedAt().Sub(lent[0].At); since < 500*time.Millisecond || since > 10*time.Second {
@@ -85,7 +85,7 @@ func (d *env) advance(ver *workflow.Version, lent outbound.LentRun, fact run.Fac
 	d.Helper()
 	d.Do(func(ctx context.Context, st outbound.Stores) (err error) {
 		from := lent.Run.Seq()
-		if step, err = lent.Run.Advance(d.Plan(ver, nil), run.Event{At: lent.At, Fact: fact}); err != nil {
+		if step, err = lent.Run.Advance(d.Plan(ver), run.Event{At: lent.At, Fact: fact}); err != nil {
 			return err
 		}
 		return st.Runs.Runs.Record(ctx, outbound.RunStep{Run: lent.Run, From: from, History: step.History, Lease: lent.Lease, Keep: true})
@@ -124,11 +124,11 @@ func TestSeveralWorkersEndEachRunOnce(t *testing.T) {
 			}
 		}
 		keys := make(map[string]int)
-		for _, c := range w.Outside.Calls {
+		for _, c := range w.NodeRunner.Calls {
 			keys[c.IdempotencyKey]++
 		}
-		if len(keys) != 2*n || len(w.Outside.Calls) != 2*n {
-			t.Errorf("%d calls with %d keys", len(w.Outside.Calls), len(keys))
+		if len(keys) != 2*n || len(w.NodeRunner.Calls) != 2*n {
+			t.Errorf("%d calls with %d keys", len(w.NodeRunner.Calls), len(keys))
 		}
 		if err := w.Errors(); err != nil {
 			t.Error(err)
@@ -146,7 +146,7 @@ func TestCancellingARunInterruptsWhatItDoesOutside(t *testing.T) {
 			t.Run(claim, func(t *testing.T) {
 				w := newEnv(t, store)
 				h := newHanging()
-				w.Outside.Answer = h.answer
+				w.NodeRunner.Answer = h.answer
 				ver := w.NewVersion([]string{"a " + fixture.CallNode}, nil)
 				opts, signals := fixture.WorkerOptions, w.severed()
 				if told {
@@ -156,7 +156,8 @@ func TestCancellingARunInterruptsWhatItDoesOutside(t *testing.T) {
 				id := w.Accept(ver, 1, fixture.RunOptions{})[0]
 				await(t, h.began, "the attempt begins")
 				asked := time.Now()
-				w.Act(ver, id, run.CancelRequested{}, w.Signals)
+				w.Advance(id, run.CancelRequested{})
+				w.Signals.Tell(id)
 				_ = await(t, h.ended, "the attempt is interrupted") // the cause
 				if took := time.Since(asked); told && took > 5*time.Second {
 					t.Errorf("it took %s", took)
@@ -176,7 +177,7 @@ func TestAStepOfSomebodyElseInBetweenIsTakenUp(t *testing.T) {
 	fixture.OnEachStore(t, func(t *testing.T, store *sqlstore.Store) {
 		w := newEnv(t, store)
 		let := make(chan struct{})
-		w.Outside.Answer = func(ctx context.Context, c outbound.NodeCall) (outbound.NodeOutcome, error) {
+		w.NodeRunner.Answer = func(ctx context.Context, c outbound.NodeCall) (outbound.NodeOutcome, error) {
 			if c.NodeID == "slow" {
 				select {
 				case <-let:
@@ -190,14 +191,14 @@ func TestAStepOfSomebodyElseInBetweenIsTakenUp(t *testing.T) {
 			[]string{"hook -> slow", "hook -> paid", "paid -> after"})
 		w.Work(w.NewWorker(w.Store, w.severed(), fixture.WorkerOptions))
 		id := w.Accept(ver, 1, fixture.RunOptions{})[0]
-		w.Eventually("the slow attempt begins", func() bool { return len(w.Outside.Made()) == 1 })
-		w.Act(ver, id, run.EventArrived{Event: "paid"})
+		w.Eventually("the slow attempt begins", func() bool { return len(w.NodeRunner.Attempts()) == 1 })
+		w.Advance(id, run.EventArrived{Event: "paid"})
 		close(let) // before or after the worker learns of the step: its own must not be lost
 		r := w.Until(id, "the run ends", fixture.Finished)
 		if r.Status() != run.StatusCompleted {
 			t.Errorf("%+v", r.Failure())
 		}
-		if diff := cmp.Diff([]string{"slow 1", "after 1"}, w.Outside.Made()); diff != "" {
+		if diff := cmp.Diff([]string{"slow 1", "after 1"}, w.NodeRunner.Attempts()); diff != "" {
 			t.Error(diff)
 		}
 	})
@@ -212,7 +213,7 @@ func TestAWorkerThatWasFrozenRecordsNothingAndBeginsNothing(t *testing.T) {
 		w := newEnv(t, store)
 		var frozen atomic.Bool
 		thaw := make(chan struct{})
-		first := &fixture.Store{UnitOfWork: store, News: make(chan struct{})}
+		first := fixture.NewStore(store)
 		first.FailWith(func(ctx context.Context) error {
 			if !frozen.Load() {
 				return nil
@@ -226,7 +227,7 @@ func TestAWorkerThatWasFrozenRecordsNothingAndBeginsNothing(t *testing.T) {
 		})
 		began, let := make(chan string, 10), make(chan struct{})
 		var once sync.Once
-		w.Outside.Answer = func(_ context.Context, c outbound.NodeCall) (outbound.NodeOutcome, error) {
+		w.NodeRunner.Answer = func(_ context.Context, c outbound.NodeCall) (outbound.NodeOutcome, error) {
 			mine := false
 			once.Do(func() { mine = true })
 			began <- c.NodeID
@@ -249,7 +250,7 @@ func TestAWorkerThatWasFrozenRecordsNothingAndBeginsNothing(t *testing.T) {
 		if output, _ := r.Output("a"); string(output) != `"of the other"` || r.Seq() != w.Get(id).Seq() {
 			t.Errorf("%s, %d and %d entries", output, r.Seq(), w.Get(id).Seq())
 		}
-		if diff := cmp.Diff([]string{"a 1", "a 1", "b 1"}, w.Outside.Made()); diff != "" {
+		if diff := cmp.Diff([]string{"a 1", "a 1", "b 1"}, w.NodeRunner.Attempts()); diff != "" {
 			t.Error(diff)
 		}
 	})
@@ -259,7 +260,7 @@ func TestNoAttemptBeginsWhileLeasesCannotBeRenewed(t *testing.T) {
 	t.Parallel()
 	w := newEnv(t, fixture.OpenSQLite(t))
 	began, let := make(chan string, 10), make(chan struct{})
-	w.Outside.Answer = func(ctx context.Context, c outbound.NodeCall) (outbound.NodeOutcome, error) {
+	w.NodeRunner.Answer = func(ctx context.Context, c outbound.NodeCall) (outbound.NodeOutcome, error) {
 		began <- c.NodeID
 		select {
 		case <-let:
@@ -290,14 +291,14 @@ func TestNoAttemptBeginsWhileLeasesCannotBeRenewed(t *testing.T) {
 	for range 5 {
 		await(t, down, "recording fails")
 	}
-	if got := w.Outside.Made(); len(got) != 1 {
+	if got := w.NodeRunner.Attempts(); len(got) != 1 {
 		t.Errorf("%v was begun", got)
 	}
 	failing.Store(false)
 	if r := w.Until(id, "the run ends", fixture.Finished); r.Status() != run.StatusCompleted {
 		t.Errorf("%+v", r.Failure())
 	}
-	if diff := cmp.Diff([]string{"a 1", "b 1"}, w.Outside.Made()); diff != "" {
+	if diff := cmp.Diff([]string{"a 1", "b 1"}, w.NodeRunner.Attempts()); diff != "" {
 		t.Error(diff)
 	}
 	stop()
@@ -312,7 +313,7 @@ func TestNoAttemptIsRepeatedWhileLeasesCannotBeRenewed(t *testing.T) {
 	t.Parallel()
 	w := newEnv(t, fixture.OpenSQLite(t))
 	began := make(chan struct{}, 100)
-	w.Outside.Answer = func(context.Context, outbound.NodeCall) (outbound.NodeOutcome, error) {
+	w.NodeRunner.Answer = func(context.Context, outbound.NodeCall) (outbound.NodeOutcome, error) {
 		began <- struct{}{}
 		return nil, errors.New("no more sockets")
 	}
@@ -333,11 +334,11 @@ func TestNoAttemptIsRepeatedWhileLeasesCannotBeRenewed(t *testing.T) {
 	for range 50 { // for five times as long as a lease lasts
 		await(t, down, "a renewal fails")
 	}
-	if got := w.Outside.Made(); len(got) > 3 { // the second is made after 250 ms, the third 500 ms later at the earliest
+	if got := w.NodeRunner.Attempts(); len(got) > 3 { // the second is made after 250 ms, the third 500 ms later at the earliest
 		t.Errorf("%v was begun", got)
 	}
 	failing.Store(false)
-	w.Eventually("it goes on when leases are renewed", func() bool { return len(w.Outside.Made()) >= 5 })
+	w.Eventually("it goes on when leases are renewed", func() bool { return len(w.NodeRunner.Attempts()) >= 5 })
 }
 
 // The bound of a tenant holds over all processes, and does not keep others waiting.
@@ -345,7 +346,7 @@ func TestATenantHasNoMorePlacesThanItGets(t *testing.T) {
 	t.Parallel()
 	w := newEnv(t, fixture.OpenSQLite(t))
 	h := newHanging()
-	w.Outside.Answer = h.answer
+	w.NodeRunner.Answer = h.answer
 	ver := w.NewVersion([]string{"a " + fixture.CallNode}, nil)
 	w.Accept(ver, 9, fixture.RunOptions{})
 	for range 2 {

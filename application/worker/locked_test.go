@@ -21,7 +21,7 @@ func TestARunThatIsLockedForLongKeepsNoOtherFromBeingWorkedOn(t *testing.T) {
 	t.Parallel()
 	w := newEnv(t, fixture.OpenPostgres(t))
 	began, let := make(chan string, 10), make(chan struct{})
-	w.Outside.Answer = func(ctx context.Context, c outbound.NodeCall) (outbound.NodeOutcome, error) {
+	w.NodeRunner.Answer = func(ctx context.Context, c outbound.NodeCall) (outbound.NodeOutcome, error) {
 		if c.NodeID == "slow" {
 			began <- c.NodeID
 			select {
@@ -57,7 +57,7 @@ func TestARunThatIsLockedForLongKeepsNoOtherFromBeingWorkedOn(t *testing.T) {
 		}
 	}
 	slows := make(map[string]int)
-	for _, c := range w.Outside.Calls {
+	for _, c := range w.NodeRunner.Calls {
 		if c.NodeID != "quick" {
 			slows[c.NodeID]++
 		}
@@ -90,7 +90,7 @@ func TestARunThatCannotBeReadIsReportedOnceAndTheOthersAreWorkedOn(t *testing.T)
 	t.Parallel()
 	w := newEnv(t, fixture.OpenSQLite(t))
 	left, damage := 1, errors.New("progress ends early")
-	w.Store.Wrap = func(st outbound.Stores) outbound.Stores {
+	w.Store.WrapWrite = func(st outbound.Stores) outbound.Stores {
 		st.Runs.Queue = damaging{st.Runs.Queue, &left, damage}
 		return st
 	}

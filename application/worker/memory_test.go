@@ -50,7 +50,7 @@ func TestARunMakesABoundedNumberOfCallsAtTheSameTime(t *testing.T) {
 	w := newEnv(t, fixture.OpenSQLite(t))
 	var calls gauge
 	all := make(chan struct{})
-	w.Outside.Answer = func(ctx context.Context, _ outbound.NodeCall) (outbound.NodeOutcome, error) {
+	w.NodeRunner.Answer = func(ctx context.Context, _ outbound.NodeCall) (outbound.NodeOutcome, error) {
 		defer calls.enter()()
 		calls.mu.Lock()
 		full := calls.now == 32
@@ -70,8 +70,8 @@ func TestARunMakesABoundedNumberOfCallsAtTheSameTime(t *testing.T) {
 	}
 	id := w.Accept(w.NewVersion(parallel(100, `{"url": "https://example.com/"}`), nil), 1, fixture.RunOptions{})[0]
 	w.StartWorker()
-	if r := w.Until(id, "the run ends", fixture.Finished); r.Status() != run.StatusCompleted || calls.most != 32 || len(w.Outside.Made()) != 100 {
-		t.Errorf("it is %s after %d calls, at most %d at the same time", r.Status(), len(w.Outside.Made()), calls.most)
+	if r := w.Until(id, "the run ends", fixture.Finished); r.Status() != run.StatusCompleted || calls.most != 32 || len(w.NodeRunner.Attempts()) != 100 {
+		t.Errorf("it is %s after %d calls, at most %d at the same time", r.Status(), len(w.NodeRunner.Attempts()), calls.most)
 	}
 }
 
@@ -86,15 +86,15 @@ func TestLargeRequestsAreBuiltWhenTheyAreSent(t *testing.T) {
 	w.StartWorker()
 	w.Until(id, "the run completes", fixture.Is(run.StatusCompleted))
 	seen := map[string]bool{}
-	for _, c := range w.Outside.Calls {
+	for _, c := range w.NodeRunner.Calls {
 		body, _ := json.Marshal(c.Config["body"])
 		if len(body) < 50_000 || !strings.HasSuffix(string(body), `,"n":501}`) {
 			t.Errorf("%s sends %.60s… of %d bytes", c.NodeID, body, len(body))
 		}
 		seen[c.NodeID] = true
 	}
-	if len(seen) != n || len(w.Outside.Calls) != n {
-		t.Errorf("%d calls of %d nodes", len(w.Outside.Calls), len(seen))
+	if len(seen) != n || len(w.NodeRunner.Calls) != n {
+		t.Errorf("%d calls of %d nodes", len(w.NodeRunner.Calls), len(seen))
 	}
 }
 
@@ -110,7 +110,7 @@ func TestCallsAndLargeAnswersDoNotWaitForEachOther(t *testing.T) {
 	for _, n := range []string{"n0", "m", "n1", "b1", "b2", "b3"} {
 		let[n] = make(chan struct{})
 	}
-	w.Outside.Answer = func(ctx context.Context, c outbound.NodeCall) (outbound.NodeOutcome, error) {
+	w.NodeRunner.Answer = func(ctx context.Context, c outbound.NodeCall) (outbound.NodeOutcome, error) {
 		began <- c.NodeID
 		select {
 		case <-let[c.NodeID]:
@@ -150,7 +150,7 @@ func TestATenantsCallsHaveAShareOfTheMemory(t *testing.T) {
 	w.Memory.Calls = budget.New(4 << 20) // of which a tenant has room for four
 	flood := w.Owner
 	began, let := make(chan tenant.ID, 100), make(chan struct{})
-	w.Outside.Answer = func(ctx context.Context, c outbound.NodeCall) (outbound.NodeOutcome, error) {
+	w.NodeRunner.Answer = func(ctx context.Context, c outbound.NodeCall) (outbound.NodeOutcome, error) {
 		began <- c.Tenant
 		if c.Tenant == flood {
 			select {
@@ -172,7 +172,7 @@ func TestATenantsCallsHaveAShareOfTheMemory(t *testing.T) {
 	if n := w.Memory.Calls.Used(); n > 2<<20 {
 		t.Errorf("the calls hold %d bytes", n)
 	}
-	if got := w.Outside.Made(); len(got) > 3+3 {
+	if got := w.NodeRunner.Attempts(); len(got) > 3+3 {
 		t.Errorf("the tenant has %d calls under way, and its share is for three", len(got)-3)
 	}
 	close(let)
@@ -185,7 +185,7 @@ func TestARunWithALargeAnswerHasMemoryUntilItIsRecorded(t *testing.T) {
 	t.Parallel()
 	w := newEnv(t, fixture.OpenSQLite(t))
 	answered, gate := make(chan struct{}), make(chan struct{})
-	w.Outside.Answer = func(ctx context.Context, c outbound.NodeCall) (outbound.NodeOutcome, error) {
+	w.NodeRunner.Answer = func(ctx context.Context, c outbound.NodeCall) (outbound.NodeOutcome, error) {
 		if err := errors.Join(c.Room(ctx, 1000), c.Room(ctx, 3000)); err != nil {
 			return nil, err
 		}
@@ -242,7 +242,7 @@ func TestRunsWhoseProcessEndedAreTriedAlone(t *testing.T) {
 	t.Parallel()
 	w := newEnv(t, fixture.OpenSQLite(t))
 	var noted sync.Map
-	w.Store.Wrap = func(st outbound.Stores) outbound.Stores {
+	w.Store.WrapWrite = func(st outbound.Stores) outbound.Stores {
 		st.Runs.Queue = notedAlone{st.Runs.Queue, &noted}
 		return st
 	}
@@ -268,7 +268,7 @@ func TestARunThatEndsItsProcessASecondTimeFails(t *testing.T) {
 		w.lose("second", true)
 		w.StartWorker()
 		r := w.Until(id, "the run fails", fixture.Is(run.StatusFailed))
-		if f := r.Failure(); f.Code != run.CodeExhaustedMemory || len(w.Outside.Made()) != 0 {
+		if f := r.Failure(); f.Code != run.CodeExhaustedMemory || len(w.NodeRunner.Attempts()) != 0 {
 			t.Errorf("it failed with %+v", f)
 		}
 		if got := w.History(id); !slices.Equal(got, []string{"run.failed"}) {

@@ -90,7 +90,7 @@ func BenchmarkWorkerNeighbour(b *testing.B) {
 			s := &stages{owner: w.Owner, done: make(chan struct{}, 1)}
 			w.Owner = w.NewTenant()
 			busy := w.NewVersion(c.nodes, c.edges)
-			w.Outside.Answer = func(ctx context.Context, n outbound.NodeCall) (outbound.NodeOutcome, error) {
+			w.NodeRunner.Answer = func(ctx context.Context, n outbound.NodeCall) (outbound.NodeOutcome, error) {
 				if n.Tenant == s.owner {
 					s.note(n.Tenant, &s.out)
 					s.done <- struct{}{}
@@ -102,7 +102,7 @@ func BenchmarkWorkerNeighbour(b *testing.B) {
 				}
 				return outbound.NodeCompleted{}, nil
 			}
-			w.Store.Wrap = func(st outbound.Stores) outbound.Stores {
+			w.Store.WrapWrite = func(st outbound.Stores) outbound.Stores {
 				st.Runs.Queue, st.Runs.Runs = lending{st.Runs.Queue, s}, keeping{st.Runs.Runs, s}
 				return st
 			}
@@ -151,7 +151,7 @@ func BenchmarkWorkerTenants(b *testing.B) {
 	b.ResetTimer()
 	began := time.Now()
 	var finished atomic.Int64
-	w.Store.Wrap = func(st outbound.Stores) outbound.Stores {
+	w.Store.WrapWrite = func(st outbound.Stores) outbound.Stores {
 		st.Runs.Runs = counting{st.Runs.Runs, &finished}
 		return st
 	}

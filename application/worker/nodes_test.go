@@ -50,7 +50,8 @@ func TestEveryKindOfNodeIsWorkedOn(t *testing.T) {
 			id := w.Accept(ver, 1, fixture.RunOptions{})[0]
 			if c.resume != nil {
 				w.Until(id, "the run pauses", fixture.Is(run.StatusPaused))
-				w.Act(ver, id, c.resume, w.Signals)
+				w.Advance(id, c.resume)
+				w.Signals.Tell(id)
 			}
 			r := w.Until(id, "the run ends", fixture.Finished)
 			if got := joined(r.Executed()); r.Status() != run.StatusCompleted || got != c.want {
@@ -93,8 +94,8 @@ func TestAnAttemptBearsEverythingThatItNeeds(t *testing.T) {
 				Config: map[string]any{"url": "https://example.com/orders", "method": "POST", "timeoutMs": 30000},
 			},
 		}
-		w.Outside.Mu.Lock()
-		defer w.Outside.Mu.Unlock()
+		w.NodeRunner.Mu.Lock()
+		defer w.NodeRunner.Mu.Unlock()
 		sameSecret := cmp.Comparer(func(a, b domain.SigningSecret) bool { return a.Equal(b) })
 		asText := cmp.Transformer("text", func(v map[string]any) string {
 			text, err := json.Marshal(v)
@@ -104,7 +105,7 @@ func TestAnAttemptBearsEverythingThatItNeeds(t *testing.T) {
 			return string(text)
 		})
 		room := cmpopts.IgnoreFields(outbound.NodeCall{}, "Room")
-		if diff := cmp.Diff(want, w.Outside.Calls, sameSecret, asText, room); diff != "" {
+		if diff := cmp.Diff(want, w.NodeRunner.Calls, sameSecret, asText, room); diff != "" {
 			t.Error(diff)
 		}
 	})
@@ -115,7 +116,7 @@ func TestACustomNodeMayPauseTheRun(t *testing.T) {
 	w := newEnv(t, fixture.OpenSQLite(t))
 	w.InsertNodes("approve")
 	ver := w.NewVersion([]string{`a approve`, `b transform {"expression": "input.by"}`, "c " + fixture.CallNode}, []string{"a -> b", "b -> c"})
-	w.Outside.Answer = func(_ context.Context, c outbound.NodeCall) (outbound.NodeOutcome, error) {
+	w.NodeRunner.Answer = func(_ context.Context, c outbound.NodeCall) (outbound.NodeOutcome, error) {
 		if c.NodeID == "c" {
 			return outbound.NodeCompleted{}, nil
 		}
@@ -130,7 +131,8 @@ func TestACustomNodeMayPauseTheRun(t *testing.T) {
 	}
 	token := run.Token(w.Key.Secret(id), id, "a", pause.Seq)
 	w.Eventually("the lease ends with the pause", func() bool { return w.leased() == 0 })
-	w.ActWith(ver, id, run.Resumed{Token: token, Input: json.RawMessage(`{"by": "Ana"}`)}, []string{"approve"}, w.Signals)
+	w.Advance(id, run.Resumed{Token: token, Input: json.RawMessage(`{"by": "Ana"}`)}, "approve")
+	w.Signals.Tell(id)
 	r = w.Until(id, "the run ends", fixture.Finished)
 	if output, _ := r.Output("b"); string(output) != `"Ana"` {
 		t.Errorf("%s: %s", r.Status(), output)
@@ -144,15 +146,15 @@ func TestACustomNodeWithoutAnEndpointFails(t *testing.T) {
 	t.Parallel()
 	w := newEnv(t, fixture.OpenSQLite(t))
 	w.InsertNodes("charge")
-	w.Outside.EndpointOf = func(node.Type) (outbound.NodeEndpoint, error) {
+	w.NodeRunner.EndpointOf = func(node.Type) (outbound.NodeEndpoint, error) {
 		return outbound.NodeEndpoint{}, domain.Fail(domain.NotFound, "node_endpoint_not_found", "The node type charge has no endpoint, nor has the tenant.")
 	}
 	ver := w.NewVersion([]string{`a charge`}, nil)
 	w.StartWorker()
 	r := w.Until(w.Accept(ver, 1, fixture.RunOptions{})[0], "the run ends", fixture.Finished)
 	want := &run.Failure{Code: "node_endpoint_not_found", Message: "The node type charge has no endpoint, nor has the tenant.", Node: "a"}
-	if diff := cmp.Diff(want, r.Failure()); diff != "" || len(w.Outside.Calls) != 0 || r.Nodes()[0].Attempts != 1 {
-		t.Error(diff, w.Outside.Calls)
+	if diff := cmp.Diff(want, r.Failure()); diff != "" || len(w.NodeRunner.Calls) != 0 || r.Nodes()[0].Attempts != 1 {
+		t.Error(diff, w.NodeRunner.Calls)
 	}
 }
 

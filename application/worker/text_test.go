@@ -18,7 +18,7 @@ func TestAFailureThatNoStoreCouldKeepEndsTheRun(t *testing.T) {
 	fixture.OnEachStore(t, func(t *testing.T, store *sqlstore.Store) {
 		w := newEnv(t, store)
 		ver := w.NewVersion([]string{"a " + fixture.CallNode}, nil)
-		w.Outside.Answer = func(context.Context, outbound.NodeCall) (outbound.NodeOutcome, error) {
+		w.NodeRunner.Answer = func(context.Context, outbound.NodeCall) (outbound.NodeOutcome, error) {
 			return outbound.NodeFailed{Code: "bad\x00", Message: "a\x00b\xff"}, nil
 		}
 		w.StartWorker()
@@ -27,7 +27,7 @@ func TestAFailureThatNoStoreCouldKeepEndsTheRun(t *testing.T) {
 		if diff := cmp.Diff(want, r.Failure()); diff != "" {
 			t.Error(diff)
 		}
-		if diff := cmp.Diff([]string{"a 1"}, w.Outside.Made()); diff != "" || w.Errors() != nil {
+		if diff := cmp.Diff([]string{"a 1"}, w.NodeRunner.Attempts()); diff != "" || w.Errors() != nil {
 			t.Error(diff)
 		}
 	})
@@ -38,7 +38,7 @@ func TestARunWhoseStepIsAlwaysRefusedIsGivenUp(t *testing.T) {
 	fixture.OnEachStore(t, func(t *testing.T, store *sqlstore.Store) {
 		w := newEnv(t, store)
 		ver := w.NewVersion([]string{"a " + fixture.CallNode}, nil)
-		w.Store.Wrap = func(st outbound.Stores) outbound.Stores {
+		w.Store.WrapWrite = func(st outbound.Stores) outbound.Stores {
 			st.Runs.Runs = refusing{st.Runs.Runs, func(s outbound.RunStep) error {
 				if s.Run.Status() == run.StatusCompleted {
 					return errors.New("the text cannot be kept")
@@ -52,7 +52,7 @@ func TestARunWhoseStepIsAlwaysRefusedIsGivenUp(t *testing.T) {
 		if r.Status() != run.StatusFailed || r.Failure().Code != run.CodeInternal {
 			t.Errorf("it is %s: %+v", r.Status(), r.Failure())
 		}
-		if diff := cmp.Diff([]string{"a 1"}, w.Outside.Made()); diff != "" {
+		if diff := cmp.Diff([]string{"a 1"}, w.NodeRunner.Attempts()); diff != "" {
 			t.Error(diff)
 		}
 	})

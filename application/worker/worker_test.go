@@ -37,8 +37,8 @@ func TestARunOfNodesThatOnlyComputeIsRecordedOnce(t *testing.T) {
 		}
 		w.Store.Mu.Lock()
 		defer w.Store.Mu.Unlock()
-		if w.Store.Wrote > 4 { // claims at the start and on word, one record
-			t.Errorf("%d units", w.Store.Wrote)
+		if w.Store.Commits > 4 { // claims at the start and on word, one record
+			t.Errorf("%d units", w.Store.Commits)
 		}
 		if err := w.Errors(); err != nil {
 			t.Error(err)
