@@ -15,45 +15,46 @@ import (
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
-// annotated is a record that has metadata.
-type annotated struct {
-	metadata domain.Metadata
-	revise   func(domain.MetadataPatch) error
-	update   func(context.Context, outbound.Stores) error
+// annotated are the records of one kind and tenant, which have metadata.
+type annotated[T interface{ Metadata() domain.Metadata }] struct {
+	create     func(context.Context, outbound.Stores, domain.MetadataPatch) (T, error)
+	revise     func(T, domain.MetadataPatch) error
+	list       func(context.Context, outbound.Stores, domain.MetadataFilter, domain.Query) (domain.Page[T], error)
+	repository func(outbound.Stores) repository[T]
 }
 
-// annotations are the records of one kind and tenant.
-type annotations struct {
-	insert func(context.Context, outbound.Stores, domain.MetadataPatch) error
-	list   func(context.Context, outbound.Stores, domain.MetadataFilter, domain.Query) (domain.Page[annotated], error)
-}
-
-func annotatedPage[T any](found domain.Page[T], err error, of func(T) annotated) (domain.Page[annotated], error) {
-	page := domain.Page[annotated]{Total: found.Total, Limit: found.Limit, Offset: found.Offset}
-	for _, record := range found.Items {
-		page.Items = append(page.Items, of(record))
-	}
-	return page, err
+type repository[T any] interface {
+	Insert(ctx context.Context, record T) error
+	Update(ctx context.Context, record T) error
 }
 
 // Metadata is the contract of what every repository does with metadata.
 func Metadata(t *testing.T, open OpenStore) {
 	claims := make(map[string]func(f fixture))
-	for kind, of := range map[string]func(f fixture, owner tenant.ID) annotations{
-		"tenants": annotatedTenants, "workflows": annotatedWorkflows, "versions": annotatedVersions, "triggers": annotatedTriggers,
-		"sub-tenants": annotatedSubTenants, "custom nodes": annotatedNodes, "webhook endpoints": annotatedEndpoints,
-	} {
-		claims["metadata of "+kind+" come back, change, and narrow lists"] = func(f fixture) { f.keepsMetadata(kind, of) }
-	}
+	claimMetadata(claims, "tenants", annotatedTenants)
+	claimMetadata(claims, "workflows", annotatedWorkflows)
+	claimMetadata(claims, "versions", annotatedVersions)
+	claimMetadata(claims, "triggers", annotatedTriggers)
+	claimMetadata(claims, "sub-tenants", annotatedSubTenants)
+	claimMetadata(claims, "custom nodes", annotatedNodes)
+	claimMetadata(claims, "webhook endpoints", annotatedEndpoints)
 	cases(t, open, claims)
 }
 
-func (f fixture) keepsMetadata(kind string, of func(f fixture, owner tenant.ID) annotations) {
+func claimMetadata[T interface{ Metadata() domain.Metadata }](claims map[string]func(fixture), kind string, of func(f fixture, owner tenant.ID) annotated[T]) {
+	claims["metadata of "+kind+" come back, change, and narrow lists"] = func(f fixture) { keepsMetadata(f, kind, of) }
+}
+
+func keepsMetadata[T interface{ Metadata() domain.Metadata }](f fixture, kind string, of func(f fixture, owner tenant.ID) annotated[T]) {
 	odd := map[string]string{`odd "key" [é]`: `v<&>'%\ "`, "color": "red"}
 	mine := of(f, f.tenant().ID())
-	insert := func(a annotations, pairs map[string]string) {
+	insert := func(a annotated[T], pairs map[string]string) {
 		f.write(func(ctx context.Context, st outbound.Stores) error {
-			return a.insert(ctx, st, domain.MetadataPatch{Pairs: pairs})
+			record, err := a.create(ctx, st, domain.MetadataPatch{Pairs: pairs})
+			if err != nil {
+				return err
+			}
+			return a.repository(st).Insert(ctx, record)
 		})
 	}
 	insert(mine, odd)
@@ -62,7 +63,7 @@ func (f fixture) keepsMetadata(kind string, of func(f fixture, owner tenant.ID) 
 	if kind != "tenants" {
 		insert(of(f, f.tenant().ID()), odd)
 	}
-	list := func(filter domain.MetadataFilter, limit int) (found domain.Page[annotated]) {
+	list := func(filter domain.MetadataFilter, limit int) (found domain.Page[T]) {
 		f.Helper()
 		f.read(func(ctx context.Context, st outbound.Stores) (err error) {
 			found, err = mine.list(ctx, st, filter, f.query("-createdAt", limit, 0))
@@ -75,7 +76,7 @@ func (f fixture) keepsMetadata(kind string, of func(f fixture, owner tenant.ID) 
 		found := list(filter, limit)
 		var got []string
 		for _, record := range found.Items {
-			got = append(got, record.metadata.String())
+			got = append(got, record.Metadata().String())
 		}
 		if diff := cmp.Diff(want, got); diff != "" || found.Total != total {
 			f.Errorf("%v: %d records, not %d: %s", filter, found.Total, total, diff)
@@ -93,169 +94,125 @@ func (f fixture) keepsMetadata(kind string, of func(f fixture, owner tenant.ID) 
 	}
 
 	record := list(domain.MetadataFilter{"size": "L"}, 100).Items[0]
-	if err := record.revise(domain.MetadataPatch{Pairs: map[string]string{"size": "", "color": "blue"}}); err != nil {
+	if err := mine.revise(record, domain.MetadataPatch{Pairs: map[string]string{"size": "", "color": "blue"}}); err != nil {
 		f.Fatal(err)
 	}
-	f.write(record.update)
+	f.write(func(ctx context.Context, st outbound.Stores) error { return mine.repository(st).Update(ctx, record) })
 	want(domain.MetadataFilter{"color": "blue"}, 100, 1, `{"color":"blue"}`)
 	want(domain.MetadataFilter{"color": "red"}, 100, 1, oddText)
 }
 
-func annotatedTenants(fixture, tenant.ID) annotations {
-	return annotations{
-		insert: func(ctx context.Context, st outbound.Stores, p domain.MetadataPatch) error {
-			ten, err := tenant.NewFrom(tenant.ID(newID("tenant")), tenant.Draft{Name: "Acme", Metadata: p}, noon)
-			if err != nil {
-				return err
-			}
-			return st.Tenants.Insert(ctx, ten)
+func annotatedTenants(_ fixture, _ tenant.ID) annotated[*tenant.Tenant] {
+	return annotated[*tenant.Tenant]{
+		create: func(_ context.Context, _ outbound.Stores, p domain.MetadataPatch) (*tenant.Tenant, error) {
+			return tenant.NewFrom(tenant.ID(newID("tenant")), tenant.Draft{Name: "Acme", Metadata: p}, noon)
 		},
-		list: func(ctx context.Context, st outbound.Stores, m domain.MetadataFilter, q domain.Query) (domain.Page[annotated], error) {
-			found, err := st.Tenants.List(ctx, tenant.Filter{Metadata: m}, q)
-			return annotatedPage(found, err, func(ten *tenant.Tenant) annotated {
-				return annotated{
-					ten.Metadata(), func(p domain.MetadataPatch) error { return ten.Revise(tenant.Patch{Metadata: p}, noon) },
-					func(ctx context.Context, st outbound.Stores) error { return st.Tenants.Update(ctx, ten) },
-				}
-			})
+		revise: func(ten *tenant.Tenant, p domain.MetadataPatch) error {
+			return ten.Revise(tenant.Patch{Metadata: p}, noon)
 		},
+		list: func(ctx context.Context, st outbound.Stores, m domain.MetadataFilter, q domain.Query) (domain.Page[*tenant.Tenant], error) {
+			return st.Tenants.List(ctx, tenant.Filter{Metadata: m}, q)
+		},
+		repository: func(st outbound.Stores) repository[*tenant.Tenant] { return st.Tenants },
 	}
 }
 
-func annotatedWorkflows(_ fixture, owner tenant.ID) annotations {
-	return annotations{
-		insert: func(ctx context.Context, st outbound.Stores, p domain.MetadataPatch) error {
-			wf, err := workflow.New(workflow.ID(newID("wf")), owner, "", workflow.Draft{Name: newID("name"), Metadata: p}, noon)
-			if err != nil {
-				return err
-			}
-			return st.Workflows.Insert(ctx, wf)
+func annotatedWorkflows(_ fixture, owner tenant.ID) annotated[*workflow.Workflow] {
+	return annotated[*workflow.Workflow]{
+		create: func(_ context.Context, _ outbound.Stores, p domain.MetadataPatch) (*workflow.Workflow, error) {
+			return workflow.New(workflow.ID(newID("wf")), owner, "", workflow.Draft{Name: newID("name"), Metadata: p}, noon)
 		},
-		list: func(ctx context.Context, st outbound.Stores, m domain.MetadataFilter, q domain.Query) (domain.Page[annotated], error) {
-			found, err := st.Workflows.List(ctx, tenant.All(owner), workflow.Filter{Metadata: m}, q)
-			return annotatedPage(found, err, func(wf *workflow.Workflow) annotated {
-				return annotated{
-					wf.Metadata(), func(p domain.MetadataPatch) error { return wf.Revise(workflow.Patch{Metadata: p}, noon) },
-					func(ctx context.Context, st outbound.Stores) error { return st.Workflows.Update(ctx, wf) },
-				}
-			})
+		revise: func(wf *workflow.Workflow, p domain.MetadataPatch) error {
+			return wf.Revise(workflow.Patch{Metadata: p}, noon)
 		},
+		list: func(ctx context.Context, st outbound.Stores, m domain.MetadataFilter, q domain.Query) (domain.Page[*workflow.Workflow], error) {
+			return st.Workflows.List(ctx, tenant.All(owner), workflow.Filter{Metadata: m}, q)
+		},
+		repository: func(st outbound.Stores) repository[*workflow.Workflow] { return st.Workflows },
 	}
 }
 
-func annotatedVersions(f fixture, owner tenant.ID) annotations {
+func annotatedVersions(f fixture, owner tenant.ID) annotated[*workflow.Version] {
 	wf := f.workflow(owner, "")
-	return annotations{
-		insert: func(ctx context.Context, st outbound.Stores, p domain.MetadataPatch) error {
+	return annotated[*workflow.Version]{
+		create: func(ctx context.Context, st outbound.Stores, p domain.MetadataPatch) (*workflow.Version, error) {
 			number, err := st.Workflows.NextVersion(ctx, tenant.All(owner), wf.ID())
 			if err != nil {
-				return err
+				return nil, err
 			}
-			ver, err := workflow.NewVersion(workflow.VersionID(newID("wfv")), wf, number, workflow.VersionDraft{Metadata: p}, newEdgeID, noon)
-			if err != nil {
-				return err
-			}
-			return st.Versions.Insert(ctx, ver)
+			return workflow.NewVersion(workflow.VersionID(newID("wfv")), wf, number, workflow.VersionDraft{Metadata: p}, newEdgeID, noon)
 		},
-		list: func(ctx context.Context, st outbound.Stores, m domain.MetadataFilter, q domain.Query) (domain.Page[annotated], error) {
-			found, err := st.Versions.List(ctx, tenant.All(owner), workflow.VersionFilter{Workflow: wf.ID(), Metadata: m}, q)
-			return annotatedPage(found, err, func(ver *workflow.Version) annotated {
-				return annotated{
-					ver.Metadata(), func(p domain.MetadataPatch) error { return ver.Edit(workflow.VersionPatch{Metadata: p}, newEdgeID) },
-					func(ctx context.Context, st outbound.Stores) error { return st.Versions.Update(ctx, ver) },
-				}
-			})
+		revise: func(ver *workflow.Version, p domain.MetadataPatch) error {
+			return ver.Edit(workflow.VersionPatch{Metadata: p}, newEdgeID)
 		},
+		list: func(ctx context.Context, st outbound.Stores, m domain.MetadataFilter, q domain.Query) (domain.Page[*workflow.Version], error) {
+			return st.Versions.List(ctx, tenant.All(owner), workflow.VersionFilter{Workflow: wf.ID(), Metadata: m}, q)
+		},
+		repository: func(st outbound.Stores) repository[*workflow.Version] { return st.Versions },
 	}
 }
 
-func annotatedTriggers(f fixture, owner tenant.ID) annotations {
+func annotatedTriggers(f fixture, owner tenant.ID) annotated[*trigger.Trigger] {
 	ver := f.version(f.workflow(owner, ""))
-	return annotations{
-		insert: func(ctx context.Context, st outbound.Stores, p domain.MetadataPatch) error {
+	return annotated[*trigger.Trigger]{
+		create: func(_ context.Context, _ outbound.Stores, p domain.MetadataPatch) (*trigger.Trigger, error) {
 			draft := trigger.Draft{Version: ver.ID(), Name: "Orders", Type: trigger.Webhook, Config: &domain.Document{}, Metadata: p}
-			trg, err := trigger.New(trigger.ID(newID("trg")), owner, trigger.Surroundings{VersionExists: true}, draft, noon)
-			if err != nil {
-				return err
-			}
-			return st.Triggers.Insert(ctx, trg)
+			return trigger.New(trigger.ID(newID("trg")), owner, trigger.Surroundings{VersionExists: true}, draft, noon)
 		},
-		list: func(ctx context.Context, st outbound.Stores, m domain.MetadataFilter, q domain.Query) (domain.Page[annotated], error) {
-			found, err := st.Triggers.List(ctx, tenant.All(owner), trigger.Filter{Metadata: m}, q)
-			return annotatedPage(found, err, func(trg *trigger.Trigger) annotated {
-				return annotated{
-					trg.Metadata(), func(p domain.MetadataPatch) error {
-						return trg.Revise(trigger.Patch{Metadata: p}, tenant.Settings{}, noon)
-					},
-					func(ctx context.Context, st outbound.Stores) error { return st.Triggers.Update(ctx, trg) },
-				}
-			})
+		revise: func(trg *trigger.Trigger, p domain.MetadataPatch) error {
+			return trg.Revise(trigger.Patch{Metadata: p}, tenant.Settings{}, noon)
 		},
+		list: func(ctx context.Context, st outbound.Stores, m domain.MetadataFilter, q domain.Query) (domain.Page[*trigger.Trigger], error) {
+			return st.Triggers.List(ctx, tenant.All(owner), trigger.Filter{Metadata: m}, q)
+		},
+		repository: func(st outbound.Stores) repository[*trigger.Trigger] { return st.Triggers },
 	}
 }
 
-func annotatedSubTenants(_ fixture, owner tenant.ID) annotations {
-	return annotations{
-		insert: func(ctx context.Context, st outbound.Stores, p domain.MetadataPatch) error {
+func annotatedSubTenants(_ fixture, owner tenant.ID) annotated[*tenant.SubTenant] {
+	return annotated[*tenant.SubTenant]{
+		create: func(_ context.Context, _ outbound.Stores, p domain.MetadataPatch) (*tenant.SubTenant, error) {
 			draft := tenant.SubTenantDraft{SubTenant: tenant.SubTenantID(newID("sub")), Name: "Team", Metadata: p}
-			sub, err := tenant.NewSubTenant(tenant.RegistrationID(newID("st")), owner, draft, noon)
-			if err != nil {
-				return err
-			}
-			return st.SubTenants.Insert(ctx, sub)
+			return tenant.NewSubTenant(tenant.RegistrationID(newID("st")), owner, draft, noon)
 		},
-		list: func(ctx context.Context, st outbound.Stores, m domain.MetadataFilter, q domain.Query) (domain.Page[annotated], error) {
-			found, err := st.SubTenants.List(ctx, tenant.All(owner), tenant.SubTenantFilter{Metadata: m}, q)
-			return annotatedPage(found, err, func(sub *tenant.SubTenant) annotated {
-				return annotated{
-					sub.Metadata(), func(p domain.MetadataPatch) error { return sub.Revise(tenant.SubTenantPatch{Metadata: p}, noon) },
-					func(ctx context.Context, st outbound.Stores) error { return st.SubTenants.Update(ctx, sub) },
-				}
-			})
+		revise: func(sub *tenant.SubTenant, p domain.MetadataPatch) error {
+			return sub.Revise(tenant.SubTenantPatch{Metadata: p}, noon)
 		},
+		list: func(ctx context.Context, st outbound.Stores, m domain.MetadataFilter, q domain.Query) (domain.Page[*tenant.SubTenant], error) {
+			return st.SubTenants.List(ctx, tenant.All(owner), tenant.SubTenantFilter{Metadata: m}, q)
+		},
+		repository: func(st outbound.Stores) repository[*tenant.SubTenant] { return st.SubTenants },
 	}
 }
 
-func annotatedNodes(_ fixture, owner tenant.ID) annotations {
-	return annotations{
-		insert: func(ctx context.Context, st outbound.Stores, p domain.MetadataPatch) error {
+func annotatedNodes(_ fixture, owner tenant.ID) annotated[*node.Custom] {
+	return annotated[*node.Custom]{
+		create: func(_ context.Context, _ outbound.Stores, p domain.MetadataPatch) (*node.Custom, error) {
 			draft := node.CustomDraft{Type: newID("acme"), Name: "Enrich", Version: "1.0.0", Metadata: p}
-			n, err := node.NewCustom(node.CustomID(newID("cn")), owner, draft, noon)
-			if err != nil {
-				return err
-			}
-			return st.CustomNodes.Insert(ctx, n)
+			return node.NewCustom(node.CustomID(newID("cn")), owner, draft, noon)
 		},
-		list: func(ctx context.Context, st outbound.Stores, m domain.MetadataFilter, q domain.Query) (domain.Page[annotated], error) {
-			found, err := st.CustomNodes.List(ctx, tenant.All(owner), node.CustomFilter{Metadata: m}, q)
-			return annotatedPage(found, err, func(n *node.Custom) annotated {
-				return annotated{
-					n.Metadata(), func(p domain.MetadataPatch) error { return n.Revise(node.CustomPatch{Metadata: p}, noon) },
-					func(ctx context.Context, st outbound.Stores) error { return st.CustomNodes.Update(ctx, n) },
-				}
-			})
+		revise: func(n *node.Custom, p domain.MetadataPatch) error {
+			return n.Revise(node.CustomPatch{Metadata: p}, noon)
 		},
+		list: func(ctx context.Context, st outbound.Stores, m domain.MetadataFilter, q domain.Query) (domain.Page[*node.Custom], error) {
+			return st.CustomNodes.List(ctx, tenant.All(owner), node.CustomFilter{Metadata: m}, q)
+		},
+		repository: func(st outbound.Stores) repository[*node.Custom] { return st.CustomNodes },
 	}
 }
 
-func annotatedEndpoints(_ fixture, owner tenant.ID) annotations {
-	return annotations{
-		insert: func(ctx context.Context, st outbound.Stores, p domain.MetadataPatch) error {
+func annotatedEndpoints(_ fixture, owner tenant.ID) annotated[*event.Endpoint] {
+	return annotated[*event.Endpoint]{
+		create: func(_ context.Context, _ outbound.Stores, p domain.MetadataPatch) (*event.Endpoint, error) {
 			draft := event.EndpointDraft{URL: "https://example.com/hook", Metadata: p}
-			e, err := event.NewEndpoint(event.EndpointID(newID("whk")), owner, draft, nodeSecret, noon)
-			if err != nil {
-				return err
-			}
-			return st.Webhooks.Endpoints.Insert(ctx, e)
+			return event.NewEndpoint(event.EndpointID(newID("whk")), owner, draft, nodeSecret, noon)
 		},
-		list: func(ctx context.Context, st outbound.Stores, m domain.MetadataFilter, q domain.Query) (domain.Page[annotated], error) {
-			found, err := st.Webhooks.Endpoints.List(ctx, tenant.All(owner), event.EndpointFilter{Metadata: m}, q)
-			return annotatedPage(found, err, func(e *event.Endpoint) annotated {
-				return annotated{
-					e.Metadata(), func(p domain.MetadataPatch) error { return e.Revise(event.EndpointPatch{Metadata: p}, noon) },
-					func(ctx context.Context, st outbound.Stores) error { return st.Webhooks.Endpoints.Update(ctx, e) },
-				}
-			})
+		revise: func(e *event.Endpoint, p domain.MetadataPatch) error {
+			return e.Revise(event.EndpointPatch{Metadata: p}, noon)
 		},
+		list: func(ctx context.Context, st outbound.Stores, m domain.MetadataFilter, q domain.Query) (domain.Page[*event.Endpoint], error) {
+			return st.Webhooks.Endpoints.List(ctx, tenant.All(owner), event.EndpointFilter{Metadata: m}, q)
+		},
+		repository: func(st outbound.Stores) repository[*event.Endpoint] { return st.Webhooks.Endpoints },
 	}
 }

@@ -2,6 +2,7 @@ package portstest
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,6 +16,20 @@ import (
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
+
+// ExecSQL returns what runs a statement past the store, on a connection of its own.
+func ExecSQL(t *testing.T, driver, source string) func(statement string) error {
+	t.Helper()
+	db, err := sql.Open(driver, source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() }) // nothing is pending
+	return func(statement string) error {
+		_, err := db.ExecContext(t.Context(), statement)
+		return err
+	}
+}
 
 // DamageableStore is a store whose rows a test can damage.
 type DamageableStore struct {

@@ -66,15 +66,7 @@ func TestWebhookStores(t *testing.T) {
 func TestUnreadableWebhooks(t *testing.T) {
 	portstest.UnreadableWebhooks(t, func(t *testing.T) portstest.DamageableStore {
 		store, address := migrated(t)
-		db, err := sql.Open("postgres", address)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = db.Close() }) // nothing is pending
-		return portstest.DamageableStore{UnitOfWork: store, BadTime: `'-infinity'`, Exec: func(statement string) error {
-			_, err := db.ExecContext(t.Context(), statement)
-			return err
-		}}
+		return portstest.DamageableStore{UnitOfWork: store, BadTime: `'-infinity'`, Exec: portstest.ExecSQL(t, "postgres", address)}
 	})
 }
 
@@ -82,15 +74,7 @@ func openLevels(t *testing.T) portstest.LevelStores {
 	older, address := migrated(t)
 	newer := open(t, address)
 	older.Level, newer.Level = 1, 2
-	db, err := sql.Open("postgres", address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = db.Close() }) // nothing is pending
-	return portstest.LevelStores{Older: older, Newer: newer, Exec: func(statement string) error {
-		_, err := db.ExecContext(t.Context(), statement)
-		return err
-	}}
+	return portstest.LevelStores{Older: older, Newer: newer, Exec: portstest.ExecSQL(t, "postgres", address)}
 }
 
 func TestProcesses(t *testing.T) { portstest.ProcessRepository(t, openLevels) }

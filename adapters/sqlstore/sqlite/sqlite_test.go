@@ -61,15 +61,12 @@ func openLevels(t *testing.T) portstest.LevelStores {
 	file := sqlitetest.File(t)
 	older, newer := openFile(t, file), openFile(t, file)
 	older.Level, newer.Level = 1, 2
-	db, err := sql.Open("sqlite", file+"?_pragma=busy_timeout(10000)")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = db.Close() }) // nothing is pending
-	return portstest.LevelStores{Older: older, Newer: newer, Exec: func(statement string) error {
-		_, err := db.ExecContext(t.Context(), statement)
-		return err
-	}}
+	return portstest.LevelStores{Older: older, Newer: newer, Exec: execSQL(t, file)}
+}
+
+func execSQL(t *testing.T, file string) func(statement string) error {
+	t.Helper()
+	return portstest.ExecSQL(t, "sqlite", file+"?_pragma=busy_timeout(10000)")
 }
 
 func TestProcesses(t *testing.T) { portstest.ProcessRepository(t, openLevels) }
@@ -79,14 +76,6 @@ func TestLevels(t *testing.T) { portstest.Levels(t, openLevels) }
 func TestUnreadableWebhooks(t *testing.T) {
 	portstest.UnreadableWebhooks(t, func(t *testing.T) portstest.DamageableStore {
 		file := sqlitetest.File(t)
-		db, err := sql.Open("sqlite", file+"?_pragma=busy_timeout(10000)")
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = db.Close() }) // nothing is pending
-		return portstest.DamageableStore{UnitOfWork: openFile(t, file), BadTime: `'0000'`, Exec: func(statement string) error {
-			_, err := db.ExecContext(t.Context(), statement)
-			return err
-		}}
+		return portstest.DamageableStore{UnitOfWork: openFile(t, file), BadTime: `'0000'`, Exec: execSQL(t, file)}
 	})
 }
