@@ -38,7 +38,7 @@ func BenchmarkAdvance(b *testing.B) {
 	for b.Loop() {
 		r := run.New(runID, s, noon)
 		step, err := r.Advance(p, run.Event{At: noon, Secret: secret, Fact: run.Started{}})
-		if err != nil || !step.Finished || len(run.EncodeState(r.State())) == 0 {
+		if err != nil || !step.Finished || len(run.EncodeProgress(r.State().Progress)) == 0 {
 			b.Fatal(err, step)
 		}
 	}
@@ -54,33 +54,29 @@ func BenchmarkAdvanceWithCall(b *testing.B) {
 		if _, err := r.Advance(p, run.Event{At: noon, Secret: secret, Fact: run.Started{}}); err != nil {
 			b.Fatal(err)
 		}
-		state, err := run.DecodeState(run.EncodeState(r.State()))
-		if err != nil {
-			b.Fatal(err)
-		}
-		r = run.Restore(state)
+		r = stored(r.State()).restored(b)
 		output := map[string]any{"status": 200.0, "headers": map[string]any{"content-type": "application/json"}, "body": map[string]any{"ok": true}}
 		step, err := r.Advance(p, run.Event{At: noon, Secret: secret, Fact: run.AttemptCompleted{Node: "send", Attempt: 1, Output: output}})
-		if err != nil || !step.Finished || len(run.EncodeState(r.State())) == 0 {
+		if err != nil || !step.Finished || len(run.EncodeProgress(r.State().Progress)) == 0 {
 			b.Fatal(err, step)
 		}
 	}
 }
 
-func BenchmarkEncodeState(b *testing.B) {
-	s := finished(b)
+func BenchmarkEncodeProgress(b *testing.B) {
+	p := finished(b).Progress
 	b.ReportAllocs()
 	for b.Loop() {
-		run.EncodeState(s)
+		run.EncodeProgress(p)
 	}
 }
 
-func BenchmarkDecodeState(b *testing.B) {
-	text := run.EncodeState(finished(b))
+func BenchmarkDecodeProgress(b *testing.B) {
+	text := run.EncodeProgress(finished(b).Progress)
 	b.ReportAllocs()
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {
-		if _, err := run.DecodeState(text); err != nil {
+		if _, err := run.DecodeProgress(text); err != nil {
 			b.Fatal(err)
 		}
 	}

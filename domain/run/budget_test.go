@@ -141,7 +141,7 @@ func TestARunComputesInSteps(t *testing.T) {
 	if n := advance(t, p, parts, run.Budget{Steps: 50_000}, run.Started{}); n < 4 || n > 12 {
 		t.Errorf("with a bound it takes %d steps", n)
 	}
-	if a, b := run.EncodeState(whole.State()), run.EncodeState(parts.State()); string(a) != string(b) {
+	if !cmp.Equal(stored(whole.State()), stored(parts.State())) {
 		t.Error("what comes of it differs")
 	}
 }

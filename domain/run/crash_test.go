@@ -16,17 +16,13 @@ type wreck struct {
 	*rapid.T
 	plan   *run.Plan
 	actor  *actor // what the world answers
-	stored []byte
+	stored storedRun
 	gave   map[workflow.NodeID]string // of the nodes that are stored as completed
 	times  map[workflow.NodeID]int    // they are recorded as completed
 }
 
 func (w *wreck) read() *run.Run {
-	state, err := run.DecodeState(w.stored)
-	if err != nil {
-		w.Fatal(err)
-	}
-	return run.Restore(state)
+	return w.stored.restored(w)
 }
 
 // calls checks what a process is about to do outside.
@@ -57,7 +53,7 @@ func (w *wreck) happens(f run.Fact) {
 			w.actor.tokens[h.Node] = h.Token
 		}
 	}
-	w.stored = run.EncodeState(r.State())
+	w.stored = stored(r.State())
 	for _, e := range step.History {
 		if e.Type == run.EntryNodeCompleted {
 			if w.times[e.Node]++; w.times[e.Node] > 1 {
@@ -100,7 +96,7 @@ func TestNoNodeThatCompletedIsCalledAgain(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		s := drawScenario(rt)
 		w := &wreck{
-			T: rt, plan: s.plan(rt), stored: run.EncodeState(run.New(runID, start(text(s.payload)), noon).State()),
+			T: rt, plan: s.plan(rt), stored: stored(run.New(runID, start(text(s.payload)), noon).State()),
 			actor: &actor{s: s, made: map[workflow.NodeID]int{}, harness: &harness{now: noon, tokens: map[workflow.NodeID]string{}}},
 			gave:  map[workflow.NodeID]string{}, times: map[workflow.NodeID]int{},
 		}

@@ -5,41 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/sluicehq/sluice/domain/tenant"
-	"github.com/sluicehq/sluice/domain/trigger"
 	"github.com/sluicehq/sluice/domain/workflow"
 )
-
-// DecodeState reads what [EncodeState] wrote.
-func DecodeState(text []byte) (State, error) {
-	var e encodedState
-	if err := json.Unmarshal(text, &e); err != nil {
-		return State{}, fmt.Errorf("run: decode state: %w", err)
-	}
-	s := State{
-		Origin: Origin{
-			ID: e.ID, Tenant: e.Tenant, SubTenant: e.SubTenant, Workflow: e.Workflow, Version: e.Version,
-			Trigger: e.Trigger, TriggerName: e.TriggerName, TriggerType: e.TriggerType,
-			Entity: e.Entity, DedupeKey: e.DedupeKey, Cause: e.Cause, Payload: e.Payload,
-			Retry: trigger.DefaultRetryPolicy(), Timeout: trigger.DefaultTimeout,
-		},
-		Status: e.Status, Seq: e.Seq, StartedAt: e.StartedAt.time(), FinishedAt: e.FinishedAt.time(),
-		WakeAt: e.WakeAt.time(), Failure: e.Failure.failure(), Progress: e.Progress.progress(),
-	}
-	if r := e.Retry; r != nil {
-		s.Retry = trigger.RetryPolicy{MaxRetries: r.MaxRetries, Backoff: span(r.Backoff), MaxBackoff: span(r.MaxBackoff)}
-	}
-	if e.Timeout != 0 {
-		s.Timeout = span(e.Timeout)
-	}
-	if at := e.CreatedAt.time(); at != nil {
-		s.CreatedAt = *at
-	}
-	if at := e.UpdatedAt.time(); at != nil {
-		s.UpdatedAt = *at
-	}
-	return s, nil
-}
 
 // DecodeProgress reads what [EncodeProgress] wrote.
 func DecodeProgress(text []byte) (Progress, error) {
@@ -62,38 +29,6 @@ func (i *instant) time() *time.Time {
 }
 
 func span(ms int64) time.Duration { return time.Duration(ms) * time.Millisecond }
-
-type encodedState struct {
-	ID          ID                 `json:"id"`
-	Tenant      tenant.ID          `json:"tenant"`
-	SubTenant   tenant.SubTenantID `json:"subTenant"`
-	Workflow    workflow.ID        `json:"workflow"`
-	Version     workflow.VersionID `json:"version"`
-	Trigger     trigger.ID         `json:"trigger"`
-	TriggerName string             `json:"triggerName"`
-	TriggerType trigger.Type       `json:"triggerType"`
-	Entity      string             `json:"entity"`
-	DedupeKey   string             `json:"dedupeKey"`
-	Cause       Cause              `json:"cause"`
-	Retry       *encodedRetry      `json:"retry"`
-	Timeout     int64              `json:"timeout"`
-	CreatedAt   *instant           `json:"createdAt"`
-	Status      Status             `json:"status"`
-	Seq         int64              `json:"seq"`
-	UpdatedAt   *instant           `json:"updatedAt"`
-	StartedAt   *instant           `json:"startedAt"`
-	FinishedAt  *instant           `json:"finishedAt"`
-	WakeAt      *instant           `json:"wakeAt"`
-	Failure     *encodedFailure    `json:"failure"`
-	Payload     json.RawMessage    `json:"payload"`
-	Progress    encodedProgress    `json:"progress"`
-}
-
-type encodedRetry struct {
-	MaxRetries int   `json:"maxRetries"`
-	Backoff    int64 `json:"backoff"`
-	MaxBackoff int64 `json:"maxBackoff"`
-}
 
 type encodedFailure struct {
 	Code    string          `json:"code"`

@@ -166,16 +166,15 @@ func TestOnlySomeOfManyUndecidedEdgesAreTold(t *testing.T) {
 // TestARunThatWasStoredWhenAnEdgeFailedItsNode is of a run whose node lost its output to an
 // edge: there is nothing to go on from but the node.
 func TestARunThatWasStoredWhenAnEdgeFailedItsNode(t *testing.T) {
-	const stored = `{"id":"` + string(runID) + `","tenant":"` + string(owner) + `","workflow":"wf_1","version":"` + string(version) + `","entity":"order-7",
-		"cause":"manual","createdAt":1772366400000,"status":"failed","seq":4,"updatedAt":1772366400000,"startedAt":1772366400000,"finishedAt":1772366400000,
-		"failure":{"code":"expression_failed","message":"edges[0].condition: gone","node":"a"},"payload":{},"progress":{"nodes":[{"id":"a","status":"failed",
-		"attempts":1,"failure":{"code":"expression_failed","message":"edges[0].condition: gone","node":"a"},"startedAt":1772366400000,"finishedAt":1772366400000},{"id":"b"}]}}`
-	state, err := run.DecodeState([]byte(stored))
-	if err != nil {
-		t.Fatal(err)
-	}
+	const progress = `{"nodes":[{"id":"a","status":"failed","attempts":1,"failure":{"code":"expression_failed","message":"edges[0].condition: gone","node":"a"},
+		"startedAt":1772366400000,"finishedAt":1772366400000},{"id":"b"}]}`
+	at := time.UnixMilli(1772366400000).UTC()
+	kept := storedRun{Payload: `{}`, Progress: progress, State: run.State{
+		Origin: stored(run.New(runID, start(`{}`), at).State()).State.Origin, Status: run.StatusFailed, Seq: 4, UpdatedAt: at, StartedAt: &at, FinishedAt: &at,
+		Failure: &run.Failure{Code: "expression_failed", Message: "edges[0].condition: gone", Node: "a"},
+	}}
 	w := begin(t, plan(t, nodes("a call", expr("b", "1")), edges("a -> b true")), start(`{}`))
-	w.run, w.history = run.Restore(state), make([]run.Entry, 4)
+	w.run, w.history = kept.restored(t), make([]run.Entry, 4)
 	w.does(run.RetryRequested{}).want(run.StatusRunning, "a=running b=pending")
 	w.succeeds("a", "1").want(run.StatusCompleted, "a=completed b=completed")
 }

@@ -3,57 +3,11 @@ package run
 import (
 	"strconv"
 	"time"
-
-	"github.com/sluicehq/sluice/domain/trigger"
 )
 
-// EncodeState writes a state as one JSON object. Equal states give equal bytes.
-// Times are Unix milliseconds, durations milliseconds; what is absent, empty or the
-// default is left out.
-func EncodeState(s State) []byte {
-	w := &writer{b: make([]byte, 0, 512+len(s.Payload)+s.size()), whole: true}
-	w.open()
-	w.text("id", string(s.ID))
-	w.text("tenant", string(s.Tenant))
-	w.text("subTenant", string(s.SubTenant))
-	w.text("workflow", string(s.Workflow))
-	w.text("version", string(s.Version))
-	w.text("trigger", string(s.Trigger))
-	w.text("triggerName", s.TriggerName)
-	w.text("triggerType", string(s.TriggerType))
-	w.text("entity", s.Entity)
-	w.text("dedupeKey", s.DedupeKey)
-	w.text("cause", string(s.Cause))
-	if s.Retry != trigger.DefaultRetryPolicy() {
-		w.name("retry")
-		w.open()
-		w.name("maxRetries") // zero is a policy too
-		w.b = strconv.AppendInt(w.b, int64(s.Retry.MaxRetries), 10)
-		w.number("backoff", s.Retry.Backoff.Milliseconds())
-		w.number("maxBackoff", s.Retry.MaxBackoff.Milliseconds())
-		w.close()
-	}
-	if s.Timeout != trigger.DefaultTimeout {
-		w.number("timeout", s.Timeout.Milliseconds())
-	}
-	w.time("createdAt", &s.CreatedAt)
-	w.text("status", string(s.Status))
-	w.number("seq", s.Seq)
-	w.time("updatedAt", &s.UpdatedAt)
-	w.time("startedAt", s.StartedAt)
-	w.time("finishedAt", s.FinishedAt)
-	w.time("wakeAt", s.WakeAt)
-	w.failure("failure", s.Failure)
-	w.raw("payload", s.Payload)
-	w.name("progress")
-	w.progress(s.Progress)
-	w.close()
-	return w.b
-}
-
-// EncodeProgress writes what changes while a run goes on and has no column of its
-// own, as one JSON object, like [EncodeState], without the outputs in
-// [Progress.LargeOutputs].
+// EncodeProgress writes the progress as one JSON object, without the outputs in
+// [Progress.LargeOutputs]. Equal progress gives equal bytes. Times are Unix milliseconds,
+// durations milliseconds; what is absent, empty or the default is left out.
 func EncodeProgress(p Progress) []byte {
 	w := &writer{b: make([]byte, 0, p.size())}
 	w.progress(p)
@@ -76,7 +30,6 @@ func (p *Progress) size() int {
 type writer struct {
 	b     []byte
 	comma bool
-	whole bool // with large outputs
 }
 
 func (w *writer) open() {
@@ -135,11 +88,11 @@ func (w *writer) raw(name string, text []byte) {
 	}
 }
 
-func (w *writer) failure(name string, f *Failure) {
+func (w *writer) failure(f *Failure) {
 	if f == nil {
 		return
 	}
-	w.name(name)
+	w.name("failure")
 	w.open()
 	w.text("code", f.Code)
 	w.text("message", f.Message)
@@ -202,10 +155,10 @@ func (w *writer) node(n *NodeState) {
 	w.number("attempts", int64(n.Attempts))
 	w.number("before", int64(n.Before))
 	w.text("branch", n.Branch)
-	w.failure("failure", n.Failure)
+	w.failure(n.Failure)
 	w.flag("handled", n.Handled)
 	w.dead(n)
-	if n.OutputSeq == 0 || w.whole {
+	if n.OutputSeq == 0 {
 		w.raw("output", n.Output)
 	}
 	w.number("outputSeq", n.OutputSeq)

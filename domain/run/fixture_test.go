@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/sluicehq/sluice/adapters/expression"
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/node"
@@ -147,20 +148,16 @@ func begin(t tester, p *run.Plan, s run.Start) *harness {
 // does advances the run by a fact.
 func (w *harness) does(f run.Fact) *harness {
 	w.t.Helper()
-	before := run.EncodeState(w.run.State())
+	before := stored(w.run.State())
 	step, err := w.run.Advance(w.plan, run.Event{At: w.now, Secret: secret, Fact: f})
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	after := run.EncodeState(w.run.State())
-	if step.Changed() == (string(before) == string(after)) {
-		w.t.Fatalf("the step says that it changed the run: %v; before %s, after %s", step.Changed(), before, after)
+	after := stored(w.run.State())
+	if step.Changed() == cmp.Equal(before, after) {
+		w.t.Fatalf("the step says that it changed the run: %v; before %+v, after %+v", step.Changed(), before, after)
 	}
-	restored, err := run.DecodeState(after)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	w.run = run.Restore(restored)
+	w.run = after.restored(w.t)
 	w.last = step
 	w.history = append(w.history, step.History...)
 	w.told = append(w.told, step.Happened...)

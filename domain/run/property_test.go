@@ -183,11 +183,12 @@ func (a *actor) both(f run.Fact, accepted bool) {
 	if diff := cmp.Diff(a.last, step); diff != "" {
 		a.t.Fatalf("a run that was read again steps differently after %+v: %s", f, diff)
 	}
-	if got, want := string(run.EncodeState(a.shadow.State())), string(run.EncodeState(a.run.State())); got != want {
-		a.t.Fatalf("after %+v the run that stayed in memory is\n%s, the other\n%s", f, got, want)
+	want := stored(a.run.State())
+	if diff := cmp.Diff(want, stored(a.shadow.State())); diff != "" {
+		a.t.Fatalf("after %+v the run that stayed in memory differs: %s", f, diff)
 	}
-	if got, want := a.stepwise(f), string(run.EncodeState(a.run.State())); got != want {
-		a.t.Fatalf("after %+v the run that stops after each node is\n%s, the other\n%s", f, got, want)
+	if diff := cmp.Diff(want, a.stepwise(f)); diff != "" {
+		a.t.Fatalf("after %+v the run that stops after each node differs: %s", f, diff)
 	}
 	if accepted != (step.Refused == nil) || !accepted && step.Changed() {
 		a.t.Fatalf("%+v is answered with %v, changed %v", f, step.Refused, step.Changed())
@@ -202,19 +203,15 @@ func (a *actor) both(f run.Fact, accepted bool) {
 
 // stepwise tells the run that stops after each node, and returns its state when it has
 // gone on to the end.
-func (a *actor) stepwise(f run.Fact) string {
+func (a *actor) stepwise(f run.Fact) storedRun {
 	a.t.Helper()
 	for range 100 {
 		if _, err := a.slow.Advance(a.plan, run.Event{At: a.now, Secret: secret, Fact: f, Budget: run.Budget{Steps: 1}}); err != nil {
 			a.t.Fatal(err)
 		}
-		state := run.EncodeState(a.slow.State())
-		restored, err := run.DecodeState(state)
-		if err != nil {
-			a.t.Fatal(err)
-		}
-		if a.slow = run.Restore(restored); !a.slow.More() {
-			return string(state)
+		state := stored(a.slow.State())
+		if a.slow = state.restored(a.t); !a.slow.More() {
+			return state
 		}
 		if wake := a.slow.WakeAt(); wake == nil || wake.After(a.now) {
 			a.t.Fatalf("a run that has more to do wakes at %v", wake)
@@ -222,7 +219,7 @@ func (a *actor) stepwise(f run.Fact) string {
 		f = run.TimeReached{}
 	}
 	a.t.Fatal("the run never comes to what it waits for")
-	return ""
+	return storedRun{}
 }
 
 // repeat tells something again that was accepted before.

@@ -9,9 +9,9 @@ import (
 	"github.com/sluicehq/sluice/domain/workflow"
 )
 
-// State is everything a store keeps of a run. [EncodeState] writes all of it. A store that
-// has columns for the rest keeps [EncodeProgress], and apart from it the outputs in
-// [Progress.LargeOutputs], each of which is written once and never changes.
+// State is everything a store keeps of a run: the progress as [EncodeProgress] writes it, and
+// apart from it the outputs in [Progress.LargeOutputs], each of which is written once and
+// never changes.
 type State struct {
 	Origin
 
