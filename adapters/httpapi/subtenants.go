@@ -126,9 +126,7 @@ func (a *API) updateSubTenant(c *gin.Context, who tenant.Caller) error {
 func subTenantPatch(body jsonread.Object) tenant.SubTenantPatch {
 	var r domain.Rules
 	p := tenant.SubTenantPatch{Name: body.OptionalString("name", &r)}
-	var present bool
-	p.Description, present = body.NullableString("description", &r)
-	p.RemoveDescription = present && p.Description == nil
+	p.Description, p.RemoveDescription = changedDescription(body, &r)
 	p.Metadata = exchange.ReadMetadata(body, &r)
 	p.Malformed = r.Violations()
 	return p

@@ -139,8 +139,7 @@ func (a *API) updateWebhookEndpoint(c *gin.Context, who tenant.Caller) error {
 func webhookEndpointPatch(body jsonread.Object) event.EndpointPatch {
 	var r domain.Rules
 	p := event.EndpointPatch{URL: body.OptionalString("url", &r), Events: readEventTypes(body, &r), Active: body.OptionalBool("isActive", &r)}
-	description, present := body.NullableString("description", &r)
-	p.Description, p.RemoveDescription = description, present && description == nil
+	p.Description, p.RemoveDescription = changedDescription(body, &r)
 	if sub := changedText(body, "subTenantId", &r); sub != nil {
 		id := tenant.SubTenantID(*sub)
 		p.SubTenant = &id

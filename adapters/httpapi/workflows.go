@@ -109,12 +109,16 @@ func (a *API) updateWorkflow(c *gin.Context, who tenant.Caller) error {
 func workflowPatch(body jsonread.Object) workflow.Patch {
 	var r domain.Rules
 	p := workflow.Patch{Name: body.OptionalString("name", &r), Active: body.OptionalBool("isActive", &r)}
-	var present bool
-	p.Description, present = body.NullableString("description", &r)
-	p.RemoveDescription = present && p.Description == nil
+	p.Description, p.RemoveDescription = changedDescription(body, &r)
 	p.Metadata = exchange.ReadMetadata(body, &r)
 	p.Malformed = r.Violations()
 	return p
+}
+
+// changedDescription reads the description of a patch, which null removes.
+func changedDescription(body jsonread.Object, r *domain.Rules) (text *string, remove bool) {
+	text, present := body.NullableString("description", r)
+	return text, present && text == nil
 }
 
 // toggleWorkflow answers PATCH /workflows/{id}/toggle-status.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/tenant"
 )
 
@@ -209,7 +210,7 @@ func (d *Delivery) Attempts() []Attempt { return slices.Clone(d.state.Attempts) 
 func (d *Delivery) Attempted() int { return d.state.Attempted }
 
 // NextAttemptAt is when the next attempt is due; nil when none is to come.
-func (d *Delivery) NextAttemptAt() *time.Time { return copyOf(d.state.NextAttemptAt) }
+func (d *Delivery) NextAttemptAt() *time.Time { return domain.CopyOf(d.state.NextAttemptAt) }
 
 // Manual says whether somebody asked for the next attempt.
 func (d *Delivery) Manual() bool { return d.state.Manual }
@@ -218,7 +219,7 @@ func (d *Delivery) Manual() bool { return d.state.Manual }
 func (d *Delivery) Urgent() bool { return d.state.Urgent }
 
 // DeliveredAt is when the endpoint first took the event; nil when it did not.
-func (d *Delivery) DeliveredAt() *time.Time { return copyOf(d.state.DeliveredAt) }
+func (d *Delivery) DeliveredAt() *time.Time { return domain.CopyOf(d.state.DeliveredAt) }
 
 // Reason says why the delivery failed; empty unless it did.
 func (d *Delivery) Reason() string { return d.state.Reason }
@@ -237,6 +238,6 @@ func (d *Delivery) Saved() { d.state.Revision++ }
 
 func (s DeliveryState) clone() DeliveryState {
 	s.Attempts = slices.Clone(s.Attempts)
-	s.NextAttemptAt, s.LeasedUntil, s.DeliveredAt = copyOf(s.NextAttemptAt), copyOf(s.LeasedUntil), copyOf(s.DeliveredAt)
+	s.NextAttemptAt, s.LeasedUntil, s.DeliveredAt = domain.CopyOf(s.NextAttemptAt), domain.CopyOf(s.LeasedUntil), domain.CopyOf(s.DeliveredAt)
 	return s
 }

@@ -103,16 +103,11 @@ type EndpointPatch struct {
 // activated, and when it gets another URL.
 func (e *Endpoint) Revise(p EndpointPatch, now time.Time) error {
 	next := e.state.clone()
-	set(&next.URL, p.URL)
-	set(&next.Events, p.Events)
-	set(&next.SubTenant, p.SubTenant)
-	set(&next.Active, p.Active)
-	if p.Description != nil {
-		next.Description = p.Description
-	}
-	if p.RemoveDescription {
-		next.Description = nil
-	}
+	domain.Set(&next.URL, p.URL)
+	domain.Set(&next.Events, p.Events)
+	domain.Set(&next.SubTenant, p.SubTenant)
+	domain.Set(&next.Active, p.Active)
+	domain.SetOptional(&next.Description, p.Description, p.RemoveDescription)
 	var r domain.Rules
 	r.Add(p.Malformed...)
 	next.Metadata = next.Metadata.Revised(&r, p.Metadata)
@@ -165,7 +160,7 @@ func (e *Endpoint) SubTenant() tenant.SubTenantID { return e.state.SubTenant }
 func (e *Endpoint) URL() string { return e.state.URL }
 
 // Description is for people; nil when there is none.
-func (e *Endpoint) Description() *string { return copyOf(e.state.Description) }
+func (e *Endpoint) Description() *string { return domain.CopyOf(e.state.Description) }
 
 // Metadata is what the tenant keeps with the endpoint.
 func (e *Endpoint) Metadata() domain.Metadata { return e.state.Metadata }
@@ -182,10 +177,10 @@ func (e *Endpoint) Secret() domain.SigningSecret { return e.state.Secret }
 
 // FailingSince is the end of the first attempt in a row of nothing but failures; nil
 // after a success.
-func (e *Endpoint) FailingSince() *time.Time { return copyOf(e.state.FailingSince) }
+func (e *Endpoint) FailingSince() *time.Time { return domain.CopyOf(e.state.FailingSince) }
 
 // Disabled says when and why the gateway switched the endpoint off; nil when it did not.
-func (e *Endpoint) Disabled() *Disabled { return copyOf(e.state.Disabled) }
+func (e *Endpoint) Disabled() *Disabled { return domain.CopyOf(e.state.Disabled) }
 
 // CreatedAt is when the endpoint was made.
 func (e *Endpoint) CreatedAt() time.Time { return e.state.CreatedAt }
@@ -200,21 +195,7 @@ func (e *Endpoint) Revision() int64 { return e.state.Revision }
 func (e *Endpoint) Saved() { e.state.Revision++ }
 
 func (s EndpointState) clone() EndpointState {
-	s.Description, s.FailingSince, s.Disabled = copyOf(s.Description), copyOf(s.FailingSince), copyOf(s.Disabled)
+	s.Description, s.FailingSince, s.Disabled = domain.CopyOf(s.Description), domain.CopyOf(s.FailingSince), domain.CopyOf(s.Disabled)
 	s.Events, s.Retired = slices.Clone(s.Events), slices.Clone(s.Retired)
 	return s
-}
-
-func copyOf[T any](p *T) *T {
-	if p == nil {
-		return nil
-	}
-	c := *p
-	return &c
-}
-
-func set[T any](member *T, value *T) {
-	if value != nil {
-		*member = *value
-	}
 }

@@ -58,12 +58,12 @@ func (c *Custom) Revise(p CustomPatch, now time.Time) error {
 // apply writes the patch over the state. A schema that is equal to the present
 // one is left as it is: a version's schemas do not change at all.
 func (p CustomPatch) apply(s *CustomState) {
-	replace(&s.Name, p.Name)
-	replace(&s.Description, p.Description)
-	replace(&s.Version, p.Version)
-	replace(&s.Endpoint, p.Endpoint)
-	replace(&s.CanPause, p.CanPause)
-	replace(&s.IsActive, p.IsActive)
+	domain.Set(&s.Name, p.Name)
+	domain.Set(&s.Description, p.Description)
+	domain.Set(&s.Version, p.Version)
+	domain.Set(&s.Endpoint, p.Endpoint)
+	domain.Set(&s.CanPause, p.CanPause)
+	domain.Set(&s.IsActive, p.IsActive)
 	for _, schema := range []struct {
 		now  *Declarations
 		next *Declarations
@@ -74,12 +74,6 @@ func (p CustomPatch) apply(s *CustomState) {
 	}
 	if p.Translations != nil {
 		s.Translations = p.Translations
-	}
-}
-
-func replace[T any](now, next *T) {
-	if next != nil {
-		*now = *next
 	}
 }
 

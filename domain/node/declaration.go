@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"slices"
+
+	"github.com/sluicehq/sluice/domain"
 )
 
 // FieldType is the type of a field (specification, "Field schema").
@@ -155,11 +157,11 @@ func (ds Declarations) Clone() Declarations {
 
 // Clone returns a copy that shares nothing with the original.
 func (d Declaration) Clone() Declaration {
-	d.Description, d.Pattern = copied(d.Description), copied(d.Pattern)
-	d.Required, d.Integer, d.AdditionalProperties = copied(d.Required), copied(d.Integer), copied(d.AdditionalProperties)
-	d.MinLength, d.MaxLength = copied(d.MinLength), copied(d.MaxLength)
-	d.Min, d.Max = copied(d.Min), copied(d.Max)
-	d.MinItems, d.MaxItems = copied(d.MinItems), copied(d.MaxItems)
+	d.Description, d.Pattern = domain.CopyOf(d.Description), domain.CopyOf(d.Pattern)
+	d.Required, d.Integer, d.AdditionalProperties = domain.CopyOf(d.Required), domain.CopyOf(d.Integer), domain.CopyOf(d.AdditionalProperties)
+	d.MinLength, d.MaxLength = domain.CopyOf(d.MinLength), domain.CopyOf(d.MaxLength)
+	d.Min, d.Max = domain.CopyOf(d.Min), domain.CopyOf(d.Max)
+	d.MinItems, d.MaxItems = domain.CopyOf(d.MinItems), domain.CopyOf(d.MaxItems)
 	d.Default = bytes.Clone(d.Default)
 	d.Properties = d.Properties.Clone()
 	if d.Items != nil {
@@ -178,14 +180,6 @@ func (d Declaration) Clone() Declaration {
 		d.Extra[i].Value = bytes.Clone(d.Extra[i].Value)
 	}
 	return d
-}
-
-func copied[T any](p *T) *T {
-	if p == nil {
-		return nil
-	}
-	c := *p
-	return &c
 }
 
 // The members of a declaration in the order of the specification's table, and for

@@ -1,6 +1,10 @@
 package run
 
-import "time"
+import (
+	"time"
+
+	"github.com/sluicehq/sluice/domain"
+)
 
 // due lets everything take effect that falls due by itself: the end of the run's
 // time, pauses and further attempts, in the order of the nodes.
@@ -72,5 +76,5 @@ func (r *Run) wakeAt() *time.Time {
 	if r.state.more() {
 		sooner(&r.state.UpdatedAt)
 	}
-	return copied(first)
+	return domain.CopyOf(first)
 }

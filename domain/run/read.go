@@ -67,13 +67,13 @@ func (r *Run) CreatedAt() time.Time { return r.state.CreatedAt }
 func (r *Run) UpdatedAt() time.Time { return r.state.UpdatedAt }
 
 // StartedAt is when the run began, nil while it is pending.
-func (r *Run) StartedAt() *time.Time { return copied(r.state.StartedAt) }
+func (r *Run) StartedAt() *time.Time { return domain.CopyOf(r.state.StartedAt) }
 
 // FinishedAt is when the run ended, nil until then.
-func (r *Run) FinishedAt() *time.Time { return copied(r.state.FinishedAt) }
+func (r *Run) FinishedAt() *time.Time { return domain.CopyOf(r.state.FinishedAt) }
 
 // WakeAt is when the run needs a [TimeReached] by itself, nil when it does not.
-func (r *Run) WakeAt() *time.Time { return copied(r.state.WakeAt) }
+func (r *Run) WakeAt() *time.Time { return domain.CopyOf(r.state.WakeAt) }
 
 // Executed lists the completed nodes in the order of their completion.
 func (r *Run) Executed() []workflow.NodeID { return r.state.clone().Executed }
@@ -144,15 +144,7 @@ func (r *Run) Summary() Summary {
 	s := &r.state
 	return Summary{
 		ID: s.ID, Tenant: s.Tenant, SubTenant: s.SubTenant, Workflow: s.Workflow, Version: s.Version, Trigger: s.Trigger,
-		Entity: s.Entity, DedupeKey: s.DedupeKey, Cause: s.Cause, Status: s.Status, Seq: s.Seq, Failure: copied(s.Failure),
-		CreatedAt: s.CreatedAt, UpdatedAt: s.UpdatedAt, StartedAt: copied(s.StartedAt), FinishedAt: copied(s.FinishedAt), WakeAt: copied(s.WakeAt),
+		Entity: s.Entity, DedupeKey: s.DedupeKey, Cause: s.Cause, Status: s.Status, Seq: s.Seq, Failure: domain.CopyOf(s.Failure),
+		CreatedAt: s.CreatedAt, UpdatedAt: s.UpdatedAt, StartedAt: domain.CopyOf(s.StartedAt), FinishedAt: domain.CopyOf(s.FinishedAt), WakeAt: domain.CopyOf(s.WakeAt),
 	}
-}
-
-func copied[T any](p *T) *T {
-	if p == nil {
-		return nil
-	}
-	v := *p
-	return &v
 }

@@ -58,7 +58,7 @@ func NewAPIKey(id KeyID, owner ID, d KeyDraft, text KeyText, now time.Time) (*AP
 	}
 	return &APIKey{KeyState{
 		ID: id, Tenant: owner, Type: text.Type(), Name: d.Name, Hash: text.Hash(), LastFour: text.LastFour(),
-		CreatedAt: now, ExpiresAt: copyOf(d.ExpiresAt), Revision: 1,
+		CreatedAt: now, ExpiresAt: domain.CopyOf(d.ExpiresAt), Revision: 1,
 	}}, nil
 }
 
@@ -87,13 +87,13 @@ func (k *APIKey) LastFour() string { return k.state.LastFour }
 func (k *APIKey) CreatedAt() time.Time { return k.state.CreatedAt }
 
 // LastUsedAt is when the key was last accepted, to the minute; nil for never.
-func (k *APIKey) LastUsedAt() *time.Time { return copyOf(k.state.LastUsedAt) }
+func (k *APIKey) LastUsedAt() *time.Time { return domain.CopyOf(k.state.LastUsedAt) }
 
 // ExpiresAt is from when the key is refused; nil for never.
-func (k *APIKey) ExpiresAt() *time.Time { return copyOf(k.state.ExpiresAt) }
+func (k *APIKey) ExpiresAt() *time.Time { return domain.CopyOf(k.state.ExpiresAt) }
 
 // RevokedAt is when the key was revoked; nil when it was not.
-func (k *APIKey) RevokedAt() *time.Time { return copyOf(k.state.RevokedAt) }
+func (k *APIKey) RevokedAt() *time.Time { return domain.CopyOf(k.state.RevokedAt) }
 
 // Revision counts the key's changes.
 func (k *APIKey) Revision() int64 { return k.state.Revision }
@@ -154,14 +154,6 @@ func (k *APIKey) RecentlyUsed(at time.Time) bool {
 }
 
 func (s KeyState) clone() KeyState {
-	s.LastUsedAt, s.ExpiresAt, s.RevokedAt = copyOf(s.LastUsedAt), copyOf(s.ExpiresAt), copyOf(s.RevokedAt)
+	s.LastUsedAt, s.ExpiresAt, s.RevokedAt = domain.CopyOf(s.LastUsedAt), domain.CopyOf(s.ExpiresAt), domain.CopyOf(s.RevokedAt)
 	return s
-}
-
-func copyOf[T any](p *T) *T {
-	if p == nil {
-		return nil
-	}
-	c := *p
-	return &c
 }

@@ -27,15 +27,15 @@ type QuotaPatch struct {
 // is reported at once, with the code tenant_invalid.
 func (t *Tenant) Revise(p Patch, now time.Time) error {
 	name, s := t.state.Name, t.state.Settings.clone()
-	set(&name, p.Name)
-	set(&s.Language, p.Language)
+	domain.Set(&name, p.Name)
+	domain.Set(&s.Language, p.Language)
 	if p.RunRetentionDays != nil {
-		s.RunRetentionDays = copyOf(p.RunRetentionDays)
+		s.RunRetentionDays = domain.CopyOf(p.RunRetentionDays)
 	}
 	for kt, part := range p.Quotas {
 		q := s.Quota(kt)
-		set(&q.PerMinute, part.PerMinute)
-		set(&q.Concurrent, part.Concurrent)
+		domain.Set(&q.PerMinute, part.PerMinute)
+		domain.Set(&q.Concurrent, part.Concurrent)
 		if s.Quotas == nil {
 			s.Quotas = make(map[KeyType]Quota, len(p.Quotas))
 		}

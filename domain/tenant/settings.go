@@ -255,17 +255,11 @@ type SettingsPatch struct {
 // reported at once, with the code settings_invalid.
 func (t *Tenant) ReviseSettings(p SettingsPatch, knownNode func(string) bool, now time.Time) error {
 	s := t.state.Settings.clone()
-	set(&s.Language, p.Language)
-	set(&s.DisabledNodeTypes, p.DisabledNodeTypes)
-	set(&s.PublicTriggerCreation, p.PublicTriggerCreation)
-	set(&s.TriggersOnPublish, p.TriggersOnPublish)
-	set(&s.Events, p.Events)
-	set(&s.CustomNodeEndpoint, p.CustomNodeEndpoint)
+	domain.Set(&s.Language, p.Language)
+	domain.Set(&s.DisabledNodeTypes, p.DisabledNodeTypes)
+	domain.Set(&s.PublicTriggerCreation, p.PublicTriggerCreation)
+	domain.Set(&s.TriggersOnPublish, p.TriggersOnPublish)
+	domain.Set(&s.Events, p.Events)
+	domain.Set(&s.CustomNodeEndpoint, p.CustomNodeEndpoint)
 	return t.configure(s, p.Malformed, knownNode, now)
-}
-
-func set[T any](member *T, value *T) {
-	if value != nil {
-		*member = *value
-	}
 }

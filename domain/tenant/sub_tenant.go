@@ -79,7 +79,7 @@ func NewSubTenant(id RegistrationID, owner ID, d SubTenantDraft, now time.Time) 
 		return nil, err
 	}
 	return &SubTenant{SubTenantState{
-		ID: id, Tenant: owner, SubTenant: d.SubTenant, Name: d.Name, Description: copyOf(d.Description),
+		ID: id, Tenant: owner, SubTenant: d.SubTenant, Name: d.Name, Description: domain.CopyOf(d.Description),
 		Metadata: metadata, CreatedAt: now, UpdatedAt: now, Revision: 1,
 	}}, nil
 }
@@ -87,14 +87,14 @@ func NewSubTenant(id RegistrationID, owner ID, d SubTenantDraft, now time.Time) 
 // RestoreSubTenant rebuilds a registration from what a store kept, without applying
 // any rule.
 func RestoreSubTenant(s SubTenantState) *SubTenant {
-	s.Description = copyOf(s.Description)
+	s.Description = domain.CopyOf(s.Description)
 	return &SubTenant{s}
 }
 
 // State returns what a store has to keep.
 func (s *SubTenant) State() SubTenantState {
 	st := s.state
-	st.Description = copyOf(st.Description)
+	st.Description = domain.CopyOf(st.Description)
 	return st
 }
 
@@ -102,15 +102,8 @@ func (s *SubTenant) State() SubTenantState {
 // reported at once, with the code sub_tenant_invalid.
 func (s *SubTenant) Revise(p SubTenantPatch, now time.Time) error {
 	next := s.State()
-	if p.Name != nil {
-		next.Name = *p.Name
-	}
-	if p.Description != nil {
-		next.Description = copyOf(p.Description)
-	}
-	if p.RemoveDescription {
-		next.Description = nil
-	}
+	domain.Set(&next.Name, p.Name)
+	domain.SetOptional(&next.Description, p.Description, p.RemoveDescription)
 	var r domain.Rules
 	r.Add(p.Malformed...)
 	checkSubTenantTexts(&r, next.Name, next.Description)
@@ -139,7 +132,7 @@ func (s *SubTenant) SubTenant() SubTenantID { return s.state.SubTenant }
 func (s *SubTenant) Name() string { return s.state.Name }
 
 // Description is for people; nil when there is none.
-func (s *SubTenant) Description() *string { return copyOf(s.state.Description) }
+func (s *SubTenant) Description() *string { return domain.CopyOf(s.state.Description) }
 
 // Metadata is what the tenant keeps with the registration.
 func (s *SubTenant) Metadata() domain.Metadata { return s.state.Metadata }

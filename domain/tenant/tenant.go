@@ -70,7 +70,7 @@ func New(id ID, name string, language Language, now time.Time) (*Tenant, error) 
 // the code tenant_invalid.
 func NewFrom(id ID, d Draft, now time.Time) (*Tenant, error) {
 	language := English
-	set(&language, d.Language)
+	domain.Set(&language, d.Language)
 	var r domain.Rules
 	r.Add(d.Malformed...)
 	checkName(&r, d.Name)

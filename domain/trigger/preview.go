@@ -51,9 +51,7 @@ func NewPreview(d PreviewDraft, now time.Time) (Preview, error) {
 // found altogether.
 func previewCount(r *domain.Rules, count *int) (int, error) {
 	n := DefaultPreview
-	if count != nil {
-		n = *count
-	}
+	domain.Set(&n, count)
 	r.Check(n >= MinPreview, "count", domain.TooSmall, "must be at least %d, not %d", MinPreview, n)
 	r.Check(n <= MaxPreview, "count", domain.TooLarge, "must be at most %d, not %d", MaxPreview, n)
 	return n, r.Err("preview_invalid", "The preview is not valid.")

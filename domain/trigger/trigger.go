@@ -230,9 +230,7 @@ func (t *Trigger) Revise(p Patch, settings tenant.Settings, now time.Time) error
 	if p.Config != nil {
 		next.Config = readConfig(&r, *p.Config, next.Type, settings)
 	}
-	if p.Active != nil {
-		next.Active = *p.Active
-	}
+	domain.Set(&next.Active, p.Active)
 	if p.Target != nil && p.Target.Version != t.state.Version {
 		p.Target.check(&r)
 		next.Version, next.LeftAt = p.Target.Version, nil

@@ -36,7 +36,7 @@ func (c *checker) narrow(about subject, document domain.Document, general node.S
 		}
 		merged[i].Declaration = special.Declaration()
 		if broad.Required() {
-			merged[i].Declaration.Required = copied(f.Declaration.Required)
+			merged[i].Declaration.Required = domain.CopyOf(f.Declaration.Required)
 		}
 	}
 	for _, f := range own.Declarations() {

@@ -176,7 +176,7 @@ func nodesOf(drafts []NodeDraft) []Node {
 	nodes := make([]Node, len(drafts))
 	for i, d := range drafts {
 		nodes[i] = Node(d)
-		nodes[i].Description = copied(d.Description)
+		nodes[i].Description = domain.CopyOf(d.Description)
 	}
 	return nodes
 }
@@ -186,8 +186,8 @@ func edgesOf(drafts []EdgeDraft) []Edge {
 	for i, d := range drafts {
 		edges[i] = Edge{
 			SourceNodeID: d.SourceNodeID, TargetNodeID: d.TargetNodeID,
-			Condition: copied(d.Condition), Label: copied(d.Label),
-			SourceOutputKey: copied(d.SourceOutputKey), TargetInputKey: copied(d.TargetInputKey),
+			Condition: domain.CopyOf(d.Condition), Label: domain.CopyOf(d.Label),
+			SourceOutputKey: domain.CopyOf(d.SourceOutputKey), TargetInputKey: domain.CopyOf(d.TargetInputKey),
 		}
 	}
 	return edges
@@ -196,7 +196,7 @@ func edgesOf(drafts []EdgeDraft) []Edge {
 func cloneNodes(nodes []Node) []Node {
 	nodes = slices.Clone(nodes)
 	for i := range nodes {
-		nodes[i].Description = copied(nodes[i].Description)
+		nodes[i].Description = domain.CopyOf(nodes[i].Description)
 	}
 	return nodes
 }
@@ -210,8 +210,8 @@ func cloneEdges(edges []Edge) []Edge {
 }
 
 func (e Edge) clone() Edge {
-	e.Condition, e.Label = copied(e.Condition), copied(e.Label)
-	e.SourceOutputKey, e.TargetInputKey = copied(e.SourceOutputKey), copied(e.TargetInputKey)
+	e.Condition, e.Label = domain.CopyOf(e.Condition), domain.CopyOf(e.Label)
+	e.SourceOutputKey, e.TargetInputKey = domain.CopyOf(e.SourceOutputKey), domain.CopyOf(e.TargetInputKey)
 	return e
 }
 

@@ -1,6 +1,10 @@
 package workflow
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/sluicehq/sluice/domain"
+)
 
 // Nodes returns the nodes in the client's order.
 func (g Graph) Nodes() []Node { return cloneNodes(g.nodes) }
@@ -15,7 +19,7 @@ func (g Graph) Node(id NodeID) (n Node, ok bool) {
 		return Node{}, false
 	}
 	n = g.nodes[i]
-	n.Description = copied(n.Description)
+	n.Description = domain.CopyOf(n.Description)
 	return n, true
 }
 

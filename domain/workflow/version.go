@@ -84,14 +84,14 @@ func NewVersion(id VersionID, wf *Workflow, number int, d VersionDraft, newEdgeI
 // RestoreVersion rebuilds a version from what a store kept, without applying any
 // rule.
 func RestoreVersion(s VersionState) *Version {
-	s.PublishedAt = copied(s.PublishedAt)
+	s.PublishedAt = domain.CopyOf(s.PublishedAt)
 	return &Version{s}
 }
 
 // State returns what a store has to keep.
 func (v *Version) State() VersionState {
 	s := v.state
-	s.PublishedAt = copied(s.PublishedAt)
+	s.PublishedAt = domain.CopyOf(s.PublishedAt)
 	return s
 }
 
@@ -225,7 +225,7 @@ func (v *Version) Active() bool { return v.state.Active }
 func (v *Version) Level() process.Level { return v.state.Level }
 
 // PublishedAt is when the version last became active, nil for a draft.
-func (v *Version) PublishedAt() *time.Time { return copied(v.state.PublishedAt) }
+func (v *Version) PublishedAt() *time.Time { return domain.CopyOf(v.state.PublishedAt) }
 
 // CreatedAt is when the version was made.
 func (v *Version) CreatedAt() time.Time { return v.state.CreatedAt }

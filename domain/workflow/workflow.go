@@ -66,21 +66,21 @@ func New(id ID, owner tenant.ID, sub tenant.SubTenantID, d Draft, now time.Time)
 		return nil, err
 	}
 	return &Workflow{State{
-		ID: id, Tenant: owner, SubTenant: sub, Name: d.Name, Description: copied(d.Description), Metadata: metadata, Active: true,
+		ID: id, Tenant: owner, SubTenant: sub, Name: d.Name, Description: domain.CopyOf(d.Description), Metadata: metadata, Active: true,
 		CreatedAt: now, UpdatedAt: now, Revision: 1,
 	}}, nil
 }
 
 // Restore rebuilds a workflow from what a store kept, without applying any rule.
 func Restore(s State) *Workflow {
-	s.Description = copied(s.Description)
+	s.Description = domain.CopyOf(s.Description)
 	return &Workflow{s}
 }
 
 // State returns what a store has to keep.
 func (w *Workflow) State() State {
 	s := w.state
-	s.Description = copied(s.Description)
+	s.Description = domain.CopyOf(s.Description)
 	return s
 }
 
@@ -89,18 +89,9 @@ func (w *Workflow) State() State {
 // already does not count as an update.
 func (w *Workflow) Revise(p Patch, now time.Time) error {
 	next := w.State()
-	if p.Name != nil {
-		next.Name = *p.Name
-	}
-	if p.Description != nil {
-		next.Description = copied(p.Description)
-	}
-	if p.RemoveDescription {
-		next.Description = nil
-	}
-	if p.Active != nil {
-		next.Active = *p.Active
-	}
+	domain.Set(&next.Name, p.Name)
+	domain.SetOptional(&next.Description, p.Description, p.RemoveDescription)
+	domain.Set(&next.Active, p.Active)
 	var r domain.Rules
 	r.Add(p.Malformed...)
 	checkTexts(&r, next.Name, next.Description)
@@ -134,7 +125,7 @@ func (w *Workflow) SubTenant() tenant.SubTenantID { return w.state.SubTenant }
 func (w *Workflow) Name() string { return w.state.Name }
 
 // Description is for people, nil when none was given.
-func (w *Workflow) Description() *string { return copied(w.state.Description) }
+func (w *Workflow) Description() *string { return domain.CopyOf(w.state.Description) }
 
 // Metadata is what the tenant keeps with the workflow.
 func (w *Workflow) Metadata() domain.Metadata { return w.state.Metadata }
@@ -166,14 +157,6 @@ func checkSubTenant(r *domain.Rules, sub tenant.SubTenantID) {
 	for _, c := range string(sub) {
 		r.Check(unicode.IsPrint(c), "subTenantId", domain.BadText, "must consist of printable characters, unlike %q", c)
 	}
-}
-
-func copied[T any](p *T) *T {
-	if p == nil {
-		return nil
-	}
-	c := *p
-	return &c
 }
 
 // same says whether both are absent or both hold the same value.
