@@ -110,7 +110,7 @@ var serial atomic.Int64
 func (w *world) key() *tenant.APIKey {
 	w.Helper()
 	n := serial.Add(1)
-	ten, err := tenant.New(tenant.ID(fmt.Sprint("tenant_", n)), "Acme", tenant.English, noon)
+	ten, err := tenant.New(tenant.ID(fmt.Sprint("tenant_", n)), tenant.Draft{Name: "Acme"}, noon)
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -188,7 +188,7 @@ func TestAHashThatIsNoKeysIsLookedUpOnceUntilItIsOne(t *testing.T) {
 		}
 	}
 	w.wantReads(1)
-	ten, err := tenant.New(k.Tenant(), "Acme", tenant.English, noon)
+	ten, err := tenant.New(k.Tenant(), tenant.Draft{Name: "Acme"}, noon)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -153,7 +153,7 @@ func TestKeptBytesAreThoseOfTheRows(t *testing.T) {
 			store, db := open(t)
 			owners := []tenant.ID{"tenant_a", "tenant_b", "tenant_c"}
 			for _, id := range owners {
-				ten, err := tenant.New(id, "Acme", tenant.English, plantest.Noon)
+				ten, err := tenant.New(id, tenant.Draft{Name: "Acme"}, plantest.Noon)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -41,7 +41,7 @@ func (c fixed) Now() time.Time { return time.Time(c) }
 // prepared is the service, with a tenant and the text of its key.
 func prepared(b *testing.B, noon time.Time) (*admission.Service, *tenant.Tenant, string) {
 	b.Helper()
-	ten, err := tenant.New("tenant_1", "Acme", tenant.English, noon)
+	ten, err := tenant.New("tenant_1", tenant.Draft{Name: "Acme"}, noon)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -79,8 +79,7 @@ func TestATriggerThatCannotFireSaysWhy(t *testing.T) {
 				return err
 			}
 			wf.Toggle(d.Clock.Now())
-			draft.Deactivate()
-			return errors.Join(st.Workflows.Update(ctx, wf), st.Versions.Update(ctx, draft))
+			return errors.Join(st.Workflows.Update(ctx, wf), st.Versions.Update(ctx, inactiveVersion(draft)))
 		})
 		for want, trg := range map[string]*trigger.Trigger{
 			"trigger_not_webhook": d.NewTrigger(ver, `{}`, scheduled, inactive),

@@ -12,6 +12,7 @@ import (
 	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/domain/trigger"
+	"github.com/sluicehq/sluice/domain/workflow"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
@@ -144,13 +145,19 @@ func (d *env) deactivateWorkflow(trg *trigger.Trigger) error {
 	})
 }
 
+// inactiveVersion is a version that another one has taken the place of.
+func inactiveVersion(ver *workflow.Version) *workflow.Version {
+	st := ver.State()
+	st.Active = false
+	return workflow.RestoreVersion(st)
+}
+
 func (d *env) retire(trg *trigger.Trigger) error {
 	return d.Raw.Do(d.Context(), func(ctx context.Context, st outbound.Stores) error {
 		ver, err := st.Versions.Get(ctx, tenant.All(trg.Tenant()), trg.Version())
 		if err != nil {
 			return err
 		}
-		ver.Deactivate()
-		return st.Versions.Update(ctx, ver)
+		return st.Versions.Update(ctx, inactiveVersion(ver))
 	})
 }

@@ -110,7 +110,7 @@ func (w *env) withTenant() *env {
 func (w *env) newTenant() {
 	w.Helper()
 	var err error
-	if w.tenant, err = tenant.New(tenant.ID(counted{}.ID("tenant")), "Acme", tenant.English, noon); err != nil {
+	if w.tenant, err = tenant.New(tenant.ID(counted{}.ID("tenant")), tenant.Draft{Name: "Acme"}, noon); err != nil {
 		w.Fatal(err)
 	}
 	if w.workflow, err = workflow.New(workflow.ID(counted{}.ID("wf")), w.tenant.ID(), "", workflow.Draft{Name: "Orders"}, noon); err != nil {

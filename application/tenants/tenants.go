@@ -54,7 +54,7 @@ func (s *Service) Create(ctx context.Context, once domain.IdempotencyKey, d tena
 
 // draw makes a tenant and its keys, without storing them.
 func (s *Service) draw(d tenant.Draft, now time.Time) (made inbound.NewTenant, err error) {
-	if made.Tenant, err = tenant.NewFrom(tenant.ID(s.random.ID(tenant.IDPrefix)), d, now); err != nil {
+	if made.Tenant, err = tenant.New(tenant.ID(s.random.ID(tenant.IDPrefix)), d, now); err != nil {
 		return made, err
 	}
 	for _, first := range []struct {

@@ -37,7 +37,7 @@ func newManaged(t *testing.T, workflowActive bool) managed {
 	m := managed{t, store, triggers.New(store, nil, sqlstore.NewTriggerIntake(store), nil, clock, system.Random{}), tenant.Caller{Scope: tenant.All("tenant_1"), KeyType: tenant.Secret}}
 	owner := m.who.Tenant()
 	err := store.Do(t.Context(), func(ctx context.Context, st outbound.Stores) error {
-		ten, err := tenant.New(owner, "Acme", tenant.English, noon)
+		ten, err := tenant.New(owner, tenant.Draft{Name: "Acme"}, noon)
 		if err != nil {
 			return err
 		}

@@ -51,7 +51,7 @@ func TestWhatIsKeptLongEnoughIsSweptAndNothingElse(t *testing.T) {
 		return n
 	}
 	err = store.Do(t.Context(), func(ctx context.Context, st outbound.Stores) error {
-		ten, err := tenant.New(owner, "Acme", tenant.English, noon)
+		ten, err := tenant.New(owner, tenant.Draft{Name: "Acme"}, noon)
 		if err != nil {
 			return err
 		}
@@ -171,7 +171,7 @@ func TestAUnitRemovesFewEvents(t *testing.T) {
 	clock.Set(noon)
 	const old = 120
 	err = store.Do(t.Context(), func(ctx context.Context, st outbound.Stores) error {
-		ten, err := tenant.New("tenant_1", "Acme", tenant.English, noon)
+		ten, err := tenant.New("tenant_1", tenant.Draft{Name: "Acme"}, noon)
 		if err != nil {
 			return err
 		}

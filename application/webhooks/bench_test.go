@@ -80,7 +80,7 @@ func prepareDeliveries(b *testing.B, store outbound.UnitOfWork, url string, endp
 		for i := range endpoints {
 			if i%10 == 0 {
 				var err error
-				if ten, err = tenant.New(tenant.ID(random.ID(tenant.IDPrefix)), "Acme", tenant.English, now); err != nil {
+				if ten, err = tenant.New(tenant.ID(random.ID(tenant.IDPrefix)), tenant.Draft{Name: "Acme"}, now); err != nil {
 					return err
 				}
 				if err := st.Tenants.Insert(ctx, ten); err != nil {

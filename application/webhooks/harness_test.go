@@ -131,7 +131,7 @@ func (h *harness) sleepUntil(at time.Time) { time.Sleep(time.Until(at)) }
 // tenant makes another tenant.
 func (h *harness) tenant() tenant.Caller {
 	h.Helper()
-	ten, err := tenant.New(tenant.ID(counted{}.ID("tenant")), "Acme", tenant.English, time.Now())
+	ten, err := tenant.New(tenant.ID(counted{}.ID("tenant")), tenant.Draft{Name: "Acme"}, time.Now())
 	if err != nil {
 		h.Fatal(err)
 	}

@@ -126,7 +126,7 @@ func newHouse(t testing.TB, store *sqlstore.Store) *house {
 	clock, random := system.Clock{}, system.Random{}
 	h.workflows = workflows.New(h.units, h.told, clock, random)
 	h.versions = workflows.NewVersions(h.units, nil, clock, random)
-	ten, err := tenant.New(tenant.ID(random.ID("tenant")), "Acme", tenant.English, clock.Now())
+	ten, err := tenant.New(tenant.ID(random.ID("tenant")), tenant.Draft{Name: "Acme"}, clock.Now())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -33,9 +33,6 @@ const (
 // Statuses lists every status.
 func Statuses() []Status { return []Status{Pending, Delivered, Failed} }
 
-// Valid says whether s is a status that exists.
-func (s Status) Valid() bool { return s == Pending || s == Delivered || s == Failed }
-
 // Delivery brings one event to one endpoint. Build one with [NewDelivery],
 // [NewTestDelivery] or [RestoreDelivery].
 type Delivery struct{ state DeliveryState }
@@ -214,9 +211,6 @@ func (d *Delivery) NextAttemptAt() *time.Time { return domain.CopyOf(d.state.Nex
 
 // Manual says whether somebody asked for the next attempt.
 func (d *Delivery) Manual() bool { return d.state.Manual }
-
-// Urgent says whether the next attempt goes before the tenant's others.
-func (d *Delivery) Urgent() bool { return d.state.Urgent }
 
 // DeliveredAt is when the endpoint first took the event; nil when it did not.
 func (d *Delivery) DeliveredAt() *time.Time { return domain.CopyOf(d.state.DeliveredAt) }

@@ -19,9 +19,6 @@ const (
 	DisabledGone    DisabledReason = "gone"    // it answered 410 (Standard Webhooks, "Delivery success and failure")
 )
 
-// Valid says whether r is a reason that exists.
-func (r DisabledReason) Valid() bool { return r == DisabledFailing || r == DisabledGone }
-
 // Text says it to people.
 func (r DisabledReason) Text() string {
 	if r == DisabledGone {

@@ -12,9 +12,6 @@ const (
 	Unhealthy     HealthStatus = "unhealthy"
 )
 
-// Valid says whether s is a status that exists.
-func (s HealthStatus) Valid() bool { return s == HealthUnknown || s == Healthy || s == Unhealthy }
-
 // Health is what the last heartbeat to the endpoint of a custom node found. It is kept
 // apart from the custom node: it changes no revision, and runs ignore it. The zero value
 // says that none was sent.

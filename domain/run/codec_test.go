@@ -148,29 +148,3 @@ func TestAccessorsSayWhatTheStateHolds(t *testing.T) {
 		t.Error(diff)
 	}
 }
-
-func TestEnumerations(t *testing.T) {
-	for _, c := range []run.Cause{run.CauseWebhook, run.CauseByEvent, run.CauseIngest, run.CauseSchedule, run.CauseManual} {
-		if !c.Valid() {
-			t.Errorf("%q is no cause", c)
-		}
-	}
-	for _, s := range run.Statuses() {
-		if !s.Valid() {
-			t.Errorf("%q is no status", s)
-		}
-	}
-	for _, s := range []run.NodeStatus{run.NodePending, run.NodeRunning, run.NodeWaiting, run.NodeCompleted, run.NodeFailed, run.NodeSkipped, run.NodeCancelled} {
-		if !s.Valid() {
-			t.Errorf("%q is no status of a node", s)
-		}
-	}
-	for _, k := range []run.PauseKind{run.PauseInput, run.PauseEvent, run.PauseWait, run.PauseCustom} {
-		if !k.Valid() {
-			t.Errorf("%q is no kind of pause", k)
-		}
-	}
-	if run.Cause("x").Valid() || run.Status("x").Valid() || run.NodeStatus("x").Valid() || run.PauseKind("x").Valid() {
-		t.Error("anything is valid")
-	}
-}

@@ -17,12 +17,3 @@ const (
 	CauseSchedule Cause = "schedule" // the trigger's schedule
 	CauseManual   Cause = "manual"   // somebody, by hand
 )
-
-// Valid says whether c is a cause that exists.
-func (c Cause) Valid() bool {
-	switch c {
-	case CauseWebhook, CauseByEvent, CauseIngest, CauseSchedule, CauseManual:
-		return true
-	}
-	return false
-}

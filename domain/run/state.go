@@ -102,11 +102,6 @@ const (
 	PauseCustom PauseKind = "custom" // what a custom node asked for
 )
 
-// Valid says whether k is a kind that exists.
-func (k PauseKind) Valid() bool {
-	return k == PauseInput || k == PauseEvent || k == PauseWait || k == PauseCustom
-}
-
 // Pause is what a node waits for.
 type Pause struct {
 	Kind      PauseKind

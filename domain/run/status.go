@@ -18,11 +18,6 @@ func Statuses() []Status {
 	return []Status{StatusPending, StatusRunning, StatusPaused, StatusCompleted, StatusFailed, StatusCancelled}
 }
 
-// Valid says whether s is a status that exists.
-func (s Status) Valid() bool {
-	return s == StatusPending || s == StatusRunning || s == StatusPaused || s.Finished()
-}
-
 // Finished says whether the run has ended. A failed one can still be retried.
 func (s Status) Finished() bool {
 	return s == StatusCompleted || s == StatusFailed || s == StatusCancelled
@@ -41,12 +36,3 @@ const (
 	NodeSkipped   NodeStatus = "skipped"   // every edge to it is dead, or the run does not start at it
 	NodeCancelled NodeStatus = "cancelled" // the run ended while it ran or waited
 )
-
-// Valid says whether s is a status that exists.
-func (s NodeStatus) Valid() bool {
-	switch s {
-	case NodePending, NodeRunning, NodeWaiting, NodeCompleted, NodeFailed, NodeSkipped, NodeCancelled:
-		return true
-	}
-	return false
-}

@@ -88,7 +88,7 @@ func TestARefusedPatchReportsEverythingAndChangesNothing(t *testing.T) {
 }
 
 func TestADraftWithoutALanguageSpeaksEnglish(t *testing.T) {
-	ten, err := tenant.NewFrom("tenant_1", tenant.Draft{Name: "Acme"}, noon)
+	ten, err := tenant.New("tenant_1", tenant.Draft{Name: "Acme"}, noon)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +96,7 @@ func TestADraftWithoutALanguageSpeaksEnglish(t *testing.T) {
 		t.Error(diff)
 	}
 	none := tenant.Language("")
-	_, err = tenant.NewFrom("tenant_1", tenant.Draft{Language: &none, Malformed: []domain.Violation{{Field: "name", Code: domain.WrongType, Message: "must be a string, not a number"}}}, noon)
+	_, err = tenant.New("tenant_1", tenant.Draft{Language: &none, Malformed: []domain.Violation{{Field: "name", Code: domain.WrongType, Message: "must be a string, not a number"}}}, noon)
 	want := []domain.Violation{
 		{Field: "name", Code: domain.WrongType, Message: "must be a string, not a number"},
 		{Field: "language", Code: domain.NotAllowed, Message: `must be one of "en", "pt-BR" or "es", not ""`},

@@ -34,9 +34,6 @@ const (
 	Suspended Status = "suspended" // every request is answered as if the key were unknown
 )
 
-// Valid says whether s is a status that exists.
-func (s Status) Valid() bool { return s == Active || s == Suspended }
-
 // Tenant is a customer of the gateway. Build one with [New] or [Restore].
 type Tenant struct{ state State }
 
@@ -60,15 +57,9 @@ type Draft struct {
 	Malformed []domain.Violation // what was found while the request was read; reported with the rest
 }
 
-// New makes an active tenant with the default settings in the given language. It
-// reports an invalid name or language with the code tenant_invalid.
-func New(id ID, name string, language Language, now time.Time) (*Tenant, error) {
-	return NewFrom(id, Draft{Name: name, Language: &language}, now)
-}
-
-// NewFrom makes an active tenant of a draft. Every violation is reported at once, with
+// New makes an active tenant of a draft. Every violation is reported at once, with
 // the code tenant_invalid.
-func NewFrom(id ID, d Draft, now time.Time) (*Tenant, error) {
+func New(id ID, d Draft, now time.Time) (*Tenant, error) {
 	language := English
 	domain.Set(&language, d.Language)
 	var r domain.Rules

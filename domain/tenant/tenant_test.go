@@ -19,7 +19,7 @@ var (
 
 func someTenant(t *testing.T) *tenant.Tenant {
 	t.Helper()
-	ten, err := tenant.New("tenant_1", "Acme", tenant.English, noon)
+	ten, err := tenant.New("tenant_1", tenant.Draft{Name: "Acme"}, noon)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +56,8 @@ func TestANewTenantIsActiveWithTheDefaults(t *testing.T) {
 }
 
 func TestATenantReportsEverythingThatIsWrongAtOnce(t *testing.T) {
-	_, err := tenant.New("tenant_1", strings.Repeat("é", 256), "de", noon)
+	german := tenant.Language("de")
+	_, err := tenant.New("tenant_1", tenant.Draft{Name: strings.Repeat("é", 256), Language: &german}, noon)
 	want := []domain.Violation{
 		{Field: "name", Code: domain.TooLong, Message: "must be at most 255 characters long, not 256"},
 		{Field: "language", Code: domain.NotAllowed, Message: `must be one of "en", "pt-BR" or "es", not "de"`},

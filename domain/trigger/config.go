@@ -60,9 +60,6 @@ const (
 	CatchUpAll  CatchUp = "all"  // each of them fires
 )
 
-// Valid says whether c is a way that exists.
-func (c CatchUp) Valid() bool { return c == CatchUpNone || c == CatchUpLast || c == CatchUpAll }
-
 // Overlap says what becomes of an instant while a run of the trigger still goes on.
 type Overlap string
 
@@ -71,9 +68,6 @@ const (
 	OverlapAllow Overlap = "allow" // it fires anyway; the default
 	OverlapSkip  Overlap = "skip"  // it is suppressed
 )
-
-// Valid says whether o is a way that exists.
-func (o Overlap) Valid() bool { return o == OverlapAllow || o == OverlapSkip }
 
 // scheduleConfig is the member scheduleConfig.
 type scheduleConfig struct {

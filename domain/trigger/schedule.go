@@ -43,9 +43,6 @@ const (
 	Again     Shift = "again"     // the local time happens twice, and this is the second time
 )
 
-// Valid says whether s is a way that exists, [NoShift] among them.
-func (s Shift) Valid() bool { return s == NoShift || s.Reason() != "" }
-
 // Reason explains the shift to people; empty for [NoShift].
 func (s Shift) Reason() string {
 	switch s {

@@ -19,9 +19,6 @@ const (
 	StatusInactive Status = "inactive" // published before and replaced or switched off since
 )
 
-// Valid says whether s is a status that exists.
-func (s Status) Valid() bool { return s == StatusDraft || s == StatusActive || s == StatusInactive }
-
 // Version is one numbered state of a workflow's graph: a draft until it is
 // published, immutable afterwards. At most one version of a workflow is active;
 // who publishes one deactivates the other in the same unit of work. Build one with
@@ -170,10 +167,6 @@ func (v *Version) Publish(env Environment, now time.Time) (warnings []Finding, e
 
 // SetNumber gives a version that is not stored yet its number.
 func (v *Version) SetNumber(n int) { v.state.Number = n }
-
-// Deactivate ends that triggers start the version. One that is not active stays as
-// it is.
-func (v *Version) Deactivate() { v.state.Active = false }
 
 // CheckDeletable returns a Conflict with the code version_active when the version
 // is the active one, which triggers may start at any time.

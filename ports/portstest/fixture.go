@@ -101,7 +101,7 @@ func newID(prefix string) string { return fmt.Sprintf("%s_%026d", prefix, serial
 // tenant stores a new tenant.
 func (f fixture) tenant() *tenant.Tenant {
 	f.Helper()
-	ten, err := tenant.New(tenant.ID(newID("tenant")), "Acme", tenant.English, noon)
+	ten, err := tenant.New(tenant.ID(newID("tenant")), tenant.Draft{Name: "Acme"}, noon)
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -105,7 +105,7 @@ func keepsMetadata[T interface{ Metadata() domain.Metadata }](f fixture, kind st
 func annotatedTenants(_ fixture, _ tenant.ID) annotated[*tenant.Tenant] {
 	return annotated[*tenant.Tenant]{
 		create: func(_ context.Context, _ outbound.Stores, p domain.MetadataPatch) (*tenant.Tenant, error) {
-			return tenant.NewFrom(tenant.ID(newID("tenant")), tenant.Draft{Name: "Acme", Metadata: p}, noon)
+			return tenant.New(tenant.ID(newID("tenant")), tenant.Draft{Name: "Acme", Metadata: p}, noon)
 		},
 		revise: func(ten *tenant.Tenant, p domain.MetadataPatch) error {
 			return ten.Revise(tenant.Patch{Metadata: p}, noon)

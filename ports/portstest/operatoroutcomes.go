@@ -49,7 +49,7 @@ func OperatorOutcomeRepository(t *testing.T, open OpenStore) {
 		"a repeat gets them although the tenant that was made is deleted": func(f fixture) {
 			var made tenant.ID
 			err := f.operate(onceWith("k", "same"), noon, func(ctx context.Context, st outbound.Stores) error {
-				ten, err := tenant.New(tenant.ID(newID("tenant")), "Acme", tenant.English, noon)
+				ten, err := tenant.New(tenant.ID(newID("tenant")), tenant.Draft{Name: "Acme"}, noon)
 				if err != nil {
 					return err
 				}
@@ -112,7 +112,7 @@ func OperatorOutcomeRepository(t *testing.T, open OpenStore) {
 			var done sync.WaitGroup
 			for range 20 {
 				done.Go(func() {
-					ten, err := tenant.New(tenant.ID(newID("tenant")), "Acme", tenant.English, noon)
+					ten, err := tenant.New(tenant.ID(newID("tenant")), tenant.Draft{Name: "Acme"}, noon)
 					if err != nil {
 						f.Error(err)
 						return

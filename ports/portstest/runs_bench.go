@@ -41,7 +41,7 @@ func (b benchmark) must(fn func(ctx context.Context, st outbound.Stores) error) 
 }
 
 func (b benchmark) owner() tenant.ID {
-	ten, err := tenant.New(tenant.ID(newID("tenant")), "Acme", tenant.English, noon)
+	ten, err := tenant.New(tenant.ID(newID("tenant")), tenant.Draft{Name: "Acme"}, noon)
 	if err != nil {
 		b.Fatal(err)
 	}

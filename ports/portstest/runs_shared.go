@@ -224,7 +224,7 @@ func sharedAtOnce() map[string]func(f fixture) {
 			owner, text := f.tenant().ID(), sharedText(5000)
 			f.shared("pay_1", pending(owner, having(text)), pending(owner, having(text)))
 			f.write(func(ctx context.Context, st outbound.Stores) error { return st.Tenants.Delete(ctx, owner) })
-			again, err := tenant.New(owner, "Acme", tenant.English, noon)
+			again, err := tenant.New(owner, tenant.Draft{Name: "Acme"}, noon)
 			if err != nil {
 				f.Fatal(err)
 			}

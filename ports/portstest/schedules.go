@@ -212,7 +212,6 @@ func schedulesHeld() map[string]func(f fixture) {
 			f.held("drafts")
 			f.activate(first, hour)
 			f.held("the first is published", line(one.ID(), hour))
-			f.changeVersion(wf.Tenant(), first.ID(), (*workflow.Version).Deactivate)
 			f.activate(second, hour.Add(time.Second))
 			f.held("the second is published", line(two.ID(), hour.Add(time.Second)))
 		},

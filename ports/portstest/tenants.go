@@ -112,7 +112,7 @@ func TenantRepository(t *testing.T, open OpenStore) {
 			var want []tenant.ID
 			for i := range 5 {
 				at := noon.Add(time.Duration(i/2) * time.Second) // ties in the instant
-				ten, err := tenant.New(tenant.ID(newID("tenant")), fmt.Sprintf("T%d", i), tenant.English, at)
+				ten, err := tenant.New(tenant.ID(newID("tenant")), tenant.Draft{Name: fmt.Sprintf("T%d", i)}, at)
 				if err != nil {
 					f.Fatal(err)
 				}

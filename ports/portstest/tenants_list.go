@@ -33,7 +33,7 @@ func (f fixture) listTenants(filter tenant.Filter, q domain.Query) (names string
 func (f fixture) register() {
 	f.Helper()
 	for i, name := range []string{"b", "a", "B", "éLAN", "Z_%eta"} {
-		ten, err := tenant.New(tenant.ID(newID("tenant")), name, tenant.English, noon.Add(time.Duration(i/2)*time.Second))
+		ten, err := tenant.New(tenant.ID(newID("tenant")), tenant.Draft{Name: name}, noon.Add(time.Duration(i/2)*time.Second))
 		if err != nil {
 			f.Fatal(err)
 		}

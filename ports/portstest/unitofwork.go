@@ -19,7 +19,7 @@ func UnitOfWork(t *testing.T, open OpenStore) {
 		"a unit that fails leaves no trace and its error comes back unchanged": func(f fixture) {
 			var left tenant.ID
 			err := f.work.Do(f.Context(), func(ctx context.Context, st outbound.Stores) error {
-				ten, err := tenant.New(tenant.ID(newID("tenant")), "Acme", tenant.English, noon)
+				ten, err := tenant.New(tenant.ID(newID("tenant")), tenant.Draft{Name: "Acme"}, noon)
 				if err != nil {
 					return err
 				}

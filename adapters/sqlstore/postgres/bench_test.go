@@ -87,7 +87,7 @@ func benchConfig() *domain.Document {
 
 func benchVersion(b *testing.B, store *sqlstore.Store, random system.Random, now time.Time) *workflow.Version {
 	b.Helper()
-	ten, err := tenant.New(tenant.ID(random.ID(tenant.IDPrefix)), "Acme", tenant.English, now)
+	ten, err := tenant.New(tenant.ID(random.ID(tenant.IDPrefix)), tenant.Draft{Name: "Acme"}, now)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -53,7 +53,7 @@ func TestAnIntakeThatCannotSeeWhatWasAddedSaysSo(t *testing.T) {
 func storedVersion(t *testing.T, store *sqlstore.Store) *workflow.Version {
 	t.Helper()
 	now := time.Now()
-	ten, err := tenant.New("tenant_1", "Acme", tenant.English, now)
+	ten, err := tenant.New("tenant_1", tenant.Draft{Name: "Acme"}, now)
 	if err != nil {
 		t.Fatal(err)
 	}

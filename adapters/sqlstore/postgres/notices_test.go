@@ -35,7 +35,7 @@ func TestChanges(t *testing.T) {
 func acme(t *testing.T, store outbound.UnitOfWork) {
 	t.Helper()
 	err := store.Do(t.Context(), func(ctx context.Context, st outbound.Stores) error {
-		ten, err := tenant.New(owner, "Acme", tenant.English, noon)
+		ten, err := tenant.New(owner, tenant.Draft{Name: "Acme"}, noon)
 		if err != nil {
 			return err
 		}

@@ -27,7 +27,7 @@ func startRuns(t testing.TB, store outbound.UnitOfWork, n int) {
 		runs[i] = run.New(run.ID(fmt.Sprint("run_", i)), run.Start{Tenant: owner, Workflow: "wf_1", Version: "wfv_1", Cause: run.CauseManual}, noon)
 	}
 	err := store.Do(t.Context(), func(ctx context.Context, st outbound.Stores) error {
-		ten, err := tenant.New(owner, "Acme", tenant.English, noon)
+		ten, err := tenant.New(owner, tenant.Draft{Name: "Acme"}, noon)
 		if err != nil {
 			return err
 		}

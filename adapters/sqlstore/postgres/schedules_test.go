@@ -25,7 +25,7 @@ const owner = tenant.ID("tenant_1")
 func schedules(t *testing.T, store outbound.UnitOfWork, n int) {
 	t.Helper()
 	err := store.Do(t.Context(), func(ctx context.Context, st outbound.Stores) error {
-		ten, err := tenant.New(owner, "Acme", tenant.English, noon)
+		ten, err := tenant.New(owner, tenant.Draft{Name: "Acme"}, noon)
 		if err != nil {
 			return err
 		}

@@ -34,7 +34,7 @@ func TestTenantsAreSortedByTheBytesOfTheirNamesWhateverTheDatabasesLanguage(t *t
 	}
 	err = store.Do(t.Context(), func(ctx context.Context, st outbound.Stores) error {
 		for _, name := range []string{"a", "B", "é", "f"} {
-			ten, err := tenant.New(tenant.ID("tenant_"+name), name, tenant.English, noon)
+			ten, err := tenant.New(tenant.ID("tenant_"+name), tenant.Draft{Name: name}, noon)
 			if err != nil {
 				return err
 			}

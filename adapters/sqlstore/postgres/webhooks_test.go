@@ -28,7 +28,7 @@ func TestTheBoundOfAnEndpointHoldsAgainstAClaimThatHasNotEnded(t *testing.T) {
 		return st.Webhooks.Deliveries.Insert(ctx, event.NewDelivery(id, endpoints[to], happened, at))
 	}
 	err = store.Do(t.Context(), func(ctx context.Context, st outbound.Stores) error {
-		ten, err := tenant.New(owner, "Acme", tenant.English, noon)
+		ten, err := tenant.New(owner, tenant.Draft{Name: "Acme"}, noon)
 		err = errors.Join(err, st.Tenants.Insert(ctx, ten), st.Webhooks.Events.Append(ctx, happened))
 		for _, id := range []event.EndpointID{"whk_1", "whk_2"} {
 			endpoints[id] = event.RestoreEndpoint(event.EndpointState{

@@ -43,7 +43,7 @@ func TestMoreChangesThanAreKeptAreNotMissed(t *testing.T) {
 	ids := []tenant.ID{"tenant_first", "tenant_other"}
 	for _, id := range ids {
 		write(t, there, func(ctx context.Context, st outbound.Stores) error {
-			ten, err := tenant.New(id, "Acme", tenant.English, noon)
+			ten, err := tenant.New(id, tenant.Draft{Name: "Acme"}, noon)
 			if err != nil {
 				return err
 			}

@@ -17,7 +17,7 @@ import (
 func TestWhoDeliversIsCalledWhenThereIsSomethingToDeliver(t *testing.T) {
 	store := open(t)
 	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	ten, err := tenant.New("tenant_1", "Acme", tenant.English, noon)
+	ten, err := tenant.New("tenant_1", tenant.Draft{Name: "Acme"}, noon)
 	if err != nil {
 		t.Fatal(err)
 	}

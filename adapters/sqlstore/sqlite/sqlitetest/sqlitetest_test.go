@@ -18,7 +18,7 @@ func TestEachTestGetsAnEmptyDatabaseThatIsUpToDate(t *testing.T) {
 			t.Errorf("pending: %v, %v", pending, err)
 		}
 		err := store.Do(t.Context(), func(ctx context.Context, st outbound.Stores) error {
-			made, err := tenant.New("tenant_1", "Acme", tenant.English, time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC))
+			made, err := tenant.New("tenant_1", tenant.Draft{Name: "Acme"}, time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC))
 			if err != nil {
 				return err
 			}
