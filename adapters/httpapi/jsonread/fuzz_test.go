@@ -177,11 +177,11 @@ func FuzzGettersNeverPanic(f *testing.F) {
 			o.Int(name, &r)
 			o.Number(name, &r)
 			o.Bool(name, &r)
-			if a, ok := o.Array(name, &r); ok {
+			if a, ok := o.OptionalArray(name, &r); ok {
 				a.Objects(&r)
 				a.Strings(&r)
 			}
-			if d, ok := o.Document(name, &r); ok {
+			if d := o.OptionalDocument(name, &r); d != nil {
 				if text := d.String(); text[0] != '{' || !utf8.ValidString(text) || !json.Valid([]byte(text)) {
 					t.Fatalf("%q is no document", text)
 				}

@@ -72,14 +72,6 @@ func (o Object) Path() string {
 	return o.tree.path(o.at)
 }
 
-// Text is the JSON text of the object, as [Value.Text] gives it.
-func (o Object) Text() string {
-	if o.tree == nil {
-		return "{}"
-	}
-	return o.tree.compact(o.at)
-}
-
 // get takes a member by one of Value's getters. It answers with the zero value and
 // false when the member is absent or of another type.
 func get[T any](o Object, name string, r *domain.Rules, as func(Value, *domain.Rules) (T, bool)) (value T, ok bool) {
@@ -104,15 +96,6 @@ func nullable[T any](o Object, name string, r *domain.Rules, as func(Value, *dom
 	}
 	value = optional(o, name, r, as)
 	return value, value != nil
-}
-
-// required is get that records absence.
-func required[T any](o Object, name string, k kind, r *domain.Rules, as func(Value, *domain.Rules) (T, bool)) (value T, ok bool) {
-	if !o.Has(name) {
-		r.Check(false, domain.Member(o.Path(), name), domain.Required, "must be %s", k)
-		return value, false
-	}
-	return get(o, name, r, as)
 }
 
 // String returns a string, empty when absent.
@@ -156,29 +139,14 @@ func (o Object) OptionalInt(name string, r *domain.Rules) *int {
 	return optional(o, name, r, Value.Int)
 }
 
-// Object returns an object that must be there.
-func (o Object) Object(name string, r *domain.Rules) (value Object, present bool) {
-	return required(o, name, object, r, Value.Object)
-}
-
 // OptionalObject returns an object, the empty one and false when absent.
 func (o Object) OptionalObject(name string, r *domain.Rules) (value Object, present bool) {
 	return get(o, name, r, Value.Object)
 }
 
-// Array returns an array that must be there.
-func (o Object) Array(name string, r *domain.Rules) (value Array, present bool) {
-	return required(o, name, array, r, Value.Array)
-}
-
 // OptionalArray returns an array, the empty one and false when absent.
 func (o Object) OptionalArray(name string, r *domain.Rules) (value Array, present bool) {
 	return get(o, name, r, Value.Array)
-}
-
-// Document returns an object that must be there, to be kept as it was sent.
-func (o Object) Document(name string, r *domain.Rules) (value domain.Document, present bool) {
-	return required(o, name, object, r, Value.Document)
 }
 
 // OptionalDocument returns an object to be kept as it was sent, nil when absent.
