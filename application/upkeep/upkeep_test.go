@@ -94,10 +94,7 @@ func TestWhatIsKeptLongEnoughIsSweptAndNothingElse(t *testing.T) {
 			}
 		}
 		for i, at := range []time.Time{noon.Add(-event.Retention), noon.Add(-event.Retention - time.Second), noon.Add(-event.Retention - time.Hour)} {
-			e, err := event.New(event.ID(fmt.Sprint("evt_", i)), owner, "", event.RunFailed, domain.Document{}, at)
-			if err != nil {
-				return err
-			}
+			e := event.Restore(event.State{ID: event.ID(fmt.Sprint("evt_", i)), Tenant: owner, Type: event.RunFailed, At: at})
 			if err := st.Webhooks.Events.Append(ctx, e); err != nil {
 				return err
 			}

@@ -99,10 +99,7 @@ func prepareDeliveries(b *testing.B, store outbound.UnitOfWork, url string, endp
 			}
 			var happened []*event.Event
 			for n := i; n < b.N; n += endpoints {
-				e, err := event.New(event.ID(random.ID(event.IDPrefix)), ten.ID(), segment, event.RunCompleted, domain.RestoreDocument(`{"runId":"run_1"}`), now)
-				if err != nil {
-					return err
-				}
+				e := event.Restore(event.State{ID: event.ID(random.ID(event.IDPrefix)), Tenant: ten.ID(), SubTenant: segment, Type: event.RunCompleted, Data: domain.RestoreDocument(`{"runId":"run_1"}`), At: now})
 				happened = append(happened, e)
 			}
 			if err := st.Webhooks.Events.Append(ctx, happened...); err != nil {

@@ -368,10 +368,7 @@ func TestAnEventGoesToThoseOfItsSegment(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		e, err := event.New("evt_1", h.who.Tenant(), "team", event.RunPaused, domain.Document{}, start)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := event.Restore(event.State{ID: "evt_1", Tenant: h.who.Tenant(), SubTenant: "team", Type: event.RunPaused, At: start})
 		h.do(func(ctx context.Context, st outbound.Stores) error { return st.Webhooks.Events.Append(ctx, e) })
 		h.settle()
 		lines := h.lines()

@@ -174,10 +174,7 @@ func (h *harness) happen(t event.Type) *event.Event {
 
 func (h *harness) happenTo(who tenant.Caller, t event.Type) *event.Event {
 	h.Helper()
-	e, err := event.New(event.ID(counted{}.ID("evt")), who.Tenant(), "", t, domain.RestoreDocument(`{"runId":"run_1"}`), time.Now())
-	if err != nil {
-		h.Fatal(err)
-	}
+	e := event.Restore(event.State{ID: event.ID(counted{}.ID("evt")), Tenant: who.Tenant(), Type: t, Data: domain.RestoreDocument(`{"runId":"run_1"}`), At: time.Now()})
 	h.do(func(ctx context.Context, st outbound.Stores) error { return st.Webhooks.Events.Append(ctx, e) })
 	return e
 }

@@ -20,7 +20,7 @@ const IDPrefix = "evt"
 const Retention = 30 * 24 * time.Hour
 
 // Event is something that happened and is sent to endpoints that subscribe to it. It never
-// changes. Build one with [New] or [Restore].
+// changes. Build one with [NewRunEvent] and its like, or [Restore].
 type Event struct{ state State }
 
 // State is everything a store keeps of an event.
@@ -31,17 +31,6 @@ type State struct {
 	Type      Type
 	At        time.Time       // when it happened
 	Data      domain.Document // kept as it is, since its bytes are signed
-}
-
-// New makes an event of the tenant. An unknown type is Invalid with the code
-// event_invalid.
-func New(id ID, owner tenant.ID, sub tenant.SubTenantID, t Type, data domain.Document, at time.Time) (*Event, error) {
-	var r domain.Rules
-	r.Check(t.Valid(), "type", domain.NotAllowed, "must be %s, not %q", domain.OneOf(Types()...), string(t))
-	if err := r.Err("event_invalid", "The event is not valid."); err != nil {
-		return nil, err
-	}
-	return &Event{State{ID: id, Tenant: owner, SubTenant: sub, Type: t, At: at, Data: data}}, nil
 }
 
 // NewTest makes an event that shows whether an endpoint receives anything.

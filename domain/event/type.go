@@ -32,8 +32,5 @@ func Types() []Type {
 	}
 }
 
-// Valid says whether t is a type that exists.
-func (t Type) Valid() bool { return t == EndpointTest || t.Subscribable() }
-
 // Subscribable says whether an endpoint can subscribe to the type.
 func (t Type) Subscribable() bool { return slices.Contains(Types(), t) }

@@ -36,11 +36,6 @@ type Awaiting struct {
 	Awaits    []Await // none where it waits for a time only
 }
 
-// AwaitingOf summarizes a run.
-func AwaitingOf(r *Run) Awaiting {
-	return Awaiting{ID: r.ID(), SubTenant: r.SubTenant(), Version: r.Version(), CreatedAt: r.CreatedAt(), Awaits: r.Awaits()}
-}
-
 // Skip says why an event that arrives then does not resume the run, one of the reasons of
 // a [Skip], and nothing where it can. What the run itself makes of the event may differ
 // when something else falls due in it first, or when an answer does not fit.

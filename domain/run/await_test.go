@@ -46,7 +46,7 @@ func TestWhatIsKnownOfARunAgreesWithTheRun(t *testing.T) {
 				return
 			}
 			event := rapid.SampledFrom([]string{"other", name(0), name(1), name(2), name(3)}).Draw(rt, "event")
-			known := run.AwaitingOf(a.run).Skip(event, a.now)
+			known := awaitingOf(a.run).Skip(event, a.now)
 			copied := run.Restore(a.run.State())
 			step, err := copied.Advance(a.plan, run.Event{At: a.now, Secret: secret, Fact: run.EventArrived{Event: event, Data: []byte(`"x"`)}})
 			if err != nil {
@@ -101,4 +101,9 @@ func TestTheRunsThatACallNamesAreToldApart(t *testing.T) {
 	if !late.After(early) || early.After(late) || !early.After(same) || same.After(early) || same.After(same) {
 		t.Error("the one that was created first does not come first")
 	}
+}
+
+// awaitingOf is what a store returns of a run that waits.
+func awaitingOf(r *run.Run) run.Awaiting {
+	return run.Awaiting{ID: r.ID(), SubTenant: r.SubTenant(), Version: r.Version(), CreatedAt: r.CreatedAt(), Awaits: r.Awaits()}
 }

@@ -186,12 +186,12 @@ func TestACallSaysWhichRunsItMayResume(t *testing.T) {
 		{run.ResumeOptions{Runs: []run.ID{"q", "r"}}, true}, {run.ResumeOptions{Runs: []run.ID{"q"}}, false},
 		{run.ResumeOptions{Versions: []workflow.VersionID{"v"}}, true}, {run.ResumeOptions{Runs: []run.ID{"r"}, Versions: []workflow.VersionID{"w"}}, false},
 	} {
-		if (run.IngestCall{Options: c.options}).Matches(run.AwaitingOf(r)) != c.want {
+		if (run.IngestCall{Options: c.options}).Matches(awaitingOf(r)) != c.want {
 			t.Errorf("%+v", c)
 		}
 	}
 	for sub, want := range map[tenant.SubTenantID]bool{"team": true, "others": false} {
-		if (run.IngestCall{EventCall: run.EventCall{SubTenant: &sub}}).Matches(run.AwaitingOf(r)) != want {
+		if (run.IngestCall{EventCall: run.EventCall{SubTenant: &sub}}).Matches(awaitingOf(r)) != want {
 			t.Errorf("of the segment %s: %v", sub, !want)
 		}
 	}

@@ -180,15 +180,13 @@ func TestGraphQueries(t *testing.T) {
 	g := graph(t,
 		nodes(step("d", "", ""), step("c", "", ""), step("b", "", ""), step("a", "", ""), step("e", "", "")),
 		edges(edge("b", "d"), edge("a", "c"), edge("c", "d"), edge("a", "b")))
-	found, ok := g.Node("c")
-	_, missing := g.Node("x")
 	got := []any{
 		g.Roots(), g.TopologicalOrder(),
-		g.Reachable("c"), g.Reachable("a"), g.Reachable("x", "e"), found.ID, ok, missing,
+		g.Reachable("c"), g.Reachable("a"), g.Reachable("x", "e"),
 	}
 	want := []any{
 		[]workflow.NodeID{"a", "e"}, []workflow.NodeID{"a", "e", "c", "b", "d"},
-		[]workflow.NodeID{"d", "c"}, []workflow.NodeID{"d", "c", "b", "a"}, []workflow.NodeID{"e"}, workflow.NodeID("c"), true, false,
+		[]workflow.NodeID{"d", "c"}, []workflow.NodeID{"d", "c", "b", "a"}, []workflow.NodeID{"e"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -203,8 +201,6 @@ func TestGraphNeverChanges(t *testing.T) {
 	*n[0].Description, *e[0].Condition = "outside", "outside"
 	*g.Nodes()[0].Description, g.Nodes()[1].ID = "outside", "outside"
 	*g.Edges()[0].Condition = "outside"
-	a, _ := g.Node("a")
-	*a.Description = "outside"
 	if !g.Equal(before) {
 		t.Errorf("is %+v now", g.Nodes())
 	}

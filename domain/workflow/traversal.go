@@ -2,8 +2,6 @@ package workflow
 
 import (
 	"slices"
-
-	"github.com/sluicehq/sluice/domain"
 )
 
 // Nodes returns the nodes in the client's order.
@@ -11,17 +9,6 @@ func (g Graph) Nodes() []Node { return cloneNodes(g.nodes) }
 
 // Edges returns the edges in the client's order.
 func (g Graph) Edges() []Edge { return cloneEdges(g.edges) }
-
-// Node returns the node of an id; ok is false when there is none.
-func (g Graph) Node(id NodeID) (n Node, ok bool) {
-	i, ok := g.index[id]
-	if !ok {
-		return Node{}, false
-	}
-	n = g.nodes[i]
-	n.Description = domain.CopyOf(n.Description)
-	return n, true
-}
 
 // Roots returns the nodes without an incoming edge, in the client's order.
 func (g Graph) Roots() []NodeID {

@@ -92,7 +92,7 @@ func awaitingEntity() map[string]func(f fixture) {
 			}
 			f.waiting(other, 0, awaits("paid"))
 			f.started(owner, func(st *run.State) { st.Entity, st.Status = "E", run.StatusPaused })
-			want := []run.Awaiting{run.AwaitingOf(a), run.AwaitingOf(b), run.AwaitingOf(c), run.AwaitingOf(d)}
+			want := []run.Awaiting{awaitingOf(a), awaitingOf(b), awaitingOf(c), awaitingOf(d)}
 			f.same(want, f.awaiting(owner, outbound.AwaitingQuery{}))
 			f.same(want[:2], f.awaiting(owner, outbound.AwaitingQuery{Limit: 2}))
 			f.same([]run.Awaiting{}, f.awaiting(owner, outbound.AwaitingQuery{Entity: "none"}))
@@ -174,7 +174,7 @@ func awaitingNamed() map[string]func(f fixture) {
 			done, works := f.waiting(owner, 2, awaits("paid"), status(run.StatusCompleted)), f.waiting(owner, 1, status(run.StatusRunning))
 			f.waiting(owner, 0, status(run.StatusRunning))
 			names := runIDs(done, works, f.waiting(owner, 0, awaits("paid")), f.waiting(owner, 0, awaits("-")), f.waiting(other, 0, status(run.StatusRunning)), done, f.started(owner))
-			want := []run.Awaiting{run.AwaitingOf(works), run.AwaitingOf(done)}
+			want := []run.Awaiting{awaitingOf(works), awaitingOf(done)}
 			for i := range want {
 				want[i].Awaits = nil
 			}
@@ -192,7 +192,7 @@ func awaitingNamed() map[string]func(f fixture) {
 					other, steps = next.Run, append(steps, next)
 				}
 				f.write(func(ctx context.Context, st outbound.Stores) error { return st.Runs.Runs.Record(ctx, steps...) })
-				want := []run.Awaiting{run.AwaitingOf(r), run.AwaitingOf(other)}
+				want := []run.Awaiting{awaitingOf(r), awaitingOf(other)}
 				f.same(want, f.awaiting(owner, outbound.AwaitingQuery{}))
 			}
 			for _, end := range []func(*run.State){status(run.StatusRunning), status(run.StatusCompleted)} {
@@ -203,14 +203,14 @@ func awaitingNamed() map[string]func(f fixture) {
 		"an event that nobody can name and no index hold is no obstacle": func(f fixture) {
 			owner := f.tenant().ID()
 			a, b := f.waiting(owner, 0, awaits(strings.Repeat("é", 5000))), f.waiting(owner, 1, awaits("a\x00b"))
-			f.same([]run.Awaiting{run.AwaitingOf(a), run.AwaitingOf(b)}, f.awaiting(owner, outbound.AwaitingQuery{}))
+			f.same([]run.Awaiting{awaitingOf(a), awaitingOf(b)}, f.awaiting(owner, outbound.AwaitingQuery{}))
 			c := f.waiting(owner, 2, awaits(strings.Repeat("é", run.MaxEvent)))
 			f.same(runIDs(a, b, c), awaitingIDs(f.awaiting(owner, outbound.AwaitingQuery{Event: strings.Repeat("é", run.MaxEvent)})))
 		},
 		"a run that starts waiting is found": func(f fixture) {
 			owner := f.tenant().ID()
 			r := f.started(owner, awaits("paid"), func(st *run.State) { st.Entity = "e" })
-			f.same([]run.Awaiting{run.AwaitingOf(r)}, f.awaiting(owner, outbound.AwaitingQuery{Event: "paid"}))
+			f.same([]run.Awaiting{awaitingOf(r)}, f.awaiting(owner, outbound.AwaitingQuery{Event: "paid"}))
 			f.same(runIDs(), awaitingIDs(f.awaiting(owner, outbound.AwaitingQuery{Event: "other"})))
 		},
 		"a record without a history changes what a run waits for": func(f fixture) {
@@ -222,9 +222,14 @@ func awaitingNamed() map[string]func(f fixture) {
 			if err := f.tryStep(outbound.RunStep{Run: r, From: r.Seq()}); err != nil {
 				f.Fatal(err)
 			}
-			f.same([]run.Awaiting{run.AwaitingOf(r)}, f.awaiting(owner, outbound.AwaitingQuery{Event: "sent"}))
+			f.same([]run.Awaiting{awaitingOf(r)}, f.awaiting(owner, outbound.AwaitingQuery{Event: "sent"}))
 			f.same(runIDs(), awaitingIDs(f.awaiting(owner, outbound.AwaitingQuery{Event: "paid"})))
 			f.same(before, f.history(owner, r.ID(), 0))
 		},
 	}
+}
+
+// awaitingOf is what a store returns of a run that waits.
+func awaitingOf(r *run.Run) run.Awaiting {
+	return run.Awaiting{ID: r.ID(), SubTenant: r.SubTenant(), Version: r.Version(), CreatedAt: r.CreatedAt(), Awaits: r.Awaits()}
 }

@@ -20,14 +20,11 @@ import (
 func TestTheBoundOfAnEndpointHoldsAgainstAClaimThatHasNotEnded(t *testing.T) {
 	store, address := migrated(t)
 	endpoints := make(map[event.EndpointID]*event.Endpoint)
-	happened, err := event.New("evt_1", owner, "", event.RunFailed, domain.Document{}, noon)
-	if err != nil {
-		t.Fatal(err)
-	}
+	happened := event.Restore(event.State{ID: "evt_1", Tenant: owner, Type: event.RunFailed, At: noon})
 	due := func(ctx context.Context, st outbound.Stores, id event.DeliveryID, to event.EndpointID, at time.Time) error {
 		return st.Webhooks.Deliveries.Insert(ctx, event.NewDelivery(id, endpoints[to], happened, at))
 	}
-	err = store.Do(t.Context(), func(ctx context.Context, st outbound.Stores) error {
+	err := store.Do(t.Context(), func(ctx context.Context, st outbound.Stores) error {
 		ten, err := tenant.New(owner, tenant.Draft{Name: "Acme"}, noon)
 		err = errors.Join(err, st.Tenants.Insert(ctx, ten), st.Webhooks.Events.Append(ctx, happened))
 		for _, id := range []event.EndpointID{"whk_1", "whk_2"} {

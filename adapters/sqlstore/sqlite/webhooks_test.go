@@ -26,10 +26,7 @@ func TestWhoDeliversIsCalledWhenThereIsSomethingToDeliver(t *testing.T) {
 		t.Fatal(err)
 	}
 	happen := func(id event.ID) *event.Event {
-		e, err := event.New(id, ten.ID(), "", event.RunFailed, domain.Document{}, noon)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := event.Restore(event.State{ID: id, Tenant: ten.ID(), Type: event.RunFailed, At: noon})
 		return e
 	}
 	first := happen("evt_1")
