@@ -196,7 +196,7 @@ func (w *followers) leave(f *follower) {
 
 // listen wakes the followers of runs that signals name.
 func (w *followers) listen(ctx context.Context) {
-	for again := true; again; again = sleep(ctx, w.interval) { // meanwhile the store is polled
+	for again := true; again; again = outbound.Sleep(ctx, w.interval) { // meanwhile the store is polled
 		if err := w.recoverPanic(func() error { return w.signals.FollowClosely(ctx, w.onSignal) }); err == nil {
 			return
 		}
@@ -240,7 +240,7 @@ func (w *followers) onSignal(changed []run.ID) {
 
 // poll asks the store now and then how far the runs are, all in one question.
 func (w *followers) poll(ctx context.Context) {
-	for looks := 1; sleep(ctx, w.interval); looks++ {
+	for looks := 1; outbound.Sleep(ctx, w.interval); looks++ {
 		_ = w.recoverPanic(func() error { // the next look may succeed, and a follower that is woken meets the error itself
 			return w.pollOnce(ctx, looks%pollsPerRequest == 0)
 		})
@@ -290,16 +290,4 @@ func (w *followers) all() (all map[outbound.RunKey][]*follower, keys []outbound.
 		}
 	}
 	return all, keys
-}
-
-// sleep waits, and says whether to go on.
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
-	}
 }

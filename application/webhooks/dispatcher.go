@@ -117,15 +117,3 @@ func notify(signal chan struct{}) {
 	default:
 	}
 }
-
-// sleep waits, and says whether ctx goes on.
-func sleep(ctx context.Context, pause time.Duration) bool {
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
-	}
-}

@@ -33,7 +33,7 @@ func (d *Dispatcher) fanOutLoop(ctx context.Context, report func(error)) {
 			if ctx.Err() == nil {
 				report(err)
 			}
-			sleep(ctx, storeRetryPause)
+			outbound.Sleep(ctx, storeRetryPause)
 		}
 		if n > 0 {
 			notify(d.deliveries)
@@ -150,6 +150,6 @@ func (d *Dispatcher) awaitEvents(ctx context.Context) (woken bool) {
 	case <-timer.C:
 		return false
 	case <-d.newEvents:
-		return sleep(ctx, wakeupDelay)
+		return outbound.Sleep(ctx, wakeupDelay)
 	}
 }

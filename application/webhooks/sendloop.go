@@ -144,12 +144,12 @@ func (l *sendLoop) pause(ctx context.Context, most time.Duration, full bool) {
 		case <-timer.C:
 			waiting = false
 		case <-l.signal:
-			waiting = !sleep(ctx, wakeupDelay)
+			waiting = !outbound.Sleep(ctx, wakeupDelay)
 		case e := <-l.ended:
 			l.finish(e)
 			if full || e.again { // something can be sent now, or is due earlier
 				l.blocked = 0
-				waiting = !sleep(ctx, wakeupDelay)
+				waiting = !outbound.Sleep(ctx, wakeupDelay)
 			}
 		}
 	}

@@ -239,7 +239,7 @@ func (j *job) attempt(ctx context.Context, a *attempt, e run.Execute) run.Fact {
 		if made == maxAborts {
 			return aborted(e)
 		}
-		if j.session.stopping.Err() != nil || !sleep(ctx, pause) {
+		if j.session.stopping.Err() != nil || !outbound.Sleep(ctx, pause) {
 			return nil
 		}
 		pause = min(2*pause, maxAttemptPause)

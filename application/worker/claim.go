@@ -186,7 +186,7 @@ func (c *claimer) fail(err error) {
 	if c.session.stopping.Err() == nil {
 		c.session.report(err)
 	}
-	sleep(c.session.stopping, failurePause)
+	outbound.Sleep(c.session.stopping, failurePause)
 }
 
 // pause sleeps, at most for a time, until there is something to do, and says whether to

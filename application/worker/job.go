@@ -272,7 +272,7 @@ func (j *job) apply(fact run.Fact) jobOutcome {
 			return j.catchUp()
 		case !isCode(err, "stale_run"):
 			j.session.report(fmt.Errorf("run %s: %w", j.lease.Run, err))
-			if !sleep(j.ctx, pause) {
+			if !outbound.Sleep(j.ctx, pause) {
 				return j.stopped()
 			}
 			pause = min(2*pause, maxRecordPause)
@@ -303,7 +303,7 @@ func (j *job) reload() jobOutcome {
 			return jobContinue
 		}
 		j.session.report(fmt.Errorf("run %s: %w", j.lease.Run, err))
-		if !sleep(j.ctx, pause) {
+		if !outbound.Sleep(j.ctx, pause) {
 			return j.stopped()
 		}
 	}

@@ -27,7 +27,7 @@ func (s *session) renewLeasesUntil(closing <-chan struct{}) {
 		select {
 		case <-closing:
 			for range retriesPerLease { // what somebody is changing just now
-				if s.returnLeases(); len(s.pendingReturns()) == 0 || !sleep(s.units, minClaimGap) {
+				if s.returnLeases(); len(s.pendingReturns()) == 0 || !outbound.Sleep(s.units, minClaimGap) {
 					break
 				}
 			}
@@ -42,7 +42,7 @@ func (s *session) renewLeasesUntil(closing <-chan struct{}) {
 		case <-s.renewNow:
 			s.returnLeases()
 			s.renew(s.takeRechecks())
-			sleep(s.effects, minClaimGap) // signals that come meanwhile become one
+			outbound.Sleep(s.effects, minClaimGap) // signals that come meanwhile become one
 		}
 	}
 }

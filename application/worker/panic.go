@@ -7,6 +7,7 @@ import (
 
 	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/ports/inbound"
+	"github.com/sluicehq/sluice/ports/outbound"
 )
 
 // recoverPanic calls fn, and makes an error of a panic.
@@ -27,7 +28,7 @@ func (s *session) restartOnPanic(what string, fn func()) {
 			return
 		}
 		s.report(err)
-		sleep(context.WithoutCancel(s.units), failurePause)
+		outbound.Sleep(context.WithoutCancel(s.units), failurePause)
 	}
 }
 

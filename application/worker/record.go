@@ -101,7 +101,7 @@ func (l *lane) commit(ctx context.Context, steps []*pendingStep) error {
 	next := <-l.slots
 	defer func() { l.slots <- next }()
 	if wait := time.Until(next); wait > 0 {
-		sleep(l.ctx, wait)
+		outbound.Sleep(l.ctx, wait)
 	}
 	began := time.Now()
 	defer func() {

@@ -110,7 +110,7 @@ func (s *session) listen() {
 		err := s.recoverPanic("follow the signals of runs", func() error { return s.worker.signals.Follow(s.stopping, s.onSignal) })
 		if err != nil && s.stopping.Err() == nil {
 			s.report(err)
-			sleep(s.stopping, time.Second)
+			outbound.Sleep(s.stopping, time.Second)
 		}
 	}
 }
@@ -145,17 +145,5 @@ func notify(wakeup chan struct{}) {
 	select {
 	case wakeup <- struct{}{}:
 	default:
-	}
-}
-
-// sleep waits, and says whether ctx goes on.
-func sleep(ctx context.Context, pause time.Duration) bool {
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
 	}
 }

@@ -1,6 +1,9 @@
 package outbound
 
-import "time"
+import (
+	"context"
+	"time"
+)
 
 // Clock tells the time.
 type Clock interface {
@@ -17,4 +20,16 @@ type Random interface {
 
 	// Fill fills the slice with bytes from a cryptographically secure source.
 	Fill(p []byte)
+}
+
+// Sleep waits, and says whether ctx goes on.
+func Sleep(ctx context.Context, pause time.Duration) bool {
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
 }

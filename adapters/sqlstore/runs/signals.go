@@ -151,7 +151,7 @@ func (s *Signals) send(ctx context.Context, failed func(error)) {
 			pause = afterLostNotice
 			s.ring() // to be tried again although nobody tells anything
 		}
-		if !sleep(ctx, pause) {
+		if !outbound.Sleep(ctx, pause) {
 			return
 		}
 	}
@@ -204,7 +204,7 @@ func (s *Signals) listen(ctx context.Context, failed func(error)) {
 			return
 		}
 		failed(err)
-		sleep(ctx, afterLostNotice)
+		outbound.Sleep(ctx, afterLostNotice)
 	}
 }
 
@@ -243,15 +243,4 @@ func readNotice(text string) (origin string, changed []run.ID) {
 		changed = append(changed, run.ID(id))
 	}
 	return origin, changed
-}
-
-func sleep(ctx context.Context, pause time.Duration) bool {
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
-	}
 }
