@@ -102,8 +102,9 @@ var managementQuestions = map[string]scopeQuestion{
 	},
 	"Activation.Previous": func(ctx context.Context, st outbound.Stores, scope tenant.Scope, of segment) (any, error) {
 		if ver, err := st.Versions.Get(ctx, tenant.All(scope.Tenant()), of.version); err == nil {
-			ver.Deactivate()
-			if err := st.Versions.Update(ctx, ver); err != nil {
+			inactive := ver.State()
+			inactive.Active = false
+			if err := st.Versions.Update(ctx, workflow.RestoreVersion(inactive)); err != nil {
 				return nil, err
 			}
 		}
