@@ -77,7 +77,7 @@ func publishing[Answer any](c *gin.Context, who tenant.Caller, run func(domain.I
 	}
 	return exchange.Execute(c, who, exchange.Command[inbound.Published]{
 		Status: http.StatusOK, Render: renderPublished,
-		Revision: func(p inbound.Published) int64 { return p.Version.Revision() },
+		Revision: func(p inbound.Published) int64 { return p.Revision() },
 		Run:      func(once domain.IdempotencyKey) (inbound.Published, error) { return run(once, asked) },
 	})
 }

@@ -180,9 +180,6 @@ func (s *startRequest) start(ctx context.Context, st outbound.Stores, one outbou
 	return fired, nil
 }
 
-// maxPayload bounds the payloads of runs that are started in one statement, in bytes.
-const maxPayload = 8 << 20
-
 // startedBefore finds the run that a trigger, which cannot fire any more, has started with the
 // dedupe key.
 func (s *startRequest) startedBefore(ctx context.Context, st outbound.Stores, trg *trigger.Trigger) (run.ID, error) {

@@ -51,21 +51,21 @@ func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, intake outbound
 	checks := nodes.NewChecks(work, runner, clock)
 	checked := nodes.NewChecked(custom, checks)
 	compiler := expression.Compiler{}
-	runSignals := sqlstore.NewRunSignals(store)
-	firingService := firing.New(work, directoryDirectory, compiler, runSignals, limiter, clock, random, key, budgets, storage)
+	v := sqlstore.NewRunSignals(store)
+	firingService := firing.New(work, directoryDirectory, compiler, v, limiter, clock, random, key, budgets, storage)
 	secrets := nodes.NewSecrets(work, clock, random)
 	nodesService := nodes.New(directoryDirectory)
 	processesService := processes.New(work)
 	checker := expression.Checker{}
 	versions := boundedVersions(work, checker, clock, random, opts)
-	runsService := runs.New(work, directoryDirectory, compiler, runSignals, clock, random, key, budgets)
+	runsService := runs.New(work, directoryDirectory, compiler, v, clock, random, key, budgets)
 	schedulesService := schedules.New(work, clock)
 	tenantsSettings := tenants.NewSettings(work, clock)
 	nodesSettings := checkedSettings(tenantsSettings, checks)
 	subTenants := tenants.NewSubTenants(work, clock, random)
 	tenantsService := tenants.New(work, clock, random)
 	triggersService := triggers.New(work, directoryDirectory, intake, limiter, clock, random)
-	workflowsService := workflows.New(work, runSignals, clock, random)
+	workflowsService := workflows.New(work, v, clock, random)
 	endpoints := webhooks.NewEndpoints(work, clock, random)
 	deliveries := webhooks.NewDeliveries(work, clock)
 	ports := httpapi.Ports{
@@ -93,11 +93,11 @@ func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, intake outbound
 	if err != nil {
 		return gateway{}, err
 	}
-	upkeepService := upkeep.New(work, runSignals, clock, random)
+	upkeepService := upkeep.New(work, v, clock, random)
 	dispatcher := webhooks.NewDispatcher(work, sender, clock, random)
-	scheduler := schedules.NewScheduler(work, runSignals, clock, random, storage)
+	scheduler := schedules.NewScheduler(work, v, clock, random, storage)
 	directoryEndpoints := directory.NewEndpoints(directoryDirectory, clock)
-	workerWorker := worker.New(work, runner, directoryEndpoints, compiler, directoryDirectory, runSignals, random, key, budgets, capacity)
+	workerWorker := worker.New(work, runner, directoryEndpoints, compiler, directoryDirectory, v, random, key, budgets, capacity)
 	mainGateway := gateway{
 		API:        api,
 		Upkeep:     upkeepService,
@@ -106,7 +106,7 @@ func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, intake outbound
 		Processes:  processesService,
 		Scheduler:  scheduler,
 		Worker:     workerWorker,
-		Signals:    runSignals,
+		Signals:    v,
 	}
 	return mainGateway, nil
 }
@@ -117,8 +117,8 @@ func newOperatorPorts(store *sqlstore.Store) operatorPorts {
 	random := system.Random{}
 	service := tenants.New(store, clock, random)
 	keys := tenants.NewKeys(store, clock, random)
-	runSignals := sqlstore.NewRunSignals(store)
-	workflowsService := workflows.New(store, runSignals, clock, random)
+	v := sqlstore.NewRunSignals(store)
+	workflowsService := workflows.New(store, v, clock, random)
 	checker := expression.Checker{}
 	versions := workflows.NewVersions(store, checker, clock, random)
 	directoryDirectory := directory.New(store)

@@ -48,8 +48,8 @@ func (e *env) newTenant(ctx context.Context, name string) (*tenant, error) {
 		if err == nil {
 			t.triggers[sc.name], err = harness.CreateTrigger(ctx, post, workflow.VersionID, sc.name, sc.triggerType(), sc.triggerConfig())
 		}
-		other := ""
 		if err == nil {
+			var other string
 			other, err = otherVersion(ctx, post, workflow, sc)
 			t.workflows[sc.name] = published{workflow.ID, [2]string{workflow.VersionID, other}}
 		}
