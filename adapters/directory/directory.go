@@ -8,11 +8,9 @@ package directory
 import (
 	"sync"
 	"sync/atomic"
-	"weak"
 
 	"golang.org/x/sync/singleflight"
 
-	"github.com/sluicehq/sluice/domain/node"
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
@@ -46,9 +44,9 @@ type Directory struct {
 	hashes        map[tenant.ID][]tenant.KeyHash // what is kept of a tenant in credentials
 	uses          map[tenant.KeyID]*atomic.Int64 // when a use was last noted, in Unix milliseconds
 	unknown       map[tenant.KeyHash]struct{}
-	registries    map[tenant.ID]*node.Registry
+	registries    map[tenant.ID]keptRegistry
 	registryBytes int64 // what the registries weigh together
-	large         map[tenant.ID]weak.Pointer[node.Registry]
+	large         map[tenant.ID]largeRegistry
 	endpoints     map[tenant.ID]*nodeEndpoints
 	versions      map[versionKey]outbound.Belonging
 
@@ -102,8 +100,8 @@ func (d *Directory) reset() {
 	d.hashes = make(map[tenant.ID][]tenant.KeyHash)
 	d.uses = make(map[tenant.KeyID]*atomic.Int64)
 	d.unknown = make(map[tenant.KeyHash]struct{})
-	d.registries, d.registryBytes = make(map[tenant.ID]*node.Registry), 0
-	d.large = make(map[tenant.ID]weak.Pointer[node.Registry])
+	d.registries, d.registryBytes = make(map[tenant.ID]keptRegistry), 0
+	d.large = make(map[tenant.ID]largeRegistry)
 	d.endpoints = make(map[tenant.ID]*nodeEndpoints)
 }
 

@@ -15,19 +15,56 @@ import (
 // registryTimeout bounds reading a registry for all who wait for it.
 const registryTimeout = 30 * time.Second
 
+// keptRegistry is a registry, and the stamp that it was read at.
+type keptRegistry struct {
+	*node.Registry
+	stamp string
+}
+
+// largeRegistry is one that is in memory while somebody uses it.
+type largeRegistry struct {
+	weak.Pointer[node.Registry]
+	stamp string
+}
+
 // Registry returns the node types that a tenant sees. All who ask before it has changed
 // share one, also while it is read: a large one is in memory once.
 func (d *Directory) Registry(ctx context.Context, owner tenant.ID) (*node.Registry, error) {
 	d.mu.RLock()
 	found, since, trusted := d.keptRegistry(owner), d.changes, d.trusted
 	d.mu.RUnlock()
-	if found != nil {
-		return found, nil
+	if found.Registry != nil {
+		return found.Registry, nil
 	}
 	if !trusted { // what another is reading may be older than what the caller knows of
-		return d.readRegistry(ctx, owner, since)
+		return d.CurrentRegistry(ctx, owner)
 	}
-	read, err, _ := d.reading.Do(fmt.Sprint(since, " ", owner), func() (any, error) {
+	return d.shareRegistry(ctx, owner, since, "")
+}
+
+// CurrentRegistry asks the store whether what is kept is what it has.
+func (d *Directory) CurrentRegistry(ctx context.Context, owner tenant.ID) (*node.Registry, error) {
+	var stamp string
+	err := d.work.Read(ctx, func(ctx context.Context, st outbound.Stores) (err error) {
+		stamp, err = st.Addresses.Stamp(ctx, tenant.All(owner))
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	d.mu.RLock()
+	found, since := d.keptRegistry(owner), d.changes
+	d.mu.RUnlock()
+	if found.Registry != nil && found.stamp == stamp {
+		return found.Registry, nil
+	}
+	return d.shareRegistry(ctx, owner, since, stamp)
+}
+
+// shareRegistry reads a registry once for all who ask for the same while it is read: since as
+// many changes, or at the same stamp.
+func (d *Directory) shareRegistry(ctx context.Context, owner tenant.ID, since uint64, stamp string) (*node.Registry, error) {
+	read, err, _ := d.reading.Do(fmt.Sprint(since, " ", stamp, " ", owner), func() (any, error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), registryTimeout) // others wait for it, too
 		defer cancel()
 		return d.readRegistry(ctx, owner, since)
@@ -41,7 +78,7 @@ func (d *Directory) Registry(ctx context.Context, owner tenant.ID) (*node.Regist
 // readRegistry reads a registry, and keeps it if nothing has changed since.
 func (d *Directory) readRegistry(ctx context.Context, owner tenant.ID, since uint64) (found *node.Registry, err error) {
 	var registry node.Registry
-	found = &registry
+	var stamp string
 	err = d.work.View(ctx, func(ctx context.Context, st outbound.Stores) error {
 		ten, err := st.Tenants.Get(ctx, owner)
 		if err != nil {
@@ -51,6 +88,9 @@ func (d *Directory) readRegistry(ctx context.Context, owner tenant.ID, since uin
 		if err != nil {
 			return err
 		}
+		if stamp, err = st.Addresses.Stamp(ctx, tenant.All(owner)); err != nil {
+			return err
+		}
 		settings := ten.Settings()
 		registry = node.RegistryFor(owner, settings.Language, settings.DisabledNodeTypes, custom)
 		return nil
@@ -58,32 +98,35 @@ func (d *Directory) readRegistry(ctx context.Context, owner tenant.ID, since uin
 	if err != nil {
 		return nil, err
 	}
+	found = &registry
 	d.keep(since, func() {
-		if kept := d.keptRegistry(owner); kept != nil { // another had just read it
-			found = kept
+		if kept := d.keptRegistry(owner); kept.Registry != nil && kept.stamp == stamp { // another had just read it
+			found = kept.Registry
 			return
 		}
+		d.dropRegistry(owner)
 		weight := registry.Weight()
 		if weight > maxRegistryBytes/4 { // it would put out those of many others
 			makeRoom(d.large, maxRegistries)
-			d.large[owner] = weak.Make(&registry)
+			d.large[owner] = largeRegistry{weak.Make(found), stamp}
 			return
 		}
 		for len(d.registries) >= maxRegistries || d.registryBytes+weight > maxRegistryBytes {
 			d.dropAnyRegistry()
 		}
-		d.registries[owner] = &registry
+		d.registries[owner] = keptRegistry{found, stamp}
 		d.registryBytes += weight
 	})
 	return found, nil
 }
 
-// keptRegistry is that of a tenant if it is in memory, else nil. The caller holds d.mu.
-func (d *Directory) keptRegistry(owner tenant.ID) *node.Registry {
-	if kept := d.registries[owner]; kept != nil {
+// keptRegistry is that of a tenant, or nil if it is not in memory. The caller holds d.mu.
+func (d *Directory) keptRegistry(owner tenant.ID) keptRegistry {
+	if kept, ok := d.registries[owner]; ok {
 		return kept
 	}
-	return d.large[owner].Value()
+	large := d.large[owner]
+	return keptRegistry{large.Value(), large.stamp}
 }
 
 // dropAnyRegistry forgets one. The caller holds d.mu.
@@ -97,7 +140,7 @@ func (d *Directory) dropAnyRegistry() {
 // dropRegistry forgets that of a tenant. The caller holds d.mu.
 func (d *Directory) dropRegistry(owner tenant.ID) {
 	delete(d.large, owner)
-	if found := d.registries[owner]; found != nil {
+	if found, ok := d.registries[owner]; ok {
 		d.registryBytes -= found.Weight()
 		delete(d.registries, owner)
 	}

@@ -87,6 +87,38 @@ func TestARegistryIsTheSameUntilSomethingChangesInIt(t *testing.T) {
 	}
 }
 
+func TestTheCurrentRegistryHasWhatNothingToldOf(t *testing.T) {
+	w := newWorld(t)
+	owner := w.key().Tenant()
+	current := func() *node.Registry {
+		found, err := w.known.CurrentRegistry(t.Context(), owner)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return found
+	}
+	w.known.Trust(true)
+	before := w.registry(owner)
+	if current() != before {
+		t.Error("without a change it is another one")
+	}
+	w.write(func(ctx context.Context, st outbound.Stores) error {
+		return st.CustomNodes.Insert(ctx, node.RestoreCustom(node.CustomState{
+			ID: "cn_1", Tenant: owner, Type: "acme.enrich", Name: "Enrich", Version: "1.0.0", IsActive: true, CreatedAt: noon, UpdatedAt: noon, Revision: 1,
+		}))
+	})
+	after := current()
+	if !after.Knows("acme.enrich") {
+		t.Error("a custom node is missing")
+	}
+	if w.registry(owner) != after || current() != after {
+		t.Error("it is not the one that is kept")
+	}
+	if _, err := w.known.CurrentRegistry(t.Context(), "tenant_absent"); !errors.Is(err, domain.NotFound) {
+		t.Errorf("an unknown tenant: %v", err)
+	}
+}
+
 func TestAllWhoAskForARegistryAtOnceGetTheOneThatIsKept(t *testing.T) {
 	w := newWorld(t)
 	w.known.Trust(true)

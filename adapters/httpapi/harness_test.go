@@ -85,7 +85,7 @@ func newGateway(t *testing.T, options ...option) *gateway {
 	g.follow(known)
 	checks := nodes.NewChecks(store, healthyRunner{}, g.clock)
 	work := timed{store, g.clock}
-	versions := workflows.NewVersions(store, expression.Checker{}, g.clock, g.random)
+	versions := workflows.NewVersions(store, known, expression.Checker{}, g.clock, g.random)
 	ports := httpapi.Ports{
 		Admission: admission.New(known, limiter, g.clock),
 		APIKeys:   tenants.NewKeys(store, g.clock, g.random), CustomNodes: nodes.NewChecked(nodes.NewCustom(store, g.clock, g.random), checks),
@@ -201,7 +201,7 @@ func (g *gateway) customer(name string) customer {
 	if err != nil {
 		g.Fatal(err)
 	}
-	ver, err := workflows.NewVersions(g.store, expression.Checker{}, g.clock, g.random).Create(g.Context(), who, domain.IdempotencyKey{}, inbound.VersionDraft{Workflow: wf.ID()})
+	ver, err := workflows.NewVersions(g.store, directory.New(g.store), expression.Checker{}, g.clock, g.random).Create(g.Context(), who, domain.IdempotencyKey{}, inbound.VersionDraft{Workflow: wf.ID()})
 	if err != nil {
 		g.Fatal(err)
 	}

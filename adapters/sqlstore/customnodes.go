@@ -269,3 +269,16 @@ func (s customNodeAddresses) Active(ctx context.Context, scope tenant.Scope) ([]
 	}
 	return found, err
 }
+
+// Stamp counts changes: each custom node that is added takes a version that stays taken, and
+// each update makes a revision.
+func (s customNodeAddresses) Stamp(ctx context.Context, scope tenant.Scope) (stamp string, err error) {
+	err = s.ReadRow(ctx, "stamp of custom nodes", &stamp, `SELECT revision
+			|| '/' || (SELECT count(*) FROM custom_node_versions WHERE tenant_id = $1)
+			|| '/' || (SELECT count(*) || '/' || COALESCE(sum(revision), 0) FROM custom_nodes WHERE tenant_id = $1)
+		FROM tenants WHERE id = $1`, string(scope.Tenant()))
+	if err != nil {
+		return "", core.NotFound(err, tenantNotFound, tenantNotFoundMessage)
+	}
+	return stamp, nil
+}

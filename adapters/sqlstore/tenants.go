@@ -52,12 +52,14 @@ func (s tenants) Insert(ctx context.Context, ten *tenant.Tenant) error {
 	return err
 }
 
+const tenantNotFound, tenantNotFoundMessage = "tenant_not_found", "There is no such tenant."
+
 // Get reads a tenant.
 func (s tenants) Get(ctx context.Context, id tenant.ID) (*tenant.Tenant, error) {
 	var row tenantRow
 	err := s.ReadRow(ctx, "get tenant", &row, `SELECT `+tenantColumns+` FROM tenants WHERE id = $1`+s.ForUpdate(), string(id))
 	if err != nil {
-		return nil, core.NotFound(err, "tenant_not_found", "There is no such tenant.")
+		return nil, core.NotFound(err, tenantNotFound, tenantNotFoundMessage)
 	}
 	return row.restore()
 }
@@ -91,7 +93,7 @@ func (s tenants) Delete(ctx context.Context, id tenant.ID) error {
 		return err
 	}
 	n, err := s.Exec(ctx, "delete tenant", `DELETE FROM tenants WHERE id = $1`, string(id))
-	return s.CheckDeleted(n, err, "tenant_not_found", "There is no such tenant.")
+	return s.CheckDeleted(n, err, tenantNotFound, tenantNotFoundMessage)
 }
 
 // settingsJSON is how a tenant's settings are kept.

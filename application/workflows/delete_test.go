@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluicehq/sluice/adapters/directory"
 	"github.com/sluicehq/sluice/adapters/sqlstore"
 	"github.com/sluicehq/sluice/adapters/sqlstore/postgres"
 	"github.com/sluicehq/sluice/adapters/sqlstore/postgres/pgtest"
@@ -125,7 +126,7 @@ func newHouse(t testing.TB, store *sqlstore.Store) *house {
 	h := &house{TB: t, store: store, units: &measured{UnitOfWork: store}, told: &told{}}
 	clock, random := system.Clock{}, system.Random{}
 	h.workflows = workflows.New(h.units, h.told, clock, random)
-	h.versions = workflows.NewVersions(h.units, nil, clock, random)
+	h.versions = workflows.NewVersions(h.units, directory.New(h.units), nil, clock, random)
 	ten, err := tenant.New(tenant.ID(random.ID("tenant")), tenant.Draft{Name: "Acme"}, clock.Now())
 	if err != nil {
 		t.Fatal(err)

@@ -139,7 +139,7 @@ func (s *Versions) activate(ctx context.Context, st outbound.Stores, who tenant.
 // candidate is a version with what it was checked against.
 type candidate struct {
 	version  *workflow.Version
-	registry node.Registry
+	registry *node.Registry
 	triggers []workflow.AttachedTrigger
 }
 
@@ -164,11 +164,8 @@ func (c candidate) stillGets(now []workflow.AttachedTrigger) bool {
 // is memory for that.
 func (s *Versions) check(ctx context.Context, who tenant.Caller, id workflow.VersionID, asked trigger.OnPublish, reserve func(*workflow.Version) error,
 	do func(*workflow.Version, workflow.Environment) error) (found candidate, err error) {
-	err = s.work.View(ctx, func(ctx context.Context, st outbound.Stores) (err error) {
+	found.registry, err = s.registry(ctx, who, func(ctx context.Context, st outbound.Stores) (err error) {
 		if found.version, err = st.Versions.Get(ctx, who.Scope, id); err != nil {
-			return err
-		}
-		if found.registry, err = registryOf(ctx, st, who); err != nil {
 			return err
 		}
 		h, err := handOver(ctx, st, who, found.version, asked)
@@ -179,7 +176,7 @@ func (s *Versions) check(ctx context.Context, who tenant.Caller, id workflow.Ver
 		err = reserve(found.version)
 	}
 	if err == nil {
-		err = do(found.version, workflow.Environment{Registry: found.registry, Expressions: s.expressions, Triggers: found.triggers})
+		err = do(found.version, workflow.Environment{Registry: *found.registry, Expressions: s.expressions, Triggers: found.triggers})
 	}
 	return found, err
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sluicehq/sluice/adapters/directory"
 	"github.com/sluicehq/sluice/adapters/expression"
 	"github.com/sluicehq/sluice/adapters/sqlstore"
 	"github.com/sluicehq/sluice/adapters/system"
@@ -50,7 +51,7 @@ func newPress(t testing.TB, store *sqlstore.Store) *press {
 
 // over publishes over a store.
 func (p *press) over(store outbound.UnitOfWork) *workflows.Versions {
-	return workflows.NewVersions(store, expression.Checker{}, system.Clock{}, system.Random{})
+	return workflows.NewVersions(store, directory.New(store), expression.Checker{}, system.Clock{}, system.Random{})
 }
 
 // draft stores a version that can be published, with further nodes.

@@ -16,6 +16,7 @@ import (
 type Versions struct {
 	work        outbound.UnitOfWork
 	expressions outbound.Expressions
+	directory   outbound.Directory
 	clock       outbound.Clock
 	random      outbound.Random
 	memory      Memory // for checks; nil for as much as they take
@@ -24,8 +25,8 @@ type Versions struct {
 var _ inbound.Versions = (*Versions)(nil)
 
 // NewVersions returns the service.
-func NewVersions(work outbound.UnitOfWork, expressions outbound.Expressions, clock outbound.Clock, random outbound.Random) *Versions {
-	return &Versions{work: work, expressions: expressions, clock: clock, random: random}
+func NewVersions(work outbound.UnitOfWork, directory outbound.Directory, expressions outbound.Expressions, clock outbound.Clock, random outbound.Random) *Versions {
+	return &Versions{work: work, directory: directory, expressions: expressions, clock: clock, random: random}
 }
 
 // Create saves a draft under the workflow's next number. The graph is built before the unit
@@ -67,16 +68,12 @@ func (s *Versions) Create(ctx context.Context, who tenant.Caller, once domain.Id
 	return made, err
 }
 
-// registry reads what the caller's tenant can build with, and what else is wanted then.
-func (s *Versions) registry(ctx context.Context, who tenant.Caller, also func(context.Context, outbound.Stores) error) (registry node.Registry, err error) {
-	err = s.work.View(ctx, func(ctx context.Context, st outbound.Stores) error {
-		if err := also(ctx, st); err != nil {
-			return err
-		}
-		registry, err = registryOf(ctx, st, who)
-		return err
-	})
-	return registry, err
+// registry returns what the caller's tenant can build with, after what else is read first.
+func (s *Versions) registry(ctx context.Context, who tenant.Caller, first func(context.Context, outbound.Stores) error) (*node.Registry, error) {
+	if err := s.work.View(ctx, first); err != nil {
+		return nil, err
+	}
+	return s.directory.CurrentRegistry(ctx, who.Tenant())
 }
 
 // Get returns a version.
@@ -100,25 +97,22 @@ func (s *Versions) List(ctx context.Context, who tenant.Caller, f workflow.Versi
 	if err = who.May(tenant.ReadVersions); err != nil {
 		return found, err
 	}
-	err = s.work.View(ctx, func(ctx context.Context, st outbound.Stores) error {
-		if _, err := st.Workflows.Get(ctx, who.Scope, f.Workflow); err != nil {
+	var page domain.Page[*workflow.Version]
+	registry, err := s.registry(ctx, who, func(ctx context.Context, st outbound.Stores) (err error) {
+		if _, err = st.Workflows.Get(ctx, who.Scope, f.Workflow); err != nil {
 			return err
 		}
-		page, err := st.Versions.List(ctx, who.Scope, f, q)
-		if err != nil {
-			return err
-		}
-		registry, err := registryOf(ctx, st, who)
-		if err != nil {
-			return err
-		}
-		found = domain.Page[inbound.CheckedVersion]{Total: page.Total, Limit: page.Limit, Offset: page.Offset}
-		for _, ver := range page.Items {
-			found.Items = append(found.Items, against(registry, ver))
-		}
-		return nil
+		page, err = st.Versions.List(ctx, who.Scope, f, q)
+		return err
 	})
-	return found, err
+	if err != nil {
+		return found, err
+	}
+	found = domain.Page[inbound.CheckedVersion]{Total: page.Total, Limit: page.Limit, Offset: page.Offset}
+	for _, ver := range page.Items {
+		found.Items = append(found.Items, against(registry, ver))
+	}
+	return found, nil
 }
 
 // Update replaces the nodes or the edges of a draft, which are checked before the unit of
@@ -181,17 +175,8 @@ func (s *Versions) newEdgeID() workflow.EdgeID {
 	return workflow.EdgeID(s.random.ID(workflow.EdgeIDPrefix))
 }
 
-// registryOf returns what the caller's tenant can build with.
-func registryOf(ctx context.Context, st outbound.Stores, who tenant.Caller) (node.Registry, error) {
-	custom, err := st.CustomNodes.Active(ctx, who.Scope)
-	if err != nil {
-		return node.Registry{}, err
-	}
-	return node.RegistryFor(who.Tenant(), who.Settings.Language, who.Settings.DisabledNodeTypes, custom), nil
-}
-
 // against says what a version means to a registry.
-func against(registry node.Registry, ver *workflow.Version) inbound.CheckedVersion {
+func against(registry *node.Registry, ver *workflow.Version) inbound.CheckedVersion {
 	canPause := make(map[workflow.NodeID]bool)
 	for _, n := range ver.Graph().Nodes() {
 		if version, err := node.ParseSemVer(n.Version); err == nil {

@@ -73,8 +73,8 @@ func checkedSettings(own *tenants.Settings, checks *nodes.Checks) *nodes.Setting
 }
 
 // boundedVersions checks versions within the memory for requests.
-func boundedVersions(work outbound.UnitOfWork, expressions outbound.Expressions, clock outbound.Clock, random outbound.Random, opts httpapi.Options) *workflows.Versions {
-	return workflows.NewVersions(work, expressions, clock, random).WithBudget(opts.Memory.Intake)
+func boundedVersions(work outbound.UnitOfWork, directory outbound.Directory, expressions outbound.Expressions, clock outbound.Clock, random outbound.Random, opts httpapi.Options) *workflows.Versions {
+	return workflows.NewVersions(work, directory, expressions, clock, random).WithBudget(opts.Memory.Intake)
 }
 
 // newGateway assembles what sluice serve runs. work and intake are the store's, perhaps

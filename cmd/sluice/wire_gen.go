@@ -57,7 +57,7 @@ func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, intake outbound
 	nodesService := nodes.New(directoryDirectory)
 	processesService := processes.New(work)
 	checker := expression.Checker{}
-	versions := boundedVersions(work, checker, clock, random, opts)
+	versions := boundedVersions(work, directoryDirectory, checker, clock, random, opts)
 	runsService := runs.New(work, directoryDirectory, compiler, v, clock, random, key, budgets)
 	schedulesService := schedules.New(work, clock)
 	tenantsSettings := tenants.NewSettings(work, clock)
@@ -119,9 +119,9 @@ func newOperatorPorts(store *sqlstore.Store) operatorPorts {
 	keys := tenants.NewKeys(store, clock, random)
 	v := sqlstore.NewRunSignals(store)
 	workflowsService := workflows.New(store, v, clock, random)
-	checker := expression.Checker{}
-	versions := workflows.NewVersions(store, checker, clock, random)
 	directoryDirectory := directory.New(store)
+	checker := expression.Checker{}
+	versions := workflows.NewVersions(store, directoryDirectory, checker, clock, random)
 	triggerIntake := sqlstore.NewTriggerIntake(store)
 	limiter := memory.New(clock)
 	triggersService := triggers.New(store, directoryDirectory, triggerIntake, limiter, clock, random)
@@ -151,6 +151,6 @@ func checkedSettings(own *tenants.Settings, checks *nodes.Checks) *nodes.Setting
 }
 
 // boundedVersions checks versions within the memory for requests.
-func boundedVersions(work outbound.UnitOfWork, expressions outbound.Expressions, clock outbound.Clock, random outbound.Random, opts httpapi.Options) *workflows.Versions {
-	return workflows.NewVersions(work, expressions, clock, random).WithBudget(opts.Memory.Intake)
+func boundedVersions(work outbound.UnitOfWork, directory2 outbound.Directory, expressions outbound.Expressions, clock outbound.Clock, random outbound.Random, opts httpapi.Options) *workflows.Versions {
+	return workflows.NewVersions(work, directory2, expressions, clock, random).WithBudget(opts.Memory.Intake)
 }

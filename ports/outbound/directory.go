@@ -32,6 +32,10 @@ type Directory interface {
 	// is NotFound with the code tenant_not_found.
 	Registry(ctx context.Context, owner tenant.ID) (*node.Registry, error)
 
+	// CurrentRegistry returns the same as of now: nothing is missing in it that was
+	// committed before the call, wherever that was.
+	CurrentRegistry(ctx context.Context, owner tenant.ID) (*node.Registry, error)
+
 	// Belongs returns where a version belongs, as VersionRepository.Belongs does, except
 	// that the version may have been deleted since: where it belongs never changes,
 	// that it exists does.

@@ -19,6 +19,10 @@ type CustomNodeAddress struct {
 type CustomNodeAddresses interface {
 	// Active returns where the tenant's active custom nodes run, by type and version.
 	Active(ctx context.Context, scope tenant.Scope) ([]CustomNodeAddress, error)
+
+	// Stamp returns a text that differs whenever a custom node or the settings of the tenant
+	// were changed in between. An unknown tenant is NotFound with the code tenant_not_found.
+	Stamp(ctx context.Context, scope tenant.Scope) (string, error)
 }
 
 // CustomNodeRepository keeps the node types that tenants define. They are a catalogue of the

@@ -3,6 +3,7 @@ package portstest
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -74,6 +75,47 @@ func CustomNodeRepository(t *testing.T, open OpenStore) {
 				}
 				return err
 			})
+		},
+		"the stamp differs after each change of the tenant's custom nodes and settings": func(f fixture) {
+			owner, other := f.tenant(), f.tenant()
+			st := f.customNode(owner.ID(), "acme.a", "1.0.0", true)
+			stamp := func() (found string) {
+				f.read(func(ctx context.Context, stores outbound.Stores) (err error) {
+					found, err = stores.Addresses.Stamp(ctx, tenant.All(owner.ID()))
+					return err
+				})
+				return found
+			}
+			seen := map[string]bool{stamp(): true}
+			for _, change := range []func(ctx context.Context, stores outbound.Stores) error{
+				func(ctx context.Context, stores outbound.Stores) error {
+					return stores.CustomNodes.Insert(ctx, node.RestoreCustom(st))
+				},
+				func(ctx context.Context, stores outbound.Stores) error {
+					return stores.CustomNodes.Update(ctx, node.RestoreCustom(st))
+				},
+				func(ctx context.Context, stores outbound.Stores) error {
+					return stores.CustomNodes.Delete(ctx, tenant.All(owner.ID()), st.ID)
+				},
+				func(ctx context.Context, stores outbound.Stores) error { return stores.Tenants.Update(ctx, owner) },
+			} {
+				f.write(change)
+				before := stamp()
+				if seen[before] {
+					f.Errorf("the stamp %q was there before", before)
+				}
+				seen[before] = true
+				f.write(func(ctx context.Context, stores outbound.Stores) error {
+					return stores.CustomNodes.Insert(ctx, node.RestoreCustom(f.customNode(other.ID(), "acme.a", fmt.Sprintf("%d.0.0", len(seen)), true)))
+				})
+				if after := stamp(); after != before {
+					f.Errorf("another tenant's change made %q of %q", after, before)
+				}
+			}
+			f.wantError(f.work.Read(f.Context(), func(ctx context.Context, stores outbound.Stores) error {
+				_, err := stores.Addresses.Stamp(ctx, tenant.All("tenant_absent"))
+				return err
+			}), domain.NotFound, "tenant_not_found")
 		},
 		"a version stays taken when its node moves on to a higher one or is deleted": func(f fixture) {
 			owner := f.tenant().ID()

@@ -55,7 +55,7 @@ func serve(t *testing.T) (baseURL, key string) {
 	}
 	clock, random, limiter := system.Clock{}, system.Random{}, memory.New(system.Clock{})
 	known, signals, compiler := directory.New(store), sqlstore.NewRunSignals(store), expression.Compiler{}
-	versions := workflows.NewVersions(store, expression.Checker{}, clock, random)
+	versions := workflows.NewVersions(store, known, expression.Checker{}, clock, random)
 	api, err := httpapi.New(httpapi.Ports{
 		Admission: admission.New(known, limiter, clock), Tenants: tenants.New(store, clock, random),
 		Triggers:  triggers.New(store, known, sqlstore.NewTriggerIntake(store), limiter, clock, random),
