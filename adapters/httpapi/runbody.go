@@ -61,8 +61,10 @@ func summaryBody(s run.Summary) runSummaryBody {
 // and what nodes passed on as often again for each of them.
 type runBody struct {
 	runSummaryBody
-	Retries int `json:"retries"`
+	Retries       int  `json:"retries"`
+	OutputOmitted bool `json:"outputOmitted,omitempty"`
 
+	output  json.RawMessage
 	context contextBody
 	nodes   []runNodeBody
 }
@@ -70,6 +72,7 @@ type runBody struct {
 // runMembers are the members that a whole run is written with.
 type runMembers struct {
 	runBody
+	Output  json.RawMessage `json:"output"`
 	Context json.RawMessage `json:"context"`
 	Nodes   json.RawMessage `json:"nodes"`
 }
@@ -77,6 +80,7 @@ type runMembers struct {
 // EncodeTo writes the run.
 func (b runBody) EncodeTo(e *stream.Encoder) {
 	e.Open(&b)
+	e.Document("output", b.output)
 	b.context.encodeTo(e)
 	e.List("nodes", len(b.nodes), func(i int) { b.nodes[i].encodeTo(e) })
 	e.Close()
@@ -154,8 +158,10 @@ type waitingBody struct {
 }
 
 func renderRun(s inbound.ShownRun) any {
+	output, omitted := s.Run.Result(run.MaxOutput)
 	return runBody{
-		runSummaryBody: summaryBody(s.Run.Summary()), Retries: s.Run.Retries(), context: renderContext(s.Run), nodes: renderRunNodes(s),
+		runSummaryBody: summaryBody(s.Run.Summary()), Retries: s.Run.Retries(), OutputOmitted: omitted,
+		output: output, context: renderContext(s.Run), nodes: renderRunNodes(s),
 	}
 }
 

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"time"
@@ -161,6 +162,9 @@ type simulationBody struct {
 	Status string       `json:"status"`
 	Error  *failureBody `json:"error,omitempty"`
 
+	OutputOmitted bool `json:"outputOmitted,omitempty"`
+
+	output  json.RawMessage
 	nodes   []runNodeBody
 	history []entryBody
 	effects []effectBody
@@ -171,6 +175,7 @@ type simulationBody struct {
 // EncodeTo writes the simulation.
 func (b simulationBody) EncodeTo(e *stream.Encoder) {
 	e.Open(&b)
+	e.Document("output", b.output)
 	e.List("nodes", len(b.nodes), func(i int) { b.nodes[i].encodeTo(e) })
 	e.List("history", len(b.history), func(i int) { e.Value(&b.history[i]) })
 	e.List("effects", len(b.effects), func(i int) { e.Value(&b.effects[i]) })
@@ -197,6 +202,7 @@ func renderSimulation(s inbound.Simulated) any {
 		Status: string(s.Run.Status()), Error: renderFailure(s.Run.Failure()), nodes: renderRunNodes(shown(s.Run)),
 		open: texts(s.Open), context: renderContext(s.Run),
 	}
+	body.output, body.OutputOmitted = s.Run.Result(run.MaxOutput)
 	for i, n := range body.nodes {
 		body.nodes[i].input = s.Inputs[workflow.NodeID(n.NodeID)]
 	}

@@ -20,7 +20,7 @@ var errRunsBusy = exchange.Busy("runs_busy", "Too many large runs are being read
 // weight is how many bytes a run holds with more that belongs to it, 0 for a small one.
 // What a node only passed on is held once, however often it is shown.
 func weight(r *run.Run, more int) int {
-	size := len(r.Payload()) + more
+	size := len(r.Payload()) + min(r.ResultSize(), run.MaxOutput) + more
 	for _, n := range r.Nodes() {
 		size += len(n.Output)
 	}

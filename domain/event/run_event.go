@@ -9,9 +9,14 @@ import (
 	"github.com/sluicehq/sluice/domain/run"
 )
 
+// MaxRunOutput bounds the output of a run in its event, in bytes: hundreds of messages are sent
+// at the same time.
+const MaxRunOutput = 32 << 10
+
 // NewRunEvent is the event of something that happened to a run (execution rules, "Outgoing
 // events"). Its data names the run and what it is about, without its payload and its nodes'
-// outputs; that of run.paused has the resume token where there is one.
+// outputs; that of run.paused has the resume token where there is one, and that of run.completed
+// the run's output, unless that is larger than [MaxRunOutput].
 func NewRunEvent(id ID, of *run.Run, h run.DomainEvent) *Event {
 	var b strings.Builder
 	member := func(name, value string) {
@@ -33,6 +38,16 @@ func NewRunEvent(id ID, of *run.Run, h run.DomainEvent) *Event {
 		member("event", p.Event)
 		member("until", instant(p.Until))
 		member("resumeToken", h.Token)
+	}
+	if h.Type == run.RunCompleted {
+		output, omitted := of.Result(MaxRunOutput)
+		switch {
+		case omitted:
+			b.WriteString(`,"outputOmitted":true`)
+		case output != nil:
+			b.WriteString(`,"output":`)
+			b.Write(output)
+		}
 	}
 	if f := h.Failure; f != nil {
 		b.WriteString(`,"error":{"code":` + text(f.Code) + `,"message":` + text(f.Message))

@@ -22,6 +22,7 @@ const (
 	Switch       Type = "switch"       // chooses one of several branches
 	Transform    Type = "transform"    // computes
 	HTTPRequest  Type = "httpRequest"  // calls out
+	Return       Type = "return"       // gives the output of the run
 )
 
 // The nodes that stand for a trigger in a version's graph. They are known to

@@ -1,6 +1,7 @@
 package node_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -29,7 +30,7 @@ func stored(owner tenant.ID, nodeType node.Type, version string, change ...func(
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-var platformEntries = []string{"input 1.0.0", "wait 1.0.0", "waitForEvent 1.0.0", "condition 1.0.0", "switch 1.0.0", "transform 1.0.0", "httpRequest 1.0.0"}
+var platformEntries = []string{"input 1.0.0", "wait 1.0.0", "waitForEvent 1.0.0", "condition 1.0.0", "switch 1.0.0", "transform 1.0.0", "httpRequest 1.0.0", "return 1.0.0"}
 
 func TestTheRulesOfTheNodeRegistry(t *testing.T) {
 	inactive := func(s *node.CustomState) { s.IsActive = false }
@@ -40,26 +41,26 @@ func TestTheRulesOfTheNodeRegistry(t *testing.T) {
 	}{
 		"1: only nodes available to the tenant are returned": {
 			custom: []*node.Custom{stored(other, "theirs", "1.0.0"), stored(acme, "ours", "1.0.0")},
-			want:   append(platformEntries[:7:7], "ours 1.0.0"),
+			want:   append(slices.Clip(platformEntries), "ours 1.0.0"),
 		},
 		"2: built-in nodes that the tenant disabled are omitted": {
 			disabled: []string{"input", "httpRequest", "trigger_webhook", "mine"},
 			custom:   []*node.Custom{stored(acme, "mine", "1.0.0")},
-			want:     append(platformEntries[1:6:6], "mine 1.0.0"),
+			want:     append(slices.DeleteFunc(slices.Clone(platformEntries[1:]), func(e string) bool { return e == "httpRequest 1.0.0" }), "mine 1.0.0"),
 		},
 		"3: custom nodes are returned only when active, and only to their owner": {
 			custom: []*node.Custom{stored(acme, "off", "1.0.0", inactive), stored(other, "off", "1.0.0"), stored(acme, "on", "1.0.0")},
-			want:   append(platformEntries[:7:7], "on 1.0.0"),
+			want:   append(slices.Clip(platformEntries), "on 1.0.0"),
 		},
 		"5: the order is stable all the same, built-in nodes first, then by type and version": {
 			custom: []*node.Custom{stored(acme, "b", "1.10.0"), stored(acme, "b", "1.9.0"), stored(acme, "a", "2.0.0"),
 				stored(acme, "b", "1.9.0-rc.1"), stored(acme, "b", "1.9.0+y"), stored(acme, "b", "1.9.0+x")},
-			want: append(platformEntries[:7:7], "a 2.0.0", "b 1.9.0-rc.1", "b 1.9.0", "b 1.9.0+x", "b 1.9.0+y", "b 1.10.0"),
+			want: append(slices.Clip(platformEntries), "a 2.0.0", "b 1.9.0-rc.1", "b 1.9.0", "b 1.9.0+x", "b 1.9.0+y", "b 1.10.0"),
 		},
 		"6: each version of a custom node is an entry, and the first claim to one stands": {
 			custom: []*node.Custom{stored(acme, "a", "1.0.0"), stored(acme, "a", "1.1.0"), stored(acme, "a", "1.2.0", inactive),
 				stored(acme, "a", "1.0.0", func(s *node.CustomState) { s.Name = "An impostor" })},
-			want: append(platformEntries[:7:7], "a 1.0.0", "a 1.1.0"),
+			want: append(slices.Clip(platformEntries), "a 1.0.0", "a 1.1.0"),
 		},
 	} {
 		t.Run(rule, func(t *testing.T) {
@@ -92,7 +93,7 @@ func TestRule4NamesAndDescriptionsAreTranslated(t *testing.T) {
 		tenant.Spanish:             {"Condición", "Evalúa una expresión, pasa su entrada al siguiente nodo y continúa por la rama «true» o «false».", "Customers", "Consulta los clientes."},
 	} {
 		entries := node.RegistryFor(acme, language, nil, custom).Entries()
-		condition, crm := entries[3], entries[7]
+		condition, crm := entries[3], entries[len(platformEntries)]
 		got := [4]string{condition.Name, condition.Description, crm.Name, crm.Description}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s differs (-want +got):\n%s", language, diff)

@@ -287,6 +287,7 @@ func (m *machine) finish(as Status, failure *Failure, reason string) {
 	m.step.Execute, m.step.Finished = nil, true
 	switch as {
 	case StatusCompleted:
+		m.s.Result = m.result()
 		m.record(Entry{Type: EntryRunCompleted})
 		m.tell(DomainEvent{Type: RunCompleted})
 	case StatusCancelled:

@@ -36,7 +36,7 @@ func everything() run.State {
 				Output:    json.RawMessage(`null`), OutputSeq: 3, OutputOf: "m", GivesInput: true, StartedAt: at(8), FinishedAt: at(9), RetryAt: at(10),
 				Pause: &run.Pause{Kind: run.PauseEvent, Event: "paid", Since: *at(11), Until: at(12), Seq: 13, TokenHash: "hash"},
 			}, {ID: "idle", Status: run.NodePending}},
-			Executed: []workflow.NodeID{"a", "b"}, Retries: 3, Begin: []int{1}, Consider: []int{0, 1}, Used: time.Second, ActiveSince: at(14),
+			Executed: []workflow.NodeID{"a", "b"}, Result: []workflow.NodeID{"c", "d"}, Retries: 3, Begin: []int{1}, Consider: []int{0, 1}, Used: time.Second, ActiveSince: at(14),
 		},
 	}
 }
@@ -114,7 +114,7 @@ func TestAStateComesBackWhole(t *testing.T) {
 
 // TestStoredProgressStaysReadable pins the form in which stores hold it.
 func TestStoredProgressStaysReadable(t *testing.T) {
-	const want = `{"retries":3,"begin":[1],"consider":[0,1],"used":1000,"activeSince":14,"executed":["a","b"],"nodes":[{"id":"n <1>","status":"failed","attempts":5,"before":2,"branch":"true","failure":{"code":"code","message":"mess\"age\n é \u0001","node":"n","edge":"edge_1"},"handled":true,"dead":{"undecided":["edge_1","edge_2"],"edges":[0,7]},"outputSeq":3,"outputOf":"m","givesInput":true,"startedAt":8,"finishedAt":9,"retryAt":10,"pause":{"kind":"event","event":"paid","since":11,"until":12,"seq":13,"tokenHash":"hash"}},{"id":"idle"}]}`
+	const want = `{"retries":3,"begin":[1],"consider":[0,1],"used":1000,"activeSince":14,"executed":["a","b"],"result":["c","d"],"nodes":[{"id":"n <1>","status":"failed","attempts":5,"before":2,"branch":"true","failure":{"code":"code","message":"mess\"age\n é \u0001","node":"n","edge":"edge_1"},"handled":true,"dead":{"undecided":["edge_1","edge_2"],"edges":[0,7]},"outputSeq":3,"outputOf":"m","givesInput":true,"startedAt":8,"finishedAt":9,"retryAt":10,"pause":{"kind":"event","event":"paid","since":11,"until":12,"seq":13,"tokenHash":"hash"}},{"id":"idle"}]}`
 	if got := string(run.EncodeProgress(everything().Progress)); got != want {
 		t.Errorf("the progress is written as\n%s, not\n%s", got, want)
 	}
@@ -142,7 +142,7 @@ func TestAccessorsSayWhatTheStateHolds(t *testing.T) {
 			Entity: r.Entity(), DedupeKey: r.DedupeKey(), Cause: r.Cause(), Payload: r.Payload(), CreatedAt: r.CreatedAt(),
 		},
 		Status: r.Status(), Seq: r.Seq(), UpdatedAt: r.UpdatedAt(), StartedAt: r.StartedAt(), FinishedAt: r.FinishedAt(), WakeAt: r.WakeAt(), Failure: r.Failure(),
-		Progress: run.Progress{Nodes: r.Nodes(), Executed: r.Executed(), Retries: r.Retries(), Begin: s.Begin, Consider: s.Consider, Used: s.Used, ActiveSince: s.ActiveSince},
+		Progress: run.Progress{Nodes: r.Nodes(), Executed: r.Executed(), Result: s.Result, Retries: r.Retries(), Begin: s.Begin, Consider: s.Consider, Used: s.Used, ActiveSince: s.ActiveSince},
 	}
 	if diff := cmp.Diff(s, got); diff != "" {
 		t.Error(diff)

@@ -51,11 +51,12 @@ type encodedProgress struct {
 	Used        int64             `json:"used"`
 	ActiveSince *instant          `json:"activeSince"`
 	Executed    []workflow.NodeID `json:"executed"`
+	Result      []workflow.NodeID `json:"result"`
 	Nodes       []encodedNode     `json:"nodes"`
 }
 
 func (e *encodedProgress) progress() Progress {
-	p := Progress{Executed: e.Executed, Retries: e.Retries, Begin: e.Begin, Consider: e.Consider, Used: span(e.Used), ActiveSince: e.ActiveSince.time()}
+	p := Progress{Executed: e.Executed, Result: e.Result, Retries: e.Retries, Begin: e.Begin, Consider: e.Consider, Used: span(e.Used), ActiveSince: e.ActiveSince.time()}
 	if len(e.Nodes) > 0 {
 		p.Nodes = make([]NodeState, len(e.Nodes))
 		for i := range e.Nodes {

@@ -3,6 +3,8 @@ package run
 import (
 	"strconv"
 	"time"
+
+	"github.com/sluicehq/sluice/domain/workflow"
 )
 
 // EncodeProgress writes the progress as one JSON object, without the outputs in
@@ -108,14 +110,8 @@ func (w *writer) progress(p Progress) {
 	w.places("consider", p.Consider)
 	w.number("used", p.Used.Milliseconds())
 	w.time("activeSince", p.ActiveSince)
-	if len(p.Executed) > 0 {
-		w.name("executed")
-		for i, id := range p.Executed {
-			w.b = append(w.b, separator(i))
-			w.b = appendText(w.b, string(id))
-		}
-		w.b = append(w.b, ']')
-	}
+	w.ids("executed", p.Executed)
+	w.ids("result", p.Result)
 	if len(p.Nodes) > 0 {
 		w.name("nodes")
 		for i := range p.Nodes {
@@ -134,6 +130,17 @@ func (w *writer) places(name string, places []int) {
 	w.name(name)
 	for i, place := range places {
 		w.b = strconv.AppendInt(append(w.b, separator(i)), int64(place), 10)
+	}
+	w.b = append(w.b, ']')
+}
+
+func (w *writer) ids(name string, ids []workflow.NodeID) {
+	if len(ids) == 0 {
+		return
+	}
+	w.name(name)
+	for i, id := range ids {
+		w.b = appendText(append(w.b, separator(i)), string(id))
 	}
 	w.b = append(w.b, ']')
 }

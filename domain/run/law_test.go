@@ -105,6 +105,10 @@ func agree(t *rapid.T, a *actor) {
 			}
 		}
 	}
+	if result, _ := a.run.Result(run.MaxOutput); a.run.Status() != run.StatusCompleted && result != nil ||
+		a.run.Status() == run.StatusCompleted && !slices.Contains(ref.results(), bare(result)) {
+		t.Fatalf("the run is %s and gave %s; the reference says %v (%s)", a.run.Status(), result, ref.results(), a.nodes())
+	}
 	orderly(t, a)
 }
 

@@ -60,6 +60,8 @@ func (p planner) pure(t node.Type, config map[string]any) action {
 	case node.WaitForEvent:
 		event, _ := config["event"].(string)
 		return eventAction{event: event, timeout: milliseconds(config["timeoutMs"])}
+	case node.Return:
+		return p.returns(config)
 	case node.Input:
 		return inputAction{answer: node.AnswerSchema(config), timeout: milliseconds(config["timeoutMs"])}
 	}

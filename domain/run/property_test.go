@@ -14,7 +14,7 @@ import (
 
 // drawScenario draws a graph of up to nine nodes.
 func drawScenario(t *rapid.T) *scenario {
-	kinds := []string{"call", "call", "approve", "boom", "compute", "compute", "condition", "switch", "input", "wait", "event"}
+	kinds := []string{"call", "call", "approve", "boom", "compute", "compute", "condition", "switch", "input", "wait", "event", "return", "pass"}
 	s := &scenario{payload: map[string]any{}}
 	n := rapid.IntRange(1, 9).Draw(t, "nodes")
 	for g := range 3 {
@@ -90,6 +90,10 @@ func (s *scenario) plan(t tester) *run.Plan {
 				name(i), i, s.cases[i][0], target[0], s.cases[i][1], target[1], target[2])
 		case "input":
 			lines[i] = name(i) + " input {" + timeout + "}"
+		case "return":
+			lines[i] = name(i) + ` return {"value": {"m": 2, "returned": "{{ input }}"}}`
+		case "pass":
+			lines[i] = name(i) + " return"
 		case "wait":
 			lines[i] = name(i) + fmt.Sprintf(` wait {"delayMs": %d}`, 1000*(i%3))
 		case "event":

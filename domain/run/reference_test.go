@@ -13,7 +13,7 @@ import (
 // scenario is a drawn graph with what each node will do when a run comes to it.
 // Nodes lead to nodes with a greater number only.
 type scenario struct {
-	kinds      []string // call, approve, boom, compute, condition, switch, input, wait, event
+	kinds      []string // call, approve, boom, compute, condition, switch, input, wait, event, return, pass
 	links      []link
 	cases      [][2]string    // of switches: the values of their cases in JSON
 	payload    map[string]any // c<i>: how condition i decides, s<i>: what switch i looks at, g<n>: guards
@@ -100,8 +100,10 @@ func (r *reference) judge(i int) verdict {
 			}
 		}
 		return done(input, "default")
-	case "wait":
+	case "wait", "pass":
 		return done(input, "")
+	case "return":
+		return done(map[string]any{"m": 2.0, "returned": input}, "")
 	case "boom":
 		code = "expression_failed"
 	}
@@ -225,6 +227,36 @@ func (r *reference) carried(l link) (any, bool) {
 		return value, ok
 	}
 	return source.output, true
+}
+
+// results are what the output of a completed run may be: what any of the returns gave that
+// completed, else what the nodes gave that led nowhere.
+func (r *reference) results() (returned []string) {
+	last := map[string]json.RawMessage{}
+	for i, kind := range r.s.kinds {
+		v := r.verdict(i)
+		if v.status != run.NodeCompleted {
+			continue
+		}
+		if kind == "return" || kind == "pass" {
+			returned = append(returned, bare(json.RawMessage(text(v.output))))
+		}
+		if !slices.ContainsFunc(r.s.links, func(l link) bool { return l.source == i && r.taken(l) }) {
+			last[name(i)] = json.RawMessage(text(v.output))
+		}
+	}
+	switch {
+	case len(returned) > 0:
+		return returned
+	case len(last) == 1:
+		for _, only := range last {
+			return []string{bare(only)}
+		}
+	}
+	for id, output := range last {
+		last[id] = json.RawMessage(bare(output))
+	}
+	return []string{bare(json.RawMessage(text(last)))}
 }
 
 // bare renders an output for comparison: of an error only its code.

@@ -61,6 +61,7 @@ func (p *Progress) more() bool { return len(p.Begin)+len(p.Consider) > 0 }
 
 func (s State) clone() State {
 	s.Nodes, s.Executed = slices.Clone(s.Nodes), slices.Clone(s.Executed)
+	s.Result = slices.Clone(s.Result)
 	s.Begin, s.Consider = slices.Clone(s.Begin), slices.Clone(s.Consider)
 	return s // what pointers and slices of a node lead to is replaced and never changed
 }

@@ -51,6 +51,10 @@ type Progress struct {
 	Executed []workflow.NodeID // completed nodes, in the order of their completion
 	Retries  int               // how often the run was retried after it had failed
 
+	// Result are the nodes whose outputs are that of the run, once it has completed; see
+	// [Run.Result].
+	Result []workflow.NodeID
+
 	// The nodes that are next where the run stopped computing between two of them, since one
 	// step computes so much only; by place in Nodes. It goes on with the next event.
 	Begin    []int // begin in any case

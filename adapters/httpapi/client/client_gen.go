@@ -1414,6 +1414,13 @@ type Run struct {
 	// Nodes What became of each node, in the order of the version's graph; none while the run is pending.
 	Nodes []RunNode `json:"nodes"`
 
+	// Output The output of a run that has completed, any JSON value: what the first `return` gave; else what the only node gave that completed
+	// and led nowhere; else an object of what all such nodes gave, by their ids.
+	Output interface{} `json:"output,omitempty"`
+
+	// OutputOmitted `true` where the output is left out because it is larger than 1 MiB.
+	OutputOmitted *bool `json:"outputOmitted,omitempty"`
+
 	// Retries How often it was retried after it had failed.
 	Retries int `json:"retries"`
 
@@ -1873,6 +1880,13 @@ type Simulation struct {
 
 	// Open The nodes that would need another answer to go on; none when the run has ended.
 	Open []string `json:"open"`
+
+	// Output The output of a run that has completed, any JSON value: what the first `return` gave; else what the only node gave that completed
+	// and led nowhere; else an object of what all such nodes gave, by their ids.
+	Output interface{} `json:"output,omitempty"`
+
+	// OutputOmitted `true` where the output is left out because it is larger than 1 MiB.
+	OutputOmitted *bool `json:"outputOmitted,omitempty"`
 
 	// Status `pending`: accepted and not begun. `running`: some node runs, or is to be tried again. `paused`: no node runs and one at least waits. `completed`: every node is settled and no failure went unhandled. `failed`: a node failed and no edge took it, or time ran out. `cancelled`: somebody ended it.
 	Status RunStatus `json:"status"`
