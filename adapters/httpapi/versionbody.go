@@ -53,6 +53,14 @@ type nodeHead struct {
 type nodeTail struct {
 	Position positionBody `json:"position"`
 	CanPause bool         `json:"canPause"`
+	Retry    *retryBody   `json:"retryPolicy,omitempty"`
+	Timeout  int64        `json:"timeoutMs,omitempty"`
+}
+
+type retryBody struct {
+	MaxRetries int   `json:"maxRetries"`
+	Backoff    int64 `json:"backoffMs"`
+	MaxBackoff int64 `json:"maxBackoffMs"`
 }
 
 type positionBody struct {
@@ -85,12 +93,23 @@ func headOfNode(n workflow.Node) nodeHead {
 	return nodeHead{ID: string(n.ID), Type: n.Type, Version: n.Version, Name: n.Name, Description: n.Description}
 }
 
+func tailOfNode(n workflow.Node, canPause bool) nodeTail {
+	tail := nodeTail{Position: positionBody(n.Position), CanPause: canPause}
+	if p := n.Retry; p != nil {
+		tail.Retry = &retryBody{MaxRetries: p.MaxRetries, Backoff: p.Backoff.Milliseconds(), MaxBackoff: p.MaxBackoff.Milliseconds()}
+	}
+	if n.Timeout != nil {
+		tail.Timeout = n.Timeout.Milliseconds()
+	}
+	return tail
+}
+
 func renderVersion(ver inbound.CheckedVersion) any {
 	body := versionBody{versionHead: headOfVersion(ver), Nodes: []nodeBody{}, Edges: []edgeBody{}, versionTail: tailOfVersion(ver)}
 	for _, n := range ver.Graph().Nodes() {
 		body.Nodes = append(body.Nodes, nodeBody{
 			nodeHead: headOfNode(n), Config: json.RawMessage(n.Config.String()), InputSchema: json.RawMessage(n.InputSchema.String()),
-			OutputSchema: json.RawMessage(n.OutputSchema.String()), nodeTail: nodeTail{positionBody(n.Position), ver.CanPause[n.ID]},
+			OutputSchema: json.RawMessage(n.OutputSchema.String()), nodeTail: tailOfNode(n, ver.CanPause[n.ID]),
 		})
 	}
 	for _, e := range ver.Graph().Edges() {
@@ -118,7 +137,7 @@ func writeVersion(e *stream.Encoder, ver inbound.CheckedVersion) {
 }
 
 func writeNode(e *stream.Encoder, n workflow.Node, canPause bool) {
-	head, tail := headOfNode(n), nodeTail{positionBody(n.Position), canPause}
+	head, tail := headOfNode(n), tailOfNode(n, canPause)
 	e.Open(&head)
 	e.Compact("config", n.Config.String())
 	e.Compact("inputSchema", n.InputSchema.String())

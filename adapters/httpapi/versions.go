@@ -3,6 +3,7 @@ package httpapi
 import (
 	"cmp"
 	"net/http"
+	"time"
 
 	"github.com/gin-gonic/gin"
 
@@ -63,12 +64,34 @@ func readNodes(body jsonread.Object, r *domain.Rules) []workflow.NodeDraft {
 		n.Config = documentOrEmpty(o, "config", r)
 		n.InputSchema = documentOrEmpty(o, "inputSchema", r)
 		n.OutputSchema = documentOrEmpty(o, "outputSchema", r)
+		n.Retry, n.Timeout = readAttempts(o, r)
 		if position, ok := o.OptionalObject("position", r); ok {
 			n.Position.X, _ = position.Number("x", r)
 			n.Position.Y, _ = position.Number("y", r)
 		}
 	}
 	return nodes
+}
+
+// readAttempts reads how a node is attempted; null counts as absent.
+func readAttempts(o jsonread.Object, r *domain.Rules) (retry *workflow.RetryPolicy, timeout *time.Duration) {
+	if o.Has("timeoutMs") && !o.IsNull("timeoutMs") {
+		timeout = new(readMilliseconds(o, "timeoutMs", r))
+	}
+	if o.IsNull("retryPolicy") {
+		return nil, timeout
+	}
+	policy, ok := o.OptionalObject("retryPolicy", r)
+	if !ok {
+		return nil, timeout
+	}
+	for _, name := range []string{"maxRetries", "backoffMs", "maxBackoffMs"} {
+		r.Check(policy.Has(name), domain.Member(policy.Path(), name), domain.Required, "must be given: a whole number")
+	}
+	most, _ := policy.Int("maxRetries", r)
+	return &workflow.RetryPolicy{
+		MaxRetries: most, Backoff: readMilliseconds(policy, "backoffMs", r), MaxBackoff: readMilliseconds(policy, "maxBackoffMs", r),
+	}, timeout
 }
 
 // fits says whether a list is no longer than it may be, before anything is made of it.

@@ -2,6 +2,7 @@ package noderunner
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -45,15 +46,11 @@ func (r *Runner) runRequest(ctx context.Context, call outbound.NodeCall) (outbou
 	setDefault(req.Header, "Idempotency-Key", headerSafe(call.IdempotencyKey))
 	setDefault(req.Header, "User-Agent", r.userAgent)
 
-	timeout := made.timeout
-	if call.Timeout > 0 {
-		timeout = min(timeout, call.Timeout)
-	}
 	caller := r.follow
 	if slices.ContainsFunc(made.statuses, func(s node.StatusRange) bool { return s.From < 400 && s.To >= 300 }) {
 		caller = r.stay // a redirect that is expected is an answer
 	}
-	got, failure, err := exchange(ctx, caller, req, timeout, call.Room)
+	got, failure, err := exchange(ctx, caller, req, cmp.Or(call.Timeout, made.timeout), call.Room)
 	switch {
 	case err != nil:
 		return nil, err

@@ -207,15 +207,15 @@ func TestAConfigurationThatCannotBeUsedNamesEveryMistake(t *testing.T) {
 	}
 }
 
-func TestTheShorterOfTwoTimesBoundsARequest(t *testing.T) {
+func TestTheTimeOfACallWinsOverTheConfiguredOne(t *testing.T) {
 	for claim, c := range map[string]struct {
 		config string
 		call   time.Duration
 		want   string
 	}{
-		"the configured one": {`{"url": "URL", "timeoutMs": 20}`, 0, "within 20ms."},
-		"the run's":          {`{"url": "URL", "timeoutMs": 200000}`, 30 * time.Millisecond, "within 30ms."},
-		"the shorter one":    {`{"url": "URL", "timeoutMs": 20}`, time.Hour, "within 20ms."},
+		"the configured one":     {`{"url": "URL", "timeoutMs": 20}`, 0, "within 20ms."},
+		"the call's, if shorter": {`{"url": "URL", "timeoutMs": 200000}`, 30 * time.Millisecond, "within 30ms."},
+		"the call's, if longer":  {`{"url": "URL", "timeoutMs": 1}`, 40 * time.Millisecond, "within 40ms."},
 	} {
 		url, _ := recorder(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
 		call := request(t, c.config, url)

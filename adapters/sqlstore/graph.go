@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"bytes"
 	"encoding/json"
+	"time"
 
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/workflow"
@@ -23,8 +24,16 @@ type nodeJSON struct {
 	Config      json.RawMessage `json:"config"`
 	Input       json.RawMessage `json:"input"`
 	Output      json.RawMessage `json:"output"`
+	Retry       *retryJSON      `json:"retry,omitempty"`
+	Timeout     int64           `json:"timeoutMs,omitempty"`
 	X           float64         `json:"x"`
 	Y           float64         `json:"y"`
+}
+
+type retryJSON struct {
+	MaxRetries int   `json:"maxRetries"`
+	Backoff    int64 `json:"backoffMs"`
+	MaxBackoff int64 `json:"maxBackoffMs"`
 }
 
 type edgeJSON struct {
@@ -40,11 +49,18 @@ type edgeJSON struct {
 func encodeGraph(g workflow.Graph) (string, error) {
 	kept := graphJSON{Nodes: []nodeJSON{}, Edges: []edgeJSON{}}
 	for _, n := range g.Nodes() {
-		kept.Nodes = append(kept.Nodes, nodeJSON{
+		one := nodeJSON{
 			ID: string(n.ID), Type: n.Type, Version: n.Version, Name: n.Name, Description: n.Description,
 			Config: json.RawMessage(n.Config.String()), Input: json.RawMessage(n.InputSchema.String()),
 			Output: json.RawMessage(n.OutputSchema.String()), X: n.Position.X, Y: n.Position.Y,
-		})
+		}
+		if p := n.Retry; p != nil {
+			one.Retry = &retryJSON{MaxRetries: p.MaxRetries, Backoff: p.Backoff.Milliseconds(), MaxBackoff: p.MaxBackoff.Milliseconds()}
+		}
+		if n.Timeout != nil {
+			one.Timeout = n.Timeout.Milliseconds()
+		}
+		kept.Nodes = append(kept.Nodes, one)
 	}
 	for _, e := range g.Edges() {
 		kept.Edges = append(kept.Edges, edgeJSON{
@@ -71,6 +87,12 @@ func decodeGraph(text string) (workflow.Graph, error) {
 			Config: domain.RestoreDocument(string(n.Config)), InputSchema: domain.RestoreDocument(string(n.Input)),
 			OutputSchema: domain.RestoreDocument(string(n.Output)), Position: workflow.Position{X: n.X, Y: n.Y},
 		}
+		if p := n.Retry; p != nil {
+			nodes[i].Retry = &workflow.RetryPolicy{MaxRetries: p.MaxRetries, Backoff: fromMillis(p.Backoff), MaxBackoff: fromMillis(p.MaxBackoff)}
+		}
+		if n.Timeout > 0 {
+			nodes[i].Timeout = new(fromMillis(n.Timeout))
+		}
 	}
 	edges := make([]workflow.Edge, len(kept.Edges))
 	for i, e := range kept.Edges {
@@ -81,3 +103,5 @@ func decodeGraph(text string) (workflow.Graph, error) {
 	}
 	return workflow.RestoreGraph(nodes, edges), nil
 }
+
+func fromMillis(n int64) time.Duration { return time.Duration(n) * time.Millisecond }

@@ -42,7 +42,7 @@ func (s nodeHealth) Of(ctx context.Context, owner tenant.ID, ids ...node.CustomI
 	for _, row := range rows {
 		found[node.CustomID(row.Node)] = node.Health{
 			Endpoint: row.Endpoint, Healthy: row.Healthy, CheckedAt: row.CheckedAt.UTC(),
-			Latency: time.Duration(row.Latency) * time.Millisecond, Code: row.Code, Message: row.Message,
+			Latency: fromMillis(row.Latency), Code: row.Code, Message: row.Message,
 		}
 	}
 	return found, err

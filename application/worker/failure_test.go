@@ -20,7 +20,7 @@ import (
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/tenant"
-	"github.com/sluicehq/sluice/domain/trigger"
+	"github.com/sluicehq/sluice/domain/workflow"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
@@ -39,7 +39,7 @@ func TestAnAttemptThatFailsIsRetriedAfterItsBackoff(t *testing.T) {
 				}
 				ver := w.NewVersion([]string{"a " + fixture.CallNode}, nil)
 				defer w.StartWorker()()
-				id := w.Accept(ver, 1, fixture.RunOptions{Retry: trigger.RetryPolicy{MaxRetries: 3, Backoff: backoff, MaxBackoff: backoff}})[0]
+				id := w.Accept(ver, 1, fixture.RunOptions{Retry: workflow.RetryPolicy{MaxRetries: 3, Backoff: backoff, MaxBackoff: backoff}})[0]
 				r := w.Until(id, "the run ends", fixture.Finished)
 				if diff := cmp.Diff([]string{"a 1", "a 2", "a 3"}, w.NodeRunner.Attempts()); diff != "" || r.Status() != run.StatusCompleted {
 					t.Error(r.Failure(), diff)
@@ -116,7 +116,7 @@ func TestAnAttemptThatCanNeverBeMadeFailsInTheEnd(t *testing.T) {
 	}
 	ver := w.NewVersion([]string{"a " + fixture.CallNode}, nil)
 	w.StartWorker()
-	r := w.Until(w.Accept(ver, 1, fixture.RunOptions{Retry: trigger.RetryPolicy{MaxRetries: 0, Backoff: 1, MaxBackoff: 1}})[0], "the run ends", fixture.Finished)
+	r := w.Until(w.Accept(ver, 1, fixture.RunOptions{Retry: workflow.RetryPolicy{MaxRetries: 0, Backoff: 1, MaxBackoff: 1}})[0], "the run ends", fixture.Finished)
 	if r.Status() != run.StatusFailed || r.Failure().Code != "attempt_aborted" || len(w.NodeRunner.Attempts()) != 5 {
 		t.Errorf("%+v after %v", r.Failure(), w.NodeRunner.Attempts())
 	}

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/sluicehq/sluice/domain"
-	"github.com/sluicehq/sluice/domain/trigger"
 	"github.com/sluicehq/sluice/domain/workflow"
 )
 
@@ -45,8 +44,12 @@ func (m *machine) attemptFailed(i int, f AttemptFailed) {
 	n := m.node(i)
 	failure := Failure{Code: f.Code, Message: f.Message, Node: n.ID}.storable()
 	made := n.Attempts - n.Before
-	if f.Retryable && made <= m.s.Retry.MaxRetries {
-		pause := max(backoff(m.s.Retry, m.s.ID, n.ID, made-1, n.Attempts), f.RetryAfter)
+	retry := m.s.Retry
+	if own := m.plan.nodes[i].retry; own != nil {
+		retry = *own
+	}
+	if f.Retryable && made <= retry.MaxRetries {
+		pause := max(backoff(retry, m.s.ID, n.ID, made-1, n.Attempts), f.RetryAfter)
 		at := truncated(m.at.Add(pause))
 		if deadline, active := m.run.deadline(); !active || at.Before(deadline) {
 			n.Failure, n.RetryAt = &failure, &at
@@ -74,7 +77,7 @@ func (m *machine) attemptPaused(i int, f AttemptPaused) {
 // backoff is how long to wait before another attempt: Backoff × 2^n, at most MaxBackoff,
 // less up to a half by a hash, so that runs that failed together are not repeated
 // together.
-func backoff(p trigger.RetryPolicy, id ID, node workflow.NodeID, n, attempt int) time.Duration {
+func backoff(p workflow.RetryPolicy, id ID, node workflow.NodeID, n, attempt int) time.Duration {
 	wait := p.MaxBackoff
 	if n < 32 && p.Backoff <= p.MaxBackoff>>n {
 		wait = p.Backoff << n

@@ -181,6 +181,24 @@ func TestWhichFailuresAreRepeated(t *testing.T) {
 	w.want(run.StatusCompleted, "a=failed(output_invalid) b=completed")
 }
 
+func TestANodeSaysItselfHowItIsAttempted(t *testing.T) {
+	two := nodes("a call", `b httpRequest {"url": "https://example.com/", "timeoutMs": 1000}`, expr("end", "1"))
+	two[0].Retry = &workflow.RetryPolicy{MaxRetries: 1, Backoff: 10 * time.Minute, MaxBackoff: 10 * time.Minute}
+	two[1].Timeout = new(45 * time.Second)
+	s := start(`{}`)
+	s.Trigger = fired(t, "trg_1", "t", `{"retryPolicy": {"maxRetries": 0, "backoffMs": 100, "maxBackoffMs": 1000}}`)
+	w := begin(t, plan(t, two, edges("a.onError -> end", "b.onError -> end")), s)
+	if a, b := w.open["a"].Timeout, w.open["b"].Timeout; a != 0 || b != 45*time.Second {
+		t.Errorf("attempts at a may take %s, and at b %s", a, b)
+	}
+	w.fails("a", "http_503", true).fails("b", "http_503", true)
+	w.want(run.StatusRunning, "a=running(http_503) b=failed(http_503) end=pending")
+	if got := w.last.WakeAt.Sub(noon); got < 5*time.Minute || got > 10*time.Minute {
+		t.Errorf("the next attempt at a comes after %s", got)
+	}
+	w.wakes().fails("a", "http_503", true).want(run.StatusCompleted, "a=failed(http_503) b=failed(http_503) end=completed")
+}
+
 func TestTheTimeOfARun(t *testing.T) {
 	p := plan(t, nodes("a call", "ask input", "b call"), edges("a -> ask", "ask -> b"))
 	s := start(`{}`)

@@ -17,11 +17,12 @@ type effectAction struct {
 	own     node.Schema    // the node's own inputSchema, which narrows that of the type
 	config  map[string]any // with defaults in place; nil when it has templates
 	resolve *evaluator     // of the templates; nil when there are none
+	limit   *time.Duration // how long an attempt may take, where the node itself says
 	matches int            // size of the patterns that the input is matched with
 }
 
 func (p planner) effect(n workflow.Node, kind node.NodeType, config map[string]any) action {
-	e := &effectAction{kind: kind, own: ownSchema(n.InputSchema)}
+	e := &effectAction{kind: kind, own: ownSchema(n.InputSchema), limit: n.Timeout}
 	e.matches = kind.Input.PatternSize() + e.own.PatternSize()
 	if !kind.HasTemplates || !holdsTemplate(config) {
 		e.config = kind.Config.ApplyDefaults(config)
@@ -169,8 +170,11 @@ func cannotRepeat(id ID, at workflow.NodeID, reason string) error {
 	return domain.Fail(domain.Internal, "run_plan_mismatch", "Run %s began an attempt at node %q that cannot be repeated: %s", id, at, reason)
 }
 
-// timeout is how long an attempt may take; 0 where the configuration does not say.
+// timeout is how long an attempt may take; 0 where neither the node nor its configuration says.
 func (e *effectAction) timeout(config map[string]any) time.Duration {
+	if e.limit != nil {
+		return *e.limit
+	}
 	if e.kind.TimeoutMember == "" {
 		return 0
 	}

@@ -26,7 +26,8 @@ type Plan struct {
 type plannedNode struct {
 	id     workflow.NodeID
 	action action
-	in     []int // edges that lead to it, in the client's order
+	retry  *workflow.RetryPolicy // nil where the run's holds
+	in     []int                 // edges that lead to it, in the client's order
 	out    []int
 	before nodeSet // the nodes that lead to it
 }
@@ -56,7 +57,7 @@ func NewPlan(id workflow.VersionID, g workflow.Graph, types Types, compiler Comp
 		}
 		var act action
 		act, configs[i] = planner{types: types, compiler: counted}.action(n)
-		p.nodes[i] = plannedNode{id: n.ID, action: act}
+		p.nodes[i] = plannedNode{id: n.ID, action: act, retry: n.Retry}
 	}
 	p.edges = make([]plannedEdge, 0, len(edges))
 	for at, e := range edges {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/workflow"
 )
 
 // Config is what a client configured: the document exactly as it was sent, and
@@ -19,7 +20,7 @@ type Config struct {
 type members struct {
 	rateLimit *RateLimit
 	timeout   *time.Duration
-	retry     *RetryPolicy
+	retry     *workflow.RetryPolicy
 	event     *string
 	schedule  scheduleConfig
 }
@@ -28,13 +29,6 @@ type members struct {
 type RateLimit struct {
 	MaxRequests int64 // at least 1
 	Window      time.Duration
-}
-
-// RetryPolicy governs the attempts at each node of a run.
-type RetryPolicy struct {
-	MaxRetries int           // further attempts after the first, 0 to 10
-	Backoff    time.Duration // before the first further attempt; it doubles with each
-	MaxBackoff time.Duration // never longer than this
 }
 
 // What holds where a configuration says nothing (execution rules, "Failure").
@@ -46,8 +40,8 @@ const (
 )
 
 // DefaultRetryPolicy governs runs of triggers that configure none.
-func DefaultRetryPolicy() RetryPolicy {
-	return RetryPolicy{MaxRetries: defaultMaxRetries, Backoff: defaultBackoff, MaxBackoff: defaultMaxBackoff}
+func DefaultRetryPolicy() workflow.RetryPolicy {
+	return workflow.RetryPolicy{MaxRetries: defaultMaxRetries, Backoff: defaultBackoff, MaxBackoff: defaultMaxBackoff}
 }
 
 // CatchUp says what becomes of instants that passed while nobody could fire.
@@ -107,8 +101,8 @@ func (c Config) Timeout() time.Duration {
 	return DefaultTimeout
 }
 
-// RetryPolicy governs the attempts at each node.
-func (c Config) RetryPolicy() RetryPolicy {
+// RetryPolicy governs the attempts at each node that says nothing itself.
+func (c Config) RetryPolicy() workflow.RetryPolicy {
 	if m := c.members(); m.retry != nil {
 		return *m.retry
 	}

@@ -5,25 +5,23 @@ import (
 	"time"
 
 	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/workflow"
 )
 
 // Bounds of a configuration's numbers. The minima are the specification's; the
 // maxima keep every sum of durations within what can be computed.
 const (
-	minWindow     = 1000
-	minTimeout    = 1000
-	maxRetries    = 10
-	minBackoff    = 100
-	minMaxBackoff = 1000
-	minInterval   = 60_000
-	maxMillis     = 100 * 365 * 24 * 60 * 60 * 1000 // a hundred years
-	maxCount      = 1<<53 - 1                       // the greatest whole number that every JSON reader keeps
-	maxEventName  = 255
-	maxZoneName   = 255
-	maxCronText   = 1000
-	millisecond   = time.Millisecond
-	configPath    = "config"
-	schedulePath  = configPath + ".scheduleConfig"
+	minWindow    = 1000
+	minTimeout   = 1000
+	minInterval  = 60_000
+	maxMillis    = int64(workflow.MaxDuration / millisecond)
+	maxCount     = 1<<53 - 1 // the greatest whole number that every JSON reader keeps
+	maxEventName = 255
+	maxZoneName  = 255
+	maxCronText  = 1000
+	millisecond  = time.Millisecond
+	configPath   = "config"
+	schedulePath = configPath + ".scheduleConfig"
 )
 
 // readMembers reads the members the gateway knows. Names are compared exactly, and
@@ -85,14 +83,14 @@ func (m members) withoutBroken(r *domain.Rules) members {
 	return m
 }
 
-func readRetryPolicy(o reader) *RetryPolicy {
-	retries, _ := o.required("maxRetries", 0, maxRetries)
-	backoff, okBackoff := o.required("backoffMs", minBackoff, maxMillis)
-	most, okMost := o.required("maxBackoffMs", minMaxBackoff, maxMillis)
+func readRetryPolicy(o reader) *workflow.RetryPolicy {
+	retries, _ := o.required("maxRetries", 0, workflow.MaxRetries)
+	backoff, okBackoff := o.required("backoffMs", workflow.MinBackoff.Milliseconds(), maxMillis)
+	most, okMost := o.required("maxBackoffMs", workflow.MinMaxBackoff.Milliseconds(), maxMillis)
 	if okBackoff && okMost && most < backoff && !o.trusted {
 		o.refuse("maxBackoffMs", domain.TooSmall, "must be at least backoffMs, which is %d, not %d", backoff, most)
 	}
-	return &RetryPolicy{
+	return &workflow.RetryPolicy{
 		MaxRetries: int(retries), Backoff: time.Duration(backoff) * millisecond, MaxBackoff: time.Duration(most) * millisecond,
 	}
 }

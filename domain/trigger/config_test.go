@@ -10,6 +10,7 @@ import (
 
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/trigger"
+	"github.com/sluicehq/sluice/domain/workflow"
 )
 
 // read lists what every accessor of a configuration says.
@@ -17,7 +18,7 @@ type read struct {
 	RateLimit trigger.RateLimit
 	Limited   bool
 	Timeout   time.Duration
-	Retry     trigger.RetryPolicy
+	Retry     workflow.RetryPolicy
 	Event     string
 	HasEvent  bool
 	CatchUp   trigger.CatchUp
@@ -45,7 +46,7 @@ func readAll(c trigger.Config) read {
 func defaults() read {
 	return read{
 		Timeout: 30 * time.Minute, CatchUp: trigger.CatchUpLast, Overlap: trigger.OverlapAllow,
-		Retry: trigger.RetryPolicy{MaxRetries: 3, Backoff: time.Second, MaxBackoff: 30 * time.Second},
+		Retry: workflow.RetryPolicy{MaxRetries: 3, Backoff: time.Second, MaxBackoff: 30 * time.Second},
 	}
 }
 
@@ -67,7 +68,7 @@ func TestConfigurationsMeanWhatTheySay(t *testing.T) {
 			  "webhookConfig":{},"scheduleConfig":{"intervalMs":60000,"catchUp":"none","overlap":"skip"}}`,
 			read{
 				RateLimit: trigger.RateLimit{MaxRequests: 1, Window: time.Second}, Limited: true, Timeout: time.Second,
-				Retry:   trigger.RetryPolicy{Backoff: 100 * time.Millisecond, MaxBackoff: time.Second},
+				Retry:   workflow.RetryPolicy{Backoff: 100 * time.Millisecond, MaxBackoff: time.Second},
 				CatchUp: trigger.CatchUpNone, Overlap: trigger.OverlapSkip, Due: []time.Time{activated.Add(time.Minute), activated.Add(2 * time.Minute)},
 			},
 		},
@@ -77,7 +78,7 @@ func TestConfigurationsMeanWhatTheySay(t *testing.T) {
 			  "scheduleConfig":{"cron":"0 9 * * *","timezone":"Asia/Tokyo","catchUp":"all","overlap":"allow"}}`,
 			read{
 				RateLimit: trigger.RateLimit{MaxRequests: 1<<53 - 1, Window: 876000 * time.Hour}, Limited: true, Timeout: 876000 * time.Hour,
-				Retry: trigger.RetryPolicy{MaxRetries: 10, Backoff: 876000 * time.Hour, MaxBackoff: 876000 * time.Hour},
+				Retry: workflow.RetryPolicy{MaxRetries: 10, Backoff: 876000 * time.Hour, MaxBackoff: 876000 * time.Hour},
 				Event: strings.Repeat("é", 255), HasEvent: true, CatchUp: trigger.CatchUpAll, Overlap: trigger.OverlapAllow,
 				Due: []time.Time{at("2026-01-02T00:00:00Z"), at("2026-01-03T00:00:00Z")},
 			},
@@ -86,7 +87,7 @@ func TestConfigurationsMeanWhatTheySay(t *testing.T) {
 			`{"timeoutMs":2.5e3,"retryPolicy":{"maxRetries":-0.0e5,"backoffMs":1000E-1,"maxBackoffMs":1e+4}}`,
 			with(func(r *read) {
 				r.Timeout = 2500 * time.Millisecond
-				r.Retry = trigger.RetryPolicy{Backoff: 100 * time.Millisecond, MaxBackoff: 10 * time.Second}
+				r.Retry = workflow.RetryPolicy{Backoff: 100 * time.Millisecond, MaxBackoff: 10 * time.Second}
 			}),
 		},
 		"a number that is whole in spite of its digits": {
@@ -217,7 +218,7 @@ func TestAStoreIsTrusted(t *testing.T) {
 			`{"rateLimit":{"maxRequests":0,"windowMs":1},"timeoutMs":5,"retryPolicy":{"maxRetries":99,"backoffMs":60000,"maxBackoffMs":1},"webhookConfig":{"event":"\u0000"}}`,
 			with(func(r *read) {
 				r.RateLimit, r.Limited, r.Timeout = trigger.RateLimit{Window: time.Millisecond}, true, 5*time.Millisecond
-				r.Retry = trigger.RetryPolicy{MaxRetries: 99, Backoff: time.Minute, MaxBackoff: time.Millisecond}
+				r.Retry = workflow.RetryPolicy{MaxRetries: 99, Backoff: time.Minute, MaxBackoff: time.Millisecond}
 				r.Event, r.HasEvent = "\x00", true
 			}),
 		},

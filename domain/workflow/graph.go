@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/sluicehq/sluice/domain"
 )
@@ -32,6 +33,8 @@ type Node struct {
 	Config       domain.Document
 	InputSchema  domain.Document // narrows what the type takes; empty adds nothing
 	OutputSchema domain.Document // narrows what the type gives; empty adds nothing
+	Retry        *RetryPolicy    // nil where the run's holds
+	Timeout      *time.Duration  // of one attempt; nil where the configuration or the gateway says
 	Position     Position
 }
 
@@ -95,6 +98,8 @@ type NodeDraft struct {
 	Config       domain.Document
 	InputSchema  domain.Document
 	OutputSchema domain.Document
+	Retry        *RetryPolicy
+	Timeout      *time.Duration // from [MinAttemptTimeout] to [MaxAttemptTimeout]
 	Position     Position
 }
 
@@ -175,8 +180,7 @@ func (g Graph) ends(i int) (source, target int, ok bool) {
 func nodesOf(drafts []NodeDraft) []Node {
 	nodes := make([]Node, len(drafts))
 	for i, d := range drafts {
-		nodes[i] = Node(d)
-		nodes[i].Description = domain.CopyOf(d.Description)
+		nodes[i] = Node(d).clone()
 	}
 	return nodes
 }
@@ -196,9 +200,14 @@ func edgesOf(drafts []EdgeDraft) []Edge {
 func cloneNodes(nodes []Node) []Node {
 	nodes = slices.Clone(nodes)
 	for i := range nodes {
-		nodes[i].Description = domain.CopyOf(nodes[i].Description)
+		nodes[i] = nodes[i].clone()
 	}
 	return nodes
+}
+
+func (n Node) clone() Node {
+	n.Description, n.Retry, n.Timeout = domain.CopyOf(n.Description), domain.CopyOf(n.Retry), domain.CopyOf(n.Timeout)
+	return n
 }
 
 func cloneEdges(edges []Edge) []Edge {

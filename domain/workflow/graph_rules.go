@@ -40,6 +40,7 @@ func (g Graph) checkNodes(fs *findings) {
 		fs.text(about.member("version"), n.Version, 0, MaxNodeType)
 		fs.text(about.member("name"), n.Name, 0, MaxName)
 		fs.text(about.member("description"), orEmpty(n.Description), 0, MaxDescription)
+		n.checkAttempts(fs, about)
 		for _, axis := range []struct {
 			name  string
 			value float64

@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -80,6 +81,22 @@ func TestNewGraphRefuses(t *testing.T) {
 			want: []domain.Violation{
 				{Field: "nodes[0].position.x", Message: "must be a finite number, not NaN", Code: domain.BadFormat},
 				{Field: "nodes[0].position.y", Message: "must be a finite number, not -Inf", Code: domain.BadFormat},
+			},
+		},
+		"attempts that are out of bounds": {
+			nodes: nodes(
+				workflow.NodeDraft{ID: "a", Timeout: new(time.Duration(0)), Retry: &workflow.RetryPolicy{MaxRetries: 11, Backoff: 99 * time.Millisecond, MaxBackoff: 999 * time.Millisecond}},
+				workflow.NodeDraft{ID: "b", Timeout: new(5*time.Minute + time.Millisecond), Retry: &workflow.RetryPolicy{MaxRetries: -1, Backoff: 2 * time.Second, MaxBackoff: time.Second}},
+				workflow.NodeDraft{ID: "c", Timeout: new(5 * time.Minute), Retry: &workflow.RetryPolicy{MaxRetries: 10, Backoff: time.Second, MaxBackoff: time.Second}},
+			),
+			want: []domain.Violation{
+				{Field: "nodes[0].timeoutMs", Message: "must be at least 1, not 0", Code: domain.TooSmall},
+				{Field: "nodes[0].retryPolicy.maxRetries", Message: "must be at most 10, not 11", Code: domain.TooLarge},
+				{Field: "nodes[0].retryPolicy.backoffMs", Message: "must be at least 100, not 99", Code: domain.TooSmall},
+				{Field: "nodes[0].retryPolicy.maxBackoffMs", Message: "must be at least 1000, not 999", Code: domain.TooSmall},
+				{Field: "nodes[1].timeoutMs", Message: "must be at most 300000, not 300001", Code: domain.TooLarge},
+				{Field: "nodes[1].retryPolicy.maxRetries", Message: "must be at least 0, not -1", Code: domain.TooSmall},
+				{Field: "nodes[1].retryPolicy.maxBackoffMs", Message: "must be at least backoffMs, which is 2000, not 1000", Code: domain.TooSmall},
 			},
 		},
 		"edges that dangle": {

@@ -11,6 +11,9 @@ func (g Graph) level(types interface {
 },
 ) (highest process.Level) {
 	for _, n := range g.nodes {
+		if n.Retry != nil || n.Timeout != nil {
+			highest = max(highest, process.SecondRelease)
+		}
 		if version, err := node.ParseSemVer(n.Version); err == nil {
 			kind, _ := types.Lookup(node.Type(n.Type), version)
 			config, _ := object(n.Config)

@@ -2,6 +2,7 @@ package workflow
 
 import (
 	"testing"
+	"time"
 
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/node"
@@ -26,6 +27,14 @@ func TestAGraphNeedsWhatReadsItsConfigurations(t *testing.T) {
 		wait := Node{ID: "w", Type: "wait", Version: "1.0.0", Config: domain.RestoreDocument(config)}
 		if got := RestoreGraph([]Node{wait}, nil).level(builtIns{}); got != want {
 			t.Errorf("%s needs level %d, not %d", config, got, want)
+		}
+	}
+}
+
+func TestAGraphNeedsWhatHonoursItsNodesAttempts(t *testing.T) {
+	for claim, n := range map[string]Node{"a policy": {Retry: &RetryPolicy{}}, "a time": {Timeout: new(time.Second)}} {
+		if got := RestoreGraph([]Node{n}, nil).level(builtIns{}); got != process.SecondRelease {
+			t.Errorf("a node with %s needs level %d", claim, got)
 		}
 	}
 }

@@ -51,8 +51,8 @@ type NodeCall struct {
 	// once.
 	IdempotencyKey string
 
-	// Timeout bounds the attempt as a whole; zero means [DefaultNodeTimeout], or for an
-	// httpRequest what its configuration says. Past it the outcome is [NodeFailed]
+	// Timeout bounds the attempt as a whole; zero means what the configuration of an
+	// httpRequest says, or [DefaultNodeTimeout]. Past it the outcome is [NodeFailed]
 	// with the code timeout, retryable.
 	Timeout time.Duration
 

@@ -49,7 +49,7 @@ func runState(owner tenant.ID) run.State {
 			ID: run.ID(newID("run")), Tenant: owner, SubTenant: "team é", Workflow: "wf_1", Version: "wfv_1", Trigger: "trg_1", TriggerName: "Orders <new>",
 			TriggerType: trigger.Webhook, Entity: "customer 7 \\ é", DedupeKey: newID("key"), Cause: run.CauseByEvent,
 			Payload: json.RawMessage(`{"z":1.50,"a":"é <b> \u0000 \"","n":null}`),
-			Retry:   trigger.RetryPolicy{MaxRetries: 7, Backoff: 1500 * time.Millisecond, MaxBackoff: 90 * time.Second}, Timeout: 77 * time.Minute, CreatedAt: noon,
+			Retry:   workflow.RetryPolicy{MaxRetries: 7, Backoff: 1500 * time.Millisecond, MaxBackoff: 90 * time.Second}, Timeout: 77 * time.Minute, CreatedAt: noon,
 		},
 		Status: run.StatusFailed, Seq: 9, UpdatedAt: *at(5), StartedAt: at(1), FinishedAt: at(6), WakeAt: at(7), Failure: undecided,
 		Progress: run.Progress{

@@ -1110,6 +1110,14 @@ type Node struct {
 	// Position Where an editor draws the node, in units of its own.
 	Position Position `json:"position"`
 
+	// RetryPolicy How this node is tried again when it failed; it wins over that of the trigger. For nodes with an effect outside: `httpRequest` and
+	// custom nodes.
+	RetryPolicy *RetryPolicy `json:"retryPolicy,omitempty"`
+
+	// TimeoutMs How long one attempt at this node may take, in milliseconds; it wins over the member of the same name in the `config` of an
+	// `httpRequest`. For nodes with an effect outside.
+	TimeoutMs *int `json:"timeoutMs,omitempty"`
+
 	// Type A type of the node registry.
 	Type string `json:"type"`
 
@@ -1151,6 +1159,14 @@ type NodeDraft struct {
 
 	// Position Where an editor draws the node, in units of its own.
 	Position *Position `json:"position,omitempty"`
+
+	// RetryPolicy How this node is tried again when it failed; it wins over that of the trigger. For nodes with an effect outside: `httpRequest` and
+	// custom nodes. Null is the same as leaving it out.
+	RetryPolicy *RetryPolicy `json:"retryPolicy,omitempty"`
+
+	// TimeoutMs How long one attempt at this node may take, in milliseconds; it wins over the member of the same name in the `config` of an
+	// `httpRequest`. For nodes with an effect outside. Null is the same as leaving it out.
+	TimeoutMs *int `json:"timeoutMs,omitempty"`
 
 	// Type A type of the node registry.
 	Type *string `json:"type,omitempty"`
@@ -1367,6 +1383,18 @@ type ResumedRun struct {
 
 	// WorkflowVersionID The version it executes.
 	WorkflowVersionID string `json:"workflowVersionId"`
+}
+
+// RetryPolicy How what failed is tried again. The pause doubles from `backoffMs` up to `maxBackoffMs`.
+type RetryPolicy struct {
+	// BackoffMs The first pause in milliseconds.
+	BackoffMs int `json:"backoffMs"`
+
+	// MaxBackoffMs The longest pause in milliseconds, at least `backoffMs`.
+	MaxBackoffMs int `json:"maxBackoffMs"`
+
+	// MaxRetries How many more times it is tried.
+	MaxRetries int `json:"maxRetries"`
 }
 
 // RotateAPIKey defines model for RotateApiKey.
@@ -2088,18 +2116,9 @@ type TriggerConfig struct {
 		WindowMs int `json:"windowMs"`
 	} `json:"rateLimit,omitempty"`
 
-	// RetryPolicy How a node that failed is tried again. The pause doubles from `backoffMs` up to `maxBackoffMs`. Without a policy it is tried
+	// RetryPolicy How a node that failed is tried again, unless it has a policy of its own. Without a policy it is tried
 	// 3 more times, after pauses from 1 to 30 seconds.
-	RetryPolicy *struct {
-		// BackoffMs The first pause in milliseconds.
-		BackoffMs int `json:"backoffMs"`
-
-		// MaxBackoffMs The longest pause in milliseconds, at least `backoffMs`.
-		MaxBackoffMs int `json:"maxBackoffMs"`
-
-		// MaxRetries How many more times it is tried.
-		MaxRetries int `json:"maxRetries"`
-	} `json:"retryPolicy,omitempty"`
+	RetryPolicy *RetryPolicy `json:"retryPolicy,omitempty"`
 
 	// ScheduleConfig For a trigger of type `schedule`; ignored on the other. Either `cron` or `intervalMs`, not both. With neither, as editors save
 	// drafts, the trigger never fires.

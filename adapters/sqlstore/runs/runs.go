@@ -149,7 +149,7 @@ func (row *runRow) restore() (*run.Run, error) {
 			Version: workflow.VersionID(row.Version), Trigger: trigger.ID(row.Trigger), TriggerName: row.TriggerName,
 			TriggerType: trigger.Type(row.TriggerType), Entity: row.Entity, DedupeKey: row.DedupeKey, Cause: run.Cause(row.Cause),
 			Payload: json.RawMessage(row.Payload),
-			Retry:   trigger.RetryPolicy{MaxRetries: row.MaxRetries, Backoff: fromMillis(row.Backoff), MaxBackoff: fromMillis(row.MaxBackoff)},
+			Retry:   workflow.RetryPolicy{MaxRetries: row.MaxRetries, Backoff: fromMillis(row.Backoff), MaxBackoff: fromMillis(row.MaxBackoff)},
 			Timeout: fromMillis(row.Timeout), CreatedAt: row.CreatedAt.UTC(),
 		},
 		Status: run.Status(row.Status), Seq: row.Seq, UpdatedAt: row.UpdatedAt.UTC(), StartedAt: core.InUTC(row.StartedAt),
