@@ -46,9 +46,9 @@ func NewShared(whole, share int64) *Budget {
 	return &Budget{whole: whole, share: min(max(share, 1), whole), held: make(map[tenant.ID]int64)}
 }
 
-// Most is what is left of the whole when two other tenants have their shares, and a share
+// Max is what is left of the whole when two other tenants have their shares, and a share
 // at least.
-func (b *Budget) Most() int64 { return max(b.share, b.whole-2*b.share) }
+func (b *Budget) Max() int64 { return max(b.share, b.whole-2*b.share) }
 
 // Used returns how much is held by all tenants.
 func (b *Budget) Used() int64 {
@@ -76,7 +76,7 @@ func (b *Budget) Reserve(ctx context.Context, owner tenant.ID, amount int64) err
 	if b.TryReserve(owner, amount) {
 		return nil
 	}
-	r := &request{min(amount, b.Most()), make(chan struct{})}
+	r := &request{min(amount, b.Max()), make(chan struct{})}
 	b.mu.Lock()
 	q := b.queueOf(owner)
 	if q == nil {
@@ -105,7 +105,7 @@ func (b *Budget) TryReserve(owner tenant.ID, amount int64) bool {
 	if amount <= 0 {
 		return true
 	}
-	amount = min(amount, b.Most())
+	amount = min(amount, b.Max())
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.obstacle(owner, amount) != none || b.queueOf(owner) != nil {
@@ -133,7 +133,7 @@ func (b *Budget) Release(owner tenant.ID, amount int64) {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.take(owner, -min(amount, b.Most()))
+	b.take(owner, -min(amount, b.Max()))
 	b.grant()
 }
 
@@ -233,7 +233,7 @@ func (b *Budget) obstacle(owner tenant.ID, amount int64) obstacle {
 	switch {
 	case held+amount > b.share && held > 0:
 		return itsOwn
-	case amount > b.share && b.large+amount > b.Most():
+	case amount > b.share && b.large+amount > b.Max():
 		return otherLarge
 	case b.used+amount > b.whole:
 		return theWhole

@@ -18,8 +18,8 @@ func TestBudget(t *testing.T) {
 func TestABudgetSaysWhatIsUsedAndWhoWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := budget.New(8)
-		if b.Whole() != 8 || b.Most() != 4 {
-			t.Errorf("of %d the most is %d", b.Whole(), b.Most())
+		if b.Whole() != 8 || b.Max() != 4 {
+			t.Errorf("of %d the most is %d", b.Whole(), b.Max())
 		}
 		if err := b.Reserve(t.Context(), "a", 2); err != nil {
 			t.Fatal(err)

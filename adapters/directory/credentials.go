@@ -97,10 +97,10 @@ func (d *Directory) since() uint64 {
 // noteTimeout is how long a request waits for the note that its key was used.
 const noteTimeout = 250 * time.Millisecond
 
-// NoteUse records a use unless one was recorded a short while ago. Of the requests
+// RecordUse records a use unless one was recorded a short while ago. Of the requests
 // that find a note due, one writes it and the others continue. A note that cannot be
 // written is left out: no request fails for it, and the next one is due a while later.
-func (d *Directory) NoteUse(ctx context.Context, c outbound.Credential, at time.Time) {
+func (d *Directory) RecordUse(ctx context.Context, c outbound.Credential, at time.Time) {
 	if c.Key.RecentlyUsed(at) {
 		return
 	}
@@ -116,6 +116,6 @@ func (d *Directory) NoteUse(ctx context.Context, c outbound.Credential, at time.
 	ctx, cancel := context.WithTimeout(ctx, noteTimeout)
 	defer cancel()
 	_ = d.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error { // the next use is noted instead
-		return st.Credentials.NoteUse(ctx, c.Tenant.ID(), c.Key.ID(), at)
+		return st.Credentials.RecordUse(ctx, c.Tenant.ID(), c.Key.ID(), at)
 	})
 }

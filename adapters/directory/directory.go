@@ -48,7 +48,7 @@ type Directory struct {
 	registryBytes int64 // what the registries weigh together
 	large         map[tenant.ID]largeRegistry
 	endpoints     map[tenant.ID]*nodeEndpoints
-	versions      map[versionKey]outbound.Belonging
+	versions      map[versionKey]outbound.VersionParent
 
 	reading singleflight.Group // of registries
 
@@ -63,7 +63,7 @@ var (
 // New returns a directory that asks the unit of work each time, until something
 // that implements outbound.Changes follows it and says that it may be trusted.
 func New(work outbound.UnitOfWork) *Directory {
-	d := &Directory{work: work, lookups: make(chan struct{}, maxLookups), versions: make(map[versionKey]outbound.Belonging)}
+	d := &Directory{work: work, lookups: make(chan struct{}, maxLookups), versions: make(map[versionKey]outbound.VersionParent)}
 	d.reset()
 	return d
 }
@@ -85,8 +85,8 @@ func (d *Directory) Changed(owner tenant.ID) {
 	clear(d.unknown) // one of them may have become a key
 }
 
-// Trust forgets everything, and says whether to remember from now on.
-func (d *Directory) Trust(all bool) {
+// SetReliable forgets everything, and says whether to remember from now on.
+func (d *Directory) SetReliable(all bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.changes++

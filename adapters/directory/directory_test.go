@@ -82,7 +82,7 @@ func (w *world) follow() {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(w.Context()))
 	var done sync.WaitGroup
 	done.Go(func() {
-		if err := w.work.Follow(ctx, w.known); err != nil {
+		if err := w.work.Watch(ctx, w.known); err != nil {
 			w.Error(err)
 		}
 	})
@@ -218,8 +218,8 @@ func TestALookUpThatBeganBeforeAChangeIsNotKept(t *testing.T) {
 		"a revocation": w.revoke,
 		"a loss of trust that is over": func(k *tenant.APIKey) {
 			w.revoke(k)
-			w.known.Trust(false)
-			w.known.Trust(true)
+			w.known.SetReliable(false)
+			w.known.SetReliable(true)
 		},
 	} {
 		k := w.key()
@@ -259,11 +259,11 @@ func TestWithoutTrustTheStoreIsAskedEachTime(t *testing.T) {
 		_, _ = w.known.Credential(t.Context(), unknown(1))
 	}
 	w.wantReads(6)
-	w.known.Trust(true)
+	w.known.SetReliable(true)
 	w.find(k.State().Hash)
 	w.find(k.State().Hash)
 	w.wantReads(7)
-	w.known.Trust(false)
+	w.known.SetReliable(false)
 	w.find(k.State().Hash)
 	w.find(k.State().Hash)
 	w.wantReads(9)
@@ -271,7 +271,7 @@ func TestWithoutTrustTheStoreIsAskedEachTime(t *testing.T) {
 
 func TestWhatIsRememberedIsBounded(t *testing.T) {
 	w := newWorld(t)
-	w.known.Trust(true)
+	w.known.SetReliable(true)
 	const most = 1 << 13
 	for i := range most + 100 {
 		_, _ = w.known.Credential(t.Context(), unknown(i))
@@ -287,7 +287,7 @@ func TestWhatIsRememberedIsBounded(t *testing.T) {
 
 func TestAFloodOfUnknownKeysTakesFewConnections(t *testing.T) {
 	w := newWorld(t)
-	w.known.Trust(true)
+	w.known.SetReliable(true)
 	const flood, allowed = 100, 8
 	goOn := make(chan struct{})
 	w.work.read = func(next func() error) error { <-goOn; return next() }
@@ -311,7 +311,7 @@ func TestAFloodOfUnknownKeysTakesFewConnections(t *testing.T) {
 
 func TestManyMayAskForOneKeyAtOnce(t *testing.T) {
 	w := newWorld(t)
-	w.known.Trust(true)
+	w.known.SetReliable(true)
 	k := w.key()
 	var done sync.WaitGroup
 	for range 200 {
@@ -329,26 +329,26 @@ func TestManyMayAskForOneKeyAtOnce(t *testing.T) {
 
 func TestAUseIsNotedOnceAMinuteByOneOfMany(t *testing.T) {
 	w := newWorld(t)
-	w.known.Trust(true)
+	w.known.SetReliable(true)
 	k := w.key()
 	c := w.find(k.State().Hash)
 	for minute := range 3 {
 		var done sync.WaitGroup
 		for i := range 100 {
 			at := noon.Add(time.Duration(minute)*time.Minute + time.Duration(i)*500*time.Millisecond/100)
-			done.Go(func() { w.known.NoteUse(t.Context(), c, at) })
+			done.Go(func() { w.known.RecordUse(t.Context(), c, at) })
 		}
 		done.Wait()
-		w.known.NoteUse(t.Context(), c, noon.Add(time.Duration(minute)*time.Minute+50*time.Second))
+		w.known.RecordUse(t.Context(), c, noon.Add(time.Duration(minute)*time.Minute+50*time.Second))
 		if n := w.work.writes.Load(); n != int64(minute+1) {
 			t.Errorf("after %d minutes %d uses were written", minute+1, n)
 		}
 	}
-	w.known.Trust(true) // forgets what it noted
+	w.known.SetReliable(true) // forgets what it noted
 	if used := w.find(k.State().Hash).Key.LastUsedAt(); used == nil || used.Before(noon.Add(2*time.Minute)) {
 		t.Errorf("the last use is %v", used)
 	}
-	w.known.NoteUse(t.Context(), w.find(k.State().Hash), noon.Add(2*time.Minute+50*time.Second))
+	w.known.RecordUse(t.Context(), w.find(k.State().Hash), noon.Add(2*time.Minute+50*time.Second))
 	if n := w.work.writes.Load(); n != 3 {
 		t.Errorf("%d uses were written: one was noted a short while before", n)
 	}

@@ -152,9 +152,9 @@ type versionKey struct {
 	id    workflow.VersionID
 }
 
-// Belongs returns where a version belongs. That never changes, so it is kept whether
+// VersionParent returns where a version belongs. That never changes, so it is kept whether
 // changes are followed or not.
-func (d *Directory) Belongs(ctx context.Context, scope tenant.Scope, id workflow.VersionID) (outbound.Belonging, error) {
+func (d *Directory) VersionParent(ctx context.Context, scope tenant.Scope, id workflow.VersionID) (outbound.VersionParent, error) {
 	key := versionKey{scope.Tenant(), id}
 	d.mu.RLock()
 	belongs, known := d.versions[key]
@@ -163,7 +163,7 @@ func (d *Directory) Belongs(ctx context.Context, scope tenant.Scope, id workflow
 		return belongs, nil
 	}
 	err := d.work.Read(ctx, func(ctx context.Context, st outbound.Stores) (err error) {
-		belongs, err = st.Versions.Belongs(ctx, scope, id)
+		belongs, err = st.Versions.Parent(ctx, scope, id)
 		return err
 	})
 	if err != nil {

@@ -97,7 +97,7 @@ func TestTheCurrentRegistryHasWhatNothingToldOf(t *testing.T) {
 		}
 		return found
 	}
-	w.known.Trust(true)
+	w.known.SetReliable(true)
 	before := w.registry(owner)
 	if current() != before {
 		t.Error("without a change it is another one")
@@ -121,7 +121,7 @@ func TestTheCurrentRegistryHasWhatNothingToldOf(t *testing.T) {
 
 func TestAllWhoAskForARegistryAtOnceGetTheOneThatIsKept(t *testing.T) {
 	w := newWorld(t)
-	w.known.Trust(true)
+	w.known.SetReliable(true)
 	owner := w.key().Tenant()
 	const many = 8
 	var reads atomic.Int64
@@ -179,29 +179,29 @@ func TestWhereAVersionBelongsIsLookedUpOnce(t *testing.T) {
 		return errors.Join(st.Workflows.Insert(ctx, wf), st.Versions.Insert(ctx, ver))
 	})
 	for range 3 {
-		found, err := w.known.Belongs(t.Context(), tenant.All(owner), "wfv_1")
-		if want := (outbound.Belonging{Workflow: "wf_1", SubTenant: "team"}); found != want || err != nil {
+		found, err := w.known.VersionParent(t.Context(), tenant.All(owner), "wfv_1")
+		if want := (outbound.VersionParent{Workflow: "wf_1", SubTenant: "team"}); found != want || err != nil {
 			t.Errorf("it belongs to %+v, %v", found, err)
 		}
 	}
 	w.wantReads(1)
 	for range 2 {
-		if _, err := w.known.Belongs(t.Context(), tenant.All(other), "wfv_1"); !errors.Is(err, domain.NotFound) {
+		if _, err := w.known.VersionParent(t.Context(), tenant.All(other), "wfv_1"); !errors.Is(err, domain.NotFound) {
 			t.Errorf("for another tenant: %v", err)
 		}
 	}
 	w.wantReads(3) // that there is none may change
-	if _, err := w.known.Belongs(t.Context(), tenant.Only(owner, "other"), "wfv_1"); !errors.Is(err, domain.NotFound) {
+	if _, err := w.known.VersionParent(t.Context(), tenant.Only(owner, "other"), "wfv_1"); !errors.Is(err, domain.NotFound) {
 		t.Errorf("for another sub-tenant: %v", err)
 	}
-	if _, err := w.known.Belongs(t.Context(), tenant.Only(owner, "team"), "wfv_1"); err != nil {
+	if _, err := w.known.VersionParent(t.Context(), tenant.Only(owner, "team"), "wfv_1"); err != nil {
 		t.Errorf("for its sub-tenant: %v", err)
 	}
 }
 
 func BenchmarkCredential(b *testing.B) {
 	w := newWorld(b)
-	w.known.Trust(true)
+	w.known.SetReliable(true)
 	hash := w.key().State().Hash
 	w.find(hash)
 	b.ReportAllocs()
@@ -217,7 +217,7 @@ func BenchmarkCredential(b *testing.B) {
 
 func BenchmarkRegistry(b *testing.B) {
 	w := newWorld(b)
-	w.known.Trust(true)
+	w.known.SetReliable(true)
 	owner := w.key().Tenant()
 	w.registry(owner)
 	b.ReportAllocs()
@@ -233,7 +233,7 @@ func BenchmarkRegistry(b *testing.B) {
 
 func TestRegistriesAreKeptUpToABoundOfBytes(t *testing.T) {
 	w := newWorld(t)
-	w.known.Trust(true)
+	w.known.SetReliable(true)
 	define := func(owner tenant.ID, values int) {
 		var schema node.Declarations
 		text := `{"a":{"type":"any","default":[` + strings.Repeat("0,", values) + `0]}}`

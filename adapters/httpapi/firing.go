@@ -60,7 +60,7 @@ func renderFired(f run.Fired) any { return firedBody{DedupeKey: f.DedupeKey, Run
 func triggerCall(body jsonread.Object) run.Call {
 	var r domain.Rules
 	call := readCall(body, &r)
-	call.Malformed, call.NoneKnown = r.Violations(), knowsNone(body)
+	call.Malformed, call.OnlyUnknownMembers = r.Violations(), knowsNone(body)
 	return call
 }
 

@@ -137,7 +137,7 @@ func (g *gateway) follow(known *directory.Directory) {
 	ctx, stop := context.WithCancel(context.Background())
 	var done sync.WaitGroup
 	done.Go(func() {
-		if err := g.store.Follow(ctx, known); err != nil {
+		if err := g.store.Watch(ctx, known); err != nil {
 			g.Error(err)
 		}
 	})

@@ -82,7 +82,7 @@ func drawnRun(t *rapid.T) *run.Run {
 		case 1:
 			n.Status, n.Pause = run.NodeWaiting, &run.Pause{Kind: run.PauseInput, Since: at, Until: &at}
 		case 2:
-			n.GivesInput = true
+			n.OutputIsInput = true
 		default:
 			n.Output = document(t, "output")
 		}

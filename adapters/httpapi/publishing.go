@@ -47,16 +47,16 @@ func renderPublished(p inbound.Published) any {
 }
 
 // onPublish reads what is to become of triggers.
-func onPublish(body jsonread.Object) trigger.OnPublish {
+func onPublish(body jsonread.Object) trigger.PublishOptions {
 	var r domain.Rules
-	asked := trigger.OnPublish{Triggers: (*tenant.TriggersOnPublish)(body.OptionalString("triggers", &r))}
+	asked := trigger.PublishOptions{Triggers: (*tenant.TriggersOnPublish)(body.OptionalString("triggers", &r))}
 	asked.Malformed = r.Violations()
 	return asked
 }
 
 // publishVersion answers POST /workflow-versions/{id}/publish.
 func (a *API) publishVersion(c *gin.Context, who tenant.Caller) error {
-	return publishing[versionBody](c, who, func(once domain.IdempotencyKey, asked trigger.OnPublish) (inbound.Published, error) {
+	return publishing[versionBody](c, who, func(once domain.IdempotencyKey, asked trigger.PublishOptions) (inbound.Published, error) {
 		return a.ports.Publishing.Publish(c.Request.Context(), who, once, versionID(c), asked)
 	})
 }
@@ -64,13 +64,13 @@ func (a *API) publishVersion(c *gin.Context, who tenant.Caller) error {
 // rollbackWorkflow answers POST /workflows/{id}/rollback.
 func (a *API) rollbackWorkflow(c *gin.Context, who tenant.Caller) error {
 	id := exchange.PathID[workflow.ID](c, "id", workflow.IDPrefix)
-	return publishing[workflowBody](c, who, func(once domain.IdempotencyKey, asked trigger.OnPublish) (inbound.Published, error) {
+	return publishing[workflowBody](c, who, func(once domain.IdempotencyKey, asked trigger.PublishOptions) (inbound.Published, error) {
 		return a.ports.Publishing.Rollback(c.Request.Context(), who, once, id, asked)
 	})
 }
 
 // publishing publishes by way of a resource, which Answer has.
-func publishing[Answer any](c *gin.Context, who tenant.Caller, run func(domain.IdempotencyKey, trigger.OnPublish) (inbound.Published, error)) error {
+func publishing[Answer any](c *gin.Context, who tenant.Caller, run func(domain.IdempotencyKey, trigger.PublishOptions) (inbound.Published, error)) error {
 	asked, err := exchange.ReadResource[Answer](c, onPublish)
 	if err != nil {
 		return err

@@ -64,7 +64,7 @@ func (fakeRunner) Health(context.Context, outbound.HealthCheck) (outbound.NodeHe
 func (g *gateway) startWorker(w fakeRunner) (stop func()) {
 	g.Helper()
 	known := directory.New(g.store)
-	known.Trust(true)
+	known.SetReliable(true)
 	runner := worker.New(g.store, w, directory.NewEndpoints(known, g.clock), expression.Compiler{}, known, g.signals, g.random, runKey,
 		budget.Divide(1<<40, 2).OfRuns(), worker.Options{Name: "test", Drain: time.Second})
 	ctx, cancel := context.WithCancel(context.Background())

@@ -105,8 +105,8 @@ func (a *API) listFires(c *gin.Context, who tenant.Caller) error {
 	if err != nil {
 		return err
 	}
-	outcome, _ := l.Params.OneOf("outcome", texts(trigger.Outcomes()), &l.Rules)
-	filter := trigger.FireFilter{Outcome: trigger.Outcome(outcome), From: l.Time("from"), To: l.Time("to")}
+	outcome, _ := l.Params.OneOf("outcome", texts(trigger.FireOutcomes()), &l.Rules)
+	filter := trigger.FireFilter{Outcome: trigger.FireOutcome(outcome), From: l.Time("from"), To: l.Time("to")}
 	return exchange.AnswerList(c, l, renderFire, func(q domain.Query) (domain.Page[*trigger.Fire], error) {
 		return a.ports.Schedules.Fires(c.Request.Context(), who, exchange.PathID[trigger.ID](c, "id", trigger.IDPrefix), filter, q)
 	})

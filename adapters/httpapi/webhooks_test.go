@@ -34,14 +34,14 @@ func (g *gateway) webhook(e fixture) {
 		ID: event.ID("evt" + suffix), Tenant: e.id, Type: event.WorkflowPublished, At: asked, Data: domain.RestoreDocument(`{"workflowId":"` + e.marker() + `"}`),
 	})
 	d := event.NewDelivery(event.DeliveryID("msg"+suffix), to, happened, asked)
-	d.Record(1, asked, event.Outcome{
+	d.Record(1, asked, event.AttemptResult{
 		Status: http.StatusServiceUnavailable, Duration: 120 * time.Millisecond, Code: "unexpected_status",
 		Error: "example.com answered 503 Service Unavailable.", Excerpt: e.marker(),
 	})
-	d.Record(2, asked.Add(5*time.Second), event.Outcome{Duration: event.SendTimeout, Code: "timeout", Error: "example.com did not answer within 15 seconds."})
+	d.Record(2, asked.Add(5*time.Second), event.AttemptResult{Duration: event.SendTimeout, Code: "timeout", Error: "example.com did not answer within 15 seconds."})
 	g.write(func(ctx context.Context, st outbound.Stores) error {
 		return errors.Join(st.Webhooks.Endpoints.Insert(ctx, to), st.Webhooks.Events.Append(ctx, happened),
-			st.Webhooks.Events.Settle(ctx, happened), st.Webhooks.Deliveries.Insert(ctx, d))
+			st.Webhooks.Events.MarkFannedOut(ctx, happened), st.Webhooks.Deliveries.Insert(ctx, d))
 	})
 	e.ids["webhook-endpoints"], e.ids["deliveries"], e.ids["eventId"] = string(to.ID()), string(d.ID()), string(happened.ID())
 }

@@ -302,7 +302,7 @@ func passed(nodes, size int) *run.Run {
 	state := ranRun(nodes, 0).State()
 	state.Payload = json.RawMessage(`"` + strings.Repeat("x", size-2) + `"`)
 	for i := range state.Nodes {
-		state.Nodes[i].Output, state.Nodes[i].GivesInput = nil, true
+		state.Nodes[i].Output, state.Nodes[i].OutputIsInput = nil, true
 	}
 	return run.Restore(state)
 }

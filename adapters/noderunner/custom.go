@@ -65,7 +65,7 @@ func (r *Runner) runCustom(ctx context.Context, call outbound.NodeCall) (outboun
 	}
 	var got *answer
 	if failure == nil {
-		got, failure, err = exchange(ctx, r.stay, req, cmp.Or(call.Timeout, outbound.DefaultNodeTimeout), call.Room)
+		got, failure, err = exchange(ctx, r.stay, req, cmp.Or(call.Timeout, outbound.DefaultNodeTimeout), call.ReserveMemory)
 	}
 	switch {
 	case err != nil:

@@ -50,7 +50,7 @@ func (r *Runner) runRequest(ctx context.Context, call outbound.NodeCall) (outbou
 	if slices.ContainsFunc(made.statuses, func(s node.StatusRange) bool { return s.From < 400 && s.To >= 300 }) {
 		caller = r.stay // a redirect that is expected is an answer
 	}
-	got, failure, err := exchange(ctx, caller, req, cmp.Or(call.Timeout, made.timeout), call.Room)
+	got, failure, err := exchange(ctx, caller, req, cmp.Or(call.Timeout, made.timeout), call.ReserveMemory)
 	switch {
 	case err != nil:
 		return nil, err

@@ -162,7 +162,7 @@ func TestALargeAnswerWaitsForRoom(t *testing.T) {
 		for _, refuse := range []error{nil, full} {
 			var asked int64
 			call := request(t, `{"url": "URL"}`, url)
-			call.Room = func(_ context.Context, size int64) error { asked = size; return refuse }
+			call.ReserveMemory = func(_ context.Context, size int64) error { asked = size; return refuse }
 			outcome, err := open(t).Run(t.Context(), call)
 			_, completed := outcome.(outbound.NodeCompleted)
 			if asked != c.want || err != nil || completed != (refuse == nil || c.want == 0) {

@@ -53,8 +53,8 @@ func (s activation) Move(ctx context.Context, scope tenant.Scope, from, to workf
 	return moved, nil
 }
 
-// Leave marks the triggers of a version that can fire.
-func (s activation) Leave(ctx context.Context, scope tenant.Scope, version workflow.VersionID, now time.Time) error {
+// MarkLeftBehind marks the triggers of a version that can fire.
+func (s activation) MarkLeftBehind(ctx context.Context, scope tenant.Scope, version workflow.VersionID, now time.Time) error {
 	in, args := core.Within(scope, core.BySubTenant, string(version), now)
 	_, err := s.Exec(ctx, "leave triggers behind", `UPDATE triggers SET left_at = $3
 		WHERE tenant_id = $1 AND workflow_version_id = $2 AND is_active AND left_at IS NULL`+in, args...)

@@ -152,8 +152,8 @@ func (s credentials) Find(ctx context.Context, hash tenant.KeyHash) (outbound.Cr
 	return outbound.Credential{Key: k, Tenant: ten}, err
 }
 
-// NoteUse records a use, once in a while.
-func (s credentials) NoteUse(ctx context.Context, owner tenant.ID, id tenant.KeyID, at time.Time) error {
+// RecordUse records a use, once in a while.
+func (s credentials) RecordUse(ctx context.Context, owner tenant.ID, id tenant.KeyID, at time.Time) error {
 	_, err := s.Exec(ctx, "note use of API key", `UPDATE api_keys SET last_used_at = $1
 		WHERE tenant_id = $2 AND id = $3 AND (last_used_at IS NULL OR last_used_at <= $4)`,
 		at, string(owner), string(id), at.Add(-tenant.UsedResolution))

@@ -49,7 +49,7 @@ func (*fireRow) SizeSQL() string { return `octet_length(reason)` }
 
 func (row fireRow) restore() (*trigger.Fire, error) {
 	return trigger.RestoreFire(trigger.FireState{
-		Trigger: trigger.ID(row.Trigger), Tenant: tenant.ID(row.Tenant), At: row.ScheduledAt.UTC(), Outcome: trigger.Outcome(row.Outcome),
+		Trigger: trigger.ID(row.Trigger), Tenant: tenant.ID(row.Tenant), At: row.ScheduledAt.UTC(), Outcome: trigger.FireOutcome(row.Outcome),
 		Reason: row.Reason, RunID: row.RunID, RecordedAt: row.RecordedAt.UTC(),
 	}), nil
 }

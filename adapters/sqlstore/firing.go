@@ -63,9 +63,9 @@ func (row *firingRow) Targets() []any {
 func (row *firingRow) firing() outbound.FiringTrigger {
 	return outbound.FiringTrigger{
 		Trigger: row.restore(), Workflow: workflow.ID(row.Workflow),
-		Standing: trigger.Standing{WorkflowActive: row.WorkflowActive, VersionActive: row.VersionActive},
-		Started:  run.ID(row.Started),
-		Kept:     row.Kept,
+		ParentState: trigger.ParentState{WorkflowActive: row.WorkflowActive, VersionActive: row.VersionActive},
+		Started:     run.ID(row.Started),
+		StoredBytes: row.Kept,
 	}
 }
 
@@ -135,8 +135,8 @@ func (s firing) OnEvent(ctx context.Context, scope tenant.Scope, q outbound.Even
 		` ORDER BY t.created_at, t.id LIMIT $3`+s.keepVersions(), args...)
 }
 
-// Each finds those that can fire in one statement, and the others, if any, in another.
-func (s firing) Each(ctx context.Context, of []outbound.TriggerKey) ([]outbound.FiringTrigger, error) {
+// Triggers finds those that can fire in one statement, and the others, if any, in another.
+func (s firing) Triggers(ctx context.Context, of []outbound.TriggerKey) ([]outbound.FiringTrigger, error) {
 	if len(of) == 0 {
 		return nil, nil
 	}
@@ -155,7 +155,7 @@ func (s firing) Each(ctx context.Context, of []outbound.TriggerKey) ([]outbound.
 			return nil, err
 		}
 		for key, f := range others {
-			if !f.Trigger.Active() || !f.Standing.WorkflowActive || !f.Standing.VersionActive { // else somebody is deleting it
+			if !f.Trigger.Active() || !f.ParentState.WorkflowActive || !f.ParentState.VersionActive { // else somebody is deleting it
 				known[key] = f
 			}
 		}
@@ -218,6 +218,6 @@ func (s firing) version(ctx context.Context, query string, args ...any) (outboun
 	err := s.ReadRow(ctx, "find version to start", &row, query, args...)
 	return outbound.FiringVersion{
 		Workflow: workflow.ID(row.Workflow), SubTenant: tenant.SubTenantID(row.SubTenant), WorkflowActive: row.Active,
-		Version: workflow.VersionID(row.Version), Published: row.Published, Kept: row.Kept,
+		Version: workflow.VersionID(row.Version), Published: row.Published, StoredBytes: row.Kept,
 	}, err
 }

@@ -55,13 +55,13 @@ func (s *Store) insertEach(ctx context.Context, all []*outbound.NewTrigger) erro
 		for _, e := range all {
 			e.Added = false
 			owner, now := e.Trigger.Tenant(), e.Trigger.CreatedAt()
-			if err := st.Outcomes.Claim(ctx, owner, e.Once, now); err != nil {
+			if err := st.Idempotency.Claim(ctx, owner, e.IdempotencyKey, now); err != nil {
 				if isDatabaseFailure(err) {
 					return err
 				}
 				continue
 			}
-			if _, err := st.Versions.Belongs(ctx, tenant.All(owner), e.Trigger.Version()); errors.Is(err, domain.NotFound) {
+			if _, err := st.Versions.Parent(ctx, tenant.All(owner), e.Trigger.Version()); errors.Is(err, domain.NotFound) {
 				continue
 			} else if err != nil {
 				return err
@@ -69,7 +69,7 @@ func (s *Store) insertEach(ctx context.Context, all []*outbound.NewTrigger) erro
 			if err := st.Triggers.Insert(ctx, e.Trigger); err != nil {
 				return err
 			}
-			if err := st.Outcomes.Keep(ctx, owner, e.Once, e.Trigger, now); err != nil {
+			if err := st.Idempotency.Record(ctx, owner, e.IdempotencyKey, e.Trigger, now); err != nil {
 				return err
 			}
 			e.Added = true
@@ -136,8 +136,8 @@ func entriesOf(all []*outbound.NewTrigger) (rows []TriggerEntry, index map[strin
 	rows, index = make([]TriggerEntry, 0, len(all)), make(map[string]int, len(all))
 	keys := make(map[[3]string]bool)
 	for i, e := range all {
-		if e.Once.Wanted() {
-			key := [3]string{string(e.Trigger.Tenant()), e.Once.Scope, e.Once.Key}
+		if e.IdempotencyKey.Wanted() {
+			key := [3]string{string(e.Trigger.Tenant()), e.IdempotencyKey.Scope, e.IdempotencyKey.Key}
 			if keys[key] {
 				continue
 			}
@@ -147,7 +147,7 @@ func entriesOf(all []*outbound.NewTrigger) (rows []TriggerEntry, index map[strin
 		index[string(st.ID)] = i
 		rows = append(rows, TriggerEntry{
 			State: st, SearchText: core.SearchText(st.Name, nil), Event: listensFor(e.Trigger),
-			Scope: e.Once.Scope, Key: e.Once.Key, Fingerprint: e.Once.Fingerprint, Answer: e.Answer,
+			Scope: e.IdempotencyKey.Scope, Key: e.IdempotencyKey.Key, Fingerprint: e.IdempotencyKey.Fingerprint, Answer: e.Answer,
 		})
 	}
 	return rows, index

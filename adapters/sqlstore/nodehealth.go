@@ -25,8 +25,8 @@ type nodeHealthRow struct {
 	Message   string    `db:"message"`
 }
 
-// Of reads what is noted of the custom nodes.
-func (s nodeHealth) Of(ctx context.Context, owner tenant.ID, ids ...node.CustomID) (map[node.CustomID]node.Health, error) {
+// Get reads what is noted of the custom nodes.
+func (s nodeHealth) Get(ctx context.Context, owner tenant.ID, ids ...node.CustomID) (map[node.CustomID]node.Health, error) {
 	found := make(map[node.CustomID]node.Health, len(ids))
 	if len(ids) == 0 {
 		return found, nil
@@ -48,13 +48,13 @@ func (s nodeHealth) Of(ctx context.Context, owner tenant.ID, ids ...node.CustomI
 	return found, err
 }
 
-// Note keeps what was found of one custom node.
-func (s nodeHealth) Note(ctx context.Context, owner tenant.ID, id node.CustomID, h node.Health) error {
+// Record keeps what was found of one custom node.
+func (s nodeHealth) Record(ctx context.Context, owner tenant.ID, id node.CustomID, h node.Health) error {
 	return s.note(ctx, owner, h, "id = $2", string(id))
 }
 
-// NoteShared keeps what was found of the custom nodes without an endpoint of their own.
-func (s nodeHealth) NoteShared(ctx context.Context, owner tenant.ID, h node.Health) error {
+// RecordShared keeps what was found of the custom nodes without an endpoint of their own.
+func (s nodeHealth) RecordShared(ctx context.Context, owner tenant.ID, h node.Health) error {
 	return s.note(ctx, owner, h, "endpoint = $2", "")
 }
 
@@ -83,8 +83,8 @@ func (s nodeHealth) note(ctx context.Context, owner tenant.ID, h node.Health, co
 	return nil
 }
 
-// Shares says whether there is a custom node without an endpoint of its own.
-func (s nodeHealth) Shares(ctx context.Context, owner tenant.ID) (shares bool, err error) {
+// HasShared says whether there is a custom node without an endpoint of its own.
+func (s nodeHealth) HasShared(ctx context.Context, owner tenant.ID) (shares bool, err error) {
 	err = s.ReadRow(ctx, "look for custom nodes without an endpoint", &shares,
 		`SELECT EXISTS (SELECT 1 FROM custom_nodes WHERE tenant_id = $1 AND endpoint = '')`, string(owner))
 	return shares, err

@@ -10,7 +10,7 @@ import (
 
 type operatorOutcomes struct{ *unit }
 
-var _ outbound.OperatorOutcomeRepository = operatorOutcomes{}
+var _ outbound.OperatorIdempotencyRepository = operatorOutcomes{}
 
 // Claim looks for a recorded outcome.
 func (s operatorOutcomes) Claim(ctx context.Context, once domain.IdempotencyKey, now time.Time) error {
@@ -20,8 +20,8 @@ func (s operatorOutcomes) Claim(ctx context.Context, once domain.IdempotencyKey,
 	return s.claim(ctx, once, s.store.dialect.ClaimOperatorOutcome, once.Scope, once.Key, now.Add(-domain.IdempotencyRetention))
 }
 
-// Keep records the outcome, in the place of one that has expired.
-func (s operatorOutcomes) Keep(ctx context.Context, once domain.IdempotencyKey, outcome any, now time.Time) error {
+// Record records the outcome, in the place of one that has expired.
+func (s operatorOutcomes) Record(ctx context.Context, once domain.IdempotencyKey, outcome any, now time.Time) error {
 	if !once.Wanted() {
 		return nil
 	}

@@ -13,7 +13,7 @@ import (
 
 type outcomes struct{ *unit }
 
-var _ outbound.OutcomeRepository = outcomes{}
+var _ outbound.IdempotencyRepository = outcomes{}
 
 var errKeyTaken = errors.New("another unit recorded an outcome under the same idempotency key")
 
@@ -45,8 +45,8 @@ func (u *unit) claim(ctx context.Context, once domain.IdempotencyKey, statement 
 	}
 }
 
-// Keep records the outcome, in the place of one that has expired.
-func (s outcomes) Keep(ctx context.Context, owner tenant.ID, once domain.IdempotencyKey, outcome any, now time.Time) error {
+// Record records the outcome, in the place of one that has expired.
+func (s outcomes) Record(ctx context.Context, owner tenant.ID, once domain.IdempotencyKey, outcome any, now time.Time) error {
 	if !once.Wanted() {
 		return nil
 	}

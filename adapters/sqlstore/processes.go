@@ -14,9 +14,9 @@ type processes struct{ *unit }
 
 var _ outbound.ProcessRepository = processes{}
 
-// Beat adds a process or moves its time. The required level is held, so that it does not
+// Heartbeat adds a process or moves its time. The required level is held, so that it does not
 // rise before this unit ends.
-func (s processes) Beat(ctx context.Context, p process.Process) error {
+func (s processes) Heartbeat(ctx context.Context, p process.Process) error {
 	clock := s.store.dialect.Clock
 	n, err := s.Exec(ctx, "record heartbeat", `INSERT INTO processes (id, version, level, role, started_at, seen_at)
 		SELECT $1, $2, CAST($3 AS smallint), $4, `+clock+`, `+clock+` FROM required_level r WHERE r.level <= CAST($3 AS smallint)`+s.ForUpdate()+`
@@ -32,8 +32,8 @@ func (s processes) Beat(ctx context.Context, p process.Process) error {
 		"The database is in use at feature level %d, and this version has %d. Start the version that was running, or a newer one.", required, p.Level))
 }
 
-// Leave removes a process.
-func (s processes) Leave(ctx context.Context, id process.ID) error {
+// Remove removes a process.
+func (s processes) Remove(ctx context.Context, id process.ID) error {
 	_, err := s.Exec(ctx, "remove process", `DELETE FROM processes WHERE id = $1`, string(id))
 	return err
 }
@@ -55,8 +55,8 @@ func (row processRow) restore() process.Seen {
 	}
 }
 
-// Live lists the processes whose last heartbeat counts.
-func (s processes) Live(ctx context.Context) ([]process.Seen, error) {
+// Alive lists the processes whose last heartbeat counts.
+func (s processes) Alive(ctx context.Context) ([]process.Seen, error) {
 	var rows []processRow
 	err := s.ReadRows(ctx, "list processes", &rows, `SELECT id, version, level, role, started_at, seen_at, `+s.store.dialect.Clock+` AS now
 		FROM processes ORDER BY started_at, id`)
@@ -86,7 +86,7 @@ func (s processes) Require(ctx context.Context, level process.Level) error {
 	if err := s.ReadRow(ctx, "hold the required level", &held, requiredLevel+s.ForUpdate()); err != nil {
 		return s.Fail(err)
 	}
-	live, err := s.Live(ctx)
+	live, err := s.Alive(ctx)
 	if err != nil {
 		return s.Fail(err)
 	}

@@ -60,7 +60,7 @@ func (s schedules) Due(ctx context.Context, now time.Time, limit int) ([]outboun
 func dueSchedules(rows []dueScheduleRow) []outbound.DueSchedule {
 	due := make([]outbound.DueSchedule, len(rows))
 	for i, row := range rows {
-		due[i] = outbound.DueSchedule{Trigger: row.restore(), DealtWith: row.DealtWith.UTC()}
+		due[i] = outbound.DueSchedule{Trigger: row.restore(), ProcessedUntil: row.DealtWith.UTC()}
 	}
 	return due
 }
@@ -99,13 +99,13 @@ type lookedAtRow struct {
 }
 
 // Advance moves schedules on, all in one statement.
-func (s schedules) Advance(ctx context.Context, looked []outbound.LookedAt) error {
+func (s schedules) Advance(ctx context.Context, looked []outbound.ScheduleProgress) error {
 	if len(looked) == 0 {
 		return nil
 	}
 	rows := make([]lookedAtRow, len(looked))
 	for i, l := range looked {
-		rows[i] = lookedAtRow{Tenant: string(l.Tenant), Trigger: string(l.Trigger), DealtWith: l.DealtWith.UTC().Format(core.TimeFormat)}
+		rows[i] = lookedAtRow{Tenant: string(l.Tenant), Trigger: string(l.Trigger), DealtWith: l.ProcessedUntil.UTC().Format(core.TimeFormat)}
 		if !l.Next.IsZero() {
 			next := l.Next.UTC().Format(core.TimeFormat)
 			rows[i].Next = &next
@@ -121,8 +121,8 @@ func (s schedules) Advance(ctx context.Context, looked []outbound.LookedAt) erro
 	return err
 }
 
-// PutOff moves the next look of what is due.
-func (s schedules) PutOff(ctx context.Context, now, until time.Time, of outbound.TriggerKey) error {
+// Postpone moves the next look of what is due.
+func (s schedules) Postpone(ctx context.Context, now, until time.Time, of outbound.TriggerKey) error {
 	_, err := s.Exec(ctx, "put off schedules", `UPDATE trigger_schedules AS s SET next_at = $3 FROM (
 			SELECT d.tenant_id, d.trigger_id FROM trigger_schedules d
 			WHERE d.tenant_id = $1 AND d.next_at <= $2 AND ($4 = '' OR d.trigger_id = $4)`+core.HasLevel("d", s.Level())+s.store.dialect.ClaimRows+`

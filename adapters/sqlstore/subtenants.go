@@ -154,8 +154,8 @@ func (s directory) seen(scope tenant.Scope, m domain.MetadataFilter) (statement 
 	return s.everywhere(), l
 }
 
-// Combined reads a page of all sub-tenants.
-func (s directory) Combined(ctx context.Context, scope tenant.Scope, m domain.MetadataFilter, page domain.PageRequest) (domain.Page[tenant.SeenSubTenant], error) {
+// List reads a page of all sub-tenants.
+func (s directory) List(ctx context.Context, scope tenant.Scope, m domain.MetadataFilter, page domain.PageRequest) (domain.Page[tenant.SeenSubTenant], error) {
 	total := 0
 	seen, l := s.seen(scope, m)
 	if err := s.ReadRow(ctx, "count sub-tenants", &total, `SELECT count(*) FROM (`+seen+`) AS seen`, l.Args...); err != nil {

@@ -92,8 +92,8 @@ func (s versions) Get(ctx context.Context, scope tenant.Scope, id workflow.Versi
 	return row.restore()
 }
 
-// Belongs reads only where a version belongs.
-func (s versions) Belongs(ctx context.Context, scope tenant.Scope, id workflow.VersionID) (outbound.Belonging, error) {
+// Parent reads only where a version belongs.
+func (s versions) Parent(ctx context.Context, scope tenant.Scope, id workflow.VersionID) (outbound.VersionParent, error) {
 	in, args := core.Within(scope, core.BySubTenant, string(id))
 	var row struct {
 		Workflow  string `db:"workflow_id"`
@@ -101,7 +101,7 @@ func (s versions) Belongs(ctx context.Context, scope tenant.Scope, id workflow.V
 	}
 	err := s.ReadRow(ctx, "get where the version belongs", &row,
 		`SELECT workflow_id, sub_tenant_id FROM workflow_versions WHERE tenant_id = $1 AND id = $2`+in, args...)
-	belonging := outbound.Belonging{Workflow: workflow.ID(row.Workflow), SubTenant: tenant.SubTenantID(row.SubTenant)}
+	belonging := outbound.VersionParent{Workflow: workflow.ID(row.Workflow), SubTenant: tenant.SubTenantID(row.SubTenant)}
 	return belonging, core.NotFound(err, versionNotFound, versionNotFoundMessage)
 }
 

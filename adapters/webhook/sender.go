@@ -47,26 +47,26 @@ func New(client *http.Client, clock outbound.Clock, version string) *Sender {
 var errTooLate = errors.New("webhook: the endpoint did not answer in time")
 
 // Send posts the message once.
-func (s *Sender) Send(ctx context.Context, m outbound.SignedMessage) (event.Outcome, error) {
+func (s *Sender) Send(ctx context.Context, m outbound.SignedMessage) (event.AttemptResult, error) {
 	if ctx.Err() != nil {
-		return event.Outcome{}, stopped(ctx)
+		return event.AttemptResult{}, stopped(ctx)
 	}
 	bounded, cancel := context.WithTimeoutCause(ctx, event.SendTimeout, errTooLate)
 	defer cancel()
 	req, err := s.request(bounded, m)
 	if err != nil {
-		return event.Outcome{Code: "url_invalid", Error: "The URL of the endpoint cannot be called."}, nil
+		return event.AttemptResult{Code: "url_invalid", Error: "The URL of the endpoint cannot be called."}, nil
 	}
 	began := s.clock.Now()
 	resp, err := s.client.Do(req)
 	took := max(s.clock.Now().Sub(began), 0) // the clock may have been set back
 	if err != nil {
 		if ctx.Err() != nil {
-			return event.Outcome{}, stopped(ctx)
+			return event.AttemptResult{}, stopped(ctx)
 		}
 		return failed(bounded, req.URL, took, err), nil
 	}
-	o := event.Outcome{Status: resp.StatusCode, Duration: took}
+	o := event.AttemptResult{Status: resp.StatusCode, Duration: took}
 	if o.Succeeded() {
 		defer time.AfterFunc(restWithin, cancel).Stop()
 		read(resp)
@@ -104,8 +104,8 @@ func read(resp *http.Response) (beginning []byte) {
 }
 
 // failed is the outcome when no answer came.
-func failed(bounded context.Context, u *url.URL, took time.Duration, err error) event.Outcome {
-	o := event.Outcome{Duration: took}
+func failed(bounded context.Context, u *url.URL, took time.Duration, err error) event.AttemptResult {
+	o := event.AttemptResult{Duration: took}
 	var known *domain.Error
 	var slow net.Error
 	switch {

@@ -40,7 +40,7 @@ type transport func(*http.Request) (*http.Response, error)
 func (f transport) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
 
 // send sends a message through the transport.
-func send(ctx context.Context, f transport) (event.Outcome, error) {
+func send(ctx context.Context, f transport) (event.AttemptResult, error) {
 	body := []byte(`{"id":"evt_1"}`)
 	m := outbound.SignedMessage{URL: "https://example.com/secret", Body: body, Signature: domain.Sign(nil, "msg_1", time.Now(), body)}
 	return webhook.New(&http.Client{Transport: f}, wall{}, "1.2.3").Send(ctx, m)
@@ -53,13 +53,13 @@ func answer(status int, body io.Reader) *http.Response {
 func TestAnEndpointHasFifteenSecondsToAnswer(t *testing.T) {
 	for claim, c := range map[string]struct {
 		takes time.Duration
-		want  event.Outcome
+		want  event.AttemptResult
 	}{
-		"just in time": {15*time.Second - time.Millisecond, event.Outcome{Status: 200, Duration: 15*time.Second - time.Millisecond}},
-		"too late": {15*time.Second + time.Millisecond, event.Outcome{
+		"just in time": {15*time.Second - time.Millisecond, event.AttemptResult{Status: 200, Duration: 15*time.Second - time.Millisecond}},
+		"too late": {15*time.Second + time.Millisecond, event.AttemptResult{
 			Duration: 15 * time.Second, Code: "timeout", Error: "example.com did not answer within 15 seconds.",
 		}},
-		"never": {time.Hour, event.Outcome{Duration: 15 * time.Second, Code: "timeout", Error: "example.com did not answer within 15 seconds."}},
+		"never": {time.Hour, event.AttemptResult{Duration: 15 * time.Second, Code: "timeout", Error: "example.com did not answer within 15 seconds."}},
 	} {
 		t.Run(claim, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -99,11 +99,11 @@ func (d *dripping) Read(p []byte) (int, error) {
 // The status decides, and came in time; what follows is not waited for any longer.
 func TestAnAnswerThatDripsHoldsNobodyUp(t *testing.T) {
 	for status, c := range map[int]struct {
-		want  event.Outcome
+		want  event.AttemptResult
 		after time.Duration
 	}{
-		200: {event.Outcome{Status: 200}, time.Second},
-		500: {event.Outcome{
+		200: {event.AttemptResult{Status: 200}, time.Second},
+		500: {event.AttemptResult{
 			Status: 500, Code: "unexpected_status", Error: "example.com answered 500 Internal Server Error.", Excerpt: strings.Repeat("x", 7),
 		}, event.SendTimeout},
 	} {
@@ -146,14 +146,14 @@ func (slowError) Temporary() bool { return true }
 func TestAFailureToCallTellsNothingOfTheNetwork(t *testing.T) {
 	for claim, c := range map[string]struct {
 		err  error
-		want event.Outcome
+		want event.AttemptResult
 	}{
 		"what the client refuses is passed on": {
 			domain.Fail(domain.Forbidden, "address_refused", "The address of example.com is not one that calls may go to.").Because(errors.New("10.0.0.1")),
-			event.Outcome{Code: "address_refused", Error: "The address of example.com is not one that calls may go to."},
+			event.AttemptResult{Code: "address_refused", Error: "The address of example.com is not one that calls may go to."},
 		},
-		"anything else is not": {errors.New("dial 10.0.0.1: no route"), event.Outcome{Code: "connection_failed", Error: "example.com could not be reached, or gave no answer that can be read."}},
-		"the client is slow":   {slowError{}, event.Outcome{Code: "timeout", Error: "example.com did not answer in time."}},
+		"anything else is not": {errors.New("dial 10.0.0.1: no route"), event.AttemptResult{Code: "connection_failed", Error: "example.com could not be reached, or gave no answer that can be read."}},
+		"the client is slow":   {slowError{}, event.AttemptResult{Code: "timeout", Error: "example.com did not answer in time."}},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			o, err := send(t.Context(), func(*http.Request) (*http.Response, error) { return nil, c.err })

@@ -58,7 +58,7 @@ func (s *Service) Confirm(ctx context.Context, keyText string, op tenant.Operati
 func (s *Service) recognize(ctx context.Context, keyText string) (tenant.Caller, error) {
 	who, found, err := s.identify(ctx, keyText)
 	if err == nil {
-		s.directory.NoteUse(ctx, found, s.clock.Now())
+		s.directory.RecordUse(ctx, found, s.clock.Now())
 	}
 	return who, err
 }
@@ -89,8 +89,8 @@ func (s *Service) count(ctx context.Context, in *inbound.Admitted) error {
 	who := in.Caller
 	quota := who.Settings.Quota(who.KeyType)
 	subject := string(who.Tenant()) + "/" + string(who.KeyType)
-	entry, err := s.limiter.Enter(ctx, subject, quota.PerMinute, minute, quota.Concurrent)
-	in.Leave = entry.Leave
+	entry, err := s.limiter.Acquire(ctx, subject, quota.PerMinute, minute, quota.Concurrent)
+	in.Leave = entry.Release
 	if err != nil {
 		return err
 	}
@@ -102,7 +102,7 @@ func (s *Service) count(ctx context.Context, in *inbound.Admitted) error {
 			"Rate limit exceeded: %d requests a minute with a %s key. Try again in %d seconds.", quota.PerMinute, who.KeyType, seconds)
 		e.RetryAfter = entry.RetryAfter
 		return e
-	case !entry.Inside:
+	case !entry.Acquired:
 		e := domain.Fail(domain.RateLimited, "too_many_concurrent_requests",
 			"Too many requests at the same time: at most %d with a %s key. Try again in 1 second.", quota.Concurrent, who.KeyType)
 		e.RetryAfter = time.Second

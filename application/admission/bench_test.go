@@ -25,13 +25,13 @@ func (d remembered) Credential(_ context.Context, hash tenant.KeyHash) (outbound
 	return d.found, nil
 }
 
-func (remembered) NoteUse(context.Context, outbound.Credential, time.Time) {}
+func (remembered) RecordUse(context.Context, outbound.Credential, time.Time) {}
 
 // generous lets everybody in.
 type generous struct{ outbound.Limiter }
 
-func (generous) Enter(context.Context, string, int, time.Duration, int) (outbound.Entry, error) {
-	return outbound.Entry{Allowance: outbound.Allowance{Granted: true, Remaining: 1}, Inside: true, Leave: func() {}}, nil
+func (generous) Acquire(context.Context, string, int, time.Duration, int) (outbound.Acquisition, error) {
+	return outbound.Acquisition{Allowance: outbound.Allowance{Granted: true, Remaining: 1}, Acquired: true, Release: func() {}}, nil
 }
 
 type fixed time.Time

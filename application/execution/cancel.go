@@ -24,7 +24,7 @@ func CancelOfWorkflow(ctx context.Context, st outbound.Stores, random outbound.R
 	}
 	c := &canceller{st: st, scope: scope, at: at, reason: reason, steps: NewStepBuffer(st, random)}
 	for more = true; more && len(c.cancelled) < limit && c.size < maxCancelledBytes; {
-		ids, err := st.Runs.Live.OfWorkflow(ctx, scope, of, limit-len(c.cancelled))
+		ids, err := st.Runs.Overview.OfWorkflow(ctx, scope, of, limit-len(c.cancelled))
 		if err != nil {
 			return nil, false, err
 		}

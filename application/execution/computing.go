@@ -35,17 +35,17 @@ type Computing struct {
 
 // NewComputing lets one node look at as much as fits into the budget.
 func NewComputing(b outbound.Budgets) Computing {
-	values := max(minValues, (b.Computing.Most()-run.MaxComputed)*4/5)
-	return Computing{budget: b.Computing, processors: b.Processors, values: min(run.DefaultValues, values)}
+	values := max(minValues, (b.Computing.Max()-run.MaxComputed)*4/5)
+	return Computing{budget: b.Computing, processors: b.Processors, values: min(run.DefaultValueBytes, values)}
 }
 
 // StepBudget bounds one step by the number of its operations; 0 stands for the default.
 func (c Computing) StepBudget(steps int64) run.Budget {
-	return run.Budget{Steps: steps, Values: c.values}
+	return run.Budget{Steps: steps, ValueBytes: c.values}
 }
 
 // Most is what the largest run takes.
-func (c Computing) Most() int64 { return run.MostDemand(c.StepBudget(0)) }
+func (c Computing) Most() int64 { return run.MaxDemand(c.StepBudget(0)) }
 
 // Demand is what it takes to move a run on that takes so many bytes as it is stored.
 func (c Computing) Demand(size int64) int64 {

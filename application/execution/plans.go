@@ -58,7 +58,7 @@ func NewPlans(work outbound.UnitOfWork, directory outbound.Directory, compiler o
 		most = defaultPlans
 	}
 	return &Plans{
-		work: work, directory: directory, compiler: compiler, budgets: budgets, maxPlans: most, maxWeight: budgets.Planning.Most() / keptPlansPart,
+		work: work, directory: directory, compiler: compiler, budgets: budgets, maxPlans: most, maxWeight: budgets.Planning.Max() / keptPlansPart,
 		kept: make(map[planKey]*list.Element), order: list.New(),
 	}
 }

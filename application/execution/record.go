@@ -32,7 +32,7 @@ func Record(ctx context.Context, st outbound.Stores, random outbound.Random, all
 	if len(events) == 0 {
 		return nil
 	}
-	return st.Webhooks.Events.Tell(ctx, events...)
+	return st.Webhooks.Events.AppendIfWanted(ctx, events...)
 }
 
 // A [StepBuffer] records at most that many steps together, with at most that many bytes.

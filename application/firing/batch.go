@@ -97,7 +97,7 @@ func (b *callBatcher) start(ctx context.Context, calls []*pendingCall) error {
 				started = append(started, c.started.ID)
 			}
 		}
-		b.signals.Tell(started...)
+		b.signals.Notify(started...)
 		return nil
 	}
 	for _, c := range calls {
@@ -153,7 +153,7 @@ func triggersOf(ctx context.Context, st outbound.Stores, calls []*pendingCall) (
 			named = append(named, key)
 		}
 	}
-	found, err := st.Firing.Each(ctx, named)
+	found, err := st.Firing.Triggers(ctx, named)
 	if err != nil {
 		return nil, err
 	}

@@ -183,11 +183,11 @@ func TestACallWithAnIdempotencyKeyHasItsEffectOnce(t *testing.T) {
 
 // crashing is a repository of outcomes that fails when it is to keep one, as the process
 // that dies there would.
-type crashing struct{ outbound.OutcomeRepository }
+type crashing struct{ outbound.IdempotencyRepository }
 
 var errCrash = errors.New("the process dies here")
 
-func (crashing) Keep(context.Context, tenant.ID, domain.IdempotencyKey, any, time.Time) error {
+func (crashing) Record(context.Context, tenant.ID, domain.IdempotencyKey, any, time.Time) error {
 	return errCrash
 }
 
@@ -195,7 +195,7 @@ func TestRunAndIdempotencyKeyAreThereTogetherOrNotAtAll(t *testing.T) {
 	onEachStore(t, func(d *env) {
 		trg := d.NewSimpleTrigger(`{}`)
 		d.Store.WrapWrite = func(st outbound.Stores) outbound.Stores {
-			st.Outcomes = crashing{st.Outcomes}
+			st.Idempotency = crashing{st.Idempotency}
 			return st
 		}
 		if _, err := d.Firing.Call(d.Context(), d.Caller, fixture.Keyed("k"), trg.ID(), run.Call{}); !errors.Is(err, errCrash) {
@@ -272,15 +272,15 @@ func TestARateLimitHoldsAgainstManyCallsAtOnce(t *testing.T) {
 // colliding is a repository of outcomes in which units that write collide with another
 // one, a few times.
 type colliding struct {
-	outbound.OutcomeRepository
+	outbound.IdempotencyRepository
 	left *int
 }
 
-func (c colliding) Keep(ctx context.Context, owner tenant.ID, once domain.IdempotencyKey, outcome any, now time.Time) error {
+func (c colliding) Record(ctx context.Context, owner tenant.ID, once domain.IdempotencyKey, outcome any, now time.Time) error {
 	if *c.left--; *c.left >= 0 {
 		return &core.Collision{Cause: errCrash}
 	}
-	return c.OutcomeRepository.Keep(ctx, owner, once, outcome, now)
+	return c.IdempotencyRepository.Record(ctx, owner, once, outcome, now)
 }
 
 func TestAUnitThatRunsAgainStartsAndTellsOfOneRun(t *testing.T) {
@@ -288,7 +288,7 @@ func TestAUnitThatRunsAgainStartsAndTellsOfOneRun(t *testing.T) {
 	trg := d.NewTrigger(d.NewVersion(nil, nil), `{"rateLimit":{"maxRequests":1,"windowMs":60000}}`)
 	left := 3
 	d.Store.WrapWrite = func(st outbound.Stores) outbound.Stores {
-		st.Outcomes = colliding{st.Outcomes, &left}
+		st.Idempotency = colliding{st.Idempotency, &left}
 		return st
 	}
 	fired, err := d.Firing.Call(t.Context(), d.Caller, fixture.Keyed("k"), trg.ID(), run.Call{})

@@ -94,7 +94,7 @@ func TestAFreshDedupeKeyIsNotLookedUp(t *testing.T) {
 	trg := d.NewSimpleTrigger(paid)
 	asked := 0
 	counted := func(st outbound.Stores) outbound.Stores {
-		st.Runs.Live = asking{st.Runs.Live, &asked}
+		st.Runs.Overview = asking{st.Runs.Overview, &asked}
 		return st
 	}
 	d.Store.WrapWrite, d.Store.WrapRead = counted, counted

@@ -146,7 +146,7 @@ func (f *fanOut) first(ctx context.Context, st outbound.Stores) (fanState, error
 		if n > 1 && size >= minShared {
 			s.payload, n = f.payloadID(), 1
 		}
-		if err := f.request.service.storage.Check(s.remaining[0].Kept, int64(n)*int64(size)); err != nil {
+		if err := f.request.service.storage.Check(s.remaining[0].StoredBytes, int64(n)*int64(size)); err != nil {
 			return fanState{}, err
 		}
 	}
@@ -165,7 +165,7 @@ func (f *fanOut) next(ctx context.Context, st outbound.Stores) (fanState, error)
 	for i, t := range part {
 		keys[i] = outbound.TriggerKey{Scope: f.request.who.Scope, Trigger: t.Trigger.ID()}
 	}
-	current, err := st.Firing.Each(ctx, keys)
+	current, err := st.Firing.Triggers(ctx, keys)
 	if err != nil {
 		return s, err
 	}
@@ -174,7 +174,7 @@ func (f *fanOut) next(ctx context.Context, st outbound.Stores) (fanState, error)
 		if t.Trigger == nil {
 			continue
 		}
-		if run.CheckCall(t.Trigger, t.Standing) == nil {
+		if run.CheckCall(t.Trigger, t.ParentState) == nil {
 			able = append(able, t)
 			continue
 		}
@@ -215,7 +215,7 @@ func (f *fanOut) startPart(ctx context.Context, st outbound.Stores, s fanState, 
 	if len(s.remaining) > 0 {
 		return nil
 	}
-	return st.Outcomes.Keep(ctx, f.request.who.Tenant(), f.request.once, f.outcome(f.answer(s)), f.request.now)
+	return st.Idempotency.Record(ctx, f.request.who.Tenant(), f.request.once, f.outcome(f.answer(s)), f.request.now)
 }
 
 // answer lists the runs in the order of the triggers.

@@ -56,7 +56,7 @@ func (d *env) keptBytes() (kept int64) {
 	ver := d.NewVersion(nil, nil)
 	d.Do(func(ctx context.Context, st outbound.Stores) error {
 		found, err := st.Firing.Version(ctx, tenant.All(d.Owner), ver.Workflow(), ver.ID())
-		kept = found.Kept
+		kept = found.StoredBytes
 		return err
 	})
 	return kept
@@ -437,7 +437,7 @@ func TestAnEventOfTooManyTriggersIsRefused(t *testing.T) {
 // limited lets the tenant keep no more than so many bytes.
 func (d *env) limited(most int64) {
 	known := directory.New(d.Store)
-	known.Trust(true)
+	known.SetReliable(true)
 	d.Firing = firing.New(d.Store, known, expression.Compiler{}, d.Told, memory.New(d.Clock), d.Clock, system.Random{}, d.Key, fixture.Plenty(), tenant.StorageQuota(most))
 }
 

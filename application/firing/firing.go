@@ -65,17 +65,17 @@ func (f *Service) Call(ctx context.Context, who tenant.Caller, once domain.Idemp
 		if fired, err = s.start(ctx, st, found); err != nil {
 			return err
 		}
-		return st.Outcomes.Keep(ctx, who.Tenant(), once, fired, s.now)
+		return st.Idempotency.Record(ctx, who.Tenant(), once, fired, s.now)
 	})
 	return fired, err
 }
 
 // refuse says why a call cannot start a run of a trigger.
 func (f *Service) refuse(found outbound.FiringTrigger, c run.Call) error {
-	if err := run.CheckCall(found.Trigger, found.Standing); err != nil {
+	if err := run.CheckCall(found.Trigger, found.ParentState); err != nil {
 		return err
 	}
-	return f.storage.Check(found.Kept, int64(len(c.Payload())))
+	return f.storage.Check(found.StoredBytes, int64(len(c.Payload())))
 }
 
 // ByEvent fires all triggers that listen for an event.

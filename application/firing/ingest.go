@@ -43,7 +43,7 @@ func (f *Service) Ingest(ctx context.Context, who tenant.Caller, once domain.Ide
 		if len(in.Resumed) == 0 {
 			return all.first(ctx, st)
 		}
-		return fanState{}, st.Outcomes.Keep(ctx, who.Tenant(), once, in, s.now)
+		return fanState{}, st.Idempotency.Record(ctx, who.Tenant(), once, in, s.now)
 	}
 	unit := func() error { return all.unit(ctx, first) }
 	// Most events resume nothing. Where one does, the unit begins again with memory for it.

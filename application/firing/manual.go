@@ -21,7 +21,7 @@ func (f *Service) Start(ctx context.Context, who tenant.Caller, once domain.Idem
 	now, id, entity := f.clock.Now(), run.ID(f.random.ID(run.IDPrefix)), c.EntityOr(f.random.ID)
 	key, _ := c.DedupeKeyOr(once, f.random.ID)
 	err = f.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
-		if err := st.Outcomes.Claim(ctx, who.Tenant(), once, now); err != nil {
+		if err := st.Idempotency.Claim(ctx, who.Tenant(), once, now); err != nil {
 			return err
 		}
 		found, err := st.Firing.Version(ctx, who.Scope, of, c.Version)
@@ -31,7 +31,7 @@ func (f *Service) Start(ctx context.Context, who tenant.Caller, once domain.Idem
 		if err := startable(found, c.Version); err != nil {
 			return err
 		}
-		if err := f.storage.Check(found.Kept, int64(len(c.Payload()))); err != nil {
+		if err := f.storage.Check(found.StoredBytes, int64(len(c.Payload()))); err != nil {
 			return err
 		}
 		r = run.New(id, run.Start{
@@ -41,12 +41,12 @@ func (f *Service) Start(ctx context.Context, who tenant.Caller, once domain.Idem
 		if _, err := st.Runs.Runs.Start(ctx, r); err != nil {
 			return err
 		}
-		return st.Outcomes.Keep(ctx, who.Tenant(), once, r, now)
+		return st.Idempotency.Record(ctx, who.Tenant(), once, r, now)
 	})
 	if err != nil {
 		return nil, err
 	}
-	f.signals.Tell(id)
+	f.signals.Notify(id)
 	return r, nil
 }
 

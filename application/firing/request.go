@@ -59,7 +59,7 @@ func (s *startRequest) fire(ctx context.Context, unit func(context.Context, outb
 	for range maxRateChecks {
 		err := s.service.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
 			s.changed = nil
-			if err := st.Outcomes.Claim(ctx, s.who.Tenant(), s.once, s.now); err != nil {
+			if err := st.Idempotency.Claim(ctx, s.who.Tenant(), s.once, s.now); err != nil {
 				return err
 			}
 			return unit(ctx, st)
@@ -67,7 +67,7 @@ func (s *startRequest) fire(ctx context.Context, unit func(context.Context, outb
 		var open *errRateLimitUnknown
 		if !errors.As(err, &open) {
 			if err == nil && len(s.changed) > 0 {
-				s.service.signals.Tell(s.changed...)
+				s.service.signals.Notify(s.changed...)
 			}
 			return err
 		}
@@ -119,7 +119,7 @@ func (s *startRequest) startedWith(ctx context.Context, triggers []outbound.Firi
 		ids[i] = one.Trigger.ID()
 	}
 	err = s.service.work.Read(ctx, func(ctx context.Context, st outbound.Stores) error {
-		first, err = st.Runs.Live.StartedWith(ctx, s.who.Scope, ids, s.key, s.now.Add(-outbound.DedupeRetention))
+		first, err = st.Runs.Overview.StartedWith(ctx, s.who.Scope, ids, s.key, s.now.Add(-outbound.DedupeRetention))
 		return err
 	})
 	return first, err
@@ -186,7 +186,7 @@ func (s *startRequest) startedBefore(ctx context.Context, st outbound.Stores, tr
 	if s.keyIsNew || trg.Type() != trigger.Webhook { // the keys of schedules are their instants
 		return "", nil
 	}
-	first, err := st.Runs.Live.StartedWith(ctx, s.who.Scope, []trigger.ID{trg.ID()}, s.key, s.now.Add(-outbound.DedupeRetention))
+	first, err := st.Runs.Overview.StartedWith(ctx, s.who.Scope, []trigger.ID{trg.ID()}, s.key, s.now.Add(-outbound.DedupeRetention))
 	if err != nil {
 		return "", err
 	}

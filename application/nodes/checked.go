@@ -31,7 +31,7 @@ func (s *Checked) Create(ctx context.Context, who tenant.Caller, once domain.Ide
 		made.Health = s.checks.afterChange(ctx, made.CustomNode, func(ctx context.Context, st outbound.Stores, health node.Health) error {
 			answered := made
 			answered.Health = health
-			return st.Outcomes.Amend(ctx, who.Tenant(), once, answered)
+			return st.Idempotency.Amend(ctx, who.Tenant(), once, answered)
 		})
 	}
 	return made, err
@@ -52,7 +52,7 @@ func (s *Checked) Update(ctx context.Context, who tenant.Caller, id node.CustomI
 // is done in the unit that notes it.
 func (s *Checks) afterChange(ctx context.Context, n inbound.CustomNode, also func(context.Context, outbound.Stores, node.Health) error) node.Health {
 	note := func(ctx context.Context, st outbound.Stores, _ *node.Custom, health node.Health) error {
-		if err := st.NodeHealth.Note(ctx, n.Tenant(), n.ID(), health); err != nil {
+		if err := st.NodeHealth.Record(ctx, n.Tenant(), n.ID(), health); err != nil {
 			return err
 		}
 		return also(ctx, st, health)
@@ -93,7 +93,7 @@ func (s *Checks) checkShared(ctx context.Context, owner tenant.ID) {
 	var t target
 	var wanted bool
 	err := s.work.View(ctx, func(ctx context.Context, st outbound.Stores) (err error) {
-		if wanted, err = st.NodeHealth.Shares(ctx, owner); err != nil || !wanted {
+		if wanted, err = st.NodeHealth.HasShared(ctx, owner); err != nil || !wanted {
 			return err
 		}
 		t, err = s.targetOf(ctx, st, owner, func(tenants string) string { return tenants })
@@ -107,6 +107,6 @@ func (s *Checks) checkShared(ctx context.Context, owner tenant.ID) {
 		return
 	}
 	_ = s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error { // a note that cannot be kept leaves the health unknown
-		return st.NodeHealth.NoteShared(ctx, owner, health)
+		return st.NodeHealth.RecordShared(ctx, owner, health)
 	})
 }

@@ -42,14 +42,14 @@ func (s *Checks) Check(ctx context.Context, who tenant.Caller, once domain.Idemp
 	}
 	_, err = s.find(ctx, who.Scope, id, func(ctx context.Context, st outbound.Stores, n *node.Custom, health node.Health) error {
 		now := s.clock.Now()
-		if err := st.Outcomes.Claim(ctx, who.Tenant(), once, now); err != nil {
+		if err := st.Idempotency.Claim(ctx, who.Tenant(), once, now); err != nil {
 			return err // a repeat came in between
 		}
-		if err := st.NodeHealth.Note(ctx, who.Tenant(), id, health); err != nil {
+		if err := st.NodeHealth.Record(ctx, who.Tenant(), id, health); err != nil {
 			return err
 		}
 		found = inbound.CustomNode{Custom: n, Health: health}
-		return st.Outcomes.Keep(ctx, who.Tenant(), once, found, now)
+		return st.Idempotency.Record(ctx, who.Tenant(), once, found, now)
 	})
 	if err != nil {
 		return inbound.CustomNode{}, err
@@ -63,7 +63,7 @@ func (s *Checks) unrecorded(ctx context.Context, owner tenant.ID, once domain.Id
 		return nil
 	}
 	err := s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
-		if err := st.Outcomes.Claim(ctx, owner, once, s.clock.Now()); err != nil {
+		if err := st.Idempotency.Claim(ctx, owner, once, s.clock.Now()); err != nil {
 			return err
 		}
 		return errUnrecorded

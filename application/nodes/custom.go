@@ -33,7 +33,7 @@ func (s *Custom) Create(ctx context.Context, who tenant.Caller, once domain.Idem
 	now := s.clock.Now()
 	err = s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
 		made = inbound.MadeCustomNode{}
-		if err := st.Outcomes.Claim(ctx, who.Tenant(), once, now); err != nil {
+		if err := st.Idempotency.Claim(ctx, who.Tenant(), once, now); err != nil {
 			return err
 		}
 		n, err := node.NewCustom(node.CustomID(s.random.ID(node.CustomIDPrefix)), who.Tenant(), d, now)
@@ -47,7 +47,7 @@ func (s *Custom) Create(ctx context.Context, who tenant.Caller, once domain.Idem
 		if made.Secret, err = firstSecret(ctx, st, s.random, who.Tenant(), now); err != nil {
 			return err
 		}
-		return st.Outcomes.Keep(ctx, who.Tenant(), once, made, now)
+		return st.Idempotency.Record(ctx, who.Tenant(), once, made, now)
 	})
 	if err != nil {
 		return inbound.MadeCustomNode{}, err
@@ -97,7 +97,7 @@ func withHealth(ctx context.Context, st outbound.Stores, owner tenant.ID, all ..
 	for i, n := range all {
 		ids[i] = n.ID()
 	}
-	noted, err := st.NodeHealth.Of(ctx, owner, ids...)
+	noted, err := st.NodeHealth.Get(ctx, owner, ids...)
 	if err != nil {
 		return nil, err
 	}

@@ -44,7 +44,7 @@ func (s *Secrets) Rotate(ctx context.Context, who tenant.Caller, once domain.Ide
 	}
 	now, fresh := s.clock.Now(), draw(s.random)
 	err = s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
-		if err := st.Outcomes.Claim(ctx, who.Tenant(), once, now); err != nil {
+		if err := st.Idempotency.Claim(ctx, who.Tenant(), once, now); err != nil {
 			return err
 		}
 		n, err = st.NodeSecrets.Get(ctx, who.Tenant())
@@ -60,7 +60,7 @@ func (s *Secrets) Rotate(ctx context.Context, who tenant.Caller, once domain.Ide
 		if err != nil {
 			return err
 		}
-		return st.Outcomes.Keep(ctx, who.Tenant(), once, n, now)
+		return st.Idempotency.Record(ctx, who.Tenant(), once, n, now)
 	})
 	if err != nil {
 		return nil, err

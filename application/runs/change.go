@@ -34,7 +34,7 @@ func (s *Service) applyWith(ctx context.Context, plan *run.Plan, scope tenant.Sc
 	now := s.clock.Now()
 	var step run.Step
 	err = s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
-		if err := st.Outcomes.Claim(ctx, scope.Tenant(), once, now); err != nil {
+		if err := st.Idempotency.Claim(ctx, scope.Tenant(), once, now); err != nil {
 			return err
 		}
 		if r, err = st.Runs.Runs.Get(ctx, scope, id); err != nil {
@@ -55,14 +55,14 @@ func (s *Service) applyWith(ctx context.Context, plan *run.Plan, scope tenant.Sc
 			return err
 		}
 		if step.Refused == nil {
-			err = st.Outcomes.Keep(ctx, scope.Tenant(), once, outcome(r), now)
+			err = st.Idempotency.Record(ctx, scope.Tenant(), once, outcome(r), now)
 		}
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	s.signals.Tell(id)
+	s.signals.Notify(id)
 	if step.Refused != nil {
 		return nil, step.Refused
 	}

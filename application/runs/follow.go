@@ -71,7 +71,7 @@ func (s *Service) Follow(ctx context.Context, who tenant.Caller, id run.ID, afte
 // tell. An entry that the run does not have yet is refused: nobody can know it.
 func (s *Service) hasEnded(ctx context.Context, key outbound.RunKey, after int64) (over bool, err error) {
 	err = s.work.Read(ctx, func(ctx context.Context, st outbound.Stores) error {
-		seqs, err := st.Runs.Live.Seqs(ctx, []outbound.RunKey{key})
+		seqs, err := st.Runs.Overview.Seqs(ctx, []outbound.RunKey{key})
 		switch {
 		case err != nil:
 			return err
@@ -162,7 +162,7 @@ func newFollowers(work outbound.UnitOfWork, signals outbound.RunSignals) *follow
 func (w *followers) follow(key outbound.RunKey) (f *follower, leave func()) {
 	f = &follower{key: key, woken: make(chan struct{}, 1)}
 	w.add(f)
-	w.signals.Want(key.Run)
+	w.signals.RequestProgress(key.Run)
 	return f, func() { w.leave(f) }
 }
 
@@ -197,7 +197,7 @@ func (w *followers) leave(f *follower) {
 // listen wakes the followers of runs that signals name.
 func (w *followers) listen(ctx context.Context) {
 	for again := true; again; again = outbound.Sleep(ctx, w.interval) { // meanwhile the store is polled
-		if err := w.recoverPanic(func() error { return w.signals.FollowClosely(ctx, w.onSignal) }); err == nil {
+		if err := w.recoverPanic(func() error { return w.signals.SubscribeProgress(ctx, w.onSignal) }); err == nil {
 			return
 		}
 	}
@@ -254,11 +254,11 @@ func (w *followers) pollOnce(ctx context.Context, want bool) error {
 		for i, key := range keys {
 			ids[i] = key.Run
 		}
-		w.signals.Want(ids...)
+		w.signals.RequestProgress(ids...)
 	}
 	var seqs []int64
 	err := w.work.Read(ctx, func(ctx context.Context, st outbound.Stores) (err error) {
-		seqs, err = st.Runs.Live.Seqs(ctx, keys)
+		seqs, err = st.Runs.Overview.Seqs(ctx, keys)
 		return err
 	})
 	if err != nil {

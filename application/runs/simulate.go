@@ -50,10 +50,10 @@ func (s *Service) Simulate(ctx context.Context, who tenant.Caller, once domain.I
 		return done, err
 	}
 	return done, s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
-		if err := st.Outcomes.Claim(ctx, who.Tenant(), once, now); err != nil {
+		if err := st.Idempotency.Claim(ctx, who.Tenant(), once, now); err != nil {
 			return err
 		}
-		return st.Outcomes.Keep(ctx, who.Tenant(), once, done, now)
+		return st.Idempotency.Record(ctx, who.Tenant(), once, done, now)
 	})
 }
 
@@ -89,7 +89,7 @@ func (s simulationSubject) cause() run.Cause {
 // subjectOf reads the version and the trigger, unless the command took effect before.
 func (s *Service) subjectOf(ctx context.Context, scope tenant.Scope, once domain.IdempotencyKey, id workflow.VersionID, by trigger.ID, now time.Time) (found simulationSubject, err error) {
 	err = s.work.Read(ctx, func(ctx context.Context, st outbound.Stores) error {
-		if err := st.Outcomes.Claim(ctx, scope.Tenant(), once, now); err != nil {
+		if err := st.Idempotency.Claim(ctx, scope.Tenant(), once, now); err != nil {
 			return err
 		}
 		if found.version, err = st.Versions.Get(ctx, scope, id); err != nil || by == "" {

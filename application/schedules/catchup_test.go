@@ -96,7 +96,7 @@ func dueBetween(begin time.Time, every time.Duration, from, now time.Time) (due 
 }
 
 // wanted is what becomes of an instant that is dealt with late, perhaps after an outage.
-func wanted(late time.Duration, outage, newest bool, catchUp trigger.CatchUp) trigger.Outcome {
+func wanted(late time.Duration, outage, newest bool, catchUp trigger.CatchUp) trigger.FireOutcome {
 	switch {
 	case late < trigger.LateAfter:
 		return trigger.Fired

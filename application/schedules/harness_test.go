@@ -180,7 +180,7 @@ func (w *env) schedule(n int, config string) (made []*trigger.Trigger) {
 	doc := domain.RestoreDocument(`{"scheduleConfig":` + config + `}`)
 	w.do(func(ctx context.Context, st outbound.Stores) error {
 		for range n {
-			trg, err := trigger.New(trigger.ID(counted{}.ID("trg")), w.tenant.ID(), trigger.Surroundings{VersionExists: true},
+			trg, err := trigger.New(trigger.ID(counted{}.ID("trg")), w.tenant.ID(), trigger.References{VersionExists: true},
 				trigger.Draft{Version: w.version.ID(), Name: "Scheduled", Type: trigger.Scheduled, Config: &doc}, w.clock.Now())
 			if err != nil {
 				return err
@@ -296,7 +296,7 @@ type recorded struct {
 
 func (r recorded) Do(ctx context.Context, fn func(context.Context, outbound.Stores) error) error {
 	return r.UnitOfWork.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
-		st.Runs.Runs, st.Runs.Live, st.Firing = recordedRuns{st.Runs.Runs, r.recorder}, busyRuns{st.Runs.Live, r.recorder}, goneTriggers{st.Firing, r.recorder}
+		st.Runs.Runs, st.Runs.Overview, st.Firing = recordedRuns{st.Runs.Runs, r.recorder}, busyRuns{st.Runs.Overview, r.recorder}, goneTriggers{st.Firing, r.recorder}
 		return fn(ctx, st)
 	})
 }
@@ -346,8 +346,8 @@ type goneTriggers struct {
 	*recorder
 }
 
-func (r goneTriggers) Each(ctx context.Context, of []outbound.TriggerKey) ([]outbound.FiringTrigger, error) {
-	found, err := r.FiringRepository.Each(ctx, of)
+func (r goneTriggers) Triggers(ctx context.Context, of []outbound.TriggerKey) ([]outbound.FiringTrigger, error) {
+	found, err := r.FiringRepository.Triggers(ctx, of)
 	for i, key := range of {
 		if slices.Contains(r.gone, key.Trigger) {
 			found[i] = outbound.FiringTrigger{}
@@ -356,25 +356,25 @@ func (r goneTriggers) Each(ctx context.Context, of []outbound.TriggerKey) ([]out
 	return found, err
 }
 
-// Tell keeps which runs the scheduler reports.
-func (r *recorder) Tell(changed ...run.ID) {
+// Notify keeps which runs the scheduler reports.
+func (r *recorder) Notify(changed ...run.ID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.told = append(r.told, changed...)
 }
 
-func (r *recorder) Follow(ctx context.Context, _ func([]run.ID)) error {
+func (r *recorder) Subscribe(ctx context.Context, _ func([]run.ID)) error {
 	<-ctx.Done()
 	return ctx.Err()
 }
 
-func (r *recorder) FollowClosely(ctx context.Context, heard func([]run.ID)) error {
-	return r.Follow(ctx, heard)
+func (r *recorder) SubscribeProgress(ctx context.Context, onSignal func([]run.ID)) error {
+	return r.Subscribe(ctx, onSignal)
 }
 
-func (*recorder) Advanced(...run.ID) {}
+func (*recorder) NotifyProgress(...run.ID) {}
 
-func (*recorder) Want(...run.ID) {}
+func (*recorder) RequestProgress(...run.ID) {}
 
 func (r *recorder) get(id string) (*run.Run, bool) {
 	r.mu.Lock()

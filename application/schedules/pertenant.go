@@ -153,5 +153,5 @@ func (s *Scheduler) fireOwner(ctx context.Context, now time.Time, limit int, tim
 func (s *Scheduler) putOff(ctx context.Context, now, until time.Time, of outbound.TriggerKey) error {
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
-	return s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error { return st.Schedules.PutOff(ctx, now, until, of) })
+	return s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error { return st.Schedules.Postpone(ctx, now, until, of) })
 }

@@ -81,7 +81,7 @@ func newRotation(w *env, versions int) *rotation {
 func (r *rotation) schedule(version int, config string) {
 	r.Helper()
 	doc := domain.RestoreDocument(`{"scheduleConfig":` + config + `}`)
-	trg, err := trigger.New(trigger.ID(counted{}.ID("trg")), r.tenant.ID(), trigger.Surroundings{VersionExists: true},
+	trg, err := trigger.New(trigger.ID(counted{}.ID("trg")), r.tenant.ID(), trigger.References{VersionExists: true},
 		trigger.Draft{Version: r.versions[version], Name: "Scheduled", Type: trigger.Scheduled, Config: &doc}, r.clock.Now())
 	if err != nil {
 		r.Fatal(err)
@@ -115,7 +115,7 @@ func (r *rotation) rollback(asked tenant.TriggersOnPublish) {
 	}
 }
 
-func onPublish(asked tenant.TriggersOnPublish) (o trigger.OnPublish) {
+func onPublish(asked tenant.TriggersOnPublish) (o trigger.PublishOptions) {
 	if asked != "" {
 		o.Triggers = &asked
 	}

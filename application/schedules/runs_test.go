@@ -93,7 +93,7 @@ type stuck struct{ outbound.ScheduleRepository }
 
 var errStuck = domain.Fail(domain.Unavailable, "stuck", "The database is gone.")
 
-func (stuck) Advance(context.Context, []outbound.LookedAt) error { return errStuck }
+func (stuck) Advance(context.Context, []outbound.ScheduleProgress) error { return errStuck }
 
 func TestRunAndLedgerAreThereTogetherOrNotAtAll(t *testing.T) {
 	onEachStore(t, func(w *env) {

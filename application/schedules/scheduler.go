@@ -87,7 +87,7 @@ func (s *Scheduler) fire(ctx context.Context, d due) (claimed []outbound.DueSche
 			return err
 		}
 		var plans []plan
-		var looked []outbound.LookedAt
+		var looked []outbound.ScheduleProgress
 		plans, looked = d.plan(claimed)
 		claimed = claimed[:len(looked)] // the rest stays due
 		if started, err = s.carryOut(ctx, st, plans, d.now); err != nil {
@@ -96,7 +96,7 @@ func (s *Scheduler) fire(ctx context.Context, d due) (claimed []outbound.DueSche
 		return st.Schedules.Advance(ctx, looked)
 	})
 	if err == nil && len(started) > 0 {
-		s.signals.Tell(started...)
+		s.signals.Notify(started...)
 	}
 	return claimed, err
 }
@@ -104,18 +104,18 @@ func (s *Scheduler) fire(ctx context.Context, d due) (claimed []outbound.DueSche
 // plan shares the instants that the unit may deal with among the schedules: one that is
 // far behind does not keep the others waiting, and neither what is written nor what is
 // held in memory depends on how long nobody looked.
-func (d due) plan(claimed []outbound.DueSchedule) (plans []plan, looked []outbound.LookedAt) {
+func (d due) plan(claimed []outbound.DueSchedule) (plans []plan, looked []outbound.ScheduleProgress) {
 	left := d.limit
 	for i, one := range claimed {
 		if left <= 0 {
 			break
 		}
 		others := len(claimed) - i
-		agenda := one.Trigger.Agenda(one.DealtWith, d.now, (left+others-1)/others)
+		agenda := one.Trigger.DueWork(one.ProcessedUntil, d.now, (left+others-1)/others)
 		left -= len(agenda.Plan)
 		plans = append(plans, plan{one.Trigger, agenda.Plan})
-		looked = append(looked, outbound.LookedAt{
-			Tenant: one.Trigger.Tenant(), Trigger: one.Trigger.ID(), DealtWith: agenda.Through, Next: agenda.Next,
+		looked = append(looked, outbound.ScheduleProgress{
+			Tenant: one.Trigger.Tenant(), Trigger: one.Trigger.ID(), ProcessedUntil: agenda.ProcessedUntil, Next: agenda.Next,
 		})
 	}
 	return plans, looked
@@ -124,7 +124,7 @@ func (d due) plan(claimed []outbound.DueSchedule) (plans []plan, looked []outbou
 // plan is what is to be done about the instants of one trigger.
 type plan struct {
 	trg     *trigger.Trigger
-	planned []trigger.Planned
+	planned []trigger.PlannedFire
 }
 
 // carryOut writes the ledger and starts the runs. The ledger decides: an instant that
@@ -176,7 +176,7 @@ func (s *Scheduler) suppressOverlaps(ctx context.Context, st outbound.Stores, pl
 	if len(asked) == 0 {
 		return nil
 	}
-	unfinished, err := st.Runs.Live.Unfinished(ctx, triggers)
+	unfinished, err := st.Runs.Overview.Unfinished(ctx, triggers)
 	if err != nil {
 		return err
 	}

@@ -229,7 +229,7 @@ func TestAnInstantThatIsWrittenDownStartsNothing(t *testing.T) {
 		trg := w.schedule(1, `{"cron":"* * * * *","catchUp":"all"}`)[0]
 		w.fire(noon.Add(2 * time.Minute))
 		w.do(func(ctx context.Context, st outbound.Stores) error {
-			return st.Schedules.Advance(ctx, []outbound.LookedAt{{Tenant: trg.Tenant(), Trigger: trg.ID(), DealtWith: noon, Next: noon}})
+			return st.Schedules.Advance(ctx, []outbound.ScheduleProgress{{Tenant: trg.Tenant(), Trigger: trg.ID(), ProcessedUntil: noon, Next: noon}})
 		})
 		w.fire(noon.Add(3 * time.Minute))
 		if got := w.ledger(trg); got != "01 12:01:00 caught_up, 01 12:02:00 fired, 01 12:03:00 fired" || len(w.runs.started) != 3 {

@@ -46,16 +46,16 @@ func (s *Service) Preview(ctx context.Context, who tenant.Caller, id trigger.ID,
 }
 
 // standing looks up what has to hold besides for the trigger to fire.
-func standing(ctx context.Context, st outbound.Stores, trg *trigger.Trigger) (trigger.Standing, error) {
+func standing(ctx context.Context, st outbound.Stores, trg *trigger.Trigger) (trigger.ParentState, error) {
 	ver, err := st.Versions.Get(ctx, tenant.All(trg.Tenant()), trg.Version())
 	if err != nil {
-		return trigger.Standing{}, err
+		return trigger.ParentState{}, err
 	}
 	wf, err := st.Workflows.Get(ctx, tenant.All(trg.Tenant()), ver.Workflow())
 	if err != nil {
-		return trigger.Standing{}, err
+		return trigger.ParentState{}, err
 	}
-	return trigger.Standing{WorkflowActive: wf.Active(), VersionActive: ver.Active()}, nil
+	return trigger.ParentState{WorkflowActive: wf.Active(), VersionActive: ver.Active()}, nil
 }
 
 // PreviewDraft lists the next fire times of a configuration. It writes nothing but the
@@ -69,13 +69,13 @@ func (s *Service) PreviewDraft(ctx context.Context, who tenant.Caller, once doma
 		return trigger.NewPreview(d, now)
 	}
 	err = s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
-		if err := st.Outcomes.Claim(ctx, who.Tenant(), once, now); err != nil {
+		if err := st.Idempotency.Claim(ctx, who.Tenant(), once, now); err != nil {
 			return err
 		}
 		if p, err = trigger.NewPreview(d, now); err != nil {
 			return err
 		}
-		return st.Outcomes.Keep(ctx, who.Tenant(), once, p, now)
+		return st.Idempotency.Record(ctx, who.Tenant(), once, p, now)
 	})
 	return p, err
 }

@@ -46,7 +46,7 @@ func (s *Scheduler) startRuns(ctx context.Context, st outbound.Stores, wanted []
 	for i, w := range wanted {
 		keys[i] = outbound.KeyOf(w.trigger)
 	}
-	found, err := st.Firing.Each(ctx, keys)
+	found, err := st.Firing.Triggers(ctx, keys)
 	if err != nil {
 		return nil, err
 	}
@@ -54,12 +54,12 @@ func (s *Scheduler) startRuns(ctx context.Context, st outbound.Stores, wanted []
 	var runs []*run.Run
 	var places []int
 	for i, f := range found {
-		if refusals[i] = run.CannotFire(f.Trigger, f.Workflow, f.Standing); refusals[i] != "" {
+		if refusals[i] = run.CannotFire(f.Trigger, f.Workflow, f.ParentState); refusals[i] != "" {
 			continue
 		}
 		fire := wanted[i].fire
 		payload := []byte(fire.Payload().String())
-		if refusals[i] = s.storageRefusal(f.Kept, len(payload)); refusals[i] != "" {
+		if refusals[i] = s.storageRefusal(f.StoredBytes, len(payload)); refusals[i] != "" {
 			continue
 		}
 		runs = append(runs, run.New(run.ID(fire.RunID()), run.Start{

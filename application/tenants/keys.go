@@ -31,7 +31,7 @@ func (s *Keys) Issue(ctx context.Context, who tenant.Caller, once domain.Idempot
 	}
 	now := s.clock.Now()
 	err = s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
-		if err := st.Outcomes.Claim(ctx, who.Tenant(), once, now); err != nil {
+		if err := st.Idempotency.Claim(ctx, who.Tenant(), once, now); err != nil {
 			return err
 		}
 		if issued, err = issue(s.random, who.Tenant(), d, now); err != nil {
@@ -40,7 +40,7 @@ func (s *Keys) Issue(ctx context.Context, who tenant.Caller, once domain.Idempot
 		if err := st.APIKeys.Insert(ctx, issued.Key); err != nil {
 			return err
 		}
-		return st.Outcomes.Keep(ctx, who.Tenant(), once, issued.Key, now)
+		return st.Idempotency.Record(ctx, who.Tenant(), once, issued.Key, now)
 	})
 	if err != nil {
 		return inbound.IssuedKey{}, err
@@ -79,7 +79,7 @@ func (s *Keys) Rotate(ctx context.Context, who tenant.Caller, once domain.Idempo
 	}
 	now := s.clock.Now()
 	err = s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
-		if err := st.Outcomes.Claim(ctx, who.Tenant(), once, now); err != nil {
+		if err := st.Idempotency.Claim(ctx, who.Tenant(), once, now); err != nil {
 			return err
 		}
 		old, err := st.APIKeys.Get(ctx, who.Tenant(), id)
@@ -102,7 +102,7 @@ func (s *Keys) Rotate(ctx context.Context, who tenant.Caller, once domain.Idempo
 		if err := st.APIKeys.Insert(ctx, fresh.Key); err != nil {
 			return err
 		}
-		return st.Outcomes.Keep(ctx, who.Tenant(), once, fresh.Key, now)
+		return st.Idempotency.Record(ctx, who.Tenant(), once, fresh.Key, now)
 	})
 	if err != nil {
 		return inbound.IssuedKey{}, err

@@ -30,7 +30,7 @@ func (s *SubTenants) Create(ctx context.Context, who tenant.Caller, once domain.
 	}
 	now := s.clock.Now()
 	err = s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
-		if err := st.Outcomes.Claim(ctx, who.Tenant(), once, now); err != nil {
+		if err := st.Idempotency.Claim(ctx, who.Tenant(), once, now); err != nil {
 			return err
 		}
 		id := s.random.ID(tenant.RegistrationIDPrefix)
@@ -46,7 +46,7 @@ func (s *SubTenants) Create(ctx context.Context, who tenant.Caller, once domain.
 		if err := st.SubTenants.Insert(ctx, sub); err != nil {
 			return err
 		}
-		return st.Outcomes.Keep(ctx, who.Tenant(), once, sub, now)
+		return st.Idempotency.Record(ctx, who.Tenant(), once, sub, now)
 	})
 	if err != nil {
 		return nil, err
@@ -97,7 +97,7 @@ func (s *SubTenants) Combined(ctx context.Context, who tenant.Caller, m domain.M
 		return found, err
 	}
 	err = s.work.View(ctx, func(ctx context.Context, st outbound.Stores) error {
-		found, err = st.SeenIn.Combined(ctx, who.Scope, m, page)
+		found, err = st.SubTenantDirectory.List(ctx, who.Scope, m, page)
 		return err
 	})
 	return found, err

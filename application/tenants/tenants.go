@@ -30,7 +30,7 @@ func New(work outbound.UnitOfWork, clock outbound.Clock, random outbound.Random)
 func (s *Service) Create(ctx context.Context, once domain.IdempotencyKey, d tenant.Draft) (made inbound.NewTenant, err error) {
 	now := s.clock.Now()
 	err = s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
-		if err := st.Operator.Claim(ctx, once, now); err != nil {
+		if err := st.OperatorIdempotency.Claim(ctx, once, now); err != nil {
 			return err
 		}
 		if made, err = s.draw(d, now); err != nil {
@@ -44,7 +44,7 @@ func (s *Service) Create(ctx context.Context, once domain.IdempotencyKey, d tena
 				return err
 			}
 		}
-		return st.Operator.Keep(ctx, once, made.Tenant, now)
+		return st.OperatorIdempotency.Record(ctx, once, made.Tenant, now)
 	})
 	if err != nil {
 		return inbound.NewTenant{}, err
@@ -119,7 +119,7 @@ func (s *Service) change(
 ) (ten *tenant.Tenant, err error) {
 	now := s.clock.Now()
 	err = s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
-		if err := st.Outcomes.Claim(ctx, id, once, now); err != nil {
+		if err := st.Idempotency.Claim(ctx, id, once, now); err != nil {
 			return err
 		}
 		if ten, err = st.Tenants.Get(ctx, id); err != nil {
@@ -131,7 +131,7 @@ func (s *Service) change(
 		if err := st.Tenants.Update(ctx, ten); err != nil {
 			return err
 		}
-		return st.Outcomes.Keep(ctx, id, once, ten, now)
+		return st.Idempotency.Record(ctx, id, once, ten, now)
 	})
 	if err != nil {
 		return nil, err

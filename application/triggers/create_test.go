@@ -40,8 +40,8 @@ func (slowIntake) Parallel() int { return 1 }
 // anyVersion knows every version.
 type anyVersion struct{ outbound.Directory }
 
-func (anyVersion) Belongs(context.Context, tenant.Scope, workflow.VersionID) (outbound.Belonging, error) {
-	return outbound.Belonging{Workflow: "wf_1"}, nil
+func (anyVersion) VersionParent(context.Context, tenant.Scope, workflow.VersionID) (outbound.VersionParent, error) {
+	return outbound.VersionParent{Workflow: "wf_1"}, nil
 }
 
 var (

@@ -42,7 +42,7 @@ func (s *Service) OfVersion(ctx context.Context, who tenant.Caller, f trigger.Fi
 		return found, err
 	}
 	err = s.work.View(ctx, func(ctx context.Context, st outbound.Stores) error {
-		if _, err := st.Versions.Belongs(ctx, who.Scope, f.Version); err != nil {
+		if _, err := st.Versions.Parent(ctx, who.Scope, f.Version); err != nil {
 			return err
 		}
 		found, err = st.Triggers.List(ctx, who.Scope, f, q)
@@ -113,7 +113,7 @@ func (s *Service) revise(ctx context.Context, st outbound.Stores, who tenant.Cal
 	case wasActive && !trg.Active():
 		reason = event.DisabledByRequest
 	case wasActive && trg.Version() != from && active.Version == from && active.WorkflowActive:
-		trg.Leave(now)
+		trg.MarkLeftBehind(now)
 		reason = trigger.VersionNotActive
 	}
 	if err := st.Triggers.Update(ctx, trg); err != nil || reason == "" {
@@ -124,7 +124,7 @@ func (s *Service) revise(ctx context.Context, st outbound.Stores, who tenant.Cal
 
 // targetOf looks up the version that a trigger is to be attached to.
 func targetOf(ctx context.Context, st outbound.Stores, who tenant.Caller, wf *workflow.Workflow, id workflow.VersionID) (trigger.Target, error) {
-	belongs, err := st.Versions.Belongs(ctx, who.Scope, id)
+	belongs, err := st.Versions.Parent(ctx, who.Scope, id)
 	if err != nil && !errors.Is(err, domain.NotFound) {
 		return trigger.Target{}, err
 	}

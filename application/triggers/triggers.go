@@ -59,7 +59,7 @@ func (s *Service) Create(ctx context.Context, who tenant.Caller, once domain.Ide
 		return trg, err
 	}
 	err = s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
-		if err := st.Outcomes.Claim(ctx, who.Tenant(), once, now); err != nil {
+		if err := st.Idempotency.Claim(ctx, who.Tenant(), once, now); err != nil {
 			return err
 		}
 		around, err := s.surroundings(ctx, st, who, d)
@@ -72,7 +72,7 @@ func (s *Service) Create(ctx context.Context, who tenant.Caller, once domain.Ide
 		if err := st.Triggers.Insert(ctx, trg); err != nil {
 			return err
 		}
-		return st.Outcomes.Keep(ctx, who.Tenant(), once, trg, now)
+		return st.Idempotency.Record(ctx, who.Tenant(), once, trg, now)
 	})
 	if err != nil {
 		return nil, err
@@ -83,16 +83,16 @@ func (s *Service) Create(ctx context.Context, who tenant.Caller, once domain.Ide
 // createInBatch creates a trigger the fast way, together with those of other requests. It
 // is not done where anything is out of the ordinary; the unit of work finds out what.
 func (s *Service) createInBatch(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, id trigger.ID, d trigger.Draft, now time.Time) (*trigger.Trigger, bool, error) {
-	belongs, err := s.directory.Belongs(ctx, who.Scope, d.Version)
+	belongs, err := s.directory.VersionParent(ctx, who.Scope, d.Version)
 	if err != nil {
 		return nil, false, nil //nolint:nilerr // the unit meets it again
 	}
-	around := trigger.Surroundings{VersionExists: true, SubTenant: belongs.SubTenant, Settings: who.Settings}
+	around := trigger.References{VersionExists: true, SubTenant: belongs.SubTenant, Settings: who.Settings}
 	trg, err := trigger.New(id, who.Tenant(), around, d, now)
 	if err != nil {
 		return nil, false, nil //nolint:nilerr // the unit meets it again, after it has looked for an earlier outcome
 	}
-	added := &outbound.NewTrigger{Trigger: trg, Once: once}
+	added := &outbound.NewTrigger{Trigger: trg, IdempotencyKey: once}
 	if once.Wanted() {
 		if added.Answer, err = once.Answer(trg); err != nil {
 			return nil, false, err
@@ -105,9 +105,9 @@ func (s *Service) createInBatch(ctx context.Context, who tenant.Caller, once dom
 }
 
 // surroundings looks up what the trigger refers to.
-func (s *Service) surroundings(ctx context.Context, st outbound.Stores, who tenant.Caller, d trigger.Draft) (trigger.Surroundings, error) {
-	belongs, err := st.Versions.Belongs(ctx, who.Scope, d.Version)
-	around := trigger.Surroundings{VersionExists: err == nil, SubTenant: belongs.SubTenant, Settings: who.Settings}
+func (s *Service) surroundings(ctx context.Context, st outbound.Stores, who tenant.Caller, d trigger.Draft) (trigger.References, error) {
+	belongs, err := st.Versions.Parent(ctx, who.Scope, d.Version)
+	around := trigger.References{VersionExists: err == nil, SubTenant: belongs.SubTenant, Settings: who.Settings}
 	if errors.Is(err, domain.NotFound) {
 		return around, nil
 	}
@@ -130,7 +130,7 @@ func (s *Service) withPublicKeyRules(ctx context.Context, who tenant.Caller, onc
 	}
 	// A repeat gets its answer, and is not one of those that are counted.
 	err := s.work.Read(ctx, func(ctx context.Context, st outbound.Stores) error {
-		return st.Outcomes.Claim(ctx, who.Tenant(), once, s.clock.Now())
+		return st.Idempotency.Claim(ctx, who.Tenant(), once, s.clock.Now())
 	})
 	if err != nil {
 		return d, err

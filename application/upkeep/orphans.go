@@ -62,7 +62,7 @@ func (s *Service) cancelAll(ctx context.Context, origin outbound.RunOrigin) (n i
 			return n, err
 		}
 		if len(cancelled) > 0 {
-			s.signals.Tell(cancelled...)
+			s.signals.Notify(cancelled...)
 		}
 		if n += len(cancelled); !more {
 			return n, nil

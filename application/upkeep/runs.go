@@ -73,7 +73,7 @@ func (s *Service) sweepRunsOf(ctx context.Context, owners []*tenant.Tenant) (rem
 		err := s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
 			done, n, last = 0, 0, from
 			for _, ten := range owners {
-				swept, err := st.Runs.Live.Sweep(ctx, ten.ID(), last, now.Add(-ten.Settings().RunRetention()), maxRuns-n)
+				swept, err := st.Runs.Overview.Sweep(ctx, ten.ID(), last, now.Add(-ten.Settings().RunRetention()), maxRuns-n)
 				if err != nil {
 					return err
 				}

@@ -41,8 +41,8 @@ func New(work outbound.UnitOfWork, signals outbound.RunSignals, clock outbound.C
 // SweepOutcomes removes the outcomes of idempotent commands, the tenants' and the
 // operator's, that no repeat can ask for any more.
 func (s *Service) SweepOutcomes(ctx context.Context) (removed int, err error) {
-	removed, err = s.sweep(ctx, domain.IdempotencyRetention, maxRecords, func(st outbound.Stores) sweeper { return st.Outcomes })
-	more, errMore := s.sweep(ctx, domain.IdempotencyRetention, maxRecords, func(st outbound.Stores) sweeper { return st.Operator })
+	removed, err = s.sweep(ctx, domain.IdempotencyRetention, maxRecords, func(st outbound.Stores) sweeper { return st.Idempotency })
+	more, errMore := s.sweep(ctx, domain.IdempotencyRetention, maxRecords, func(st outbound.Stores) sweeper { return st.OperatorIdempotency })
 	return removed + more, errors.Join(err, errMore)
 }
 

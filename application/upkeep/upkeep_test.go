@@ -82,14 +82,14 @@ func TestWhatIsKeptLongEnoughIsSweptAndNothingElse(t *testing.T) {
 		if _, err := st.Fires.Record(ctx, all); err != nil {
 			return err
 		}
-		if err := st.Outcomes.Keep(ctx, owner, once("old"), nil, noon.Add(-domain.IdempotencyRetention-time.Second)); err != nil {
+		if err := st.Idempotency.Record(ctx, owner, once("old"), nil, noon.Add(-domain.IdempotencyRetention-time.Second)); err != nil {
 			return err
 		}
-		if err := st.Outcomes.Keep(ctx, owner, once("young"), nil, noon); err != nil {
+		if err := st.Idempotency.Record(ctx, owner, once("young"), nil, noon); err != nil {
 			return err
 		}
 		for key, at := range map[string]time.Time{"old": noon.Add(-domain.IdempotencyRetention - time.Second), "young": noon} {
-			if err := st.Operator.Keep(ctx, once(key), nil, at); err != nil {
+			if err := st.OperatorIdempotency.Record(ctx, once(key), nil, at); err != nil {
 				return err
 			}
 		}
@@ -99,7 +99,7 @@ func TestWhatIsKeptLongEnoughIsSweptAndNothingElse(t *testing.T) {
 				return err
 			}
 			if i < 2 { // the last one was not handed to the endpoints yet
-				if err := st.Webhooks.Events.Settle(ctx, e); err != nil {
+				if err := st.Webhooks.Events.MarkFannedOut(ctx, e); err != nil {
 					return err
 				}
 			}
@@ -182,7 +182,7 @@ func TestAUnitRemovesFewEvents(t *testing.T) {
 		if err := st.Webhooks.Events.Append(ctx, all...); err != nil {
 			return err
 		}
-		return st.Webhooks.Events.Settle(ctx, all...)
+		return st.Webhooks.Events.MarkFannedOut(ctx, all...)
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -56,8 +56,8 @@ func TestWhatSomebodyAskedForGoesBeforeTheBacklogOfItsEndpoint(t *testing.T) {
 func TestWhatIsSentWhenItsTenantIsDeletedNeedsNoRecord(t *testing.T) {
 	inBubble(t, func(t *testing.T, h *harness) {
 		h.endpoint("a")
-		h.receivers.answer = func(ctx context.Context, _ outbound.SignedMessage) (event.Outcome, error) {
-			return event.Outcome{Status: 500}, h.store.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
+		h.receivers.answer = func(ctx context.Context, _ outbound.SignedMessage) (event.AttemptResult, error) {
+			return event.AttemptResult{Status: 500}, h.store.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
 				return st.Tenants.Delete(ctx, h.who.Tenant())
 			})
 		}
@@ -84,8 +84,8 @@ func TestAnAttemptIsRecordedAlthoughItsTenantWasSuspendedMeanwhile(t *testing.T)
 				return st.Tenants.Update(ctx, ten)
 			})
 		}
-		h.receivers.answer = func(ctx context.Context, _ outbound.SignedMessage) (event.Outcome, error) {
-			return event.Outcome{Status: 503}, become(ctx, (*tenant.Tenant).Suspend)
+		h.receivers.answer = func(ctx context.Context, _ outbound.SignedMessage) (event.AttemptResult, error) {
+			return event.AttemptResult{Status: 503}, become(ctx, (*tenant.Tenant).Suspend)
 		}
 		h.happen(event.RunFailed)
 		h.settle()

@@ -66,7 +66,7 @@ func (d *Dispatcher) attempt(ctx context.Context, due outbound.DueDelivery, reco
 }
 
 // send signs and sends a delivery once.
-func (d *Dispatcher) send(ctx context.Context, due outbound.DueDelivery) (event.Outcome, error) {
+func (d *Dispatcher) send(ctx context.Context, due outbound.DueDelivery) (event.AttemptResult, error) {
 	body := due.Event.Body()
 	return d.sender.Send(ctx, outbound.SignedMessage{
 		Tenant: due.Key.Tenant, URL: due.Endpoint.URL(), Body: body,

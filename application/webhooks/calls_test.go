@@ -78,14 +78,14 @@ type eventCalls struct {
 	calls calls
 }
 
-func (e eventCalls) Waiting(ctx context.Context, limit int, except ...outbound.EventKey) ([]*event.Event, error) {
+func (e eventCalls) PendingFanOut(ctx context.Context, limit int, except ...outbound.EventKey) ([]*event.Event, error) {
 	e.calls.on("waiting")
-	return e.EventRepository.Waiting(ctx, limit, except...)
+	return e.EventRepository.PendingFanOut(ctx, limit, except...)
 }
 
-func (e eventCalls) Settle(ctx context.Context, events ...*event.Event) error {
+func (e eventCalls) MarkFannedOut(ctx context.Context, events ...*event.Event) error {
 	e.calls.on("settle", ownersOf(events)...)
-	return e.EventRepository.Settle(ctx, events...)
+	return e.EventRepository.MarkFannedOut(ctx, events...)
 }
 
 type endpointCalls struct {

@@ -63,7 +63,9 @@ func deliversByWrongClock(t *testing.T, h *harness, clock clock) {
 	h.endpoint("lost", event.RunFailed)
 	down := h.endpoint("down", event.RunPaused)
 
-	h.receivers.answer = func(context.Context, outbound.SignedMessage) (event.Outcome, error) { return event.Outcome{}, lost }
+	h.receivers.answer = func(context.Context, outbound.SignedMessage) (event.AttemptResult, error) {
+		return event.AttemptResult{}, lost
+	}
 	fansOut(right, event.RunFailed)
 	delivers("by the wrong clock", wrong, 1)
 	delivers("while the other one has it", right, 0)

@@ -65,7 +65,7 @@ func (s *Deliveries) Redeliver(ctx context.Context, who tenant.Caller, once doma
 	}
 	now := s.clock.Now()
 	err = s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
-		if err := st.Outcomes.Claim(ctx, who.Tenant(), once, now); err != nil {
+		if err := st.Idempotency.Claim(ctx, who.Tenant(), once, now); err != nil {
 			return err
 		}
 		// Every unit that holds both locks the endpoint first, so that no two wait for each other.
@@ -80,7 +80,7 @@ func (s *Deliveries) Redeliver(ctx context.Context, who tenant.Caller, once doma
 		if err := st.Webhooks.Deliveries.Update(ctx, d); err != nil {
 			return err
 		}
-		return st.Outcomes.Keep(ctx, who.Tenant(), once, d, now)
+		return st.Idempotency.Record(ctx, who.Tenant(), once, d, now)
 	})
 	if err != nil {
 		return nil, err

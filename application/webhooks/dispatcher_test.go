@@ -117,11 +117,11 @@ func TestADeliveryIsTriedAsTheScheduleSaysAndNoMore(t *testing.T) {
 func TestAnEndpointThatFailsForFiveDaysIsSwitchedOffAndTheOthersGetAnEvent(t *testing.T) {
 	inBubble(t, func(t *testing.T, h *harness) {
 		down, up, other := h.endpoint("down"), h.endpoint("up", event.EndpointDisabled), h.endpoint("other", event.RunStarted)
-		h.receivers.answer = func(_ context.Context, m outbound.SignedMessage) (event.Outcome, error) {
+		h.receivers.answer = func(_ context.Context, m outbound.SignedMessage) (event.AttemptResult, error) {
 			if m.URL == down.URL() {
-				return event.Outcome{Code: "timeout"}, nil
+				return event.AttemptResult{Code: "timeout"}, nil
 			}
-			return event.Outcome{Status: 200}, nil
+			return event.AttemptResult{Status: 200}, nil
 		}
 		at := start.Add(event.FailureLimit)
 		for _, when := range []time.Time{start, start.Add(12 * time.Hour), start.AddDate(0, 0, 3), at.Add(-time.Millisecond), at} {
@@ -185,11 +185,11 @@ func TestOneSuccessInFiveDaysIsEnough(t *testing.T) {
 func TestAnEndpointThatIsGoneIsSwitchedOffAtOnce(t *testing.T) {
 	inBubble(t, func(t *testing.T, h *harness) {
 		to, up := h.endpoint("gone"), h.endpoint("up", event.EndpointDisabled)
-		h.receivers.answer = func(_ context.Context, m outbound.SignedMessage) (event.Outcome, error) {
+		h.receivers.answer = func(_ context.Context, m outbound.SignedMessage) (event.AttemptResult, error) {
 			if m.URL == to.URL() {
-				return event.Outcome{Status: 410}, nil
+				return event.AttemptResult{Status: 410}, nil
 			}
-			return event.Outcome{Status: 200}, nil
+			return event.AttemptResult{Status: 200}, nil
 		}
 		h.happen(event.RunFailed)
 		h.settle()
@@ -204,7 +204,9 @@ func TestAnAttemptThatIsLostIsMadeAgain(t *testing.T) {
 	inBubble(t, func(t *testing.T, h *harness) {
 		to := h.endpoint("a")
 		lost := errors.New("the process stops")
-		h.receivers.answer = func(context.Context, outbound.SignedMessage) (event.Outcome, error) { return event.Outcome{}, lost }
+		h.receivers.answer = func(context.Context, outbound.SignedMessage) (event.AttemptResult, error) {
+			return event.AttemptResult{}, lost
+		}
 		h.happen(event.RunFailed)
 		if _, err := h.dispatcher.FanOut(t.Context(), 10); err != nil {
 			t.Fatal(err)
@@ -236,13 +238,13 @@ func TestAnAttemptThatTwoProcessesMadeIsRecordedOnce(t *testing.T) {
 	inBubble(t, func(t *testing.T, h *harness) {
 		to := h.endpoint("a")
 		h.happen(event.RunFailed)
-		h.receivers.answer = func(context.Context, outbound.SignedMessage) (event.Outcome, error) {
+		h.receivers.answer = func(context.Context, outbound.SignedMessage) (event.AttemptResult, error) {
 			h.receivers.status(500)
 			h.sleepUntil(h.next())
 			if n, err := h.newDispatcher().Deliver(t.Context()); n != 1 || err != nil {
 				t.Errorf("%d: %v", n, err)
 			}
-			return event.Outcome{Status: 200}, nil
+			return event.AttemptResult{Status: 200}, nil
 		}
 		if _, err := h.dispatcher.FanOut(t.Context(), 10); err != nil {
 			t.Fatal(err)
@@ -259,8 +261,8 @@ func TestAnAttemptThatTwoProcessesMadeIsRecordedOnce(t *testing.T) {
 func TestWhatIsDeletedWhileItIsSentNeedsNoRecord(t *testing.T) {
 	inBubble(t, func(t *testing.T, h *harness) {
 		to := h.endpoint("a")
-		h.receivers.answer = func(ctx context.Context, _ outbound.SignedMessage) (event.Outcome, error) {
-			return event.Outcome{Status: 500}, h.endpoints.Delete(ctx, h.who, to.ID(), domain.Expected{})
+		h.receivers.answer = func(ctx context.Context, _ outbound.SignedMessage) (event.AttemptResult, error) {
+			return event.AttemptResult{Status: 500}, h.endpoints.Delete(ctx, h.who, to.ID(), domain.Expected{})
 		}
 		h.happen(event.RunFailed)
 		h.settle()
@@ -278,9 +280,9 @@ func TestAnAttemptComesToItsEndAfterTheDispatcherWasStopped(t *testing.T) {
 			t.Fatal(err)
 		}
 		ctx, stop := context.WithCancel(t.Context())
-		h.receivers.answer = func(ctx context.Context, _ outbound.SignedMessage) (event.Outcome, error) {
+		h.receivers.answer = func(ctx context.Context, _ outbound.SignedMessage) (event.AttemptResult, error) {
 			stop()
-			return event.Outcome{Status: 200}, ctx.Err()
+			return event.AttemptResult{Status: 200}, ctx.Err()
 		}
 		if n, err := h.dispatcher.Deliver(ctx); n != 1 || err != nil || h.all(to)[0].Status() != event.Delivered {
 			t.Errorf("%d: %v", n, err)

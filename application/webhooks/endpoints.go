@@ -40,7 +40,7 @@ func (s *Endpoints) Create(ctx context.Context, who tenant.Caller, once domain.I
 		return nil, err
 	}
 	err = s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
-		if err := st.Outcomes.Claim(ctx, who.Tenant(), once, now); err != nil {
+		if err := st.Idempotency.Claim(ctx, who.Tenant(), once, now); err != nil {
 			return err
 		}
 		// Of requests at the same time a few may slip past the limit, which does no harm.
@@ -55,7 +55,7 @@ func (s *Endpoints) Create(ctx context.Context, who tenant.Caller, once domain.I
 		if err := st.Webhooks.Endpoints.Insert(ctx, e); err != nil {
 			return err
 		}
-		return st.Outcomes.Keep(ctx, who.Tenant(), once, e, now)
+		return st.Idempotency.Record(ctx, who.Tenant(), once, e, now)
 	})
 	if err != nil {
 		return nil, err
@@ -137,7 +137,7 @@ func (s *Endpoints) RotateSecret(ctx context.Context, who tenant.Caller, once do
 	}
 	now, fresh := s.clock.Now(), s.secret()
 	err = s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
-		if err := st.Outcomes.Claim(ctx, who.Tenant(), once, now); err != nil {
+		if err := st.Idempotency.Claim(ctx, who.Tenant(), once, now); err != nil {
 			return err
 		}
 		if e, err = st.Webhooks.Endpoints.Get(ctx, who.Scope, id); err != nil {
@@ -147,7 +147,7 @@ func (s *Endpoints) RotateSecret(ctx context.Context, who tenant.Caller, once do
 		if err := st.Webhooks.Endpoints.Update(ctx, e); err != nil {
 			return err
 		}
-		return st.Outcomes.Keep(ctx, who.Tenant(), once, e, now)
+		return st.Idempotency.Record(ctx, who.Tenant(), once, e, now)
 	})
 	if err != nil {
 		return nil, err
@@ -163,7 +163,7 @@ func (s *Endpoints) Test(ctx context.Context, who tenant.Caller, once domain.Ide
 	now := s.clock.Now()
 	eventID, deliveryID := event.ID(s.random.ID(event.IDPrefix)), event.DeliveryID(s.random.ID(event.DeliveryIDPrefix))
 	err = s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
-		if err := st.Outcomes.Claim(ctx, who.Tenant(), once, now); err != nil {
+		if err := st.Idempotency.Claim(ctx, who.Tenant(), once, now); err != nil {
 			return err
 		}
 		e, err := st.Webhooks.Endpoints.Get(ctx, who.Scope, id)
@@ -179,7 +179,7 @@ func (s *Endpoints) Test(ctx context.Context, who tenant.Caller, once domain.Ide
 		if err := st.Webhooks.Deliveries.Insert(ctx, d); err != nil {
 			return err
 		}
-		return st.Outcomes.Keep(ctx, who.Tenant(), once, d, now)
+		return st.Idempotency.Record(ctx, who.Tenant(), once, d, now)
 	})
 	if err != nil {
 		return nil, err

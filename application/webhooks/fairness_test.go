@@ -17,12 +17,12 @@ import (
 // hanging makes receivers whose URL holds "hangs" answer nothing within the time they
 // have.
 func (h *harness) hanging() {
-	h.receivers.answer = func(_ context.Context, m outbound.SignedMessage) (event.Outcome, error) {
+	h.receivers.answer = func(_ context.Context, m outbound.SignedMessage) (event.AttemptResult, error) {
 		if strings.Contains(m.URL, "hangs") {
 			time.Sleep(event.SendTimeout)
-			return event.Outcome{Code: "timeout", Duration: event.SendTimeout}, nil
+			return event.AttemptResult{Code: "timeout", Duration: event.SendTimeout}, nil
 		}
-		return event.Outcome{Status: 200}, nil
+		return event.AttemptResult{Status: 200}, nil
 	}
 }
 

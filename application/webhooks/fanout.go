@@ -80,7 +80,7 @@ func (d *Dispatcher) fanOutBatch(ctx context.Context, woken bool, report func(er
 // anyWaiting says whether an event waits for its deliveries to be made.
 func (d *Dispatcher) anyWaiting(ctx context.Context) (some bool, err error) {
 	err = d.work.Read(ctx, func(ctx context.Context, st outbound.Stores) error {
-		found, err := st.Webhooks.Events.Waiting(ctx, 1, d.postponed.at(d.clock.Now())...)
+		found, err := st.Webhooks.Events.PendingFanOut(ctx, 1, d.postponed.at(d.clock.Now())...)
 		some = len(found) > 0
 		return err
 	})
@@ -95,7 +95,7 @@ func (d *Dispatcher) fanOut(ctx context.Context, limit int, except ...outbound.E
 		return d.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
 			now := d.clock.Now()
 			taken = nil
-			waiting, err := st.Webhooks.Events.Waiting(ctx, limit, append(d.postponed.at(now), except...)...)
+			waiting, err := st.Webhooks.Events.PendingFanOut(ctx, limit, append(d.postponed.at(now), except...)...)
 			if err != nil || len(waiting) == 0 {
 				return err
 			}
@@ -129,7 +129,7 @@ func (d *Dispatcher) insertDeliveries(ctx context.Context, st outbound.WebhookSt
 	if err := st.Deliveries.Insert(ctx, made...); err != nil {
 		return err
 	}
-	return st.Events.Settle(ctx, waiting...)
+	return st.Events.MarkFannedOut(ctx, waiting...)
 }
 
 // subscriptionKey is what decides which endpoints want an event.

@@ -49,16 +49,16 @@ type sent struct {
 type receivers struct {
 	mu     sync.Mutex
 	got    []sent
-	answer func(ctx context.Context, m outbound.SignedMessage) (event.Outcome, error) // nil takes everything
+	answer func(ctx context.Context, m outbound.SignedMessage) (event.AttemptResult, error) // nil takes everything
 }
 
-func (r *receivers) Send(ctx context.Context, m outbound.SignedMessage) (event.Outcome, error) {
+func (r *receivers) Send(ctx context.Context, m outbound.SignedMessage) (event.AttemptResult, error) {
 	r.mu.Lock()
 	r.got = append(r.got, sent{m, clock{}.Now()})
 	answer := r.answer
 	r.mu.Unlock()
 	if answer == nil {
-		return event.Outcome{Status: http.StatusOK}, nil
+		return event.AttemptResult{Status: http.StatusOK}, nil
 	}
 	return answer(ctx, m)
 }
@@ -67,8 +67,8 @@ func (r *receivers) Send(ctx context.Context, m outbound.SignedMessage) (event.O
 func (r *receivers) status(status int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.answer = func(context.Context, outbound.SignedMessage) (event.Outcome, error) {
-		return event.Outcome{Status: status}, nil
+	r.answer = func(context.Context, outbound.SignedMessage) (event.AttemptResult, error) {
+		return event.AttemptResult{Status: status}, nil
 	}
 }
 

@@ -30,11 +30,11 @@ func TestAnAttemptThatPanicsHasFailedAndTheNextFollowsByTheSchedule(t *testing.T
 	inBubble(t, func(t *testing.T, h *harness) {
 		h.poll = time.Hour
 		bad, good := h.endpoint("bad"), h.endpointOf(h.other, "good")
-		h.receivers.answer = func(_ context.Context, m outbound.SignedMessage) (event.Outcome, error) {
+		h.receivers.answer = func(_ context.Context, m outbound.SignedMessage) (event.AttemptResult, error) {
 			if m.URL == bad.URL() {
 				panic("on purpose")
 			}
-			return event.Outcome{Status: 200}, nil
+			return event.AttemptResult{Status: 200}, nil
 		}
 		r := h.observe(quiet)
 		happened := time.Now()
@@ -211,18 +211,18 @@ func TestNothingIsLostWhilePartsPanicAtRandom(t *testing.T) {
 				endpoints["https://example.com/"+name] = h.endpointOf(who, name)
 			}
 		}
-		h.receivers.answer = func(_ context.Context, m outbound.SignedMessage) (event.Outcome, error) {
+		h.receivers.answer = func(_ context.Context, m outbound.SignedMessage) (event.AttemptResult, error) {
 			switch {
 			case m.Tenant == calm.Tenant():
-				return event.Outcome{Status: 200}, nil
+				return event.AttemptResult{Status: 200}, nil
 			case chance(3):
 				panic("a sender")
 			case chance(10):
-				return event.Outcome{}, fmt.Errorf("the process could not try")
+				return event.AttemptResult{}, fmt.Errorf("the process could not try")
 			case m.URL[:len(m.URL)-1] == "https://example.com/down":
-				return event.Outcome{Status: 500, Code: "unexpected_status"}, nil
+				return event.AttemptResult{Status: 500, Code: "unexpected_status"}, nil
 			}
-			return event.Outcome{Status: 200}, nil
+			return event.AttemptResult{Status: 200}, nil
 		}
 		r := h.observe(func(call string, of ...tenant.ID) {
 			if len(of) == 0 && chance(12) || slices.ContainsFunc(of, func(id tenant.ID) bool { return id != calm.Tenant() }) && chance(8) {

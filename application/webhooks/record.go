@@ -22,7 +22,7 @@ type attemptResult struct {
 	leased  *event.Delivery
 	at      time.Time
 	sent    bool // false because its endpoint was not active
-	outcome event.Outcome
+	outcome event.AttemptResult
 
 	// Of the unit that recorded it:
 	again bool  // another attempt is to follow

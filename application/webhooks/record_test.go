@@ -59,10 +59,10 @@ func (h *harness) sendMany(endpoints int, refuses func(recorded int) error) (sto
 	h.store.UnitOfWork = store
 	var sending sync.WaitGroup
 	sending.Add(endpoints)
-	h.receivers.answer = func(context.Context, outbound.SignedMessage) (event.Outcome, error) {
+	h.receivers.answer = func(context.Context, outbound.SignedMessage) (event.AttemptResult, error) {
 		sending.Done()
 		sending.Wait()
-		return event.Outcome{Status: 200}, nil
+		return event.AttemptResult{Status: 200}, nil
 	}
 	n, err := h.dispatcher.Deliver(h.Context())
 	if n != endpoints {

@@ -67,10 +67,10 @@ func TestARedeliveryFollowsTheAttemptDuringWhichItWasAskedFor(t *testing.T) {
 	for when, asks := range map[string]moment{
 		"before it is sent": func(_ *harness, _ int, ask func()) { ask() },
 		"while it is sent": func(h *harness, status int, ask func()) {
-			h.receivers.answer = func(context.Context, outbound.SignedMessage) (event.Outcome, error) {
+			h.receivers.answer = func(context.Context, outbound.SignedMessage) (event.AttemptResult, error) {
 				h.receivers.status(status)
 				ask()
-				return event.Outcome{Status: status}, nil
+				return event.AttemptResult{Status: status}, nil
 			}
 		},
 		"before it is recorded": func(h *harness, _ int, ask func()) { h.store.before = ask },
@@ -189,9 +189,9 @@ func TestTheDispatcherRedeliversWhenTheAttemptHasEnded(t *testing.T) {
 	inBubble(t, func(t *testing.T, h *harness) {
 		h.poll = time.Hour
 		to := h.endpoint("slow")
-		h.receivers.answer = func(context.Context, outbound.SignedMessage) (event.Outcome, error) {
+		h.receivers.answer = func(context.Context, outbound.SignedMessage) (event.AttemptResult, error) {
 			time.Sleep(10 * time.Second)
-			return event.Outcome{Status: 200, Duration: 10 * time.Second}, nil
+			return event.AttemptResult{Status: 200, Duration: 10 * time.Second}, nil
 		}
 		end := h.run()
 		h.happen(event.RunFailed)

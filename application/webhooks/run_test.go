@@ -41,15 +41,15 @@ func TestTheDispatcherBringsEventsAsTheyHappenAndRepeatsWhatFailed(t *testing.T)
 	inBubble(t, func(t *testing.T, h *harness) {
 		h.poll = time.Hour // so that it wakes by what it knows is due
 		up, down, slow := h.endpoint("up"), h.endpoint("down"), h.endpoint("slow")
-		h.receivers.answer = func(_ context.Context, m outbound.SignedMessage) (event.Outcome, error) {
+		h.receivers.answer = func(_ context.Context, m outbound.SignedMessage) (event.AttemptResult, error) {
 			switch m.URL {
 			case down.URL():
-				return event.Outcome{Code: "connection_failed"}, nil
+				return event.AttemptResult{Code: "connection_failed"}, nil
 			case slow.URL():
 				time.Sleep(14 * time.Second)
-				return event.Outcome{Status: 200, Duration: 14 * time.Second}, nil
+				return event.AttemptResult{Status: 200, Duration: 14 * time.Second}, nil
 			}
-			return event.Outcome{Status: 200}, nil
+			return event.AttemptResult{Status: 200}, nil
 		}
 		end := h.run()
 		time.Sleep(300 * time.Millisecond)
@@ -81,11 +81,11 @@ func TestTheDispatcherSwitchesOffWhatFailsForFiveDays(t *testing.T) {
 		const every = 12 * time.Hour
 		h.poll = every
 		down, up := h.endpoint("down", event.RunFailed), h.endpoint("up", event.EndpointDisabled)
-		h.receivers.answer = func(_ context.Context, m outbound.SignedMessage) (event.Outcome, error) {
+		h.receivers.answer = func(_ context.Context, m outbound.SignedMessage) (event.AttemptResult, error) {
 			if m.URL == down.URL() {
-				return event.Outcome{Status: 500, Code: "unexpected_status"}, nil
+				return event.AttemptResult{Status: 500, Code: "unexpected_status"}, nil
 			}
-			return event.Outcome{Status: 200}, nil
+			return event.AttemptResult{Status: 200}, nil
 		}
 		end := h.run()
 		began := time.Now()
@@ -129,11 +129,11 @@ func TestTheDispatcherEndsWhenWhatItSendsHasEnded(t *testing.T) {
 		to := h.endpoint("slow")
 		ctx, stop := context.WithCancel(t.Context())
 		var began time.Time
-		h.receivers.answer = func(context.Context, outbound.SignedMessage) (event.Outcome, error) {
+		h.receivers.answer = func(context.Context, outbound.SignedMessage) (event.AttemptResult, error) {
 			began = time.Now()
 			stop()
 			time.Sleep(10 * time.Second)
-			return event.Outcome{Status: 200}, nil
+			return event.AttemptResult{Status: 200}, nil
 		}
 		h.happen(event.RunFailed)
 		h.dispatcher.Run(ctx, func(err error) { t.Error(err) })

@@ -260,7 +260,7 @@ func (j *job) try(ctx context.Context, a *attempt, e run.Execute) (fact run.Fact
 		call := outbound.NodeCall{
 			Tenant: e.Tenant, SubTenant: string(e.SubTenant), RunID: string(e.Run), EntityID: e.Entity, NodeID: string(e.Node),
 			Type: e.Type, Version: e.Version, CanPause: e.CanPause, Attempt: e.Attempt, Inputs: e.Input, Config: e.Config,
-			IdempotencyKey: e.IdempotencyKey, Timeout: e.Timeout, Room: func(ctx context.Context, _ int64) error { return a.acquireLarge(ctx) },
+			IdempotencyKey: e.IdempotencyKey, Timeout: e.Timeout, ReserveMemory: func(ctx context.Context, _ int64) error { return a.acquireLarge(ctx) },
 		}
 		if !e.BuiltIn {
 			to, err := j.session.worker.endpoints.Endpoint(ctx, e.Tenant, e.Type, e.Version)

@@ -23,7 +23,7 @@ func TestARunThatPanicsTimeAndAgainFails(t *testing.T) {
 			t.Parallel()
 			w := newEnv(t, fixture.OpenSQLite(t))
 			d := directory.New(w.Raw)
-			d.Trust(true)
+			d.SetReliable(true)
 			opts := fixture.ShortLeaseOptions
 			opts.Lease = 60 * time.Millisecond
 			worker := worker.New(w.Store, w.NodeRunner, w.NodeRunner, brokenCompiler{expression.Compiler{}}, d, w.Signals, system.Random{}, w.Key, fixture.Plenty(), opts)

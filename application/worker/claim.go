@@ -267,7 +267,7 @@ func (c *claimer) claim(most int, free capacity) (int, error) {
 	began := time.Now()
 	ctx, cancel := context.WithTimeout(c.session.claims, storeTimeout)
 	defer cancel()
-	var leased []outbound.LentRun
+	var leased []outbound.LeasedRun
 	err := c.session.recoverPanic("claim runs", func() error {
 		return c.session.worker.work.Do(ctx, func(ctx context.Context, st outbound.Stores) (err error) {
 			leased, err = st.Runs.Queue.Claim(ctx, outbound.RunClaim{

@@ -43,7 +43,7 @@ func (d *env) retriedAt(ver *workflow.Version, id run.ID, at time.Time) {
 		}
 		return st.Runs.Runs.Record(ctx, outbound.RunStep{Run: r, From: from, History: step.History})
 	})
-	d.Signals.Tell(id)
+	d.Signals.Notify(id)
 }
 
 // bare is a history without the entries of the node that runs next to the one it is about.
@@ -127,7 +127,7 @@ func TestThoseWhoAreToldOfAFailureLearnTheEdge(t *testing.T) {
 	edge := string(ver.Graph().Edges()[0].ID)
 	var told []string
 	d.Do(func(ctx context.Context, st outbound.Stores) error {
-		waiting, err := st.Webhooks.Events.Waiting(ctx, 100)
+		waiting, err := st.Webhooks.Events.PendingFanOut(ctx, 100)
 		for _, e := range waiting {
 			if _, why, failed := strings.Cut(e.Data().String(), `"error":`); failed {
 				told = append(told, string(e.Type())+" "+why)

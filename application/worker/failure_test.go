@@ -166,7 +166,7 @@ func TestAnAttemptWhoseNodeTypeIsGoneFails(t *testing.T) {
 	w := newEnv(t, fixture.OpenSQLite(t))
 	ver := w.NewVersion([]string{"a charge"}, nil)
 	id := w.Accept(ver, 1, fixture.RunOptions{})[0]
-	var lent []outbound.LentRun
+	var lent []outbound.LeasedRun
 	w.Do(func(ctx context.Context, st outbound.Stores) (err error) {
 		lent, err = st.Runs.Queue.Claim(ctx, outbound.RunClaim{Worker: "dead", Period: time.Millisecond, Limit: 1, PerTenant: 1})
 		return err
@@ -315,7 +315,7 @@ func TestADefectInOneRunDoesNotEndTheWorker(t *testing.T) {
 			w := newEnv(t, fixture.OpenSQLite(t))
 			broken := w.Accept(w.NewVersion([]string{`a condition {"condition": "` + source + `"}`}, nil), 3, fixture.RunOptions{})
 			d := directory.New(w.Raw)
-			d.Trust(true)
+			d.SetReliable(true)
 			w.Work(worker.New(w.Store, w.NodeRunner, w.NodeRunner, brokenCompiler{expression.Compiler{}}, d, w.Signals, system.Random{}, w.Key, fixture.Plenty(), fixture.ShortLeaseOptions))
 			id := w.Accept(w.NewVersion(twoTransforms, twoTransformEdges), 1, fixture.RunOptions{})[0]
 			w.Until(id, "another run ends", fixture.Is(run.StatusCompleted))
@@ -475,7 +475,7 @@ func TestAStoreThatDoesNotAnswerIsAskedAgainLater(t *testing.T) {
 	began := time.Now()
 	ids := w.Accept(ver, 10, fixture.RunOptions{})
 	w.Eventually("the worker has asked a few times", func() bool {
-		w.Signals.Tell(ids...) // which does not make it ask more often
+		w.Signals.Notify(ids...) // which does not make it ask more often
 		return asked.Load() >= 4
 	})
 	if since := time.Since(began); since < 500*time.Millisecond {

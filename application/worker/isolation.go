@@ -20,7 +20,7 @@ const (
 // whose process ended before it could record a step of that fails.
 func (j *job) beginIsolated() jobOutcome {
 	switch {
-	case j.lastLeaseEnd == outbound.LeaseEndedAlone:
+	case j.lastLeaseEnd == outbound.LeaseExpiredIsolated:
 		return j.failExhausted()
 	case j.lastLeaseEnd != outbound.LeaseExpired || j.needsNoIsolation():
 		return jobContinue
@@ -28,7 +28,7 @@ func (j *job) beginIsolated() jobOutcome {
 	j.isolated = true
 	ctx, cancel := context.WithTimeout(j.session.units, storeTimeout)
 	defer cancel()
-	err := j.session.worker.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error { return st.Runs.Queue.TryAlone(ctx, j.lease) })
+	err := j.session.worker.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error { return st.Runs.Queue.MarkIsolated(ctx, j.lease) })
 	if err != nil {
 		return j.fail(fmt.Errorf("try it alone: %w", err))
 	}
@@ -49,10 +49,10 @@ func (j *job) needsNoIsolation() bool {
 func (j *job) budget() run.Budget {
 	b := j.session.worker.computing.StepBudget(0)
 	if !j.growth.reserved.Load() {
-		b.Given, b.Steps = smallOutputs, lightSteps
+		b.OutputBytes, b.Steps = smallOutputs, lightSteps
 	}
 	if j.isolated {
-		b.Values /= 2
+		b.ValueBytes /= 2
 	}
 	return b
 }

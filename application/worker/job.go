@@ -58,9 +58,9 @@ type job struct {
 }
 
 // startJob begins to work on a run that was leased at some time after since.
-func (s *session) startJob(leased outbound.LentRun, since time.Time) {
+func (s *session) startJob(leased outbound.LeasedRun, since time.Time) {
 	j := &job{
-		session: s, lease: leased.Lease, lastLeaseEnd: leased.Before, run: leased.Run, size: leased.Size, secret: s.worker.key.Secret(leased.Lease.Run), claimedAt: leased.At, claimedLocally: time.Now(),
+		session: s, lease: leased.Lease, lastLeaseEnd: leased.LastLeaseEnd, run: leased.Run, size: leased.Size, secret: s.worker.key.Secret(leased.Lease.Run), claimedAt: leased.At, claimedLocally: time.Now(),
 		attempts: make(map[workflow.NodeID]*attempt), attemptDone: make(chan *attempt), closed: make(chan struct{}), toPrepare: make(chan *attempt), advanced: make(chan struct{}, 1), growth: newGrowth(),
 	}
 	j.ctx, j.interrupt = context.WithCancelCause(s.effects)

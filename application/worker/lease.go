@@ -147,7 +147,7 @@ func (s *session) returnLeases() {
 	for i, l := range leases {
 		ids[i] = l.Run
 	}
-	s.worker.signals.Tell(ids...) // other workers go on with them at once
+	s.worker.signals.Notify(ids...) // other workers go on with them at once
 }
 
 // pendingReturns are the leases that are still to be given back.

@@ -57,7 +57,7 @@ func TestTheRunOfAWorkerThatDiedIsTakenOver(t *testing.T) {
 		w := newEnv(t, store)
 		ver := w.NewVersion([]string{"a " + fixture.CallNode}, nil)
 		id := w.Accept(ver, 1, fixture.RunOptions{})[0]
-		var lent []outbound.LentRun
+		var lent []outbound.LeasedRun
 		w.Do(func(ctx context.Context, st outbound.Stores) (err error) {
 			lent, err = st.Runs.Queue.Claim(ctx, outbound.RunClaim{Worker: "dead", Period: 500 * time.Millisecond, Limit: 1, PerTenant: 1})
 			return err
@@ -81,7 +81,7 @@ func TestTheRunOfAWorkerThatDiedIsTakenOver(t *testing.T) {
 }
 
 // advance makes and records a step of a run that was lent, and keeps the lease.
-func (d *env) advance(ver *workflow.Version, lent outbound.LentRun, fact run.Fact) (step run.Step) {
+func (d *env) advance(ver *workflow.Version, lent outbound.LeasedRun, fact run.Fact) (step run.Step) {
 	d.Helper()
 	d.Do(func(ctx context.Context, st outbound.Stores) (err error) {
 		from := lent.Run.Seq()
@@ -157,7 +157,7 @@ func TestCancellingARunInterruptsWhatItDoesOutside(t *testing.T) {
 				await(t, h.began, "the attempt begins")
 				asked := time.Now()
 				w.Advance(id, run.CancelRequested{})
-				w.Signals.Tell(id)
+				w.Signals.Notify(id)
 				_ = await(t, h.ended, "the attempt is interrupted") // the cause
 				if took := time.Since(asked); told && took > 5*time.Second {
 					t.Errorf("it took %s", took)

@@ -77,11 +77,11 @@ type damaging struct {
 	err  error
 }
 
-func (d damaging) Claim(ctx context.Context, c outbound.RunClaim) ([]outbound.LentRun, error) {
+func (d damaging) Claim(ctx context.Context, c outbound.RunClaim) ([]outbound.LeasedRun, error) {
 	lent, err := d.RunQueue.Claim(ctx, c)
 	if len(lent) > 0 && *d.left > 0 {
 		*d.left--
-		lent = append([]outbound.LentRun{{Lease: outbound.RunLease{Tenant: "t", Run: "run_damaged"}, At: lent[0].At, Unreadable: d.err}}, lent...)
+		lent = append([]outbound.LeasedRun{{Lease: outbound.RunLease{Tenant: "t", Run: "run_damaged"}, At: lent[0].At, Unreadable: d.err}}, lent...)
 	}
 	return lent, err
 }

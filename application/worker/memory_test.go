@@ -118,7 +118,7 @@ func TestCallsAndLargeAnswersDoNotWaitForEachOther(t *testing.T) {
 			return nil, ctx.Err()
 		}
 		if c.NodeID == "n0" || c.NodeID[0] == 'b' {
-			if err := c.Room(ctx, 100_000); err != nil {
+			if err := c.ReserveMemory(ctx, 100_000); err != nil {
 				return nil, err
 			}
 		}
@@ -186,7 +186,7 @@ func TestARunWithALargeAnswerHasMemoryUntilItIsRecorded(t *testing.T) {
 	w := newEnv(t, fixture.OpenSQLite(t))
 	answered, gate := make(chan struct{}), make(chan struct{})
 	w.NodeRunner.Answer = func(ctx context.Context, c outbound.NodeCall) (outbound.NodeOutcome, error) {
-		if err := errors.Join(c.Room(ctx, 1000), c.Room(ctx, 3000)); err != nil {
+		if err := errors.Join(c.ReserveMemory(ctx, 1000), c.ReserveMemory(ctx, 3000)); err != nil {
 			return nil, err
 		}
 		w.Store.FailWith(func(context.Context) error {
@@ -218,7 +218,7 @@ func (d *env) lose(name string, alone bool) {
 		lent, err := st.Runs.Queue.Claim(ctx, outbound.RunClaim{Worker: name, Limit: 9, PerTenant: 9})
 		for _, l := range lent {
 			if alone {
-				err = errors.Join(err, st.Runs.Queue.TryAlone(ctx, l.Lease))
+				err = errors.Join(err, st.Runs.Queue.MarkIsolated(ctx, l.Lease))
 			}
 		}
 		return err
@@ -231,9 +231,9 @@ type notedAlone struct {
 	noted *sync.Map
 }
 
-func (q notedAlone) TryAlone(ctx context.Context, lease outbound.RunLease) error {
+func (q notedAlone) MarkIsolated(ctx context.Context, lease outbound.RunLease) error {
 	q.noted.Store(lease.Run, true)
-	return q.RunQueue.TryAlone(ctx, lease)
+	return q.RunQueue.MarkIsolated(ctx, lease)
 }
 
 // Runs that a process worked on when it ended are tried alone, if they are large or make
@@ -308,7 +308,7 @@ func TestARunThatComputesForLongIsInterrupted(t *testing.T) {
 				step := r.Abandon(time.Now(), "enough")
 				return st.Runs.Runs.Record(ctx, outbound.RunStep{Run: r, From: from, History: step.History})
 			})
-			w.Signals.Tell(id)
+			w.Signals.Notify(id)
 			w.Until(id, "it stays cancelled", fixture.Is(run.StatusCancelled))
 		},
 	} {

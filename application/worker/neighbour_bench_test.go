@@ -30,7 +30,7 @@ type lending struct {
 	*stages
 }
 
-func (l lending) Claim(ctx context.Context, c outbound.RunClaim) ([]outbound.LentRun, error) {
+func (l lending) Claim(ctx context.Context, c outbound.RunClaim) ([]outbound.LeasedRun, error) {
 	lent, err := l.RunQueue.Claim(ctx, c)
 	for _, one := range lent {
 		l.note(one.Lease.Tenant, &l.lent)

@@ -51,7 +51,7 @@ func TestEveryKindOfNodeIsWorkedOn(t *testing.T) {
 			if c.resume != nil {
 				w.Until(id, "the run pauses", fixture.Is(run.StatusPaused))
 				w.Advance(id, c.resume)
-				w.Signals.Tell(id)
+				w.Signals.Notify(id)
 			}
 			r := w.Until(id, "the run ends", fixture.Finished)
 			if got := joined(r.Executed()); r.Status() != run.StatusCompleted || got != c.want {
@@ -132,7 +132,7 @@ func TestACustomNodeMayPauseTheRun(t *testing.T) {
 	token := run.Token(w.Key.Secret(id), id, "a", pause.Seq)
 	w.Eventually("the lease ends with the pause", func() bool { return w.leased() == 0 })
 	w.Advance(id, run.Resumed{Token: token, Input: json.RawMessage(`{"by": "Ana"}`)}, "approve")
-	w.Signals.Tell(id)
+	w.Signals.Notify(id)
 	r = w.Until(id, "the run ends", fixture.Finished)
 	if output, _ := r.Output("b"); string(output) != `"Ana"` {
 		t.Errorf("%s: %s", r.Status(), output)

@@ -131,7 +131,7 @@ func (l *lane) write(_ context.Context, steps []*pendingStep) error {
 		return execution.Record(ctx, st, l.random, all...)
 	})
 	if err == nil {
-		l.signals.Advanced(ids...)
+		l.signals.NotifyProgress(ids...)
 	}
 	return err
 }

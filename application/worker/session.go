@@ -107,7 +107,7 @@ func newSession(ctx context.Context, w *Worker, failed func(error)) (s *session,
 // listen follows signals until the worker is to stop.
 func (s *session) listen() {
 	for s.stopping.Err() == nil {
-		err := s.recoverPanic("follow the signals of runs", func() error { return s.worker.signals.Follow(s.stopping, s.onSignal) })
+		err := s.recoverPanic("follow the signals of runs", func() error { return s.worker.signals.Subscribe(s.stopping, s.onSignal) })
 		if err != nil && s.stopping.Err() == nil {
 			s.report(err)
 			outbound.Sleep(s.stopping, time.Second)

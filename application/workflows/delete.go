@@ -62,7 +62,7 @@ func (s *Service) cancelWith(ctx context.Context, who tenant.Caller, id workflow
 		return false, err
 	}
 	if len(cancelled) > 0 {
-		s.signals.Tell(cancelled...)
+		s.signals.Notify(cancelled...)
 	}
 	return more, nil
 }

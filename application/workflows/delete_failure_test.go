@@ -41,7 +41,7 @@ func (b *breaking) Do(ctx context.Context, fn func(context.Context, outbound.Sto
 	err := b.UnitOfWork.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
 		st.Workflows = breakingWorkflows{st.Workflows, b}
 		st.Runs.Runs = breakingRuns{st.Runs.Runs, b}
-		st.Runs.Live = breakingOverview{st.Runs.Live, b}
+		st.Runs.Overview = breakingOverview{st.Runs.Overview, b}
 		if err := fn(ctx, st); err != nil {
 			return err
 		}

@@ -56,24 +56,24 @@ type told struct {
 	ids []run.ID
 }
 
-func (s *told) Tell(changed ...run.ID) {
+func (s *told) Notify(changed ...run.ID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ids = append(s.ids, changed...)
 }
 
-func (s *told) Follow(ctx context.Context, _ func([]run.ID)) error {
+func (s *told) Subscribe(ctx context.Context, _ func([]run.ID)) error {
 	<-ctx.Done()
 	return ctx.Err()
 }
 
-func (s *told) FollowClosely(ctx context.Context, heard func([]run.ID)) error {
-	return s.Follow(ctx, heard)
+func (s *told) SubscribeProgress(ctx context.Context, onSignal func([]run.ID)) error {
+	return s.Subscribe(ctx, onSignal)
 }
 
-func (*told) Advanced(...run.ID) {}
+func (*told) NotifyProgress(...run.ID) {}
 
-func (*told) Want(...run.ID) {}
+func (*told) RequestProgress(...run.ID) {}
 
 // measured counts units of work that write and how many runs each has cancelled at most.
 type measured struct {

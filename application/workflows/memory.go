@@ -15,7 +15,7 @@ type Memory interface {
 	Reserve(ctx context.Context, owner tenant.ID, amount int64) error
 	TryReserve(owner tenant.ID, amount int64) bool
 	Release(owner tenant.ID, amount int64)
-	Most() int64
+	Max() int64
 }
 
 // WithBudget has a version checked only when memory is reserved for it. It returns the service.
@@ -69,7 +69,7 @@ func (s *Versions) reserved(ctx context.Context, owner tenant.ID, do func(reserv
 		switch {
 		case need <= held:
 			return nil
-		case need > s.memory.Most():
+		case need > s.memory.Max():
 			return domain.Fail(domain.Conflict, "version_too_complex",
 				"The documents of the version's nodes hold so many values that there is not enough memory to check them. Let them hold fewer.")
 		}

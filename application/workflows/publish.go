@@ -19,7 +19,7 @@ var _ inbound.Publishing = (*Versions)(nil)
 
 // Publish makes a version the only active one of its workflow, if nothing stands against
 // it.
-func (s *Versions) Publish(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, id workflow.VersionID, asked trigger.OnPublish) (published inbound.Published, err error) {
+func (s *Versions) Publish(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, id workflow.VersionID, asked trigger.PublishOptions) (published inbound.Published, err error) {
 	if err = who.May(tenant.PublishVersion); err != nil {
 		return published, err
 	}
@@ -31,7 +31,7 @@ func (s *Versions) Publish(ctx context.Context, who tenant.Caller, once domain.I
 
 // Rollback publishes the version that was active before. Which one that is, is read once: of
 // two requests at the same time none undoes the other.
-func (s *Versions) Rollback(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, of workflow.ID, asked trigger.OnPublish) (published inbound.Published, err error) {
+func (s *Versions) Rollback(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, of workflow.ID, asked trigger.PublishOptions) (published inbound.Published, err error) {
 	if err = who.May(tenant.RollbackWorkflow); err != nil {
 		return published, err
 	}
@@ -57,7 +57,7 @@ func (s *Versions) Rollback(ctx context.Context, who tenant.Caller, once domain.
 // large graph takes half a second. A version that was changed in between is checked again, and
 // so is one that does not get a trigger any more that it was checked with. The triggers and the
 // events are part of the same unit.
-func (s *Versions) publish(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, asked trigger.OnPublish,
+func (s *Versions) publish(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, asked trigger.PublishOptions,
 	id workflow.VersionID, notFound error) (published inbound.Published, err error) {
 	now := s.clock.Now()
 	err = s.reserved(ctx, who.Tenant(), func(reserve func(*workflow.Version) error) error {
@@ -75,7 +75,7 @@ func (s *Versions) publish(ctx context.Context, who tenant.Caller, once domain.I
 				return failure
 			}
 			return s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
-				if err := st.Outcomes.Claim(ctx, who.Tenant(), once, now); err != nil {
+				if err := st.Idempotency.Claim(ctx, who.Tenant(), once, now); err != nil {
 					return err
 				}
 				if failure != nil {
@@ -87,7 +87,7 @@ func (s *Versions) publish(ctx context.Context, who tenant.Caller, once domain.I
 					}
 				}
 				published.CheckedVersion = against(checked.registry, checked.version)
-				return st.Outcomes.Keep(ctx, who.Tenant(), once, published, now)
+				return st.Idempotency.Record(ctx, who.Tenant(), once, published, now)
 			})
 		})
 	})
@@ -97,7 +97,7 @@ func (s *Versions) publish(ctx context.Context, who tenant.Caller, once domain.I
 // activate stores a version as the active one, once all processes know its node types, and says
 // what became of the triggers of the one before. The workflow is held first, so that of two
 // versions that are published at the same time one becomes active after the other.
-func (s *Versions) activate(ctx context.Context, st outbound.Stores, who tenant.Caller, checked candidate, asked trigger.OnPublish, now time.Time) (moved []trigger.ID, left []trigger.Left, err error) {
+func (s *Versions) activate(ctx context.Context, st outbound.Stores, who tenant.Caller, checked candidate, asked trigger.PublishOptions, now time.Time) (moved []trigger.ID, left []trigger.LeftTrigger, err error) {
 	ver := checked.version
 	wf, err := st.Workflows.Get(ctx, who.Scope, ver.Workflow())
 	if err != nil {
@@ -119,13 +119,13 @@ func (s *Versions) activate(ctx context.Context, st outbound.Stores, who tenant.
 	case h.why == "":
 		moved, err = st.Activation.Move(ctx, who.Scope, h.from, ver.ID(), now)
 	case wf.Active():
-		err = st.Activation.Leave(ctx, who.Scope, h.from, now)
+		err = st.Activation.MarkLeftBehind(ctx, who.Scope, h.from, now)
 	}
 	if err != nil {
 		return nil, nil, err
 	}
 	for _, trg := range h.left() {
-		left = append(left, trigger.Left{ID: trg.ID(), Name: trg.Name(), Reason: h.why})
+		left = append(left, trigger.LeftTrigger{ID: trg.ID(), Name: trg.Name(), Reason: h.why})
 		if wf.Active() && trg.Active() {
 			events = append(events, event.NewTriggerDisabled(event.ID(s.random.ID(event.IDPrefix)), trg, trigger.VersionNotActive, now))
 		}
@@ -162,7 +162,7 @@ func (c candidate) stillGets(now []workflow.AttachedTrigger) bool {
 
 // check reads a version and what it is checked against, and lets do check it once there
 // is memory for that.
-func (s *Versions) check(ctx context.Context, who tenant.Caller, id workflow.VersionID, asked trigger.OnPublish, reserve func(*workflow.Version) error,
+func (s *Versions) check(ctx context.Context, who tenant.Caller, id workflow.VersionID, asked trigger.PublishOptions, reserve func(*workflow.Version) error,
 	do func(*workflow.Version, workflow.Environment) error) (found candidate, err error) {
 	found.registry, err = s.registry(ctx, who, func(ctx context.Context, st outbound.Stores) (err error) {
 		if found.version, err = st.Versions.Get(ctx, who.Scope, id); err != nil {
@@ -189,7 +189,7 @@ type handover struct {
 	why  trigger.LeftReason // those stay behind; empty where they move along
 }
 
-func handOver(ctx context.Context, st outbound.Stores, who tenant.Caller, ver *workflow.Version, asked trigger.OnPublish) (h handover, err error) {
+func handOver(ctx context.Context, st outbound.Stores, who tenant.Caller, ver *workflow.Version, asked trigger.PublishOptions) (h handover, err error) {
 	if h.own, err = st.Triggers.OfVersion(ctx, who.Scope, ver.ID()); err != nil {
 		return h, err
 	}
@@ -241,7 +241,7 @@ func retryStale(do func() error) (err error) {
 
 // Validate returns what publishing a version would find. It writes nothing but
 // the outcome that an idempotency key asks for.
-func (s *Versions) Validate(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, id workflow.VersionID, asked trigger.OnPublish) (found workflow.Report, err error) {
+func (s *Versions) Validate(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, id workflow.VersionID, asked trigger.PublishOptions) (found workflow.Report, err error) {
 	if err = who.May(tenant.ValidateVersion); err != nil {
 		return found, err
 	}
@@ -258,13 +258,13 @@ func (s *Versions) Validate(ctx context.Context, who tenant.Caller, once domain.
 			return failure
 		}
 		return s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
-			if err := st.Outcomes.Claim(ctx, who.Tenant(), once, now); err != nil {
+			if err := st.Idempotency.Claim(ctx, who.Tenant(), once, now); err != nil {
 				return err
 			}
 			if failure != nil {
 				return failure
 			}
-			return st.Outcomes.Keep(ctx, who.Tenant(), once, found, now)
+			return st.Idempotency.Record(ctx, who.Tenant(), once, found, now)
 		})
 	})
 	return found, err

@@ -90,7 +90,7 @@ func (p *press) triggerOf(kind trigger.Type, config string, of workflow.VersionI
 	return id
 }
 
-func (p *press) publish(id workflow.VersionID, asked trigger.OnPublish) inbound.Published {
+func (p *press) publish(id workflow.VersionID, asked trigger.PublishOptions) inbound.Published {
 	p.Helper()
 	published, err := p.publishing.Publish(p.Context(), p.who, domain.IdempotencyKey{}, id, asked)
 	if err != nil {
@@ -112,7 +112,7 @@ func (p *press) attached(id trigger.ID) (trg *trigger.Trigger) {
 func (p *press) events() (list []string) {
 	p.Helper()
 	p.do(func(ctx context.Context, st outbound.Stores) error {
-		waiting, err := st.Webhooks.Events.Waiting(ctx, 99)
+		waiting, err := st.Webhooks.Events.PendingFanOut(ctx, 99)
 		list = nil
 		for _, e := range waiting {
 			data := e.Data().String()
@@ -133,15 +133,15 @@ var leave, move = tenant.LeaveTriggers, tenant.MoveTriggers
 func TestWhatIsLeftBehindAndCouldFireIsTold(t *testing.T) {
 	const told = `trigger.disabled "name":"Paid","reason":"version_not_active"}`
 	for claim, c := range map[string]struct {
-		asked  trigger.OnPublish
+		asked  trigger.PublishOptions
 		paused bool // the workflow is inactive
 		want   []string
 		moved  int
 	}{
-		"moved":                       {trigger.OnPublish{}, false, []string{"workflow.published"}, 2},
-		"left":                        {trigger.OnPublish{Triggers: &leave}, false, []string{told, "workflow.published"}, 0},
-		"left, and could not fire":    {trigger.OnPublish{Triggers: &leave}, true, []string{"workflow.published"}, 0},
-		"moved, without being active": {trigger.OnPublish{}, true, []string{"workflow.published"}, 2},
+		"moved":                       {trigger.PublishOptions{}, false, []string{"workflow.published"}, 2},
+		"left":                        {trigger.PublishOptions{Triggers: &leave}, false, []string{told, "workflow.published"}, 0},
+		"left, and could not fire":    {trigger.PublishOptions{Triggers: &leave}, true, []string{"workflow.published"}, 0},
+		"moved, without being active": {trigger.PublishOptions{}, true, []string{"workflow.published"}, 2},
 	} {
 		t.Run(claim, func(t *testing.T) {
 			eachStore(t, func(t *testing.T, store *sqlstore.Store) {
@@ -166,7 +166,7 @@ func TestWhatIsLeftBehindAndCouldFireIsTold(t *testing.T) {
 						t.Errorf("trigger %d is attached to %s, and left behind: %v", i, trg.Version(), trg.LeftBehind())
 					}
 				}
-				if again := p.publish(to, trigger.OnPublish{Triggers: &move}); len(again.Moved)+len(again.Left) > 0 {
+				if again := p.publish(to, trigger.PublishOptions{Triggers: &move}); len(again.Moved)+len(again.Left) > 0 {
 					t.Errorf("published again: %v, %v", again.Moved, again.Left)
 				}
 			})
@@ -184,8 +184,8 @@ func TestAVersionIsCheckedWithTheTriggersThatItGets(t *testing.T) {
 		p := newPress(t, store)
 		id := p.trigger(p.version.ID(), "Paid", true)
 		to := p.draft(naming(id))
-		stay := trigger.OnPublish{Triggers: &leave}
-		for _, asked := range []trigger.OnPublish{stay, {}} {
+		stay := trigger.PublishOptions{Triggers: &leave}
+		for _, asked := range []trigger.PublishOptions{stay, {}} {
 			found, err := p.publishing.Validate(t.Context(), p.who, domain.IdempotencyKey{}, to, asked)
 			if wantFound := asked.Triggers != nil; err != nil || len(found.Details) > 0 != wantFound {
 				t.Errorf("%v: validating finds %v, %v", asked, found.Details, err)
@@ -193,7 +193,7 @@ func TestAVersionIsCheckedWithTheTriggersThatItGets(t *testing.T) {
 		}
 		_, err := p.publishing.Publish(t.Context(), p.who, domain.IdempotencyKey{}, to, stay)
 		p.wantCode(err, "version_not_publishable")
-		p.publish(to, trigger.OnPublish{})
+		p.publish(to, trigger.PublishOptions{})
 		if trg := p.attached(id); trg.Version() != to {
 			t.Errorf("it is attached to %s", trg.Version())
 		}
@@ -220,7 +220,7 @@ func TestATriggerThatIsGoneBeforeThePublishIsCheckedAgain(t *testing.T) {
 		meddled := p.over(&meddler{UnitOfWork: store, before: func() {
 			p.do(func(ctx context.Context, st outbound.Stores) error { return st.Triggers.Delete(ctx, p.who.Scope, id) })
 		}})
-		_, err := meddled.Publish(t.Context(), p.who, domain.IdempotencyKey{}, to, trigger.OnPublish{})
+		_, err := meddled.Publish(t.Context(), p.who, domain.IdempotencyKey{}, to, trigger.PublishOptions{})
 		p.wantCode(err, "version_not_publishable")
 		if list := p.events(); len(list) > 0 {
 			t.Errorf("it is told of: %v", list)
@@ -236,10 +236,10 @@ func TestAPublishThatComesLaterMovesWhatIsThere(t *testing.T) {
 		to, first := p.draft(), p.draft()
 		var added trigger.ID
 		meddled := p.over(&meddler{UnitOfWork: store, before: func() {
-			p.publish(first, trigger.OnPublish{})
+			p.publish(first, trigger.PublishOptions{})
 			added = p.trigger(first, "Lost", true)
 		}})
-		published, err := meddled.Publish(t.Context(), p.who, domain.IdempotencyKey{}, to, trigger.OnPublish{})
+		published, err := meddled.Publish(t.Context(), p.who, domain.IdempotencyKey{}, to, trigger.PublishOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -253,10 +253,10 @@ func TestOfTwoRollbacksAtOnceNoneUndoesTheOther(t *testing.T) {
 	eachStore(t, func(t *testing.T, store *sqlstore.Store) {
 		p := newPress(t, store)
 		first, second := p.draft(), p.draft()
-		p.publish(first, trigger.OnPublish{})
-		p.publish(second, trigger.OnPublish{})
+		p.publish(first, trigger.PublishOptions{})
+		p.publish(second, trigger.PublishOptions{})
 		rollback := func(over *workflows.Versions) workflow.VersionID {
-			got, err := over.Rollback(t.Context(), p.who, domain.IdempotencyKey{}, p.version.Workflow(), trigger.OnPublish{})
+			got, err := over.Rollback(t.Context(), p.who, domain.IdempotencyKey{}, p.version.Workflow(), trigger.PublishOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -276,9 +276,9 @@ func TestOfTwoRollbacksAtOnceNoneUndoesTheOther(t *testing.T) {
 		p.do(func(ctx context.Context, st outbound.Stores) error {
 			return st.Versions.Delete(ctx, p.who.Scope, first)
 		})
-		_, err := p.publishing.Rollback(t.Context(), p.who, domain.IdempotencyKey{}, p.version.Workflow(), trigger.OnPublish{})
+		_, err := p.publishing.Rollback(t.Context(), p.who, domain.IdempotencyKey{}, p.version.Workflow(), trigger.PublishOptions{})
 		p.wantCode(err, "version_not_publishable") // the one before is empty
-		_, err = p.publishing.Rollback(t.Context(), p.who, domain.IdempotencyKey{}, "wf_absent", trigger.OnPublish{})
+		_, err = p.publishing.Rollback(t.Context(), p.who, domain.IdempotencyKey{}, "wf_absent", trigger.PublishOptions{})
 		p.wantCode(err, "workflow_not_found")
 	})
 }
@@ -288,14 +288,14 @@ func TestARepeatedRollbackDoesNotGoForthAgain(t *testing.T) {
 	eachStore(t, func(t *testing.T, store *sqlstore.Store) {
 		p := newPress(t, store)
 		first, second := p.draft(), p.draft()
-		p.publish(first, trigger.OnPublish{})
-		p.publish(second, trigger.OnPublish{})
+		p.publish(first, trigger.PublishOptions{})
+		p.publish(second, trigger.PublishOptions{})
 		once := domain.IdempotencyKey{Scope: "POST /rollback", Key: "k", Fingerprint: "f", Answer: func(outcome any) ([]byte, error) {
 			published, _ := outcome.(inbound.Published)
 			return []byte(published.ID()), nil
 		}}
 		for i := range 3 {
-			_, err := p.publishing.Rollback(t.Context(), p.who, once, p.version.Workflow(), trigger.OnPublish{})
+			_, err := p.publishing.Rollback(t.Context(), p.who, once, p.version.Workflow(), trigger.PublishOptions{})
 			var before *domain.Replay
 			if i == 0 && err != nil || i > 0 && (!errors.As(err, &before) || string(before.Answer) != string(first)) {
 				t.Errorf("rollback %d: %v", i, err)
@@ -314,7 +314,7 @@ func TestHoweverManyVersionsArePublishedAtOnceTheActiveOneHasTheTriggers(t *test
 			version := p.draft()
 			done.Go(func() {
 				for range rounds {
-					if _, err := p.publishing.Publish(t.Context(), p.who, domain.IdempotencyKey{}, version, trigger.OnPublish{Triggers: &move}); err != nil {
+					if _, err := p.publishing.Publish(t.Context(), p.who, domain.IdempotencyKey{}, version, trigger.PublishOptions{Triggers: &move}); err != nil {
 						t.Error(err)
 					}
 				}
@@ -361,7 +361,7 @@ func TestPublishingMeetsNobodyInADeadlock(t *testing.T) {
 		version := p.draft()
 		done.Go(func() {
 			for range rounds {
-				if _, err := publishing.Publish(t.Context(), p.who, domain.IdempotencyKey{}, version, trigger.OnPublish{Triggers: &move}); err != nil {
+				if _, err := publishing.Publish(t.Context(), p.who, domain.IdempotencyKey{}, version, trigger.PublishOptions{Triggers: &move}); err != nil {
 					t.Error(err)
 				}
 			}
@@ -383,7 +383,7 @@ func TestPublishingMeetsNobodyInADeadlock(t *testing.T) {
 		for i := range rounds {
 			at := time.Now().Add(-time.Duration(i+2) * time.Minute)
 			p.do(func(ctx context.Context, st outbound.Stores) error {
-				return st.Schedules.Advance(ctx, []outbound.LookedAt{{Tenant: p.who.Tenant(), Trigger: due, DealtWith: at, Next: at}})
+				return st.Schedules.Advance(ctx, []outbound.ScheduleProgress{{Tenant: p.who.Tenant(), Trigger: due, ProcessedUntil: at, Next: at}})
 			})
 			if _, err := scheduler.FireDue(t.Context(), 100); err != nil {
 				t.Error(err)

@@ -48,7 +48,7 @@ func (s *Versions) Create(ctx context.Context, who tenant.Caller, once domain.Id
 	}
 	ver, invalid := workflow.NewVersion(workflow.VersionID(s.random.ID(workflow.VersionIDPrefix)), wf, 0, d.VersionDraft, s.newEdgeID, now)
 	err = s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
-		if err := st.Outcomes.Claim(ctx, who.Tenant(), once, now); err != nil {
+		if err := st.Idempotency.Claim(ctx, who.Tenant(), once, now); err != nil {
 			return err
 		}
 		if invalid != nil {
@@ -63,7 +63,7 @@ func (s *Versions) Create(ctx context.Context, who tenant.Caller, once domain.Id
 			return err
 		}
 		made = against(registry, ver)
-		return st.Outcomes.Keep(ctx, who.Tenant(), once, made, now)
+		return st.Idempotency.Record(ctx, who.Tenant(), once, made, now)
 	})
 	return made, err
 }
@@ -162,7 +162,7 @@ func (s *Versions) Delete(ctx context.Context, who tenant.Caller, id workflow.Ve
 		if err := st.Versions.Delete(ctx, who.Scope, id); err != nil {
 			return err
 		}
-		inUse, err := st.Runs.Live.Executes(ctx, who.Scope, ver.Workflow(), id)
+		inUse, err := st.Runs.Overview.Executes(ctx, who.Scope, ver.Workflow(), id)
 		if err == nil && inUse {
 			err = domain.Fail(domain.Conflict, "version_in_use",
 				"Runs that have not finished execute version %d. Wait until they have, or cancel them.", ver.Number())

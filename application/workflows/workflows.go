@@ -36,7 +36,7 @@ func (s *Service) Create(ctx context.Context, who tenant.Caller, once domain.Ide
 	}
 	now := s.clock.Now()
 	err = s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
-		if err := st.Outcomes.Claim(ctx, who.Tenant(), once, now); err != nil {
+		if err := st.Idempotency.Claim(ctx, who.Tenant(), once, now); err != nil {
 			return err
 		}
 		wf, err = workflow.New(workflow.ID(s.random.ID(workflow.IDPrefix)), who.Tenant(), d.SubTenant, d.Draft, now)
@@ -46,7 +46,7 @@ func (s *Service) Create(ctx context.Context, who tenant.Caller, once domain.Ide
 		if err := st.Workflows.Insert(ctx, wf); err != nil {
 			return err
 		}
-		return st.Outcomes.Keep(ctx, who.Tenant(), once, wf, now)
+		return st.Idempotency.Record(ctx, who.Tenant(), once, wf, now)
 	})
 	if err != nil {
 		return nil, err

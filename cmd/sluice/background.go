@@ -46,7 +46,7 @@ const followRetry = time.Second
 // cannot, the directory asks the database each time.
 func followChanges(ctx context.Context, log zerolog.Logger, changes outbound.Changes, w outbound.Watcher) {
 	for ctx.Err() == nil {
-		if err := changes.Follow(ctx, w); err != nil {
+		if err := changes.Watch(ctx, w); err != nil {
 			log.Warn().Err(err).Msg("cannot follow what other processes change; keys are looked up in the database each time")
 		}
 		select {

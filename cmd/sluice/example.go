@@ -47,7 +47,7 @@ func (op operatorPorts) createExample(ctx context.Context, owner tenant.ID) (*ex
 	if err != nil {
 		return nil, fmt.Errorf("create a version of the example workflow: %w", err)
 	}
-	if _, err := op.Publishing.Publish(ctx, who, domain.IdempotencyKey{}, ver.ID(), trigger.OnPublish{}); err != nil {
+	if _, err := op.Publishing.Publish(ctx, who, domain.IdempotencyKey{}, ver.ID(), trigger.PublishOptions{}); err != nil {
 		return nil, fmt.Errorf("publish the example workflow: %w", err)
 	}
 	config := domain.RestoreDocument(`{"webhookConfig":{"event":"order.placed"}}`)

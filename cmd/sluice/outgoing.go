@@ -79,7 +79,7 @@ type countedSender struct {
 }
 
 // Send counts how it ends.
-func (s countedSender) Send(ctx context.Context, m outbound.SignedMessage) (event.Outcome, error) {
+func (s countedSender) Send(ctx context.Context, m outbound.SignedMessage) (event.AttemptResult, error) {
 	began := time.Now()
 	o, err := s.Sender.Send(ctx, m)
 	if err != nil {
@@ -91,7 +91,7 @@ func (s countedSender) Send(ctx context.Context, m outbound.SignedMessage) (even
 	return o, nil
 }
 
-func outcomeOf(o event.Outcome) telemetry.AttemptOutcome {
+func outcomeOf(o event.AttemptResult) telemetry.AttemptOutcome {
 	switch {
 	case o.Succeeded():
 		return telemetry.AttemptDelivered

@@ -16,26 +16,26 @@ import (
 
 // scripted is a sender that ends as it is told.
 type scripted struct {
-	event.Outcome
+	event.AttemptResult
 	err error
 }
 
-func (s scripted) Send(context.Context, outbound.SignedMessage) (event.Outcome, error) {
-	return s.Outcome, s.err
+func (s scripted) Send(context.Context, outbound.SignedMessage) (event.AttemptResult, error) {
+	return s.AttemptResult, s.err
 }
 
 func TestEachAttemptIsCountedAsWhatItWas(t *testing.T) {
 	for want, s := range map[string]scripted{
-		"delivered": {Outcome: event.Outcome{Status: 204}},
-		"rejected":  {Outcome: event.Outcome{Status: 503, Code: "unexpected_status"}},
-		"timeout":   {Outcome: event.Outcome{Code: "timeout"}},
-		"blocked":   {Outcome: event.Outcome{Code: "address_refused"}},
-		"failed":    {Outcome: event.Outcome{Code: "connection_failed"}},
+		"delivered": {AttemptResult: event.AttemptResult{Status: 204}},
+		"rejected":  {AttemptResult: event.AttemptResult{Status: 503, Code: "unexpected_status"}},
+		"timeout":   {AttemptResult: event.AttemptResult{Code: "timeout"}},
+		"blocked":   {AttemptResult: event.AttemptResult{Code: "address_refused"}},
+		"failed":    {AttemptResult: event.AttemptResult{Code: "connection_failed"}},
 		"aborted":   {err: errors.New("the process stops")},
 	} {
 		m := telemetry.New("test")
 		m.LabelTenants("tenant_1")
-		if o, err := (countedSender{s, m}).Send(t.Context(), outbound.SignedMessage{Tenant: "tenant_1"}); o != s.Outcome || !errors.Is(err, s.err) {
+		if o, err := (countedSender{s, m}).Send(t.Context(), outbound.SignedMessage{Tenant: "tenant_1"}); o != s.AttemptResult || !errors.Is(err, s.err) {
 			t.Errorf("%s: the outcome became %+v, %v", want, o, err)
 		}
 		w := httptest.NewRecorder()

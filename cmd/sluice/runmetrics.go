@@ -37,9 +37,9 @@ type notedEvents struct {
 	happened *[]event.Type
 }
 
-// Tell notes events that happen to runs, whether or not anybody subscribed.
-func (n notedEvents) Tell(ctx context.Context, events ...*event.Event) error {
-	if err := n.EventRepository.Tell(ctx, events...); err != nil {
+// AppendIfWanted notes events that happen to runs, whether or not anybody subscribed.
+func (n notedEvents) AppendIfWanted(ctx context.Context, events ...*event.Event) error {
+	if err := n.EventRepository.AppendIfWanted(ctx, events...); err != nil {
 		return err
 	}
 	for _, e := range events {

@@ -93,7 +93,7 @@ func (d *Delivery) NextAttempt() int { return d.state.Attempted + 1 }
 //
 // Each number is recorded once. False means that this one was, or that nothing is to
 // be attempted any more, and changes nothing.
-func (d *Delivery) Record(number int, at time.Time, o Outcome) bool {
+func (d *Delivery) Record(number int, at time.Time, o AttemptResult) bool {
 	s := &d.state
 	if s.Status != Pending || number != d.NextAttempt() {
 		return false
@@ -133,7 +133,7 @@ func (d *Delivery) Record(number int, at time.Time, o Outcome) bool {
 // RecordLeased does the same with the attempt for which the delivery was leased as it was
 // then. requested says that somebody has asked for a redelivery since, which is still to be
 // made: nothing else changes a delivery while its attempt is not recorded.
-func (d *Delivery) RecordLeased(leased *Delivery, at time.Time, o Outcome) (recorded, requested bool) {
+func (d *Delivery) RecordLeased(leased *Delivery, at time.Time, o AttemptResult) (recorded, requested bool) {
 	if d.state.Status != Pending || d.state.Attempted != leased.state.Attempted {
 		return false, false
 	}

@@ -66,7 +66,7 @@ func TestADeliveryThatOnlyFailsIsTriedEightTimesAndHasFailed(t *testing.T) {
 			t.Errorf("attempt %d waits %s, not %s more or less a fifth", i+1, waits, step)
 		}
 		clock = *due
-		if !d.Record(d.NextAttempt(), clock, event.Outcome{Status: 500, Duration: 3 * time.Second, Code: "unexpected_status", Error: "no"}) {
+		if !d.Record(d.NextAttempt(), clock, event.AttemptResult{Status: 500, Duration: 3 * time.Second, Code: "unexpected_status", Error: "no"}) {
 			t.Fatalf("attempt %d is not recorded", i+1)
 		}
 		clock = clock.Add(3 * time.Second)
@@ -79,7 +79,7 @@ func TestADeliveryThatOnlyFailsIsTriedEightTimesAndHasFailed(t *testing.T) {
 	if diff := cmp.Diff(want, attempts[7]); diff != "" {
 		t.Error(diff)
 	}
-	if d.Record(9, clock, event.Outcome{Status: 200}) || d.Status() != event.Failed {
+	if d.Record(9, clock, event.AttemptResult{Status: 200}) || d.Status() != event.Failed {
 		t.Error("what has ended is recorded on")
 	}
 }
@@ -115,8 +115,8 @@ func TestEveryDelayIsWithinAFifthOfItsStepAndSpread(t *testing.T) {
 // Whatever endpoints answer and whoever asks for what, a delivery ends, and it ends as
 // delivered exactly when the endpoint ever took it.
 func TestEveryDeliveryEnds(t *testing.T) {
-	outcome := rapid.Custom(func(t *rapid.T) event.Outcome {
-		return event.Outcome{
+	outcome := rapid.Custom(func(t *rapid.T) event.AttemptResult {
+		return event.AttemptResult{
 			Status:     rapid.SampledFrom([]int{0, 100, 200, 204, 299, 300, 302, 404, 410, 429, 500, 503, 599}).Draw(t, "status"),
 			Duration:   time.Duration(rapid.Int64Range(0, int64(event.SendTimeout)).Draw(t, "duration")),
 			RetryAfter: time.Duration(rapid.Int64Range(0, int64(48*time.Hour)).Draw(t, "retryAfter")),
@@ -170,19 +170,19 @@ func TestWhatAnAttemptMakesOfADelivery(t *testing.T) {
 	const took = 1500 * time.Microsecond
 	ended := noon.Add(took).Truncate(time.Millisecond)
 	for claim, c := range map[string]struct {
-		o      event.Outcome
+		o      event.AttemptResult
 		status event.Status
 		reason string
 		next   time.Duration // after the end; 0 for never
 	}{
-		"200": {event.Outcome{Status: 200}, event.Delivered, "", 0}, "299": {event.Outcome{Status: 299}, event.Delivered, "", 0},
-		"199":                   {event.Outcome{Status: 199}, event.Pending, "", delay(2)},
-		"a redirect":            {event.Outcome{Status: 301}, event.Pending, "", delay(2)},
-		"no answer":             {event.Outcome{}, event.Pending, "", delay(2)},
-		"gone":                  {event.Outcome{Status: 410}, event.Failed, "The endpoint answered 410 Gone, which asks for no more webhooks.", 0},
-		"wait less":             {event.Outcome{Status: 503, RetryAfter: time.Second}, event.Pending, "", delay(2)},
-		"wait more":             {event.Outcome{Status: 503, RetryAfter: time.Hour}, event.Pending, "", time.Hour},
-		"wait more than is fit": {event.Outcome{Status: 429, RetryAfter: 11 * time.Hour}, event.Pending, "", 10 * time.Hour},
+		"200": {event.AttemptResult{Status: 200}, event.Delivered, "", 0}, "299": {event.AttemptResult{Status: 299}, event.Delivered, "", 0},
+		"199":                   {event.AttemptResult{Status: 199}, event.Pending, "", delay(2)},
+		"a redirect":            {event.AttemptResult{Status: 301}, event.Pending, "", delay(2)},
+		"no answer":             {event.AttemptResult{}, event.Pending, "", delay(2)},
+		"gone":                  {event.AttemptResult{Status: 410}, event.Failed, "The endpoint answered 410 Gone, which asks for no more webhooks.", 0},
+		"wait less":             {event.AttemptResult{Status: 503, RetryAfter: time.Second}, event.Pending, "", delay(2)},
+		"wait more":             {event.AttemptResult{Status: 503, RetryAfter: time.Hour}, event.Pending, "", time.Hour},
+		"wait more than is fit": {event.AttemptResult{Status: 429, RetryAfter: 11 * time.Hour}, event.Pending, "", 10 * time.Hour},
 	} {
 		d := delivery(t, "msg_1")
 		c.o.Duration = took
@@ -207,10 +207,10 @@ func TestAnAttemptIsRecordedOnce(t *testing.T) {
 	st := d.State()
 	st.LeasedUntil = new(noon.Add(time.Minute))
 	d = event.RestoreDelivery(st)
-	if d.Record(2, noon, event.Outcome{Status: 200}) || !d.Record(1, noon, event.Outcome{}) || d.State().LeasedUntil != nil {
+	if d.Record(2, noon, event.AttemptResult{Status: 200}) || !d.Record(1, noon, event.AttemptResult{}) || d.State().LeasedUntil != nil {
 		t.Errorf("%+v", d.State())
 	}
-	if d.Record(1, noon, event.Outcome{Status: 200}) || d.Status() != event.Pending || d.Attempted() != 1 {
+	if d.Record(1, noon, event.AttemptResult{Status: 200}) || d.Status() != event.Pending || d.Attempted() != 1 {
 		t.Errorf("%+v", d.State())
 	}
 }
@@ -224,13 +224,13 @@ func TestTheAttemptOfALeaseIsRecordedAsItWasThen(t *testing.T) {
 	}{
 		"nothing has happened":                 {func(*event.Delivery) {}, true, false},
 		"somebody asked for a redelivery":      {func(d *event.Delivery) { d.Redeliver(false, noon); d.Saved() }, true, true},
-		"another process recorded the attempt": {func(d *event.Delivery) { d.Record(1, noon, event.Outcome{}); d.Saved() }, false, false},
+		"another process recorded the attempt": {func(d *event.Delivery) { d.Record(1, noon, event.AttemptResult{}); d.Saved() }, false, false},
 	} {
 		leased := delivery(t, "msg_1")
 		d := event.RestoreDelivery(leased.State())
 		c.since(d)
 		before := d.State()
-		recorded, requested := d.RecordLeased(leased, noon, event.Outcome{Status: 500})
+		recorded, requested := d.RecordLeased(leased, noon, event.AttemptResult{Status: 500})
 		if recorded != c.recorded || requested != c.requested {
 			t.Errorf("%s: recorded %v, requested %v", claim, recorded, requested)
 		}
@@ -259,15 +259,15 @@ func TestALeaseIsReleasedOnce(t *testing.T) {
 
 func TestRedeliveringMakesOneAttemptMore(t *testing.T) {
 	later := noon.Add(time.Second)
-	bad, ok := event.Outcome{Status: 500}, event.Outcome{Status: 200}
+	bad, ok := event.AttemptResult{Status: 500}, event.AttemptResult{Status: 200}
 	delivered, failed, waiting := delivery(t, "msg_1"), delivery(t, "msg_1"), delivery(t, "msg_1")
 	delivered.Record(1, noon, ok)
-	failed.Record(1, noon, event.Outcome{Status: 410})
+	failed.Record(1, noon, event.AttemptResult{Status: 410})
 	waiting.Record(1, noon, bad)
 	for claim, c := range map[string]struct {
 		from   *event.Delivery
 		active bool
-		o      event.Outcome
+		o      event.AttemptResult
 		want   event.Status
 	}{
 		"delivered again":                        {delivered, true, ok, event.Delivered},
@@ -306,7 +306,7 @@ func TestRedeliveringMakesOneAttemptMore(t *testing.T) {
 func TestATestIsTriedOnce(t *testing.T) {
 	to := endpoint(t, event.EndpointDraft{URL: "https://example.com", Active: new(false)})
 	d := event.NewTestDelivery("msg_1", to, event.NewTest("evt_1", to, noon), noon)
-	if d.Abandon(noon) || !d.Record(1, noon, event.Outcome{}) || d.Status() != event.Failed || d.Reason() != "The attempt that was asked for failed." {
+	if d.Abandon(noon) || !d.Record(1, noon, event.AttemptResult{}) || d.Status() != event.Failed || d.Reason() != "The attempt that was asked for failed." {
 		t.Errorf("%+v", d.State())
 	}
 }

@@ -38,7 +38,7 @@ type Disabled struct {
 // begins one, or switches the endpoint off when the row is [FailureLimit] long; the
 // answer 410 switches it off at once. An endpoint that is not active stays as it is, and
 // an [InternalFailure] changes none.
-func (e *Endpoint) Note(o Outcome, at time.Time) (changed bool) {
+func (e *Endpoint) Note(o AttemptResult, at time.Time) (changed bool) {
 	s := &e.state
 	switch {
 	case !s.Active || o.Internal():

@@ -236,10 +236,10 @@ func TestARotatedSecretGoesOnForADay(t *testing.T) {
 }
 
 func TestAnEndpointThatDoesNothingButFailIsSwitchedOff(t *testing.T) {
-	ok, bad, gone := event.Outcome{Status: 204}, event.Outcome{Status: 500}, event.Outcome{Status: 410}
+	ok, bad, gone := event.AttemptResult{Status: 204}, event.AttemptResult{Status: 500}, event.AttemptResult{Status: 410}
 	const days = 24 * time.Hour
 	type step struct {
-		o  event.Outcome
+		o  event.AttemptResult
 		at time.Duration
 	}
 	for claim, c := range map[string]struct {
@@ -276,8 +276,8 @@ func TestTheEventOfAnEndpointThatWasSwitchedOffSaysWhy(t *testing.T) {
 	if _, ok := e.DisabledEvent("evt_1"); ok {
 		t.Error("it was not switched off")
 	}
-	e.Note(event.Outcome{}, noon)
-	e.Note(event.Outcome{}, noon.Add(event.FailureLimit))
+	e.Note(event.AttemptResult{}, noon)
+	e.Note(event.AttemptResult{}, noon.Add(event.FailureLimit))
 	told, ok := e.DisabledEvent("evt_1")
 	const want = `{"id":"evt_1","type":"webhook_endpoint.disabled","timestamp":"2026-11-26T12:00:00.123Z","data":{"endpointId":"whk_1",` +
 		`"reason":"failing","message":"Every attempt to deliver to the endpoint has failed for 5 days.",` +

@@ -14,8 +14,8 @@ const SendTimeout = 15 * time.Second
 // MaxExcerpt bounds what is kept of an answer that is no success, in bytes.
 const MaxExcerpt = 1024
 
-// Outcome is what became of sending a message once.
-type Outcome struct {
+// AttemptResult is what became of sending a message once.
+type AttemptResult struct {
 	Status     int           // of the answer, when it came in time; else 0
 	Duration   time.Duration // until the answer or the failure
 	Code       string        // lower_snake slug of why it is no success; empty when it is one
@@ -26,22 +26,22 @@ type Outcome struct {
 
 // Succeeded says whether the endpoint took the message: it answered 2xx in time. A
 // redirect is none, since a signed message is not sent elsewhere.
-func (o Outcome) Succeeded() bool { return o.Status >= 200 && o.Status <= 299 }
+func (o AttemptResult) Succeeded() bool { return o.Status >= 200 && o.Status <= 299 }
 
 // Gone says whether the endpoint wants no more messages at all (Standard Webhooks,
 // "Delivery success and failure").
-func (o Outcome) Gone() bool { return o.Status == http.StatusGone }
+func (o AttemptResult) Gone() bool { return o.Status == http.StatusGone }
 
 const internalError = "internal_error"
 
 // InternalFailure is the outcome of an attempt that a defect of the gateway ended after a
 // time. It says nothing about the endpoint.
-func InternalFailure(after time.Duration) Outcome {
-	return Outcome{Duration: max(after, 0), Code: internalError, Error: "The gateway failed to make the attempt. This is not the endpoint's doing."}
+func InternalFailure(after time.Duration) AttemptResult {
+	return AttemptResult{Duration: max(after, 0), Code: internalError, Error: "The gateway failed to make the attempt. This is not the endpoint's doing."}
 }
 
 // Internal says whether it is an [InternalFailure].
-func (o Outcome) Internal() bool { return o.Status == 0 && o.Code == internalError }
+func (o AttemptResult) Internal() bool { return o.Status == 0 && o.Code == internalError }
 
 // Excerpt is the beginning of an answer as text that every store can keep: at most
 // [MaxExcerpt] bytes of UTF-8 without U+0000.
@@ -70,4 +70,4 @@ type Attempt struct {
 }
 
 // Succeeded says whether the endpoint took the message.
-func (a Attempt) Succeeded() bool { return Outcome{Status: a.Status}.Succeeded() }
+func (a Attempt) Succeeded() bool { return AttemptResult{Status: a.Status}.Succeeded() }

@@ -331,7 +331,7 @@ func (m *machine) retry() {
 		n := &m.s.Nodes[i]
 		switch {
 		case n.Status == NodeCancelled || n.Status == NodeFailed && !n.Handled:
-			*n = NodeState{ID: n.ID, Status: NodePending, Attempts: n.Attempts, Before: n.Attempts, Pause: n.Pause}
+			*n = NodeState{ID: n.ID, Status: NodePending, Attempts: n.Attempts, AttemptsBeforeRetry: n.Attempts, Pause: n.Pause}
 			m.forget(i)
 			again = append(again, i)
 		case n.Status == NodePending:

@@ -43,7 +43,7 @@ func (m *machine) attempt(i int) {
 func (m *machine) attemptFailed(i int, f AttemptFailed) {
 	n := m.node(i)
 	failure := Failure{Code: f.Code, Message: f.Message, Node: n.ID}.storable()
-	made := n.Attempts - n.Before
+	made := n.Attempts - n.AttemptsBeforeRetry
 	retry := m.s.Retry
 	if own := m.plan.nodes[i].retry; own != nil {
 		retry = *own

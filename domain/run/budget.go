@@ -12,31 +12,31 @@ type Budget struct {
 	// with the next event. So whoever moves it can look meanwhile whether it should go on.
 	Steps int64
 
-	// Values is how much memory the values take that one node looks at, in bytes as they lie
+	// ValueBytes is how much memory the values take that one node looks at, in bytes as they lie
 	// there once they are read. A node that looks at more fails with [CodeValuesTooLarge].
-	Values int64
+	ValueBytes int64
 
-	// Given is how much memory the values take that nodes give before the run stops at the
+	// OutputBytes is how much memory the values take that nodes give before the run stops at the
 	// next node, in bytes as they lie there once they are read.
-	Given int64
+	OutputBytes int64
 }
 
 // The defaults of [Budget].
 const (
-	DefaultSteps  = 1_000_000 // some 30 ms of a processor
-	DefaultValues = 64 << 20
-	DefaultGiven  = 2 << 20
+	DefaultSteps       = 1_000_000 // some 30 ms of a processor
+	DefaultValueBytes  = 64 << 20
+	DefaultOutputBytes = 2 << 20
 )
 
 func (b Budget) orDefaults() Budget {
 	if b.Steps <= 0 {
 		b.Steps = DefaultSteps
 	}
-	if b.Values <= 0 {
-		b.Values = DefaultValues
+	if b.ValueBytes <= 0 {
+		b.ValueBytes = DefaultValueBytes
 	}
-	if b.Given <= 0 {
-		b.Given = DefaultGiven
+	if b.OutputBytes <= 0 {
+		b.OutputBytes = DefaultOutputBytes
 	}
 	return b
 }
@@ -66,7 +66,7 @@ func (r *Run) look(p *Plan) view { return view{plan: p, run: r, budget: Budget{}
 
 // spent says whether the machine stops before the next node.
 func (m *machine) spent() bool {
-	return m.meter.Steps >= m.budget.Steps || m.given >= m.budget.Given
+	return m.meter.Steps >= m.budget.Steps || m.given >= m.budget.OutputBytes
 }
 
 // The payload has a place of its own among the outputs that values come from.
@@ -78,7 +78,7 @@ func (v view) source(i int) (place int, ok bool) {
 	switch n := v.node(i); {
 	case n.Status == NodeFailed:
 		return 0, false // what went wrong is small
-	case n.GivesInput:
+	case n.OutputIsInput:
 		return placeOfPayload, true
 	case n.OutputOf != "":
 		return v.source(v.plan.index[n.OutputOf])
@@ -160,7 +160,7 @@ func (v view) ready(i int, u uses) *Failure {
 		}
 		v.chargeOnce(place)
 	}
-	limit := v.budget.Values
+	limit := v.budget.ValueBytes
 	if need > limit {
 		return &Failure{Code: CodeValuesTooLarge, Message: fmt.Sprintf(
 			"The values that the node looks at take %d bytes of memory together, and at most %d are possible. Pass on less data, or name only the members that are needed.", need, limit)}
@@ -205,7 +205,7 @@ func (r *Run) Demand(b Budget, f Fact) int64 {
 	if c.payload.weight == 0 {
 		c.payload.weight = weightOf(r.state.Payload) + 1
 	}
-	values := b.Given + c.payload.weight + weightOfFact(f)
+	values := b.OutputBytes + c.payload.weight + weightOfFact(f)
 	for i := range r.state.Nodes {
 		if text := r.state.Nodes[i].Output; len(text) > 0 {
 			if c.outputs[i].weight == 0 {
@@ -214,13 +214,13 @@ func (r *Run) Demand(b Budget, f Fact) int64 {
 			values += c.outputs[i].weight
 		}
 	}
-	return min(values+MaxComputed, MostDemand(b))
+	return min(values+MaxComputed, MaxDemand(b))
 }
 
-// MostDemand is the greatest [Run.Demand] of any run with the budget.
-func MostDemand(b Budget) int64 {
+// MaxDemand is the greatest [Run.Demand] of any run with the budget.
+func MaxDemand(b Budget) int64 {
 	b = b.orDefaults()
-	return b.Values + b.Values/keptValues + MaxComputed
+	return b.ValueBytes + b.ValueBytes/keptValues + MaxComputed
 }
 
 func weightOfFact(f Fact) int64 {

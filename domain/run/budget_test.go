@@ -76,7 +76,7 @@ func TestWhatANodeLooksAtIsBounded(t *testing.T) {
 	} {
 		p := plan(t, nodes(expr("a", "payload.map(x => [])"), expr("b", "payload.map(x => [])"), c.node), edges("a -> x.a", "b -> x.b"))
 		r := run.New(runID, start(large), noon)
-		advance(t, p, r, run.Budget{Values: limit}, run.Started{})
+		advance(t, p, r, run.Budget{ValueBytes: limit}, run.Started{})
 		got := string(r.Status())
 		if f := r.Failure(); f != nil {
 			got = f.Code
@@ -101,12 +101,12 @@ func TestARunHoldsAFewOfItsValuesOnly(t *testing.T) {
 	}
 	p := plan(t, nodes(lines...), edges(links...))
 	r := run.New(runID, start(large), noon)
-	b := run.Budget{Values: 4 << 20}
+	b := run.Budget{ValueBytes: 4 << 20}
 	most := int64(0)
 	var f run.Fact = run.Started{}
 	for {
-		if demand := r.Demand(b, f); demand > run.MostDemand(b) {
-			t.Fatalf("one step takes %d bytes, and the largest run %d", demand, run.MostDemand(b))
+		if demand := r.Demand(b, f); demand > run.MaxDemand(b) {
+			t.Fatalf("one step takes %d bytes, and the largest run %d", demand, run.MaxDemand(b))
 		}
 		if _, err := r.Advance(p, run.Event{At: noon, Fact: f, Budget: b}); err != nil {
 			t.Fatal(err)
@@ -116,7 +116,7 @@ func TestARunHoldsAFewOfItsValuesOnly(t *testing.T) {
 		}
 		f = run.TimeReached{}
 	}
-	if r.Status() != run.StatusCompleted || most == 0 || most > b.Values {
+	if r.Status() != run.StatusCompleted || most == 0 || most > b.ValueBytes {
 		t.Errorf("it is %s (%+v), and held %d bytes", r.Status(), r.Failure(), most)
 	}
 	if r.Forget(); r.Memory() != 0 {
@@ -134,7 +134,7 @@ func TestARunComputesInSteps(t *testing.T) {
 	p := plan(t, nodes(lines...), edges(links...))
 	payload := "[" + strings.Repeat("1,", 5_000) + "1]"
 	whole := run.New(runID, start(payload), noon)
-	if n := advance(t, p, whole, run.Budget{Steps: 1 << 40, Given: 1 << 40}, run.Started{}); n != 1 {
+	if n := advance(t, p, whole, run.Budget{Steps: 1 << 40, OutputBytes: 1 << 40}, run.Started{}); n != 1 {
 		t.Errorf("without a bound it takes %d steps", n)
 	}
 	parts := run.New(runID, start(payload), noon)

@@ -18,9 +18,9 @@ type Call struct {
 
 	Malformed []domain.Violation // what could not be read at all
 
-	// NoneKnown says that the call has members and knows none of them: its author expects them
+	// OnlyUnknownMembers says that the call has members and knows none of them: its author expects them
 	// to be the payload.
-	NoneKnown bool
+	OnlyUnknownMembers bool
 }
 
 // The prefixes of identifiers that stand for what a call does not name.

@@ -34,7 +34,7 @@ const callInvalid, callInvalidMessage = "call_invalid", "The call is not valid."
 // Check returns what is wrong with the call, all of it at once, as Invalid with the
 // code call_invalid, or event_data_missing where the payload stands in the wrong place.
 func (c Call) Check() error {
-	if c.NoneKnown {
+	if c.OnlyUnknownMembers {
 		var r domain.Rules
 		r.Check(false, "eventData", domain.Required, "must hold the payload: a call knows none of the members that were sent in its place")
 		return r.Err("event_data_missing", "The call has no eventData.")
@@ -207,7 +207,7 @@ func (a Answer) check(r *domain.Rules, field string) {
 // CheckCall returns why a call cannot fire a trigger as things stand: a Conflict with
 // the code trigger_not_webhook, trigger_inactive, workflow_inactive or
 // version_not_active, in this order (execution rules, "Starting a run").
-func CheckCall(trg *trigger.Trigger, around trigger.Standing) error {
+func CheckCall(trg *trigger.Trigger, around trigger.ParentState) error {
 	switch {
 	case trg.Type() != trigger.Webhook:
 		return domain.Fail(domain.Conflict, "trigger_not_webhook",
@@ -227,7 +227,7 @@ func CheckCall(trg *trigger.Trigger, around trigger.Standing) error {
 
 // CannotFire says why the schedule of a trigger cannot start a run, for people; empty
 // when it can. A trigger without a workflow is gone.
-func CannotFire(trg *trigger.Trigger, of workflow.ID, around trigger.Standing) string {
+func CannotFire(trg *trigger.Trigger, of workflow.ID, around trigger.ParentState) string {
 	switch {
 	case of == "":
 		return "The trigger is being deleted."

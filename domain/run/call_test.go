@@ -147,19 +147,19 @@ func TestThePayloadIsTheEventData(t *testing.T) {
 
 func TestWhyACallOrAScheduleCannotFire(t *testing.T) {
 	at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	can := trigger.Standing{WorkflowActive: true, VersionActive: true}
+	can := trigger.ParentState{WorkflowActive: true, VersionActive: true}
 	for _, c := range []struct {
 		kind     trigger.Type
 		active   bool
-		around   trigger.Standing
+		around   trigger.ParentState
 		code     string
 		schedule string
 	}{
 		{trigger.Webhook, true, can, "", ""},
-		{trigger.Webhook, false, trigger.Standing{}, "trigger_inactive", "The trigger is inactive."},
-		{trigger.Webhook, true, trigger.Standing{}, "workflow_inactive", "The workflow is inactive."},
-		{trigger.Webhook, true, trigger.Standing{WorkflowActive: true}, "version_not_active", "version_not_active"},
-		{trigger.Scheduled, false, trigger.Standing{}, "trigger_not_webhook", "The trigger is inactive."},
+		{trigger.Webhook, false, trigger.ParentState{}, "trigger_inactive", "The trigger is inactive."},
+		{trigger.Webhook, true, trigger.ParentState{}, "workflow_inactive", "The workflow is inactive."},
+		{trigger.Webhook, true, trigger.ParentState{WorkflowActive: true}, "version_not_active", "version_not_active"},
+		{trigger.Scheduled, false, trigger.ParentState{}, "trigger_not_webhook", "The trigger is inactive."},
 		{trigger.Scheduled, true, can, "trigger_not_webhook", ""},
 	} {
 		trg := trigger.Restore(trigger.State{Type: c.kind, Active: c.active, CreatedAt: at})
@@ -236,7 +236,7 @@ func FuzzCall(f *testing.F) {
 }
 
 func TestACallThatKnowsNoneOfItsMembersSaysWhereThePayloadBelongs(t *testing.T) {
-	err := run.Call{NoneKnown: true}.Check()
+	err := run.Call{OnlyUnknownMembers: true}.Check()
 	var refused *domain.Error
 	if !errors.As(err, &refused) || refused.Code != "event_data_missing" || len(refused.Violations) != 1 || refused.Violations[0].Field != "eventData" {
 		t.Errorf("it is answered with %v", err)

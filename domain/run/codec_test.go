@@ -31,9 +31,9 @@ func everything() run.State {
 		Status: run.StatusFailed, Seq: 1 << 40, UpdatedAt: *at(-5), StartedAt: at(0), FinishedAt: at(6), WakeAt: at(7), Failure: failure,
 		Progress: run.Progress{
 			Nodes: []run.NodeState{{
-				ID: "n <1>", Status: run.NodeFailed, Attempts: 5, Before: 2, Branch: "true", Failure: failure, Handled: true, Dead: []int{0, 7},
+				ID: "n <1>", Status: run.NodeFailed, Attempts: 5, AttemptsBeforeRetry: 2, Branch: "true", Failure: failure, Handled: true, Dead: []int{0, 7},
 				Undecided: []workflow.EdgeID{"edge_1", "edge_2"},
-				Output:    json.RawMessage(`null`), OutputSeq: 3, OutputOf: "m", GivesInput: true, StartedAt: at(8), FinishedAt: at(9), RetryAt: at(10),
+				Output:    json.RawMessage(`null`), OutputSeq: 3, OutputOf: "m", OutputIsInput: true, StartedAt: at(8), FinishedAt: at(9), RetryAt: at(10),
 				Pause: &run.Pause{Kind: run.PauseEvent, Event: "paid", Since: *at(11), Until: at(12), Seq: 13, TokenHash: "hash"},
 			}, {ID: "idle", Status: run.NodePending}},
 			Executed: []workflow.NodeID{"a", "b"}, Result: []workflow.NodeID{"c", "d"}, Retries: 3, Begin: []int{1}, Consider: []int{0, 1}, Used: time.Second, ActiveSince: at(14),

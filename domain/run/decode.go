@@ -96,9 +96,9 @@ type encodedPause struct {
 
 func (e *encodedNode) node() NodeState {
 	n := NodeState{
-		ID: e.ID, Status: e.Status, Attempts: e.Attempts, Before: e.Before, Branch: e.Branch,
+		ID: e.ID, Status: e.Status, Attempts: e.Attempts, AttemptsBeforeRetry: e.Before, Branch: e.Branch,
 		Failure: e.Failure.failure(), Handled: e.Handled, Dead: e.Dead.Edges, Undecided: e.Dead.Undecided,
-		Output: e.Output, OutputSeq: e.OutputSeq, OutputOf: e.OutputOf, GivesInput: e.GivesInput,
+		Output: e.Output, OutputSeq: e.OutputSeq, OutputOf: e.OutputOf, OutputIsInput: e.GivesInput,
 		StartedAt: e.StartedAt.time(), FinishedAt: e.FinishedAt.time(), RetryAt: e.RetryAt.time(),
 	}
 	if n.Status == "" {

@@ -160,7 +160,7 @@ func (w *writer) node(n *NodeState) {
 		w.text("status", string(n.Status))
 	}
 	w.number("attempts", int64(n.Attempts))
-	w.number("before", int64(n.Before))
+	w.number("before", int64(n.AttemptsBeforeRetry))
 	w.text("branch", n.Branch)
 	w.failure(n.Failure)
 	w.flag("handled", n.Handled)
@@ -170,7 +170,7 @@ func (w *writer) node(n *NodeState) {
 	}
 	w.number("outputSeq", n.OutputSeq)
 	w.text("outputOf", string(n.OutputOf))
-	w.flag("givesInput", n.GivesInput)
+	w.flag("givesInput", n.OutputIsInput)
 	w.time("startedAt", n.StartedAt)
 	w.time("finishedAt", n.FinishedAt)
 	w.time("retryAt", n.RetryAt)

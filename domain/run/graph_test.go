@@ -254,7 +254,7 @@ func TestAnOutputThatIsPassedOnIsKeptOnce(t *testing.T) {
 	}
 	got := map[string]kept{}
 	for _, n := range w.run.Nodes() {
-		got[string(n.ID)] = kept{string(n.Output), string(n.OutputOf), n.GivesInput}
+		got[string(n.ID)] = kept{string(n.Output), string(n.OutputOf), n.OutputIsInput}
 	}
 	want := map[string]kept{
 		"in1": {Input: true}, "in2": {Input: true}, "a": {Own: `{"m":{"x":1}}`}, "c1": {Of: "a"}, "c2": {Of: "a"},

@@ -89,7 +89,7 @@ func (r *Run) Output(id workflow.NodeID) (output json.RawMessage, ok bool) {
 		case n.ID != id:
 		case n.Status != NodeCompleted:
 			return nil, false
-		case n.GivesInput:
+		case n.OutputIsInput:
 			return r.state.Payload, true
 		case n.OutputOf != "":
 			return r.Output(n.OutputOf)

@@ -45,11 +45,11 @@ func (m *machine) pass(i int, branch string) {
 	w := m.sole(i)
 	switch {
 	case w == nil && !m.merges(i):
-		n.GivesInput = true
+		n.OutputIsInput = true
 	case w != nil && w.member == "" && m.node(w.source).Status == NodeCompleted:
 		source := m.node(w.source)
-		n.GivesInput, n.OutputOf = source.GivesInput, source.OutputOf
-		if !n.GivesInput && n.OutputOf == "" {
+		n.OutputIsInput, n.OutputOf = source.OutputIsInput, source.OutputOf
+		if !n.OutputIsInput && n.OutputOf == "" {
 			n.OutputOf = source.ID
 		}
 	default:

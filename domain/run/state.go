@@ -68,14 +68,14 @@ type Progress struct {
 
 // NodeState is what has become of one node.
 type NodeState struct {
-	ID       workflow.NodeID
-	Status   NodeStatus
-	Attempts int // begun, over all retries of the run; 0 for a node that has no effect outside
-	Before   int // attempts that were begun before the run was last retried
-	Branch   string
-	Failure  *Failure // of the last attempt, also while another one is to come
-	Handled  bool     // a failed node whose failure an edge took
-	Dead     []int    // the edges that are not taken, by place among the node's outgoing ones
+	ID                  workflow.NodeID
+	Status              NodeStatus
+	Attempts            int // begun, over all retries of the run; 0 for a node that has no effect outside
+	AttemptsBeforeRetry int // attempts that were begun before the run was last retried
+	Branch              string
+	Failure             *Failure // of the last attempt, also while another one is to come
+	Handled             bool     // a failed node whose failure an edge took
+	Dead                []int    // the edges that are not taken, by place among the node's outgoing ones
 
 	// Undecided are the edges of a completed node whose conditions could not be computed,
 	// at which the run failed. Until they can, all of the node's edges are dead: none of
@@ -84,10 +84,10 @@ type NodeState struct {
 
 	// A completed node has one of these; that of a node that passes on what it received
 	// is where it came from.
-	Output     json.RawMessage
-	OutputSeq  int64           // of an Output longer than [InlineOutput]: greater than Seq before the step that gave it, and at most Seq after it
-	OutputOf   workflow.NodeID // the node whose output it is
-	GivesInput bool            // it is the run's payload
+	Output        json.RawMessage
+	OutputSeq     int64           // of an Output longer than [InlineOutput]: greater than Seq before the step that gave it, and at most Seq after it
+	OutputOf      workflow.NodeID // the node whose output it is
+	OutputIsInput bool            // it is the run's payload
 
 	StartedAt  *time.Time // when the node was reached, or retried with the run
 	FinishedAt *time.Time

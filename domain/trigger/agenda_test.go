@@ -19,27 +19,29 @@ func withConfig(t testing.TB, text string) *trigger.Trigger {
 
 func TestAnAgendaLeadsFromOneLookToTheNext(t *testing.T) {
 	const hourly = `{"scheduleConfig":{"cron":"0 * * * *"}}`
-	fired := func(text string) trigger.Planned { return trigger.Planned{At: at(text), Outcome: trigger.Fired} }
+	fired := func(text string) trigger.PlannedFire {
+		return trigger.PlannedFire{At: at(text), Outcome: trigger.Fired}
+	}
 	for claim, c := range map[string]struct {
 		config, dealtWith, now string
 		most                   int
-		want                   trigger.Agenda
+		want                   trigger.DueWork
 	}{
 		"nothing is due yet": {hourly, "2026-05-01T10:00:00Z", "2026-05-01T10:59:00Z", 9,
-			trigger.Agenda{Through: at("2026-05-01T10:59:00Z"), Next: at("2026-05-01T11:00:00Z")}},
+			trigger.DueWork{ProcessedUntil: at("2026-05-01T10:59:00Z"), Next: at("2026-05-01T11:00:00Z")}},
 		"one is due": {hourly, "2026-05-01T10:00:00Z", "2026-05-01T11:00:01Z", 9,
-			trigger.Agenda{Plan: []trigger.Planned{fired("2026-05-01T11:00:00Z")}, Through: at("2026-05-01T11:00:01Z"), Next: at("2026-05-01T12:00:00Z")}},
+			trigger.DueWork{Plan: []trigger.PlannedFire{fired("2026-05-01T11:00:00Z")}, ProcessedUntil: at("2026-05-01T11:00:01Z"), Next: at("2026-05-01T12:00:00Z")}},
 		"the clock went back": {hourly, "2026-05-01T11:00:00Z", "2026-05-01T10:00:00Z", 9,
-			trigger.Agenda{Through: at("2026-05-01T11:00:00Z"), Next: at("2026-05-01T12:00:00Z")}},
-		"more than may be dealt with": {hourly, "2026-05-01T10:00:00Z", "2026-05-01T13:00:00Z", 1, trigger.Agenda{
-			Plan:    []trigger.Planned{{At: at("2026-05-01T11:00:00Z"), Outcome: trigger.Skipped, Reason: "missed while nothing could fire; only the latest one may start a run"}},
-			Through: at("2026-05-01T11:00:00Z"), Next: at("2026-05-01T12:00:00Z")}},
-		"no schedule": {`{}`, "2026-05-01T10:00:00Z", "2026-05-01T11:00:00Z", 9, trigger.Agenda{Through: at("2026-05-01T11:00:00Z")}},
+			trigger.DueWork{ProcessedUntil: at("2026-05-01T11:00:00Z"), Next: at("2026-05-01T12:00:00Z")}},
+		"more than may be dealt with": {hourly, "2026-05-01T10:00:00Z", "2026-05-01T13:00:00Z", 1, trigger.DueWork{
+			Plan:           []trigger.PlannedFire{{At: at("2026-05-01T11:00:00Z"), Outcome: trigger.Skipped, Reason: "missed while nothing could fire; only the latest one may start a run"}},
+			ProcessedUntil: at("2026-05-01T11:00:00Z"), Next: at("2026-05-01T12:00:00Z")}},
+		"no schedule": {`{}`, "2026-05-01T10:00:00Z", "2026-05-01T11:00:00Z", 9, trigger.DueWork{ProcessedUntil: at("2026-05-01T11:00:00Z")}},
 		"an interval counts from the activation": {`{"scheduleConfig":{"intervalMs":600000}}`, "2026-05-01T10:00:00Z", "2026-05-01T10:10:00Z", 9,
-			trigger.Agenda{Plan: []trigger.Planned{fired("2026-05-01T10:10:00Z")}, Through: at("2026-05-01T10:10:00Z"), Next: at("2026-05-01T10:20:00Z")}},
+			trigger.DueWork{Plan: []trigger.PlannedFire{fired("2026-05-01T10:10:00Z")}, ProcessedUntil: at("2026-05-01T10:10:00Z"), Next: at("2026-05-01T10:20:00Z")}},
 	} {
 		t.Run(claim, func(t *testing.T) {
-			if diff := cmp.Diff(c.want, withConfig(t, c.config).Agenda(at(c.dealtWith), at(c.now), c.most)); diff != "" {
+			if diff := cmp.Diff(c.want, withConfig(t, c.config).DueWork(at(c.dealtWith), at(c.now), c.most)); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -50,12 +52,12 @@ func TestAnAgendaLeadsFromOneLookToTheNext(t *testing.T) {
 func TestWhatIsTooOldIsDealtWithOnce(t *testing.T) {
 	trg := withConfig(t, `{"scheduleConfig":{"cron":"* * 1 * *","catchUp":"all"}}`)
 	dealtWith, now := at("2026-05-01T12:00:00Z"), at("2026-05-15T12:00:00Z")
-	var plan []trigger.Planned
+	var plan []trigger.PlannedFire
 	for look := range 5 {
-		a := trg.Agenda(dealtWith, now.Add(time.Duration(look)*time.Millisecond), 1)
-		plan, dealtWith = append(plan, a.Plan...), a.Through
+		a := trg.DueWork(dealtWith, now.Add(time.Duration(look)*time.Millisecond), 1)
+		plan, dealtWith = append(plan, a.Plan...), a.ProcessedUntil
 	}
-	want := []trigger.Planned{{At: at("2026-05-01T12:01:00Z"), Outcome: trigger.Skipped,
+	want := []trigger.PlannedFire{{At: at("2026-05-01T12:01:00Z"), Outcome: trigger.Skipped,
 		Reason: "missed more than 24 hours ago, with every later one until 2026-05-14T12:00:00Z"}}
 	if diff := cmp.Diff(want, plan); diff != "" {
 		t.Error(diff)
@@ -68,8 +70,8 @@ func TestWhatIsTooOldComesOnceBeforeTheRest(t *testing.T) {
 	dealtWith, now := at("2026-05-01T12:00:00Z"), at("2026-05-15T12:00:00Z")
 	var got []string
 	for range 3 {
-		a := trg.Agenda(dealtWith, now, 1)
-		got, dealtWith = append(got, a.Plan[0].At.Format("02 15:04 ")+string(a.Plan[0].Outcome)), a.Through
+		a := trg.DueWork(dealtWith, now, 1)
+		got, dealtWith = append(got, a.Plan[0].At.Format("02 15:04 ")+string(a.Plan[0].Outcome)), a.ProcessedUntil
 	}
 	if diff := cmp.Diff([]string{"01 12:10 skipped", "14 12:00 caught_up", "14 12:10 caught_up"}, got); diff != "" {
 		t.Error(diff)
@@ -86,29 +88,29 @@ func TestManySmallLooksAreOneLargeOne(t *testing.T) {
 			Config: trigger.RestoreConfig(`{"scheduleConfig":{"timezone":"Europe/Berlin","cron":"` + cron + `","catchUp":"` + string(catchUp) + `"}}`)})
 		since := at("2026-03-27T00:00:00Z")
 		now := since.Add(time.Duration(rapid.IntRange(0, 4*24*3600).Draw(t, "seconds")) * time.Second)
-		whole := trg.Agenda(since, now, 1<<20)
+		whole := trg.DueWork(since, now, 1<<20)
 		most := rapid.IntRange(1, 5).Draw(t, "most")
-		var plan []trigger.Planned
+		var plan []trigger.PlannedFire
 		next, through := since, since
 		for !next.IsZero() && !next.After(now) {
-			a := trg.Agenda(through, now, most)
-			if len(a.Plan) > most+1 || a.Through.Before(through) {
+			a := trg.DueWork(through, now, most)
+			if len(a.Plan) > most+1 || a.ProcessedUntil.Before(through) {
 				t.Fatalf("%+v after %s", a, through)
 			}
 			if n := len(a.Plan); n > most && now.Sub(a.Plan[n-1].At) >= trigger.MissedAfter {
 				t.Fatalf("%s was planned beyond the %d that were asked for", a.Plan[n-1].At, most)
 			}
-			plan, next, through = append(plan, a.Plan...), a.Next, a.Through
+			plan, next, through = append(plan, a.Plan...), a.Next, a.ProcessedUntil
 		}
-		if diff := cmp.Diff(whole, trigger.Agenda{Plan: plan, Through: through, Next: next}); diff != "" {
+		if diff := cmp.Diff(whole, trigger.DueWork{Plan: plan, ProcessedUntil: through, Next: next}); diff != "" {
 			t.Fatal(diff)
 		}
 	})
 }
 
 func TestRunsThatMustNotOverlapAreSuppressed(t *testing.T) {
-	for _, o := range trigger.Outcomes() {
-		p := trigger.Planned{At: created, Outcome: o, Reason: "because"}
+	for _, o := range trigger.FireOutcomes() {
+		p := trigger.PlannedFire{At: created, Outcome: o, Reason: "because"}
 		if got := trigger.OverlapAllow.Overlapping(p); got != p {
 			t.Errorf("allowed, %s becomes %+v", o, got)
 		}
@@ -166,7 +168,7 @@ func TestTheScheduleBeginsAnewWhenTheTimesChange(t *testing.T) {
 }
 
 func TestOutcomesAreValid(t *testing.T) {
-	for _, o := range trigger.Outcomes() {
+	for _, o := range trigger.FireOutcomes() {
 		if !o.Valid() {
 			t.Errorf("%s is listed, but not valid", o)
 		}

@@ -35,11 +35,11 @@ const (
 // one depends on this plan. Rest is the first instant that is left, zero when there is none;
 // planning again from the last planned one decides about the others as one plan would
 // have.
-func (s Schedule) Due(last, now time.Time, catchUp CatchUp, most int) (plan []Planned, rest time.Time) {
+func (s Schedule) Due(last, now time.Time, catchUp CatchUp, most int) (plan []PlannedFire, rest time.Time) {
 	oldest := now.Add(-MaxLookBack)
 	if last.Before(oldest) {
 		if first, ok := s.Next(last); ok && first.At.Before(oldest) {
-			plan = append(plan, Planned{At: first.At, Outcome: Skipped, Reason: "missed more than 24 hours ago, with every later one until " + oldest.UTC().Format(time.RFC3339)})
+			plan = append(plan, PlannedFire{At: first.At, Outcome: Skipped, Reason: "missed more than 24 hours ago, with every later one until " + oldest.UTC().Format(time.RFC3339)})
 		}
 		last = oldest.Add(-1)
 	}
@@ -53,7 +53,7 @@ func (s Schedule) Due(last, now time.Time, catchUp CatchUp, most int) (plan []Pl
 		if len(plan) >= most && (late >= MissedAfter || len(plan) > most) {
 			return plan, next.At
 		}
-		p := Planned{At: next.At, Outcome: Fired, Reason: next.Shift.Reason()}
+		p := PlannedFire{At: next.At, Outcome: Fired, Reason: next.Shift.Reason()}
 		switch {
 		case late >= MissedAfter || outage && late >= LateAfter:
 			p.Outcome, p.Reason = missed(catchUp)
@@ -69,7 +69,7 @@ func (s Schedule) Due(last, now time.Time, catchUp CatchUp, most int) (plan []Pl
 	return plan, time.Time{}
 }
 
-func missed(catchUp CatchUp) (Outcome, string) {
+func missed(catchUp CatchUp) (FireOutcome, string) {
 	switch catchUp {
 	case CatchUpAll:
 		return CaughtUp, "missed while nothing could fire"
@@ -80,9 +80,9 @@ func missed(catchUp CatchUp) (Outcome, string) {
 	}
 }
 
-// Planned is what is to be done about one instant.
-type Planned struct {
+// PlannedFire is what is to be done about one instant.
+type PlannedFire struct {
 	At      time.Time
-	Outcome Outcome
+	Outcome FireOutcome
 	Reason  string // for people; empty for a fire that needs no explanation
 }

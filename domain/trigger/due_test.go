@@ -11,7 +11,7 @@ import (
 )
 
 // planAll plans everything at once.
-func planAll(s trigger.Schedule, last, now time.Time, catchUp trigger.CatchUp) []trigger.Planned {
+func planAll(s trigger.Schedule, last, now time.Time, catchUp trigger.CatchUp) []trigger.PlannedFire {
 	plan, rest := s.Due(last, now, catchUp, math.MaxInt)
 	if !rest.IsZero() {
 		panic("something is left")
@@ -26,7 +26,7 @@ func TestDueInstantsAreFiredOrCaughtUp(t *testing.T) {
 		latest     = "the latest one that was missed"
 		each       = "missed while nothing could fire"
 	)
-	type planned = trigger.Planned
+	type planned = trigger.PlannedFire
 	hourly := func(t *testing.T) trigger.Schedule {
 		return trigger.NewCronSchedule(mustParse(t, "0 * * * *"), time.UTC)
 	}
@@ -84,7 +84,7 @@ func TestDueInstantsAreFiredOrCaughtUp(t *testing.T) {
 
 func TestOneEntryStandsForWhatIsTooOldToCatchUp(t *testing.T) {
 	sixHourly := trigger.NewCronSchedule(mustParse(t, "0 0,6,12,18 * * *"), time.UTC)
-	tooOld := trigger.Planned{At: at("2026-04-01T06:00:00Z"), Outcome: trigger.Skipped,
+	tooOld := trigger.PlannedFire{At: at("2026-04-01T06:00:00Z"), Outcome: trigger.Skipped,
 		Reason: "missed more than 24 hours ago, with every later one until 2026-05-01T12:00:00Z"}
 	var got []string
 	plan := planAll(sixHourly, at("2026-04-01T00:00:00Z"), at("2026-05-02T12:00:00Z"), trigger.CatchUpAll)
@@ -102,7 +102,7 @@ func TestOneEntryStandsForWhatIsTooOldToCatchUp(t *testing.T) {
 
 func TestAFireAtAChangeOfTheClocksSaysSo(t *testing.T) {
 	s := trigger.NewCronSchedule(mustParse(t, "30 2 * * *"), zone(t, "America/New_York"))
-	want := []trigger.Planned{{At: at("2026-03-08T07:00:00Z"), Outcome: trigger.Fired, Reason: trigger.Gap.Reason()}}
+	want := []trigger.PlannedFire{{At: at("2026-03-08T07:00:00Z"), Outcome: trigger.Fired, Reason: trigger.Gap.Reason()}}
 	if diff := cmp.Diff(want, planAll(s, at("2026-03-08T00:00:00Z"), at("2026-03-08T07:00:01Z"), trigger.CatchUpLast)); diff != "" {
 		t.Error(diff)
 	}

@@ -15,7 +15,7 @@ import (
 func Example() {
 	config := domain.RestoreDocument(`{"scheduleConfig":{"cron":"30 2 * * *","timezone":"Europe/Berlin"},"color":"red"}`)
 	now := time.Date(2026, 3, 27, 12, 0, 0, 0, time.UTC)
-	trg, err := trigger.New("trg_01kg2m8qpefx4tsjvnb6ax0c9d", "tenant_01kg2m8qpefx4tsjvnb6ax0c9e", trigger.Surroundings{VersionExists: true},
+	trg, err := trigger.New("trg_01kg2m8qpefx4tsjvnb6ax0c9d", "tenant_01kg2m8qpefx4tsjvnb6ax0c9e", trigger.References{VersionExists: true},
 		trigger.Draft{Version: "wfv_01kg2m8qpefx4tsjvnb6ax0c9f", Name: "Nightly", Type: trigger.Scheduled, Config: &config}, now)
 	if err != nil {
 		panic(err)
@@ -33,7 +33,7 @@ func Example() {
 // Everything that is wrong is reported at once, with the client's field paths.
 func ExampleNew_invalid() {
 	config := domain.RestoreDocument(`{"retryPolicy":{"maxRetries":11,"backoffMs":100},"scheduleConfig":{"cron":"61 * * * *"}}`)
-	_, err := trigger.New("trg_01kg2m8qpefx4tsjvnb6ax0c9d", "tenant_01kg2m8qpefx4tsjvnb6ax0c9e", trigger.Surroundings{VersionExists: true},
+	_, err := trigger.New("trg_01kg2m8qpefx4tsjvnb6ax0c9d", "tenant_01kg2m8qpefx4tsjvnb6ax0c9e", trigger.References{VersionExists: true},
 		trigger.Draft{Version: "wfv_01kg2m8qpefx4tsjvnb6ax0c9f", Type: trigger.Scheduled, Config: &config}, time.Date(2026, 3, 27, 12, 0, 0, 0, time.UTC))
 	var e *domain.Error
 	if errors.As(err, &e) {

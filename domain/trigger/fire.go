@@ -8,30 +8,30 @@ import (
 	"github.com/sluicehq/sluice/domain/tenant"
 )
 
-// Outcome says what became of an instant at which a trigger was due.
-type Outcome string
+// FireOutcome says what became of an instant at which a trigger was due.
+type FireOutcome string
 
 // The outcomes (execution rules, "The ledger").
 const (
-	Fired      Outcome = "fired"      // a run was started in time
-	Late       Outcome = "late"       // a run was started, but late
-	CaughtUp   Outcome = "caught_up"  // it was missed, and a run was started for it later
-	Skipped    Outcome = "skipped"    // it was missed, and no run was started
-	Suppressed Outcome = "suppressed" // a run was to be started, and something stood against it
+	Fired      FireOutcome = "fired"      // a run was started in time
+	Late       FireOutcome = "late"       // a run was started, but late
+	CaughtUp   FireOutcome = "caught_up"  // it was missed, and a run was started for it later
+	Skipped    FireOutcome = "skipped"    // it was missed, and no run was started
+	Suppressed FireOutcome = "suppressed" // a run was to be started, and something stood against it
 )
 
-// Outcomes lists every outcome.
-func Outcomes() []Outcome { return []Outcome{Fired, Late, CaughtUp, Skipped, Suppressed} }
+// FireOutcomes lists every outcome.
+func FireOutcomes() []FireOutcome { return []FireOutcome{Fired, Late, CaughtUp, Skipped, Suppressed} }
 
 // FireRetention is how long the ledger keeps an entry: as long as a run (execution
 // rules, "Failure").
 const FireRetention = 30 * 24 * time.Hour
 
 // Valid says whether o is an outcome that exists.
-func (o Outcome) Valid() bool { return o.Starts() || o == Skipped || o == Suppressed }
+func (o FireOutcome) Valid() bool { return o.Starts() || o == Skipped || o == Suppressed }
 
 // Starts says whether a run was started.
-func (o Outcome) Starts() bool { return o == Fired || o == Late || o == CaughtUp }
+func (o FireOutcome) Starts() bool { return o == Fired || o == Late || o == CaughtUp }
 
 // Fire is the ledger's entry for one instant of one trigger; there is one entry for
 // each. Build one with [NewFire] or [RestoreFire].
@@ -42,7 +42,7 @@ type FireState struct {
 	Trigger    ID
 	Tenant     tenant.ID
 	At         time.Time // when it was due; with Trigger it identifies the fire
-	Outcome    Outcome
+	Outcome    FireOutcome
 	Reason     string // for people; always given when no run was started
 	RunID      string // the run that was started; empty when none was
 	RecordedAt time.Time
@@ -51,7 +51,7 @@ type FireState struct {
 // NewFire records what became of an instant. A run is named exactly when the
 // outcome starts one, and a reason is given when it does not. The code is
 // fire_invalid.
-func NewFire(owner tenant.ID, of ID, p Planned, runID string, now time.Time) (*Fire, error) {
+func NewFire(owner tenant.ID, of ID, p PlannedFire, runID string, now time.Time) (*Fire, error) {
 	var r domain.Rules
 	r.Check(p.Outcome.Valid(), "outcome", domain.NotAllowed, "must be a known outcome, not %q", string(p.Outcome))
 	if p.Outcome.Valid() {
@@ -81,7 +81,7 @@ func (f *Fire) Suppress(reason string) {
 
 // suppressedBy is why an instant with the outcome starts no run after all; it includes that
 // it was missed first.
-func (o Outcome) suppressedBy(reason string) string {
+func (o FireOutcome) suppressedBy(reason string) string {
 	if o == CaughtUp {
 		return "missed while nothing could fire, and not caught up: " + reason
 	}
@@ -98,7 +98,7 @@ func (f *Fire) Tenant() tenant.ID { return f.state.Tenant }
 func (f *Fire) At() time.Time { return f.state.At }
 
 // Outcome is what became of it.
-func (f *Fire) Outcome() Outcome { return f.state.Outcome }
+func (f *Fire) Outcome() FireOutcome { return f.state.Outcome }
 
 // Reason explains the outcome to people, empty where there is nothing to explain.
 func (f *Fire) Reason() string { return f.state.Reason }

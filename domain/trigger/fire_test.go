@@ -13,11 +13,11 @@ import (
 
 func TestTheLedgerHoldsWhatBecameOfAnInstant(t *testing.T) {
 	const run = "run_01kg2m8qpefx4tsjvnb6ax0c9d"
-	for outcome, c := range map[trigger.Outcome]struct{ reason, run string }{
+	for outcome, c := range map[trigger.FireOutcome]struct{ reason, run string }{
 		trigger.Fired: {"", run}, trigger.Late: {"fired 7s after it was due", run}, trigger.CaughtUp: {"missed", run},
 		trigger.Skipped: {"missed", ""}, trigger.Suppressed: {"the run before still goes on", ""},
 	} {
-		f, err := trigger.NewFire(owner, id, trigger.Planned{At: created, Outcome: outcome, Reason: c.reason}, c.run, later)
+		f, err := trigger.NewFire(owner, id, trigger.PlannedFire{At: created, Outcome: outcome, Reason: c.reason}, c.run, later)
 		if err != nil {
 			t.Errorf("%s: %v", outcome, err)
 			continue
@@ -37,20 +37,20 @@ func TestTheLedgerHoldsWhatBecameOfAnInstant(t *testing.T) {
 
 func TestAFireThatContradictsItselfIsRefused(t *testing.T) {
 	for claim, c := range map[string]struct {
-		planned trigger.Planned
+		planned trigger.PlannedFire
 		run     string
 		want    string
 	}{
-		"no outcome": {trigger.Planned{At: created, Outcome: "lost"}, "", "outcome [not_allowed] must be a known outcome, not \"lost\"\n"},
+		"no outcome": {trigger.PlannedFire{At: created, Outcome: "lost"}, "", "outcome [not_allowed] must be a known outcome, not \"lost\"\n"},
 		"a run that was not started": {
-			trigger.Planned{At: created, Outcome: trigger.Skipped}, "run_x",
+			trigger.PlannedFire{At: created, Outcome: trigger.Skipped}, "run_x",
 			"runId [conflicting] must be given exactly when a run was started\n" + "reason [required] must say why no run was started\n",
 		},
-		"a start without its run": {trigger.Planned{At: created, Outcome: trigger.Late}, "", "runId [conflicting] must be given exactly when a run was started\n"},
+		"a start without its run": {trigger.PlannedFire{At: created, Outcome: trigger.Late}, "", "runId [conflicting] must be given exactly when a run was started\n"},
 		"an instant to come": {
-			trigger.Planned{At: later.Add(time.Millisecond), Outcome: trigger.Fired}, "run_x", "at [too_large] must not be in the future\n",
+			trigger.PlannedFire{At: later.Add(time.Millisecond), Outcome: trigger.Fired}, "run_x", "at [too_large] must not be in the future\n",
 		},
-		"no instant": {trigger.Planned{Outcome: trigger.Fired}, "run_x", "at [required] must say when it was due\n"},
+		"no instant": {trigger.PlannedFire{Outcome: trigger.Fired}, "run_x", "at [required] must say when it was due\n"},
 	} {
 		t.Run(claim, func(t *testing.T) {
 			f, err := trigger.NewFire(owner, id, c.planned, c.run, later)

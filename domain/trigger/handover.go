@@ -29,22 +29,22 @@ const (
 	LeftByRequest  LeftReason = "request"              // who publishes says so
 )
 
-// Left is a trigger that stayed behind.
-type Left struct {
+// LeftTrigger is a trigger that stayed behind.
+type LeftTrigger struct {
 	ID     ID
 	Name   string
 	Reason LeftReason
 }
 
-// OnPublish is what who publishes a version says of the triggers of the one that is active
+// PublishOptions is what who publishes a version says of the triggers of the one that is active
 // so far.
-type OnPublish struct {
+type PublishOptions struct {
 	Triggers  *tenant.TriggersOnPublish // nil leaves it to the settings and to what triggers there are
 	Malformed []domain.Violation        // what was found while the request was read; reported with the rest
 }
 
 // Check returns what is wrong with it, as Invalid with the code publish_invalid.
-func (o OnPublish) Check() error {
+func (o PublishOptions) Check() error {
 	var r domain.Rules
 	r.Add(o.Malformed...)
 	if o.Triggers != nil {
@@ -56,7 +56,7 @@ func (o OnPublish) Check() error {
 // WhyLeft says why the triggers of the version that is active so far stay behind when
 // another one takes its place; empty where they move along. A version that has triggers of its
 // own gets others only where that is asked.
-func (o OnPublish) WhyLeft(s tenant.Settings, hasOwn bool) LeftReason {
+func (o PublishOptions) WhyLeft(s tenant.Settings, hasOwn bool) LeftReason {
 	switch {
 	case o.Triggers != nil && *o.Triggers == tenant.MoveTriggers:
 		return ""
@@ -71,9 +71,9 @@ func (o OnPublish) WhyLeft(s tenant.Settings, hasOwn bool) LeftReason {
 	}
 }
 
-// Leave notes that the trigger could fire, and cannot any more because its version is not
+// MarkLeftBehind notes that the trigger could fire, and cannot any more because its version is not
 // the active one. It has no effect on a trigger that is noted so already.
-func (t *Trigger) Leave(now time.Time) {
+func (t *Trigger) MarkLeftBehind(now time.Time) {
 	if t.state.LeftAt == nil {
 		t.state.LeftAt = &now
 	}
@@ -84,7 +84,7 @@ func (t *Trigger) Leave(now time.Time) {
 func (t *Trigger) LeftBehind() bool { return t.state.LeftAt != nil }
 
 // suppressLeft suppresses what a schedule that was left behind would start.
-func (t *Trigger) suppressLeft(plan []Planned) {
+func (t *Trigger) suppressLeft(plan []PlannedFire) {
 	if !t.LeftBehind() {
 		return
 	}

@@ -31,7 +31,7 @@ func TestWhoDecidesWhetherTriggersAreLeftBehind(t *testing.T) {
 		"a request leaves them, before what the version has":  {&leave, move, true, trigger.LeftByRequest},
 		"a request moves them, whatever else there is to say": {&move, leave, true, ""},
 	} {
-		if got := (trigger.OnPublish{Triggers: c.asked}).WhyLeft(tenant.Settings{TriggersOnPublish: c.setting}, c.hasOwn); got != c.want {
+		if got := (trigger.PublishOptions{Triggers: c.asked}).WhyLeft(tenant.Settings{TriggersOnPublish: c.setting}, c.hasOwn); got != c.want {
 			t.Errorf("%s: %q, not %q", claim, got, c.want)
 		}
 	}
@@ -39,7 +39,7 @@ func TestWhoDecidesWhetherTriggersAreLeftBehind(t *testing.T) {
 
 func TestWhatIsSaidOfTriggersIsChecked(t *testing.T) {
 	other := tenant.TriggersOnPublish("copy")
-	err := trigger.OnPublish{Triggers: &other, Malformed: []domain.Violation{{Field: "a", Code: domain.WrongType, Message: "must be b"}}}.Check()
+	err := trigger.PublishOptions{Triggers: &other, Malformed: []domain.Violation{{Field: "a", Code: domain.WrongType, Message: "must be b"}}}.Check()
 	var e *domain.Error
 	if !errors.As(err, &e) || e.Code != "publish_invalid" ||
 		reports(e.Violations) != "a [wrong_type] must be b\ntriggers [not_allowed] must be \"move\" or \"leave\", not \"copy\"\n" {
@@ -50,7 +50,7 @@ func TestWhatIsSaidOfTriggersIsChecked(t *testing.T) {
 func TestATriggerIsAttachedToAnotherVersionAsItIs(t *testing.T) {
 	to := trigger.Target{Version: "wfv_2", Exists: true, SameWorkflow: true}
 	trg := mustNew(t, draft(nil))
-	trg.Leave(created)
+	trg.MarkLeftBehind(created)
 	want := trg.State()
 	if err := trg.Revise(trigger.Patch{Target: &trigger.Target{Version: ver}}, tenant.Settings{}, later); err != nil {
 		t.Error(err)
@@ -88,8 +88,8 @@ func TestWhatIsLeftBehindStaysSo(t *testing.T) {
 	if trg.LeftBehind() {
 		t.Error("a new trigger is left behind")
 	}
-	trg.Leave(created)
-	trg.Leave(later)
+	trg.MarkLeftBehind(created)
+	trg.MarkLeftBehind(later)
 	if at := trg.State().LeftAt; !trg.LeftBehind() || at == nil || !at.Equal(created) {
 		t.Errorf("it was left at %v", at)
 	}
@@ -98,16 +98,16 @@ func TestWhatIsLeftBehindStaysSo(t *testing.T) {
 // What was missed and would not have been caught up is skipped, as it would have been.
 func TestTheAgendaOfAScheduleThatWasLeftBehindStartsNothing(t *testing.T) {
 	trg := withConfig(t, `{"scheduleConfig":{"cron":"0 * * * *"}}`)
-	trg.Leave(later)
-	got := trg.Agenda(at("2026-05-01T10:00:00Z"), at("2026-05-01T13:00:00Z"), 9)
+	trg.MarkLeftBehind(later)
+	got := trg.DueWork(at("2026-05-01T10:00:00Z"), at("2026-05-01T13:00:00Z"), 9)
 	const missed = "missed while nothing could fire; only the latest one may start a run"
-	want := trigger.Agenda{
-		Plan: []trigger.Planned{
+	want := trigger.DueWork{
+		Plan: []trigger.PlannedFire{
 			{At: at("2026-05-01T11:00:00Z"), Outcome: trigger.Skipped, Reason: missed},
 			{At: at("2026-05-01T12:00:00Z"), Outcome: trigger.Skipped, Reason: missed},
 			{At: at("2026-05-01T13:00:00Z"), Outcome: trigger.Suppressed, Reason: "version_not_active"},
 		},
-		Through: at("2026-05-01T13:00:00Z"), Next: at("2026-05-01T14:00:00Z"),
+		ProcessedUntil: at("2026-05-01T13:00:00Z"), Next: at("2026-05-01T14:00:00Z"),
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

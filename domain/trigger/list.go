@@ -23,9 +23,9 @@ func SortFields() []string { return []string{"name", "type", "createdAt", "updat
 
 // FireFilter narrows the list of a trigger's fires; the zero value takes all of them.
 type FireFilter struct {
-	Outcome Outcome    // empty for any
-	From    *time.Time // those that were due then or later
-	To      *time.Time // those that were due before
+	Outcome FireOutcome // empty for any
+	From    *time.Time  // those that were due then or later
+	To      *time.Time  // those that were due before
 }
 
 // FireSortField is what a list of fires is sorted by.

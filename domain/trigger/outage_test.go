@@ -26,9 +26,9 @@ func TestAnOutageStartsAsManyRunsAsItsCatchUpSays(t *testing.T) {
 		busy := time.Duration(rapid.Int64Range(0, 900).Draw(t, "busy")) * time.Millisecond
 
 		now, last := ended, began
-		var plan []trigger.Planned
+		var plan []trigger.PlannedFire
 		for looks, rest := 0, now; !rest.IsZero(); looks++ {
-			var part []trigger.Planned
+			var part []trigger.PlannedFire
 			if part, rest = s.Due(last, now, catchUp, most); len(part) > most+1 || !rest.IsZero() && len(part) == 0 {
 				t.Fatalf("%d were planned, not %d", len(part), most)
 			}
@@ -76,7 +76,7 @@ func TestAPlanIsBounded(t *testing.T) {
 		t.Run(claim, func(t *testing.T) {
 			s := trigger.NewIntervalSchedule(every, at("2026-04-01T00:00:00Z"))
 			for _, catchUp := range []trigger.CatchUp{trigger.CatchUpNone, trigger.CatchUpLast, trigger.CatchUpAll} {
-				var plan []trigger.Planned
+				var plan []trigger.PlannedFire
 				allocated := testing.AllocsPerRun(1, func() { plan, _ = s.Due(at("2026-05-01T13:00:00Z"), now, catchUp, 100) })
 				if len(plan) != 100 || cap(plan) > 256 || allocated > 20 {
 					t.Errorf("%s: %d planned, room for %d, %.0f allocations", catchUp, len(plan), cap(plan), allocated)
@@ -110,14 +110,14 @@ func TestWhatIsTooOldToBeListedWasMissedAllTheSame(t *testing.T) {
 	for _, c := range []struct {
 		now     string
 		catchUp trigger.CatchUp
-		want    []trigger.Outcome
+		want    []trigger.FireOutcome
 	}{
-		{"2026-05-03T12:00:04.999Z", trigger.CatchUpNone, []trigger.Outcome{trigger.Skipped, trigger.Fired}},
-		{"2026-05-03T12:00:05Z", trigger.CatchUpNone, []trigger.Outcome{trigger.Skipped, trigger.Skipped}},
-		{"2026-05-03T12:00:05Z", trigger.CatchUpLast, []trigger.Outcome{trigger.Skipped, trigger.CaughtUp}},
-		{"2026-05-02T11:59:59Z", trigger.CatchUpLast, []trigger.Outcome{trigger.CaughtUp}},
+		{"2026-05-03T12:00:04.999Z", trigger.CatchUpNone, []trigger.FireOutcome{trigger.Skipped, trigger.Fired}},
+		{"2026-05-03T12:00:05Z", trigger.CatchUpNone, []trigger.FireOutcome{trigger.Skipped, trigger.Skipped}},
+		{"2026-05-03T12:00:05Z", trigger.CatchUpLast, []trigger.FireOutcome{trigger.Skipped, trigger.CaughtUp}},
+		{"2026-05-02T11:59:59Z", trigger.CatchUpLast, []trigger.FireOutcome{trigger.CaughtUp}},
 	} {
-		var got []trigger.Outcome
+		var got []trigger.FireOutcome
 		for _, p := range planAll(daily, last, at(c.now), c.catchUp) {
 			got = append(got, p.Outcome)
 		}

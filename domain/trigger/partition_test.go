@@ -88,7 +88,7 @@ func TestHoweverTimeIsCutEachInstantIsPlannedOnce(t *testing.T) {
 
 // wantOutcome says what becomes of an instant, from how late all of them are looked at:
 // it repeats the rule in other words.
-func wantOutcome(now time.Time, plan []trigger.Planned, i int, catchUp trigger.CatchUp) trigger.Outcome {
+func wantOutcome(now time.Time, plan []trigger.PlannedFire, i int, catchUp trigger.CatchUp) trigger.FireOutcome {
 	late, newest := now.Sub(plan[i].At), i == len(plan)-1
 	afterOthers := now.Sub(plan[0].At) >= time.Minute // the oldest is the one that was surely missed
 	switch {
@@ -131,7 +131,7 @@ func TestAfterDaysOnlyTheLast24HoursAreCaughtUp(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Fatal(diff)
 		}
-		if slices.ContainsFunc(plan, func(p trigger.Planned) bool { return !p.Outcome.Starts() }) {
+		if slices.ContainsFunc(plan, func(p trigger.PlannedFire) bool { return !p.Outcome.Starts() }) {
 			t.Fatalf("something is not caught up: %v", plan)
 		}
 	})
@@ -139,11 +139,11 @@ func TestAfterDaysOnlyTheLast24HoursAreCaughtUp(t *testing.T) {
 
 func TestTheLookBackIncludesItsBound(t *testing.T) {
 	daily := trigger.NewCronSchedule(mustParse(t, "0 12 * * *"), time.UTC)
-	for now, want := range map[string][]trigger.Outcome{
+	for now, want := range map[string][]trigger.FireOutcome{
 		"2026-05-02T12:00:00Z":     {trigger.CaughtUp, trigger.Fired},
 		"2026-05-02T12:00:00.001Z": {trigger.Skipped, trigger.Fired},
 	} {
-		var got []trigger.Outcome
+		var got []trigger.FireOutcome
 		for _, p := range planAll(daily, at("2026-04-30T13:00:00Z"), at(now), trigger.CatchUpAll) {
 			got = append(got, p.Outcome)
 		}

@@ -77,8 +77,8 @@ func (c Config) preview(activatedAt, now time.Time, n int) Preview {
 	return p
 }
 
-// Standing is what has to hold besides the trigger being active for it to fire.
-type Standing struct {
+// ParentState is what has to hold besides the trigger being active for it to fire.
+type ParentState struct {
 	WorkflowActive bool
 	VersionActive  bool // the version it is attached to is the published one that is active
 }
@@ -86,7 +86,7 @@ type Standing struct {
 // Preview lists the next fire times, 5 unless a count of 1 to 100 is given; another one
 // is an Invalid error with the code preview_invalid. For a trigger that does not fire as
 // things stand, they are those if that changed now.
-func (t *Trigger) Preview(around Standing, count *int, now time.Time) (Preview, error) {
+func (t *Trigger) Preview(around ParentState, count *int, now time.Time) (Preview, error) {
 	n, err := previewCount(&domain.Rules{}, count)
 	if err != nil {
 		return Preview{}, err

@@ -12,7 +12,7 @@ import (
 	"github.com/sluicehq/sluice/domain/trigger"
 )
 
-var fires = trigger.Standing{WorkflowActive: true, VersionActive: true}
+var fires = trigger.ParentState{WorkflowActive: true, VersionActive: true}
 
 // times renders a preview: the local times with their shifts, and the reason.
 func times(p trigger.Preview) string {
@@ -31,7 +31,7 @@ func TestAPreviewListsWhatATriggerDoesNext(t *testing.T) {
 		config string
 		kind   trigger.Type
 		active *bool
-		around trigger.Standing
+		around trigger.ParentState
 		now    string
 		want   string
 	}{
@@ -44,18 +44,18 @@ func TestAPreviewListsWhatATriggerDoesNext(t *testing.T) {
 			"01 13:30 +0000, 01 15:00 +0000 | The trigger is inactive: none of these fires until it is activated.",
 		},
 		"a version that is not the active one": {
-			berlin, trigger.Scheduled, nil, trigger.Standing{WorkflowActive: true}, "2026-05-01T12:00:00Z",
+			berlin, trigger.Scheduled, nil, trigger.ParentState{WorkflowActive: true}, "2026-05-01T12:00:00Z",
 			"02 02:30 +0200, 03 02:30 +0200 | The workflow version is not the active one: none of these fires until it is published.",
 		},
 		"an inactive workflow": {
-			berlin, trigger.Scheduled, nil, trigger.Standing{VersionActive: true}, "2026-05-01T12:00:00Z",
+			berlin, trigger.Scheduled, nil, trigger.ParentState{VersionActive: true}, "2026-05-01T12:00:00Z",
 			"02 02:30 +0200, 03 02:30 +0200 | The workflow is inactive: none of these fires until it is activated.",
 		},
 		"no schedule":                          {`{}`, trigger.Scheduled, nil, fires, "2026-05-01T12:00:00Z", " | " + never},
-		"no schedule, and inactive":            {`{"scheduleConfig":{}}`, trigger.Scheduled, &no, trigger.Standing{}, "2026-05-01T12:00:00Z", " | " + never},
+		"no schedule, and inactive":            {`{"scheduleConfig":{}}`, trigger.Scheduled, &no, trigger.ParentState{}, "2026-05-01T12:00:00Z", " | " + never},
 		"a webhook with a schedule":            {berlin, trigger.Webhook, nil, fires, "2026-05-01T12:00:00Z", " | A trigger of type webhook fires when it is called, and has no schedule."},
 		"a day that comes every fourth year":   {`{"scheduleConfig":{"cron":"0 0 29 2 *"}}`, trigger.Scheduled, nil, fires, "2026-05-01T12:00:00Z", "29 00:00 +0000, 29 00:00 +0000 | "},
-		"the reason of the trigger goes first": {berlin, trigger.Scheduled, &no, trigger.Standing{}, "2026-05-01T12:00:00Z", "02 02:30 +0200, 03 02:30 +0200 | The trigger is inactive: none of these fires until it is activated."},
+		"the reason of the trigger goes first": {berlin, trigger.Scheduled, &no, trigger.ParentState{}, "2026-05-01T12:00:00Z", "02 02:30 +0200, 03 02:30 +0200 | The trigger is inactive: none of these fires until it is activated."},
 	} {
 		t.Run(claim, func(t *testing.T) {
 			trg := mustNew(t, draft(func(d *trigger.Draft) { d.Config, d.Type, d.Active = document(c.config), c.kind, c.active }))
@@ -158,7 +158,7 @@ func refused(t *testing.T, err error, want string) {
 }
 
 func TestAFireTellsTheRunWhenItWasDue(t *testing.T) {
-	f, err := trigger.NewFire(owner, id, trigger.Planned{At: created, Outcome: trigger.Late, Reason: "fired late"}, "run_1", created.Add(7*time.Second))
+	f, err := trigger.NewFire(owner, id, trigger.PlannedFire{At: created, Outcome: trigger.Late, Reason: "fired late"}, "run_1", created.Add(7*time.Second))
 	if err != nil {
 		t.Fatal(err)
 	}

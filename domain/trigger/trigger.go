@@ -73,8 +73,8 @@ type Draft struct {
 	Malformed []domain.Violation // what was found while the request was read; reported with the rest
 }
 
-// Surroundings is what a trigger refers to and does not hold itself.
-type Surroundings struct {
+// References is what a trigger refers to and does not hold itself.
+type References struct {
 	VersionExists bool               // whether the tenant has the version that is named
 	SubTenant     tenant.SubTenantID // that of the version
 	Settings      tenant.Settings    // of the tenant: which events it knows
@@ -85,7 +85,7 @@ const invalid, invalidMessage = "trigger_invalid", "The trigger is not valid."
 // New makes a trigger of the tenant. Every violation is reported at once, with the
 // code trigger_invalid and the client's field paths; a member about which something
 // was found while the request was read is not reported as missing as well.
-func New(id ID, owner tenant.ID, around Surroundings, d Draft, now time.Time) (*Trigger, error) {
+func New(id ID, owner tenant.ID, around References, d Draft, now time.Time) (*Trigger, error) {
 	var r domain.Rules
 	r.Add(d.Malformed...)
 	if !reported(&r, "workflowVersionId") {

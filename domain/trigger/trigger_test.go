@@ -49,8 +49,8 @@ func draft(change func(d *trigger.Draft)) trigger.Draft {
 	return d
 }
 
-func around() trigger.Surroundings {
-	return trigger.Surroundings{VersionExists: true, SubTenant: "acme"}
+func around() trigger.References {
+	return trigger.References{VersionExists: true, SubTenant: "acme"}
 }
 
 // knows are settings that list events.
@@ -183,7 +183,7 @@ func TestRefusedTriggersSayEverythingThatIsWrong(t *testing.T) {
 		},
 	} {
 		t.Run(claim, func(t *testing.T) {
-			trg, err := trigger.New(id, owner, trigger.Surroundings{Settings: knows("ordered")}, c.draft, created)
+			trg, err := trigger.New(id, owner, trigger.References{Settings: knows("ordered")}, c.draft, created)
 			if diff := cmp.Diff(c.want, violations(t, err)); diff != "" || trg != nil {
 				t.Errorf("%v %s", trg, diff)
 			}
@@ -196,7 +196,7 @@ func TestEventsMustBeKnownWhereTheTenantListsThem(t *testing.T) {
 		d.Type, d.Config = trigger.Webhook, document(`{"webhookConfig":{"event":"ordered"}}`)
 	})
 	for _, settings := range []tenant.Settings{{}, knows("paid", "ordered")} {
-		if _, err := trigger.New(id, owner, trigger.Surroundings{VersionExists: true, Settings: settings}, listens, created); err != nil {
+		if _, err := trigger.New(id, owner, trigger.References{VersionExists: true, Settings: settings}, listens, created); err != nil {
 			t.Errorf("with %v: %v", settings, err)
 		}
 	}

@@ -69,16 +69,16 @@ type Publishing interface {
 	// version_not_publishable and every finding. The triggers of the version that was active
 	// so far are attached to it, or stay behind. Publishing the active version again
 	// changes nothing. An unknown id is NotFound with the code version_not_found.
-	Publish(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, id workflow.VersionID, asked trigger.OnPublish) (Published, error)
+	Publish(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, id workflow.VersionID, asked trigger.PublishOptions) (Published, error)
 
 	// Rollback does so with the version of the workflow that was active before; a second one
 	// goes back again. Where there is none it is a Conflict with the code
 	// no_previous_version. An unknown id is NotFound with the code workflow_not_found.
-	Rollback(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, of workflow.ID, asked trigger.OnPublish) (Published, error)
+	Rollback(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, of workflow.ID, asked trigger.PublishOptions) (Published, error)
 
 	// Validate returns what publishing would find, and changes nothing. An unknown id is
 	// NotFound with the code version_not_found.
-	Validate(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, id workflow.VersionID, asked trigger.OnPublish) (workflow.Report, error)
+	Validate(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, id workflow.VersionID, asked trigger.PublishOptions) (workflow.Report, error)
 }
 
 // Published is a version that is the active one, with what became of the triggers of the one
@@ -86,7 +86,7 @@ type Publishing interface {
 type Published struct {
 	CheckedVersion
 	Moved    []trigger.ID
-	Left     []trigger.Left
+	Left     []trigger.LeftTrigger
 	Warnings []workflow.Finding
 }
 

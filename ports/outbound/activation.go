@@ -22,9 +22,9 @@ type ActivationRepository interface {
 	// that is held goes on where it is.
 	Move(ctx context.Context, scope tenant.Scope, from, to workflow.VersionID, now time.Time) ([]trigger.ID, error)
 
-	// Leave notes that the active triggers of a version are left behind, as
+	// MarkLeftBehind notes that the active triggers of a version are left behind, as
 	// trigger.Trigger.Leave does. That is no update of them.
-	Leave(ctx context.Context, scope tenant.Scope, version workflow.VersionID, now time.Time) error
+	MarkLeftBehind(ctx context.Context, scope tenant.Scope, version workflow.VersionID, now time.Time) error
 
 	// Sweep forgets of at most limit triggers, of any tenant, that they were left behind
 	// before the time, and returns of how many.

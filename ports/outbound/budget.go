@@ -45,6 +45,6 @@ type Budget interface {
 	// Release gives back what was reserved.
 	Release(owner tenant.ID, amount int64)
 
-	// Most is the largest amount that can be reserved at once.
-	Most() int64
+	// Max is the largest amount that can be reserved at once.
+	Max() int64
 }

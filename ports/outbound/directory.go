@@ -22,10 +22,10 @@ type Directory interface {
 	// again costs no store anything, be it known or not.
 	Credential(ctx context.Context, hash tenant.KeyHash) (Credential, error)
 
-	// NoteUse records that the credential's key was accepted at the time, at most once
+	// RecordUse records that the credential's key was accepted at the time, at most once
 	// in each tenant.UsedResolution. It is a note for people: where the store cannot take
 	// it soon, it is left out.
-	NoteUse(ctx context.Context, c Credential, at time.Time)
+	RecordUse(ctx context.Context, c Credential, at time.Time)
 
 	// Registry returns the node types that a tenant sees, in its language. It is the
 	// same registry, pointer and all, until something changes in it. An unknown tenant
@@ -36,8 +36,8 @@ type Directory interface {
 	// committed before the call, wherever that was.
 	CurrentRegistry(ctx context.Context, owner tenant.ID) (*node.Registry, error)
 
-	// Belongs returns where a version belongs, as VersionRepository.Belongs does, except
+	// VersionParent returns the parent of a version, as VersionRepository.Parent does, except
 	// that the version may have been deleted since: where it belongs never changes,
 	// that it exists does.
-	Belongs(ctx context.Context, scope tenant.Scope, id workflow.VersionID) (Belonging, error)
+	VersionParent(ctx context.Context, scope tenant.Scope, id workflow.VersionID) (VersionParent, error)
 }

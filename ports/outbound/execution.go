@@ -15,35 +15,37 @@ type Compiler interface {
 	run.Compiler
 }
 
-// RunSignals tells those that wait for runs that they have changed, in all processes. It only
-// saves waiting: signals may be lost, or come twice, and who follows polls the store as well.
+// RunSignals notifies subscribers in all processes that runs have changed. It only saves
+// waiting: signals may be lost, or come twice, and subscribers poll the store as well.
 type RunSignals interface {
-	// Tell says that a run was started, or changed by somebody else than its worker. It is
+	// Notify reports that a run was started, or changed by somebody else than its worker. It is
 	// called after the unit that did it has committed, never blocks and costs the store
 	// less than one statement a call when there are many.
-	Tell(changed ...run.ID)
+	Notify(changed ...run.ID)
 
-	// Follow calls heard for what is told from then on, in this process at once and in
+	// Subscribe calls onSignal for what Notify reports from then on, in this process at once and in
 	// others within a few milliseconds, until ctx ends; then it returns nil. Without runs it
-	// says that signals may have been lost. heard does not block, and is called by several
+	// says that signals may have been lost. onSignal does not block, and is called by several
 	// goroutines at a time.
-	Follow(ctx context.Context, heard func(changed []run.ID)) error
+	Subscribe(ctx context.Context, onSignal func(changed []run.ID)) error
 
-	// Advanced says that runs have made steps under their worker, which only reaches
-	// FollowClosely: in this process always, in others where one of the runs is wanted. Like Tell it never blocks, and while no run is wanted it costs the store
-	// nothing.
-	Advanced(runs ...run.ID)
+	// NotifyProgress reports that runs have made steps under their worker, which only reaches
+	// SubscribeProgress: in this process always, in others where the progress of one of the
+	// runs was requested. Like Notify it never blocks, and while no progress is requested it
+	// costs the store nothing.
+	NotifyProgress(runs ...run.ID)
 
-	// FollowClosely is Follow with what Advanced says as well.
-	FollowClosely(ctx context.Context, heard func(changed []run.ID)) error
+	// SubscribeProgress is Subscribe with what NotifyProgress reports as well.
+	SubscribeProgress(ctx context.Context, onSignal func(changed []run.ID)) error
 
-	// Want asks other processes for what Advanced says of runs, for [WantedFor] from
+	// RequestProgress asks other processes for what NotifyProgress reports of runs, for
+	// [ProgressRequestTTL] from
 	// then on.
-	Want(runs ...run.ID)
+	RequestProgress(runs ...run.ID)
 }
 
-// WantedFor is how long RunSignals.Want lasts.
-const WantedFor = 30 * time.Second
+// ProgressRequestTTL is how long RunSignals.RequestProgress lasts.
+const ProgressRequestTTL = 30 * time.Second
 
 // NodeEndpoints finds where a tenant's custom nodes run.
 type NodeEndpoints interface {

@@ -16,7 +16,7 @@ import (
 // run; and who was first, leaves nothing that can fire. What a unit holds so can still be
 // changed by others.
 type FiringRepository interface {
-	// Trigger returns a trigger with its surroundings. An unknown id is NotFound with the
+	// Trigger returns a trigger with what decides whether it can fire. An unknown id is NotFound with the
 	// code trigger_not_found.
 	Trigger(ctx context.Context, scope tenant.Scope, id trigger.ID) (FiringTrigger, error)
 
@@ -24,10 +24,10 @@ type FiringRepository interface {
 	// or have started a run with a dedupe key: those created first first, ties by id.
 	OnEvent(ctx context.Context, scope tenant.Scope, q EventQuery) ([]FiringTrigger, error)
 
-	// Each returns triggers of any tenant with their surroundings, in the order of the keys.
+	// Triggers returns triggers of any tenant as Trigger does, in the order of the keys.
 	// Of one that is gone, or that another unit is about to delete, there is nothing; nobody
 	// waits.
-	Each(ctx context.Context, of []TriggerKey) ([]FiringTrigger, error)
+	Triggers(ctx context.Context, of []TriggerKey) ([]FiringTrigger, error)
 
 	// Version returns a workflow with the version that runs of it execute: the active one,
 	// or another one of it that is named. An unknown workflow is NotFound with the code
@@ -58,18 +58,18 @@ func KeyOf(trg *trigger.Trigger) TriggerKey { return TriggerKey{tenant.All(trg.T
 
 // FiringTrigger is a trigger with what decides whether it can fire.
 type FiringTrigger struct {
-	Trigger  *trigger.Trigger
-	Workflow workflow.ID
-	Standing trigger.Standing
+	Trigger     *trigger.Trigger
+	Workflow    workflow.ID
+	ParentState trigger.ParentState
 
 	// Started is the run that the dedupe key of an [EventQuery] stands for, empty for none
 	// and from everybody else. A trigger that has one need not be able to fire any more.
 	Started run.ID
 
-	// Kept is how many bytes of runs are kept for the tenant: their payloads, those that are
+	// StoredBytes is how many bytes of runs are kept for the tenant: their payloads, those that are
 	// shared once, what they have recorded and their histories. It is that of the moment:
 	// units that go on at the same time do not wait for each other to know it.
-	Kept int64
+	StoredBytes int64
 }
 
 // FiringVersion is a workflow with a version of it.
@@ -81,5 +81,5 @@ type FiringVersion struct {
 	Version   workflow.VersionID // empty when the workflow has no active one, or not the one that is named
 	Published bool               // now or before
 
-	Kept int64 // as in [FiringTrigger]
+	StoredBytes int64 // as in [FiringTrigger]
 }

@@ -12,9 +12,9 @@ import (
 // own.
 type TriggerIntake interface {
 	// Insert has for each trigger the effect of a unit of work that claims its idempotency
-	// key with Outcomes.Claim at the trigger's creation, finds the trigger's version with
-	// Versions.Belongs, adds the trigger with Triggers.Insert and records the outcome with
-	// Outcomes.Keep, and then sets Added. It clears Added, and has had no effect, where that
+	// key with Idempotency.Claim at the trigger's creation, finds the trigger's version with
+	// Versions.Parent, adds the trigger with Triggers.Insert and records the outcome with
+	// Idempotency.Record, and then sets Added. It clears Added, and has had no effect, where that
 	// unit would do anything else, or where it cannot tell: a unit of work has to find out
 	// what. Of several with one key it adds at most the first. An error says of all of them
 	// what the error of a commit says in UnitOfWork.Do: the effect may have been had.
@@ -27,9 +27,9 @@ type TriggerIntake interface {
 // NewTrigger is a trigger that is to be added, with the outcome to record under its
 // idempotency key.
 type NewTrigger struct {
-	Trigger *trigger.Trigger
-	Once    domain.IdempotencyKey
-	Answer  []byte // what Once renders of the trigger, where an outcome is wanted
+	Trigger        *trigger.Trigger
+	IdempotencyKey domain.IdempotencyKey
+	Answer         []byte // what the key renders of the trigger, where an outcome is wanted
 
 	Added bool // by the last Insert
 }

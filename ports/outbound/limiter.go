@@ -14,12 +14,12 @@ type Limiter interface {
 	// request is not counted.
 	Take(ctx context.Context, subject string, limit int, window time.Duration) (Allowance, error)
 
-	// Enter counts one request like Take and, when that is granted, takes one of the
+	// Acquire counts one request like Take and, when that is granted, takes one of the
 	// subject's places in the same step. A request that finds no place free is counted
-	// all the same. The place is held until Leave is called or the process that holds
-	// it is gone. The process that called Leave finds the place free at once; others
+	// all the same. The place is held until Release is called or the process that holds
+	// it is gone. The process that called Release finds the place free at once; others
 	// that share the limits find it so a moment later.
-	Enter(ctx context.Context, subject string, limit int, window time.Duration, places int) (Entry, error)
+	Acquire(ctx context.Context, subject string, limit int, window time.Duration, places int) (Acquisition, error)
 }
 
 // Allowance is the answer of a [Limiter].
@@ -30,9 +30,9 @@ type Allowance struct {
 	RetryAfter time.Duration // how long until one more would be granted; 0 when one would be now
 }
 
-// Entry is the answer of [Limiter.Enter].
-type Entry struct {
+// Acquisition is the answer of [Limiter.Acquire].
+type Acquisition struct {
 	Allowance
-	Inside bool   // a place was taken; never without Granted
-	Leave  func() // gives the place back; does not wait, may be called more than once, and is never nil
+	Acquired bool   // a place was taken; never without Granted
+	Release  func() // gives the place back; does not wait, may be called more than once, and is never nil
 }

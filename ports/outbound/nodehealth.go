@@ -10,18 +10,18 @@ import (
 // NodeHealthRepository keeps what the last heartbeat to the endpoint of each custom node
 // found, next to the custom nodes, whose revision it leaves alone.
 type NodeHealthRepository interface {
-	// Of returns what is noted of the custom nodes. One that was never asked, and one that
+	// Get returns what is noted of the custom nodes. One that was never asked, and one that
 	// is gone, has no entry.
-	Of(ctx context.Context, owner tenant.ID, ids ...node.CustomID) (map[node.CustomID]node.Health, error)
+	Get(ctx context.Context, owner tenant.ID, ids ...node.CustomID) (map[node.CustomID]node.Health, error)
 
-	// Note keeps what was found in the place of what was found before. What was asked
+	// Record keeps what was found in the place of what was found before. What was asked
 	// earlier than what is noted changes nothing, nor does a custom node that is gone.
-	Note(ctx context.Context, owner tenant.ID, id node.CustomID, h node.Health) error
+	Record(ctx context.Context, owner tenant.ID, id node.CustomID, h node.Health) error
 
-	// NoteShared notes it, as Note does, of every custom node that has no endpoint of its
+	// RecordShared keeps it, as Record does, of every custom node that has no endpoint of its
 	// own, which the tenant's stands in for.
-	NoteShared(ctx context.Context, owner tenant.ID, h node.Health) error
+	RecordShared(ctx context.Context, owner tenant.ID, h node.Health) error
 
-	// Shares says whether the tenant has a custom node without an endpoint of its own.
-	Shares(ctx context.Context, owner tenant.ID) (bool, error)
+	// HasShared says whether the tenant has a custom node without an endpoint of its own.
+	HasShared(ctx context.Context, owner tenant.ID) (bool, error)
 }

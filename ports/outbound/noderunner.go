@@ -56,9 +56,9 @@ type NodeCall struct {
 	// with the code timeout, retryable.
 	Timeout time.Duration
 
-	// Room reserves memory for the body of the answer before it is read, in bytes. It waits
+	// ReserveMemory reserves memory for the body of the answer before it is read, in bytes. It waits
 	// until there is some, or ctx ends. Nil stands for as much as there is.
-	Room func(ctx context.Context, size int64) error
+	ReserveMemory func(ctx context.Context, size int64) error
 
 	Endpoint string                 // URL that runs a custom node; empty for an httpRequest
 	Secrets  []domain.SigningSecret // of the tenant's custom nodes, the newest first; all sign

@@ -8,9 +8,9 @@ import (
 	"github.com/sluicehq/sluice/domain/tenant"
 )
 
-// OutcomeRepository keeps what commands with an idempotency key answered, in the
+// IdempotencyRepository keeps what commands with an idempotency key answered, in the
 // unit that had their effect.
-type OutcomeRepository interface {
+type IdempotencyRepository interface {
 	// Claim is called first in a unit. It returns nil when the command has not taken
 	// effect yet, or not within domain.IdempotencyRetention before now; the *domain.Replay
 	// when it has; Invalid with the code idempotency_key_reused when the key was used
@@ -19,10 +19,10 @@ type OutcomeRepository interface {
 	// Nothing is asked of the store when no key was given.
 	Claim(ctx context.Context, owner tenant.ID, once domain.IdempotencyKey, now time.Time) error
 
-	// Keep is called last in the unit and records the outcome that once renders. Of
+	// Record is called last in the unit and records the outcome that once renders. Of
 	// two units that reach it with one key only one commits; the other runs again and
 	// meets the outcome in Claim.
-	Keep(ctx context.Context, owner tenant.ID, once domain.IdempotencyKey, outcome any, now time.Time) error
+	Record(ctx context.Context, owner tenant.ID, once domain.IdempotencyKey, outcome any, now time.Time) error
 
 	// Amend records the outcome anew that a unit before kept, where the answer came to hold
 	// what was found out once that unit had committed. It does nothing when no key was
@@ -34,15 +34,15 @@ type OutcomeRepository interface {
 	Sweep(ctx context.Context, before time.Time, limit int) (int, error)
 }
 
-// OperatorOutcomeRepository keeps what those commands of the operator answered that
+// OperatorIdempotencyRepository keeps what those commands of the operator answered that
 // concern no tenant yet: making one. It is not scoped to a tenant, and what it keeps
 // outlasts the tenant that was made, so that a late repeat does not make it again.
-type OperatorOutcomeRepository interface {
-	// Claim does what [OutcomeRepository.Claim] does.
+type OperatorIdempotencyRepository interface {
+	// Claim does what [IdempotencyRepository.Claim] does.
 	Claim(ctx context.Context, once domain.IdempotencyKey, now time.Time) error
 
-	// Keep does what [OutcomeRepository.Keep] does.
-	Keep(ctx context.Context, once domain.IdempotencyKey, outcome any, now time.Time) error
+	// Record does what [IdempotencyRepository.Record] does.
+	Record(ctx context.Context, once domain.IdempotencyKey, outcome any, now time.Time) error
 
 	// Sweep removes at most limit outcomes that were recorded before the time, and
 	// returns how many.

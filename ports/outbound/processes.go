@@ -11,16 +11,16 @@ import (
 // have. All times are by the database's clock. It is for the gateway itself, and not scoped
 // to one tenant.
 type ProcessRepository interface {
-	// Beat records that a process is alive, from the first call on. A process below the
+	// Heartbeat records that a process is alive, from the first call on. A process below the
 	// required level is refused as a Conflict with the code process_outdated. Of a call and
 	// a Require at the same time one knows of the other.
-	Beat(ctx context.Context, p process.Process) error
+	Heartbeat(ctx context.Context, p process.Process) error
 
-	// Leave forgets a process, if it is known.
-	Leave(ctx context.Context, id process.ID) error
+	// Remove forgets a process, if it is known.
+	Remove(ctx context.Context, id process.ID) error
 
-	// Live returns the processes that are alive, those that started first first, ties by id.
-	Live(ctx context.Context) ([]process.Seen, error)
+	// Alive returns the processes that are alive, those that started first first, ties by id.
+	Alive(ctx context.Context) ([]process.Seen, error)
 
 	// Required returns the level that every process must have; 0 at first.
 	Required(ctx context.Context) (process.Level, error)

@@ -16,11 +16,11 @@ import (
 // revision. Runs go with their tenant. They do not go with their workflow, version or
 // trigger, whose identifiers they keep.
 type RunStores struct {
-	Runs    RunRepository
-	Shared  SharedPayloads
-	Queue   RunQueue
-	Live    RunOverview
-	Origins RunOrigins
+	Runs     RunRepository
+	Shared   SharedPayloads
+	Queue    RunQueue
+	Overview RunOverview
+	Origins  RunOrigins
 }
 
 // DedupeRetention is how long a trigger's dedupe key stands for the run that was
@@ -103,7 +103,7 @@ type RunStep struct {
 	Keep bool
 }
 
-// RunQueue lends runs to workers. It is for the gateway itself, and not scoped to
+// RunQueue leases runs to workers. It is for the gateway itself, and not scoped to
 // one tenant, and every time in it is by the clock of the database, so that workers
 // whose clocks differ agree.
 //
@@ -113,7 +113,7 @@ type RunStep struct {
 // runs are free for others. What a worker does under a lease that another one has
 // taken over meanwhile, cannot be recorded.
 type RunQueue interface {
-	// Claim lends at most limit free runs of active tenants. The tenants take turns: the
+	// Claim leases at most limit free runs of active tenants. The tenants take turns: the
 	// first run of each comes before the second of any, those that are leased to anybody
 	// counted in, so that a tenant of whom many runs are worked on waits for one of whom
 	// few are. Within a turn the tenants come by id, beginning behind the one that the last
@@ -121,7 +121,7 @@ type RunQueue interface {
 	// ties by id. No more than perTenant runs of a tenant are leased at the same time,
 	// whoever claims.
 	//
-	// A claim costs what it lends, however many tenants have runs that wait or are free:
+	// A claim costs what it leases, however many tenants have runs that wait or are free:
 	// it looks at little more tenants than it wants runs. The next one goes on as many
 	// tenants further, so that of T tenants with free runs each that has nothing leased
 	// gets a run within T/limit claims, whatever others have waiting. Runs whose time has
@@ -129,9 +129,9 @@ type RunQueue interface {
 	//
 	// Two units never claim the same run; one that another unit is changing is left
 	// out without waiting. Units that claim may wait for one another, so they should do
-	// nothing else. A run that cannot be read keeps none of the others from being lent: it
-	// is put off by [UnreadableWait] and returned with the reason, and nobody has it.
-	Claim(ctx context.Context, c RunClaim) ([]LentRun, error)
+	// nothing else. A run that cannot be read keeps none of the others from being leased: it
+	// is postponed by [UnreadableWait] and returned with the reason, and nobody has it.
+	Claim(ctx context.Context, c RunClaim) ([]LeasedRun, error)
 
 	// Renew lets leases end after a time from now, and returns those that are still good
 	// with the Seq of their runs: one that differs from what the worker knows means that
@@ -142,10 +142,10 @@ type RunQueue interface {
 	// with the end and the Seq that it had before.
 	Renew(ctx context.Context, leases []RunLease, period time.Duration) ([]RenewedLease, error)
 
-	// TryAlone notes that a worker moves a run on alone that it was lent as [LeaseExpired], so
-	// that the next one is told should its process end as well. A lease that is not good any
+	// MarkIsolated notes that a worker moves a run on in isolation whose last lease ended as
+	// [LeaseExpired], so that the next worker knows should this process end as well. A lease that is not good any
 	// more is a Conflict with the code stale_run.
-	TryAlone(ctx context.Context, lease RunLease) error
+	MarkIsolated(ctx context.Context, lease RunLease) error
 
 	// Next returns the earliest time at which a run of an active tenant is free, or a time
 	// that has passed when one is free now; ok is false when none will ever be. It does not
@@ -166,29 +166,29 @@ type RunClaim struct {
 	PerTenant int // how many runs of one tenant may be leased at the same time
 
 	// Bytes is how large the stored payloads and progress of the runs before one may be for
-	// it to be lent as well; 0 for any size. So one run is always lent, however large.
+	// it to be leased as well; 0 for any size. So one run is always leased, however large.
 	Bytes int64
 }
 
-// UnreadableWait is by how much a run that cannot be read is put off.
+// UnreadableWait is by how much a run that cannot be read is postponed.
 const UnreadableWait = time.Minute
 
-// LargeRun is how large a stored run may be, in bytes, for Claim to read it. Larger ones are
-// read by RunRepository.Get, after the unit of work in which they are lent.
-const LargeRun = 128 << 10
+// LargeRunBytes is how large a stored run may be, in bytes, for Claim to read it. Larger ones are
+// read by RunRepository.Get, after the unit of work in which they are leased.
+const LargeRunBytes = 128 << 10
 
-// LentRun is a run that was lent, or could not be.
-type LentRun struct {
+// LeasedRun is a run that was leased, or could not be.
+type LeasedRun struct {
 	Run   *run.Run // nil when it is unreadable, or large
 	Lease RunLease
 	Until time.Time // when the lease ends
-	At    time.Time // when it was lent
+	At    time.Time // when it was leased
 	Size  int64     // of its stored payload, progress and outputs, in bytes
 
-	// Before says how the last lease on the run ended.
-	Before LeaseEnd
+	// LastLeaseEnd says how the last lease on the run ended.
+	LastLeaseEnd LeaseEnd
 
-	// Unreadable says why the run could not be lent, and nil of one that was. Of the rest
+	// Unreadable says why the run could not be leased, and nil of one that was. Of the rest
 	// only the tenant and the run in Lease, and At, are set then.
 	Unreadable error
 }
@@ -199,16 +199,16 @@ type LeaseEnd int
 // The ends of leases. Another worker's that ends by its time tells that the process ended, or
 // stood still, while it worked on the run.
 const (
-	LeaseReturned   LeaseEnd = iota // by its worker, which recorded a step or gave it back, or by none that there was
-	LeaseExpired                    // by its time, for another worker
-	LeaseEndedAlone                 // the same, while the run was tried alone, before a step of that was recorded
+	LeaseReturned        LeaseEnd = iota // by its worker, which recorded a step or gave it back, or by none that there was
+	LeaseExpired                         // by its time, for another worker
+	LeaseExpiredIsolated                 // the same, while the run was isolated, before a step of that was recorded
 )
 
 // RunLease is the right to move a run on. The zero value is nobody's.
 type RunLease struct {
 	Tenant tenant.ID
 	Run    run.ID
-	Number int64 // differs each time the run is lent
+	Number int64 // differs each time the run is leased
 }
 
 // RenewedLease is a lease that is still good.

@@ -36,12 +36,12 @@ type ScheduleRepository interface {
 
 	// Advance records how far schedules were dealt with. One that is not held any more is
 	// left out.
-	Advance(ctx context.Context, looked []LookedAt) error
+	Advance(ctx context.Context, looked []ScheduleProgress) error
 
-	// PutOff makes a schedule that is due wait until a time; a key without a trigger stands
+	// Postpone makes a schedule that is due wait until a time; a key without a trigger stands
 	// for all that are due of the tenant. How far they were dealt with stays as it is. Those
 	// that another unit has are left out without waiting.
-	PutOff(ctx context.Context, now, until time.Time, of TriggerKey) error
+	Postpone(ctx context.Context, now, until time.Time, of TriggerKey) error
 
 	// Next returns the earliest time at which a schedule has to be looked at, the zero time
 	// when none ever has, and the time now by the store's clock, to the millisecond: that of
@@ -51,16 +51,16 @@ type ScheduleRepository interface {
 
 // DueSchedule is a schedule that has to be looked at.
 type DueSchedule struct {
-	Trigger   *trigger.Trigger
-	DealtWith time.Time // every instant up to it was dealt with
+	Trigger        *trigger.Trigger
+	ProcessedUntil time.Time // every instant up to it was dealt with
 }
 
-// LookedAt is how far a schedule was dealt with.
-type LookedAt struct {
-	Tenant    tenant.ID
-	Trigger   trigger.ID
-	DealtWith time.Time
-	Next      time.Time // when to look again; zero for never
+// ScheduleProgress is how far a schedule was dealt with.
+type ScheduleProgress struct {
+	Tenant         tenant.ID
+	Trigger        trigger.ID
+	ProcessedUntil time.Time
+	Next           time.Time // when to look again; zero for never
 }
 
 // FireRepository keeps the ledger of fires.

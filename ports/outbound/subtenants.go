@@ -30,8 +30,8 @@ type SubTenantRepository interface {
 
 // SubTenantDirectory knows every sub-tenant of a tenant, registered or not.
 type SubTenantDirectory interface {
-	// Combined returns a page of the sub-tenants that are registered or that a record
+	// List returns a page of the sub-tenants that are registered or that a record
 	// belongs to, each once, in the order of their identifiers, with their exact number. With a
 	// filter it takes only those that are registered with the metadata.
-	Combined(ctx context.Context, scope tenant.Scope, m domain.MetadataFilter, page domain.PageRequest) (domain.Page[tenant.SeenSubTenant], error)
+	List(ctx context.Context, scope tenant.Scope, m domain.MetadataFilter, page domain.PageRequest) (domain.Page[tenant.SeenSubTenant], error)
 }

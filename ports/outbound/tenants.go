@@ -51,9 +51,9 @@ type CredentialRepository interface {
 	// NotFound with the code api_key_not_found.
 	Find(ctx context.Context, hash tenant.KeyHash) (Credential, error)
 
-	// NoteUse records that the key was accepted at the time, unless the recorded use
+	// RecordUse records that the key was accepted at the time, unless the recorded use
 	// is less than tenant.UsedResolution older. It does not touch the revision.
-	NoteUse(ctx context.Context, owner tenant.ID, id tenant.KeyID, at time.Time) error
+	RecordUse(ctx context.Context, owner tenant.ID, id tenant.KeyID, at time.Time) error
 }
 
 // Credential is a key with the tenant that owns it.

@@ -38,25 +38,25 @@ type UnitOfWork interface {
 // asked for, ties by id in the same direction, and with the exact number of all records that
 // fit, as of one instant.
 type Stores struct {
-	Tenants     TenantRepository
-	APIKeys     APIKeyRepository
-	Credentials CredentialRepository
-	Workflows   WorkflowRepository
-	Versions    VersionRepository
-	Activation  ActivationRepository
-	Triggers    TriggerRepository
-	Firing      FiringRepository
-	Schedules   ScheduleRepository
-	Fires       FireRepository
-	SubTenants  SubTenantRepository
-	SeenIn      SubTenantDirectory
-	CustomNodes CustomNodeRepository
-	Addresses   CustomNodeAddresses
-	NodeHealth  NodeHealthRepository
-	NodeSecrets NodeSecretRepository
-	Outcomes    OutcomeRepository
-	Operator    OperatorOutcomeRepository
-	Processes   ProcessRepository
-	Webhooks    WebhookStores
-	Runs        RunStores
+	Tenants             TenantRepository
+	APIKeys             APIKeyRepository
+	Credentials         CredentialRepository
+	Workflows           WorkflowRepository
+	Versions            VersionRepository
+	Activation          ActivationRepository
+	Triggers            TriggerRepository
+	Firing              FiringRepository
+	Schedules           ScheduleRepository
+	Fires               FireRepository
+	SubTenants          SubTenantRepository
+	SubTenantDirectory  SubTenantDirectory
+	CustomNodes         CustomNodeRepository
+	Addresses           CustomNodeAddresses
+	NodeHealth          NodeHealthRepository
+	NodeSecrets         NodeSecretRepository
+	Idempotency         IdempotencyRepository
+	OperatorIdempotency OperatorIdempotencyRepository
+	Processes           ProcessRepository
+	Webhooks            WebhookStores
+	Runs                RunStores
 }

@@ -48,25 +48,25 @@ type EventRepository interface {
 	// an event is sent exactly when it took place.
 	Append(ctx context.Context, events ...*event.Event) error
 
-	// Tell does the same with events that happen often, and leaves out those of tenants that
+	// AppendIfWanted does the same with events that happen often, and leaves out those of tenants that
 	// have no active endpoint: nobody will ever get them.
-	Tell(ctx context.Context, events ...*event.Event) error
+	AppendIfWanted(ctx context.Context, events ...*event.Event) error
 
 	// Get returns NotFound with the code event_not_found for an unknown id. It holds
 	// nothing, since events never change.
 	Get(ctx context.Context, scope tenant.Scope, id event.ID) (*event.Event, error)
 
-	// Waiting returns at most limit events that wait, in rounds: the oldest of each tenant
+	// PendingFanOut returns at most limit events that wait, in rounds: the oldest of each tenant
 	// before the second of any, and so on; within a round the oldest first, ties by id. No
 	// other unit gets them until this one ends, and those that another unit has are left
 	// out without waiting, as are the exceptions. It is for the gateway itself, so not
 	// scoped to one tenant. An event whose time or data cannot be read comes without them:
 	// its fan-out does not need them.
-	Waiting(ctx context.Context, limit int, except ...EventKey) ([]*event.Event, error)
+	PendingFanOut(ctx context.Context, limit int, except ...EventKey) ([]*event.Event, error)
 
-	// Settle notes that events do not wait any more. Those that do not are left as they
+	// MarkFannedOut notes that events do not wait any more. Those that do not are left as they
 	// are.
-	Settle(ctx context.Context, events ...*event.Event) error
+	MarkFannedOut(ctx context.Context, events ...*event.Event) error
 
 	// Sweep removes at most limit events, of any tenant, that happened before the time,
 	// with their deliveries, and returns how many. One that waits stays, and so does one
@@ -204,7 +204,7 @@ type Sender interface {
 	// not come to an end here: the context was done, and the error wraps its cause, or the
 	// process could not try. The message may then have arrived or not, and is to be sent
 	// again.
-	Send(ctx context.Context, m SignedMessage) (event.Outcome, error)
+	Send(ctx context.Context, m SignedMessage) (event.AttemptResult, error)
 }
 
 // SignedMessage is what is sent to an endpoint.

@@ -40,9 +40,9 @@ type VersionRepository interface {
 	// Get returns NotFound with the code version_not_found for an unknown id.
 	Get(ctx context.Context, scope tenant.Scope, id workflow.VersionID) (*workflow.Version, error)
 
-	// Belongs returns where a version belongs, without reading its graph or holding it.
+	// Parent returns what a version belongs to, without reading its graph or holding it.
 	// An unknown id is NotFound with the code version_not_found.
-	Belongs(ctx context.Context, scope tenant.Scope, id workflow.VersionID) (Belonging, error)
+	Parent(ctx context.Context, scope tenant.Scope, id workflow.VersionID) (VersionParent, error)
 
 	List(ctx context.Context, scope tenant.Scope, f workflow.VersionFilter, q domain.Query) (domain.Page[*workflow.Version], error)
 
@@ -53,8 +53,8 @@ type VersionRepository interface {
 	Delete(ctx context.Context, scope tenant.Scope, id workflow.VersionID) error
 }
 
-// Belonging is where a version belongs.
-type Belonging struct {
+// VersionParent is what a version belongs to.
+type VersionParent struct {
 	Workflow  workflow.ID
 	SubTenant tenant.SubTenantID // empty for none
 }

@@ -49,7 +49,7 @@ func (f fixture) moving(from, to *workflow.Version, at time.Time) (moved []trigg
 func (f fixture) leaving(from, to *workflow.Version, at time.Time) {
 	f.Helper()
 	f.replace(to, at, func(ctx context.Context, st outbound.Stores) error {
-		return st.Activation.Leave(ctx, tenant.All(from.Tenant()), from.ID(), at)
+		return st.Activation.MarkLeftBehind(ctx, tenant.All(from.Tenant()), from.ID(), at)
 	})
 }
 
@@ -209,7 +209,7 @@ func triggersMoved() map[string]func(f fixture) {
 						if looked = err == nil && len(due) == 1; !looked {
 							return err
 						}
-						return st.Schedules.Advance(ctx, []outbound.LookedAt{look(trg, now, now)})
+						return st.Schedules.Advance(ctx, []outbound.ScheduleProgress{look(trg, now, now)})
 					})
 				})
 				done.Go(func() { f.moving(first, second, now) })
@@ -300,7 +300,7 @@ func triggersLeft() map[string]func(f fixture) {
 				}, func(trg *trigger.Trigger) error {
 					err := trg.Revise(trigger.Patch{Target: &trigger.Target{Version: to, Exists: true, SameWorkflow: true}}, tenant.Settings{}, at)
 					if left {
-						trg.Leave(at)
+						trg.MarkLeftBehind(at)
 					}
 					want = trg.State()
 					return err

@@ -199,7 +199,7 @@ func CredentialRepository(t *testing.T, open OpenStore) {
 			k := f.key(f.tenant().ID(), tenant.Secret, nil)
 			for _, use := range []struct{ at, want time.Duration }{{0, 0}, {59 * time.Second, 0}, {time.Minute, time.Minute}} {
 				f.write(func(ctx context.Context, st outbound.Stores) error {
-					return st.Credentials.NoteUse(ctx, k.Tenant(), k.ID(), noon.Add(use.at))
+					return st.Credentials.RecordUse(ctx, k.Tenant(), k.ID(), noon.Add(use.at))
 				})
 				got, err := f.getKey(k.Tenant(), k.ID())
 				if err != nil || got.LastUsedAt() == nil || !got.LastUsedAt().Equal(noon.Add(use.want)) || got.Revision() != 1 {
@@ -211,7 +211,7 @@ func CredentialRepository(t *testing.T, open OpenStore) {
 			other := f.tenant()
 			k := f.key(f.tenant().ID(), tenant.Secret, nil)
 			f.write(func(ctx context.Context, st outbound.Stores) error {
-				return st.Credentials.NoteUse(ctx, other.ID(), k.ID(), noon)
+				return st.Credentials.RecordUse(ctx, other.ID(), k.ID(), noon)
 			})
 			if got, err := f.getKey(k.Tenant(), k.ID()); err != nil || got.LastUsedAt() != nil {
 				f.Errorf("the key is %+v, %v", got, err)

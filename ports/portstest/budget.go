@@ -161,7 +161,7 @@ func budgetBounds(t *testing.T, open func(whole, share int64) outbound.Budget) {
 func budgetMost(t *testing.T, open func(whole, share int64) outbound.Budget) {
 	for _, c := range []struct{ whole, share, most int64 }{{12, 3, 6}, {12, 4, 4}, {4, 2, 2}, {1, 0, 1}, {2, 0, 1}, {3, 1, 1}, {100, 25, 50}} {
 		b := open(c.whole, c.share)
-		if got := b.Most(); got < 1 || c.share > 0 && got != c.most {
+		if got := b.Max(); got < 1 || c.share > 0 && got != c.most {
 			t.Errorf("of %d with a share of %d the most is %d, not %d", c.whole, c.share, got, c.most)
 		}
 		if !b.TryReserve("a", c.whole) {

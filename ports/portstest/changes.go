@@ -44,8 +44,8 @@ func NewWatch() *Watch {
 // Changed counts what it is told of a tenant.
 func (w *Watch) Changed(owner tenant.ID) { w.note(func() { w.told[owner]++ }) }
 
-// Trust keeps what it is told.
-func (w *Watch) Trust(all bool) {
+// SetReliable keeps what it is told.
+func (w *Watch) SetReliable(all bool) {
 	w.note(func() { w.trusted, w.trusts = all, w.trusts+1 })
 }
 
@@ -103,7 +103,7 @@ func Follow(t *testing.T, changes outbound.Changes) (w *Watch, stop func()) {
 	w = NewWatch()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	ended := make(chan error, 1)
-	go func() { ended <- changes.Follow(ctx, w) }()
+	go func() { ended <- changes.Watch(ctx, w) }()
 	stop = sync.OnceFunc(func() {
 		cancel()
 		select {
@@ -153,7 +153,7 @@ func Changes(t *testing.T, open OpenChanges) {
 		w, _ := Follow(t, here)
 		for _, store := range []ChangingStore{here, there} {
 			err := store.Do(t.Context(), func(ctx context.Context, st outbound.Stores) error {
-				return st.Credentials.NoteUse(ctx, used.Tenant(), used.ID(), noon)
+				return st.Credentials.RecordUse(ctx, used.Tenant(), used.ID(), noon)
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -191,7 +191,7 @@ func Changes(t *testing.T, open OpenChanges) {
 		gone, cancel := context.WithCancel(t.Context())
 		cancel()
 		w := NewWatch()
-		if err := here.Follow(gone, w); err != nil || w.Trusted() {
+		if err := here.Watch(gone, w); err != nil || w.Trusted() {
 			t.Errorf("trusted is %v, %v", w.Trusted(), err)
 		}
 	})

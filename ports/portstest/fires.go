@@ -15,7 +15,7 @@ import (
 )
 
 // fire makes an entry of the ledger with every member filled in, minutes after noon.
-func fire(trg *trigger.Trigger, minutes int, outcome trigger.Outcome) *trigger.Fire {
+func fire(trg *trigger.Trigger, minutes int, outcome trigger.FireOutcome) *trigger.Fire {
 	at := noon.Add(time.Duration(minutes) * time.Minute)
 	st := trigger.FireState{
 		Trigger: trg.ID(), Tenant: trg.Tenant(), At: at, Outcome: outcome, Reason: `it's "so" é <&> \`, RecordedAt: at.Add(7 * time.Millisecond),

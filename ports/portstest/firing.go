@@ -50,11 +50,11 @@ func (f fixture) patch(trg *trigger.Trigger, p trigger.Patch) {
 type firing struct {
 	Trigger  trigger.State
 	Workflow workflow.ID
-	Standing trigger.Standing
+	Standing trigger.ParentState
 }
 
 func firingOf(found outbound.FiringTrigger) firing {
-	return firing{found.Trigger.State(), found.Workflow, found.Standing}
+	return firing{found.Trigger.State(), found.Workflow, found.ParentState}
 }
 
 func (f fixture) firing(owner tenant.ID, id trigger.ID) (found firing, err error) {
@@ -84,7 +84,7 @@ func (f fixture) onEvent(owner tenant.ID, event string, sub *tenant.SubTenantID,
 
 // FiringRepository is the contract of outbound.FiringRepository.
 func FiringRepository(t *testing.T, open OpenStore) {
-	can := trigger.Standing{WorkflowActive: true, VersionActive: true}
+	can := trigger.ParentState{WorkflowActive: true, VersionActive: true}
 	off := false
 	cases(t, open, map[string]func(f fixture){
 		"a trigger comes with its workflow and whether it can fire": func(f fixture) {
@@ -107,7 +107,7 @@ func FiringRepository(t *testing.T, open OpenStore) {
 			check()
 			draft := f.version(f.workflow(ver.Tenant(), ""))
 			other := f.listening(draft, "paid")
-			want = firing{other.State(), draft.Workflow(), trigger.Standing{WorkflowActive: true}}
+			want = firing{other.State(), draft.Workflow(), trigger.ParentState{WorkflowActive: true}}
 			trg = other
 			check()
 		},
@@ -219,12 +219,12 @@ func FiringRepository(t *testing.T, open OpenStore) {
 				want = append(want, firing{trg.State(), ver.Workflow(), can})
 				keys = append(keys, outbound.KeyOf(trg))
 				if i == 2 {
-					want[i].Workflow, want[i].Standing = draft.Workflow(), trigger.Standing{WorkflowActive: true}
+					want[i].Workflow, want[i].Standing = draft.Workflow(), trigger.ParentState{WorkflowActive: true}
 				}
 			}
 			f.write(func(ctx context.Context, st outbound.Stores) error {
 				got = nil
-				found, err := st.Firing.Each(ctx, keys)
+				found, err := st.Firing.Triggers(ctx, keys)
 				for _, one := range found {
 					got = append(got, firingOf(one))
 				}
@@ -240,16 +240,16 @@ func FiringRepository(t *testing.T, open OpenStore) {
 			foreign.Tenant = b.Tenant()
 			asked := []outbound.TriggerKey{outbound.KeyOf(b), outbound.KeyOf(trigger.Restore(foreign)), outbound.KeyOf(a), outbound.KeyOf(b)}
 			f.write(func(ctx context.Context, st outbound.Stores) error {
-				found, err := st.Firing.Each(ctx, asked)
+				found, err := st.Firing.Triggers(ctx, asked)
 				if err != nil || len(found) != len(asked) {
 					return fmt.Errorf("%d were found: %w", len(found), err)
 				}
 				for i, want := range []bool{true, false, true, true} {
-					if there := found[i].Trigger != nil; there != want || there && (outbound.KeyOf(found[i].Trigger) != asked[i] || found[i].Standing != can) {
+					if there := found[i].Trigger != nil; there != want || there && (outbound.KeyOf(found[i].Trigger) != asked[i] || found[i].ParentState != can) {
 						f.Errorf("%d: %v", i, found[i])
 					}
 				}
-				none, err := st.Firing.Each(ctx, nil)
+				none, err := st.Firing.Triggers(ctx, nil)
 				if len(none) > 0 {
 					f.Errorf("nothing became %v", none)
 				}
@@ -312,7 +312,7 @@ func firingVersions(t *testing.T, open OpenStore) {
 					return err
 				},
 				"each": func(ctx context.Context, st outbound.Stores, trg *trigger.Trigger) error {
-					_, err := st.Firing.Each(ctx, []outbound.TriggerKey{outbound.KeyOf(trg)})
+					_, err := st.Firing.Triggers(ctx, []outbound.TriggerKey{outbound.KeyOf(trg)})
 					return err
 				},
 			} {
@@ -339,7 +339,7 @@ func (f fixture) keptWhileFiring(name string, ask func(context.Context, outbound
 				if err := st.Workflows.Delete(ctx, tenant.All(ver.Tenant()), ver.Workflow()); err != nil {
 					return err
 				}
-				live, err := st.Runs.Live.OfWorkflow(ctx, tenant.All(ver.Tenant()), ver.Workflow(), 9)
+				live, err := st.Runs.Overview.OfWorkflow(ctx, tenant.All(ver.Tenant()), ver.Workflow(), 9)
 				if len(live) != 1 {
 					f.Errorf("%s: the deletion sees %d runs", name, len(live))
 				}

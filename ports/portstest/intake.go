@@ -165,10 +165,10 @@ func intakeKeys(t *testing.T, open OpenIntakes) {
 					return done
 				}
 				return f.work.Do(f.Context(), func(ctx context.Context, st outbound.Stores) error {
-					if err := st.Outcomes.Claim(ctx, trg.Tenant(), onceWith("k", "same"), noon); err != nil {
+					if err := st.Idempotency.Claim(ctx, trg.Tenant(), onceWith("k", "same"), noon); err != nil {
 						return err
 					}
-					return errors.Join(st.Triggers.Insert(ctx, trg), st.Outcomes.Keep(ctx, trg.Tenant(), onceWith("k", "same"), trg, noon))
+					return errors.Join(st.Triggers.Insert(ctx, trg), st.Idempotency.Record(ctx, trg.Tenant(), onceWith("k", "same"), trg, noon))
 				}) == nil
 			})
 			if len(effects) != 1 {
@@ -314,7 +314,7 @@ func insert(ctx context.Context, intake outbound.TriggerIntake, trg *trigger.Tri
 }
 
 func newEntry(trg *trigger.Trigger, once domain.IdempotencyKey) (e *outbound.NewTrigger, err error) {
-	e = &outbound.NewTrigger{Trigger: trg, Once: once}
+	e = &outbound.NewTrigger{Trigger: trg, IdempotencyKey: once}
 	if once.Wanted() {
 		e.Answer, err = once.Answer(trg)
 	}
@@ -331,7 +331,7 @@ func (f fixture) newVersion() *workflow.Version {
 func (f fixture) newTrigger(ver *workflow.Version, name string) *trigger.Trigger {
 	f.Helper()
 	config := domain.RestoreDocument(`{"zulu":1.50,"timeoutMs":5e3,"alpha":{"b":"é <&> \" \\ {,}","a":null},"scheduleConfig":{"cron":"0 8 * * *"}}`)
-	around := trigger.Surroundings{VersionExists: true, SubTenant: ver.SubTenant()}
+	around := trigger.References{VersionExists: true, SubTenant: ver.SubTenant()}
 	draft := trigger.Draft{Version: ver.ID(), Name: name, Type: trigger.Scheduled, Config: &config, Metadata: domain.MetadataPatch{Pairs: map[string]string{"color": "é <&> \\ {,}"}}}
 	trg, err := trigger.New(trigger.ID(newID("trg")), ver.Tenant(), around, draft, noon)
 	if err != nil {
@@ -385,7 +385,7 @@ func (f intakeFixture) wantStored(trg *trigger.Trigger) {
 func (f intakeFixture) wantFree(owner tenant.ID, once domain.IdempotencyKey) {
 	f.Helper()
 	err := f.work.View(f.Context(), func(ctx context.Context, st outbound.Stores) error {
-		return st.Outcomes.Claim(ctx, owner, once, noon)
+		return st.Idempotency.Claim(ctx, owner, once, noon)
 	})
 	if err != nil {
 		f.Errorf("the key is taken: %v", err)

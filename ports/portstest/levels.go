@@ -98,7 +98,7 @@ func scheduleLevels(l levels) {
 			due, err := st.Schedules.DueOf(ctx, hour, []outbound.TriggerKey{outbound.KeyOf(newer), outbound.KeyOf(plain)})
 			found = nil
 			for _, d := range due {
-				found = append(found, line(d.Trigger.ID(), d.DealtWith))
+				found = append(found, line(d.Trigger.ID(), d.ProcessedUntil))
 			}
 			return err
 		})
@@ -108,7 +108,7 @@ func scheduleLevels(l levels) {
 		l.newer.Errorf("by their names: %s", diff)
 	}
 	l.older.write(func(ctx context.Context, st outbound.Stores) error {
-		return st.Schedules.PutOff(ctx, hour, hour.Add(time.Hour), outbound.TriggerKey{Scope: tenant.All(owner)})
+		return st.Schedules.Postpone(ctx, hour, hour.Add(time.Hour), outbound.TriggerKey{Scope: tenant.All(owner)})
 	})
 	l.newer.next(noon)
 	l.older.next(noon.Add(2 * time.Minute))

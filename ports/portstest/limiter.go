@@ -69,13 +69,13 @@ func take(t fataler, l outbound.Limiter, subject string, limit int) outbound.All
 }
 
 // enter asks for one request in a minute and for a place.
-func enter(t fataler, l outbound.Limiter, subject string, limit, places int) outbound.Entry {
+func enter(t fataler, l outbound.Limiter, subject string, limit, places int) outbound.Acquisition {
 	t.Helper()
-	e, err := l.Enter(context.Background(), subject, limit, time.Minute, places)
+	e, err := l.Acquire(context.Background(), subject, limit, time.Minute, places)
 	if err != nil {
 		t.Fatalf("enter: %v", err)
 	}
-	if e.Leave == nil || e.Inside && !e.Granted {
+	if e.Release == nil || e.Acquired && !e.Granted {
 		t.Fatalf("the answer breaks its promises: %+v", e)
 	}
 	return e
@@ -170,7 +170,7 @@ func limiterWindow(t *testing.T, open func(*testing.T, outbound.Clock) outbound.
 				var got outbound.Allowance
 				if rapid.Bool().Draw(rt, "enter") {
 					e := enter(rt, g, subject, limit, many)
-					e.Leave()
+					e.Release()
 					got = e.Allowance
 				} else {
 					got = take(rt, g, subject, limit)
@@ -189,12 +189,12 @@ func limiterWindow(t *testing.T, open func(*testing.T, outbound.Clock) outbound.
 		if _, err := g.Take(gone, "a", 1, time.Minute); !errors.Is(err, context.Canceled) {
 			t.Errorf("take: %v", err)
 		}
-		e, err := g.Enter(gone, "a", 1, time.Minute, 1)
-		if !errors.Is(err, context.Canceled) || e.Inside || e.Leave == nil {
+		e, err := g.Acquire(gone, "a", 1, time.Minute, 1)
+		if !errors.Is(err, context.Canceled) || e.Acquired || e.Release == nil {
 			t.Errorf("enter: %+v, %v", e, err)
 		}
-		e.Leave()
-		if e := enter(t, g, "a", 1, 1); !e.Inside {
+		e.Release()
+		if e := enter(t, g, "a", 1, 1); !e.Acquired {
 			t.Errorf("the cancelled requests were counted: %+v", e)
 		}
 	})
@@ -238,13 +238,13 @@ func limiterPlaces(t *testing.T, open func(*testing.T, outbound.Clock) outbound.
 	t.Run("a request that finds no place free is counted all the same", func(t *testing.T) {
 		g := openGate(t, open)
 		first, second, third := enter(t, g, "a", 2, 1), enter(t, g, "a", 2, 1), enter(t, g, "a", 2, 1)
-		got := []outbound.Entry{first, second, third}
+		got := []outbound.Acquisition{first, second, third}
 		for i := range got {
-			got[i].Leave = nil
+			got[i].Release = nil
 		}
 		reset := noon.Add(time.Minute)
-		want := []outbound.Entry{
-			{Allowance: outbound.Allowance{Granted: true, Remaining: 1, Reset: reset}, Inside: true},
+		want := []outbound.Acquisition{
+			{Allowance: outbound.Allowance{Granted: true, Remaining: 1, Reset: reset}, Acquired: true},
 			{Allowance: outbound.Allowance{Granted: true, Reset: reset, RetryAfter: time.Minute}},
 			{Allowance: outbound.Allowance{Reset: reset, RetryAfter: time.Minute}},
 		}
@@ -256,7 +256,7 @@ func limiterPlaces(t *testing.T, open func(*testing.T, outbound.Clock) outbound.
 	t.Run("a place is held for longer than the window", func(t *testing.T) {
 		g := openGate(t, open)
 		enter(t, g, "a", 1, 1)
-		if e := enter(t, g.at(time.Minute), "a", 1, 1); !e.Granted || e.Inside {
+		if e := enter(t, g.at(time.Minute), "a", 1, 1); !e.Granted || e.Acquired {
 			t.Errorf("the answer is %+v", e)
 		}
 	})
@@ -265,13 +265,13 @@ func limiterPlaces(t *testing.T, open func(*testing.T, outbound.Clock) outbound.
 		g := openGate(t, open)
 		first := enter(t, g, "a", many, 2)
 		enter(t, g, "a", many, 2)
-		first.Leave()
-		first.Leave()
-		if !enter(t, g, "a", many, 2).Inside {
+		first.Release()
+		first.Release()
+		if !enter(t, g, "a", many, 2).Acquired {
 			t.Error("the place that was left is not free")
 		}
-		first.Leave()
-		if enter(t, g, "a", many, 2).Inside {
+		first.Release()
+		if enter(t, g, "a", many, 2).Acquired {
 			t.Error("leaving again freed another's place")
 		}
 	})
@@ -279,8 +279,8 @@ func limiterPlaces(t *testing.T, open func(*testing.T, outbound.Clock) outbound.
 	t.Run("who was refused frees nothing by leaving", func(t *testing.T) {
 		g := openGate(t, open)
 		enter(t, g, "a", many, 1)
-		enter(t, g, "a", many, 1).Leave()
-		if enter(t, g, "a", many, 1).Inside {
+		enter(t, g, "a", many, 1).Release()
+		if enter(t, g, "a", many, 1).Acquired {
 			t.Error("a second place was given")
 		}
 	})
@@ -289,10 +289,10 @@ func limiterPlaces(t *testing.T, open func(*testing.T, outbound.Clock) outbound.
 		g := openGate(t, open)
 		for i := range 300 {
 			e := enter(t, g, "a", many, 1)
-			if !e.Inside {
+			if !e.Acquired {
 				t.Fatalf("request %d was refused although the one before it had left", i+1)
 			}
-			e.Leave()
+			e.Release()
 		}
 	})
 
@@ -312,11 +312,11 @@ func limiterPlaces(t *testing.T, open func(*testing.T, outbound.Clock) outbound.
 				}
 				places := rapid.IntRange(1, 5).Draw(rt, "places")
 				e := enter(rt, g, subject, many, places)
-				if e.Inside != (len(held) < places) {
-					rt.Fatalf("%d inside, %d places: %v", len(held), places, e.Inside)
+				if e.Acquired != (len(held) < places) {
+					rt.Fatalf("%d inside, %d places: %v", len(held), places, e.Acquired)
 				}
-				if e.Inside {
-					inside[subject] = append(held, e.Leave)
+				if e.Acquired {
+					inside[subject] = append(held, e.Release)
 				}
 			}
 		})
@@ -337,12 +337,12 @@ func burst(t *testing.T, places int64, limiters ...outbound.Limiter) {
 	for i := range 50 {
 		done.Go(func() {
 			for range 20 {
-				e, err := limiters[i%len(limiters)].Enter(context.Background(), "crowd", many, time.Minute, int(places))
+				e, err := limiters[i%len(limiters)].Acquire(context.Background(), "crowd", many, time.Minute, int(places))
 				if err != nil {
 					t.Error(err)
 					return
 				}
-				if !e.Inside {
+				if !e.Acquired {
 					continue
 				}
 				entered.Add(1)
@@ -350,7 +350,7 @@ func burst(t *testing.T, places int64, limiters ...outbound.Limiter) {
 				for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
 				}
 				inside.Add(-1)
-				e.Leave()
+				e.Release()
 			}
 		})
 	}

@@ -437,7 +437,7 @@ func SubTenantRepository(t *testing.T, open OpenStore) {
 			f.started(f.tenant().ID(), func(st *run.State) { st.SubTenant = "foreign" })
 			list := func(limit, offset int) (got string) {
 				f.read(func(ctx context.Context, st outbound.Stores) error {
-					found, err := st.SeenIn.Combined(ctx, tenant.All(owner), nil, f.query("", limit, offset).PageRequest)
+					found, err := st.SubTenantDirectory.List(ctx, tenant.All(owner), nil, f.query("", limit, offset).PageRequest)
 					for _, seen := range found.Items {
 						got += string(seen.SubTenant)
 						if seen.Registration != nil {
@@ -486,7 +486,7 @@ func SubTenantRepository(t *testing.T, open OpenStore) {
 				"of 0":     {tenant.Only(owner, "c"), gold, domain.PageRequest{}},
 			} {
 				f.read(func(ctx context.Context, st outbound.Stores) error {
-					found, err := st.SeenIn.Combined(ctx, c.scope, c.filter, c.page)
+					found, err := st.SubTenantDirectory.List(ctx, c.scope, c.filter, c.page)
 					got := ""
 					for _, seen := range found.Items {
 						got += string(seen.SubTenant) + " "

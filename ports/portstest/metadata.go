@@ -157,7 +157,7 @@ func annotatedTriggers(f fixture, owner tenant.ID) annotated[*trigger.Trigger] {
 	return annotated[*trigger.Trigger]{
 		create: func(_ context.Context, _ outbound.Stores, p domain.MetadataPatch) (*trigger.Trigger, error) {
 			draft := trigger.Draft{Version: ver.ID(), Name: "Orders", Type: trigger.Webhook, Config: &domain.Document{}, Metadata: p}
-			return trigger.New(trigger.ID(newID("trg")), owner, trigger.Surroundings{VersionExists: true}, draft, noon)
+			return trigger.New(trigger.ID(newID("trg")), owner, trigger.References{VersionExists: true}, draft, noon)
 		},
 		revise: func(trg *trigger.Trigger, p domain.MetadataPatch) error {
 			return trg.Revise(trigger.Patch{Metadata: p}, tenant.Settings{}, noon)

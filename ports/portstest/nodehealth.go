@@ -16,7 +16,7 @@ import (
 func (f fixture) healthOf(owner tenant.ID, ids ...node.CustomID) (found map[node.CustomID]node.Health) {
 	f.Helper()
 	f.read(func(ctx context.Context, st outbound.Stores) (err error) {
-		found, err = st.NodeHealth.Of(ctx, owner, ids...)
+		found, err = st.NodeHealth.Get(ctx, owner, ids...)
 		return err
 	})
 	return found
@@ -24,7 +24,7 @@ func (f fixture) healthOf(owner tenant.ID, ids ...node.CustomID) (found map[node
 
 func (f fixture) note(owner tenant.ID, id node.CustomID, h node.Health) {
 	f.Helper()
-	f.write(func(ctx context.Context, st outbound.Stores) error { return st.NodeHealth.Note(ctx, owner, id, h) })
+	f.write(func(ctx context.Context, st outbound.Stores) error { return st.NodeHealth.Record(ctx, owner, id, h) })
 }
 
 // insertCustomNode stores a custom node with this endpoint.
@@ -94,7 +94,7 @@ func NodeHealthRepository(t *testing.T, open OpenStore) {
 			owner, other := f.tenant().ID(), f.tenant().ID()
 			shares := func(owner tenant.ID) (shares bool) {
 				f.read(func(ctx context.Context, st outbound.Stores) (err error) {
-					shares, err = st.NodeHealth.Shares(ctx, owner)
+					shares, err = st.NodeHealth.HasShared(ctx, owner)
 					return err
 				})
 				return shares
@@ -107,7 +107,9 @@ func NodeHealthRepository(t *testing.T, open OpenStore) {
 			if !shares(owner) {
 				f.Error("none shares the tenant's endpoint")
 			}
-			f.write(func(ctx context.Context, st outbound.Stores) error { return st.NodeHealth.NoteShared(ctx, owner, well) })
+			f.write(func(ctx context.Context, st outbound.Stores) error {
+				return st.NodeHealth.RecordShared(ctx, owner, well)
+			})
 			if diff := cmp.Diff(map[node.CustomID]node.Health{b: well, c: well}, f.healthOf(owner, own, b, c)); diff != "" {
 				f.Error(diff)
 			}

@@ -16,13 +16,13 @@ import (
 // operate claims the operator's key, has an effect, and keeps the outcome.
 func (f fixture) operate(once domain.IdempotencyKey, at time.Time, effect func(context.Context, outbound.Stores) error) error {
 	return f.work.Do(f.Context(), func(ctx context.Context, st outbound.Stores) error {
-		if err := st.Operator.Claim(ctx, once, at); err != nil {
+		if err := st.OperatorIdempotency.Claim(ctx, once, at); err != nil {
 			return err
 		}
 		if err := effect(ctx, st); err != nil {
 			return err
 		}
-		return st.Operator.Keep(ctx, once, "made", at)
+		return st.OperatorIdempotency.Record(ctx, once, "made", at)
 	})
 }
 
@@ -152,7 +152,7 @@ func OperatorOutcomeRepository(t *testing.T, open OpenStore) {
 			}
 			for _, want := range []int{2, 1, 0} {
 				f.write(func(ctx context.Context, st outbound.Stores) error {
-					n, err := st.Operator.Sweep(ctx, noon.Add(3*time.Hour), 2)
+					n, err := st.OperatorIdempotency.Sweep(ctx, noon.Add(3*time.Hour), 2)
 					if n != want {
 						f.Errorf("swept %d, not %d", n, want)
 					}

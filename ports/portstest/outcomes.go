@@ -26,11 +26,11 @@ func onceWith(key, fingerprint string) domain.IdempotencyKey {
 // do claims the key, counts the run, and keeps the outcome.
 func (f fixture) do(owner tenant.ID, once domain.IdempotencyKey, at time.Time, effect func()) error {
 	return f.work.Do(f.Context(), func(ctx context.Context, st outbound.Stores) error {
-		if err := st.Outcomes.Claim(ctx, owner, once, at); err != nil {
+		if err := st.Idempotency.Claim(ctx, owner, once, at); err != nil {
 			return err
 		}
 		effect()
-		return st.Outcomes.Keep(ctx, owner, once, "made", at)
+		return st.Idempotency.Record(ctx, owner, once, "made", at)
 	})
 }
 
@@ -42,7 +42,7 @@ func (f fixture) wantReplay(err error) {
 	}
 }
 
-// OutcomeRepository is the contract of outbound.OutcomeRepository.
+// IdempotencyRepository is the contract of outbound.OutcomeRepository.
 func OutcomeRepository(t *testing.T, open OpenStore) {
 	nothing := func() {}
 	cases(t, open, map[string]func(f fixture){
@@ -57,7 +57,7 @@ func OutcomeRepository(t *testing.T, open OpenStore) {
 			owner, other := f.tenant().ID(), f.tenant().ID()
 			amend := func(owner tenant.ID, once domain.IdempotencyKey, outcome string) {
 				f.write(func(ctx context.Context, st outbound.Stores) error {
-					return st.Outcomes.Amend(ctx, owner, once, outcome)
+					return st.Idempotency.Amend(ctx, owner, once, outcome)
 				})
 			}
 			recorded := func(owner tenant.ID, once domain.IdempotencyKey) string {
@@ -125,7 +125,7 @@ func OutcomeRepository(t *testing.T, open OpenStore) {
 		"a unit that fails records nothing": func(f fixture) {
 			owner := f.tenant().ID()
 			err := f.work.Do(f.Context(), func(ctx context.Context, st outbound.Stores) error {
-				if err := st.Outcomes.Keep(ctx, owner, onceWith("k", "same"), "made", noon); err != nil {
+				if err := st.Idempotency.Record(ctx, owner, onceWith("k", "same"), "made", noon); err != nil {
 					return err
 				}
 				return errOnPurpose
@@ -153,13 +153,13 @@ func OutcomeRepository(t *testing.T, open OpenStore) {
 				done.Go(func() {
 					wf := f.newWorkflow(owner, "", newID("name"))
 					err := f.work.Do(f.Context(), func(ctx context.Context, st outbound.Stores) error {
-						if err := st.Outcomes.Claim(ctx, owner, onceWith("k", "same"), noon); err != nil {
+						if err := st.Idempotency.Claim(ctx, owner, onceWith("k", "same"), noon); err != nil {
 							return err
 						}
 						if err := st.Workflows.Insert(ctx, wf); err != nil {
 							return err
 						}
-						return st.Outcomes.Keep(ctx, owner, onceWith("k", "same"), "made", noon)
+						return st.Idempotency.Record(ctx, owner, onceWith("k", "same"), "made", noon)
 					})
 					var replay *domain.Replay
 					switch {
@@ -200,7 +200,7 @@ func OutcomeRepository(t *testing.T, open OpenStore) {
 			}
 			for _, want := range []int{2, 1, 0} {
 				f.write(func(ctx context.Context, st outbound.Stores) error {
-					n, err := st.Outcomes.Sweep(ctx, noon.Add(3*time.Hour), 2)
+					n, err := st.Idempotency.Sweep(ctx, noon.Add(3*time.Hour), 2)
 					if n != want {
 						f.Errorf("swept %d, not %d", n, want)
 					}

@@ -108,7 +108,7 @@ func (f processes) age(id process.ID, by time.Duration) {
 }
 
 func (f processes) tryBeat(p process.Process) error {
-	return f.work.Do(f.Context(), func(ctx context.Context, st outbound.Stores) error { return st.Processes.Beat(ctx, p) })
+	return f.work.Do(f.Context(), func(ctx context.Context, st outbound.Stores) error { return st.Processes.Heartbeat(ctx, p) })
 }
 
 func (f processes) beat(all ...process.Process) {
@@ -123,7 +123,7 @@ func (f processes) beat(all ...process.Process) {
 func (f processes) leave(ids ...process.ID) {
 	f.Helper()
 	for _, id := range ids {
-		f.write(func(ctx context.Context, st outbound.Stores) error { return st.Processes.Leave(ctx, id) })
+		f.write(func(ctx context.Context, st outbound.Stores) error { return st.Processes.Remove(ctx, id) })
 	}
 }
 
@@ -131,7 +131,7 @@ func (f processes) leave(ids ...process.ID) {
 func (f processes) live(want ...process.Process) (found []process.Seen) {
 	f.Helper()
 	f.read(func(ctx context.Context, st outbound.Stores) (err error) {
-		found, err = st.Processes.Live(ctx)
+		found, err = st.Processes.Alive(ctx)
 		return err
 	})
 	var got []process.Process

@@ -29,13 +29,13 @@ type Ears struct {
 // end. It returns once word is heard.
 func Listen(t *testing.T, signals outbound.RunSignals) (e *Ears, stop func()) {
 	t.Helper()
-	return listen(t, signals, signals.Follow)
+	return listen(t, signals, signals.Subscribe)
 }
 
 // ListenClosely does the same, and hears of what runs do under their workers as well.
 func ListenClosely(t *testing.T, signals outbound.RunSignals) (e *Ears, stop func()) {
 	t.Helper()
-	return listen(t, signals, signals.FollowClosely)
+	return listen(t, signals, signals.SubscribeProgress)
 }
 
 func listen(t *testing.T, signals outbound.RunSignals, follow func(context.Context, func([]run.ID)) error) (e *Ears, stop func()) {
@@ -58,7 +58,7 @@ func listen(t *testing.T, signals outbound.RunSignals, follow func(context.Conte
 	t.Cleanup(stop)
 	e.Within(t, "word of the process itself", func() bool {
 		probe := run.ID(newID("run"))
-		signals.Tell(probe)
+		signals.Notify(probe)
 		return e.Heard(probe) > 0
 	})
 	return e, stop
@@ -136,7 +136,7 @@ func RunSignals(t *testing.T, open OpenSignals) {
 		one, _ := Listen(t, here)
 		two, _ := Listen(t, here)
 		for _, id := range ids(3) {
-			here.Tell(id)
+			here.Notify(id)
 			if one.Heard(id) != 1 || two.Heard(id) != 1 {
 				t.Errorf("it was heard %d and %d times", one.Heard(id), two.Heard(id))
 			}
@@ -149,7 +149,7 @@ func RunSignals(t *testing.T, open OpenSignals) {
 		stays, _ := Listen(t, here)
 		stop()
 		told := ids(2)
-		here.Tell(told...)
+		here.Notify(told...)
 		if gone.Heard(told[0]) != 0 || stays.Heard(told[0]) != 1 || stays.Heard(told[1]) != 1 {
 			t.Errorf("it was heard %d and %d times", gone.Heard(told[0]), stays.Heard(told[0]))
 		}
@@ -159,17 +159,17 @@ func RunSignals(t *testing.T, open OpenSignals) {
 		here, _ := open(t)
 		over, cancel := context.WithCancel(t.Context())
 		cancel()
-		if err := here.Follow(over, func([]run.ID) { t.Error("it was told") }); err != nil {
+		if err := here.Subscribe(over, func([]run.ID) { t.Error("it was told") }); err != nil {
 			t.Error(err)
 		}
-		here.Tell(ids(1)...)
+		here.Notify(ids(1)...)
 	})
 	t.Run("to tell nothing is no word", func(t *testing.T) {
 		t.Parallel()
 		here, _ := open(t)
 		e, _ := Listen(t, here)
 		before := e.Lost()
-		here.Tell()
+		here.Notify()
 		if e.Lost() != before {
 			t.Error("it was heard as lost word")
 		}
@@ -183,7 +183,7 @@ func RunSignals(t *testing.T, open OpenSignals) {
 		for part := range slices.Chunk(told, 50) {
 			done.Go(func() {
 				for _, id := range part {
-					here.Tell(id)
+					here.Notify(id)
 				}
 			})
 			done.Go(func() {
@@ -204,12 +204,12 @@ func RunSignals(t *testing.T, open OpenSignals) {
 		usual, _ := Listen(t, here)
 		closely, stop := ListenClosely(t, here)
 		done := ids(3)
-		here.Advanced(done[0])
-		here.Tell(done[1])
+		here.NotifyProgress(done[0])
+		here.Notify(done[1])
 		lost := closely.Lost()
-		here.Advanced()
+		here.NotifyProgress()
 		stop()
-		here.Advanced(done[2])
+		here.NotifyProgress(done[2])
 		for i, want := range []struct{ usual, closely int }{{0, 1}, {1, 1}, {0, 0}} {
 			if usual.Heard(done[i]) != want.usual || closely.Heard(done[i]) != want.closely || closely.Lost() != lost {
 				t.Errorf("%d: it was heard %d times, and %d times closely", i, usual.Heard(done[i]), closely.Heard(done[i]))
@@ -241,20 +241,20 @@ func betweenProcesses(t *testing.T, here, there outbound.RunSignals, ids func(in
 	theirs, _ := Listen(t, there)
 	probe, back := ids(1)[0], ids(1)[0]
 	theirs.Within(t, "word of another process", func() bool { // the two may have to find each other first
-		here.Tell(probe)
+		here.Notify(probe)
 		return theirs.Heard(probe) > 0
 	})
 	mine.Within(t, "word of the other process", func() bool {
-		there.Tell(back)
+		there.Notify(back)
 		return mine.Heard(back) > 0
 	})
 	t.Run("and what it told itself it hears once", func(t *testing.T) {
 		told := ids(2)
-		here.Tell(told...)
+		here.Notify(told...)
 		theirs.Within(t, "word", func() bool { return theirs.Heard(told[0]) == 1 && theirs.Heard(told[1]) == 1 })
-		there.Tell(ids(1)...)
+		there.Notify(ids(1)...)
 		answer := ids(1)[0]
-		there.Tell(answer) // which comes back after what went out before
+		there.Notify(answer) // which comes back after what went out before
 		mine.Within(t, "word", func() bool { return mine.Heard(answer) == 1 })
 		if mine.Heard(told[0]) != 1 {
 			t.Errorf("it was heard %d times", mine.Heard(told[0]))
@@ -262,17 +262,17 @@ func betweenProcesses(t *testing.T, here, there outbound.RunSignals, ids func(in
 	})
 	t.Run("more than can be named is heard as lost word", func(t *testing.T) {
 		lost := theirs.Lost()
-		here.Tell(ids(2000)...)
+		here.Notify(ids(2000)...)
 		theirs.Within(t, "lost word", func() bool { return theirs.Lost() > lost })
 	})
 	t.Run("a thousand words cost few messages, and the last is not left out", func(t *testing.T) {
 		calls := theirs.Calls()
 		for i := range 1000 {
-			here.Tell(run.ID(fmt.Sprint("run_", i)))
+			here.Notify(run.ID(fmt.Sprint("run_", i)))
 		}
 		end := ids(1)[0]
 		theirs.Within(t, "word after the last", func() bool {
-			here.Tell(end)
+			here.Notify(end)
 			return theirs.Heard(end) > 0
 		})
 		if n := theirs.Calls() - calls; n > 300 {
@@ -288,18 +288,18 @@ func progressBetweenProcesses(t *testing.T, here, there outbound.RunSignals, ids
 	closely, _ := ListenClosely(t, there)
 	many := ids(700) // more than one notice can name
 	wanted, other := many[0], ids(1)[0]
-	there.Want(many...)
+	there.RequestProgress(many...)
 	closely.Within(t, "word of what another process wants", func() bool { // which may not have heard of it yet
-		here.Advanced(other, wanted)
+		here.NotifyProgress(other, wanted)
 		return closely.Heard(wanted) > 0
 	})
 	last := many[len(many)-1]
 	closely.Within(t, "word of the last that it wants", func() bool {
-		here.Advanced(last)
+		here.NotifyProgress(last)
 		return closely.Heard(last) > 0
 	})
 	closely.Within(t, "word of all that it wants", func() bool {
-		here.Advanced(many...)
+		here.NotifyProgress(many...)
 		for _, id := range many {
 			if closely.Heard(id) == 0 {
 				return false

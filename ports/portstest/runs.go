@@ -55,13 +55,13 @@ func runState(owner tenant.ID) run.State {
 		Progress: run.Progress{
 			Nodes: []run.NodeState{
 				{
-					ID: "a", Status: run.NodeCompleted, Attempts: 3, Before: 1, Branch: "true", Dead: []int{0, 2}, Output: json.RawMessage(`[1,"é\u0000"]`),
+					ID: "a", Status: run.NodeCompleted, Attempts: 3, AttemptsBeforeRetry: 1, Branch: "true", Dead: []int{0, 2}, Output: json.RawMessage(`[1,"é\u0000"]`),
 					Undecided: []workflow.EdgeID{"edge_1", "edge_2"},
 					StartedAt: at(1), FinishedAt: at(2),
 					Pause: &run.Pause{Kind: run.PauseCustom, Event: "paid", Since: *at(1), Until: at(2), Seq: 3, TokenHash: "hash"},
 				},
 				{ID: "b", Status: run.NodeFailed, Failure: failure, Handled: true, RetryAt: at(4)},
-				{ID: "c", Status: run.NodePending, OutputOf: "a", GivesInput: true},
+				{ID: "c", Status: run.NodePending, OutputOf: "a", OutputIsInput: true},
 			},
 			Executed: []workflow.NodeID{"a"}, Retries: 2, Used: 3 * time.Second, ActiveSince: at(3),
 		},

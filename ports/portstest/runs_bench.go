@@ -98,7 +98,7 @@ func (b benchmark) working(tenants int) {
 	for range workers {
 		done.Go(func() {
 			for worked.Load() < int64(b.N) && !b.Failed() {
-				var lent []outbound.LentRun
+				var lent []outbound.LeasedRun
 				b.must(func(ctx context.Context, st outbound.Stores) (err error) {
 					lent, err = st.Runs.Queue.Claim(ctx, outbound.RunClaim{Worker: "w", Period: time.Hour, Limit: batch, PerTenant: 1000})
 					return err

@@ -11,7 +11,7 @@ import (
 )
 
 // claimBy lends the only run that is free.
-func (f fixture) claimBy(worker string, period time.Duration) (lent outbound.LentRun) {
+func (f fixture) claimBy(worker string, period time.Duration) (lent outbound.LeasedRun) {
 	f.Helper()
 	f.write(func(ctx context.Context, st outbound.Stores) error {
 		all, err := st.Runs.Queue.Claim(ctx, outbound.RunClaim{Worker: worker, Period: period, Limit: 9, PerTenant: 9})
@@ -26,17 +26,17 @@ func (f fixture) claimBy(worker string, period time.Duration) (lent outbound.Len
 
 func (f fixture) tryAlone(lease outbound.RunLease) error {
 	f.Helper()
-	return f.work.Do(f.Context(), func(ctx context.Context, st outbound.Stores) error { return st.Runs.Queue.TryAlone(ctx, lease) })
+	return f.work.Do(f.Context(), func(ctx context.Context, st outbound.Stores) error { return st.Runs.Queue.MarkIsolated(ctx, lease) })
 }
 
 func leaseEnds(f fixture) {
 	r := f.started(f.tenant().ID())
-	var lent outbound.LentRun
+	var lent outbound.LeasedRun
 	const over = 0 // the time of the lease has passed at once
 	claim := func(step, worker string, period time.Duration, want outbound.LeaseEnd) {
 		f.Helper()
-		if lent = f.claimBy(worker, period); lent.Before != want {
-			f.Errorf("%s: the lease before is said to have ended as %d, not %d", step, lent.Before, want)
+		if lent = f.claimBy(worker, period); lent.LastLeaseEnd != want {
+			f.Errorf("%s: the lease before is said to have ended as %d, not %d", step, lent.LastLeaseEnd, want)
 		}
 	}
 	claim("nobody had it", "a", over, outbound.LeaseReturned)
@@ -54,7 +54,7 @@ func leaseEnds(f fixture) {
 	if err := f.tryAlone(lent.Lease); err != nil {
 		f.Fatal(err)
 	}
-	claim("it was tried alone", "g", over, outbound.LeaseEndedAlone)
+	claim("it was tried alone", "g", over, outbound.LeaseExpiredIsolated)
 	claim("and again, but not alone", "h", over, outbound.LeaseExpired)
 	if err := f.tryAlone(lent.Lease); err != nil {
 		f.Fatal(err)

@@ -91,7 +91,7 @@ func LargeOutputs(t *testing.T, open OpenStore) {
 		},
 		"a large run is lent without being read": func(f fixture) {
 			owner := f.tenant().ID()
-			r := f.started(owner, gives(1), having(sharedText(outbound.LargeRun)))
+			r := f.started(owner, gives(1), having(sharedText(outbound.LargeRunBytes)))
 			small := f.started(owner)
 			want := int64(len(r.Payload())) + storedProgress(r.State().Progress)
 			for _, l := range f.claimRuns(9, 9) {

@@ -25,7 +25,7 @@ func RunQuestions(t *testing.T, open OpenStore) {
 			executes := func(id workflow.VersionID, want bool) {
 				f.Helper()
 				f.read(func(ctx context.Context, st outbound.Stores) error {
-					got, err := st.Runs.Live.Executes(ctx, tenant.All(owner), "wf_1", id)
+					got, err := st.Runs.Overview.Executes(ctx, tenant.All(owner), "wf_1", id)
 					if got != want {
 						f.Errorf("%s is executed: %v", id, got)
 					}
@@ -49,7 +49,7 @@ func RunQuestions(t *testing.T, open OpenStore) {
 			f.started(other, keyed("trg_d", "k", noon))
 			d := f.started(owner, keyed("trg_e", "k", noon.Add(time.Hour)))
 			f.read(func(ctx context.Context, st outbound.Stores) error {
-				got, err := st.Runs.Live.StartedWith(ctx, tenant.All(owner), []trigger.ID{"trg_e", "trg_d", "trg_c", "trg_b", "trg_a", "trg_a"}, "k", noon.Add(-time.Second))
+				got, err := st.Runs.Overview.StartedWith(ctx, tenant.All(owner), []trigger.ID{"trg_e", "trg_d", "trg_c", "trg_b", "trg_a", "trg_a"}, "k", noon.Add(-time.Second))
 				f.same([]run.ID{d.ID(), "", "", "", a.ID(), a.ID()}, got)
 				return err
 			})
@@ -58,7 +58,7 @@ func RunQuestions(t *testing.T, open OpenStore) {
 			a, b := f.started(f.tenant().ID()), f.started(f.tenant().ID())
 			f.step(a, outbound.RunLease{})
 			f.read(func(ctx context.Context, st outbound.Stores) error {
-				got, err := st.Runs.Live.Seqs(ctx, []outbound.RunKey{
+				got, err := st.Runs.Overview.Seqs(ctx, []outbound.RunKey{
 					{Scope: tenant.All(b.Tenant()), Run: b.ID()}, {Scope: tenant.All(a.Tenant()), Run: a.ID()}, {Scope: tenant.All(b.Tenant()), Run: a.ID()}, {Scope: tenant.All(a.Tenant()), Run: a.ID()},
 				})
 				f.same([]int64{0, 1, -1, 1}, got)

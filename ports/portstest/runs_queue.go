@@ -17,12 +17,12 @@ import (
 )
 
 // claimRuns lends runs for an hour.
-func (f fixture) claimRuns(limit, perTenant int) []outbound.LentRun {
+func (f fixture) claimRuns(limit, perTenant int) []outbound.LeasedRun {
 	f.Helper()
 	return f.claimFor(time.Hour, limit, perTenant)
 }
 
-func (f fixture) claimFor(period time.Duration, limit, perTenant int) (lent []outbound.LentRun) {
+func (f fixture) claimFor(period time.Duration, limit, perTenant int) (lent []outbound.LeasedRun) {
 	f.Helper()
 	f.write(func(ctx context.Context, st outbound.Stores) (err error) {
 		lent, err = st.Runs.Queue.Claim(ctx, outbound.RunClaim{Worker: "worker-1", Period: period, Limit: limit, PerTenant: perTenant})
@@ -32,7 +32,7 @@ func (f fixture) claimFor(period time.Duration, limit, perTenant int) (lent []ou
 }
 
 // lends checks which runs are lent, and in which order.
-func (f fixture) lends(step string, limit, perTenant int, want ...*run.Run) (lent []outbound.LentRun) {
+func (f fixture) lends(step string, limit, perTenant int, want ...*run.Run) (lent []outbound.LeasedRun) {
 	f.Helper()
 	var wanted, got []run.ID
 	for _, r := range want {

@@ -44,7 +44,7 @@ func (f fixture) shared(id outbound.PayloadID, runs ...*run.Run) []outbound.Star
 	return started
 }
 
-func (f fixture) claims(c outbound.RunClaim) (lent []outbound.LentRun) {
+func (f fixture) claims(c outbound.RunClaim) (lent []outbound.LeasedRun) {
 	f.Helper()
 	f.write(func(ctx context.Context, st outbound.Stores) (err error) {
 		lent, err = st.Runs.Queue.Claim(ctx, c)
@@ -57,7 +57,7 @@ func (f fixture) claims(c outbound.RunClaim) (lent []outbound.LentRun) {
 func (f fixture) sweep(owner tenant.ID, limit int) (n int) {
 	f.Helper()
 	f.write(func(ctx context.Context, st outbound.Stores) (err error) {
-		swept, err := st.Runs.Live.Sweep(ctx, owner, time.Time{}, noon.Add(time.Minute), limit)
+		swept, err := st.Runs.Overview.Sweep(ctx, owner, time.Time{}, noon.Add(time.Minute), limit)
 		n = len(swept)
 		return err
 	})
@@ -254,14 +254,14 @@ func (f fixture) keptOf(trg *trigger.Trigger) map[tenant.ID]int64 {
 		if err != nil {
 			return err
 		}
-		answers[one.Kept] = true
-		each, err := st.Firing.Each(ctx, []outbound.TriggerKey{outbound.KeyOf(trg)})
+		answers[one.StoredBytes] = true
+		each, err := st.Firing.Triggers(ctx, []outbound.TriggerKey{outbound.KeyOf(trg)})
 		if err != nil {
 			return err
 		}
-		answers[each[0].Kept] = true
+		answers[each[0].StoredBytes] = true
 		ver, err := st.Firing.Version(ctx, tenant.All(owner), one.Workflow, "")
-		answers[ver.Kept] = true
+		answers[ver.StoredBytes] = true
 		return err
 	})
 	if len(answers) != 1 {

@@ -273,10 +273,10 @@ func RunOverview(t *testing.T, open OpenStore) {
 			f.started(busy.Tenant(), by(foreign))
 			var got, none []bool
 			f.read(func(ctx context.Context, st outbound.Stores) (err error) {
-				if none, err = st.Runs.Live.Unfinished(ctx, nil); err != nil {
+				if none, err = st.Runs.Overview.Unfinished(ctx, nil); err != nil {
 					return err
 				}
-				got, err = st.Runs.Live.Unfinished(ctx, []*trigger.Trigger{idle, busy, done, busy, foreign})
+				got, err = st.Runs.Overview.Unfinished(ctx, []*trigger.Trigger{idle, busy, done, busy, foreign})
 				return err
 			})
 			f.same([]bool{false, true, false, true, false}, got)
@@ -291,7 +291,7 @@ func RunOverview(t *testing.T, open OpenStore) {
 			f.started(other, in("wf_a"))
 			for limit, want := range map[int][]run.ID{9: {a.ID(), b.ID()}, 1: {a.ID()}} {
 				f.read(func(ctx context.Context, st outbound.Stores) error {
-					got, err := st.Runs.Live.OfWorkflow(ctx, tenant.All(owner), "wf_a", limit)
+					got, err := st.Runs.Overview.OfWorkflow(ctx, tenant.All(owner), "wf_a", limit)
 					f.same(want, got)
 					return err
 				})
@@ -314,7 +314,7 @@ func RunOverview(t *testing.T, open OpenStore) {
 				want []time.Time
 			}{{ago(1), []time.Time{ago(1)}}, {time.Time{}, []time.Time{ago(9), ago(2)}}, {time.Time{}, []time.Time{}}} {
 				f.write(func(ctx context.Context, st outbound.Stores) error {
-					swept, err := st.Runs.Live.Sweep(ctx, owner, sweep.from, noon, 2)
+					swept, err := st.Runs.Overview.Sweep(ctx, owner, sweep.from, noon, 2)
 					slices.SortFunc(swept, time.Time.Compare)
 					f.same(sweep.want, swept)
 					return err

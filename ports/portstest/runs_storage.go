@@ -36,7 +36,7 @@ func KeptBytes(t *testing.T, open OpenStore) {
 			f.same(map[tenant.ID]int64{owner: want}, f.keptOf(trg))
 			f.write(func(ctx context.Context, st outbound.Stores) error {
 				found, err := st.Firing.OnEvent(ctx, tenant.All(owner), outbound.EventQuery{Event: event, Limit: 9})
-				if err == nil && (len(found) != 1 || found[0].Kept != want) {
+				if err == nil && (len(found) != 1 || found[0].StoredBytes != want) {
 					f.Errorf("%+v", found)
 				}
 				return err
@@ -59,10 +59,10 @@ func KeptBytes(t *testing.T, open OpenStore) {
 				keys, want = append(keys, outbound.KeyOf(trg), outbound.KeyOf(trg)), append(want, kept, kept)
 			}
 			f.write(func(ctx context.Context, st outbound.Stores) error {
-				each, err := st.Firing.Each(ctx, keys)
+				each, err := st.Firing.Triggers(ctx, keys)
 				var got []int64
 				for _, one := range each {
-					got = append(got, one.Kept)
+					got = append(got, one.StoredBytes)
 				}
 				f.same(want, got)
 				return err

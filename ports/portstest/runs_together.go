@@ -86,7 +86,7 @@ func stepsOfMany() map[string]func(f fixture) {
 		},
 		"each is made under a lease of its own": func(f fixture) {
 			owner := f.tenant().ID()
-			var lent []outbound.LentRun
+			var lent []outbound.LeasedRun
 			for range 4 {
 				f.started(owner)
 			}
@@ -135,7 +135,7 @@ func stepsAsOne() map[string]func(f fixture) {
 				f.Fatal(err)
 			}
 			lent := f.claimRuns(9, 9)
-			slices.SortFunc(lent, func(x, y outbound.LentRun) int { return strings.Compare(string(x.Run.ID()), string(y.Run.ID())) })
+			slices.SortFunc(lent, func(x, y outbound.LeasedRun) int { return strings.Compare(string(x.Run.ID()), string(y.Run.ID())) })
 			if len(lent) != 2 || lent[0].Run.ID() != a.ID() || lent[1].Run.ID() != c.ID() {
 				f.Errorf("%d are lent at once", len(lent))
 			}

@@ -58,7 +58,7 @@ func (f fixture) due(now time.Time, limit int) (found []string) {
 		found = nil
 		due, err := st.Schedules.Due(ctx, now, limit)
 		for _, d := range due {
-			found = append(found, line(d.Trigger.ID(), d.DealtWith))
+			found = append(found, line(d.Trigger.ID(), d.ProcessedUntil))
 		}
 		return err
 	})
@@ -140,7 +140,7 @@ func (f fixture) changeTenant(id tenant.ID, verb func(*tenant.Tenant)) {
 func (f fixture) workflowOf(trg *trigger.Trigger) (id workflow.ID) {
 	f.Helper()
 	f.read(func(ctx context.Context, st outbound.Stores) error {
-		belongs, err := st.Versions.Belongs(ctx, tenant.All(trg.Tenant()), trg.Version())
+		belongs, err := st.Versions.Parent(ctx, tenant.All(trg.Tenant()), trg.Version())
 		id = belongs.Workflow
 		return err
 	})
@@ -319,7 +319,7 @@ func schedulesLookedAt() map[string]func(f fixture) {
 		"a unit that fails has dealt with nothing": func(f fixture) {
 			trg := f.scheduled()
 			err := f.work.Do(f.Context(), func(ctx context.Context, st outbound.Stores) error {
-				if err := st.Schedules.Advance(ctx, []outbound.LookedAt{look(trg, noon.Add(time.Hour), noon.Add(2*time.Hour))}); err != nil {
+				if err := st.Schedules.Advance(ctx, []outbound.ScheduleProgress{look(trg, noon.Add(time.Hour), noon.Add(2*time.Hour))}); err != nil {
 					return err
 				}
 				return errOnPurpose
@@ -345,7 +345,7 @@ func schedulesLookedAt() map[string]func(f fixture) {
 							if mine, err = st.Schedules.Due(ctx, activated, 7); err != nil {
 								return err
 							}
-							var looked []outbound.LookedAt
+							var looked []outbound.ScheduleProgress
 							for _, d := range mine {
 								looked = append(looked, look(d.Trigger, activated, never))
 							}
@@ -372,11 +372,11 @@ func schedulesLookedAt() map[string]func(f fixture) {
 	}
 }
 
-func look(trg *trigger.Trigger, dealtWith, next time.Time) outbound.LookedAt {
-	return outbound.LookedAt{Tenant: trg.Tenant(), Trigger: trg.ID(), DealtWith: dealtWith, Next: next}
+func look(trg *trigger.Trigger, dealtWith, next time.Time) outbound.ScheduleProgress {
+	return outbound.ScheduleProgress{Tenant: trg.Tenant(), Trigger: trg.ID(), ProcessedUntil: dealtWith, Next: next}
 }
 
-func (f fixture) advance(looked ...outbound.LookedAt) {
+func (f fixture) advance(looked ...outbound.ScheduleProgress) {
 	f.Helper()
 	f.write(func(ctx context.Context, st outbound.Stores) error { return st.Schedules.Advance(ctx, looked) })
 }

@@ -18,7 +18,7 @@ func (f fixture) dueAfter(n int, after time.Duration) (made []*trigger.Trigger) 
 	f.Helper()
 	ver := f.version(f.workflow(f.tenant().ID(), "team"))
 	f.activate(ver, noon)
-	var looked []outbound.LookedAt
+	var looked []outbound.ScheduleProgress
 	for i := range n {
 		trg := f.attach(ver)
 		made = append(made, trg)
@@ -35,7 +35,7 @@ func (f fixture) served(now time.Time, limit int) map[tenant.ID]int {
 	f.write(func(ctx context.Context, st outbound.Stores) error {
 		clear(got)
 		due, err := st.Schedules.Due(ctx, now, limit)
-		var looked []outbound.LookedAt
+		var looked []outbound.ScheduleProgress
 		for _, d := range due {
 			got[d.Trigger.Tenant()]++
 			looked = append(looked, look(d.Trigger, now, never))
@@ -148,7 +148,7 @@ func schedulesSingledOut() map[string]func(f fixture) {
 			found = nil
 			due, err := st.Schedules.DueOf(ctx, now, keysOf(of...))
 			for _, d := range due {
-				found = append(found, line(d.Trigger.ID(), d.DealtWith))
+				found = append(found, line(d.Trigger.ID(), d.ProcessedUntil))
 			}
 			return err
 		})
@@ -156,7 +156,7 @@ func schedulesSingledOut() map[string]func(f fixture) {
 	}
 	putOff := func(f fixture, now time.Time, of outbound.TriggerKey) {
 		f.Helper()
-		f.write(func(ctx context.Context, st outbound.Stores) error { return st.Schedules.PutOff(ctx, now, hour, of) })
+		f.write(func(ctx context.Context, st outbound.Stores) error { return st.Schedules.Postpone(ctx, now, hour, of) })
 	}
 	return map[string]func(f fixture){
 		"named schedules are claimed in the order of their names, those that are due": func(f fixture) {

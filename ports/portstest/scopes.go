@@ -80,7 +80,7 @@ var managementQuestions = map[string]scopeQuestion{
 		return nil, err
 	},
 	"Versions.Belongs": func(ctx context.Context, st outbound.Stores, scope tenant.Scope, of segment) (any, error) {
-		return st.Versions.Belongs(ctx, scope, of.version)
+		return st.Versions.Parent(ctx, scope, of.version)
 	},
 	"Versions.List": func(ctx context.Context, st outbound.Stores, scope tenant.Scope, of segment) (any, error) {
 		found, err := st.Versions.List(ctx, scope, workflow.VersionFilter{Workflow: of.workflow}, domain.Query{})
@@ -114,7 +114,7 @@ var managementQuestions = map[string]scopeQuestion{
 		return st.Activation.Move(ctx, scope, of.version, of.version, noon)
 	},
 	"Activation.Leave": func(ctx context.Context, st outbound.Stores, scope tenant.Scope, of segment) (any, error) {
-		if err := st.Activation.Leave(ctx, scope, of.version, noon); err != nil {
+		if err := st.Activation.MarkLeftBehind(ctx, scope, of.version, noon); err != nil {
 			return nil, err
 		}
 		trg, err := st.Triggers.Get(ctx, tenant.All(scope.Tenant()), of.trigger)
@@ -146,7 +146,7 @@ var runQuestions = map[string]scopeQuestion{
 		return nil, err
 	},
 	"Firing.Each": func(ctx context.Context, st outbound.Stores, scope tenant.Scope, of segment) (any, error) {
-		found, err := st.Firing.Each(ctx, []outbound.TriggerKey{{Scope: scope, Trigger: of.trigger}})
+		found, err := st.Firing.Triggers(ctx, []outbound.TriggerKey{{Scope: scope, Trigger: of.trigger}})
 		return len(found) == 1 && found[0].Trigger != nil, err
 	},
 	"Firing.Version": func(ctx context.Context, st outbound.Stores, scope tenant.Scope, of segment) (any, error) {
@@ -170,17 +170,17 @@ var runQuestions = map[string]scopeQuestion{
 		return len(found), err
 	},
 	"Live.OfWorkflow": func(ctx context.Context, st outbound.Stores, scope tenant.Scope, of segment) (any, error) {
-		found, err := st.Runs.Live.OfWorkflow(ctx, scope, of.workflow, 9)
+		found, err := st.Runs.Overview.OfWorkflow(ctx, scope, of.workflow, 9)
 		return len(found), err
 	},
 	"Live.Executes": func(ctx context.Context, st outbound.Stores, scope tenant.Scope, of segment) (any, error) {
-		return st.Runs.Live.Executes(ctx, scope, of.workflow, of.version)
+		return st.Runs.Overview.Executes(ctx, scope, of.workflow, of.version)
 	},
 	"Live.StartedWith": func(ctx context.Context, st outbound.Stores, scope tenant.Scope, of segment) (any, error) {
-		return st.Runs.Live.StartedWith(ctx, scope, []trigger.ID{of.trigger}, of.dedupe, noon.Add(-outbound.DedupeRetention))
+		return st.Runs.Overview.StartedWith(ctx, scope, []trigger.ID{of.trigger}, of.dedupe, noon.Add(-outbound.DedupeRetention))
 	},
 	"Live.Seqs": func(ctx context.Context, st outbound.Stores, scope tenant.Scope, of segment) (any, error) {
-		return st.Runs.Live.Seqs(ctx, []outbound.RunKey{{Scope: scope, Run: of.run}})
+		return st.Runs.Overview.Seqs(ctx, []outbound.RunKey{{Scope: scope, Run: of.run}})
 	},
 	"Origins.Of": func(ctx context.Context, st outbound.Stores, scope tenant.Scope, of segment) (any, error) {
 		version, _, err := st.Runs.Origins.Of(ctx, scope, of.run)

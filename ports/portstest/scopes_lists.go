@@ -151,7 +151,7 @@ func (f fixture) registrationsWithin(name string, scope tenant.Scope, covered []
 		if err != nil {
 			return err
 		}
-		seen, err := st.SeenIn.Combined(ctx, scope, nil, domain.PageRequest{})
+		seen, err := st.SubTenantDirectory.List(ctx, scope, nil, domain.PageRequest{})
 		if err != nil {
 			return err
 		}

@@ -70,18 +70,18 @@ func SharedLimiter(t *testing.T, open func(*testing.T, outbound.Clock) (join fun
 
 	t.Run("a place taken through one process is not free for another until it is left", func(t *testing.T) {
 		processes, _ := start(t)
-		held := []outbound.Entry{enter(t, processes[0], "a", many, 2), enter(t, processes[1], "a", many, 2)}
-		if !held[0].Inside || !held[1].Inside {
+		held := []outbound.Acquisition{enter(t, processes[0], "a", many, 2), enter(t, processes[1], "a", many, 2)}
+		if !held[0].Acquired || !held[1].Acquired {
 			t.Fatalf("a free place was refused: %+v", held)
 		}
 		for i, l := range processes {
-			if enter(t, l, "a", many, 2).Inside {
+			if enter(t, l, "a", many, 2).Acquired {
 				t.Errorf("process %d gave a third place", i)
 			}
 		}
-		held[0].Leave()
+		held[0].Release()
 		enterSoon(t, processes[2], "a", 2)
-		if enter(t, processes[0], "a", many, 2).Inside {
+		if enter(t, processes[0], "a", many, 2).Acquired {
 			t.Error("one place left made room for two")
 		}
 	})
@@ -89,12 +89,12 @@ func SharedLimiter(t *testing.T, open func(*testing.T, outbound.Clock) (join fun
 	t.Run("leaving twice frees no place that another process took meanwhile", func(t *testing.T) {
 		processes, _ := start(t)
 		first := enter(t, processes[0], "a", many, 1)
-		first.Leave()
+		first.Release()
 		enterSoon(t, processes[1], "a", 1)
-		first.Leave()
+		first.Release()
 		for range 100 {
 			for i, l := range processes {
-				if enter(t, l, "a", many, 1).Inside {
+				if enter(t, l, "a", many, 1).Acquired {
 					t.Fatalf("process %d gave a second place", i)
 				}
 			}
@@ -131,13 +131,13 @@ func takeAtOnce(t *testing.T, processes []outbound.Limiter, each, limit int) int
 }
 
 // enterSoon enters as soon as a place is free, which it must be in a moment.
-func enterSoon(t *testing.T, l outbound.Limiter, subject string, places int) outbound.Entry {
+func enterSoon(t *testing.T, l outbound.Limiter, subject string, places int) outbound.Acquisition {
 	t.Helper()
 	for giveUp := time.Now().Add(10 * time.Second); time.Now().Before(giveUp); {
-		if e := enter(t, l, subject, many, places); e.Inside {
+		if e := enter(t, l, subject, many, places); e.Acquired {
 			return e
 		}
 	}
 	t.Fatal("a place that was left did not become free")
-	return outbound.Entry{}
+	return outbound.Acquisition{}
 }

@@ -141,7 +141,7 @@ func (f webhooks) recovers(e *event.Endpoint) {
 		if err != nil {
 			return err
 		}
-		now.Note(event.Outcome{Status: 204}, noon)
+		now.Note(event.AttemptResult{Status: 204}, noon)
 		return st.Endpoints.Update(ctx, now)
 	})
 }

@@ -198,7 +198,7 @@ func (f webhooks) settle(s event.DeliveryState) {
 		if err != nil {
 			return err
 		}
-		d.Record(d.NextAttempt(), noon, event.Outcome{Status: 204})
+		d.Record(d.NextAttempt(), noon, event.AttemptResult{Status: 204})
 		return st.Deliveries.Update(ctx, d)
 	})
 }

@@ -28,7 +28,7 @@ func (f webhooks) event(owner tenant.ID) *event.Event {
 	f.Helper()
 	e := newEvent(owner, 0)
 	f.put(func(ctx context.Context, st outbound.WebhookStores) error {
-		return errors.Join(st.Events.Append(ctx, e), st.Events.Settle(ctx, e))
+		return errors.Join(st.Events.Append(ctx, e), st.Events.MarkFannedOut(ctx, e))
 	})
 	return e
 }
@@ -50,7 +50,7 @@ func (f webhooks) getEvent(owner tenant.ID, id event.ID) (e *event.Event, err er
 func (f webhooks) waiting(step string, limit int, want ...*event.Event) {
 	f.Helper()
 	f.put(func(ctx context.Context, st outbound.WebhookStores) error {
-		found, err := st.Events.Waiting(ctx, limit)
+		found, err := st.Events.PendingFanOut(ctx, limit)
 		f.sameState(idsOf(want), idsOf(found))
 		if f.Failed() {
 			f.Fatal(step)
@@ -74,7 +74,7 @@ func EventRepository(t *testing.T, open OpenStore) {
 			bare := event.Restore(event.State{ID: event.ID(newID("evt")), Tenant: want.Tenant(), Type: event.RunPaused, At: noon.Add(time.Minute)})
 			f.append(want, bare)
 			f.put(func(ctx context.Context, st outbound.WebhookStores) error {
-				found, err := st.Events.Waiting(ctx, 9)
+				found, err := st.Events.PendingFanOut(ctx, 9)
 				for i, e := range []*event.Event{want, bare} {
 					got, errGet := st.Events.Get(ctx, tenant.All(e.Tenant()), e.ID())
 					if err = errors.Join(err, errGet); err != nil {
@@ -102,12 +102,12 @@ func EventRepository(t *testing.T, open OpenStore) {
 			a, b := newEvent(owner, 0), newEvent(owner, 1)
 			f.append(a, b)
 			f.waiting("both", 9, a, b)
-			settle := func(ctx context.Context, st outbound.WebhookStores) error { return st.Events.Settle(ctx, a) }
+			settle := func(ctx context.Context, st outbound.WebhookStores) error { return st.Events.MarkFannedOut(ctx, a) }
 			f.put(settle)
 			f.put(settle)
 			f.waiting("one is settled", 9, b)
 			f.put(func(ctx context.Context, st outbound.WebhookStores) error {
-				return errors.Join(st.Events.Append(ctx), st.Events.Settle(ctx))
+				return errors.Join(st.Events.Append(ctx), st.Events.MarkFannedOut(ctx))
 			})
 			f.waiting("nothing was added or settled", 9, b)
 		},
@@ -117,7 +117,7 @@ func EventRepository(t *testing.T, open OpenStore) {
 			f.endpoint(inactive, func(st *event.EndpointState) { st.Active = false })
 			for owner, kept := range map[tenant.ID]bool{without: false, active: true, inactive: false} {
 				e := newEvent(owner, 0)
-				f.put(func(ctx context.Context, st outbound.WebhookStores) error { return st.Events.Tell(ctx, e) })
+				f.put(func(ctx context.Context, st outbound.WebhookStores) error { return st.Events.AppendIfWanted(ctx, e) })
 				if _, err := f.getEvent(owner, e.ID()); (err == nil) != kept {
 					f.Errorf("%s: %v", owner, err)
 				}
@@ -166,7 +166,7 @@ func WaitingEvents(t *testing.T, open OpenStore) {
 			f.append(append(all, foreign)...)
 			except[11].Tenant = other // there is no such event
 			f.put(func(ctx context.Context, st outbound.WebhookStores) error {
-				found, err := st.Events.Waiting(ctx, 2, except...)
+				found, err := st.Events.PendingFanOut(ctx, 2, except...)
 				f.sameState(idsOf([]*event.Event{all[11], foreign}), idsOf(found))
 				return err
 			})
@@ -186,10 +186,10 @@ func WaitingEvents(t *testing.T, open OpenStore) {
 					for range all {
 						var took []*event.Event
 						f.put(func(ctx context.Context, st outbound.WebhookStores) (err error) {
-							if took, err = st.Events.Waiting(ctx, 3); err != nil {
+							if took, err = st.Events.PendingFanOut(ctx, 3); err != nil {
 								return err
 							}
-							return st.Events.Settle(ctx, took...)
+							return st.Events.MarkFannedOut(ctx, took...)
 						})
 						mu.Lock()
 						for _, id := range idsOf(took) {
@@ -224,7 +224,9 @@ func EventSweeps(t *testing.T, open OpenStore) {
 			}
 			waits, pending, young, old := all[0], all[1], all[5], all[2:5]
 			f.append(all...)
-			f.put(func(ctx context.Context, st outbound.WebhookStores) error { return st.Events.Settle(ctx, all[1:]...) })
+			f.put(func(ctx context.Context, st outbound.WebhookStores) error {
+				return st.Events.MarkFannedOut(ctx, all[1:]...)
+			})
 			under := f.delivery(to, pending)
 			ended := f.delivery(to, old[0])
 			f.put(func(ctx context.Context, st outbound.WebhookStores) error {
@@ -232,7 +234,7 @@ func EventSweeps(t *testing.T, open OpenStore) {
 				if err != nil {
 					return err
 				}
-				d.Record(1, noon, event.Outcome{Status: 200})
+				d.Record(1, noon, event.AttemptResult{Status: 200})
 				return st.Deliveries.Update(ctx, d)
 			})
 			var swept []string
@@ -264,7 +266,7 @@ func EventSweeps(t *testing.T, open OpenStore) {
 			owner := ten.ID()
 			e := newEvent(owner, 0)
 			f.append(e)
-			f.put(func(ctx context.Context, st outbound.WebhookStores) error { return st.Events.Settle(ctx, e) })
+			f.put(func(ctx context.Context, st outbound.WebhookStores) error { return st.Events.MarkFannedOut(ctx, e) })
 			d := f.delivery(f.endpoint(owner), e)
 			sweeps := func(step string, want int) {
 				f.Helper()

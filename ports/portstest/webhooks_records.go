@@ -113,7 +113,7 @@ func DeliveryRecords(t *testing.T, open OpenStore) {
 			f.insert(a, b)
 			fresh, stale := event.RestoreDelivery(a), event.RestoreDelivery(b)
 			f.settle(b)
-			fresh.Record(1, noon, event.Outcome{Status: 204})
+			fresh.Record(1, noon, event.AttemptResult{Status: 204})
 			err := f.try(func(ctx context.Context, st outbound.WebhookStores) error {
 				return st.Queue.Record(ctx, []*event.Delivery{fresh, stale}, nil)
 			})
@@ -148,7 +148,7 @@ func lockRace(f webhooks) {
 					held, err := st.Queue.Lock(ctx, keysOf(mine...))
 					var deliveries []*event.Delivery
 					for _, h := range held {
-						h.Delivery.Record(h.Delivery.NextAttempt(), noon, event.Outcome{Status: 500})
+						h.Delivery.Record(h.Delivery.NextAttempt(), noon, event.AttemptResult{Status: 500})
 						h.Delivery.Redeliver(true, noon.Add(time.Second)) // which makes it pending again
 						deliveries = append(deliveries, h.Delivery)
 					}

@@ -67,7 +67,7 @@ func answerStatus(status int, header ...string) http.HandlerFunc {
 // Sender is the contract of outbound.Sender. open gives a sender that may call
 // loopback.
 func Sender(t *testing.T, open func(*testing.T) outbound.Sender) {
-	send := func(t *testing.T, m outbound.SignedMessage) event.Outcome {
+	send := func(t *testing.T, m outbound.SignedMessage) event.AttemptResult {
 		t.Helper()
 		o, err := open(t).Send(t.Context(), m)
 		if err != nil {
@@ -80,7 +80,7 @@ func Sender(t *testing.T, open func(*testing.T) outbound.Sender) {
 	t.Run("Contexts", func(t *testing.T) { senderContexts(t, open) })
 }
 
-type sendFunc func(*testing.T, outbound.SignedMessage) event.Outcome
+type sendFunc func(*testing.T, outbound.SignedMessage) event.AttemptResult
 
 func senderAnswers(t *testing.T, send sendFunc) {
 	t.Run("the message arrives as it was signed", func(t *testing.T) {

@@ -252,7 +252,7 @@ func unreadableWaiting(f damaged) {
 	f.append(bad, good, foreign)
 	f.exec(`UPDATE webhook_events SET happened_at = %s WHERE id = '%s'`, f.store.BadTime, bad.ID())
 	f.put(func(ctx context.Context, st outbound.WebhookStores) error {
-		found, err := st.Events.Waiting(ctx, 9)
+		found, err := st.Events.PendingFanOut(ctx, 9)
 		f.sameState(idsOf([]*event.Event{bad, foreign, good}), idsOf(found))
 		if f.Failed() {
 			return err
@@ -260,7 +260,7 @@ func unreadableWaiting(f damaged) {
 		if e := found[0]; e.Tenant() != owner || e.SubTenant() != bad.SubTenant() || e.Type() != bad.Type() {
 			f.Errorf("what its fan-out goes by is lost: %+v", e.State())
 		}
-		return st.Events.Settle(ctx, found[0])
+		return st.Events.MarkFannedOut(ctx, found[0])
 	})
 	f.waiting("it is settled", 9, good, foreign)
 }
@@ -282,7 +282,7 @@ func unreadableHeld(f damaged) {
 		}
 		f.sameState(map[outbound.DeliveryKey]bool{keysOf(bad)[0]: false, keysOf(elsewhere)[0]: false, keysOf(good)[0]: true}, readable)
 		if i := slices.IndexFunc(held, func(h outbound.LockedDelivery) bool { return h.Unreadable == nil }); i >= 0 {
-			held[i].Delivery.Record(1, noon, event.Outcome{Status: 204})
+			held[i].Delivery.Record(1, noon, event.AttemptResult{Status: 204})
 			return st.Queue.Record(ctx, []*event.Delivery{held[i].Delivery}, nil)
 		}
 		return err

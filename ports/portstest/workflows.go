@@ -130,8 +130,8 @@ func VersionRepository(t *testing.T, open OpenStore) {
 				if diff += cmp.Diff(want, have, cmp.AllowUnexported(workflow.Graph{})); diff != "" {
 					f.Error(diff)
 				}
-				belongs, err := st.Versions.Belongs(ctx, tenant.All(want.Tenant), want.ID)
-				if belongs != (outbound.Belonging{Workflow: want.Workflow, SubTenant: "team"}) {
+				belongs, err := st.Versions.Parent(ctx, tenant.All(want.Tenant), want.ID)
+				if belongs != (outbound.VersionParent{Workflow: want.Workflow, SubTenant: "team"}) {
 					f.Errorf("it belongs to %+v", belongs)
 				}
 				return err
@@ -181,7 +181,7 @@ func VersionRepository(t *testing.T, open OpenStore) {
 				if err.Error() != errAbsent.Error() {
 					f.Errorf("%q differs from %q", err, errAbsent)
 				}
-				_, err = st.Versions.Belongs(ctx, tenant.All(other), ver.ID())
+				_, err = st.Versions.Parent(ctx, tenant.All(other), ver.ID())
 				f.wantError(err, domain.NotFound, "version_not_found")
 				return nil
 			})

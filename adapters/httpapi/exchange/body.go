@@ -103,7 +103,7 @@ func readWeighed(c *gin.Context, weigh func(domain.JSONWeight) int64) (jsonread.
 	}
 	if len(text) > smallBody {
 		size := weigh(domain.WeighJSON(text))
-		if size > x.Memory.Intake.Most() {
+		if size > x.Memory.Intake.Max() {
 			return jsonread.Object{}, errBodyTooComplex
 		}
 		if !StateOf(c).Intake().Resize(int(size)) {

@@ -23,8 +23,8 @@ type Budget interface {
 	// Release gives back what was reserved.
 	Release(owner tenant.ID, amount int64)
 
-	// Most is the largest amount that can be reserved at once.
-	Most() int64
+	// Max is the largest amount that can be reserved at once.
+	Max() int64
 }
 
 // Defaults of [Memory].
@@ -67,7 +67,7 @@ func (m *Memory) Wait(ctx context.Context, busy error) (context.Context, context
 }
 
 // MaxPage is how many bytes a page has at most, so that one tenant can hold two.
-func (m *Memory) MaxPage() int { return int(m.Pages.Most() / 2) }
+func (m *Memory) MaxPage() int { return int(m.Pages.Max() / 2) }
 
 // Reservation is what one request holds of a budget, nothing at first. Its owner calls
 // Release. It waits only while it holds nothing, so that no two wait for each other.
@@ -87,12 +87,12 @@ func (h *Reservation) Begun() bool { return h.budget != nil }
 func (h *Reservation) Size() int64 { return h.size }
 
 // Has says whether as much is held.
-func (h *Reservation) Has(size int) bool { return h.size >= min(int64(size), h.budget.Most()) }
+func (h *Reservation) Has(size int) bool { return h.size >= min(int64(size), h.budget.Max()) }
 
 // TryReplace reserves an amount in place of what is held, if it is there at once.
 func (h *Reservation) TryReplace(size int) bool {
 	h.Release()
-	amount := min(int64(size), h.budget.Most())
+	amount := min(int64(size), h.budget.Max())
 	if !h.budget.TryReserve(h.owner, amount) {
 		return false
 	}
@@ -104,7 +104,7 @@ func (h *Reservation) TryReplace(size int) bool {
 // its cause.
 func (h *Reservation) Replace(ctx context.Context, size int) error {
 	h.Release()
-	amount := min(int64(size), h.budget.Most())
+	amount := min(int64(size), h.budget.Max())
 	err := h.budget.Reserve(ctx, h.owner, amount)
 	if err == nil {
 		h.size = amount
@@ -114,7 +114,7 @@ func (h *Reservation) Replace(ctx context.Context, size int) error {
 
 // Resize holds another amount, if it is there at once; else nothing is held any more.
 func (h *Reservation) Resize(size int) bool {
-	more := min(int64(size), h.budget.Most()) - h.size
+	more := min(int64(size), h.budget.Max()) - h.size
 	switch {
 	case more <= 0:
 		h.budget.Release(h.owner, -more)

@@ -62,9 +62,9 @@ func (l *Limiter) Take(ctx context.Context, name string, limit int, window time.
 	return sh.subject(name, now).take(now, limit, window), nil
 }
 
-// Enter counts one request and takes a place if one is free.
-func (l *Limiter) Enter(ctx context.Context, name string, limit int, window time.Duration, places int) (outbound.Entry, error) {
-	entry := outbound.Entry{Leave: func() {}}
+// Acquire counts one request and takes a place if one is free.
+func (l *Limiter) Acquire(ctx context.Context, name string, limit int, window time.Duration, places int) (outbound.Acquisition, error) {
+	entry := outbound.Acquisition{Release: func() {}}
 	if err := ctx.Err(); err != nil {
 		return entry, err
 	}
@@ -78,8 +78,8 @@ func (l *Limiter) Enter(ctx context.Context, name string, limit int, window time
 		return entry, nil
 	}
 	s.inside++
-	entry.Inside = true
-	entry.Leave = sync.OnceFunc(func() {
+	entry.Acquired = true
+	entry.Release = sync.OnceFunc(func() {
 		sh.mu.Lock()
 		defer sh.mu.Unlock()
 		s.inside--

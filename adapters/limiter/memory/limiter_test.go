@@ -108,10 +108,10 @@ func BenchmarkEnter(b *testing.B) {
 	l := memory.New(&tickingClock{now: time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)})
 	b.ReportAllocs()
 	for b.Loop() {
-		e, err := l.Enter(context.Background(), "tenant/secret", 1000, time.Minute, 100)
-		if err != nil || !e.Inside {
+		e, err := l.Acquire(context.Background(), "tenant/secret", 1000, time.Minute, 100)
+		if err != nil || !e.Acquired {
 			b.Fatal(e, err)
 		}
-		e.Leave()
+		e.Release()
 	}
 }

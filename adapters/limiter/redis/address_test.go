@@ -81,7 +81,7 @@ func TestAPasswordOpensTheServer(t *testing.T) {
 	} {
 		t.Run(claim, func(t *testing.T) {
 			e := enter(t, openLimiter(t, address, redis.Options{}), 1)
-			if !e.Inside {
+			if !e.Acquired {
 				t.Error("a free place was refused")
 			}
 		})

@@ -143,10 +143,10 @@ func (l *Limiter) Take(ctx context.Context, subject string, limit int, window ti
 	return l.local.Take(ctx, subject, limit, window)
 }
 
-// Enter counts one request and takes a place if one is free.
-func (l *Limiter) Enter(ctx context.Context, subject string, limit int, window time.Duration, places int) (outbound.Entry, error) {
+// Acquire counts one request and takes a place if one is free.
+func (l *Limiter) Acquire(ctx context.Context, subject string, limit int, window time.Duration, places int) (outbound.Acquisition, error) {
 	if err := ctx.Err(); err != nil {
-		return outbound.Entry{Leave: func() {}}, err
+		return outbound.Acquisition{Release: func() {}}, err
 	}
 	if epoch, up := l.breaker.state(); up {
 		r := request{subject: subject, limit: limit, window: window}
@@ -159,7 +159,7 @@ func (l *Limiter) Enter(ctx context.Context, subject string, limit int, window t
 		got, err := l.admit(ctx, r)
 		switch {
 		case err == nil && full:
-			return outbound.Entry{Allowance: stricter(got.Allowance, refusal), Leave: func() {}}, nil
+			return outbound.Acquisition{Allowance: stricter(got.Allowance, refusal), Release: func() {}}, nil
 		case err == nil:
 			l.places.confirmReleased(subject, r.released)
 			return l.enterLocally(ctx, r, got, askedAt)
@@ -167,12 +167,12 @@ func (l *Limiter) Enter(ctx context.Context, subject string, limit int, window t
 			l.release(subject, r.token) // Redis may have given the place, or may yet do so
 		}
 		if err := callerError(ctx); err != nil {
-			return outbound.Entry{Leave: func() {}}, err
+			return outbound.Acquisition{Release: func() {}}, err
 		}
 		l.fail(epoch, err)
 	}
 	l.opts.OnFallback()
-	return l.local.Enter(ctx, subject, limit, window, places)
+	return l.local.Acquire(ctx, subject, limit, window, places)
 }
 
 // callerError says whether and how the caller gave up. A connection may notice a passed

@@ -165,7 +165,7 @@ func TestKeysExpire(t *testing.T) {
 			const limit, window, lease = 5, 50 * time.Second, 20 * time.Second
 			l := openLimiter(t, address, redis.Options{Prefix: prefix, Lease: lease})
 			for range 3 * limit {
-				if _, err := l.Enter(t.Context(), "a", limit, window, 2); err != nil {
+				if _, err := l.Acquire(t.Context(), "a", limit, window, 2); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -207,7 +207,7 @@ func TestARequestIsOneRoundTrip(t *testing.T) {
 	c.do("CONFIG", "RESETSTAT")
 	const n = 50
 	for range n {
-		if e, err := l.Enter(t.Context(), "a", 1000, time.Minute, 1000); err != nil || !e.Inside {
+		if e, err := l.Acquire(t.Context(), "a", 1000, time.Minute, 1000); err != nil || !e.Acquired {
 			t.Fatalf("%+v, %v", e, err)
 		}
 		if _, err := l.Take(t.Context(), "a", 1000, time.Minute); err != nil {
@@ -228,7 +228,7 @@ func TestAServerThatForgotTheScriptGetsItAgain(t *testing.T) {
 	address := redistest.Start(t)
 	l := openLimiter(t, address, redis.Options{Prefix: redistest.Prefix()})
 	connect(t, address).do("SCRIPT", "FLUSH")
-	if e, err := l.Enter(t.Context(), "a", 1, time.Minute, 1); err != nil || !e.Inside {
+	if e, err := l.Acquire(t.Context(), "a", 1, time.Minute, 1); err != nil || !e.Acquired {
 		t.Errorf("%+v, %v", e, err)
 	}
 }
@@ -242,8 +242,8 @@ func BenchmarkTake(b *testing.B) {
 
 func BenchmarkEnter(b *testing.B) {
 	benchmark(b, func(ctx context.Context, l *redis.Limiter) error {
-		e, err := l.Enter(ctx, "tenant/secret", 1_000_000, time.Second, 100)
-		e.Leave()
+		e, err := l.Acquire(ctx, "tenant/secret", 1_000_000, time.Second, 100)
+		e.Release()
 		return err
 	})
 }

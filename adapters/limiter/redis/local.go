@@ -19,8 +19,8 @@ type LocalLimiter interface {
 
 // enterLocally counts in this process what Redis granted, and takes a place where Redis
 // gave one. Leave releases both places.
-func (l *Limiter) enterLocally(ctx context.Context, r request, got answer, askedAt time.Time) (outbound.Entry, error) {
-	refused := outbound.Entry{Allowance: got.Allowance, Leave: func() {}}
+func (l *Limiter) enterLocally(ctx context.Context, r request, got answer, askedAt time.Time) (outbound.Acquisition, error) {
+	refused := outbound.Acquisition{Allowance: got.Allowance, Release: func() {}}
 	switch {
 	case !got.Granted:
 		return refused, nil
@@ -29,18 +29,18 @@ func (l *Limiter) enterLocally(ctx context.Context, r request, got answer, asked
 		refused.Allowance = stricter(got.Allowance, local)
 		return refused, err
 	}
-	local, err := l.local.Enter(ctx, r.subject, r.limit, r.window, r.places)
+	local, err := l.local.Acquire(ctx, r.subject, r.limit, r.window, r.places)
 	refused.Allowance = stricter(got.Allowance, local.Allowance)
-	if !local.Inside {
+	if !local.Acquired {
 		l.release(r.subject, r.token)
 		return refused, err
 	}
 	l.places.hold(r.subject, r.token, askedAt)
 	leave := sync.OnceFunc(func() {
-		local.Leave() // first: who finds a free place in Redis must find one here
+		local.Release() // first: who finds a free place in Redis must find one here
 		l.release(r.subject, r.token)
 	})
-	return outbound.Entry{Allowance: refused.Allowance, Inside: true, Leave: leave}, nil
+	return outbound.Acquisition{Allowance: refused.Allowance, Acquired: true, Release: leave}, nil
 }
 
 // stricter returns the answer that holds where both were given: a refusal, the one with

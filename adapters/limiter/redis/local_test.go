@@ -136,11 +136,11 @@ func TestNoProcessGrantsMoreThanTheLimitWhateverHappensToTheServer(t *testing.T)
 func (w *unreliable) ask(process, limit int) outbound.Allowance {
 	l := w.processes[process]
 	if rapid.Bool().Draw(w.rt, "with a place") {
-		e, err := l.Enter(w.rt.Context(), "a", limit, time.Minute, 1000)
-		if err != nil || e.Inside != e.Granted {
+		e, err := l.Acquire(w.rt.Context(), "a", limit, time.Minute, 1000)
+		if err != nil || e.Acquired != e.Granted {
 			w.rt.Fatalf("%+v, %v", e, err)
 		}
-		e.Leave()
+		e.Release()
 		return e.Allowance
 	}
 	a, err := l.Take(w.rt.Context(), "a", limit, time.Minute)
@@ -215,10 +215,10 @@ func TestNoProcessGivesMorePlacesThanThereAreWhateverHappensToTheServer(t *testi
 				if !w.failing {
 					want = want && count(func(p *place) bool { return p.inRedis }) < most
 				}
-				if got := w.enter(i, most); got.Inside != want {
-					w.rt.Fatalf("process %d of %d places, server failing %v: inside is %v", i, most, w.failing, got.Inside)
+				if got := w.enter(i, most); got.Acquired != want {
+					w.rt.Fatalf("process %d of %d places, server failing %v: inside is %v", i, most, w.failing, got.Acquired)
 				} else if want {
-					all = append(all, &place{process: i, sent: !w.failing, inRedis: !w.failing, leave: got.Leave})
+					all = append(all, &place{process: i, sent: !w.failing, inRedis: !w.failing, leave: got.Release})
 				}
 			case "release":
 				for _, p := range all {
@@ -239,7 +239,7 @@ func TestNoProcessGivesMorePlacesThanThereAreWhateverHappensToTheServer(t *testi
 			l.FlushReleased(w.rt.Context())
 		}
 		for i := range w.processes {
-			if !w.enter(i, most+i).Inside { // one more than those of the processes before
+			if !w.enter(i, most+i).Acquired { // one more than those of the processes before
 				w.rt.Fatalf("all were released, and process %d of %d places finds none", i, most+i)
 			}
 		}
@@ -247,8 +247,8 @@ func TestNoProcessGivesMorePlacesThanThereAreWhateverHappensToTheServer(t *testi
 }
 
 // enter asks for one of the places.
-func (w *unreliable) enter(process, places int) outbound.Entry {
-	e, err := w.processes[process].Enter(w.rt.Context(), "a", 1_000_000, time.Minute, places)
+func (w *unreliable) enter(process, places int) outbound.Acquisition {
+	e, err := w.processes[process].Acquire(w.rt.Context(), "a", 1_000_000, time.Minute, places)
 	if err != nil {
 		w.rt.Fatal(err)
 	}
@@ -260,7 +260,7 @@ func TestARequestThatFindsNoPlaceIsCountedLocallyToo(t *testing.T) {
 	server := miniredis.RunT(t)
 	l := openWith(t, "redis://"+server.Addr(), redis.Options{Timeout: longTimeout}, nil)
 	for _, inside := range []bool{true, false} {
-		if e, err := l.Enter(t.Context(), "a", 3, time.Minute, 1); err != nil || !e.Granted || e.Inside != inside {
+		if e, err := l.Acquire(t.Context(), "a", 3, time.Minute, 1); err != nil || !e.Granted || e.Acquired != inside {
 			t.Fatalf("%+v, %v", e, err)
 		}
 	}

@@ -173,26 +173,26 @@ func TestPlacesAreHeldAndGivenBackThroughAnOutage(t *testing.T) {
 	before := enter(t, w, 2)
 	instance.Kill()
 	during := enter(t, w, 2)
-	if !before.Inside || !during.Inside {
-		t.Fatalf("before %v, during %v", before.Inside, during.Inside)
+	if !before.Acquired || !during.Acquired {
+		t.Fatalf("before %v, during %v", before.Acquired, during.Acquired)
 	}
-	if enter(t, w, 2).Inside {
+	if enter(t, w, 2).Acquired {
 		t.Error("a place was given that was taken before the outage")
 	}
-	before.Leave()
-	if !enter(t, w, 2).Inside || enter(t, w, 2).Inside {
+	before.Release()
+	if !enter(t, w, 2).Acquired || enter(t, w, 2).Acquired {
 		t.Error("leaving did not make room for one")
 	}
 	if err := instance.Restart(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	w.waitShared(t)
-	if enter(t, w, 2).Inside {
+	if enter(t, w, 2).Acquired {
 		t.Error("a place was given that was taken during the outage")
 	}
 	eventually(t, "a place that was refused locally stays taken in Redis", func() bool { return placesTaken(t, instance.URL) == 0 })
-	during.Leave()
-	if !enter(t, w, 2).Inside {
+	during.Release()
+	if !enter(t, w, 2).Acquired {
 		t.Error("the place was not given back")
 	}
 	eventually(t, "the place is not taken in Redis", func() bool { return placesTaken(t, instance.URL) == 1 })
@@ -208,11 +208,11 @@ func TestARequestThatTheServerAnsweredTooLateHoldsNoPlace(t *testing.T) {
 	instance := launch(t)
 	w := observe(t, instance.URL)
 	w.waitShared(t)
-	enter(t, w, 10).Leave() // now there is a connection
+	enter(t, w, 10).Release() // now there is a connection
 	if err := instance.Freeze(); err != nil {
 		t.Fatal(err)
 	}
-	if !enter(t, w, 10).Inside || w.fallbacks.Load() != 1 {
+	if !enter(t, w, 10).Acquired || w.fallbacks.Load() != 1 {
 		t.Error("the process did not count on its own")
 	}
 	if err := instance.Thaw(); err != nil {
@@ -285,7 +285,7 @@ func TestLeavingAndClosingDoNotWaitForAServerThatDoesNotAnswer(t *testing.T) {
 				eventually(t, "the outage goes unnoticed", func() bool { return !w.Shared() })
 			}
 			started := time.Now()
-			held.Leave()
+			held.Release()
 			if took := time.Since(started); took > shortTimeout {
 				t.Errorf("leaving took %s", took)
 			}
@@ -329,11 +329,11 @@ func TestOneProcessGrantsTheLimitOnceAlthoughTheServerRestartsEmpty(t *testing.T
 	phase := func() {
 		n := 0
 		for range asked {
-			e, err := w.Enter(t.Context(), "a", limit, time.Minute, 10)
+			e, err := w.Acquire(t.Context(), "a", limit, time.Minute, 10)
 			if err != nil {
 				t.Fatal(err)
 			}
-			e.Leave()
+			e.Release()
 			if e.Granted {
 				n++
 			} else if e.Remaining != 0 || e.RetryAfter <= 0 || e.RetryAfter > time.Minute || time.Until(e.Reset) < e.RetryAfter-time.Second {

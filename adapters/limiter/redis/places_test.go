@@ -20,9 +20,9 @@ import (
 )
 
 // enter asks for a place.
-func enter(t *testing.T, l outbound.Limiter, places int) outbound.Entry {
+func enter(t *testing.T, l outbound.Limiter, places int) outbound.Acquisition {
 	t.Helper()
-	e, err := l.Enter(context.Background(), "a", 1_000_000, time.Minute, places)
+	e, err := l.Acquire(context.Background(), "a", 1_000_000, time.Minute, places)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,21 +50,21 @@ func TestThePlacesOfAProcessThatDiedBecomeFreeWhenTheirLeasesEnd(t *testing.T) {
 			address, opts := start(t), redis.Options{Prefix: redistest.Prefix(), Lease: lease}
 			live, dead, other := openAt(t, address, opts, clock), openAt(t, address, opts, clock), openAt(t, address, opts, clock)
 			for _, l := range []*redis.Limiter{live, dead} {
-				if !enter(t, l, 2).Inside {
+				if !enter(t, l, 2).Acquired {
 					t.Fatal("a free place was refused")
 				}
 				l.StopMaintenance()
 			}
 			clock.Set(noon.Add(lease - time.Millisecond))
-			if enter(t, other, 2).Inside {
+			if enter(t, other, 2).Acquired {
 				t.Error("a place became free before its lease ran out")
 			}
 			live.RenewAll(t.Context())
 			clock.Set(noon.Add(lease))
-			if !enter(t, other, 2).Inside {
+			if !enter(t, other, 2).Acquired {
 				t.Error("the place of the dead process is not free")
 			}
-			if enter(t, other, 2).Inside {
+			if enter(t, other, 2).Acquired {
 				t.Error("the place of the live process was given away")
 			}
 		})
@@ -86,8 +86,8 @@ func holdAndWait(address string) {
 		os.Exit(1)
 	}
 	for range 2 {
-		e, err := l.Enter(context.Background(), "a", 10, time.Minute, 2)
-		fmt.Println(e.Inside, err)
+		e, err := l.Acquire(context.Background(), "a", 10, time.Minute, 2)
+		fmt.Println(e.Acquired, err)
 	}
 	select {}
 }
@@ -138,7 +138,7 @@ func TestThePlacesOfAKilledProcessBecomeFree(t *testing.T) {
 	}
 	l := openLimiter(t, address, redis.Options{Prefix: prefix, Lease: shortLease})
 	for range 2 {
-		eventually(t, "the killed process still holds its places", func() bool { return enter(t, l, 2).Inside })
+		eventually(t, "the killed process still holds its places", func() bool { return enter(t, l, 2).Acquired })
 	}
 }
 
@@ -155,11 +155,11 @@ func TestPlacesThatTheServerLostAreTakenAgain(t *testing.T) {
 	eventually(t, "the place was not taken again", func() bool {
 		return c.number("ZCARD", "sluice:limit:{a}:places") == 1
 	})
-	if enter(t, other, 1).Inside {
+	if enter(t, other, 1).Acquired {
 		t.Error("a second place was given")
 	}
-	held.Leave()
-	eventually(t, "the place was not released", func() bool { return enter(t, other, 1).Inside })
+	held.Release()
+	eventually(t, "the place was not released", func() bool { return enter(t, other, 1).Acquired })
 }
 
 func TestCloseReleasesThePlacesAndStopsEverything(t *testing.T) {
@@ -167,18 +167,18 @@ func TestCloseReleasesThePlacesAndStopsEverything(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			address, prefix := start(t), redistest.Prefix()
 			other := openLimiter(t, address, redis.Options{Prefix: prefix})
-			enter(t, other, 1).Leave() // now it has a connection
+			enter(t, other, 1).Release() // now it has a connection
 			running := goleak.IgnoreCurrent()
 			closing := openLimiter(t, address, redis.Options{Prefix: prefix})
-			var held outbound.Entry
-			eventually(t, "no place is free", func() bool { held = enter(t, closing, 1); return held.Inside })
+			var held outbound.Acquisition
+			eventually(t, "no place is free", func() bool { held = enter(t, closing, 1); return held.Acquired })
 			if err := closing.Close(); err != nil {
 				t.Error(err)
 			}
-			if !enter(t, other, 1).Inside {
+			if !enter(t, other, 1).Acquired {
 				t.Error("the place was not released")
 			}
-			held.Leave() // has no effect any more
+			held.Release() // has no effect any more
 			if closing.Shared() {
 				t.Error("a closed limiter shares its limits")
 			}

@@ -63,12 +63,12 @@ type watchers struct {
 
 var _ outbound.Changes = (*Store)(nil)
 
-// Follow tells w what changes until ctx ends.
-func (s *Store) Follow(ctx context.Context, w outbound.Watcher) error {
+// Watch tells w what changes until ctx ends.
+func (s *Store) Watch(ctx context.Context, w outbound.Watcher) error {
 	s.watchers.add(w)
 	defer s.watchers.remove(w)
-	defer w.Trust(false)
-	return s.Listen(ctx, []string{ChangesTopic}, func(_, payload string) { w.Changed(tenant.ID(payload)) }, w.Trust)
+	defer w.SetReliable(false)
+	return s.Listen(ctx, []string{ChangesTopic}, func(_, payload string) { w.Changed(tenant.ID(payload)) }, w.SetReliable)
 }
 
 func (w *watchers) add(one outbound.Watcher) {

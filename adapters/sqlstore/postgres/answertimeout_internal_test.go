@@ -134,7 +134,7 @@ func TestADatabaseThatDoesNotAnswerInTimeIsUnavailable(t *testing.T) {
 	}
 	err = store.Do(t.Context(), func(ctx context.Context, st outbound.Stores) error {
 		once := domain.IdempotencyKey{Scope: "s", Key: "k", Fingerprint: "f", Answer: func(any) ([]byte, error) { return nil, nil }}
-		return st.Outcomes.Keep(ctx, owner, once, nil, time.Now())
+		return st.Idempotency.Record(ctx, owner, once, nil, time.Now())
 	})
 	if !errors.Is(err, domain.Unavailable) {
 		t.Error(err)

@@ -32,7 +32,7 @@ func BenchmarkTriggerIntake(b *testing.B) {
 	version := benchVersion(b, store, random, now)
 	newTrigger := func() *trigger.Trigger {
 		draft := trigger.Draft{Version: version.ID(), Name: "Orders", Type: trigger.Webhook, Config: benchConfig()}
-		trg, err := trigger.New(trigger.ID(random.ID(trigger.IDPrefix)), version.Tenant(), trigger.Surroundings{VersionExists: true}, draft, now)
+		trg, err := trigger.New(trigger.ID(random.ID(trigger.IDPrefix)), version.Tenant(), trigger.References{VersionExists: true}, draft, now)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -34,7 +34,7 @@ func TestAnIntakeThatCannotSeeWhatWasAddedSaysSo(t *testing.T) {
 		if i%4 == 0 {
 			draft.Version = "wfv_absent"
 		}
-		trg, err := trigger.New(trigger.ID(fmt.Sprintf("trg_%d", i)), version.Tenant(), trigger.Surroundings{VersionExists: true}, draft, time.Now())
+		trg, err := trigger.New(trigger.ID(fmt.Sprintf("trg_%d", i)), version.Tenant(), trigger.References{VersionExists: true}, draft, time.Now())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -194,7 +194,7 @@ func TestFollowingLeavesNothingBehind(t *testing.T) {
 		w := stuck{portstest.NewWatch(), make(chan struct{})}
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
-		go func() { ended <- store.Follow(ctx, w) }()
+		go func() { ended <- store.Watch(ctx, w) }()
 		if !w.Await(10*time.Second, w.Trusted) {
 			t.Fatal("it does not follow")
 		}

@@ -44,7 +44,7 @@ func TestWordOfRunsMayBeLostWhenTheConnectionBreaks(t *testing.T) {
 			WHERE datname = current_database() AND pid <> pg_backend_pid() AND query LIKE 'LISTEN%'`)
 		e.Within(t, "word that something was lost", func() bool { return e.Lost() > lost })
 		e.Within(t, "word after the connection broke", func() bool {
-			here.Tell("run_after")
+			here.Notify("run_after")
 			return e.Heard("run_after") > 0
 		})
 	}

@@ -30,7 +30,7 @@ type leaseableRow struct {
 // Claim leases runs. Units that claim do so one after another: only then each knows of
 // all leases that the others gave, so that the bound of a tenant holds, and none comes
 // away with nothing because another one looked at the same runs.
-func (s queue) Claim(ctx context.Context, c outbound.RunClaim) ([]outbound.LentRun, error) {
+func (s queue) Claim(ctx context.Context, c outbound.RunClaim) ([]outbound.LeasedRun, error) {
 	if !s.InTransaction() {
 		return nil, s.Fail(errUnit)
 	}
@@ -70,7 +70,7 @@ type leasedRow struct {
 
 // lease leases those of the runs that nobody is changing and that there is room for, and
 // puts off the others that cannot be read.
-func (s queue) lease(ctx context.Context, now time.Time, c outbound.RunClaim, chosen []core.KeyRow) ([]outbound.LentRun, error) {
+func (s queue) lease(ctx context.Context, now time.Time, c outbound.RunClaim, chosen []core.KeyRow) ([]outbound.LeasedRun, error) {
 	wanted := make([]leaseableRow, len(chosen))
 	places := make(map[string]int, len(chosen))
 	for i, key := range chosen {
@@ -97,19 +97,19 @@ func (s queue) lease(ctx context.Context, now time.Time, c outbound.RunClaim, ch
 		return nil, s.Fail(err)
 	}
 	var putOff []core.KeyRow
-	leased := make([]outbound.LentRun, 0, len(rows))
+	leased := make([]outbound.LeasedRun, 0, len(rows))
 	for _, row := range rows {
 		stored := found[core.KeyRow{Tenant: row.Tenant, ID: row.ID}]
 		if stored == nil {
 			continue // deleted since it was found
 		}
 		lease := outbound.RunLease{Tenant: tenant.ID(row.Tenant), Run: run.ID(row.ID), Number: row.Number}
-		one := outbound.LentRun{Lease: lease, Until: until, At: now, Size: stored.Size, Before: row.Alone.end()}
+		one := outbound.LeasedRun{Lease: lease, Until: until, At: now, Size: stored.Size, LastLeaseEnd: row.Alone.end()}
 		if !stored.isLarge() {
 			if one.Run, err = stored.restore(); err != nil {
 				putOff = append(putOff, core.KeyRow{Tenant: row.Tenant, ID: row.ID})
 				lease.Number = 0
-				one = outbound.LentRun{Lease: lease, At: now, Unreadable: err}
+				one = outbound.LeasedRun{Lease: lease, At: now, Unreadable: err}
 			}
 		}
 		leased = append(leased, one)
@@ -227,13 +227,13 @@ func (e leaseEnd) end() outbound.LeaseEnd {
 	case expiredForAnother, triedAlone:
 		return outbound.LeaseExpired
 	case endedAlone:
-		return outbound.LeaseEndedAlone
+		return outbound.LeaseExpiredIsolated
 	}
 	return outbound.LeaseReturned
 }
 
-// TryAlone notes that a run is tried alone.
-func (s queue) TryAlone(ctx context.Context, lease outbound.RunLease) error {
+// MarkIsolated notes that a run is tried alone.
+func (s queue) MarkIsolated(ctx context.Context, lease outbound.RunLease) error {
 	n, err := s.Exec(ctx, "try a run alone", `UPDATE live_runs SET alone = $1 WHERE tenant_id = $2 AND id = $3 AND lease = $4 AND lease_until IS NOT NULL`,
 		triedAlone, string(lease.Tenant), string(lease.Run), lease.Number)
 	if err == nil && n != 1 {

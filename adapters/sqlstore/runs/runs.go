@@ -49,7 +49,7 @@ func wholeRun(payload, progress string) string {
 }
 
 func ifSmall(column string) string {
-	return fmt.Sprintf(`CASE WHEN %s <= %d THEN %s END`, wholeSize, outbound.LargeRun, column)
+	return fmt.Sprintf(`CASE WHEN %s <= %d THEN %s END`, wholeSize, outbound.LargeRunBytes, column)
 }
 
 type summaryRow struct {

@@ -59,8 +59,8 @@ func NewSignals(store *core.Store) *Signals {
 	return &Signals{store: store, origin: rand.Text(), news: make(chan struct{}, 1)}
 }
 
-// Tell passes on word of runs.
-func (s *Signals) Tell(changed ...run.ID) {
+// Notify passes on word of runs.
+func (s *Signals) Notify(changed ...run.ID) {
 	if len(changed) == 0 {
 		return
 	}
@@ -86,8 +86,8 @@ func (s *Signals) ring() {
 	}
 }
 
-// Follow hears word of runs until ctx ends, and then returns nil.
-func (s *Signals) Follow(ctx context.Context, heard func(changed []run.ID)) error {
+// Subscribe hears word of runs until ctx ends, and then returns nil.
+func (s *Signals) Subscribe(ctx context.Context, heard func(changed []run.ID)) error {
 	return s.follow(ctx, &follower{heard: heard})
 }
 

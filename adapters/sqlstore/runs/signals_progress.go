@@ -56,12 +56,12 @@ func (p *progress) want(runs []run.ID, now time.Time) {
 		p.wanted = make(map[run.ID]time.Time)
 	}
 	for _, id := range runs {
-		p.wanted[id] = now.Add(outbound.WantedFor)
+		p.wanted[id] = now.Add(outbound.ProgressRequestTTL)
 	}
 }
 
-// Advanced passes on word of what runs do under their workers.
-func (s *Signals) Advanced(runs ...run.ID) {
+// NotifyProgress passes on word of what runs do under their workers.
+func (s *Signals) NotifyProgress(runs ...run.ID) {
 	s.mu.Lock()
 	if s.telling && s.progress.advance(runs, time.Now()) {
 		s.ring()
@@ -72,13 +72,13 @@ func (s *Signals) Advanced(runs ...run.ID) {
 	}
 }
 
-// FollowClosely hears of what runs do under their workers as well.
-func (s *Signals) FollowClosely(ctx context.Context, heard func(changed []run.ID)) error {
+// SubscribeProgress hears of what runs do under their workers as well.
+func (s *Signals) SubscribeProgress(ctx context.Context, heard func(changed []run.ID)) error {
 	return s.follow(ctx, &follower{heard: heard, closely: true})
 }
 
-// Want asks other processes for word of runs.
-func (s *Signals) Want(runs ...run.ID) {
+// RequestProgress asks other processes for word of runs.
+func (s *Signals) RequestProgress(runs ...run.ID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.telling || len(runs) == 0 {

@@ -59,7 +59,7 @@ func TestWhoDeliversIsCalledWhenThereIsSomethingToDeliver(t *testing.T) {
 			return st.Webhooks.Events.Append(ctx, first, happen("evt_3"))
 		}, nil, 1},
 		{"a failed attempt", func(ctx context.Context, st outbound.Stores) error {
-			d.Record(1, noon, event.Outcome{Status: 500})
+			d.Record(1, noon, event.AttemptResult{Status: 500})
 			return st.Webhooks.Deliveries.Insert(ctx, d)
 		}, nil, 1},
 		{"a later attempt", func(ctx context.Context, st outbound.Stores) error { return st.Webhooks.Deliveries.Update(ctx, d) }, nil, 1},

@@ -58,8 +58,8 @@ func (s eventRepository) Append(ctx context.Context, events ...*event.Event) err
 	return s.append(ctx, ``, events)
 }
 
-// Tell adds those that an endpoint may want.
-func (s eventRepository) Tell(ctx context.Context, events ...*event.Event) error {
+// AppendIfWanted adds those that an endpoint may want.
+func (s eventRepository) AppendIfWanted(ctx context.Context, events ...*event.Event) error {
 	return s.append(ctx, ` WHERE EXISTS (SELECT 1 FROM webhook_endpoints e WHERE e.tenant_id = r.tenant_id AND e.is_active)`, events)
 }
 
@@ -105,8 +105,8 @@ func (s eventRepository) Get(ctx context.Context, scope tenant.Scope, id event.I
 // some are left where other units have the first ones.
 const waitingReserve = 4
 
-// Waiting claims events that wait.
-func (s eventRepository) Waiting(ctx context.Context, limit int, except ...outbound.EventKey) ([]*event.Event, error) {
+// PendingFanOut claims events that wait.
+func (s eventRepository) PendingFanOut(ctx context.Context, limit int, except ...outbound.EventKey) ([]*event.Event, error) {
 	if err := s.planFreshly(ctx); err != nil {
 		return nil, err
 	}
@@ -129,8 +129,8 @@ func (s eventRepository) Waiting(ctx context.Context, limit int, except ...outbo
 	return found, nil
 }
 
-// Settle marks events, all in one statement.
-func (s eventRepository) Settle(ctx context.Context, events ...*event.Event) error {
+// MarkFannedOut marks events, all in one statement.
+func (s eventRepository) MarkFannedOut(ctx context.Context, events ...*event.Event) error {
 	if len(events) == 0 {
 		return nil
 	}
