@@ -102,7 +102,7 @@ func TestTheScriptQuotesWhatItIsGiven(t *testing.T) {
 func TestAResultIsTheMedianOfItsRounds(t *testing.T) {
 	r := result{Aim: 0.5}
 	for _, rd := range []struct{ base, ours float64 }{{100, 90}, {200, 100}, {100, 20}, {400, 240}} {
-		r.RoundsTaken = append(r.RoundsTaken, newRound(rd.base, load{perSecond: rd.ours, p50: time.Millisecond, p99: 2 * time.Millisecond, requests: 7}))
+		r.RoundsTaken = append(r.RoundsTaken, newRound(load{perSecond: rd.base}, load{perSecond: rd.ours, p50: time.Millisecond, p99: 2 * time.Millisecond, requests: 7}))
 	}
 	r.summarize()
 	r.RoundsTaken = nil

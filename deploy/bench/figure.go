@@ -49,7 +49,7 @@ func (f figure) withDetail(format string, args ...any) figure {
 // allGauges lists every gauge in the order of the table. Those that look at the
 // gateway of the rows come first, while it is warm.
 func allGauges() []gauge {
-	return []gauge{ceiling{}, admission{}, neighbour{}, runStart{}, runTransactions{}, runNeighbour{}, schedules{}, sustainedRuns{}, peakMemory{}, idle{}, start{}, binarySize{}}
+	return []gauge{admission{}, neighbour{}, runStart{}, runTransactions{}, runNeighbour{}, schedules{}, sustainedRuns{}, peakMemory{}, idle{}, start{}, binarySize{}}
 }
 
 // sameAtEverySize compares the lists of the fewest and the most workflows, where
@@ -65,6 +65,18 @@ func sameAtEverySize(rows []result) []figure {
 	}
 	return []figure{newFigure("workflows-size", "GET /workflows of 1,000 workflows against 1,000,000", "times the rate", 1.2, few/many).
 		withDetail("%.0f/s against %.0f/s", few, many)}
+}
+
+// tailOfTriggers compares the p99 of POST /triggers at many connections with its p50, and says
+// how far the two of the baseline lie apart, which shares the machine with the same load.
+func tailOfTriggers(rows []result) []figure {
+	i := slices.IndexFunc(rows, func(r result) bool { return r.Name == "triggers-64" })
+	if i < 0 {
+		return nil
+	}
+	row := rows[i]
+	return []figure{newFigure("triggers-64-tail", "the p99 of POST /triggers at 64 connections against its p50", "times", 5, row.P99/row.P50).
+		withDetail("%.1f ms against %.1f ms; the baseline's %.1f ms against %.1f ms", row.P99, row.P50, row.BaseP99, row.BaseP50)}
 }
 
 // inTurns measures a baseline and something else in turn, after a warm-up of both.

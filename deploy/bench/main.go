@@ -123,7 +123,7 @@ func bench(ctx context.Context, o options, rows []row, gauges []gauge) (report, 
 		}
 		rep.Rows = append(rep.Rows, res)
 	}
-	rep.Figures = sameAtEverySize(rep.Rows)
+	rep.Figures = append(sameAtEverySize(rep.Rows), tailOfTriggers(rep.Rows)...)
 	for _, g := range gauges {
 		_, _ = fmt.Fprintf(o.verbose, "%s\n", g.name()) // progress only
 		if err := e.database.vacuum(ctx); err != nil {

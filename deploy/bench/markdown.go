@@ -34,7 +34,7 @@ func (r report) markdown() string {
 	write := func(format string, args ...any) { _, _ = fmt.Fprintf(&b, format, args...) } // cannot fail
 	write("Measured on %s, %s; medians of %d rounds of %g s.\n\n", r.Taken.Format(time.DateOnly), r.Machine, r.Rounds, r.Seconds)
 	if len(r.Rows) > 0 {
-		write("| what | requests/s | baseline/s | ratio | lowest–highest | aim | p50 ms | p99 ms |\n|---|--:|--:|--:|--:|--:|--:|--:|\n")
+		write("| what | requests/s | baseline/s | ratio | lowest–highest | aim | p50 ms | p99 ms | baseline's p50, p99 |\n|---|--:|--:|--:|--:|--:|--:|--:|--:|\n")
 	}
 	for _, row := range r.Rows {
 		write("%s", markdownRow(row.cells(), 5))

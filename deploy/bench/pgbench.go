@@ -15,7 +15,7 @@ import (
 
 // pgbench runs a script's statement over and over on so many connections, prepared
 // once on each, and returns how often a second. The variables are the script's.
-func (d *database) pgbench(ctx context.Context, file string, connections int, period time.Duration, variables map[string]int) (float64, error) {
+func (d *database) pgbench(ctx context.Context, file string, connections int, period time.Duration, variables map[string]int) (load, error) {
 	args := []string{
 		"-M", "prepared", "-n", "-f", file, "-c", strconv.Itoa(connections),
 		"-j", strconv.Itoa(min(wrkThreads, connections)), "-T", wholeSeconds(period),
@@ -25,9 +25,10 @@ func (d *database) pgbench(ctx context.Context, file string, connections int, pe
 	}
 	printed, err := harness.Output(exec.CommandContext(ctx, filepath.Join(d.Programs, "pgbench"), append(args, d.URL)...))
 	if err != nil {
-		return 0, err
+		return load{}, err
 	}
-	return readPgbench(string(printed))
+	rate, err := readPgbench(string(printed))
+	return load{perSecond: rate}, err
 }
 
 var (

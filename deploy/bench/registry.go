@@ -88,9 +88,8 @@ func addCustomNodes(ctx context.Context, databaseURL string, owners []tenant.ID)
 	return nil
 }
 
-func (r *registry) baseline(ctx context.Context, period time.Duration) (float64, error) {
-	found, err := r.env.runWrk(ctx, r.bare.url, r.request, registryConnections, period)
-	return found.perSecond, err
+func (r *registry) baseline(ctx context.Context, period time.Duration) (load, error) {
+	return r.env.runWrk(ctx, r.bare.url, r.request, registryConnections, period)
 }
 
 func (r *registry) gateway(ctx context.Context, period time.Duration) (load, error) {

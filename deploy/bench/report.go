@@ -46,6 +46,8 @@ type result struct {
 	Reached     bool    `json:"reached"`
 	P50         float64 `json:"p50Ms"`
 	P99         float64 `json:"p99Ms"`
+	BaseP50     float64 `json:"baselineP50Ms"` // 0 where it is not measured
+	BaseP99     float64 `json:"baselineP99Ms"`
 	Requests    int     `json:"requests"` // all rounds together
 	Non2xx      int     `json:"non2xx"`   // always 0: a run with any other answer has no report
 	RoundsTaken []round `json:"rounds"`
@@ -58,13 +60,16 @@ type round struct {
 	Ratio    float64 `json:"ratio"`
 	P50      float64 `json:"p50Ms"`
 	P99      float64 `json:"p99Ms"`
+	BaseP50  float64 `json:"baselineP50Ms"`
+	BaseP99  float64 `json:"baselineP99Ms"`
 	Requests int     `json:"requests"`
 }
 
-func newRound(baseline float64, found load) round {
+func newRound(baseline, found load) round {
 	return round{
-		Ours: found.perSecond, Baseline: baseline, Ratio: found.perSecond / baseline,
-		P50: milliseconds(found.p50), P99: milliseconds(found.p99), Requests: found.requests,
+		Ours: found.perSecond, Baseline: baseline.perSecond, Ratio: found.perSecond / baseline.perSecond,
+		P50: milliseconds(found.p50), P99: milliseconds(found.p99),
+		BaseP50: milliseconds(baseline.p50), BaseP99: milliseconds(baseline.p99), Requests: found.requests,
 	}
 }
 
@@ -85,6 +90,8 @@ func (r *result) summarize() {
 	r.Baseline = medianOf(of(func(rd round) float64 { return rd.Baseline }))
 	r.P50 = medianOf(of(func(rd round) float64 { return rd.P50 }))
 	r.P99 = medianOf(of(func(rd round) float64 { return rd.P99 }))
+	r.BaseP50 = medianOf(of(func(rd round) float64 { return rd.BaseP50 }))
+	r.BaseP99 = medianOf(of(func(rd round) float64 { return rd.BaseP99 }))
 	r.Reached = r.Ratio >= r.Aim
 	for _, rd := range r.RoundsTaken {
 		r.Requests += rd.Requests
@@ -121,7 +128,7 @@ func (r report) print(w io.Writer) error {
 }
 
 func (r report) rowCells() [][]string {
-	lines := [][]string{{"WHAT", "OURS/S", "BASELINE/S", "RATIO", "LOW–HIGH", "AIM", "", "P50 MS", "P99 MS", "NON-2XX"}}
+	lines := [][]string{{"WHAT", "OURS/S", "BASELINE/S", "RATIO", "LOW–HIGH", "AIM", "", "P50 MS", "P99 MS", "BASELINE", "NON-2XX"}}
 	for _, row := range r.Rows {
 		lines = append(lines, append(row.cells(), strconv.Itoa(row.Non2xx)))
 	}
@@ -142,8 +149,16 @@ func (r result) cells() []string {
 	return []string{
 		r.What, fmt.Sprintf("%.0f", r.Ours), fmt.Sprintf("%.0f", r.Baseline), fmt.Sprintf("%.2f", r.Ratio),
 		fmt.Sprintf("%.2f–%.2f", r.LowRatio, r.HighRatio), fmt.Sprintf("≥ %.2f", r.Aim), outcome(r.Reached),
-		fmt.Sprintf("%.2f", r.P50), fmt.Sprintf("%.2f", r.P99),
+		fmt.Sprintf("%.2f", r.P50), fmt.Sprintf("%.2f", r.P99), r.baseLatency(),
 	}
+}
+
+// baseLatency is the baseline's p50 and p99, where they are measured.
+func (r result) baseLatency() string {
+	if r.BaseP99 == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%.2f, %.2f", r.BaseP50, r.BaseP99)
 }
 
 func (f figure) cells() []string {

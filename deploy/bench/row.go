@@ -17,8 +17,8 @@ type row interface {
 	// measurement, and checks that the gateway answers as it should.
 	prepare(ctx context.Context, e *env) error
 
-	// baseline measures for the given time and returns operations per second.
-	baseline(ctx context.Context, period time.Duration) (float64, error)
+	// baseline measures for the given time. It has no latencies where pgbench makes the load.
+	baseline(ctx context.Context, period time.Duration) (load, error)
 
 	// gateway measures the gateway. An answer outside 2xx, a socket's error or an effect
 	// that is missing afterwards is an error.

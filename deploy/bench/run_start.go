@@ -53,9 +53,9 @@ func (runStart) measure(ctx context.Context, e *env, o options) ([]figure, error
 		return nil, err
 	}
 	return []figure{
-		newFigure("run-start", "webhook call sent until the first node's request arrives, p50", "ms", 15, p50...).
+		newFigure("run-start", "webhook call sent until the first node's request arrives, p50", "ms", 10, p50...).
 			withDetail("a bare insert is committed in %.1f ms", medianOf(commits)),
-		newFigure("run-start-p99", "the same, p99", "ms", 50, p99...).withDetail("%d calls a round", startsPerRound),
+		newFigure("run-start-p99", "the same, p99", "ms", 25, p99...).withDetail("%d calls a round", startsPerRound),
 	}, nil
 }
 

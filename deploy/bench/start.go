@@ -64,7 +64,7 @@ func (binarySize) measure(_ context.Context, e *env, _ options) ([]figure, error
 	if err != nil {
 		return nil, err
 	}
-	return []figure{newFigure("binary", "size of the binary", "MB", 40, megabytes(info.Size()))}, nil
+	return []figure{newFigure("binary", "size of the binary", "MB", 50, megabytes(info.Size()))}, nil
 }
 
 func megabytes(bytes int64) float64 { return float64(bytes) / 1e6 }

@@ -13,8 +13,8 @@ import (
 	"github.com/sluicehq/sluice/deploy/harness"
 )
 
-// createTrigger measures POST /triggers whole against pgbench putting one such row
-// into a table with the same columns and indexes, and nothing else.
+// createTrigger measures POST /triggers whole against a handler that only inserts: see
+// [env.startInserts].
 type createTrigger struct {
 	connections int
 	withKey     bool // every request has an idempotency key of its own
@@ -22,29 +22,24 @@ type createTrigger struct {
 	env     *env
 	tenant  string
 	request loadRequest
-	script  string // pgbench's
-	rounds  int
+	bare    *bareServer
 }
-
-// baselineConnections is what pgbench is given against many connections of the
-// gateway: more do not make it faster on two cores.
-const baselineConnections = 16
 
 func (r *createTrigger) about() about {
 	a := about{
-		name: "triggers-" + strconv.Itoa(r.connections), aim: 1.2,
+		name: "triggers-" + strconv.Itoa(r.connections), aim: 0.8,
 		what: fmt.Sprintf("POST /triggers, %d connections", r.connections),
 	}
 	if r.connections == 1 {
 		a.aim, a.what = 0.6, "POST /triggers, 1 connection"
 	}
 	if r.withKey {
-		a.name, a.what = a.name+"-key", a.what+", idempotency key"
+		a.name, a.what, a.aim = a.name+"-key", a.what+", idempotency key", min(a.aim, 0.65)
 	}
 	return a
 }
 
-// prepare creates one trigger and makes the baseline's row of it.
+// prepare creates one trigger, which the baseline's rows are like.
 func (r *createTrigger) prepare(ctx context.Context, e *env) error {
 	r.env = e
 	ten, err := e.newTenant(ctx, "bench "+r.about().name)
@@ -58,12 +53,14 @@ func (r *createTrigger) prepare(ctx context.Context, e *env) error {
 	if _, err := r.request.send(ctx, e.gateway.URL); err != nil {
 		return err
 	}
-	text, err := bareInsert(ctx, e.database.DB, ten.ID)
-	if err != nil {
+	if err := makeBareTable(ctx, e.database); err != nil {
 		return err
 	}
-	r.script, err = e.writeFile(r.about().name+".pgbench", []byte(text))
-	return err
+	if r.bare, err = e.startInserts(ctx, r); err != nil {
+		return err
+	}
+	e.atClose(r.bare.Stop)
+	return nil
 }
 
 // newTrigger asks for a trigger with every common setting.
@@ -80,16 +77,10 @@ func newTrigger(ten harness.Tenant) (loadRequest, error) {
 	return loadRequest{Method: http.MethodPost, Path: "/triggers", Body: string(body), APIKeys: []string{ten.SecretKey}}, err
 }
 
-// bareInsert makes a table of the shape of the triggers', without its references
-// and database triggers, and returns the pgbench script that adds the tenant's
-// trigger to it again and again, under identifiers that grow as the gateway's do.
-func bareInsert(ctx context.Context, db *sql.DB, tenantID string) (string, error) {
-	_, err := db.ExecContext(ctx, `CREATE TABLE IF NOT EXISTS bench_triggers (LIKE triggers INCLUDING ALL)`)
-	if err != nil {
-		return "", err
-	}
-	insert, err := bareRow(ctx, db, "triggers", "bench_triggers", tenantID, "trg_")
-	return "\\set i :i + 1\n\\set n :i * 100 + :client_id\n" + insert, err
+// makeBareTable makes a table of the shape of the triggers', without its references
+// and database triggers.
+func makeBareTable(ctx context.Context, d *database) error {
+	return d.exec(ctx, `CREATE TABLE IF NOT EXISTS bench_triggers (LIKE triggers INCLUDING ALL)`)
 }
 
 // bareRow returns a pgbench statement that puts a copy of a tenant's row of one table
@@ -138,14 +129,8 @@ func literalRow(ctx context.Context, db *sql.DB, from, tenantID string, instead 
 	return strings.Join(names, ", "), strings.Join(literals, ", "), rows.Err()
 }
 
-// spanOfRound is the identifiers that one measurement of the baseline may use on
-// each connection.
-const spanOfRound = 1_000_000_000
-
-func (r *createTrigger) baseline(ctx context.Context, period time.Duration) (float64, error) {
-	r.rounds++
-	return r.env.database.pgbench(ctx, r.script, min(r.connections, baselineConnections), period,
-		map[string]int{"i": r.rounds * spanOfRound})
+func (r *createTrigger) baseline(ctx context.Context, period time.Duration) (load, error) {
+	return r.env.runWrk(ctx, r.bare.url, r.request, r.connections, period)
 }
 
 // gateway also counts the rows: each acknowledged trigger must be there.

@@ -30,7 +30,7 @@ const (
 
 func (r *listWorkflows) about() about {
 	return about{
-		name: "workflows-" + strconv.Itoa(r.workflows), aim: 0.3,
+		name: "workflows-" + strconv.Itoa(r.workflows), aim: 0.33,
 		what: fmt.Sprintf("GET /workflows?limit=20 of %d, exact total, %d connections", r.workflows, listConnections),
 	}
 }
@@ -71,7 +71,7 @@ FROM workflows WHERE tenant_id = `+tenant+` ORDER BY created_at DESC, id DESC LI
 	return err
 }
 
-func (r *listWorkflows) baseline(ctx context.Context, period time.Duration) (float64, error) {
+func (r *listWorkflows) baseline(ctx context.Context, period time.Duration) (load, error) {
 	return r.env.database.pgbench(ctx, r.script, selectConnections, period, nil)
 }
 

@@ -19,53 +19,9 @@ import (
 	"github.com/sluicehq/sluice/deploy/harness"
 )
 
-// ceiling measures how much of the baseline of POST /triggers any gateway can reach on
-// this machine: the rate of a handler that inserts bodies into the bare table, those that
-// wait in one statement, and answers with them. It has the gateway's framework and driver,
-// and no key, limit, rule, reference, total, log or trace.
-type ceiling struct{}
-
-func (ceiling) name() string { return "ceiling" }
-
-func (ceiling) measure(ctx context.Context, e *env, o options) ([]figure, error) {
-	var found []figure
-	for _, connections := range []int{64, 1} {
-		like := &createTrigger{connections: connections}
-		if err := like.prepare(ctx, e); err != nil {
-			return nil, err
-		}
-		bare, err := e.startInserts(ctx, like)
-		if err != nil {
-			return nil, err
-		}
-		baselines, rates, err := o.inTurns(func(period time.Duration) (float64, error) { return like.baseline(ctx, period) },
-			func(period time.Duration) (float64, error) {
-				load, err := e.runWrk(ctx, bare.url, like.request, connections, period)
-				return load.perSecond, err
-			})
-		bare.Stop()
-		if err != nil {
-			return nil, err
-		}
-		ratios := make([]float64, len(rates))
-		for i := range rates {
-			ratios[i] = rates[i] / baselines[i]
-		}
-		found = append(found, newFigure("ceiling-"+strconv.Itoa(connections),
-			fmt.Sprintf("a handler that only inserts, %s, against the baseline of POST /triggers", manyConnections(connections)), "times", 0, ratios...).
-			withDetail("%.0f/s against %.0f/s", medianOf(rates), medianOf(baselines)))
-	}
-	return found, nil
-}
-
-func manyConnections(n int) string {
-	if n == 1 {
-		return "1 connection"
-	}
-	return strconv.Itoa(n) + " connections"
-}
-
-// startInserts starts the handler, which puts rows like that of a trigger into the bare table.
+// startInserts starts the baseline of POST /triggers: a handler that puts rows like that of a
+// trigger into the bare table, those that wait in one statement, and answers with their bodies. It
+// has the gateway's framework and driver, and no key, limit, rule, reference, total, log or trace.
 func (e *env) startInserts(ctx context.Context, like *createTrigger) (*bareServer, error) {
 	columns, many, err := literalRow(ctx, e.database.DB, "triggers", like.tenant, map[string]string{"id": "a.id", "config": "a.body"})
 	if err != nil {
@@ -86,7 +42,7 @@ func (e *env) startInserts(ctx context.Context, like *createTrigger) (*bareServe
 	if err != nil {
 		return nil, err
 	}
-	return e.startBare(ctx, "inserts-"+strconv.Itoa(like.connections), insertsCommand, "/triggers", e.database.URL, file)
+	return e.startBare(ctx, "inserts-"+like.about().name, insertsCommand, "/triggers", e.database.URL, file)
 }
 
 // insertStatements put an identifier and a body, or arrays of them, into the database.
