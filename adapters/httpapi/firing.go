@@ -52,10 +52,13 @@ func knowsNone(body jsonread.Object) bool {
 // firedBody is what a webhook call is answered with.
 type firedBody struct {
 	DedupeKey string `json:"dedupeKey"`
-	RunID     string `json:"runId"`
+	RunID     string `json:"runId,omitempty"`
+	Filtered  bool   `json:"filtered,omitempty"`
 }
 
-func renderFired(f run.Fired) any { return firedBody{DedupeKey: f.DedupeKey, RunID: string(f.Run)} }
+func renderFired(f run.Fired) any {
+	return firedBody{DedupeKey: f.DedupeKey, RunID: string(f.Run), Filtered: f.Skipped == run.SkipFiltered}
+}
 
 func triggerCall(body jsonread.Object) run.Call {
 	var r domain.Rules
@@ -86,18 +89,30 @@ type firedTriggerBody struct {
 	RunID     string `json:"runId"`
 }
 
-func renderFiredTriggers(fired []run.Fired) []firedTriggerBody {
-	all := make([]firedTriggerBody, len(fired))
-	for i, f := range fired {
-		all[i] = firedTriggerBody{TriggerID: string(f.Trigger), DedupeKey: f.DedupeKey, RunID: string(f.Run)}
+// renderFiredTriggers lists those that started a run apart from those that did not.
+func renderFiredTriggers(fired []run.Fired) (started []firedTriggerBody, skipped []skipBody) {
+	started, skipped = []firedTriggerBody{}, []skipBody{}
+	for _, f := range fired {
+		if f.Skipped != "" {
+			skipped = append(skipped, skipBody{TriggerID: string(f.Trigger), RunID: string(f.Run), Reason: f.Skipped, Details: detailsOf(f.Problems)})
+			continue
+		}
+		started = append(started, firedTriggerBody{TriggerID: string(f.Trigger), DedupeKey: f.DedupeKey, RunID: string(f.Run)})
 	}
-	return all
+	return started, skipped
 }
 
-// byEventBody lists the triggers that an event fired.
+// byEventBody lists the triggers that an event fired, and those that it did not although they
+// listen for it.
 type byEventBody struct {
 	Total    int                `json:"total"`
 	Triggers []firedTriggerBody `json:"triggers"`
+	Skipped  []skipBody         `json:"skipped"`
+}
+
+func renderByEvent(fired []run.Fired) any {
+	started, skipped := renderFiredTriggers(fired)
+	return byEventBody{Total: len(started), Triggers: started, Skipped: skipped}
 }
 
 func eventCall(body jsonread.Object) run.EventCall {
@@ -114,10 +129,7 @@ func (a *API) fireByEvent(c *gin.Context, who tenant.Caller) error {
 		return err
 	}
 	return exchange.Execute(c, who, exchange.Command[[]run.Fired]{
-		Status: http.StatusOK,
-		Render: func(fired []run.Fired) any {
-			return byEventBody{Total: len(fired), Triggers: renderFiredTriggers(fired)}
-		},
+		Status: http.StatusOK, Render: renderByEvent,
 		Run: func(once domain.IdempotencyKey) ([]run.Fired, error) {
 			return a.ports.Firing.ByEvent(c.Request.Context(), who, once, call)
 		},
@@ -139,23 +151,29 @@ type resumedBody struct {
 }
 
 type skipBody struct {
-	RunID   string                 `json:"runId,omitempty"`
-	Reason  string                 `json:"reason"`
-	Details []exchange.ErrorDetail `json:"details,omitempty"`
+	TriggerID string                 `json:"triggerId,omitempty"`
+	RunID     string                 `json:"runId,omitempty"`
+	Reason    string                 `json:"reason"`
+	Details   []exchange.ErrorDetail `json:"details,omitempty"`
+}
+
+func detailsOf(problems []domain.Violation) (details []exchange.ErrorDetail) {
+	for _, v := range problems {
+		details = append(details, exchange.ErrorDetail{Field: v.Field, Message: v.Message, Code: string(v.Code)})
+	}
+	return details
 }
 
 func renderIngested(in run.Ingested) any {
-	body := ingestedBody{Resumed: []resumedBody{}, Triggered: renderFiredTriggers(in.Triggered), Skipped: []skipBody{}, Truncated: in.Truncated}
+	started, skipped := renderFiredTriggers(in.Triggered)
+	body := ingestedBody{Resumed: []resumedBody{}, Triggered: started, Skipped: []skipBody{}, Truncated: in.Truncated}
 	for _, r := range in.Resumed {
 		body.Resumed = append(body.Resumed, resumedBody{RunID: string(r.Run), EntityID: r.Entity, WorkflowVersionID: string(r.Version)})
 	}
 	for _, s := range in.Skipped {
-		skip := skipBody{RunID: string(s.Run), Reason: s.Reason}
-		for _, v := range s.Problems {
-			skip.Details = append(skip.Details, exchange.ErrorDetail{Field: v.Field, Message: v.Message, Code: string(v.Code)})
-		}
-		body.Skipped = append(body.Skipped, skip)
+		body.Skipped = append(body.Skipped, skipBody{RunID: string(s.Run), Reason: s.Reason, Details: detailsOf(s.Problems)})
 	}
+	body.Skipped = append(body.Skipped, skipped...)
 	return body
 }
 

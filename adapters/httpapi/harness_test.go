@@ -32,6 +32,7 @@ import (
 	"github.com/sluicehq/sluice/adapters/sqlstore/postgres/pgtest"
 	"github.com/sluicehq/sluice/adapters/sqlstore/sqlite/sqlitetest"
 	"github.com/sluicehq/sluice/application/admission"
+	"github.com/sluicehq/sluice/application/execution"
 	"github.com/sluicehq/sluice/application/firing"
 	"github.com/sluicehq/sluice/application/nodes"
 	"github.com/sluicehq/sluice/application/processes"
@@ -94,10 +95,10 @@ func newGateway(t *testing.T, options ...option) *gateway {
 		Nodes:     nodes.New(known), Settings: nodes.NewSettings(tenants.NewSettings(store, g.clock), checks), SubTenants: tenants.NewSubTenants(store, g.clock, g.random),
 		Tenants:   tenants.New(store, g.clock, g.random),
 		Schedules: schedules.New(store, g.clock),
-		Triggers:  triggers.New(store, known, sqlstore.NewTriggerIntake(store), limiter, g.clock, g.random), Workflows: workflows.New(store, g.signals, g.clock, g.random),
+		Triggers:  triggers.New(store, known, sqlstore.NewTriggerIntake(store), expression.Checker{}, limiter, g.clock, g.random), Workflows: workflows.New(store, g.signals, g.clock, g.random),
 		Versions:   versions,
 		Publishing: versions,
-		Firing:     firing.New(work, known, expression.Compiler{}, g.signals, limiter, g.clock, g.random, runKey, budget.Divide(1<<40, 2).OfRuns(), 0),
+		Firing:     firing.New(work, known, expression.Compiler{}, execution.NewSelections(expression.Compiler{}, budget.Divide(1<<40, 2).OfRuns()), g.signals, limiter, g.clock, g.random, runKey, budget.Divide(1<<40, 2).OfRuns(), 0),
 		Runs:       runs.New(work, known, expression.Compiler{}, g.signals, g.clock, g.random, runKey, budget.Divide(1<<40, 2).OfRuns()),
 
 		WebhookEndpoints:  webhooks.NewEndpoints(store, g.clock, g.random),

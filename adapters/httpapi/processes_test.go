@@ -28,7 +28,7 @@ func (p timedProcesses) Live(ctx context.Context) ([]process.Seen, process.Level
 // beat makes a process known.
 func (g *gateway) beat() {
 	g.Helper()
-	p := process.Process{ID: "gateway-1/7/start_01", Version: "0.1.0", Level: process.FirstRelease, Role: "all"}
+	p := process.Process{ID: "gateway-1/7/start_01", Version: "0.1.0", Level: process.Latest, Role: "all"}
 	if err := processes.New(g.store).Beat(g.Context(), p); err != nil {
 		g.Fatal(err)
 	}

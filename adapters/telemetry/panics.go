@@ -11,6 +11,16 @@ func (m *Metrics) Panics(part string, read func() int64) {
 	}, func() float64 { return float64(read()) }))
 }
 
+// TriggersSkipped connects a count of how often triggers started no run for a reason of
+// [run.SkipReasons]. read is called whenever somebody gathers. Connecting a reason twice is a
+// defect and panics.
+func (m *Metrics) TriggersSkipped(reason string, read func() int64) {
+	m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
+		Namespace: namespace, Name: "triggers_skipped_total", Help: "Calls, events and instants for which a trigger that could fire started no run, by reason.",
+		ConstLabels: prometheus.Labels{"reason": reason},
+	}, func() float64 { return float64(read()) }))
+}
+
 // UnreadableDeliveries connects a count of how often deliveries were put off because they
 // cannot be read. read is called whenever somebody gathers. Connecting it twice is a
 // defect and panics.

@@ -50,7 +50,7 @@ type pendingCall struct {
 
 	// Of the last run of the unit:
 	started        outbound.StartedRun     // none when the call is left to a unit of its own
-	needsRateCheck *outbound.FiringTrigger // it is not known whether its rate limit permits the run
+	needsAdmission *outbound.FiringTrigger // it is not known whether it may fire
 }
 
 // call starts the run of one call together with those of others. It is not done, and
@@ -67,12 +67,15 @@ func (b *callBatcher) call(ctx context.Context, s *startRequest, id trigger.ID) 
 	if err := b.do(ctx, c); err != nil {
 		return fired, false, err
 	}
-	if c.needsRateCheck != nil { // the trigger has a rate limit, which is asked between two units
-		if err := s.checkRateLimits(ctx, []outbound.FiringTrigger{*c.needsRateCheck}); err != nil {
+	if c.needsAdmission != nil { // that is asked between two units
+		if err := s.admit(ctx, []outbound.FiringTrigger{*c.needsAdmission}); err != nil {
 			return fired, false, err
 		}
-		if refused := s.refused[id]; refused != nil {
-			return fired, false, refused
+		switch a := s.admissions[id]; {
+		case a.refused != nil:
+			return fired, false, a.refused
+		case a.skipped != "":
+			return s.skip(c.needsAdmission.Trigger), true, nil
 		}
 		if err := b.do(ctx, c); err != nil {
 			return fired, false, err
@@ -101,7 +104,7 @@ func (b *callBatcher) start(ctx context.Context, calls []*pendingCall) error {
 		return nil
 	}
 	for _, c := range calls {
-		c.started, c.needsRateCheck = outbound.StartedRun{}, nil
+		c.started, c.needsAdmission = outbound.StartedRun{}, nil
 	}
 	if domain.KindOf(err) == domain.Unavailable || errors.Is(err, context.DeadlineExceeded) {
 		return err
@@ -118,13 +121,13 @@ func startAll(ctx context.Context, st outbound.Stores, calls []*pendingCall) err
 	var fit []*pendingCall
 	var wanted []*run.Run
 	for _, c := range calls {
-		c.started, c.needsRateCheck = outbound.StartedRun{}, nil
+		c.started, c.needsAdmission = outbound.StartedRun{}, nil
 		one, known := found[outbound.TriggerKey{Scope: c.request.who.Scope, Trigger: c.trigger}]
 		if !known || c.request.service.refuse(one, c.request.call) != nil {
 			continue
 		}
-		if _, limited := one.Trigger.Config().RateLimit(); limited && !c.request.granted[c.trigger] {
-			c.needsRateCheck = &one
+		if _, admitted := c.request.admissionOf(one.Trigger); !admitted {
+			c.needsAdmission = &one
 			continue
 		}
 		fit, wanted = append(fit, c), append(wanted, c.request.newRun(one))

@@ -3,6 +3,7 @@ package firing_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -168,7 +169,7 @@ func TestACallWithAnIdempotencyKeyHasItsEffectOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = d.Firing.Call(d.Context(), d.Caller, fixture.Keyed("k"), trg.ID(), run.Call{})
-		if got, want := fixture.Replayed(err), "{"+string(trg.ID())+" k "+string(fired.Run)+"}"; got != want {
+		if got, want := fixture.Replayed(err), fmt.Sprint(fired); got != want {
 			t.Errorf("the repeat gets %s, not %s", got, want)
 		}
 		other := fixture.Keyed("k")

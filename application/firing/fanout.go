@@ -134,7 +134,7 @@ func (f *fanOut) first(ctx context.Context, st outbound.Stores) (fanState, error
 	if err != nil {
 		return fanState{}, err
 	}
-	s := fanState{targets: permitted, started: make(map[trigger.ID]run.ID, len(permitted))}
+	s := fanState{targets: found, started: make(map[trigger.ID]run.ID, len(permitted))}
 	for _, t := range permitted {
 		if s.started[t.Trigger.ID()] = t.Started; !hasStarted(t) {
 			s.remaining = append(s.remaining, t)
@@ -218,12 +218,14 @@ func (f *fanOut) startPart(ctx context.Context, st outbound.Stores, s fanState, 
 	return st.Idempotency.Record(ctx, f.request.who.Tenant(), f.request.once, f.outcome(f.answer(s)), f.request.now)
 }
 
-// answer lists the runs in the order of the triggers.
+// answer lists the runs, and the triggers that were skipped, in the order of the triggers.
 func (f *fanOut) answer(s fanState) []run.Fired {
 	fired := make([]run.Fired, 0, len(s.targets))
 	for _, t := range s.targets {
 		if id := s.started[t.Trigger.ID()]; id != "" {
 			fired = append(fired, run.Fired{Trigger: t.Trigger.ID(), DedupeKey: f.request.key, Run: id})
+		} else if skipped := f.request.skip(t.Trigger); skipped.Skipped != "" {
+			fired = append(fired, skipped)
 		}
 	}
 	return fired

@@ -438,7 +438,7 @@ func TestAnEventOfTooManyTriggersIsRefused(t *testing.T) {
 func (d *env) limited(most int64) {
 	known := directory.New(d.Store)
 	known.SetReliable(true)
-	d.Firing = firing.New(d.Store, known, expression.Compiler{}, d.Told, memory.New(d.Clock), d.Clock, system.Random{}, d.Key, fixture.Plenty(), tenant.StorageQuota(most))
+	d.Firing = firing.New(d.Store, known, expression.Compiler{}, d.Selections, d.Told, memory.New(d.Clock), d.Clock, system.Random{}, d.Key, fixture.Plenty(), tenant.StorageQuota(most))
 }
 
 func TestAboveItsQuotaATenantStartsNoRunsInAnyWay(t *testing.T) {

@@ -15,26 +15,27 @@ import (
 
 // Service implements inbound.Firing.
 type Service struct {
-	work      outbound.UnitOfWork
-	plans     *execution.Plans
-	computing execution.Computing
-	signals   outbound.RunSignals
-	limiter   outbound.Limiter
-	clock     outbound.Clock
-	random    outbound.Random
-	key       run.Key
-	storage   tenant.StorageQuota
-	calls     *callBatcher
+	work       outbound.UnitOfWork
+	plans      *execution.Plans
+	selections *execution.Selections
+	computing  execution.Computing
+	signals    outbound.RunSignals
+	limiter    outbound.Limiter
+	clock      outbound.Clock
+	random     outbound.Random
+	key        run.Key
+	storage    tenant.StorageQuota
+	calls      *callBatcher
 }
 
 var _ inbound.Firing = (*Service)(nil)
 
 // New returns the service.
-func New(work outbound.UnitOfWork, directory outbound.Directory, compiler outbound.Compiler, signals outbound.RunSignals,
+func New(work outbound.UnitOfWork, directory outbound.Directory, compiler outbound.Compiler, selections *execution.Selections, signals outbound.RunSignals,
 	limiter outbound.Limiter, clock outbound.Clock, random outbound.Random, key run.Key, budgets outbound.Budgets, storage tenant.StorageQuota,
 ) *Service {
 	return &Service{
-		work: work, plans: execution.NewPlans(work, directory, compiler, budgets, 0), computing: execution.NewComputing(budgets), signals: signals, limiter: limiter,
+		work: work, plans: execution.NewPlans(work, directory, compiler, budgets, 0), selections: selections, computing: execution.NewComputing(budgets), signals: signals, limiter: limiter,
 		clock: clock, random: random, key: key, storage: storage, calls: newCallBatcher(work, signals),
 	}
 }
@@ -49,6 +50,7 @@ func (f *Service) Call(ctx context.Context, who tenant.Caller, once domain.Idemp
 	}
 	ctx = outbound.WithLargeWrite(ctx, len(c.Payload()))
 	s := f.newRequest(who, once, c, run.CauseWebhook)
+	defer func() { f.count(err, fired) }()
 	if fired, done, err := f.calls.call(ctx, s, id); done || err != nil {
 		return fired, err
 	}
@@ -68,6 +70,15 @@ func (f *Service) Call(ctx context.Context, who tenant.Caller, once domain.Idemp
 		return st.Idempotency.Record(ctx, who.Tenant(), once, fired, s.now)
 	})
 	return fired, err
+}
+
+// count counts what was skipped.
+func (f *Service) count(err error, fired ...run.Fired) {
+	for _, one := range fired {
+		if err == nil && one.Skipped != "" {
+			f.selections.Count(one.Skipped)
+		}
+	}
 }
 
 // refuse says why a call cannot start a run of a trigger.
@@ -90,5 +101,7 @@ func (f *Service) ByEvent(ctx context.Context, who tenant.Caller, once domain.Id
 	if err := all.startAll(ctx); err != nil {
 		return nil, err
 	}
-	return all.answer(all.state), nil
+	fired = all.answer(all.state)
+	f.count(nil, fired...)
+	return fired, nil
 }

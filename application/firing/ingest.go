@@ -55,6 +55,7 @@ func (f *Service) Ingest(ctx context.Context, who tenant.Caller, once domain.Ide
 	if err == nil {
 		err = all.startRemaining(ctx)
 	}
+	f.count(err, in.Triggered...)
 	return in, err
 }
 

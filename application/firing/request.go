@@ -14,7 +14,7 @@ import (
 )
 
 // startRequest is one call that starts runs of triggers. Its unit of work may run several
-// times; what it has found out about rate limits outlives that.
+// times; what it has found out about triggers outlives that.
 type startRequest struct {
 	service  *Service
 	who      tenant.Caller
@@ -26,8 +26,7 @@ type startRequest struct {
 	keyIsNew bool   // nobody has used the dedupe key before
 	now      time.Time
 
-	granted map[trigger.ID]bool  // a run may be started, or was before
-	refused map[trigger.ID]error // above the trigger's rate limit
+	admissions map[trigger.ID]admission
 
 	memoryReserved bool // to continue runs is reserved
 
@@ -41,22 +40,42 @@ func (f *Service) newRequest(who tenant.Caller, once domain.IdempotencyKey, c ru
 	return s
 }
 
-// errRateLimitUnknown is returned by a unit that met triggers with a rate limit of which it is
-// not known yet whether they may fire. Asking has an effect of its own, which a unit must
-// not have.
-type errRateLimitUnknown struct{ triggers []outbound.FiringTrigger }
-
-func (*errRateLimitUnknown) Error() string {
-	return "it is not known whether the rate limits permit it"
+// admission is whether a trigger may start a run, as far as no unit of work can find out:
+// looking at the payload computes, and asking for its rate limit has an effect of its own.
+type admission struct {
+	config  trigger.Config // that was looked at
+	refused error          // nil where a run may be started, or was before
+	skipped string         // why it is not for this payload, which is no error
 }
 
-// maxRateChecks bounds how often a unit may meet further triggers.
-const maxRateChecks = 5
+// needsAdmission says whether anything is to be found out about a trigger.
+func needsAdmission(trg *trigger.Trigger) bool {
+	_, limited := trg.Config().RateLimit()
+	return limited || trg.Config().Selects()
+}
+
+// admissionOf is what is known of a trigger as it is now.
+func (s *startRequest) admissionOf(trg *trigger.Trigger) (a admission, known bool) {
+	if !needsAdmission(trg) {
+		return admission{}, true
+	}
+	a, known = s.admissions[trg.ID()]
+	return a, known && a.config.Equal(trg.Config())
+}
+
+// errAdmissionUnknown is returned by a unit that met triggers of which it is not known yet
+// whether they may fire.
+type errAdmissionUnknown struct{ triggers []outbound.FiringTrigger }
+
+func (*errAdmissionUnknown) Error() string { return "it is not known whether the triggers may fire" }
+
+// maxAdmissionRounds bounds how often a unit may meet further triggers.
+const maxAdmissionRounds = 5
 
 // fire runs the unit, which begins by claiming the idempotency key, and reports what it
 // has started.
 func (s *startRequest) fire(ctx context.Context, unit func(context.Context, outbound.Stores) error) error {
-	for range maxRateChecks {
+	for range maxAdmissionRounds {
 		err := s.service.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
 			s.changed = nil
 			if err := st.Idempotency.Claim(ctx, s.who.Tenant(), s.once, s.now); err != nil {
@@ -64,14 +83,14 @@ func (s *startRequest) fire(ctx context.Context, unit func(context.Context, outb
 			}
 			return unit(ctx, st)
 		})
-		var open *errRateLimitUnknown
+		var open *errAdmissionUnknown
 		if !errors.As(err, &open) {
 			if err == nil && len(s.changed) > 0 {
 				s.service.signals.Notify(s.changed...)
 			}
 			return err
 		}
-		if err := s.checkRateLimits(ctx, open.triggers); err != nil {
+		if err := s.admit(ctx, open.triggers); err != nil {
 			return err
 		}
 	}
@@ -80,33 +99,62 @@ func (s *startRequest) fire(ctx context.Context, unit func(context.Context, outb
 	return busy
 }
 
-// checkRateLimits counts what is about to be started against the triggers' rate limits. A
-// repeat, which starts nothing, does not count.
-func (s *startRequest) checkRateLimits(ctx context.Context, triggers []outbound.FiringTrigger) error {
+// admit finds out whether triggers may fire. A repeat, which starts nothing, may: it does not
+// count against the rate limit, and neither does what the trigger is not for.
+func (s *startRequest) admit(ctx context.Context, triggers []outbound.FiringTrigger) error {
 	repeats, err := s.startedWith(ctx, triggers)
 	if err != nil {
 		return err
 	}
-	if s.granted == nil {
-		s.granted, s.refused = make(map[trigger.ID]bool), make(map[trigger.ID]error)
+	if s.admissions == nil {
+		s.admissions = make(map[trigger.ID]admission)
+	}
+	var selecting []*trigger.Trigger
+	for i, one := range triggers {
+		s.admissions[one.Trigger.ID()] = admission{config: one.Trigger.Config()}
+		if repeats[i] == "" && one.Trigger.Config().Selects() {
+			selecting = append(selecting, one.Trigger)
+		}
+	}
+	selections, err := s.service.selections.Of(ctx, s.call.Payload(), s.now, selecting)
+	if err != nil {
+		return err
+	}
+	for i, trg := range selecting {
+		a := s.admissions[trg.ID()]
+		if selections[i].Refused != nil {
+			a.refused = selections[i].Refused
+		} else if selections[i].Filtered {
+			a.skipped = run.SkipFiltered
+		}
+		s.admissions[trg.ID()] = a
 	}
 	for i, one := range triggers {
-		limit, _ := one.Trigger.Config().RateLimit()
-		id := one.Trigger.ID()
-		if repeats[i] != "" {
-			s.granted[id] = true
+		a := s.admissions[one.Trigger.ID()]
+		if repeats[i] != "" || a.refused != nil || a.skipped != "" {
 			continue
 		}
-		most := int(min(limit.MaxRequests, math.MaxInt32))
-		left, err := s.service.limiter.Take(ctx, string(s.who.Tenant())+"/trigger/"+string(id), most, limit.Window)
-		if err != nil {
+		if a.refused, err = s.takeRate(ctx, one.Trigger); err != nil {
 			return err
 		}
-		if s.granted[id] = left.Granted; !left.Granted {
-			s.refused[id] = rateLimited(limit, left.RetryAfter)
-		}
+		s.admissions[one.Trigger.ID()] = a
 	}
 	return nil
+}
+
+// takeRate counts a run against the rate limit of its trigger, and says what is wrong where that
+// is exceeded.
+func (s *startRequest) takeRate(ctx context.Context, trg *trigger.Trigger) (refused, err error) {
+	limit, limited := trg.Config().RateLimit()
+	if !limited {
+		return nil, nil
+	}
+	most := int(min(limit.MaxRequests, math.MaxInt32))
+	left, err := s.service.limiter.Take(ctx, string(s.who.Tenant())+"/trigger/"+string(trg.ID()), most, limit.Window)
+	if err != nil || left.Granted {
+		return nil, err
+	}
+	return rateLimited(limit, left.RetryAfter), nil
 }
 
 // startedWith finds the runs that the dedupe key stands for, in the order of the triggers.
@@ -132,30 +180,38 @@ func rateLimited(limit trigger.RateLimit, wait time.Duration) error {
 	return e
 }
 
-// permitted leaves out the triggers above their rate limit. For what the dedupe key stands
-// for there is no limit.
+// permitted leaves out the triggers that may not fire. For what the dedupe key stands for
+// there is no limit.
 func (s *startRequest) permitted(triggers []outbound.FiringTrigger) ([]outbound.FiringTrigger, error) {
 	var open []outbound.FiringTrigger
 	permitted := make([]outbound.FiringTrigger, 0, len(triggers))
 	for _, one := range triggers {
-		_, limited := one.Trigger.Config().RateLimit()
-		granted, measured := s.granted[one.Trigger.ID()]
+		a, known := s.admissionOf(one.Trigger)
 		switch {
-		case one.Started != "":
+		case one.Started != "" || known && a.refused == nil && a.skipped == "":
 			permitted = append(permitted, one)
-		case limited && !measured:
+		case !known:
 			open = append(open, one)
-		case granted || !limited:
-			permitted = append(permitted, one)
 		}
 	}
 	if len(open) > 0 {
-		return nil, &errRateLimitUnknown{open}
+		return nil, &errAdmissionUnknown{open}
 	}
 	return permitted, nil
 }
 
-// start starts a run of one trigger, unless that is above its rate limit or has one. There
+// skip is why an event did not fire a trigger that listens for it; empty where it did, and
+// for one above its rate limit.
+func (s *startRequest) skip(trg *trigger.Trigger) run.Fired {
+	a := s.admissions[trg.ID()]
+	skipped := run.Fired{Trigger: trg.ID(), DedupeKey: s.key, Skipped: a.skipped}
+	if refused, ok := errors.AsType[*domain.Error](a.refused); ok && refused.Kind == domain.Invalid {
+		skipped.Skipped, skipped.Problems = refused.Code, refused.Violations
+	}
+	return skipped
+}
+
+// start starts a run of one trigger, unless that may not fire or has one. There
 // it is neither limited nor started again.
 func (s *startRequest) start(ctx context.Context, st outbound.Stores, one outbound.FiringTrigger) (fired run.Fired, err error) {
 	permitted, err := s.permitted([]outbound.FiringTrigger{one})
@@ -164,7 +220,7 @@ func (s *startRequest) start(ctx context.Context, st outbound.Stores, one outbou
 	}
 	id := one.Trigger.ID()
 	if len(permitted) == 0 {
-		return fired, s.refused[id]
+		return s.skip(one.Trigger), s.admissions[id].refused
 	}
 	fired = run.Fired{Trigger: id, DedupeKey: s.key, Run: one.Started}
 	if one.Started != "" {

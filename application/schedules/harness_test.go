@@ -16,6 +16,7 @@ import (
 	"github.com/sluicehq/sluice/adapters/sqlstore/postgres"
 	"github.com/sluicehq/sluice/adapters/sqlstore/postgres/pgtest"
 	"github.com/sluicehq/sluice/adapters/sqlstore/sqlite/sqlitetest"
+	"github.com/sluicehq/sluice/application/fixture"
 	"github.com/sluicehq/sluice/application/schedules"
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/run"
@@ -136,7 +137,7 @@ func (w *env) process(store outbound.UnitOfWork) *schedules.Scheduler {
 
 // processWith is the same with a storage quota.
 func (w *env) processWith(store outbound.UnitOfWork, storage tenant.StorageQuota) *schedules.Scheduler {
-	return schedules.NewScheduler(recorded{timed{store, w.clock}, w.runs}, w.runs, w.clock, counted{}, storage)
+	return schedules.NewScheduler(recorded{timed{store, w.clock}, w.runs}, fixture.NewSelections(), w.runs, w.clock, counted{}, storage)
 }
 
 // timed is a store whose clock is another one.

@@ -67,7 +67,7 @@ func BenchmarkTenThousandDueAtOnce(b *testing.B) {
 		b.StartTimer()
 		var done sync.WaitGroup
 		for range 3 {
-			s := schedules.NewScheduler(lateStore{timed{openPostgres(b, w.address), clock}, late}, w.runs, clock, counted{}, 0)
+			s := schedules.NewScheduler(lateStore{timed{openPostgres(b, w.address), clock}, late}, nil, w.runs, clock, counted{}, 0)
 			done.Go(func() { s.Run(ctx, func(err error) { b.Error(err) }) })
 		}
 		<-late.enough

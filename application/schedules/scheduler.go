@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/sluicehq/sluice/application/execution"
 	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/domain/trigger"
@@ -16,13 +17,14 @@ import (
 // Scheduler implements inbound.Scheduler. What is due, and how late it is, is by the store's
 // clock, which all processes share; its own clock dates runs only.
 type Scheduler struct {
-	work    outbound.UnitOfWork
-	signals outbound.RunSignals
-	clock   outbound.Clock
-	random  outbound.Random
-	storage tenant.StorageQuota
-	timeout time.Duration // how long a unit may take
-	panics  atomic.Int64
+	work       outbound.UnitOfWork
+	selections *execution.Selections
+	signals    outbound.RunSignals
+	clock      outbound.Clock
+	random     outbound.Random
+	storage    tenant.StorageQuota
+	timeout    time.Duration // how long a unit may take
+	panics     atomic.Int64
 }
 
 var _ inbound.Scheduler = (*Scheduler)(nil)
@@ -31,8 +33,8 @@ var _ inbound.Scheduler = (*Scheduler)(nil)
 const unitTimeout = 5 * time.Second
 
 // NewScheduler returns a scheduler.
-func NewScheduler(work outbound.UnitOfWork, signals outbound.RunSignals, clock outbound.Clock, random outbound.Random, storage tenant.StorageQuota) *Scheduler {
-	return &Scheduler{work: work, signals: signals, clock: clock, random: random, storage: storage, timeout: unitTimeout}
+func NewScheduler(work outbound.UnitOfWork, selections *execution.Selections, signals outbound.RunSignals, clock outbound.Clock, random outbound.Random, storage tenant.StorageQuota) *Scheduler {
+	return &Scheduler{work: work, selections: selections, signals: signals, clock: clock, random: random, storage: storage, timeout: unitTimeout}
 }
 
 // FireDue deals with schedules that are due. The clock that comes with the question
@@ -81,24 +83,40 @@ func (s *Scheduler) fire(ctx context.Context, d due) (claimed []outbound.DueSche
 	defer s.recoverPanic(&err)
 	ctx, cancel := context.WithTimeout(ctx, d.timeout)
 	defer cancel()
-	var started []run.ID
-	err = s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
-		if claimed, err = d.claim(ctx, st); err != nil {
-			return err
-		}
-		var plans []plan
-		var looked []outbound.ScheduleProgress
-		plans, looked = d.plan(claimed)
-		claimed = claimed[:len(looked)] // the rest stays due
-		if started, err = s.carryOut(ctx, st, plans, d.now); err != nil {
-			return err
-		}
-		return st.Schedules.Advance(ctx, looked)
+	var made *startedRuns
+	known := make(selections)
+	err = s.selected(ctx, known, func() error {
+		return s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
+			if claimed, err = d.claim(ctx, st); err != nil {
+				return err
+			}
+			plans, looked := d.plan(claimed)
+			claimed = claimed[:len(looked)] // the rest stays due
+			if made, err = s.carryOut(ctx, st, plans, known, d.now); err != nil {
+				d.claim = claimOf(d.now, keysOf(claimed)) // should it have to begin anew
+				return err
+			}
+			return st.Schedules.Advance(ctx, looked)
+		})
 	})
-	if err == nil && len(started) > 0 {
-		s.signals.Notify(started...)
+	if err != nil {
+		return claimed, err
 	}
-	return claimed, err
+	for _, reason := range made.skipped {
+		s.selections.Count(reason)
+	}
+	if len(made.runs) > 0 {
+		s.signals.Notify(made.runs...)
+	}
+	return claimed, nil
+}
+
+func keysOf(claimed []outbound.DueSchedule) []outbound.TriggerKey {
+	keys := make([]outbound.TriggerKey, len(claimed))
+	for i, one := range claimed {
+		keys[i] = outbound.KeyOf(one.Trigger)
+	}
+	return keys
 }
 
 // plan shares the instants that the unit may deal with among the schedules: one that is
@@ -128,8 +146,8 @@ type plan struct {
 }
 
 // carryOut writes the ledger and starts the runs. The ledger decides: an instant that
-// it holds already starts nothing. It returns the runs that it started.
-func (s *Scheduler) carryOut(ctx context.Context, st outbound.Stores, plans []plan, now time.Time) ([]run.ID, error) {
+// it holds already starts nothing.
+func (s *Scheduler) carryOut(ctx context.Context, st outbound.Stores, plans []plan, known selections, now time.Time) (*startedRuns, error) {
 	if err := s.suppressOverlaps(ctx, st, plans); err != nil {
 		return nil, err
 	}
@@ -159,7 +177,7 @@ func (s *Scheduler) carryOut(ctx context.Context, st outbound.Stores, plans []pl
 			wanted = append(wanted, scheduledRun{owners[fire], fire})
 		}
 	}
-	return s.start(ctx, st, wanted)
+	return s.start(ctx, st, wanted, known)
 }
 
 // suppressOverlaps suppresses what must not run next to another run of the same trigger: one

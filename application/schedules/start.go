@@ -16,12 +16,19 @@ type scheduledRun struct {
 	fire    *trigger.Fire
 }
 
-// start starts runs, returns which, and notes in the ledger which could not be started.
-func (s *Scheduler) start(ctx context.Context, st outbound.Stores, wanted []scheduledRun) (started []run.ID, err error) {
+// startedRuns is what became of the runs that schedules asked for.
+type startedRuns struct {
+	runs    []run.ID
+	skipped []string // why others were not for their instant, as [execution.Selections.Count] has it
+}
+
+// start starts runs, and notes in the ledger which could not be started.
+func (s *Scheduler) start(ctx context.Context, st outbound.Stores, wanted []scheduledRun, known selections) (*startedRuns, error) {
+	made := new(startedRuns)
 	if len(wanted) == 0 {
-		return nil, nil
+		return made, nil
 	}
-	refusals, err := s.startRuns(ctx, st, wanted)
+	refusals, err := s.startRuns(ctx, st, wanted, known, made)
 	if err != nil {
 		return nil, err
 	}
@@ -29,19 +36,19 @@ func (s *Scheduler) start(ctx context.Context, st outbound.Stores, wanted []sche
 	for i, reason := range refusals {
 		fire := wanted[i].fire
 		if reason == "" {
-			started = append(started, run.ID(fire.RunID()))
+			made.runs = append(made.runs, run.ID(fire.RunID()))
 			continue
 		}
 		fire.Suppress(reason)
 		refused = append(refused, fire)
 	}
-	return started, st.Fires.Amend(ctx, refused)
+	return made, st.Fires.Amend(ctx, refused)
 }
 
 // startRuns starts a run for each fire, and returns, in their order, why a run cannot be
 // started, for people; empty where it was. The dedupe key is the instant, so that none is run
 // twice even where the ledger has forgotten it.
-func (s *Scheduler) startRuns(ctx context.Context, st outbound.Stores, wanted []scheduledRun) (refusals []string, err error) {
+func (s *Scheduler) startRuns(ctx context.Context, st outbound.Stores, wanted []scheduledRun, known selections, made *startedRuns) (refusals []string, err error) {
 	keys := make([]outbound.TriggerKey, len(wanted))
 	for i, w := range wanted {
 		keys[i] = outbound.KeyOf(w.trigger)
@@ -51,6 +58,7 @@ func (s *Scheduler) startRuns(ctx context.Context, st outbound.Stores, wanted []
 		return nil, err
 	}
 	refusals = make([]string, len(wanted))
+	var open []selecting
 	var runs []*run.Run
 	var places []int
 	for i, f := range found {
@@ -62,11 +70,26 @@ func (s *Scheduler) startRuns(ctx context.Context, st outbound.Stores, wanted []
 		if refusals[i] = s.storageRefusal(f.StoredBytes, len(payload)); refusals[i] != "" {
 			continue
 		}
+		if f.Trigger.Config().Selects() {
+			about := selecting{f.Trigger, fire}
+			selection, isKnown := known[about.key()]
+			if !isKnown {
+				open = append(open, about)
+			}
+			reason, message := refusalOf(selection)
+			if refusals[i] = message; reason != "" {
+				made.skipped = append(made.skipped, reason)
+				continue
+			}
+		}
 		runs = append(runs, run.New(run.ID(fire.RunID()), run.Start{
 			Tenant: f.Trigger.Tenant(), SubTenant: f.Trigger.SubTenant(), Workflow: f.Workflow, Version: f.Trigger.Version(), Trigger: f.Trigger,
 			Entity: s.random.ID(run.EntityPrefix), DedupeKey: run.InstantKey(fire.At()), Cause: run.CauseSchedule, Payload: payload,
 		}, s.clock.Now()))
 		places = append(places, i)
+	}
+	if len(open) > 0 {
+		return nil, &errSelectionUnknown{open}
 	}
 	started, err := st.Runs.Runs.Start(ctx, runs...)
 	if err != nil {

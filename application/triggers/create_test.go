@@ -52,7 +52,7 @@ var (
 func TestCreatesThatArriveTogetherShareAnInsert(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		intake := slowIntake{make(chan []*outbound.NewTrigger, 9), make(chan func())}
-		service := triggers.New(nil, anyVersion{}, intake, nil, system.Clock{}, system.Random{})
+		service := triggers.New(nil, anyVersion{}, intake, nil, nil, system.Clock{}, system.Random{})
 		var all sync.WaitGroup
 		for range 20 {
 			all.Go(func() {
@@ -75,7 +75,7 @@ func TestCreatesThatArriveTogetherShareAnInsert(t *testing.T) {
 func TestACreateThatWaitsEndsWithItsContextAndAPanicHoldsNobodyUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		intake := slowIntake{make(chan []*outbound.NewTrigger, 9), make(chan func())}
-		service := triggers.New(nil, anyVersion{}, intake, nil, system.Clock{}, system.Random{})
+		service := triggers.New(nil, anyVersion{}, intake, nil, nil, system.Clock{}, system.Random{})
 		create := func(ctx context.Context, want func(error) bool) {
 			go func() {
 				if _, err := service.Create(ctx, secret, domain.IdempotencyKey{}, draft); !want(err) {
@@ -106,7 +106,7 @@ func TestACreateThatWaitsEndsWithItsContextAndAPanicHoldsNobodyUp(t *testing.T) 
 
 func TestACreateWhoseAnswerCannotBeRenderedHasNoEffect(t *testing.T) {
 	broken := errors.New("broken")
-	service := triggers.New(nil, anyVersion{}, slowIntake{}, nil, system.Clock{}, system.Random{})
+	service := triggers.New(nil, anyVersion{}, slowIntake{}, nil, nil, system.Clock{}, system.Random{})
 	once := domain.IdempotencyKey{Scope: "POST /triggers", Key: "k", Answer: func(any) ([]byte, error) { return nil, broken }}
 	if _, err := service.Create(t.Context(), secret, once, draft); !errors.Is(err, broken) {
 		t.Error(err)

@@ -105,7 +105,13 @@ func (s *Service) revise(ctx context.Context, st outbound.Stores, who tenant.Cal
 		}
 	}
 	wasActive, from := trg.Active(), trg.Version()
+	if p.Config != nil {
+		p.Malformed = append(p.Malformed, trigger.CheckExpressions(*p.Config, s.language)...)
+	}
 	if err := trg.Revise(p, who.Settings, now); err != nil {
+		return err
+	}
+	if err := st.Processes.Require(ctx, levelOf(trg)); err != nil {
 		return err
 	}
 	reason := ""

@@ -7,11 +7,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluicehq/sluice/adapters/expression"
 	"github.com/sluicehq/sluice/adapters/sqlstore"
 	"github.com/sluicehq/sluice/adapters/sqlstore/sqlite/sqlitetest"
 	"github.com/sluicehq/sluice/adapters/system"
 	"github.com/sluicehq/sluice/application/triggers"
 	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/process"
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/domain/trigger"
 	"github.com/sluicehq/sluice/domain/workflow"
@@ -34,7 +36,7 @@ func newManaged(t *testing.T, workflowActive bool) managed {
 	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	clock := &portstest.ManualClock{}
 	clock.Set(noon.Add(time.Hour))
-	m := managed{t, store, triggers.New(store, nil, sqlstore.NewTriggerIntake(store), nil, clock, system.Random{}), tenant.Caller{Scope: tenant.All("tenant_1"), KeyType: tenant.Secret}}
+	m := managed{t, store, triggers.New(store, nil, sqlstore.NewTriggerIntake(store), expression.Checker{}, nil, clock, system.Random{}), tenant.Caller{Scope: tenant.All("tenant_1"), KeyType: tenant.Secret}}
 	owner := m.who.Tenant()
 	err := store.Do(t.Context(), func(ctx context.Context, st outbound.Stores) error {
 		ten, err := tenant.New(owner, tenant.Draft{Name: "Acme"}, noon)
@@ -132,5 +134,52 @@ func TestATriggerThatIsAttachedToAnotherVersionIsLeftBehindWhereItCouldFire(t *t
 				t.Errorf("attached to %s: %v", other, err)
 			}
 		}
+	}
+}
+
+func TestAFilterHasToCompileAndNeedsEveryProcessToKnowIt(t *testing.T) {
+	m := newManaged(t, true)
+	m.service = triggers.New(m.store, anyVersion{}, sqlstore.NewTriggerIntake(m.store), expression.Checker{}, nil, system.Clock{}, system.Random{})
+	config := func(filter string) *domain.Document {
+		doc := domain.RestoreDocument(`{"filter":"` + filter + `"}`)
+		return &doc
+	}
+	_, create := m.service.Create(t.Context(), m.who, domain.IdempotencyKey{}, trigger.Draft{Version: "wfv_1", Type: trigger.Webhook, Config: config("input.a")})
+	_, update := m.service.Update(t.Context(), m.who, "trg_1", domain.Expected{}, trigger.Patch{Config: config("payload.")})
+	for _, err := range []error{create, update} {
+		if e, _ := errors.AsType[*domain.Error](err); e == nil || e.Code != "trigger_invalid" || e.Violations[0].Field != "config.filter" {
+			t.Errorf("it is refused with %v", err)
+		}
+	}
+	older := process.Process{ID: "proc_old", Level: process.FirstRelease}
+	m.do(func(ctx context.Context, st outbound.Stores) error { return st.Processes.Heartbeat(ctx, older) })
+	draft := trigger.Draft{Version: "wfv_1", Name: "Large", Type: trigger.Webhook, Config: config("payload.a > 1")}
+	_, create = m.service.Create(t.Context(), m.who, domain.IdempotencyKey{}, draft)
+	_, update = m.service.Update(t.Context(), m.who, "trg_1", domain.Expected{}, trigger.Patch{Config: config("payload.a > 1")})
+	for _, err := range []error{create, update} {
+		if e, _ := errors.AsType[*domain.Error](err); e == nil || e.Code != "upgrade_in_progress" {
+			t.Errorf("next to an older process it is refused with %v", err)
+		}
+	}
+	m.do(func(ctx context.Context, st outbound.Stores) error { return st.Processes.Remove(ctx, older.ID) })
+	if _, err := m.service.Create(t.Context(), m.who, domain.IdempotencyKey{}, draft); err != nil {
+		t.Error(err)
+	}
+	if _, err := m.service.Update(t.Context(), m.who, "trg_1", domain.Expected{}, trigger.Patch{Config: config("payload.a > 1")}); err != nil {
+		t.Error(err)
+	}
+	m.do(func(ctx context.Context, st outbound.Stores) error {
+		level, err := st.Processes.Required(ctx)
+		if level != process.SecondRelease {
+			t.Errorf("level %d is required", level)
+		}
+		return err
+	})
+}
+
+func (m managed) do(fn func(context.Context, outbound.Stores) error) {
+	m.Helper()
+	if err := m.store.Do(m.Context(), fn); err != nil {
+		m.Fatal(err)
 	}
 }

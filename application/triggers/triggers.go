@@ -9,6 +9,7 @@ import (
 
 	"github.com/sluicehq/sluice/application/batch"
 	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/process"
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/domain/trigger"
 	"github.com/sluicehq/sluice/ports/inbound"
@@ -29,6 +30,7 @@ const (
 type Service struct {
 	work      outbound.UnitOfWork
 	directory outbound.Directory
+	language  outbound.Expressions
 	intake    *batch.Batcher[*outbound.NewTrigger]
 	limiter   outbound.Limiter
 	clock     outbound.Clock
@@ -38,11 +40,11 @@ type Service struct {
 var _ inbound.Triggers = (*Service)(nil)
 
 // New returns the service.
-func New(work outbound.UnitOfWork, directory outbound.Directory, intake outbound.TriggerIntake,
+func New(work outbound.UnitOfWork, directory outbound.Directory, intake outbound.TriggerIntake, language outbound.Expressions,
 	limiter outbound.Limiter, clock outbound.Clock, random outbound.Random,
 ) *Service {
 	limits := batch.Limits{Members: maxBatch, Running: intake.Parallel(), MinWhenBusy: minWhenBusy}
-	return &Service{work: work, directory: directory, intake: batch.New(limits, nil, intake.Insert), limiter: limiter, clock: clock, random: random}
+	return &Service{work: work, directory: directory, language: language, intake: batch.New(limits, nil, intake.Insert), limiter: limiter, clock: clock, random: random}
 }
 
 // Create attaches a trigger to a version of a workflow.
@@ -52,6 +54,9 @@ func (s *Service) Create(ctx context.Context, who tenant.Caller, once domain.Ide
 	}
 	if d, err = s.withPublicKeyRules(ctx, who, once, d); err != nil {
 		return nil, err
+	}
+	if d.Config != nil {
+		d.Malformed = append(d.Malformed, trigger.CheckExpressions(*d.Config, s.language)...)
 	}
 	now := s.clock.Now()
 	id := trigger.ID(s.random.ID(trigger.IDPrefix))
@@ -67,6 +72,9 @@ func (s *Service) Create(ctx context.Context, who tenant.Caller, once domain.Ide
 			return err
 		}
 		if trg, err = trigger.New(id, who.Tenant(), around, d, now); err != nil {
+			return err
+		}
+		if err := st.Processes.Require(ctx, levelOf(trg)); err != nil {
 			return err
 		}
 		if err := st.Triggers.Insert(ctx, trg); err != nil {
@@ -89,7 +97,7 @@ func (s *Service) createInBatch(ctx context.Context, who tenant.Caller, once dom
 	}
 	around := trigger.References{VersionExists: true, SubTenant: belongs.SubTenant, Settings: who.Settings}
 	trg, err := trigger.New(id, who.Tenant(), around, d, now)
-	if err != nil {
+	if err != nil || levelOf(trg) > 0 {
 		return nil, false, nil //nolint:nilerr // the unit meets it again, after it has looked for an earlier outcome
 	}
 	added := &outbound.NewTrigger{Trigger: trg, IdempotencyKey: once}
@@ -102,6 +110,14 @@ func (s *Service) createInBatch(ctx context.Context, who tenant.Caller, once dom
 		return nil, false, err
 	}
 	return trg, true, nil
+}
+
+// levelOf is what all processes must have before the trigger is kept: any of them may fire it.
+func levelOf(trg *trigger.Trigger) process.Level {
+	if trg.Config().Selects() {
+		return process.SecondRelease
+	}
+	return 0
 }
 
 // surroundings looks up what the trigger refers to.

@@ -353,8 +353,8 @@ func (r *rerun) Do(ctx context.Context, fn func(context.Context, outbound.Stores
 func TestPublishingMeetsNobodyInADeadlock(t *testing.T) {
 	p := newPress(t, openPostgres(t))
 	counted := &rerun{UnitOfWork: p.store}
-	publishing, changing := p.over(counted), triggers.New(counted, nil, sqlstore.NewTriggerIntake(p.store), nil, system.Clock{}, system.Random{})
-	scheduler := schedules.NewScheduler(counted, p.told, system.Clock{}, system.Random{}, 0)
+	publishing, changing := p.over(counted), triggers.New(counted, nil, sqlstore.NewTriggerIntake(p.store), expression.Checker{}, nil, system.Clock{}, system.Random{})
+	scheduler := schedules.NewScheduler(counted, nil, p.told, system.Clock{}, system.Random{}, 0)
 	const rounds = 25
 	var done sync.WaitGroup
 	for range 2 {

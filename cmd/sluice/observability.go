@@ -17,6 +17,7 @@ import (
 	"github.com/sluicehq/sluice/adapters/sqlstore"
 	"github.com/sluicehq/sluice/adapters/system"
 	"github.com/sluicehq/sluice/adapters/telemetry"
+	domainrun "github.com/sluicehq/sluice/domain/run"
 )
 
 // flushTimeout is how long stopping waits for the last spans to be exported.
@@ -69,6 +70,9 @@ func (o *observability) connect(g gateway, m budget.Memory) {
 	o.metrics.Panics("scheduler", g.Scheduler.Panics)
 	o.metrics.Panics("worker", g.Worker.Panics)
 	o.metrics.Panics("webhooks", g.Dispatcher.Panics)
+	for _, reason := range domainrun.SkipReasons() {
+		o.metrics.TriggersSkipped(reason, func() int64 { return g.Selections.Counted(reason) })
+	}
 	o.metrics.UnreadableDeliveries(g.Dispatcher.Unreadable)
 	for part, b := range m.Parts() {
 		o.metrics.Memory(part, func() telemetry.MemoryPart {

@@ -19,6 +19,7 @@ import (
 	"github.com/sluicehq/sluice/adapters/httpserver"
 	"github.com/sluicehq/sluice/adapters/sqlstore"
 	"github.com/sluicehq/sluice/adapters/system"
+	"github.com/sluicehq/sluice/application/execution"
 	"github.com/sluicehq/sluice/application/worker"
 	"github.com/sluicehq/sluice/domain/event"
 	domainprocess "github.com/sluicehq/sluice/domain/process"
@@ -242,6 +243,7 @@ type gateway struct {
 	Dispatcher inbound.Dispatcher
 	Processes  inbound.Processes
 	Scheduler  inbound.Scheduler
+	Selections *execution.Selections
 	Worker     inbound.Worker
 	Signals    *sqlstore.RunSignals
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/sluicehq/sluice/adapters/sqlstore"
 	"github.com/sluicehq/sluice/adapters/system"
 	"github.com/sluicehq/sluice/application/admission"
+	"github.com/sluicehq/sluice/application/execution"
 	"github.com/sluicehq/sluice/application/firing"
 	"github.com/sluicehq/sluice/application/nodes"
 	"github.com/sluicehq/sluice/application/processes"
@@ -48,7 +49,7 @@ var core = wire.NewSet(
 	nodes.NewCustom, nodes.NewChecked, wire.Bind(new(inbound.CustomNodes), new(*nodes.Checked)),
 	nodes.NewSecrets, wire.Bind(new(inbound.NodeSecrets), new(*nodes.Secrets)),
 	checkedSettings, wire.Bind(new(inbound.Settings), new(*nodes.Settings)),
-	firing.New, wire.Bind(new(inbound.Firing), new(*firing.Service)),
+	execution.NewSelections, firing.New, wire.Bind(new(inbound.Firing), new(*firing.Service)),
 	processes.New, wire.Bind(new(inbound.Processes), new(*processes.Service)),
 	runs.New, wire.Bind(new(inbound.Runs), new(*runs.Service)),
 	schedules.NewScheduler, wire.Bind(new(inbound.Scheduler), new(*schedules.Scheduler)),

@@ -15,6 +15,7 @@ import (
 	"github.com/sluicehq/sluice/adapters/sqlstore"
 	"github.com/sluicehq/sluice/adapters/system"
 	"github.com/sluicehq/sluice/application/admission"
+	"github.com/sluicehq/sluice/application/execution"
 	"github.com/sluicehq/sluice/application/firing"
 	"github.com/sluicehq/sluice/application/nodes"
 	"github.com/sluicehq/sluice/application/processes"
@@ -51,8 +52,9 @@ func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, intake outbound
 	checks := nodes.NewChecks(work, runner, clock)
 	checked := nodes.NewChecked(custom, checks)
 	compiler := expression.Compiler{}
+	selections := execution.NewSelections(compiler, budgets)
 	v := sqlstore.NewRunSignals(store)
-	firingService := firing.New(work, directoryDirectory, compiler, v, limiter, clock, random, key, budgets, storage)
+	firingService := firing.New(work, directoryDirectory, compiler, selections, v, limiter, clock, random, key, budgets, storage)
 	secrets := nodes.NewSecrets(work, clock, random)
 	nodesService := nodes.New(directoryDirectory)
 	processesService := processes.New(work)
@@ -64,7 +66,7 @@ func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, intake outbound
 	nodesSettings := checkedSettings(tenantsSettings, checks)
 	subTenants := tenants.NewSubTenants(work, clock, random)
 	tenantsService := tenants.New(work, clock, random)
-	triggersService := triggers.New(work, directoryDirectory, intake, limiter, clock, random)
+	triggersService := triggers.New(work, directoryDirectory, intake, checker, limiter, clock, random)
 	workflowsService := workflows.New(work, v, clock, random)
 	endpoints := webhooks.NewEndpoints(work, clock, random)
 	deliveries := webhooks.NewDeliveries(work, clock)
@@ -95,7 +97,7 @@ func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, intake outbound
 	}
 	upkeepService := upkeep.New(work, v, clock, random)
 	dispatcher := webhooks.NewDispatcher(work, sender, clock, random)
-	scheduler := schedules.NewScheduler(work, v, clock, random, storage)
+	scheduler := schedules.NewScheduler(work, selections, v, clock, random, storage)
 	directoryEndpoints := directory.NewEndpoints(directoryDirectory, clock)
 	workerWorker := worker.New(work, runner, directoryEndpoints, compiler, directoryDirectory, v, random, key, budgets, capacity)
 	mainGateway := gateway{
@@ -105,6 +107,7 @@ func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, intake outbound
 		Dispatcher: dispatcher,
 		Processes:  processesService,
 		Scheduler:  scheduler,
+		Selections: selections,
 		Worker:     workerWorker,
 		Signals:    v,
 	}
@@ -124,7 +127,7 @@ func newOperatorPorts(store *sqlstore.Store) operatorPorts {
 	versions := workflows.NewVersions(store, directoryDirectory, checker, clock, random)
 	triggerIntake := sqlstore.NewTriggerIntake(store)
 	limiter := memory.New(clock)
-	triggersService := triggers.New(store, directoryDirectory, triggerIntake, limiter, clock, random)
+	triggersService := triggers.New(store, directoryDirectory, triggerIntake, checker, limiter, clock, random)
 	mainOperatorPorts := operatorPorts{
 		Tenants:    service,
 		Keys:       keys,
@@ -142,7 +145,7 @@ func newOperatorPorts(store *sqlstore.Store) operatorPorts {
 var driven = wire.NewSet(wire.Struct(new(system.Clock)), wire.Bind(new(outbound.Clock), new(system.Clock)), wire.Struct(new(system.Random)), wire.Bind(new(outbound.Random), new(system.Random)), wire.Struct(new(expression.Checker)), wire.Bind(new(outbound.Expressions), new(expression.Checker)), wire.Struct(new(expression.Compiler)), wire.Bind(new(outbound.Compiler), new(expression.Compiler)), sqlstore.NewRunSignals, wire.Bind(new(outbound.RunSignals), new(*sqlstore.RunSignals)), directory.New, wire.Bind(new(outbound.Directory), new(*directory.Directory)), directory.NewEndpoints, wire.Bind(new(outbound.NodeEndpoints), new(*directory.Endpoints)))
 
 // core binds each inbound port to its use cases.
-var core = wire.NewSet(admission.New, wire.Bind(new(inbound.Admission), new(*admission.Service)), nodes.New, wire.Bind(new(inbound.Nodes), new(*nodes.Service)), nodes.NewChecks, wire.Bind(new(inbound.NodeChecks), new(*nodes.Checks)), nodes.NewCustom, nodes.NewChecked, wire.Bind(new(inbound.CustomNodes), new(*nodes.Checked)), nodes.NewSecrets, wire.Bind(new(inbound.NodeSecrets), new(*nodes.Secrets)), checkedSettings, wire.Bind(new(inbound.Settings), new(*nodes.Settings)), firing.New, wire.Bind(new(inbound.Firing), new(*firing.Service)), processes.New, wire.Bind(new(inbound.Processes), new(*processes.Service)), runs.New, wire.Bind(new(inbound.Runs), new(*runs.Service)), schedules.NewScheduler, wire.Bind(new(inbound.Scheduler), new(*schedules.Scheduler)), schedules.New, wire.Bind(new(inbound.Schedules), new(*schedules.Service)), tenants.New, wire.Bind(new(inbound.Tenants), new(*tenants.Service)), tenants.NewKeys, wire.Bind(new(inbound.APIKeys), new(*tenants.Keys)), tenants.NewSettings, tenants.NewSubTenants, wire.Bind(new(inbound.SubTenants), new(*tenants.SubTenants)), triggers.New, wire.Bind(new(inbound.Triggers), new(*triggers.Service)), upkeep.New, wire.Bind(new(inbound.Upkeep), new(*upkeep.Service)), webhooks.NewEndpoints, wire.Bind(new(inbound.WebhookEndpoints), new(*webhooks.Endpoints)), webhooks.NewDeliveries, wire.Bind(new(inbound.WebhookDeliveries), new(*webhooks.Deliveries)), webhooks.NewDispatcher, wire.Bind(new(inbound.Dispatcher), new(*webhooks.Dispatcher)), worker.New, wire.Bind(new(inbound.Worker), new(*worker.Worker)), workflows.New, wire.Bind(new(inbound.Workflows), new(*workflows.Service)))
+var core = wire.NewSet(admission.New, wire.Bind(new(inbound.Admission), new(*admission.Service)), nodes.New, wire.Bind(new(inbound.Nodes), new(*nodes.Service)), nodes.NewChecks, wire.Bind(new(inbound.NodeChecks), new(*nodes.Checks)), nodes.NewCustom, nodes.NewChecked, wire.Bind(new(inbound.CustomNodes), new(*nodes.Checked)), nodes.NewSecrets, wire.Bind(new(inbound.NodeSecrets), new(*nodes.Secrets)), checkedSettings, wire.Bind(new(inbound.Settings), new(*nodes.Settings)), execution.NewSelections, firing.New, wire.Bind(new(inbound.Firing), new(*firing.Service)), processes.New, wire.Bind(new(inbound.Processes), new(*processes.Service)), runs.New, wire.Bind(new(inbound.Runs), new(*runs.Service)), schedules.NewScheduler, wire.Bind(new(inbound.Scheduler), new(*schedules.Scheduler)), schedules.New, wire.Bind(new(inbound.Schedules), new(*schedules.Service)), tenants.New, wire.Bind(new(inbound.Tenants), new(*tenants.Service)), tenants.NewKeys, wire.Bind(new(inbound.APIKeys), new(*tenants.Keys)), tenants.NewSettings, tenants.NewSubTenants, wire.Bind(new(inbound.SubTenants), new(*tenants.SubTenants)), triggers.New, wire.Bind(new(inbound.Triggers), new(*triggers.Service)), upkeep.New, wire.Bind(new(inbound.Upkeep), new(*upkeep.Service)), webhooks.NewEndpoints, wire.Bind(new(inbound.WebhookEndpoints), new(*webhooks.Endpoints)), webhooks.NewDeliveries, wire.Bind(new(inbound.WebhookDeliveries), new(*webhooks.Deliveries)), webhooks.NewDispatcher, wire.Bind(new(inbound.Dispatcher), new(*webhooks.Dispatcher)), worker.New, wire.Bind(new(inbound.Worker), new(*worker.Worker)), workflows.New, wire.Bind(new(inbound.Workflows), new(*workflows.Service)))
 
 // checkedSettings has the endpoint that custom nodes fall back on checked when it
 // changes.

@@ -96,11 +96,13 @@ type SimulationCall struct {
 }
 
 // Fired is a run that a trigger started, or had started before with the same dedupe
-// key.
+// key, or why the trigger started none.
 type Fired struct {
 	Trigger   trigger.ID
 	DedupeKey string
 	Run       ID
+	Skipped   string             // the reason; empty where a run was started
+	Problems  []domain.Violation // with [CodePayloadInvalid], what is wrong with the event
 }
 
 // Ingested is what became of an event.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/node"
 	"github.com/sluicehq/sluice/domain/workflow"
 )
 
@@ -23,6 +24,8 @@ type members struct {
 	retry     *workflow.RetryPolicy
 	event     *string
 	schedule  scheduleConfig
+	filter    string // empty for none
+	payload   string // the text of payloadSchema, empty for none
 }
 
 // RateLimit bounds how often a trigger starts runs.
@@ -118,6 +121,30 @@ func (c Config) Event() (name string, ok bool) {
 	return "", false
 }
 
+// Filter is the expression that decides which payloads start a run; ok is false without one.
+func (c Config) Filter() (source string, ok bool) {
+	source = c.members().filter
+	return source, source != ""
+}
+
+// PayloadSchema says which payloads may start a run; ok is false where every one may. It is read
+// anew each time, for it can be large.
+func (c Config) PayloadSchema() (schema node.Schema, ok bool) {
+	text := c.members().payload
+	if text == "" {
+		return node.Schema{}, false
+	}
+	var r domain.Rules
+	schema = node.ParseSchema(&r, payloadSchemaPath, node.ReadDeclarations(&r, payloadSchemaPath, []byte(text)))
+	return schema, len(r.Violations()) == 0
+}
+
+// Selects says whether a payload has to be looked at before a run is started with it.
+func (c Config) Selects() bool {
+	m := c.members()
+	return m.filter != "" || m.payload != ""
+}
+
 // CatchUp says what becomes of missed instants.
 func (c Config) CatchUp() CatchUp {
 	if catchUp := c.members().schedule.catchUp; catchUp != "" {
@@ -177,10 +204,22 @@ func RestoreConfig(text string) Config {
 	})}
 }
 
-// ParseConfig reads a configuration. The violations name their fields below
-// "config". Members that the gateway does not know are kept and not looked at. The
+// CheckExpressions returns what is wrong with the expressions in a configuration.
+func CheckExpressions(doc domain.Document, language workflow.Expressions) []domain.Violation {
+	var r domain.Rules
+	config, _ := ParseConfig(doc)
+	if source, ok := config.Filter(); ok {
+		_, err := language.CheckExpression(source, workflow.RootPayload)
+		r.Check(err == nil, filterPath, workflow.BadExpression, "must be an expression that compiles: %v", err)
+	}
+	return r.Violations()
+}
+
+// ParseConfig reads a configuration, and does not compile the expressions in it. The violations
+// name their fields below "config". Members that the gateway does not know are kept and not looked at. The
 // members of the other type of trigger are checked as well, although they have no
-// effect. Only webhookConfig may be null.
+// effect. What editors write for a blank member may stand for webhookConfig, filter and
+// payloadSchema.
 func ParseConfig(doc domain.Document) (Config, []domain.Violation) {
 	var r domain.Rules
 	m := readMembers(&r, doc, false)

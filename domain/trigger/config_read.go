@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/node"
 	"github.com/sluicehq/sluice/domain/workflow"
 )
 
@@ -22,6 +23,11 @@ const (
 	millisecond  = time.Millisecond
 	configPath   = "config"
 	schedulePath = configPath + ".scheduleConfig"
+
+	maxFilter         = 10_000   // characters of an expression
+	maxPayloadSchema  = 64 << 10 // bytes of JSON
+	filterPath        = configPath + ".filter"
+	payloadSchemaPath = configPath + ".payloadSchema"
 )
 
 // readMembers reads the members the gateway knows. Names are compared exactly, and
@@ -54,6 +60,7 @@ func readMembers(r *domain.Rules, doc domain.Document, trusted bool) members {
 	if schedule, ok := whole.object("scheduleConfig"); ok {
 		m.schedule = readSchedule(schedule)
 	}
+	m.filter, m.payload = readFilter(whole), readPayloadSchema(whole)
 	if len(r.Violations()) > 0 {
 		m = m.withoutBroken(r)
 	}
@@ -78,9 +85,49 @@ func (m members) withoutBroken(r *domain.Rules) members {
 			m.event = nil
 		case "scheduleConfig":
 			m.schedule = scheduleConfig{}
+		case "filter":
+			m.filter = ""
+		case "payloadSchema":
+			m.payload = ""
 		}
 	}
 	return m
+}
+
+// given is the text of a member that is not left blank.
+func (o reader) given(name string) (value string, ok bool) {
+	value, present := o.members.lookUp(name)
+	return value, present && value != "null" && value != `""`
+}
+
+func readFilter(o reader) string {
+	if _, ok := o.given("filter"); !ok {
+		return ""
+	}
+	if source := o.text("filter", maxFilter); source != nil {
+		return *source
+	}
+	return ""
+}
+
+// readPayloadSchema keeps the text: a schema takes many times its memory.
+func readPayloadSchema(o reader) string {
+	value, ok := o.given("payloadSchema")
+	if !ok || typeOf(value) == anObject && strings.TrimSpace(value[1:len(value)-1]) == "" {
+		return ""
+	}
+	if typeOf(value) != anObject {
+		o.refuse("payloadSchema", domain.WrongType, "must be an object that maps each member of the payload to its schema, not %s", typeOf(value))
+		return ""
+	}
+	switch {
+	case o.trusted:
+	case len(value) > maxPayloadSchema:
+		o.refuse("payloadSchema", domain.TooLong, "must be at most %d bytes of JSON, not %d", maxPayloadSchema, len(value))
+	default:
+		node.ParseSchema(o.rules, payloadSchemaPath, node.ReadDeclarations(o.rules, payloadSchemaPath, []byte(value)))
+	}
+	return value
 }
 
 func readRetryPolicy(o reader) *workflow.RetryPolicy {

@@ -174,6 +174,12 @@ func TestRefusedConfigurationsSayWhatIsWrong(t *testing.T) {
 			"config.retryPolicy.maxBackoffMs [too_small] must be at least 1000, not 999",
 		`{"retryPolicy":{"maxRetries":-1,"backoffMs":5000,"maxBackoffMs":4999}}`: "config.retryPolicy.maxRetries [too_small] must be at least 0, not -1\n" +
 			"config.retryPolicy.maxBackoffMs [too_small] must be at least backoffMs, which is 5000, not 4999",
+		`{"filter":5,"payloadSchema":[]}`: "config.filter [wrong_type] must be a string, not a number\n" +
+			"config.payloadSchema [wrong_type] must be an object that maps each member of the payload to its schema, not an array",
+		`{"filter":"` + strings.Repeat("1", 10001) + `","payloadSchema":{"a":{"type":"text"},"b":{"type":"number","min":2,"max":1}}}`: "config.filter [too_long] must be at most 10000 characters long, not 10001\n" +
+			"config.payloadSchema.a.type [not_allowed] must be \"string\", \"number\", \"boolean\", \"any\", \"object\", \"array\" or \"enum\", not \"text\"\n" +
+			"config.payloadSchema.b.max [conflicting] must be at least min, which is 2, not 1",
+		`{"payloadSchema":{"a":{"type":"string","description":"` + strings.Repeat("x", 1<<16) + `"}}}`: "config.payloadSchema [too_long] must be at most 65536 bytes of JSON, not 65576",
 		`{"scheduleConfig":null}`:                                         `config.scheduleConfig [wrong_type] must be an object, not null`,
 		`{"scheduleConfig":{"cron":5}}`:                                   `config.scheduleConfig.cron [wrong_type] must be a string, not a number`,
 		`{"scheduleConfig":{"cron":"0 25 * * *"}}`:                        `config.scheduleConfig.cron [bad_format] has a wrong hour field "25": "25" must be a number from 0 to 23`,

@@ -918,13 +918,16 @@ type FireTime struct {
 // the first time. `again`: the local time happens twice, and this is the second time of a schedule that is due every hour.
 type FireTimeShift string
 
-// FiredRun The run that a call started, or that was started before with the same dedupe key.
+// FiredRun The run that a call started, or that was started before with the same dedupe key; or why it started none.
 type FiredRun struct {
 	// DedupeKey The key under which the run was started once.
 	DedupeKey string `json:"dedupeKey"`
 
-	// RunID The run.
-	RunID string `json:"runId"`
+	// Filtered True where the trigger's `config.filter` is not true of the payload, so that no run was started. Else absent.
+	Filtered *bool `json:"filtered,omitempty"`
+
+	// RunID The run; absent where the call was filtered.
+	RunID *string `json:"runId,omitempty"`
 }
 
 // FiredTrigger A trigger that fired, with its run.
@@ -941,6 +944,9 @@ type FiredTrigger struct {
 
 // FiredTriggers The triggers that fired.
 type FiredTriggers struct {
+	// Skipped The triggers that listen for the event, can fire, and started no run.
+	Skipped []SkippedTrigger `json:"skipped"`
+
 	// Total How many.
 	Total int `json:"total"`
 
@@ -1023,7 +1029,7 @@ type IngestedEvent struct {
 	// Resumed The runs that it resumed.
 	Resumed []ResumedRun `json:"resumed"`
 
-	// Skipped The runs that it did not resume.
+	// Skipped The runs that it did not resume, and the triggers that it did not fire.
 	Skipped []SkippedRun `json:"skipped"`
 
 	// SkippedTruncated True where more than 1000 runs about the entity wait: then `skipped` speaks of the oldest 1000, and of those that the event was brought to. Else absent.
@@ -1920,9 +1926,9 @@ type Simulation struct {
 	Status RunStatus `json:"status"`
 }
 
-// SkippedRun A run that the event did not resume.
+// SkippedRun A run that the event did not resume, or a trigger that it did not fire.
 type SkippedRun struct {
-	// Details With `wrong_event`: what is wrong with the event as the answer that the run waits for. Absent where it waits for another event.
+	// Details With `wrong_event`: what is wrong with the event as the answer that the run waits for. Absent where it waits for another event. With `payload_invalid`: what does not fit.
 	Details *[]Violation `json:"details,omitempty"`
 
 	// Reason `wrong_event`: it waits for another event, or the event does not fit what it asks for; `expired`: it has stopped waiting; `not_paused`: it does not wait; `filtered_out`: the options leave it out, or it is named in them and is no run about this entity, whether it is one about another or none at all. New ones may be added.
@@ -1930,6 +1936,21 @@ type SkippedRun struct {
 
 	// RunID The run.
 	RunID *string `json:"runId,omitempty"`
+
+	// TriggerID The trigger; its reasons are those of `SkippedTrigger`.
+	TriggerID *string `json:"triggerId,omitempty"`
+}
+
+// SkippedTrigger A trigger that started no run although it can fire.
+type SkippedTrigger struct {
+	// Details With `payload_invalid`: what does not fit.
+	Details *[]Violation `json:"details,omitempty"`
+
+	// Reason `filtered`: its `config.filter` is not true of the payload; `payload_invalid`: the payload does not fit its `config.payloadSchema`; `filter_failed`: its filter cannot be computed with this payload. New ones may be added.
+	Reason string `json:"reason"`
+
+	// TriggerID The trigger.
+	TriggerID string `json:"triggerId"`
 }
 
 // SortDirection Ascending or descending.
@@ -2105,6 +2126,23 @@ type Trigger struct {
 // TriggerConfig How it fires and how its runs are treated. All members are optional, and `{}` is accepted. The object is stored and comes back as
 // it was sent, with the order of its members, the spelling of its numbers and members that are not listed here.
 type TriggerConfig struct {
+	// Filter An expression over `payload`, such as `payload.amount >= 1000`: only where it is true, or what JavaScript takes for true, a run is
+	// started. What it is not true of is counted, and a schedule's instant is in the ledger as `suppressed`. `""` and `null` are the same as
+	// leaving it out. `payload.order?.total` is how to read what may be missing: a filter that cannot be computed starts no run either, and
+	// the caller is told.
+	//
+	//
+	// Example: payload.amount >= 1000
+	Filter *string `json:"filter,omitempty"`
+
+	// PayloadSchema What a call has to bring: the payload's members, each with its schema. Members that are not declared are let through. The payload stays as it
+	// was sent: a default only permits a member to be absent. At most 65,536 bytes. `{}` and `null` are the same as leaving it out. A schedule's
+	// payload is not looked at.
+	//
+	//
+	// Example: {"amount":{"min":0,"required":true,"type":"number"}}
+	PayloadSchema *map[string]FieldSchema `json:"payloadSchema,omitempty"`
+
 	// RateLimit How often calls and events may fire it: at most `maxRequests` times in any `windowMs`. Its schedule is not counted. The gateway's
 	// processes count together where the operator has given them a shared store for it (Redis); else each counts on its own, so that several of them
 	// let through up to as many times more, and a process begins anew when it starts. What must hold exactly once is a matter of `dedupeKey`.
@@ -3246,7 +3284,7 @@ func (c *Client) CreateTrigger(ctx context.Context, body CreateTrigger, options 
 //
 // Resumes the paused runs about the entity that wait for this event, or for any input: the one that was created first, or all of them with
 // `resumeOptions.resumeAll`. Where it resumes none, it fires triggers as `/v1/gateway/triggers/webhook/by-event` does. `skipped` tells which
-// runs it did not resume, and why. An entity that the call does not name has no paused runs.
+// runs it did not resume and which triggers it did not fire although they listen for it, and why. An entity that the call does not name has no paused runs.
 //
 // All of it takes effect at once or not at all, and, with an idempotency key, once. It is brought to at most 1000 runs, which hold at most
 // 256 MiB together; where more wait for it, `409` `too_many_runs` says so and nothing happens: name some of them in `resumeOptions.runIds`, or
@@ -3284,7 +3322,8 @@ func (c *Client) ResumeRun(ctx context.Context, body ResumeRun, options ...Optio
 // Starts a run of each trigger of type `webhook` that can fire and whose `config.webhookConfig.event` is this event, in the order in which
 // they were created; with a `subTenantId` only of those of that sub-tenant. When none waits for the event, `total` is 0. A trigger above
 // its own rate limit is left out. At most 10000 triggers fire at once. A trigger that has started a run with the same `dedupeKey` in the
-// last 24 hours is answered with that run, whether or not it can fire any more.
+// last 24 hours is answered with that run, whether or not it can fire any more. Triggers that the event is not for are in `skipped`, with
+// the reason.
 //
 // **Key:** secret.
 func (c *Client) FireByEvent(ctx context.Context, body FireByEvent, options ...Option) (*FiredTriggers, error) {
@@ -3359,6 +3398,10 @@ func (c *Client) PreviewTrigger(ctx context.Context, id TriggerID, params *Previ
 // or its workflow has been switched off since, another version was published, or the rate limit is exceeded. Without one the
 // idempotency key is taken, and without that either, each call starts a run. Above the trigger's `config.rateLimit` the answer is a `429`
 // with the code `trigger_rate_limit_exceeded`; calls that start no further run do not count.
+//
+// A payload that does not fit the trigger's `config.payloadSchema` is refused with the code `payload_invalid`. Where its `config.filter` is
+// not true of the payload, no run is started and the answer has `filtered: true` in place of a `runId`; a filter that cannot be computed
+// with this payload refuses it with the code `filter_failed`.
 //
 // The payload is `eventData`; a call without a body, or with `{}`, has an empty one. A body that has members, but none of those below, is
 // refused with the code `event_data_missing`.

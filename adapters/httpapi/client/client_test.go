@@ -28,6 +28,7 @@ import (
 	"github.com/sluicehq/sluice/adapters/sqlstore/sqlite"
 	"github.com/sluicehq/sluice/adapters/system"
 	"github.com/sluicehq/sluice/application/admission"
+	"github.com/sluicehq/sluice/application/execution"
 	"github.com/sluicehq/sluice/application/firing"
 	"github.com/sluicehq/sluice/application/runs"
 	"github.com/sluicehq/sluice/application/tenants"
@@ -58,9 +59,9 @@ func serve(t *testing.T) (baseURL, key string) {
 	versions := workflows.NewVersions(store, known, expression.Checker{}, clock, random)
 	api, err := httpapi.New(httpapi.Ports{
 		Admission: admission.New(known, limiter, clock), Tenants: tenants.New(store, clock, random),
-		Triggers:  triggers.New(store, known, sqlstore.NewTriggerIntake(store), limiter, clock, random),
+		Triggers:  triggers.New(store, known, sqlstore.NewTriggerIntake(store), expression.Checker{}, limiter, clock, random),
 		Workflows: workflows.New(store, signals, clock, random), Versions: versions, Publishing: versions,
-		Firing: firing.New(store, known, compiler, signals, limiter, clock, random, run.Key{1}, budget.Divide(1<<40, 2).OfRuns(), 0), Runs: runs.New(store, known, compiler, signals, clock, random, run.Key{1}, budget.Divide(1<<40, 2).OfRuns()),
+		Firing: firing.New(store, known, compiler, execution.NewSelections(compiler, budget.Divide(1<<40, 2).OfRuns()), signals, limiter, clock, random, run.Key{1}, budget.Divide(1<<40, 2).OfRuns(), 0), Runs: runs.New(store, known, compiler, signals, clock, random, run.Key{1}, budget.Divide(1<<40, 2).OfRuns()),
 	}, httpapi.Options{Log: zerolog.Nop(), MaxBody: 1 << 20, Now: clock.Now, NewID: random.ID, Ready: func(context.Context) error { return nil },
 		OperatorToken: operator.NewToken(operatorToken),
 		Memory:        stream.Memory{Intake: budget.New(64 << 20), Pages: budget.New(64 << 20), Simulations: budget.New(4)}})
@@ -246,10 +247,10 @@ func TestARunFromItsCallToItsEnd(t *testing.T) {
 	fired, err := api.CallTrigger(ctx, trg.ID, client.CallTrigger{
 		EventData: map[string]any{"net": 21}, EntityID: new("order-1042"), DedupeKey: new("payment-77"),
 	})
-	if err != nil || fired.DedupeKey != "payment-77" {
+	if err != nil || fired.DedupeKey != "payment-77" || fired.RunID == nil {
 		t.Fatalf("%+v, %v", fired, err)
 	}
-	events, err := api.StreamRun(ctx, fired.RunID, nil)
+	events, err := api.StreamRun(ctx, *fired.RunID, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -257,12 +258,12 @@ func TestARunFromItsCallToItsEnd(t *testing.T) {
 	if events, err := io.ReadAll(events); err != nil || !strings.HasSuffix(string(events), "event: end\ndata: {\"status\":\"completed\"}\n\n") {
 		t.Fatalf("%s, %v", events, err)
 	}
-	got, err := api.GetRun(ctx, fired.RunID)
+	got, err := api.GetRun(ctx, *fired.RunID)
 	if err != nil || got.Context.Data["total"] != 42.0 || got.Nodes[0].Output != 42.0 {
 		t.Fatalf("%+v, %v", got, err)
 	}
 	var failure *client.RequestError
-	if _, err := api.RetryRun(ctx, fired.RunID); !errors.As(err, &failure) || failure.Body.Code != "run_not_failed" {
+	if _, err := api.RetryRun(ctx, *fired.RunID); !errors.As(err, &failure) || failure.Body.Code != "run_not_failed" {
 		t.Fatal(err)
 	}
 }

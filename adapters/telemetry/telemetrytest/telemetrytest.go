@@ -35,6 +35,7 @@ func Connected() *telemetry.Metrics {
 	m.RunHappened(run.RunCompleted)
 	m.NodeAttempted(telemetry.NodeKindOf(node.HTTPRequest), telemetry.NodeCompleted, time.Millisecond)
 	m.Panics("worker", func() int64 { return 1 })
+	m.TriggersSkipped(run.SkipFiltered, func() int64 { return 1 })
 	m.UnreadableDeliveries(func() int64 { return 1 })
 	m.Memory("computing", func() telemetry.MemoryPart { return telemetry.MemoryPart{Reserved: 1, Most: 2} })
 	m.Queue("runs", func(context.Context) (int, error) { return 1, nil })

@@ -1,0 +1,48 @@
+package schedules_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sluicehq/sluice/domain/trigger"
+	"github.com/sluicehq/sluice/ports/outbound"
+)
+
+// filtered makes a trigger that is due each minute and has a filter.
+func (w *env) filtered(filter string) *trigger.Trigger {
+	w.Helper()
+	trg := w.schedule(1, `{"cron":"* * * * *"}`)[0]
+	state := trg.State()
+	state.Config = trigger.RestoreConfig(`{"scheduleConfig":{"cron":"* * * * *"},"filter":"` + filter + `"}`)
+	trg = trigger.Restore(state)
+	w.do(func(ctx context.Context, st outbound.Stores) error { return st.Triggers.Update(ctx, trg) })
+	return trg
+}
+
+func TestAnInstantThatIsFilteredIsSuppressed(t *testing.T) {
+	onEachStore(t, func(w *env) {
+		even := w.filtered(`payload.scheduledAt.slice(14, 16) % 2 === 0`)
+		broken, plain := w.filtered(`payload.order.id`), w.schedule(1, `{"cron":"* * * * *"}`)[0]
+		for minute := range 3 {
+			w.fire(noon.Add(time.Duration(minute+1) * time.Minute))
+		}
+		for trg, want := range map[*trigger.Trigger]string{
+			even:   "suppressed The trigger's filter is false for this instant., fired , suppressed The trigger's filter is false for this instant.",
+			broken: strings.Repeat(`, suppressed The filter of the trigger cannot be computed with this payload: line 1, column 15: payload.order is undefined; cannot read "id"; write ?. before it where it may be missing`, 3)[2:],
+			plain:  "fired , fired , fired ",
+		} {
+			var got []string
+			for _, f := range w.fires(trg) {
+				got = append(got, string(f.Outcome())+" "+f.Reason())
+			}
+			if all := strings.Join(got, ", "); all != want {
+				t.Errorf("the ledger has\n%s, not\n%s", all, want)
+			}
+		}
+		if runs := w.stored(even); len(runs) != 1 || len(w.stored(broken)) != 0 {
+			t.Errorf("%+v", runs)
+		}
+	})
+}

@@ -1,0 +1,96 @@
+package run
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/node"
+	"github.com/sluicehq/sluice/domain/trigger"
+	"github.com/sluicehq/sluice/domain/workflow"
+)
+
+// Selection is what the configuration of a trigger makes of a payload.
+type Selection struct {
+	Refused  *domain.Error // why no run may be started; nil where one may
+	Filtered bool          // the trigger is not for this payload
+}
+
+// The codes of refusals, and reasons why a trigger is skipped.
+const (
+	CodePayloadInvalid = "payload_invalid" // the payload does not fit the trigger's payloadSchema
+	CodeFilterFailed   = "filter_failed"   // the trigger's filter has no value for the payload
+	SkipFiltered       = "filtered"        // the trigger's filter is false
+)
+
+// SkipReasons are the reasons for which a trigger starts no run although it can fire.
+func SkipReasons() []string { return []string{SkipFiltered, CodePayloadInvalid, CodeFilterFailed} }
+
+// MaxSelectSteps bounds what all the triggers that one event could fire compute together.
+const MaxSelectSteps = 5_000_000
+
+// Selector looks at one payload for any number of triggers.
+type Selector struct {
+	payload  any
+	size     int
+	compiler Compiler
+	now      time.Time
+	used     Meter
+}
+
+// NewSelector reads a payload, which is JSON.
+func NewSelector(payload json.RawMessage, compiler Compiler, now time.Time) (*Selector, error) {
+	tree, err := parse(payload)
+	s := &Selector{payload: tree, size: len(payload), compiler: compiler, now: now}
+	s.used.Add(int64(len(payload)/readForStep), 0)
+	return s, err
+}
+
+// Used is how many steps were computed.
+func (s *Selector) Used() int64 { return s.used.Steps }
+
+// Select says whether a trigger starts a run with the payload. A payload that a call brings has to
+// fit the schema; what a schedule gives is not the author's.
+func (s *Selector) Select(trg *trigger.Trigger) Selection {
+	if schema, ok := trg.Config().PayloadSchema(); ok && trg.Type() == trigger.Webhook {
+		if refused := s.fit(schema); refused != nil {
+			return Selection{Refused: refused}
+		}
+	}
+	source, ok := trg.Config().Filter()
+	if !ok {
+		return Selection{}
+	}
+	value, compiles, err := s.evaluate(source)
+	switch {
+	case !compiles: // it was kept before there were filters
+		return Selection{}
+	case err != nil:
+		return Selection{Refused: domain.Fail(domain.Invalid, CodeFilterFailed, "The filter of the trigger cannot be computed with this payload: %s", err)}
+	}
+	return Selection{Filtered: !truthy(value)}
+}
+
+func (s *Selector) fit(schema node.Schema) *domain.Error {
+	const field = "eventData"
+	var r domain.Rules
+	object, isObject := s.payload.(map[string]any)
+	r.Check(isObject, field, domain.WrongType, "must be an object, not %s", kindOf(s.payload))
+	if isObject {
+		s.used.Add(int64(min(schema.PatternSize()*s.size, node.MaxMatch)/matchesForStep), 0)
+		schema.Check(&r, field, object)
+	}
+	if found := r.Violations(); len(found) > 0 {
+		return &domain.Error{Kind: domain.Invalid, Code: CodePayloadInvalid, Message: "The payload does not fit what the trigger takes.", Violations: found}
+	}
+	return nil
+}
+
+func (s *Selector) evaluate(source string) (value any, compiles bool, err error) {
+	expression, err := s.compiler.Compile(source, workflow.RootPayload)
+	if err != nil {
+		return nil, false, err
+	}
+	value, err = expression.Evaluate(Env{Values: map[string]any{workflow.RootPayload: s.payload}, Now: s.now, Meter: &s.used})
+	return value, true, err
+}
