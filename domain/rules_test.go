@@ -178,16 +178,16 @@ func TestAPageKnowsWhetherMoreFollow(t *testing.T) {
 }
 
 func TestOnce(t *testing.T) {
-	once := domain.IdempotencyKey{Key: "k", Fingerprint: "same"}
-	if !once.Wanted() || (domain.IdempotencyKey{}).Wanted() {
+	idempotency := domain.IdempotencyKey{Key: "k", Fingerprint: "same"}
+	if !idempotency.Wanted() || (domain.IdempotencyKey{}).Wanted() {
 		t.Error("a key is what asks for once")
 	}
 	var replay *domain.Replay
-	if err := once.CheckReplay("same", []byte("answer")); !errors.As(err, &replay) || string(replay.Answer) != "answer" {
+	if err := idempotency.CheckReplay("same", []byte("answer")); !errors.As(err, &replay) || string(replay.Answer) != "answer" {
 		t.Errorf("the repeat got %v", err)
 	}
 	var e *domain.Error
-	if err := once.CheckReplay("other", nil); !errors.As(err, &e) || e.Code != "idempotency_key_reused" || e.Kind != domain.Invalid {
+	if err := idempotency.CheckReplay("other", nil); !errors.As(err, &e) || e.Code != "idempotency_key_reused" || e.Kind != domain.Invalid {
 		t.Errorf("another request got %v", err)
 	}
 	if e := domain.OnceInProgress(); e.RetryAfter != time.Second || e.Kind != domain.Conflict {

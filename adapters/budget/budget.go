@@ -93,7 +93,7 @@ func (b *Budget) Reserve(ctx context.Context, owner tenant.ID, amount int64) err
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if !b.withdraw(owner, r) {
+	if !b.cancel(owner, r) {
 		return nil // it was granted in the same moment
 	}
 	b.grant() // to those who came later and want less
@@ -146,8 +146,8 @@ func (b *Budget) queueOf(owner tenant.ID) *queue {
 	return nil
 }
 
-// withdraw takes a request back, and says whether it still waited.
-func (b *Budget) withdraw(owner tenant.ID, r *request) bool {
+// cancel takes a request back, and says whether it still waited.
+func (b *Budget) cancel(owner tenant.ID, r *request) bool {
 	q := b.queueOf(owner)
 	if q == nil {
 		return false

@@ -28,18 +28,18 @@ const (
 	intake      = 16 // percent of it; one request may have three quarters of that
 	simulations = 4  // at the same time
 
-	// LeastMemory is a limit with which everything can be done that is not large.
-	LeastMemory = 256 << 20
+	// MinMemory is a limit with which everything can be done that is not large.
+	MinMemory = 256 << 20
 
 	// EmbeddedMemory is what the embedded database takes of a limit.
 	EmbeddedMemory = 64 << 20
 
-	leastDivided = 56 << 20
+	minDivided = 56 << 20
 )
 
 // Divide divides a limit of the process's memory, in bytes, and its processors.
 func Divide(limit int64, processors int) Memory {
-	whole := max((limit-ownMemory)*divided/100, leastDivided)
+	whole := max((limit-ownMemory)*divided/100, minDivided)
 	turns := int64(max(1, processors/2)) // the others are for whoever computes for a moment
 	part := func(percent int64) *Budget { return New(whole * percent / 100) }
 	return Memory{

@@ -13,7 +13,7 @@ import (
 
 // Credential returns a key with its tenant.
 func (d *Directory) Credential(ctx context.Context, hash tenant.KeyHash) (outbound.Credential, error) {
-	if c, known, err := d.recall(hash); known {
+	if c, known, err := d.get(hash); known {
 		d.hits.Add(1)
 		return c, err
 	}
@@ -23,7 +23,7 @@ func (d *Directory) Credential(ctx context.Context, hash tenant.KeyHash) (outbou
 	case <-ctx.Done():
 		return outbound.Credential{}, ctx.Err()
 	}
-	if c, known, err := d.recall(hash); known { // another request asked while this one waited
+	if c, known, err := d.get(hash); known { // another request asked while this one waited
 		d.hits.Add(1)
 		return c, err
 	}
@@ -31,8 +31,8 @@ func (d *Directory) Credential(ctx context.Context, hash tenant.KeyHash) (outbou
 	return d.find(ctx, hash)
 }
 
-// recall answers from memory.
-func (d *Directory) recall(hash tenant.KeyHash) (c outbound.Credential, known bool, err error) {
+// get answers from memory.
+func (d *Directory) get(hash tenant.KeyHash) (c outbound.Credential, known bool, err error) {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	if c, known = d.credentials[hash]; known {
@@ -58,12 +58,12 @@ func (d *Directory) find(ctx context.Context, hash tenant.KeyHash) (c outbound.C
 			d.unknown[hash] = struct{}{}
 		})
 	case err == nil:
-		d.keep(since, func() { d.remember(hash, c) })
+		d.keep(since, func() { d.put(hash, c) })
 	}
 	return c, err
 }
 
-func (d *Directory) remember(hash tenant.KeyHash, c outbound.Credential) {
+func (d *Directory) put(hash tenant.KeyHash, c outbound.Credential) {
 	if _, known := d.credentials[hash]; known {
 		return
 	}

@@ -38,7 +38,7 @@ type Directory struct {
 	lookups chan struct{}
 
 	mu            sync.RWMutex
-	trusted       bool
+	reliable      bool
 	changes       uint64 // counts changes; an answer read before a change is not kept after it
 	credentials   map[tenant.KeyHash]outbound.Credential
 	hashes        map[tenant.ID][]tenant.KeyHash // what is kept of a tenant in credentials
@@ -90,7 +90,7 @@ func (d *Directory) SetReliable(all bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.changes++
-	d.trusted = all
+	d.reliable = all
 	d.reset()
 }
 
@@ -109,7 +109,7 @@ func (d *Directory) reset() {
 func (d *Directory) keep(since uint64, fn func()) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.trusted && d.changes == since {
+	if d.reliable && d.changes == since {
 		fn()
 	}
 }
@@ -129,12 +129,12 @@ func makeRoom[K comparable, V any](m map[K]V, most int) {
 type Stats struct {
 	Hits, Misses uint64 // credentials answered from memory, and not
 	Credentials  int
-	Trusted      bool // false while it asks the store each time
+	Reliable     bool // false while it asks the store each time
 }
 
 // Stats says how the directory is doing.
 func (d *Directory) Stats() Stats {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
-	return Stats{Hits: d.hits.Load(), Misses: d.misses.Load(), Credentials: len(d.credentials), Trusted: d.trusted}
+	return Stats{Hits: d.hits.Load(), Misses: d.misses.Load(), Credentials: len(d.credentials), Reliable: d.reliable}
 }

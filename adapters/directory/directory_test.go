@@ -87,7 +87,7 @@ func (w *world) follow() {
 		}
 	})
 	w.Cleanup(func() { cancel(); done.Wait() })
-	w.await("trust", func() bool { return w.known.Stats().Trusted })
+	w.await("trust", func() bool { return w.known.Stats().Reliable })
 }
 
 // await waits until something is true.

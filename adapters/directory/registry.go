@@ -31,7 +31,7 @@ type largeRegistry struct {
 // share one, also while it is read: a large one is in memory once.
 func (d *Directory) Registry(ctx context.Context, owner tenant.ID) (*node.Registry, error) {
 	d.mu.RLock()
-	found, since, trusted := d.keptRegistry(owner), d.changes, d.trusted
+	found, since, trusted := d.keptRegistry(owner), d.changes, d.reliable
 	d.mu.RUnlock()
 	if found.Registry != nil {
 		return found.Registry, nil

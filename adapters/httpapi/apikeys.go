@@ -53,8 +53,8 @@ func (a *API) createKey(c *gin.Context, who tenant.Caller) error {
 	}
 	return exchange.Execute(c, who, exchange.Command[inbound.IssuedKey]{
 		Status: http.StatusCreated, Render: renderIssuedKey, Record: recordKey,
-		Run: func(once domain.IdempotencyKey) (inbound.IssuedKey, error) {
-			return a.ports.APIKeys.Issue(c.Request.Context(), who, once, draft)
+		Run: func(idempotency domain.IdempotencyKey) (inbound.IssuedKey, error) {
+			return a.ports.APIKeys.Issue(c.Request.Context(), who, idempotency, draft)
 		},
 	})
 }
@@ -113,8 +113,8 @@ func (a *API) rotateKey(parameter string) exchange.Handler {
 		}
 		return exchange.Execute(c, who, exchange.Command[inbound.IssuedKey]{
 			Status: http.StatusCreated, Render: renderIssuedKey, Record: recordKey,
-			Run: func(once domain.IdempotencyKey) (inbound.IssuedKey, error) {
-				return a.ports.APIKeys.Rotate(c.Request.Context(), who, once, keyID(c, parameter), grace)
+			Run: func(idempotency domain.IdempotencyKey) (inbound.IssuedKey, error) {
+				return a.ports.APIKeys.Rotate(c.Request.Context(), who, idempotency, keyID(c, parameter), grace)
 			},
 		})
 	}

@@ -94,8 +94,8 @@ func (a *API) createCustomNode(c *gin.Context, who tenant.Caller) error {
 	}
 	return exchange.Execute(c, who, exchange.Command[inbound.MadeCustomNode]{
 		Status: http.StatusCreated, Render: renderMadeCustomNode, Record: recordCustomNode,
-		Run: func(once domain.IdempotencyKey) (inbound.MadeCustomNode, error) {
-			return a.ports.CustomNodes.Create(c.Request.Context(), who, once, draft)
+		Run: func(idempotency domain.IdempotencyKey) (inbound.MadeCustomNode, error) {
+			return a.ports.CustomNodes.Create(c.Request.Context(), who, idempotency, draft)
 		},
 	})
 }
@@ -232,8 +232,8 @@ func customNodePatch(body jsonread.Object) node.CustomPatch {
 func (a *API) checkCustomNode(c *gin.Context, who tenant.Caller) error {
 	return exchange.ExecuteWithoutBody[customNodeBody](c, who, exchange.Command[inbound.CustomNode]{
 		Status: http.StatusOK, Render: renderNodeHealth,
-		Run: func(once domain.IdempotencyKey) (inbound.CustomNode, error) {
-			return a.ports.NodeChecks.Check(c.Request.Context(), who, once, customNodeID(c))
+		Run: func(idempotency domain.IdempotencyKey) (inbound.CustomNode, error) {
+			return a.ports.NodeChecks.Check(c.Request.Context(), who, idempotency, customNodeID(c))
 		},
 	})
 }

@@ -101,8 +101,8 @@ func (a *API) getDelivery(c *gin.Context, who tenant.Caller) error {
 func (a *API) redeliver(c *gin.Context, who tenant.Caller) error {
 	return exchange.ExecuteWithoutBody[deliveryBody](c, who, exchange.Command[*event.Delivery]{
 		Status: http.StatusOK, Render: renderDelivery,
-		Run: func(once domain.IdempotencyKey) (*event.Delivery, error) {
-			return a.ports.WebhookDeliveries.Redeliver(c.Request.Context(), who, once, deliveryID(c))
+		Run: func(idempotency domain.IdempotencyKey) (*event.Delivery, error) {
+			return a.ports.WebhookDeliveries.Redeliver(c.Request.Context(), who, idempotency, deliveryID(c))
 		},
 	})
 }

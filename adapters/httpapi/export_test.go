@@ -74,7 +74,7 @@ func TakeTurns(a *API) (leave func()) {
 	}
 	return func() {
 		for range stream.MaxReading {
-			a.memory.Reading.Leave()
+			a.memory.Reading.Release()
 		}
 	}
 }

@@ -76,8 +76,8 @@ func (a *API) callTrigger(c *gin.Context, who tenant.Caller) error {
 	id := exchange.PathID[trigger.ID](c, "id", trigger.IDPrefix)
 	return exchange.Execute(c, who, exchange.Command[run.Fired]{
 		Status: http.StatusOK, Render: renderFired,
-		Run: func(once domain.IdempotencyKey) (run.Fired, error) {
-			return a.ports.Firing.Call(c.Request.Context(), who, once, id, call)
+		Run: func(idempotency domain.IdempotencyKey) (run.Fired, error) {
+			return a.ports.Firing.Call(c.Request.Context(), who, idempotency, id, call)
 		},
 	})
 }
@@ -130,8 +130,8 @@ func (a *API) fireByEvent(c *gin.Context, who tenant.Caller) error {
 	}
 	return exchange.Execute(c, who, exchange.Command[[]run.Fired]{
 		Status: http.StatusOK, Render: renderByEvent,
-		Run: func(once domain.IdempotencyKey) ([]run.Fired, error) {
-			return a.ports.Firing.ByEvent(c.Request.Context(), who, once, call)
+		Run: func(idempotency domain.IdempotencyKey) ([]run.Fired, error) {
+			return a.ports.Firing.ByEvent(c.Request.Context(), who, idempotency, call)
 		},
 	})
 }
@@ -185,8 +185,8 @@ func (a *API) ingestEvent(c *gin.Context, who tenant.Caller) error {
 	}
 	return exchange.Execute(c, who, exchange.Command[run.Ingested]{
 		Status: http.StatusOK, Render: renderIngested,
-		Run: func(once domain.IdempotencyKey) (run.Ingested, error) {
-			return a.ports.Firing.Ingest(c.Request.Context(), who, once, call)
+		Run: func(idempotency domain.IdempotencyKey) (run.Ingested, error) {
+			return a.ports.Firing.Ingest(c.Request.Context(), who, idempotency, call)
 		},
 	})
 }
@@ -220,8 +220,8 @@ func (a *API) resumeRun(c *gin.Context, who tenant.Caller) error {
 	}
 	return exchange.Execute(c, who, exchange.Command[nothing]{
 		Status: http.StatusNoContent, Render: func(nothing) any { return nothing{} },
-		Run: func(once domain.IdempotencyKey) (nothing, error) {
-			return nothing{}, a.ports.Runs.Resume(c.Request.Context(), who, once, call)
+		Run: func(idempotency domain.IdempotencyKey) (nothing, error) {
+			return nothing{}, a.ports.Runs.Resume(c.Request.Context(), who, idempotency, call)
 		},
 		Record: func(any) any { return nothing{} },
 	})
@@ -250,8 +250,8 @@ func (a *API) startRun(c *gin.Context, who tenant.Caller) error {
 	id := exchange.PathID[workflow.ID](c, "id", workflow.IDPrefix)
 	return exchange.Execute(c, who, exchange.Command[*run.Run]{
 		Status: http.StatusCreated, Render: func(r *run.Run) any { return renderRun(shown(r)) },
-		Run: func(once domain.IdempotencyKey) (*run.Run, error) {
-			return a.ports.Firing.Start(c.Request.Context(), who, once, id, call)
+		Run: func(idempotency domain.IdempotencyKey) (*run.Run, error) {
+			return a.ports.Firing.Start(c.Request.Context(), who, idempotency, id, call)
 		},
 	})
 }

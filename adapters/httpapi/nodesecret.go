@@ -59,8 +59,8 @@ func (a *API) rotateNodeSecret(c *gin.Context, who tenant.Caller) error {
 			return body
 		},
 		Record: exchange.Record(a.nodeSecretBodyOf), // the secret is shown once
-		Run: func(once domain.IdempotencyKey) (*tenant.NodeSecret, error) {
-			return a.ports.NodeSecrets.Rotate(c.Request.Context(), who, once, overlap)
+		Run: func(idempotency domain.IdempotencyKey) (*tenant.NodeSecret, error) {
+			return a.ports.NodeSecrets.Rotate(c.Request.Context(), who, idempotency, overlap)
 		},
 	})
 }

@@ -16,9 +16,9 @@ type timedProcesses struct {
 	clock *portstest.ManualClock
 }
 
-// Live lists the processes.
-func (p timedProcesses) Live(ctx context.Context) ([]process.Seen, process.Level, error) {
-	live, required, err := p.Processes.Live(ctx)
+// Alive lists the processes.
+func (p timedProcesses) Alive(ctx context.Context) ([]process.Seen, process.Level, error) {
+	live, required, err := p.Processes.Alive(ctx)
 	for i := range live {
 		live[i].StartedAt, live[i].SeenAt = p.clock.Now(), p.clock.Now()
 	}
@@ -29,7 +29,7 @@ func (p timedProcesses) Live(ctx context.Context) ([]process.Seen, process.Level
 func (g *gateway) beat() {
 	g.Helper()
 	p := process.Process{ID: "gateway-1/7/start_01", Version: "0.1.0", Level: process.Latest, Role: "all"}
-	if err := processes.New(g.store).Beat(g.Context(), p); err != nil {
+	if err := processes.New(g.store).Heartbeat(g.Context(), p); err != nil {
 		g.Fatal(err)
 	}
 }

@@ -56,16 +56,16 @@ func onPublish(body jsonread.Object) trigger.PublishOptions {
 
 // publishVersion answers POST /workflow-versions/{id}/publish.
 func (a *API) publishVersion(c *gin.Context, who tenant.Caller) error {
-	return publishing[versionBody](c, who, func(once domain.IdempotencyKey, asked trigger.PublishOptions) (inbound.Published, error) {
-		return a.ports.Publishing.Publish(c.Request.Context(), who, once, versionID(c), asked)
+	return publishing[versionBody](c, who, func(idempotency domain.IdempotencyKey, asked trigger.PublishOptions) (inbound.Published, error) {
+		return a.ports.Publishing.Publish(c.Request.Context(), who, idempotency, versionID(c), asked)
 	})
 }
 
 // rollbackWorkflow answers POST /workflows/{id}/rollback.
 func (a *API) rollbackWorkflow(c *gin.Context, who tenant.Caller) error {
 	id := exchange.PathID[workflow.ID](c, "id", workflow.IDPrefix)
-	return publishing[workflowBody](c, who, func(once domain.IdempotencyKey, asked trigger.PublishOptions) (inbound.Published, error) {
-		return a.ports.Publishing.Rollback(c.Request.Context(), who, once, id, asked)
+	return publishing[workflowBody](c, who, func(idempotency domain.IdempotencyKey, asked trigger.PublishOptions) (inbound.Published, error) {
+		return a.ports.Publishing.Rollback(c.Request.Context(), who, idempotency, id, asked)
 	})
 }
 
@@ -78,7 +78,7 @@ func publishing[Answer any](c *gin.Context, who tenant.Caller, run func(domain.I
 	return exchange.Execute(c, who, exchange.Command[inbound.Published]{
 		Status: http.StatusOK, Render: renderPublished,
 		Revision: func(p inbound.Published) int64 { return p.Revision() },
-		Run:      func(once domain.IdempotencyKey) (inbound.Published, error) { return run(once, asked) },
+		Run:      func(idempotency domain.IdempotencyKey) (inbound.Published, error) { return run(idempotency, asked) },
 	})
 }
 
@@ -103,8 +103,8 @@ func (a *API) validateVersion(c *gin.Context, who tenant.Caller) error {
 	}
 	return exchange.Execute(c, who, exchange.Command[workflow.Report]{
 		Status: http.StatusOK, Render: renderReport,
-		Run: func(once domain.IdempotencyKey) (workflow.Report, error) {
-			return a.ports.Publishing.Validate(c.Request.Context(), who, once, versionID(c), asked)
+		Run: func(idempotency domain.IdempotencyKey) (workflow.Report, error) {
+			return a.ports.Publishing.Validate(c.Request.Context(), who, idempotency, versionID(c), asked)
 		},
 	})
 }

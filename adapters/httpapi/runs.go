@@ -71,8 +71,8 @@ func (a *API) cancelRun(c *gin.Context, who tenant.Caller) error {
 	if err := r.Err("call_invalid", "The call is not valid."); err != nil {
 		return err
 	}
-	return a.changeRun(c, who, func(once domain.IdempotencyKey) (run.Summary, error) {
-		return a.ports.Runs.Cancel(c.Request.Context(), who, once, runID(c), reason)
+	return a.changeRun(c, who, func(idempotency domain.IdempotencyKey) (run.Summary, error) {
+		return a.ports.Runs.Cancel(c.Request.Context(), who, idempotency, runID(c), reason)
 	})
 }
 
@@ -81,8 +81,8 @@ func (a *API) retryRun(c *gin.Context, who tenant.Caller) error {
 	if err := exchange.ReadNothing[runMembers](c); err != nil {
 		return err
 	}
-	return a.changeRun(c, who, func(once domain.IdempotencyKey) (run.Summary, error) {
-		return a.ports.Runs.Retry(c.Request.Context(), who, once, runID(c))
+	return a.changeRun(c, who, func(idempotency domain.IdempotencyKey) (run.Summary, error) {
+		return a.ports.Runs.Retry(c.Request.Context(), who, idempotency, runID(c))
 	})
 }
 

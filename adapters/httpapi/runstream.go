@@ -34,7 +34,7 @@ func errStopping() error {
 // streamRun answers GET /runs/{id}/stream: the run's history as server-sent events,
 // until it has finished. A client that comes back says with Last-Event-ID what it has.
 func (a *API) streamRun(c *gin.Context, who tenant.Caller) error {
-	leave, err := a.places.Enter(who)
+	leave, err := a.places.Acquire(who)
 	if err != nil {
 		return err
 	}

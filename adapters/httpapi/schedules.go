@@ -64,8 +64,8 @@ func (a *API) previewSchedule(c *gin.Context, who tenant.Caller) error {
 	}
 	return exchange.Execute(c, who, exchange.Command[trigger.Preview]{
 		Status: http.StatusOK, Render: renderPreview,
-		Run: func(once domain.IdempotencyKey) (trigger.Preview, error) {
-			return a.ports.Schedules.PreviewDraft(c.Request.Context(), who, once, d)
+		Run: func(idempotency domain.IdempotencyKey) (trigger.Preview, error) {
+			return a.ports.Schedules.PreviewDraft(c.Request.Context(), who, idempotency, d)
 		},
 	})
 }

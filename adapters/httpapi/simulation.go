@@ -31,9 +31,9 @@ func (a *API) simulateVersion(c *gin.Context, who tenant.Caller) error {
 	defer held.Release()
 	return exchange.Execute(c, who, exchange.Command[inbound.Simulated]{
 		Status: http.StatusOK, Render: renderSimulation,
-		Run: func(once domain.IdempotencyKey) (inbound.Simulated, error) {
+		Run: func(idempotency domain.IdempotencyKey) (inbound.Simulated, error) {
 			return a.holdSimulation(ctx, who.Tenant(), exchange.StateOf(c).Intake(), &held, func() (inbound.Simulated, error) {
-				return a.ports.Runs.Simulate(ctx, who, once, id, call)
+				return a.ports.Runs.Simulate(ctx, who, idempotency, id, call)
 			})
 		},
 	})

@@ -48,8 +48,8 @@ func (a *API) createSubTenant(c *gin.Context, who tenant.Caller) error {
 	}
 	return exchange.Execute(c, who, exchange.Command[*tenant.SubTenant]{
 		Status: http.StatusCreated, Render: renderSubTenant, Revision: (*tenant.SubTenant).Revision,
-		Run: func(once domain.IdempotencyKey) (*tenant.SubTenant, error) {
-			return a.ports.SubTenants.Create(c.Request.Context(), who, once, draft)
+		Run: func(idempotency domain.IdempotencyKey) (*tenant.SubTenant, error) {
+			return a.ports.SubTenants.Create(c.Request.Context(), who, idempotency, draft)
 		},
 	})
 }

@@ -23,8 +23,8 @@ func (a *API) createTrigger(c *gin.Context, who tenant.Caller) error {
 	}
 	return exchange.Execute(c, who, exchange.Command[*trigger.Trigger]{
 		Status: http.StatusCreated, Render: renderTrigger, Revision: (*trigger.Trigger).Revision,
-		Run: func(once domain.IdempotencyKey) (*trigger.Trigger, error) {
-			return a.ports.Triggers.Create(c.Request.Context(), who, once, draft)
+		Run: func(idempotency domain.IdempotencyKey) (*trigger.Trigger, error) {
+			return a.ports.Triggers.Create(c.Request.Context(), who, idempotency, draft)
 		},
 	})
 }

@@ -23,8 +23,8 @@ func (a *API) createVersion(c *gin.Context, who tenant.Caller) error {
 	}
 	return exchange.Execute(c, who, exchange.Command[inbound.CheckedVersion]{
 		Status: http.StatusCreated, Render: renderVersion, Revision: revisionOfVersion,
-		Run: func(once domain.IdempotencyKey) (inbound.CheckedVersion, error) {
-			return a.ports.Versions.Create(c.Request.Context(), who, once, draft)
+		Run: func(idempotency domain.IdempotencyKey) (inbound.CheckedVersion, error) {
+			return a.ports.Versions.Create(c.Request.Context(), who, idempotency, draft)
 		},
 	})
 }

@@ -70,8 +70,8 @@ func (a *API) createWebhookEndpoint(c *gin.Context, who tenant.Caller) error {
 	}
 	return exchange.Execute(c, who, exchange.Command[*event.Endpoint]{
 		Status: http.StatusCreated, Render: renderWebhookSecret, Revision: (*event.Endpoint).Revision, Record: recordWebhookEndpoint,
-		Run: func(once domain.IdempotencyKey) (*event.Endpoint, error) {
-			return a.ports.WebhookEndpoints.Create(c.Request.Context(), who, once, draft)
+		Run: func(idempotency domain.IdempotencyKey) (*event.Endpoint, error) {
+			return a.ports.WebhookEndpoints.Create(c.Request.Context(), who, idempotency, draft)
 		},
 	})
 }
@@ -160,8 +160,8 @@ func (a *API) deleteWebhookEndpoint(c *gin.Context, who tenant.Caller) error {
 func (a *API) rotateWebhookSecret(c *gin.Context, who tenant.Caller) error {
 	return exchange.ExecuteWithoutBody[webhookEndpointBody](c, who, exchange.Command[*event.Endpoint]{
 		Status: http.StatusOK, Render: renderWebhookSecret, Revision: (*event.Endpoint).Revision, Record: recordWebhookEndpoint,
-		Run: func(once domain.IdempotencyKey) (*event.Endpoint, error) {
-			return a.ports.WebhookEndpoints.RotateSecret(c.Request.Context(), who, once, webhookEndpointID(c))
+		Run: func(idempotency domain.IdempotencyKey) (*event.Endpoint, error) {
+			return a.ports.WebhookEndpoints.RotateSecret(c.Request.Context(), who, idempotency, webhookEndpointID(c))
 		},
 	})
 }
@@ -170,8 +170,8 @@ func (a *API) rotateWebhookSecret(c *gin.Context, who tenant.Caller) error {
 func (a *API) testWebhookEndpoint(c *gin.Context, who tenant.Caller) error {
 	return exchange.ExecuteWithoutBody[webhookEndpointBody](c, who, exchange.Command[*event.Delivery]{
 		Status: http.StatusCreated, Render: renderDelivery,
-		Run: func(once domain.IdempotencyKey) (*event.Delivery, error) {
-			return a.ports.WebhookEndpoints.Test(c.Request.Context(), who, once, webhookEndpointID(c))
+		Run: func(idempotency domain.IdempotencyKey) (*event.Delivery, error) {
+			return a.ports.WebhookEndpoints.Test(c.Request.Context(), who, idempotency, webhookEndpointID(c))
 		},
 	})
 }

@@ -52,9 +52,9 @@ func (a *API) holdRun(ctx context.Context, who tenant.Caller, id run.ID, held *s
 }
 
 func (a *API) readRun(ctx, waiting context.Context, who tenant.Caller, id run.ID) (inbound.ShownRun, error) {
-	if err := a.memory.Reading.Enter(waiting); err != nil {
+	if err := a.memory.Reading.Acquire(waiting); err != nil {
 		return inbound.ShownRun{}, err
 	}
-	defer a.memory.Reading.Leave()
+	defer a.memory.Reading.Release()
 	return a.ports.Runs.Get(ctx, who, id)
 }

@@ -56,28 +56,28 @@ func give(id run.ID) (inbound.ShownRun, error) {
 }
 
 // Cancel gives the run, of which an idempotency key asks for a record.
-func (s sized) Cancel(_ context.Context, _ tenant.Caller, once domain.IdempotencyKey, id run.ID, _ string) (run.Summary, error) {
+func (s sized) Cancel(_ context.Context, _ tenant.Caller, idempotency domain.IdempotencyKey, id run.ID, _ string) (run.Summary, error) {
 	found, err := give(id)
 	if err != nil {
 		return run.Summary{}, err
 	}
 	changed := found.Run.Summary()
-	if !once.Wanted() {
+	if !idempotency.Wanted() {
 		return changed, nil
 	}
-	record, err := once.Answer(changed)
+	record, err := idempotency.Answer(changed)
 	s.kept <- len(record)
 	return changed, err
 }
 
 // Retry does the same.
-func (s sized) Retry(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, id run.ID) (run.Summary, error) {
-	return s.Cancel(ctx, who, once, id, "")
+func (s sized) Retry(ctx context.Context, who tenant.Caller, idempotency domain.IdempotencyKey, id run.ID) (run.Summary, error) {
+	return s.Cancel(ctx, who, idempotency, id, "")
 }
 
 // Simulate gives a simulation into whose nodes 1 MiB flows each, as many as the name of
 // the entity has letters. What an idempotency key asks for is made.
-func (s sized) Simulate(_ context.Context, _ tenant.Caller, once domain.IdempotencyKey, _ workflow.VersionID, c run.SimulationCall) (inbound.Simulated, error) {
+func (s sized) Simulate(_ context.Context, _ tenant.Caller, idempotency domain.IdempotencyKey, _ workflow.VersionID, c run.SimulationCall) (inbound.Simulated, error) {
 	done := inbound.Simulated{Inputs: map[workflow.NodeID]json.RawMessage{}}
 	state := mebibyte.State()
 	one, output := state.Nodes[0], state.Nodes[0].Output
@@ -88,8 +88,8 @@ func (s sized) Simulate(_ context.Context, _ tenant.Caller, once domain.Idempote
 		done.Inputs[one.ID] = output
 	}
 	done.Run = run.Restore(state)
-	if once.Wanted() {
-		if _, err := once.Answer(done); err != nil {
+	if idempotency.Wanted() {
+		if _, err := idempotency.Answer(done); err != nil {
 			return inbound.Simulated{}, err
 		}
 	}

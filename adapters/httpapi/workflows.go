@@ -46,8 +46,8 @@ func (a *API) createWorkflow(c *gin.Context, who tenant.Caller) error {
 	}
 	return exchange.Execute(c, who, exchange.Command[*workflow.Workflow]{
 		Status: http.StatusCreated, Render: renderWorkflow, Revision: (*workflow.Workflow).Revision,
-		Run: func(once domain.IdempotencyKey) (*workflow.Workflow, error) {
-			return a.ports.Workflows.Create(c.Request.Context(), who, once, draft)
+		Run: func(idempotency domain.IdempotencyKey) (*workflow.Workflow, error) {
+			return a.ports.Workflows.Create(c.Request.Context(), who, idempotency, draft)
 		},
 	})
 }

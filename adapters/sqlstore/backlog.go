@@ -24,8 +24,8 @@ func (s *Store) DueRuns(ctx context.Context, now time.Time) (int, error) {
 		+ (SELECT count(*) FROM live_runs f WHERE f.free_at IS NOT NULL AND f.ready_at IS DISTINCT FROM f.free_at AND f.free_at <= $1)`, now)
 }
 
-// KeptBytes says how many bytes of runs are kept for each tenant of whom any are.
-func (s *Store) KeptBytes(ctx context.Context) (map[tenant.ID]int64, error) {
+// StoredBytes says how many bytes of runs are kept for each tenant of whom any are.
+func (s *Store) StoredBytes(ctx context.Context) (map[tenant.ID]int64, error) {
 	var found []struct {
 		Tenant string `db:"tenant_id"`
 		Bytes  int64  `db:"bytes"`

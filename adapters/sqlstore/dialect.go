@@ -35,14 +35,14 @@ type Dialect struct {
 	// is.
 	ClaimSchedules string
 
-	// ClaimOutcome selects one row (free, fingerprint, answer) for an idempotency key:
+	// ClaimIdempotencyKey selects one row (free, fingerprint, answer) for an idempotency key:
 	// whether no other unit holds the key, and what was recorded under it after a
 	// time. Parameters: tenant, scope, key, time.
-	ClaimOutcome string
+	ClaimIdempotencyKey string
 
-	// ClaimOperatorOutcome does the same for a key of the operator. Parameters: scope, key,
+	// ClaimOperatorIdempotencyKey does the same for a key of the operator. Parameters: scope, key,
 	// time.
-	ClaimOperatorOutcome string
+	ClaimOperatorIdempotencyKey string
 
 	// Bytewise is appended to a column of text whose order is not that of its bytes, for it
 	// to be sorted by them. It is empty where that is the order of every column.

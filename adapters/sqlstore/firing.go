@@ -32,17 +32,17 @@ var (
 // keptBytes is what is kept for one tenant, and keptOfEach what is for each that a table
 // named r has rows of, which it is joined to; both read it once for all rows.
 const (
-	keptBytes  = `(SELECT CAST(coalesce(sum(k.bytes), 0) AS bigint) FROM tenant_storage k WHERE k.tenant_id = $1) AS kept`
-	keptColumn = `CAST(coalesce(s.kept, 0) AS bigint) AS kept`
+	storedBytes       = `(SELECT CAST(coalesce(sum(k.bytes), 0) AS bigint) FROM tenant_storage k WHERE k.tenant_id = $1) AS kept`
+	storedBytesColumn = `CAST(coalesce(s.kept, 0) AS bigint) AS kept`
 )
 
-func keptOfEach(rows string) string {
+func storedBytesOfEach(rows string) string {
 	return ` LEFT JOIN (SELECT k.tenant_id, sum(k.bytes) AS kept FROM tenant_storage k
 		WHERE k.tenant_id IN (SELECT r.tenant_id FROM ` + rows + `) GROUP BY k.tenant_id) AS s ON s.tenant_id = t.tenant_id`
 }
 
-// notAsked is the column started where nobody asks what was started.
-const notAsked = `'' AS started, `
+// noStartedRun is the column started where nobody asks what was started.
+const noStartedRun = `'' AS started, `
 
 const canFire = ` AND t.is_active AND v.is_active AND w.is_active`
 
@@ -100,7 +100,7 @@ func (s firing) find(ctx context.Context, what, query string, args ...any) (foun
 // Trigger looks for one that can fire, and only where there is none for any.
 func (s firing) Trigger(ctx context.Context, scope tenant.Scope, id trigger.ID) (outbound.FiringTrigger, error) {
 	in, args := core.Within(scope, core.BySubTenantOf("t"), string(id))
-	query := `SELECT ` + firingColumns + notAsked + keptBytes + ` FROM ` + firingTables + ` WHERE t.tenant_id = $1 AND t.id = $2` + in
+	query := `SELECT ` + firingColumns + noStartedRun + storedBytes + ` FROM ` + firingTables + ` WHERE t.tenant_id = $1 AND t.id = $2` + in
 	found, err := s.find(ctx, "find trigger that fires", query+canFire+s.keepVersions(), args...)
 	if err == nil && len(found) == 0 {
 		found, err = s.find(ctx, "find trigger", query, args...)
@@ -119,7 +119,7 @@ func (s firing) Trigger(ctx context.Context, scope tenant.Scope, id trigger.ID) 
 // for, all in one statement.
 func (s firing) OnEvent(ctx context.Context, scope tenant.Scope, q outbound.EventQuery) ([]outbound.FiringTrigger, error) {
 	args := []any{string(scope.Tenant()), q.Event, q.Limit}
-	started, tables, condition := notAsked, firingTables, canFire
+	started, tables, condition := noStartedRun, firingTables, canFire
 	if q.Key != "" {
 		args = append(args, q.Key, q.After)
 		started = `coalesce(u.id, '') AS started, `
@@ -131,7 +131,7 @@ func (s firing) OnEvent(ctx context.Context, scope tenant.Scope, q outbound.Even
 		condition += fmt.Sprintf(` AND t.sub_tenant_id = $%d`, len(args))
 	}
 	in, args := core.BySubTenantOf("t").Within(scope, args)
-	return s.find(ctx, "find triggers of an event", `SELECT `+firingColumns+started+keptBytes+` FROM `+tables+` WHERE t.tenant_id = $1 AND t.event = $2`+condition+in+
+	return s.find(ctx, "find triggers of an event", `SELECT `+firingColumns+started+storedBytes+` FROM `+tables+` WHERE t.tenant_id = $1 AND t.event = $2`+condition+in+
 		` ORDER BY t.created_at, t.id LIMIT $3`+s.keepVersions(), args...)
 }
 
@@ -175,8 +175,8 @@ func (s firing) among(ctx context.Context, keys []core.KeyRow, condition string,
 	if err != nil {
 		return err
 	}
-	found, err := s.find(ctx, "find triggers that fire", `SELECT `+firingColumns+notAsked+keptColumn+` FROM `+table+`
-		CROSS JOIN `+firingTables+keptOfEach(table)+` WHERE t.tenant_id = r.tenant_id AND t.id = r.id`+condition, parameter)
+	found, err := s.find(ctx, "find triggers that fire", `SELECT `+firingColumns+noStartedRun+storedBytesColumn+` FROM `+table+`
+		CROSS JOIN `+firingTables+storedBytesOfEach(table)+` WHERE t.tenant_id = r.tenant_id AND t.id = r.id`+condition, parameter)
 	for _, f := range found {
 		known[core.KeyRow{Tenant: string(f.Trigger.Tenant()), ID: string(f.Trigger.ID())}] = f
 	}
@@ -186,7 +186,7 @@ func (s firing) among(ctx context.Context, keys []core.KeyRow, condition string,
 // Version looks for a workflow with a version that can be started, and only where there
 // is none for one that cannot, and for the workflow alone.
 func (s firing) Version(ctx context.Context, scope tenant.Scope, of workflow.ID, version workflow.VersionID) (outbound.FiringVersion, error) {
-	const columns = `SELECT w.id, w.sub_tenant_id, w.is_active, ` + keptBytes + `, `
+	const columns = `SELECT w.id, w.sub_tenant_id, w.is_active, ` + storedBytes + `, `
 	in, all := core.Within(scope, core.BySubTenantOf("w"), string(of))
 	condition, args := `v.is_active`, all
 	if version != "" {

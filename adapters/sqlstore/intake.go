@@ -34,7 +34,7 @@ func (q *TriggerIntake) Insert(ctx context.Context, all []*outbound.NewTrigger) 
 	}
 	insert := q.store.insertEach
 	if q.store.dialect.InsertTriggers != nil {
-		insert = q.store.insertAtOnce
+		insert = q.store.insertBatch
 	}
 	err := insert(ctx, all)
 	if err == nil {
@@ -85,8 +85,8 @@ func isDatabaseFailure(err error) bool {
 	return !errors.As(err, &replay) && kind != domain.Conflict && kind != domain.Invalid
 }
 
-// insertAtOnce adds the triggers with one statement, which is a transaction of its own.
-func (s *Store) insertAtOnce(ctx context.Context, all []*outbound.NewTrigger) error {
+// insertBatch adds the triggers with one statement, which is a transaction of its own.
+func (s *Store) insertBatch(ctx context.Context, all []*outbound.NewTrigger) error {
 	rows, index := entriesOf(all)
 	statement, args := s.dialect.InsertTriggers(rows)
 	var n int64

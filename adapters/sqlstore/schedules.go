@@ -90,8 +90,8 @@ func (s schedules) DueOf(ctx context.Context, now time.Time, of []outbound.Trigg
 	return dueSchedules(rows), err
 }
 
-// lookedAtRow is a row of [core.Dialect.Rows].
-type lookedAtRow struct {
+// scheduleProgressRow is a row of [core.Dialect.Rows].
+type scheduleProgressRow struct {
 	Tenant    string  `json:"tenant_id"`
 	Trigger   string  `json:"trigger_id"`
 	DealtWith string  `json:"dealt_with"`
@@ -103,9 +103,9 @@ func (s schedules) Advance(ctx context.Context, looked []outbound.ScheduleProgre
 	if len(looked) == 0 {
 		return nil
 	}
-	rows := make([]lookedAtRow, len(looked))
+	rows := make([]scheduleProgressRow, len(looked))
 	for i, l := range looked {
-		rows[i] = lookedAtRow{Tenant: string(l.Tenant), Trigger: string(l.Trigger), DealtWith: l.ProcessedUntil.UTC().Format(core.TimeFormat)}
+		rows[i] = scheduleProgressRow{Tenant: string(l.Tenant), Trigger: string(l.Trigger), DealtWith: l.ProcessedUntil.UTC().Format(core.TimeFormat)}
 		if !l.Next.IsZero() {
 			next := l.Next.UTC().Format(core.TimeFormat)
 			rows[i].Next = &next

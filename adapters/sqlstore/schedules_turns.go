@@ -47,9 +47,9 @@ type scheduleOwnerRow struct {
 	Owner string `json:"owner_id"`
 }
 
-// owed returns tenants that have schedules which are due: at most limit, those whose turn
+// tenantsInTurn returns tenants that have schedules which are due: at most limit, those whose turn
 // it is.
-func (s schedules) owed(ctx context.Context, now time.Time, limit int) (owners []scheduleOwnerRow, err error) {
+func (s schedules) tenantsInTurn(ctx context.Context, now time.Time, limit int) (owners []scheduleOwnerRow, err error) {
 	var visited []struct {
 		Tenant string       `db:"tenant_id"`
 		Next   core.Instant `db:"next_at"`
@@ -95,7 +95,7 @@ func (s schedules) byTurns(ctx context.Context, now time.Time, limit int) ([]due
 	if err := s.SetUp(ctx, s.store.dialect.ClaimSchedules); err != nil {
 		return nil, err
 	}
-	owners, err := s.owed(ctx, now, limit)
+	owners, err := s.tenantsInTurn(ctx, now, limit)
 	if err != nil {
 		return nil, err
 	}

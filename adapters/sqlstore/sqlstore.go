@@ -55,13 +55,13 @@ func (s *Store) repositories(u *core.Unit) outbound.Stores {
 		Schedules:           schedules{in},
 		Fires:               fires{in},
 		SubTenants:          subTenants{in},
-		SubTenantDirectory:  directory{in},
+		SubTenantDirectory:  subTenantDirectory{in},
 		CustomNodes:         customNodes{in},
 		Addresses:           customNodeAddresses{in},
 		NodeHealth:          nodeHealth{in},
 		NodeSecrets:         nodeSecrets{in},
-		Idempotency:         outcomes{in},
-		OperatorIdempotency: operatorOutcomes{in},
+		Idempotency:         idempotency{in},
+		OperatorIdempotency: operatorIdempotency{in},
 		Processes:           processes{in},
 		Runs:                s.Runs.In(u),
 		Webhooks:            s.Webhooks.In(u),
@@ -81,8 +81,8 @@ func (s *Store) RunKey(ctx context.Context, proposed run.Key) (key run.Key, err 
 // Migration is one step of the schema.
 type Migration = core.Migration
 
-// RunSignals tell processes what runs do.
+// RunSignals notify processes of runs that changed.
 type RunSignals = runs.Signals
 
 // NewRunSignals returns the signals of a store's runs.
-func NewRunSignals(store *Store) *RunSignals { return runs.NewSignals(store.Store) }
+func NewRunSignals(store *Store) *runs.Signals { return runs.NewSignals(store.Store) }

@@ -188,7 +188,7 @@ func TestKeptBytesAreThoseOfTheRows(t *testing.T) {
 			if diff := cmp.Diff(want, sums(t, db, counted)); diff != "" {
 				t.Error(diff)
 			}
-			kept, err := store.KeptBytes(t.Context())
+			kept, err := store.StoredBytes(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -117,14 +117,14 @@ func (s subTenants) Delete(ctx context.Context, scope tenant.Scope, id tenant.Re
 	return s.CheckDeleted(n, err, subTenantNotFound, subTenantNotFoundMessage)
 }
 
-type directory struct{ *unit }
+type subTenantDirectory struct{ *unit }
 
-var _ outbound.SubTenantDirectory = directory{}
+var _ outbound.SubTenantDirectory = subTenantDirectory{}
 
 // everywhere selects every sub-tenant of a tenant once, registered or not. Of the runs, which
 // are many more than their sub-tenants, it looks in the index for the next sub-tenant behind
 // each, until there is none.
-func (s directory) everywhere() string {
+func (s subTenantDirectory) everywhere() string {
 	runs := "runs"
 	if facets := s.store.dialect.Runs.Facets; facets != "" {
 		runs = facets
@@ -142,7 +142,7 @@ func (s directory) everywhere() string {
 
 // seen selects the sub-tenants that fit, with the arguments of the list. Only registrations
 // have metadata.
-func (s directory) seen(scope tenant.Scope, m domain.MetadataFilter) (statement string, l *core.List) {
+func (s subTenantDirectory) seen(scope tenant.Scope, m domain.MetadataFilter) (statement string, l *core.List) {
 	l = core.NewList("sub_tenants", "", scope, core.BySubTenant, nil)
 	l.Metadata(m, s.store.dialect.HasPair)
 	switch conditions := strings.Join(l.Where, " AND "); {
@@ -155,7 +155,7 @@ func (s directory) seen(scope tenant.Scope, m domain.MetadataFilter) (statement 
 }
 
 // List reads a page of all sub-tenants.
-func (s directory) List(ctx context.Context, scope tenant.Scope, m domain.MetadataFilter, page domain.PageRequest) (domain.Page[tenant.SeenSubTenant], error) {
+func (s subTenantDirectory) List(ctx context.Context, scope tenant.Scope, m domain.MetadataFilter, page domain.PageRequest) (domain.Page[tenant.SeenSubTenant], error) {
 	total := 0
 	seen, l := s.seen(scope, m)
 	if err := s.ReadRow(ctx, "count sub-tenants", &total, `SELECT count(*) FROM (`+seen+`) AS seen`, l.Args...); err != nil {
@@ -180,7 +180,7 @@ func (s directory) List(ctx context.Context, scope tenant.Scope, m domain.Metada
 }
 
 // between reads the registrations of a range of sub-tenants.
-func (s directory) between(ctx context.Context, owner tenant.ID, first, last string) (map[tenant.SubTenantID]*tenant.SubTenant, error) {
+func (s subTenantDirectory) between(ctx context.Context, owner tenant.ID, first, last string) (map[tenant.SubTenantID]*tenant.SubTenant, error) {
 	var rows []subTenantRow
 	err := s.ReadRows(ctx, "list sub-tenants of a page", &rows, `SELECT `+subTenantColumns+` FROM sub_tenants
 		WHERE tenant_id = $1 AND sub_tenant_id BETWEEN $2 AND $3`, string(owner), first, last)

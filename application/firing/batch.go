@@ -57,7 +57,7 @@ type pendingCall struct {
 // has had no effect, where anything is out of the ordinary: then the call needs a unit of
 // its own, which finds out what.
 func (b *callBatcher) call(ctx context.Context, s *startRequest, id trigger.ID) (fired run.Fired, done bool, err error) {
-	if s.once.Wanted() || !s.keyIsNew {
+	if s.idempotency.Wanted() || !s.keyIsNew {
 		// Its outcome is kept, which takes statements of its own; and starting a run under a
 		// key that another unit is about to take waits for that one, as only its own caller
 		// should.

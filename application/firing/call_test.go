@@ -24,7 +24,7 @@ func TestACallStartsARunAndTellsOfIt(t *testing.T) {
 		trg := d.NewSimpleTrigger(`{"retryPolicy":{"maxRetries":1,"backoffMs":100,"maxBackoffMs":1000},"timeoutMs":5000}`)
 		fired := d.Call(trg, run.Call{EventData: fixture.Body(`{"n": 1.50}`), Entity: fixture.Text("customer 7"), DedupeKey: fixture.Text("k")})
 		d.Same(run.Fired{Trigger: trg.ID(), DedupeKey: "k", Run: fired.Run}, fired)
-		d.Same([]run.ID{fired.Run}, d.Told.Since())
+		d.Same([]run.ID{fired.Run}, d.RecordedSignals.Since())
 		var ver *workflow.Version
 		d.Do(func(ctx context.Context, st outbound.Stores) (err error) {
 			ver, err = st.Versions.Get(ctx, tenant.All(d.Owner), trg.Version())
@@ -44,11 +44,11 @@ func TestWhatACallDoesNotNameIsFound(t *testing.T) {
 	d := newEnv(t, fixture.OpenSQLite(t))
 	trg := d.NewSimpleTrigger(`{}`)
 	for claim, c := range map[string]struct {
-		call    run.Call
-		once    domain.IdempotencyKey
-		entity  string
-		key     string
-		payload string
+		call        run.Call
+		idempotency domain.IdempotencyKey
+		entity      string
+		key         string
+		payload     string
 	}{
 		"nothing is named":                    {run.Call{}, domain.IdempotencyKey{}, "ent_", "ddk_", `{}`},
 		"the event data names the entity":     {run.Call{EventData: fixture.Body(`{"entityId":1.0}`)}, domain.IdempotencyKey{}, "1.0", "ddk_", `{"entityId":1.0}`},
@@ -57,7 +57,7 @@ func TestWhatACallDoesNotNameIsFound(t *testing.T) {
 		"the call names another dedupe key":   {run.Call{DedupeKey: fixture.Text("mine")}, fixture.Keyed("i2"), "ent_", "mine", `{}`},
 	} {
 		t.Run(claim, func(t *testing.T) {
-			fired, err := d.Firing.Call(t.Context(), d.Caller, c.once, trg.ID(), c.call)
+			fired, err := d.Firing.Call(t.Context(), d.Caller, c.idempotency, trg.ID(), c.call)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -93,7 +93,7 @@ func TestATriggerThatCannotFireSaysWhy(t *testing.T) {
 				d.WantCode(err, domain.Conflict, want)
 			}
 		}
-		if started := d.RunsOf(d.Owner); len(started) > 0 || len(d.Told.Since()) > 0 {
+		if started := d.RunsOf(d.Owner); len(started) > 0 || len(d.RecordedSignals.Since()) > 0 {
 			t.Errorf("%v were started", started)
 		}
 	})
@@ -121,10 +121,10 @@ func TestADedupeKeyStartsOneRunADay(t *testing.T) {
 	onEachStore(t, func(d *env) {
 		trg, other := d.NewSimpleTrigger(`{}`), d.NewSimpleTrigger(`{}`)
 		first := d.Call(trg, run.Call{DedupeKey: fixture.Text("k"), EventData: fixture.Body(`1`)})
-		d.Told.Since()
+		d.RecordedSignals.Since()
 		d.Clock.Set(d.Clock.Now().Add(outbound.DedupeRetention - time.Millisecond))
 		d.Same(first, d.Call(trg, run.Call{DedupeKey: fixture.Text("k"), EventData: fixture.Body(`2`)}))
-		if told := d.Told.Since(); len(told) > 0 {
+		if told := d.RecordedSignals.Since(); len(told) > 0 {
 			t.Errorf("%v are told of", told)
 		}
 		if got := d.Call(other, run.Call{DedupeKey: fixture.Text("k")}); got.Run == first.Run {
@@ -155,7 +155,7 @@ func TestFiftyCallsWithOneDedupeKeyStartOneRun(t *testing.T) {
 			})
 		}
 		done.Wait()
-		if len(runs) != 1 || len(d.RunsOf(d.Owner)) != 1 || len(d.Told.Since()) != 1 {
+		if len(runs) != 1 || len(d.RunsOf(d.Owner)) != 1 || len(d.RecordedSignals.Since()) != 1 {
 			t.Errorf("%v were answered, %d are there", runs, len(d.RunsOf(d.Owner)))
 		}
 	})
@@ -202,7 +202,7 @@ func TestRunAndIdempotencyKeyAreThereTogetherOrNotAtAll(t *testing.T) {
 		if _, err := d.Firing.Call(d.Context(), d.Caller, fixture.Keyed("k"), trg.ID(), run.Call{}); !errors.Is(err, errCrash) {
 			t.Fatal(err)
 		}
-		if n := len(d.RunsOf(d.Owner)); n != 0 || len(d.Told.Since()) > 0 {
+		if n := len(d.RunsOf(d.Owner)); n != 0 || len(d.RecordedSignals.Since()) > 0 {
 			t.Errorf("%d runs are there, without their key", n)
 		}
 		d.Store.WrapWrite = nil
@@ -277,11 +277,11 @@ type colliding struct {
 	left *int
 }
 
-func (c colliding) Record(ctx context.Context, owner tenant.ID, once domain.IdempotencyKey, outcome any, now time.Time) error {
+func (c colliding) Record(ctx context.Context, owner tenant.ID, idempotency domain.IdempotencyKey, outcome any, now time.Time) error {
 	if *c.left--; *c.left >= 0 {
 		return &core.Collision{Cause: errCrash}
 	}
-	return c.IdempotencyRepository.Record(ctx, owner, once, outcome, now)
+	return c.IdempotencyRepository.Record(ctx, owner, idempotency, outcome, now)
 }
 
 func TestAUnitThatRunsAgainStartsAndTellsOfOneRun(t *testing.T) {
@@ -296,7 +296,7 @@ func TestAUnitThatRunsAgainStartsAndTellsOfOneRun(t *testing.T) {
 	if err != nil || left >= 0 {
 		t.Fatal(err, left)
 	}
-	d.Same([]run.ID{fired.Run}, d.Told.Since())
+	d.Same([]run.ID{fired.Run}, d.RecordedSignals.Since())
 	if all := d.RunsOf(d.Owner); len(all) != 1 || all[0].ID != fired.Run {
 		t.Errorf("%v are there", all)
 	}

@@ -35,7 +35,7 @@ func TestADedupeKeyAnswersWithTheFirstRunWhateverBecameOfItsTrigger(t *testing.T
 					t.Fatal(err)
 				}
 				before := len(d.RunsOf(d.Owner))
-				d.Told.Since()
+				d.RecordedSignals.Since()
 				for range 2 {
 					d.Same(first, d.Call(trg, run.Call{DedupeKey: fixture.Text("k"), EventData: fixture.Body(`2`)}))
 					fired, err := d.Firing.ByEvent(d.Context(), d.Caller, domain.IdempotencyKey{}, event)
@@ -61,7 +61,7 @@ func TestADedupeKeyAnswersWithTheFirstRunWhateverBecameOfItsTrigger(t *testing.T
 				if err != nil || len(fired) > 0 != (refusal == "trigger_rate_limit_exceeded") {
 					t.Errorf("a day later it fires %v, %v", fired, err)
 				}
-				if started := len(d.RunsOf(d.Owner)) - before; started != len(fired) || len(d.Told.Since()) != len(fired) {
+				if started := len(d.RunsOf(d.Owner)) - before; started != len(fired) || len(d.RecordedSignals.Since()) != len(fired) {
 					t.Errorf("%d were started", started)
 				}
 				d.Clock.Set(now) // no run is kept as one that was created later than now

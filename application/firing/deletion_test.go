@@ -48,7 +48,7 @@ func TestNoRunOutlivesItsWorkflow(t *testing.T) {
 			})
 		}
 		d.Eventually("calls are answered", func() bool { return accepted.Load() > 100 })
-		service := workflows.New(d.Raw, d.Told, system.Clock{}, system.Random{})
+		service := workflows.New(d.Raw, d.RecordedSignals, system.Clock{}, system.Random{})
 		if err := service.Delete(d.Context(), d.Caller, ver.Workflow(), domain.Expected{}); err != nil {
 			t.Error(err)
 			stop.Store(1)

@@ -37,7 +37,7 @@ func TestAnEventFiresEveryTriggerThatListens(t *testing.T) {
 				t.Errorf("%+v", r.State())
 			}
 		}
-		if told := d.Told.Since(); len(told) != 2 {
+		if told := d.RecordedSignals.Since(); len(told) != 2 {
 			t.Errorf("%v are told of", told)
 		}
 		again, err := d.Firing.ByEvent(d.Context(), d.Caller, domain.IdempotencyKey{}, c)

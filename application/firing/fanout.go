@@ -215,7 +215,7 @@ func (f *fanOut) startPart(ctx context.Context, st outbound.Stores, s fanState, 
 	if len(s.remaining) > 0 {
 		return nil
 	}
-	return st.Idempotency.Record(ctx, f.request.who.Tenant(), f.request.once, f.outcome(f.answer(s)), f.request.now)
+	return st.Idempotency.Record(ctx, f.request.who.Tenant(), f.request.idempotency, f.outcome(f.answer(s)), f.request.now)
 }
 
 // answer lists the runs, and the triggers that were skipped, in the order of the triggers.

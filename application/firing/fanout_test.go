@@ -63,8 +63,8 @@ func (d *env) keptBytes() (kept int64) {
 }
 
 // byEvent brings the event paid.
-func (d *env) byEvent(once domain.IdempotencyKey, data string, key *string) ([]run.Fired, error) {
-	return d.Firing.ByEvent(d.Context(), d.Caller, once, run.EventCall{Event: "paid", Call: run.Call{EventData: fixture.Body(data), DedupeKey: key}})
+func (d *env) byEvent(idempotency domain.IdempotencyKey, data string, key *string) ([]run.Fired, error) {
+	return d.Firing.ByEvent(d.Context(), d.Caller, idempotency, run.EventCall{Event: "paid", Call: run.Call{EventData: fixture.Body(data), DedupeKey: key}})
 }
 
 func firedTriggers(fired []run.Fired) (ids []trigger.ID) {
@@ -185,7 +185,7 @@ func TestManyTriggersFireInUnitsOfBoundedSize(t *testing.T) {
 		}
 		d.Same(want, firedTriggers(fired))
 		d.Same(slices.Repeat([]int{50}, many/50), w.runs)
-		if units := d.Store.Commits - before; units != many/50 || len(d.Told.Since()) != many {
+		if units := d.Store.Commits - before; units != many/50 || len(d.RecordedSignals.Since()) != many {
 			d.Errorf("%d units", units)
 		}
 		if kept := d.keptBytes(); kept > 20_000+many*1000 {
@@ -251,8 +251,8 @@ func (d *env) crashIn(n int) {
 
 func TestARepeatCompletesACallThatEndedBetweenTwoUnits(t *testing.T) {
 	for what, key := range map[string]struct {
-		once   domain.IdempotencyKey
-		dedupe *string
+		idempotency domain.IdempotencyKey
+		dedupe      *string
 	}{
 		"an idempotency key": {fixture.Keyed("k"), nil}, "a dedupe key": {domain.IdempotencyKey{}, fixture.Text("k")}, "both": {fixture.Keyed("k"), fixture.Text("other")},
 	} {
@@ -263,12 +263,12 @@ func TestARepeatCompletesACallThatEndedBetweenTwoUnits(t *testing.T) {
 				data := `"` + strings.Repeat("x", 20_000) + `"`
 				for units := range 3 { // the second repeat finds the runs of two
 					d.crashIn(min(units, 1))
-					if _, err := d.byEvent(key.once, data, key.dedupe); !errors.Is(err, errProcessEnds) {
+					if _, err := d.byEvent(key.idempotency, data, key.dedupe); !errors.Is(err, errProcessEnds) {
 						d.Fatal(err)
 					}
 				}
 				d.Store.FailWith(nil)
-				fired, err := d.byEvent(key.once, data, key.dedupe)
+				fired, err := d.byEvent(key.idempotency, data, key.dedupe)
 				if err != nil {
 					d.Fatal(err)
 				}
@@ -279,10 +279,10 @@ func TestARepeatCompletesACallThatEndedBetweenTwoUnits(t *testing.T) {
 				if kept := d.keptBytes(); kept > 20_000+1100*1000 {
 					d.Errorf("%d bytes are kept", kept)
 				}
-				again, err := d.byEvent(key.once, data, key.dedupe)
-				if key.once.Wanted() && fixture.Replayed(err) != fmt.Sprint(fired) {
+				again, err := d.byEvent(key.idempotency, data, key.dedupe)
+				if key.idempotency.Wanted() && fixture.Replayed(err) != fmt.Sprint(fired) {
 					d.Error(err)
-				} else if !key.once.Wanted() {
+				} else if !key.idempotency.Wanted() {
 					d.Same(fired, again)
 				}
 			})
@@ -438,7 +438,7 @@ func TestAnEventOfTooManyTriggersIsRefused(t *testing.T) {
 func (d *env) limited(most int64) {
 	known := directory.New(d.Store)
 	known.SetReliable(true)
-	d.Firing = firing.New(d.Store, known, expression.Compiler{}, d.Selections, d.Told, memory.New(d.Clock), d.Clock, system.Random{}, d.Key, fixture.Plenty(), tenant.StorageQuota(most))
+	d.Firing = firing.New(d.Store, known, expression.Compiler{}, d.Selections, d.RecordedSignals, memory.New(d.Clock), d.Clock, system.Random{}, d.Key, fixture.UnlimitedBudgets(), tenant.StorageQuota(most))
 }
 
 func TestAboveItsQuotaATenantStartsNoRunsInAnyWay(t *testing.T) {

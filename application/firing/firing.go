@@ -41,7 +41,7 @@ func New(work outbound.UnitOfWork, directory outbound.Directory, compiler outbou
 }
 
 // Call fires one trigger.
-func (f *Service) Call(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, id trigger.ID, c run.Call) (fired run.Fired, err error) {
+func (f *Service) Call(ctx context.Context, who tenant.Caller, idempotency domain.IdempotencyKey, id trigger.ID, c run.Call) (fired run.Fired, err error) {
 	if err = who.May(tenant.FireTrigger); err != nil {
 		return fired, err
 	}
@@ -49,7 +49,7 @@ func (f *Service) Call(ctx context.Context, who tenant.Caller, once domain.Idemp
 		return fired, err
 	}
 	ctx = outbound.WithLargeWrite(ctx, len(c.Payload()))
-	s := f.newRequest(who, once, c, run.CauseWebhook)
+	s := f.newRequest(who, idempotency, c, run.CauseWebhook)
 	defer func() { f.count(err, fired) }()
 	if fired, done, err := f.calls.call(ctx, s, id); done || err != nil {
 		return fired, err
@@ -67,7 +67,7 @@ func (f *Service) Call(ctx context.Context, who tenant.Caller, once domain.Idemp
 		if fired, err = s.start(ctx, st, found); err != nil {
 			return err
 		}
-		return st.Idempotency.Record(ctx, who.Tenant(), once, fired, s.now)
+		return st.Idempotency.Record(ctx, who.Tenant(), idempotency, fired, s.now)
 	})
 	return fired, err
 }
@@ -90,14 +90,14 @@ func (f *Service) refuse(found outbound.FiringTrigger, c run.Call) error {
 }
 
 // ByEvent fires all triggers that listen for an event.
-func (f *Service) ByEvent(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, c run.EventCall) (fired []run.Fired, err error) {
+func (f *Service) ByEvent(ctx context.Context, who tenant.Caller, idempotency domain.IdempotencyKey, c run.EventCall) (fired []run.Fired, err error) {
 	if err = who.May(tenant.FireTrigger); err != nil {
 		return nil, err
 	}
 	if err = c.Check(); err != nil {
 		return nil, err
 	}
-	all := &fanOut{request: f.newRequest(who, once, c.Call, run.CauseByEvent), call: c, outcome: func(fired []run.Fired) any { return fired }}
+	all := &fanOut{request: f.newRequest(who, idempotency, c.Call, run.CauseByEvent), call: c, outcome: func(fired []run.Fired) any { return fired }}
 	if err := all.startAll(ctx); err != nil {
 		return nil, err
 	}

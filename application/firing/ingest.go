@@ -16,14 +16,14 @@ import (
 
 // Ingest brings an event to the runs that wait for it, and, where it resumes none, to
 // the triggers.
-func (f *Service) Ingest(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, c run.IngestCall) (in run.Ingested, err error) {
+func (f *Service) Ingest(ctx context.Context, who tenant.Caller, idempotency domain.IdempotencyKey, c run.IngestCall) (in run.Ingested, err error) {
 	if err = who.May(tenant.FireTrigger); err != nil {
 		return in, err
 	}
 	if err = c.Check(); err != nil {
 		return in, err
 	}
-	s := f.newRequest(who, once, c.Call, run.CauseIngest)
+	s := f.newRequest(who, idempotency, c.Call, run.CauseIngest)
 	known := make(planSet)
 	all := &fanOut{request: s, call: c.EventCall, outcome: func(fired []run.Fired) any {
 		in.Triggered = fired
@@ -43,7 +43,7 @@ func (f *Service) Ingest(ctx context.Context, who tenant.Caller, once domain.Ide
 		if len(in.Resumed) == 0 {
 			return all.first(ctx, st)
 		}
-		return fanState{}, st.Idempotency.Record(ctx, who.Tenant(), once, in, s.now)
+		return fanState{}, st.Idempotency.Record(ctx, who.Tenant(), idempotency, in, s.now)
 	}
 	unit := func() error { return all.unit(ctx, first) }
 	// Most events resume nothing. Where one does, the unit begins again with memory for it.

@@ -100,7 +100,7 @@ func TestAnEventResumesWhatWaitsForIt(t *testing.T) {
 				for _, f := range in.Triggered {
 					touched = append(touched, f.Run)
 				}
-				d.Same(touched, d.Told.Since())
+				d.Same(touched, d.RecordedSignals.Since())
 			})
 		}
 	})

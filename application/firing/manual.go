@@ -11,7 +11,7 @@ import (
 )
 
 // Start starts a run by hand.
-func (f *Service) Start(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, of workflow.ID, c run.ManualCall) (r *run.Run, err error) {
+func (f *Service) Start(ctx context.Context, who tenant.Caller, idempotency domain.IdempotencyKey, of workflow.ID, c run.ManualCall) (r *run.Run, err error) {
 	if err = who.May(tenant.StartRun); err != nil {
 		return nil, err
 	}
@@ -19,9 +19,9 @@ func (f *Service) Start(ctx context.Context, who tenant.Caller, once domain.Idem
 		return nil, err
 	}
 	now, id, entity := f.clock.Now(), run.ID(f.random.ID(run.IDPrefix)), c.EntityOr(f.random.ID)
-	key, _ := c.DedupeKeyOr(once, f.random.ID)
+	key, _ := c.DedupeKeyOr(idempotency, f.random.ID)
 	err = f.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
-		if err := st.Idempotency.Claim(ctx, who.Tenant(), once, now); err != nil {
+		if err := st.Idempotency.Claim(ctx, who.Tenant(), idempotency, now); err != nil {
 			return err
 		}
 		found, err := st.Firing.Version(ctx, who.Scope, of, c.Version)
@@ -41,7 +41,7 @@ func (f *Service) Start(ctx context.Context, who tenant.Caller, once domain.Idem
 		if _, err := st.Runs.Runs.Start(ctx, r); err != nil {
 			return err
 		}
-		return st.Idempotency.Record(ctx, who.Tenant(), once, r, now)
+		return st.Idempotency.Record(ctx, who.Tenant(), idempotency, r, now)
 	})
 	if err != nil {
 		return nil, err

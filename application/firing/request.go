@@ -16,15 +16,15 @@ import (
 // startRequest is one call that starts runs of triggers. Its unit of work may run several
 // times; what it has found out about triggers outlives that.
 type startRequest struct {
-	service  *Service
-	who      tenant.Caller
-	once     domain.IdempotencyKey
-	call     run.Call
-	cause    run.Cause
-	entity   string
-	key      string // the dedupe key
-	keyIsNew bool   // nobody has used the dedupe key before
-	now      time.Time
+	service     *Service
+	who         tenant.Caller
+	idempotency domain.IdempotencyKey
+	call        run.Call
+	cause       run.Cause
+	entity      string
+	key         string // the dedupe key
+	keyIsNew    bool   // nobody has used the dedupe key before
+	now         time.Time
 
 	admissions map[trigger.ID]admission
 
@@ -33,10 +33,10 @@ type startRequest struct {
 	changed []run.ID // in the last run of the unit; the runs that are to be told of
 }
 
-func (f *Service) newRequest(who tenant.Caller, once domain.IdempotencyKey, c run.Call, cause run.Cause) *startRequest {
-	s := &startRequest{service: f, who: who, once: once, call: c, cause: cause, now: f.clock.Now()}
+func (f *Service) newRequest(who tenant.Caller, idempotency domain.IdempotencyKey, c run.Call, cause run.Cause) *startRequest {
+	s := &startRequest{service: f, who: who, idempotency: idempotency, call: c, cause: cause, now: f.clock.Now()}
 	s.entity = c.EntityOr(f.random.ID)
-	s.key, s.keyIsNew = c.DedupeKeyOr(once, f.random.ID)
+	s.key, s.keyIsNew = c.DedupeKeyOr(idempotency, f.random.ID)
 	return s
 }
 
@@ -78,7 +78,7 @@ func (s *startRequest) fire(ctx context.Context, unit func(context.Context, outb
 	for range maxAdmissionRounds {
 		err := s.service.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
 			s.changed = nil
-			if err := st.Idempotency.Claim(ctx, s.who.Tenant(), s.once, s.now); err != nil {
+			if err := st.Idempotency.Claim(ctx, s.who.Tenant(), s.idempotency, s.now); err != nil {
 				return err
 			}
 			return unit(ctx, st)

@@ -25,13 +25,13 @@ func NewChecked(custom *Custom, checks *Checks) *Checked {
 }
 
 // Create defines a node type, and asks its endpoint whether it lives.
-func (s *Checked) Create(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, d node.CustomDraft) (inbound.MadeCustomNode, error) {
-	made, err := s.Custom.Create(ctx, who, once, d)
+func (s *Checked) Create(ctx context.Context, who tenant.Caller, idempotency domain.IdempotencyKey, d node.CustomDraft) (inbound.MadeCustomNode, error) {
+	made, err := s.Custom.Create(ctx, who, idempotency, d)
 	if err == nil {
 		made.Health = s.checks.afterChange(ctx, made.CustomNode, func(ctx context.Context, st outbound.Stores, health node.Health) error {
 			answered := made
 			answered.Health = health
-			return st.Idempotency.Amend(ctx, who.Tenant(), once, answered)
+			return st.Idempotency.Amend(ctx, who.Tenant(), idempotency, answered)
 		})
 	}
 	return made, err

@@ -33,23 +33,23 @@ func NewChecks(work outbound.UnitOfWork, runner outbound.NodeRunner, clock outbo
 var errUnrecorded = errors.New("nothing is recorded under the idempotency key")
 
 // Check asks the endpoint of a custom node whether it lives.
-func (s *Checks) Check(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, id node.CustomID) (found inbound.CustomNode, err error) {
+func (s *Checks) Check(ctx context.Context, who tenant.Caller, idempotency domain.IdempotencyKey, id node.CustomID) (found inbound.CustomNode, err error) {
 	if err = who.May(tenant.CheckCustomNode); err != nil {
 		return found, err
 	}
-	if err := s.unrecorded(ctx, who.Tenant(), once); err != nil {
+	if err := s.unrecorded(ctx, who.Tenant(), idempotency); err != nil {
 		return found, err
 	}
 	_, err = s.find(ctx, who.Scope, id, func(ctx context.Context, st outbound.Stores, n *node.Custom, health node.Health) error {
 		now := s.clock.Now()
-		if err := st.Idempotency.Claim(ctx, who.Tenant(), once, now); err != nil {
+		if err := st.Idempotency.Claim(ctx, who.Tenant(), idempotency, now); err != nil {
 			return err // a repeat came in between
 		}
 		if err := st.NodeHealth.Record(ctx, who.Tenant(), id, health); err != nil {
 			return err
 		}
 		found = inbound.CustomNode{Custom: n, Health: health}
-		return st.Idempotency.Record(ctx, who.Tenant(), once, found, now)
+		return st.Idempotency.Record(ctx, who.Tenant(), idempotency, found, now)
 	})
 	if err != nil {
 		return inbound.CustomNode{}, err
@@ -58,12 +58,12 @@ func (s *Checks) Check(ctx context.Context, who tenant.Caller, once domain.Idemp
 }
 
 // unrecorded returns nil unless a repeat is to be answered from what is recorded.
-func (s *Checks) unrecorded(ctx context.Context, owner tenant.ID, once domain.IdempotencyKey) error {
-	if !once.Wanted() {
+func (s *Checks) unrecorded(ctx context.Context, owner tenant.ID, idempotency domain.IdempotencyKey) error {
+	if !idempotency.Wanted() {
 		return nil
 	}
 	err := s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
-		if err := st.Idempotency.Claim(ctx, owner, once, s.clock.Now()); err != nil {
+		if err := st.Idempotency.Claim(ctx, owner, idempotency, s.clock.Now()); err != nil {
 			return err
 		}
 		return errUnrecorded

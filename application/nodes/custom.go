@@ -26,14 +26,14 @@ var _ inbound.CustomNodes = (*Custom)(nil)
 
 // Create defines a node type, and makes the node secret of a tenant that has none: no
 // call is ever unsigned.
-func (s *Custom) Create(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, d node.CustomDraft) (made inbound.MadeCustomNode, err error) {
+func (s *Custom) Create(ctx context.Context, who tenant.Caller, idempotency domain.IdempotencyKey, d node.CustomDraft) (made inbound.MadeCustomNode, err error) {
 	if err = who.May(tenant.CreateCustomNode); err != nil {
 		return made, err
 	}
 	now := s.clock.Now()
 	err = s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
 		made = inbound.MadeCustomNode{}
-		if err := st.Idempotency.Claim(ctx, who.Tenant(), once, now); err != nil {
+		if err := st.Idempotency.Claim(ctx, who.Tenant(), idempotency, now); err != nil {
 			return err
 		}
 		n, err := node.NewCustom(node.CustomID(s.random.ID(node.CustomIDPrefix)), who.Tenant(), d, now)
@@ -47,7 +47,7 @@ func (s *Custom) Create(ctx context.Context, who tenant.Caller, once domain.Idem
 		if made.Secret, err = firstSecret(ctx, st, s.random, who.Tenant(), now); err != nil {
 			return err
 		}
-		return st.Idempotency.Record(ctx, who.Tenant(), once, made, now)
+		return st.Idempotency.Record(ctx, who.Tenant(), idempotency, made, now)
 	})
 	if err != nil {
 		return inbound.MadeCustomNode{}, err

@@ -38,13 +38,13 @@ func (s *Secrets) Get(ctx context.Context, who tenant.Caller) (found *tenant.Nod
 }
 
 // Rotate makes a secret, next to which the one before it signs for the overlap.
-func (s *Secrets) Rotate(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, overlap time.Duration) (n *tenant.NodeSecret, err error) {
+func (s *Secrets) Rotate(ctx context.Context, who tenant.Caller, idempotency domain.IdempotencyKey, overlap time.Duration) (n *tenant.NodeSecret, err error) {
 	if err = who.May(tenant.RotateNodeSecret); err != nil {
 		return nil, err
 	}
 	now, fresh := s.clock.Now(), draw(s.random)
 	err = s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
-		if err := st.Idempotency.Claim(ctx, who.Tenant(), once, now); err != nil {
+		if err := st.Idempotency.Claim(ctx, who.Tenant(), idempotency, now); err != nil {
 			return err
 		}
 		n, err = st.NodeSecrets.Get(ctx, who.Tenant())
@@ -60,7 +60,7 @@ func (s *Secrets) Rotate(ctx context.Context, who tenant.Caller, once domain.Ide
 		if err != nil {
 			return err
 		}
-		return st.Idempotency.Record(ctx, who.Tenant(), once, n, now)
+		return st.Idempotency.Record(ctx, who.Tenant(), idempotency, n, now)
 	})
 	if err != nil {
 		return nil, err

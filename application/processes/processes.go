@@ -18,18 +18,18 @@ var _ inbound.Processes = (*Service)(nil)
 // New returns the service.
 func New(work outbound.UnitOfWork) *Service { return &Service{work} }
 
-// Beat records a heartbeat.
-func (s *Service) Beat(ctx context.Context, p process.Process) error {
+// Heartbeat records a heartbeat.
+func (s *Service) Heartbeat(ctx context.Context, p process.Process) error {
 	return s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error { return st.Processes.Heartbeat(ctx, p) })
 }
 
-// Leave removes a process.
-func (s *Service) Leave(ctx context.Context, id process.ID) error {
+// Remove removes a process.
+func (s *Service) Remove(ctx context.Context, id process.ID) error {
 	return s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error { return st.Processes.Remove(ctx, id) })
 }
 
-// Live lists the processes.
-func (s *Service) Live(ctx context.Context) (live []process.Seen, required process.Level, err error) {
+// Alive lists the processes.
+func (s *Service) Alive(ctx context.Context) (live []process.Seen, required process.Level, err error) {
 	err = s.work.View(ctx, func(ctx context.Context, st outbound.Stores) error {
 		if live, err = st.Processes.Alive(ctx); err != nil {
 			return err

@@ -20,21 +20,21 @@ type changeFunc func(r *run.Run, plan *run.Plan, at time.Time) (run.Step, error)
 // apply lets something happen to a run, by the database's clock, and records it. What
 // fell due before it is recorded even when the change itself is refused. outcome is what
 // the idempotency key keeps.
-func (s *Service) apply(ctx context.Context, scope tenant.Scope, once domain.IdempotencyKey, id run.ID, happens changeFunc, outcome func(*run.Run) any) (r *run.Run, err error) {
+func (s *Service) apply(ctx context.Context, scope tenant.Scope, idempotency domain.IdempotencyKey, id run.ID, happens changeFunc, outcome func(*run.Run) any) (r *run.Run, err error) {
 	plan, demand, err := s.planOf(ctx, scope, id)
 	if err != nil {
 		return nil, err
 	}
-	waited := s.computing.Do(ctx, scope.Tenant(), demand, func() { r, err = s.applyWith(ctx, plan, scope, once, id, happens, outcome) })
+	waited := s.computing.Do(ctx, scope.Tenant(), demand, func() { r, err = s.applyWith(ctx, plan, scope, idempotency, id, happens, outcome) })
 	return r, cmp.Or(waited, err)
 }
 
 // applyWith is apply once there is memory for it.
-func (s *Service) applyWith(ctx context.Context, plan *run.Plan, scope tenant.Scope, once domain.IdempotencyKey, id run.ID, happens changeFunc, outcome func(*run.Run) any) (r *run.Run, err error) {
+func (s *Service) applyWith(ctx context.Context, plan *run.Plan, scope tenant.Scope, idempotency domain.IdempotencyKey, id run.ID, happens changeFunc, outcome func(*run.Run) any) (r *run.Run, err error) {
 	now := s.clock.Now()
 	var step run.Step
 	err = s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
-		if err := st.Idempotency.Claim(ctx, scope.Tenant(), once, now); err != nil {
+		if err := st.Idempotency.Claim(ctx, scope.Tenant(), idempotency, now); err != nil {
 			return err
 		}
 		if r, err = st.Runs.Runs.Get(ctx, scope, id); err != nil {
@@ -55,7 +55,7 @@ func (s *Service) applyWith(ctx context.Context, plan *run.Plan, scope tenant.Sc
 			return err
 		}
 		if step.Refused == nil {
-			err = st.Idempotency.Record(ctx, scope.Tenant(), once, outcome(r), now)
+			err = st.Idempotency.Record(ctx, scope.Tenant(), idempotency, outcome(r), now)
 		}
 		return err
 	})

@@ -12,7 +12,7 @@ import (
 
 // Resume continues a run by its token. Whether the run exists is told only to who has a
 // token of it.
-func (s *Service) Resume(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, c run.ResumeCall) error {
+func (s *Service) Resume(ctx context.Context, who tenant.Caller, idempotency domain.IdempotencyKey, c run.ResumeCall) error {
 	if err := who.May(tenant.ResumeRun); err != nil {
 		return err
 	}
@@ -22,7 +22,7 @@ func (s *Service) Resume(ctx context.Context, who tenant.Caller, once domain.Ide
 	resumed := func(r *run.Run, plan *run.Plan, at time.Time) (run.Step, error) {
 		return s.advance(run.Resumed{Token: c.Token, Input: c.Input}, r.RefuseToken(c.Token))(r, plan, at)
 	}
-	_, err := s.apply(ctx, who.Scope, once, c.Run, resumed, func(*run.Run) any { return nil })
+	_, err := s.apply(ctx, who.Scope, idempotency, c.Run, resumed, func(*run.Run) any { return nil })
 	if errors.Is(err, domain.NotFound) {
 		return run.UnknownToken()
 	}

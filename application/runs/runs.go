@@ -69,14 +69,14 @@ func (s *Service) shown(r *run.Run) inbound.ShownRun {
 }
 
 // Cancel ends a run.
-func (s *Service) Cancel(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, id run.ID, reason string) (run.Summary, error) {
+func (s *Service) Cancel(ctx context.Context, who tenant.Caller, idempotency domain.IdempotencyKey, id run.ID, reason string) (run.Summary, error) {
 	if err := who.May(tenant.CancelRun); err != nil {
 		return run.Summary{}, err
 	}
 	if err := run.CheckReason(reason); err != nil {
 		return run.Summary{}, err
 	}
-	return s.change(ctx, who, once, id, func(r *run.Run, plan *run.Plan, at time.Time) (run.Step, error) {
+	return s.change(ctx, who, idempotency, id, func(r *run.Run, plan *run.Plan, at time.Time) (run.Step, error) {
 		if plan == nil {
 			return r.Abandon(at, reason), nil
 		}
@@ -85,11 +85,11 @@ func (s *Service) Cancel(ctx context.Context, who tenant.Caller, once domain.Ide
 }
 
 // Retry continues a failed run.
-func (s *Service) Retry(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, id run.ID) (run.Summary, error) {
+func (s *Service) Retry(ctx context.Context, who tenant.Caller, idempotency domain.IdempotencyKey, id run.ID) (run.Summary, error) {
 	if err := who.May(tenant.RetryRun); err != nil {
 		return run.Summary{}, err
 	}
-	return s.change(ctx, who, once, id, func(r *run.Run, plan *run.Plan, at time.Time) (run.Step, error) {
+	return s.change(ctx, who, idempotency, id, func(r *run.Run, plan *run.Plan, at time.Time) (run.Step, error) {
 		gone := domain.Fail(domain.Conflict, "version_not_found", "The workflow version that the run executes was deleted, so that it cannot go on.")
 		if r.Status() != run.StatusFailed {
 			gone = domain.Fail(domain.Conflict, "run_not_failed", "Only a failed run can be retried; run %s is %s.", r.ID(), r.Status())
@@ -98,8 +98,8 @@ func (s *Service) Retry(ctx context.Context, who tenant.Caller, once domain.Idem
 	})
 }
 
-func (s *Service) change(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, id run.ID, happens changeFunc) (run.Summary, error) {
-	r, err := s.apply(ctx, who.Scope, once, id, happens, func(r *run.Run) any { return r.Summary() })
+func (s *Service) change(ctx context.Context, who tenant.Caller, idempotency domain.IdempotencyKey, id run.ID, happens changeFunc) (run.Summary, error) {
+	r, err := s.apply(ctx, who.Scope, idempotency, id, happens, func(r *run.Run) any { return r.Summary() })
 	if err != nil {
 		return run.Summary{}, err
 	}

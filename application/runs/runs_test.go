@@ -38,7 +38,7 @@ func TestATokenResumesARunOnce(t *testing.T) {
 		id := d.Waiting(d.NewVersion([]string{fixture.InputNode, `b transform {"expression": "input.value"}`}, []string{"a -> b"}), "e", 1)[0]
 		token := d.token(id)
 		d.WantCode(d.resume(run.ResumeCall{Run: id, Token: token, Input: fixture.Body(`"perhaps"`)}), domain.Invalid, "input_invalid")
-		if r := d.Get(id); r.Status() != run.StatusPaused || len(d.Told.Since()) > 0 {
+		if r := d.Get(id); r.Status() != run.StatusPaused || len(d.RecordedSignals.Since()) > 0 {
 			t.Errorf("it is %s", r.Status())
 		}
 		if err := d.resume(run.ResumeCall{Run: id, Token: token, Input: fixture.Body(`true`)}); err != nil {
@@ -48,7 +48,7 @@ func TestATokenResumesARunOnce(t *testing.T) {
 		if output, _ := r.Output("b"); r.Status() != run.StatusCompleted || string(output) != "true" {
 			t.Errorf("%s: %s", r.Status(), output)
 		}
-		d.Same([]run.ID{id}, d.Told.Since())
+		d.Same([]run.ID{id}, d.RecordedSignals.Since())
 		d.Same([]string{"run.resumed", "run.completed"}, d.Events(id))
 		d.WantCode(d.resume(run.ResumeCall{Run: id, Token: token, Input: fixture.Body(`true`)}), domain.Conflict, "not_paused")
 	})
@@ -85,12 +85,12 @@ func TestALateTokenExpiresTheRun(t *testing.T) {
 	token := run.Token(d.Key.Secret(id), id, "a", d.Get(id).Nodes()[0].Pause.Seq)
 	d.Eventually("a second passes", func() bool { return time.Since(d.Get(id).UpdatedAt()) > 1100*time.Millisecond })
 	d.WantCode(d.resume(run.ResumeCall{Run: id, Token: token, Input: fixture.Body(`"x"`)}), domain.Conflict, "expired")
-	d.Same([]run.ID{id}, d.Told.Since())
+	d.Same([]run.ID{id}, d.RecordedSignals.Since())
 	d.WantCode(d.resume(run.ResumeCall{Run: id, Token: token, Input: fixture.Body(`"x"`)}), domain.Conflict, "expired")
 	if r := d.Get(id); r.Status() != run.StatusFailed || r.Failure().Code != "expired" {
 		t.Errorf("what fell due is not recorded: it is %s", r.Status())
 	}
-	if told := d.Told.Since(); len(told) > 0 {
+	if told := d.RecordedSignals.Since(); len(told) > 0 {
 		t.Errorf("%v are told of again", told)
 	}
 }
@@ -121,7 +121,7 @@ func TestAWorkflowIsStartedByHand(t *testing.T) {
 		d.Same(run.New(r.ID(), run.Start{
 			Tenant: d.Owner, Workflow: ver.Workflow(), Version: ver.ID(), Entity: "e", DedupeKey: "k", Cause: run.CauseManual, Payload: fixture.Body(`{"n":1}`),
 		}, d.Clock.Now()).State(), d.Get(r.ID()).State())
-		d.Same([]run.ID{r.ID()}, d.Told.Since())
+		d.Same([]run.ID{r.ID()}, d.RecordedSignals.Since())
 		_, err = d.Firing.Start(d.Context(), d.Caller, fixture.Keyed("k"), ver.Workflow(), c)
 		if got := fixture.Replayed(err); got == "" || len(d.RunsOf(d.Owner)) != 1 {
 			t.Errorf("the repeat gets %s", got)
@@ -183,14 +183,14 @@ func TestARunIsCancelledOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, id := range []run.ID{paused, pending.ID()} {
-			d.Told.Since()
+			d.RecordedSignals.Since()
 			changed, err := d.Runs.Cancel(d.Context(), d.Caller, fixture.Keyed(string(id)), id, "not needed")
 			if err != nil || changed.Status != run.StatusCancelled {
 				t.Fatalf("%v, %v", changed, err)
 			}
 			d.Same(d.Get(id).Summary(), changed)
 			d.Same([]string{"run.cancelled"}, d.Events(id))
-			d.Same([]run.ID{id}, d.Told.Since())
+			d.Same([]run.ID{id}, d.RecordedSignals.Since())
 			_, err = d.Runs.Cancel(d.Context(), d.Caller, fixture.Keyed(string(id)), id, "not needed")
 			if fixture.Replayed(err) == "" {
 				t.Error(err)

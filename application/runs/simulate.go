@@ -18,7 +18,7 @@ import (
 
 // Simulate runs a version on a virtual clock. It computes outside of any unit of work,
 // and nothing is written but the outcome that an idempotency key asks for.
-func (s *Service) Simulate(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, id workflow.VersionID, c run.SimulationCall) (done inbound.Simulated, err error) {
+func (s *Service) Simulate(ctx context.Context, who tenant.Caller, idempotency domain.IdempotencyKey, id workflow.VersionID, c run.SimulationCall) (done inbound.Simulated, err error) {
 	if err = who.May(tenant.SimulateVersion); err != nil {
 		return done, err
 	}
@@ -26,7 +26,7 @@ func (s *Service) Simulate(ctx context.Context, who tenant.Caller, once domain.I
 		return done, err
 	}
 	now := s.clock.Now()
-	subject, err := s.subjectOf(ctx, who.Scope, once, id, c.Trigger, now)
+	subject, err := s.subjectOf(ctx, who.Scope, idempotency, id, c.Trigger, now)
 	if err != nil {
 		return done, err
 	}
@@ -38,7 +38,7 @@ func (s *Service) Simulate(ctx context.Context, who tenant.Caller, once domain.I
 	if c.At != nil {
 		at = *c.At
 	}
-	key, _ := c.DedupeKeyOr(once, s.random.ID)
+	key, _ := c.DedupeKeyOr(idempotency, s.random.ID)
 	started := run.Start{
 		Tenant: who.Tenant(), SubTenant: subject.version.SubTenant(), Workflow: subject.version.Workflow(), Version: id, Trigger: subject.trg,
 		Entity: c.EntityOr(s.random.ID), DedupeKey: key, Cause: subject.cause(), Payload: c.Payload(),
@@ -46,14 +46,14 @@ func (s *Service) Simulate(ctx context.Context, who tenant.Caller, once domain.I
 	waited := s.computing.DoLong(ctx, who.Tenant(), s.computing.Most(), func() {
 		done, err = s.simulated(ctx, subject.version, registry, started, at, c.Answers)
 	})
-	if err = cmp.Or(waited, err); err != nil || !once.Wanted() {
+	if err = cmp.Or(waited, err); err != nil || !idempotency.Wanted() {
 		return done, err
 	}
 	return done, s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
-		if err := st.Idempotency.Claim(ctx, who.Tenant(), once, now); err != nil {
+		if err := st.Idempotency.Claim(ctx, who.Tenant(), idempotency, now); err != nil {
 			return err
 		}
-		return st.Idempotency.Record(ctx, who.Tenant(), once, done, now)
+		return st.Idempotency.Record(ctx, who.Tenant(), idempotency, done, now)
 	})
 }
 
@@ -87,9 +87,9 @@ func (s simulationSubject) cause() run.Cause {
 }
 
 // subjectOf reads the version and the trigger, unless the command took effect before.
-func (s *Service) subjectOf(ctx context.Context, scope tenant.Scope, once domain.IdempotencyKey, id workflow.VersionID, by trigger.ID, now time.Time) (found simulationSubject, err error) {
+func (s *Service) subjectOf(ctx context.Context, scope tenant.Scope, idempotency domain.IdempotencyKey, id workflow.VersionID, by trigger.ID, now time.Time) (found simulationSubject, err error) {
 	err = s.work.Read(ctx, func(ctx context.Context, st outbound.Stores) error {
-		if err := st.Idempotency.Claim(ctx, scope.Tenant(), once, now); err != nil {
+		if err := st.Idempotency.Claim(ctx, scope.Tenant(), idempotency, now); err != nil {
 			return err
 		}
 		if found.version, err = st.Versions.Get(ctx, scope, id); err != nil || by == "" {

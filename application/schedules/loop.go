@@ -22,11 +22,11 @@ const (
 
 // Run fires schedules until ctx ends.
 func (s *Scheduler) Run(ctx context.Context, failed func(error)) {
-	repeat(ctx, failed, func(ctx context.Context) (inbound.ScheduleLook, error) { return s.FireDue(ctx, maxInstants) })
+	repeat(ctx, failed, func(ctx context.Context) (inbound.ScheduleResult, error) { return s.FireDue(ctx, maxInstants) })
 }
 
 // repeat does a step again and again, and sleeps in between until there is something to do.
-func repeat(ctx context.Context, failed func(error), step func(context.Context) (inbound.ScheduleLook, error)) {
+func repeat(ctx context.Context, failed func(error), step func(context.Context) (inbound.ScheduleResult, error)) {
 	for ctx.Err() == nil {
 		look, err := step(ctx)
 		if err != nil && ctx.Err() == nil {
@@ -47,7 +47,7 @@ func repeat(ctx context.Context, failed func(error), step func(context.Context) 
 
 // pause says how long to sleep after a look. Where some schedules failed and others were
 // dealt with, these do not wait.
-func pause(look inbound.ScheduleLook, err error) time.Duration {
+func pause(look inbound.ScheduleResult, err error) time.Duration {
 	switch {
 	case err != nil && look.Schedules == 0 || look.Next.IsZero():
 		return maxPause

@@ -22,7 +22,7 @@ func looks(t *testing.T, lasts time.Duration, step func(look int, now time.Time)
 		begin := time.Now()
 		ctx, stop := context.WithTimeout(t.Context(), lasts)
 		defer stop()
-		repeat(ctx, func(error) { failures++ }, func(context.Context) (look inbound.ScheduleLook, err error) {
+		repeat(ctx, func(error) { failures++ }, func(context.Context) (look inbound.ScheduleResult, err error) {
 			at = append(at, time.Since(begin))
 			look.Now = time.Now().Add(theirs)
 			look.Schedules, look.Next, err = step(len(at), look.Now)
@@ -84,10 +84,10 @@ func TestTheLoopLooksWhenSomethingIsDue(t *testing.T) {
 func TestTheLoopEndsWithItsContext(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	n := 0
-	repeat(ctx, func(err error) { t.Error(err) }, func(ctx context.Context) (inbound.ScheduleLook, error) {
+	repeat(ctx, func(err error) { t.Error(err) }, func(ctx context.Context) (inbound.ScheduleResult, error) {
 		n++
 		stop()
-		return inbound.ScheduleLook{}, ctx.Err() // what ended the loop is no failure
+		return inbound.ScheduleResult{}, ctx.Err() // what ended the loop is no failure
 	})
 	if n != 1 {
 		t.Errorf("it looked %d times", n)

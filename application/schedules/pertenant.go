@@ -30,8 +30,8 @@ const (
 )
 
 var (
-	errPutOff = errors.New("a schedule cannot be dealt with and is put off")
-	errBusy   = errors.New("the schedules of a tenant take too long and are put off")
+	errPostponed = errors.New("a schedule cannot be dealt with and is put off")
+	errBusy      = errors.New("the schedules of a tenant take too long and are put off")
 )
 
 // firePerTenant deals with schedules tenant by tenant, after dealing with all of them in one
@@ -68,7 +68,7 @@ func (s *Scheduler) firePerTenant(ctx context.Context, now time.Time, limit int,
 			return looked, err
 		case busy:
 			err = errors.Join(err, fmt.Errorf("%w: %s", errBusy, keys[0].Scope.Tenant()))
-			if lost := s.putOff(ctx, now, now.Add(busyDelay), outbound.TriggerKey{Scope: keys[0].Scope}); lost != nil {
+			if lost := s.postpone(ctx, now, now.Add(busyDelay), outbound.TriggerKey{Scope: keys[0].Scope}); lost != nil {
 				return looked, errors.Join(err, lost)
 			}
 		}
@@ -140,8 +140,8 @@ func (s *Scheduler) fireOwner(ctx context.Context, now time.Time, limit int, tim
 			half := len(keys) / 2
 			todo = append(todo, keys[half:], keys[:half])
 		default:
-			err = errors.Join(err, fmt.Errorf("%w: trigger %s of %s: %w", errPutOff, keys[0].Trigger, keys[0].Scope.Tenant(), failure))
-			if lost := s.putOff(ctx, now, now.Add(failedDelay), keys[0]); lost != nil {
+			err = errors.Join(err, fmt.Errorf("%w: trigger %s of %s: %w", errPostponed, keys[0].Trigger, keys[0].Scope.Tenant(), failure))
+			if lost := s.postpone(ctx, now, now.Add(failedDelay), keys[0]); lost != nil {
 				return looked, errors.Join(err, lost)
 			}
 		}
@@ -149,8 +149,8 @@ func (s *Scheduler) fireOwner(ctx context.Context, now time.Time, limit int, tim
 	return looked, err
 }
 
-// putOff makes schedules wait without dealing with them.
-func (s *Scheduler) putOff(ctx context.Context, now, until time.Time, of outbound.TriggerKey) error {
+// postpone makes schedules wait without dealing with them.
+func (s *Scheduler) postpone(ctx context.Context, now, until time.Time, of outbound.TriggerKey) error {
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
 	return s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error { return st.Schedules.Postpone(ctx, now, until, of) })

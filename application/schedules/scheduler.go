@@ -39,7 +39,7 @@ func NewScheduler(work outbound.UnitOfWork, selections *execution.Selections, si
 
 // FireDue deals with schedules that are due. The clock that comes with the question
 // whether there are any decides: a process whose own is wrong is neither early nor late.
-func (s *Scheduler) FireDue(ctx context.Context, limit int) (look inbound.ScheduleLook, err error) {
+func (s *Scheduler) FireDue(ctx context.Context, limit int) (look inbound.ScheduleResult, err error) {
 	defer s.recoverPanic(&err)
 	if look.Next, look.Now, err = s.next(ctx); err != nil || look.Next.IsZero() || look.Next.After(look.Now) {
 		return look, err

@@ -49,7 +49,7 @@ func TestTheNextLookIsTold(t *testing.T) {
 		look := func(want time.Time, wantLooked int) {
 			w.Helper()
 			got, err := w.scheduler.FireDue(w.Context(), 10)
-			if diff := cmp.Diff(inbound.ScheduleLook{Schedules: wantLooked, Next: want, Now: w.clock.Now()}, got); err != nil || diff != "" {
+			if diff := cmp.Diff(inbound.ScheduleResult{Schedules: wantLooked, Next: want, Now: w.clock.Now()}, got); err != nil || diff != "" {
 				w.Errorf("%v %s", err, diff)
 			}
 		}

@@ -60,22 +60,22 @@ func standing(ctx context.Context, st outbound.Stores, trg *trigger.Trigger) (tr
 
 // PreviewDraft lists the next fire times of a configuration. It writes nothing but the
 // outcome that an idempotency key asks for.
-func (s *Service) PreviewDraft(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, d trigger.PreviewDraft) (p trigger.Preview, err error) {
+func (s *Service) PreviewDraft(ctx context.Context, who tenant.Caller, idempotency domain.IdempotencyKey, d trigger.PreviewDraft) (p trigger.Preview, err error) {
 	if err = who.May(tenant.PreviewSchedule); err != nil {
 		return p, err
 	}
 	now := s.clock.Now()
-	if !once.Wanted() {
+	if !idempotency.Wanted() {
 		return trigger.NewPreview(d, now)
 	}
 	err = s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
-		if err := st.Idempotency.Claim(ctx, who.Tenant(), once, now); err != nil {
+		if err := st.Idempotency.Claim(ctx, who.Tenant(), idempotency, now); err != nil {
 			return err
 		}
 		if p, err = trigger.NewPreview(d, now); err != nil {
 			return err
 		}
-		return st.Idempotency.Record(ctx, who.Tenant(), once, p, now)
+		return st.Idempotency.Record(ctx, who.Tenant(), idempotency, p, now)
 	})
 	return p, err
 }

@@ -18,7 +18,7 @@ import (
 )
 
 // look looks once, at most at so many instants.
-func (w *env) look(at time.Time, limit int) (inbound.ScheduleLook, error) {
+func (w *env) look(at time.Time, limit int) (inbound.ScheduleResult, error) {
 	w.Helper()
 	w.clock.Set(at)
 	return w.scheduler.FireDue(w.Context(), limit)
@@ -182,7 +182,7 @@ func TestAPanicIsContained(t *testing.T) {
 		}
 		look, err := w.look(noon.Add(time.Minute), 100)
 		var thrown *inbound.Panic
-		if look.Schedules != 5 || !errors.As(err, &thrown) || thrown.Thrown != "on purpose" || !strings.Contains(string(thrown.Stack), "turns_test.go") || !strings.Contains(err.Error(), string(all[3].ID())) {
+		if look.Schedules != 5 || !errors.As(err, &thrown) || thrown.Value != "on purpose" || !strings.Contains(string(thrown.Stack), "turns_test.go") || !strings.Contains(err.Error(), string(all[3].ID())) {
 			w.Errorf("%+v, %v", look, err)
 		}
 		if w.scheduler.Panics() == 0 {

@@ -25,13 +25,13 @@ func NewKeys(work outbound.UnitOfWork, clock outbound.Clock, random outbound.Ran
 }
 
 // Issue makes a key.
-func (s *Keys) Issue(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, d tenant.KeyDraft) (issued inbound.IssuedKey, err error) {
+func (s *Keys) Issue(ctx context.Context, who tenant.Caller, idempotency domain.IdempotencyKey, d tenant.KeyDraft) (issued inbound.IssuedKey, err error) {
 	if err = who.May(tenant.CreateKey); err != nil {
 		return issued, err
 	}
 	now := s.clock.Now()
 	err = s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
-		if err := st.Idempotency.Claim(ctx, who.Tenant(), once, now); err != nil {
+		if err := st.Idempotency.Claim(ctx, who.Tenant(), idempotency, now); err != nil {
 			return err
 		}
 		if issued, err = issue(s.random, who.Tenant(), d, now); err != nil {
@@ -40,7 +40,7 @@ func (s *Keys) Issue(ctx context.Context, who tenant.Caller, once domain.Idempot
 		if err := st.APIKeys.Insert(ctx, issued.Key); err != nil {
 			return err
 		}
-		return st.Idempotency.Record(ctx, who.Tenant(), once, issued.Key, now)
+		return st.Idempotency.Record(ctx, who.Tenant(), idempotency, issued.Key, now)
 	})
 	if err != nil {
 		return inbound.IssuedKey{}, err
@@ -73,13 +73,13 @@ func (s *Keys) List(ctx context.Context, who tenant.Caller, page domain.PageRequ
 }
 
 // Rotate makes a key like the old one, which ends after the grace.
-func (s *Keys) Rotate(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, id tenant.KeyID, grace time.Duration) (fresh inbound.IssuedKey, err error) {
+func (s *Keys) Rotate(ctx context.Context, who tenant.Caller, idempotency domain.IdempotencyKey, id tenant.KeyID, grace time.Duration) (fresh inbound.IssuedKey, err error) {
 	if err = who.May(tenant.RotateKey); err != nil {
 		return fresh, err
 	}
 	now := s.clock.Now()
 	err = s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
-		if err := st.Idempotency.Claim(ctx, who.Tenant(), once, now); err != nil {
+		if err := st.Idempotency.Claim(ctx, who.Tenant(), idempotency, now); err != nil {
 			return err
 		}
 		old, err := st.APIKeys.Get(ctx, who.Tenant(), id)
@@ -102,7 +102,7 @@ func (s *Keys) Rotate(ctx context.Context, who tenant.Caller, once domain.Idempo
 		if err := st.APIKeys.Insert(ctx, fresh.Key); err != nil {
 			return err
 		}
-		return st.Idempotency.Record(ctx, who.Tenant(), once, fresh.Key, now)
+		return st.Idempotency.Record(ctx, who.Tenant(), idempotency, fresh.Key, now)
 	})
 	if err != nil {
 		return inbound.IssuedKey{}, err

@@ -24,13 +24,13 @@ func NewSubTenants(work outbound.UnitOfWork, clock outbound.Clock, random outbou
 }
 
 // Create registers a segment.
-func (s *SubTenants) Create(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, d tenant.SubTenantDraft) (sub *tenant.SubTenant, err error) {
+func (s *SubTenants) Create(ctx context.Context, who tenant.Caller, idempotency domain.IdempotencyKey, d tenant.SubTenantDraft) (sub *tenant.SubTenant, err error) {
 	if err = who.May(tenant.CreateSubTenant); err != nil {
 		return nil, err
 	}
 	now := s.clock.Now()
 	err = s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
-		if err := st.Idempotency.Claim(ctx, who.Tenant(), once, now); err != nil {
+		if err := st.Idempotency.Claim(ctx, who.Tenant(), idempotency, now); err != nil {
 			return err
 		}
 		id := s.random.ID(tenant.RegistrationIDPrefix)
@@ -46,7 +46,7 @@ func (s *SubTenants) Create(ctx context.Context, who tenant.Caller, once domain.
 		if err := st.SubTenants.Insert(ctx, sub); err != nil {
 			return err
 		}
-		return st.Idempotency.Record(ctx, who.Tenant(), once, sub, now)
+		return st.Idempotency.Record(ctx, who.Tenant(), idempotency, sub, now)
 	})
 	if err != nil {
 		return nil, err

@@ -27,10 +27,10 @@ func New(work outbound.UnitOfWork, clock outbound.Clock, random outbound.Random)
 }
 
 // Create makes a tenant with one key of each type.
-func (s *Service) Create(ctx context.Context, once domain.IdempotencyKey, d tenant.Draft) (made inbound.NewTenant, err error) {
+func (s *Service) Create(ctx context.Context, idempotency domain.IdempotencyKey, d tenant.Draft) (made inbound.NewTenant, err error) {
 	now := s.clock.Now()
 	err = s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
-		if err := st.OperatorIdempotency.Claim(ctx, once, now); err != nil {
+		if err := st.OperatorIdempotency.Claim(ctx, idempotency, now); err != nil {
 			return err
 		}
 		if made, err = s.draw(d, now); err != nil {
@@ -44,7 +44,7 @@ func (s *Service) Create(ctx context.Context, once domain.IdempotencyKey, d tena
 				return err
 			}
 		}
-		return st.OperatorIdempotency.Record(ctx, once, made.Tenant, now)
+		return st.OperatorIdempotency.Record(ctx, idempotency, made.Tenant, now)
 	})
 	if err != nil {
 		return inbound.NewTenant{}, err
@@ -98,16 +98,16 @@ func (s *Service) Update(ctx context.Context, id tenant.ID, at domain.Expected, 
 }
 
 // Suspend makes the tenant's keys be refused.
-func (s *Service) Suspend(ctx context.Context, once domain.IdempotencyKey, id tenant.ID) (*tenant.Tenant, error) {
-	return s.change(ctx, once, id, func(ten *tenant.Tenant, now time.Time) error {
+func (s *Service) Suspend(ctx context.Context, idempotency domain.IdempotencyKey, id tenant.ID) (*tenant.Tenant, error) {
+	return s.change(ctx, idempotency, id, func(ten *tenant.Tenant, now time.Time) error {
 		ten.Suspend(now)
 		return nil
 	})
 }
 
 // Resume lets the tenant's keys be accepted again.
-func (s *Service) Resume(ctx context.Context, once domain.IdempotencyKey, id tenant.ID) (*tenant.Tenant, error) {
-	return s.change(ctx, once, id, func(ten *tenant.Tenant, now time.Time) error {
+func (s *Service) Resume(ctx context.Context, idempotency domain.IdempotencyKey, id tenant.ID) (*tenant.Tenant, error) {
+	return s.change(ctx, idempotency, id, func(ten *tenant.Tenant, now time.Time) error {
 		ten.Resume(now)
 		return nil
 	})
@@ -115,11 +115,11 @@ func (s *Service) Resume(ctx context.Context, once domain.IdempotencyKey, id ten
 
 // change does something to a tenant in one unit.
 func (s *Service) change(
-	ctx context.Context, once domain.IdempotencyKey, id tenant.ID, verb func(*tenant.Tenant, time.Time) error,
+	ctx context.Context, idempotency domain.IdempotencyKey, id tenant.ID, verb func(*tenant.Tenant, time.Time) error,
 ) (ten *tenant.Tenant, err error) {
 	now := s.clock.Now()
 	err = s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
-		if err := st.Idempotency.Claim(ctx, id, once, now); err != nil {
+		if err := st.Idempotency.Claim(ctx, id, idempotency, now); err != nil {
 			return err
 		}
 		if ten, err = st.Tenants.Get(ctx, id); err != nil {
@@ -131,7 +131,7 @@ func (s *Service) change(
 		if err := st.Tenants.Update(ctx, ten); err != nil {
 			return err
 		}
-		return st.Idempotency.Record(ctx, id, once, ten, now)
+		return st.Idempotency.Record(ctx, id, idempotency, ten, now)
 	})
 	if err != nil {
 		return nil, err

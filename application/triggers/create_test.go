@@ -107,8 +107,8 @@ func TestACreateThatWaitsEndsWithItsContextAndAPanicHoldsNobodyUp(t *testing.T) 
 func TestACreateWhoseAnswerCannotBeRenderedHasNoEffect(t *testing.T) {
 	broken := errors.New("broken")
 	service := triggers.New(nil, anyVersion{}, slowIntake{}, nil, nil, system.Clock{}, system.Random{})
-	once := domain.IdempotencyKey{Scope: "POST /triggers", Key: "k", Answer: func(any) ([]byte, error) { return nil, broken }}
-	if _, err := service.Create(t.Context(), secret, once, draft); !errors.Is(err, broken) {
+	idempotency := domain.IdempotencyKey{Scope: "POST /triggers", Key: "k", Answer: func(any) ([]byte, error) { return nil, broken }}
+	if _, err := service.Create(t.Context(), secret, idempotency, draft); !errors.Is(err, broken) {
 		t.Error(err)
 	}
 }

@@ -48,11 +48,11 @@ func New(work outbound.UnitOfWork, directory outbound.Directory, intake outbound
 }
 
 // Create attaches a trigger to a version of a workflow.
-func (s *Service) Create(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, d trigger.Draft) (trg *trigger.Trigger, err error) {
+func (s *Service) Create(ctx context.Context, who tenant.Caller, idempotency domain.IdempotencyKey, d trigger.Draft) (trg *trigger.Trigger, err error) {
 	if err = who.May(tenant.CreateTrigger); err != nil {
 		return nil, err
 	}
-	if d, err = s.withPublicKeyRules(ctx, who, once, d); err != nil {
+	if d, err = s.withPublicKeyRules(ctx, who, idempotency, d); err != nil {
 		return nil, err
 	}
 	if d.Config != nil {
@@ -60,11 +60,11 @@ func (s *Service) Create(ctx context.Context, who tenant.Caller, once domain.Ide
 	}
 	now := s.clock.Now()
 	id := trigger.ID(s.random.ID(trigger.IDPrefix))
-	if trg, done, err := s.createInBatch(ctx, who, once, id, d, now); done || err != nil {
+	if trg, done, err := s.createInBatch(ctx, who, idempotency, id, d, now); done || err != nil {
 		return trg, err
 	}
 	err = s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
-		if err := st.Idempotency.Claim(ctx, who.Tenant(), once, now); err != nil {
+		if err := st.Idempotency.Claim(ctx, who.Tenant(), idempotency, now); err != nil {
 			return err
 		}
 		around, err := s.surroundings(ctx, st, who, d)
@@ -80,7 +80,7 @@ func (s *Service) Create(ctx context.Context, who tenant.Caller, once domain.Ide
 		if err := st.Triggers.Insert(ctx, trg); err != nil {
 			return err
 		}
-		return st.Idempotency.Record(ctx, who.Tenant(), once, trg, now)
+		return st.Idempotency.Record(ctx, who.Tenant(), idempotency, trg, now)
 	})
 	if err != nil {
 		return nil, err
@@ -90,7 +90,7 @@ func (s *Service) Create(ctx context.Context, who tenant.Caller, once domain.Ide
 
 // createInBatch creates a trigger the fast way, together with those of other requests. It
 // is not done where anything is out of the ordinary; the unit of work finds out what.
-func (s *Service) createInBatch(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, id trigger.ID, d trigger.Draft, now time.Time) (*trigger.Trigger, bool, error) {
+func (s *Service) createInBatch(ctx context.Context, who tenant.Caller, idempotency domain.IdempotencyKey, id trigger.ID, d trigger.Draft, now time.Time) (*trigger.Trigger, bool, error) {
 	belongs, err := s.directory.VersionParent(ctx, who.Scope, d.Version)
 	if err != nil {
 		return nil, false, nil //nolint:nilerr // the unit meets it again
@@ -100,9 +100,9 @@ func (s *Service) createInBatch(ctx context.Context, who tenant.Caller, once dom
 	if err != nil || levelOf(trg) > 0 {
 		return nil, false, nil //nolint:nilerr // the unit meets it again, after it has looked for an earlier outcome
 	}
-	added := &outbound.NewTrigger{Trigger: trg, IdempotencyKey: once}
-	if once.Wanted() {
-		if added.Answer, err = once.Answer(trg); err != nil {
+	added := &outbound.NewTrigger{Trigger: trg, IdempotencyKey: idempotency}
+	if idempotency.Wanted() {
+		if added.Answer, err = idempotency.Answer(trg); err != nil {
 			return nil, false, err
 		}
 	}
@@ -132,7 +132,7 @@ func (s *Service) surroundings(ctx context.Context, st outbound.Stores, who tena
 
 // withPublicKeyRules applies what a tenant permits its public keys: webhook triggers that are
 // created inactive, a few a minute. For a secret key it changes nothing.
-func (s *Service) withPublicKeyRules(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, d trigger.Draft) (trigger.Draft, error) {
+func (s *Service) withPublicKeyRules(ctx context.Context, who tenant.Caller, idempotency domain.IdempotencyKey, d trigger.Draft) (trigger.Draft, error) {
 	if who.KeyType != tenant.Public {
 		return d, nil
 	}
@@ -146,7 +146,7 @@ func (s *Service) withPublicKeyRules(ctx context.Context, who tenant.Caller, onc
 	}
 	// A repeat gets its answer, and is not one of those that are counted.
 	err := s.work.Read(ctx, func(ctx context.Context, st outbound.Stores) error {
-		return st.Idempotency.Claim(ctx, who.Tenant(), once, s.clock.Now())
+		return st.Idempotency.Claim(ctx, who.Tenant(), idempotency, s.clock.Now())
 	})
 	if err != nil {
 		return d, err

@@ -36,7 +36,7 @@ func TestWhatIsKeptLongEnoughIsSweptAndNothingElse(t *testing.T) {
 	service := upkeep.New(store, nil, clock, nil)
 	const old = 1100
 	owner := tenant.ID("tenant_1")
-	once := func(key string) domain.IdempotencyKey {
+	idempotency := func(key string) domain.IdempotencyKey {
 		return domain.IdempotencyKey{Scope: "POST /things", Key: key, Answer: func(any) ([]byte, error) { return []byte("done"), nil }}
 	}
 	fires := func() (n int) {
@@ -82,14 +82,14 @@ func TestWhatIsKeptLongEnoughIsSweptAndNothingElse(t *testing.T) {
 		if _, err := st.Fires.Record(ctx, all); err != nil {
 			return err
 		}
-		if err := st.Idempotency.Record(ctx, owner, once("old"), nil, noon.Add(-domain.IdempotencyRetention-time.Second)); err != nil {
+		if err := st.Idempotency.Record(ctx, owner, idempotency("old"), nil, noon.Add(-domain.IdempotencyRetention-time.Second)); err != nil {
 			return err
 		}
-		if err := st.Idempotency.Record(ctx, owner, once("young"), nil, noon); err != nil {
+		if err := st.Idempotency.Record(ctx, owner, idempotency("young"), nil, noon); err != nil {
 			return err
 		}
 		for key, at := range map[string]time.Time{"old": noon.Add(-domain.IdempotencyRetention - time.Second), "young": noon} {
-			if err := st.OperatorIdempotency.Record(ctx, once(key), nil, at); err != nil {
+			if err := st.OperatorIdempotency.Record(ctx, idempotency(key), nil, at); err != nil {
 				return err
 			}
 		}

@@ -55,7 +55,7 @@ func (s *Deliveries) get(ctx context.Context, scope tenant.Scope, id event.Deliv
 }
 
 // Redeliver makes an attempt due now.
-func (s *Deliveries) Redeliver(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, id event.DeliveryID) (d *event.Delivery, err error) {
+func (s *Deliveries) Redeliver(ctx context.Context, who tenant.Caller, idempotency domain.IdempotencyKey, id event.DeliveryID) (d *event.Delivery, err error) {
 	if err = who.May(tenant.Redeliver); err != nil {
 		return nil, err
 	}
@@ -65,7 +65,7 @@ func (s *Deliveries) Redeliver(ctx context.Context, who tenant.Caller, once doma
 	}
 	now := s.clock.Now()
 	err = s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
-		if err := st.Idempotency.Claim(ctx, who.Tenant(), once, now); err != nil {
+		if err := st.Idempotency.Claim(ctx, who.Tenant(), idempotency, now); err != nil {
 			return err
 		}
 		// Every unit that holds both locks the endpoint first, so that no two wait for each other.
@@ -80,7 +80,7 @@ func (s *Deliveries) Redeliver(ctx context.Context, who tenant.Caller, once doma
 		if err := st.Webhooks.Deliveries.Update(ctx, d); err != nil {
 			return err
 		}
-		return st.Idempotency.Record(ctx, who.Tenant(), once, d, now)
+		return st.Idempotency.Record(ctx, who.Tenant(), idempotency, d, now)
 	})
 	if err != nil {
 		return nil, err

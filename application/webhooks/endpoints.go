@@ -27,7 +27,7 @@ func NewEndpoints(work outbound.UnitOfWork, clock outbound.Clock, random outboun
 }
 
 // Create makes an endpoint with a new secret.
-func (s *Endpoints) Create(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, d event.EndpointDraft) (e *event.Endpoint, err error) {
+func (s *Endpoints) Create(ctx context.Context, who tenant.Caller, idempotency domain.IdempotencyKey, d event.EndpointDraft) (e *event.Endpoint, err error) {
 	if err = who.May(tenant.CreateWebhookEndpoint); err != nil {
 		return nil, err
 	}
@@ -40,7 +40,7 @@ func (s *Endpoints) Create(ctx context.Context, who tenant.Caller, once domain.I
 		return nil, err
 	}
 	err = s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
-		if err := st.Idempotency.Claim(ctx, who.Tenant(), once, now); err != nil {
+		if err := st.Idempotency.Claim(ctx, who.Tenant(), idempotency, now); err != nil {
 			return err
 		}
 		// Of requests at the same time a few may slip past the limit, which does no harm.
@@ -55,7 +55,7 @@ func (s *Endpoints) Create(ctx context.Context, who tenant.Caller, once domain.I
 		if err := st.Webhooks.Endpoints.Insert(ctx, e); err != nil {
 			return err
 		}
-		return st.Idempotency.Record(ctx, who.Tenant(), once, e, now)
+		return st.Idempotency.Record(ctx, who.Tenant(), idempotency, e, now)
 	})
 	if err != nil {
 		return nil, err
@@ -131,13 +131,13 @@ func (s *Endpoints) Delete(ctx context.Context, who tenant.Caller, id event.Endp
 }
 
 // RotateSecret gives an endpoint a new secret.
-func (s *Endpoints) RotateSecret(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, id event.EndpointID) (e *event.Endpoint, err error) {
+func (s *Endpoints) RotateSecret(ctx context.Context, who tenant.Caller, idempotency domain.IdempotencyKey, id event.EndpointID) (e *event.Endpoint, err error) {
 	if err = who.May(tenant.RotateWebhookSecret); err != nil {
 		return nil, err
 	}
 	now, fresh := s.clock.Now(), s.secret()
 	err = s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
-		if err := st.Idempotency.Claim(ctx, who.Tenant(), once, now); err != nil {
+		if err := st.Idempotency.Claim(ctx, who.Tenant(), idempotency, now); err != nil {
 			return err
 		}
 		if e, err = st.Webhooks.Endpoints.Get(ctx, who.Scope, id); err != nil {
@@ -147,7 +147,7 @@ func (s *Endpoints) RotateSecret(ctx context.Context, who tenant.Caller, once do
 		if err := st.Webhooks.Endpoints.Update(ctx, e); err != nil {
 			return err
 		}
-		return st.Idempotency.Record(ctx, who.Tenant(), once, e, now)
+		return st.Idempotency.Record(ctx, who.Tenant(), idempotency, e, now)
 	})
 	if err != nil {
 		return nil, err
@@ -156,14 +156,14 @@ func (s *Endpoints) RotateSecret(ctx context.Context, who tenant.Caller, once do
 }
 
 // Test sends an event to the endpoint that says that nothing has happened.
-func (s *Endpoints) Test(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, id event.EndpointID) (d *event.Delivery, err error) {
+func (s *Endpoints) Test(ctx context.Context, who tenant.Caller, idempotency domain.IdempotencyKey, id event.EndpointID) (d *event.Delivery, err error) {
 	if err = who.May(tenant.TestWebhookEndpoint); err != nil {
 		return nil, err
 	}
 	now := s.clock.Now()
 	eventID, deliveryID := event.ID(s.random.ID(event.IDPrefix)), event.DeliveryID(s.random.ID(event.DeliveryIDPrefix))
 	err = s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
-		if err := st.Idempotency.Claim(ctx, who.Tenant(), once, now); err != nil {
+		if err := st.Idempotency.Claim(ctx, who.Tenant(), idempotency, now); err != nil {
 			return err
 		}
 		e, err := st.Webhooks.Endpoints.Get(ctx, who.Scope, id)
@@ -179,7 +179,7 @@ func (s *Endpoints) Test(ctx context.Context, who tenant.Caller, once domain.Ide
 		if err := st.Webhooks.Deliveries.Insert(ctx, d); err != nil {
 			return err
 		}
-		return st.Idempotency.Record(ctx, who.Tenant(), once, d, now)
+		return st.Idempotency.Record(ctx, who.Tenant(), idempotency, d, now)
 	})
 	if err != nil {
 		return nil, err

@@ -60,14 +60,14 @@ func TestAnEndpointIsMadeReadListedChangedAndDeleted(t *testing.T) {
 
 // calls are all that can be asked about an endpoint and its delivery.
 func (h *harness) calls(who tenant.Caller, id event.EndpointID, delivery event.DeliveryID) map[string]error {
-	ctx, once := h.Context(), domain.IdempotencyKey{}
+	ctx, idempotency := h.Context(), domain.IdempotencyKey{}
 	_, get := h.endpoints.Get(ctx, who, id)
 	_, update := h.endpoints.Update(ctx, who, id, domain.Expected{}, event.EndpointPatch{})
-	_, rotate := h.endpoints.RotateSecret(ctx, who, once, id)
-	_, test := h.endpoints.Test(ctx, who, once, id)
+	_, rotate := h.endpoints.RotateSecret(ctx, who, idempotency, id)
+	_, test := h.endpoints.Test(ctx, who, idempotency, id)
 	_, list := h.deliveries.List(ctx, who, id, event.DeliveryFilter{}, domain.Query{})
 	_, read := h.deliveries.Get(ctx, who, delivery)
-	_, again := h.deliveries.Redeliver(ctx, who, once, delivery)
+	_, again := h.deliveries.Redeliver(ctx, who, idempotency, delivery)
 	return map[string]error{
 		"get": get, "update": update, "rotate": rotate, "test": test, "list deliveries": list,
 		"read a delivery": read, "redeliver": again, "delete": h.endpoints.Delete(ctx, who, id, domain.Expected{}),
@@ -142,7 +142,7 @@ func TestARepeatOfACommandHasNoEffect(t *testing.T) {
 		h.happen(event.RunFailed)
 		h.settle()
 		delivered := h.all(e)[0]
-		once := func(scope, fingerprint string) domain.IdempotencyKey {
+		idempotency := func(scope, fingerprint string) domain.IdempotencyKey {
 			return domain.IdempotencyKey{Scope: scope, Key: "k", Fingerprint: fingerprint, Answer: func(outcome any) ([]byte, error) {
 				switch made := outcome.(type) {
 				case *event.Endpoint:
@@ -171,17 +171,17 @@ func TestARepeatOfACommandHasNoEffect(t *testing.T) {
 				return textOf(made, err)
 			},
 		} {
-			first, err := command(once(what, "same"))
+			first, err := command(idempotency(what, "same"))
 			if err != nil {
 				t.Fatal(what, err)
 			}
 			before := h.everything()
-			_, err = command(once(what, "same"))
+			_, err = command(idempotency(what, "same"))
 			var replay *domain.Replay
 			if !errors.As(err, &replay) || string(replay.Answer) != first.String() {
 				t.Errorf("%s: %v, not the answer %s", what, err, first)
 			}
-			_, err = command(once(what, "other"))
+			_, err = command(idempotency(what, "other"))
 			wantError(t, err, domain.Invalid, "idempotency_key_reused")
 			if diff := cmp.Diff(before, h.everything()); diff != "" {
 				t.Errorf("%s: the repeat had an effect: %s", what, diff)
@@ -277,13 +277,13 @@ func TestADeliveryWhoseEndpointGoesMeanwhileDoesNotExist(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		once := domain.IdempotencyKey{Key: "k", Scope: "s"}
+		idempotency := domain.IdempotencyKey{Key: "k", Scope: "s"}
 		h.store.before = func() {
 			h.do(func(ctx context.Context, st outbound.Stores) error {
 				return st.Webhooks.Endpoints.Delete(ctx, h.who.Scope, e.ID())
 			})
 		}
-		_, err = h.deliveries.Redeliver(t.Context(), h.who, once, d.ID())
+		_, err = h.deliveries.Redeliver(t.Context(), h.who, idempotency, d.ID())
 		wantError(t, err, domain.NotFound, "delivery_not_found")
 	})
 }

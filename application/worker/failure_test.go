@@ -166,18 +166,18 @@ func TestAnAttemptWhoseNodeTypeIsGoneFails(t *testing.T) {
 	w := newEnv(t, fixture.OpenSQLite(t))
 	ver := w.NewVersion([]string{"a charge"}, nil)
 	id := w.Accept(ver, 1, fixture.RunOptions{})[0]
-	var lent []outbound.LeasedRun
+	var leased []outbound.LeasedRun
 	w.Do(func(ctx context.Context, st outbound.Stores) (err error) {
-		lent, err = st.Runs.Queue.Claim(ctx, outbound.RunClaim{Worker: "dead", Period: time.Millisecond, Limit: 1, PerTenant: 1})
+		leased, err = st.Runs.Queue.Claim(ctx, outbound.RunClaim{Worker: "dead", Period: time.Millisecond, Limit: 1, PerTenant: 1})
 		return err
 	})
-	from := lent[0].Run.Seq()
-	step, err := lent[0].Run.Advance(w.Plan(ver, "charge"), run.Event{At: lent[0].At, Fact: run.Started{}})
+	from := leased[0].Run.Seq()
+	step, err := leased[0].Run.Advance(w.Plan(ver, "charge"), run.Event{At: leased[0].At, Fact: run.Started{}})
 	if err != nil || len(step.Execute) != 1 {
 		t.Fatal(step, err)
 	}
 	w.Do(func(ctx context.Context, st outbound.Stores) error {
-		return st.Runs.Runs.Record(ctx, outbound.RunStep{Run: lent[0].Run, From: from, History: step.History, Lease: lent[0].Lease, Keep: true})
+		return st.Runs.Runs.Record(ctx, outbound.RunStep{Run: leased[0].Run, From: from, History: step.History, Lease: leased[0].Lease, Keep: true})
 	})
 	w.StartWorker()
 	r := w.Until(id, "the run ends", fixture.Finished)
@@ -316,7 +316,7 @@ func TestADefectInOneRunDoesNotEndTheWorker(t *testing.T) {
 			broken := w.Accept(w.NewVersion([]string{`a condition {"condition": "` + source + `"}`}, nil), 3, fixture.RunOptions{})
 			d := directory.New(w.Raw)
 			d.SetReliable(true)
-			w.Work(worker.New(w.Store, w.NodeRunner, w.NodeRunner, brokenCompiler{expression.Compiler{}}, d, w.Signals, system.Random{}, w.Key, fixture.Plenty(), fixture.ShortLeaseOptions))
+			w.Work(worker.New(w.Store, w.NodeRunner, w.NodeRunner, brokenCompiler{expression.Compiler{}}, d, w.Signals, system.Random{}, w.Key, fixture.UnlimitedBudgets(), fixture.ShortLeaseOptions))
 			id := w.Accept(w.NewVersion(twoTransforms, twoTransformEdges), 1, fixture.RunOptions{})[0]
 			w.Until(id, "another run ends", fixture.Is(run.StatusCompleted))
 			complaints := 0
@@ -380,9 +380,9 @@ func TestAWorkerThatStopsLetsAttemptsEndAndGivesTheRestBack(t *testing.T) {
 			t.Errorf("it is %s", r.Status())
 		}
 		w.Do(func(ctx context.Context, st outbound.Stores) error { // although the leases would last for an hour
-			lent, err := st.Runs.Queue.Claim(ctx, outbound.RunClaim{Worker: "next", Period: time.Hour, Limit: 9, PerTenant: 9})
-			if len(lent) != 2 {
-				t.Errorf("%d runs can be claimed", len(lent))
+			leased, err := st.Runs.Queue.Claim(ctx, outbound.RunClaim{Worker: "next", Period: time.Hour, Limit: 9, PerTenant: 9})
+			if len(leased) != 2 {
+				t.Errorf("%d runs can be claimed", len(leased))
 			}
 			return err
 		})

@@ -57,12 +57,12 @@ func TestTheRunOfAWorkerThatDiedIsTakenOver(t *testing.T) {
 		w := newEnv(t, store)
 		ver := w.NewVersion([]string{"a " + fixture.CallNode}, nil)
 		id := w.Accept(ver, 1, fixture.RunOptions{})[0]
-		var lent []outbound.LeasedRun
+		var leased []outbound.LeasedRun
 		w.Do(func(ctx context.Context, st outbound.Stores) (err error) {
-			lent, err = st.Runs.Queue.Claim(ctx, outbound.RunClaim{Worker: "dead", Period: 500 * time.Millisecond, Limit: 1, PerTenant: 1})
+			leased, err = st.Runs.Queue.Claim(ctx, outbound.RunClaim{Worker: "dead", Period: 500 * time.Millisecond, Limit: 1, PerTenant: 1})
 			return err
 		})
-		began := w.advance(ver, lent[0], run.Started{})
+		began := w.advance(ver, leased[0], run.Started{})
 		if len(began.Execute) != 1 {
 			t.Fatal(began)
 		}
@@ -74,21 +74,21 @@ func TestTheRunOfAWorkerThatDiedIsTakenOver(t *testing.T) {
 		if key := w.NodeRunner.Calls[0].IdempotencyKey; key != began.Execute[0].IdempotencyKey {
 			t.Errorf("the key is %s", key)
 		}
-		if since := r.FinishedAt().Sub(lent[0].At); since < 500*time.Millisecond || since > 10*time.Second {
+		if since := r.FinishedAt().Sub(leased[0].At); since < 500*time.Millisecond || since > 10*time.Second {
 			t.Errorf("it was taken over after %s", since)
 		}
 	})
 }
 
-// advance makes and records a step of a run that was lent, and keeps the lease.
-func (d *env) advance(ver *workflow.Version, lent outbound.LeasedRun, fact run.Fact) (step run.Step) {
+// advance makes and records a step of a run that was leased, and keeps the lease.
+func (d *env) advance(ver *workflow.Version, leased outbound.LeasedRun, fact run.Fact) (step run.Step) {
 	d.Helper()
 	d.Do(func(ctx context.Context, st outbound.Stores) (err error) {
-		from := lent.Run.Seq()
-		if step, err = lent.Run.Advance(d.Plan(ver), run.Event{At: lent.At, Fact: fact}); err != nil {
+		from := leased.Run.Seq()
+		if step, err = leased.Run.Advance(d.Plan(ver), run.Event{At: leased.At, Fact: fact}); err != nil {
 			return err
 		}
-		return st.Runs.Runs.Record(ctx, outbound.RunStep{Run: lent.Run, From: from, History: step.History, Lease: lent.Lease, Keep: true})
+		return st.Runs.Runs.Record(ctx, outbound.RunStep{Run: leased.Run, From: from, History: step.History, Lease: leased.Lease, Keep: true})
 	})
 	return step
 }

@@ -78,12 +78,12 @@ type damaging struct {
 }
 
 func (d damaging) Claim(ctx context.Context, c outbound.RunClaim) ([]outbound.LeasedRun, error) {
-	lent, err := d.RunQueue.Claim(ctx, c)
-	if len(lent) > 0 && *d.left > 0 {
+	leased, err := d.RunQueue.Claim(ctx, c)
+	if len(leased) > 0 && *d.left > 0 {
 		*d.left--
-		lent = append([]outbound.LeasedRun{{Lease: outbound.RunLease{Tenant: "t", Run: "run_damaged"}, At: lent[0].At, Unreadable: d.err}}, lent...)
+		leased = append([]outbound.LeasedRun{{Lease: outbound.RunLease{Tenant: "t", Run: "run_damaged"}, At: leased[0].At, Unreadable: d.err}}, leased...)
 	}
-	return lent, err
+	return leased, err
 }
 
 func TestARunThatCannotBeReadIsReportedOnceAndTheOthersAreWorkedOn(t *testing.T) {

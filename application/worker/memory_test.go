@@ -215,8 +215,8 @@ func TestARunWithALargeAnswerHasMemoryUntilItIsRecorded(t *testing.T) {
 func (d *env) lose(name string, alone bool) {
 	d.Helper()
 	d.Do(func(ctx context.Context, st outbound.Stores) error {
-		lent, err := st.Runs.Queue.Claim(ctx, outbound.RunClaim{Worker: name, Limit: 9, PerTenant: 9})
-		for _, l := range lent {
+		leased, err := st.Runs.Queue.Claim(ctx, outbound.RunClaim{Worker: name, Limit: 9, PerTenant: 9})
+		for _, l := range leased {
 			if alone {
 				err = errors.Join(err, st.Runs.Queue.MarkIsolated(ctx, l.Lease))
 			}

@@ -20,22 +20,22 @@ import (
 type stages struct {
 	mu                           sync.Mutex
 	owner                        tenant.ID
-	told, lent, asked, kept, out time.Time
+	told, leased, asked, kept, out time.Time
 	done                         chan struct{}
 }
 
-// lending notes when the quiet tenant's runs are lent.
+// lending notes when the quiet tenant's runs are leased.
 type lending struct {
 	outbound.RunQueue
 	*stages
 }
 
 func (l lending) Claim(ctx context.Context, c outbound.RunClaim) ([]outbound.LeasedRun, error) {
-	lent, err := l.RunQueue.Claim(ctx, c)
-	for _, one := range lent {
-		l.note(one.Lease.Tenant, &l.lent)
+	leased, err := l.RunQueue.Claim(ctx, c)
+	for _, one := range leased {
+		l.note(one.Lease.Tenant, &l.leased)
 	}
-	return lent, err
+	return leased, err
 }
 
 // keeping notes when their steps are recorded.
@@ -69,7 +69,7 @@ func (s *stages) note(of tenant.ID, at *time.Time) {
 
 // BenchmarkWorkerNeighbour measures how long a tenant's run takes from its commit to its
 // first node next to another tenant who has 20,000 runs waiting, and where that goes:
-// until it is lent, until its first step goes to the store, until that is written, and
+// until it is leased, until its first step goes to the store, until that is written, and
 // until its node begins.
 func BenchmarkWorkerNeighbour(b *testing.B) {
 	calls, computes := []string{"a " + fixture.CallNode}, twoTransforms
@@ -125,13 +125,13 @@ func measureStarts(b *testing.B, w *env, quiet *workflow.Version, s *stages) {
 		s.note(s.owner, &s.told)
 		<-s.done
 		s.mu.Lock()
-		for i, d := range []time.Duration{s.out.Sub(s.told), s.lent.Sub(s.told), s.asked.Sub(s.lent), s.kept.Sub(s.asked), s.out.Sub(s.kept)} {
+		for i, d := range []time.Duration{s.out.Sub(s.told), s.leased.Sub(s.told), s.asked.Sub(s.leased), s.kept.Sub(s.asked), s.out.Sub(s.kept)} {
 			all[i] = append(all[i], d)
 		}
 		s.mu.Unlock()
 		time.Sleep(20 * time.Millisecond) // a call now and then
 	}
-	for i, name := range []string{"", "-lent", "-asked", "-kept", "-out"} {
+	for i, name := range []string{"", "-leased", "-asked", "-kept", "-out"} {
 		slices.Sort(all[i])
 		n := len(all[i])
 		b.ReportMetric(float64(all[i][n/2].Microseconds())/1000, "p50"+name+"-ms")

@@ -19,19 +19,19 @@ var _ inbound.Publishing = (*Versions)(nil)
 
 // Publish makes a version the only active one of its workflow, if nothing stands against
 // it.
-func (s *Versions) Publish(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, id workflow.VersionID, asked trigger.PublishOptions) (published inbound.Published, err error) {
+func (s *Versions) Publish(ctx context.Context, who tenant.Caller, idempotency domain.IdempotencyKey, id workflow.VersionID, asked trigger.PublishOptions) (published inbound.Published, err error) {
 	if err = who.May(tenant.PublishVersion); err != nil {
 		return published, err
 	}
 	if err = asked.Check(); err != nil {
 		return published, err
 	}
-	return s.publish(ctx, who, once, asked, id, nil)
+	return s.publish(ctx, who, idempotency, asked, id, nil)
 }
 
 // Rollback publishes the version that was active before. Which one that is, is read once: of
 // two requests at the same time none undoes the other.
-func (s *Versions) Rollback(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, of workflow.ID, asked trigger.PublishOptions) (published inbound.Published, err error) {
+func (s *Versions) Rollback(ctx context.Context, who tenant.Caller, idempotency domain.IdempotencyKey, of workflow.ID, asked trigger.PublishOptions) (published inbound.Published, err error) {
 	if err = who.May(tenant.RollbackWorkflow); err != nil {
 		return published, err
 	}
@@ -49,7 +49,7 @@ func (s *Versions) Rollback(ctx context.Context, who tenant.Caller, once domain.
 		}
 		return err
 	})
-	return s.publish(ctx, who, once, asked, previous, failure)
+	return s.publish(ctx, who, idempotency, asked, previous, failure)
 }
 
 // publish publishes a version, or reports the failure that it was not found. The version is
@@ -57,7 +57,7 @@ func (s *Versions) Rollback(ctx context.Context, who tenant.Caller, once domain.
 // large graph takes half a second. A version that was changed in between is checked again, and
 // so is one that does not get a trigger any more that it was checked with. The triggers and the
 // events are part of the same unit.
-func (s *Versions) publish(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, asked trigger.PublishOptions,
+func (s *Versions) publish(ctx context.Context, who tenant.Caller, idempotency domain.IdempotencyKey, asked trigger.PublishOptions,
 	id workflow.VersionID, notFound error) (published inbound.Published, err error) {
 	now := s.clock.Now()
 	err = s.reserved(ctx, who.Tenant(), func(reserve func(*workflow.Version) error) error {
@@ -75,7 +75,7 @@ func (s *Versions) publish(ctx context.Context, who tenant.Caller, once domain.I
 				return failure
 			}
 			return s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
-				if err := st.Idempotency.Claim(ctx, who.Tenant(), once, now); err != nil {
+				if err := st.Idempotency.Claim(ctx, who.Tenant(), idempotency, now); err != nil {
 					return err
 				}
 				if failure != nil {
@@ -86,8 +86,8 @@ func (s *Versions) publish(ctx context.Context, who tenant.Caller, once domain.I
 						return err
 					}
 				}
-				published.CheckedVersion = against(checked.registry, checked.version)
-				return st.Idempotency.Record(ctx, who.Tenant(), once, published, now)
+				published.CheckedVersion = checkAgainst(checked.registry, checked.version)
+				return st.Idempotency.Record(ctx, who.Tenant(), idempotency, published, now)
 			})
 		})
 	})
@@ -241,7 +241,7 @@ func retryStale(do func() error) (err error) {
 
 // Validate returns what publishing a version would find. It writes nothing but
 // the outcome that an idempotency key asks for.
-func (s *Versions) Validate(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, id workflow.VersionID, asked trigger.PublishOptions) (found workflow.Report, err error) {
+func (s *Versions) Validate(ctx context.Context, who tenant.Caller, idempotency domain.IdempotencyKey, id workflow.VersionID, asked trigger.PublishOptions) (found workflow.Report, err error) {
 	if err = who.May(tenant.ValidateVersion); err != nil {
 		return found, err
 	}
@@ -254,17 +254,17 @@ func (s *Versions) Validate(ctx context.Context, who tenant.Caller, once domain.
 			found = workflow.Check(ver.Graph(), env)
 			return nil
 		})
-		if isMemoryNeeded(failure) || !once.Wanted() {
+		if isMemoryNeeded(failure) || !idempotency.Wanted() {
 			return failure
 		}
 		return s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
-			if err := st.Idempotency.Claim(ctx, who.Tenant(), once, now); err != nil {
+			if err := st.Idempotency.Claim(ctx, who.Tenant(), idempotency, now); err != nil {
 				return err
 			}
 			if failure != nil {
 				return failure
 			}
-			return st.Idempotency.Record(ctx, who.Tenant(), once, found, now)
+			return st.Idempotency.Record(ctx, who.Tenant(), idempotency, found, now)
 		})
 	})
 	return found, err

@@ -290,12 +290,12 @@ func TestARepeatedRollbackDoesNotGoForthAgain(t *testing.T) {
 		first, second := p.draft(), p.draft()
 		p.publish(first, trigger.PublishOptions{})
 		p.publish(second, trigger.PublishOptions{})
-		once := domain.IdempotencyKey{Scope: "POST /rollback", Key: "k", Fingerprint: "f", Answer: func(outcome any) ([]byte, error) {
+		idempotency := domain.IdempotencyKey{Scope: "POST /rollback", Key: "k", Fingerprint: "f", Answer: func(outcome any) ([]byte, error) {
 			published, _ := outcome.(inbound.Published)
 			return []byte(published.ID()), nil
 		}}
 		for i := range 3 {
-			_, err := p.publishing.Rollback(t.Context(), p.who, once, p.version.Workflow(), trigger.PublishOptions{})
+			_, err := p.publishing.Rollback(t.Context(), p.who, idempotency, p.version.Workflow(), trigger.PublishOptions{})
 			var before *domain.Replay
 			if i == 0 && err != nil || i > 0 && (!errors.As(err, &before) || string(before.Answer) != string(first)) {
 				t.Errorf("rollback %d: %v", i, err)

@@ -31,7 +31,7 @@ func NewVersions(work outbound.UnitOfWork, directory outbound.Directory, express
 
 // Create saves a draft under the workflow's next number. The graph is built before the unit
 // of work, which others may have to wait for.
-func (s *Versions) Create(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, d inbound.VersionDraft) (made inbound.CheckedVersion, err error) {
+func (s *Versions) Create(ctx context.Context, who tenant.Caller, idempotency domain.IdempotencyKey, d inbound.VersionDraft) (made inbound.CheckedVersion, err error) {
 	if err = who.May(tenant.CreateVersion); err != nil {
 		return made, err
 	}
@@ -48,7 +48,7 @@ func (s *Versions) Create(ctx context.Context, who tenant.Caller, once domain.Id
 	}
 	ver, invalid := workflow.NewVersion(workflow.VersionID(s.random.ID(workflow.VersionIDPrefix)), wf, 0, d.VersionDraft, s.newEdgeID, now)
 	err = s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
-		if err := st.Idempotency.Claim(ctx, who.Tenant(), once, now); err != nil {
+		if err := st.Idempotency.Claim(ctx, who.Tenant(), idempotency, now); err != nil {
 			return err
 		}
 		if invalid != nil {
@@ -62,8 +62,8 @@ func (s *Versions) Create(ctx context.Context, who tenant.Caller, once domain.Id
 		if err := st.Versions.Insert(ctx, ver); err != nil {
 			return err
 		}
-		made = against(registry, ver)
-		return st.Idempotency.Record(ctx, who.Tenant(), once, made, now)
+		made = checkAgainst(registry, ver)
+		return st.Idempotency.Record(ctx, who.Tenant(), idempotency, made, now)
 	})
 	return made, err
 }
@@ -89,7 +89,7 @@ func (s *Versions) Get(ctx context.Context, who tenant.Caller, id workflow.Versi
 	if err != nil {
 		return found, err
 	}
-	return against(registry, ver), nil
+	return checkAgainst(registry, ver), nil
 }
 
 // List returns a page of a workflow's versions.
@@ -110,7 +110,7 @@ func (s *Versions) List(ctx context.Context, who tenant.Caller, f workflow.Versi
 	}
 	found = domain.Page[inbound.CheckedVersion]{Total: page.Total, Limit: page.Limit, Offset: page.Offset}
 	for _, ver := range page.Items {
-		found.Items = append(found.Items, against(registry, ver))
+		found.Items = append(found.Items, checkAgainst(registry, ver))
 	}
 	return found, nil
 }
@@ -136,7 +136,7 @@ func (s *Versions) Update(ctx context.Context, who tenant.Caller, id workflow.Ve
 		if err := ver.Edit(p, s.newEdgeID); err != nil {
 			return err
 		}
-		changed = against(registry, ver)
+		changed = checkAgainst(registry, ver)
 		return s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error { return st.Versions.Update(ctx, ver) })
 	})
 	return changed, err
@@ -175,8 +175,8 @@ func (s *Versions) newEdgeID() workflow.EdgeID {
 	return workflow.EdgeID(s.random.ID(workflow.EdgeIDPrefix))
 }
 
-// against says what a version means to a registry.
-func against(registry *node.Registry, ver *workflow.Version) inbound.CheckedVersion {
+// checkAgainst says what a version means to a registry.
+func checkAgainst(registry *node.Registry, ver *workflow.Version) inbound.CheckedVersion {
 	canPause := make(map[workflow.NodeID]bool)
 	for _, n := range ver.Graph().Nodes() {
 		if version, err := node.ParseSemVer(n.Version); err == nil {

@@ -27,7 +27,7 @@ func New(work outbound.UnitOfWork, signals outbound.RunSignals, clock outbound.C
 }
 
 // Create makes a workflow.
-func (s *Service) Create(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, d inbound.WorkflowDraft) (wf *workflow.Workflow, err error) {
+func (s *Service) Create(ctx context.Context, who tenant.Caller, idempotency domain.IdempotencyKey, d inbound.WorkflowDraft) (wf *workflow.Workflow, err error) {
 	if err = who.May(tenant.CreateWorkflow); err != nil {
 		return nil, err
 	}
@@ -36,7 +36,7 @@ func (s *Service) Create(ctx context.Context, who tenant.Caller, once domain.Ide
 	}
 	now := s.clock.Now()
 	err = s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
-		if err := st.Idempotency.Claim(ctx, who.Tenant(), once, now); err != nil {
+		if err := st.Idempotency.Claim(ctx, who.Tenant(), idempotency, now); err != nil {
 			return err
 		}
 		wf, err = workflow.New(workflow.ID(s.random.ID(workflow.IDPrefix)), who.Tenant(), d.SubTenant, d.Draft, now)
@@ -46,7 +46,7 @@ func (s *Service) Create(ctx context.Context, who tenant.Caller, once domain.Ide
 		if err := st.Workflows.Insert(ctx, wf); err != nil {
 			return err
 		}
-		return st.Idempotency.Record(ctx, who.Tenant(), once, wf, now)
+		return st.Idempotency.Record(ctx, who.Tenant(), idempotency, wf, now)
 	})
 	if err != nil {
 		return nil, err

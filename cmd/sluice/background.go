@@ -19,7 +19,7 @@ import (
 func (g gateway) startBackground(ctx context.Context, log zerolog.Logger, does role, changes outbound.Changes) (stop func()) {
 	listening, stopListening := context.WithCancel(context.WithoutCancel(ctx)) // until the end: the work depends on it
 	var listeners sync.WaitGroup
-	listeners.Go(func() { followChanges(listening, log, changes, g.Directory) })
+	listeners.Go(func() { watchChanges(listening, log, changes, g.Directory) })
 	listeners.Go(func() {
 		g.Signals.Run(listening, throttledLogger(log, "signals about runs were lost; the runs are found a second later"))
 	})
@@ -39,19 +39,19 @@ func (g gateway) startBackground(ctx context.Context, log zerolog.Logger, does r
 	}
 }
 
-// followRetry is how long to wait before changes are followed again.
-const followRetry = time.Second
+// watchRetryPause is how long to wait before changes are followed again.
+const watchRetryPause = time.Second
 
-// followChanges keeps what a directory remembers up to date until ctx ends. While it
+// watchChanges keeps what a directory remembers up to date until ctx ends. While it
 // cannot, the directory asks the database each time.
-func followChanges(ctx context.Context, log zerolog.Logger, changes outbound.Changes, w outbound.Watcher) {
+func watchChanges(ctx context.Context, log zerolog.Logger, changes outbound.Changes, w outbound.Watcher) {
 	for ctx.Err() == nil {
 		if err := changes.Watch(ctx, w); err != nil {
 			log.Warn().Err(err).Msg("cannot follow what other processes change; keys are looked up in the database each time")
 		}
 		select {
 		case <-ctx.Done():
-		case <-time.After(followRetry):
+		case <-time.After(watchRetryPause):
 		}
 	}
 }

@@ -30,7 +30,7 @@ func (troubled) Panics() int64 { return 7 }
 
 func TestEveryPanicIsLoggedWithItsStackAndFailuresOnceInAWhile(t *testing.T) {
 	var log strings.Builder
-	thrown := fmt.Errorf("trigger trg_1: %w", &inbound.Panic{Thrown: "on purpose", Stack: []byte("goroutine 1")})
+	thrown := fmt.Errorf("trigger trg_1: %w", &inbound.Panic{Value: "on purpose", Stack: []byte("goroutine 1")})
 	runLoop(t.Context(), zerolog.New(&log), "firing schedules", troubled{errors.New("the database is away"), errors.New("still"), thrown, thrown})
 	var got []map[string]any
 	for line := range strings.Lines(log.String()) {

@@ -233,7 +233,7 @@ func (c config) mistakes() []error {
 	}
 	check(c.WorkerRuns >= 1 && c.WorkerRuns <= 10_000, "WORKER_CONCURRENCY", "must be between 1 and 10000")
 	check(c.TenantRuns >= 1 && c.TenantRuns <= 10_000, "WORKER_PER_TENANT", "must be between 1 and 10000")
-	check(c.Memory == 0 || c.Memory >= budget.LeastMemory, "MEMORY", fmt.Sprintf("must be at least %s", byteSize(budget.LeastMemory)))
+	check(c.Memory == 0 || c.Memory >= budget.MinMemory, "MEMORY", fmt.Sprintf("must be at least %s", byteSize(budget.MinMemory)))
 	check(c.WorkerMemory == 0 || c.WorkerMemory >= 1<<20, "WORKER_MEMORY_BYTES", "must be at least 1048576")
 	check(c.WorkerDrain > 0, "WORKER_DRAIN", "must be longer than nothing")
 	check(c.MaxBody >= 1024 && c.MaxBody <= 64<<20, "MAX_BODY_BYTES", "must be between 1024 and 67108864")

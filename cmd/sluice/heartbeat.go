@@ -47,30 +47,30 @@ const (
 // keepHeartbeat makes the process known to the others, which may refuse it, until leave is
 // called. outdated is called when it has to end.
 func keepHeartbeat(ctx context.Context, log zerolog.Logger, all inbound.Processes, self domainprocess.Process, outdated func(error)) (leave func(), err error) {
-	if err := beat(ctx, all, self); err != nil {
+	if err := sendHeartbeat(ctx, all, self); err != nil {
 		return nil, err
 	}
 	beating, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var done sync.WaitGroup
-	done.Go(func() { beatRegularly(beating, log, all, self, outdated) })
+	done.Go(func() { sendHeartbeats(beating, log, all, self, outdated) })
 	return func() {
 		stop()
 		done.Wait()
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), heartbeatTimeout)
 		defer cancel()
-		if err := all.Leave(ctx, self.ID); err != nil {
+		if err := all.Remove(ctx, self.ID); err != nil {
 			log.Warn().Err(err).Msg("other processes take this one for alive for some time")
 		}
 	}, nil
 }
 
-func beat(ctx context.Context, all inbound.Processes, self domainprocess.Process) error {
+func sendHeartbeat(ctx context.Context, all inbound.Processes, self domainprocess.Process) error {
 	ctx, cancel := context.WithTimeout(ctx, heartbeatTimeout)
 	defer cancel()
-	return all.Beat(ctx, self)
+	return all.Heartbeat(ctx, self)
 }
 
-func beatRegularly(ctx context.Context, log zerolog.Logger, all inbound.Processes, self domainprocess.Process, outdated func(error)) {
+func sendHeartbeats(ctx context.Context, log zerolog.Logger, all inbound.Processes, self domainprocess.Process, outdated func(error)) {
 	warn := throttledLogger(log, "the heartbeat failed; it is tried again")
 	for wait := domainprocess.HeartbeatInterval; ; {
 		select {
@@ -79,7 +79,7 @@ func beatRegularly(ctx context.Context, log zerolog.Logger, all inbound.Processe
 		case <-time.After(wait):
 		}
 		wait = domainprocess.HeartbeatInterval
-		switch err := beat(ctx, all, self); {
+		switch err := sendHeartbeat(ctx, all, self); {
 		case err == nil || ctx.Err() != nil:
 		case isOutdated(err):
 			log.Error().Err(err).Msg("this process is too old for what others use meanwhile; it stops")

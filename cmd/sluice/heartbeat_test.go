@@ -26,14 +26,14 @@ type beaten struct {
 	left    bool
 }
 
-func (b *beaten) Beat(context.Context, domainprocess.Process) error {
+func (b *beaten) Heartbeat(context.Context, domainprocess.Process) error {
 	b.at = append(b.at, time.Since(b.begun))
 	err := b.answers[0]
 	b.answers = b.answers[1:]
 	return err
 }
 
-func (b *beaten) Leave(context.Context, domainprocess.ID) error {
+func (b *beaten) Remove(context.Context, domainprocess.ID) error {
 	b.left = true
 	return nil
 }

@@ -37,7 +37,7 @@ func newObservability(ctx context.Context, log zerolog.Logger, cfg config, store
 	o := &observability{metrics: telemetry.New(version), log: log}
 	o.metrics.LabelTenants(cfg.MetricsTenants...)
 	o.metrics.Database(store.Stats)
-	o.metrics.Storage(store.KeptBytes)
+	o.metrics.Storage(store.StoredBytes)
 	o.metrics.Queue("webhook_events", store.WaitingEvents)
 	o.metrics.Queue("webhook_deliveries", func(ctx context.Context) (int, error) { return store.DueDeliveries(ctx, system.Clock{}.Now()) })
 	o.metrics.Queue("runs", func(ctx context.Context) (int, error) { return store.DueRuns(ctx, system.Clock{}.Now()) })
@@ -65,7 +65,7 @@ func newObservability(ctx context.Context, log zerolog.Logger, cfg config, store
 func (o *observability) connect(g gateway, m budget.Memory) {
 	o.metrics.CredentialCache(func() telemetry.CacheFigures {
 		s := g.Directory.Stats()
-		return telemetry.CacheFigures{Hits: s.Hits, Misses: s.Misses, Entries: s.Credentials, Trusted: s.Trusted}
+		return telemetry.CacheFigures{Hits: s.Hits, Misses: s.Misses, Entries: s.Credentials, Trusted: s.Reliable}
 	})
 	o.metrics.Panics("scheduler", g.Scheduler.Panics)
 	o.metrics.Panics("worker", g.Worker.Panics)

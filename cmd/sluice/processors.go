@@ -8,8 +8,8 @@ import (
 // processors is how many the process has.
 var processors = runtime.GOMAXPROCS(0)
 
-// leastThreads is how many goroutines run at the same time at least.
-const leastThreads = 4
+// minThreads is how many goroutines run at the same time at least.
+const minThreads = 4
 
 // addThreads runs more goroutines at the same time than there are processors, unless
 // GOMAXPROCS says how many. While some compute for long, one that becomes ready gets a
@@ -18,6 +18,6 @@ const leastThreads = 4
 // collector frees, above the limit of memory.
 func addThreads() {
 	if os.Getenv("GOMAXPROCS") == "" {
-		runtime.GOMAXPROCS(max(2*processors, leastThreads))
+		runtime.GOMAXPROCS(max(2*processors, minThreads))
 	}
 }

@@ -53,21 +53,21 @@ func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, intake outbound
 	checked := nodes.NewChecked(custom, checks)
 	compiler := expression.Compiler{}
 	selections := execution.NewSelections(compiler, budgets)
-	v := sqlstore.NewRunSignals(store)
-	firingService := firing.New(work, directoryDirectory, compiler, selections, v, limiter, clock, random, key, budgets, storage)
+	signals := sqlstore.NewRunSignals(store)
+	firingService := firing.New(work, directoryDirectory, compiler, selections, signals, limiter, clock, random, key, budgets, storage)
 	secrets := nodes.NewSecrets(work, clock, random)
 	nodesService := nodes.New(directoryDirectory)
 	processesService := processes.New(work)
 	checker := expression.Checker{}
 	versions := boundedVersions(work, directoryDirectory, checker, clock, random, opts)
-	runsService := runs.New(work, directoryDirectory, compiler, v, clock, random, key, budgets)
+	runsService := runs.New(work, directoryDirectory, compiler, signals, clock, random, key, budgets)
 	schedulesService := schedules.New(work, clock)
 	tenantsSettings := tenants.NewSettings(work, clock)
 	nodesSettings := checkedSettings(tenantsSettings, checks)
 	subTenants := tenants.NewSubTenants(work, clock, random)
 	tenantsService := tenants.New(work, clock, random)
 	triggersService := triggers.New(work, directoryDirectory, intake, checker, limiter, clock, random)
-	workflowsService := workflows.New(work, v, clock, random)
+	workflowsService := workflows.New(work, signals, clock, random)
 	endpoints := webhooks.NewEndpoints(work, clock, random)
 	deliveries := webhooks.NewDeliveries(work, clock)
 	ports := httpapi.Ports{
@@ -95,11 +95,11 @@ func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, intake outbound
 	if err != nil {
 		return gateway{}, err
 	}
-	upkeepService := upkeep.New(work, v, clock, random)
+	upkeepService := upkeep.New(work, signals, clock, random)
 	dispatcher := webhooks.NewDispatcher(work, sender, clock, random)
-	scheduler := schedules.NewScheduler(work, selections, v, clock, random, storage)
+	scheduler := schedules.NewScheduler(work, selections, signals, clock, random, storage)
 	directoryEndpoints := directory.NewEndpoints(directoryDirectory, clock)
-	workerWorker := worker.New(work, runner, directoryEndpoints, compiler, directoryDirectory, v, random, key, budgets, capacity)
+	workerWorker := worker.New(work, runner, directoryEndpoints, compiler, directoryDirectory, signals, random, key, budgets, capacity)
 	mainGateway := gateway{
 		API:        api,
 		Upkeep:     upkeepService,
@@ -109,7 +109,7 @@ func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, intake outbound
 		Scheduler:  scheduler,
 		Selections: selections,
 		Worker:     workerWorker,
-		Signals:    v,
+		Signals:    signals,
 	}
 	return mainGateway, nil
 }
@@ -120,8 +120,8 @@ func newOperatorPorts(store *sqlstore.Store) operatorPorts {
 	random := system.Random{}
 	service := tenants.New(store, clock, random)
 	keys := tenants.NewKeys(store, clock, random)
-	v := sqlstore.NewRunSignals(store)
-	workflowsService := workflows.New(store, v, clock, random)
+	signals := sqlstore.NewRunSignals(store)
+	workflowsService := workflows.New(store, signals, clock, random)
 	directoryDirectory := directory.New(store)
 	checker := expression.Checker{}
 	versions := workflows.NewVersions(store, directoryDirectory, checker, clock, random)

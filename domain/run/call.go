@@ -39,12 +39,12 @@ func (c Call) EntityOr(newID func(prefix string) string) string {
 
 // DedupeKeyOr is the key under which the runs of the call are started once: its own, else
 // its idempotency key, else a new one, which newID makes.
-func (c Call) DedupeKeyOr(once domain.IdempotencyKey, newID func(prefix string) string) (key string, isNew bool) {
+func (c Call) DedupeKeyOr(idempotency domain.IdempotencyKey, newID func(prefix string) string) (key string, isNew bool) {
 	switch {
 	case c.DedupeKey != nil:
 		return *c.DedupeKey, false
-	case once.Wanted():
-		return once.Key, false
+	case idempotency.Wanted():
+		return idempotency.Key, false
 	}
 	return newID(DedupeKeyPrefix), true
 }

@@ -38,7 +38,7 @@ type CustomNodes interface {
 	// a Conflict with the code custom_node_exists. Once it is defined its endpoint is sent
 	// a heartbeat, of which the health tells; an endpoint that does not live is no
 	// obstacle.
-	Create(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, d node.CustomDraft) (MadeCustomNode, error)
+	Create(ctx context.Context, who tenant.Caller, idempotency domain.IdempotencyKey, d node.CustomDraft) (MadeCustomNode, error)
 
 	Get(ctx context.Context, who tenant.Caller, id node.CustomID) (CustomNode, error)
 
@@ -57,7 +57,7 @@ type NodeChecks interface {
 	// Check sends a heartbeat to the endpoint of a custom node, its own or the tenant's,
 	// and returns the node with what it found. Whatever the endpoint does is found; an
 	// unknown id is NotFound with the code custom_node_not_found.
-	Check(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, id node.CustomID) (CustomNode, error)
+	Check(ctx context.Context, who tenant.Caller, idempotency domain.IdempotencyKey, id node.CustomID) (CustomNode, error)
 }
 
 // NodeSecrets is what can be done with what signs the calls of the tenant's custom
@@ -69,5 +69,5 @@ type NodeSecrets interface {
 	// Rotate makes a secret, the first one too. The one before it signs next to it for the
 	// overlap; with none, nothing else signs when this returns. An overlap beyond 0 to
 	// tenant.MaxGrace is Invalid with the code node_secret_invalid.
-	Rotate(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, overlap time.Duration) (*tenant.NodeSecret, error)
+	Rotate(ctx context.Context, who tenant.Caller, idempotency domain.IdempotencyKey, overlap time.Duration) (*tenant.NodeSecret, error)
 }

@@ -9,15 +9,15 @@ import (
 // Processes is where a process of the gateway makes itself known to the others, and where
 // the operator sees all of them.
 type Processes interface {
-	// Beat says that a process is alive. It may not serve or work before this has succeeded
+	// Heartbeat says that a process is alive. It may not serve or work before this has succeeded
 	// once, and has to end when it is a Conflict with the code process_outdated: something is
 	// in use that it would get wrong.
-	Beat(ctx context.Context, p process.Process) error
+	Heartbeat(ctx context.Context, p process.Process) error
 
-	// Leave says that a process ends.
-	Leave(ctx context.Context, id process.ID) error
+	// Remove says that a process ends.
+	Remove(ctx context.Context, id process.ID) error
 
-	// Live returns the processes that are alive, those that started first first, and the
+	// Alive returns the processes that are alive, those that started first first, and the
 	// level that every process must have.
-	Live(ctx context.Context) (live []process.Seen, required process.Level, err error)
+	Alive(ctx context.Context) (live []process.Seen, required process.Level, err error)
 }

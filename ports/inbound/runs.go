@@ -22,7 +22,7 @@ type Firing interface {
 	// tenant's storage quota a Conflict storage_exceeded. The dedupe key is
 	// the call's, else the idempotency key, else a new one; what it stands for is returned
 	// whether or not the trigger can fire any more.
-	Call(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, id trigger.ID, c run.Call) (run.Fired, error)
+	Call(ctx context.Context, who tenant.Caller, idempotency domain.IdempotencyKey, id trigger.ID, c run.Call) (run.Fired, error)
 
 	// ByEvent fires every trigger of type webhook that can fire and waits for the event,
 	// in the order of their creation. One above its rate limit is left out. One that has
@@ -34,7 +34,7 @@ type Firing interface {
 	// the end of the process may leave some of the runs started. A repeat with the same
 	// idempotency key or dedupe key starts the others only and answers with all of them. Of
 	// a call without a key a repeat starts all of them again.
-	ByEvent(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, c run.EventCall) ([]run.Fired, error)
+	ByEvent(ctx context.Context, who tenant.Caller, idempotency domain.IdempotencyKey, c run.EventCall) ([]run.Fired, error)
 
 	// Ingest resumes paused runs about the entity, and where it resumes none fires as
 	// ByEvent does. What it resumes is one unit of work. Where more than run.MaxOffered runs wait for the
@@ -42,14 +42,14 @@ type Firing interface {
 	// too_many_runs. A run that waits for another answer than the event is skipped, with what
 	// is wrong; where it is the only one that the options name, that is Invalid with the code
 	// input_invalid.
-	Ingest(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, c run.IngestCall) (run.Ingested, error)
+	Ingest(ctx context.Context, who tenant.Caller, idempotency domain.IdempotencyKey, c run.IngestCall) (run.Ingested, error)
 
 	// Start starts a run of a workflow by hand. An unknown workflow is NotFound
 	// workflow_not_found. A Conflict is workflow_inactive, or version_not_published when the
 	// workflow has no active version or the one that is named was never published, or
 	// storage_exceeded; a named
 	// version that is not the workflow's is an Invalid error about workflowVersionId.
-	Start(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, of workflow.ID, c run.ManualCall) (*run.Run, error)
+	Start(ctx context.Context, who tenant.Caller, idempotency domain.IdempotencyKey, of workflow.ID, c run.ManualCall) (*run.Run, error)
 }
 
 // Runs is what can be asked of runs, and done with them. An unknown id is NotFound with
@@ -70,20 +70,20 @@ type Runs interface {
 
 	// Cancel ends a run, and a Conflict run_finished says that it had ended. What it is
 	// doing outside is interrupted, in whichever process that is.
-	Cancel(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, id run.ID, reason string) (run.Summary, error)
+	Cancel(ctx context.Context, who tenant.Caller, idempotency domain.IdempotencyKey, id run.ID, reason string) (run.Summary, error)
 
 	// Retry continues a failed run at the node that failed, or at the edges that could not
 	// be decided, where it may have failed again when it returns. Of any other it is a Conflict
 	// run_not_failed, and version_not_found when the version was deleted.
-	Retry(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, id run.ID) (run.Summary, error)
+	Retry(ctx context.Context, who tenant.Caller, idempotency domain.IdempotencyKey, id run.ID) (run.Summary, error)
 
 	// Resume continues a run by a token. An unknown run and a wrong token are the same
 	// NotFound run_not_found; a Conflict is not_paused or expired.
-	Resume(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, c run.ResumeCall) error
+	Resume(ctx context.Context, who tenant.Caller, idempotency domain.IdempotencyKey, c run.ResumeCall) error
 
 	// Simulate runs a version, a draft too, on a virtual clock, with no effect outside and
 	// nothing kept. An unknown version is NotFound version_not_found; see run.Simulate.
-	Simulate(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, id workflow.VersionID, c run.SimulationCall) (Simulated, error)
+	Simulate(ctx context.Context, who tenant.Caller, idempotency domain.IdempotencyKey, id workflow.VersionID, c run.SimulationCall) (Simulated, error)
 }
 
 // ShownRun is a run as its tenant may see it.

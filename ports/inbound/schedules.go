@@ -19,7 +19,7 @@ type Schedules interface {
 	// PreviewDraft lists the next fire times of a configuration, as if a trigger with it
 	// were activated now. Every violation is reported at once, with the code
 	// preview_invalid.
-	PreviewDraft(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, d trigger.PreviewDraft) (trigger.Preview, error)
+	PreviewDraft(ctx context.Context, who tenant.Caller, idempotency domain.IdempotencyKey, d trigger.PreviewDraft) (trigger.Preview, error)
 
 	// Fires lists the ledger of a trigger: what became of each instant at which it was due.
 	Fires(ctx context.Context, who tenant.Caller, id trigger.ID, f trigger.FireFilter, q domain.Query) (domain.Page[*trigger.Fire], error)
@@ -33,7 +33,7 @@ type Scheduler interface {
 	// of work. What cannot be dealt with does not keep the others waiting, and its error is
 	// returned with the rest: a schedule that fails, or panics, is put off for a minute, and
 	// those of a tenant that take too long for half a minute.
-	FireDue(ctx context.Context, limit int) (ScheduleLook, error)
+	FireDue(ctx context.Context, limit int) (ScheduleResult, error)
 
 	// Run fires schedules until ctx ends. It hands errors to failed and goes on; a panic
 	// is one, a [Panic].
@@ -44,8 +44,8 @@ type Scheduler interface {
 	Panics() int64
 }
 
-// ScheduleLook is what came of a look at the schedules.
-type ScheduleLook struct {
+// ScheduleResult is what came of a look at the schedules.
+type ScheduleResult struct {
 	Schedules int // that were dealt with
 
 	// Next is when one has to be looked at next: the zero time for never, a time that is not

@@ -14,7 +14,7 @@ type SubTenants interface {
 	// Create registers a segment. Without an identifier of the client's it gets a new
 	// one. One that is registered already is a Conflict with the code
 	// sub_tenant_exists.
-	Create(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, d tenant.SubTenantDraft) (*tenant.SubTenant, error)
+	Create(ctx context.Context, who tenant.Caller, idempotency domain.IdempotencyKey, d tenant.SubTenantDraft) (*tenant.SubTenant, error)
 
 	Get(ctx context.Context, who tenant.Caller, id tenant.RegistrationID) (*tenant.SubTenant, error)
 

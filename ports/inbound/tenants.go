@@ -14,7 +14,7 @@ type Tenants interface {
 	// Create makes an active tenant with one public and one secret key, whose texts
 	// are in the answer and nowhere else. Every violation is reported at once, with the
 	// code tenant_invalid.
-	Create(ctx context.Context, once domain.IdempotencyKey, d tenant.Draft) (NewTenant, error)
+	Create(ctx context.Context, idempotency domain.IdempotencyKey, d tenant.Draft) (NewTenant, error)
 
 	// Get returns a tenant, or NotFound with the code tenant_not_found, as every method
 	// does that is given the id of none.
@@ -28,10 +28,10 @@ type Tenants interface {
 	Update(ctx context.Context, id tenant.ID, at domain.Expected, p tenant.Patch) (*tenant.Tenant, error)
 
 	// Suspend makes the tenant's keys be refused until Resume. Both may be repeated.
-	Suspend(ctx context.Context, once domain.IdempotencyKey, id tenant.ID) (*tenant.Tenant, error)
+	Suspend(ctx context.Context, idempotency domain.IdempotencyKey, id tenant.ID) (*tenant.Tenant, error)
 
 	// Resume lets the tenant's keys be accepted again.
-	Resume(ctx context.Context, once domain.IdempotencyKey, id tenant.ID) (*tenant.Tenant, error)
+	Resume(ctx context.Context, idempotency domain.IdempotencyKey, id tenant.ID) (*tenant.Tenant, error)
 
 	// Delete removes the tenant and everything it owns, for good.
 	Delete(ctx context.Context, id tenant.ID, at domain.Expected) error
@@ -53,7 +53,7 @@ type IssuedKey struct {
 // APIKeys is what can be done with the keys of the caller's tenant.
 type APIKeys interface {
 	// Issue makes a key. The text is in the answer and nowhere else.
-	Issue(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, d tenant.KeyDraft) (IssuedKey, error)
+	Issue(ctx context.Context, who tenant.Caller, idempotency domain.IdempotencyKey, d tenant.KeyDraft) (IssuedKey, error)
 
 	// Get returns NotFound with the code api_key_not_found for an unknown id.
 	Get(ctx context.Context, who tenant.Caller, id tenant.KeyID) (*tenant.APIKey, error)
@@ -65,7 +65,7 @@ type APIKeys interface {
 	// Rotate makes a key of the same type, name and end and ends the old one after the
 	// grace, 0 to 24 hours: with none, the old key is dead when this returns. A key
 	// that is not usable any more is a Conflict with the code api_key_not_active.
-	Rotate(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, id tenant.KeyID, grace time.Duration) (IssuedKey, error)
+	Rotate(ctx context.Context, who tenant.Caller, idempotency domain.IdempotencyKey, id tenant.KeyID, grace time.Duration) (IssuedKey, error)
 
 	// Revoke ends a key at once. The last secret key that goes on for more than
 	// tenant.MaxGrace is a Conflict with the code last_secret_key: it can only be

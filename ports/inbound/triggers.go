@@ -17,7 +17,7 @@ type Triggers interface {
 	// all other violations. With a public key, where the tenant permits that at all,
 	// only webhook triggers are created, and inactive; another type is Forbidden with
 	// the code public_trigger_type, an active one with public_trigger_active.
-	Create(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, d trigger.Draft) (*trigger.Trigger, error)
+	Create(ctx context.Context, who tenant.Caller, idempotency domain.IdempotencyKey, d trigger.Draft) (*trigger.Trigger, error)
 
 	Get(ctx context.Context, who tenant.Caller, id trigger.ID) (*trigger.Trigger, error)
 

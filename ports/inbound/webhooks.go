@@ -14,7 +14,7 @@ import (
 type WebhookEndpoints interface {
 	// Create makes an endpoint with a new secret, which the answer holds. One more than
 	// event.MaxEndpoints is a Conflict with the code webhook_endpoint_limit.
-	Create(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, d event.EndpointDraft) (*event.Endpoint, error)
+	Create(ctx context.Context, who tenant.Caller, idempotency domain.IdempotencyKey, d event.EndpointDraft) (*event.Endpoint, error)
 
 	Get(ctx context.Context, who tenant.Caller, id event.EndpointID) (*event.Endpoint, error)
 
@@ -28,12 +28,12 @@ type WebhookEndpoints interface {
 
 	// RotateSecret gives the endpoint a new secret, which the answer holds. The one before
 	// goes on signing next to it for event.SecretOverlap.
-	RotateSecret(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, id event.EndpointID) (*event.Endpoint, error)
+	RotateSecret(ctx context.Context, who tenant.Caller, idempotency domain.IdempotencyKey, id event.EndpointID) (*event.Endpoint, error)
 
 	// Test sends an event of the type event.EndpointTest to the endpoint, once, whatever
 	// it subscribes to and even if it is not active. The answer is its delivery, in which
 	// the outcome can be read a moment later.
-	Test(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, id event.EndpointID) (*event.Delivery, error)
+	Test(ctx context.Context, who tenant.Caller, idempotency domain.IdempotencyKey, id event.EndpointID) (*event.Delivery, error)
 }
 
 // WebhookDeliveries is what can be done with the deliveries of events. An unknown
@@ -49,7 +49,7 @@ type WebhookDeliveries interface {
 	// it is the next one, earlier. Of one that has ended, or whose endpoint is not active,
 	// it is a single one, which is made all the same and after which none follows. While an
 	// attempt is being made it is a further one, once that has been recorded.
-	Redeliver(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, id event.DeliveryID) (*event.Delivery, error)
+	Redeliver(ctx context.Context, who tenant.Caller, idempotency domain.IdempotencyKey, id event.DeliveryID) (*event.Delivery, error)
 }
 
 // Dispatcher brings events to endpoints. Several processes may do so at the same time: each

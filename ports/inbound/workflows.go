@@ -15,7 +15,7 @@ import (
 type Workflows interface {
 	// Create makes an active workflow. A name that another workflow of the same
 	// tenant and sub-tenant bears is a Conflict with the code workflow_name_taken.
-	Create(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, d WorkflowDraft) (*workflow.Workflow, error)
+	Create(ctx context.Context, who tenant.Caller, idempotency domain.IdempotencyKey, d WorkflowDraft) (*workflow.Workflow, error)
 
 	Get(ctx context.Context, who tenant.Caller, id workflow.ID) (*workflow.Workflow, error)
 
@@ -44,7 +44,7 @@ type Versions interface {
 	// Create saves a draft under the workflow's next number: 1, 2, 3 and so on,
 	// without gaps however many are created at the same time. A workflow that does
 	// not exist is an Invalid error about workflowId, next to all other violations.
-	Create(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, d VersionDraft) (CheckedVersion, error)
+	Create(ctx context.Context, who tenant.Caller, idempotency domain.IdempotencyKey, d VersionDraft) (CheckedVersion, error)
 
 	Get(ctx context.Context, who tenant.Caller, id workflow.VersionID) (CheckedVersion, error)
 
@@ -69,16 +69,16 @@ type Publishing interface {
 	// version_not_publishable and every finding. The triggers of the version that was active
 	// so far are attached to it, or stay behind. Publishing the active version again
 	// changes nothing. An unknown id is NotFound with the code version_not_found.
-	Publish(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, id workflow.VersionID, asked trigger.PublishOptions) (Published, error)
+	Publish(ctx context.Context, who tenant.Caller, idempotency domain.IdempotencyKey, id workflow.VersionID, asked trigger.PublishOptions) (Published, error)
 
 	// Rollback does so with the version of the workflow that was active before; a second one
 	// goes back again. Where there is none it is a Conflict with the code
 	// no_previous_version. An unknown id is NotFound with the code workflow_not_found.
-	Rollback(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, of workflow.ID, asked trigger.PublishOptions) (Published, error)
+	Rollback(ctx context.Context, who tenant.Caller, idempotency domain.IdempotencyKey, of workflow.ID, asked trigger.PublishOptions) (Published, error)
 
 	// Validate returns what publishing would find, and changes nothing. An unknown id is
 	// NotFound with the code version_not_found.
-	Validate(ctx context.Context, who tenant.Caller, once domain.IdempotencyKey, id workflow.VersionID, asked trigger.PublishOptions) (workflow.Report, error)
+	Validate(ctx context.Context, who tenant.Caller, idempotency domain.IdempotencyKey, id workflow.VersionID, asked trigger.PublishOptions) (workflow.Report, error)
 }
 
 // Published is a version that is the active one, with what became of the triggers of the one

@@ -21,69 +21,69 @@ type ChangingStore interface {
 // closed when the test ends.
 type OpenChanges func(t *testing.T) (here, there ChangingStore)
 
-// toldWithin is how late a change that another process made may be told
+// maxReportDelay is how late a change that another process made may be told
 // (outbound.Changes).
-const toldWithin = time.Second
+const maxReportDelay = time.Second
 
-// Watch is an outbound.Watcher that tests ask what it was told.
-type Watch struct {
-	mu      sync.Mutex
-	trusted bool
-	told    map[tenant.ID]int
-	trusts  int
-	news    chan struct{} // closed and replaced with every call
+// ChangeRecorder is an outbound.Watcher that tests ask what it was told.
+type ChangeRecorder struct {
+	mu       sync.Mutex
+	reliable bool
+	counts   map[tenant.ID]int
+	reports  int
+	changed  chan struct{} // closed and replaced with every call
 }
 
-var _ outbound.Watcher = (*Watch)(nil)
+var _ outbound.Watcher = (*ChangeRecorder)(nil)
 
-// NewWatch returns a watch that has not been told anything.
-func NewWatch() *Watch {
-	return &Watch{told: make(map[tenant.ID]int), news: make(chan struct{})}
+// NewChangeRecorder returns a watch that has not been told anything.
+func NewChangeRecorder() *ChangeRecorder {
+	return &ChangeRecorder{counts: make(map[tenant.ID]int), changed: make(chan struct{})}
 }
 
 // Changed counts what it is told of a tenant.
-func (w *Watch) Changed(owner tenant.ID) { w.note(func() { w.told[owner]++ }) }
+func (w *ChangeRecorder) Changed(owner tenant.ID) { w.note(func() { w.counts[owner]++ }) }
 
 // SetReliable keeps what it is told.
-func (w *Watch) SetReliable(all bool) {
-	w.note(func() { w.trusted, w.trusts = all, w.trusts+1 })
+func (w *ChangeRecorder) SetReliable(all bool) {
+	w.note(func() { w.reliable, w.reports = all, w.reports+1 })
 }
 
-func (w *Watch) note(fn func()) {
+func (w *ChangeRecorder) note(fn func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	fn()
-	close(w.news)
-	w.news = make(chan struct{})
+	close(w.changed)
+	w.changed = make(chan struct{})
 }
 
-// Told says how often it was told of a tenant.
-func (w *Watch) Told(owner tenant.ID) int {
+// Count says how often it was told of a tenant.
+func (w *ChangeRecorder) Count(owner tenant.ID) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.told[owner]
+	return w.counts[owner]
 }
 
-// Trusted says what it was told last of whether every change is told.
-func (w *Watch) Trusted() bool {
+// Reliable says what it was told last of whether every change is told.
+func (w *ChangeRecorder) Reliable() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.trusted
+	return w.reliable
 }
 
-// Trusts says how often it was told whether every change is told.
-func (w *Watch) Trusts() int {
+// ReliabilityReports says how often it was told whether every change is told.
+func (w *ChangeRecorder) ReliabilityReports() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.trusts
+	return w.reports
 }
 
 // Await waits until something is true, at most for a time, and says whether it was.
-func (w *Watch) Await(most time.Duration, fn func() bool) bool {
+func (w *ChangeRecorder) Await(most time.Duration, fn func() bool) bool {
 	deadline := time.After(most)
 	for {
 		w.mu.Lock()
-		news := w.news
+		news := w.changed
 		w.mu.Unlock()
 		if fn() {
 			return true
@@ -96,11 +96,11 @@ func (w *Watch) Await(most time.Duration, fn func() bool) bool {
 	}
 }
 
-// Follow makes a watch follow changes, until the test ends or stop is called, which
+// StartWatch makes a watch follow changes, until the test ends or stop is called, which
 // waits for the end. It returns once every change is told.
-func Follow(t *testing.T, changes outbound.Changes) (w *Watch, stop func()) {
+func StartWatch(t *testing.T, changes outbound.Changes) (w *ChangeRecorder, stop func()) {
 	t.Helper()
-	w = NewWatch()
+	w = NewChangeRecorder()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	ended := make(chan error, 1)
 	go func() { ended <- changes.Watch(ctx, w) }()
@@ -116,7 +116,7 @@ func Follow(t *testing.T, changes outbound.Changes) (w *Watch, stop func()) {
 		}
 	})
 	t.Cleanup(stop)
-	if !w.Await(30*time.Second, w.Trusted) {
+	if !w.Await(30*time.Second, w.Reliable) {
 		t.Fatal("it was never told that every change is told")
 	}
 	return w, stop
@@ -124,24 +124,24 @@ func Follow(t *testing.T, changes outbound.Changes) (w *Watch, stop func()) {
 
 // Changes is the contract of outbound.Changes.
 func Changes(t *testing.T, open OpenChanges) {
-	for _, c := range changesToTell() {
+	for _, c := range reportedChanges() {
 		t.Run(c.claim+" is told", func(t *testing.T) {
 			t.Parallel()
 			here, there := open(t)
 			f := fixture{t, here}
 			mine, theirs := c.prepare(f), c.prepare(f)
-			w, _ := Follow(t, here)
+			w, _ := StartWatch(t, here)
 			if err := here.Do(t.Context(), mine.change); err != nil {
 				t.Fatal(err)
 			}
-			if w.Told(mine.owner) == 0 {
+			if w.Count(mine.owner) == 0 {
 				t.Error("it was not told before the unit returned")
 			}
 			if err := there.Do(t.Context(), theirs.change); err != nil {
 				t.Fatal(err)
 			}
-			if !w.Await(toldWithin, func() bool { return w.Told(theirs.owner) > 0 }) {
-				t.Errorf("it was not told within %s of another process's commit", toldWithin)
+			if !w.Await(maxReportDelay, func() bool { return w.Count(theirs.owner) > 0 }) {
+				t.Errorf("it was not told within %s of another process's commit", maxReportDelay)
 			}
 		})
 	}
@@ -150,7 +150,7 @@ func Changes(t *testing.T, open OpenChanges) {
 		here, there := open(t)
 		f := fixture{t, here}
 		used, other := f.key(f.tenant().ID(), tenant.Secret, nil), f.tenant()
-		w, _ := Follow(t, here)
+		w, _ := StartWatch(t, here)
 		for _, store := range []ChangingStore{here, there} {
 			err := store.Do(t.Context(), func(ctx context.Context, st outbound.Stores) error {
 				return st.Credentials.RecordUse(ctx, used.Tenant(), used.ID(), noon)
@@ -160,7 +160,7 @@ func Changes(t *testing.T, open OpenChanges) {
 			}
 		}
 		awaitMarker(t, there, w, other)
-		if n := w.Told(used.Tenant()); n != 0 {
+		if n := w.Count(used.Tenant()); n != 0 {
 			t.Errorf("it was told %d times", n)
 		}
 	})
@@ -169,19 +169,19 @@ func Changes(t *testing.T, open OpenChanges) {
 		here, there := open(t)
 		f := fixture{t, here}
 		first, second := f.tenant(), f.tenant()
-		left, leave := Follow(t, here)
-		stays, _ := Follow(t, here)
-		elsewhere, _ := Follow(t, there)
+		left, leave := StartWatch(t, here)
+		stays, _ := StartWatch(t, here)
+		elsewhere, _ := StartWatch(t, there)
 		awaitMarker(t, here, left, first)
-		if stays.Told(first.ID()) == 0 || !elsewhere.Await(toldWithin, func() bool { return elsewhere.Told(first.ID()) > 0 }) {
+		if stays.Count(first.ID()) == 0 || !elsewhere.Await(maxReportDelay, func() bool { return elsewhere.Count(first.ID()) > 0 }) {
 			t.Error("not everybody was told")
 		}
 		leave()
-		if left.Trusted() {
+		if left.Reliable() {
 			t.Error("who does not follow any more was not told so")
 		}
 		awaitMarker(t, here, stays, second)
-		if left.Told(second.ID()) != 0 {
+		if left.Count(second.ID()) != 0 {
 			t.Error("it was told of a change after it stopped")
 		}
 	})
@@ -190,16 +190,16 @@ func Changes(t *testing.T, open OpenChanges) {
 		here, _ := open(t)
 		gone, cancel := context.WithCancel(t.Context())
 		cancel()
-		w := NewWatch()
-		if err := here.Watch(gone, w); err != nil || w.Trusted() {
-			t.Errorf("trusted is %v, %v", w.Trusted(), err)
+		w := NewChangeRecorder()
+		if err := here.Watch(gone, w); err != nil || w.Reliable() {
+			t.Errorf("trusted is %v, %v", w.Reliable(), err)
 		}
 	})
 }
 
 // awaitMarker changes a tenant and waits until the watch is told: what changed before
 // has been told by then.
-func awaitMarker(t *testing.T, store outbound.UnitOfWork, w *Watch, ten *tenant.Tenant) {
+func awaitMarker(t *testing.T, store outbound.UnitOfWork, w *ChangeRecorder, ten *tenant.Tenant) {
 	t.Helper()
 	err := store.Do(t.Context(), func(ctx context.Context, st outbound.Stores) error {
 		mine, err := st.Tenants.Get(ctx, ten.ID())
@@ -212,7 +212,7 @@ func awaitMarker(t *testing.T, store outbound.UnitOfWork, w *Watch, ten *tenant.
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !w.Await(30*time.Second, func() bool { return w.Told(ten.ID()) > 0 }) {
+	if !w.Await(30*time.Second, func() bool { return w.Count(ten.ID()) > 0 }) {
 		t.Fatal("it was not told of a change")
 	}
 }
@@ -223,9 +223,9 @@ type tellable struct {
 	change func(context.Context, outbound.Stores) error
 }
 
-// changesToTell are the changes that have to be told. prepare stores what one needs,
+// reportedChanges are the changes that have to be told. prepare stores what one needs,
 // for a tenant of its own.
-func changesToTell() []struct {
+func reportedChanges() []struct {
 	claim   string
 	prepare func(f fixture) tellable
 } {

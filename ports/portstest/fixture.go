@@ -41,8 +41,8 @@ func Stores(t *testing.T, open OpenStore) {
 	t.Run("BoundedLists", func(t *testing.T) { BoundedLists(t, open) })
 	t.Run("SubTenants", func(t *testing.T) { SubTenantRepository(t, open) })
 	t.Run("Metadata", func(t *testing.T) { Metadata(t, open) })
-	t.Run("Outcomes", func(t *testing.T) { OutcomeRepository(t, open) })
-	t.Run("OperatorOutcomes", func(t *testing.T) { OperatorOutcomeRepository(t, open) })
+	t.Run("Idempotency", func(t *testing.T) { IdempotencyRepository(t, open) })
+	t.Run("OperatorIdempotency", func(t *testing.T) { OperatorIdempotencyRepository(t, open) })
 	t.Run("Runs", func(t *testing.T) { RunStores(t, open) })
 	t.Run("Scopes", func(t *testing.T) { Scopes(t, open) })
 }

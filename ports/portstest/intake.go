@@ -45,7 +45,7 @@ const manyRequests = 200
 func TriggerIntake(t *testing.T, open OpenIntakes) {
 	t.Run("Effect", func(t *testing.T) { intakeEffect(t, open) })
 	t.Run("Keys", func(t *testing.T) { intakeKeys(t, open) })
-	t.Run("Crowd", func(t *testing.T) { intakeCrowd(t, open) })
+	t.Run("Backlog", func(t *testing.T) { intakeBacklog(t, open) })
 	t.Run("Batches", func(t *testing.T) { intakeBatches(t, open) })
 }
 
@@ -54,9 +54,9 @@ func intakeEffect(t *testing.T, open OpenIntakes) {
 	intakeCases(t, open, map[string]func(f intakeFixture){
 		"every field comes back, with a key and without": func(f intakeFixture) {
 			ver := f.newVersion()
-			for _, once := range []domain.IdempotencyKey{{}, onceWith("k", "same")} {
+			for _, idempotency := range []domain.IdempotencyKey{{}, onceWith("k", "same")} {
 				trg := f.newTrigger(ver, "Morgens früh")
-				f.wantVerdict(trg, once, true)
+				f.wantResult(trg, idempotency, true)
 				f.wantStored(trg)
 			}
 		},
@@ -64,7 +64,7 @@ func intakeEffect(t *testing.T, open OpenIntakes) {
 			ver := f.newVersion()
 			f.publish(ver)
 			trg := f.newTrigger(ver, "Morgens früh")
-			f.wantVerdict(trg, domain.IdempotencyKey{}, true)
+			f.wantResult(trg, domain.IdempotencyKey{}, true)
 			f.write(func(ctx context.Context, st outbound.Stores) error {
 				found, err := st.Schedules.Due(ctx, noon.AddDate(0, 0, 1), 9)
 				if err == nil && (len(found) != 1 || found[0].Trigger.ID() != trg.ID()) {
@@ -76,7 +76,7 @@ func intakeEffect(t *testing.T, open OpenIntakes) {
 		"the total counts it": func(f intakeFixture) {
 			ver := f.newVersion()
 			for range 3 {
-				f.wantVerdict(f.newTrigger(ver, "Orders"), domain.IdempotencyKey{}, true)
+				f.wantResult(f.newTrigger(ver, "Orders"), domain.IdempotencyKey{}, true)
 			}
 			f.wantTotal(ver.Tenant(), 3)
 		},
@@ -85,8 +85,8 @@ func intakeEffect(t *testing.T, open OpenIntakes) {
 			for claim, version := range map[string]workflow.VersionID{"absent": "wfv_absent", "of another tenant": other.ID()} {
 				st := f.newTrigger(mine, "Orders").State()
 				st.Version = version
-				f.wantVerdict(trigger.Restore(st), onceWith(claim, "same"), false)
-				f.wantVerdict(trigger.Restore(st), domain.IdempotencyKey{}, false)
+				f.wantResult(trigger.Restore(st), onceWith(claim, "same"), false)
+				f.wantResult(trigger.Restore(st), domain.IdempotencyKey{}, false)
 				f.wantFree(mine.Tenant(), onceWith(claim, "same"))
 			}
 			f.wantTotal(mine.Tenant(), 0)
@@ -111,9 +111,9 @@ func intakeKeys(t *testing.T, open OpenIntakes) {
 	intakeCases(t, open, map[string]func(f intakeFixture){
 		"a unit replays the outcome, and the intake leaves a repeat to it": func(f intakeFixture) {
 			ver := f.newVersion()
-			f.wantVerdict(f.newTrigger(ver, "Orders"), answering("k", "same"), true)
-			f.wantVerdict(f.newTrigger(ver, "Orders"), answering("k", "same"), false)
-			f.wantVerdict(f.newTrigger(ver, "Orders"), answering("k", "other"), false)
+			f.wantResult(f.newTrigger(ver, "Orders"), answering("k", "same"), true)
+			f.wantResult(f.newTrigger(ver, "Orders"), answering("k", "same"), false)
+			f.wantResult(f.newTrigger(ver, "Orders"), answering("k", "other"), false)
 			f.wantReplayOf(ver.Tenant(), "Orders", noon.Add(23*time.Hour))
 			err := f.do(ver.Tenant(), answering("k", "other"), noon, func() {})
 			f.wantError(err, domain.Invalid, "idempotency_key_reused")
@@ -124,13 +124,13 @@ func intakeKeys(t *testing.T, open OpenIntakes) {
 			if err := f.do(ver.Tenant(), onceWith("k", "same"), noon, func() {}); err != nil {
 				f.Fatal(err)
 			}
-			f.wantVerdict(f.newTrigger(ver, "Orders"), onceWith("k", "same"), false)
+			f.wantResult(f.newTrigger(ver, "Orders"), onceWith("k", "same"), false)
 			f.wantReplay(f.do(ver.Tenant(), onceWith("k", "same"), noon, func() {}))
 			f.wantTotal(ver.Tenant(), 0)
 		},
 		"an outcome that has expired is replaced, one that is about to is not": func(f intakeFixture) {
 			ver := f.newVersion()
-			f.wantVerdict(f.newTrigger(ver, "First"), answering("k", "same"), true)
+			f.wantResult(f.newTrigger(ver, "First"), answering("k", "same"), true)
 			for _, c := range []struct {
 				age  time.Duration
 				name string
@@ -139,7 +139,7 @@ func intakeKeys(t *testing.T, open OpenIntakes) {
 				st := f.newTrigger(ver, c.name).State()
 				st.CreatedAt = noon.Add(c.age)
 				st.UpdatedAt, st.ActivatedAt = st.CreatedAt, st.CreatedAt
-				f.wantVerdict(trigger.Restore(st), answering("k", "same"), c.done)
+				f.wantResult(trigger.Restore(st), answering("k", "same"), c.done)
 			}
 			f.wantReplayOf(ver.Tenant(), "Third", noon.Add(domain.IdempotencyRetention+time.Hour))
 			f.wantTotal(ver.Tenant(), 2)
@@ -148,9 +148,9 @@ func intakeKeys(t *testing.T, open OpenIntakes) {
 			ver, other := f.newVersion(), f.newVersion()
 			elsewhere := onceWith("k", "same")
 			elsewhere.Scope = "POST /others"
-			f.wantVerdict(f.newTrigger(ver, "Orders"), onceWith("k", "same"), true)
-			f.wantVerdict(f.newTrigger(ver, "Orders"), elsewhere, true)
-			f.wantVerdict(f.newTrigger(other, "Orders"), onceWith("k", "same"), true)
+			f.wantResult(f.newTrigger(ver, "Orders"), onceWith("k", "same"), true)
+			f.wantResult(f.newTrigger(ver, "Orders"), elsewhere, true)
+			f.wantResult(f.newTrigger(other, "Orders"), onceWith("k", "same"), true)
 		},
 		"of many with one key, in two processes and beside units, one takes effect": func(f intakeFixture) {
 			ver := f.newVersion()
@@ -179,8 +179,8 @@ func intakeKeys(t *testing.T, open OpenIntakes) {
 	})
 }
 
-// intakeCrowd is what happens when many ask at once.
-func intakeCrowd(t *testing.T, open OpenIntakes) {
+// intakeBacklog is what happens when many ask at once.
+func intakeBacklog(t *testing.T, open OpenIntakes) {
 	intakeCases(t, open, map[string]func(f intakeFixture){
 		"each of many, of several tenants, gets its own verdict": func(f intakeFixture) {
 			versions := []*workflow.Version{f.newVersion(), f.newVersion(), f.newVersion()}
@@ -193,11 +193,11 @@ func intakeCrowd(t *testing.T, open OpenIntakes) {
 				all[i] = trigger.Restore(st)
 			}
 			said := f.together(manyRequests, func(i int) bool {
-				var once domain.IdempotencyKey
+				var idempotency domain.IdempotencyKey
 				if i%2 == 0 {
-					once = answering(fmt.Sprint("k", i), "same")
+					idempotency = answering(fmt.Sprint("k", i), "same")
 				}
-				done, err := insert(f.Context(), []outbound.TriggerIntake{f.here, f.here, f.there}[i%3], all[i], once)
+				done, err := insert(f.Context(), []outbound.TriggerIntake{f.here, f.here, f.there}[i%3], all[i], idempotency)
 				if err != nil {
 					f.Errorf("trigger %d: %v", i, err)
 				}
@@ -270,8 +270,8 @@ func ReinsertedTriggers(t *testing.T, open OpenIntakes) {
 	intakeCases(t, open, map[string]func(f intakeFixture){
 		"one alone": func(f intakeFixture) {
 			trg := f.newTrigger(f.newVersion(), "Orders")
-			f.wantVerdict(trg, domain.IdempotencyKey{}, true)
-			f.wantVerdict(trg, domain.IdempotencyKey{}, true)
+			f.wantResult(trg, domain.IdempotencyKey{}, true)
+			f.wantResult(trg, domain.IdempotencyKey{}, true)
 			f.wantTotal(trg.Tenant(), 1)
 		},
 		"among others": func(f intakeFixture) {
@@ -280,7 +280,7 @@ func ReinsertedTriggers(t *testing.T, open OpenIntakes) {
 			for i := range all {
 				all[i] = f.newTrigger(ver, "Orders")
 				if i%4 == 0 {
-					f.wantVerdict(all[i], domain.IdempotencyKey{}, true)
+					f.wantResult(all[i], domain.IdempotencyKey{}, true)
 				}
 			}
 			var batch []*outbound.NewTrigger
@@ -305,18 +305,18 @@ func ReinsertedTriggers(t *testing.T, open OpenIntakes) {
 }
 
 // insert adds one trigger and says whether it was added.
-func insert(ctx context.Context, intake outbound.TriggerIntake, trg *trigger.Trigger, once domain.IdempotencyKey) (bool, error) {
-	e, err := newEntry(trg, once)
+func insert(ctx context.Context, intake outbound.TriggerIntake, trg *trigger.Trigger, idempotency domain.IdempotencyKey) (bool, error) {
+	e, err := newEntry(trg, idempotency)
 	if err == nil {
 		err = intake.Insert(ctx, []*outbound.NewTrigger{e})
 	}
 	return e.Added, err
 }
 
-func newEntry(trg *trigger.Trigger, once domain.IdempotencyKey) (e *outbound.NewTrigger, err error) {
-	e = &outbound.NewTrigger{Trigger: trg, IdempotencyKey: once}
-	if once.Wanted() {
-		e.Answer, err = once.Answer(trg)
+func newEntry(trg *trigger.Trigger, idempotency domain.IdempotencyKey) (e *outbound.NewTrigger, err error) {
+	e = &outbound.NewTrigger{Trigger: trg, IdempotencyKey: idempotency}
+	if idempotency.Wanted() {
+		e.Answer, err = idempotency.Answer(trg)
 	}
 	return e, err
 }
@@ -352,20 +352,20 @@ func (f fixture) publish(ver *workflow.Version) {
 
 // answering is a key whose recorded answer tells which trigger was made.
 func answering(key, fingerprint string) domain.IdempotencyKey {
-	once := onceWith(key, fingerprint)
-	once.Answer = func(outcome any) ([]byte, error) {
+	idempotency := onceWith(key, fingerprint)
+	idempotency.Answer = func(outcome any) ([]byte, error) {
 		trg, _ := outcome.(*trigger.Trigger)
 		if trg == nil {
 			return nil, errOnPurpose
 		}
 		return []byte("answer: " + trg.Name()), nil
 	}
-	return once
+	return idempotency
 }
 
-func (f intakeFixture) wantVerdict(trg *trigger.Trigger, once domain.IdempotencyKey, want bool) {
+func (f intakeFixture) wantResult(trg *trigger.Trigger, idempotency domain.IdempotencyKey, want bool) {
 	f.Helper()
-	if done, err := insert(f.Context(), f.here, trg, once); done != want || err != nil {
+	if done, err := insert(f.Context(), f.here, trg, idempotency); done != want || err != nil {
 		f.Errorf("done is %v, %v", done, err)
 	}
 }
@@ -382,10 +382,10 @@ func (f intakeFixture) wantStored(trg *trigger.Trigger) {
 	}
 }
 
-func (f intakeFixture) wantFree(owner tenant.ID, once domain.IdempotencyKey) {
+func (f intakeFixture) wantFree(owner tenant.ID, idempotency domain.IdempotencyKey) {
 	f.Helper()
 	err := f.work.View(f.Context(), func(ctx context.Context, st outbound.Stores) error {
-		return st.Idempotency.Claim(ctx, owner, once, noon)
+		return st.Idempotency.Claim(ctx, owner, idempotency, noon)
 	})
 	if err != nil {
 		f.Errorf("the key is taken: %v", err)

@@ -26,11 +26,11 @@ func intakeBatches(t *testing.T, open OpenIntakes) {
 				if i%10 == 9 {
 					st.Version = "wfv_absent"
 				}
-				var once domain.IdempotencyKey
+				var idempotency domain.IdempotencyKey
 				if i%2 == 0 {
-					once = answering(fmt.Sprint("k", i), "same")
+					idempotency = answering(fmt.Sprint("k", i), "same")
 				}
-				all = append(all, f.entry(trigger.Restore(st), once))
+				all = append(all, f.entry(trigger.Restore(st), idempotency))
 			}
 			f.inserts(all)
 			wanted := make(map[tenant.ID]int)
@@ -111,9 +111,9 @@ func intakeBatches(t *testing.T, open OpenIntakes) {
 	})
 }
 
-func (f intakeFixture) entry(trg *trigger.Trigger, once domain.IdempotencyKey) *outbound.NewTrigger {
+func (f intakeFixture) entry(trg *trigger.Trigger, idempotency domain.IdempotencyKey) *outbound.NewTrigger {
 	f.Helper()
-	e, err := newEntry(trg, once)
+	e, err := newEntry(trg, idempotency)
 	if err != nil {
 		f.Fatal(err)
 	}

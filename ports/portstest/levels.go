@@ -25,8 +25,8 @@ func Levels(t *testing.T, open func(t *testing.T) LevelStores) {
 		"an event that needs a level waits for who has it":                       eventLevels,
 		"a delivery needs the level of its event":                                deliveryLevels,
 		"the next delivery is one that the process has the level for":            nextDeliveryLevels,
-		"a run whose version needs a level is lent to who has it":                runLevels,
-		"runs that need a level keep no others from being lent":                  runBacklogLevels,
+		"a run whose version needs a level is leased to who has it":                runLevels,
+		"runs that need a level keep no others from being leased":                  runBacklogLevels,
 	} {
 		t.Run(claim, func(t *testing.T) {
 			t.Parallel()
@@ -197,27 +197,27 @@ func runLevels(l levels) {
 	}
 	held := l.newer.started(owner, of(newer))
 	l.older.freeAt("it needs the level", time.Time{})
-	l.older.lends("it needs the level", 9, 9)
+	l.older.leases("it needs the level", 9, 9)
 	second, third := l.newer.started(owner, of(plain)), l.newer.started(other)
 	soon := l.newer.dbNow().Add(-time.Second)
 	elapsed := l.newer.started(owner, of(newer), waits(&soon))
-	l.older.lends("the others", 9, 9, second, third)
-	lent := l.newer.lends("all that are left", 9, 9, held, elapsed)
-	l.newer.renew(0, lent[0].Lease, lent[1].Lease)
-	l.older.lends("what was given back", 9, 9)
-	lent = l.newer.lends("what was given back, again", 9, 9, lent[0].Run, lent[1].Run)
+	l.older.leases("the others", 9, 9, second, third)
+	leased := l.newer.leases("all that are left", 9, 9, held, elapsed)
+	l.newer.renew(0, leased[0].Lease, leased[1].Lease)
+	l.older.leases("what was given back", 9, 9)
+	leased = l.newer.leases("what was given back, again", 9, 9, leased[0].Run, leased[1].Run)
 	for _, n := range []int{2, 1} { // which are written in different ways
 		var retried []outbound.RunStep
-		for _, one := range lent[:n] {
+		for _, one := range leased[:n] {
 			finished := l.newer.step(one.Run, one.Lease, over)
 			retried = append(retried, stepped(finished, outbound.RunLease{}, busy, func(st *run.State) { st.FinishedAt = nil }))
 		}
 		if err := l.newer.trySteps(retried...); err != nil {
 			l.newer.Fatal(err)
 		}
-		l.older.lends("what is retried", 9, 9)
-		if lent = l.newer.claimRuns(9, 9); len(lent) != n {
-			l.newer.Fatalf("%d of those that are retried are lent", len(lent))
+		l.older.leases("what is retried", 9, 9)
+		if leased = l.newer.claimRuns(9, 9); len(leased) != n {
+			l.newer.Fatalf("%d of those that are retried are leased", len(leased))
 		}
 	}
 }
@@ -238,10 +238,10 @@ func runBacklogLevels(l levels) {
 	l.older.freeAt("all need the level", time.Time{})
 	now := l.newer.dbNow().Add(-time.Minute)
 	first, second, third := l.newer.started(owner), l.newer.started(owner), l.newer.started(owner, waits(&now))
-	if lent := l.older.claimRuns(9, 9); len(lent) != 3 {
-		l.older.Errorf("lent are %d, not %s, %s and %s", len(lent), first.ID(), second.ID(), third.ID())
+	if leased := l.older.claimRuns(9, 9); len(leased) != 3 {
+		l.older.Errorf("leased are %d, not %s, %s and %s", len(leased), first.ID(), second.ID(), third.ID())
 	}
-	if lent := l.newer.claimRuns(9, 20); len(lent) != 9 {
-		l.newer.Errorf("lent are %d", len(lent))
+	if leased := l.newer.claimRuns(9, 20); len(leased) != 9 {
+		l.newer.Errorf("leased are %d", len(leased))
 	}
 }

@@ -28,7 +28,7 @@ var nodeSecret = domain.NewSigningSecret([domain.SecretEntropy]byte{1, 2, 3})
 // call this machine.
 func NodeRunner(t *testing.T, open func(*testing.T) outbound.NodeRunner) {
 	t.Run("both kinds of node complete with their output", func(t *testing.T) {
-		other := newOtherSide(t, `{"success": true, "data": {"total": 12.50}}`)
+		other := newNodeServer(t, `{"success": true, "data": {"total": 12.50}}`)
 		for kind, call := range other.calls() {
 			outcome, err := open(t).Run(t.Context(), call)
 			if _, ok := outcome.(outbound.NodeCompleted); !ok || err != nil {
@@ -43,13 +43,13 @@ func NodeRunner(t *testing.T, open func(*testing.T) outbound.NodeRunner) {
 			http.StatusRequestTimeout: true, http.StatusTooEarly: true, http.StatusTooManyRequests: true,
 			http.StatusInternalServerError: true, http.StatusServiceUnavailable: true,
 		} {
-			other := newOtherSide(t, "")
+			other := newNodeServer(t, "")
 			other.status = status
 			for kind, call := range other.calls() {
 				checkFailure(t, fmt.Sprint(kind, ", status ", status), open(t), call, retryable)
 			}
 		}
-		gone := newOtherSide(t, "")
+		gone := newNodeServer(t, "")
 		gone.server.Close()
 		for kind, call := range gone.calls() {
 			checkFailure(t, kind+", nobody there", open(t), call, true)
@@ -57,7 +57,7 @@ func NodeRunner(t *testing.T, open func(*testing.T) outbound.NodeRunner) {
 	})
 
 	t.Run("what cannot be called is an outcome", func(t *testing.T) {
-		calls := newOtherSide(t, "").calls()
+		calls := newNodeServer(t, "").calls()
 		request, custom := calls["httpRequest"], calls["custom"]
 		request.Config = map[string]any{"url": 5.0, "method": "BREW"}
 		checkFailure(t, "an unusable configuration", open(t), request, false)
@@ -66,7 +66,7 @@ func NodeRunner(t *testing.T, open func(*testing.T) outbound.NodeRunner) {
 	})
 
 	t.Run("one attempt is one call, with the same key every time", func(t *testing.T) {
-		other := newOtherSide(t, "")
+		other := newNodeServer(t, "")
 		other.status = http.StatusServiceUnavailable
 		runner := open(t)
 		for kind, call := range other.calls() {
@@ -86,7 +86,7 @@ func NodeRunner(t *testing.T, open func(*testing.T) outbound.NodeRunner) {
 	})
 
 	t.Run("a call past its time is a failure to try again", func(t *testing.T) {
-		other := newOtherSide(t, "")
+		other := newNodeServer(t, "")
 		other.block()
 		for kind, call := range other.calls() {
 			call.Timeout = 20 * time.Millisecond
@@ -98,7 +98,7 @@ func NodeRunner(t *testing.T, open func(*testing.T) outbound.NodeRunner) {
 
 	t.Run("a request to wait is passed on, up to a day", func(t *testing.T) {
 		for text, want := range map[string]time.Duration{"7": 7 * time.Second, "99999999": 24 * time.Hour, "": 0} {
-			other := newOtherSide(t, "")
+			other := newNodeServer(t, "")
 			other.status, other.retryAfter = http.StatusServiceUnavailable, text
 			for kind, call := range other.calls() {
 				if f := checkFailure(t, kind, open(t), call, true); f.RetryAfter != want {
@@ -109,7 +109,7 @@ func NodeRunner(t *testing.T, open func(*testing.T) outbound.NodeRunner) {
 	})
 
 	t.Run("a pause is granted to a node that can pause", func(t *testing.T) {
-		other := newOtherSide(t, `{"paused": true, "event": "paid", "timeoutMs": 60000}`)
+		other := newNodeServer(t, `{"paused": true, "event": "paid", "timeoutMs": 60000}`)
 		call := other.calls()["custom"]
 		checkFailure(t, "a node that cannot", open(t), call, false)
 		call.CanPause = true
@@ -120,7 +120,7 @@ func NodeRunner(t *testing.T, open func(*testing.T) outbound.NodeRunner) {
 	})
 
 	t.Run("values are read only", func(t *testing.T) {
-		for kind, call := range newOtherSide(t, `{"success": true}`).calls() {
+		for kind, call := range newNodeServer(t, `{"success": true}`).calls() {
 			before, inputs := maps.Clone(call.Config), call.Inputs
 			if _, err := open(t).Run(t.Context(), call); err != nil {
 				t.Fatal(err)
@@ -135,7 +135,7 @@ func NodeRunner(t *testing.T, open func(*testing.T) outbound.NodeRunner) {
 		why := errors.New("the run was cancelled")
 		ctx, cancel := context.WithCancelCause(t.Context())
 		cancel(why)
-		other := newOtherSide(t, "")
+		other := newNodeServer(t, "")
 		for kind, call := range other.calls() {
 			if outcome, err := open(t).Run(ctx, call); outcome != nil || !errors.Is(err, why) {
 				t.Errorf("%s: %#v, %v", kind, outcome, err)
@@ -151,7 +151,7 @@ func NodeRunner(t *testing.T, open func(*testing.T) outbound.NodeRunner) {
 
 	t.Run("a context that becomes done stops the call at once", func(t *testing.T) {
 		why := errors.New("the run was cancelled")
-		other := newOtherSide(t, "")
+		other := newNodeServer(t, "")
 		other.block()
 		for kind, call := range other.calls() {
 			ctx, cancel := context.WithCancelCause(t.Context())
@@ -168,11 +168,11 @@ func NodeRunner(t *testing.T, open func(*testing.T) outbound.NodeRunner) {
 	})
 
 	t.Run("health is a result, whatever the endpoint does", func(t *testing.T) {
-		well, ill, gone := newOtherSide(t, `{"success": true}`), newOtherSide(t, ""), newOtherSide(t, "")
+		well, ill, gone := newNodeServer(t, `{"success": true}`), newNodeServer(t, ""), newNodeServer(t, "")
 		ill.status = http.StatusInternalServerError
 		gone.server.Close()
 		for claim, c := range map[string]struct {
-			other *otherSide
+			other *nodeServer
 			want  outbound.NodeHealth
 		}{
 			"well": {well, outbound.NodeHealth{Healthy: true, Status: 200}},
@@ -201,8 +201,8 @@ func checkFailure(t *testing.T, claim string, r outbound.NodeRunner, call outbou
 	return f
 }
 
-// otherSide is whom nodes call.
-type otherSide struct {
+// nodeServer is whom nodes call.
+type nodeServer struct {
 	server     *httptest.Server
 	body       string
 	status     int
@@ -213,18 +213,18 @@ type otherSide struct {
 	seen []string // the keys of the calls
 }
 
-func newOtherSide(t *testing.T, body string) *otherSide {
+func newNodeServer(t *testing.T, body string) *nodeServer {
 	t.Helper()
-	o := &otherSide{body: body, status: http.StatusOK}
+	o := &nodeServer{body: body, status: http.StatusOK}
 	o.server = httptest.NewServer(http.HandlerFunc(o.answer))
 	t.Cleanup(o.server.Close)
 	return o
 }
 
 // block lets calls wait until they are given up.
-func (o *otherSide) block() { o.arrived = make(chan struct{}, 8) }
+func (o *nodeServer) block() { o.arrived = make(chan struct{}, 8) }
 
-func (o *otherSide) answer(w http.ResponseWriter, r *http.Request) {
+func (o *nodeServer) answer(w http.ResponseWriter, r *http.Request) {
 	o.mu.Lock()
 	o.seen = append(o.seen, r.Header.Get("Idempotency-Key"))
 	o.mu.Unlock()
@@ -242,14 +242,14 @@ func (o *otherSide) answer(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.Copy(w, strings.NewReader(o.body))
 }
 
-func (o *otherSide) keys() []string {
+func (o *nodeServer) keys() []string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return slices.Clone(o.seen)
 }
 
 // calls are one of each kind.
-func (o *otherSide) calls() map[string]outbound.NodeCall {
+func (o *nodeServer) calls() map[string]outbound.NodeCall {
 	common := outbound.NodeCall{
 		Tenant: "tenant_1", RunID: "run_1", EntityID: "order-7", NodeID: "call", Version: "1.0.0", Attempt: 1,
 		Inputs: map[string]any{"a": []any{1.0, "b", nil}}, IdempotencyKey: "run_1:call", Timeout: 10 * time.Second,
@@ -261,6 +261,6 @@ func (o *otherSide) calls() map[string]outbound.NodeCall {
 	return map[string]outbound.NodeCall{"httpRequest": request, "custom": custom}
 }
 
-func (o *otherSide) check() outbound.HealthCheck {
+func (o *nodeServer) check() outbound.HealthCheck {
 	return outbound.HealthCheck{Tenant: "tenant_1", Endpoint: o.server.URL, Secrets: []domain.SigningSecret{nodeSecret}, Timeout: 10 * time.Second}
 }

@@ -16,34 +16,34 @@ import (
 // there is nil where processes are not told of each other. Both end with the test.
 type OpenSignals func(t *testing.T) (here, there outbound.RunSignals)
 
-// Ears hear word of runs, and tests ask them what they heard.
-type Ears struct {
-	mu    sync.Mutex
-	all   []run.ID // in order
-	lost  int      // how often word may have been lost
-	calls int
-	news  chan struct{} // closed and replaced with every call
+// SignalRecorder hear word of runs, and tests ask them what they heard.
+type SignalRecorder struct {
+	mu      sync.Mutex
+	all     []run.ID // in order
+	lost    int      // how often word may have been lost
+	calls   int
+	changed chan struct{} // closed and replaced with every call
 }
 
-// Listen follows signals until the test ends or stop is called, which waits for the
+// RecordSignals follows signals until the test ends or stop is called, which waits for the
 // end. It returns once word is heard.
-func Listen(t *testing.T, signals outbound.RunSignals) (e *Ears, stop func()) {
+func RecordSignals(t *testing.T, signals outbound.RunSignals) (e *SignalRecorder, stop func()) {
 	t.Helper()
-	return listen(t, signals, signals.Subscribe)
+	return recordSignals(t, signals, signals.Subscribe)
 }
 
-// ListenClosely does the same, and hears of what runs do under their workers as well.
-func ListenClosely(t *testing.T, signals outbound.RunSignals) (e *Ears, stop func()) {
+// RecordProgress does the same, and hears of what runs do under their workers as well.
+func RecordProgress(t *testing.T, signals outbound.RunSignals) (e *SignalRecorder, stop func()) {
 	t.Helper()
-	return listen(t, signals, signals.SubscribeProgress)
+	return recordSignals(t, signals, signals.SubscribeProgress)
 }
 
-func listen(t *testing.T, signals outbound.RunSignals, follow func(context.Context, func([]run.ID)) error) (e *Ears, stop func()) {
+func recordSignals(t *testing.T, signals outbound.RunSignals, follow func(context.Context, func([]run.ID)) error) (e *SignalRecorder, stop func()) {
 	t.Helper()
-	e = &Ears{news: make(chan struct{})}
+	e = &SignalRecorder{changed: make(chan struct{})}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	ended := make(chan error, 1)
-	go func() { ended <- follow(ctx, e.heard) }()
+	go func() { ended <- follow(ctx, e.record) }()
 	stop = sync.OnceFunc(func() {
 		cancel()
 		select {
@@ -56,27 +56,27 @@ func listen(t *testing.T, signals outbound.RunSignals, follow func(context.Conte
 		}
 	})
 	t.Cleanup(stop)
-	e.Within(t, "word of the process itself", func() bool {
+	e.Eventually(t, "word of the process itself", func() bool {
 		probe := run.ID(newID("run"))
 		signals.Notify(probe)
-		return e.Heard(probe) > 0
+		return e.Count(probe) > 0
 	})
 	return e, stop
 }
 
-func (e *Ears) heard(changed []run.ID) {
+func (e *SignalRecorder) record(changed []run.ID) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.calls++
 	if e.all = append(e.all, changed...); len(changed) == 0 {
 		e.lost++
 	}
-	close(e.news)
-	e.news = make(chan struct{})
+	close(e.changed)
+	e.changed = make(chan struct{})
 }
 
-// Heard is how often there was word of a run.
-func (e *Ears) Heard(id run.ID) (n int) {
+// Count is how often there was word of a run.
+func (e *SignalRecorder) Count(id run.ID) (n int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, other := range e.all {
@@ -88,26 +88,26 @@ func (e *Ears) Heard(id run.ID) (n int) {
 }
 
 // Lost is how often it was said that word may have been lost.
-func (e *Ears) Lost() int {
+func (e *SignalRecorder) Lost() int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.lost
 }
 
 // Calls is how often there was word at all.
-func (e *Ears) Calls() int {
+func (e *SignalRecorder) Calls() int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.calls
 }
 
-// Within waits until something is true, and fails the test when it takes very long.
-func (e *Ears) Within(t *testing.T, what string, fn func() bool) {
+// Eventually waits until something is true, and fails the test when it takes very long.
+func (e *SignalRecorder) Eventually(t *testing.T, what string, fn func() bool) {
 	t.Helper()
 	deadline := time.After(30 * time.Second)
 	for {
 		e.mu.Lock()
-		news := e.news
+		news := e.changed
 		e.mu.Unlock()
 		if fn() {
 			return
@@ -133,25 +133,25 @@ func RunSignals(t *testing.T, open OpenSignals) {
 	t.Run("within a process, word is heard before Tell returns, once, by everybody who follows", func(t *testing.T) {
 		t.Parallel()
 		here, _ := open(t)
-		one, _ := Listen(t, here)
-		two, _ := Listen(t, here)
+		one, _ := RecordSignals(t, here)
+		two, _ := RecordSignals(t, here)
 		for _, id := range ids(3) {
 			here.Notify(id)
-			if one.Heard(id) != 1 || two.Heard(id) != 1 {
-				t.Errorf("it was heard %d and %d times", one.Heard(id), two.Heard(id))
+			if one.Count(id) != 1 || two.Count(id) != 1 {
+				t.Errorf("it was heard %d and %d times", one.Count(id), two.Count(id))
 			}
 		}
 	})
 	t.Run("who has stopped following hears nothing", func(t *testing.T) {
 		t.Parallel()
 		here, _ := open(t)
-		gone, stop := Listen(t, here)
-		stays, _ := Listen(t, here)
+		gone, stop := RecordSignals(t, here)
+		stays, _ := RecordSignals(t, here)
 		stop()
 		told := ids(2)
 		here.Notify(told...)
-		if gone.Heard(told[0]) != 0 || stays.Heard(told[0]) != 1 || stays.Heard(told[1]) != 1 {
-			t.Errorf("it was heard %d and %d times", gone.Heard(told[0]), stays.Heard(told[0]))
+		if gone.Count(told[0]) != 0 || stays.Count(told[0]) != 1 || stays.Count(told[1]) != 1 {
+			t.Errorf("it was heard %d and %d times", gone.Count(told[0]), stays.Count(told[0]))
 		}
 	})
 	t.Run("who comes too late hears nothing and returns", func(t *testing.T) {
@@ -167,7 +167,7 @@ func RunSignals(t *testing.T, open OpenSignals) {
 	t.Run("to tell nothing is no word", func(t *testing.T) {
 		t.Parallel()
 		here, _ := open(t)
-		e, _ := Listen(t, here)
+		e, _ := RecordSignals(t, here)
 		before := e.Lost()
 		here.Notify()
 		if e.Lost() != before {
@@ -177,7 +177,7 @@ func RunSignals(t *testing.T, open OpenSignals) {
 	t.Run("many may tell and follow at the same time", func(t *testing.T) {
 		t.Parallel()
 		here, _ := open(t)
-		e, _ := Listen(t, here)
+		e, _ := RecordSignals(t, here)
 		told := ids(400)
 		var done sync.WaitGroup
 		for part := range slices.Chunk(told, 50) {
@@ -187,22 +187,22 @@ func RunSignals(t *testing.T, open OpenSignals) {
 				}
 			})
 			done.Go(func() {
-				_, stop := Listen(t, here)
+				_, stop := RecordSignals(t, here)
 				stop()
 			})
 		}
 		done.Wait()
 		for _, id := range told {
-			if e.Heard(id) != 1 {
-				t.Fatalf("%s was heard %d times", id, e.Heard(id))
+			if e.Count(id) != 1 {
+				t.Fatalf("%s was heard %d times", id, e.Count(id))
 			}
 		}
 	})
 	t.Run("what runs do under their workers is heard by those who follow closely", func(t *testing.T) {
 		t.Parallel()
 		here, _ := open(t)
-		usual, _ := Listen(t, here)
-		closely, stop := ListenClosely(t, here)
+		usual, _ := RecordSignals(t, here)
+		closely, stop := RecordProgress(t, here)
 		done := ids(3)
 		here.NotifyProgress(done[0])
 		here.Notify(done[1])
@@ -211,8 +211,8 @@ func RunSignals(t *testing.T, open OpenSignals) {
 		stop()
 		here.NotifyProgress(done[2])
 		for i, want := range []struct{ usual, closely int }{{0, 1}, {1, 1}, {0, 0}} {
-			if usual.Heard(done[i]) != want.usual || closely.Heard(done[i]) != want.closely || closely.Lost() != lost {
-				t.Errorf("%d: it was heard %d times, and %d times closely", i, usual.Heard(done[i]), closely.Heard(done[i]))
+			if usual.Count(done[i]) != want.usual || closely.Count(done[i]) != want.closely || closely.Lost() != lost {
+				t.Errorf("%d: it was heard %d times, and %d times closely", i, usual.Count(done[i]), closely.Count(done[i]))
 			}
 		}
 	})
@@ -237,33 +237,33 @@ func RunSignals(t *testing.T, open OpenSignals) {
 // betweenProcesses checks what one process hears of another.
 func betweenProcesses(t *testing.T, here, there outbound.RunSignals, ids func(int) []run.ID) {
 	t.Helper()
-	mine, _ := Listen(t, here)
-	theirs, _ := Listen(t, there)
+	mine, _ := RecordSignals(t, here)
+	theirs, _ := RecordSignals(t, there)
 	probe, back := ids(1)[0], ids(1)[0]
-	theirs.Within(t, "word of another process", func() bool { // the two may have to find each other first
+	theirs.Eventually(t, "word of another process", func() bool { // the two may have to find each other first
 		here.Notify(probe)
-		return theirs.Heard(probe) > 0
+		return theirs.Count(probe) > 0
 	})
-	mine.Within(t, "word of the other process", func() bool {
+	mine.Eventually(t, "word of the other process", func() bool {
 		there.Notify(back)
-		return mine.Heard(back) > 0
+		return mine.Count(back) > 0
 	})
 	t.Run("and what it told itself it hears once", func(t *testing.T) {
 		told := ids(2)
 		here.Notify(told...)
-		theirs.Within(t, "word", func() bool { return theirs.Heard(told[0]) == 1 && theirs.Heard(told[1]) == 1 })
+		theirs.Eventually(t, "word", func() bool { return theirs.Count(told[0]) == 1 && theirs.Count(told[1]) == 1 })
 		there.Notify(ids(1)...)
 		answer := ids(1)[0]
 		there.Notify(answer) // which comes back after what went out before
-		mine.Within(t, "word", func() bool { return mine.Heard(answer) == 1 })
-		if mine.Heard(told[0]) != 1 {
-			t.Errorf("it was heard %d times", mine.Heard(told[0]))
+		mine.Eventually(t, "word", func() bool { return mine.Count(answer) == 1 })
+		if mine.Count(told[0]) != 1 {
+			t.Errorf("it was heard %d times", mine.Count(told[0]))
 		}
 	})
 	t.Run("more than can be named is heard as lost word", func(t *testing.T) {
 		lost := theirs.Lost()
 		here.Notify(ids(2000)...)
-		theirs.Within(t, "lost word", func() bool { return theirs.Lost() > lost })
+		theirs.Eventually(t, "lost word", func() bool { return theirs.Lost() > lost })
 	})
 	t.Run("a thousand words cost few messages, and the last is not left out", func(t *testing.T) {
 		calls := theirs.Calls()
@@ -271,9 +271,9 @@ func betweenProcesses(t *testing.T, here, there outbound.RunSignals, ids func(in
 			here.Notify(run.ID(fmt.Sprint("run_", i)))
 		}
 		end := ids(1)[0]
-		theirs.Within(t, "word after the last", func() bool {
+		theirs.Eventually(t, "word after the last", func() bool {
 			here.Notify(end)
-			return theirs.Heard(end) > 0
+			return theirs.Count(end) > 0
 		})
 		if n := theirs.Calls() - calls; n > 300 {
 			t.Errorf("%d messages were heard", n)
@@ -284,30 +284,30 @@ func betweenProcesses(t *testing.T, here, there outbound.RunSignals, ids func(in
 // progressBetweenProcesses checks what one process hears of the workers of another.
 func progressBetweenProcesses(t *testing.T, here, there outbound.RunSignals, ids func(int) []run.ID) {
 	t.Helper()
-	usual, _ := Listen(t, there)
-	closely, _ := ListenClosely(t, there)
+	usual, _ := RecordSignals(t, there)
+	closely, _ := RecordProgress(t, there)
 	many := ids(700) // more than one notice can name
 	wanted, other := many[0], ids(1)[0]
 	there.RequestProgress(many...)
-	closely.Within(t, "word of what another process wants", func() bool { // which may not have heard of it yet
+	closely.Eventually(t, "word of what another process wants", func() bool { // which may not have heard of it yet
 		here.NotifyProgress(other, wanted)
-		return closely.Heard(wanted) > 0
+		return closely.Count(wanted) > 0
 	})
 	last := many[len(many)-1]
-	closely.Within(t, "word of the last that it wants", func() bool {
+	closely.Eventually(t, "word of the last that it wants", func() bool {
 		here.NotifyProgress(last)
-		return closely.Heard(last) > 0
+		return closely.Count(last) > 0
 	})
-	closely.Within(t, "word of all that it wants", func() bool {
+	closely.Eventually(t, "word of all that it wants", func() bool {
 		here.NotifyProgress(many...)
 		for _, id := range many {
-			if closely.Heard(id) == 0 {
+			if closely.Count(id) == 0 {
 				return false
 			}
 		}
 		return true
 	})
-	if closely.Heard(other) != 0 || usual.Heard(wanted) != 0 || usual.Heard(last) != 0 {
-		t.Errorf("one that nobody wants was heard %d times, and one %d times by who does not follow closely", closely.Heard(other), usual.Heard(wanted))
+	if closely.Count(other) != 0 || usual.Count(wanted) != 0 || usual.Count(last) != 0 {
+		t.Errorf("one that nobody wants was heard %d times, and one %d times by who does not follow closely", closely.Count(other), usual.Count(wanted))
 	}
 }

@@ -98,19 +98,19 @@ func (b benchmark) working(tenants int) {
 	for range workers {
 		done.Go(func() {
 			for worked.Load() < int64(b.N) && !b.Failed() {
-				var lent []outbound.LeasedRun
+				var leased []outbound.LeasedRun
 				b.must(func(ctx context.Context, st outbound.Stores) (err error) {
-					lent, err = st.Runs.Queue.Claim(ctx, outbound.RunClaim{Worker: "w", Period: time.Hour, Limit: batch, PerTenant: 1000})
+					leased, err = st.Runs.Queue.Claim(ctx, outbound.RunClaim{Worker: "w", Period: time.Hour, Limit: batch, PerTenant: 1000})
 					return err
 				})
-				for _, l := range lent {
+				for _, l := range leased {
 					first := stepped(l.Run, l.Lease, busy)
 					first.Keep = true
 					for _, s := range []outbound.RunStep{first, stepped(first.Run, l.Lease, over)} {
 						b.must(func(ctx context.Context, st outbound.Stores) error { return st.Runs.Runs.Record(ctx, s) })
 					}
 				}
-				worked.Add(int64(len(lent)))
+				worked.Add(int64(len(leased)))
 			}
 		})
 	}
@@ -118,7 +118,7 @@ func (b benchmark) working(tenants int) {
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "runs/s")
 }
 
-// claiming lends one run and gives it back, with many waiting.
+// claiming leases one run and gives it back, with many waiting.
 func (b benchmark) claiming(tenants, each int) {
 	for range tenants {
 		owner := b.owner()
@@ -128,11 +128,11 @@ func (b benchmark) claiming(tenants, each int) {
 	}
 	for b.Loop() {
 		b.must(func(ctx context.Context, st outbound.Stores) error {
-			lent, err := st.Runs.Queue.Claim(ctx, outbound.RunClaim{Worker: "w", Period: time.Minute, Limit: 1, PerTenant: 10})
-			if err != nil || len(lent) != 1 {
-				return fmt.Errorf("%d were lent: %w", len(lent), err)
+			leased, err := st.Runs.Queue.Claim(ctx, outbound.RunClaim{Worker: "w", Period: time.Minute, Limit: 1, PerTenant: 10})
+			if err != nil || len(leased) != 1 {
+				return fmt.Errorf("%d were leased: %w", len(leased), err)
 			}
-			_, err = st.Runs.Queue.Renew(ctx, []outbound.RunLease{lent[0].Lease}, 0)
+			_, err = st.Runs.Queue.Renew(ctx, []outbound.RunLease{leased[0].Lease}, 0)
 			return err
 		})
 	}

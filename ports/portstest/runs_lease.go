@@ -10,62 +10,62 @@ import (
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
-// claimBy lends the only run that is free.
-func (f fixture) claimBy(worker string, period time.Duration) (lent outbound.LeasedRun) {
+// claimBy leases the only run that is free.
+func (f fixture) claimBy(worker string, period time.Duration) (leased outbound.LeasedRun) {
 	f.Helper()
 	f.write(func(ctx context.Context, st outbound.Stores) error {
 		all, err := st.Runs.Queue.Claim(ctx, outbound.RunClaim{Worker: worker, Period: period, Limit: 9, PerTenant: 9})
 		if err == nil && len(all) != 1 {
-			f.Fatalf("%d runs were lent", len(all))
+			f.Fatalf("%d runs were leased", len(all))
 		}
-		lent = all[0]
+		leased = all[0]
 		return err
 	})
-	return lent
+	return leased
 }
 
-func (f fixture) tryAlone(lease outbound.RunLease) error {
+func (f fixture) markIsolated(lease outbound.RunLease) error {
 	f.Helper()
 	return f.work.Do(f.Context(), func(ctx context.Context, st outbound.Stores) error { return st.Runs.Queue.MarkIsolated(ctx, lease) })
 }
 
 func leaseEnds(f fixture) {
 	r := f.started(f.tenant().ID())
-	var lent outbound.LeasedRun
+	var leased outbound.LeasedRun
 	const over = 0 // the time of the lease has passed at once
 	claim := func(step, worker string, period time.Duration, want outbound.LeaseEnd) {
 		f.Helper()
-		if lent = f.claimBy(worker, period); lent.LastLeaseEnd != want {
-			f.Errorf("%s: the lease before is said to have ended as %d, not %d", step, lent.LastLeaseEnd, want)
+		if leased = f.claimBy(worker, period); leased.LastLeaseEnd != want {
+			f.Errorf("%s: the lease before is said to have ended as %d, not %d", step, leased.LastLeaseEnd, want)
 		}
 	}
 	claim("nobody had it", "a", over, outbound.LeaseReturned)
 	claim("the same worker, which was late", "a", over, outbound.LeaseReturned)
 	claim("another worker", "b", over, outbound.LeaseExpired)
 	claim("once more", "c", over, outbound.LeaseExpired)
-	f.renew(0, lent.Lease)
+	f.renew(0, leased.Lease)
 	claim("it was given back", "d", time.Hour, outbound.LeaseReturned)
-	f.step(r, lent.Lease, busy)
-	after := stepped(r, lent.Lease, busy).Run
+	f.step(r, leased.Lease, busy)
+	after := stepped(r, leased.Lease, busy).Run
 	claim("a step gave it back", "e", over, outbound.LeaseReturned)
-	stale := lent.Lease
+	stale := leased.Lease
 	claim("before it is tried alone", "f", over, outbound.LeaseExpired)
-	f.wantError(f.tryAlone(stale), domain.Conflict, "stale_run")
-	if err := f.tryAlone(lent.Lease); err != nil {
+	f.wantError(f.markIsolated(stale), domain.Conflict, "stale_run")
+	if err := f.markIsolated(leased.Lease); err != nil {
 		f.Fatal(err)
 	}
 	claim("it was tried alone", "g", over, outbound.LeaseExpiredIsolated)
 	claim("and again, but not alone", "h", over, outbound.LeaseExpired)
-	if err := f.tryAlone(lent.Lease); err != nil {
+	if err := f.markIsolated(leased.Lease); err != nil {
 		f.Fatal(err)
 	}
-	kept := stepped(after, lent.Lease, busy)
+	kept := stepped(after, leased.Lease, busy)
 	kept.Keep = true
 	if err := f.tryStep(kept); err != nil {
 		f.Fatal(err)
 	}
 	claim("a step was recorded since", "i", over, outbound.LeaseExpired)
-	f.wantError(f.tryAlone(outbound.RunLease{Tenant: r.Tenant(), Run: run.ID("run_absent"), Number: 1}), domain.NotFound, "run_not_found")
+	f.wantError(f.markIsolated(outbound.RunLease{Tenant: r.Tenant(), Run: run.ID("run_absent"), Number: 1}), domain.NotFound, "run_not_found")
 }
 
 // originOf is where a run came from, and how large it is.

@@ -69,15 +69,15 @@ func LargeOutputs(t *testing.T, open OpenStore) {
 			f.holds(r.State())
 			f.holds(f.step(r, outbound.RunLease{}, gives(1)).State())
 		},
-		"who lends a run gets them, and its size has them": func(f fixture) {
+		"who leases a run gets them, and its size has them": func(f fixture) {
 			owner := f.tenant().ID()
 			r := f.started(owner, gives(1), gives(2), having(largeText(3)))
 			want := int64(len(r.Payload())) + storedProgress(r.State().Progress)
-			lent := f.claimRuns(1, 1)
-			if len(lent) != 1 || lent[0].Size != want {
-				f.Fatalf("lent are %+v; the size is %d", lent, want)
+			leased := f.claimRuns(1, 1)
+			if len(leased) != 1 || leased[0].Size != want {
+				f.Fatalf("leased are %+v; the size is %d", leased, want)
 			}
-			f.same(r.State(), lent[0].Run.State())
+			f.same(r.State(), leased[0].Run.State())
 			err := f.work.View(f.Context(), func(ctx context.Context, st outbound.Stores) error {
 				_, size, err := st.Runs.Origins.Of(ctx, tenant.All(owner), r.ID())
 				if size != want {
@@ -89,7 +89,7 @@ func LargeOutputs(t *testing.T, open OpenStore) {
 				f.Error(err)
 			}
 		},
-		"a large run is lent without being read": func(f fixture) {
+		"a large run is leased without being read": func(f fixture) {
 			owner := f.tenant().ID()
 			r := f.started(owner, gives(1), having(sharedText(outbound.LargeRunBytes)))
 			small := f.started(owner)
@@ -99,7 +99,7 @@ func LargeOutputs(t *testing.T, open OpenStore) {
 				case l.Lease.Run == small.ID():
 					f.same(small.State(), l.Run.State())
 				case l.Lease.Run != r.ID() || l.Run != nil || l.Unreadable != nil || l.Size != want || l.Lease.Number <= 0:
-					f.Errorf("%+v was lent; the size is %d", l, want)
+					f.Errorf("%+v was leased; the size is %d", l, want)
 				}
 			}
 			f.holds(r.State())

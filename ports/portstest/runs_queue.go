@@ -16,37 +16,37 @@ import (
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
-// claimRuns lends runs for an hour.
+// claimRuns leases runs for an hour.
 func (f fixture) claimRuns(limit, perTenant int) []outbound.LeasedRun {
 	f.Helper()
 	return f.claimFor(time.Hour, limit, perTenant)
 }
 
-func (f fixture) claimFor(period time.Duration, limit, perTenant int) (lent []outbound.LeasedRun) {
+func (f fixture) claimFor(period time.Duration, limit, perTenant int) (leased []outbound.LeasedRun) {
 	f.Helper()
 	f.write(func(ctx context.Context, st outbound.Stores) (err error) {
-		lent, err = st.Runs.Queue.Claim(ctx, outbound.RunClaim{Worker: "worker-1", Period: period, Limit: limit, PerTenant: perTenant})
+		leased, err = st.Runs.Queue.Claim(ctx, outbound.RunClaim{Worker: "worker-1", Period: period, Limit: limit, PerTenant: perTenant})
 		return err
 	})
-	return lent
+	return leased
 }
 
-// lends checks which runs are lent, and in which order.
-func (f fixture) lends(step string, limit, perTenant int, want ...*run.Run) (lent []outbound.LeasedRun) {
+// leases checks which runs are leased, and in which order.
+func (f fixture) leases(step string, limit, perTenant int, want ...*run.Run) (leased []outbound.LeasedRun) {
 	f.Helper()
 	var wanted, got []run.ID
 	for _, r := range want {
 		wanted = append(wanted, r.ID())
 	}
-	lent = f.claimRuns(limit, perTenant)
-	for _, l := range lent {
+	leased = f.claimRuns(limit, perTenant)
+	for _, l := range leased {
 		got = append(got, l.Run.ID())
 	}
 	f.same(wanted, got)
 	if f.Failed() {
 		f.Fatal(step)
 	}
-	return lent
+	return leased
 }
 
 // dbNow reads the database's clock.
@@ -106,33 +106,33 @@ func RunQueue(t *testing.T, open OpenStore) {
 func singleLeases() map[string]func(f fixture) {
 	nobody := outbound.RunLease{}
 	return map[string]func(f fixture){
-		"a run that was started is lent at once, with all there is of it": func(f fixture) {
+		"a run that was started is leased at once, with all there is of it": func(f fixture) {
 			full := runState(f.tenant().ID())
 			full.Status, full.FinishedAt = run.StatusPending, nil
 			f.start(run.Restore(full))
 			before := f.dbNow()
-			lent := f.claimFor(time.Minute, 9, 9)
-			if len(lent) != 1 || lent[0].Lease.Number <= 0 || lent[0].At.Before(before) || lent[0].Until.Sub(lent[0].At) != time.Minute {
-				f.Fatalf("lent are %+v", lent)
+			leased := f.claimFor(time.Minute, 9, 9)
+			if len(leased) != 1 || leased[0].Lease.Number <= 0 || leased[0].At.Before(before) || leased[0].Until.Sub(leased[0].At) != time.Minute {
+				f.Fatalf("leased are %+v", leased)
 			}
-			f.same(full, lent[0].Run.State())
-			f.same(outbound.RunLease{Tenant: full.Tenant, Run: full.ID, Number: lent[0].Lease.Number}, lent[0].Lease)
+			f.same(full, leased[0].Run.State())
+			f.same(outbound.RunLease{Tenant: full.Tenant, Run: full.ID, Number: leased[0].Lease.Number}, leased[0].Lease)
 			f.holds(full)
-			f.freeAt("leased", lent[0].Until)
+			f.freeAt("leased", leased[0].Until)
 		},
 		"a run is due at once although the clock of who started it is ahead": func(f fixture) {
 			r := f.started(f.tenant().ID(), func(st *run.State) { st.CreatedAt = f.dbNow().Add(time.Hour) })
-			lent := f.lends("started", 9, 9, r)
-			if kept := lent[0].Run.State(); kept.CreatedAt.After(f.dbNow()) || kept.UpdatedAt.After(f.dbNow()) {
+			leased := f.leases("started", 9, 9, r)
+			if kept := leased[0].Run.State(); kept.CreatedAt.After(f.dbNow()) || kept.UpdatedAt.After(f.dbNow()) {
 				f.Errorf("it was created at %s and changed at %s, after now", kept.CreatedAt, kept.UpdatedAt)
 			}
-			next := stepped(r, lent[0].Lease, busy, func(st *run.State) { st.UpdatedAt = r.CreatedAt() })
+			next := stepped(r, leased[0].Lease, busy, func(st *run.State) { st.UpdatedAt = r.CreatedAt() })
 			if err := f.tryStep(next); err != nil {
 				f.Fatal(err)
 			}
-			f.lends("recorded", 9, 9, next.Run)
+			f.leases("recorded", 9, 9, next.Run)
 		},
-		"a run is lent when it is due": func(f fixture) {
+		"a run is leased when it is due": func(f fixture) {
 			owner := f.tenant().ID()
 			past, soon, later := f.dbNow().Add(-time.Second), f.dbNow().Add(time.Hour), f.dbNow().Add(2*time.Hour)
 			finished := f.started(owner, over)
@@ -141,20 +141,20 @@ func singleLeases() map[string]func(f fixture) {
 			retried := f.started(owner, busy, func(st *run.State) { st.Nodes[0].RetryAt, st.WakeAt = &soon, &soon })
 			f.freeAt("the first of two", soon)
 			elapsed, lost := f.started(owner, waits(&past)), f.started(owner, busy, func(st *run.State) { st.UpdatedAt, st.WakeAt = past.Add(time.Millisecond), &later })
-			f.lends("what is due", 9, 9, elapsed, lost)
-			f.lends("nothing more", 9, 9)
+			f.leases("what is due", 9, 9, elapsed, lost)
+			f.leases("nothing more", 9, 9)
 			f.step(future, nobody, waits(&past))
 			f.step(retried, nobody, over)
-			f.lends("one that a step made due", 9, 9, future)
+			f.leases("one that a step made due", 9, 9, future)
 			f.step(finished, nobody, busy, func(st *run.State) { st.FinishedAt, st.UpdatedAt = nil, past })
-			f.lends("one that was retried", 9, 9, finished)
+			f.leases("one that was retried", 9, 9, finished)
 			f.step(forever, nobody, busy, func(st *run.State) { st.UpdatedAt = past })
-			f.lends("one that was resumed", 9, 9, forever)
+			f.leases("one that was resumed", 9, 9, forever)
 		},
 		"a lease ends with its time, and what was done under it cannot be recorded when another has the run": func(f fixture) {
 			r := f.started(f.tenant().ID())
 			frozen := f.claimFor(0, 9, 9)[0] // its time is over at once
-			next := f.lends("after that", 9, 9, r)[0]
+			next := f.leases("after that", 9, 9, r)[0]
 			if next.Lease.Number <= frozen.Lease.Number {
 				f.Errorf("lease %d after %d", next.Lease.Number, frozen.Lease.Number)
 			}
@@ -174,19 +174,19 @@ func singleLeases() map[string]func(f fixture) {
 				f.Fatal(err)
 			}
 			f.same([]outbound.RenewedLease{{RunLease: late.Lease, Seq: 1}}, f.renew(time.Hour, late.Lease))
-			f.lends("renewed", 9, 9)
+			f.leases("renewed", 9, 9)
 		},
 		"a worker keeps its lease or gives it up with a step": func(f fixture) {
 			r := f.started(f.tenant().ID())
-			lease := f.lends("started", 9, 9, r)[0].Lease
+			lease := f.leases("started", 9, 9, r)[0].Lease
 			s := stepped(r, lease, busy)
 			s.Keep = true
 			if err := f.tryStep(s); err != nil {
 				f.Fatal(err)
 			}
-			f.lends("kept", 9, 9)
+			f.leases("kept", 9, 9)
 			r = f.step(s.Run, lease, busy, func(st *run.State) { st.UpdatedAt = noon })
-			again := f.lends("given up", 9, 9, r)[0].Lease
+			again := f.leases("given up", 9, 9, r)[0].Lease
 			f.wantError(f.tryStep(stepped(r, lease)), domain.Conflict, "stale_run")
 			s = stepped(r, again, over)
 			s.Keep = true
@@ -200,13 +200,13 @@ func singleLeases() map[string]func(f fixture) {
 		},
 		"a step of nobody's leaves the lease, and the worker learns of it": func(f fixture) {
 			r, other := f.started(f.tenant().ID()), f.started(f.tenant().ID())
-			lent := f.claimRuns(9, 9)
-			lease := lent[0].Lease
-			if lent[0].Run.ID() != r.ID() {
-				lease = lent[1].Lease
+			leased := f.claimRuns(9, 9)
+			lease := leased[0].Lease
+			if leased[0].Run.ID() != r.ID() {
+				lease = leased[1].Lease
 			}
 			after := f.step(r, nobody, busy)
-			f.lends("still leased", 9, 9)
+			f.leases("still leased", 9, 9)
 			f.wantError(f.tryStep(stepped(r, lease)), domain.Conflict, "stale_run")
 			f.same([]outbound.RenewedLease{{RunLease: lease, Seq: 1}}, f.renew(time.Hour, lease))
 			after = f.step(after, nobody, over)
@@ -245,35 +245,35 @@ func manyLeases() map[string]func(f fixture) {
 		},
 		"a worker gives runs back": func(f fixture) {
 			r := f.started(f.tenant().ID())
-			lease := f.lends("started", 9, 9, r)[0].Lease
+			lease := f.leases("started", 9, 9, r)[0].Lease
 			f.renew(0, lease)
-			f.lends("given back", 9, 1, r)
+			f.leases("given back", 9, 1, r)
 		},
 		"a step that changed nothing gives the run back and appends nothing": func(f fixture) {
 			r := f.started(f.tenant().ID())
-			lease := f.lends("started", 9, 9, r)[0].Lease
+			lease := f.leases("started", 9, 9, r)[0].Lease
 			if err := f.tryStep(outbound.RunStep{Run: r, From: 0, Lease: lease}); err != nil {
 				f.Fatal(err)
 			}
-			f.lends("given back", 9, 9, r)
+			f.leases("given back", 9, 9, r)
 		},
 		"a worker is told how the lease before has ended": leaseEnds,
 		"a run's version and size are known without it":   originOf,
-		"a unit that fails lends nothing": func(f fixture) {
+		"a unit that fails leases nothing": func(f fixture) {
 			r := f.started(f.tenant().ID())
 			err := f.work.Do(f.Context(), func(ctx context.Context, st outbound.Stores) error {
-				lent, err := st.Runs.Queue.Claim(ctx, outbound.RunClaim{Period: time.Hour, Limit: 9, PerTenant: 9})
-				if len(lent) != 1 {
-					f.Errorf("%d were lent", len(lent))
+				leased, err := st.Runs.Queue.Claim(ctx, outbound.RunClaim{Period: time.Hour, Limit: 9, PerTenant: 9})
+				if len(leased) != 1 {
+					f.Errorf("%d were leased", len(leased))
 				}
 				return errors.Join(err, errOnPurpose)
 			})
 			if !errors.Is(err, errOnPurpose) {
 				f.Fatal(err)
 			}
-			f.lends("after the failure", 9, 9, r)
+			f.leases("after the failure", 9, 9, r)
 		},
-		"nothing is lent where nothing may be written": func(f fixture) {
+		"nothing is leased where nothing may be written": func(f fixture) {
 			r := f.started(f.tenant().ID())
 			for _, unit := range []func(context.Context, func(context.Context, outbound.Stores) error) error{f.work.View, f.work.Read} {
 				err := unit(f.Context(), func(ctx context.Context, st outbound.Stores) error {
@@ -288,7 +288,7 @@ func manyLeases() map[string]func(f fixture) {
 					f.Error(err)
 				}
 			}
-			f.lends("still free", 9, 9, r)
+			f.leases("still free", 9, 9, r)
 		},
 		"runs of a tenant that is not active wait": func(f fixture) {
 			ten := f.tenant()
@@ -308,10 +308,10 @@ func manyLeases() map[string]func(f fixture) {
 				})
 			}
 			change(false)
-			f.lends("suspended", 9, 9)
+			f.leases("suspended", 9, 9)
 			f.freeAt("suspended", time.Time{})
 			change(true)
-			f.lends("resumed", 9, 9, r)
+			f.leases("resumed", 9, 9, r)
 		},
 	}
 }
@@ -343,20 +343,20 @@ func tenantTurns() map[string]func(f fixture) {
 			}
 			a2, a1, a3 := f.started(a, at(2)), f.started(a, at(1)), f.started(a, at(2))
 			b1, b2 := f.started(b, at(8)), f.started(b, at(9))
-			f.lends("all", 9, 9, a1, b1, a2, b2, a3)
+			f.leases("all", 9, 9, a1, b1, a2, b2, a3)
 		},
 		"a run that is not due takes nobody's place": func(f fixture) {
 			later := f.dbNow().Add(time.Hour)
 			f.started(f.tenant().ID(), waits(&later))
-			f.lends("one", 1, 9, f.started(f.tenant().ID()))
+			f.leases("one", 1, 9, f.started(f.tenant().ID()))
 		},
 		"what is leased counts, so that who has little comes first": func(f fixture) {
 			a, b := f.tenant().ID(), f.tenant().ID()
 			a1, a2, a3, a4 := f.started(a), f.started(a), f.started(a), f.started(a)
-			f.lends("alone", 2, 9, a1, a2)
+			f.leases("alone", 2, 9, a1, a2)
 			b1, b2, b3 := f.started(b), f.started(b), f.started(b)
-			f.lends("the other", 2, 9, b1, b2)
-			f.lends("even again", 9, 9, a3, b3, a4)
+			f.leases("the other", 2, 9, b1, b2)
+			f.leases("even again", 9, 9, a3, b3, a4)
 		},
 		"turns go on from one claim to the next": func(f fixture) {
 			var want []*run.Run
@@ -367,19 +367,19 @@ func tenantTurns() map[string]func(f fixture) {
 				}
 			}
 			for i, r := range want {
-				lent := f.lends(fmt.Sprint("claim ", i), 1, 9, r)
-				f.step(r, lent[0].Lease, over)
+				leased := f.leases(fmt.Sprint("claim ", i), 1, 9, r)
+				f.step(r, leased[0].Lease, over)
 			}
 		},
 		"a tenant has no more runs leased than its bound": func(f fixture) {
 			a, b := f.tenant().ID(), f.tenant().ID()
 			a1, a2, a3, b1 := f.started(a), f.started(a), f.started(a), f.started(b)
-			lent := f.lends("two each", 9, 2, a1, b1, a2)
-			f.lends("no more", 9, 2)
-			f.step(a1, lent[0].Lease, over)
-			f.lends("one has finished", 9, 2, a3)
-			f.renew(0, lent[2].Lease)
-			f.lends("one is given back", 9, 2, a2)
+			leased := f.leases("two each", 9, 2, a1, b1, a2)
+			f.leases("no more", 9, 2)
+			f.step(a1, leased[0].Lease, over)
+			f.leases("one has finished", 9, 2, a3)
+			f.renew(0, leased[2].Lease)
+			f.leases("one is given back", 9, 2, a2)
 		},
 		"a tenant with many runs fills the places that the others leave": func(f fixture) {
 			for range 8 {
@@ -388,14 +388,14 @@ func tenantTurns() map[string]func(f fixture) {
 			flood := f.tenant().ID()
 			f.burst(flood, 60)
 			n := 0
-			lent := f.claimRuns(40, 30)
-			for _, l := range lent {
+			leased := f.claimRuns(40, 30)
+			for _, l := range leased {
 				if l.Run.Tenant() == flood {
 					n++
 				}
 			}
-			if n != 30 || len(lent) != 38 {
-				f.Errorf("%d of %d are its, not 30 of 38", n, len(lent))
+			if n != 30 || len(leased) != 38 {
+				f.Errorf("%d of %d are its, not 30 of 38", n, len(leased))
 			}
 		},
 		"each of many tenants gets its turn within as many claims as there are tenants for each run": func(f fixture) {
@@ -408,11 +408,11 @@ func tenantTurns() map[string]func(f fixture) {
 			for lap := range 2 {
 				got := make(map[tenant.ID]int)
 				for range tenants / each {
-					lent := f.claimRuns(each, 9)
-					for _, l := range lent {
+					leased := f.claimRuns(each, 9)
+					for _, l := range leased {
 						got[l.Run.Tenant()]++
 					}
-					for _, l := range lent {
+					for _, l := range leased {
 						f.step(l.Run, l.Lease, over)
 					}
 				}
@@ -458,7 +458,7 @@ func timedTurns() map[string]func(f fixture) {
 				}
 			}
 			if got[modest] != want.ID() {
-				f.Error("it was not lent")
+				f.Error("it was not leased")
 			}
 		},
 		"what a tenant that is not active has waiting is out of the way soon": func(f fixture) {
@@ -482,10 +482,10 @@ func timedTurns() map[string]func(f fixture) {
 				return st.Tenants.Update(ctx, got)
 			})
 			f.started(f.tenant().ID(), waits(&later))
-			f.lends("nothing is free", 9, 9)
+			f.leases("nothing is free", 9, 9)
 			f.freeAt("behind them", later)
 		},
-		"runs are lent until those before are as large as is wanted, and one in any case": func(f fixture) {
+		"runs are leased until those before are as large as is wanted, and one in any case": func(f fixture) {
 			owner := f.tenant().ID()
 			past := f.dbNow().Add(-time.Hour)
 			sized := func(second, size int) *run.Run {
@@ -502,8 +502,8 @@ func timedTurns() map[string]func(f fixture) {
 					wanted = append(wanted, r.ID())
 				}
 				f.write(func(ctx context.Context, st outbound.Stores) error {
-					lent, err := st.Runs.Queue.Claim(ctx, outbound.RunClaim{Worker: "w", Period: time.Hour, Limit: 9, PerTenant: 9, Bytes: bytes})
-					for i, l := range lent {
+					leased, err := st.Runs.Queue.Claim(ctx, outbound.RunClaim{Worker: "w", Period: time.Hour, Limit: 9, PerTenant: 9, Bytes: bytes})
+					for i, l := range leased {
 						got = append(got, l.Run.ID())
 						if st := want[min(i, len(want)-1)].State(); l.Size < int64(len(st.Payload)) || l.Size > int64(len(st.Payload))+1000 {
 							f.Errorf("its size is said to be %d", l.Size)
@@ -538,16 +538,16 @@ func runRace(f fixture) {
 				if all || f.Failed() {
 					return
 				}
-				lent := f.claimRuns(2, bound)
+				leased := f.claimRuns(2, bound)
 				mu.Lock()
-				for _, l := range lent {
+				for _, l := range leased {
 					seen[l.Run.ID()]++
 					if under[l.Run.Tenant()]++; under[l.Run.Tenant()] > bound {
 						f.Errorf("%s has %d at the same time", l.Run.Tenant(), under[l.Run.Tenant()])
 					}
 				}
 				mu.Unlock()
-				for _, l := range lent {
+				for _, l := range leased {
 					mu.Lock() // before the store knows, since another unit may claim at once when it does
 					under[l.Run.Tenant()]--
 					mu.Unlock()
@@ -559,10 +559,10 @@ func runRace(f fixture) {
 	done.Wait()
 	for id, n := range seen {
 		if n != 1 {
-			f.Errorf("%s was lent %d times", id, n)
+			f.Errorf("%s was leased %d times", id, n)
 		}
 	}
 	if len(seen) != tenants*each {
-		f.Errorf("%d of %d were lent", len(seen), tenants*each)
+		f.Errorf("%d of %d were leased", len(seen), tenants*each)
 	}
 }

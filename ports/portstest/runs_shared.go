@@ -44,13 +44,13 @@ func (f fixture) shared(id outbound.PayloadID, runs ...*run.Run) []outbound.Star
 	return started
 }
 
-func (f fixture) claims(c outbound.RunClaim) (lent []outbound.LeasedRun) {
+func (f fixture) claims(c outbound.RunClaim) (leased []outbound.LeasedRun) {
 	f.Helper()
 	f.write(func(ctx context.Context, st outbound.Stores) (err error) {
-		lent, err = st.Runs.Queue.Claim(ctx, c)
+		leased, err = st.Runs.Queue.Claim(ctx, c)
 		return err
 	})
-	return lent
+	return leased
 }
 
 // sweep removes runs that are over.
@@ -82,21 +82,21 @@ func sharedByRuns() map[string]func(f fixture) {
 				f.same(outbound.StartedRun{ID: runs[i].ID(), Added: true}, s)
 				f.holds(runs[i].State())
 			}
-			lent := f.claims(outbound.RunClaim{Worker: "w", Period: time.Hour, Limit: 9, PerTenant: 9})
-			for _, l := range lent {
+			leased := f.claims(outbound.RunClaim{Worker: "w", Period: time.Hour, Limit: 9, PerTenant: 9})
+			for _, l := range leased {
 				if string(l.Run.Payload()) != string(text) || l.Size != int64(len(text))+storedProgress(l.Run.State().Progress) {
-					f.Errorf("%d bytes are lent, of %d", len(l.Run.Payload()), l.Size)
+					f.Errorf("%d bytes are leased, of %d", len(l.Run.Payload()), l.Size)
 				}
 			}
-			if len(lent) != 2 {
-				f.Errorf("%d are lent", len(lent))
+			if len(leased) != 2 {
+				f.Errorf("%d are leased", len(leased))
 			}
 		},
 		"each run that is claimed weighs as much as the payload": func(f fixture) {
 			owner, text := f.tenant().ID(), sharedText(5000)
 			f.shared("pay_1", pending(owner, having(text)), pending(owner, having(text)), pending(owner, having(text)))
-			if lent := f.claims(outbound.RunClaim{Worker: "w", Period: time.Hour, Limit: 9, PerTenant: 9, Bytes: 6000}); len(lent) != 2 {
-				f.Errorf("%d are lent", len(lent))
+			if leased := f.claims(outbound.RunClaim{Worker: "w", Period: time.Hour, Limit: 9, PerTenant: 9, Bytes: 6000}); len(leased) != 2 {
+				f.Errorf("%d are leased", len(leased))
 			}
 		},
 		"a step leaves the payload as it is": func(f fixture) {

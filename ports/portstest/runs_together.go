@@ -86,26 +86,26 @@ func stepsOfMany() map[string]func(f fixture) {
 		},
 		"each is made under a lease of its own": func(f fixture) {
 			owner := f.tenant().ID()
-			var lent []outbound.LeasedRun
+			var leased []outbound.LeasedRun
 			for range 4 {
 				f.started(owner)
 			}
-			lent = f.claimRuns(4, 4)
-			keeps, gives, ends := stepped(lent[0].Run, lent[0].Lease, busy), stepped(lent[1].Run, lent[1].Lease, busy), stepped(lent[2].Run, lent[2].Lease, over)
+			leased = f.claimRuns(4, 4)
+			keeps, gives, ends := stepped(leased[0].Run, leased[0].Lease, busy), stepped(leased[1].Run, leased[1].Lease, busy), stepped(leased[2].Run, leased[2].Lease, over)
 			keeps.Keep, ends.Keep = true, true
-			if err := f.trySteps(keeps, gives, ends, stepped(lent[3].Run, nobody, busy)); err != nil {
+			if err := f.trySteps(keeps, gives, ends, stepped(leased[3].Run, nobody, busy)); err != nil {
 				f.Fatal(err)
 			}
 			var good []run.ID
-			for _, l := range f.renew(time.Hour, lent[0].Lease, lent[1].Lease, lent[2].Lease, lent[3].Lease) {
+			for _, l := range f.renew(time.Hour, leased[0].Lease, leased[1].Lease, leased[2].Lease, leased[3].Lease) {
 				good = append(good, l.Run)
 			}
 			slices.Sort(good)
-			f.same([]run.ID{lent[0].Run.ID(), lent[3].Run.ID()}, good) // kept, and left as it was by somebody else's step
-			again := f.lends("given up", 9, 9, gives.Run)
-			err := f.trySteps(stepped(gives.Run, lent[1].Lease), stepped(keeps.Run, lent[0].Lease))
+			f.same([]run.ID{leased[0].Run.ID(), leased[3].Run.ID()}, good) // kept, and left as it was by somebody else's step
+			again := f.leases("given up", 9, 9, gives.Run)
+			err := f.trySteps(stepped(gives.Run, leased[1].Lease), stepped(keeps.Run, leased[0].Lease))
 			f.wantError(err, domain.Conflict, "stale_run")
-			if err := f.trySteps(stepped(gives.Run, again[0].Lease), stepped(keeps.Run, lent[0].Lease)); err != nil {
+			if err := f.trySteps(stepped(gives.Run, again[0].Lease), stepped(keeps.Run, leased[0].Lease)); err != nil {
 				f.Error(err)
 			}
 		},
@@ -134,10 +134,10 @@ func stepsAsOne() map[string]func(f fixture) {
 			if err := f.trySteps(stepped(f.current(a), nobody, fast), stepped(c, nobody, fast)); err != nil {
 				f.Fatal(err)
 			}
-			lent := f.claimRuns(9, 9)
-			slices.SortFunc(lent, func(x, y outbound.LeasedRun) int { return strings.Compare(string(x.Run.ID()), string(y.Run.ID())) })
-			if len(lent) != 2 || lent[0].Run.ID() != a.ID() || lent[1].Run.ID() != c.ID() {
-				f.Errorf("%d are lent at once", len(lent))
+			leased := f.claimRuns(9, 9)
+			slices.SortFunc(leased, func(x, y outbound.LeasedRun) int { return strings.Compare(string(x.Run.ID()), string(y.Run.ID())) })
+			if len(leased) != 2 || leased[0].Run.ID() != a.ID() || leased[1].Run.ID() != c.ID() {
+				f.Errorf("%d are leased at once", len(leased))
 			}
 		},
 		"a unit that fails records nothing, and one that only reads cannot": func(f fixture) {

@@ -54,7 +54,7 @@ func ExecuteWithoutBody[Answer, T any](c *gin.Context, who tenant.Caller, cmd Co
 // Execute runs a command whose body was read, and answers. With an idempotency key it takes
 // effect once, and a repeat gets the same answer.
 func Execute[T any](c *gin.Context, who tenant.Caller, cmd Command[T]) error {
-	once, err := onceOf(c, who.Scope, cmd.Status, func(outcome any) (any, error) {
+	idempotency, err := onceOf(c, who.Scope, cmd.Status, func(outcome any) (any, error) {
 		if cmd.Record != nil {
 			return cmd.Record(outcome), nil
 		}
@@ -67,21 +67,21 @@ func Execute[T any](c *gin.Context, who tenant.Caller, cmd Command[T]) error {
 	if err != nil {
 		return err
 	}
-	if once.Wanted() {
-		inFlight, key := &StateOf(c).exchange.inFlight, string(who.Tenant())+" "+once.Scope+" "+once.Key
+	if idempotency.Wanted() {
+		inFlight, key := &StateOf(c).exchange.inFlight, string(who.Tenant())+" "+idempotency.Scope+" "+idempotency.Key
 		if _, taken := inFlight.LoadOrStore(key, struct{}{}); taken {
 			return domain.OnceInProgress() // between processes, the store says so
 		}
 		defer inFlight.Delete(key)
 	}
 	var kept []byte
-	if answer := once.Answer; answer != nil && cmd.Record == nil {
-		once.Answer = func(outcome any) (text []byte, err error) {
+	if answer := idempotency.Answer; answer != nil && cmd.Record == nil {
+		idempotency.Answer = func(outcome any) (text []byte, err error) {
 			kept, err = answer(outcome)
 			return kept, err
 		}
 	}
-	made, err := cmd.Run(once)
+	made, err := cmd.Run(idempotency)
 	var before *domain.Replay
 	if errors.As(err, &before) {
 		return replay(c, before)

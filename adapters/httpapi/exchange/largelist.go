@@ -90,10 +90,10 @@ func (list LargeList[T]) hold(ctx context.Context, memory *stream.Memory, q doma
 }
 
 func (list LargeList[T]) readInTurn(waiting context.Context, memory *stream.Memory, q domain.Query) (domain.Page[T], error) {
-	if err := memory.Reading.Enter(waiting); err != nil {
+	if err := memory.Reading.Acquire(waiting); err != nil {
 		return domain.Page[T]{}, err
 	}
-	defer memory.Reading.Leave()
+	defer memory.Reading.Release()
 	return list.Read(q)
 }
 

@@ -26,7 +26,7 @@ type processBody struct {
 
 // listProcesses answers GET /processes.
 func (a *api) listProcesses(c *gin.Context) error {
-	live, required, err := a.processes.Live(c.Request.Context())
+	live, required, err := a.processes.Alive(c.Request.Context())
 	if err := cmp.Or(err, exchange.ReportIgnored(c)); err != nil {
 		return err
 	}

@@ -58,8 +58,8 @@ func (a *api) create(c *gin.Context) error {
 	return exchange.Execute(c, tenant.Caller{}, exchange.Command[inbound.NewTenant]{
 		Status: http.StatusCreated, Render: renderNewTenant, Record: recordTenant,
 		Revision: func(made inbound.NewTenant) int64 { return made.Tenant.Revision() },
-		Run: func(once domain.IdempotencyKey) (inbound.NewTenant, error) {
-			made, err := a.tenants.Create(c.Request.Context(), once, draft)
+		Run: func(idempotency domain.IdempotencyKey) (inbound.NewTenant, error) {
+			made, err := a.tenants.Create(c.Request.Context(), idempotency, draft)
 			if err == nil {
 				exchange.StateOf(c).Caller = tenant.Caller{Scope: tenant.All(made.Tenant.ID())}
 			}
@@ -139,15 +139,15 @@ func (a *api) remove(c *gin.Context, ten *tenant.Tenant) error {
 
 // suspend answers POST /tenants/{id}/suspend.
 func (a *api) suspend(c *gin.Context, ten *tenant.Tenant) error {
-	return a.change(c, ten, func(once domain.IdempotencyKey) (*tenant.Tenant, error) {
-		return a.tenants.Suspend(c.Request.Context(), once, ten.ID())
+	return a.change(c, ten, func(idempotency domain.IdempotencyKey) (*tenant.Tenant, error) {
+		return a.tenants.Suspend(c.Request.Context(), idempotency, ten.ID())
 	})
 }
 
 // resume answers POST /tenants/{id}/resume.
 func (a *api) resume(c *gin.Context, ten *tenant.Tenant) error {
-	return a.change(c, ten, func(once domain.IdempotencyKey) (*tenant.Tenant, error) {
-		return a.tenants.Resume(c.Request.Context(), once, ten.ID())
+	return a.change(c, ten, func(idempotency domain.IdempotencyKey) (*tenant.Tenant, error) {
+		return a.tenants.Resume(c.Request.Context(), idempotency, ten.ID())
 	})
 }
 

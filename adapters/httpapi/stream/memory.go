@@ -136,9 +136,9 @@ func (h *Reservation) Release() {
 // Turns lets a few do something at the same time.
 type Turns chan struct{}
 
-// Enter waits for a turn until ctx ends; the error then is its cause. A free turn is taken
+// Acquire waits for a turn until ctx ends; the error then is its cause. A free turn is taken
 // in any case.
-func (t Turns) Enter(ctx context.Context) error {
+func (t Turns) Acquire(ctx context.Context) error {
 	select {
 	case t <- struct{}{}:
 		return nil
@@ -152,5 +152,5 @@ func (t Turns) Enter(ctx context.Context) error {
 	}
 }
 
-// Leave gives the turn back.
-func (t Turns) Leave() { <-t }
+// Release gives the turn back.
+func (t Turns) Release() { <-t }

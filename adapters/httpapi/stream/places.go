@@ -15,9 +15,9 @@ type Places struct {
 	open map[tenant.ID]int
 }
 
-// Enter takes a place until leave is called. Without a free one it is RateLimited with the
+// Acquire takes a place until leave is called. Without a free one it is RateLimited with the
 // code too_many_streams.
-func (p *Places) Enter(who tenant.Caller) (leave func(), err error) {
+func (p *Places) Acquire(who tenant.Caller) (leave func(), err error) {
 	most := who.Settings.Quota(who.KeyType).Concurrent
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -31,10 +31,10 @@ func (p *Places) Enter(who tenant.Caller) (leave func(), err error) {
 		p.open = make(map[tenant.ID]int)
 	}
 	p.open[who.Tenant()]++
-	return func() { p.leave(who.Tenant()) }, nil
+	return func() { p.release(who.Tenant()) }, nil
 }
 
-func (p *Places) leave(t tenant.ID) {
+func (p *Places) release(t tenant.ID) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.open[t]--; p.open[t] == 0 {

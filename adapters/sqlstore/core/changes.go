@@ -83,8 +83,8 @@ func (w *watchers) remove(one outbound.Watcher) {
 	w.all = slices.DeleteFunc(slices.Clone(w.all), func(other outbound.Watcher) bool { return other == one })
 }
 
-// tell reports tenants that a unit of this process changed.
-func (w *watchers) tell(changed []tenant.ID) {
+// notify reports tenants that a unit of this process changed.
+func (w *watchers) notify(changed []tenant.ID) {
 	if len(changed) == 0 {
 		return
 	}

@@ -262,11 +262,11 @@ func (s *Store) run(ctx context.Context, p *pool, opts *sql.TxOptions, fn func(c
 		return u.failed
 	}
 	if err := tx.Commit(); err != nil {
-		s.watchers.tell(u.touched) // it may have taken effect all the same
+		s.watchers.notify(u.touched) // it may have taken effect all the same
 		s.events.notify(u.eventful)
 		return s.noted(s.translate(ctx, fmt.Errorf("commit: %w", err)))
 	}
-	s.watchers.tell(u.touched)
+	s.watchers.notify(u.touched)
 	s.events.notify(u.eventful)
 	return nil
 }

@@ -133,8 +133,8 @@ func TestADatabaseThatDoesNotAnswerInTimeIsUnavailable(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = store.Do(t.Context(), func(ctx context.Context, st outbound.Stores) error {
-		once := domain.IdempotencyKey{Scope: "s", Key: "k", Fingerprint: "f", Answer: func(any) ([]byte, error) { return nil, nil }}
-		return st.Idempotency.Record(ctx, owner, once, nil, time.Now())
+		idempotency := domain.IdempotencyKey{Scope: "s", Key: "k", Fingerprint: "f", Answer: func(any) ([]byte, error) { return nil, nil }}
+		return st.Idempotency.Record(ctx, owner, idempotency, nil, time.Now())
 	})
 	if !errors.Is(err, domain.Unavailable) {
 		t.Error(err)

@@ -68,22 +68,22 @@ func execute(t *testing.T, db *sql.DB, statement string) {
 const soon = 4 * time.Second
 
 // told changes the tenant behind the gateway's back and says whether that was told soon.
-func told(t *testing.T, db *sql.DB, w *portstest.Watch) bool {
+func told(t *testing.T, db *sql.DB, w *portstest.ChangeRecorder) bool {
 	t.Helper()
-	before := w.Told(owner)
+	before := w.Count(owner)
 	execute(t, db, `UPDATE tenants SET status = 'suspended'`)
-	return w.Await(soon, func() bool { return w.Told(owner) > before })
+	return w.Await(soon, func() bool { return w.Count(owner) > before })
 }
 
 func TestAChangeByHandIsTold(t *testing.T) {
 	store, address := migrated(t)
 	acme(t, store)
-	w, _ := portstest.Follow(t, store)
+	w, _ := portstest.StartWatch(t, store)
 	db := connection(t, address)
 	if !told(t, db, w) {
 		t.Error("it was not told")
 	}
-	before := w.Told(owner)
+	before := w.Count(owner)
 	tx, err := db.BeginTx(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -91,13 +91,13 @@ func TestAChangeByHandIsTold(t *testing.T) {
 	if _, err := tx.ExecContext(t.Context(), `UPDATE tenants SET status = 'active'`); err != nil {
 		t.Fatal(err)
 	}
-	if w.Told(owner) != before {
+	if w.Count(owner) != before {
 		t.Error("it was told before the commit")
 	}
 	if err := tx.Commit(); err != nil {
 		t.Fatal(err)
 	}
-	if !w.Await(soon, func() bool { return w.Told(owner) > before }) {
+	if !w.Await(soon, func() bool { return w.Count(owner) > before }) {
 		t.Error("it was not told after the commit")
 	}
 }
@@ -105,11 +105,11 @@ func TestAChangeByHandIsTold(t *testing.T) {
 func TestALostChannelIsNotTrustedUntilThereIsAnother(t *testing.T) {
 	store, address := migrated(t)
 	acme(t, store)
-	w, _ := portstest.Follow(t, store)
+	w, _ := portstest.StartWatch(t, store)
 	db := connection(t, address)
 	for range 3 {
 		lost := make(chan bool, 1)
-		go func() { lost <- w.Await(soon, func() bool { return !w.Trusted() }) }()
+		go func() { lost <- w.Await(soon, func() bool { return !w.Reliable() }) }()
 		// What a listener did last is to listen or a ping, which is empty; a connection that
 		// the pool has just made did nothing.
 		const listeners = `SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
@@ -121,7 +121,7 @@ func TestALostChannelIsNotTrustedUntilThereIsAnother(t *testing.T) {
 		if !<-lost {
 			t.Error("it is trusted although it is gone")
 		}
-		if !w.Await(10*time.Second, w.Trusted) {
+		if !w.Await(10*time.Second, w.Reliable) {
 			t.Fatal("it did not come back")
 		}
 		if !told(t, db, w) {
@@ -133,13 +133,13 @@ func TestALostChannelIsNotTrustedUntilThereIsAnother(t *testing.T) {
 func TestASilentChannelIsNotTrusted(t *testing.T) {
 	store, between, address := behindProxy(t)
 	acme(t, store)
-	w, _ := portstest.Follow(t, store)
+	w, _ := portstest.StartWatch(t, store)
 	between.freeze()
-	if !w.Await(soon, func() bool { return !w.Trusted() }) {
+	if !w.Await(soon, func() bool { return !w.Reliable() }) {
 		t.Error("it is trusted although it is silent")
 	}
 	between.thaw()
-	if !w.Await(5*time.Second, w.Trusted) {
+	if !w.Await(5*time.Second, w.Reliable) {
 		t.Fatal("it is not trusted although it speaks again")
 	}
 	if db := connection(t, address); !told(t, db, w) {
@@ -150,12 +150,12 @@ func TestASilentChannelIsNotTrusted(t *testing.T) {
 func TestAChannelThatStaysSilentIsReplaced(t *testing.T) {
 	store, between, address := behindProxy(t)
 	acme(t, store)
-	w, _ := portstest.Follow(t, store)
+	w, _ := portstest.StartWatch(t, store)
 	between.freeze()
-	if !w.Await(soon, func() bool { return !w.Trusted() }) {
+	if !w.Await(soon, func() bool { return !w.Reliable() }) {
 		t.Error("it is trusted although it is silent")
 	}
-	if !w.Await(20*time.Second, w.Trusted) { // connections that are made now work
+	if !w.Await(20*time.Second, w.Reliable) { // connections that are made now work
 		t.Fatal("nobody connected again")
 	}
 	if db := connection(t, address); !told(t, db, w) {
@@ -165,9 +165,9 @@ func TestAChannelThatStaysSilentIsReplaced(t *testing.T) {
 
 func TestFollowingEndsThoughTheChannelIsSilent(t *testing.T) {
 	store, between, _ := behindProxy(t)
-	w, stop := portstest.Follow(t, store)
+	w, stop := portstest.StartWatch(t, store)
 	between.freeze()
-	if !w.Await(soon, func() bool { return !w.Trusted() }) {
+	if !w.Await(soon, func() bool { return !w.Reliable() }) {
 		t.Error("it is trusted although it is silent")
 	}
 	stop() // fails when it takes long
@@ -175,12 +175,12 @@ func TestFollowingEndsThoughTheChannelIsSilent(t *testing.T) {
 
 // stuck is a watch that takes its time over each change.
 type stuck struct {
-	*portstest.Watch
+	*portstest.ChangeRecorder
 	goOn chan struct{}
 }
 
 func (s stuck) Changed(owner tenant.ID) {
-	s.Watch.Changed(owner)
+	s.ChangeRecorder.Changed(owner)
 	<-s.goOn
 }
 
@@ -191,17 +191,17 @@ func TestFollowingLeavesNothingBehind(t *testing.T) {
 	execute(t, db, `UPDATE tenants SET status = 'active'`)
 	before := goleak.IgnoreCurrent()
 	for range 3 {
-		w := stuck{portstest.NewWatch(), make(chan struct{})}
+		w := stuck{portstest.NewChangeRecorder(), make(chan struct{})}
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
 		go func() { ended <- store.Watch(ctx, w) }()
-		if !w.Await(10*time.Second, w.Trusted) {
+		if !w.Await(10*time.Second, w.Reliable) {
 			t.Fatal("it does not follow")
 		}
 		for range 100 { // more than the driver keeps for who does not listen
 			execute(t, db, `UPDATE tenants SET status = 'suspended'`)
 		}
-		if !w.Await(10*time.Second, func() bool { return w.Told(owner) > 0 }) {
+		if !w.Await(10*time.Second, func() bool { return w.Count(owner) > 0 }) {
 			t.Fatal("it was not told")
 		}
 		cancel()

@@ -68,11 +68,11 @@ var dialect = sqlstore.Dialect{
 	ClaimSchedules: claimSchedules,
 	// The lock is held to the end of the transaction, by every unit with this key that
 	// got past this statement.
-	ClaimOutcome: `SELECT pg_try_advisory_xact_lock(hashtextextended(CAST($1 AS text) || '/' || $2 || '/' || $3, 0)) AS free,
+	ClaimIdempotencyKey: `SELECT pg_try_advisory_xact_lock(hashtextextended(CAST($1 AS text) || '/' || $2 || '/' || $3, 0)) AS free,
 			o.fingerprint, o.answer
 		FROM (SELECT 1) AS one
 		LEFT JOIN outcomes o ON o.tenant_id = $1 AND o.scope = $2 AND o.key = $3 AND o.created_at > $4`,
-	ClaimOperatorOutcome: `SELECT pg_try_advisory_xact_lock(hashtextextended('operator/' || CAST($1 AS text) || '/' || $2, 0)) AS free,
+	ClaimOperatorIdempotencyKey: `SELECT pg_try_advisory_xact_lock(hashtextextended('operator/' || CAST($1 AS text) || '/' || $2, 0)) AS free,
 			o.fingerprint, o.answer
 		FROM (SELECT 1) AS one
 		LEFT JOIN operator_outcomes o ON o.scope = $1 AND o.key = $2 AND o.created_at > $3`,

@@ -169,7 +169,7 @@ func TestALockedRunKeepsNoOtherLeaseFromBeingRenewed(t *testing.T) {
 }
 
 // A run that cannot be read is leased to nobody and is put off, and the others are leased.
-func TestARunThatCannotBeReadIsPutOffAndTheOthersAreLent(t *testing.T) {
+func TestARunThatCannotBeReadIsPostponedAndTheOthersAreLeased(t *testing.T) {
 	t.Parallel()
 	store, address := migrated(t)
 	startRuns(t, store, 3)

@@ -35,17 +35,17 @@ func TestWordOfRunsMayBeLostWhenTheConnectionBreaks(t *testing.T) {
 	t.Parallel()
 	store, address := migrated(t)
 	here, there := signals(t, store), signals(t, open(t, address))
-	e, _ := portstest.Listen(t, there)
-	e.Within(t, "first connection", func() bool { return e.Lost() > 0 })
+	e, _ := portstest.RecordSignals(t, there)
+	e.Eventually(t, "first connection", func() bool { return e.Lost() > 0 })
 	db := connection(t, address)
 	for range 2 {
 		lost := e.Lost()
 		execute(t, db, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
 			WHERE datname = current_database() AND pid <> pg_backend_pid() AND query LIKE 'LISTEN%'`)
-		e.Within(t, "word that something was lost", func() bool { return e.Lost() > lost })
-		e.Within(t, "word after the connection broke", func() bool {
+		e.Eventually(t, "word that something was lost", func() bool { return e.Lost() > lost })
+		e.Eventually(t, "word after the connection broke", func() bool {
 			here.Notify("run_after")
-			return e.Heard("run_after") > 0
+			return e.Count("run_after") > 0
 		})
 	}
 }

@@ -66,9 +66,9 @@ func TestTenantsAreSortedByTheBytesOfTheirNamesWhateverTheDatabasesLanguage(t *t
 func TestASecondCommandOfTheOperatorIsToldThatTheFirstIsRunning(t *testing.T) {
 	t.Parallel()
 	store, _ := migrated(t)
-	once := domain.IdempotencyKey{Scope: "POST /things", Key: "k", Answer: func(any) ([]byte, error) { return []byte("made"), nil }}
+	idempotency := domain.IdempotencyKey{Scope: "POST /things", Key: "k", Answer: func(any) ([]byte, error) { return []byte("made"), nil }}
 	claim := func(ctx context.Context, st outbound.Stores) error {
-		return st.OperatorIdempotency.Claim(ctx, once, noon)
+		return st.OperatorIdempotency.Claim(ctx, idempotency, noon)
 	}
 	err := store.Do(t.Context(), func(ctx context.Context, st outbound.Stores) error {
 		if err := claim(ctx, st); err != nil {
@@ -78,7 +78,7 @@ func TestASecondCommandOfTheOperatorIsToldThatTheFirstIsRunning(t *testing.T) {
 		if err := store.Do(t.Context(), claim); !errors.As(err, &e) || e.Code != "idempotency_in_progress" {
 			t.Errorf("the second one got %v", err)
 		}
-		return st.OperatorIdempotency.Record(ctx, once, nil, noon)
+		return st.OperatorIdempotency.Record(ctx, idempotency, nil, noon)
 	})
 	if err != nil {
 		t.Fatal(err)

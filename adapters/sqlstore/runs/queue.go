@@ -217,16 +217,16 @@ func (s queue) Renew(ctx context.Context, leases []outbound.RunLease, period tim
 type leaseEnd int
 
 const (
-	expiredForAnother leaseEnd = 1 // the lease before ended by its time, for another worker
-	triedAlone        leaseEnd = 2 // the worker that has it tries it alone
-	endedAlone        leaseEnd = 3 // the lease before ended by its time while it was tried alone
+	expired         leaseEnd = 1 // the lease before ended by its time, for another worker
+	isolated        leaseEnd = 2 // the worker that has it tries it alone
+	expiredIsolated leaseEnd = 3 // the lease before ended by its time while it was tried alone
 )
 
 func (e leaseEnd) end() outbound.LeaseEnd {
 	switch e {
-	case expiredForAnother, triedAlone:
+	case expired, isolated:
 		return outbound.LeaseExpired
-	case endedAlone:
+	case expiredIsolated:
 		return outbound.LeaseExpiredIsolated
 	}
 	return outbound.LeaseReturned
@@ -235,7 +235,7 @@ func (e leaseEnd) end() outbound.LeaseEnd {
 // MarkIsolated notes that a run is tried alone.
 func (s queue) MarkIsolated(ctx context.Context, lease outbound.RunLease) error {
 	n, err := s.Exec(ctx, "try a run alone", `UPDATE live_runs SET alone = $1 WHERE tenant_id = $2 AND id = $3 AND lease = $4 AND lease_until IS NOT NULL`,
-		triedAlone, string(lease.Tenant), string(lease.Run), lease.Number)
+		isolated, string(lease.Tenant), string(lease.Run), lease.Number)
 	if err == nil && n != 1 {
 		err = s.Fail(s.stale(ctx, lease.Tenant, lease.Run))
 	}

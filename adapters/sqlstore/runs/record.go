@@ -63,7 +63,7 @@ func (s repository) Record(ctx context.Context, steps ...outbound.RunStep) error
 	}
 	record := s.recordOneByOne
 	if s.store.record != "" {
-		record = s.recordTogether
+		record = s.recordSmall
 	}
 	if err := record(ctx, rows); err != nil {
 		return err

@@ -12,9 +12,9 @@ import (
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
-// maxTogether bounds the text of steps that are recorded together, in bytes: more of it
+// maxBatch bounds the text of steps that are recorded together, in bytes: more of it
 // gains nothing.
-const maxTogether = 4 << 20
+const maxBatch = 4 << 20
 
 // stepRow is a step as it is written, and a row of [core.Dialect.Rows].
 type stepRow struct {
@@ -117,11 +117,11 @@ func (d dialect) recordSteps() string {
 	) SELECT id FROM recorded`
 }
 
-// recordTogether writes steps in one statement for as many as have little text together.
-func (s repository) recordTogether(ctx context.Context, rows []stepRow) error {
+// recordSmall writes steps in one statement for as many as have little text together.
+func (s repository) recordSmall(ctx context.Context, rows []stepRow) error {
 	for len(rows) > 0 {
 		n, size := 0, 0
-		for n < len(rows) && (n == 0 || size < maxTogether) {
+		for n < len(rows) && (n == 0 || size < maxBatch) {
 			size += len(rows[n].Progress) + len(rows[n].Entries)
 			n++
 		}

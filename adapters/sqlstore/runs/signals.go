@@ -14,100 +14,107 @@ import (
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
-// Topic is the topic of a Notices channel that names runs of which there is word.
+// Topic is the topic of a Notices channel that names runs that changed.
 const Topic = "sluice_runs"
 
 const (
-	// betweenNotices is the least time between two notices, so that a process costs the
-	// database the same however much it tells.
-	betweenNotices = 5 * time.Millisecond
+	// minNoticeGap is the least time between two notices, so that a process costs the
+	// database the same however much it reports.
+	minNoticeGap = 5 * time.Millisecond
 
-	// afterLostNotice is the pause after a notice that could not be sent, or when nothing
-	// can be heard.
-	afterLostNotice = time.Second
+	// noticeRetryPause is the pause after a notice that could not be sent, or received.
+	noticeRetryPause = time.Second
 
 	// noticeTimeout is how long sending one may take.
 	noticeTimeout = 5 * time.Second
 )
 
-// Signals implements outbound.RunSignals. Within the process word is passed on at
-// once. Other processes are told, and heard, while Run is running, where the database
-// carries notices between processes; where it does not, they find out by looking.
+// Signals implements outbound.RunSignals. Subscribers of the process are called at once.
+// Notices go to other processes, and come from them, while Run is running, where the
+// database carries notices between processes; where it does not, they find out by polling.
 type Signals struct {
 	store  *core.Store
-	origin string // tells the process's own notices from those of others
+	origin string // of the process's own notices
 
-	mu        sync.Mutex
-	followers []*follower
-	telling   bool     // Run is running, and the database carries notices
-	untold    []run.ID // to other processes
-	lost      bool     // more than untold is to be told
-	progress  progress
-	news      chan struct{}
+	mu          sync.Mutex
+	subscribers []*subscriber
+	connected   bool     // Run is running, and the database carries notices
+	pending     []run.ID // to be sent to other processes
+	lost        bool     // more than pending is to be sent
+	progress    progress
+	wakeup      chan struct{}
 }
 
-// follower hears what is told.
-type follower struct {
-	heard   func([]run.ID)
-	closely bool // and what runs do under their workers
+type subscriber struct {
+	onSignal func([]run.ID)
+	progress bool // it wants progress under a worker as well
 }
 
 var _ outbound.RunSignals = (*Signals)(nil)
 
 // NewSignals returns the signals of a store's runs.
 func NewSignals(store *core.Store) *Signals {
-	return &Signals{store: store, origin: rand.Text(), news: make(chan struct{}, 1)}
+	return &Signals{store: store, origin: rand.Text(), wakeup: make(chan struct{}, 1)}
 }
 
-// Notify passes on word of runs.
+// Notify reports runs to all processes.
 func (s *Signals) Notify(changed ...run.ID) {
 	if len(changed) == 0 {
 		return
 	}
 	s.mu.Lock()
-	if s.telling {
-		if len(s.untold) < core.MaxNotice { // more do not fit in any case
-			s.untold = append(s.untold, changed...)
+	if s.connected {
+		if len(s.pending) < core.MaxNotice { // more do not fit in any case
+			s.pending = append(s.pending, changed...)
 		}
-		s.ring()
+		s.wake()
 	}
-	followers := s.followers
 	s.mu.Unlock()
-	for _, f := range followers {
-		f.heard(changed)
-	}
+	s.publish(changed, false)
 }
 
-// ring says that there is something to be told to other processes.
-func (s *Signals) ring() {
+// wake says that there is something to be sent to other processes.
+func (s *Signals) wake() {
 	select {
-	case s.news <- struct{}{}:
+	case s.wakeup <- struct{}{}:
 	default:
 	}
 }
 
-// Subscribe hears word of runs until ctx ends, and then returns nil.
-func (s *Signals) Subscribe(ctx context.Context, heard func(changed []run.ID)) error {
-	return s.follow(ctx, &follower{heard: heard})
+// Subscribe calls onSignal for changed runs until ctx ends, and then returns nil.
+func (s *Signals) Subscribe(ctx context.Context, onSignal func(changed []run.ID)) error {
+	return s.subscribe(ctx, &subscriber{onSignal: onSignal})
 }
 
-func (s *Signals) follow(ctx context.Context, f *follower) error {
+func (s *Signals) subscribe(ctx context.Context, sub *subscriber) error {
 	if ctx.Err() != nil {
 		return nil
 	}
 	s.mu.Lock()
-	s.followers = append(slices.Clip(s.followers), f)
+	s.subscribers = append(slices.Clip(s.subscribers), sub)
 	s.mu.Unlock()
 	defer func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.followers = slices.DeleteFunc(slices.Clone(s.followers), func(other *follower) bool { return other == f })
+		s.subscribers = slices.DeleteFunc(slices.Clone(s.subscribers), func(other *subscriber) bool { return other == sub })
 	}()
 	<-ctx.Done()
 	return nil
 }
 
-// Run tells other processes, and hears what they tell, until ctx ends. It hands errors
+// publish calls the subscribers of this process, or only those that want progress.
+func (s *Signals) publish(changed []run.ID, onlyProgress bool) {
+	s.mu.Lock()
+	subscribers := s.subscribers
+	s.mu.Unlock()
+	for _, sub := range subscribers {
+		if sub.progress || !onlyProgress {
+			sub.onSignal(changed)
+		}
+	}
+}
+
+// Run sends notices to other processes, and receives theirs, until ctx ends. It hands errors
 // to failed, by one goroutine at a time, and goes on.
 func (s *Signals) Run(ctx context.Context, failed func(error)) {
 	if !s.store.CanNotify() {
@@ -119,37 +126,37 @@ func (s *Signals) Run(ctx context.Context, failed func(error)) {
 		defer reporting.Unlock()
 		failed(err)
 	}
-	s.tells(true)
-	defer s.tells(false)
-	var listening sync.WaitGroup
-	listening.Go(func() { s.listen(ctx, report) })
+	s.setConnected(true)
+	defer s.setConnected(false)
+	var receiving sync.WaitGroup
+	receiving.Go(func() { s.receive(ctx, report) })
 	s.send(ctx, report)
-	listening.Wait()
+	receiving.Wait()
 }
 
-func (s *Signals) tells(now bool) {
+func (s *Signals) setConnected(now bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.telling, s.untold, s.lost, s.progress = now, nil, false, progress{}
+	s.connected, s.pending, s.lost, s.progress = now, nil, false, progress{}
 }
 
-// send tells other processes. The first word goes out at once; what is told shortly
-// after another notice goes out together.
+// send sends notices. The first goes out at once; what is reported shortly after a notice
+// goes out together.
 func (s *Signals) send(ctx context.Context, failed func(error)) {
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-s.news:
+		case <-s.wakeup:
 		}
-		pause := betweenNotices
-		if err := s.notify(ctx); err != nil && ctx.Err() == nil {
+		pause := minNoticeGap
+		if err := s.sendPending(ctx); err != nil && ctx.Err() == nil {
 			s.mu.Lock()
 			s.lost = true
 			s.mu.Unlock()
 			failed(err)
-			pause = afterLostNotice
-			s.ring() // to be tried again although nobody tells anything
+			pause = noticeRetryPause
+			s.wake() // to try again although nothing is reported
 		}
 		if !outbound.Sleep(ctx, pause) {
 			return
@@ -157,63 +164,52 @@ func (s *Signals) send(ctx context.Context, failed func(error)) {
 	}
 }
 
-func (s *Signals) notify(ctx context.Context) error {
+func (s *Signals) sendPending(ctx context.Context) error {
 	s.mu.Lock()
-	var words []string
-	if len(s.untold) > 0 || s.lost {
-		words = []string{notice(s.origin, s.untold, s.lost)}
+	var changed []string
+	if len(s.pending) > 0 || s.lost {
+		changed = []string{notice(s.origin, s.pending, s.lost)}
 	}
-	advanced, wanting := s.progress.take()
-	s.untold, s.lost = nil, false
+	advanced, requests := s.progress.take()
+	s.pending, s.lost = nil, false
 	s.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, noticeTimeout)
 	defer cancel()
 	for _, topic := range []struct {
 		name  string
 		texts []string
-	}{{Topic, words}, {wantedTopic, notices(s.origin, wanting)}, {advancedTopic, notices(s.origin, advanced)}} {
+	}{{Topic, changed}, {progressRequestTopic, notices(s.origin, requests)}, {progressTopic, notices(s.origin, advanced)}} {
 		for _, text := range topic.texts {
 			if err := s.store.Notify(ctx, topic.name, text); err != nil {
-				return fmt.Errorf("tell other processes of runs: %w", err)
+				return fmt.Errorf("notify other processes of runs: %w", err)
 			}
 		}
 	}
 	return nil
 }
 
-// listen hears other processes.
-func (s *Signals) listen(ctx context.Context, failed func(error)) {
+// receive receives the notices of other processes.
+func (s *Signals) receive(ctx context.Context, failed func(error)) {
 	for ctx.Err() == nil {
-		err := s.store.Listen(ctx, []string{Topic, wantedTopic, advancedTopic}, func(topic, text string) {
+		err := s.store.Listen(ctx, []string{Topic, progressRequestTopic, progressTopic}, func(topic, text string) {
 			origin, named := readNotice(text)
 			switch {
 			case origin == s.origin:
-			case topic == wantedTopic:
-				s.wants(named)
-			case topic == advancedTopic:
-				s.tellClosely(named)
+			case topic == progressRequestTopic:
+				s.addRequests(named)
 			default:
-				s.tellFollowers(named)
+				s.publish(named, topic == progressTopic)
 			}
 		}, func(connected bool) {
 			if connected {
-				s.tellFollowers(nil) // whatever was told before is lost
+				s.publish(nil, false) // earlier notices are lost
 			}
 		})
 		if err == nil || ctx.Err() != nil {
 			return
 		}
 		failed(err)
-		outbound.Sleep(ctx, afterLostNotice)
-	}
-}
-
-func (s *Signals) tellFollowers(changed []run.ID) {
-	s.mu.Lock()
-	followers := s.followers
-	s.mu.Unlock()
-	for _, f := range followers {
-		f.heard(changed)
+		outbound.Sleep(ctx, noticeRetryPause)
 	}
 }
 

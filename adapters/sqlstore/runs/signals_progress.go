@@ -11,35 +11,34 @@ import (
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
-// The topics by which processes ask each other for word of what runs do under their
-// workers, and tell it. Most runs are followed by nobody, and go without.
+// The topics by which processes request the progress of runs under their workers from each
+// other, and report it. Most runs are followed by nobody, and go without.
 const (
-	wantedTopic   = "sluice_runs_wanted"
-	advancedTopic = "sluice_runs_advanced"
+	progressRequestTopic = "sluice_runs_wanted"
+	progressTopic        = "sluice_runs_advanced"
 )
 
-// progress is what processes tell each other of runs that go on under their workers.
+// progress is what processes exchange about runs that go on under their workers.
 type progress struct {
-	wanted   map[run.ID]time.Time // by other processes, until when
-	wanting  map[run.ID]struct{}  // by this one; to be said to others
-	advanced map[run.ID]struct{}  // to be told to others
+	requested map[run.ID]time.Time // by other processes, until when
+	requests  map[run.ID]struct{}  // of this one, to be sent
+	advanced  map[run.ID]struct{}  // to be sent
 }
 
-// take returns what is to be said and told, in a fixed order, which it is rid of then.
-func (p *progress) take() (advanced, wanting []run.ID) {
-	advanced, wanting = slices.Sorted(maps.Keys(p.advanced)), slices.Sorted(maps.Keys(p.wanting))
-	p.advanced, p.wanting = nil, nil
-	return advanced, wanting
+// take removes what is to be sent, and returns it in a fixed order.
+func (p *progress) take() (advanced, requests []run.ID) {
+	advanced, requests = slices.Sorted(maps.Keys(p.advanced)), slices.Sorted(maps.Keys(p.requests))
+	p.advanced, p.requests = nil, nil
+	return advanced, requests
 }
 
-// advance keeps those of the runs that others want word of, and says whether there are
-// any.
+// advance keeps those of the runs that others requested, and says whether there are any.
 func (p *progress) advance(runs []run.ID, now time.Time) (some bool) {
-	if len(p.wanted) == 0 {
+	if len(p.requested) == 0 {
 		return false
 	}
 	for _, id := range runs {
-		if until, known := p.wanted[id]; known && now.Before(until) {
+		if until, known := p.requested[id]; known && now.Before(until) {
 			if p.advanced == nil {
 				p.advanced = make(map[run.ID]struct{})
 			}
@@ -49,65 +48,54 @@ func (p *progress) advance(runs []run.ID, now time.Time) (some bool) {
 	return some
 }
 
-// want notes that others want word of runs, and forgets what they do not want any more.
-func (p *progress) want(runs []run.ID, now time.Time) {
-	maps.DeleteFunc(p.wanted, func(_ run.ID, until time.Time) bool { return !now.Before(until) })
-	if p.wanted == nil {
-		p.wanted = make(map[run.ID]time.Time)
+// request notes what others request, and forgets what has expired.
+func (p *progress) request(runs []run.ID, now time.Time) {
+	maps.DeleteFunc(p.requested, func(_ run.ID, until time.Time) bool { return !now.Before(until) })
+	if p.requested == nil {
+		p.requested = make(map[run.ID]time.Time)
 	}
 	for _, id := range runs {
-		p.wanted[id] = now.Add(outbound.ProgressRequestTTL)
+		p.requested[id] = now.Add(outbound.ProgressRequestTTL)
 	}
 }
 
-// NotifyProgress passes on word of what runs do under their workers.
+// NotifyProgress reports steps of runs under their workers.
 func (s *Signals) NotifyProgress(runs ...run.ID) {
 	s.mu.Lock()
-	if s.telling && s.progress.advance(runs, time.Now()) {
-		s.ring()
+	if s.connected && s.progress.advance(runs, time.Now()) {
+		s.wake()
 	}
 	s.mu.Unlock()
 	if len(runs) > 0 {
-		s.tellClosely(runs)
+		s.publish(runs, true)
 	}
 }
 
-// SubscribeProgress hears of what runs do under their workers as well.
-func (s *Signals) SubscribeProgress(ctx context.Context, heard func(changed []run.ID)) error {
-	return s.follow(ctx, &follower{heard: heard, closely: true})
+// SubscribeProgress is Subscribe with steps of runs under their workers as well.
+func (s *Signals) SubscribeProgress(ctx context.Context, onSignal func(changed []run.ID)) error {
+	return s.subscribe(ctx, &subscriber{onSignal: onSignal, progress: true})
 }
 
-// RequestProgress asks other processes for word of runs.
+// RequestProgress asks other processes for the progress of runs.
 func (s *Signals) RequestProgress(runs ...run.ID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.telling || len(runs) == 0 {
+	if !s.connected || len(runs) == 0 {
 		return
 	}
-	if s.progress.wanting == nil {
-		s.progress.wanting = make(map[run.ID]struct{})
+	if s.progress.requests == nil {
+		s.progress.requests = make(map[run.ID]struct{})
 	}
 	for _, id := range runs {
-		s.progress.wanting[id] = struct{}{}
+		s.progress.requests[id] = struct{}{}
 	}
-	s.ring()
+	s.wake()
 }
 
-func (s *Signals) wants(runs []run.ID) {
+func (s *Signals) addRequests(runs []run.ID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.progress.want(runs, time.Now())
-}
-
-func (s *Signals) tellClosely(runs []run.ID) {
-	s.mu.Lock()
-	followers := s.followers
-	s.mu.Unlock()
-	for _, f := range followers {
-		if f.closely {
-			f.heard(runs)
-		}
-	}
+	s.progress.request(runs, time.Now())
 }
 
 // notices writes as few notices as name all of the runs.

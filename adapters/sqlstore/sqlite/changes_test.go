@@ -28,7 +28,7 @@ func TestFollowingLeavesNothingBehind(t *testing.T) {
 	store := open(t)
 	before := goleak.IgnoreCurrent()
 	for range 5 {
-		_, stop := portstest.Follow(t, store)
+		_, stop := portstest.StartWatch(t, store)
 		stop()
 	}
 	goleak.VerifyNone(t, before)
@@ -50,8 +50,8 @@ func TestMoreChangesThanAreKeptAreNotMissed(t *testing.T) {
 			return st.Tenants.Insert(ctx, ten)
 		})
 	}
-	w, _ := portstest.Follow(t, here)
-	renewed := w.Trusts()
+	w, _ := portstest.StartWatch(t, here)
+	renewed := w.ReliabilityReports()
 	write(t, there, func(ctx context.Context, st outbound.Stores) error { // one transaction, so that it is seen at once
 		for i, id := range ids {
 			ten, err := st.Tenants.Get(ctx, id)
@@ -67,7 +67,7 @@ func TestMoreChangesThanAreKeptAreNotMissed(t *testing.T) {
 		}
 		return nil
 	})
-	if !w.Await(10*time.Second, func() bool { return w.Told(ids[0]) > 0 || w.Trusts() > renewed }) {
+	if !w.Await(10*time.Second, func() bool { return w.Count(ids[0]) > 0 || w.ReliabilityReports() > renewed }) {
 		t.Error("a change that is not kept any more was neither told nor was everything in doubt")
 	}
 }

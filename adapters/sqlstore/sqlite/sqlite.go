@@ -48,10 +48,10 @@ var dialect = sqlstore.Dialect{
 		},
 	},
 	// Writing units run one after another, so nobody else can hold the key.
-	ClaimOutcome: `SELECT 1 AS free, o.fingerprint, o.answer
+	ClaimIdempotencyKey: `SELECT 1 AS free, o.fingerprint, o.answer
 		FROM (SELECT 1) AS one
 		LEFT JOIN outcomes o ON o.tenant_id = $1 AND o.scope = $2 AND o.key = $3 AND o.created_at > $4`,
-	ClaimOperatorOutcome: `SELECT 1 AS free, o.fingerprint, o.answer
+	ClaimOperatorIdempotencyKey: `SELECT 1 AS free, o.fingerprint, o.answer
 		FROM (SELECT 1) AS one
 		LEFT JOIN operator_outcomes o ON o.scope = $1 AND o.key = $2 AND o.created_at > $3`,
 	Runs:     runStatements,

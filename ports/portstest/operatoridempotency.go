@@ -14,20 +14,20 @@ import (
 )
 
 // operate claims the operator's key, has an effect, and keeps the outcome.
-func (f fixture) operate(once domain.IdempotencyKey, at time.Time, effect func(context.Context, outbound.Stores) error) error {
+func (f fixture) operate(idempotency domain.IdempotencyKey, at time.Time, effect func(context.Context, outbound.Stores) error) error {
 	return f.work.Do(f.Context(), func(ctx context.Context, st outbound.Stores) error {
-		if err := st.OperatorIdempotency.Claim(ctx, once, at); err != nil {
+		if err := st.OperatorIdempotency.Claim(ctx, idempotency, at); err != nil {
 			return err
 		}
 		if err := effect(ctx, st); err != nil {
 			return err
 		}
-		return st.OperatorIdempotency.Record(ctx, once, "made", at)
+		return st.OperatorIdempotency.Record(ctx, idempotency, "made", at)
 	})
 }
 
-// OperatorOutcomeRepository is the contract of outbound.OperatorOutcomeRepository.
-func OperatorOutcomeRepository(t *testing.T, open OpenStore) {
+// OperatorIdempotencyRepository is the contract of outbound.OperatorOutcomeRepository.
+func OperatorIdempotencyRepository(t *testing.T, open OpenStore) {
 	nothing := func(context.Context, outbound.Stores) error { return nil }
 	cases(t, open, map[string]func(f fixture){
 		"a repeat gets the bytes that were recorded, within a day": func(f fixture) {
@@ -86,11 +86,11 @@ func OperatorOutcomeRepository(t *testing.T, open OpenStore) {
 		},
 		"a unit that fails records nothing and has no effect": func(f fixture) {
 			owner := f.tenant()
-			for claim, once := range map[string]domain.IdempotencyKey{
+			for claim, idempotency := range map[string]domain.IdempotencyKey{
 				"the effect": onceWith("k", "same"),
 				"the answer": {Scope: "POST /things", Key: "k", Answer: func(any) ([]byte, error) { return nil, errOnPurpose }},
 			} {
-				err := f.operate(once, noon, func(ctx context.Context, st outbound.Stores) error {
+				err := f.operate(idempotency, noon, func(ctx context.Context, st outbound.Stores) error {
 					if err := st.Tenants.Delete(ctx, owner.ID()); err != nil || claim == "the answer" {
 						return err
 					}

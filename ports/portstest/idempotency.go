@@ -24,13 +24,13 @@ func onceWith(key, fingerprint string) domain.IdempotencyKey {
 }
 
 // do claims the key, counts the run, and keeps the outcome.
-func (f fixture) do(owner tenant.ID, once domain.IdempotencyKey, at time.Time, effect func()) error {
+func (f fixture) do(owner tenant.ID, idempotency domain.IdempotencyKey, at time.Time, effect func()) error {
 	return f.work.Do(f.Context(), func(ctx context.Context, st outbound.Stores) error {
-		if err := st.Idempotency.Claim(ctx, owner, once, at); err != nil {
+		if err := st.Idempotency.Claim(ctx, owner, idempotency, at); err != nil {
 			return err
 		}
 		effect()
-		return st.Idempotency.Record(ctx, owner, once, "made", at)
+		return st.Idempotency.Record(ctx, owner, idempotency, "made", at)
 	})
 }
 
@@ -43,7 +43,7 @@ func (f fixture) wantReplay(err error) {
 }
 
 // IdempotencyRepository is the contract of outbound.OutcomeRepository.
-func OutcomeRepository(t *testing.T, open OpenStore) {
+func IdempotencyRepository(t *testing.T, open OpenStore) {
 	nothing := func() {}
 	cases(t, open, map[string]func(f fixture){
 		"a repeat gets the bytes that were recorded": func(f fixture) {
@@ -55,14 +55,14 @@ func OutcomeRepository(t *testing.T, open OpenStore) {
 		},
 		"a repeat gets what was found out afterwards": func(f fixture) {
 			owner, other := f.tenant().ID(), f.tenant().ID()
-			amend := func(owner tenant.ID, once domain.IdempotencyKey, outcome string) {
+			amend := func(owner tenant.ID, idempotency domain.IdempotencyKey, outcome string) {
 				f.write(func(ctx context.Context, st outbound.Stores) error {
-					return st.Idempotency.Amend(ctx, owner, once, outcome)
+					return st.Idempotency.Amend(ctx, owner, idempotency, outcome)
 				})
 			}
-			recorded := func(owner tenant.ID, once domain.IdempotencyKey) string {
+			recorded := func(owner tenant.ID, idempotency domain.IdempotencyKey) string {
 				var replay *domain.Replay
-				if err := f.do(owner, once, noon, nothing); !errors.As(err, &replay) {
+				if err := f.do(owner, idempotency, noon, nothing); !errors.As(err, &replay) {
 					f.Fatalf("nothing is recorded: %v", err)
 				}
 				return string(replay.Answer)
@@ -70,8 +70,8 @@ func OutcomeRepository(t *testing.T, open OpenStore) {
 			first, second := onceWith("k", "same"), onceWith("K", "same")
 			amend(owner, first, "before there is one")
 			amend(owner, domain.IdempotencyKey{}, "without a key")
-			for _, once := range []domain.IdempotencyKey{first, second} {
-				if err := f.do(owner, once, noon, nothing); err != nil {
+			for _, idempotency := range []domain.IdempotencyKey{first, second} {
+				if err := f.do(owner, idempotency, noon, nothing); err != nil {
 					f.Fatal(err)
 				}
 			}

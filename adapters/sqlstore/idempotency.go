@@ -11,22 +11,22 @@ import (
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
-type outcomes struct{ *unit }
+type idempotency struct{ *unit }
 
-var _ outbound.IdempotencyRepository = outcomes{}
+var _ outbound.IdempotencyRepository = idempotency{}
 
 var errKeyTaken = errors.New("another unit recorded an outcome under the same idempotency key")
 
 // Claim looks for a recorded outcome.
-func (s outcomes) Claim(ctx context.Context, owner tenant.ID, once domain.IdempotencyKey, now time.Time) error {
-	if !once.Wanted() {
+func (s idempotency) Claim(ctx context.Context, owner tenant.ID, idempotency domain.IdempotencyKey, now time.Time) error {
+	if !idempotency.Wanted() {
 		return nil
 	}
-	return s.claim(ctx, once, s.store.dialect.ClaimOutcome, string(owner), once.Scope, once.Key, now.Add(-domain.IdempotencyRetention))
+	return s.claim(ctx, idempotency, s.store.dialect.ClaimIdempotencyKey, string(owner), idempotency.Scope, idempotency.Key, now.Add(-domain.IdempotencyRetention))
 }
 
 // claim looks for an outcome by a statement of the dialect.
-func (u *unit) claim(ctx context.Context, once domain.IdempotencyKey, statement string, args ...any) error {
+func (u *unit) claim(ctx context.Context, idempotency domain.IdempotencyKey, statement string, args ...any) error {
 	var row struct {
 		Free        bool    `db:"free"`
 		Fingerprint *string `db:"fingerprint"`
@@ -37,7 +37,7 @@ func (u *unit) claim(ctx context.Context, once domain.IdempotencyKey, statement 
 	case err != nil:
 		return err
 	case row.Fingerprint != nil:
-		return once.CheckReplay(*row.Fingerprint, row.Answer)
+		return idempotency.CheckReplay(*row.Fingerprint, row.Answer)
 	case !row.Free:
 		return domain.OnceInProgress()
 	default:
@@ -46,24 +46,24 @@ func (u *unit) claim(ctx context.Context, once domain.IdempotencyKey, statement 
 }
 
 // Record records the outcome, in the place of one that has expired.
-func (s outcomes) Record(ctx context.Context, owner tenant.ID, once domain.IdempotencyKey, outcome any, now time.Time) error {
-	if !once.Wanted() {
+func (s idempotency) Record(ctx context.Context, owner tenant.ID, idempotency domain.IdempotencyKey, outcome any, now time.Time) error {
+	if !idempotency.Wanted() {
 		return nil
 	}
-	return s.keep(once, outcome, func(answer []byte) (int64, error) {
+	return s.recordOutcome(idempotency, outcome, func(answer []byte) (int64, error) {
 		return s.Exec(ctx, "keep idempotent outcome", `INSERT INTO outcomes (tenant_id, scope, key, fingerprint, answer, created_at)
 			VALUES ($1, $2, $3, $4, $5, $6)
 			ON CONFLICT (tenant_id, scope, key) DO UPDATE
 			SET fingerprint = excluded.fingerprint, answer = excluded.answer, created_at = excluded.created_at
 			WHERE outcomes.created_at <= $7`,
-			string(owner), once.Scope, once.Key, once.Fingerprint, answer, now, now.Add(-domain.IdempotencyRetention))
+			string(owner), idempotency.Scope, idempotency.Key, idempotency.Fingerprint, answer, now, now.Add(-domain.IdempotencyRetention))
 	})
 }
 
-// keep renders an outcome and records it by insert, which returns how many it wrote: none
+// recordOutcome renders an outcome and records it by insert, which returns how many it wrote: none
 // where another unit was faster.
-func (u *unit) keep(once domain.IdempotencyKey, outcome any, insert func(answer []byte) (int64, error)) error {
-	answer, err := once.Answer(outcome)
+func (u *unit) recordOutcome(idempotency domain.IdempotencyKey, outcome any, insert func(answer []byte) (int64, error)) error {
+	answer, err := idempotency.Answer(outcome)
 	if err != nil {
 		return u.Fail(err)
 	}
@@ -75,22 +75,22 @@ func (u *unit) keep(once domain.IdempotencyKey, outcome any, insert func(answer 
 }
 
 // Amend replaces the answer of a recorded outcome.
-func (s outcomes) Amend(ctx context.Context, owner tenant.ID, once domain.IdempotencyKey, outcome any) error {
-	if !once.Wanted() {
+func (s idempotency) Amend(ctx context.Context, owner tenant.ID, idempotency domain.IdempotencyKey, outcome any) error {
+	if !idempotency.Wanted() {
 		return nil
 	}
-	answer, err := once.Answer(outcome)
+	answer, err := idempotency.Answer(outcome)
 	if err != nil {
 		return s.Fail(err)
 	}
 	_, err = s.Exec(ctx, "amend idempotent outcome", `UPDATE outcomes SET answer = $1
 		WHERE tenant_id = $2 AND scope = $3 AND key = $4 AND fingerprint = $5`,
-		answer, string(owner), once.Scope, once.Key, once.Fingerprint)
+		answer, string(owner), idempotency.Scope, idempotency.Key, idempotency.Fingerprint)
 	return err
 }
 
 // Sweep removes old outcomes.
-func (s outcomes) Sweep(ctx context.Context, before time.Time, limit int) (int, error) {
+func (s idempotency) Sweep(ctx context.Context, before time.Time, limit int) (int, error) {
 	n, err := s.Exec(ctx, "sweep idempotent outcomes", `DELETE FROM outcomes WHERE (tenant_id, scope, key) IN (
 			SELECT tenant_id, scope, key FROM outcomes WHERE created_at < $1 ORDER BY created_at LIMIT $2)`, before, limit)
 	return int(n), err

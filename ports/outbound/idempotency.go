@@ -17,17 +17,17 @@ type IdempotencyRepository interface {
 	// for another request; and a Conflict with the code idempotency_in_progress when
 	// another unit with the key is running and the store can tell without waiting.
 	// Nothing is asked of the store when no key was given.
-	Claim(ctx context.Context, owner tenant.ID, once domain.IdempotencyKey, now time.Time) error
+	Claim(ctx context.Context, owner tenant.ID, idempotency domain.IdempotencyKey, now time.Time) error
 
 	// Record is called last in the unit and records the outcome that once renders. Of
 	// two units that reach it with one key only one commits; the other runs again and
 	// meets the outcome in Claim.
-	Record(ctx context.Context, owner tenant.ID, once domain.IdempotencyKey, outcome any, now time.Time) error
+	Record(ctx context.Context, owner tenant.ID, idempotency domain.IdempotencyKey, outcome any, now time.Time) error
 
 	// Amend records the outcome anew that a unit before kept, where the answer came to hold
 	// what was found out once that unit had committed. It does nothing when no key was
 	// given, and when nothing is recorded for this very request.
-	Amend(ctx context.Context, owner tenant.ID, once domain.IdempotencyKey, outcome any) error
+	Amend(ctx context.Context, owner tenant.ID, idempotency domain.IdempotencyKey, outcome any) error
 
 	// Sweep removes at most limit outcomes, of any tenant, that were recorded before
 	// the time, and returns how many.
@@ -39,10 +39,10 @@ type IdempotencyRepository interface {
 // outlasts the tenant that was made, so that a late repeat does not make it again.
 type OperatorIdempotencyRepository interface {
 	// Claim does what [IdempotencyRepository.Claim] does.
-	Claim(ctx context.Context, once domain.IdempotencyKey, now time.Time) error
+	Claim(ctx context.Context, idempotency domain.IdempotencyKey, now time.Time) error
 
 	// Record does what [IdempotencyRepository.Record] does.
-	Record(ctx context.Context, once domain.IdempotencyKey, outcome any, now time.Time) error
+	Record(ctx context.Context, idempotency domain.IdempotencyKey, outcome any, now time.Time) error
 
 	// Sweep removes at most limit outcomes that were recorded before the time, and
 	// returns how many.
