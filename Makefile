@@ -26,7 +26,7 @@ NOCHECKPTR := -gcflags=modernc.org/sqlite/lib=-d=checkptr=0
 # sources.
 NORACE   := -skip '^(TestGoldens|TestPublishing|FuzzCreateTrigger|TestImportsFollowTheHouse|TestEveryPackageSaysWhatItIs|TestFilesAndFunctionsStaySmall|TestOutboundPortsStayNarrow|TestUseCasesReadNoAggregatesState|TestAfterAnyOutageTheLedgerIsComplete|TestEachLocalDayStartsOneRunOfAFixedTime|TestTwoVersionsRunNextToEachOther|TestARollingUpgradeLosesNoRequest)$$'
 # Packages that share state between goroutines; the others have nothing to race for.
-RACE     := ./adapters/budget ./adapters/noderunner ./adapters/httpapi ./adapters/httpapi/client ./adapters/httpapi/exchange ./adapters/httpapi/jsonread ./adapters/httpserver ./adapters/limiter/... ./adapters/sqlstore/... ./adapters/system/... ./adapters/expression/... ./application/... ./cmd/... ./domain/trigger/... ./deploy/rolling
+RACE     := ./adapters/budget ./adapters/noderunner ./adapters/sandbox ./adapters/httpapi ./adapters/httpapi/client ./adapters/httpapi/exchange ./adapters/httpapi/jsonread ./adapters/httpserver ./adapters/limiter/... ./adapters/sqlstore/... ./adapters/system/... ./adapters/expression/... ./application/... ./cmd/... ./domain/trigger/... ./deploy/rolling
 
 .DEFAULT_GOAL := help
 

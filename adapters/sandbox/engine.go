@@ -1,0 +1,221 @@
+package sandbox
+
+import (
+	"crypto/sha256"
+	_ "embed" // prelude.js
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"modernc.org/quickjs"
+
+	"github.com/sluicehq/sluice/domain/run"
+)
+
+//go:embed prelude.js
+var preludeText string
+
+// prelude stands on one line, so that a frame on the first line is never one of code.
+var prelude = strings.ReplaceAll(preludeText, "\n", " ")
+
+// What stands around a source. Its own lines begin with the second one.
+const (
+	beforeSource = "(function (input, payload, nodes, item, index, run) {\"use strict\";\n"
+	afterSource  = "\n})"
+)
+
+// request is what the gateway asks of a process.
+type request struct {
+	Compile bool            `json:"compile,omitempty"` // and nothing else
+	Source  string          `json:"source"`
+	Values  json.RawMessage `json:"values,omitempty"`
+	Now     int64           `json:"now,omitempty"` // in Unix milliseconds
+	Seed    string          `json:"seed,omitempty"`
+	Timeout time.Duration   `json:"timeout"`
+	Memory  int64           `json:"memory"`
+}
+
+// reply is what the process answers. Of Output and Code one is there, or neither for a
+// source that compiles.
+type reply struct {
+	Output  json.RawMessage `json:"output,omitempty"`
+	Code    string          `json:"code,omitempty"` // why it failed
+	Message string          `json:"message,omitempty"`
+	Log     []string        `json:"log,omitempty"`
+}
+
+// The codes of failures.
+const (
+	codeFailed      = "code_failed"
+	codeTimeout     = "code_timeout"
+	codeOutOfMemory = "code_out_of_memory"
+	codeCrashed     = "code_crashed"
+)
+
+// execution is one request in a VM of its own.
+type execution struct {
+	vm       *quickjs.VM
+	asked    request
+	deadline time.Time
+	log      []string
+}
+
+// execute carries out a request.
+func execute(asked request) (answer reply) {
+	vm, err := quickjs.NewVM()
+	if err != nil {
+		return reply{Code: codeCrashed, Message: "The engine could not be started."}
+	}
+	defer func() { _ = vm.Close() }() // there is nobody to tell
+	vm.SetMemoryLimit(uintptr(asked.Memory))
+	vm.SetCanBlock(false)
+	e := &execution{vm: vm, asked: asked, deadline: time.Now().Add(asked.Timeout)}
+	if asked.Compile {
+		err = e.compile()
+	} else {
+		answer.Output, err = e.run()
+	}
+	if err != nil {
+		answer.Code, answer.Message = e.explain(err)
+	}
+	answer.Log = e.log
+	return answer
+}
+
+// bound has the next call end at the deadline.
+func (e *execution) bound() { _ = e.vm.SetEvalTimeout(max(time.Until(e.deadline), time.Nanosecond)) } // never fails
+
+// compile reads the source as the body of a function, and of a method: whatever ends the body
+// early, so as to go on behind it, fits around one of the two only.
+func (e *execution) compile() error {
+	e.bound()
+	if _, err := e.vm.Compile(beforeSource+e.asked.Source+afterSource, quickjs.EvalGlobal); err != nil {
+		return err
+	}
+	e.bound()
+	if _, err := e.vm.Compile("(class { run() {\n"+e.asked.Source+"\n}})", quickjs.EvalGlobal); err != nil {
+		return err
+	}
+	return nil
+}
+
+func (e *execution) run() (json.RawMessage, error) {
+	call, err := e.prepare()
+	if err != nil {
+		return nil, err
+	}
+	defer call.Free()
+	e.bound()
+	body, err := e.vm.EvalValue(beforeSource+e.asked.Source+afterSource, quickjs.EvalGlobal)
+	if err != nil {
+		return nil, err
+	}
+	defer body.Free()
+	e.bound()
+	output, err := call.Call(quickjs.UndefinedValue, body, string(e.asked.Values))
+	if err != nil {
+		return nil, err
+	}
+	text, done := output.(string)
+	if !done { // it is promised
+		e.bound()
+		if _, err = e.vm.ExecutePendingJobs(); err != nil {
+			return nil, err
+		}
+		e.bound()
+		if output, err = call.Call(quickjs.UndefinedValue); err != nil {
+			return nil, err
+		}
+		text, _ = output.(string)
+	}
+	if len(text) > run.MaxOutput {
+		return nil, &tooLarge{len(text)}
+	}
+	return json.RawMessage(text), nil
+}
+
+type tooLarge struct{ length int }
+
+func (t *tooLarge) Error() string {
+	return fmt.Sprintf("The output must be at most %d bytes of JSON, not %d.", run.MaxOutput, t.length)
+}
+
+// prepare sets up the VM, and returns what calls code.
+func (e *execution) prepare() (none quickjs.Value, err error) {
+	const logName = "log"
+	if err = e.vm.RegisterHostFunc(logName, e.write); err != nil {
+		return none, err
+	}
+	e.bound()
+	setUp, err := e.vm.EvalValue(prelude, quickjs.EvalGlobal)
+	if err != nil {
+		return none, err
+	}
+	defer setUp.Free()
+	e.bound()
+	log, err := e.vm.EvalValue("{ const taken = "+logName+"; delete globalThis."+logName+"; taken }", quickjs.EvalGlobal)
+	if err != nil {
+		return none, err
+	}
+	defer log.Free()
+	seed := sha256.Sum256([]byte(e.asked.Seed))
+	number := func(i int) int { return int(int32(binary.LittleEndian.Uint32(seed[4*i:]))) }
+	e.bound()
+	return setUp.CallValue(quickjs.UndefinedValue, float64(e.asked.Now), number(0), number(1), number(2), number(3), log, run.MaxLogLines, run.MaxLogBytes)
+}
+
+// write takes a line for the log.
+func (e *execution) write(args []any) (any, error) {
+	if len(args) == 1 {
+		if line, isText := args[0].(string); isText {
+			e.log = append(e.log, line)
+		}
+	}
+	return nil, nil
+}
+
+// frame finds where an error was made: the first frame of code in its stack, which does not
+// stand on the first line.
+var frame = regexp.MustCompile(`<eval>:([0-9]{1,9}):([0-9]{1,9})`)
+
+// explain gives the code and the message of a failure.
+func (e *execution) explain(err error) (code, message string) {
+	var large *tooLarge
+	var thrown *quickjs.Error
+	switch {
+	case errors.As(err, &large):
+		return run.CodeOutputTooLarge, large.Error()
+	case !errors.As(err, &thrown):
+		return codeFailed, err.Error()
+	case thrown.Name == "InternalError" && thrown.Message == "interrupted" && !time.Now().Before(e.deadline):
+		return codeTimeout, fmt.Sprintf("The code did not end within %d ms.", e.asked.Timeout.Milliseconds())
+	case thrown.Name == "InternalError" && thrown.Message == "out of memory", thrown.Name == "" && thrown.Error() == "null": // there was none for an error
+		return codeOutOfMemory, fmt.Sprintf("The code needs more than its %d MB of memory.", e.asked.Memory>>20)
+	}
+	message = thrown.Message
+	if thrown.Name != "" {
+		message = strings.TrimSuffix(thrown.Name+": "+message, ": ")
+	} else if message == "" {
+		message = thrown.Error()
+	}
+	if line, column, known := place(thrown); known {
+		message = fmt.Sprintf("line %d, column %d: %s", line, column, message)
+	}
+	return codeFailed, message
+}
+
+// place is where in the source an error was made, counted from 1.
+func place(thrown *quickjs.Error) (line, column int, known bool) {
+	for _, found := range frame.FindAllStringSubmatch(thrown.Stack, 100) {
+		line, _ = strconv.Atoi(found[1])
+		if column, _ = strconv.Atoi(found[2]); line > 1 {
+			return line - 1, column, true
+		}
+	}
+	return 0, 0, false
+}

@@ -1,0 +1,44 @@
+package sandbox
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// frameHeader is how many bytes stand before a frame: its length, the most significant
+// byte first.
+const frameHeader = 4
+
+var errFrameTooLarge = errors.New("sandbox: a frame is too large")
+
+func writeFrame(w io.Writer, body []byte) error {
+	var header [frameHeader]byte
+	binary.BigEndian.PutUint32(header[:], uint32(len(body)))
+	if _, err := w.Write(header[:]); err != nil {
+		return fmt.Errorf("sandbox: write a frame: %w", err)
+	}
+	if _, err := w.Write(body); err != nil {
+		return fmt.Errorf("sandbox: write a frame: %w", err)
+	}
+	return nil
+}
+
+// readFrame reads a frame of at most so many bytes. The error is io.EOF where there is no
+// further one.
+func readFrame(r io.Reader, most int) ([]byte, error) {
+	var header [frameHeader]byte
+	if _, err := io.ReadFull(r, header[:]); err != nil {
+		return nil, err
+	}
+	length := int64(binary.BigEndian.Uint32(header[:]))
+	if length > int64(most) {
+		return nil, errFrameTooLarge
+	}
+	body := make([]byte, length)
+	if _, err := io.ReadFull(r, body); err != nil {
+		return nil, fmt.Errorf("sandbox: read a frame: %w", err)
+	}
+	return body, nil
+}

@@ -1,0 +1,85 @@
+package sandbox
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"time"
+
+	"github.com/sluicehq/sluice/domain/run"
+)
+
+// greeting is the first frame of a process.
+type greeting struct {
+	Refused string `json:"refused,omitempty"` // why it runs no code
+}
+
+// Serve is the life of a process that runs code: it gives up what it does not need, and
+// answers requests on its standard input until that ends. It returns the exit code.
+func Serve() int {
+	runtime.GOMAXPROCS(1)
+	debug.SetMemoryLimit(ownMemory)
+	time.Local = time.UTC
+	// A descriptor that does not block is read by a system call that waits; the poller would
+	// need others.
+	in, out := os.Stdin, os.Stdout
+	_ = execute(request{Source: "return 1", Values: json.RawMessage("{}"), Timeout: time.Second, Memory: leastMemory}) // initializes what is initialized late
+	var hello greeting
+	if err := confine(); err != nil {
+		hello.Refused = err.Error()
+	}
+	if err := writeJSON(out, hello); err != nil || hello.Refused != "" {
+		return 1
+	}
+	for {
+		body, err := readFrame(in, maxRequest)
+		if errors.Is(err, io.EOF) {
+			return 0
+		}
+		var asked request
+		if err == nil {
+			err = json.Unmarshal(body, &asked)
+		}
+		if err == nil {
+			err = writeJSON(out, bounded(execute(asked)))
+		}
+		if err != nil {
+			_, _ = fmt.Fprintln(os.Stderr, err) // nowhere to report a failure to
+			return 1
+		}
+	}
+}
+
+// bounded cuts what the gateway would not read.
+func bounded(answer reply) reply {
+	if len(answer.Message) > maxMessage {
+		answer.Message = answer.Message[:maxMessage]
+	}
+	answer.Log = run.NewLog(answer.Log)
+	return answer
+}
+
+func writeJSON(w io.Writer, value any) error {
+	body, err := json.Marshal(value)
+	if err != nil {
+		return fmt.Errorf("sandbox: write a frame: %w", err)
+	}
+	return writeFrame(w, body)
+}
+
+// What passes between the gateway and its process, in bytes.
+const (
+	maxRequest = 20 << 20
+	maxReply   = 2*run.MaxOutput + 8*run.MaxLogBytes // JSON within JSON may grow, when it is written again
+	maxMessage = 8 << 10
+
+	leastMemory = 1 << 20
+
+	// ownMemory is about what a process takes besides the memory of the code that it runs, at
+	// which its collector begins to work hard.
+	ownMemory = 48 << 20
+)
