@@ -20,6 +20,8 @@ type runSummaryBody struct {
 	TriggerID         string       `json:"triggerId,omitempty"`
 	EntityID          string       `json:"entityId"`
 	DedupeKey         string       `json:"dedupeKey,omitempty"`
+	ParentRunID       string       `json:"parentRunId,omitempty"`
+	ParentNodeID      string       `json:"parentNodeId,omitempty"`
 	Cause             string       `json:"cause"`
 	Status            string       `json:"status"`
 	Error             *failureBody `json:"error,omitempty"`
@@ -51,7 +53,7 @@ func summaryBody(s run.Summary) runSummaryBody {
 	return runSummaryBody{
 		ID: string(s.ID), TenantID: string(s.Tenant), SubTenantID: string(s.SubTenant), WorkflowID: string(s.Workflow),
 		WorkflowVersionID: string(s.Version), TriggerID: string(s.Trigger), EntityID: s.Entity, DedupeKey: s.DedupeKey,
-		Cause: string(s.Cause), Status: string(s.Status), Error: renderFailure(s.Failure), Seq: s.Seq,
+		ParentRunID: string(s.Parent), ParentNodeID: string(s.ParentNode), Cause: string(s.Cause), Status: string(s.Status), Error: renderFailure(s.Failure), Seq: s.Seq,
 		CreatedAt: exchange.Timestamp(s.CreatedAt), UpdatedAt: exchange.Timestamp(s.UpdatedAt),
 		StartedAt: exchange.OptionalTimestamp(s.StartedAt), FinishedAt: exchange.OptionalTimestamp(s.FinishedAt),
 	}
@@ -153,6 +155,7 @@ type waitingBody struct {
 	Kind        string `json:"kind"`
 	Event       string `json:"event,omitempty"`
 	Since       string `json:"since"`
+	RunID       string `json:"runId,omitempty"`
 	Until       string `json:"until,omitempty"`
 	ResumeToken string `json:"resumeToken,omitempty"`
 }
@@ -178,7 +181,7 @@ func renderRunNodes(s inbound.ShownRun) []runNodeBody {
 		}
 		if p := n.Pause; p != nil && n.Status == run.NodeWaiting {
 			body.Waiting = &waitingBody{
-				Kind: string(p.Kind), Event: p.Event, Since: exchange.Timestamp(p.Since), Until: exchange.OptionalTimestamp(p.Until), ResumeToken: s.Tokens[n.ID],
+				Kind: string(p.Kind), Event: p.Event, RunID: string(p.Run), Since: exchange.Timestamp(p.Since), Until: exchange.OptionalTimestamp(p.Until), ResumeToken: s.Tokens[n.ID],
 			}
 		}
 		all = append(all, body)

@@ -41,7 +41,9 @@ func (a *API) listRuns(c *gin.Context, who tenant.Caller) error {
 		Workflow: exchange.FilterID(l, "workflowId", workflow.IDPrefix, noWorkflow),
 		Version:  exchange.FilterID(l, "workflowVersionId", workflow.VersionIDPrefix, noVersion),
 		Trigger:  exchange.FilterID(l, "triggerId", trigger.IDPrefix, noTrigger),
+		Parent:   exchange.FilterID(l, "parentRunId", run.IDPrefix, noRun),
 	}
+	_, f.Children = l.Params.OneOf("include", []string{"children"}, &l.Rules)
 	if entity, asked := l.Params.String("entityId", &l.Rules); asked {
 		f.Entity = &entity
 	}

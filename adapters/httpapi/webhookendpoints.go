@@ -24,6 +24,7 @@ type webhookEndpointBody struct {
 	Events       []event.Type    `json:"events"`
 	Metadata     json.RawMessage `json:"metadata"`
 	IsActive     bool            `json:"isActive"`
+	Children     bool            `json:"includeChildren"`
 	Secret       string          `json:"secret,omitempty"`
 	FailingSince string          `json:"failingSince,omitempty"`
 	Disabled     *disabledBody   `json:"disabled,omitempty"`
@@ -41,7 +42,7 @@ type disabledBody struct {
 func webhookEndpointBodyOf(e *event.Endpoint) webhookEndpointBody {
 	body := webhookEndpointBody{
 		ID: string(e.ID()), TenantID: string(e.Tenant()), SubTenantID: string(e.SubTenant()), URL: e.URL(), Description: e.Description(),
-		Events: append([]event.Type{}, e.Events()...), Metadata: exchange.RenderMetadata(e.Metadata()), IsActive: e.Active(), FailingSince: exchange.OptionalTimestamp(e.FailingSince()),
+		Events: append([]event.Type{}, e.Events()...), Metadata: exchange.RenderMetadata(e.Metadata()), IsActive: e.Active(), Children: e.Children(), FailingSince: exchange.OptionalTimestamp(e.FailingSince()),
 		CreatedAt: exchange.Timestamp(e.CreatedAt()), UpdatedAt: exchange.Timestamp(e.UpdatedAt()),
 	}
 	if d := e.Disabled(); d != nil {
@@ -86,6 +87,9 @@ func webhookEndpointDraft(body jsonread.Object) event.EndpointDraft {
 	}
 	d.SubTenant = tenant.SubTenantID(textOrNone(body, "subTenantId", &r))
 	d.Active = body.OptionalBool("isActive", &r)
+	if children := body.OptionalBool("includeChildren", &r); children != nil {
+		d.Children = *children
+	}
 	d.Metadata = exchange.ReadMetadata(body, &r)
 	d.Malformed = r.Violations()
 	return d
@@ -138,7 +142,7 @@ func (a *API) updateWebhookEndpoint(c *gin.Context, who tenant.Caller) error {
 
 func webhookEndpointPatch(body jsonread.Object) event.EndpointPatch {
 	var r domain.Rules
-	p := event.EndpointPatch{URL: body.OptionalString("url", &r), Events: readEventTypes(body, &r), Active: body.OptionalBool("isActive", &r)}
+	p := event.EndpointPatch{URL: body.OptionalString("url", &r), Events: readEventTypes(body, &r), Active: body.OptionalBool("isActive", &r), Children: body.OptionalBool("includeChildren", &r)}
 	p.Description, p.RemoveDescription = changedDescription(body, &r)
 	if sub := changedText(body, "subTenantId", &r); sub != nil {
 		id := tenant.SubTenantID(*sub)

@@ -3,6 +3,7 @@ package execution
 import (
 	"context"
 
+	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/event"
 	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/ports/outbound"
@@ -14,17 +15,23 @@ type Step struct {
 	Written outbound.RunStep
 }
 
-// Record writes steps of different runs in the caller's unit: the runs, their histories, and
-// the events that they cause.
+// Record writes steps of different runs in the caller's unit: the runs, their histories, the runs
+// that they start, and the events that they cause. Where a dedupe key stands for another run
+// already, it is a Conflict with the code [KeyTaken].
 func Record(ctx context.Context, st outbound.Stores, random outbound.Random, all ...Step) error {
 	steps := make([]outbound.RunStep, len(all))
 	var events []*event.Event
+	var children []*run.Run
 	for i, one := range all {
 		steps[i] = one.Written
-		steps[i].History = one.Made.History
+		steps[i].History, steps[i].Turned = one.Made.History, one.Made.Turned
+		children = append(children, one.Made.Start...)
 		for _, h := range one.Made.Happened {
 			events = append(events, event.NewRunEvent(event.ID(random.ID(event.IDPrefix)), one.Written.Run, h))
 		}
+	}
+	if err := startChildren(ctx, st, children); err != nil { // first: a step that ends its run wakes them
+		return err
 	}
 	if err := st.Runs.Runs.Record(ctx, steps...); err != nil {
 		return err
@@ -33,6 +40,37 @@ func Record(ctx context.Context, st outbound.Stores, random outbound.Random, all
 		return nil
 	}
 	return st.Webhooks.Events.AppendIfWanted(ctx, events...)
+}
+
+// KeyTaken is the code of a call whose dedupe key another one took at the same time.
+const KeyTaken = "call_key_taken"
+
+func startChildren(ctx context.Context, st outbound.Stores, children []*run.Run) error {
+	if len(children) == 0 {
+		return nil
+	}
+	started, err := st.Runs.Runs.Start(ctx, children...)
+	if err != nil {
+		return err
+	}
+	for _, one := range started {
+		if !one.Added {
+			return domain.Fail(domain.Conflict, KeyTaken, "Run %s was started with the same dedupe key at the same time.", one.ID)
+		}
+	}
+	return nil
+}
+
+// Roused lists the runs that are to be looked at when the unit has committed: those that were
+// started, and the parents of those that have turned.
+func (s Step) Roused() (runs []run.ID) {
+	for _, child := range s.Made.Start {
+		runs = append(runs, child.ID())
+	}
+	if parent := s.Written.Run.Parent(); s.Made.Turned && parent != "" {
+		runs = append(runs, parent)
+	}
+	return runs
 }
 
 // A [StepBuffer] records at most that many steps together, with at most that many bytes.

@@ -195,8 +195,9 @@ func (o *eventDelivery) deliver(ctx context.Context, a run.Awaiting) error {
 	if !step.Changed() {
 		return nil
 	}
-	o.request.changed = append(o.request.changed, a.ID)
-	return o.steps.Add(ctx, execution.Step{Made: step, Written: outbound.RunStep{Run: r, From: from}})
+	made := execution.Step{Made: step, Written: outbound.RunStep{Run: r, From: from}}
+	o.request.changed = append(append(o.request.changed, a.ID), made.Roused()...)
+	return o.steps.Add(ctx, made)
 }
 
 // advance tells a run the fact; without a plan its version is gone, and it refuses.

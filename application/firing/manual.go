@@ -3,6 +3,7 @@ package firing
 import (
 	"context"
 
+	"github.com/sluicehq/sluice/application/execution"
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/tenant"
@@ -28,7 +29,7 @@ func (f *Service) Start(ctx context.Context, who tenant.Caller, idempotency doma
 		if err != nil {
 			return err
 		}
-		if err := startable(found, c.Version); err != nil {
+		if err := execution.Startable(found, c.Version); err != nil {
 			return err
 		}
 		if err := f.storage.Check(found.StoredBytes, int64(len(c.Payload()))); err != nil {
@@ -48,21 +49,4 @@ func (f *Service) Start(ctx context.Context, who tenant.Caller, idempotency doma
 	}
 	f.signals.Notify(id)
 	return r, nil
-}
-
-// startable says why a workflow cannot be started by hand.
-func startable(found outbound.FiringVersion, named workflow.VersionID) error {
-	switch {
-	case named != "" && found.Version == "":
-		var r domain.Rules
-		r.Check(false, "workflowVersionId", domain.Unknown, "must be the id of a version of this workflow")
-		return r.Err("call_invalid", "The call is not valid.")
-	case !found.WorkflowActive:
-		return domain.Fail(domain.Conflict, "workflow_inactive", "The workflow is inactive. Activate it first.")
-	case found.Version == "":
-		return domain.Fail(domain.Conflict, "version_not_published", "The workflow has no active version. Publish one first, or name one that was published.")
-	case !found.Published:
-		return domain.Fail(domain.Conflict, "version_not_published", "The version that is named is a draft. Publish it first, or simulate it.")
-	}
-	return nil
 }

@@ -33,6 +33,7 @@ func (s *Service) apply(ctx context.Context, scope tenant.Scope, idempotency dom
 func (s *Service) applyWith(ctx context.Context, plan *run.Plan, scope tenant.Scope, idempotency domain.IdempotencyKey, id run.ID, happens changeFunc, outcome func(*run.Run) any) (r *run.Run, err error) {
 	now := s.clock.Now()
 	var step run.Step
+	var made execution.Step
 	err = s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
 		if err := st.Idempotency.Claim(ctx, scope.Tenant(), idempotency, now); err != nil {
 			return err
@@ -51,7 +52,8 @@ func (s *Service) applyWith(ctx context.Context, plan *run.Plan, scope tenant.Sc
 		if step.Refused != nil && !step.Changed() {
 			return step.Refused
 		}
-		if err := execution.Record(ctx, st, s.random, execution.Step{Made: step, Written: outbound.RunStep{Run: r, From: from}}); err != nil {
+		made = execution.Step{Made: step, Written: outbound.RunStep{Run: r, From: from}}
+		if err := execution.Record(ctx, st, s.random, made); err != nil {
 			return err
 		}
 		if step.Refused == nil {
@@ -62,7 +64,7 @@ func (s *Service) applyWith(ctx context.Context, plan *run.Plan, scope tenant.Sc
 	if err != nil {
 		return nil, err
 	}
-	s.signals.Notify(id)
+	s.signals.Notify(append(made.Roused(), id)...)
 	if step.Refused != nil {
 		return nil, step.Refused
 	}

@@ -34,6 +34,10 @@ func (s *Service) Simulate(ctx context.Context, who tenant.Caller, idempotency d
 	if err != nil {
 		return done, err
 	}
+	called, err := s.calledBy(ctx, subject.version)
+	if err != nil {
+		return done, err
+	}
 	at := now
 	if c.At != nil {
 		at = *c.At
@@ -44,7 +48,7 @@ func (s *Service) Simulate(ctx context.Context, who tenant.Caller, idempotency d
 		Entity: c.EntityOr(s.random.ID), DedupeKey: key, Cause: subject.cause(), Payload: c.Payload(),
 	}
 	waited := s.computing.DoLong(ctx, who.Tenant(), s.computing.Most(), func() {
-		done, err = s.simulated(ctx, subject.version, registry, started, at, c.Answers)
+		done, err = s.simulated(ctx, subject.version, registry, started, at, c.Answers, called)
 	})
 	if err = cmp.Or(waited, err); err != nil || !idempotency.Wanted() {
 		return done, err
@@ -58,10 +62,12 @@ func (s *Service) Simulate(ctx context.Context, who tenant.Caller, idempotency d
 }
 
 // simulated runs a version on a virtual clock.
-func (s *Service) simulated(ctx context.Context, ver *workflow.Version, types *node.Registry, started run.Start, at time.Time, answers map[workflow.NodeID][]run.Answer) (done inbound.Simulated, err error) {
+func (s *Service) simulated(ctx context.Context, ver *workflow.Version, types *node.Registry, started run.Start, at time.Time, answers map[workflow.NodeID][]run.Answer,
+	called map[workflow.ID]*run.Plan,
+) (done inbound.Simulated, err error) {
 	err = s.plans.With(ctx, ver, types, func(plan *run.Plan) (err error) {
 		id, interrupted := run.ID(s.random.ID(run.IDPrefix)), func() error { return context.Cause(ctx) }
-		if done.Trace, err = run.Simulate(plan, id, started, at, answers, interrupted); err != nil {
+		if done.Trace, err = run.Simulate(plan, id, started, at, answers, called, interrupted); err != nil {
 			return err
 		}
 		done.Inputs, err = done.Run.Inputs(plan)

@@ -93,9 +93,9 @@ type endpointCalls struct {
 	calls calls
 }
 
-func (e endpointCalls) Matching(ctx context.Context, scope tenant.Scope, t event.Type, sub tenant.SubTenantID) ([]*event.Endpoint, error) {
+func (e endpointCalls) Matching(ctx context.Context, scope tenant.Scope, t event.Type, sub tenant.SubTenantID, ofChild bool) ([]*event.Endpoint, error) {
 	e.calls.on("match", scope.Tenant())
-	return e.EndpointRepository.Matching(ctx, scope, t, sub)
+	return e.EndpointRepository.Matching(ctx, scope, t, sub, ofChild)
 }
 
 type deliveryCalls struct {

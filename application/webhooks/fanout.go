@@ -116,9 +116,9 @@ func (d *Dispatcher) insertDeliveries(ctx context.Context, st outbound.WebhookSt
 	subscribed := make(map[subscriptionKey][]*event.Endpoint)
 	var made []*event.Delivery
 	for _, e := range waiting {
-		key := subscriptionKey{e.Tenant(), e.Type(), e.SubTenant()}
+		key := subscriptionKey{e.Tenant(), e.Type(), e.SubTenant(), e.OfChild()}
 		if _, known := subscribed[key]; !known {
-			if subscribed[key], err = st.Endpoints.Matching(ctx, tenant.All(key.tenant), key.eventType, key.subTenant); err != nil {
+			if subscribed[key], err = st.Endpoints.Matching(ctx, tenant.All(key.tenant), key.eventType, key.subTenant, key.ofChild); err != nil {
 				return err
 			}
 		}
@@ -137,6 +137,7 @@ type subscriptionKey struct {
 	tenant    tenant.ID
 	eventType event.Type
 	subTenant tenant.SubTenantID
+	ofChild   bool
 }
 
 // awaitEvents sleeps until it is woken because events may wait, or it is time to look

@@ -257,6 +257,11 @@ func aborted(e run.Execute) run.Fact {
 // try makes an attempt once.
 func (j *job) try(ctx context.Context, a *attempt, e run.Execute) (fact run.Fact, err error) {
 	err = j.session.recoverPanic("make the attempt", func() error {
+		if e.StartsRun {
+			var err error
+			fact, err = j.call(ctx, e)
+			return err
+		}
 		call := outbound.NodeCall{
 			Tenant: e.Tenant, SubTenant: string(e.SubTenant), RunID: string(e.Run), EntityID: e.Entity, NodeID: string(e.Node),
 			Type: e.Type, Version: e.Version, CanPause: e.CanPause, Attempt: e.Attempt, Inputs: e.Input, Config: e.Config,

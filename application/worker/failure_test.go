@@ -441,7 +441,7 @@ func TestARunWithoutWordOfItIsFound(t *testing.T) {
 // unfollowable are signals that cannot be followed.
 type unfollowable struct{ *sqlstore.RunSignals }
 
-func (unfollowable) Follow(context.Context, func([]run.ID)) error {
+func (unfollowable) Subscribe(context.Context, func([]run.ID)) error {
 	return errors.New("nobody can be heard")
 }
 

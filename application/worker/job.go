@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/sluicehq/sluice/application/execution"
 	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/workflow"
 	"github.com/sluicehq/sluice/ports/inbound"
@@ -52,8 +53,11 @@ type job struct {
 	ctx       context.Context         //nolint:containedctx // of the attempts; ends with the lease
 	interrupt context.CancelCauseFunc // ends it
 
-	advanced  chan struct{} // holds one when seen has grown
+	advanced  chan struct{} // holds one when latestSeq or woken has grown
 	latestSeq atomic.Int64  // the greatest Seq that the store is known to have
+	woken     atomic.Int64  // how often the run is known to have been woken
+	looked    int64         // how often it had been when its family was last looked at
+	settled   int64         // the same, as the last step was recorded
 	leaseEnd  atomic.Int64  // when the lease ends, in nanoseconds since the session began
 }
 
@@ -64,6 +68,7 @@ func (s *session) startJob(leased outbound.LeasedRun, since time.Time) {
 		attempts: make(map[workflow.NodeID]*attempt), attemptDone: make(chan *attempt), closed: make(chan struct{}), toPrepare: make(chan *attempt), advanced: make(chan struct{}, 1), growth: newGrowth(),
 	}
 	j.ctx, j.interrupt = context.WithCancelCause(s.effects)
+	j.woken.Store(leased.Woken)
 	j.leaseEnd.Store(int64(since.Sub(s.began) + s.worker.opts.Lease))
 	s.mu.Lock()
 	if before := s.jobs[leased.Lease.Run]; before != nil {
@@ -151,12 +156,18 @@ func (j *job) begin() jobOutcome {
 		return j.fail(err)
 	}
 	j.growth.setSize(j.plan.Nodes())
+	if end := j.lookAtFamily(); end != jobContinue {
+		return end
+	}
 	if j.run.Status() == run.StatusPending {
 		return j.apply(run.Started{})
 	}
 	j.needsCatchUp = true // attempts may be outstanding that nobody makes
 	if end := j.apply(run.TimeReached{}); end != jobContinue || j.keeps() {
 		return end
+	}
+	if j.settled != j.looked {
+		return j.settle()
 	}
 	return leaveToExpire // it was due, and nothing is
 }
@@ -205,6 +216,9 @@ func (j *job) next() jobOutcome {
 	case <-wake:
 		return j.apply(run.TimeReached{})
 	case <-j.advanced:
+		if end := j.lookAtFamily(); end != jobContinue {
+			return end
+		}
 		if j.latestSeq.Load() <= j.run.Seq() {
 			return jobContinue // the worker's own step
 		}
@@ -261,10 +275,11 @@ func (j *job) apply(fact run.Fact) jobOutcome {
 			return j.catchUp()
 		}
 		keep := j.keeps()
-		switch err = j.session.records.record(j.isBacklog(), step, outbound.RunStep{Run: j.run, From: from, Lease: j.lease, Keep: keep}); {
+		switch err = j.session.records.record(j.isBacklog(), step, outbound.RunStep{Run: j.run, From: from, Lease: j.lease, Keep: keep, Woken: j.looked}); {
 		case err == nil && !keep, isCode(err, "run_not_found"):
 			return jobDone
 		case err == nil:
+			j.settled = j.looked
 			j.updateSize()
 			j.shrink()
 			j.interruptStale()
@@ -279,6 +294,9 @@ func (j *job) apply(fact run.Fact) jobOutcome {
 		}
 		if !isStoreError(err) {
 			tries++
+		}
+		if called, calls := fact.(run.AttemptCalled); calls && isCode(err, execution.KeyTaken) { // its run is found the next time
+			fact = run.AttemptPostponed{Node: called.Node, Attempt: called.Attempt, Reason: messageOr(err, "")}
 		}
 		if tries == maxRefusals {
 			return j.unrecordable(err)

@@ -94,6 +94,7 @@ func (s *session) renew(jobs map[run.ID]*job) renewal {
 		} else {
 			j.extendLease(asked+s.worker.opts.Lease, l.Seq)
 		}
+		jobs[l.Run].noteWoken(l.Woken)
 		delete(jobs, l.Run)
 	}
 	for _, j := range jobs {
@@ -190,6 +191,13 @@ func (j *job) noteSeq(seq int64) {
 		if j.latestSeq.CompareAndSwap(before, seq) {
 			notify(j.advanced)
 		}
+	}
+}
+
+// noteWoken notes how often the run has been woken.
+func (j *job) noteWoken(woken int64) {
+	if woken > j.woken.Swap(woken) {
+		notify(j.advanced)
 	}
 }
 

@@ -104,7 +104,7 @@ func TestAnAttemptBearsEverythingThatItNeeds(t *testing.T) {
 			}
 			return string(text)
 		})
-		room := cmpopts.IgnoreFields(outbound.NodeCall{}, "Room")
+		room := cmpopts.IgnoreFields(outbound.NodeCall{}, "ReserveMemory")
 		if diff := cmp.Diff(want, w.NodeRunner.Calls, sameSecret, asText, room); diff != "" {
 			t.Error(diff)
 		}

@@ -82,7 +82,13 @@ type pendingStep struct {
 }
 
 // size is about how many bytes a step writes.
-func (s *pendingStep) size() int { return s.step.Written.Run.SizeSince(s.step.Written.From) }
+func (s *pendingStep) size() int {
+	size := s.step.Written.Run.SizeSince(s.step.Written.From)
+	for _, child := range s.step.Made.Start {
+		size += child.Size()
+	}
+	return size
+}
 
 // lane records steps that may share their units of work.
 type lane struct {
@@ -132,8 +138,20 @@ func (l *lane) write(_ context.Context, steps []*pendingStep) error {
 	})
 	if err == nil {
 		l.signals.NotifyProgress(ids...)
+		l.rouse(all)
 	}
 	return err
+}
+
+// rouse has runs looked at that others have started or woken.
+func (l *lane) rouse(all []execution.Step) {
+	var runs []run.ID
+	for _, s := range all {
+		runs = append(runs, s.Roused()...)
+	}
+	if len(runs) > 0 {
+		l.signals.Notify(runs...)
+	}
 }
 
 // isStoreError says whether an error is about the store, and no single step.

@@ -141,6 +141,22 @@ type candidate struct {
 	version  *workflow.Version
 	registry *node.Registry
 	triggers []workflow.AttachedTrigger
+	called   map[workflow.ID]bool
+}
+
+// calledBy finds the workflows that a version may call: those of its sub-tenant.
+func calledBy(ctx context.Context, st outbound.Stores, ver *workflow.Version) (map[workflow.ID]bool, error) {
+	called := make(map[workflow.ID]bool)
+	for _, id := range ver.Graph().Calls() {
+		wf, err := st.Workflows.Get(ctx, tenant.All(ver.Tenant()), id)
+		switch {
+		case err == nil:
+			called[id] = wf.SubTenant() == ver.SubTenant()
+		case !errors.Is(err, domain.NotFound):
+			return nil, err
+		}
+	}
+	return called, nil
 }
 
 // stillGets says whether a version gets all triggers that it was checked with. Another one
@@ -170,13 +186,16 @@ func (s *Versions) check(ctx context.Context, who tenant.Caller, id workflow.Ver
 		}
 		h, err := handOver(ctx, st, who, found.version, asked)
 		found.triggers = h.attached()
+		if err == nil {
+			found.called, err = calledBy(ctx, st, found.version)
+		}
 		return err
 	})
 	if err == nil {
 		err = reserve(found.version)
 	}
 	if err == nil {
-		err = do(found.version, workflow.Environment{Registry: *found.registry, Expressions: s.expressions, Triggers: found.triggers})
+		err = do(found.version, workflow.Environment{Registry: *found.registry, Expressions: s.expressions, Triggers: found.triggers, Called: found.called})
 	}
 	return found, err
 }

@@ -186,6 +186,7 @@ func runKey(ctx context.Context, store *sqlstore.Store) (domainrun.Key, error) {
 func (c config) workerOptions(memory budget.Memory, self domainprocess.Process) worker.Options {
 	return worker.Options{
 		Name: string(self.ID), Concurrency: c.WorkerRuns, PerTenant: c.TenantRuns, Memory: cmp.Or(c.WorkerMemory, memory.Runs), Drain: c.WorkerDrain, Processors: processors,
+		Storage: tenant.StorageQuota(c.TenantStorage),
 	}
 }
 

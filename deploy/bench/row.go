@@ -51,6 +51,7 @@ func allRows() []row {
 		&listWorkflows{workflows: 100_000},
 		&listWorkflows{workflows: manyWorkflows},
 		&finishRuns{connections: 16},
+		&callRuns{connections: 16},
 	}
 }
 

@@ -69,18 +69,22 @@ func (r *finishRuns) baseline(ctx context.Context, period time.Duration) (load, 
 	return r.env.database.pgbench(ctx, r.script, min(r.connections, baselineConnections), period, map[string]int{"i": r.rounds * spanOfRound})
 }
 
-// gateway counts the runs that have ended, by the time until the last one of them has.
 func (r *finishRuns) gateway(ctx context.Context, period time.Duration) (load, error) {
-	before, _, err := r.env.database.countRuns(ctx, r.workflow.ID)
+	return r.env.finishRuns(ctx, r.workflow, r.connections, period)
+}
+
+// finishRuns counts the runs that have ended, by the time until the last one of them has.
+func (e *env) finishRuns(ctx context.Context, w workflow, connections int, period time.Duration) (load, error) {
+	before, _, err := e.database.countRuns(ctx, w.ID)
 	if err != nil {
 		return load{}, err
 	}
 	began := time.Now()
-	found, err := r.env.loadGateway(ctx, r.workflow.call, r.connections, period)
+	found, err := e.loadGateway(ctx, w.call, connections, period)
 	if err != nil {
 		return load{}, err
 	}
-	after, err := r.env.database.awaitRuns(ctx, r.workflow.ID)
+	after, err := e.database.awaitRuns(ctx, w.ID)
 	if err != nil {
 		return load{}, err
 	}

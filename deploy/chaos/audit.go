@@ -6,6 +6,7 @@ import "slices"
 func (ev *evidence) audit(found *findings) {
 	ev.auditOrders(found)
 	ev.auditRuns(found)
+	ev.auditFamilies(found)
 	ev.auditEffects(found)
 	ev.auditSchedules(found)
 	ev.auditEvents(found)
@@ -128,6 +129,31 @@ func (ev *evidence) auditRuns(found *findings) {
 		}
 		for a, n := range begun {
 			found.check(n == 1, historyWhole, "attempt %d at node %s of run %s began %d times", a.number, a.node, r.id, n)
+		}
+	}
+}
+
+// auditFamilies compares runs with those that they started: each call that a node completed has
+// one run, which completed, and those that nobody waits for any more have ended as well, as
+// auditRuns checks of all.
+func (ev *evidence) auditFamilies(found *findings) {
+	completed := make(map[string]int)
+	for _, r := range ev.runs {
+		if r.parent == "" {
+			continue
+		}
+		parent := ev.runs[r.parent]
+		if !found.checked(parent != nil && parent.tenant == r.tenant, tenantsIsolated, "run %s of %s was started by %s of %s", r.id, r.tenant, r.parent, parent.owner()) {
+			continue
+		}
+		if r.status == "completed" {
+			completed[r.parent]++
+		}
+		found.check(r.status == "completed" || parent.status != "completed", everyRunEnds, "run %s is %s, and %s, which waited for it, completed", r.id, r.status, r.parent)
+	}
+	for _, o := range ev.orders {
+		if r := ev.runs[o.run()]; o.scenario.callee != nil && r != nil && r.status == "completed" {
+			found.check(completed[r.id] == 1, recordedOnce, "run %s called one workflow, and %d runs of it completed", r.id, completed[r.id])
 		}
 	}
 }

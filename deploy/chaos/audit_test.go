@@ -197,12 +197,19 @@ func TestEveryFaultIsFound(t *testing.T) {
 			h.path = "t1"
 			ev.delivered[ev.events[0].id] = h
 		}, tenantsIsolated},
-		"a total that is wrong":               {func(ev *evidence) { l := ev.listed["tenant_0"]; l.total++; ev.listed["tenant_0"] = l }, totalsAgree},
-		"a filtered total that is wrong":      {func(ev *evidence) { l := ev.listed["tenant_0"]; l.completed--; ev.listed["tenant_0"] = l }, totalsAgree},
-		"a run that is listed twice":          {func(ev *evidence) { l := ev.listed["tenant_0"]; l.ids[0] = l.ids[1] }, totalsAgree},
-		"a run that another tenant is shown":  {func(ev *evidence) { ev.listed["tenant_1"].ids[0] = charged }, tenantsIsolated},
-		"a status that is shown wrongly":      {func(ev *evidence) { r := ev.shown[charged]; r.Status = "failed"; ev.shown[charged] = r }, totalsAgree},
-		"a run of another tenant's trigger":   {func(ev *evidence) { ev.runs[charged].tenant = "tenant_1" }, tenantsIsolated},
+		"a total that is wrong":                 {func(ev *evidence) { l := ev.listed["tenant_0"]; l.total++; ev.listed["tenant_0"] = l }, totalsAgree},
+		"a filtered total that is wrong":        {func(ev *evidence) { l := ev.listed["tenant_0"]; l.completed--; ev.listed["tenant_0"] = l }, totalsAgree},
+		"a run that is listed twice":            {func(ev *evidence) { l := ev.listed["tenant_0"]; l.ids[0] = l.ids[1] }, totalsAgree},
+		"a run that another tenant is shown":    {func(ev *evidence) { ev.listed["tenant_1"].ids[0] = charged }, tenantsIsolated},
+		"a status that is shown wrongly":        {func(ev *evidence) { r := ev.shown[charged]; r.Status = "failed"; ev.shown[charged] = r }, totalsAgree},
+		"a run of another tenant's trigger":     {func(ev *evidence) { ev.runs[charged].tenant = "tenant_1" }, tenantsIsolated},
+		"a run that another tenant's started":   {func(ev *evidence) { ev.runs["run_t0_at_1"].parent = "run_t1_1" }, tenantsIsolated},
+		"a run that another waited for in vain": {func(ev *evidence) { ev.runs["run_t0_2"].parent = charged }, everyRunEnds},
+		"a call without a run": {func(ev *evidence) {
+			calls := *ev.orders[0].scenario
+			calls.callee = calls.nodes
+			ev.orders[0].scenario = &calls
+		}, recordedOnce},
 		"a run about something else":          {func(ev *evidence) { ev.orders[0].entity = "other" }, acknowledged},
 		"a run under another dedupe key":      {func(ev *evidence) { ev.runs[charged].dedupe = "other" }, acknowledged},
 		"a scheduled run that did not finish": {func(ev *evidence) { ev.runs["run_t0_at_1"].status = "failed" }, everyRunEnds},

@@ -29,6 +29,7 @@ type evidence struct {
 // storedRun is a run in the database.
 type storedRun struct {
 	id, tenant, trigger, entity, dedupe, cause, status string
+	parent                                             string // that started it; empty for none
 	seq                                                int64
 	payload                                            string
 	call                                               string // that the payload names; empty for none
@@ -112,7 +113,7 @@ func (e *env) evidence(ctx context.Context, orders []*order, until time.Time) (*
 
 // list reads all pages of a tenant's runs.
 func (e *env) list(ctx context.Context, t *tenant, ev *evidence) error {
-	runs, total, err := harness.List[struct{ ID string }](ctx, e.get(t), "/runs")
+	runs, total, err := harness.List[struct{ ID string }](ctx, e.get(t), "/runs?include=children")
 	if err != nil {
 		return err
 	}
@@ -121,7 +122,7 @@ func (e *env) list(ctx context.Context, t *tenant, ev *evidence) error {
 		all.ids = append(all.ids, r.ID)
 	}
 	var completed struct{ Total int }
-	err = e.get(t)(ctx, "/runs?status=completed&limit=1", &completed)
+	err = e.get(t)(ctx, "/runs?status=completed&limit=1&include=children", &completed)
 	all.completed = completed.Total
 	ev.listed[t.id] = all
 	return err
@@ -131,7 +132,7 @@ func (e *env) list(ctx context.Context, t *tenant, ev *evidence) error {
 func (e *env) readRuns(ctx context.Context, ev *evidence) error {
 	err := e.database.Each(ctx, func(scan func(...any) error) error {
 		r := new(storedRun)
-		err := scan(&r.tenant, &r.id, &r.trigger, &r.entity, &r.dedupe, &r.cause, &r.status, &r.seq, &r.payload, &r.worker, &r.leased, &r.finished)
+		err := scan(&r.tenant, &r.id, &r.trigger, &r.entity, &r.dedupe, &r.cause, &r.status, &r.seq, &r.payload, &r.worker, &r.leased, &r.finished, &r.parent)
 		if err != nil {
 			return err
 		}
@@ -139,7 +140,7 @@ func (e *env) readRuns(ctx context.Context, ev *evidence) error {
 		_ = json.Unmarshal([]byte(r.payload), &payload) // that of a schedule names none
 		r.call, ev.runs[r.id] = payload.Call, r
 		return nil
-	}, `SELECT r.tenant_id, r.id, r.trigger_id, r.entity_id, r.dedupe_key, r.cause, r.status, r.seq, r.payload, coalesce(l.worker, ''), l.lease_until IS NOT NULL, r.finished_at IS NOT NULL
+	}, `SELECT r.tenant_id, r.id, r.trigger_id, r.entity_id, r.dedupe_key, r.cause, r.status, r.seq, r.payload, coalesce(l.worker, ''), l.lease_until IS NOT NULL, r.finished_at IS NOT NULL, r.parent_run_id
 		FROM runs r LEFT JOIN live_runs l ON l.tenant_id = r.tenant_id AND l.id = r.id`)
 	if err != nil {
 		return err

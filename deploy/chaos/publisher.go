@@ -26,9 +26,9 @@ const (
 )
 
 // otherVersion publishes a version that does the same, so that there is one to go back to.
-func otherVersion(ctx context.Context, post harness.Post, of harness.Workflow, sc *scenario) (id string, err error) {
+func otherVersion(ctx context.Context, post harness.Post, of harness.Workflow, nodes, edges []map[string]any) (id string, err error) {
 	var made struct{ ID string }
-	if err = post(ctx, "/workflow-versions", map[string]any{"workflowId": of.ID, "nodes": sc.nodes, "edges": sc.edges}, &made); err != nil {
+	if err = post(ctx, "/workflow-versions", map[string]any{"workflowId": of.ID, "nodes": nodes, "edges": edges}, &made); err != nil {
 		return "", err
 	}
 	return made.ID, post(ctx, "/workflow-versions/"+made.ID+"/publish", nil, nil)

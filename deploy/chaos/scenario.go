@@ -1,7 +1,10 @@
 package main
 
 import (
+	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/sluicehq/sluice/deploy/harness"
@@ -13,6 +16,8 @@ type scenario struct {
 	share int // of a hundred calls
 	nodes []map[string]any
 	edges []map[string]any
+
+	callee []map[string]any // a workflow of its own, which nodes call under the id [calleeID]
 
 	schedule map[string]any // configuration of a schedule, in place of calls by clients
 
@@ -45,7 +50,7 @@ func scenarios(calls string) []*scenario {
 	all := func(ids ...string) func(int) []string { return func(int) []string { return ids } }
 	return []*scenario{
 		{
-			name: "two transforms", share: 40, done: all("total", "notice"),
+			name: "two transforms", share: 30, done: all("total", "notice"),
 			nodes: []map[string]any{
 				harness.Transform("total", "{ id: payload.call, total: payload.amount * 1.23 }"),
 				harness.Transform("notice", "`Order ${input.id} is worth ${input.total}`"),
@@ -91,12 +96,55 @@ func scenarios(calls string) []*scenario {
 			},
 			edges: harness.Chain("paid", "thanks"),
 		},
+		callScenario(),
 		{
 			name: "schedule", effects: []string{"tick"}, done: all("tick"),
 			schedule: map[string]any{"cron": "* * * * *", "catchUp": "all"},
 			nodes:    []map[string]any{call("tick", calls)}, edges: []map[string]any{},
 		},
 	}
+}
+
+// callScenario is a workflow that calls another one and waits for it.
+func callScenario() *scenario {
+	return &scenario{
+		name: "call a workflow", share: 10, done: func(int) []string { return []string{"price", "receipt"} }, delay: waitTime,
+		callee: []map[string]any{
+			harness.Node("rest", "wait", map[string]any{"delayMs": waitTime.Milliseconds()}),
+			harness.Node("total", "return", map[string]any{"value": map[string]any{"total": "{{ payload.amount * 1.23 }}"}}),
+		},
+		nodes: []map[string]any{
+			harness.Node("price", "callWorkflow", map[string]any{"workflowId": calleeID, "input": map[string]any{"amount": "{{ payload.amount }}"}}),
+			harness.Transform("receipt", "{ of: payload.call, total: input.total }"),
+		},
+		edges: harness.Chain("price", "receipt"),
+	}
+}
+
+// calleeID stands for the workflow that a scenario's nodes call.
+const calleeID = "{callee}"
+
+// publish publishes a scenario's workflow for a tenant, after the one that it calls, and returns
+// its nodes as well.
+func (sc *scenario) publish(ctx context.Context, post harness.Post) (w harness.Workflow, nodes []map[string]any, err error) {
+	nodes = sc.nodes
+	if sc.callee != nil {
+		called, err := harness.Publish(ctx, post, sc.name+", called", sc.callee, harness.Chain("rest", "total"))
+		if err != nil {
+			return w, nil, err
+		}
+		nodes = slices.Clone(nodes)
+		for i, n := range nodes {
+			if config, _ := n["config"].(map[string]any); config["workflowId"] == calleeID {
+				config = maps.Clone(config)
+				config["workflowId"] = called.ID
+				nodes[i] = maps.Clone(n)
+				nodes[i]["config"] = config
+			}
+		}
+	}
+	w, err = harness.Publish(ctx, post, sc.name, nodes, sc.edges)
+	return w, nodes, err
 }
 
 // paidEvent is what runs wait for.

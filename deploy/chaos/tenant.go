@@ -37,20 +37,20 @@ func (e *env) newTenant(ctx context.Context, name string) (*tenant, error) {
 	post := e.post(t)
 	var endpoint struct{ Secret string }
 	err = post(ctx, "/webhook-endpoints", map[string]any{
-		"url": e.callsTo + "/events/" + name, "events": []string{"run.completed", "run.failed", "run.cancelled"},
+		"url": e.callsTo + "/events/" + name, "events": []string{"run.completed", "run.failed", "run.cancelled"}, "includeChildren": true,
 	}, &endpoint)
 	if err != nil {
 		return nil, err
 	}
 	e.listener.endpoint(name, endpoint.Secret)
 	for _, sc := range e.scenarios {
-		workflow, err := harness.Publish(ctx, post, sc.name, sc.nodes, sc.edges)
+		workflow, nodes, err := sc.publish(ctx, post)
 		if err == nil {
 			t.triggers[sc.name], err = harness.CreateTrigger(ctx, post, workflow.VersionID, sc.name, sc.triggerType(), sc.triggerConfig())
 		}
 		if err == nil {
 			var other string
-			other, err = otherVersion(ctx, post, workflow, sc)
+			other, err = otherVersion(ctx, post, workflow, nodes, sc.edges)
 			t.workflows[sc.name] = published{workflow.ID, [2]string{workflow.VersionID, other}}
 		}
 		if err != nil {

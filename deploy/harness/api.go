@@ -3,6 +3,7 @@ package harness
 import (
 	"context"
 	"fmt"
+	"strings"
 )
 
 // Get reads what a path of the API shows into a value.
@@ -13,13 +14,17 @@ const PageSize = 100
 
 // List reads all pages of a list, the oldest item first.
 func List[T any](ctx context.Context, get Get, path string) (items []T, total int, err error) {
+	separator := "?"
+	if strings.Contains(path, "?") {
+		separator = "&"
+	}
 	for more := true; more; {
 		var page struct {
 			Items   []T
 			Total   int
 			HasMore bool
 		}
-		err := get(ctx, fmt.Sprintf("%s?sortBy=createdAt&sortOrder=asc&limit=%d&offset=%d", path, PageSize, len(items)), &page)
+		err := get(ctx, fmt.Sprintf("%s"+separator+"sortBy=createdAt&sortOrder=asc&limit=%d&offset=%d", path, PageSize, len(items)), &page)
 		if err != nil {
 			return nil, 0, err
 		}

@@ -40,6 +40,7 @@ type EndpointState struct {
 	Metadata     domain.Metadata
 	Events       []Type // what it subscribes to; empty for every type, those of later versions too
 	Active       bool
+	Children     bool // events of runs that other runs started are sent as well
 	Secret       domain.SigningSecret
 	Retired      []domain.RetiredSecret // those before it, the newest first; some may have ended
 	FailingSince *time.Time             // the end of the first attempt in a row of failures; nil after a success
@@ -56,6 +57,7 @@ type EndpointDraft struct {
 	Events      []Type             // empty for every type
 	SubTenant   tenant.SubTenantID // empty for all
 	Active      *bool              // nil means true
+	Children    bool               // send events of runs that other runs started as well
 	Metadata    domain.MetadataPatch
 	Malformed   []domain.Violation // what was found while the request was read; reported with the rest
 }
@@ -67,7 +69,7 @@ const endpointInvalid, endpointInvalidMessage = "webhook_endpoint_invalid", "The
 func NewEndpoint(id EndpointID, owner tenant.ID, d EndpointDraft, secret domain.SigningSecret, now time.Time) (*Endpoint, error) {
 	s := EndpointState{
 		ID: id, Tenant: owner, SubTenant: d.SubTenant, URL: d.URL, Description: d.Description, Events: d.Events,
-		Active: d.Active == nil || *d.Active, Secret: secret, CreatedAt: now, UpdatedAt: now, Revision: 1,
+		Active: d.Active == nil || *d.Active, Children: d.Children, Secret: secret, CreatedAt: now, UpdatedAt: now, Revision: 1,
 	}
 	var r domain.Rules
 	r.Add(d.Malformed...)
@@ -94,6 +96,7 @@ type EndpointPatch struct {
 	Events            *[]Type
 	SubTenant         *tenant.SubTenantID // empty for those of all segments
 	Active            *bool
+	Children          *bool
 	Metadata          domain.MetadataPatch
 	Malformed         []domain.Violation // what was found while the request was read; reported with the rest
 }
@@ -107,6 +110,7 @@ func (e *Endpoint) Revise(p EndpointPatch, now time.Time) error {
 	domain.Set(&next.Events, p.Events)
 	domain.Set(&next.SubTenant, p.SubTenant)
 	domain.Set(&next.Active, p.Active)
+	domain.Set(&next.Children, p.Children)
 	domain.SetOptional(&next.Description, p.Description, p.RemoveDescription)
 	var r domain.Rules
 	r.Add(p.Malformed...)
@@ -140,9 +144,10 @@ func (e *Endpoint) secrets() domain.SigningSecrets {
 }
 
 // Wants says whether an event is sent to the endpoint: it is active, subscribes to
-// the type, and the event is about its segment where it has one.
-func (e *Endpoint) Wants(t Type, sub tenant.SubTenantID) bool {
-	return e.state.Active && t.Subscribable() &&
+// the type, the event is about its segment where it has one, and about a run that another one
+// started only where it wants those, too.
+func (e *Endpoint) Wants(t Type, sub tenant.SubTenantID, ofChild bool) bool {
+	return e.state.Active && t.Subscribable() && (e.state.Children || !ofChild) &&
 		(len(e.state.Events) == 0 || slices.Contains(e.state.Events, t)) &&
 		(e.state.SubTenant == "" || e.state.SubTenant == sub)
 }
@@ -168,6 +173,9 @@ func (e *Endpoint) Metadata() domain.Metadata { return e.state.Metadata }
 // Events lists the types that the endpoint subscribes to, as the client sent them;
 // empty for every type.
 func (e *Endpoint) Events() []Type { return slices.Clone(e.state.Events) }
+
+// Children says whether events of runs that other runs started are sent as well.
+func (e *Endpoint) Children() bool { return e.state.Children }
 
 // Active says whether events are sent to the endpoint.
 func (e *Endpoint) Active() bool { return e.state.Active }

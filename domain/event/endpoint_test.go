@@ -189,7 +189,7 @@ func TestAnEndpointWantsWhatItSubscribesTo(t *testing.T) {
 		{some, event.RunFailed, "team", true}, {some, event.RunFailed, "", false}, {some, event.RunFailed, "tea", false}, {some, event.RunStarted, "team", false},
 		{off, event.RunFailed, "", false},
 	} {
-		if got := c.e.Wants(c.t, c.sub); got != c.want {
+		if got := c.e.Wants(c.t, c.sub, false); got != c.want {
 			t.Errorf("%v wants %s of %q: %v", c.e.Events(), c.t, c.sub, got)
 		}
 	}

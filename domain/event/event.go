@@ -31,6 +31,7 @@ type State struct {
 	Type      Type
 	At        time.Time       // when it happened
 	Data      domain.Document // kept as it is, since its bytes are signed
+	OfChild   bool            // it is about a run that another one started
 }
 
 // NewTest makes an event that shows whether an endpoint receives anything.
@@ -55,6 +56,9 @@ func (e *Event) Tenant() tenant.ID { return e.state.Tenant }
 
 // SubTenant is the segment of the tenant that the event is about, empty for none.
 func (e *Event) SubTenant() tenant.SubTenantID { return e.state.SubTenant }
+
+// OfChild says whether it is about a run that another one started.
+func (e *Event) OfChild() bool { return e.state.OfChild }
 
 // Type says what happened.
 func (e *Event) Type() Type { return e.state.Type }

@@ -30,6 +30,7 @@ func NewRunEvent(id ID, of *run.Run, h run.DomainEvent) *Event {
 	member("triggerId", string(of.Trigger()))
 	member("subTenantId", string(of.SubTenant()))
 	member("entityId", of.Entity())
+	member("parentRunId", string(of.Parent()))
 	member("cause", string(of.Cause()))
 	member("status", string(statusAfter(h.Type)))
 	member("nodeId", string(h.Node))
@@ -57,7 +58,7 @@ func NewRunEvent(id ID, of *run.Run, h run.DomainEvent) *Event {
 	}
 	b.WriteString(`}`)
 	return Restore(State{
-		ID: id, Tenant: of.Tenant(), SubTenant: of.SubTenant(), Type: Type(h.Type), At: h.At, Data: domain.RestoreDocument(b.String()),
+		ID: id, Tenant: of.Tenant(), SubTenant: of.SubTenant(), Type: Type(h.Type), At: h.At, Data: domain.RestoreDocument(b.String()), OfChild: of.Parent() != "",
 	})
 }
 

@@ -22,6 +22,7 @@ const (
 	Switch       Type = "switch"       // chooses one of several branches
 	Transform    Type = "transform"    // computes
 	HTTPRequest  Type = "httpRequest"  // calls out
+	CallWorkflow Type = "callWorkflow" // runs another workflow
 	Return       Type = "return"       // gives the output of the run
 )
 

@@ -33,6 +33,7 @@ func TestTheBuiltInNodesAreThoseOfTheSpecification(t *testing.T) {
 		{node.Switch, "Switch", "1.0.0", false},
 		{node.Transform, "Transform", "1.0.0", false},
 		{node.HTTPRequest, "HTTP request", "1.0.0", false},
+		{node.CallWorkflow, "Call workflow", "1.0.0", false},
 		{node.Return, "Return", "1.0.0", false},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -49,6 +50,7 @@ func TestEveryConfigurationMemberIsDeclared(t *testing.T) {
 		node.Switch:          {"expression", "cases", "defaultNode"},
 		node.Transform:       {"transformType", "expression", "mapping", "source", "initial"},
 		node.HTTPRequest:     {"method", "url", "headers", "query", "body", "timeoutMs", "expectStatus"},
+		node.CallWorkflow:    {"workflowId", "input", "wait", "dedupeKey"},
 		node.Return:          {"value"},
 		node.TriggerWebhook:  {"_triggerId"},
 		node.TriggerSchedule: {"_triggerId"},

@@ -14,6 +14,7 @@ import (
 type Capabilities struct {
 	CanPause     bool `json:"canPause"`     // it can pause a run
 	HasEffect    bool `json:"hasEffect"`    // it acts outside the gateway, by attempts that can fail and be made again
+	StartsRun    bool `json:"startsRun"`    // its effect is another run, which the gateway starts itself
 	PassesInput  bool `json:"passesInput"`  // its output is its input: it only decides when or where the run continues
 	HasTemplates bool `json:"hasTemplates"` // {{ expressions }} in the texts of its configuration are resolved
 	LimitsOutput bool `json:"limitsOutput"` // what it gives is limited in size where it is read
@@ -51,6 +52,9 @@ var behaviours = map[Type]behaviour{
 	Input:     {outputs: inputOutputs},
 	Wait:      {checkConfig: checkWait, instantMember: "until"},
 	Transform: {checkConfig: checkTransform},
+	CallWorkflow: {
+		checkTemplate: checkCallTemplate, idempotent: func(map[string]any) bool { return true }, // it starts with the step that records it
+	},
 	HTTPRequest: {
 		checkConfig: checkRequest, checkTemplate: checkRequestTemplate, namedMember: headersMember, idempotent: isIdempotentRequest,
 	},

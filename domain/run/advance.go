@@ -89,6 +89,16 @@ func (m *machine) take(f Fact) {
 		if i, ok := m.attempted(f.Node, f.Attempt); ok {
 			m.attemptPaused(i, f)
 		}
+	case AttemptCalled:
+		if i, ok := m.attempted(f.Node, f.Attempt); ok {
+			m.attemptCalled(i, f)
+		}
+	case AttemptPostponed:
+		if i, ok := m.attempted(f.Node, f.Attempt); ok {
+			m.attemptPostponed(i, f)
+		}
+	case ChildrenChanged:
+		m.childrenChanged(f)
 	case Resumed:
 		m.resumed(f)
 	case EventArrived:
@@ -224,16 +234,19 @@ func (m *machine) follow(i int) {
 // conclude brings the run's own status in line with its nodes.
 func (m *machine) conclude() {
 	if m.s.Status == StatusRunning || m.s.Status == StatusPaused {
-		running, waiting := m.s.more(), false
+		running, waiting, calling := m.s.more(), false, false
 		for i := range m.s.Nodes {
 			n := m.node(i)
 			running = running || n.Status == NodeRunning || m.overdue(n)
+			calling = calling || n.Status == NodeWaiting && n.Pause.Kind == PauseRun && !n.Pause.RunPaused
 			waiting = waiting || n.Status == NodeWaiting
 		}
 		switch {
-		case !running && waiting && m.s.Status == StatusRunning:
+		case calling && m.s.Status == StatusPaused:
+			m.activate(EntryRunResumed)
+		case !running && waiting && !calling && m.s.Status == StatusRunning:
 			m.stopClock()
-			m.s.Status = StatusPaused
+			m.s.Status, m.step.Turned = StatusPaused, true
 			m.record(Entry{Type: EntryRunPaused})
 		case !running && !waiting:
 			m.finish(StatusCompleted, nil, "")
@@ -260,7 +273,7 @@ func (m *machine) conclude() {
 // activate starts the clock of the run's timeout.
 func (m *machine) activate(why EntryType) {
 	at := m.at
-	m.s.Status, m.s.ActiveSince = StatusRunning, &at
+	m.s.Status, m.s.ActiveSince, m.step.Turned = StatusRunning, &at, true
 	m.record(Entry{Type: why})
 }
 
@@ -284,7 +297,7 @@ func (m *machine) finish(as Status, failure *Failure, reason string) {
 			m.record(Entry{Type: EntryNodeCancelled, Node: n.ID, Attempt: n.Attempts})
 		}
 	}
-	m.step.Execute, m.step.Finished = nil, true
+	m.step.Execute, m.step.Finished, m.step.Turned = nil, true, true
 	switch as {
 	case StatusCompleted:
 		m.s.Result = m.result()

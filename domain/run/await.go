@@ -19,7 +19,7 @@ type Await struct {
 func (r *Run) Awaits() []Await {
 	var all []Await
 	for i := range r.state.Nodes {
-		if n := &r.state.Nodes[i]; n.Status == NodeWaiting && n.Pause.Kind != PauseWait {
+		if n := &r.state.Nodes[i]; n.Status == NodeWaiting && n.Pause.Kind.byOthers() {
 			all = append(all, Await{Event: n.Pause.Event, Until: n.Pause.Until})
 		}
 	}

@@ -227,6 +227,14 @@ func weightOfFact(f Fact) int64 {
 	switch f := f.(type) {
 	case AttemptCompleted:
 		return weightOfContent(f.Output)
+	case AttemptCalled:
+		return weightOfTree(f.Call.Payload)
+	case ChildrenChanged:
+		weight := int64(0)
+		for _, o := range f.Children {
+			weight += weightOf(o.Output)
+		}
+		return weight
 	case Resumed:
 		return weightOf(f.Input)
 	case EventArrived:

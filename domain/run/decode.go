@@ -48,6 +48,7 @@ type encodedProgress struct {
 	Retries     int               `json:"retries"`
 	Begin       []int             `json:"begin"`
 	Consider    []int             `json:"consider"`
+	Calls       int               `json:"calls"`
 	Used        int64             `json:"used"`
 	ActiveSince *instant          `json:"activeSince"`
 	Executed    []workflow.NodeID `json:"executed"`
@@ -56,7 +57,7 @@ type encodedProgress struct {
 }
 
 func (e *encodedProgress) progress() Progress {
-	p := Progress{Executed: e.Executed, Result: e.Result, Retries: e.Retries, Begin: e.Begin, Consider: e.Consider, Used: span(e.Used), ActiveSince: e.ActiveSince.time()}
+	p := Progress{Executed: e.Executed, Result: e.Result, Retries: e.Retries, Begin: e.Begin, Consider: e.Consider, Calls: e.Calls, Used: span(e.Used), ActiveSince: e.ActiveSince.time()}
 	if len(e.Nodes) > 0 {
 		p.Nodes = make([]NodeState, len(e.Nodes))
 		for i := range e.Nodes {
@@ -91,6 +92,8 @@ type encodedPause struct {
 	Since     *instant  `json:"since"`
 	Until     *instant  `json:"until"`
 	Seq       int64     `json:"seq"`
+	Run       ID        `json:"run"`
+	RunPaused bool      `json:"runPaused"`
 	TokenHash string    `json:"tokenHash"`
 }
 
@@ -105,7 +108,7 @@ func (e *encodedNode) node() NodeState {
 		n.Status = NodePending
 	}
 	if p := e.Pause; p != nil {
-		n.Pause = &Pause{Kind: p.Kind, Event: p.Event, Until: p.Until.time(), Seq: p.Seq, TokenHash: p.TokenHash}
+		n.Pause = &Pause{Kind: p.Kind, Event: p.Event, Until: p.Until.time(), Seq: p.Seq, Run: p.Run, RunPaused: p.RunPaused, TokenHash: p.TokenHash}
 		if since := p.Since.time(); since != nil {
 			n.Pause.Since = *since
 		}

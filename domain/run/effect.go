@@ -108,7 +108,7 @@ func (v view) request(i int) (*Execute, *Failure) {
 	n, o := v.node(i), &v.run.state.Origin
 	return &Execute{
 		Run: o.ID, Tenant: o.Tenant, SubTenant: o.SubTenant, Entity: o.Entity, Node: n.ID,
-		Type: e.kind.Type, Version: e.kind.Version.String(), BuiltIn: e.kind.BuiltIn, CanPause: e.kind.CanPause,
+		Type: e.kind.Type, Version: e.kind.Version.String(), BuiltIn: e.kind.BuiltIn, StartsRun: e.kind.StartsRun, CanPause: e.kind.CanPause,
 		Input: input, Config: config, IdempotencyKey: string(o.ID) + ":" + string(n.ID),
 		Timeout: e.timeout(config), Weight: v.weigh(input) + v.weigh(config),
 	}, nil

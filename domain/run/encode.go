@@ -108,6 +108,7 @@ func (w *writer) progress(p Progress) {
 	w.number("retries", int64(p.Retries))
 	w.places("begin", p.Begin)
 	w.places("consider", p.Consider)
+	w.number("calls", int64(p.Calls))
 	w.number("used", p.Used.Milliseconds())
 	w.time("activeSince", p.ActiveSince)
 	w.ids("executed", p.Executed)
@@ -182,6 +183,8 @@ func (w *writer) node(n *NodeState) {
 		w.time("since", &p.Since)
 		w.time("until", p.Until)
 		w.number("seq", p.Seq)
+		w.text("run", string(p.Run))
+		w.flag("runPaused", p.RunPaused)
 		w.text("tokenHash", p.TokenHash)
 		w.close()
 	}

@@ -25,7 +25,7 @@ type Event struct {
 }
 
 // Fact says what happened: [Started], [AttemptCompleted], [AttemptFailed], [AttemptPaused],
-// [TimeReached], [Resumed],
+// [AttemptCalled], [AttemptPostponed], [ChildrenChanged], [TimeReached], [Resumed],
 // [EventArrived], [CancelRequested] or [RetryRequested].
 type Fact interface{ fact() }
 
@@ -97,6 +97,9 @@ type CancelRequested struct {
 // as a Conflict run_not_failed.
 type RetryRequested struct{}
 
+func (AttemptCalled) fact()    {}
+func (AttemptPostponed) fact() {}
+func (ChildrenChanged) fact()  {}
 func (Started) fact()          {}
 func (AttemptCompleted) fact() {}
 func (AttemptFailed) fact()    {}

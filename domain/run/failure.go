@@ -36,6 +36,10 @@ const (
 	CodeRunTooLarge     = "run_too_large"         // all outputs together are larger than MaxOutputs
 	CodeValuesTooLarge  = "values_too_large"      // what the node looks at takes more memory than [Budget.Values]
 	CodeExhaustedMemory = "run_exhausted_memory"  // the process that worked on the run ended twice, the second time on this run alone
+	CodeCallTooDeep     = "call_too_deep"         // a workflow would be called by a run below [MaxDepth] others
+	CodeCallRefused     = "call_refused"          // the workflow that is called cannot be started
+	CodeCallFailed      = "call_failed"           // the run of another workflow failed
+	CodeCallCancelled   = "call_cancelled"        // the run of another workflow was cancelled
 	CodeInternal        = "internal_error"        // the gateway cannot keep what the run would do next
 )
 

@@ -16,4 +16,5 @@ const (
 	CauseIngest   Cause = "ingest"   // an event that resumed no run
 	CauseSchedule Cause = "schedule" // the trigger's schedule
 	CauseManual   Cause = "manual"   // somebody, by hand
+	CauseCall     Cause = "call"     // a node of another run
 )

@@ -15,6 +15,8 @@ type Filter struct {
 	Version   workflow.VersionID  // empty for any
 	Trigger   trigger.ID          // empty for any
 	Entity    *string             // nil for any
+	Parent    ID                  // only those that this run started; empty for any
+	Children  bool                // runs that others started, too; without it and without Parent only those that none did
 	SubTenant *tenant.SubTenantID // nil for any
 	From      *time.Time          // those that were created then or later
 	To        *time.Time          // those that were created before
@@ -34,6 +36,8 @@ type Summary struct {
 	Trigger    trigger.ID // empty when no trigger started the run
 	Entity     string
 	DedupeKey  string
+	Parent     ID // that started the run; empty for none
+	ParentNode workflow.NodeID
 	Cause      Cause
 	Status     Status
 	Seq        int64

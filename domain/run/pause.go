@@ -140,7 +140,7 @@ func (m *machine) pause(i int, kind PauseKind, event string, timeout time.Durati
 		p.Until = &until
 	}
 	token := ""
-	if kind != PauseWait {
+	if kind.byOthers() {
 		token = Token(m.secret, m.s.ID, n.ID, p.Seq)
 		p.TokenHash = hashToken(token)
 	}
@@ -201,7 +201,7 @@ func (m *machine) arrived(f EventArrived) {
 	oldest, waiting := -1, false
 	for i := range m.s.Nodes {
 		n := m.node(i)
-		if n.Status != NodeWaiting || n.Pause.Kind == PauseWait {
+		if n.Status != NodeWaiting || !n.Pause.Kind.byOthers() {
 			continue
 		}
 		if m.overdue(n) {

@@ -14,7 +14,7 @@ import (
 
 // drawScenario draws a graph of up to nine nodes.
 func drawScenario(t *rapid.T) *scenario {
-	kinds := []string{"call", "call", "approve", "boom", "compute", "compute", "condition", "switch", "input", "wait", "event", "return", "pass"}
+	kinds := []string{"call", "call", "approve", "boom", "compute", "compute", "condition", "switch", "input", "wait", "event", "return", "pass", "sub"}
 	s := &scenario{payload: map[string]any{}}
 	n := rapid.IntRange(1, 9).Draw(t, "nodes")
 	for g := range 3 {
@@ -90,6 +90,8 @@ func (s *scenario) plan(t tester) *run.Plan {
 				name(i), i, s.cases[i][0], target[0], s.cases[i][1], target[1], target[2])
 		case "input":
 			lines[i] = name(i) + " input {" + timeout + "}"
+		case "sub":
+			lines[i] = name(i) + ` callWorkflow {"workflowId": "wf_2"}`
 		case "return":
 			lines[i] = name(i) + ` return {"value": {"m": 2, "returned": "{{ input }}"}}`
 		case "pass":
@@ -158,12 +160,22 @@ func (a *actor) fact(i int, n run.NodeState) run.Fact {
 		switch {
 		case a.made[n.ID] < f.flaky:
 			return run.AttemptFailed{Node: n.ID, Attempt: n.Attempts, Code: "flaky", Message: "Again.", Retryable: true}
+		case a.s.kinds[i] == "sub":
+			return run.AttemptCalled{Node: n.ID, Attempt: n.Attempts, Call: run.CallStart{Run: child(n), Workflow: "wf_2", Version: "wfv_2", Waits: true}}
 		case f.failure != "":
 			return run.AttemptFailed{Node: n.ID, Attempt: n.Attempts, Code: f.failure, Message: "No."}
 		case a.s.kinds[i] == "approve":
 			return run.AttemptPaused{Node: n.ID, Attempt: n.Attempts}
 		}
 		return run.AttemptCompleted{Node: n.ID, Attempt: n.Attempts, Output: gift(a.s, i)}
+	case n.Status == run.NodeWaiting && n.Pause.Kind == run.PauseRun:
+		ended := run.Outcome{Run: child(n), Status: run.StatusCompleted, Output: json.RawMessage(text(gift(a.s, i)))}
+		if f.failure != "" {
+			ended.Status, ended.Failure = run.StatusFailed, &run.Failure{Code: f.failure, Message: "No."}
+		} else if !n.Pause.RunPaused && a.now.UnixMilli()%2 == 0 {
+			ended.Status = run.StatusPaused
+		}
+		return run.ChildrenChanged{Children: []run.Outcome{ended}}
 	case n.Status != run.NodeWaiting || f.failure != "":
 		return nil
 	case n.Pause.Kind == run.PauseInput:
@@ -176,6 +188,12 @@ func (a *actor) fact(i int, n run.NodeState) run.Fact {
 	return nil
 }
 
+// child is the run that an attempt at a node calls.
+func child(of run.NodeState) run.ID { return run.ID(fmt.Sprintf("run_%s_%d", of.ID, of.Attempts)) }
+
+// sameRuns compares runs by what stores keep of them.
+var sameRuns = cmp.Comparer(func(a, b *run.Run) bool { return cmp.Equal(stored(a.State()), stored(b.State())) })
+
 // both tells the run and its shadow, which must stay the same.
 func (a *actor) both(f run.Fact, accepted bool) {
 	a.t.Helper()
@@ -184,7 +202,7 @@ func (a *actor) both(f run.Fact, accepted bool) {
 	if err != nil {
 		a.t.Fatal(err)
 	}
-	if diff := cmp.Diff(a.last, step); diff != "" {
+	if diff := cmp.Diff(a.last, step, sameRuns); diff != "" {
 		a.t.Fatalf("a run that was read again steps differently after %+v: %s", f, diff)
 	}
 	want := stored(a.run.State())
@@ -229,8 +247,11 @@ func (a *actor) stepwise(f run.Fact) storedRun {
 // repeat tells something again that was accepted before.
 func (a *actor) repeat() {
 	f := rapid.SampledFrom(a.facts).Draw(a.r, "again")
-	if _, event := f.(run.EventArrived); event {
-		return // it may well be the answer that another node waits for
+	switch f.(type) {
+	case run.EventArrived: // it may well be the answer that another node waits for
+		return
+	case run.ChildrenChanged: // it is never refused
+		return
 	}
 	if _, retried := f.(run.RetryRequested); retried {
 		return

@@ -144,7 +144,7 @@ func (r *Run) Summary() Summary {
 	s := &r.state
 	return Summary{
 		ID: s.ID, Tenant: s.Tenant, SubTenant: s.SubTenant, Workflow: s.Workflow, Version: s.Version, Trigger: s.Trigger,
-		Entity: s.Entity, DedupeKey: s.DedupeKey, Cause: s.Cause, Status: s.Status, Seq: s.Seq, Failure: domain.CopyOf(s.Failure),
+		Entity: s.Entity, DedupeKey: s.DedupeKey, Parent: s.Parent, ParentNode: s.ParentNode, Cause: s.Cause, Status: s.Status, Seq: s.Seq, Failure: domain.CopyOf(s.Failure),
 		CreatedAt: s.CreatedAt, UpdatedAt: s.UpdatedAt, StartedAt: domain.CopyOf(s.StartedAt), FinishedAt: domain.CopyOf(s.FinishedAt), WakeAt: domain.CopyOf(s.WakeAt),
 	}
 }

@@ -13,7 +13,7 @@ import (
 // scenario is a drawn graph with what each node will do when a run comes to it.
 // Nodes lead to nodes with a greater number only.
 type scenario struct {
-	kinds      []string // call, approve, boom, compute, condition, switch, input, wait, event, return, pass
+	kinds      []string // call, approve, boom, compute, condition, switch, input, wait, event, return, pass, sub
 	links      []link
 	cases      [][2]string    // of switches: the values of their cases in JSON
 	payload    map[string]any // c<i>: how condition i decides, s<i>: what switch i looks at, g<n>: guards
@@ -104,6 +104,10 @@ func (r *reference) judge(i int) verdict {
 		return done(input, "")
 	case "return":
 		return done(map[string]any{"m": 2.0, "returned": input}, "")
+	case "sub":
+		if code != "" {
+			code = run.CodeCallFailed
+		}
 	case "boom":
 		code = "expression_failed"
 	}

@@ -81,9 +81,7 @@ func (m *machine) complete(i int, branch string) {
 	m.s.Executed = append(m.s.Executed, n.ID)
 	m.goOn(before)
 	m.record(Entry{Type: EntryNodeCompleted, Node: n.ID, Attempt: n.Attempts, Branch: branch})
-	if before == NodeWaiting {
-		m.tell(DomainEvent{Type: RunResumed, Node: n.ID})
-	}
+	m.tellResumed(n, before)
 	m.leave(i)
 }
 
@@ -114,10 +112,15 @@ func (m *machine) fail(i int, f Failure) {
 		return
 	}
 	n.Dead = dead
-	if before == NodeWaiting {
+	m.tellResumed(n, before)
+	m.follow(i)
+}
+
+// tellResumed tells that a node goes on that was told to be paused.
+func (m *machine) tellResumed(n *NodeState, before NodeStatus) {
+	if before == NodeWaiting && n.Pause.Kind != PauseRun {
 		m.tell(DomainEvent{Type: RunResumed, Node: n.ID})
 	}
-	m.follow(i)
 }
 
 // goOn ends the pause of a run when the first node goes on that waited in it, also where

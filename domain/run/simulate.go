@@ -45,37 +45,51 @@ type Effect struct {
 // the code simulation_too_large it computes more than [MaxSimulatedSteps], or its effects
 // are larger than [MaxSimulatedEffects]. stop is asked now and then, and its error ends
 // the simulation; nil never does.
-func Simulate(p *Plan, id ID, s Start, at time.Time, answers map[workflow.NodeID][]Answer, stop func() error) (Trace, error) {
+//
+// A node that calls another workflow and has no answer gets what a simulation of that one gives,
+// where called has it; that one has no answers, and where it would need one the node is left open.
+func Simulate(p *Plan, id ID, s Start, at time.Time, answers map[workflow.NodeID][]Answer, called map[workflow.ID]*Plan, stop func() error) (Trace, error) {
 	for _, n := range slices.Sorted(maps.Keys(answers)) {
 		if _, known := p.index[n]; !known {
 			return Trace{}, unfit(n, 0, domain.Unknown, "must be for a node of this version; there is no %q", n)
 		}
 	}
-	sim := &simulation{plan: p, run: New(id, s, at), now: truncated(at), answers: answers, used: map[workflow.NodeID]int{}, stop: stop}
-	step, err := sim.advance(Started{})
+	answers = maps.Clone(answers)
+	if answers == nil {
+		answers = make(map[workflow.NodeID][]Answer)
+	}
+	sim := &simulation{
+		plan: p, run: New(id, s, at), now: truncated(at), answers: answers, used: map[workflow.NodeID]int{}, called: called, stop: stop, spent: new(simulationSpent),
+	}
+	return sim.play()
+}
+
+// play runs the simulation to its end, or until it needs another answer.
+func (s *simulation) play() (Trace, error) {
+	step, err := s.advance(Started{})
 	for err == nil && !step.Finished {
-		next, ok := sim.next()
+		next, ok := s.next()
 		if !ok {
 			break
 		}
 		if next.misfit != "" {
-			return Trace{}, unfit(next.node, sim.used[next.node], domain.Conflicting, "%s", next.misfit)
+			return Trace{}, unfit(next.node, s.used[next.node], domain.Conflicting, "%s", next.misfit)
 		}
-		sim.now = next.at
-		if step, err = sim.advance(next.fact); err == nil && step.Refused != nil {
-			err = unfit(next.node, sim.used[next.node], domain.Conflicting, "does not fit what the node waits for: %s", reason(step.Refused))
+		s.now = next.at
+		if step, err = s.advance(next.fact); err == nil && step.Refused != nil {
+			err = unfit(next.node, s.used[next.node], domain.Conflicting, "does not fit what the node waits for: %s", reason(step.Refused))
 		}
 		if next.node != "" {
-			sim.used[next.node]++
+			s.used[next.node]++
 		}
 	}
 	if err != nil {
 		return Trace{}, err
 	}
-	if sim.trace.Run = sim.run; step.Finished {
-		sim.trace.Open = nil
+	if s.trace.Run = s.run; step.Finished {
+		s.trace.Open = nil
 	}
-	return sim.trace, nil
+	return s.trace, nil
 }
 
 func unfit(n workflow.NodeID, i int, code domain.ViolationCode, format string, args ...any) error {
@@ -100,7 +114,14 @@ type simulation struct {
 	answers map[workflow.NodeID][]Answer
 	used    map[workflow.NodeID]int
 	trace   Trace
+	called  map[workflow.ID]*Plan
+	above   int // how large the runs are that call this one
 	stop    func() error
+	spent   *simulationSpent
+}
+
+// simulationSpent is what a simulation and those that it calls have taken together.
+type simulationSpent struct {
 	steps   int64
 	effects int64 // weight of the inputs and configurations in the trace
 }
@@ -129,13 +150,17 @@ func (s *simulation) step(f Fact) (Step, error) {
 	if err != nil {
 		return Step{}, err
 	}
-	if s.steps += step.Used.Steps; s.steps > MaxSimulatedSteps {
+	if s.spent.steps += step.Used.Steps; s.spent.steps > MaxSimulatedSteps {
 		return Step{}, domain.Fail(domain.Invalid, "simulation_too_large",
 			"This simulation computes more than %d steps. Simulate it with smaller data.", MaxSimulatedSteps)
 	}
+	if s.above > 0 && s.above+s.run.Size() > MaxOutputs {
+		return Step{}, domain.Fail(domain.Invalid, "simulation_too_large",
+			"The runs of this simulation that call one another take more than %d bytes together. Simulate it with smaller data.", MaxOutputs)
+	}
 	s.trace.History = append(s.trace.History, step.History...)
 	for _, e := range step.Execute {
-		if s.effects += e.Weight; s.effects > MaxSimulatedEffects {
+		if s.spent.effects += e.Weight; s.spent.effects > MaxSimulatedEffects {
 			return Step{}, domain.Fail(domain.Invalid, "simulation_too_large",
 				"What this simulation would send takes more than %d bytes of memory. Simulate it with smaller data.", MaxSimulatedEffects)
 		}
@@ -143,6 +168,9 @@ func (s *simulation) step(f Fact) (Step, error) {
 			return Step{}, err
 		}
 		s.trace.Effects = append(s.trace.Effects, Effect{At: s.now, Execute: e, MayRepeat: s.mayRepeat(e)})
+		if err = s.call(e); err != nil {
+			return Step{}, err
+		}
 	}
 	return step, nil
 }

@@ -43,6 +43,12 @@ type Origin struct {
 	Retry       workflow.RetryPolicy
 	Timeout     time.Duration // how long the run may take, paused time not counted
 	CreatedAt   time.Time
+
+	// Of a run that another one started:
+	Parent      ID              // empty for none
+	ParentNode  workflow.NodeID // whose effect the run is
+	ParentWaits bool            // for what becomes of the run
+	Depth       int             // how many runs are above it, each of which called the next
 }
 
 // Progress is what a run has done so far.
@@ -60,6 +66,9 @@ type Progress struct {
 	Begin    []int // begin in any case
 	Consider []int // begin or are skipped, as their incoming edges say once all are settled
 
+	// Calls is how many other runs the run has started.
+	Calls int
+
 	// Used is how much of Timeout was spent until ActiveSince; while ActiveSince is nil
 	// the run is paused or finished and spends nothing.
 	Used        time.Duration
@@ -71,7 +80,7 @@ type NodeState struct {
 	ID                  workflow.NodeID
 	Status              NodeStatus
 	Attempts            int // begun, over all retries of the run; 0 for a node that has no effect outside
-	AttemptsBeforeRetry int // attempts that were begun before the run was last retried
+	AttemptsBeforeRetry int // attempts that do not count: begun before the run was last retried, or postponed
 	Branch              string
 	Failure             *Failure // of the last attempt, also while another one is to come
 	Handled             bool     // a failed node whose failure an edge took
@@ -104,7 +113,11 @@ const (
 	PauseEvent  PauseKind = "event"  // an event for the entity
 	PauseWait   PauseKind = "wait"   // a time
 	PauseCustom PauseKind = "custom" // what a custom node asked for
+	PauseRun    PauseKind = "run"    // the end of another run, which the node started
 )
+
+// byOthers says whether an event or an answer can end such a pause.
+func (k PauseKind) byOthers() bool { return k != PauseWait && k != PauseRun }
 
 // Pause is what a node waits for.
 type Pause struct {
@@ -113,5 +126,7 @@ type Pause struct {
 	Since     time.Time
 	Until     *time.Time // when it ends by itself: a wait completes, everything else expires; nil for never
 	Seq       int64      // of the entry that began it, which tells pauses of one node apart
+	Run       ID         // that is waited for; empty for none
+	RunPaused bool       // that one is paused itself, so that the clock of this one may stand still
 	TokenHash string     // SHA-256 of the resume token in base64url; empty when no token ends it
 }

@@ -18,9 +18,11 @@ type Step struct {
 
 	Execute  []Execute     // attempts to make now, each once
 	WakeAt   time.Time     // when the run needs [TimeReached]; zero when nothing is due by itself
+	Start    []*Run        // other runs to start, in the unit that records the step
 	History  []Entry       // to append
 	Happened []DomainEvent // to send as events
 	Finished bool          // the run ended with this step
+	Turned   bool          // what the run's parent looks at has changed: the run has ended, is paused, or goes on
 	Used     Meter         // what computing it took
 }
 
@@ -30,7 +32,8 @@ func (s Step) Changed() bool { return len(s.History) > 0 }
 // Then is this step and one that followed it as one step.
 func (s Step) Then(next Step) Step {
 	s.History, s.Happened = append(s.History, next.History...), append(s.Happened, next.Happened...)
-	s.WakeAt, s.Finished = next.WakeAt, next.Finished
+	s.WakeAt, s.Finished, s.Turned = next.WakeAt, next.Finished, s.Turned || next.Turned
+	s.Start = append(s.Start, next.Start...)
 	s.Used.Add(next.Used.Steps, next.Used.Memory)
 	if s.Execute = append(s.Execute, next.Execute...); next.Finished {
 		s.Execute = nil
@@ -49,6 +52,7 @@ type Execute struct {
 	Type      node.Type
 	Version   string // of the node type
 	BuiltIn   bool
+	StartsRun bool // the effect is another run: see [AttemptCalled]
 	CanPause  bool
 	Input     any            // JSON tree; not to be changed
 	Config    map[string]any // with templates resolved and defaults in place; not to be changed

@@ -2,6 +2,7 @@ package workflow
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/sluicehq/sluice/domain"
@@ -39,12 +40,13 @@ type AttachedTrigger struct {
 	FiredBy string // what it shares with triggers like it: an event, or times; empty for one that nothing fires but calls of its own
 }
 
-// Environment is what a graph is checked against. Every member but Triggers is
+// Environment is what a graph is checked against. Every member but Triggers and Called is
 // needed.
 type Environment struct {
 	Registry    node.Registry     // what the tenant sees
 	Expressions Expressions       // the expression language
 	Triggers    []AttachedTrigger // all triggers of the version once it is published, active or not
+	Called      map[ID]bool       // those of [Graph.Calls] that nodes of the version may call
 }
 
 // Report is what a check has found.
@@ -64,6 +66,7 @@ type Report struct {
 //   - Expressions and templates compile, and the nodes that they name exist and can have
 //     run before.
 //   - Branch targets in the configuration are nodes that an edge leads to.
+//   - Nodes that call a workflow name one that there is.
 //   - Trigger nodes name triggers of the version that have their type.
 //   - Every node is reached from where some run starts.
 //   - Edges name outputs, branches and inputs that exist, what they carry fits
@@ -167,6 +170,29 @@ func (c *checker) checkNode(about subject, i int) {
 	c.checkBranches(config, i)
 	c.checkTriggerNode(config, i)
 	c.checkInputs(about, i)
+	c.checkCall(config, s)
+}
+
+// checkCall reports a workflow that is called and is not there. What is no text is reported by
+// the schema, and a template by the type.
+func (c *checker) checkCall(config subject, s step) {
+	id, isText := s.config[node.CalledMember].(string)
+	if s.kind.StartsRun && isText && !strings.Contains(id, "{{") && !c.env.Called[ID(id)] {
+		c.found.add(config.member(node.CalledMember), domain.Unknown, "must be the id of a workflow of the same sub-tenant; there is no %s", quote(NodeID(id)))
+	}
+}
+
+// Calls lists the workflows that nodes call, each once.
+func (g Graph) Calls() (called []ID) {
+	for _, n := range g.nodes {
+		if kind, known := node.BuiltIn(node.Type(n.Type)); known && kind.StartsRun {
+			config, _ := object(n.Config)
+			if id, isText := config[node.CalledMember].(string); isText && !slices.Contains(called, ID(id)) {
+				called = append(called, ID(id))
+			}
+		}
+	}
+	return called
 }
 
 // checkConfig applies the schema of the type. What a template gives is left to the run.

@@ -21,6 +21,7 @@ type RunStores struct {
 	Queue    RunQueue
 	Overview RunOverview
 	Origins  RunOrigins
+	Families RunFamilies
 }
 
 // DedupeRetention is how long a trigger's dedupe key stands for the run that was
@@ -48,6 +49,10 @@ type RunRepository interface {
 	// read, or when the lease under which the step was made is not good any more, and as
 	// NotFound with the code run_not_found when there is no such run. After a refusal the
 	// unit does not commit, whatever else it wrote. Many steps cost little more than one.
+	//
+	// A step with which a run has turned wakes its parent, and, where the run has failed or was
+	// cancelled, all runs that it started and that have not ended: those that have not ended are
+	// due at once, until a worker records a step after it has looked; see RunStep.Woken.
 	Record(ctx context.Context, steps ...RunStep) error
 
 	// Awaiting returns the runs that a query asks for, those created first first, ties by
@@ -96,6 +101,14 @@ type RunStep struct {
 	From    int64       // its Seq when it was read
 	History []run.Entry // what the step appended; may be empty
 	Lease   RunLease    // under which a worker made the step; the zero value for everybody else
+
+	// Turned says that the run has ended, is paused or goes on with the step.
+	Turned bool
+
+	// Woken is how often the run had been woken when its worker last looked at what becomes of
+	// its children and its parent; 0 from everybody else. A run that has been woken since is due
+	// at once.
+	Woken int64
 
 	// Keep says that the worker goes on with the run. Else its lease ends with the step,
 	// as every lease does when the run has finished. A step of somebody else leaves the
@@ -184,6 +197,7 @@ type LeasedRun struct {
 	Until time.Time // when the lease ends
 	At    time.Time // when it was leased
 	Size  int64     // of its stored payload, progress and outputs, in bytes
+	Woken int64     // how often it has been woken; see RunStep
 
 	// LastLeaseEnd says how the last lease on the run ended.
 	LastLeaseEnd LeaseEnd
@@ -215,6 +229,7 @@ type RunLease struct {
 type RenewedLease struct {
 	RunLease
 	Seq     int64 // of the run
+	Woken   int64 // how often it has been woken
 	Skipped bool  // it ends when it would have ended before
 }
 
@@ -249,6 +264,12 @@ type RunOverview interface {
 	// keys, and returns when each of them finished. Who removes more begins where the last ones
 	// were: beginning anew passes over all that was removed a moment ago.
 	Sweep(ctx context.Context, owner tenant.ID, from, before time.Time, limit int) ([]time.Time, error)
+}
+
+// RunFamilies knows runs that others started.
+type RunFamilies interface {
+	// Statuses returns the statuses of runs, in their order; none for one that does not exist.
+	Statuses(ctx context.Context, scope tenant.Scope, of []run.ID) ([]run.Status, error)
 }
 
 // RunOrigins finds what runs came from, without reading them.

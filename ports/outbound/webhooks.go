@@ -29,11 +29,11 @@ type EndpointRepository interface {
 
 	List(ctx context.Context, scope tenant.Scope, f event.EndpointFilter, q domain.Query) (domain.Page[*event.Endpoint], error)
 
-	// Matching returns the endpoints that want an event of the type about the segment, as
-	// event.Endpoint.Wants says, by id. It holds none of them. An endpoint that cannot be
+	// Matching returns the endpoints that want an event of the type about the segment, and
+	// about a run that another one started if ofChild, as event.Endpoint.Wants says, by id. It holds none of them. An endpoint that cannot be
 	// read comes with its identifiers alone, unless it is known not to want the event: its
 	// deliveries wait until it can be read, and none of the others is kept from its own.
-	Matching(ctx context.Context, scope tenant.Scope, t event.Type, sub tenant.SubTenantID) ([]*event.Endpoint, error)
+	Matching(ctx context.Context, scope tenant.Scope, t event.Type, sub tenant.SubTenantID, ofChild bool) ([]*event.Endpoint, error)
 
 	Update(ctx context.Context, e *event.Endpoint) error
 
@@ -49,7 +49,8 @@ type EventRepository interface {
 	Append(ctx context.Context, events ...*event.Event) error
 
 	// AppendIfWanted does the same with events that happen often, and leaves out those of tenants that
-	// have no active endpoint: nobody will ever get them.
+	// have no active endpoint, or none that wants events of runs that others started where it is
+	// one: nobody will ever get them.
 	AppendIfWanted(ctx context.Context, events ...*event.Event) error
 
 	// Get returns NotFound with the code event_not_found for an unknown id. It holds

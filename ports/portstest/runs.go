@@ -34,6 +34,7 @@ func RunStores(t *testing.T, open OpenStore) {
 	t.Run("Turns", func(t *testing.T) { RunTurns(t, open) })
 	t.Run("Overview", func(t *testing.T) { RunOverview(t, open) })
 	t.Run("Questions", func(t *testing.T) { RunQuestions(t, open) })
+	t.Run("Families", func(t *testing.T) { RunFamilies(t, open) })
 }
 
 // runState is a run with every member filled in.

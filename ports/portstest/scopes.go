@@ -182,6 +182,9 @@ var runQuestions = map[string]scopeQuestion{
 	"Live.Seqs": func(ctx context.Context, st outbound.Stores, scope tenant.Scope, of segment) (any, error) {
 		return st.Runs.Overview.Seqs(ctx, []outbound.RunKey{{Scope: scope, Run: of.run}})
 	},
+	"Families.Statuses": func(ctx context.Context, st outbound.Stores, scope tenant.Scope, of segment) (any, error) {
+		return st.Runs.Families.Statuses(ctx, scope, []run.ID{of.run})
+	},
 	"Origins.Of": func(ctx context.Context, st outbound.Stores, scope tenant.Scope, of segment) (any, error) {
 		version, _, err := st.Runs.Origins.Of(ctx, scope, of.run)
 		return version, err

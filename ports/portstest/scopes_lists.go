@@ -69,7 +69,7 @@ var collections = map[string]func(ctx context.Context, st outbound.Stores, scope
 	},
 	"Endpoints.Matching": func(ctx context.Context, st outbound.Stores, scope tenant.Scope) (subs []tenant.SubTenantID, err error) {
 		for _, sub := range []tenant.SubTenantID{"a", "b"} { // that of no sub-tenant wants the events of all
-			found, err := st.Webhooks.Endpoints.Matching(ctx, scope, event.RunFailed, sub)
+			found, err := st.Webhooks.Endpoints.Matching(ctx, scope, event.RunFailed, sub, false)
 			if err != nil {
 				return nil, err
 			}

@@ -78,7 +78,7 @@ func secretOf(text string) domain.SigningSecret {
 func endpointState(owner tenant.ID) event.EndpointState {
 	about, since := "Störungen & <more>", noon.Add(time.Minute)
 	return event.EndpointState{
-		ID: event.EndpointID(newID("whk")), Tenant: owner, SubTenant: "team", URL: "https://example.com/höok?a=1&b=%20", Description: &about,
+		ID: event.EndpointID(newID("whk")), Tenant: owner, SubTenant: "team", Children: true, URL: "https://example.com/höok?a=1&b=%20", Description: &about,
 		Events: []event.Type{event.RunFailed, event.RunCompleted}, Active: true, Secret: secretOf("current"),
 		Retired:      []domain.RetiredSecret{{Secret: secretOf("newer"), Until: noon.Add(2 * time.Hour)}, {Secret: secretOf("older"), Until: noon.Add(time.Hour)}},
 		FailingSince: &since, Disabled: &event.Disabled{At: noon.Add(time.Hour), Reason: event.DisabledFailing},
@@ -192,7 +192,7 @@ func EndpointRepository(t *testing.T, open OpenStore) {
 			} {
 				f.wantError(f.try(do), domain.NotFound, "webhook_endpoint_not_found")
 			}
-			if got := f.endpoints(other, event.EndpointFilter{}, "", 10, 0) + f.matching(other, event.RunFailed, ""); got != " of 0" {
+			if got := f.endpoints(other, event.EndpointFilter{}, "", 10, 0) + f.matching(other, event.RunFailed, "", false); got != " of 0" {
 				f.Errorf("the other tenant sees %s", got)
 			}
 		},
@@ -286,13 +286,13 @@ func endpointLists(f webhooks) {
 }
 
 // matching lists the ends of the URLs of those that want an event.
-func (f webhooks) matching(owner tenant.ID, t event.Type, sub tenant.SubTenantID) (line string) {
+func (f webhooks) matching(owner tenant.ID, t event.Type, sub tenant.SubTenantID, ofChild bool) (line string) {
 	f.Helper()
 	f.put(func(ctx context.Context, st outbound.WebhookStores) error {
-		found, err := st.Endpoints.Matching(ctx, tenant.All(owner), t, sub)
+		found, err := st.Endpoints.Matching(ctx, tenant.All(owner), t, sub, ofChild)
 		line = lastParts(found)
 		for _, e := range found {
-			if !e.Wants(t, sub) {
+			if !e.Wants(t, sub, ofChild) {
 				f.Errorf("%s does not want %s of %q", e.URL(), t, sub)
 			}
 		}
@@ -315,15 +315,18 @@ func endpointsMatching(f webhooks) {
 	add(owner, "both", func(st *event.EndpointState) { st.Events = []event.Type{event.RunStarted, event.RunFailed} })
 	add(owner, "team", func(st *event.EndpointState) { st.SubTenant = "team" })
 	add(owner, "off", func(st *event.EndpointState) { st.Active = false })
+	add(owner, "children", func(st *event.EndpointState) { st.Children, st.Events = true, []event.Type{event.RunCompleted} })
 	for _, c := range []struct {
-		t    event.Type
-		sub  tenant.SubTenantID
-		want string
+		t       event.Type
+		sub     tenant.SubTenantID
+		ofChild bool
+		want    string
 	}{
-		{event.RunFailed, "", "all failed both"}, {event.RunFailed, "team", "all failed both team"}, {event.RunStarted, "tea", "all both"},
-		{event.RunPaused, "team", "all team"}, {event.EndpointTest, "team", ""},
+		{event.RunFailed, "", false, "all failed both"}, {event.RunFailed, "team", false, "all failed both team"}, {event.RunStarted, "tea", false, "all both"},
+		{event.RunPaused, "team", false, "all team"}, {event.EndpointTest, "team", false, ""}, {event.RunFailed, "team", true, ""},
+		{event.RunCompleted, "", true, "children"}, {event.RunCompleted, "", false, "all children"},
 	} {
-		if got := f.matching(owner, c.t, c.sub); got != c.want {
+		if got := f.matching(owner, c.t, c.sub, c.ofChild); got != c.want {
 			f.Errorf("%s of %q: %q, not %q", c.t, c.sub, got, c.want)
 		}
 	}

@@ -126,6 +126,25 @@ func EventRepository(t *testing.T, open OpenStore) {
 				}
 			}
 		},
+		"and one of a run that another one started only where an active endpoint wants those": func(f webhooks) {
+			without, with := f.tenant().ID(), f.tenant().ID()
+			f.endpoint(without)
+			f.endpoint(with)
+			f.endpoint(with, func(st *event.EndpointState) { st.Children = true })
+			for owner, kept := range map[tenant.ID]bool{without: false, with: true} {
+				state := newEvent(owner, 0).State()
+				state.OfChild = true
+				e := event.Restore(state)
+				f.put(func(ctx context.Context, st outbound.WebhookStores) error { return st.Events.AppendIfWanted(ctx, e) })
+				got, err := f.getEvent(owner, e.ID())
+				if (err == nil) != kept || kept && !got.OfChild() {
+					f.Errorf("%v: %v", kept, err)
+				}
+				if kept {
+					f.waiting("it waits", 9, e)
+				}
+			}
+		},
 		"an event of a unit that fails did not happen": func(f webhooks) {
 			e := newEvent(f.tenant().ID(), 0)
 			err := f.try(func(ctx context.Context, st outbound.WebhookStores) error {

@@ -227,7 +227,7 @@ func unreadableMatching(f damaged) {
 		{event.EndpointTest, "team", nil},
 	} {
 		f.put(func(ctx context.Context, st outbound.WebhookStores) error {
-			found, err := st.Endpoints.Matching(ctx, tenant.All(owner), c.t, c.sub)
+			found, err := st.Endpoints.Matching(ctx, tenant.All(owner), c.t, c.sub, false)
 			var want, got []event.EndpointID
 			for _, e := range c.want {
 				want = append(want, e.ID())

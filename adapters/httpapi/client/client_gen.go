@@ -141,10 +141,16 @@ const (
 // Defines values for RunCause.
 const (
 	RunCauseByEvent  RunCause = "by_event"
+	RunCauseCall     RunCause = "call"
 	RunCauseIngest   RunCause = "ingest"
 	RunCauseManual   RunCause = "manual"
 	RunCauseSchedule RunCause = "schedule"
 	RunCauseWebhook  RunCause = "webhook"
+)
+
+// Defines values for RunInclusion.
+const (
+	RunInclusionChildren RunInclusion = "children"
 )
 
 // Defines values for RunNodeStatus.
@@ -173,6 +179,7 @@ const (
 	RunWaitKindCustom RunWaitKind = "custom"
 	RunWaitKindEvent  RunWaitKind = "event"
 	RunWaitKindInput  RunWaitKind = "input"
+	RunWaitKindRun    RunWaitKind = "run"
 	RunWaitKindWait   RunWaitKind = "wait"
 )
 
@@ -428,6 +435,9 @@ type CreateWebhookEndpoint struct {
 
 	// Events The types of event that it receives; empty for all of them, those of later versions too.
 	Events *[]SubscribableEventType `json:"events,omitempty"`
+
+	// IncludeChildren Whether it receives `run.*` events of runs that other runs started, too; they bear `parentRunId`.
+	IncludeChildren *bool `json:"includeChildren,omitempty"`
 
 	// IsActive Whether events are sent there from now on.
 	IsActive *bool `json:"isActive,omitempty"`
@@ -1417,7 +1427,7 @@ type RotateNodeSecret struct {
 
 // Run One execution of a workflow version.
 type Run struct {
-	// Cause What started the run: a call to its trigger, a call that names an event, an event that resumed no run, the trigger's schedule, or somebody by hand.
+	// Cause What started the run: a call to its trigger, a call that names an event, an event that resumed no run, the trigger's schedule, somebody by hand, or a node of another run.
 	Cause RunCause `json:"cause"`
 
 	// Context What the run works with, as expressions and custom nodes know it.
@@ -1428,7 +1438,7 @@ type Run struct {
 	// Example: 2026-01-31T09:00:00.000Z
 	CreatedAt Timestamp `json:"createdAt"`
 
-	// DedupeKey The key under which its trigger started it once.
+	// DedupeKey The key under which its trigger, or a `callWorkflow`, started it once.
 	DedupeKey *string `json:"dedupeKey,omitempty"`
 
 	// EntityID What it is about.
@@ -1454,6 +1464,12 @@ type Run struct {
 
 	// OutputOmitted `true` where the output is left out because it is larger than 1 MiB.
 	OutputOmitted *bool `json:"outputOmitted,omitempty"`
+
+	// ParentNodeID The node of that run which did.
+	ParentNodeID *string `json:"parentNodeId,omitempty"`
+
+	// ParentRunID The run that started it, when one did.
+	ParentRunID *string `json:"parentRunId,omitempty"`
 
 	// Retries How often it was retried after it had failed.
 	Retries int `json:"retries"`
@@ -1490,7 +1506,7 @@ type Run struct {
 	WorkflowVersionID string `json:"workflowVersionId"`
 }
 
-// RunCause What started the run: a call to its trigger, a call that names an event, an event that resumed no run, the trigger's schedule, or somebody by hand.
+// RunCause What started the run: a call to its trigger, a call that names an event, an event that resumed no run, the trigger's schedule, somebody by hand, or a node of another run.
 type RunCause string
 
 // RunContext What the run works with, as expressions and custom nodes know it.
@@ -1529,6 +1545,9 @@ type RunFailure struct {
 	// | `output_too_large`, `run_too_large` | what a node, or all of them, gave is too large to keep |
 	// | `values_too_large` | what a node looks at takes too much memory: pass on less, or name only the members that are needed |
 	// | `run_exhausted_memory` | the gateway ended twice while it worked on the run, the second time on this run alone |
+	// | `call_failed`, `call_cancelled` | the run of another workflow that a `callWorkflow` waited for failed, or was cancelled |
+	// | `call_refused` | the workflow that is called is gone, not active or not published, or the tenant's storage is full |
+	// | `call_too_deep` | the run is below 8 others already, each of which called the next |
 	// | `node_type_unavailable`, `node_endpoint_not_found` | the node's type, or its endpoint, is not there any more |
 	// | `node_type_invalid` | the node's type makes no calls |
 	// | `endpoint_missing`, `secret_missing` | a custom node has no endpoint that can be called, or its tenant no secret to sign with |
@@ -1548,6 +1567,9 @@ type RunFailure struct {
 	// NodeID The node that failed, or the completed node whose edge the run failed at; absent when the run failed as a whole.
 	NodeID *string `json:"nodeId,omitempty"`
 }
+
+// RunInclusion What a list of runs takes besides those that no other run started.
+type RunInclusion string
 
 // RunNode What became of one node.
 type RunNode struct {
@@ -1602,7 +1624,7 @@ type RunStatus string
 
 // RunSummary A run without its context and its nodes, which can be megabytes.
 type RunSummary struct {
-	// Cause What started the run: a call to its trigger, a call that names an event, an event that resumed no run, the trigger's schedule, or somebody by hand.
+	// Cause What started the run: a call to its trigger, a call that names an event, an event that resumed no run, the trigger's schedule, somebody by hand, or a node of another run.
 	Cause RunCause `json:"cause"`
 
 	// CreatedAt A time in UTC, in ISO 8601 with milliseconds.
@@ -1610,7 +1632,7 @@ type RunSummary struct {
 	// Example: 2026-01-31T09:00:00.000Z
 	CreatedAt Timestamp `json:"createdAt"`
 
-	// DedupeKey The key under which its trigger started it once.
+	// DedupeKey The key under which its trigger, or a `callWorkflow`, started it once.
 	DedupeKey *string `json:"dedupeKey,omitempty"`
 
 	// EntityID What it is about.
@@ -1626,6 +1648,12 @@ type RunSummary struct {
 
 	// ID Its identifier.
 	ID string `json:"id"`
+
+	// ParentNodeID The node of that run which did.
+	ParentNodeID *string `json:"parentNodeId,omitempty"`
+
+	// ParentRunID The run that started it, when one did.
+	ParentRunID *string `json:"parentRunId,omitempty"`
 
 	// Seq How many entries its history has, and so the `id` of the last event of its stream.
 	Seq int `json:"seq"`
@@ -1664,11 +1692,14 @@ type RunWait struct {
 	// Event The event that ends it, when only that does.
 	Event *string `json:"event,omitempty"`
 
-	// Kind `input`: a person's answer. `event`: an event for the entity. `wait`: a time. `custom`: what a custom node asked for.
+	// Kind `input`: a person's answer. `event`: an event for the entity. `wait`: a time. `custom`: what a custom node asked for. `run`: the end of the run `runId`, which the node started.
 	Kind RunWaitKind `json:"kind"`
 
 	// ResumeToken What `POST /v1/gateway/triggers/resume` takes; absent where only time ends it.
 	ResumeToken *string `json:"resumeToken,omitempty"`
+
+	// RunID The run that is waited for.
+	RunID *string `json:"runId,omitempty"`
 
 	// Since A time in UTC, in ISO 8601 with milliseconds.
 	//
@@ -1681,7 +1712,7 @@ type RunWait struct {
 	Until *Timestamp `json:"until,omitempty"`
 }
 
-// RunWaitKind `input`: a person's answer. `event`: an event for the entity. `wait`: a time. `custom`: what a custom node asked for.
+// RunWaitKind `input`: a person's answer. `event`: an event for the entity. `wait`: a time. `custom`: what a custom node asked for. `run`: the end of the run `runId`, which the node started.
 type RunWaitKind string
 
 // SchedulePreview What a schedule does next.
@@ -2362,6 +2393,9 @@ type UpdateWebhookEndpoint struct {
 	// Events The types of event that it receives; empty for all of them, those of later versions too.
 	Events *[]SubscribableEventType `json:"events,omitempty"`
 
+	// IncludeChildren Whether it receives `run.*` events of runs that other runs started, too.
+	IncludeChildren *bool `json:"includeChildren,omitempty"`
+
 	// IsActive Whether events are sent there. Switching an endpoint on forgets its failures.
 	IsActive *bool `json:"isActive,omitempty"`
 
@@ -2468,6 +2502,9 @@ type WebhookEndpoint struct {
 
 	// ID Its identifier.
 	ID string `json:"id"`
+
+	// IncludeChildren Whether it receives `run.*` events of runs that other runs started, too; they bear `parentRunId`.
+	IncludeChildren bool `json:"includeChildren"`
 
 	// IsActive Whether events are sent there.
 	IsActive bool `json:"isActive"`
@@ -2683,6 +2720,12 @@ type RunFromFilter = time.Time
 // RunID defines model for RunId.
 type RunID = string
 
+// RunInclude What a list of runs takes besides those that no other run started.
+type RunInclude = RunInclusion
+
+// RunParentFilter defines model for RunParentFilter.
+type RunParentFilter = string
+
 // RunSortBy What lists of records without a name are sorted by.
 type RunSortBy = RecordSortField
 
@@ -2801,6 +2844,8 @@ type ListRunsParams struct {
 	WorkflowVersionID *RunVersionFilter  `query:"workflowVersionId"`
 	TriggerID         *RunTriggerFilter  `query:"triggerId"`
 	EntityID          *RunEntityFilter   `query:"entityId"`
+	ParentRunID       *RunParentFilter   `query:"parentRunId"`
+	Include           *RunInclude        `query:"include"`
 	SubTenantID       *SubTenantFilter   `query:"subTenantId"`
 	From              *RunFromFilter     `query:"from"`
 	To                *RunToFilter       `query:"to"`

@@ -108,9 +108,16 @@ func (l runList) fixedOfRuns(scope tenant.Scope, f run.Filter) (conditions []str
 	return conditions
 }
 
+// timesOfRuns are those on what the table of runs can answer as well.
 func (l runList) timesOfRuns(f run.Filter) (conditions []string) {
 	if f.From != nil {
 		conditions = append(conditions, "created_at >= "+l.Arg(f.From.UTC()))
+	}
+	switch {
+	case f.Parent != "":
+		conditions = append(conditions, "parent_run_id = "+l.Arg(string(f.Parent)), "parent_run_id <> ''") // as its index says
+	case !f.Children:
+		conditions = append(conditions, "parent_run_id = ''")
 	}
 	if f.To != nil {
 		conditions = append(conditions, "created_at < "+l.Arg(f.To.UTC()))

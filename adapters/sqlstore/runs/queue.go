@@ -66,6 +66,7 @@ type leasedRow struct {
 	ID     string   `db:"id"`
 	Number int64    `db:"lease"`
 	Alone  leaseEnd `db:"alone"`
+	Woken  int64    `db:"woken"`
 }
 
 // lease leases those of the runs that nobody is changing and that there is room for, and
@@ -104,7 +105,7 @@ func (s queue) lease(ctx context.Context, now time.Time, c outbound.RunClaim, ch
 			continue // deleted since it was found
 		}
 		lease := outbound.RunLease{Tenant: tenant.ID(row.Tenant), Run: run.ID(row.ID), Number: row.Number}
-		one := outbound.LeasedRun{Lease: lease, Until: until, At: now, Size: stored.Size, LastLeaseEnd: row.Alone.end()}
+		one := outbound.LeasedRun{Lease: lease, Until: until, At: now, Size: stored.Size, LastLeaseEnd: row.Alone.end(), Woken: row.Woken}
 		if !stored.isLarge() {
 			if one.Run, err = stored.restore(); err != nil {
 				putOff = append(putOff, core.KeyRow{Tenant: row.Tenant, ID: row.ID})
@@ -165,6 +166,7 @@ type keptLeaseRow struct {
 	Tenant string `db:"tenant_id"`
 	ID     string `db:"id"`
 	Seq    int64  `db:"seq"`
+	Woken  int64  `db:"woken"`
 }
 
 // Renew moves the ends of leases, all in one statement, and looks at those that it left
@@ -208,7 +210,7 @@ func (s queue) Renew(ctx context.Context, leases []outbound.RunLease, period tim
 		}
 		seen[id] = true
 		lease := outbound.RunLease{Tenant: tenant.ID(k.Tenant), Run: id, Number: numbers[id]}
-		good = append(good, outbound.RenewedLease{RunLease: lease, Seq: k.Seq, Skipped: i >= len(renewed)})
+		good = append(good, outbound.RenewedLease{RunLease: lease, Seq: k.Seq, Woken: k.Woken, Skipped: i >= len(renewed)})
 	}
 	return good, nil
 }

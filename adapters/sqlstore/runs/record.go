@@ -61,6 +61,9 @@ func (s repository) Record(ctx context.Context, steps ...outbound.RunStep) error
 			return s.Fail(err)
 		}
 	}
+	if err := s.holdFamilies(ctx, steps); err != nil {
+		return err
+	}
 	record := s.recordOneByOne
 	if s.store.record != "" {
 		record = s.recordSmall
@@ -74,7 +77,7 @@ func (s repository) Record(ctx context.Context, steps ...outbound.RunStep) error
 			return err
 		}
 	}
-	return nil
+	return s.wakeFamilies(ctx, steps)
 }
 
 // leaseHeld fences what workers see of a run by the lease of a step that has one.
@@ -83,13 +86,18 @@ const leaseHeld = ` AND ($3 = 0 OR lease = $3 AND lease_until IS NOT NULL)`
 const endRun = `DELETE FROM live_runs WHERE tenant_id = $1 AND id = $2` + leaseHeld
 
 func (d dialect) moveRun() string {
-	return `UPDATE live_runs SET seq = $4, size = $5, due_at = ` + d.notAhead("$6", "$7") + `, lease_until = CASE WHEN $8 THEN NULL ELSE lease_until END, alone = 0
+	return `UPDATE live_runs SET seq = $4, size = $5, due_at = ` + d.orWoken("live_runs", "$9", d.notAhead("$6", "$7")) + `, lease_until = CASE WHEN $8 THEN NULL ELSE lease_until END, alone = 0
 		WHERE tenant_id = $1 AND id = $2` + leaseHeld
 }
 
 func (d dialect) reviveRun() string {
 	return `INSERT INTO live_runs (tenant_id, id, seq, size, due_at, trigger_id, workflow_id, needs_level)
-		SELECT tenant_id, id, $4, $5, ` + d.notAhead("$6", "$7") + `, $9, $10, ` + levelOf("runs") + ` FROM runs WHERE tenant_id = $1 AND id = $2`
+		SELECT tenant_id, id, $4, $5, ` + d.notAhead("$6", "$7") + `, $10, $11, ` + levelOf("runs") + ` FROM runs WHERE tenant_id = $1 AND id = $2`
+}
+
+// orWoken is a time, or now where a live run has been woken since a worker last looked.
+func (d dialect) orWoken(live, seen, at string) string {
+	return `CASE WHEN ` + live + `.woken > ` + seen + ` THEN ` + d.Clock + ` ELSE ` + at + ` END`
 }
 
 // notAhead is a time, or that of the database's clock where it is to be at once and somebody
@@ -140,7 +148,7 @@ func (s repository) moveLive(ctx context.Context, row *stepRow) (held bool, err 
 		n, err = s.Exec(ctx, "end run", endRun, row.Tenant, row.ID, row.Lease)
 		return n == 1 || row.Lease == 0, err
 	}
-	args := []any{row.Tenant, row.ID, row.Lease, row.Seq, row.Size, row.DueAt, row.Ready, row.Ends}
+	args := []any{row.Tenant, row.ID, row.Lease, row.Seq, row.Size, row.DueAt, row.Ready, row.Ends, row.Woken}
 	n, err = s.Exec(ctx, "move run", s.store.dialect.moveRun(), args...)
 	if err != nil || n == 1 || row.Lease != 0 {
 		return n == 1, err

@@ -26,7 +26,8 @@ type stepRow struct {
 	Seq            int64   `json:"seq"`
 	From           int64   `json:"from_seq"`
 	Lease          int64   `json:"number"`
-	Ends           bool    `json:"ends"` // the lease
+	Ends           bool    `json:"ends"`  // the lease
+	Woken          int64   `json:"woken"` // when its worker last looked
 	Progress       string  `json:"progress"`
 	Outputs        int     `json:"outputs"`
 	Size           int     `json:"size"`
@@ -46,7 +47,7 @@ type stepRow struct {
 }
 
 var stepColumns = []core.Column{
-	{Name: "tenant_id"}, {Name: "id"}, {Name: "trigger_id"}, {Name: "workflow_id"}, {Name: "status"}, {Name: "seq"}, {Name: "from_seq"}, {Name: "number"}, {Name: "ends"},
+	{Name: "tenant_id"}, {Name: "id"}, {Name: "trigger_id"}, {Name: "workflow_id"}, {Name: "status"}, {Name: "seq"}, {Name: "from_seq"}, {Name: "number"}, {Name: "ends"}, {Name: "woken"},
 	{Name: "progress"}, {Name: "outputs"}, {Name: "size"}, {Name: "failure_code"}, {Name: "failure_message"}, {Name: "failure_node"},
 	{Name: "updated_at", Time: true}, {Name: "started_at", Time: true}, {Name: "finished_at", Time: true}, {Name: "wake_at", Time: true},
 	{Name: "due_at", Time: true}, {Name: "ready"}, {Name: "awaits"}, {Name: "awaited"}, {Name: "last"}, {Name: "entries"},
@@ -58,7 +59,7 @@ func stepRowOf(step outbound.RunStep) (row stepRow, err error) {
 	row = stepRow{
 		Tenant: string(st.Tenant), ID: string(st.ID), Trigger: string(st.Trigger), Workflow: string(st.Workflow),
 		Status: string(st.Status), Seq: st.Seq, From: step.From, Lease: step.Lease.Number,
-		Ends:     step.Lease.Number != 0 && !step.Keep,
+		Ends: step.Lease.Number != 0 && !step.Keep, Woken: step.Woken,
 		Progress: asText(run.EncodeProgress(st.Progress)), Outputs: st.LargeOutputsSize(),
 		UpdatedAt: st.UpdatedAt.UTC().Format(core.TimeFormat), StartedAt: core.FormatTime(st.StartedAt), FinishedAt: core.FormatTime(st.FinishedAt),
 		WakeAt: core.FormatTime(st.WakeAt), DueAt: core.FormatTime(due), Ready: ready,
@@ -93,7 +94,7 @@ func (d dialect) recordSteps() string {
 	), ended AS (
 		DELETE FROM live_runs u USING steps r WHERE (SELECT count(*) FROM locked) > 0 AND r.finished_at IS NOT NULL AND ` + held + ` RETURNING u.tenant_id, u.id
 	), moved AS (
-		UPDATE live_runs u SET seq = CAST(r.seq AS bigint), size = CAST(r.size AS bigint), due_at = ` + due + `,
+		UPDATE live_runs u SET seq = CAST(r.seq AS bigint), size = CAST(r.size AS bigint), due_at = ` + d.orWoken("u", "CAST(r.woken AS bigint)", due) + `,
 			lease_until = CASE WHEN CAST(r.ends AS boolean) THEN NULL ELSE u.lease_until END, alone = 0
 		FROM steps r WHERE (SELECT count(*) FROM locked) > 0 AND r.finished_at IS NULL AND ` + held + ` RETURNING u.tenant_id, u.id
 	), revived AS (

@@ -26,7 +26,7 @@ var _ outbound.RunRepository = repository{}
 // What a list shows of a run, and all of it.
 const (
 	summaryColumns = `id, tenant_id, sub_tenant_id, workflow_id, workflow_version_id, trigger_id, entity_id, dedupe_key, cause, status, seq,
-		failure_code, failure_message, failure_node, created_at, updated_at, started_at, finished_at, wake_at`
+		failure_code, failure_message, failure_node, created_at, updated_at, started_at, finished_at, wake_at, parent_run_id, parent_node_id`
 	// The payload of a run is its own, or one that it shares.
 	payloadColumn = `CASE WHEN payload_id IS NULL THEN payload
 		ELSE (SELECT p.payload FROM run_payloads p WHERE p.tenant_id = runs.tenant_id AND p.id = runs.payload_id) END`
@@ -44,7 +44,7 @@ var (
 )
 
 func wholeRun(payload, progress string) string {
-	return summaryColumns + `, trigger_name, trigger_type, ` + payload + ` AS payload, max_retries, backoff_ms, max_backoff_ms, timeout_ms, ` +
+	return summaryColumns + `, trigger_name, trigger_type, ` + payload + ` AS payload, max_retries, backoff_ms, max_backoff_ms, timeout_ms, parent_waits, depth, ` +
 		progress + ` AS progress, outputs, ` + wholeSize + ` AS size`
 }
 
@@ -72,6 +72,8 @@ type summaryRow struct {
 	StartedAt      *time.Time `db:"started_at"`
 	FinishedAt     *time.Time `db:"finished_at"`
 	WakeAt         *time.Time `db:"wake_at"`
+	Parent         string     `db:"parent_run_id"`
+	ParentNode     string     `db:"parent_node_id"`
 }
 
 // Targets are where the columns of a list go.
@@ -79,6 +81,7 @@ func (row *summaryRow) Targets() []any {
 	return []any{
 		&row.ID, &row.Tenant, &row.SubTenant, &row.Workflow, &row.Version, &row.Trigger, &row.Entity, &row.DedupeKey, &row.Cause, &row.Status, &row.Seq,
 		&row.FailureCode, &row.FailureMessage, &row.FailureNode, &row.CreatedAt, &row.UpdatedAt, &row.StartedAt, &row.FinishedAt, &row.WakeAt,
+		&row.Parent, &row.ParentNode,
 	}
 }
 
@@ -105,7 +108,7 @@ func (row summaryRow) summary() (run.Summary, error) {
 		Version: workflow.VersionID(row.Version), Trigger: trigger.ID(row.Trigger), Entity: row.Entity, DedupeKey: row.DedupeKey,
 		Cause: run.Cause(row.Cause), Status: run.Status(row.Status), Seq: row.Seq, Failure: row.failure(),
 		CreatedAt: row.CreatedAt.UTC(), UpdatedAt: row.UpdatedAt.UTC(), StartedAt: core.InUTC(row.StartedAt), FinishedAt: core.InUTC(row.FinishedAt),
-		WakeAt: core.InUTC(row.WakeAt),
+		WakeAt: core.InUTC(row.WakeAt), Parent: run.ID(row.Parent), ParentNode: workflow.NodeID(row.ParentNode),
 	}, nil
 }
 
@@ -118,6 +121,8 @@ type runRow struct {
 	Backoff     int64
 	MaxBackoff  int64
 	Timeout     int64
+	ParentWaits bool
+	Depth       int
 	Progress    []byte
 	OutputsSize int64
 	Size        int64 // of payload, progress and outputs
@@ -127,7 +132,7 @@ type runRow struct {
 
 // Targets are where [wholeColumns] go.
 func (row *runRow) Targets() []any {
-	return append(row.summaryRow.Targets(), &row.TriggerName, &row.TriggerType, &row.Payload, &row.MaxRetries, &row.Backoff, &row.MaxBackoff, &row.Timeout,
+	return append(row.summaryRow.Targets(), &row.TriggerName, &row.TriggerType, &row.Payload, &row.MaxRetries, &row.Backoff, &row.MaxBackoff, &row.Timeout, &row.ParentWaits, &row.Depth,
 		&row.Progress, &row.OutputsSize, &row.Size)
 }
 
@@ -151,6 +156,7 @@ func (row *runRow) restore() (*run.Run, error) {
 			Payload: json.RawMessage(row.Payload),
 			Retry:   workflow.RetryPolicy{MaxRetries: row.MaxRetries, Backoff: fromMillis(row.Backoff), MaxBackoff: fromMillis(row.MaxBackoff)},
 			Timeout: fromMillis(row.Timeout), CreatedAt: row.CreatedAt.UTC(),
+			Parent: run.ID(row.Parent), ParentNode: workflow.NodeID(row.ParentNode), ParentWaits: row.ParentWaits, Depth: row.Depth,
 		},
 		Status: run.Status(row.Status), Seq: row.Seq, UpdatedAt: row.UpdatedAt.UTC(), StartedAt: core.InUTC(row.StartedAt),
 		FinishedAt: core.InUTC(row.FinishedAt), WakeAt: core.InUTC(row.WakeAt), Failure: failure, Progress: progress,

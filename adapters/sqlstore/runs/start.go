@@ -51,6 +51,10 @@ type newRunRow struct {
 	Ready          bool    `json:"ready"`
 	Awaits         *string `json:"awaits,omitempty"`
 	Awaited        *string `json:"awaited,omitempty"`
+	Parent         string  `json:"parent_run_id"`
+	ParentNode     string  `json:"parent_node_id"`
+	ParentWaits    bool    `json:"parent_waits"`
+	Depth          int     `json:"depth"`
 	Size           int     `json:"size"`
 }
 
@@ -70,13 +74,14 @@ func newRun(r *run.Run, shared outbound.PayloadID) (newRunRow, error) {
 	row := newRunRow{
 		Tenant: string(st.Tenant), ID: string(st.ID), SubTenant: string(st.SubTenant), Workflow: string(st.Workflow), Version: string(st.Version),
 		Trigger: string(st.Trigger), TriggerName: st.TriggerName, TriggerType: string(st.TriggerType), Entity: st.Entity, DedupeKey: st.DedupeKey,
-		HoldsKey: st.Trigger != "" && st.DedupeKey != "", Cause: string(st.Cause), Payload: payload, SharedPayload: of,
+		HoldsKey: (st.Trigger != "" || st.Cause == run.CauseCall) && st.DedupeKey != "", Cause: string(st.Cause), Payload: payload, SharedPayload: of,
 		MaxRetries: st.Retry.MaxRetries, Backoff: st.Retry.Backoff.Milliseconds(), MaxBackoff: st.Retry.MaxBackoff.Milliseconds(),
 		Timeout: st.Timeout.Milliseconds(), Status: string(st.Status), Seq: st.Seq, Progress: asText(run.EncodeProgress(st.Progress)), Outputs: st.LargeOutputsSize(),
 		FailureCode: code, FailureMessage: message, FailureNode: node,
 		CreatedAt: st.CreatedAt.UTC().Format(core.TimeFormat), UpdatedAt: st.UpdatedAt.UTC().Format(core.TimeFormat), StartedAt: core.FormatTime(st.StartedAt),
 		FinishedAt: core.FormatTime(st.FinishedAt), WakeAt: core.FormatTime(st.WakeAt), DueAt: core.FormatTime(due), Ready: ready,
 		Awaits: awaits, Awaited: awaited,
+		Parent: string(st.Parent), ParentNode: string(st.ParentNode), ParentWaits: st.ParentWaits, Depth: st.Depth,
 	}
 	row.Size = len(st.Payload) + len(row.Progress) + row.Outputs
 	return row, err
@@ -106,6 +111,7 @@ var newRunColumns = []struct {
 	{core.Column{Name: "created_at", Time: true}, ""}, {core.Column{Name: "updated_at", Time: true}, ""}, {core.Column{Name: "started_at", Time: true}, ""},
 	{core.Column{Name: "finished_at", Time: true}, ""}, {core.Column{Name: "wake_at", Time: true}, ""},
 	{core.Column{Name: "awaits"}, ""}, {core.Column{Name: "awaited"}, ""},
+	{core.Column{Name: "parent_run_id"}, ""}, {core.Column{Name: "parent_node_id"}, ""}, {core.Column{Name: "parent_waits"}, "boolean"}, {core.Column{Name: "depth"}, "integer"},
 }
 
 // rowsOfNewRuns is the parameter of both statements that add runs.
@@ -137,7 +143,7 @@ func (d dialect) insertRuns() string {
 	if !d.WritingWith {
 		return insert + d.rowsOfNewRuns() + onlyFree + `id`
 	}
-	const facets = `tenant_id, created_at, id, sub_tenant_id, workflow_id, workflow_version_id, trigger_id, entity_id`
+	const facets = `tenant_id, created_at, id, sub_tenant_id, workflow_id, workflow_version_id, trigger_id, entity_id, parent_run_id`
 	return `WITH given AS MATERIALIZED (
 			SELECT r.* FROM ` + d.rowsOfNewRuns() + `
 		), added AS (

@@ -8,4 +8,4 @@ WITH locked AS MATERIALIZED (
 UPDATE live_runs SET lease_until = $2, worker = CASE WHEN $3 THEN '' ELSE worker END
 FROM locked l
 WHERE live_runs.tenant_id = l.tenant_id AND live_runs.id = l.id
-RETURNING live_runs.tenant_id, live_runs.id, live_runs.seq
+RETURNING live_runs.tenant_id, live_runs.id, live_runs.seq, live_runs.woken

@@ -42,7 +42,7 @@ WITH RECURSIVE owners (tenant_id) AS (
     ORDER BY turn, happened_at, id
     LIMIT CAST($3 AS bigint)
 )
-SELECT e.id, e.tenant_id, e.sub_tenant_id, e.type, e.happened_at, e.data
+SELECT e.id, e.tenant_id, e.sub_tenant_id, e.type, e.of_child, e.happened_at, e.data
 FROM foremost t
 CROSS JOIN webhook_events e
 WHERE e.tenant_id = t.tenant_id AND e.id = t.id AND e.waits

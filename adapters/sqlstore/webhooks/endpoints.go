@@ -18,7 +18,7 @@ type endpointRepository struct{ *unit }
 var _ outbound.EndpointRepository = endpointRepository{}
 
 const endpointColumns = `id, tenant_id, sub_tenant_id, url, description, events, metadata, is_active, secret, retired_secrets,
-	failing_since, disabled_at, disabled_reason, created_at, updated_at, revision`
+	failing_since, disabled_at, disabled_reason, created_at, updated_at, revision, include_children`
 
 type endpointRow struct {
 	ID             string     `db:"id"`
@@ -37,13 +37,14 @@ type endpointRow struct {
 	CreatedAt      time.Time  `db:"created_at"`
 	UpdatedAt      time.Time  `db:"updated_at"`
 	Revision       int64      `db:"revision"`
+	Children       bool       `db:"include_children"`
 }
 
 // Targets are where the columns of a list go.
 func (row *endpointRow) Targets() []any {
 	return []any{
 		&row.ID, &row.Tenant, &row.SubTenant, &row.URL, &row.Description, &row.Events, &row.Metadata, &row.Active, &row.Secret, &row.Retired,
-		&row.FailingSince, &row.DisabledAt, &row.DisabledReason, &row.CreatedAt, &row.UpdatedAt, &row.Revision,
+		&row.FailingSince, &row.DisabledAt, &row.DisabledReason, &row.CreatedAt, &row.UpdatedAt, &row.Revision, &row.Children,
 	}
 }
 
@@ -62,7 +63,7 @@ func (*endpointRow) SizeSQL() string {
 func (row endpointRow) restore() (*event.Endpoint, error) {
 	st := event.EndpointState{
 		ID: event.EndpointID(row.ID), Tenant: tenant.ID(row.Tenant), SubTenant: tenant.SubTenantID(row.SubTenant), URL: row.URL,
-		Description: row.Description, Metadata: domain.RestoreMetadata(row.Metadata), Active: row.Active, FailingSince: core.InUTC(row.FailingSince),
+		Description: row.Description, Metadata: domain.RestoreMetadata(row.Metadata), Active: row.Active, Children: row.Children, FailingSince: core.InUTC(row.FailingSince),
 		CreatedAt: row.CreatedAt.UTC(), UpdatedAt: row.UpdatedAt.UTC(), Revision: row.Revision,
 	}
 	if err := json.Unmarshal([]byte(row.Events), &st.Events); err != nil {
@@ -112,9 +113,9 @@ func (s endpointRepository) Insert(ctx context.Context, e *event.Endpoint) error
 		return s.Fail(err)
 	}
 	_, err = s.Exec(ctx, "insert webhook endpoint", `INSERT INTO webhook_endpoints (`+endpointColumns+`, search_text)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`,
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)`,
 		string(st.ID), string(st.Tenant), string(st.SubTenant), st.URL, st.Description, kept.events, st.Metadata.String(), st.Active, st.Secret.Reveal(), kept.retired,
-		st.FailingSince, kept.disabledAt, kept.disabledReason, st.CreatedAt, st.UpdatedAt, st.Revision, core.SearchText(st.URL, st.Description))
+		st.FailingSince, kept.disabledAt, kept.disabledReason, st.CreatedAt, st.UpdatedAt, st.Revision, st.Children, core.SearchText(st.URL, st.Description))
 	return err
 }
 
@@ -143,7 +144,7 @@ func (s endpointRepository) List(ctx context.Context, scope tenant.Scope, f even
 
 // Matching reads the endpoints that want an event. A tenant has few enough for the
 // aggregate to choose.
-func (s endpointRepository) Matching(ctx context.Context, scope tenant.Scope, t event.Type, sub tenant.SubTenantID) ([]*event.Endpoint, error) {
+func (s endpointRepository) Matching(ctx context.Context, scope tenant.Scope, t event.Type, sub tenant.SubTenantID, ofChild bool) ([]*event.Endpoint, error) {
 	in, args := core.Within(scope, core.BySubTenant, string(sub))
 	rows, err := listEach[endpointRow](ctx, s.unit, "list webhook endpoints that match", `SELECT `+endpointColumns+` FROM webhook_endpoints
 		WHERE tenant_id = $1 AND is_active AND (sub_tenant_id = '' OR sub_tenant_id = $2)`+in+` ORDER BY id`, args...)
@@ -154,9 +155,9 @@ func (s endpointRepository) Matching(ctx context.Context, scope tenant.Scope, t 
 	for _, one := range rows {
 		e, err := restoreRow(one, endpointRow.restore)
 		switch {
-		case err == nil && e.Wants(t, sub):
+		case err == nil && e.Wants(t, sub, ofChild):
 			wanting = append(wanting, e)
-		case err != nil && one.row.mayWant(t, sub):
+		case err != nil && one.row.mayWant(t, sub, ofChild):
 			wanting = append(wanting, one.row.identified())
 		}
 	}
@@ -170,12 +171,13 @@ func (row *endpointRow) identified() *event.Endpoint {
 
 // mayWant says whether an endpoint that cannot be read may want an event of its segment:
 // unless it says legibly what it subscribes to, that may be every type.
-func (row *endpointRow) mayWant(t event.Type, sub tenant.SubTenantID) bool {
+func (row *endpointRow) mayWant(t event.Type, sub tenant.SubTenantID, ofChild bool) bool {
 	st := row.identified().State()
+	st.Children = row.Children
 	if json.Unmarshal([]byte(row.Events), &st.Events) != nil {
 		st.Events = nil
 	}
-	return event.RestoreEndpoint(st).Wants(t, sub)
+	return event.RestoreEndpoint(st).Wants(t, sub, ofChild)
 }
 
 // Update writes an endpoint whose stored revision is the aggregate's.
@@ -187,10 +189,10 @@ func (s endpointRepository) Update(ctx context.Context, e *event.Endpoint) error
 	}
 	n, err := s.Exec(ctx, "update webhook endpoint", `UPDATE webhook_endpoints
 		SET sub_tenant_id = $1, url = $2, description = $3, search_text = $4, events = $5, is_active = $6, secret = $7, retired_secrets = $8,
-			failing_since = $9, disabled_at = $10, disabled_reason = $11, updated_at = $12, metadata = $13, revision = revision + 1
-		WHERE tenant_id = $14 AND id = $15 AND revision = $16`,
+			failing_since = $9, disabled_at = $10, disabled_reason = $11, updated_at = $12, metadata = $13, include_children = $14, revision = revision + 1
+		WHERE tenant_id = $15 AND id = $16 AND revision = $17`,
 		string(st.SubTenant), st.URL, st.Description, core.SearchText(st.URL, st.Description), kept.events, st.Active, st.Secret.Reveal(), kept.retired,
-		st.FailingSince, kept.disabledAt, kept.disabledReason, st.UpdatedAt, st.Metadata.String(), string(st.Tenant), string(st.ID), st.Revision)
+		st.FailingSince, kept.disabledAt, kept.disabledReason, st.UpdatedAt, st.Metadata.String(), st.Children, string(st.Tenant), string(st.ID), st.Revision)
 	return s.CheckUpdated(n, err, e.Saved, func() error {
 		_, err := s.Get(ctx, tenant.All(st.Tenant), st.ID)
 		return err

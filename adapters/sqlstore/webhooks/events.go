@@ -17,13 +17,14 @@ type eventRepository struct{ *unit }
 
 var _ outbound.EventRepository = eventRepository{}
 
-const eventColumns = `e.id, e.tenant_id, e.sub_tenant_id, e.type, e.happened_at, e.data`
+const eventColumns = `e.id, e.tenant_id, e.sub_tenant_id, e.type, e.of_child, e.happened_at, e.data`
 
 type eventRow struct {
 	ID         string    `db:"id"`
 	Tenant     string    `db:"tenant_id"`
 	SubTenant  string    `db:"sub_tenant_id"`
 	Type       string    `db:"type"`
+	OfChild    bool      `db:"of_child"`
 	HappenedAt time.Time `db:"happened_at"`
 	Data       string    `db:"data"`
 }
@@ -31,7 +32,7 @@ type eventRow struct {
 // Targets are where the columns go. What the fan-out of an event goes by comes first, so
 // that it is known even when the rest cannot be read.
 func (row *eventRow) Targets() []any {
-	return []any{&row.ID, &row.Tenant, &row.SubTenant, &row.Type, &row.HappenedAt, &row.Data}
+	return []any{&row.ID, &row.Tenant, &row.SubTenant, &row.Type, &row.OfChild, &row.HappenedAt, &row.Data}
 }
 
 func (row *eventRow) key() core.KeyRow { return core.KeyRow{Tenant: row.Tenant, ID: row.ID} }
@@ -39,7 +40,7 @@ func (row *eventRow) key() core.KeyRow { return core.KeyRow{Tenant: row.Tenant, 
 func (row eventRow) restore() *event.Event {
 	return event.Restore(event.State{
 		ID: event.ID(row.ID), Tenant: tenant.ID(row.Tenant), SubTenant: tenant.SubTenantID(row.SubTenant), Type: event.Type(row.Type),
-		At: row.HappenedAt.UTC(), Data: domain.RestoreDocument(row.Data),
+		At: row.HappenedAt.UTC(), Data: domain.RestoreDocument(row.Data), OfChild: row.OfChild,
 	})
 }
 
@@ -51,6 +52,7 @@ type newEventRow struct {
 	Type       string `json:"type"`
 	HappenedAt string `json:"happened_at"`
 	Data       string `json:"data"`
+	OfChild    bool   `json:"of_child"`
 }
 
 // Append adds events.
@@ -60,7 +62,8 @@ func (s eventRepository) Append(ctx context.Context, events ...*event.Event) err
 
 // AppendIfWanted adds those that an endpoint may want.
 func (s eventRepository) AppendIfWanted(ctx context.Context, events ...*event.Event) error {
-	return s.append(ctx, ` WHERE EXISTS (SELECT 1 FROM webhook_endpoints e WHERE e.tenant_id = r.tenant_id AND e.is_active)`, events)
+	return s.append(ctx, ` WHERE EXISTS (SELECT 1 FROM webhook_endpoints e WHERE e.tenant_id = r.tenant_id AND e.is_active
+		AND (e.include_children OR NOT CAST(r.of_child AS boolean)))`, events)
 }
 
 // append adds the events that a condition holds for, all in one statement.
@@ -73,17 +76,17 @@ func (s eventRepository) append(ctx context.Context, condition string, events []
 		st := e.State()
 		rows[i] = newEventRow{
 			Tenant: string(st.Tenant), ID: string(st.ID), SubTenant: string(st.SubTenant), Type: string(st.Type),
-			HappenedAt: st.At.UTC().Format(core.TimeFormat), Data: st.Data.String(),
+			HappenedAt: st.At.UTC().Format(core.TimeFormat), Data: st.Data.String(), OfChild: st.OfChild,
 		}
 	}
 	text, err := json.Marshal(rows)
 	if err != nil {
 		return s.Fail(fmt.Errorf("encode events: %w", err))
 	}
-	added, err := s.Exec(ctx, "append events", `INSERT INTO webhook_events (tenant_id, id, sub_tenant_id, type, happened_at, data, waits)
-		SELECT r.tenant_id, r.id, r.sub_tenant_id, r.type, r.happened_at, r.data, true FROM `+s.store.dialect.Rows(1,
+	added, err := s.Exec(ctx, "append events", `INSERT INTO webhook_events (tenant_id, id, sub_tenant_id, type, happened_at, data, of_child, waits)
+		SELECT r.tenant_id, r.id, r.sub_tenant_id, r.type, r.happened_at, r.data, CAST(r.of_child AS boolean), true FROM `+s.store.dialect.Rows(1,
 		core.Column{Name: "tenant_id"}, core.Column{Name: "id"}, core.Column{Name: "sub_tenant_id"}, core.Column{Name: "type"},
-		core.Column{Name: "happened_at", Time: true}, core.Column{Name: "data"})+condition, string(text))
+		core.Column{Name: "happened_at", Time: true}, core.Column{Name: "data"}, core.Column{Name: "of_child"})+condition, string(text))
 	if added > 0 {
 		s.NoteEvents()
 	}

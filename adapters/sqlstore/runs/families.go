@@ -1,0 +1,115 @@
+package runs
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/sluicehq/sluice/adapters/sqlstore/core"
+	"github.com/sluicehq/sluice/domain/run"
+	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/ports/outbound"
+)
+
+type families struct{ *unit }
+
+var _ outbound.RunFamilies = families{}
+
+// Statuses asks for all runs in one statement.
+func (s families) Statuses(ctx context.Context, scope tenant.Scope, of []run.ID) ([]run.Status, error) {
+	keys := make([]core.KeyRow, len(of))
+	for i, id := range of {
+		keys[i] = core.KeyRow{Tenant: string(scope.Tenant()), ID: string(id)}
+	}
+	table, parameter, err := s.store.dialect.Keys(keys)
+	if err != nil {
+		return nil, err
+	}
+	in, args := core.BySubTenant.Within(scope, []any{parameter})
+	var found []struct {
+		ID     string `db:"id"`
+		Status string `db:"status"`
+	}
+	err = s.ReadRows(ctx, "find the statuses of runs", &found, `SELECT u.id, u.status FROM `+table+` CROSS JOIN runs u
+		WHERE u.tenant_id = r.tenant_id AND u.id = r.id`+in, args...)
+	if err != nil {
+		return nil, err
+	}
+	known := make(map[string]run.Status, len(found))
+	for _, f := range found {
+		known[f.ID] = run.Status(f.Status)
+	}
+	statuses := make([]run.Status, len(of))
+	for i, id := range of {
+		statuses[i] = known[string(id)]
+	}
+	return statuses, nil
+}
+
+// parentsOf lists the parents that steps wake, each once.
+func parentsOf(steps []outbound.RunStep) (parents []core.KeyRow) {
+	seen := make(map[run.ID]bool)
+	for _, step := range steps {
+		if parent := step.Run.Parent(); step.Turned && parent != "" && !seen[parent] {
+			seen[parent] = true
+			parents = append(parents, core.KeyRow{Tenant: string(step.Run.Tenant()), ID: string(parent)})
+		}
+	}
+	return parents
+}
+
+// holdFamilies locks what workers see of the runs that steps are of and of the parents that they
+// wake, in one order, so that two units never wait for each other.
+func (s repository) holdFamilies(ctx context.Context, steps []outbound.RunStep) error {
+	held := parentsOf(steps)
+	if len(held) == 0 || s.store.dialect.ForUpdate == "" {
+		return nil
+	}
+	for _, step := range steps {
+		held = append(held, core.KeyRow{Tenant: string(step.Run.Tenant()), ID: string(step.Run.ID())})
+	}
+	table, parameter, err := s.store.dialect.Keys(held)
+	if err != nil {
+		return s.Fail(err)
+	}
+	var ids []string
+	err = s.ReadRows(ctx, "hold families", &ids, `SELECT u.id FROM live_runs u WHERE (u.tenant_id, u.id) IN (SELECT r.tenant_id, r.id FROM `+table+`)
+		ORDER BY u.tenant_id, u.id FOR NO KEY UPDATE OF u`, parameter)
+	if err != nil {
+		return s.Fail(err)
+	}
+	return nil
+}
+
+// wake has a worker look at live runs, at once.
+func (d dialect) wake() string {
+	return `UPDATE live_runs AS u SET woken = u.woken + 1, due_at = CASE WHEN u.due_at <= ` + d.Clock + ` THEN u.due_at ELSE ` + d.Clock + ` END FROM `
+}
+
+// wakeFamilies wakes the parents of runs that have ended, are paused or go on, and the children
+// of those that have failed or were cancelled.
+func (s repository) wakeFamilies(ctx context.Context, steps []outbound.RunStep) error {
+	if err := s.wakeAll(ctx, "wake parents", `%s`, parentsOf(steps)); err != nil {
+		return err
+	}
+	var ended []core.KeyRow
+	for _, step := range steps {
+		if r := step.Run; step.Turned && r.Calls() > 0 && (r.Status() == run.StatusFailed || r.Status() == run.StatusCancelled) {
+			ended = append(ended, core.KeyRow{Tenant: string(r.Tenant()), ID: string(r.ID())})
+		}
+	}
+	return s.wakeAll(ctx, "wake children", `(SELECT c.tenant_id, c.id FROM %s CROSS JOIN runs c
+		WHERE c.tenant_id = r.tenant_id AND c.parent_run_id = r.id AND c.parent_run_id <> '' AND c.finished_at IS NULL) AS r`, ended)
+}
+
+func (s repository) wakeAll(ctx context.Context, what, which string, of []core.KeyRow) error {
+	if len(of) == 0 {
+		return nil
+	}
+	table, parameter, err := s.store.dialect.Keys(of)
+	if err != nil {
+		return s.Fail(err)
+	}
+	n, err := s.Exec(ctx, what, s.store.dialect.wake()+fmt.Sprintf(which, table)+` WHERE u.tenant_id = r.tenant_id AND u.id = r.id`, parameter)
+	s.store.liveRunsChanged(int(n))
+	return err
+}
