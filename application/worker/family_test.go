@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -229,6 +230,31 @@ func TestARunThatStartsOneAndFailsAtOnceLeavesNoneBehind(t *testing.T) {
 				}
 				w.Until(child.ID, string("the child of "+child.ParentNode+" is "+workflow.NodeID(want)), fixture.Is(want))
 			}
+		}
+	})
+}
+
+func TestARetryCallsTheWorkflowAnew(t *testing.T) {
+	t.Parallel()
+	onEachStore(t, func(w *env) {
+		var works atomic.Bool
+		w.NodeRunner.Answer = func(context.Context, outbound.NodeCall) (outbound.NodeOutcome, error) {
+			if works.Load() {
+				return outbound.NodeCompleted{Output: json.RawMessage(`{"ok":1}`)}, nil
+			}
+			return outbound.NodeFailed{Code: "http_404", Message: "No."}, nil
+		}
+		ver := w.calls(w.NewVersion([]string{"a " + fixture.CallNode}, nil), "")
+		w.StartWorker()
+		id := w.Accept(ver, 1, fixture.RunOptions{})[0]
+		w.Until(id, "the run fails", fixture.Is(run.StatusFailed))
+		works.Store(true)
+		if _, err := w.Runs.Retry(w.Context(), w.Caller, domain.IdempotencyKey{}, id); err != nil {
+			t.Fatal(err)
+		}
+		r := w.Until(id, "the run completes", fixture.Is(run.StatusCompleted))
+		if children := w.childrenOf(id); gaveAfter(r) != `{"got":{"ok":1}}` || len(children) != 2 || children[0].Status != run.StatusFailed {
+			t.Errorf("it gave %s, with %+v", gaveAfter(r), children)
 		}
 	})
 }

@@ -356,9 +356,15 @@ func TestPublishingMeetsNobodyInADeadlock(t *testing.T) {
 	publishing, changing := p.over(counted), triggers.New(counted, nil, sqlstore.NewTriggerIntake(p.store), expression.Checker{}, nil, system.Clock{}, system.Random{})
 	scheduler := schedules.NewScheduler(counted, nil, p.told, system.Clock{}, system.Random{}, 0)
 	const rounds = 25
+	// All of them first: a trigger that is attached once its version has been replaced stays there.
+	versions := []workflow.VersionID{p.draft(), p.draft()}
+	var changed []trigger.ID
+	for range 3 {
+		changed = append(changed, p.triggerOf(trigger.Scheduled, `{"scheduleConfig":{"intervalMs":60000}}`, p.version.ID(), "Scheduled", true))
+	}
+	due := p.triggerOf(trigger.Scheduled, `{"scheduleConfig":{"intervalMs":60000,"catchUp":"all"}}`, p.version.ID(), "Due", true)
 	var done sync.WaitGroup
-	for range 2 {
-		version := p.draft()
+	for _, version := range versions {
 		done.Go(func() {
 			for range rounds {
 				if _, err := publishing.Publish(t.Context(), p.who, domain.IdempotencyKey{}, version, trigger.PublishOptions{Triggers: &move}); err != nil {
@@ -367,8 +373,7 @@ func TestPublishingMeetsNobodyInADeadlock(t *testing.T) {
 			}
 		})
 	}
-	for range 3 {
-		id := p.triggerOf(trigger.Scheduled, `{"scheduleConfig":{"intervalMs":60000}}`, p.version.ID(), "Scheduled", true)
+	for _, id := range changed {
 		done.Go(func() {
 			for i := range rounds {
 				active := i%2 == 1
@@ -378,7 +383,6 @@ func TestPublishingMeetsNobodyInADeadlock(t *testing.T) {
 			}
 		})
 	}
-	due := p.triggerOf(trigger.Scheduled, `{"scheduleConfig":{"intervalMs":60000,"catchUp":"all"}}`, p.version.ID(), "Due", true)
 	done.Go(func() {
 		for i := range rounds {
 			at := time.Now().Add(-time.Duration(i+2) * time.Minute)

@@ -3607,6 +3607,7 @@ func (c *Client) PublishWorkflowVersion(ctx context.Context, id VersionID, body 
 //
 // Runs a version, a draft too, on a virtual clock, with no effect outside, and keeps nothing of it. `answers` stand for what the world would
 // do: each is used once, in the order of the list for its node. Where time is all that the run waits for, it passes at once.
+// A `callWorkflow` without an answer gets what a simulation of the other workflow's active version gives, and is open where that would need one.
 //
 // The answer tells which nodes ran, with what, in which order; which calls they would have made outside, and which of those could happen
 // twice after a crash; and in `open` which nodes would need another answer to go on.
