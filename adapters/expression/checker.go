@@ -10,7 +10,7 @@ import (
 	"github.com/sluicehq/sluice/domain/workflow"
 )
 
-// Checker tells whether sources compile, and what they name: it is the domain's view of
+// Checker reports whether sources compile, and what they name: it is the domain's view of
 // the language when a workflow is checked. It holds nothing and may be shared.
 type Checker struct{}
 
@@ -23,7 +23,7 @@ func (Checker) CheckExpression(source string, roots ...string) ([]workflow.Named
 	return namedOrError(source, p, err)
 }
 
-// CheckFunction tells whether the source is an arrow function, whose parameters it may use
+// CheckFunction reports whether the source is an arrow function, whose parameters it may use
 // besides the roots, and with a *[language.CompileError] what is wrong with one that is.
 func (Checker) CheckFunction(source string, roots ...string) (isFunction bool, names []workflow.Named, err error) {
 	isFunction, members, err := language.Limits{}.CheckFunction(source, roots...)

@@ -23,7 +23,7 @@ func (Compiler) Compile(source string, roots ...string) (run.Expression, error) 
 	return expressionOrError(runLimits.Compile(source, roots...))
 }
 
-// CheckFunction tells whether the source is an arrow function, and what is wrong with it.
+// CheckFunction reports whether the source is an arrow function, and what is wrong with it.
 func (Compiler) CheckFunction(source string, roots ...string) (isFunction bool, err error) {
 	isFunction, _, err = runLimits.CheckFunction(source, roots...)
 	return isFunction, err

@@ -32,11 +32,11 @@ const streamedRun = run.ID("run_0000000000000000000000000r")
 // followedRuns has one run, whose history it tells as it is told to.
 type followedRuns struct {
 	inbound.Runs
-	follow func(ctx context.Context, after int64, tell func([]run.Entry) error) error
+	follow func(ctx context.Context, after int64, send func([]run.Entry) error) error
 }
 
-func (f *followedRuns) Follow(ctx context.Context, _ tenant.Caller, _ run.ID, after int64, tell func([]run.Entry) error) error {
-	return f.follow(ctx, after, tell)
+func (f *followedRuns) Follow(ctx context.Context, _ tenant.Caller, _ run.ID, after int64, send func([]run.Entry) error) error {
+	return f.follow(ctx, after, send)
 }
 
 // fakeAdmission admits everybody as one tenant, except sk_2, and counts who is inside.
@@ -193,13 +193,13 @@ var (
 
 func TestAStreamOutlivesTheBoundsOfARequest(t *testing.T) {
 	withStreamEnv(t, func(s *streamEnv) {
-		s.runs.follow = func(ctx context.Context, _ int64, tell func([]run.Entry) error) error {
-			err := tell([]run.Entry{started})
+		s.runs.follow = func(ctx context.Context, _ int64, send func([]run.Entry) error) error {
+			err := send([]run.Entry{started})
 			for range 3 * 60 * 4 {
 				time.Sleep(15 * time.Second)
-				err = errors.Join(err, ctx.Err(), tell(nil))
+				err = errors.Join(err, ctx.Err(), send(nil))
 			}
-			return errors.Join(err, tell([]run.Entry{failed}))
+			return errors.Join(err, send([]run.Entry{failed}))
 		}
 		answer, _ := s.ask("")
 		if diff := cmp.Diff(http.Header{
@@ -236,9 +236,9 @@ func TestAClientHearsAtOnceThatItIsListening(t *testing.T) {
 func TestAClientThatDoesNotReadIsCutOff(t *testing.T) {
 	withStreamEnv(t, func(s *streamEnv) {
 		over := make(chan error, 1)
-		s.runs.follow = func(_ context.Context, _ int64, tell func([]run.Entry) error) error {
+		s.runs.follow = func(_ context.Context, _ int64, send func([]run.Entry) error) error {
 			for {
-				if err := tell(nil); err != nil {
+				if err := send(nil); err != nil {
 					over <- err
 					return err
 				}
@@ -256,8 +256,8 @@ func TestAClientThatDoesNotReadIsCutOff(t *testing.T) {
 }
 
 // listens is a run to which nothing happens any more.
-func listens(ctx context.Context, _ int64, tell func([]run.Entry) error) error {
-	err := tell([]run.Entry{started})
+func listens(ctx context.Context, _ int64, send func([]run.Entry) error) error {
+	err := send([]run.Entry{started})
 	<-ctx.Done()
 	return errors.Join(err, ctx.Err())
 }
@@ -299,9 +299,9 @@ func TestAGatewayThatStopsEndsItsStreamsAndSaysWhenToComeBack(t *testing.T) {
 func TestAGatewayThatStopsWaitsForNoClientThatDoesNotRead(t *testing.T) {
 	withStreamEnv(t, func(s *streamEnv) {
 		over := make(chan time.Time, 1)
-		s.runs.follow = func(_ context.Context, _ int64, tell func([]run.Entry) error) error {
+		s.runs.follow = func(_ context.Context, _ int64, send func([]run.Entry) error) error {
 			defer func() { over <- time.Now() }()
-			return tell([]run.Entry{started})
+			return send([]run.Entry{started})
 		}
 		answer, _ := s.ask("")
 		s.hear(answer, greeting)
@@ -361,8 +361,8 @@ func TestAStreamEndsSoonAfterItsListenerMayNotListenAnyMore(t *testing.T) {
 
 func TestAStreamThatBreaksSaysSoAndNotWhy(t *testing.T) {
 	withStreamEnv(t, func(s *streamEnv) {
-		s.runs.follow = func(_ context.Context, _ int64, tell func([]run.Entry) error) error {
-			return errors.Join(tell([]run.Entry{started}), errors.New("the database is gone"))
+		s.runs.follow = func(_ context.Context, _ int64, send func([]run.Entry) error) error {
+			return errors.Join(send([]run.Entry{started}), errors.New("the database is gone"))
 		}
 		answer, _ := s.ask("")
 		text := s.read(answer.Body)
@@ -378,8 +378,8 @@ func TestAStreamThatBreaksSaysSoAndNotWhy(t *testing.T) {
 
 func TestAStreamOfARunThatIsDeletedSaysSo(t *testing.T) {
 	withStreamEnv(t, func(s *streamEnv) {
-		s.runs.follow = func(_ context.Context, _ int64, tell func([]run.Entry) error) error {
-			return errors.Join(tell(nil), domain.Fail(domain.NotFound, "run_not_found", "There is no such run any more."))
+		s.runs.follow = func(_ context.Context, _ int64, send func([]run.Entry) error) error {
+			return errors.Join(send(nil), domain.Fail(domain.NotFound, "run_not_found", "There is no such run any more."))
 		}
 		answer, _ := s.ask("")
 		if text, want := s.read(answer.Body), greeting+"event: closed\ndata: {\"code\":\"run_not_found\",\"message\":\"There is no such run any more.\"}\n\n"; text != want {
@@ -391,7 +391,7 @@ func TestAStreamOfARunThatIsDeletedSaysSo(t *testing.T) {
 func TestAStreamGoesOnBehindWhatTheClientHas(t *testing.T) {
 	withStreamEnv(t, func(s *streamEnv) {
 		var asked []int64
-		s.runs.follow = func(_ context.Context, after int64, tell func([]run.Entry) error) error {
+		s.runs.follow = func(_ context.Context, after int64, send func([]run.Entry) error) error {
 			asked = append(asked, after)
 			switch {
 			case after == 2:
@@ -399,7 +399,7 @@ func TestAStreamGoesOnBehindWhatTheClientHas(t *testing.T) {
 			case after > 2:
 				return domain.Fail(domain.Invalid, "stream_invalid", "The parameters of the stream are not valid.")
 			}
-			return tell([]run.Entry{failed})
+			return send([]run.Entry{failed})
 		}
 		type got struct {
 			status int

@@ -11,7 +11,7 @@ import (
 	"github.com/sluicehq/sluice/domain/process"
 )
 
-// scheduleTurns remembers which tenant this process came to last. Processes do not tell
+// scheduleTurns remembers which tenant this process came to last. Processes do not notify
 // one another: what one has, the others leave out, and come to the next ones.
 type scheduleTurns struct{ last atomic.Pointer[string] }
 

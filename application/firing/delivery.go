@@ -200,7 +200,7 @@ func (o *eventDelivery) deliver(ctx context.Context, a run.Awaiting) error {
 	return o.steps.Add(ctx, made)
 }
 
-// advance tells a run the fact; without a plan its version is gone, and it refuses.
+// advance gives a run the fact; without a plan its version is gone, and it refuses.
 func (o *eventDelivery) advance(r *run.Run, plan *run.Plan, fact run.Fact) (run.Step, error) {
 	if plan == nil {
 		return run.Step{Refused: versionGone}, nil

@@ -30,7 +30,7 @@ type startRequest struct {
 
 	memoryReserved bool // to continue runs is reserved
 
-	changed []run.ID // in the last run of the unit; the runs that are to be told of
+	changed []run.ID // in the last run of the unit; the runs to notify of
 }
 
 func (f *Service) newRequest(who tenant.Caller, idempotency domain.IdempotencyKey, c run.Call, cause run.Cause) *startRequest {

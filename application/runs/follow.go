@@ -30,7 +30,7 @@ const (
 
 // Follow hands over the history of a run as it grows. It reads entries only, never what the
 // run has put out.
-func (s *Service) Follow(ctx context.Context, who tenant.Caller, id run.ID, after int64, tell func([]run.Entry) error) error {
+func (s *Service) Follow(ctx context.Context, who tenant.Caller, id run.ID, after int64, send func([]run.Entry) error) error {
 	if err := who.May(tenant.FollowRun); err != nil {
 		return err
 	}
@@ -49,7 +49,7 @@ func (s *Service) Follow(ctx context.Context, who tenant.Caller, id run.ID, afte
 		}
 		n := len(entries)
 		if n > 0 || first {
-			if err := tell(entries); err != nil {
+			if err := send(entries); err != nil {
 				return err
 			}
 			quiet.Reset(quietInterval)
@@ -61,14 +61,14 @@ func (s *Service) Follow(ctx context.Context, who tenant.Caller, id run.ID, afte
 			}
 		}
 		follower.seq.Store(after)
-		if err := wait(ctx, follower, quiet, tell); err != nil {
+		if err := wait(ctx, follower, quiet, send); err != nil {
 			return err
 		}
 	}
 }
 
 // hasEnded says whether a run has ended with the entry after, so that there is nothing to
-// tell. An entry that the run does not have yet is refused: nobody can know it.
+// send. An entry that the run does not have yet is refused: nobody can know it.
 func (s *Service) hasEnded(ctx context.Context, key outbound.RunKey, after int64) (over bool, err error) {
 	err = s.work.Read(ctx, func(ctx context.Context, st outbound.Stores) error {
 		seqs, err := st.Runs.Overview.Seqs(ctx, []outbound.RunKey{key})
@@ -94,7 +94,7 @@ func (s *Service) hasEnded(ctx context.Context, key outbound.RunKey, after int64
 }
 
 // wait returns when the run may have gone on.
-func wait(ctx context.Context, f *follower, quiet *time.Timer, tell func([]run.Entry) error) error {
+func wait(ctx context.Context, f *follower, quiet *time.Timer, send func([]run.Entry) error) error {
 	for {
 		select {
 		case <-ctx.Done():
@@ -106,7 +106,7 @@ func wait(ctx context.Context, f *follower, quiet *time.Timer, tell func([]run.E
 			return nil
 		case <-quiet.C:
 			quiet.Reset(quietInterval)
-			if err := tell(nil); err != nil {
+			if err := send(nil); err != nil {
 				return err
 			}
 		}

@@ -20,14 +20,14 @@ func TestAFollowerIsToldEvery15SecondsThatNothingHappens(t *testing.T) {
 		defer quiet.Stop()
 		time.AfterFunc(50*time.Second, f.wake)
 		var at []time.Duration
-		tell := func(entries []run.Entry) error {
+		send := func(entries []run.Entry) error {
 			if len(entries) > 0 {
 				t.Errorf("told of %v", entries)
 			}
 			at = append(at, time.Since(begun))
 			return nil
 		}
-		if err := wait(t.Context(), f, quiet, tell); err != nil || time.Since(begun) != 50*time.Second {
+		if err := wait(t.Context(), f, quiet, send); err != nil || time.Since(begun) != 50*time.Second {
 			t.Errorf("woken after %s: %v", time.Since(begun), err)
 		}
 		if diff := cmp.Diff([]time.Duration{15 * time.Second, 30 * time.Second, 45 * time.Second}, at); diff != "" {
@@ -39,7 +39,7 @@ func TestAFollowerIsToldEvery15SecondsThatNothingHappens(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if err := wait(ctx, f, quiet, tell); !errors.Is(err, context.DeadlineExceeded) {
+		if err := wait(ctx, f, quiet, send); !errors.Is(err, context.DeadlineExceeded) {
 			t.Error(err)
 		}
 	})

@@ -33,7 +33,7 @@ func (h *heard) types() (types []run.EntryType) {
 	return types
 }
 
-func (h *heard) tell(entries []run.Entry) error {
+func (h *heard) receive(entries []run.Entry) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.entries = append(h.entries, entries...)
@@ -43,7 +43,7 @@ func (h *heard) tell(entries []run.Entry) error {
 // follow follows a run until the test ends.
 func (d *env) follow(id run.ID, after int64) *heard {
 	h := &heard{ended: make(chan error, 1)}
-	go func() { h.ended <- d.Runs.Follow(d.Context(), d.Caller, id, after, h.tell) }()
+	go func() { h.ended <- d.Runs.Follow(d.Context(), d.Caller, id, after, h.receive) }()
 	return h
 }
 

@@ -279,15 +279,14 @@ func (w *env) fires(trg *trigger.Trigger) (all []*trigger.Fire) {
 
 // recorder notes the runs that are started, and makes some fail.
 type recorder struct {
-	mu      sync.Mutex
-	started map[string]*run.Run
-	told    []run.ID
-	busy    []trigger.ID         // these have a run that goes on
-	gone    []trigger.ID         // these cannot start runs
-	fail    func(*run.Run) error // nil fails never
+	outbound.RunSignals
+	mu       sync.Mutex
+	started  map[string]*run.Run
+	notified []run.ID
+	busy     []trigger.ID         // these have a run that goes on
+	gone     []trigger.ID         // these cannot start runs
+	fail     func(*run.Run) error // nil fails never
 }
-
-var _ outbound.RunSignals = (*recorder)(nil)
 
 // recorded is a store whose runs a recorder watches.
 type recorded struct {
@@ -361,21 +360,8 @@ func (r goneTriggers) Triggers(ctx context.Context, of []outbound.TriggerKey) ([
 func (r *recorder) Notify(changed ...run.ID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.told = append(r.told, changed...)
+	r.notified = append(r.notified, changed...)
 }
-
-func (r *recorder) Subscribe(ctx context.Context, _ func([]run.ID)) error {
-	<-ctx.Done()
-	return ctx.Err()
-}
-
-func (r *recorder) SubscribeProgress(ctx context.Context, onSignal func([]run.ID)) error {
-	return r.Subscribe(ctx, onSignal)
-}
-
-func (*recorder) NotifyProgress(...run.ID) {}
-
-func (*recorder) RequestProgress(...run.ID) {}
 
 func (r *recorder) get(id string) (*run.Run, bool) {
 	r.mu.Lock()

@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// minAttemptPause and lastAgain bound the pauses before an attempt is made again that did
+	// minAttemptPause and maxAttemptPause bound the pauses before an attempt is made again that did
 	// not come to an end.
 	minAttemptPause = 250 * time.Millisecond
 	maxAttemptPause = 4 * time.Second

@@ -33,7 +33,7 @@ const (
 	contendedClaimLimit = 16
 	wakeupClaimLimit    = fairShareThreshold
 
-	// minBlockedPause and lastBlocked bound the pause while what is due cannot be claimed: its
+	// minBlockedPause and maxBlockedPause bound the pause while what is due cannot be claimed: its
 	// tenant has as many places as it gets, or somebody is changing it.
 	minBlockedPause = 50 * time.Millisecond
 	maxBlockedPause = time.Second
@@ -45,7 +45,7 @@ const (
 	clockMaxAge = time.Minute
 )
 
-// databaseClock tells the time of the database.
+// databaseClock is the clock of the database.
 type databaseClock struct {
 	mu    sync.Mutex
 	read  time.Time // by the database
@@ -232,7 +232,7 @@ func latestTime(a, b time.Time) time.Time {
 	return a
 }
 
-// next says how long it takes until a run is free; longer than longestLook for never.
+// next says how long it takes until a run is free; longer than maxIdle for never.
 func (c *claimer) next() (time.Duration, error) {
 	ctx, cancel := context.WithTimeout(c.session.claims, storeTimeout)
 	defer cancel()

@@ -19,7 +19,7 @@ const (
 	// hardly be claimed by then.
 	shortWait = 200 * time.Millisecond
 
-	// minRecordPause and lastRetry bound the pauses while a step cannot be recorded.
+	// minRecordPause and maxRecordPause bound the pauses while a step cannot be recorded.
 	minRecordPause = 50 * time.Millisecond
 	maxRecordPause = time.Second
 

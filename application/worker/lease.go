@@ -11,7 +11,7 @@ import (
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
-// renewals is how often leases are renewed within the time of one; retried is how often
+// renewalsPerLease is how often leases are renewed within the time of one; retriesPerLease is how often
 // while that fails.
 const (
 	renewalsPerLease = 3

@@ -18,10 +18,10 @@ import (
 
 // stages are when a run of the quiet tenant got through what it waits for.
 type stages struct {
-	mu                           sync.Mutex
-	owner                        tenant.ID
+	mu                             sync.Mutex
+	owner                          tenant.ID
 	told, leased, asked, kept, out time.Time
-	done                         chan struct{}
+	done                           chan struct{}
 }
 
 // lending notes when the quiet tenant's runs are leased.

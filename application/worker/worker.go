@@ -21,7 +21,7 @@ type Options struct {
 	PerTenant   int                 // how many runs of one tenant are worked on at the same time, by all processes; 32
 	Memory      int64               // how large the runs that are worked on may be, in bytes as they are stored, for more to be claimed; 256 MiB
 	Lease       time.Duration       // after which the runs of a process that died are worked on by others; 6 s
-	Drain       time.Duration       // how long attempts may go on after the worker was told to stop; 10 s
+	Drain       time.Duration       // how long attempts may go on after the worker began to stop; 10 s
 	Plans       int                 // how many versions are kept ready to run; as many as execution.NewPlans keeps
 	Storage     tenant.StorageQuota // of runs that others start; 0 for any number of bytes
 	Processors  int                 // how many there are; as many goroutines as Go runs at the same time

@@ -95,12 +95,12 @@ func (o breakingOverview) OfWorkflow(ctx context.Context, scope tenant.Scope, of
 // deleting is the service over a store that breaks at its n-th step.
 func (h *house) deleting(n int) (*workflows.Service, *breaking) {
 	store := &breaking{UnitOfWork: h.store, left: n}
-	return workflows.New(store, h.told, system.Clock{}, system.Random{}), store
+	return workflows.New(store, h.notified, system.Clock{}, system.Random{}), store
 }
 
 func (h *house) keepUp() int {
 	h.Helper()
-	n, err := upkeep.New(h.store, h.told, system.Clock{}, system.Random{}).CancelOrphans(h.Context())
+	n, err := upkeep.New(h.store, h.notified, system.Clock{}, system.Random{}).CancelOrphans(h.Context())
 	if err != nil {
 		h.Error(err)
 	}
@@ -194,7 +194,7 @@ func TestADeletionThatItsClientLeavesIsDecided(t *testing.T) {
 	if seen := h.seen(); seen != "gone, 150 runs live" {
 		t.Errorf("seen is %q", seen)
 	}
-	if n := h.keepUp(); n != 150 || len(h.told.ids) != 250 {
-		t.Errorf("upkeep cancels %d, and %d are told", n, len(h.told.ids))
+	if n := h.keepUp(); n != 150 || len(h.notified.ids) != 250 {
+		t.Errorf("upkeep cancels %d, and %d are reported", n, len(h.notified.ids))
 	}
 }

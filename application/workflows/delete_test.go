@@ -50,30 +50,18 @@ func migrated(address string) (err error) {
 	return err
 }
 
-// told is what was told of runs, and how many units of work have committed.
-type told struct {
+// notified keeps which runs were reported.
+type notified struct {
+	outbound.RunSignals
 	mu  sync.Mutex
 	ids []run.ID
 }
 
-func (s *told) Notify(changed ...run.ID) {
+func (s *notified) Notify(changed ...run.ID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ids = append(s.ids, changed...)
 }
-
-func (s *told) Subscribe(ctx context.Context, _ func([]run.ID)) error {
-	<-ctx.Done()
-	return ctx.Err()
-}
-
-func (s *told) SubscribeProgress(ctx context.Context, onSignal func([]run.ID)) error {
-	return s.Subscribe(ctx, onSignal)
-}
-
-func (*told) NotifyProgress(...run.ID) {}
-
-func (*told) RequestProgress(...run.ID) {}
 
 // measured counts units of work that write and how many runs each has cancelled at most.
 type measured struct {
@@ -114,7 +102,7 @@ type house struct {
 	testing.TB
 	store     *sqlstore.Store
 	units     *measured
-	told      *told
+	notified  *notified
 	workflows *workflows.Service
 	versions  *workflows.Versions
 	who       tenant.Caller
@@ -123,9 +111,9 @@ type house struct {
 
 func newHouse(t testing.TB, store *sqlstore.Store) *house {
 	t.Helper()
-	h := &house{TB: t, store: store, units: &measured{UnitOfWork: store}, told: &told{}}
+	h := &house{TB: t, store: store, units: &measured{UnitOfWork: store}, notified: &notified{}}
 	clock, random := system.Clock{}, system.Random{}
-	h.workflows = workflows.New(h.units, h.told, clock, random)
+	h.workflows = workflows.New(h.units, h.notified, clock, random)
 	h.versions = workflows.NewVersions(h.units, directory.New(h.units), nil, clock, random)
 	ten, err := tenant.New(tenant.ID(random.ID("tenant")), tenant.Draft{Name: "Acme"}, clock.Now())
 	if err != nil {
@@ -225,9 +213,9 @@ func TestDeletingAWorkflowCancelsItsRuns(t *testing.T) {
 				if cancelled, live := h.count(run.StatusCancelled), h.count(run.StatusPending); cancelled != n || live != 1 {
 					t.Errorf("%d are cancelled, %d are live", cancelled, live)
 				}
-				slices.Sort(h.told.ids)
-				if !slices.Equal(ids, h.told.ids) {
-					t.Errorf("%d are told of", len(h.told.ids))
+				slices.Sort(h.notified.ids)
+				if !slices.Equal(ids, h.notified.ids) {
+					t.Errorf("%d are reported", len(h.notified.ids))
 				}
 				if h.units.most > 100 {
 					t.Errorf("a unit cancelled %d", h.units.most)
@@ -260,7 +248,7 @@ func TestADeletionThatIsRefusedCancelsNothing(t *testing.T) {
 	h.runs(150, h.version.ID(), h.version.Workflow())
 	h.wantCode(h.workflows.Delete(t.Context(), h.who, h.version.Workflow(), domain.ExpectOneOf(7)), "precondition_failed")
 	h.wantCode(h.workflows.Delete(t.Context(), tenant.Caller{Scope: tenant.All("tenant_other"), KeyType: tenant.Secret}, h.version.Workflow(), domain.Expected{}), "workflow_not_found")
-	if n := h.count(run.StatusCancelled); n > 0 || len(h.told.ids) > 0 {
+	if n := h.count(run.StatusCancelled); n > 0 || len(h.notified.ids) > 0 {
 		t.Errorf("%d are cancelled", n)
 	}
 	if wf, err := h.workflows.Get(t.Context(), h.who, h.version.Workflow()); err != nil || !wf.Active() {

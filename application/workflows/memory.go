@@ -8,18 +8,11 @@ import (
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/domain/workflow"
+	"github.com/sluicehq/sluice/ports/outbound"
 )
 
-// Memory divides bytes among tenants, as outbound.Budget does.
-type Memory interface {
-	Reserve(ctx context.Context, owner tenant.ID, amount int64) error
-	TryReserve(owner tenant.ID, amount int64) bool
-	Release(owner tenant.ID, amount int64)
-	Max() int64
-}
-
 // WithBudget has a version checked only when memory is reserved for it. It returns the service.
-func (s *Versions) WithBudget(memory Memory) *Versions {
+func (s *Versions) WithBudget(memory outbound.Budget) *Versions {
 	s.memory = memory
 	return s
 }

@@ -354,7 +354,7 @@ func TestPublishingMeetsNobodyInADeadlock(t *testing.T) {
 	p := newPress(t, openPostgres(t))
 	counted := &rerun{UnitOfWork: p.store}
 	publishing, changing := p.over(counted), triggers.New(counted, nil, sqlstore.NewTriggerIntake(p.store), expression.Checker{}, nil, system.Clock{}, system.Random{})
-	scheduler := schedules.NewScheduler(counted, nil, p.told, system.Clock{}, system.Random{}, 0)
+	scheduler := schedules.NewScheduler(counted, nil, p.notified, system.Clock{}, system.Random{}, 0)
 	const rounds = 25
 	// All of them first: a trigger that is attached once its version has been replaced stays there.
 	versions := []workflow.VersionID{p.draft(), p.draft()}

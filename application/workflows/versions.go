@@ -19,7 +19,7 @@ type Versions struct {
 	directory   outbound.Directory
 	clock       outbound.Clock
 	random      outbound.Random
-	memory      Memory // for checks; nil for as much as they take
+	memory      outbound.Budget // for checks; nil for as much as they take
 }
 
 var _ inbound.Versions = (*Versions)(nil)

@@ -66,8 +66,8 @@ func (m *machine) record(e Entry) {
 	m.step.History = append(m.step.History, e)
 }
 
-// tell adds an event that the last entry records.
-func (m *machine) tell(h DomainEvent) {
+// emit adds an event that the last entry records.
+func (m *machine) emit(h DomainEvent) {
 	h.Seq, h.At = m.s.Seq, m.at
 	m.step.Happened = append(m.step.Happened, h)
 }
@@ -119,7 +119,7 @@ func (m *machine) start() {
 	at := m.at
 	m.s.Status, m.s.ActiveSince = StatusRunning, &at
 	m.record(Entry{Type: EntryRunStarted})
-	m.tell(DomainEvent{Type: RunStarted})
+	m.emit(DomainEvent{Type: RunStarted})
 	m.enter()
 }
 
@@ -302,13 +302,13 @@ func (m *machine) finish(as Status, failure *Failure, reason string) {
 	case StatusCompleted:
 		m.s.Result = m.result()
 		m.record(Entry{Type: EntryRunCompleted})
-		m.tell(DomainEvent{Type: RunCompleted})
+		m.emit(DomainEvent{Type: RunCompleted})
 	case StatusCancelled:
 		m.record(Entry{Type: EntryRunCancelled, Message: reason})
-		m.tell(DomainEvent{Type: RunCancelled})
+		m.emit(DomainEvent{Type: RunCancelled})
 	default:
 		m.record(Entry{Type: EntryRunFailed, Node: failure.Node, Edge: failure.Edge, Code: failure.Code, Message: failure.Message})
-		m.tell(DomainEvent{Type: RunFailed, Failure: failure})
+		m.emit(DomainEvent{Type: RunFailed, Failure: failure})
 	}
 }
 
@@ -329,7 +329,7 @@ func (m *machine) retry() {
 	m.s.Retries++
 	m.s.Used, m.s.FinishedAt, m.s.Failure = 0, nil, nil
 	m.activate(EntryRunRetried)
-	m.tell(DomainEvent{Type: RunResumed})
+	m.emit(DomainEvent{Type: RunResumed})
 	if m.s.StartedAt == nil { // it was given up before it began
 		m.enter()
 		return

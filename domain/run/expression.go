@@ -11,7 +11,7 @@ type Compiler interface {
 	// itself defines; a root's name cannot be spelled with escapes. The error says what is wrong and where in the source.
 	Compile(source string, roots ...string) (Expression, error)
 
-	// CheckFunction tells whether the source is one arrow function; the error says what is
+	// CheckFunction reports whether the source is one arrow function; the error says what is
 	// wrong with it, and where in the source. It may use its parameters besides the roots.
 	CheckFunction(source string, roots ...string) (isFunction bool, err error)
 

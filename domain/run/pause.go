@@ -146,7 +146,7 @@ func (m *machine) pause(i int, kind PauseKind, event string, timeout time.Durati
 	}
 	n.Status, n.Pause, n.Failure = NodeWaiting, &p, nil
 	m.record(Entry{Type: EntryNodeWaiting, Node: n.ID, Until: p.Until})
-	m.tell(DomainEvent{Type: RunPaused, Node: n.ID, Pause: &p, Token: token})
+	m.emit(DomainEvent{Type: RunPaused, Node: n.ID, Pause: &p, Token: token})
 }
 
 // resumed continues the node that the token belongs to.

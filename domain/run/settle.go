@@ -81,7 +81,7 @@ func (m *machine) complete(i int, branch string) {
 	m.s.Executed = append(m.s.Executed, n.ID)
 	m.goOn(before)
 	m.record(Entry{Type: EntryNodeCompleted, Node: n.ID, Attempt: n.Attempts, Branch: branch})
-	m.tellResumed(n, before)
+	m.emitResumed(n, before)
 	m.leave(i)
 }
 
@@ -112,14 +112,14 @@ func (m *machine) fail(i int, f Failure) {
 		return
 	}
 	n.Dead = dead
-	m.tellResumed(n, before)
+	m.emitResumed(n, before)
 	m.follow(i)
 }
 
-// tellResumed tells that a node goes on that was told to be paused.
-func (m *machine) tellResumed(n *NodeState, before NodeStatus) {
+// emitResumed adds the event of a node that goes on and whose pause was reported.
+func (m *machine) emitResumed(n *NodeState, before NodeStatus) {
 	if before == NodeWaiting && n.Pause.Kind != PauseRun {
-		m.tell(DomainEvent{Type: RunResumed, Node: n.ID})
+		m.emit(DomainEvent{Type: RunResumed, Node: n.ID})
 	}
 }
 

@@ -13,11 +13,11 @@ import (
 // returns what the source names of the roots, in its order, or an error that says what is
 // wrong and where in the source; then nothing is named.
 type Expressions interface {
-	// CheckExpression tells whether source is an expression that uses no free name but the
+	// CheckExpression reports whether source is an expression that uses no free name but the
 	// roots and what the language itself defines.
 	CheckExpression(source string, roots ...string) (named []Named, err error)
 
-	// CheckFunction tells whether source is an arrow function, such as (item, index) =>
+	// CheckFunction reports whether source is an arrow function, such as (item, index) =>
 	// item.price * index. It may use its parameters besides the roots; the error says what
 	// is wrong with it. For any other source isFunction is false, and the error nil.
 	CheckFunction(source string, roots ...string) (isFunction bool, named []Named, err error)

@@ -59,14 +59,14 @@ type Runs interface {
 
 	Get(ctx context.Context, who tenant.Caller, id run.ID) (ShownRun, error)
 
-	// Follow tells the history of a run as it grows: first the entries after one that
+	// Follow sends the history of a run as it grows: first the entries after one that
 	// counts from 1 (0 for all), then new ones as they are recorded, in order and each
-	// once. It returns nil when the run has finished and all was told, and an error of tell
-	// unchanged. It ends with ctx. The first call of tell comes at once, unless there will
-	// never be anything to tell. A later one without entries says that nothing has happened
+	// once. It returns nil when the run has finished and all was sent, and an error of send
+	// unchanged. It ends with ctx. The first call of send comes at once, unless there will
+	// never be anything to send. A later one without entries says that nothing has happened
 	// for a while. An entry that the run does not have yet cannot be the one after which to
 	// begin; it is Invalid with the code stream_invalid, about after.
-	Follow(ctx context.Context, who tenant.Caller, id run.ID, after int64, tell func([]run.Entry) error) error
+	Follow(ctx context.Context, who tenant.Caller, id run.ID, after int64, send func([]run.Entry) error) error
 
 	// Cancel ends a run, and a Conflict run_finished says that it had ended. What it is
 	// doing outside is interrupted, in whichever process that is.

@@ -11,7 +11,7 @@ import (
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
-// ChangingStore is a store that tells what changes.
+// ChangingStore is a store that reports what changes.
 type ChangingStore interface {
 	outbound.UnitOfWork
 	outbound.Changes
@@ -21,11 +21,11 @@ type ChangingStore interface {
 // closed when the test ends.
 type OpenChanges func(t *testing.T) (here, there ChangingStore)
 
-// maxReportDelay is how late a change that another process made may be told
+// maxReportDelay is how late a change that another process made may be reported
 // (outbound.Changes).
 const maxReportDelay = time.Second
 
-// ChangeRecorder is an outbound.Watcher that tests ask what it was told.
+// ChangeRecorder records what an outbound.Watcher is notified of.
 type ChangeRecorder struct {
 	mu       sync.Mutex
 	reliable bool
@@ -36,15 +36,15 @@ type ChangeRecorder struct {
 
 var _ outbound.Watcher = (*ChangeRecorder)(nil)
 
-// NewChangeRecorder returns a watch that has not been told anything.
+// NewChangeRecorder returns an empty one.
 func NewChangeRecorder() *ChangeRecorder {
 	return &ChangeRecorder{counts: make(map[tenant.ID]int), changed: make(chan struct{})}
 }
 
-// Changed counts what it is told of a tenant.
+// Changed counts a change of a tenant.
 func (w *ChangeRecorder) Changed(owner tenant.ID) { w.note(func() { w.counts[owner]++ }) }
 
-// SetReliable keeps what it is told.
+// SetReliable keeps whether every change is reported.
 func (w *ChangeRecorder) SetReliable(all bool) {
 	w.note(func() { w.reliable, w.reports = all, w.reports+1 })
 }
@@ -57,21 +57,21 @@ func (w *ChangeRecorder) note(fn func()) {
 	w.changed = make(chan struct{})
 }
 
-// Count says how often it was told of a tenant.
+// Count is how often changes of a tenant were reported.
 func (w *ChangeRecorder) Count(owner tenant.ID) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.counts[owner]
 }
 
-// Reliable says what it was told last of whether every change is told.
+// Reliable is the last call of SetReliable.
 func (w *ChangeRecorder) Reliable() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.reliable
 }
 
-// ReliabilityReports says how often it was told whether every change is told.
+// ReliabilityReports counts calls of SetReliable.
 func (w *ChangeRecorder) ReliabilityReports() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -97,7 +97,7 @@ func (w *ChangeRecorder) Await(most time.Duration, fn func() bool) bool {
 }
 
 // StartWatch makes a watch follow changes, until the test ends or stop is called, which
-// waits for the end. It returns once every change is told.
+// waits for the end. It returns once every change is reported.
 func StartWatch(t *testing.T, changes outbound.Changes) (w *ChangeRecorder, stop func()) {
 	t.Helper()
 	w = NewChangeRecorder()
@@ -197,8 +197,8 @@ func Changes(t *testing.T, open OpenChanges) {
 	})
 }
 
-// awaitMarker changes a tenant and waits until the watch is told: what changed before
-// has been told by then.
+// awaitMarker changes a tenant and waits until that is reported: what changed before
+// has been reported by then.
 func awaitMarker(t *testing.T, store outbound.UnitOfWork, w *ChangeRecorder, ten *tenant.Tenant) {
 	t.Helper()
 	err := store.Do(t.Context(), func(ctx context.Context, st outbound.Stores) error {
@@ -223,7 +223,7 @@ type tellable struct {
 	change func(context.Context, outbound.Stores) error
 }
 
-// reportedChanges are the changes that have to be told. prepare stores what one needs,
+// reportedChanges are the changes that have to be reported. prepare stores what one needs,
 // for a tenant of its own.
 func reportedChanges() []struct {
 	claim   string

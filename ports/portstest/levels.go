@@ -25,8 +25,8 @@ func Levels(t *testing.T, open func(t *testing.T) LevelStores) {
 		"an event that needs a level waits for who has it":                       eventLevels,
 		"a delivery needs the level of its event":                                deliveryLevels,
 		"the next delivery is one that the process has the level for":            nextDeliveryLevels,
-		"a run whose version needs a level is leased to who has it":                runLevels,
-		"runs that need a level keep no others from being leased":                  runBacklogLevels,
+		"a run whose version needs a level is leased to who has it":              runLevels,
+		"runs that need a level keep no others from being leased":                runBacklogLevels,
 	} {
 		t.Run(claim, func(t *testing.T) {
 			t.Parallel()

@@ -13,10 +13,10 @@ import (
 )
 
 // OpenSignals opens the signals of one store twice, as two processes would have them.
-// there is nil where processes are not told of each other. Both end with the test.
+// there is nil where processes are not notified of each other. Both end with the test.
 type OpenSignals func(t *testing.T) (here, there outbound.RunSignals)
 
-// SignalRecorder hear word of runs, and tests ask them what they heard.
+// SignalRecorder records signals for tests.
 type SignalRecorder struct {
 	mu      sync.Mutex
 	all     []run.ID // in order
@@ -32,7 +32,7 @@ func RecordSignals(t *testing.T, signals outbound.RunSignals) (e *SignalRecorder
 	return recordSignals(t, signals, signals.Subscribe)
 }
 
-// RecordProgress does the same, and hears of what runs do under their workers as well.
+// RecordProgress does the same for progress under workers as well.
 func RecordProgress(t *testing.T, signals outbound.RunSignals) (e *SignalRecorder, stop func()) {
 	t.Helper()
 	return recordSignals(t, signals, signals.SubscribeProgress)
@@ -75,7 +75,7 @@ func (e *SignalRecorder) record(changed []run.ID) {
 	e.changed = make(chan struct{})
 }
 
-// Count is how often there was word of a run.
+// Count is how often a run was reported.
 func (e *SignalRecorder) Count(id run.ID) (n int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -234,7 +234,7 @@ func RunSignals(t *testing.T, open OpenSignals) {
 	})
 }
 
-// betweenProcesses checks what one process hears of another.
+// betweenProcesses checks what one process learns of another.
 func betweenProcesses(t *testing.T, here, there outbound.RunSignals, ids func(int) []run.ID) {
 	t.Helper()
 	mine, _ := RecordSignals(t, here)
@@ -281,7 +281,7 @@ func betweenProcesses(t *testing.T, here, there outbound.RunSignals, ids func(in
 	})
 }
 
-// progressBetweenProcesses checks what one process hears of the workers of another.
+// progressBetweenProcesses checks what one process learns of the workers of another.
 func progressBetweenProcesses(t *testing.T, here, there outbound.RunSignals, ids func(int) []run.ID) {
 	t.Helper()
 	usual, _ := RecordSignals(t, there)

@@ -269,13 +269,13 @@ func (c *compiler) slot(name string) (int, bool) {
 	return 0, false
 }
 
-// builtIn tells whether a name means what is built in, hidden by nothing.
+// builtIn reports whether a name means what is built in, hidden by nothing.
 func (c *compiler) builtIn(name string) bool {
 	_, hidden := c.slot(name)
 	return !hidden && !slices.Contains(c.roots, name)
 }
 
-// isNoValue tells whether a name stands for no value, so that there is nothing to call a
+// isNoValue reports whether a name stands for no value, so that there is nothing to call a
 // method of.
 func (c *compiler) isNoValue(name string) bool {
 	_, isConstant := constants[name]

@@ -61,7 +61,7 @@ func wholeDecimal(s string) (n int64, ok bool) {
 	return n, n != 0 || len(digits) == len(s)
 }
 
-// isNotZero tells whether a number that was read as 0 is another one, too small to tell.
+// isNotZero reports whether a number that was read as 0 is another one, too small to tell.
 func isNotZero(s string) bool {
 	mantissa, _, _ := strings.Cut(strings.ToLower(s), "e")
 	return strings.ContainsAny(mantissa, "123456789")

@@ -29,7 +29,7 @@ func formatNumber(f float64) string {
 	return mantissa + "e" + exponent[:1] + digits
 }
 
-// isSpace tells whether ECMA-262 trims the character: white space, ends of lines and
+// isSpace reports whether ECMA-262 trims the character: white space, ends of lines and
 // Unicode's separators of words (Zs).
 func isSpace(r rune) bool {
 	switch r {

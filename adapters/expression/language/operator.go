@@ -143,7 +143,7 @@ func (c *compiler) binary(n *ast.BinaryExpression) Eval {
 	}
 }
 
-// isRelational tells whether n compares with < > <= >= or in. The parser nests a
+// isRelational reports whether n compares with < > <= >= or in. The parser nests a
 // chain of them to the right, where JavaScript nests it to the left; as such a
 // chain is hardly ever meant, it is refused.
 func isRelational(n ast.Expression) bool {

@@ -36,7 +36,7 @@ func (l Limits) Compile(source string, roots ...string) (*Program, error) {
 	return c.program(c.compile(0, len(source)))
 }
 
-// CheckFunction tells whether the source is one arrow function, and which members of roots
+// CheckFunction reports whether the source is one arrow function, and which members of roots
 // that reads. The error, a *[CompileError], says what is wrong with one.
 func (l Limits) CheckFunction(source string, roots ...string) (isFunction bool, members []Member, err error) {
 	c := l.compiler(source, roots)

@@ -310,7 +310,7 @@ func (s *scanner) word() *fault {
 	return nil
 }
 
-// isKey tells whether the word just read is the key of an object literal.
+// isKey reports whether the word just read is the key of an object literal.
 func (s *scanner) isKey() bool {
 	if len(s.open) == 0 || s.open[len(s.open)-1].char != '{' || s.prev != brace && s.prev != comma {
 		return false

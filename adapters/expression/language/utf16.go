@@ -32,7 +32,7 @@ func decode(s string) (rune, int) {
 	return r, size
 }
 
-// isHalf tells whether s begins with a lone surrogate.
+// isHalf reports whether s begins with a lone surrogate.
 func isHalf(s string) bool {
 	return len(s) >= 3 && s[0] == 0xed && s[1] >= 0xa0 && s[1] <= 0xbf && s[2] >= 0x80 && s[2] <= 0xbf
 }
@@ -46,7 +46,7 @@ func startsWithLow(s string) bool {
 	return isHalf(s) && s[1] >= 0xb0
 }
 
-// wellFormed tells whether s holds no lone surrogate.
+// wellFormed reports whether s holds no lone surrogate.
 func wellFormed(s string) bool {
 	for i := strings.IndexByte(s, 0xed); i >= 0 && i < len(s); i++ {
 		if isHalf(s[i:]) {
@@ -93,7 +93,7 @@ func unitLen(s string) int {
 	return n
 }
 
-// isContinuation tells whether a byte is one of UTF-8 that does not begin a character.
+// isContinuation reports whether a byte is one of UTF-8 that does not begin a character.
 func isContinuation(c byte) bool { return c&0xc0 == 0x80 }
 
 // units returns the code units of s.

@@ -150,7 +150,7 @@ func (m *Machine) readNumber(v any) any {
 	panic(m.fault(CodeBadData, "the data must be a JSON tree, but holds a Go value of type %T", v))
 }
 
-// sameObject tells whether two objects or arrays are the same one.
+// sameObject reports whether two objects or arrays are the same one.
 func sameObject(a, b any) bool {
 	switch x := a.(type) {
 	case *array:

@@ -10,15 +10,15 @@ import (
 )
 
 // ChangesTopic is the topic of a Notices channel that names tenants that changed. It
-// is written by triggers of the database, so that a process of any version tells.
+// is written by triggers of the database, whatever version changed them.
 const ChangesTopic = "sluice_changes"
 
-// Notices is how a database tells its processes what another one committed.
+// Notices is how a process learns what another one committed.
 type Notices interface {
-	// Listen calls heard for each notice with its topic, and connected(true) once
-	// every later notice will be heard, connected(false) once that cannot be promised.
+	// Listen calls onNotice for each notice with its topic, and connected(true) once
+	// every later notice will be received, connected(false) once that cannot be promised.
 	// It returns when ctx ends, and tries again by itself until then.
-	Listen(ctx context.Context, topics []string, heard func(topic, payload string), connected func(bool)) error
+	Listen(ctx context.Context, topics []string, onNotice func(topic, payload string), connected func(bool)) error
 }
 
 // notifier is a Notices channel that a process can write to.
@@ -50,9 +50,9 @@ func (s *Store) Notify(ctx context.Context, topic, payload string) error {
 	return nil
 }
 
-// Listen hears notices; see [Notices].
-func (s *Store) Listen(ctx context.Context, topics []string, heard func(topic, payload string), connected func(bool)) error {
-	return s.notices.Listen(ctx, topics, heard, connected)
+// Listen receives notices; see [Notices].
+func (s *Store) Listen(ctx context.Context, topics []string, onNotice func(topic, payload string), connected func(bool)) error {
+	return s.notices.Listen(ctx, topics, onNotice, connected)
 }
 
 // watchers are those who follow the changes of a store.
@@ -63,7 +63,7 @@ type watchers struct {
 
 var _ outbound.Changes = (*Store)(nil)
 
-// Watch tells w what changes until ctx ends.
+// Watch reports changes to w until ctx ends.
 func (s *Store) Watch(ctx context.Context, w outbound.Watcher) error {
 	s.watchers.add(w)
 	defer s.watchers.remove(w)

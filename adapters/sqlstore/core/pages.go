@@ -12,7 +12,7 @@ const (
 )
 
 // pages are the last pages that were listed, by their statement and arguments, the
-// tenant among them. Nothing tells them of a change: whoever takes a page compares its
+// tenant among them. Nothing notifies them of a change: whoever takes a page compares its
 // stamp with the database's.
 type pages struct {
 	mu      sync.RWMutex

@@ -23,29 +23,29 @@ const answerLimit = 5 * time.Second
 
 // Pauses between attempts to connect again.
 const (
-	firstReconnect = 50 * time.Millisecond
-	lastReconnect  = time.Second
+	minReconnectPause = 50 * time.Millisecond
+	maxReconnectPause = time.Second
 )
 
 // notices listens on a connection of its own (LISTEN and NOTIFY, PostgreSQL manual,
 // SQL commands).
 type notices struct{ dsn string }
 
-// Listen hears the notices of the topics until ctx ends.
-func (n *notices) Listen(ctx context.Context, topics []string, heard func(topic, payload string), connected func(bool)) error {
+// Listen receives the notices of the topics until ctx ends.
+func (n *notices) Listen(ctx context.Context, topics []string, onNotice func(topic, payload string), connected func(bool)) error {
 	ctx, giveUp := context.WithCancel(ctx)
-	// The driver tells what becomes of the connection from one goroutine, in order, and of
+	// The driver reports what becomes of the connection from one goroutine, in order, and of
 	// a new one only when all topics are listened to on it again.
 	link, line := &link{connected: connected}, &listenerDialer{until: ctx}
-	listener := pq.NewDialListener(line, n.dsn, firstReconnect, lastReconnect, func(event pq.ListenerEventType, _ error) {
-		link.connection(event == pq.ListenerEventConnected || event == pq.ListenerEventReconnected)
+	listener := pq.NewDialListener(line, n.dsn, minReconnectPause, maxReconnectPause, func(event pq.ListenerEventType, _ error) {
+		link.setConnected(event == pq.ListenerEventConnected || event == pq.ListenerEventReconnected)
 	})
 	defer func() {
 		giveUp()
 		line.closeConn()
 		_ = listener.Close() // the connection is given up whatever it says
 		for range listener.Notify {
-			continue // the driver's goroutine ends once it is rid of what it heard
+			continue // the driver's goroutine ends once it is rid of what it received
 		}
 	}()
 	for _, topic := range topics {
@@ -56,13 +56,13 @@ func (n *notices) Listen(ctx context.Context, topics []string, heard func(topic,
 	if ctx.Err() != nil {
 		return nil
 	}
-	link.listens()
-	return attend(ctx, listener, line, link, heard)
+	link.setListening()
+	return receive(ctx, listener, line, link, onNotice)
 }
 
-// attend passes on what the listener hears, and makes sure that it hears, until ctx
+// receive passes on what the listener receives, and makes sure that it does, until ctx
 // ends.
-func attend(ctx context.Context, listener *pq.Listener, line *listenerDialer, link *link, heard func(topic, payload string)) error {
+func receive(ctx context.Context, listener *pq.Listener, line *listenerDialer, link *link, onNotice func(topic, payload string)) error {
 	ticker := time.NewTicker(pingEvery)
 	defer ticker.Stop()
 	answered := make(chan error, 1)
@@ -77,7 +77,7 @@ func attend(ctx context.Context, listener *pq.Listener, line *listenerDialer, li
 			case !ok:
 				return fmt.Errorf("postgres: the listener ended by itself")
 			case notice != nil: // nil reports a new connection, which the link knows of
-				heard(notice.Channel, notice.Extra)
+				onNotice(notice.Channel, notice.Extra)
 			}
 		case <-ticker.C:
 			switch {
@@ -88,10 +88,10 @@ func attend(ctx context.Context, listener *pq.Listener, line *listenerDialer, li
 				line.closeConn()
 			}
 		case <-overdue:
-			link.answers(false)
+			link.setAnswered(false)
 		case err := <-answered:
 			asked, overdue = time.Time{}, nil
-			link.answers(err == nil)
+			link.setAnswered(err == nil)
 		}
 	}
 }
@@ -116,48 +116,48 @@ func listen(ctx context.Context, listener *pq.Listener, line *listenerDialer, to
 	}
 }
 
-// link tells whether notices are heard: whether there is a connection, it listens, and
+// link reports whether notices are received: whether there is a connection, it listens, and
 // it answers.
 type link struct {
 	connected func(bool)
 
 	mu                      sync.Mutex
 	up, listening, answered bool
-	told                    bool
+	reported                bool
 }
 
-// connection says that there is a new connection, or none.
-func (l *link) connection(up bool) {
+// setConnected says that there is a new connection, or none.
+func (l *link) setConnected(up bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if up && l.told { // another one: what was told in between is lost
-		l.told = false
+	if up && l.reported { // another one: notices in between are lost
+		l.reported = false
 		l.connected(false)
 	}
 	l.up, l.answered = up, up
-	l.tell()
+	l.report()
 }
 
-// listens says that the topics are listened to, on this connection and on every later
+// setListening says that the topics are listened to, on this connection and on every later
 // one.
-func (l *link) listens() {
+func (l *link) setListening() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.listening = true
-	l.tell()
+	l.report()
 }
 
-// answers says whether the connection answers in time.
-func (l *link) answers(inTime bool) {
+// setAnswered says whether the connection answers in time.
+func (l *link) setAnswered(inTime bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.answered = inTime
-	l.tell()
+	l.report()
 }
 
-func (l *link) tell() {
-	if now := l.up && l.listening && l.answered; now != l.told {
-		l.told = now
+func (l *link) report() {
+	if now := l.up && l.listening && l.answered; now != l.reported {
+		l.reported = now
 		l.connected(now)
 	}
 }

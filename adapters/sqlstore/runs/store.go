@@ -1,4 +1,4 @@
-// Package runs keeps runs: what was started, how far it is, which worker has it, and who is told of it.
+// Package runs keeps runs: what was started, how far it is, which worker has it, and who is notified.
 package runs
 
 import (

@@ -16,7 +16,7 @@ const lookEvery = 400 * time.Millisecond
 type notices struct{ db *sqlx.DB }
 
 // Listen looks for notices of the topics until ctx ends.
-func (n *notices) Listen(ctx context.Context, topics []string, heard func(topic, payload string), connected func(bool)) error {
+func (n *notices) Listen(ctx context.Context, topics []string, onNotice func(topic, payload string), connected func(bool)) error {
 	wanted := make(map[string]bool, len(topics))
 	for _, topic := range topics {
 		wanted[topic] = true
@@ -37,7 +37,7 @@ func (n *notices) Listen(ctx context.Context, topics []string, heard func(topic,
 		default:
 			for _, notice := range found {
 				if wanted[notice.Topic] {
-					heard(notice.Topic, notice.Payload)
+					onNotice(notice.Topic, notice.Payload)
 				}
 			}
 			last = newest(found, last)
