@@ -54,14 +54,14 @@ func (w *watched) Do(ctx context.Context, fn func(context.Context, outbound.Stor
 	return w.Store.Do(ctx, fn)
 }
 
-// world is a store with a directory in front of it, which follows it.
-type world struct {
+// env is a store with a directory in front of it, which follows it.
+type env struct {
 	testing.TB
 	work  *watched
 	known *directory.Directory
 }
 
-func newWorld(tb testing.TB) *world {
+func newEnv(tb testing.TB) *env {
 	tb.Helper()
 	store, err := sqlite.Open(tb.Context(), filepath.Join(tb.TempDir(), "sluice.db"), sqlite.Options{Volatile: true})
 	if err != nil {
@@ -71,13 +71,13 @@ func newWorld(tb testing.TB) *world {
 	if _, err := store.Migrator().Up(tb.Context()); err != nil {
 		tb.Fatal(err)
 	}
-	w := &world{tb, &watched{Store: store}, nil}
+	w := &env{tb, &watched{Store: store}, nil}
 	w.known = directory.New(w.work)
 	return w
 }
 
 // follow makes the directory follow the store until the test ends.
-func (w *world) follow() {
+func (w *env) follow() {
 	w.Helper()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(w.Context()))
 	var done sync.WaitGroup
@@ -91,7 +91,7 @@ func (w *world) follow() {
 }
 
 // await waits until something is true.
-func (w *world) await(what string, fn func() bool) {
+func (w *env) await(what string, fn func() bool) {
 	w.Helper()
 	deadline, tick := time.After(20*time.Second), time.NewTicker(time.Millisecond)
 	defer tick.Stop()
@@ -107,7 +107,7 @@ func (w *world) await(what string, fn func() bool) {
 var serial atomic.Int64
 
 // key stores a key of a new tenant.
-func (w *world) key() *tenant.APIKey {
+func (w *env) key() *tenant.APIKey {
 	w.Helper()
 	n := serial.Add(1)
 	ten, err := tenant.New(tenant.ID(fmt.Sprint("tenant_", n)), tenant.Draft{Name: "Acme"}, noon)
@@ -127,20 +127,20 @@ func (w *world) key() *tenant.APIKey {
 	return k
 }
 
-func (w *world) write(fn func(context.Context, outbound.Stores) error) {
+func (w *env) write(fn func(context.Context, outbound.Stores) error) {
 	w.Helper()
 	if err := w.work.Store.Do(context.Background(), fn); err != nil {
 		w.Fatal(err)
 	}
 }
 
-func (w *world) revoke(k *tenant.APIKey) {
+func (w *env) revoke(k *tenant.APIKey) {
 	w.Helper()
 	k.Revoke(noon)
 	w.write(func(ctx context.Context, st outbound.Stores) error { return st.APIKeys.Update(ctx, k) })
 }
 
-func (w *world) find(hash tenant.KeyHash) outbound.Credential {
+func (w *env) find(hash tenant.KeyHash) outbound.Credential {
 	w.Helper()
 	c, err := w.known.Credential(w.Context(), hash)
 	if err != nil {
@@ -149,7 +149,7 @@ func (w *world) find(hash tenant.KeyHash) outbound.Credential {
 	return c
 }
 
-func (w *world) wantReads(want int64) {
+func (w *env) wantReads(want int64) {
 	w.Helper()
 	if got := w.work.reads.Load(); got != want {
 		w.Errorf("the store was asked %d times, not %d", got, want)
@@ -162,7 +162,7 @@ func unknown(n int) (hash tenant.KeyHash) {
 }
 
 func TestAKeyIsLookedUpOnce(t *testing.T) {
-	w := newWorld(t)
+	w := newEnv(t)
 	w.follow()
 	k := w.key()
 	for range 3 {
@@ -178,7 +178,7 @@ func TestAKeyIsLookedUpOnce(t *testing.T) {
 }
 
 func TestAHashThatIsNoKeysIsLookedUpOnceUntilItIsOne(t *testing.T) {
-	w := newWorld(t)
+	w := newEnv(t)
 	w.follow()
 	k := w.key()
 	w.write(func(ctx context.Context, st outbound.Stores) error { return st.Tenants.Delete(ctx, k.Tenant()) })
@@ -199,7 +199,7 @@ func TestAHashThatIsNoKeysIsLookedUpOnceUntilItIsOne(t *testing.T) {
 }
 
 func TestWhatThisProcessChangedIsKnownAtOnce(t *testing.T) {
-	w := newWorld(t)
+	w := newEnv(t)
 	w.follow()
 	for range 50 {
 		k := w.key()
@@ -212,7 +212,7 @@ func TestWhatThisProcessChangedIsKnownAtOnce(t *testing.T) {
 }
 
 func TestALookUpThatBeganBeforeAChangeIsNotKept(t *testing.T) {
-	w := newWorld(t)
+	w := newEnv(t)
 	w.follow()
 	for what, change := range map[string]func(k *tenant.APIKey){
 		"a revocation": w.revoke,
@@ -252,7 +252,7 @@ func TestALookUpThatBeganBeforeAChangeIsNotKept(t *testing.T) {
 }
 
 func TestWithoutTrustTheStoreIsAskedEachTime(t *testing.T) {
-	w := newWorld(t)
+	w := newEnv(t)
 	k := w.key()
 	for range 3 {
 		w.find(k.State().Hash)
@@ -270,7 +270,7 @@ func TestWithoutTrustTheStoreIsAskedEachTime(t *testing.T) {
 }
 
 func TestWhatIsRememberedIsBounded(t *testing.T) {
-	w := newWorld(t)
+	w := newEnv(t)
 	w.known.SetReliable(true)
 	const most = 1 << 13
 	for i := range most + 100 {
@@ -286,7 +286,7 @@ func TestWhatIsRememberedIsBounded(t *testing.T) {
 }
 
 func TestAFloodOfUnknownKeysTakesFewConnections(t *testing.T) {
-	w := newWorld(t)
+	w := newEnv(t)
 	w.known.SetReliable(true)
 	const flood, allowed = 100, 8
 	goOn := make(chan struct{})
@@ -310,7 +310,7 @@ func TestAFloodOfUnknownKeysTakesFewConnections(t *testing.T) {
 }
 
 func TestManyMayAskForOneKeyAtOnce(t *testing.T) {
-	w := newWorld(t)
+	w := newEnv(t)
 	w.known.SetReliable(true)
 	k := w.key()
 	var done sync.WaitGroup
@@ -328,7 +328,7 @@ func TestManyMayAskForOneKeyAtOnce(t *testing.T) {
 }
 
 func TestAUseIsNotedOnceAMinuteByOneOfMany(t *testing.T) {
-	w := newWorld(t)
+	w := newEnv(t)
 	w.known.SetReliable(true)
 	k := w.key()
 	c := w.find(k.State().Hash)

@@ -15,7 +15,7 @@ import (
 )
 
 // runs stores a custom node that runs at the URL.
-func (w *world) runs(owner tenant.ID, id node.CustomID, t node.Type, version, url string) *node.Custom {
+func (w *env) runs(owner tenant.ID, id node.CustomID, t node.Type, version, url string) *node.Custom {
 	w.Helper()
 	n := node.RestoreCustom(node.CustomState{
 		ID: id, Tenant: owner, Type: t, Name: "Score", Version: version, Endpoint: url, IsActive: true, CreatedAt: noon, UpdatedAt: noon, Revision: 1,
@@ -24,7 +24,7 @@ func (w *world) runs(owner tenant.ID, id node.CustomID, t node.Type, version, ur
 	return n
 }
 
-func (w *world) revise(n *node.Custom, p node.CustomPatch) {
+func (w *env) revise(n *node.Custom, p node.CustomPatch) {
 	w.Helper()
 	if err := n.Revise(p, noon); err != nil {
 		w.Fatal(err)
@@ -33,7 +33,7 @@ func (w *world) revise(n *node.Custom, p node.CustomPatch) {
 }
 
 func TestACustomNodeRunsAtItsOwnEndpointElseAtItsTenants(t *testing.T) {
-	w := newWorld(t)
+	w := newEnv(t)
 	w.follow()
 	clock := &portstest.ManualClock{}
 	clock.Set(noon)
@@ -80,7 +80,7 @@ func TestACustomNodeRunsAtItsOwnEndpointElseAtItsTenants(t *testing.T) {
 }
 
 func TestTheSecretsOfAnEndpointAreThoseThatSignNow(t *testing.T) {
-	w := newWorld(t)
+	w := newEnv(t)
 	w.follow()
 	clock := &portstest.ManualClock{}
 	clock.Set(noon)

@@ -16,7 +16,7 @@ import (
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
-func (w *world) registry(owner tenant.ID) *node.Registry {
+func (w *env) registry(owner tenant.ID) *node.Registry {
 	w.Helper()
 	found, err := w.known.Registry(w.Context(), owner)
 	if err != nil {
@@ -25,7 +25,7 @@ func (w *world) registry(owner tenant.ID) *node.Registry {
 	return found
 }
 
-func (w *world) configure(owner tenant.ID, change func(*tenant.Settings)) {
+func (w *env) configure(owner tenant.ID, change func(*tenant.Settings)) {
 	w.Helper()
 	w.write(func(ctx context.Context, st outbound.Stores) error {
 		ten, err := st.Tenants.Get(ctx, owner)
@@ -42,7 +42,7 @@ func (w *world) configure(owner tenant.ID, change func(*tenant.Settings)) {
 }
 
 func TestARegistryIsTheSameUntilSomethingChangesInIt(t *testing.T) {
-	w := newWorld(t)
+	w := newEnv(t)
 	w.follow()
 	owner, other := w.key().Tenant(), w.key().Tenant()
 	custom := node.RestoreCustom(node.CustomState{
@@ -88,7 +88,7 @@ func TestARegistryIsTheSameUntilSomethingChangesInIt(t *testing.T) {
 }
 
 func TestTheCurrentRegistryHasWhatNothingToldOf(t *testing.T) {
-	w := newWorld(t)
+	w := newEnv(t)
 	owner := w.key().Tenant()
 	current := func() *node.Registry {
 		found, err := w.known.CurrentRegistry(t.Context(), owner)
@@ -120,7 +120,7 @@ func TestTheCurrentRegistryHasWhatNothingToldOf(t *testing.T) {
 }
 
 func TestAllWhoAskForARegistryAtOnceGetTheOneThatIsKept(t *testing.T) {
-	w := newWorld(t)
+	w := newEnv(t)
 	w.known.SetReliable(true)
 	owner := w.key().Tenant()
 	const many = 8
@@ -153,7 +153,7 @@ func TestAllWhoAskForARegistryAtOnceGetTheOneThatIsKept(t *testing.T) {
 }
 
 func TestARegistryThatWasReadBeforeAChangeIsNotKept(t *testing.T) {
-	w := newWorld(t)
+	w := newEnv(t)
 	w.follow()
 	owner := w.key().Tenant()
 	w.work.read = func(next func() error) error {
@@ -171,7 +171,7 @@ func TestARegistryThatWasReadBeforeAChangeIsNotKept(t *testing.T) {
 }
 
 func TestWhereAVersionBelongsIsLookedUpOnce(t *testing.T) {
-	w := newWorld(t) // nothing is told: it never changes
+	w := newEnv(t) // nothing is told: it never changes
 	owner, other := w.key().Tenant(), w.key().Tenant()
 	w.write(func(ctx context.Context, st outbound.Stores) error {
 		wf := workflow.Restore(workflow.State{ID: "wf_1", Tenant: owner, SubTenant: "team", Name: "Orders", Active: true, Revision: 1})
@@ -200,7 +200,7 @@ func TestWhereAVersionBelongsIsLookedUpOnce(t *testing.T) {
 }
 
 func BenchmarkCredential(b *testing.B) {
-	w := newWorld(b)
+	w := newEnv(b)
 	w.known.SetReliable(true)
 	hash := w.key().State().Hash
 	w.find(hash)
@@ -216,7 +216,7 @@ func BenchmarkCredential(b *testing.B) {
 }
 
 func BenchmarkRegistry(b *testing.B) {
-	w := newWorld(b)
+	w := newEnv(b)
 	w.known.SetReliable(true)
 	owner := w.key().Tenant()
 	w.registry(owner)
@@ -232,7 +232,7 @@ func BenchmarkRegistry(b *testing.B) {
 }
 
 func TestRegistriesAreKeptUpToABoundOfBytes(t *testing.T) {
-	w := newWorld(t)
+	w := newEnv(t)
 	w.known.SetReliable(true)
 	define := func(owner tenant.ID, values int) {
 		var schema node.Declarations

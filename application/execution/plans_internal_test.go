@@ -19,9 +19,9 @@ import (
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
-// shelf is a store of versions that counts how often each is read, a directory of
+// countingStore is a store of versions that counts how often each is read, a directory of
 // registries, and a compiler.
-type shelf struct {
+type countingStore struct {
 	outbound.UnitOfWork
 	outbound.Directory
 	expression.Compiler
@@ -32,27 +32,27 @@ type shelf struct {
 	before   func(ctx context.Context) error // each reading; nil for nothing
 }
 
-func newShelf() *shelf {
-	return &shelf{reads: make(map[workflow.VersionID]int), registry: &node.Registry{}}
+func newCountingStore() *countingStore {
+	return &countingStore{reads: make(map[workflow.VersionID]int), registry: &node.Registry{}}
 }
 
-func (s *shelf) Registry(context.Context, tenant.ID) (*node.Registry, error) {
+func (s *countingStore) Registry(context.Context, tenant.ID) (*node.Registry, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.registry, nil
 }
 
-func (s *shelf) Read(ctx context.Context, fn func(context.Context, outbound.Stores) error) error {
-	return fn(ctx, outbound.Stores{Versions: shelved{of: s}})
+func (s *countingStore) Read(ctx context.Context, fn func(context.Context, outbound.Stores) error) error {
+	return fn(ctx, outbound.Stores{Versions: countingVersions{of: s}})
 }
 
-// shelved are the versions of a shelf.
-type shelved struct {
+// countingVersions are the versions of a countingStore.
+type countingVersions struct {
 	outbound.VersionRepository
-	of *shelf
+	of *countingStore
 }
 
-func (v shelved) Get(ctx context.Context, scope tenant.Scope, id workflow.VersionID) (*workflow.Version, error) {
+func (v countingVersions) Get(ctx context.Context, scope tenant.Scope, id workflow.VersionID) (*workflow.Version, error) {
 	s := v.of
 	s.mu.Lock()
 	s.reads[id]++
@@ -69,7 +69,7 @@ func (v shelved) Get(ctx context.Context, scope tenant.Scope, id workflow.Versio
 	return workflow.RestoreVersion(workflow.VersionState{ID: id, Tenant: scope.Tenant()}), nil
 }
 
-func (s *shelf) plans(most int) *Plans {
+func (s *countingStore) plans(most int) *Plans {
 	return NewPlans(s, s, s, budget.Divide(1<<40, 2).OfRuns(), most)
 }
 
@@ -84,7 +84,7 @@ func getPlan(t *testing.T, p *Plans, owner tenant.ID, id workflow.VersionID) *ru
 }
 
 func TestAPlanIsMadeOnceForEachTenantAndVersion(t *testing.T) {
-	s := newShelf()
+	s := newCountingStore()
 	p := s.plans(0)
 	a, other := getPlan(t, p, "tenant_1", "wfv_1"), getPlan(t, p, "tenant_2", "wfv_1")
 	if getPlan(t, p, "tenant_1", "wfv_1") != a || getPlan(t, p, "tenant_2", "wfv_1") != other || a == other || s.reads["wfv_1"] != 2 {
@@ -94,7 +94,7 @@ func TestAPlanIsMadeOnceForEachTenantAndVersion(t *testing.T) {
 
 func TestManyWhoWantTheSamePlanWaitForOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newShelf()
+		s := newCountingStore()
 		let := make(chan struct{})
 		s.before = func(context.Context) error { <-let; return nil }
 		p := s.plans(0)
@@ -120,7 +120,7 @@ func TestManyWhoWantTheSamePlanWaitForOne(t *testing.T) {
 // Who has to stop while it makes a plan does not stop others who wait for it.
 func TestWhoWaitsForAPlanMakesItWhenItsMakerHadToStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newShelf()
+		s := newCountingStore()
 		s.before = func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
 		p := s.plans(0)
 		hurried, stop := context.WithCancel(t.Context())
@@ -144,7 +144,7 @@ func TestWhoWaitsForAPlanMakesItWhenItsMakerHadToStop(t *testing.T) {
 // A database that does not answer is not waited for without an end.
 func TestAPlanIsGivenUpWhenItsVersionCannotBeRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newShelf()
+		s := newCountingStore()
 		s.before = func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
 		began := time.Now()
 		if _, err := s.plans(0).Of(t.Context(), "tenant_1", "wfv_1"); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != storeTimeout {
@@ -154,7 +154,7 @@ func TestAPlanIsGivenUpWhenItsVersionCannotBeRead(t *testing.T) {
 }
 
 func TestAPlanIsMadeAnewWhenTheNodeTypesHaveChanged(t *testing.T) {
-	s := newShelf()
+	s := newCountingStore()
 	p := s.plans(0)
 	before := getPlan(t, p, "tenant_1", "wfv_1")
 	s.registry = &node.Registry{}
@@ -165,7 +165,7 @@ func TestAPlanIsMadeAnewWhenTheNodeTypesHaveChanged(t *testing.T) {
 }
 
 func TestThePlansThatWereAskedForLastAreKept(t *testing.T) {
-	s := newShelf()
+	s := newCountingStore()
 	p := s.plans(3)
 	for _, id := range []workflow.VersionID{"a", "b", "c", "a", "d", "a", "c"} { // b has to go for d
 		getPlan(t, p, "tenant_1", id)
@@ -191,7 +191,7 @@ func TestAPlanThatCouldNotBeMadeIsTriedAgain(t *testing.T) {
 		"a panic":  {"wfv_1", func(context.Context) error { panic("broken") }, func(err error) bool { return domain.KindOf(err) == domain.Internal }},
 	} {
 		t.Run(claim, func(t *testing.T) {
-			s := newShelf()
+			s := newCountingStore()
 			s.before = c.before
 			p := s.plans(0)
 			for range 2 {

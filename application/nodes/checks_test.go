@@ -21,7 +21,7 @@ const here = "https://here.example"
 var well = outbound.NodeHealth{Healthy: true, Status: 200, Latency: 12345 * time.Microsecond}
 
 func TestANewCustomNodeIsAskedOnceItIsThere(t *testing.T) {
-	w := newWorld(t)
+	w := newEnv(t)
 	w.endpoint.answer = outbound.NodeHealth{Latency: 5 * time.Second, Code: "timeout", Message: "It did not answer."}
 	ctx, leave := context.WithCancel(t.Context())
 	w.endpoint.during = func(asking context.Context) {
@@ -55,7 +55,7 @@ func TestANewCustomNodeIsAskedOnceItIsThere(t *testing.T) {
 }
 
 func TestACustomNodeStandsWhateverComesOfItsHeartbeat(t *testing.T) {
-	w := newWorld(t)
+	w := newEnv(t)
 	w.endpoint.err = errors.New("the process cannot call")
 	made := w.create("score", here)
 	if got := made.Health.Status(); got != node.HealthUnknown || w.health(made.ID()) != (node.Health{}) {
@@ -76,7 +76,7 @@ func TestACustomNodeStandsWhateverComesOfItsHeartbeat(t *testing.T) {
 }
 
 func TestOnlyAnotherEndpointIsAsked(t *testing.T) {
-	w := newWorld(t)
+	w := newEnv(t)
 	w.endpoint.answer = well
 	own, shared := w.create("own", here), w.create("shared", "")
 	w.create("shared.too", "")
@@ -126,7 +126,7 @@ func TestOnlyAnotherEndpointIsAsked(t *testing.T) {
 }
 
 func TestNobodyIsAskedAboutTheTenantsEndpointThatNoCustomNodeUses(t *testing.T) {
-	w := newWorld(t)
+	w := newEnv(t)
 	w.create("own", here)
 	w.endpoint.calls()
 	if _, err := w.settings.Update(t.Context(), w.who, tenant.SettingsPatch{CustomNodeEndpoint: new("https://all.example")}); err != nil {
@@ -141,7 +141,7 @@ func TestNobodyIsAskedAboutTheTenantsEndpointThatNoCustomNodeUses(t *testing.T) 
 }
 
 func TestACheckIsMadeOnceForItsKey(t *testing.T) {
-	w := newWorld(t)
+	w := newEnv(t)
 	made := w.create("score", here)
 	w.endpoint.answer = well
 	w.endpoint.calls()
@@ -175,7 +175,7 @@ func TestACheckIsMadeOnceForItsKey(t *testing.T) {
 }
 
 func TestACreationIsRecordedWithItsHealth(t *testing.T) {
-	w := newWorld(t)
+	w := newEnv(t)
 	w.endpoint.answer = well
 	draft := node.CustomDraft{Type: "score", Name: "Score", Version: "1.0.0", Endpoint: here}
 	made, err := w.custom.Create(t.Context(), w.who, once("k", "same"), draft)
@@ -192,7 +192,7 @@ func TestACreationIsRecordedWithItsHealth(t *testing.T) {
 }
 
 func TestNobodyElseIsAskedAboutACustomNode(t *testing.T) {
-	w := newWorld(t)
+	w := newEnv(t)
 	made := w.create("score", here)
 	w.endpoint.calls()
 	other := w.tenant(&counted{n: 1000})

@@ -22,8 +22,8 @@ import (
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// world is the services on a database of their own, with a tenant.
-type world struct {
+// env is the services on a database of their own, with a tenant.
+type env struct {
 	*testing.T
 	store    *sqlstore.Store
 	clock    *portstest.ManualClock
@@ -35,10 +35,10 @@ type world struct {
 	who      tenant.Caller
 }
 
-func newWorld(t *testing.T) *world {
+func newEnv(t *testing.T) *env {
 	t.Helper()
 	store := sqlitetest.Open(t)
-	w := &world{T: t, store: store, clock: &portstest.ManualClock{}, endpoint: &endpoint{}}
+	w := &env{T: t, store: store, clock: &portstest.ManualClock{}, endpoint: &endpoint{}}
 	w.clock.Set(noon)
 	random := &counted{}
 	w.checks = nodes.NewChecks(store, w.endpoint, w.clock)
@@ -50,7 +50,7 @@ func newWorld(t *testing.T) *world {
 }
 
 // tenant makes a tenant, and returns who calls with its secret key.
-func (w *world) tenant(random outbound.Random) tenant.Caller {
+func (w *env) tenant(random outbound.Random) tenant.Caller {
 	w.Helper()
 	made, err := tenants.New(w.store, w.clock, random).Create(w.Context(), domain.IdempotencyKey{}, tenant.Draft{Name: "Acme"})
 	if err != nil {
@@ -93,7 +93,7 @@ func (e *endpoint) calls() (urls []string) {
 }
 
 // create makes a custom node.
-func (w *world) create(kind, url string) inbound.MadeCustomNode {
+func (w *env) create(kind, url string) inbound.MadeCustomNode {
 	w.Helper()
 	made, err := w.custom.Create(w.Context(), w.who, domain.IdempotencyKey{}, node.CustomDraft{Type: kind, Name: kind, Version: "1.0.0", Endpoint: url})
 	if err != nil {
@@ -103,7 +103,7 @@ func (w *world) create(kind, url string) inbound.MadeCustomNode {
 }
 
 // health reads how the custom node is shown.
-func (w *world) health(id node.CustomID) node.Health {
+func (w *env) health(id node.CustomID) node.Health {
 	w.Helper()
 	found, err := w.custom.Get(w.Context(), w.who, id)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 )
 
 func TestTheFirstCustomNodeMakesTheSecret(t *testing.T) {
-	w := newWorld(t)
+	w := newEnv(t)
 	if _, err := w.secrets.Get(t.Context(), w.who); !errors.Is(err, domain.NotFound) {
 		t.Errorf("before there is one: %v", err)
 	}
@@ -31,7 +31,7 @@ func TestTheFirstCustomNodeMakesTheSecret(t *testing.T) {
 }
 
 func TestRotationMakesTheFirstSecretToo(t *testing.T) {
-	w := newWorld(t)
+	w := newEnv(t)
 	first, err := w.secrets.Rotate(t.Context(), w.who, domain.IdempotencyKey{}, time.Hour)
 	if err != nil || len(first.Signing(noon)) != 1 {
 		t.Fatalf("%d secrets sign: %v", len(first.Signing(noon)), err)
@@ -58,7 +58,7 @@ func TestRotationMakesTheFirstSecretToo(t *testing.T) {
 }
 
 func TestOnlyASecretKeyReachesTheSecret(t *testing.T) {
-	w := newWorld(t)
+	w := newEnv(t)
 	w.create("a", "")
 	public := tenant.Caller{Scope: tenant.All(w.who.Tenant()), KeyType: tenant.Public}
 	if _, err := w.secrets.Get(t.Context(), public); !errors.Is(err, domain.Forbidden) {

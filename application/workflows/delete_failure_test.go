@@ -93,12 +93,12 @@ func (o breakingOverview) OfWorkflow(ctx context.Context, scope tenant.Scope, of
 }
 
 // deleting is the service over a store that breaks at its n-th step.
-func (h *house) deleting(n int) (*workflows.Service, *breaking) {
+func (h *env) deleting(n int) (*workflows.Service, *breaking) {
 	store := &breaking{UnitOfWork: h.store, left: n}
 	return workflows.New(store, h.notified, system.Clock{}, system.Random{}), store
 }
 
-func (h *house) keepUp() int {
+func (h *env) keepUp() int {
 	h.Helper()
 	n, err := upkeep.New(h.store, h.notified, system.Clock{}, system.Random{}).CancelOrphans(h.Context())
 	if err != nil {
@@ -123,7 +123,7 @@ func TestADeletionThatBreaksOffHasDoneNothingOrIsFinishedLater(t *testing.T) {
 		const live = 250
 		untouched, undone, decided := fmt.Sprintf("Orders, active true, revision 1, %d runs live", live+1), 0, 0
 		for n, broke := 1, true; broke; n++ {
-			h := newHouse(t, store)
+			h := newEnv(t, store)
 			h.runs(live, h.version.ID(), h.version.Workflow())
 			h.runs(1, "wfv_1", "wf_1")
 			h.do(func(ctx context.Context, st outbound.Stores) error {
@@ -162,7 +162,7 @@ func TestADeletionThatBreaksOffHasDoneNothingOrIsFinishedLater(t *testing.T) {
 
 func TestAChangeBeforeADeletionIsRepeatedIsNotLost(t *testing.T) {
 	eachStore(t, func(t *testing.T, store *sqlstore.Store) {
-		h := newHouse(t, store)
+		h := newEnv(t, store)
 		service, _ := h.deleting(3)
 		if err := service.Delete(t.Context(), h.who, h.version.Workflow(), domain.ExpectOneOf(1)); !errors.Is(err, domain.Unavailable) {
 			t.Fatal(err)
@@ -184,7 +184,7 @@ func TestAChangeBeforeADeletionIsRepeatedIsNotLost(t *testing.T) {
 // A client that goes while further runs are cancelled leaves them to upkeep.
 func TestADeletionThatItsClientLeavesIsDecided(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, openSQLite(t))
+	h := newEnv(t, openSQLite(t))
 	h.runs(250, h.version.ID(), h.version.Workflow())
 	ctx, leave := context.WithCancel(t.Context())
 	h.units.after = leave

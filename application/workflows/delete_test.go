@@ -97,8 +97,8 @@ func (r recorded) Record(ctx context.Context, steps ...outbound.RunStep) error {
 	return r.RunRepository.Record(ctx, steps...)
 }
 
-// house is a tenant with a workflow.
-type house struct {
+// env is a tenant with a workflow.
+type env struct {
 	testing.TB
 	store     *sqlstore.Store
 	units     *measured
@@ -109,9 +109,9 @@ type house struct {
 	version   *workflow.Version
 }
 
-func newHouse(t testing.TB, store *sqlstore.Store) *house {
+func newEnv(t testing.TB, store *sqlstore.Store) *env {
 	t.Helper()
-	h := &house{TB: t, store: store, units: &measured{UnitOfWork: store}, notified: &notified{}}
+	h := &env{TB: t, store: store, units: &measured{UnitOfWork: store}, notified: &notified{}}
 	clock, random := system.Clock{}, system.Random{}
 	h.workflows = workflows.New(h.units, h.notified, clock, random)
 	h.versions = workflows.NewVersions(h.units, directory.New(h.units), nil, clock, random)
@@ -134,7 +134,7 @@ func newHouse(t testing.TB, store *sqlstore.Store) *house {
 	return h
 }
 
-func (h *house) do(fn func(context.Context, outbound.Stores) error) {
+func (h *env) do(fn func(context.Context, outbound.Stores) error) {
 	h.Helper()
 	if err := h.store.Do(h.Context(), fn); err != nil {
 		h.Fatal(err)
@@ -142,7 +142,7 @@ func (h *house) do(fn func(context.Context, outbound.Stores) error) {
 }
 
 // runs starts runs of a version.
-func (h *house) runs(n int, version workflow.VersionID, of workflow.ID) (ids []run.ID) {
+func (h *env) runs(n int, version workflow.VersionID, of workflow.ID) (ids []run.ID) {
 	h.Helper()
 	var all []*run.Run
 	for range n {
@@ -157,7 +157,7 @@ func (h *house) runs(n int, version workflow.VersionID, of workflow.ID) (ids []r
 	return ids
 }
 
-func (h *house) count(status run.Status) (n int) {
+func (h *env) count(status run.Status) (n int) {
 	h.Helper()
 	err := h.store.Read(h.Context(), func(ctx context.Context, st outbound.Stores) error {
 		found, err := st.Runs.Runs.List(ctx, h.who.Scope, run.Filter{Status: status}, domain.Query{})
@@ -171,7 +171,7 @@ func (h *house) count(status run.Status) (n int) {
 }
 
 // seen is what a client sees of the workflow.
-func (h *house) seen() (seen string) {
+func (h *env) seen() (seen string) {
 	h.Helper()
 	err := h.store.Read(h.Context(), func(ctx context.Context, st outbound.Stores) error {
 		wf, err := st.Workflows.Get(ctx, h.who.Scope, h.version.Workflow())
@@ -191,7 +191,7 @@ func (h *house) seen() (seen string) {
 	return seen
 }
 
-func (h *house) wantCode(err error, want string) {
+func (h *env) wantCode(err error, want string) {
 	h.Helper()
 	var e *domain.Error
 	if !errors.As(err, &e) || e.Code != want {
@@ -204,7 +204,7 @@ func TestDeletingAWorkflowCancelsItsRuns(t *testing.T) {
 		for _, n := range []int{0, 3, 100, 250} {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
-				h := newHouse(t, open(t))
+				h := newEnv(t, open(t))
 				ids := h.runs(n, h.version.ID(), h.version.Workflow())
 				h.runs(1, "wfv_other", "wf_other")
 				if err := h.workflows.Delete(t.Context(), h.who, h.version.Workflow(), domain.ExpectOneOf(1)); err != nil {
@@ -231,7 +231,7 @@ func TestDeletingAWorkflowCancelsItsRuns(t *testing.T) {
 // of it any more but runs that are being cancelled.
 func TestADeletionIsSeenWholeOrNotAtAll(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, openSQLite(t))
+	h := newEnv(t, openSQLite(t))
 	h.runs(150, h.version.ID(), h.version.Workflow())
 	var seen []string
 	h.units.after = func() { seen = append(seen, h.seen()) }
@@ -244,7 +244,7 @@ func TestADeletionIsSeenWholeOrNotAtAll(t *testing.T) {
 }
 
 func TestADeletionThatIsRefusedCancelsNothing(t *testing.T) {
-	h := newHouse(t, openSQLite(t))
+	h := newEnv(t, openSQLite(t))
 	h.runs(150, h.version.ID(), h.version.Workflow())
 	h.wantCode(h.workflows.Delete(t.Context(), h.who, h.version.Workflow(), domain.ExpectOneOf(7)), "precondition_failed")
 	h.wantCode(h.workflows.Delete(t.Context(), tenant.Caller{Scope: tenant.All("tenant_other"), KeyType: tenant.Secret}, h.version.Workflow(), domain.Expected{}), "workflow_not_found")
@@ -260,7 +260,7 @@ func TestAVersionThatRunsExecuteIsNotDeleted(t *testing.T) {
 	for name, open := range map[string]func(testing.TB) *sqlstore.Store{"SQLite": openSQLite, "PostgreSQL": openPostgres} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h := newHouse(t, open(t))
+			h := newEnv(t, open(t))
 			id := h.runs(1, h.version.ID(), h.version.Workflow())[0]
 			remove := func() error { return h.versions.Delete(t.Context(), h.who, h.version.ID(), domain.Expected{}) }
 			h.wantCode(remove(), "version_in_use")

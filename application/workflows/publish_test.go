@@ -30,13 +30,13 @@ import (
 
 // press publishes the versions of a house.
 type press struct {
-	*house
+	*env
 	publishing *workflows.Versions
 }
 
 func newPress(t testing.TB, store *sqlstore.Store) *press {
 	t.Helper()
-	p := &press{house: newHouse(t, store)}
+	p := &press{env: newEnv(t, store)}
 	p.publishing = p.over(store)
 	p.do(func(ctx context.Context, st outbound.Stores) error {
 		if _, err := st.Workflows.NextVersion(ctx, p.who.Scope, p.version.Workflow()); err != nil { // that of the version that is there
