@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/sluicehq/sluice/application/execution"
 	"github.com/sluicehq/sluice/domain"
@@ -123,8 +124,12 @@ func (j *job) lookAtFamily() jobOutcome {
 	}
 	family := append([]run.ID{j.run.Parent()}, j.run.WaitsFor()...)
 	var statuses []run.Status
+	var small run.Outcome // of the first that has ended, where it is
 	err := j.session.readStore(j.session.units, func(ctx context.Context, st outbound.Stores) (err error) {
-		statuses, err = st.Runs.Families.Statuses(ctx, tenant.All(j.lease.Tenant), family)
+		if statuses, err = st.Runs.Families.Statuses(ctx, tenant.All(j.lease.Tenant), family); err != nil {
+			return err
+		}
+		small, err = firstSmall(ctx, st, j.lease.Tenant, family[1:], statuses[1:])
 		return err
 	})
 	if err != nil {
@@ -140,9 +145,12 @@ func (j *job) lookAtFamily() jobOutcome {
 			live.Children = append(live.Children, run.Outcome{Run: id, Status: status})
 			continue
 		}
-		o, err := j.session.outcomeOf(j.ctx, j.lease.Tenant, id)
+		o, err := small, error(nil)
+		if o.Run != id {
+			o, err = j.session.outcomeOf(j.ctx, j.lease.Tenant, id)
+		}
 		switch {
-		case j.ctx.Err() != nil:
+		case err != nil && j.ctx.Err() != nil:
 			return j.stopped()
 		case err != nil:
 			return j.fail(err)
@@ -153,6 +161,24 @@ func (j *job) lookAtFamily() jobOutcome {
 	}
 	j.looked = woken
 	return j.apply(live)
+}
+
+// firstSmall is the outcome of the first run that has ended, where it is small enough to be read
+// along; else that of none.
+func firstSmall(ctx context.Context, st outbound.Stores, owner tenant.ID, runs []run.ID, statuses []run.Status) (o run.Outcome, err error) {
+	at := slices.IndexFunc(statuses, run.Status.Finished)
+	if at < 0 {
+		return o, nil
+	}
+	_, size, err := st.Runs.Origins.Of(ctx, tenant.All(owner), runs[at])
+	if err != nil || size > outbound.LargeRunBytes {
+		return o, err
+	}
+	r, err := st.Runs.Runs.Get(ctx, tenant.All(owner), runs[at])
+	if err != nil {
+		return o, err
+	}
+	return r.Outcome(), nil
 }
 
 // settle records that the family was looked at, though nothing came of it: until then the run is
