@@ -77,6 +77,7 @@ var elsewhere = map[string]string{
 	"GET /v1/gateway/runs/{id}/stream stopping":                             "TestAGatewayThatStopsEndsItsStreamsAndSaysWhenToComeBack",
 	"GET /v1/gateway/runs/{id}/stream last_event_id_invalid":                "TestAStreamGoesOnBehindWhatTheClientHas",
 	"POST /v1/gateway/webhook-endpoints webhook_endpoint_limit":             "TestATenantHasNoMoreEndpointsThanPermitted",
+	"POST /v1/gateway/runs/{id}/retry concurrency_limit":                    "TestARunIsNotRetriedWhereThereIsNoRoom",
 	"POST /v1/gateway/runs/{id}/retry version_not_found":                    "TestAFailedRunIsRetried",
 	"POST /v1/gateway/triggers/resume expired":                              "TestALateTokenExpiresTheRun",
 	"GET /v1/gateway/runs/{id} runs_busy":                                   "TestLargeRunsBehindTheWholeGateway",

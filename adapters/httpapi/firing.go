@@ -54,10 +54,15 @@ type firedBody struct {
 	DedupeKey string `json:"dedupeKey"`
 	RunID     string `json:"runId,omitempty"`
 	Filtered  bool   `json:"filtered,omitempty"`
+	Skipped   string `json:"skipped,omitempty"`
 }
 
 func renderFired(f run.Fired) any {
-	return firedBody{DedupeKey: f.DedupeKey, RunID: string(f.Run), Filtered: f.Skipped == run.SkipFiltered}
+	body := firedBody{DedupeKey: f.DedupeKey, RunID: string(f.Run), Filtered: f.Skipped == run.SkipFiltered}
+	if f.Skipped == run.SkipConcurrency {
+		body.Skipped = f.Skipped
+	}
+	return body
 }
 
 func triggerCall(body jsonread.Object) run.Call {

@@ -45,13 +45,14 @@ type canceller struct {
 	reason    string
 	steps     *StepBuffer
 	cancelled []run.ID
-	size      int // of the runs that were read
+	size      int  // of the runs that were read
+	whole     bool // all of them, however large
 }
 
 // cancel cancels those of the runs that have not ended, up to maxCancelledBytes.
 func (c *canceller) cancel(ctx context.Context, ids []run.ID) error {
 	for _, id := range ids {
-		if c.size >= maxCancelledBytes {
+		if c.size >= maxCancelledBytes && !c.whole {
 			break
 		}
 		r, err := c.st.Runs.Runs.Get(ctx, c.scope, id)

@@ -76,6 +76,8 @@ func (b *callBatcher) call(ctx context.Context, s *startRequest, id trigger.ID) 
 			return fired, false, a.refused
 		case a.skipped != "":
 			return s.skip(c.needsAdmission.Trigger), true, nil
+		case a.lane.Bounds(): // others must not wait for the lane
+			return fired, false, nil
 		}
 		if err := b.do(ctx, c); err != nil {
 			return fired, false, err

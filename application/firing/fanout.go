@@ -46,6 +46,7 @@ type fanOut struct {
 type fanState struct {
 	targets   []outbound.FiringTrigger // all that fire, in the order of the answer
 	started   map[trigger.ID]run.ID
+	live      map[trigger.ID]run.ID    // instead of which no other was started
 	remaining []outbound.FiringTrigger // without a run so far, by their identifiers
 	payload   outbound.PayloadID       // empty where each run has its own
 }
@@ -134,7 +135,7 @@ func (f *fanOut) first(ctx context.Context, st outbound.Stores) (fanState, error
 	if err != nil {
 		return fanState{}, err
 	}
-	s := fanState{targets: found, started: make(map[trigger.ID]run.ID, len(permitted))}
+	s := fanState{targets: found, started: make(map[trigger.ID]run.ID, len(permitted)), live: make(map[trigger.ID]run.ID)}
 	for _, t := range permitted {
 		if s.started[t.Trigger.ID()] = t.Started; !hasStarted(t) {
 			s.remaining = append(s.remaining, t)
@@ -158,7 +159,7 @@ func (f *fanOut) first(ctx context.Context, st outbound.Stores) (fanState, error
 // next starts further runs, of those triggers that can still fire.
 func (f *fanOut) next(ctx context.Context, st outbound.Stores) (fanState, error) {
 	s := f.state
-	s.started = maps.Clone(s.started)
+	s.started, s.live = maps.Clone(s.started), maps.Clone(s.live)
 	part := s.remaining[:min(len(s.remaining), maxUnitRuns)]
 	s.remaining = s.remaining[len(part):]
 	keys := make([]outbound.TriggerKey, len(part))
@@ -192,24 +193,46 @@ func (f *fanOut) next(ctx context.Context, st outbound.Stores) (fanState, error)
 // two calls with one dedupe key never wait for each other, and records the outcome when no
 // others are left.
 func (f *fanOut) startPart(ctx context.Context, st outbound.Stores, s fanState, part []outbound.FiringTrigger) error {
-	wanted := make([]*run.Run, len(part))
-	for i, t := range part {
-		wanted[i] = f.request.newRun(t)
-	}
-	var became []outbound.StartedRun
-	var err error
+	start := st.Runs.Runs.Start
 	if s.payload != "" {
-		became, err = st.Runs.Shared.Start(ctx, s.payload, wanted...)
-	} else {
-		became, err = st.Runs.Runs.Start(ctx, wanted...)
+		start = func(ctx context.Context, all ...*run.Run) ([]outbound.StartedRun, error) {
+			return st.Runs.Shared.Start(ctx, s.payload, all...)
+		}
 	}
+	var together, bounded []*run.Run
+	triggers, names := make(map[trigger.ID]*trigger.Trigger), []string(nil)
+	for _, t := range part {
+		r := f.request.newRun(t)
+		if triggers[r.Trigger()] = t.Trigger; !r.Lane().Bounds() {
+			together = append(together, r)
+			continue
+		}
+		bounded, names = append(bounded, r), append(names, r.Lane().Name)
+	}
+	if len(names) > 0 {
+		if _, err := st.Runs.Lanes.Enter(ctx, f.request.who.Tenant(), names...); err != nil {
+			return err
+		}
+	}
+	became, err := start(ctx, together...)
 	if err != nil {
 		return err
 	}
 	for i, b := range became {
-		s.started[part[i].Trigger.ID()] = b.ID
+		s.started[together[i].Trigger()] = b.ID
 		if b.Added {
 			f.request.changed = append(f.request.changed, b.ID)
+		}
+	}
+	for _, r := range bounded {
+		made, err := f.request.startOne(ctx, st, triggers[r.Trigger()], r, start)
+		switch {
+		case err != nil:
+			return err
+		case made.Skipped:
+			s.live[r.Trigger()] = made.ID
+		default:
+			s.started[r.Trigger()] = made.ID
 		}
 	}
 	if len(s.remaining) > 0 {
@@ -224,6 +247,8 @@ func (f *fanOut) answer(s fanState) []run.Fired {
 	for _, t := range s.targets {
 		if id := s.started[t.Trigger.ID()]; id != "" {
 			fired = append(fired, run.Fired{Trigger: t.Trigger.ID(), DedupeKey: f.request.key, Run: id})
+		} else if live := s.live[t.Trigger.ID()]; live != "" {
+			fired = append(fired, run.Fired{Trigger: t.Trigger.ID(), DedupeKey: f.request.key, Run: live, Skipped: run.SkipConcurrency})
 		} else if skipped := f.request.skip(t.Trigger); skipped.Skipped != "" {
 			fired = append(fired, skipped)
 		}

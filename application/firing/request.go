@@ -6,6 +6,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/sluicehq/sluice/application/execution"
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/tenant"
@@ -46,6 +47,7 @@ type admission struct {
 	config  trigger.Config // that was looked at
 	refused error          // nil where a run may be started, or was before
 	skipped string         // why it is not for this payload, which is no error
+	lane    run.Lane       // of its run
 }
 
 // needsAdmission says whether anything is to be found out about a trigger.
@@ -122,6 +124,7 @@ func (s *startRequest) admit(ctx context.Context, triggers []outbound.FiringTrig
 	}
 	for i, trg := range selecting {
 		a := s.admissions[trg.ID()]
+		a.lane = selections[i].Lane
 		if selections[i].Refused != nil {
 			a.refused = selections[i].Refused
 		} else if selections[i].Filtered {
@@ -226,14 +229,27 @@ func (s *startRequest) start(ctx context.Context, st outbound.Stores, one outbou
 	if one.Started != "" {
 		return fired, nil
 	}
-	became, err := st.Runs.Runs.Start(ctx, s.newRun(one))
-	if err != nil {
-		return fired, err
+	made, err := s.startOne(ctx, st, one.Trigger, s.newRun(one), st.Runs.Runs.Start)
+	if fired.Run = made.ID; made.Skipped {
+		fired.Skipped = run.SkipConcurrency
 	}
-	if fired.Run = became[0].ID; became[0].Added {
-		s.changed = append(s.changed, fired.Run)
+	return fired, err
+}
+
+type startFunc = func(context.Context, ...*run.Run) ([]outbound.StartedRun, error)
+
+// startOne starts a run by itself, in its lane if it has one, and notes whom to tell of.
+func (s *startRequest) startOne(ctx context.Context, st outbound.Stores, trg *trigger.Trigger, r *run.Run, start startFunc) (execution.InLane, error) {
+	overflow := trigger.OverflowQueue
+	if r.Lane().Bounds() {
+		bound, _ := trg.Config().Concurrency()
+		overflow = bound.Overflow
 	}
-	return fired, nil
+	made, err := execution.StartInLane(ctx, st, s.service.random, r, overflow, start)
+	if s.changed = append(s.changed, made.Cancelled...); made.Added {
+		s.changed = append(s.changed, made.ID)
+	}
+	return made, err
 }
 
 // startedBefore finds the run that a trigger, which cannot fire any more, has started with the
@@ -253,6 +269,6 @@ func (s *startRequest) startedBefore(ctx context.Context, st outbound.Stores, tr
 func (s *startRequest) newRun(at outbound.FiringTrigger) *run.Run {
 	return run.New(run.ID(s.service.random.ID(run.IDPrefix)), run.Start{
 		Tenant: s.who.Tenant(), SubTenant: at.Trigger.SubTenant(), Workflow: at.Workflow, Version: at.Trigger.Version(), Trigger: at.Trigger,
-		Entity: s.entity, DedupeKey: s.key, Cause: s.cause, Payload: s.call.Payload(),
+		Entity: s.entity, DedupeKey: s.key, Cause: s.cause, Payload: s.call.Payload(), Lane: s.admissions[at.Trigger.ID()].lane,
 	}, s.now)
 }

@@ -45,12 +45,17 @@ func (s *Service) applyWith(ctx context.Context, plan *run.Plan, scope tenant.Sc
 		if err != nil {
 			return err
 		}
-		from := r.Seq()
+		from, ended := r.Seq(), r.Status().Finished()
 		if step, err = happens(r, plan, at); err != nil {
 			return err
 		}
 		if step.Refused != nil && !step.Changed() {
 			return step.Refused
+		}
+		if ended && step.Refused == nil {
+			if err := execution.CheckLane(ctx, st, r); err != nil {
+				return err
+			}
 		}
 		made = execution.Step{Made: step, Written: outbound.RunStep{Run: r, From: from}}
 		if err := execution.Record(ctx, st, s.random, made); err != nil {

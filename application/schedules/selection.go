@@ -29,6 +29,15 @@ func (s selecting) key() selectionKey {
 	return selectionKey{s.trigger.ID(), s.trigger.Revision(), s.fire.At()}
 }
 
+// of is what a trigger makes of an instant, as far as that is known.
+func (known selections) of(about selecting) (made run.Selection, isKnown bool) {
+	if !about.trigger.Config().Selects() {
+		return run.Selection{}, true
+	}
+	made, isKnown = known[about.key()]
+	return made, isKnown
+}
+
 // errSelectionUnknown is returned by a unit that met instants at which triggers have to look first.
 type errSelectionUnknown struct{ open []selecting }
 

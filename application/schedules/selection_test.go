@@ -13,9 +13,15 @@ import (
 // filtered makes a trigger that is due each minute and has a filter.
 func (w *env) filtered(filter string) *trigger.Trigger {
 	w.Helper()
+	return w.eachMinute(`"filter":"` + filter + `"`)
+}
+
+// eachMinute makes a trigger that is due each minute, with another member of its configuration.
+func (w *env) eachMinute(member string) *trigger.Trigger {
+	w.Helper()
 	trg := w.schedule(1, `{"cron":"* * * * *"}`)[0]
 	state := trg.State()
-	state.Config = trigger.RestoreConfig(`{"scheduleConfig":{"cron":"* * * * *"},"filter":"` + filter + `"}`)
+	state.Config = trigger.RestoreConfig(`{"scheduleConfig":{"cron":"* * * * *","catchUp":"all"},` + member + `}`)
 	trg = trigger.Restore(state)
 	w.do(func(ctx context.Context, st outbound.Stores) error { return st.Triggers.Update(ctx, trg) })
 	return trg
@@ -43,6 +49,33 @@ func TestAnInstantThatIsFilteredIsSuppressed(t *testing.T) {
 		}
 		if runs := w.stored(even); len(runs) != 1 || len(w.stored(broken)) != 0 {
 			t.Errorf("%+v", runs)
+		}
+	})
+}
+
+func TestRunsOfAScheduleAreBounded(t *testing.T) {
+	onEachStore(t, func(w *env) {
+		bound := func(overflow string) *trigger.Trigger {
+			return w.eachMinute(`"concurrency":{"limit":1,"overflow":"` + overflow + `"}`)
+		}
+		queue, skip, last := bound("queue"), bound("skip"), bound("cancelRunning")
+		w.fire(noon.Add(time.Minute))
+		w.fire(noon.Add(4 * time.Minute)) // three instants at once
+		for trg, want := range map[*trigger.Trigger][2]string{
+			queue: {"fired, caught_up, caught_up, fired", "pending, pending, pending, pending"},
+			skip:  {"fired, suppressed, suppressed, suppressed", "pending"},
+			last:  {"fired, caught_up, caught_up, fired", "cancelled, cancelled, cancelled, pending"},
+		} {
+			var fires, runs []string
+			for _, f := range w.fires(trg) {
+				fires = append(fires, string(f.Outcome()))
+			}
+			for _, r := range w.stored(trg) {
+				runs = append(runs, string(r.Status))
+			}
+			if got := [2]string{strings.Join(fires, ", "), strings.Join(runs, ", ")}; got != want {
+				t.Errorf("%v, not %v", got, want)
+			}
 		}
 	})
 }

@@ -3,9 +3,13 @@ package schedules
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 
+	"github.com/sluicehq/sluice/application/execution"
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/run"
+	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/domain/trigger"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
@@ -61,6 +65,7 @@ func (s *Scheduler) startRuns(ctx context.Context, st outbound.Stores, wanted []
 	var open []selecting
 	var runs []*run.Run
 	var places []int
+	bounded := make(map[int]boundedRun) // by their places
 	for i, f := range found {
 		if refusals[i] = run.CannotFire(f.Trigger, f.Workflow, f.ParentState); refusals[i] != "" {
 			continue
@@ -70,23 +75,25 @@ func (s *Scheduler) startRuns(ctx context.Context, st outbound.Stores, wanted []
 		if refusals[i] = s.storageRefusal(f.StoredBytes, len(payload)); refusals[i] != "" {
 			continue
 		}
-		if f.Trigger.Config().Selects() {
-			about := selecting{f.Trigger, fire}
-			selection, isKnown := known[about.key()]
-			if !isKnown {
-				open = append(open, about)
-			}
-			reason, message := refusalOf(selection)
-			if refusals[i] = message; reason != "" {
-				made.skipped = append(made.skipped, reason)
-				continue
-			}
+		about := selecting{f.Trigger, fire}
+		selection, isKnown := known.of(about)
+		if !isKnown {
+			open = append(open, about)
 		}
-		runs = append(runs, run.New(run.ID(fire.RunID()), run.Start{
+		reason, message := refusalOf(selection)
+		if refusals[i] = message; reason != "" {
+			made.skipped = append(made.skipped, reason)
+			continue
+		}
+		r := run.New(run.ID(fire.RunID()), run.Start{
 			Tenant: f.Trigger.Tenant(), SubTenant: f.Trigger.SubTenant(), Workflow: f.Workflow, Version: f.Trigger.Version(), Trigger: f.Trigger,
-			Entity: s.random.ID(run.EntityPrefix), DedupeKey: run.InstantKey(fire.At()), Cause: run.CauseSchedule, Payload: payload,
-		}, s.clock.Now()))
-		places = append(places, i)
+			Entity: s.random.ID(run.EntityPrefix), DedupeKey: run.InstantKey(fire.At()), Cause: run.CauseSchedule, Payload: payload, Lane: selection.Lane,
+		}, s.clock.Now())
+		if r.Lane().Bounds() {
+			bounded[i] = boundedRun{f.Trigger, r}
+			continue
+		}
+		runs, places = append(runs, r), append(places, i)
 	}
 	if len(open) > 0 {
 		return nil, &errSelectionUnknown{open}
@@ -97,10 +104,49 @@ func (s *Scheduler) startRuns(ctx context.Context, st outbound.Stores, wanted []
 	}
 	for n, one := range started {
 		if !one.Added {
-			refusals[places[n]] = "A run of this instant was started before."
+			refusals[places[n]] = startedBefore
 		}
 	}
-	return refusals, nil
+	return refusals, s.startBounded(ctx, st, bounded, refusals, made)
+}
+
+const startedBefore = "A run of this instant was started before."
+
+// boundedRun is a run that has a lane.
+type boundedRun struct {
+	trigger *trigger.Trigger
+	run     *run.Run
+}
+
+// startBounded starts runs in their lanes, one after another. The lanes are entered together, so
+// that two units never wait for each other.
+func (s *Scheduler) startBounded(ctx context.Context, st outbound.Stores, bounded map[int]boundedRun, refusals []string, made *startedRuns) error {
+	places := slices.Sorted(maps.Keys(bounded))
+	lanes := make(map[tenant.ID][]string)
+	for _, i := range places {
+		r := bounded[i].run
+		lanes[r.Tenant()] = append(lanes[r.Tenant()], r.Lane().Name)
+	}
+	for _, owner := range slices.Sorted(maps.Keys(lanes)) {
+		if _, err := st.Runs.Lanes.Enter(ctx, owner, lanes[owner]...); err != nil {
+			return err
+		}
+	}
+	for _, i := range places {
+		one := bounded[i]
+		bound, _ := one.trigger.Config().Concurrency()
+		became, err := execution.StartInLane(ctx, st, s.random, one.run, bound.Overflow, st.Runs.Runs.Start)
+		switch made.runs = append(made.runs, became.Cancelled...); {
+		case err != nil:
+			return err
+		case became.Skipped:
+			made.skipped = append(made.skipped, run.SkipConcurrency)
+			refusals[i] = "A run of the same concurrency key still goes on, and its overflow is set to skip."
+		case !became.Added:
+			refusals[i] = startedBefore
+		}
+	}
+	return nil
 }
 
 // storageRefusal says why no more bytes are kept for a tenant; empty where they fit.

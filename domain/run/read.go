@@ -17,6 +17,9 @@ func (r *Run) ID() ID { return r.state.ID }
 // Tenant owns the run.
 func (r *Run) Tenant() tenant.ID { return r.state.Tenant }
 
+// Lane bounds how many runs like it are live.
+func (r *Run) Lane() Lane { return r.state.Lane }
+
 // SubTenant is that of the workflow, empty for none.
 func (r *Run) SubTenant() tenant.SubTenantID { return r.state.SubTenant }
 

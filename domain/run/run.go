@@ -28,6 +28,7 @@ type Start struct {
 	DedupeKey string
 	Cause     Cause
 	Payload   json.RawMessage // any JSON value; nil means null
+	Lane      Lane
 }
 
 // New makes a pending run. Retry policy and timeout are those of the trigger as it
@@ -36,7 +37,7 @@ type Start struct {
 func New(id ID, s Start, now time.Time) *Run {
 	o := Origin{
 		ID: id, Tenant: s.Tenant, SubTenant: s.SubTenant, Workflow: s.Workflow, Version: s.Version,
-		Entity: s.Entity, DedupeKey: s.DedupeKey, Cause: s.Cause, Payload: s.Payload,
+		Entity: s.Entity, DedupeKey: s.DedupeKey, Cause: s.Cause, Payload: s.Payload, Lane: s.Lane,
 		Retry: trigger.DefaultRetryPolicy(), Timeout: trigger.DefaultTimeout, CreatedAt: now,
 	}
 	if len(o.Payload) == 0 {

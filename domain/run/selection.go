@@ -14,17 +14,22 @@ import (
 type Selection struct {
 	Refused  *domain.Error // why no run may be started; nil where one may
 	Filtered bool          // the trigger is not for this payload
+	Lane     Lane          // of the run that is started
 }
 
 // The codes of refusals, and reasons why a trigger is skipped.
 const (
-	CodePayloadInvalid = "payload_invalid" // the payload does not fit the trigger's payloadSchema
-	CodeFilterFailed   = "filter_failed"   // the trigger's filter has no value for the payload
-	SkipFiltered       = "filtered"        // the trigger's filter is false
+	CodePayloadInvalid = "payload_invalid"        // the payload does not fit the trigger's payloadSchema
+	CodeFilterFailed   = "filter_failed"          // the trigger's filter has no value for the payload
+	CodeKeyFailed      = "concurrency_key_failed" // the key of the trigger's concurrency has no value for the payload
+	SkipFiltered       = "filtered"               // the trigger's filter is false
+	SkipConcurrency    = "concurrency"            // as many runs of the key are live as may be
 )
 
 // SkipReasons are the reasons for which a trigger starts no run although it can fire.
-func SkipReasons() []string { return []string{SkipFiltered, CodePayloadInvalid, CodeFilterFailed} }
+func SkipReasons() []string {
+	return []string{SkipFiltered, SkipConcurrency, CodePayloadInvalid, CodeFilterFailed, CodeKeyFailed}
+}
 
 // MaxSelectSteps bounds what all the triggers that one event could fire compute together.
 const MaxSelectSteps = 5_000_000
@@ -57,18 +62,39 @@ func (s *Selector) Select(trg *trigger.Trigger) Selection {
 			return Selection{Refused: refused}
 		}
 	}
-	source, ok := trg.Config().Filter()
+	if source, ok := trg.Config().Filter(); ok {
+		value, compiles, err := s.evaluate(source)
+		switch {
+		case !compiles: // it was kept before there were filters
+		case err != nil:
+			return refused(CodeFilterFailed, "The filter of the trigger cannot be computed with this payload: %s", err)
+		case !truthy(value):
+			return Selection{Filtered: true}
+		}
+	}
+	bound, ok := trg.Config().Concurrency()
 	if !ok {
 		return Selection{}
 	}
-	value, compiles, err := s.evaluate(source)
-	switch {
-	case !compiles: // it was kept before there were filters
-		return Selection{}
-	case err != nil:
-		return Selection{Refused: domain.Fail(domain.Invalid, CodeFilterFailed, "The filter of the trigger cannot be computed with this payload: %s", err)}
+	key, compiles, err := any(""), true, error(nil) // of all runs
+	if bound.Key != "" {
+		key, compiles, err = s.evaluate(bound.Key)
 	}
-	return Selection{Filtered: !truthy(value)}
+	if !compiles {
+		return Selection{}
+	}
+	var lane Lane
+	if err == nil {
+		lane, err = laneOf(trg.ID(), bound.Limit, key)
+	}
+	if err != nil {
+		return refused(CodeKeyFailed, "The concurrency key of the trigger cannot be computed with this payload: %s", err)
+	}
+	return Selection{Lane: lane}
+}
+
+func refused(code, format string, err error) Selection {
+	return Selection{Refused: domain.Fail(domain.Invalid, code, format, err)}
 }
 
 func (s *Selector) fit(schema node.Schema) *domain.Error {

@@ -71,3 +71,45 @@ func TestSelectingCountsSteps(t *testing.T) {
 		t.Errorf("%d, %d and %d steps", few, many, twice)
 	}
 }
+
+func TestKeysAreComparedAsText(t *testing.T) {
+	lane := func(key, payload string) string {
+		s, err := run.NewSelector([]byte(payload), expression.Compiler{}, noon)
+		if err != nil {
+			t.Fatal(err)
+		}
+		made := s.Select(trigger.Restore(trigger.State{ID: "trg_1", Type: trigger.Webhook, Config: trigger.RestoreConfig(`{"concurrency":{"limit":2,"key":"` + key + `"}}`)}))
+		if made.Refused != nil {
+			return made.Refused.Code
+		}
+		if made.Lane.Bounds() && made.Lane.Limit != 2 {
+			t.Errorf("the limit is %d", made.Lane.Limit)
+		}
+		return made.Lane.Name
+	}
+	five := lane("payload.id", `{"id":5}`)
+	for payload, same := range map[string]bool{
+		`{"id":"5"}`: true, `{"id":5.0}`: true, `{"id":5e0}`: true, `{"id":50}`: false, `{"id":"5 "}`: false, `{"id":[5]}`: false, `{"id":true}`: false, `{"id":""}`: false,
+	} {
+		if got := lane("payload.id", payload); got == "" || same != (got == five) {
+			t.Errorf("%s has the lane %s, next to %s", payload, got, five)
+		}
+	}
+	for _, payload := range []string{`{"id":null}`, `{}`, `[]`} {
+		if got := lane("payload.id", payload); got != "" {
+			t.Errorf("%s has the lane %s", payload, got)
+		}
+	}
+	if got := lane("payload.order.id", `{}`); got != run.CodeKeyFailed {
+		t.Errorf("a key that cannot be computed gives %s", got)
+	}
+	if got := lane("payload.", `{}`); got != "" {
+		t.Errorf("a key that does not compile gives %s", got)
+	}
+	if a, b := lane("", `{}`), lane("", `{"id":5}`); a == "" || a != b {
+		t.Errorf("without a key the lanes are %s and %s", a, b)
+	}
+	if len(five) > 60 || five[:6] != "trg_1:" {
+		t.Errorf("the lane is %s", five)
+	}
+}

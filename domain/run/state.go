@@ -40,6 +40,7 @@ type Origin struct {
 	DedupeKey   string // with Trigger it is unique for 24 hours
 	Cause       Cause
 	Payload     json.RawMessage // any JSON value
+	Lane        Lane
 	Retry       workflow.RetryPolicy
 	Timeout     time.Duration // how long the run may take, paused time not counted
 	CreatedAt   time.Time

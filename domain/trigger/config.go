@@ -26,6 +26,7 @@ type members struct {
 	schedule  scheduleConfig
 	filter    string // empty for none
 	payload   string // the text of payloadSchema, empty for none
+	bound     *Concurrency
 }
 
 // RateLimit bounds how often a trigger starts runs.
@@ -40,6 +41,26 @@ const (
 	defaultMaxRetries = 3
 	defaultBackoff    = time.Second
 	defaultMaxBackoff = 30 * time.Second
+)
+
+// Concurrency bounds how many runs of a trigger are live at the same time.
+type Concurrency struct {
+	Key      string // an expression: only runs of one key count together; empty for all runs
+	Limit    int    // 1 to [MaxConcurrency]
+	Overflow Overflow
+}
+
+// MaxConcurrency is the greatest limit of a [Concurrency].
+const MaxConcurrency = 1000
+
+// Overflow says what becomes of a run for which there is no room.
+type Overflow string
+
+// The ways of dealing with it.
+const (
+	OverflowQueue  Overflow = "queue"         // it begins when another one has ended, in the order of the starts; the default
+	OverflowSkip   Overflow = "skip"          // it is not started
+	OverflowCancel Overflow = "cancelRunning" // the oldest is cancelled for it
 )
 
 // DefaultRetryPolicy governs runs of triggers that configure none.
@@ -142,7 +163,15 @@ func (c Config) PayloadSchema() (schema node.Schema, ok bool) {
 // Selects says whether a payload has to be looked at before a run is started with it.
 func (c Config) Selects() bool {
 	m := c.members()
-	return m.filter != "" || m.payload != ""
+	return m.filter != "" || m.payload != "" || m.bound != nil
+}
+
+// Concurrency bounds how many runs are live; ok is false without a bound.
+func (c Config) Concurrency() (bound Concurrency, ok bool) {
+	if m := c.members(); m.bound != nil {
+		return *m.bound, true
+	}
+	return Concurrency{}, false
 }
 
 // CatchUp says what becomes of missed instants.
@@ -204,13 +233,24 @@ func RestoreConfig(text string) Config {
 	})}
 }
 
-// CheckExpressions returns what is wrong with the expressions in a configuration.
+// CheckExpressions returns what is wrong with the expressions in a configuration, whatever else is
+// wrong with it.
 func CheckExpressions(doc domain.Document, language workflow.Expressions) []domain.Violation {
-	var r domain.Rules
-	config, _ := ParseConfig(doc)
-	if source, ok := config.Filter(); ok {
-		_, err := language.CheckExpression(source, workflow.RootPayload)
-		r.Check(err == nil, filterPath, workflow.BadExpression, "must be an expression that compiles: %v", err)
+	var r, elsewhere domain.Rules
+	all, err := membersOf(doc.String())
+	if err != nil {
+		return nil // ParseConfig says so
+	}
+	check := func(field, source string) {
+		if source != "" {
+			_, err := language.CheckExpression(source, workflow.RootPayload)
+			r.Check(err == nil, field, workflow.BadExpression, "must be an expression that compiles: %v", err)
+		}
+	}
+	whole := reader{&elsewhere, false, configPath, all}
+	check(filterPath, whole.expression("filter"))
+	if bound, ok := whole.object("concurrency"); ok {
+		check(domain.Member(bound.path, "key"), bound.expression("key"))
 	}
 	return r.Violations()
 }
@@ -218,8 +258,8 @@ func CheckExpressions(doc domain.Document, language workflow.Expressions) []doma
 // ParseConfig reads a configuration, and does not compile the expressions in it. The violations
 // name their fields below "config". Members that the gateway does not know are kept and not looked at. The
 // members of the other type of trigger are checked as well, although they have no
-// effect. What editors write for a blank member may stand for webhookConfig, filter and
-// payloadSchema.
+// effect. What editors write for a blank member may stand for webhookConfig, filter, payloadSchema
+// and concurrency.
 func ParseConfig(doc domain.Document) (Config, []domain.Violation) {
 	var r domain.Rules
 	m := readMembers(&r, doc, false)

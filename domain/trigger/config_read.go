@@ -24,7 +24,7 @@ const (
 	configPath   = "config"
 	schedulePath = configPath + ".scheduleConfig"
 
-	maxFilter         = 10_000   // characters of an expression
+	maxExpression     = 10_000   // characters of an expression
 	maxPayloadSchema  = 64 << 10 // bytes of JSON
 	filterPath        = configPath + ".filter"
 	payloadSchemaPath = configPath + ".payloadSchema"
@@ -60,7 +60,7 @@ func readMembers(r *domain.Rules, doc domain.Document, trusted bool) members {
 	if schedule, ok := whole.object("scheduleConfig"); ok {
 		m.schedule = readSchedule(schedule)
 	}
-	m.filter, m.payload = readFilter(whole), readPayloadSchema(whole)
+	m.filter, m.payload, m.bound = whole.expression("filter"), readPayloadSchema(whole), readConcurrency(whole)
 	if len(r.Violations()) > 0 {
 		m = m.withoutBroken(r)
 	}
@@ -89,6 +89,8 @@ func (m members) withoutBroken(r *domain.Rules) members {
 			m.filter = ""
 		case "payloadSchema":
 			m.payload = ""
+		case "concurrency":
+			m.bound = nil
 		}
 	}
 	return m
@@ -100,20 +102,42 @@ func (o reader) given(name string) (value string, ok bool) {
 	return value, present && value != "null" && value != `""`
 }
 
-func readFilter(o reader) string {
-	if _, ok := o.given("filter"); !ok {
+// expression reads one that may be left blank.
+func (o reader) expression(name string) string {
+	if _, ok := o.given(name); !ok {
 		return ""
 	}
-	if source := o.text("filter", maxFilter); source != nil {
+	if source := o.text(name, maxExpression); source != nil {
 		return *source
 	}
 	return ""
 }
 
+func readConcurrency(whole reader) *Concurrency {
+	value, ok := whole.given("concurrency")
+	if !ok || isEmptyObject(value) {
+		return nil
+	}
+	o, ok := whole.object("concurrency")
+	if !ok {
+		return nil
+	}
+	most, _ := o.required("limit", 1, MaxConcurrency)
+	bound := Concurrency{Key: o.expression("key"), Limit: int(most), Overflow: OverflowQueue}
+	if _, ok := o.given("overflow"); ok {
+		bound.Overflow = choice(o, "overflow", OverflowQueue, OverflowSkip, OverflowCancel)
+	}
+	return &bound
+}
+
+func isEmptyObject(value string) bool {
+	return typeOf(value) == anObject && strings.TrimSpace(value[1:len(value)-1]) == ""
+}
+
 // readPayloadSchema keeps the text: a schema takes many times its memory.
 func readPayloadSchema(o reader) string {
 	value, ok := o.given("payloadSchema")
-	if !ok || typeOf(value) == anObject && strings.TrimSpace(value[1:len(value)-1]) == "" {
+	if !ok || isEmptyObject(value) {
 		return ""
 	}
 	if typeOf(value) != anObject {

@@ -174,6 +174,11 @@ func TestRefusedConfigurationsSayWhatIsWrong(t *testing.T) {
 			"config.retryPolicy.maxBackoffMs [too_small] must be at least 1000, not 999",
 		`{"retryPolicy":{"maxRetries":-1,"backoffMs":5000,"maxBackoffMs":4999}}`: "config.retryPolicy.maxRetries [too_small] must be at least 0, not -1\n" +
 			"config.retryPolicy.maxBackoffMs [too_small] must be at least backoffMs, which is 5000, not 4999",
+		`{"concurrency":[]}`: `config.concurrency [wrong_type] must be an object, not an array`,
+		`{"concurrency":{"key":5,"limit":0,"overflow":"drop"}}`: "config.concurrency.limit [too_small] must be at least 1, not 0\n" +
+			"config.concurrency.key [wrong_type] must be a string, not a number\n" +
+			"config.concurrency.overflow [not_allowed] must be \"queue\", \"skip\" or \"cancelRunning\", not \"drop\"",
+		`{"concurrency":{"key":"payload.id"}}`: `config.concurrency.limit [required] must be given: a whole number of at least 1`,
 		`{"filter":5,"payloadSchema":[]}`: "config.filter [wrong_type] must be a string, not a number\n" +
 			"config.payloadSchema [wrong_type] must be an object that maps each member of the payload to its schema, not an array",
 		`{"filter":"` + strings.Repeat("1", 10001) + `","payloadSchema":{"a":{"type":"text"},"b":{"type":"number","min":2,"max":1}}}`: "config.filter [too_long] must be at most 10000 characters long, not 10001\n" +

@@ -15,15 +15,20 @@ func TestWhatSelectsPayloads(t *testing.T) {
 		Filter  string
 		Members int // of the schema
 		Selects bool
+		Bound   trigger.Concurrency
 	}
 	for text, want := range map[string]selection{
-		`{}`:                                        {},
-		`{"filter":"","payloadSchema":{}}`:          {},
-		`{"filter":null,"payloadSchema":null}`:      {},
+		`{}`:                                   {},
+		`{"filter":"","payloadSchema":{}}`:     {},
+		`{"filter":null,"payloadSchema":null}`: {},
+		`{"concurrency":null}`:                 {},
+		`{"concurrency":{ }}`:                  {},
+		`{"concurrency":{"limit":2,"key":"","overflow":null}}`:                        {Selects: true, Bound: trigger.Concurrency{Limit: 2, Overflow: trigger.OverflowQueue}},
+		`{"concurrency":{"limit":1e3,"key":"payload.id","overflow":"cancelRunning"}}`: {Selects: true, Bound: trigger.Concurrency{Key: "payload.id", Limit: 1000, Overflow: trigger.OverflowCancel}},
 		`{"payloadSchema":{ }}`:                     {},
 		`{"filter":"payload.a > 1"}`:                {Filter: "payload.a > 1", Selects: true},
 		`{"payloadSchema":{"a":{"type":"string"}}}`: {Members: 1, Selects: true},
-		`{"payloadSchema":{"a":{"type":"string"}, "b":{"type":"any"}},"filter":"1"}`: {"1", 2, true},
+		`{"payloadSchema":{"a":{"type":"string"}, "b":{"type":"any"}},"filter":"1"}`: {Filter: "1", Members: 2, Selects: true},
 	} {
 		parsed, found := trigger.ParseConfig(domain.RestoreDocument(text))
 		if found != nil {
@@ -32,6 +37,7 @@ func TestWhatSelectsPayloads(t *testing.T) {
 		for _, c := range []trigger.Config{parsed, trigger.RestoreConfig(text)} {
 			got := selection{Selects: c.Selects()}
 			got.Filter, _ = c.Filter()
+			got.Bound, _ = c.Concurrency()
 			schema, _ := c.PayloadSchema()
 			got.Members = schema.Len()
 			if diff := cmp.Diff(want, got); diff != "" {
@@ -42,10 +48,11 @@ func TestWhatSelectsPayloads(t *testing.T) {
 }
 
 func TestWhatWasKeptBeforeItMeantAnythingSelectsNothing(t *testing.T) {
-	for _, text := range []string{`{"filter":{"a":1}}`, `{"filter":[]}`, `{"payloadSchema":"none"}`, `{"payloadSchema":{"a":"string"}}`} {
+	for _, text := range []string{`{"filter":{"a":1}}`, `{"filter":[]}`, `{"payloadSchema":"none"}`, `{"payloadSchema":{"a":"string"}}`, `{"concurrency":5}`, `{"concurrency":{"limit":"one"}}`} {
 		c := trigger.RestoreConfig(text)
 		_, filters := c.Filter()
-		if _, checks := c.PayloadSchema(); filters || checks {
+		_, bounds := c.Concurrency()
+		if _, checks := c.PayloadSchema(); filters || checks || bounds {
 			t.Errorf("%s selects", text)
 		}
 	}
@@ -53,11 +60,14 @@ func TestWhatWasKeptBeforeItMeantAnythingSelectsNothing(t *testing.T) {
 
 func TestExpressionsOfAConfigurationAreChecked(t *testing.T) {
 	for text, want := range map[string][]domain.Violation{
-		`{}`:                              nil,
-		`{"filter":""}`:                   nil,
-		`{"filter":"payload.amount > 1"}`: nil,
-		`{"filter":"input.amount > 1"}`:   {{Field: "config.filter", Code: "bad_expression", Message: "must be an expression that compiles: line 1, column 1: input is not known"}},
-		`{"filter":"payload."}`:           {{Field: "config.filter", Code: "bad_expression", Message: "must be an expression that compiles: line 1, column 9: "}},
+		`{}`:                                     nil,
+		`{"filter":""}`:                          nil,
+		`{"filter":"payload.amount > 1"}`:        nil,
+		`{"filter":"input.amount > 1"}`:          {{Field: "config.filter", Code: "bad_expression", Message: "must be an expression that compiles: line 1, column 1: input is not known"}},
+		`[]`:                                     nil,
+		`{"concurrency":{"key":"id"}}`:           {{Field: "config.concurrency.key", Code: "bad_expression", Message: "must be an expression that compiles: line 1, column 1: id is not known"}},
+		`{"concurrency":{"key":"id","limit":1}}`: {{Field: "config.concurrency.key", Code: "bad_expression", Message: "must be an expression that compiles: line 1, column 1: id is not known"}},
+		`{"filter":"payload."}`:                  {{Field: "config.filter", Code: "bad_expression", Message: "must be an expression that compiles: line 1, column 9: "}},
 	} {
 		got := trigger.CheckExpressions(domain.RestoreDocument(text), expression.Checker{})
 		for i := range got {

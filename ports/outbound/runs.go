@@ -22,6 +22,7 @@ type RunStores struct {
 	Overview RunOverview
 	Origins  RunOrigins
 	Families RunFamilies
+	Lanes    RunLanes
 }
 
 // DedupeRetention is how long a trigger's dedupe key stands for the run that was
@@ -31,7 +32,9 @@ const DedupeRetention = 24 * time.Hour
 // RunRepository keeps runs and their histories.
 type RunRepository interface {
 	// Start adds runs, each of which can be claimed at once, and says in their order what
-	// became of them. A run whose trigger has started another one with the same dedupe key
+	// became of them. One that has a lane can be claimed once fewer runs of the lane than its
+	// limit are live that can be; runs of one lane come free in the order in which they were
+	// started, and the limit is that of the one that was started last. A run whose trigger has started another one with the same dedupe key
 	// less than [DedupeRetention] before its creation is not added: of several units that
 	// start one at the same time, one adds it and the others learn its id when that unit
 	// has ended. A run without a trigger, or without a dedupe key, is always added.
@@ -44,7 +47,7 @@ type RunRepository interface {
 	List(ctx context.Context, scope tenant.Scope, f run.Filter, q domain.Query) (domain.Page[run.Summary], error)
 
 	// Record writes steps of different runs, each with its history, and what the runs wait
-	// for from then on; see Awaiting. A step is refused as a
+	// for from then on; see Awaiting. A run that ends makes room in its lane. A step is refused as a
 	// Conflict with the code stale_run when the run has made another step since it was
 	// read, or when the lease under which the step was made is not good any more, and as
 	// NotFound with the code run_not_found when there is no such run. After a refusal the
@@ -270,6 +273,23 @@ type RunOverview interface {
 type RunFamilies interface {
 	// Statuses returns the statuses of runs, in their order; none for one that does not exist.
 	Statuses(ctx context.Context, scope tenant.Scope, of []run.ID) ([]run.Status, error)
+}
+
+// MaxLane is how many runs of a lane are looked at, and how large the limit of a lane can be.
+const MaxLane = 1000
+
+// RunLanes looks into the lanes of runs.
+type RunLanes interface {
+	// Enter returns what is in lanes of a tenant, in their order. Until the unit ends nobody else
+	// starts runs in them, and none of their runs ends. Units that enter several lanes enter them
+	// together, or first, so that two never wait for each other.
+	Enter(ctx context.Context, owner tenant.ID, lanes ...string) ([]LaneState, error)
+}
+
+// LaneState is what is in a lane.
+type LaneState struct {
+	Live int      // runs that are held by nobody
+	Runs []run.ID // the first [MaxLane] in the order in which they were started: those that are live, then those that wait
 }
 
 // RunOrigins finds what runs came from, without reading them.

@@ -31,6 +31,7 @@ func RunStores(t *testing.T, open OpenStore) {
 	t.Run("Awaiting", func(t *testing.T) { RunsAwaiting(t, open) })
 	t.Run("Lists", func(t *testing.T) { RunLists(t, open) })
 	t.Run("Queue", func(t *testing.T) { RunQueue(t, open) })
+	t.Run("Lanes", func(t *testing.T) { RunLanes(t, open) })
 	t.Run("Turns", func(t *testing.T) { RunTurns(t, open) })
 	t.Run("Overview", func(t *testing.T) { RunOverview(t, open) })
 	t.Run("Questions", func(t *testing.T) { RunQuestions(t, open) })
@@ -50,7 +51,7 @@ func runState(owner tenant.ID) run.State {
 			ID: run.ID(newID("run")), Tenant: owner, SubTenant: "team é", Workflow: "wf_1", Version: "wfv_1", Trigger: "trg_1", TriggerName: "Orders <new>",
 			TriggerType: trigger.Webhook, Entity: "customer 7 \\ é", DedupeKey: newID("key"), Cause: run.CauseByEvent,
 			Payload: json.RawMessage(`{"z":1.50,"a":"é <b> \u0000 \"","n":null}`),
-			Retry:   workflow.RetryPolicy{MaxRetries: 7, Backoff: 1500 * time.Millisecond, MaxBackoff: 90 * time.Second}, Timeout: 77 * time.Minute, CreatedAt: noon,
+			Retry:   workflow.RetryPolicy{MaxRetries: 7, Backoff: 1500 * time.Millisecond, MaxBackoff: 90 * time.Second}, Timeout: 77 * time.Minute, CreatedAt: noon, Lane: run.Lane{Name: "trg_1:é", Limit: 7},
 		},
 		Status: run.StatusFailed, Seq: 9, UpdatedAt: *at(5), StartedAt: at(1), FinishedAt: at(6), WakeAt: at(7), Failure: undecided,
 		Progress: run.Progress{

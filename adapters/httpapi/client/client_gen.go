@@ -213,6 +213,13 @@ const (
 	TenantStatusSuspended TenantStatus = "suspended"
 )
 
+// Defines values for TriggerConfigConcurrencyOverflow.
+const (
+	TriggerConfigConcurrencyOverflowCancelRunning TriggerConfigConcurrencyOverflow = "cancelRunning"
+	TriggerConfigConcurrencyOverflowQueue         TriggerConfigConcurrencyOverflow = "queue"
+	TriggerConfigConcurrencyOverflowSkip          TriggerConfigConcurrencyOverflow = "skip"
+)
+
 // Defines values for TriggerConfigScheduleConfigCatchUp.
 const (
 	TriggerConfigScheduleConfigCatchUpAll  TriggerConfigScheduleConfigCatchUp = "all"
@@ -936,8 +943,12 @@ type FiredRun struct {
 	// Filtered True where the trigger's `config.filter` is not true of the payload, so that no run was started. Else absent.
 	Filtered *bool `json:"filtered,omitempty"`
 
-	// RunID The run; absent where the call was filtered.
+	// RunID The run; absent where the call was filtered, and one that is live where it was skipped.
 	RunID *string `json:"runId,omitempty"`
+
+	// Skipped `concurrency` where as many runs of the payload's key are live as `config.concurrency` permits, so that no other was started. Else absent.
+	// New values may be added.
+	Skipped *string `json:"skipped,omitempty"`
 }
 
 // FiredTrigger A trigger that fired, with its run.
@@ -1977,8 +1988,11 @@ type SkippedTrigger struct {
 	// Details With `payload_invalid`: what does not fit.
 	Details *[]Violation `json:"details,omitempty"`
 
-	// Reason `filtered`: its `config.filter` is not true of the payload; `payload_invalid`: the payload does not fit its `config.payloadSchema`; `filter_failed`: its filter cannot be computed with this payload. New ones may be added.
+	// Reason `filtered`: its `config.filter` is not true of the payload; `payload_invalid`: the payload does not fit its `config.payloadSchema`; `filter_failed`: its filter cannot be computed with this payload; `concurrency`: as many runs of the payload's key are live as its `config.concurrency` permits; `concurrency_key_failed`: the key cannot be computed with this payload. New ones may be added.
 	Reason string `json:"reason"`
+
+	// RunID With `concurrency`: a run that is live.
+	RunID *string `json:"runId,omitempty"`
 
 	// TriggerID The trigger.
 	TriggerID string `json:"triggerId"`
@@ -2157,6 +2171,21 @@ type Trigger struct {
 // TriggerConfig How it fires and how its runs are treated. All members are optional, and `{}` is accepted. The object is stored and comes back as
 // it was sent, with the order of its members, the spelling of its numbers and members that are not listed here.
 type TriggerConfig struct {
+	// Concurrency How many of its runs may be live, that is not ended, at the same time. Runs by hand do not count. `{}` and `null` are the same as leaving it out.
+	Concurrency *struct {
+		// Key An expression over `payload`, such as `payload.customerId`: only runs with the same key count together. Keys are compared as text, and
+		// `null` is not limited. Without an expression all runs of the trigger count together.
+		Key *string `json:"key,omitempty"`
+
+		// Limit How many may be live. Required.
+		Limit *int `json:"limit,omitempty"`
+
+		// Overflow What becomes of a run for which there is no room. `queue`: it stays `pending` until another one has ended, in the order of the starts.
+		// `skip`: it is not started. `cancelRunning`: the oldest that is live is cancelled for it. A failed run whose place was taken cannot be retried until there
+		// is room again (`concurrency_limit`).
+		Overflow *TriggerConfigConcurrencyOverflow `json:"overflow,omitempty"`
+	} `json:"concurrency,omitempty"`
+
 	// Filter An expression over `payload`, such as `payload.amount >= 1000`: only where it is true, or what JavaScript takes for true, a run is
 	// started. What it is not true of is counted, and a schedule's instant is in the ledger as `suppressed`. `""` and `null` are the same as
 	// leaving it out. `payload.order?.total` is how to read what may be missing: a filter that cannot be computed starts no run either, and
@@ -2224,6 +2253,11 @@ type TriggerConfig struct {
 		Event *string `json:"event,omitempty"`
 	} `json:"webhookConfig,omitempty"`
 }
+
+// TriggerConfigConcurrencyOverflow What becomes of a run for which there is no room. `queue`: it stays `pending` until another one has ended, in the order of the starts.
+// `skip`: it is not started. `cancelRunning`: the oldest that is live is cancelled for it. A failed run whose place was taken cannot be retried until there
+// is room again (`concurrency_limit`).
+type TriggerConfigConcurrencyOverflow string
 
 // TriggerConfigScheduleConfigCatchUp What becomes of times that passed while the gateway was down, up to 24 hours back: none of them fires, the `last` one, or
 // `all`. With `last` an outage starts one run at most: where the latest time fires in time after all, nothing is caught up.
@@ -3447,6 +3481,10 @@ func (c *Client) PreviewTrigger(ctx context.Context, id TriggerID, params *Previ
 // A payload that does not fit the trigger's `config.payloadSchema` is refused with the code `payload_invalid`. Where its `config.filter` is
 // not true of the payload, no run is started and the answer has `filtered: true` in place of a `runId`; a filter that cannot be computed
 // with this payload refuses it with the code `filter_failed`.
+//
+// Where as many runs of the payload's key are live as the trigger's `config.concurrency` permits, the run waits (`queue`), a live one is
+// cancelled for it (`cancelRunning`), or none is started (`skip`): then the answer has `skipped: "concurrency"` and the `runId` of a live
+// one.
 //
 // The payload is `eventData`; a call without a body, or with `{}`, has an empty one. A body that has members, but none of those below, is
 // refused with the code `event_data_missing`.

@@ -31,6 +31,8 @@ var runStatements = runs.Statements{
 	Facets:       "run_facets",
 	StorageShard: storageShard,
 	HoldShared:   " FOR KEY SHARE",
+	LockLanes: `SELECT count(pg_advisory_xact_lock(hashtextextended(l.name, 3))) FROM (
+		SELECT name FROM json_array_elements_text(CAST($1 AS json)) AS name ORDER BY name COLLATE "C") AS l`,
 }
 
 // clock is the time now, not that of the transaction's beginning.

@@ -2,6 +2,7 @@ package runs
 
 import (
 	"strings"
+	"time"
 
 	"github.com/sluicehq/sluice/adapters/sqlstore/core"
 	"github.com/sluicehq/sluice/domain"
@@ -27,4 +28,14 @@ func AwaitingOfRuns(s *Store, owner tenant.ID, q outbound.AwaitingQuery) (query 
 // begin with the first.
 func LiveOrigins(s *Store) (query string, args []any) {
 	return s.dialect.liveOrigins(), []any{"", "", "", 500}
+}
+
+// LetGo is the statement that lets runs of a lane go.
+func LetGo(s *Store, owner, lane string) (query string, args []any) {
+	return s.letGo, []any{owner, lane}
+}
+
+// Turns is the statement that looks for runs to lease.
+func Turns(s *Store, now time.Time) (query string, args []any) {
+	return s.dialect.Turns, []any{now, 10, 10, "", 9}
 }

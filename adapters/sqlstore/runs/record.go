@@ -61,6 +61,10 @@ func (s repository) Record(ctx context.Context, steps ...outbound.RunStep) error
 			return s.Fail(err)
 		}
 	}
+	bounded := lanesLeft(steps)
+	if err := s.lock(ctx, bounded); err != nil {
+		return err
+	}
 	if err := s.holdFamilies(ctx, steps); err != nil {
 		return err
 	}
@@ -69,6 +73,9 @@ func (s repository) Record(ctx context.Context, steps ...outbound.RunStep) error
 		record = s.recordSmall
 	}
 	if err := record(ctx, rows); err != nil {
+		return err
+	}
+	if err := s.letGo(ctx, bounded); err != nil {
 		return err
 	}
 	for i := range steps {
@@ -91,8 +98,8 @@ func (d dialect) moveRun() string {
 }
 
 func (d dialect) reviveRun() string {
-	return `INSERT INTO live_runs (tenant_id, id, seq, size, due_at, trigger_id, workflow_id, needs_level)
-		SELECT tenant_id, id, $4, $5, ` + d.notAhead("$6", "$7") + `, $10, $11, ` + levelOf("runs") + ` FROM runs WHERE tenant_id = $1 AND id = $2`
+	return `INSERT INTO live_runs (tenant_id, id, seq, size, due_at, trigger_id, workflow_id, lane, lane_limit, needs_level)
+		SELECT tenant_id, id, $4, $5, ` + d.notAhead("$6", "$7") + `, $10, $11, $12, $13, ` + levelOf("runs") + ` FROM runs WHERE tenant_id = $1 AND id = $2`
 }
 
 // orWoken is a time, or now where a live run has been woken since a worker last looked.
@@ -154,7 +161,7 @@ func (s repository) moveLive(ctx context.Context, row *stepRow) (held bool, err 
 		return n == 1, err
 	}
 	// It had finished, or is not there.
-	_, err = s.Exec(ctx, "revive run", s.store.dialect.reviveRun(), append(args, row.Trigger, row.Workflow)...)
+	_, err = s.Exec(ctx, "revive run", s.store.dialect.reviveRun(), append(args, row.Trigger, row.Workflow, row.Lane, row.LaneLimit)...)
 	return true, err
 }
 

@@ -44,13 +44,15 @@ type stepRow struct {
 	Awaited        *string `json:"awaited,omitempty"`
 	Last           int64   `json:"last"` // entry of the step
 	Entries        string  `json:"entries,omitempty"`
+	Lane           string  `json:"lane"`
+	LaneLimit      int     `json:"lane_limit"`
 }
 
 var stepColumns = []core.Column{
 	{Name: "tenant_id"}, {Name: "id"}, {Name: "trigger_id"}, {Name: "workflow_id"}, {Name: "status"}, {Name: "seq"}, {Name: "from_seq"}, {Name: "number"}, {Name: "ends"}, {Name: "woken"},
 	{Name: "progress"}, {Name: "outputs"}, {Name: "size"}, {Name: "failure_code"}, {Name: "failure_message"}, {Name: "failure_node"},
 	{Name: "updated_at", Time: true}, {Name: "started_at", Time: true}, {Name: "finished_at", Time: true}, {Name: "wake_at", Time: true},
-	{Name: "due_at", Time: true}, {Name: "ready"}, {Name: "awaits"}, {Name: "awaited"}, {Name: "last"}, {Name: "entries"},
+	{Name: "due_at", Time: true}, {Name: "ready"}, {Name: "awaits"}, {Name: "awaited"}, {Name: "last"}, {Name: "entries"}, {Name: "lane"}, {Name: "lane_limit"},
 }
 
 func stepRowOf(step outbound.RunStep) (row stepRow, err error) {
@@ -62,7 +64,7 @@ func stepRowOf(step outbound.RunStep) (row stepRow, err error) {
 		Ends: step.Lease.Number != 0 && !step.Keep, Woken: step.Woken,
 		Progress: asText(run.EncodeProgress(st.Progress)), Outputs: st.LargeOutputsSize(),
 		UpdatedAt: st.UpdatedAt.UTC().Format(core.TimeFormat), StartedAt: core.FormatTime(st.StartedAt), FinishedAt: core.FormatTime(st.FinishedAt),
-		WakeAt: core.FormatTime(st.WakeAt), DueAt: core.FormatTime(due), Ready: ready,
+		WakeAt: core.FormatTime(st.WakeAt), DueAt: core.FormatTime(due), Ready: ready, Lane: st.Lane.Name, LaneLimit: st.Lane.Limit,
 	}
 	row.Size = len(st.Payload) + len(row.Progress) + row.Outputs
 	row.FailureCode, row.FailureMessage, row.FailureNode = failureColumns(st.Failure)
@@ -98,8 +100,8 @@ func (d dialect) recordSteps() string {
 			lease_until = CASE WHEN CAST(r.ends AS boolean) THEN NULL ELSE u.lease_until END, alone = 0
 		FROM steps r WHERE (SELECT count(*) FROM locked) > 0 AND r.finished_at IS NULL AND ` + held + ` RETURNING u.tenant_id, u.id
 	), revived AS (
-		INSERT INTO live_runs (tenant_id, id, trigger_id, workflow_id, seq, size, due_at, needs_level)
-		SELECT r.tenant_id, r.id, r.trigger_id, r.workflow_id, CAST(r.seq AS bigint), CAST(r.size AS bigint), ` + due + `,
+		INSERT INTO live_runs (tenant_id, id, trigger_id, workflow_id, seq, size, due_at, lane, lane_limit, needs_level)
+		SELECT r.tenant_id, r.id, r.trigger_id, r.workflow_id, CAST(r.seq AS bigint), CAST(r.size AS bigint), ` + due + `, r.lane, CAST(r.lane_limit AS integer),
 			coalesce((SELECT ` + levelOf("o") + ` FROM runs o WHERE o.tenant_id = r.tenant_id AND o.id = r.id), 0)
 		FROM steps r WHERE r.finished_at IS NULL AND CAST(r.number AS bigint) = 0
 		ON CONFLICT DO NOTHING RETURNING tenant_id, id

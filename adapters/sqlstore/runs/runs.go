@@ -45,7 +45,7 @@ var (
 
 func wholeRun(payload, progress string) string {
 	return summaryColumns + `, trigger_name, trigger_type, ` + payload + ` AS payload, max_retries, backoff_ms, max_backoff_ms, timeout_ms, parent_waits, depth, ` +
-		progress + ` AS progress, outputs, ` + wholeSize + ` AS size`
+		progress + ` AS progress, outputs, lane, lane_limit, ` + wholeSize + ` AS size`
 }
 
 func ifSmall(column string) string {
@@ -125,6 +125,8 @@ type runRow struct {
 	Depth       int
 	Progress    []byte
 	OutputsSize int64
+	Lane        string
+	LaneLimit   int
 	Size        int64 // of payload, progress and outputs
 
 	Outputs map[workflow.NodeID]json.RawMessage // from rows of their own
@@ -133,7 +135,7 @@ type runRow struct {
 // Targets are where [wholeColumns] go.
 func (row *runRow) Targets() []any {
 	return append(row.summaryRow.Targets(), &row.TriggerName, &row.TriggerType, &row.Payload, &row.MaxRetries, &row.Backoff, &row.MaxBackoff, &row.Timeout, &row.ParentWaits, &row.Depth,
-		&row.Progress, &row.OutputsSize, &row.Size)
+		&row.Progress, &row.OutputsSize, &row.Lane, &row.LaneLimit, &row.Size)
 }
 
 func (row *runRow) restore() (*run.Run, error) {
@@ -156,7 +158,7 @@ func (row *runRow) restore() (*run.Run, error) {
 			Payload: json.RawMessage(row.Payload),
 			Retry:   workflow.RetryPolicy{MaxRetries: row.MaxRetries, Backoff: fromMillis(row.Backoff), MaxBackoff: fromMillis(row.MaxBackoff)},
 			Timeout: fromMillis(row.Timeout), CreatedAt: row.CreatedAt.UTC(),
-			Parent: run.ID(row.Parent), ParentNode: workflow.NodeID(row.ParentNode), ParentWaits: row.ParentWaits, Depth: row.Depth,
+			Parent: run.ID(row.Parent), ParentNode: workflow.NodeID(row.ParentNode), ParentWaits: row.ParentWaits, Depth: row.Depth, Lane: run.Lane{Name: row.Lane, Limit: row.LaneLimit},
 		},
 		Status: run.Status(row.Status), Seq: row.Seq, UpdatedAt: row.UpdatedAt.UTC(), StartedAt: core.InUTC(row.StartedAt),
 		FinishedAt: core.InUTC(row.FinishedAt), WakeAt: core.InUTC(row.WakeAt), Failure: failure, Progress: progress,

@@ -56,6 +56,9 @@ type newRunRow struct {
 	ParentWaits    bool    `json:"parent_waits"`
 	Depth          int     `json:"depth"`
 	Size           int     `json:"size"`
+	Lane           string  `json:"lane"`
+	LaneLimit      int     `json:"lane_limit"`
+	LanePlace      int     `json:"lane_place"` // among those that are started together
 }
 
 // newRun is the row of a run that has its payload for itself, or shares the one with an
@@ -81,7 +84,7 @@ func newRun(r *run.Run, shared outbound.PayloadID) (newRunRow, error) {
 		CreatedAt: st.CreatedAt.UTC().Format(core.TimeFormat), UpdatedAt: st.UpdatedAt.UTC().Format(core.TimeFormat), StartedAt: core.FormatTime(st.StartedAt),
 		FinishedAt: core.FormatTime(st.FinishedAt), WakeAt: core.FormatTime(st.WakeAt), DueAt: core.FormatTime(due), Ready: ready,
 		Awaits: awaits, Awaited: awaited,
-		Parent: string(st.Parent), ParentNode: string(st.ParentNode), ParentWaits: st.ParentWaits, Depth: st.Depth,
+		Parent: string(st.Parent), ParentNode: string(st.ParentNode), ParentWaits: st.ParentWaits, Depth: st.Depth, Lane: st.Lane.Name, LaneLimit: st.Lane.Limit,
 	}
 	row.Size = len(st.Payload) + len(row.Progress) + row.Outputs
 	return row, err
@@ -111,12 +114,12 @@ var newRunColumns = []struct {
 	{core.Column{Name: "created_at", Time: true}, ""}, {core.Column{Name: "updated_at", Time: true}, ""}, {core.Column{Name: "started_at", Time: true}, ""},
 	{core.Column{Name: "finished_at", Time: true}, ""}, {core.Column{Name: "wake_at", Time: true}, ""},
 	{core.Column{Name: "awaits"}, ""}, {core.Column{Name: "awaited"}, ""},
-	{core.Column{Name: "parent_run_id"}, ""}, {core.Column{Name: "parent_node_id"}, ""}, {core.Column{Name: "parent_waits"}, "boolean"}, {core.Column{Name: "depth"}, "integer"},
+	{core.Column{Name: "parent_run_id"}, ""}, {core.Column{Name: "parent_node_id"}, ""}, {core.Column{Name: "parent_waits"}, "boolean"}, {core.Column{Name: "depth"}, "integer"}, {core.Column{Name: "lane"}, ""}, {core.Column{Name: "lane_limit"}, "integer"},
 }
 
 // rowsOfNewRuns is the parameter of both statements that add runs.
 func (d dialect) rowsOfNewRuns() string {
-	columns := []core.Column{{Name: "ready"}, {Name: "due_at", Time: true}, {Name: "size"}}
+	columns := []core.Column{{Name: "ready"}, {Name: "due_at", Time: true}, {Name: "size"}, {Name: "lane_place"}}
 	for _, c := range newRunColumns {
 		columns = append(columns, c.Column)
 	}
@@ -165,12 +168,20 @@ func (d dialect) insertLiveRuns() string {
 }
 
 // insertLive adds what workers see of the runs of a table r. Those whose turn it is at once take
-// turns; one that misses it is found by its time.
+// turns; one that misses it is found by its time. One with a lane is held until it is let go.
 func (d dialect) insertLive(from string) string {
 	due := d.notAhead("r.due_at", "CAST(r.ready AS boolean)")
-	return `INSERT INTO live_runs (tenant_id, id, trigger_id, workflow_id, seq, size, due_at, ready_at, needs_level)
-			SELECT r.tenant_id, r.id, r.trigger_id, r.workflow_id, CAST(r.seq AS bigint), CAST(r.size AS bigint), ` + due + `, CASE WHEN CAST(r.ready AS boolean) THEN ` + due + ` END, ` +
-		levelOf("r") + ` FROM ` + from + ` WHERE r.finished_at IS NULL`
+	return `INSERT INTO live_runs (tenant_id, id, trigger_id, workflow_id, seq, size, due_at, ready_at, needs_level, lane, lane_limit, lane_seq, held)
+			SELECT r.tenant_id, r.id, r.trigger_id, r.workflow_id, CAST(r.seq AS bigint), CAST(r.size AS bigint),
+				CASE WHEN r.lane = '' THEN ` + due + ` END, CASE WHEN r.lane = '' AND CAST(r.ready AS boolean) THEN ` + due + ` END, ` +
+		levelOf("r") + `, r.lane, CAST(r.lane_limit AS integer), CASE WHEN r.lane = '' THEN 0 ELSE CAST(r.lane_place AS bigint) +
+				coalesce(` + lastInLane("true") + `, ` + lastInLane("false") + `, 0) END, r.lane <> ''
+			FROM ` + from + ` WHERE r.finished_at IS NULL`
+}
+
+// lastInLane is the greatest place in the lane of a row r. While some runs wait, one of those has it.
+func lastInLane(held string) string {
+	return `(SELECT l.lane_seq FROM live_runs l WHERE l.tenant_id = r.tenant_id AND l.lane = r.lane AND l.lane <> '' AND l.held = ` + held + ` ORDER BY l.lane_seq DESC LIMIT 1)`
 }
 
 // levelOf is the level that a row of a table with runs needs: that of its version.
@@ -229,8 +240,13 @@ func (s repository) start(ctx context.Context, shared outbound.PayloadID, all []
 		if err != nil {
 			return nil, s.Fail(err)
 		}
+		row.LanePlace = i + 1
 		rows = append(rows, row)
 		wanted[r.ID()], created[r.ID()] = i, r.CreatedAt()
+	}
+	bounded := lanesOf(all)
+	if err := s.lock(ctx, bounded); err != nil {
+		return nil, err
 	}
 	for range startAttempts {
 		taken, err := s.add(ctx, rows, func(id run.ID) { started[wanted[id]] = outbound.StartedRun{ID: id, Added: true} })
@@ -250,6 +266,9 @@ func (s repository) start(ctx context.Context, shared outbound.PayloadID, all []
 			}
 		}
 		if len(rows) == 0 {
+			if err := s.letGo(ctx, bounded); err != nil {
+				return nil, err
+			}
 			return started, s.addFirstOutputs(ctx, all, started)
 		}
 	}

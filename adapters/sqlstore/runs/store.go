@@ -40,6 +40,10 @@ type Statements struct {
 	// add to. It is empty where triggers of the schema do it for them.
 	StorageShard string
 
+	// LockLanes locks the texts in $1, a JSON array, until the unit ends, in their order; empty
+	// where writing units run one after another anyway.
+	LockLanes string
+
 	// HoldShared is appended to a SELECT of a row that must not be deleted until the unit
 	// ends. It is empty where ForUpdate is.
 	HoldShared string
@@ -50,6 +54,7 @@ type Store struct {
 	dialect     dialect
 	start, live string                 // add runs, and in a second statement where the first cannot, what workers see of them
 	record      string                 // writes many steps; empty where it takes several statements
+	letGo       string                 // lets runs in a lane go
 	served      atomic.Pointer[string] // the tenant that the last claim came to
 
 	// LiveRunsChanged is called with how many rows of live_runs a unit has written; nil where
@@ -66,7 +71,7 @@ type dialect struct {
 // New returns the runs of a database of a dialect.
 func New(base *core.Dialect, own Statements) *Store {
 	d := dialect{base, own}
-	return &Store{dialect: d, start: d.insertRuns(), live: d.insertLiveRuns(), record: d.recordSteps()}
+	return &Store{dialect: d, start: d.insertRuns(), live: d.insertLiveRuns(), record: d.recordSteps(), letGo: d.letGo()}
 }
 
 // unit is a unit of work on runs.
@@ -78,7 +83,7 @@ type unit struct {
 // In returns the repositories of a unit of work.
 func (s *Store) In(u *core.Unit) outbound.RunStores {
 	all := repository{&unit{u, s}}
-	return outbound.RunStores{Runs: all, Shared: sharedPayloads{all}, Queue: queue{all}, Overview: overview(all), Origins: origins(all), Families: families(all)}
+	return outbound.RunStores{Runs: all, Shared: sharedPayloads{all}, Queue: queue{all}, Overview: overview(all), Origins: origins(all), Families: families(all), Lanes: lanes{all}}
 }
 
 func (s *Store) liveRunsChanged(rows int) {

@@ -106,7 +106,7 @@ const fired = await api.POST("/v1/gateway/triggers/{id}/webhook", {
   params: { path: { id: trigger.data.id } },
   body: { eventData: { id: 1042 } },
 });
-assert.ok(fired.data, JSON.stringify(fired.error));
+assert.ok(fired.data?.runId, JSON.stringify(fired.error));
 const runId = fired.data.runId;
 
 // Follow the run to its end. A client that is cut off sends the id of the last event when
