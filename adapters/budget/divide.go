@@ -16,6 +16,7 @@ type Memory struct {
 
 	Simulations *Budget // turns to simulate
 	Processors  *Budget // turns to compute for long
+	Code        *Budget // processes that run code
 }
 
 // What the process takes for itself, in bytes, and the part of the rest that is divided.
@@ -35,16 +36,35 @@ const (
 	EmbeddedMemory = 64 << 20
 
 	minDivided = 56 << 20
+
+	// codeMemory is what a process takes that runs code, with the memory that code has unless
+	// it says otherwise; codePart is which part of a limit such processes may take.
+	codeMemory = 80 << 20
+	codePart   = 8
 )
+
+// codeProcesses is how many processes run code at the same time, in a process with a limit of
+// memory.
+func codeProcesses(limit int64, processors int) int64 {
+	return max(1, min(int64(2*processors), limit/codePart/codeMemory))
+}
+
+// CodeMemory is what the processes that run code take of a limit, in bytes, as far as it is not
+// needed for everything else.
+func CodeMemory(limit int64, processors int) int64 {
+	return max(0, min(codeProcesses(limit, processors)*codeMemory, limit-MinMemory))
+}
 
 // Divide divides a limit of the process's memory, in bytes, and its processors.
 func Divide(limit int64, processors int) Memory {
 	whole := max((limit-ownMemory)*divided/100, minDivided)
+	code := codeProcesses(limit, processors)
 	turns := int64(max(1, processors/2)) // the others are for whoever computes for a moment
 	part := func(percent int64) *Budget { return New(whole * percent / 100) }
 	return Memory{
 		Runs: whole * 6 / 100, Growing: part(22), Intake: NewShared(whole*intake/100, whole*intake/800), Pages: part(6), Calls: part(6), Compute: NewShared(whole*computing/100, whole*computing/1000), Planning: part(6),
 		Simulations: NewShared(simulations, simulations/2), Processors: NewShared(turns, turns),
+		Code: NewShared(code, max(1, code/2)),
 	}
 }
 

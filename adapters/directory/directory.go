@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sync/singleflight"
 
+	"github.com/sluicehq/sluice/domain/node"
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
@@ -34,6 +35,8 @@ const maxLookups = 8
 
 // Directory implements outbound.Directory. The zero value is of no use; call [New].
 type Directory struct {
+	switchedOff []string // built-in node types that the operator does not offer
+
 	work    outbound.UnitOfWork
 	lookups chan struct{}
 
@@ -65,6 +68,15 @@ var (
 func New(work outbound.UnitOfWork) *Directory {
 	d := &Directory{work: work, lookups: make(chan struct{}, maxLookups), versions: make(map[versionKey]outbound.VersionParent)}
 	d.reset()
+	return d
+}
+
+// SwitchOff leaves built-in node types out of every registry. It returns the directory, and is
+// called before anybody uses it.
+func (d *Directory) SwitchOff(types ...node.Type) *Directory {
+	for _, t := range types {
+		d.switchedOff = append(d.switchedOff, string(t))
+	}
 	return d
 }
 

@@ -3,6 +3,7 @@ package directory
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 	"weak"
 
@@ -92,7 +93,7 @@ func (d *Directory) readRegistry(ctx context.Context, owner tenant.ID, since uin
 			return err
 		}
 		settings := ten.Settings()
-		registry = node.RegistryFor(owner, settings.Language, settings.DisabledNodeTypes, custom)
+		registry = node.RegistryFor(owner, settings.Language, slices.Concat(settings.DisabledNodeTypes, d.switchedOff), custom)
 		return nil
 	})
 	if err != nil {

@@ -41,7 +41,7 @@ func TestTheDescriptionListsEveryCodeOfAFailedRun(t *testing.T) {
 func failureCodes(t *testing.T) map[string]bool {
 	t.Helper()
 	found, constants := make(map[string]bool), make(map[string]string)
-	files := sources(t, "domain/run/failure.go", "adapters/egress", "adapters/noderunner", "application")
+	files := sources(t, "domain/run/failure.go", "adapters/egress", "adapters/noderunner", "adapters/sandbox", "application")
 	for path, file := range files {
 		ast.Inspect(file, func(n ast.Node) bool {
 			spec, ok := n.(*ast.ValueSpec)

@@ -138,6 +138,7 @@ type runNodeBody struct {
 	FinishedAt  string       `json:"finishedAt,omitempty"`
 	NextAttempt string       `json:"nextAttemptAt,omitempty"`
 	Waiting     *waitingBody `json:"waiting,omitempty"`
+	Log         []string     `json:"log,omitempty"`
 
 	input  json.RawMessage // in simulations
 	output json.RawMessage
@@ -174,7 +175,7 @@ func renderRunNodes(s inbound.ShownRun) []runNodeBody {
 		body := runNodeBody{
 			NodeID: string(n.ID), Status: string(n.Status), Attempts: n.Attempts, Branch: n.Branch,
 			Error: renderFailure(n.Failure), IsHandled: n.Handled,
-			StartedAt: exchange.OptionalTimestamp(n.StartedAt), FinishedAt: exchange.OptionalTimestamp(n.FinishedAt), NextAttempt: exchange.OptionalTimestamp(n.RetryAt),
+			StartedAt: exchange.OptionalTimestamp(n.StartedAt), FinishedAt: exchange.OptionalTimestamp(n.FinishedAt), NextAttempt: exchange.OptionalTimestamp(n.RetryAt), Log: s.Logs[n.ID],
 		}
 		if output, ok := s.Run.Output(n.ID); ok {
 			body.output = output
@@ -191,21 +192,22 @@ func renderRunNodes(s inbound.ShownRun) []runNodeBody {
 
 // entryBody is one line of a run's history.
 type entryBody struct {
-	Seq     int64  `json:"seq"`
-	Type    string `json:"type"`
-	At      string `json:"at"`
-	NodeID  string `json:"nodeId,omitempty"`
-	EdgeID  string `json:"edgeId,omitempty"`
-	Attempt int    `json:"attempt,omitempty"`
-	Branch  string `json:"branch,omitempty"`
-	Code    string `json:"code,omitempty"`
-	Message string `json:"message,omitempty"`
-	Until   string `json:"until,omitempty"`
+	Seq     int64    `json:"seq"`
+	Type    string   `json:"type"`
+	At      string   `json:"at"`
+	NodeID  string   `json:"nodeId,omitempty"`
+	EdgeID  string   `json:"edgeId,omitempty"`
+	Attempt int      `json:"attempt,omitempty"`
+	Branch  string   `json:"branch,omitempty"`
+	Code    string   `json:"code,omitempty"`
+	Message string   `json:"message,omitempty"`
+	Until   string   `json:"until,omitempty"`
+	Log     []string `json:"log,omitempty"`
 }
 
 func renderEntry(e run.Entry) entryBody {
 	return entryBody{
 		Seq: e.Seq, Type: string(e.Type), At: exchange.Timestamp(e.At), NodeID: string(e.Node), EdgeID: string(e.Edge), Attempt: e.Attempt,
-		Branch: e.Branch, Code: e.Code, Message: e.Message, Until: exchange.OptionalTimestamp(e.Until),
+		Branch: e.Branch, Code: e.Code, Message: e.Message, Until: exchange.OptionalTimestamp(e.Until), Log: e.Log,
 	}
 }

@@ -199,7 +199,7 @@ type effectBody struct {
 
 func renderSimulation(s inbound.Simulated) any {
 	body := simulationBody{
-		Status: string(s.Run.Status()), Error: renderFailure(s.Run.Failure()), nodes: renderRunNodes(shown(s.Run)),
+		Status: string(s.Run.Status()), Error: renderFailure(s.Run.Failure()), nodes: renderRunNodes(inbound.ShownRun{Run: s.Run, Logs: s.Run.Logs(s.History)}),
 		open: texts(s.Open), context: renderContext(s.Run),
 	}
 	body.output, body.OutputOmitted = s.Run.Result(run.MaxOutput)

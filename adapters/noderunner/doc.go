@@ -1,6 +1,6 @@
-// Package noderunner is the driven adapter that has the effects of nodes: it makes
-// the calls of httpRequest nodes and calls the endpoints of custom nodes (execution
-// rules, "Nodes" and "Failure").
+// Package noderunner is the driven adapter that makes the attempts at nodes: it makes
+// the calls of httpRequest nodes, calls the endpoints of custom nodes (execution
+// rules, "Nodes" and "Failure") and has code run (shape of workflows, "code").
 //
 // It calls through clients that it is given, and leaves to them where a call may go.
 // An error of theirs that is a *domain.Error becomes a failure with its code and its
@@ -18,6 +18,9 @@
 //     what a double can hold, such as 1e400
 //   - pause_not_allowed: a custom node that cannot pause asked to
 //   - node_type_invalid: a built-in node that has no effect outside
+//   - code_disabled: the operator has switched code off; code_unavailable, retryable: it
+//     cannot be run here
+//   - those of outbound.CodeRunner
 //   - those of the clients, such as address_refused, response_too_large and
 //     response_headers_too_large
 //   - those that custom nodes give

@@ -21,21 +21,24 @@ type Caller interface {
 	Do(req *http.Request) (*http.Response, error)
 }
 
-// Options are what a [Runner] works with. All are required.
+// Options are what a [Runner] works with. All but Code are required.
 type Options struct {
 	Clock     outbound.Clock
 	Follow    Caller // follows redirects, and takes no credentials to another origin
 	Stay      Caller // gives a redirect as the answer
 	UserAgent string // what calls say who they are
+
+	Code outbound.CodeRunner // nil where code is switched off
 }
 
-// Runner executes nodes by HTTP. It is safe for concurrent use.
+// Runner executes nodes: by HTTP, or as code. It is safe for concurrent use.
 type Runner struct {
 	clock     outbound.Clock
 	follow    Caller
 	stay      Caller
 	userAgent string
 	request   node.NodeType // the built-in httpRequest
+	code      outbound.CodeRunner
 }
 
 var _ outbound.NodeRunner = (*Runner)(nil)
@@ -43,12 +46,13 @@ var _ outbound.NodeRunner = (*Runner)(nil)
 // New returns a runner.
 func New(o Options) *Runner {
 	request, _ := node.BuiltIn(node.HTTPRequest)
-	return &Runner{clock: o.Clock, follow: o.Follow, stay: o.Stay, userAgent: o.UserAgent, request: request}
+	return &Runner{clock: o.Clock, follow: o.Follow, stay: o.Stay, userAgent: o.UserAgent, request: request, code: o.Code}
 }
 
-// builtIns are the built-in nodes that have an effect.
+// builtIns are the built-in nodes that attempts are made at.
 var builtIns = map[node.Type]func(*Runner, context.Context, outbound.NodeCall) (outbound.NodeOutcome, error){
 	node.HTTPRequest: (*Runner).runRequest,
+	node.Code:        (*Runner).runCode,
 }
 
 // Run makes one attempt of the node.

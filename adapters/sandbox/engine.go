@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"modernc.org/quickjs"
@@ -22,6 +23,16 @@ var preludeText string
 
 // prelude stands on one line, so that a frame on the first line is never one of code.
 var prelude = strings.ReplaceAll(preludeText, "\n", " ")
+
+// compiledPrelude is the same in the engine's own form.
+var compiledPrelude = sync.OnceValues(func() ([]byte, error) {
+	vm, err := quickjs.NewVM()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = vm.Close() }() // there is nobody to tell
+	return vm.Compile(prelude, quickjs.EvalGlobal)
+})
 
 // What stands around a source. Its own lines begin with the second one.
 const (
@@ -151,8 +162,12 @@ func (e *execution) prepare() (none quickjs.Value, err error) {
 	if err = e.vm.RegisterHostFunc(logName, e.write); err != nil {
 		return none, err
 	}
+	compiled, err := compiledPrelude()
+	if err != nil {
+		return none, err
+	}
 	e.bound()
-	setUp, err := e.vm.EvalValue(prelude, quickjs.EvalGlobal)
+	setUp, err := e.vm.EvalBytecodeValue(compiled)
 	if err != nil {
 		return none, err
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/sluicehq/sluice/domain/tenant"
 )
 
-// NodeKind is a label for the nodes that have an effect outside the gateway: the type of a
+// NodeKind is a label for the nodes that attempts are made at: the type of a
 // built-in one, such as http_request, or [NodeCustom].
 type NodeKind string
 
@@ -31,7 +31,7 @@ var capitals = regexp.MustCompile(`([a-z])([A-Z])`)
 func nodeKinds() []NodeKind {
 	kinds := []NodeKind{NodeCustom}
 	for _, n := range node.BuiltIns(tenant.English) {
-		if n.HasEffect {
+		if n.HasEffect || n.Computes {
 			kinds = append(kinds, NodeKindOf(n.Type))
 		}
 	}
@@ -75,7 +75,7 @@ func newNodes() nodes {
 	n := nodes{
 		durations: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Namespace: namespace, Subsystem: "node", Name: "attempt_duration_seconds",
-			Help: "How long attempts at nodes that call out took, by how they ended.", Buckets: nodeBuckets,
+			Help: "How long attempts at nodes that call out, or run code, took, by how they ended.", Buckets: nodeBuckets,
 		}, []string{"node", "outcome"}),
 		took: make(map[nodeSeries]prometheus.Observer),
 	}

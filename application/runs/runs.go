@@ -23,6 +23,7 @@ type Service struct {
 	random    outbound.Random
 	key       run.Key
 	followers *followers
+	nodes     outbound.NodeRunner // makes the attempts at nodes that compute; nil leaves them open in simulations
 }
 
 var _ inbound.Runs = (*Service)(nil)
@@ -35,6 +36,12 @@ func New(work outbound.UnitOfWork, directory outbound.Directory, compiler outbou
 		work: work, directory: directory, plans: execution.NewPlans(work, directory, compiler, budgets, 0), computing: execution.NewComputing(budgets), signals: signals,
 		clock: clock, random: random, key: key, followers: newFollowers(work, signals),
 	}
+}
+
+// WithNodes has simulations compute with a runner. It returns the service.
+func (s *Service) WithNodes(runner outbound.NodeRunner) *Service {
+	s.nodes = runner
+	return s
 }
 
 // List returns a page of runs.
@@ -56,9 +63,14 @@ func (s *Service) Get(ctx context.Context, who tenant.Caller, id run.ID) (shown 
 	}
 	err = s.work.Read(ctx, func(ctx context.Context, st outbound.Stores) error {
 		r, err := st.Runs.Runs.Get(ctx, who.Scope, id)
-		if err == nil {
-			shown = s.shown(r)
+		if err != nil {
+			return err
 		}
+		if shown = s.shown(r); !r.Logged() {
+			return nil
+		}
+		history, err := st.Runs.Runs.History(ctx, who.Scope, id, 0)
+		shown.Logs = r.Logs(history)
 		return err
 	})
 	return shown, err

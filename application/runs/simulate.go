@@ -6,6 +6,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/sluicehq/sluice/application/execution"
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/node"
 	"github.com/sluicehq/sluice/domain/run"
@@ -67,13 +68,36 @@ func (s *Service) simulated(ctx context.Context, ver *workflow.Version, types *n
 ) (done inbound.Simulated, err error) {
 	err = s.plans.With(ctx, ver, types, func(plan *run.Plan) (err error) {
 		id, interrupted := run.ID(s.random.ID(run.IDPrefix)), func() error { return context.Cause(ctx) }
-		if done.Trace, err = run.Simulate(plan, id, started, at, answers, called, interrupted); err != nil {
+		if done.Trace, err = run.Simulate(plan, id, started, at, answers, called, interrupted, s.compute(ctx)); err != nil {
 			return err
 		}
 		done.Inputs, err = done.Run.Inputs(plan)
 		return err
 	})
 	return done, err
+}
+
+// maxSimulatedCode is how long the code of one simulation may compute.
+const maxSimulatedCode = 10 * time.Second
+
+// compute makes the attempts at nodes that compute, within their time for all of them.
+func (s *Service) compute(ctx context.Context) func(run.Execute) (run.Fact, error) {
+	if s.nodes == nil {
+		return nil
+	}
+	left := maxSimulatedCode
+	return func(e run.Execute) (run.Fact, error) {
+		began := time.Now()
+		outcome, err := s.nodes.Run(ctx, execution.CallOf(e))
+		if left -= time.Since(began); err == nil && left < 0 {
+			err = domain.Fail(domain.Invalid, "simulation_too_large",
+				"The code of this simulation computes for more than %d seconds. Simulate it with smaller data.", maxSimulatedCode/time.Second)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return execution.FactOf(e, outcome)
+	}
 }
 
 // simulationSubject is what a simulation is of.

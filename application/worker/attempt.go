@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sluicehq/sluice/application/execution"
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/workflow"
@@ -262,11 +263,8 @@ func (j *job) try(ctx context.Context, a *attempt, e run.Execute) (fact run.Fact
 			fact, err = j.call(ctx, e)
 			return err
 		}
-		call := outbound.NodeCall{
-			Tenant: e.Tenant, SubTenant: string(e.SubTenant), RunID: string(e.Run), EntityID: e.Entity, NodeID: string(e.Node),
-			Type: e.Type, Version: e.Version, CanPause: e.CanPause, Attempt: e.Attempt, Inputs: e.Input, Config: e.Config,
-			IdempotencyKey: e.IdempotencyKey, Timeout: e.Timeout, ReserveMemory: func(ctx context.Context, _ int64) error { return a.acquireLarge(ctx) },
-		}
+		call := execution.CallOf(e)
+		call.ReserveMemory = func(ctx context.Context, _ int64) error { return a.acquireLarge(ctx) }
 		if !e.BuiltIn {
 			to, err := j.session.worker.endpoints.Endpoint(ctx, e.Tenant, e.Type, e.Version)
 			if domain.KindOf(err) == domain.NotFound && err != nil {
@@ -280,27 +278,11 @@ func (j *job) try(ctx context.Context, a *attempt, e run.Execute) (fact run.Fact
 		}
 		outcome, err := j.session.worker.nodes.Run(ctx, call)
 		if err == nil {
-			fact, err = factOf(e, outcome)
+			fact, err = execution.FactOf(e, outcome)
 		}
 		return err
 	})
 	return fact, err
-}
-
-// factOf turns an outcome into a fact for the run.
-func factOf(of run.Execute, o outbound.NodeOutcome) (run.Fact, error) {
-	switch o := o.(type) {
-	case outbound.NodeCompleted:
-		return run.AttemptCompleted{Node: of.Node, Attempt: of.Attempt, Output: o.Output}, nil
-	case outbound.NodeFailed:
-		return run.AttemptFailed{
-			Node: of.Node, Attempt: of.Attempt, Code: o.Code, Message: o.Message, Retryable: o.Retryable, RetryAfter: o.RetryAfter,
-		}, nil
-	case outbound.NodePaused:
-		return run.AttemptPaused{Node: of.Node, Attempt: of.Attempt, Event: o.Event, Timeout: o.Timeout}, nil
-	default:
-		return nil, fmt.Errorf("the outcome %T is not one that exists", o)
-	}
 }
 
 // messageOr is the message of an error for its tenant.

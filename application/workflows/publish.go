@@ -1,6 +1,7 @@
 package workflows
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -194,10 +195,27 @@ func (s *Versions) check(ctx context.Context, who tenant.Caller, id workflow.Ver
 	if err == nil {
 		err = reserve(found.version)
 	}
-	if err == nil {
-		err = do(found.version, workflow.Environment{Registry: *found.registry, Expressions: s.expressions, Triggers: found.triggers, Called: found.called})
+	if err != nil {
+		return found, err
 	}
-	return found, err
+	env := workflow.Environment{Registry: *found.registry, Expressions: s.expressions, Triggers: found.triggers, Called: found.called}
+	var unread error // why a source could not be read
+	if s.code != nil {
+		env.CompileCode = func(source string) (problem string) {
+			if unread == nil {
+				problem, unread = s.code.Compile(ctx, who.Tenant(), source)
+			}
+			return problem
+		}
+	}
+	err = do(found.version, env)
+	return found, cmp.Or(unread, err)
+}
+
+// WithCode has the sources of code nodes read by a runner. It returns the service.
+func (s *Versions) WithCode(runner outbound.CodeRunner) *Versions {
+	s.code = runner
+	return s
 }
 
 // handover is what becomes of triggers when a version becomes the active one.

@@ -19,7 +19,8 @@ type Versions struct {
 	directory   outbound.Directory
 	clock       outbound.Clock
 	random      outbound.Random
-	memory      outbound.Budget // for checks; nil for as much as they take
+	memory      outbound.Budget     // for checks; nil for as much as they take
+	code        outbound.CodeRunner // reads sources; nil where code is switched off
 }
 
 var _ inbound.Versions = (*Versions)(nil)

@@ -52,6 +52,7 @@ type config struct {
 	Memory          byteSize      `env:"MEMORY" help:"how much memory the process may take, such as 512MiB or 2GiB; tenants share most of it (default: GOMEMLIMIT, else three quarters of what the container or the machine has, at most 4GiB)"`
 	WorkerMemory    int64         `env:"WORKER_MEMORY_BYTES" help:"how large the runs that this process works on may be together, as they are stored, for it to take more, except one of each tenant that has none (default: a part of SLUICE_MEMORY)"`
 	TenantStorage   byteSize      `env:"STORAGE_PER_TENANT" envDefault:"10GiB" help:"how much the runs of one tenant may take, with their payloads, results and histories, for it to start more, such as 500MiB; 0 for any size"`
+	Code            string        `env:"CODE" envDefault:"on" help:"on, or off to leave out the node type code: nothing runs what tenants write in JavaScript"`
 	WorkerDrain     time.Duration `env:"WORKER_DRAIN" envDefault:"10s" help:"how long calls of nodes may take to finish after SIGTERM; what is left is made again by another process"`
 	MaxBody         int64         `env:"MAX_BODY_BYTES" envDefault:"1048576" help:"greatest size of a request body"`
 	MaxConnections  int           `env:"MAX_CONNECTIONS" envDefault:"20000" help:"greatest number of clients' connections; fewer where the system's limit of open files asks for it"`
@@ -67,6 +68,9 @@ type config struct {
 	// tracesEndpoint is the whole URL that traces are sent to; empty for none.
 	tracesEndpoint string
 }
+
+// runsCode says whether code of tenants is run.
+func (c config) runsCode() bool { return c.Code != "off" }
 
 // errConfiguration marks errors of the configuration, which end the process with
 // exit code 2.
@@ -233,6 +237,7 @@ func (c config) mistakes() []error {
 	}
 	check(c.WorkerRuns >= 1 && c.WorkerRuns <= 10_000, "WORKER_CONCURRENCY", "must be between 1 and 10000")
 	check(c.TenantRuns >= 1 && c.TenantRuns <= 10_000, "WORKER_PER_TENANT", "must be between 1 and 10000")
+	check(c.Code == "on" || c.Code == "off", "CODE", "must be on or off")
 	check(c.Memory == 0 || c.Memory >= budget.MinMemory, "MEMORY", fmt.Sprintf("must be at least %s", byteSize(budget.MinMemory)))
 	check(c.WorkerMemory == 0 || c.WorkerMemory >= 1<<20, "WORKER_MEMORY_BYTES", "must be at least 1048576")
 	check(c.WorkerDrain > 0, "WORKER_DRAIN", "must be longer than nothing")

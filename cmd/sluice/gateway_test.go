@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"os"
 	"regexp"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/sluicehq/sluice/adapters/sandbox"
 	"github.com/sluicehq/sluice/adapters/sqlstore/postgres"
 	"github.com/sluicehq/sluice/adapters/sqlstore/postgres/pgtest"
 )
@@ -32,7 +34,13 @@ func postgresURL(t *testing.T) string {
 	return pgtest.Start(t).Database(t)
 }
 
-func TestMain(m *testing.M) { pgtest.Main(m) }
+// The test program is what runs code as well.
+func TestMain(m *testing.M) {
+	if len(os.Args) == 2 && os.Args[1] == codeCommand {
+		os.Exit(sandbox.Serve())
+	}
+	pgtest.Main(m)
+}
 
 var curl = regexp.MustCompile(`(?s)curl -sS -X POST (http://\S+)(/v1/gateway/triggers/trg_\w+/webhook) .*X-API-Key: (sk_\w+)'.*-d '(\{.*\})'`)
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluicehq/sluice/adapters/sandbox"
 	"github.com/sluicehq/sluice/domain"
 )
 
@@ -27,6 +28,9 @@ const (
 )
 
 func main() {
+	if len(os.Args) == 2 && os.Args[1] == codeCommand {
+		os.Exit(sandbox.Serve())
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	endBy(cancel, os.Interrupt, syscall.SIGTERM)
 	os.Exit(run(ctx, os.Args[1:], os.Environ(), os.Stdout, os.Stderr))

@@ -39,10 +39,11 @@ const (
 	outsidePart = 16
 )
 
-// memoryLimit is how much memory the process may take without an embedded database: what the
+// memoryLimit is how much memory the process may take without an embedded database and without
+// the processes that run code: what the
 // setting says, else Go's own GOMEMLIMIT, else three quarters of what there is. The collector
 // keeps to it.
-func memoryLimit(setting byteSize, embedded bool) int64 {
+func memoryLimit(setting byteSize, embedded, code bool) int64 {
 	given := debug.SetMemoryLimit(-1)
 	limit := int64(setting)
 	switch {
@@ -54,6 +55,9 @@ func memoryLimit(setting byteSize, embedded bool) int64 {
 	}
 	if embedded {
 		limit -= budget.EmbeddedMemory
+	}
+	if code {
+		limit -= budget.CodeMemory(limit, processors)
 	}
 	if at := limit - outsideGo - limit/outsidePart; given > at {
 		debug.SetMemoryLimit(at)
@@ -91,5 +95,5 @@ func releaseStartupMemory() {
 // memory divides what the process may take.
 func (c config) memory() budget.Memory {
 	db, err := databaseOf(c.DatabaseURL)
-	return budget.Divide(memoryLimit(c.Memory, err == nil && db.sqliteFile != ""), processors)
+	return budget.Divide(memoryLimit(c.Memory, err == nil && db.sqliteFile != "", c.runsCode()), processors)
 }

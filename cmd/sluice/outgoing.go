@@ -7,6 +7,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"github.com/sluicehq/sluice/adapters/budget"
 	"github.com/sluicehq/sluice/adapters/egress"
 	"github.com/sluicehq/sluice/adapters/limiter/memory"
 	"github.com/sluicehq/sluice/adapters/limiter/redis"
@@ -22,6 +23,8 @@ import (
 type outgoing struct {
 	limiter outbound.Limiter
 	runner  outbound.NodeRunner
+	code    outbound.CodeRunner // nil where code is switched off
+	memory  budget.Memory
 	sender  outbound.Sender
 	close   func()
 }
@@ -33,14 +36,23 @@ func openOutgoing(ctx context.Context, log zerolog.Logger, cfg config, metrics *
 		return outgoing{}, err
 	}
 	nodes, webhooks := egress.New(egress.Options{Allow: cfg.egressAllow}), egress.New(egress.Options{Allow: cfg.egressAllow})
+	divided := cfg.memory()
+	code, closeCode, err := openCode(cfg, divided)
+	if err != nil {
+		return outgoing{}, err
+	}
 	runner := noderunner.New(noderunner.Options{
+		Code:  code,
 		Clock: system.Clock{}, Follow: nodes.Client(egress.Follow), Stay: nodes.Client(egress.Stay), UserAgent: "Sluice/" + version,
 	})
 	return outgoing{
 		limiter: limiter,
 		runner:  countedRunner{runner, metrics},
+		code:    code,
+		memory:  divided,
 		sender:  countedSender{webhook.New(webhooks.Client(egress.Stay), system.Clock{}, version), metrics},
 		close: func() {
+			closeCode()
 			webhooks.Close()
 			nodes.Close()
 			_ = closeLimiter() // places that are not given back expire

@@ -24,6 +24,7 @@ import (
 	"github.com/sluicehq/sluice/application/webhooks"
 	"github.com/sluicehq/sluice/application/worker"
 	"github.com/sluicehq/sluice/application/workflows"
+	"github.com/sluicehq/sluice/domain/node"
 	domainrun "github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/ports/inbound"
@@ -37,7 +38,6 @@ var driven = wire.NewSet(
 	wire.Struct(new(expression.Checker)), wire.Bind(new(outbound.Expressions), new(expression.Checker)),
 	wire.Struct(new(expression.Compiler)), wire.Bind(new(outbound.Compiler), new(expression.Compiler)),
 	sqlstore.NewRunSignals, wire.Bind(new(outbound.RunSignals), new(*sqlstore.RunSignals)),
-	directory.New, wire.Bind(new(outbound.Directory), new(*directory.Directory)),
 	directory.NewEndpoints, wire.Bind(new(outbound.NodeEndpoints), new(*directory.Endpoints)),
 )
 
@@ -51,7 +51,6 @@ var core = wire.NewSet(
 	checkedSettings, wire.Bind(new(inbound.Settings), new(*nodes.Settings)),
 	execution.NewSelections, firing.New, wire.Bind(new(inbound.Firing), new(*firing.Service)),
 	processes.New, wire.Bind(new(inbound.Processes), new(*processes.Service)),
-	runs.New, wire.Bind(new(inbound.Runs), new(*runs.Service)),
 	schedules.NewScheduler, wire.Bind(new(inbound.Scheduler), new(*schedules.Scheduler)),
 	schedules.New, wire.Bind(new(inbound.Schedules), new(*schedules.Service)),
 	tenants.New, wire.Bind(new(inbound.Tenants), new(*tenants.Service)),
@@ -74,16 +73,33 @@ func checkedSettings(own *tenants.Settings, checks *nodes.Checks) *nodes.Setting
 }
 
 // boundedVersions checks versions within the memory for requests.
-func boundedVersions(work outbound.UnitOfWork, directory outbound.Directory, expressions outbound.Expressions, clock outbound.Clock, random outbound.Random, opts httpapi.Options) *workflows.Versions {
-	return workflows.NewVersions(work, directory, expressions, clock, random).WithBudget(opts.Memory.Intake)
+func boundedVersions(work outbound.UnitOfWork, directory outbound.Directory, expressions outbound.Expressions, clock outbound.Clock, random outbound.Random, code outbound.CodeRunner, opts httpapi.Options) *workflows.Versions {
+	return workflows.NewVersions(work, directory, expressions, clock, random).WithBudget(opts.Memory.Intake).WithCode(code)
+}
+
+// offeredTypes leaves out code where there is nothing that runs it.
+func offeredTypes(work outbound.UnitOfWork, code outbound.CodeRunner) *directory.Directory {
+	if code == nil {
+		return directory.New(work).SwitchOff(node.Code)
+	}
+	return directory.New(work)
+}
+
+// computingRuns has simulations run code.
+func computingRuns(work outbound.UnitOfWork, directory outbound.Directory, compiler outbound.Compiler, signals outbound.RunSignals,
+	clock outbound.Clock, random outbound.Random, key domainrun.Key, budgets outbound.Budgets, runner outbound.NodeRunner) *runs.Service {
+	return runs.New(work, directory, compiler, signals, clock, random, key, budgets).WithNodes(runner)
 }
 
 // newGateway assembles what sluice serve runs. work and intake are the store's, perhaps
-// traced; runner makes the calls of nodes and sender those of webhooks; key is that of the
+// traced; runner makes the calls of nodes, code runs what tenants wrote, nil for
+// none, and sender makes the calls of webhooks; key is that of the
 // runs' secrets and storage what is kept for a tenant.
-func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, intake outbound.TriggerIntake, limiter outbound.Limiter, runner outbound.NodeRunner, sender outbound.Sender,
+func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, intake outbound.TriggerIntake, limiter outbound.Limiter, runner outbound.NodeRunner, code outbound.CodeRunner, sender outbound.Sender,
 	key domainrun.Key, budgets outbound.Budgets, storage tenant.StorageQuota, capacity worker.Options, opts httpapi.Options) (gateway, error) {
-	wire.Build(driven, core, boundedVersions, wire.Bind(new(inbound.Versions), new(*workflows.Versions)), wire.Bind(new(inbound.Publishing), new(*workflows.Versions)),
+	wire.Build(driven, core, boundedVersions, offeredTypes, wire.Bind(new(outbound.Directory), new(*directory.Directory)),
+		computingRuns, wire.Bind(new(inbound.Runs), new(*runs.Service)),
+		wire.Bind(new(inbound.Versions), new(*workflows.Versions)), wire.Bind(new(inbound.Publishing), new(*workflows.Versions)),
 		wire.Struct(new(httpapi.Ports), "*"), httpapi.New, wire.Struct(new(gateway), "*"))
 	return gateway{}, nil
 }
@@ -92,7 +108,7 @@ func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, intake outbound
 func newOperatorPorts(store *sqlstore.Store) operatorPorts {
 	wire.Build(wire.Bind(new(outbound.UnitOfWork), new(*sqlstore.Store)),
 		sqlstore.NewTriggerIntake, wire.Bind(new(outbound.TriggerIntake), new(*sqlstore.TriggerIntake)), memory.New, wire.Bind(new(outbound.Limiter), new(*memory.Limiter)),
-		driven, core, workflows.NewVersions, wire.Bind(new(inbound.Versions), new(*workflows.Versions)), wire.Bind(new(inbound.Publishing), new(*workflows.Versions)),
+		driven, core, directory.New, wire.Bind(new(outbound.Directory), new(*directory.Directory)), workflows.NewVersions, wire.Bind(new(inbound.Versions), new(*workflows.Versions)), wire.Bind(new(inbound.Publishing), new(*workflows.Versions)),
 		wire.Struct(new(operatorPorts), "*"))
 	return operatorPorts{}
 }

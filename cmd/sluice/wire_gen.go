@@ -27,6 +27,7 @@ import (
 	"github.com/sluicehq/sluice/application/webhooks"
 	"github.com/sluicehq/sluice/application/worker"
 	"github.com/sluicehq/sluice/application/workflows"
+	"github.com/sluicehq/sluice/domain/node"
 	run2 "github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/ports/inbound"
@@ -40,10 +41,11 @@ import (
 // Injectors from wire.go:
 
 // newGateway assembles what sluice serve runs. work and intake are the store's, perhaps
-// traced; runner makes the calls of nodes and sender those of webhooks; key is that of the
+// traced; runner makes the calls of nodes, code runs what tenants wrote, nil for
+// none, and sender makes the calls of webhooks; key is that of the
 // runs' secrets and storage what is kept for a tenant.
-func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, intake outbound.TriggerIntake, limiter outbound.Limiter, runner outbound.NodeRunner, sender outbound.Sender, key run2.Key, budgets outbound.Budgets, storage tenant.StorageQuota, capacity worker.Options, opts httpapi.Options) (gateway, error) {
-	directoryDirectory := directory.New(work)
+func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, intake outbound.TriggerIntake, limiter outbound.Limiter, runner outbound.NodeRunner, code outbound.CodeRunner, sender outbound.Sender, key run2.Key, budgets outbound.Budgets, storage tenant.StorageQuota, capacity worker.Options, opts httpapi.Options) (gateway, error) {
+	directoryDirectory := offeredTypes(work, code)
 	clock := system.Clock{}
 	service := admission.New(directoryDirectory, limiter, clock)
 	random := system.Random{}
@@ -59,8 +61,8 @@ func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, intake outbound
 	nodesService := nodes.New(directoryDirectory)
 	processesService := processes.New(work)
 	checker := expression.Checker{}
-	versions := boundedVersions(work, directoryDirectory, checker, clock, random, opts)
-	runsService := runs.New(work, directoryDirectory, compiler, signals, clock, random, key, budgets)
+	versions := boundedVersions(work, directoryDirectory, checker, clock, random, code, opts)
+	runsService := computingRuns(work, directoryDirectory, compiler, signals, clock, random, key, budgets, runner)
 	schedulesService := schedules.New(work, clock)
 	tenantsSettings := tenants.NewSettings(work, clock)
 	nodesSettings := checkedSettings(tenantsSettings, checks)
@@ -142,10 +144,10 @@ func newOperatorPorts(store *sqlstore.Store) operatorPorts {
 // wire.go:
 
 // driven binds each outbound port to its adapter.
-var driven = wire.NewSet(wire.Struct(new(system.Clock)), wire.Bind(new(outbound.Clock), new(system.Clock)), wire.Struct(new(system.Random)), wire.Bind(new(outbound.Random), new(system.Random)), wire.Struct(new(expression.Checker)), wire.Bind(new(outbound.Expressions), new(expression.Checker)), wire.Struct(new(expression.Compiler)), wire.Bind(new(outbound.Compiler), new(expression.Compiler)), sqlstore.NewRunSignals, wire.Bind(new(outbound.RunSignals), new(*sqlstore.RunSignals)), directory.New, wire.Bind(new(outbound.Directory), new(*directory.Directory)), directory.NewEndpoints, wire.Bind(new(outbound.NodeEndpoints), new(*directory.Endpoints)))
+var driven = wire.NewSet(wire.Struct(new(system.Clock)), wire.Bind(new(outbound.Clock), new(system.Clock)), wire.Struct(new(system.Random)), wire.Bind(new(outbound.Random), new(system.Random)), wire.Struct(new(expression.Checker)), wire.Bind(new(outbound.Expressions), new(expression.Checker)), wire.Struct(new(expression.Compiler)), wire.Bind(new(outbound.Compiler), new(expression.Compiler)), sqlstore.NewRunSignals, wire.Bind(new(outbound.RunSignals), new(*sqlstore.RunSignals)), directory.NewEndpoints, wire.Bind(new(outbound.NodeEndpoints), new(*directory.Endpoints)))
 
 // core binds each inbound port to its use cases.
-var core = wire.NewSet(admission.New, wire.Bind(new(inbound.Admission), new(*admission.Service)), nodes.New, wire.Bind(new(inbound.Nodes), new(*nodes.Service)), nodes.NewChecks, wire.Bind(new(inbound.NodeChecks), new(*nodes.Checks)), nodes.NewCustom, nodes.NewChecked, wire.Bind(new(inbound.CustomNodes), new(*nodes.Checked)), nodes.NewSecrets, wire.Bind(new(inbound.NodeSecrets), new(*nodes.Secrets)), checkedSettings, wire.Bind(new(inbound.Settings), new(*nodes.Settings)), execution.NewSelections, firing.New, wire.Bind(new(inbound.Firing), new(*firing.Service)), processes.New, wire.Bind(new(inbound.Processes), new(*processes.Service)), runs.New, wire.Bind(new(inbound.Runs), new(*runs.Service)), schedules.NewScheduler, wire.Bind(new(inbound.Scheduler), new(*schedules.Scheduler)), schedules.New, wire.Bind(new(inbound.Schedules), new(*schedules.Service)), tenants.New, wire.Bind(new(inbound.Tenants), new(*tenants.Service)), tenants.NewKeys, wire.Bind(new(inbound.APIKeys), new(*tenants.Keys)), tenants.NewSettings, tenants.NewSubTenants, wire.Bind(new(inbound.SubTenants), new(*tenants.SubTenants)), triggers.New, wire.Bind(new(inbound.Triggers), new(*triggers.Service)), upkeep.New, wire.Bind(new(inbound.Upkeep), new(*upkeep.Service)), webhooks.NewEndpoints, wire.Bind(new(inbound.WebhookEndpoints), new(*webhooks.Endpoints)), webhooks.NewDeliveries, wire.Bind(new(inbound.WebhookDeliveries), new(*webhooks.Deliveries)), webhooks.NewDispatcher, wire.Bind(new(inbound.Dispatcher), new(*webhooks.Dispatcher)), worker.New, wire.Bind(new(inbound.Worker), new(*worker.Worker)), workflows.New, wire.Bind(new(inbound.Workflows), new(*workflows.Service)))
+var core = wire.NewSet(admission.New, wire.Bind(new(inbound.Admission), new(*admission.Service)), nodes.New, wire.Bind(new(inbound.Nodes), new(*nodes.Service)), nodes.NewChecks, wire.Bind(new(inbound.NodeChecks), new(*nodes.Checks)), nodes.NewCustom, nodes.NewChecked, wire.Bind(new(inbound.CustomNodes), new(*nodes.Checked)), nodes.NewSecrets, wire.Bind(new(inbound.NodeSecrets), new(*nodes.Secrets)), checkedSettings, wire.Bind(new(inbound.Settings), new(*nodes.Settings)), execution.NewSelections, firing.New, wire.Bind(new(inbound.Firing), new(*firing.Service)), processes.New, wire.Bind(new(inbound.Processes), new(*processes.Service)), schedules.NewScheduler, wire.Bind(new(inbound.Scheduler), new(*schedules.Scheduler)), schedules.New, wire.Bind(new(inbound.Schedules), new(*schedules.Service)), tenants.New, wire.Bind(new(inbound.Tenants), new(*tenants.Service)), tenants.NewKeys, wire.Bind(new(inbound.APIKeys), new(*tenants.Keys)), tenants.NewSettings, tenants.NewSubTenants, wire.Bind(new(inbound.SubTenants), new(*tenants.SubTenants)), triggers.New, wire.Bind(new(inbound.Triggers), new(*triggers.Service)), upkeep.New, wire.Bind(new(inbound.Upkeep), new(*upkeep.Service)), webhooks.NewEndpoints, wire.Bind(new(inbound.WebhookEndpoints), new(*webhooks.Endpoints)), webhooks.NewDeliveries, wire.Bind(new(inbound.WebhookDeliveries), new(*webhooks.Deliveries)), webhooks.NewDispatcher, wire.Bind(new(inbound.Dispatcher), new(*webhooks.Dispatcher)), worker.New, wire.Bind(new(inbound.Worker), new(*worker.Worker)), workflows.New, wire.Bind(new(inbound.Workflows), new(*workflows.Service)))
 
 // checkedSettings has the endpoint that custom nodes fall back on checked when it
 // changes.
@@ -154,6 +156,20 @@ func checkedSettings(own *tenants.Settings, checks *nodes.Checks) *nodes.Setting
 }
 
 // boundedVersions checks versions within the memory for requests.
-func boundedVersions(work outbound.UnitOfWork, directory2 outbound.Directory, expressions outbound.Expressions, clock outbound.Clock, random outbound.Random, opts httpapi.Options) *workflows.Versions {
-	return workflows.NewVersions(work, directory2, expressions, clock, random).WithBudget(opts.Memory.Intake)
+func boundedVersions(work outbound.UnitOfWork, directory2 outbound.Directory, expressions outbound.Expressions, clock outbound.Clock, random outbound.Random, code outbound.CodeRunner, opts httpapi.Options) *workflows.Versions {
+	return workflows.NewVersions(work, directory2, expressions, clock, random).WithBudget(opts.Memory.Intake).WithCode(code)
+}
+
+// offeredTypes leaves out code where there is nothing that runs it.
+func offeredTypes(work outbound.UnitOfWork, code outbound.CodeRunner) *directory.Directory {
+	if code == nil {
+		return directory.New(work).SwitchOff(node.Code)
+	}
+	return directory.New(work)
+}
+
+// computingRuns has simulations run code.
+func computingRuns(work outbound.UnitOfWork, directory2 outbound.Directory, compiler outbound.Compiler, signals outbound.RunSignals,
+	clock outbound.Clock, random outbound.Random, key run2.Key, budgets outbound.Budgets, runner outbound.NodeRunner) *runs.Service {
+	return runs.New(work, directory2, compiler, signals, clock, random, key, budgets).WithNodes(runner)
 }

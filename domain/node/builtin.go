@@ -24,6 +24,7 @@ const (
 	HTTPRequest  Type = "httpRequest"  // calls out
 	CallWorkflow Type = "callWorkflow" // runs another workflow
 	Return       Type = "return"       // gives the output of the run
+	Code         Type = "code"         // computes what an expression cannot
 )
 
 // The nodes that stand for a trigger in a version's graph. They are known to

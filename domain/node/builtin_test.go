@@ -35,6 +35,7 @@ func TestTheBuiltInNodesAreThoseOfTheSpecification(t *testing.T) {
 		{node.HTTPRequest, "HTTP request", "1.0.0", false},
 		{node.CallWorkflow, "Call workflow", "1.0.0", false},
 		{node.Return, "Return", "1.0.0", false},
+		{node.Code, "Code", "1.0.0", false},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("built-in nodes differ (-want +got):\n%s", diff)
@@ -52,6 +53,7 @@ func TestEveryConfigurationMemberIsDeclared(t *testing.T) {
 		node.HTTPRequest:     {"method", "url", "headers", "query", "body", "timeoutMs", "expectStatus"},
 		node.CallWorkflow:    {"workflowId", "input", "wait", "dedupeKey"},
 		node.Return:          {"value"},
+		node.Code:            {"source", "timeoutMs", "memoryMb"},
 		node.TriggerWebhook:  {"_triggerId"},
 		node.TriggerSchedule: {"_triggerId"},
 	} {

@@ -20,6 +20,7 @@ type texts struct {
 	Name        string            `json:"name"`
 	Description string            `json:"description"`
 	Fields      map[string]string `json:"fields"`
+	Titles      map[string]string `json:"titles"` // of fields that editors show with one
 }
 
 // loadCatalogue reads the catalogue of a language. It panics, since the data is part of the
@@ -36,7 +37,7 @@ func loadCatalogue(l tenant.Language) catalogue {
 	return c
 }
 
-// describe returns the declarations with each field's description from the
+// describe returns the declarations with each field's description, and its title, from the
 // catalogue.
 func (t texts) describe(place string, declared Declarations) Declarations {
 	out := declared.Clone()
@@ -44,6 +45,10 @@ func (t texts) describe(place string, declared Declarations) Declarations {
 		at := place + "." + out[i].Name
 		if text, ok := t.Fields[at]; ok {
 			out[i].Declaration.Description = &text
+		}
+		if title, ok := t.Titles[at]; ok {
+			text, _ := json.Marshal(title) // of a string
+			out[i].Declaration.Extra = append(out[i].Declaration.Extra, ExtraMember{titleMember, text})
 		}
 		t.describeWithin(at, &out[i].Declaration)
 	}

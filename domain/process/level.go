@@ -10,7 +10,7 @@ type Level int
 // until there are none.
 const (
 	FirstRelease  Level = 1 // all that 0.1.0 does
-	SecondRelease Level = 2 // and numbers in configurations that are spelled otherwise than in JSON, instants that are numbers, return, what nodes say of their attempts, runs that start others, and what triggers say of payloads and of runs at the same time
+	SecondRelease Level = 2 // and numbers in configurations that are spelled otherwise than in JSON, instants that are numbers, return, code, what nodes say of their attempts, runs that start others, and what triggers say of payloads and of runs at the same time
 
 	Latest = SecondRelease // of this version
 )

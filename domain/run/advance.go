@@ -47,8 +47,9 @@ type machine struct {
 	queue    []int // nodes to which an edge was settled
 	expired  []int // nodes whose pause expired in this step
 	used     Meter
-	prepared int64 // weight of the inputs and configurations of the attempts of this step
-	given    int64 // how much memory the values take that nodes gave in this step, once they are read
+	log      []string // of the attempt that the step is about, until the entry that says how it ended
+	prepared int64    // weight of the inputs and configurations of the attempts of this step
+	given    int64    // how much memory the values take that nodes gave in this step, once they are read
 }
 
 func (m *machine) refuse(kind domain.Kind, code, format string, args ...any) {
@@ -62,6 +63,9 @@ func (m *machine) record(e Entry) {
 		m.step.History = make([]Entry, 0, 8)
 	}
 	e.Seq, e.At = m.s.Seq, m.at
+	if e.Attempt > 0 {
+		e.Log, m.log = m.log, nil
+	}
 	e.Branch, e.Code, e.Message = storable(e.Branch, maxCode), storable(e.Code, maxCode), storable(e.Message, maxMessage)
 	m.step.History = append(m.step.History, e)
 }
@@ -79,10 +83,12 @@ func (m *machine) take(f Fact) {
 		m.start()
 	case AttemptCompleted:
 		if i, ok := m.attempted(f.Node, f.Attempt); ok {
+			m.keepLog(i, f.Log)
 			m.attemptCompleted(i, f.Output)
 		}
 	case AttemptFailed:
 		if i, ok := m.attempted(f.Node, f.Attempt); ok {
+			m.keepLog(i, f.Log)
 			m.attemptFailed(i, f)
 		}
 	case AttemptPaused:

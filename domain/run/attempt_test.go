@@ -25,7 +25,7 @@ func TestAnAttemptGetsEverythingItNeeds(t *testing.T) {
 	s.SubTenant, s.Trigger = "sub", fired(t, "trg_1", "t", `{"timeoutMs": 5000}`)
 	w := begin(t, p, s)
 	common := run.Execute{
-		Run: runID, Tenant: owner, SubTenant: "sub", Entity: "order-7", Attempt: 1, Version: "1.0.0", Deadline: noon.Add(5 * time.Second),
+		Run: runID, Tenant: owner, SubTenant: "sub", Entity: "order-7", Attempt: 1, Version: "1.0.0", Deadline: noon.Add(5 * time.Second), ReachedAt: noon,
 	}
 	pay, get, plain := common, common, common
 	pay.Node, pay.Type, pay.IdempotencyKey = "pay", "charge", string(runID)+":pay"

@@ -31,7 +31,7 @@ func everything() run.State {
 		Status: run.StatusFailed, Seq: 1 << 40, UpdatedAt: *at(-5), StartedAt: at(0), FinishedAt: at(6), WakeAt: at(7), Failure: failure,
 		Progress: run.Progress{
 			Nodes: []run.NodeState{{
-				ID: "n <1>", Status: run.NodeFailed, Attempts: 5, AttemptsBeforeRetry: 2, Branch: "true", Failure: failure, Handled: true, Dead: []int{0, 7},
+				ID: "n <1>", Status: run.NodeFailed, Attempts: 5, AttemptsBeforeRetry: 2, Branch: "true", Failure: failure, Handled: true, Logged: true, Dead: []int{0, 7},
 				Undecided: []workflow.EdgeID{"edge_1", "edge_2"},
 				Output:    json.RawMessage(`null`), OutputSeq: 3, OutputOf: "m", OutputIsInput: true, StartedAt: at(8), FinishedAt: at(9), RetryAt: at(10),
 				Pause: &run.Pause{Kind: run.PauseEvent, Event: "paid", Since: *at(11), Until: at(12), Seq: 13, Run: "run_2", RunPaused: true, TokenHash: "hash"},
@@ -114,7 +114,7 @@ func TestAStateComesBackWhole(t *testing.T) {
 
 // TestStoredProgressStaysReadable pins the form in which stores hold it.
 func TestStoredProgressStaysReadable(t *testing.T) {
-	const want = `{"retries":3,"begin":[1],"consider":[0,1],"calls":5,"used":1000,"activeSince":14,"executed":["a","b"],"result":["c","d"],"nodes":[{"id":"n <1>","status":"failed","attempts":5,"before":2,"branch":"true","failure":{"code":"code","message":"mess\"age\n é \u0001","node":"n","edge":"edge_1"},"handled":true,"dead":{"undecided":["edge_1","edge_2"],"edges":[0,7]},"outputSeq":3,"outputOf":"m","givesInput":true,"startedAt":8,"finishedAt":9,"retryAt":10,"pause":{"kind":"event","event":"paid","since":11,"until":12,"seq":13,"run":"run_2","runPaused":true,"tokenHash":"hash"}},{"id":"idle"}]}`
+	const want = `{"retries":3,"begin":[1],"consider":[0,1],"calls":5,"used":1000,"activeSince":14,"executed":["a","b"],"result":["c","d"],"nodes":[{"id":"n <1>","status":"failed","attempts":5,"before":2,"branch":"true","failure":{"code":"code","message":"mess\"age\n é \u0001","node":"n","edge":"edge_1"},"handled":true,"logged":true,"dead":{"undecided":["edge_1","edge_2"],"edges":[0,7]},"outputSeq":3,"outputOf":"m","givesInput":true,"startedAt":8,"finishedAt":9,"retryAt":10,"pause":{"kind":"event","event":"paid","since":11,"until":12,"seq":13,"run":"run_2","runPaused":true,"tokenHash":"hash"}},{"id":"idle"}]}`
 	if got := string(run.EncodeProgress(everything().Progress)); got != want {
 		t.Errorf("the progress is written as\n%s, not\n%s", got, want)
 	}

@@ -75,6 +75,7 @@ type encodedNode struct {
 	Branch     string          `json:"branch"`
 	Failure    *encodedFailure `json:"failure"`
 	Handled    bool            `json:"handled"`
+	Logged     bool            `json:"logged"`
 	Dead       encodedDead     `json:"dead"`
 	Output     json.RawMessage `json:"output"`
 	OutputSeq  int64           `json:"outputSeq"`
@@ -100,7 +101,7 @@ type encodedPause struct {
 func (e *encodedNode) node() NodeState {
 	n := NodeState{
 		ID: e.ID, Status: e.Status, Attempts: e.Attempts, AttemptsBeforeRetry: e.Before, Branch: e.Branch,
-		Failure: e.Failure.failure(), Handled: e.Handled, Dead: e.Dead.Edges, Undecided: e.Dead.Undecided,
+		Failure: e.Failure.failure(), Handled: e.Handled, Logged: e.Logged, Dead: e.Dead.Edges, Undecided: e.Dead.Undecided,
 		Output: e.Output, OutputSeq: e.OutputSeq, OutputOf: e.OutputOf, OutputIsInput: e.GivesInput,
 		StartedAt: e.StartedAt.time(), FinishedAt: e.FinishedAt.time(), RetryAt: e.RetryAt.time(),
 	}

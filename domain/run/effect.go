@@ -11,7 +11,8 @@ import (
 	"github.com/sluicehq/sluice/domain/workflow"
 )
 
-// effectAction is a node with an effect outside.
+// effectAction is a node that attempts are made at, since it has an effect outside or
+// computes there.
 type effectAction struct {
 	kind    node.NodeType
 	own     node.Schema    // the node's own inputSchema, which narrows that of the type
@@ -19,11 +20,15 @@ type effectAction struct {
 	resolve *evaluator     // of the templates; nil when there are none
 	limit   *time.Duration // how long an attempt may take, where the node itself says
 	matches int            // size of the patterns that the input is matched with
+	sees    uses           // the roots that it gets where it computes
 }
 
 func (p planner) effect(n workflow.Node, kind node.NodeType, config map[string]any) action {
 	e := &effectAction{kind: kind, own: ownSchema(n.InputSchema), limit: n.Timeout}
 	e.matches = kind.Input.PatternSize() + e.own.PatternSize()
+	if kind.Computes {
+		e.sees.addRootsWithin(config)
+	}
 	if !kind.HasTemplates || !holdsTemplate(config) {
 		e.config = kind.Config.ApplyDefaults(config)
 		return e
@@ -92,12 +97,7 @@ func (v view) request(i int) (*Execute, *Failure) {
 	if !isEffect {
 		return nil, &Failure{Code: CodeTypeUnavailable, Message: "The node's type is not available any more."}
 	}
-	if failure := v.ready(i, uses{input: true}); failure != nil {
-		return nil, failure
-	}
-	value := v.input(i)
-	v.chargeMatches(e.matches, i)
-	input, failure := e.input(value)
+	input, failure := e.given(v, i)
 	if failure != nil {
 		return nil, failure
 	}
@@ -108,10 +108,26 @@ func (v view) request(i int) (*Execute, *Failure) {
 	n, o := v.node(i), &v.run.state.Origin
 	return &Execute{
 		Run: o.ID, Tenant: o.Tenant, SubTenant: o.SubTenant, Entity: o.Entity, Node: n.ID,
-		Type: e.kind.Type, Version: e.kind.Version.String(), BuiltIn: e.kind.BuiltIn, StartsRun: e.kind.StartsRun, CanPause: e.kind.CanPause,
-		Input: input, Config: config, IdempotencyKey: string(o.ID) + ":" + string(n.ID),
+		Type: e.kind.Type, Version: e.kind.Version.String(), BuiltIn: e.kind.BuiltIn, StartsRun: e.kind.StartsRun, CanPause: e.kind.CanPause, Computes: e.kind.Computes,
+		ReachedAt: *n.StartedAt, Input: input, Config: config, IdempotencyKey: string(o.ID) + ":" + string(n.ID),
 		Timeout: e.timeout(config), Weight: v.weigh(input) + v.weigh(config),
 	}, nil
+}
+
+// given is what an attempt gets: the checked input, or the roots that the node computes with.
+func (e *effectAction) given(v view, i int) (any, *Failure) {
+	if e.kind.Computes {
+		if failure := v.ready(i, e.sees); failure != nil {
+			return nil, failure
+		}
+		return v.values(i, e.sees, nil), nil
+	}
+	if failure := v.ready(i, uses{input: true}); failure != nil {
+		return nil, failure
+	}
+	value := v.input(i)
+	v.chargeMatches(e.matches, i)
+	return e.input(value)
 }
 
 // chargeMatches counts matching what flows into a node with patterns.

@@ -165,6 +165,7 @@ func (w *writer) node(n *NodeState) {
 	w.text("branch", n.Branch)
 	w.failure(n.Failure)
 	w.flag("handled", n.Handled)
+	w.flag("logged", n.Logged)
 	w.dead(n)
 	if n.OutputSeq == 0 {
 		w.raw("output", n.Output)

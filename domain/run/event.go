@@ -38,6 +38,7 @@ type AttemptCompleted struct {
 	Node    workflow.NodeID
 	Attempt int // that of [Execute]
 	Output  any // JSON tree, in which a [json.RawMessage] may stand for a part
+	Log     []string
 }
 
 // AttemptFailed is an attempt that failed. It is refused like [AttemptCompleted].
@@ -48,6 +49,7 @@ type AttemptFailed struct {
 	Message    string // for the tenant
 	Retryable  bool
 	RetryAfter time.Duration // the least time to wait before the next attempt; 0 for none
+	Log        []string
 }
 
 // AttemptPaused is an attempt of a custom node that asks for the run to pause. It is

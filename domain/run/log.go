@@ -1,5 +1,11 @@
 package run
 
+import (
+	"slices"
+
+	"github.com/sluicehq/sluice/domain/workflow"
+)
+
 // Bounds of what is kept of what an attempt wrote to its log.
 const (
 	MaxLogLines = 100
@@ -29,4 +35,32 @@ func NewLog(lines []string) []string {
 		kept = append(kept, line)
 	}
 	return kept
+}
+
+// keepLog keeps what an attempt at a node wrote with the entry that says how it ended.
+func (m *machine) keepLog(i int, lines []string) {
+	m.log = NewLog(lines)
+	m.node(i).Logged = len(m.log) > 0
+}
+
+// Logs collects the logs of the nodes whose last attempt wrote one: what the history has last
+// of each.
+func (r *Run) Logs(history []Entry) map[workflow.NodeID][]string {
+	logs := make(map[workflow.NodeID][]string)
+	for _, e := range history {
+		if len(e.Log) > 0 {
+			logs[e.Node] = e.Log
+		}
+	}
+	for i := range r.state.Nodes {
+		if n := &r.state.Nodes[i]; !n.Logged {
+			delete(logs, n.ID)
+		}
+	}
+	return logs
+}
+
+// Logged says whether the history has logs to collect.
+func (r *Run) Logged() bool {
+	return slices.ContainsFunc(r.state.Nodes, func(n NodeState) bool { return n.Logged })
 }

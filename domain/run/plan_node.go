@@ -40,7 +40,7 @@ func (p planner) action(n workflow.Node) (action, map[string]any) {
 	switch {
 	case kind.Type.IsTrigger():
 		return triggerAction{}, config
-	case kind.HasEffect:
+	case kind.HasEffect, kind.Computes:
 		return p.effect(n, kind, config), config
 	}
 	return p.pure(kind.Type, config), config

@@ -44,11 +44,15 @@ type Effect struct {
 // what the node waits for, or can never come, with fields such as answers.approve[0]. With
 // the code simulation_too_large it computes more than [MaxSimulatedSteps], or its effects
 // are larger than [MaxSimulatedEffects]. stop is asked now and then, and its error ends
-// the simulation; nil never does.
+// the simulation; nil never does. compute makes the attempts at nodes that compute, where
+// there is no answer: what it gives is [AttemptCompleted] or [AttemptFailed]; nil leaves them
+// open.
 //
 // A node that calls another workflow and has no answer gets what a simulation of that one gives,
 // where called has it; that one has no answers, and where it would need one the node is left open.
-func Simulate(p *Plan, id ID, s Start, at time.Time, answers map[workflow.NodeID][]Answer, called map[workflow.ID]*Plan, stop func() error) (Trace, error) {
+func Simulate(p *Plan, id ID, s Start, at time.Time, answers map[workflow.NodeID][]Answer, called map[workflow.ID]*Plan, stop func() error,
+	compute func(Execute) (Fact, error),
+) (Trace, error) {
 	for _, n := range slices.Sorted(maps.Keys(answers)) {
 		if _, known := p.index[n]; !known {
 			return Trace{}, unfit(n, 0, domain.Unknown, "must be for a node of this version; there is no %q", n)
@@ -60,6 +64,7 @@ func Simulate(p *Plan, id ID, s Start, at time.Time, answers map[workflow.NodeID
 	}
 	sim := &simulation{
 		plan: p, run: New(id, s, at), now: truncated(at), answers: answers, used: map[workflow.NodeID]int{}, called: called, stop: stop, spent: new(simulationSpent),
+		compute: compute, computed: map[workflow.NodeID]Fact{},
 	}
 	return sim.play()
 }
@@ -117,7 +122,10 @@ type simulation struct {
 	called  map[workflow.ID]*Plan
 	above   int // how large the runs are that call this one
 	stop    func() error
+	compute func(Execute) (Fact, error)
 	spent   *simulationSpent
+
+	computed map[workflow.NodeID]Fact // what came of attempts that are outstanding
 }
 
 // simulationSpent is what a simulation and those that it calls have taken together.
@@ -160,12 +168,21 @@ func (s *simulation) step(f Fact) (Step, error) {
 	}
 	s.trace.History = append(s.trace.History, step.History...)
 	for _, e := range step.Execute {
-		if s.spent.effects += e.Weight; s.spent.effects > MaxSimulatedEffects {
+		if !e.Computes {
+			s.spent.effects += e.Weight
+		}
+		if s.spent.effects > MaxSimulatedEffects {
 			return Step{}, domain.Fail(domain.Invalid, "simulation_too_large",
 				"What this simulation would send takes more than %d bytes of memory. Simulate it with smaller data.", MaxSimulatedEffects)
 		}
 		if e, err = s.run.Prepare(s.plan, e); err != nil {
 			return Step{}, err
+		}
+		if e.Computes {
+			if err := s.attempt(e); err != nil {
+				return Step{}, err
+			}
+			continue
 		}
 		s.trace.Effects = append(s.trace.Effects, Effect{At: s.now, Execute: e, MayRepeat: s.mayRepeat(e)})
 		if err = s.call(e); err != nil {
@@ -173,6 +190,14 @@ func (s *simulation) step(f Fact) (Step, error) {
 		}
 	}
 	return step, nil
+}
+
+// attempt makes an attempt at a node that computes, unless there is an answer for it.
+func (s *simulation) attempt(e Execute) (err error) {
+	if delete(s.computed, e.Node); s.compute != nil && s.used[e.Node] >= len(s.answers[e.Node]) {
+		s.computed[e.Node], err = s.compute(e)
+	}
+	return err
 }
 
 // Bounds of a simulation: how much it computes, and how large the values are that its
@@ -206,6 +231,9 @@ func (s *simulation) next() (first upcoming, ok bool) {
 			continue
 		}
 		given := s.answers[n.ID]
+		if computed, ok := s.computed[n.ID]; ok && attempted {
+			return upcoming{at: s.now, node: n.ID, fact: computed}, true
+		}
 		if s.used[n.ID] >= len(given) {
 			if attempted || n.Pause.Until == nil {
 				s.trace.Open = append(s.trace.Open, n.ID)

@@ -48,7 +48,7 @@ func (s *simulation) simulateCallee(e Execute, callee *Plan, of workflow.ID) (an
 	r.state.Parent, r.state.ParentNode, r.state.Depth = s.run.ID(), e.Node, s.run.Depth()+1
 	below := &simulation{
 		plan: callee, run: r, now: s.now, answers: map[workflow.NodeID][]Answer{}, used: map[workflow.NodeID]int{}, called: s.called, stop: s.stop, spent: s.spent,
-		above: s.above + s.run.Size(),
+		above: s.above + s.run.Size(), compute: s.compute, computed: map[workflow.NodeID]Fact{},
 	}
 	if _, err = below.play(); err != nil || !r.Status().Finished() {
 		return Answer{}, false, err

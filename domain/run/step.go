@@ -41,7 +41,7 @@ func (s Step) Then(next Step) Step {
 	return s
 }
 
-// Execute asks for one attempt at a node that has an effect outside.
+// Execute asks for one attempt at a node that has an effect outside, or computes there.
 type Execute struct {
 	Run       ID
 	Tenant    tenant.ID
@@ -54,6 +54,8 @@ type Execute struct {
 	BuiltIn   bool
 	StartsRun bool // the effect is another run: see [AttemptCalled]
 	CanPause  bool
+	Computes  bool           // it has no effect; Input then is an object of what it may look at, by the names of expressions
+	ReachedAt time.Time      // when the run came to the node, the same for every attempt
 	Input     any            // JSON tree; not to be changed
 	Config    map[string]any // with templates resolved and defaults in place; not to be changed
 
@@ -109,6 +111,7 @@ type Entry struct {
 	Branch  string          // that a condition or a switch chose
 	Code    string          // of a failure
 	Message string          // of a failure or a cancellation
+	Log     []string        // what the attempt wrote, of node.retrying, node.failed and node.completed
 	Until   *time.Time
 }
 

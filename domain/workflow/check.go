@@ -40,13 +40,17 @@ type AttachedTrigger struct {
 	FiredBy string // what it shares with triggers like it: an event, or times; empty for one that nothing fires but calls of its own
 }
 
-// Environment is what a graph is checked against. Every member but Triggers and Called is
-// needed.
+// Environment is what a graph is checked against. Every member but Triggers, Called and
+// CompileCode is needed.
 type Environment struct {
 	Registry    node.Registry     // what the tenant sees
 	Expressions Expressions       // the expression language
 	Triggers    []AttachedTrigger // all triggers of the version once it is published, active or not
 	Called      map[ID]bool       // those of [Graph.Calls] that nodes of the version may call
+
+	// CompileCode says what is wrong with the source of a code node, and where; empty where
+	// nothing is. Nil leaves sources unread.
+	CompileCode func(source string) (problem string)
 }
 
 // Report is what a check has found.

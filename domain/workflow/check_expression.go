@@ -17,6 +17,8 @@ func (c *checker) checkExpressions(about subject, i int) {
 		c.compile(about.member("condition"), s.config["condition"], unseen, NodeScope())
 	case node.Switch:
 		c.compile(about.member("expression"), s.config["expression"], unseen, NodeScope())
+	case node.Code:
+		c.compileCode(about.member("source"), s.config["source"])
 	case node.Wait:
 		c.compileTime(about.member("until"), s.config["until"], unseen)
 	case node.WaitForEvent:
@@ -64,6 +66,17 @@ func (c *checker) compileAs(wanted string, about subject, source any, unseen fun
 		c.found.add(about, BadExpression, "must be %s: %s", wanted, err)
 	}
 	c.checkNamed(about, named, unseen)
+}
+
+// compileCode checks the source of a code node.
+func (c *checker) compileCode(about subject, source any) {
+	text, isText := source.(string)
+	if !isText || text == "" || c.env.CompileCode == nil {
+		return
+	}
+	if problem := c.env.CompileCode(text); problem != "" {
+		c.found.add(about, BadCode, "must be the body of a function that compiles: %s", problem)
+	}
 }
 
 // compileTime checks a time, or an expression that gives one.

@@ -17,6 +17,7 @@ const (
 	UnknownNodeVersion domain.ViolationCode = "unknown_node_version" // the type exists, not in this version
 	UnreachableNode    domain.ViolationCode = "unreachable_node"     // no run ever comes to it
 	BadExpression      domain.ViolationCode = "bad_expression"       // an expression or template that does not compile
+	BadCode            domain.ViolationCode = "bad_code"             // code that does not compile
 	NodeNotBefore      domain.ViolationCode = "node_not_before"      // a node that an expression names and that does not lead to it
 	UnknownOutput      domain.ViolationCode = "unknown_output"       // the source has no such output or branch
 	UnknownInput       domain.ViolationCode = "unknown_input"        // the target has no such input

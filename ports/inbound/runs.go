@@ -88,6 +88,8 @@ type Runs interface {
 
 // ShownRun is a run as its tenant may see it.
 type ShownRun struct {
+	Logs map[workflow.NodeID][]string // what the last attempts at its nodes wrote; nil in answers to commands
+
 	Run    *run.Run
 	Tokens map[workflow.NodeID]string // resume tokens of the nodes that wait for one
 }

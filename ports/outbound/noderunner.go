@@ -13,9 +13,9 @@ import (
 // "Nodes").
 const DefaultNodeTimeout = 30 * time.Second
 
-// NodeRunner has the effects of nodes outside the gateway: the built-in
-// httpRequest, and the custom nodes of tenants. Nodes that only compute or pause
-// never reach it.
+// NodeRunner makes the attempts at nodes: the effects outside the gateway of the built-in
+// httpRequest and the custom nodes of tenants, and what code computes. Other nodes that
+// compute or pause never reach it.
 type NodeRunner interface {
 	// Run makes one attempt; retries are the caller's. Only what was written to a
 	// connection that proves to be dead may be sent again, with the same key. What the
@@ -40,11 +40,15 @@ type NodeCall struct {
 	EntityID  string
 	NodeID    string // as the graph calls it
 	Type      node.Type
-	Version   string // semantic version of the node type
-	CanPause  bool   // the node type may answer that the run is to pause
-	Attempt   int    // 1 for the first
-	Inputs    any
+	Version   string         // semantic version of the node type
+	CanPause  bool           // the node type may answer that the run is to pause
+	Attempt   int            // 1 for the first
+	Inputs    any            // of code an object of what it may look at, by the names of expressions
 	Config    map[string]any // templates are resolved
+
+	// ReachedAt is when the run came to the node, the same for every attempt. It is what code
+	// takes for the time.
+	ReachedAt time.Time
 
 	// IdempotencyKey is the same for every attempt of the node in the run, and for no
 	// other node. It is sent along, so that a receiver that honours it has the effect
@@ -74,6 +78,7 @@ type NodeCompleted struct {
 	// json.RawMessage, of valid JSON, may stand for a part. What came from outside stays text:
 	// values can take fifty times as much memory.
 	Output any
+	Log    []string // of code
 }
 
 // NodeFailed is an attempt that failed. The message is for the tenant: it names the
@@ -83,6 +88,7 @@ type NodeFailed struct {
 	Message    string
 	Retryable  bool          // another attempt may succeed (execution rules, "Failure")
 	RetryAfter time.Duration // how long the other side asked to wait; 0 when it did not, at most 24 h
+	Log        []string      // of code
 }
 
 // NodePaused is the wish of a custom node that the run pauses; only a node that can

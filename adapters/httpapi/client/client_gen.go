@@ -991,7 +991,7 @@ type HistoryEntry struct {
 	// Example: 2026-01-31T09:00:00.000Z
 	At Timestamp `json:"at"`
 
-	// Attempt The attempt at a node that has an effect outside.
+	// Attempt The attempt at a node that has an effect outside, or runs code.
 	Attempt *int `json:"attempt,omitempty"`
 
 	// Branch The output that a condition or a switch chose.
@@ -1002,6 +1002,9 @@ type HistoryEntry struct {
 
 	// EdgeID The edge that could not be decided: of `edge.failed`, of which a node has at most five, and of `run.failed` where the run failed at one.
 	EdgeID *string `json:"edgeId,omitempty"`
+
+	// Log What the code of the attempt wrote to the console, line by line: at most 100 lines and 16 KiB. Where more was written, it ends with an ellipsis.
+	Log *[]string `json:"log,omitempty"`
 
 	// Message Why it failed or was cancelled, for people.
 	Message *string `json:"message,omitempty"`
@@ -1561,6 +1564,10 @@ type RunFailure struct {
 	// | `call_too_deep` | the run is below 8 others already, each of which called the next |
 	// | `node_type_unavailable`, `node_endpoint_not_found` | the node's type, or its endpoint, is not there any more |
 	// | `node_type_invalid` | the node's type makes no calls |
+	// | `code_failed` | code threw something, or gave no JSON value: the message has the line and the column |
+	// | `code_timeout`, `code_out_of_memory` | code took more than its `timeoutMs`, or its `memoryMb` |
+	// | `code_crashed`, `code_unavailable` | the process that ran code ended, or code cannot be run here at the moment |
+	// | `code_disabled` | whoever operates the gateway has switched code off |
 	// | `endpoint_missing`, `secret_missing` | a custom node has no endpoint that can be called, or its tenant no secret to sign with |
 	// | `pause_not_allowed` | a custom node asked to pause that is not declared as one that can |
 	// | `url_refused`, `address_refused`, `port_refused`, `redirect_refused`, `too_many_redirects` | a call may not go there |
@@ -1600,6 +1607,9 @@ type RunNode struct {
 
 	// IsHandled `true` for a failed node whose failure an edge took, so that the run goes on.
 	IsHandled *bool `json:"isHandled,omitempty"`
+
+	// Log What the code of the last attempt wrote to the console, line by line: at most 100 lines and 16 KiB. Where more was written, it ends with an ellipsis.
+	Log *[]string `json:"log,omitempty"`
 
 	// NextAttemptAt A time in UTC, in ISO 8601 with milliseconds.
 	//
@@ -1904,6 +1914,9 @@ type SimulatedNode struct {
 
 	// IsHandled `true` for a failed node whose failure an edge took, so that the run goes on.
 	IsHandled *bool `json:"isHandled,omitempty"`
+
+	// Log What the code of the last attempt wrote to the console, line by line: at most 100 lines and 16 KiB. Where more was written, it ends with an ellipsis.
+	Log *[]string `json:"log,omitempty"`
 
 	// NextAttemptAt A time in UTC, in ISO 8601 with milliseconds.
 	//

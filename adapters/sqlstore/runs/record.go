@@ -184,16 +184,17 @@ func (s repository) stale(ctx context.Context, owner tenant.ID, id run.ID) error
 
 // entryJSON is how an entry is kept. Times are Unix milliseconds.
 type entryJSON struct {
-	Seq     int64  `json:"seq"`
-	At      int64  `json:"at"`
-	Type    string `json:"type"`
-	Node    string `json:"node,omitempty"`
-	Edge    string `json:"edge,omitempty"`
-	Attempt int    `json:"attempt,omitempty"`
-	Branch  string `json:"branch,omitempty"`
-	Code    string `json:"code,omitempty"`
-	Message string `json:"message,omitempty"`
-	Until   *int64 `json:"until,omitempty"`
+	Seq     int64    `json:"seq"`
+	At      int64    `json:"at"`
+	Type    string   `json:"type"`
+	Node    string   `json:"node,omitempty"`
+	Edge    string   `json:"edge,omitempty"`
+	Attempt int      `json:"attempt,omitempty"`
+	Branch  string   `json:"branch,omitempty"`
+	Code    string   `json:"code,omitempty"`
+	Message string   `json:"message,omitempty"`
+	Until   *int64   `json:"until,omitempty"`
+	Log     []string `json:"log,omitempty"`
 }
 
 func encodeEntries(history []run.Entry) (string, error) {
@@ -201,7 +202,7 @@ func encodeEntries(history []run.Entry) (string, error) {
 	for i, e := range history {
 		kept[i] = entryJSON{
 			Seq: e.Seq, At: e.At.UnixMilli(), Type: string(e.Type), Node: string(e.Node), Edge: string(e.Edge), Attempt: e.Attempt,
-			Branch: e.Branch, Code: e.Code, Message: e.Message,
+			Branch: e.Branch, Code: e.Code, Message: e.Message, Log: e.Log,
 		}
 		if e.Until != nil {
 			until := e.Until.UnixMilli()
@@ -218,7 +219,7 @@ func encodeEntries(history []run.Entry) (string, error) {
 func (e entryJSON) entry() run.Entry {
 	entry := run.Entry{
 		Seq: e.Seq, At: time.UnixMilli(e.At).UTC(), Type: run.EntryType(e.Type), Node: workflow.NodeID(e.Node), Edge: workflow.EdgeID(e.Edge),
-		Attempt: e.Attempt, Branch: e.Branch, Code: e.Code, Message: e.Message,
+		Attempt: e.Attempt, Branch: e.Branch, Code: e.Code, Message: e.Message, Log: e.Log,
 	}
 	if e.Until != nil {
 		until := time.UnixMilli(*e.Until).UTC()
