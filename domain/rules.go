@@ -12,6 +12,10 @@ type Violation struct {
 	Field   string        // dotted path as the client wrote it: config.retryPolicy.maxRetries, nodes[2].id; empty for the whole
 	Message string        // what is wrong and what would be right, beginning in lower case after the field's name
 	Code    ViolationCode // stable slug
+
+	// Of a graph and of the texts in it; empty and 0 elsewhere.
+	Node, Edge   string // what it is about
+	Line, Column int    // where in the text of the field it is, from 1, columns in Unicode code points
 }
 
 // String renders the violation as "field message".

@@ -1,54 +1,75 @@
 package expression
 
 import (
-	"fmt"
+	"errors"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/sluicehq/sluice/adapters/expression/language"
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/typing"
 	"github.com/sluicehq/sluice/domain/workflow"
 )
 
-// Checker reports whether sources compile, and what they name: it is the domain's view of
-// the language when a workflow is checked. It holds nothing and may be shared.
+// Checker reports whether sources compile, what they name and what they give: it is the
+// domain's view of the language when a workflow is checked. It holds nothing and may be
+// shared.
 type Checker struct{}
 
 var _ workflow.Expressions = Checker{}
 
-// CheckExpression returns no error when the source is an expression that uses no free
-// name but the roots and what the language itself defines, else a *[language.CompileError].
-func (Checker) CheckExpression(source string, roots ...string) ([]workflow.Named, error) {
-	p, err := language.Compile(source, roots...)
-	return namedOrError(source, p, err)
-}
-
-// CheckFunction reports whether the source is an arrow function, whose parameters it may use
-// besides the roots, and with a *[language.CompileError] what is wrong with one that is.
-func (Checker) CheckFunction(source string, roots ...string) (isFunction bool, names []workflow.Named, err error) {
-	isFunction, members, err := language.Limits{}.CheckFunction(source, roots...)
-	return isFunction, placed(source, members), err
-}
-
-// CheckTemplate does the same as CheckExpression for every expression that stands
-// between {{ and }} in the text.
-func (Checker) CheckTemplate(text string, roots ...string) ([]workflow.Named, error) {
-	p, err := compileTemplate(text, language.Limits{}, roots)
-	return namedOrError(text, p, err)
-}
-
-// CheckURLTemplate does the same as CheckTemplate for a text that gives a URL, in which
-// no value may change what is written out of the scheme, the host and the port.
-func (Checker) CheckURLTemplate(text string, roots ...string) ([]workflow.Named, error) {
-	p, err := compileURLTemplate(text, language.Limits{}, roots)
-	return namedOrError(text, p, err)
-}
-
-func namedOrError(text string, p *language.Program, err error) ([]workflow.Named, error) {
-	if err != nil {
-		return nil, err
+// Check reports whether a source compiles, and what is known of it then.
+func (Checker) Check(s workflow.Source) workflow.Checked {
+	switch s.Form {
+	case workflow.Template, workflow.URLTemplate:
+		return checkTemplate(s)
+	case workflow.EachItem:
+		isFunction, found, err := language.Limits{}.AnalyseFunction(s.Text, s.Roots, s.Facts, s.Each)
+		if isFunction {
+			checked := checkedOf(s.Text, found, err)
+			checked.IsFunction = true
+			return checked
+		}
+		s.Roots = slices.Concat(s.Roots, s.Each)
 	}
-	return placed(text, p.Members()), nil
+	found, err := language.Limits{}.Analyse(s.Text, s.Roots, s.Facts)
+	return checkedOf(s.Text, found, err)
+}
+
+func checkTemplate(s workflow.Source) workflow.Checked {
+	embedding := language.Limits{}.EmbedTyped(s.Text, s.Roots, s.Facts)
+	t := readTemplate(s.Text, embedding)
+	if _, err := embedding.Program(t.render); err != nil {
+		return checkedOf(s.Text, language.Analysis{}, err)
+	}
+	if s.Form == workflow.URLTemplate {
+		if at, wrong := t.checkURL(); wrong != "" {
+			return checkedOf(s.Text, language.Analysis{}, language.Refuse(s.Text, at, language.CodeBadArgument, wrong))
+		}
+	}
+	gives := typing.Of(typing.String)
+	if len(t.parts) == 1 && !t.parts[0].isPlain() {
+		gives = t.parts[0].Type
+	}
+	return checkedOf(s.Text, embedding.Analysis(gives), nil)
+}
+
+func checkedOf(text string, found language.Analysis, err error) workflow.Checked {
+	if failed, isCompile := errors.AsType[*language.CompileError](err); isCompile {
+		return workflow.Checked{Problem: failed.Error(), At: placeOf(failed.Problems[0])}
+	}
+	checked := workflow.Checked{
+		Named: placed(text, found.Members), Uses: found.Uses, Type: found.Type, Constant: found.Constant, WhenTrue: found.WhenTrue, WhenFalse: found.WhenFalse,
+	}
+	for _, d := range found.Doubts {
+		checked.Doubts = append(checked.Doubts, workflow.Doubt{At: placeOf(d.Problem), Code: domain.ViolationCode(d.Code), Message: d.Message, Warning: d.Warning})
+	}
+	return checked
+}
+
+func placeOf(p language.Problem) workflow.Place {
+	return workflow.Place{Line: p.Line, Column: p.Column}
 }
 
 // placed says where in the text the members stand, in the order of the text.
@@ -63,7 +84,7 @@ func placed(text string, members []language.Member) []workflow.Named {
 			passed = passed[feed+1:]
 		}
 		column, at = column+utf8.RuneCountInString(passed), m.At
-		names[i] = workflow.Named{Root: m.Root, Name: m.Name, At: fmt.Sprintf("line %d, column %d", line, column)}
+		names[i] = workflow.Named{Root: m.Root, Name: m.Name, At: workflow.Place{Line: line, Column: column}}
 	}
 	return names
 }

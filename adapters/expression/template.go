@@ -21,14 +21,15 @@ func (p part) isPlain() bool { return p.Eval == nil }
 // (execution rules, "Nodes"). Two braces themselves are written {{ "{{" }}. The error is
 // a *[language.CompileError].
 func compileTemplate(text string, limits language.Limits, roots []string) (*language.Program, error) {
-	t, embedding := readTemplate(text, limits, roots)
-	return embedding.Program(t.render)
+	embedding := limits.Embed(text, roots...)
+	return embedding.Program(readTemplate(text, embedding).render)
 }
 
 // compileURLTemplate compiles a template that gives a URL, in which no value may change
 // what is written out of the scheme, the host and the port.
 func compileURLTemplate(text string, limits language.Limits, roots []string) (*language.Program, error) {
-	t, embedding := readTemplate(text, limits, roots)
+	embedding := limits.Embed(text, roots...)
+	t := readTemplate(text, embedding)
 	program, err := embedding.Program(t.renderURL)
 	if err != nil {
 		return nil, err
@@ -39,8 +40,8 @@ func compileURLTemplate(text string, limits language.Limits, roots []string) (*l
 	return program, nil
 }
 
-func readTemplate(text string, limits language.Limits, roots []string) (*template, *language.Embedding) {
-	t, embedding := &template{}, limits.Embed(text, roots...)
+func readTemplate(text string, embedding *language.Embedding) *template {
+	t := &template{}
 	at := 0
 	for {
 		open := strings.Index(text[at:], "{{")
@@ -60,7 +61,7 @@ func readTemplate(text string, limits language.Limits, roots []string) (*templat
 	if at < len(text) || len(t.parts) == 0 {
 		t.parts = append(t.parts, part{plain: text[at:]})
 	}
-	return t, embedding
+	return t
 }
 
 // render computes the text. A text that is one {{ }} and nothing around it gives the

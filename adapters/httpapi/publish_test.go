@@ -57,6 +57,13 @@ func publish(g *gateway, graph []byte) string {
 	if made.status != http.StatusCreated {
 		g.Fatalf("the custom node got %d: %s", made.status, made.body)
 	}
+	made = g.send(http.MethodPost, "/v1/gateway/custom-nodes", c.secret, `{"type":"acme.customer","name":"Customer","version":"1.0.0","outputSchema":{
+		"name":{"type":"string","required":true},"age":{"type":"number","required":true},"note":{"type":"string"},
+		"address":{"type":"object","required":true,"properties":{"city":{"type":"string","required":true}},"additionalProperties":false},
+		"orders":{"type":"array","required":true,"items":{"type":"object","properties":{"total":{"type":"number","required":true}},"additionalProperties":false}}}}`)
+	if made.status != http.StatusCreated {
+		g.Fatalf("the second custom node got %d: %s", made.status, made.body)
+	}
 	saved := g.saveVersion(c, graph)
 	if saved.status != http.StatusCreated {
 		return "saving it is refused:\n" + findings(g.T, saved)
@@ -69,7 +76,7 @@ func publish(g *gateway, graph []byte) string {
 		if validated.field(g.T, "valid") != true || published.field(g.T, "version.isActive") != true {
 			g.Errorf("published, but validating says %s", validated.body)
 		}
-		return "published\n"
+		return "published\n" + warnings(g.T, published)
 	}
 	if published.status != http.StatusBadRequest || validated.status != http.StatusOK || findings(g.T, published) != findings(g.T, validated) {
 		g.Errorf("publishing got %d: %s\nvalidating got %d: %s", published.status, published.body, validated.status, validated.body)
@@ -98,20 +105,66 @@ func (g *gateway) saveVersion(c customer, graph []byte) answer {
 	return g.send(http.MethodPost, "/v1/gateway/workflow-versions", c.secret, string(body))
 }
 
-// findings lists the details of an answer, a line each.
+// finding is a detail or a warning of an answer.
+type finding struct {
+	Field, Code, Message, NodeID, EdgeID string
+	Position                             *struct{ Line, Column int }
+}
+
+// findings lists the details and the warnings of an answer, a line each.
 func findings(t *testing.T, a answer) string {
 	t.Helper()
-	var body struct {
-		Details []struct{ Field, Code, Message string }
-	}
+	var body struct{ Details []finding }
 	if err := json.Unmarshal([]byte(a.body), &body); err != nil {
 		t.Fatal(err)
 	}
+	return lines("", body.Details) + warnings(t, a)
+}
+
+func warnings(t *testing.T, a answer) string {
+	t.Helper()
+	var body struct{ Warnings []finding }
+	if err := json.Unmarshal([]byte(a.body), &body); err != nil {
+		t.Fatal(err)
+	}
+	return lines("warning: ", body.Warnings)
+}
+
+func lines(kind string, found []finding) string {
 	var b strings.Builder
-	for _, d := range body.Details {
-		fmt.Fprintf(&b, "  %s [%s] %s\n", d.Field, d.Code, d.Message)
+	for _, f := range found {
+		at := ""
+		if f.Position != nil {
+			at = fmt.Sprintf(" %d:%d", f.Position.Line, f.Position.Column)
+		}
+		fmt.Fprintf(&b, "  %s%s%s [%s] %s\n", kind, f.Field, at, f.Code, f.Message)
 	}
 	return b.String()
+}
+
+func TestExpressionsAreCheckedAgainstWhatTriggersDeclare(t *testing.T) {
+	g := newGateway(t)
+	c := g.customer("Acme")
+	saved := g.saveVersion(c, []byte(`{"nodes":[{"id":"a","type":"transform","version":"1.0.0","name":"A",
+		"config":{"transformType":"expression","expression":"[payload.order.totall, payload.note.trim(), payload.more.trim()]"}}],"edges":[]}`))
+	id := fmt.Sprint(saved.field(t, "id"))
+	validate := func() string {
+		return findings(t, g.send(http.MethodPost, "/v1/gateway/workflow-versions/"+id+"/validate", c.secret, ""))
+	}
+	if got := validate(); got != "" {
+		t.Errorf("without a trigger: %s", got)
+	}
+	g.createTrigger(c.secret, fmt.Sprintf(`{"workflowVersionId":%q,"name":"Order","type":"webhook","config":{"payloadSchema":{
+		"order":{"type":"object","required":true,"properties":{"total":{"type":"number"}},"additionalProperties":false},"note":{"type":"string"}}}}`, id))
+	const want = "  nodes[0].config.expression 1:16 [unknown_member] at line 1, column 16: payload.order has no member \"totall\": it is { total?: number }; did you mean total?\n" +
+		"  warning: nodes[0].config.expression 1:37 [maybe_missing] at line 1, column 37: payload.note may be missing, for it is string | undefined; to call \"trim\" write ?. before it\n"
+	if diff := cmp.Diff(want, validate()); diff != "" {
+		t.Error(diff)
+	}
+	g.createTrigger(c.secret, fmt.Sprintf(`{"workflowVersionId":%q,"name":"Anything","type":"webhook","config":{}}`, id))
+	if got := validate(); got != "" {
+		t.Errorf("with a trigger that takes anything: %s", got)
+	}
 }
 
 func TestOfTwentyPublishesAtOnceOneVersionIsActive(t *testing.T) {

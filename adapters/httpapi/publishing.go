@@ -17,10 +17,10 @@ import (
 
 // publishedBody is the answer of publishing.
 type publishedBody struct {
-	Message  string        `json:"message"`
-	Version  any           `json:"version"`
-	Triggers handoverBody  `json:"triggers"`
-	Warnings []findingBody `json:"warnings"`
+	Message  string                 `json:"message"`
+	Version  any                    `json:"version"`
+	Triggers handoverBody           `json:"triggers"`
+	Warnings []exchange.ErrorDetail `json:"warnings"`
 }
 
 // handoverBody is what became of the triggers of the version that was active before.
@@ -84,15 +84,9 @@ func publishing[Answer any](c *gin.Context, who tenant.Caller, run func(domain.I
 
 // validatedBody is the answer of validating.
 type validatedBody struct {
-	Valid    bool          `json:"valid"`
-	Details  []findingBody `json:"details"`
-	Warnings []findingBody `json:"warnings"`
-}
-
-type findingBody struct {
-	exchange.ErrorDetail
-	NodeID string `json:"nodeId,omitempty"`
-	EdgeID string `json:"edgeId,omitempty"`
+	Valid    bool                   `json:"valid"`
+	Details  []exchange.ErrorDetail `json:"details"`
+	Warnings []exchange.ErrorDetail `json:"warnings"`
 }
 
 // validateVersion answers POST /workflow-versions/{id}/validate.
@@ -113,10 +107,13 @@ func renderReport(found workflow.Report) any {
 	return validatedBody{Valid: len(found.Details) == 0, Details: renderFindings(found.Details), Warnings: renderFindings(found.Warnings)}
 }
 
-func renderFindings(findings []workflow.Finding) []findingBody {
-	all := make([]findingBody, len(findings))
+func renderFindings(findings []workflow.Finding) []exchange.ErrorDetail {
+	all := make([]exchange.ErrorDetail, len(findings))
 	for i, f := range findings {
-		all[i] = findingBody{exchange.ErrorDetail{Field: f.Field, Message: f.Message, Code: string(f.Code)}, string(f.NodeID), string(f.EdgeID)}
+		all[i] = exchange.ErrorDetail{
+			Field: f.Field, Message: f.Message, Code: string(f.Code), NodeID: string(f.NodeID), EdgeID: string(f.EdgeID),
+			Position: exchange.PositionOf(f.At.Line, f.At.Column),
+		}
 	}
 	return all
 }

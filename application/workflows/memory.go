@@ -7,6 +7,7 @@ import (
 
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/domain/trigger"
 	"github.com/sluicehq/sluice/domain/workflow"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
@@ -27,7 +28,8 @@ var errMemoryBusy = func() error {
 }()
 
 // weightOfCheck is how many bytes it takes at most to check a graph: its documents are
-// decoded, and those with templates a second time, and its expressions compiled one by one.
+// decoded, and those with templates a second time, its expressions compiled one by one, and what
+// each node gives is remembered.
 func weightOfCheck(g workflow.Graph) int64 {
 	var w domain.JSONWeight
 	for _, n := range g.Nodes() {
@@ -35,8 +37,22 @@ func weightOfCheck(g workflow.Graph) int64 {
 			w.Add(domain.WeighJSON(doc.String()))
 		}
 	}
+	return 8*w.Bytes + 2*w.Tree() + int64(len(g.Nodes()))*weightOfTypes
+}
+
+// weightOfTypes is how many bytes it takes at most to remember what a node gives.
+const weightOfTypes = 16 << 10
+
+func weightOfSchemas(of []trigger.Config) int64 {
+	var w domain.JSONWeight
+	for _, config := range of {
+		w.Add(domain.WeighJSON(config.Document().String()))
+	}
 	return 8*w.Bytes + 2*w.Tree()
 }
+
+// reserveFunc reserves what it takes to check a version and to read the schemas.
+type reserveFunc func(ver *workflow.Version, schemas []trigger.Config) error
 
 // needsMemory ends a unit of work that cannot go on before somebody has waited.
 type needsMemory struct{ bytes int64 }
@@ -51,14 +67,14 @@ func isMemoryNeeded(err error) bool {
 // reserved calls do, which calls reserve before it checks a version. Where there is no
 // memory at once, do is to return its error, and is called again when there is: nothing is
 // held of the database while it waits.
-func (s *Versions) reserved(ctx context.Context, owner tenant.ID, do func(reserve func(*workflow.Version) error) error) error {
+func (s *Versions) reserved(ctx context.Context, owner tenant.ID, do func(reserve reserveFunc) error) error {
 	if s.memory == nil {
-		return do(func(*workflow.Version) error { return nil })
+		return do(func(*workflow.Version, []trigger.Config) error { return nil })
 	}
 	var held int64
 	defer func() { s.memory.Release(owner, held) }()
-	reserve := func(ver *workflow.Version) error {
-		need := weightOfCheck(ver.Graph())
+	reserve := func(ver *workflow.Version, schemas []trigger.Config) error {
+		need := weightOfCheck(ver.Graph()) + weightOfSchemas(schemas)
 		switch {
 		case need <= held:
 			return nil

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/sluicehq/sluice/domain"
@@ -11,6 +12,7 @@ import (
 	"github.com/sluicehq/sluice/domain/node"
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/domain/trigger"
+	"github.com/sluicehq/sluice/domain/typing"
 	"github.com/sluicehq/sluice/domain/workflow"
 	"github.com/sluicehq/sluice/ports/inbound"
 	"github.com/sluicehq/sluice/ports/outbound"
@@ -61,7 +63,7 @@ func (s *Versions) Rollback(ctx context.Context, who tenant.Caller, idempotency 
 func (s *Versions) publish(ctx context.Context, who tenant.Caller, idempotency domain.IdempotencyKey, asked trigger.PublishOptions,
 	id workflow.VersionID, notFound error) (published inbound.Published, err error) {
 	now := s.clock.Now()
-	err = s.reserved(ctx, who.Tenant(), func(reserve func(*workflow.Version) error) error {
+	err = s.reserved(ctx, who.Tenant(), func(reserve reserveFunc) error {
 		return retryStale(func() error {
 			published = inbound.Published{}
 			wasActive, checked, failure := false, candidate{}, notFound
@@ -179,26 +181,27 @@ func (c candidate) stillGets(now []workflow.AttachedTrigger) bool {
 
 // check reads a version and what it is checked against, and lets do check it once there
 // is memory for that.
-func (s *Versions) check(ctx context.Context, who tenant.Caller, id workflow.VersionID, asked trigger.PublishOptions, reserve func(*workflow.Version) error,
+func (s *Versions) check(ctx context.Context, who tenant.Caller, id workflow.VersionID, asked trigger.PublishOptions, reserve reserveFunc,
 	do func(*workflow.Version, workflow.Environment) error) (found candidate, err error) {
+	var schemas []trigger.Config
 	found.registry, err = s.registry(ctx, who, func(ctx context.Context, st outbound.Stores) (err error) {
 		if found.version, err = st.Versions.Get(ctx, who.Scope, id); err != nil {
 			return err
 		}
 		h, err := handOver(ctx, st, who, found.version, asked)
-		found.triggers = h.attached()
+		found.triggers, schemas = h.attached(), h.payloadSchemas()
 		if err == nil {
 			found.called, err = calledBy(ctx, st, found.version)
 		}
 		return err
 	})
 	if err == nil {
-		err = reserve(found.version)
+		err = reserve(found.version, schemas)
 	}
 	if err != nil {
 		return found, err
 	}
-	env := workflow.Environment{Registry: *found.registry, Expressions: s.expressions, Triggers: found.triggers, Called: found.called}
+	env := workflow.Environment{Registry: *found.registry, Expressions: s.expressions, Triggers: found.triggers, Payload: payloadType(schemas), Called: found.called}
 	var unread error // why a source could not be read
 	if s.code != nil {
 		env.CompileCode = func(source string) (problem string) {
@@ -260,6 +263,35 @@ func (h handover) attached() (all []workflow.AttachedTrigger) {
 	return all
 }
 
+// maxPayloads is how many schemas of payloads are a choice.
+const maxPayloads = 4
+
+// payloadSchemas are the configurations that say what the triggers start runs with; none where
+// one of them does not say.
+func (h handover) payloadSchemas() (all []trigger.Config) {
+	triggers := h.own
+	if h.why == "" {
+		triggers = slices.Concat(h.own, h.old)
+	}
+	for _, trg := range triggers {
+		if !trg.Config().HasPayloadSchema() || trg.Type() != trigger.Webhook || len(all) == maxPayloads {
+			return nil
+		}
+		all = append(all, trg.Config())
+	}
+	return all
+}
+
+func payloadType(of []trigger.Config) typing.Type {
+	payloads := make([]typing.Type, len(of))
+	for i, config := range of {
+		if schema, ok := config.PayloadSchema(); ok {
+			payloads[i] = typing.FromSchema(schema, typing.Open)
+		}
+	}
+	return typing.Union(payloads...)
+}
+
 // maxStale is how often something is done again because a record was changed in between.
 const maxStale = 4
 
@@ -286,7 +318,7 @@ func (s *Versions) Validate(ctx context.Context, who tenant.Caller, idempotency 
 		return found, err
 	}
 	now := s.clock.Now()
-	err = s.reserved(ctx, who.Tenant(), func(reserve func(*workflow.Version) error) error {
+	err = s.reserved(ctx, who.Tenant(), func(reserve reserveFunc) error {
 		_, failure := s.check(ctx, who, id, asked, reserve, func(ver *workflow.Version, env workflow.Environment) error {
 			found = workflow.Check(ver.Graph(), env)
 			return nil

@@ -83,6 +83,17 @@ func (f FieldSchema) Default() (value any, ok bool) {
 // Properties are the declared properties of an object.
 func (f FieldSchema) Properties() Schema { return f.shape().properties }
 
+// Closed says whether an object holds nothing but its declared properties.
+func (f FieldSchema) Closed() bool { return f.shape().closed }
+
+// IsSecret says whether the value may only be a connection.
+func (f FieldSchema) IsSecret() bool {
+	return slices.ContainsFunc(f.shape().declared.Extra, func(m ExtraMember) bool { return m.Name == secretMember && string(m.Value) == "true" })
+}
+
+// Dynamic says whether an enum allows any value.
+func (f FieldSchema) Dynamic() bool { return f.shape().dynamic }
+
 // Items is the schema of an array's items: any when none was declared.
 func (f FieldSchema) Items() FieldSchema { return f.shape().items }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sluicehq/sluice/adapters/expression"
 	"github.com/sluicehq/sluice/domain/run"
+	"github.com/sluicehq/sluice/domain/workflow"
 )
 
 // A source that may be published is computed wherever a configuration may have it, even
@@ -26,7 +27,7 @@ func TestWhatIsPublishedIsNotTooDeepForARun(t *testing.T) {
 		"functions":   func(n int) string { return nested("[0].map(x => ", "1", ")", n) },
 	} {
 		most := 201
-		for _, err := (expression.Checker{}).CheckExpression(source(most)); err != nil; _, err = (expression.Checker{}).CheckExpression(source(most)) {
+		for (expression.Checker{}).Check(workflow.Source{Text: source(most)}).Problem != "" {
 			most--
 		}
 		if most < 50 || most > 200 {

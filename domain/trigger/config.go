@@ -148,6 +148,9 @@ func (c Config) Filter() (source string, ok bool) {
 	return source, source != ""
 }
 
+// HasPayloadSchema says whether only payloads of a schema may start a run.
+func (c Config) HasPayloadSchema() bool { return c.members().payload != "" }
+
 // PayloadSchema says which payloads may start a run; ok is false where every one may. It is read
 // anew each time, for it can be large.
 func (c Config) PayloadSchema() (schema node.Schema, ok bool) {
@@ -243,8 +246,8 @@ func CheckExpressions(doc domain.Document, language workflow.Expressions) []doma
 	}
 	check := func(field, source string) {
 		if source != "" {
-			_, err := language.CheckExpression(source, workflow.RootPayload)
-			r.Check(err == nil, field, workflow.BadExpression, "must be an expression that compiles: %v", err)
+			problem := language.Check(workflow.Source{Text: source, Roots: []workflow.Root{{Name: workflow.RootPayload}}}).Problem
+			r.Check(problem == "", field, workflow.BadExpression, "must be an expression that compiles: %s", problem)
 		}
 	}
 	whole := reader{&elsewhere, false, configPath, all}

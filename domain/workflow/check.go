@@ -7,30 +7,8 @@ import (
 
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/node"
+	"github.com/sluicehq/sluice/domain/typing"
 )
-
-// Expressions compiles what nodes and edges compute with. It runs nothing. Each method
-// returns what the source names of the roots, in its order, or an error that says what is
-// wrong and where in the source; then nothing is named.
-type Expressions interface {
-	// CheckExpression reports whether source is an expression that uses no free name but the
-	// roots and what the language itself defines.
-	CheckExpression(source string, roots ...string) (named []Named, err error)
-
-	// CheckFunction reports whether source is an arrow function, such as (item, index) =>
-	// item.price * index. It may use its parameters besides the roots; the error says what
-	// is wrong with it. For any other source isFunction is false, and the error nil.
-	CheckFunction(source string, roots ...string) (isFunction bool, named []Named, err error)
-
-	// CheckTemplate does the same as CheckExpression for every expression that stands
-	// between {{ and }} in the text. A {{ without its }} is an error.
-	CheckTemplate(text string, roots ...string) (named []Named, err error)
-
-	// CheckURLTemplate does the same as CheckTemplate for a text that gives a URL. An
-	// expression whose value would change what is written out of the scheme, the host
-	// and the port is an error, as in https://api.example.com{{ input.path }}.
-	CheckURLTemplate(text string, roots ...string) (named []Named, err error)
-}
 
 // AttachedTrigger is what a graph needs to know of a trigger of its version.
 type AttachedTrigger struct {
@@ -47,6 +25,7 @@ type Environment struct {
 	Expressions Expressions       // the expression language
 	Triggers    []AttachedTrigger // all triggers of the version once it is published, active or not
 	Called      map[ID]bool       // those of [Graph.Calls] that nodes of the version may call
+	Payload     typing.Type       // what they start runs with
 
 	// CompileCode says what is wrong with the source of a code node, and where; empty where
 	// nothing is. Nil leaves sources unread.
@@ -71,6 +50,9 @@ type Report struct {
 //     run before.
 //   - Branch targets in the configuration are nodes that an edge leads to.
 //   - Nodes that call a workflow name one that there is.
+//   - What expressions compute can be right: they read no member that a closed object
+//     does not have, call no method that the value does not have, and give no operation
+//     what it always refuses. Types are gradual: what nothing is known of is right.
 //   - Trigger nodes name triggers of the version that have their type.
 //   - Every node is reached from where some run starts.
 //   - Edges name outputs, branches and inputs that exist, what they carry fits
@@ -80,15 +62,24 @@ type Report struct {
 //
 // What no draft may have either, such as a cycle, is reported as well.
 //
-// It warns of triggers that are fired by the same: each of them starts a run.
+// It warns of what is hardly meant: triggers that are fired by the same, comparisons that
+// always come out alike, values that may be missing where that fails, answers that nothing
+// looks at, texts that look like secrets and branches that lead nowhere.
 func Check(g Graph, env Environment) Report {
-	c := &checker{
-		g: g, env: env, names: namesOf(env.Registry),
-		triggerNodes: g.triggerNodes(), steps: make([]step, len(g.nodes)),
-	}
+	c := newChecker(g, env)
+	c.warned.eachPlace = true
 	c.warnOfAlikeTriggers()
 	c.check()
 	return Report{Details: c.found.list, Warnings: c.warned.list}
+}
+
+func newChecker(g Graph, env Environment) *checker {
+	c := &checker{
+		g: g, env: env, names: namesOf(env.Registry), payload: env.Payload,
+		triggerNodes: g.triggerNodes(), steps: make([]step, len(g.nodes)), guards: make(map[int]Checked, len(g.edges)), readNodes: map[NodeID]bool{},
+	}
+	c.starts, c.alwaysStarts = c.whereRunsBegin()
+	return c
 }
 
 func (c *checker) check() {
@@ -102,21 +93,48 @@ func (c *checker) check() {
 		return
 	}
 	reached := c.reached()
+	found := len(c.found.list)
 	for i, n := range g.nodes {
 		about := nodeSubject(i, n)
 		if n.ID == RootInput {
 			c.found.add(about.member("id"), domain.NotAllowed, "must be another one: the context of a run holds its payload under %q", RootInput)
 		}
 		c.steps[i] = c.prepare(about, n)
+	}
+	for _, i := range c.order() {
+		about := nodeSubject(i, g.nodes[i])
+		c.arrive(i)
 		c.checkNode(about, i)
-		if !reached[n.ID] {
+		c.give(i)
+		c.leave(i)
+		if !reached[g.nodes[i].ID] {
 			c.found.add(about, UnreachableNode, "is never reached: no edge leads to it from %s", c.whereRunsStart())
 		}
 	}
-	c.flow()
 	for i, e := range g.edges {
 		c.checkEdge(edgeSubject(i, e), i)
 	}
+	c.checkAnswers()
+	c.found.inOrder(found, g)
+	c.warned.inOrder(0, g)
+}
+
+// order is that in which runs come to the nodes; nodes that lead back to themselves come last.
+func (c *checker) order() []int {
+	order := make([]int, 0, len(c.g.nodes))
+	placed := make([]bool, len(c.g.nodes))
+	for _, id := range c.g.TopologicalOrder() {
+		i := c.g.index[id]
+		if !placed[i] {
+			order, placed[i] = append(order, i), true
+		}
+	}
+	for i := range placed {
+		if !placed[i] {
+			order = append(order, i)
+		}
+	}
+	return order
 }
 
 // checker is one check of one graph.
@@ -127,8 +145,14 @@ type checker struct {
 	triggerNodes []triggerNode
 	found        findings
 	warned       findings
-	steps        []step         // by place of the node
-	leads        map[int][]bool // by place of a node, which nodes edges lead to from it
+	steps        []step          // by place of the node
+	guards       map[int]Checked // by place of the edge, its condition
+	leads        map[int][]bool  // by place of a node, which nodes edges lead to from it
+	starts       map[NodeID]bool // where some runs begin
+	alwaysStarts map[NodeID]bool // where all runs begin
+	payload      typing.Type
+	readNodes    map[NodeID]bool // what nodes gave that something reads by its name
+	readsAnyNode bool            // something reads what nodes gave whose names are not written out
 }
 
 // step is what is known of a node.
@@ -141,6 +165,14 @@ type step struct {
 	branches []string         // nil when the node chooses none
 	takes    node.FieldSchema // what its whole input must be
 	gives    node.FieldSchema // what edges carry away from it
+
+	before                      // what is certain where a run comes to it
+	always          bool        // every run comes to it that does not end before
+	in, out         typing.Type // what flows into it, and what it gives when it completes
+	inPath, outPath string      // what these are the same as, which facts are about; empty for nothing else
+	test            Checked     // of a condition
+	computes        typing.Type // of a transform
+	readsInput      bool
 }
 
 func (c *checker) prepare(about subject, n Node) step {
@@ -172,6 +204,8 @@ func (c *checker) checkNode(about subject, i int) {
 	c.checkConfig(config, s)
 	c.checkExpressions(config, i)
 	c.checkBranches(config, i)
+	c.checkBranchEnds(config, i)
+	c.checkSecrets(config, s)
 	c.checkTriggerNode(config, i)
 	c.checkInputs(about, i)
 	c.checkCall(config, s)

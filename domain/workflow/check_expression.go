@@ -7,41 +7,61 @@ import (
 
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/node"
+	"github.com/sluicehq/sluice/domain/typing"
 )
 
-// checkExpressions compiles the expressions and templates in a configuration.
+// site is where expressions stand: in a node, or on one of its edges.
+type site struct {
+	place  int // of the node
+	roots  []Root
+	facts  []typing.Fact
+	unseen func(other int) bool // nodes of which nothing is seen there
+}
+
+// What a text must be, for messages.
+const (
+	wantExpression = "an expression that compiles"
+	wantFunction   = "a function that compiles"
+	wantTemplate   = "a template that compiles"
+	wantTime       = "a time in ISO 8601, such as 2026-01-31T09:00:00Z, or an expression that compiles"
+)
+
+// checkExpressions compiles the expressions and templates in a configuration, and finds what
+// the node gives where that follows from them.
 func (c *checker) checkExpressions(about subject, i int) {
-	s, unseen := c.steps[i], c.unseenBy(i)
+	s := &c.steps[i]
+	at := c.inside(i)
 	switch s.kind.Type {
 	case node.Condition:
-		c.compile(about.member("condition"), s.config["condition"], unseen, NodeScope())
+		s.test = c.compile(about.member("condition"), s.config["condition"], at)
+		c.checkConstant(about.member("condition"), s.test)
 	case node.Switch:
-		c.compile(about.member("expression"), s.config["expression"], unseen, NodeScope())
+		subject := c.compile(about.member("expression"), s.config["expression"], at)
+		c.checkCaseTypes(about, s, subject.Type)
 	case node.Code:
+		s.readsInput, c.readsAnyNode = true, true // it may look at anything
 		c.compileCode(about.member("source"), s.config["source"])
 	case node.Wait:
-		c.compileTime(about.member("until"), s.config["until"], unseen)
+		c.checkTime(about.member("until"), s.config["until"], at)
 	case node.WaitForEvent:
 		if event, _ := s.config["event"].(string); strings.Contains(event, "{{") {
 			c.found.add(about.member("event"), domain.NotAllowed, "must be the name of an event itself: {{ expressions }} are not resolved here")
 		}
 	case node.Transform:
-		transformType, _ := s.config["transformType"].(string)
-		c.compile(about.member("source"), s.config["source"], unseen, NodeScope())
-		c.compileEach(about.member("expression"), s.config["expression"], unseen, transformType)
-		c.compileMapping(about.member("mapping"), s.config["mapping"], unseen, TransformScope(transformType))
+		s.computes = c.checkTransform(about, s, at)
 	}
-	for _, t := range c.templates(about, s) {
-		check := c.env.Expressions.CheckTemplate
+	c.checkTemplates(about, s, at)
+}
+
+func (c *checker) checkTemplates(about subject, s *step, at site) {
+	for _, t := range c.templates(about, *s) {
+		form := Template
 		if s.kind.URLMember != "" && t.about.path == about.member(s.kind.URLMember).path {
-			check = c.env.Expressions.CheckURLTemplate
+			form = URLTemplate
 		}
-		named, err := check(t.text, NodeScope()...)
-		if err != nil {
-			c.found.add(t.about, BadExpression, "must be a template that compiles: %s", err)
+		if c.read(wantTemplate, t.about, Source{Text: t.text, Form: form}, at).Problem != "" {
 			continue
 		}
-		c.checkNamed(t.about, named, unseen)
 		var r domain.Rules
 		s.kind.CheckTemplate(&r, about.path, t.about.path, t.text)
 		for _, v := range r.Violations() {
@@ -50,22 +70,37 @@ func (c *checker) checkExpressions(about subject, i int) {
 	}
 }
 
-// compile checks one expression. An absent, empty or mistyped one is reported by the
-// configuration schema.
-func (c *checker) compile(about subject, source any, unseen func(int) bool, roots []string) {
-	c.compileAs("an expression that compiles", about, source, unseen, roots)
+// read checks one source where it stands, and reports what is wrong with it.
+func (c *checker) read(wanted string, about subject, s Source, at site) Checked {
+	s.Roots, s.Facts = at.roots, at.facts
+	checked := c.env.Expressions.Check(s)
+	if checked.Problem != "" {
+		if checked.IsFunction {
+			wanted = wantFunction
+		}
+		c.found.addAt(about, checked.At, BadExpression, "must be %s: %s", wanted, checked.Problem)
+		return checked
+	}
+	c.noteUses(at.place, checked)
+	c.checkNamed(about, checked.Named, at.unseen)
+	for _, d := range checked.Doubts {
+		list := &c.found
+		if d.Warning {
+			list = &c.warned
+		}
+		list.addAt(about, d.At, d.Code, "%s", "at "+d.At.String()+": "+d.Message)
+	}
+	return checked
 }
 
-func (c *checker) compileAs(wanted string, about subject, source any, unseen func(int) bool, roots []string) {
+// compile checks one expression. An absent, empty or mistyped one is reported by the
+// configuration schema.
+func (c *checker) compile(about subject, source any, at site) Checked {
 	text, isText := source.(string)
 	if !isText || text == "" {
-		return
+		return Checked{}
 	}
-	named, err := c.env.Expressions.CheckExpression(text, roots...)
-	if err != nil {
-		c.found.add(about, BadExpression, "must be %s: %s", wanted, err)
-	}
-	c.checkNamed(about, named, unseen)
+	return c.read(wantExpression, about, Source{Text: text}, at)
 }
 
 // compileCode checks the source of a code node.
@@ -79,42 +114,120 @@ func (c *checker) compileCode(about subject, source any) {
 	}
 }
 
-// compileTime checks a time, or an expression that gives one.
-func (c *checker) compileTime(about subject, source any, unseen func(int) bool) {
+// checkTime checks a time, or an expression that gives one.
+func (c *checker) checkTime(about subject, source any, at site) {
 	text, _ := source.(string)
 	_, isTime := node.ParseTime(text)
 	switch {
-	case isTime:
+	case isTime, text == "":
 	case node.IsDateLike(text):
 		c.found.add(about, domain.BadFormat, "must be a time that exists, in ISO 8601, such as 2026-01-31T09:00:00Z")
 	default:
-		c.compileAs("a time in ISO 8601, such as 2026-01-31T09:00:00Z, or an expression that compiles", about, source, unseen, NodeScope())
+		gives := c.read(wantTime, about, Source{Text: text}, at).Type
+		c.needs(about, gives, typing.String|typing.Number, "a time, as text in ISO 8601 or as milliseconds since 1970")
 	}
 }
 
-// compileEach checks the expression of a transform. Of one that goes over a list it may
-// be an arrow function as well, which names its arguments itself.
-func (c *checker) compileEach(about subject, source any, unseen func(int) bool, transformType string) {
-	text, isText := source.(string)
-	if goesOver := len(TransformScope(transformType)) > len(NodeScope()); isText && goesOver {
-		if isFunction, named, err := c.env.Expressions.CheckFunction(text, NodeScope()...); isFunction {
-			if err != nil {
-				c.found.add(about, BadExpression, "must be a function that compiles: %s", err)
-			}
-			c.checkNamed(about, named, unseen)
-			return
-		}
+// needs reports what an expression gives where that cannot be used, and warns where it may not.
+func (c *checker) needs(about subject, gives typing.Type, kinds typing.Kind, wanted string) {
+	switch {
+	case gives.IsAny() || gives.Within(kinds):
+	case gives.Kinds()&kinds == 0 && !gives.IsClaimed():
+		c.found.add(about, ArgumentType, "must give %s; this is %s", wanted, gives)
+	case gives.Within(kinds | typing.Nullish):
+		c.warned.add(about, MaybeMissing, "must give %s, and may be missing, for this is %s; write ?? and what stands for it behind it", wanted, gives)
+	default:
+		c.warned.add(about, MaybeWrongType, "must give %s; this is %s", wanted, gives)
 	}
-	c.compile(about, source, unseen, TransformScope(transformType))
 }
 
-// compileMapping checks every text of a mapping, however deep, as an expression.
-func (c *checker) compileMapping(about subject, mapping any, unseen func(int) bool, roots []string) {
-	object, isObject := mapping.(map[string]any)
+// checkTransform checks what a transform computes, and returns what it gives.
+func (c *checker) checkTransform(about subject, s *step, at site) typing.Type {
+	kind, _ := s.config["transformType"].(string)
+	if len(TransformScope(kind)) == len(NodeScope()) {
+		c.compile(about.member("source"), s.config["source"], at)
+		return c.computed(about, s, Expression, nil, at)
+	}
+	items := s.in
+	if source, _ := s.config["source"].(string); source != "" {
+		items = c.compile(about.member("source"), s.config["source"], at).Type
+		c.needs(about.member("source"), items, typing.Array, "the array that the "+kind+" goes over")
+	} else {
+		c.needs(about.member("source"), items, typing.Array, "the array that the "+kind+" goes over, which is the node's input where there is no source")
+	}
+	item := typing.Any
+	if items.Within(typing.Array | typing.Nullish) {
+		item = items.Items()
+	}
+	each := []Root{{Name: RootItem, Type: item}, {Name: RootIndex, Type: typing.Of(typing.Number)}}
+	if kind == TransformReduce {
+		each = slices.Insert(each, 0, Root{Name: RootAcc})
+	}
+	gives := c.computed(about, s, EachItem, each, at)
+	switch kind {
+	case TransformFilter:
+		return typing.List(item)
+	case TransformMap:
+		return typing.List(gives)
+	}
+	if initial, given := s.config["initial"]; given {
+		return gives.Or(typeOfJSON(initial))
+	}
+	return typing.Union(gives, item, typing.Of(typing.Null))
+}
+
+// computed checks the expression or the mapping of a transform, and returns what that gives.
+func (c *checker) computed(about subject, s *step, form Form, each []Root, at site) typing.Type {
+	if text, _ := s.config["expression"].(string); text != "" {
+		return c.read(wantExpression, about.member("expression"), Source{Text: text, Form: form, Each: each}, at).Type
+	}
+	mapping, isObject := s.config["mapping"].(map[string]any)
 	if !isObject {
-		return
+		return typing.Any
 	}
-	walkTexts(about, object, func(at subject, text string) { c.compile(at, text, unseen, roots) })
+	at.roots = slices.Concat(at.roots, each)
+	return c.mapped(about.member("mapping"), mapping, at)
+}
+
+// mapped checks every text of a mapping, however deep, as an expression.
+func (c *checker) mapped(about subject, value any, at site) typing.Type {
+	switch v := value.(type) {
+	case string:
+		if v == "" {
+			return typing.Value(v)
+		}
+		return c.compile(about, v, at).Type
+	case []any:
+		var items []typing.Type
+		for i, item := range v {
+			items = append(items, c.mapped(about.item(i), item, at))
+		}
+		return typing.List(typing.Union(items...))
+	case map[string]any:
+		made := typing.NewObject()
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			made.Set(name, c.mapped(about.member(name), v[name], at))
+		}
+		return made.Type()
+	}
+	return typeOfJSON(value)
+}
+
+// typeOfJSON is the type of a value that is written out.
+func typeOfJSON(value any) typing.Type {
+	switch value.(type) {
+	case nil:
+		return typing.Of(typing.Null)
+	case string:
+		return typing.Of(typing.String)
+	case bool:
+		return typing.Of(typing.Boolean)
+	case []any:
+		return typing.Of(typing.Array)
+	case map[string]any:
+		return typing.Of(typing.Object)
+	}
+	return typing.Of(typing.Number)
 }
 
 // template is a text of a configuration with expressions in it.
@@ -140,26 +253,29 @@ func (c *checker) templates(about subject, s step) []template {
 
 // walkTexts visits every string within a JSON tree, members by name.
 func walkTexts(about subject, value any, visit func(subject, string)) {
-	switch v := value.(type) {
-	case string:
-		visit(about, v)
-	case []any:
-		for i, item := range v {
-			walkTexts(about.item(i), item, visit)
-		}
-	case map[string]any:
-		for _, name := range slices.Sorted(maps.Keys(v)) {
-			walkTexts(about.member(name), v[name], visit)
-		}
-	}
+	walkNamed(about, "", value, func(at subject, _, text string) { visit(at, text) })
 }
 
 // checkEdge checks one edge: its keys, what it carries and its condition.
 func (c *checker) checkEdge(about subject, i int) {
-	e, unseen := c.g.edges[i], never
 	if source, target, ok := c.g.ends(i); ok {
-		c.checkCarried(about, e, source, target)
-		unseen = c.unseenByEdgesOf(source)
+		c.checkCarried(about, c.g.edges[i], source, target)
 	}
-	c.compile(about.member("condition"), e.Guard(), unseen, EdgeScope())
+	c.guard(i)
+}
+
+// guard checks the condition of an edge, once.
+func (c *checker) guard(i int) Checked {
+	if checked, again := c.guards[i]; again {
+		return checked
+	}
+	e := c.g.edges[i]
+	about, at := edgeSubject(i, e).member("condition"), site{place: -1, roots: rootsOf(EdgeScope()), unseen: never}
+	if source, _, ok := c.g.ends(i); ok {
+		at = c.behind(source, e)
+	}
+	checked := c.compile(about, e.Guard(), at)
+	c.checkConstant(about, checked)
+	c.guards[i] = checked
+	return checked
 }

@@ -5,20 +5,18 @@ import (
 	"strings"
 
 	"github.com/sluicehq/sluice/domain/node"
+	"github.com/sluicehq/sluice/domain/typing"
 )
 
-// flow determines what each node gives, after the nodes that lead to it.
-func (c *checker) flow() {
-	for _, id := range c.g.TopologicalOrder() {
-		i := c.g.index[id]
-		s := &c.steps[i]
-		switch {
-		case !s.known:
-		case s.kind.PassesInput && s.output.Len() == 0:
-			s.gives = c.arriving(i)
-		default:
-			s.gives = s.output.Whole()
-		}
+// give determines what a node gives by its schemas, after the nodes that lead to it.
+func (c *checker) give(i int) {
+	s := &c.steps[i]
+	switch {
+	case !s.known:
+	case s.kind.PassesInput && s.output.Len() == 0:
+		s.gives = c.arriving(i)
+	default:
+		s.gives = s.output.Whole()
 	}
 }
 
@@ -109,6 +107,20 @@ func (c *checker) checkCarried(about subject, e Edge, source, target int) {
 	}
 	if fits, reason := node.Fits(value, wanted); !fits {
 		c.found.add(clashAt(about, e), TypeClash, "must lead from what fits: %s %s (%s)", c.outputOf(e, source), reason, into)
+		return
+	}
+	c.checkCarriedType(about, e, wanted, into)
+}
+
+// checkCarriedType does so with what a node was found to give.
+func (c *checker) checkCarriedType(about subject, e Edge, wanted node.FieldSchema, into string) {
+	source, target := c.g.index[e.SourceNodeID], c.g.index[e.TargetNodeID]
+	carried, _ := c.carriedType(e)
+	if e.InputKey() == "" && (len(c.g.incoming[target]) > 1 || carried.Within(typing.Object)) {
+		return // what it lacks is reported at the node, or may come from another edge
+	}
+	if reason := carried.Stored().Misfit(wanted); reason != "" && !carried.IsClaimed() {
+		c.found.add(clashAt(about, e), TypeClash, "must lead from what fits: %s %s (%s)", c.outputOf(e, source), reason, into)
 	}
 }
 
@@ -147,23 +159,39 @@ func oneOf(names []string) string {
 	return strings.Join(quoted, ", ")
 }
 
-// checkInputs reports required inputs that no edge provides where every edge that
-// arrives names the one it provides, so that the node gets these and nothing else.
+// checkInputs reports required inputs that no edge provides, whichever of them are taken.
 func (c *checker) checkInputs(about subject, i int) {
-	provided := map[string]bool{}
-	for _, e := range c.g.incoming[i] {
-		provided[c.g.edges[e].InputKey()] = true
-	}
-	if len(provided) == 0 || provided[""] {
+	s := &c.steps[i]
+	if len(c.g.incoming[i]) == 0 || c.starts[c.g.nodes[i].ID] {
 		return
 	}
+	if e := c.g.edges[c.g.incoming[i][0]]; len(c.g.incoming[i]) == 1 && e.InputKey() == "" {
+		value, _ := c.carried(e, c.g.index[e.SourceNodeID])
+		if fits, _ := node.Fits(value, s.takes); !fits {
+			return // which is reported at the edge
+		}
+	}
 	var missing []string
-	for name, field := range c.steps[i].input.All() {
-		if _, hasDefault := field.Default(); field.Required() && !hasDefault && !provided[name] {
+	for name, field := range s.input.All() {
+		_, hasDefault := field.Default()
+		if field.Required() && !hasDefault && !slices.ContainsFunc(c.g.incoming[i], func(e int) bool { return c.provides(c.g.edges[e], name) }) {
 			missing = append(missing, name)
 		}
 	}
 	if len(missing) > 0 {
 		c.found.add(about, MissingInput, "never gets what it requires: add an edge for each targetInputKey of %s", oneOf(missing))
 	}
+}
+
+// provides says whether an edge may bring the input of that name.
+func (c *checker) provides(e Edge, name string) bool {
+	if key := e.InputKey(); key != "" {
+		return key == name
+	}
+	carried, _ := c.carriedType(e)
+	if carried.IsClaimed() || !carried.Within(typing.Object) {
+		return true // as a whole, or under the id of its node
+	}
+	_, rest := carried.Member(name)
+	return rest == typing.Open
 }

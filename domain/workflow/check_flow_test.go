@@ -79,6 +79,7 @@ func TestCheckTypesAlongEdges(t *testing.T) {
 		},
 		"what arrives under a key is not passed on as it was": {
 			nodes: nodes(who, delay, pay), edges: edges(into("who", "name", "delay", "n"), edge("delay", "pay")),
+			want: findings(want("nodes[2]", "pay", workflow.MissingInput, `never gets what it requires: add an edge for each targetInputKey of "amount"`)),
 		},
 		"an optional input, or one with a default, need not be provided": {
 			nodes: nodes(step("x", "transform", passing), withInput(pay, `{"tip": {"type": "number", "required": true, "default": 0}}`)),
@@ -87,7 +88,13 @@ func TestCheckTypesAlongEdges(t *testing.T) {
 		"what passes through may hold more than its source declared": {
 			nodes: nodes(who, delay, pay), edges: edges(edge("who", "delay"), into("delay", "age", "pay", "amount")),
 		},
-		"an error passes whatever it is": {nodes: nodes(who, pay), edges: edges(on("who", "onError", "pay"))},
+		"an error brings no input": {
+			nodes: nodes(who, pay), edges: edges(on("who", "onError", "pay")),
+			want: findings(want("nodes[1]", "pay", workflow.MissingInput, `never gets what it requires: add an edge for each targetInputKey of "amount"`)),
+		},
+		"an error passes where another edge may bring the input": {
+			nodes: nodes(who, pay, step("x", "transform", passing)), edges: edges(on("who", "onError", "pay"), edge("x", "pay")),
+		},
 		"the answer that an input node asks for": {
 			nodes: nodes(step("ask", "input", `{"inputType": "email"}`), step("age", "input", `{"inputType": "number"}`), pay, step("too", "charge", "")),
 			edges: edges(into("ask", "value", "pay", "amount"), into("age", "value", "too", "amount")),

@@ -90,6 +90,10 @@ var separators = strings.NewReplacer("_", "", "-", "", ".", "", ":", "", " ", ""
 
 func bare(name string) string { return strings.ToLower(separators.Replace(name)) }
 
+// Alike says whether one name could be meant by the other: they differ by two letters, their
+// case and what separates words.
+func Alike(a, b string) bool { return alike(bare(a), bare(b)) }
+
 // alike says whether two names differ by two insertions, deletions or
 // substitutions of a byte at most. Short ones must be equal.
 func alike(a, b string) bool {

@@ -1,6 +1,8 @@
 package workflow_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -14,6 +16,11 @@ func want(field string, id string, code domain.ViolationCode, message string) wo
 	f := workflow.Finding{Field: field, NodeID: workflow.NodeID(id), Code: code, Message: message}
 	if len(id) > 5 && id[:5] == "edge_" {
 		f.NodeID, f.EdgeID = "", workflow.EdgeID(id)
+	}
+	if _, at, located := strings.Cut(message, "at line "); located {
+		if n, _ := fmt.Sscanf(at, "%d, column %d", &f.At.Line, &f.At.Column); n != 2 {
+			panic(message)
+		}
 	}
 	return f
 }

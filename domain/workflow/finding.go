@@ -1,7 +1,9 @@
 package workflow
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/sluicehq/sluice/domain"
@@ -26,7 +28,20 @@ const (
 	MissingEdge        domain.ViolationCode = "missing_edge"         // a branch target that no edge leads to
 	UnknownTrigger     domain.ViolationCode = "unknown_trigger"      // a trigger that the version does not have
 	WrongTriggerType   domain.ViolationCode = "wrong_trigger_type"   // a trigger of another type than its node's
-	AlikeTriggers      domain.ViolationCode = "alike_triggers"       // a warning: a trigger that is fired by what fires another one
+
+	// What types tell.
+	UnknownMember domain.ViolationCode = "unknown_member" // a member that a closed object never has
+	NotAFunction  domain.ViolationCode = "not_a_function" // a method that the value does not have
+	ArgumentType  domain.ViolationCode = "argument_type"  // a value that an operation always refuses
+
+	// Warnings.
+	ConstantComparison domain.ViolationCode = "constant_comparison" // what is never true, or always
+	MaybeMissing       domain.ViolationCode = "maybe_missing"       // a value that may be undefined or null where that fails
+	MaybeWrongType     domain.ViolationCode = "maybe_wrong_type"    // a value that may be of a kind that fails
+	UnusedAnswer       domain.ViolationCode = "unused_answer"       // a person is asked, and nothing looks at the answer
+	LiteralSecret      domain.ViolationCode = "literal_secret"      // a text that looks like a secret
+	BranchEnds         domain.ViolationCode = "branch_ends"         // a branch that leads nowhere
+	AlikeTriggers      domain.ViolationCode = "alike_triggers"      // a warning: a trigger that is fired by what fires another one
 )
 
 // Finding is one thing that keeps a graph from being stored or published, or a warning.
@@ -36,11 +51,22 @@ type Finding struct {
 	EdgeID  EdgeID // the edge it is about, empty when it is about none
 	Code    domain.ViolationCode
 	Message string // what is wrong and what would be right, beginning in lower case after the field's name
+	At      Place  // where in the text of the field it is; nowhere where it is about the whole
 }
 
 // Violation turns the finding into the form that every error has.
 func (f Finding) Violation() domain.Violation {
 	return domain.Violation{Field: f.Field, Message: f.Message, Code: f.Code}
+}
+
+// located turns findings into that form, with what they are about.
+func located(found []Finding) []domain.Violation {
+	all := make([]domain.Violation, len(found))
+	for i, f := range found {
+		all[i] = f.Violation()
+		all[i].Node, all[i].Edge, all[i].Line, all[i].Column = string(f.NodeID), string(f.EdgeID), f.At.Line, f.At.Column
+	}
+	return all
 }
 
 // String renders the finding as "field message".
@@ -78,8 +104,31 @@ func (s subject) item(i int) subject {
 // follow from it. It does what domain.Rules does, in linear time however many
 // there are. The zero value is ready to use.
 type findings struct {
-	list []Finding
-	seen map[string]bool
+	list      []Finding
+	seen      map[string]bool
+	eachPlace bool // one for each place in a field's text, as warnings have
+}
+
+// maxWarnings bounds how many warnings a check gives.
+const maxWarnings = 500
+
+// inOrder sorts the findings from the one at a place on: by node, then by edge, those about
+// neither first.
+func (fs *findings) inOrder(from int, g Graph) {
+	edges := make(map[EdgeID]int, len(g.edges))
+	for i, e := range g.edges {
+		edges[e.ID] = i
+	}
+	place := func(f Finding) int {
+		switch {
+		case f.NodeID != "":
+			return 1 + g.index[f.NodeID]
+		case f.EdgeID != "":
+			return 1 + len(g.nodes) + edges[f.EdgeID]
+		}
+		return 0
+	}
+	slices.SortStableFunc(fs.list[from:], func(a, b Finding) int { return cmp.Compare(place(a), place(b)) })
 }
 
 // collected continues with findings that were made before.
@@ -92,15 +141,24 @@ func collected(list []Finding) findings {
 }
 
 func (fs *findings) add(about subject, code domain.ViolationCode, format string, args ...any) {
-	if fs.seen[about.path] {
+	fs.addAt(about, Place{}, code, format, args...)
+}
+
+// addAt adds a finding about a place in the text of a field.
+func (fs *findings) addAt(about subject, at Place, code domain.ViolationCode, format string, args ...any) {
+	key := about.path
+	if fs.eachPlace && at != (Place{}) {
+		key += " " + at.String()
+	}
+	if fs.seen[key] || fs.eachPlace && len(fs.list) == maxWarnings {
 		return
 	}
 	if fs.seen == nil {
 		fs.seen = map[string]bool{}
 	}
-	fs.seen[about.path] = true
+	fs.seen[key] = true
 	fs.list = append(fs.list, Finding{
-		Field: about.path, NodeID: about.node, EdgeID: about.edge, Code: code, Message: fmt.Sprintf(format, args...),
+		Field: about.path, NodeID: about.node, EdgeID: about.edge, Code: code, Message: fmt.Sprintf(format, args...), At: at,
 	})
 }
 

@@ -25,10 +25,46 @@ var (
 	noon    = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 )
 
-// goExpressions is an expression language for tests whose grammar is Go's.
+// goExpressions is an expression language for tests whose grammar is Go's, and which knows no
+// types. It takes "a, b => a + b" for a function.
 type goExpressions struct{}
 
-func (goExpressions) CheckExpression(source string, roots ...string) ([]workflow.Named, error) {
+func (x goExpressions) Check(s workflow.Source) workflow.Checked {
+	var roots []string
+	for _, r := range s.Roots {
+		roots = append(roots, r.Name)
+	}
+	var checked workflow.Checked
+	var err error
+	switch s.Form {
+	case workflow.Template, workflow.URLTemplate:
+		if s.Form == workflow.URLTemplate && strings.Contains(s.Text, ".com{{") {
+			err = errors.New("the host is written out")
+		} else {
+			checked.Named, err = x.template(s.Text, roots)
+		}
+	case workflow.EachItem:
+		parameters, body, isFunction := strings.Cut(s.Text, "=>")
+		if isFunction {
+			checked.IsFunction = true
+			parameters = strings.ReplaceAll(strings.TrimSpace(parameters), " ", "")
+			checked.Named, err = x.expression(body, append(strings.Split(parameters, ","), roots...))
+			break
+		}
+		for _, r := range s.Each {
+			roots = append(roots, r.Name)
+		}
+		fallthrough
+	default:
+		checked.Named, err = x.expression(s.Text, roots)
+	}
+	if err != nil {
+		checked.Problem = err.Error()
+	}
+	return checked
+}
+
+func (goExpressions) expression(source string, roots []string) ([]workflow.Named, error) {
 	tree, err := parser.ParseExpr(source)
 	if err != nil {
 		return nil, err
@@ -39,7 +75,7 @@ func (goExpressions) CheckExpression(source string, roots ...string) ([]workflow
 	ast.Inspect(tree, func(n ast.Node) bool {
 		if selector, ok := n.(*ast.SelectorExpr); ok {
 			if root, ok := selector.X.(*ast.Ident); ok {
-				named = append(named, workflow.Named{Root: root.Name, Name: selector.Sel.Name, At: fmt.Sprintf("column %d", selector.Sel.Pos())})
+				named = append(named, workflow.Named{Root: root.Name, Name: selector.Sel.Name, At: workflow.Place{Line: 1, Column: int(selector.Sel.Pos())}})
 			}
 		}
 		return true
@@ -60,17 +96,7 @@ func free(n ast.Node, roots []string, unknown *error) bool {
 	return true
 }
 
-// CheckFunction takes "a, b => a + b" for a function.
-func (x goExpressions) CheckFunction(source string, roots ...string) (bool, []workflow.Named, error) {
-	parameters, body, isFunction := strings.Cut(source, "=>")
-	if !isFunction {
-		return false, nil, nil
-	}
-	named, err := x.CheckExpression(body, append(strings.Split(strings.ReplaceAll(strings.TrimSpace(parameters), " ", ""), ","), roots...)...)
-	return true, named, err
-}
-
-func (x goExpressions) CheckTemplate(text string, roots ...string) (named []workflow.Named, err error) {
+func (x goExpressions) template(text string, roots []string) (named []workflow.Named, err error) {
 	for {
 		_, rest, found := strings.Cut(text, "{{")
 		if !found {
@@ -80,20 +106,12 @@ func (x goExpressions) CheckTemplate(text string, roots ...string) (named []work
 		if !closed {
 			return nil, errors.New("{{ without }}")
 		}
-		more, err := x.CheckExpression(source, roots...)
+		more, err := x.expression(source, roots)
 		if err != nil {
 			return nil, err
 		}
 		named, text = append(named, more...), after
 	}
-}
-
-// CheckURLTemplate refuses an expression that touches a written host.
-func (x goExpressions) CheckURLTemplate(text string, roots ...string) ([]workflow.Named, error) {
-	if strings.Contains(text, ".com{{") {
-		return nil, errors.New("the host is written out")
-	}
-	return x.CheckTemplate(text, roots...)
 }
 
 func schema(t testing.TB, text string) node.Declarations {

@@ -6,7 +6,7 @@ package workflow
 type Named struct {
 	Root string // as [RootNodes]
 	Name string
-	At   string // where in the source the member is read: "line 1, column 7"
+	At   Place // where in the source the member is read
 }
 
 // checkNamed reports nodes that an expression names although there are none, or none
@@ -20,10 +20,10 @@ func (c *checker) checkNamed(about subject, named []Named, unseen func(place int
 		place, exists := c.g.index[NodeID(n.Name)]
 		switch {
 		case !exists:
-			c.found.add(about, UnknownNode, "must name nodes of the version, as nodes.<id>: at %s, there is no node %s", n.At, quote(n.Name))
+			c.found.addAt(about, n.At, UnknownNode, "must name nodes of the version, as nodes.<id>: at %s, there is no node %s", n.At, quote(n.Name))
 			return
 		case unseen(place):
-			c.found.add(about, NodeNotBefore, "must name nodes that lead here: at %s, %s does not, so it is never there", n.At, quote(n.Name))
+			c.found.addAt(about, n.At, NodeNotBefore, "must name nodes that lead here: at %s, %s does not, so it is never there", n.At, quote(n.Name))
 			return
 		}
 	}

@@ -31,13 +31,13 @@ func TestCheckTheNodesThatExpressionsName(t *testing.T) {
 			),
 			edges: edges(when(edge("a", "b"), "nodes.zzz.ok"), edge("b", "c"), edge("c", "d")),
 			want: findings(
-				unknown("nodes[0].config.expression", "a", "column 7", "zzz"),
-				unknown("nodes[1].config.mapping.x.y", "b", "column 11", "zzz"),
-				unknown("nodes[2].config.headers.X-A", "c", "column 8", "zzz"),
-				unknown("nodes[2].config.url", "c", "column 8", "yyy"),
-				unknown("nodes[3].config.source", "d", "column 7", "zzz"),
-				unknown("nodes[3].config.expression", "d", "column 8", "zzz"),
-				unknown("edges[0].condition", "edge_1", "column 7", "zzz"),
+				unknown("nodes[0].config.expression", "a", "line 1, column 7", "zzz"),
+				unknown("nodes[1].config.mapping.x.y", "b", "line 1, column 11", "zzz"),
+				unknown("nodes[2].config.headers.X-A", "c", "line 1, column 8", "zzz"),
+				unknown("nodes[2].config.url", "c", "line 1, column 8", "yyy"),
+				unknown("nodes[3].config.source", "d", "line 1, column 7", "zzz"),
+				unknown("nodes[3].config.expression", "d", "line 1, column 8", "zzz"),
+				unknown("edges[0].condition", "edge_1", "line 1, column 7", "zzz"),
 			),
 		},
 		"nodes that lead nowhere near": {
@@ -47,9 +47,9 @@ func TestCheckTheNodesThatExpressionsName(t *testing.T) {
 			),
 			edges: edges(when(edge("a", "b"), "nodes.b"), when(edge("b", "c"), "nodes.b")),
 			want: findings(
-				unseen("nodes[0].config.expression", "a", "column 7", "a"),
-				unseen("nodes[1].config.expression", "b", "column 7", "c"),
-				unseen("edges[0].condition", "edge_1", "column 7", "b"),
+				unseen("nodes[0].config.expression", "a", "line 1, column 7", "a"),
+				unseen("nodes[1].config.expression", "b", "line 1, column 7", "c"),
+				unseen("edges[0].condition", "edge_1", "line 1, column 7", "b"),
 			),
 		},
 		"nodes beside": {
@@ -59,8 +59,8 @@ func TestCheckTheNodesThatExpressionsName(t *testing.T) {
 			),
 			edges: edges(edge("a", "b"), edge("a", "c"), edge("b", "d"), when(edge("c", "d"), "nodes.b.ok")),
 			want: findings(
-				unseen("nodes[2].config.mapping.beside", "c", "column 7", "b"),
-				unseen("edges[3].condition", "edge_4", "column 7", "b"),
+				unseen("nodes[2].config.mapping.beside", "c", "line 1, column 7", "b"),
+				unseen("edges[3].condition", "edge_4", "line 1, column 7", "b"),
 			),
 		},
 	})

@@ -21,7 +21,7 @@ func soundNode(t *rapid.T, id string) workflow.NodeDraft {
 		"wait":        `{"delayMs": 5}`,
 		"condition":   `{"condition": "input.x > 1", "trueBranch": "", "falseBranch": null}`,
 		"switch":      `{"expression": "payload.x", "cases": [{"value": 1, "nodeId": ""}, {"value": "1", "nodeId": null}], "defaultNode": ""}`,
-		"transform":   `{"transformType": "map", "expression": "item * 2"}`,
+		"transform":   `{"transformType": "map", "source": "payload.list", "expression": "item * 2"}`,
 		"httpRequest": `{"url": "https://x.test/{{ input.id }}"}`,
 		"person":      `{}`,
 	}

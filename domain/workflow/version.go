@@ -155,10 +155,7 @@ func (v *Version) Publish(env Environment, now time.Time) (warnings []Finding, e
 	}
 	found := Check(v.state.Graph, env)
 	if err := invalid("version_not_publishable", "The workflow version cannot be published yet.", nil, found.Details); err != nil {
-		err.Warnings = make([]domain.Violation, len(found.Warnings))
-		for i, f := range found.Warnings {
-			err.Warnings[i] = f.Violation()
-		}
+		err.Violations, err.Warnings = located(found.Details), located(found.Warnings)
 		return nil, err
 	}
 	v.state.Active, v.state.PublishedAt, v.state.Level = true, &now, v.state.Graph.level(env.Registry)

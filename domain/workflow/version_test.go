@@ -168,8 +168,8 @@ func TestPublishReportsEveryFindingAndChangesNothing(t *testing.T) {
 	before := ver.State()
 	_, err := ver.Publish(environment(t), noon)
 	wantError(t, err, domain.Invalid, "version_not_publishable",
-		domain.Violation{Field: "nodes[0].type", Message: `must name a node type of the registry; there is no "inputt"; did you mean "input"?`, Code: workflow.UnknownNodeType},
-		domain.Violation{Field: "nodes[1].config.condition", Message: "must be given: a string", Code: domain.Required},
+		domain.Violation{Field: "nodes[0].type", Message: `must name a node type of the registry; there is no "inputt"; did you mean "input"?`, Code: workflow.UnknownNodeType, Node: "a"},
+		domain.Violation{Field: "nodes[1].config.condition", Message: "must be given: a string", Code: domain.Required, Node: "b"},
 	)
 	if diff := cmp.Diff(before, ver.State()); diff != "" {
 		t.Error(diff)

@@ -11,8 +11,6 @@ import (
 	"github.com/dop251/goja/file"
 	"github.com/dop251/goja/parser"
 	"github.com/dop251/goja/unistring"
-
-	"github.com/sluicehq/sluice/domain/workflow"
 )
 
 // maxProblems is how many problems of one source are reported.
@@ -21,22 +19,22 @@ const maxProblems = 20
 // compiler turns the syntax tree of one expression into closures. What it meets
 // and does not know is a problem: the language is a list of what is permitted.
 type compiler struct {
-	roots    []string
-	limits   Limits
-	text     string // the whole text
-	shift    int    // from a position of the parser to a byte of the text
-	scopes   []map[string]int
-	slots    int // how many parameters there are
-	binders  int // how many names and patterns their values are given to
-	depth    int
-	faults   []*fault
-	tooDeep  bool
-	members  []Member
-	nodeUses int // how often the root of the nodes' outputs is read, in any way
+	roots   []string
+	limits  Limits
+	text    string // the whole text
+	shift   int    // from a position of the parser to a byte of the text
+	scopes  []map[string]int
+	slots   int // how many parameters there are
+	binders int // how many names and patterns their values are given to
+	depth   int
+	faults  []*fault
+	tooDeep bool
+	members []Member
+	uses    map[string]int // how often each root is read, in any way
 }
 
 func (l Limits) compiler(text string, roots []string) *compiler {
-	return &compiler{roots: roots, limits: l.WithDefaults(), text: text}
+	return &compiler{roots: roots, limits: l.WithDefaults(), text: text, uses: map[string]int{}}
 }
 
 // compile reads text[from:end] as one expression.
@@ -220,9 +218,7 @@ func (c *compiler) identifier(n *ast.Identifier) Eval {
 		return func(m *Machine) any { return m.slots[slot] }
 	}
 	if slices.Contains(c.roots, name) {
-		if name == workflow.RootNodes {
-			c.nodeUses++
-		}
+		c.uses[name]++
 		return func(m *Machine) any {
 			v, ok := m.values[name]
 			if !ok {

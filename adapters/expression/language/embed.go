@@ -2,23 +2,39 @@ package language
 
 import (
 	"github.com/dop251/goja/ast"
+
+	"github.com/sluicehq/sluice/domain/typing"
+	"github.com/sluicehq/sluice/domain/workflow"
 )
 
 // Embedding compiles the expressions that stand within a text, such as a template, as one
 // program.
-type Embedding struct{ compiler *compiler }
+type Embedding struct {
+	compiler *compiler
+	types    *inference // nil where types are not asked for
+}
 
 // Embedded is one expression within a text.
 type Embedded struct {
 	Eval  Eval
 	At    int    // the byte of the text at which it begins
 	Calls string // the built-in function that the whole expression is a call of; empty for none
+	Type  typing.Type
 }
 
 // Embed begins with a text. The limits on the source hold for all of it.
 func (l Limits) Embed(text string, roots ...string) *Embedding {
-	return &Embedding{l.compiler(text, roots)}
+	return &Embedding{compiler: l.compiler(text, roots)}
 }
+
+// EmbedTyped begins with a text whose expressions have types.
+func (l Limits) EmbedTyped(text string, roots []workflow.Root, facts []typing.Fact) *Embedding {
+	c := l.compiler(text, names(roots))
+	return &Embedding{c, newInference(c, roots, facts)}
+}
+
+// Analysis is what is known of the text, which compiles, and gives a value of the type.
+func (e *Embedding) Analysis(t typing.Type) Analysis { return e.types.analysis(Analysis{Type: t}) }
 
 // Compile reads the expression that begins at a byte and ends before the next }} outside its
 // brackets and strings; end is where that stands. ok is false where nothing more can be
@@ -36,6 +52,9 @@ func (e *Embedding) Compile(from int) (x Embedded, end int, ok bool) {
 	x.At = from
 	if tree := c.tree(from, end); tree != nil {
 		x.Eval, x.Calls = c.expr(tree), c.calledFunction(tree)
+		if e.types != nil && len(c.faults) == 0 {
+			x.Type = e.types.expr(tree)
+		}
 	}
 	return x, end, true
 }

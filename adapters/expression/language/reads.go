@@ -53,7 +53,7 @@ func (c *compiler) nodesRead() nodesRead {
 			read.ids = append(read.ids, m.Name)
 		}
 	}
-	read.all = c.nodeUses > byName
+	read.all = c.uses[workflow.RootNodes] > byName
 	return read.with(nodesRead{})
 }
 

@@ -845,6 +845,9 @@ type Finding struct {
 
 	// NodeID The node it is about.
 	NodeID *string `json:"nodeId,omitempty"`
+
+	// Position Where in the text of the member it is; left out where it is about the whole.
+	Position *TextPosition `json:"position,omitempty"`
 }
 
 // Fire What became of one instant at which a trigger was due: `scheduledAt`. `recordedAt` is when that was decided. `firedAt` is the same
@@ -2123,6 +2126,15 @@ type TenantPage = Page[Tenant]
 // TenantStatus Whether the tenant's keys are accepted.
 type TenantStatus string
 
+// TextPosition Where in the text of the member it is; left out where it is about the whole.
+type TextPosition struct {
+	// Column From 1, in Unicode code points.
+	Column int `json:"column"`
+
+	// Line From 1.
+	Line int `json:"line"`
+}
+
 // Timestamp A time in UTC, in ISO 8601 with milliseconds.
 //
 // Example: 2026-01-31T09:00:00.000Z
@@ -2517,12 +2529,21 @@ type Violation struct {
 	// Example: too_small
 	Code string `json:"code"`
 
+	// EdgeID Where a version cannot be published, the edge it is about.
+	EdgeID *string `json:"edgeId,omitempty"`
+
 	// Field The path of the member it is about, such as `config.retryPolicy.maxRetries` or `nodes[2].id`; the name of the parameter for one
 	// of the query; empty for the whole body.
 	Field string `json:"field"`
 
 	// Message What is wrong and what would be right, to be read after the member's name.
 	Message string `json:"message"`
+
+	// NodeID Where a version cannot be published, the node it is about.
+	NodeID *string `json:"nodeId,omitempty"`
+
+	// Position Where in the text of the member it is; left out where it is about the whole.
+	Position *TextPosition `json:"position,omitempty"`
 }
 
 // Warnings Findings that do not stand against publishing, and are hardly meant.
@@ -3646,8 +3667,29 @@ func (c *Client) UpdateWorkflowVersion(ctx context.Context, id VersionID, body U
 // `triggers` in the body decides otherwise. What stays behind fires no more: `trigger.disabled` is sent for what could until now, and for 30
 // days the ledger of its schedule has an entry `suppressed`, `version_not_active` for each instant. The version is checked with the triggers that it gets.
 //
-// `warnings` are findings that do not stand against publishing, such as triggers that the same event or the same times fire
-// (`alike_triggers`): each of them starts a run.
+// Expressions are checked against what is known of the values: the field schemas of the nodes that lead there, the branch that was taken,
+// and what other expressions compute. What nothing is known of may be anything, and nothing that could be right is refused. These stand
+// against publishing:
+//
+// | code | what it says |
+// |---|---|
+// | `unknown_member` | a member is read of an object that is declared without it, and with `additionalProperties: false` |
+// | `not_a_function` | a method is called that the value does not have |
+// | `argument_type` | an operation gets what it always refuses: a `map` that goes over no array, a spread number |
+// | `missing_input` | no edge that leads to a node brings an input that it requires, one for failures (`onError`) as little as any other |
+// | `type_clash` | what flows along an edge never fits where it arrives |
+//
+// `warnings` are findings that do not stand against publishing, and are hardly meant. They come with a version that is published, too:
+//
+// | code | what it says |
+// |---|---|
+// | `constant_comparison` | a comparison, a condition or a case is never true, or always |
+// | `maybe_missing` | a value may be undefined or null where that fails, or a member is read that is never there |
+// | `maybe_wrong_type` | a value may be of a kind that an operation refuses |
+// | `unused_answer` | a person is asked, and nothing looks at the answer |
+// | `literal_secret` | a text looks like a secret, which everyone sees who may read the version |
+// | `branch_ends` | a branch of a `condition` or `switch` leads nowhere; `""` as its target says that it is meant |
+// | `alike_triggers` | the same event or the same times fire several triggers, and each of them starts a run |
 //
 // **Key:** secret.
 func (c *Client) PublishWorkflowVersion(ctx context.Context, id VersionID, body OnPublish, options ...Option) (*PublishedVersion, error) {

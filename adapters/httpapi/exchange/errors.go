@@ -63,9 +63,26 @@ type ErrorBody struct {
 
 // ErrorDetail is one violation of the rules for a request.
 type ErrorDetail struct {
-	Field   string `json:"field"`
-	Message string `json:"message"`
-	Code    string `json:"code"`
+	Field    string    `json:"field"`
+	Message  string    `json:"message"`
+	Code     string    `json:"code"`
+	NodeID   string    `json:"nodeId,omitempty"`
+	EdgeID   string    `json:"edgeId,omitempty"`
+	Position *Position `json:"position,omitempty"`
+}
+
+// Position is where in a text something stands, from 1, columns in Unicode code points.
+type Position struct {
+	Line   int `json:"line"`
+	Column int `json:"column"`
+}
+
+// PositionOf is nil for nowhere.
+func PositionOf(line, column int) *Position {
+	if line == 0 {
+		return nil
+	}
+	return &Position{line, column}
 }
 
 // unreadTimeout is how long a refusal waits for the rest of a body that nobody reads:
@@ -141,5 +158,5 @@ func Explain(err error) ErrorBody {
 }
 
 func detailOf(v domain.Violation) ErrorDetail {
-	return ErrorDetail{Field: v.Field, Message: v.Message, Code: string(v.Code)}
+	return ErrorDetail{Field: v.Field, Message: v.Message, Code: string(v.Code), NodeID: v.Node, EdgeID: v.Edge, Position: PositionOf(v.Line, v.Column)}
 }
