@@ -86,6 +86,14 @@ var elsewhere = map[string]string{
 	"GET /v1/gateway/webhook-endpoints/{id}/deliveries page_too_large":      "TestLargeListsBehindTheWholeGateway",
 	"GET /v1/gateway/webhook-endpoints/{id}/deliveries lists_busy":          "TestLargeListsBehindTheWholeGateway",
 	"POST /v1/gateway/workflows/{id}/runs workflow_inactive":                "TestWhatCannotBeStartedByHandSaysWhy",
+	"POST /v1/gateway/runs/{id}/rerun version_not_published":                "TestARunIsRepeatedAsThingsStand",
+	"POST /v1/gateway/runs/{id}/rerun version_not_found":                    "TestARunIsRepeatedAsThingsStand",
+	"POST /v1/gateway/runs/{id}/rerun workflow_inactive":                    "TestARunIsRepeatedAsThingsStand",
+	"POST /v1/gateway/runs/{id}/rerun workflow_not_found":                   "TestARunIsRepeatedAsThingsStand",
+	"POST /v1/gateway/runs/{id}/rerun storage_exceeded":                     "TestAboveItsStorageATenantIsAskedNotToRepeatACall",
+	"POST /v1/gateway/workflow-versions/{id}/runs version_not_runnable":     "TestADraftWithADisabledNodeTypeIsNotRun",
+	"POST /v1/gateway/workflow-versions/{id}/runs workflow_inactive":        "TestARunIsRepeatedAsThingsStand",
+	"POST /v1/gateway/workflow-versions/{id}/runs storage_exceeded":         "TestAboveItsStorageATenantIsAskedNotToRepeatACall",
 	"POST /v1/gateway/workflows/{id}/runs storage_exceeded":                 "TestAboveItsStorageATenantIsAskedNotToRepeatACall",
 }
 

@@ -272,3 +272,41 @@ func manualCall(body jsonread.Object) run.ManualCall {
 	call.Malformed = r.Violations()
 	return call
 }
+
+// startVersionRun answers POST /workflow-versions/{id}/runs.
+func (a *API) startVersionRun(c *gin.Context, who tenant.Caller) error {
+	call, err := exchange.ReadBody(c, triggerCall)
+	if err != nil {
+		return err
+	}
+	return exchange.Execute(c, who, exchange.Command[*run.Run]{
+		Status: http.StatusCreated, Render: func(r *run.Run) any { return renderRun(shown(r)) },
+		Run: func(once domain.IdempotencyKey) (*run.Run, error) {
+			return a.ports.Firing.StartVersion(c.Request.Context(), who, once, versionID(c), call)
+		},
+	})
+}
+
+// rerunRun answers POST /runs/{id}/rerun.
+func (a *API) rerunRun(c *gin.Context, who tenant.Caller) error {
+	call, err := exchange.ReadResource[runMembers](c, readRerun)
+	if err != nil {
+		return err
+	}
+	return exchange.Execute(c, who, exchange.Command[run.Summary]{
+		Status: http.StatusCreated, Render: renderSummary,
+		Run: func(once domain.IdempotencyKey) (run.Summary, error) {
+			return a.ports.Firing.Rerun(c.Request.Context(), who, once, runID(c), call)
+		},
+	})
+}
+
+func readRerun(body jsonread.Object) run.RerunCall {
+	var r domain.Rules
+	call := run.RerunCall{
+		From: (*workflow.NodeID)(body.OptionalString("from", &r)), Version: (*run.RerunVersion)(body.OptionalString("version", &r)),
+		Payload: optionalJSON(body, "payload"),
+	}
+	call.Malformed = r.Violations()
+	return call
+}

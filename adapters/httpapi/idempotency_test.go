@@ -48,6 +48,8 @@ func posts(e fixture) map[string][2]string {
 		"/workflow-versions/" + version + "/simulate": {`{"eventData":1}`, `{"eventData":2}`},
 		"/runs/" + e.ids["runs"] + "/cancel":          {`{"reason":"withdrawn"}`, `{"reason":"lost"}`},
 		"/runs/" + e.ids["failed"] + "/retry":         {"", ""},
+		"/runs/" + e.ids["runs"] + "/rerun":           {`{"payload":1}`, `{"payload":2}`},
+		"/workflow-versions/" + version + "/runs":     {`{"eventData":1}`, `{"eventData":2}`},
 	}
 }
 

@@ -105,12 +105,14 @@ func (a *API) runRoutes() []route {
 		{post, "/triggers/ingest", tenant.FireTrigger, a.ingestEvent},
 		{post, "/triggers/resume", tenant.ResumeRun, a.resumeRun},
 		{post, "/workflows/:id/runs", tenant.StartRun, a.startRun},
+		{post, "/workflow-versions/:id/runs", tenant.StartVersionRun, a.startVersionRun},
 		{post, "/workflow-versions/:id/simulate", tenant.SimulateVersion, a.simulateVersion},
 		{get, "/runs", tenant.ReadRuns, a.listRuns},
 		{get, "/runs/:id", tenant.ReadRuns, a.getRun},
 		{get, "/runs/:id/stream", tenant.FollowRun, a.streamRun},
 		{post, "/runs/:id/cancel", tenant.CancelRun, a.cancelRun},
 		{post, "/runs/:id/retry", tenant.RetryRun, a.retryRun},
+		{post, "/runs/:id/rerun", tenant.RerunRun, a.rerunRun},
 	}
 }
 
@@ -136,7 +138,9 @@ func (a *API) webhookRoutes() []route {
 var strictResources = []string{prefix + "/api-keys", prefix + "/settings"}
 
 // strictOperations do so as well: no client has ever sent them anything else.
-var strictOperations = map[tenant.Operation]bool{tenant.RollbackWorkflow: true}
+var strictOperations = map[tenant.Operation]bool{
+	tenant.RollbackWorkflow: true, tenant.StartVersionRun: true, tenant.RerunRun: true,
+}
 
 func (r route) isStrict() bool {
 	return strictOperations[r.operation] || slices.ContainsFunc(strictResources, func(resource string) bool {

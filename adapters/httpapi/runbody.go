@@ -18,6 +18,7 @@ type runSummaryBody struct {
 	WorkflowID        string       `json:"workflowId"`
 	WorkflowVersionID string       `json:"workflowVersionId"`
 	TriggerID         string       `json:"triggerId,omitempty"`
+	RerunOf           string       `json:"rerunOf,omitempty"`
 	EntityID          string       `json:"entityId"`
 	DedupeKey         string       `json:"dedupeKey,omitempty"`
 	ParentRunID       string       `json:"parentRunId,omitempty"`
@@ -52,7 +53,7 @@ func renderSummary(s run.Summary) any { return summaryBody(s) }
 func summaryBody(s run.Summary) runSummaryBody {
 	return runSummaryBody{
 		ID: string(s.ID), TenantID: string(s.Tenant), SubTenantID: string(s.SubTenant), WorkflowID: string(s.Workflow),
-		WorkflowVersionID: string(s.Version), TriggerID: string(s.Trigger), EntityID: s.Entity, DedupeKey: s.DedupeKey,
+		WorkflowVersionID: string(s.Version), TriggerID: string(s.Trigger), RerunOf: string(s.RerunOf), EntityID: s.Entity, DedupeKey: s.DedupeKey,
 		ParentRunID: string(s.Parent), ParentNodeID: string(s.ParentNode), Cause: string(s.Cause), Status: string(s.Status), Error: renderFailure(s.Failure), Seq: s.Seq,
 		CreatedAt: exchange.Timestamp(s.CreatedAt), UpdatedAt: exchange.Timestamp(s.UpdatedAt),
 		StartedAt: exchange.OptionalTimestamp(s.StartedAt), FinishedAt: exchange.OptionalTimestamp(s.FinishedAt),
@@ -134,6 +135,7 @@ type runNodeBody struct {
 	Branch      string       `json:"branch,omitempty"`
 	Error       *failureBody `json:"error,omitempty"`
 	IsHandled   bool         `json:"isHandled,omitempty"`
+	IsTakenOver bool         `json:"isTakenOver,omitempty"`
 	StartedAt   string       `json:"startedAt,omitempty"`
 	FinishedAt  string       `json:"finishedAt,omitempty"`
 	NextAttempt string       `json:"nextAttemptAt,omitempty"`
@@ -174,7 +176,7 @@ func renderRunNodes(s inbound.ShownRun) []runNodeBody {
 	for _, n := range s.Run.Nodes() {
 		body := runNodeBody{
 			NodeID: string(n.ID), Status: string(n.Status), Attempts: n.Attempts, Branch: n.Branch,
-			Error: renderFailure(n.Failure), IsHandled: n.Handled,
+			Error: renderFailure(n.Failure), IsHandled: n.Handled, IsTakenOver: n.TakenOver,
 			StartedAt: exchange.OptionalTimestamp(n.StartedAt), FinishedAt: exchange.OptionalTimestamp(n.FinishedAt), NextAttempt: exchange.OptionalTimestamp(n.RetryAt), Log: s.Logs[n.ID],
 		}
 		if output, ok := s.Run.Output(n.ID); ok {

@@ -36,14 +36,25 @@ func (full) Start(context.Context, tenant.Caller, domain.IdempotencyKey, workflo
 	return nil, errFull
 }
 
+func (full) StartVersion(context.Context, tenant.Caller, domain.IdempotencyKey, workflow.VersionID, run.Call) (*run.Run, error) {
+	return nil, errFull
+}
+
+func (full) Rerun(context.Context, tenant.Caller, domain.IdempotencyKey, run.ID, run.RerunCall) (run.Summary, error) {
+	return run.Summary{}, errFull
+}
+
 func TestAboveItsStorageATenantIsAskedNotToRepeatACall(t *testing.T) {
 	g := newGateway(t, func(_ *httpapi.Options, ports *httpapi.Ports) { ports.Firing = full{ports.Firing} })
 	e := g.fixture("Acme")
+	g.addRuns(e)
 	for path, body := range map[string]string{
-		"/v1/gateway/triggers/" + e.ids["triggers"] + "/webhook": `{}`,
-		"/v1/gateway/triggers/webhook/by-event":                  `{"event":"paid"}`,
-		"/v1/gateway/triggers/ingest":                            `{"event":"paid"}`,
-		"/v1/gateway/workflows/" + e.ids["workflows"] + "/runs":  `{}`,
+		"/v1/gateway/triggers/" + e.ids["triggers"] + "/webhook":                `{}`,
+		"/v1/gateway/triggers/webhook/by-event":                                 `{"event":"paid"}`,
+		"/v1/gateway/triggers/ingest":                                           `{"event":"paid"}`,
+		"/v1/gateway/workflows/" + e.ids["workflows"] + "/runs":                 `{}`,
+		"/v1/gateway/workflow-versions/" + e.ids["workflow-versions"] + "/runs": `{}`,
+		"/v1/gateway/runs/" + e.ids["runs"] + "/rerun":                          `{}`,
 	} {
 		got := g.send(http.MethodPost, path, e.secret, body)
 		if got.status != http.StatusConflict || got.field(t, "code") != "storage_exceeded" || got.header.Get("X-Should-Retry") != "false" ||

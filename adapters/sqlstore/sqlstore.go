@@ -49,6 +49,7 @@ func (s *Store) repositories(u *core.Unit) outbound.Stores {
 		Credentials:         credentials{in},
 		Workflows:           workflows{in},
 		Versions:            versions{in},
+		Snapshots:           snapshots{in},
 		Activation:          activation{in},
 		Triggers:            triggers{in},
 		Firing:              firing{in},

@@ -37,8 +37,8 @@ type Plans struct {
 }
 
 type planKey struct {
-	owner   tenant.ID
-	version workflow.VersionID
+	owner tenant.ID
+	run.Source
 }
 
 // plannedVersion is a plan that is kept, or is being made.
@@ -72,9 +72,9 @@ const largePlan = 4 << 20
 // keptPlansPart is which part of the memory for making plans those take that are kept.
 const keptPlansPart = 4
 
-// Of returns the plan of a version. An unknown one is NotFound with the code
+// Of returns the plan of what a run executes. An unknown one is NotFound with the code
 // version_not_found; one that is kept may have been deleted since.
-func (p *Plans) Of(ctx context.Context, owner tenant.ID, version workflow.VersionID) (*run.Plan, error) {
+func (p *Plans) Of(ctx context.Context, owner tenant.ID, source run.Source) (*run.Plan, error) {
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
 	for {
@@ -82,7 +82,7 @@ func (p *Plans) Of(ctx context.Context, owner tenant.ID, version workflow.Versio
 		if err != nil {
 			return nil, err
 		}
-		one, mine := p.find(planKey{owner, version}, registry)
+		one, mine := p.find(planKey{owner, source}, registry)
 		if mine {
 			p.build(ctx, one, registry)
 		}
@@ -151,16 +151,12 @@ func (p *Plans) build(ctx context.Context, one *plannedVersion, registry *node.R
 			p.forget(one)
 		}
 	}()
-	var ver *workflow.Version
-	one.err = p.work.Read(ctx, func(ctx context.Context, st outbound.Stores) (err error) {
-		ver, err = st.Versions.Get(ctx, tenant.All(one.key.owner), one.key.version)
-		return err
-	})
-	if one.err != nil {
-		one.err = fmt.Errorf("version %s of %s: %w", one.key.version, one.key.owner, one.err)
+	var graph workflow.Graph
+	if graph, one.err = p.graph(ctx, one.key); one.err != nil {
+		one.err = fmt.Errorf("version %s of %s: %w", one.key.Version, one.key.owner, one.err)
 		return
 	}
-	demand := run.PlanDemand(ver.Graph())
+	demand := run.PlanDemand(graph)
 	if one.err = p.budgets.Planning.Reserve(ctx, one.key.owner, demand); one.err != nil {
 		return
 	}
@@ -171,8 +167,23 @@ func (p *Plans) build(ctx context.Context, one *plannedVersion, registry *node.R
 		}
 		defer p.budgets.Processors.Release(one.key.owner, 1)
 	}
-	one.plan = run.NewPlan(ver.ID(), ver.Graph(), registry, p.compiler)
+	one.plan = run.NewPlan(one.key.Version, graph, registry, p.compiler)
 	p.count(one)
+}
+
+func (p *Plans) graph(ctx context.Context, of planKey) (graph workflow.Graph, err error) {
+	err = p.work.Read(ctx, func(ctx context.Context, st outbound.Stores) error {
+		if of.Snapshot != "" {
+			graph, err = st.Snapshots.Get(ctx, of.owner, of.Snapshot)
+			return err
+		}
+		ver, err := st.Versions.Get(ctx, tenant.All(of.owner), of.Version)
+		if err == nil {
+			graph = ver.Graph()
+		}
+		return err
+	})
+	return graph, err
 }
 
 func (p *Plans) forget(one *plannedVersion) {

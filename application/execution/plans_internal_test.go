@@ -76,7 +76,7 @@ func (s *countingStore) plans(most int) *Plans {
 // getPlan returns a plan, which must be there.
 func getPlan(t *testing.T, p *Plans, owner tenant.ID, id workflow.VersionID) *run.Plan {
 	t.Helper()
-	plan, err := p.Of(t.Context(), owner, id)
+	plan, err := p.Of(t.Context(), owner, run.Source{Version: id})
 	if err != nil || plan.Version() != id {
 		t.Fatal(plan, err)
 	}
@@ -126,7 +126,7 @@ func TestWhoWaitsForAPlanMakesItWhenItsMakerHadToStop(t *testing.T) {
 		hurried, stop := context.WithCancel(t.Context())
 		var done sync.WaitGroup
 		done.Go(func() {
-			if _, err := p.Of(hurried, "tenant_1", "wfv_1"); !errors.Is(err, context.Canceled) {
+			if _, err := p.Of(hurried, "tenant_1", run.Source{Version: "wfv_1"}); !errors.Is(err, context.Canceled) {
 				t.Error(err)
 			}
 		})
@@ -147,7 +147,7 @@ func TestAPlanIsGivenUpWhenItsVersionCannotBeRead(t *testing.T) {
 		s := newCountingStore()
 		s.before = func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
 		began := time.Now()
-		if _, err := s.plans(0).Of(t.Context(), "tenant_1", "wfv_1"); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != storeTimeout {
+		if _, err := s.plans(0).Of(t.Context(), "tenant_1", run.Source{Version: "wfv_1"}); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != storeTimeout {
 			t.Errorf("after %s: %v", time.Since(began), err)
 		}
 	})
@@ -195,7 +195,7 @@ func TestAPlanThatCouldNotBeMadeIsTriedAgain(t *testing.T) {
 			s.before = c.before
 			p := s.plans(0)
 			for range 2 {
-				if plan, err := p.Of(t.Context(), "tenant_1", c.id); plan != nil || err == nil || !c.is(err) {
+				if plan, err := p.Of(t.Context(), "tenant_1", run.Source{Version: c.id}); plan != nil || err == nil || !c.is(err) {
 					t.Error(plan, err)
 				}
 			}

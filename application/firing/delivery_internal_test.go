@@ -34,7 +34,7 @@ func TestAnEventIsOfferedToSoMuchAtOnce(t *testing.T) {
 		{run.MaxOfferedBytes, 0, false},
 	} {
 		o := &eventDelivery{
-			request: &startRequest{service: &Service{}, memoryReserved: true}, st: outbound.Stores{Runs: outbound.RunStores{Runs: holding{run: r}}}, plans: planSet{"": nil}, // its version is gone
+			request: &startRequest{service: &Service{}, memoryReserved: true}, st: outbound.Stores{Runs: outbound.RunStores{Runs: holding{run: r}}}, plans: planSet{run.Source{}: nil}, // its version is gone
 			size: c.size, offered: c.before, outcomes: make(map[run.ID]bool),
 		}
 		err := o.deliver(t.Context(), run.Awaiting{ID: r.ID()})

@@ -16,6 +16,7 @@ import (
 // Service implements inbound.Firing.
 type Service struct {
 	work       outbound.UnitOfWork
+	directory  outbound.Directory
 	plans      *execution.Plans
 	selections *execution.Selections
 	computing  execution.Computing
@@ -35,7 +36,7 @@ func New(work outbound.UnitOfWork, directory outbound.Directory, compiler outbou
 	limiter outbound.Limiter, clock outbound.Clock, random outbound.Random, key run.Key, budgets outbound.Budgets, storage tenant.StorageQuota,
 ) *Service {
 	return &Service{
-		work: work, plans: execution.NewPlans(work, directory, compiler, budgets, 0), selections: selections, computing: execution.NewComputing(budgets), signals: signals, limiter: limiter,
+		work: work, directory: directory, plans: execution.NewPlans(work, directory, compiler, budgets, 0), selections: selections, computing: execution.NewComputing(budgets), signals: signals, limiter: limiter,
 		clock: clock, random: random, key: key, storage: storage, calls: newCallBatcher(work, signals),
 	}
 }

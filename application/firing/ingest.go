@@ -10,7 +10,6 @@ import (
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/tenant"
-	"github.com/sluicehq/sluice/domain/workflow"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
@@ -64,13 +63,13 @@ var errNeedsMemory = errors.New("there is no memory reserved to continue runs")
 
 // planSet holds the plans that a unit of work may use. A unit cannot make them, since
 // that takes one of its own. A version that is gone has none.
-type planSet map[workflow.VersionID]*run.Plan
+type planSet map[run.Source]*run.Plan
 
 // lacks lists the versions of runs that have no plan yet.
-func (known planSet) lacks(of []run.Awaiting) (open []workflow.VersionID) {
+func (known planSet) lacks(of []run.Awaiting) (open []run.Source) {
 	for _, a := range of {
-		if _, ok := known[a.Version]; !ok && !slices.Contains(open, a.Version) {
-			open = append(open, a.Version)
+		if _, ok := known[a.Source]; !ok && !slices.Contains(open, a.Source) {
+			open = append(open, a.Source)
 		}
 	}
 	return open
@@ -80,7 +79,7 @@ func (known planSet) lacks(of []run.Awaiting) (open []workflow.VersionID) {
 var versionGone = domain.Fail(domain.Conflict, run.SkipNotPaused, "The version that the run executes was deleted.")
 
 // errPlansMissing is returned by a unit that met versions whose plans it does not have.
-type errPlansMissing struct{ versions []workflow.VersionID }
+type errPlansMissing struct{ sources []run.Source }
 
 func (*errPlansMissing) Error() string { return "there is no plan for a version yet" }
 
@@ -100,8 +99,8 @@ func (f *Service) withPlans(ctx context.Context, owner tenant.ID, known planSet,
 			busy.RetryAfter = time.Second
 			return busy
 		}
-		for _, version := range open.versions {
-			if known[version], err = f.plans.Of(ctx, owner, version); err != nil && !errors.Is(err, domain.NotFound) {
+		for _, source := range open.sources {
+			if known[source], err = f.plans.Of(ctx, owner, source); err != nil && !errors.Is(err, domain.NotFound) {
 				return err
 			}
 		}

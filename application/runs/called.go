@@ -32,7 +32,7 @@ func (s *Service) calledBy(ctx context.Context, ver *workflow.Version) (map[work
 		case err != nil:
 			return nil, err
 		}
-		if called[id], err = s.plans.Of(ctx, ver.Tenant(), next.ID()); err != nil {
+		if called[id], err = s.plans.Of(ctx, ver.Tenant(), run.Source{Version: next.ID()}); err != nil {
 			return nil, err
 		}
 		open = append(open, next.Graph().Calls()...)

@@ -10,7 +10,6 @@ import (
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/tenant"
-	"github.com/sluicehq/sluice/domain/workflow"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
@@ -76,21 +75,21 @@ func (s *Service) applyWith(ctx context.Context, plan *run.Plan, scope tenant.Sc
 	return r, nil
 }
 
-// planOf reads which version a run executes and makes its plan, which no unit of work
+// planOf reads what a run executes and makes its plan, which no unit of work
 // can do; nil when the version is gone. It also says how much memory it takes to move the
 // run.
 func (s *Service) planOf(ctx context.Context, scope tenant.Scope, id run.ID) (*run.Plan, int64, error) {
-	var version workflow.VersionID
+	var source run.Source
 	var size int64
 	err := s.work.Read(ctx, func(ctx context.Context, st outbound.Stores) (err error) {
-		version, size, err = st.Runs.Origins.Of(ctx, scope, id)
+		source, size, err = st.Runs.Origins.Of(ctx, scope, id)
 		return err
 	})
 	if err != nil {
 		return nil, 0, err
 	}
 	demand := s.computing.Demand(size)
-	plan, err := s.plans.Of(ctx, scope.Tenant(), version)
+	plan, err := s.plans.Of(ctx, scope.Tenant(), source)
 	if errors.Is(err, domain.NotFound) {
 		return nil, demand, nil
 	}

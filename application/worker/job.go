@@ -149,7 +149,7 @@ func (j *job) begin() jobOutcome {
 		return end
 	}
 	var err error
-	switch j.plan, err = j.session.worker.plans.Of(j.session.units, j.lease.Tenant, j.run.Version()); {
+	switch j.plan, err = j.session.worker.plans.Of(j.session.units, j.lease.Tenant, j.run.Source()); {
 	case isCode(err, "version_not_found"):
 		return j.cancel()
 	case err != nil:

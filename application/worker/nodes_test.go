@@ -80,17 +80,20 @@ func TestAnAttemptBearsEverythingThatItNeeds(t *testing.T) {
 		ver := w.NewVersion([]string{`a transform {"expression": "({ amount: input.n })"}`, `b charge {"note": "x"}`, "c " + fixture.CallNode}, []string{"a -> b", "b -> c"})
 		w.StartWorker()
 		id := w.Accept(ver, 1, fixture.RunOptions{})[0]
-		w.Until(id, "the run completes", fixture.Is(run.StatusCompleted))
+		reached := make(map[string]time.Time)
+		for _, n := range w.Until(id, "the run completes", fixture.Is(run.StatusCompleted)).Nodes() {
+			reached[string(n.ID)] = *n.StartedAt
+		}
 		secrets := []domain.SigningSecret{domain.NewSigningSecret([domain.SecretEntropy]byte{1})}
 		want := []outbound.NodeCall{
 			{
 				Tenant: w.Owner, RunID: string(id), EntityID: "e-1", NodeID: "b", Type: "charge", Version: "1.0.0", Attempt: 1,
 				Inputs: map[string]any{"amount": json.Number("1")}, Config: map[string]any{"note": "x"},
-				IdempotencyKey: string(id) + ":b", Endpoint: "https://nodes.example/charge", Secrets: secrets,
+				ReachedAt: reached["b"], IdempotencyKey: string(id) + ":b", Endpoint: "https://nodes.example/charge", Secrets: secrets,
 			},
 			{
 				Tenant: w.Owner, RunID: string(id), EntityID: "e-1", NodeID: "c", Type: "httpRequest", Version: "1.0.0", Attempt: 1,
-				Inputs: map[string]any{"ok": true}, Timeout: 30 * time.Second, IdempotencyKey: string(id) + ":c",
+				Inputs: map[string]any{"ok": true}, ReachedAt: reached["c"], Timeout: 30 * time.Second, IdempotencyKey: string(id) + ":c",
 				Config: map[string]any{"url": "https://example.com/orders", "method": "POST", "timeoutMs": 30000},
 			},
 		}

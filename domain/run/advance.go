@@ -30,7 +30,7 @@ func (r *Run) Advance(p *Plan, e Event) (Step, error) {
 }
 
 func (r *Run) check(p *Plan) error {
-	if p.version != r.state.Version || r.state.Status != StatusPending && len(r.state.Nodes) > 0 && !p.fits(r.state.Nodes) {
+	if p.version != r.state.Version || len(r.state.Nodes) > 0 && !p.fits(r.state.Nodes) {
 		return domain.Fail(domain.Internal, "run_plan_mismatch",
 			"Run %s executes version %s, but the plan is of version %s.", r.state.ID, r.state.Version, p.version)
 	}
@@ -129,24 +129,21 @@ func (m *machine) start() {
 	m.enter()
 }
 
-// enter makes the nodes' states and begins where the trigger says.
+// enter makes the nodes' states and begins where the trigger says, with the results that the
+// run takes over.
 func (m *machine) enter() {
-	m.s.Nodes = make([]NodeState, len(m.plan.nodes))
-	for i := range m.plan.nodes {
-		m.s.Nodes[i] = NodeState{ID: m.plan.nodes[i].id, Status: NodePending}
+	if len(m.s.Nodes) == 0 {
+		m.s.Nodes = m.plan.untouched()
+		m.s.Executed = make([]workflow.NodeID, 0, len(m.plan.nodes))
 	}
-	m.s.Executed = make([]workflow.NodeID, 0, len(m.plan.nodes))
 	at := m.at
 	m.s.StartedAt = &at
-	var by workflow.AttachedTrigger
-	if m.s.Trigger != "" {
-		by = workflow.AttachedTrigger{ID: string(m.s.Trigger), Name: m.s.TriggerName, Type: string(m.s.TriggerType)}
-	}
-	b := m.plan.beginning(by)
+	b := m.plan.beginning(m.s.attachedTrigger())
 	for _, i := range b.outside {
 		m.node(i).Status = NodeSkipped // without an entry: these nodes are of other triggers
 	}
-	m.reach(b.starts)
+	m.goOnFromTaken()
+	m.reach(slices.DeleteFunc(slices.Clone(b.starts), func(i int) bool { return m.node(i).TakenOver }))
 }
 
 // reach begins nodes one after the other, unless one of them ends the run.

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/sluicehq/sluice/domain/tenant"
-	"github.com/sluicehq/sluice/domain/workflow"
 )
 
 // Await is what a node waits for and an event can bring.
@@ -31,7 +30,7 @@ func (r *Run) Awaits() []Await {
 type Awaiting struct {
 	ID        ID
 	SubTenant tenant.SubTenantID // empty for none
-	Version   workflow.VersionID
+	Source
 	CreatedAt time.Time
 	Awaits    []Await // none where it waits for a time only
 }

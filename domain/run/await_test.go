@@ -71,7 +71,7 @@ func TestTheRunsThatACallNamesAreToldApart(t *testing.T) {
 		t.Error(diff)
 	}
 	team, other := tenant.SubTenantID("team"), tenant.SubTenantID("other")
-	idle := []run.Awaiting{{ID: "run_d", SubTenant: team, Version: "wfv_a"}}
+	idle := []run.Awaiting{{ID: "run_d", SubTenant: team, Source: run.Source{Version: "wfv_a"}}}
 	for claim, c := range map[string]struct {
 		narrowed run.IngestCall
 		want     string
@@ -105,5 +105,5 @@ func TestTheRunsThatACallNamesAreToldApart(t *testing.T) {
 
 // awaitingOf is what a store returns of a run that waits.
 func awaitingOf(r *run.Run) run.Awaiting {
-	return run.Awaiting{ID: r.ID(), SubTenant: r.SubTenant(), Version: r.Version(), CreatedAt: r.CreatedAt(), Awaits: r.Awaits()}
+	return run.Awaiting{ID: r.ID(), SubTenant: r.SubTenant(), Source: r.Source(), CreatedAt: r.CreatedAt(), Awaits: r.Awaits()}
 }

@@ -22,18 +22,18 @@ func everything() run.State {
 	failure := &run.Failure{Code: "code", Message: "mess\"age\n é \x01", Node: "n", Edge: "edge_1"}
 	return run.State{
 		Origin: run.Origin{
-			ID: "run_1", Tenant: "tenant_1", SubTenant: "sub", Workflow: "wf_1", Version: "wfv_1", Trigger: "trg_1",
+			ID: "run_1", Tenant: "tenant_1", SubTenant: "sub", Workflow: "wf_1", Version: "wfv_1", Snapshot: "wfv_1@2", RerunOf: "run_0", Trigger: "trg_1",
 			TriggerName: "name", TriggerType: trigger.Webhook, Entity: "entity", DedupeKey: "key", Cause: run.CauseIngest,
 			Payload: json.RawMessage(`{"b": 1.50, "a": [null]}`),
 			Retry:   workflow.RetryPolicy{MaxRetries: 1, Backoff: 100 * time.Millisecond, MaxBackoff: time.Hour}, Timeout: time.Minute,
-			CreatedAt: *at(1), Parent: "run_3", ParentNode: "call", ParentWaits: true, Depth: 4,
+			CreatedAt: *at(1), Parent: "run_3", ParentNode: "call", ParentWaits: true, Depth: 4, Lane: run.Lane{Name: "trg_1:key", Limit: 2},
 		},
 		Status: run.StatusFailed, Seq: 1 << 40, UpdatedAt: *at(-5), StartedAt: at(0), FinishedAt: at(6), WakeAt: at(7), Failure: failure,
 		Progress: run.Progress{
 			Nodes: []run.NodeState{{
 				ID: "n <1>", Status: run.NodeFailed, Attempts: 5, AttemptsBeforeRetry: 2, Branch: "true", Failure: failure, Handled: true, Logged: true, Dead: []int{0, 7},
 				Undecided: []workflow.EdgeID{"edge_1", "edge_2"},
-				Output:    json.RawMessage(`null`), OutputSeq: 3, OutputOf: "m", OutputIsInput: true, StartedAt: at(8), FinishedAt: at(9), RetryAt: at(10),
+				Output:    json.RawMessage(`null`), OutputSeq: 3, OutputOf: "m", OutputIsInput: true, TakenOver: true, StartedAt: at(8), FinishedAt: at(9), RetryAt: at(10),
 				Pause: &run.Pause{Kind: run.PauseEvent, Event: "paid", Since: *at(11), Until: at(12), Seq: 13, Run: "run_2", RunPaused: true, TokenHash: "hash"},
 			}, {ID: "idle", Status: run.NodePending}},
 			Executed: []workflow.NodeID{"a", "b"}, Result: []workflow.NodeID{"c", "d"}, Retries: 3, Begin: []int{1}, Consider: []int{0, 1}, Calls: 5, Used: time.Second, ActiveSince: at(14),
@@ -114,7 +114,7 @@ func TestAStateComesBackWhole(t *testing.T) {
 
 // TestStoredProgressStaysReadable pins the form in which stores hold it.
 func TestStoredProgressStaysReadable(t *testing.T) {
-	const want = `{"retries":3,"begin":[1],"consider":[0,1],"calls":5,"used":1000,"activeSince":14,"executed":["a","b"],"result":["c","d"],"nodes":[{"id":"n <1>","status":"failed","attempts":5,"before":2,"branch":"true","failure":{"code":"code","message":"mess\"age\n é \u0001","node":"n","edge":"edge_1"},"handled":true,"logged":true,"dead":{"undecided":["edge_1","edge_2"],"edges":[0,7]},"outputSeq":3,"outputOf":"m","givesInput":true,"startedAt":8,"finishedAt":9,"retryAt":10,"pause":{"kind":"event","event":"paid","since":11,"until":12,"seq":13,"run":"run_2","runPaused":true,"tokenHash":"hash"}},{"id":"idle"}]}`
+	const want = `{"retries":3,"begin":[1],"consider":[0,1],"calls":5,"used":1000,"activeSince":14,"executed":["a","b"],"result":["c","d"],"nodes":[{"id":"n <1>","status":"failed","attempts":5,"before":2,"branch":"true","failure":{"code":"code","message":"mess\"age\n é \u0001","node":"n","edge":"edge_1"},"handled":true,"logged":true,"dead":{"undecided":["edge_1","edge_2"],"edges":[0,7]},"outputSeq":3,"outputOf":"m","givesInput":true,"takenOver":true,"startedAt":8,"finishedAt":9,"retryAt":10,"pause":{"kind":"event","event":"paid","since":11,"until":12,"seq":13,"run":"run_2","runPaused":true,"tokenHash":"hash"}},{"id":"idle"}]}`
 	if got := string(run.EncodeProgress(everything().Progress)); got != want {
 		t.Errorf("the progress is written as\n%s, not\n%s", got, want)
 	}
@@ -137,10 +137,10 @@ func TestAccessorsSayWhatTheStateHolds(t *testing.T) {
 	r := run.Restore(s)
 	got := run.State{
 		Origin: run.Origin{
-			ID: r.ID(), Tenant: r.Tenant(), SubTenant: r.SubTenant(), Workflow: r.Workflow(), Version: r.Version(), Trigger: r.Trigger(),
+			ID: r.ID(), Tenant: r.Tenant(), SubTenant: r.SubTenant(), Workflow: r.Workflow(), Version: r.Version(), Snapshot: r.Source().Snapshot, RerunOf: r.RerunOf(), Trigger: r.Trigger(),
 			TriggerName: s.TriggerName, TriggerType: s.TriggerType, Retry: s.Retry, Timeout: s.Timeout,
 			Entity: r.Entity(), DedupeKey: r.DedupeKey(), Cause: r.Cause(), Payload: r.Payload(), CreatedAt: r.CreatedAt(),
-			Parent: r.Parent(), ParentNode: r.ParentNode(), ParentWaits: s.ParentWaits, Depth: r.Depth(),
+			Parent: r.Parent(), ParentNode: r.ParentNode(), ParentWaits: s.ParentWaits, Depth: r.Depth(), Lane: r.Lane(),
 		},
 		Status: r.Status(), Seq: r.Seq(), UpdatedAt: r.UpdatedAt(), StartedAt: r.StartedAt(), FinishedAt: r.FinishedAt(), WakeAt: r.WakeAt(), Failure: r.Failure(),
 		Progress: run.Progress{Nodes: r.Nodes(), Executed: r.Executed(), Result: s.Result, Retries: r.Retries(), Begin: s.Begin, Consider: s.Consider, Calls: r.Calls(), Used: s.Used, ActiveSince: s.ActiveSince},

@@ -12,12 +12,22 @@ import (
 // what it did outside is not done again, and no edge for failures is taken, for it has
 // none. ok is false when the run has failed.
 func (m *machine) leave(i int) (ok bool) {
+	if failure := m.decideEdges(i); failure != nil {
+		m.finish(StatusFailed, failure, "")
+		return false
+	}
+	m.follow(i)
+	return true
+}
+
+// decideEdges notes which edges of a completed node are not taken. Where some cannot be
+// decided it returns the failure of the first.
+func (m *machine) decideEdges(i int) *Failure {
 	n := m.node(i)
 	dead, doubts := m.decide(i, false)
 	if len(doubts) == 0 {
 		n.Dead, n.Undecided = dead, nil
-		m.follow(i)
-		return true
+		return nil
 	}
 	n.Dead, n.Undecided = make([]int, len(m.plan.nodes[i].out)), make([]workflow.EdgeID, len(doubts))
 	for place := range n.Dead {
@@ -27,8 +37,7 @@ func (m *machine) leave(i int) (ok bool) {
 		n.Undecided[at] = d.edge.id
 	}
 	failure := m.tellDoubts(i, doubts)
-	m.finish(StatusFailed, &failure, "")
-	return false
+	return &failure
 }
 
 // tellDoubts writes into the history which edges of a node could not be decided, and

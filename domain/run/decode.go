@@ -81,6 +81,7 @@ type encodedNode struct {
 	OutputSeq  int64           `json:"outputSeq"`
 	OutputOf   workflow.NodeID `json:"outputOf"`
 	GivesInput bool            `json:"givesInput"`
+	TakenOver  bool            `json:"takenOver"`
 	StartedAt  *instant        `json:"startedAt"`
 	FinishedAt *instant        `json:"finishedAt"`
 	RetryAt    *instant        `json:"retryAt"`
@@ -102,7 +103,7 @@ func (e *encodedNode) node() NodeState {
 	n := NodeState{
 		ID: e.ID, Status: e.Status, Attempts: e.Attempts, AttemptsBeforeRetry: e.Before, Branch: e.Branch,
 		Failure: e.Failure.failure(), Handled: e.Handled, Logged: e.Logged, Dead: e.Dead.Edges, Undecided: e.Dead.Undecided,
-		Output: e.Output, OutputSeq: e.OutputSeq, OutputOf: e.OutputOf, OutputIsInput: e.GivesInput,
+		Output: e.Output, OutputSeq: e.OutputSeq, OutputOf: e.OutputOf, OutputIsInput: e.GivesInput, TakenOver: e.TakenOver,
 		StartedAt: e.StartedAt.time(), FinishedAt: e.FinishedAt.time(), RetryAt: e.RetryAt.time(),
 	}
 	if n.Status == "" {

@@ -173,6 +173,7 @@ func (w *writer) node(n *NodeState) {
 	w.number("outputSeq", n.OutputSeq)
 	w.text("outputOf", string(n.OutputOf))
 	w.flag("givesInput", n.OutputIsInput)
+	w.flag("takenOver", n.TakenOver)
 	w.time("startedAt", n.StartedAt)
 	w.time("finishedAt", n.FinishedAt)
 	w.time("retryAt", n.RetryAt)

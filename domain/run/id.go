@@ -1,5 +1,7 @@
 package run
 
+import "github.com/sluicehq/sluice/domain/workflow"
+
 // ID identifies a run: "run_" and 26 base32 characters.
 type ID string
 
@@ -17,4 +19,14 @@ const (
 	CauseSchedule Cause = "schedule" // the trigger's schedule
 	CauseManual   Cause = "manual"   // somebody, by hand
 	CauseCall     Cause = "call"     // a node of another run
+	CauseRerun    Cause = "rerun"    // somebody who repeats a run
 )
+
+// SnapshotID names what a draft was when a run of it was started.
+type SnapshotID string
+
+// Source is what a run executes.
+type Source struct {
+	Version  workflow.VersionID
+	Snapshot SnapshotID // empty for the version as it is
+}

@@ -34,6 +34,7 @@ type Summary struct {
 	Workflow   workflow.ID
 	Version    workflow.VersionID
 	Trigger    trigger.ID // empty when no trigger started the run
+	RerunOf    ID         // the run that this one repeats; empty for none
 	Entity     string
 	DedupeKey  string
 	Parent     ID // that started the run; empty for none

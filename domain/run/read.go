@@ -3,6 +3,7 @@ package run
 import (
 	"encoding/json"
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/sluicehq/sluice/domain"
@@ -28,6 +29,17 @@ func (r *Run) Workflow() workflow.ID { return r.state.Workflow }
 
 // Version is what the run executes.
 func (r *Run) Version() workflow.VersionID { return r.state.Version }
+
+// Source is what the run executes.
+func (r *Run) Source() Source { return Source{r.state.Version, r.state.Snapshot} }
+
+// RerunOf is the run that this one repeats; empty for none.
+func (r *Run) RerunOf() ID { return r.state.RerunOf }
+
+// TakesOver says whether a run that has not begun has results of another one.
+func (r *Run) TakesOver() bool {
+	return r.state.Status == StatusPending && slices.ContainsFunc(r.state.Nodes, func(n NodeState) bool { return n.TakenOver })
+}
 
 // Trigger started the run; empty when none did.
 func (r *Run) Trigger() trigger.ID { return r.state.Trigger }
@@ -82,7 +94,7 @@ func (r *Run) WakeAt() *time.Time { return domain.CopyOf(r.state.WakeAt) }
 func (r *Run) Executed() []workflow.NodeID { return r.state.clone().Executed }
 
 // Nodes lists what has become of each node, in the order of the version's graph;
-// none while the run is pending. See [Run.Output] for what they gave.
+// none while the run is pending, unless it takes results over. See [Run.Output] for what they gave.
 func (r *Run) Nodes() []NodeState { return r.state.clone().Nodes }
 
 // Output is what a completed node gave; ok is false for any other node.
@@ -146,7 +158,7 @@ func (r *Run) Data() iter.Seq2[workflow.NodeID, json.RawMessage] {
 func (r *Run) Summary() Summary {
 	s := &r.state
 	return Summary{
-		ID: s.ID, Tenant: s.Tenant, SubTenant: s.SubTenant, Workflow: s.Workflow, Version: s.Version, Trigger: s.Trigger,
+		ID: s.ID, Tenant: s.Tenant, SubTenant: s.SubTenant, Workflow: s.Workflow, Version: s.Version, Trigger: s.Trigger, RerunOf: s.RerunOf,
 		Entity: s.Entity, DedupeKey: s.DedupeKey, Parent: s.Parent, ParentNode: s.ParentNode, Cause: s.Cause, Status: s.Status, Seq: s.Seq, Failure: domain.CopyOf(s.Failure),
 		CreatedAt: s.CreatedAt, UpdatedAt: s.UpdatedAt, StartedAt: domain.CopyOf(s.StartedAt), FinishedAt: domain.CopyOf(s.FinishedAt), WakeAt: domain.CopyOf(s.WakeAt),
 	}

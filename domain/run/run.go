@@ -23,6 +23,7 @@ type Start struct {
 	SubTenant tenant.SubTenantID // that of the workflow, empty for none
 	Workflow  workflow.ID
 	Version   workflow.VersionID
+	Snapshot  SnapshotID       // of a draft; empty for a published version
 	Trigger   *trigger.Trigger // nil when somebody starts the run by hand: it begins at the nodes without an incoming edge
 	Entity    string
 	DedupeKey string
@@ -36,7 +37,7 @@ type Start struct {
 // The payload is trusted to be JSON.
 func New(id ID, s Start, now time.Time) *Run {
 	o := Origin{
-		ID: id, Tenant: s.Tenant, SubTenant: s.SubTenant, Workflow: s.Workflow, Version: s.Version,
+		ID: id, Tenant: s.Tenant, SubTenant: s.SubTenant, Workflow: s.Workflow, Version: s.Version, Snapshot: s.Snapshot,
 		Entity: s.Entity, DedupeKey: s.DedupeKey, Cause: s.Cause, Payload: s.Payload, Lane: s.Lane,
 		Retry: trigger.DefaultRetryPolicy(), Timeout: trigger.DefaultTimeout, CreatedAt: now,
 	}

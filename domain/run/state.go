@@ -33,6 +33,8 @@ type Origin struct {
 	SubTenant   tenant.SubTenantID // that of the workflow, empty for none
 	Workflow    workflow.ID
 	Version     workflow.VersionID
+	Snapshot    SnapshotID // of the draft that the run executes; empty for a published version, which cannot change
+	RerunOf     ID         // the run that this one repeats; empty for none
 	Trigger     trigger.ID // empty when no trigger started the run
 	TriggerName string     // when the run was started; with the type it finds the node to start at
 	TriggerType trigger.Type
@@ -96,9 +98,11 @@ type NodeState struct {
 	// A completed node has one of these; that of a node that passes on what it received
 	// is where it came from.
 	Output        json.RawMessage
-	OutputSeq     int64           // of an Output longer than [InlineOutput]: greater than Seq before the step that gave it, and at most Seq after it
+	OutputSeq     int64           // of an Output longer than [InlineOutput]: greater than Seq before the step that gave it, and at most Seq after it; negative where the run began with it
 	OutputOf      workflow.NodeID // the node whose output it is
 	OutputIsInput bool            // it is the run's payload
+
+	TakenOver bool // its result is that of the run that this one repeats; also in a pending run
 
 	StartedAt  *time.Time // when the node was reached, or retried with the run
 	FinishedAt *time.Time

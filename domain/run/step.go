@@ -90,8 +90,9 @@ const (
 	EntryNodeCompleted EntryType = "node.completed"
 	EntryNodeFailed    EntryType = "node.failed"
 	EntryNodeSkipped   EntryType = "node.skipped"
-	EntryNodeCancelled EntryType = "node.cancelled" // the run ended while it ran or waited
-	EntryEdgeFailed    EntryType = "edge.failed"    // the edge's condition cannot be computed; of a node that has failed it is not taken
+	EntryNodeTakenOver EntryType = "node.taken_over" // its result is that of the run that this one repeats
+	EntryNodeCancelled EntryType = "node.cancelled"  // the run ended while it ran or waited
+	EntryEdgeFailed    EntryType = "edge.failed"     // the edge's condition cannot be computed; of a node that has failed it is not taken
 )
 
 // Ends says whether the run has ended with an entry of the type. A failed run can be

@@ -76,6 +76,8 @@ const (
 	FollowRun       Operation = "followRun" // as it goes on
 	CancelRun       Operation = "cancelRun"
 	RetryRun        Operation = "retryRun"
+	RerunRun        Operation = "rerunRun"
+	StartVersionRun Operation = "startWorkflowVersionRun"
 	SimulateVersion Operation = "simulateWorkflowVersion"
 
 	ReadNodeSecret   Operation = "readNodeSecret" // when it was made, never the secret itself
@@ -133,6 +135,8 @@ var permissions = []Permission{
 	{FollowRun, Denied, Allowed},
 	{CancelRun, Denied, Allowed},
 	{RetryRun, Denied, Allowed},
+	{RerunRun, Denied, Allowed},
+	{StartVersionRun, Denied, Allowed},
 	{SimulateVersion, Denied, Allowed},
 	{ReadNodeSecret, Denied, Allowed},
 	{RotateNodeSecret, Denied, Allowed},

@@ -80,9 +80,9 @@ func (g Graph) Reachable(from ...NodeID) []NodeID {
 // Equal says whether both graphs hold the same nodes and edges in the same order.
 func (g Graph) Equal(other Graph) bool {
 	return slices.EqualFunc(g.nodes, other.nodes, func(a, b Node) bool {
-		sameDescription := same(a.Description, b.Description)
-		a.Description, b.Description = nil, nil
-		return sameDescription && a == b
+		alike := same(a.Description, b.Description) && same(a.Retry, b.Retry) && same(a.Timeout, b.Timeout)
+		a.Description, a.Retry, a.Timeout = b.Description, b.Retry, b.Timeout
+		return alike && a == b
 	}) && slices.EqualFunc(g.edges, other.edges, func(a, b Edge) bool {
 		return a.ID == b.ID && a.SourceNodeID == b.SourceNodeID && a.TargetNodeID == b.TargetNodeID &&
 			same(a.Condition, b.Condition) && same(a.Label, b.Label) &&

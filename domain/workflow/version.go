@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/node"
 	"github.com/sluicehq/sluice/domain/process"
 	"github.com/sluicehq/sluice/domain/tenant"
 )
@@ -143,6 +144,23 @@ func revised(m domain.Metadata, found []domain.Violation, p domain.MetadataPatch
 	r.Add(found...)
 	m = m.Revised(&r, p)
 	return m, r.Violations()
+}
+
+// CheckRunnable says why a draft cannot be run: with the code version_not_runnable, of nodes
+// whose types are none of the registry, as those that the tenant has disabled. All else shows
+// when a run comes to it. A version that was published goes on whatever the registry has.
+func (v *Version) CheckRunnable(registry node.Registry) error {
+	if v.Status() != StatusDraft {
+		return nil
+	}
+	c := &checker{env: Environment{Registry: registry}, names: namesOf(registry)}
+	for i, n := range v.state.Graph.nodes {
+		c.lookup(nodeSubject(i, n), n)
+	}
+	if err := invalid("version_not_runnable", "The workflow version cannot be run.", nil, c.found.list); err != nil {
+		return err
+	}
+	return nil
 }
 
 // Publish makes the version the active one: a draft, or one that was published

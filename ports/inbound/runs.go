@@ -50,6 +50,19 @@ type Firing interface {
 	// storage_exceeded; a named
 	// version that is not the workflow's is an Invalid error about workflowVersionId.
 	Start(ctx context.Context, who tenant.Caller, idempotency domain.IdempotencyKey, of workflow.ID, c run.ManualCall) (*run.Run, error)
+
+	// StartVersion starts a run of a version by hand, also of a draft, which the run executes as
+	// it is now whatever becomes of it. An unknown version is NotFound version_not_found. A
+	// draft with a node whose type the tenant does not have, or has disabled, is Invalid with
+	// the code version_not_runnable; a Conflict is workflow_inactive or storage_exceeded.
+	StartVersion(ctx context.Context, who tenant.Caller, idempotency domain.IdempotencyKey, id workflow.VersionID, c run.Call) (*run.Run, error)
+
+	// Rerun starts a run that repeats another one, whatever that has come to; see
+	// run.Run.Rerun. The trigger's limits do not count. An unknown run is NotFound
+	// run_not_found. A Conflict is workflow_inactive, workflow_not_found or version_not_found
+	// where that was deleted, version_not_published where the active version is to repeat it and
+	// there is none, or storage_exceeded.
+	Rerun(ctx context.Context, who tenant.Caller, idempotency domain.IdempotencyKey, id run.ID, c run.RerunCall) (run.Summary, error)
 }
 
 // Runs is what can be asked of runs, and done with them. An unknown id is NotFound with

@@ -294,9 +294,9 @@ type LaneState struct {
 
 // RunOrigins finds what runs came from, without reading them.
 type RunOrigins interface {
-	// Of returns which version a run executes, and how large it is as it is stored, in bytes.
+	// Of returns what a run executes, and how large it is as it is stored, in bytes.
 	// An unknown id is NotFound with the code run_not_found.
-	Of(ctx context.Context, scope tenant.Scope, id run.ID) (workflow.VersionID, int64, error)
+	Of(ctx context.Context, scope tenant.Scope, id run.ID) (run.Source, int64, error)
 
 	// Live is for the gateway itself, and not scoped to one tenant. It returns at most limit of the different origins that unfinished runs have, in one
 	// fixed order, behind one of them; the zero value begins with the first. It costs what it

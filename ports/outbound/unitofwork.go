@@ -43,6 +43,7 @@ type Stores struct {
 	Credentials         CredentialRepository
 	Workflows           WorkflowRepository
 	Versions            VersionRepository
+	Snapshots           SnapshotRepository
 	Activation          ActivationRepository
 	Triggers            TriggerRepository
 	Firing              FiringRepository

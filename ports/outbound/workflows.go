@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/domain/workflow"
 )
@@ -51,6 +52,24 @@ type VersionRepository interface {
 
 	// Delete removes the version with its triggers. An unknown id is NotFound.
 	Delete(ctx context.Context, scope tenant.Scope, id workflow.VersionID) error
+}
+
+// SnapshotRepository keeps what drafts are when runs of them are started, since a draft may
+// change while they go on. A snapshot goes with the last run that executes it.
+type SnapshotRepository interface {
+	// Keep keeps the graph of a draft for runs that are started in the same unit; several units
+	// that do so keep it once. An unknown draft is NotFound with the code version_not_found,
+	// one with another revision a Conflict with the code stale_revision.
+	Keep(ctx context.Context, scope tenant.Scope, id workflow.VersionID, revision int64) (run.SnapshotID, error)
+
+	// Hold keeps a snapshot for runs that are started in the same unit, also when the last run
+	// that executed it goes at the same time. One that has gone is NotFound with the code
+	// version_not_found.
+	Hold(ctx context.Context, owner tenant.ID, id run.SnapshotID) error
+
+	// Get returns the graph of a snapshot. One that has gone is NotFound with the code
+	// version_not_found.
+	Get(ctx context.Context, owner tenant.ID, id run.SnapshotID) (workflow.Graph, error)
 }
 
 // VersionParent is what a version belongs to.

@@ -28,6 +28,7 @@ func Stores(t *testing.T, open OpenStore) {
 	t.Run("Credentials", func(t *testing.T) { CredentialRepository(t, open) })
 	t.Run("Workflows", func(t *testing.T) { WorkflowRepository(t, open) })
 	t.Run("Versions", func(t *testing.T) { VersionRepository(t, open) })
+	t.Run("Snapshots", func(t *testing.T) { SnapshotRepository(t, open) })
 	t.Run("Triggers", func(t *testing.T) { TriggerRepository(t, open) })
 	t.Run("Activation", func(t *testing.T) { ActivationRepository(t, open) })
 	t.Run("Firing", func(t *testing.T) { FiringRepository(t, open) })

@@ -27,6 +27,7 @@ func Levels(t *testing.T, open func(t *testing.T) LevelStores) {
 		"the next delivery is one that the process has the level for":            nextDeliveryLevels,
 		"a run whose version needs a level is leased to who has it":              runLevels,
 		"runs that need a level keep no others from being leased":                runBacklogLevels,
+		"a run that older processes would begin otherwise is leased to others":   repeatedRunLevels,
 	} {
 		t.Run(claim, func(t *testing.T) {
 			t.Parallel()
@@ -220,6 +221,24 @@ func runLevels(l levels) {
 			l.newer.Fatalf("%d of those that are retried are leased", len(leased))
 		}
 	}
+}
+
+func repeatedRunLevels(l levels) {
+	owner := l.newer.tenant().ID()
+	ver := l.newer.version(l.newer.workflow(owner, ""))
+	drafted, err := l.newer.executing(ver)
+	if err != nil {
+		l.newer.Fatal(err)
+	}
+	taking := l.newer.started(owner, func(st *run.State) {
+		st.Nodes = []run.NodeState{{ID: "a", Status: run.NodeCompleted, TakenOver: true, OutputIsInput: true}}
+	})
+	l.older.leases("both need the level", 9, 9)
+	leased := l.newer.leases("they need the level", 9, 9, drafted, taking)
+	finished := l.newer.step(drafted, leased[0].Lease, over)
+	l.newer.step(finished, outbound.RunLease{}, busy, func(st *run.State) { st.FinishedAt = nil })
+	l.older.leases("what is retried", 9, 9)
+	l.newer.leases("what is retried, again", 9, 9, drafted)
 }
 
 func runBacklogLevels(l levels) {

@@ -231,5 +231,5 @@ func awaitingNamed() map[string]func(f fixture) {
 
 // awaitingOf is what a store returns of a run that waits.
 func awaitingOf(r *run.Run) run.Awaiting {
-	return run.Awaiting{ID: r.ID(), SubTenant: r.SubTenant(), Version: r.Version(), CreatedAt: r.CreatedAt(), Awaits: r.Awaits()}
+	return run.Awaiting{ID: r.ID(), SubTenant: r.SubTenant(), Source: r.Source(), CreatedAt: r.CreatedAt(), Awaits: r.Awaits()}
 }

@@ -73,7 +73,7 @@ func originOf(f fixture) {
 	r := f.started(f.tenant().ID())
 	f.read(func(ctx context.Context, st outbound.Stores) error {
 		version, size, err := st.Runs.Origins.Of(ctx, tenant.All(r.Tenant()), r.ID())
-		if version != r.Version() || size < int64(len(r.Payload())) || size > int64(len(r.Payload()))+1000 {
+		if version != r.Source() || size < int64(len(r.Payload())) || size > int64(len(r.Payload()))+1000 {
 			f.Errorf("it is of version %s and %d bytes large", version, size)
 		}
 		_, _, absent := st.Runs.Origins.Of(ctx, tenant.All(f.tenant().ID()), r.ID())

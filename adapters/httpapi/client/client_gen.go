@@ -88,6 +88,7 @@ const (
 	HistoryEntryTypeNodeRetrying  HistoryEntryType = "node.retrying"
 	HistoryEntryTypeNodeSkipped   HistoryEntryType = "node.skipped"
 	HistoryEntryTypeNodeStarted   HistoryEntryType = "node.started"
+	HistoryEntryTypeNodeTakenOver HistoryEntryType = "node.taken_over"
 	HistoryEntryTypeNodeWaiting   HistoryEntryType = "node.waiting"
 	HistoryEntryTypeRunCancelled  HistoryEntryType = "run.cancelled"
 	HistoryEntryTypeRunCompleted  HistoryEntryType = "run.completed"
@@ -138,12 +139,19 @@ const (
 	RecordSortFieldUpdatedAt RecordSortField = "updatedAt"
 )
 
+// Defines values for RerunRunVersion.
+const (
+	RerunRunVersionActive RerunRunVersion = "active"
+	RerunRunVersionSame   RerunRunVersion = "same"
+)
+
 // Defines values for RunCause.
 const (
 	RunCauseByEvent  RunCause = "by_event"
 	RunCauseCall     RunCause = "call"
 	RunCauseIngest   RunCause = "ingest"
 	RunCauseManual   RunCause = "manual"
+	RunCauseRerun    RunCause = "rerun"
 	RunCauseSchedule RunCause = "schedule"
 	RunCauseWebhook  RunCause = "webhook"
 )
@@ -1382,6 +1390,21 @@ type RegistryEntry struct {
 	Version string `json:"version"`
 }
 
+// RerunRun How a run is repeated.
+type RerunRun struct {
+	// From The id of the node to begin at, with the results of what came before; from the beginning when it is absent.
+	From *string `json:"from,omitempty"`
+
+	// Payload What the new run gets to work with: any JSON value; that of the run when it is absent.
+	Payload interface{} `json:"payload,omitempty"`
+
+	// Version Which version repeats it: what the run executed itself, which is `same` and the default, or the `active` one of its workflow.
+	Version *RerunRunVersion `json:"version,omitempty"`
+}
+
+// RerunRunVersion Which version repeats it: what the run executed itself, which is `same` and the default, or the `active` one of its workflow.
+type RerunRunVersion string
+
 // ResumeOptions Which paused runs an event may resume.
 type ResumeOptions struct {
 	// ResumeAll Whether it resumes all that it fits, at most 1000, and not only the one that was created first.
@@ -1444,7 +1467,7 @@ type RotateNodeSecret struct {
 
 // Run One execution of a workflow version.
 type Run struct {
-	// Cause What started the run: a call to its trigger, a call that names an event, an event that resumed no run, the trigger's schedule, somebody by hand, or a node of another run.
+	// Cause What started the run: a call to its trigger, a call that names an event, an event that resumed no run, the trigger's schedule, somebody by hand, a node of another run, or somebody who repeats another run.
 	Cause RunCause `json:"cause"`
 
 	// Context What the run works with, as expressions and custom nodes know it.
@@ -1488,6 +1511,9 @@ type Run struct {
 	// ParentRunID The run that started it, when one did.
 	ParentRunID *string `json:"parentRunId,omitempty"`
 
+	// RerunOf The run that this one repeats, when it repeats one.
+	RerunOf *string `json:"rerunOf,omitempty"`
+
 	// Retries How often it was retried after it had failed.
 	Retries int `json:"retries"`
 
@@ -1523,7 +1549,7 @@ type Run struct {
 	WorkflowVersionID string `json:"workflowVersionId"`
 }
 
-// RunCause What started the run: a call to its trigger, a call that names an event, an event that resumed no run, the trigger's schedule, somebody by hand, or a node of another run.
+// RunCause What started the run: a call to its trigger, a call that names an event, an event that resumed no run, the trigger's schedule, somebody by hand, a node of another run, or somebody who repeats another run.
 type RunCause string
 
 // RunContext What the run works with, as expressions and custom nodes know it.
@@ -1611,6 +1637,9 @@ type RunNode struct {
 	// IsHandled `true` for a failed node whose failure an edge took, so that the run goes on.
 	IsHandled *bool `json:"isHandled,omitempty"`
 
+	// IsTakenOver `true` for a node whose result is that of the run that this one repeats.
+	IsTakenOver *bool `json:"isTakenOver,omitempty"`
+
 	// Log What the code of the last attempt wrote to the console, line by line: at most 100 lines and 16 KiB. Where more was written, it ends with an ellipsis.
 	Log *[]string `json:"log,omitempty"`
 
@@ -1648,7 +1677,7 @@ type RunStatus string
 
 // RunSummary A run without its context and its nodes, which can be megabytes.
 type RunSummary struct {
-	// Cause What started the run: a call to its trigger, a call that names an event, an event that resumed no run, the trigger's schedule, somebody by hand, or a node of another run.
+	// Cause What started the run: a call to its trigger, a call that names an event, an event that resumed no run, the trigger's schedule, somebody by hand, a node of another run, or somebody who repeats another run.
 	Cause RunCause `json:"cause"`
 
 	// CreatedAt A time in UTC, in ISO 8601 with milliseconds.
@@ -1678,6 +1707,9 @@ type RunSummary struct {
 
 	// ParentRunID The run that started it, when one did.
 	ParentRunID *string `json:"parentRunId,omitempty"`
+
+	// RerunOf The run that this one repeats, when it repeats one.
+	RerunOf *string `json:"rerunOf,omitempty"`
 
 	// Seq How many entries its history has, and so the `id` of the last event of its stream.
 	Seq int `json:"seq"`
@@ -2030,6 +2062,18 @@ type StartRun struct {
 
 	// WorkflowVersionID A version of this workflow that was published; the active one when it is absent.
 	WorkflowVersionID *string `json:"workflowVersionId,omitempty"`
+}
+
+// StartVersionRun What a run of a version is started with.
+type StartVersionRun struct {
+	// DedupeKey Kept with the run. When it is absent, the idempotency key, else a new one.
+	DedupeKey *string `json:"dedupeKey,omitempty"`
+
+	// EntityID What the run is about, 1 to 255 printable characters. When it is absent, the member `entityId` of `eventData` where that is a string or a number, else a new identifier.
+	EntityID *string `json:"entityId,omitempty"`
+
+	// EventData What the run gets to work with: any JSON value, `{}` when it is absent. It is kept as it was sent.
+	EventData interface{} `json:"eventData,omitempty"`
 }
 
 // SubTenant defines model for SubTenant.
@@ -3251,6 +3295,23 @@ func (c *Client) CancelRun(ctx context.Context, id RunID, body CancelRun, option
 	return call[RunSummary](ctx, c, "POST", pathOf("/v1/gateway/runs/%s/cancel", id), nil, body, options)
 }
 
+// RerunRun sends POST /v1/gateway/runs/{id}/rerun.
+//
+// Starts a new run that repeats this one, whatever has become of it: with its payload, trigger, entity, retry policy and timeout, and
+// a new dedupe key. Neither the trigger's rate limit nor its state counts; the workflow must be active.
+//
+// With `from` the run begins at that node. It takes over what this run has, without executing it again: the results of the nodes that
+// `from` does not lead to, as far as everything before them has been taken over (`isTakenOver`, `node.taken_over`). Nodes are the same
+// by their ids. Which edges are taken is decided anew, and what passed on the payload passes on that of the new run. This run must have
+// the result of everything that comes before `from`. Unknown members are refused.
+//
+// The answer is the new run as lists show it.
+//
+// **Key:** secret.
+func (c *Client) RerunRun(ctx context.Context, id RunID, body RerunRun, options ...Option) (*RunSummary, error) {
+	return call[RunSummary](ctx, c, "POST", pathOf("/v1/gateway/runs/%s/rerun", id), nil, body, options)
+}
+
 // RetryRun sends POST /v1/gateway/runs/{id}/retry.
 //
 // Continues a failed run at the node that failed, with as many attempts and as much time as at first. Nodes that have completed are not
@@ -3694,6 +3755,18 @@ func (c *Client) UpdateWorkflowVersion(ctx context.Context, id VersionID, body U
 // **Key:** secret.
 func (c *Client) PublishWorkflowVersion(ctx context.Context, id VersionID, body OnPublish, options ...Option) (*PublishedVersion, error) {
 	return call[PublishedVersion](ctx, c, "POST", pathOf("/v1/gateway/workflow-versions/%s/publish", id), nil, body, options)
+}
+
+// StartVersionRun sends POST /v1/gateway/workflow-versions/{id}/runs.
+//
+// Runs a version as it is, a draft, too: without a trigger, at the nodes that have no incoming edge, with the default retry policy and
+// timeout. A run of a draft executes what the draft is now, however it is changed, published or repeated later. What is incomplete in
+// a draft fails when the run comes to it, but every node type must be one that the tenant has (`version_not_runnable`). The run has
+// its effects: to try a version without any, simulate it. Unknown members are refused.
+//
+// **Key:** secret.
+func (c *Client) StartVersionRun(ctx context.Context, id VersionID, body StartVersionRun, options ...Option) (*Run, error) {
+	return call[Run](ctx, c, "POST", pathOf("/v1/gateway/workflow-versions/%s/runs", id), nil, body, options)
 }
 
 // SimulateVersion sends POST /v1/gateway/workflow-versions/{id}/simulate.

@@ -18,19 +18,20 @@ type origins struct{ *unit }
 var _ outbound.RunOrigins = origins{}
 
 // Of reads lengths only.
-func (s origins) Of(ctx context.Context, scope tenant.Scope, id run.ID) (workflow.VersionID, int64, error) {
+func (s origins) Of(ctx context.Context, scope tenant.Scope, id run.ID) (run.Source, int64, error) {
 	in, args := core.Within(scope, core.BySubTenant, string(id))
 	var row struct {
-		Version string `db:"workflow_version_id"`
-		Size    int64  `db:"size"`
+		Version  string  `db:"workflow_version_id"`
+		Snapshot *string `db:"snapshot_id"`
+		Size     int64   `db:"size"`
 	}
-	err := s.ReadRow(ctx, "find the origin of a run", &row, `SELECT workflow_version_id, octet_length(progress) + outputs + octet_length(payload) +
+	err := s.ReadRow(ctx, "find the origin of a run", &row, `SELECT workflow_version_id, snapshot_id, octet_length(progress) + outputs + octet_length(payload) +
 		coalesce((SELECT octet_length(p.payload) FROM run_payloads p WHERE p.tenant_id = runs.tenant_id AND p.id = runs.payload_id), 0) AS size
 		FROM runs WHERE tenant_id = $1 AND id = $2`+in, args...)
 	if errors.Is(err, sql.ErrNoRows) {
-		return "", 0, core.NotFound(err, "run_not_found", "There is no such run.")
+		return run.Source{}, 0, core.NotFound(err, "run_not_found", "There is no such run.")
 	}
-	return workflow.VersionID(row.Version), row.Size, err
+	return run.Source{Version: workflow.VersionID(row.Version), Snapshot: orNone[run.SnapshotID](row.Snapshot)}, row.Size, err
 }
 
 // Live skips through the index of live runs from one origin to the next, so that it

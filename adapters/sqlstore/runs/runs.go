@@ -26,7 +26,7 @@ var _ outbound.RunRepository = repository{}
 // What a list shows of a run, and all of it.
 const (
 	summaryColumns = `id, tenant_id, sub_tenant_id, workflow_id, workflow_version_id, trigger_id, entity_id, dedupe_key, cause, status, seq,
-		failure_code, failure_message, failure_node, created_at, updated_at, started_at, finished_at, wake_at, parent_run_id, parent_node_id`
+		failure_code, failure_message, failure_node, created_at, updated_at, started_at, finished_at, wake_at, parent_run_id, parent_node_id, rerun_of`
 	// The payload of a run is its own, or one that it shares.
 	payloadColumn = `CASE WHEN payload_id IS NULL THEN payload
 		ELSE (SELECT p.payload FROM run_payloads p WHERE p.tenant_id = runs.tenant_id AND p.id = runs.payload_id) END`
@@ -45,7 +45,7 @@ var (
 
 func wholeRun(payload, progress string) string {
 	return summaryColumns + `, trigger_name, trigger_type, ` + payload + ` AS payload, max_retries, backoff_ms, max_backoff_ms, timeout_ms, parent_waits, depth, ` +
-		progress + ` AS progress, outputs, lane, lane_limit, ` + wholeSize + ` AS size`
+		progress + ` AS progress, outputs, lane, lane_limit, ` + wholeSize + ` AS size, snapshot_id`
 }
 
 func ifSmall(column string) string {
@@ -74,6 +74,7 @@ type summaryRow struct {
 	WakeAt         *time.Time `db:"wake_at"`
 	Parent         string     `db:"parent_run_id"`
 	ParentNode     string     `db:"parent_node_id"`
+	RerunOf        *string    `db:"rerun_of"`
 }
 
 // Targets are where the columns of a list go.
@@ -81,7 +82,7 @@ func (row *summaryRow) Targets() []any {
 	return []any{
 		&row.ID, &row.Tenant, &row.SubTenant, &row.Workflow, &row.Version, &row.Trigger, &row.Entity, &row.DedupeKey, &row.Cause, &row.Status, &row.Seq,
 		&row.FailureCode, &row.FailureMessage, &row.FailureNode, &row.CreatedAt, &row.UpdatedAt, &row.StartedAt, &row.FinishedAt, &row.WakeAt,
-		&row.Parent, &row.ParentNode,
+		&row.Parent, &row.ParentNode, &row.RerunOf,
 	}
 }
 
@@ -108,8 +109,16 @@ func (row summaryRow) summary() (run.Summary, error) {
 		Version: workflow.VersionID(row.Version), Trigger: trigger.ID(row.Trigger), Entity: row.Entity, DedupeKey: row.DedupeKey,
 		Cause: run.Cause(row.Cause), Status: run.Status(row.Status), Seq: row.Seq, Failure: row.failure(),
 		CreatedAt: row.CreatedAt.UTC(), UpdatedAt: row.UpdatedAt.UTC(), StartedAt: core.InUTC(row.StartedAt), FinishedAt: core.InUTC(row.FinishedAt),
-		WakeAt: core.InUTC(row.WakeAt), Parent: run.ID(row.Parent), ParentNode: workflow.NodeID(row.ParentNode),
+		WakeAt: core.InUTC(row.WakeAt), Parent: run.ID(row.Parent), ParentNode: workflow.NodeID(row.ParentNode), RerunOf: orNone[run.ID](row.RerunOf),
 	}, nil
+}
+
+// orNone is empty for null.
+func orNone[T ~string](text *string) T {
+	if text == nil {
+		return ""
+	}
+	return T(*text)
 }
 
 type runRow struct {
@@ -128,6 +137,7 @@ type runRow struct {
 	Lane        string
 	LaneLimit   int
 	Size        int64 // of payload, progress and outputs
+	Snapshot    *string
 
 	Outputs map[workflow.NodeID]json.RawMessage // from rows of their own
 }
@@ -135,7 +145,7 @@ type runRow struct {
 // Targets are where [wholeColumns] go.
 func (row *runRow) Targets() []any {
 	return append(row.summaryRow.Targets(), &row.TriggerName, &row.TriggerType, &row.Payload, &row.MaxRetries, &row.Backoff, &row.MaxBackoff, &row.Timeout, &row.ParentWaits, &row.Depth,
-		&row.Progress, &row.OutputsSize, &row.Lane, &row.LaneLimit, &row.Size)
+		&row.Progress, &row.OutputsSize, &row.Lane, &row.LaneLimit, &row.Size, &row.Snapshot)
 }
 
 func (row *runRow) restore() (*run.Run, error) {
@@ -153,7 +163,8 @@ func (row *runRow) restore() (*run.Run, error) {
 	return run.Restore(run.State{
 		Origin: run.Origin{
 			ID: run.ID(row.ID), Tenant: tenant.ID(row.Tenant), SubTenant: tenant.SubTenantID(row.SubTenant), Workflow: workflow.ID(row.Workflow),
-			Version: workflow.VersionID(row.Version), Trigger: trigger.ID(row.Trigger), TriggerName: row.TriggerName,
+			Version: workflow.VersionID(row.Version), Snapshot: orNone[run.SnapshotID](row.Snapshot), RerunOf: orNone[run.ID](row.RerunOf),
+			Trigger: trigger.ID(row.Trigger), TriggerName: row.TriggerName,
 			TriggerType: trigger.Type(row.TriggerType), Entity: row.Entity, DedupeKey: row.DedupeKey, Cause: run.Cause(row.Cause),
 			Payload: json.RawMessage(row.Payload),
 			Retry:   workflow.RetryPolicy{MaxRetries: row.MaxRetries, Backoff: fromMillis(row.Backoff), MaxBackoff: fromMillis(row.MaxBackoff)},

@@ -6,11 +6,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/sluicehq/sluice/adapters/sqlstore/core"
+	"github.com/sluicehq/sluice/domain/process"
 	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
@@ -31,6 +34,9 @@ type newRunRow struct {
 	Cause          string  `json:"cause"`
 	Payload        string  `json:"payload"`
 	SharedPayload  *string `json:"payload_id,omitempty"`
+	Snapshot       *string `json:"snapshot_id,omitempty"`
+	RerunOf        *string `json:"rerun_of,omitempty"`
+	Level          int     `json:"level"`
 	MaxRetries     int     `json:"max_retries"`
 	Backoff        int64   `json:"backoff_ms"`
 	MaxBackoff     int64   `json:"max_backoff_ms"`
@@ -85,9 +91,19 @@ func newRun(r *run.Run, shared outbound.PayloadID) (newRunRow, error) {
 		FinishedAt: core.FormatTime(st.FinishedAt), WakeAt: core.FormatTime(st.WakeAt), DueAt: core.FormatTime(due), Ready: ready,
 		Awaits: awaits, Awaited: awaited,
 		Parent: string(st.Parent), ParentNode: string(st.ParentNode), ParentWaits: st.ParentWaits, Depth: st.Depth, Lane: st.Lane.Name, LaneLimit: st.Lane.Limit,
+		Snapshot: textOrNull(st.Snapshot), RerunOf: textOrNull(st.RerunOf), Level: levelToBegin(r),
 	}
 	row.Size = len(st.Payload) + len(row.Progress) + row.Outputs
 	return row, err
+}
+
+// textOrNull is null for the empty text.
+func textOrNull[T ~string](text T) *string {
+	if text == "" {
+		return nil
+	}
+	s := string(text)
+	return &s
 }
 
 // failureColumns are all null where there is no failure.
@@ -108,7 +124,7 @@ var newRunColumns = []struct {
 	{core.Column{Name: "tenant_id"}, ""}, {core.Column{Name: "id"}, ""}, {core.Column{Name: "sub_tenant_id"}, ""}, {core.Column{Name: "workflow_id"}, ""},
 	{core.Column{Name: "workflow_version_id"}, ""}, {core.Column{Name: "trigger_id"}, ""}, {core.Column{Name: "trigger_name"}, ""}, {core.Column{Name: "trigger_type"}, ""},
 	{core.Column{Name: "entity_id"}, ""}, {core.Column{Name: "dedupe_key"}, ""}, {core.Column{Name: "holds_key"}, "boolean"}, {core.Column{Name: "cause"}, ""},
-	{core.Column{Name: "payload"}, ""}, {core.Column{Name: "payload_id"}, ""}, {core.Column{Name: "max_retries"}, "integer"}, {core.Column{Name: "backoff_ms"}, "bigint"},
+	{core.Column{Name: "payload"}, ""}, {core.Column{Name: "payload_id"}, ""}, {core.Column{Name: "snapshot_id"}, ""}, {core.Column{Name: "rerun_of"}, ""}, {core.Column{Name: "max_retries"}, "integer"}, {core.Column{Name: "backoff_ms"}, "bigint"},
 	{core.Column{Name: "max_backoff_ms"}, "bigint"}, {core.Column{Name: "timeout_ms"}, "bigint"}, {core.Column{Name: "status"}, ""}, {core.Column{Name: "seq"}, "bigint"},
 	{core.Column{Name: "progress"}, ""}, {core.Column{Name: "outputs"}, "bigint"}, {core.Column{Name: "failure_code"}, ""}, {core.Column{Name: "failure_message"}, ""}, {core.Column{Name: "failure_node"}, ""},
 	{core.Column{Name: "created_at", Time: true}, ""}, {core.Column{Name: "updated_at", Time: true}, ""}, {core.Column{Name: "started_at", Time: true}, ""},
@@ -119,7 +135,7 @@ var newRunColumns = []struct {
 
 // rowsOfNewRuns is the parameter of both statements that add runs.
 func (d dialect) rowsOfNewRuns() string {
-	columns := []core.Column{{Name: "ready"}, {Name: "due_at", Time: true}, {Name: "size"}, {Name: "lane_place"}}
+	columns := []core.Column{{Name: "ready"}, {Name: "due_at", Time: true}, {Name: "size"}, {Name: "lane_place"}, {Name: "level"}}
 	for _, c := range newRunColumns {
 		columns = append(columns, c.Column)
 	}
@@ -174,7 +190,7 @@ func (d dialect) insertLive(from string) string {
 	return `INSERT INTO live_runs (tenant_id, id, trigger_id, workflow_id, seq, size, due_at, ready_at, needs_level, lane, lane_limit, lane_seq, held)
 			SELECT r.tenant_id, r.id, r.trigger_id, r.workflow_id, CAST(r.seq AS bigint), CAST(r.size AS bigint),
 				CASE WHEN r.lane = '' THEN ` + due + ` END, CASE WHEN r.lane = '' AND CAST(r.ready AS boolean) THEN ` + due + ` END, ` +
-		levelOf("r") + `, r.lane, CAST(r.lane_limit AS integer), CASE WHEN r.lane = '' THEN 0 ELSE CAST(r.lane_place AS bigint) +
+		atLeast("CAST(r.level AS integer)", levelOf("r")) + `, r.lane, CAST(r.lane_limit AS integer), CASE WHEN r.lane = '' THEN 0 ELSE CAST(r.lane_place AS bigint) +
 				coalesce(` + lastInLane("true") + `, ` + lastInLane("false") + `, 0) END, r.lane <> ''
 			FROM ` + from + ` WHERE r.finished_at IS NULL`
 }
@@ -187,6 +203,26 @@ func lastInLane(held string) string {
 // levelOf is the level that a row of a table with runs needs: that of its version.
 func levelOf(table string) string {
 	return `coalesce((SELECT v.needs_level FROM workflow_versions v WHERE v.tenant_id = ` + table + `.tenant_id AND v.id = ` + table + `.workflow_version_id), 0)`
+}
+
+// levelToBegin is what a process must have to begin the run, besides what its version needs:
+// older ones would not look for a snapshot, and execute anew what the run takes over.
+func levelToBegin(r *run.Run) int {
+	if r.Source().Snapshot == "" && !r.TakesOver() {
+		return 0
+	}
+	return int(process.SecondRelease)
+}
+
+// levelOfSnapshot is what a run of a table needs that executes a snapshot, which processes of
+// older versions would not look for.
+func levelOfSnapshot(table string) string {
+	return `CASE WHEN ` + table + `.snapshot_id IS NULL THEN 0 ELSE ` + strconv.Itoa(int(process.SecondRelease)) + ` END`
+}
+
+// atLeast is the greater one of two numbers.
+func atLeast(a, b string) string {
+	return `CASE WHEN ` + a + ` > ` + b + ` THEN ` + a + ` ELSE ` + b + ` END`
 }
 
 // startAttempts bounds how often a key that has served its time is contended for.
@@ -275,11 +311,14 @@ func (s repository) start(ctx context.Context, shared outbound.PayloadID, all []
 	return nil, s.Fail(&core.Collision{Cause: errKeyContended})
 }
 
+// beforeAnything is before all outputs of a run, those included with which it began.
+const beforeAnything = math.MinInt64
+
 // addFirstOutputs writes the large outputs that runs have from the start.
 func (s repository) addFirstOutputs(ctx context.Context, all []*run.Run, started []outbound.StartedRun) error {
 	for i, r := range all {
 		if st := r.State(); started[i].Added {
-			if err := s.addOutputs(ctx, &st, 0); err != nil {
+			if err := s.addOutputs(ctx, &st, beforeAnything); err != nil {
 				return err
 			}
 		}

@@ -1,0 +1,127 @@
+package firing
+
+import (
+	"cmp"
+	"context"
+	"errors"
+
+	"github.com/sluicehq/sluice/application/execution"
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/run"
+	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/ports/outbound"
+)
+
+// Rerun starts a run that repeats another one, which is read once there is memory for it and
+// for what is taken over.
+func (f *Service) Rerun(ctx context.Context, who tenant.Caller, idempotency domain.IdempotencyKey, id run.ID, c run.RerunCall) (made run.Summary, err error) {
+	if err = who.May(tenant.RerunRun); err != nil {
+		return made, err
+	}
+	if err = c.Check(); err != nil {
+		return made, err
+	}
+	var size int64
+	err = f.work.View(ctx, func(ctx context.Context, st outbound.Stores) (err error) {
+		if err = st.Idempotency.Claim(ctx, who.Tenant(), idempotency, f.clock.Now()); err == nil {
+			_, size, err = st.Runs.Origins.Of(ctx, who.Scope, id)
+		}
+		return err
+	})
+	if err != nil {
+		return made, err
+	}
+	ctx = outbound.WithLargeWrite(ctx, int(size)+len(c.Payload))
+	waited := f.computing.Do(ctx, who.Tenant(), f.computing.Demand(size+int64(len(c.Payload))), func() {
+		var next *run.Run
+		if next, err = f.repeated(ctx, who.Scope, id, c); err == nil {
+			made, err = f.startRerun(ctx, who, idempotency, next, c)
+		}
+	})
+	return made, cmp.Or(waited, err)
+}
+
+// repeated makes the run that repeats another one.
+func (f *Service) repeated(ctx context.Context, scope tenant.Scope, id run.ID, c run.RerunCall) (*run.Run, error) {
+	var of *run.Run
+	again := run.Again{DedupeKey: f.random.ID(run.DedupeKeyPrefix), Payload: c.Payload, From: c.From}
+	err := f.work.View(ctx, func(ctx context.Context, st outbound.Stores) (err error) {
+		if of, err = st.Runs.Runs.Get(ctx, scope, id); err != nil {
+			return err
+		}
+		if again.Source = of.Source(); c.Active() {
+			var found outbound.FiringVersion
+			found, err = st.Firing.Version(ctx, scope, of.Workflow(), "")
+			again.Source, err = run.Source{Version: found.Version}, workflowGone(err)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if again.Version == "" {
+		return nil, execution.Startable(outbound.FiringVersion{WorkflowActive: true}, "")
+	}
+	var plan *run.Plan
+	if c.From != nil {
+		if plan, err = f.plans.Of(ctx, scope.Tenant(), again.Source); err != nil {
+			return nil, versionGoneOr(err)
+		}
+	}
+	return of.Rerun(plan, run.ID(f.random.ID(run.IDPrefix)), again, f.clock.Now())
+}
+
+func (f *Service) startRerun(ctx context.Context, who tenant.Caller, idempotency domain.IdempotencyKey, next *run.Run, c run.RerunCall) (run.Summary, error) {
+	made, now := next.Summary(), next.CreatedAt()
+	err := f.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
+		if err := st.Idempotency.Claim(ctx, who.Tenant(), idempotency, now); err != nil {
+			return err
+		}
+		found, err := st.Firing.Version(ctx, who.Scope, next.Workflow(), next.Version())
+		switch {
+		case err != nil:
+			return workflowGone(err)
+		case found.Version == "":
+			return errVersionDeleted()
+		case !found.WorkflowActive:
+			return execution.WorkflowInactive()
+		}
+		if snapshot := next.Source().Snapshot; snapshot != "" {
+			if err := st.Snapshots.Hold(ctx, who.Tenant(), snapshot); err != nil {
+				return versionGoneOr(err)
+			}
+		}
+		if err := f.storage.Check(found.StoredBytes, int64(next.Size())); err != nil {
+			return err
+		}
+		if _, err := st.Runs.Runs.Start(ctx, next); err != nil {
+			return err
+		}
+		return st.Idempotency.Record(ctx, who.Tenant(), idempotency, made, now)
+	})
+	if err != nil {
+		return run.Summary{}, err
+	}
+	f.signals.Notify(next.ID())
+	return made, nil
+}
+
+func errVersionDeleted() error {
+	return domain.Fail(domain.Conflict, "version_not_found", "The workflow version that the run executed was deleted, so that it cannot be repeated.")
+}
+
+// versionGoneOr makes a conflict of a version that was deleted.
+func versionGoneOr(err error) error {
+	if errors.Is(err, domain.NotFound) {
+		return errVersionDeleted()
+	}
+	return err
+}
+
+// workflowGone makes a conflict of a workflow that was deleted: the run is still there.
+func workflowGone(err error) error {
+	if errors.Is(err, domain.NotFound) {
+		return domain.Fail(domain.Conflict, "workflow_not_found", "The workflow that the run is of was deleted, so that it cannot be repeated.")
+	}
+	return err
+}
