@@ -107,11 +107,7 @@ func TryConfined() int {
 
 func TestAConfinedProcessReachesNothing(t *testing.T) {
 	t.Parallel()
-	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.CommandContext(t.Context(), program, "try")
+	cmd := exec.CommandContext(t.Context(), Program(t), "try")
 	cmd.Stderr = t.Output()
 	answer, err := cmd.Output()
 	if err != nil {
@@ -135,17 +131,13 @@ func TestAConfinedProcessReachesNothing(t *testing.T) {
 }
 
 func TestWhatAProcessInherits(t *testing.T) {
-	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	left, err := os.Open(program) // as a gateway has files
+	left, err := os.Open(Program(t)) // as a gateway has files
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer left.Close()
 	t.Setenv("SLUICE_SECRET", "x")
-	p, err := start(t.Context(), []string{program, "serve"})
+	p, err := start(t.Context(), []string{Program(t), "serve"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,14 @@
 package sandbox
 
 import (
+	"fmt"
 	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"sync"
+	"testing"
 	"time"
 )
 
@@ -59,3 +66,35 @@ func ServeEndlessly() int {
 		time.Sleep(time.Minute)
 	})
 }
+
+// Program is this test program. The race detector takes more memory than a confined process may
+// have, and checks pointers that the engine, C that was made into Go, computes: a program with it
+// has another one built without.
+func Program(t testing.TB) string {
+	t.Helper()
+	path, err := builtProgram()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+var builtProgram = sync.OnceValues(func() (string, error) {
+	info, ok := debug.ReadBuildInfo()
+	if !ok || !slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
+		return os.Executable()
+	}
+	dir, err := os.MkdirTemp("", "sandbox")
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, "program")
+	if out, err := exec.Command("go", "test", "-c", "-vet=off", "-o", path, ".").CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build the program without the race detector: %w: %s", err, out)
+	}
+	RemoveProgram = func() { _ = os.RemoveAll(dir) }
+	return path, nil
+})
+
+// RemoveProgram removes a program that was built.
+var RemoveProgram = func() {}

@@ -27,7 +27,10 @@ func TestMain(m *testing.M) {
 			os.Exit(act())
 		}
 	}
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		sandbox.RemoveProgram()
+		os.Exit(code)
+	}))
 }
 
 // children are what the test program does when it is started with one of these arguments.
@@ -38,11 +41,7 @@ var children = map[string]func() int{
 
 func open(t testing.TB, child string, processes int64) *sandbox.Sandbox {
 	t.Helper()
-	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := sandbox.New(sandbox.Options{Command: []string{program, child}, Processes: budget.NewShared(processes, processes)})
+	s := sandbox.New(sandbox.Options{Command: []string{sandbox.Program(t), child}, Processes: budget.NewShared(processes, processes)})
 	t.Cleanup(s.Close)
 	return s
 }
