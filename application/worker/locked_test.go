@@ -34,7 +34,7 @@ func TestARunThatIsLockedForLongKeepsNoOtherFromBeingWorkedOn(t *testing.T) {
 	}
 	slow, quick := w.NewVersion([]string{"slow " + fixture.CallNode, "then " + fixture.CallNode}, []string{"slow -> then"}), w.NewVersion([]string{"quick " + fixture.CallNode}, nil)
 	setup := fixture.ShortLeaseOptions
-	setup.Lease = 1500 * time.Millisecond // or a busy machine is too late to renew that of the other one
+	setup.Lease = 3 * time.Second // or a busy machine is too late to renew that of the other one
 	w.Work(w.NewWorker(w.Store, w.Signals, setup))
 	locked, beside := w.Accept(slow, 1, fixture.RunOptions{})[0], w.Accept(slow, 1, fixture.RunOptions{})[0]
 	await(t, began, "the first slow attempt begins")

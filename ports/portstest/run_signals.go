@@ -288,8 +288,8 @@ func progressBetweenProcesses(t *testing.T, here, there outbound.RunSignals, ids
 	closely, _ := RecordProgress(t, there)
 	many := ids(700) // more than one notice can name
 	wanted, other := many[0], ids(1)[0]
-	there.RequestProgress(many...)
-	closely.Eventually(t, "word of what another process wants", func() bool { // which may not have heard of it yet
+	closely.Eventually(t, "word of what another process wants", func() bool {
+		there.RequestProgress(many...) // again, since the other one may not listen yet
 		here.NotifyProgress(other, wanted)
 		return closely.Count(wanted) > 0
 	})
