@@ -44,6 +44,7 @@ type nodeBody struct {
 // nodeHead and nodeTail are what stands before and behind its documents.
 type nodeHead struct {
 	ID          string  `json:"id"`
+	ParentID    string  `json:"parentId,omitempty"`
 	Type        string  `json:"type"`
 	Version     string  `json:"version"`
 	Name        string  `json:"name"`
@@ -90,7 +91,7 @@ func tailOfVersion(ver inbound.CheckedVersion) versionTail {
 }
 
 func headOfNode(n workflow.Node) nodeHead {
-	return nodeHead{ID: string(n.ID), Type: n.Type, Version: n.Version, Name: n.Name, Description: n.Description}
+	return nodeHead{ID: string(n.ID), ParentID: string(n.Parent), Type: n.Type, Version: n.Version, Name: n.Name, Description: n.Description}
 }
 
 func tailOfNode(n workflow.Node, canPause bool) nodeTail {

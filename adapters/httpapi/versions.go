@@ -57,6 +57,9 @@ func readNodes(body jsonread.Object, r *domain.Rules) []workflow.NodeDraft {
 		n := &nodes[i]
 		id, _ := o.String("id", r)
 		n.ID = workflow.NodeID(id)
+		if parent, _ := o.NullableString("parentId", r); parent != nil {
+			n.Parent = workflow.NodeID(*parent)
+		}
 		n.Type, _ = o.String("type", r)
 		n.Version, _ = o.String("version", r)
 		n.Name, _ = o.String("name", r)

@@ -17,6 +17,7 @@ type graphJSON struct {
 
 type nodeJSON struct {
 	ID          string          `json:"id"`
+	Parent      string          `json:"parent,omitempty"`
 	Type        string          `json:"type"`
 	Version     string          `json:"version"`
 	Name        string          `json:"name"`
@@ -50,7 +51,7 @@ func encodeGraph(g workflow.Graph) (string, error) {
 	kept := graphJSON{Nodes: []nodeJSON{}, Edges: []edgeJSON{}}
 	for _, n := range g.Nodes() {
 		one := nodeJSON{
-			ID: string(n.ID), Type: n.Type, Version: n.Version, Name: n.Name, Description: n.Description,
+			ID: string(n.ID), Parent: string(n.Parent), Type: n.Type, Version: n.Version, Name: n.Name, Description: n.Description,
 			Config: json.RawMessage(n.Config.String()), Input: json.RawMessage(n.InputSchema.String()),
 			Output: json.RawMessage(n.OutputSchema.String()), X: n.Position.X, Y: n.Position.Y,
 		}
@@ -83,7 +84,7 @@ func decodeGraph(text string) (workflow.Graph, error) {
 	nodes := make([]workflow.Node, len(kept.Nodes))
 	for i, n := range kept.Nodes {
 		nodes[i] = workflow.Node{
-			ID: workflow.NodeID(n.ID), Type: n.Type, Version: n.Version, Name: n.Name, Description: n.Description,
+			ID: workflow.NodeID(n.ID), Parent: workflow.NodeID(n.Parent), Type: n.Type, Version: n.Version, Name: n.Name, Description: n.Description,
 			Config: domain.RestoreDocument(string(n.Config)), InputSchema: domain.RestoreDocument(string(n.Input)),
 			OutputSchema: domain.RestoreDocument(string(n.Output)), Position: workflow.Position{X: n.X, Y: n.Y},
 		}

@@ -23,6 +23,7 @@ const (
 	Transform    Type = "transform"    // computes
 	HTTPRequest  Type = "httpRequest"  // calls out
 	CallWorkflow Type = "callWorkflow" // runs another workflow
+	ForEach      Type = "forEach"      // runs its body once for each item
 	Return       Type = "return"       // gives the output of the run
 	Code         Type = "code"         // computes what an expression cannot
 )
@@ -120,6 +121,9 @@ func IsBuiltIn(name string) bool {
 	_, reserved := BuiltIn(Type(name))
 	return reserved && !Type(name).IsTrigger()
 }
+
+// ContinueOnItemError is the onItemError of a [ForEach] that goes on when an item has failed.
+const ContinueOnItemError = "continue"
 
 // IsTrigger says whether t is a node that stands for a trigger.
 func (t Type) IsTrigger() bool { return t == TriggerWebhook || t == TriggerSchedule }

@@ -15,6 +15,7 @@ type Capabilities struct {
 	CanPause     bool `json:"canPause"`     // it can pause a run
 	HasEffect    bool `json:"hasEffect"`    // it acts outside the gateway, by attempts that can fail and be made again
 	StartsRun    bool `json:"startsRun"`    // its effect is another run, which the gateway starts itself
+	RunsBody     bool `json:"runsBody"`     // it runs the nodes whose parent it is, once for each item
 	Computes     bool `json:"computes"`     // it computes outside the run, by attempts that give the same whenever they are made
 	PassesInput  bool `json:"passesInput"`  // its output is its input: it only decides when or where the run continues
 	HasTemplates bool `json:"hasTemplates"` // {{ expressions }} in the texts of its configuration are resolved

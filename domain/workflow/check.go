@@ -48,6 +48,7 @@ type Report struct {
 //     holds {{ is checked as one and fits any type.
 //   - Expressions and templates compile, and the nodes that they name exist and can have
 //     run before.
+//   - Nodes whose body others are run others, and have one; no run starts in it.
 //   - Branch targets in the configuration are nodes that an edge leads to.
 //   - Nodes that call a workflow name one that there is.
 //   - What expressions compute can be right: they read no member that a closed object
@@ -101,22 +102,49 @@ func (c *checker) check() {
 		}
 		c.steps[i] = c.prepare(about, n)
 	}
-	for _, i := range c.order() {
-		about := nodeSubject(i, g.nodes[i])
-		c.arrive(i)
-		c.checkNode(about, i)
-		c.give(i)
-		c.leave(i)
-		if !reached[g.nodes[i].ID] {
-			c.found.add(about, UnreachableNode, "is never reached: no edge leads to it from %s", c.whereRunsStart())
-		}
-	}
+	c.checkBodies()
+	c.visitAll(reached)
 	for i, e := range g.edges {
 		c.checkEdge(edgeSubject(i, e), i)
 	}
 	c.checkAnswers()
 	c.found.inOrder(found, g)
 	c.warned.inOrder(0, g)
+}
+
+// visitAll visits the nodes as runs come to them: a node after what leads to it, with its body
+// before what it gives. Nodes that lead back to themselves come last.
+func (c *checker) visitAll(reached map[NodeID]bool) {
+	visited := make([]bool, len(c.g.nodes))
+	order := c.order()
+	var visit func(i int)
+	visit = func(i int) {
+		if visited[i] {
+			return
+		}
+		visited[i] = true
+		about := nodeSubject(i, c.g.nodes[i])
+		c.arrive(i)
+		c.checkNode(about, i)
+		for _, inner := range order {
+			if parent, nested := c.g.parent(inner); nested && parent == i {
+				visit(inner)
+			}
+		}
+		c.give(i)
+		c.leave(i)
+		if !reached[c.g.nodes[i].ID] {
+			c.found.add(about, UnreachableNode, "is never reached: no edge leads to it from %s", c.whereRunsStart())
+		}
+	}
+	for _, i := range order {
+		if _, nested := c.g.parent(i); !nested {
+			visit(i)
+		}
+	}
+	for _, i := range order {
+		visit(i)
+	}
 }
 
 // order is that in which runs come to the nodes; nodes that lead back to themselves come last.
@@ -173,6 +201,7 @@ type step struct {
 	test            Checked     // of a condition
 	computes        typing.Type // of a transform
 	readsInput      bool
+	item            typing.Type // of one that runs a body, what that is run for
 }
 
 func (c *checker) prepare(about subject, n Node) step {

@@ -31,6 +31,9 @@ const (
 func (c *checker) checkExpressions(about subject, i int) {
 	s := &c.steps[i]
 	at := c.inside(i)
+	if s.kind.RunsBody {
+		s.item = c.checkItems(about.member("items"), s.config["items"], at)
+	}
 	switch s.kind.Type {
 	case node.Condition:
 		s.test = c.compile(about.member("condition"), s.config["condition"], at)
@@ -155,10 +158,7 @@ func (c *checker) checkTransform(about subject, s *step, at site) typing.Type {
 	} else {
 		c.needs(about.member("source"), items, typing.Array, "the array that the "+kind+" goes over, which is the node's input where there is no source")
 	}
-	item := typing.Any
-	if items.Within(typing.Array | typing.Nullish) {
-		item = items.Items()
-	}
+	item := itemOf(items)
 	each := []Root{{Name: RootItem, Type: item}, {Name: RootIndex, Type: typing.Of(typing.Number)}}
 	if kind == TransformReduce {
 		each = slices.Insert(each, 0, Root{Name: RootAcc})

@@ -37,6 +37,10 @@ var failureType = typing.NewObject().Set("error", typing.NewObject().
 // looked at before.
 func (c *checker) arrive(i int) {
 	s := &c.steps[i]
+	if parent, nested := c.g.parent(i); nested && len(c.g.incoming[i]) == 0 {
+		s.before, s.in, s.inPath = c.within(parent), c.steps[parent].item, RootItem
+		return
+	}
 	if len(c.g.incoming[i]) == 0 {
 		s.in, s.inPath = c.payload, RootPayload
 		return
@@ -186,13 +190,16 @@ func (c *checker) leave(i int) {
 	s := &c.steps[i]
 	n := c.g.nodes[i]
 	s.outPath = typing.MemberPath(RootNodes, string(n.ID))
-	s.always = c.alwaysStarts[n.ID] || slices.ContainsFunc(c.g.incoming[i], c.certain)
+	_, nested := c.g.parent(i)
+	s.always = c.alwaysStarts[n.ID] || nested && c.g.beginsBody(i) || slices.ContainsFunc(c.g.incoming[i], c.certain)
 	switch {
 	case !s.known:
 	case s.kind.PassesInput || s.kind.Type.IsTrigger():
 		s.out, s.outPath = s.in, s.inPath
 	case s.kind.BuiltIn && s.kind.Type == node.Input:
 		s.out = answerType(s)
+	case s.kind.RunsBody:
+		s.out = c.resultsType(i)
 	case s.kind.BuiltIn && s.kind.Type == node.Transform:
 		s.out = s.computes.Stored()
 	case s.output.Len() > 0:
@@ -223,10 +230,14 @@ func answerType(s *step) typing.Type {
 // inside is the site of a node's configuration.
 func (c *checker) inside(i int) site {
 	s := &c.steps[i]
-	return site{place: i, facts: s.facts, unseen: c.unseenBy(i), roots: []Root{
+	at := site{place: i, facts: s.facts, unseen: c.unseenBy(i), roots: []Root{
 		{Name: RootInput, Type: s.in, Path: s.inPath}, {Name: RootPayload, Type: c.payload},
 		{Name: RootNodes, Type: c.nodesType(s.before)}, {Name: RootRun, Type: runType},
 	}}
+	if parent, nested := c.g.parent(i); nested {
+		at.roots = append(at.roots, Root{Name: RootItem, Type: c.steps[parent].item}, Root{Name: RootIndex, Type: typing.Of(typing.Number)})
+	}
+	return at
 }
 
 // behind is the site of the condition of an edge that leaves a node.

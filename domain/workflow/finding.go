@@ -28,6 +28,11 @@ const (
 	MissingEdge        domain.ViolationCode = "missing_edge"         // a branch target that no edge leads to
 	UnknownTrigger     domain.ViolationCode = "unknown_trigger"      // a trigger that the version does not have
 	WrongTriggerType   domain.ViolationCode = "wrong_trigger_type"   // a trigger of another type than its node's
+	CrossesBorder      domain.ViolationCode = "crosses_border"       // an edge between nodes that are not in the same body
+	TooDeep            domain.ViolationCode = "too_deep"             // bodies that nest too deep
+	NotAContainer      domain.ViolationCode = "not_a_container"      // a parent that runs no other nodes
+	EmptyBody          domain.ViolationCode = "empty_body"           // a node that runs others, of which there are none
+	TriggerInBody      domain.ViolationCode = "trigger_in_body"      // a trigger node that no run starts at
 
 	// What types tell.
 	UnknownMember domain.ViolationCode = "unknown_member" // a member that a closed object never has

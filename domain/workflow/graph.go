@@ -13,6 +13,7 @@ import (
 const (
 	MaxNodes      = 500
 	MaxEdges      = 2000
+	MaxNesting    = 3 // bodies around a node
 	MaxNodeID     = 255
 	MaxNodeType   = 255
 	MaxKey        = 255       // sourceOutputKey, targetInputKey
@@ -26,6 +27,7 @@ type Position struct{ X, Y float64 }
 // Node is one step. Everything in it comes back as the client sent it.
 type Node struct {
 	ID           NodeID
+	Parent       NodeID // the node in whose body it is; empty for none
 	Type         string // names an entry of the node registry
 	Version      string // of that entry
 	Name         string // for people
@@ -84,6 +86,8 @@ type Graph struct {
 	index    map[NodeID]int // the place of each node; of the first when an id repeats
 	incoming [][]int        // for each node the places of the edges that lead to it, ascending
 	outgoing [][]int
+	bodies   map[int][]int // for each node that is the parent of others their places, ascending
+	whole    *Graph        // what this is a body of; nil for none
 }
 
 // NodeDraft is a node as a client sends it. It may be incomplete: a type that the
@@ -91,6 +95,7 @@ type Graph struct {
 // version is published.
 type NodeDraft struct {
 	ID           NodeID // 1 to [MaxNodeID] characters, unique in the graph
+	Parent       NodeID // a node that runs others; empty for none
 	Type         string // at most [MaxNodeType] characters
 	Version      string // at most [MaxNodeType] characters
 	Name         string // at most [MaxName] characters
@@ -123,8 +128,10 @@ const versionInvalid, versionInvalidMessage = "version_invalid", "The workflow v
 // buildGraph checks and indexes nodes and edges and calls newEdgeID for each edge that has
 // no id. Every violation is reported at once, malformed first, with the code version_invalid:
 // ids that are missing or repeat, edges that dangle, repeat another or lead back to where
-// they start, cycles, more than [MaxNodes] nodes or [MaxEdges] edges (the elements of a list
-// that is too long are not looked at), and texts that are too long.
+// they start, cycles, parents that are not there or lie within themselves, bodies that nest
+// deeper than [MaxNesting], edges that cross the border of one, more than [MaxNodes] nodes or
+// [MaxEdges] edges (the elements of a list that is too long are not looked at), and texts that
+// are too long.
 func buildGraph(malformed []domain.Violation, nodes []Node, edges []Edge, newEdgeID func() EdgeID) (Graph, error) {
 	g := indexed(nodes, edges)
 	found := g.defects(idsRead(malformed))
@@ -158,6 +165,14 @@ func indexed(nodes []Node, edges []Edge) Graph {
 	for i, n := range nodes {
 		if _, repeats := g.index[n.ID]; !repeats {
 			g.index[n.ID] = i
+		}
+	}
+	for i := range nodes {
+		if parent, nested := g.parent(i); nested {
+			if g.bodies == nil {
+				g.bodies = map[int][]int{}
+			}
+			g.bodies[parent] = append(g.bodies[parent], i)
 		}
 	}
 	for i := range edges {

@@ -16,6 +16,7 @@ func (g Graph) defects(idsKnown bool) []Finding {
 		fs.add(subject{path: "nodes"}, domain.TooLong, "must hold at most %d nodes, not %d", MaxNodes, len(g.nodes))
 	} else {
 		g.checkNodes(&fs)
+		g.checkParents(&fs, idsKnown)
 	}
 	if !edgesFit {
 		fs.add(subject{path: "edges"}, domain.TooLong, "must hold at most %d edges, not %d", MaxEdges, len(g.edges))
@@ -62,6 +63,7 @@ func (g Graph) checkEdges(fs *findings, nodesKnown bool) {
 			fs.add(about.member("targetNodeId"), SelfEdge,
 				"must differ from sourceNodeId; an edge cannot lead from %q back to itself", clip(string(e.TargetNodeID)))
 		}
+		g.checkBorder(fs, about.member("targetNodeId"), i)
 		fs.text(about.member("condition"), orEmpty(e.Condition), 0, MaxExpression)
 		fs.text(about.member("label"), orEmpty(e.Label), 0, MaxLabel)
 		fs.text(about.member("sourceOutputKey"), e.OutputKey(), 0, MaxKey)

@@ -11,7 +11,7 @@ func (g Graph) level(types interface {
 },
 ) (highest process.Level) {
 	for _, n := range g.nodes {
-		if n.Retry != nil || n.Timeout != nil {
+		if n.Retry != nil || n.Timeout != nil || n.Parent != "" {
 			highest = max(highest, process.SecondRelease)
 		}
 		if version, err := node.ParseSemVer(n.Version); err == nil {

@@ -1,5 +1,7 @@
 package workflow
 
+import "slices"
+
 // Named is a member of a root that an expression reads by a name that is written out,
 // such as fetch in nodes.fetch.id and nodes["fetch"]. What nodes[input.id] reads is known
 // to the run alone.
@@ -30,7 +32,7 @@ func (c *checker) checkNamed(about subject, named []Named, unseen func(place int
 }
 
 // unseenBy says of nodes whether the one at the place sees nothing of them: all but those
-// from which edges lead to it.
+// from which edges lead to it, or to one in whose body it is.
 func (c *checker) unseenBy(place int) func(other int) bool {
 	return func(other int) bool {
 		if c.leads == nil {
@@ -44,7 +46,7 @@ func (c *checker) unseenBy(place int) func(other int) bool {
 			}
 			c.leads[other] = reached
 		}
-		return other == place || !reached[place]
+		return other == place || !reached[place] || slices.Contains(c.g.around(place), other)
 	}
 }
 

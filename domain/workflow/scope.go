@@ -8,8 +8,8 @@ const (
 	RootNodes   = "nodes"   // the output of each node that ran, by node id
 	RootRun     = "run"     // the run's ids
 	RootResult  = "result"  // on an edge: the source's output
-	RootItem    = "item"    // in map, filter and reduce: the element at hand
-	RootIndex   = "index"   // in map, filter and reduce: its place, from 0
+	RootItem    = "item"    // in map, filter and reduce and in bodies: the element at hand
+	RootIndex   = "index"   // in map, filter and reduce and in bodies: its place, from 0
 	RootAcc     = "acc"     // in reduce: what was computed so far
 )
 
@@ -18,6 +18,10 @@ func NodeScope() []string { return []string{RootInput, RootPayload, RootNodes, R
 
 // EdgeScope lists the roots of an edge's condition.
 func EdgeScope() []string { return append(NodeScope(), RootResult) }
+
+// BodyScope lists the roots that expressions in the body of a node have besides. Where a transform
+// has roots of the same name, those are its own.
+func BodyScope() []string { return []string{RootItem, RootIndex} }
 
 // The values of a transform's transformType, which say what its expression is
 // applied to.

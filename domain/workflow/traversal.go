@@ -10,43 +10,54 @@ func (g Graph) Nodes() []Node { return cloneNodes(g.nodes) }
 // Edges returns the edges in the client's order.
 func (g Graph) Edges() []Edge { return cloneEdges(g.edges) }
 
-// Roots returns the nodes without an incoming edge, in the client's order.
+// Roots returns the nodes without an incoming edge, in the client's order. Those in the bodies of
+// others are none: what runs them begins there.
 func (g Graph) Roots() []NodeID {
 	var roots []NodeID
 	for i, n := range g.nodes {
-		if len(g.incoming[i]) == 0 {
+		if _, nested := g.parent(i); !nested && len(g.incoming[i]) == 0 {
 			roots = append(roots, n.ID)
 		}
 	}
 	return roots
 }
 
-// TopologicalOrder returns every node after all nodes that lead to it, otherwise
-// in the client's order. A graph with a cycle, which only [RestoreGraph] can make,
+// TopologicalOrder returns every node after all nodes that lead to it and those in whose bodies
+// it is, otherwise in the client's order. A graph with a cycle, which only [RestoreGraph] can make,
 // yields the nodes before it.
 func (g Graph) TopologicalOrder() []NodeID {
-	open := make([]int, len(g.nodes)) // edges whose source has not been placed yet
+	open := make([]int, len(g.nodes)) // edges and parents that have not been placed yet
 	var ready []int
 	for i := range g.nodes {
-		if open[i] = len(g.incoming[i]); open[i] == 0 {
+		open[i] = len(g.incoming[i])
+		if _, nested := g.parent(i); nested {
+			open[i]++
+		}
+		if open[i] == 0 {
 			ready = append(ready, i)
 		}
 	}
 	order := make([]NodeID, 0, len(g.nodes))
+	follow := func(i int) {
+		if open[i]--; open[i] == 0 {
+			ready = append(ready, i)
+		}
+	}
 	for ; len(ready) > 0; ready = ready[1:] {
 		order = append(order, g.nodes[ready[0]].ID)
 		for _, e := range g.outgoing[ready[0]] {
-			target := g.index[g.edges[e].TargetNodeID]
-			if open[target]--; open[target] == 0 {
-				ready = append(ready, target)
-			}
+			follow(g.index[g.edges[e].TargetNodeID])
+		}
+		for _, i := range g.bodies[ready[0]] {
+			follow(i)
 		}
 	}
 	return order
 }
 
-// Reachable returns the nodes that edges lead to from any of the given ones, these
-// included, in the client's order. An id that no node has leads nowhere.
+// Reachable returns the nodes that runs come to from any of the given ones, these included, in
+// the client's order: those that edges lead to, and what is in their bodies. An id that no node
+// has leads nowhere.
 func (g Graph) Reachable(from ...NodeID) []NodeID {
 	reached := make([]bool, len(g.nodes))
 	var open []int
@@ -66,6 +77,11 @@ func (g Graph) Reachable(from ...NodeID) []NodeID {
 		open = open[:len(open)-1]
 		for _, e := range g.outgoing[last] {
 			visit(g.index[g.edges[e].TargetNodeID])
+		}
+		for _, i := range g.bodies[last] {
+			if g.beginsBody(i) {
+				visit(i)
+			}
 		}
 	}
 	var ids []NodeID

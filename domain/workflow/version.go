@@ -147,16 +147,18 @@ func revised(m domain.Metadata, found []domain.Violation, p domain.MetadataPatch
 }
 
 // CheckRunnable says why a draft cannot be run: with the code version_not_runnable, of nodes
-// whose types are none of the registry, as those that the tenant has disabled. All else shows
-// when a run comes to it. A version that was published goes on whatever the registry has.
+// whose types are none of the registry, as those that the tenant has disabled, and of bodies
+// that nothing runs. All else shows when a run comes to it. A version that was published goes on whatever the registry has.
 func (v *Version) CheckRunnable(registry node.Registry) error {
 	if v.Status() != StatusDraft {
 		return nil
 	}
-	c := &checker{env: Environment{Registry: registry}, names: namesOf(registry)}
-	for i, n := range v.state.Graph.nodes {
-		c.lookup(nodeSubject(i, n), n)
+	g := v.state.Graph
+	c := &checker{g: g, env: Environment{Registry: registry}, names: namesOf(registry), steps: make([]step, len(g.nodes))}
+	for i, n := range g.nodes {
+		c.steps[i].kind, c.steps[i].known = c.lookup(nodeSubject(i, n), n)
 	}
+	c.checkBodies()
 	if err := invalid("version_not_runnable", "The workflow version cannot be run.", nil, c.found.list); err != nil {
 		return err
 	}

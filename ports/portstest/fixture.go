@@ -175,6 +175,7 @@ func versionDraft() workflow.VersionDraft {
 				Position: workflow.Position{X: -12.5, Y: 1e6},
 			},
 			{ID: "b", Type: "not known yet", Version: "", Name: ""},
+			{ID: "c", Parent: "b", Type: "not known yet", Version: "", Name: "Within"},
 		},
 		Edges: []workflow.EdgeDraft{{
 			SourceNodeID: "a", TargetNodeID: "b", Condition: &condition, Label: &label, SourceOutputKey: &output, TargetInputKey: &input,

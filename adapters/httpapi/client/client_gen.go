@@ -1148,6 +1148,9 @@ type Node struct {
 	// OutputSchema What it gives, where that is more than its type says.
 	OutputSchema map[string]interface{} `json:"outputSchema"`
 
+	// ParentID The node in whose body it is, which runs it for each of its items.
+	ParentID *string `json:"parentId,omitempty"`
+
 	// Position Where an editor draws the node, in units of its own.
 	Position Position `json:"position"`
 
@@ -1171,6 +1174,8 @@ type NodeDraft struct {
 	// Config Its configuration, as its type asks for it. What an expression, in JavaScript, begins with: `input`, `payload`, `nodes`, `run` and `now()`.
 	// An expression is at most 65,536 bytes long and nests at most 200 deep. A node that it names, `nodes.fetch` or `nodes["fetch"]`, is one from which
 	// edges lead to it: what runs in parallel is not seen. A name that is computed, `nodes[input.from]`, reads what there is.
+	// In a body, an expression sees `item` and `index`, too, the `input` of its first nodes is the item, and `nodes` has those outside that lead
+	// to the node whose body it is. Outside nobody sees what is in it.
 	//
 	// Texts of an `httpRequest` may hold `{{ expression }}`. In the `url`, the value of an expression at the very beginning is taken as it is, and
 	// what is written behind that begins with `/`, `?` or `#`; in the path, the query and the fragment a value is percent-encoded for its place, as `encodeURIComponent` does, unless the expression calls
@@ -1197,6 +1202,10 @@ type NodeDraft struct {
 
 	// OutputSchema What it gives, where that is more than its type says.
 	OutputSchema *map[string]interface{} `json:"outputSchema,omitempty"`
+
+	// ParentID The node in whose body it is, which runs it for each of its items. No edge leads into a body or out of it; bodies nest
+	// at most 3 deep. Null and `""` are the same as leaving it out.
+	ParentID *string `json:"parentId,omitempty"`
 
 	// Position Where an editor draws the node, in units of its own.
 	Position *Position `json:"position,omitempty"`
@@ -3681,6 +3690,7 @@ func (c *Client) ListWorkflowVersions(ctx context.Context, params *ListWorkflowV
 //
 // Saves a draft under the workflow's next number. A draft may be incomplete: node types that are not known and configuration that is
 // missing are found when it is published. Refused are node ids that repeat, edges that dangle or lead back to their own node, cycles,
+// a `parentId` that names no node of the version, itself or what lies in its body, bodies that nest deeper than 3, edges that cross the border of one,
 // more than 500 nodes and more than 2000 edges.
 //
 // **Key:** secret.
@@ -3739,6 +3749,7 @@ func (c *Client) UpdateWorkflowVersion(ctx context.Context, id VersionID, body U
 // | `argument_type` | an operation gets what it always refuses: a `map` that goes over no array, a spread number |
 // | `missing_input` | no edge that leads to a node brings an input that it requires, one for failures (`onError`) as little as any other |
 // | `type_clash` | what flows along an edge never fits where it arrives |
+// | `not_a_container`, `empty_body`, `trigger_in_body` | a `parentId` names a node that runs no others, a node has nothing to run for its items, or no run starts at a trigger node |
 //
 // `warnings` are findings that do not stand against publishing, and are hardly meant. They come with a version that is published, too:
 //
