@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -126,6 +127,33 @@ func TestAConfinedProcessReachesNothing(t *testing.T) {
 			if !denied {
 				t.Errorf("thread %d can %s: %s", i, name, result[name])
 			}
+		}
+	}
+}
+
+func TestAProcessStandsBehindTheGateway(t *testing.T) {
+	t.Parallel()
+	own, err := unix.Getpriority(unix.PRIO_PROCESS, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := start(t.Context(), []string{Program(t), "serve"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.end()
+	threads, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", p.cmd.Process.Pid))
+	if err != nil || len(threads) == 0 {
+		t.Fatal(err)
+	}
+	for _, thread := range threads {
+		id, err := strconv.Atoi(thread.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		of, err := unix.Getpriority(unix.PRIO_PROCESS, id)
+		if want := max(1, own-niceness); err != nil || of != want {
+			t.Errorf("thread %d has the priority %d, not %d, %v", id, of, want, err)
 		}
 	}
 }

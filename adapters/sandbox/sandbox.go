@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
@@ -76,12 +77,26 @@ func (s *Sandbox) Run(ctx context.Context, call outbound.CodeCall) (o outbound.C
 			return o, fmt.Errorf("sandbox: %w", err)
 		}
 	}
-	o.Log = answer.Log
-	if o.Output = answer.Output; answer.Code != "" || o.Output == nil {
-		o.Output, o.Failure = nil, failed(answer.Code, answer.Message)
-	}
-	return o, nil
+	return outcomeOf(answer), nil
 }
+
+// outcomeOf reads an answer. Code that has taken its process over can write any: what no process
+// answers counts as the end of one.
+func outcomeOf(answer reply) (o outbound.CodeOutcome) {
+	o.Log = run.NewLog(answer.Log)
+	switch answer.Code {
+	case codeFailed, codeTimeout, codeOutOfMemory, run.CodeOutputTooLarge:
+		o.Failure = failed(answer.Code, answer.Message)
+	case "":
+		o.Output = answer.Output
+	}
+	if o.Failure == nil && (o.Output == nil || len(o.Output) > run.MaxOutput) {
+		o.Output, o.Failure = nil, failed(codeCrashed, crashedMessage)
+	}
+	return o
+}
+
+const crashedMessage = "The process that ran the code ended before the code did."
 
 // Compile says what is wrong with a source.
 func (s *Sandbox) Compile(ctx context.Context, owner tenant.ID, source string) (problem string, err error) {
@@ -118,7 +133,7 @@ func (s *Sandbox) do(ctx context.Context, owner tenant.ID, asked request) (answe
 	case errors.Is(err, errOutOfMemory):
 		return reply{Code: codeOutOfMemory, Message: fmt.Sprintf("The code needs more than its %d MB of memory.", asked.Memory>>20)}, nil
 	default:
-		return reply{Code: codeCrashed, Message: "The process that ran the code ended before the code did."}, nil
+		return reply{Code: codeCrashed, Message: crashedMessage}, nil
 	}
 }
 
@@ -128,7 +143,7 @@ func (s *Sandbox) take(ctx context.Context, owner tenant.ID) (*process, error) {
 	s.mu.Lock()
 	if s.closed {
 		s.mu.Unlock()
-		return nil, unavailable("The gateway is stopping.")
+		return nil, unavailable(soon, "The gateway is stopping.")
 	}
 	at := len(s.idle) - 1
 	for i, p := range s.idle {
@@ -153,14 +168,22 @@ func (s *Sandbox) take(ctx context.Context, owner tenant.ID) (*process, error) {
 	case ctx.Err() != nil:
 		return nil, fmt.Errorf("sandbox: %w", context.Cause(ctx))
 	case errors.As(err, &refusal):
-		return nil, unavailable("Code cannot be run here, since it cannot be confined: " + refusal.reason + ".")
+		return nil, unavailable(never, "Code cannot be run here, since it cannot be confined: "+refusal.reason+".")
 	default:
-		return nil, unavailable("The process that runs code does not start.").Because(err)
+		return nil, unavailable(soon, "The process that runs code does not start.").Because(err)
 	}
 }
 
-func unavailable(message string) *domain.Error {
-	return domain.Fail(domain.Unavailable, "code_unavailable", "%s", message)
+// When it may help to ask again.
+const (
+	never time.Duration = 0
+	soon                = time.Second
+)
+
+func unavailable(again time.Duration, message string) *domain.Error {
+	e := domain.Fail(domain.Unavailable, "code_unavailable", "%s", message)
+	e.RetryAfter = again
+	return e
 }
 
 // put keeps a process for the next request.

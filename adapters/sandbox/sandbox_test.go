@@ -359,7 +359,7 @@ func TestAProcessThatDoesNotServe(t *testing.T) {
 	s := open(t, "exit", 1)
 	_, err := s.Run(t.Context(), call("return 1", nil))
 	var e *domain.Error
-	if !errors.As(err, &e) || e.Kind != domain.Unavailable || e.Code != "code_unavailable" {
+	if !errors.As(err, &e) || e.Kind != domain.Unavailable || e.Code != "code_unavailable" || e.RetryAfter != time.Second {
 		t.Errorf("got %v", err)
 	}
 }

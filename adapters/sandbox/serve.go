@@ -24,6 +24,7 @@ func Serve() int {
 	runtime.GOMAXPROCS(1)
 	debug.SetMemoryLimit(ownMemory)
 	time.Local = time.UTC
+	yieldToOthers()
 	// A descriptor that does not block is read by a system call that waits; the poller would
 	// need others.
 	in, out := os.Stdin, os.Stdout
