@@ -7,6 +7,10 @@ import (
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
+// CallMemory is what a call of a node takes for as long as it is under way, in bytes, besides what
+// it sends.
+const CallMemory = 256 << 10
+
 // CallOf is the call that an attempt makes, but for where a custom node runs.
 func CallOf(e run.Execute) outbound.NodeCall {
 	return outbound.NodeCall{

@@ -1,7 +1,6 @@
 package execution
 
 import (
-	"cmp"
 	"context"
 
 	"github.com/sluicehq/sluice/domain/run"
@@ -30,13 +29,14 @@ const (
 type Computing struct {
 	budget     outbound.Budget
 	processors outbound.Budget
+	calls      outbound.Budget
 	values     int64 // what one node may look at
 }
 
 // NewComputing lets one node look at as much as fits into the budget.
 func NewComputing(b outbound.Budgets) Computing {
 	values := max(minValues, (b.Computing.Max()-run.MaxComputed)*4/5)
-	return Computing{budget: b.Computing, processors: b.Processors, values: min(run.DefaultValueBytes, values)}
+	return Computing{budget: b.Computing, processors: b.Processors, calls: b.Calls, values: min(run.DefaultValueBytes, values)}
 }
 
 // StepBudget bounds one step by the number of its operations; 0 stands for the default.
@@ -54,14 +54,50 @@ func (c Computing) Demand(size int64) int64 {
 
 // DoLong is Do for what may take long: it leaves processors to others.
 func (c Computing) DoLong(ctx context.Context, owner tenant.ID, memory int64, fn func()) error {
-	var waited error
-	err := c.Do(ctx, owner, memory, func() {
-		if waited = c.processors.Reserve(ctx, owner, 1); waited == nil {
-			defer c.processors.Release(owner, 1)
-			fn()
+	return c.DoWithAside(ctx, owner, memory, func(Aside) error { fn(); return nil })
+}
+
+// Aside lets others compute while somebody waits for what is done elsewhere: what is reserved to
+// compute is given back, and reserved again afterwards. What is taken all the same, in bytes, counts
+// as memory of a call meanwhile. After an error nothing is reserved, and nothing is to be computed.
+type Aside func(taken int64, wait func() error) error
+
+// DoWithAside is DoLong for what waits in between.
+func (c Computing) DoWithAside(ctx context.Context, owner tenant.ID, memory int64, fn func(Aside) error) error {
+	held := false
+	reserve := func() error {
+		if err := c.budget.Reserve(ctx, owner, memory); err != nil {
+			return err
 		}
+		if err := c.processors.Reserve(ctx, owner, 1); err != nil {
+			c.budget.Release(owner, memory)
+			return err
+		}
+		held = true
+		return nil
+	}
+	release := func() {
+		if held {
+			c.processors.Release(owner, 1)
+			c.budget.Release(owner, memory)
+			held = false
+		}
+	}
+	if err := reserve(); err != nil {
+		return err
+	}
+	defer release()
+	return fn(func(taken int64, wait func() error) error {
+		release()
+		if err := c.calls.Reserve(ctx, owner, taken); err != nil {
+			return err
+		}
+		defer c.calls.Release(owner, taken)
+		if err := wait(); err != nil {
+			return err
+		}
+		return reserve()
 	})
-	return cmp.Or(err, waited)
 }
 
 // Do computes once there is memory for it; the error is that of waiting for it.

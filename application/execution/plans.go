@@ -195,14 +195,29 @@ func (p *Plans) forget(one *plannedVersion) {
 }
 
 // With makes the plan of a version, which need not be stored, and calls fn with it. The plan
-// is not kept: its memory is reserved until fn returns.
-func (p *Plans) With(ctx context.Context, ver *workflow.Version, types *node.Registry, fn func(*run.Plan) error) error {
+// is not kept: its memory is reserved until fn returns, but while it is aside.
+func (p *Plans) With(ctx context.Context, ver *workflow.Version, types *node.Registry, aside Aside, fn func(*run.Plan, Aside) error) error {
 	demand := run.PlanDemand(ver.Graph())
 	if err := p.budgets.Planning.Reserve(ctx, ver.Tenant(), demand); err != nil {
 		return err
 	}
-	defer p.budgets.Planning.Release(ver.Tenant(), demand)
-	return fn(run.NewPlan(ver.ID(), ver.Graph(), types, p.compiler))
+	held := true
+	defer func() {
+		if held {
+			p.budgets.Planning.Release(ver.Tenant(), demand)
+		}
+	}()
+	plan := run.NewPlan(ver.ID(), ver.Graph(), types, p.compiler)
+	return fn(plan, func(taken int64, wait func() error) error {
+		p.budgets.Planning.Release(ver.Tenant(), demand)
+		held = false
+		if err := aside(taken+plan.Weight(), wait); err != nil {
+			return err
+		}
+		err := p.budgets.Planning.Reserve(ctx, ver.Tenant(), demand)
+		held = err == nil
+		return err
+	})
 }
 
 // nothingKnown is a registry without node types.

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluicehq/sluice/application/execution"
 	"github.com/sluicehq/sluice/application/fixture"
 	"github.com/sluicehq/sluice/application/runs"
 	"github.com/sluicehq/sluice/domain"
@@ -16,6 +17,7 @@ import (
 	"github.com/sluicehq/sluice/domain/tenant"
 	"github.com/sluicehq/sluice/domain/trigger"
 	"github.com/sluicehq/sluice/domain/workflow"
+	"github.com/sluicehq/sluice/ports/inbound"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
@@ -312,6 +314,32 @@ func TestASimulationHasNoEffect(t *testing.T) {
 			t.Errorf("%v", err)
 		}
 	})
+}
+
+func TestWhatASimulationTakesIsFreeWhileItsCodeRuns(t *testing.T) {
+	d := newEnv(t, fixture.OpenSQLite(t))
+	ver := d.NewVersion([]string{`a code {"source": "return input.n + 1"}`, `b transform {"expression": "input * 2"}`, `c code {"source": "return input + 1"}`}, []string{"a -> b", "b -> c"})
+	code := d.Runs.WithNodes(d.NodeRunner)
+	asked, broken := 0, errors.New("no code can be run")
+	d.NodeRunner.Answer = func(_ context.Context, call outbound.NodeCall) (outbound.NodeOutcome, error) {
+		m := d.Memory
+		if computing := m.Compute.Used() + m.Processors.Used() + m.Planning.Used(); computing > 0 || m.Calls.Used() < execution.CallMemory {
+			t.Errorf("%s: computing holds %d, calls %d", call.NodeID, computing, m.Calls.Used())
+		}
+		if asked++; asked > 2 {
+			return nil, broken
+		}
+		return outbound.NodeCompleted{Output: float64(asked)}, nil
+	}
+	simulate := func() (inbound.Simulated, error) {
+		return code.Simulate(t.Context(), d.Caller, domain.IdempotencyKey{}, ver.ID(), run.SimulationCall{Call: run.Call{EventData: fixture.Body(`{"n":1}`)}})
+	}
+	if done, err := simulate(); err != nil || asked != 2 || done.Run.Status() != run.StatusCompleted {
+		t.Fatalf("%v, code ran %d times", err, asked)
+	}
+	if _, err := simulate(); !errors.Is(err, broken) {
+		t.Errorf("got %v", err)
+	}
 }
 
 func TestASimulationBeginsWhereItsTriggerDoes(t *testing.T) {

@@ -1,7 +1,6 @@
 package runs
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -48,10 +47,11 @@ func (s *Service) Simulate(ctx context.Context, who tenant.Caller, idempotency d
 		Tenant: who.Tenant(), SubTenant: subject.version.SubTenant(), Workflow: subject.version.Workflow(), Version: id, Trigger: subject.trg,
 		Entity: c.EntityOr(s.random.ID), DedupeKey: key, Cause: subject.cause(), Payload: c.Payload(),
 	}
-	waited := s.computing.DoLong(ctx, who.Tenant(), s.computing.Most(), func() {
-		done, err = s.simulated(ctx, subject.version, registry, started, at, c.Answers, called)
+	err = s.computing.DoWithAside(ctx, who.Tenant(), s.computing.Most(), func(aside execution.Aside) (err error) {
+		done, err = s.simulated(ctx, subject.version, registry, started, at, c.Answers, called, aside)
+		return err
 	})
-	if err = cmp.Or(waited, err); err != nil || !idempotency.Wanted() {
+	if err != nil || !idempotency.Wanted() {
 		return done, err
 	}
 	return done, s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
@@ -64,11 +64,11 @@ func (s *Service) Simulate(ctx context.Context, who tenant.Caller, idempotency d
 
 // simulated runs a version on a virtual clock.
 func (s *Service) simulated(ctx context.Context, ver *workflow.Version, types *node.Registry, started run.Start, at time.Time, answers map[workflow.NodeID][]run.Answer,
-	called map[workflow.ID]*run.Plan,
+	called map[workflow.ID]*run.Plan, aside execution.Aside,
 ) (done inbound.Simulated, err error) {
-	err = s.plans.With(ctx, ver, types, func(plan *run.Plan) (err error) {
+	err = s.plans.With(ctx, ver, types, aside, func(plan *run.Plan, aside execution.Aside) (err error) {
 		id, interrupted := run.ID(s.random.ID(run.IDPrefix)), func() error { return context.Cause(ctx) }
-		if done.Trace, err = run.Simulate(plan, id, started, at, answers, called, interrupted, s.compute(ctx)); err != nil {
+		if done.Trace, err = run.Simulate(plan, id, started, at, answers, called, interrupted, s.compute(ctx, aside)); err != nil {
 			return err
 		}
 		done.Inputs, err = done.Run.Inputs(plan)
@@ -81,22 +81,26 @@ func (s *Service) simulated(ctx context.Context, ver *workflow.Version, types *n
 const maxSimulatedCode = 10 * time.Second
 
 // compute makes the attempts at nodes that compute, within their time for all of them.
-func (s *Service) compute(ctx context.Context) func(run.Execute) (run.Fact, error) {
+func (s *Service) compute(ctx context.Context, aside execution.Aside) func(run.Execute, int64) (run.Fact, error) {
 	if s.nodes == nil {
 		return nil
 	}
 	left := maxSimulatedCode
-	return func(e run.Execute) (run.Fact, error) {
-		began := time.Now()
-		outcome, err := s.nodes.Run(ctx, execution.CallOf(e))
-		if left -= time.Since(began); err == nil && left < 0 {
-			err = domain.Fail(domain.Invalid, "simulation_too_large",
-				"The code of this simulation computes for more than %d seconds. Simulate it with smaller data.", maxSimulatedCode/time.Second)
-		}
-		if err != nil {
-			return nil, err
-		}
-		return execution.FactOf(e, outcome)
+	return func(e run.Execute, taken int64) (fact run.Fact, err error) {
+		err = aside(execution.CallMemory+taken, func() error {
+			began := time.Now()
+			outcome, err := s.nodes.Run(ctx, execution.CallOf(e))
+			if left -= time.Since(began); err == nil && left < 0 {
+				err = domain.Fail(domain.Invalid, "simulation_too_large",
+					"The code of this simulation computes for more than %d seconds. Simulate it with smaller data.", maxSimulatedCode/time.Second)
+			}
+			if err != nil {
+				return err
+			}
+			fact, err = execution.FactOf(e, outcome)
+			return err
+		})
+		return fact, err
 	}
 }
 

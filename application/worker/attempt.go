@@ -29,12 +29,8 @@ const (
 	codeNoEndpoint = "node_endpoint_not_found"
 )
 
-// What a call of a node takes: what it holds for as long as it is under way, and how many
-// there are of one run at the same time.
-const (
-	callMemory    = 256 << 10
-	maxCallsOfRun = 32
-)
+// maxCallsOfRun is how many calls of nodes one run makes at the same time.
+const maxCallsOfRun = 32
 
 // attempt is one attempt at a node that has an effect outside.
 type attempt struct {
@@ -133,7 +129,7 @@ func (a *attempt) reserve(ctx context.Context) error {
 	waiting, stop := context.WithCancel(ctx)
 	defer stop()
 	defer context.AfterFunc(a.job.growth.grown.Load().done, stop)()
-	memory := callMemory + 2*a.wanted.Weight
+	memory := execution.CallMemory + 2*a.wanted.Weight
 	switch err := a.job.session.worker.calls.Reserve(waiting, a.wanted.Tenant, memory); {
 	case err == nil:
 		a.call = memory

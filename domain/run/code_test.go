@@ -68,7 +68,10 @@ func TestTheLogOfAnAttemptIsKeptWithWhatBecameOfIt(t *testing.T) {
 
 func TestASimulationRunsCodeWhereNobodyAnswersForIt(t *testing.T) {
 	p := plan(t, nodes(codeNode("a", "return 1"), codeNode("b", "return 2"), expr("c", "[nodes.a, nodes.b]")), edges("a -> b", "b -> c"))
-	computed := func(e run.Execute) (run.Fact, error) {
+	computed := func(e run.Execute, taken int64) (run.Fact, error) {
+		if taken < e.Weight {
+			t.Errorf("%s: %d bytes are taken, and its input has %d", e.Node, taken, e.Weight)
+		}
 		return run.AttemptCompleted{Node: e.Node, Attempt: e.Attempt, Output: string(e.Node), Log: []string{"here"}}, nil
 	}
 	trace, err := run.Simulate(p, runID, start(`{}`), noon, answers{"b": {output(`"given"`)}}, nil, nil, computed)
@@ -86,10 +89,10 @@ func TestASimulationRunsCodeWhereNobodyAnswersForIt(t *testing.T) {
 		t.Errorf("without anybody who computes, open is %v, %v", trace.Open, err)
 	}
 	broken := errors.New("there is no process")
-	if _, err = run.Simulate(p, runID, start(`{}`), noon, nil, nil, nil, func(run.Execute) (run.Fact, error) { return nil, broken }); !errors.Is(err, broken) {
+	if _, err = run.Simulate(p, runID, start(`{}`), noon, nil, nil, nil, func(run.Execute, int64) (run.Fact, error) { return nil, broken }); !errors.Is(err, broken) {
 		t.Errorf("got %v", err)
 	}
-	failing := func(e run.Execute) (run.Fact, error) {
+	failing := func(e run.Execute, _ int64) (run.Fact, error) {
 		return run.AttemptFailed{Node: e.Node, Attempt: e.Attempt, Code: "code_crashed", Retryable: true}, nil
 	}
 	if trace, err = run.Simulate(p, runID, start(`{}`), noon, nil, nil, nil, failing); err != nil || trace.Run.Failure() == nil || trace.Run.Failure().Code != "code_crashed" {

@@ -46,12 +46,12 @@ type Effect struct {
 // are larger than [MaxSimulatedEffects]. stop is asked now and then, and its error ends
 // the simulation; nil never does. compute makes the attempts at nodes that compute, where
 // there is no answer: what it gives is [AttemptCompleted] or [AttemptFailed]; nil leaves them
-// open.
+// open. It is told how many bytes the simulation takes meanwhile.
 //
 // A node that calls another workflow and has no answer gets what a simulation of that one gives,
 // where called has it; that one has no answers, and where it would need one the node is left open.
 func Simulate(p *Plan, id ID, s Start, at time.Time, answers map[workflow.NodeID][]Answer, called map[workflow.ID]*Plan, stop func() error,
-	compute func(Execute) (Fact, error),
+	compute func(e Execute, taken int64) (Fact, error),
 ) (Trace, error) {
 	for _, n := range slices.Sorted(maps.Keys(answers)) {
 		if _, known := p.index[n]; !known {
@@ -122,7 +122,7 @@ type simulation struct {
 	called  map[workflow.ID]*Plan
 	above   int // how large the runs are that call this one
 	stop    func() error
-	compute func(Execute) (Fact, error)
+	compute func(e Execute, taken int64) (Fact, error)
 	spent   *simulationSpent
 
 	computed map[workflow.NodeID]Fact // what came of attempts that are outstanding
@@ -195,7 +195,8 @@ func (s *simulation) step(f Fact) (Step, error) {
 // attempt makes an attempt at a node that computes, unless there is an answer for it.
 func (s *simulation) attempt(e Execute) (err error) {
 	if delete(s.computed, e.Node); s.compute != nil && s.used[e.Node] >= len(s.answers[e.Node]) {
-		s.computed[e.Node], err = s.compute(e)
+		s.run.Forget()
+		s.computed[e.Node], err = s.compute(e, int64(s.above+s.run.Size())+s.spent.effects+e.Weight)
 	}
 	return err
 }
