@@ -36,7 +36,7 @@ func TestALeadIsScoredAndReported(t *testing.T) {
 		service.await(e.T, "heartbeat")
 
 		hot := e.setup("fire", "Initech", "9999")
-		e.contains(hot, "It is completed.", `score gave {"grade":"hot","score":100}`, `call gave {"score":100,"todo":"Call Initech"}`)
+		e.contains(hot, "It is completed.", `score gave {"grade":"hot","score":100}`, `call gave {"onDays":[0,1,3,7],"todo":"Call Initech"}`)
 		e.contains(e.setup("fire", "Tiny", "3"), "It is completed.", `score gave {"grade":"cold","score":15}`, `write gave {"score":15,"todo":"Write to Tiny"}`)
 		service.await(e.T, `webhook run\.completed evt_\w+ `+runID.FindString(hot))
 
@@ -44,7 +44,7 @@ func TestALeadIsScoredAndReported(t *testing.T) {
 		e.contains(paused, "It is paused.")
 		service.await(e.T, `paused `+runID.FindString(paused)+`: Middling has 50 points`)
 		service.await(e.T, `webhook run\.paused evt_\w+ `+runID.FindString(paused))
-		e.contains(e.setup("review", "lead-Middling", "55"), "It is completed.", `score gave {"grade":"warm","score":55}`, `call gave {"score":55,"todo":"Call Middling"}`)
+		e.contains(e.setup("review", "lead-Middling", "55"), "It is completed.", `score gave {"grade":"warm","score":55}`, `call gave {"onDays":[0,1,3],"todo":"Call Middling"}`)
 		service.await(e.T, `webhook run\.completed evt_\w+ `+runID.FindString(paused))
 
 		// What the service refuses to do ends the run, with its reason.
