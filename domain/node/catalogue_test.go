@@ -3,6 +3,7 @@ package node
 import (
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -30,6 +31,12 @@ func TestEveryCatalogueSaysExactlyWhatTheNodesNeed(t *testing.T) {
 			for at, text := range said.Fields {
 				got = append(got, string(nodeType)+" "+at)
 				checkText(t, l, string(nodeType)+" "+at, text)
+				checkText(t, l, string(nodeType)+" "+at+" as a title", said.Titles[at])
+			}
+			for at := range said.Titles {
+				if _, described := said.Fields[at]; !described {
+					t.Errorf("%s: %s %s has a title and no description", l, nodeType, at)
+				}
 			}
 			checkText(t, l, string(nodeType)+" name", said.Name)
 			checkText(t, l, string(nodeType)+" description", said.Description)
@@ -38,6 +45,37 @@ func TestEveryCatalogueSaysExactlyWhatTheNodesNeed(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s: keys differ (-needed +there):\n%s", l, diff)
 		}
+	}
+}
+
+// Forms are drawn from the schemas of configurations: each field says as what and where.
+func TestEveryFieldOfAConfigurationSaysHowItIsShown(t *testing.T) {
+	for _, n := range platform(tenant.English) {
+		checkShown(t, string(n.Type)+" config", n.Config.Declarations())
+	}
+}
+
+// checkShown looks for the widget and the order of fields that are shown together. A list of
+// objects is shown as the fields of its items.
+func checkShown(t *testing.T, prefix string, ds Declarations) {
+	t.Helper()
+	for i, f := range ds {
+		at, d := prefix+"."+f.Name, f.Declaration
+		said := map[string]string{}
+		for _, m := range d.Extra {
+			said[m.Name] = string(m.Value)
+		}
+		nested := d.Properties
+		if d.Items != nil {
+			nested = d.Items.Properties
+		}
+		if len(nested) == 0 && !slices.Contains(widgets, strings.Trim(said[widgetMember], `"`)) {
+			t.Errorf("%s has the widget %s", at, said[widgetMember])
+		}
+		if want := strconv.Itoa(i + 1); said[orderMember] != want {
+			t.Errorf("%s has the order %s, not %s", at, said[orderMember], want)
+		}
+		checkShown(t, at, nested)
 	}
 }
 
