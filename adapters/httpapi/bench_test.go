@@ -32,8 +32,7 @@ func (m counted) Begin(r *http.Request, _ string) context.Context {
 }
 
 func (m counted) End(_ context.Context, o httpapi.Observation) {
-	m.metrics.RequestEnded(telemetry.Request{Method: o.Method, Route: o.Route, Status: o.Status, Took: o.Took})
-	m.metrics.LimiterDecided(o.KeyType, telemetry.Granted)
+	m.metrics.RequestEnded(telemetry.Request{Method: o.Method, Route: o.Route, Status: o.Status, Took: o.Took, KeyType: o.KeyType})
 }
 
 // BenchmarkMiddleware measures what every request pays before and after its handler:

@@ -2,8 +2,8 @@
 // metrics for Prometheus, traces over OTLP, and the last look that is taken at every
 // log line before it is written.
 //
-// It knows none of the parts that it watches. Each has a hook of its own here, a
-// method with the types of the language or of the domain, and cmd connects the two.
+// It knows none of the parts that it watches, only the ports that it wraps. Everything else
+// has a method here with the types of the language or of the domain, and cmd connects the two.
 // What is measured for nobody costs nothing: without a listener for metrics nobody
 // gathers, and without an endpoint for traces there is no [Tracing].
 package telemetry

@@ -7,6 +7,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/rs/zerolog"
 )
@@ -14,47 +15,59 @@ import (
 // namespace begins the name of every metric that is the gateway's own.
 const namespace = "sluice"
 
-// Metrics are the measurements of one process, on a registry of their own. Its
-// methods are hooks: what counts calls them as things happen, what can be read at
-// any time is connected once and read whenever somebody gathers. They may be called
-// from many goroutines.
+// Metrics are the measurements of one process, on a registry of their own. What counts
+// as things happen is called or wrapped; what can be read at any time is connected once and
+// read whenever somebody gathers. Connecting something twice is a defect and panics. The
+// methods may be called from many goroutines.
 //
 // Names and units follow Prometheus' conventions (prometheus.io, "Metric and label
-// naming"); the values of every label come from a set that no client can enlarge.
+// naming"); the values of every label come from a set that no client can enlarge. Series of
+// which all are known exist from the start, at 0, so that the first event is seen as an
+// increase.
 type Metrics struct {
 	registry *prometheus.Registry
-	requests requests
+	requests *requests
 	limiter  limits
-	queues   queues
-	webhooks webhooks
-	nodes    nodes
-	runs     runs
-	tenants  tenants
+	webhooks *prometheus.HistogramVec
+	nodes    *prometheus.HistogramVec
+	runs     *prometheus.CounterVec
+	tenants  *tenants
 }
 
 // New returns metrics that describe this process and hold no measurement yet.
 // version is the gateway's.
 func New(version string) *Metrics {
-	m := &Metrics{
-		registry: prometheus.NewRegistry(), requests: newRequests(), limiter: newLimits(), queues: newQueues(),
-		webhooks: newWebhooks(), nodes: newNodes(), runs: newRuns(), tenants: newTenants(),
-	}
-	build := prometheus.NewGauge(prometheus.GaugeOpts{
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	register := promauto.With(registry)
+	register.NewGauge(prometheus.GaugeOpts{
 		Namespace: namespace, Name: "build_info",
 		Help:        "Always 1; the labels say which version of the gateway this is, and of Go.",
-		ConstLabels: prometheus.Labels{"version": version, "goversion": runtime.Version()},
-	})
-	build.Set(1)
-	m.registry.MustRegister(build,
-		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	m.registry.MustRegister(m.requests.collectors()...)
-	m.registry.MustRegister(m.limiter.collectors()...)
-	m.registry.MustRegister(&m.queues)
-	m.registry.MustRegister(m.webhooks.collectors()...)
-	m.registry.MustRegister(m.nodes.collectors()...)
-	m.registry.MustRegister(m.runs.collectors()...)
-	m.registry.MustRegister(m.tenants.collectors()...)
-	return m
+		ConstLabels: labels{"version": version, "goversion": runtime.Version()},
+	}).Set(1)
+	return &Metrics{
+		registry: registry, requests: newRequests(register), limiter: newLimits(register),
+		webhooks: newWebhooks(register), nodes: newNodes(register), runs: newRuns(register), tenants: newTenants(register),
+	}
+}
+
+type labels = prometheus.Labels
+
+// gauge connects what goes up and down.
+func (m *Metrics) gauge(name, help string, of labels, read func() float64) {
+	promauto.With(m.registry).NewGaugeFunc(prometheus.GaugeOpts{Namespace: namespace, Name: name, Help: help, ConstLabels: of}, read)
+}
+
+// counter connects a count.
+func (m *Metrics) counter(name, help string, of labels, read func() float64) {
+	promauto.With(m.registry).NewCounterFunc(prometheus.CounterOpts{Namespace: namespace, Name: name, Help: help, ConstLabels: of}, read)
+}
+
+func oneIf(is bool) float64 {
+	if is {
+		return 1
+	}
+	return 0
 }
 
 // Gatherer reads all measurements as they are now.

@@ -111,11 +111,10 @@ func TestNoRequestIsLostWhenManyEndAtTheSameTime(t *testing.T) {
 
 func TestCountingARequestAllocatesNothing(t *testing.T) {
 	m := telemetry.New("test")
-	r := telemetry.Request{Method: "GET", Route: "/v1/gateway/workflows/:id", Status: 200, Took: time.Millisecond}
+	r := telemetry.Request{Method: "GET", Route: "/v1/gateway/workflows/:id", Status: 200, Took: time.Millisecond, KeyType: tenant.Public}
 	if n := testing.AllocsPerRun(100, func() {
 		m.RequestBegan()
 		m.RequestEnded(r)
-		m.LimiterDecided(tenant.Public, telemetry.Granted)
 	}); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
@@ -123,18 +122,22 @@ func TestCountingARequestAllocatesNothing(t *testing.T) {
 
 func TestTheLimitersDecisionsStartAtZeroAndAreCounted(t *testing.T) {
 	m := telemetry.New("test")
-	m.LimiterDecided(tenant.Public, telemetry.Granted)
-	m.LimiterDecided(tenant.Secret, telemetry.RefusedRate)
-	m.LimiterDecided(tenant.Secret, telemetry.RefusedRate)
-	m.LimiterDecided("unknown", telemetry.Granted)
-	m.LimiterDecided(tenant.Public, "unknown")
+	for _, r := range []telemetry.Request{
+		{KeyType: tenant.Public, Status: http.StatusOK},
+		{KeyType: tenant.Secret, Status: http.StatusTooManyRequests, Code: "rate_limited"},
+		{KeyType: tenant.Secret, Status: http.StatusTooManyRequests, Code: "rate_limited"},
+		{KeyType: tenant.Secret, Status: http.StatusTooManyRequests, Code: "too_many_concurrent_requests"},
+		{Status: http.StatusUnauthorized},
+	} {
+		m.RequestEnded(r)
+	}
 	m.LimiterDecidedAlone()
 	m.LimiterFallback(true)
 	want := []string{
 		`sluice_limiter_decisions_total{decision="granted",key_type="public"} 1`,
 		`sluice_limiter_decisions_total{decision="granted",key_type="secret"} 0`,
 		`sluice_limiter_decisions_total{decision="refused_concurrency",key_type="public"} 0`,
-		`sluice_limiter_decisions_total{decision="refused_concurrency",key_type="secret"} 0`,
+		`sluice_limiter_decisions_total{decision="refused_concurrency",key_type="secret"} 1`,
 		`sluice_limiter_decisions_total{decision="refused_rate",key_type="public"} 0`,
 		`sluice_limiter_decisions_total{decision="refused_rate",key_type="secret"} 2`,
 		`sluice_limiter_fallback_active 1`,
@@ -208,7 +211,7 @@ func TestConnectingTwiceIsADefect(t *testing.T) {
 	for claim, connect := range map[string]func(){
 		"a queue":   func() { m.Queue("runs", func(context.Context) (int, error) { return 0, nil }) },
 		"the cache": func() { m.CredentialCache(func() telemetry.CacheFigures { return telemetry.CacheFigures{} }) },
-		"the pools": func() { m.Database(func() map[string]sql.DBStats { return nil }) },
+		"the pools": func() { m.Database(func() map[string]sql.DBStats { return map[string]sql.DBStats{"writer": {}} }) },
 	} {
 		t.Run(claim, func(t *testing.T) {
 			defer func() {

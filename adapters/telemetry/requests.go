@@ -10,6 +10,9 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"github.com/sluicehq/sluice/domain/tenant"
 )
 
 // Values that stand for all those that clients make up.
@@ -22,23 +25,29 @@ const (
 // seconds: from what a cached read takes to what a client waits for at most.
 var durations = []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10}
 
-// Request is a request of the API that was answered.
+// Request is a request of the API that was answered: who asked for what with which result,
+// and nothing of what was sent.
 type Request struct {
-	Method string
-	Route  string // template of the path, empty for a path that no route fits
-	Status int
-	Took   time.Duration
+	Method    string
+	Route     string // template of the path, empty for a path that no route fits
+	Status    int
+	Took      time.Duration
+	RequestID string
+	Tenant    tenant.ID      // empty while unknown
+	KeyType   tenant.KeyType // empty where no key was recognized
+	Code      string         // of the error that was answered, empty where there was none
 }
 
 // RequestBegan counts a request as being handled, until [Metrics.RequestEnded].
 func (m *Metrics) RequestBegan() { m.requests.inFlight.Inc() }
 
-// RequestEnded counts an answered request.
+// RequestEnded counts an answered request, and what the limits said to it.
 func (m *Metrics) RequestEnded(r Request) {
 	m.requests.inFlight.Dec()
 	s := m.requests.of(r)
 	s.count.Inc()
 	s.duration.Observe(r.Took.Seconds())
+	m.limiter.decided(r)
 }
 
 // requests counts the requests. Each is counted without an allocation or a lock: the
@@ -48,8 +57,8 @@ type requests struct {
 	duration *prometheus.HistogramVec
 	inFlight prometheus.Gauge
 
-	mu       *sync.Mutex // held while resolved is replaced
-	resolved *atomic.Pointer[map[requestKey]series]
+	mu       sync.Mutex // held while resolved is replaced
+	resolved atomic.Pointer[map[requestKey]series]
 }
 
 type requestKey struct {
@@ -62,26 +71,21 @@ type series struct {
 	duration prometheus.Observer
 }
 
-func newRequests() requests {
-	r := requests{
-		count: prometheus.NewCounterVec(prometheus.CounterOpts{
+func newRequests(register promauto.Factory) *requests {
+	r := &requests{
+		count: register.NewCounterVec(prometheus.CounterOpts{
 			Namespace: namespace, Name: "http_requests_total", Help: "Requests of the API that were answered.",
 		}, []string{"method", "route", "status"}),
-		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		duration: register.NewHistogramVec(prometheus.HistogramOpts{
 			Namespace: namespace, Name: "http_request_duration_seconds", Buckets: durations,
 			Help: "How long requests of the API took, from their header to the end of the answer.",
 		}, []string{"method", "route"}),
-		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{
+		inFlight: register.NewGauge(prometheus.GaugeOpts{
 			Namespace: namespace, Name: "http_requests_in_flight", Help: "Requests of the API that are being handled.",
 		}),
-		mu: new(sync.Mutex), resolved: new(atomic.Pointer[map[requestKey]series]),
 	}
 	r.resolved.Store(&map[requestKey]series{})
 	return r
-}
-
-func (r *requests) collectors() []prometheus.Collector {
-	return []prometheus.Collector{r.count, r.duration, r.inFlight}
 }
 
 // methods are those that HTTP defines (RFC 9110, section 9, and RFC 5789).

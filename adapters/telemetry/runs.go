@@ -1,43 +1,73 @@
 package telemetry
 
 import (
-	"github.com/prometheus/client_golang/prometheus"
+	"context"
 
-	"github.com/sluicehq/sluice/domain/run"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"github.com/sluicehq/sluice/domain/event"
+	"github.com/sluicehq/sluice/ports/outbound"
 )
 
-// RunHappened counts something that happened to a run and was recorded. A type that
-// does not exist is not counted.
-func (m *Metrics) RunHappened(t run.EventType) {
-	if c, ok := m.runs.counted[t]; ok {
-		c.Inc()
+// runChanges are the events of what happens to runs, with their labels.
+var runChanges = map[event.Type]string{
+	event.RunStarted: "started", event.RunCompleted: "completed", event.RunFailed: "failed", event.RunCancelled: "cancelled",
+	event.RunPaused: "paused", event.RunResumed: "resumed",
+}
+
+func newRuns(register promauto.Factory) *prometheus.CounterVec {
+	changes := register.NewCounterVec(prometheus.CounterOpts{
+		Namespace: namespace, Name: "run_changes_total", Help: "What happened to runs, as recorded by this process.",
+	}, []string{"change"})
+	for _, label := range runChanges {
+		changes.WithLabelValues(label)
 	}
+	return changes
 }
 
-// runs counts what happens to runs. Every series exists from the start, at 0.
-type runs struct {
-	happened *prometheus.CounterVec
-	counted  map[run.EventType]prometheus.Counter
+// UnitOfWork returns a unit of work that does what the given one does, and counts what
+// happens to runs, by the events that are recorded with it.
+func (m *Metrics) UnitOfWork(work outbound.UnitOfWork) outbound.UnitOfWork {
+	return countedWork{work, m}
 }
 
-// eventNames names the label's values.
-var eventNames = map[run.EventType]string{
-	run.RunStarted: "started", run.RunCompleted: "completed", run.RunFailed: "failed", run.RunCancelled: "cancelled",
-	run.RunPaused: "paused", run.RunResumed: "resumed",
+type countedWork struct {
+	outbound.UnitOfWork
+	metrics *Metrics
 }
 
-func newRuns() runs {
-	r := runs{
-		happened: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Namespace: namespace, Subsystem: "run", Name: "changes_total",
-			Help: "What happened to runs, as recorded by this process.",
-		}, []string{"change"}),
-		counted: make(map[run.EventType]prometheus.Counter),
+// Do counts the events of a unit once it has committed.
+func (w countedWork) Do(ctx context.Context, fn func(context.Context, outbound.Stores) error) error {
+	var happened []string
+	err := w.UnitOfWork.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
+		happened = happened[:0] // the unit may run again
+		st.Webhooks.Events = notedEvents{st.Webhooks.Events, &happened}
+		return fn(ctx, st)
+	})
+	if err == nil {
+		for _, change := range happened {
+			w.metrics.runs.WithLabelValues(change).Inc()
+		}
 	}
-	for t, name := range eventNames {
-		r.counted[t] = r.happened.WithLabelValues(name)
-	}
-	return r
+	return err
 }
 
-func (r *runs) collectors() []prometheus.Collector { return []prometheus.Collector{r.happened} }
+// notedEvents notes what happened to runs.
+type notedEvents struct {
+	outbound.EventRepository
+	happened *[]string
+}
+
+// AppendIfWanted notes events that happen to runs, whether or not anybody subscribed.
+func (n notedEvents) AppendIfWanted(ctx context.Context, events ...*event.Event) error {
+	if err := n.EventRepository.AppendIfWanted(ctx, events...); err != nil {
+		return err
+	}
+	for _, e := range events {
+		if change, ok := runChanges[e.Type()]; ok {
+			*n.happened = append(*n.happened, change)
+		}
+	}
+	return nil
+}

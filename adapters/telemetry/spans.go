@@ -8,20 +8,7 @@ import (
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
-
-	"github.com/sluicehq/sluice/domain/tenant"
 )
-
-// TracedRequest is what a request's span says besides its times: who asked for what
-// with which result, and nothing of what was sent.
-type TracedRequest struct {
-	Method    string
-	Route     string // template of the path, empty for a path that no route fits
-	Status    int
-	RequestID string
-	Tenant    tenant.ID // empty while unknown
-	Code      string    // of the error that was answered, empty where there was none
-}
 
 // RequestBegan starts the span of a request that a client made, as a child of the
 // client's where the header traceparent names one (W3C Trace Context). The span is in
@@ -36,7 +23,7 @@ func (t *Tracing) RequestBegan(ctx context.Context, header http.Header, method, 
 }
 
 // RequestEnded ends the span in ctx.
-func (t *Tracing) RequestEnded(ctx context.Context, r TracedRequest) {
+func (t *Tracing) RequestEnded(ctx context.Context, r Request) {
 	if t == nil {
 		return
 	}

@@ -29,7 +29,7 @@ func (m *Metrics) Storage(read KeptBytes) {
 	m.registry.MustRegister(&storage{
 		desc: prometheus.NewDesc(prometheus.BuildFQName(namespace, "tenant", "storage_bytes"),
 			"Bytes of runs that are kept for tenants, by tenant where the operator asked for it.", []string{"tenant"}, nil),
-		read: read, tenants: &m.tenants,
+		read: read, tenants: m.tenants,
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"github.com/sluicehq/sluice/domain/tenant"
 )
@@ -21,13 +22,10 @@ const (
 	OtherTenants = "other"
 )
 
-// TenantCall says what of a tenant's is called.
-type TenantCall string
-
-// What is called.
+// What of a tenant's is called.
 const (
-	CallWebhook    TenantCall = "webhook"
-	CallCustomNode TenantCall = "custom_node"
+	tenantWebhook    = "webhook"
+	tenantCustomNode = "custom_node"
 )
 
 // LabelTenants names the tenants that have series of their own, or [EveryTenant]. Without
@@ -47,16 +45,8 @@ func (m *Metrics) LabelTenants(ids ...string) {
 	}
 }
 
-// TenantCalled counts a call of something of a tenant's that came to its end, and whether
-// it succeeded. A call that does not exist is not counted.
-func (m *Metrics) TenantCalled(owner tenant.ID, call TenantCall, succeeded bool) {
-	if c, ok := m.tenants.of(owner)[tenantSeries{call, succeeded}]; ok {
-		c.Inc()
-	}
-}
-
 type tenantSeries struct {
-	call      TenantCall
+	call      string
 	succeeded bool
 }
 
@@ -72,10 +62,10 @@ type tenants struct {
 	unnamed int // how many more get series of their own
 }
 
-func newTenants() tenants {
-	return tenants{
-		calls: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Namespace: namespace, Subsystem: "tenant", Name: "calls_total",
+func newTenants(register promauto.Factory) *tenants {
+	return &tenants{
+		calls: register.NewCounterVec(prometheus.CounterOpts{
+			Namespace: namespace, Name: "tenant_calls_total",
 			Help: "Calls of tenants' webhook endpoints and custom nodes that came to their end, by tenant where the operator asked for it.",
 		}, []string{"tenant", "call", "outcome"}),
 		named: make(map[tenant.ID]map[tenantSeries]prometheus.Counter),
@@ -85,9 +75,9 @@ func newTenants() tenants {
 // series makes the series of a tenant, at 0.
 func (t *tenants) series(label string) map[tenantSeries]prometheus.Counter {
 	made := make(map[tenantSeries]prometheus.Counter)
-	for _, call := range []TenantCall{CallWebhook, CallCustomNode} {
-		made[tenantSeries{call, true}] = t.calls.WithLabelValues(label, string(call), "succeeded")
-		made[tenantSeries{call, false}] = t.calls.WithLabelValues(label, string(call), "failed")
+	for _, call := range []string{tenantWebhook, tenantCustomNode} {
+		made[tenantSeries{call, true}] = t.calls.WithLabelValues(label, call, "succeeded")
+		made[tenantSeries{call, false}] = t.calls.WithLabelValues(label, call, "failed")
 	}
 	return made
 }
@@ -120,4 +110,10 @@ func (t *tenants) of(owner tenant.ID) map[tenantSeries]prometheus.Counter {
 	return t.named[owner]
 }
 
-func (t *tenants) collectors() []prometheus.Collector { return []prometheus.Collector{t.calls} }
+// called counts a call of something of a tenant's that came to its end, and whether it
+// succeeded.
+func (t *tenants) called(owner tenant.ID, call string, succeeded bool) {
+	if c, ok := t.of(owner)[tenantSeries{call, succeeded}]; ok {
+		c.Inc()
+	}
+}

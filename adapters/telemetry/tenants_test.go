@@ -1,6 +1,7 @@
 package telemetry_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"sync"
@@ -9,8 +10,26 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sluicehq/sluice/adapters/telemetry"
+	"github.com/sluicehq/sluice/domain/event"
+	"github.com/sluicehq/sluice/domain/node"
 	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/ports/outbound"
 )
+
+// deliver counts a webhook of a tenant that was answered with a status.
+func deliver(t *testing.T, m *telemetry.Metrics, owner tenant.ID, status int) {
+	t.Helper()
+	if _, err := m.Sender(scripted{AttemptResult: event.AttemptResult{Status: status}}).Send(t.Context(), outbound.SignedMessage{Tenant: owner}); err != nil {
+		t.Error(err)
+	}
+}
+
+// completing is a runner whose attempts complete.
+type completing struct{ outbound.NodeRunner }
+
+func (completing) Run(context.Context, outbound.NodeCall) (outbound.NodeOutcome, error) {
+	return outbound.NodeCompleted{}, nil
+}
 
 func TestCallsAreCountedByTenantWhereTheOperatorAsksForIt(t *testing.T) {
 	const none = ` 0`
@@ -31,11 +50,15 @@ func TestCallsAreCountedByTenantWhereTheOperatorAsksForIt(t *testing.T) {
 	} {
 		m := telemetry.New("test")
 		m.LabelTenants(c.asked...)
-		m.TenantCalled("tenant_1", telemetry.CallWebhook, true)
-		m.TenantCalled("tenant_1", telemetry.CallWebhook, true)
-		m.TenantCalled("tenant_1", telemetry.CallWebhook, false)
-		m.TenantCalled("tenant_2", telemetry.CallCustomNode, true)
-		m.TenantCalled("tenant_2", "unknown", true)
+		for _, status := range []int{200, 204, 500} {
+			deliver(t, m, "tenant_1", status)
+		}
+		if _, err := m.NodeRunner(completing{}).Run(t.Context(), outbound.NodeCall{Tenant: "tenant_2", Type: "acme.score"}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := m.NodeRunner(completing{}).Run(t.Context(), outbound.NodeCall{Tenant: "tenant_2", Type: node.HTTPRequest}); err != nil {
+			t.Fatal(err)
+		}
 		want, got := make(map[string]bool), make(map[string]bool)
 		for _, line := range c.want {
 			want[line] = true
@@ -56,7 +79,7 @@ func TestTenantsHaveNoMoreSeriesThanPermitted(t *testing.T) {
 	for half := range 2 {
 		all.Go(func() {
 			for i := range telemetry.MaxTenants {
-				m.TenantCalled(tenant.ID(fmt.Sprintf("tenant_%d", i+half*500)), telemetry.CallWebhook, true)
+				deliver(t, m, tenant.ID(fmt.Sprintf("tenant_%d", i+half*500)), 200)
 			}
 		})
 	}

@@ -128,11 +128,11 @@ func TestARequestsSpanSaysWhoAskedForWhatAndNothingThatWasSent(t *testing.T) {
 	tracing := startTracing(t, r)
 
 	ctx := tracing.RequestBegan(t.Context(), http.Header{"Traceparent": {caller}, "X-Api-Key": {"sk_secret"}}, "POST", "/v1/gateway/triggers/:id")
-	tracing.RequestEnded(ctx, telemetry.TracedRequest{
+	tracing.RequestEnded(ctx, telemetry.Request{
 		Method: "POST", Route: "/v1/gateway/triggers/:id", Status: 201, RequestID: "req_1", Tenant: "tenant_1",
 	})
 	ctx = tracing.RequestBegan(t.Context(), http.Header{}, "BREW", "")
-	tracing.RequestEnded(ctx, telemetry.TracedRequest{Method: "BREW", Status: 503, RequestID: "req_2", Code: "not_ready"})
+	tracing.RequestEnded(ctx, telemetry.Request{Method: "BREW", Status: 503, RequestID: "req_2", Code: "not_ready"})
 	if len(r.exported()) > 0 {
 		t.Error("spans were sent one by one")
 	}
@@ -167,7 +167,7 @@ func TestTheSamplerIsTheOneThatTheEnvironmentNames(t *testing.T) {
 	r := newReceiver(t)
 	tracing := startTracing(t, r)
 	ctx := tracing.RequestBegan(t.Context(), http.Header{}, "GET", "/")
-	tracing.RequestEnded(ctx, telemetry.TracedRequest{Method: "GET", Route: "/", Status: 200})
+	tracing.RequestEnded(ctx, telemetry.Request{Method: "GET", Route: "/", Status: 200})
 	if err := tracing.Shutdown(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -221,7 +221,7 @@ func TestUnitsOfWorkAreSpansBelowTheirRequest(t *testing.T) {
 	if err := tracing.UnitOfWork(unit{runs: 1}).View(ctx, func(context.Context, outbound.Stores) error { return missing }); !errors.Is(err, domain.NotFound) {
 		t.Errorf("the view ended with %v", err)
 	}
-	tracing.RequestEnded(ctx, telemetry.TracedRequest{Method: "GET", Route: "/", Status: 200, RequestID: "req_1"})
+	tracing.RequestEnded(ctx, telemetry.Request{Method: "GET", Route: "/", Status: 200, RequestID: "req_1"})
 	if err := tracing.Shutdown(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -245,7 +245,7 @@ func TestNothingIsWrappedWhereNothingIsTraced(t *testing.T) {
 	if got := none.RequestBegan(ctx, http.Header{"Traceparent": {caller}}, "GET", "/"); got != ctx {
 		t.Error("the context was changed")
 	}
-	none.RequestEnded(ctx, telemetry.TracedRequest{})
+	none.RequestEnded(ctx, telemetry.Request{})
 	var work outbound.UnitOfWork = unit{runs: 1}
 	if none.UnitOfWork(work) != work {
 		t.Error("the unit of work was wrapped")
@@ -277,7 +277,7 @@ func TestAddingTriggersTogetherIsTraced(t *testing.T) {
 	if err := tracing.TriggerIntake(intake{failure}).Insert(ctx, nil); !errors.Is(err, failure) {
 		t.Errorf("it ended with %v", err)
 	}
-	tracing.RequestEnded(ctx, telemetry.TracedRequest{Method: "POST", Route: "/triggers", Status: 201, RequestID: "req_1"})
+	tracing.RequestEnded(ctx, telemetry.Request{Method: "POST", Route: "/triggers", Status: 201, RequestID: "req_1"})
 	if err := tracing.Shutdown(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -312,7 +312,7 @@ func TestAReceiverThatIsGoneDoesNotStopTheGatewayFromStopping(t *testing.T) {
 	r := newReceiver(t)
 	tracing := startTracing(t, r)
 	ctx := tracing.RequestBegan(t.Context(), http.Header{}, "GET", "/")
-	tracing.RequestEnded(ctx, telemetry.TracedRequest{Method: "GET", Route: "/", Status: 200})
+	tracing.RequestEnded(ctx, telemetry.Request{Method: "GET", Route: "/", Status: 200})
 	r.Close()
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()

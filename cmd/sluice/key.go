@@ -56,10 +56,10 @@ func showKey(k *tenant.APIKey) shownKey {
 	}
 }
 
-func (p *program) printIssued(issued inbound.IssuedKey, asJSON bool) error {
+func (p *program) printIssued(issued inbound.IssuedKey) error {
 	s := showKey(issued.Key)
 	s.Key = issued.Text.Reveal()
-	if asJSON {
+	if p.json {
 		return p.printJSON(s)
 	}
 	return p.printf("%s key %s\n\n  %s\n\nKeep it now: it cannot be shown again.\n", s.Type, s.ID, s.Key)
@@ -68,7 +68,6 @@ func (p *program) printIssued(issued inbound.IssuedKey, asJSON bool) error {
 func (p *program) keyCreate(owner *string) *cobra.Command {
 	var d tenant.KeyDraft
 	var validFor time.Duration
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "create --tenant TENANT", Short: "Create a key and print it, once", Args: exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -84,20 +83,18 @@ func (p *program) keyCreate(owner *string) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return p.printIssued(issued, asJSON)
+				return p.printIssued(issued)
 			})
 		},
 	}
 	cmd.Flags().StringVar((*string)(&d.Type), "type", string(tenant.Secret), "type of the key: public or secret")
 	cmd.Flags().StringVar(&d.Name, "name", "", "name of the key, for people")
 	cmd.Flags().DurationVar(&validFor, "valid-for", 0, "how long the key is accepted, such as 720h (default: without end)")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON document")
 	return cmd
 }
 
 func (p *program) keyList(owner *string) *cobra.Command {
 	var limit, offset int
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "list --tenant TENANT", Short: "List the keys of a tenant, the newest first", Args: exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -110,7 +107,7 @@ func (p *program) keyList(owner *string) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if asJSON {
+				if p.json {
 					return p.printJSON(pageOf(found, showKey))
 				}
 				rows := [][]string{{"KEY", "TYPE", "ENDS IN", "NAME", "CREATED", "LAST USED", "EXPIRES", "REVOKED"}}
@@ -126,13 +123,11 @@ func (p *program) keyList(owner *string) *cobra.Command {
 		},
 	}
 	pageFlags(cmd, &limit, &offset)
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON document")
 	return cmd
 }
 
 func (p *program) keyRotate(owner *string) *cobra.Command {
 	var grace time.Duration
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "rotate KEY --tenant TENANT", Short: "Replace a key and print the new one, once", Args: exactly("the id of a key"),
 		Long: "Makes a key of the same type, name and end, and prints it, once. The old one is refused from now on, or\n" +
@@ -146,18 +141,16 @@ func (p *program) keyRotate(owner *string) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return p.printIssued(issued, asJSON)
+				return p.printIssued(issued)
 			})
 		},
 	}
 	cmd.Flags().DurationVar(&grace, "grace", 0, "how long the old key is still accepted, at most 24h")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON document")
 	return cmd
 }
 
 func (p *program) keyRevoke(owner *string) *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
+	return &cobra.Command{
 		Use: "revoke KEY --tenant TENANT", Short: "End a key at once", Args: exactly("the id of a key"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return p.operateFor(cmd, *owner, func(ctx context.Context, op operatorPorts, who tenant.Caller) error {
@@ -168,13 +161,11 @@ func (p *program) keyRevoke(owner *string) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if asJSON {
+				if p.json {
 					return p.printJSON(showKey(k))
 				}
 				return p.printf("revoked %s\n", k.ID())
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON document")
-	return cmd
 }

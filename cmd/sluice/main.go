@@ -96,6 +96,7 @@ func run(ctx context.Context, args, environ []string, stdout, stderr io.Writer) 
 type program struct {
 	environ        []string
 	stdout, stderr io.Writer
+	json           bool // results are printed as one JSON document
 }
 
 func (p *program) root() *cobra.Command {
@@ -116,7 +117,11 @@ func (p *program) root() *cobra.Command {
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return fmt.Errorf("%w: %w", errUsage, err) })
 	root.SetUsageTemplate(root.UsageTemplate() +
 		`{{if or (not .HasParent) (eq .Name "serve") (eq .Name "dev")}}` + settingsTemplate() + "{{else}}\nSettings: sluice --help\n{{end}}")
-	root.AddCommand(p.serveCommand(), p.devCommand(), p.migrateCommand(), p.tenantCommand(), p.keyCommand(), p.healthcheckCommand(), p.versionCommand())
+	printing := []*cobra.Command{p.migrateCommand(), p.tenantCommand(), p.keyCommand(), p.versionCommand()}
+	for _, cmd := range printing {
+		cmd.PersistentFlags().BoolVar(&p.json, "json", false, "print one JSON document")
+	}
+	root.AddCommand(append(printing, p.serveCommand(), p.devCommand(), p.healthcheckCommand())...)
 	return root
 }
 

@@ -27,13 +27,12 @@ func (p *program) withStore(ctx context.Context, do func(*sqlstore.Store) error)
 }
 
 func (p *program) migrateUp() *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
+	return &cobra.Command{
 		Use: "up", Short: "Apply the pending migrations", Args: exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return p.withStore(cmd.Context(), func(store *sqlstore.Store) error {
 				applied, err := store.Migrator().Up(cmd.Context())
-				if asJSON {
+				if p.json {
 					return errors.Join(err, p.printJSON(statusJSON(applied)))
 				}
 				for _, m := range applied {
@@ -48,13 +47,10 @@ func (p *program) migrateUp() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON document: the migrations that were applied")
-	return cmd
 }
 
 func (p *program) migrateStatus() *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
+	return &cobra.Command{
 		Use: "status", Short: "List the migrations and when they were applied", Args: exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return p.withStore(cmd.Context(), func(store *sqlstore.Store) error {
@@ -62,7 +58,7 @@ func (p *program) migrateStatus() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if asJSON {
+				if p.json {
 					return p.printJSON(statusJSON(all))
 				}
 				rows := [][]string{{"MIGRATION", "APPLIED"}}
@@ -77,8 +73,6 @@ func (p *program) migrateStatus() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON document")
-	return cmd
 }
 
 // shownMigration is how a migration is printed as JSON.

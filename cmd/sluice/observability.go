@@ -127,21 +127,15 @@ func (m requestMetrics) Begin(r *http.Request, _ string) context.Context {
 	return r.Context()
 }
 
-// End counts an answered request, and what the limits said to it.
+// End counts an answered request.
 func (m requestMetrics) End(_ context.Context, o httpapi.Observation) {
-	m.metrics.RequestEnded(telemetry.Request{Method: o.Method, Route: o.Route, Status: o.Status, Took: o.Took})
-	m.metrics.LimiterDecided(o.KeyType, decisionOf(o)) // which leaves out a key that was not recognized
+	m.metrics.RequestEnded(answered(o))
 }
 
-// decisionOf is what the limits said to a request.
-func decisionOf(o httpapi.Observation) telemetry.Decision {
-	switch {
-	case o.Code == "too_many_concurrent_requests":
-		return telemetry.RefusedConcurrency
-	case o.Status == http.StatusTooManyRequests:
-		return telemetry.RefusedRate
-	default:
-		return telemetry.Granted
+func answered(o httpapi.Observation) telemetry.Request {
+	return telemetry.Request{
+		Method: o.Method, Route: o.Route, Status: o.Status, Took: o.Took,
+		RequestID: o.RequestID, Tenant: o.Tenant, KeyType: o.KeyType, Code: o.Code,
 	}
 }
 
@@ -157,7 +151,5 @@ func (s requestSpans) Begin(r *http.Request, route string) context.Context {
 
 // End ends it.
 func (s requestSpans) End(ctx context.Context, o httpapi.Observation) {
-	s.tracing.RequestEnded(ctx, telemetry.TracedRequest{
-		Method: o.Method, Route: o.Route, Status: o.Status, RequestID: o.RequestID, Tenant: o.Tenant, Code: o.Code,
-	})
+	s.tracing.RequestEnded(ctx, answered(o))
 }

@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"strings"
-	"time"
 
 	"github.com/rs/zerolog"
 
@@ -15,7 +13,6 @@ import (
 	"github.com/sluicehq/sluice/adapters/system"
 	"github.com/sluicehq/sluice/adapters/telemetry"
 	"github.com/sluicehq/sluice/adapters/webhook"
-	"github.com/sluicehq/sluice/domain/event"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
@@ -47,10 +44,10 @@ func openOutgoing(ctx context.Context, log zerolog.Logger, cfg config, metrics *
 	})
 	return outgoing{
 		limiter: limiter,
-		runner:  countedRunner{runner, metrics},
+		runner:  metrics.NodeRunner(runner),
 		code:    code,
 		memory:  divided,
-		sender:  countedSender{webhook.New(webhooks.Client(egress.Stay), system.Clock{}, version), metrics},
+		sender:  metrics.Sender(webhook.New(webhooks.Client(egress.Stay), system.Clock{}, version)),
 		close: func() {
 			closeCode()
 			webhooks.Close()
@@ -82,71 +79,4 @@ func openLimiter(ctx context.Context, log zerolog.Logger, cfg config, metrics *t
 		return nil, nil, err
 	}
 	return shared, shared.Close, nil
-}
-
-// countedSender counts the attempts to send webhooks.
-type countedSender struct {
-	outbound.Sender
-	metrics *telemetry.Metrics
-}
-
-// Send counts how it ends.
-func (s countedSender) Send(ctx context.Context, m outbound.SignedMessage) (event.AttemptResult, error) {
-	began := time.Now()
-	o, err := s.Sender.Send(ctx, m)
-	if err != nil {
-		s.metrics.WebhookAttempted(telemetry.AttemptAborted, time.Since(began))
-		return o, err
-	}
-	s.metrics.WebhookAttempted(outcomeOf(o), o.Duration)
-	s.metrics.TenantCalled(m.Tenant, telemetry.CallWebhook, o.Succeeded())
-	return o, nil
-}
-
-func outcomeOf(o event.AttemptResult) telemetry.AttemptOutcome {
-	switch {
-	case o.Succeeded():
-		return telemetry.AttemptDelivered
-	case o.Status != 0:
-		return telemetry.AttemptRejected
-	case o.Code == "timeout":
-		return telemetry.AttemptTimeout
-	case strings.HasSuffix(o.Code, "_refused"):
-		return telemetry.AttemptBlocked
-	default:
-		return telemetry.AttemptFailed
-	}
-}
-
-// countedRunner counts the attempts at nodes.
-type countedRunner struct {
-	outbound.NodeRunner
-	metrics *telemetry.Metrics
-}
-
-// Run counts how the attempt ends.
-func (r countedRunner) Run(ctx context.Context, call outbound.NodeCall) (outbound.NodeOutcome, error) {
-	began := time.Now()
-	o, err := r.NodeRunner.Run(ctx, call)
-	kind := telemetry.NodeKindOf(call.Type)
-	outcome := nodeOutcome(o, err)
-	r.metrics.NodeAttempted(kind, outcome, time.Since(began))
-	if kind == telemetry.NodeCustom && outcome != telemetry.NodeAborted {
-		r.metrics.TenantCalled(call.Tenant, telemetry.CallCustomNode, outcome != telemetry.NodeFailed)
-	}
-	return o, err
-}
-
-func nodeOutcome(o outbound.NodeOutcome, err error) telemetry.NodeOutcome {
-	if err != nil {
-		return telemetry.NodeAborted
-	}
-	switch o.(type) {
-	case outbound.NodeCompleted:
-		return telemetry.NodeCompleted
-	case outbound.NodePaused:
-		return telemetry.NodePaused
-	default:
-		return telemetry.NodeFailed
-	}
 }

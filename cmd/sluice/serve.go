@@ -159,7 +159,7 @@ func (c config) assemble(ctx context.Context, does role, a assembly) (gateway, e
 		return gateway{}, err
 	}
 	memory := a.out.memory
-	work := countedWork{a.watch.tracing.UnitOfWork(a.store), a.watch.metrics}
+	work := a.watch.metrics.UnitOfWork(a.watch.tracing.UnitOfWork(a.store))
 	intake := a.watch.tracing.TriggerIntake(sqlstore.NewTriggerIntake(a.store))
 	g, err := newGateway(a.store, work, intake, a.out.limiter, a.out.runner, a.out.code, a.out.sender, key, memory.OfRuns(), tenant.StorageQuota(c.TenantStorage), c.workerOptions(memory, a.self), httpapi.Options{
 		Log: a.log, MaxBody: c.MaxBody, AllowedOrigins: c.CORSOrigins, TrustedProxies: c.TrustedProxies, BodyTimeout: c.BodyTimeout,

@@ -31,7 +31,7 @@ type createdTenant struct {
 func (p *program) tenantCreate() *cobra.Command {
 	language := tenant.English
 	d := tenant.Draft{Language: &language}
-	var asJSON, withExample bool
+	var withExample bool
 	cmd := &cobra.Command{
 		Use: "create --name NAME", Short: "Create a tenant and print its two keys, which are not shown again", Args: exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -49,19 +49,18 @@ func (p *program) tenantCreate() *cobra.Command {
 						return err
 					}
 				}
-				return p.printCreated(out, asJSON)
+				return p.printCreated(out)
 			})
 		},
 	}
 	cmd.Flags().StringVar(&d.Name, "name", "", "name of the tenant, 1 to 255 characters")
 	cmd.Flags().StringVar((*string)(&language), "language", string(tenant.English), "language of the node registry: en, pt-BR or es")
 	cmd.Flags().BoolVar(&withExample, "example", false, "also create an example workflow with a published version and a trigger that fires it")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON document")
 	return cmd
 }
 
-func (p *program) printCreated(out createdTenant, asJSON bool) error {
-	if asJSON {
+func (p *program) printCreated(out createdTenant) error {
+	if p.json {
 		return p.printJSON(out)
 	}
 	err := p.printf("Tenant %s (%s)\n\n  public key  %s\n  secret key  %s\n", out.TenantID, out.Name, out.PublicKey, out.SecretKey)
@@ -105,9 +104,9 @@ func showTenant(ten *tenant.Tenant) shownTenant {
 	}
 }
 
-func (p *program) printTenant(ten *tenant.Tenant, asJSON bool) error {
+func (p *program) printTenant(ten *tenant.Tenant) error {
 	s := showTenant(ten)
-	if asJSON {
+	if p.json {
 		return p.printJSON(s)
 	}
 	rows := [][]string{
@@ -131,7 +130,6 @@ func days(n int) string {
 
 func (p *program) tenantList() *cobra.Command {
 	var limit, offset int
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "list", Short: "List tenants, the newest first", Args: exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -144,7 +142,7 @@ func (p *program) tenantList() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if asJSON {
+				if p.json {
 					return p.printJSON(pageOf(found, showTenant))
 				}
 				rows := [][]string{{"TENANT", "NAME", "STATUS", "LANGUAGE", "CREATED"}}
@@ -160,7 +158,6 @@ func (p *program) tenantList() *cobra.Command {
 		},
 	}
 	pageFlags(cmd, &limit, &offset)
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON document")
 	return cmd
 }
 
@@ -179,8 +176,7 @@ func atOnce(verb func(context.Context, domain.IdempotencyKey, tenant.ID) (*tenan
 }
 
 func (p *program) tenantStatus(name, short string, verb func(operatorPorts) statusVerb) *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
+	return &cobra.Command{
 		Use: name + " TENANT", Short: short, Args: exactly("the id of a tenant"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return p.operate(cmd, func(ctx context.Context, op operatorPorts) error {
@@ -188,18 +184,15 @@ func (p *program) tenantStatus(name, short string, verb func(operatorPorts) stat
 				if err != nil {
 					return err
 				}
-				return p.printTenant(ten, asJSON)
+				return p.printTenant(ten)
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON document")
-	return cmd
 }
 
 func (p *program) tenantUpdate() *cobra.Command {
 	var name, language string
 	var runDays int
-	var asJSON bool
 	limits := map[tenant.KeyType]*shownLimits{tenant.Public: {}, tenant.Secret: {}}
 	cmd := &cobra.Command{
 		Use: "update TENANT", Short: "Change a tenant's name, language, limits, or how long its runs are kept", Args: exactly("the id of a tenant"),
@@ -231,7 +224,7 @@ func (p *program) tenantUpdate() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return p.printTenant(ten, asJSON)
+				return p.printTenant(ten)
 			})
 		},
 	}
@@ -242,7 +235,6 @@ func (p *program) tenantUpdate() *cobra.Command {
 		cmd.Flags().IntVar(&l.PerMinute, string(kt)+"-per-minute", 0, "requests a minute with "+string(kt)+" keys")
 		cmd.Flags().IntVar(&l.Concurrent, string(kt)+"-concurrent", 0, "requests at the same time with "+string(kt)+" keys")
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON document")
 	return cmd
 }
 
@@ -253,7 +245,7 @@ type deletedTenant struct {
 }
 
 func (p *program) tenantDelete() *cobra.Command {
-	var sure, asJSON bool
+	var sure bool
 	cmd := &cobra.Command{
 		Use: "delete TENANT --yes", Short: "Delete a tenant with everything it owns, for good", Args: exactly("the id of a tenant"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -264,7 +256,7 @@ func (p *program) tenantDelete() *cobra.Command {
 				if err := op.Tenants.Delete(ctx, tenant.ID(args[0]), domain.Expected{}); err != nil {
 					return err
 				}
-				if asJSON {
+				if p.json {
 					return p.printJSON(deletedTenant{TenantID: tenant.ID(args[0]), Deleted: true})
 				}
 				return p.printf("deleted %s\n", args[0])
@@ -272,6 +264,5 @@ func (p *program) tenantDelete() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&sure, "yes", false, "really delete")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON document")
 	return cmd
 }

@@ -12,19 +12,16 @@ import (
 var version = "dev"
 
 func (p *program) versionCommand() *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
+	return &cobra.Command{
 		Use: "version", Short: "Print the version", Args: exactly(),
 		RunE: func(*cobra.Command, []string) error {
 			b := builtFrom()
-			if asJSON {
+			if p.json {
 				return p.printJSON(b)
 			}
 			return p.printf("sluice %s (feature level %d, commit %s, %s, %s)\n", b.Version, b.Level, b.Commit, b.Go, b.Platform)
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON document")
-	return cmd
 }
 
 // build says what a binary was built from.

@@ -1,4 +1,4 @@
-package main
+package telemetry_test
 
 import (
 	"context"
@@ -37,7 +37,7 @@ func TestWhatHappensToRunsIsCountedOnceItIsRecorded(t *testing.T) {
 		t.Fatal(err)
 	}
 	metrics := telemetry.New("test")
-	work := countedWork{store, metrics}
+	work := metrics.UnitOfWork(store)
 	record := func(id event.ID, kind event.Type, end error) {
 		err := work.Do(t.Context(), func(ctx context.Context, st outbound.Stores) error {
 			e := event.Restore(event.State{ID: id, Tenant: made.Tenant.ID(), Type: kind, At: time.Now()})
