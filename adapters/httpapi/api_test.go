@@ -46,7 +46,9 @@ func TestGoldens(t *testing.T) {
 			switch used := string(text); {
 			case regexp.MustCompile(`{{(listening|activeVersion|paused|waiting|failed|completed)}}`).MatchString(used):
 				g.addRuns(e)
-				scheduled = e.ids["nightly"]
+				if scheduled = e.ids["nightly"]; strings.Contains(used, "{{child}}") {
+					g.addChild(e)
+				}
 			case strings.Contains(used, "{{schedule}}"):
 				scheduled = g.schedule(e)
 			}
@@ -58,7 +60,7 @@ func TestGoldens(t *testing.T) {
 				contract.Value("endpoint", e.ids["webhook-endpoints"]), contract.Value("delivery", e.ids["deliveries"]),
 				contract.Value("activeVersion", e.ids["activeVersion"]), contract.Value("listening", e.ids["listening"]),
 				contract.Value("paused", e.ids["runs"]), contract.Value("waiting", e.ids["waiting"]), contract.Value("failed", e.ids["failed"]),
-				contract.Value("completed", e.ids["completed"]), contract.Value("approval", e.ids["approval"]), contract.Value("shipment", e.ids["delivery"]),
+				contract.Value("completed", e.ids["completed"]), contract.Value("child", e.ids["child"]), contract.Value("approval", e.ids["approval"]), contract.Value("shipment", e.ids["delivery"]),
 				contract.Value("orderInTransit", e.ids["entity of waiting"]), contract.Value("orderToApprove", e.ids["entity of runs"]))
 		})
 	}

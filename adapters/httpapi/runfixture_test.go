@@ -196,6 +196,22 @@ func (g *gateway) addRuns(e fixture) {
 	}
 }
 
+// addChild has the run that completed start another one.
+func (g *gateway) addChild(e fixture) {
+	g.Helper()
+	at := noon.Add(-time.Hour)
+	st := run.New(run.ID(e.named("run", 'd')), run.Start{
+		Tenant: e.id, Workflow: workflow.ID(e.ids["workflows"]), Version: workflow.VersionID(e.ids["activeVersion"]), SubTenant: tenant.SubTenantID(e.ids["subTenantId"]),
+		Entity: e.ids["entity of completed"], Cause: run.CauseCall, Payload: json.RawMessage(`{"amount":7}`),
+	}, at).State()
+	st.Parent, st.ParentNode, st.ParentWaits, st.Depth = run.ID(e.ids["completed"]), "notify", true, 1
+	g.write(func(ctx context.Context, stores outbound.Stores) error {
+		_, err := stores.Runs.Runs.Start(ctx, run.Restore(st))
+		return err
+	})
+	e.ids["child"] = string(st.ID)
+}
+
 // factOf is something that happens to a run, given the tokens of the nodes that wait.
 type factOf func(tokens map[workflow.NodeID]string) run.Fact
 
