@@ -51,6 +51,9 @@ type canceller struct {
 
 // cancel cancels those of the runs that have not ended, up to maxCancelledBytes.
 func (c *canceller) cancel(ctx context.Context, ids []run.ID) error {
+	if err := c.st.Runs.Lanes.Hold(ctx, c.scope.Tenant(), ids...); err != nil {
+		return err
+	}
 	for _, id := range ids {
 		if c.size >= maxCancelledBytes && !c.whole {
 			break

@@ -141,6 +141,9 @@ func (o *eventDelivery) deliverAll(ctx context.Context) error {
 		if open := o.plans.lacks(next); len(open) > 0 {
 			return &errPlansMissing{open}
 		}
+		if err := o.holdLanes(ctx, next); err != nil {
+			return err
+		}
 		for _, a := range next {
 			if err := o.deliver(ctx, a); err != nil {
 				return err
@@ -153,6 +156,18 @@ func (o *eventDelivery) deliverAll(ctx context.Context) error {
 			return o.steps.Flush(ctx)
 		}
 	}
+}
+
+// holdLanes holds the lanes of several runs that may end with the event.
+func (o *eventDelivery) holdLanes(ctx context.Context, of []run.Awaiting) error {
+	if len(of) < 2 || !o.request.memoryReserved {
+		return nil
+	}
+	ids := make([]run.ID, len(of))
+	for i, a := range of {
+		ids[i] = a.ID
+	}
+	return o.st.Runs.Lanes.Hold(ctx, o.request.who.Tenant(), ids...)
 }
 
 // tooManyRuns is why an event is brought to none: some of the runs could not be told from

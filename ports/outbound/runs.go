@@ -284,6 +284,11 @@ type RunLanes interface {
 	// starts runs in them, and none of their runs ends. Units that enter several lanes enter them
 	// together, or first, so that two never wait for each other.
 	Enter(ctx context.Context, owner tenant.ID, lanes ...string) ([]LaneState, error)
+
+	// Hold does the same for the lanes of live runs, and returns nothing of them. A unit that is to
+	// read several runs, and may end them, holds their lanes before; one that reads a single one need
+	// not.
+	Hold(ctx context.Context, owner tenant.ID, runs ...run.ID) error
 }
 
 // LaneState is what is in a lane.

@@ -1,12 +1,14 @@
 package portstest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -53,6 +55,30 @@ func (f fixture) inOrder(owner tenant.ID, n int, change func(*run.State)) (runs 
 	return runs
 }
 
+// besideEachOther carries out two units, the second one while the first is where it says so. Neither
+// is carried out again, as one of two that wait for each other would be.
+func (f fixture) besideEachOther(first func(ctx context.Context, st outbound.Stores, other func()) error, second func(context.Context, outbound.Stores) error) {
+	f.Helper()
+	var both sync.WaitGroup
+	firsts, seconds := 0, 0
+	var once sync.Once
+	other := func() {
+		once.Do(func() {
+			both.Go(func() {
+				if err := f.work.Do(f.Context(), func(ctx context.Context, st outbound.Stores) error { seconds++; return second(ctx, st) }); err != nil {
+					f.Error(err)
+				}
+			})
+			time.Sleep(50 * time.Millisecond) // as long as it takes until it has to wait
+		})
+	}
+	f.write(func(ctx context.Context, st outbound.Stores) error { firsts++; return first(ctx, st, other) })
+	both.Wait()
+	if firsts != 1 || seconds != 1 {
+		f.Errorf("the units were carried out %d and %d times", firsts, seconds)
+	}
+}
+
 func idsInOrder(runs ...*run.Run) (ids []run.ID) {
 	for _, r := range runs {
 		ids = append(ids, r.ID())
@@ -84,6 +110,45 @@ func RunLanes(t *testing.T, open OpenStore) {
 			f.start(all...)
 			f.same(outbound.LaneState{Live: 1, Runs: idsInOrder(all[0], all[1], all[4])}, f.enter(owner, "l"))
 			f.same(outbound.LaneState{Live: 1, Runs: idsInOrder(all[3])}, f.enter(owner, "m"))
+		},
+		"who cancels a run that waits and who ends the one before it do not wait for each other": func(f fixture) {
+			owner := f.tenant().ID()
+			for range 3 {
+				all := f.inOrder(owner, 2, inLane("l", 1))
+				f.besideEachOther(func(ctx context.Context, st outbound.Stores, other func()) error {
+					r, err := st.Runs.Runs.Get(ctx, tenant.All(owner), all[1].ID())
+					if err != nil {
+						return err
+					}
+					other()
+					return st.Runs.Runs.Record(ctx, stepped(r, nobody, ends))
+				}, func(ctx context.Context, st outbound.Stores) error {
+					return st.Runs.Runs.Record(ctx, stepped(all[0], nobody, ends))
+				})
+			}
+		},
+		"neither do two who end runs of several lanes": func(f fixture) {
+			owner := f.tenant().ID()
+			for range 3 {
+				first, second := f.inOrder(owner, 2, inLane("l", 1)), f.inOrder(owner, 2, inLane("m", 1))
+				f.besideEachOther(func(ctx context.Context, st outbound.Stores, other func()) error {
+					err := st.Runs.Lanes.Hold(ctx, owner, second[1].ID(), first[1].ID(), "run_unknown")
+					var steps []outbound.RunStep
+					for _, of := range []*run.Run{second[1], first[1]} { // in another order than that of their lanes
+						r, failure := st.Runs.Runs.Get(ctx, tenant.All(owner), of.ID())
+						if err = cmp.Or(err, failure); err != nil {
+							return err
+						}
+						if len(steps) == 0 {
+							other()
+						}
+						steps = append(steps, stepped(r, nobody, ends))
+					}
+					return st.Runs.Runs.Record(ctx, steps...)
+				}, func(ctx context.Context, st outbound.Stores) error {
+					return st.Runs.Runs.Record(ctx, stepped(first[0], nobody, ends), stepped(second[0], nobody, ends))
+				})
+			}
 		},
 		"a lane is that of one tenant": func(f fixture) {
 			a, b := f.tenant().ID(), f.tenant().ID()

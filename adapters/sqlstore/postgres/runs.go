@@ -31,9 +31,12 @@ var runStatements = runs.Statements{
 	Facets:       "run_facets",
 	StorageShard: storageShard,
 	HoldShared:   " FOR KEY SHARE",
-	LockLanes: `SELECT count(pg_advisory_xact_lock(hashtextextended(l.name, 3))) FROM (
+	LockLane:     lockLane,
+	LockLanes: `SELECT count(` + lockLane("l.name") + `) FROM (
 		SELECT name FROM json_array_elements_text(CAST($1 AS json)) AS name ORDER BY name COLLATE "C") AS l`,
 }
+
+func lockLane(name string) string { return "pg_advisory_xact_lock(hashtextextended(" + name + ", 3))" }
 
 // clock is the time now, not that of the transaction's beginning.
 const clock = "date_trunc('milliseconds', clock_timestamp())"

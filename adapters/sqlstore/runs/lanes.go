@@ -50,6 +50,34 @@ func (s lanes) Enter(ctx context.Context, owner tenant.ID, names ...string) ([]o
 	return states, nil
 }
 
+// Hold locks the lanes of runs.
+func (s lanes) Hold(ctx context.Context, owner tenant.ID, runs ...run.ID) error {
+	if !s.InTransaction() || !s.Writes() {
+		return s.Fail(errUnit)
+	}
+	if s.store.dialect.LockLanes == "" || len(runs) == 0 {
+		return nil
+	}
+	keys := make([]core.KeyRow, len(runs))
+	for i, id := range runs {
+		keys[i] = core.KeyRow{Tenant: string(owner), ID: string(id)}
+	}
+	table, parameter, err := s.store.dialect.Keys(keys)
+	if err != nil {
+		return s.Fail(err)
+	}
+	var names []string
+	err = s.ReadRows(ctx, "find lanes", &names, `SELECT DISTINCT u.lane FROM live_runs u JOIN `+table+` ON u.tenant_id = r.tenant_id AND u.id = r.id WHERE u.lane <> ''`, parameter)
+	if err != nil {
+		return s.Fail(err)
+	}
+	keys = keys[:0]
+	for _, name := range names {
+		keys = append(keys, core.KeyRow{Tenant: string(owner), ID: name})
+	}
+	return s.lock(ctx, keys)
+}
+
 // lanesOf are the lanes of runs.
 func lanesOf(all []*run.Run) (keys []core.KeyRow) {
 	for _, r := range all {
@@ -71,6 +99,9 @@ func lanesLeft(steps []outbound.RunStep) []core.KeyRow {
 	return lanesOf(ended)
 }
 
+// laneSeparator stands between a tenant and a lane of it in what is locked.
+const laneSeparator = "/"
+
 // lock keeps others out of lanes until the unit ends, in one order for all units.
 func (s repository) lock(ctx context.Context, keys []core.KeyRow) error {
 	lock := s.store.dialect.LockLanes
@@ -79,7 +110,7 @@ func (s repository) lock(ctx context.Context, keys []core.KeyRow) error {
 	}
 	names := make([]string, len(keys))
 	for i, key := range keys {
-		names[i] = key.Tenant + "/" + key.ID
+		names[i] = key.Tenant + laneSeparator + key.ID
 	}
 	slices.Sort(names)
 	text, err := json.Marshal(slices.Compact(names))

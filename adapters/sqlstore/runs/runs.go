@@ -199,7 +199,9 @@ func (s repository) Get(ctx context.Context, scope tenant.Scope, id run.ID) (*ru
 	in, args := core.Within(scope, core.BySubTenant, string(id))
 	query := `SELECT ` + wholeColumns + ` FROM runs WHERE tenant_id = $1 AND id = $2` + in
 	if lock := s.ForUpdate(); lock != "" {
-		query = `WITH held AS MATERIALIZED (SELECT 1 FROM live_runs WHERE tenant_id = $1 AND id = $2` + lock + `) ` +
+		query = `WITH lane AS MATERIALIZED (SELECT count(` + s.store.dialect.LockLane("tenant_id || '"+laneSeparator+"' || lane") + `) AS n
+			FROM live_runs WHERE tenant_id = $1 AND id = $2 AND lane <> ''), held AS MATERIALIZED (
+			SELECT 1 FROM live_runs WHERE tenant_id = $1 AND id = $2 AND (SELECT n FROM lane) >= 0` + lock + `) ` +
 			query + ` AND (SELECT count(*) FROM held) >= 0` + lock
 	}
 	rows, err := s.scan(ctx, "get run", query, args...)

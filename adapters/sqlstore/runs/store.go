@@ -44,6 +44,9 @@ type Statements struct {
 	// where writing units run one after another anyway.
 	LockLanes string
 
+	// LockLane is an expression that locks one text in the same way.
+	LockLane func(text string) string
+
 	// HoldShared is appended to a SELECT of a row that must not be deleted until the unit
 	// ends. It is empty where ForUpdate is.
 	HoldShared string
