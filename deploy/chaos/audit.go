@@ -8,6 +8,7 @@ func (ev *evidence) audit(found *findings) {
 	ev.auditRuns(found)
 	ev.auditFamilies(found)
 	ev.auditEffects(found)
+	ev.auditLanes(found)
 	ev.auditSchedules(found)
 	ev.auditEvents(found)
 	ev.auditLists(found)
@@ -30,8 +31,15 @@ func (ev *evidence) auditOrders(found *findings) {
 		}
 		byKey[key] = r.id
 	}
+	known := make(map[string]*order, len(ev.orders))
+	for _, o := range ev.orders {
+		known[o.call] = o
+	}
 	for _, o := range ev.orders {
 		runs := byCall[o.call]
+		if ev.auditSkipped(found, o, runs, known) {
+			continue
+		}
 		if len(o.runs) == 0 {
 			found.add(acknowledged, "call %s was never acknowledged; it has %d runs", o.call, len(runs))
 			continue
@@ -50,12 +58,8 @@ func (ev *evidence) auditOrders(found *findings) {
 		found.check(o.dedupe == "" || r.dedupe == o.dedupe, acknowledged, "call %s has the dedupe key %s and its run %s", o.call, o.dedupe, r.dedupe)
 		ev.auditEnd(found, o, r)
 	}
-	known := make(map[string]bool, len(ev.orders))
-	for _, o := range ev.orders {
-		known[o.call] = true
-	}
 	for call := range byCall {
-		found.check(known[call], acknowledged, "there is a run of call %s, which nobody made", call)
+		found.check(known[call] != nil, acknowledged, "there is a run of call %s, which nobody made", call)
 	}
 }
 
@@ -70,6 +74,9 @@ func ids(runs []*storedRun) (all []string) {
 func (ev *evidence) auditEnd(found *findings, o *order, r *storedRun) {
 	if o.cancelled {
 		found.check(r.status == "cancelled", cancelStays, "run %s of call %s was cancelled and is %s", r.id, o.call, r.status)
+		return
+	}
+	if r.status == "cancelled" && ev.superseded(o) {
 		return
 	}
 	if !found.checked(r.status == "completed", everyRunEnds, "run %s of call %s (%s) is %s: %s", r.id, o.call, o.scenario.name, r.status, r.last()) {

@@ -105,6 +105,15 @@ func (ev *evidence) keep(t *tenant, r *storedRun, steps []entry) {
 	ev.runs[r.id] = r
 }
 
+// inLine bounds the runs of all orders.
+func (ev *evidence) inLine(overflow string) {
+	bounded := *ev.orders[0].scenario
+	bounded.overflow = overflow
+	for _, o := range ev.orders {
+		o.scenario = &bounded
+	}
+}
+
 // numbered numbers the entries of a run again.
 func numbered(r *storedRun) {
 	for i := range r.history {
@@ -210,6 +219,20 @@ func TestEveryFaultIsFound(t *testing.T) {
 			calls.callee = calls.nodes
 			ev.orders[0].scenario = &calls
 		}, recordedOnce},
+		"a run that began while another one of its line was live": {func(ev *evidence) {
+			ev.inLine(overflowQueue)
+			ev.runs[charged].history[5].At, ev.runs["run_t0_3"].history[0].At = 1000, 1
+		}, oneOfALine},
+		"a call that was skipped and has a run": {func(ev *evidence) {
+			ev.inLine(overflowSkip)
+			ev.orders[0].skipped = []string{"run_t0_3"}
+		}, acknowledged},
+		"a call that was skipped for another line": {func(ev *evidence) {
+			ev.inLine(overflowSkip)
+			ev.orders[0].skipped, ev.orders[0].runs, ev.orders[0].line = []string{"run_t0_3"}, nil, 1
+			delete(ev.runs, charged)
+		}, oneOfALine},
+		"a run that nothing superseded":       {func(ev *evidence) { ev.inLine(overflowQueue); ev.orders[2].cancelled = false }, everyRunEnds},
 		"a run about something else":          {func(ev *evidence) { ev.orders[0].entity = "other" }, acknowledged},
 		"a run under another dedupe key":      {func(ev *evidence) { ev.runs[charged].dedupe = "other" }, acknowledged},
 		"a scheduled run that did not finish": {func(ev *evidence) { ev.runs["run_t0_at_1"].status = "failed" }, everyRunEnds},

@@ -41,6 +41,7 @@ type storedRun struct {
 // entry is one of a run's history, as the database keeps it.
 type entry struct {
 	Seq     int64
+	At      int64 // Unix milliseconds
 	Type    string
 	Node    string
 	Attempt int

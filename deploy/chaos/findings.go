@@ -29,6 +29,7 @@ const (
 	tenantsIsolated promise = "a tenant sees nothing of another"
 	takenOver       promise = "the runs of a process that died go on within 10 seconds"
 	comesBack       promise = "a gateway survives its database"
+	oneOfALine      promise = "as many runs of one key are live as may be"
 	triggersFollow  promise = "triggers go along with the version that is published"
 )
 
@@ -36,7 +37,7 @@ const (
 func promises() []promise {
 	return []promise{
 		onlyExpected, acknowledged, everyRunEnds, historyWhole, recordedOnce, sameKey, effectHappens, instantOnce, cancelStays, dedupeHolds,
-		totalsAgree, eventsDelivered, tenantsIsolated, takenOver, comesBack, triggersFollow,
+		totalsAgree, eventsDelivered, tenantsIsolated, takenOver, comesBack, triggersFollow, oneOfALine,
 	}
 }
 

@@ -58,11 +58,14 @@ func (e *env) submit(ctx context.Context, o *order) {
 
 func (e *env) startRun(ctx context.Context, o *order, r harness.Request) {
 	got, ok := e.clients.do(ctx, o.tenant.key, r)
-	var fired struct{ DedupeKey, RunID string }
+	var fired struct{ DedupeKey, RunID, Skipped string }
 	switch {
 	case !ok:
 	case got.Status != http.StatusOK || got.JSON(&fired) != nil || fired.RunID == "":
 		e.found.add(onlyExpected, "call %s was answered %d: %s", o.call, got.Status, got.Body)
+	case fired.Skipped != "":
+		o.skip(fired.RunID)
+		e.accepted.Add(1)
 	default:
 		o.acknowledge(fired.RunID)
 		e.accepted.Add(1)

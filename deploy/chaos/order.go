@@ -13,6 +13,7 @@ type order struct {
 	scenario       *scenario
 	amount         int
 	entity         string
+	line           int    // of which one run is live at a time, where the scenario says so
 	idempotencyKey string // the idempotency key of the call that starts it; empty for none
 	dedupe         string // its dedupe key; empty for none
 
@@ -20,6 +21,7 @@ type order struct {
 	cancel bool // the client cancels it
 
 	mu        sync.Mutex
+	skipped   []string // the live runs for which it was, one for each acknowledgement
 	runs      []string // as which it was acknowledged, one for each acknowledgement
 	resumed   bool     // the answer or the event was acknowledged
 	cancelled bool     // the cancellation was acknowledged
@@ -28,7 +30,7 @@ type order struct {
 
 // payload is the event data of the call.
 func (o *order) payload() map[string]any {
-	return map[string]any{"call": o.call, "amount": o.amount, "refuse": o.refuse}
+	return map[string]any{"call": o.call, "amount": o.amount, "refuse": o.refuse, "line": o.line}
 }
 
 // body is that of the call.
@@ -79,11 +81,15 @@ func (e *env) newOrder(n int) *order {
 	default:
 		o.idempotencyKey, o.dedupe = "once-"+o.call, "key-"+o.call
 	}
+	if o.line = e.random.intN(lines); o.scenario.overflow == overflowSkip {
+		// Once more means again, unless it says that it is the same call.
+		o.idempotencyKey, o.dedupe = "once-"+o.call, ""
+	}
 	if o.scenario.awaits != "" || e.random.chance(50) {
 		o.entity = "order-" + o.call
 	}
 	calls := len(o.scenario.effects) > 0
-	o.cancel = o.scenario.awaits == awaitsAnswer && e.random.chance(15) || calls && e.random.chance(4)
+	o.cancel = o.scenario.awaits == awaitsAnswer && e.random.chance(15) || o.scenario.overflow == overflowQueue && e.random.chance(15) || calls && e.random.chance(4)
 	o.refuse = calls && !o.cancel && e.random.chance(6)
 	return o
 }

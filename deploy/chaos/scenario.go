@@ -30,6 +30,8 @@ type scenario struct {
 	event string        // that clients name in place of the trigger; empty for none
 	delay time.Duration // how long a run waits by itself
 
+	overflow string // what becomes of a call for a line that a run is live of; empty where lines mean nothing
+
 	awaits string // what a client has to do before it goes on: answer, event or nothing
 }
 
@@ -48,9 +50,9 @@ const bigOrder = 500
 // scenarios lists them; calls is the URL of the receiver.
 func scenarios(calls string) []*scenario {
 	all := func(ids ...string) func(int) []string { return func(int) []string { return ids } }
-	return []*scenario{
+	return append([]*scenario{
 		{
-			name: "two transforms", share: 30, done: all("total", "notice"),
+			name: "two transforms", share: 20, done: all("total", "notice"),
 			nodes: []map[string]any{
 				harness.Transform("total", "{ id: payload.call, total: payload.amount * 1.23 }"),
 				harness.Transform("notice", "`Order ${input.id} is worth ${input.total}`"),
@@ -58,7 +60,7 @@ func scenarios(calls string) []*scenario {
 			edges: harness.Chain("total", "notice"),
 		},
 		{
-			name: "branch, call, join", share: 20, effects: []string{"charge"},
+			name: "branch, call, join", share: 15, effects: []string{"charge"},
 			done: func(amount int) []string {
 				if amount > bigOrder {
 					return []string{"big", "charge", "join"}
@@ -102,7 +104,7 @@ func scenarios(calls string) []*scenario {
 			schedule: map[string]any{"cron": "* * * * *", "catchUp": "all"},
 			nodes:    []map[string]any{call("tick", calls)}, edges: []map[string]any{},
 		},
-	}
+	}, laneScenarios()...)
 }
 
 // callScenario is a workflow that calls another one and waits for it.
@@ -158,6 +160,9 @@ func (sc *scenario) triggerConfig() map[string]any {
 	config := map[string]any{"retryPolicy": retryPolicy}
 	if sc.schedule != nil {
 		config["scheduleConfig"] = sc.schedule
+	}
+	if sc.overflow != "" {
+		config["concurrency"] = map[string]any{"key": "payload.line", "limit": 1, "overflow": sc.overflow}
 	}
 	if sc.event != "" {
 		config["webhookConfig"] = map[string]any{"event": sc.event}
