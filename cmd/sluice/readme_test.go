@@ -82,6 +82,9 @@ func TestTheWalkThroughTheREADMEHonoursTheAnswer(t *testing.T) {
 				t.Fatalf("the run did not complete: %s", out)
 			}
 			run := last[len(last)-1]
+			if !strings.Contains(run, `"worth":{"amount":1250}`) {
+				t.Errorf("the code did not add up; the run is %s", run)
+			}
 			if got := strings.Contains(run, `"notify":{"body":{"status":"ok"}`); got != informed {
 				t.Errorf("the shop was called: %v; the run is %s", got, run)
 			}
