@@ -12,8 +12,9 @@ import (
 // versionBody is a version of a workflow as clients see it.
 type versionBody struct {
 	versionHead
-	Nodes []nodeBody `json:"nodes"`
-	Edges []edgeBody `json:"edges"`
+	Nodes []nodeBody      `json:"nodes"`
+	Edges []edgeBody      `json:"edges"`
+	Pins  json.RawMessage `json:"pins,omitempty"`
 	versionTail
 }
 
@@ -116,6 +117,9 @@ func renderVersion(ver inbound.CheckedVersion) any {
 	for _, e := range ver.Graph().Edges() {
 		body.Edges = append(body.Edges, renderEdge(e))
 	}
+	if pins := ver.ShownPins; !pins.Empty() {
+		body.Pins = json.RawMessage(pins.String())
+	}
 	return body
 }
 
@@ -133,6 +137,9 @@ func writeVersion(e *stream.Encoder, ver inbound.CheckedVersion) {
 	e.Open(&head)
 	e.List("nodes", len(nodes), func(i int) { writeNode(e, nodes[i], ver.CanPause[nodes[i].ID]) })
 	e.List("edges", len(edges), func(i int) { e.Value(renderEdge(edges[i])) })
+	if pins := ver.ShownPins; !pins.Empty() {
+		e.Compact("pins", pins.String())
+	}
 	e.Members(&tail)
 	e.Close()
 }

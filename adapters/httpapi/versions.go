@@ -35,9 +35,21 @@ func versionDraft(body jsonread.Object) inbound.VersionDraft {
 	r.Check(sent && id != "", "workflowId", domain.Required, "must be given: the id of the workflow it is a version of")
 	draft := inbound.VersionDraft{Workflow: exchange.KnownID[workflow.ID](id, workflow.IDPrefix)}
 	draft.Nodes, draft.Edges = readNodes(body, &r), readEdges(body, &r)
-	draft.Metadata = exchange.ReadMetadata(body, &r)
+	draft.Metadata, draft.Pins = exchange.ReadMetadata(body, &r), readPins(body, &r)
 	draft.Malformed = r.Violations()
 	return draft
+}
+
+// readPins reads the member pins, nil when it is absent; null takes all of them away.
+func readPins(body jsonread.Object, r *domain.Rules) *domain.Document {
+	if !body.Has("pins") {
+		return nil
+	}
+	var pins domain.Document
+	if !body.IsNull("pins") {
+		pins = documentOrEmpty(body, "pins", r)
+	}
+	return &pins
 }
 
 func revisionOfVersion(ver inbound.CheckedVersion) int64 { return ver.Revision() }
@@ -209,7 +221,7 @@ func versionPatch(body jsonread.Object) workflow.VersionPatch {
 	if edges := readEdges(body, &r); edges != nil {
 		patch.Edges = &edges
 	}
-	patch.Metadata = exchange.ReadMetadata(body, &r)
+	patch.Metadata, patch.Pins = exchange.ReadMetadata(body, &r), readPins(body, &r)
 	patch.Malformed = r.Violations()
 	return patch
 }

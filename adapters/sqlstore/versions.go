@@ -17,7 +17,7 @@ type versions struct{ *unit }
 
 var _ outbound.VersionRepository = versions{}
 
-const versionColumns = `id, workflow_id, tenant_id, sub_tenant_id, number, graph, metadata, is_active, needs_level, published_at, created_at, revision`
+const versionColumns = `id, workflow_id, tenant_id, sub_tenant_id, number, graph, metadata, pins, is_active, needs_level, published_at, created_at, revision`
 
 type versionRow struct {
 	ID          string     `db:"id"`
@@ -27,6 +27,7 @@ type versionRow struct {
 	Number      int        `db:"number"`
 	Graph       string     `db:"graph"`
 	Metadata    string     `db:"metadata"`
+	Pins        *string    `db:"pins"` // nil for none
 	Active      bool       `db:"is_active"`
 	Level       int        `db:"needs_level"`
 	PublishedAt *time.Time `db:"published_at"`
@@ -37,16 +38,25 @@ type versionRow struct {
 // Targets are where the columns of a list go.
 func (row *versionRow) Targets() []any {
 	return []any{
-		&row.ID, &row.Workflow, &row.Tenant, &row.SubTenant, &row.Number, &row.Graph, &row.Metadata, &row.Active, &row.Level, &row.PublishedAt,
+		&row.ID, &row.Workflow, &row.Tenant, &row.SubTenant, &row.Number, &row.Graph, &row.Metadata, &row.Pins, &row.Active, &row.Level, &row.PublishedAt,
 		&row.CreatedAt, &row.Revision,
 	}
 }
 
 // Size is the length of its texts.
-func (row *versionRow) Size() int { return len(row.Graph) + len(row.Metadata) }
+func (row *versionRow) Size() int { return len(row.Graph) + len(row.Metadata) + len(row.pins()) }
 
 // SizeSQL is the same, of the columns.
-func (*versionRow) SizeSQL() string { return `octet_length(graph) + octet_length(metadata)` }
+func (*versionRow) SizeSQL() string {
+	return `octet_length(graph) + octet_length(metadata) + coalesce(octet_length(pins), 0)`
+}
+
+func (row *versionRow) pins() string {
+	if row.Pins == nil {
+		return ""
+	}
+	return *row.Pins
+}
 
 func (row versionRow) restore() (*workflow.Version, error) {
 	graph, err := decodeGraph(row.Graph)
@@ -56,8 +66,16 @@ func (row versionRow) restore() (*workflow.Version, error) {
 	return workflow.RestoreVersion(workflow.VersionState{
 		ID: workflow.VersionID(row.ID), Workflow: workflow.ID(row.Workflow), Tenant: tenant.ID(row.Tenant),
 		SubTenant: tenant.SubTenantID(row.SubTenant), Number: row.Number, Graph: graph, Active: row.Active, Level: process.Level(row.Level),
-		Metadata: domain.RestoreMetadata(row.Metadata), PublishedAt: core.InUTC(row.PublishedAt), CreatedAt: row.CreatedAt.UTC(), Revision: row.Revision,
+		Metadata: domain.RestoreMetadata(row.Metadata), Pins: workflow.RestorePins(row.pins()), PublishedAt: core.InUTC(row.PublishedAt), CreatedAt: row.CreatedAt.UTC(), Revision: row.Revision,
 	}), nil
+}
+
+// keptPins is nil for none.
+func keptPins(p workflow.Pins) *string {
+	if p.Empty() {
+		return nil
+	}
+	return new(p.String())
 }
 
 const versionNotFound, versionNotFoundMessage = "version_not_found", "There is no such workflow version."
@@ -75,8 +93,8 @@ func (s versions) Insert(ctx context.Context, ver *workflow.Version) error {
 	if err != nil {
 		return s.Fail(err)
 	}
-	_, err = s.Exec(ctx, "insert version", `INSERT INTO workflow_versions (`+versionColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
-		string(st.ID), string(st.Workflow), string(st.Tenant), string(st.SubTenant), st.Number, graph, st.Metadata.String(), st.Active, int(st.Level),
+	_, err = s.Exec(ctx, "insert version", `INSERT INTO workflow_versions (`+versionColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
+		string(st.ID), string(st.Workflow), string(st.Tenant), string(st.SubTenant), st.Number, graph, st.Metadata.String(), keptPins(st.Pins), st.Active, int(st.Level),
 		st.PublishedAt, st.CreatedAt, st.Revision)
 	return err
 }
@@ -130,9 +148,9 @@ func (s versions) Update(ctx context.Context, ver *workflow.Version) error {
 		}
 	}
 	n, err := s.Exec(ctx, "update version", `UPDATE workflow_versions
-		SET graph = $1, is_active = $2, needs_level = $3, published_at = $4, metadata = $5, revision = revision + 1
-		WHERE tenant_id = $6 AND id = $7 AND revision = $8`,
-		graph, st.Active, int(st.Level), st.PublishedAt, st.Metadata.String(), string(st.Tenant), string(st.ID), st.Revision)
+		SET graph = $1, is_active = $2, needs_level = $3, published_at = $4, metadata = $5, pins = $6, revision = revision + 1
+		WHERE tenant_id = $7 AND id = $8 AND revision = $9`,
+		graph, st.Active, int(st.Level), st.PublishedAt, st.Metadata.String(), keptPins(st.Pins), string(st.Tenant), string(st.ID), st.Revision)
 	return s.CheckUpdated(n, err, ver.Saved, func() error {
 		_, err := s.Get(ctx, tenant.All(st.Tenant), st.ID)
 		return err

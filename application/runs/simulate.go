@@ -48,7 +48,7 @@ func (s *Service) Simulate(ctx context.Context, who tenant.Caller, idempotency d
 		Entity: c.EntityOr(s.random.ID), DedupeKey: key, Cause: subject.cause(), Payload: c.Payload(),
 	}
 	err = s.computing.DoWithAside(ctx, who.Tenant(), s.computing.Most(), func(aside execution.Aside) (err error) {
-		done, err = s.simulated(ctx, subject.version, registry, started, at, c.Answers, called, aside)
+		done, err = s.simulated(ctx, subject.version, registry, started, at, c.AnswersOr(subject.version.Pinned()), called, aside)
 		return err
 	})
 	if err != nil || !idempotency.Wanted() {

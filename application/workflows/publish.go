@@ -89,7 +89,7 @@ func (s *Versions) publish(ctx context.Context, who tenant.Caller, idempotency d
 						return err
 					}
 				}
-				published.CheckedVersion = checkAgainst(checked.registry, checked.version)
+				published.CheckedVersion = checkAgainst(checked.registry, checked.version, who)
 				return st.Idempotency.Record(ctx, who.Tenant(), idempotency, published, now)
 			})
 		})

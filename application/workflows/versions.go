@@ -63,7 +63,7 @@ func (s *Versions) Create(ctx context.Context, who tenant.Caller, idempotency do
 		if err := st.Versions.Insert(ctx, ver); err != nil {
 			return err
 		}
-		made = checkAgainst(registry, ver)
+		made = checkAgainst(registry, ver, who)
 		return st.Idempotency.Record(ctx, who.Tenant(), idempotency, made, now)
 	})
 	return made, err
@@ -90,7 +90,7 @@ func (s *Versions) Get(ctx context.Context, who tenant.Caller, id workflow.Versi
 	if err != nil {
 		return found, err
 	}
-	return checkAgainst(registry, ver), nil
+	return checkAgainst(registry, ver, who), nil
 }
 
 // List returns a page of a workflow's versions.
@@ -111,7 +111,7 @@ func (s *Versions) List(ctx context.Context, who tenant.Caller, f workflow.Versi
 	}
 	found = domain.Page[inbound.CheckedVersion]{Total: page.Total, Limit: page.Limit, Offset: page.Offset}
 	for _, ver := range page.Items {
-		found.Items = append(found.Items, checkAgainst(registry, ver))
+		found.Items = append(found.Items, checkAgainst(registry, ver, who))
 	}
 	return found, nil
 }
@@ -137,7 +137,7 @@ func (s *Versions) Update(ctx context.Context, who tenant.Caller, id workflow.Ve
 		if err := ver.Edit(p, s.newEdgeID); err != nil {
 			return err
 		}
-		changed = checkAgainst(registry, ver)
+		changed = checkAgainst(registry, ver, who)
 		return s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error { return st.Versions.Update(ctx, ver) })
 	})
 	return changed, err
@@ -176,8 +176,8 @@ func (s *Versions) newEdgeID() workflow.EdgeID {
 	return workflow.EdgeID(s.random.ID(workflow.EdgeIDPrefix))
 }
 
-// checkAgainst says what a version means to a registry.
-func checkAgainst(registry *node.Registry, ver *workflow.Version) inbound.CheckedVersion {
+// checkAgainst says what a version means to a registry. Its pins are for those who may change it.
+func checkAgainst(registry *node.Registry, ver *workflow.Version, who tenant.Caller) inbound.CheckedVersion {
 	canPause := make(map[workflow.NodeID]bool)
 	for _, n := range ver.Graph().Nodes() {
 		if version, err := node.ParseSemVer(n.Version); err == nil {
@@ -186,5 +186,9 @@ func checkAgainst(registry *node.Registry, ver *workflow.Version) inbound.Checke
 			}
 		}
 	}
-	return inbound.CheckedVersion{Version: ver, CanPause: canPause}
+	checked := inbound.CheckedVersion{Version: ver, CanPause: canPause}
+	if who.May(tenant.ChangeVersion) == nil {
+		checked.ShownPins = ver.Pins()
+	}
+	return checked
 }

@@ -2,6 +2,8 @@ package run
 
 import (
 	"encoding/json"
+	"iter"
+	"maps"
 	"time"
 
 	"github.com/sluicehq/sluice/domain"
@@ -93,6 +95,17 @@ type SimulationCall struct {
 	Trigger trigger.ID // whose node to start at; empty for none
 	At      *time.Time // when the virtual clock begins; nil for now
 	Answers map[workflow.NodeID][]Answer
+}
+
+// AnswersOr are the answers of the call, and for nodes without any those that the version's
+// sample data give.
+func (c SimulationCall) AnswersOr(pinned iter.Seq2[workflow.NodeID, json.RawMessage]) map[workflow.NodeID][]Answer {
+	answers := make(map[workflow.NodeID][]Answer)
+	for id, output := range pinned {
+		answers[id] = []Answer{{Output: output, Pinned: true}}
+	}
+	maps.Copy(answers, c.Answers)
+	return answers
 }
 
 // Fired is a run that a trigger started, or had started before with the same dedupe

@@ -19,6 +19,9 @@ type Answer struct {
 	Pause   *AttemptPaused  // the attempt asks to pause; likewise
 	Output  json.RawMessage // what the attempt gives, or a person's answer, or an event's data
 	After   time.Duration   // how long it takes
+
+	// Pinned says that Output is all that the node gives, as the version's sample data have it.
+	Pinned bool
 }
 
 // Trace is what a simulation did.
@@ -55,7 +58,7 @@ func Simulate(p *Plan, id ID, s Start, at time.Time, answers map[workflow.NodeID
 ) (Trace, error) {
 	for _, n := range slices.Sorted(maps.Keys(answers)) {
 		if _, known := p.index[n]; !known {
-			return Trace{}, unfit(n, 0, domain.Unknown, "must be for a node of this version; there is no %q", n)
+			return Trace{}, unfit(answerPath(n, 0), domain.Unknown, "must be for a node of this version; there is no %q", n)
 		}
 	}
 	answers = maps.Clone(answers)
@@ -78,11 +81,11 @@ func (s *simulation) play() (Trace, error) {
 			break
 		}
 		if next.misfit != "" {
-			return Trace{}, unfit(next.node, s.used[next.node], domain.Conflicting, "%s", next.misfit)
+			return Trace{}, unfit(s.path(next.node), domain.Conflicting, "%s", next.misfit)
 		}
 		s.now = next.at
 		if step, err = s.advance(next.fact); err == nil && step.Refused != nil {
-			err = unfit(next.node, s.used[next.node], domain.Conflicting, "does not fit what the node waits for: %s", reason(step.Refused))
+			err = unfit(s.path(next.node), domain.Conflicting, "does not fit what the node waits for: %s", reason(step.Refused))
 		}
 		if next.node != "" {
 			s.used[next.node]++
@@ -97,9 +100,21 @@ func (s *simulation) play() (Trace, error) {
 	return s.trace, nil
 }
 
-func unfit(n workflow.NodeID, i int, code domain.ViolationCode, format string, args ...any) error {
+func answerPath(n workflow.NodeID, i int) string {
+	return domain.Index(domain.Member("answers", string(n)), i)
+}
+
+// path is where the answer stands that is next for a node.
+func (s *simulation) path(n workflow.NodeID) string {
+	if i := s.used[n]; i >= len(s.answers[n]) || !s.answers[n][i].Pinned {
+		return answerPath(n, i)
+	}
+	return domain.Member("pins", string(n))
+}
+
+func unfit(path string, code domain.ViolationCode, format string, args ...any) error {
 	var r domain.Rules
-	r.Check(false, domain.Index(domain.Member("answers", string(n)), i), code, format, args...)
+	r.Check(false, path, code, format, args...)
 	return r.Err("simulation_invalid", "The simulation's answers are not valid.")
 }
 
@@ -291,6 +306,13 @@ func (s *simulation) fact(n *NodeState, a Answer) Fact {
 	}
 	switch {
 	case n.Status == NodeWaiting:
+		if a.Pinned && n.Pause.Kind == PauseEvent {
+			var given struct {
+				EventData json.RawMessage `json:"eventData"`
+			}
+			_ = json.Unmarshal(output, &given) // what is of another shape brings nothing
+			output = given.EventData
+		}
 		return Resumed{Token: Token(simulationSecret, s.run.ID(), n.ID, n.Pause.Seq), Input: output}
 	case a.Failure != nil:
 		f := *a.Failure

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -132,5 +133,39 @@ func TestWhatFlowsThroughASimulationIsBounded(t *testing.T) {
 		if fmt.Sprint(err) != fmt.Sprint(want) || (err == nil) != (len(inputs) == 65) {
 			t.Errorf("with %d bytes: %d inputs, %v", size, len(inputs), err)
 		}
+	}
+}
+
+// What a version keeps as sample data is all that a node gives, unless the call says otherwise.
+func TestASimulationTakesWhatIsPinned(t *testing.T) {
+	p := plan(t, nodes("get call", "ask input", `event waitForEvent {"event": "paid"}`, expr("z", "nodes")), edges("get -> ask", "ask -> event", "event -> z"))
+	pinned := map[workflow.NodeID]json.RawMessage{
+		"get": json.RawMessage(`{"from":"pins"}`), "ask": json.RawMessage(`{"value":"yes"}`), "event": json.RawMessage(`{"event":"paid","eventData":{"amount":5}}`),
+		"z": json.RawMessage(`"computed anyway"`),
+	}
+	simulate := func(c run.SimulationCall) (*run.Run, error) {
+		trace, err := run.Simulate(p, runID, start(`{}`), noon, c.AnswersOr(maps.All(pinned)), nil, nil, nil)
+		return trace.Run, err
+	}
+	for _, c := range []struct {
+		answers answers
+		want    string
+	}{
+		{nil, `{"ask":{"value":"yes"},"event":{"event":"paid","eventData":{"amount":5}},"get":{"from":"pins"}}`},
+		{answers{"get": {output(`1`)}, "event": {output(`{"eventData":2}`)}}, `{"ask":{"value":"yes"},"event":{"event":"paid","eventData":{"eventData":2}},"get":1}`},
+	} {
+		r, err := simulate(run.SimulationCall{Answers: c.answers})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if z, _ := r.Output("z"); string(z) != c.want {
+			t.Errorf("z gave %s, not %s", z, c.want)
+		}
+	}
+	pinned["ask"] = json.RawMessage(`{"value":5}`)
+	_, err := simulate(run.SimulationCall{})
+	var invalid *domain.Error
+	if !errors.As(err, &invalid) || invalid.Code != "simulation_invalid" || invalid.Violations[0].Field != "pins.ask" {
+		t.Errorf("sample data that does not fit: %v", err)
 	}
 }

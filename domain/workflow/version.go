@@ -35,6 +35,7 @@ type VersionState struct {
 	Number      int                // 1, 2, 3 … within the workflow
 	Graph       Graph
 	Metadata    domain.Metadata // its own, which may change when the graph may not any more
+	Pins        Pins            // likewise
 	Active      bool
 	Level       process.Level // what a process must have to run it; 0 for a draft
 	PublishedAt *time.Time    // when it last became active, nil for a draft
@@ -47,15 +48,17 @@ type VersionDraft struct {
 	Nodes     []NodeDraft // at most [MaxNodes]
 	Edges     []EdgeDraft // at most [MaxEdges]
 	Metadata  domain.MetadataPatch
+	Pins      *domain.Document   // by node, at most [MaxPins]; nil for none
 	Malformed []domain.Violation // what was found while the request was read; reported with the rest
 }
 
 // VersionPatch changes a version. A nil member stays as it is; one that is there
-// replaces all nodes or all edges.
+// replaces all nodes, all edges or all pins. The pins of nodes that go are dropped.
 type VersionPatch struct {
 	Nodes     *[]NodeDraft
 	Edges     *[]EdgeDraft
 	Metadata  domain.MetadataPatch
+	Pins      *domain.Document
 	Malformed []domain.Violation // what was found while the request was read; reported with the rest
 }
 
@@ -68,14 +71,15 @@ func NewVersion(id VersionID, wf *Workflow, number int, d VersionDraft, newEdgeI
 		absent := domain.Violation{Field: "workflowId", Message: "must be the id of a workflow that exists", Code: domain.Unknown}
 		malformed = append(slices.Clone(malformed), absent)
 	}
-	metadata, found := revised(domain.Metadata{}, malformed, d.Metadata)
-	g, err := buildGraph(found, nodesOf(d.Nodes), edgesOf(d.Edges), newEdgeID)
+	nodes := nodesOf(d.Nodes)
+	kept, found := notes{}.revised(malformed, VersionPatch{Metadata: d.Metadata, Pins: d.Pins}, nodes)
+	g, err := buildGraph(found, nodes, edgesOf(d.Edges), newEdgeID)
 	if err != nil {
 		return nil, err
 	}
 	return &Version{VersionState{
 		ID: id, Workflow: wf.ID(), Tenant: wf.Tenant(), SubTenant: wf.SubTenant(), Number: number, Graph: g,
-		Metadata: metadata, CreatedAt: now, Revision: 1,
+		Metadata: kept.metadata, Pins: kept.pins, CreatedAt: now, Revision: 1,
 	}}, nil
 }
 
@@ -93,13 +97,13 @@ func (v *Version) State() VersionState {
 	return s
 }
 
-// Edit replaces the nodes, the edges or both of a draft, and changes the metadata of any
-// version. A published version is a Conflict with the code version_published, unless the
-// patch is about metadata alone. Every violation of the resulting graph
+// Edit replaces the nodes, the edges or both of a draft, and changes the metadata and the pins
+// of any version. A published version is a Conflict with the code version_published, unless the
+// patch is about those alone. Every violation of the resulting graph
 // is reported with the code version_invalid, and nothing changes then. An edge
 // that is the same as before keeps its id; newEdgeID is called for each other one.
 func (v *Version) Edit(p VersionPatch, newEdgeID func() EdgeID) error {
-	if v.Status() != StatusDraft && !p.onlyMetadata() {
+	if v.Status() != StatusDraft && !p.onlyNotes() {
 		return domain.Fail(domain.Conflict, "version_published",
 			"Version %d was published and cannot change any more. Create a new version instead.", v.state.Number)
 	}
@@ -117,33 +121,40 @@ func (v *Version) Edit(p VersionPatch, newEdgeID func() EdgeID) error {
 			edges[i].ID = kept[edges[i].content()]
 		}
 	}
-	metadata, found := revised(v.state.Metadata, p.Malformed, p.Metadata)
-	if p.onlyMetadata() {
+	kept, found := notes{v.state.Metadata, v.state.Pins}.revised(p.Malformed, p, nodes)
+	if p.onlyNotes() {
 		if err := invalid(versionInvalid, versionInvalidMessage, found, nil); err != nil {
 			return err
 		}
-		v.state.Metadata = metadata
+		v.state.Metadata, v.state.Pins = kept.metadata, kept.pins
 		return nil
 	}
 	g, err := buildGraph(found, nodes, edges, newEdgeID)
 	if err != nil {
 		return err
 	}
-	v.state.Graph, v.state.Metadata = g, metadata
+	v.state.Graph, v.state.Metadata, v.state.Pins = g, kept.metadata, kept.pins
 	return nil
 }
 
-// onlyMetadata says whether the patch is about metadata, and nothing else.
-func (p VersionPatch) onlyMetadata() bool {
-	return p.Nodes == nil && p.Edges == nil && (p.Metadata.Clear || len(p.Metadata.Pairs) > 0)
+// onlyNotes says whether the patch is about what a published version lets change, and nothing
+// else.
+func (p VersionPatch) onlyNotes() bool {
+	return p.Nodes == nil && p.Edges == nil && (p.Metadata.Clear || len(p.Metadata.Pairs) > 0 || p.Pins != nil)
+}
+
+// notes are what a version bears that is no part of what it does.
+type notes struct {
+	metadata domain.Metadata
+	pins     Pins
 }
 
 // revised applies a patch, and appends what is wrong with it to what was found.
-func revised(m domain.Metadata, found []domain.Violation, p domain.MetadataPatch) (domain.Metadata, []domain.Violation) {
+func (n notes) revised(found []domain.Violation, p VersionPatch, nodes []Node) (notes, []domain.Violation) {
 	var r domain.Rules
 	r.Add(found...)
-	m = m.Revised(&r, p)
-	return m, r.Violations()
+	n = notes{n.metadata.Revised(&r, p.Metadata), n.pins.revised(&r, p.Pins, nodes)}
+	return n, r.Violations()
 }
 
 // CheckRunnable says why a draft cannot be run: with the code version_not_runnable, of nodes
@@ -226,6 +237,9 @@ func (v *Version) Graph() Graph { return v.state.Graph }
 
 // Metadata is what the tenant keeps with the version.
 func (v *Version) Metadata() domain.Metadata { return v.state.Metadata }
+
+// Pins are sample data for trying the version.
+func (v *Version) Pins() Pins { return v.state.Pins }
 
 // Active says whether the version is the one that triggers start.
 func (v *Version) Active() bool { return v.state.Active }

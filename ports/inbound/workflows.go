@@ -100,4 +100,6 @@ type VersionDraft struct {
 type CheckedVersion struct {
 	*workflow.Version
 	CanPause map[workflow.NodeID]bool // whether each node can pause a run; a node of unknown type cannot
+
+	ShownPins workflow.Pins // none where the caller may not see them
 }

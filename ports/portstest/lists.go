@@ -231,6 +231,35 @@ func OtherLists(t *testing.T, open OpenStore) {
 				f.Errorf("active: %s", got)
 			}
 		},
+		"the pins of a version come back, change, and go": func(f fixture) {
+			ver := f.version(f.workflow(f.tenant().ID(), ""))
+			for revision, want := range []string{`{}`, `{"a":{"z":1,"é":"<&>'\\u2028"}}`, `{"a":null}`, `{}`} {
+				if st := ver.State(); revision > 0 {
+					st.Pins = workflow.RestorePins(want)
+					ver = workflow.RestoreVersion(st)
+					f.write(func(ctx context.Context, stores outbound.Stores) error { return stores.Versions.Update(ctx, ver) })
+				}
+				got, err := f.getVersion(ver.Tenant(), ver.ID())
+				if err != nil || got.Pins().String() != want || got.Pins().Empty() != (want == `{}`) {
+					f.Fatalf("the pins are %s, not %s: %v", got.Pins(), want, err)
+				}
+				f.read(func(ctx context.Context, st outbound.Stores) error {
+					found, err := st.Versions.List(ctx, tenant.All(ver.Tenant()), workflow.VersionFilter{Workflow: ver.Workflow()}, f.query("version", 100, 0))
+					if err == nil && found.Items[0].Pins() != got.Pins() {
+						f.Errorf("the list has the pins %s", found.Items[0].Pins())
+					}
+					return err
+				})
+			}
+			inserted := ver.State()
+			inserted.ID, inserted.Number, inserted.Pins = workflow.VersionID(newID("wfv")), 99, workflow.RestorePins(`{"b":2}`)
+			f.write(func(ctx context.Context, st outbound.Stores) error {
+				return st.Versions.Insert(ctx, workflow.RestoreVersion(inserted))
+			})
+			if got, err := f.getVersion(inserted.Tenant, inserted.ID); err != nil || got.Pins() != inserted.Pins {
+				f.Errorf("the pins of a new version are %s: %v", got.Pins(), err)
+			}
+		},
 		"a workflow has one active version at the most": func(f fixture) {
 			wf, other := f.workflow(f.tenant().ID(), ""), f.workflow(f.tenant().ID(), "")
 			first, second, unrelated := f.version(wf).State(), f.version(wf).State(), f.version(other).State()

@@ -499,6 +499,13 @@ type CreateWorkflowVersion struct {
 	// Nodes Its nodes.
 	Nodes *[]NodeDraft `json:"nodes,omitempty"`
 
+	// Pins Sample data for trying the version: what nodes give, by the ids of nodes that the version has; up to 256 KiB of JSON. They replace those that
+	// it has, and null takes all of them away. They may change on a published version, too; the ones of a node that is taken out of a draft go with it.
+	//
+	//
+	// Example: {"notify":{"body":null,"headers":{},"status":200}}
+	Pins *PinsDraft `json:"pins,omitempty"`
+
 	// WorkflowID The workflow it is a version of.
 	WorkflowID string `json:"workflowId"`
 }
@@ -1280,6 +1287,18 @@ type OnPublish struct {
 	// one, with their ids, addresses and state, unless it has triggers of its own. `leave`: they stay where they are, and fire no more.
 	Triggers *TriggersOnPublish `json:"triggers,omitempty"`
 }
+
+// Pins Sample data for trying the version: what nodes give, by their ids, each any JSON value as the node's `output` would be. They mean nothing to
+// runs. Absent where there are none, and for public keys.
+//
+// Example: {"notify":{"body":null,"headers":{},"status":200}}
+type Pins map[string]interface{}
+
+// PinsDraft Sample data for trying the version: what nodes give, by the ids of nodes that the version has; up to 256 KiB of JSON. They replace those that
+// it has, and null takes all of them away. They may change on a published version, too; the ones of a node that is taken out of a draft go with it.
+//
+// Example: {"notify":{"body":null,"headers":{},"status":200}}
+type PinsDraft map[string]interface{}
 
 // Position Where an editor draws the node, in units of its own.
 type Position struct {
@@ -2558,6 +2577,13 @@ type UpdateWorkflowVersion struct {
 
 	// Nodes Replaces all nodes.
 	Nodes *[]NodeDraft `json:"nodes,omitempty"`
+
+	// Pins Sample data for trying the version: what nodes give, by the ids of nodes that the version has; up to 256 KiB of JSON. They replace those that
+	// it has, and null takes all of them away. They may change on a published version, too; the ones of a node that is taken out of a draft go with it.
+	//
+	//
+	// Example: {"notify":{"body":null,"headers":{},"status":200}}
+	Pins *PinsDraft `json:"pins,omitempty"`
 }
 
 // Validation defines model for Validation.
@@ -2741,6 +2767,13 @@ type WorkflowVersion struct {
 
 	// Nodes Its nodes.
 	Nodes []Node `json:"nodes"`
+
+	// Pins Sample data for trying the version: what nodes give, by their ids, each any JSON value as the node's `output` would be. They mean nothing to
+	// runs. Absent where there are none, and for public keys.
+	//
+	//
+	// Example: {"notify":{"body":null,"headers":{},"status":200}}
+	Pins *Pins `json:"pins,omitempty"`
 
 	// PublishedAt A time in UTC, in ISO 8601 with milliseconds.
 	//
@@ -3718,7 +3751,8 @@ func (c *Client) GetWorkflowVersion(ctx context.Context, id VersionID, options .
 
 // UpdateWorkflowVersion sends PATCH /v1/gateway/workflow-versions/{id}.
 //
-// Replaces all nodes, all edges, or both. A version that was published never changes again: create a new one.
+// Replaces all nodes, all edges, or both. A version that was published never changes again: create a new one. Only its `metadata` and its
+// `pins` may change.
 //
 // **Key:** secret.
 func (c *Client) UpdateWorkflowVersion(ctx context.Context, id VersionID, body UpdateWorkflowVersion, options ...Option) (*WorkflowVersion, error) {
@@ -3784,6 +3818,7 @@ func (c *Client) StartVersionRun(ctx context.Context, id VersionID, body StartVe
 //
 // Runs a version, a draft too, on a virtual clock, with no effect outside, and keeps nothing of it. `answers` stand for what the world would
 // do: each is used once, in the order of the list for its node. Where time is all that the run waits for, it passes at once.
+// A node that would need an answer and has none in the request gives what the version's `pins` say that it gives.
 // A `callWorkflow` without an answer gets what a simulation of the other workflow's active version gives, and is open where that would need one.
 //
 // The answer tells which nodes ran, with what, in which order; which calls they would have made outside, and which of those could happen
