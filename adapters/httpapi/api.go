@@ -23,6 +23,7 @@ type Ports struct {
 	APIKeys     inbound.APIKeys
 	CustomNodes inbound.CustomNodes
 	Firing      inbound.Firing
+	Jobs        inbound.Jobs
 	NodeChecks  inbound.NodeChecks
 	NodeSecrets inbound.NodeSecrets
 	Nodes       inbound.Nodes

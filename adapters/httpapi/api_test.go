@@ -44,7 +44,7 @@ func TestGoldens(t *testing.T) {
 				owner = string(e.id)
 			}
 			switch used := string(text); {
-			case regexp.MustCompile(`{{(listening|activeVersion|paused|waiting|failed|completed)}}`).MatchString(used):
+			case regexp.MustCompile(`{{(listening|activeVersion|paused|waiting|failed|completed|job)}}`).MatchString(used):
 				g.addRuns(e)
 				if scheduled = e.ids["nightly"]; strings.Contains(used, "{{child}}") {
 					g.addChild(e)
@@ -60,7 +60,7 @@ func TestGoldens(t *testing.T) {
 				contract.Value("endpoint", e.ids["webhook-endpoints"]), contract.Value("delivery", e.ids["deliveries"]),
 				contract.Value("activeVersion", e.ids["activeVersion"]), contract.Value("listening", e.ids["listening"]),
 				contract.Value("paused", e.ids["runs"]), contract.Value("waiting", e.ids["waiting"]), contract.Value("failed", e.ids["failed"]),
-				contract.Value("completed", e.ids["completed"]), contract.Value("child", e.ids["child"]), contract.Value("approval", e.ids["approval"]), contract.Value("shipment", e.ids["delivery"]),
+				contract.Value("completed", e.ids["completed"]), contract.Value("job", e.ids["jobs"]), contract.Value("child", e.ids["child"]), contract.Value("approval", e.ids["approval"]), contract.Value("shipment", e.ids["delivery"]),
 				contract.Value("orderInTransit", e.ids["entity of waiting"]), contract.Value("orderToApprove", e.ids["entity of runs"]))
 		})
 	}

@@ -50,6 +50,8 @@ func posts(e fixture) map[string][2]string {
 		"/runs/" + e.ids["failed"] + "/retry":         {"", ""},
 		"/runs/" + e.ids["runs"] + "/rerun":           {`{"payload":1}`, `{"payload":2}`},
 		"/workflow-versions/" + version + "/runs":     {`{"eventData":1}`, `{"eventData":2}`},
+		"/jobs/" + e.ids["jobs"] + "/cancel":          {"", `{"status":"running"}`},
+		"/runs/bulk":                                  {`{"action":"retry","filter":{"entityId":"a"}}`, `{"action":"retry","filter":{"entityId":"b"}}`},
 	}
 }
 

@@ -113,6 +113,10 @@ func (a *API) runRoutes() []route {
 		{post, "/runs/:id/cancel", tenant.CancelRun, a.cancelRun},
 		{post, "/runs/:id/retry", tenant.RetryRun, a.retryRun},
 		{post, "/runs/:id/rerun", tenant.RerunRun, a.rerunRun},
+		{post, "/runs/bulk", tenant.StartJob, a.startJob},
+		{get, "/jobs", tenant.ReadJobs, a.listJobs},
+		{get, "/jobs/:id", tenant.ReadJobs, a.getJob},
+		{post, "/jobs/:id/cancel", tenant.CancelJob, a.cancelJob},
 	}
 }
 
@@ -139,7 +143,7 @@ var strictResources = []string{prefix + "/api-keys", prefix + "/settings"}
 
 // strictOperations do so as well: no client has ever sent them anything else.
 var strictOperations = map[tenant.Operation]bool{
-	tenant.RollbackWorkflow: true, tenant.StartVersionRun: true, tenant.RerunRun: true,
+	tenant.RollbackWorkflow: true, tenant.StartVersionRun: true, tenant.RerunRun: true, tenant.StartJob: true, tenant.CancelJob: true,
 }
 
 func (r route) isStrict() bool {

@@ -13,6 +13,7 @@ import (
 	"github.com/sluicehq/sluice/adapters/expression"
 	"github.com/sluicehq/sluice/application/worker"
 	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/job"
 	"github.com/sluicehq/sluice/domain/node"
 	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/tenant"
@@ -162,6 +163,7 @@ func (g *gateway) addRuns(e fixture) {
 		return st.Triggers.Insert(ctx, trigger.Restore(nightly))
 	})
 	e.ids["nightly"] = string(nightly.ID)
+	g.addJob(e)
 	plan := run.NewPlan(ver.ID(), ver.Graph(), node.RegistryFor(e.id, tenant.English, nil, nil), expression.Compiler{})
 	answered := func(nodes ...workflow.NodeID) (all []factOf) {
 		all = append(all, happens(run.Started{}))
@@ -210,6 +212,25 @@ func (g *gateway) addChild(e fixture) {
 		return err
 	})
 	e.ids["child"] = string(st.ID)
+}
+
+// addJob gives the fixture a job that goes on.
+func (g *gateway) addJob(e fixture) {
+	g.Helper()
+	j, err := job.New(job.ID(e.named("job", 'j')), tenant.All(e.id), job.Draft{Action: job.Cancel, Filter: &run.Filter{Entity: new(e.marker())}}, noon.Add(-time.Minute))
+	if err != nil {
+		g.Fatal(err)
+	}
+	if err := j.Begin(3, noon.Add(-time.Minute)); err != nil {
+		g.Fatal(err)
+	}
+	g.write(func(ctx context.Context, st outbound.Stores) error {
+		if err := st.Runs.Jobs.Insert(ctx, j); err != nil {
+			return err
+		}
+		return st.Runs.Jobs.Update(ctx, j)
+	})
+	e.ids["jobs"] = string(j.ID())
 }
 
 // factOf is something that happens to a run, given the tokens of the nodes that wait.

@@ -29,6 +29,9 @@ const (
 	noRun      = run.ID("none")
 )
 
+// includeChildren is what include says.
+const includeChildren = "children"
+
 // listRuns answers GET /runs.
 func (a *API) listRuns(c *gin.Context, who tenant.Caller) error {
 	l, err := exchange.ReadList(c, run.SortFields()...)
@@ -43,7 +46,7 @@ func (a *API) listRuns(c *gin.Context, who tenant.Caller) error {
 		Trigger:  exchange.FilterID(l, "triggerId", trigger.IDPrefix, noTrigger),
 		Parent:   exchange.FilterID(l, "parentRunId", run.IDPrefix, noRun),
 	}
-	_, f.Children = l.Params.OneOf("include", []string{"children"}, &l.Rules)
+	_, f.Children = l.Params.OneOf("include", []string{includeChildren}, &l.Rules)
 	if entity, asked := l.Params.String("entityId", &l.Rules); asked {
 		f.Entity = &entity
 	}

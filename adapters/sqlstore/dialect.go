@@ -16,10 +16,6 @@ type Dialect struct {
 	// Webhooks are the statements that claim events and deliveries.
 	Webhooks webhooks.Statements
 
-	// ClaimRows is appended to a SELECT whose rows belong to the unit from then on, and
-	// leaves out those that another unit has. It is empty where ForUpdate is.
-	ClaimRows string
-
 	// KeepTriggers is appended to a SELECT from triggers, under the name t, whose rows must
 	// not be deleted until the unit ends, and leaves out those that are being deleted. It
 	// is empty where ForUpdate is.

@@ -3,7 +3,6 @@ package firing
 import (
 	"cmp"
 	"context"
-	"errors"
 
 	"github.com/sluicehq/sluice/application/execution"
 	"github.com/sluicehq/sluice/domain"
@@ -52,7 +51,7 @@ func (f *Service) repeated(ctx context.Context, scope tenant.Scope, id run.ID, c
 		if again.Source = of.Source(); c.Active() {
 			var found outbound.FiringVersion
 			found, err = st.Firing.Version(ctx, scope, of.Workflow(), "")
-			again.Source, err = run.Source{Version: found.Version}, workflowGone(err)
+			again.Source, err = run.Source{Version: found.Version}, execution.WorkflowGone(err)
 		}
 		return err
 	})
@@ -65,7 +64,7 @@ func (f *Service) repeated(ctx context.Context, scope tenant.Scope, id run.ID, c
 	var plan *run.Plan
 	if c.From != nil {
 		if plan, err = f.plans.Of(ctx, scope.Tenant(), again.Source); err != nil {
-			return nil, versionGoneOr(err)
+			return nil, execution.VersionGone(err)
 		}
 	}
 	return of.Rerun(plan, run.ID(f.random.ID(run.IDPrefix)), again, f.clock.Now())
@@ -77,21 +76,11 @@ func (f *Service) startRerun(ctx context.Context, who tenant.Caller, idempotency
 		if err := st.Idempotency.Claim(ctx, who.Tenant(), idempotency, now); err != nil {
 			return err
 		}
-		found, err := st.Firing.Version(ctx, who.Scope, next.Workflow(), next.Version())
-		switch {
-		case err != nil:
-			return workflowGone(err)
-		case found.Version == "":
-			return errVersionDeleted()
-		case !found.WorkflowActive:
-			return execution.WorkflowInactive()
+		stored, err := execution.CheckRepeat(ctx, st, who.Scope, next)
+		if err != nil {
+			return err
 		}
-		if snapshot := next.Source().Snapshot; snapshot != "" {
-			if err := st.Snapshots.Hold(ctx, who.Tenant(), snapshot); err != nil {
-				return versionGoneOr(err)
-			}
-		}
-		if err := f.storage.Check(found.StoredBytes, int64(next.Size())); err != nil {
+		if err := f.storage.Check(stored, int64(next.Size())); err != nil {
 			return err
 		}
 		if _, err := st.Runs.Runs.Start(ctx, next); err != nil {
@@ -104,24 +93,4 @@ func (f *Service) startRerun(ctx context.Context, who tenant.Caller, idempotency
 	}
 	f.signals.Notify(next.ID())
 	return made, nil
-}
-
-func errVersionDeleted() error {
-	return domain.Fail(domain.Conflict, "version_not_found", "The workflow version that the run executed was deleted, so that it cannot be repeated.")
-}
-
-// versionGoneOr makes a conflict of a version that was deleted.
-func versionGoneOr(err error) error {
-	if errors.Is(err, domain.NotFound) {
-		return errVersionDeleted()
-	}
-	return err
-}
-
-// workflowGone makes a conflict of a workflow that was deleted: the run is still there.
-func workflowGone(err error) error {
-	if errors.Is(err, domain.NotFound) {
-		return domain.Fail(domain.Conflict, "workflow_not_found", "The workflow that the run is of was deleted, so that it cannot be repeated.")
-	}
-	return err
 }

@@ -102,6 +102,11 @@ func (s *Service) advance(fact run.Fact, gone *domain.Error) changeFunc {
 		if plan == nil {
 			return run.Step{Refused: gone}, nil
 		}
-		return r.Advance(plan, run.Event{At: at, Secret: s.key.Secret(r.ID()), Fact: fact, Budget: s.computing.StepBudget(execution.InlineSteps)})
+		return r.Advance(plan, s.event(r, at, fact))
 	}
+}
+
+// event is a fact about a run, of which a little is computed at once.
+func (s *Service) event(r *run.Run, at time.Time, fact run.Fact) run.Event {
+	return run.Event{At: at, Secret: s.key.Secret(r.ID()), Fact: fact, Budget: s.computing.StepBudget(execution.InlineSteps)}
 }

@@ -102,11 +102,7 @@ func (s *Service) Retry(ctx context.Context, who tenant.Caller, idempotency doma
 		return run.Summary{}, err
 	}
 	return s.change(ctx, who, idempotency, id, func(r *run.Run, plan *run.Plan, at time.Time) (run.Step, error) {
-		gone := domain.Fail(domain.Conflict, "version_not_found", "The workflow version that the run executes was deleted, so that it cannot go on.")
-		if r.Status() != run.StatusFailed {
-			gone = domain.Fail(domain.Conflict, "run_not_failed", "Only a failed run can be retried; run %s is %s.", r.ID(), r.Status())
-		}
-		return s.advance(run.RetryRequested{}, gone)(r, plan, at)
+		return execution.Retry(r, plan, s.event(r, at, nil))
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/event"
+	"github.com/sluicehq/sluice/domain/job"
 	"github.com/sluicehq/sluice/domain/process"
 	"github.com/sluicehq/sluice/domain/trigger"
 	"github.com/sluicehq/sluice/ports/inbound"
@@ -59,6 +60,11 @@ func (s *Service) SweepLeft(ctx context.Context) (forgotten int, err error) {
 // SweepEvents removes events, with their deliveries, that were kept long enough.
 func (s *Service) SweepEvents(ctx context.Context) (removed int, err error) {
 	return s.sweep(ctx, event.Retention, maxEvents, func(st outbound.Stores) sweeper { return st.Webhooks.Events })
+}
+
+// SweepJobs removes jobs that ended long enough ago.
+func (s *Service) SweepJobs(ctx context.Context) (removed int, err error) {
+	return s.sweep(ctx, job.Retention, maxRecords, func(st outbound.Stores) sweeper { return st.Runs.Jobs })
 }
 
 // SweepProcesses removes processes that died and were remembered long enough.

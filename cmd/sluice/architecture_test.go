@@ -40,6 +40,7 @@ var rules = []rule{
 	{"domain/workflow", []string{"domain", "domain/process", "domain/tenant", "domain/node", "domain/typing"}, false, "the domain's order is tenant, node, workflow, trigger, run, event"},
 	{"domain/trigger", []string{"domain", "domain/tenant", "domain/node", "domain/workflow"}, false, "the domain's order is tenant, node, workflow, trigger, run, event"},
 	{"domain/run", []string{"domain", "domain/tenant", "domain/node", "domain/workflow", "domain/trigger"}, false, "the domain's order is tenant, node, workflow, trigger, run, event"},
+	{"domain/job", []string{"domain", "domain/tenant", "domain/run"}, false, "the domain's order is tenant, node, workflow, trigger, run, job, event"},
 	{"domain/event", []string{"domain", "domain/tenant", "domain/node", "domain/workflow", "domain/trigger", "domain/run"}, false, "the domain's order is tenant, node, workflow, trigger, run, event"},
 	{"domain", nil, false, "the domain imports the standard library and itself only"},
 	{"ports/portstest", []string{"domain/...", "ports/..."}, true, "suites speak of the domain and the ports"},

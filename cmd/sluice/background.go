@@ -30,6 +30,7 @@ func (g gateway) startBackground(ctx context.Context, log zerolog.Logger, does r
 		workers.Go(func() { runLoop(working, log, "delivering webhooks", g.Dispatcher) })
 		workers.Go(func() { runLoop(working, log, "firing schedules", g.Scheduler) })
 		workers.Go(func() { runLoop(working, log, "moving runs on", g.Worker) })
+		workers.Go(func() { runLoop(working, log, "working on jobs", g.JobWorker) })
 	}
 	return func() {
 		stopWorking()
@@ -56,7 +57,7 @@ func watchChanges(ctx context.Context, log zerolog.Logger, changes outbound.Chan
 	}
 }
 
-// loop fires schedules, moves runs on or delivers webhooks.
+// loop fires schedules, moves runs on, works on jobs or delivers webhooks.
 type loop interface {
 	Run(ctx context.Context, failed func(error))
 	Panics() int64
@@ -111,6 +112,7 @@ func sweepRegularly(ctx context.Context, log zerolog.Logger, upkeep inbound.Upke
 		sweep(ctx, log, "finished runs", upkeep.SweepRuns)
 		sweep(ctx, log, "runs of deleted workflows", upkeep.CancelOrphans)
 		sweep(ctx, log, "processes that died", upkeep.SweepProcesses)
+		sweep(ctx, log, "jobs that have ended", upkeep.SweepJobs)
 	}
 }
 

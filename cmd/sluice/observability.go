@@ -68,6 +68,7 @@ func (o *observability) connect(g gateway, m budget.Memory) {
 		return telemetry.CacheFigures{Hits: s.Hits, Misses: s.Misses, Entries: s.Credentials, Trusted: s.Reliable}
 	})
 	o.metrics.Panics("scheduler", g.Scheduler.Panics)
+	o.metrics.Panics("jobs", g.JobWorker.Panics)
 	o.metrics.Panics("worker", g.Worker.Panics)
 	o.metrics.Panics("webhooks", g.Dispatcher.Panics)
 	for _, reason := range domainrun.SkipReasons() {

@@ -244,6 +244,7 @@ type gateway struct {
 	Dispatcher inbound.Dispatcher
 	Processes  inbound.Processes
 	Scheduler  inbound.Scheduler
+	JobWorker  inbound.JobWorker
 	Selections *execution.Selections
 	Worker     inbound.Worker
 	Signals    *sqlstore.RunSignals

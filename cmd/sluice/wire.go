@@ -14,6 +14,7 @@ import (
 	"github.com/sluicehq/sluice/application/admission"
 	"github.com/sluicehq/sluice/application/execution"
 	"github.com/sluicehq/sluice/application/firing"
+	"github.com/sluicehq/sluice/application/jobs"
 	"github.com/sluicehq/sluice/application/nodes"
 	"github.com/sluicehq/sluice/application/processes"
 	"github.com/sluicehq/sluice/application/runs"
@@ -50,6 +51,8 @@ var core = wire.NewSet(
 	nodes.NewSecrets, wire.Bind(new(inbound.NodeSecrets), new(*nodes.Secrets)),
 	checkedSettings, wire.Bind(new(inbound.Settings), new(*nodes.Settings)),
 	execution.NewSelections, firing.New, wire.Bind(new(inbound.Firing), new(*firing.Service)),
+	jobs.New, wire.Bind(new(inbound.Jobs), new(*jobs.Service)),
+	jobs.NewWorker, wire.Bind(new(inbound.JobWorker), new(*jobs.Worker)),
 	processes.New, wire.Bind(new(inbound.Processes), new(*processes.Service)),
 	schedules.NewScheduler, wire.Bind(new(inbound.Scheduler), new(*schedules.Scheduler)),
 	schedules.New, wire.Bind(new(inbound.Schedules), new(*schedules.Service)),

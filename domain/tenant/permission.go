@@ -78,6 +78,9 @@ const (
 	RetryRun        Operation = "retryRun"
 	RerunRun        Operation = "rerunRun"
 	StartVersionRun Operation = "startWorkflowVersionRun"
+	StartJob        Operation = "startJob" // on many runs
+	ReadJobs        Operation = "readJobs"
+	CancelJob       Operation = "cancelJob"
 	SimulateVersion Operation = "simulateWorkflowVersion"
 
 	ReadNodeSecret   Operation = "readNodeSecret" // when it was made, never the secret itself
@@ -137,6 +140,9 @@ var permissions = []Permission{
 	{RetryRun, Denied, Allowed},
 	{RerunRun, Denied, Allowed},
 	{StartVersionRun, Denied, Allowed},
+	{StartJob, Denied, Allowed},
+	{ReadJobs, Denied, Allowed},
+	{CancelJob, Denied, Allowed},
 	{SimulateVersion, Denied, Allowed},
 	{ReadNodeSecret, Denied, Allowed},
 	{RotateNodeSecret, Denied, Allowed},

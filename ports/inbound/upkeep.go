@@ -31,6 +31,9 @@ type Upkeep interface {
 	// many it cancelled.
 	CancelOrphans(ctx context.Context) (cancelled int, err error)
 
+	// SweepJobs does the same with jobs that ended longer than job.Retention ago.
+	SweepJobs(ctx context.Context) (removed int, err error)
+
 	// SweepProcesses removes processes that were last seen longer than process.Retention ago.
 	SweepProcesses(ctx context.Context) (removed int, err error)
 }

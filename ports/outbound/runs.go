@@ -23,6 +23,8 @@ type RunStores struct {
 	Origins  RunOrigins
 	Families RunFamilies
 	Lanes    RunLanes
+	Jobs     JobRepository
+	JobQueue JobQueue
 }
 
 // DedupeRetention is how long a trigger's dedupe key stands for the run that was

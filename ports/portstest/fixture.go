@@ -44,6 +44,7 @@ func Stores(t *testing.T, open OpenStore) {
 	t.Run("Metadata", func(t *testing.T) { Metadata(t, open) })
 	t.Run("Idempotency", func(t *testing.T) { IdempotencyRepository(t, open) })
 	t.Run("OperatorIdempotency", func(t *testing.T) { OperatorIdempotencyRepository(t, open) })
+	t.Run("Jobs", func(t *testing.T) { JobRepository(t, open) })
 	t.Run("Runs", func(t *testing.T) { RunStores(t, open) })
 	t.Run("Scopes", func(t *testing.T) { Scopes(t, open) })
 }

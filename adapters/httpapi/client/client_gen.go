@@ -99,6 +99,20 @@ const (
 	HistoryEntryTypeRunStarted    HistoryEntryType = "run.started"
 )
 
+// Defines values for JobAction.
+const (
+	JobActionCancel JobAction = "cancel"
+	JobActionRerun  JobAction = "rerun"
+	JobActionRetry  JobAction = "retry"
+)
+
+// Defines values for JobStatus.
+const (
+	JobStatusCancelled JobStatus = "cancelled"
+	JobStatusCompleted JobStatus = "completed"
+	JobStatusRunning   JobStatus = "running"
+)
+
 // Defines values for Language.
 const (
 	LanguageEn   Language = "en"
@@ -1081,6 +1095,69 @@ type IngestedEvent struct {
 	Triggered []FiredTrigger `json:"triggered"`
 }
 
+// Job Work on many runs.
+type Job struct {
+	// Action What a job does with each run.
+	Action JobAction `json:"action"`
+
+	// CreatedAt When it was asked for.
+	CreatedAt time.Time `json:"createdAt"`
+
+	// Done On how many of them the action was carried out.
+	Done int `json:"done"`
+
+	// Failed On how many of them it was not.
+	Failed int `json:"failed"`
+
+	// Failures Why, of the first 20 of those.
+	Failures []JobFailure `json:"failures"`
+
+	// Filter Which runs are meant: those that all members take, `{}` for all. The members are the filters of `GET /v1/gateway/runs`.
+	Filter RunFilter `json:"filter"`
+
+	// FinishedAt When it ended, once it has.
+	FinishedAt *time.Time `json:"finishedAt,omitempty"`
+
+	// ID Its identifier.
+	ID string `json:"id"`
+
+	// Matched How many runs the filter took when it began.
+	Matched int `json:"matched"`
+
+	// Status `running`: it has not come to all runs. `completed`: it has, whether or not it could do something with each. `cancelled`: somebody ended it before.
+	Status JobStatus `json:"status"`
+
+	// SubTenantID The sub-tenant whose runs alone are within its reach, when its key reaches no others.
+	SubTenantID *string `json:"subTenantId,omitempty"`
+
+	// TenantID The tenant it belongs to.
+	TenantID string `json:"tenantId"`
+
+	// UpdatedAt When it last went on.
+	UpdatedAt time.Time `json:"updatedAt"`
+}
+
+// JobAction What a job does with each run.
+type JobAction string
+
+// JobFailure Why nothing was done with a run.
+type JobFailure struct {
+	// Code A stable word: that of the error which the same request for this run alone gets, such as `run_not_failed`, `run_finished`, `run_not_found`, `version_not_found` or `storage_exceeded`; `run_not_finished` where a run that was to be repeated goes on again; `internal_error` where the gateway failed.
+	Code string `json:"code"`
+
+	// Message The same for people.
+	Message string `json:"message"`
+
+	// RunID The run.
+	RunID string `json:"runId"`
+}
+
+// JobPage A page of jobs.
+type JobPage = Page[Job]
+
+// JobStatus `running`: it has not come to all runs. `completed`: it has, whether or not it could do something with each. `cancelled`: somebody ended it before.
+type JobStatus string
+
 // Language The language of the node registry.
 type Language string
 
@@ -1643,6 +1720,39 @@ type RunFailure struct {
 	NodeID *string `json:"nodeId,omitempty"`
 }
 
+// RunFilter Which runs are meant: those that all members take, `{}` for all. The members are the filters of `GET /v1/gateway/runs`.
+type RunFilter struct {
+	// EntityID Only runs about this entity.
+	EntityID *string `json:"entityId,omitempty"`
+
+	// From Only what was created then or later.
+	From *time.Time `json:"from,omitempty"`
+
+	// Include What a list of runs takes besides those that no other run started.
+	Include *RunInclusion `json:"include,omitempty"`
+
+	// ParentRunID Only runs that this run started.
+	ParentRunID *string `json:"parentRunId,omitempty"`
+
+	// Status `pending`: accepted and not begun. `running`: some node runs, or is to be tried again. `paused`: no node runs and one at least waits. `completed`: every node is settled and no failure went unhandled. `failed`: a node failed and no edge took it, or time ran out. `cancelled`: somebody ended it.
+	Status *RunStatus `json:"status,omitempty"`
+
+	// SubTenantID Only runs of this sub-tenant.
+	SubTenantID *string `json:"subTenantId,omitempty"`
+
+	// To Only what was created before.
+	To *time.Time `json:"to,omitempty"`
+
+	// TriggerID Only runs that this trigger started.
+	TriggerID *string `json:"triggerId,omitempty"`
+
+	// WorkflowID Only runs of this workflow.
+	WorkflowID *string `json:"workflowId,omitempty"`
+
+	// WorkflowVersionID Only runs of this workflow version.
+	WorkflowVersionID *string `json:"workflowVersionId,omitempty"`
+}
+
 // RunInclusion What a list of runs takes besides those that no other run started.
 type RunInclusion string
 
@@ -2076,6 +2186,15 @@ type SkippedTrigger struct {
 
 // SortDirection Ascending or descending.
 type SortDirection string
+
+// StartJob What is to be done with which runs.
+type StartJob struct {
+	// Action What a job does with each run.
+	Action JobAction `json:"action"`
+
+	// Filter Which runs are meant: those that all members take, `{}` for all. The members are the filters of `GET /v1/gateway/runs`.
+	Filter RunFilter `json:"filter"`
+}
 
 // StartRun What a run is started with by hand.
 type StartRun struct {
@@ -2847,6 +2966,15 @@ type IfNoneMatch = string
 // IsActive defines model for IsActive.
 type IsActive = bool
 
+// JobID defines model for JobId.
+type JobID = string
+
+// JobSortBy What lists of records without a name are sorted by.
+type JobSortBy = RecordSortField
+
+// JobStatusFilter `running`: it has not come to all runs. `completed`: it has, whether or not it could do something with each. `cancelled`: somebody ended it before.
+type JobStatusFilter = JobStatus
+
 // Limit defines model for Limit.
 type Limit = int
 
@@ -2985,6 +3113,15 @@ type ListCustomNodesParams struct {
 	IsActive  *IsActive         `query:"isActive"`
 	Search    *Search           `query:"search"`
 	Metadata  *MetadataFilter   `query:"metadata"`
+}
+
+// ListJobsParams is the query of [Client.ListJobs].
+type ListJobsParams struct {
+	Limit     *Limit           `query:"limit"`
+	Offset    *Offset          `query:"offset"`
+	SortOrder *SortOrder       `query:"sortOrder"`
+	SortBy    *JobSortBy       `query:"sortBy"`
+	Status    *JobStatusFilter `query:"status"`
 }
 
 // ListRunsParams is the query of [Client.ListRuns].
@@ -3303,6 +3440,33 @@ func (c *Client) Redeliver(ctx context.Context, id DeliveryID, options ...Option
 	return call[Delivery](ctx, c, "POST", pathOf("/v1/gateway/deliveries/%s/redeliver", id), nil, nil, options)
 }
 
+// ListJobs sends GET /v1/gateway/jobs.
+//
+// Returns a page of the tenant's jobs, the newest first unless asked otherwise. A job is kept for 30 days after it has ended.
+//
+// **Key:** secret.
+func (c *Client) ListJobs(ctx context.Context, params *ListJobsParams, options ...Option) (*JobPage, error) {
+	return call[JobPage](ctx, c, "GET", "/v1/gateway/jobs", params, nil, options)
+}
+
+// GetJob sends GET /v1/gateway/jobs/{id}.
+//
+// Says how far a job is. It has come to `done` and `failed` of the `matched` runs, and has ended when it has come to all of them.
+//
+// **Key:** secret.
+func (c *Client) GetJob(ctx context.Context, id JobID, options ...Option) (*Job, error) {
+	return call[Job](ctx, c, "GET", pathOf("/v1/gateway/jobs/%s", id), nil, nil, options)
+}
+
+// CancelJob sends POST /v1/gateway/jobs/{id}/cancel.
+//
+// Ends a job before it has come to all runs. What it has done stays done. Nothing is read of the body; unknown members are refused.
+//
+// **Key:** secret.
+func (c *Client) CancelJob(ctx context.Context, id JobID, options ...Option) (*Job, error) {
+	return call[Job](ctx, c, "POST", pathOf("/v1/gateway/jobs/%s/cancel", id), nil, nil, options)
+}
+
 // ListRuns sends GET /v1/gateway/runs.
 //
 // Returns a page of the tenant's runs, the newest first unless asked otherwise, with their exact number. A filter that names an identifier
@@ -3311,6 +3475,25 @@ func (c *Client) Redeliver(ctx context.Context, id DeliveryID, options ...Option
 // **Key:** secret.
 func (c *Client) ListRuns(ctx context.Context, params *ListRunsParams, options ...Option) (*RunPage, error) {
 	return call[RunPage](ctx, c, "GET", "/v1/gateway/runs", params, nil, options)
+}
+
+// StartJob sends POST /v1/gateway/runs/bulk.
+//
+// Begins a job that retries, repeats or cancels the runs that the filter takes. The answer comes at once; follow the job at
+// `GET /v1/gateway/jobs/{id}`. Whatever process dies meanwhile, the job goes on, and does it to each run once.
+//
+// The filter takes what `GET /v1/gateway/runs` filters by, in the same words, and of that the runs that the action fits: `retry` those that
+// have failed, `rerun` those that have ended, `cancel` those that have not. `{}` is all of these; a filter is required, so that nobody asks for
+// all by accident. Identifiers that are misspelled are refused. The job works on the runs that the filter takes now, and on none that comes up later, and at
+// most on 100,000.
+//
+// For each run the same holds as where it is asked for alone: a run that has changed in the meantime, a version that is gone, or storage that
+// is full counts as `failed`, and `failures` says why of the first 20. What is repeated is repeated with its own version and payload.
+// A tenant has one job at a time. Unknown members are refused.
+//
+// **Key:** secret.
+func (c *Client) StartJob(ctx context.Context, body StartJob, options ...Option) (*Job, error) {
+	return call[Job](ctx, c, "POST", "/v1/gateway/runs/bulk", nil, body, options)
 }
 
 // GetRun sends GET /v1/gateway/runs/{id}.

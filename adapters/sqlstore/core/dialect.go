@@ -6,6 +6,10 @@ type Dialect struct {
 	// where writing units run one after another anyway.
 	ForUpdate string
 
+	// ClaimRows is appended to a SELECT whose rows belong to the unit from then on, and
+	// leaves out those that another unit has. It is empty where ForUpdate is.
+	ClaimRows string
+
 	// PlanFreshly selects a number, and makes the unit's statements be planned for the
 	// tables as they are: prepared statements keep plans that were made while there was
 	// little in them, and that read all of it. It is empty where plans do not depend on that.

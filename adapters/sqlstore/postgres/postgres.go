@@ -42,6 +42,7 @@ const (
 var dialect = sqlstore.Dialect{
 	Dialect: core.Dialect{
 		ForUpdate:   " FOR NO KEY UPDATE", // leaves those alone who only refer to the record
+		ClaimRows:   " FOR UPDATE SKIP LOCKED",
 		PlanFreshly: planFreshly,
 		Clock:       clock,
 		Lateral:     true,
@@ -61,7 +62,6 @@ var dialect = sqlstore.Dialect{
 			return "CAST(" + column + " AS json) ->> CAST(" + key + " AS text) = " + value
 		},
 	},
-	ClaimRows:      " FOR UPDATE SKIP LOCKED",
 	KeepTriggers:   " FOR KEY SHARE OF t SKIP LOCKED",
 	KeepVersions:   " FOR KEY SHARE OF v",
 	Webhooks:       webhookStatements,

@@ -56,8 +56,7 @@ func (l runList) ofRuns(scope tenant.Scope, f run.Filter, q domain.Query, d dial
 	default:
 		conditions := slices.Concat(owned, times, l.Where)
 		if len(fixed) > 0 {
-			conditions = append(conditions, `EXISTS (SELECT 1 FROM `+facets+` f WHERE f.tenant_id = runs.tenant_id AND f.created_at = runs.created_at
-				AND f.id = runs.id AND f.`+strings.Join(fixed, " AND f.")+`)`)
+			conditions = append(conditions, d.amongFacets(fixed))
 		}
 		page = ` FROM runs WHERE ` + strings.Join(conditions, " AND ")
 		if count = page; f.Status == "" {
@@ -67,6 +66,12 @@ func (l runList) ofRuns(scope tenant.Scope, f run.Filter, q domain.Query, d dial
 	}
 	count = `SELECT count(*)` + count
 	return `SELECT ` + l.Columns + `, (` + count + `) AS total, '' AS stamp` + page, count, nil
+}
+
+// amongFacets are conditions on facets as one on the table of runs.
+func (d dialect) amongFacets(fixed []string) string {
+	return `EXISTS (SELECT 1 FROM ` + d.Facets + ` f WHERE f.tenant_id = runs.tenant_id AND f.created_at = runs.created_at
+		AND f.id = runs.id AND f.` + strings.Join(fixed, " AND f.") + `)`
 }
 
 // indexOfStatus is what finds the runs of a status by an index.

@@ -1,0 +1,300 @@
+package runs
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sluicehq/sluice/adapters/sqlstore/core"
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/job"
+	"github.com/sluicehq/sluice/domain/run"
+	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/domain/trigger"
+	"github.com/sluicehq/sluice/domain/workflow"
+	"github.com/sluicehq/sluice/ports/outbound"
+)
+
+// jobs keeps work on many runs.
+type jobs struct{ *unit }
+
+var (
+	_ outbound.JobRepository = jobs{}
+	_ outbound.JobQueue      = jobs{}
+)
+
+// jobFilter is how a filter is kept: what an upgrade adds to filters is added here.
+type jobFilter struct {
+	Status    run.Status          `json:"status,omitempty"`
+	Workflow  workflow.ID         `json:"workflowId,omitempty"`
+	Version   workflow.VersionID  `json:"workflowVersionId,omitempty"`
+	Trigger   trigger.ID          `json:"triggerId,omitempty"`
+	Entity    *string             `json:"entityId,omitempty"`
+	Parent    run.ID              `json:"parentRunId,omitempty"`
+	Children  bool                `json:"children,omitempty"`
+	SubTenant *tenant.SubTenantID `json:"subTenantId,omitempty"`
+	From      *time.Time          `json:"from,omitempty"`
+	To        *time.Time          `json:"to,omitempty"`
+}
+
+// jobFailure is how a failure is kept.
+type jobFailure struct {
+	Run     run.ID `json:"runId"`
+	Code    string `json:"code"`
+	Message string `json:"message"`
+}
+
+// Insert relies on the index jobs_running: of two units one waits for the other, and then does not
+// insert.
+func (s jobs) Insert(ctx context.Context, j *job.Job) error {
+	st := j.State()
+	filter, err := json.Marshal(jobFilter(st.Filter))
+	if err != nil {
+		return s.Fail(fmt.Errorf("encode the filter of job %s: %w", st.ID, err))
+	}
+	n, err := s.Exec(ctx, "insert job", `INSERT INTO jobs (`+jobColumns+`, needs_level, leased_until)
+		VALUES ($1, $2, $3, $4, $5, $6, 0, 0, 0, '[]', '', $7, $8, NULL, $9, 0, `+s.store.dialect.Clock+`)
+		ON CONFLICT (tenant_id) WHERE status = 'running' DO NOTHING`,
+		string(st.Scope.Tenant()), string(st.ID), st.Scope.SubTenant(), string(st.Action), string(filter), string(st.Status),
+		st.CreatedAt, st.UpdatedAt, st.Revision)
+	if err != nil || n > 0 {
+		return err
+	}
+	return s.Fail(s.errRunning(ctx, st.Scope))
+}
+
+// errRunning names the job that is running, where that is within the scope.
+func (s jobs) errRunning(ctx context.Context, scope tenant.Scope) error {
+	rows, err := s.read(ctx, "find the running job", `WHERE tenant_id = $1 AND status = 'running'`, string(scope.Tenant()))
+	switch {
+	case err != nil:
+		return err
+	case len(rows) == 0:
+		return &core.Collision{Cause: errors.New("the job that was running has ended")}
+	}
+	running := rows[0]
+	if sub := scope.SubTenant(); sub != nil && running.Scope() != scope {
+		return domain.Fail(domain.Conflict, "job_running", "Another job of this tenant is running, and a tenant has one at a time. Ask again when it has ended.")
+	}
+	return domain.Fail(domain.Conflict, "job_running", "Job %s is running, and a tenant has one at a time. Follow it at /v1/gateway/jobs/%s, or cancel it.", running.ID(), running.ID())
+}
+
+// Collect copies identifiers within the database.
+func (s jobs) Collect(ctx context.Context, j *job.Job, limit int) (int, error) {
+	f := j.Filter()
+	if to := j.CreatedAt(); f.To == nil || f.To.After(to) {
+		f.To = &to
+	}
+	l := runList{core.NewList("runs", "", j.Scope(), core.Unconditional, nil)}
+	id := l.Arg(string(j.ID()))
+	n, err := s.Exec(ctx, "collect the runs of a job", `INSERT INTO job_runs (tenant_id, job_id, run_id) SELECT tenant_id, CAST(`+id+` AS text), id FROM runs WHERE `+
+		l.conditionsOfJob(j.Scope(), f, j.Statuses(), s.store.dialect)+` LIMIT `+l.Arg(limit), l.Args...)
+	return int(n), err
+}
+
+// conditionsOfJob are those on the table of runs; see ofRuns.
+func (l runList) conditionsOfJob(scope tenant.Scope, f run.Filter, statuses []run.Status, d dialect) string {
+	fixed, conditions := l.fixedOfRuns(scope, f), append([]string{"tenant_id = $1"}, l.timesOfRuns(f)...)
+	var places []string
+	for _, status := range statuses {
+		places = append(places, l.Arg(string(status)))
+	}
+	conditions = append(conditions, "status IN ("+strings.Join(places, ", ")+")")
+	switch {
+	case d.Facets == "":
+		conditions = append(conditions, fixed...)
+	case len(fixed) > 0:
+		conditions = append(conditions, d.amongFacets(fixed))
+		fallthrough
+	default:
+		conditions = append(conditions, indexOfStatus(cmp.Or(pendingAmong(statuses), statuses[0])))
+	}
+	return strings.Join(conditions, " AND ")
+}
+
+// pendingAmong is pending, if it is one of them.
+func pendingAmong(statuses []run.Status) (none run.Status) {
+	if slices.Contains(statuses, run.StatusPending) {
+		return run.StatusPending
+	}
+	return none
+}
+
+const jobColumns = `tenant_id, id, sub_tenant_id, action, filter, status, matched, done, failed, failures, cursor, created_at, updated_at, finished_at, revision`
+
+type jobRow struct {
+	Tenant     string     `db:"tenant_id"`
+	ID         string     `db:"id"`
+	SubTenant  *string    `db:"sub_tenant_id"`
+	Action     string     `db:"action"`
+	Filter     string     `db:"filter"`
+	Status     string     `db:"status"`
+	Matched    int        `db:"matched"`
+	Done       int        `db:"done"`
+	Failed     int        `db:"failed"`
+	Failures   string     `db:"failures"`
+	Cursor     string     `db:"cursor"`
+	CreatedAt  time.Time  `db:"created_at"`
+	UpdatedAt  time.Time  `db:"updated_at"`
+	FinishedAt *time.Time `db:"finished_at"`
+	Revision   int64      `db:"revision"`
+}
+
+// Targets are the columns in the order of jobColumns.
+func (row *jobRow) Targets() []any {
+	return []any{
+		&row.Tenant, &row.ID, &row.SubTenant, &row.Action, &row.Filter, &row.Status, &row.Matched, &row.Done, &row.Failed, &row.Failures,
+		&row.Cursor, &row.CreatedAt, &row.UpdatedAt, &row.FinishedAt, &row.Revision,
+	}
+}
+
+// Size counts what a client wrote, and what failures say.
+func (row *jobRow) Size() int { return len(row.Filter) + len(row.Failures) }
+
+// SizeSQL is the same, of the columns.
+func (*jobRow) SizeSQL() string { return `octet_length(filter) + octet_length(failures)` }
+
+func (row jobRow) restore() (*job.Job, error) {
+	st := job.State{
+		ID: job.ID(row.ID), Scope: tenant.All(tenant.ID(row.Tenant)), Action: job.Action(row.Action), Status: job.Status(row.Status),
+		Matched: row.Matched, Done: row.Done, Failed: row.Failed, Cursor: run.ID(row.Cursor),
+		CreatedAt: row.CreatedAt.UTC(), UpdatedAt: row.UpdatedAt.UTC(), FinishedAt: core.InUTC(row.FinishedAt), Revision: row.Revision,
+	}
+	if row.SubTenant != nil {
+		st.Scope = tenant.Only(st.Scope.Tenant(), tenant.SubTenantID(*row.SubTenant))
+	}
+	var filter jobFilter
+	var failures []jobFailure
+	if err := errors.Join(json.Unmarshal([]byte(row.Filter), &filter), json.Unmarshal([]byte(row.Failures), &failures)); err != nil {
+		return nil, fmt.Errorf("job %s: %w", row.ID, err)
+	}
+	st.Filter = run.Filter(filter)
+	for _, f := range failures {
+		st.Failures = append(st.Failures, job.Failure(f))
+	}
+	return job.Restore(st), nil
+}
+
+func (s jobs) read(ctx context.Context, what, condition string, args ...any) (all []*job.Job, err error) {
+	var rows []jobRow
+	if err = s.ReadRows(ctx, what, &rows, `SELECT `+jobColumns+` FROM jobs `+condition, args...); err != nil {
+		return nil, err
+	}
+	for _, row := range rows {
+		j, err := row.restore()
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, j)
+	}
+	return all, nil
+}
+
+// Get reads a job.
+func (s jobs) Get(ctx context.Context, scope tenant.Scope, id job.ID) (*job.Job, error) {
+	in, args := core.Within(scope, core.BySubTenant, string(id))
+	found, err := s.read(ctx, "get job", `WHERE tenant_id = $1 AND id = $2`+in+s.ForUpdate(), args...)
+	if err == nil && len(found) == 0 {
+		err = core.NotFound(sql.ErrNoRows, "job_not_found", "There is no such job.")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return found[0], nil
+}
+
+// List reads a page.
+func (s jobs) List(ctx context.Context, scope tenant.Scope, f job.Filter, q domain.Query) (domain.Page[*job.Job], error) {
+	l := core.NewList("jobs", jobColumns, scope, core.BySubTenant, sorted)
+	if f.Status != "" {
+		l.Equal("status", string(f.Status))
+	}
+	return core.ReadPage(ctx, s.Unit, l, q, jobRow.restore)
+}
+
+// Update writes a job whose stored revision is the aggregate's.
+func (s jobs) Update(ctx context.Context, j *job.Job) error {
+	st := j.State()
+	kept := make([]jobFailure, len(st.Failures))
+	for i, f := range st.Failures {
+		kept[i] = jobFailure(f)
+	}
+	failures, err := json.Marshal(kept)
+	if err != nil {
+		return s.Fail(fmt.Errorf("encode the failures of job %s: %w", st.ID, err))
+	}
+	n, err := s.Exec(ctx, "update job", `UPDATE jobs SET status = $1, matched = $2, done = $3, failed = $4, failures = $5, cursor = $6, updated_at = $7, finished_at = $8,
+			leased_until = `+s.store.dialect.Clock+`, revision = revision + 1
+		WHERE tenant_id = $9 AND id = $10 AND revision = $11`,
+		string(st.Status), st.Matched, st.Done, st.Failed, string(failures), string(st.Cursor), st.UpdatedAt, st.FinishedAt,
+		string(st.Scope.Tenant()), string(st.ID), st.Revision)
+	err = s.CheckUpdated(n, err, j.Saved, func() error {
+		_, err := s.Get(ctx, tenant.All(st.Scope.Tenant()), st.ID)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	args, upTo := []any{string(st.Scope.Tenant()), string(st.ID)}, ""
+	if st.Status == job.Running {
+		args, upTo = append(args, string(st.Cursor)), ` AND run_id <= $3`
+	}
+	_, err = s.Exec(ctx, "forget runs of a job", `DELETE FROM job_runs WHERE tenant_id = $1 AND job_id = $2`+upTo, args...)
+	return err
+}
+
+// Sweep removes jobs.
+func (s jobs) Sweep(ctx context.Context, before time.Time, limit int) (int, error) {
+	n, err := s.Exec(ctx, "sweep jobs", `DELETE FROM jobs WHERE (tenant_id, id) IN (SELECT tenant_id, id FROM jobs WHERE finished_at < $1 ORDER BY finished_at LIMIT $2)`, before, limit)
+	return int(n), err
+}
+
+// Claim takes turns: an update of a job lets those go first that have waited since before it.
+func (s jobs) Claim(ctx context.Context, period time.Duration) (*job.Job, error) {
+	var row struct {
+		jobRow
+		Now core.Instant `db:"now"`
+	}
+	clock := s.store.dialect.Clock
+	err := s.ReadRow(ctx, "find a job", &row, `SELECT `+jobColumns+`, `+clock+` AS now FROM jobs
+		WHERE status = 'running' AND leased_until <= `+clock+core.HasLevel("jobs", s.Level())+`
+			AND EXISTS (SELECT 1 FROM tenants t WHERE t.id = jobs.tenant_id AND t.status = 'active')
+		ORDER BY leased_until, tenant_id LIMIT 1`+s.store.dialect.ClaimRows)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil //nolint:nilnil // there is none
+	}
+	if err != nil {
+		return nil, err
+	}
+	_, err = s.Exec(ctx, "lease a job", `UPDATE jobs SET leased_until = $1 WHERE tenant_id = $2 AND id = $3`, row.Now.Add(period), row.Tenant, row.ID)
+	if err != nil {
+		return nil, err
+	}
+	return row.restore()
+}
+
+// Runs reads lengths only.
+func (s jobs) Runs(ctx context.Context, j *job.Job, limit int) ([]outbound.JobRun, error) {
+	var rows []struct {
+		ID       string  `db:"run_id"`
+		Version  *string `db:"workflow_version_id"`
+		Snapshot *string `db:"snapshot_id"`
+		Size     int64   `db:"size"`
+	}
+	err := s.ReadRows(ctx, "find the runs of a job", &rows, `SELECT j.run_id, runs.workflow_version_id, runs.snapshot_id, coalesce(`+storedSize+`, 0) AS size
+		FROM job_runs j LEFT JOIN runs ON runs.tenant_id = j.tenant_id AND runs.id = j.run_id
+		WHERE j.tenant_id = $1 AND j.job_id = $2 AND j.run_id > $3 ORDER BY j.run_id LIMIT $4`,
+		string(j.Tenant()), string(j.ID()), string(j.Cursor()), limit)
+	found := make([]outbound.JobRun, len(rows))
+	for i, row := range rows {
+		found[i] = outbound.JobRun{ID: run.ID(row.ID), Size: row.Size}
+		found[i].Source = run.Source{Version: orNone[workflow.VersionID](row.Version), Snapshot: orNone[run.SnapshotID](row.Snapshot)}
+	}
+	return found, err
+}
