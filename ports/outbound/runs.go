@@ -314,7 +314,6 @@ type RunOrigins interface {
 // RunOrigin is what a run came from.
 type RunOrigin struct {
 	Tenant   tenant.ID
-	Trigger  trigger.ID // empty for none
 	Workflow workflow.ID
 
 	// Orphaned says that there is no such workflow any more.

@@ -27,7 +27,7 @@ func AwaitingOfRuns(s *Store, owner tenant.ID, q outbound.AwaitingQuery) (query 
 // LiveOrigins is the statement that finds what unfinished runs came from, with arguments to
 // begin with the first.
 func LiveOrigins(s *Store) (query string, args []any) {
-	return s.dialect.liveOrigins(), []any{"", "", "", 500}
+	return s.dialect.liveOrigins(), []any{"", "", 500}
 }
 
 // LetGo is the statement that lets runs of a lane go.

@@ -31,7 +31,7 @@ func (s overview) Unfinished(ctx context.Context, of []*trigger.Trigger) ([]bool
 	}
 	var busy []core.KeyRow
 	err = s.ReadRows(ctx, "find unfinished runs", &busy, `SELECT r.tenant_id, r.id FROM `+table+` WHERE EXISTS (
-		SELECT 1 FROM live_runs u WHERE u.tenant_id = r.tenant_id AND u.trigger_id = r.id)`, parameter)
+		SELECT 1 FROM live_runs u WHERE u.tenant_id = r.tenant_id AND u.trigger_id = r.id AND u.trigger_id <> '')`, parameter)
 	if err != nil {
 		return nil, err
 	}

@@ -49,9 +49,9 @@ func TestSQLiteFindsOriginsOfRunsByTheirIndex(t *testing.T) {
 	statement, args := runs.LiveOrigins(store.Runs)
 	text := queryPlan(t, db, statement, args)
 	for _, step := range []string{
-		"((tenant_id,trigger_id,workflow_id)>(?,?,?))", "(tenant_id=? AND trigger_id=? AND workflow_id>?)", "(tenant_id=? AND trigger_id>?)", "(tenant_id>?)",
+		"((workflow_id,tenant_id)>(?,?))", "(workflow_id=? AND tenant_id>?)", "(workflow_id>?)",
 	} {
-		if !strings.Contains(text, "SEARCH u USING COVERING INDEX live_runs_origin "+step) {
+		if !strings.Contains(text, "SEARCH u USING COVERING INDEX live_runs_workflow "+step) {
 			t.Errorf("there is no search for %s:\n%s", step, text)
 		}
 	}

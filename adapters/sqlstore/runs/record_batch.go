@@ -102,7 +102,7 @@ func (d dialect) recordSteps() string {
 	), revived AS (
 		INSERT INTO live_runs (tenant_id, id, trigger_id, workflow_id, seq, size, due_at, lane, lane_limit, needs_level)
 		SELECT r.tenant_id, r.id, r.trigger_id, r.workflow_id, CAST(r.seq AS bigint), CAST(r.size AS bigint), ` + due + `, r.lane, CAST(r.lane_limit AS integer),
-			coalesce((SELECT ` + atLeast(levelOfSnapshot("o"), levelOf("o")) + ` FROM runs o WHERE o.tenant_id = r.tenant_id AND o.id = r.id), 0)
+			coalesce((SELECT ` + levelOf("o", levelOfSnapshot("o")) + ` FROM runs o WHERE o.tenant_id = r.tenant_id AND o.id = r.id), 0)
 		FROM steps r WHERE r.finished_at IS NULL AND CAST(r.number AS bigint) = 0
 		ON CONFLICT DO NOTHING RETURNING tenant_id, id
 	), live AS (
@@ -112,8 +112,8 @@ func (d dialect) recordSteps() string {
 			failure_message = r.failure_message, failure_node = r.failure_node, updated_at = r.updated_at, started_at = r.started_at,
 			finished_at = r.finished_at, wake_at = r.wake_at, awaits = r.awaits, awaited = r.awaited, outputs = CAST(r.outputs AS bigint),
 			kept = ` + keptAfter("u", "octet_length(r.progress) + coalesce(octet_length(r.entries), 0) + CAST(r.outputs AS bigint)") + d.keptBefore("u") + `
-		FROM steps r LEFT JOIN live l ON l.tenant_id = r.tenant_id AND l.id = r.id
-		WHERE (CAST(r.number AS bigint) = 0 OR l.id IS NOT NULL) AND u.tenant_id = r.tenant_id AND u.id = r.id AND u.seq = CAST(r.from_seq AS bigint)
+		FROM steps r
+		WHERE (CAST(r.number AS bigint) = 0 OR (r.tenant_id, r.id) IN (SELECT l.tenant_id, l.id FROM live l)) AND u.tenant_id = r.tenant_id AND u.id = r.id AND u.seq = CAST(r.from_seq AS bigint)
 		RETURNING u.tenant_id, u.id, r.last, r.entries, u.kept, u.kept_before
 	), ` + d.countBytes("kept - kept_before", "recorded") + `, appended AS (
 		` + appendHistory + `SELECT tenant_id, id, CAST(last AS bigint), entries FROM recorded WHERE entries IS NOT NULL

@@ -190,7 +190,7 @@ func (d dialect) insertLive(from string) string {
 	return `INSERT INTO live_runs (tenant_id, id, trigger_id, workflow_id, seq, size, due_at, ready_at, needs_level, lane, lane_limit, lane_seq, held)
 			SELECT r.tenant_id, r.id, r.trigger_id, r.workflow_id, CAST(r.seq AS bigint), CAST(r.size AS bigint),
 				CASE WHEN r.lane = '' THEN ` + due + ` END, CASE WHEN r.lane = '' AND CAST(r.ready AS boolean) THEN ` + due + ` END, ` +
-		atLeast("CAST(r.level AS integer)", levelOf("r")) + `, r.lane, CAST(r.lane_limit AS integer), CASE WHEN r.lane = '' THEN 0 ELSE CAST(r.lane_place AS bigint) +
+		levelOf("r", "CAST(r.level AS integer)") + `, r.lane, CAST(r.lane_limit AS integer), CASE WHEN r.lane = '' THEN 0 ELSE CAST(r.lane_place AS bigint) +
 				coalesce(` + lastInLane("true") + `, ` + lastInLane("false") + `, 0) END, r.lane <> ''
 			FROM ` + from + ` WHERE r.finished_at IS NULL`
 }
@@ -200,9 +200,11 @@ func lastInLane(held string) string {
 	return `(SELECT l.lane_seq FROM live_runs l WHERE l.tenant_id = r.tenant_id AND l.lane = r.lane AND l.lane <> '' AND l.held = ` + held + ` ORDER BY l.lane_seq DESC LIMIT 1)`
 }
 
-// levelOf is the level that a row of a table with runs needs: that of its version.
-func levelOf(table string) string {
-	return `coalesce((SELECT v.needs_level FROM workflow_versions v WHERE v.tenant_id = ` + table + `.tenant_id AND v.id = ` + table + `.workflow_version_id), 0)`
+// levelOf is the level that a row of a table with runs needs: that of its version, or the least
+// one where that is greater.
+func levelOf(table, least string) string {
+	return `coalesce((SELECT CASE WHEN v.needs_level > ` + least + ` THEN v.needs_level ELSE ` + least + ` END FROM workflow_versions v
+		WHERE v.tenant_id = ` + table + `.tenant_id AND v.id = ` + table + `.workflow_version_id), ` + least + `)`
 }
 
 // levelToBegin is what a process must have to begin the run, besides what its version needs:
@@ -218,11 +220,6 @@ func levelToBegin(r *run.Run) int {
 // older versions would not look for.
 func levelOfSnapshot(table string) string {
 	return `CASE WHEN ` + table + `.snapshot_id IS NULL THEN 0 ELSE ` + strconv.Itoa(int(process.SecondRelease)) + ` END`
-}
-
-// atLeast is the greater one of two numbers.
-func atLeast(a, b string) string {
-	return `CASE WHEN ` + a + ` > ` + b + ` THEN ` + a + ` ELSE ` + b + ` END`
 }
 
 // startAttempts bounds how often a key that has served its time is contended for.
