@@ -28,7 +28,7 @@ func (code) measure(ctx context.Context, e *env, o options) ([]figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	var plain, more []float64
+	var plain, more, commits []float64
 	for i := range o.rounds + 1 {
 		base, err := e.starts(ctx, expression, arrived, startsPerRound)
 		if err != nil {
@@ -38,7 +38,12 @@ func (code) measure(ctx context.Context, e *env, o options) ([]figure, error) {
 		if err != nil {
 			return nil, err
 		}
+		commit, err := e.database.commitLatency(ctx)
+		if err != nil {
+			return nil, err
+		}
 		if i > 0 { // the first round warms up
+			commits = append(commits, milliseconds(commit))
 			p50 := milliseconds(percentile(base, 0.50))
 			plain, more = append(plain, p50), append(more, milliseconds(percentile(took, 0.50))-p50)
 		}
@@ -49,5 +54,5 @@ func (code) measure(ctx context.Context, e *env, o options) ([]figure, error) {
 		}
 	}
 	return []figure{newFigure("code", "code instead of an expression, webhook call sent until the next node's request arrives, p50: how much more", "ms", 1, more...).
-		withDetail("with the expression %.1f ms", medianOf(plain))}, nil
+		withDetail("with the expression %.1f ms; a bare insert is committed in %.1f ms, and what code gave is one commit more", medianOf(plain), medianOf(commits))}, nil
 }
