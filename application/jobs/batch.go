@@ -69,8 +69,15 @@ func (b *batch) do(ctx context.Context, st outbound.Stores) (err error) {
 	return err
 }
 
-// read reads the runs that are still there.
+// read reads the runs that are still there, whose lanes come first.
 func (b *batch) read(ctx context.Context) (all []*run.Run, err error) {
+	ids := make([]run.ID, len(b.runs))
+	for i, one := range b.runs {
+		ids[i] = one.ID
+	}
+	if err := b.st.Runs.Lanes.Hold(ctx, b.job.Tenant(), ids...); err != nil {
+		return nil, err
+	}
 	for _, one := range b.runs {
 		if b.why != nil {
 			b.fail(one.ID, b.why)
