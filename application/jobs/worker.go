@@ -88,6 +88,9 @@ func (w *Worker) Step(ctx context.Context, failed func(error)) (worked bool, err
 	if err != nil {
 		return false, fmt.Errorf("job %s: %w", j.ID(), err)
 	}
+	if len(next) == 0 {
+		return false, fmt.Errorf("job %s: it has not come to %d runs, and nobody knows which", j.ID(), j.Matched()-j.Done()-j.Failed())
+	}
 	err = w.attempt(ctx, j, next, nil)
 	if isDefect(ctx, err) {
 		err = w.oneByOne(ctx, j, next, failed)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"reflect"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -247,8 +248,13 @@ func jobsOneAtATime(f fixture) {
 	j := f.newJob(tenant.All(owner), job.Cancel, run.Filter{})
 	f.job(j)
 	f.job(f.newJob(tenant.All(other), job.Cancel, run.Filter{}))
-	f.wantError(f.tryJob(f.newJob(tenant.All(owner), job.Retry, run.Filter{}), 9), domain.Conflict, "job_running")
-	f.wantError(f.tryJob(f.newJob(tenant.Only(owner, "team"), job.Retry, run.Filter{}), 9), domain.Conflict, "job_running")
+	for scope, named := range map[tenant.Scope]bool{tenant.All(owner): true, tenant.Only(owner, "team"): false} {
+		err := f.tryJob(f.newJob(scope, job.Retry, run.Filter{}), 9)
+		f.wantError(err, domain.Conflict, "job_running")
+		if strings.Contains(err.Error(), string(j.ID())) != named {
+			f.Errorf("who may know the job is not told of it, or who may not is: %v", err)
+		}
+	}
 	if err := j.Cancel(jobTime); err != nil {
 		f.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sluicehq/sluice/domain/job"
 	"github.com/sluicehq/sluice/domain/process"
 	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/tenant"
@@ -28,6 +29,7 @@ func Levels(t *testing.T, open func(t *testing.T) LevelStores) {
 		"a run whose version needs a level is leased to who has it":              runLevels,
 		"runs that need a level keep no others from being leased":                runBacklogLevels,
 		"a run that older processes would begin otherwise is leased to others":   repeatedRunLevels,
+		"a job that needs a level is leased to who has it":                       jobLevels,
 	} {
 		t.Run(claim, func(t *testing.T) {
 			t.Parallel()
@@ -74,6 +76,15 @@ func (l levels) scheduled(owner tenant.ID, level process.Level, after time.Durat
 	trg := l.newer.attach(l.needing(owner, level))
 	l.newer.advance(look(trg, noon, noon.Add(after)))
 	return trg
+}
+
+func jobLevels(l levels) {
+	owner := l.newer.tenant().ID()
+	l.newer.started(owner)
+	j := l.newer.newJob(tenant.All(owner), job.Cancel, run.Filter{})
+	l.newer.job(j)
+	l.exec(`UPDATE jobs SET needs_level = 2`)
+	l.newer.same([]job.ID{"", j.ID()}, []job.ID{l.older.claimJob(time.Hour), l.newer.claimJob(time.Hour)})
 }
 
 func scheduleLevels(l levels) {
