@@ -35,6 +35,7 @@ type Ports struct {
 	SubTenants  inbound.SubTenants
 	Tenants     inbound.Tenants
 	Triggers    inbound.Triggers
+	Trying      inbound.Trying
 	Versions    inbound.Versions
 	Workflows   inbound.Workflows
 

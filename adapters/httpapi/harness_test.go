@@ -88,6 +88,7 @@ func newGateway(t *testing.T, options ...option) *gateway {
 	checks := nodes.NewChecks(store, healthyRunner{}, g.clock)
 	work := timed{store, g.clock}
 	versions := workflows.NewVersions(store, known, expression.Checker{}, g.clock, g.random)
+	moved := runs.New(work, known, expression.Compiler{}, g.signals, g.clock, g.random, runKey, budget.Divide(1<<40, 2).OfRuns()).WithNodes(testedNodes, directory.NewEndpoints(known, g.clock))
 	ports := httpapi.Ports{
 		Admission: admission.New(known, limiter, g.clock),
 		APIKeys:   tenants.NewKeys(store, g.clock, g.random), CustomNodes: nodes.NewChecked(nodes.NewCustom(store, g.clock, g.random), checks),
@@ -101,7 +102,8 @@ func newGateway(t *testing.T, options ...option) *gateway {
 		Publishing: versions,
 		Firing:     firing.New(work, known, expression.Compiler{}, execution.NewSelections(expression.Compiler{}, budget.Divide(1<<40, 2).OfRuns()), g.signals, limiter, g.clock, g.random, runKey, budget.Divide(1<<40, 2).OfRuns(), 0),
 		Jobs:       jobs.New(store, g.clock, g.random),
-		Runs:       runs.New(work, known, expression.Compiler{}, g.signals, g.clock, g.random, runKey, budget.Divide(1<<40, 2).OfRuns()),
+		Runs:       moved,
+		Trying:     moved,
 
 		WebhookEndpoints:  webhooks.NewEndpoints(store, g.clock, g.random),
 		WebhookDeliveries: webhooks.NewDeliveries(store, g.clock),

@@ -44,14 +44,15 @@ func posts(e fixture) map[string][2]string {
 			fmt.Sprintf(`{"runId":%q,"resumeToken":%q,"input":1}`, e.ids["waiting"], e.ids["delivery"]),
 			fmt.Sprintf(`{"runId":%q,"resumeToken":%q,"input":2}`, e.ids["waiting"], e.ids["delivery"]),
 		},
-		"/workflows/" + e.ids["workflows"] + "/runs":  {`{"eventData":1}`, `{"eventData":2}`},
-		"/workflow-versions/" + version + "/simulate": {`{"eventData":1}`, `{"eventData":2}`},
-		"/runs/" + e.ids["runs"] + "/cancel":          {`{"reason":"withdrawn"}`, `{"reason":"lost"}`},
-		"/runs/" + e.ids["failed"] + "/retry":         {"", ""},
-		"/runs/" + e.ids["runs"] + "/rerun":           {`{"payload":1}`, `{"payload":2}`},
-		"/workflow-versions/" + version + "/runs":     {`{"eventData":1}`, `{"eventData":2}`},
-		"/jobs/" + e.ids["jobs"] + "/cancel":          {"", `{"status":"running"}`},
-		"/runs/bulk":                                  {`{"action":"retry","filter":{"entityId":"a"}}`, `{"action":"retry","filter":{"entityId":"b"}}`},
+		"/workflows/" + e.ids["workflows"] + "/runs":      {`{"eventData":1}`, `{"eventData":2}`},
+		"/workflow-versions/" + version + "/simulate":     {`{"eventData":1}`, `{"eventData":2}`},
+		"/runs/" + e.ids["runs"] + "/cancel":              {`{"reason":"withdrawn"}`, `{"reason":"lost"}`},
+		"/runs/" + e.ids["failed"] + "/retry":             {"", ""},
+		"/runs/" + e.ids["runs"] + "/rerun":               {`{"payload":1}`, `{"payload":2}`},
+		"/workflow-versions/" + version + "/runs":         {`{"eventData":1}`, `{"eventData":2}`},
+		"/jobs/" + e.ids["jobs"] + "/cancel":              {"", `{"status":"running"}`},
+		"/runs/bulk":                                      {`{"action":"retry","filter":{"entityId":"a"}}`, `{"action":"retry","filter":{"entityId":"b"}}`},
+		"/workflow-versions/" + version + "/nodes/a/test": {`{"input":1}`, `{"input":2}`},
 	}
 }
 

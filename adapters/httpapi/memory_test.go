@@ -29,7 +29,7 @@ import (
 // busy does what tenant A asks for when it is told to, and what others ask for at once.
 type busy struct {
 	inbound.Firing
-	inbound.Runs
+	inbound.Trying
 	let func(ctx context.Context) error
 }
 
@@ -67,7 +67,7 @@ func withLittleMemory(t *testing.T, test func(l *memoryEnv)) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &memoryEnv{T: t, intake: budget.New(16 << 20), let: func(context.Context) error { return nil }}
 		b := busy{let: func(ctx context.Context) error { return l.let(ctx) }}
-		api, err := httpapi.New(httpapi.Ports{Admission: &fakeAdmission{}, Firing: b, Runs: b}, httpapi.Budgeted(httpapi.Options{
+		api, err := httpapi.New(httpapi.Ports{Admission: &fakeAdmission{}, Firing: b, Trying: b}, httpapi.Budgeted(httpapi.Options{
 			Log: zerolog.Nop(), MaxBody: 1 << 20, Now: time.Now, NewID: func(prefix string) string { return prefix + "_1" }, Memory: stream.Memory{Intake: l.intake, SimulationBytes: 3 << 20},
 		}))
 		if err != nil {

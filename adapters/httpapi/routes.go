@@ -107,6 +107,7 @@ func (a *API) runRoutes() []route {
 		{post, "/workflows/:id/runs", tenant.StartRun, a.startRun},
 		{post, "/workflow-versions/:id/runs", tenant.StartVersionRun, a.startVersionRun},
 		{post, "/workflow-versions/:id/simulate", tenant.SimulateVersion, a.simulateVersion},
+		{post, "/workflow-versions/:id/nodes/:nodeId/test", tenant.TestNode, a.testNode},
 		{get, "/runs", tenant.ReadRuns, a.listRuns},
 		{get, "/runs/:id", tenant.ReadRuns, a.getRun},
 		{get, "/runs/:id/stream", tenant.FollowRun, a.streamRun},
@@ -143,7 +144,7 @@ var strictResources = []string{prefix + "/api-keys", prefix + "/settings"}
 
 // strictOperations do so as well: no client has ever sent them anything else.
 var strictOperations = map[tenant.Operation]bool{
-	tenant.RollbackWorkflow: true, tenant.StartVersionRun: true, tenant.RerunRun: true, tenant.StartJob: true, tenant.CancelJob: true,
+	tenant.RollbackWorkflow: true, tenant.StartVersionRun: true, tenant.RerunRun: true, tenant.StartJob: true, tenant.CancelJob: true, tenant.TestNode: true,
 }
 
 func (r route) isStrict() bool {

@@ -25,6 +25,11 @@ type oneRun struct {
 	run *run.Run
 }
 
+// Inputs shows none.
+func (oneRun) Inputs(context.Context, tenant.Caller, *run.Run, int) (map[workflow.NodeID]run.ShownInput, int) {
+	return nil, 0
+}
+
 // Get returns it, whatever is asked for.
 func (o oneRun) Get(context.Context, tenant.Caller, run.ID) (inbound.ShownRun, error) {
 	return inbound.ShownRun{Run: o.run}, nil

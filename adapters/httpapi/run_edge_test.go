@@ -39,7 +39,7 @@ func TestARunThatFailedAtAnEdgeSaysWhich(t *testing.T) {
 	path := fmt.Sprint(runsPath, "/", r.ID())
 	why := map[string]any{"code": "edge_condition_failed", "message": message, "nodeId": "charge", "edgeId": "edge_00000000000000000000000001"}
 	completed := map[string]any{
-		"nodeId": "charge", "status": "completed", "attempts": 1.0, "output": map[string]any{"status": 200.0},
+		"nodeId": "charge", "status": "completed", "attempts": 1.0, "input": nil, "output": map[string]any{"status": 200.0},
 		"startedAt": "2026-11-21T12:00:00.000Z", "finishedAt": "2026-11-21T12:00:01.000Z",
 	}
 	for claim, got := range map[string]answer{

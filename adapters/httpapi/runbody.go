@@ -142,7 +142,9 @@ type runNodeBody struct {
 	Waiting     *waitingBody `json:"waiting,omitempty"`
 	Log         []string     `json:"log,omitempty"`
 
-	input  json.RawMessage // in simulations
+	InputOmitted string `json:"inputOmitted,omitempty"`
+
+	input  json.RawMessage
 	output json.RawMessage
 }
 
@@ -179,6 +181,7 @@ func renderRunNodes(s inbound.ShownRun) []runNodeBody {
 			Error: renderFailure(n.Failure), IsHandled: n.Handled, IsTakenOver: n.TakenOver,
 			StartedAt: exchange.OptionalTimestamp(n.StartedAt), FinishedAt: exchange.OptionalTimestamp(n.FinishedAt), NextAttempt: exchange.OptionalTimestamp(n.RetryAt), Log: s.Logs[n.ID],
 		}
+		body.input, body.InputOmitted = s.Inputs[n.ID].Input, string(s.Inputs[n.ID].Omitted)
 		if output, ok := s.Run.Output(n.ID); ok {
 			body.output = output
 		}

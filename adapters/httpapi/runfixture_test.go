@@ -61,6 +61,14 @@ func (fakeRunner) Health(context.Context, outbound.HealthCheck) (outbound.NodeHe
 	return outbound.NodeHealth{Healthy: true}, nil
 }
 
+// testedNodes answers tests of nodes: a URL that says so is down.
+var testedNodes = fakeRunner(func(_ context.Context, call outbound.NodeCall) (outbound.NodeOutcome, error) {
+	if url, _ := call.Config["url"].(string); strings.Contains(url, "down") {
+		return outbound.NodeFailed{Code: "http_503", Message: "example.com answered 503 Service Unavailable.", Retryable: true}, nil
+	}
+	return outbound.NodeCompleted{Output: map[string]any{"status": json.Number("200"), "headers": map[string]any{}, "body": nil}, Log: []string{"sent"}}, nil
+})
+
 // works lets a worker move runs on until the test ends, or stop is called.
 func (g *gateway) startWorker(w fakeRunner) (stop func()) {
 	g.Helper()

@@ -60,6 +60,11 @@ func (a *API) getRun(c *gin.Context, who tenant.Caller) error {
 	held := stream.Reserve(a.memory.Pages, who.Tenant())
 	defer held.Release()
 	found, err := a.holdRun(c.Request.Context(), who, runID(c), &held)
+	if err == nil {
+		more := stream.Reserve(a.memory.Pages, who.Tenant())
+		defer more.Release()
+		found.Inputs = a.inputs(c.Request.Context(), who, found.Run, &more)
+	}
 	return exchange.Answer(c, found, err, renderRun)
 }
 

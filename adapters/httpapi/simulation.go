@@ -33,7 +33,7 @@ func (a *API) simulateVersion(c *gin.Context, who tenant.Caller) error {
 		Status: http.StatusOK, Render: renderSimulation,
 		Run: func(idempotency domain.IdempotencyKey) (inbound.Simulated, error) {
 			return a.holdSimulation(ctx, who.Tenant(), exchange.StateOf(c).Intake(), &held, func() (inbound.Simulated, error) {
-				return a.ports.Runs.Simulate(ctx, who, idempotency, id, call)
+				return a.ports.Trying.Simulate(ctx, who, idempotency, id, call)
 			})
 		},
 	})

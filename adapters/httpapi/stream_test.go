@@ -24,6 +24,7 @@ import (
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/domain/workflow"
 	"github.com/sluicehq/sluice/ports/inbound"
 )
 
@@ -32,7 +33,13 @@ const streamedRun = run.ID("run_0000000000000000000000000r")
 // followedRuns has one run, whose history it tells as it is told to.
 type followedRuns struct {
 	inbound.Runs
+	inbound.Trying
 	follow func(ctx context.Context, after int64, send func([]run.Entry) error) error
+}
+
+// Inputs shows none.
+func (*followedRuns) Inputs(context.Context, tenant.Caller, *run.Run, int) (map[workflow.NodeID]run.ShownInput, int) {
+	return nil, 0
 }
 
 func (f *followedRuns) Follow(ctx context.Context, _ tenant.Caller, _ run.ID, after int64, send func([]run.Entry) error) error {
@@ -120,7 +127,7 @@ func withStreamEnv(t *testing.T, test func(s *streamEnv)) {
 		s := &streamEnv{T: t, runs: &followedRuns{}, lists: newSizedTriggers(), admission: &fakeAdmission{}, log: &safeBuffer{}, seen: make(chan httpapi.Observation, 16), conns: make(chan net.Conn)}
 		streams, end := context.WithCancel(context.Background())
 		s.end = end
-		api, err := httpapi.New(httpapi.Ports{Admission: s.admission, Runs: s.runs, Triggers: s.lists}, httpapi.Budgeted(httpapi.Options{
+		api, err := httpapi.New(httpapi.Ports{Admission: s.admission, Runs: s.runs, Trying: s.runs, Triggers: s.lists}, httpapi.Budgeted(httpapi.Options{
 			Log: zerolog.New(s.log), MaxBody: 1 << 20, Now: time.Now, NewID: func(prefix string) string { return prefix + "_1" }, Streams: streams,
 			Observers: []httpapi.Observer{s},
 		}))

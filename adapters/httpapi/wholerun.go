@@ -2,11 +2,13 @@ package httpapi
 
 import (
 	"context"
+	"time"
 
 	"github.com/sluicehq/sluice/adapters/httpapi/exchange"
 	"github.com/sluicehq/sluice/adapters/httpapi/stream"
 	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/domain/workflow"
 	"github.com/sluicehq/sluice/ports/inbound"
 )
 
@@ -40,7 +42,7 @@ func (a *API) holdRun(ctx context.Context, who tenant.Caller, id run.ID, held *s
 		if err != nil {
 			return inbound.ShownRun{}, err
 		}
-		size := weight(found.Run, 0)
+		size := weight(found.Run, weightOfLogs(found.Logs))
 		if held.Has(size) || held.TryReplace(size) {
 			return found, nil
 		}
@@ -49,6 +51,38 @@ func (a *API) holdRun(ctx context.Context, who tenant.Caller, id run.ID, held *s
 			return found, err
 		}
 	}
+}
+
+func weightOfLogs(logs map[workflow.NodeID][]string) (size int) {
+	const header = 16 // of a string
+	for _, lines := range logs {
+		for _, line := range lines {
+			size += header + len(line)
+		}
+	}
+	return size
+}
+
+// inputsTimeout is how long a reader waits for what flowed into the nodes of a run.
+const inputsTimeout = time.Second
+
+// inputs computes what flowed into the nodes of a run, as far as there is memory for it besides
+// that for the run.
+func (a *API) inputs(ctx context.Context, who tenant.Caller, r *run.Run, more *stream.Reservation) map[workflow.NodeID]run.ShownInput {
+	most := run.MaxOutput
+	if !more.TryReplace(most) {
+		most = 0
+		if weight(r, 0) == 0 {
+			most = smallRun
+		}
+	}
+	ctx, stop := context.WithTimeout(ctx, inputsTimeout)
+	defer stop()
+	inputs, size := a.ports.Runs.Inputs(ctx, who, r, most)
+	if more.Size() > 0 {
+		more.Resize(size)
+	}
+	return inputs
 }
 
 func (a *API) readRun(ctx, waiting context.Context, who tenant.Caller, id run.ID) (inbound.ShownRun, error) {

@@ -99,6 +99,57 @@ func TestAFewWholeRunsAreReadAtATime(t *testing.T) {
 	}
 }
 
+// logged has one run, whose nodes wrote logs, and notes how much may be shown of what flowed into them.
+type logged struct {
+	inbound.Runs
+	shown inbound.ShownRun
+	most  int
+}
+
+func (l *logged) Get(context.Context, tenant.Caller, run.ID) (inbound.ShownRun, error) {
+	return l.shown, nil
+}
+
+func (l *logged) Inputs(_ context.Context, _ tenant.Caller, _ *run.Run, most int) (map[workflow.NodeID]run.ShownInput, int) {
+	l.most = most
+	return nil, most / 2
+}
+
+func TestARunIsAsLargeAsItsLogsAndWhatFlowedIntoItsNodes(t *testing.T) {
+	t.Parallel()
+	a, _ := behind(t, &gated{})
+	who := tenant.Caller{Scope: tenant.All("tenant_a")}
+	held, more := stream.Reserve(a.memory.Pages, who.Tenant()), stream.Reserve(a.memory.Pages, who.Tenant())
+	filler := json.RawMessage(bytes.Repeat([]byte("1"), smallRun))
+	for lines, want := range map[int]int{0: 0, 3: smallRun + 3*(16+1000)} {
+		l := &logged{shown: inbound.ShownRun{Run: run.New("run_1", run.Start{Payload: filler}, time.Time{}), Logs: map[workflow.NodeID][]string{"a": nil}}}
+		for range lines {
+			l.shown.Logs["a"] = append(l.shown.Logs["a"], string(filler[:1000]))
+		}
+		a.ports.Runs = l
+		found, err := a.holdRun(t.Context(), who, "run_1", &held)
+		if err != nil || held.Size() != int64(want) {
+			t.Errorf("with %d lines, %d bytes are held: %v", lines, held.Size(), err)
+		}
+		a.inputs(t.Context(), who, found.Run, &more)
+		if l.most != run.MaxOutput || more.Size() != run.MaxOutput/2 {
+			t.Errorf("of what flowed into nodes %d bytes may be shown, and %d are held", l.most, more.Size())
+		}
+	}
+	held.Release()
+	more.Release()
+	full := stream.Reserve(a.memory.Pages, who.Tenant())
+	full.TryReplace(32 << 20)
+	for size, want := range map[int]int{smallRun: smallRun, smallRun + 1: 0} {
+		l := &logged{}
+		a.ports.Runs = l
+		a.inputs(t.Context(), who, run.New("run_1", run.Start{Payload: bytes.Repeat([]byte("1"), size)}, time.Time{}), &more)
+		if l.most != want || more.Size() != 0 {
+			t.Errorf("without memory, of a run of %d bytes %d may be shown, and %d are held", size, l.most, more.Size())
+		}
+	}
+}
+
 func TestASimulationIsAsLargeAsWhatFlowsInItAndWhatItGives(t *testing.T) {
 	t.Parallel()
 	g := &gated{let: make(chan struct{})}

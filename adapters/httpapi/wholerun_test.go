@@ -27,6 +27,7 @@ import (
 // sized has runs of every size, which their identifiers say: run_…16 gave 16 MiB.
 type sized struct {
 	inbound.Runs
+	inbound.Trying
 	read chan run.ID // each as it is read
 	kept chan int    // how long what is recorded for repeats is
 }
@@ -338,7 +339,7 @@ func TestWhatNodesPassOnIsHeldOnce(t *testing.T) {
 func TestASimulationThatShowsTooMuchIsRefused(t *testing.T) {
 	withStreamEnv(t, func(s *streamEnv) {
 		api, _ := s.server.Handler.(*httpapi.API)
-		s.runs.Runs = sized{}
+		s.runs.Trying = sized{}
 		for mebibytes, want := range map[int]string{63: "200, whole: true", 64: "400 simulation_too_large after "} {
 			for _, key := range []string{"", "X-Idempotency-Key: k\r\n"} {
 				if mebibytes == 63 && key != "" {

@@ -1,8 +1,11 @@
 package execution
 
 import (
+	"context"
+	"errors"
 	"fmt"
 
+	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
@@ -10,6 +13,44 @@ import (
 // CallMemory is what a call of a node takes for as long as it is under way, in bytes, besides what
 // it sends.
 const CallMemory = 256 << 10
+
+const codeNoEndpoint = "node_endpoint_not_found"
+
+// Attempts makes attempts at the nodes that a runner executes, wherever those run.
+type Attempts struct {
+	Nodes     outbound.NodeRunner
+	Endpoints outbound.NodeEndpoints
+}
+
+// Make makes an attempt once. reserve is that of outbound.NodeCall; the error that of its runner.
+func (a Attempts) Make(ctx context.Context, e run.Execute, reserve func(ctx context.Context, size int64) error) (run.Fact, error) {
+	call := CallOf(e)
+	call.ReserveMemory = reserve
+	if !e.BuiltIn {
+		to, err := a.Endpoints.Endpoint(ctx, e.Tenant, e.Type, e.Version)
+		if err != nil && domain.KindOf(err) == domain.NotFound {
+			return run.AttemptFailed{Node: e.Node, Attempt: e.Attempt, Code: codeNoEndpoint, Message: MessageOr(err, "The node type has no endpoint.")}, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		call.Endpoint, call.Secrets = to.URL, to.Secrets
+	}
+	outcome, err := a.Nodes.Run(ctx, call)
+	if err != nil {
+		return nil, err
+	}
+	return FactOf(e, outcome)
+}
+
+// MessageOr is the message of an error for its tenant.
+func MessageOr(err error, otherwise string) string {
+	var e *domain.Error
+	if errors.As(err, &e) && e.Message != "" {
+		return e.Message
+	}
+	return otherwise
+}
 
 // CallOf is the call that an attempt makes, but for where a custom node runs.
 func CallOf(e run.Execute) outbound.NodeCall {

@@ -194,27 +194,27 @@ func (p *Plans) forget(one *plannedVersion) {
 	}
 }
 
-// With makes the plan of a version, which need not be stored, and calls fn with it. The plan
+// With makes the plan of a graph, which need not be stored, and calls fn with it. The plan
 // is not kept: its memory is reserved until fn returns, but while it is aside.
-func (p *Plans) With(ctx context.Context, ver *workflow.Version, types *node.Registry, aside Aside, fn func(*run.Plan, Aside) error) error {
-	demand := run.PlanDemand(ver.Graph())
-	if err := p.budgets.Planning.Reserve(ctx, ver.Tenant(), demand); err != nil {
+func (p *Plans) With(ctx context.Context, owner tenant.ID, of workflow.VersionID, graph workflow.Graph, types *node.Registry, aside Aside, fn func(*run.Plan, Aside) error) error {
+	demand := run.PlanDemand(graph)
+	if err := p.budgets.Planning.Reserve(ctx, owner, demand); err != nil {
 		return err
 	}
 	held := true
 	defer func() {
 		if held {
-			p.budgets.Planning.Release(ver.Tenant(), demand)
+			p.budgets.Planning.Release(owner, demand)
 		}
 	}()
-	plan := run.NewPlan(ver.ID(), ver.Graph(), types, p.compiler)
+	plan := run.NewPlan(of, graph, types, p.compiler)
 	return fn(plan, func(taken int64, wait func() error) error {
-		p.budgets.Planning.Release(ver.Tenant(), demand)
+		p.budgets.Planning.Release(owner, demand)
 		held = false
 		if err := aside(taken+plan.Weight(), wait); err != nil {
 			return err
 		}
-		err := p.budgets.Planning.Reserve(ctx, ver.Tenant(), demand)
+		err := p.budgets.Planning.Reserve(ctx, owner, demand)
 		held = err == nil
 		return err
 	})

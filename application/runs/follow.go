@@ -43,7 +43,7 @@ func (s *Service) Follow(ctx context.Context, who tenant.Caller, id run.ID, afte
 	quiet := time.NewTimer(quietInterval)
 	defer quiet.Stop()
 	for first := true; ; first = false {
-		entries, err := s.history(ctx, key, after)
+		entries, more, err := s.history(ctx, key, after)
 		if err != nil {
 			return err
 		}
@@ -59,6 +59,9 @@ func (s *Service) Follow(ctx context.Context, who tenant.Caller, id run.ID, afte
 			if entries[n-1].Type.Ends() {
 				return nil
 			}
+		}
+		if more {
+			continue
 		}
 		follower.seq.Store(after)
 		if err := wait(ctx, follower, quiet, send); err != nil {
@@ -85,7 +88,7 @@ func (s *Service) hasEnded(ctx context.Context, key outbound.RunKey, after int64
 		if err := r.Err("stream_invalid", "The parameters of the stream are not valid."); err != nil || after == 0 {
 			return err
 		}
-		entries, err := st.Runs.Runs.History(ctx, key.Scope, key.Run, after-1)
+		entries, _, err := st.Runs.Runs.History(ctx, key.Scope, key.Run, after-1)
 		n := len(entries)
 		over = n > 0 && entries[n-1].Seq == after && entries[n-1].Type.Ends()
 		return err
@@ -113,12 +116,12 @@ func wait(ctx context.Context, f *follower, quiet *time.Timer, send func([]run.E
 	}
 }
 
-func (s *Service) history(ctx context.Context, key outbound.RunKey, after int64) (entries []run.Entry, err error) {
+func (s *Service) history(ctx context.Context, key outbound.RunKey, after int64) (entries []run.Entry, more bool, err error) {
 	err = s.work.Read(ctx, func(ctx context.Context, st outbound.Stores) error {
-		entries, err = st.Runs.Runs.History(ctx, key.Scope, key.Run, after)
+		entries, more, err = st.Runs.Runs.History(ctx, key.Scope, key.Run, after)
 		return err
 	})
-	return entries, err
+	return entries, more, err
 }
 
 // followers are the runs that are followed in this process. While there are any, one

@@ -2,17 +2,19 @@ package runs
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/sluicehq/sluice/application/execution"
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/domain/workflow"
 	"github.com/sluicehq/sluice/ports/inbound"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
-// Service implements inbound.Runs.
+// Service implements inbound.Runs and inbound.Trying.
 type Service struct {
 	work      outbound.UnitOfWork
 	directory outbound.Directory
@@ -23,10 +25,14 @@ type Service struct {
 	random    outbound.Random
 	key       run.Key
 	followers *followers
-	nodes     outbound.NodeRunner // makes the attempts at nodes that compute; nil leaves them open in simulations
+	budgets   outbound.Budgets
+	attempts  execution.Attempts // without a runner nodes that compute are left open in simulations
 }
 
-var _ inbound.Runs = (*Service)(nil)
+var (
+	_ inbound.Runs   = (*Service)(nil)
+	_ inbound.Trying = (*Service)(nil)
+)
 
 // New returns the service.
 func New(work outbound.UnitOfWork, directory outbound.Directory, compiler outbound.Compiler, signals outbound.RunSignals,
@@ -34,13 +40,13 @@ func New(work outbound.UnitOfWork, directory outbound.Directory, compiler outbou
 ) *Service {
 	return &Service{
 		work: work, directory: directory, plans: execution.NewPlans(work, directory, compiler, budgets, 0), computing: execution.NewComputing(budgets), signals: signals,
-		clock: clock, random: random, key: key, followers: newFollowers(work, signals),
+		clock: clock, random: random, key: key, followers: newFollowers(work, signals), budgets: budgets,
 	}
 }
 
-// WithNodes has simulations compute with a runner. It returns the service.
-func (s *Service) WithNodes(runner outbound.NodeRunner) *Service {
-	s.nodes = runner
+// WithNodes has tests execute nodes, and simulations compute. It returns the service.
+func (s *Service) WithNodes(runner outbound.NodeRunner, endpoints outbound.NodeEndpoints) *Service {
+	s.attempts = execution.Attempts{Nodes: runner, Endpoints: endpoints}
 	return s
 }
 
@@ -69,11 +75,39 @@ func (s *Service) Get(ctx context.Context, who tenant.Caller, id run.ID) (shown 
 		if shown = s.shown(r); !r.Logged() {
 			return nil
 		}
-		history, err := st.Runs.Runs.History(ctx, who.Scope, id, 0)
-		shown.Logs = r.Logs(history)
-		return err
+		shown.Logs = make(map[workflow.NodeID][]string)
+		for after, more := int64(0), true; more && after < r.Seq(); {
+			var history []run.Entry
+			if history, more, err = st.Runs.Runs.History(ctx, who.Scope, id, after); err != nil {
+				return err
+			}
+			if n := len(history); n > 0 {
+				after = history[n-1].Seq
+			}
+			r.AddLogs(shown.Logs, history)
+		}
+		return nil
 	})
 	return shown, err
+}
+
+// Inputs computes what flowed into nodes.
+func (s *Service) Inputs(ctx context.Context, who tenant.Caller, r *run.Run, most int) (inputs map[workflow.NodeID]run.ShownInput, size int) {
+	if who.May(tenant.ReadRuns) != nil || r.StartedAt() == nil {
+		return nil, 0
+	}
+	plan, err := s.plans.Of(ctx, r.Tenant(), r.Source())
+	if errors.Is(err, domain.NotFound) {
+		return r.OmitInputs(run.InputVersionGone), 0
+	}
+	if err == nil {
+		memory := s.computing.Demand(int64(r.Size()))
+		err = s.computing.Do(ctx, r.Tenant(), memory, func() { inputs, size, err = r.ShownInputs(plan, most) })
+	}
+	if err != nil || inputs == nil {
+		return r.OmitInputs(run.InputBusy), 0
+	}
+	return inputs, size
 }
 
 func (s *Service) shown(r *run.Run) inbound.ShownRun {

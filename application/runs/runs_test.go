@@ -319,7 +319,7 @@ func TestASimulationHasNoEffect(t *testing.T) {
 func TestWhatASimulationTakesIsFreeWhileItsCodeRuns(t *testing.T) {
 	d := newEnv(t, fixture.OpenSQLite(t))
 	ver := d.NewVersion([]string{`a code {"source": "return input.n + 1"}`, `b transform {"expression": "input * 2"}`, `c code {"source": "return input + 1"}`}, []string{"a -> b", "b -> c"})
-	code := d.Runs.WithNodes(d.NodeRunner)
+	code := d.Runs.WithNodes(d.NodeRunner, d.NodeRunner)
 	asked, broken := 0, errors.New("no code can be run")
 	d.NodeRunner.Answer = func(_ context.Context, call outbound.NodeCall) (outbound.NodeOutcome, error) {
 		m := d.Memory

@@ -66,7 +66,7 @@ func (s *Service) Simulate(ctx context.Context, who tenant.Caller, idempotency d
 func (s *Service) simulated(ctx context.Context, ver *workflow.Version, types *node.Registry, started run.Start, at time.Time, answers map[workflow.NodeID][]run.Answer,
 	called map[workflow.ID]*run.Plan, aside execution.Aside,
 ) (done inbound.Simulated, err error) {
-	err = s.plans.With(ctx, ver, types, aside, func(plan *run.Plan, aside execution.Aside) (err error) {
+	err = s.plans.With(ctx, ver.Tenant(), ver.ID(), ver.Graph(), types, aside, func(plan *run.Plan, aside execution.Aside) (err error) {
 		id, interrupted := run.ID(s.random.ID(run.IDPrefix)), func() error { return context.Cause(ctx) }
 		if done.Trace, err = run.Simulate(plan, id, started, at, answers, called, interrupted, s.compute(ctx, aside)); err != nil {
 			return err
@@ -82,14 +82,14 @@ const maxSimulatedCode = 10 * time.Second
 
 // compute makes the attempts at nodes that compute, within their time for all of them.
 func (s *Service) compute(ctx context.Context, aside execution.Aside) func(run.Execute, int64) (run.Fact, error) {
-	if s.nodes == nil {
+	if s.attempts.Nodes == nil {
 		return nil
 	}
 	left := maxSimulatedCode
 	return func(e run.Execute, taken int64) (fact run.Fact, err error) {
 		err = aside(execution.CallMemory+taken, func() error {
 			began := time.Now()
-			outcome, err := s.nodes.Run(ctx, execution.CallOf(e))
+			outcome, err := s.attempts.Nodes.Run(ctx, execution.CallOf(e))
 			if left -= time.Since(began); err == nil && left < 0 {
 				err = domain.Fail(domain.Invalid, "simulation_too_large",
 					"The code of this simulation computes for more than %d seconds. Simulate it with smaller data.", maxSimulatedCode/time.Second)

@@ -140,7 +140,7 @@ func waitsForSomebody(r *run.Run) bool {
 func (d *env) entries(id run.ID) (list []run.Entry) {
 	d.Helper()
 	d.Do(func(ctx context.Context, st outbound.Stores) (err error) {
-		list, err = st.Runs.Runs.History(ctx, tenant.All(d.Owner), id, 0)
+		list, _, err = st.Runs.Runs.History(ctx, tenant.All(d.Owner), id, 0)
 		return err
 	})
 	return list

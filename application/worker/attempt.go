@@ -2,13 +2,11 @@ package worker
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
 
 	"github.com/sluicehq/sluice/application/execution"
-	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/domain/workflow"
 	"github.com/sluicehq/sluice/ports/outbound"
@@ -24,9 +22,8 @@ const (
 	// counts as one that failed, and the run decides.
 	maxAborts = 5
 
-	// The codes of attempts that failed within the gateway.
-	codeAborted    = "attempt_aborted"
-	codeNoEndpoint = "node_endpoint_not_found"
+	// codeAborted is that of attempts that failed within the gateway.
+	codeAborted = "attempt_aborted"
 )
 
 // maxCallsOfRun is how many calls of nodes one run makes at the same time.
@@ -259,33 +256,9 @@ func (j *job) try(ctx context.Context, a *attempt, e run.Execute) (fact run.Fact
 			fact, err = j.call(ctx, e)
 			return err
 		}
-		call := execution.CallOf(e)
-		call.ReserveMemory = func(ctx context.Context, _ int64) error { return a.acquireLarge(ctx) }
-		if !e.BuiltIn {
-			to, err := j.session.worker.endpoints.Endpoint(ctx, e.Tenant, e.Type, e.Version)
-			if domain.KindOf(err) == domain.NotFound && err != nil {
-				fact = run.AttemptFailed{Node: e.Node, Attempt: e.Attempt, Code: codeNoEndpoint, Message: messageOr(err, "The node type has no endpoint.")}
-				return nil
-			}
-			if err != nil {
-				return err
-			}
-			call.Endpoint, call.Secrets = to.URL, to.Secrets
-		}
-		outcome, err := j.session.worker.nodes.Run(ctx, call)
-		if err == nil {
-			fact, err = execution.FactOf(e, outcome)
-		}
+		var err error
+		fact, err = j.session.worker.attempts.Make(ctx, e, func(ctx context.Context, _ int64) error { return a.acquireLarge(ctx) })
 		return err
 	})
 	return fact, err
-}
-
-// messageOr is the message of an error for its tenant.
-func messageOr(err error, otherwise string) string {
-	var e *domain.Error
-	if errors.As(err, &e) && e.Message != "" {
-		return e.Message
-	}
-	return otherwise
 }

@@ -296,7 +296,7 @@ func (j *job) apply(fact run.Fact) jobOutcome {
 			tries++
 		}
 		if called, calls := fact.(run.AttemptCalled); calls && isCode(err, execution.KeyTaken) { // its run is found the next time
-			fact = run.AttemptPostponed{Node: called.Node, Attempt: called.Attempt, Reason: messageOr(err, "")}
+			fact = run.AttemptPostponed{Node: called.Node, Attempt: called.Attempt, Reason: execution.MessageOr(err, "")}
 		}
 		if tries == maxRefusals {
 			return j.unrecordable(err)
@@ -353,7 +353,7 @@ func (j *job) giveUp(reason error) jobOutcome {
 		if n.Status != run.NodeRunning || n.RetryAt != nil || j.attempts[n.ID] != nil {
 			continue
 		}
-		why := messageOr(reason, "The attempt cannot be made again.")
+		why := execution.MessageOr(reason, "The attempt cannot be made again.")
 		if end := j.apply(run.AttemptFailed{Node: n.ID, Attempt: n.Attempts, Code: run.CodeTypeUnavailable, Message: why}); end != jobContinue {
 			return end
 		}

@@ -57,8 +57,7 @@ func (o Options) orDefaults() Options {
 // database.
 type Worker struct {
 	work      outbound.UnitOfWork
-	nodes     outbound.NodeRunner
-	endpoints outbound.NodeEndpoints
+	attempts  execution.Attempts
 	signals   outbound.RunSignals
 	random    outbound.Random
 	key       run.Key
@@ -79,7 +78,7 @@ func New(work outbound.UnitOfWork, nodes outbound.NodeRunner, endpoints outbound
 	directory outbound.Directory, signals outbound.RunSignals, random outbound.Random, key run.Key, budgets outbound.Budgets, opts Options) *Worker {
 	opts = opts.orDefaults()
 	return &Worker{
-		work: work, nodes: nodes, endpoints: endpoints, signals: signals, random: random, key: key, opts: opts,
+		work: work, attempts: execution.Attempts{Nodes: nodes, Endpoints: endpoints}, signals: signals, random: random, key: key, opts: opts,
 		plans:     execution.NewPlans(work, directory, compiler, budgets, opts.Plans),
 		computing: execution.NewComputing(budgets), calls: budgets.Calls, growing: budgets.Growing, defects: panicCounts{times: make(map[run.ID]int)},
 	}

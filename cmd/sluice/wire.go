@@ -88,10 +88,10 @@ func offeredTypes(work outbound.UnitOfWork, code outbound.CodeRunner) *directory
 	return directory.New(work)
 }
 
-// computingRuns has simulations run code.
+// computingRuns has simulations run code, and tests execute nodes.
 func computingRuns(work outbound.UnitOfWork, directory outbound.Directory, compiler outbound.Compiler, signals outbound.RunSignals,
-	clock outbound.Clock, random outbound.Random, key domainrun.Key, budgets outbound.Budgets, runner outbound.NodeRunner) *runs.Service {
-	return runs.New(work, directory, compiler, signals, clock, random, key, budgets).WithNodes(runner)
+	clock outbound.Clock, random outbound.Random, key domainrun.Key, budgets outbound.Budgets, runner outbound.NodeRunner, endpoints outbound.NodeEndpoints) *runs.Service {
+	return runs.New(work, directory, compiler, signals, clock, random, key, budgets).WithNodes(runner, endpoints)
 }
 
 // newGateway assembles what sluice serve runs. work and intake are the store's, perhaps
@@ -101,7 +101,7 @@ func computingRuns(work outbound.UnitOfWork, directory outbound.Directory, compi
 func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, intake outbound.TriggerIntake, limiter outbound.Limiter, runner outbound.NodeRunner, code outbound.CodeRunner, sender outbound.Sender,
 	key domainrun.Key, budgets outbound.Budgets, storage tenant.StorageQuota, capacity worker.Options, opts httpapi.Options) (gateway, error) {
 	wire.Build(driven, core, boundedVersions, offeredTypes, wire.Bind(new(outbound.Directory), new(*directory.Directory)),
-		computingRuns, wire.Bind(new(inbound.Runs), new(*runs.Service)),
+		computingRuns, wire.Bind(new(inbound.Runs), new(*runs.Service)), wire.Bind(new(inbound.Trying), new(*runs.Service)),
 		wire.Bind(new(inbound.Versions), new(*workflows.Versions)), wire.Bind(new(inbound.Publishing), new(*workflows.Versions)),
 		wire.Struct(new(httpapi.Ports), "*"), httpapi.New, wire.Struct(new(gateway), "*"))
 	return gateway{}, nil

@@ -64,7 +64,8 @@ func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, intake outbound
 	processesService := processes.New(work)
 	checker := expression.Checker{}
 	versions := boundedVersions(work, directoryDirectory, checker, clock, random, code, opts)
-	runsService := computingRuns(work, directoryDirectory, compiler, signals, clock, random, key, budgets, runner)
+	endpoints := directory.NewEndpoints(directoryDirectory, clock)
+	runsService := computingRuns(work, directoryDirectory, compiler, signals, clock, random, key, budgets, runner, endpoints)
 	schedulesService := schedules.New(work, clock)
 	tenantsSettings := tenants.NewSettings(work, clock)
 	nodesSettings := checkedSettings(tenantsSettings, checks)
@@ -72,7 +73,7 @@ func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, intake outbound
 	tenantsService := tenants.New(work, clock, random)
 	triggersService := triggers.New(work, directoryDirectory, intake, checker, limiter, clock, random)
 	workflowsService := workflows.New(work, signals, clock, random)
-	endpoints := webhooks.NewEndpoints(work, clock, random)
+	webhooksEndpoints := webhooks.NewEndpoints(work, clock, random)
 	deliveries := webhooks.NewDeliveries(work, clock)
 	ports := httpapi.Ports{
 		Admission:         service,
@@ -91,9 +92,10 @@ func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, intake outbound
 		SubTenants:        subTenants,
 		Tenants:           tenantsService,
 		Triggers:          triggersService,
+		Trying:            runsService,
 		Versions:          versions,
 		Workflows:         workflowsService,
-		WebhookEndpoints:  endpoints,
+		WebhookEndpoints:  webhooksEndpoints,
 		WebhookDeliveries: deliveries,
 	}
 	api, err := httpapi.New(ports, opts)
@@ -104,8 +106,7 @@ func newGateway(store *sqlstore.Store, work outbound.UnitOfWork, intake outbound
 	dispatcher := webhooks.NewDispatcher(work, sender, clock, random)
 	scheduler := schedules.NewScheduler(work, selections, signals, clock, random, storage)
 	jobsWorker := jobs.NewWorker(work, directoryDirectory, compiler, signals, clock, random, key, budgets, storage)
-	directoryEndpoints := directory.NewEndpoints(directoryDirectory, clock)
-	workerWorker := worker.New(work, runner, directoryEndpoints, compiler, directoryDirectory, signals, random, key, budgets, capacity)
+	workerWorker := worker.New(work, runner, endpoints, compiler, directoryDirectory, signals, random, key, budgets, capacity)
 	mainGateway := gateway{
 		API:        api,
 		Upkeep:     upkeepService,
@@ -173,8 +174,8 @@ func offeredTypes(work outbound.UnitOfWork, code outbound.CodeRunner) *directory
 	return directory.New(work)
 }
 
-// computingRuns has simulations run code.
+// computingRuns has simulations run code, and tests execute nodes.
 func computingRuns(work outbound.UnitOfWork, directory2 outbound.Directory, compiler outbound.Compiler, signals outbound.RunSignals,
-	clock outbound.Clock, random outbound.Random, key run2.Key, budgets outbound.Budgets, runner outbound.NodeRunner) *runs.Service {
-	return runs.New(work, directory2, compiler, signals, clock, random, key, budgets).WithNodes(runner)
+	clock outbound.Clock, random outbound.Random, key run2.Key, budgets outbound.Budgets, runner outbound.NodeRunner, endpoints outbound.NodeEndpoints) *runs.Service {
+	return runs.New(work, directory2, compiler, signals, clock, random, key, budgets).WithNodes(runner, endpoints)
 }

@@ -47,6 +47,12 @@ func (m *machine) keepLog(i int, lines []string) {
 // of each.
 func (r *Run) Logs(history []Entry) map[workflow.NodeID][]string {
 	logs := make(map[workflow.NodeID][]string)
+	r.AddLogs(logs, history)
+	return logs
+}
+
+// AddLogs does so with what follows in the history.
+func (r *Run) AddLogs(logs map[workflow.NodeID][]string, history []Entry) {
 	for _, e := range history {
 		if len(e.Log) > 0 {
 			logs[e.Node] = e.Log
@@ -57,7 +63,6 @@ func (r *Run) Logs(history []Entry) map[workflow.NodeID][]string {
 			delete(logs, n.ID)
 		}
 	}
-	return logs
 }
 
 // Logged says whether the history has logs to collect.

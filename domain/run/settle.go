@@ -64,9 +64,9 @@ func (m *machine) pass(i int, branch string) {
 }
 
 // merges says whether any edge to the node is taken.
-func (m *machine) merges(i int) bool {
-	for _, e := range m.plan.nodes[i].in {
-		if m.taken(&m.plan.edges[e]) {
+func (v view) merges(i int) bool {
+	for _, e := range v.plan.nodes[i].in {
+		if v.taken(&v.plan.edges[e]) {
 			return true
 		}
 	}

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"encoding/json"
 	"math/bits"
 	"time"
 
@@ -152,6 +153,24 @@ func (v view) input(i int) any {
 		return v.payload()
 	}
 	return merged
+}
+
+// inputText is the text of an input that flows into a node as it stands somewhere; ok is false
+// where it is put together or taken apart.
+func (v view) inputText(i int) (text json.RawMessage, ok bool) {
+	place := placeOfPayload
+	switch w := v.sole(i); {
+	case w != nil && w.member != "":
+		return nil, false
+	case w != nil:
+		place, ok = v.source(w.source)
+	default:
+		ok = !v.merges(i)
+	}
+	if !ok {
+		return nil, false
+	}
+	return v.text(place), true
 }
 
 // mergeSteps is what it costs to merge a member.

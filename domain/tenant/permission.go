@@ -82,6 +82,7 @@ const (
 	ReadJobs        Operation = "readJobs"
 	CancelJob       Operation = "cancelJob"
 	SimulateVersion Operation = "simulateWorkflowVersion"
+	TestNode        Operation = "testWorkflowVersionNode" // executes it
 
 	ReadNodeSecret   Operation = "readNodeSecret" // when it was made, never the secret itself
 	RotateNodeSecret Operation = "rotateNodeSecret"
@@ -144,6 +145,7 @@ var permissions = []Permission{
 	{ReadJobs, Denied, Allowed},
 	{CancelJob, Denied, Allowed},
 	{SimulateVersion, Denied, Allowed},
+	{TestNode, Denied, Allowed},
 	{ReadNodeSecret, Denied, Allowed},
 	{RotateNodeSecret, Denied, Allowed},
 	{CheckCustomNode, Denied, Allowed},

@@ -7,6 +7,15 @@ import (
 // Nodes returns the nodes in the client's order.
 func (g Graph) Nodes() []Node { return cloneNodes(g.nodes) }
 
+// Node finds a node by its id.
+func (g Graph) Node(id NodeID) (n Node, known bool) {
+	i, known := g.index[id]
+	if !known {
+		return n, false
+	}
+	return g.nodes[i].clone(), true
+}
+
 // Edges returns the edges in the client's order.
 func (g Graph) Edges() []Edge { return cloneEdges(g.edges) }
 

@@ -170,6 +170,21 @@ func (v *Version) CheckRunnable(registry node.Registry) error {
 		c.steps[i].kind, c.steps[i].known = c.lookup(nodeSubject(i, n), n)
 	}
 	c.checkBodies()
+	return notRunnable(c)
+}
+
+// CheckNodeRunnable says of one node of a draft what CheckRunnable says of its type.
+func (v *Version) CheckNodeRunnable(registry node.Registry, id NodeID) error {
+	i, known := v.state.Graph.index[id]
+	if v.Status() != StatusDraft || !known {
+		return nil
+	}
+	c := &checker{g: v.state.Graph, env: Environment{Registry: registry}, names: namesOf(registry)}
+	c.lookup(nodeSubject(i, c.g.nodes[i]), c.g.nodes[i])
+	return notRunnable(c)
+}
+
+func notRunnable(c *checker) error {
 	if err := invalid("version_not_runnable", "The workflow version cannot be run.", nil, c.found.list); err != nil {
 		return err
 	}

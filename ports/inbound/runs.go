@@ -3,6 +3,7 @@ package inbound
 import (
 	"context"
 	"encoding/json"
+	"time"
 
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/run"
@@ -72,6 +73,10 @@ type Runs interface {
 
 	Get(ctx context.Context, who tenant.Caller, id run.ID) (ShownRun, error)
 
+	// Inputs computes what flowed into the nodes of a run that Get returned; see
+	// run.Run.ShownInputs. What cannot be computed, or not before ctx ends, says why.
+	Inputs(ctx context.Context, who tenant.Caller, r *run.Run, most int) (inputs map[workflow.NodeID]run.ShownInput, size int)
+
 	// Follow sends the history of a run as it grows: first the entries after one that
 	// counts from 1 (0 for all), then new ones as they are recorded, in order and each
 	// once. It returns nil when the run has finished and all was sent, and an error of send
@@ -93,15 +98,30 @@ type Runs interface {
 	// Resume continues a run by a token. An unknown run and a wrong token are the same
 	// NotFound run_not_found; a Conflict is not_paused or expired.
 	Resume(ctx context.Context, who tenant.Caller, idempotency domain.IdempotencyKey, c run.ResumeCall) error
+}
 
+// Trying is how a version is tried before anything depends on it. An unknown version is NotFound
+// with the code version_not_found.
+type Trying interface {
 	// Simulate runs a version, a draft too, on a virtual clock, with no effect outside and
-	// nothing kept. An unknown version is NotFound version_not_found; see run.Simulate.
+	// nothing kept; see run.Simulate.
 	Simulate(ctx context.Context, who tenant.Caller, idempotency domain.IdempotencyKey, id workflow.VersionID, c run.SimulationCall) (Simulated, error)
+
+	// TestNode executes one node of a version, a draft too, with the effect that it has; see
+	// run.NewNodeTest. What the call has of no node, the pins of the version bring. An unknown node
+	// is NotFound node_not_found; one that cannot be executed by itself is Invalid
+	// node_not_testable, and one whose type the tenant does not have, of a draft,
+	// version_not_runnable. That the node fails is no error. The test ends with ctx.
+	//
+	// hold is asked once for as many bytes as what comes back takes, while it is still accounted
+	// for; where it says no, the output is left out.
+	TestNode(ctx context.Context, who tenant.Caller, idempotency domain.IdempotencyKey, id workflow.VersionID, of workflow.NodeID, c run.NodeTestCall, hold func(size int) bool) (TestedNode, error)
 }
 
 // ShownRun is a run as its tenant may see it.
 type ShownRun struct {
-	Logs map[workflow.NodeID][]string // what the last attempts at its nodes wrote; nil in answers to commands
+	Logs   map[workflow.NodeID][]string       // what the last attempts at its nodes wrote; nil in answers to commands
+	Inputs map[workflow.NodeID]run.ShownInput // what flowed into its nodes; nil until that is asked for
 
 	Run    *run.Run
 	Tokens map[workflow.NodeID]string // resume tokens of the nodes that wait for one
@@ -111,6 +131,16 @@ type ShownRun struct {
 type Simulated struct {
 	run.Trace
 	Inputs map[workflow.NodeID]json.RawMessage
+}
+
+// TestedNode is what came of a test of a node. While it is running, nobody knows: that is what
+// a repeat gets where the first test has not come to its end, or never did.
+type TestedNode struct {
+	ShownRun // of the node, and what it was given
+	Node     workflow.NodeID
+	Took     time.Duration // from when it began; 0 while it is running
+
+	OutputOmitted bool // there was no memory for it
 }
 
 // Worker moves runs on. Several processes may do so at the same time: each run is moved

@@ -64,9 +64,10 @@ type RunRepository interface {
 	// id, in their short form. Nothing is locked; what comes back may have moved on.
 	Awaiting(ctx context.Context, scope tenant.Scope, q AwaitingQuery) ([]run.Awaiting, error)
 
-	// History returns the entries of a run after one, which counts from 1, in order: all of
-	// them for 0. A run that does not exist has none.
-	History(ctx context.Context, scope tenant.Scope, id run.ID, after int64) ([]run.Entry, error)
+	// History returns the entries of a run after one, which counts from 1, in order: from the
+	// beginning for 0. Of a long history they are the first ones, at least one, and more says that
+	// others follow. A run that does not exist has none.
+	History(ctx context.Context, scope tenant.Scope, id run.ID, after int64) (entries []run.Entry, more bool, err error)
 }
 
 // PayloadID names a payload that runs of one tenant share.

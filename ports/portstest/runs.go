@@ -315,12 +315,23 @@ func (f fixture) burst(owner tenant.ID, n int) {
 	}
 }
 
-// history reads the entries of a run after one.
+// history reads the entries of a run after one, part by part.
 func (f fixture) history(owner tenant.ID, id run.ID, after int64) (entries []run.Entry) {
 	f.Helper()
-	f.read(func(ctx context.Context, st outbound.Stores) (err error) {
-		entries, err = st.Runs.Runs.History(ctx, tenant.All(owner), id, after)
-		return err
+	f.read(func(ctx context.Context, st outbound.Stores) error {
+		for more := true; more; {
+			var part []run.Entry
+			var err error
+			if part, more, err = st.Runs.Runs.History(ctx, tenant.All(owner), id, after); err != nil {
+				return err
+			}
+			if entries = append(entries, part...); more && len(part) == 0 {
+				f.Fatal("more follows nothing")
+			} else if more {
+				after = part[len(part)-1].Seq
+			}
+		}
+		return nil
 	})
 	return entries
 }

@@ -64,6 +64,25 @@ func RunSteps(t *testing.T, open OpenStore) {
 				f.Errorf("the other run has %v", got)
 			}
 		},
+		"a long history is read in parts": func(f fixture) {
+			r := f.started(f.tenant().ID())
+			var want []run.Entry
+			for range 230 {
+				s := stepped(r, nobody)
+				if err := f.tryStep(s); err != nil {
+					f.Fatal(err)
+				}
+				r, want = s.Run, append(want, s.History...)
+			}
+			f.same(want, f.history(r.Tenant(), r.ID(), 0))
+			f.read(func(ctx context.Context, st outbound.Stores) error {
+				first, more, err := st.Runs.Runs.History(ctx, tenant.All(r.Tenant()), r.ID(), 0)
+				if len(first) >= len(want) || !more {
+					f.Errorf("%d entries are read at once, and more is %v", len(first), more)
+				}
+				return err
+			})
+		},
 		"a step of a run that has moved on is refused, and its unit does not commit": func(f fixture) {
 			r := f.started(f.tenant().ID())
 			now := f.step(r, nobody)

@@ -162,7 +162,7 @@ var runQuestions = map[string]scopeQuestion{
 		return nil, err
 	},
 	"Runs.History": func(ctx context.Context, st outbound.Stores, scope tenant.Scope, of segment) (any, error) {
-		found, err := st.Runs.Runs.History(ctx, scope, of.run, 0)
+		found, _, err := st.Runs.Runs.History(ctx, scope, of.run, 0)
 		return len(found), err
 	},
 	"Runs.Awaiting, named": func(ctx context.Context, st outbound.Stores, scope tenant.Scope, of segment) (any, error) {

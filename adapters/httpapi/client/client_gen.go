@@ -99,6 +99,14 @@ const (
 	HistoryEntryTypeRunStarted    HistoryEntryType = "run.started"
 )
 
+// Defines values for InputOmitted.
+const (
+	InputOmittedBusy            InputOmitted = "busy"
+	InputOmittedTooCostly       InputOmitted = "too_costly"
+	InputOmittedTooLarge        InputOmitted = "too_large"
+	InputOmittedVersionNotFound InputOmitted = "version_not_found"
+)
+
 // Defines values for JobAction.
 const (
 	JobActionCancel JobAction = "cancel"
@@ -233,6 +241,14 @@ const (
 const (
 	TenantStatusActive    TenantStatus = "active"
 	TenantStatusSuspended TenantStatus = "suspended"
+)
+
+// Defines values for TestedNodeStatus.
+const (
+	TestedNodeStatusCompleted TestedNodeStatus = "completed"
+	TestedNodeStatusFailed    TestedNodeStatus = "failed"
+	TestedNodeStatusRunning   TestedNodeStatus = "running"
+	TestedNodeStatusWaiting   TestedNodeStatus = "waiting"
 )
 
 // Defines values for TriggerConfigConcurrencyOverflow.
@@ -1095,6 +1111,11 @@ type IngestedEvent struct {
 	Triggered []FiredTrigger `json:"triggered"`
 }
 
+// InputOmitted Why the input of a node is left out: the inputs that several nodes bring together, or a part of an output makes, take more than 1 MiB in all
+// (`too_large`), or computing them takes too long (`too_costly`); what the run executed was deleted (`version_not_found`); or there is no memory
+// to compute them at the moment (`busy`).
+type InputOmitted string
+
 // Job Work on many runs.
 type Job struct {
 	// Action What a job does with each run.
@@ -1772,6 +1793,15 @@ type RunNode struct {
 	// Example: 2026-01-31T09:00:00.000Z
 	FinishedAt *Timestamp `json:"finishedAt,omitempty"`
 
+	// Input What flowed into it, once the run has come to it: any JSON value, computed again from what others gave. `inputOmitted` says why it is
+	// left out.
+	Input interface{} `json:"input,omitempty"`
+
+	// InputOmitted Why the input of a node is left out: the inputs that several nodes bring together, or a part of an output makes, take more than 1 MiB in all
+	// (`too_large`), or computing them takes too long (`too_costly`); what the run executed was deleted (`version_not_found`); or there is no memory
+	// to compute them at the moment (`busy`).
+	InputOmitted *InputOmitted `json:"inputOmitted,omitempty"`
+
 	// IsHandled `true` for a failed node whose failure an edge took, so that the run goes on.
 	IsHandled *bool `json:"isHandled,omitempty"`
 
@@ -2316,6 +2346,74 @@ type TenantPage = Page[Tenant]
 
 // TenantStatus Whether the tenant's keys are accepted.
 type TenantStatus string
+
+// TestNode What a node is tested with.
+type TestNode struct {
+	// Input What flows into it: any JSON value. When it is absent, what the nodes before it bring along their edges, and where none of them does, the payload.
+	Input interface{} `json:"input,omitempty"`
+
+	// Nodes What other nodes gave, by their ids, each any JSON value. Where a node is absent, the version's `pins` say what it gave. Only those count that lead to the node.
+	Nodes *map[string]interface{} `json:"nodes,omitempty"`
+
+	// Payload What expressions see as `payload`: any JSON value, `{}` when it is absent.
+	Payload interface{} `json:"payload,omitempty"`
+}
+
+// TestedNode What came of a test of a node.
+type TestedNode struct {
+	// Attempts 1 where an attempt was made, 0 for a node that has no effect outside.
+	Attempts int `json:"attempts"`
+
+	// Branch The output that a condition or a switch chose.
+	Branch *string `json:"branch,omitempty"`
+
+	// DurationMs How long the test took, in milliseconds.
+	DurationMs int `json:"durationMs"`
+
+	// Error Why a run or a node failed.
+	Error *RunFailure `json:"error,omitempty"`
+
+	// FinishedAt A time in UTC, in ISO 8601 with milliseconds.
+	//
+	// Example: 2026-01-31T09:00:00.000Z
+	FinishedAt *Timestamp `json:"finishedAt,omitempty"`
+
+	// Input What flowed into it: any JSON value.
+	Input interface{} `json:"input,omitempty"`
+
+	// InputOmitted Why the input of a node is left out: the inputs that several nodes bring together, or a part of an output makes, take more than 1 MiB in all
+	// (`too_large`), or computing them takes too long (`too_costly`); what the run executed was deleted (`version_not_found`); or there is no memory
+	// to compute them at the moment (`busy`).
+	InputOmitted *InputOmitted `json:"inputOmitted,omitempty"`
+
+	// Log What its code wrote to the console, line by line: at most 100 lines and 16 KiB. Where more was written, it ends with an ellipsis.
+	Log *[]string `json:"log,omitempty"`
+
+	// NodeID The node.
+	NodeID string `json:"nodeId"`
+
+	// Output What it gave, when it has completed: any JSON value.
+	Output interface{} `json:"output,omitempty"`
+
+	// OutputOmitted `true` where the output is left out because there is no memory for it at the moment.
+	OutputOmitted *bool `json:"outputOmitted,omitempty"`
+
+	// StartedAt A time in UTC, in ISO 8601 with milliseconds.
+	//
+	// Example: 2026-01-31T09:00:00.000Z
+	StartedAt *Timestamp `json:"startedAt,omitempty"`
+
+	// Status `completed`, or `failed`, with `error`. `waiting`: it is a custom node that asked for the run to pause. `running`: a repeat of a request with
+	// an idempotency key, whose first request has not come to its end, or never did; the node may have had its effect.
+	Status TestedNodeStatus `json:"status"`
+
+	// Waiting What a waiting node waits for.
+	Waiting *RunWait `json:"waiting,omitempty"`
+}
+
+// TestedNodeStatus `completed`, or `failed`, with `error`. `waiting`: it is a custom node that asked for the run to pause. `running`: a repeat of a request with
+// an idempotency key, whose first request has not come to its end, or never did; the node may have had its effect.
+type TestedNodeStatus string
 
 // TextPosition Where in the text of the member it is; left out where it is about the whole.
 type TextPosition struct {
@@ -2980,6 +3078,9 @@ type Limit = int
 
 // MetadataFilter defines model for MetadataFilter.
 type MetadataFilter map[string]string
+
+// NodeID defines model for NodeId.
+type NodeID = string
 
 // Offset defines model for Offset.
 type Offset = int
@@ -3940,6 +4041,21 @@ func (c *Client) GetWorkflowVersion(ctx context.Context, id VersionID, options .
 // **Key:** secret.
 func (c *Client) UpdateWorkflowVersion(ctx context.Context, id VersionID, body UpdateWorkflowVersion, options ...Option) (*WorkflowVersion, error) {
 	return call[WorkflowVersion](ctx, c, "PATCH", pathOf("/v1/gateway/workflow-versions/%s", id), nil, body, options)
+}
+
+// TestNode sends POST /v1/gateway/workflow-versions/{id}/nodes/{nodeId}/test.
+//
+// Executes one node of a version, a draft, too, with the effect that it has: an `httpRequest` is sent, a custom node is called, code runs. An
+// attempt is made once, whatever the retry policy says, within the node's `timeoutMs` and at most 90 seconds, and ends when the client goes away.
+// No run comes of it, nothing follows the node, and nothing is kept but the answer for an idempotency key. That the node fails is no error:
+// the answer says so in `error`. Unknown members are refused.
+//
+// What flows into the node is `input`; without it, what `nodes` and the version's `pins` bring along the edges. Nodes that only wait or run
+// others (`input`, `wait`, `waitForEvent`, `callWorkflow`, `forEach`) are not tested: `node_not_testable`.
+//
+// **Key:** secret.
+func (c *Client) TestNode(ctx context.Context, id VersionID, nodeID NodeID, body TestNode, options ...Option) (*TestedNode, error) {
+	return call[TestedNode](ctx, c, "POST", pathOf("/v1/gateway/workflow-versions/%s/nodes/%s/test", id, nodeID), nil, body, options)
 }
 
 // PublishWorkflowVersion sends POST /v1/gateway/workflow-versions/{id}/publish.

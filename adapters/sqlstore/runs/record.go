@@ -231,19 +231,21 @@ func (e entryJSON) entry() run.Entry {
 // byRun is what holds for the history of a sub-tenant.
 const byRun = core.ScopeCondition(`EXISTS (SELECT 1 FROM runs p WHERE p.tenant_id = run_history.tenant_id AND p.id = run_history.run_id AND p.sub_tenant_id = %[1]s)`)
 
+// maxHistory is how many steps of a history are read at once: each may bear a log.
+const maxHistory = 100
+
 // History reads the entries after one.
-func (s repository) History(ctx context.Context, scope tenant.Scope, id run.ID, after int64) ([]run.Entry, error) {
-	in, args := core.Within(scope, byRun, string(id), after)
+func (s repository) History(ctx context.Context, scope tenant.Scope, id run.ID, after int64) (history []run.Entry, more bool, err error) {
+	in, args := core.Within(scope, byRun, string(id), after, maxHistory)
 	var steps []string
-	err := s.ReadRows(ctx, "read history", &steps, `SELECT entries FROM run_history WHERE tenant_id = $1 AND run_id = $2 AND seq > $3`+in+` ORDER BY seq`, args...)
+	err = s.ReadRows(ctx, "read history", &steps, `SELECT entries FROM run_history WHERE tenant_id = $1 AND run_id = $2 AND seq > $3`+in+` ORDER BY seq LIMIT $4`, args...)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	var history []run.Entry
 	for _, text := range steps {
 		var kept []entryJSON
 		if err := json.Unmarshal([]byte(text), &kept); err != nil {
-			return nil, fmt.Errorf("run %s: history: %w", id, err)
+			return nil, false, fmt.Errorf("run %s: history: %w", id, err)
 		}
 		for _, e := range kept {
 			if e.Seq > after {
@@ -251,5 +253,5 @@ func (s repository) History(ctx context.Context, scope tenant.Scope, id run.ID, 
 			}
 		}
 	}
-	return history, nil
+	return history, len(steps) == maxHistory, nil
 }

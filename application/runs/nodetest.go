@@ -1,0 +1,154 @@
+package runs
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"github.com/sluicehq/sluice/application/execution"
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/node"
+	"github.com/sluicehq/sluice/domain/run"
+	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/domain/workflow"
+	"github.com/sluicehq/sluice/ports/inbound"
+	"github.com/sluicehq/sluice/ports/outbound"
+)
+
+// maxTestedAttempt is how long the attempt of a test may take: somebody waits for the answer.
+const maxTestedAttempt = 90 * time.Second
+
+// TestNode executes one node of a version.
+func (s *Service) TestNode(ctx context.Context, who tenant.Caller, idempotency domain.IdempotencyKey, id workflow.VersionID, of workflow.NodeID,
+	c run.NodeTestCall, hold func(size int) bool,
+) (done inbound.TestedNode, err error) {
+	if err = who.May(tenant.TestNode); err != nil {
+		return done, err
+	}
+	t := &nodeTest{Service: s, who: who, idempotency: idempotency, version: id, began: s.clock.Now()}
+	if err = t.prepare(ctx, of, c); err != nil {
+		return done, err
+	}
+	defer func() { s.budgets.Growing.Release(who.Tenant(), t.growing) }()
+	err = s.computing.DoWithAside(ctx, who.Tenant(), s.computing.Most(), func(aside execution.Aside) error {
+		return s.plans.With(ctx, who.Tenant(), id, t.Graph, t.types, aside, func(p *run.Plan, aside execution.Aside) error { return t.execute(ctx, p, aside) })
+	})
+	if err != nil {
+		return done, err
+	}
+	t.shown.Logs, t.shown.Took = t.Run.Logs(t.history), s.clock.Now().Sub(t.began)
+	t.shown.OutputOmitted = !hold(t.Run.Size() + len(t.shown.Inputs[of].Input))
+	return t.shown, t.record(ctx)
+}
+
+// nodeTest is one test of a node.
+type nodeTest struct {
+	*Service
+	run.NodeTest
+	who         tenant.Caller
+	idempotency domain.IdempotencyKey
+	version     workflow.VersionID
+	types       *node.Registry
+	began       time.Time
+	shown       inbound.TestedNode
+	history     []run.Entry
+	recorded    bool  // that it is under way
+	growing     int64 // memory reserved for its answer
+}
+
+// prepare reads what is tested, and says what stands against it.
+func (t *nodeTest) prepare(ctx context.Context, of workflow.NodeID, c run.NodeTestCall) error {
+	subject, err := t.subjectOf(ctx, t.who.Scope, t.idempotency, t.version, "", t.began)
+	if err != nil {
+		return err
+	}
+	ver := subject.version
+	tested, known := ver.Graph().Node(of)
+	if !known {
+		return domain.Fail(domain.NotFound, "node_not_found", "The workflow version has no such node.")
+	}
+	if t.types, err = t.directory.CurrentRegistry(ctx, t.who.Tenant()); err != nil {
+		return err
+	}
+	if err = cmp.Or(c.Check(ver.Graph()), ver.CheckNodeRunnable(*t.types, of), run.CheckTestable(tested, t.types)); err != nil {
+		return err
+	}
+	started := run.Start{
+		Tenant: t.who.Tenant(), SubTenant: ver.SubTenant(), Workflow: ver.Workflow(), Version: t.version, Entity: t.random.ID("entity"), Cause: run.CauseManual,
+	}
+	t.NodeTest = run.NewNodeTest(run.ID(t.random.ID(run.IDPrefix)), started, ver.Graph(), of, c.With(ver.Pinned()), t.began)
+	t.shown = inbound.TestedNode{ShownRun: inbound.ShownRun{Run: t.Run}, Node: of}
+	return nil
+}
+
+// execute lets the node begin, and makes the attempt that it asks for, if any.
+func (t *nodeTest) execute(ctx context.Context, p *run.Plan, aside execution.Aside) error {
+	defer t.Run.Forget()
+	step, err := t.advance(p, run.TimeReached{})
+	if err != nil {
+		return err
+	}
+	if t.shown.Inputs, _, err = t.Run.ShownInputs(p, run.MaxOutput); err != nil || len(step.Execute) == 0 {
+		return err
+	}
+	wanted, err := t.Run.Prepare(p, step.Execute[0])
+	if err != nil {
+		return err
+	}
+	var fact run.Fact
+	err = aside(execution.CallMemory+2*wanted.Weight+int64(t.Size()), func() error {
+		fact, err = t.attempt(ctx, wanted)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	_, err = t.advance(p, fact)
+	return err
+}
+
+// advance lets a fact happen to the node.
+func (t *nodeTest) advance(p *run.Plan, fact run.Fact) (run.Step, error) {
+	step, err := t.Run.Advance(p, run.Event{At: t.clock.Now(), Fact: fact, Budget: t.computing.StepBudget(0)})
+	t.history = append(t.history, step.History...)
+	return step, err
+}
+
+// attempt makes an attempt. One with an effect is recorded before.
+func (t *nodeTest) attempt(ctx context.Context, e run.Execute) (run.Fact, error) {
+	if !e.Computes {
+		if err := t.record(ctx); err != nil {
+			return nil, err
+		}
+		t.recorded = true
+	}
+	e.Timeout = min(e.Timeout, maxTestedAttempt)
+	bounded, stop := context.WithTimeout(ctx, maxTestedAttempt+time.Second)
+	defer stop()
+	fact, err := t.attempts.Make(bounded, e, func(ctx context.Context, size int64) error {
+		err := t.budgets.Growing.Reserve(ctx, t.who.Tenant(), size)
+		if err == nil {
+			t.growing += size
+		}
+		return err
+	})
+	if err != nil && bounded.Err() != nil && ctx.Err() == nil { // it has waited for memory
+		return run.AttemptFailed{Node: e.Node, Attempt: e.Attempt, Code: run.CodeTimeout, Message: "The test took longer than " + maxTestedAttempt.String() + "."}, nil
+	}
+	return fact, err
+}
+
+func (t *nodeTest) record(ctx context.Context) error {
+	if !t.idempotency.Wanted() {
+		return nil
+	}
+	return t.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
+		if t.recorded {
+			return st.Idempotency.Amend(ctx, t.who.Tenant(), t.idempotency, t.shown)
+		}
+		if err := st.Idempotency.Claim(ctx, t.who.Tenant(), t.idempotency, t.began); err != nil {
+			return err
+		}
+		return st.Idempotency.Record(ctx, t.who.Tenant(), t.idempotency, t.shown, t.began)
+	})
+}

@@ -1,0 +1,184 @@
+package run
+
+import (
+	"encoding/json"
+	"iter"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/sluicehq/sluice/domain"
+	"github.com/sluicehq/sluice/domain/workflow"
+)
+
+// NodeTestCall asks for one node of a version to be executed.
+type NodeTestCall struct {
+	Input   json.RawMessage                     // what flows into it, any JSON value; nil for what Nodes bring
+	Nodes   map[workflow.NodeID]json.RawMessage // what others gave
+	Payload json.RawMessage                     // of the run; nil when absent, which counts as {}
+
+	Malformed []domain.Violation
+}
+
+// Check returns what is wrong with the call for a graph, as [Call.Check] does.
+func (c NodeTestCall) Check(g workflow.Graph) error {
+	var r domain.Rules
+	r.Add(c.Malformed...)
+	checkJSON(&r, c.Input, "input")
+	checkJSON(&r, c.Payload, "payload")
+	known := make(map[workflow.NodeID]bool)
+	for _, n := range g.Nodes() {
+		known[n.ID] = true
+	}
+	for _, id := range slices.Sorted(maps.Keys(c.Nodes)) {
+		field := domain.Member("nodes", string(id))
+		checkJSON(&r, c.Nodes[id], field)
+		r.Check(known[id], field, domain.Unknown, "must be for a node of this version; there is no such node")
+	}
+	return r.Err(callInvalid, callInvalidMessage)
+}
+
+// With takes the version's sample data for nodes that the call has nothing of.
+func (c NodeTestCall) With(pinned iter.Seq2[workflow.NodeID, json.RawMessage]) NodeTestCall {
+	given := c.Nodes
+	c.Nodes = maps.Collect(pinned)
+	maps.Copy(c.Nodes, given)
+	return c
+}
+
+// CheckTestable says why a node is not tested: Invalid with the code node_not_testable, of one
+// that does nothing itself. A type that is not known fails in the test.
+func CheckTestable(n workflow.Node, types Types) error {
+	kind, known := planner{types: types}.lookup(n)
+	why := ""
+	switch {
+	case !known || !kind.BuiltIn:
+	case kind.RunsBody:
+		why = "A node of type %s runs other nodes, and does nothing itself. Test the nodes in its body, or run the version."
+	case kind.StartsRun:
+		why = "A node of type %s starts a run of another workflow, and does nothing itself. Start that one, or run the version."
+	case kind.CanPause:
+		why = "A node of type %s only waits, and does nothing itself. Say in pins what it gives, or run the version."
+	}
+	if why == "" {
+		return nil
+	}
+	return domain.Fail(domain.Invalid, "node_not_testable", why, kind.Type)
+}
+
+// NodeTest is a run in which one node begins, and nothing after it. It takes part in nothing else:
+// no store keeps it. Its graph is what the node and those that lead to it are.
+type NodeTest struct {
+	Run   *Run
+	Graph workflow.Graph
+	node  workflow.NodeID
+}
+
+// NewNodeTest puts a run of the version's graph to where a node is next. Of the nodes that lead to
+// it those count as completed that the call has something of, with all of their edges taken. Where
+// none of them has an edge to the node, the call's payload flows into it unless the call says
+// what does. An attempt is made once.
+func NewNodeTest(id ID, s Start, g workflow.Graph, of workflow.NodeID, c NodeTestCall, now time.Time) NodeTest {
+	if s.Payload = c.Payload; len(s.Payload) == 0 {
+		s.Payload = json.RawMessage("{}")
+	}
+	t := NodeTest{Run: New(id, s, now), node: of}
+	given := givenTo(g, of, c.Nodes)
+	input := c.Input
+	var nodes []workflow.Node
+	var edges []workflow.Edge
+	for _, e := range g.Edges() {
+		if _, brings := given[e.SourceNodeID]; brings && e.TargetNodeID == of && input == nil {
+			edges = append(edges, e)
+		}
+	}
+	if len(edges) == 0 && input == nil {
+		input = s.Payload
+	}
+	for _, n := range g.Nodes() {
+		_, before := given[n.ID]
+		switch n.Parent = ""; {
+		case n.ID == of:
+			n.Retry = &workflow.RetryPolicy{}
+		case !slices.ContainsFunc(edges, func(e workflow.Edge) bool { return e.SourceNodeID == n.ID }):
+			n = workflow.Node{ID: n.ID} // only what it gave matters
+		}
+		if before || n.ID == of {
+			nodes = append(nodes, n)
+		}
+	}
+	var entrance workflow.NodeID // where what leads to the node without an edge to it comes in
+	if input != nil {
+		entrance = unusedID(g, workflow.RootInput)
+		given[entrance] = input
+		nodes = append(nodes, workflow.Node{ID: entrance})
+		edges = []workflow.Edge{{SourceNodeID: entrance, TargetNodeID: of}}
+	} else {
+		entrance = edges[0].SourceNodeID
+	}
+	for _, n := range nodes {
+		if n.ID != of && n.ID != entrance {
+			edges = append(edges, workflow.Edge{SourceNodeID: n.ID, TargetNodeID: entrance})
+		}
+	}
+	t.Graph = workflow.RestoreGraph(nodes, edges)
+	t.Run.beginAt(nodes, of, given, truncated(now))
+	return t
+}
+
+// givenTo are the outputs that the node may look at.
+func givenTo(g workflow.Graph, of workflow.NodeID, outputs map[workflow.NodeID]json.RawMessage) map[workflow.NodeID]json.RawMessage {
+	around := make(map[workflow.NodeID]bool)
+	parents := make(map[workflow.NodeID]workflow.NodeID)
+	for _, n := range g.Nodes() {
+		parents[n.ID] = n.Parent
+	}
+	for id := of; id != "" && !around[id]; id = parents[id] {
+		around[id] = true
+	}
+	given := make(map[workflow.NodeID]json.RawMessage)
+	for id, output := range outputs {
+		if !around[id] && slices.Contains(g.Reachable(id), of) {
+			given[id] = output
+		}
+	}
+	return given
+}
+
+// unusedID is an id that no node has.
+func unusedID(g workflow.Graph, id workflow.NodeID) workflow.NodeID {
+	for slices.ContainsFunc(g.Nodes(), func(n workflow.Node) bool { return n.ID == id }) {
+		id += "_"
+	}
+	return id
+}
+
+// beginAt has a run go on at a node, with what others gave.
+func (r *Run) beginAt(nodes []workflow.Node, at workflow.NodeID, given map[workflow.NodeID]json.RawMessage, now time.Time) {
+	s := &r.state
+	s.Status, s.StartedAt, s.ActiveSince = StatusRunning, &now, &now
+	for i, n := range nodes {
+		state := NodeState{ID: n.ID, Status: NodePending}
+		switch output, before := given[n.ID]; {
+		case n.ID == at:
+			s.Begin = []int{i}
+		case before:
+			state.Status, state.Output, state.StartedAt, state.FinishedAt = NodeCompleted, output, &now, &now
+		}
+		s.Nodes = append(s.Nodes, state)
+	}
+}
+
+// Size is about how many bytes the test takes.
+func (t NodeTest) Size() int {
+	size := t.Run.Size()
+	for _, n := range t.Graph.Nodes() {
+		size += len(n.Config.String()) + len(n.InputSchema.String()) + len(n.OutputSchema.String())
+	}
+	return size
+}
+
+// Node is what has become of the node.
+func (t NodeTest) Node() NodeState {
+	return t.Run.state.Nodes[slices.IndexFunc(t.Run.state.Nodes, func(n NodeState) bool { return n.ID == t.node })]
+}
