@@ -154,7 +154,7 @@ func TestTheRegistryFollowsTheTenantsSettings(t *testing.T) {
 	}
 	g.configure(c, func(s *tenant.Settings) {
 		s.Language = tenant.Spanish
-		s.DisabledNodeTypes = []string{"input", "wait", "waitForEvent", "switch", "transform", "callWorkflow", "return", "code"}
+		s.DisabledNodeTypes = []string{"input", "wait", "waitForEvent", "switch", "transform", "callWorkflow", "forEach", "return", "code"}
 	})
 	got := g.send(http.MethodGet, "/v1/gateway/custom-nodes/registry", c.public, "")
 	spanish, _ := nodeNames(tenant.Spanish, "condition", "httpRequest")

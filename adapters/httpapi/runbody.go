@@ -23,6 +23,7 @@ type runSummaryBody struct {
 	DedupeKey         string       `json:"dedupeKey,omitempty"`
 	ParentRunID       string       `json:"parentRunId,omitempty"`
 	ParentNodeID      string       `json:"parentNodeId,omitempty"`
+	Index             *int         `json:"index,omitempty"`
 	Cause             string       `json:"cause"`
 	Status            string       `json:"status"`
 	Error             *failureBody `json:"error,omitempty"`
@@ -54,7 +55,7 @@ func summaryBody(s run.Summary) runSummaryBody {
 	return runSummaryBody{
 		ID: string(s.ID), TenantID: string(s.Tenant), SubTenantID: string(s.SubTenant), WorkflowID: string(s.Workflow),
 		WorkflowVersionID: string(s.Version), TriggerID: string(s.Trigger), RerunOf: string(s.RerunOf), EntityID: s.Entity, DedupeKey: s.DedupeKey,
-		ParentRunID: string(s.Parent), ParentNodeID: string(s.ParentNode), Cause: string(s.Cause), Status: string(s.Status), Error: renderFailure(s.Failure), Seq: s.Seq,
+		ParentRunID: string(s.Parent), ParentNodeID: string(s.ParentNode), Index: s.Index, Cause: string(s.Cause), Status: string(s.Status), Error: renderFailure(s.Failure), Seq: s.Seq,
 		CreatedAt: exchange.Timestamp(s.CreatedAt), UpdatedAt: exchange.Timestamp(s.UpdatedAt),
 		StartedAt: exchange.OptionalTimestamp(s.StartedAt), FinishedAt: exchange.OptionalTimestamp(s.FinishedAt),
 	}

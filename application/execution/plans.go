@@ -167,7 +167,7 @@ func (p *Plans) build(ctx context.Context, one *plannedVersion, registry *node.R
 		}
 		defer p.budgets.Processors.Release(one.key.owner, 1)
 	}
-	one.plan = run.NewPlan(one.key.Version, graph, registry, p.compiler)
+	one.plan = run.NewBodyPlan(one.key.Version, graph, one.key.Loop, registry, p.compiler)
 	p.count(one)
 }
 
@@ -232,7 +232,7 @@ func (p *Plans) Orphaned(of *run.Run) *run.Plan {
 	reached := of.Nodes()
 	nodes := make([]workflow.Node, len(reached))
 	for i, n := range reached {
-		nodes[i] = workflow.Node{ID: n.ID}
+		nodes[i] = workflow.Node{ID: n.ID, Parent: of.Source().Loop}
 	}
-	return run.NewPlan(of.Version(), workflow.RestoreGraph(nodes, nil), nothingKnown{}, p.compiler)
+	return run.NewBodyPlan(of.Version(), workflow.RestoreGraph(nodes, nil), of.Source().Loop, nothingKnown{}, p.compiler)
 }

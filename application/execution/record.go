@@ -17,8 +17,9 @@ type Step struct {
 
 // Record writes steps of different runs in the caller's unit: the runs, their histories, the runs
 // that they start, and the events that they cause. Where a dedupe key stands for another run
-// already, it is a Conflict with the code [KeyTaken].
-func Record(ctx context.Context, st outbound.Stores, random outbound.Random, all ...Step) error {
+// already, it is a Conflict with the code [KeyTaken]. It returns the runs that are to be looked at
+// once the unit has committed: those that were started, or woken.
+func Record(ctx context.Context, st outbound.Stores, random outbound.Random, all ...Step) (roused []run.ID, err error) {
 	steps := make([]outbound.RunStep, len(all))
 	var events []*event.Event
 	var children []*run.Run
@@ -26,20 +27,22 @@ func Record(ctx context.Context, st outbound.Stores, random outbound.Random, all
 		steps[i] = one.Written
 		steps[i].History, steps[i].Turned = one.Made.History, one.Made.Turned
 		children = append(children, one.Made.Start...)
+		roused = append(roused, one.roused()...)
 		for _, h := range one.Made.Happened {
 			events = append(events, event.NewRunEvent(event.ID(random.ID(event.IDPrefix)), one.Written.Run, h))
 		}
 	}
 	if err := startChildren(ctx, st, children); err != nil { // first: a step that ends its run wakes them
-		return err
+		return nil, err
 	}
 	if err := st.Runs.Runs.Record(ctx, steps...); err != nil {
-		return err
+		return nil, err
 	}
-	if len(events) == 0 {
-		return nil
+	moved, err := moveLoops(ctx, st, random, all)
+	if roused = append(roused, moved...); err != nil || len(events) == 0 {
+		return roused, err
 	}
-	return st.Webhooks.Events.AppendIfWanted(ctx, events...)
+	return roused, st.Webhooks.Events.AppendIfWanted(ctx, events...)
 }
 
 // KeyTaken is the code of a call whose dedupe key another one took at the same time.
@@ -61,13 +64,13 @@ func startChildren(ctx context.Context, st outbound.Stores, children []*run.Run)
 	return nil
 }
 
-// Roused lists the runs that are to be looked at when the unit has committed: those that were
-// started, and the parents of those that have turned.
-func (s Step) Roused() (runs []run.ID) {
+// roused lists the runs that are to be looked at when the unit has committed: those that were
+// started, and the parents of those that have turned and are of no item.
+func (s Step) roused() (runs []run.ID) {
 	for _, child := range s.Made.Start {
 		runs = append(runs, child.ID())
 	}
-	if parent := s.Written.Run.Parent(); s.Made.Turned && parent != "" {
+	if parent := s.Written.Run.Parent(); s.Made.Turned && parent != "" && !s.Written.Run.IsItem() {
 		runs = append(runs, parent)
 	}
 	return runs
@@ -85,6 +88,8 @@ type StepBuffer struct {
 	random outbound.Random
 	steps  []Step
 	bytes  int
+
+	Roused []run.ID // the runs that are to be looked at once the unit has committed
 }
 
 // NewStepBuffer returns an empty buffer for a unit of work.
@@ -105,5 +110,7 @@ func (b *StepBuffer) Add(ctx context.Context, s Step) error {
 func (b *StepBuffer) Flush(ctx context.Context) error {
 	steps := b.steps
 	b.steps, b.bytes = nil, 0
-	return Record(ctx, b.st, b.random, steps...)
+	roused, err := Record(ctx, b.st, b.random, steps...)
+	b.Roused = append(b.Roused, roused...)
+	return err
 }

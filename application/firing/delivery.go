@@ -73,6 +73,7 @@ func (s *startRequest) resumeWaiting(ctx context.Context, st outbound.Stores, c 
 	if err := o.deliverAll(ctx); err != nil {
 		return in, err
 	}
+	o.request.changed = append(o.request.changed, o.steps.Roused...)
 	in.Resumed = o.resumed
 	in.Skipped = append(in.Skipped, o.skips(waiting)...)
 	return in, nil
@@ -211,7 +212,7 @@ func (o *eventDelivery) deliver(ctx context.Context, a run.Awaiting) error {
 		return nil
 	}
 	made := execution.Step{Made: step, Written: outbound.RunStep{Run: r, From: from}}
-	o.request.changed = append(append(o.request.changed, a.ID), made.Roused()...)
+	o.request.changed = append(o.request.changed, a.ID)
 	return o.steps.Add(ctx, made)
 }
 

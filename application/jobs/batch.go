@@ -62,8 +62,11 @@ func (b *batch) do(ctx context.Context, st outbound.Stores) (err error) {
 			return err
 		}
 	}
-	if err := b.steps.Flush(ctx); err != nil || len(b.begin) == 0 {
+	if err := b.steps.Flush(ctx); err != nil {
 		return err
+	}
+	if b.changed = append(b.changed, b.steps.Roused...); len(b.begin) == 0 {
+		return nil
 	}
 	_, err = st.Runs.Runs.Start(ctx, b.begin...)
 	return err
@@ -144,7 +147,7 @@ func (b *batch) add(ctx context.Context, r *run.Run, made execution.Step) error 
 	if !made.Made.Changed() {
 		return nil
 	}
-	b.changed = append(append(b.changed, made.Roused()...), r.ID())
+	b.changed = append(b.changed, r.ID())
 	return b.steps.Add(ctx, made)
 }
 

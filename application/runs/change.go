@@ -32,7 +32,7 @@ func (s *Service) apply(ctx context.Context, scope tenant.Scope, idempotency dom
 func (s *Service) applyWith(ctx context.Context, plan *run.Plan, scope tenant.Scope, idempotency domain.IdempotencyKey, id run.ID, happens changeFunc, outcome func(*run.Run) any) (r *run.Run, err error) {
 	now := s.clock.Now()
 	var step run.Step
-	var made execution.Step
+	var roused []run.ID
 	err = s.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
 		if err := st.Idempotency.Claim(ctx, scope.Tenant(), idempotency, now); err != nil {
 			return err
@@ -56,8 +56,8 @@ func (s *Service) applyWith(ctx context.Context, plan *run.Plan, scope tenant.Sc
 				return err
 			}
 		}
-		made = execution.Step{Made: step, Written: outbound.RunStep{Run: r, From: from}}
-		if err := execution.Record(ctx, st, s.random, made); err != nil {
+		roused, err = execution.Record(ctx, st, s.random, execution.Step{Made: step, Written: outbound.RunStep{Run: r, From: from}})
+		if err != nil {
 			return err
 		}
 		if step.Refused == nil {
@@ -68,7 +68,7 @@ func (s *Service) applyWith(ctx context.Context, plan *run.Plan, scope tenant.Sc
 	if err != nil {
 		return nil, err
 	}
-	s.signals.Notify(append(made.Roused(), id)...)
+	s.signals.Notify(append(roused, id)...)
 	if step.Refused != nil {
 		return nil, step.Refused
 	}

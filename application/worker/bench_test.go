@@ -10,6 +10,7 @@ import (
 	"github.com/sluicehq/sluice/adapters/sqlstore"
 	"github.com/sluicehq/sluice/application/fixture"
 	"github.com/sluicehq/sluice/application/worker"
+	"github.com/sluicehq/sluice/domain/run"
 	"github.com/sluicehq/sluice/ports/outbound"
 )
 
@@ -32,6 +33,34 @@ func BenchmarkWorker(b *testing.B) {
 			}
 			stop := w.Work(w.NewWorker(w.Store, w.Signals, worker.Options{}))
 			w.Eventually("all runs have finished", func() bool { return finished.Load() >= int64(b.N) })
+			b.ReportMetric(float64(b.N)/time.Since(began).Seconds(), "runs/s")
+			b.StopTimer()
+			stop()
+			if err := w.Errors(); err != nil {
+				b.Error(err)
+			}
+		})
+	}
+}
+
+// BenchmarkWorkerItems measures the same of the runs of items, which each begin when another one has
+// ended.
+func BenchmarkWorkerItems(b *testing.B) {
+	for name, open := range map[string]func(testing.TB) *sqlstore.Store{"SQLite": fixture.OpenSQLite, "PostgreSQL": fixture.OpenPostgres} {
+		b.Run(name, func(b *testing.B) {
+			w := newEnv(b, open(b))
+			ver := w.each(`, "concurrency": 100`, []string{
+				`each/total transform {"expression": "({ total: item * 2 })"}`, `each/notice transform {"expression": "({ text: ` + "`${input.total}`" + ` })"}`,
+			}, "total -> notice")
+			b.ResetTimer()
+			began := time.Now()
+			stop := w.StartWorker()
+			for left := b.N; left > 0; left -= run.MaxItems {
+				id := w.Accept(ver, 1, fixture.RunOptions{Payload: listOf(min(left, run.MaxItems))})[0]
+				if got := w.Until(id, "the run ends", fixture.Finished); got.Status() != run.StatusCompleted {
+					b.Fatal(got.Failure())
+				}
+			}
 			b.ReportMetric(float64(b.N)/time.Since(began).Seconds(), "runs/s")
 			b.StopTimer()
 			stop()

@@ -125,8 +125,13 @@ func (j *job) lookAtFamily() jobOutcome {
 	family := append([]run.ID{j.run.Parent()}, j.run.WaitsFor()...)
 	var statuses []run.Status
 	var small run.Outcome // of the first that has ended, where it is
+	var loops []run.Loop
+	left := false
 	err := j.session.readStore(j.session.units, func(ctx context.Context, st outbound.Stores) (err error) {
 		if statuses, err = st.Runs.Families.Statuses(ctx, tenant.All(j.lease.Tenant), family); err != nil {
+			return err
+		}
+		if loops, left, err = loopsAround(ctx, st, j.run); err != nil {
 			return err
 		}
 		small, err = firstSmall(ctx, st, j.lease.Tenant, family[1:], statuses[1:])
@@ -135,7 +140,7 @@ func (j *job) lookAtFamily() jobOutcome {
 	if err != nil {
 		return j.fail(err)
 	}
-	if !j.run.Wants(statuses[0]) && !j.run.Status().Finished() {
+	if (left || !j.run.Wants(statuses[0])) && !j.run.Status().Finished() {
 		j.looked = woken
 		return j.apply(run.CancelRequested{Reason: "The run that started this one has ended."})
 	}
@@ -157,6 +162,11 @@ func (j *job) lookAtFamily() jobOutcome {
 		}
 		if end := j.apply(run.ChildrenChanged{Children: []run.Outcome{o}}); end != jobContinue {
 			return end // where others have ended as well, the run is due again: it has been woken since it was looked at
+		}
+	}
+	for _, loop := range loops {
+		if end := j.takeItems(loop); end != jobContinue {
+			return end
 		}
 	}
 	j.looked = woken

@@ -274,6 +274,9 @@ func (j *job) apply(fact run.Fact) jobOutcome {
 		if !step.Changed() {
 			return j.catchUp()
 		}
+		if bringsLargeItems(step) && j.grow(j.ctx) != nil {
+			return j.stopped()
+		}
 		keep := j.keeps()
 		switch err = j.session.records.record(j.isBacklog(), step, outbound.RunStep{Run: j.run, From: from, Lease: j.lease, Keep: keep, Woken: j.looked}); {
 		case err == nil && !keep, isCode(err, "run_not_found"):

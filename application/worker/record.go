@@ -87,6 +87,9 @@ func (s *pendingStep) size() int {
 	for _, child := range s.step.Made.Start {
 		size += child.Size()
 	}
+	for _, loop := range s.step.Made.Loops {
+		size += loop.Size()
+	}
 	return size
 }
 
@@ -133,25 +136,18 @@ func (l *lane) write(_ context.Context, steps []*pendingStep) error {
 	for i, s := range steps {
 		all[i], ids[i] = s.step, s.step.Written.Run.ID()
 	}
-	err := l.work.Do(ctx, func(ctx context.Context, st outbound.Stores) error {
-		return execution.Record(ctx, st, l.random, all...)
+	var roused []run.ID
+	err := l.work.Do(ctx, func(ctx context.Context, st outbound.Stores) (err error) {
+		roused, err = execution.Record(ctx, st, l.random, all...)
+		return err
 	})
 	if err == nil {
 		l.signals.NotifyProgress(ids...)
-		l.rouse(all)
+		if len(roused) > 0 {
+			l.signals.Notify(roused...)
+		}
 	}
 	return err
-}
-
-// rouse has runs looked at that others have started or woken.
-func (l *lane) rouse(all []execution.Step) {
-	var runs []run.ID
-	for _, s := range all {
-		runs = append(runs, s.Roused()...)
-	}
-	if len(runs) > 0 {
-		l.signals.Notify(runs...)
-	}
 }
 
 // isStoreError says whether an error is about the store, and no single step.

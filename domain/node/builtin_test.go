@@ -34,6 +34,7 @@ func TestTheBuiltInNodesAreThoseOfTheSpecification(t *testing.T) {
 		{node.Transform, "Transform", "1.0.0", false},
 		{node.HTTPRequest, "HTTP request", "1.0.0", false},
 		{node.CallWorkflow, "Call workflow", "1.0.0", false},
+		{node.ForEach, "For each", "1.0.0", false},
 		{node.Return, "Return", "1.0.0", false},
 		{node.Code, "Code", "1.0.0", false},
 	}
@@ -52,6 +53,7 @@ func TestEveryConfigurationMemberIsDeclared(t *testing.T) {
 		node.Transform:       {"transformType", "expression", "mapping", "source", "initial"},
 		node.HTTPRequest:     {"method", "url", "headers", "query", "body", "timeoutMs", "expectStatus"},
 		node.CallWorkflow:    {"workflowId", "input", "wait", "dedupeKey"},
+		node.ForEach:         {"items", "concurrency", "onItemError"},
 		node.Return:          {"value"},
 		node.Code:            {"source", "timeoutMs", "memoryMb"},
 		node.TriggerWebhook:  {"_triggerId"},

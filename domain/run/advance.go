@@ -16,8 +16,8 @@ func (r *Run) Advance(p *Plan, e Event) (Step, error) {
 	if err := r.check(p); err != nil {
 		return Step{}, err
 	}
-	m := &machine{s: &r.state, at: truncated(e.At), secret: e.Secret}
-	m.view = view{plan: p, run: r, budget: e.Budget.orDefaults(), meter: &m.used, charged: newNodeSet(len(p.nodes) + 1)}
+	m := &machine{s: &r.state, at: truncated(e.At), secret: e.Secret, step: Step{Was: r.state.Status}}
+	m.view = view{plan: p, run: r, budget: e.Budget.orDefaults(), meter: &m.used, charged: newNodeSet(len(p.nodes) + givenTexts)}
 	if m.at.Before(m.s.UpdatedAt) {
 		m.at = m.s.UpdatedAt
 	}
@@ -30,7 +30,7 @@ func (r *Run) Advance(p *Plan, e Event) (Step, error) {
 }
 
 func (r *Run) check(p *Plan) error {
-	if p.version != r.state.Version || len(r.state.Nodes) > 0 && !p.fits(r.state.Nodes) {
+	if p.version != r.state.Version || p.loop != r.Source().Loop || len(r.state.Nodes) > 0 && !p.fits(r.state.Nodes) {
 		return domain.Fail(domain.Internal, "run_plan_mismatch",
 			"Run %s executes version %s, but the plan is of version %s.", r.state.ID, r.state.Version, p.version)
 	}
@@ -105,6 +105,10 @@ func (m *machine) take(f Fact) {
 		}
 	case ChildrenChanged:
 		m.childrenChanged(f)
+	case ItemsPaused:
+		m.itemsPaused(f)
+	case ItemsEnded:
+		m.itemsEnded(f)
 	case Resumed:
 		m.resumed(f)
 	case EventArrived:
@@ -120,6 +124,10 @@ func (m *machine) take(f Fact) {
 func (m *machine) start() {
 	if m.s.Status != StatusPending {
 		m.refuse(domain.Conflict, "run_started", "Run %s has been started before.", m.s.ID)
+		return
+	}
+	if m.s.StartedAt != nil { // it had ended, and the loop that it is of goes on
+		m.again()
 		return
 	}
 	at := m.at
@@ -241,7 +249,7 @@ func (m *machine) conclude() {
 		for i := range m.s.Nodes {
 			n := m.node(i)
 			running = running || n.Status == NodeRunning || m.overdue(n)
-			calling = calling || n.Status == NodeWaiting && n.Pause.Kind == PauseRun && !n.Pause.RunPaused
+			calling = calling || n.Status == NodeWaiting && n.Pause.Kind.byRuns() && !n.Pause.RunPaused
 			waiting = waiting || n.Status == NodeWaiting
 		}
 		switch {
@@ -296,6 +304,9 @@ func (m *machine) finish(as Status, failure *Failure, reason string) {
 	m.s.Begin, m.s.Consider = nil, nil
 	for i := range m.s.Nodes {
 		if n := &m.s.Nodes[i]; n.Status == NodeRunning || n.Status == NodeWaiting {
+			if n.Status == NodeWaiting && n.Pause.Kind == PauseItems {
+				m.step.Left = append(m.step.Left, n.ID)
+			}
 			n.Status, n.FinishedAt, n.RetryAt = NodeCancelled, &at, nil
 			m.record(Entry{Type: EntryNodeCancelled, Node: n.ID, Attempt: n.Attempts})
 		}
@@ -329,6 +340,11 @@ func (m *machine) retry() {
 		m.refuse(domain.Conflict, "run_not_failed", "Only a failed run can be retried; run %s is %s.", m.s.ID, m.s.Status)
 		return
 	}
+	m.again()
+}
+
+// again goes on with a run that has ended.
+func (m *machine) again() {
 	m.s.Retries++
 	m.s.Used, m.s.FinishedAt, m.s.Failure = 0, nil, nil
 	m.activate(EntryRunRetried)

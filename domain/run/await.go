@@ -120,7 +120,9 @@ func (a Awaiting) After(other Awaiting) bool {
 
 // Size is about how many bytes the run takes with all that it has been given and has
 // computed.
-func (r *Run) Size() int { return len(r.state.Payload) + r.state.size() }
+func (r *Run) Size() int {
+	return len(r.state.Payload) + len(r.state.Item) + len(r.state.Outer) + r.state.size()
+}
 
 // SizeSince is about how many bytes a store writes that has the run as it was at that Seq.
 func (r *Run) SizeSince(seq int64) int {

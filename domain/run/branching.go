@@ -5,7 +5,6 @@ import (
 	"strconv"
 
 	"github.com/sluicehq/sluice/domain/node"
-	"github.com/sluicehq/sluice/domain/workflow"
 )
 
 // triggerAction is a trigger's node: it gives what it receives.
@@ -18,7 +17,7 @@ type conditionAction struct{ test *evaluator }
 
 func (p planner) condition(config map[string]any) action {
 	source, _ := config["condition"].(string)
-	return conditionAction{newEvaluator(p.compiler, "config.condition", source, workflow.NodeScope())}
+	return conditionAction{newEvaluator(p.compiler, "config.condition", source, p.scope)}
 }
 
 func (c conditionAction) begin(m *machine, i int) {
@@ -43,7 +42,7 @@ type switchAction struct {
 
 func (p planner) switchAction(config map[string]any) action {
 	source, _ := config["expression"].(string)
-	c := switchAction{subject: newEvaluator(p.compiler, "config.expression", source, workflow.NodeScope())}
+	c := switchAction{subject: newEvaluator(p.compiler, "config.expression", source, p.scope)}
 	cases, _ := config["cases"].([]any)
 	for _, one := range cases {
 		members, _ := one.(map[string]any)

@@ -54,10 +54,10 @@ func (v view) charge(steps int) { v.meter.Add(int64(steps), 0) }
 // chargeOnce counts reading a text when it is first looked at in a step, whether or not an
 // earlier step has left its values: what a step costs depends on the run alone.
 func (v view) chargeOnce(place int) {
-	if v.charged == nil || v.charged.has(place+1) {
+	if v.charged == nil || v.charged.has(place+givenTexts) {
 		return
 	}
-	v.charged.add(place + 1)
+	v.charged.add(place + givenTexts)
 	v.charge(len(v.text(place)) / readForStep)
 }
 
@@ -69,8 +69,32 @@ func (m *machine) spent() bool {
 	return m.meter.Steps >= m.budget.Steps || m.given >= m.budget.OutputBytes
 }
 
-// The payload has a place of its own among the outputs that values come from.
-const placeOfPayload = -1
+// What a run is given has places of its own among the outputs that values come from.
+const (
+	placeOfPayload = -1
+	placeOfItem    = -2
+	placeOfOuter   = -3
+	givenTexts     = 3
+)
+
+// given is what a run is given, by its place.
+func (o *Origin) given(place int) json.RawMessage {
+	switch place {
+	case placeOfItem:
+		return o.Item
+	case placeOfOuter:
+		return o.Outer
+	}
+	return o.Payload
+}
+
+// placeOfInput is that of what flows into the nodes at which the run begins.
+func (o *Origin) placeOfInput() int {
+	if o.Cause == CauseItem {
+		return placeOfItem
+	}
+	return placeOfPayload
+}
 
 // source is the place of the text that a node's output is read from; ok is false where
 // there is none.
@@ -79,7 +103,7 @@ func (v view) source(i int) (place int, ok bool) {
 	case n.Status == NodeFailed:
 		return 0, false // what went wrong is small
 	case n.OutputIsInput:
-		return placeOfPayload, true
+		return v.run.state.placeOfInput(), true
 	case n.OutputOf != "":
 		return v.source(v.plan.index[n.OutputOf])
 	}
@@ -89,8 +113,8 @@ func (v view) source(i int) (place int, ok bool) {
 // value is what was read of the text at a place, and how much that takes.
 func (v view) value(place int) *cached {
 	c := &v.run.cache
-	if place == placeOfPayload {
-		return &c.payload
+	if place < 0 {
+		return &c.given[-1-place]
 	}
 	if len(c.outputs) != len(v.plan.nodes) {
 		c.outputs = make([]cached, len(v.plan.nodes))
@@ -107,8 +131,8 @@ func (v view) weight(place int) int64 {
 }
 
 func (v view) text(place int) json.RawMessage {
-	if place == placeOfPayload {
-		return v.run.state.Payload
+	if place < 0 {
+		return v.run.state.given(place)
 	}
 	return v.node(place).Output
 }
@@ -126,9 +150,9 @@ func (v view) sources(i int, u uses) []int {
 			places = append(places, place)
 		}
 	}
-	if u.payload {
-		add(placeOfPayload, true)
-	}
+	add(placeOfPayload, u.payload)
+	add(placeOfItem, u.item && v.run.IsItem())
+	add(placeOfOuter, v.usesOuter(u))
 	if u.input {
 		merged := false
 		for _, e := range v.plan.nodes[i].in {
@@ -137,7 +161,7 @@ func (v view) sources(i int, u uses) []int {
 				add(v.source(w.source))
 			}
 		}
-		add(placeOfPayload, !merged)
+		add(v.run.state.placeOfInput(), !merged)
 	}
 	if u.result {
 		add(v.source(i))
@@ -184,7 +208,10 @@ func (r *Run) Forget() {
 	if c.read == 0 {
 		return
 	}
-	c.read, c.payload.value, c.payload.known = 0, nil, false
+	c.read = 0
+	for i := range c.given {
+		c.given[i].value, c.given[i].known = nil, false
+	}
 	for i := range c.outputs {
 		c.outputs[i].value, c.outputs[i].known = nil, false
 	}
@@ -202,10 +229,13 @@ func (r *Run) Demand(b Budget, f Fact) int64 {
 	if len(c.outputs) != len(r.state.Nodes) {
 		c.outputs = make([]cached, len(r.state.Nodes))
 	}
-	if c.payload.weight == 0 {
-		c.payload.weight = weightOf(r.state.Payload) + 1
+	values := b.OutputBytes + weightOfFact(f)
+	for i := range c.given {
+		if c.given[i].weight == 0 {
+			c.given[i].weight = weightOf(r.state.given(-1-i)) + 1
+		}
+		values += c.given[i].weight
 	}
-	values := b.OutputBytes + c.payload.weight + weightOfFact(f)
 	for i := range r.state.Nodes {
 		if text := r.state.Nodes[i].Output; len(text) > 0 {
 			if c.outputs[i].weight == 0 {
@@ -233,6 +263,12 @@ func weightOfFact(f Fact) int64 {
 		weight := int64(0)
 		for _, o := range f.Children {
 			weight += weightOf(o.Output)
+		}
+		return weight
+	case ItemsEnded:
+		weight := int64(0)
+		for _, o := range f.Items {
+			weight += 2*textWeight + weightOf(o.Output)
 		}
 		return weight
 	case Resumed:

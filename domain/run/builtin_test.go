@@ -13,7 +13,7 @@ func TestThereIsSomethingThatRunsEveryBuiltInNode(t *testing.T) {
 		node.Input: `{"prompt":"Sure?","inputType":"text"}`, node.Wait: `{"delayMs":1}`, node.WaitForEvent: `{"event":"paid"}`,
 		node.Condition: `{"condition":"true"}`, node.Switch: `{"expression":"1","cases":[{"value":1}]}`,
 		node.Transform: `{"transformType":"expression","expression":"1"}`, node.HTTPRequest: `{"method":"GET","url":"https://example.com"}`,
-		node.CallWorkflow: `{"workflowId":"wf_1"}`, node.Return: `{"value":1}`, node.Code: `{"source":"return 1"}`,
+		node.ForEach: `{"items":"[]"}`, node.CallWorkflow: `{"workflowId":"wf_1"}`, node.Return: `{"value":1}`, node.Code: `{"source":"return 1"}`,
 	}
 	for _, kind := range node.BuiltIns(tenant.English) {
 		config, known := configs[kind.Type]

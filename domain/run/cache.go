@@ -5,10 +5,10 @@ package run
 // never share an object, and a run that was stored and read again compares objects
 // as one that stayed in memory does.
 type cache struct {
-	outputs []cached // by place of the node
-	payload cached
-	read    int64          // weight of all values that are known
-	run     map[string]any // the root run
+	outputs []cached           // by place of the node
+	given   [givenTexts]cached // the payload, and what the run of an item has besides
+	read    int64              // weight of all values that are known
+	run     map[string]any     // the root run
 }
 
 type cached struct {

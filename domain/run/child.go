@@ -34,6 +34,7 @@ type ChildrenChanged struct{ Children []Outcome }
 // Outcome is how far another run is.
 type Outcome struct {
 	Run     ID
+	Index   int // of the item that it is of
 	Status  Status
 	Failure *Failure        // of a failed one
 	Output  json.RawMessage // of a completed one; nil for none
@@ -42,7 +43,7 @@ type Outcome struct {
 
 // Outcome says how far the run is.
 func (r *Run) Outcome() Outcome {
-	o := Outcome{Run: r.state.ID, Status: r.state.Status, Failure: r.state.Failure}
+	o := Outcome{Run: r.state.ID, Index: r.state.Index, Status: r.state.Status, Failure: r.state.Failure}
 	o.Output, o.Omitted = r.Result(MaxOutput)
 	return o
 }

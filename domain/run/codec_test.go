@@ -26,7 +26,7 @@ func everything() run.State {
 			TriggerName: "name", TriggerType: trigger.Webhook, Entity: "entity", DedupeKey: "key", Cause: run.CauseIngest,
 			Payload: json.RawMessage(`{"b": 1.50, "a": [null]}`),
 			Retry:   workflow.RetryPolicy{MaxRetries: 1, Backoff: 100 * time.Millisecond, MaxBackoff: time.Hour}, Timeout: time.Minute,
-			CreatedAt: *at(1), Parent: "run_3", ParentNode: "call", ParentWaits: true, Depth: 4, Lane: run.Lane{Name: "trg_1:key", Limit: 2},
+			CreatedAt: *at(1), Parent: "run_3", ParentNode: "call", ParentWaits: true, Depth: 4, Lane: run.Lane{Name: "trg_1:key", Limit: 2}, Index: 6, Item: json.RawMessage(`1`), Outer: json.RawMessage(`{}`),
 		},
 		Status: run.StatusFailed, Seq: 1 << 40, UpdatedAt: *at(-5), StartedAt: at(0), FinishedAt: at(6), WakeAt: at(7), Failure: failure,
 		Progress: run.Progress{
@@ -140,7 +140,7 @@ func TestAccessorsSayWhatTheStateHolds(t *testing.T) {
 			ID: r.ID(), Tenant: r.Tenant(), SubTenant: r.SubTenant(), Workflow: r.Workflow(), Version: r.Version(), Snapshot: r.Source().Snapshot, RerunOf: r.RerunOf(), Trigger: r.Trigger(),
 			TriggerName: s.TriggerName, TriggerType: s.TriggerType, Retry: s.Retry, Timeout: s.Timeout,
 			Entity: r.Entity(), DedupeKey: r.DedupeKey(), Cause: r.Cause(), Payload: r.Payload(), CreatedAt: r.CreatedAt(),
-			Parent: r.Parent(), ParentNode: r.ParentNode(), ParentWaits: s.ParentWaits, Depth: r.Depth(), Lane: r.Lane(),
+			Parent: r.Parent(), ParentNode: r.ParentNode(), ParentWaits: s.ParentWaits, Depth: r.Depth(), Lane: r.Lane(), Index: s.Index, Item: s.Item, Outer: s.Outer,
 		},
 		Status: r.Status(), Seq: r.Seq(), UpdatedAt: r.UpdatedAt(), StartedAt: r.StartedAt(), FinishedAt: r.FinishedAt(), WakeAt: r.WakeAt(), Failure: r.Failure(),
 		Progress: run.Progress{Nodes: r.Nodes(), Executed: r.Executed(), Result: s.Result, Retries: r.Retries(), Begin: s.Begin, Consider: s.Consider, Calls: r.Calls(), Used: s.Used, ActiveSince: s.ActiveSince},

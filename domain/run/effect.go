@@ -35,7 +35,7 @@ func (p planner) effect(n workflow.Node, kind node.NodeType, config map[string]a
 	}
 	e.resolve = &evaluator{field: "config"}
 	e.resolve.uses.addRootsWithin(config)
-	e.resolve.expression, e.resolve.fault = p.compiler.CompileTemplates(withURL(kind.URLMember, config), workflow.NodeScope()...)
+	e.resolve.expression, e.resolve.fault = p.compiler.CompileTemplates(withURL(kind.URLMember, config), p.scope...)
 	e.resolve.uses.narrow(e.resolve.expression, e.resolve.fault)
 	return e
 }

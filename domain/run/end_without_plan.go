@@ -36,7 +36,7 @@ func (r *Run) failWith(at time.Time, f Failure) Step {
 
 // machineWithoutPlan can do nothing but end the run.
 func (r *Run) machineWithoutPlan(at time.Time) *machine {
-	m := &machine{view: view{run: r}, s: &r.state, at: truncated(at)}
+	m := &machine{view: view{run: r}, s: &r.state, at: truncated(at), step: Step{Was: r.state.Status}}
 	if m.at.Before(m.s.UpdatedAt) {
 		m.at = m.s.UpdatedAt
 	}

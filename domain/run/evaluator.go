@@ -19,7 +19,7 @@ type evaluator struct {
 // uses says which roots an expression may look at, so that nothing else is made
 // ready.
 type uses struct {
-	input, payload, nodes, run bool
+	input, payload, nodes, run, item bool
 
 	result bool              // of an edge, whose expression sees what its source gave
 	named  []workflow.NodeID // the nodes that are looked at; nil where that may be any
@@ -28,7 +28,7 @@ type uses struct {
 // union is what either looks at.
 func (u uses) union(other uses) uses {
 	both := uses{
-		input: u.input || other.input, payload: u.payload || other.payload, nodes: u.nodes || other.nodes, run: u.run || other.run,
+		input: u.input || other.input, payload: u.payload || other.payload, nodes: u.nodes || other.nodes, run: u.run || other.run, item: u.item || other.item,
 		result: u.result || other.result,
 	}
 	if (u.named != nil || !u.nodes) && (other.named != nil || !other.nodes) {
@@ -43,6 +43,7 @@ func (u *uses) addRoots(source string) {
 	u.payload = u.payload || strings.Contains(source, workflow.RootPayload)
 	u.nodes = u.nodes || strings.Contains(source, workflow.RootNodes)
 	u.run = u.run || strings.Contains(source, workflow.RootRun)
+	u.item = u.item || strings.Contains(source, workflow.RootItem)
 }
 
 func newEvaluator(compiler Compiler, field, source string, roots []string) *evaluator {

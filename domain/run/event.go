@@ -25,11 +25,12 @@ type Event struct {
 }
 
 // Fact says what happened: [Started], [AttemptCompleted], [AttemptFailed], [AttemptPaused],
-// [AttemptCalled], [AttemptPostponed], [ChildrenChanged], [TimeReached], [Resumed],
-// [EventArrived], [CancelRequested] or [RetryRequested].
+// [AttemptCalled], [AttemptPostponed], [ChildrenChanged], [ItemsPaused], [ItemsEnded], [TimeReached],
+// [Resumed], [EventArrived], [CancelRequested] or [RetryRequested].
 type Fact interface{ fact() }
 
-// Started begins a pending run.
+// Started begins a pending run, or goes on with one that had ended, where it is of an item and its
+// loop goes on.
 type Started struct{}
 
 // AttemptCompleted is an attempt that succeeded. One that was not asked for, or whose
@@ -102,6 +103,8 @@ type RetryRequested struct{}
 func (AttemptCalled) fact()    {}
 func (AttemptPostponed) fact() {}
 func (ChildrenChanged) fact()  {}
+func (ItemsPaused) fact()      {}
+func (ItemsEnded) fact()       {}
 func (Started) fact()          {}
 func (AttemptCompleted) fact() {}
 func (AttemptFailed) fact()    {}

@@ -29,7 +29,7 @@ const (
 	CodeInputInvalid    = "input_invalid"         // what flowed into the node breaks the schema of its type
 	CodeExpression      = "expression_failed"     // an expression of the node does not compile or has no value
 	CodeEdgeCondition   = "edge_condition_failed" // the condition of an edge does not compile or has no value; the node it leaves has completed
-	CodeNotArray        = "source_not_array"      // map, filter or reduce of something else than an array
+	CodeNotArray        = "source_not_array"      // map, filter, reduce or a loop over something else than an array
 	CodePauseNotAllowed = "pause_not_allowed"     // a custom node that cannot pause asked to
 	CodeOutputInvalid   = "output_invalid"        // what the node gave is no JSON value, or breaks the schema of its type
 	CodeOutputTooLarge  = "output_too_large"      // the output is larger than MaxOutput, or MaxAnswer
@@ -40,6 +40,10 @@ const (
 	CodeCallRefused     = "call_refused"          // the workflow that is called cannot be started
 	CodeCallFailed      = "call_failed"           // the run of another workflow failed
 	CodeCallCancelled   = "call_cancelled"        // the run of another workflow was cancelled
+	CodeTooManyItems    = "too_many_items"        // a loop would have more than [MaxItems]
+	CodeItemsTooLarge   = "items_too_large"       // the items of a loop are larger than [MaxAnswer] together
+	CodeItemFailed      = "item_failed"           // the run of an item failed or was cancelled
+	CodeResultTooLarge  = "result_too_large"      // what the items of a loop gave is larger than [MaxOutput] together
 	CodeInternal        = "internal_error"        // the gateway cannot keep what the run would do next
 )
 

@@ -20,6 +20,7 @@ const (
 	CauseManual   Cause = "manual"   // somebody, by hand
 	CauseCall     Cause = "call"     // a node of another run
 	CauseRerun    Cause = "rerun"    // somebody who repeats a run
+	CauseItem     Cause = "item"     // a node of another run, which runs its body for each item
 )
 
 // SnapshotID names what a draft was when a run of it was started.
@@ -28,5 +29,6 @@ type SnapshotID string
 // Source is what a run executes.
 type Source struct {
 	Version  workflow.VersionID
-	Snapshot SnapshotID // empty for the version as it is
+	Snapshot SnapshotID      // empty for the version as it is
+	Loop     workflow.NodeID // whose body it is, of the run of an item; empty for the nodes without a parent
 }

@@ -39,6 +39,7 @@ type Summary struct {
 	DedupeKey  string
 	Parent     ID // that started the run; empty for none
 	ParentNode workflow.NodeID
+	Index      *int // of the item that the run is of; nil for none
 	Cause      Cause
 	Status     Status
 	Seq        int64

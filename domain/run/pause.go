@@ -8,7 +8,6 @@ import (
 
 	"github.com/sluicehq/sluice/domain"
 	"github.com/sluicehq/sluice/domain/node"
-	"github.com/sluicehq/sluice/domain/workflow"
 )
 
 // waitAction pauses for a delay, until a time, or until what an expression gives.
@@ -26,7 +25,7 @@ func (p planner) wait(config map[string]any) action {
 	if until, isTime := node.ParseTime(text); isTime {
 		return waitAction{until: &until}
 	}
-	return waitAction{computed: newEvaluator(p.compiler, "config.until", text, workflow.NodeScope())}
+	return waitAction{computed: newEvaluator(p.compiler, "config.until", text, p.scope)}
 }
 
 // begin does not pause for a time that has passed already.

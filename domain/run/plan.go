@@ -14,6 +14,7 @@ import (
 // runs and goroutines at once. Build one with [NewPlan].
 type Plan struct {
 	version workflow.VersionID
+	loop    workflow.NodeID // whose body it is of; empty for the nodes without a parent
 	graph   workflow.Graph
 	index   map[workflow.NodeID]int
 	nodes   []plannedNode
@@ -46,8 +47,15 @@ type Types interface {
 // its type is gone or its configuration is not right, fails when a run comes to it.
 // A built-in node that the tenant has disabled since still runs.
 func NewPlan(id workflow.VersionID, g workflow.Graph, types Types, compiler Compiler) *Plan {
+	return NewBodyPlan(id, g, "", types, compiler)
+}
+
+// NewBodyPlan is NewPlan for the runs of the items of a node; without one for those of the version.
+func NewBodyPlan(id workflow.VersionID, g workflow.Graph, of workflow.NodeID, types Types, compiler Compiler) *Plan {
+	whole := g
+	g = g.Body(of)
 	nodes, edges := g.Nodes(), g.Edges()
-	p := &Plan{version: id, graph: g, index: make(map[workflow.NodeID]int, len(nodes)), nodes: make([]plannedNode, len(nodes))}
+	p := &Plan{version: id, loop: of, graph: g, index: make(map[workflow.NodeID]int, len(nodes)), nodes: make([]plannedNode, len(nodes))}
 	configs := make([]map[string]any, len(nodes))
 	counted := &weighing{Compiler: compiler, weight: 4096 + int64(256*(len(nodes)+len(edges)))}
 	for i, n := range nodes {
@@ -56,7 +64,7 @@ func NewPlan(id workflow.VersionID, g workflow.Graph, types Types, compiler Comp
 			p.index[n.ID] = i
 		}
 		var act action
-		act, configs[i] = planner{types: types, compiler: counted}.action(n)
+		act, configs[i] = planner{types: types, compiler: counted, graph: whole, scope: nodeScope(of)}.action(n)
 		p.nodes[i] = plannedNode{id: n.ID, action: act, retry: n.Retry}
 	}
 	p.edges = make([]plannedEdge, 0, len(edges))
@@ -66,7 +74,7 @@ func NewPlan(id workflow.VersionID, g workflow.Graph, types Types, compiler Comp
 		if !hasSource || !hasTarget {
 			continue // only a graph that was restored from elsewhere holds such an edge
 		}
-		w := planEdge(e, branching{node.Type(nodes[source].Type), configs[source]}, counted, domain.Member(domain.Index("edges", at), "condition"))
+		w := planEdge(e, branching{node.Type(nodes[source].Type), configs[source]}, counted, nodeScope(of), domain.Member(domain.Index("edges", at), "condition"))
 		w.source, w.target, w.place = source, target, len(p.nodes[source].out)
 		p.nodes[source].out = append(p.nodes[source].out, len(p.edges))
 		p.nodes[target].in = append(p.nodes[target].in, len(p.edges))
@@ -75,6 +83,14 @@ func NewPlan(id workflow.VersionID, g workflow.Graph, types Types, compiler Comp
 	p.trace()
 	p.weight = counted.weight
 	return p
+}
+
+// nodeScope lists the roots of expressions in a body, or around all.
+func nodeScope(of workflow.NodeID) []string {
+	if of == "" {
+		return workflow.NodeScope()
+	}
+	return append(workflow.NodeScope(), workflow.BodyScope()...)
 }
 
 // Version is the version that the plan is made of.

@@ -26,10 +26,10 @@ type branching struct {
 }
 
 // planEdge makes an edge ready (execution rules, "The graph").
-func planEdge(e workflow.Edge, source branching, compiler Compiler, field string) plannedEdge {
+func planEdge(e workflow.Edge, source branching, compiler Compiler, scope []string, field string) plannedEdge {
 	w := plannedEdge{id: e.ID, into: e.InputKey()}
 	if guard := e.Guard(); guard != "" {
-		w.guard = newEvaluator(compiler, field, guard, workflow.EdgeScope())
+		w.guard = newEvaluator(compiler, field, guard, slices.Concat(scope, []string{workflow.RootResult}))
 		w.guard.uses.result = true
 	}
 	branches := node.Branches(source.kind, source.config)

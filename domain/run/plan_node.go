@@ -16,6 +16,8 @@ import (
 type planner struct {
 	types    Types
 	compiler Compiler
+	graph    workflow.Graph // the whole version
+	scope    []string       // the roots of expressions
 }
 
 // action reads what a node does, and its configuration.
@@ -40,6 +42,8 @@ func (p planner) action(n workflow.Node) (action, map[string]any) {
 	switch {
 	case kind.Type.IsTrigger():
 		return triggerAction{}, config
+	case kind.RunsBody:
+		return p.loop(n.ID, config), config
 	case kind.HasEffect, kind.Computes:
 		return p.effect(n, kind, config), config
 	}

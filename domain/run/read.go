@@ -31,7 +31,24 @@ func (r *Run) Workflow() workflow.ID { return r.state.Workflow }
 func (r *Run) Version() workflow.VersionID { return r.state.Version }
 
 // Source is what the run executes.
-func (r *Run) Source() Source { return Source{r.state.Version, r.state.Snapshot} }
+func (r *Run) Source() Source {
+	s := Source{Version: r.state.Version, Snapshot: r.state.Snapshot}
+	if r.IsItem() {
+		s.Loop = r.state.ParentNode
+	}
+	return s
+}
+
+// index is the place of the item that the run is of; nil for none.
+func (r *Run) index() *int {
+	if !r.IsItem() {
+		return nil
+	}
+	return domain.CopyOf(&r.state.Index)
+}
+
+// IsItem says whether the run is that of an item of a node of its parent.
+func (r *Run) IsItem() bool { return r.state.Cause == CauseItem }
 
 // RerunOf is the run that this one repeats; empty for none.
 func (r *Run) RerunOf() ID { return r.state.RerunOf }
@@ -105,7 +122,7 @@ func (r *Run) Output(id workflow.NodeID) (output json.RawMessage, ok bool) {
 		case n.Status != NodeCompleted:
 			return nil, false
 		case n.OutputIsInput:
-			return r.state.Payload, true
+			return r.state.given(r.state.placeOfInput()), true
 		case n.OutputOf != "":
 			return r.Output(n.OutputOf)
 		default:
@@ -158,7 +175,8 @@ func (r *Run) Data() iter.Seq2[workflow.NodeID, json.RawMessage] {
 func (r *Run) Summary() Summary {
 	s := &r.state
 	return Summary{
-		ID: s.ID, Tenant: s.Tenant, SubTenant: s.SubTenant, Workflow: s.Workflow, Version: s.Version, Trigger: s.Trigger, RerunOf: s.RerunOf,
+		Index: r.index(),
+		ID:    s.ID, Tenant: s.Tenant, SubTenant: s.SubTenant, Workflow: s.Workflow, Version: s.Version, Trigger: s.Trigger, RerunOf: s.RerunOf,
 		Entity: s.Entity, DedupeKey: s.DedupeKey, Parent: s.Parent, ParentNode: s.ParentNode, Cause: s.Cause, Status: s.Status, Seq: s.Seq, Failure: domain.CopyOf(s.Failure),
 		CreatedAt: s.CreatedAt, UpdatedAt: s.UpdatedAt, StartedAt: domain.CopyOf(s.StartedAt), FinishedAt: domain.CopyOf(s.FinishedAt), WakeAt: domain.CopyOf(s.WakeAt),
 	}

@@ -56,9 +56,12 @@ type Again struct {
 // timeout. With a node to begin at it takes over the results of all other nodes that the node
 // does not lead to, as far as everything before them has been taken over; which edges are taken
 // is decided anew. What passed on the payload passes on that of the new run. The error is
-// Invalid, about from, where a result is missing of what comes before the node. The plan is that
+// Invalid, about from, where a result is missing of what comes before the node, and a Conflict with the code run_of_item for the run of an item. The plan is that
 // of the source; it is only looked at when there is a node to begin at.
 func (r *Run) Rerun(p *Plan, id ID, a Again, now time.Time) (*Run, error) {
+	if r.IsItem() {
+		return nil, domain.Fail(domain.Conflict, "run_of_item", "The run is of an item of node %q of run %s: repeat that one, or retry this one where it has failed.", r.state.ParentNode, r.state.Parent)
+	}
 	o := r.state.Origin
 	o.ID, o.RerunOf, o.Cause, o.CreatedAt = id, o.ID, CauseRerun, now
 	o.Version, o.Snapshot, o.DedupeKey = a.Version, a.Snapshot, a.DedupeKey

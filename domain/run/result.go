@@ -20,7 +20,7 @@ func (p planner) returns(config map[string]any) action {
 	}
 	e := &evaluator{field: "config"}
 	e.uses.addRootsWithin(config)
-	e.expression, e.fault = p.compiler.CompileTemplates(config, workflow.NodeScope()...)
+	e.expression, e.fault = p.compiler.CompileTemplates(config, p.scope...)
 	e.uses.narrow(e.expression, e.fault)
 	return returnAction{value: e}
 }

@@ -118,7 +118,7 @@ func (m *machine) fail(i int, f Failure) {
 
 // emitResumed adds the event of a node that goes on and whose pause was reported.
 func (m *machine) emitResumed(n *NodeState, before NodeStatus) {
-	if before == NodeWaiting && n.Pause.Kind != PauseRun {
+	if before == NodeWaiting && !n.Pause.Kind.byRuns() {
 		m.emit(DomainEvent{Type: RunResumed, Node: n.ID})
 	}
 }

@@ -37,7 +37,7 @@ func (r *Run) ShownInputs(p *Plan, most int) (inputs map[workflow.NodeID]ShownIn
 	defer r.Forget()
 	var used Meter
 	v := r.look(p)
-	v.meter, v.charged = &used, newNodeSet(len(p.nodes)+1)
+	v.meter, v.charged = &used, newNodeSet(len(p.nodes)+givenTexts)
 	inputs = make(map[workflow.NodeID]ShownInput)
 	for i := range r.state.Nodes {
 		n := v.node(i)

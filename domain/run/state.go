@@ -52,6 +52,11 @@ type Origin struct {
 	ParentNode  workflow.NodeID // whose effect the run is
 	ParentWaits bool            // for what becomes of the run
 	Depth       int             // how many runs are above it, each of which called the next
+
+	// Of the run of an item, which has [CauseItem] and the payload of its parent:
+	Index int             // the place of the item
+	Item  json.RawMessage // nil until a store has added it
+	Outer json.RawMessage // an object of what nodes around the body gave that it looks at, by their ids; nil for none
 }
 
 // Progress is what a run has done so far.
@@ -120,10 +125,14 @@ const (
 	PauseWait   PauseKind = "wait"   // a time
 	PauseCustom PauseKind = "custom" // what a custom node asked for
 	PauseRun    PauseKind = "run"    // the end of another run, which the node started
+	PauseItems  PauseKind = "items"  // the ends of the runs of its items
 )
 
 // byOthers says whether an event or an answer can end such a pause.
-func (k PauseKind) byOthers() bool { return k != PauseWait && k != PauseRun }
+func (k PauseKind) byOthers() bool { return k != PauseWait && !k.byRuns() }
+
+// byRuns says whether the ends of runs that the node started end such a pause.
+func (k PauseKind) byRuns() bool { return k == PauseRun || k == PauseItems }
 
 // Pause is what a node waits for.
 type Pause struct {
@@ -133,6 +142,6 @@ type Pause struct {
 	Until     *time.Time // when it ends by itself: a wait completes, everything else expires; nil for never
 	Seq       int64      // of the entry that began it, which tells pauses of one node apart
 	Run       ID         // that is waited for; empty for none
-	RunPaused bool       // that one is paused itself, so that the clock of this one may stand still
+	RunPaused bool       // all runs that are waited for are paused themselves, so that the clock of this one may stand still
 	TokenHash string     // SHA-256 of the resume token in base64url; empty when no token ends it
 }

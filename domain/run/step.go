@@ -16,14 +16,17 @@ type Step struct {
 	// same; see Changed.
 	Refused *domain.Error
 
-	Execute  []Execute     // attempts to make now, each once
-	WakeAt   time.Time     // when the run needs [TimeReached]; zero when nothing is due by itself
-	Start    []*Run        // other runs to start, in the unit that records the step
-	History  []Entry       // to append
-	Happened []DomainEvent // to send as events
-	Finished bool          // the run ended with this step
-	Turned   bool          // what the run's parent looks at has changed: the run has ended, is paused, or goes on
-	Used     Meter         // what computing it took
+	Execute  []Execute         // attempts to make now, each once
+	WakeAt   time.Time         // when the run needs [TimeReached]; zero when nothing is due by itself
+	Start    []*Run            // other runs to start, in the unit that records the step
+	Loops    []LoopStart       // nodes that begin to run their bodies with the step, or go on
+	Left     []workflow.NodeID // nodes that do not run their bodies any more: what is under way is not wanted
+	History  []Entry           // to append
+	Happened []DomainEvent     // to send as events
+	Finished bool              // the run ended with this step
+	Was      Status            // of the run before
+	Turned   bool              // what the run's parent looks at has changed: the run has ended, is paused, or goes on
+	Used     Meter             // what computing it took
 }
 
 // Changed says whether the run differs from before, so that it has to be stored.
@@ -33,7 +36,7 @@ func (s Step) Changed() bool { return len(s.History) > 0 }
 func (s Step) Then(next Step) Step {
 	s.History, s.Happened = append(s.History, next.History...), append(s.Happened, next.Happened...)
 	s.WakeAt, s.Finished, s.Turned = next.WakeAt, next.Finished, s.Turned || next.Turned
-	s.Start = append(s.Start, next.Start...)
+	s.Start, s.Loops, s.Left = append(s.Start, next.Start...), append(s.Loops, next.Loops...), append(s.Left, next.Left...)
 	s.Used.Add(next.Used.Steps, next.Used.Memory)
 	if s.Execute = append(s.Execute, next.Execute...); next.Finished {
 		s.Execute = nil

@@ -2,6 +2,7 @@ package run
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/sluicehq/sluice/domain/workflow"
 )
@@ -34,9 +35,9 @@ func (p planner) transform(config map[string]any) action {
 	}
 	t.initial, t.hasStart = config["initial"]
 	if source, ok := config["source"].(string); ok && source != "" && t.kind != workflow.TransformExpression {
-		t.source = newEvaluator(p.compiler, "config.source", source, workflow.NodeScope())
+		t.source = newEvaluator(p.compiler, "config.source", source, p.scope)
 	}
-	c := composer{compiler: p.compiler, roots: workflow.TransformScope(t.kind)}
+	c := composer{compiler: p.compiler, roots: slices.Concat(p.scope, workflow.TransformScope(t.kind)[len(workflow.NodeScope()):])}
 	method, parameters, after := "", "", ")"
 	switch t.kind {
 	case workflow.TransformMap:
@@ -54,7 +55,7 @@ func (p planner) transform(config map[string]any) action {
 	c.write(method)
 	switch expression, _ := config["expression"].(string); {
 	case expression != "" && method != "":
-		c.function("config.expression", expression, parameters, workflow.NodeScope())
+		c.function("config.expression", expression, parameters, p.scope)
 	case expression != "":
 		c.expression("config.expression", expression)
 	default:
@@ -64,7 +65,7 @@ func (p planner) transform(config map[string]any) action {
 		c.tree("config.mapping", config["mapping"])
 	}
 	c.write(after)
-	t.whole = c.compile(append(workflow.NodeScope(), rootItems, rootInitial))
+	t.whole = c.compile(slices.Concat(p.scope, []string{rootItems, rootInitial}))
 	return t
 }
 

@@ -2,7 +2,9 @@ package run
 
 import (
 	"encoding/json"
+	"maps"
 	"math/bits"
+	"slices"
 	"time"
 
 	"github.com/sluicehq/sluice/domain/workflow"
@@ -58,10 +60,8 @@ func (v view) payload() any {
 
 // output is what a node gave: of one whose failure was taken, what went wrong.
 func (v view) output(i int) any {
-	if place, ok := v.source(i); ok && place != placeOfPayload {
+	if place, ok := v.source(i); ok {
 		return v.read(place)
-	} else if ok {
-		return v.payload()
 	}
 	c := v.value(i)
 	if !c.known {
@@ -127,8 +127,8 @@ func (v view) sole(i int) *plannedEdge {
 	return found
 }
 
-// input is what flows into a node (execution rules, "The graph"): the payload where
-// the run begins, one predecessor's output, else an object of what several gave, in
+// input is what flows into a node (execution rules, "The graph"): the payload, or the item,
+// where the run begins, one predecessor's output, else an object of what several gave, in
 // the order of the edges. A value under its targetInputKey, or merged, replaces
 // what an earlier edge brought under that name. An output that is no object cannot
 // be merged and stands under the id of its node; null adds nothing. A member that
@@ -150,7 +150,7 @@ func (v view) input(i int) any {
 		v.merge(merged, w)
 	}
 	if merged == nil {
-		return v.payload()
+		return v.read(v.run.state.placeOfInput())
 	}
 	return merged
 }
@@ -158,7 +158,7 @@ func (v view) input(i int) any {
 // inputText is the text of an input that flows into a node as it stands somewhere; ok is false
 // where it is put together or taken apart.
 func (v view) inputText(i int) (text json.RawMessage, ok bool) {
-	place := placeOfPayload
+	place := v.run.state.placeOfInput()
 	switch w := v.sole(i); {
 	case w != nil && w.member != "":
 		return nil, false
@@ -207,6 +207,12 @@ func (v view) values(i int, u uses, more map[string]any) map[string]any {
 	if u.run {
 		values[workflow.RootRun] = v.runRoot()
 	}
+	if v.run.IsItem() {
+		if u.item {
+			values[workflow.RootItem] = v.read(placeOfItem)
+		}
+		values[workflow.RootIndex] = float64(v.run.state.Index)
+	}
 	for name, value := range more {
 		values[name] = value
 	}
@@ -216,8 +222,20 @@ func (v view) values(i int, u uses, more map[string]any) map[string]any {
 // outputsBefore are the outputs of the nodes that an expression of a node may look at.
 func (v view) outputsBefore(i int, u uses) map[string]any {
 	outputs := map[string]any{}
+	if v.usesOuter(u) {
+		outer, _ := v.read(placeOfOuter).(map[string]any)
+		maps.Copy(outputs, outer)
+	}
 	v.eachBefore(i, u, func(j int) { outputs[string(v.plan.nodes[j].id)] = v.output(j) })
 	return outputs
+}
+
+// usesOuter says whether what nodes around the body gave may be looked at.
+func (v view) usesOuter(u uses) bool {
+	if !u.nodes || len(v.run.state.Outer) == 0 {
+		return false
+	}
+	return u.named == nil || slices.ContainsFunc(u.named, func(id workflow.NodeID) bool { _, own := v.plan.index[id]; return !own })
 }
 
 // eachBefore goes over the nodes that lead to a node and have given something, with itself

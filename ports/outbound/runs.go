@@ -22,6 +22,7 @@ type RunStores struct {
 	Overview RunOverview
 	Origins  RunOrigins
 	Families RunFamilies
+	Loops    RunLoops
 	Lanes    RunLanes
 	Jobs     JobRepository
 	JobQueue JobQueue
@@ -55,7 +56,7 @@ type RunRepository interface {
 	// NotFound with the code run_not_found when there is no such run. After a refusal the
 	// unit does not commit, whatever else it wrote. Many steps cost little more than one.
 	//
-	// A step with which a run has turned wakes its parent, and, where the run has failed or was
+	// A step with which a run has turned wakes its parent, unless it is of an item, and, where the run has failed or was
 	// cancelled, all runs that it started and that have not ended: those that have not ended are
 	// due at once, until a worker records a step after it has looked; see RunStep.Woken.
 	Record(ctx context.Context, steps ...RunStep) error

@@ -36,6 +36,7 @@ func RunStores(t *testing.T, open OpenStore) {
 	t.Run("Overview", func(t *testing.T) { RunOverview(t, open) })
 	t.Run("Questions", func(t *testing.T) { RunQuestions(t, open) })
 	t.Run("Families", func(t *testing.T) { RunFamilies(t, open) })
+	t.Run("Loops", func(t *testing.T) { RunLoops(t, open) })
 }
 
 // runState is a run with every member filled in.

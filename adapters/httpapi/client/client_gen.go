@@ -172,6 +172,7 @@ const (
 	RunCauseByEvent  RunCause = "by_event"
 	RunCauseCall     RunCause = "call"
 	RunCauseIngest   RunCause = "ingest"
+	RunCauseItem     RunCause = "item"
 	RunCauseManual   RunCause = "manual"
 	RunCauseRerun    RunCause = "rerun"
 	RunCauseSchedule RunCause = "schedule"
@@ -209,6 +210,7 @@ const (
 	RunWaitKindCustom RunWaitKind = "custom"
 	RunWaitKindEvent  RunWaitKind = "event"
 	RunWaitKindInput  RunWaitKind = "input"
+	RunWaitKindItems  RunWaitKind = "items"
 	RunWaitKindRun    RunWaitKind = "run"
 	RunWaitKindWait   RunWaitKind = "wait"
 )
@@ -1593,7 +1595,7 @@ type RotateNodeSecret struct {
 
 // Run One execution of a workflow version.
 type Run struct {
-	// Cause What started the run: a call to its trigger, a call that names an event, an event that resumed no run, the trigger's schedule, somebody by hand, a node of another run, or somebody who repeats another run.
+	// Cause What started the run: a call to its trigger, a call that names an event, an event that resumed no run, the trigger's schedule, somebody by hand, a node of another run, somebody who repeats another run, or a `forEach` of another run, for an item.
 	Cause RunCause `json:"cause"`
 
 	// Context What the run works with, as expressions and custom nodes know it.
@@ -1620,6 +1622,9 @@ type Run struct {
 
 	// ID Its identifier.
 	ID string `json:"id"`
+
+	// Index The place of the item that it is of, from 0; absent for all other runs. A `forEach` starts a run for each item.
+	Index *int `json:"index,omitempty"`
 
 	// Nodes What became of each node, in the order of the version's graph; none while the run is pending.
 	Nodes []RunNode `json:"nodes"`
@@ -1675,7 +1680,7 @@ type Run struct {
 	WorkflowVersionID string `json:"workflowVersionId"`
 }
 
-// RunCause What started the run: a call to its trigger, a call that names an event, an event that resumed no run, the trigger's schedule, somebody by hand, a node of another run, or somebody who repeats another run.
+// RunCause What started the run: a call to its trigger, a call that names an event, an event that resumed no run, the trigger's schedule, somebody by hand, a node of another run, somebody who repeats another run, or a `forEach` of another run, for an item.
 type RunCause string
 
 // RunContext What the run works with, as expressions and custom nodes know it.
@@ -1709,7 +1714,7 @@ type RunFailure struct {
 	// | `expired` | nobody answered the question, or no event came, within the node's `timeoutMs` |
 	// | `expression_failed` | an expression has no value, or takes too many steps |
 	// | `edge_condition_failed` | the same of an edge's condition |
-	// | `source_not_array` | `map`, `filter` or `reduce` of something else than an array |
+	// | `source_not_array` | `map`, `filter`, `reduce` or `forEach` of something else than an array |
 	// | `config_invalid`, `input_invalid`, `output_invalid` | a value breaks the schema of the node's type |
 	// | `output_too_large`, `run_too_large` | what a node, or all of them, gave is too large to keep |
 	// | `values_too_large` | what a node looks at takes too much memory: pass on less, or name only the members that are needed |
@@ -1717,6 +1722,9 @@ type RunFailure struct {
 	// | `call_failed`, `call_cancelled` | the run of another workflow that a `callWorkflow` waited for failed, or was cancelled |
 	// | `call_refused` | the workflow that is called is gone, not active or not published, or the tenant's storage is full |
 	// | `call_too_deep` | the run is below 8 others already, each of which called the next |
+	// | `item_failed` | the run of an item failed, or was cancelled, and the `forEach` does not go on |
+	// | `too_many_items`, `items_too_large` | a `forEach` has more than 10,000 items, or more than 8 MiB of them |
+	// | `result_too_large` | what the items of a `forEach` gave is larger than 1 MiB together |
 	// | `node_type_unavailable`, `node_endpoint_not_found` | the node's type, or its endpoint, is not there any more |
 	// | `node_type_invalid` | the node's type makes no calls |
 	// | `code_failed` | code threw something, or gave no JSON value: the message has the line and the column |
@@ -1845,7 +1853,7 @@ type RunStatus string
 
 // RunSummary A run without its context and its nodes, which can be megabytes.
 type RunSummary struct {
-	// Cause What started the run: a call to its trigger, a call that names an event, an event that resumed no run, the trigger's schedule, somebody by hand, a node of another run, or somebody who repeats another run.
+	// Cause What started the run: a call to its trigger, a call that names an event, an event that resumed no run, the trigger's schedule, somebody by hand, a node of another run, somebody who repeats another run, or a `forEach` of another run, for an item.
 	Cause RunCause `json:"cause"`
 
 	// CreatedAt A time in UTC, in ISO 8601 with milliseconds.
@@ -1869,6 +1877,9 @@ type RunSummary struct {
 
 	// ID Its identifier.
 	ID string `json:"id"`
+
+	// Index The place of the item that it is of, from 0; absent for all other runs. A `forEach` starts a run for each item.
+	Index *int `json:"index,omitempty"`
 
 	// ParentNodeID The node of that run which did.
 	ParentNodeID *string `json:"parentNodeId,omitempty"`
@@ -1916,7 +1927,7 @@ type RunWait struct {
 	// Event The event that ends it, when only that does.
 	Event *string `json:"event,omitempty"`
 
-	// Kind `input`: a person's answer. `event`: an event for the entity. `wait`: a time. `custom`: what a custom node asked for. `run`: the end of the run `runId`, which the node started.
+	// Kind `input`: a person's answer. `event`: an event for the entity. `wait`: a time. `custom`: what a custom node asked for. `run`: the end of the run `runId`, which the node started. `items`: the ends of the runs of its items, which `GET /v1/gateway/runs?parentRunId=` lists.
 	Kind RunWaitKind `json:"kind"`
 
 	// ResumeToken What `POST /v1/gateway/triggers/resume` takes; absent where only time ends it.
@@ -1936,7 +1947,7 @@ type RunWait struct {
 	Until *Timestamp `json:"until,omitempty"`
 }
 
-// RunWaitKind `input`: a person's answer. `event`: an event for the entity. `wait`: a time. `custom`: what a custom node asked for. `run`: the end of the run `runId`, which the node started.
+// RunWaitKind `input`: a person's answer. `event`: an event for the entity. `wait`: a time. `custom`: what a custom node asked for. `run`: the end of the run `runId`, which the node started. `items`: the ends of the runs of its items, which `GET /v1/gateway/runs?parentRunId=` lists.
 type RunWaitKind string
 
 // SchedulePreview What a schedule does next.

@@ -69,21 +69,21 @@ func nameable(event string) bool {
 	return utf8.RuneCountInString(event) <= run.MaxEvent && utf8.ValidString(event) && !strings.ContainsRune(event, 0)
 }
 
-const awaitingColumns = `u.id, u.sub_tenant_id, u.workflow_version_id, u.snapshot_id, u.created_at, u.awaits`
+const awaitingColumns = `u.id, u.sub_tenant_id, u.workflow_version_id, u.snapshot_id, ` + loopColumn + ` AS loop, u.created_at, u.awaits`
 
 // idleColumns are the same of a run of which nothing waits.
-const idleColumns = `u.id, u.sub_tenant_id, u.workflow_version_id, u.snapshot_id, u.created_at, NULL AS awaits`
+const idleColumns = `u.id, u.sub_tenant_id, u.workflow_version_id, u.snapshot_id, ` + loopColumn + ` AS loop, u.created_at, NULL AS awaits`
 
 type awaitingRow struct {
-	id, subTenant, version string
-	createdAt              core.Instant
-	awaits, snapshot       *string
+	id, subTenant, version, loop string
+	createdAt                    core.Instant
+	awaits, snapshot             *string
 }
 
 func (row *awaitingRow) awaiting() (run.Awaiting, error) {
 	a := run.Awaiting{
 		ID: run.ID(row.id), SubTenant: tenant.SubTenantID(row.subTenant), CreatedAt: row.createdAt.Time,
-		Source: run.Source{Version: workflow.VersionID(row.version), Snapshot: orNone[run.SnapshotID](row.snapshot)},
+		Source: run.Source{Version: workflow.VersionID(row.version), Snapshot: orNone[run.SnapshotID](row.snapshot), Loop: workflow.NodeID(row.loop)},
 	}
 	if row.awaits == nil {
 		return a, nil
@@ -112,7 +112,7 @@ func (s repository) Awaiting(ctx context.Context, scope tenant.Scope, q outbound
 	}
 	err = s.EachRow(ctx, "find what runs of an entity wait for", func(rows *sql.Rows) error {
 		var row awaitingRow
-		if err := rows.Scan(&row.id, &row.subTenant, &row.version, &row.snapshot, &row.createdAt, &row.awaits); err != nil {
+		if err := rows.Scan(&row.id, &row.subTenant, &row.version, &row.snapshot, &row.loop, &row.createdAt, &row.awaits); err != nil {
 			return err
 		}
 		a, err := row.awaiting()

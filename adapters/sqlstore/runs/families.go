@@ -45,11 +45,12 @@ func (s families) Statuses(ctx context.Context, scope tenant.Scope, of []run.ID)
 	return statuses, nil
 }
 
-// parentsOf lists the parents that steps wake, each once.
-func parentsOf(steps []outbound.RunStep) (parents []core.KeyRow) {
+// parentsOf lists the parents of the runs that turn with steps, each once: those that are woken, or
+// those of items as well.
+func parentsOf(steps []outbound.RunStep, items bool) (parents []core.KeyRow) {
 	seen := make(map[run.ID]bool)
 	for _, step := range steps {
-		if parent := step.Run.Parent(); step.Turned && parent != "" && !seen[parent] {
+		if parent := step.Run.Parent(); step.Turned && parent != "" && !seen[parent] && (items || !step.Run.IsItem()) {
 			seen[parent] = true
 			parents = append(parents, core.KeyRow{Tenant: string(step.Run.Tenant()), ID: string(parent)})
 		}
@@ -57,10 +58,10 @@ func parentsOf(steps []outbound.RunStep) (parents []core.KeyRow) {
 	return parents
 }
 
-// holdFamilies locks what workers see of the runs that steps are of and of the parents that they
-// wake, in one order, so that two units never wait for each other.
+// holdFamilies locks what workers see of the runs that steps are of and of the parents of those
+// that turn, in one order, so that two units never wait for each other.
 func (s repository) holdFamilies(ctx context.Context, steps []outbound.RunStep) error {
-	held := parentsOf(steps)
+	held := parentsOf(steps, true)
 	if len(held) == 0 || s.store.dialect.ForUpdate == "" {
 		return nil
 	}
@@ -88,7 +89,7 @@ func (d dialect) wake() string {
 // wakeFamilies wakes the parents of runs that have ended, are paused or go on, and the children
 // of those that have failed or were cancelled.
 func (s repository) wakeFamilies(ctx context.Context, steps []outbound.RunStep) error {
-	if err := s.wakeAll(ctx, "wake parents", `%s`, parentsOf(steps)); err != nil {
+	if err := s.wakeAll(ctx, "wake parents", `%s`, parentsOf(steps, false)); err != nil {
 		return err
 	}
 	var ended []core.KeyRow
@@ -97,8 +98,13 @@ func (s repository) wakeFamilies(ctx context.Context, steps []outbound.RunStep) 
 			ended = append(ended, core.KeyRow{Tenant: string(r.Tenant()), ID: string(r.ID())})
 		}
 	}
+	return s.wakeChildren(ctx, ended)
+}
+
+// wakeChildren wakes the runs that others started and that have not ended.
+func (s repository) wakeChildren(ctx context.Context, of []core.KeyRow) error {
 	return s.wakeAll(ctx, "wake children", `(SELECT c.tenant_id, c.id FROM %s CROSS JOIN runs c
-		WHERE c.tenant_id = r.tenant_id AND c.parent_run_id = r.id AND c.parent_run_id <> '' AND c.finished_at IS NULL) AS r`, ended)
+		WHERE c.tenant_id = r.tenant_id AND c.parent_run_id = r.id AND c.parent_run_id <> '' AND c.finished_at IS NULL) AS r`, of)
 }
 
 func (s repository) wakeAll(ctx context.Context, what, which string, of []core.KeyRow) error {

@@ -285,16 +285,17 @@ func (s jobs) Runs(ctx context.Context, j *job.Job, limit int) ([]outbound.JobRu
 		ID       string  `db:"run_id"`
 		Version  *string `db:"workflow_version_id"`
 		Snapshot *string `db:"snapshot_id"`
+		Loop     string  `db:"loop"`
 		Size     int64   `db:"size"`
 	}
-	err := s.ReadRows(ctx, "find the runs of a job", &rows, `SELECT j.run_id, runs.workflow_version_id, runs.snapshot_id, coalesce(`+storedSize+`, 0) AS size
+	err := s.ReadRows(ctx, "find the runs of a job", &rows, `SELECT j.run_id, runs.workflow_version_id, runs.snapshot_id, `+loopColumn+` AS loop, coalesce(`+wholeSize+`, 0) AS size
 		FROM job_runs j LEFT JOIN runs ON runs.tenant_id = j.tenant_id AND runs.id = j.run_id
 		WHERE j.tenant_id = $1 AND j.job_id = $2 AND j.run_id > $3 ORDER BY j.run_id LIMIT $4`,
 		string(j.Tenant()), string(j.ID()), string(j.Cursor()), limit)
 	found := make([]outbound.JobRun, len(rows))
 	for i, row := range rows {
 		found[i] = outbound.JobRun{ID: run.ID(row.ID), Size: row.Size}
-		found[i].Source = run.Source{Version: orNone[workflow.VersionID](row.Version), Snapshot: orNone[run.SnapshotID](row.Snapshot)}
+		found[i].Source = run.Source{Version: orNone[workflow.VersionID](row.Version), Snapshot: orNone[run.SnapshotID](row.Snapshot), Loop: workflow.NodeID(row.Loop)}
 	}
 	return found, err
 }

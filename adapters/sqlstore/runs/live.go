@@ -56,9 +56,10 @@ func (s overview) OfWorkflow(ctx context.Context, scope tenant.Scope, of workflo
 }
 
 // Sweep removes old runs; the schema removes what belongs to them. One that is retried meanwhile
-// stays.
+// stays, and so does that of an item whose parent has not ended.
 func (s overview) Sweep(ctx context.Context, owner tenant.ID, from, before time.Time, limit int) ([]time.Time, error) {
-	const old = `tenant_id = $1 AND finished_at >= $2 AND finished_at < $3`
+	const old = `tenant_id = $1 AND finished_at >= $2 AND finished_at < $3 AND (item_index IS NULL OR NOT EXISTS (
+		SELECT 1 FROM live_runs p WHERE p.tenant_id = runs.tenant_id AND p.id = runs.parent_run_id))`
 	var finished []core.Instant
 	err := s.ReadRows(ctx, "sweep runs", &finished, `DELETE FROM runs WHERE `+old+` AND id `+
 		s.store.dialect.AmongFirst(`SELECT id FROM runs WHERE `+old+` ORDER BY finished_at LIMIT $4`)+` RETURNING finished_at`, string(owner), from.UTC(), before, limit)

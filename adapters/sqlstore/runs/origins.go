@@ -16,23 +16,21 @@ type origins struct{ *unit }
 
 var _ outbound.RunOrigins = origins{}
 
-// storedSize is how large a run is as it is stored, of the table of runs.
-const storedSize = `octet_length(progress) + outputs + octet_length(payload) +
-	coalesce((SELECT octet_length(p.payload) FROM run_payloads p WHERE p.tenant_id = runs.tenant_id AND p.id = runs.payload_id), 0)`
-
 // Of reads lengths only.
 func (s origins) Of(ctx context.Context, scope tenant.Scope, id run.ID) (run.Source, int64, error) {
 	in, args := core.Within(scope, core.BySubTenant, string(id))
 	var row struct {
 		Version  string  `db:"workflow_version_id"`
 		Snapshot *string `db:"snapshot_id"`
+		Loop     string  `db:"loop"`
 		Size     int64   `db:"size"`
 	}
-	err := s.ReadRow(ctx, "find the origin of a run", &row, `SELECT workflow_version_id, snapshot_id, `+storedSize+` AS size FROM runs WHERE tenant_id = $1 AND id = $2`+in, args...)
+	err := s.ReadRow(ctx, "find the origin of a run", &row, `SELECT workflow_version_id, snapshot_id, `+loopColumn+` AS loop, `+wholeSize+` AS size
+		FROM runs WHERE tenant_id = $1 AND id = $2`+in, args...)
 	if errors.Is(err, sql.ErrNoRows) {
 		return run.Source{}, 0, core.NotFound(err, "run_not_found", "There is no such run.")
 	}
-	return run.Source{Version: workflow.VersionID(row.Version), Snapshot: orNone[run.SnapshotID](row.Snapshot)}, row.Size, err
+	return run.Source{Version: workflow.VersionID(row.Version), Snapshot: orNone[run.SnapshotID](row.Snapshot), Loop: workflow.NodeID(row.Loop)}, row.Size, err
 }
 
 // Live skips through the index of live runs from one origin to the next, so that it

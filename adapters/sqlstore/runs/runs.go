@@ -26,26 +26,38 @@ var _ outbound.RunRepository = repository{}
 // What a list shows of a run, and all of it.
 const (
 	summaryColumns = `id, tenant_id, sub_tenant_id, workflow_id, workflow_version_id, trigger_id, entity_id, dedupe_key, cause, status, seq,
-		failure_code, failure_message, failure_node, created_at, updated_at, started_at, finished_at, wake_at, parent_run_id, parent_node_id, rerun_of`
+		failure_code, failure_message, failure_node, created_at, updated_at, started_at, finished_at, wake_at, parent_run_id, parent_node_id, rerun_of, item_index`
 	// The payload of a run is its own, or one that it shares.
 	payloadColumn = `CASE WHEN payload_id IS NULL THEN payload
 		ELSE (SELECT p.payload FROM run_payloads p WHERE p.tenant_id = runs.tenant_id AND p.id = runs.payload_id) END`
 	payloadSize = `CASE WHEN payload_id IS NULL THEN octet_length(payload)
 		ELSE (SELECT octet_length(p.payload) FROM run_payloads p WHERE p.tenant_id = runs.tenant_id AND p.id = runs.payload_id) END`
 
-	wholeSize = `(octet_length(progress) + outputs + coalesce(` + payloadSize + `, 0))`
+	wholeSize = `(octet_length(progress) + outputs + coalesce(` + payloadSize + `, 0) + CASE WHEN item_index IS NULL THEN 0 ELSE (SELECT coalesce(sum(octet_length(i.item)), 0)` +
+		ofParent + ` AND i.idx IN (runs.item_index, -1)) END)`
+
+	// loopColumn is the node whose body a run executes; empty for none.
+	loopColumn = `CASE WHEN item_index IS NULL THEN '' ELSE parent_node_id END`
+
+	// What the run of an item has is kept with its parent.
+	ofParent    = ` FROM run_items i WHERE i.tenant_id = runs.tenant_id AND i.run_id = runs.parent_run_id AND i.node_id = runs.parent_node_id`
+	itemColumn  = `CASE WHEN item_index IS NOT NULL THEN (SELECT i.item` + ofParent + ` AND i.idx = runs.item_index) END`
+	outerColumn = `CASE WHEN item_index IS NOT NULL THEN (SELECT i.item` + ofParent + ` AND i.idx = -1) END`
 )
 
 var (
-	wholeColumns = wholeRun(payloadColumn, "progress")
+	wholeColumns = wholeRun(payloadColumn, "progress", itemColumn, outerColumn)
 
 	// leasedColumns are the same without what makes a run large.
-	leasedColumns = wholeRun(ifSmall(payloadColumn), ifSmall("progress"))
+	leasedColumns = wholeRun(ifSmall(payloadColumn), ifSmall("progress"), ifSmall(itemColumn), ifSmall(outerColumn))
+
+	// itemColumns are the same without what the runs of items share.
+	itemColumns = wholeRun(`'null'`, "progress", itemColumn, "NULL")
 )
 
-func wholeRun(payload, progress string) string {
+func wholeRun(payload, progress, item, outer string) string {
 	return summaryColumns + `, trigger_name, trigger_type, ` + payload + ` AS payload, max_retries, backoff_ms, max_backoff_ms, timeout_ms, parent_waits, depth, ` +
-		progress + ` AS progress, outputs, lane, lane_limit, ` + wholeSize + ` AS size, snapshot_id`
+		progress + ` AS progress, outputs, lane, lane_limit, ` + wholeSize + ` AS size, snapshot_id, ` + item + ` AS item, ` + outer + ` AS outer_given`
 }
 
 func ifSmall(column string) string {
@@ -75,6 +87,7 @@ type summaryRow struct {
 	Parent         string     `db:"parent_run_id"`
 	ParentNode     string     `db:"parent_node_id"`
 	RerunOf        *string    `db:"rerun_of"`
+	Index          *int       `db:"item_index"`
 }
 
 // Targets are where the columns of a list go.
@@ -82,7 +95,7 @@ func (row *summaryRow) Targets() []any {
 	return []any{
 		&row.ID, &row.Tenant, &row.SubTenant, &row.Workflow, &row.Version, &row.Trigger, &row.Entity, &row.DedupeKey, &row.Cause, &row.Status, &row.Seq,
 		&row.FailureCode, &row.FailureMessage, &row.FailureNode, &row.CreatedAt, &row.UpdatedAt, &row.StartedAt, &row.FinishedAt, &row.WakeAt,
-		&row.Parent, &row.ParentNode, &row.RerunOf,
+		&row.Parent, &row.ParentNode, &row.RerunOf, &row.Index,
 	}
 }
 
@@ -109,7 +122,7 @@ func (row summaryRow) summary() (run.Summary, error) {
 		Version: workflow.VersionID(row.Version), Trigger: trigger.ID(row.Trigger), Entity: row.Entity, DedupeKey: row.DedupeKey,
 		Cause: run.Cause(row.Cause), Status: run.Status(row.Status), Seq: row.Seq, Failure: row.failure(),
 		CreatedAt: row.CreatedAt.UTC(), UpdatedAt: row.UpdatedAt.UTC(), StartedAt: core.InUTC(row.StartedAt), FinishedAt: core.InUTC(row.FinishedAt),
-		WakeAt: core.InUTC(row.WakeAt), Parent: run.ID(row.Parent), ParentNode: workflow.NodeID(row.ParentNode), RerunOf: orNone[run.ID](row.RerunOf),
+		WakeAt: core.InUTC(row.WakeAt), Parent: run.ID(row.Parent), ParentNode: workflow.NodeID(row.ParentNode), RerunOf: orNone[run.ID](row.RerunOf), Index: row.Index,
 	}, nil
 }
 
@@ -138,6 +151,8 @@ type runRow struct {
 	LaneLimit   int
 	Size        int64 // of payload, progress and outputs
 	Snapshot    *string
+	Item        []byte
+	Outer       []byte
 
 	Outputs map[workflow.NodeID]json.RawMessage // from rows of their own
 }
@@ -145,7 +160,7 @@ type runRow struct {
 // Targets are where [wholeColumns] go.
 func (row *runRow) Targets() []any {
 	return append(row.summaryRow.Targets(), &row.TriggerName, &row.TriggerType, &row.Payload, &row.MaxRetries, &row.Backoff, &row.MaxBackoff, &row.Timeout, &row.ParentWaits, &row.Depth,
-		&row.Progress, &row.OutputsSize, &row.Lane, &row.LaneLimit, &row.Size, &row.Snapshot)
+		&row.Progress, &row.OutputsSize, &row.Lane, &row.LaneLimit, &row.Size, &row.Snapshot, &row.Item, &row.Outer)
 }
 
 func (row *runRow) restore() (*run.Run, error) {
@@ -160,8 +175,13 @@ func (row *runRow) restore() (*run.Run, error) {
 	if failure != nil { // of which edge, its progress knows
 		failure.Edge = progress.FailedEdge(failure.Node)
 	}
+	index := 0
+	if row.Index != nil {
+		index = *row.Index
+	}
 	return run.Restore(run.State{
 		Origin: run.Origin{
+			Index: index, Item: row.Item, Outer: row.Outer,
 			ID: run.ID(row.ID), Tenant: tenant.ID(row.Tenant), SubTenant: tenant.SubTenantID(row.SubTenant), Workflow: workflow.ID(row.Workflow),
 			Version: workflow.VersionID(row.Version), Snapshot: orNone[run.SnapshotID](row.Snapshot), RerunOf: orNone[run.ID](row.RerunOf),
 			Trigger: trigger.ID(row.Trigger), TriggerName: row.TriggerName,

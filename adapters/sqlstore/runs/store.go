@@ -58,6 +58,7 @@ type Store struct {
 	start, live string                 // add runs, and in a second statement where the first cannot, what workers see of them
 	record      string                 // writes many steps; empty where it takes several statements
 	letGo       string                 // lets runs in a lane go
+	keepItems   string                 // counts items of a run
 	served      atomic.Pointer[string] // the tenant that the last claim came to
 
 	// LiveRunsChanged is called with how many rows of live_runs a unit has written; nil where
@@ -74,7 +75,7 @@ type dialect struct {
 // New returns the runs of a database of a dialect.
 func New(base *core.Dialect, own Statements) *Store {
 	d := dialect{base, own}
-	return &Store{dialect: d, start: d.insertRuns(), live: d.insertLiveRuns(), record: d.recordSteps(), letGo: d.letGo()}
+	return &Store{dialect: d, start: d.insertRuns(), live: d.insertLiveRuns(), record: d.recordSteps(), letGo: d.letGo(), keepItems: d.keepItems()}
 }
 
 // unit is a unit of work on runs.
@@ -86,7 +87,7 @@ type unit struct {
 // In returns the repositories of a unit of work.
 func (s *Store) In(u *core.Unit) outbound.RunStores {
 	all := repository{&unit{u, s}}
-	return outbound.RunStores{Runs: all, Shared: sharedPayloads{all}, Queue: queue{all}, Overview: overview(all), Origins: origins(all), Families: families(all), Lanes: lanes{all}, Jobs: jobs(all), JobQueue: jobs(all)}
+	return outbound.RunStores{Runs: all, Shared: sharedPayloads{all}, Queue: queue{all}, Overview: overview(all), Origins: origins(all), Families: families(all), Loops: loops{all}, Lanes: lanes{all}, Jobs: jobs(all), JobQueue: jobs(all)}
 }
 
 func (s *Store) liveRunsChanged(rows int) {

@@ -1,0 +1,360 @@
+package runs
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/sluicehq/sluice/adapters/sqlstore/core"
+	"github.com/sluicehq/sluice/domain/run"
+	"github.com/sluicehq/sluice/domain/tenant"
+	"github.com/sluicehq/sluice/domain/workflow"
+	"github.com/sluicehq/sluice/ports/outbound"
+)
+
+// loops keeps a small row for each node that runs its body, which every recorded batch with ends of
+// its items writes, and a row for each item, which is written once. Who writes the row of a node
+// has locked what workers see of its run, so that two units never wait for each other.
+type loops struct{ repository }
+
+var _ outbound.RunLoops = loops{}
+
+// outerIndex is the place of what the items of a node look at besides.
+const outerIndex = -1
+
+// Items are added by so many in one statement, or with so many bytes.
+const (
+	maxItems     = 2000
+	maxItemBytes = 1 << 20
+)
+
+type itemRow struct {
+	Index int    `json:"idx"`
+	Run   string `json:"item_run_id"`
+	Item  string `json:"item"`
+}
+
+// Begin has the payload of the run shared by its items.
+func (s loops) Begin(ctx context.Context, of *run.Run, start run.LoopStart, items []run.ID) error {
+	if !s.InTransaction() || !s.Writes() {
+		return s.Fail(errUnit)
+	}
+	owner, id, node := string(of.Tenant()), string(of.ID()), string(start.Node)
+	if start.Again {
+		_, err := s.Exec(ctx, "let a loop go on", `UPDATE run_loops SET next_item = 0, failed = false, is_left = false
+			WHERE tenant_id = $1 AND run_id = $2 AND node_id = $3`, owner, id, node)
+		return err
+	}
+	_, err := s.Exec(ctx, "share the payload of a run", `INSERT INTO run_payloads (tenant_id, id, payload)
+		SELECT tenant_id, id, payload FROM runs WHERE tenant_id = $1 AND id = $2 AND payload_id IS NULL ON CONFLICT DO NOTHING`, owner, id)
+	if err != nil {
+		return err
+	}
+	var counted []int64
+	if err = s.ReadRows(ctx, "count items", &counted, s.store.keepItems, owner, id, start.Size()); err != nil {
+		return s.Fail(err)
+	}
+	_, err = s.Exec(ctx, "begin a loop", `INSERT INTO run_loops (tenant_id, run_id, node_id, items, next_item, live, paused, concurrency, fail_fast, failed, is_left, payload_id)
+		SELECT tenant_id, id, CAST($3 AS text), CAST($4 AS integer), 0, 0, 0, CAST($5 AS integer), CAST($6 AS boolean), false, false, payload_id FROM runs WHERE tenant_id = $1 AND id = $2`,
+		owner, id, node, len(start.Items), start.Concurrency, start.FailFast)
+	if err != nil {
+		return err
+	}
+	var rows []itemRow
+	if len(start.Outer) > 0 {
+		rows = append(rows, itemRow{Index: outerIndex, Item: asText(start.Outer)})
+	}
+	size := 0
+	for i, item := range start.Items {
+		if len(rows) == maxItems || size > maxItemBytes {
+			if err := s.addItems(ctx, owner, id, node, rows); err != nil {
+				return err
+			}
+			rows, size = rows[:0], 0
+		}
+		rows = append(rows, itemRow{i, string(items[i]), asText(item)})
+		size += len(item)
+	}
+	return s.addItems(ctx, owner, id, node, rows)
+}
+
+// keepItems counts the bytes of items as those of their run, and has it refer to its payload.
+func (d dialect) keepItems() string {
+	const update = `UPDATE runs SET payload_id = coalesce(payload_id, id), item_bytes = item_bytes + CAST($3 AS bigint), kept = kept + CAST($3 AS bigint)
+		WHERE tenant_id = $1 AND id = $2 RETURNING `
+	if !d.WritingWith {
+		return update + `1`
+	}
+	return `WITH grown AS (` + update + `tenant_id, CAST($3 AS bigint) AS bytes), ` + d.countBytes("bytes", "grown") + ` SELECT bytes FROM grown`
+}
+
+func (s loops) addItems(ctx context.Context, owner, of, node string, rows []itemRow) error {
+	text, err := json.Marshal(rows)
+	if err != nil {
+		return s.Fail(fmt.Errorf("encode items: %w", err))
+	}
+	table := s.store.dialect.Rows(1, core.Column{Name: "idx"}, core.Column{Name: "item_run_id"}, core.Column{Name: "item"})
+	_, err = s.Exec(ctx, "keep items", `INSERT INTO run_items (tenant_id, run_id, node_id, idx, item_run_id, item)
+		SELECT CAST($2 AS text), CAST($3 AS text), CAST($4 AS text), CAST(r.idx AS integer), r.item_run_id, r.item FROM `+table, string(text), owner, of, node)
+	return err
+}
+
+// Leave looks for items only where some are under way.
+func (s loops) Leave(ctx context.Context, of *run.Run, nodes ...workflow.NodeID) error {
+	if !s.InTransaction() || !s.Writes() {
+		return s.Fail(errUnit)
+	}
+	some := false
+	for _, node := range nodes {
+		var live []int
+		err := s.ReadRows(ctx, "leave a loop", &live, `UPDATE run_loops SET is_left = true WHERE tenant_id = $1 AND run_id = $2 AND node_id = $3 RETURNING live`,
+			string(of.Tenant()), string(of.ID()), string(node))
+		if err != nil {
+			return s.Fail(err)
+		}
+		some = some || slices.ContainsFunc(live, func(n int) bool { return n > 0 })
+	}
+	if !some {
+		return nil
+	}
+	return s.wakeChildren(ctx, []core.KeyRow{{Tenant: string(of.Tenant()), ID: string(of.ID())}})
+}
+
+// loopRow is a row of run_loops, and one of [core.Dialect.Rows].
+type loopRow struct {
+	Tenant      string `db:"tenant_id" json:"tenant_id"`
+	Run         string `db:"run_id" json:"run_id"`
+	Node        string `db:"node_id" json:"node_id"`
+	Count       int    `db:"items" json:"-"`
+	Next        int    `db:"next_item" json:"next_item"`
+	Live        int    `db:"live" json:"live"`
+	Paused      int    `db:"paused" json:"paused"`
+	Concurrency int    `db:"concurrency" json:"-"`
+	FailFast    bool   `db:"fail_fast" json:"-"`
+	Failed      bool   `db:"failed" json:"failed"`
+	Left        bool   `db:"is_left" json:"-"`
+	Payload     string `db:"payload_id" json:"-"`
+}
+
+const loopColumns = `l.tenant_id, l.run_id, l.node_id, l.items, l.next_item, l.live, l.paused, l.concurrency, l.fail_fast, l.failed, l.is_left, l.payload_id`
+
+func (row loopRow) key() outbound.LoopKey {
+	return outbound.LoopKey{Tenant: tenant.ID(row.Tenant), Run: run.ID(row.Run), Node: workflow.NodeID(row.Node)}
+}
+
+func (row loopRow) loop() run.Loop {
+	return run.Loop{
+		Node: workflow.NodeID(row.Node), Count: row.Count, Next: row.Next, Live: row.Live, Paused: row.Paused, Concurrency: row.Concurrency,
+		FailFast: row.FailFast, Failed: row.Failed, Left: row.Left,
+	}
+}
+
+var loopKeyColumns = []core.Column{{Name: "tenant_id"}, {Name: "run_id"}, {Name: "node_id"}}
+
+// Move reads the rows of the nodes, finds who is next, and writes all of them together.
+func (s loops) Move(ctx context.Context, moves ...outbound.LoopMove) ([]outbound.LoopTurn, error) {
+	if len(moves) == 0 {
+		return nil, nil
+	}
+	if !s.InTransaction() || !s.Writes() {
+		return nil, s.Fail(errUnit)
+	}
+	of := make(map[outbound.LoopKey][]outbound.LoopMove)
+	var keys []loopRow
+	for _, move := range moves {
+		if of[move.Loop] == nil {
+			keys = append(keys, loopRow{Tenant: string(move.Loop.Tenant), Run: string(move.Loop.Run), Node: string(move.Loop.Node)})
+		}
+		of[move.Loop] = append(of[move.Loop], move)
+	}
+	text, err := json.Marshal(keys)
+	if err != nil {
+		return nil, s.Fail(fmt.Errorf("encode loops: %w", err))
+	}
+	var rows []loopRow
+	lock := s.store.dialect.ForUpdate
+	if lock != "" {
+		lock = " FOR UPDATE OF l"
+	}
+	err = s.ReadRows(ctx, "hold loops", &rows, `SELECT `+loopColumns+` FROM `+s.store.dialect.Rows(1, loopKeyColumns...)+` CROSS JOIN run_loops l
+		WHERE l.tenant_id = r.tenant_id AND l.run_id = r.run_id AND l.node_id = r.node_id ORDER BY l.tenant_id, l.run_id, l.node_id`+lock, string(text))
+	if err != nil || len(rows) == 0 {
+		return nil, err
+	}
+	turns := make([]outbound.LoopTurn, len(rows))
+	for i := range rows {
+		if turns[i], err = s.turn(ctx, &rows[i], of[rows[i].key()]); err != nil {
+			return nil, s.Fail(err)
+		}
+	}
+	if text, err = json.Marshal(rows); err != nil {
+		return nil, s.Fail(fmt.Errorf("encode loops: %w", err))
+	}
+	written := slices.Concat(loopKeyColumns, []core.Column{{Name: "next_item"}, {Name: "live"}, {Name: "paused"}, {Name: "failed"}})
+	_, err = s.Exec(ctx, "count items", `UPDATE run_loops AS u SET next_item = CAST(r.next_item AS integer), live = CAST(r.live AS integer), paused = CAST(r.paused AS integer),
+		failed = CAST(r.failed AS boolean) FROM `+s.store.dialect.Rows(1, written...)+` WHERE u.tenant_id = r.tenant_id AND u.run_id = r.run_id AND u.node_id = r.node_id`, string(text))
+	if err != nil {
+		return nil, err
+	}
+	return turns, s.afterMove(ctx, turns)
+}
+
+// turn counts what has moved in a row, and finds who is next.
+func (s loops) turn(ctx context.Context, row *loopRow, moves []outbound.LoopMove) (turn outbound.LoopTurn, err error) {
+	turn = outbound.LoopTurn{Loop: row.key(), Payload: outbound.PayloadID(row.Payload)}
+	before := row.loop()
+	l := before
+	for _, move := range moves {
+		if move.Is != "" {
+			l.Move(move.Was, move.Is)
+		}
+	}
+	if room := l.Room(); room > 0 {
+		if turn.Items, err = s.next(ctx, row, room); err != nil {
+			return turn, err
+		}
+		l.Live += len(turn.Items)
+		if l.Next = l.Count; len(turn.Items) == room {
+			l.Next = turn.Items[room-1].Index + 1
+		}
+	}
+	turn.Woke = !l.Left && (l.Over() != before.Over() || l.AllPaused() != before.AllPaused())
+	row.Next, row.Live, row.Paused, row.Failed = l.Next, l.Live, l.Paused, l.Failed
+	return turn, nil
+}
+
+// ofItem is a value of the run of an item i, by its key: null where it has not begun.
+func ofItem(value string) string {
+	return `(SELECT ` + value + ` FROM runs c WHERE c.tenant_id = i.tenant_id AND c.id = i.item_run_id)`
+}
+
+// next finds the first items that have not begun, or have ended otherwise than completed.
+func (s loops) next(ctx context.Context, of *loopRow, most int) ([]outbound.ItemTurn, error) {
+	var found []struct {
+		Index  int     `db:"idx"`
+		Run    string  `db:"item_run_id"`
+		Size   int     `db:"size"`
+		Status *string `db:"status"`
+	}
+	err := s.ReadRows(ctx, "find the next items", &found, `SELECT i.idx, i.item_run_id, octet_length(i.item) + coalesce((SELECT octet_length(o.item) FROM run_items o
+			WHERE o.tenant_id = i.tenant_id AND o.run_id = i.run_id AND o.node_id = i.node_id AND o.idx = -1), 0) AS size, `+ofItem("c.status")+` AS status
+		FROM run_items i WHERE i.tenant_id = $1 AND i.run_id = $2 AND i.node_id = $3 AND i.idx >= $4 AND coalesce(`+ofItem("c.status")+`, 'failed') IN ('failed', 'cancelled')
+		ORDER BY i.idx LIMIT $5`, of.Tenant, of.Run, of.Node, of.Next, most)
+	items := make([]outbound.ItemTurn, len(found))
+	for i, row := range found {
+		items[i] = outbound.ItemTurn{Run: run.ID(row.Run), Index: row.Index, Size: row.Size, Again: row.Status != nil}
+	}
+	return items, err
+}
+
+// afterMove has those pending that go on, and wakes runs.
+func (s loops) afterMove(ctx context.Context, turns []outbound.LoopTurn) error {
+	var again, woken []core.KeyRow
+	for _, turn := range turns {
+		for _, item := range turn.Items {
+			if item.Again {
+				again = append(again, core.KeyRow{Tenant: string(turn.Loop.Tenant), ID: string(item.Run)})
+			}
+		}
+		if turn.Woke {
+			woken = append(woken, core.KeyRow{Tenant: string(turn.Loop.Tenant), ID: string(turn.Loop.Run)})
+		}
+	}
+	if err := s.reviveItems(ctx, again); err != nil {
+		return err
+	}
+	return s.wakeAll(ctx, "wake runs of loops", `%s`, slices.Compact(woken))
+}
+
+func (s loops) reviveItems(ctx context.Context, items []core.KeyRow) error {
+	if len(items) == 0 {
+		return nil
+	}
+	slices.SortFunc(items, func(a, b core.KeyRow) int { return cmp.Compare(a.ID, b.ID) })
+	table, parameter, err := s.store.dialect.Keys(items)
+	if err != nil {
+		return s.Fail(err)
+	}
+	clock := s.store.dialect.Clock
+	_, err = s.Exec(ctx, "have items pending", `UPDATE runs AS u SET status = 'pending', finished_at = NULL, failure_code = NULL, failure_message = NULL, failure_node = NULL,
+		wake_at = NULL, updated_at = `+clock+` FROM `+table+` WHERE u.tenant_id = r.tenant_id AND u.id = r.id`, parameter)
+	if err != nil {
+		return err
+	}
+	n, err := s.Exec(ctx, "queue items", `INSERT INTO live_runs (tenant_id, id, trigger_id, workflow_id, seq, size, due_at, ready_at, lane, lane_limit, needs_level)
+		SELECT runs.tenant_id, runs.id, trigger_id, workflow_id, seq, `+wholeSize+`, k.now, k.now, lane, lane_limit, `+levelOf("runs", levelOfSnapshot("runs"))+`
+		FROM `+table+` CROSS JOIN runs CROSS JOIN (SELECT `+clock+` AS now) AS k WHERE runs.tenant_id = r.tenant_id AND runs.id = r.id`, parameter)
+	s.store.liveRunsChanged(int(n))
+	return err
+}
+
+// Start adds the runs in one statement.
+func (s loops) Start(ctx context.Context, payload outbound.PayloadID, items ...outbound.ItemStart) error {
+	all, sizes := make([]*run.Run, len(items)), make([]int, len(items))
+	for i, item := range items {
+		all[i], sizes[i] = item.Run, item.Size
+	}
+	_, err := s.start(ctx, payload, all, sizes...)
+	return err
+}
+
+// Of reads one row for each node.
+func (s loops) Of(ctx context.Context, owner tenant.ID, of run.ID) ([]run.Loop, error) {
+	var rows []loopRow
+	err := s.ReadRows(ctx, "read loops", &rows, `SELECT `+loopColumns+` FROM run_loops l WHERE l.tenant_id = $1 AND l.run_id = $2 ORDER BY l.node_id`, string(owner), string(of))
+	all := make([]run.Loop, len(rows))
+	for i, row := range rows {
+		all[i] = row.loop()
+	}
+	return all, err
+}
+
+// Ended finds out how large the runs are, and then reads those that fit, without the payload and
+// what else they share.
+func (s loops) Ended(ctx context.Context, q outbound.EndedItems) ([]run.Outcome, error) {
+	statuses := `'completed', 'failed', 'cancelled'`
+	if q.Failed {
+		statuses = `'failed', 'cancelled'`
+	}
+	var found []struct {
+		Index int    `db:"idx"`
+		Run   string `db:"item_run_id"`
+		Size  int64  `db:"size"`
+	}
+	err := s.ReadRows(ctx, "find items that have ended", &found, `SELECT i.idx, i.item_run_id, octet_length(i.item) + `+ofItem("octet_length(c.progress) + c.outputs")+` AS size
+		FROM run_items i WHERE i.tenant_id = $1 AND i.run_id = $2 AND i.node_id = $3 AND i.idx >= $4 AND `+ofItem("c.status")+` IN (`+statuses+`) ORDER BY i.idx LIMIT $5`,
+		string(q.Loop.Tenant), string(q.Loop.Run), string(q.Loop.Node), q.From, q.Limit)
+	if err != nil || len(found) == 0 {
+		return nil, err
+	}
+	var keys []core.KeyRow
+	size := int64(0)
+	for i, row := range found {
+		if i > 0 && size > q.Bytes {
+			break
+		}
+		size += row.Size
+		keys = append(keys, core.KeyRow{Tenant: string(q.Loop.Tenant), ID: row.Run})
+	}
+	table, parameter, err := s.store.dialect.Keys(keys)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := s.scan(ctx, "read items that have ended", `SELECT `+itemColumns+` FROM (SELECT r.tenant_id AS owner_id, r.id AS run_id FROM `+table+`) AS ended
+		CROSS JOIN runs WHERE runs.tenant_id = ended.owner_id AND runs.id = ended.run_id`, parameter)
+	if err != nil {
+		return nil, err
+	}
+	outcomes := make([]run.Outcome, len(rows))
+	for i := range rows {
+		r, err := rows[i].restore()
+		if err != nil {
+			return nil, err
+		}
+		outcomes[i] = r.Outcome()
+	}
+	slices.SortFunc(outcomes, func(a, b run.Outcome) int { return cmp.Compare(a.Index, b.Index) })
+	return outcomes, nil
+}
