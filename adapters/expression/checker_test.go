@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sluicehq/sluice/domain/typing"
 	"github.com/sluicehq/sluice/domain/workflow"
 )
 
@@ -107,6 +108,22 @@ func TestCheckerKnowsFunctions(t *testing.T) {
 		}
 		if isFunction != c.isFunction || got != c.want || again != isFunction || (err == nil) != (errAgain == nil) {
 			t.Errorf("%q: %v, %v, then %v, %v", source, isFunction, err, again, errAgain)
+		}
+	}
+}
+
+// A transform in a body has an item of its own.
+func TestCheckerKnowsWhoseItemItIs(t *testing.T) {
+	outer := []workflow.Root{{Name: workflow.RootInput, Type: typing.Of(typing.Array)}, {Name: workflow.RootItem, Type: typing.Of(typing.String)}, {Name: workflow.RootIndex, Type: typing.Of(typing.Number)}}
+	each := []workflow.Root{{Name: workflow.RootItem, Type: typing.Of(typing.Boolean)}, {Name: workflow.RootIndex, Type: typing.Of(typing.Number)}}
+	for text, want := range map[string]typing.Type{
+		"item":          typing.Of(typing.Boolean),
+		"item => item":  typing.Of(typing.Boolean),
+		"other => item": typing.Of(typing.String),
+	} {
+		got := Checker{}.Check(workflow.Source{Text: text, Form: workflow.EachItem, Roots: outer, Each: each})
+		if got.Problem != "" || got.Type.String() != want.String() {
+			t.Errorf("%s gives %s %s, not %s", text, got.Type, got.Problem, want)
 		}
 	}
 }

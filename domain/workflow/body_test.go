@@ -129,11 +129,35 @@ func TestNoGraphHasABodyLikeThat(t *testing.T) {
 }
 
 func TestAParentRunsOthers(t *testing.T) {
+	const once = `{"items": "payload.list"}`
 	runCheck(t, map[string]checkCase{
 		"and no type does that is known to do something else": {
-			nodes: nodes(step("a", "transform", passing), in("a", step("b", "transform", passing))),
+			nodes: nodes(step("a", "transform", passing), in("a", step("b", "transform", passing)), step("t", "teleport", ""), in("t", step("c", "transform", passing))),
 			want: findings(
 				want("nodes[1].parentId", "b", workflow.NotAContainer, `must be the id of a node that runs others, such as a forEach; "a" is of type "transform"`),
+				want("nodes[2].type", "t", workflow.UnknownNodeType, `must name a node type of the registry; there is no "teleport"`),
+			),
+		},
+		"and has some to run": {
+			nodes: nodes(step("a", "forEach", once), step("b", "forEach", once), in("b", step("c", "transform", `{"expression": "item + index"}`))),
+			want:  findings(want("nodes[0]", "a", workflow.EmptyBody, `has nothing to run for its items: give the nodes of its body the parentId "a"`)),
+		},
+		"and no run starts in a body": {
+			nodes: nodes(step("a", "forEach", once), in("a", step("b", "trigger_webhook", `{"_triggerId": "trg_gone"}`)), in("a", step("c", "transform", passing))),
+			want:  findings(want("nodes[1].parentId", "b", workflow.TriggerInBody, "must be left out: runs start at trigger nodes, and no run starts in a body")),
+		},
+		"and its body sees what leads to it, and is not seen": {
+			nodes: nodes(
+				step("first", "transform", passing), step("a", "forEach", once), step("last", "transform", `{"expression": "nodes.c"}`), step("apart", "transform", `{"expression": "item"}`),
+				in("a", step("c", "transform", `{"expression": "nodes.first + nodes.apart"}`)), in("a", step("d", "forEach", `{"items": "nodes.c"}`)),
+				in("d", step("e", "transform", `{"expression": "nodes.first + nodes.c + nodes.d"}`)),
+			),
+			edges: edges(edge("first", "a"), edge("a", "last"), when(edge("c", "d"), "item > index")),
+			want: findings(
+				want("nodes[2].config.expression", "last", workflow.NodeNotBefore, `must name nodes that lead here: at line 1, column 7, "c" is in the body of "a"; what its runs gave is in nodes.a.results`),
+				want("nodes[3].config.expression", "apart", workflow.BadExpression, `must be an expression that compiles: unknown name "item"`),
+				want("nodes[4].config.expression", "c", workflow.NodeNotBefore, `must name nodes that lead here: at line 1, column 21, "apart" does not, so it is never there`),
+				want("nodes[6].config.expression", "e", workflow.NodeNotBefore, `must name nodes that lead here: at line 1, column 31, "d" does not, so it is never there`),
 			),
 		},
 	})

@@ -64,10 +64,9 @@ func (c *checker) resultsType(place int) typing.Type {
 	if onError, _ := c.steps[place].config["onItemError"].(string); onError == node.ContinueOnItemError {
 		result = result.Or(typing.Of(typing.Null))
 	}
-	failure := typing.NewObject().Set("code", typing.Of(typing.String)).Set("message", typing.Of(typing.String))
-	failure.MayHoldMore()
-	failed := typing.NewObject().Set(RootIndex, typing.Of(typing.Number)).Set("error", failure.Type())
-	return typing.NewObject().Set("count", typing.Of(typing.Number)).Set("results", typing.List(result)).Set("failed", typing.List(failed.Type())).Type()
+	all := typing.NewObject()
+	all.Spread(typing.FromSchema(c.steps[place].output, typing.Exact), c.steps[place].output.Len())
+	return all.Set("results", typing.List(result)).Type()
 }
 
 // bodyGives is the output of the runs of a body, as far as one node gives it in all of them: the

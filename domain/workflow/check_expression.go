@@ -85,7 +85,7 @@ func (c *checker) read(wanted string, about subject, s Source, at site) Checked 
 		return checked
 	}
 	c.noteUses(at.place, checked)
-	c.checkNamed(about, checked.Named, at.unseen)
+	c.checkNamed(about, checked.Named, at)
 	for _, d := range checked.Doubts {
 		list := &c.found
 		if d.Warning {

@@ -13,8 +13,8 @@ type Named struct {
 
 // checkNamed reports nodes that an expression names although there are none, or none
 // that lead to it: a run shows an expression what the nodes before it gave, and nothing of
-// the others, so what it reads of them is never there. unseen says which those are.
-func (c *checker) checkNamed(about subject, named []Named, unseen func(place int) bool) {
+// the others, so what it reads of them is never there.
+func (c *checker) checkNamed(about subject, named []Named, at site) {
 	for _, n := range named {
 		if n.Root != RootNodes {
 			continue
@@ -24,7 +24,13 @@ func (c *checker) checkNamed(about subject, named []Named, unseen func(place int
 		case !exists:
 			c.found.addAt(about, n.At, UnknownNode, "must name nodes of the version, as nodes.<id>: at %s, there is no node %s", n.At, quote(n.Name))
 			return
-		case unseen(place):
+		case at.unseen(place):
+			if parent, nested := c.g.parent(place); nested && at.place >= 0 && !slices.Contains(c.g.around(at.place), parent) {
+				of := c.g.nodes[parent].ID
+				c.found.addAt(about, n.At, NodeNotBefore, "must name nodes that lead here: at %s, %s is in the body of %s; what its runs gave is in nodes.%s.results",
+					n.At, quote(n.Name), quote(of), clip(string(of)))
+				return
+			}
 			c.found.addAt(about, n.At, NodeNotBefore, "must name nodes that lead here: at %s, %s does not, so it is never there", n.At, quote(n.Name))
 			return
 		}

@@ -24,8 +24,9 @@ func soundNode(t *rapid.T, id string) workflow.NodeDraft {
 		"transform":   `{"transformType": "map", "source": "payload.list", "expression": "item * 2"}`,
 		"httpRequest": `{"url": "https://x.test/{{ input.id }}"}`,
 		"person":      `{}`,
+		"forEach":     `{"items": "payload.list", "concurrency": "", "onItemError": "continue"}`,
 	}
-	kind := rapid.SampledFrom([]string{"input", "wait", "condition", "switch", "transform", "httpRequest", "person"}).Draw(t, "kind")
+	kind := rapid.SampledFrom([]string{"input", "wait", "condition", "switch", "transform", "httpRequest", "person", "forEach"}).Draw(t, "kind")
 	return step(id, kind, configs[kind])
 }
 
@@ -36,6 +37,7 @@ func soundKey(t *rapid.T, kind string) string {
 		"switch":      {"case-0", "case-1", "default"},
 		"httpRequest": {"status", "headers", "body"},
 		"person":      {"name", "address"},
+		"forEach":     {"count", "results", "failed"},
 	}
 	return rapid.SampledFrom(append(keys[kind], "", "onSuccess", "onError")).Draw(t, "key")
 }
@@ -52,10 +54,17 @@ func TestASoundGraphHasNoFindings(t *testing.T) {
 		if rapid.Bool().Draw(t, "starts at a trigger node") {
 			n[0] = step("n0", "trigger_webhook", "{}")
 		}
+		putIntoBodies(t, n)
 		seen := map[string]bool{}
 		for target := 1; target < size; target++ {
-			for range rapid.IntRange(1, 3).Draw(t, "edges") {
-				source := rapid.IntRange(0, target-1).Draw(t, "source")
+			var before []int
+			for i := range target {
+				if n[i].Parent == n[target].Parent {
+					before = append(before, i)
+				}
+			}
+			for range rapid.IntRange(min(1, len(before)), 3*min(1, len(before))).Draw(t, "edges") {
+				source := rapid.SampledFrom(before).Draw(t, "source")
 				one := when(on(string(n[source].ID), soundKey(t, n[source].Type), string(n[target].ID)), "")
 				if identity := fmt.Sprint(source, target, *one.SourceOutputKey); !seen[identity] {
 					seen[identity] = true
@@ -72,6 +81,25 @@ func TestASoundGraphHasNoFindings(t *testing.T) {
 			t.Fatalf("found %v", found)
 		}
 	})
+}
+
+// putIntoBodies gives each node that runs others some of those behind it, and makes another one of
+// it where there is none.
+func putIntoBodies(t *rapid.T, n []workflow.NodeDraft) {
+	depth := make([]int, len(n))
+	filled := make([]bool, len(n))
+	for i := 1; i < len(n); i++ {
+		if parent := rapid.IntRange(0, i-1).Draw(t, "parent"); n[parent].Type == "forEach" && depth[parent] < workflow.MaxNesting {
+			n[i].Parent, depth[i], filled[parent] = n[parent].ID, depth[parent]+1, true
+		}
+	}
+	for i := range n {
+		if n[i].Type == "forEach" && !filled[i] {
+			body := n[i].Parent
+			n[i] = step(string(n[i].ID), "wait", `{"delayMs": 5}`)
+			n[i].Parent = body
+		}
+	}
 }
 
 func TestAGraphIsRefusedForCyclesExactlyWhenItHasOne(t *testing.T) {
@@ -140,20 +168,20 @@ func TestAGraphIsRefusedForCyclesExactlyWhenItHasOne(t *testing.T) {
 func anyGraph(t *rapid.T) workflow.Graph {
 	ids := rapid.SampledFrom([]workflow.NodeID{"a", "b", "c", "d", "", "é"})
 	kinds := rapid.SampledFrom([]string{
-		"input", "wait", "condition", "switch", "transform", "httpRequest", "person", "charge", "trigger_webhook", "trigger_schedule", "waitForEvent", "", "x",
+		"input", "wait", "condition", "switch", "transform", "httpRequest", "person", "charge", "trigger_webhook", "trigger_schedule", "waitForEvent", "forEach", "", "x",
 	})
 	documents := rapid.SampledFrom([]string{
 		"", "{}", "[", "null", `{"a": 1}`, `{"amount": {"type": "string"}}`, `{"x": {"type": "object", "properties": {"y": {}}}}`,
 		`{"condition": 5, "trueBranch": "b", "falseBranch": 1}`, `{"expression": "input", "cases": [1, null, {"value": 1}, {"value": 1}, {"nodeId": "c"}]}`,
 		`{"cases": {}, "defaultNode": "z"}`, `{"url": "{{ input }} {{", "body": [null, {"a": "{{}}"}], "method": 1}`, `{"_triggerId": "t1"}`, `{"_triggerId": 5}`,
-		`{"expression": ")", "mapping": {"a": [")", {}]}, "source": ""}`, `{"delayMs": 1e999}`,
+		`{"expression": ")", "mapping": {"a": [")", {}]}, "source": ""}`, `{"delayMs": 1e999}`, `{"items": "input.x"}`,
 	})
 	document := rapid.Map(documents, domain.RestoreDocument)
 	keys := rapid.SampledFrom([]*string{nil, pointer(""), pointer("true"), pointer("case-0"), pointer("onError"), pointer("amount"), pointer("name"), pointer("x")})
 	var n []workflow.Node
 	for range rapid.IntRange(0, 6).Draw(t, "nodes") {
 		n = append(n, workflow.Node{
-			ID: ids.Draw(t, "id"), Type: kinds.Draw(t, "kind"), Version: rapid.SampledFrom([]string{"1.0.0", "1.1.0", "1", ""}).Draw(t, "version"),
+			ID: ids.Draw(t, "id"), Parent: rapid.SampledFrom([]workflow.NodeID{"", "", "a", "b", "c", "z"}).Draw(t, "parent"), Type: kinds.Draw(t, "kind"), Version: rapid.SampledFrom([]string{"1.0.0", "1.1.0", "1", ""}).Draw(t, "version"),
 			Config: document.Draw(t, "config"), InputSchema: document.Draw(t, "input"), OutputSchema: document.Draw(t, "output"),
 		})
 	}

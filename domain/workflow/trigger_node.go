@@ -40,10 +40,11 @@ type triggerNode struct {
 	triggerType string // the type of trigger it stands for
 }
 
+// triggerNodes finds them where runs begin, which is in no body.
 func (g Graph) triggerNodes() []triggerNode {
 	var found []triggerNode
-	for _, n := range g.nodes {
-		if node.Type(n.Type).IsTrigger() {
+	for i, n := range g.nodes {
+		if _, nested := g.parent(i); !nested && node.Type(n.Type).IsTrigger() {
 			config, _ := object(n.Config)
 			id, _ := config["_triggerId"].(string)
 			found = append(found, triggerNode{id: n.ID, name: n.Name, triggerID: id, triggerType: triggerType(n)})
@@ -96,7 +97,7 @@ func (c *checker) whereRunsStart() string {
 // does not have, which is of another type, or which another node stands for.
 func (c *checker) checkTriggerNode(about subject, i int) {
 	n := c.g.nodes[i]
-	if !node.Type(n.Type).IsTrigger() {
+	if _, nested := c.g.parent(i); nested || !node.Type(n.Type).IsTrigger() {
 		return
 	}
 	id, _ := c.steps[i].config["_triggerId"].(string)
